@@ -1,0 +1,56 @@
+// Package device reaches a machine: this one, or one behind its agent. It
+// starts, watches and ends processes there and says what the machine is. It
+// does not know what the processes do.
+package device
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// A Device is a machine on which stacks can run.
+type Device interface {
+	// Facts are kept with every result.
+	Facts(ctx context.Context) (Facts, error)
+	Start(ctx context.Context, c Command) (*Process, error)
+	// Observe emits the named instrument's samples until ctx ends.
+	Observe(ctx context.Context, instrument string, emit func(measure.Sample)) error
+}
+
+// A Command is a program to start.
+type Command struct {
+	Argv []string
+	Dir  string   // working directory; empty: the lab's
+	Env  []string // added to the lab's environment
+	CPU  *int     // pinned to this CPU; nil: to none
+	Log  string   // file that receives stderr, appended; empty: discarded
+}
+
+// A Process is a started program and everything it starts. Its owner calls
+// Stop or Kill, and Wait, once each.
+type Process struct {
+	Stdin  io.WriteCloser
+	Stdout Reader
+	PID    int
+
+	keeper keeper
+	exit   chan Exit
+}
+
+// Reader is the process's standard output; a deadline ends a pending read.
+type Reader interface {
+	io.Reader
+	SetReadDeadline(t time.Time) error
+}
+
+// Exit says how a process ended.
+type Exit struct {
+	Code    int           `json:"code"`   // -1 if ended by a signal
+	Signal  string        `json:"signal"` // empty if it ended by itself
+	CPU     time.Duration `json:"cpu"`    // of all its processes that were waited for
+	Orphans int           `json:"orphans"`
+	Err     string        `json:"err"` // why it could not be started or watched
+}

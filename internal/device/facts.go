@@ -1,0 +1,90 @@
+package device
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Facts is what a machine is: kept with every result, so that unlike machines
+// are never compared unawares. An empty field could not be read.
+type Facts struct {
+	Model       string   `json:"model"`
+	Arch        string   `json:"arch"`
+	Kernel      string   `json:"kernel"`
+	OS          string   `json:"os"`
+	CPUs        int      `json:"cpus"`
+	MemoryB     int64    `json:"memory_B"`
+	SwapB       int64    `json:"swap_B"`
+	Governor    string   `json:"governor"`
+	ClockSource string   `json:"clock_source"`
+	Load        float64  `json:"load"` // of the last minute, when the run began
+	Doubts      []string `json:"doubts,omitempty"`
+}
+
+// Facts reads them from /proc and /sys.
+func (Local) Facts(context.Context) (Facts, error) { return readFacts(os.DirFS("/")) }
+
+func readFacts(root fs.FS) (Facts, error) {
+	text := func(name string) string {
+		b, _ := fs.ReadFile(root, name)
+		return strings.TrimRight(strings.TrimSpace(string(b)), "\x00")
+	}
+	f := Facts{Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	f.Model = text("proc/device-tree/model")
+	if f.Model == "" {
+		f.Model = field(text("proc/cpuinfo"), "model name", ":")
+	}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		f.Kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+	}
+	f.OS = strings.Trim(field(text("etc/os-release"), "PRETTY_NAME", "="), `"`)
+	f.MemoryB = kib(text("proc/meminfo"), "MemTotal")
+	f.SwapB = kib(text("proc/meminfo"), "SwapTotal")
+	f.Governor = text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	f.ClockSource = text("sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if l := strings.Fields(text("proc/loadavg")); len(l) > 0 {
+		f.Load, _ = strconv.ParseFloat(l[0], 64)
+	}
+	f.Doubts = f.doubts()
+	return f, nil
+}
+
+// doubts are the reasons not to trust timings taken on this machine.
+func (f Facts) doubts() []string {
+	var d []string
+	if f.Governor != "" && f.Governor != "performance" {
+		d = append(d, "CPU frequency governor is "+f.Governor+", not performance: clocks move with load")
+	}
+	if f.Load > 0.5*float64(f.CPUs) {
+		d = append(d, "load was "+strconv.FormatFloat(f.Load, 'f', 1, 64)+" when the run began: other work shares this machine")
+	}
+	if f.ClockSource == "hpet" || f.ClockSource == "acpi_pm" {
+		d = append(d, "clock source "+f.ClockSource+" is slow to read")
+	}
+	return d
+}
+
+func field(text, key, sep string) string {
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(line, sep); ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+func kib(meminfo, key string) int64 {
+	f := strings.Fields(field(meminfo, key, ":"))
+	if len(f) == 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(f[0], 10, 64)
+	return n * 1024
+}

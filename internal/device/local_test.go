@@ -1,0 +1,192 @@
+package device
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain makes the test binary its own keeper, and a lab that can be killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == KeepVerb {
+		os.Exit(Keep(os.Args[3:]))
+	}
+	if os.Getenv("DEVICE_TEST_LAB") != "" {
+		playLab()
+	}
+	os.Exit(m.Run())
+}
+
+func local(t *testing.T) Local {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Local{Exe: exe}
+}
+
+func start(t *testing.T, script string) *Process {
+	t.Helper()
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", script}, Log: filepath.Join(t.TempDir(), "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestProcessEndsWhenStdinCloses(t *testing.T) {
+	p := start(t, "while read x; do echo got $x; done; exit 7")
+	fmt.Fprintln(p.Stdin, "hello")
+	if line, _ := bufio.NewReader(p.Stdout).ReadString('\n'); line != "got hello\n" {
+		t.Errorf("got %q, want the echo", line)
+	}
+	if e, killed := p.Stop(5 * time.Second); e.Code != 7 || killed {
+		t.Errorf("got %+v killed %v, want code 7 by itself", e, killed)
+	}
+}
+
+func TestStubbornTreeIsKilled(t *testing.T) {
+	// a shell that ignores TERM, with a grandchild in a session of its own
+	p := start(t, "trap '' TERM INT HUP; setsid sleep 1000 & echo $!; sleep 1000")
+	line, _ := bufio.NewReader(p.Stdout).ReadString('\n')
+	grandchild, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, killed := p.Stop(50 * time.Millisecond)
+	if !killed || e.Signal != "SIGKILL" {
+		t.Errorf("got %+v killed %v, want killed", e, killed)
+	}
+	if alive(grandchild) {
+		t.Errorf("grandchild %d outlived its keeper", grandchild)
+	}
+}
+
+func TestOrphansAreCounted(t *testing.T) {
+	p := start(t, "setsid sleep 1000 & exit 0")
+	if e := p.Wait(); e.Orphans != 1 {
+		t.Errorf("got %+v, want one orphan found and killed", e)
+	}
+}
+
+func TestKilledLabLeavesNothing(t *testing.T) {
+	exe, _ := os.Executable()
+	lab := exec.Command(exe)
+	lab.Env = append(os.Environ(), "DEVICE_TEST_LAB=1")
+	out, err := lab.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || !alive(child) {
+		t.Fatalf("lab said %q: %v", line, err)
+	}
+	lab.Process.Kill()
+	lab.Wait()
+	for range 200 {
+		if !alive(child) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	unix.Kill(child, unix.SIGKILL)
+	t.Errorf("process %d outlived its killed lab by 2 s", child)
+}
+
+// playLab starts a process that ignores its stdin, names it and waits to be killed.
+func playLab() {
+	exe, _ := os.Executable()
+	p, err := Local{Exe: exe}.Start(context.Background(), Command{Argv: []string{"sleep", "1000"}})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(p.PID)
+	select {}
+}
+
+func alive(pid int) bool {
+	state, _, ok := stat(pid)
+	return ok && state != "Z"
+}
+
+func TestStartFailures(t *testing.T) {
+	for _, tt := range []struct {
+		what string
+		c    Command
+		want string
+	}{
+		{"no such program", Command{Argv: []string{"no-such-program-at-all"}}, "executable file not found"},
+		{"no such CPU", Command{Argv: []string{"true"}, CPU: ptr(4000)}, "pin to CPU 4000"},
+		{"no such folder", Command{Argv: []string{"true"}, Dir: "/no/such"}, "no such file"},
+	} {
+		_, err := local(t).Start(t.Context(), tt.c)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestUsageSeesTheWholeTree(t *testing.T) {
+	p := start(t, "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; sleep 1000' & wait")
+	defer p.Kill()
+	if line, _ := bufio.NewReader(p.Stdout).ReadString('\n'); line != "done\n" {
+		t.Fatalf("shell said %q", line)
+	}
+	u, err := p.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.CPU < 10*time.Millisecond || u.PeakRSS < 100_000 {
+		t.Errorf("got %+v, want the child's burnt CPU and both peaks", u)
+	}
+}
+
+func TestPinnedProcessStaysOnItsCPU(t *testing.T) {
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sleep", "1000"}, CPU: ptr(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(p.PID, &set); err != nil || set.Count() != 1 || !set.IsSet(0) {
+		t.Errorf("got %v %v, want CPU 0 only", set, err)
+	}
+}
+
+func TestFactsOfAnotherMachine(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/device-tree/model": {Data: []byte("Raspberry Pi Model B Rev 2\x00")},
+		"proc/meminfo":           {Data: []byte("MemTotal:         448564 kB\nSwapTotal:        102396 kB\n")},
+		"proc/loadavg":           {Data: []byte("9.50 0.10 0.05 1/123 4567\n")},
+		"etc/os-release":         {Data: []byte("PRETTY_NAME=\"Raspbian GNU/Linux 12\"\nID=raspbian\n")},
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor":            {Data: []byte("ondemand\n")},
+		"sys/devices/system/clocksource/clocksource0/current_clocksource": {Data: []byte("timer\n")},
+	}
+	f, err := readFacts(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{f.Model, f.MemoryB, f.SwapB, f.OS, f.Governor, f.ClockSource, f.Load, len(f.Doubts)}
+	want := []any{"Raspberry Pi Model B Rev 2", int64(448564 * 1024), int64(102396 * 1024), "Raspbian GNU/Linux 12", "ondemand", "timer", 9.5, 2}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}

@@ -1,0 +1,205 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Missing lists the needs that are not met, each with the command that installs it.
+func (d Description) Missing(ctx context.Context) []Need {
+	var out []Need
+	for _, n := range d.Needs {
+		if !n.met(ctx) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (n Need) what() string {
+	switch {
+	case n.Program != "":
+		return strings.TrimSpace(n.Program + " " + n.Version)
+	case n.File != "":
+		return n.File
+	}
+	return "$" + n.Env
+}
+
+// String says what is missing and what to do.
+func (n Need) String() string { return n.what() + " is missing; run: " + n.Install }
+
+// met tries the need: a version is believed only from the program's own mouth.
+func (n Need) met(ctx context.Context) bool {
+	switch {
+	case n.Env != "":
+		dir := os.Getenv(n.Env)
+		_, err := os.Stat(dir)
+		return dir != "" && err == nil
+	case n.File != "":
+		_, err := os.Stat(n.File)
+		return err == nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if len(n.Args) == 0 {
+		_, err := exec.LookPath(n.Program)
+		return err == nil
+	}
+	out, err := exec.CommandContext(ctx, n.Program, n.Args...).CombinedOutput()
+	return err == nil && bytes.Contains(out, []byte(n.Version))
+}
+
+// stampFile holds the digest of the inputs that the products were built from.
+const stampFile = ".edgegauge-built"
+
+// Built reports whether the products are there and made from the present inputs.
+func (d Description) Built() bool {
+	if len(d.Build.Command) == 0 {
+		return true
+	}
+	for _, p := range d.Build.Product {
+		if _, err := os.Stat(filepath.Join(d.Dir, p)); err != nil {
+			return false
+		}
+	}
+	want, err := d.inputs()
+	if err != nil {
+		return false
+	}
+	got, err := os.ReadFile(d.stamp())
+	return err == nil && string(got) == want
+}
+
+func (d Description) stamp() string {
+	first := "."
+	if len(d.Build.Product) > 0 {
+		first = filepath.Dir(d.Build.Product[0])
+	}
+	return filepath.Join(d.Dir, first, stampFile)
+}
+
+// Make builds the stack unless it is built. Two at once wait for each other.
+func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err error) {
+	if d.Built() {
+		return false, nil
+	}
+	if missing := d.Missing(ctx); len(missing) > 0 {
+		return false, fmt.Errorf("stack %s: %s", d.Name, missing[0])
+	}
+	unlock, err := lockFolder(d.Dir)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if d.Built() { // by whom we waited for
+		return false, nil
+	}
+	var tail tailWriter
+	cmd := exec.CommandContext(ctx, d.Build.Command[0], d.Build.Command[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = d.Dir, io.MultiWriter(log, &tail), io.MultiWriter(log, &tail)
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		return false, fmt.Errorf("stack %s: build: %w:\n%s", d.Name, err, tail.b)
+	}
+	for _, p := range d.Build.Product {
+		if _, err := os.Stat(filepath.Join(d.Dir, p)); err != nil {
+			return false, fmt.Errorf("stack %s: the build made no %s", d.Name, p)
+		}
+	}
+	sum, err := d.inputs()
+	if err != nil {
+		return false, err
+	}
+	return true, os.WriteFile(d.stamp(), []byte(sum), 0o644)
+}
+
+// inputs digests stack.yaml and all inputs, names and contents.
+func (d Description) inputs() (string, error) {
+	h := sha256.New()
+	for _, in := range append([]string{"stack.yaml"}, d.Build.Inputs...) {
+		err := filepath.WalkDir(filepath.Join(d.Dir, in), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			rel, _ := filepath.Rel(d.Dir, path)
+			sum, err := fileSum(path)
+			fmt.Fprintf(h, "%s %s\n", sum, rel)
+			return err
+		})
+		if err != nil {
+			return "", fmt.Errorf("stack %s: build input %s: %w", d.Name, in, err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Checksums gives the SHA-256 of every file among the products, by path in the
+// stack's folder: kept with every result.
+func (d Description) Checksums() (map[string]string, error) {
+	out := map[string]string{}
+	var errs []error
+	for _, p := range d.Build.Product {
+		errs = append(errs, filepath.WalkDir(filepath.Join(d.Dir, p), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			rel, _ := filepath.Rel(d.Dir, path)
+			out[rel], err = fileSum(path)
+			return err
+		}))
+	}
+	return out, errors.Join(errs...)
+}
+
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// lockFolder holds dir for one build at a time; it ends with the process.
+func lockFolder(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return func() { f.Close() }, nil
+}
+
+// tailWriter keeps the last bytes written, for an error message.
+type tailWriter struct{ b []byte }
+
+func (t *tailWriter) Write(p []byte) (int, error) {
+	const most = 4000
+	t.b = append(t.b, p...)
+	if over := len(t.b) - most; over > 0 {
+		t.b = slices.Delete(t.b, 0, over)
+	}
+	return len(p), nil
+}

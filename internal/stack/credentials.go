@@ -1,0 +1,101 @@
+package stack
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// NewCredentials makes, below dir, a certificate authority, a certificate for a
+// server on this machine and one for a client (ECDSA P-256, good for a
+// year), a pre-shared key and a password, and returns the map the protocol
+// passes on. They are the lab's own: secrets of nothing else.
+func NewCredentials(dir string) (map[string]string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	m := authority{dir: dir}
+	ca, caKey, err := m.issue("ca", &x509.Certificate{
+		Subject: pkix.Name{CommonName: "edgegauge lab CA"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = m.issue("server", &x509.Certificate{
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		KeyUsage:    x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, ca, caKey)
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = m.issue("client", &x509.Certificate{
+		Subject:  pkix.Name{CommonName: "client"},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, ca, caKey)
+	if err != nil {
+		return nil, err
+	}
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, err
+	}
+	return map[string]string{
+		"ca": m.path("ca.pem"), "cert": m.path("server.pem"), "key": m.path("server.key"),
+		"client_cert": m.path("client.pem"), "client_key": m.path("client.key"),
+		"psk_identity": "edgegauge", "psk": hex.EncodeToString(secret[:16]),
+		"user": "edgegauge", "password": hex.EncodeToString(secret[16:]),
+	}, nil
+}
+
+type authority struct {
+	dir    string
+	serial int64
+}
+
+func (m *authority) path(name string) string { return filepath.Join(m.dir, name) }
+
+// issue makes a key and a certificate, signed by the parent or by itself.
+func (m *authority) issue(name string, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.serial++
+	c.SerialNumber = big.NewInt(m.serial)
+	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().AddDate(1, 0, 0)
+	if parent == nil {
+		parent, parentKey = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, parentKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	pk, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := writePEM(m.path(name+".pem"), "CERTIFICATE", der); err != nil {
+		return nil, nil, err
+	}
+	if err := writePEM(m.path(name+".key"), "PRIVATE KEY", pk); err != nil {
+		return nil, nil, err
+	}
+	made, err := x509.ParseCertificate(der)
+	return made, key, err
+}
+
+func writePEM(path, kind string, der []byte) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+}

@@ -1,0 +1,226 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A Description is a stack's stack.yaml: what it is, what it needs, how it is
+// built and started, and what it can do.
+type Description struct {
+	Name     string  `yaml:"-"` // the folder's name, or reference/…
+	Dir      string  `yaml:"-"` // absolute; empty for the stacks inside this binary
+	Title    string  `yaml:"title"`
+	Version  string  `yaml:"version"` // upstream's
+	Language string  `yaml:"language"`
+	Needs    []Need  `yaml:"needs"`
+	Build    Build   `yaml:"build"`
+	Serve    Program `yaml:"serve"`
+	Call     Program `yaml:"call"`
+	Serves   []Offer `yaml:"serves"`
+}
+
+// A Need is a program that must be there before the stack can be built or run.
+type Need struct {
+	Program string   `yaml:"program"`
+	Args    []string `yaml:"args"`    // make it print its version
+	Version string   `yaml:"version"` // must occur in what it prints; empty: any
+	File    string   `yaml:"file"`    // or: a file that must be there
+	Env     string   `yaml:"env"`     // or: a variable naming a folder that must be there
+	Install string   `yaml:"install"` // the command that installs it
+}
+
+// Build says how a stack is made from its inputs.
+type Build struct {
+	Command []string `yaml:"command"`
+	Product []string `yaml:"product"`
+	Inputs  []string `yaml:"inputs"` // files and folders, besides stack.yaml
+}
+
+// A Program is an argv. "{heap}" in it is replaced by a size in bytes.
+type Program struct {
+	Command []string `yaml:"command"`
+	Heap    string   `yaml:"heap"`
+	Env     []string `yaml:"env"`
+}
+
+// An Offer is a set of combinations that a stack can do: every service with
+// every encoding, security, transport, side and connection in it.
+type Offer struct {
+	Services    []string `yaml:"services"`
+	Encodings   []string `yaml:"encodings"`
+	Security    []string `yaml:"security"`
+	Transports  []string `yaml:"transports"`
+	Sides       []string `yaml:"sides"`
+	Connections []string `yaml:"connections"`
+}
+
+// A Wish is one combination; an empty field means whatever comes first.
+type Wish struct{ Service, Encoding, Security, Transport, Side, Connection string }
+
+// Resolve completes w with the stack's defaults, or says what it has instead.
+func (d Description) Resolve(w Wish) (Wish, error) {
+	var near []string
+	for _, o := range d.Serves {
+		got, miss := o.resolve(w)
+		if miss == "" {
+			return got, nil
+		}
+		near = append(near, miss)
+	}
+	if len(near) == 0 {
+		return w, fmt.Errorf("stack %s offers nothing", d.Name)
+	}
+	slices.Sort(near)
+	return w, fmt.Errorf("stack %s has no %s", d.Name, strings.Join(slices.Compact(near), "; nor "))
+}
+
+func (o Offer) resolve(w Wish) (Wish, string) {
+	for _, f := range []struct {
+		name   string
+		wanted *string
+		has    []string
+	}{
+		{"service", &w.Service, o.Services}, {"encoding", &w.Encoding, o.Encodings},
+		{"security", &w.Security, o.Security}, {"transport", &w.Transport, o.Transports},
+		{"side", &w.Side, o.Sides}, {"connection", &w.Connection, o.Connections},
+	} {
+		switch {
+		case *f.wanted == "" && len(f.has) > 0:
+			*f.wanted = f.has[0]
+		case *f.wanted == "" || slices.Contains(f.has, *f.wanted):
+		default:
+			return w, fmt.Sprintf("%s %q; it has %s", f.name, *f.wanted, strings.Join(f.has, ", "))
+		}
+	}
+	return w, ""
+}
+
+// Argv is the program's command line with heap in bytes filled in; 0 takes the
+// program's own default.
+func (p Program) Argv(heap int64) ([]string, error) {
+	text := strconv.FormatInt(heap, 10)
+	if heap == 0 && p.Heap != "" {
+		n, err := parseSize(p.Heap)
+		if err != nil {
+			return nil, err
+		}
+		text = strconv.FormatInt(n, 10)
+	}
+	argv := make([]string, len(p.Command))
+	for i, a := range p.Command {
+		argv[i] = strings.ReplaceAll(a, "{heap}", text)
+	}
+	return argv, nil
+}
+
+// parseSize reads 128MB, 1GiB, 4096.
+func parseSize(s string) (int64, error) {
+	units := []struct {
+		suffix string
+		factor int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+	for _, u := range units {
+		if num, ok := strings.CutSuffix(s, u.suffix); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(num), 10, 64)
+			if err != nil || n <= 0 || n > (1<<62)/u.factor {
+				break
+			}
+			return n * u.factor, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not a size; write 128MB", s)
+}
+
+// Load reads the descriptions of all stacks below the folders, a later folder's
+// stack hiding an earlier one's of the same name. A broken one is an error of
+// its own and does not hide the rest.
+func Load(folders ...string) ([]Description, error) {
+	byName := map[string]Description{}
+	var errs []error
+	for _, folder := range folders {
+		entries, err := os.ReadDir(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, e := range entries {
+			d, err := Read(filepath.Join(folder, e.Name()))
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				errs = append(errs, err)
+			default:
+				byName[d.Name] = d
+			}
+		}
+	}
+	var all []Description
+	for _, d := range byName {
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b Description) int { return strings.Compare(a.Name, b.Name) })
+	return all, errors.Join(errs...)
+}
+
+// Read reads the stack.yaml in dir.
+func Read(dir string) (Description, error) {
+	file := filepath.Join(dir, "stack.yaml")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
+			return Description{}, fs.ErrNotExist
+		}
+		return Description{}, err
+	}
+	var d Description
+	if err := yaml.Load(b, &d, yaml.WithKnownFields()); err != nil {
+		return d, fmt.Errorf("%s: %w", file, err)
+	}
+	if d.Dir, err = filepath.Abs(dir); err != nil {
+		return d, err
+	}
+	d.Name = filepath.Base(d.Dir)
+	return d, d.check(file)
+}
+
+func (d Description) check(file string) error {
+	var errs []error
+	miss := func(what string) { errs = append(errs, fmt.Errorf("%s: no %s; see stacks/PROTOCOL.md", file, what)) }
+	if d.Title == "" {
+		miss("title")
+	}
+	if len(d.Serves) == 0 {
+		miss("serves")
+	}
+	if len(d.Serve.Command)+len(d.Call.Command) == 0 {
+		miss("serve or call command")
+	}
+	for i, o := range d.Serves {
+		if len(o.Services) == 0 || len(o.Encodings) == 0 || len(o.Security) == 0 || len(o.Transports) == 0 || len(o.Sides) == 0 || len(o.Connections) == 0 {
+			miss(fmt.Sprintf("services, encodings, security, transports, sides or connections in serves[%d]", i))
+		}
+	}
+	for _, n := range d.Needs {
+		if n.Install == "" {
+			miss("install command for " + n.what())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isNotDir(err error) bool {
+	var pe *fs.PathError
+	return errors.As(err, &pe) && pe.Err.Error() == "not a directory"
+}

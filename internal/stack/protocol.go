@@ -1,0 +1,119 @@
+// Package stack speaks the adapter protocol with a stack (stacks/PROTOCOL.md),
+// lists and builds stacks, and holds the conformance kit. It starts no process
+// itself: a Stack gives argv, and its caller gives back the two pipes.
+package stack
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Protocol is the version of the adapter protocol spoken here.
+const Protocol = 1
+
+// Serve asks a program to serve; see stacks/PROTOCOL.md for each field.
+type Serve struct {
+	Type        string            `json:"type"` // set by Conn
+	Protocol    int               `json:"protocol"`
+	Service     string            `json:"service"`
+	Encoding    string            `json:"encoding"`
+	Security    string            `json:"security"`
+	Transport   string            `json:"transport"`
+	Host        string            `json:"host"`
+	Port        int               `json:"port"`
+	Limits      Limits            `json:"limits"`
+	Credentials map[string]string `json:"credentials,omitempty"`
+	Sensor      string            `json:"sensor,omitempty"`
+	Directory   string            `json:"directory,omitempty"`
+	Message     Message           `json:"message"` // what will be asked; only the floor needs to know
+	Options     map[string]string `json:"options,omitempty"`
+}
+
+// Call asks a program to become a client.
+type Call struct {
+	Type        string            `json:"type"`
+	Protocol    int               `json:"protocol"`
+	URL         string            `json:"url"`
+	Service     string            `json:"service"`
+	Encoding    string            `json:"encoding"`
+	Security    string            `json:"security"`
+	Transport   string            `json:"transport"`
+	Message     Message           `json:"message"`
+	Connection  string            `json:"connection"`
+	Concurrency int               `json:"concurrency,omitempty"` // the most that any run will ask for
+	Timeout     int64             `json:"timeout"`               // ns a request
+	Limits      Limits            `json:"limits"`
+	Credentials map[string]string `json:"credentials,omitempty"`
+	Options     map[string]string `json:"options,omitempty"`
+}
+
+// Message says which message to send (stacks/contract/README.md).
+type Message struct {
+	Seed    uint64 `json:"seed"`
+	N       int    `json:"n"`
+	Letters int    `json:"letters,omitempty"`
+	Max     uint64 `json:"max,omitempty"`
+}
+
+// Limits bound what a program accepts.
+type Limits struct {
+	Body int64 `json:"body"` // B
+}
+
+// Run asks a client to send requests.
+type Run struct {
+	Type        string  `json:"type"`
+	Requests    int     `json:"requests,omitempty"`
+	Duration    int64   `json:"duration,omitempty"` // ns
+	Record      bool    `json:"record"`
+	Interval    int64   `json:"interval,omitempty"` // ns between due instants, closed loop
+	Concurrency int     `json:"concurrency,omitempty"`
+	Rate        float64 `json:"rate,omitempty"` // requests/s, open loop
+	Arrival     string  `json:"arrival,omitempty"`
+	Seed        uint64  `json:"seed,omitempty"`
+}
+
+// Report asks a server for what it recorded since the last report.
+type Report struct {
+	Type    string `json:"type"`
+	Discard bool   `json:"discard"`
+}
+
+// Ready is a program's answer to Serve or Call.
+type Ready struct {
+	URL     string `json:"url"`
+	Version string `json:"version"`
+	Runtime string `json:"runtime"`
+}
+
+// header is what every line from a program has.
+type header struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+	Ready
+}
+
+// ProgramError is an error that a program reported in its own words.
+type ProgramError struct{ Message string }
+
+func (e *ProgramError) Error() string { return e.Message }
+
+func parseHeader(line []byte) (header, error) {
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil || h.Type == "" {
+		return h, fmt.Errorf("%w: %q", errNotProtocol, clip(line))
+	}
+	if h.Type == "error" {
+		return h, &ProgramError{h.Message}
+	}
+	return h, nil
+}
+
+func clip(b []byte) string {
+	const most = 100
+	if len(b) > most {
+		return string(b[:most]) + "…"
+	}
+	return string(b)
+}
