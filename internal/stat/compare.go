@@ -1,0 +1,216 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Comparison sets two sides against each other: a difference of means, or a
+// ratio. Lo and Hi bound it with the given confidence. P is the two-sided
+// probability of a gap this large between equal sides (difference 0, ratio 1);
+// NaN where the values have no spread to judge by.
+type Comparison struct {
+	N                            [2]int // values of each side; when paired, pairs
+	Estimate, Lo, Hi, Confidence float64
+	P                            float64
+	DF                           float64 // degrees of freedom of the t
+	Method                       string
+	Warnings                     []error
+
+	center, se float64 // on the scale of the test
+	log        bool    // that scale is the logarithm
+}
+
+// DifferencePaired is the mean of a[i]-b[i], t interval. a[i] and b[i] were
+// measured in one block.
+func DifferencePaired(a, b []float64, confidence float64) (Comparison, error) {
+	return paired(a, b, confidence, false)
+}
+
+// DifferenceWelch is mean(a)-mean(b) of unpaired samples, whose variances may
+// differ (Welch 1947).
+func DifferenceWelch(a, b []float64, confidence float64) (Comparison, error) {
+	return welch(a, b, confidence, false)
+}
+
+// RatioPaired is the geometric mean of a[i]/b[i], t interval on logarithms.
+// All values must be positive.
+func RatioPaired(a, b []float64, confidence float64) (Comparison, error) {
+	return paired(a, b, confidence, true)
+}
+
+// RatioWelch is the ratio of the geometric means of unpaired samples, Welch's
+// interval on logarithms. All values must be positive.
+func RatioWelch(a, b []float64, confidence float64) (Comparison, error) {
+	return welch(a, b, confidence, true)
+}
+
+func paired(a, b []float64, confidence float64, log bool) (Comparison, error) {
+	if len(a) != len(b) {
+		return Comparison{}, fmt.Errorf("%w: %d values cannot be paired with %d; pair by block, or compare unpaired", ErrTooFew, len(a), len(b))
+	}
+	x, y, err := sides(a, b, confidence, log)
+	if err != nil {
+		return Comparison{}, err
+	}
+	d := make([]float64, len(x))
+	var size float64
+	for i := range x {
+		d[i] = x[i] - y[i]
+		size = max(size, math.Abs(x[i]), math.Abs(y[i]))
+	}
+	m, v := moments(d)
+	// Subtle: equal ratios differ in the last digit of their logarithms, which
+	// is no spread.
+	if lo, hi := extremes(d); hi-lo <= 1e-14*size {
+		v = 0
+	}
+	c := Comparison{N: [2]int{len(a), len(b)}, Method: "paired by block, t interval on differences", log: log}
+	if log {
+		c.Method = "paired by block, t interval on log ratios"
+	}
+	c = c.of(m, math.Sqrt(v/float64(len(d))), float64(len(d)-1), confidence)
+	return c.doubts(a, b), nil
+}
+
+func welch(a, b []float64, confidence float64, log bool) (Comparison, error) {
+	x, y, err := sides(a, b, confidence, log)
+	if err != nil {
+		return Comparison{}, err
+	}
+	c := Comparison{Method: "Welch, t interval on difference of means", log: log}
+	if log {
+		c.Method = "Welch, t interval on difference of mean logs"
+	}
+	c = c.welch(momentsOf(x), momentsOf(y), confidence)
+	return c.doubts(a, b), nil
+}
+
+func sides(a, b []float64, confidence float64, log bool) (x, y []float64, err error) {
+	for i, s := range [][]float64{a, b} {
+		side := [2]string{"first", "second"}[i]
+		if err := usable(s, confidence); err != nil {
+			return nil, nil, fmt.Errorf("%s side: %w", side, err)
+		}
+		if len(s) < 2 {
+			return nil, nil, fmt.Errorf("%s side: %w: one value has no spread to compare by; run at least 2 trials, better 10", side, ErrTooFew)
+		}
+	}
+	if !log {
+		return a, b, nil
+	}
+	if x, err = logs(a); err != nil {
+		return nil, nil, fmt.Errorf("first side: %w", err)
+	}
+	if y, err = logs(b); err != nil {
+		return nil, nil, fmt.Errorf("second side: %w", err)
+	}
+	return x, y, nil
+}
+
+func logs(xs []float64) ([]float64, error) {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		if x <= 0 {
+			return nil, fmt.Errorf("%w: value %d is %v and has no ratio; compare by difference", ErrSign, i+1, x)
+		}
+		out[i] = math.Log(x)
+	}
+	return out, nil
+}
+
+// Moments are what a published table gives of a sample.
+type Moments struct {
+	N        int
+	Mean, SD float64
+}
+
+// FromHalfWidth turns a published mean with the half-width of its t interval
+// into moments.
+func FromHalfWidth(n int, mean, halfWidth, confidence float64) (Moments, error) {
+	if n < 2 || !(halfWidth >= 0) || !isFinite(mean+halfWidth) || !(confidence > 0 && confidence < 1) {
+		return Moments{}, fmt.Errorf("%w: mean %v, half-width %v of %d values gives no spread; state n of at least 2 and a confidence such as 0.95", ErrTooFew, mean, halfWidth, n)
+	}
+	return Moments{n, mean, halfWidth * math.Sqrt(float64(n)) / tCritical(confidence, float64(n-1))}, nil
+}
+
+// RatioOfMoments is the ratio of two means known by their moments only, as of
+// ours to a published one. Its interval is Welch's on logarithms, with the
+// delta method for the variance of a mean's logarithm: SD²/(N·Mean²).
+func RatioOfMoments(a, b Moments, confidence float64) (Comparison, error) {
+	for _, m := range []Moments{a, b} {
+		if !(m.Mean > 0) {
+			return Comparison{}, fmt.Errorf("%w: a mean of %v has no ratio; compare by difference", ErrSign, m.Mean)
+		}
+		if m.N < 2 || !(m.SD >= 0) || !isFinite(m.Mean+m.SD) {
+			return Comparison{}, fmt.Errorf("%w: mean %v, sd %v of %d values cannot be compared; state n of at least 2 and the sd", ErrTooFew, m.Mean, m.SD, m.N)
+		}
+	}
+	if !(confidence > 0 && confidence < 1) {
+		return Comparison{}, fmt.Errorf("confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)
+	}
+	c := Comparison{Method: "ratio of means, Welch on logs by the delta method", log: true}
+	onLogs := func(m Moments) Moments { return Moments{m.N, math.Log(m.Mean), m.SD / m.Mean} }
+	return c.welch(onLogs(a), onLogs(b), confidence), nil
+}
+
+func momentsOf(xs []float64) Moments {
+	m, _ := moments(xs)
+	return Moments{len(xs), m, SD(xs)}
+}
+
+// welch fills c from two samples' moments on the scale of the test.
+func (c Comparison) welch(a, b Moments, confidence float64) Comparison {
+	va, vb := a.SD*a.SD/float64(a.N), b.SD*b.SD/float64(b.N)
+	c.N = [2]int{a.N, b.N}
+	df := (va + vb) * (va + vb) / (va*va/float64(a.N-1) + vb*vb/float64(b.N-1)) // Satterthwaite 1946
+	return c.of(a.Mean-b.Mean, math.Sqrt(va+vb), df, confidence)
+}
+
+// of fills c from the estimate and its standard error on the scale of the test.
+func (c Comparison) of(center, se, df, confidence float64) Comparison {
+	c.center, c.se, c.DF, c.Confidence = center, se, df, confidence
+	half := 0.0
+	c.P = math.NaN()
+	if se > 0 {
+		half = tCritical(confidence, df) * se
+		c.P = tTwoSided(center/se, df)
+	} else {
+		c.DF = math.NaN()
+	}
+	c.Estimate, c.Lo, c.Hi = c.unlog(center), c.unlog(center-half), c.unlog(center+half)
+	return c
+}
+
+func (c Comparison) unlog(x float64) float64 {
+	if c.log {
+		return math.Exp(x)
+	}
+	return x
+}
+
+// doubts adds the warnings that the samples themselves call for.
+func (c Comparison) doubts(a, b []float64) Comparison {
+	for i, s := range [][]float64{a, b} {
+		if allEqual(s) {
+			c.Warnings = append(c.Warnings, fmt.Errorf("%s side: %w", [2]string{"first", "second"}[i], noSpread(len(s), s[0])))
+		}
+	}
+	if c.se == 0 && len(c.Warnings) == 0 {
+		c.Warnings = append(c.Warnings, fmt.Errorf("%w: all pairs differ by the same %v; the interval of width zero shows the resolution, not certainty", ErrNoSpread, c.Estimate))
+	}
+	if c.log {
+		ma, _ := moments(a)
+		mb, _ := moments(b)
+		if r := ma / mb; c.se > 0 && (r < c.Lo || r > c.Hi) {
+			c.Warnings = append(c.Warnings, fmt.Errorf("the ratio of the arithmetic means, %.4g, lies outside the interval of the ratio of the geometric means: a few large trials weigh much; look at the trials", r))
+		}
+	}
+	return c
+}
+
+// At is the same comparison with another confidence.
+func (c Comparison) At(confidence float64) Comparison {
+	df := c.DF
+	return c.of(c.center, c.se, df, confidence)
+}

@@ -1,0 +1,165 @@
+package stat
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestComparisonsAgreeWithScipy(t *testing.T) {
+	methods := map[string]func(a, b []float64, confidence float64) (Comparison, error){
+		"welch false": DifferenceWelch, "welch true": RatioWelch,
+		"paired false": DifferencePaired, "paired true": RatioPaired,
+	}
+	for _, r := range oracle(t, "compare.csv") {
+		words := r["words"] + ", " + r["method"] + ", log " + r["log"] + ", " + r["confidence"]
+		c, err := methods[r["method"]+" "+r["log"]](r.fs(t, "a"), r.fs(t, "b"), r.f(t, "confidence"))
+		if err != nil {
+			t.Errorf("%s: %v", words, err)
+			continue
+		}
+		for figure, got := range map[string]float64{"estimate": c.Estimate, "lo": c.Lo, "hi": c.Hi, "p": c.P, "df": c.DF} {
+			check(t, words, figure, got, r.f(t, figure))
+		}
+		e, err := c.Equivalent(r.f(t, "bound_lo"), r.f(t, "bound_hi"))
+		if err != nil {
+			t.Errorf("%s: %v", words, err)
+			continue
+		}
+		check(t, words, "TOST p", e.P, r.f(t, "tost_p"))
+		if e.Equivalent != (r.f(t, "tost_p") < 1-c.Confidence) {
+			t.Errorf("%s: equivalent %v at p %v", words, e.Equivalent, e.P)
+		}
+	}
+}
+
+func TestRatioOfPublishedMeansAgreesWithScipy(t *testing.T) {
+	for _, r := range oracle(t, "moments.csv") {
+		conf := r.f(t, "confidence")
+		a := must[Moments](t)(FromHalfWidth(r.n(t, "n1"), r.f(t, "mean1"), r.f(t, "half1"), conf))
+		b := must[Moments](t)(FromHalfWidth(r.n(t, "n2"), r.f(t, "mean2"), r.f(t, "half2"), conf))
+		c := must[Comparison](t)(RatioOfMoments(a, b, conf))
+		for figure, got := range map[string]float64{"ratio": c.Estimate, "lo": c.Lo, "hi": c.Hi, "p": c.P} {
+			check(t, r["words"], figure, got, r.f(t, figure))
+		}
+	}
+}
+
+func TestHolmAgreesWithStatsmodels(t *testing.T) {
+	for _, r := range oracle(t, "holm.csv") {
+		got, want := Holm(r.fs(t, "p")), r.fs(t, "adjusted")
+		for i := range want {
+			check(t, r["p"], "adjusted", got[i], want[i])
+		}
+	}
+	got := Holm([]float64{0.04, math.NaN(), 0.01})
+	if !near(got[0], 0.04) || !math.IsNaN(got[1]) || !near(got[2], 0.02) {
+		t.Errorf("with one that is no test: got %v, want 0.04 NaN 0.02", got)
+	}
+}
+
+// The properties no golden number shows: swapping sides, shift, scale, order.
+func TestComparisonProperties(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 50 {
+		a, b := make([]float64, 4+random.IntN(9)), make([]float64, 4+random.IntN(9))
+		for _, s := range [][]float64{a, b} {
+			for i := range s {
+				s[i] = math.Exp(random.NormFloat64())
+			}
+		}
+		d, turned := must[Comparison](t)(DifferenceWelch(a, b, 0.95)), must[Comparison](t)(DifferenceWelch(b, a, 0.95))
+		check(t, "difference, sides swapped", "lo", turned.Lo, -d.Hi)
+		check(t, "difference, sides swapped", "p", turned.P, d.P)
+		r, over := must[Comparison](t)(RatioWelch(a, b, 0.95)), must[Comparison](t)(RatioWelch(b, a, 0.95))
+		check(t, "ratio, sides swapped", "lo", over.Lo, 1/r.Hi)
+		check(t, "ratio, sides swapped", "p", over.P, r.P)
+		scaled := must[Comparison](t)(RatioWelch(each(a, func(x float64) float64 { return 1e-6 * x }), each(b, func(x float64) float64 { return 1e-6 * x }), 0.95))
+		check(t, "ratio, another unit", "hi", scaled.Hi, r.Hi)
+		shifted := must[Comparison](t)(DifferenceWelch(each(a, func(x float64) float64 { return x + 5 }), each(b, func(x float64) float64 { return x + 5 }), 0.95))
+		check(t, "difference, both shifted", "p", shifted.P, d.P)
+		double := must[Comparison](t)(RatioWelch(each(a, func(x float64) float64 { return 2 * x }), b, 0.95))
+		check(t, "ratio, first side doubled", "estimate", double.Estimate, 2*r.Estimate)
+		n := min(len(a), len(b))
+		p := must[Comparison](t)(RatioPaired(a[:n], b[:n], 0.95))
+		slices.Reverse(a[:n])
+		slices.Reverse(b[:n])
+		q := must[Comparison](t)(RatioPaired(a[:n], b[:n], 0.95))
+		check(t, "paired, blocks in another order", "lo", q.Lo, p.Lo)
+		wide := q.At(0.99)
+		direct := must[Comparison](t)(RatioPaired(a[:n], b[:n], 0.99))
+		check(t, "another confidence", "lo", wide.Lo, direct.Lo)
+	}
+}
+
+func TestComparisonWithoutSpread(t *testing.T) {
+	bytes := []float64{512, 512, 512, 512}
+	half := []float64{256, 256, 256, 256}
+	for words, f := range map[string]func() (Comparison, error){
+		"Welch":  func() (Comparison, error) { return RatioWelch(bytes, half, 0.95) },
+		"paired": func() (Comparison, error) { return RatioPaired(bytes, half, 0.95) },
+		"same ratio, values vary": func() (Comparison, error) {
+			return RatioPaired([]float64{0.2, 0.6, 1.4, 2.2}, []float64{0.1, 0.3, 0.7, 1.1}, 0.95)
+		},
+	} {
+		c := must[Comparison](t)(f())
+		if !near(c.Estimate, 2) || c.Lo != c.Hi || !math.IsNaN(c.P) || len(c.Warnings) == 0 || !errors.Is(c.Warnings[0], ErrNoSpread) {
+			t.Errorf("%s: got %+v", words, c)
+		}
+		if _, err := c.Equivalent(0.9, 1.1); !errors.Is(err, ErrNoSpread) {
+			t.Errorf("%s: equivalence: %v", words, err)
+		}
+		if wide := c.At(0.99); wide.Lo != c.Lo || wide.Confidence != 0.99 {
+			t.Errorf("%s at 99 %%: got %+v", words, wide)
+		}
+	}
+}
+
+func TestComparisonRefuses(t *testing.T) {
+	ok := []float64{1, 2, 3}
+	for _, c := range []struct {
+		words string
+		do    func() (Comparison, error)
+		want  error
+	}{
+		{"no values", func() (Comparison, error) { return DifferenceWelch(ok, nil, 0.95) }, ErrNoData},
+		{"one value", func() (Comparison, error) { return DifferenceWelch(ok, ok[:1], 0.95) }, ErrTooFew},
+		{"pairs of unequal number", func() (Comparison, error) { return DifferencePaired(ok, ok[:2], 0.95) }, ErrTooFew},
+		{"ratio of zero", func() (Comparison, error) { return RatioWelch(ok, []float64{0, 1}, 0.95) }, ErrSign},
+		{"ratio of a negative", func() (Comparison, error) { return RatioPaired([]float64{-1, 1, 2}, ok, 0.95) }, ErrSign},
+		{"NaN", func() (Comparison, error) { return RatioPaired([]float64{math.NaN(), 1, 2}, ok, 0.95) }, ErrNotFinite},
+		{"moments of one", func() (Comparison, error) { return RatioOfMoments(Moments{1, 2, 3}, Moments{5, 2, 3}, 0.95) }, ErrTooFew},
+		{"moments of a negative mean", func() (Comparison, error) { return RatioOfMoments(Moments{5, -2, 3}, Moments{5, 2, 3}, 0.95) }, ErrSign},
+	} {
+		if got, err := c.do(); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %+v, %v; want %v", c.words, got, err, c.want)
+		}
+	}
+	c := must[Comparison](t)(RatioWelch(ok, []float64{2, 3, 4}, 0.95))
+	for _, bounds := range [][2]float64{{0, 2}, {2, 1}, {-1, 1}} {
+		if e, err := c.Equivalent(bounds[0], bounds[1]); err == nil {
+			t.Errorf("ratio bounds %v: got %+v", bounds, e)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi, bound float64
+		want          Verdict
+	}{{2.1, 2.3, 2, Confirmed}, {1.9, 2.3, 2, Undecided}, {1.5, 1.9, 2, Contradicted}, {math.NaN(), math.NaN(), 2, Undecided}} {
+		if got := (Comparison{Lo: c.lo, Hi: c.hi}).Above(c.bound); got != c.want {
+			t.Errorf("%v to %v above %v: got %s, want %s", c.lo, c.hi, c.bound, got, c.want)
+		}
+	}
+}
+
+func TestGeometricAndArithmeticRatioApart(t *testing.T) {
+	a := []float64{1, 1.01, 0.99, 1, 1.02, 40}
+	b := []float64{1, 1.01, 0.99, 1, 1.02, 0.98}
+	if c := must[Comparison](t)(RatioWelch(a, b, 0.5)); len(c.Warnings) != 1 {
+		t.Errorf("one trial of 40: got %+v, want a warning", c)
+	}
+}

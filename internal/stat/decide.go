@@ -1,0 +1,81 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Verdict is what an interval says of a claim.
+type Verdict string
+
+const (
+	Confirmed    Verdict = "confirmed"
+	Contradicted Verdict = "contradicted"
+	Undecided    Verdict = "undecided"
+)
+
+// Above judges the claim that the true difference or ratio is above bound:
+// confirmed if the whole interval is, contradicted if all of it is below.
+func (c Comparison) Above(bound float64) Verdict {
+	switch {
+	case c.Lo > bound:
+		return Confirmed
+	case c.Hi < bound:
+		return Contradicted
+	}
+	return Undecided
+}
+
+// An Equivalence is the answer of two one-sided tests (Schuirmann 1987).
+type Equivalence struct {
+	Lo, Hi     float64 // the bounds within which sides count as equal
+	P          float64 // the larger of the two one-sided p
+	Equivalent bool    // P < 1-confidence
+}
+
+// Equivalent tests whether the true difference or ratio lies within (lo, hi),
+// with the error 1-c.Confidence: for a ratio say 0.95 and 1/0.95, for a
+// difference -d and d. Not being significantly different is no such proof.
+func (c Comparison) Equivalent(lo, hi float64) (Equivalence, error) {
+	if !(lo < hi) || c.log && !(lo > 0) {
+		return Equivalence{}, fmt.Errorf("equivalence bounds %v to %v: the lower must be less than the upper, and above 0 for a ratio; write 0.95 and 1.0526 for 5 %%", lo, hi)
+	}
+	if !(c.se > 0) {
+		return Equivalence{}, fmt.Errorf("%w: equivalence cannot be tested without spread; compare the values themselves", ErrNoSpread)
+	}
+	l, h := lo, hi
+	if c.log {
+		l, h = math.Log(lo), math.Log(hi)
+	}
+	p := max(tUpper((c.center-l)/c.se, c.DF), tUpper((h-c.center)/c.se, c.DF))
+	return Equivalence{lo, hi, p, p < 1-c.Confidence}, nil
+}
+
+// Holm adjusts the p values of one family of tests (Holm 1979), so that the
+// chance of any false alarm among them is at most the level they are judged
+// by. NaN (no test) stays NaN and does not count.
+func Holm(ps []float64) []float64 {
+	var order []int
+	out := make([]float64, len(ps))
+	for i, p := range ps {
+		if out[i] = p; !math.IsNaN(p) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		if ps[i] < ps[j] {
+			return -1
+		}
+		if ps[i] > ps[j] {
+			return 1
+		}
+		return 0
+	})
+	worst := 0.0
+	for rank, i := range order {
+		worst = max(worst, min(1, ps[i]*float64(len(order)-rank)))
+		out[i] = worst
+	}
+	return out
+}

@@ -1,0 +1,300 @@
+"""Writes the tables beside it: what scipy and statsmodels say.
+
+    python3 -m venv VENV && VENV/bin/pip install scipy==1.17.1 statsmodels==0.15.0 numpy==2.4.6 pandas==3.1.1
+    VENV/bin/python oracle.py
+
+Every figure comes from a library's own function, or from a definition written
+out here where no library has it (then the comment says so).
+"""
+
+import csv
+import math
+import os
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import scipy
+import statsmodels
+from scipy import stats
+import statsmodels.formula.api as smf
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.diagnostic import normal_ad
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_ind, ttost_paired
+
+warnings.simplefilter("ignore")
+HERE = os.path.dirname(os.path.abspath(__file__))
+VERSIONS = "# made by oracle.py: python %s, numpy %s, scipy %s, statsmodels %s, pandas %s" % (
+    sys.version.split()[0], np.__version__, scipy.__version__, statsmodels.__version__, pd.__version__)
+rng = np.random.default_rng(20240117)
+
+
+def show(v):
+    if isinstance(v, (list, tuple, np.ndarray)):
+        return " ".join(show(x) for x in v)
+    if isinstance(v, (bool, np.bool_)):
+        return "true" if v else "false"
+    if isinstance(v, (int, np.integer, str)):
+        return str(v)
+    return repr(float(v))
+
+
+def table(name, header, rows):
+    with open(os.path.join(HERE, name), "w", newline="") as f:
+        f.write(VERSIONS + "\n")
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(header)
+        for r in rows:
+            w.writerow([show(v) for v in r])
+
+
+def dist():
+    rows = []
+    for df in [1, 1.37, 2, 4.6, 9, 19, 53.2, 499, 12345.6, 1e6]:
+        for conf in [0.5, 0.8, 0.9, 0.95, 0.99, 0.9995]:
+            rows.append(["t_critical", conf, df, 0, stats.t.isf((1 - conf) / 2, df)])
+        for t in [-2.5, 0.01, 0.7, 3, 12, 60]:
+            rows.append(["t_upper", t, df, 0, stats.t.sf(t, df)])
+    for d1, d2 in [(1, 1), (1, 18), (2, 7.5), (5, 60), (49, 441), (3, 100000)]:
+        for f in [0.003, 0.4, 1, 4.2, 25, 300]:
+            rows.append(["f_upper", f, d1, d2, stats.f.sf(f, d1, d2)])
+    for df in [1, 2, 5, 19]:
+        for x in [0.02, 1, 7, 40, 200]:
+            rows.append(["chi2_upper", x, df, 0, stats.chi2.sf(x, df)])
+    for n, p in [(6, .5), (50, .5), (400, .99), (1000, .95), (2000000, .5)]:
+        for k in sorted({0, 1, n // 2, int(n * p), n - 1}):
+            rows.append(["binom_lower", k, n, p, stats.binom.cdf(k, n, p)])
+    table("dist.csv", ["function", "x", "a", "b", "want"], rows)
+
+
+def samples():
+    """values in words: what each sample stands for"""
+    yield "two trials", [1.25, 1.5]
+    yield "five trials", [3.1, 2.9, 3.3, 3.05, 2.95]
+    yield "six trials, the least for a median interval", [3.1, 2.9, 3.3, 3.05, 2.95, 3.2]
+    yield "ten normal", rng.normal(10, 1, 10)
+    yield "eleven lognormal", rng.lognormal(0, 1, 11)
+    yield "fifty with ties", np.round(rng.normal(5, 2, 50))
+    yield "tiny spread on a large mean", 1e9 + rng.normal(0, 1e-3, 25)
+    yield "nanoseconds", rng.integers(100000, 900000, 40).astype(float)
+    yield "negative", rng.normal(-3, 1, 15)
+    yield "small unit", rng.exponential(1e-6, 30)
+    yield "four hundred heavy", rng.pareto(2.5, 400)
+
+
+def order_interval(x, q, conf):
+    """interval between order statistics, from scipy's binomial; no library has it"""
+    n, tail = len(x), (1 - conf) / 2
+    s = np.sort(x)
+    lo = max([k for k in range(1, n + 1) if stats.binom.cdf(k - 1, n, q) <= tail * (1 + 1e-12)], default=0)
+    hi = min([k for k in range(1, n + 1) if stats.binom.sf(k - 1, n, q) <= tail * (1 + 1e-12)], default=0)
+    if lo == 0 or hi == 0:
+        return "nan", "nan"
+    return s[lo - 1], s[hi - 1]
+
+
+def summary():
+    rows = []
+    for words, x in samples():
+        x = np.asarray(x)
+        for conf in [0.9, 0.95, 0.99]:
+            # shifted by an exact amount first, so that the oracle does not lose digits itself
+            shift = x[0]
+            lo, hi = stats.t.interval(conf, len(x) - 1, loc=math.fsum(x - shift) / len(x), scale=stats.sem(x - shift))
+            rows.append([words, "mean", 0, conf, math.fsum(x) / len(x), shift + lo, shift + hi, x])
+            rows.append([words, "median", 0.5, conf, np.median(x), *order_interval(x, 0.5, conf), x])
+            for q in [0.1, 0.25, 0.9, 0.95, 0.99]:
+                if len(x) * min(q, 1 - q) >= 1 - 1e-9:
+                    rows.append([words, "quantile", q, conf, np.percentile(x, 100 * q), *order_interval(x, q, conf), x])
+    table("summary.csv", ["words", "figure", "q", "confidence", "center", "lo", "hi", "values"], rows)
+
+
+class SplitMix:
+    def __init__(self, seed):
+        self.s = seed
+
+    def below(self, n):
+        m = (1 << 64) - 1
+        self.s = (self.s + 0x9E3779B97F4A7C15) & m
+        z = self.s
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & m
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & m
+        return ((z ^ (z >> 31)) * n) >> 64
+
+
+def bootstrap():
+    """scipy's BCa over our resamples: same draws, its interval"""
+    rows = []
+    cases = [("normal", rng.normal(10, 1, 20)), ("lognormal", rng.lognormal(0, 1, 35)), ("ties", np.round(rng.normal(5, 2, 12)))]
+    for words, x in cases:
+        # rounded, so that equal resamples tie as they should: a mean depends on
+        # the order of its values in its last digit
+        def mean(a, axis=-1):
+            return np.round(np.mean(a, axis=axis), 12)
+
+        def sd(a, axis=-1):
+            return np.round(np.std(a, axis=axis, ddof=1), 12)
+
+        for name, f in [("mean", mean), ("median", np.median), ("sd", sd)]:
+            if (words, name) == ("ties", "median"):
+                continue
+            for conf, B, seed in [(0.95, 2000, 1), (0.9, 999, 77)]:
+                r = SplitMix(seed)
+                draws = np.array([[x[r.below(len(x))] for _ in x] for _ in range(B)])
+
+                class Have:
+                    bootstrap_distribution = f(draws, axis=-1)
+
+                got = stats.bootstrap((x,), f, confidence_level=conf, n_resamples=0, method="BCa", bootstrap_result=Have, vectorized=True)
+                ci = got.confidence_interval
+                rows.append([words, name, conf, B, seed, ci.low, ci.high, x])
+    table("bootstrap.csv", ["words", "statistic", "confidence", "resamples", "seed", "lo", "hi", "values"], rows)
+
+
+def outliers():
+    """modified z of Iglewicz & Hoaglin by definition, median and MAD from numpy and scipy"""
+    rows = []
+    for words, x in samples():
+        x = np.asarray(x)
+        mad = stats.median_abs_deviation(x)
+        rows.append([words, 0.6745 * (x - np.median(x)) / mad, x])
+    x = np.array([5.0] * 8 + [6.0, 9.0])
+    rows.append(["more than half equal: mean absolute deviation", (x - 5) / (1.253314 * np.mean(np.abs(x - 5))), x])
+    table("outliers.csv", ["words", "z", "values"], rows)
+
+
+def compare():
+    rows = []
+    pairs = [
+        ("ten of each", rng.lognormal(1, 0.1, 10), rng.lognormal(1.1, 0.1, 10)),
+        ("nearly equal", rng.normal(100, 1, 12), rng.normal(100, 1, 12)),
+        ("far apart", rng.normal(10, 0.1, 8), rng.normal(30, 2, 8)),
+        ("two of each", np.array([1.0, 1.1]), np.array([2.0, 2.3])),
+        ("different n", rng.lognormal(0, 0.3, 7), rng.lognormal(0.2, 0.6, 23)),
+        ("one side constant", np.array([4.0, 4.0, 4.0, 4.0]), np.array([5.0, 5.5, 4.5, 6.0])),
+        ("small unit", rng.lognormal(-14, 0.2, 9), rng.lognormal(-14.2, 0.05, 5)),
+    ]
+    for words, a, b in pairs:
+        for conf in [0.9, 0.95]:
+            for log in [False, True]:
+                x, y = (np.log(a), np.log(b)) if log else (a, b)
+                back = math.exp if log else float
+                bounds = (0.9, 1 / 0.9) if log else (-abs(np.mean(a)) * 0.1, abs(np.mean(a)) * 0.1)
+                low, high = (math.log(bounds[0]), math.log(bounds[1])) if log else bounds
+                r = stats.ttest_ind(x, y, equal_var=False)
+                ci = r.confidence_interval(conf)
+                tost = ttost_ind(x, y, low, high, usevar="unequal")[0]
+                rows.append([words, "welch", log, conf, back(np.mean(x) - np.mean(y)), back(ci.low), back(ci.high), r.pvalue, r.df, *bounds, tost, a, b])
+                if len(a) == len(b):
+                    r = stats.ttest_rel(x, y)
+                    ci = r.confidence_interval(conf)
+                    tost = ttost_paired(x, y, low, high)[0]
+                    rows.append([words, "paired", log, conf, back(np.mean(x - y)), back(ci.low), back(ci.high), r.pvalue, r.df, *bounds, tost, a, b])
+    table("compare.csv", ["words", "method", "log", "confidence", "estimate", "lo", "hi", "p", "df", "bound_lo", "bound_hi", "tost_p", "a", "b"], rows)
+
+
+def moments():
+    """published tables: mean and half-width only. statsmodels' Welch on log means by the delta method"""
+    rows = []
+    for words, n1, m1, h1, n2, m2, h2, conf in [
+        ("fifty replications", 50, 2.31, 0.02, 50, 5.17, 0.11, 0.95),
+        ("few of ours against many of theirs", 6, 0.0123, 0.001, 101, 0.0140, 0.0002, 0.95),
+        ("another confidence", 10, 7, 0.5, 12, 6.5, 0.3, 0.9),
+    ]:
+        s1 = h1 * math.sqrt(n1) / stats.t.isf((1 - conf) / 2, n1 - 1)
+        s2 = h2 * math.sqrt(n2) / stats.t.isf((1 - conf) / 2, n2 - 1)
+        r = stats.ttest_ind_from_stats(math.log(m1), s1 / m1, n1, math.log(m2), s2 / m2, n2, equal_var=False)
+        v1, v2 = (s1 / m1) ** 2 / n1, (s2 / m2) ** 2 / n2
+        df = (v1 + v2) ** 2 / (v1 ** 2 / (n1 - 1) + v2 ** 2 / (n2 - 1))
+        lo, hi = stats.t.interval(conf, df, math.log(m1 / m2), math.sqrt(v1 + v2))
+        rows.append([words, n1, m1, h1, n2, m2, h2, conf, m1 / m2, math.exp(lo), math.exp(hi), r.pvalue])
+    table("moments.csv", ["words", "n1", "mean1", "half1", "n2", "mean2", "half2", "confidence", "ratio", "lo", "hi", "p"], rows)
+
+
+def holm():
+    rows = []
+    for ps in [[0.01, 0.04, 0.03, 0.005], [0.5], [0.9, 0.6, 0.7], [0.02, 0.02, 0.02], [0.04, 1e-9, 0.2, 0.03, 0.03, 0.8]]:
+        rows.append([ps, multipletests(ps, method="holm")[1]])
+    table("holm.csv", ["p", "adjusted"], rows)
+
+
+def exact_two_sided(a, b):
+    """every arrangement, scipy's permutation test of the rank sum"""
+    def rank_sum(x, y, axis=-1):
+        return np.sum(x, axis=axis)
+    r = stats.rankdata(np.concatenate([a, b]))
+    return stats.permutation_test((r[:len(a)], r[len(a):]), rank_sum, vectorized=True, n_resamples=np.inf, alternative="two-sided").pvalue
+
+
+def rank():
+    rows = []
+    for words, a, b in [
+        ("no ties, scipy exact", rng.normal(0, 1, 8), rng.normal(1, 1, 8)),
+        ("no ties, different n", rng.normal(0, 1, 4), rng.normal(0.5, 1, 13)),
+        ("no ties, 30 and 40", rng.normal(0, 1, 30), rng.normal(0.6, 1, 40)),
+        ("complete separation", np.arange(6.), 10 + np.arange(5.)),
+        ("one against many", np.array([9.5]), np.arange(12.)),
+    ]:
+        r = stats.mannwhitneyu(a, b, method="exact")
+        rows.append([words, "mannwhitney", True, r.statistic, r.pvalue, a, b, ""])
+    for words, a, b in [
+        ("ties", np.array([1., 2, 2, 3, 3]), np.array([2., 3, 4, 4, 5])),
+        ("ties, different n: the trap of go-moremath", np.array([1., 1, 2, 3]), np.array([1., 2, 2, 2, 3, 4, 4, 5, 5])),
+        ("heavy ties", np.array([0., 0, 0, 1, 1, 1]), np.array([0., 1, 1, 1, 1, 1, 1])),
+        ("half ties", np.array([1.5, 2, 2, 7, 9, 9, 9]), np.array([2., 2, 3, 9, 10, 11])),
+    ]:
+        u = stats.mannwhitneyu(a, b).statistic
+        rows.append([words, "mannwhitney", True, u, exact_two_sided(a, b), a, b, ""])
+    for words, a, b in [
+        ("asymptotic", rng.normal(0, 1, 60), rng.normal(0.3, 1, 45)),
+        ("asymptotic with ties", np.round(rng.normal(0, 2, 80)), np.round(rng.normal(0.6, 2, 70))),
+        ("asymptotic, different n", np.round(rng.normal(0, 2, 15)), np.round(rng.normal(1, 2, 200))),
+    ]:
+        r = stats.mannwhitneyu(a, b, method="asymptotic")
+        rows.append([words, "mannwhitney", False, r.statistic, r.pvalue, a, b, ""])
+
+    def h(*g, axis=-1):
+        return sum(np.sum(x, axis=axis) ** 2 / x.shape[axis] for x in g)
+    for words, g in [
+        ("three of three", [rng.normal(0, 1, 3), rng.normal(1, 1, 3), rng.normal(2, 1, 3)]),
+        ("three of three with ties", [[1., 2, 2], [2., 3, 3], [3., 4, 5]]),
+        ("different n with ties", [[1., 1, 2, 4], [2., 3], [2., 4, 5, 5]]),
+        ("different n", [rng.normal(0, 1, 5), rng.normal(0, 1, 3), rng.normal(1, 1, 2)]),
+        ("heavy ties", [[0., 0, 0, 1], [0., 1, 1, 1], [1., 1, 1]]),
+    ]:
+        g = [np.asarray(x) for x in g]
+        r = stats.rankdata(np.concatenate(g))
+        parts = np.split(r, np.cumsum([len(x) for x in g])[:-1])
+        p = stats.permutation_test(parts, h, vectorized=True, n_resamples=np.inf, alternative="greater").pvalue
+        rows.append([words, "kruskal", True, stats.kruskal(*g).statistic, p] + list(g))
+    for words, g in [
+        ("asymptotic", [rng.normal(0, 1, 30), rng.normal(0.2, 1, 25), rng.normal(0.5, 1, 40)]),
+        ("asymptotic with ties", [np.round(rng.normal(0, 2, 30)), np.round(rng.normal(1, 2, 20)), np.round(rng.normal(0, 2, 44))]),
+    ]:
+        r = stats.kruskal(*g)
+        rows.append([words, "kruskal", False, r.statistic, r.pvalue] + list(g))
+    table("rank.csv", ["words", "test", "exact", "statistic", "p", "a", "b", "c"], rows)
+
+
+def replications():
+    rows = []
+    for sd, half, conf in [(1, 1, .95), (1, 0.1, .95), (2.5, 0.05, .99), (0.01, 5, .95), (3, 1, .9), (100, 0.1, .95)]:
+        n = max(2, int((stats.norm.isf((1 - conf) / 2) * sd / half) ** 2) - 1)  # a lower bound: t is above z
+        while stats.t.isf((1 - conf) / 2, n - 1) * sd / math.sqrt(n) > half:
+            n += 1
+        rows.append([sd, half, conf, n])
+    table("replications.csv", ["sd", "half_width", "confidence", "n"], rows)
+
+
+if __name__ == "__main__":
+    dist()
+    summary()
+    bootstrap()
+    outliers()
+    compare()
+    moments()
+    holm()
+    rank()
+    replications()
