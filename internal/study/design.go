@@ -1,0 +1,151 @@
+package study
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
+
+var designKeys = []key{
+	{"replications", func(r *reader, s *Study, n *node) {
+		s.Design.Replications, _ = r.count("replications", n, 1, MaxTrials)
+	}},
+	// Above 2^53 some readers of JSON would change the seed.
+	{"seed", func(r *reader, s *Study, n *node) {
+		v, _ := r.number("seed", n, 0, 1<<53-1)
+		s.Design.Seed = uint64(v)
+	}},
+	{"warmup", func(r *reader, s *Study, n *node) { s.Design.WarmUp = r.span("warmup", n) }},
+	{"cooldown", func(r *reader, s *Study, n *node) { s.Design.CoolDown, _ = r.duration("cooldown", n, 0) }},
+	{"precision", func(r *reader, s *Study, n *node) { s.Design.Precision = r.openRatio("precision", n, 0, 1) }},
+	{"budget", func(r *reader, s *Study, n *node) {
+		v := r.span("budget", n)
+		s.Design.Budget = Budget{Blocks: v.Requests, Time: v.Time}
+	}},
+	{"confidence", func(r *reader, s *Study, n *node) { s.Design.Confidence = r.openRatio("confidence", n, 0.5, 1) }},
+	{"order", func(r *reader, s *Study, n *node) { r.choice("order", n, []string{"randomized"}) }},
+}
+
+var timeoutKeys = []key{
+	{"ready", func(r *reader, s *Study, n *node) {
+		s.Timeouts.Ready, _ = r.duration("ready", n, time.Millisecond)
+	}},
+	{"request", func(r *reader, s *Study, n *node) {
+		s.Timeouts.Request, _ = r.duration("request", n, time.Millisecond)
+	}},
+	{"trial", func(r *reader, s *Study, n *node) {
+		s.Timeouts.Trial, _ = r.duration("trial", n, time.Millisecond)
+	}},
+}
+
+var limitKeys = []key{
+	{"body", func(r *reader, s *Study, n *node) { s.Body, _, _ = r.size("body", n, 1, 1<<40) }},
+}
+
+var pinKeys = []key{
+	{"client", func(r *reader, s *Study, n *node) { s.Pin.Client = r.cpus("client", n) }},
+	{"server", func(r *reader, s *Study, n *node) { s.Pin.Server = r.cpus("server", n) }},
+}
+
+// defaultBudget is how many blocks a precision may add where the study says nothing.
+const defaultBudget = 20
+
+func (r *reader) design(s *Study, n *node) {
+	before := len(*r.errs)
+	r.keys("design", s, n, designKeys)
+	if len(*r.errs) > before {
+		return
+	}
+	d := &s.Design
+	if d.Precision == 0 {
+		if b := n.get("budget"); b != nil {
+			r.fail(b.pos, "budget without precision", "add precision: 2%, or remove budget")
+		}
+		return
+	}
+	if d.Replications < 2 {
+		r.fail(n.get("precision").pos, "precision needs an interval, and one replication has none", "write replications: 2 or more")
+	}
+	if d.Budget == (Budget{}) && n.get("budget") == nil {
+		d.Budget.Blocks = defaultBudget
+	}
+}
+
+// span reads a whole number or a duration.
+func (r *reader) span(what string, n *node) Span {
+	if n.kind == scalar && n.tag == "!!int" {
+		v, _ := r.count(what, n, 0, MaxTrials*100)
+		return Span{Requests: v}
+	}
+	v, _ := r.duration(what, n, 0)
+	return Span{Time: v}
+}
+
+// openRatio reads a share above low and below high.
+func (r *reader) openRatio(what string, n *node, low, high float64) float64 {
+	v, _, ok := r.ratio(what, n, "a share")
+	if ok && (v <= low || v >= high) {
+		r.fail(n.pos, fmt.Sprintf("%s %s is out of range", what, n.text), fmt.Sprintf("write more than %g%% and less than %g%%", low*100, high*100))
+	}
+	return v
+}
+
+func (r *reader) cpus(what string, n *node) []int {
+	what = "pin " + what
+	if n.kind == scalar {
+		v, _ := r.count(what, n, 0, 4095)
+		return []int{v}
+	}
+	if !r.kind(what, n, list, "a CPU's number, or a list such as [0, 1]") {
+		return nil
+	}
+	if len(n.items) == 0 {
+		r.fail(n.pos, what+" names no CPU", "remove it, or write a CPU's number")
+	}
+	var cpus []int
+	seen := map[int]bool{}
+	for _, c := range n.items {
+		v, ok := r.count(what, c, 0, 4095)
+		if ok && seen[v] {
+			r.fail(c.pos, fmt.Sprintf("%s names CPU %d twice", what, v), "remove one")
+		}
+		seen[v] = true
+		cpus = append(cpus, v)
+	}
+	return cpus
+}
+
+func (r *reader) responses(n *node) []Word {
+	if !r.kind("responses", n, list, "a list such as [rtt, wire_bytes]") {
+		return nil
+	}
+	if len(n.items) == 0 {
+		r.fail(n.pos, "responses is empty", "name one, such as [rtt], or remove the key for all")
+	}
+	var words []Word
+	seen := map[string]bool{}
+	for _, c := range n.items {
+		v, ok := r.name("a response", c)
+		if !ok || !r.known("response", Word{v, c.pos}, r.vocabulary.Responses) {
+			continue
+		}
+		if seen[v] {
+			r.fail(c.pos, fmt.Sprintf("response %q is given twice", v), "remove one")
+		}
+		seen[v] = true
+		words = append(words, Word{v, c.pos})
+	}
+	return words
+}
+
+var plainFile = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// fileName reads a name that results directories are called by.
+func (r *reader) fileName(what string, n *node) (string, bool) {
+	v, ok := r.name(what, n)
+	if ok && !plainFile.MatchString(v) {
+		r.fail(n.pos, fmt.Sprintf("%s %q names files", what, v), "use letters, digits, dots, - and _ only, such as which-way")
+		return "", false
+	}
+	return v, ok
+}

@@ -1,0 +1,139 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// override applies each PATH=VALUE to the file as read, before anything is
+// judged. A path is a key with its parents before it (design.seed); the value
+// is YAML. To set a setting fixes it: a factor of that name goes. To set
+// factors.NAME varies it: a fixed value of that name goes. n and size are one
+// thing said in two ways, so each replaces the other; so are requests and
+// duration. An exclusion of a factor set this way keeps what still applies.
+func (r *reader) override(s *Study, root *node, sets []string) {
+	for i, text := range sets {
+		pos := Pos{File: fmt.Sprintf("--set %d", i+1)}
+		path, value, ok := strings.Cut(text, "=")
+		path, value = strings.TrimSpace(path), strings.TrimSpace(value)
+		if !ok || path == "" || value == "" {
+			r.fail(pos, fmt.Sprintf("%q does not set anything", text), "write KEY=VALUE, such as requests=100")
+			continue
+		}
+		n := parseYAML(pos.File, []byte(value), false, r.errs)
+		if n == nil {
+			continue
+		}
+		s.Overrides = append(s.Overrides, Override{path, value})
+		r.put(root, Word{path, pos}, n)
+	}
+}
+
+func (r *reader) put(root *node, path Word, n *node) {
+	head, tail, nested := strings.Cut(path.Text, ".")
+	factor, _ := strings.CutPrefix(path.Text, "factors.")
+	switch {
+	case head == "factors" && nested:
+		r.clear(root, factor, true)
+		r.overridden[factor] = true
+		r.putIn(root, Word{"factors", path.Pos}, Word{factor, path.Pos}, n)
+	case isSetting(path.Text):
+		r.clear(root, path.Text, false)
+		root.put(path, n)
+	case nested && (isSetting(head) || indexKey(topKeys, head) >= 0):
+		r.putIn(root, Word{head, path.Pos}, Word{tail, path.Pos}, n)
+	default:
+		root.put(path, n)
+	}
+}
+
+// putIn sets a key of a mapping that stands under a key of n, at any depth.
+func (r *reader) putIn(n *node, group, path Word, value *node) {
+	in := n.get(group.Text)
+	if in == nil {
+		in = &node{pos: group.Pos, kind: mapping}
+		n.put(group, in)
+	}
+	if in.kind != mapping {
+		r.fail(path.Pos, fmt.Sprintf("%s is %s, so it has no key %q to set", group.Text, in.kind, path.Text),
+			"set the whole of it: "+group.Text+"=…")
+		return
+	}
+	head, tail, nested := strings.Cut(path.Text, ".")
+	if nested && group.Text == "link" {
+		r.putIn(in, Word{head, path.Pos}, Word{tail, path.Pos}, value)
+		return
+	}
+	in.put(path, value)
+}
+
+func (n *node) put(key Word, value *node) {
+	for i := range n.pairs {
+		if n.pairs[i].key.Text == key.Text {
+			n.pairs[i] = pair{key, value}
+			return
+		}
+	}
+	n.pairs = append(n.pairs, pair{key, value})
+}
+
+func (n *node) drop(key string) bool {
+	before := len(n.pairs)
+	n.pairs = slices.DeleteFunc(n.pairs, func(p pair) bool { return p.key.Text == key })
+	return len(n.pairs) < before
+}
+
+// clear removes whatever else gives the setting: its fixed value and factor.
+// With keepPlace a factor of that very name stays, to be replaced where it stands.
+func (r *reader) clear(root *node, name string, keepPlace bool) {
+	for _, key := range alike(name) {
+		root.drop(key)
+		r.clearGroup(root, key)
+		f := root.get("factors")
+		if f == nil || f.kind != mapping {
+			continue
+		}
+		for _, p := range slices.Clone(f.pairs) {
+			if !covers(p.key.Text, key) || keepPlace && p.key.Text == name {
+				continue
+			}
+			f.drop(p.key.Text)
+			r.overridden[p.key.Text] = true
+		}
+	}
+}
+
+// clearGroup removes client.device from client: {device: …}, and the dotted
+// keys of a group that is set whole.
+func (r *reader) clearGroup(root *node, key string) {
+	for _, p := range slices.Clone(root.pairs) {
+		if p.key.Text != key && covers(p.key.Text, key) && strings.HasPrefix(p.key.Text, key+".") {
+			root.drop(p.key.Text)
+		}
+	}
+	head, tail, nested := strings.Cut(key, ".")
+	group := root.get(head)
+	switch {
+	case !nested || group == nil:
+	case group.kind == mapping:
+		group.drop(tail)
+	case group.kind == scalar && tail == "device":
+		root.drop(head)
+	}
+}
+
+// covers reports whether one of two keys is the other or its group.
+func covers(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
+}
+
+func alike(name string) []string {
+	switch name {
+	case "n", "size":
+		return []string{"n", "size"}
+	case "requests", "duration":
+		return []string{"requests", "duration"}
+	}
+	return []string{name}
+}

@@ -1,0 +1,161 @@
+package study
+
+import (
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The quantities of a study file. Each reader takes the text as written and
+// returns the value, its canonical text, and what to write when it is wrong
+// (empty when it is right). Decimal fractions are read exactly: 0.1kB is 100 B
+// on every platform.
+
+// decimal bounds digits and exponent, so that 1e999999999 costs nothing and
+// every number has an exact short text.
+var decimal = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9])?$`)
+
+func readDecimal(s string) (*big.Rat, bool) {
+	if !decimal.MatchString(s) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(s)
+}
+
+// readDuration reads Go's durations, 0 and above.
+func readDuration(s string) (d time.Duration, text, advice string) {
+	const example = "write a duration such as 20ms, 1.5s or 10m"
+	if s == "0" {
+		return 0, "0s", ""
+	}
+	if decimal.MatchString(s) {
+		return 0, "", "give its unit, such as " + s + "ms or " + s + "s"
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, "", example
+	}
+	if d < 0 {
+		return 0, "", "write a duration of 0 or more"
+	}
+	return d, durationText(d), ""
+}
+
+// durationText is d.String() without its empty parts: 10m, not 10m0s.
+func durationText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// readRatio reads 0.05 or 5%, from 0 to 1. Its canonical text is in percent.
+func readRatio(s string) (p float64, text, advice string) {
+	number, percent := strings.CutSuffix(s, "%")
+	number = strings.TrimSpace(number)
+	r, ok := readDecimal(number)
+	if !ok {
+		return 0, "", "write a share such as 0.05 or 5%"
+	}
+	hundred := big.NewRat(100, 1)
+	if percent {
+		r.Quo(r, hundred)
+	}
+	if r.Cmp(big.NewRat(1, 1)) > 0 {
+		if !percent && r.Cmp(hundred) <= 0 {
+			return 0, "", "write " + ratText(new(big.Rat).Quo(r, hundred)) + " or " + number + "% for " + number + " %"
+		}
+		return 0, "", "write a share between 0 and 1, or between 0% and 100%"
+	}
+	p, _ = r.Float64()
+	return p, ratText(r.Mul(r, hundred)) + "%", ""
+}
+
+// ratText writes a decimal fraction without needless zeros.
+func ratText(r *big.Rat) string {
+	s := r.FloatString(60)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+type unit struct {
+	name string
+	size int64
+}
+
+// byteUnits: the decimal units are SI's; KB is read as kB, 1000 B.
+var byteUnits = []unit{
+	{"B", 1},
+	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+}
+
+var bitUnits = []unit{{"bit", 1}, {"kbit", 1e3}, {"Mbit", 1e6}, {"Gbit", 1e9}}
+
+// readSize reads a number of bytes with its unit.
+func readSize(s string) (bytes int64, text, advice string) {
+	const example = "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"
+	if decimal.MatchString(s) {
+		return 0, "", "give its unit: " + s + "B, " + s + "kB (1000 B each) or " + s + "KiB (1024 B each)"
+	}
+	if number, ok := strings.CutSuffix(s, "KB"); ok {
+		s = number + "kB"
+	}
+	return readUnits(s, byteUnits, example)
+}
+
+// readBitRate reads a link's rate in bit/s.
+func readBitRate(s string) (bitPerSecond int64, text, advice string) {
+	const example = "write a rate such as 9600bit, 60kbit or 1Mbit (per second)"
+	return readUnits(strings.TrimSuffix(s, "/s"), bitUnits, example)
+}
+
+func readUnits(s string, units []unit, example string) (int64, string, string) {
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	name := s[len(digits):]
+	r, ok := readDecimal(strings.TrimSpace(digits))
+	for _, u := range units {
+		if !ok || u.name != name {
+			continue
+		}
+		r.Mul(r, new(big.Rat).SetInt64(u.size))
+		if !r.IsInt() || !r.Num().IsInt64() || r.Num().Int64() > 1<<50 {
+			break
+		}
+		v := r.Num().Int64()
+		return v, unitsText(v, units), ""
+	}
+	return 0, "", example
+}
+
+// unitsText is the shortest exact text, in the first unit of those equally short.
+func unitsText(v int64, units []unit) string {
+	best := strconv.FormatInt(v, 10) + units[0].name
+	for _, u := range units[1:] {
+		if v == 0 || v%u.size != 0 {
+			continue
+		}
+		if s := strconv.FormatInt(v/u.size, 10) + u.name; len(s) < len(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// readRequestRate reads requests per second: 100, 0.5 or 100/s.
+func readRequestRate(s string) (perSecond float64, text, advice string) {
+	r, ok := readDecimal(strings.TrimSuffix(s, "/s"))
+	if !ok {
+		return 0, "", "write requests per second, such as 100 or 0.5; 0 is a closed loop"
+	}
+	if r.Cmp(big.NewRat(1e9, 1)) > 0 || r.Sign() > 0 && r.Cmp(big.NewRat(1, 1e6)) < 0 {
+		return 0, "", "write 0, or requests per second from 0.000001 to 1000000000"
+	}
+	perSecond, _ = r.Float64()
+	return perSecond, ratText(r), ""
+}

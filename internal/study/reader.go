@@ -1,0 +1,228 @@
+package study
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A reader reads values out of nodes and keeps every fault it meets. Its
+// methods return ok false where they reported one.
+type reader struct {
+	vocabulary Vocabulary
+	errs       *Errors
+	facts      map[string]*StackFacts // asked once each; nil: no such stack
+	overridden map[string]bool        // settings and factors a --set changed
+}
+
+func (r *reader) fail(pos Pos, what, advice string) {
+	r.errs.add(Error{pos, what, advice})
+}
+
+// mute returns a reader that judges the same and reports nothing.
+func (r *reader) mute() *reader {
+	quiet := *r
+	quiet.errs = new(Errors)
+	return &quiet
+}
+
+func (r *reader) kind(what string, n *node, want kind, example string) bool {
+	if n.kind != want {
+		r.fail(n.pos, fmt.Sprintf("%s is %s", what, n.kind), "write "+example)
+	}
+	return n.kind == want
+}
+
+// scalar wants one value that is there.
+func (r *reader) scalar(what string, n *node, example string) bool {
+	if !r.kind(what, n, scalar, example) {
+		return false
+	}
+	if n.tag == "!!null" || n.text == "" {
+		r.fail(n.pos, what+" is empty", "write "+example+", or remove the key")
+		return false
+	}
+	return true
+}
+
+func (r *reader) text(what string, n *node) (string, bool) {
+	return n.text, r.scalar(what, n, "a text")
+}
+
+// plainName: what may be a level, a column and part of a file name.
+var plainName = regexp.MustCompile(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]{0,199}$`)
+
+func (r *reader) name(what string, n *node) (string, bool) {
+	if !r.scalar(what, n, "a name") {
+		return "", false
+	}
+	switch {
+	case n.tag == "!!str" && plainName.MatchString(n.text):
+		return n.text, true
+	case n.tag == "!!str":
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a name", what, n.text), "use letters, digits and any of . _ - / : @ + on one line")
+	default:
+		r.fail(n.pos, fmt.Sprintf("%s %s is %s, not a name", what, n.text, tagWord(n.tag)), fmt.Sprintf("write %q, between quotes, if it is one", n.text))
+	}
+	return "", false
+}
+
+func tagWord(tag string) string {
+	switch tag {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "true or false"
+	case "!!timestamp":
+		return "a date"
+	}
+	return "of type " + tag
+}
+
+// known wants a name of the list; a nil list knows every name.
+func (r *reader) known(what string, w Word, names []string) bool {
+	if names == nil || slices.Contains(names, w.Text) {
+		return true
+	}
+	r.fail(w.Pos, fmt.Sprintf("no %s %q", what, w.Text), unknownAdvice(w.Text, names))
+	return false
+}
+
+func (r *reader) choice(what string, n *node, names []string) (string, bool) {
+	if !r.scalar(what, n, "one of "+join(names)) {
+		return "", false
+	}
+	if !slices.Contains(names, n.text) {
+		r.fail(n.pos, fmt.Sprintf("%s %q is unknown", what, n.text), unknownAdvice(n.text, names))
+		return "", false
+	}
+	return n.text, true
+}
+
+func (r *reader) count(what string, n *node, least, most int) (int, bool) {
+	v, ok := r.number(what, n, int64(least), int64(most))
+	return int(v), ok
+}
+
+func (r *reader) number(what string, n *node, least, most int64) (int64, bool) {
+	if !r.scalar(what, n, "a whole number such as 100") {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(n.text, 10, 64)
+	if n.tag != "!!int" || err != nil || n.text[0] == '+' {
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a whole number", what, n.text), "write digits only, without quotes, such as 100")
+		return 0, false
+	}
+	if v < least || v > most {
+		r.fail(n.pos, fmt.Sprintf("%s %d is out of range", what, v), fmt.Sprintf("write %d to %d", least, most))
+		return 0, false
+	}
+	return v, true
+}
+
+func (r *reader) duration(what string, n *node, least time.Duration) (time.Duration, bool) {
+	if !r.scalar(what, n, "a duration such as 20ms") {
+		return 0, false
+	}
+	v, _, advice := readDuration(n.text)
+	if advice == "" && v < least {
+		advice = "write " + durationText(least) + " or more"
+	}
+	if advice != "" {
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a duration that can be used", what, n.text), advice)
+	}
+	return v, advice == ""
+}
+
+// size reads bytes, with their canonical text.
+func (r *reader) size(what string, n *node, least, most int64) (int64, string, bool) {
+	if !r.scalar(what, n, "a size such as 100kB") {
+		return 0, "", false
+	}
+	v, text, advice := readSize(n.text)
+	if advice == "" && (v < least || v > most) {
+		advice = "write " + unitsText(least, byteUnits) + " to " + unitsText(most, byteUnits)
+	}
+	if advice != "" {
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a size that can be used", what, n.text), advice)
+	}
+	return v, text, advice == ""
+}
+
+func (r *reader) bitRate(what string, n *node) (int64, string, bool) {
+	if !r.scalar(what, n, "a rate such as 60kbit") {
+		return 0, "", false
+	}
+	v, text, advice := readBitRate(n.text)
+	if advice == "" && v == 0 {
+		advice = "leave it out for an unlimited rate"
+	}
+	if advice != "" {
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a rate that can be used", what, n.text), advice)
+	}
+	return v, text, advice == ""
+}
+
+// ratio reads 0 to 1; kind says of what: "a probability", "a share".
+func (r *reader) ratio(what string, n *node, kind string) (float64, string, bool) {
+	if !r.scalar(what, n, "a share such as 0.05 or 5%") {
+		return 0, "", false
+	}
+	v, text, advice := readRatio(n.text)
+	if advice != "" {
+		r.fail(n.pos, fmt.Sprintf("%s %s is not %s", what, n.text, kind), advice)
+	}
+	return v, text, advice == ""
+}
+
+// stack finds a stack's facts, Name filled in.
+func (r *reader) stack(name string) (StackFacts, bool) {
+	if r.vocabulary.Stacks == nil {
+		return StackFacts{Name: name}, true
+	}
+	f, asked := r.facts[name]
+	if !asked {
+		if facts, ok := r.vocabulary.Stacks(name); ok {
+			if facts.Name == "" {
+				facts.Name = name
+			}
+			f = &facts
+		}
+		r.facts[name] = f
+	}
+	if f == nil {
+		return StackFacts{}, false
+	}
+	return *f, true
+}
+
+// A key of a mapping and what reads its value.
+type key struct {
+	name string
+	read func(r *reader, s *Study, n *node)
+}
+
+// keys reads a mapping whose keys are all listed.
+func (r *reader) keys(what string, s *Study, n *node, keys []key) {
+	if !r.kind(what, n, mapping, "a mapping such as {"+keys[0].name+": …}") {
+		return
+	}
+	for _, p := range n.pairs {
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == p.key.Text })
+		if i < 0 {
+			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), unknownAdvice(p.key.Text, keyNames(keys)))
+			continue
+		}
+		keys[i].read(r, s, p.value)
+	}
+}
+
+func keyNames(keys []key) []string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	return names
+}

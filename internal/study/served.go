@@ -1,0 +1,157 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A dimension is one column of the table of what a stack serves.
+type dimension struct {
+	key   string
+	value func(*Setup) *string
+	list  func(Cell) []string
+}
+
+var dimensions = []dimension{
+	{"service", func(s *Setup) *string { return &s.Service }, func(c Cell) []string { return c.Services }},
+	{"encoding", func(s *Setup) *string { return &s.Encoding }, func(c Cell) []string { return c.Encodings }},
+	{"security", func(s *Setup) *string { return &s.Security }, func(c Cell) []string { return c.Securities }},
+	{"transport", func(s *Setup) *string { return &s.Transport }, func(c Cell) []string { return c.Transports }},
+}
+
+// half is one side of the treatment with the rows of its stack that still fit.
+type half struct {
+	side, stack string
+	rows        []Cell
+}
+
+// served narrows both stacks' tables, dimension by dimension, and fills in
+// what the study leaves open where there is one possibility.
+func (t *candidate) served() {
+	halves := t.halves()
+	if halves == nil {
+		t.settle()
+		return
+	}
+	var so []string // what has been narrowed by
+	keys := []string{"client.stack", "server.stack", "stack"}
+	for _, d := range dimensions {
+		v := d.value(t.setup)
+		if *v == "" && !t.choose(d, halves, so, keys) {
+			return
+		}
+		keys = append(keys, d.key)
+		for i, h := range halves {
+			rows := slices.DeleteFunc(slices.Clone(h.rows), func(c Cell) bool { return !offers(d.list(c), *v) })
+			if len(rows) == 0 {
+				t.unserved(d, h, so, keys)
+				return
+			}
+			halves[i].rows = rows
+		}
+		if *v != "" {
+			so = append(so, *v)
+		}
+	}
+}
+
+// settle is what can be said without the stack's table.
+func (t *candidate) settle() {
+	if t.setup.Security == "" {
+		t.setup.Security = "none"
+	}
+}
+
+// halves returns nil where a stack's table is not known.
+func (t *candidate) halves() []half {
+	var halves []half
+	for _, h := range []half{{side: "server", stack: t.setup.Server.Stack}, {side: "client", stack: t.setup.Client.Stack}} {
+		facts, _ := t.stack(h.stack)
+		if facts.Serves == nil {
+			return nil
+		}
+		h.rows = slices.DeleteFunc(slices.Clone(facts.Serves), func(c Cell) bool { return h.side == "server" && !c.Server || h.side == "client" && !c.Client })
+		if len(h.rows) == 0 {
+			t.complain(fmt.Sprintf("stack %q has no %s", h.stack, h.side), "name another with "+h.side+": {stack: …}", h.side+".stack", "stack")
+			return nil
+		}
+		halves = append(halves, h)
+	}
+	return halves
+}
+
+func offers(list []string, v string) bool {
+	return v == "" || len(list) == 0 || slices.Contains(list, v)
+}
+
+// choose fills in a dimension the study leaves open; false if it reported.
+func (t *candidate) choose(d dimension, halves []half, so, keys []string) bool {
+	a, anyA := offered(d, halves[0].rows)
+	b, anyB := offered(d, halves[1].rows)
+	both := slices.DeleteFunc(slices.Clone(a), func(v string) bool { return !anyB && !slices.Contains(b, v) })
+	if anyA {
+		both = b
+	}
+	v := d.value(t.setup)
+	switch {
+	case d.key == "security" && (anyA && anyB || slices.Contains(both, "none")):
+		*v = "none"
+	case anyA && anyB:
+	case len(both) == 1:
+		*v = both[0]
+	case len(both) == 0:
+		t.complain(fmt.Sprintf("stacks %q and %q share no %s%s", halves[0].stack, halves[1].stack, d.key, forText(so)), "pair others", keys...)
+		return false
+	default:
+		t.fail(t.posOf(keys), fmt.Sprintf("stack %q has more than one %s%s", halves[0].stack, d.key, forText(so)), fmt.Sprintf("write %s: %s", d.key, strings.Join(both, " or ")))
+		return false
+	}
+	return true
+}
+
+// posOf is where the last of keys is given.
+func (t *candidate) posOf(keys []string) Pos {
+	for _, k := range []string{"stack", "server.stack", "client.stack"} {
+		if p, ok := t.sets[k]; ok && slices.Contains(keys, k) {
+			return p.Value.Pos
+		}
+	}
+	return t.top
+}
+
+// offered is the union of a dimension over rows, in their order.
+func offered(d dimension, rows []Cell) (names []string, anything bool) {
+	for _, c := range rows {
+		l := d.list(c)
+		anything = anything || len(l) == 0
+		for _, v := range l {
+			if !slices.Contains(names, v) {
+				names = append(names, v)
+			}
+		}
+	}
+	return names, anything
+}
+
+// unserved blames the least that explains it: where the stack lacks the value
+// altogether, service and encoding have no part in it.
+func (t *candidate) unserved(d dimension, h half, so, keys []string) {
+	facts, _ := t.stack(h.stack)
+	names, anything := offered(d, facts.Serves)
+	if !anything && !slices.Contains(names, *d.value(t.setup)) {
+		so, keys = nil, []string{"client.stack", "server.stack", "stack", d.key}
+	} else {
+		names, _ = offered(d, h.rows)
+	}
+	t.complain(fmt.Sprintf("stack %q has no %s for %s %s%s", h.stack, h.side, d.key, *d.value(t.setup), forText(so)),
+		fmt.Sprintf("write %s: %s", d.key, strings.Join(names, " or ")), keys...)
+}
+
+// forText says under which choices: " with sort, json".
+func forText(so []string) string {
+	if len(so) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(so, ", ")
+}

@@ -1,0 +1,176 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A setting stands fixed at the top of a study, or under factors with levels.
+type setting struct {
+	name string
+	read func(r *reader, what string, n *node) (Setting, bool)
+}
+
+// settings are all of them; options.NAME and the mappings client, server and
+// options come on top (see reader.assign).
+var settings = []setting{
+	{"service", known("service", serviceNames, func(s *Setup) *string { return &s.Service })},
+	{"n", count(0, math.MaxInt32, func(s *Setup) *int { return &s.N })},
+	{"size", size(1, 1<<40, func(s *Setup) *int64 { return &s.Size })},
+	{"stack", stack(func(s *Setup) *string { return &s.Stack })},
+	{"encoding", name(func(s *Setup) *string { return &s.Encoding })},
+	{"security", name(func(s *Setup) *string { return &s.Security })},
+	{"transport", name(func(s *Setup) *string { return &s.Transport })},
+	{"connection", choice([]string{"keep-alive", "per-request", "pipelined"}, func(s *Setup) *string { return &s.Connection })},
+	{"ip", choice([]string{"ipv4", "ipv6"}, func(s *Setup) *string { return &s.IP })},
+	{"client.device", known("device", deviceNames, func(s *Setup) *string { return &s.Client.Device })},
+	{"client.stack", stack(func(s *Setup) *string { return &s.Client.Stack })},
+	{"server.device", known("device", deviceNames, func(s *Setup) *string { return &s.Server.Device })},
+	{"server.stack", stack(func(s *Setup) *string { return &s.Server.Stack })},
+	{"link", readLink},
+	{"concurrency", count(1, 1_000_000, func(s *Setup) *int { return &s.Concurrency })},
+	{"rate", readRate},
+	{"arrival", choice([]string{"constant", "poisson"}, func(s *Setup) *string { return &s.Arrival })},
+	{"requests", count(1, math.MaxInt32, func(s *Setup) *int { return &s.Requests })},
+	{"duration", duration(time.Millisecond, func(s *Setup) *time.Duration { return &s.Duration })},
+	{"heap", size(1<<20, 1<<50, func(s *Setup) *int64 { return &s.Heap })},
+	{"sensor", name(func(s *Setup) *string { return &s.Sensor })},
+	{"io_dir", name(func(s *Setup) *string { return &s.IODir })},
+}
+
+// groups are the mappings whose keys are settings.
+var groups = []string{"client", "server", "options"}
+
+func settingNames() []string {
+	var names []string
+	for _, s := range settings {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func findSetting(key string) (setting, bool) {
+	for _, s := range settings {
+		if s.name == key {
+			return s, true
+		}
+	}
+	if option, ok := strings.CutPrefix(key, "options."); ok && optionName.MatchString(option) {
+		return setting{key, optionValue(option)}, true
+	}
+	return setting{}, false
+}
+
+// isSetting reports whether key is a setting, or a mapping of settings.
+func isSetting(key string) bool {
+	_, ok := findSetting(key)
+	return ok || key == "client" || key == "server" || key == "options"
+}
+
+// fixed makes a Setting that stores one value.
+func fixed[T any](text string, pos Pos, v T, at func(*Setup) *T) Setting {
+	return Setting{Value: Word{text, pos}, id: text, set: func(s *Setup) { *at(s) = v }}
+}
+
+func count(least, most int, at func(*Setup) *int) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		v, ok := r.count(what, n, least, most)
+		return fixed(fmt.Sprint(v), n.pos, v, at), ok
+	}
+}
+
+func size(least, most int64, at func(*Setup) *int64) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		v, text, ok := r.size(what, n, least, most)
+		return fixed(text, n.pos, v, at), ok
+	}
+}
+
+func duration(least time.Duration, at func(*Setup) *time.Duration) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		v, ok := r.duration(what, n, least)
+		return fixed(durationText(v), n.pos, v, at), ok
+	}
+}
+
+func choice(names []string, at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		v, ok := r.choice(what, n, names)
+		return fixed(v, n.pos, v, at), ok
+	}
+}
+
+// name is any name: only the stack knows which it has (see check.go).
+func name(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		v, ok := r.name(what, n)
+		return fixed(v, n.pos, v, at), ok
+	}
+}
+
+func known(what string, names func(Vocabulary) []string, at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, key string, n *node) (Setting, bool) {
+		v, ok := r.name(key, n)
+		ok = ok && r.known(what, Word{v, n.pos}, names(r.vocabulary))
+		return fixed(v, n.pos, v, at), ok
+	}
+}
+
+// stack stores the full name of a stack; its level keeps the name as written.
+func stack(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		v, ok := r.name(what, n)
+		if !ok {
+			return Setting{}, false
+		}
+		facts, ok := r.stack(v)
+		if !ok {
+			r.fail(n.pos, fmt.Sprintf("no stack %q", v), unknownAdvice(v, r.vocabulary.StackNames))
+			return Setting{}, false
+		}
+		if facts.Missing != "" {
+			r.fail(n.pos, fmt.Sprintf("stack %q cannot run here", v), facts.Missing)
+			return Setting{}, false
+		}
+		s := fixed(v, n.pos, facts.Name, at)
+		s.id = facts.Name
+		return s, true
+	}
+}
+
+func readRate(r *reader, what string, n *node) (Setting, bool) {
+	if !r.scalar(what, n, "a number of requests per second, such as 100") {
+		return Setting{}, false
+	}
+	v, text, advice := readRequestRate(n.text)
+	if advice != "" {
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a rate", what, n.text), advice)
+		return Setting{}, false
+	}
+	return fixed(text, n.pos, v, func(s *Setup) *float64 { return &s.Rate }), true
+}
+
+var optionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,99}$`)
+
+func optionValue(option string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		if !r.scalar(what, n, "a value") {
+			return Setting{}, false
+		}
+		if strings.ContainsAny(n.text, "\n\r\t") {
+			r.fail(n.pos, what+" has a line break or tab", "write it on one line")
+			return Setting{}, false
+		}
+		text := n.text
+		set := func(s *Setup) {
+			if s.Options == nil {
+				s.Options = map[string]string{}
+			}
+			s.Options[option] = text
+		}
+		return Setting{Value: Word{text, n.pos}, id: text, set: set}, true
+	}
+}

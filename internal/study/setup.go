@@ -1,0 +1,98 @@
+package study
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Setup is one treatment in full: every setting with its value or default,
+// so that who conducts a trial parses no text. It is shared; do not change it.
+type Setup struct {
+	Service  string
+	N        int   // elements of the message, where Size is 0
+	Size     int64 // B of the message's canonical XML; 0: N says it
+	Stack    string
+	Encoding string // empty: the study's vocabulary did not know the stack
+	Security string
+	// Transport is empty where neither study nor stack names one.
+	Transport  string
+	Connection string // keep-alive, per-request or pipelined
+	IP         string // ipv4 or ipv6
+
+	Client, Server Side
+	Link           Link
+
+	Requests    int           // of the measured part; 0: Duration says it
+	Duration    time.Duration // of the measured part; 0: Requests says it
+	Concurrency int           // connections, each with one request under way
+	Rate        float64       // requests/s over all connections; 0: closed loop
+	Arrival     string        // constant or poisson, where Rate is above 0
+
+	Heap    int64 // B a managed runtime may take; 0: its own choice
+	Sensor  string
+	IODir   string
+	Options map[string]string // handed to the stack as they stand
+}
+
+// A Side is the client's or the server's part of a Setup.
+type Side struct {
+	Device string
+	Stack  string // Setup.Stack, unless the study gives the side its own
+}
+
+// A Link is a link as a study names it: a profile, or the shape itself.
+type Link struct {
+	Text     string // "nb-iot", "delay=40ms loss=1%", or the name the study gave the shape
+	Profile  string // empty where Up and Down say it, and for no link at all ("none")
+	Up, Down Shape  // client to server, server to client; zero with a profile
+}
+
+// A Shape is what one direction of a link does to its packets.
+type Shape struct {
+	Delay, DelayStdDev time.Duration
+	Loss               float64 // probability, 0 to 1
+	Rate               int64   // bit/s; 0 is unlimited
+	Queue              int     // packets; 0: the link's own default
+}
+
+func defaultSetup() Setup {
+	return Setup{
+		Connection: "keep-alive", IP: "ipv4", Arrival: "constant", Concurrency: 1,
+		Client: Side{Device: "local"}, Server: Side{Device: "local"}, Link: Link{Text: "none"},
+	}
+}
+
+// A Setting is one value given to one key, fixed or by a level.
+type Setting struct {
+	Key   string
+	Value Word // canonical: 100kB for 100KB
+
+	id  string // equal for equal values, whatever their names
+	set func(*Setup)
+}
+
+// A Level is one value of a factor. A compound level sets several settings.
+type Level struct {
+	Word
+	Sets []Setting
+
+	bad bool // reported already
+}
+
+// id is equal for levels that do the same.
+func (l Level) id() string {
+	ids := make([]string, len(l.Sets))
+	for i, s := range l.Sets {
+		ids[i] = s.Key + "=" + s.id
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, "\n")
+}
+
+// A Factor is what a study varies, in the order of the file.
+type Factor struct {
+	Name   string
+	Levels []Level
+	Pos    Pos
+}

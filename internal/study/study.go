@@ -1,0 +1,190 @@
+// Package study reads a study file and expands it into a plan. It opens no
+// file, reads no clock and knows no stack, link or device but by the
+// Vocabulary it is handed.
+package study
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Format is the newest form of study file this package reads.
+const Format = 1
+
+// A Study is a study file as read, checked and with its defaults.
+type Study struct {
+	Name            string
+	Question, Notes string
+	File            string
+	Factors         []Factor
+	Exclude         []Exclusion
+	Fixed           []Setting // what stands at the top of the file, in its order
+	Design          Design
+	Responses       []Word // empty: all that the trial yields
+	Timeouts        Timeouts
+	Retries         int        // more runs of a trial found invalid
+	Body            int64      // B, the largest message body accepted
+	Packets         bool       // keep every trial's packets
+	Pin             Pin        // CPUs of either side
+	Published       Word       // name of the table to set beside ours; empty: none
+	Overrides       []Override // what --set changed, as given
+
+	treatments []treatment // the wanted ones, in the order of the file
+}
+
+// Treatments is how many treatments the study wants.
+func (s Study) Treatments() int { return len(s.treatments) }
+
+// A Design says how often, in which order and how surely to measure.
+type Design struct {
+	Replications int    // trials per treatment, one a block
+	Seed         uint64 // fixes the order and every other random choice
+	WarmUp       Span   // driven but not recorded
+	CoolDown     time.Duration
+	Precision    float64 // half-width over mean to reach by more blocks; 0: no more blocks
+	Budget       Budget  // of those blocks
+	Confidence   float64 // of every interval
+}
+
+// A Span is a number of requests, or a time where Requests is 0.
+type Span struct {
+	Requests int
+	Time     time.Duration
+}
+
+// A Budget bounds the blocks added to reach the precision: their number, or
+// the time they may take where Blocks is 0.
+type Budget struct {
+	Blocks int
+	Time   time.Duration
+}
+
+// Timeouts are the ends of patience.
+type Timeouts struct{ Ready, Request, Trial time.Duration }
+
+// Pin names the CPUs a side's programs run on; empty: any.
+type Pin struct{ Client, Server []int }
+
+// An Override is what one --set changed.
+type Override struct{ Path, Value string }
+
+func (o Override) String() string { return o.Path + "=" + o.Value }
+
+func defaultStudy(file string) Study {
+	return Study{
+		File:     file,
+		Design:   Design{Replications: 10, Seed: 1, Confidence: 0.95},
+		Timeouts: Timeouts{Ready: 10 * time.Second, Request: 5 * time.Second, Trial: 10 * time.Minute},
+		Retries:  2,
+		Body:     16e6,
+	}
+}
+
+// Parse reads a study file and checks all that can be known before it runs.
+// Each of sets overrides one value, as "requests=100", "design.seed=2" or
+// "factors.stack=[a, b]" (see override). The error is of type Errors and holds
+// every fault; the Study is usable only without one.
+func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error) {
+	var errs Errors
+	s := defaultStudy(file)
+	root := parseYAML(file, data, true, &errs)
+	if root == nil {
+		return s, errs
+	}
+	r := &reader{vocabulary: v, errs: &errs, facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
+	if r.kind("a study", root, mapping, "keys and values, the first study: NAME") && r.format(root) {
+		r.override(&s, root, sets)
+		r.study(&s, root)
+	}
+	if len(errs) > 0 {
+		errs.sort()
+		return s, errs
+	}
+	return s, nil
+}
+
+// format refuses a newer file before its unknown keys drown the reason.
+func (r *reader) format(root *node) bool {
+	n := root.get("format")
+	if n == nil {
+		return true
+	}
+	v, ok := r.number("format", n, 1, 1_000_000)
+	if ok && v > Format {
+		r.fail(n.pos, fmt.Sprintf("format %d is newer than this edgegauge reads (%d)", v, Format), "update edgegauge")
+		return false
+	}
+	return true
+}
+
+// topKeys are the keys that are no settings.
+var topKeys = []key{
+	{"format", func(*reader, *Study, *node) {}}, // read first
+	{"study", func(r *reader, s *Study, n *node) { s.Name, _ = r.fileName("study", n) }},
+	{"question", func(r *reader, s *Study, n *node) { s.Question, _ = r.text("question", n) }},
+	{"notes", func(r *reader, s *Study, n *node) { s.Notes, _ = r.text("notes", n) }},
+	{"factors", func(*reader, *Study, *node) {}}, // read before the settings
+	{"exclude", func(*reader, *Study, *node) {}}, // read after the factors
+	{"design", func(r *reader, s *Study, n *node) { r.design(s, n) }},
+	{"responses", func(r *reader, s *Study, n *node) { s.Responses = r.responses(n) }},
+	{"timeouts", func(r *reader, s *Study, n *node) { r.keys("timeouts", s, n, timeoutKeys) }},
+	{"retries", func(r *reader, s *Study, n *node) { s.Retries, _ = r.count("retries", n, 0, 100) }},
+	{"limits", func(r *reader, s *Study, n *node) { r.keys("limits", s, n, limitKeys) }},
+	{"packets", func(r *reader, s *Study, n *node) {
+		v, _ := r.choice("packets", n, []string{"keep", "drop"})
+		s.Packets = v == "keep"
+	}},
+	{"pin", func(r *reader, s *Study, n *node) { r.keys("pin", s, n, pinKeys) }},
+	{"published", func(r *reader, s *Study, n *node) {
+		v, ok := r.name("published", n)
+		s.Published = Word{v, n.pos}
+		if ok {
+			r.known("published table", s.Published, r.vocabulary.Published)
+		}
+	}},
+}
+
+func (r *reader) study(s *Study, root *node) {
+	p := builder{reader: r, study: s, fixed: map[string]Setting{}}
+	for _, x := range root.pairs {
+		if isSetting(x.key.Text) {
+			p.fix(x)
+		}
+	}
+	for _, x := range root.pairs {
+		i := indexKey(topKeys, x.key.Text)
+		switch {
+		case i >= 0:
+			topKeys[i].read(r, s, x.value)
+		case !isSetting(x.key.Text):
+			r.fail(x.key.Pos, fmt.Sprintf("unknown key %q", x.key.Text), unknownAdvice(x.key.Text, knownKeys()))
+		}
+	}
+	if root.get("study") == nil {
+		r.fail(root.pos, "the study has no name", "write study: NAME at its top")
+	}
+	if n := root.get("factors"); n != nil {
+		p.factors(n)
+	}
+	if n := root.get("exclude"); n != nil {
+		p.exclude(n)
+	}
+	p.expand(root)
+}
+
+func indexKey(keys []key, name string) int {
+	for i, k := range keys {
+		if k.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// knownKeys are all keys that may stand at the top.
+func knownKeys() []string {
+	return append(append(keyNames(topKeys), settingNames()...), groups...)
+}
+
+func join(names []string) string { return strings.Join(names, ", ") }

@@ -1,0 +1,50 @@
+package study
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Vocabulary is what this room learns of the outside, handed in by main: it
+// imports no service, stack or link. Nil fields accept any name, so the zero
+// Vocabulary judges a file alone.
+type Vocabulary struct {
+	Services  map[string]ServiceFacts
+	Responses []string
+	Links     []string // profiles; "none" is always known
+	Devices   []string
+	Published []string // tables to compare with
+	// Stacks finds a stack by its full or short name. It is asked only for the
+	// stacks a study names, so it may look for their runtimes.
+	Stacks     func(name string) (StackFacts, bool)
+	StackNames []string // to suggest from
+}
+
+// ServiceFacts is what a study must know of a service.
+type ServiceFacts struct {
+	Sized bool // its message has n elements, so a study gives n or size
+}
+
+// StackFacts is what a study must know of a stack.
+type StackFacts struct {
+	Name    string // its full name; empty: as asked for
+	Missing string // why it cannot run here and the command that mends it; empty: it can
+	Serves  []Cell // nil: not known, everything is accepted
+	Options []string
+}
+
+// A Cell is one row of the table of what a stack serves: every combination of
+// its lists. An empty list accepts anything.
+type Cell struct {
+	Services, Encodings, Securities, Transports []string
+	Client, Server                              bool // the side the stack has for it
+}
+
+func serviceNames(v Vocabulary) []string {
+	if v.Services == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(v.Services))
+}
+
+func deviceNames(v Vocabulary) []string { return v.Devices }

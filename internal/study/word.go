@@ -1,0 +1,83 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Pos is a place in a study file, or a --set of the command line. Line and
+// Col count from 1, Col in characters; Line is 0 where File says it all.
+type Pos struct {
+	File      string
+	Line, Col int
+}
+
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// A Word is a value that remembers where it stood in the file.
+type Word struct {
+	Text string
+	Pos  Pos
+}
+
+func (w Word) String() string { return w.Text }
+
+// An Error is one fault of a study: where, what, and what to write instead.
+type Error struct {
+	Pos    Pos
+	What   string
+	Advice string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s; %s", e.Pos, e.What, e.Advice)
+}
+
+// Errors are all the faults of a study, in the order of their positions, those
+// of the command line last.
+type Errors []*Error
+
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, x := range e {
+		lines[i] = x.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find each Error.
+func (e Errors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, x := range e {
+		errs[i] = x
+	}
+	return errs
+}
+
+// add keeps an error once: treatments that share a fault share its report.
+func (e *Errors) add(x Error) {
+	for _, old := range *e {
+		if *old == x {
+			return
+		}
+	}
+	*e = append(*e, &x)
+}
+
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(
+			cmp.Compare(min(1, b.Pos.Line), min(1, a.Pos.Line)), // a file's before --set's
+			cmp.Compare(len(a.Pos.File), len(b.Pos.File)),       // --set 9 before --set 10
+			cmp.Compare(a.Pos.File, b.Pos.File),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+}
