@@ -1,0 +1,79 @@
+package edgegauge.californium;
+
+import edgegauge.adapter.Caller;
+import edgegauge.adapter.Exchange;
+import edgegauge.adapter.Message;
+import edgegauge.adapter.Protobuf;
+import edgegauge.adapter.Setup;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import org.eclipse.californium.core.CoapClient;
+import org.eclipse.californium.core.CoapResponse;
+import org.eclipse.californium.core.coap.CoAP.ResponseCode;
+import org.eclipse.californium.core.coap.MediaTypeRegistry;
+import org.eclipse.californium.core.coap.Request;
+import org.eclipse.californium.core.network.CoapEndpoint;
+import org.eclipse.californium.elements.config.Configuration;
+
+/** A CoapClient on a socket of its own. */
+final class Client implements Caller {
+  private final Setup setup;
+  private final Configuration conf;
+  private final Protobuf codec;
+  private final CoapClient client = new CoapClient();
+  private CoapEndpoint endpoint;
+  private TimedConnector socket;
+
+  Client(Setup setup, Configuration conf) {
+    this.setup = setup;
+    this.conf = conf;
+    codec = new Protobuf(setup.service);
+    client.setTimeout(Math.max(1, setup.timeout / 1_000_000));
+  }
+
+  @Override public Message call(Message m, Exchange x) throws Exception {
+    if (endpoint == null) open();
+    try {
+      return exchange(m, x);
+    } finally {
+      if (setup.connection.equals("per-request")) close();
+    }
+  }
+
+  private Message exchange(Message m, Exchange x) throws Exception {
+    long t0 = System.nanoTime();
+    byte[] body = codec.request(m);
+    x.serialization = System.nanoTime() - t0;
+    x.out = body.length;
+    Request request = Request.newPost();
+    request.setConfirmable(true);
+    request.setURI(setup.url);
+    request.getOptions().setContentFormat(MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+    request.setPayload(body);
+    socket.arm();
+    CoapResponse response = client.advanced(request);
+    x.sent = socket.firstSent();
+    if (response == null) throw new IOException("no answer within " + setup.timeout / 1_000_000 + " ms");
+    x.done = socket.lastReceived();
+    byte[] payload = response.getPayload();
+    x.in = payload.length;
+    if (response.getCode() != ResponseCode.CHANGED && response.getCode() != ResponseCode.CONTENT)
+      throw new IOException("CoAP " + response.getCode() + " " + response.getResponseText());
+    t0 = System.nanoTime();
+    Message answer = codec.response(payload);
+    x.deserialization = System.nanoTime() - t0;
+    return answer;
+  }
+
+  private void open() throws IOException {
+    socket = new TimedConnector(Californium.connector(setup, conf, new InetSocketAddress(0), false));
+    endpoint = Californium.endpoint(conf, socket);
+    endpoint.start();
+    client.setEndpoint(endpoint);
+  }
+
+  private void close() {
+    endpoint.destroy();
+    endpoint = null;
+  }
+}

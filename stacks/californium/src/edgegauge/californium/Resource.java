@@ -1,0 +1,73 @@
+package edgegauge.californium;
+
+import edgegauge.adapter.Exchange;
+import edgegauge.adapter.Message;
+import edgegauge.adapter.Protobuf;
+import edgegauge.adapter.ServerLog;
+import edgegauge.adapter.Services;
+import edgegauge.adapter.Setup;
+import java.io.IOException;
+import org.eclipse.californium.core.CoapResource;
+import org.eclipse.californium.core.coap.CoAP.ResponseCode;
+import org.eclipse.californium.core.coap.MediaTypeRegistry;
+import org.eclipse.californium.core.server.resources.CoapExchange;
+
+/** One service as a CoAP resource: Californium's handlePOST is the hook, the payload is whole when it is called. */
+final class Resource extends CoapResource {
+  private final Setup setup;
+  private final Services services;
+  private final ServerLog log;
+  private final Protobuf codec;
+
+  Resource(Setup setup, Services services, ServerLog log) {
+    super(setup.service.name);
+    this.setup = setup;
+    this.services = services;
+    this.log = log;
+    codec = new Protobuf(setup.service);
+  }
+
+  @Override public void handlePOST(CoapExchange e) {
+    Exchange x = Exchange.mine().begin();
+    byte[] payload = e.getRequestPayload();
+    x.in = payload.length;
+    int format = e.getRequestOptions().getContentFormat();
+    if (format != MediaTypeRegistry.UNDEFINED && format != MediaTypeRegistry.APPLICATION_OCTET_STREAM) {
+      e.respond(ResponseCode.UNSUPPORTED_CONTENT_FORMAT);
+      return;
+    }
+    if (x.in > setup.bodyLimit) {
+      e.respond(ResponseCode.REQUEST_ENTITY_TOO_LARGE);
+      return;
+    }
+    answer(e, x, payload);
+  }
+
+  private void answer(CoapExchange e, Exchange x, byte[] payload) {
+    byte[] out;
+    try {
+      long t0 = System.nanoTime();
+      Message in = codec.request(payload);
+      long t1 = System.nanoTime();
+      Message answer = services.answer(setup.service, in);
+      long t2 = System.nanoTime();
+      out = codec.response(answer);
+      x.serialization = System.nanoTime() - t2;
+      x.processing = t2 - t1;
+      x.deserialization = t1 - t0;
+      x.out = out.length;
+    } catch (com.google.protobuf.InvalidProtocolBufferException | IllegalArgumentException bad) {
+      e.respond(ResponseCode.BAD_REQUEST);
+      return;
+    } catch (IOException | RuntimeException failed) {
+      e.respond(ResponseCode.INTERNAL_SERVER_ERROR, String.valueOf(failed.getMessage()));
+      return;
+    }
+    log.sending();
+    try {
+      e.respond(ResponseCode.CHANGED, out, MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+    } finally {
+      log.sent(x);
+    }
+  }
+}

@@ -1,0 +1,10 @@
+package edgegauge.adapter;
+
+/** One connection of a client, used by one thread at a time. */
+public interface Caller {
+  /**
+   * Sends one request and returns its answer, filling x: sent and done, serialization and deserialization, out and in. Any exception is a failed
+   * request with its message as the reason.
+   */
+  Message call(Message request, Exchange x) throws Exception;
+}

@@ -1,0 +1,65 @@
+package edgegauge.adapter;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/** Sends requests when they are due. One thread and one caller, hence one connection, for each unit of concurrency. */
+final class Driver {
+  private final Stack stack;
+  private final Setup setup;
+  private final Message request, expected;
+  private final List<Caller> callers = new ArrayList<>(); // kept between runs: the warm-up warms them
+
+  Driver(Stack stack, Setup setup) throws Exception {
+    this.stack = stack;
+    this.setup = setup;
+    request = setup.request();
+    expected = Services.expected(setup.service, request);
+    callers.add(stack.call(setup));
+  }
+
+  /** Runs, and returns the records, or null if none are wanted; count is set to the requests made. */
+  Log run(Map<String, Object> run, AtomicLong count) throws Exception {
+    int concurrency = (int) Setup.number(run, "concurrency", 1);
+    if (concurrency < 1) throw new IllegalArgumentException("concurrency is at least 1");
+    while (callers.size() < concurrency) callers.add(stack.call(setup));
+    Schedule schedule = new Schedule(run);
+    Log log = Boolean.TRUE.equals(run.get("record")) ? new Log(Log.CLIENT, schedule.requests()) : null;
+    Thread[] threads = new Thread[concurrency - 1];
+    long start = System.nanoTime();
+    for (int i = 0; i < threads.length; i++) {
+      Caller c = callers.get(i + 1);
+      threads[i] = new Thread(() -> work(c, schedule, start, log, count), "worker " + (i + 1));
+      threads[i].start();
+    }
+    work(callers.get(0), schedule, start, log, count);
+    for (Thread t : threads) t.join();
+    return log;
+  }
+
+  private void work(Caller caller, Schedule schedule, long start, Log log, AtomicLong count) {
+    Exchange x = Exchange.mine();
+    while (schedule.next(x, System.nanoTime() - start)) {
+      for (long left; (left = start + x.due - System.nanoTime()) > 0; ) LockSupport.parkNanos(left);
+      once(caller, x);
+      if (log != null) log.client(x, start);
+      count.incrementAndGet();
+    }
+  }
+
+  private void once(Caller caller, Exchange x) {
+    x.begin();
+    try {
+      Message answer = caller.call(request, x);
+      x.failure = Services.check(setup.service, expected, answer);
+    } catch (Exception e) {
+      x.failure = Program.reason(e);
+    } catch (StackOverflowError | NoClassDefFoundError e) {
+      x.failure = Program.reason(e);
+    }
+    x.total = System.nanoTime() - x.begun;
+  }
+}

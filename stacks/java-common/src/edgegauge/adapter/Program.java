@@ -1,0 +1,130 @@
+package edgegauge.adapter;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A stack's main program: the adapter protocol on stdin and stdout. */
+public final class Program {
+  private static final String END = new String("end of stdin"); // known by identity
+
+  private final BufferedWriter out;
+  private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
+
+  private Program() {
+    out = new BufferedWriter(new OutputStreamWriter(new FileOutputStream(FileDescriptor.out), StandardCharsets.UTF_8), 1 << 16);
+    System.setOut(System.err); // some frameworks print
+    System.setIn(new java.io.ByteArrayInputStream(new byte[0]));
+    Thread reader = new Thread(this::read, "stdin");
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  /** Never returns. verb is serve or call. */
+  public static void main(String verb, Stack stack) {
+    Program p = new Program();
+    int status = 1;
+    try {
+      status = p.run(verb, stack);
+    } catch (Throwable e) { // whatever it is, the lab must read the reason
+      if (!(e instanceof IllegalArgumentException)) e.printStackTrace();
+      p.error(reason(e));
+    }
+    Runtime.getRuntime().halt(status); // frameworks leave threads behind that would keep the JVM alive
+  }
+
+  private void read() {
+    try (BufferedReader in = new BufferedReader(new InputStreamReader(new FileInputStream(FileDescriptor.in), StandardCharsets.UTF_8))) {
+      for (String line; (line = in.readLine()) != null; ) if (!line.trim().isEmpty()) lines.add(line);
+    } catch (IOException e) {
+      System.err.println("stdin: " + reason(e));
+    }
+    lines.add(END);
+    // Subtle: what was asked before the end may still be answered, but a hanging framework must not outlive its parent.
+    try {
+      TimeUnit.SECONDS.sleep(2);
+    } catch (InterruptedException e) {
+      // ends now
+    }
+    Runtime.getRuntime().halt(0);
+  }
+
+  private int run(String verb, Stack stack) throws Exception {
+    String line = lines.take();
+    if (line == END) return 0;
+    Setup setup = new Setup(Json.object(line));
+    if (!verb.equals("serve") && !verb.equals("call")) throw new IllegalArgumentException("no verb \"" + verb + "\"; it has serve, call");
+    if (!setup.type().equals(verb)) throw new IllegalArgumentException("first line is \"" + setup.type() + "\"; send \"" + verb + "\"");
+    stack.check(setup);
+    return verb.equals("serve") ? serve(stack, setup) : call(stack, setup);
+  }
+
+  private int serve(Stack stack, Setup setup) throws Exception {
+    ServerLog log = new ServerLog();
+    String url = stack.serve(setup, new Services(setup), log);
+    ready(stack, ",\"url\":" + Json.quote(new StringBuilder(), url));
+    for (String line; (line = lines.take()) != END; ) {
+      Map<String, Object> ask = Json.object(line);
+      if (!"report".equals(ask.get("type"))) throw new IllegalArgumentException("no type \"" + ask.get("type") + "\" while serving; send report");
+      Log records = log.take();
+      if (!Boolean.TRUE.equals(ask.get("discard"))) records.print(out);
+      end(records.count());
+    }
+    return 0;
+  }
+
+  private int call(Stack stack, Setup setup) throws Exception {
+    Driver driver = new Driver(stack, setup);
+    ready(stack, "");
+    for (String line; (line = lines.take()) != END; ) {
+      Map<String, Object> run = Json.object(line);
+      if (!"run".equals(run.get("type"))) throw new IllegalArgumentException("no type \"" + run.get("type") + "\" while calling; send run");
+      AtomicLong count = new AtomicLong();
+      Log records = driver.run(run, count);
+      if (records != null) records.print(out);
+      end(count.get());
+    }
+    return 0;
+  }
+
+  private void ready(Stack stack, String url) throws IOException {
+    StringBuilder b = new StringBuilder("{\"type\":\"ready\"").append(url);
+    Json.quote(b.append(",\"version\":"), stack.version());
+    Json.quote(b.append(",\"runtime\":"), runtime()).append("}\n");
+    out.append(b).flush();
+  }
+
+  private static String runtime() {
+    return System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version");
+  }
+
+  private void end(long count) throws IOException {
+    out.append("{\"type\":\"end\",\"count\":" + count + "}\n").flush();
+  }
+
+  private void error(String message) {
+    try {
+      out.append(Json.quote(new StringBuilder("{\"type\":\"error\",\"message\":"), message).append("}\n")).flush();
+    } catch (IOException e) {
+      System.err.println("stdout: " + e);
+    }
+  }
+
+  /** Why it failed, in one line. */
+  static String reason(Throwable e) {
+    String s = e.getMessage();
+    if (s == null || s.isEmpty()) s = e.getCause() != null && e.getCause() != e ? reason(e.getCause()) : e.getClass().getSimpleName();
+    s = s.trim().replaceAll("\\s+", " ");
+    return s.length() > 300 ? s.substring(0, 300) + " …" : s;
+  }
+}

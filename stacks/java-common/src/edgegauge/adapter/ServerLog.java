@@ -1,0 +1,32 @@
+package edgegauge.adapter;
+
+/** A server's records since the last report. */
+public final class ServerLog {
+  private Log log = new Log(Log.SERVER, 0);
+  private int sending;
+
+  /**
+   * Says that a response is about to be handed to the socket. The client may have it, and ask for the report, before {@link #sent} is reached: the
+   * report waits for it.
+   */
+  public synchronized void sending() {
+    sending++;
+  }
+
+  /** Records the exchange, its response handed to the socket. Always follows {@link #sending}. */
+  public void sent(Exchange x) {
+    x.total = System.nanoTime() - x.begun;
+    synchronized (this) {
+      log.server(x);
+      if (--sending == 0) notifyAll();
+    }
+  }
+
+  /** Takes all records, after waiting at most a second for responses on their way. */
+  synchronized Log take() throws InterruptedException {
+    for (long until = System.nanoTime() + 1_000_000_000L; sending > 0 && System.nanoTime() < until; ) wait(10);
+    Log full = log;
+    log = new Log(Log.SERVER, full.count());
+    return full;
+  }
+}

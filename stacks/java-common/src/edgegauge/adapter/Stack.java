@@ -1,0 +1,57 @@
+package edgegauge.adapter;
+
+import java.util.Arrays;
+import java.util.List;
+
+/** A framework under test: what it offers, its server, its client. */
+public abstract class Stack {
+  private final List<String> encodings, securities, transports;
+
+  /** The first of each is the default. */
+  protected Stack(String[] encodings, String[] securities, String[] transports) {
+    this.encodings = Arrays.asList(encodings);
+    this.securities = Arrays.asList(securities);
+    this.transports = Arrays.asList(transports);
+  }
+
+  /** The framework's version, from its own jar. */
+  public abstract String version();
+
+  /** Listens, and returns the service's URL. Every answered request goes into log. */
+  public abstract String serve(Setup setup, Services services, ServerLog log) throws Exception;
+
+  /** Makes one client of one connection; it need not connect yet. */
+  public abstract Caller call(Setup setup) throws Exception;
+
+  /** Refuses what this stack does not do, and says what it does. */
+  void check(Setup s) {
+    if (s.protocol() != 1) throw new IllegalArgumentException("protocol " + s.protocol() + " is not spoken here; use 1");
+    if (s.service == null) throw new IllegalArgumentException("no service \"" + s.serviceName + "\"; it has " + names());
+    offered("encoding", s.encoding, encodings, s);
+    offered("security", s.security, securities, s);
+    if (!s.transport.isEmpty()) offered("transport", s.transport, transports, s);
+    if (s.type().equals("call")) offered("connection", s.connection, connections(), s);
+  }
+
+  /** How the client can use connections. */
+  protected List<String> connections() {
+    return Arrays.asList("keep-alive", "per-request");
+  }
+
+  private static void offered(String what, String name, List<String> have, Setup s) {
+    if (have.contains(name)) return;
+    throw new IllegalArgumentException("no " + what + " \"" + name + "\" for service " + s.serviceName + "; it has " + String.join(", ", have));
+  }
+
+  private static String names() {
+    StringBuilder b = new StringBuilder();
+    for (Service s : Service.values()) b.append(b.length() == 0 ? "" : ", ").append(s.name);
+    return b.toString();
+  }
+
+  /** The version in the name of the jar that c comes from, as Maven named it. */
+  protected static String jarVersion(Class<?> c) {
+    String jar = c.getProtectionDomain().getCodeSource().getLocation().getPath();
+    return jar.replaceAll(".*/", "").replaceAll("^.*?-([0-9][^/]*)\\.jar$", "$1");
+  }
+}

@@ -1,0 +1,45 @@
+package edgegauge.jersey;
+
+import com.sun.jersey.api.client.config.ClientConfig;
+import com.sun.jersey.api.client.config.DefaultClientConfig;
+import com.sun.jersey.api.container.grizzly2.GrizzlyServerFactory;
+import com.sun.jersey.api.core.DefaultResourceConfig;
+import edgegauge.adapter.Caller;
+import edgegauge.adapter.ServerLog;
+import edgegauge.adapter.Services;
+import edgegauge.adapter.Setup;
+import edgegauge.adapter.Stack;
+import java.net.URI;
+import org.glassfish.grizzly.http.server.HttpServer;
+
+/** Jersey 1: JAX-RS on Grizzly, with protobuf by an entity provider, as its users write one. */
+public final class Jersey extends Stack {
+  public Jersey() {
+    super(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"http"});
+  }
+
+  @Override public String version() {
+    return jarVersion(DefaultResourceConfig.class);
+  }
+
+  @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
+    DefaultResourceConfig config = new DefaultResourceConfig();
+    config.getSingletons().add(new ServerProtobuf(setup, log));
+    config.getSingletons().add(new Resource(setup, services));
+    HttpServer server = GrizzlyServerFactory.createHttpServer(URI.create("http://" + setup.urlHost() + ":" + setup.port + "/"), config);
+    int port = server.getListeners().iterator().next().getPort();
+    return "http://" + setup.urlHost() + ":" + port + "/" + setup.service.name;
+  }
+
+  @Override public Caller call(Setup setup) {
+    // The JDK's HttpURLConnection, on which Jersey's client stands, reads these once.
+    System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
+    System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
+    System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
+    ClientConfig config = new DefaultClientConfig();
+    config.getSingletons().add(new ClientProtobuf(setup));
+    config.getProperties().put(ClientConfig.PROPERTY_CONNECT_TIMEOUT, setup.timeoutMillis());
+    config.getProperties().put(ClientConfig.PROPERTY_READ_TIMEOUT, setup.timeoutMillis());
+    return new JerseyCaller(setup, config);
+  }
+}
