@@ -1,0 +1,163 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// program plays a stack that answers every line with the next text.
+func program(t *testing.T, answers ...string) *Conn {
+	t.Helper()
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer outW.Close()
+		dec := json.NewDecoder(inR)
+		for _, a := range answers {
+			var v any
+			if dec.Decode(&v) != nil {
+				return
+			}
+			io.WriteString(outW, a)
+		}
+		outW.Close() // a program that has said its all ends
+		io.Copy(io.Discard, inR)
+	}()
+	t.Cleanup(func() { inW.Close(); inR.Close(); outR.Close() })
+	return NewConn(inW, outR)
+}
+
+func TestWholeConversation(t *testing.T) {
+	c := program(t,
+		`{"type":"ready","url":"http://127.0.0.1:1/x","version":"1","runtime":"r"}`+"\n",
+		`{"type":"end","count":2}`+"\n",
+		`{"type":"exchange","seq":1,"due":0,"sent":5,"done":9,"out":3,"in":4}`+"\n"+
+			`{"seq":2,"type":"exchange","failure":"no \"answer\"","extra":[1]}`+"\n"+`{"type":"end","count":2}`+"\n")
+	ready, err := c.Call(t.Context(), Call{})
+	if err != nil || ready.URL != "http://127.0.0.1:1/x" || ready.Version != "1" {
+		t.Fatalf("got %+v %v", ready, err)
+	}
+	if n, err := c.Run(t.Context(), Run{}, nil); n != 2 || err != nil {
+		t.Errorf("unrecorded run: got %d %v, want 2", n, err)
+	}
+	var got []measure.Exchange
+	n, err := c.Run(t.Context(), Run{Record: true}, func(x measure.Exchange) { got = append(got, x) })
+	if n != 2 || err != nil || len(got) != 2 {
+		t.Fatalf("got %d %v %v", n, err, got)
+	}
+	if got[0].RTT() != 4 || got[0].Out != 3 || got[1].Failure != `no "answer"` {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestProgramsThatMisbehave(t *testing.T) {
+	long := strings.Repeat("x", maxLine+1)
+	for _, tt := range []struct{ what, says, want string }{
+		{"prints garbage", "Listening on port 80\n", `not protocol: "Listening`},
+		{"prints garbage without end", long, "a line of over 1048576 bytes"},
+		{"reports its own error", `{"type":"error","message":"no encoding \"exi\""}` + "\n", `no encoding "exi"`},
+		{"says something else", `{"type":"end","count":0}` + "\n", `"end" instead of "ready"`},
+		{"cuts its line", `{"type":"ready"`, "ended without an answer"},
+		{"says JSON without a type", "{}\n", "not protocol"},
+		{"says nothing and ends", "", "ended without an answer"},
+	} {
+		_, err := program(t, tt.says).Serve(t.Context(), Serve{})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("a program that %s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+func TestRecordsMustAddUp(t *testing.T) {
+	x := string(AppendExchange(nil, measure.Exchange{Seq: 1}))
+	for _, tt := range []struct{ what, says, want string }{
+		{"end counts more than was printed", x + `{"type":"end","count":2}` + "\n", `1 records, but "end" counts 2`},
+		{"another type among records", x + `{"type":"ready"}` + "\n", `"ready" among the records`},
+		{"a broken record", `{"type":"exchange","seq":x}` + "\n", "not protocol"},
+	} {
+		_, err := program(t, tt.says).Report(t.Context(), false, func(measure.Exchange) {})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+func TestSilentProgramIsLeftAtTheDeadline(t *testing.T) {
+	inR, inW, _ := os.Pipe()
+	outR, outW, _ := os.Pipe()
+	defer func() { inR.Close(); inW.Close(); outR.Close(); outW.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := NewConn(inW, outR).Serve(ctx, Serve{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+}
+
+func FuzzExchange(f *testing.F) {
+	f.Add([]byte(`{"type":"exchange","seq":1,"due":0,"sent":5,"done":9,"serialization":1,"processing":2,"deserialization":3,"total":4,"in":5,"out":6}`))
+	f.Add([]byte(`{"type":"exchange","seq":1,"failure":"x"}`))
+	f.Add([]byte(`{"type":"exchange","seq":01}`))
+	f.Add([]byte(`{"type":"exchange","seq":1,"seq":2}`))
+	f.Add([]byte(`{"type":"exchange","due":-0}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		x, ok := plainExchange(line)
+		if !ok {
+			return
+		}
+		// what the fast path takes, encoding/json takes, to the same record
+		var l exchangeLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatalf("took %q, which is not JSON: %v", line, err)
+		}
+		if l.exchange() != x {
+			t.Fatalf("%q: got %+v, want %+v", line, x, l.exchange())
+		}
+		back, err := parseExchange(AppendExchange(nil, x)[:len(AppendExchange(nil, x))-1])
+		if err != nil || back != x {
+			t.Fatalf("decode of encode: got %+v %v, want %+v", back, err, x)
+		}
+	})
+}
+
+func FuzzConn(f *testing.F) {
+	f.Add([]byte(`{"type":"ready"}` + "\n"))
+	f.Add([]byte(`{"type":"exchange","seq":1}` + "\n" + `{"type":"end","count":1}` + "\n"))
+	f.Fuzz(func(t *testing.T, says []byte) {
+		outR, outW, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer outR.Close()
+		go func() { outW.Write(says); outW.Close() }()
+		c := NewConn(io.Discard, outR)
+		n := 0
+		count, err := c.Report(context.Background(), false, func(measure.Exchange) { n++ })
+		if err == nil && n != 0 && count != n {
+			t.Fatalf("took %d records for %d", count, n)
+		}
+	})
+}
+
+func BenchmarkExchangeLine(b *testing.B) {
+	line := AppendExchange(nil, measure.Exchange{Seq: 9999, Due: 1234567890, Sent: 1234567999, Done: 1234599999, Serialization: 1000, Deserialization: 2000, Total: 50000, Out: 100, In: 20})
+	line = line[:len(line)-1]
+	for b.Loop() {
+		if _, err := parseExchange(line); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

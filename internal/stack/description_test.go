@@ -1,0 +1,145 @@
+package stack
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const good = `title: Test
+version: "1"
+language: C
+needs: [{program: sh, install: apt-get install dash}]
+build: {command: [sh, -c, "mkdir -p build && cp in build/out && echo built"], product: [build/out], inputs: [in]}
+serve: {command: [prog, "-Xmx{heap}", serve], heap: 128MB}
+serves:
+  - {services: [sort, echo], encodings: [xml, json], security: [none, tls], transports: [http], sides: [server, client], connections: [keep-alive]}
+  - {services: [sort], encodings: [protobuf], security: [none], transports: [coap], sides: [server], connections: [keep-alive]}
+`
+
+func folder(t *testing.T, yaml string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "test")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"stack.yaml": yaml, "in": "input 1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestResolve(t *testing.T) {
+	d, err := Read(folder(t, good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		what       string
+		wish, want Wish
+		err        string
+	}{
+		{"defaults are the first of each", Wish{Service: "sort"}, Wish{"sort", "xml", "none", "http", "server", "keep-alive"}, ""},
+		{"a later offer", Wish{Service: "sort", Encoding: "protobuf"}, Wish{"sort", "protobuf", "none", "coap", "server", "keep-alive"}, ""},
+		{"nowhere together", Wish{Service: "echo", Encoding: "protobuf"}, Wish{}, `encoding "protobuf"; it has xml, json; nor service "echo"; it has sort`},
+		{"no such service", Wish{Service: "sum"}, Wish{}, `stack test has no service "sum"`},
+	} {
+		got, err := d.Resolve(tt.wish)
+		switch {
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.err)
+		case tt.err == "" && (err != nil || got != tt.want):
+			t.Errorf("%s: got %v %v, want %v", tt.what, got, err, tt.want)
+		}
+	}
+}
+
+func TestHeapIsFilledIn(t *testing.T) {
+	d, _ := Read(folder(t, good))
+	for _, tt := range []struct {
+		heap int64
+		want string
+	}{{0, "-Xmx128000000"}, {1 << 20, "-Xmx1048576"}} {
+		argv, err := d.Serve.Argv(tt.heap)
+		if err != nil || argv[1] != tt.want {
+			t.Errorf("heap %d: got %v %v, want %s", tt.heap, argv, err, tt.want)
+		}
+	}
+}
+
+func TestBrokenDescriptions(t *testing.T) {
+	for _, tt := range []struct{ what, yaml, want string }{
+		{"unknown key", good + "serve_command: x\n", "serve_command"},
+		{"no title", strings.Replace(good, "title: Test", "title: ''", 1), "no title"},
+		{"offer without sides", strings.Replace(good, ", sides: [server]", "", 1), "serves[1]"},
+		{"need without advice", strings.Replace(good, ", install: apt-get install dash", "", 1), "install command for sh"},
+		{"not YAML", "a: [", "stack.yaml"},
+	} {
+		if _, err := Read(folder(t, tt.yaml)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+func TestBuildOnlyWhenInputsChange(t *testing.T) {
+	dir := folder(t, good)
+	d, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func() bool {
+		did, err := d.Make(t.Context(), new(bytes.Buffer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return did
+	}
+	if !build() || build() {
+		t.Error("want one build, then none")
+	}
+	sums, err := d.Checksums()
+	if err != nil || len(sums) != 1 || len(sums["build/out"]) != 64 {
+		t.Errorf("checksums: got %v %v", sums, err)
+	}
+	os.WriteFile(filepath.Join(dir, "in"), []byte("input 2"), 0o644)
+	if !build() {
+		t.Error("want a build after an input changed")
+	}
+	os.Remove(filepath.Join(dir, "build/out"))
+	if !build() {
+		t.Error("want a build after the product vanished")
+	}
+}
+
+func TestFailedBuildShowsItsWords(t *testing.T) {
+	d, _ := Read(folder(t, strings.Replace(good, "cp in build/out && echo built", "echo no compiler here; exit 3", 1)))
+	if _, err := d.Make(t.Context(), new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "no compiler here") {
+		t.Errorf("got %v, want the build's own words", err)
+	}
+}
+
+func TestMissingNeeds(t *testing.T) {
+	d := Description{Needs: []Need{
+		{Program: "sh", Install: "x"},
+		{Program: "no-such-program", Install: "apt-get install no-such"},
+		{Program: "sh", Args: []string{"-c", "echo version 17"}, Version: "21", Install: "apt-get install sh21"},
+		{Env: "NO_SUCH_HOME", Install: "set it"},
+		{File: "/no/such/file", Install: "put it there"},
+	}}
+	missing := d.Missing(t.Context())
+	if len(missing) != 4 || missing[1].String() != "sh 21 is missing; run: apt-get install sh21" {
+		t.Errorf("got %v", missing)
+	}
+}
+
+func TestLoadKeepsTheGoodBesideTheBroken(t *testing.T) {
+	a, b := folder(t, good), folder(t, "title: x\n")
+	all, err := Load(filepath.Dir(a), filepath.Dir(b), "/no/such/folder")
+	if len(all) != 1 || all[0].Dir != a || err == nil {
+		t.Errorf("got %v %v, want the good one and an error", all, err)
+	}
+}
