@@ -1,0 +1,275 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"edgegauge/internal/measure"
+)
+
+// An Attempt is one run of a trial. It ends with Commit or Invalidate; if
+// neither comes, it was interrupted and the trial is run again.
+type Attempt struct {
+	Trial, Number int
+
+	s      *Store
+	mu     sync.Mutex
+	files  []fileRecord // written whole, still partial by name
+	open   map[*fileWriter]bool
+	failed error // of the first file that could not be written
+}
+
+// A Source says where samples come from.
+type Source struct {
+	Side       measure.Side
+	Instrument string // Description.Name of the instrument
+	Method     Method
+}
+
+// A Method says whether figures were read from a meter or computed.
+type Method string
+
+const (
+	Measured Method = "measured"
+	Modelled Method = "modelled"
+)
+
+type fileRecord struct {
+	kind, name string // exchanges, 0017-1-client.parquet
+	source     Source
+	rows       int64
+	bytes      int64
+	digest     string
+}
+
+// Begin records that a pending trial runs now and makes its log directory.
+func (s *Store) Begin(trial int) (*Attempt, error) {
+	a := &Attempt{Trial: trial, s: s, open: map[*fileWriter]bool{}}
+	err := s.change(func(tx *sql.Tx) error {
+		var state State
+		err := tx.QueryRow(`SELECT state, (SELECT count(*) + 1 FROM attempts WHERE trial = id) FROM trials WHERE id = ?`, trial).Scan(&state, &a.Number)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fail(ErrNoData, "trial %d: not in the plan of %s", trial, s.dir)
+		}
+		if err == nil && (state == Valid || state == Running) {
+			err = fmt.Errorf("trial %d: is %s already", trial, state)
+		}
+		if err != nil {
+			return err
+		}
+		host, _ := os.Hostname()
+		if _, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, host, pid) VALUES (?, ?, 'running', ?, ?, ?)`,
+			trial, a.Number, now(), host, os.Getpid()); err != nil {
+			return err
+		}
+		_, err = tx.Exec("UPDATE trials SET state = 'running' WHERE id = ?", trial)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a, s.word(os.MkdirAll(a.Dir(), 0o755))
+}
+
+// Dir is where the attempt's logs go.
+func (a *Attempt) Dir() string { return a.s.TrialDir(a.Trial, a.Number) }
+
+// Packets opens packets/NNNN-A-name.pcapng. The caller writes pcapng and closes.
+func (a *Attempt) Packets(name string) (io.WriteCloser, error) {
+	w, err := a.raw("packets", Source{Instrument: name, Method: Measured}, name, ".pcapng")
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// A rawWriter is one raw file of an attempt; after its first error it stays
+// broken and the attempt cannot be valid.
+type rawWriter struct {
+	a      *Attempt
+	w      *fileWriter
+	rec    fileRecord
+	err    error
+	closed bool
+}
+
+// raw opens a raw file of this attempt under its partial name.
+func (a *Attempt) raw(kind string, src Source, label, ext string) (*rawWriter, error) {
+	if src.Method != Measured && src.Method != Modelled {
+		return nil, fmt.Errorf("trial %d: %s: method %q; say measured or modelled", a.Trial, label, src.Method)
+	}
+	name := fmt.Sprintf("%s-%s%s", attemptName(a.Trial, a.Number), plainName(label), ext)
+	w, err := newFileWriter(a.s.create, a.s.path(kind, name))
+	if err != nil {
+		return nil, a.s.word(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open[w] = true
+	return &rawWriter{a: a, w: w, rec: fileRecord{kind: kind, name: name, source: src}}, nil
+}
+
+func (w *rawWriter) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.w.Write(p)
+	w.note(err)
+	return n, w.err
+}
+
+// note keeps the first error, in our words.
+func (w *rawWriter) note(err error) {
+	if err != nil && w.err == nil {
+		w.err = w.a.s.word(err)
+	}
+}
+
+func (w *rawWriter) Close() error {
+	if !w.closed {
+		w.closed = true
+		w.err = w.a.end(w.w, w.rec, w.err)
+	}
+	return w.err
+}
+
+// end finishes a raw file, or abandons it if it failed before.
+func (a *Attempt) end(w *fileWriter, rec fileRecord, err error) error {
+	if err == nil {
+		err = w.finish()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.open, w)
+	if err != nil {
+		w.abandon()
+		a.failed = a.s.word(err)
+		return a.failed
+	}
+	rec.bytes, rec.digest = w.bytes, w.digest()
+	a.files = append(a.files, rec)
+	return nil
+}
+
+// Commit makes the attempt valid, durably: its files get their names, then the
+// ledger names them with their checksums in one transaction. A crash between
+// leaves files the ledger does not know, which Open sets aside.
+func (a *Attempt) Commit(results []Result, quality []Quality) error {
+	if err := a.s.checkResults(a.Trial, results); err != nil {
+		return err
+	}
+	return a.conclude(Valid, "", "", results, quality)
+}
+
+// Invalidate records why the attempt does not count, and the log that shows
+// it. Its raw files are kept in invalid/, out of every exchanges/*.parquet.
+func (a *Attempt) Invalidate(reason, log string, quality []Quality) error {
+	return a.conclude(Invalid, reason, log, nil, quality)
+}
+
+func (a *Attempt) conclude(state State, reason, log string, results []Result, quality []Quality) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if state == Valid && a.failed != nil {
+		return a.failed
+	}
+	if state == Valid && len(a.open) > 0 {
+		return fmt.Errorf("trial %d: %d raw files are not closed yet", a.Trial, len(a.open))
+	}
+	for w := range a.open {
+		w.abandon()
+	}
+	clear(a.open)
+	paths, err := a.rename(state)
+	if err != nil {
+		return a.s.word(err)
+	}
+	return a.s.change(func(tx *sql.Tx) error {
+		if err := a.recordFiles(tx, paths); err != nil {
+			return err
+		}
+		if err := insertResults(tx, a.Trial, a.Number, results, quality); err != nil {
+			return err
+		}
+		got, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''), digest = ?
+			WHERE trial = ? AND attempt = ? AND state = 'running'`,
+			state, now(), reason, log, digestRows(results, quality), a.Trial, a.Number)
+		if err != nil {
+			return err
+		}
+		if n, err := got.RowsAffected(); err != nil || n != 1 {
+			return fmt.Errorf("trial %d: attempt %d is not running", a.Trial, a.Number)
+		}
+		_, err = tx.Exec("UPDATE trials SET state = ? WHERE id = ?", state, a.Trial)
+		return err
+	})
+}
+
+// rename gives the attempt's files their final places, durably.
+func (a *Attempt) rename(state State) ([]string, error) {
+	touched := map[string]bool{}
+	paths := make([]string, len(a.files))
+	for i, f := range a.files {
+		paths[i] = filepath.Join(f.kind, f.name)
+		if state != Valid {
+			paths[i] = asideName(f.kind, f.name)
+		}
+		if err := os.Rename(a.s.path(f.kind, f.name)+partialSuffix, a.s.path(paths[i])); err != nil {
+			return nil, err
+		}
+		touched[filepath.Dir(paths[i])] = true
+	}
+	for dir := range touched {
+		if err := syncDir(a.s.path(dir)); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+func (a *Attempt) recordFiles(tx *sql.Tx, paths []string) error {
+	for i, f := range a.files {
+		if _, err := tx.Exec(`INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, paths[i], a.Trial, a.Number, f.kind,
+			string(f.source.Side), f.source.Instrument, string(f.source.Method), f.rows, f.bytes, f.digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) path(elem ...string) string {
+	return filepath.Join(append([]string{s.dir}, elem...)...)
+}
+
+// trialName is 0017 for the first attempt, 0017-2 for the second.
+func trialName(trial, attempt int) string {
+	if attempt <= 1 {
+		return fmt.Sprintf("%04d", trial)
+	}
+	return attemptName(trial, attempt)
+}
+
+func attemptName(trial, attempt int) string { return fmt.Sprintf("%04d-%d", trial, attempt) }
+
+// ourName matches raw files this package names: trial, attempt, label.
+var ourName = regexp.MustCompile(`^([0-9]{4,})-([0-9]+)-[A-Za-z0-9._-]+\.(parquet|pcapng)$`)
+
+// asideName is where a file lies that no valid trial owns.
+func asideName(kind, name string) string { return filepath.Join(invalidDir, kind+"-"+name) }
+
+// plainName keeps what is safe in a file name everywhere.
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, s)
+}

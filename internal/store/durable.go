@@ -1,0 +1,148 @@
+package store
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// partialSuffix marks a file not yet whole. No *.parquet pattern matches it.
+const partialSuffix = ".partial"
+
+// diskFile is what a file being written must do; tests hand in failing ones.
+type diskFile interface {
+	io.WriteCloser
+	Sync() error
+}
+
+func createFile(path string) (diskFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+// A fileWriter writes path+".partial" and knows its checksum and size.
+type fileWriter struct {
+	f     diskFile
+	buf   *bufio.Writer
+	sum   hash.Hash
+	bytes int64
+	path  string
+}
+
+func newFileWriter(create func(string) (diskFile, error), path string) (*fileWriter, error) {
+	f, err := create(path + partialSuffix)
+	if err != nil {
+		return nil, err
+	}
+	return &fileWriter{f: f, buf: bufio.NewWriterSize(f, 1<<16), sum: sha256.New(), path: path}, nil
+}
+
+func (w *fileWriter) Write(p []byte) (int, error) {
+	n, err := w.buf.Write(p)
+	w.sum.Write(p[:n])
+	w.bytes += int64(n)
+	return n, err
+}
+
+// finish makes the partial file durable; it still has to be renamed.
+func (w *fileWriter) finish() error {
+	err := w.buf.Flush()
+	if err == nil {
+		err = w.f.Sync()
+	}
+	if closed := w.f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// abandon removes the partial file, so that a full disk has room for the ledger.
+func (w *fileWriter) abandon() {
+	w.f.Close()
+	os.Remove(w.path + partialSuffix)
+}
+
+func (w *fileWriter) digest() string { return hex.EncodeToString(w.sum.Sum(nil)) }
+
+// Replace writes a file of the results directory whole: readers see the old
+// one or the new one. For what can be made again: summary.csv, report.html.
+func Replace(path string, write func(io.Writer) error) error {
+	temp := path + partialSuffix
+	f, err := os.Create(temp)
+	if err != nil {
+		return word(filepath.Dir(path), err)
+	}
+	buf := bufio.NewWriter(f)
+	if err = write(buf); err == nil {
+		err = buf.Flush()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = settle(temp, path)
+	}
+	if err != nil {
+		os.Remove(temp)
+	}
+	return word(filepath.Dir(path), err)
+}
+
+func replaceFile(path string, b []byte) error {
+	return Replace(path, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// settle makes temp durable under its final name.
+func settle(temp, path string) error {
+	f, err := os.OpenFile(temp, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	f.Close()
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes renames in dir durable (fsync(2), notes on directories).
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+func copyFile(to, from string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o644)
+}
+
+// checksum is the SHA-256 of a file, as sha256sum prints it.
+func checksum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.CopyBuffer(sum, struct{ io.Reader }{f}, make([]byte, 1<<18)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

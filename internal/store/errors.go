@@ -1,0 +1,103 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+)
+
+// What a caller may want to tell apart. Errors wrap one of these and say where
+// and what to do.
+var (
+	ErrExists   = errors.New("results exist")
+	ErrForeign  = errors.New("not a results directory")
+	ErrLocked   = errors.New("another lab is writing here")
+	ErrNewer    = errors.New("newer format")
+	ErrChanged  = errors.New("study changed")
+	ErrEdited   = errors.New("file changed since it was written")
+	ErrMissing  = errors.New("file missing")
+	ErrCorrupt  = errors.New("unreadable")
+	ErrDiskFull = errors.New("disk full")
+	ErrNoData   = errors.New("no such data") // absent, not broken
+)
+
+// A problem is an error of a kind above, in words of its own.
+type problem struct {
+	kind error
+	text string
+}
+
+func (p problem) Error() string { return p.text }
+func (p problem) Unwrap() error { return p.kind }
+
+func fail(kind error, format string, args ...any) error {
+	return problem{kind, fmt.Sprintf(format, args...)}
+}
+
+// minFree is the space a run cannot do without: the ledger's log and one
+// trial's files.
+const minFree = 16 << 20
+
+// word puts the operating system's and SQLite's errors into the house's words.
+func word(dir string, err error) error { return wordFor(dir, err, func() int64 { return minFree }) }
+
+// word asks for as much space as the trials left are likely to fill.
+func (s *Store) word(err error) error { return wordFor(s.dir, err, s.spaceToGo) }
+
+func wordFor(dir string, err error, need func() int64) error {
+	if err == nil {
+		return nil
+	}
+	if p := (problem{}); errors.As(err, &p) {
+		return err
+	}
+	if isFull(dir, err) {
+		return fail(ErrDiskFull, "disk full: %s: %v; free %d MB and run again: nothing committed is lost", dir, err, (need()+1<<20-1)>>20)
+	}
+	switch code := sqliteCode(err) & 0xff; {
+	case code == 11 || code == 26: // SQLITE_CORRUPT, SQLITE_NOTADB
+		return fail(ErrCorrupt, "%s/%s: not a readable ledger (%v); restore it from a copy, or run the study into a new directory", dir, ledgerFile, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(ErrMissing, "%s: %v; restore it from a copy, or run the study into a new directory", dir, err)
+	}
+	return fmt.Errorf("%s: %w", dir, err)
+}
+
+// isFull tells whether err comes from want of space. SQLite reports some such
+// errors only as "I/O error", so the file system is asked too.
+func isFull(dir string, err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	code := sqliteCode(err)
+	if code&0xff == 13 { // SQLITE_FULL
+		return true
+	}
+	var st syscall.Statfs_t
+	return code&0xff == 10 && syscall.Statfs(dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 1<<20 // SQLITE_IOERR
+}
+
+func sqliteCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+// spaceToGo is what the trials left will need, judged by those done; never
+// less than minFree.
+func (s *Store) spaceToGo() int64 {
+	var mean sql.NullFloat64
+	var left int64
+	err := s.db.QueryRow(`SELECT (SELECT avg(b) FROM (SELECT sum(bytes) AS b FROM files GROUP BY trial, attempt)),
+		(SELECT count(*) FROM trials WHERE state <> 'valid')`).Scan(&mean, &left)
+	if err != nil {
+		return minFree
+	}
+	return minFree + int64(mean.Float64*float64(left))
+}

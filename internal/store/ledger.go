@@ -1,0 +1,203 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	_ "modernc.org/sqlite" // the database driver "sqlite"
+)
+
+//go:embed schema.sql
+var schema string
+
+// applicationID marks our ledgers in the SQLite header: "EdGa".
+const applicationID = 0x45644761
+
+// createLedger writes a whole ledger beside its place, then renames it there.
+func createLedger(path string, h Header, r Run) error {
+	temp := path + partialSuffix
+	if err := os.Remove(temp); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(temp, "synchronous(FULL)"))
+	if err != nil {
+		return err
+	}
+	err = fillLedger(db, h, r)
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return settle(temp, path)
+}
+
+func fillLedger(db *sql.DB, h Header, r Run) error {
+	if _, err := db.Exec("PRAGMA application_id = 1164199777; PRAGMA user_version = 1"); err != nil {
+		return err
+	}
+	return transact(db, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(schema); err != nil {
+			return err
+		}
+		for _, kv := range [][2]string{{"format", strconv.Itoa(Format)}, {"created", r.Started.Format(time.RFC3339Nano)}, {"program", h.Program}} {
+			if _, err := tx.Exec("INSERT INTO meta VALUES (?, ?)", kv[0], kv[1]); err != nil {
+				return err
+			}
+		}
+		if err := r.record(tx); err != nil {
+			return err
+		}
+		return insertPlan(tx, h.Plan, h.Trials)
+	})
+}
+
+// openLedger checks the ledger's format before anything is written to it.
+func (s *Store) openLedger() error {
+	path := filepath.Join(s.dir, ledgerFile)
+	if err := checkLedgerHeader(path); err != nil {
+		return err
+	}
+	var err error
+	if s.lock != nil {
+		s.db, err = sql.Open("sqlite", dsn(path, "busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"))
+	} else {
+		s.db, err = s.openForReading(path)
+	}
+	if err != nil {
+		return err
+	}
+	return s.checkLedger(path)
+}
+
+// openForReading opens the ledger in place. SQLite must share memory through a
+// file beside it; where that cannot be made, a ledger without a log is read as
+// it lies, and one with a log (a killed lab's) from a copy.
+func (s *Store) openForReading(path string) (*sql.DB, error) {
+	db, err := openAndTry(dsn(path, "busy_timeout(10000)", "query_only(1)") + "&mode=ro")
+	if err == nil {
+		return db, nil
+	}
+	if st, err := os.Stat(path + "-wal"); err != nil || st.Size() == 0 {
+		return openAndTry(dsn(path, "query_only(1)") + "&mode=ro&immutable=1")
+	}
+	if s.scratch, err = os.MkdirTemp("", "edgegauge-ledger-"); err != nil {
+		return nil, err
+	}
+	temp := filepath.Join(s.scratch, ledgerFile)
+	for _, suffix := range []string{"", "-wal"} {
+		if err := copyFile(temp+suffix, path+suffix); err != nil {
+			return nil, err
+		}
+	}
+	return openAndTry(dsn(temp, "query_only(1)"))
+}
+
+func openAndTry(name string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, err
+	}
+	var version int
+	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// checkLedgerHeader reads what SQLite keeps at fixed offsets of a database
+// (SQLite file format, section 1.3) without opening it.
+//
+//	0  "SQLite format 3\0"    60  user_version    68  application_id    big-endian
+func checkLedgerHeader(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var b [100]byte
+	if _, err := io.ReadFull(f, b[:]); err != nil || !bytes.HasPrefix(b[:], []byte("SQLite format 3\x00")) {
+		return fail(ErrCorrupt, "%s: not a database; restore it from a copy, or run the study into a new directory", path)
+	}
+	if id := binary.BigEndian.Uint32(b[68:]); id != applicationID {
+		return fail(ErrForeign, "%s: a database, but not edgegauge's (application id %#x); name a directory that edgegauge run wrote", path, id)
+	}
+	return checkFormat(path, int64(binary.BigEndian.Uint32(b[60:])))
+}
+
+func checkFormat(path string, format int64) error {
+	switch {
+	case format > Format:
+		return fail(ErrNewer, "%s: format %d is newer than this program's %d; install the edgegauge that wrote it, or a later one", path, format, Format)
+	case format < 1:
+		return fail(ErrCorrupt, "%s: no format version %d exists; restore it from a copy", path, format)
+	}
+	return nil
+}
+
+// checkLedger asks SQLite the same again (a log may hold a newer first page)
+// and whether the pages hang together.
+func (s *Store) checkLedger(path string) error {
+	var format int64
+	if err := s.db.QueryRow("PRAGMA user_version").Scan(&format); err != nil {
+		return err
+	}
+	if err := checkFormat(path, format); err != nil {
+		return err
+	}
+	var verdict string
+	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fail(ErrCorrupt, "%s: damaged (%s); restore it from a copy, or run the study into a new directory", path, verdict)
+	}
+	var n int
+	return s.db.QueryRow("SELECT count(*) FROM meta").Scan(&n)
+}
+
+// dsn names a database file for the driver; pragmas are set on each connection.
+func dsn(path string, pragmas ...string) string {
+	q := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// transact runs f in one transaction, durable when it returns nil.
+func transact(db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// change is transact for an open store: refused where it is read-only.
+func (s *Store) change(f func(*sql.Tx) error) error {
+	if s.lock == nil {
+		return fail(ErrLocked, "%s: opened for reading; nothing is written", s.dir)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.word(transact(s.db, f))
+}
+
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge/internal/measure"
+)
+
+// A Result is one response variable of one side in one trial. A figure that
+// does not exist (the sd of one value) is NaN.
+type Result struct {
+	Side                            measure.Side
+	Response, Unit                  string
+	N                               int64
+	Mean, SD, Median, P95, Min, Max float64
+	Method                          Method
+}
+
+// A Quality is a figure by which a trial is found valid or not.
+type Quality struct {
+	Key, Unit string
+	Value     float64
+}
+
+// A Row is a Result with the trial it belongs to: a row of the trial table.
+type Row struct {
+	Trial
+	Attempt int
+	Result
+}
+
+// Results iterates the trial table: valid attempts, in plan order.
+func (s *Store) Results() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		trials, err := s.trialsByID()
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		rows, err := s.db.Query(`SELECT r.trial, r.attempt, r.side, r.response, r.unit, r.n, r.mean, r.sd, r.median, r.p95, r.min, r.max, r.method
+			FROM results r JOIN attempts a USING (trial, attempt) JOIN trials t ON t.id = r.trial
+			WHERE a.state = 'valid' ORDER BY t.position, r.side, r.response, r.method`)
+		if err != nil {
+			yield(Row{}, s.word(err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var trial int
+			var row Row
+			r := &row.Result
+			err := rows.Scan(&trial, &row.Attempt, &r.Side, &r.Response, &r.Unit, &r.N, (*real)(&r.Mean), (*real)(&r.SD),
+				(*real)(&r.Median), (*real)(&r.P95), (*real)(&r.Min), (*real)(&r.Max), &r.Method)
+			row.Trial = trials[trial]
+			if !yield(row, s.word(err)) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Row{}, s.word(err))
+		}
+	}
+}
+
+func (s *Store) trialsByID() (map[int]Trial, error) {
+	all, err := s.Trials()
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[int]Trial, len(all))
+	for _, t := range all {
+		byID[t.ID] = t.Trial
+	}
+	return byID, nil
+}
+
+// Quality lists what was noted of a trial's attempt.
+func (s *Store) Quality(trial, attempt int) ([]Quality, error) {
+	rows, err := s.db.Query("SELECT key, unit, value FROM quality WHERE trial = ? AND attempt = ? ORDER BY key", trial, attempt)
+	if err != nil {
+		return nil, s.word(err)
+	}
+	defer rows.Close()
+	var all []Quality
+	for rows.Next() {
+		var q Quality
+		if err := rows.Scan(&q.Key, &q.Unit, (*real)(&q.Value)); err != nil {
+			return nil, s.word(err)
+		}
+		all = append(all, q)
+	}
+	return all, s.word(rows.Err())
+}
+
+// real reads NULL as NaN.
+type real float64
+
+func (r *real) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*r = real(math.NaN())
+	case float64:
+		*r = real(v)
+	case int64:
+		*r = real(v)
+	default:
+		return fmt.Errorf("%v is not a number", v)
+	}
+	return nil
+}
+
+func orNull(v float64) any {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return v
+}
+
+// checkResults refuses what would look like a figure and is none.
+func (s *Store) checkResults(trial int, results []Result) error {
+	for _, r := range results {
+		what := fmt.Sprintf("trial %d: %s %s", trial, r.Side, r.Response)
+		if r.Response == "" || r.Unit == "" || r.Method != Measured && r.Method != Modelled {
+			return fmt.Errorf("%s: needs a response, a unit and a method, got %q, %q, %q", what, r.Response, r.Unit, r.Method)
+		}
+		for _, v := range r.figures() {
+			if math.IsInf(v, 0) {
+				return fmt.Errorf("%s: infinite", what)
+			}
+		}
+	}
+	return nil
+}
+
+func (r Result) figures() []float64 {
+	return []float64{r.Mean, r.SD, r.Median, r.P95, r.Min, r.Max}
+}
+
+func insertResults(tx *sql.Tx, trial, attempt int, results []Result, quality []Quality) error {
+	for _, r := range results {
+		if _, err := tx.Exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", trial, attempt, string(r.Side), r.Response, r.Unit,
+			r.N, orNull(r.Mean), orNull(r.SD), orNull(r.Median), orNull(r.P95), orNull(r.Min), orNull(r.Max), string(r.Method)); err != nil {
+			return fmt.Errorf("trial %d: %s %s: %w", trial, r.Side, r.Response, err)
+		}
+	}
+	for _, q := range quality {
+		if _, err := tx.Exec("INSERT INTO quality VALUES (?, ?, ?, ?, ?)", trial, attempt, q.Key, orNull(q.Value), q.Unit); err != nil {
+			return fmt.Errorf("trial %d: quality %s: %w", trial, q.Key, err)
+		}
+	}
+	return nil
+}
+
+// digestRows is the checksum of an attempt's rows, so that Verify finds a
+// ledger edited by hand. Row order does not matter.
+func digestRows(results []Result, quality []Quality) string {
+	var lines []string
+	for _, r := range results {
+		line := fmt.Sprintf("result\t%q\t%q\t%q\t%q\t%d", r.Side, r.Response, r.Unit, r.Method, r.N)
+		for _, v := range r.figures() {
+			line += fmt.Sprintf("\t%x", bits(v))
+		}
+		lines = append(lines, line)
+	}
+	for _, q := range quality {
+		lines = append(lines, fmt.Sprintf("quality\t%q\t%q\t%x", q.Key, q.Unit, bits(q.Value)))
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// bits makes all NaNs, and both zeros, equal: SQLite keeps neither apart.
+func bits(v float64) uint64 {
+	switch {
+	case math.IsNaN(v):
+		return math.MaxUint64
+	case v == 0:
+		return 0
+	}
+	return math.Float64bits(v)
+}

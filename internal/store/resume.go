@@ -1,0 +1,225 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// resume makes an existing directory ready for header h.
+func (s *Store) resume(h Header) error {
+	if err := checkTrials(h); err != nil {
+		return err
+	}
+	var bad error
+	if err := s.checkRuns(func(err error) { bad = errors.Join(bad, err) }); err != nil || bad != nil {
+		return errors.Join(err, bad)
+	}
+	if err := s.compareStudy(h); err != nil {
+		return err
+	}
+	if err := s.completePlanFile(); err != nil {
+		return err
+	}
+	if err := s.settleInterrupted(); err != nil {
+		return err
+	}
+	if err := s.extendPlan(h); err != nil {
+		return err
+	}
+	return s.recordRun(h)
+}
+
+// mayGrow are the settings that only add trials, blocks or words.
+var mayGrow = []string{"design.replications", "design.precision", "design.budget", "retries", "question", "notes"}
+
+func grows(key string) bool {
+	return slices.ContainsFunc(mayGrow, func(p string) bool { return key == p || strings.HasPrefix(key, p+".") })
+}
+
+// compareStudy refuses to resume another study, naming what changed.
+// Comments, order and layout of the file may change.
+func (s *Store) compareStudy(h Header) error {
+	old, overrides, err := s.Study()
+	if err != nil {
+		return err
+	}
+	was, is := settings(old, overrides), settings(h.Study, h.Overrides)
+	var changed []string
+	for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
+		if was[key] != is[key] && !grows(key) {
+			changed = append(changed, fmt.Sprintf("%s was %s, is %s", key, orAbsent(was[key]), orAbsent(is[key])))
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return fail(ErrChanged, "%s: begun with another study: %s; change it back, or run into a new directory", s.dir, strings.Join(changed, "; "))
+}
+
+// extendPlan adds the blocks that the plan of h has and the recorded one has
+// not. A shorter plan is fine too: adaptive stopping added blocks before.
+func (s *Store) extendPlan(h Header) error {
+	old, err := s.plan()
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(old, h.Plan) {
+		return nil
+	}
+	tail, ok := bytes.CutPrefix(h.Plan, old)
+	if !ok {
+		line, was, is := firstDifference(old, h.Plan)
+		return fail(ErrChanged, "%s: begun with another plan: line %d was %q, is %q; restore the study's seed and factors, or run into a new directory", s.dir, line, was, is)
+	}
+	return s.AddTrials(tail, h.Trials[len(h.Trials)-bytes.Count(tail, []byte("\n")):])
+}
+
+func firstDifference(a, b []byte) (line int, was, is string) {
+	x, y := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
+	for i := 0; ; i++ {
+		if i >= len(x) || i >= len(y) || x[i] != y[i] {
+			return i + 1, at(x, i), at(y, i)
+		}
+	}
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+// settings flattens a study into path → value, overrides applied. A study that
+// is not YAML (the study room refuses it earlier) is one setting.
+func settings(study []byte, overrides []string) map[string]string {
+	flat := map[string]string{}
+	var doc any
+	if err := yaml.Unmarshal(study, &doc); err != nil {
+		flat[studyFile] = string(study)
+	} else {
+		flatten(flat, "", doc)
+	}
+	for _, o := range overrides {
+		path, value, _ := strings.Cut(o, "=")
+		for key := range flat { // an override replaces all that was below its path
+			if strings.HasPrefix(key, path+".") {
+				delete(flat, key)
+			}
+		}
+		var v any
+		if err := yaml.Unmarshal([]byte(value), &v); err != nil {
+			v = value
+		}
+		flatten(flat, path, v)
+	}
+	return flat
+}
+
+func flatten(flat map[string]string, path string, v any) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		b, err := json.Marshal(v)
+		if err != nil { // maps with keys that are not text, within lists
+			b = fmt.Append(nil, v)
+		}
+		flat[path] = string(b)
+		return
+	}
+	for key, value := range m {
+		flatten(flat, strings.TrimPrefix(path+"."+key, "."), value)
+	}
+}
+
+func union(a, b map[string]string) map[string]string {
+	u := maps.Clone(a)
+	maps.Copy(u, b)
+	return u
+}
+
+func orAbsent(v string) string {
+	if v == "" {
+		return "absent"
+	}
+	return v
+}
+
+// settleInterrupted records attempts that a killed lab left running, sets their
+// whole files aside in invalid/ and removes their partial ones.
+func (s *Store) settleInterrupted() error {
+	for _, kind := range kinds {
+		if err := s.clean(kind); err != nil {
+			return err
+		}
+	}
+	return s.change(func(tx *sql.Tx) error {
+		if _, err := tx.Exec(`UPDATE attempts SET state = 'interrupted', ended = ?, reason = 'the lab ended in mid-trial' WHERE state = 'running'`, now()); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE trials SET state = 'planned' WHERE state = 'running'")
+		return err
+	})
+}
+
+// clean removes partial files of a kind and sets aside whole ones that the
+// ledger does not know. Files whose names are not ours stay.
+func (s *Store) clean(kind string) error {
+	entries, err := os.ReadDir(s.path(kind))
+	if err != nil {
+		return err
+	}
+	known, err := s.knownFiles(kind)
+	if err != nil {
+		return err
+	}
+	moved := false
+	for _, e := range entries {
+		whole, partial := strings.CutSuffix(e.Name(), partialSuffix)
+		path := filepath.Join(kind, e.Name())
+		switch {
+		case !ourName.MatchString(whole) || known[path]:
+		case partial:
+			err = os.Remove(s.path(path))
+		default:
+			err = os.Rename(s.path(path), s.path(asideName(kind, e.Name())))
+			moved = true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !moved {
+		return nil
+	}
+	if err := syncDir(s.path(invalidDir)); err != nil {
+		return err
+	}
+	return syncDir(s.path(kind))
+}
+
+func (s *Store) knownFiles(kind string) (map[string]bool, error) {
+	rows, err := s.db.Query("SELECT path FROM files WHERE kind = ?", kind)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[string]bool{}
+	for rows.Next() {
+		var path string
+		if err := rows.Scan(&path); err != nil {
+			return nil, err
+		}
+		known[path] = true
+	}
+	return known, rows.Err()
+}

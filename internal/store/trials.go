@@ -1,0 +1,221 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// A State says how far a trial is.
+type State string
+
+const (
+	Planned State = "planned"
+	Running State = "running"
+	Valid   State = "valid"
+	Invalid State = "invalid"
+	// Interrupted is of attempts only: the lab ended in mid-trial.
+	Interrupted State = "interrupted"
+)
+
+// A TrialState is a trial and what became of it so far.
+type TrialState struct {
+	Trial
+	State    State
+	Attempts int    // begun so far, interrupted ones included
+	Refused  int    // attempts found invalid: what a bound on retries counts
+	Reason   string // of the last invalid attempt
+	Log      string // that the reason refers to
+}
+
+// Trials lists all trials in plan order.
+func (s *Store) Trials() ([]TrialState, error) { return s.trials("") }
+
+// Pending lists, in plan order, the trials that are not yet valid.
+func (s *Store) Pending() ([]TrialState, error) { return s.trials("WHERE t.state <> 'valid'") }
+
+func (s *Store) trials(where string) ([]TrialState, error) {
+	// Note: one correlated lookup a column would be slower than these two joins.
+	rows, err := s.db.Query(`
+		SELECT t.id, t.block, t.replication, t.treatment, t.state,
+		       coalesce(c.attempts, 0), coalesce(c.refused, 0), coalesce(l.reason, ''), coalesce(l.log, '')
+		FROM trials t
+		LEFT JOIN (SELECT trial, count(*) AS attempts, sum(state = 'invalid') AS refused,
+		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last FROM attempts GROUP BY trial) c ON c.trial = t.id
+		LEFT JOIN attempts l ON l.trial = t.id AND l.attempt = c.last
+		` + where + ` ORDER BY t.position`)
+	if err != nil {
+		return nil, s.word(err)
+	}
+	defer rows.Close()
+	var all []TrialState
+	for rows.Next() {
+		var t TrialState
+		var treatment string
+		if err := rows.Scan(&t.ID, &t.Block, &t.Replication, &treatment, &t.State, &t.Attempts, &t.Refused, &t.Reason, &t.Log); err != nil {
+			return nil, s.word(err)
+		}
+		if t.Treatment, err = decodeTreatment(treatment); err != nil {
+			return nil, s.damaged("trial %d: %v", t.ID, err)
+		}
+		all = append(all, t)
+	}
+	return all, s.word(rows.Err())
+}
+
+// damaged is a ledger that is a database, but holds what no lab wrote.
+func (s *Store) damaged(format string, args ...any) error {
+	return fail(ErrCorrupt, "%s/%s: %s; restore it from a copy, or run the study into a new directory", s.dir, ledgerFile, fmt.Sprintf(format, args...))
+}
+
+// AddTrials appends whole blocks to the plan, as adaptive stopping asks: csv is
+// the new lines of plan.csv, without the header.
+func (s *Store) AddTrials(csv []byte, trials []Trial) error {
+	old, err := s.plan()
+	if err != nil {
+		return err
+	}
+	if err := checkTrials(Header{Plan: append(bytes.Clone(old), csv...)}); err != nil && !errors.Is(err, errCount) {
+		return err
+	}
+	if n := bytes.Count(csv, []byte("\n")); n != len(trials) {
+		return fmt.Errorf("%s: %d lines of plan for %d new trials", s.dir, n, len(trials))
+	}
+	if err := s.change(func(tx *sql.Tx) error { return insertPlan(tx, csv, trials) }); err != nil {
+		return err
+	}
+	return s.word(s.completePlanFile())
+}
+
+var errCount = errors.New("plan and trials differ in number")
+
+// checkTrials refuses headers no plan makes: a bug of the caller, named here
+// before it is on disk.
+func checkTrials(h Header) error {
+	if len(h.Plan) == 0 || h.Plan[len(h.Plan)-1] != '\n' {
+		return errors.New("the plan is empty or lacks its last newline")
+	}
+	if n := bytes.Count(h.Plan, []byte("\n")) - 1; n != len(h.Trials) {
+		return fmt.Errorf("%w: %d lines, %d trials", errCount, n, len(h.Trials))
+	}
+	return nil
+}
+
+func insertPlan(tx *sql.Tx, csv []byte, trials []Trial) error {
+	if _, err := tx.Exec("INSERT INTO plan (added, csv) VALUES (?, ?)", now(), csv); err != nil {
+		return err
+	}
+	insert, err := tx.Prepare(`INSERT INTO trials (id, position, block, replication, treatment, state)
+		VALUES (?, (SELECT coalesce(max(position), 0) + 1 FROM trials), ?, ?, ?, 'planned')`)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for _, t := range trials {
+		if t.ID < 1 {
+			return fmt.Errorf("trial %d: ids count from 1", t.ID)
+		}
+		if _, err := insert.Exec(t.ID, t.Block, t.Replication, encodeTreatment(t.Treatment)); err != nil {
+			return fmt.Errorf("trial %d: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// plan joins the parts of the plan as the ledger has them.
+func (s *Store) plan() ([]byte, error) {
+	rows, err := s.db.Query("SELECT csv FROM plan ORDER BY part")
+	if err != nil {
+		return nil, s.word(err)
+	}
+	defer rows.Close()
+	var all []byte
+	for rows.Next() {
+		var part []byte
+		if err := rows.Scan(&part); err != nil {
+			return nil, s.word(err)
+		}
+		all = append(all, part...)
+	}
+	return all, s.word(rows.Err())
+}
+
+// completePlanFile appends to plan.csv what the ledger has and it has not.
+func (s *Store) completePlanFile() error {
+	want, err := s.plan()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path(planFile), os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	have, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	tail, ok := bytes.CutPrefix(want, have)
+	if !ok {
+		return s.edited(planFile)
+	}
+	if len(tail) == 0 {
+		return nil
+	}
+	if _, err := f.Write(tail); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// encodeTreatment writes {"factor":"level",…} in the order of the factors.
+func encodeTreatment(levels []Level) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, l := range levels {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		factor, _ := json.Marshal(l.Factor) // strings always encode
+		text, _ := json.Marshal(l.Text)
+		b.Write(factor)
+		b.WriteByte(':')
+		b.Write(text)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// decodeTreatment keeps the order, which a Go map would lose.
+func decodeTreatment(text string) ([]Level, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("treatment %q is not a JSON object", text)
+	}
+	var levels []Level
+	for d.More() {
+		factor, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("treatment %q: %w", text, err)
+		}
+		level, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("treatment %q: %w", text, err)
+		}
+		name, ok := factor.(string)
+		value, ok2 := level.(string)
+		if !ok || !ok2 {
+			return nil, fmt.Errorf("treatment %q: a level that is not text", text)
+		}
+		levels = append(levels, Level{name, value})
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("treatment %q: %w", text, err)
+	}
+	return levels, nil
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// edited is the error for a file that is not what the lab wrote.
+func (s *Store) edited(name string) error {
+	return fail(ErrEdited, "%s: changed since the lab wrote it; restore it from a copy, or run the study into a new directory", filepath.Join(s.dir, name))
+}
+
+// checkFile compares a file with the checksum the ledger has.
+func (s *Store) checkFile(name, want string) error {
+	got, err := checksum(s.path(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(ErrMissing, "%s: missing; restore it from a copy, or run the study into a new directory", filepath.Join(s.dir, name))
+	case err != nil:
+		return s.word(err)
+	case got != want:
+		return s.edited(name)
+	}
+	return nil
+}
+
+// checkFileOnce is checkFile, remembered: reading six columns hashes once.
+func (s *Store) checkFileOnce(name, want string) error {
+	s.mu.Lock()
+	done := s.verified[name]
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	err := s.checkFile(name, want)
+	s.mu.Lock()
+	s.verified[name] = err == nil
+	s.mu.Unlock()
+	return err
+}
+
+// checkRuns compares studies and facts with what the lab was given.
+func (s *Store) checkRuns(note func(error)) error {
+	runs, err := s.Runs()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, r := range runs {
+		for name, want := range map[string]string{r.StudyFile: r.studyDigest, r.FactsFile: r.factsSum} {
+			if !seen[name] {
+				note(s.checkFile(name, want))
+			}
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+// Verify compares everything a report rests on with what the lab wrote: the
+// study, the plan, the facts, every raw file, and the ledger's own rows. It
+// returns all it finds; nothing means the results are whole and unedited.
+func (s *Store) Verify() []error {
+	var found []error
+	note := func(err error) {
+		if err != nil {
+			found = append(found, err)
+		}
+	}
+	note(s.checkRuns(note))
+	note(s.checkPlan())
+	note(s.checkRaw(note))
+	note(s.checkRows(note))
+	for _, kind := range kinds {
+		note(s.checkStrangers(kind, note))
+	}
+	return found
+}
+
+func (s *Store) checkPlan() error {
+	want, err := s.plan()
+	if err != nil {
+		return err
+	}
+	return s.checkFile(planFile, digestOf(want))
+}
+
+func (s *Store) checkRaw(note func(error)) error {
+	rows, err := s.db.Query("SELECT path, sha256 FROM files ORDER BY path")
+	if err != nil {
+		return s.word(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, want string
+		if err := rows.Scan(&name, &want); err != nil {
+			return s.word(err)
+		}
+		note(s.checkFile(name, want))
+	}
+	return s.word(rows.Err())
+}
+
+// checkRows recomputes the digest of every concluded attempt's rows.
+func (s *Store) checkRows(note func(error)) error {
+	results := map[int][]Result{}
+	for row, err := range s.Results() {
+		if err != nil {
+			return err
+		}
+		results[row.ID] = append(results[row.ID], row.Result)
+	}
+	rows, err := s.db.Query("SELECT trial, attempt, state, digest FROM attempts WHERE digest IS NOT NULL OR state IN ('valid', 'invalid') ORDER BY trial, attempt")
+	if err != nil {
+		return s.word(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var trial, attempt int
+		var state State
+		var want *string
+		if err := rows.Scan(&trial, &attempt, &state, &want); err != nil {
+			return s.word(err)
+		}
+		quality, err := s.Quality(trial, attempt)
+		if err != nil {
+			return err
+		}
+		own := results[trial]
+		if state != Valid {
+			own = nil
+		}
+		if want == nil || digestRows(own, quality) != *want {
+			note(fail(ErrEdited, "%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile), trial, attempt))
+		}
+	}
+	return s.word(rows.Err())
+}
+
+// checkStrangers finds raw files the ledger does not know: whoever reads
+// exchanges/*.parquet would read them too.
+func (s *Store) checkStrangers(kind string, note func(error)) error {
+	known, err := s.knownFiles(kind)
+	if err != nil {
+		return s.word(err)
+	}
+	entries, err := os.ReadDir(s.path(kind))
+	if err != nil {
+		return s.word(err)
+	}
+	for _, e := range entries {
+		name := filepath.Join(kind, e.Name())
+		if !known[name] && filepath.Ext(name) != partialSuffix {
+			note(fail(ErrEdited, "%s: not written by this run; move it elsewhere, or tools reading the folder count it", s.path(name)))
+		}
+	}
+	return nil
+}
