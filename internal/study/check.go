@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ func (t *candidate) message() {
 		return
 	}
 	if t.has("n") && t.has("size") {
-		t.complain("n and size are both given", "keep one: each says how large the message is", "n", "size")
+		t.complain("n and size are both given", "keep one", "n", "size")
 	}
 	if s.Size > t.study.Body {
 		t.complain(fmt.Sprintf("size %s is above limits body, %s", unitsText(s.Size, byteUnits), unitsText(t.study.Body, byteUnits)), "raise limits: {body: …}", "size")
@@ -119,7 +120,7 @@ const defaultRequests = 1000
 func (t *candidate) load() {
 	s := t.setup
 	if t.has("requests") && t.has("duration") {
-		t.complain("requests and duration are both given", "keep one: the first to end would decide", "requests", "duration")
+		t.complain("requests and duration are both given", "keep one", "requests", "duration")
 		return
 	}
 	if s.Duration == 0 && s.Requests == 0 {
@@ -182,9 +183,10 @@ func (t *candidate) options() {
 		names = append(names, facts.Options...)
 	}
 	slices.Sort(names)
-	for o := range t.setup.Options {
+	names = slices.Compact(names)
+	for _, o := range slices.Sorted(maps.Keys(t.setup.Options)) {
 		if !slices.Contains(names, o) {
-			t.complain(fmt.Sprintf("stack %q has no option %q", t.setup.Server.Stack, o), unknownAdvice(o, slices.Compact(names)), "stack", "options."+o)
+			t.complain(fmt.Sprintf("stack %q has no option %q", t.setup.Server.Stack, o), unknownAdvice(o, names), "stack", "options."+o)
 		}
 	}
 }

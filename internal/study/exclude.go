@@ -32,6 +32,7 @@ func (b *builder) exclude(n *node) {
 		b.broken = true
 		return
 	}
+	b.unsure = b.broken
 	for _, item := range n.items {
 		x, void, ok := b.exclusion(item)
 		b.broken = b.broken || !ok
@@ -81,11 +82,9 @@ func (b *builder) noFactor(name Word) bool {
 	for _, f := range b.study.Factors {
 		names = append(names, f.Name)
 	}
-	what, advice := fmt.Sprintf("%q is not a factor, so the exclusion matches nothing", name.Text), unknownAdvice(name.Text, names)
-	if b.broken {
-		return false // the factor may be the one that could not be read
+	if !b.unsure {
+		b.fail(name.Pos, fmt.Sprintf("%q is not a factor, so the exclusion matches nothing", name.Text), unknownAdvice(name.Text, names))
 	}
-	b.fail(name.Pos, what, advice)
 	return false
 }
 

@@ -13,6 +13,7 @@ type builder struct {
 	study  *Study
 	fixed  map[string]Setting
 	broken bool // a fault that would make the checks of treatments guess
+	unsure bool // a factor could not be read, so an exclusion may name it
 }
 
 // fix takes a setting at the top of the file.
@@ -30,12 +31,36 @@ func (b *builder) fix(p pair) {
 	}
 }
 
+// exclusive are the settings that say one thing in two ways.
+var exclusive = [][2]string{{"n", "size"}, {"requests", "duration"}}
+
+// either reports what is fixed in both ways; what is varied too, candidate.check.
+func (b *builder) either() {
+	for _, e := range exclusive {
+		x, first := b.fixed[e[0]]
+		y, second := b.fixed[e[1]]
+		if !first || !second {
+			continue
+		}
+		pos := x.Value.Pos
+		if y.Value.Pos.Line > pos.Line {
+			pos = y.Value.Pos
+		}
+		b.fail(pos, fmt.Sprintf("%s and %s are both given", e[0], e[1]), "keep one")
+		b.broken = true
+	}
+}
+
 // assign reads the value of a setting, or of a mapping of settings.
 func (r *reader) assign(key Word, n *node) (sets []Setting, ok bool) {
 	if !slices.Contains(groups, key.Text) {
 		known, found := findSetting(key.Text)
 		if !found {
-			r.fail(key.Pos, fmt.Sprintf("no setting %q", key.Text), unknownAdvice(key.Text, append(settingNames(), groups...)))
+			advice := unknownAdvice(key.Text, append(settingNames(), groups...))
+			if strings.HasPrefix(key.Text, "options.") {
+				advice = "name an option with a letter first, then letters, digits and . _ -"
+			}
+			r.fail(key.Pos, fmt.Sprintf("no setting %q", key.Text), advice)
 			return nil, false
 		}
 		s, ok := known.read(r, key.Text, n)

@@ -17,7 +17,11 @@ func nearest(word string, known []string) string {
 		if len(k) > 2*64 {
 			continue
 		}
-		if d := distance(strings.ToLower(word), k); d < least {
+		d := distance(strings.ToLower(word), k)
+		if _, short, in := strings.Cut(k, "/"); in {
+			d = min(d, distance(strings.ToLower(word), short))
+		}
+		if d < least {
 			best, least = k, d
 		}
 	}
@@ -48,14 +52,22 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
+// few is how many names are worth listing in one message.
+const few = 10
+
 // unknownAdvice says what may have been meant: the nearest name, or all of
 // them where they are few.
 func unknownAdvice(word string, known []string) string {
 	if n := nearest(word, known); n != "" {
 		return "did you mean " + n + "?"
 	}
-	if len(known) == 0 {
+	switch {
+	case len(known) == 0:
 		return "remove it"
+	case len(known) == 1:
+		return "write " + known[0]
+	case len(known) > few:
+		return "see doc/write-a-study.md for those there are"
 	}
 	return "write one of " + strings.Join(known, ", ")
 }

@@ -129,11 +129,10 @@ func covers(a, b string) bool {
 }
 
 func alike(name string) []string {
-	switch name {
-	case "n", "size":
-		return []string{"n", "size"}
-	case "requests", "duration":
-		return []string{"requests", "duration"}
+	for _, e := range exclusive {
+		if slices.Contains(e[:], name) {
+			return e[:]
+		}
 	}
 	return []string{name}
 }

@@ -23,8 +23,11 @@ var dimensions = []dimension{
 // half is one side of the treatment with the rows of its stack that still fit.
 type half struct {
 	side, stack string
-	rows        []Cell
+	all, rows   []Cell
 }
+
+// A trail is what narrowed the rows so far, to be named when none is left.
+type trail struct{ values, keys []string }
 
 // served narrows both stacks' tables, dimension by dimension, and fills in
 // what the study leaves open where there is one possibility.
@@ -34,27 +37,29 @@ func (t *candidate) served() {
 		t.settle()
 		return
 	}
-	var so []string // what has been narrowed by
-	keys := []string{"client.stack", "server.stack", "stack"}
+	so := trail{keys: stackKeys}
 	for _, d := range dimensions {
 		v := d.value(t.setup)
-		if *v == "" && !t.choose(d, halves, so, keys) {
+		if *v == "" && !t.choose(d, halves, so) {
 			return
 		}
-		keys = append(keys, d.key)
+		narrowed := false
 		for i, h := range halves {
 			rows := slices.DeleteFunc(slices.Clone(h.rows), func(c Cell) bool { return !offers(d.list(c), *v) })
 			if len(rows) == 0 {
-				t.unserved(d, h, so, keys)
+				t.unserved(d, h, so)
 				return
 			}
+			narrowed = narrowed || len(rows) < len(h.rows)
 			halves[i].rows = rows
 		}
-		if *v != "" {
-			so = append(so, *v)
+		if narrowed {
+			so = trail{append(so.values, *v), append([]string{d.key}, so.keys...)}
 		}
 	}
 }
+
+var stackKeys = []string{"stack", "server.stack", "client.stack"}
 
 // settle is what can be said without the stack's table.
 func (t *candidate) settle() {
@@ -71,9 +76,10 @@ func (t *candidate) halves() []half {
 		if facts.Serves == nil {
 			return nil
 		}
-		h.rows = slices.DeleteFunc(slices.Clone(facts.Serves), func(c Cell) bool { return h.side == "server" && !c.Server || h.side == "client" && !c.Client })
+		h.all = slices.DeleteFunc(slices.Clone(facts.Serves), func(c Cell) bool { return h.side == "server" && !c.Server || h.side == "client" && !c.Client })
+		h.rows = h.all
 		if len(h.rows) == 0 {
-			t.complain(fmt.Sprintf("stack %q has no %s", h.stack, h.side), "name another with "+h.side+": {stack: …}", h.side+".stack", "stack")
+			t.complain(fmt.Sprintf("stack %q has no %s", h.stack, h.side), "name another with "+h.side+": {stack: …}", "stack", h.side+".stack")
 			return nil
 		}
 		halves = append(halves, h)
@@ -86,7 +92,7 @@ func offers(list []string, v string) bool {
 }
 
 // choose fills in a dimension the study leaves open; false if it reported.
-func (t *candidate) choose(d dimension, halves []half, so, keys []string) bool {
+func (t *candidate) choose(d dimension, halves []half, so trail) bool {
 	a, anyA := offered(d, halves[0].rows)
 	b, anyB := offered(d, halves[1].rows)
 	both := slices.DeleteFunc(slices.Clone(a), func(v string) bool { return !anyB && !slices.Contains(b, v) })
@@ -101,10 +107,10 @@ func (t *candidate) choose(d dimension, halves []half, so, keys []string) bool {
 	case len(both) == 1:
 		*v = both[0]
 	case len(both) == 0:
-		t.complain(fmt.Sprintf("stacks %q and %q share no %s%s", halves[0].stack, halves[1].stack, d.key, forText(so)), "pair others", keys...)
+		t.complain(fmt.Sprintf("stacks %q and %q share no %s%s", halves[0].stack, halves[1].stack, d.key, so), "pair others", so.keys...)
 		return false
 	default:
-		t.fail(t.posOf(keys), fmt.Sprintf("stack %q has more than one %s%s", halves[0].stack, d.key, forText(so)), fmt.Sprintf("write %s: %s", d.key, strings.Join(both, " or ")))
+		t.fail(t.posOf(stackKeys), fmt.Sprintf("stack %q has more than one %s%s", halves[0].stack, d.key, so), fmt.Sprintf("write %s: %s", d.key, strings.Join(both, " or ")))
 		return false
 	}
 	return true
@@ -112,12 +118,13 @@ func (t *candidate) choose(d dimension, halves []half, so, keys []string) bool {
 
 // posOf is where the last of keys is given.
 func (t *candidate) posOf(keys []string) Pos {
-	for _, k := range []string{"stack", "server.stack", "client.stack"} {
-		if p, ok := t.sets[k]; ok && slices.Contains(keys, k) {
-			return p.Value.Pos
+	pos := t.top
+	for _, k := range keys {
+		if p, ok := t.sets[k]; ok {
+			pos = p.Value.Pos
 		}
 	}
-	return t.top
+	return pos
 }
 
 // offered is the union of a dimension over rows, in their order.
@@ -135,23 +142,22 @@ func offered(d dimension, rows []Cell) (names []string, anything bool) {
 }
 
 // unserved blames the least that explains it: where the stack lacks the value
-// altogether, service and encoding have no part in it.
-func (t *candidate) unserved(d dimension, h half, so, keys []string) {
-	facts, _ := t.stack(h.stack)
-	names, anything := offered(d, facts.Serves)
+// altogether, what narrowed it before has no part in it.
+func (t *candidate) unserved(d dimension, h half, so trail) {
+	names, anything := offered(d, h.all)
 	if !anything && !slices.Contains(names, *d.value(t.setup)) {
-		so, keys = nil, []string{"client.stack", "server.stack", "stack", d.key}
+		so = trail{keys: stackKeys}
 	} else {
 		names, _ = offered(d, h.rows)
 	}
-	t.complain(fmt.Sprintf("stack %q has no %s for %s %s%s", h.stack, h.side, d.key, *d.value(t.setup), forText(so)),
-		fmt.Sprintf("write %s: %s", d.key, strings.Join(names, " or ")), keys...)
+	t.complain(fmt.Sprintf("stack %q has no %s for %s %s%s", h.stack, h.side, d.key, *d.value(t.setup), so),
+		fmt.Sprintf("write %s: %s", d.key, strings.Join(names, " or ")), append(slices.Clone(so.keys), d.key)...)
 }
 
-// forText says under which choices: " with sort, json".
-func forText(so []string) string {
-	if len(so) == 0 {
+// String is empty, or " with sort, json".
+func (s trail) String() string {
+	if len(s.values) == 0 {
 		return ""
 	}
-	return " with " + strings.Join(so, ", ")
+	return " with " + strings.Join(s.values, ", ")
 }

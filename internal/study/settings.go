@@ -128,7 +128,11 @@ func stack(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool)
 		}
 		facts, ok := r.stack(v)
 		if !ok {
-			r.fail(n.pos, fmt.Sprintf("no stack %q", v), unknownAdvice(v, r.vocabulary.StackNames))
+			advice := "see edgegauge stacks list"
+			if near := nearest(v, r.vocabulary.StackNames); near != "" {
+				advice = "did you mean " + near + "?"
+			}
+			r.fail(n.pos, fmt.Sprintf("no stack %q", v), advice)
 			return Setting{}, false
 		}
 		if facts.Missing != "" {

@@ -152,6 +152,7 @@ func (r *reader) study(s *Study, root *node) {
 			p.fix(x)
 		}
 	}
+	p.either()
 	for _, x := range root.pairs {
 		i := indexKey(topKeys, x.key.Text)
 		switch {

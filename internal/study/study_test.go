@@ -1,0 +1,235 @@
+package study
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the messages beside testdata/bad/*.yaml anew; read the difference")
+
+// vocabulary is a small world to check studies against.
+func vocabulary() Vocabulary {
+	messages := []string{"echo", "monitor", "sort"}
+	both := func(e ...string) []Cell {
+		return []Cell{{Services: messages, Encodings: e, Securities: []string{"none", "tls"}, Client: true, Server: true}}
+	}
+	stacks := map[string]StackFacts{
+		"reference/rest-json":     {Serves: both("json")},
+		"reference/rest-protobuf": {Serves: both("protobuf")},
+		"reference/soap":          {Serves: both("xml")},
+		"reference/coap-cbor":     {Serves: both("cbor")},
+		"reference/coap-protobuf": {Serves: both("protobuf")},
+		"floor-tcp":               {Serves: []Cell{{Client: true, Server: true}}},
+		"axis2": {Options: []string{"chunk", "phantom.delay", "verbose"}, Serves: []Cell{
+			{Services: messages, Encodings: []string{"xml"}, Securities: []string{"none"}, Client: true, Server: true},
+			{Services: messages, Encodings: []string{"json"}, Securities: []string{"tls"}, Client: true}}},
+		"many": {Options: []string{"chunk", "phantom.delay", "verbose"}, Serves: []Cell{
+			{Services: []string{"sort", "echo"}, Encodings: []string{"xml", "json"}, Transports: []string{"tcp"}, Client: true, Server: true},
+			{Services: []string{"monitor"}, Encodings: []string{"xml"}, Transports: []string{"tcp", "udp"}, Client: true, Server: true}}},
+		"server-only": {Serves: []Cell{{Services: messages, Encodings: []string{"json"}, Server: true}}},
+		"broken":      {Missing: "install it: apt-get install libbroken"},
+	}
+	return Vocabulary{
+		Services:  map[string]ServiceFacts{"sort": {Sized: true}, "echo": {Sized: true}, "monitor": {}},
+		Responses: []string{"serialization", "rtt", "deserialization", "wire_bytes", "cpu", "energy"},
+		Links:     []string{"ethernet", "nb-iot", "gsm-9600"},
+		Devices:   []string{"local", "pi", "qemu-pi"},
+		Published: []string{"cloud-of-things"},
+		Stacks: func(name string) (StackFacts, bool) {
+			if f, ok := stacks["reference/"+name]; ok {
+				f.Name = "reference/" + name
+				return f, true
+			}
+			f, ok := stacks[name]
+			return f, ok
+		},
+		StackNames: []string{"axis2", "broken", "floor-tcp", "many", "reference/coap-cbor", "reference/coap-protobuf",
+			"reference/rest-json", "reference/rest-protobuf", "reference/soap", "server-only"},
+	}
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func parse(t testing.TB, text string, sets ...string) Study {
+	t.Helper()
+	s, err := Parse("test.yaml", []byte(text), vocabulary(), sets...)
+	if err != nil {
+		t.Fatalf("got %v, want no error for\n%s", err, text)
+	}
+	return s
+}
+
+func TestGoodFilesPass(t *testing.T) {
+	for _, file := range glob(t, "testdata/good/*.yaml") {
+		if _, err := Parse(file, read(t, file), vocabulary()); err != nil {
+			t.Errorf("got %v, want no error", err)
+		}
+		if _, err := Parse(file, read(t, file), Vocabulary{}); err != nil {
+			t.Errorf("zero Vocabulary: got %v, want no error", err)
+		}
+	}
+}
+
+// The messages for each file of testdata/bad stand beside it. A first line
+// "# --set A=B" is given as such.
+func TestBadFilesSaySo(t *testing.T) {
+	for _, file := range glob(t, "testdata/bad/*.yaml") {
+		data := read(t, file)
+		var sets []string
+		for line := range strings.Lines(string(data)) {
+			if set, ok := strings.CutPrefix(line, "# --set "); ok {
+				sets = append(sets, strings.TrimSpace(set))
+			}
+		}
+		_, err := Parse(filepath.Base(file), data, vocabulary(), sets...)
+		if err == nil {
+			t.Errorf("%s: got no error", file)
+			continue
+		}
+		want := strings.TrimSuffix(file, ".yaml") + ".want"
+		got := []byte(err.Error() + "\n")
+		if *update {
+			if err := os.WriteFile(want, got, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w := read(t, want); !bytes.Equal(got, w) {
+			t.Errorf("%s: got\n%swant\n%s", file, got, w)
+		}
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: got %d files, %v", pattern, len(files), err)
+	}
+	return files
+}
+
+func TestEveryKey(t *testing.T) {
+	file := "testdata/good/every-key.yaml"
+	s := parse(t, string(read(t, file)))
+	p, err := Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Setup{
+		Service: "sort", Size: 100_000, Stack: "many", Encoding: "json", Security: "tls", Transport: "tcp",
+		Connection: "per-request", IP: "ipv6",
+		Client: Side{"pi", "axis2"}, Server: Side{"qemu-pi", "many"},
+		Link: Link{Text: "bad-day",
+			Up:   Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.001, 64_000, 50},
+			Down: Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.5, 1_000_000, 50}},
+		Duration: 90 * time.Second, Concurrency: 4, Rate: 2.5, Arrival: "poisson",
+		Heap: 128 << 20, Sensor: "pty", IODir: "/var/tmp",
+		Options: map[string]string{"chunk": "16", "phantom.delay": "20ms", "verbose": "true"},
+	}
+	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
+		t.Errorf("Setup: got\n%+v, want\n%+v", got, want)
+	}
+	design := Design{Replications: 5, Seed: 42, WarmUp: Span{Time: 3 * time.Second}, CoolDown: 500 * time.Millisecond,
+		Precision: 0.02, Budget: Budget{Time: time.Hour}, Confidence: 0.99}
+	if s.Design != design {
+		t.Errorf("Design: got %+v, want %+v", s.Design, design)
+	}
+	if want := (Timeouts{20 * time.Second, 2 * time.Second, time.Hour}); s.Timeouts != want {
+		t.Errorf("Timeouts: got %v, want %v", s.Timeouts, want)
+	}
+	if s.Retries != 5 || s.Body != 1e6 || !s.Packets || s.Published.Text != "cloud-of-things" || s.Name != "every-key" || s.Question == "" || s.Notes == "" {
+		t.Errorf("got %+v, want the values of %s", s, file)
+	}
+	if want := (Pin{[]int{0}, []int{1, 2}}); !reflect.DeepEqual(s.Pin, want) {
+		t.Errorf("Pin: got %v, want %v", s.Pin, want)
+	}
+	// Every setting differs from its default here, or this test would not see
+	// that one is lost.
+	for _, k := range settingNames() {
+		if k != "n" && k != "requests" && !setsKey(s.Fixed, k) {
+			t.Errorf("%s does not give %q", file, k)
+		}
+	}
+}
+
+func setsKey(sets []Setting, key string) bool {
+	for _, s := range sets {
+		if s.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func TestDefaults(t *testing.T) {
+	s := parse(t, "study: a\nservice: monitor\nstack: rest-json\n")
+	p, _ := Expand(s)
+	want := Setup{Service: "monitor", Stack: "reference/rest-json", Encoding: "json", Security: "none",
+		Connection: "keep-alive", IP: "ipv4", Arrival: "constant", Concurrency: 1, Requests: 1000,
+		Client: Side{"local", "reference/rest-json"}, Server: Side{"local", "reference/rest-json"}, Link: Link{Text: "none"}}
+	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v, want\n%+v", got, want)
+	}
+	if len(p.Trials) != 10 || s.Design.Confidence != 0.95 || s.Retries != 2 || s.Timeouts.Request != 5*time.Second {
+		t.Errorf("got %d trials, %+v, retries %d, timeouts %v", len(p.Trials), s.Design, s.Retries, s.Timeouts)
+	}
+	s = parse(t, "study: a\nservice: monitor\nstack: rest-json\ndesign: {precision: 2%}\n")
+	if s.Design.Budget.Blocks != defaultBudget {
+		t.Errorf("budget: got %v, want %d blocks", s.Design.Budget, defaultBudget)
+	}
+}
+
+func TestLevelTexts(t *testing.T) {
+	s := parse(t, string(read(t, "testdata/good/compound.yaml")))
+	want := [][]string{
+		{"axis2", "many encoding=json options.chunk=16", "floor-tcp"},
+		{"small", "large"},
+		{"none", "gsm-9600", "delay=40ms loss=1%", "far"},
+		{"pi", "local stack=many"},
+	}
+	for i, f := range s.Factors {
+		var got []string
+		for _, l := range f.Levels {
+			got = append(got, l.Text)
+		}
+		if !reflect.DeepEqual(got, want[i]) {
+			t.Errorf("factor %s: got %q, want %q", f.Name, got, want[i])
+		}
+	}
+	for _, tr := range s.treatments {
+		far := tr.words[2].Text == "far"
+		if got := tr.setup.Link.Up.Rate == 64_000 && tr.setup.Link.Down.Rate == 0; got != far {
+			t.Errorf("%v: link %+v", tr.words, tr.setup.Link)
+		}
+		if large := tr.words[1].Text == "large"; large != (tr.setup.Size == 500_000) || large == (tr.setup.N == 100) {
+			t.Errorf("%v: n %d, size %d", tr.words, tr.setup.N, tr.setup.Size)
+		}
+		if chunk := tr.setup.Options["chunk"] == "16"; chunk != strings.HasPrefix(tr.words[0].Text, "many") {
+			t.Errorf("%v: options %v leak between treatments", tr.words, tr.setup.Options)
+		}
+	}
+}
+
+// A word remembers where it stood.
+func TestPositions(t *testing.T) {
+	s := parse(t, "study: a\nservice: monitor\nfactors:\n  stack: [rest-json, soap]\n")
+	if got, want := s.Factors[0].Levels[1].Pos, (Pos{"test.yaml", 4, 22}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := s.Factors[0].Pos.String(); got != "test.yaml:4:3" {
+		t.Errorf("got %s, want test.yaml:4:3", got)
+	}
+}
