@@ -128,4 +128,3 @@ func load(t testing.TB, address string, clients, n int) {
 	}
 	all.Wait()
 }
-

@@ -80,7 +80,7 @@ func ruleOf(n OptionNumber) (r rule, known bool) {
 
 // Sift drops the elective options that are unknown, of a wrong length or
 // repeated against their definition, and returns the first critical one that
-// is so: RFC 7252, sections 5.4.1, 5.4.3 and 5.4.5.
+// is so: RFC 7252, sections 5.4.1, 5.4.3 and 5.4.5. Then Options are no longer of use.
 func (m *Message) Sift() (critical OptionNumber, bad bool) {
 	kept, prev := 0, -1
 	for _, o := range m.Options {
@@ -155,8 +155,8 @@ func (m *Message) AddParts(n OptionNumber, s string, separator byte) {
 // Option is the value of the first option n.
 func (m *Message) Option(n OptionNumber) (value []byte, ok bool) {
 	for i := range m.Options {
-		if m.Options[i].Number >= n {
-			return m.Options[i].Value, m.Options[i].Number == n
+		if m.Options[i].Number == n {
+			return m.Options[i].Value, true
 		}
 	}
 	return nil, false

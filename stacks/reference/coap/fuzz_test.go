@@ -1,0 +1,174 @@
+package coap
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// split cuts fuzzed bytes into datagrams: a byte of length, a byte saying from
+// whom and how much later, the datagram.
+func split(b []byte, each func(from byte, datagram []byte)) {
+	for len(b) >= 2 {
+		n := min(int(b[0]), len(b)-2)
+		each(b[1], b[2:2+n])
+		b = b[2+n:]
+	}
+}
+
+// join is the reverse of split.
+func join(from byte, datagrams ...[]byte) (b []byte) {
+	for _, d := range datagrams {
+		b = append(append(b, byte(len(d)), from), d...)
+	}
+	return b
+}
+
+// abuse puts a datagram before the endpoint and checks that answer and books are in order.
+func (d *desk) abuse(from byte, datagram []byte) {
+	d.peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, from & 7}), 5683)
+	d.now += time.Duration(from>>3) * time.Second
+	answer := d.raw(datagram)
+	if len(answer) > 64+64 {
+		d.t.Fatalf("answer to %x has %d bytes", datagram, len(answer))
+	}
+	var m Message
+	if err := m.Decode(answer); len(answer) > 0 && err != nil {
+		d.t.Fatalf("answer to %x is %x: %v", datagram, answer, err)
+	}
+	if d.ep.transfers.n > 4 || len(d.ep.peers) > 4 || d.ep.held > 6000+5000 {
+		d.t.Fatalf("after %x: %d transfers, %d bytes, %d peers", datagram, d.ep.transfers.n, d.ep.held, len(d.ep.peers))
+	}
+}
+
+// well asks as an honest client would.
+func (d *desk) well() {
+	d.t.Helper()
+	d.books()
+	d.peer = someone
+	d.now += stale
+	x := NewExchange(Params{}, uint64(d.now))
+	x.Start(&Call{Method: POST, Path: "sum", Body: pattern(5000)[:200]}, d.now)
+	for b := x.Next(); b != nil; b = x.Next() {
+		x.Receive(d.raw(b), d.now)
+	}
+	if reply, err := x.Result(); err != nil || reply.Code != Changed || len(reply.Body) != 50 {
+		d.t.Fatalf("an honest client gets %v, %d bytes, %v", reply.Code, len(reply.Body), err)
+	}
+	d.ep.tick(d.now)
+}
+
+func abused(t testing.TB) *desk {
+	return newDesk(t, &Server{Handler: shop(new(int)), BlockSize: 64, MaxBody: 1000, MaxPeers: 4, MaxTransfers: 4, MaxHeld: 6000})
+}
+
+// seeds are sequences of datagrams that reach far into the server.
+func seeds(t testing.TB) [][]byte {
+	put := func(id byte, b Block, n int) []byte {
+		m := Message{Code: PUT, ID: uint16(id), Token: []byte{id}}
+		m.AddParts(URIPath, "sum", '/')
+		m.AddBlock(Block1, b)
+		m.Payload = pattern(5000)[b.Offset():][:n]
+		return m.Append(nil)
+	}
+	get := func(id byte, path string, b Block) []byte {
+		m := Message{Code: GET, ID: uint16(id), Token: []byte{id}}
+		m.AddParts(URIPath, path, '/')
+		m.AddBlock(Block2, b)
+		return m.Append(nil)
+	}
+	return [][]byte{
+		join(1, put(1, Block{0, true, 2}, 64), put(2, Block{1, true, 2}, 64), put(3, Block{2, false, 2}, 10)),
+		join(9, put(1, Block{0, true, 0}, 16), put(1, Block{0, true, 0}, 16), put(2, Block{2, true, 0}, 16)),
+		join(2, get(1, "500", Block{0, false, 2}), get(2, "500", Block{1, false, 2}), get(3, "500", Block{28, false, 0})),
+		join(3, unhex(t, "40 01 0001 b1 '6'"), unhex(t, "50 01 0002 b1 '6' d1 0a 00"), unhex(t, "49 01 1234 01"), unhex(t, "60 00 0001")),
+	}
+}
+
+func FuzzServer(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d := abused(t)
+		split(b, d.abuse)
+		d.well()
+	})
+}
+
+func FuzzExchange(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Add(join(0, unhex(f, "60 45 0000 61 'a' ff 'x'")))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x := NewExchange(Params{MaxBody: 2000, BlockSize: 64}, 1)
+		x.Start(&Call{Method: POST, Path: "a", Body: pattern(300)}, 0)
+		split(b, func(how byte, datagram []byte) {
+			var now time.Duration
+			for range 3 {
+				x.Next()
+			}
+			datagram = append([]byte(nil), datagram...)
+			if how&1 == 0 && len(datagram) >= 8 { // make it fit, or the fuzzer never gets in
+				datagram[0] = datagram[0]&0xf0 | 4
+				datagram[2], datagram[3] = byte(x.mid>>8), byte(x.mid)
+				copy(datagram[4:], x.token[:])
+			}
+			if x.Receive(datagram, now); len(x.body) > 2000+1024 {
+				t.Fatalf("body of %d bytes", len(x.body))
+			}
+			if how&6 == 6 {
+				now, _ = x.Deadline()
+				x.Expire(now)
+			}
+			if x.Done() {
+				x.Start(&Call{Method: GET, Path: "a"}, now)
+			}
+		})
+	})
+}
+
+// TestServerSurvives throws mutated datagrams at one long-lived endpoint:
+// COAP_DATAGRAMS of them (200000), from COAP_SEED on (1).
+func TestServerSurvives(t *testing.T) {
+	number := func(name string, otherwise int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
+		}
+		return otherwise
+	}
+	random := rand.New(rand.NewPCG(uint64(number("COAP_SEED", 1)), 2))
+	var sane [][]byte
+	for _, s := range seeds(t) {
+		split(s, func(_ byte, d []byte) { sane = append(sane, d) })
+	}
+	d := abused(t)
+	for i := range number("COAP_DATAGRAMS", 200_000) {
+		b := append([]byte(nil), sane[random.IntN(len(sane))]...)
+		for range random.IntN(4) {
+			switch at := random.IntN(len(b)); random.IntN(3) {
+			case 0:
+				b[at] ^= 1 << random.IntN(8)
+			case 1:
+				b[at] = byte(random.Uint32())
+			case 2:
+				b = b[:at+1]
+			}
+		}
+		b[len(b)-1] += byte(i) // no two alike, else most would be duplicates
+		d.abuse(byte(random.IntN(8)), b)
+		if i%1000 == 0 {
+			d.well()
+		}
+	}
+	d.well()
+	c := &d.ep.s.Counts
+	if c.Malformed.Load() == 0 || c.Refused.Load() == 0 || c.Requests.Load() == 0 || c.Expired.Load() == 0 {
+		t.Errorf("the datagrams reached too little: %d malformed, %d refused, %d handled, %d expired",
+			c.Malformed.Load(), c.Refused.Load(), c.Requests.Load(), c.Expired.Load())
+	}
+}
