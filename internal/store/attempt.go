@@ -195,12 +195,16 @@ func (a *Attempt) conclude(state State, reason, log string, results []Result, qu
 		if err := a.recordFiles(tx, paths); err != nil {
 			return err
 		}
+		var treatment string
+		if err := tx.QueryRow("SELECT treatment FROM trials WHERE id = ?", a.Trial).Scan(&treatment); err != nil {
+			return err
+		}
 		if err := insertResults(tx, a.Trial, a.Number, results, quality); err != nil {
 			return err
 		}
 		got, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''), digest = ?
 			WHERE trial = ? AND attempt = ? AND state = 'running'`,
-			state, now(), reason, log, digestRows(results, quality), a.Trial, a.Number)
+			state, now(), reason, log, digestRows(treatment, results, quality), a.Trial, a.Number)
 		if err != nil {
 			return err
 		}

@@ -178,7 +178,7 @@ func (s *Store) clean(kind string) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.knownFiles(kind)
+	known, err := s.names("SELECT path FROM files")
 	if err != nil {
 		return err
 	}
@@ -205,21 +205,4 @@ func (s *Store) clean(kind string) error {
 		return err
 	}
 	return syncDir(s.path(kind))
-}
-
-func (s *Store) knownFiles(kind string) (map[string]bool, error) {
-	rows, err := s.db.Query("SELECT path FROM files WHERE kind = ?", kind)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	known := map[string]bool{}
-	for rows.Next() {
-		var path string
-		if err := rows.Scan(&path); err != nil {
-			return nil, err
-		}
-		known[path] = true
-	}
-	return known, rows.Err()
 }

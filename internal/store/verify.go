@@ -112,16 +112,18 @@ func (s *Store) checkRows(note func(error)) error {
 		}
 		results[row.ID] = append(results[row.ID], row.Result)
 	}
-	rows, err := s.db.Query("SELECT trial, attempt, state, digest FROM attempts WHERE digest IS NOT NULL OR state IN ('valid', 'invalid') ORDER BY trial, attempt")
+	rows, err := s.db.Query(`SELECT trial, attempt, t.treatment, a.state, digest FROM attempts a JOIN trials t ON t.id = trial
+		WHERE digest IS NOT NULL OR a.state IN ('valid', 'invalid') ORDER BY trial, attempt`)
 	if err != nil {
 		return s.word(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var trial, attempt int
+		var treatment string
 		var state State
 		var want *string
-		if err := rows.Scan(&trial, &attempt, &state, &want); err != nil {
+		if err := rows.Scan(&trial, &attempt, &treatment, &state, &want); err != nil {
 			return s.word(err)
 		}
 		quality, err := s.Quality(trial, attempt)
@@ -132,7 +134,7 @@ func (s *Store) checkRows(note func(error)) error {
 		if state != Valid {
 			own = nil
 		}
-		if want == nil || digestRows(own, quality) != *want {
+		if want == nil || digestRows(treatment, own, quality) != *want {
 			note(fail(ErrEdited, "%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile), trial, attempt))
 		}
 	}
@@ -140,21 +142,46 @@ func (s *Store) checkRows(note func(error)) error {
 }
 
 // checkStrangers finds raw files the ledger does not know: whoever reads
-// exchanges/*.parquet would read them too.
+// exchanges/*.parquet would read them too. Those of a running attempt are on
+// their way into the ledger, or set aside by the next Open.
 func (s *Store) checkStrangers(kind string, note func(error)) error {
-	known, err := s.knownFiles(kind)
+	entries, err := os.ReadDir(s.path(kind)) // before the ledger: a file appears first here
 	if err != nil {
 		return s.word(err)
 	}
-	entries, err := os.ReadDir(s.path(kind))
+	known, err := s.names("SELECT path FROM files")
+	if err != nil {
+		return s.word(err)
+	}
+	running, err := s.names("SELECT printf('%04d-%d', trial, attempt) FROM attempts WHERE state = 'running'")
 	if err != nil {
 		return s.word(err)
 	}
 	for _, e := range entries {
 		name := filepath.Join(kind, e.Name())
-		if !known[name] && filepath.Ext(name) != partialSuffix {
-			note(fail(ErrEdited, "%s: not written by this run; move it elsewhere, or tools reading the folder count it", s.path(name)))
+		own := ourName.FindStringSubmatch(e.Name())
+		if known[name] || filepath.Ext(name) == partialSuffix || own != nil && running[own[1]+"-"+own[2]] {
+			continue
 		}
+		note(fail(ErrEdited, "%s: not written by this run; move it elsewhere, or tools reading the folder count it", s.path(name)))
 	}
 	return nil
+}
+
+// names collects a query's one column.
+func (s *Store) names(query string) (map[string]bool, error) {
+	rows, err := s.db.Query(query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		all[name] = true
+	}
+	return all, rows.Err()
 }
