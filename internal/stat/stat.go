@@ -119,22 +119,24 @@ func finite(xs []float64) error {
 	return nil
 }
 
-// moments returns mean and variance (n-1). Two passes: the textbook one-pass
-// formula loses all digits where the spread is small against the mean.
+// moments returns mean and variance (n-1). Values are taken less the first and
+// passed over twice: the textbook one-pass formula loses all digits where the
+// spread is small against the mean.
 func moments(xs []float64) (mean, variance float64) {
 	n := float64(len(xs))
 	for _, x := range xs {
-		mean += x / n
+		mean += (x - xs[0]) / n
 	}
 	var rest, ss float64
 	for _, x := range xs {
-		rest += x - mean
+		rest += x - xs[0] - mean
 	}
 	mean += rest / n
 	for _, x := range xs {
-		ss += (x - mean) * (x - mean)
+		d := x - xs[0] - mean
+		ss += d * d
 	}
-	return mean, ss / (n - 1)
+	return xs[0] + mean, ss / (n - 1)
 }
 
 func extremes(xs []float64) (lo, hi float64) {

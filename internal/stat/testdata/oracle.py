@@ -15,6 +15,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import patsy
 import scipy
 import statsmodels
 from scipy import stats
@@ -288,6 +289,194 @@ def replications():
     table("replications.csv", ["sd", "half_width", "confidence", "n"], rows)
 
 
+def grid(levels, reps, blocks=0, drop=(), noise=1.0, offset=0.0, seed=1):
+    """rows of a design: dicts of factors, block and y; drop names rows left out"""
+    r = np.random.default_rng(seed)
+    rows = []
+    names = list(levels)
+    combos = [()]
+    for n in names:
+        combos = [c + (l,) for c in combos for l in levels[n]]
+    for k in range(blocks or reps):
+        shift = r.normal(0, 2) if blocks else 0
+        for i, c in enumerate(combos):
+            y = offset + shift + r.normal(0, noise)
+            for j, l in enumerate(c):
+                y += (levels[names[j]].index(l) + 1) * (0.7 + 0.4 * j)
+            if len(c) > 1:
+                y += 0.8 * levels[names[0]].index(c[0]) * levels[names[1]].index(c[1])
+            rows.append(dict(zip(names, c), block="b%02d" % (k + 1) if blocks else "", y=y))
+    return [row for i, row in enumerate(rows) if i not in drop]
+
+
+AB = {"a": ["p", "q", "r"], "b": ["u", "v"]}
+ABC = {"a": ["p", "q"], "b": ["u", "v", "w"], "c": ["s", "t"]}
+# name, rows, interactions, types: in words what each is
+DESIGNS = [
+    ("one factor", grid({"a": ["p", "q", "r"]}, 5, seed=2), True, [1, 2, 3]),
+    ("one factor, different n", grid({"a": ["p", "q", "r"]}, 7, drop=[0, 3, 6, 4, 20], seed=3), True, [1, 2, 3]),
+    ("two factors, balanced", grid(AB, 4, seed=4), True, [1, 2, 3]),
+    ("two factors, unbalanced", grid(AB, 5, drop=[0, 6, 12, 3, 9, 11, 25], seed=5), True, [1, 2, 3]),
+    ("three factors, balanced", grid(ABC, 3, seed=6), True, [1, 2, 3]),
+    ("three factors, unbalanced", grid(ABC, 4, drop=[0, 12, 24, 5, 17, 8, 30, 33, 47], seed=7), True, [1, 2, 3]),
+    ("complete blocks", grid(AB, 0, blocks=8, seed=8), True, [1, 2, 3]),
+    ("blocks with missing trials", grid(AB, 0, blocks=9, drop=[0, 7, 20, 33, 34], seed=9), True, [1, 2, 3]),
+    ("three factors, blocks, missing trials", grid(ABC, 0, blocks=5, drop=[1, 14, 50], seed=10), True, [1, 2, 3]),
+    ("no replication", grid({"a": ["p", "q", "r", "s"], "b": ["u", "v", "w"]}, 1, seed=11), False, [1, 2, 3]),
+    ("a treatment without trials", grid({"a": ["p", "q", "r"], "b": ["u", "v", "w"]}, 4, drop=[4, 13, 22, 31, 0, 8], seed=12), False, [1, 2, 3]),
+    ("small effects on a large mean", grid(AB, 4, offset=2.0 ** 20, noise=0.5, seed=13), True, [1, 2, 3]),
+]
+
+
+def fitted(rows, interactions, contrast="Sum"):
+    df = pd.DataFrame(rows)
+    df["y"] = df["y"] - np.round(df["y"].mean())  # sums of squares do not mind; digits do
+    factors = [c for c in df.columns if c not in ("block", "y")]
+    f = ("*" if interactions else "+").join("C(%s, %s)" % (c, contrast) for c in factors)
+    if df["block"].iloc[0]:
+        f = "C(block, %s) + " % contrast + f
+    return smf.ols("y ~ " + f, df).fit(), df, factors
+
+
+def plain(term):
+    return term.replace("C(", "").replace(", Sum)", "")
+
+
+def anova():
+    data, lines, effects, spreads = [], [], [], []
+    for name, rows, interactions, types in DESIGNS:
+        m, df, factors = fitted(rows, interactions)
+        for r in rows:
+            data.append([name] + [r.get(c, "") for c in "abc"] + [r["block"], r["y"]])
+        total = float(np.sum((df["y"] - df["y"].mean()) ** 2))
+        sequential = anova_lm(m, typ=1)
+        for typ in types:
+            t = anova_lm(m, typ=typ)
+            for term in t.index:
+                if term == "Intercept":
+                    continue
+                ss = t.loc[term, "sum_sq"]
+                f, p = ("nan", "nan") if term == "Residual" else (t.loc[term, "F"], t.loc[term, "PR(>F)"])
+                lines.append([name, typ, plain(term), int(t.loc[term, "df"]), ss, f, p, ss / total, sequential.loc[term, "sum_sq"] / total])
+        ci = m.conf_int(0.05)
+        for par in m.params.index:
+            if par == "Intercept" or "block" in par:
+                continue
+            terms = ":".join(x.split(",")[0][2:] for x in par.split(":"))
+            levels = "|".join(x.split("[S.")[1][:-1] for x in par.split(":"))
+            effects.append([name, terms, levels, m.params[par], ci.loc[par, 0], ci.loc[par, 1]])
+        if df["block"].iloc[0]:
+            # Henderson's third method with explicit projections
+            y = df["y"].to_numpy()
+            T = patsy.dmatrix("*".join("C(%s)" % c for c in factors), df, return_type="matrix")
+            Z = patsy.dmatrix("0 + C(block)", df, return_type="matrix")
+            hat = lambda X: np.asarray(X) @ np.linalg.pinv(np.asarray(X))
+            PT, PA = hat(T), hat(np.hstack([T, Z]))
+            mse = y @ (np.eye(len(y)) - PA) @ y / (len(y) - np.linalg.matrix_rank(np.hstack([T, Z])))
+            ss = y @ (PA - PT) @ y
+            Z = np.asarray(Z)
+            v = (ss - (Z.shape[1] - 1) * mse) / np.trace(Z.T @ (np.eye(len(y)) - PT) @ Z)
+            spreads.append([name, math.sqrt(max(0, v))])
+    table("designs.csv", ["design", "a", "b", "c", "block", "y"], data)
+    table("anova.csv", ["design", "type", "term", "df", "ss", "f", "p", "eta_squared", "variation"], lines)
+    table("effects.csv", ["design", "term", "levels", "value", "lo", "hi"], effects)
+    table("blocksd.csv", ["design", "sd"], spreads)
+
+
+def twolevel():
+    """regression on columns of -1 and +1"""
+    data, out = [], []
+    for name, k, reps, seed in [("2^2, 3 replications", 2, 3, 21), ("2^3, 2 replications", 3, 2, 22), ("2^1, 5 replications", 1, 5, 23)]:
+        r = np.random.default_rng(seed)
+        rows = []
+        for i in range(2 ** k):
+            x = [(i >> (k - 1 - j)) & 1 for j in range(k)]
+            for _ in range(reps):
+                y = 10 + 3 * x[0] + sum(x) + 2 * x[0] * x[-1] + r.normal()
+                rows.append(dict(zip("abc", ["hi" if v else "a lo" for v in x]), y=y))
+        r.shuffle(rows)
+        df = pd.DataFrame(rows)
+        cols = [c for c in "abc" if c in df]
+        # "a lo" sorts before "hi", so it is -1
+        for c in cols:
+            df["s" + c] = np.where(df[c] == "hi", 1.0, -1.0)
+        m = smf.ols("y ~ " + "*".join("s" + c for c in cols), df).fit()
+        ci = m.conf_int(0.1)
+        total = float(np.sum((df["y"] - df["y"].mean()) ** 2))
+        for row in rows:
+            data.append([name] + [row.get(c, "") for c in "abc"] + ["", row["y"]])
+        for par in m.params.index:
+            term = "" if par == "Intercept" else ":".join(x[1:] for x in par.split(":"))
+            ss = m.params[par] ** 2 * len(df)
+            out.append([name, term, m.params[par], ci.loc[par, 0], ci.loc[par, 1], m.pvalues[par], "nan" if term == "" else ss / total])
+        out.append([name, "error", m.ssr, "nan", "nan", "nan", m.ssr / total])
+    table("twolevel_designs.csv", ["design", "a", "b", "c", "block", "y"], data)
+    table("twolevel.csv", ["design", "term", "effect", "lo", "hi", "p", "variation"], out)
+
+
+def checks():
+    rows = []
+    for words, x in list(samples()) + [("uniform", rng.uniform(0, 1, 200)), ("exponential", rng.exponential(1, 15))]:
+        x = np.asarray(x)
+        if len(x) >= 8:
+            a, p = normal_ad(x - x[0])
+            rows.append(["normality", words, a, p, x, "", ""])
+    for words, g in [
+        ("equal variance", [rng.normal(0, 1, 10), rng.normal(3, 1, 10), rng.normal(5, 1, 10)]),
+        ("unequal variance, different n", [rng.normal(0, 1, 12), rng.normal(0, 4, 7), rng.normal(0, 1, 9)]),
+        ("two of three", [np.array([1., 2, 4]), np.array([5., 9, 30])]),
+    ]:
+        w = stats.levene(*g, center="median")
+        g = list(g) + [""] * (3 - len(g))
+        rows.append(["equal variance", words, w.statistic, w.pvalue, *g])
+    for words, x, method in [
+        ("no trend", rng.normal(0, 1, 20), "exact"),
+        ("rising", np.arange(12) + rng.normal(0, 2, 12), "exact"),
+        ("four values", np.array([1., 3, 2, 4]), "exact"),
+        ("strictly falling", -np.arange(9.), "exact"),
+        ("sixty", rng.normal(0, 1, 60) + np.arange(60) / 60, "exact"),
+        ("many", rng.normal(0, 1, 500), "asymptotic"),
+        ("ties", np.round(rng.normal(0, 1, 40) + np.arange(40) / 40), "asymptotic"),
+    ]:
+        k = stats.kendalltau(np.arange(len(x)), x, method=method)
+        rows.append(["trend", words, k.statistic, k.pvalue, x, "", ""])
+    for words, x in [
+        ("stationary", rng.lognormal(0, 0.3, 307)),
+        ("warming up", np.exp(-np.arange(300) / 60) + rng.lognormal(0, 0.1, 300)),
+        ("crosses zero", rng.normal(0, 1, 90)),
+    ]:
+        n = len(x) // 15
+        first = x[:5 * n].reshape(5, n).mean(axis=1)
+        last = x[len(x) - 5 * n:].reshape(5, n).mean(axis=1)
+        if min(first.min(), last.min()) > 0:
+            first, last = np.log(first), np.log(last)
+        r = stats.ttest_ind(last, first, equal_var=False)
+        rows.append(["stationary", words, r.statistic, r.pvalue, x, "", ""])
+    table("checks.csv", ["check", "words", "statistic", "p", "a", "b", "c"], rows)
+
+
+def order():
+    """F of place and of predecessor after treatment and block, statsmodels type II"""
+    r = np.random.default_rng(31)
+    data, out = [], []
+    for name, place, carry in [("order does not matter", 0, 0), ("later is slower", 1.0, 0), ("q leaves heat behind", 0, 2.0)]:
+        rows = []
+        for b in range(8):
+            before = ""
+            for k, t in enumerate(r.permutation(["p", "q", "r", "s"])):
+                y = {"p": 1, "q": 2, "r": 3, "s": 3}[t] + place * k + carry * (before == "q") + r.normal()
+                rows.append({"a": t, "block": "b%d" % b, "place": str(k), "before": before, "y": y})
+                before = t
+        df = pd.DataFrame(rows)
+        for row in rows:
+            data.append([name, row["a"], "", "", row["block"], row["y"]])
+        for what in ["place", "before"]:
+            t = anova_lm(smf.ols("y ~ C(block) + C(a) + C(%s)" % what, df).fit(), typ=2)
+            out.append([name, what, t.loc["C(%s)" % what, "F"], t.loc["C(%s)" % what, "PR(>F)"]])
+    table("order_designs.csv", ["design", "a", "b", "c", "block", "y"], data)
+    table("order.csv", ["design", "what", "f", "p"], out)
+
+
 if __name__ == "__main__":
     dist()
     summary()
@@ -298,3 +487,7 @@ if __name__ == "__main__":
     holm()
     rank()
     replications()
+    anova()
+    twolevel()
+    checks()
+    order()

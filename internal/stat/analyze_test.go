@@ -1,0 +1,217 @@
+package stat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// keys are the names of a JSON object's members, sorted.
+func keys(v any) string {
+	return strings.Join(slices.Sorted(maps.Keys(v.(map[string]any))), " ")
+}
+
+func TestAnalysisHasTheDocumentedShape(t *testing.T) {
+	a := must[Analysis](t)(Analyze(designs(t, "designs.csv")["complete blocks"], 0.95))
+	var v map[string]any
+	if err := json.Unmarshal([]byte(marshal(t, a)), &v); err != nil {
+		t.Fatal(err)
+	}
+	first := func(v any) any { return v.([]any)[0] }
+	anova := v["anova"].(map[string]any)
+	for _, c := range []struct {
+		what, got, want string
+	}{
+		{"analysis", keys(v), "anova contrasts groups response warnings"},
+		{"group", keys(first(v["groups"])), "by ci mean median median_ci n sd"},
+		{"anova", keys(anova), "residual terms type"},
+		{"term", keys(first(anova["terms"])), "df eta_squared f p ss term variation"},
+		{"residual", keys(anova["residual"]), "df ss"},
+		{"contrast", keys(first(v["contrasts"])), "between difference method p p_holm ratio ratio_ci"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got members %q, want %q", c.what, c.got, c.want)
+		}
+	}
+	if len(a.Groups) != 6 || len(a.Contrasts) != 15 {
+		t.Errorf("got %d groups and %d contrasts, want 6 and 15", len(a.Groups), len(a.Contrasts))
+	}
+	var back Analysis
+	if err := json.Unmarshal([]byte(marshal(t, a)), &back); err != nil || marshal(t, back) != marshal(t, a) {
+		t.Errorf("read back: %v", err)
+	}
+}
+
+func TestAnalysisAveragesRowsOfOneTreatmentAndBlock(t *testing.T) {
+	plain := Table{Response: "rtt", Factors: []string{"stack"}}
+	doubled := plain
+	for b, y := range []float64{10, 12, 11, 14, 13, 15, 10.5} {
+		block := fmt.Sprint(b)
+		x := y*2 + float64(b%3)
+		plain.Rows = append(plain.Rows, Row{[]string{"rest"}, block, y}, Row{[]string{"soap"}, block, x})
+		doubled.Rows = append(doubled.Rows, Row{[]string{"rest"}, block, y - 1}, Row{[]string{"soap"}, block, x}, Row{[]string{"rest"}, block, y + 1})
+	}
+	a, b := must[Analysis](t)(Analyze(plain, 0.95)), must[Analysis](t)(Analyze(doubled, 0.95))
+	if marshal(t, a) != marshal(t, b) {
+		t.Errorf("one row each: %s\nsame, some in two rows: %s", marshal(t, a), marshal(t, b))
+	}
+	if a.Groups[0].N != 7 {
+		t.Errorf("got %d replicates, want 7 blocks", a.Groups[0].N)
+	}
+	// The contrast is the paired comparison of the blocks' values.
+	var rest, soap []float64
+	for _, r := range plain.Rows {
+		if r.Levels[0] == "rest" {
+			rest = append(rest, r.Y)
+		} else {
+			soap = append(soap, r.Y)
+		}
+	}
+	want := must[Comparison](t)(RatioPaired(rest, soap, 0.95))
+	c := a.Contrasts[0]
+	if float64(c.Ratio) != want.Estimate || c.RatioCI != (Interval{want.Lo, want.Hi}) || float64(c.P) != want.P || c.Between[0]["stack"] != "rest" {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+	// Without blocks each row is a replicate, compared by Welch.
+	for i := range doubled.Rows {
+		doubled.Rows[i].Block = ""
+	}
+	a = must[Analysis](t)(Analyze(doubled, 0.95))
+	if a.Groups[0].N != 14 || a.Groups[1].N != 7 || !strings.HasPrefix(a.Contrasts[0].Method, "Welch") {
+		t.Errorf("without blocks: got %+v", a)
+	}
+}
+
+func TestAnalysisDoesNotDependOnTheOrderOfRows(t *testing.T) {
+	random := rand.New(rand.NewPCG(15, 16))
+	for name, tab := range designs(t, "designs.csv") {
+		a := must[Analysis](t)(Analyze(tab, 0.95))
+		random.Shuffle(len(tab.Rows), func(i, j int) { tab.Rows[i], tab.Rows[j] = tab.Rows[j], tab.Rows[i] })
+		b := must[Analysis](t)(Analyze(tab, 0.95))
+		for i := range a.Contrasts {
+			check(t, name, "ratio", float64(b.Contrasts[i].Ratio), float64(a.Contrasts[i].Ratio))
+			check(t, name, "p after Holm", float64(b.Contrasts[i].PHolm), float64(a.Contrasts[i].PHolm))
+		}
+		for i := range a.Groups {
+			check(t, name, "mean", float64(b.Groups[i].Mean), float64(a.Groups[i].Mean))
+		}
+	}
+}
+
+func TestAnalysisOfBadDays(t *testing.T) {
+	row := func(a, block string, y float64) Row { return Row{[]string{a}, block, y} }
+	for _, c := range []struct {
+		words string
+		rows  []Row
+		want  []string // in the JSON
+	}{
+		{"one trial each", []Row{row("p", "", 1), row("q", "", 2)},
+			[]string{`"ci":null`, `"ratio":null`, `"p":null`, "one trial shows no spread", "no trial is left"}},
+		{"one treatment", []Row{row("p", "", 1), row("p", "", 2)},
+			[]string{`"anova":null`, `"contrasts":[]`, "at least two"}},
+		{"constant bytes", []Row{row("p", "1", 512), row("q", "1", 256), row("p", "2", 512), row("q", "2", 256)},
+			[]string{`"ratio":2`, `"p":null`, `"ratio_ci":[2,2]`, "all 2 values are 512"}},
+		{"zeros", []Row{row("p", "", 0), row("q", "", 2), row("p", "", 1), row("q", "", 2.5)},
+			[]string{`"ratio":null`, "Welch, t interval on difference of means", "has no ratio"}},
+		{"an outlier", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("p", "4", 1.05), row("p", "5", 30), row("p", "6", 1)},
+			[]string{"block 5 (30) is an outlier"}},
+		{"few common blocks", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("q", "2", 2), row("q", "3", 2.2)},
+			[]string{"1 of 1 compare fewer blocks", "paired by block"}},
+		{"drift", drifting(), []string{"something changed while it was measured"}},
+	} {
+		a, err := Analyze(Table{Response: "y", Factors: []string{"a"}, Rows: c.rows}, 0.95)
+		if err != nil {
+			t.Errorf("%s: %v", c.words, err)
+			continue
+		}
+		got := marshal(t, a)
+		for _, w := range c.want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: got %s, want %q in it", c.words, got, w)
+			}
+		}
+		if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
+			t.Errorf("%s: got %s", c.words, got)
+		}
+	}
+}
+
+func drifting() (rows []Row) {
+	random := rand.New(rand.NewPCG(17, 18))
+	for i := range 30 {
+		rows = append(rows, Row{[]string{string(rune('p' + i%2))}, "", 10 + float64(i)/5 + random.NormFloat64()})
+	}
+	return rows
+}
+
+func TestAnalysisRefuses(t *testing.T) {
+	row := func(block string, y float64, levels ...string) Row { return Row{levels, block, y} }
+	for _, c := range []struct {
+		words string
+		table Table
+		want  error
+		text  string
+	}{
+		{"empty", Table{Factors: []string{"a"}}, ErrNoData, "no rows"},
+		{"no factor", Table{Rows: []Row{row("", 1)}}, ErrNoData, "no factor"},
+		{"NaN", Table{Factors: []string{"a"}, Rows: []Row{row("", 1, "p"), row("", math.NaN(), "p")}}, ErrNotFinite, "row 2"},
+		{"ragged", Table{Factors: []string{"a", "b"}, Rows: []Row{row("", 1, "p")}}, nil, "row 1 has 1 levels"},
+		{"some without block", Table{Factors: []string{"a"}, Rows: []Row{row("1", 1, "p"), row("", 1, "p")}}, nil, "row 2"},
+		{"a factor twice", Table{Factors: []string{"a", "a"}, Rows: []Row{row("", 1, "p", "p")}}, nil, "twice"},
+	} {
+		a, err := Analyze(c.table, 0.95)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: got %+v, %v; want %v with %q", c.words, a, err, c.want, c.text)
+		}
+	}
+}
+
+func TestManyTreatmentsAreComparedWithNeighboursOnly(t *testing.T) {
+	tab := Table{Factors: []string{"a", "b"}}
+	random := rand.New(rand.NewPCG(19, 20))
+	for i := range 3 * 80 {
+		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 8), fmt.Sprint(i / 8 % 10)}, "", 5 + random.NormFloat64()})
+	}
+	a := must[Analysis](t)(Analyze(tab, 0.95))
+	if want := 10*28 + 8*45; len(a.Contrasts) != want {
+		t.Errorf("got %d contrasts, want %d: those that differ in one factor", len(a.Contrasts), want)
+	}
+	for _, c := range a.Contrasts {
+		if (c.Between[0]["a"] == c.Between[1]["a"]) == (c.Between[0]["b"] == c.Between[1]["b"]) {
+			t.Fatalf("got %v against %v", c.Between[0], c.Between[1])
+		}
+	}
+	// Levels that are numbers stand in the order of their values.
+	if a.Groups[9].By["b"] != "9" || a.Groups[10].By["a"] != "1" {
+		t.Errorf("groups stand in the order %v", a.Groups)
+	}
+}
+
+// 20 treatments in 25 blocks: 500 trials.
+func BenchmarkAnalyze(b *testing.B) {
+	tab := Table{Response: "rtt", Factors: []string{"stack", "link"}}
+	random := rand.New(rand.NewPCG(21, 22))
+	for i := range 500 {
+		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 5), fmt.Sprint(i / 5 % 4)}, fmt.Sprint(i / 20), math.Exp(random.NormFloat64() / 10)})
+	}
+	for b.Loop() {
+		if _, err := Analyze(tab, 0.95); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

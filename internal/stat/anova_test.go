@@ -1,0 +1,233 @@
+package stat
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// designs reads the tables of one file, by name.
+func designs(t *testing.T, file string) map[string]Table {
+	t.Helper()
+	out := map[string]Table{}
+	for _, r := range oracle(t, file) {
+		name := r["design"]
+		tab := out[name]
+		if len(tab.Rows) == 0 {
+			for _, f := range []string{"a", "b", "c"} {
+				if r[f] != "" {
+					tab.Factors = append(tab.Factors, f)
+				}
+			}
+		}
+		var levels []string
+		for _, f := range tab.Factors {
+			levels = append(levels, r[f])
+		}
+		tab.Rows = append(tab.Rows, Row{levels, r["block"], r.f(t, "y")})
+		out[name] = tab
+	}
+	return out
+}
+
+func TestAnovaAgreesWithStatsmodels(t *testing.T) {
+	tables := designs(t, "designs.csv")
+	for _, r := range oracle(t, "anova.csv") {
+		a, err := AnalyzeVariance(tables[r["design"]], AnovaOptions{Type: r.n(t, "type")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := r["design"] + ", type " + a.Type + ", " + r["term"]
+		if r["term"] == "Residual" {
+			check(t, words, "ss", float64(a.Residual.SS), r.f(t, "ss"))
+			check(t, words, "df", float64(a.Residual.DF), r.f(t, "df"))
+			continue
+		}
+		i := slices.IndexFunc(a.Terms, func(l Term) bool { return l.Term == r["term"] })
+		if i < 0 {
+			t.Errorf("%s: no such term in %+v", words, a.Terms)
+			continue
+		}
+		l := a.Terms[i]
+		for figure, got := range map[string]float64{"df": float64(l.DF), "ss": float64(l.SS), "f": float64(l.F), "p": float64(l.P), "eta_squared": float64(l.EtaSquared), "variation": float64(l.Variation)} {
+			check(t, words, figure, got, r.f(t, figure))
+		}
+	}
+}
+
+func TestEffectsAgreeWithStatsmodels(t *testing.T) {
+	tables := designs(t, "designs.csv")
+	for _, r := range oracle(t, "effects.csv") {
+		a := must[Anova](t)(AnalyzeVariance(tables[r["design"]], AnovaOptions{}))
+		levels := strings.Split(r["levels"], "|")
+		i := slices.IndexFunc(a.Effects, func(e Effect) bool { return e.Term == r["term"] && slices.Equal(e.Levels, levels) })
+		if i < 0 {
+			t.Errorf("%s: no effect of %s at %v", r["design"], r["term"], levels)
+			continue
+		}
+		words := r["design"] + ", " + r["term"] + " at " + r["levels"]
+		for figure, got := range map[string]float64{"value": a.Effects[i].Value, "lo": a.Effects[i].Lo, "hi": a.Effects[i].Hi} {
+			check(t, words, figure, got, r.f(t, figure))
+		}
+	}
+	for name, tab := range tables {
+		a := must[Anova](t)(AnalyzeVariance(tab, AnovaOptions{}))
+		sums := map[string]float64{}
+		for _, e := range a.Effects {
+			if e.Term != "" {
+				sums[e.Term+e.Levels[0]] += e.Value // over the other factors' levels
+				if len(e.Levels) == 1 {
+					sums[e.Term] += e.Value
+				}
+			}
+		}
+		for term, sum := range sums {
+			if math.Abs(sum) > 1e-8 && (strings.Contains(term, ":") || len(term) == 1) {
+				t.Errorf("%s: effects of %s sum to %g, want 0", name, term, sum)
+			}
+		}
+	}
+}
+
+func TestRandomBlocksAgreeWithProjections(t *testing.T) {
+	tables := designs(t, "designs.csv")
+	for _, r := range oracle(t, "blocksd.csv") {
+		a := must[Anova](t)(AnalyzeVariance(tables[r["design"]], AnovaOptions{}))
+		check(t, r["design"], "sd of blocks", float64(a.BlockSD), r.f(t, "sd"))
+	}
+}
+
+func TestTwoLevelDesignsAgreeWithStatsmodels(t *testing.T) {
+	tables := designs(t, "twolevel_designs.csv")
+	for _, r := range oracle(t, "twolevel.csv") {
+		a := must[TwoLevel](t)(AnalyzeTwoLevel(tables[r["design"]], 0.9))
+		words := r["design"] + ", " + r["term"]
+		if r["term"] == "error" {
+			check(t, words, "ss", a.ErrorSS, r.f(t, "effect"))
+			check(t, words, "variation", a.ErrorPart, r.f(t, "variation"))
+			continue
+		}
+		i := slices.IndexFunc(a.Effects, func(e SignEffect) bool { return e.Term == r["term"] })
+		if i < 0 {
+			t.Fatalf("%s: no such effect", words)
+		}
+		e := a.Effects[i]
+		for figure, got := range map[string]float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi, "p": e.P, "variation": e.Variation} {
+			check(t, words, figure, got, r.f(t, figure))
+		}
+	}
+}
+
+// Jain 1991, section 17.3: memory and cache, one replication. The book's own
+// figures: mean 40, effects 20, 10 and 5; 76, 19 and 5 %.
+func TestTwoLevelDesignOfJain(t *testing.T) {
+	tab := Table{Factors: []string{"memory", "cache"}, Rows: []Row{
+		{[]string{"4", "1"}, "", 15}, {[]string{"16", "1"}, "", 45}, {[]string{"4", "2"}, "", 25}, {[]string{"16", "2"}, "", 75}}}
+	a := must[TwoLevel](t)(AnalyzeTwoLevel(tab, 0.95))
+	want := map[string][2]float64{"": {40, 0}, "memory": {20, 76}, "cache": {10, 19}, "memory:cache": {5, 5}}
+	for _, e := range a.Effects {
+		if !near(e.Effect, want[e.Term][0]) || e.Term != "" && math.Round(100*e.Variation) != want[e.Term][1] {
+			t.Errorf("%q: got %v with %v of the variation, want %v", e.Term, e.Effect, e.Variation, want[e.Term])
+		}
+	}
+	if len(a.Warnings) != 1 || !errors.Is(a.Warnings[0], ErrTooFew) {
+		t.Errorf("one replication: warnings %v", a.Warnings)
+	}
+}
+
+func TestAnovaProperties(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	for name, tab := range designs(t, "designs.csv") {
+		for kind := 1; kind <= 3; kind++ {
+			base := must[Anova](t)(AnalyzeVariance(tab, AnovaOptions{Type: kind}))
+			moved := Table{Factors: tab.Factors, Rows: slices.Clone(tab.Rows)}
+			for i := range moved.Rows {
+				moved.Rows[i].Y = 3*moved.Rows[i].Y - 11
+			}
+			random.Shuffle(len(moved.Rows), func(i, j int) { moved.Rows[i], moved.Rows[j] = moved.Rows[j], moved.Rows[i] })
+			other := must[Anova](t)(AnalyzeVariance(moved, AnovaOptions{Type: kind}))
+			share := float64(base.Residual.SS)
+			for i, l := range base.Terms {
+				if !within(float64(other.Terms[i].F), float64(l.F), 1e-7) {
+					t.Errorf("%s, type %d, %s: F %v, and %v of 3y-11 with rows shuffled", name, kind, l.Term, l.F, other.Terms[i].F)
+				}
+				share += float64(l.SS)
+			}
+			if kind == 1 {
+				var parts float64
+				for _, l := range base.Terms {
+					parts += float64(l.Variation)
+				}
+				check(t, name, "shares of the variation", parts+float64(base.Residual.SS)/share, 1)
+			}
+		}
+	}
+}
+
+func TestAnovaSaysWhatItLeftOut(t *testing.T) {
+	tables := designs(t, "designs.csv")
+	for name, want := range map[string][]string{
+		"two factors, balanced":      nil,
+		"complete blocks":            nil,
+		"two factors, unbalanced":    {"type III"},
+		"no replication":             {"highest interaction serves as the error"},
+		"a treatment without trials": {"have no trial", "type III"},
+	} {
+		a := must[Anova](t)(AnalyzeVariance(tables[name], AnovaOptions{}))
+		var got []string
+		for _, w := range a.Warnings {
+			got = append(got, w.Error())
+		}
+		all := strings.Join(got, "\n")
+		for _, w := range want {
+			if !strings.Contains(all, w) {
+				t.Errorf("%s: warnings %q, want one with %q", name, all, w)
+			}
+		}
+		if want == nil && got != nil {
+			t.Errorf("%s: warnings %q, want none", name, all)
+		}
+	}
+	row := func(a, b, block string, y float64) Row { return Row{[]string{a, b}, block, y} }
+	for _, c := range []struct {
+		words string
+		rows  []Row
+		want  string
+	}{
+		{"factors that move together", []Row{row("p", "u", "", 1), row("q", "v", "", 2), row("p", "u", "", 1.5), row("q", "v", "", 2.5)}, "b: its effect cannot be told"},
+		{"a block a treatment", []Row{row("p", "u", "1", 1), row("q", "u", "2", 2), row("p", "u", "3", 1.5), row("q", "u", "4", 2.5)}, "every block holds one treatment"},
+		{"one level", []Row{row("p", "u", "", 1), row("q", "u", "", 2), row("p", "u", "", 1.5)}, "one level"},
+		{"no spread", []Row{row("p", "u", "", 1), row("q", "u", "", 2), row("p", "u", "", 1), row("q", "u", "", 2)}, "replicates do not differ"},
+		{"nothing left", []Row{row("p", "u", "", 1), row("q", "u", "", 2)}, "no trial is left"},
+	} {
+		a := must[Anova](t)(AnalyzeVariance(Table{Factors: []string{"a", "b"}, Rows: c.rows}, AnovaOptions{}))
+		var got []string
+		for _, w := range a.Warnings {
+			got = append(got, w.Error())
+		}
+		if !strings.Contains(strings.Join(got, "\n"), c.want) {
+			t.Errorf("%s: warnings %q, want one with %q", c.words, got, c.want)
+		}
+	}
+}
+
+func TestAnovaWithoutSpreadGivesNoTest(t *testing.T) {
+	tab := Table{Factors: []string{"a"}}
+	for range 4 {
+		tab.Rows = append(tab.Rows, Row{[]string{"p"}, "", 0.1}, Row{[]string{"q"}, "", 0.3})
+	}
+	a := must[Anova](t)(AnalyzeVariance(tab, AnovaOptions{}))
+	if a.Residual.SS != 0 || !math.IsNaN(float64(a.Terms[0].P)) || !near(float64(a.Terms[0].Variation), 1) {
+		t.Errorf("replicates equal: got %+v", a)
+	}
+	for i := range tab.Rows {
+		tab.Rows[i].Y = 0.1
+	}
+	a = must[Anova](t)(AnalyzeVariance(tab, AnovaOptions{}))
+	if a.Terms[0].SS != 0 || !math.IsNaN(float64(a.Terms[0].P)) || !math.IsNaN(float64(a.Terms[0].EtaSquared)) {
+		t.Errorf("all equal: got %+v", a)
+	}
+}

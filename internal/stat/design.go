@@ -1,0 +1,318 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+const (
+	blockTerm  = "block"
+	blockIndex = -1  // stands for the block among factor indices
+	mostColumn = 800 // columns of a model; work grows with their square
+)
+
+// A design is a table collapsed to its cells (equal levels and block), which
+// is all that a fit needs.
+type design struct {
+	names  []string
+	levels [][]string // of each factor
+	blocks []string
+	cells  []cell
+	rowOf  []int // row to cell
+	n      float64
+	mean   float64
+	within float64 // sum of squares inside the cells
+	y      []float64
+}
+
+type cell struct {
+	level []int // of each factor
+	block int
+	n     float64
+	mean  float64 // less the grand mean
+}
+
+// A term is a set of factors: one is a main effect, more are an interaction.
+type term struct {
+	name    string
+	factors []int
+	df      int
+}
+
+func newDesign(t Table) *design {
+	d := &design{names: t.Factors, n: float64(len(t.Rows))}
+	var rank []map[string]int
+	for f := range t.Factors {
+		d.levels = append(d.levels, t.levels(f))
+		rank = append(rank, positions(d.levels[f]))
+	}
+	d.blocks = t.blocks()
+	blockRank := positions(d.blocks)
+	for _, r := range t.Rows {
+		d.mean += r.Y / d.n
+	}
+	at := map[string]int{}
+	for _, r := range t.Rows {
+		key := pack(append(slices.Clone(r.Levels), r.Block))
+		i, ok := at[key]
+		if !ok {
+			i = len(d.cells)
+			at[key] = i
+			c := cell{block: blockRank[r.Block]}
+			for f, l := range r.Levels {
+				c.level = append(c.level, rank[f][l])
+			}
+			d.cells = append(d.cells, c)
+		}
+		c := &d.cells[i]
+		c.n++
+		delta := r.Y - d.mean - c.mean
+		c.mean += delta / c.n
+		d.within += delta * (r.Y - d.mean - c.mean)
+		d.rowOf = append(d.rowOf, i)
+	}
+	d.y = make([]float64, len(d.cells))
+	for i, c := range d.cells {
+		d.y[i] = math.Sqrt(c.n) * c.mean
+	}
+	return d
+}
+
+// terms lists the block, the main effects and the interactions up to an order,
+// as they enter the model.
+func (d *design) terms(order int) []term {
+	var out []term
+	if len(d.blocks) > 1 {
+		out = append(out, term{blockTerm, []int{blockIndex}, len(d.blocks) - 1})
+	}
+	k := len(d.names)
+	if order <= 0 || order > k {
+		order = k
+	}
+	for size := 1; size <= order; size++ {
+		for _, set := range subsets(k, size) {
+			t := term{df: 1}
+			var words []string
+			for _, f := range set {
+				words = append(words, d.names[f])
+				t.df *= len(d.levels[f]) - 1
+			}
+			t.name, t.factors = strings.Join(words, ":"), set
+			if t.df > 0 {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// subsets lists the subsets of 0..k-1 of one size, in order.
+func subsets(k, size int) [][]int {
+	if size == 0 {
+		return [][]int{nil}
+	}
+	var out [][]int
+	for last := size - 1; last < k; last++ {
+		for _, s := range subsets(last, size-1) {
+			out = append(out, append(slices.Clone(s), last))
+		}
+	}
+	slices.SortFunc(out, slices.Compare)
+	return out
+}
+
+// contrast is the coding of a level in one column: sum to zero.
+func contrast(level, column, levels int) float64 {
+	switch level {
+	case column:
+		return 1
+	case levels - 1:
+		return -1
+	}
+	return 0
+}
+
+// coding writes a term's columns for one combination of levels; at gives the
+// level of a factor (or of the block).
+func (d *design) coding(t term, at func(factor int) int) []float64 {
+	out := []float64{1}
+	for _, f := range t.factors {
+		levels := len(d.blocks)
+		if f != blockIndex {
+			levels = len(d.levels[f])
+		}
+		var next []float64
+		for _, x := range out {
+			for c := range levels - 1 {
+				next = append(next, x*contrast(at(f), c, levels))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+func (c cell) at(factor int) int {
+	if factor == blockIndex {
+		return c.block
+	}
+	return c.level[factor]
+}
+
+// columns are a term's columns over the cells, weighted by the root of their
+// sizes, so that least squares over cells is least squares over rows.
+func (d *design) columns(t term) [][]float64 {
+	out := make([][]float64, t.df)
+	for j := range out {
+		out[j] = make([]float64, len(d.cells))
+	}
+	for i, c := range d.cells {
+		for j, x := range d.coding(t, c.at) {
+			out[j][i] = x * math.Sqrt(c.n)
+		}
+	}
+	return out
+}
+
+// fit enters the terms in order after the grand mean. It returns the basis and
+// the number of columns each term added.
+func (d *design) fit(terms []term) (*basis, []int) {
+	b := &basis{}
+	one := make([]float64, len(d.cells))
+	for i, c := range d.cells {
+		one[i] = math.Sqrt(c.n)
+	}
+	b.add(one)
+	added := make([]int, len(terms))
+	for i, t := range terms {
+		for _, column := range d.columns(t) {
+			if b.add(column) {
+				added[i]++
+			}
+		}
+	}
+	return b, added
+}
+
+// lastSS is the sum of squares that the last term explains after the others.
+func (d *design) lastSS(terms []term) float64 {
+	b, added := d.fit(terms)
+	return b.explained(d.y, len(b.q)-added[len(added)-1], len(b.q))
+}
+
+func (b *basis) explained(y []float64, from, to int) float64 {
+	var ss float64
+	for _, q := range b.q[from:to] {
+		part := dot(q, y)
+		ss += part * part
+	}
+	return ss
+}
+
+// estimable keeps the terms the cells can tell apart, and says what it left
+// out and why.
+func (d *design) estimable(order int) ([]term, []error) {
+	var warnings []error
+	terms := d.terms(order)
+	drop := func(why string, bad func(term) bool) {
+		var names []string
+		terms = slices.DeleteFunc(terms, func(t term) bool {
+			if bad(t) {
+				names = append(names, t.name)
+				return true
+			}
+			return false
+		})
+		if names != nil {
+			warnings = append(warnings, fmt.Errorf("left out of the analysis of variance: %s: %s", strings.Join(names, ", "), why))
+		}
+	}
+	for f, l := range d.levels {
+		if len(l) == 1 {
+			warnings = append(warnings, fmt.Errorf("factor %q has the one level %q and no effect to estimate", d.names[f], l[0]))
+		}
+	}
+	drop("every block holds one treatment only", func(t term) bool { return t.name == blockTerm && !d.crossed() })
+	drop("some of its combinations of levels have no trial", func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })
+	drop(fmt.Sprintf("the model would have more than %d columns", mostColumn), func(t term) bool { return t.df > mostColumn })
+	for columns(terms) > mostColumn && highest(terms) > 1 {
+		top := highest(terms)
+		drop(fmt.Sprintf("the model would have more than %d columns", mostColumn), func(t term) bool { return len(t.factors) == top })
+	}
+	_, added := d.fit(terms)
+	short := map[string]bool{}
+	for i, t := range terms {
+		short[t.name] = added[i] < t.df
+	}
+	drop("its effect cannot be told from that of other terms", func(t term) bool { return short[t.name] })
+	for int(d.n) <= 1+columns(terms) && highest(terms) > 1 {
+		top := highest(terms)
+		drop("without replication the highest interaction serves as the error", func(t term) bool { return len(t.factors) == top })
+	}
+	return terms, warnings
+}
+
+func columns(terms []term) (n int) {
+	for _, t := range terms {
+		n += t.df
+	}
+	return n
+}
+
+func highest(terms []term) (n int) {
+	for _, t := range terms {
+		n = max(n, len(t.factors))
+	}
+	return n
+}
+
+// crossed reports whether any block holds two treatments.
+func (d *design) crossed() bool {
+	first := map[int][]int{}
+	for _, c := range d.cells {
+		if l, ok := first[c.block]; ok && !slices.Equal(l, c.level) {
+			return true
+		}
+		first[c.block] = c.level
+	}
+	return false
+}
+
+// filled reports whether every combination of the term's levels has a cell.
+func (d *design) filled(t term) bool {
+	seen, want := map[string]bool{}, 1
+	for _, f := range t.factors {
+		want *= len(d.levels[f])
+		if want > len(d.cells) {
+			return false
+		}
+	}
+	for _, c := range d.cells {
+		var words []string
+		for _, f := range t.factors {
+			words = append(words, d.levels[f][c.level[f]])
+		}
+		seen[pack(words)] = true
+	}
+	return len(seen) == want
+}
+
+// balanced reports whether every combination of levels and blocks has equally
+// many rows: then all types of sums of squares agree.
+func (d *design) balanced() bool {
+	want := len(d.blocks)
+	for _, l := range d.levels {
+		want *= len(l)
+		if want > len(d.cells) {
+			return false
+		}
+	}
+	for _, c := range d.cells {
+		if c.n != d.cells[0].n {
+			return false
+		}
+	}
+	return len(d.cells) == want
+}

@@ -1,0 +1,108 @@
+package stat
+
+import "fmt"
+
+// Thirds returns the means of the first and the last third of a series in
+// time order. Collected from every trial, RatioPaired(lasts, firsts) tests,
+// trial by trial, whether the measured part was stationary: the strictest test
+// there is, since trials do not depend on each other.
+func Thirds[T Value](xs []T) (first, last float64, err error) {
+	n := len(xs) / 3
+	if n == 0 {
+		return 0, 0, fmt.Errorf("%w: %d values have no thirds; measure at least 3", ErrTooFew, len(xs))
+	}
+	first, _, _ = center(xs[:n])
+	last, _, _ = center(xs[len(xs)-n:])
+	if !isFinite(first) || !isFinite(last) {
+		return 0, 0, whichNotFinite(xs)
+	}
+	return first, last, nil
+}
+
+// batches per third: few and long, so that neighbouring requests, which
+// resemble each other, fall into one batch.
+const batches = 5
+
+// Stationary compares the last third of one trial's series with the first:
+// ratio of means if all batches are positive, else difference. It compares
+// batch means (5 a third, Welch), because requests that follow each other are
+// alike and a test of single requests would find a difference in any trial.
+// Batches shorter than the time such likeness lasts raise false alarms:
+// doc/method.md has the figures.
+func Stationary[T Value](xs []T, confidence float64) (Comparison, error) {
+	if len(xs) < 6*batches {
+		return Comparison{}, fmt.Errorf("%w: %d values do not show whether a trial is stationary; %d do", ErrTooFew, len(xs), 6*batches)
+	}
+	length := len(xs) / 3 / batches
+	means := func(xs []T) []float64 {
+		out := make([]float64, batches)
+		for i := range out {
+			out[i], _, _ = center(xs[i*length : (i+1)*length])
+		}
+		return out
+	}
+	first, last := means(xs), means(xs[len(xs)-batches*length:])
+	for _, m := range append(append([]float64(nil), first...), last...) {
+		if !isFinite(m) {
+			return Comparison{}, whichNotFinite(xs)
+		}
+		if m <= 0 {
+			return DifferenceWelch(last, first, confidence)
+		}
+	}
+	return RatioWelch(last, first, confidence)
+}
+
+// OrderEffects tests, from a table with blocks whose rows stand in the order
+// they were run, whether a trial's place in its block matters, and whether the
+// treatment run before it does (the first of a block has none). Both are F
+// tests after treatments and blocks.
+func OrderEffects(t Table) (place, before Test, err error) {
+	if err := t.check(); err != nil {
+		return Test{}, Test{}, err
+	}
+	if !t.Blocked() {
+		return Test{}, Test{}, fmt.Errorf("%w: without blocks a trial has no place in its block; name the block of every row", ErrNoData)
+	}
+	placed, followed := t.relabel()
+	if place, err = lastF(placed, "place in the block"); err != nil {
+		return Test{}, Test{}, err
+	}
+	before, err = lastF(followed, "treatment run before")
+	return place, before, err
+}
+
+// relabel makes two tables with the factors treatment and what may matter.
+func (t Table) relabel() (placed, followed Table) {
+	count, previous := map[string]int{}, map[string]string{}
+	for _, r := range t.Rows {
+		name := pack(r.Levels)
+		add := func(to *Table, level string) {
+			to.Rows = append(to.Rows, Row{[]string{name, level}, r.Block, r.Y})
+		}
+		add(&placed, fmt.Sprint(count[r.Block]))
+		add(&followed, previous[r.Block])
+		count[r.Block]++
+		previous[r.Block] = name
+	}
+	placed.Factors, followed.Factors = []string{"treatment", "other"}, []string{"treatment", "other"}
+	return placed, followed
+}
+
+// lastF tests the second factor after the first and the blocks.
+func lastF(t Table, name string) (Test, error) {
+	d := newDesign(t)
+	terms := d.terms(1)
+	if len(terms) == 0 || terms[len(terms)-1].name != "other" {
+		return Test{}, fmt.Errorf("%s: %w: it is the same for all rows", name, ErrTooFew)
+	}
+	b, added := d.fit(terms)
+	d1, d2 := float64(added[len(added)-1]), d.n-float64(len(b.q))
+	rest := b.rest(d.y)
+	within := d.within + dot(rest, rest)
+	if d1 == 0 || d2 <= 0 || within <= 0 {
+		return Test{}, fmt.Errorf("%s: %w: too few blocks to tell it from the treatments; run more replications", name, ErrTooFew)
+	}
+	f := b.explained(d.y, len(b.q)-int(d1), len(b.q)) / d1 / (within / d2)
+	return Test{Name: name, Statistic: f, P: fUpper(f, d1, d2), Method: "F after treatments and blocks"}, nil
+}
