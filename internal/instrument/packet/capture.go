@@ -1,0 +1,123 @@
+package packet
+
+import (
+	"net/netip"
+	"time"
+)
+
+// A Capture is what an Analyzer found.
+type Capture struct {
+	Packets int64 // all that were read
+	Bytes   int64 // of them on the wire
+	// Other, Fragments, Cut and Malformed packets are in no figure. The last
+	// three take every figure between the same two addresses with them.
+	Other, Fragments, Cut, Malformed int64
+	Dropped                          uint64        // lost by the capturing side, by its own account
+	First, Last                      time.Duration // stamps, since 1970
+	Connections                      []Connection  // TCP, by first packet
+	Exchanges                        []Exchange    // UDP, by first datagram
+	// Unmatched CoAP messages answer no request of this capture;
+	// Notifications are further answers to one request; Pings are empty messages.
+	Unmatched, Notifications, Pings int64
+	Problems                        []string // why no figure can be trusted; empty when they can
+}
+
+// Traffic is what one direction carried.
+type Traffic struct {
+	Packets int64 `json:"packets"`
+	Bytes   int64 `json:"wire_bytes"` // of whole frames, link-layer header included, without FCS
+	Payload int64 `json:"payload"`    // of TCP or UDP, each byte once
+}
+
+// A Call is one thing that was timed: a connection, a request on a kept-alive
+// connection, or a UDP exchange. A figure stands only if its refusal is empty.
+type Call struct {
+	Seq            int // order within its kind, from 1
+	Client, Server netip.AddrPort
+	Start          time.Duration // first SYN, or first packet of the request, since 1970
+
+	// Delay is, of a connection, from the client's first SYN to the last client
+	// segment with ACK set. A connection that ends in RST has no closing
+	// handshake, so the same rule holds: an RST of the client that carries ACK
+	// counts, one that does not carry it does not, an RST of the server never.
+	// Of a request, it is from its first data segment to the client's last ACK
+	// before the next request or the first bare FIN; where that ACK rides on the
+	// next request, it equals DelayToData. Of a UDP exchange, from its first
+	// datagram to its last.
+	Delay time.Duration
+	// DelayToData is to the last segment that carried a byte of the server not
+	// seen before; of a UDP exchange, to the first copy of its response.
+	DelayToData time.Duration
+
+	Out, In         Traffic // from the client, from the server
+	Retransmissions int64   // packets both ways that carried something seen before
+
+	// The handshake reaches from the first SYN to the ACK that completes it, or
+	// with TLS to the last handshake record before application data; with DTLS
+	// from the first ClientHello. HandshakeBytes counts whole frames both ways,
+	// less the application bytes that share the last one.
+	HandshakeTime  time.Duration
+	HandshakeBytes int64
+
+	NoDelay, NoData, NoBytes, NoHandshake string // why a figure is refused
+
+	lastACK, lastData time.Duration
+	acked, answered   bool
+	closing           bool // of a request: the connection began to close
+	alert             bool // of a request: it looks like TLS's closing alert
+}
+
+// Packets counts both directions.
+func (c *Call) Packets() int64 { return c.Out.Packets + c.In.Packets }
+
+// WireBytes counts both directions.
+func (c *Call) WireBytes() int64 { return c.Out.Bytes + c.In.Bytes }
+
+// refuse refuses every figure not refused yet.
+func (c *Call) refuse(why string) {
+	for _, r := range []*string{&c.NoDelay, &c.NoData, &c.NoBytes, &c.NoHandshake} {
+		if *r == "" {
+			*r = why
+		}
+	}
+}
+
+func (c *Call) side(fromClient bool) *Traffic {
+	if fromClient {
+		return &c.Out
+	}
+	return &c.In
+}
+
+// A Connection is one TCP connection.
+type Connection struct {
+	Call
+	Security    string // "", "TLS 1.2", "TLS 1.3"; older ones count as 1.2
+	End         string // "FIN", "RST by client", "RST by server", "refused by server", "open"
+	OutOfOrder  int64  // segments that filled a gap sooner than a sender could have known
+	KeepAlives  int64  // and probes of a closed window
+	ZeroWindows int64  // segments that closed the window
+	Duplicates  int64  // packets the capture holds twice
+	// SuperSegments are larger than the MSS or the MTU: one captured packet
+	// stands for several on the wire, so packets and bytes are refused.
+	SuperSegments int64
+	Requests      []Call
+	Partial       bool // its SYN is not in this capture
+}
+
+// An Exchange is one request and its response over UDP.
+type Exchange struct {
+	Call
+	Protocol  string // "coap", "udp", "dtls"
+	MessageID uint16 // CoAP
+	Token     string // CoAP, in hexadecimal
+	Separate  bool   // CoAP: answered by a message of its own
+	Reset     bool   // CoAP: rejected
+
+	flow        *flow
+	index       int
+	tokenKey    tokenKey
+	observe     bool
+	responseID  uint16
+	responseHow uint8
+}

@@ -1,0 +1,48 @@
+package packet
+
+import (
+	"fmt"
+	"time"
+)
+
+// Quality is what a Tap says of itself. A capture with drops or freezes is not
+// to be trusted: some packet is missing, and nobody knows which.
+type Quality struct {
+	Packets     uint64 // handed over
+	Bytes       uint64 // of them on the wire
+	Drops       uint64 // passed the filter, found the ring full
+	Freezes     uint64 // times the ring was full
+	Stamps      [4]uint64
+	Largest     int // bytes of the largest frame
+	MTU         int
+	First, Last time.Duration // stamps of the first and last packet, since 1970
+	// Offset is CLOCK_REALTIME less CLOCK_MONOTONIC when the tap opened, Step
+	// what that difference moved until it closed: more than the resolution
+	// claimed is a clock step.
+	Offset, Step time.Duration
+}
+
+func (q *Quality) count(p *Packet) {
+	if q.Packets == 0 {
+		q.First = p.At
+	}
+	q.Packets++
+	q.Bytes += uint64(p.Length)
+	q.Stamps[p.Stamp&3]++
+	q.Largest = max(q.Largest, p.Length)
+	q.Last = p.At
+}
+
+// Err says why the capture cannot be trusted, or nil.
+func (q Quality) Err() error {
+	if q.Drops > 0 || q.Freezes > 0 {
+		return fmt.Errorf("packet capture: %d of %d packets lost, ring full %d times; give the ring more blocks, or capture fewer bytes of each packet",
+			q.Drops, q.Packets+q.Drops, q.Freezes)
+	}
+	return nil
+}
+
+func (q Quality) String() string {
+	return fmt.Sprintf("%d packets, %d drops, %d freezes; stamps: %d by the ring, %d by the kernel, %d by hardware; REALTIME-MONOTONIC %d ns, moved %d ns",
+		q.Packets, q.Drops, q.Freezes, q.Stamps[ByRing], q.Stamps[ByKernel], q.Stamps[ByHardware], q.Offset.Nanoseconds(), q.Step.Nanoseconds())
+}

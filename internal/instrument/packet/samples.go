@@ -1,0 +1,178 @@
+package packet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// The quantities a capture yields, one sample per call unless said otherwise.
+var (
+	Delay           = measure.Quantity{Name: "delay", Unit: "s"}
+	DelayToData     = measure.Quantity{Name: "delay_to_data", Unit: "s"}
+	Jitter          = measure.Quantity{Name: "jitter", Unit: "s"}         // from the second call on
+	JitterRFC3550   = measure.Quantity{Name: "jitter_rfc3550", Unit: "s"} // from the second call on
+	WireBytes       = measure.Quantity{Name: "wire_bytes", Unit: "B"}
+	WireBytesOut    = measure.Quantity{Name: "wire_bytes_out", Unit: "B"} // client to server
+	WireBytesIn     = measure.Quantity{Name: "wire_bytes_in", Unit: "B"}
+	PayloadOut      = measure.Quantity{Name: "payload_out", Unit: "B"}
+	PayloadIn       = measure.Quantity{Name: "payload_in", Unit: "B"}
+	Packets         = measure.Quantity{Name: "packets", Unit: "1"}
+	Retransmissions = measure.Quantity{Name: "retransmissions", Unit: "1"}
+	HandshakeBytes  = measure.Quantity{Name: "handshake_bytes", Unit: "B"} // of calls that began with one
+	HandshakeTime   = measure.Quantity{Name: "handshake_time", Unit: "s"}
+)
+
+// Quantities lists all of them.
+func Quantities() []measure.Quantity {
+	return []measure.Quantity{Delay, DelayToData, Jitter, JitterRFC3550, WireBytes, WireBytesOut, WireBytesIn,
+		PayloadOut, PayloadIn, Packets, Retransmissions, HandshakeBytes, HandshakeTime}
+}
+
+// A Unit says what counts as one call.
+type Unit string
+
+const (
+	PerConnection Unit = "connection" // one request on each TCP connection
+	PerRequest    Unit = "request"    // many on kept-alive connections
+	PerExchange   Unit = "exchange"   // UDP
+)
+
+// ErrMismatch says that a capture does not hold what was sent, which makes the
+// trial invalid.
+var ErrMismatch = errors.New("the capture does not match the trial")
+
+// A Selection says which samples a trial wants.
+type Selection struct {
+	Unit       Unit
+	Skip       int                // calls of the warm-up, before the first that counts
+	Count      int                // calls that count
+	Origin     time.Duration      // of Sample.At, since 1970
+	Quantities []measure.Quantity // nil: all
+}
+
+// Calls returns the calls of one unit in order. Connections that began before
+// the capture are none of its connections.
+func (c Capture) Calls(u Unit) []Call {
+	var calls []Call
+	switch u {
+	case PerConnection:
+		for _, x := range c.Connections {
+			if !x.Partial {
+				calls = append(calls, x.Call)
+			}
+		}
+	case PerRequest:
+		for _, x := range c.Connections {
+			for i, r := range x.Requests {
+				if i == 0 {
+					r.HandshakeBytes, r.HandshakeTime, r.NoHandshake = x.HandshakeBytes, x.HandshakeTime, x.NoHandshake
+				}
+				calls = append(calls, r)
+			}
+		}
+		slices.SortStableFunc(calls, func(a, b Call) int { return int(min(max(a.Start-b.Start, -1), 1)) })
+	case PerExchange:
+		for _, x := range c.Exchanges {
+			calls = append(calls, x.Call)
+		}
+	}
+	for i := range calls {
+		calls[i].Seq = i + 1
+	}
+	return calls
+}
+
+// Samples returns the samples of the calls that count, Seq from 1. It returns
+// an error that wraps ErrMismatch unless the capture holds exactly Skip+Count
+// calls and every quantity asked for stands for each that counts: 101 requests
+// give 101 delays, or the trial is invalid.
+func (c Capture) Samples(s Selection) ([]measure.Sample, error) {
+	if len(c.Problems) > 0 {
+		return nil, fmt.Errorf("packet capture: %s: %w", c.Problems[0], ErrMismatch)
+	}
+	calls := c.Calls(s.Unit)
+	if len(calls) != s.Skip+s.Count {
+		return nil, fmt.Errorf("packet capture: %d calls were made (%d of them warm-up), the capture holds %d (unit: %s, %d packets); keep the packets and look with edgegauge packets: %w",
+			s.Skip+s.Count, s.Skip, len(calls), s.Unit, c.Packets, ErrMismatch)
+	}
+	e := emitter{s: s, wanted: s.Quantities}
+	if e.wanted == nil {
+		e.wanted = Quantities()
+	}
+	for i := range calls[s.Skip:] {
+		if err := e.call(uint64(i+1), &calls[s.Skip+i]); err != nil {
+			return nil, err
+		}
+	}
+	return e.out, nil
+}
+
+// An emitter turns calls into samples.
+type emitter struct {
+	s      Selection
+	wanted []measure.Quantity
+	out    []measure.Sample
+	last   time.Duration
+	rfc    float64
+}
+
+func (e *emitter) call(seq uint64, c *Call) error {
+	at := c.Start - e.s.Origin
+	d := math.Abs((c.Delay - e.last).Seconds())
+	if e.last = c.Delay; seq > 1 {
+		e.rfc += (d - e.rfc) / 16 // RFC 3550, section 6.4.1, with delay as the transit time
+	}
+	for _, q := range e.wanted {
+		v, refusal, has := c.figure(q)
+		switch {
+		case q == Jitter:
+			v, refusal, has = d, c.NoDelay, seq > 1
+		case q == JitterRFC3550:
+			v, refusal, has = e.rfc, c.NoDelay, seq > 1
+		case (q == HandshakeBytes || q == HandshakeTime) && e.s.Unit != PerConnection:
+			has, refusal = refusal == "", "" // most calls have none
+		}
+		if refusal != "" {
+			return fmt.Errorf("packet capture: no %s of call %d (%v to %v): %s: %w", q.Name, seq, c.Client, c.Server, refusal, ErrMismatch)
+		}
+		if has {
+			e.out = append(e.out, measure.Sample{Quantity: q, At: at, Value: v, Seq: seq})
+		}
+	}
+	return nil
+}
+
+// figure returns a quantity's value and why it is refused; jitter is not one
+// call's.
+func (c *Call) figure(q measure.Quantity) (v float64, refusal string, has bool) {
+	switch q {
+	case Delay:
+		return c.Delay.Seconds(), c.NoDelay, true
+	case DelayToData:
+		return c.DelayToData.Seconds(), c.NoData, true
+	case WireBytes:
+		return float64(c.WireBytes()), c.NoBytes, true
+	case WireBytesOut:
+		return float64(c.Out.Bytes), c.NoBytes, true
+	case WireBytesIn:
+		return float64(c.In.Bytes), c.NoBytes, true
+	case PayloadOut:
+		return float64(c.Out.Payload), c.NoData, true
+	case PayloadIn:
+		return float64(c.In.Payload), c.NoData, true
+	case Packets:
+		return float64(c.Packets()), c.NoBytes, true
+	case Retransmissions:
+		return float64(c.Retransmissions), c.NoBytes, true
+	case HandshakeBytes:
+		return float64(c.HandshakeBytes), c.NoHandshake, true
+	case HandshakeTime:
+		return c.HandshakeTime.Seconds(), c.NoHandshake, true
+	}
+	return 0, "", false
+}
