@@ -100,7 +100,7 @@ func (t *candidate) varies(key string) bool {
 }
 
 // sizeless reports a fixed n or size that no wanted treatment uses.
-func (b *builder) sizeless(root *node) {
+func (b *builder) sizeless() {
 	for _, t := range b.study.treatments {
 		facts, known := b.vocabulary.Services[t.setup.Service]
 		if !known || facts.Sized {

@@ -51,9 +51,9 @@ var pinKeys = []key{
 const defaultBudget = 20
 
 func (r *reader) design(s *Study, n *node) {
-	before := len(*r.errs)
+	before := len(r.errs.list)
 	r.keys("design", s, n, designKeys)
-	if len(*r.errs) > before {
+	if len(r.errs.list) > before {
 		return
 	}
 	d := &s.Design

@@ -9,6 +9,9 @@ import (
 // MaxTrials is the largest plan: at a second a trial, eleven days.
 const MaxTrials = 1_000_000
 
+// manyErrors is where the check of more treatments would not help anybody.
+const manyErrors = 200
+
 // maxTreatments is the most that are told apart.
 const maxTreatments = 100_000
 
@@ -33,7 +36,7 @@ func (b *builder) expand(root *node) {
 			b.fail(root.get("factors").pos, fmt.Sprintf("the study wants more than %d treatments", maxTreatments), "take fewer factors or levels, or exclude more")
 			return
 		}
-		if !b.broken {
+		if !b.broken && len(b.errs.list) < manyErrors {
 			b.study.treatments = append(b.study.treatments, b.treatment(root.pos, cell))
 		}
 	}
@@ -43,7 +46,9 @@ func (b *builder) expand(root *node) {
 	if wanted == 0 {
 		b.fail(root.get("exclude").pos, "every treatment is excluded", "remove an exclusion")
 	}
-	b.sizeless(root)
+	if len(b.study.treatments) == wanted {
+		b.sizeless()
+	}
 	d := b.study.Design
 	if trials := int64(wanted) * int64(d.Replications+d.Budget.Blocks); trials > MaxTrials {
 		pos := root.pos

@@ -48,7 +48,7 @@ const maxNodes = 100_000
 
 // parseYAML reads one YAML document. The position of what a --set says is the
 // --set: inFile false.
-func parseYAML(file string, data []byte, inFile bool, errs *Errors) *node {
+func parseYAML(file string, data []byte, inFile bool, errs *faults) *node {
 	at := func(line, col int) Pos {
 		if !inFile {
 			return Pos{File: file}
@@ -121,7 +121,7 @@ func yamlAdvice(what string) string {
 // A tree turns the library's nodes into ours.
 type tree struct {
 	at    func(line, col int) Pos
-	errs  *Errors
+	errs  *faults
 	open  map[*yaml.Node]bool // being read: an alias to one of these is a circle
 	count int
 }

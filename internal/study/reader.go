@@ -12,7 +12,7 @@ import (
 // methods return ok false where they reported one.
 type reader struct {
 	vocabulary Vocabulary
-	errs       *Errors
+	errs       *faults
 	facts      map[string]*StackFacts // asked once each; nil: no such stack
 	overridden map[string]bool        // settings and factors a --set changed
 }
@@ -24,7 +24,7 @@ func (r *reader) fail(pos Pos, what, advice string) {
 // mute returns a reader that judges the same and reports nothing.
 func (r *reader) mute() *reader {
 	quiet := *r
-	quiet.errs = new(Errors)
+	quiet.errs = new(faults)
 	return &quiet
 }
 
@@ -189,6 +189,7 @@ func (r *reader) stack(name string) (StackFacts, bool) {
 				facts.Name = name
 			}
 			f = &facts
+			r.facts[facts.Name] = f
 		}
 		r.facts[name] = f
 	}

@@ -86,20 +86,20 @@ func defaultStudy(file string) Study {
 // "factors.stack=[a, b]" (see override). The error is of type Errors and holds
 // every fault; the Study is usable only without one.
 func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error) {
-	var errs Errors
+	var errs faults
 	s := defaultStudy(file)
 	root := parseYAML(file, data, true, &errs)
 	if root == nil {
-		return s, errs
+		return s, errs.list
 	}
 	r := &reader{vocabulary: v, errs: &errs, facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
 	if r.kind("a study", root, mapping, "keys and values, the first study: NAME") && r.format(root) {
 		r.override(&s, root, sets)
 		r.study(&s, root)
 	}
-	if len(errs) > 0 {
-		errs.sort()
-		return s, errs
+	if len(errs.list) > 0 {
+		errs.list.sort()
+		return s, errs.list
 	}
 	return s, nil
 }

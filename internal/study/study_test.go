@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"os"
 	"path/filepath"
@@ -231,5 +232,27 @@ func TestPositions(t *testing.T) {
 	}
 	if got := s.Factors[0].Pos.String(); got != "test.yaml:4:3" {
 		t.Errorf("got %s, want test.yaml:4:3", got)
+	}
+}
+
+// Looking for a stack's runtime takes time, so each is asked for once.
+func TestStacksAreAskedForOnce(t *testing.T) {
+	v, asked := vocabulary(), map[string]int{}
+	find := v.Stacks
+	v.Stacks = func(name string) (StackFacts, bool) {
+		f, ok := find(name)
+		asked[cmp.Or(f.Name, name)]++ // by short or full name
+		return f, ok
+	}
+	if _, err := Parse("test.yaml", []byte(overridden), v); err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range asked {
+		if n != 1 {
+			t.Errorf("%s: asked for %d times, want once", name, n)
+		}
+	}
+	if len(asked) == 0 {
+		t.Error("no stack was asked for")
 	}
 }

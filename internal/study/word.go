@@ -61,14 +61,21 @@ func (e Errors) Unwrap() []error {
 	return errs
 }
 
-// add keeps an error once: treatments that share a fault share its report.
-func (e *Errors) add(x Error) {
-	for _, old := range *e {
-		if *old == x {
-			return
-		}
+// faults gathers errors, each once: treatments that share a fault share its report.
+type faults struct {
+	list Errors
+	seen map[Error]bool
+}
+
+func (f *faults) add(x Error) {
+	if f.seen[x] {
+		return
 	}
-	*e = append(*e, &x)
+	if f.seen == nil {
+		f.seen = map[Error]bool{}
+	}
+	f.seen[x] = true
+	f.list = append(f.list, &x)
 }
 
 func (e Errors) sort() {
