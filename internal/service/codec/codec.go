@@ -53,6 +53,8 @@ func Parse(text string) (Encoding, error) {
 func Append(enc Encoding, dst []byte, name service.Name, response bool, m *service.Message) []byte {
 	s := shapeOf(name, response)
 	switch enc {
+	case XML:
+		return appendXML(dst, s, m)
 	case JSON:
 		return appendJSON(dst, s, m)
 	case CBOR:
@@ -61,6 +63,8 @@ func Append(enc Encoding, dst []byte, name service.Name, response bool, m *servi
 		return appendMsgPack(dst, s, m)
 	case Protobuf:
 		return appendProtobuf(dst, s, m)
+	case SOAP11, SOAP12:
+		return appendEnvelope(dst, enc, s, m)
 	}
 	panic("codec: no encoding " + string(enc))
 }
@@ -71,6 +75,8 @@ func Append(enc Encoding, dst []byte, name service.Name, response bool, m *servi
 func Decode(enc Encoding, b []byte, name service.Name, response bool, m *service.Message) error {
 	s := shapeOf(name, response)
 	switch enc {
+	case XML:
+		return decodeXML(b, s, m)
 	case JSON:
 		return decodeJSON(b, s, m)
 	case CBOR:
@@ -79,6 +85,8 @@ func Decode(enc Encoding, b []byte, name service.Name, response bool, m *service
 		return decodeMsgPack(b, s, m)
 	case Protobuf:
 		return decodeProtobuf(b, s, m)
+	case SOAP11, SOAP12:
+		return decodeEnvelope(b, enc, s, m)
 	}
 	panic("codec: no encoding " + string(enc))
 }

@@ -33,7 +33,7 @@ func side(response bool, req, resp *service.Message) *service.Message {
 
 // What is written can be read, is the same again, and answers the request.
 func TestRoundTrip(t *testing.T) {
-	for _, enc := range []Encoding{JSON, CBOR, MsgPack, Protobuf} {
+	for _, enc := range Encodings() {
 		for _, name := range service.Names() {
 			for _, n := range []int{0, 1, 2, 23, 1023} {
 				req, resp := exchange(t, name, 7, n, service.Width{})

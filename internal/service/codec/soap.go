@@ -1,0 +1,251 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/xmlstream"
+)
+
+// soap is what differs between the versions.
+type soap struct {
+	space   string   // of the envelope
+	actor   string   // the attribute that names for whom a header is
+	ours    []string // its values that mean us, besides none at all
+	renamed [2]string
+}
+
+var (
+	soap11 = soap{
+		space: "http://schemas.xmlsoap.org/soap/envelope/", actor: "actor",
+		ours:    []string{"http://schemas.xmlsoap.org/soap/actor/next"},
+		renamed: [2]string{"Client", "Server"},
+	}
+	soap12 = soap{
+		space: "http://www.w3.org/2003/05/soap-envelope", actor: "role",
+		ours: []string{
+			"http://www.w3.org/2003/05/soap-envelope/role/next",
+			"http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver",
+		},
+		renamed: [2]string{string(Sender), string(Receiver)},
+	}
+)
+
+func soapOf(enc Encoding) *soap {
+	if enc == SOAP11 {
+		return &soap11
+	}
+	return &soap12
+}
+
+// A FaultCode says whose fault a fault is, in the words of SOAP 1.2; SOAP 1.1
+// writes Sender as Client and Receiver as Server. Codes of other makes are
+// kept as they are.
+type FaultCode string
+
+// The codes this package makes or knows.
+const (
+	Sender          FaultCode = "Sender"
+	Receiver        FaultCode = "Receiver"
+	MustUnderstand  FaultCode = "MustUnderstand"
+	VersionMismatch FaultCode = "VersionMismatch"
+)
+
+// A Fault is SOAP's word for an error.
+type Fault struct {
+	Code   FaultCode
+	Reason string
+}
+
+func (f *Fault) Error() string { return fmt.Sprintf("fault %s: %s", f.Code, f.Reason) }
+
+// Status is the HTTP status a fault goes with: 500, but for SOAP 1.2's Sender.
+func (f *Fault) Status(enc Encoding) int {
+	if enc == SOAP12 && f.Code == Sender {
+		return 400
+	}
+	return 500
+}
+
+// FaultOf makes the fault that answers a request Decode did not take.
+func FaultOf(err error) *Fault {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f
+	}
+	return &Fault{Sender, err.Error()}
+}
+
+// AppendFault appends an envelope with the fault in it.
+func AppendFault(enc Encoding, dst []byte, f *Fault) []byte {
+	v := soapOf(enc)
+	code := string(f.Code)
+	switch f.Code {
+	case Sender:
+		code = v.renamed[0]
+	case Receiver:
+		code = v.renamed[1]
+	}
+	dst = appendEnvelopeStart(dst, v)
+	if enc == SOAP11 {
+		dst = append(dst, "<soap:Fault><faultcode>soap:"...)
+		dst = xmlstream.AppendText(dst, []byte(code))
+		dst = append(dst, "</faultcode><faultstring>"...)
+		dst = xmlstream.AppendText(dst, []byte(f.Reason))
+		dst = append(dst, "</faultstring></soap:Fault>"...)
+	} else {
+		dst = append(dst, "<soap:Fault><soap:Code><soap:Value>soap:"...)
+		dst = xmlstream.AppendText(dst, []byte(code))
+		dst = append(dst, `</soap:Value></soap:Code><soap:Reason><soap:Text xml:lang="en">`...)
+		dst = xmlstream.AppendText(dst, []byte(f.Reason))
+		dst = append(dst, "</soap:Text></soap:Reason></soap:Fault>"...)
+	}
+	return append(dst, envelopeEnd...)
+}
+
+const envelopeEnd = "</soap:Body></soap:Envelope>"
+
+func appendEnvelopeStart(dst []byte, v *soap) []byte {
+	dst = append(dst, `<soap:Envelope xmlns:soap="`...)
+	dst = append(dst, v.space...)
+	return append(dst, `"><soap:Body>`...)
+}
+
+func appendEnvelope(dst []byte, enc Encoding, s *shape, m *service.Message) []byte {
+	dst = appendEnvelopeStart(dst, soapOf(enc))
+	return append(appendXML(dst, s, m), envelopeEnd...)
+}
+
+func decodeEnvelope(b []byte, enc Encoding, s *shape, m *service.Message) error {
+	r := newXMLReader(b)
+	if r.next() == xmlstream.Start {
+		r.envelope(soapOf(enc), s, m)
+	}
+	return r.close(enc)
+}
+
+// envelope reads the envelope just started: a Header, perhaps, and a Body with
+// one element.
+func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message) {
+	switch name := r.p.Name(); {
+	case string(name.Local) != "Envelope":
+		r.fail("element is " + describe(name) + ", want Envelope")
+	case string(name.Space) != v.space:
+		r.broken = &Fault{VersionMismatch, "envelope is in " + string(name.Space) + ", want " + v.space}
+	}
+	kind := r.next()
+	if kind == xmlstream.Start && r.p.Name().Is(v.space, "Header") {
+		r.header(v)
+		kind = r.next()
+	}
+	if kind != xmlstream.Start || !r.p.Name().Is(v.space, "Body") {
+		r.fail("there is no Body where it should be")
+		return
+	}
+	switch {
+	case r.next() != xmlstream.Start:
+		r.fail("Body is empty")
+		return
+	case r.p.Name().Is(v.space, "Fault"):
+		r.fault()
+		return
+	}
+	r.message(s, m)
+	if r.next() != xmlstream.End || r.next() != xmlstream.End {
+		r.fail("more than one element in Body, or something after it")
+	}
+}
+
+// header reads over the blocks of a Header. None is understood here, so one for
+// us that must be is a fault.
+func (r *xmlReader) header(v *soap) {
+	for r.next() == xmlstream.Start {
+		must := isTrue(trimSpace(r.p.Attr(v.space, "mustUnderstand")))
+		if must && v.forUs(r.p.Attr(v.space, v.actor)) {
+			r.broken = &Fault{MustUnderstand, "header " + describe(r.p.Name()) + " is not understood"}
+		}
+		r.skip()
+	}
+}
+
+func (v *soap) forUs(actor []byte) bool {
+	for _, a := range v.ours {
+		if string(actor) == a {
+			return true
+		}
+	}
+	return len(actor) == 0
+}
+
+// skip reads over the rest of the element just started.
+func (r *xmlReader) skip() {
+	for depth := r.p.Depth(); r.ok(); {
+		kind, err := r.p.Next()
+		if err != nil {
+			r.broken = err
+		}
+		if kind == xmlstream.End && r.p.Depth() < depth {
+			return
+		}
+	}
+}
+
+// fault reads the Fault just started. It looks at local names only, so that it
+// also reads what does not quite follow either version; what it cannot find it
+// leaves empty.
+func (r *xmlReader) fault() {
+	f := &Fault{}
+	for depth := r.p.Depth(); r.ok(); {
+		kind, err := r.p.Next()
+		if err != nil {
+			r.broken = err
+			return
+		}
+		if kind == xmlstream.End && r.p.Depth() < depth {
+			break
+		}
+		if kind != xmlstream.Start {
+			continue
+		}
+		switch string(r.p.Name().Local) {
+		case "faultcode", "Value":
+			code := r.content()
+			if f.Code == "" { // the next is a subcode's
+				f.Code = faultCode(code)
+			}
+		case "faultstring", "Text":
+			f.Reason = string(trimSpace(r.content()))
+		case "detail", "Detail":
+			r.skip()
+		}
+	}
+	if r.ok() {
+		r.broken = f
+	}
+}
+
+func (r *xmlReader) content() []byte {
+	b, err := r.p.Content()
+	if err != nil && r.ok() {
+		r.broken = err
+	}
+	return b
+}
+
+// faultCode drops the prefix of a qualified name and what SOAP 1.1 allows after
+// a dot.
+func faultCode(qname []byte) FaultCode {
+	if i := bytes.IndexByte(qname, ':'); i >= 0 {
+		qname = qname[i+1:]
+	}
+	code, _, _ := strings.Cut(string(trimSpace(qname)), ".")
+	switch code {
+	case soap11.renamed[0]:
+		return Sender
+	case soap11.renamed[1]:
+		return Receiver
+	}
+	return FaultCode(code)
+}
