@@ -228,6 +228,24 @@ func must(t testing.TB, c *Client, call *Call) Reply {
 	return reply
 }
 
+// Their client loses datagrams and repeats them: our handler must run once for each request.
+func TestTheirClientOnBadDays(t *testing.T) {
+	program := libcoap(t, "coap-client-notls")
+	s := &Server{Handler: echo}
+	address := start(t, s, "127.0.0.1")
+	in, body := filepath.Join(t.TempDir(), "in"), pattern(5000)
+	if err := os.WriteFile(in, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Its fourth and sixth datagram, so that it waits some seconds and no more.
+	if got := ask(t, program, "-l", "4,6", "-m", "post", "-f", in, "coap://"+address+"/echo"); !bytes.Equal(got, body) {
+		t.Errorf("got %d bytes, want %d", len(got), len(body))
+	}
+	if n := s.Counts.Requests.Load(); n != 1 {
+		t.Errorf("handler ran %d times, want 1", n)
+	}
+}
+
 // coap-server's /async answers separately, after seconds; a request with a
 // body gets both directions with -e; -l makes it lose every fifth datagram.
 func TestTheirServerOnBadDays(t *testing.T) {
@@ -245,10 +263,19 @@ func TestTheirServerOnBadDays(t *testing.T) {
 	if reply := must(t, both, &Call{Method: PUT, Path: "new/thing", Body: body}); !bytes.Equal(reply.Body, body) {
 		t.Errorf("block-wise both ways: got %v, %d bytes", reply.Code, len(reply.Body))
 	}
-	lossy := dial(t, theirs(t, "notls", "127.0.0.1", "-l", "20%"), false, Params{AckTimeout: 50 * time.Millisecond, MaxRetransmit: 8})
-	defer lossy.Close()
-	must(t, lossy, &Call{Method: PUT, Path: "new/thing", Body: body})
-	if reply := must(t, lossy, &Call{Method: GET, Path: "new/thing"}); !bytes.Equal(reply.Body, body) {
+	// The body goes up in one piece: libcoap 4.3.1 takes a repeated last block for a whole body.
+	address := theirs(t, "notls", "127.0.0.1", "-l", "20%")
+	hurried := Params{AckTimeout: 50 * time.Millisecond, MaxRetransmit: 8}
+	up := dial(t, address, false, hurried)
+	defer up.Close()
+	must(t, up, &Call{Method: PUT, Path: "new/thing", Body: body[:1000]})
+	hurried.BlockSize = 16
+	down := dial(t, address, false, hurried)
+	defer down.Close()
+	if reply := must(t, down, &Call{Method: GET, Path: "new/thing"}); !bytes.Equal(reply.Body, body[:1000]) {
 		t.Errorf("with losses: got %v, %d bytes", reply.Code, len(reply.Body))
+	}
+	if down.Retransmissions() == 0 {
+		t.Error("nothing was lost")
 	}
 }

@@ -109,18 +109,12 @@ func (c *crew) take(ep *endpoint, t *task, datagram []byte, now time.Duration) *
 		}
 		return t
 	}
-	select {
-	case spare := <-c.idle:
-		if ep.begin(t, datagram, now) {
-			c.jobs <- t
-			return spare
-		}
-		c.idle <- spare
+	if !ep.begin(t, datagram, now) {
 		ep.send(t.from, t.wire)
-	default:
-		ep.s.Counts.Ignored.Add(1)
+		return t
 	}
-	return t
+	c.jobs <- t
+	return <-c.idle // with all workers busy, what follows waits in the socket's buffer
 }
 
 // handle runs the handler and sends its answer.

@@ -40,8 +40,8 @@ type Server struct {
 	Handler Handler
 
 	// Workers is how many handlers may run at once. 0: each runs on the
-	// goroutine that reads the socket, which is cheapest for quick handlers. With all
-	// workers busy further requests are ignored, and so sent again by the client.
+	// goroutine that reads the socket, which is cheapest for quick handlers.
+	// While all workers are busy requests wait in the socket's buffer.
 	Workers int
 	// AckDelay is how long a handler may take before its confirmable request
 	// is acknowledged and the response follows separately (RFC 7252, section 5.2.2); 1 s.
@@ -63,7 +63,7 @@ type Counts struct {
 	Malformed       atomic.Int64 // datagrams that break the message format
 	Refused         atomic.Int64 // requests answered with an error before the handler saw them
 	Duplicates      atomic.Int64 // answered from memory or ignored
-	Ignored         atomic.Int64 // in place of nothing: unasked acknowledgements, requests while all workers are busy
+	Ignored         atomic.Int64 // unasked acknowledgements, strangers above a limit
 	Separate        atomic.Int64 // responses sent apart from the acknowledgement
 	Retransmissions atomic.Int64 // of those
 	Expired         atomic.Int64 // transfers given up, idle or pushed out
