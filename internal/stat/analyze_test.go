@@ -51,6 +51,13 @@ func TestAnalysisHasTheDocumentedShape(t *testing.T) {
 	if len(a.Groups) != 6 || len(a.Contrasts) != 15 {
 		t.Errorf("got %d groups and %d contrasts, want 6 and 15", len(a.Groups), len(a.Contrasts))
 	}
+	var ps []float64
+	for _, c := range a.Contrasts {
+		ps = append(ps, float64(c.P))
+	}
+	for i, p := range Holm(ps) {
+		check(t, a.Contrasts[i].Method, "p after Holm over all contrasts", float64(a.Contrasts[i].PHolm), p)
+	}
 	var back Analysis
 	if err := json.Unmarshal([]byte(marshal(t, a)), &back); err != nil || marshal(t, back) != marshal(t, a) {
 		t.Errorf("read back: %v", err)

@@ -78,6 +78,18 @@ func TestWithinTrialRefuses(t *testing.T) {
 	}
 }
 
+// A tenth is not exact in binary: ten million of them added one by one miss
+// their sum by 1.6e-11 of it.
+func TestMeanOfTenMillionKeepsItsDigits(t *testing.T) {
+	xs := make([]float64, 10_000_000)
+	for i := range xs {
+		xs[i] = 0.1
+	}
+	if m, _, _ := center(xs); !within(m, 0.1, 1e-13) {
+		t.Errorf("got %.17g (relative %.2g)", m, m/0.1-1)
+	}
+}
+
 func TestWithinTrialTakesDurationsAndAllocatesNothing(t *testing.T) {
 	xs := make([]time.Duration, 10_000)
 	random := rand.New(rand.NewPCG(3, 4))
