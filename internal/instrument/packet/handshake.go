@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A tls follows a connection's TLS records as long as it shakes hands. Nothing
+// A tlsWatch follows a connection's TLS records as long as it shakes hands. Nothing
 // is decrypted: TLS 1.3 hides its handshake in records that say "application
 // data", so the client's Finished is known by its length, which the cipher
 // suite fixes (RFC 8446, sections 4.4.4 and 5.2).
-type tls struct {
+type tlsWatch struct {
 	state    tlsState
 	why      string // of tlsFailed
 	hello    bool   // the server's was seen
@@ -34,11 +34,11 @@ const (
 	tlsFailed // cannot be followed
 )
 
-func (t *tls) fail(why string) { t.state, t.why = tlsFailed, why }
+func (t *tlsWatch) fail(why string) { t.state, t.why = tlsFailed, why }
 
 // visible returns how many bytes before offset end of the client's stream are
 // application data.
-func (t *tls) visible(end int64) int64 {
+func (t *tlsWatch) visible(end int64) int64 {
 	switch t.state {
 	case tlsHandshaking, tlsFailed:
 		return 0
@@ -49,7 +49,7 @@ func (t *tls) visible(end int64) int64 {
 }
 
 // closes says whether a client segment looks like the closing alert.
-func (t *tls) closes(s *segment) bool {
+func (t *tlsWatch) closes(s *segment) bool {
 	if t.state != tlsDone || len(s.data) < 5 {
 		return false
 	}
@@ -103,7 +103,7 @@ func (c *conn) handshakeEnds(p *Packet, s *segment, app int) {
 }
 
 // detect decides by the first bytes of the client whether this is TLS.
-func (t *tls) detect(s *segment, from int64, fromClient bool) {
+func (t *tlsWatch) detect(s *segment, from int64, fromClient bool) {
 	if t.state != tlsUnknown {
 		return
 	}
@@ -138,7 +138,7 @@ func (c *conn) onRecord(r record, fromClient bool) {
 }
 
 // onHidden meets the header of an application data record.
-func (t *tls) onHidden(r record, fromClient bool) {
+func (t *tlsWatch) onHidden(r record, fromClient bool) {
 	switch {
 	case !t.hello:
 		t.fail("application data before the server's hello (0-RTT)")
@@ -155,7 +155,7 @@ func (t *tls) onHidden(r record, fromClient bool) {
 }
 
 // serverHello reads version and cipher suite, RFC 8446, section 4.1.3.
-func (t *tls) serverHello(b []byte) {
+func (t *tlsWatch) serverHello(b []byte) {
 	const bad = "the server's hello cannot be read"
 	if len(b) < 39 || b[0] != 2 {
 		t.fail(bad)

@@ -8,7 +8,7 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 		fresh = min(fresh, c.tls.visible(c.cli.number(s.seq)+int64(s.payload)))
 	}
 	if fresh > 0 && fromClient && (c.cur == nil || c.cur.answered) {
-		c.endRequest()
+		c.endRequest(false)
 		c.cur = &Call{Client: c.Client, Server: c.Server, Start: p.At, alert: c.tls.closes(s)}
 		c.cur.NoHandshake = "it belongs to the connection"
 		if c.Partial && len(c.Requests) == 0 {
@@ -41,9 +41,11 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	r.closing = r.closing || s.flags&finFlag != 0
 }
 
-func (c *conn) endRequest() {
+// endRequest keeps the current request, unless it is the closing alert of TLS,
+// which the server may answer with its own.
+func (c *conn) endRequest(last bool) {
 	r := c.cur
-	if c.cur = nil; r == nil || r.alert && !r.answered {
+	if c.cur = nil; r == nil || r.alert && last && r.In.Payload <= r.Out.Payload {
 		return
 	}
 	r.Delay, r.DelayToData = max(r.lastACK, r.lastData)-r.Start, r.lastData-r.Start

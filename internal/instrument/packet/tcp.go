@@ -22,7 +22,7 @@ type conn struct {
 	bothWays     bool // the same direction seen sent and received
 	simultaneous bool
 	guessed      bool // nobody knows which end is the client
-	tls          tls
+	tls          tlsWatch
 	cur          *Call
 }
 
@@ -238,7 +238,7 @@ func (c *conn) finish() {
 			c.End = "FIN"
 		}
 	}
-	c.endRequest()
+	c.endRequest(true)
 	c.finishHandshake()
 	c.Delay, c.DelayToData = c.lastACK-c.Start, c.lastData-c.Start
 	if why := c.doubt(); why != "" {

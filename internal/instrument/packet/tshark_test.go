@@ -17,7 +17,11 @@ func tshark(t testing.TB, file, filter string, fields ...string) [][]string {
 		lacking(t, "tshark (apt-get install tshark)")
 	}
 	args := []string{"-n", "-r", file, "-Y", filter, "-T", "fields", "-E", "separator=|", "-o", "tcp.relative_sequence_numbers:FALSE"}
-	for _, f := range fields {
+	for i, f := range fields {
+		if f == "-o" { // what follows are tshark's own options
+			args = append(args, fields[i:]...)
+			break
+		}
 		args = append(args, "-e", f)
 	}
 	var stderr strings.Builder
