@@ -18,7 +18,11 @@ var dimensions = []dimension{
 	{"encoding", func(s *Setup) *string { return &s.Encoding }, func(c Cell) []string { return c.Encodings }},
 	{"security", func(s *Setup) *string { return &s.Security }, func(c Cell) []string { return c.Securities }},
 	{"transport", func(s *Setup) *string { return &s.Transport }, func(c Cell) []string { return c.Transports }},
+	{"connection", func(s *Setup) *string { return &s.Connection }, func(c Cell) []string { return c.Connections }},
 }
+
+// usual is taken for what a study leaves open, where both stacks have it.
+var usual = map[string]string{"security": "none", "connection": "keep-alive"}
 
 // half is one side of the treatment with the rows of its stack that still fit.
 type half struct {
@@ -30,7 +34,7 @@ type half struct {
 type trail struct{ values, keys []string }
 
 // served narrows both stacks' tables, dimension by dimension, and fills in
-// what the study leaves open where there is one possibility.
+// what the study leaves open: the usual, or the first both have.
 func (t *candidate) served() {
 	halves := t.halves()
 	if halves == nil {
@@ -38,7 +42,7 @@ func (t *candidate) served() {
 		return
 	}
 	so := trail{keys: stackKeys}
-	for _, d := range dimensions {
+	for _, d := range t.givenFirst() {
 		v := d.value(t.setup)
 		if *v == "" && !t.choose(d, halves, so) {
 			return
@@ -59,12 +63,28 @@ func (t *candidate) served() {
 	}
 }
 
+// givenFirst puts what the study leaves open last, so that it is chosen among
+// what goes with the rest.
+func (t *candidate) givenFirst() []dimension {
+	var given, open []dimension
+	for _, d := range dimensions {
+		if *d.value(t.setup) != "" {
+			given = append(given, d)
+		} else {
+			open = append(open, d)
+		}
+	}
+	return append(given, open...)
+}
+
 var stackKeys = []string{"stack", "server.stack", "client.stack"}
 
 // settle is what can be said without the stack's table.
 func (t *candidate) settle() {
-	if t.setup.Security == "" {
-		t.setup.Security = "none"
+	for _, d := range dimensions {
+		if v := d.value(t.setup); *v == "" {
+			*v = usual[d.key]
+		}
 	}
 }
 
@@ -101,30 +121,15 @@ func (t *candidate) choose(d dimension, halves []half, so trail) bool {
 	}
 	v := d.value(t.setup)
 	switch {
-	case d.key == "security" && (anyA && anyB || slices.Contains(both, "none")):
-		*v = "none"
-	case anyA && anyB:
-	case len(both) == 1:
+	case anyA && anyB || slices.Contains(both, usual[d.key]):
+		*v = usual[d.key]
+	case len(both) > 0:
 		*v = both[0]
-	case len(both) == 0:
-		t.complain(fmt.Sprintf("stacks %q and %q share no %s%s", halves[0].stack, halves[1].stack, d.key, so), "pair others", so.keys...)
-		return false
 	default:
-		t.fail(t.posOf(stackKeys), fmt.Sprintf("stack %q has more than one %s%s", halves[0].stack, d.key, so), fmt.Sprintf("write %s: %s", d.key, strings.Join(both, " or ")))
+		t.complain(fmt.Sprintf("stacks %q and %q share no %s%s", halves[0].stack, halves[1].stack, d.key, so), "pair others", so.keys...)
 		return false
 	}
 	return true
-}
-
-// posOf is where the last of keys is given.
-func (t *candidate) posOf(keys []string) Pos {
-	pos := t.top
-	for _, k := range keys {
-		if p, ok := t.sets[k]; ok {
-			pos = p.Value.Pos
-		}
-	}
-	return pos
 }
 
 // offered is the union of a dimension over rows, in their order.

@@ -9,13 +9,14 @@ import (
 // A Setup is one treatment in full: every setting with its value or default,
 // so that who conducts a trial parses no text. It is shared; do not change it.
 type Setup struct {
-	Service  string
-	N        int   // elements of the message, where Size is 0
-	Size     int64 // B of the message's canonical XML; 0: N says it
-	Stack    string
-	Encoding string // empty: the study's vocabulary did not know the stack
-	Security string
-	// Transport is empty where neither study nor stack names one.
+	Service string
+	N       int   // elements of the message, where Size is 0
+	Size    int64 // B of the message's canonical XML; 0: N says it
+	Stack   string
+	// Encoding, Security and Transport are the first that the stack has where the
+	// study leaves them open, but no security if it can; empty: no stack says.
+	Encoding   string
+	Security   string
 	Transport  string
 	Connection string // keep-alive, per-request or pipelined
 	IP         string // ipv4 or ipv6
@@ -58,7 +59,7 @@ type Shape struct {
 
 func defaultSetup() Setup {
 	return Setup{
-		Connection: "keep-alive", IP: "ipv4", Arrival: "constant", Concurrency: 1,
+		IP: "ipv4", Arrival: "constant", Concurrency: 1,
 		Client: Side{Device: "local"}, Server: Side{Device: "local"}, Link: Link{Text: "none"},
 	}
 }

@@ -34,6 +34,7 @@ func vocabulary() Vocabulary {
 			{Services: []string{"sort", "echo"}, Encodings: []string{"xml", "json"}, Transports: []string{"tcp"}, Client: true, Server: true},
 			{Services: []string{"monitor"}, Encodings: []string{"xml"}, Transports: []string{"tcp", "udp"}, Client: true, Server: true}}},
 		"server-only": {Serves: []Cell{{Services: messages, Encodings: []string{"json"}, Server: true}}},
+		"shortly":     {Serves: []Cell{{Connections: []string{"per-request"}, Client: true, Server: true}}},
 		"broken":      {Missing: "install it: apt-get install libbroken"},
 	}
 	return Vocabulary{
@@ -51,7 +52,7 @@ func vocabulary() Vocabulary {
 			return f, ok
 		},
 		StackNames: []string{"axis2", "broken", "floor-tcp", "many", "reference/coap-cbor", "reference/coap-protobuf",
-			"reference/rest-json", "reference/rest-protobuf", "reference/soap", "server-only"},
+			"reference/rest-json", "reference/rest-protobuf", "reference/soap", "server-only", "shortly"},
 	}
 }
 
@@ -232,6 +233,40 @@ func TestPositions(t *testing.T) {
 	}
 	if got := s.Factors[0].Pos.String(); got != "test.yaml:4:3" {
 		t.Errorf("got %s, want test.yaml:4:3", got)
+	}
+}
+
+// What a study leaves open is chosen among what goes with what it gives.
+func TestOpenChoices(t *testing.T) {
+	v := Vocabulary{Stacks: func(string) (StackFacts, bool) {
+		return StackFacts{Serves: []Cell{
+			{Encodings: []string{"xml", "json"}, Securities: []string{"tls", "none"}, Transports: []string{"http"}, Connections: []string{"per-request", "keep-alive"}, Client: true, Server: true},
+			{Encodings: []string{"cbor"}, Securities: []string{"dtls"}, Transports: []string{"coap"}, Connections: []string{"per-request"}, Client: true, Server: true},
+		}}, true
+	}}
+	for _, c := range []struct {
+		words, gives                              string
+		encoding, security, transport, connection string
+	}{
+		{"the first of each, but no security and connections kept", "", "xml", "none", "http", "keep-alive"},
+		{"the second encoding", "encoding: json", "json", "none", "http", "keep-alive"},
+		{"the only encoding over that transport", "transport: coap", "cbor", "dtls", "coap", "per-request"},
+		{"security as asked", "security: tls", "xml", "tls", "http", "keep-alive"},
+		{"one connection a request", "connection: per-request", "xml", "none", "http", "per-request"},
+	} {
+		s, err := Parse("test.yaml", []byte("study: a\nservice: x\nstack: y\n"+c.gives), v)
+		if err != nil {
+			t.Errorf("%s: %v", c.words, err)
+			continue
+		}
+		x := s.treatments[0].setup
+		got := [...]string{x.Encoding, x.Security, x.Transport, x.Connection}
+		if want := [...]string{c.encoding, c.security, c.transport, c.connection}; got != want {
+			t.Errorf("%s: got %q, want %q", c.words, got, want)
+		}
+	}
+	if _, err := Parse("test.yaml", []byte("study: a\nservice: x\nstack: y\ntransport: coap\nconnection: keep-alive"), v); err == nil {
+		t.Error("coap with keep-alive: got no error")
 	}
 }
 

@@ -34,10 +34,12 @@ type StackFacts struct {
 }
 
 // A Cell is one row of the table of what a stack serves: every combination of
-// its lists. An empty list accepts anything.
+// its lists. An empty list accepts anything; the first of a list is what the
+// stack takes where a study leaves it open.
 type Cell struct {
-	Services, Encodings, Securities, Transports []string
-	Client, Server                              bool // the side the stack has for it
+	Services, Encodings, Securities, Transports, Connections []string
+
+	Client, Server bool // the side the stack has for it
 }
 
 func serviceNames(v Vocabulary) []string {
