@@ -73,47 +73,53 @@ func (c *Conn) ready(ctx context.Context, request any) (Ready, error) {
 	return h.Ready, nil
 }
 
+// An End closes a program's records.
+type End struct {
+	Count int
+	CPU   time.Duration // the program's own account of the run; 0: it keeps none
+}
+
 // Run sends requests and hands every record to emit, which may be nil.
-func (c *Conn) Run(ctx context.Context, r Run, emit func(measure.Exchange)) (count int, err error) {
+func (c *Conn) Run(ctx context.Context, r Run, emit func(measure.Exchange)) (End, error) {
 	r.Type = "run"
 	if err := c.send(r); err != nil {
-		return 0, err
+		return End{}, err
 	}
 	return c.records(ctx, emit)
 }
 
 // Report fetches the server's records since the last report, oldest first.
-func (c *Conn) Report(ctx context.Context, discard bool, emit func(measure.Exchange)) (count int, err error) {
+func (c *Conn) Report(ctx context.Context, discard bool, emit func(measure.Exchange)) (End, error) {
 	if err := c.send(Report{Type: "report", Discard: discard}); err != nil {
-		return 0, err
+		return End{}, err
 	}
 	return c.records(ctx, emit)
 }
 
-// records reads exchanges up to "end" and returns the count told there.
-func (c *Conn) records(ctx context.Context, emit func(measure.Exchange)) (int, error) {
+// records reads exchanges up to "end".
+func (c *Conn) records(ctx context.Context, emit func(measure.Exchange)) (End, error) {
 	defer c.watch(ctx)()
 	for got := 0; ; got++ {
 		line, err := c.read(ctx)
 		if err != nil {
-			return 0, err
+			return End{}, err
 		}
 		if !bytes.HasPrefix(line, []byte(`{"type":"exchange"`)) {
 			h, err := parseHeader(line)
 			switch {
 			case err != nil:
-				return 0, err
+				return End{}, err
 			case h.Type == "end" && got != 0 && h.Count != got:
-				return 0, fmt.Errorf("%w: %d records, but \"end\" counts %d", errNotProtocol, got, h.Count)
+				return End{}, fmt.Errorf("%w: %d records, but \"end\" counts %d", errNotProtocol, got, h.Count)
 			case h.Type == "end":
-				return h.Count, nil
+				return End{h.Count, time.Duration(h.CPU)}, nil
 			case h.Type != "exchange":
-				return 0, fmt.Errorf("%w: %q among the records", errNotProtocol, h.Type)
+				return End{}, fmt.Errorf("%w: %q among the records", errNotProtocol, h.Type)
 			}
 		}
 		x, err := parseExchange(line)
 		if err != nil {
-			return 0, err
+			return End{}, err
 		}
 		if emit != nil {
 			emit(x)

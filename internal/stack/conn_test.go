@@ -46,17 +46,17 @@ func TestWholeConversation(t *testing.T) {
 		`{"type":"ready","url":"http://127.0.0.1:1/x","version":"1","runtime":"r"}`+"\n",
 		`{"type":"end","count":2}`+"\n",
 		`{"type":"exchange","seq":1,"due":0,"sent":5,"done":9,"out":3,"in":4}`+"\n"+
-			`{"seq":2,"type":"exchange","failure":"no \"answer\"","extra":[1]}`+"\n"+`{"type":"end","count":2}`+"\n")
+			`{"seq":2,"type":"exchange","failure":"no \"answer\"","extra":[1]}`+"\n"+`{"type":"end","count":2,"cpu":77}`+"\n")
 	ready, err := c.Call(t.Context(), Call{})
 	if err != nil || ready.URL != "http://127.0.0.1:1/x" || ready.Version != "1" {
 		t.Fatalf("got %+v %v", ready, err)
 	}
-	if n, err := c.Run(t.Context(), Run{}, nil); n != 2 || err != nil {
+	if n, err := c.Run(t.Context(), Run{}, nil); n.Count != 2 || err != nil {
 		t.Errorf("unrecorded run: got %d %v, want 2", n, err)
 	}
 	var got []measure.Exchange
 	n, err := c.Run(t.Context(), Run{Record: true}, func(x measure.Exchange) { got = append(got, x) })
-	if n != 2 || err != nil || len(got) != 2 {
+	if n != (End{2, 77}) || err != nil || len(got) != 2 {
 		t.Fatalf("got %d %v %v", n, err, got)
 	}
 	if got[0].RTT() != 4 || got[0].Out != 3 || got[1].Failure != `no "answer"` {
@@ -146,7 +146,7 @@ func FuzzConn(f *testing.F) {
 		c := NewConn(io.Discard, outR)
 		n := 0
 		count, err := c.Report(context.Background(), false, func(measure.Exchange) { n++ })
-		if err == nil && n != 0 && count != n {
+		if err == nil && n != 0 && count.Count != n {
 			t.Fatalf("took %d records for %d", count, n)
 		}
 	})

@@ -26,6 +26,8 @@ type Description struct {
 	Serve    Program `yaml:"serve"`
 	Call     Program `yaml:"call"`
 	Serves   []Offer `yaml:"serves"`
+	// Options are the names it knows of the study's free options.
+	Options []string `yaml:"options"`
 }
 
 // A Need is a program that must be there before the stack can be built or run.

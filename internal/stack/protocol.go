@@ -91,6 +91,7 @@ type header struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 	Count   int    `json:"count"`
+	CPU     int64  `json:"cpu"`
 	Ready
 }
 

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge/internal/device"
+	"edgegauge/internal/lab"
+	"edgegauge/internal/report"
+	"edgegauge/internal/stack"
+	"edgegauge/internal/store"
+	"edgegauge/internal/study"
+)
+
+func runCmd(a *app) *cobra.Command {
+	var sets []string
+	var out string
+	c := &cobra.Command{
+		Use:   "run STUDY",
+		Short: "conduct a study: measure, keep the results, print the table, write the report",
+		Long: `Run conducts a study and keeps everything in a results directory: results/NAME/NUMBER, or the one named by --out.
+A run that was stopped or killed is resumed by running it again: no finished trial is repeated.`,
+		Example: "  edgegauge run studies/quickstart.yaml\n  edgegauge run studies/cloud-of-things.yaml --set requests=100 --set design.replications=3 --out /tmp/try",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out)
+		},
+	}
+	setFlag(c, &sets)
+	c.Flags().StringVar(&out, "out", "", "results directory (default results/NAME/NUMBER)")
+	return c
+}
+
+func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out string) error {
+	s, text, err := a.read(ctx, file, sets)
+	if err != nil {
+		return err
+	}
+	plan, err := study.Expand(s)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	l, err := a.newLab(plan)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	header, err := a.header(ctx, plan, text, l)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	l.Store, err = openResults(out, s.Name, header)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	defer l.Store.Close()
+	dir, err := os.MkdirTemp("", "edgegauge-keys-")
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	defer os.RemoveAll(dir)
+	if l.Credentials, err = stack.NewCredentials(dir); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	show := newProgress(os.Stderr, l.Store.Dir())
+	l.Progress = show.tell
+	outcome, err := l.Run(ctx)
+	show.end()
+	if errors.Is(err, lab.ErrStopped) {
+		return exit{exitUnmeasured, fmt.Errorf("stopped; what is done is kept in %s: run the same command again to go on", l.Store.Dir())}
+	}
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if err := writeReport(w, l.Store); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	return gaveUp(outcome)
+}
+
+// gaveUp is the error of a run in which a treatment has too few trials.
+func gaveUp(o lab.Outcome) error {
+	if len(o.Missing) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d trials could not be measured:", len(o.Missing))
+	for i, t := range o.Missing {
+		if i == 5 {
+			text += fmt.Sprintf("\n  … and %d more; edgegauge report shows them all", len(o.Missing)-i)
+			break
+		}
+		text += fmt.Sprintf("\n  %s (%d attempts)", t.Reason, t.Attempts)
+	}
+	return exit{exitUnmeasured, errors.New(text)}
+}
+
+// newLab gathers what the plan needs.
+func (a *app) newLab(p study.Plan) (*lab.Lab, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	stacks, err := a.needed(p)
+	if err != nil {
+		return nil, err
+	}
+	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Devices: map[string]device.Device{"local": device.Local{Exe: exe}}}, nil
+}
+
+// header is the run as the store keeps it.
+func (a *app) header(ctx context.Context, p study.Plan, text []byte, l *lab.Lab) (store.Header, error) {
+	h := store.Header{Study: text, Program: version(), Trials: trials(p)}
+	for _, o := range p.Study.Overrides {
+		h.Overrides = append(h.Overrides, o.String())
+	}
+	var csv bytes.Buffer
+	if err := p.WriteCSV(&csv); err != nil {
+		return h, err
+	}
+	h.Plan = csv.Bytes()
+	facts, err := gatherFacts(ctx, p, l)
+	if err != nil {
+		return h, err
+	}
+	h.Facts, err = json.MarshalIndent(facts, "", "  ")
+	return h, err
+}
+
+func trials(p study.Plan) []store.Trial {
+	out := make([]store.Trial, len(p.Trials))
+	for i, t := range p.Trials {
+		out[i] = store.Trial{ID: t.ID, Block: t.Block, Replication: t.Replication}
+		for j, w := range t.Treatment {
+			out[i].Treatment = append(out[i].Treatment, store.Level{Factor: p.Study.Factors[j].Name, Text: w.Text})
+		}
+	}
+	return out
+}
+
+// runFacts is facts.json: what a result depends on besides the study.
+type runFacts struct {
+	Format    int                     `json:"format"`
+	Edgegauge map[string]string       `json:"edgegauge"`
+	Seed      uint64                  `json:"seed"`
+	Devices   map[string]device.Facts `json:"devices"`
+	Stacks    map[string]stackFacts   `json:"stacks"`
+}
+
+type stackFacts struct {
+	Title      string            `json:"title"`
+	Version    string            `json:"version"`
+	Language   string            `json:"language"`
+	Transports []string          `json:"transports"`
+	Checksums  map[string]string `json:"checksums,omitempty"` // SHA-256 of the products
+}
+
+func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error) {
+	f := runFacts{
+		Format: store.Format, Seed: p.Study.Design.Seed, Devices: map[string]device.Facts{}, Stacks: map[string]stackFacts{},
+		Edgegauge: map[string]string{"version": version(), "go": runtime.Version()},
+	}
+	if sum, err := fileSum(l.Exe); err == nil {
+		f.Edgegauge["sha256"] = sum
+	}
+	for name, d := range l.Devices {
+		facts, err := d.Facts(ctx)
+		if err != nil {
+			return f, fmt.Errorf("device %s: %w", name, err)
+		}
+		f.Devices[name] = facts
+	}
+	for name, d := range l.Stacks {
+		sums, err := d.Checksums()
+		if err != nil {
+			return f, fmt.Errorf("stack %s: %w", name, err)
+		}
+		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language, Transports: d.Serves[0].Transports, Checksums: sums}
+	}
+	return f, nil
+}
+
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// openResults resumes the results directory, or makes a new one. Without out it
+// is results/NAME/NUMBER: the newest, if it is unfinished and of this very
+// study, else the next.
+func openResults(out, name string, h store.Header) (*store.Store, error) {
+	if out != "" {
+		return createOrOpen(out, h)
+	}
+	base := filepath.Join("results", name)
+	last := lastNumber(base)
+	if last > 0 {
+		dir := filepath.Join(base, fmt.Sprintf("%03d", last))
+		if unfinished(dir) {
+			s, err := store.Open(dir, h)
+			if err == nil {
+				fmt.Fprintf(os.Stderr, "resuming %s\n", dir)
+				return s, point(dir)
+			}
+			if !errors.Is(err, store.ErrChanged) {
+				return nil, err
+			}
+		}
+	}
+	dir := filepath.Join(base, fmt.Sprintf("%03d", last+1))
+	s, err := createOrOpen(dir, h)
+	if err != nil {
+		return nil, err
+	}
+	return s, point(dir)
+}
+
+func createOrOpen(dir string, h store.Header) (*store.Store, error) {
+	s, err := store.Create(dir, h)
+	if errors.Is(err, store.ErrExists) {
+		return store.Open(dir, h)
+	}
+	return s, err
+}
+
+// unfinished reports whether dir holds results with trials still to run.
+func unfinished(dir string) bool {
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	p, err := s.Pending()
+	return err == nil && len(p) > 0
+}
+
+func lastNumber(base string) int {
+	entries, _ := os.ReadDir(base)
+	last := 0
+	for _, e := range entries {
+		var n int
+		if _, err := fmt.Sscanf(e.Name(), "%d", &n); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// point makes results/latest lead to dir.
+func point(dir string) error {
+	link := filepath.Join("results", "latest")
+	target, err := filepath.Rel("results", dir)
+	if err != nil {
+		return err
+	}
+	next := link + ".new"
+	os.Remove(next)
+	if err := os.Symlink(target, next); err != nil {
+		return err
+	}
+	return os.Rename(next, link)
+}
+
+// writeReport renews summary.csv and report.html and prints the table.
+func writeReport(w io.Writer, s *store.Store) error {
+	r, err := report.Read(s)
+	if err != nil {
+		return err
+	}
+	if err := store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV); err != nil {
+		return err
+	}
+	if err := store.Replace(filepath.Join(s.Dir(), "report.html"), r.HTML); err != nil {
+		return err
+	}
+	if err := r.Text(w); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\n%s\n", filepath.Join(s.Dir(), "report.html"))
+	return err
+}

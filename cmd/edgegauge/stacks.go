@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge/internal/stack"
+	"edgegauge/stacks/reference"
+)
+
+func stacksCmd(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "stacks",
+		Short:   "list, build and check the stacks that can be measured",
+		Example: "  edgegauge stacks list\n  edgegauge stacks build axis2\n  edgegauge stacks check axis2",
+	}
+	c.AddCommand(stacksListCmd(a), stacksBuildCmd(a), stacksCheckCmd(a))
+	return c
+}
+
+// stackMain runs a stack inside this binary: NAME serve|call.
+func stackMain(args []string) int {
+	return reference.Main(args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+func stacksListCmd(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "list the stacks: what they are, what they serve, and what is missing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type row struct {
+				Name, Title, Version, Language, State string
+				Serves                                []stack.Offer
+			}
+			var rows []row
+			all, broken := a.load()
+			for _, n := range a.stackNames() {
+				d := all[n]
+				state := "ready"
+				if f := facts(cmd.Context(), d); f.Missing != "" {
+					state = f.Missing
+				}
+				rows = append(rows, row{d.Name, d.Title, d.Version, d.Language, state, d.Serves})
+			}
+			out := cmd.OutOrStdout()
+			if asJSON {
+				enc := json.NewEncoder(out)
+				enc.SetIndent("", "  ")
+				return errors.Join(enc.Encode(rows), broken)
+			}
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "STACK\tWHAT\tENCODINGS\tSTATE")
+			for _, r := range rows {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Title, encodings(r.Serves), r.State)
+			}
+			return errors.Join(w.Flush(), broken)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func encodings(offers []stack.Offer) string {
+	var all []string
+	seen := map[string]bool{}
+	for _, o := range offers {
+		for _, e := range o.Encodings {
+			if !seen[e] {
+				seen[e] = true
+				all = append(all, e)
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func stacksBuildCmd(a *app) *cobra.Command {
+	var everything bool
+	c := &cobra.Command{
+		Use:     "build [NAME...]",
+		Short:   "build stacks, unless they are built; says what was built and how long it took",
+		Example: "  edgegauge stacks build axis2 jersey\n  edgegauge stacks build --all",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, broken := a.load()
+			if everything {
+				if broken != nil {
+					return exit{exitUsage, broken}
+				}
+				args = a.stackNames()
+			}
+			if len(args) == 0 {
+				return exit{exitUsage, errors.New("name a stack, or say --all; edgegauge stacks list shows them")}
+			}
+			var errs []error
+			for _, n := range args {
+				d, ok := all[n]
+				if !ok {
+					return exit{exitUsage, fmt.Errorf("no stack %q; edgegauge stacks list shows them", n)}
+				}
+				if len(d.Build.Command) == 0 {
+					continue
+				}
+				began := time.Now()
+				did, err := d.Make(cmd.Context(), io.Discard)
+				switch {
+				case err != nil && everything && len(d.Missing(cmd.Context())) > 0:
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: left out: %s\n", n, d.Missing(cmd.Context())[0])
+				case err != nil:
+					errs = append(errs, err)
+				case did:
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: built in %.1f s\n", n, time.Since(began).Seconds())
+				default:
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: up to date\n", n)
+				}
+			}
+			if err := errors.Join(errs...); err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&everything, "all", false, "every stack whose needs are met")
+	return c
+}
+
+func stacksCheckCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check NAME...",
+		Short: "run the conformance kit on stacks: the same that the project's tests run",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			exe, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			dir, err := os.MkdirTemp("", "edgegauge-check-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			kit, err := newKit(exe, dir)
+			if err != nil {
+				return err
+			}
+			dir, err := os.MkdirTemp("", "edgegauge-check-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			kit, err := newKit(exe, dir)
+			if err != nil {
+				return err
+			}
+			failed := 0
+			for _, n := range args {
+				d, ok := a.find(n)
+				if !ok {
+					return exit{exitUsage, fmt.Errorf("no stack %q; edgegauge stacks list shows them", n)}
+				}
+				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
+					return exit{exitUnmeasured, err}
+				}
+				stack.Conform(cmd.Context(), d, kit, func(check string, err error) {
+					if err != nil {
+						failed++
+						fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s %s: %v\n", n, check, err)
+						return
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "ok   %s %s\n", n, check)
+				})
+			}
+			if failed > 0 {
+				return exit{exitWorse, fmt.Errorf("%d checks failed", failed)}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,82 @@
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// floors are the rooms from the bottom up: an import points down, never
+// sideways. It parses the imports itself, since through go list the test cache
+// would not see a change.
+var floors = []struct {
+	name  string
+	rooms []string
+}{
+	{"words", []string{"internal/measure", "internal/service", "internal/stat", "internal/study"}},
+	{"tongues", []string{"stacks/reference/coap"}}, // pure protocols that both a driver and a stack speak
+	{"hands", []string{"internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack", "internal/store"}},
+	{"stacks", []string{"stacks/reference"}},
+	{"heads", []string{"internal/advise", "internal/fleet", "internal/lab"}},
+	{"faces", []string{"internal/report", "internal/web"}},
+	{"main", []string{"cmd"}},
+}
+
+// place finds the floor and the room of a package path below the module.
+func place(pkg string) (floor int, room string) {
+	floor = -1
+	for i, f := range floors {
+		for _, r := range f.rooms {
+			if (pkg == r || strings.HasPrefix(pkg, r+"/")) && len(r) > len(room) {
+				floor, room = i, r
+			}
+		}
+	}
+	return floor, room
+}
+
+func TestImportsPointDown(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != ".." || d.Name() == "testdata" || d.Name() == "build" || d.Name() == "results") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "floors_test.go") {
+			return nil
+		}
+		pkg := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "../")))
+		if !strings.HasPrefix(filepath.ToSlash(filepath.Clean(path)), "../") {
+			pkg = "internal/" + pkg
+		}
+		floor, room := place(pkg)
+		if floor < 0 {
+			t.Errorf("%s: package %s is in no room; put it in one, or give floors_test.go a reason", path, pkg)
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, im := range f.Imports {
+			to, ours := strings.CutPrefix(strings.Trim(im.Path.Value, `"`), "edgegauge/")
+			if !ours {
+				continue
+			}
+			seen++
+			f2, r2 := place(to)
+			if room != r2 && f2 >= floor {
+				t.Errorf("%s (%s) imports %s (%s): imports point down, never sideways", path, floors[floor].name, to, floors[max(f2, 0)].name)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 20 {
+		t.Errorf("read %d imports: %v", seen, err)
+	}
+}

@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"edgegauge/internal/device"
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stack"
+)
+
+// A program is one side's process and the protocol with it.
+type program struct {
+	name    string // for errors
+	log     string // as people are told: below the results directory
+	logPath string
+	process *device.Process
+	conn    *stack.Conn
+	stopped bool
+}
+
+// StackVerb is the hidden verb of the binary that runs a stack inside it:
+// stack NAME serve|call.
+const StackVerb = "stack"
+
+// start starts the program of one side.
+func (r *rig) start(ctx context.Context, side measure.Side) (*program, error) {
+	end, verb, pin := r.s.Server, "serve", r.lab.Plan.Study.Pin.Server
+	if side == measure.Client {
+		end, verb, pin = r.s.Client, "call", r.lab.Plan.Study.Pin.Client
+	}
+	d, ok := r.lab.Stacks[end.Stack]
+	if !ok {
+		return nil, fmt.Errorf("no stack %q", end.Stack)
+	}
+	on, ok := r.lab.Devices[end.Device]
+	if !ok {
+		return nil, fmt.Errorf("no device %q", end.Device)
+	}
+	c, err := r.command(d, verb)
+	if err != nil {
+		return nil, err
+	}
+	if len(pin) > 0 {
+		c.CPU = &pin[0]
+	}
+	p := &program{name: "stacks/" + d.Name + " " + verb, logPath: filepath.Join(r.attempt.Dir(), verb+".log")}
+	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), verb+".log")
+	c.Log = p.logPath
+	if p.process, err = on.Start(ctx, c); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name, err)
+	}
+	p.conn = stack.NewConn(p.process.Stdin, p.process.Stdout)
+	return p, nil
+}
+
+func (r *rig) command(d stack.Description, verb string) (device.Command, error) {
+	if d.Dir == "" {
+		return device.Command{Argv: []string{r.lab.Exe, StackVerb, d.Name, verb}}, nil
+	}
+	prog := d.Serve
+	if verb == "call" {
+		prog = d.Call
+	}
+	argv, err := prog.Argv(r.s.Heap)
+	return device.Command{Argv: argv, Dir: d.Dir, Env: prog.Env}, err
+}
+
+// blame says what p did not do, in its own words where it had any, and where
+// its log is.
+func (p *program) blame(ctx context.Context, didNot string, err error) error {
+	if errors.Is(err, errLab) {
+		return err
+	}
+	var own *stack.ProgramError
+	switch {
+	case errors.As(err, &own):
+		return fmt.Errorf("%s: %w; see %s", p.name, err, p.log)
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
+		err = context.Cause(ctx)
+	case errors.Is(err, stack.ErrSilent):
+		select {
+		case e := <-p.process.Exited():
+			p.stopped = true
+			err = fmt.Errorf("it ended with %s", exitText(e))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("%s %s: %w; see %s", p.name, didNot, err, p.log)
+}
+
+func exitText(e device.Exit) string {
+	if e.Signal != "" {
+		return e.Signal
+	}
+	return fmt.Sprintf("status %d", e.Code)
+}
+
+// stop gives the program grace to end by itself.
+func (p *program) stop(grace time.Duration) (device.Exit, bool) {
+	p.stopped = true
+	return p.process.Stop(grace)
+}
+
+// IsFloor says whether a stack is a bare exchange: no protocol, nothing to conform to.
+func IsFloor(stack string) bool { return strings.Contains(stack, "floor-") }

@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"math"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+	"edgegauge/internal/store"
+)
+
+// A tally holds one side's figures of a running trial, at most 56 B a request.
+type tally struct {
+	n, failed int
+	why       string // of the first failure
+	wrong     string // the first fault in a record's own instants
+	last      int64  // ns, the end of the last answered exchange
+	busy      int64  // ns, the sum of all round trips
+
+	columns []column
+	out, in int64 // B, sums
+}
+
+// A column is one response variable of one side.
+type column struct {
+	response string
+	scale    float64 // from the stored unit to the quantity's
+	of       func(measure.Exchange) int64
+	values   []int64
+}
+
+const perNanosecond = 1e-9
+
+// reserve makes room for the expected requests, so that nothing doubles.
+func (t *tally) reserve(side measure.Side, requests int) {
+	t.columns = clientColumns()
+	if side == measure.Server {
+		t.columns = serverColumns()
+	}
+	for i := range t.columns {
+		t.columns[i].values = make([]int64, 0, requests)
+	}
+}
+
+func clientColumns() []column {
+	return []column{
+		{response: "rtt", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.RTT()) }},
+		{response: "response_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Response()) }},
+		{response: "serialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Serialization) }},
+		{response: "deserialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Deserialization) }},
+		{response: "total_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Total) }},
+		{response: "message_size", scale: 1, of: func(x measure.Exchange) int64 { return x.Out }},
+		{response: "response_size", scale: 1, of: func(x measure.Exchange) int64 { return x.In }},
+	}
+}
+
+func serverColumns() []column {
+	return []column{
+		{response: "serialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Serialization) }},
+		{response: "deserialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Deserialization) }},
+		{response: "processing", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Processing) }},
+		{response: "total_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Total) }},
+	}
+}
+
+// add takes an exchange into account.
+func (t *tally) add(x measure.Exchange) {
+	t.n++
+	t.out += x.Out
+	t.in += x.In
+	if x.Failure != "" {
+		t.failed++
+		if t.why == "" {
+			t.why = x.Failure
+		}
+		return
+	}
+	if t.wrong == "" {
+		t.wrong = fault(x)
+	}
+	t.last = max(t.last, int64(x.Done))
+	t.busy += int64(x.RTT())
+	for i := range t.columns {
+		c := &t.columns[i]
+		c.values = append(c.values, c.of(x))
+	}
+}
+
+// results are the trial's figures of this side.
+func (t *tally) results(side measure.Side) []store.Result {
+	var out []store.Result
+	for _, c := range t.columns {
+		w, err := stat.WithinTrial(c.values)
+		if err != nil {
+			continue // no request was answered: there is nothing to say
+		}
+		r, _ := measure.FindResponse(c.response)
+		out = append(out, store.Result{
+			Side: side, Response: r.Name, Unit: r.Unit, N: int64(w.N), Method: store.Measured,
+			Mean: w.Mean * c.scale, SD: w.SD * c.scale, Median: w.Median * c.scale, P95: w.P95 * c.scale, Min: w.Min * c.scale, Max: w.Max * c.scale,
+		})
+	}
+	return out
+}
+
+// release frees the values: the other side's come next.
+func (t *tally) release() {
+	for i := range t.columns {
+		t.columns[i].values = nil
+	}
+}
+
+// single is a response of which a trial has one figure.
+func single(side measure.Side, response string, v float64) store.Result {
+	r, _ := measure.FindResponse(response)
+	return store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 1, Method: store.Measured,
+		Mean: v, SD: math.NaN(), Median: v, P95: math.NaN(), Min: v, Max: v}
+}

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"edgegauge/internal/stat"
+)
+
+// CSV writes one row per treatment × side × response; doc/formats.md names the
+// columns. What does not exist is empty.
+func (r *Report) CSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high", "sd", "median", "p95", "method", "warnings")
+	if err := c.Write(head); err != nil {
+		return err
+	}
+	for _, x := range r.Cells {
+		row := append(append([]string{}, r.Treatments[x.Treatment].Levels...), string(x.Side), x.Response, x.Unit, strconv.Itoa(len(x.Points)),
+			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95), string(x.Method), strings.Join(x.Warnings, "; "))
+		if err := c.Write(row); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// JSON writes the same, with the trials' means.
+func (r *Report) JSON(w io.Writer) error {
+	type cell struct {
+		Treatment map[string]string `json:"treatment"`
+		Side      string            `json:"side"`
+		Response  string            `json:"response"`
+		Unit      string            `json:"unit"`
+		Method    string            `json:"method"`
+		Trials    int               `json:"trials"`
+		Mean      *float64          `json:"mean"`
+		CI        []float64         `json:"ci"` // of the mean; null: there is none
+		SD        *float64          `json:"sd"`
+		Median    *float64          `json:"median"`
+		MedianCI  []float64         `json:"median_ci"`
+		P95       *float64          `json:"p95"`
+		Floor     *float64          `json:"times_floor,omitempty"`
+		Means     []float64         `json:"trial_means"`
+		Warnings  []string          `json:"warnings"`
+	}
+	out := struct {
+		Format   int             `json:"format"`
+		Study    string          `json:"study"`
+		Question string          `json:"question,omitempty"`
+		Verdict  []string        `json:"verdict"`
+		Cells    []cell          `json:"cells"`
+		Warnings []string        `json:"warnings"`
+		Facts    json.RawMessage `json:"facts"`
+	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), r.RawFacts}
+	for _, x := range r.Cells {
+		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points), exists(x.Mean.Center), ci(x.Mean),
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...)}
+		for i, l := range r.Treatments[x.Treatment].Levels {
+			c.Treatment[r.Factors[i]] = l
+		}
+		if x.HasFloor {
+			c.Floor = exists(x.AboveFloor.Estimate)
+		}
+		for _, p := range x.Points {
+			c.Means = append(c.Means, p.Mean)
+		}
+		out.Cells = append(out.Cells, c)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+func exists(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func ci(s stat.Summary) []float64 {
+	if math.IsNaN(s.Lo) || math.IsNaN(s.Hi) {
+		return nil
+	}
+	return []float64{s.Lo, s.Hi}
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Format prints a value with an SI prefix and three significant digits.
+func Format(v float64, unit string) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case unit == "B" || unit == "s" || unit == "J" || unit == "W" || unit == "1/s" || unit == "B/s":
+	default:
+		return significant(v) + suffix(unit)
+	}
+	p := prefixOf(v, unit)
+	return significant(v/p.factor) + " " + p.name + unit
+}
+
+type prefix struct {
+	name   string
+	factor float64
+}
+
+var prefixes = []prefix{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}, {"m", 1e-3}, {"µ", 1e-6}, {"n", 1e-9}}
+
+// prefixOf is the prefix in which v has one to three digits before the point.
+// Bytes have no small ones.
+func prefixOf(v float64, unit string) prefix {
+	for _, p := range prefixes {
+		if math.Abs(v) >= p.factor*0.9995 || (p.factor == 1 && (unit == "B" || unit == "1/s" || v == 0)) {
+			return p
+		}
+	}
+	return prefixes[len(prefixes)-1]
+}
+
+func suffix(unit string) string {
+	if unit == "" || unit == "1" {
+		return ""
+	}
+	return " " + unit
+}
+
+// significant prints three significant digits without an exponent.
+func significant(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	digits := 2 - int(math.Floor(math.Log10(math.Abs(v))+1e-12))
+	return strconv.FormatFloat(v, 'f', max(0, min(digits, 9)), 64)
+}
+
+// interval prints the half-width of an interval as a share of its center, or
+// nothing where there is none.
+func interval(center, lo, hi float64) string {
+	if math.IsNaN(lo) || math.IsNaN(hi) || center == 0 {
+		return ""
+	}
+	share := (hi - lo) / 2 / math.Abs(center) * 100
+	switch {
+	case share == 0:
+		return ""
+	case share < 0.1:
+		return "±<0.1%"
+	case share < 9.95:
+		return fmt.Sprintf("±%.1f%%", share)
+	}
+	return fmt.Sprintf("±%.0f%%", share)
+}

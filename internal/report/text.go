@@ -1,0 +1,272 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+)
+
+// Columns is the widest line of a text report.
+const Columns = 99
+
+// Text writes tables for a terminal, the answer first.
+func (r *Report) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", r.Study.Name)
+	if r.Study.Question != "" {
+		fmt.Fprintf(&b, ": %s", r.Study.Question)
+	}
+	valid, wanted := 0, 0
+	for _, t := range r.Treatments {
+		valid, wanted = valid+t.Valid, wanted+t.Wanted
+	}
+	fmt.Fprintf(&b, "\n%d treatments, %d of %d trials valid, %.0f %% intervals from trial means\n\n", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence)
+	for _, line := range r.Verdict() {
+		wrap(&b, line, "  ")
+	}
+	b.WriteByte('\n')
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		r.tables(&b, side)
+	}
+	for _, line := range r.warnings() {
+		wrap(&b, "! "+line, "  ")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Verdict answers in words: who is quickest, by how much, how surely.
+func (r *Report) Verdict() []string {
+	var out []string
+	for _, response := range []string{"rtt", "message_size", "cpu", "energy"} {
+		if v := r.verdict(response); v != "" {
+			out = append(out, v)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "There is no answer: no treatment has two valid trials.")
+	}
+	return out
+}
+
+var verdictWords = map[string]string{
+	"rtt": "Quickest", "message_size": "Smallest message", "cpu": "Least client CPU", "energy": "Least energy",
+}
+
+// verdict names the best treatment, floors aside, and those that it cannot be
+// told from (Holm over the family of its contrasts).
+func (r *Report) verdict(response string) string {
+	var cells []*Cell
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Response == response && c.Side == measure.Client && !isFloor(r.Treatments[c.Treatment].Stack) && len(c.Points) > 1 {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) < 2 {
+		return ""
+	}
+	slices.SortStableFunc(cells, func(a, b *Cell) int {
+		switch {
+		case a.Mean.Center < b.Mean.Center:
+			return -1
+		case a.Mean.Center > b.Mean.Center:
+			return 1
+		}
+		return 0
+	})
+	best := cells[0]
+	text := fmt.Sprintf("%s: %s, %s%s", verdictWords[response], r.Treatments[best.Treatment].Name(), Format(best.Mean.Center, best.Unit), between(best.Mean, best.Unit))
+	if best.HasFloor {
+		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
+	}
+	return text + r.others(cells) + "."
+}
+
+func between(s stat.Summary, unit string) string {
+	if !(s.Hi > s.Lo) {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", Format(s.Lo, unit), Format(s.Hi, unit))
+}
+
+// others says which treatments cannot be told from the best, and how much the
+// next and the last differ.
+func (r *Report) others(cells []*Cell) string {
+	best := cells[0]
+	var ps []float64
+	var ratios []stat.Comparison
+	var with []*Cell
+	var alike []string
+	for _, c := range cells[1:] {
+		if equalAlways(best, c) {
+			alike = append(alike, r.Treatments[c.Treatment].Name())
+			continue
+		}
+		x, err := Ratio(c, best, r.Study.Design.Confidence)
+		if err != nil {
+			continue
+		}
+		ps, ratios, with = append(ps, x.P), append(ratios, x), append(with, c)
+	}
+	holm := stat.Holm(ps)
+	first := ""
+	for i, c := range with {
+		name := r.Treatments[c.Treatment].Name()
+		if !(holm[i] < 1-r.Study.Design.Confidence) && ratios[i].Lo != ratios[i].Hi {
+			alike = append(alike, name)
+		} else if first == "" {
+			first = fmt.Sprintf("; next is %s, %s", name, times(ratios[i]))
+		}
+	}
+	text := ""
+	if len(alike) > 0 {
+		text = "; not to be told from it: " + strings.Join(alike, ", ")
+	}
+	text += first
+	if n := len(with); n > 1 && first != "" {
+		text += fmt.Sprintf("; last is %s, %s", r.Treatments[with[n-1].Treatment].Name(), times(ratios[n-1]))
+	}
+	return text
+}
+
+func equalAlways(a, b *Cell) bool {
+	return a.Mean.Center == b.Mean.Center && a.SD == 0 && b.SD == 0
+}
+
+func times(x stat.Comparison) string {
+	if !(x.Hi > x.Lo) {
+		return significant(x.Estimate) + " times as much"
+	}
+	return fmt.Sprintf("%s times as much (%s to %s)", significant(x.Estimate), significant(x.Lo), significant(x.Hi))
+}
+
+// tables prints one side's responses, as many beside each other as fit.
+func (r *Report) tables(b *strings.Builder, side measure.Side) {
+	var responses []string
+	for _, x := range measure.Responses() {
+		if slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Side == side && c.Response == x.Name }) {
+			responses = append(responses, x.Name)
+		}
+	}
+	first := r.nameColumn(string(side))
+	for len(responses) > 0 {
+		cols := [][]string{first}
+		width := widest(first)
+		for len(responses) > 0 {
+			col := r.column(side, responses[0])
+			if width+2+widest(col) > Columns && len(cols) > 1 {
+				break
+			}
+			width += 2 + widest(col)
+			cols = append(cols, col)
+			responses = responses[1:]
+		}
+		for row := range first {
+			line := pad(cols[0][row], widest(cols[0]), false)
+			for _, c := range cols[1:] {
+				line += "  " + pad(c[row], widest(c), true)
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (r *Report) nameColumn(head string) []string {
+	col := []string{head}
+	const most = 40
+	for _, t := range r.Treatments {
+		n := t.Name()
+		if utf8.RuneCountInString(n) > most {
+			n = string([]rune(n)[:most-1]) + "…"
+		}
+		col = append(col, n)
+	}
+	return col
+}
+
+// column prints one response: value, half-width, and for RTT the multiple of the floor.
+func (r *Report) column(side measure.Side, response string) []string {
+	col := []string{response}
+	for i := range r.Treatments {
+		c, ok := r.Cell(i, side, response)
+		if !ok {
+			col = append(col, "–")
+			continue
+		}
+		text := Format(c.Mean.Center, c.Unit)
+		if half := interval(c.Mean.Center, c.Mean.Lo, c.Mean.Hi); half != "" {
+			text += " " + pad(half, 6, true)
+		}
+		if c.HasFloor && response == "rtt" {
+			text += fmt.Sprintf(" %5.1f×floor", c.AboveFloor.Estimate)
+		} else if response == "rtt" && isFloor(r.Treatments[i].Stack) {
+			text += "            "
+		}
+		col = append(col, text)
+	}
+	return col
+}
+
+// warnings are the global ones and, once each, those of the cells.
+func (r *Report) warnings() []string {
+	out := slices.Clone(r.Warnings)
+	count := map[string]int{}
+	var order []string
+	for _, c := range r.Cells {
+		for _, w := range c.Warnings {
+			if strings.HasPrefix(w, "median: ") || c.Unit == "B" {
+				continue
+			}
+			if count[w]++; count[w] == 1 {
+				order = append(order, w)
+			}
+		}
+	}
+	for _, w := range order {
+		out = append(out, fmt.Sprintf("%s (%d figures)", w, count[w]))
+	}
+	return out
+}
+
+func widest(col []string) int {
+	w := 0
+	for _, s := range col {
+		w = max(w, utf8.RuneCountInString(s))
+	}
+	return w
+}
+
+func pad(s string, width int, right bool) string {
+	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	if right {
+		return fill + s
+	}
+	return s + fill
+}
+
+// wrap writes text in lines of at most Columns, later ones indented.
+func wrap(b *strings.Builder, text, indent string) {
+	n := 0
+	for i, word := range strings.Fields(text) {
+		l := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case n+1+l > Columns:
+			b.WriteString("\n" + indent)
+			n = len(indent)
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(word)
+		n += l
+	}
+	b.WriteByte('\n')
+}

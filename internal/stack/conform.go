@@ -1,0 +1,322 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/service"
+)
+
+// A Kit is what the conformance kit needs of the outside.
+type Kit struct {
+	// Start starts a stack's program, serve or call.
+	Start func(ctx context.Context, d Description, verb string) (Running, error)
+	// Peer finds another stack that can do the wish, to cross with; may be nil.
+	Peer        func(Wish) (Description, bool)
+	Credentials map[string]string
+	Directory   string // where services may write
+}
+
+// Running is a started program.
+type Running interface {
+	Conn() *Conn
+	// Stop closes stdin, waits for the end, and returns what the program still
+	// printed; clean is false if it had to be killed or left processes behind.
+	Stop(grace time.Duration) (rest []byte, clean bool)
+}
+
+// sizes that a stack must answer rightly for (stacks/PROTOCOL.md); the last is 64 KiB.
+var conformSizes = []int{0, 1, 2, 1023, 65536}
+
+const conformSeed = 20141105
+
+// Conform checks that d keeps the contract and the protocol, and reports each
+// check with nil or what is wrong. It starts real programs.
+func Conform(ctx context.Context, d Description, kit Kit, report func(check string, err error)) {
+	for _, o := range d.Serves {
+		for _, enc := range o.Encodings {
+			for _, sec := range o.Security {
+				for _, tr := range o.Transports {
+					c := conformer{ctx, d, kit, Wish{Encoding: enc, Security: sec, Transport: tr}, o, report}
+					c.all()
+				}
+			}
+		}
+	}
+}
+
+type conformer struct {
+	ctx    context.Context
+	d      Description
+	kit    Kit
+	wish   Wish
+	offer  Offer
+	report func(string, error)
+}
+
+// all checks one combination of encoding, security and transport.
+func (c conformer) all() {
+	has := func(side string) bool { return slices.Contains(c.offer.Sides, side) }
+	for i, s := range c.offer.Services {
+		ns := []int{2, 1023}
+		if i == 0 {
+			ns = conformSizes
+		}
+		if has("server") && has("client") {
+			c.check(s, "answers", func() error { return c.answers(c.d, c.d, s, ns) })
+		}
+		if peer, ok := c.peer(s); ok && has("server") {
+			c.check(s, "server answers "+peer.Name, func() error { return c.answers(c.d, peer, s, conformSizes) })
+		}
+		if peer, ok := c.peer(s); ok && has("client") {
+			c.check(s, "client asks "+peer.Name, func() error { return c.answers(peer, c.d, s, ns) })
+		}
+	}
+	first := c.offer.Services[0]
+	if slices.Contains(c.offer.Services, string(service.Echo)) {
+		first = string(service.Echo)
+	}
+	if has("server") {
+		c.check(first, "refuses bad requests and goes on", func() error { return c.refuses(first) })
+		c.check(first, "two at once", func() error { return c.twoAtOnce(first) })
+		c.check(first, "errors are told", func() error { return c.tells("serve") })
+	}
+	if has("client") {
+		c.check(first, "client errors are told", func() error { return c.tells("call") })
+	}
+	if has("server") && has("client") {
+		for _, conn := range c.offer.Connections {
+			c.check(first, "connection "+conn, func() error { return c.connection(first, conn) })
+		}
+	}
+}
+
+func (c conformer) check(service, what string, do func() error) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	name := strings.Join([]string{c.wish.Encoding, c.wish.Security, c.wish.Transport, service, what}, " ")
+	c.report(name, do())
+}
+
+func (c conformer) peer(service string) (Description, bool) {
+	if c.kit.Peer == nil {
+		return Description{}, false
+	}
+	w := c.wish
+	w.Service = service
+	p, ok := c.kit.Peer(w)
+	return p, ok && p.Name != c.d.Name
+}
+
+func (c conformer) serve(service string) Serve {
+	return Serve{Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
+		Limits: Limits{Body: conformLimit}, Credentials: c.credentials(), Sensor: "fixed:21.5", Directory: c.kit.Directory,
+		Message: Message{Seed: conformSeed, N: 23}}
+}
+
+func (c conformer) call(service, url string, n int) Call {
+	return Call{URL: url, Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport,
+		Message: Message{Seed: conformSeed, N: n}, Connection: "keep-alive", Timeout: int64(20 * time.Second),
+		Limits: Limits{Body: conformLimit}, Credentials: c.credentials()}
+}
+
+// conformLimit is the body limit told to servers; 64 Ki numbers in SOAP stay below.
+const conformLimit = 4_000_000
+
+func (c conformer) credentials() map[string]string {
+	if c.wish.Security == "none" {
+		return nil
+	}
+	return c.kit.Credentials
+}
+
+// floor sizes are agreed at start, so its server is started anew for each n.
+func (c conformer) fixedSizes() bool { return strings.Contains(c.d.Name, "floor-") }
+
+// answers runs 23 requests for each n and checks what both sides recorded.
+func (c conformer) answers(server, client Description, service string, ns []int) error {
+	s := c.serve(service)
+	if c.fixedSizes() {
+		for _, n := range []int{2, 1023} {
+			s.Message.N = n
+			if err := c.pair(server, client, s, []int{n}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.pair(server, client, s, ns)
+}
+
+func (c conformer) pair(server, client Description, s Serve, ns []int) error {
+	return c.with(server, "serve", func(srv *Conn, ctx context.Context) error {
+		ready, err := srv.Serve(ctx, s)
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		for _, n := range ns {
+			err := c.with(client, "call", func(cl *Conn, ctx context.Context) error {
+				if _, err := cl.Call(ctx, c.call(s.Service, ready.URL, n)); err != nil {
+					return fmt.Errorf("call: %w", err)
+				}
+				return c.twentyThree(ctx, srv, cl)
+			})
+			if err != nil {
+				return fmt.Errorf("n %d: %w", n, err)
+			}
+		}
+		return nil
+	})
+}
+
+// twentyThree sends a warm-up of 2 and 23 recorded requests.
+func (c conformer) twentyThree(ctx context.Context, srv, cl *Conn) error {
+	if e, err := cl.Run(ctx, Run{Requests: 2}, nil); err != nil || e.Count != 2 {
+		return fmt.Errorf("warm-up of 2: counted %d: %w", e.Count, orNot(err))
+	}
+	if e, err := srv.Report(ctx, true, nil); err != nil || e.Count != 2 {
+		return fmt.Errorf("server counts %d requests of the warm-up, want 2: %w", e.Count, orNot(err))
+	}
+	const want = 23
+	var out, in [2]int64
+	var last time.Duration
+	var seq uint64
+	var bad error
+	e, err := cl.Run(ctx, Run{Requests: want, Record: true}, func(x measure.Exchange) {
+		out[0], in[0] = out[0]+x.Out, in[0]+x.In
+		seq++
+		switch {
+		case bad != nil:
+		case x.Failure != "":
+			bad = fmt.Errorf("request %d: %s", x.Seq, x.Failure)
+		case x.Seq != seq:
+			bad = fmt.Errorf("record %d has seq %d", seq, x.Seq)
+		case x.Sent < last || x.Sent < x.Due || x.Done <= x.Sent:
+			bad = fmt.Errorf("request %d: due %v, sent %v, done %v, the one before was done %v", x.Seq, x.Due, x.Sent, x.Done, last)
+		case x.Serialization < 0 || x.Deserialization < 0 || x.Serialization+x.RTT()+x.Deserialization > x.Total+time.Microsecond:
+			bad = fmt.Errorf("request %d: serialization %v + rtt %v + deserialization %v in a total of %v", x.Seq, x.Serialization, x.RTT(), x.Deserialization, x.Total)
+		}
+		last = x.Done
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	if e.Count != want {
+		return fmt.Errorf("client counts %d requests, want %d", e.Count, want)
+	}
+	e, err = srv.Report(ctx, false, func(x measure.Exchange) {
+		out[1], in[1] = out[1]+x.Out, in[1]+x.In
+		if x.Serialization < 0 || x.Processing < 0 || x.Deserialization < 0 || x.Serialization+x.Processing+x.Deserialization > x.Total+time.Microsecond {
+			bad = fmt.Errorf("server's record %d: phases %v + %v + %v in a total of %v", x.Seq, x.Deserialization, x.Processing, x.Serialization, x.Total)
+		}
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	if e.Count != want {
+		return fmt.Errorf("server counts %d requests, want %d", e.Count, want)
+	}
+	if out[0] != in[1] || in[0] != out[1] {
+		return fmt.Errorf("client sent %d B and received %d B, server received %d B and sent %d B", out[0], in[0], in[1], out[1])
+	}
+	return nil
+}
+
+func orNot(err error) error {
+	if err == nil {
+		return errors.New("no error told")
+	}
+	return err
+}
+
+// with runs do with a program and then sees it end cleanly.
+func (c conformer) with(d Description, verb string, do func(*Conn, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Minute)
+	defer cancel()
+	p, err := c.kit.Start(ctx, d, verb)
+	if err != nil {
+		return err
+	}
+	err = do(p.Conn(), ctx)
+	rest, clean := p.Stop(5 * time.Second)
+	switch {
+	case err != nil:
+		return err
+	case !clean:
+		return fmt.Errorf("%s %s did not end cleanly within 5 s of the end of its stdin", d.Name, verb)
+	case len(rest) > 0:
+		return fmt.Errorf("%s %s printed %q besides the protocol", d.Name, verb, clip(rest))
+	}
+	return nil
+}
+
+func (c conformer) twoAtOnce(service string) error {
+	return c.with(c.d, "serve", func(one *Conn, ctx context.Context) error {
+		a, err := one.Serve(ctx, c.serve(service))
+		if err != nil {
+			return err
+		}
+		return c.with(c.d, "serve", func(two *Conn, ctx context.Context) error {
+			b, err := two.Serve(ctx, c.serve(service))
+			if err == nil && a.URL == b.URL {
+				return fmt.Errorf("both listen on %s", a.URL)
+			}
+			return err
+		})
+	})
+}
+
+// tells: what a program cannot do it says as an error of its own.
+func (c conformer) tells(verb string) error {
+	return c.withoutCare(c.d, verb, func(p *Conn, ctx context.Context) error {
+		var err error
+		if verb == "serve" {
+			s := c.serve("no-such-service")
+			_, err = p.Serve(ctx, s)
+		} else {
+			_, err = p.Call(ctx, c.call("no-such-service", "http://127.0.0.1:1/", 1))
+		}
+		var own *ProgramError
+		if !errors.As(err, &own) {
+			return fmt.Errorf("an unknown service got %v, want an \"error\" line", err)
+		}
+		return nil
+	})
+}
+
+// withoutCare is with, for a program that may end as it likes.
+func (c conformer) withoutCare(d Description, verb string, do func(*Conn, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
+	defer cancel()
+	p, err := c.kit.Start(ctx, d, verb)
+	if err != nil {
+		return err
+	}
+	err = do(p.Conn(), ctx)
+	p.Stop(5 * time.Second)
+	return err
+}
+
+func (c conformer) connection(service, how string) error {
+	return c.with(c.d, "serve", func(srv *Conn, ctx context.Context) error {
+		s := c.serve(service)
+		ready, err := srv.Serve(ctx, s)
+		if err != nil {
+			return err
+		}
+		return c.with(c.d, "call", func(cl *Conn, ctx context.Context) error {
+			call := c.call(service, ready.URL, s.Message.N)
+			call.Connection = how
+			if _, err := cl.Call(ctx, call); err != nil {
+				return err
+			}
+			return c.twentyThree(ctx, srv, cl)
+		})
+	})
+}

@@ -1,0 +1,182 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+	"edgegauge/stacks/reference/coap"
+)
+
+// A bad is a request that every server must refuse.
+type bad struct {
+	what        string
+	contentType string // empty: the right one
+	body        []byte
+}
+
+// refuses sends bad requests, each followed by a good one that must be
+// answered rightly.
+func (c conformer) refuses(name string) error {
+	if c.fixedSizes() {
+		return nil // bare bytes are never bad
+	}
+	enc, err := codec.Parse(c.wish.Encoding)
+	if err != nil {
+		return nil // no codec of ours to make requests with: the stack's README says how it is tested
+	}
+	ask, err := c.asker()
+	if err != nil {
+		return err
+	}
+	if ask == nil {
+		return nil
+	}
+	return c.with(c.d, "serve", func(srv *Conn, ctx context.Context) error {
+		ready, err := srv.Serve(ctx, c.serve(name))
+		if err != nil {
+			return err
+		}
+		var m service.Message
+		service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
+		good := codec.Append(enc, nil, service.Name(name), false, &m)
+		for _, b := range badRequests(enc, good) {
+			refused, status, err := ask(ctx, ready.URL, enc, service.Name(name), b)
+			if err == nil && !refused {
+				err = fmt.Errorf("it answered %s", status)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", b.what, err)
+			}
+			refused, status, err = ask(ctx, ready.URL, enc, service.Name(name), bad{body: good})
+			if err != nil || refused {
+				return fmt.Errorf("a good request after %s got %s: %w", b.what, status, orNot(err))
+			}
+		}
+		return nil
+	})
+}
+
+func badRequests(enc codec.Encoding, good []byte) []bad {
+	all := []bad{
+		{what: "a body cut in half", body: good[:len(good)/2]},
+		{what: "garbage", body: bytes.Repeat([]byte{0xff, 0x00, 0x9f, '<', '{'}, 20)},
+		{what: "another media type", contentType: "image/png", body: good},
+		{what: "a body over the limit", body: bytes.Repeat([]byte{' '}, conformLimit+conformLimit/4)},
+	}
+	if enc == codec.XML || enc == codec.SOAP11 || enc == codec.SOAP12 {
+		all = append(all,
+			bad{what: "a billion laughs", body: bomb(good)},
+			bad{what: "an external entity", body: append([]byte(`<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>`), bytes.Replace(good, []byte("</"), []byte("&e;</"), 1)...)},
+			bad{what: "unclosed elements, 100,000 deep", body: bytes.Repeat([]byte("<a>"), 100_000)},
+		)
+	}
+	return all
+}
+
+func bomb(good []byte) []byte {
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE x [<!ENTITY a0 \"ha\">")
+	for i := 1; i < 30; i++ {
+		fmt.Fprintf(&b, "<!ENTITY a%d \"&a%d;&a%d;&a%d;\">", i, i-1, i-1, i-1)
+	}
+	b.WriteString("]>")
+	b.Write(bytes.Replace(good, []byte("</"), []byte("&a29;</"), 1))
+	return []byte(b.String())
+}
+
+type asker func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (refused bool, status string, err error)
+
+// asker is how raw requests are sent over this transport; nil: there is no way.
+func (c conformer) asker() (asker, error) {
+	switch {
+	case c.wish.Transport == "http" && (c.wish.Security == "none" || c.wish.Security == "tls"):
+		return c.askHTTP()
+	case c.wish.Transport == "coap" && (c.wish.Security == "none" || c.wish.Security == "dtls-psk"):
+		return c.askCoAP(), nil
+	}
+	return nil, nil
+}
+
+func (c conformer) askHTTP() (asker, error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	if c.wish.Security == "tls" {
+		pem, err := os.ReadFile(c.kit.Credentials["ca"])
+		if err != nil {
+			return nil, err
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(pem)
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b.body))
+		if err != nil {
+			return false, "", err
+		}
+		req.Header.Set("Content-Type", enc.MediaType(name, false))
+		if b.contentType != "" {
+			req.Header.Set("Content-Type", b.contentType)
+		}
+		if enc == codec.SOAP11 {
+			req.Header.Set("SOAPAction", `"`+codec.Action(name)+`"`)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			var ue interface{ Timeout() bool }
+			if len(b.body) > conformLimit && !(errors.As(err, &ue) && ue.Timeout()) {
+				return true, "connection closed", nil // it would not read the rest, which is a refusal too
+			}
+			return false, "", err
+		}
+		defer resp.Body.Close()
+		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+		return resp.StatusCode >= 400, resp.Status, nil
+	}, nil
+}
+
+func (c conformer) askCoAP() asker {
+	return func(ctx context.Context, at string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
+		u, err := url.Parse(at)
+		if err != nil {
+			return false, "", err
+		}
+		var client *coap.Client
+		if c.wish.Security == "dtls-psk" {
+			key, err := hex.DecodeString(c.kit.Credentials["psk"])
+			if err != nil {
+				return false, "", err
+			}
+			client, err = coap.DialDTLS(ctx, u.Host, coap.PSK{Identity: c.kit.Credentials["psk_identity"], Key: key}, coap.Params{})
+			if err != nil {
+				return false, "", err
+			}
+		} else if client, err = coap.Dial(u.Host); err != nil {
+			return false, "", err
+		}
+		defer client.Close()
+		number, _ := enc.ContentFormat()
+		format := coap.FormatOf(number)
+		if b.contentType != "" {
+			format = coap.FormatOf(22) // image/jpeg
+		}
+		reply, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path, Format: format, Body: b.body})
+		if err != nil {
+			return false, "", err
+		}
+		return reply.Code >= coap.BadRequest, fmt.Sprint(reply.Code), nil
+	}
+}
