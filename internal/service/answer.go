@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -48,15 +49,18 @@ func Answer(name Name, req, resp *Message, env Env) error {
 	return nil
 }
 
-// answerSum cannot overflow before the bound is noticed: each addend is below
-// 10¹⁵ and the sum is looked at after every one.
+// answerSum adds in integers. Only the sum has a bound; what comes before it
+// may pass the bound, but not the int64.
 func answerSum(req, resp *Message) error {
 	var total int64
 	for _, k := range req.Hundredths {
-		total += k
-		if total > MaxHundredths || total < -MaxHundredths {
-			return errors.New("the sum is out of range; send fewer or smaller numbers")
+		if total > math.MaxInt64-MaxHundredths || total < math.MinInt64+MaxHundredths {
+			break
 		}
+		total += k
+	}
+	if total > MaxHundredths || total < -MaxHundredths {
+		return errors.New("the sum is out of range; send fewer or smaller numbers")
 	}
 	resp.Total = total
 	return nil

@@ -1,0 +1,3 @@
+
+wwvkteuhjzi
+guwfzjejpll
