@@ -204,7 +204,7 @@ func (a *Attempt) conclude(state State, reason, log string, results []Result, qu
 		}
 		got, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''), digest = ?
 			WHERE trial = ? AND attempt = ? AND state = 'running'`,
-			state, now(), reason, log, digestRows(treatment, results, quality), a.Trial, a.Number)
+			state, now(), reason, log, digestRows(state, treatment, results, quality), a.Trial, a.Number)
 		if err != nil {
 			return err
 		}

@@ -75,6 +75,9 @@ func TestBadResultsAreNamedWithAdvice(t *testing.T) {
 		"an outlier dropped": {func(t *testing.T, dir string) {
 			execSQL(t, dir, "DELETE FROM results WHERE trial = 1 AND response = 'rtt'")
 		}, ErrEdited, "trial 1", true, true},
+		"a valid trial made invalid": {func(t *testing.T, dir string) {
+			execSQL(t, dir, `UPDATE attempts SET state = 'invalid' WHERE trial = 1`)
+		}, ErrEdited, "trial 1", true, true},
 		"a treatment renamed": {func(t *testing.T, dir string) {
 			execSQL(t, dir, `UPDATE trials SET treatment = '{"stack":"b"}' WHERE id = 1`)
 		}, ErrEdited, "trial 1", true, true},

@@ -117,6 +117,9 @@ func eachBatch[T any](f *rawFile) iter.Seq2[[]T, error] {
 			if n > 0 && !yield(batch[:n], nil) || err == io.EOF {
 				break
 			}
+			if err == nil && n == 0 { // a damaged file can make the library stand still
+				err = io.ErrNoProgress
+			}
 			if err != nil {
 				yield(nil, f.unreadable(err))
 				break

@@ -158,11 +158,11 @@ func insertResults(tx *sql.Tx, trial, attempt int, results []Result, quality []Q
 	return nil
 }
 
-// digestRows is the checksum of an attempt's rows and of its trial's treatment
-// as the ledger has it, so that Verify finds a ledger edited by hand. Row order
-// does not matter.
-func digestRows(treatment string, results []Result, quality []Quality) string {
-	lines := []string{"treatment\t" + treatment}
+// digestRows is the checksum of an attempt: its verdict, its trial's treatment
+// as the ledger has it, and its rows in any order. By it Verify finds a ledger
+// edited by hand.
+func digestRows(state State, treatment string, results []Result, quality []Quality) string {
+	lines := []string{"attempt\t" + string(state) + "\t" + treatment}
 	for _, r := range results {
 		line := fmt.Sprintf("result\t%q\t%q\t%q\t%q\t%d", r.Side, r.Response, r.Unit, r.Method, r.N)
 		for _, v := range r.figures() {

@@ -134,7 +134,7 @@ func (s *Store) checkRows(note func(error)) error {
 		if state != Valid {
 			own = nil
 		}
-		if want == nil || digestRows(treatment, own, quality) != *want {
+		if want == nil || digestRows(state, treatment, own, quality) != *want {
 			note(fail(ErrEdited, "%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile), trial, attempt))
 		}
 	}
