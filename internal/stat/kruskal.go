@@ -6,13 +6,17 @@ import (
 	"slices"
 )
 
-// exactKruskal bounds the exact count: different rank sums kept at once.
-const exactKruskal = 300_000
+// exactKruskal bounds the exact count: different rank sums kept at once, and
+// values in more than two groups, of which more are never worth trying.
+const (
+	exactKruskal       = 300_000
+	exactKruskalValues = 40
+)
 
 // KruskalWallis tests whether any of the groups tends to other values than the
-// rest. Statistic is H, corrected for ties. Exact, ties included, while at most
-// 300,000 different rank sums have to be kept (3 groups of 8, 4 of 3;
-// fewer with few ties); beyond that the chi-squared approximation.
+// rest. Statistic is H, corrected for ties. Exact, ties included, for up to 40
+// values while at most 300,000 different rank sums have to be kept (3 groups of
+// 8, 4 of 3; often more); beyond that the chi-squared approximation.
 func KruskalWallis(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
 		return Test{}, fmt.Errorf("%w: %d groups cannot be compared; give at least 2", ErrTooFew, len(groups))
@@ -83,7 +87,7 @@ func kruskalP(ranks, sizes []int, observed float64) (float64, bool) {
 	}
 	last := len(sizes) - 1
 	p := packing{bits.Len(uint(slices.Max(sizes))), bits.Len(uint(total)), last}
-	if p.at(last) > 64 {
+	if p.at(last) > 64 || last > 1 && len(ranks) > exactKruskalValues {
 		return 0, false
 	}
 	now := arrangements{[]uint64{0}, []float64{1}}

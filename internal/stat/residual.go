@@ -32,20 +32,51 @@ func (a *Anova) check(residuals []float64, t Table) {
 			a.Warnings = append(a.Warnings, fmt.Errorf("treatments differ in variance (%s, p = %.2g): trust the contrasts, each of which has its own variance, before the F tests", got.Name, got.P))
 		}
 	}
-	if got, err := Trend(residuals); err == nil {
-		got.Name = "drift of the residuals with the order of the rows"
+	a.drift("drift of the residuals with the order of the rows", "look at the time course")(trendWithin(residuals, t))
+	if t.Blocked() {
+		a.drift("drift of the blocks' means", "comparisons within blocks stand, the means may not")(Trend(blockMeans(t)))
+	}
+}
+
+func (a *Anova) drift(name, advice string) func(Test, error) {
+	return func(got Test, err error) {
+		if err != nil {
+			return // too few rows to tell
+		}
+		got.Name = name
 		a.Checks = append(a.Checks, got)
 		if got.P < warnAt {
-			a.Warnings = append(a.Warnings, fmt.Errorf("%s (tau = %.2f, p = %.2g): something changed while it was measured; look at the time course", got.Name, got.Statistic, got.P))
+			a.Warnings = append(a.Warnings, fmt.Errorf("%s (tau = %.2f, p = %.2g): something changed while it was measured; %s", name, got.Statistic, got.P, advice))
 		}
 	}
-	if got, err := Trend(blockMeans(t)); t.Blocked() && err == nil {
-		got.Name = "drift of the blocks' means"
-		a.Checks = append(a.Checks, got)
-		if got.P < warnAt {
-			a.Warnings = append(a.Warnings, fmt.Errorf("%s (tau = %.2f, p = %.2g): the bench changed while it was measured; comparisons within blocks stand, the means may not", got.Name, got.Statistic, got.P))
-		}
+}
+
+// trendWithin is Trend for residuals. With blocks, whose residuals sum to
+// zero, only pairs within a block can show anything: their Kendall scores are
+// added up, with the sum of their variances (Hirsch, Slack & Smith 1982).
+func trendWithin(residuals []float64, t Table) (Test, error) {
+	if !t.Blocked() {
+		return Trend(residuals)
 	}
+	parts := map[string][]float64{}
+	for i, r := range t.Rows {
+		parts[r.Block] = append(parts[r.Block], residuals[i])
+	}
+	var sum kendall
+	for _, xs := range parts {
+		k := scoreOf(xs)
+		sum.score += k.score
+		sum.pairs += k.pairs
+		sum.tied += k.tied
+		sum.variance += k.variance
+	}
+	if sum.variance == 0 || len(residuals) < 8 {
+		return Test{}, fmt.Errorf("%w: blocks too small to show a trend within them; 8 rows and 2 treatments may", ErrTooFew)
+	}
+	got := sum.test("normal approximation over pairs within blocks, corrected for continuity")
+	// Small blocks make a score that goes in coarse steps of 2.
+	got.P = min(1, 2*normalUpper(max(0, math.Abs(sum.score)-1)/math.Sqrt(sum.variance)))
+	return got, nil
 }
 
 // blockMeans are the means of the complete blocks, in order of appearance.
@@ -148,6 +179,31 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 	return Test{Name: "Brown-Forsythe", Statistic: f, P: fUpper(f, d1, d2), Method: "F of distances from the group's median"}, nil
 }
 
+// A kendall is the score of a series: pairs that rise less pairs that fall.
+type kendall struct{ score, pairs, tied, variance float64 }
+
+func scoreOf(xs []float64) kendall {
+	n := float64(len(xs))
+	k := kendall{pairs: n * (n - 1) / 2, variance: n * (n - 1) * (2*n + 5) / 18}
+	_, ties := doubledRanks(xs)
+	for _, size := range ties {
+		t := float64(size)
+		k.tied += t * (t - 1) / 2
+		k.variance -= t * (t - 1) * (2*t + 5) / 18
+	}
+	k.score = k.pairs - k.tied - 2*inversions(slices.Clone(xs), make([]float64, len(xs)))
+	return k
+}
+
+func (k kendall) test(method string) Test {
+	return Test{
+		Name:      "Mann-Kendall trend",
+		Statistic: k.score / math.Sqrt(k.pairs) / math.Sqrt(k.pairs-k.tied),
+		P:         min(1, 2*normalUpper(math.Abs(k.score)/math.Sqrt(k.variance))),
+		Method:    method,
+	}
+}
+
 // exactTrend is the number of values without ties up to which every order is
 // counted.
 const exactTrend = 60
@@ -159,33 +215,17 @@ func Trend(xs []float64) (Test, error) {
 	if err := finite(xs); err != nil {
 		return Test{}, err
 	}
-	n := len(xs)
-	if n < 4 {
-		return Test{}, fmt.Errorf("%w: %d values show no trend; 4 may", ErrTooFew, n)
+	if len(xs) < 4 {
+		return Test{}, fmt.Errorf("%w: %d values show no trend; 4 may", ErrTooFew, len(xs))
 	}
-	_, ties := doubledRanks(xs)
-	if len(ties) == 1 {
-		return Test{}, noSpread(n, xs[0])
+	if allEqual(xs) {
+		return Test{}, noSpread(len(xs), xs[0])
 	}
-	pairs, tied := float64(n)*float64(n-1)/2, 0.0
-	for _, t := range ties {
-		tied += float64(t) * float64(t-1) / 2
+	k := scoreOf(xs)
+	t := k.test("normal approximation, corrected for ties (ties, or over 60 values)")
+	if k.tied == 0 && len(xs) <= exactTrend {
+		t.P, t.Exact, t.Method = inversionP(len(xs), int((k.pairs-math.Abs(k.score))/2)), true, "exact"
 	}
-	down := inversions(slices.Clone(xs), make([]float64, n))
-	s := pairs - tied - 2*down
-	t := Test{Name: "Mann-Kendall trend", Statistic: s / math.Sqrt(pairs) / math.Sqrt(pairs-tied)}
-	if tied == 0 && n <= exactTrend {
-		t.P, t.Exact, t.Method = inversionP(n, int(min(down, pairs-down))), true, "exact"
-		return t, nil
-	}
-	N := float64(n)
-	variance := N * (N - 1) * (2*N + 5)
-	for _, g := range ties {
-		g := float64(g)
-		variance -= g * (g - 1) * (2*g + 5)
-	}
-	t.P = min(1, 2*normalUpper(math.Abs(s)/math.Sqrt(variance/18)))
-	t.Method = "normal approximation, corrected for ties (ties, or over 60 values)"
 	return t, nil
 }
 

@@ -23,6 +23,12 @@ func TestChecksAgreeWithScipy(t *testing.T) {
 			got, err = BrownForsythe(groups...)
 		case "trend":
 			got, err = Trend(a)
+		case "trend within blocks of 5":
+			tab := Table{}
+			for i := range a {
+				tab.Rows = append(tab.Rows, Row{Block: string(rune('A' + i/5))})
+			}
+			got, err = trendWithin(a, tab)
 		case "stationary":
 			var c Comparison
 			c, err = Stationary(a, 0.95)

@@ -1,0 +1,313 @@
+package stat
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// full repeats every simulation 20 times as often; doc/method.md's tables come
+// from `go test ./internal/stat -run Simulat -v -stat.full`.
+var full = flag.Bool("stat.full", false, "run the simulations at full size")
+
+// A simulation draws data with a known truth again and again and counts how
+// often a procedure says a certain thing.
+type simulation struct {
+	words     string
+	low, high float64 // per cent, within which the count must lie
+	runs      int     // of a full run; 0 is 40,000
+	once      func(r *rand.Rand) bool
+	why       string // where the band is not the nominal one
+}
+
+// simulate prints one row a simulation. The seed is the row's name, so a row
+// does not change when others do.
+func simulate(t *testing.T, rows []simulation) {
+	for _, s := range rows {
+		runs := s.runs
+		if runs == 0 {
+			runs = 40_000
+		}
+		if !*full {
+			runs /= 20
+		}
+		h := fnv.New64a()
+		h.Write([]byte(s.words))
+		r := rand.New(rand.NewPCG(h.Sum64(), 1))
+		hits := 0
+		for range runs {
+			if s.once(r) {
+				hits++
+			}
+		}
+		got := 100 * float64(hits) / float64(runs)
+		// four standard errors of the count itself
+		mid := min(max((s.low+s.high)/200, 0.005), 0.995)
+		slack := 400 * math.Sqrt(mid*(1-mid)/float64(runs))
+		if got < s.low-slack || got > s.high+slack {
+			t.Errorf("%s: got %.2f %% of %d, want %v to %v", s.words, got, runs, s.low, s.high)
+		}
+		t.Logf("| %s | %.1f | %d | %s |", s.words, got, runs, s.why)
+	}
+}
+
+func draws(n int, draw func() float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = draw()
+	}
+	return out
+}
+
+func normal(r *rand.Rand, n int, mean, sd float64) []float64 {
+	return draws(n, func() float64 { return mean + sd*r.NormFloat64() })
+}
+
+func lognormal(r *rand.Rand, n int, median, sigma float64) []float64 {
+	return draws(n, func() float64 { return median * math.Exp(sigma*r.NormFloat64()) })
+}
+
+// got panics on an error: simulated data is never refused.
+func got[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func covers(s Summary, truth float64) bool { return s.Lo <= truth && truth <= s.Hi }
+
+func spans(c Comparison, truth float64) bool { return c.Lo <= truth && truth <= c.Hi }
+
+func TestSimulatedCoverage(t *testing.T) {
+	const few = "few values, skewed: the mean itself is hard to know"
+	const steps = "steps between order statistics: never below 95"
+	mean := func(r *rand.Rand, n int) Summary { return got(Mean(normal(r, n, 10, 1), 0.95)) }
+	simulate(t, []simulation{
+		{"mean, t: 5 normal trials", 94.5, 95.5, 0, func(r *rand.Rand) bool { return covers(mean(r, 5), 10) }, ""},
+		{"mean, t: 10 normal trials", 94.5, 95.5, 0, func(r *rand.Rand) bool { return covers(mean(r, 10), 10) }, ""},
+		{"mean, t: 10 lognormal trials, spread 10 %", 94, 96, 0, func(r *rand.Rand) bool {
+			return covers(got(Mean(lognormal(r, 10, 1, 0.1), 0.95)), math.Exp(0.005))
+		}, ""},
+		{"mean, t: 10 lognormal trials, spread 50 %", 91, 94, 0, func(r *rand.Rand) bool {
+			return covers(got(Mean(lognormal(r, 10, 1, 0.5), 0.95)), math.Exp(0.125))
+		}, few},
+		{"mean, t, trials added until the half-width is 2 % (spread 3 %, 5 to 50 trials)", 91, 95, 0, func(r *rand.Rand) bool { return untilPrecise(r, 5) }, "stopping at a lucky small spread costs 2 %"},
+		{"the same, 10 to 50 trials", 93, 95.5, 0, func(r *rand.Rand) bool { return untilPrecise(r, 10) }, "costs less: start with 10"},
+		{"median: 6 trials", 96.6, 97.2, 0, func(r *rand.Rand) bool { return covers(got(Median(normal(r, 6, 3, 1), 0.95)), 3) }, steps},
+		{"median: 10 trials", 97.6, 98.2, 0, func(r *rand.Rand) bool { return covers(got(Median(normal(r, 10, 3, 1), 0.95)), 3) }, steps},
+		{"median: 30 lognormal trials, spread 50 %", 95.4, 96, 0, func(r *rand.Rand) bool { return covers(got(Median(lognormal(r, 30, 3, 0.5), 0.95)), 3) }, ""},
+		{"p95 of 400 exponential values", 95, 96, 0, func(r *rand.Rand) bool {
+			return covers(got(Quantile(draws(400, r.ExpFloat64), 0.95, 0.95)), -math.Log(0.05))
+		}, ""},
+		{"bootstrap BCa, mean of 10 normal", 88, 93, 8000, func(r *rand.Rand) bool {
+			return covers(got(Bootstrap(normal(r, 10, 10, 1), plainMean, 0.95, 1000, r.Uint64())), 10)
+		}, "a bootstrap of few values is too narrow; it warns below 30"},
+		{"bootstrap BCa, mean of 30 normal", 93, 95, 8000, func(r *rand.Rand) bool {
+			return covers(got(Bootstrap(normal(r, 30, 10, 1), plainMean, 0.95, 1000, r.Uint64())), 10)
+		}, "still slightly narrow"},
+		{"bootstrap BCa, mean of 100 lognormal, spread 50 %", 93.5, 96, 8000, func(r *rand.Rand) bool {
+			return covers(got(Bootstrap(lognormal(r, 100, 1, 0.5), plainMean, 0.95, 1000, r.Uint64())), math.Exp(0.125))
+		}, ""},
+		{"difference, Welch: 10 and 10, spreads 1 and 3", 94, 96, 0, func(r *rand.Rand) bool {
+			return spans(got(DifferenceWelch(normal(r, 10, 5, 1), normal(r, 10, 3, 3), 0.95)), 2)
+		}, ""},
+		{"difference, Welch: 5 and 20, spreads 3 and 1", 93.5, 96, 0, func(r *rand.Rand) bool {
+			return spans(got(DifferenceWelch(normal(r, 5, 5, 3), normal(r, 20, 3, 1), 0.95)), 2)
+		}, ""},
+		{"difference, paired: 10 blocks that differ 5 times as much as trials", 94, 96, 0, func(r *rand.Rand) bool {
+			a, b := inBlocks(r, 10, 5, 1)
+			return spans(got(DifferencePaired(a, b, 0.95)), 2)
+		}, ""},
+		{"ratio, paired: 10 blocks, spread 10 %", 94, 96, 0, func(r *rand.Rand) bool {
+			a, b := inBlocks(r, 10, 0.5, 0.1)
+			return spans(got(RatioPaired(each(a, math.Exp), each(b, math.Exp), 0.95)), math.Exp(2))
+		}, ""},
+		{"ratio, Welch: 10 and 10, spreads 5 and 20 %", 94, 96, 0, func(r *rand.Rand) bool {
+			return spans(got(RatioWelch(lognormal(r, 10, 2, 0.05), lognormal(r, 10, 1, 0.2), 0.95)), 2)
+		}, ""},
+		{"ratio of means known by mean and half-width: 10 and 50, spread 10 %", 94, 96, 0, func(r *rand.Rand) bool {
+			return spans(got(RatioOfMoments(momentsOf(normal(r, 10, 2, 0.2)), momentsOf(normal(r, 50, 1, 0.1)), 0.95)), 2)
+		}, ""},
+		{"effect in an analysis of variance, 3 x 2, 4 blocks", 94, 96, 20_000, func(r *rand.Rand) bool {
+			a := got(AnalyzeVariance(factorial(r, 3, 2, 4, true, 0), AnovaOptions{}))
+			return a.Effects[1].Lo <= -1 && -1 <= a.Effects[1].Hi // the first of three levels 0, 1, 2
+		}, ""},
+		{"effect in a 2^2 design of 3 replications", 94, 96, 0, func(r *rand.Rand) bool {
+			a := got(AnalyzeTwoLevel(factorial(r, 2, 2, 3, false, 0), 0.95))
+			return a.Effects[1].Lo <= 0.5 && 0.5 <= a.Effects[1].Hi
+		}, ""},
+	})
+}
+
+func plainMean(xs []float64) float64 {
+	var sum float64
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}
+
+func untilPrecise(r *rand.Rand, n int) bool {
+	xs := normal(r, n, 100, 3)
+	for len(xs) < 50 && !got(Mean(xs, 0.95)).Precise(0.02) {
+		xs = append(xs, 100+3*r.NormFloat64())
+	}
+	return covers(got(Mean(xs, 0.95)), 100)
+}
+
+// inBlocks draws pairs that differ by 2 on average.
+func inBlocks(r *rand.Rand, n int, blockSD, sd float64) (a, b []float64) {
+	for range n {
+		shift := blockSD * r.NormFloat64()
+		a = append(a, 2+shift+sd*r.NormFloat64())
+		b = append(b, shift+sd*r.NormFloat64())
+	}
+	return a, b
+}
+
+// factorial draws a table whose factor a adds its level's number, whose factor
+// b does nothing, in random order within each block; drop rows go missing.
+func factorial(r *rand.Rand, a, b, reps int, blocked bool, drop int) Table {
+	t := Table{Factors: []string{"a", "b"}}
+	for k := range reps {
+		block, shift := "", 0.0
+		if blocked {
+			block, shift = fmt.Sprint("b", k), 2*r.NormFloat64()
+		}
+		for _, i := range r.Perm(a * b) {
+			t.Rows = append(t.Rows, Row{[]string{fmt.Sprint(i / b), fmt.Sprint(i % b)}, block, float64(i/b) + shift + r.NormFloat64()})
+		}
+	}
+	for range drop {
+		i := r.IntN(len(t.Rows))
+		t.Rows = append(t.Rows[:i], t.Rows[i+1:]...)
+	}
+	return t
+}
+
+func TestSimulatedFalsePositives(t *testing.T) {
+	const steps = "p comes in steps: never above 5"
+	rejects := func(test Test, err error) bool { return got(test, err).P < 0.05 }
+	differs := func(c Comparison, err error) bool { return got(c, err).P < 0.05 }
+	rounded := func(r *rand.Rand, n int) []float64 {
+		return each(normal(r, n, 5, 2), math.Round)
+	}
+	term := func(name string, tab Table) bool {
+		for _, l := range got(AnalyzeVariance(tab, AnovaOptions{})).Terms {
+			if l.Term == name {
+				return l.P < 0.05
+			}
+		}
+		panic("no term " + name)
+	}
+	simulate(t, []simulation{
+		{"difference, Welch: 10 and 10", 4, 6, 0, func(r *rand.Rand) bool {
+			return differs(DifferenceWelch(normal(r, 10, 5, 1), normal(r, 10, 5, 2), 0.95))
+		}, ""},
+		{"ratio, paired: 10 blocks", 4, 6, 0, func(r *rand.Rand) bool {
+			return differs(RatioPaired(lognormal(r, 10, 1, 0.1), lognormal(r, 10, 1, 0.1), 0.95))
+		}, ""},
+		{"ratio, Welch: 6 and 12", 4, 6, 0, func(r *rand.Rand) bool {
+			return differs(RatioWelch(lognormal(r, 6, 1, 0.1), lognormal(r, 12, 1, 0.1), 0.95))
+		}, ""},
+		{"Mann-Whitney, exact: 10 and 10", 4, 5, 0, func(r *rand.Rand) bool {
+			return rejects(MannWhitney(normal(r, 10, 5, 1), normal(r, 10, 5, 1)))
+		}, ""},
+		{"Mann-Whitney, exact: 5 and 8, many ties", 2.5, 5, 0, func(r *rand.Rand) bool {
+			return rejects(MannWhitney(rounded(r, 5), rounded(r, 8)))
+		}, steps},
+		{"Mann-Whitney, normal approximation: 60 and 50, many ties", 4, 6, 0, func(r *rand.Rand) bool {
+			return rejects(MannWhitney(rounded(r, 60), rounded(r, 50)))
+		}, ""},
+		{"Kruskal-Wallis, exact: 3 of 5", 4, 5, 8000, func(r *rand.Rand) bool {
+			return rejects(KruskalWallis(normal(r, 5, 5, 1), normal(r, 5, 5, 1), normal(r, 5, 5, 1)))
+		}, ""},
+		{"Kruskal-Wallis, chi-squared: 4 of 12, many ties", 4, 6, 0, func(r *rand.Rand) bool {
+			return rejects(KruskalWallis(rounded(r, 12), rounded(r, 12), rounded(r, 12), rounded(r, 12)))
+		}, ""},
+		{"any of 10 paired contrasts of 5 equal treatments, Holm", 3, 5, 8000, func(r *rand.Rand) bool {
+			tab := Table{Factors: []string{"a"}}
+			for k := range 50 {
+				tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(k % 5)}, fmt.Sprint(k / 5), math.Exp(0.1 * r.NormFloat64())})
+			}
+			for _, c := range got(Analyze(tab, 0.95)).Contrasts {
+				if c.PHolm < 0.05 {
+					return true
+				}
+			}
+			return false
+		}, "contrasts that share a treatment depend on each other: below 5"},
+		{"equivalence within 5 %, the truth exactly 5 % off: 30 and 30, spread 3 %", 4, 6, 0, func(r *rand.Rand) bool {
+			c := got(RatioWelch(lognormal(r, 30, 1.05, 0.03), lognormal(r, 30, 1, 0.03), 0.95))
+			return got(c.Equivalent(1/1.05, 1.05)).Equivalent
+		}, ""},
+		{"analysis of variance: main effect, 3 x 2, 4 replications", 4, 6, 20_000, func(r *rand.Rand) bool {
+			return term("b", factorial(r, 3, 2, 4, false, 0))
+		}, ""},
+		{"analysis of variance: interaction, 3 x 2, 5 blocks", 4, 6, 20_000, func(r *rand.Rand) bool {
+			return term("a:b", factorial(r, 3, 2, 5, true, 0))
+		}, ""},
+		{"analysis of variance, type III: main effect, 4 of 30 trials missing", 4, 6, 20_000, func(r *rand.Rand) bool {
+			return term("b", factorial(r, 3, 2, 5, true, 4))
+		}, ""},
+		{"normality: 20 normal values", 4, 6, 0, func(r *rand.Rand) bool { return rejects(Normality(normal(r, 20, 5, 1))) }, ""},
+		{"normality of residuals: 3 treatments of 10", 4, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "Anderson-Darling", false) }, ""},
+		{"equal variance of residuals: 3 treatments of 10", 3, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "Brown-Forsythe", false) }, "cautious in small groups"},
+		{"drift of residuals: 3 treatments of 10", 4, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "drift of the residuals with the order of the rows", false) }, ""},
+		{"drift of residuals: 3 treatments in 10 blocks", 2.5, 5.5, 20_000, func(r *rand.Rand) bool { return checked(r, "drift of the residuals with the order of the rows", true) }, "p comes in coarse steps"},
+		{"drift of the means of 10 blocks", 4, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "drift of the blocks' means", true) }, ""},
+		{"trend, exact: 20 values", 4, 5.2, 0, func(r *rand.Rand) bool { return rejects(Trend(normal(r, 20, 5, 1))) }, ""},
+		{"trend, normal approximation: 40 values, many ties", 4, 6, 0, func(r *rand.Rand) bool { return rejects(Trend(rounded(r, 40))) }, ""},
+		{"place in the block: 4 treatments, 8 blocks", 4, 6, 8000, func(r *rand.Rand) bool {
+			place, _, err := OrderEffects(factorial(r, 2, 2, 8, true, 0))
+			return rejects(place, err)
+		}, ""},
+		{"treatment run before: 4 treatments, 8 blocks", 4, 6, 8000, func(r *rand.Rand) bool {
+			_, before, err := OrderEffects(factorial(r, 2, 2, 8, true, 0))
+			return rejects(before, err)
+		}, ""},
+		{"stationary: 1,000 independent requests", 4, 6, 20_000, func(r *rand.Rand) bool {
+			return differs(Stationary(lognormal(r, 1000, 1, 0.3), 0.95))
+		}, ""},
+		{"stationary: 1,000 requests, each correlated 0.5 with the last", 4, 6, 20_000, func(r *rand.Rand) bool {
+			return differs(Stationary(autocorrelated(r, 1000, 0.5), 0.95))
+		}, ""},
+		{"stationary: 1,000 requests, each correlated 0.9 with the last", 6, 10, 20_000, func(r *rand.Rand) bool {
+			return differs(Stationary(autocorrelated(r, 1000, 0.9), 0.95))
+		}, "batches of 66 are too short for it"},
+		{"stationary, trial by trial: thirds of 10 trials of 300 requests correlated 0.9", 4, 6, 8000, func(r *rand.Rand) bool {
+			var first, last []float64
+			for range 10 {
+				f, l, err := Thirds(autocorrelated(r, 300, 0.9))
+				first, last = append(first, got(f, err)), append(last, l)
+			}
+			return differs(RatioPaired(last, first, 0.95))
+		}, ""},
+	})
+}
+
+// checked makes an analysis of variance of data that is as it should be and
+// reports whether the named check says otherwise at 5 %.
+func checked(r *rand.Rand, name string, blocked bool) bool {
+	t := factorial(r, 3, 1, 10, blocked, 0)
+	for _, c := range got(AnalyzeVariance(t, AnovaOptions{})).Checks {
+		if c.Name == name {
+			return c.P < 0.05
+		}
+	}
+	panic("no check " + name)
+}
+
+// autocorrelated draws requests each of which resembles the one before, 30 %
+// spread around 1.
+func autocorrelated(r *rand.Rand, n int, phi float64) []float64 {
+	state := r.NormFloat64()
+	return draws(n, func() float64 {
+		state = phi*state + math.Sqrt(1-phi*phi)*r.NormFloat64()
+		return math.Exp(0.3 * state)
+	})
+}
