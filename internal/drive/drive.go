@@ -1,0 +1,252 @@
+// Package drive sends requests when they are due and keeps the instants. It
+// does not judge latencies, start servers or know what a message means.
+//
+// It is made to be the floor of what a client can cost: one locked thread, raw
+// system calls, no garbage collection while measuring, clock reads around
+// every phase. It runs in a child process of its own (Main, Exec), or inside a
+// stack's client that is such a child:
+//
+//	d, err := drive.Dial(ctx, drive.Spec{URL: "http://127.0.0.1:8080/echo"})
+//	warm, err := d.Run(ctx, drive.Load{Schedule: drive.ClosedLoop(200, 0)}, call)
+//	record, err := d.Run(ctx, drive.Load{Schedule: drive.ClosedLoop(10_000, 0), Record: true}, call)
+//	for exchange := range record.Exchanges() { … }
+//
+// Three engines move the bytes, chosen by what is asked (Driver.engine):
+//
+//	one connection, TCP, UDP or TLS   blocking calls: the fastest there is
+//	many connections, TCP or UDP      one thread, epoll
+//	many with TLS, and all DTLS       a goroutine a connection, package net
+package drive
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Driver holds connections to one server. It survives several runs, one at a
+// time.
+type Driver struct {
+	*target
+	lanes  []*lane
+	secret *secret // TLS, DTLS
+}
+
+// A Load is what a run sends.
+type Load struct {
+	Schedule Schedule      // must end by itself if For is 0
+	For      time.Duration // nothing is taken up that is due at or after it; 0: no limit
+	Record   bool          // keep every exchange; false: warm-up, only counted
+}
+
+// Dial checks s, resolves its host and, unless each request brings its own,
+// makes the connections.
+func Dial(ctx context.Context, s Spec) (*Driver, error) {
+	t, err := s.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A blocked raw call holds its P; without a second one nothing else, not
+	// even the end of ctx, gets through.
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
+	d := &Driver{target: t}
+	if d.secret, err = newSecret(t); err != nil {
+		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
+	}
+	for i := range t.Concurrency {
+		l, err := d.newLane(i)
+		if err != nil {
+			return nil, fmt.Errorf("drive %s: %w", s.URL, err)
+		}
+		d.lanes = append(d.lanes, l)
+	}
+	if t.Connection == PerRequest {
+		return d, nil
+	}
+	r := &run{d: d, quality: &Quality{}}
+	defer r.watch(ctx)()
+	for _, l := range d.lanes {
+		if err := d.connect(r, l); err != nil {
+			d.Close()
+			return nil, fmt.Errorf("drive %s: connect to %v: %w; is the server up?", s.URL, t.addr, err)
+		}
+	}
+	return d, nil
+}
+
+func (d *Driver) newLane(i int) (*lane, error) {
+	l := &lane{fd: -1, number: i}
+	switch d.scheme {
+	case "http", "https":
+		l.wire = newHTTPWire(d.Spec, d.host, d.path)
+	case "coap", "coaps":
+		w, err := newCoAPWire(d.target, uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		l.wire = w
+	default:
+		l.wire = newFloorWire(d.Answer, d.scheme == "udp")
+	}
+	l.buf = make([]byte, l.wire.headroom(), l.wire.headroom()+4096)
+	return l, nil
+}
+
+// connect makes a lane's connection before any request, within the timeout.
+func (d *Driver) connect(r *run, l *lane) error {
+	l.by = r.now() + d.Timeout
+	if err := r.open(l); err != nil {
+		return err
+	}
+	if d.engine() == withEpoll {
+		raw := l.pipe.(*rawPipe)
+		l.pipe, l.fd = nil, raw.fd
+		return unix.SetNonblock(l.fd, true)
+	}
+	return nil
+}
+
+// Close closes the connections.
+func (d *Driver) Close() error {
+	for _, l := range d.lanes {
+		l.hangUp()
+	}
+	return nil
+}
+
+type engine uint8
+
+const (
+	blocking engine = iota
+	withEpoll
+	withGoroutines
+)
+
+func (d *Driver) engine() engine {
+	switch {
+	case d.scheme == "coaps" || d.secure() && d.Concurrency > 1:
+		return withGoroutines
+	case d.Concurrency > 1:
+		return withEpoll
+	}
+	return blocking
+}
+
+// A run is one Run of a Driver.
+type run struct {
+	pacer
+	d       *Driver
+	call    Call
+	record  *Record
+	keeps   bool
+	feed    feed
+	quality *Quality
+	late    histogram
+	last    time.Duration // end of the last exchange
+	shared  bool          // several goroutines: mu guards call, record, feed, quality, late
+	mu      sync.Mutex
+}
+
+// Run sends what is due and returns what became of it. A failed request is
+// data, not an error. When ctx ends, requests under way fail, and the record so
+// far is returned with ctx's error.
+func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error) {
+	rec := newRecord()
+	r := &run{d: d, call: call, record: rec, keeps: load.Record, quality: &rec.Quality}
+	engine := d.engine()
+	if r.shared = engine == withGoroutines; !r.shared {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		sharpen()
+	}
+	r.feed = newFeed(load, rec)
+	defer r.feed.stop()
+	defer quiet(d.Memory)()
+	rec.Quality.place()
+	before := effortNow()
+	r.start()
+	defer r.watch(ctx)()
+	var err error
+	switch engine {
+	case blocking:
+		r.block(d.lanes[0])
+	case withEpoll:
+		err = r.epoll()
+	case withGoroutines:
+		r.work()
+	}
+	rec.Quality.since(before)
+	rec.Quality.Elapsed, rec.Quality.Spin = r.last, r.spun
+	rec.Quality.LatenessP50, rec.Quality.LatenessP99 = r.late.quantile(0.5), r.late.quantile(0.99)
+	rec.Quality.LatenessMax = r.late.max
+	if err == nil {
+		err = ctx.Err()
+	}
+	return rec, err
+}
+
+// start sets the run's instant 0 and says where it lies on the system's clocks.
+func (r *run) start() {
+	var mono, wall unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono)
+	r.base = time.Now()
+	unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
+	r.quality.StartedMonotonic, r.quality.StartedReal = time.Duration(mono.Nano()), time.Duration(wall.Nano())
+	for _, l := range r.d.lanes {
+		l.free = 0
+	}
+}
+
+// watch lets the run see that ctx has ended.
+func (r *run) watch(ctx context.Context) func() {
+	if r.base.IsZero() {
+		r.base = time.Now()
+	}
+	stop := context.AfterFunc(ctx, func() { r.stop.Store(true) })
+	return func() { stop() }
+}
+
+// quiet turns garbage collection off, up to extra bytes of new heap, and
+// returns what turns it on again.
+func quiet(extra int64) func() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + extra)
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// keep notes the outcome of the request on l.
+func (r *run) keep(l *lane, err error) {
+	if r.shared {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+	}
+	r.last = max(r.last, l.free)
+	if w, ok := l.wire.(*coapWire); ok {
+		r.quality.Retransmissions += w.x.Retransmissions()
+	}
+	if !r.keeps {
+		return
+	}
+	if err != nil {
+		l.row.failure = r.record.reason(r.reason(l, err))
+	}
+	*r.record.at(int(l.seq) - 1) = l.row
+}
+
+// lateness notes how late the driver itself took up a request that was due at
+// an instant, on a lane free since another.
+func (r *run) lateness(due, free, now time.Duration) {
+	if due >= 0 {
+		r.late.add(now - max(due, free))
+	}
+}

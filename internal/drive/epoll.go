@@ -1,0 +1,339 @@
+package drive
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// An events drives many lanes from one thread with non-blocking sockets.
+type events struct {
+	*run
+	ep    int
+	free  ring          // lanes without a request, longest free first
+	busy  int           // lanes with one
+	seq   uint64        // the request taken and not yet sent
+	due   time.Duration // of it, as the schedule has it
+	taken bool
+	over  bool          // no more to take
+	wake  time.Duration // no lane's time runs out before it
+	ready [256]unix.EpollEvent
+}
+
+func (r *run) epoll() error {
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("drive: epoll: %w", err)
+	}
+	defer unix.Close(ep)
+	e := &events{run: r, ep: ep, free: ring{lanes: make([]*lane, len(r.d.lanes))}}
+	for _, l := range r.d.lanes {
+		l.busy, l.pending, l.watched = false, false, 0
+		if l.fd >= 0 {
+			e.watch(l, unix.EPOLLIN)
+		}
+		e.free.push(l)
+	}
+	e.loop()
+	return nil
+}
+
+func (e *events) loop() {
+	for !e.stop.Load() {
+		due := e.begin()
+		if e.busy == 0 && e.over {
+			return
+		}
+		n := e.wait(due)
+		for i := range e.ready[:n] {
+			e.advance(e.d.lanes[e.ready[i].Fd], e.ready[i].Events)
+		}
+		if now := e.now(); now >= e.wake {
+			e.sweep(now)
+		}
+	}
+	for _, l := range e.d.lanes {
+		if l.busy {
+			e.fail(l, errStopped)
+		}
+	}
+}
+
+// begin sends what is due on free lanes; it returns when the next is due, 0 if
+// that depends on no clock.
+func (e *events) begin() time.Duration {
+	for e.free.n > 0 && !e.over {
+		if !e.taken {
+			if e.seq, e.due, e.taken = e.feed.take(); !e.taken {
+				e.over = true
+				return 0
+			}
+		}
+		l := e.free.lanes[e.free.first]
+		at, ok := e.feed.instant(e.due, l.free)
+		if !ok {
+			e.over = true
+			return 0
+		}
+		now := e.now()
+		if now < at {
+			return at
+		}
+		e.free.pop()
+		e.lateness(e.due, l.free, now)
+		e.taken = false
+		e.send(l, at, now)
+	}
+	return 0
+}
+
+// wait fills ready. Far from a due instant it sleeps, close to one it only looks.
+func (e *events) wait(due time.Duration) int {
+	now := e.now()
+	until := min(now+longestWait, max(e.wake, now))
+	if due > 0 && due <= until {
+		if left := due - now; left > spinWindow {
+			poll(e.ep, unix.POLLIN, left-spinWindow)
+			return epollWait(e.ep, e.ready[:], 0)
+		}
+		n := epollWait(e.ep, e.ready[:], 0)
+		if n == 0 {
+			e.spun += e.now() - now
+		}
+		return n
+	}
+	return epollWait(e.ep, e.ready[:], int((until-now+time.Millisecond-1)/time.Millisecond))
+}
+
+func (e *events) send(l *lane, due, now time.Duration) {
+	l.busy, l.out = true, nil
+	e.busy++
+	if err := e.beginRequest(l, e.seq, due, now); err != nil {
+		e.fail(l, err)
+		return
+	}
+	if l.fd < 0 {
+		e.connect(l)
+		return
+	}
+	e.flush(l)
+}
+
+// connect begins to make a connection for the request on l.
+func (e *events) connect(l *lane) {
+	e.countConnect()
+	fd, pending, err := dial(e.d.addr, e.d.stream, false)
+	if err != nil {
+		e.fail(l, fmt.Errorf("connect: %w", err))
+		return
+	}
+	l.fd, l.served, l.watched, l.pending = fd, 0, 0, pending
+	if pending {
+		e.watch(l, unix.EPOLLOUT)
+		e.alarm(l)
+		return
+	}
+	e.flush(l)
+}
+
+// flush sends until there is nothing to send or no room.
+func (e *events) flush(l *lane) {
+	for {
+		if len(l.out) == 0 {
+			if l.out = l.wire.next(); l.out == nil {
+				e.watch(l, unix.EPOLLIN)
+				e.alarm(l)
+				return
+			}
+		}
+		n, no := send(l.fd, l.out, 0)
+		switch no {
+		case 0:
+			l.out = l.out[n:]
+		case syscall.EAGAIN:
+			// Subtle: EPOLLIN as well; a server may answer before it has read all.
+			e.watch(l, unix.EPOLLIN|unix.EPOLLOUT)
+			e.alarm(l)
+			return
+		default:
+			e.broke(l, no)
+			return
+		}
+	}
+}
+
+// advance does what an event allows.
+func (e *events) advance(l *lane, what uint32) {
+	switch {
+	case l.fd < 0: // an event of a connection closed a moment ago
+	case l.pending:
+		if err := connected(l.fd); err != nil {
+			e.fail(l, fmt.Errorf("connect: %w", err))
+		} else if what&unix.EPOLLOUT != 0 {
+			l.pending = false
+			e.flush(l)
+		}
+	case !l.busy:
+		e.idle(l)
+	default:
+		if what&^unix.EPOLLOUT != 0 {
+			e.take(l)
+		}
+		if what&unix.EPOLLOUT != 0 && l.busy && l.fd >= 0 && len(l.out) > 0 {
+			e.flush(l)
+		}
+	}
+}
+
+// take receives once; level-triggered epoll tells if there is more.
+func (e *events) take(l *lane) {
+	n, no := receive(l.fd, l.wire.space(), 0)
+	now := e.now()
+	switch {
+	case no == syscall.EAGAIN:
+		return
+	case no != 0:
+		e.broke(l, no)
+		return
+	case n == 0 && e.d.stream:
+		if err := l.wire.closed(); err != nil {
+			e.broke(l, err)
+		} else {
+			e.succeed(l, now)
+		}
+		return
+	}
+	l.bytes = true
+	switch whole, err := l.wire.got(n, now); {
+	case err != nil:
+		e.fail(l, err)
+	case whole:
+		e.succeed(l, now)
+	default:
+		if l.out == nil || len(l.out) == 0 {
+			e.flush(l)
+		}
+	}
+}
+
+// idle takes what comes without a request: the server closing, or bytes that
+// nobody asked for end a stream; a datagram that repeats an old response is
+// acknowledged again.
+func (e *events) idle(l *lane) {
+	n, no := receive(l.fd, l.wire.space(), 0)
+	if no == syscall.EAGAIN {
+		return
+	}
+	if e.d.stream || no != 0 {
+		l.hangUp()
+		return
+	}
+	_, _ = l.wire.got(n, e.now())
+	e.farewell(l)
+}
+
+func (e *events) farewell(l *lane) {
+	for b := l.wire.next(); b != nil; b = l.wire.next() {
+		send(l.fd, b, 0)
+	}
+}
+
+func (e *events) succeed(l *lane, now time.Duration) {
+	l.row.done = int64(now)
+	e.farewell(l)
+	e.finish(l, nil)
+	if e.d.Connection == PerRequest || !l.wire.reusable() {
+		l.hangUp()
+	}
+	e.release(l)
+}
+
+func (e *events) fail(l *lane, err error) {
+	l.hangUp()
+	e.finish(l, err)
+	e.release(l)
+}
+
+func (e *events) release(l *lane) {
+	l.busy, l.pending, l.out = false, false, nil
+	e.busy--
+	e.free.push(l)
+}
+
+// broke is the end of a connection with a request on it.
+func (e *events) broke(l *lane, err error) {
+	if !e.mayRetry(l, err) {
+		e.fail(l, err)
+		return
+	}
+	l.hangUp()
+	l.retried, l.out = true, nil
+	if err := l.wire.start(l.buf, e.now()); err != nil {
+		e.fail(l, err)
+		return
+	}
+	e.connect(l)
+}
+
+// watch asks epoll for events on l.
+func (e *events) watch(l *lane, what uint32) {
+	if l.watched == what {
+		return
+	}
+	op := unix.EPOLL_CTL_MOD
+	if l.watched == 0 {
+		op = unix.EPOLL_CTL_ADD
+	}
+	l.watched = what
+	_ = unix.EpollCtl(e.ep, op, l.fd, &unix.EpollEvent{Events: what, Fd: int32(l.number)})
+}
+
+// alarm notes when l's time runs out.
+func (e *events) alarm(l *lane) {
+	l.wake = l.by
+	if at, ok := l.wire.deadline(); ok {
+		l.wake = min(l.wake, at)
+	}
+	if e.wake = min(e.wake, l.wake); e.busy == 1 {
+		e.wake = l.wake
+	}
+}
+
+// sweep deals with lanes whose time has run out.
+func (e *events) sweep(now time.Duration) {
+	e.wake = now + time.Hour
+	for _, l := range e.d.lanes {
+		switch {
+		case !l.busy:
+			continue
+		case now >= l.by:
+			e.fail(l, errTimeout)
+			continue
+		case now >= l.wake && !l.pending:
+			if err := l.wire.expire(now); err != nil {
+				e.fail(l, err)
+				continue
+			}
+			e.flush(l)
+		}
+		e.wake = min(e.wake, l.wake)
+	}
+}
+
+// A ring is a queue of lanes, as long as there are lanes.
+type ring struct {
+	lanes    []*lane
+	first, n int
+}
+
+func (r *ring) push(l *lane) {
+	r.lanes[(r.first+r.n)%len(r.lanes)] = l
+	r.n++
+}
+
+func (r *ring) pop() {
+	r.first = (r.first + 1) % len(r.lanes)
+	r.n--
+}

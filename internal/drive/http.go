@@ -1,0 +1,124 @@
+package drive
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// httpWire speaks HTTP/1.1. Requests are framed without copying the body: the
+// head is written right before it.
+//
+//	buf: | unused headroom | head | body |
+type httpWire struct {
+	untimed
+	prefix    []byte // head up to and with "Content-Length: "
+	bare      []byte // whole head of a request without a body
+	pending   []byte
+	buf       []byte // what was received
+	n         int
+	r         httpReply
+	head      bool
+	sendsBody bool // also an empty one has a Content-Length
+}
+
+const firstBuffer = 16 << 10 // B
+
+func newHTTPWire(s Spec, host, target string) *httpWire {
+	var h strings.Builder
+	h.WriteString(s.Method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\n")
+	if s.Connection == PerRequest {
+		h.WriteString("Connection: close\r\n")
+	}
+	if s.Accept != "" {
+		h.WriteString("Accept: " + s.Accept + "\r\n")
+	}
+	for _, line := range s.Header {
+		h.WriteString(line + "\r\n")
+	}
+	bare := h.String() + "\r\n"
+	if s.ContentType != "" {
+		h.WriteString("Content-Type: " + s.ContentType + "\r\n")
+	}
+	h.WriteString("Content-Length: ")
+	return &httpWire{
+		prefix: []byte(h.String()), bare: []byte(bare), buf: make([]byte, firstBuffer),
+		head: s.Method == "HEAD", sendsBody: s.Method == "POST" || s.Method == "PUT" || s.Method == "PATCH",
+	}
+}
+
+// headroom: the head, ten digits and CRLF CRLF.
+func (w *httpWire) headroom() int { return len(w.prefix) + 14 }
+
+func (w *httpWire) start(buf []byte, _ time.Duration) error {
+	w.n = 0
+	w.r.reset(w.head)
+	room := w.headroom()
+	if len(buf) == room && !w.sendsBody {
+		w.pending = w.bare
+		return nil
+	}
+	var scratch [24]byte
+	tail := strconv.AppendInt(scratch[:0], int64(len(buf)-room), 10)
+	tail = append(tail, "\r\n\r\n"...)
+	at := room - len(tail) - len(w.prefix)
+	copy(buf[at:], w.prefix)
+	copy(buf[at+len(w.prefix):], tail)
+	w.pending = buf[at:]
+	return nil
+}
+
+func (w *httpWire) next() []byte {
+	b := w.pending
+	w.pending = nil
+	return b
+}
+
+func (w *httpWire) space() []byte {
+	if w.n == len(w.buf) {
+		w.buf = append(w.buf, make([]byte, len(w.buf))...)
+	}
+	return w.buf[w.n:]
+}
+
+func (w *httpWire) got(n int, _ time.Duration) (bool, error) {
+	w.n += n
+	if w.n > mostBody+2*mostHead {
+		return false, errBody
+	}
+	return w.r.parse(w.buf[:w.n])
+}
+
+func (w *httpWire) closed() error {
+	if w.n > 0 && w.r.eof() {
+		return nil
+	}
+	return io.EOF
+}
+
+func (w *httpWire) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.r.end] }
+
+// reusable: bytes after the response are nothing that was asked for.
+func (w *httpWire) reusable() bool { return w.r.reusable() && w.r.pos == w.n }
+
+// checkHead refuses what would break the framing of a request.
+func checkHead(s Spec) error {
+	for _, line := range append([]string{s.Accept, s.ContentType, s.Method}, s.Header...) {
+		if strings.ContainsAny(line, "\r\n\x00") {
+			return errors.New("header " + strconv.Quote(line) + " has a line break; write one header a line")
+		}
+	}
+	for _, line := range s.Header {
+		name, _, ok := strings.Cut(line, ":")
+		if !ok || name == "" || strings.ContainsAny(name, " \t") {
+			return errors.New("header " + strconv.Quote(line) + " is not one; write \"Name: value\"")
+		}
+		switch strings.ToLower(name) {
+		case "content-length", "transfer-encoding", "connection", "host":
+			return errors.New("header " + strconv.Quote(name) + " is the driver's own; drop it")
+		}
+	}
+	return nil
+}

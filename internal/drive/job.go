@@ -1,0 +1,224 @@
+package drive
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// How requests arrive.
+const (
+	Closed = "closed"   // the next when the one before is answered, after Pause
+	Even   = "constant" // Rate a second, evenly
+	Random = "poisson"  // Rate a second, with exponential gaps from Seed
+)
+
+// A Job is what a child process is to do: drive URL with the same Body in
+// every request. Requests or Duration limits it, the nearer one.
+type Job struct {
+	Spec
+	Body     []byte        `json:"body,omitempty"`
+	WarmUp   int           `json:"warm_up,omitempty"`  // requests in a closed loop before, not recorded
+	Arrivals string        `json:"arrivals,omitempty"` // Closed
+	Rate     float64       `json:"rate,omitempty"`     // requests a second
+	Seed     uint64        `json:"seed,omitempty"`
+	Pause    time.Duration `json:"pause,omitempty"`
+	Requests int           `json:"requests,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"`
+}
+
+// load is the job as a Load, or why it is none.
+func (j Job) load() (Load, error) {
+	l := Load{Record: true}
+	switch {
+	case j.Requests < 0 || j.Duration < 0 || j.WarmUp < 0 || j.Pause < 0:
+		return l, errors.New("negative requests, duration, warm-up or pause; write 0 or more")
+	case j.Requests == 0 && j.Duration == 0:
+		return l, errors.New("neither requests nor duration; say when to end")
+	}
+	switch j.Arrivals {
+	case "", Closed:
+		l.Schedule, l.For = ClosedLoop(j.Requests, j.Pause), j.Duration
+		return l, nil
+	case Even:
+		l.Schedule = Constant(j.Rate, j.Requests, j.Duration)
+	case Random:
+		l.Schedule = Poisson(j.Rate, j.Seed, j.Requests, j.Duration)
+	default:
+		return l, fmt.Errorf("arrivals %q; write %s, %s or %s", j.Arrivals, Closed, Even, Random)
+	}
+	if !(j.Rate > 0 && j.Rate <= 1e7) {
+		return l, fmt.Errorf("rate %g; write requests a second, up to 1e7", j.Rate)
+	}
+	return l, nil
+}
+
+// A Result is what a child says about its run, besides the exchanges.
+type Result struct {
+	Quality   Quality `json:"quality"`
+	Address   string  `json:"address"` // that the URL's host was found to be
+	Exchanges int     `json:"exchanges"`
+	Stopped   bool    `json:"stopped,omitempty"` // before its end; the exchanges are those until then
+}
+
+// format is the version of what a child reads and writes:
+//
+//	<  {"format":1, …Job…}\n
+//	>  {"format":1, …Result…, "reasons":["", …]}\n  or  {"format":1, "error":"…"}\n
+//	>  Exchanges rows of 64 bytes, little-endian:
+//	   due | sent | done | serialization | deserialization | total   int64, ns
+//	   out | in | failure (index into reasons) | 0                   uint32
+//
+// The child ends when its stdin ends, whatever it is doing: it never outlives
+// its parent.
+const format = 1
+
+const rowBytes = 64
+
+type jobLine struct {
+	Format int `json:"format"`
+	Job
+}
+
+type resultLine struct {
+	Format int    `json:"format"`
+	Error  string `json:"error,omitempty"`
+	Result
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// Main is the hidden verb `edgegauge drive`: it does the one job it reads from
+// stdin. An error has been written to stdout already.
+func Main(stdin io.Reader, stdout io.Writer) error {
+	out := bufio.NewWriterSize(stdout, 1<<16)
+	rec, result, err := serveJob(bufio.NewReader(stdin))
+	if err == nil {
+		err = rec.write(out, result)
+	} else {
+		_ = json.NewEncoder(out).Encode(resultLine{Format: format, Error: err.Error()})
+	}
+	return errors.Join(err, out.Flush())
+}
+
+func serveJob(stdin *bufio.Reader) (*Record, Result, error) {
+	line, err := stdin.ReadBytes('\n')
+	if err != nil {
+		return nil, Result{}, fmt.Errorf("drive: no job on stdin: %w", err)
+	}
+	var job jobLine
+	if err := json.Unmarshal(line, &job); err != nil {
+		return nil, Result{}, fmt.Errorf("drive: the job on stdin: %w", err)
+	}
+	if job.Format != format {
+		return nil, Result{}, fmt.Errorf("drive: job of format %d, this program reads %d; use one version for both", job.Format, format)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin)
+		os.Exit(1) // Subtle: the parent is gone; nobody reads what could still be said
+	}()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	return job.run(ctx)
+}
+
+func (j Job) run(ctx context.Context) (*Record, Result, error) {
+	load, err := j.load()
+	if err != nil {
+		return nil, Result{}, fmt.Errorf("drive: %w", err)
+	}
+	d, err := Dial(ctx, j.Spec)
+	if err != nil {
+		return nil, Result{}, err
+	}
+	defer d.Close()
+	if j.WarmUp > 0 {
+		if _, err := d.Run(ctx, Load{Schedule: ClosedLoop(j.WarmUp, 0)}, Fixed(j.Body)); err != nil {
+			return nil, Result{}, fmt.Errorf("drive: warm-up: %w", err)
+		}
+	}
+	rec, err := d.Run(ctx, load, Fixed(j.Body))
+	stopped := err != nil && err == ctx.Err()
+	if err != nil && !stopped {
+		return nil, Result{}, err
+	}
+	return rec, Result{Quality: rec.Quality, Address: d.addr.String(), Exchanges: rec.Len(), Stopped: stopped}, nil
+}
+
+// write streams a record; nothing is held twice.
+func (r *Record) write(w io.Writer, result Result) error {
+	if err := json.NewEncoder(w).Encode(resultLine{Format: format, Result: result, Reasons: r.reasons}); err != nil {
+		return err
+	}
+	var b [rowBytes]byte
+	for i := range r.count {
+		if _, err := w.Write(r.chunks[i/chunkRows][i%chunkRows].append(b[:0])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *row) append(b []byte) []byte {
+	for _, v := range [...]int64{w.due, w.sent, w.done, w.ser, w.deser, w.total} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	for _, v := range [...]uint32{w.out, w.in, w.failure, 0} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+func parseRow(b []byte) row {
+	i64 := func(i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
+	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(b[48+4*i:]) }
+	return row{due: i64(0), sent: i64(1), done: i64(2), ser: i64(3), deser: i64(4), total: i64(5),
+		out: u32(0), in: u32(1), failure: u32(2)}
+}
+
+// Order writes a job as a child reads it.
+func Order(w io.Writer, j Job) error {
+	return json.NewEncoder(w).Encode(jobLine{Format: format, Job: j})
+}
+
+// Collect reads what a child wrote and hands on each exchange, in the order of
+// Seq.
+func Collect(r io.Reader, each func(measure.Exchange) error) (Result, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return Result{}, fmt.Errorf("drive: the child ended without a result: %w", err)
+	}
+	var head resultLine
+	switch err := json.Unmarshal(line, &head); {
+	case err != nil:
+		return Result{}, fmt.Errorf("drive: the child's result: %w", err)
+	case head.Format != format:
+		return Result{}, fmt.Errorf("drive: result of format %d, this program reads %d; use one version for both", head.Format, format)
+	case head.Error != "":
+		return Result{}, errors.New(head.Error)
+	}
+	var b [rowBytes]byte
+	for i := range head.Exchanges {
+		if _, err := io.ReadFull(in, b[:]); err != nil {
+			return Result{}, fmt.Errorf("drive: the child's result ends after %d of %d exchanges: %w", i, head.Exchanges, err)
+		}
+		w := parseRow(b[:])
+		if int(w.failure) >= len(head.Reasons) {
+			return Result{}, fmt.Errorf("drive: exchange %d of the child's result has failure %d of %d", i+1, w.failure, len(head.Reasons))
+		}
+		if err := each(w.exchange(i, head.Reasons)); err != nil {
+			return Result{}, err
+		}
+	}
+	return head.Result, nil
+}

@@ -1,0 +1,97 @@
+package drive
+
+import (
+	"iter"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// row is one exchange as it is kept while measuring, 64 B. Instants are
+// nanoseconds since the run began. Seq is the row's place, from 1.
+type row struct {
+	due, sent, done   int64
+	ser, deser, total int64
+	out, in           uint32 // B; a body of 4 GiB is refused before it gets here
+	failure           uint32 // index into reasons; 0: success
+	_                 uint32
+}
+
+const chunkRows = 4096 // 256 KiB: touching one anew costs some 30 µs, once in 4096 requests
+
+// A Record is what a run kept: its exchanges and the driver's own quality.
+type Record struct {
+	Quality Quality
+	chunks  [][]row
+	count   int // rows in use
+	reasons []string
+	index   map[string]uint32
+}
+
+// mostReasons bounds the table of failure texts: a server may put a different
+// number into every one.
+const mostReasons, longestReason = 1000, 200
+
+func newRecord() *Record {
+	return &Record{reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
+}
+
+// reserve makes and touches rows up to n, so that no page faults while measuring.
+func (r *Record) reserve(n int) {
+	for len(r.chunks)*chunkRows < n {
+		chunk := make([]row, chunkRows)
+		for i := 0; i < len(chunk); i += 32 { // half a page
+			chunk[i].due = 1
+			chunk[i].due = 0
+		}
+		r.chunks = append(r.chunks, chunk)
+	}
+}
+
+// at is row i, from 0; it grows the record if it must.
+func (r *Record) at(i int) *row {
+	if i >= len(r.chunks)*chunkRows {
+		r.reserve(i + 1)
+	}
+	r.count = max(r.count, i+1)
+	return &r.chunks[i/chunkRows][i%chunkRows]
+}
+
+// reason interns the text of a failure.
+func (r *Record) reason(text string) uint32 {
+	if len(text) > longestReason {
+		text = text[:longestReason]
+	}
+	if i, ok := r.index[text]; ok {
+		return i
+	}
+	if len(r.reasons) >= mostReasons {
+		return 1
+	}
+	i := uint32(len(r.reasons))
+	r.reasons = append(r.reasons, text)
+	r.index[text] = i
+	return i
+}
+
+// Len is the number of exchanges kept; 0 for a run that was not recorded.
+func (r *Record) Len() int { return r.count }
+
+// Exchanges yields the exchanges in the order of their Seq.
+func (r *Record) Exchanges() iter.Seq[measure.Exchange] {
+	return func(yield func(measure.Exchange) bool) {
+		for i := range r.count {
+			if !yield(r.chunks[i/chunkRows][i%chunkRows].exchange(i, r.reasons)) {
+				return
+			}
+		}
+	}
+}
+
+func (w *row) exchange(i int, reasons []string) measure.Exchange {
+	return measure.Exchange{
+		Seq: uint64(i) + 1, Due: time.Duration(w.due), Sent: time.Duration(w.sent), Done: time.Duration(w.done),
+		Serialization: time.Duration(w.ser), Deserialization: time.Duration(w.deser), Total: time.Duration(w.total),
+		Out: int64(w.out), In: int64(w.in), Failure: reasons[w.failure],
+	}
+}

@@ -1,0 +1,113 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// A blocking socket call ends after this long, so that the P is free for a
+	// moment and ctx is seen; the wait then goes on in poll.
+	socketWait = 20 * time.Millisecond
+	// No wait of ours is longer: it bounds how late ctx is seen.
+	longestWait = 100 * time.Millisecond
+)
+
+// resolve finds the address of a host: a literal, or one look-up. family is
+// "", "4" or "6".
+func resolve(ctx context.Context, host string, port uint16, family string) (netip.AddrPort, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if family != "" && (family == "4") != addr.Unmap().Is4() {
+			return netip.AddrPort{}, fmt.Errorf("%s is not an IPv%s address; write one, or drop the IP version", host, family)
+		}
+		return netip.AddrPortFrom(addr.Unmap(), port), nil
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip"+family, host)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return netip.AddrPortFrom(addrs[0].Unmap(), port), nil
+}
+
+// sockaddr is a as the kernel takes it.
+func sockaddr(a netip.AddrPort) (int, unix.Sockaddr) {
+	if a.Addr().Is4() {
+		return unix.AF_INET, &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+	}
+	sa := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	if zone := a.Addr().Zone(); zone != "" {
+		if i, err := net.InterfaceByName(zone); err == nil {
+			sa.ZoneId = uint32(i.Index)
+		}
+	}
+	return unix.AF_INET6, sa
+}
+
+// socket makes a TCP or UDP socket. A blocking one has both timeouts set.
+func socket(family int, stream, blocking bool) (int, error) {
+	kind := unix.SOCK_DGRAM
+	if stream {
+		kind = unix.SOCK_STREAM
+	}
+	if !blocking {
+		kind |= unix.SOCK_NONBLOCK
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if stream {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	}
+	if err == nil && blocking {
+		err = boundWaits(fd)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func boundWaits(fd int) error {
+	tv := unix.NsecToTimeval(int64(socketWait))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
+		return err
+	}
+	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv)
+}
+
+// dial makes a socket and connects it. For a non-blocking TCP socket the
+// connection may still be under way: pending.
+func dial(to netip.AddrPort, stream, blocking bool) (fd int, pending bool, err error) {
+	family, sa := sockaddr(to)
+	if fd, err = socket(family, stream, blocking); err != nil {
+		return -1, false, err
+	}
+	switch err = unix.Connect(fd, sa); err {
+	case nil:
+		return fd, false, nil
+	case unix.EINPROGRESS, unix.EINTR: // SO_SNDTIMEO and signals end a blocking connect too
+		return fd, true, nil
+	}
+	unix.Close(fd)
+	return -1, false, err
+}
+
+// connected says how a pending connect ended.
+func connected(fd int) error {
+	e, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return err
+	}
+	if e != 0 {
+		return syscall.Errno(e)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package drive
+
+import "sync"
+
+// work drives every lane from a goroutine of its own. A due instant is met
+// within what time.Sleep's poller allows, some 60 µs, not within a spin.
+func (r *run) work() {
+	var workers sync.WaitGroup
+	for _, l := range r.d.lanes {
+		workers.Go(func() { r.drudge(l) })
+	}
+	workers.Wait()
+}
+
+func (r *run) drudge(l *lane) {
+	for {
+		r.mu.Lock()
+		seq, due, ok := r.feed.take()
+		r.mu.Unlock()
+		if !ok {
+			return
+		}
+		at, ok := r.feed.instant(due, l.free)
+		if !ok {
+			return
+		}
+		now, ok := r.sleepUntil(at)
+		if !ok {
+			return
+		}
+		r.mu.Lock()
+		r.lateness(due, l.free, now)
+		r.mu.Unlock()
+		r.exchange(l, seq, at, now)
+	}
+}
