@@ -6,6 +6,9 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
 	"testing"
 )
 
@@ -23,9 +26,27 @@ type simulation struct {
 	why       string // where the band is not the nominal one
 }
 
+// published reads the tables of doc/method.md: per cent by row.
+func published(t *testing.T) map[string]float64 {
+	t.Helper()
+	b, err := os.ReadFile("../../doc/method.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (.+?) \| ([0-9.]+) \| [0-9]+ \|`).FindAllStringSubmatch(string(b), -1) {
+		out[m[1]], err = strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
 // simulate prints one row a simulation. The seed is the row's name, so a row
 // does not change when others do.
 func simulate(t *testing.T, rows []simulation) {
+	doc := published(t)
 	for _, s := range rows {
 		runs := s.runs
 		if runs == 0 {
@@ -49,6 +70,9 @@ func simulate(t *testing.T, rows []simulation) {
 		slack := 400 * math.Sqrt(mid*(1-mid)/float64(runs))
 		if got < s.low-slack || got > s.high+slack {
 			t.Errorf("%s: got %.2f %% of %d, want %v to %v", s.words, got, runs, s.low, s.high)
+		}
+		if said, ok := doc[s.words]; !ok || math.Abs(got-said) > slack+0.1 {
+			t.Errorf("%s: got %.2f %%, doc/method.md has %v (%v); run with -stat.full and copy the tables", s.words, got, said, ok)
 		}
 		t.Logf("| %s | %.1f | %d | %s |", s.words, got, runs, s.why)
 	}
@@ -102,7 +126,7 @@ func TestSimulatedCoverage(t *testing.T) {
 		{"median: 30 lognormal trials, spread 50 %", 95.4, 96, 0, func(r *rand.Rand) bool { return covers(got(Median(lognormal(r, 30, 3, 0.5), 0.95)), 3) }, ""},
 		{"p95 of 400 exponential values", 95, 96, 0, func(r *rand.Rand) bool {
 			return covers(got(Quantile(draws(400, r.ExpFloat64), 0.95, 0.95)), -math.Log(0.05))
-		}, ""},
+		}, steps},
 		{"bootstrap BCa, mean of 10 normal", 88, 93, 8000, func(r *rand.Rand) bool {
 			return covers(got(Bootstrap(normal(r, 10, 10, 1), plainMean, 0.95, 1000, r.Uint64())), 10)
 		}, "a bootstrap of few values is too narrow; it warns below 30"},
