@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -19,14 +20,19 @@ const (
 // tickEvery bounds how late a retransmission or an acknowledgement may be.
 const tickEvery = 100 * time.Millisecond
 
-// Serve answers on a socket until ctx ends, then closes it and returns nil.
+// Serve answers on a socket until ctx ends, then closes it and returns nil. The
+// socket is Serve's: nobody else may read, close or configure it.
 func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	ep := s.endpoint(conn)
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
 	defer conn.Close()
 	defer ep.keepTime()()
-	err := ep.serveUDP(conn)
+	serve := ep.serveAlone
+	if s.Workers > 0 {
+		serve = ep.serveTogether
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	err := serve(conn)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -51,70 +57,63 @@ func (ep *endpoint) keepTime() (stop func()) {
 	return func() { close(done); <-gone }
 }
 
-// serveUDP reads the socket until that fails.
-func (ep *endpoint) serveUDP(conn *net.UDPConn) error {
-	crew := ep.hire(ep.s.Workers)
-	defer crew.dismiss()
+// answerTo takes a datagram, runs its handler if it comes to that, and says
+// whether t.wire may hold an answer.
+func (ep *endpoint) answerTo(t *task, from netip.AddrPort, datagram []byte) bool {
+	now := ep.now()
+	if !ep.meet(t, from, now) {
+		return false
+	}
+	if ep.begin(t, datagram, now) {
+		ep.handler(&t.req, &t.resp)
+		ep.finish(t, ep.now())
+	}
+	return true
+}
+
+// meet sets t.from, if there is room for a stranger.
+func (ep *endpoint) meet(t *task, from netip.AddrPort, now time.Duration) bool {
+	ep.mu.Lock()
+	defer ep.mu.Unlock()
+	t.from = ep.peerOf(from, now)
+	if t.from == nil {
+		ep.s.Counts.Ignored.Add(1)
+	}
+	return t.from != nil
+}
+
+// serveTogether reads the socket and has workers run the handlers, until the
+// socket is closed. With all of them busy what follows waits in the socket's buffer.
+func (ep *endpoint) serveTogether(conn *net.UDPConn) error {
+	workers := ep.s.Workers
+	idle, jobs := make(chan *task, workers+1), make(chan *task, workers+1)
+	var crew sync.WaitGroup
+	defer crew.Wait()
+	defer close(jobs)
+	for range workers {
+		idle <- newTask(udpRoom)
+		crew.Go(func() {
+			for t := range jobs {
+				ep.handle(t)
+				idle <- t
+			}
+		})
+	}
 	for t := newTask(udpRoom); ; {
 		n, from, err := conn.ReadFromUDPAddrPort(t.buf)
 		if err != nil {
 			return err
 		}
 		now := ep.now()
-		ep.mu.Lock()
-		t.from = ep.peerOf(from, now)
-		ep.mu.Unlock()
-		if t.from == nil {
-			ep.s.Counts.Ignored.Add(1)
-			continue
-		}
-		t = crew.take(ep, t, t.buf[:n], now)
-	}
-}
-
-// A crew runs handlers beside the goroutine that reads.
-type crew struct {
-	idle chan *task // tasks not in use, as many as may run at once and one
-	jobs chan *task
-	wg   sync.WaitGroup
-}
-
-func (ep *endpoint) hire(workers int) *crew {
-	c := &crew{idle: make(chan *task, workers+1), jobs: make(chan *task, workers+1)}
-	for range workers {
-		c.idle <- newTask(udpRoom)
-		c.wg.Go(func() {
-			for t := range c.jobs {
-				ep.handle(t)
-				c.idle <- t
-			}
-		})
-	}
-	return c
-}
-
-func (c *crew) dismiss() {
-	close(c.jobs)
-	c.wg.Wait()
-}
-
-// take answers one datagram, here or by a worker, and returns the task to read
-// the next one with.
-func (c *crew) take(ep *endpoint, t *task, datagram []byte, now time.Duration) *task {
-	if cap(c.idle) == 1 {
-		if ep.begin(t, datagram, now) {
-			ep.handle(t)
-		} else {
+		switch {
+		case !ep.meet(t, from, now):
+		case ep.begin(t, t.buf[:n], now):
+			jobs <- t
+			t = <-idle
+		default:
 			ep.send(t.from, t.wire)
 		}
-		return t
 	}
-	if !ep.begin(t, datagram, now) {
-		ep.send(t.from, t.wire)
-		return t
-	}
-	c.jobs <- t
-	return <-c.idle // with all workers busy, what follows waits in the socket's buffer
 }
 
 // handle runs the handler and sends its answer.
