@@ -256,3 +256,36 @@ func TestTwoInterfaces(t *testing.T) {
 		t.Errorf("got %+v", x)
 	}
 }
+
+// A stalledDisk takes nothing until it is let go, then fails.
+type stalledDisk struct {
+	hold chan struct{}
+	fail error
+	got  int
+}
+
+func (d *stalledDisk) Write(b []byte) (int, error) {
+	<-d.hold
+	d.got += len(b)
+	return len(b), d.fail
+}
+
+// TestStalledDisk: the writer goes on while the disk stands still, loses
+// nothing, and says so if it was full.
+func TestStalledDisk(t *testing.T) {
+	for _, fail := range []error{nil, errors.New("disk full")} {
+		d := &stalledDisk{hold: make(chan struct{}), fail: fail}
+		w := NewWriter(d, Description{Interface: "x", Link: LinkEthernet})
+		p := Packet{Data: make([]byte, 1000), Length: 1000}
+		for range 20_000 { // 20 MB
+			if err := w.Write(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(d.hold)
+		err := w.Close(Quality{})
+		if !errors.Is(err, fail) || fail == nil && d.got < 20_000*1032 {
+			t.Errorf("got %d B, %v, want %v", d.got, err, fail)
+		}
+	}
+}

@@ -153,3 +153,47 @@ func (n *namespace) listenUDP(address string) *net.UDPConn {
 	n.t.Cleanup(func() { c.Close() })
 	return c.(*net.UDPConn)
 }
+
+// dialFromOutside dials in the namespace from a thread of its own.
+func (n *namespace) dialFromOutside(address string) (c net.Conn, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if err = unix.Setns(n.fd, unix.CLONE_NEWNET); err == nil {
+			c, err = net.Dial("tcp", address)
+		}
+	}()
+	<-done
+	return c, err
+}
+
+// tun makes the TUN interface t0 with 10.8.0.1/24 and returns its descriptor.
+func (n *namespace) tun(t testing.TB) (fd int) {
+	n.must(func() (err error) {
+		if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+			return err
+		}
+		r, err := unix.NewIfreq("t0")
+		if err != nil {
+			return err
+		}
+		r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+		if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
+			return err
+		}
+		l, err := netlink.LinkByName("t0")
+		if err != nil {
+			return err
+		}
+		addr, err := netlink.ParseAddr("10.8.0.1/24")
+		if err != nil {
+			return err
+		}
+		if err := netlink.AddrAdd(l, addr); err != nil {
+			return err
+		}
+		return netlink.LinkSetUp(l)
+	})
+	return fd
+}

@@ -35,10 +35,7 @@ func Start(o RecordOptions) (*Recording, error) {
 	r := &Recording{tap: tap, done: make(chan error, 1)}
 	r.a = NewAnalyzer(Options{Ports: o.Tap.Ports, MTU: tap.q.MTU, Application: o.Application})
 	if o.Keep != nil {
-		if r.w, err = NewWriter(o.Keep, tap.Describe()); err != nil {
-			tap.Close()
-			return nil, fmt.Errorf("keep packets of %s: %w", o.Tap.Interface, err)
-		}
+		r.w = NewWriter(o.Keep, tap.Describe())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel

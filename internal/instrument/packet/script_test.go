@@ -161,10 +161,7 @@ func (s *script) file() []byte {
 	if len(s.pkts) > 0 {
 		link = s.pkts[0].Link
 	}
-	w, err := NewWriter(&b, Description{Interface: "script", Link: link})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	w := NewWriter(&b, Description{Interface: "script", Link: link})
 	for _, p := range s.pkts {
 		if err := w.Write(p); err != nil {
 			s.t.Fatal(err)

@@ -123,7 +123,7 @@ func compareHandshake(t *testing.T, file, keys string, index int, x *Connection)
 		}
 		bytes += number(t, r[1])
 		kinds := "," + r[2] + ","
-		ticket := strings.Contains(kinds, ",4,") && x.Security == "TLS 1.3" // comes after the handshake
+		ticket := strings.Contains(kinds, ",4,") && x.Security == "TLS 1.3"                                   // comes after the handshake
 		finished := x.Security == "TLS 1.2" && (strings.Contains(r[3], "20") || strings.Contains(r[3], "22")) // not always decrypted
 		if r[2] != "" && !ticket || finished {
 			end, want = epoch(t, r[0]), bytes

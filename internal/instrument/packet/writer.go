@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 )
@@ -16,16 +15,16 @@ type Description struct {
 }
 
 // A Writer writes a pcapng file with nanosecond stamps, one interface, in
-// little-endian order. It is buffered: Close writes the rest.
+// little-endian order. It writes from a goroutine of its own, which Close ends.
 type Writer struct {
-	w   *bufio.Writer
+	out *spool
 	buf []byte // head and tail of one block
-	err error
 }
 
-// NewWriter writes the section and the interface. w stays the caller's to close.
-func NewWriter(w io.Writer, d Description) (*Writer, error) {
-	x := &Writer{w: bufio.NewWriterSize(w, 1<<18)}
+// NewWriter writes the section and the interface. w stays the caller's to close,
+// after Close.
+func NewWriter(w io.Writer, d Description) *Writer {
+	x := &Writer{out: newSpool(w)}
 	b := binary.LittleEndian.AppendUint32(nil, byteOrderMagic)
 	b = append(b, 1, 0, 0, 0)                                    // version 1.0
 	b = append(b, 255, 255, 255, 255, 255, 255, 255, 255)        // section length not given
@@ -44,7 +43,7 @@ func NewWriter(w io.Writer, d Description) (*Writer, error) {
 	}
 	b = appendOption(b, optResolution, []byte{9}, false)
 	x.block(blockInterface, b)
-	return x, x.err
+	return x
 }
 
 // appendOption appends an option, and the end of options unless more follow.
@@ -65,16 +64,11 @@ func (x *Writer) block(typ uint32, body []byte) {
 	b = append(b, body...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(12+len(body)))
 	x.buf = b
-	x.write(b)
+	x.out.write(b)
 }
 
-func (x *Writer) write(b []byte) {
-	if x.err == nil {
-		_, x.err = x.w.Write(b)
-	}
-}
-
-// Write writes one packet, with its direction if known. It allocates nothing.
+// Write writes one packet, with its direction if known. It returns the error of
+// a packet before, if the file could not be written.
 func (x *Writer) Write(p Packet) error {
 	le := binary.LittleEndian
 	pad := -len(p.Data) & 3
@@ -89,8 +83,8 @@ func (x *Writer) Write(p Packet) error {
 	b = le.AppendUint32(b, uint32(p.At))
 	b = le.AppendUint32(b, uint32(len(p.Data)))
 	b = le.AppendUint32(b, uint32(p.Length))
-	x.write(b)
-	x.write(p.Data)
+	x.out.write(b)
+	x.out.write(p.Data)
 	b = append(b[:0], 0, 0, 0)[:pad]
 	if p.Way != Unknown {
 		b = le.AppendUint32(b, optFlags|4<<16)
@@ -98,11 +92,11 @@ func (x *Writer) Write(p Packet) error {
 		b = append(b, 0, 0, 0, 0)
 	}
 	x.buf = le.AppendUint32(b, total)
-	x.write(x.buf)
-	return x.err
+	x.out.write(x.buf)
+	return x.out.err()
 }
 
-// Close writes what the tap says of itself, and the buffer.
+// Close writes what the tap says of itself, and waits until all is written.
 func (x *Writer) Close(q Quality) error {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, 0)
@@ -112,8 +106,5 @@ func (x *Writer) Close(q Quality) error {
 	b = appendOption(b, optReceived, le.AppendUint64(nil, q.Packets), true)
 	b = appendOption(b, optDropped, le.AppendUint64(nil, q.Drops), false)
 	x.block(blockStatistics, b)
-	if x.err == nil {
-		x.err = x.w.Flush()
-	}
-	return x.err
+	return x.out.close()
 }
