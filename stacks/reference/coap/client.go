@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"time"
 )
 
@@ -75,10 +74,17 @@ func (c *Client) do(ctx context.Context, call *Call) (Reply, error) {
 		switch {
 		case err == nil:
 			x.Receive(c.buf[:n], time.Since(c.began))
-		case errors.Is(err, os.ErrDeadlineExceeded):
+		case late(err):
 			x.Expire(time.Since(c.began))
 		default:
 			return Reply{}, err
 		}
 	}
+}
+
+// late says that a read met its deadline. Note: pion's sessions say so by
+// Timeout only, they do not wrap os.ErrDeadlineExceeded.
+func late(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
 }

@@ -2,11 +2,9 @@ package coap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 )
@@ -162,7 +160,7 @@ func (ep *endpoint) serveConn(ctx context.Context, conn net.Conn) error {
 
 // ended turns the ends that are no failure into nil.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+	if ctx.Err() != nil || late(err) {
 		return nil
 	}
 	return err

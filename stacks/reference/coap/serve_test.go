@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -162,12 +164,11 @@ func TestDTLS(t *testing.T) {
 	}
 }
 
-// A relay stands between a DTLS client and its server and says everything
-// twice, once altered: replays and forgeries must not reach the handler.
-func TestDTLSReplayAndForgery(t *testing.T) {
-	s := &Server{Handler: shop(new(int))}
-	address := startDTLS(t, s, "127.0.0.1", PSK{Identity: "lab", Key: []byte(secret)})
-	relay, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+// relay carries datagrams between one client and the server at address. What
+// the client sends passes through alter.
+func relay(t *testing.T, address string, alter func(b []byte, send func([]byte))) string {
+	t.Helper()
+	down, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,21 +176,17 @@ func TestDTLSReplayAndForgery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := net.Dial("udp", relay.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	var client atomic.Pointer[netip.AddrPort]
 	var both sync.WaitGroup
+	t.Cleanup(func() { down.Close(); up.Close(); both.Wait() })
 	both.Go(func() {
 		for b := make([]byte, udpRoom); ; {
-			n, err := relay.Read(b)
+			n, from, err := down.ReadFromUDPAddrPort(b)
 			if err != nil {
 				return
 			}
-			up.Write(b[:n])
-			up.Write(b[:n])
-			b[n-1] ^= 1
-			up.Write(b[:n])
+			client.Store(&from)
+			alter(b[:n], func(b []byte) { up.Write(b) })
 		}
 	})
 	both.Go(func() {
@@ -198,46 +195,55 @@ func TestDTLSReplayAndForgery(t *testing.T) {
 			if err != nil {
 				return
 			}
-			relay.WriteTo(b[:n], client.LocalAddr())
+			down.WriteToUDPAddrPort(b[:n], *client.Load())
 		}
 	})
-	client.Close()
-	c := dialFrom(t, client.LocalAddr().(*net.UDPAddr), relay.LocalAddr().String())
+	return down.LocalAddr().String()
+}
+
+// A relay says everything twice and once altered: replays and forgeries must
+// not reach the handler.
+func TestDTLSReplayAndForgery(t *testing.T) {
+	s := &Server{Handler: shop(new(int))}
+	lab := PSK{Identity: "lab", Key: []byte(secret)}
+	address := relay(t, startDTLS(t, s, "127.0.0.1", lab), func(b []byte, send func([]byte)) {
+		send(b)
+		send(b)
+		b[len(b)-1] ^= 1
+		send(b)
+	})
+	c := dial(t, address, true, Params{})
+	defer c.Close()
 	for range 20 {
 		if reply, err := c.Do(t.Context(), &Call{Method: POST, Path: "6", NON: true}); err != nil || len(reply.Body) != 6 {
 			t.Fatalf("got %v, %v", reply, err)
 		}
 	}
-	c.Close()
-	relay.Close()
-	up.Close()
-	both.Wait()
 	if n := s.Counts.Requests.Load() + s.Counts.Duplicates.Load(); n != 20 {
 		t.Errorf("%d requests came through, want 20", n)
 	}
 }
 
-// dialFrom makes a DTLS client with a local address known beforehand.
-func dialFrom(t *testing.T, local *net.UDPAddr, address string) *Client {
-	t.Helper()
-	conn, err := net.ListenUDP("udp", local)
-	if err != nil {
-		t.Fatal(err)
+// Inside DTLS datagrams are lost too, and requests sent again.
+func TestDTLSLoses(t *testing.T) {
+	s := &Server{Handler: echo}
+	n := 0
+	address := relay(t, startDTLS(t, s, "127.0.0.1", PSK{Identity: "lab", Key: []byte(secret)}), func(b []byte, send func([]byte)) {
+		const applicationData = 23
+		if n++; b[0] != applicationData || n%3 == 0 {
+			send(b)
+		}
+	})
+	c := dial(t, address, true, Params{AckTimeout: 20 * time.Millisecond})
+	defer c.Close()
+	body := pattern(5000)
+	reply, err := c.Do(t.Context(), &Call{Method: POST, Path: "echo", Body: body})
+	if err != nil || !bytes.Equal(reply.Body, body) || c.Retransmissions() == 0 {
+		t.Errorf("got %v, %d bytes, %v, after %d retransmissions", reply.Code, len(reply.Body), err, c.Retransmissions())
 	}
-	peer, err := net.ResolveUDPAddr("udp", address)
-	if err != nil {
-		t.Fatal(err)
+	if n := s.Counts.Requests.Load(); n != 1 {
+		t.Errorf("handler ran %d times", n)
 	}
-	session, err := dtls.ClientWithOptions(conn, peer,
-		dtls.WithPSK(func([]byte) ([]byte, error) { return []byte(secret), nil }),
-		dtls.WithPSKIdentityHint([]byte("lab")), dtls.WithCipherSuites(CCM8))
-	if err == nil {
-		err = session.HandshakeContext(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewClient(session, Params{})
 }
 
 // ServeConn answers on any connection that keeps datagrams apart.
