@@ -1,9 +1,7 @@
 package stat
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -27,23 +25,6 @@ type Group struct {
 	Median   Number            `json:"median"`
 	MedianCI Interval          `json:"median_ci"`
 }
-
-// A Contrast sets the first of Between against the second: difference is
-// first minus second, ratio first over second. P belongs to the ratio, or to
-// the difference where Method says so.
-type Contrast struct {
-	Between    [2]map[string]string `json:"between"`
-	Difference Number               `json:"difference"`
-	Ratio      Number               `json:"ratio"`
-	RatioCI    Interval             `json:"ratio_ci"`
-	P          Number               `json:"p"`
-	PHolm      Number               `json:"p_holm"`
-	Method     string               `json:"method"`
-}
-
-// mostPairs is the number of contrasts up to which every pair of treatments is
-// compared; beyond, only treatments that differ in one factor.
-const mostPairs = 2000
 
 // Analyze makes the whole analysis of a table: groups, analysis of variance,
 // contrasts with Holm's p over all of them, warnings. Rows of one treatment
@@ -103,106 +84,26 @@ func (a *Analysis) group(t Table, g treatment, confidence float64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	for _, i := range flagged {
-		where := fmt.Sprintf("replicate %d", i+1)
-		if g.blocks[i] != "" {
-			where = "block " + g.blocks[i]
-		}
-		a.warn(name, fmt.Errorf("%s (%.6g) is an outlier, modified z over %v: kept; look for its cause", where, g.ys[i], OutlierLimit))
+	if len(flagged) > 0 {
+		a.warn(name, outliersOf(g, flagged))
 	}
 	return nil
 }
 
-func (a *Analysis) contrasts(t Table, groups []treatment, confidence float64) {
-	n := len(groups)
-	onlyNeighbours := n*(n-1)/2 > mostPairs
-	if onlyNeighbours {
-		a.warn("contrasts", fmt.Errorf("%d treatments make %d pairs: only those that differ in one factor are compared", n, n*(n-1)/2))
-	}
-	if lo, _ := extremes(t.ys()); lo <= 0 {
-		a.warn("contrasts", fmt.Errorf("%w: the response is %v and the like in places, which has no ratio: such treatments are compared by difference", ErrSign, lo))
-	}
-	var ps []float64
-	fewer := 0
-	for i, x := range groups {
-		for _, y := range groups[i+1:] {
-			if onlyNeighbours && apart(x.levels, y.levels) > 1 {
-				continue
-			}
-			c, pairs, warnings := contrastOf(x, y, confidence)
-			if pairs > 0 && pairs < max(len(x.ys), len(y.ys)) {
-				fewer++
-			}
-			c.Between = [2]map[string]string{t.by(x), t.by(y)}
-			for _, w := range warnings {
-				a.warn(t.name(x)+" against "+t.name(y), w)
-			}
-			a.Contrasts = append(a.Contrasts, c)
-			ps = append(ps, float64(c.P))
+// outliersOf names the first few of a group's outliers.
+func outliersOf(g treatment, flagged []int) error {
+	var words []string
+	for _, i := range flagged[:min(3, len(flagged))] {
+		where := fmt.Sprintf("replicate %d", i+1)
+		if g.blocks[i] != "" {
+			where = "block " + g.blocks[i]
 		}
+		words = append(words, fmt.Sprintf("%s (%.6g)", where, g.ys[i]))
 	}
-	if fewer > 0 {
-		a.warn("contrasts", fmt.Errorf("%d of %d compare fewer blocks than were run: those both treatments have", fewer, len(ps)))
+	if len(flagged) > len(words) {
+		words = append(words, "…")
 	}
-	for i, p := range Holm(ps) {
-		a.Contrasts[i].PHolm = Number(p)
-	}
-}
-
-// contrastOf compares two treatments, paired over the blocks both have (it
-// says how many pairs), else by Welch. What is said of the groups or of the
-// whole table is not said again.
-func contrastOf(x, y treatment, confidence float64) (c Contrast, pairs int, warnings []error) {
-	xs, ys, shared := common(x, y)
-	difference, ratio := DifferenceWelch, RatioWelch
-	if shared {
-		difference, ratio, pairs = DifferencePaired, RatioPaired, len(xs)
-	}
-	none := Number(math.NaN())
-	c = Contrast{Difference: Number(meanOf(xs) - meanOf(ys)), Ratio: none, RatioCI: Interval{math.NaN(), math.NaN()}, P: none, PHolm: none, Method: "none: too few replicates"}
-	got, err := ratio(xs, ys, confidence)
-	if errors.Is(err, ErrSign) {
-		if got, err = difference(xs, ys, confidence); err == nil {
-			c.P, c.Method = Number(got.P), got.Method
-		}
-	} else if err == nil {
-		c.P, c.Method = Number(got.P), got.Method
-		c.Ratio, c.RatioCI = Number(got.Estimate), Interval{got.Lo, got.Hi}
-	}
-	for _, w := range got.Warnings {
-		if !errors.Is(w, ErrNoSpread) || !allEqual(xs) && !allEqual(ys) {
-			warnings = append(warnings, w)
-		}
-	}
-	return c, pairs, warnings
-}
-
-// common pairs the values by block; without two common blocks it returns all.
-func common(x, y treatment) (xs, ys []float64, shared bool) {
-	at := map[string]float64{}
-	for i, b := range y.blocks {
-		if b != "" {
-			at[b] = y.ys[i]
-		}
-	}
-	for i, b := range x.blocks {
-		if v, ok := at[b]; ok {
-			xs, ys = append(xs, x.ys[i]), append(ys, v)
-		}
-	}
-	if len(xs) < 2 {
-		return x.ys, y.ys, false
-	}
-	return xs, ys, true
-}
-
-func apart(a, b []string) (n int) {
-	for i := range a {
-		if a[i] != b[i] {
-			n++
-		}
-	}
-	return n
+	return fmt.Errorf("%d of %d are outliers, modified z over %v: %s: kept; look for their cause", len(flagged), len(g.ys), OutlierLimit, strings.Join(words, ", "))
 }
 
 func (t Table) by(g treatment) map[string]string {

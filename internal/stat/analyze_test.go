@@ -136,7 +136,7 @@ func TestAnalysisOfBadDays(t *testing.T) {
 		{"zeros", []Row{row("p", "", 0), row("q", "", 2), row("p", "", 1), row("q", "", 2.5)},
 			[]string{`"ratio":null`, "Welch, t interval on difference of means", "has no ratio"}},
 		{"an outlier", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("p", "4", 1.05), row("p", "5", 30), row("p", "6", 1)},
-			[]string{"block 5 (30) is an outlier"}},
+			[]string{"1 of 6 are outliers, modified z over 3.5: block 5 (30): kept"}},
 		{"few common blocks", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("q", "2", 2), row("q", "3", 2.2)},
 			[]string{"1 of 1 compare fewer blocks", "paired by block"}},
 		{"drift", drifting(), []string{"something changed while it was measured"}},
@@ -206,6 +206,17 @@ func TestManyTreatmentsAreComparedWithNeighboursOnly(t *testing.T) {
 	// Levels that are numbers stand in the order of their values.
 	if a.Groups[9].By["b"] != "9" || a.Groups[10].By["a"] != "1" {
 		t.Errorf("groups stand in the order %v", a.Groups)
+	}
+}
+
+func TestVeryManyTreatmentsAreComparedWithTheFirst(t *testing.T) {
+	tab := Table{Factors: []string{"a"}}
+	for i := range 2 * 200 {
+		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 200)}, "", 5 + float64(i*i%7)})
+	}
+	a := must[Analysis](t)(Analyze(tab, 0.95))
+	if len(a.Contrasts) != 199 || a.Contrasts[198].Between[0]["a"] != "0" || !strings.Contains(strings.Join(a.Warnings, "\n"), "only the first treatment") {
+		t.Errorf("got %d contrasts, warnings %v", len(a.Contrasts), a.Warnings)
 	}
 }
 

@@ -92,14 +92,14 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 		}
 	}
 	a.Type = [4]string{"", "I", "II", "III"}[kind]
-	a.table(d, terms, kind, t)
-	a.Effects = d.effects(terms, a.Residual, o.Confidence)
-	a.check(d.residuals(terms, t), t)
+	fit, added := d.fit(terms)
+	a.table(d, terms, kind, t, fit, added)
+	a.Effects = d.effects(terms, fit, a.Residual, o.Confidence)
+	a.check(d.residuals(fit, t), t)
 	return a, nil
 }
 
-func (a *Anova) table(d *design, terms []term, kind int, t Table) {
-	all, added := d.fit(terms)
+func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, added []int) {
 	rest := all.rest(d.y)
 	within := d.within + dot(rest, rest)
 	total := dot(d.y, d.y) + d.within

@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,8 +8,7 @@ import (
 
 const (
 	blockTerm  = "block"
-	blockIndex = -1  // stands for the block among factor indices
-	mostColumn = 800 // columns of a model; work grows with their square
+	blockIndex = -1 // stands for the block among factor indices
 )
 
 // A design is a table collapsed to its cells (equal levels and block), which
@@ -209,110 +207,4 @@ func (b *basis) explained(y []float64, from, to int) float64 {
 		ss += part * part
 	}
 	return ss
-}
-
-// estimable keeps the terms the cells can tell apart, and says what it left
-// out and why.
-func (d *design) estimable(order int) ([]term, []error) {
-	var warnings []error
-	terms := d.terms(order)
-	drop := func(why string, bad func(term) bool) {
-		var names []string
-		terms = slices.DeleteFunc(terms, func(t term) bool {
-			if bad(t) {
-				names = append(names, t.name)
-				return true
-			}
-			return false
-		})
-		if names != nil {
-			warnings = append(warnings, fmt.Errorf("left out of the analysis of variance: %s: %s", strings.Join(names, ", "), why))
-		}
-	}
-	for f, l := range d.levels {
-		if len(l) == 1 {
-			warnings = append(warnings, fmt.Errorf("factor %q has the one level %q and no effect to estimate", d.names[f], l[0]))
-		}
-	}
-	drop("every block holds one treatment only", func(t term) bool { return t.name == blockTerm && !d.crossed() })
-	drop("some of its combinations of levels have no trial", func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })
-	drop(fmt.Sprintf("the model would have more than %d columns", mostColumn), func(t term) bool { return t.df > mostColumn })
-	for columns(terms) > mostColumn && highest(terms) > 1 {
-		top := highest(terms)
-		drop(fmt.Sprintf("the model would have more than %d columns", mostColumn), func(t term) bool { return len(t.factors) == top })
-	}
-	_, added := d.fit(terms)
-	short := map[string]bool{}
-	for i, t := range terms {
-		short[t.name] = added[i] < t.df
-	}
-	drop("its effect cannot be told from that of other terms", func(t term) bool { return short[t.name] })
-	for int(d.n) <= 1+columns(terms) && highest(terms) > 1 {
-		top := highest(terms)
-		drop("without replication the highest interaction serves as the error", func(t term) bool { return len(t.factors) == top })
-	}
-	return terms, warnings
-}
-
-func columns(terms []term) (n int) {
-	for _, t := range terms {
-		n += t.df
-	}
-	return n
-}
-
-func highest(terms []term) (n int) {
-	for _, t := range terms {
-		n = max(n, len(t.factors))
-	}
-	return n
-}
-
-// crossed reports whether any block holds two treatments.
-func (d *design) crossed() bool {
-	first := map[int][]int{}
-	for _, c := range d.cells {
-		if l, ok := first[c.block]; ok && !slices.Equal(l, c.level) {
-			return true
-		}
-		first[c.block] = c.level
-	}
-	return false
-}
-
-// filled reports whether every combination of the term's levels has a cell.
-func (d *design) filled(t term) bool {
-	seen, want := map[string]bool{}, 1
-	for _, f := range t.factors {
-		want *= len(d.levels[f])
-		if want > len(d.cells) {
-			return false
-		}
-	}
-	for _, c := range d.cells {
-		var words []string
-		for _, f := range t.factors {
-			words = append(words, d.levels[f][c.level[f]])
-		}
-		seen[pack(words)] = true
-	}
-	return len(seen) == want
-}
-
-// balanced reports whether every combination of levels and blocks has equally
-// many rows: then all types of sums of squares agree.
-func (d *design) balanced() bool {
-	want := len(d.blocks)
-	for _, l := range d.levels {
-		want *= len(l)
-		if want > len(d.cells) {
-			return false
-		}
-	}
-	for _, c := range d.cells {
-		if c.n != d.cells[0].n {
-			return false
-		}
-	}
-	return len(d.cells) == want
 }

@@ -4,8 +4,7 @@ import "math"
 
 // effects evaluates the fit at every combination of levels of every term but
 // the block.
-func (d *design) effects(terms []term, residual Residual, confidence float64) []Effect {
-	b, _ := d.fit(terms)
+func (d *design) effects(terms []term, b *basis, residual Residual, confidence float64) []Effect {
 	beta := b.coefficients(d.y)
 	sigma, critical := math.NaN(), math.NaN()
 	if residual.DF > 0 {
@@ -57,8 +56,7 @@ func (d *design) combinations(t term) []map[int]int {
 }
 
 // residuals are the rows' distances from the fit, in row order.
-func (d *design) residuals(terms []term, t Table) []float64 {
-	b, _ := d.fit(terms)
+func (d *design) residuals(b *basis, t Table) []float64 {
 	rest := b.rest(d.y)
 	out := make([]float64, len(t.Rows))
 	for i, r := range t.Rows {

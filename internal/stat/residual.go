@@ -3,7 +3,6 @@ package stat
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -49,34 +48,6 @@ func (a *Anova) drift(name, advice string) func(Test, error) {
 			a.Warnings = append(a.Warnings, fmt.Errorf("%s (tau = %.2f, p = %.2g): something changed while it was measured; %s", name, got.Statistic, got.P, advice))
 		}
 	}
-}
-
-// trendWithin is Trend for residuals. With blocks, whose residuals sum to
-// zero, only pairs within a block can show anything: their Kendall scores are
-// added up, with the sum of their variances (Hirsch, Slack & Smith 1982).
-func trendWithin(residuals []float64, t Table) (Test, error) {
-	if !t.Blocked() {
-		return Trend(residuals)
-	}
-	parts := map[string][]float64{}
-	for i, r := range t.Rows {
-		parts[r.Block] = append(parts[r.Block], residuals[i])
-	}
-	var sum kendall
-	for _, xs := range parts {
-		k := scoreOf(xs)
-		sum.score += k.score
-		sum.pairs += k.pairs
-		sum.tied += k.tied
-		sum.variance += k.variance
-	}
-	if sum.variance == 0 || len(residuals) < 8 {
-		return Test{}, fmt.Errorf("%w: blocks too small to show a trend within them; 8 rows and 2 treatments may", ErrTooFew)
-	}
-	got := sum.test("normal approximation over pairs within blocks, corrected for continuity")
-	// Small blocks make a score that goes in coarse steps of 2.
-	got.P = min(1, 2*normalUpper(max(0, math.Abs(sum.score)-1)/math.Sqrt(sum.variance)))
-	return got, nil
 }
 
 // blockMeans are the means of the complete blocks, in order of appearance.
@@ -177,99 +148,4 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 	}
 	f := between / d1 / (within / d2)
 	return Test{Name: "Brown-Forsythe", Statistic: f, P: fUpper(f, d1, d2), Method: "F of distances from the group's median"}, nil
-}
-
-// A kendall is the score of a series: pairs that rise less pairs that fall.
-type kendall struct{ score, pairs, tied, variance float64 }
-
-func scoreOf(xs []float64) kendall {
-	n := float64(len(xs))
-	k := kendall{pairs: n * (n - 1) / 2, variance: n * (n - 1) * (2*n + 5) / 18}
-	_, ties := doubledRanks(xs)
-	for _, size := range ties {
-		t := float64(size)
-		k.tied += t * (t - 1) / 2
-		k.variance -= t * (t - 1) * (2*t + 5) / 18
-	}
-	k.score = k.pairs - k.tied - 2*inversions(slices.Clone(xs), make([]float64, len(xs)))
-	return k
-}
-
-func (k kendall) test(method string) Test {
-	return Test{
-		Name:      "Mann-Kendall trend",
-		Statistic: k.score / math.Sqrt(k.pairs) / math.Sqrt(k.pairs-k.tied),
-		P:         min(1, 2*normalUpper(math.Abs(k.score)/math.Sqrt(k.variance))),
-		Method:    method,
-	}
-}
-
-// exactTrend is the number of values without ties up to which every order is
-// counted.
-const exactTrend = 60
-
-// Trend tests whether a series rises or falls with its order (Mann 1945).
-// Statistic is Kendall's tau-b with the order. Exact without ties up to 60
-// values; else the normal approximation, corrected for ties.
-func Trend(xs []float64) (Test, error) {
-	if err := finite(xs); err != nil {
-		return Test{}, err
-	}
-	if len(xs) < 4 {
-		return Test{}, fmt.Errorf("%w: %d values show no trend; 4 may", ErrTooFew, len(xs))
-	}
-	if allEqual(xs) {
-		return Test{}, noSpread(len(xs), xs[0])
-	}
-	k := scoreOf(xs)
-	t := k.test("normal approximation, corrected for ties (ties, or over 60 values)")
-	if k.tied == 0 && len(xs) <= exactTrend {
-		t.P, t.Exact, t.Method = inversionP(len(xs), int((k.pairs-math.Abs(k.score))/2)), true, "exact"
-	}
-	return t, nil
-}
-
-// inversions counts pairs out of order by merging; it sorts xs.
-func inversions(xs, spare []float64) float64 {
-	if len(xs) < 2 {
-		return 0
-	}
-	mid := 1 << (bits.Len(uint(len(xs)-1)) - 1)
-	count := inversions(xs[:mid], spare) + inversions(xs[mid:], spare)
-	left := spare[:copy(spare, xs[:mid])]
-	for i, j, k := 0, mid, 0; i < len(left); k++ {
-		if j < len(xs) && xs[j] < left[i] {
-			xs[k] = xs[j]
-			count += float64(len(left) - i)
-			j++
-		} else {
-			xs[k] = left[i]
-			i++
-		}
-	}
-	return count
-}
-
-// inversionP is twice the share of orders of n values with at most k pairs
-// out of order.
-func inversionP(n, k int) float64 {
-	ways := make([]float64, n*(n-1)/2+1)
-	ways[0] = 1
-	for size := 2; size <= n; size++ {
-		next := make([]float64, len(ways))
-		var window float64
-		for s := range next {
-			window += ways[s]
-			if s >= size {
-				window -= ways[s-size]
-			}
-			next[s] = window / float64(size) // shares: n! overflows nothing
-		}
-		ways = next
-	}
-	var tail float64
-	for _, w := range ways[:k+1] {
-		tail += w
-	}
-	return min(1, 2*tail)
 }
