@@ -1,3 +1,0 @@
-
-wwvkteuhjzi
-guwfzjejpll
