@@ -156,6 +156,50 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+func TestClaimsAreJudgedAsAFamily(t *testing.T) {
+	random := rand.New(rand.NewPCG(23, 24))
+	sample := func(median float64) []float64 { return lognormal(random, 8, median, 0.1) }
+	// Alone, a claim is judged by its interval.
+	for range 200 {
+		c := must[Comparison](t)(RatioWelch(sample(1.1), sample(1), 0.95))
+		if got := Judge([]Claim{{c, 1.02, false}}, 0.05)[0]; got != c.Above(1.02) {
+			t.Errorf("%v to %v above 1.02: got %s, want %s", c.Lo, c.Hi, got, c.Above(1.02))
+		}
+		check(t, "Against 1", "p", c.Against(1), c.P)
+		d := must[Comparison](t)(DifferenceWelch(sample(1.1), sample(1), 0.95))
+		check(t, "Against 0", "p", d.Against(0), d.P)
+	}
+	a, b := []float64{1.2, 1.25, 1.3, 1.22}, []float64{1, 1.05, 1.1, 1.18}
+	near := must[Comparison](t)(RatioWelch(a, b, 0.95)) // p is between 0.05/3 and 0.05
+	if near.P < 0.05/3 || near.P > 0.05 {
+		t.Fatalf("p %v does not serve", near.P)
+	}
+	far := must[Comparison](t)(RatioWelch(each(a, func(x float64) float64 { return 5 * x }), b, 0.95))
+	same := must[Comparison](t)(RatioWelch([]float64{512, 512}, []float64{256, 256}, 0.95))
+	for n := range 40 { // whatever the last digit of the logarithms
+		x, y := float64(3*n+3), float64(n+1)
+		c := must[Comparison](t)(RatioPaired([]float64{x, x}, []float64{y, y}, 0.95))
+		if v := Judge([]Claim{{c, 3, false}}, 0.05)[0]; v != Undecided || c.Above(3) != Undecided {
+			t.Errorf("%v over %v above 3: got %s, %s", x, y, v, c.Above(3))
+		}
+	}
+	for _, c := range []struct {
+		words  string
+		claims []Claim
+		want   []Verdict
+	}{
+		{"one alone", []Claim{{near, 1, false}}, []Verdict{Confirmed}},
+		{"three such", []Claim{{near, 1, false}, {near, 1, false}, {near, 1, false}}, []Verdict{Undecided, Undecided, Undecided}},
+		{"the other way", []Claim{{far, 2, true}, {far, 2, false}, {far, 100, true}}, []Verdict{Contradicted, Confirmed, Confirmed}},
+		{"constant bytes", []Claim{{same, 1.5, false}, {same, 1.5, true}, {same, 2, false}}, []Verdict{Confirmed, Contradicted, Undecided}},
+		{"nothing measured", []Claim{{Comparison{}, 1, false}}, []Verdict{Undecided}},
+	} {
+		if got := Judge(c.claims, 0.05); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.words, got, c.want)
+		}
+	}
+}
+
 func TestGeometricAndArithmeticRatioApart(t *testing.T) {
 	a := []float64{1, 1.01, 0.99, 1, 1.02, 40}
 	b := []float64{1, 1.01, 0.99, 1, 1.02, 0.98}

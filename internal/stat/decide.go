@@ -18,13 +18,59 @@ const (
 // Above judges the claim that the true difference or ratio is above bound:
 // confirmed if the whole interval is, contradicted if all of it is below.
 func (c Comparison) Above(bound float64) Verdict {
+	rounding := 1e-12 * math.Abs(bound) // exp(log 512 - log 256) need not be 2
 	switch {
-	case c.Lo > bound:
+	case c.Lo > bound+rounding:
 		return Confirmed
-	case c.Hi < bound:
+	case c.Hi < bound-rounding:
 		return Contradicted
 	}
 	return Undecided
+}
+
+// Against is the two-sided p of a gap this large between the estimate and
+// bound, if bound were the true difference or ratio; NaN without spread. P is
+// Against(0) of a difference and Against(1) of a ratio.
+func (c Comparison) Against(bound float64) float64 {
+	if c.log {
+		bound = math.Log(bound) // NaN below 0, -Inf at 0: no ratio is there
+	}
+	if !(c.se > 0) {
+		return math.NaN()
+	}
+	return tTwoSided((c.center-bound)/c.se, c.DF)
+}
+
+// A Claim says that a true difference or ratio is above Bound, or below it.
+type Claim struct {
+	Contrast Comparison
+	Bound    float64
+	Below    bool
+}
+
+// Judge gives each claim of one family its verdict, with Holm over all of
+// them: the chance that any verdict but undecided is wrong is at most alpha.
+// A contrast without spread is judged by its value.
+func Judge(claims []Claim, alpha float64) []Verdict {
+	ps := make([]float64, len(claims))
+	for i, c := range claims {
+		ps[i] = c.Contrast.Against(c.Bound)
+	}
+	out := make([]Verdict, len(claims))
+	for i, p := range Holm(ps) {
+		c := claims[i]
+		gap := c.Contrast.Estimate - c.Bound
+		exact := c.Contrast.se == 0 && math.Abs(gap) > 1e-12*math.Abs(c.Bound) && c.Contrast.Confidence > 0
+		switch {
+		case !exact && !(p < alpha):
+			out[i] = Undecided
+		case (gap > 0) != c.Below:
+			out[i] = Confirmed
+		default:
+			out[i] = Contradicted
+		}
+	}
+	return out
 }
 
 // An Equivalence is the answer of two one-sided tests (Schuirmann 1987).
