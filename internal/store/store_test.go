@@ -214,6 +214,22 @@ func TestColumnsHoldAnsweredExchangesOnly(t *testing.T) {
 	}
 }
 
+// A client's exchange without a response has no RTT, whether or not a reason
+// was given; it must not count as one of 0 or less.
+func TestNoResponseIsNoRTT(t *testing.T) {
+	s := create(t, 1)
+	a := must[*Attempt](t)(s.Begin(1))
+	w := must[*ExchangeWriter](t)(a.Exchanges(measure.Client))
+	ok(t, w.Append([]measure.Exchange{{Seq: 1, Sent: 5, Done: 9}, {Seq: 2, Sent: 11}}))
+	ok(t, w.Close())
+	ok(t, a.Commit(nil, nil))
+	c := must[*Columns](t)(s.Columns(1, measure.Client))
+	defer c.Close()
+	if got := must[[]int64](t)(c.Read(nil, "rtt")); !slices.Equal(got, []int64{4}) || c.Rows() != 2 {
+		t.Errorf("got %v of %d, want [4] of 2", got, c.Rows())
+	}
+}
+
 func TestATrialWithoutExchangesReads(t *testing.T) {
 	s := create(t, 1)
 	ok(t, write(t, s, 1, 0).Commit(nil, nil))
