@@ -82,8 +82,9 @@ func TestAnswer(t *testing.T) {
 		want string
 	}{
 		{Sum, Message{Hundredths: []int64{MaxHundredths, 1}}, world, "out of range"},
-		{Sum, Message{Hundredths: slices.Repeat([]int64{MaxHundredths}, 20000)}, world, "out of range"}, // twice around int64
-		{Sum, Message{Hundredths: slices.Repeat([]int64{-MaxHundredths}, 20000)}, world, "out of range"},
+		// 18447·10¹⁵ is 2⁶⁴ + 2.6·10¹⁴: once around, it would look like a sum in range.
+		{Sum, Message{Hundredths: slices.Repeat([]int64{MaxHundredths}, 18447)}, world, "out of range"},
+		{Sum, Message{Hundredths: slices.Repeat([]int64{-MaxHundredths}, 18447)}, world, "out of range"},
 		{Temperature, Message{}, Env{}, "no sensor"},
 		{Temperature, Message{}, Env{Sensor: func() (int64, int64, error) { return 0, 0, broken }}, "read the sensor: broken"},
 		{IO, Message{}, Env{}, "nowhere to write"},
