@@ -1,0 +1,453 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/base64"
+	"unicode/utf8"
+
+	"edgegauge/internal/service"
+)
+
+// jsonReader reads RFC 8259. Its first problem sticks, and ends the input.
+type jsonReader struct {
+	b       []byte
+	i       int
+	problem string
+	at      int
+}
+
+// decodeJSON reads an object. Of a field given twice the last one counts.
+func decodeJSON(b []byte, s *shape, m *service.Message) error {
+	s.reset(m)
+	r := jsonReader{b: b}
+	var seen uint32
+	r.space()
+	r.expect('{', "message does not begin with {")
+	for next := 0; r.more('}', next == 0); next++ {
+		var buffer [32]byte
+		key := r.key(buffer[:0])
+		i := s.find(key, next)
+		if i < 0 {
+			r.skip(maxDepth)
+			continue
+		}
+		r.value(&s.fields[i], m)
+		seen |= 1 << i
+	}
+	r.space()
+	if r.i < len(r.b) {
+		r.fail(r.i, "something stands after the message")
+	}
+	if name := s.missing(seen); name != "" {
+		r.fail(r.i, "field "+name+" is missing")
+	}
+	if r.problem != "" {
+		return &Error{JSON, r.at, r.problem}
+	}
+	return nil
+}
+
+func (r *jsonReader) fail(at int, problem string) {
+	if r.problem == "" {
+		r.problem, r.at = problem, at
+	}
+	r.i = len(r.b)
+}
+
+func (r *jsonReader) space() {
+	for r.i < len(r.b) {
+		switch r.b[r.i] {
+		case ' ', '\n', '\r', '\t':
+			r.i++
+		default:
+			return
+		}
+	}
+}
+
+// peek is the next byte, 0 at the end.
+func (r *jsonReader) peek() byte {
+	if r.i < len(r.b) {
+		return r.b[r.i]
+	}
+	return 0
+}
+
+func (r *jsonReader) expect(c byte, problem string) {
+	if r.peek() != c {
+		r.fail(r.i, problem)
+		return
+	}
+	r.i++
+}
+
+// more reads the comma before the next item of an object or array, or its end.
+func (r *jsonReader) more(end byte, first bool) bool {
+	r.space()
+	switch {
+	case r.problem != "":
+		return false
+	case r.peek() == end:
+		r.i++
+		return false
+	case first:
+		return true
+	case r.peek() != ',':
+		r.fail(r.i, "a comma or "+string(end)+" is missing, or the message is cut")
+		return false
+	}
+	r.i++
+	r.space()
+	if r.peek() == end {
+		r.fail(r.i, "nothing stands after a comma")
+		return false
+	}
+	return true
+}
+
+// key appends a key to scratch, and reads its colon.
+func (r *jsonReader) key(scratch []byte) []byte {
+	key := r.text(scratch)
+	r.space()
+	r.expect(':', "a colon is missing")
+	r.space()
+	return key
+}
+
+func (r *jsonReader) value(f *field, m *service.Message) {
+	switch f.kind {
+	case integers:
+		r.ints(m)
+	case texts:
+		r.texts(m)
+	case decimals:
+		r.decimals(m)
+	case text:
+		p := f.bytes(m)
+		*p = r.text((*p)[:0])
+	case octets:
+		p := f.bytes(m)
+		*p = r.octets((*p)[:0])
+	case integer:
+		*f.integer(m) = r.int32()
+	case long:
+		*f.long(m) = r.int64()
+	case decimal:
+		*f.long(m) = r.hundredths()
+	case boolean:
+		*f.boolean(m) = r.boolean()
+	}
+}
+
+func (r *jsonReader) ints(m *service.Message) {
+	m.Ints = m.Ints[:0]
+	r.expect('[', "an array was expected")
+	for first := true; r.more(']', first); first = false {
+		m.Ints = append(m.Ints, r.int32())
+	}
+}
+
+func (r *jsonReader) texts(m *service.Message) {
+	m.ResetStrings()
+	r.expect('[', "an array was expected")
+	for first := true; r.more(']', first); first = false {
+		start := len(m.Arena)
+		m.Arena = r.text(m.Arena)
+		m.EndString(start)
+	}
+}
+
+func (r *jsonReader) decimals(m *service.Message) {
+	m.Hundredths = m.Hundredths[:0]
+	r.expect('[', "an array was expected")
+	for first := true; r.more(']', first); first = false {
+		m.Hundredths = append(m.Hundredths, r.hundredths())
+	}
+}
+
+func (r *jsonReader) boolean() bool {
+	value := r.peek() == 't'
+	if value {
+		r.word("true")
+	} else {
+		r.word("false")
+	}
+	return value
+}
+
+func (r *jsonReader) word(w string) {
+	if len(r.b)-r.i < len(w) || string(r.b[r.i:r.i+len(w)]) != w {
+		r.fail(r.i, "expected "+w)
+		return
+	}
+	r.i += len(w)
+}
+
+// number reads a number by the grammar of RFC 8259, section 6.
+func (r *jsonReader) number() (n numeral) {
+	start := r.i
+	if r.peek() == '-' {
+		n.neg = true
+		r.i++
+	}
+	from := r.i
+	whole := r.digits()
+	if whole > 1 && r.b[from] == '0' {
+		r.fail(start, "number begins with 0")
+	}
+	ok := whole > 0
+	if r.peek() == '.' {
+		r.i++
+		ok = r.digits() > 0 && ok
+	}
+	to := r.i
+	if c := r.peek(); c == 'e' || c == 'E' {
+		r.i++
+		n.exp = r.exponent()
+	}
+	if !ok {
+		r.fail(start, "a number was expected")
+		return numeral{}
+	}
+	n.digits = r.b[from:to]
+	return n
+}
+
+func (r *jsonReader) digits() (count int) {
+	start := r.i
+	for r.i < len(r.b) && r.b[r.i]-'0' <= 9 {
+		r.i++
+	}
+	return r.i - start
+}
+
+// exponent stops counting beyond 10⁸, where nothing is left to tell apart.
+func (r *jsonReader) exponent() (exp int) {
+	neg := r.peek() == '-'
+	if neg || r.peek() == '+' {
+		r.i++
+	}
+	start := r.i
+	if r.digits() == 0 {
+		r.fail(start, "exponent has no digits")
+		return 0
+	}
+	for _, c := range r.b[start:r.i] {
+		exp = min(exp*10+int(c-'0'), 1e8)
+	}
+	if neg {
+		return -exp
+	}
+	return exp
+}
+
+func (r *jsonReader) int64() int64 {
+	start := r.i
+	v, exact, ok := r.number().scaled(0)
+	if !ok {
+		r.fail(start, "integer is out of range")
+	}
+	if !exact {
+		r.fail(start, "an integer was expected")
+	}
+	return v
+}
+
+func (r *jsonReader) int32() int32 {
+	start := r.i
+	v, ok := inInt32(r.int64())
+	if !ok {
+		r.fail(start, "integer is out of the range of int32")
+	}
+	return v
+}
+
+func (r *jsonReader) hundredths() int64 {
+	start := r.i
+	k, ok := r.number().hundredths()
+	if !ok {
+		r.fail(start, "decimal is out of range")
+	}
+	return k
+}
+
+func (r *jsonReader) octets(dst []byte) []byte {
+	start := r.i
+	if r.peek() != '"' {
+		r.fail(start, "a string was expected")
+		return dst
+	}
+	end := start + 1
+	for end < len(r.b) && jsonPlain[r.b[end]] {
+		end++
+	}
+	if end < len(r.b) && r.b[end] == '"' {
+		r.i = end + 1
+		return r.base64(dst, r.b[start+1:end], start)
+	}
+	return r.base64(dst, r.text(nil), start) // rare: an escaped slash
+}
+
+func (r *jsonReader) base64(dst, src []byte, at int) []byte {
+	out, ok := appendBase64(dst, src)
+	if !ok {
+		r.fail(at, "string is not base64")
+	}
+	return out
+}
+
+// text appends the string at r, unescaped.
+func (r *jsonReader) text(dst []byte) []byte {
+	r.expect('"', "a string was expected")
+	for {
+		run, escaped, done := r.piece()
+		dst = append(dst, run...)
+		if done {
+			return dst
+		}
+		dst = utf8.AppendRune(dst, escaped)
+	}
+}
+
+// piece reads what stands for itself, and then the closing quote or one escape.
+func (r *jsonReader) piece() (run []byte, escaped rune, done bool) {
+	start := r.i
+	for r.i < len(r.b) && jsonPlain[r.b[r.i]] {
+		r.i++
+	}
+	run = r.b[start:r.i]
+	if !utf8.Valid(run) {
+		r.fail(start, "string is not UTF-8")
+	}
+	switch r.peek() {
+	case '"':
+		r.i++
+		return run, 0, true
+	case '\\':
+		escaped = r.escape()
+		return run, escaped, r.problem != ""
+	}
+	r.fail(start, "string is cut or holds a control character")
+	return run, 0, true
+}
+
+// escape reads the escape sequence at r.
+func (r *jsonReader) escape() rune {
+	at := r.i
+	r.i++
+	c := r.peek()
+	r.i++
+	switch c {
+	case '"', '\\', '/':
+		return rune(c)
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	case 'u':
+		return r.unicode(at)
+	}
+	r.fail(at, "no such escape")
+	return 0
+}
+
+// unicode reads the four digits after \u, and the second half of a surrogate
+// pair; half a pair alone is no character.
+func (r *jsonReader) unicode(at int) rune {
+	first := r.hex4(at)
+	if first&0xF800 != 0xD800 {
+		return first
+	}
+	if first >= 0xDC00 || len(r.b)-r.i < 2 || r.b[r.i] != '\\' || r.b[r.i+1] != 'u' {
+		r.fail(at, "half a surrogate pair")
+		return 0
+	}
+	r.i += 2
+	second := r.hex4(at)
+	if second&0xFC00 != 0xDC00 {
+		r.fail(at, "half a surrogate pair")
+	}
+	return 0x10000 + (first-0xD800)<<10 + (second - 0xDC00)
+}
+
+func (r *jsonReader) hex4(at int) (v rune) {
+	if len(r.b)-r.i < 4 {
+		r.fail(at, "no such escape")
+		return 0
+	}
+	for _, c := range r.b[r.i : r.i+4] {
+		d := unhex(c)
+		if d < 0 {
+			r.fail(at, "no such escape")
+			return 0
+		}
+		v = v<<4 | d
+	}
+	r.i += 4
+	return v
+}
+
+func unhex(c byte) rune {
+	switch {
+	case c-'0' <= 9:
+		return rune(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return rune(c|0x20) - 'a' + 10
+	}
+	return -1
+}
+
+// skip reads over a value, however it looks, to the given depth.
+func (r *jsonReader) skip(depth int) {
+	if depth == 0 {
+		r.fail(r.i, "value is nested too deep")
+		return
+	}
+	switch r.peek() {
+	case '{':
+		r.i++
+		for first := true; r.more('}', first); first = false {
+			r.skipText()
+			r.space()
+			r.expect(':', "a colon is missing")
+			r.space()
+			r.skip(depth - 1)
+		}
+	case '[':
+		r.i++
+		for first := true; r.more(']', first); first = false {
+			r.skip(depth - 1)
+		}
+	case '"':
+		r.skipText()
+	case 't', 'f':
+		r.boolean()
+	case 'n':
+		r.word("null")
+	default:
+		r.number()
+	}
+}
+
+func (r *jsonReader) skipText() {
+	r.expect('"', "a string was expected")
+	for done := false; !done; {
+		_, _, done = r.piece()
+	}
+}
+
+// appendBase64 appends what src encodes, by the alphabet of RFC 4648, section
+// 4, padded.
+func appendBase64(dst, src []byte) ([]byte, bool) {
+	if len(src)%4 != 0 || bytes.IndexByte(src, '\n') >= 0 || bytes.IndexByte(src, '\r') >= 0 {
+		return dst, false // the standard decoder would drop line breaks
+	}
+	out, err := base64.StdEncoding.Strict().AppendDecode(dst, src)
+	return out, err == nil
+}
