@@ -139,7 +139,7 @@ func (r *run) countConnect() {
 
 // open makes a lane's connection, until l.by.
 func (r *run) open(l *lane) (err error) {
-	l.served = 0
+	l.fresh = true
 	if r.d.secret != nil {
 		l.pipe, err = r.d.secret.open(r, l.by)
 		return err

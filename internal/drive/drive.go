@@ -103,6 +103,7 @@ func (d *Driver) connect(r *run, l *lane) error {
 	if err := r.open(l); err != nil {
 		return err
 	}
+	l.fresh = false
 	if d.engine() == withEpoll {
 		raw := l.pipe.(*rawPipe)
 		l.pipe, l.fd = nil, raw.fd

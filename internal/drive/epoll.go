@@ -129,7 +129,7 @@ func (e *events) connect(l *lane) {
 		e.fail(l, fmt.Errorf("connect: %w", err))
 		return
 	}
-	l.fd, l.served, l.watched, l.pending = fd, 0, 0, pending
+	l.fd, l.fresh, l.watched, l.pending = fd, true, 0, pending
 	if pending {
 		e.watch(l, unix.EPOLLOUT)
 		e.alarm(l)

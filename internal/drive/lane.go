@@ -22,7 +22,7 @@ type lane struct {
 	begin   time.Duration // before serialization
 	by      time.Duration // the request fails if it has no response by then
 	free    time.Duration // when the request before was over
-	served  int           // requests answered on this connection
+	fresh   bool          // the connection was made for this very request
 	bytes   bool          // of the response have come
 	retried bool
 
@@ -100,7 +100,7 @@ func (r *run) decode(l *lane) (time.Duration, error) {
 // there is no response.
 func (r *run) finish(l *lane, err error) {
 	if err == nil {
-		l.served++
+		l.fresh = false
 		l.free, err = r.decode(l)
 	} else {
 		l.row.done, l.free = 0, r.now()
@@ -110,10 +110,10 @@ func (r *run) finish(l *lane, err error) {
 }
 
 // mayRetry says whether the server may merely have closed an idle connection:
-// it was used before, and nothing of a response has come. RFC 9112, section
+// it was there before the request, and nothing of a response has come. RFC 9112, section
 // 9.3.1, allows to send again; the time lost stays in the request's RTT.
 func (r *run) mayRetry(l *lane, err error) bool {
-	if l.served == 0 || l.bytes || l.retried || !r.d.stream {
+	if l.fresh || l.bytes || l.retried || !r.d.stream {
 		return false
 	}
 	return isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -146,5 +146,4 @@ func (l *lane) hangUp() {
 		unix.Close(l.fd)
 		l.fd = -1
 	}
-	l.served = 0
 }

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -13,14 +14,20 @@ import (
 // 44 µs where the raw call has 7). The price: a blocked raw call holds its P,
 // so every wait here is bounded and GOMAXPROCS is at least 2.
 
+// interrupted: EINTR is SIGURG, with which Go asks a thread to stop for a
+// moment. Within a raw call that cannot be, and a loop of nothing but raw calls
+// offers no other place: the whole process would wait for it for ever. So every
+// such loop yields after EINTR and after an empty wait.
+
 // send writes to a socket. EAGAIN means: full, or the socket's time ran out.
 func send(fd int, b []byte, flags int) (int, syscall.Errno) {
 	for {
 		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
 			uintptr(len(b)), unix.MSG_NOSIGNAL|uintptr(flags), 0, 0)
-		if e != syscall.EINTR { // SIGURG, with which Go preempts, or a timer
+		if e != syscall.EINTR {
 			return int(n), e
 		}
+		runtime.Gosched() // Subtle: see interrupted
 	}
 }
 
@@ -32,6 +39,7 @@ func receive(fd int, b []byte, flags int) (int, syscall.Errno) {
 		if e != syscall.EINTR {
 			return int(n), e
 		}
+		runtime.Gosched() // Subtle: see interrupted
 	}
 }
 

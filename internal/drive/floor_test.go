@@ -1,0 +1,191 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// serveFloor serves until the test ends.
+func serveFloor(t *testing.T, network, at string, in, out int) *Floor {
+	t.Helper()
+	f, err := ListenFloor(network, literal(at), in, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- f.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return f
+}
+
+func TestFloor(t *testing.T) {
+	for _, network := range []string{"tcp", "udp"} {
+		for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+			for _, size := range [][2]int{{1, 1}, {100, 100}, {60_000, 3}, {5, 65_000}, {3_000_000, 2_000_000}} {
+				if network == "udp" && size[0] > mostDatagram {
+					continue
+				}
+				for _, concurrency := range []int{1, 3} {
+					f := serveFloor(t, network, at, size[0], size[1])
+					s := Spec{URL: network + "://" + f.Addr().String(), Answer: size[1], Concurrency: concurrency}
+					_, xs := drive(t, s, Load{Schedule: ClosedLoop(23, 0)}, Fixed(strings.Repeat("x", size[0])))
+					sound(t, xs)
+					if len(xs) != 23 || f.Served() != 23 || xs[22].Out != int64(size[0]) || xs[22].In != int64(size[1]) {
+						t.Errorf("%s %v, concurrency %d: %d exchanges, %d served, %d B out, %d B in", s.URL, size, concurrency,
+							len(xs), f.Served(), xs[22].Out, xs[22].In)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFloorConnectionPerRequest(t *testing.T) {
+	f := serveFloor(t, "tcp", "127.0.0.1:0", 10, 20)
+	for _, concurrency := range []int{1, 3} {
+		s := Spec{URL: "tcp://" + f.Addr().String(), Answer: 20, Concurrency: concurrency, Connection: PerRequest}
+		_, xs := drive(t, s, Load{Schedule: ClosedLoop(23, 0)}, Fixed("0123456789"))
+		sound(t, xs)
+	}
+	if f.Served() != 46 {
+		t.Errorf("served %d of 46", f.Served())
+	}
+}
+
+// What is not agreed is a failure, and the next exchange is not disturbed by it.
+func TestFloorWrongAnswers(t *testing.T) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		buf := make([]byte, 100)
+		for i := 1; ; i++ {
+			n, from, err := l.ReadFrom(buf)
+			switch {
+			case err != nil:
+				return
+			case i == 2: // lost
+			case i == 3:
+				l.WriteTo(buf[:n+1], from)
+			default:
+				l.WriteTo(buf[:n], from)
+			}
+		}
+	}()
+	for _, concurrency := range []int{1, 2} {
+		_, xs := drive(t, Spec{URL: "udp://" + l.LocalAddr().String(), Answer: 5, Concurrency: concurrency, Timeout: 300 * time.Millisecond},
+			Load{Schedule: ClosedLoop(4, 0)}, Fixed("hello"))
+		var failures []string
+		for _, x := range xs {
+			failures = append(failures, x.Failure)
+		}
+		want := []string{"", "no response within 300ms", "response: not the 5 bytes agreed", ""}
+		if concurrency == 2 {
+			want = make([]string, 4) // the server has lost what it loses
+		}
+		if !slices.Equal(failures, want) {
+			t.Errorf("concurrency %d: got %q, want %q", concurrency, failures, want)
+		}
+	}
+	closed := l.LocalAddr().String()
+	l.Close()
+	_, xs := drive(t, Spec{URL: "udp://" + closed, Answer: 5}, Load{Schedule: ClosedLoop(1, 0)}, Fixed("hello"))
+	if xs[0].Failure != "connection refused" {
+		t.Errorf("closed port: %q", xs[0].Failure)
+	}
+}
+
+func TestFloorSizesRefused(t *testing.T) {
+	for _, c := range []struct {
+		network string
+		in, out int
+	}{{"tcp", 0, 1}, {"tcp", 1, 0}, {"udp", 70_000, 1}, {"udp", 1, 70_000}, {"sctp", 1, 1}, {"tcp", 1 << 30, mostBody + 1}} {
+		if f, err := ListenFloor(c.network, literal("127.0.0.1:0"), c.in, c.out); err == nil {
+			f.Close()
+			t.Errorf("%v: listens", c)
+		}
+	}
+}
+
+// What a child does and its parent reads is what a run in this process gives.
+func TestExec(t *testing.T) {
+	f := serveFloor(t, "tcp", "127.0.0.1:0", 5, 7)
+	job := Job{Spec: Spec{URL: "tcp://" + f.Addr().String(), Answer: 7}, Body: []byte("hello"), Requests: 500, WarmUp: 20}
+	var xs []measure.Exchange
+	collect := func(x measure.Exchange) error { xs = append(xs, x); return nil }
+	result, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, job, 0, collect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, xs)
+	q := result.Quality
+	if len(xs) != 500 || f.Served() != 520 || result.Exchanges != 500 || result.Address != f.Addr().String() || result.Stopped {
+		t.Errorf("%d exchanges, %d served, result %+v", len(xs), f.Served(), result)
+	}
+	if !slices.Equal(q.CPUs, []int{0}) || q.GOMAXPROCS < 2 || q.CPU <= 0 || q.Elapsed < xs[499].Done || q.StartedMonotonic == 0 {
+		t.Errorf("quality %+v", q)
+	}
+	for name, j := range map[string]Job{
+		"no end":       {Spec: job.Spec, Body: job.Body},
+		"no rate":      {Spec: job.Spec, Requests: 1, Arrivals: Even},
+		"bad arrivals": {Spec: job.Spec, Requests: 1, Arrivals: "bursts"},
+		"bad spec":     {Spec: Spec{URL: "gopher://x"}, Requests: 1},
+	} {
+		if _, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, j, AnyCPU, collect); err == nil || strings.Contains(err.Error(), "child ended") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, job, 1023, collect); err == nil || !strings.Contains(err.Error(), "pin to CPU 1023") {
+		t.Errorf("CPU that is not there: %v", err)
+	}
+	if _, err := Exec(t.Context(), []string{"/bin/false"}, job, AnyCPU, collect); err == nil {
+		t.Error("a child that dies gives no error")
+	}
+}
+
+func TestExecStopsEarly(t *testing.T) {
+	f := serveFloor(t, "udp", "127.0.0.1:0", 5, 5)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for f.Served() < 10 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	n := 0
+	job := Job{Spec: Spec{URL: "udp://" + f.Addr().String(), Answer: 5}, Body: []byte("hello"), Duration: time.Minute}
+	result, err := Exec(ctx, []string{"/proc/self/exe", "drive"}, job, AnyCPU, func(measure.Exchange) error { n++; return nil })
+	if err != context.Canceled || !result.Stopped || n < 10 || n != result.Exchanges {
+		t.Errorf("%v, %d exchanges, result %+v", err, n, result)
+	}
+}
+
+func TestCollectRefusesDamage(t *testing.T) {
+	head := `{"format":1,"exchanges":1,"reasons":[""]}` + "\n"
+	for name, in := range map[string]string{
+		"nothing": "", "no JSON": "hello\n", "newer": `{"format":2}` + "\n", "cut": head + "abc",
+		"failure unknown": head + strings.Repeat("\x01", rowBytes), "an error": `{"format":1,"error":"it is broken"}` + "\n",
+	} {
+		if _, err := Collect(strings.NewReader(in), func(measure.Exchange) error { return nil }); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if _, err := Collect(strings.NewReader(head+strings.Repeat("\x00", rowBytes)), func(measure.Exchange) error { return fmt.Errorf("disk full") }); err == nil || err.Error() != "disk full" {
+		t.Errorf("the receiver's error is lost: %v", err)
+	}
+}
