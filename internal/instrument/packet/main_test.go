@@ -170,10 +170,14 @@ func (n *namespace) dialFromOutside(address string) (c net.Conn, err error) {
 
 // tun makes the TUN interface t0 with 10.8.0.1/24 and returns its descriptor.
 func (n *namespace) tun(t testing.TB) (fd int) {
-	n.must(func() (err error) {
-		if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-			return err
-		}
+	var err error
+	n.do(func() { // on the namespace's thread: the descriptor belongs to the namespace that opened it
+		fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		lacking(t, "/dev/net/tun, readable and writable (modprobe tun; root, or mode 0666): "+err.Error())
+	}
+	n.must(func() error {
 		r, err := unix.NewIfreq("t0")
 		if err != nil {
 			return err
