@@ -57,7 +57,6 @@ abstract class Entity implements MessageBodyReader<Message>, MessageBodyWriter<M
 
   @Override public void writeTo(Message m, Class<?> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, Object> h, OutputStream out)
       throws IOException {
-    Exchange.mine().sent = System.nanoTime(); // the first write connects and sends the header too
     out.write(made.get());
   }
 

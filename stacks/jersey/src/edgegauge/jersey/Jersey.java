@@ -2,15 +2,16 @@ package edgegauge.jersey;
 
 import com.sun.jersey.api.client.config.ClientConfig;
 import com.sun.jersey.api.client.config.DefaultClientConfig;
-import com.sun.jersey.api.container.grizzly2.GrizzlyServerFactory;
+import com.sun.jersey.api.container.ContainerFactory;
 import com.sun.jersey.api.core.DefaultResourceConfig;
 import edgegauge.adapter.Caller;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
-import java.net.URI;
+import org.glassfish.grizzly.http.server.HttpHandler;
 import org.glassfish.grizzly.http.server.HttpServer;
+import org.glassfish.grizzly.http.server.NetworkListener;
 
 /** Jersey 1: JAX-RS on Grizzly, with protobuf by an entity provider, as its users write one. */
 public final class Jersey extends Stack {
@@ -26,9 +27,14 @@ public final class Jersey extends Stack {
     DefaultResourceConfig config = new DefaultResourceConfig();
     config.getSingletons().add(new ServerProtobuf(setup, log));
     config.getSingletons().add(new Resource(setup, services));
-    HttpServer server = GrizzlyServerFactory.createHttpServer(URI.create("http://" + setup.urlHost() + ":" + setup.port + "/"), config);
-    int port = server.getListeners().iterator().next().getPort();
-    return "http://" + setup.urlHost() + ":" + port + "/" + setup.service.name;
+    // What GrizzlyServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
+    HttpServer server = new HttpServer();
+    NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);
+    listener.getKeepAlive().setMaxRequestsCount(Integer.MAX_VALUE);
+    server.addListener(listener);
+    server.getServerConfiguration().addHttpHandler(ContainerFactory.createContainer(HttpHandler.class, config), "/");
+    server.start();
+    return "http://" + setup.urlHost() + ":" + listener.getPort() + "/" + setup.service.name;
   }
 
   @Override public Caller call(Setup setup) {

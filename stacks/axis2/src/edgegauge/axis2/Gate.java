@@ -1,0 +1,55 @@
+package edgegauge.axis2;
+
+import edgegauge.adapter.Body;
+import edgegauge.adapter.Setup;
+import java.io.IOException;
+import java.io.InputStream;
+import org.apache.axis2.context.MessageContext;
+import org.apache.axis2.transport.http.HTTPWorker;
+import org.apache.axis2.transport.http.server.AxisHttpRequest;
+import org.apache.axis2.transport.http.server.AxisHttpResponse;
+import org.apache.axis2.transport.http.server.Worker;
+import org.apache.http.Header;
+import org.apache.http.HttpException;
+
+/**
+ * Refuses before Axis2, with HTTP's own status, what Axis2 takes or calls its own error: other methods and paths, any media type that holds an envelope,
+ * a body of any announced size.
+ */
+final class Gate implements Worker {
+  static final ThreadLocal<Long> ANNOUNCED = ThreadLocal.withInitial(() -> -1L); // Content-Length of this thread's request, -1 if none
+
+  private final Setup setup;
+  private final String path, type;
+  private final HTTPWorker axis2 = new HTTPWorker();
+
+  Gate(Setup setup, String path) {
+    this.setup = setup;
+    this.path = path;
+    type = setup.encoding.equals("xml") ? "application/xml" : setup.encoding.equals("soap12") ? "application/soap+xml" : "text/xml";
+  }
+
+  @Override public void service(AxisHttpRequest request, AxisHttpResponse response, MessageContext m) throws HttpException, IOException {
+    Header h = request.getFirstHeader("Content-Length");
+    long length = h == null ? -1 : Long.parseLong(h.getValue());
+    ANNOUNCED.set(length);
+    if (!request.getMethod().equals("POST")) {
+      response.sendError(405, "send POST");
+    } else if (!request.getRequestURI().equals(path)) {
+      response.sendError(404, "nothing is here; the service is at " + path);
+    } else if (!type(request).equals(type)) {
+      response.sendError(415, "no media type \"" + type(request) + "\" here; send " + type);
+    } else if (length > setup.bodyLimit) {
+      InputStream in = request.getInputStream();
+      if (in != null) Body.discard(in, length);
+      response.sendError(413, "body is over the limit of " + setup.bodyLimit + " bytes");
+    } else {
+      axis2.service(request, response, m);
+    }
+  }
+
+  private static String type(AxisHttpRequest request) {
+    String t = request.getContentType();
+    return t == null ? "" : t.replaceAll("\\s*;.*", "").trim().toLowerCase(java.util.Locale.ROOT);
+  }
+}
