@@ -47,6 +47,7 @@ func main() {
 var hiddenVerbs = map[string]func(args []string) int{
 	device.KeepVerb: func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
 	lab.StackVerb:   stackMain,
+	driveVerb:       driveMain,
 }
 
 func run(ctx context.Context, args []string) int {

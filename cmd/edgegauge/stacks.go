@@ -152,15 +152,6 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := os.MkdirTemp("", "edgegauge-check-")
-			if err != nil {
-				return err
-			}
-			defer os.RemoveAll(dir)
-			kit, err := newKit(exe, dir)
-			if err != nil {
-				return err
-			}
 			failed := 0
 			for _, n := range args {
 				d, ok := a.find(n)
