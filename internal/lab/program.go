@@ -70,27 +70,35 @@ func (r *rig) command(d stack.Description, verb string) (device.Command, error) 
 	return device.Command{Argv: argv, Dir: d.Dir, Env: prog.Env}, err
 }
 
+// A reason is an error that needs no more words.
+type reason struct{ error }
+
+func (r reason) Unwrap() error { return r.error }
+
+// errGone means that a program's process is not there any more.
+var errGone = errors.New("it is gone")
+
 // blame says what p did not do, in its own words where it had any, and where
 // its log is.
 func (p *program) blame(ctx context.Context, didNot string, err error) error {
-	if errors.Is(err, errLab) {
-		return err
-	}
+	var said reason
 	var own *stack.ProgramError
 	switch {
+	case errors.Is(err, errLab) || errors.As(err, &said):
+		return err
 	case errors.As(err, &own):
-		return fmt.Errorf("%s: %w; see %s", p.name, err, p.log)
+		return reason{fmt.Errorf("%s: %w; see %s", p.name, err, p.log)}
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		err = context.Cause(ctx)
-	case errors.Is(err, stack.ErrSilent):
+	case errors.Is(err, stack.ErrSilent) || errors.Is(err, errGone):
 		select {
 		case e := <-p.process.Exited():
 			p.stopped = true
 			err = fmt.Errorf("it ended with %s", exitText(e))
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%s %s: %w; see %s", p.name, didNot, err, p.log)
+	return reason{fmt.Errorf("%s %s: %w; see %s", p.name, didNot, err, p.log)}
 }
 
 func exitText(e device.Exit) string {

@@ -93,6 +93,9 @@ func (t *tally) results(side measure.Side) []store.Result {
 		if err != nil {
 			continue // no request was answered: there is nothing to say
 		}
+		if w.Max == 0 && side == measure.Server {
+			continue // a server that cannot see its phases, such as the floor
+		}
 		r, _ := measure.FindResponse(c.response)
 		out = append(out, store.Result{
 			Side: side, Response: r.Name, Unit: r.Unit, N: int64(w.N), Method: store.Measured,

@@ -220,7 +220,7 @@ func (r *rig) readUsage(when int) error {
 	var err error
 	for side, p := range []*program{r.client, r.server} {
 		if r.usage[side][when], err = p.process.Usage(); err != nil {
-			return p.blame(context.Background(), "ended in mid-trial", err)
+			return p.blame(context.Background(), "ended in mid-trial", fmt.Errorf("%w: %w", errGone, err))
 		}
 	}
 	return nil

@@ -16,6 +16,9 @@ func Format(v float64, unit string) string {
 		return significant(v) + suffix(unit)
 	}
 	p := prefixOf(v, unit)
+	if unit == "1/s" {
+		unit = "/s" // a million a second is 1.00 M/s
+	}
 	return significant(v/p.factor) + " " + p.name + unit
 }
 

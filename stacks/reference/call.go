@@ -1,0 +1,154 @@
+package reference
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"edgegauge/internal/drive"
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+	"edgegauge/internal/stack"
+)
+
+// A caller is the application above drive: it makes the message anew for every
+// request and checks every answer.
+type caller struct {
+	name              service.Name
+	encoding          codec.Encoding
+	request, response service.Message
+	wait              waits
+}
+
+func (c *caller) Encode(_ uint64, buf []byte) ([]byte, error) {
+	c.wait.serialize()
+	return codec.Append(c.encoding, buf, c.name, false, &c.request), nil
+}
+
+func (c *caller) Decode(_ uint64, status int, body []byte) error {
+	c.wait.deserialize()
+	if status/100 != 2 {
+		return fmt.Errorf("status %d: %.100s", status, bytes.TrimSpace(body))
+	}
+	return codec.Decode(c.encoding, body, c.name, true, &c.response)
+}
+
+// Check judges the answer decoded last; its time is nobody's deserialization.
+func (c *caller) Check(uint64) error { return service.Check(c.name, &c.request, &c.response) }
+
+// call answers one "call" and then runs what it is asked until stdin ends.
+func (p *program) call() error {
+	var s stack.Call
+	if err := p.read("call", &s); err != nil {
+		return err
+	}
+	if err := p.supports(s.Service, s.Encoding, s.Security, s.Transport); err != nil {
+		return err
+	}
+	c, err := p.caller(s)
+	if err != nil {
+		return err
+	}
+	spec, err := p.spec(s, c)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	d, err := drive.Dial(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	p.ready(s.URL)
+	for {
+		var r stack.Run
+		if err := p.read("run", &r); err != nil {
+			return err
+		}
+		if err := p.run(ctx, d, s, r, c); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *program) caller(s stack.Call) (drive.Call, error) {
+	c := &caller{name: service.Name(s.Service), encoding: p.encoding(s.Encoding)}
+	w := service.Width{Letters: s.Message.Letters, Max: s.Message.Max}
+	if err := w.Check(); err != nil {
+		return nil, err
+	}
+	service.Make(c.name, s.Message.Seed, s.Message.N, w, &c.request)
+	if p.kind.transport == "tcp" || p.kind.transport == "udp" {
+		return floorCall(s.Service, c.encoding, s.Message)
+	}
+	var err error
+	c.wait, err = readWaits(s.Options)
+	return c, err
+}
+
+// spec is what drive must know of the server and the protocol.
+func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
+	enc := p.encoding(s.Encoding)
+	spec := drive.Spec{URL: s.URL, Connection: s.Connection, Concurrency: max(s.Concurrency, 1), Timeout: time.Duration(s.Timeout)}
+	switch p.kind.transport {
+	case "coap":
+		number, _ := enc.ContentFormat()
+		spec.ContentType = fmt.Sprint(number)
+	case "tcp", "udp":
+		spec.Answer = call.(floorCaller).answer
+	default:
+		spec.ContentType = enc.MediaType(service.Name(s.Service), false)
+		if enc == codec.SOAP11 {
+			spec.Header = []string{`SOAPAction: "` + codec.Action(service.Name(s.Service)) + `"`}
+		}
+	}
+	switch s.Security {
+	case "tls":
+		spec.Credentials.CA = s.Credentials["ca"]
+	case "dtls-psk":
+		key, err := hex.DecodeString(s.Credentials["psk"])
+		if err != nil || len(key) == 0 {
+			return spec, errors.New("credentials: psk is not a key in hex")
+		}
+		spec.Credentials.Identity, spec.Credentials.Key = s.Credentials["psk_identity"], key
+	}
+	return spec, nil
+}
+
+// run drives one run and prints its records after it.
+func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stack.Run, c drive.Call) error {
+	if r.Concurrency > max(s.Concurrency, 1) {
+		return fmt.Errorf("concurrency %d is more than the %d said at call", r.Concurrency, max(s.Concurrency, 1))
+	}
+	load := drive.Load{Record: r.Record, For: time.Duration(r.Duration)}
+	if r.Requests == 0 && r.Duration == 0 {
+		return errors.New("a run has requests or duration")
+	}
+	switch {
+	case r.Rate > 0 && r.Arrival == "poisson":
+		load.Schedule = drive.Poisson(r.Rate, r.Seed, r.Requests, load.For)
+	case r.Rate > 0:
+		load.Schedule = drive.Constant(r.Rate, r.Requests, load.For)
+	default:
+		load.Schedule = drive.ClosedLoop(r.Requests, time.Duration(r.Interval))
+	}
+	record, err := d.Run(ctx, load, c)
+	if err != nil {
+		return err
+	}
+	if !r.Record {
+		return p.end(r.Requests, 0)
+	}
+	var line []byte
+	for x := range record.Exchanges() {
+		line = stack.AppendExchange(line[:0], x)
+		if _, err := p.out.Write(line); err != nil {
+			return io.EOF // the lab is gone
+		}
+	}
+	return p.end(record.Len(), int64(record.Quality.CPU-record.Quality.Spin))
+}
