@@ -1,0 +1,102 @@
+package reference
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"edgegauge/internal/stack"
+	"edgegauge/stacks/reference/coap"
+)
+
+// A coapServer is the service as one CoAP resource, POST to its name.
+type coapServer struct {
+	*workers
+	at     string
+	path   string
+	format coap.Format
+	end    context.CancelFunc
+	ended  chan struct{}
+}
+
+func serveCoAP(p *program, s stack.Serve) (server, error) {
+	w, err := newWorkers(s, p.encoding(s.Encoding))
+	if err != nil {
+		return nil, err
+	}
+	number, ok := w.encoding.ContentFormat()
+	if !ok {
+		return nil, fmt.Errorf("encoding %s has no form in CoAP", w.encoding)
+	}
+	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{})}
+	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body)}
+	address, err := net.ResolveUDPAddr("udp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.end = cancel
+	if s.Security == "dtls-psk" {
+		key, err := psk(s.Credentials)
+		if err != nil {
+			return nil, err
+		}
+		l, err := coap.ListenDTLS("udp", address, key)
+		if err != nil {
+			return nil, err
+		}
+		c.at = "coaps://" + l.Addr().String() + "/" + s.Service
+		go func() { defer close(c.ended); srv.ServeListener(ctx, l) }()
+		return c, nil
+	}
+	conn, err := net.ListenUDP("udp", address)
+	if err != nil {
+		return nil, err
+	}
+	c.at = "coap://" + conn.LocalAddr().String() + "/" + s.Service
+	go func() { defer close(c.ended); srv.Serve(ctx, conn) }()
+	return c, nil
+}
+
+func psk(credentials map[string]string) (coap.PSK, error) {
+	key, err := hex.DecodeString(credentials["psk"])
+	if err != nil || len(key) == 0 {
+		return coap.PSK{}, errors.New("credentials: psk is not a key in hex")
+	}
+	return coap.PSK{Identity: credentials["psk_identity"], Key: key}, nil
+}
+
+func (c *coapServer) url() string    { return c.at }
+func (c *coapServer) take() *records { return c.kept.take() }
+func (c *coapServer) close()         { c.end(); <-c.ended }
+
+func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
+	switch {
+	case string(req.Path) != c.path:
+		resp.Code = coap.NotFound
+		return
+	case req.Method != coap.POST:
+		resp.Code = coap.MethodNotAllowed
+		return
+	case req.Format != c.format && !(req.Format == coap.NoFormat && len(req.Body) == 0): // no payload, no format (RFC 7252, section 5.5.1)
+		resp.Code = coap.UnsupportedContentFormat
+		return
+	}
+	x := c.pool.Get().(*worker)
+	defer c.pool.Put(x)
+	x.body = append(x.body[:0], req.Body...)
+	if err := c.work(x); err != nil {
+		resp.Code = coap.BadRequest
+		if errors.Is(err, errService) {
+			resp.Code = coap.InternalServerError
+		}
+		resp.Body = append(resp.Body, err.Error()...) // RFC 7252, section 5.5.2: a diagnostic payload
+		return
+	}
+	resp.Format = c.format
+	resp.Body = append(resp.Body, x.answer...)
+	c.keep(x)
+}
