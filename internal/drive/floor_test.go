@@ -39,17 +39,21 @@ func TestFloor(t *testing.T) {
 					continue
 				}
 				for _, concurrency := range []int{1, 3} {
-					f := serveFloor(t, network, at, size[0], size[1])
-					s := Spec{URL: network + "://" + f.Addr().String(), Answer: size[1], Concurrency: concurrency}
-					_, xs := drive(t, s, Load{Schedule: ClosedLoop(23, 0)}, Fixed(strings.Repeat("x", size[0])))
-					sound(t, xs)
-					if len(xs) != 23 || f.Served() != 23 || xs[22].Out != int64(size[0]) || xs[22].In != int64(size[1]) {
-						t.Errorf("%s %v, concurrency %d: %d exchanges, %d served, %d B out, %d B in", s.URL, size, concurrency,
-							len(xs), f.Served(), xs[22].Out, xs[22].In)
-					}
+					t.Run(fmt.Sprint(network, at, size, concurrency), func(t *testing.T) { testFloor(t, network, at, size[0], size[1], concurrency) })
 				}
 			}
 		}
+	}
+}
+
+// One server at a time: each holds a P while it waits.
+func testFloor(t *testing.T, network, at string, in, out, concurrency int) {
+	f := serveFloor(t, network, at, in, out)
+	s := Spec{URL: network + "://" + f.Addr().String(), Answer: out, Concurrency: concurrency}
+	_, xs := drive(t, s, Load{Schedule: ClosedLoop(23, 0)}, Fixed(strings.Repeat("x", in)))
+	sound(t, xs)
+	if len(xs) != 23 || f.Served() != 23 || xs[22].Out != int64(in) || xs[22].In != int64(out) {
+		t.Errorf("%d exchanges, %d served, %d B out, %d B in", len(xs), f.Served(), xs[22].Out, xs[22].In)
 	}
 }
 

@@ -197,7 +197,13 @@ func (s *floorStreams) alone(c *floorStream) error {
 
 func (s *floorStreams) many() error {
 	var ready [64]unix.EpollEvent
-	for i := range ready[:epollWait(s.ep, ready[:], 100)] {
+	n := 0
+	if len(s.conns) == 0 {
+		n, _ = unix.EpollWait(s.ep, ready[:], 100) // an idle server gives its P away
+	} else {
+		n = epollWait(s.ep, ready[:], 100)
+	}
+	for i := range ready[:max(n, 0)] {
 		if int(ready[i].Fd) == s.fd {
 			if err := s.accept(); err != nil {
 				return err
