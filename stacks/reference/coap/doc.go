@@ -36,4 +36,16 @@
 // RFC 7252 knows a duplicate by its sender and message ID. Here the bytes must
 // be equal too: a client that makes more than 250 requests a second reuses
 // message IDs within EXCHANGE_LIFETIME, and must not be answered from memory.
+// Other servers do answer from memory: a driver should change its port before
+// it has used 65536 message IDs on one.
+//
+// # Figures and checks
+//
+// Server and Exchange allocate nothing for an exchange, with or without blocks
+// (TestServerAllocatesNothing). BenchmarkAgainstLibcoap compares requests per
+// second of server processor time with libcoap's; it needs libcoap3-dev and a C
+// compiler. The tests named Their need libcoap's programs (libcoap3-bin): they are
+// skipped without, and fail without where CI=true. COAP_DATAGRAMS and COAP_SEED
+// lengthen and vary TestServerSurvives; FuzzDecode, FuzzExchange and FuzzServer
+// run with go test -fuzz.
 package coap

@@ -19,7 +19,9 @@ const (
 const tickEvery = 100 * time.Millisecond
 
 // Serve answers on a socket until ctx ends, then closes it and returns nil. The
-// socket is Serve's: nobody else may read, close or configure it.
+// socket is Serve's: nobody else may read, close or configure it. Where a
+// machine has several addresses bind to one: an answer goes out from the one the kernel
+// chooses, which a client of another would not accept.
 func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	ep := s.endpoint(conn)
 	defer conn.Close()

@@ -58,9 +58,20 @@ func start(t testing.TB, s *Server, host string) string {
 }
 
 func TestServeOverUDP(t *testing.T) {
-	for _, host := range []string{"127.0.0.1", "::1"} {
+	rows := []struct{ bind, host string }{
+		{"127.0.0.1", "127.0.0.1"},
+		{"::1", "::1"},
+		{"::", "127.0.0.1"}, // one socket for both: IPv4 addresses come mapped into IPv6
+		{"::", "::1"},
+	}
+	for _, r := range rows {
+		host := r.host
 		for _, workers := range []int{0, 3} {
-			address := start(t, &Server{Handler: echo, Workers: workers}, host)
+			_, port, err := net.SplitHostPort(start(t, &Server{Handler: echo, Workers: workers}, r.bind))
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := net.JoinHostPort(host, port)
 			c, err := Dial(address)
 			if err != nil {
 				t.Fatal(err)
