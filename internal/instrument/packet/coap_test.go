@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,18 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, ack, 0, 5, "")
 		}, func(t *testing.T, c Capture, x []Exchange) {
 			if len(x) != 1 || x[0].Packets() != 3 || x[0].NoDelay != "" || x[0].Delay != 2*ms {
+				t.Errorf("got %+v", x)
+			}
+		}},
+		{"both ends ask, and the server answers under an id it asked under before", func(s *script) {
+			s.coap(cliAddr, coapAddr, con, 0, 3, "") // a ping makes the first end the client
+			s.coap(coapAddr, cliAddr, con, get, 9, "s")
+			s.coap(cliAddr, coapAddr, ack, content, 9, "s")
+			s.coap(cliAddr, coapAddr, con, get, 1, "a")
+			s.coap(coapAddr, cliAddr, con, content, 9, "a")
+			s.coap(cliAddr, coapAddr, ack, 0, 9, "")
+		}, func(t *testing.T, c Capture, x []Exchange) {
+			if len(x) != 2 || x[0].Packets() != 2 || x[0].Client != coapAddr || x[1].Packets() != 3 || x[1].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
 		}},
@@ -210,6 +223,9 @@ func TestJitter(t *testing.T) {
 	}
 	if got[0].Seq != 2 || got[0].At != 11*ms {
 		t.Errorf("got %+v, want Seq 2 at 11ms", got[0])
+	}
+	if _, err := c.Samples(Selection{Unit: PerExchange, Count: 2}); !errors.Is(err, ErrMismatch) {
+		t.Errorf("3 calls where 2 were made: %v, want a mismatch", err)
 	}
 	if got, err := c.Samples(Selection{Unit: PerExchange, Skip: 2, Count: 1, Quantities: quantities(Delay)}); err != nil || len(got) != 1 || got[0].Seq != 1 || got[0].Value != 0.020 {
 		t.Errorf("after a warm-up of 2: got %v, %v", got, err)

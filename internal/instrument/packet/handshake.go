@@ -182,6 +182,7 @@ func (t *tlsWatch) serverHello(b []byte) {
 	case 0x1301, 0x1303, 0x1304:
 	default:
 		t.fail("an unknown cipher suite")
+		return
 	}
 	t.finished, t.tag = 4+hash+1+tag, tag
 }

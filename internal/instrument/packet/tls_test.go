@@ -80,7 +80,7 @@ func TestTLSHandshakeAgreesWithTshark(t *testing.T) {
 			}
 			for i, x := range got.Connections {
 				if x.Security != c.security || len(x.Requests) != c.requests {
-					t.Errorf("connection %d: %q, %d requests, want %q, %d", i+1, x.Security, len(x.Requests), c.security, c.requests)
+					t.Errorf("connection %d: %q, %d requests, want %q, %d: %+v", i+1, x.Security, len(x.Requests), c.security, c.requests, x.Requests)
 				}
 				if x.NoHandshake != "" {
 					t.Errorf("connection %d: no handshake: %s", i+1, x.NoHandshake)
@@ -129,7 +129,11 @@ func compareHandshake(t *testing.T, file, keys string, index int, x *Connection)
 			end, want = epoch(t, r[0]), bytes
 		}
 	}
-	if want == 0 || x.HandshakeTime != end-start || x.HandshakeBytes != want {
+	// A busy kernel may put the first request into the frame of the last
+	// handshake record; its record (308 B, a tag, in TLS 1.2 a nonce) is then no
+	// part of the handshake.
+	app := want - x.HandshakeBytes
+	if want == 0 || x.HandshakeTime != end-start || app != 0 && app != 5+308+1+16 && app != 5+8+308+16 {
 		t.Errorf("connection %d: handshake of %v and %d B, tshark has %v and %d B", index+1, x.HandshakeTime, x.HandshakeBytes, end-start, want)
 	}
 }
@@ -218,5 +222,19 @@ func TestDTLSHandshakeAgreesWithTshark(t *testing.T) {
 	}
 	if hand != 1 {
 		t.Errorf("%d samples of handshake_bytes, want 1", hand)
+	}
+}
+
+// TestFinishedLength: a Finished is 4 bytes of header and a hash, in a record
+// with one byte of type and the cipher's tag (RFC 8446, appendix B.4).
+func TestFinishedLength(t *testing.T) {
+	for suite, want := range map[uint16]int{0x1301: 53, 0x1302: 69, 0x1303: 53, 0x1304: 53, 0x1305: 45, 0x1399: 0} {
+		hello := make([]byte, 39, 64)
+		hello[0] = 2
+		hello = append(hello, byte(suite>>8), byte(suite), 0, 0, 6, 0, 43, 0, 2, 3, 4)
+		var w tlsWatch
+		if w.serverHello(hello); w.finished != want || want == 0 && w.state != tlsFailed {
+			t.Errorf("suite %#x: got %d, want %d", suite, w.finished, want)
+		}
 	}
 }
