@@ -1,6 +1,224 @@
 package report
 
-import "io"
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
-// HTML is written by the next commit.
-func (r *Report) HTML(w io.Writer) error { return r.Text(w) }
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+	"edgegauge/internal/store"
+)
+
+//go:embed page/page.html
+var pageHTML string
+
+//go:embed page/style.css
+var pageCSS string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"percent": func(share float64) string { return significant(share*100) + " %" },
+}).Parse(pageHTML))
+
+// HTML writes one page that needs nothing else: no network, no script to be read.
+func (r *Report) HTML(w io.Writer) error {
+	v, err := r.view()
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, v)
+}
+
+// view is what the page shows, in words and drawings.
+type view struct {
+	Name, Question, Notes string
+	Answer                []string
+	Warnings              []string
+	Scope                 string
+	Confidence            float64
+	Style                 template.CSS
+	Sections              []section
+	Factors               []string
+	Plan                  []planRow
+	Design                [][2]string
+	Devices, Stacks       [][]string
+	Program               string
+	Facts                 string
+	Dir                   string
+}
+
+type section struct {
+	ID, Title, Says string
+	Panels          []panelView
+}
+
+type panelView struct {
+	Side   string
+	Figure template.HTML
+	Floors bool
+	Rows   []tableRow
+	Notes  []string
+}
+
+type tableRow struct {
+	Name                                              string
+	Mean, CI, SD, Median, MedianCI, P95, Floor, Notes string
+	Trials                                            int
+	IsFloor                                           bool
+}
+
+type planRow struct {
+	Trial, Block int
+	Treatment    string
+	State        store.State
+	Attempts     int
+	Reason       string
+}
+
+func (r *Report) view() (view, error) {
+	v := view{
+		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(), Warnings: r.Warnings,
+		Scope: r.scope(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors, Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
+	}
+	for _, p := range r.Panels() {
+		x, err := r.panelView(p)
+		if err != nil {
+			return v, err
+		}
+		if n := len(v.Sections); n == 0 || v.Sections[n-1].ID != p.Response {
+			says := ""
+			if m, ok := measure.FindResponse(p.Response); ok {
+				says = m.Says
+			}
+			v.Sections = append(v.Sections, section{ID: p.Response, Title: words(p.Response), Says: says})
+		}
+		s := &v.Sections[len(v.Sections)-1]
+		s.Panels = append(s.Panels, x)
+	}
+	for _, t := range r.Trials {
+		row := planRow{Trial: t.ID, Block: t.Block, State: t.State, Attempts: t.Attempts, Reason: t.Reason}
+		for _, l := range t.Treatment {
+			row.Treatment = strings.TrimSpace(row.Treatment + " " + l.Text)
+		}
+		v.Plan = append(v.Plan, row)
+	}
+	v.Design = r.design()
+	v.Devices, v.Stacks = r.facts()
+	return v, nil
+}
+
+// scope says how much was measured, and how sure the intervals are.
+func (r *Report) scope() string {
+	valid, wanted := 0, 0
+	for _, t := range r.Treatments {
+		valid, wanted = valid+t.Valid, wanted+t.Wanted
+	}
+	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trial means", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence)
+}
+
+func (r *Report) panelView(p Panel) (panelView, error) {
+	var svg strings.Builder
+	f := r.figure(p)
+	if err := f.SVG(&svg); err != nil {
+		return panelView{}, err
+	}
+	v := panelView{Side: string(p.Side), Figure: template.HTML(svg.String())}
+	var notes noteList
+	for i, t := range r.Treatments {
+		c, ok := r.Cell(i, p.Side, p.Response)
+		if !ok {
+			continue
+		}
+		row := tableRow{
+			Name: t.Name(), Mean: Format(c.Mean.Center, c.Unit), CI: range2(c.Mean, c.Unit), SD: Format(c.SD, c.Unit),
+			Median: Format(c.Median.Center, c.Unit), MedianCI: range2(c.Median, c.Unit), P95: Format(c.P95, c.Unit), Trials: len(c.Points), IsFloor: isFloor(t.Stack),
+		}
+		if c.Method == store.Modelled {
+			row.Mean += " (modelled)"
+		}
+		if c.HasFloor {
+			row.Floor = significant(c.AboveFloor.Estimate) + "×"
+			v.Floors = true
+		}
+		for _, w := range c.Warnings {
+			row.Notes += notes.mark(w, t.Name())
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Notes = notes.lines()
+	return v, nil
+}
+
+func range2(s stat.Summary, unit string) string {
+	switch {
+	case !s.HasInterval():
+		return "–"
+	case s.Lo == s.Hi:
+		return "no spread"
+	}
+	return Format(s.Lo, unit) + " to " + Format(s.Hi, unit)
+}
+
+// A noteList numbers the warnings of a table, each once, with whom it concerns.
+type noteList struct {
+	texts []string
+	whom  [][]string
+}
+
+const noteMarks = "abcdefghijklmnopqrstuvwxyz"
+
+func (n *noteList) mark(text, whom string) string {
+	i := slices.Index(n.texts, text)
+	if i < 0 {
+		i = len(n.texts)
+		n.texts, n.whom = append(n.texts, text), append(n.whom, nil)
+	}
+	n.whom[i] = append(n.whom[i], whom)
+	return string(noteMarks[i%len(noteMarks)])
+}
+
+func (n *noteList) lines() []string {
+	var out []string
+	for i, t := range n.texts {
+		out = append(out, fmt.Sprintf("%c  %s: %s", noteMarks[i%len(noteMarks)], strings.Join(n.whom[i], ", "), t))
+	}
+	return out
+}
+
+// design is the plan in words.
+func (r *Report) design() [][2]string {
+	d := r.Study.Design
+	out := [][2]string{
+		{"order", "randomized complete blocks, one block a replication"},
+		{"seed", fmt.Sprint(d.Seed)},
+		{"replications asked", fmt.Sprint(d.Replications)},
+	}
+	if d.Precision > 0 {
+		out = append(out, [2]string{"precision asked", significant(d.Precision*100) + " % of each mean"})
+	}
+	for _, s := range r.Study.Fixed {
+		out = append(out, [2]string{s.Key, s.Value.Text})
+	}
+	for _, o := range r.Study.Overrides {
+		out = append(out, [2]string{"set on the command line", o.String()})
+	}
+	return out
+}
+
+func (r *Report) facts() (devices, stacks [][]string) {
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		d := r.Facts.Devices[name]
+		devices = append(devices, []string{name, d.Model, fmt.Sprint(d.CPUs), d.Arch, d.OS, d.Kernel})
+	}
+	for _, name := range sortedKeys(r.Facts.Stacks) {
+		s := r.Facts.Stacks[name]
+		stacks = append(stacks, []string{name, s.Title, s.Version, s.Language})
+	}
+	return devices, stacks
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

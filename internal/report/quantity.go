@@ -11,15 +11,34 @@ func Format(v float64, unit string) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case unit == "B" || unit == "s" || unit == "J" || unit == "W" || unit == "1/s" || unit == "B/s":
-	default:
-		return significant(v) + suffix(unit)
+	case !hasPrefixes(unit):
+		return significant(v) + unitText("", unit)
+	case unit == "B" && v == math.Trunc(v) && math.Abs(v) < 1000:
+		return strconv.Itoa(int(v)) + " B"
 	}
 	p := prefixOf(v, unit)
-	if unit == "1/s" {
-		unit = "/s" // a million a second is 1.00 M/s
+	return significant(v/p.factor) + unitText(p.name, unit)
+}
+
+// hasPrefixes reports whether a unit is printed with SI prefixes.
+func hasPrefixes(unit string) bool {
+	switch unit {
+	case "B", "s", "J", "W", "1/s", "B/s":
+		return true
 	}
-	return significant(v/p.factor) + " " + p.name + unit
+	return false
+}
+
+// unitText is what stands behind a number: " ms", nothing for a share. A
+// million a second is 1.00 M/s.
+func unitText(prefix, unit string) string {
+	switch unit {
+	case "", "1":
+		return ""
+	case "1/s":
+		return " " + prefix + "/s"
+	}
+	return " " + prefix + unit
 }
 
 type prefix struct {
@@ -38,13 +57,6 @@ func prefixOf(v float64, unit string) prefix {
 		}
 	}
 	return prefixes[len(prefixes)-1]
-}
-
-func suffix(unit string) string {
-	if unit == "" || unit == "1" {
-		return ""
-	}
-	return " " + unit
 }
 
 // significant prints three significant digits without an exponent.

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"edgegauge/internal/measure"
+)
+
+// A Figure shows one response of one side: every treatment's trials, its mean
+// with the interval, its floor, and what was published.
+type Figure struct {
+	ID    string // "rtt-client": anchors and file names
+	Title string
+	Unit  string
+	Rows  []FigureRow
+}
+
+// A FigureRow is one treatment. What does not exist is NaN.
+type FigureRow struct {
+	Name, Value    string
+	IsFloor        bool
+	Points         []float64 // trial means, in the order of their blocks
+	Center, Lo, Hi float64
+	Floor          float64
+	Published      float64
+	PubLo, PubHi   float64
+}
+
+// Figures are the figures of the report, one per response and side.
+func (r *Report) Figures() []Figure {
+	var out []Figure
+	for _, p := range r.Panels() {
+		out = append(out, r.figure(p))
+	}
+	return out
+}
+
+// A Panel is one response seen from one side.
+type Panel struct {
+	Side     measure.Side
+	Response string
+	Unit     string
+}
+
+// ID is the panel's name in anchors and file names.
+func (p Panel) ID() string { return p.Response + "-" + string(p.Side) }
+
+// Panels lists what the report has figures of: responses in the order of
+// measure.Responses, client before server.
+func (r *Report) Panels() []Panel {
+	seen := map[Panel]bool{}
+	for _, c := range r.Cells {
+		seen[Panel{c.Side, c.Response, c.Unit}] = true
+	}
+	var out []Panel
+	for _, x := range measure.Responses() {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			if p := (Panel{side, x.Name, x.Unit}); seen[p] {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func (r *Report) figure(p Panel) Figure {
+	f := Figure{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side), Unit: p.Unit}
+	for i, t := range r.Treatments {
+		c, ok := r.Cell(i, p.Side, p.Response)
+		if !ok {
+			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: "no valid trial", Center: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
+			continue
+		}
+		row := FigureRow{Name: t.Name(), IsFloor: isFloor(t.Stack), Center: c.Mean.Center, Lo: c.Mean.Lo, Hi: c.Mean.Hi, Floor: math.NaN(), Published: math.NaN(), PubLo: math.NaN(), PubHi: math.NaN()}
+		for _, x := range c.Points {
+			row.Points = append(row.Points, x.Mean)
+		}
+		row.Value = Format(c.Mean.Center, c.Unit)
+		if half := interval(c.Mean.Center, c.Mean.Lo, c.Mean.Hi); half != "" {
+			row.Value += " " + half
+		}
+		if c.HasFloor {
+			if fc, ok := r.Cell(t.Floor, p.Side, p.Response); ok {
+				row.Floor = fc.Mean.Center
+				row.Value += fmt.Sprintf(" · %s× floor", significant(c.AboveFloor.Estimate))
+			}
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	return f
+}
+
+// words turns a response's name into words: response_time, "response time".
+// Abbreviations are written as such.
+func words(name string) string {
+	switch name {
+	case "rtt":
+		return "RTT"
+	case "cpu":
+		return "CPU time"
+	case "peak_rss":
+		return "peak RSS"
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// values are all that must find a place on the axis.
+func (f Figure) values() []float64 {
+	var all []float64
+	for _, r := range f.Rows {
+		all = append(all, r.Points...)
+		if r.Lo > 0 || f.lowest() <= 0 { // an interval below 0 must not bend a log axis
+			all = append(all, r.Lo)
+		}
+		all = append(all, r.Center, r.Hi, r.Floor, r.Published)
+	}
+	return all
+}
+
+func (f Figure) lowest() float64 {
+	lo := math.Inf(1)
+	for _, r := range f.Rows {
+		for _, v := range r.Points {
+			lo = min(lo, v)
+		}
+	}
+	return lo
+}

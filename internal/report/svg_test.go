@@ -1,0 +1,84 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+func figureOf(rows ...FigureRow) Figure {
+	return Figure{ID: "rtt-client", Title: "RTT, client", Unit: "s", Rows: rows}
+}
+
+func row(points []float64, center, lo, hi, floor float64) FigureRow {
+	return FigureRow{Name: "a <b> & c", Value: "v", Points: points, Center: center, Lo: lo, Hi: hi, Floor: floor, Published: math.NaN()}
+}
+
+func TestSVGIsWellFormedAndShowsWhatItHas(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		what                  string
+		f                     Figure
+		points, cis, floors   int
+		means                 int
+		notThere, mustContain string
+	}{
+		{what: "a usual row", f: figureOf(row([]float64{1, 2, 3}, 2, 1.5, 2.5, 1)), points: 3, cis: 3, floors: 1, means: 1, mustContain: "a &lt;b&gt; &amp; c"},
+		{what: "one trial has no interval", f: figureOf(row([]float64{2}, 2, nan, nan, nan)), points: 1, means: 1},
+		{what: "all failed", f: figureOf(row(nil, nan, nan, nan, nan)), notThere: "NaN"},
+		{what: "all zero", f: figureOf(row([]float64{0, 0}, 0, 0, 0, nan)), points: 2, means: 1, notThere: "NaN"},
+		{what: "infinite", f: figureOf(row([]float64{1, math.Inf(1)}, math.Inf(1), nan, nan, nan)), points: 1, notThere: "Inf"},
+		{what: "an interval below zero on a log axis", f: figureOf(row([]float64{1, 100}, 50, -20, 120, 1)), points: 2, cis: 3, floors: 1, means: 1, notThere: "NaN"},
+	} {
+		var b strings.Builder
+		if err := tt.f.File(&b); err != nil {
+			t.Fatal(err)
+		}
+		s := b.String()
+		for d := xml.NewDecoder(strings.NewReader(s)); ; {
+			if _, err := d.Token(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v in %s", tt.what, err, s)
+			}
+		}
+		for class, want := range map[string]int{"fig-pt": tt.points, "fig-ci": tt.cis, "fig-floor": tt.floors, "fig-mean": tt.means} {
+			if got := strings.Count(s, `class="`+class+`"`); got != want {
+				t.Errorf("%s: got %d of %s, want %d", tt.what, got, class, want)
+			}
+		}
+		if tt.notThere != "" && strings.Contains(s, tt.notThere) {
+			t.Errorf("%s: %s in %s", tt.what, tt.notThere, s)
+		}
+		if !strings.Contains(s, tt.mustContain) {
+			t.Errorf("%s: no %s", tt.what, tt.mustContain)
+		}
+	}
+}
+
+func TestAxisTicks(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		unit   string
+		want   string
+	}{
+		{[]float64{3e-6, 22e-6}, "s", "0 5 µs 10 µs 15 µs 20 µs"},
+		{[]float64{20e-9, 900e-9}, "s", "20 ns 50 ns 100 ns 200 ns 500 ns 1 µs"},
+		{[]float64{1e-6, 3}, "s", "1 µs 10 µs 100 µs 1 ms 10 ms 100 ms 1 s"},
+		{[]float64{100, 108}, "B", "100 B 102 B 104 B 106 B 108 B"}, // far from 0: not from 0
+		{[]float64{0}, "s", "0 0.2 s 0.4 s 0.6 s 0.8 s 1 s"},
+		{[]float64{-2, 5}, "", "-2 0 2 4"},
+		{[]float64{50000, 200000}, "1/s", "0 50 k/s 100 k/s 150 k/s 200 k/s"},
+	} {
+		a := newAxis(tt.values)
+		var got []string
+		for _, v := range a.ticks() {
+			got = append(got, a.label(v, tt.unit))
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.values, strings.Join(got, " "), tt.want)
+		}
+	}
+}
