@@ -29,5 +29,8 @@ cross:
 bench: build
 	@$(BIN) bench
 
+firmware:
+	@$(MAKE) -C firmware/energy-meter firmware
+
 clean:
 	rm -rf bin .cache
