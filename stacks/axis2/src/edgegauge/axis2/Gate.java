@@ -4,6 +4,9 @@ import edgegauge.adapter.Body;
 import edgegauge.adapter.Setup;
 import java.io.IOException;
 import java.io.InputStream;
+import org.apache.axiom.om.OMException;
+import org.apache.axis2.AxisFault;
+import org.apache.axis2.Constants;
 import org.apache.axis2.context.MessageContext;
 import org.apache.axis2.transport.http.HTTPWorker;
 import org.apache.axis2.transport.http.server.AxisHttpRequest;
@@ -44,7 +47,19 @@ final class Gate implements Worker {
       if (in != null) Body.discard(in, length);
       response.sendError(413, "body is over the limit of " + setup.bodyLimit + " bytes");
     } else {
+      serve(request, response, m);
+    }
+  }
+
+  /** Dispatching reads on in the envelope, so a fault may be the sender's. Without a state Axis2 puts the message, line breaks and all, into the status line. */
+  private void serve(AxisHttpRequest request, AxisHttpResponse response, MessageContext m) throws HttpException, IOException {
+    try {
       axis2.service(request, response, m);
+    } catch (AxisFault e) {
+      if (m.getProperty(Constants.HTTP_RESPONSE_STATE) != null) throw e;
+      if (e.getCause() instanceof OMException) throw Faults.sender(e.getCause(), m);
+      m.setProperty(Constants.HTTP_RESPONSE_STATE, "500");
+      throw e;
     }
   }
 

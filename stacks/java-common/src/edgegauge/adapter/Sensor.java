@@ -21,11 +21,10 @@ final class Sensor {
     if (!spec.startsWith("hwmon:")) throw new IOException("no sensor \"" + spec + "\"; this stack reads fixed:CELSIUS, hwmon:PATH");
     Path p = Paths.get(spec.substring(6));
     if (Files.isDirectory(p)) p = p.resolve("temp1_input");
-    String milli = new String(Files.readAllBytes(p), StandardCharsets.US_ASCII).trim();
     try {
-      return Math.round(Long.parseLong(milli) / 10.0);
-    } catch (NumberFormatException e) {
-      throw new IOException("sensor " + p + " says \"" + milli + "\", not millidegrees");
+      return Math.round(Long.parseLong(new String(Files.readAllBytes(p), StandardCharsets.US_ASCII).trim()) / 10.0);
+    } catch (NumberFormatException | IOException e) {
+      throw new IOException("sensor " + p + " gave no millidegrees: " + e, e);
     }
   }
 }

@@ -26,11 +26,15 @@ public final class Resource {
   @POST
   @Consumes(Entity.TYPE)
   @Produces(Entity.TYPE)
-  public Message post(@PathParam("service") String name, Message in) throws IOException {
+  public Message post(@PathParam("service") String name, Message in) {
     if (!name.equals(setup.service.name)) throw new WebApplicationException(404);
     long t0 = System.nanoTime();
-    Message out = services.answer(setup.service, in);
-    Exchange.mine().processing = System.nanoTime() - t0;
-    return out;
+    try {
+      return services.answer(setup.service, in);
+    } catch (IOException e) {
+      throw Refusal.of(500, e);
+    } finally {
+      Exchange.mine().processing = System.nanoTime() - t0;
+    }
   }
 }

@@ -1,6 +1,5 @@
 package edgegauge.jersey;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.ServerLog;
@@ -13,10 +12,8 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.Type;
 import javax.ws.rs.Consumes;
 import javax.ws.rs.Produces;
-import javax.ws.rs.WebApplicationException;
 import javax.ws.rs.core.MediaType;
 import javax.ws.rs.core.MultivaluedMap;
-import javax.ws.rs.core.Response;
 import javax.ws.rs.ext.Provider;
 
 /** The server's end of {@link Entity}: what it cannot read is the client's fault. */
@@ -41,14 +38,13 @@ public final class ServerProtobuf extends Entity {
     }
   }
 
-  @Override public Message readFrom(Class<Message> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, String> h, InputStream in)
-      throws IOException {
+  @Override public Message readFrom(Class<Message> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, String> h, InputStream in) {
     try {
       return super.readFrom(c, t, a, mt, h, in);
     } catch (TooLarge e) {
-      throw new WebApplicationException(e, Response.status(413).entity(e.getMessage()).type(MediaType.TEXT_PLAIN).build());
-    } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
-      throw new WebApplicationException(e, Response.status(400).entity(e.getMessage()).type(MediaType.TEXT_PLAIN).build());
+      throw Refusal.of(413, e);
+    } catch (IOException | IllegalArgumentException e) {
+      throw Refusal.of(400, e);
     }
   }
 
