@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge/internal/report"
+	"edgegauge/internal/report/tidy"
+	"edgegauge/internal/stat"
+)
+
+func analyzeCmd() *cobra.Command {
+	var columns tidy.Columns
+	var separator string
+	var confidence float64
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "analyze FILE.csv --response COLUMN --by COLUMN,…",
+		Short: "the whole analysis of any tidy table: groups, analysis of variance, contrasts",
+		Long: `Analyze judges a table that anybody made as a report judges a study: one row an observation, one column the response, one or more
+columns the factors, and, if trials were run in blocks, one column the block. The rows of one treatment and block are averaged
+first; without --block each row is a replicate. FILE - is the standard input. doc/method.md says what each figure is.`,
+		Example: "  edgegauge analyze trials.csv --response rtt --by stack,link --block replication\n  edgegauge analyze trials.csv --response rtt --by stack --json | jq '.contrasts[] | select(.p_holm < 0.05)'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if columns.Separator, err = separatorOf(separator); err != nil {
+				return exit{exitUsage, err}
+			}
+			a, err := analyze(cmd.InOrStdin(), args[0], columns, confidence)
+			if err != nil {
+				return exit{exitUsage, err}
+			}
+			if !asJSON {
+				return report.WriteAnalysis(cmd.OutOrStdout(), a, columns.Factors, confidence)
+			}
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetIndent("", "  ")
+			return enc.Encode(a)
+		},
+	}
+	c.Flags().StringVar(&columns.Response, "response", "", "column of the response")
+	c.Flags().StringSliceVar(&columns.Factors, "by", nil, "columns of the factors, separated by commas")
+	c.Flags().StringVar(&columns.Block, "block", "", "column of the block (default: each row is a replicate)")
+	c.Flags().StringVar(&separator, "separator", ",", "between columns: one character, or tab")
+	c.Flags().Float64Var(&confidence, "confidence", 0.95, "of every interval")
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON, as in doc/method.md")
+	for _, name := range []string{"response", "by"} {
+		if err := c.MarkFlagRequired(name); err != nil {
+			panic(err) // the flag stands three lines above
+		}
+	}
+	return c
+}
+
+func analyze(stdin io.Reader, path string, columns tidy.Columns, confidence float64) (stat.Analysis, error) {
+	in := stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return stat.Analysis{}, err
+		}
+		defer f.Close()
+		in = f
+	}
+	t, err := tidy.Read(in, path, columns)
+	if err != nil {
+		return stat.Analysis{}, err
+	}
+	a, err := stat.Analyze(t, confidence)
+	if err != nil {
+		return stat.Analysis{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return a, nil
+}
+
+func separatorOf(text string) (rune, error) {
+	if text == "tab" {
+		return '\t', nil
+	}
+	if r := []rune(text); len(r) == 1 && r[0] != '"' && r[0] != '\n' && r[0] != '\r' {
+		if r[0] == ',' {
+			return 0, nil // the default, so that a wrong one is noticed
+		}
+		return r[0], nil
+	}
+	return 0, fmt.Errorf("separator %q is not one character; write ';' or tab", text)
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"edgegauge/internal/stat"
+)
+
+// mostContrasts is how many a terminal shows; JSON has them all.
+const mostContrasts = 40
+
+// WriteAnalysis writes the analysis of a table for a terminal, levels in the
+// order of the factors.
+func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence float64) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d treatments, %g %% intervals\n\n", a.Response, len(a.Groups), 100*confidence)
+	groups := [][]string{{strings.Join(factors, " "), "n", "mean", "interval", "sd", "median", "interval"}}
+	for _, g := range a.Groups {
+		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), plain(float64(g.Mean)), plainRange(g.CI), plain(float64(g.SD)), plain(float64(g.Median)), plainRange(g.MedianCI)})
+	}
+	writeColumns(&b, groups)
+	if a.Anova != nil {
+		writeAnova(&b, *a.Anova)
+	}
+	writeContrasts(&b, factors, a.Contrasts)
+	for _, line := range a.Warnings {
+		wrap(&b, "! "+line, "  ")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeAnova(b *strings.Builder, v stat.Anova) {
+	rows := [][]string{{"variation, type " + v.Type, "df", "sum of squares", "F", "p", "eta²", "share"}}
+	for _, t := range v.Terms {
+		rows = append(rows, []string{t.Term, strconv.Itoa(t.DF), plain(float64(t.SS)), plain(float64(t.F)), pText(float64(t.P)), plain(float64(t.EtaSquared)), shareText(float64(t.Variation))})
+	}
+	rows = append(rows, []string{"residual", strconv.Itoa(v.Residual.DF), plain(float64(v.Residual.SS)), "", "", "", ""})
+	writeColumns(b, rows)
+}
+
+// writeContrasts shows the clearest first, since there may be many.
+func writeContrasts(b *strings.Builder, factors []string, all []stat.Contrast) {
+	if len(all) == 0 {
+		return
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(x, y stat.Contrast) int {
+		switch px, py := orOne(x.PHolm), orOne(y.PHolm); {
+		case px < py:
+			return -1
+		case px > py:
+			return 1
+		}
+		return 0
+	})
+	rows := [][]string{{"first over second", "ratio", "interval", "difference", "p", "p (Holm)"}}
+	for _, c := range all[:min(len(all), mostContrasts)] {
+		rows = append(rows, []string{levelsText(factors, c.Between[0]) + " / " + levelsText(factors, c.Between[1]), plain(float64(c.Ratio)), plainRange(c.RatioCI), plain(float64(c.Difference)), pText(float64(c.P)), pText(float64(c.PHolm))})
+	}
+	writeColumns(b, rows)
+	if more := len(all) - mostContrasts; more > 0 {
+		fmt.Fprintf(b, "… and %d contrasts more; --json has them all\n\n", more)
+	}
+}
+
+func orOne(p stat.Number) float64 {
+	if math.IsNaN(float64(p)) {
+		return 1
+	}
+	return float64(p)
+}
+
+// levelsText is a treatment in words: its levels in the order of the factors.
+func levelsText(factors []string, by map[string]string) string {
+	var parts []string
+	for _, f := range factors {
+		parts = append(parts, by[f])
+	}
+	return strings.Join(parts, " ")
+}
+
+// plain prints a bare number with five significant digits.
+func plain(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "–"
+	case v != 0 && (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e7):
+		return strconv.FormatFloat(v, 'e', 3, 64)
+	case v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', max(0, 4-int(math.Floor(math.Log10(math.Abs(v))))), 64)
+}
+
+func plainRange(i stat.Interval) string {
+	if math.IsNaN(i[0]) || math.IsNaN(i[1]) {
+		return "–"
+	}
+	return plain(i[0]) + " to " + plain(i[1])
+}
+
+func pText(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "–"
+	case p < 0.0001:
+		return "<0.0001"
+	}
+	return strconv.FormatFloat(p, 'f', 4, 64)
+}
+
+func shareText(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
+}
+
+// writeColumns aligns a table for a terminal of Columns, the first column to the
+// left. Where it is too wide, the first column is shortened.
+func writeColumns(b *strings.Builder, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, s := range r {
+			widths[i] = max(widths[i], len([]rune(s)))
+		}
+	}
+	total := 2 * (len(widths) - 1)
+	for _, n := range widths {
+		total += n
+	}
+	widths[0] = max(12, widths[0]-max(0, total-Columns))
+	for _, r := range rows {
+		line := pad(shorten(r[0], widths[0]), widths[0], false)
+		for i, s := range r[1:] {
+			line += "  " + pad(s, widths[i+1], true)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	b.WriteByte('\n')
+}
