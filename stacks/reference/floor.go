@@ -1,0 +1,88 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"edgegauge/internal/drive"
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+	"edgegauge/internal/stack"
+)
+
+// A floorCaller sends and awaits as many bytes as the encoding's messages have.
+type floorCaller struct {
+	body   []byte
+	answer int
+}
+
+func (f floorCaller) Encode(_ uint64, buf []byte) ([]byte, error) { return append(buf, f.body...), nil }
+func (f floorCaller) Decode(uint64, int, []byte) error            { return nil }
+
+// floorCall makes both messages once, for their lengths; an empty message
+// becomes one byte, since nothing cannot be exchanged.
+func floorCall(name string, enc codec.Encoding, m stack.Message) (floorCaller, error) {
+	var req, resp service.Message
+	service.Make(service.Name(name), m.Seed, m.N, service.Width{Letters: m.Letters, Max: m.Max}, &req)
+	env := service.Env{
+		Keep:   func(data, back []byte) ([]byte, error) { return append(back[:0], data...), nil },
+		Sensor: func() (int64, int64, error) { return 2150, 1700000000000, nil },
+	}
+	if err := service.Answer(service.Name(name), &req, &resp, env); err != nil {
+		return floorCaller{}, err
+	}
+	body := codec.Append(enc, nil, service.Name(name), false, &req)
+	if len(body) == 0 {
+		body = []byte{0}
+	}
+	return floorCaller{body, max(1, len(codec.Append(enc, nil, service.Name(name), true, &resp)))}, nil
+}
+
+// A floorServer answers bytes with bytes. It sees neither phases nor requests,
+// only their number.
+type floorServer struct {
+	*drive.Floor
+	at       string
+	size     record
+	reported int64
+	end      context.CancelFunc
+	ended    chan struct{}
+}
+
+func serveFloor(p *program, s stack.Serve) (server, error) {
+	call, err := floorCall(s.Service, p.encoding(s.Encoding), s.Message)
+	if err != nil {
+		return nil, err
+	}
+	host, err := netip.ParseAddr(s.Host)
+	if err != nil {
+		return nil, err
+	}
+	f := &floorServer{size: record{in: uint32(len(call.body)), out: uint32(call.answer)}, ended: make(chan struct{})}
+	f.Floor, err = drive.ListenFloor(p.kind.transport, netip.AddrPortFrom(host, uint16(s.Port)), len(call.body), call.answer)
+	if err != nil {
+		return nil, err
+	}
+	f.at = fmt.Sprintf("%s://%s", p.kind.transport, f.Addr())
+	ctx, cancel := context.WithCancel(context.Background())
+	f.end = cancel
+	go func() {
+		defer close(f.ended)
+		if err := f.Serve(ctx); err != nil {
+			p.log.Print(err)
+		}
+	}()
+	return f, nil
+}
+
+func (f *floorServer) url() string { return f.at }
+
+func (f *floorServer) take() *records {
+	n := f.Served()
+	got := &records{n: int(n - f.reported), same: &f.size}
+	f.reported = n
+	return got
+}
+
+func (f *floorServer) close() { f.end(); <-f.ended }

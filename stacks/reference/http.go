@@ -1,0 +1,157 @@
+package reference
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"edgegauge/internal/service/codec"
+	"edgegauge/internal/stack"
+)
+
+// An httpServer is REST or SOAP on net/http.
+type httpServer struct {
+	*workers
+	http  *http.Server
+	at    string
+	limit int64
+	soap  bool
+	// before, if set, may answer in the handler's place and then returns true.
+	before func(http.ResponseWriter) bool
+}
+
+// serveHTTP listens for REST or SOAP, with TLS 1.3 where security asks for it.
+func serveHTTP(p *program, s stack.Serve) (server, error) {
+	w, err := newWorkers(s, p.encoding(s.Encoding))
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	if err != nil {
+		return nil, err
+	}
+	h := &httpServer{workers: w, limit: s.Limits.Body, soap: w.encoding == codec.SOAP11 || w.encoding == codec.SOAP12}
+	scheme := "http"
+	if s.Security == "tls" {
+		scheme = "https"
+		cert, err := tls.LoadX509KeyPair(s.Credentials["cert"], s.Credentials["key"])
+		if err != nil {
+			return nil, fmt.Errorf("credentials: %w", err)
+		}
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}})
+	}
+	h.at = scheme + "://" + l.Addr().String() + "/" + s.Service
+	mux := http.NewServeMux()
+	mux.HandleFunc("/"+s.Service, h.handle)
+	h.http = &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	go h.http.Serve(l)
+	return h, nil
+}
+
+func (h *httpServer) url() string    { return h.at }
+func (h *httpServer) take() *records { return h.kept.take() }
+
+func (h *httpServer) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if h.http.Shutdown(ctx) != nil {
+		h.http.Close()
+	}
+}
+
+func (h *httpServer) handle(w http.ResponseWriter, r *http.Request) {
+	x := h.pool.Get().(*worker)
+	defer h.pool.Put(x)
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST")
+		h.refuse(w, http.StatusMethodNotAllowed, errors.New("only POST is served"))
+		return
+	}
+	if !h.encoding.Takes(r.Header.Get("Content-Type")) {
+		h.refuse(w, http.StatusUnsupportedMediaType, fmt.Errorf("send %s", h.encoding.MediaType(h.name, false)))
+		return
+	}
+	var err error
+	if x.body, err = readAll(x.body[:0], r, h.limit); err != nil {
+		status := http.StatusBadRequest
+		if errors.Is(err, errTooLarge) {
+			status = http.StatusRequestEntityTooLarge
+			w.Header().Set("Connection", "close")
+		}
+		h.refuse(w, status, err)
+		return
+	}
+	if h.before != nil && h.before(w) {
+		return
+	}
+	if err := h.work(x); err != nil {
+		h.refuse(w, statusOf(err), err)
+		return
+	}
+	head := w.Header()
+	head.Set("Content-Type", h.encoding.MediaType(h.name, true))
+	head.Set("Content-Length", strconv.Itoa(len(x.answer)))
+	w.Write(x.answer)
+	h.keep(x)
+}
+
+func statusOf(err error) int {
+	if errors.Is(err, errService) {
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}
+
+var errTooLarge = errors.New("the body is larger than the limit")
+
+// readAll reads the body whole: deserialization must not wait for the network.
+func readAll(b []byte, r *http.Request, limit int64) ([]byte, error) {
+	if limit > 0 && r.ContentLength > limit {
+		return b, errTooLarge
+	}
+	if n := int(r.ContentLength); n > cap(b) {
+		b = make([]byte, 0, n+1)
+	}
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case limit > 0 && int64(len(b)) > limit:
+			return b, errTooLarge
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, err
+		}
+	}
+}
+
+// refuse answers an error in the protocol's own words.
+func (h *httpServer) refuse(w http.ResponseWriter, status int, err error) {
+	if !h.soap {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	fault := &codec.Fault{Code: codec.Sender, Reason: err.Error()}
+	if f := (*codec.Fault)(nil); errors.As(err, &f) {
+		fault = f
+	} else if errors.Is(err, errService) {
+		fault.Code = codec.Receiver
+	}
+	w.Header().Set("Content-Type", h.encoding.MediaType(h.name, true))
+	// SOAP 1.1, section 6.2: every fault is a 500. SOAP 1.2 part 2, table 20: a Sender fault is a 400.
+	if status == http.StatusBadRequest && h.encoding == codec.SOAP11 {
+		status = http.StatusInternalServerError
+	}
+	w.WriteHeader(status)
+	w.Write(codec.AppendFault(h.encoding, nil, fault))
+}

@@ -1,0 +1,159 @@
+package reference
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"runtime"
+
+	"edgegauge/internal/service/codec"
+	"edgegauge/internal/stack"
+)
+
+// A program is one process of a reference stack: the protocol on its pipes.
+type program struct {
+	kind kind
+	in   *bufio.Reader
+	out  *bufio.Writer
+	log  *log.Logger
+}
+
+// A server is a service that listens.
+type server interface {
+	url() string
+	take() *records // what was recorded since the last take
+	close()
+}
+
+// Main runs NAME serve|call on the pipes given and returns the exit status.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{in: bufio.NewReader(stdin), out: bufio.NewWriterSize(stdout, 1<<16), log: log.New(stderr, "", log.Lmicroseconds)}
+	err := p.main(args)
+	p.out.Flush()
+	if err == nil || errors.Is(err, io.EOF) {
+		return 0
+	}
+	p.log.Print(err)
+	p.say(map[string]string{"type": "error", "message": err.Error()})
+	return 1
+}
+
+func (p *program) main(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("a stack program is called NAME serve|call, not %q", args)
+	}
+	var ok bool
+	if p.kind, ok = find(args[0]); !ok {
+		return fmt.Errorf("no stack %q in this binary", args[0])
+	}
+	switch args[1] {
+	case "serve":
+		return p.serve()
+	case "call":
+		return p.call()
+	}
+	return fmt.Errorf("no verb %q; there are serve and call", args[1])
+}
+
+// serve answers one "serve" and then reports until stdin ends.
+func (p *program) serve() error {
+	var s stack.Serve
+	if err := p.read("serve", &s); err != nil {
+		return err
+	}
+	if err := p.supports(s.Service, s.Encoding, s.Security, s.Transport); err != nil {
+		return err
+	}
+	srv, err := p.kind.serve(p, s)
+	if err != nil {
+		return err
+	}
+	defer srv.close()
+	p.ready(srv.url())
+	for {
+		var r stack.Report
+		if err := p.read("report", &r); err != nil {
+			return err
+		}
+		if err := p.report(srv.take(), r.Discard); err != nil {
+			return err
+		}
+	}
+}
+
+// supports refuses what this stack does not offer, naming what it has.
+func (p *program) supports(service, encoding, security, transport string) error {
+	for _, d := range Stacks() {
+		if d.Name != Prefix+p.kind.name {
+			continue
+		}
+		_, err := d.Resolve(stack.Wish{Service: service, Encoding: encoding, Security: security, Transport: transport})
+		return err
+	}
+	return nil
+}
+
+func (p *program) ready(url string) {
+	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version()})
+}
+
+func (p *program) report(r *records, discard bool) error {
+	if !discard {
+		var line []byte
+		for x := range r.exchanges() {
+			line = stack.AppendExchange(line[:0], x)
+			if _, err := p.out.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	return p.end(r.n, 0)
+}
+
+func (p *program) end(count int, cpu int64) error {
+	return p.say(map[string]any{"type": "end", "count": count, "cpu": cpu})
+}
+
+// read reads the next line, which must be of the wanted type.
+func (p *program) read(want string, v any) error {
+	line, err := p.in.ReadBytes('\n')
+	if err != nil {
+		return io.EOF
+	}
+	var h struct {
+		Type     string `json:"type"`
+		Protocol int    `json:"protocol"`
+	}
+	if err := json.Unmarshal(line, &h); err != nil {
+		return fmt.Errorf("%.80q is not a line of the protocol: %v", line, err)
+	}
+	if h.Type != want {
+		return fmt.Errorf("no %q expected here, but %q", h.Type, want)
+	}
+	if h.Protocol > stack.Protocol {
+		return fmt.Errorf("protocol %d is newer than mine (%d); update edgegauge", h.Protocol, stack.Protocol)
+	}
+	if err := json.Unmarshal(line, v); err != nil {
+		return fmt.Errorf("%s: %v", want, err)
+	}
+	return nil
+}
+
+func (p *program) say(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	p.out.Write(append(b, '\n'))
+	return p.out.Flush()
+}
+
+func (p *program) encoding(name string) codec.Encoding {
+	if name == "" {
+		return p.kind.encodings[0]
+	}
+	return codec.Encoding(name)
+}

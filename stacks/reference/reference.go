@@ -1,0 +1,91 @@
+// Package reference holds the stacks inside this binary: REST, SOAP, CoAP and
+// the floor, each as a program that speaks the adapter protocol. They need
+// nothing installed, and are what foreign stacks are compared with.
+package reference
+
+import (
+	"runtime/debug"
+	"strings"
+
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+	"edgegauge/internal/stack"
+)
+
+// Prefix begins the full name of every reference stack.
+const Prefix = "reference/"
+
+// A kind is one reference stack.
+type kind struct {
+	name      string
+	title     string
+	transport string
+	encodings []codec.Encoding
+	security  []string
+	services  []service.Name
+	options   []string
+	serve     func(*program, stack.Serve) (server, error)
+}
+
+func kinds() []kind {
+	all := service.Names()
+	every := []codec.Encoding{codec.Protobuf, codec.CBOR, codec.MsgPack, codec.JSON, codec.XML, codec.SOAP11, codec.SOAP12} // the leanest first
+	rest := func(e codec.Encoding, title string) kind {
+		return kind{name: "rest-" + string(e), title: "REST over HTTP/1.1, " + title, transport: "http",
+			encodings: []codec.Encoding{e}, security: []string{"none", "tls"}, services: all, serve: serveHTTP}
+	}
+	coap := func(e codec.Encoding, title string) kind {
+		return kind{name: "coap-" + string(e), title: "CoAP over UDP, " + title, transport: "coap",
+			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk"}, services: all, serve: serveCoAP}
+	}
+	floor := func(transport string) kind {
+		return kind{name: "floor-" + transport, title: "a bare " + strings.ToUpper(transport) + " exchange of the same number of bytes",
+			transport: transport, encodings: every, security: []string{"none"}, services: all, serve: serveFloor}
+	}
+	return []kind{
+		rest(codec.JSON, "JSON"), rest(codec.XML, "XML"), rest(codec.CBOR, "CBOR"), rest(codec.MsgPack, "MessagePack"), rest(codec.Protobuf, "Protocol Buffers"),
+		{name: "soap", title: "SOAP 1.1 and 1.2 over HTTP/1.1", transport: "http", encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
+			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
+		coap(codec.JSON, "JSON"), coap(codec.CBOR, "CBOR"), coap(codec.Protobuf, "Protocol Buffers"),
+		floor("tcp"), floor("udp"),
+		{name: "phantom", title: "REST with known delays and wanted faults, to test the lab itself", transport: "http", encodings: []codec.Encoding{codec.XML},
+			security: []string{"none"}, services: all, options: phantomOptions, serve: servePhantom},
+	}
+}
+
+// Stacks describes the reference stacks. They have no folder: Dir is empty.
+func Stacks() []stack.Description {
+	var out []stack.Description
+	for _, k := range kinds() {
+		connections := []string{"keep-alive", "per-request"}
+		if k.transport != "http" {
+			connections = connections[:1]
+		}
+		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}
+		for _, s := range k.services {
+			o.Services = append(o.Services, string(s))
+		}
+		for _, e := range k.encodings {
+			o.Encodings = append(o.Encodings, string(e))
+		}
+		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go",
+			Options: append([]string{}, k.options...), Serves: []stack.Offer{o}})
+	}
+	return out
+}
+
+func goVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return strings.TrimPrefix(info.GoVersion, "go")
+	}
+	return "unknown"
+}
+
+func find(name string) (kind, bool) {
+	for _, k := range kinds() {
+		if Prefix+k.name == name || k.name == name {
+			return k, true
+		}
+	}
+	return kind{}, false
+}

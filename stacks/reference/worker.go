@@ -1,0 +1,112 @@
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+	"edgegauge/internal/stack"
+)
+
+// base is when this process's clock began.
+var base = time.Now()
+
+// now is the process's monotonic clock in ns.
+func now() int64 { return int64(time.Since(base)) }
+
+// workers turn request bodies into response bodies, many at a time.
+type workers struct {
+	name     service.Name
+	encoding codec.Encoding
+	env      service.Env
+	pool     sync.Pool
+	kept     *records
+
+	wait    waits // the phantom's
+	falsify bool  // the phantom answers another message than was asked
+}
+
+// A worker is the memory of one request under way.
+type worker struct {
+	request, response service.Message
+	body, answer      []byte
+	began             int64
+	record            record
+}
+
+func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
+	w := &workers{name: service.Name(s.Service), encoding: enc, kept: newRecords()}
+	w.pool.New = func() any { return new(worker) }
+	w.env.Keep = keepIn(s.Directory)
+	var err error
+	if s.Sensor != "" {
+		w.env.Sensor, err = sensor(s.Sensor)
+	}
+	return w, err
+}
+
+// errService marks a fault of the service, not of the request.
+var errService = errors.New("the service failed")
+
+// work answers the request in x.body into x.answer; both times and sizes go
+// into x.record. The clock is read between the phases and nowhere within them.
+func (w *workers) work(x *worker) error {
+	x.began = now()
+	w.wait.deserialize()
+	err := codec.Decode(w.encoding, x.body, w.name, false, &x.request)
+	decoded := now()
+	if err != nil {
+		return err
+	}
+	w.wait.process()
+	if w.falsify {
+		service.Make(w.name, 999, 3, service.Width{}, &x.request)
+	}
+	if err := service.Answer(w.name, &x.request, &x.response, w.env); err != nil {
+		return fmt.Errorf("%w: %w", errService, err)
+	}
+	answered := now()
+	w.wait.serialize()
+	x.answer = codec.Append(w.encoding, x.answer[:0], w.name, true, &x.response)
+	done := now()
+	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered,
+		in: uint32(len(x.body)), out: uint32(len(x.answer))}
+	return nil
+}
+
+// keep records the request once its response is handed on.
+func (w *workers) keep(x *worker) {
+	x.record.total = now() - x.began
+	w.kept.add(x.record)
+}
+
+// keepIn writes data to a file of its own in dir, syncs it and reads it back.
+func keepIn(dir string) func(data, back []byte) ([]byte, error) {
+	if dir == "" {
+		return nil
+	}
+	return func(data, back []byte) ([]byte, error) {
+		f, err := os.CreateTemp(dir, "io-")
+		if err != nil {
+			return back, err
+		}
+		defer os.Remove(f.Name())
+		defer f.Close()
+		if _, err := f.Write(data); err != nil {
+			return back, err
+		}
+		if err := f.Sync(); err != nil {
+			return back, err
+		}
+		back = append(back[:0], make([]byte, len(data))...)
+		if _, err := f.ReadAt(back, 0); err != nil && len(back) > 0 {
+			return back, fmt.Errorf("%s: %w", filepath.Base(f.Name()), err)
+		}
+		return back, nil
+	}
+}
