@@ -170,6 +170,7 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 	defer quiet(d.Memory)()
 	rec.Quality.place()
 	before := effortNow()
+	rec.growing = true
 	r.start()
 	defer r.watch(ctx)()
 	var err error

@@ -84,7 +84,7 @@ func startPinned(cmd *exec.Cmd, cpu int) error {
 		var set unix.CPUSet
 		set.Set(cpu)
 		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			done <- fmt.Errorf("pin to CPU %d: %w; this process may use %v", cpu, err, allowedCPUs())
+			done <- fmt.Errorf("pin to CPU %d: %w; this process may use %v", cpu, err, AllowedCPUs())
 			return
 		}
 		done <- cmd.Start()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -191,5 +192,35 @@ func TestCollectRefusesDamage(t *testing.T) {
 	}
 	if _, err := Collect(strings.NewReader(head+strings.Repeat("\x00", rowBytes)), func(measure.Exchange) error { return fmt.Errorf("disk full") }); err == nil || err.Error() != "disk full" {
 		t.Errorf("the receiver's error is lost: %v", err)
+	}
+}
+
+// A killed parent closes the pipe, and with it ends the child in mid-request.
+func TestChildEndsWithStdin(t *testing.T) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0") // never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cmd := exec.Command("/proc/self/exe", "drive")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{URL: "udp://" + l.LocalAddr().String(), Answer: 5, Timeout: time.Minute}
+	if err := Order(stdin, Job{Spec: spec, Body: []byte("hello"), Requests: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.ReadFrom(make([]byte, 9)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	stdin.Close()
+	_ = cmd.Wait()
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the child lived on for %v", took)
 	}
 }

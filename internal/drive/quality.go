@@ -89,7 +89,8 @@ func runQueueWait(dir string) time.Duration {
 	return time.Duration(sum)
 }
 
-func allowedCPUs() []int {
+// AllowedCPUs are those this process may run on.
+func AllowedCPUs() []int {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {
 		return nil
@@ -104,7 +105,7 @@ func allowedCPUs() []int {
 }
 
 func (q *Quality) place() {
-	q.CPUs, q.GOMAXPROCS = allowedCPUs(), runtime.GOMAXPROCS(0)
+	q.CPUs, q.GOMAXPROCS = AllowedCPUs(), runtime.GOMAXPROCS(0)
 }
 
 // histogram counts durations in classes 1/16 of a power of two wide, so that a

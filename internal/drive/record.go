@@ -2,6 +2,7 @@ package drive
 
 import (
 	"iter"
+	"runtime/debug"
 	"time"
 
 	"edgegauge/internal/measure"
@@ -17,13 +18,16 @@ type row struct {
 	_                 uint32
 }
 
+const chunksPerRaise = 256 // 64 MiB
+
 const chunkRows = 4096 // 256 KiB: touching one anew costs some 30 µs, once in 4096 requests
 
 // A Record is what a run kept: its exchanges and the driver's own quality.
 type Record struct {
 	Quality Quality
 	chunks  [][]row
-	count   int // rows in use
+	growing bool // rows are added while measuring
+	count   int  // rows in use
 	reasons []string
 	index   map[string]uint32
 }
@@ -45,6 +49,11 @@ func (r *Record) reserve(n int) {
 			chunk[i].due = 0
 		}
 		r.chunks = append(r.chunks, chunk)
+		if r.growing && len(r.chunks)%chunksPerRaise == 0 {
+			// The rows are alive: without more room for them the collector, kept
+			// off up to a limit, would run again and again for nothing.
+			debug.SetMemoryLimit(debug.SetMemoryLimit(-1) + chunksPerRaise*chunkRows*rowBytes)
+		}
 	}
 }
 

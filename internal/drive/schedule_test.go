@@ -77,3 +77,29 @@ func TestPoissonIsSeededAndExponential(t *testing.T) {
 		t.Errorf("Poisson for a second: last of %d at %v", len(d), d[len(d)-1])
 	}
 }
+
+// Whether laid out beforehand or pulled, the requests are the schedule's.
+func TestFeedHandsOutAll(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 200} {
+		for name, load := range map[string]Load{
+			"laid out": {Record: true}, "warm-up": {}, "ended by time": {Record: true, For: time.Hour},
+		} {
+			load.Schedule = Constant(1000, n, 0)
+			if n == 0 {
+				load.Schedule = Constant(0, 0, 0)
+			}
+			f := newFeed(load, newRecord())
+			got := 0
+			for seq, due, ok := f.take(); ok; seq, due, ok = f.take() {
+				if seq != uint64(got)+1 || due != time.Duration(got)*time.Millisecond {
+					t.Errorf("%s, request %d of %d: seq %d, due %v", name, got+1, n, seq, due)
+				}
+				got++
+			}
+			f.stop()
+			if got != n {
+				t.Errorf("%s: %d of %d", name, got, n)
+			}
+		}
+	}
+}
