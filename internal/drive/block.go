@@ -35,7 +35,6 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 	err := r.converse(l)
 	if err != nil && r.mayRetry(l, err) {
 		l.hangUp()
-		l.retried = true
 		if err = l.wire.start(l.buf, r.now()); err == nil {
 			err = r.converse(l)
 		}

@@ -269,7 +269,7 @@ func (e *events) broke(l *lane, err error) {
 		return
 	}
 	l.hangUp()
-	l.retried, l.out = true, nil
+	l.out = nil
 	if err := l.wire.start(l.buf, e.now()); err != nil {
 		e.fail(l, err)
 		return

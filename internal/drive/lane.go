@@ -15,16 +15,15 @@ var (
 
 // A lane is one connection and the request on it.
 type lane struct {
-	wire    wire
-	buf     []byte // headroom, then the body being sent
-	seq     uint64
-	row     row
-	begin   time.Duration // before serialization
-	by      time.Duration // the request fails if it has no response by then
-	free    time.Duration // when the request before was over
-	fresh   bool          // the connection was made for this very request
-	bytes   bool          // of the response have come
-	retried bool
+	wire  wire
+	buf   []byte // headroom, then the body being sent
+	seq   uint64
+	row   row
+	begin time.Duration // before serialization
+	by    time.Duration // the request fails if it has no response by then
+	free  time.Duration // when the request before was over
+	fresh bool          // the connection was made for this very request
+	bytes bool          // of the response have come
 
 	pipe pipe // blocking engines: the connection; nil: none
 
@@ -41,7 +40,7 @@ type lane struct {
 // beginRequest takes up request seq at instant now: serializes and frames it.
 // An error is the request's failure.
 func (r *run) beginRequest(l *lane, seq uint64, due, now time.Duration) error {
-	l.seq, l.begin, l.bytes, l.retried = seq, now, false, false
+	l.seq, l.begin, l.bytes = seq, now, false
 	l.row = row{due: int64(due)}
 	room := l.wire.headroom()
 	body, err := r.encode(l, now, l.buf[:room])
@@ -113,7 +112,7 @@ func (r *run) finish(l *lane, err error) {
 // it was there before the request, and nothing of a response has come. RFC 9112, section
 // 9.3.1, allows to send again; the time lost stays in the request's RTT.
 func (r *run) mayRetry(l *lane, err error) bool {
-	if l.fresh || l.bytes || l.retried || !r.d.stream {
+	if l.fresh || l.bytes || !r.d.stream {
 		return false
 	}
 	return isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
