@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // A server stalls once. Requests that were due meanwhile must show it in their
@@ -189,6 +190,9 @@ func TestSpecIsRefused(t *testing.T) {
 
 // Memory: 64 B a request, and the same row for every failure text.
 func TestRecordIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(row{}); size != rowBytes {
+		t.Errorf("a row has %d bytes, want %d", size, rowBytes)
+	}
 	r := newRecord()
 	r.reserve(100_000)
 	if rows := len(r.chunks) * chunkRows; rows < 100_000 || rows >= 100_000+chunkRows {

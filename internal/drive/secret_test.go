@@ -82,8 +82,7 @@ func TestTLSBadServers(t *testing.T) {
 	}
 }
 
-// coapEcho answers with the request's body; the first request it sees after
-// each lose is ignored.
+// coapEcho answers with the request's body, over DTLS if there is a key.
 func coapEcho(t *testing.T, psk *coap.PSK) string {
 	t.Helper()
 	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
@@ -118,7 +117,7 @@ func coapEcho(t *testing.T, psk *coap.PSK) string {
 	return at
 }
 
-// created is numbered over CoAP, where an answer to POST is not 200.
+// created is numbered over CoAP, whose answer to a POST is 2.04 or 2.05.
 type created struct{ numbered }
 
 func (c created) Decode(seq uint64, status int, body []byte) error {
