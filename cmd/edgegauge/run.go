@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/instrument/packet"
 	"edgegauge/internal/lab"
 	"edgegauge/internal/report"
 	"edgegauge/internal/stack"
@@ -55,21 +57,33 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
+	if err := mayCapture(s); err != nil {
+		return exit{exitUnmeasured, err}
+	}
 	header, err := a.header(ctx, plan, text, l)
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	l.Store, err = openResults(out, s.Name, header)
+	dir, err := chooseResults(out, s.Name, header)
 	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if l.Plan, err = asLongAs(plan, dir); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if header, err = a.header(ctx, l.Plan, text, l); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if l.Store, err = createOrOpen(dir, header); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	defer l.Store.Close()
-	dir, err := os.MkdirTemp("", "edgegauge-keys-")
+	keys, err := os.MkdirTemp("", "edgegauge-keys-")
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	defer os.RemoveAll(dir)
-	if l.Credentials, err = stack.NewCredentials(dir); err != nil {
+	defer os.RemoveAll(keys)
+	if l.Credentials, err = stack.NewCredentials(keys); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	show := newProgress(os.Stderr, l.Store.Dir())
@@ -85,7 +99,22 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err := writeReport(w, l.Store); err != nil {
 		return exit{exitUnmeasured, err}
 	}
+	if outcome.Unmet != "" {
+		fmt.Fprintln(w, outcome.Unmet)
+	}
 	return gaveUp(outcome)
+}
+
+// mayCapture tries whether packets can be captured, if the study needs them.
+func mayCapture(s study.Study) error {
+	if !lab.NeedsPackets(s) {
+		return nil
+	}
+	tap, err := packet.Open(packet.TapOptions{Interface: "lo", Blocks: 1})
+	if err != nil {
+		return fmt.Errorf("%s asks for packets: %w", s.File, err)
+	}
+	return tap.Close()
 }
 
 // gaveUp is the error of a run in which a treatment has too few trials.
@@ -119,7 +148,7 @@ func (a *app) newLab(p study.Plan) (*lab.Lab, error) {
 
 // header is the run as the store keeps it.
 func (a *app) header(ctx context.Context, p study.Plan, text []byte, l *lab.Lab) (store.Header, error) {
-	h := store.Header{Study: text, Program: version(), Trials: trials(p)}
+	h := store.Header{Study: text, Program: version(), Trials: lab.Records(p)}
 	for _, o := range p.Study.Overrides {
 		h.Overrides = append(h.Overrides, o.String())
 	}
@@ -134,17 +163,6 @@ func (a *app) header(ctx context.Context, p study.Plan, text []byte, l *lab.Lab)
 	}
 	h.Facts, err = json.MarshalIndent(facts, "", "  ")
 	return h, err
-}
-
-func trials(p study.Plan) []store.Trial {
-	out := make([]store.Trial, len(p.Trials))
-	for i, t := range p.Trials {
-		out[i] = store.Trial{ID: t.ID, Block: t.Block, Replication: t.Replication}
-		for j, w := range t.Treatment {
-			out[i].Treatment = append(out[i].Treatment, store.Level{Factor: p.Study.Factors[j].Name, Text: w.Text})
-		}
-	}
-	return out
 }
 
 // runFacts is facts.json: what a result depends on besides the study.
@@ -202,34 +220,42 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// openResults resumes the results directory, or makes a new one. Without out it
-// is results/NAME/NUMBER: the newest, if it is unfinished and of this very
-// study, else the next.
-func openResults(out, name string, h store.Header) (*store.Store, error) {
+// chooseResults names the results directory: out, or results/NAME/NUMBER, the
+// newest if it is unfinished and of this very study, else the next.
+func chooseResults(out, name string, h store.Header) (string, error) {
 	if out != "" {
-		return createOrOpen(out, h)
+		return out, nil
 	}
 	base := filepath.Join("results", name)
 	last := lastNumber(base)
-	if last > 0 {
-		dir := filepath.Join(base, fmt.Sprintf("%03d", last))
-		if unfinished(dir) {
-			s, err := store.Open(dir, h)
-			if err == nil {
-				fmt.Fprintf(os.Stderr, "resuming %s\n", dir)
-				return s, point(dir)
-			}
-			if !errors.Is(err, store.ErrChanged) {
-				return nil, err
-			}
-		}
+	dir := filepath.Join(base, fmt.Sprintf("%03d", last))
+	if last == 0 || !unfinished(dir, h) {
+		dir = filepath.Join(base, fmt.Sprintf("%03d", last+1))
+	} else {
+		fmt.Fprintf(os.Stderr, "resuming %s\n", dir)
 	}
-	dir := filepath.Join(base, fmt.Sprintf("%03d", last+1))
-	s, err := createOrOpen(dir, h)
+	if err := os.MkdirAll(base, 0o777); err != nil {
+		return "", err
+	}
+	return dir, point(dir)
+}
+
+// asLongAs makes the plan as long as results already are: precision may have added blocks.
+func asLongAs(p study.Plan, dir string) (study.Plan, error) {
+	s, err := store.OpenReadOnly(dir)
 	if err != nil {
-		return nil, err
+		return p, nil // nothing there yet; what is wrong with it Open will say
 	}
-	return s, point(dir)
+	defer s.Close()
+	all, err := s.Trials()
+	if err != nil || len(all) == 0 {
+		return p, err
+	}
+	last := p.Trials[len(p.Trials)-1].Block
+	if more := all[len(all)-1].Block - last; more > 0 && p.Study.Design.Precision > 0 {
+		return p.Extend(more)
+	}
+	return p, nil
 }
 
 func createOrOpen(dir string, h store.Header) (*store.Store, error) {
@@ -240,13 +266,18 @@ func createOrOpen(dir string, h store.Header) (*store.Store, error) {
 	return s, err
 }
 
-// unfinished reports whether dir holds results with trials still to run.
-func unfinished(dir string) bool {
+// unfinished reports whether dir holds results of this study with trials still
+// to run.
+func unfinished(dir string, h store.Header) bool {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {
 		return false
 	}
 	defer s.Close()
+	text, overrides, err := s.Study()
+	if err != nil || !bytes.Equal(text, h.Study) || !slices.Equal(overrides, h.Overrides) {
+		return false
+	}
 	p, err := s.Pending()
 	return err == nil && len(p) > 0
 }

@@ -75,8 +75,14 @@ type conductor struct {
 func (c *conductor) blocks(ctx context.Context) error {
 	for {
 		pending, err := c.pending()
-		if err != nil || len(pending) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(pending) == 0 {
+			if done, err := c.enough(); done || err != nil {
+				return err
+			}
+			continue
 		}
 		block := pending[0].Block
 		for _, t := range pending {

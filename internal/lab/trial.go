@@ -35,6 +35,8 @@ type rig struct {
 	server, client *program
 	url            string
 
+	wire    *wire     // nil: no packets are captured, or not any more
+	warmed  int       // requests of the warm-up
 	began   time.Time // of the recorded run
 	tally   [2]tally  // client, server
 	usage   [2][2]device.Usage
@@ -59,6 +61,7 @@ func (r *rig) trial(ctx context.Context, tell func(step string)) error {
 		{"warm up", r.warmUp},
 		{"measure", r.measure},
 		{"stop the stack", r.stopStack},
+		{"read the packets", r.readWire},
 		{"check the trial", r.check},
 		{"keep the results", r.commit},
 	}
@@ -98,6 +101,9 @@ func (r *rig) startStack(ctx context.Context) error {
 		return r.server.blame(ctx, `did not say "ready"`, err)
 	}
 	r.url = served.URL
+	if err := r.listen(); err != nil {
+		return err
+	}
 	called, err := r.client.conn.Call(ctx, r.call())
 	if err != nil {
 		return r.client.blame(ctx, `did not say "ready"`, err)
@@ -181,9 +187,11 @@ func (r *rig) warmUp(ctx context.Context) error {
 	}
 	run := r.run()
 	run.Requests, run.Duration = w.Requests, int64(w.Time)
-	if _, err := r.client.conn.Run(ctx, run, nil); err != nil {
+	end, err := r.client.conn.Run(ctx, run, nil)
+	if err != nil {
 		return r.client.blame(ctx, "did not end its warm-up", err)
 	}
+	r.warmed = end.Count
 	if _, err := r.server.conn.Report(ctx, true, nil); err != nil {
 		return r.server.blame(ctx, "did not report on the warm-up", err)
 	}
@@ -298,6 +306,9 @@ func (r *rig) abandon() {
 			p.process.Kill()
 			p.stopped = true
 		}
+	}
+	if r.wire != nil {
+		r.wire.deaf()
 	}
 	if r.dir != "" {
 		os.RemoveAll(r.dir)

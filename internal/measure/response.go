@@ -6,6 +6,9 @@ type Response struct {
 	Quantity
 	Sides []Side
 	Says  string // in words, for tables and manuals
+	// Packets says that it comes from captured packets: it is measured only
+	// where a study asks for it, and needs the right to capture.
+	Packets bool
 }
 
 var (
@@ -17,17 +20,26 @@ var (
 // Responses lists the response variables in the order of a report.
 func Responses() []Response {
 	return []Response{
-		{Quantity{"rtt", "s"}, atClient, "first byte of the request sent to last byte of the response received"},
-		{Quantity{"response_time", "s"}, atClient, "the same from the instant the request was due"},
-		{Quantity{"serialization", "s"}, atBoth, "object to bytes, inside the stack, I/O excluded"},
-		{Quantity{"deserialization", "s"}, atBoth, "bytes to object, inside the stack, I/O excluded"},
-		{Quantity{"processing", "s"}, atServer, "the service's own work"},
-		{Quantity{"total_time", "s"}, atBoth, "client: before serialization to after deserialization; server: request received whole to response handed on"},
-		{Quantity{"message_size", "B"}, atClient, "body of the request"},
-		{Quantity{"response_size", "B"}, atClient, "body of the response"},
-		{Quantity{"throughput", "1/s"}, atClient, "requests answered a second"},
-		{Quantity{"cpu", "s"}, atBoth, "CPU time of the side's processes per request"},
-		{Quantity{"peak_rss", "B"}, atBoth, "largest resident memory of the side's processes"},
+		{Quantity{"rtt", "s"}, atClient, "first byte of the request sent to last byte of the response received", false},
+		{Quantity{"response_time", "s"}, atClient, "the same from the instant the request was due", false},
+		{Quantity{"serialization", "s"}, atBoth, "object to bytes, inside the stack, I/O excluded", false},
+		{Quantity{"deserialization", "s"}, atBoth, "bytes to object, inside the stack, I/O excluded", false},
+		{Quantity{"processing", "s"}, atServer, "the service's own work", false},
+		{Quantity{"total_time", "s"}, atBoth, "client: before serialization to after deserialization; server: request received whole to response handed on", false},
+		{Quantity{"message_size", "B"}, atClient, "body of the request", false},
+		{Quantity{"response_size", "B"}, atClient, "body of the response", false},
+		{Quantity{"throughput", "1/s"}, atClient, "requests answered a second", false},
+		{Quantity{"cpu", "s"}, atBoth, "CPU time of the side's processes per request", false},
+		{Quantity{"delay", "s"}, atClient, "on the wire: first SYN or datagram to the client's last ACK or last datagram", true},
+		{Quantity{"delay_to_data", "s"}, atClient, "on the wire: first SYN or datagram to the last data of the response", true},
+		{Quantity{"jitter", "s"}, atClient, "difference of successive delays, absolute", true},
+		{Quantity{"jitter_rfc3550", "s"}, atClient, "the estimator of RFC 3550, section 6.4.1", true},
+		{Quantity{"wire_bytes", "B"}, atClient, "whole frames of a request and its response, both directions", true},
+		{Quantity{"packets", "1"}, atClient, "frames of a request and its response, both directions", true},
+		{Quantity{"retransmissions", "1"}, atClient, "packets that carried something seen before", true},
+		{Quantity{"handshake_bytes", "B"}, atClient, "frames of the connection's and the security's handshake", true},
+		{Quantity{"handshake_time", "s"}, atClient, "first SYN to the end of the handshakes", true},
+		{Quantity{"peak_rss", "B"}, atBoth, "largest resident memory of the side's processes", false},
 	}
 }
 

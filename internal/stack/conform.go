@@ -63,17 +63,17 @@ type conformer struct {
 func (c conformer) all() {
 	has := func(side string) bool { return slices.Contains(c.offer.Sides, side) }
 	for i, s := range c.offer.Services {
-		ns := []int{2, 1023}
-		if i == 0 {
-			ns = conformSizes
-		}
-		if has("server") && has("client") {
+		peer, crossed := c.peer(s)
+		// Crossing with a peer shows more than a stack talking to itself, and a virtual
+		// machine takes a second to start: the sweep of sizes is for the first service.
+		if ns := c.sizes(i); has("server") && has("client") && (i == 0 || !crossed) {
 			c.check(s, "answers", func() error { return c.answers(c.d, c.d, s, ns) })
 		}
-		if peer, ok := c.peer(s); ok && has("server") {
+		if crossed && has("server") {
 			c.check(s, "server answers "+peer.Name, func() error { return c.answers(c.d, peer, s, conformSizes) })
 		}
-		if peer, ok := c.peer(s); ok && has("client") {
+		if crossed && has("client") {
+			ns := c.sizes(i)[len(c.sizes(i))-1:]
 			c.check(s, "client asks "+peer.Name, func() error { return c.answers(peer, c.d, s, ns) })
 		}
 	}
@@ -94,6 +94,14 @@ func (c conformer) all() {
 			c.check(first, "connection "+conn, func() error { return c.connection(first, conn) })
 		}
 	}
+}
+
+// sizes are the n that service i is asked with by the stack's own client.
+func (c conformer) sizes(i int) []int {
+	if i == 0 {
+		return conformSizes
+	}
+	return []int{2, 1023}
 }
 
 func (c conformer) check(service, what string, do func() error) {

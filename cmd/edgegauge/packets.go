@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge/internal/instrument/packet"
+)
+
+func packetsCmd(*app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "packets FILE",
+		Short:   "delay, jitter, bytes and handshakes of every connection and exchange in a capture file",
+		Long:    "Packets reads a pcapng or pcap file of anybody's and says for each TCP connection, request and UDP exchange what a study's\nresponses of the same names say; doc/packets.md defines them.",
+		Example: "  edgegauge packets results/latest/packets/0001-1-lo.pcapng\n  edgegauge packets dump.pcap --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return exit{exitUsage, err}
+			}
+			defer f.Close()
+			found, err := packet.Analyze(f)
+			if err != nil {
+				return exit{exitUnmeasured, fmt.Errorf("%s: %w", args[0], err)}
+			}
+			if asJSON {
+				return found.WriteJSON(cmd.OutOrStdout())
+			}
+			return found.WriteText(cmd.OutOrStdout())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
