@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 			"leftover": cmdLeftover,
 			"killlab":  cmdKillLab,
 			"near":     cmdNear,
+			"listen":   cmdListen,
 		},
 	})
 }

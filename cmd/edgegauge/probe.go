@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -94,7 +96,10 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 	var all []figures
 	for range p.runs {
 		var x figures
-		result, err := drive.Exec(ctx, []string{exe}, p.job, p.cpu, x.add)
+		result, err := drive.Exec(ctx, []string{exe, driveVerb}, p.job, p.cpu, x.add)
+		if ctx.Err() != nil {
+			return exit{exitUnmeasured, errors.New("stopped; an unfinished probe prints no figures")}
+		}
 		if err != nil {
 			return exit{exitUnmeasured, err}
 		}
@@ -106,6 +111,9 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 
 // complete fills in the defaults and reads the body.
 func (p *probe) complete() error {
+	if !strings.Contains(p.job.URL, "://") {
+		return fmt.Errorf("%q is no URL; write http://%[1]s, or another scheme", p.job.URL)
+	}
 	if p.runs < 1 {
 		return fmt.Errorf("--runs %d; write 1 or more", p.runs)
 	}
@@ -199,7 +207,7 @@ func (p *probe) table(all []figures) ([]probed, error) {
 	for _, x := range all {
 		rtt, err := stat.WithinTrial(x.rtt)
 		if err != nil {
-			return nil, fmt.Errorf("%s: no request of a run was answered: %s", p.job.URL, x.why)
+			return nil, fmt.Errorf("%s: every request of a run failed, the first with: %s", p.job.URL, x.why)
 		}
 		response, err := stat.WithinTrial(x.response)
 		if err != nil {

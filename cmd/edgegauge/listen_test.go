@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"edgegauge/stacks/reference/coap"
+)
+
+// cmdListen starts a server that lasts as long as its script, and puts its
+// address into an environment variable: listen KIND HOST VARIABLE.
+func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: listen KIND HOST VARIABLE")
+	}
+	kind, host := args[0], net.JoinHostPort(args[1], "0")
+	if kind == "coap" {
+		ts.Setenv(args[2], listenCoAP(ts, host))
+		return
+	}
+	l, err := net.Listen("tcp", host)
+	ts.Check(err)
+	ts.Setenv(args[2], l.Addr().String())
+	ts.Defer(func() { l.Close() })
+	switch kind {
+	case "nobody":
+		l.Close()
+	case "http":
+		go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }))
+	default:
+		say, ok := hostile[kind]
+		if !ok {
+			ts.Fatalf("no server %q", kind)
+		}
+		go listenHostile(l, say)
+	}
+}
+
+// hostile servers say a beginning once and the rest for ever, whatever they are asked.
+var hostile = map[string][2]string{
+	"mail":           {"220 mail ESMTP\r\n", ""},
+	"silent":         {"", ""},
+	"endless header": {"HTTP/1.1 200 OK\r\n", "X: y\r\n"},
+	"one long line":  {"HTTP/1.1 200 ", strings.Repeat("x", 1<<16)},
+	"endless body":   {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"},
+	"huge body":      {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "x"},
+	"wrong length":   {"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "x"},
+}
+
+func listenHostile(l net.Listener, say [2]string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			if say[1] == "" {
+				io.WriteString(c, say[0])
+				io.Copy(io.Discard, c)
+				return
+			}
+			go io.Copy(io.Discard, c)
+			for _, err := io.WriteString(c, say[0]); err == nil; _, err = io.WriteString(c, say[1]) {
+			}
+		}()
+	}
+}
+
+func listenCoAP(ts *testscript.TestScript, host string) string {
+	at, err := net.ResolveUDPAddr("udp", host)
+	ts.Check(err)
+	conn, err := net.ListenUDP("udp", at)
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) { resp.Body = fmt.Append(resp.Body, "21.5") }}
+	go func() { ended <- s.Serve(ctx, conn) }()
+	ts.Defer(func() { cancel(); <-ended })
+	return conn.LocalAddr().String()
+}
