@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,11 +135,22 @@ func stacksBuildCmd(a *app) *cobra.Command {
 }
 
 func stacksCheckCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check NAME...",
-		Short: "run the conformance kit on stacks: the same that the project's tests run",
-		Args:  cobra.MinimumNArgs(1),
+	var everything bool
+	c := &cobra.Command{
+		Use:     "check [NAME...]",
+		Short:   "run the conformance kit on stacks: the same that the project's gate runs",
+		Example: "  edgegauge stacks check rest-json axis2\n  edgegauge stacks check --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if everything {
+				var left []string
+				args, left = a.whole(cmd.Context())
+				for _, l := range left {
+					fmt.Fprintln(cmd.OutOrStdout(), "left out:", l)
+				}
+			}
+			if len(args) == 0 {
+				return exit{exitUsage, errors.New("name a stack, or say --all; edgegauge stacks list shows them")}
+			}
 			exe, err := os.Executable()
 			if err != nil {
 				return err
@@ -176,4 +188,19 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&everything, "all", false, "every stack whose needs are met")
+	return c
+}
+
+// whole are the stacks that can be checked here, and the others with what they miss.
+func (a *app) whole(ctx context.Context) (names, left []string) {
+	all, _ := a.load()
+	for _, n := range a.stackNames() {
+		if missing := all[n].Missing(ctx); len(missing) > 0 {
+			left = append(left, n+": "+missing[0].String())
+			continue
+		}
+		names = append(names, n)
+	}
+	return names, left
 }
