@@ -124,7 +124,8 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 	if r.Concurrency > max(s.Concurrency, 1) {
 		return fmt.Errorf("concurrency %d is more than the %d said at call", r.Concurrency, max(s.Concurrency, 1))
 	}
-	load := drive.Load{Record: r.Record, For: time.Duration(r.Duration)}
+	// A run without a number of requests is counted by its records.
+	load := drive.Load{Record: r.Record || r.Requests == 0, For: time.Duration(r.Duration)}
 	if r.Requests == 0 && r.Duration == 0 {
 		return errors.New("a run has requests or duration")
 	}
@@ -141,7 +142,7 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 		return err
 	}
 	if !r.Record {
-		return p.end(r.Requests, 0)
+		return p.end(max(r.Requests, record.Len()), 0)
 	}
 	var line []byte
 	for x := range record.Exchanges() {
