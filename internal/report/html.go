@@ -81,7 +81,7 @@ type planRow struct {
 
 func (r *Report) view() (view, error) {
 	v := view{
-		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(), Warnings: r.Warnings,
+		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(), Warnings: append(r.damage(), r.Warnings...),
 		Scope: r.scope(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors, Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
 	}
 	for _, p := range r.Panels() {

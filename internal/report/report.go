@@ -32,6 +32,7 @@ type Report struct {
 	RawFacts   json.RawMessage
 	Trials     []store.TrialState
 	Warnings   []string // about the whole, as doubts and missing trials
+	Damage     []string // how the files differ from what the lab wrote
 }
 
 // A Treatment is one level of every factor.
@@ -91,6 +92,9 @@ func Read(s *store.Store) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Dir: s.Dir()}
+	for _, err := range s.Verify() {
+		r.Damage = append(r.Damage, err.Error())
+	}
 	if r.Study, err = study.Parse("study.yaml", text, study.Vocabulary{}, overrides...); err != nil {
 		return nil, fmt.Errorf("%s: study.yaml: %w", s.Dir(), err)
 	}
@@ -349,4 +353,13 @@ func (r *Report) doubts() {
 		}
 		r.Warnings = append(r.Warnings, t.Reason)
 	}
+}
+
+// damage is the warning that stands above everything else.
+func (r *Report) damage() []string {
+	if len(r.Damage) == 0 {
+		return nil
+	}
+	out := []string{"These results are not as the lab wrote them; do not trust what follows."}
+	return append(out, r.Damage...)
 }

@@ -26,6 +26,9 @@ func (r *Report) Text(w io.Writer) error {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
 	fmt.Fprintf(&b, "\n%d treatments, %d of %d trials valid, %.0f %% intervals from trial means\n\n", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence)
+	for _, line := range r.damage() {
+		wrap(&b, "! "+line, "  ")
+	}
 	for _, line := range r.Verdict() {
 		wrap(&b, line, "  ")
 	}

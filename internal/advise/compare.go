@@ -1,0 +1,254 @@
+package advise
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+)
+
+// A Change is what became of a figure.
+type Change string
+
+// The words for a change. Equal is proven (two one-sided tests within the
+// margin); Same is equal to the last digit in every trial.
+const (
+	Higher  Change = "higher"
+	Lower   Change = "lower"
+	Equal   Change = "equal"
+	Same    Change = "the same"
+	Unknown Change = "undecided"
+)
+
+// A Contrast sets one figure of the new results against that of the old.
+type Contrast struct {
+	Treatment string
+	Side      measure.Side
+	Response  string
+	Unit      string
+	Figure    string
+	Old, New  float64 // means over trials
+	Trials    [2]int  // old, new
+	Ratio     stat.Comparison
+	PHolm     float64 // over all contrasts of the comparison; NaN where there is no test
+	Change    Change
+	Doubt     string // why there is no test
+}
+
+// An Outcome is a condition's verdict for one treatment and side.
+type Outcome struct {
+	Condition Condition
+	Contrast  Contrast
+	Verdict   stat.Verdict // confirmed: the condition is met beyond doubt
+	Needed    int          // trials a side that would decide it; 0: cannot be said
+}
+
+// A Comparison is what became of everything that both results have.
+type Comparison struct {
+	Contrasts        []Contrast
+	Outcomes         []Outcome
+	OnlyOld, OnlyNew []string // treatments
+	Margin           float64  // share within which figures count as equal
+}
+
+// Verdict is that of all conditions: confirmed if any is met beyond doubt,
+// contradicted if all are excluded, else undecided. Empty without conditions.
+func (c Comparison) Verdict() stat.Verdict {
+	v := stat.Verdict("")
+	for _, o := range c.Outcomes {
+		switch {
+		case o.Verdict == stat.Confirmed:
+			return stat.Confirmed
+		case o.Verdict == stat.Undecided || v == stat.Undecided:
+			v = stat.Undecided
+		default:
+			v = stat.Contradicted
+		}
+	}
+	return v
+}
+
+// ErrNothingInCommon says that two results have no treatment or no response in common.
+var ErrNothingInCommon = errors.New("nothing in common")
+
+// Compare sets new results against old ones, treatment by treatment, Welch on
+// logarithms: the trials of two runs are no pairs. Holm over all contrasts, and
+// again over all conditions.
+func Compare(old, new []Series, conditions []Condition, confidence, margin float64) (Comparison, error) {
+	out := Comparison{Margin: margin}
+	for _, b := range new {
+		if a, ok := find(old, b); ok {
+			out.Contrasts = append(out.Contrasts, contrast(a, b, "mean", confidence))
+		}
+	}
+	out.OnlyOld, out.OnlyNew = missing(old, new), missing(new, old)
+	if len(out.Contrasts) == 0 {
+		return out, fmt.Errorf("%w: no treatment of one is in the other; compare two runs of the same study", ErrNothingInCommon)
+	}
+	judgeChanges(out.Contrasts, confidence, margin)
+	var err error
+	out.Outcomes, err = judgeConditions(old, new, conditions, confidence)
+	return out, err
+}
+
+func find(all []Series, like Series) (Series, bool) {
+	i := slices.IndexFunc(all, func(s Series) bool { return same(s, like) && s.Side == like.Side && s.Response == like.Response })
+	if i < 0 {
+		return Series{}, false
+	}
+	return all[i], true
+}
+
+// same reports whether two series are of one treatment: equal levels of every
+// factor both name, and no other factors.
+func same(a, b Series) bool {
+	if len(a.Factors) != len(b.Factors) {
+		return false
+	}
+	for i, f := range a.Factors {
+		if j := slices.Index(b.Factors, f); j < 0 || b.Levels[j] != a.Levels[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func missing(from, in []Series) []string {
+	var out []string
+	for _, a := range from {
+		if !slices.ContainsFunc(in, func(b Series) bool { return same(a, b) }) && !slices.Contains(out, a.Name()) {
+			out = append(out, a.Name())
+		}
+	}
+	return out
+}
+
+// contrast compares one figure. What cannot be tested says why.
+func contrast(old, new Series, figure string, confidence float64) Contrast {
+	c := Contrast{Treatment: new.Name(), Side: new.Side, Response: new.Response, Unit: new.Unit, Figure: figure, PHolm: math.NaN(), Change: Unknown,
+		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}}
+	a, err := old.values(figure)
+	if err != nil {
+		c.Doubt = "old: " + err.Error()
+		return c
+	}
+	b, err := new.values(figure)
+	if err != nil {
+		c.Doubt = "new: " + err.Error()
+		return c
+	}
+	c.Old, c.New = mean(a), mean(b)
+	if old.Modelled != new.Modelled {
+		c.Doubt = "one is measured, the other modelled: they cannot be compared"
+		return c
+	}
+	if constant(a) && constant(b) && c.Old == c.New && len(a) > 1 && len(b) > 1 {
+		c.Change = Same
+	}
+	if c.Ratio, err = stat.RatioWelch(b, a, confidence); err != nil {
+		c.Ratio = stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
+		if c.Change != Same {
+			c.Doubt = err.Error()
+		}
+	}
+	return c
+}
+
+// judgeChanges gives each contrast its word, Holm over all of them: once over
+// the tests of a difference, once over the proofs of equality.
+func judgeChanges(cs []Contrast, confidence, margin float64) {
+	differ, equal := make([]float64, len(cs)), make([]float64, len(cs))
+	for i, c := range cs {
+		differ[i], equal[i] = c.Ratio.P, math.NaN()
+		if e, err := c.Ratio.Equivalent(1/(1+margin), 1+margin); err == nil && !math.IsNaN(c.Ratio.Lo) {
+			equal[i] = e.P
+		}
+	}
+	differ, equal = stat.Holm(differ), stat.Holm(equal)
+	alpha := 1 - confidence
+	for i := range cs {
+		c := &cs[i]
+		c.PHolm = differ[i]
+		switch {
+		case c.Change == Same:
+		case equal[i] < alpha:
+			c.Change = Equal
+		case c.PHolm < alpha || c.noSpread() && c.Ratio.Estimate != 1:
+			c.Change = Higher
+			if c.Ratio.Estimate < 1 {
+				c.Change = Lower
+			}
+		}
+	}
+}
+
+// noSpread: no trial of either side differs from its fellows, so that there is
+// a ratio and no test.
+func (c Contrast) noSpread() bool {
+	return math.IsNaN(c.Ratio.P) && c.Ratio.Lo == c.Ratio.Hi && c.Trials[0] > 1 && c.Trials[1] > 1
+}
+
+func judgeConditions(old, new []Series, conditions []Condition, confidence float64) ([]Outcome, error) {
+	var out []Outcome
+	var claims []stat.Claim
+	for _, k := range conditions {
+		n := len(out)
+		for _, b := range new {
+			a, ok := find(old, b)
+			if !ok || !k.Matches(b) || b.Floor {
+				continue
+			}
+			c := contrast(a, b, k.Figure, confidence)
+			out = append(out, Outcome{Condition: k, Contrast: c, Verdict: stat.Undecided})
+			claims = append(claims, stat.Claim{Contrast: c.Ratio, Bound: k.Bound, Below: k.Less})
+		}
+		if len(out) == n {
+			return nil, fmt.Errorf("%q: %w: no %s in both results; leave the condition out, or ask for the response in the study", k.Text, ErrNothingInCommon, k.Response)
+		}
+	}
+	alpha := 1 - confidence
+	for i, v := range stat.Judge(claims, alpha) {
+		o := &out[i]
+		if !math.IsNaN(o.Contrast.Ratio.Estimate) {
+			o.Verdict = v
+		} else if o.Contrast.Change == Same {
+			o.Verdict = sameAgainst(o.Condition)
+		}
+		if o.Verdict == stat.Undecided {
+			o.Needed = o.decide(old, new, alpha/float64(len(out)))
+		}
+	}
+	return out, nil
+}
+
+// sameAgainst judges a condition on a figure that did not change at all, and has
+// no logarithm: 0 before and 0 after.
+func sameAgainst(k Condition) stat.Verdict {
+	if k.Less == (1 < k.Bound) && k.Bound != 1 {
+		return stat.Confirmed
+	}
+	return stat.Contradicted
+}
+
+// decide is the number of trials a side that would clear the interval of the
+// bound, if the figures stay as they are.
+func (o Outcome) decide(old, new []Series, alpha float64) int {
+	c := o.Contrast
+	if math.IsNaN(c.Ratio.Estimate) || c.Ratio.Estimate <= 0 || o.Condition.Bound <= 0 {
+		return 0
+	}
+	var variance float64
+	for _, all := range [][]Series{old, new} {
+		for _, s := range all {
+			if s.Name() == c.Treatment && s.Side == c.Side && s.Response == c.Response {
+				if xs, err := s.values(c.Figure); err == nil {
+					variance += math.Pow(stat.SD(logs(xs)), 2)
+				}
+			}
+		}
+	}
+	return needed(math.Sqrt(variance), math.Log(c.Ratio.Estimate/o.Condition.Bound), alpha)
+}

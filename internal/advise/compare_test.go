@@ -1,0 +1,259 @@
+package advise
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+)
+
+// series of one treatment; block by block.
+func series(name, response string, means ...float64) Series {
+	r, ok := measure.FindResponse(response)
+	if !ok {
+		panic(response)
+	}
+	s := Series{Factors: []string{"stack"}, Levels: []string{name}, Stack: name, Side: r.Sides[0], Response: response, Unit: r.Unit}
+	for i, m := range means {
+		s.Trials = append(s.Trials, Trial{ID: i + 1, Block: i + 1, Mean: m, Median: m, P95: 2 * m})
+	}
+	return s
+}
+
+// around draws n trials with the given mean and relative spread.
+func around(r *rand.Rand, center, spread float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = center * math.Exp(spread*r.NormFloat64())
+	}
+	return out
+}
+
+func mustChange(t *testing.T, text string) Condition {
+	t.Helper()
+	c, err := ParseChange(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestConditions(t *testing.T) {
+	base := []float64{10, 10.1, 9.9, 10.05, 9.95, 10}
+	times := func(f float64) []float64 {
+		out := make([]float64, len(base))
+		for i, v := range base {
+			out[i] = f * v
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		what string
+		new  []float64
+		cond string
+		want stat.Verdict
+	}{
+		{"20 % slower is more than 5 %", times(1.2), "rtt > 5%", stat.Confirmed},
+		{"the same is not more than 5 %", times(1), "rtt > 5%", stat.Contradicted},
+		{"quicker is not slower", times(0.5), "rtt > 5%", stat.Contradicted},
+		{"5.2 % slower cannot be told from 5 %", times(1.052), "rtt > 5%", stat.Undecided},
+		{"fell by more than 5 %", times(0.9), "rtt < -5%", stat.Confirmed},
+		{"did not fall", times(1.1), "rtt < -5%", stat.Contradicted},
+		{"p95 as well", times(1.2), "rtt.p95 > 5%", stat.Confirmed},
+		{"the client's", times(1.2), "client.rtt >= 5%", stat.Confirmed},
+		{"one trial decides nothing", []float64{99}, "rtt > 5%", stat.Undecided},
+		{"NaN decides nothing", []float64{99, math.NaN(), 99}, "rtt > 5%", stat.Undecided},
+		{"zeros have no ratio", []float64{0, 0, 0}, "rtt > 5%", stat.Undecided},
+	} {
+		c, err := Compare([]Series{series("rest", "rtt", base...)}, []Series{series("rest", "rtt", tt.new...)}, []Condition{mustChange(t, tt.cond)}, 0.95, 0.05)
+		if err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+			continue
+		}
+		if got := c.Verdict(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.what, got, tt.want)
+		}
+	}
+}
+
+// One treatment beyond doubt is enough to fail; all must be excluded to pass.
+func TestVerdictOverTreatments(t *testing.T) {
+	for _, tt := range []struct {
+		vs   []stat.Verdict
+		want stat.Verdict
+	}{
+		{nil, ""},
+		{[]stat.Verdict{stat.Contradicted, stat.Contradicted}, stat.Contradicted},
+		{[]stat.Verdict{stat.Undecided, stat.Contradicted}, stat.Undecided},
+		{[]stat.Verdict{stat.Contradicted, stat.Undecided}, stat.Undecided},
+		{[]stat.Verdict{stat.Undecided, stat.Confirmed, stat.Contradicted}, stat.Confirmed},
+	} {
+		var c Comparison
+		for _, v := range tt.vs {
+			c.Outcomes = append(c.Outcomes, Outcome{Verdict: v})
+		}
+		if got := c.Verdict(); got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.vs, got, tt.want)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	old := []Series{
+		series("up", "rtt", around(r, 10, 0.01, 10)...), series("down", "rtt", around(r, 10, 0.01, 10)...),
+		series("equal", "rtt", around(r, 10, 0.01, 10)...), series("wide", "rtt", around(r, 10, 0.4, 4)...),
+		series("fixed", "message_size", 100, 100, 100), series("grown", "message_size", 100, 100, 100), series("gone", "rtt", 1, 2),
+	}
+	new := []Series{
+		series("up", "rtt", around(r, 12, 0.01, 10)...), series("down", "rtt", around(r, 8, 0.01, 10)...),
+		series("equal", "rtt", around(r, 10, 0.01, 10)...), series("wide", "rtt", around(r, 10, 0.4, 4)...),
+		series("fixed", "message_size", 100, 100, 100), series("grown", "message_size", 101, 101, 101), series("come", "rtt", 1, 2),
+	}
+	c, err := Compare(old, new, nil, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Change{"up": Higher, "down": Lower, "equal": Equal, "wide": Unknown, "fixed": Same, "grown": Higher}
+	for _, x := range c.Contrasts {
+		if x.Change != want[x.Treatment] {
+			t.Errorf("%s: got %s, want %s (ratio %v, p %v)", x.Treatment, x.Change, want[x.Treatment], x.Ratio.Estimate, x.PHolm)
+		}
+	}
+	if len(c.Contrasts) != len(want) || strings.Join(c.OnlyOld, "") != "gone" || strings.Join(c.OnlyNew, "") != "come" {
+		t.Errorf("got %d contrasts, only old %v, only new %v", len(c.Contrasts), c.OnlyOld, c.OnlyNew)
+	}
+	// Swapping old and new turns the answer round.
+	s, err := Compare(new, old, nil, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turned := map[Change]Change{Higher: Lower, Lower: Higher, Equal: Equal, Same: Same, Unknown: Unknown}
+	for _, x := range s.Contrasts {
+		if x.Change != turned[want[x.Treatment]] {
+			t.Errorf("swapped, %s: got %s, want %s", x.Treatment, x.Change, turned[want[x.Treatment]])
+		}
+	}
+}
+
+// Nothing changed in 40 treatments: Holm keeps false alarms at 5 % of the comparisons.
+func TestFalseAlarms(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const runs = 200
+	alarms := 0
+	for range runs {
+		var old, new []Series
+		for i := range 40 {
+			name := string(rune('A' + i))
+			old = append(old, series(name, "rtt", around(r, 10, 0.05, 6)...))
+			new = append(new, series(name, "rtt", around(r, 10, 0.05, 6)...))
+		}
+		c, err := Compare(old, new, nil, 0.95, 0.001)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range c.Contrasts {
+			if x.Change != Unknown {
+				alarms++
+				break
+			}
+		}
+	}
+	// 95 % of binomial(200, 0.05) is 4 to 16; without Holm it would be 174.
+	if alarms > 20 {
+		t.Errorf("%d of %d comparisons of equal results told a change", alarms, runs)
+	}
+}
+
+// With the number of trials named, the same figures are decided.
+func TestNeededDecides(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	a, b := around(r, 10, 0.08, 6), around(r, 10.9, 0.08, 6)
+	k := []Condition{mustChange(t, "rtt > 5%")}
+	c, err := Compare([]Series{series("x", "rtt", a...)}, []Series{series("x", "rtt", b...)}, k, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := c.Outcomes[0]
+	if o.Verdict != stat.Undecided || o.Needed <= 6 {
+		t.Fatalf("got %s, %d trials needed", o.Verdict, o.Needed)
+	}
+	again := func(xs []float64) []float64 {
+		var out []float64
+		for len(out) < o.Needed*11/10 { // a tenth more: the sd of repeated values is a little smaller or larger
+			out = append(out, xs...)
+		}
+		return out
+	}
+	c, err = Compare([]Series{series("x", "rtt", again(a)...)}, []Series{series("x", "rtt", again(b)...)}, k, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Outcomes[0].Verdict == stat.Undecided {
+		t.Errorf("still undecided with %d trials", len(again(a)))
+	}
+}
+
+func TestNothingInCommon(t *testing.T) {
+	_, err := Compare([]Series{series("a", "rtt", 1, 2)}, []Series{series("b", "rtt", 1, 2)}, nil, 0.95, 0.05)
+	if !errors.Is(err, ErrNothingInCommon) {
+		t.Errorf("got %v", err)
+	}
+	_, err = Compare([]Series{series("a", "rtt", 1, 2)}, []Series{series("a", "rtt", 1, 2)}, []Condition{mustChange(t, "cpu > 5%")}, 0.95, 0.05)
+	if !errors.Is(err, ErrNothingInCommon) || !strings.Contains(err.Error(), "no cpu in both") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestParseConditions(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		less  bool
+		bound float64
+		side  measure.Side
+		want  string // of the error
+	}{
+		{"rtt.p95 < 100ms", true, 0.1, "", ""},
+		{"peak_rss<32MB", true, 32e6, "", ""},
+		{"server.peak_rss <= 32 MiB", true, 32 << 20, "server", ""},
+		{"throughput > 1e3", false, 1000, "", ""},
+		{"rtt < 100", true, 0, "", "write the bound as one of"},
+		{"rtt < 5%", true, 0, "", "write the bound as one of"},
+		{"rtt 5ms", true, 0, "", "is no condition"},
+		{"rtx < 5ms", true, 0, "", `no response "rtx"; there are rtt`},
+		{"rtt.p99 < 5ms", true, 0, "", `no figure "p99"; there are mean, median, p95`},
+		{"server.rtt < 5ms", true, 0, "", "the server does not see rtt"},
+		{"rtt < 1.2.3ms", true, 0, "", "is not a number"},
+		{"", true, 0, "", "is no condition"},
+	} {
+		c, err := ParseRequirement(tt.text)
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q: got %v, want %q", tt.text, err, tt.want)
+			}
+		case err != nil:
+			t.Errorf("%q: %v", tt.text, err)
+		case c.Less != tt.less || math.Abs(c.Bound-tt.bound) > 1e-12*tt.bound || c.Side != tt.side:
+			t.Errorf("%q: got %+v", tt.text, c)
+		}
+	}
+	for text, want := range map[string]string{"rtt > 5ms": "write a per cent", "rtt < -100%": "nothing falls by"} {
+		if _, err := ParseChange(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzParseRequirement(f *testing.F) {
+	f.Add("rtt.p95 < 100ms")
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, err := ParseRequirement(text); err == nil && (c.Response == "" || math.IsNaN(c.Bound)) {
+			t.Errorf("%q: %+v", text, c)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package advise
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"edgegauge/internal/measure"
+)
+
+// A Term names a figure: "rtt", "rtt.p95", "server.cpu".
+type Term struct {
+	Side     measure.Side // empty: every side that has it
+	Response string
+	Figure   string // mean, median or p95: of each trial
+}
+
+func (t Term) String() string {
+	s := t.Response
+	if t.Side != "" {
+		s = string(t.Side) + "." + s
+	}
+	if t.Figure != "mean" {
+		s += "." + t.Figure
+	}
+	return s
+}
+
+// ParseTerm reads [client.|server.]RESPONSE[.mean|.median|.p95].
+func ParseTerm(text string) (Term, error) {
+	t := Term{Figure: "mean"}
+	parts := strings.Split(strings.TrimSpace(text), ".")
+	if len(parts) > 1 && (parts[0] == string(measure.Client) || parts[0] == string(measure.Server)) {
+		t.Side, parts = measure.Side(parts[0]), parts[1:]
+	}
+	if len(parts) == 2 {
+		if !slices.Contains(stats, parts[1]) {
+			return t, fmt.Errorf("%q: no figure %q; there are %s", text, parts[1], strings.Join(stats, ", "))
+		}
+		t.Figure, parts = parts[1], parts[:1]
+	}
+	if len(parts) != 1 || parts[0] == "" {
+		return t, fmt.Errorf("%q is no response; write one as rtt, rtt.p95 or server.cpu", text)
+	}
+	r, ok := measure.FindResponse(parts[0])
+	if !ok {
+		var names []string
+		for _, r := range measure.Responses() {
+			names = append(names, r.Name)
+		}
+		return t, fmt.Errorf("%q: no response %q; there are %s", text, parts[0], strings.Join(names, ", "))
+	}
+	if t.Side != "" && !slices.Contains(r.Sides, t.Side) {
+		return t, fmt.Errorf("%q: the %s does not see %s", text, t.Side, r.Name)
+	}
+	t.Response = r.Name
+	return t, nil
+}
+
+// Matches reports whether a series is what the term names.
+func (t Term) Matches(s Series) bool {
+	return s.Response == t.Response && (t.Side == "" || t.Side == s.Side)
+}
+
+// A Condition is a bound on a figure, or on its change.
+type Condition struct {
+	Term
+	Less   bool    // below Bound, else above
+	Bound  float64 // in the response's unit; of a change, the ratio
+	Change bool    // the bound is on new over old
+	Text   string
+}
+
+var conditionForm = regexp.MustCompile(`^\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*([+-]?[0-9.]+(?:e[+-]?[0-9]+)?)\s*([^\s0-9]*)\s*$`)
+
+// ParseChange reads a condition on a change, as "rtt > 5%": more than 5 %
+// above the baseline. "throughput < -5%" is more than 5 % below it.
+func ParseChange(text string) (Condition, error) {
+	c, value, unit, err := parse(text)
+	if err != nil {
+		return c, err
+	}
+	if unit != "%" {
+		return c, fmt.Errorf("%q: the bound of a change is a share; write a per cent, as 'rtt > 5%%'", text)
+	}
+	if value <= -100 {
+		return c, fmt.Errorf("%q: nothing falls by %g %%", text, -value)
+	}
+	c.Bound, c.Change = 1+value/100, true
+	return c, nil
+}
+
+// ParseRequirement reads a bound on a figure, as "rtt.p95 < 100ms" or
+// "peak_rss < 32MB".
+func ParseRequirement(text string) (Condition, error) {
+	c, value, unit, err := parse(text)
+	if err != nil {
+		return c, err
+	}
+	r, _ := measure.FindResponse(c.Response)
+	factor, ok := units[r.Unit][unit]
+	if !ok {
+		return c, fmt.Errorf("%q: %s is in %s; write the bound as one of %s", text, c.Response, r.Unit, strings.Join(unitNames(r.Unit), ", "))
+	}
+	c.Bound = value * factor
+	return c, nil
+}
+
+func parse(text string) (c Condition, value float64, unit string, err error) {
+	m := conditionForm.FindStringSubmatch(text)
+	if m == nil {
+		return c, 0, "", fmt.Errorf("%q is no condition; write RESPONSE, < or >, and a bound, as 'rtt.p95 < 100ms'", text)
+	}
+	if c.Term, err = ParseTerm(m[1]); err != nil {
+		return c, 0, "", err
+	}
+	if value, err = strconv.ParseFloat(m[3], 64); err != nil {
+		return c, 0, "", fmt.Errorf("%q: %q is not a number", text, m[3])
+	}
+	c.Less, c.Text = m[2][0] == '<', strings.TrimSpace(text)
+	return c, value, m[4], nil
+}
+
+// units are the ways to write a bound, by the response's unit.
+var units = map[string]map[string]float64{
+	"s":   {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60},
+	"B":   {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
+	"J":   {"J": 1, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "kJ": 1e3},
+	"W":   {"W": 1, "mW": 1e-3, "uW": 1e-6, "µW": 1e-6},
+	"1/s": {"": 1, "/s": 1, "k/s": 1e3},
+	"B/s": {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6},
+	"1":   {"": 1, "%": 0.01},
+	"":    {"": 1, "%": 0.01},
+}
+
+func unitNames(unit string) []string {
+	var out []string
+	for u := range units[unit] {
+		if u == "" {
+			u = "a bare number"
+		}
+		out = append(out, u)
+	}
+	slices.Sort(out)
+	return out
+}
