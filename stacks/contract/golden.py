@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).parent
 NS = "urn:edgegauge:services:1"
 MASK = 2**64 - 1
 SOAP = {"soap11": "http://schemas.xmlsoap.org/soap/envelope/", "soap12": "http://www.w3.org/2003/05/soap-envelope"}
-ENCODINGS = ["xml", "json", "cbor", "msgpack", "pb", "soap11", "soap12"]
+ENCODINGS = ["xml", "json", "cbor", "msgpack", "pb", "soap11", "soap12", "text"]
 SERVICES = ["sort", "concat", "sum", "echo", "temperature", "monitor", "io", "memory"]
 
 
@@ -165,6 +165,15 @@ def json_bytes(m):
     return text.encode()
 
 
+def line(v):
+    text = v.replace("\\", "\\\\").replace("\n", "\\n") if isinstance(v, str) else xml_text(v)
+    return text.encode() + b"\n"
+
+
+def lines(m):
+    return b"".join(line(v) for vs in m.values() for v in values(vs))
+
+
 def plain(v):
     """Decimals as doubles, for the binary encodings."""
     if isinstance(v, dict):
@@ -215,6 +224,8 @@ def encode(encoding, service, side, m):
             return msgpack.packb(plain(m), use_bin_type=True)
         case "pb":
             return pb_message(SERVICES_PB, service, side, m).SerializeToString()
+        case "text":
+            return lines(m)
         case _:
             return soap(encoding, root, m)
 
@@ -342,6 +353,10 @@ def variants(service, side, m):
     yield "unknown", "pb", extra.SerializeToString() + p.SerializeToString() + extra.SerializeToString()
     yield "unpacked", "pb", pb_message(UNPACKED_PB, service, side, m).SerializeToString()
     pieces = [{k: [x]} for k, v in m.items() if isinstance(v, list) for x in v] or [{k: v} for k, v in reversed(m.items())]
+    if any(isinstance(v, Hundredths) for vs in m.values() for v in values(vs)):
+        yield "places", "text", b"".join(line(v)[:-1] + b"004\n" if isinstance(v, Hundredths) else line(v) for vs in m.values() for v in values(vs))
+    if any(type(v) is int for vs in m.values() for v in values(vs)):
+        yield "zeros", "text", b"".join(b"+00" + line(v) if type(v) is int and v >= 0 else line(v) for vs in m.values() for v in values(vs))
     yield "pieces", "pb", b"".join(pb_message(SERVICES_PB, service, side, x).SerializeToString() for x in pieces)
 
 
@@ -415,6 +430,15 @@ def refused():
         ("sum", "nan", b"\x09" + struct.pack("<d", float("nan"))), ("sum", "range", b"\x09" + struct.pack("<d", 1e14)),
     ]:
         yield service, what, "pb", b
+    for service, texts in {
+        "echo": {"empty": b"", "cut": b"ab", "two": b"a\nb\n", "utf-8": b"\xff\n", "escape": b"a\\t\n", "escape-cut": b"a\\\n"},
+        "sort": {"cut": b"1\n2", "empty-line": b"\n", "range": b"2147483648\n", "range-low": b"-2147483649\n", "fraction": b"1.0\n", "two": b"1 2\n", "return": b"1\r\n"},
+        "sum": {"exponent": b"1E2\n", "comma": b"1,5\n", "range": b"%d1\n" % 10**14, "points": b"1.2.3\n", "empty-line": b"1.00\n\n", "cut": b"1.00\n1.0"},
+        "temperature": {"something": b"\n"}, "io": {"base64": b"QQ=\n", "cut": b"QUFB"},
+        "monitor": {"missing": lines(monitor).rsplit(b"\n", 2)[0] + b"\n", "boolean": lines(monitor).replace(b"true", b"1").replace(b"false", b"0")},
+    }.items():
+        for what, b in texts.items():
+            yield service, what, "text", b
 
 
 FAULTS = {
@@ -430,7 +454,7 @@ FAULTS = {
 SPECIAL = "<&>\"'\\/ ]]> \r\n\t\u007f\u0085é€\ufffd😀\U0010ffff"
 HAND = [
     ("echo-escapes", "echo", {"text": SPECIAL}, ENCODINGS),
-    ("echo-controls", "echo", {"text": "".join(map(chr, range(32)))}, ["json", "cbor", "msgpack", "pb"]),
+    ("echo-controls", "echo", {"text": "".join(map(chr, range(32)))}, ["json", "cbor", "msgpack", "pb", "text"]),
     ("sort-edges", "sort", {"n": [-2**31, -2**31 + 1, -65537, -65536, -32769, -32768, -257, -256, -129, -128, -33, -32, -25, -24, -1, 0, 23, 24, 31, 32, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1]}, ENCODINGS),
     ("sum-edges", "sum", {"x": [Hundredths(k) for k in (0, 1, -1, -5, 99, -99, 100, -100, 12345, 10**15, -10**15, 1 - 10**15)]}, ENCODINGS),
     ("concat-lengths", "concat", {"s": ["a" * n for n in (0, 1, 23, 24, 31, 32, 255, 256)]}, ENCODINGS),

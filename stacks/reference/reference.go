@@ -29,7 +29,7 @@ type kind struct {
 
 func kinds() []kind {
 	all := service.Names()
-	every := []codec.Encoding{codec.Protobuf, codec.CBOR, codec.MsgPack, codec.JSON, codec.XML, codec.SOAP11, codec.SOAP12} // the leanest first
+	every := []codec.Encoding{codec.Protobuf, codec.CBOR, codec.MsgPack, codec.Text, codec.JSON, codec.XML, codec.SOAP11, codec.SOAP12} // the leanest first
 	rest := func(e codec.Encoding, title string) kind {
 		return kind{name: "rest-" + string(e), title: "REST over HTTP/1.1, " + title, transport: "http",
 			encodings: []codec.Encoding{e}, security: []string{"none", "tls"}, services: all, serve: serveHTTP}
@@ -44,6 +44,7 @@ func kinds() []kind {
 	}
 	return []kind{
 		rest(codec.JSON, "JSON"), rest(codec.XML, "XML"), rest(codec.CBOR, "CBOR"), rest(codec.MsgPack, "MessagePack"), rest(codec.Protobuf, "Protocol Buffers"),
+		rest(codec.Text, "raw text"),
 		{name: "soap", title: "SOAP 1.1 and 1.2 over HTTP/1.1", transport: "http", encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
 		coap(codec.JSON, "JSON"), coap(codec.CBOR, "CBOR"), coap(codec.Protobuf, "Protocol Buffers"),

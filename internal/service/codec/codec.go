@@ -23,6 +23,7 @@ const (
 	Protobuf Encoding = "protobuf"
 	SOAP11   Encoding = "soap11"
 	SOAP12   Encoding = "soap12"
+	Text     Encoding = "text"
 )
 
 // Namespace is the XML namespace of every message.
@@ -30,7 +31,7 @@ const Namespace = "urn:edgegauge:services:1"
 
 // Encodings lists the encodings in the order of the contract.
 func Encodings() []Encoding {
-	return []Encoding{XML, JSON, CBOR, MsgPack, Protobuf, SOAP11, SOAP12}
+	return []Encoding{XML, JSON, CBOR, MsgPack, Protobuf, SOAP11, SOAP12, Text}
 }
 
 // Parse finds the encoding of that name.
@@ -65,6 +66,8 @@ func Append(enc Encoding, dst []byte, name service.Name, response bool, m *servi
 		return appendProtobuf(dst, s, m)
 	case SOAP11, SOAP12:
 		return appendEnvelope(dst, enc, s, m)
+	case Text:
+		return appendLines(dst, s, m)
 	}
 	panic("codec: no encoding " + string(enc))
 }
@@ -87,6 +90,8 @@ func Decode(enc Encoding, b []byte, name service.Name, response bool, m *service
 		return decodeProtobuf(b, s, m)
 	case SOAP11, SOAP12:
 		return decodeEnvelope(b, enc, s, m)
+	case Text:
+		return decodeLines(b, s, m)
 	}
 	panic("codec: no encoding " + string(enc))
 }

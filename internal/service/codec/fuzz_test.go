@@ -17,6 +17,7 @@ func FuzzMsgPack(f *testing.F)  { fuzzDecode(f, MsgPack) }
 func FuzzProtobuf(f *testing.F) { fuzzDecode(f, Protobuf) }
 func FuzzSOAP11(f *testing.F)   { fuzzDecode(f, SOAP11) }
 func FuzzSOAP12(f *testing.F)   { fuzzDecode(f, SOAP12) }
+func FuzzText(f *testing.F)     { fuzzDecode(f, Text) }
 
 // fuzzDecode looks for a panic; and what a decoder takes, the encoder must
 // write so that it is read as the same again. The golden files are the seeds.

@@ -27,6 +27,8 @@ func (e Encoding) MediaType(name service.Name, response bool) string {
 			return "application/soap+xml; charset=utf-8"
 		}
 		return shapeOf(name, false).soap12
+	case Text:
+		return "application/octet-stream"
 	}
 	panic("codec: no encoding " + string(e))
 }
@@ -45,7 +47,7 @@ func (e Encoding) ContentFormat() (number uint16, ok bool) {
 		return 50, true
 	case CBOR:
 		return 60, true
-	case MsgPack, Protobuf:
+	case MsgPack, Protobuf, Text:
 		return 42, true
 	}
 	return 0, false

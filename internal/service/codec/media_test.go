@@ -30,7 +30,7 @@ func TestMediaTypes(t *testing.T) {
 			t.Errorf("soap11 takes %q: %v, want %v", header, got, want)
 		}
 	}
-	for enc, want := range map[Encoding]uint16{XML: 41, JSON: 50, CBOR: 60, MsgPack: 42, Protobuf: 42} {
+	for enc, want := range map[Encoding]uint16{XML: 41, JSON: 50, CBOR: 60, MsgPack: 42, Protobuf: 42, Text: 42} {
 		if got, ok := enc.ContentFormat(); got != want || !ok {
 			t.Errorf("%s: content format %d, %v, want %d", enc, got, ok, want)
 		}

@@ -24,6 +24,27 @@ type numeral struct {
 	exp    int    // within ±10⁹
 }
 
+// plainNumeral takes a number without exponent apart: a sign, digits, and one
+// point if it may have one.
+func plainNumeral(b []byte, point bool) (n numeral, ok bool) {
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		n.neg = b[0] == '-'
+		b = b[1:]
+	}
+	for _, c := range b {
+		switch {
+		case c-'0' <= 9:
+			ok = true
+		case c == '.' && point:
+			point = false
+		default:
+			return numeral{}, false
+		}
+	}
+	n.digits = b
+	return n, ok
+}
+
 // scaled returns the numeral × 10^scale, rounded to the nearest integer, halves
 // away from zero. It works on decimal digits, so it rounds the number that was
 // written, not the double next to it. ok is false outside int64.

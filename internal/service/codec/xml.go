@@ -213,28 +213,11 @@ func isTrue(b []byte) bool { return string(b) == "true" || string(b) == "1" }
 
 // number reads the lexical form of xs:decimal; xs:int and xs:long are those
 // without a point.
-func (r *xmlReader) number(content []byte, point bool) (n numeral) {
-	b := trimSpace(content)
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		n.neg = b[0] == '-'
-		b = b[1:]
-	}
-	digits := 0
-	for _, c := range b {
-		switch {
-		case c-'0' <= 9:
-			digits++
-		case c == '.' && point:
-			point = false
-		default:
-			r.fail("a number was expected")
-			return numeral{}
-		}
-	}
-	if digits == 0 {
+func (r *xmlReader) number(content []byte, point bool) numeral {
+	n, ok := plainNumeral(trimSpace(content), point)
+	if !ok {
 		r.fail("a number was expected")
 	}
-	n.digits = b
 	return n
 }
 
