@@ -112,11 +112,24 @@ type protobufReader struct {
 }
 
 func decodeProtobuf(b []byte, s *shape, m *service.Message) error {
-	s.reset(m)
+	s.resetLists(m)
 	r := protobufReader{b: b}
+	seen, next := uint32(0), 0
 	for r.i < len(r.b) {
+		// A sender that keeps the order has field next here, or the repeated one before it again.
+		if next < len(s.fields) && r.b[r.i] == s.fields[next].tag {
+			r.i++
+			r.value(&s.fields[next], m)
+			seen |= 1 << next
+			if s.fields[next].kind != texts {
+				next++
+			}
+			continue
+		}
 		number, wire := r.key()
 		if number <= uint64(len(s.fields)) && r.problem == "" && r.field(&s.fields[number-1], wire, m) {
+			seen |= 1 << (number - 1)
+			next = int(number)
 			continue
 		}
 		r.skip(number, wire, maxDepth)
@@ -124,6 +137,7 @@ func decodeProtobuf(b []byte, s *shape, m *service.Message) error {
 	if r.problem != "" {
 		return &Error{Protobuf, r.at, r.problem}
 	}
+	s.zero(m, s.required&^seen)
 	return nil
 }
 
@@ -138,36 +152,44 @@ func (r *protobufReader) fail(at int, problem string) {
 // not one of f's: such a field is unknown, as protobuf has it.
 func (r *protobufReader) field(f *field, wire byte, m *service.Message) bool {
 	switch {
-	case f.kind == integers && wire == delimited:
-		r.packedInts(m)
-	case f.kind == decimals && wire == delimited:
-		r.packedDoubles(m)
+	case wire == f.tag&7:
+		r.value(f, m)
 	case f.kind == integers && wire == varint:
 		m.Ints = append(m.Ints, r.int32())
 	case f.kind == decimals && wire == fixed64:
 		m.Hundredths = append(m.Hundredths, r.double())
-	case wire != wireType(f.kind):
+	default:
 		return false
-	case f.kind == texts:
+	}
+	return true
+}
+
+// value reads a value of f in the wire type that the canonical form has.
+func (r *protobufReader) value(f *field, m *service.Message) {
+	switch f.kind {
+	case integers:
+		r.packedInts(m)
+	case decimals:
+		r.packedDoubles(m)
+	case texts:
 		start := len(m.Arena)
 		m.Arena = append(m.Arena, r.text()...)
 		m.EndString(start)
-	case f.kind == text:
+	case text:
 		p := f.bytes(m)
 		*p = append((*p)[:0], r.text()...)
-	case f.kind == octets:
+	case octets:
 		p := f.bytes(m)
 		*p = append((*p)[:0], r.delimited()...)
-	case f.kind == integer:
+	case integer:
 		*f.integer(m) = r.int32()
-	case f.kind == long:
+	case long:
 		*f.long(m) = int64(r.varint())
-	case f.kind == decimal:
+	case decimal:
 		*f.long(m) = r.double()
-	case f.kind == boolean:
+	case boolean:
 		*f.boolean(m) = r.varint() != 0
 	}
-	return true
 }
 
 func (r *protobufReader) key() (number uint64, wire byte) {
@@ -184,6 +206,10 @@ func (r *protobufReader) varint() uint64 {
 		r.i++
 		return uint64(r.b[r.i-1])
 	}
+	return r.longVarint()
+}
+
+func (r *protobufReader) longVarint() uint64 {
 	v, n := binary.Uvarint(r.b[r.i:])
 	if n <= 0 {
 		r.fail(r.i, "varint is cut or too long")

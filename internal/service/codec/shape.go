@@ -1,6 +1,10 @@
 package codec
 
-import "edgegauge/internal/service"
+import (
+	"math/bits"
+
+	"edgegauge/internal/service"
+)
 
 // A kind is the type of a field.
 type kind uint8
@@ -44,6 +48,7 @@ type shape struct {
 	fields      []field
 	open, close string // root tags with the namespace
 	soap12      string // Content-Type of the request
+	lists       bool   // some field is repeated
 	required    uint32 // bit i: field i must be there, where absence can be seen
 }
 
@@ -127,22 +132,41 @@ func newShape(name string, fields ...field) shape {
 		f.cbor = string(appendCBORHead(nil, cborText, uint64(len(f.name)))) + f.name
 		f.msgpack = string(appendMsgPackText(nil, f.name))
 		f.tag = byte(i+1)<<3 | wireType(f.kind)
+		s.lists = s.lists || f.kind.repeated()
 	}
 	return s
 }
 
 // reset empties the lists of a message about to be decoded, and zeroes the
-// rest: a protobuf message need not have every field.
+// rest: a message need not have every field.
 func (s *shape) reset(m *service.Message) {
+	s.resetLists(m)
+	s.zero(m, s.required)
+}
+
+// resetLists empties the lists, to which a decoder appends.
+func (s *shape) resetLists(m *service.Message) {
+	if !s.lists {
+		return
+	}
 	for i := range s.fields {
-		f := &s.fields[i]
-		switch f.kind {
+		switch s.fields[i].kind {
 		case integers:
 			m.Ints = m.Ints[:0]
 		case texts:
 			m.ResetStrings()
 		case decimals:
 			m.Hundredths = m.Hundredths[:0]
+		}
+	}
+}
+
+// zero gives the fields that which names (bit i: field i) their zero values,
+// lists aside.
+func (s *shape) zero(m *service.Message, which uint32) {
+	for ; which != 0; which &= which - 1 {
+		f := &s.fields[bits.TrailingZeros32(which)]
+		switch f.kind {
 		case text, octets:
 			b := f.bytes(m)
 			*b = (*b)[:0]
