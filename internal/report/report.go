@@ -172,7 +172,11 @@ func (r *Report) floorOf(i int) int {
 		return -1
 	}
 	kind := "tcp"
-	for _, tr := range r.Facts.Stacks[t.Stack].Transports {
+	facts, ok := r.Facts.Stacks[t.Stack]
+	if !ok { // a study may use a reference stack's short name
+		facts = r.Facts.Stacks["reference/"+t.Stack]
+	}
+	for _, tr := range facts.Transports {
 		if tr == "coap" || tr == "udp" {
 			kind = "udp"
 		}

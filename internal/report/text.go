@@ -107,7 +107,7 @@ func (r *Report) others(cells []*Cell) string {
 	var with []*Cell
 	var alike []string
 	for _, c := range cells[1:] {
-		if equalAlways(best, c) {
+		if equalInEveryBlock(best, c) {
 			alike = append(alike, r.Treatments[c.Treatment].Name())
 			continue
 		}
@@ -138,8 +138,10 @@ func (r *Report) others(cells []*Cell) string {
 	return text
 }
 
-func equalAlways(a, b *Cell) bool {
-	return a.Mean.Center == b.Mean.Center && a.SD == 0 && b.SD == 0
+func equalInEveryBlock(a, b *Cell) bool {
+	return len(a.Points) == len(b.Points) && !slices.ContainsFunc(a.Points, func(p Point) bool {
+		return !slices.ContainsFunc(b.Points, func(q Point) bool { return p.Block == q.Block && p.Mean == q.Mean })
+	})
 }
 
 func times(x stat.Comparison) string {
