@@ -77,6 +77,6 @@ func newRoot() *cobra.Command {
 	a := &app{}
 	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "folder of stacks, besides the usual ones (repeatable)")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
-	root.AddCommand(analyzeCmd(), compareCmd())
+	root.AddCommand(analyzeCmd(), compareCmd(), chooseCmd())
 	return root
 }

@@ -1,0 +1,146 @@
+package advise
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/stat"
+)
+
+func mustRequire(t *testing.T, text string) Condition {
+	t.Helper()
+	c, err := ParseRequirement(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func mustTerm(t *testing.T, text string) Term {
+	t.Helper()
+	x, err := ParseTerm(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func names(c Choice) string {
+	var out []string
+	for _, x := range c.Candidates {
+		out = append(out, x.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestChooseRanksWhatMeetsFirst(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	all := []Series{
+		series("quick", "rtt", around(r, 0.010, 0.02, 10)...), series("quick", "message_size", around(r, 500, 0.001, 10)...),
+		series("small", "rtt", around(r, 0.050, 0.02, 10)...), series("small", "message_size", around(r, 50, 0.001, 10)...),
+		series("worse", "rtt", around(r, 0.060, 0.02, 10)...), series("worse", "message_size", around(r, 60, 0.001, 10)...),
+		series("slow", "rtt", around(r, 0.300, 0.02, 10)...), series("slow", "message_size", around(r, 10, 0.001, 10)...),
+		series("edge", "rtt", around(r, 0.100, 0.02, 10)...), series("edge", "message_size", around(r, 20, 0.001, 10)...),
+	}
+	floor := series("floor-tcp", "rtt", around(r, 0.001, 0.02, 10)...)
+	floor.Floor = true
+	all = append(all, floor)
+	objectives := []Objective{{Term: mustTerm(t, "message_size")}, {Term: mustTerm(t, "rtt")}}
+	c, err := Choose(all, objectives, []Condition{mustRequire(t, "rtt < 100ms")}, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(c); got != "small worse quick edge slow" {
+		t.Errorf("got %s", got)
+	}
+	for _, tt := range []struct {
+		name  string
+		meets stat.Verdict
+		front bool
+	}{
+		{"small", stat.Confirmed, true},    // the smallest of those that meet
+		{"worse", stat.Confirmed, false},   // larger and slower than small
+		{"quick", stat.Confirmed, true},    // larger, but the quickest
+		{"edge", stat.Undecided, true},     // on the bound: may meet, and is smaller than all that do
+		{"slow", stat.Contradicted, false}, // the smallest, and refused
+	} {
+		i := slices.IndexFunc(c.Candidates, func(x Candidate) bool { return x.Name == tt.name })
+		if x := c.Candidates[i]; x.Meets != tt.meets || x.Front != tt.front {
+			t.Errorf("%s: got meets %s, front %v, want %s, %v", tt.name, x.Meets, x.Front, tt.meets, tt.front)
+		}
+	}
+	if best, ok := c.Best(); !ok || best.Name != "small" {
+		t.Errorf("got %s", best.Name)
+	}
+	if next := strings.Join(c.Next(), "\n"); !strings.Contains(next, "edge, rtt < 100ms: ") || strings.Contains(next, "slow") {
+		t.Errorf("next: %s", next)
+	}
+	c, err = Choose(all, []Objective{{Term: mustTerm(t, "rtt"), Maximize: true}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(c); got != "slow edge worse small quick" {
+		t.Errorf("maximized: got %s", got)
+	}
+}
+
+// Blocks that are slow for both are no noise: the pairs tell.
+func TestNoiseIsJudgedByBlock(t *testing.T) {
+	var a, b, wide []float64
+	for i := range 8 {
+		block := math.Exp(float64(i%4) - 1.5) // a factor of 20 between blocks
+		a, b = append(a, 10*block), append(b, 10.5*block*(1+0.002*float64(i%3)))
+		wide = append(wide, 18*math.Exp(float64((i*3)%8-4)/4))
+	}
+	c, err := Choose([]Series{series("a", "rtt", a...), series("b", "rtt", b...), series("wide", "rtt", wide...)}, []Objective{{Term: mustTerm(t, "rtt")}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range c.Candidates[1:] {
+		if want := x.Name == "wide"; x.Noise != want {
+			t.Errorf("%s: within noise %v (p %v)", x.Name, x.Noise, x.PHolm)
+		}
+	}
+}
+
+func TestChooseOnBadFigures(t *testing.T) {
+	rtt := []Objective{{Term: mustTerm(t, "rtt")}}
+	// One trial each: a rank by value, all within noise, nothing required is met.
+	c, err := Choose([]Series{series("a", "rtt", 1), series("b", "rtt", 2)}, rtt, []Condition{mustRequire(t, "rtt < 10s")}, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := c.Best(); ok || !c.Candidates[1].Noise || len(c.Next()) == 0 {
+		t.Errorf("one trial each: %+v", c.Candidates)
+	}
+	// NaN leaves a treatment out and says so.
+	c, err = Choose([]Series{series("a", "rtt", 1, 2), series("b", "rtt", 1, math.NaN())}, rtt, nil, 0.95)
+	if err != nil || names(c) != "a" || !strings.Contains(strings.Join(c.Left, ""), "b: trial 2 of b has no mean of rtt") {
+		t.Errorf("got %s, left %v, %v", names(c), c.Left, err)
+	}
+	if _, err = Choose([]Series{series("a", "rtt", 1, 2)}, []Objective{{Term: mustTerm(t, "cpu")}}, nil, 0.95); !errors.Is(err, ErrNotMeasured) {
+		t.Errorf("got %v", err)
+	}
+	if _, err = Choose([]Series{series("b", "rtt", math.NaN())}, rtt, nil, 0.95); !errors.Is(err, ErrNotMeasured) {
+		t.Errorf("all failed: got %v", err)
+	}
+	// Values that never vary are judged by their value.
+	c, err = Choose([]Series{series("a", "message_size", 10, 10, 10), series("b", "message_size", 11, 11, 11)}, []Objective{{Term: mustTerm(t, "message_size")}}, []Condition{mustRequire(t, "message_size < 11B")}, 0.95)
+	if err != nil || c.Candidates[0].Meets != stat.Confirmed || c.Candidates[1].Meets != stat.Undecided || c.Candidates[1].Noise {
+		t.Errorf("constant: %+v, %v", c.Candidates, err)
+	}
+}
+
+// Where no side is named the worse one counts.
+func TestWorseSideCounts(t *testing.T) {
+	client, server := series("a", "peak_rss", 20e6, 20e6, 20e6), series("a", "peak_rss", 40e6, 41e6, 40e6)
+	server.Side = "server"
+	c, err := Choose([]Series{client, server}, []Objective{{Term: mustTerm(t, "client.peak_rss")}}, []Condition{mustRequire(t, "peak_rss < 32MB")}, 0.95)
+	if err != nil || c.Candidates[0].Meets != stat.Contradicted || c.Candidates[0].Objectives[0].Mean.Center != 20e6 {
+		t.Errorf("got %+v, %v", c.Candidates, err)
+	}
+}
