@@ -29,32 +29,64 @@ const (
 	requests = 20_000 // a round
 )
 
+// A Figure sets drive beside something else: a value a round, alternating.
+type Figure struct {
+	What, Unit   string
+	Ours, Theirs []float64
+	Limit        string // of the ratio of medians; empty: none, for comparison only
+}
+
+// Ratio is the median of ours over the median of theirs.
+func (f Figure) Ratio() float64 { return median(f.Ours) / median(f.Theirs) }
+
 // Bench prints a table of drive's figures beside their limits. exe is this
-// program: `exe drive` must be drive.Main. An error means that something could
-// not be measured, not that a limit was missed.
+// program: `exe drive` must be drive.Main, `exe drive-floor …` Floor. An error
+// means that something could not be measured, not that a limit was missed.
 func Bench(ctx context.Context, w io.Writer, exe string) error {
+	fmt.Fprintf(w, "%-52s %10s %10s %7s %7s\n", "drive, medians of alternating runs", "drive", "other", "ratio", "limit")
+	var errs []error
+	for _, measure := range []func(context.Context, string) ([]Figure, error){Floors, Wrk} {
+		figures, err := measure(ctx, exe)
+		for _, f := range figures {
+			fmt.Fprintf(w, "%-52s %10.4g %10.4g %7.3f %7s\n", f.What+", "+f.Unit, median(f.Ours), median(f.Theirs), f.Ratio(), f.Limit)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Floors compares closed loops with a ping-pong in C.
+func Floors(ctx context.Context, exe string) ([]Figure, error) {
+	return measured(exe, func(b *bench) error { return b.floors(ctx) })
+}
+
+// Wrk compares with wrk on nginx.
+func Wrk(ctx context.Context, exe string) ([]Figure, error) {
+	return measured(exe, func(b *bench) error { return b.wrk(ctx) })
+}
+
+func measured(exe string, measure func(*bench) error) ([]Figure, error) {
 	dir, err := os.MkdirTemp("", "drivebench")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{w: w, exe: exe, dir: dir, cpu: 0, other: 0}
+	b := &bench{exe: exe, dir: dir}
 	if q := drive.AllowedCPUs(); len(q) > 0 {
 		b.cpu, b.other = q[0], q[len(q)-1]
 	}
-	fmt.Fprintf(w, "%-52s %10s %10s %7s %7s\n", "drive, medians of alternating runs", "drive", "other", "ratio", "limit")
-	return errors.Join(b.floors(ctx), b.wrk(ctx))
+	err = measure(b)
+	return b.figures, err
 }
 
 type bench struct {
-	w          io.Writer
+	figures    []Figure
 	exe, dir   string
 	cpu, other int
 }
 
 func (b *bench) row(what, unit string, ours, theirs []float64, limit string) {
-	o, t := median(ours), median(theirs)
-	fmt.Fprintf(b.w, "%-52s %10.4g %10.4g %7.3f %7s\n", what+", "+unit, o, t, o/t, limit)
+	b.figures = append(b.figures, Figure{what, unit, ours, theirs, limit})
 }
 
 func median(v []float64) float64 {

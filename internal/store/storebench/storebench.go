@@ -19,54 +19,76 @@ import (
 	"edgegauge/internal/store"
 )
 
-// Run stores trials × requests exchanges in a fresh directory below dir, reads
-// them back and summarizes four responses of each trial, then prints wall
-// clock, CPU time and the process's peak RSS. Making the exchanges is timed
-// apart: in a trial they come from a stack.
-func Run(w io.Writer, dir string, trials, requests int) error {
+// A Result is what storing, reading and summarizing took.
+type Result struct {
+	Trials, Requests     int           // exchanges are Trials × Requests
+	Stored, Read, Summed Cost          // Summed is of the treatments; each trial's figures are in Read
+	Making               time.Duration // part of Stored, all CPUs: in a trial exchanges come from a stack
+	Bytes                int64         // on disk
+	PeakRSS              int64         // B, of the whole process so far
+}
+
+// All is what the three took together, making included.
+func (r Result) All() Cost {
+	return Cost{r.Stored.Wall + r.Read.Wall + r.Summed.Wall, r.Stored.CPU + r.Read.CPU + r.Summed.CPU}
+}
+
+// Measure stores trials × requests exchanges in a fresh directory below dir,
+// reads them back and summarizes four responses of each trial.
+func Measure(dir string, trials, requests int) (Result, error) {
+	r := Result{Trials: trials, Requests: requests}
 	root, err := os.MkdirTemp(dir, "storebench-")
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer os.RemoveAll(root)
 	s, err := store.Create(filepath.Join(root, "results"), header(trials))
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer s.Close()
 	b := bench{s: s, trials: trials, requests: requests}
-	stored, err := timed(func() error { return b.parallel(b.storeTrial) })
+	for _, step := range []struct {
+		cost *Cost
+		do   func() error
+	}{
+		{&r.Stored, func() error { return b.parallel(b.storeTrial) }},
+		{&r.Read, func() error { return b.parallel(b.readTrial) }},
+		{&r.Summed, b.treatments},
+	} {
+		if *step.cost, err = timed(step.do); err != nil {
+			return r, err
+		}
+	}
+	r.Making, r.Bytes, r.PeakRSS = b.making, size(s.Dir()), peakRSS()
+	return r, nil
+}
+
+// Run measures and prints wall clock, CPU time and the process's peak RSS.
+func Run(w io.Writer, dir string, trials, requests int) error {
+	r, err := Measure(dir, trials, requests)
 	if err != nil {
 		return err
 	}
-	read, err := timed(func() error { return b.parallel(b.readTrial) })
-	if err != nil {
-		return err
-	}
-	summed, err := timed(func() error { return b.treatments() })
-	if err != nil {
-		return err
-	}
-	bytes := size(s.Dir())
-	total := cost{stored.wall + read.wall + summed.wall, stored.cpu + read.cpu + summed.cpu}
-	fmt.Fprintf(w, "%d trials of %d exchanges, %d CPUs, %.1f MB on disk (%.1f B an exchange)\n", trials, requests, runtime.NumCPU(), float64(bytes)/1e6, float64(bytes)/float64(trials*requests))
+	fmt.Fprintf(w, "%d trials of %d exchanges, %d CPUs, %.1f MB on disk (%.1f B an exchange)\n", trials, requests, runtime.NumCPU(), float64(r.Bytes)/1e6, float64(r.Bytes)/float64(trials*requests))
 	fmt.Fprintf(w, "%-34s %10s %10s\n", "", "wall s", "CPU s")
 	for _, row := range []struct {
 		name string
-		cost
-	}{{"store, synced", stored}, {"  of it making them, all CPUs", cost{wall: b.making}}, {"read, check, summarize trials", read}, {"summarize treatments", summed}, {"all", total}} {
-		fmt.Fprintf(w, "%-34s %10.2f %10.2f\n", row.name, row.wall.Seconds(), row.cpu.Seconds())
+		Cost
+	}{{"store, synced", r.Stored}, {"  of it making them, all CPUs", Cost{Wall: r.Making}}, {"read, check, summarize trials", r.Read}, {"summarize treatments", r.Summed}, {"all", r.All()}} {
+		fmt.Fprintf(w, "%-34s %10.2f %10.2f\n", row.name, row.Wall.Seconds(), row.CPU.Seconds())
 	}
-	fmt.Fprintf(w, "%-34s %10.0f MB\n", "peak RSS", float64(peakRSS())/1e6)
+	fmt.Fprintf(w, "%-34s %10.0f MB\n", "peak RSS", float64(r.PeakRSS)/1e6)
 	return nil
 }
 
-type cost struct{ wall, cpu time.Duration }
+// A Cost is wall-clock and CPU time.
+type Cost struct{ Wall, CPU time.Duration }
 
-func timed(f func() error) (cost, error) {
+func timed(f func() error) (Cost, error) {
 	c, t := cpu(), time.Now()
 	err := f()
-	return cost{time.Since(t), cpu() - c}, err
+	return Cost{time.Since(t), cpu() - c}, err
 }
 
 type bench struct {
