@@ -1,0 +1,174 @@
+// Package energy turns readings of power into joules: of a trial, gross and net
+// of idle, with what is doubtful about them. It reads no meter and no clock.
+package energy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// The quantities a meter emits.
+var (
+	Power   = measure.Quantity{Name: "power", Unit: "W"}
+	Voltage = measure.Quantity{Name: "voltage", Unit: "V"}
+	Current = measure.Quantity{Name: "current", Unit: "A"}
+	Counter = measure.Quantity{Name: "energy", Unit: "J"}  // since the observation began
+	Marker  = measure.Quantity{Name: "marker", Unit: "1"}  // level of a marker input after an edge
+	Busy    = measure.Quantity{Name: "busy", Unit: "1"}    // cores at work, of a model
+	Bytes   = measure.Quantity{Name: "traffic", Unit: "B"} // since the reading before, of a model
+)
+
+// A Kind says what a reading of a meter stands for.
+type Kind int
+
+const (
+	Mean       Kind = iota // power averaged over the interval that ends at Sample.At
+	Instant                // power at Sample.At
+	Cumulative             // energy counted up to Sample.At
+)
+
+func (k Kind) String() string { return [...]string{"mean", "instantaneous", "cumulative"}[k] }
+
+// A Window is a stretch of time on the clock of Sample.At.
+type Window struct{ From, To time.Duration }
+
+func (w Window) Length() time.Duration { return w.To - w.From }
+
+// Widen adds d at both ends.
+func (w Window) Widen(d time.Duration) Window { return Window{w.From - d, w.To + d} }
+
+func (w Window) String() string { return fmt.Sprintf("%v to %v", w.From, w.To) }
+
+// A Segment is a stretch of known mean power.
+type Segment struct {
+	Window
+	W float64
+}
+
+// Facts say how a meter reads.
+type Facts struct {
+	Kind       Kind
+	Interval   time.Duration // between readings
+	Sampling   time.Duration // between the conversions a mean is made of; 0: continuous, or one
+	Resolution float64       // W, smallest step of a reading; 0: unknown
+}
+
+// A Trace is the power of one supply over time. Segments are in order and do
+// not overlap; between them nothing is known.
+type Trace struct {
+	Facts
+	Segments []Segment
+}
+
+// NewTrace makes a trace of a meter's samples, in any order. A reading that
+// follows a silence longer than the interval stands for one interval only
+// (mean) or starts anew (instantaneous). A counter loses nothing in a silence
+// but the time at which it was used.
+func NewTrace(f Facts, samples []measure.Sample) Trace {
+	t := Trace{Facts: f}
+	q := Power
+	if f.Kind == Cumulative {
+		q = Counter
+	}
+	var readings []measure.Sample
+	for _, s := range samples {
+		if s.Quantity.Name == q.Name && !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) {
+			readings = append(readings, s)
+		}
+	}
+	slices.SortStableFunc(readings, func(a, b measure.Sample) int { return int(sign(a.At - b.At)) })
+	for i, r := range readings {
+		var last measure.Sample
+		if i > 0 {
+			last = readings[i-1]
+		}
+		t.add(i > 0, last, r)
+	}
+	return t
+}
+
+func sign(d time.Duration) time.Duration { return min(max(d, -1), 1) }
+
+func (t *Trace) add(follows bool, last, r measure.Sample) {
+	since := r.At - last.At
+	switch t.Kind {
+	case Mean:
+		from := r.At - t.Interval
+		if follows && since < t.Interval+t.Interval/2 { // Subtle: the device's clock is off by up to a percent
+			from = last.At
+		}
+		t.put(from, r.At, r.Value)
+	case Instant:
+		if follows && since <= 3*t.Interval { // the trapezoid, as two steps
+			t.put(last.At, last.At+since/2, last.Value)
+			t.put(last.At+since/2, r.At, r.Value)
+		}
+	case Cumulative:
+		if follows && since > 0 {
+			t.put(last.At, r.At, (r.Value-last.Value)/since.Seconds())
+		}
+	}
+}
+
+func (t *Trace) put(from, to time.Duration, w float64) {
+	if to > from {
+		t.Segments = append(t.Segments, Segment{Window{from, to}, w})
+	}
+}
+
+// within returns the segments that overlap a window.
+func (t Trace) within(w Window) []Segment {
+	i := sort.Search(len(t.Segments), func(i int) bool { return t.Segments[i].To > w.From })
+	j := i + sort.Search(len(t.Segments)-i, func(k int) bool { return t.Segments[i+k].From >= w.To })
+	return t.Segments[i:j]
+}
+
+// Energy is the energy in a window in J: each segment counts for the part of
+// it that lies inside. A window that was not watched throughout has none.
+func (t Trace) Energy(w Window) (float64, error) {
+	if w.Length() <= 0 {
+		return 0, fmt.Errorf("the window from %v ends before it begins", w)
+	}
+	var sum float64
+	var covered, hole time.Duration
+	at, holeAt := w.From, w.From
+	for _, s := range t.within(w) {
+		from, to := max(s.From, w.From), min(s.To, w.To)
+		if from-at > hole {
+			hole, holeAt = from-at, at
+		}
+		sum += s.W * (to - from).Seconds()
+		covered += to - from
+		at = to
+	}
+	if w.To-at > hole {
+		hole, holeAt = w.To-at, at
+	}
+	if hole > t.Interval/1000 {
+		return 0, fmt.Errorf("no reading for %v from %v on, inside the window from %v: %v of %v were watched", hole, holeAt, w, covered, w.Length())
+	}
+	return sum, nil
+}
+
+// spread is the standard deviation of the readings wholly inside a window, W.
+func (t Trace) spread(w Window) (sd float64, n int) {
+	var mean, m2 float64
+	for _, s := range t.within(w) {
+		if s.From < w.From || s.To > w.To {
+			continue
+		}
+		n++
+		d := s.W - mean
+		mean += d / float64(n)
+		m2 += d * (s.W - mean)
+	}
+	if n < 2 {
+		return 0, n
+	}
+	return math.Sqrt(m2 / float64(n-1)), n
+}

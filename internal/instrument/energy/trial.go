@@ -1,0 +1,236 @@
+package energy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// An Idle is the power of a device that does nothing, read by the same meter in
+// the same block: so the meter's bias cancels in net energy.
+type Idle struct {
+	Window
+	Power float64 // W
+	Noise float64 // W, standard deviation of one reading
+	N     int     // readings
+}
+
+// stdErr is the standard error of the idle power, W.
+func (i Idle) stdErr() float64 { return i.Noise / math.Sqrt(float64(max(i.N, 1))) }
+
+// MeasureIdle takes the idle power from a stretch without load. It needs ten readings.
+func (t Trace) MeasureIdle(w Window) (Idle, error) {
+	j, err := t.Energy(w)
+	if err != nil {
+		return Idle{}, fmt.Errorf("idle: %w", err)
+	}
+	sd, n := t.spread(w)
+	if n < 10 {
+		return Idle{}, fmt.Errorf("idle: %d readings in %v are too few; idle for %v or longer", n, w.Length(), 12*t.Interval)
+	}
+	return Idle{Window: w, Power: j / w.Length().Seconds(), Noise: sd, N: n}, nil
+}
+
+// A Method is how a trial's energy was estimated.
+type Method string
+
+const (
+	// Clipped adds up power times overlap between the trial's edges. Where the
+	// power steps inside a reading it is off by up to step × interval / 2 an edge.
+	Clipped Method = "clipped at the edges"
+	// Excess widens the window into the idle on both sides, so that no edge cuts
+	// a reading, and takes idle power × widened length away.
+	Excess Method = "excess over idle"
+)
+
+// A Result is the energy of one trial.
+type Result struct {
+	Window
+	Gross     float64 // J, what the supply gave
+	Net       float64 // J, over idle; NaN without idle
+	MeanPower float64 // W, gross
+	Idle      float64 // W; NaN without
+	Error     float64 // J, half-width that the meter's interval, noise and step account for; not its calibration
+	NetError  float64 // J, the same for Net; NaN without idle
+	Method    Method
+	Doubts    []error // travel with the figures
+}
+
+// Intervals by which the window is widened at each end: the edge's own reading,
+// and room for the clock fit's error.
+const widenBy = 5
+
+// Margin is the idle that must stand before and after a trial for its window to
+// be widened. Two trials need twice as much between them.
+func (f Facts) Margin() time.Duration { return widenBy * f.Interval }
+
+// Trial estimates a trial's energy. With idle, one measured before the trial or
+// one before and one after it in the same block, it is the excess over idle;
+// without, it is clipped. A gap in the readings is an error: that trial is invalid.
+func Trial(t Trace, w Window, idle ...Idle) (Result, error) {
+	if len(idle) == 0 {
+		return clipped(t, w)
+	}
+	var level Idle
+	for _, i := range idle {
+		level.Power += i.Power / float64(len(idle))
+		level.Noise = max(level.Noise, i.Noise)
+		level.N += i.N
+	}
+	r, err := excess(t, w, level)
+	if err != nil {
+		return r, err
+	}
+	if len(idle) > 1 {
+		r.Doubts = append(r.Doubts, drift(idle, r)...)
+	}
+	return r, nil
+}
+
+// clipped. Equation: E = Σ Pk · overlap(k, window).
+func clipped(t Trace, w Window) (Result, error) {
+	gross, err := t.Energy(w)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Window: w, Gross: gross, MeanPower: gross / w.Length().Seconds(), Method: Clipped,
+		Net: math.NaN(), Idle: math.NaN(), NetError: math.NaN()}
+	sd, _ := t.spread(w)
+	r.Error = t.edgeError(w.From) + t.edgeError(w.To) + t.stepError(sd, w.Length())
+	if r.Error > 0.02*math.Abs(gross) {
+		r.Doubts = append(r.Doubts, fmt.Errorf("the meter's interval of %v alone may be %.1f %% of this trial's %.3g J; batch more requests, or measure idle around it",
+			t.Interval, 100*r.Error/math.Abs(gross), gross))
+	}
+	return r, nil
+}
+
+// edgeError bounds what clipping loses at an instant: half the step of power
+// around it times the interval.
+func (t Trace) edgeError(at time.Duration) float64 {
+	around := t.within(Window{at - t.Interval - t.Interval/2, at + t.Interval + t.Interval/2})
+	if len(around) == 0 {
+		return 0
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range around {
+		lo, hi = min(lo, s.W), max(hi, s.W)
+	}
+	return (hi - lo) * t.Interval.Seconds() / 2
+}
+
+// stepError is what the meter's resolution may hide over a length: half a step,
+// unless the noise of a single conversion dithers it away.
+func (f Facts) stepError(noise float64, length time.Duration) float64 {
+	if f.Kind == Mean && f.Sampling > 0 {
+		noise *= math.Sqrt(f.Interval.Seconds() / f.Sampling.Seconds())
+	}
+	if noise > f.Resolution/4 {
+		return 0
+	}
+	return f.Resolution / 2 * length.Seconds()
+}
+
+// excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
+// gross = net + idle · length(window).
+func excess(t Trace, w Window, idle Idle) (Result, error) {
+	wide := w.Widen(t.Margin())
+	sum, err := t.Energy(wide)
+	if err != nil {
+		return Result{}, fmt.Errorf("%w (the trial and %v of idle on both sides)", err, t.Margin())
+	}
+	r := Result{Window: w, Idle: idle.Power, Method: Excess}
+	r.Net = sum - idle.Power*wide.Length().Seconds()
+	r.Gross = r.Net + idle.Power*w.Length().Seconds()
+	r.MeanPower = r.Gross / w.Length().Seconds()
+	r.NetError = t.netError(idle.Noise, idle.stdErr(), math.Abs(r.MeanPower-idle.Power), wide.Length()) + 2*t.stepError(idle.Noise, w.Length())
+	r.Error = r.NetError
+	if r.Net > 0 && r.NetError > 0.02*r.Net {
+		r.Doubts = append(r.Doubts, fmt.Errorf("net energy %.3g J is only known to %.2g J by this meter; batch more requests", r.Net, r.NetError))
+	}
+	if r.Net < -r.NetError {
+		r.Doubts = append(r.Doubts, fmt.Errorf("net energy %.3g J is below idle: the idle measured for this trial was not idle", r.Net))
+	}
+	return r, nil
+}
+
+// netError is twice the standard error of the excess over a widened length:
+// readings of standard deviation noise (W), an idle known to idleErr (W), and at
+// both edges a step (W) that falls somewhere between two conversions.
+func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float64 {
+	sum := noise * math.Sqrt(f.Interval.Seconds()*wide.Seconds())
+	edges := step * f.Sampling.Seconds() * math.Sqrt(2.0/12)
+	return 2 * math.Hypot(math.Hypot(sum, edges), idleErr*wide.Seconds())
+}
+
+// drift says that idle before and after do not agree.
+func drift(idle []Idle, r Result) []error {
+	lo, hi := idle[0], idle[0]
+	for _, i := range idle[1:] {
+		if i.Power < lo.Power {
+			lo = i
+		}
+		if i.Power > hi.Power {
+			hi = i
+		}
+	}
+	by := hi.Power - lo.Power
+	if by <= 3*math.Hypot(lo.stdErr(), hi.stdErr()) || by*r.Length().Seconds() <= 0.02*math.Abs(r.Net) {
+		return nil
+	}
+	return []error{fmt.Errorf("idle moved by %.3g W around the trial, %.1f %% of its net energy; wait for the device to settle",
+		by, 100*by*r.Length().Seconds()/math.Abs(r.Net))}
+}
+
+// ErrTooNoisy says that no trial is long enough.
+var ErrTooNoisy = errors.New("no trial is long enough for this meter")
+
+// A Case is what a trial's length is advised from.
+type Case struct {
+	Facts                // of the meter
+	Noise  float64       // W, standard deviation of one reading, as MeasureIdle gives it
+	Idle   time.Duration // how long idle is measured
+	Step   float64       // W over idle, expected under load
+	Wanted float64       // relative error of net energy, 0.01 for 1 %
+}
+
+// relative is the error of net energy of a trial of length l, as Trial states it.
+func (c Case) relative(l time.Duration) float64 {
+	idleErr := c.Noise / math.Sqrt(max(1, c.Idle.Seconds()/c.Interval.Seconds()))
+	e := c.netError(c.Noise, idleErr, c.Step, Window{0, l}.Widen(c.Margin()).Length()) + 2*c.stepError(c.Noise, l)
+	return e / (c.Step * l.Seconds())
+}
+
+// Shortest is the shortest trial whose net energy this meter knows as well as
+// wanted: run so many requests in one trial that it lasts as long.
+func (c Case) Shortest() (time.Duration, error) {
+	const longest = 24 * time.Hour
+	if c.Step <= 0 || c.Wanted <= 0 || c.Interval <= 0 {
+		return 0, fmt.Errorf("step %g W, error wanted %g, interval %v: all must be above 0", c.Step, c.Wanted, c.Interval)
+	}
+	if c.relative(longest) > c.Wanted {
+		return 0, fmt.Errorf("%w: a step of %.3g W under noise of %.2g W and %v of idle leaves an error of %.2g, %.2g is wanted; idle longer, or put more load on",
+			ErrTooNoisy, c.Step, c.Noise, c.Idle, c.relative(longest), c.Wanted)
+	}
+	lo, hi := time.Duration(0), longest
+	for hi-lo > time.Microsecond {
+		if mid := lo + (hi-lo)/2; mid > 0 && c.relative(mid) <= c.Wanted {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, nil
+}
+
+// Requests is how many requests of a given time each make a trial long enough.
+func (c Case) Requests(each time.Duration) (int, error) {
+	if each <= 0 {
+		return 0, fmt.Errorf("a request of %v takes no time", each)
+	}
+	l, err := c.Shortest()
+	if err != nil {
+		return 0, err
+	}
+	return int(math.Ceil(float64(l) / float64(each))), nil
+}

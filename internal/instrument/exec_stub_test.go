@@ -1,0 +1,3 @@
+package instrument
+
+func execMeter([]string) int { return 0 }

@@ -1,0 +1,247 @@
+package instrument
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/instrument/energy"
+	"edgegauge/internal/measure"
+)
+
+// monotonic is the clock the simulator stamps its power-up with.
+func monotonic() time.Duration {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return time.Duration(ts.Nano())
+}
+
+func open(t *testing.T, path string, rate float64) *EnergyMeter {
+	t.Helper()
+	m, err := OpenEnergyMeter(t.Context(), path, rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// End to end, in real time: the real firmware on a real port, a load at known
+// instants of the host's clock, its energy by the host's clock alone.
+func TestEnergyMeterEndToEnd(t *testing.T) {
+	var s script
+	s.supply(0, 5, 0.12)
+	type load struct{ at, length float64 }
+	loads := []load{{3, 0.3}, {4, 0.7}, {5.5, 1.5}}
+	for _, l := range loads {
+		s.supply(l.at, 5, 0.35)
+		s.at(l.at, "m", 1)
+		s.supply(l.at+l.length, 5, 0.12)
+		s.at(l.at+l.length, "m", 0)
+	}
+	s.at(20, "end", "")
+	path, powerUp := s.realTime(t, "-noise", "6")
+	m := open(t, path, 0)
+	if err := m.Calibrate(t.Context(), simCal); err != nil {
+		t.Fatal(err)
+	}
+	if d := m.Describe(); d.Interval != 5882500 || d.Overhead != 0 || d.Resolution < 0.004 || d.Resolution > 0.006 {
+		t.Errorf("describes itself as %+v", d)
+	}
+	zero := time.Now()
+	offset := monotonic() - powerUp // of zero, since power-up
+	ctx, cancel := context.WithTimeout(WithStart(t.Context(), zero), 8*time.Second-offset)
+	defer cancel()
+	var samples []measure.Sample
+	if err := m.Observe(ctx, func(s measure.Sample) { samples = append(samples, s) }); err != nil {
+		t.Fatal(err)
+	}
+	q := m.Quality()
+	if q.Missing+q.BadCRC+q.Garbage+q.Steps > 0 || q.Err() != nil || q.Clock.Method != "echo" {
+		t.Errorf("quality %+v, %v", q, q.Err())
+	}
+	trace := energy.NewTrace(m.Facts(), samples)
+	for _, l := range loads {
+		from := time.Duration(l.at*1e9) - offset
+		w := energy.Window{From: from, To: from + time.Duration(l.length*1e9)}
+		idle, err := trace.MeasureIdle(energy.Window{From: from - 550*time.Millisecond, To: from - 50*time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := energy.Trial(trace, w, idle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := r.Net/(5*0.23*l.length) - 1
+		t.Logf("%.1f s: net %.4f J, %+.2f %%; error stated %.2g J; doubts %v", l.length, r.Net, 100*off, r.NetError, r.Doubts)
+		if math.Abs(off) > 0.015 {
+			t.Errorf("load of %v s: net energy off by %.2f %%", l.length, 100*off)
+		}
+	}
+	var edges []time.Duration
+	for _, x := range samples {
+		if x.Quantity == energy.Marker {
+			edges = append(edges, x.At)
+		}
+	}
+	if len(edges) != 2*len(loads) {
+		t.Fatalf("%d marker edges, want %d", len(edges), 2*len(loads))
+	}
+	for i, l := range loads {
+		if off := (edges[2*i] - (time.Duration(l.at*1e9) - offset)).Abs(); off > 5*time.Millisecond {
+			t.Errorf("the edge at %v s is stamped %v off", l.at, off)
+		}
+	}
+	t.Logf("clock: %d echoes, residual %v, bias %v, skew %.0f ppm", q.Clock.Points, q.Clock.Residual, q.Clock.Bias, q.Clock.Skew*1e6)
+}
+
+func TestEnergyMeterMarks(t *testing.T) {
+	var s script
+	s.supply(0, 5, 0.12)
+	at := []float64{2, 2.5, 3, 3.5}
+	for i, x := range at {
+		s.at(x, "m", (i+1)%2)
+	}
+	s.at(15, "end", "")
+	path, powerUp := s.realTime(t)
+	m := open(t, path, 500)
+	zero := time.Now()
+	offset := monotonic() - powerUp
+	for _, marks := range []int{4, 3} {
+		ctx, cancel := context.WithTimeout(WithStart(t.Context(), zero), 4*time.Second-offset)
+		if marks == 3 {
+			ctx, cancel = context.WithTimeout(WithStart(t.Context(), zero), time.Second)
+		}
+		go func() {
+			time.Sleep(100 * time.Millisecond) // after the observation began, which forgets earlier marks
+			for _, x := range at[:marks] {
+				m.Mark(zero.Add(time.Duration(x*1e9) - offset))
+			}
+		}()
+		err := m.Observe(ctx, func(measure.Sample) {})
+		cancel()
+		if marks == 4 && (err != nil || m.Quality().Clock.Method != "marker") {
+			t.Errorf("with marks: %v, fit %+v", err, m.Quality().Clock)
+		}
+		if marks == 3 && (err == nil || !strings.Contains(err.Error(), "saw 0 of 3 edges")) {
+			t.Errorf("marks that the meter did not see: %v", err)
+		}
+	}
+}
+
+// A meter that restarts sends no more data, and says that it booted.
+func TestEnergyMeterRestarts(t *testing.T) {
+	var s script
+	s.at(2.5, "reset", "")
+	s.at(12, "end", "")
+	path, _ := s.realTime(t)
+	m := open(t, path, 0)
+	err := m.Observe(t.Context(), func(measure.Sample) {})
+	if err == nil || !strings.Contains(err.Error(), "restarted") {
+		t.Errorf("got %v, want: the meter restarted", err)
+	}
+	// And it can be used again.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	n := 0
+	if err := m.Observe(ctx, func(measure.Sample) { n++ }); err != nil || n < 300 {
+		t.Errorf("after the restart: %d samples, %v", n, err)
+	}
+}
+
+func TestEnergyMeterUnplugged(t *testing.T) {
+	var s script
+	s.at(2, "end", "") // the simulator ends and takes its pty with it
+	path, _ := s.realTime(t)
+	m := open(t, path, 0)
+	if err := m.Observe(t.Context(), func(measure.Sample) {}); err == nil || !strings.Contains(err.Error(), "the port is gone") {
+		t.Errorf("got %v, want: the port is gone", err)
+	}
+}
+
+// ptyPair is a port with nobody, or a test, at the other end.
+func ptyPair(t *testing.T) (*os.File, string) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { f.Close() })
+	return f, "/dev/pts/" + itoa(n)
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}
+
+func TestPortsThatAreNoMeter(t *testing.T) {
+	says := func(what string, err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", what, err, want)
+		}
+	}
+	_, err := OpenEnergyMeter(t.Context(), "/dev/ttyUSB-none", 0)
+	says("absent", err, "is the meter plugged in?")
+
+	file := t.TempDir() + "/file"
+	os.WriteFile(file, nil, 0o600)
+	_, err = OpenEnergyMeter(t.Context(), file, 0)
+	says("a file", err, "not a serial port")
+
+	quiet, path := ptyPair(t)
+	_, err = OpenEnergyMeter(t.Context(), path, 0)
+	says("silent", err, "is its firmware flashed")
+
+	go func() { // a device at another speed: framing errors make random bytes
+		b := []byte{0x00, 0xF8, 0x3C, 0xA5, 0xFE, 0x80}
+		for {
+			if _, err := quiet.Write(b); err != nil && !errors.Is(err, syscall.EAGAIN) {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, err = OpenEnergyMeter(t.Context(), path, 0)
+	says("another speed", err, "another speed than 250000 Bd")
+
+	_, busy := ptyPair(t)
+	first, err := openSerial(busy, meterSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	_, err = OpenEnergyMeter(t.Context(), busy, 0)
+	says("busy", err, "another program has it open")
+
+	says("permission", portError("/dev/ttyUSB0", unix.EACCES), "join the group that owns it (dialout on Debian)")
+	_, err = OpenEnergyMeter(t.Context(), busy, 900)
+	says("rate", (&EnergyMeter{}).setRate(t.Context(), 900), "rate 900 is not within 10 to 500")
+}
+
+// The reader must cost at most 1 % of a core at 500 frames a second.
+func TestReaderCost(t *testing.T) {
+	cost := ReaderCost(500, 60)
+	t.Logf("%.3f %% of a core at 500 frames a second", 100*cost)
+	if cost > 0.01 {
+		t.Errorf("the reader takes %.2f %% of a core, want at most 1 %%", 100*cost)
+	}
+}

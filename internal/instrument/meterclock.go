@@ -1,0 +1,196 @@
+package instrument
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"edgegauge/internal/instrument/energy"
+)
+
+// A Fit maps a device's clock to the host's, for one trial. Arrival times are
+// never used as sample times: they are late by 5 to 30 ms on a busy host.
+type Fit struct {
+	Method   string        // "marker", "echo", "correlation" or "arrival"; "" without a fit
+	Points   int           // pairs of instants it rests on
+	Skew     float64       // how much faster the host's clock runs than the device's nominal one: 1e-6 is 1 ppm
+	Residual time.Duration // 99th percentile of what the points differ from the line
+	Bias     time.Duration // what all points may have in common unseen: half of the best round trip not explained
+	ref      float64       // device, s
+	host     float64       // s, at ref
+	slope    float64       // host s per device s
+}
+
+// DeviceToHost maps device time since its origin to the host's clock.
+func (f Fit) DeviceToHost(device time.Duration) (host, uncertainty time.Duration) {
+	return seconds(f.host + f.slope*(device.Seconds()-f.ref)), f.Residual + f.Bias
+}
+
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+
+// A pair is one instant on both clocks, in s.
+type pair struct{ device, host float64 }
+
+// maxSkew is beyond what any resonator or crystal is off: such a fit is wrong.
+const maxSkew = 0.02
+
+// line fits host = a + b × device by least squares.
+func line(method string, pairs []pair) (Fit, error) {
+	f := Fit{Method: method, Points: len(pairs)}
+	if len(pairs) < 2 {
+		return f, fmt.Errorf("clock fit by %s: %d points are too few", method, len(pairs))
+	}
+	for _, p := range pairs {
+		f.ref += p.device / float64(len(pairs))
+		f.host += p.host / float64(len(pairs))
+	}
+	var sxy, sxx float64
+	for _, p := range pairs {
+		sxy += (p.device - f.ref) * (p.host - f.host)
+		sxx += (p.device - f.ref) * (p.device - f.ref)
+	}
+	if sxx == 0 {
+		return f, fmt.Errorf("clock fit by %s: all points at one instant", method)
+	}
+	f.slope = sxy / sxx
+	f.Skew = f.slope - 1
+	off := make([]float64, len(pairs))
+	for i, p := range pairs {
+		off[i] = math.Abs(p.host - f.host - f.slope*(p.device-f.ref))
+	}
+	slices.Sort(off)
+	f.Residual = seconds(off[int(math.Ceil(0.99*float64(len(off))))-1])
+	if !(math.Abs(f.Skew) < maxSkew) {
+		return f, fmt.Errorf("clock fit by %s: the clocks differ by %.1f %%, more than any quartz; the device's clock stepped", method, 100*f.Skew)
+	}
+	return f, nil
+}
+
+// FitMarkers fits edges that the host made, at the given instants, to the
+// device's stamps of them. All must have been seen.
+func FitMarkers(device, host []time.Duration) (Fit, error) {
+	if len(device) != len(host) {
+		return Fit{}, fmt.Errorf("clock fit by marker: the meter saw %d of %d edges; is the marker wired to D8?", len(device), len(host))
+	}
+	pairs := make([]pair, len(device))
+	for i := range pairs {
+		pairs[i] = pair{device[i].Seconds(), host[i].Seconds()}
+	}
+	return line("marker", pairs)
+}
+
+// An Echo is a ping and its answer. The wire's own time is taken off already:
+// Sent is when the last byte of the ping was on the wire at the earliest,
+// Received when the first of the answer was at the latest.
+type Echo struct {
+	Sent, Received          time.Duration // host
+	DeviceReceived, Replied time.Duration // device
+}
+
+// trip is what the way there and back took beyond wire and device.
+func (e Echo) trip() time.Duration { return e.Received - e.Sent - (e.Replied - e.DeviceReceived) }
+
+// FitEcho fits the best fifth of the echoes by round trip, but no fewer than five.
+func FitEcho(echoes []Echo) (Fit, error) {
+	best := slices.SortedFunc(slices.Values(echoes), func(a, b Echo) int { return cmp.Compare(a.trip(), b.trip()) })
+	best = best[:min(len(best), max(5, len(best)/5))]
+	if len(best) < 5 {
+		return Fit{}, fmt.Errorf("clock fit by echo: %d of at least 5 echoes; observe for a second or longer", len(best))
+	}
+	pairs := make([]pair, len(best))
+	for i, e := range best {
+		pairs[i] = pair{(e.DeviceReceived + e.Replied).Seconds() / 2, (e.Sent + e.Received).Seconds() / 2}
+	}
+	f, err := line("echo", pairs)
+	f.Bias = max(0, best[0].trip()) / 2
+	return f, err
+}
+
+// FitArrival fits the lower envelope of arrivals, for a device that answers no
+// ping: of each of 20 slices the message that was least late. A constant delay
+// stays in it, so bias says what such a link is known to take.
+func FitArrival(device, arrived []time.Duration, bias time.Duration) (Fit, error) {
+	const slices_ = 20
+	n := min(len(device), len(arrived))
+	if n < slices_ {
+		return Fit{}, fmt.Errorf("clock fit by arrival: %d of at least %d messages", n, slices_)
+	}
+	var pairs []pair
+	for s := range slices_ {
+		from, to := s*n/slices_, (s+1)*n/slices_
+		best := from
+		for i := from; i < to; i++ {
+			if arrived[i]-device[i] < arrived[best]-device[best] {
+				best = i
+			}
+		}
+		pairs = append(pairs, pair{device[best].Seconds(), arrived[best].Seconds()})
+	}
+	f, err := line("arrival", pairs)
+	f.Bias = bias
+	return f, err
+}
+
+// FitCorrelation fits a load that the host made to the power that the device
+// saw: bursts are the stretches of load on the host's clock, trace is the power
+// on the device's. The bursts should come in two groups, one before and one
+// after what is measured; guess is host less device time, right to within search.
+// Its error is about a tenth of the meter's interval.
+func FitCorrelation(trace energy.Trace, bursts []energy.Window, guess, search time.Duration) (Fit, error) {
+	if len(bursts) < 4 {
+		return Fit{}, fmt.Errorf("clock fit by correlation: %d of at least 4 bursts", len(bursts))
+	}
+	half := len(bursts) / 2
+	var pairs []pair
+	for _, group := range [][]energy.Window{bursts[:half], bursts[half:]} {
+		shift, err := correlate(trace, group, guess, search)
+		if err != nil {
+			return Fit{}, err
+		}
+		middle := (group[0].From + group[len(group)-1].To) / 2
+		pairs = append(pairs, pair{(middle - shift).Seconds(), middle.Seconds()})
+	}
+	f, err := line("correlation", pairs)
+	f.Residual = 0 // a line through two points has none
+	f.Bias = trace.Interval / 10
+	return f, err
+}
+
+// correlate finds the shift, host less device, at which the power inside the
+// bursts stands highest above the power around them.
+func correlate(trace energy.Trace, bursts []energy.Window, guess, search time.Duration) (time.Duration, error) {
+	span := energy.Window{From: bursts[0].From, To: bursts[len(bursts)-1].To}
+	score := func(shift time.Duration) float64 {
+		whole, err := trace.Energy(energy.Window{From: span.From - shift, To: span.To - shift})
+		if err != nil {
+			return math.Inf(-1)
+		}
+		var on float64
+		var length time.Duration
+		for _, b := range bursts {
+			j, err := trace.Energy(energy.Window{From: b.From - shift, To: b.To - shift})
+			if err != nil {
+				return math.Inf(-1)
+			}
+			on += j
+			length += b.Length()
+		}
+		return on/length.Seconds() - whole/span.Length().Seconds()
+	}
+	best, top := guess, math.Inf(-1)
+	for step := trace.Interval; step > 10*time.Microsecond; step /= 4 {
+		at := best
+		for shift := at - search; shift <= at+search; shift += step {
+			if s := score(shift); s > top {
+				best, top = shift, s
+			}
+		}
+		search = 2 * step
+	}
+	if math.IsInf(top, -1) || top <= 0 {
+		return 0, fmt.Errorf("clock fit by correlation: no load pattern in the record within %v of the guess", search)
+	}
+	return best, nil
+}

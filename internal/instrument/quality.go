@@ -1,0 +1,124 @@
+package instrument
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"edgegauge/internal/instrument/energy"
+	"edgegauge/internal/measure"
+)
+
+// A Meter is an instrument that reads a supply. Those with a device behind them
+// are also io.Closer. One observation at a time.
+type Meter interface {
+	measure.Instrument
+	Facts() energy.Facts
+	Quality() Quality // of the last observation, when it has ended
+}
+
+// Quality is what a meter says of one observation. What it counts as lost is no
+// sample, so a trial over the gap fails in energy.Trial; what no gap shows, Err says.
+type Quality struct {
+	Readings   uint64 // good ones
+	Missing    uint64 // periods that never arrived, by their numbers
+	BadCRC     uint64 // frames with a bad checksum
+	Garbage    uint64 // bytes, or lines, outside of any message
+	DeviceLost uint64 // periods the device says it had no room for; some of Missing
+	Impossible uint64 // values no supply has, dropped
+	OverRange  uint64 // periods in which the converter stood at its end, dropped
+	Failed     uint64 // readings that failed
+	Steps      uint64 // leaps of the device's clock
+	Missed     uint64 // marker edges without room
+	Repeats    uint64 // longest run of one and the same value
+	Clock      Fit    // zero where samples carry the host's own time
+}
+
+// Err says why the whole observation cannot be trusted, or nil.
+func (q Quality) Err() error {
+	var errs []error
+	if q.Readings == 0 {
+		errs = append(errs, errors.New("no reading"))
+	}
+	if q.Steps > 0 {
+		errs = append(errs, fmt.Errorf("the meter's clock leapt %d times", q.Steps))
+	}
+	if q.Missed > 0 {
+		errs = append(errs, fmt.Errorf("%d marker edges were lost; keep them further apart", q.Missed))
+	}
+	return errors.Join(errs...)
+}
+
+// Doubts are what a report says beside the figures.
+func (q Quality) Doubts() []error {
+	var doubts []error
+	add := func(n uint64, what string) {
+		if n > 0 {
+			doubts = append(doubts, fmt.Errorf("%d %s", n, what))
+		}
+	}
+	add(q.Missing, "readings are missing")
+	add(q.BadCRC, "frames had a bad checksum")
+	add(q.Garbage, "bytes or lines were garbage")
+	add(q.Impossible, "readings were impossible")
+	add(q.OverRange, "readings were out of the meter's range")
+	add(q.Failed, "readings failed")
+	if q.Readings > 20 && q.Repeats+1 >= q.Readings {
+		doubts = append(doubts, fmt.Errorf("all %d readings are the same: the meter is stuck, or too coarse for this load", q.Readings))
+	}
+	return doubts
+}
+
+// An Item is one line of the quality record.
+type Item struct {
+	Key   string
+	Value float64
+	Unit  string
+}
+
+// Items is the quality record, for the store.
+func (q Quality) Items() []Item {
+	items := []Item{
+		{"meter_readings", float64(q.Readings), "1"}, {"meter_missing", float64(q.Missing), "1"},
+		{"meter_bad_crc", float64(q.BadCRC), "1"}, {"meter_garbage", float64(q.Garbage), "1"},
+		{"meter_device_lost", float64(q.DeviceLost), "1"}, {"meter_impossible", float64(q.Impossible), "1"},
+		{"meter_over_range", float64(q.OverRange), "1"}, {"meter_failed", float64(q.Failed), "1"},
+		{"meter_clock_steps", float64(q.Steps), "1"}, {"meter_repeats", float64(q.Repeats), "1"},
+	}
+	if q.Clock.Method != "" {
+		items = append(items, Item{"meter_clock_skew", q.Clock.Skew, "1"},
+			Item{"meter_clock_residual", q.Clock.Residual.Seconds(), "s"},
+			Item{"meter_clock_bias", q.Clock.Bias.Seconds(), "s"}, Item{"meter_clock_points", float64(q.Clock.Points), "1"})
+	}
+	return items
+}
+
+// sane bounds what a supply of a small device, or of a server, can have. A
+// reading of 933 kA is a broken meter or a broken line.
+func sane(volts, amps, watts float64) bool {
+	within := func(x, limit float64) bool { return x >= -limit && x <= limit } // false for NaN
+	return within(volts, 1e3) && within(amps, 1e3) && within(watts, 1e5)
+}
+
+// repeats follows the longest run of one value.
+type repeats struct {
+	last    float64
+	run     uint64
+	longest uint64
+	began   bool
+}
+
+func (r *repeats) see(x float64) {
+	if r.began && x == r.last {
+		r.run++
+	} else {
+		r.run = 0
+	}
+	r.last, r.began = x, true
+	r.longest = max(r.longest, r.run)
+}
+
+// sample makes one.
+func sample(q measure.Quantity, at time.Duration, x float64) measure.Sample {
+	return measure.Sample{Quantity: q, At: at, Value: x}
+}

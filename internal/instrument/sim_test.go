@@ -1,0 +1,157 @@
+package instrument
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lacking skips a test for want of something, which CI must not.
+func lacking(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("CI lacks %s", what)
+	}
+	t.Skipf("needs %s", what)
+}
+
+var simulator struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "exec-meter" {
+		os.Exit(execMeter(os.Args[2:]))
+	}
+	code := m.Run()
+	if simulator.dir != "" {
+		os.RemoveAll(simulator.dir)
+	}
+	os.Exit(code)
+}
+
+// simulate builds the firmware and its simulator, once, and returns a command
+// that runs the one in the other.
+func simulate(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	for _, tool := range []string{"avr-gcc", "gcc", "make"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			lacking(t, tool+" (apt-get install gcc-avr avr-libc gcc make libsimavr-dev libelf-dev)")
+		}
+	}
+	if _, err := os.Stat("/usr/include/simavr/sim_avr.h"); err != nil {
+		lacking(t, "simavr (apt-get install libsimavr-dev libelf-dev)")
+	}
+	simulator.once.Do(func() {
+		if simulator.dir, simulator.err = os.MkdirTemp("", "energy-meter"); simulator.err != nil {
+			return
+		}
+		out, err := exec.Command("make", "-C", "../../firmware/energy-meter", "BUILD="+simulator.dir, "firmware", "sim").CombinedOutput()
+		if err != nil {
+			simulator.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if simulator.err != nil {
+		t.Fatal(simulator.err)
+	}
+	return exec.Command(filepath.Join(simulator.dir, "meter_sim"), append(args, filepath.Join(simulator.dir, "meter.elf"))...)
+}
+
+// A script is what happens to a simulated meter.
+type script struct{ strings.Builder }
+
+func (s *script) at(t float64, what string, value any) {
+	fmt.Fprintf(s, "%.9f %s %v\n", t, what, value)
+}
+
+func (s *script) send(t float64, kind byte, payload ...byte) {
+	s.at(t, "rx", hex.EncodeToString(encodeFrame(kind, payload)))
+}
+
+// supply sets what the meter's inputs see: 10k:10k before the voltage input,
+// 5 V at 1 A at the current input.
+func (s *script) supply(t, volts, amps float64) {
+	s.at(t, "v", int(volts*500+0.5))
+	s.at(t, "i", int(amps*5000+0.5))
+}
+
+// simCal is the calibration of the simulated converter, whose full scale is 1023.
+var simCal = Calibration{VoltsPerStep: 5.0 / 1023 * 2, AmpsPerStep: 5.0 / 1023 / 5, Label: "simavr"}
+
+// virtual plays the script in virtual time and returns each byte of the meter
+// with the time at which it was sent.
+func (s *script) virtual(t testing.TB, args ...string) ([]byte, []time.Duration) {
+	t.Helper()
+	stamps := filepath.Join(t.TempDir(), "times")
+	cmd := simulate(t, append([]string{"-times", stamps}, args...)...)
+	cmd.Stdin = strings.NewReader(s.String())
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("meter_sim: %v\n%s", err, &stderr)
+	}
+	raw, err := os.ReadFile(stamps)
+	if err != nil || len(raw) != 8*out.Len() {
+		t.Fatalf("%d stamps for %d bytes: %v", len(raw)/8, out.Len(), err)
+	}
+	at := make([]time.Duration, out.Len())
+	for i := range at {
+		at[i] = time.Duration(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	return out.Bytes(), at
+}
+
+// replay puts a meter's bytes into a record as they came.
+func replay(t testing.TB, out []byte, at []time.Duration, r *record) (*decoder, error) {
+	t.Helper()
+	var d decoder
+	var failed error
+	described := false
+	for i := range out {
+		d.write(out[i:i+1], func(f frame) {
+			if _, ok := f.info(); ok && !described {
+				described = true // that of booting
+				return
+			}
+			if err := r.take(f, at[i]); err != nil && failed == nil {
+				failed = err
+			}
+		})
+	}
+	return &d, failed
+}
+
+// simInfo is the description of a meter that streams at its default rate.
+var simInfo = info{format: 1, tick: 500, period: 11765, cal: simCal}
+
+// realTime starts the script in real time and returns the path of the meter's
+// port and the instant of power-up. The script must end itself.
+func (s *script) realTime(t testing.TB, args ...string) (path string, powerUp time.Duration) {
+	t.Helper()
+	cmd := simulate(t, append([]string{"-pty"}, args...)...)
+	cmd.Stdin = strings.NewReader(s.String())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if _, err2 := fmt.Sscanf(line, "pty %s %d", &path, &powerUp); err != nil || err2 != nil {
+		t.Fatalf("meter_sim says %q: %v", line, err)
+	}
+	return path, powerUp
+}
