@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -187,7 +185,7 @@ func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error
 		Format: store.Format, Seed: p.Study.Design.Seed, Devices: map[string]device.Facts{}, Stacks: map[string]stackFacts{},
 		Edgegauge: map[string]string{"version": version(), "go": runtime.Version()},
 	}
-	if sum, err := fileSum(l.Exe); err == nil {
+	if sum, err := stack.FileSum(l.Exe); err == nil {
 		f.Edgegauge["sha256"] = sum
 	}
 	for name, d := range l.Devices {
@@ -205,19 +203,6 @@ func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error
 		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language, Transports: d.Serves[0].Transports, Checksums: sums}
 	}
 	return f, nil
-}
-
-func fileSum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // chooseResults names the results directory: out, or results/NAME/NUMBER, the

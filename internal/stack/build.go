@@ -137,7 +137,7 @@ func (d Description) inputs() (string, error) {
 				return err
 			}
 			rel, _ := filepath.Rel(d.Dir, path)
-			sum, err := fileSum(path)
+			sum, err := FileSum(path)
 			fmt.Fprintf(h, "%s %s\n", sum, rel)
 			return err
 		})
@@ -159,14 +159,15 @@ func (d Description) Checksums() (map[string]string, error) {
 				return err
 			}
 			rel, _ := filepath.Rel(d.Dir, path)
-			out[rel], err = fileSum(path)
+			out[rel], err = FileSum(path)
 			return err
 		}))
 	}
 	return out, errors.Join(errs...)
 }
 
-func fileSum(path string) (string, error) {
+// FileSum is the SHA-256 of a file, in hexadecimal.
+func FileSum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
