@@ -14,12 +14,17 @@ import (
 // invalid.
 func (r *rig) check(context.Context) error {
 	r.summarize()
-	for _, gate := range []func() string{r.counts, r.answers, r.instants, r.bytes, r.littlesLaw} {
+	for _, gate := range r.gates() {
 		if reason := gate(); reason != "" {
 			return fmt.Errorf("%s; see %s", reason, r.server.log)
 		}
 	}
 	return nil
+}
+
+// gates say why the trial is invalid, or nothing.
+func (r *rig) gates() []func() string {
+	return []func() string{r.counts, r.answers, r.instants, r.bytes, r.littlesLaw, r.driver}
 }
 
 // summarize adds throughput, CPU and memory, and the quality record.
@@ -121,6 +126,19 @@ func (r *rig) littlesLaw() string {
 	inside := float64(t.busy) / float64(t.last)
 	if limit := float64(r.s.Concurrency) * 1.01; inside > limit {
 		return fmt.Sprintf("on average %.2f requests were under way on %d connections: the instants are wrong", inside, r.s.Concurrency)
+	}
+	return ""
+}
+
+// driver: under open load the client must have had time to send when it was due.
+func (r *rig) driver() string {
+	t := r.tally[atClient]
+	if r.s.Rate == 0 || r.cpu[atClient] == 0 || t.last == 0 {
+		return ""
+	}
+	const busiest = 0.8
+	if share := float64(r.cpu[atClient]) / float64(t.last); share >= busiest {
+		return fmt.Sprintf("the client was busy for %.0f %% of the run: at %g requests a second it measures itself; lower the rate", 100*share, r.s.Rate)
 	}
 	return ""
 }
