@@ -118,17 +118,32 @@ func appendEnvelope(dst []byte, enc Encoding, s *shape, m *service.Message) []by
 	return append(appendXML(dst, s, m), envelopeEnd...)
 }
 
+// A HeaderReader looks at the header block that p has just started, and says
+// whether it understands it. It may read the block or leave it. An error ends
+// the decoding and is its error.
+type HeaderReader func(p *xmlstream.Parser) (understood bool, err error)
+
+// DecodeEnvelope is Decode for SOAP with headers that somebody understands,
+// such as those of WS-Addressing.
+func DecodeEnvelope(enc Encoding, b []byte, name service.Name, response bool, m *service.Message, read HeaderReader) error {
+	return decodeHeaded(b, enc, shapeOf(name, response), m, read)
+}
+
 func decodeEnvelope(b []byte, enc Encoding, s *shape, m *service.Message) error {
+	return decodeHeaded(b, enc, s, m, nil)
+}
+
+func decodeHeaded(b []byte, enc Encoding, s *shape, m *service.Message, read HeaderReader) error {
 	r := newXMLReader(b)
 	if r.next() == xmlstream.Start {
-		r.envelope(soapOf(enc), s, m)
+		r.envelope(soapOf(enc), s, m, read)
 	}
 	return r.close(enc)
 }
 
 // envelope reads the envelope just started: a Header, perhaps, and a Body with
 // one element.
-func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message) {
+func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message, read HeaderReader) {
 	switch name := r.p.Name(); {
 	case string(name.Local) != "Envelope":
 		r.fail("element is " + describe(name) + ", want Envelope")
@@ -137,7 +152,7 @@ func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message) {
 	}
 	kind := r.next()
 	if kind == xmlstream.Start && r.p.Name().Is(v.space, "Header") {
-		r.header(v)
+		r.header(v, read)
 		kind = r.next()
 	}
 	if kind != xmlstream.Start || !r.p.Name().Is(v.space, "Body") {
@@ -158,16 +173,34 @@ func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message) {
 	}
 }
 
-// header reads over the blocks of a Header. None is understood here, so one for
-// us that must be is a fault.
-func (r *xmlReader) header(v *soap) {
+// header reads the blocks of a Header. None is understood here but what read
+// understands, so another for us that must be is a fault.
+func (r *xmlReader) header(v *soap, read HeaderReader) {
 	for r.next() == xmlstream.Start {
-		must := isTrue(trimSpace(r.p.Attr(v.space, "mustUnderstand")))
-		if must && v.forUs(r.p.Attr(v.space, v.actor)) {
-			r.broken = &Fault{MustUnderstand, "header " + describe(r.p.Name()) + " is not understood"}
+		must := isTrue(trimSpace(r.p.Attr(v.space, "mustUnderstand"))) && v.forUs(r.p.Attr(v.space, v.actor))
+		name, depth, understood := describeIf(must, r.p.Name()), r.p.Depth(), false
+		if read != nil {
+			var err error
+			if understood, err = read(r.p); err != nil {
+				r.broken = err
+				return
+			}
 		}
-		r.skip()
+		if must && !understood {
+			r.broken = &Fault{MustUnderstand, "header " + name + " is not understood"}
+		}
+		if r.p.Depth() >= depth {
+			r.skipTo(depth)
+		}
 	}
+}
+
+// describeIf keeps a name that a reader may overwrite, where it may be needed.
+func describeIf(needed bool, n xmlstream.Name) string {
+	if !needed {
+		return ""
+	}
+	return describe(n)
 }
 
 func (v *soap) forUs(actor []byte) bool {
@@ -180,8 +213,11 @@ func (v *soap) forUs(actor []byte) bool {
 }
 
 // skip reads over the rest of the element just started.
-func (r *xmlReader) skip() {
-	for depth := r.p.Depth(); r.ok(); {
+func (r *xmlReader) skip() { r.skipTo(r.p.Depth()) }
+
+// skipTo reads over the rest of the element that was opened at depth.
+func (r *xmlReader) skipTo(depth int) {
+	for r.ok() {
 		kind, err := r.p.Next()
 		if err != nil {
 			r.broken = err
