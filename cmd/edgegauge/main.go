@@ -13,6 +13,7 @@ import (
 
 	"edgegauge/internal/device"
 	"edgegauge/internal/lab"
+	"edgegauge/internal/lab/labbench"
 )
 
 // Exit codes, the same for every verb.
@@ -45,9 +46,11 @@ func main() {
 
 // hiddenVerbs are this binary's child processes: no person calls them.
 var hiddenVerbs = map[string]func(args []string) int{
-	device.KeepVerb: func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
-	lab.StackVerb:   stackMain,
-	driveVerb:       driveMain,
+	device.KeepVerb:    func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
+	lab.StackVerb:      stackMain,
+	driveVerb:          driveMain,
+	floorVerb:          floorMain,
+	labbench.StoreVerb: storeMain,
 }
 
 func run(ctx context.Context, args []string) int {
@@ -78,5 +81,6 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "folder of stacks, besides the usual ones (repeatable)")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
 	root.AddCommand(analyzeCmd(), compareCmd(), chooseCmd())
+	root.AddCommand(benchCmd(a))
 	return root
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge/internal/drive/drivebench"
+	"edgegauge/internal/lab/labbench"
+)
+
+// floorVerb is the hidden verb of the bare server that bench sets beside C's.
+const floorVerb = "drive-floor"
+
+func benchChild(main func() error) int {
+	if err := main(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitUnmeasured
+	}
+	return exitDone
+}
+
+func floorMain(args []string) int {
+	return benchChild(func() error { return drivebench.Floor(args, os.Stdin, os.Stdout) })
+}
+
+func storeMain(args []string) int {
+	return benchChild(func() error { return labbench.StoreMain(args, os.Stdout) })
+}
+
+func benchCmd(a *app) *cobra.Command {
+	var says strings.Builder
+	for _, p := range labbench.Parts() {
+		fmt.Fprintf(&says, "\n  %-9s %s", p.Name, p.Says)
+	}
+	return &cobra.Command{
+		Use:   "bench [NAME...]",
+		Short: "measure what edgegauge promises of itself, and say which promise is kept",
+		Long: `Bench prints a table: figure, what is wanted, what was measured with its 95 % interval, and whether the promise is kept; "unsure"
+means that the interval reaches over the bound. It takes some minutes and wants a quiet machine. All figures, or those named:
+` + says.String(),
+		Example: "  edgegauge bench\n  edgegauge bench drive store",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			parts, err := labbench.Find(args)
+			if err != nil {
+				return exit{exitUsage, err}
+			}
+			return a.bench(cmd.Context(), cmd.OutOrStdout(), parts)
+		},
+	}
+}
+
+func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	dir, err := os.MkdirTemp("", "edgegauge-bench-")
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	defer os.RemoveAll(dir)
+	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: dir}
+	var broken error
+	for _, p := range parts {
+		rows, err := p.Measure(ctx, b)
+		printRows(w, p, rows)
+		if ctx.Err() != nil {
+			return exit{exitUnmeasured, errors.New("stopped")}
+		}
+		if err != nil {
+			broken = errors.Join(broken, fmt.Errorf("%s: %w", p.Name, err))
+		}
+	}
+	if broken != nil {
+		return exit{exitUnmeasured, broken}
+	}
+	return nil
+}
+
+func printRows(w io.Writer, p labbench.Part, rows []labbench.Row) {
+	fmt.Fprintf(w, "%s: %s\n", p.Name, p.Says)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, r := range rows {
+		if r.How != "" && i > 0 {
+			tw.Flush()
+		}
+		if r.How != "" {
+			fmt.Fprint(w, folded(r.How, "  | ", 98))
+		}
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", r.Figure, r.Wanted, r.Measured, r.Verdict)
+	}
+	tw.Flush()
+	fmt.Fprintln(w)
+}
+
+// folded breaks text into lines of at most width bytes, each after indent.
+func folded(text, indent string, width int) string {
+	var out strings.Builder
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line)+len(word) >= width && line != indent {
+			out.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = indent
+		}
+		line += word + " "
+	}
+	return out.String() + strings.TrimRight(line, " ") + "\n"
+}

@@ -1,0 +1,152 @@
+// Package labbench measures what edgegauge promises of itself: a table for
+// people (make bench), not a test. It drives the real binary: the lab, its
+// stacks and drive run as they do for a user.
+package labbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"edgegauge/internal/stat"
+)
+
+// A Bench is what the measurements need.
+type Bench struct {
+	Exe    string   // edgegauge itself, with all its hidden verbs
+	Stacks []string // further folders of stacks
+	Dir    string   // scratch, on a disk: the store syncs
+}
+
+// A Row is one promise and what became of it.
+type Row struct {
+	Figure   string
+	Wanted   string
+	Measured string
+	Verdict  string // in words: met, not met, what to install; empty: no bound
+	How      string // how it was got; empty: as the row before
+}
+
+// A Part is some rows that are measured together.
+type Part struct {
+	Name, Says string
+	Measure    func(context.Context, *Bench) ([]Row, error)
+}
+
+// Parts lists all parts in the order of the table.
+func Parts() []Part {
+	return []Part{
+		{"drive", "the driver beside a ping-pong in C", driveRows},
+		{"wrk", "the driver beside wrk", wrkRows},
+		{"codec", "our phases beside Jersey's and Californium's", codecRows},
+		{"overhead", "what the lab adds to a trial", overheadRows},
+		{"store", "10 million exchanges", storeRows},
+		{"memory", "what a request costs in memory", memoryRows},
+		{"capture", "the packet clock at 50,000 packets a second", captureRows},
+	}
+}
+
+// A bound is what a figure must keep to.
+type bound struct {
+	atMost bool
+	value  float64
+}
+
+func (b bound) String() string {
+	if b.atMost {
+		return fmt.Sprintf("≤ %.4g", b.value)
+	}
+	return fmt.Sprintf("≥ %.4g", b.value)
+}
+
+func (b bound) keeps(x float64) bool {
+	if b.atMost {
+		return x <= b.value
+	}
+	return x >= b.value
+}
+
+// verdict judges a figure by its centre, and says so where its interval
+// reaches over the bound.
+func (b bound) verdict(center, lo, hi float64) string {
+	word := "met"
+	if !b.keeps(center) {
+		word = "not met"
+	}
+	if lo < hi && b.keeps(lo) != b.keeps(hi) { // NaN: no interval
+		word += ", unsure"
+	}
+	return word
+}
+
+// ratioRow is the row of a ratio of alternating rounds.
+func ratioRow(figure string, b *bound, center float64, rounds []float64) (Row, error) {
+	s, err := stat.Median(rounds, 0.95)
+	if err != nil {
+		return Row{}, err
+	}
+	r := Row{Figure: figure, Measured: interval(center, s.Lo, s.Hi)}
+	if b != nil {
+		r.Wanted, r.Verdict = b.String(), b.verdict(center, s.Lo, s.Hi)
+	}
+	return r, nil
+}
+
+func interval(center, lo, hi float64) string {
+	if !(lo < hi) {
+		return fmt.Sprintf("%.3g", center)
+	}
+	return fmt.Sprintf("%.3g (%.3g to %.3g)", center, lo, hi)
+}
+
+// missing is the row of what cannot be measured here: a fact about the
+// machine, not a failure.
+func missing(figure, wanted, install string) Row {
+	return Row{Figure: figure, Wanted: wanted, Measured: "–", Verdict: "not measured", How: install}
+}
+
+// lacking names the programs that are not installed.
+func lacking(programs ...string) string {
+	var none []string
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil && !exists("/usr/sbin/"+p) {
+			none = append(none, p)
+		}
+	}
+	return strings.Join(none, ", ")
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// Find finds parts by name; none means all.
+func Find(names []string) ([]Part, error) {
+	all := Parts()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var found []Part
+	for _, n := range names {
+		i := 0
+		for i < len(all) && all[i].Name != n {
+			i++
+		}
+		if i == len(all) {
+			return nil, fmt.Errorf("no figure %q; there are %s", n, known(all))
+		}
+		found = append(found, all[i])
+	}
+	return found, nil
+}
+
+func known(all []Part) string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+var errNoFigures = errors.New("the run left no figures")

@@ -1,0 +1,76 @@
+package labbench
+
+import (
+	"math"
+	"testing"
+
+	"edgegauge/internal/drive/drivebench"
+	"edgegauge/internal/measure"
+	"edgegauge/internal/store"
+)
+
+func TestVerdict(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		what           string
+		b              bound
+		center, lo, hi float64
+		want           string
+	}{
+		{"kept wholly", bound{true, 1.1}, 1.0, 0.9, 1.05, "met"},
+		{"kept exactly", bound{true, 1.1}, 1.1, nan, nan, "met"},
+		{"the interval reaches over", bound{true, 1.1}, 1.0, 0.9, 1.2, "met, unsure"},
+		{"broken wholly", bound{true, 1.1}, 1.3, 1.2, 1.4, "not met"},
+		{"broken, but perhaps not", bound{value: 5}, 4.9, 4, 6, "not met, unsure"},
+		{"kept from below", bound{value: 5}, 9, 8, 10, "met"},
+		{"no interval", bound{value: 5}, 4, 0, 0, "not met"},
+	} {
+		if got := tt.b.verdict(tt.center, tt.lo, tt.hi); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	all, err := Find(nil)
+	if err != nil || len(all) != len(Parts()) {
+		t.Errorf("no names: got %d parts, %v", len(all), err)
+	}
+	if some, err := Find([]string{"store", "drive"}); err != nil || len(some) != 2 || some[0].Name != "store" {
+		t.Errorf("two names: got %v, %v", some, err)
+	}
+	if _, err := Find([]string{"stor"}); err == nil {
+		t.Error("a name that is none was taken")
+	}
+}
+
+// The quicker of the two others is the one to beat, block by block.
+func TestPhaseRow(t *testing.T) {
+	var all []store.Row
+	for block := 1; block <= 4; block++ {
+		for stack, mean := range map[string]float64{"reference/rest-protobuf": 1, "jersey": 8, "californium": 6} {
+			all = append(all, store.Row{
+				Trial:  store.Trial{Block: block, Treatment: []store.Level{{Factor: "stack", Text: stack}}},
+				Result: store.Result{Side: measure.Client, Response: "serialization", Mean: mean * (1 + 0.01*float64(block))},
+			})
+		}
+	}
+	limit := bound{value: 5}
+	r, err := phaseRow(all, "rest-protobuf", measure.Client, "serialization", &limit)
+	if err != nil || r.Figure != "rest-protobuf, client serialization, over californium" || r.Verdict != "met" || r.Measured[0] != '6' {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if _, err := phaseRow(all, "rest-protobuf", measure.Server, "serialization", &limit); err == nil {
+		t.Error("figures that are not there were compared")
+	}
+}
+
+func TestDriveTable(t *testing.T) {
+	rows := driveTable([]drivebench.Figure{
+		{What: "a", Ours: []float64{2, 2, 2, 2, 2, 2, 3}, Theirs: []float64{2, 2, 2, 2, 2, 2, 2}, Limit: "<= 1.10"},
+		{What: "b", Ours: []float64{4, 4, 4, 4, 4, 4, 4}, Theirs: []float64{2, 2, 2, 2, 2, 2, 2}},
+	}, bound{true, 1.1}, "how")
+	if rows[0].Verdict != "met, unsure" || rows[0].How != "how" || rows[1].Verdict != "" || rows[1].Measured != "2" {
+		t.Errorf("got %+v", rows)
+	}
+}

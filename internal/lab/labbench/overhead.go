@@ -1,0 +1,144 @@
+package labbench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"edgegauge/internal/lab"
+	"edgegauge/internal/stack"
+	"edgegauge/internal/stat"
+)
+
+// overheadRows compare whole trials of the lab with the same two programs
+// started and driven by nothing but pipes: no keeper, no ledger, no records
+// kept or read, no orderly end.
+func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
+	var rows []Row
+	for _, load := range []struct {
+		stack            string
+		requests, warmup int
+		limit            *bound
+	}{
+		{"rest-protobuf", 500, 200, &bound{atMost: true, value: 100}},
+		{"coap-protobuf", 500, 200, &bound{atMost: true, value: 100}},
+		{"rest-protobuf", 10000, 2000, &bound{atMost: true, value: 100}},
+	} {
+		r, err := b.overhead(ctx, load.stack, load.requests, load.warmup, load.limit)
+		if err != nil {
+			return rows, err
+		}
+		if len(rows) == 0 {
+			r.How = "5 runs of 7 trials, alternating with 6 bare ones: wall clock from one trial's end to the next's, ledger and syncs included, " +
+				"minus the median of the bare start and drive; median with order-statistics interval"
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int, limit *bound) (Row, error) {
+	const rounds, trials = 5, 7
+	study := fmt.Sprintf("study: overhead\nservice: monitor\nstack: %s\nrequests: %d\ndesign: {replications: %d, warmup: %d}\n", name, requests, trials, warmup)
+	var whole, bare []float64
+	for range rounds {
+		run, err := b.run(ctx, study)
+		if err != nil {
+			return Row{}, err
+		}
+		run.forget()
+		for i := 1; i < len(run.ended); i++ {
+			whole = append(whole, run.ended[i].Sub(run.ended[i-1]).Seconds()*1e3)
+		}
+		for range trials - 1 {
+			d, err := b.bare(ctx, name, requests, warmup)
+			if err != nil {
+				return Row{}, fmt.Errorf("the bare trial: %w", err)
+			}
+			bare = append(bare, d.Seconds()*1e3)
+		}
+	}
+	base := middle(bare)
+	for i := range whole {
+		whole[i] -= base
+	}
+	s, err := stat.Median(whole, 0.95)
+	if err != nil {
+		return Row{}, err
+	}
+	return Row{
+		Figure:   fmt.Sprintf("ms added to a trial of %d requests, %s (bare %.0f)", requests, name, base),
+		Wanted:   limit.String(),
+		Measured: interval(s.Center, s.Lo, s.Hi),
+		Verdict:  limit.verdict(s.Center, s.Lo, s.Hi),
+	}, nil
+}
+
+func middle(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// bare starts a server and a client, drives warm-up and run, and says how long
+// that took.
+func (b *Bench) bare(ctx context.Context, name string, requests, warmup int) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	began := time.Now()
+	server, end, err := b.program(ctx, name, "serve")
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	client, endClient, err := b.program(ctx, name, "call")
+	if err != nil {
+		return 0, err
+	}
+	defer endClient()
+	message := stack.Message{Seed: 1, N: 16}
+	served, err := server.Serve(ctx, stack.Serve{Service: "monitor", Encoding: "protobuf", Security: "none", Host: "127.0.0.1", Message: message, Limits: stack.Limits{Body: 1 << 20}})
+	if err != nil {
+		return 0, err
+	}
+	if _, err := client.Call(ctx, stack.Call{URL: served.URL, Service: "monitor", Encoding: "protobuf", Security: "none", Message: message,
+		Connection: "keep-alive", Concurrency: 1, Timeout: int64(5 * time.Second), Limits: stack.Limits{Body: 1 << 20}}); err != nil {
+		return 0, err
+	}
+	for _, n := range []int{warmup, requests} {
+		if _, err := client.Run(ctx, stack.Run{Requests: n, Concurrency: 1}, nil); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began), nil
+}
+
+func (b *Bench) program(ctx context.Context, name, verb string) (*stack.Conn, func(), error) {
+	cmd := exec.CommandContext(ctx, b.Exe, lab.StackVerb, "reference/"+name, verb)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd.Stdout = out
+	err = cmd.Start()
+	out.Close()
+	if err != nil {
+		stdout.Close()
+		return nil, nil, err
+	}
+	end := func() {
+		stdin.Close()
+		_ = cmd.Wait()
+		stdout.Close()
+	}
+	return stack.NewConn(stdin, stdout), end, nil
+}
