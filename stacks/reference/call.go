@@ -21,6 +21,7 @@ type caller struct {
 	name              service.Name
 	encoding          codec.Encoding
 	request, response service.Message
+	check             *service.Checker
 	wait              waits
 }
 
@@ -38,7 +39,7 @@ func (c *caller) Decode(_ uint64, status int, body []byte) error {
 }
 
 // Check judges the answer decoded last; its time is nobody's deserialization.
-func (c *caller) Check(uint64) error { return service.Check(c.name, &c.request, &c.response) }
+func (c *caller) Check(uint64) error { return c.check.Check(&c.response) }
 
 // call answers one "call" and then runs what it is asked until stdin ends.
 func (p *program) call() error {
@@ -86,6 +87,9 @@ func (p *program) caller(s stack.Call) (drive.Call, error) {
 		return floorCall(s.Service, c.encoding, s.Message)
 	}
 	var err error
+	if c.check, err = service.NewChecker(c.name, &c.request); err != nil {
+		return nil, err
+	}
 	c.wait, err = readWaits(s.Options)
 	return c, err
 }
