@@ -1,0 +1,143 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Line is a link at work in a process of its own. Its ends are network
+// namespaces without names, which end with it and the processes in them.
+type Line struct {
+	Link           Link
+	Client, Server *os.File // network namespaces
+
+	cmd     *exec.Cmd
+	control *net.UnixConn
+	said    bytes.Buffer
+}
+
+// TUN is the device that interfaces are made with.
+const TUN = "/dev/net/tun"
+
+// patience is how long the link's process may take to answer.
+const patience = 10 * time.Second
+
+// Open makes a link. Exe is the edgegauge binary, of which the link is a hidden verb.
+func Open(ctx context.Context, exe string, l Link) (*Line, error) {
+	return openWith(ctx, exe, l, TUN)
+}
+
+func openWith(ctx context.Context, exe string, l Link, tun string) (*Line, error) {
+	if err := l.Check(); err != nil {
+		return nil, err
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+	defer ours.Close()
+	defer theirs.Close()
+	c, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	n := &Line{Link: l, control: c.(*net.UnixConn)}
+	n.cmd = exec.Command(exe, Verb)
+	n.cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1") // no signals into the carriers' raw calls
+	n.cmd.Stderr, n.cmd.ExtraFiles = &n.said, []*os.File{theirs}
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
+	if err := n.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("link %s: %w", l.Name, err)
+	}
+	theirs.Close()
+	_, files, err := n.talk(ctx, word{Link: &l, TUN: tun})
+	if err == nil && len(files) != 2 {
+		err = errors.New("its process gave no namespaces")
+	}
+	if err != nil {
+		n.Close()
+		return nil, err
+	}
+	n.Client, n.Server = files[0], files[1]
+	return n, nil
+}
+
+// Report asks the link what became of the packets so far.
+func (n *Line) Report(ctx context.Context) (Report, error) {
+	w, _, err := n.talk(ctx, word{Report: true})
+	if err != nil {
+		return Report{}, err
+	}
+	if w.Quality == nil {
+		return Report{}, fmt.Errorf("link %s: its process did not report", n.Link.Name)
+	}
+	return *w.Quality, nil
+}
+
+// talk says one word and hears the answer.
+func (n *Line) talk(ctx context.Context, w word) (word, []*os.File, error) {
+	until := time.Now().Add(patience)
+	if d, ok := ctx.Deadline(); ok && d.Before(until) {
+		until = d
+	}
+	n.control.SetDeadline(until)
+	stop := context.AfterFunc(ctx, func() { n.control.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err := say(n.control, w)
+	if err == nil || errors.Is(err, unix.EPIPE) { // it may have said why it ended
+		var files []*os.File
+		if w, files, err = hear(n.control); err == nil {
+			if w.Error != "" {
+				return w, files, fmt.Errorf("link %s: %s", n.Link.Name, w.Error)
+			}
+			return w, files, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return w, nil, ctx.Err()
+	}
+	return w, nil, fmt.Errorf("link %s: its process ended or is stuck: %w%s", n.Link.Name, err, n.lastWords())
+}
+
+// lastWords ends the process and returns what it wrote.
+func (n *Line) lastWords() string {
+	n.end()
+	if text := strings.TrimSpace(n.said.String()); text != "" {
+		return "; it said: " + text
+	}
+	return ""
+}
+
+func (n *Line) end() {
+	if n.cmd == nil {
+		return
+	}
+	n.control.Close()
+	t := time.AfterFunc(time.Second, func() { n.cmd.Process.Kill() })
+	n.cmd.Wait()
+	t.Stop()
+	n.cmd = nil
+}
+
+// Close ends the link. Processes still in its namespaces keep those, and reach
+// nobody any more.
+func (n *Line) Close() error {
+	n.end()
+	for _, f := range []*os.File{n.Client, n.Server} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+// Package link says what the network is made to do, and does it: a userspace
+// link between two TUN interfaces in two network namespaces without names. It
+// starts no stack and captures no packet.
+package link
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Link is a wire between a client and a server.
+type Link struct {
+	Name     string
+	Up, Down Shape // client to server, server to client
+	MTU      int   // B of an IP packet; 0: 1500
+	Shaper   Shaper
+	Seed     uint64 // of losses and spreads
+}
+
+// A Shaper is what does it.
+type Shaper string
+
+const (
+	Userspace Shaper = ""      // ours, over TUN interfaces: true serialization delay, lateness kept
+	Netem     Shaper = "netem" // the kernel's, on a veth pair, where it has it
+)
+
+// A Shape is what one direction of a link does to its packets.
+type Shape struct {
+	// Delay is added to each packet; DelayStdDev makes it normal, drawn again
+	// while below 0, so that the mean of a wide spread is above Delay.
+	Delay, DelayStdDev time.Duration
+	Loss               float64 // probability that a packet is lost, 0 to 1
+	// Burst is the mean length, in packets, of the bursts in which packets are
+	// lost (Gilbert 1960; Elliott 1963 with nothing lost between bursts).
+	// 0: each packet is lost independently of the others.
+	Burst float64
+	Rate  int64 // bit/s; 0: unlimited
+	// Queue is how many packets may wait for the transmitter, behind the one
+	// under way; more are dropped. It fills only behind a rate. 0: DefaultQueue.
+	Queue    int
+	Overhead int  // B that each packet costs on the wire besides itself
+	Reorder  bool // a spread may let packets overtake each other
+}
+
+const (
+	DefaultQueue = 100  // packets
+	defaultMTU   = 1500 // B
+	minMTU       = 1280 // RFC 8200, section 5: less ends IPv6
+	maxMTU       = 65535
+)
+
+func (l Link) mtu() int {
+	if l.MTU == 0 {
+		return defaultMTU
+	}
+	return l.MTU
+}
+
+// Check says what in l cannot be done.
+func (l Link) Check() error {
+	var errs []error
+	if m := l.mtu(); m < minMTU || m > maxMTU {
+		errs = append(errs, fmt.Errorf("an MTU of %d B is not possible; write 1280 to 65535, since IPv6 ends below", l.MTU))
+	}
+	if l.Shaper != Userspace && l.Shaper != Netem {
+		errs = append(errs, fmt.Errorf("no shaper %q; leave it out for the userspace link, or write netem", l.Shaper))
+	}
+	for _, d := range []struct {
+		name string
+		Shape
+	}{{"up", l.Up}, {"down", l.Down}} {
+		if err := d.check(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", d.name, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("link %s: %w", l.Name, err)
+	}
+	return nil
+}
+
+func (s Shape) check() error {
+	switch {
+	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0:
+		return errors.New("a delay, spread, rate, queue or overhead below 0 is none")
+	case s.Loss < 0 || s.Loss > 1:
+		return fmt.Errorf("loss %g is not a probability; write 0.05 for 5 %%", s.Loss)
+	case s.DelayStdDev > 0 && s.Delay == 0:
+		return errors.New("a spread needs a mean; give a delay")
+	case s.Queue > 0 && s.Rate == 0:
+		return errors.New("a queue fills only behind a rate; give a rate, or drop the queue")
+	case s.Burst != 0 && s.Burst < 1:
+		return fmt.Errorf("a burst of %g packets is shorter than one packet", s.Burst)
+	case s.Burst > 1 && s.Loss == 0:
+		return errors.New("bursts of loss need a loss")
+	case s.Burst > 1 && s.Loss > s.Burst/(s.Burst+1):
+		return fmt.Errorf("a loss of %g is not possible in bursts of %g packets with at least one packet between; the most is %g", s.Loss, s.Burst, s.Burst/(s.Burst+1))
+	}
+	return nil
+}
+
+// serialization is how long n bytes, and what the wire adds, take to be sent.
+func (s Shape) serialization(n int) time.Duration {
+	if s.Rate == 0 {
+		return 0
+	}
+	return time.Duration(int64(n+s.Overhead) * 8 * int64(time.Second) / s.Rate)
+}
+
+func (s Shape) queue() int {
+	if s.Queue == 0 {
+		return DefaultQueue
+	}
+	return s.Queue
+}

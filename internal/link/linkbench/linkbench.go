@@ -1,0 +1,230 @@
+// Package linkbench measures the userspace link against what was asked of it:
+// one-way error, round trips over a slow line, throughput, loss.
+package linkbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"edgegauge/internal/link"
+)
+
+// Bench prints the link's figures beside their limits, which hold on idle
+// cores. exe is this program: `exe link` must be link.Main.
+func Bench(ctx context.Context, w io.Writer, exe string) error {
+	fmt.Fprintf(w, "%-64s %12s %12s\n", "link", "measured", "limit")
+	row := func(what, got, limit string) { fmt.Fprintf(w, "%-64s %12s %12s\n", what, got, limit) }
+	var errs []error
+	for _, d := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 600 * time.Millisecond} {
+		late, own, err := OneWay(ctx, exe, d, 500)
+		if err == nil {
+			row(fmt.Sprintf("one-way error at %v, 500 datagrams, p50", d), us(late[len(late)/2]), "60 µs")
+			row(fmt.Sprintf("one-way error at %v, p99 (link's own lateness %v)", d, us(own)), us(late[len(late)*99/100]), "200 µs")
+			row(fmt.Sprintf("one-way error at %v, maximum", d), us(late[len(late)-1]), "")
+		}
+		errs = append(errs, err)
+	}
+	rtt, want, err := SlowLine(ctx, exe, 9)
+	if err == nil {
+		row("round trip at 9600 bit/s, 100 B each way, median", fmt.Sprintf("%.2f ms", rtt.Seconds()*1e3), fmt.Sprintf("%.2f ms +1 %%", want.Seconds()*1e3))
+	}
+	errs = append(errs, err)
+	var rates []float64
+	for range 3 {
+		bits, err := Throughput(ctx, exe, 2*time.Second)
+		errs = append(errs, err)
+		rates = append(rates, bits)
+	}
+	slices.Sort(rates)
+	row("TCP without a rate, median of 3 runs of 2 s", fmt.Sprintf("%.2f Gbit/s", rates[1]/1e9), "≥ 1 Gbit/s")
+	lost, n, err := Loss(ctx, exe, 100_000)
+	if err == nil {
+		row(fmt.Sprintf("loss of 5 %% over %d packets", n), fmt.Sprintf("%.2f %%", 100*lost), "5 ± 0.3 %")
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+func us(d time.Duration) string { return fmt.Sprintf("%.0f µs", float64(d.Nanoseconds())/1e3) }
+
+// pair opens a UDP socket at each end.
+func pair(n *link.Line) (server, client *net.UDPConn, err error) {
+	err = link.In(n.Server, func() (err error) {
+		server, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(link.ServerAddress.IPv4, 0)))
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = link.In(n.Client, func() (err error) {
+		client, err = net.DialUDP("udp4", nil, server.LocalAddr().(*net.UDPAddr))
+		return err
+	})
+	if err != nil {
+		server.Close()
+	}
+	return server, client, err
+}
+
+// OneWay returns the sorted errors of n datagrams' one-way times, application to
+// application, less the delay asked, and the p99 of the link's own record.
+func OneWay(ctx context.Context, exe string, delay time.Duration, n int) ([]time.Duration, time.Duration, error) {
+	l, err := link.Open(ctx, exe, link.Link{Name: "bench", Up: link.Shape{Delay: delay}})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer l.Close()
+	server, client, err := pair(l)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer server.Close()
+	defer client.Close()
+	sent := make([]time.Time, n)
+	late := make([]time.Duration, 0, n)
+	received := make(chan error, 1)
+	go func() {
+		b := make([]byte, 200)
+		for range n {
+			server.SetReadDeadline(time.Now().Add(delay + 5*time.Second))
+			if _, err := server.Read(b); err != nil {
+				received <- err
+				return
+			}
+			i := int(b[0]) | int(b[1])<<8
+			late = append(late, time.Since(sent[i])-delay)
+		}
+		received <- nil
+	}()
+	b := make([]byte, 100)
+	for i := range n {
+		b[0], b[1] = byte(i), byte(i>>8)
+		sent[i] = time.Now()
+		if _, err := client.Write(b); err != nil {
+			return nil, 0, err
+		}
+		time.Sleep(7 * time.Millisecond)
+	}
+	if err := <-received; err != nil {
+		return nil, 0, err
+	}
+	r, err := l.Report(ctx)
+	slices.Sort(late)
+	return late, r.Up.Late.P99, err
+}
+
+// SlowLine returns the median round trip of 100 B each way at 9600 bit/s and
+// what arithmetic says: 128 B of IP packet each way.
+func SlowLine(ctx context.Context, exe string, rounds int) (got, want time.Duration, err error) {
+	s := link.Shape{Rate: 9600}
+	l, err := link.Open(ctx, exe, link.Link{Name: "bench", Up: s, Down: s})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer l.Close()
+	server, client, err := pair(l)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer server.Close()
+	defer client.Close()
+	go func() {
+		b := make([]byte, 200)
+		for {
+			n, from, err := server.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return
+			}
+			server.WriteToUDPAddrPort(b[:n], from)
+		}
+	}()
+	var all []time.Duration
+	b := make([]byte, 200)
+	for range rounds {
+		began := time.Now()
+		client.SetDeadline(began.Add(5 * time.Second))
+		client.Write(b[:100])
+		if _, err := client.Read(b); err != nil {
+			return 0, 0, err
+		}
+		all = append(all, time.Since(began))
+	}
+	slices.Sort(all)
+	return all[len(all)/2], 2 * 128 * 8 * time.Second / 9600, nil
+}
+
+// Throughput returns the bit/s of a TCP connection's data, client to server.
+func Throughput(ctx context.Context, exe string, d time.Duration) (float64, error) {
+	l, err := link.Open(ctx, exe, link.Link{Name: "bench"})
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	var at net.Listener
+	if err := link.In(l.Server, func() (err error) {
+		at, err = net.Listen("tcp", net.JoinHostPort(link.ServerAddress.IPv4.String(), "0"))
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	defer at.Close()
+	var c net.Conn
+	if err := link.In(l.Client, func() (err error) { c, err = net.Dial("tcp", at.Addr().String()); return err }); err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	go func() {
+		b := make([]byte, 1<<18)
+		for c.SetWriteDeadline(time.Now().Add(d)); ; {
+			if _, err := c.Write(b); err != nil {
+				c.Close()
+				return
+			}
+		}
+	}()
+	s, err := at.Accept()
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	began := time.Now()
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s}, make([]byte, 1<<18))
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return 0, err
+	}
+	return float64(n) * 8 / time.Since(began).Seconds(), nil
+}
+
+// Loss sends n packets over a line that loses 5 % and returns the share lost
+// and the number that went in.
+func Loss(ctx context.Context, exe string, n int) (float64, int64, error) {
+	l, err := link.Open(ctx, exe, link.Link{Name: "bench", Up: link.Shape{Loss: 0.05}, Seed: 1})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer l.Close()
+	server, client, err := pair(l)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer server.Close()
+	defer client.Close()
+	for i := range n {
+		client.Write([]byte{1})
+		if i%128 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	r, err := l.Report(ctx)
+	if fault := l.Link.Fault(r); err == nil && r.Up.In < int64(n) {
+		err = fmt.Errorf("sent %d packets, the link saw %d: %s", n, r.Up.In, fault)
+	}
+	return float64(r.Up.Lost) / float64(r.Up.In), r.Up.In, err
+}

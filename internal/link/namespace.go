@@ -1,0 +1,182 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// Interface is the name of the link's interface at both ends: each is alone in
+// its namespace.
+const Interface = "lab0"
+
+// An Address pair is how one end is reached through the link. They are the same
+// in every link, since its namespaces hold nothing else.
+type Address struct{ IPv4, IPv6 netip.Addr }
+
+var (
+	ClientAddress = Address{netip.MustParseAddr("10.103.0.1"), netip.MustParseAddr("fd00:6567::1")}
+	ServerAddress = Address{netip.MustParseAddr("10.103.0.2"), netip.MustParseAddr("fd00:6567::2")}
+)
+
+// In runs f on a thread of its own in the network namespace ns. What f starts
+// or opens there stays there; f must not leave work to other goroutines.
+func In(ns *os.File, f func() error) error {
+	errc := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			errc <- fmt.Errorf("enter the network namespace: %w", err)
+			return
+		}
+		errc <- f()
+	}()
+	return <-errc
+}
+
+// newNamespace makes a network namespace that lives as long as its file or a
+// process in it: no name, so nothing is left of a killed lab.
+func newNamespace() (*os.File, error) {
+	type made struct {
+		file *os.File
+		err  error
+	}
+	c := make(chan made, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			c <- made{nil, denied("make a network namespace", err)}
+			return
+		}
+		f, err := os.Open("/proc/thread-self/ns/net")
+		c <- made{f, err}
+	}()
+	m := <-c
+	return m.file, m.err
+}
+
+func denied(what string, err error) error {
+	switch {
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("%s: %w; run as root, or where user namespaces are allowed (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; Docker: --privileged), or drop the link from the study", what, err)
+	case errors.Is(err, unix.ENOSPC):
+		return fmt.Errorf("%s: %w; there may be no more namespaces: raise user.max_net_namespaces with sysctl", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// openTUN makes the link's interface in the namespace of the calling thread.
+func openTUN(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		return -1, fmt.Errorf("there is no %s: %w; load it with: modprobe tun; in a container, start it with: --device /dev/net/tun", path, err)
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return -1, fmt.Errorf("%s is closed to this user: %w; run as root, or once: chmod 666 %s", path, err, path)
+	case err != nil:
+		return -1, fmt.Errorf("%s: %w", path, err)
+	}
+	r, err := unix.NewIfreq(Interface)
+	if err != nil {
+		return -1, err
+	}
+	r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
+		unix.Close(fd)
+		return -1, denied("make a TUN interface", err)
+	}
+	return fd, nil
+}
+
+// kernelQueue is how many packets wait in the sender's kernel until the link
+// reads them; more would be lost unseen, so it is large.
+const kernelQueue = 10000
+
+// configure gives the interface in ns its addresses and routes, everything
+// else through it, multicast included.
+func configure(ns *os.File, mine, other Address, mtu int) error {
+	quiet(ns)
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	if err != nil {
+		return denied("configure the namespace", err)
+	}
+	defer nl.Close()
+	lo, err := nl.LinkByName("lo")
+	if err == nil {
+		err = nl.LinkSetUp(lo)
+	}
+	if err != nil {
+		return denied("set lo up", err)
+	}
+	dev, err := nl.LinkByName(Interface)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(nl.LinkSetMTU(dev, mtu), nl.LinkSetTxQLen(dev, kernelQueue)); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		mine, other netip.Addr
+	}{{mine.IPv4, other.IPv4}, {mine.IPv6, other.IPv6}} {
+		// Subtle: without IFA_F_NODAD an IPv6 address is unusable for a second or more.
+		a := &netlink.Addr{IPNet: host(p.mine), Peer: host(p.other), Flags: unix.IFA_F_NODAD}
+		if p.mine.Is4() {
+			a.Flags = 0
+		}
+		if err := nl.AddrAdd(dev, a); err != nil {
+			return fmt.Errorf("address %v: %w", p.mine, err)
+		}
+	}
+	if err := nl.LinkSetUp(dev); err != nil {
+		return err
+	}
+	for _, all := range []string{"0.0.0.0/0", "::/0"} {
+		_, dst, _ := net.ParseCIDR(all)
+		if err := nl.RouteAdd(&netlink.Route{LinkIndex: dev.Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}); err != nil {
+			return fmt.Errorf("route %s: %w", all, err)
+		}
+	}
+	return nil
+}
+
+func host(a netip.Addr) *net.IPNet {
+	return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(a.BitLen(), a.BitLen())}
+}
+
+// quiet keeps the kernel from sending packets of its own over the link: router
+// solicitations take a third of a second of a 9600 bit/s line. Where /proc/sys
+// is read-only they are sent, seen and counted.
+func quiet(ns *os.File) {
+	In(ns, func() error {
+		for file, v := range map[string]string{"router_solicitations": "0", "accept_ra": "0", "autoconf": "0", "addr_gen_mode": "1"} {
+			for _, dev := range []string{"default", Interface} {
+				os.WriteFile("/proc/sys/net/ipv6/conf/"+dev+"/"+file, []byte(v), 0)
+			}
+		}
+		return nil
+	})
+}
+
+// unread is how many packets the sender's kernel dropped before they were read.
+func unread(ns *os.File) (int64, error) {
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	if err != nil {
+		return 0, err
+	}
+	defer nl.Close()
+	dev, err := nl.LinkByName(Interface)
+	if err != nil {
+		return 0, err
+	}
+	if s := dev.Attrs().Statistics; s != nil {
+		return int64(s.TxDropped), nil
+	}
+	return 0, nil
+}

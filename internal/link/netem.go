@@ -1,0 +1,111 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// openNetem leaves the shaping to the kernel: a veth pair with netem at both
+// ends. It keeps no lateness, and netem's spread, queue and loss are netem's:
+// the queue holds delayed packets too, and a lost packet takes no time to send.
+func openNetem(l Link, client, server *os.File) (*line, error) {
+	nl, err := netlink.NewHandleAt(netns.NsHandle(client.Fd()))
+	if err != nil {
+		return nil, denied("configure the namespace", err)
+	}
+	defer nl.Close()
+	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: Interface, MTU: l.mtu()}, PeerName: Interface, PeerNamespace: netlink.NsFd(server.Fd())}
+	if err := nl.LinkAdd(pair); err != nil {
+		return nil, denied("make a veth pair", err)
+	}
+	for _, end := range []struct {
+		ns          *os.File
+		s           Shape
+		mine, other Address
+	}{{client, l.Up, ClientAddress, ServerAddress}, {server, l.Down, ServerAddress, ClientAddress}} {
+		if err := configure(end.ns, end.mine, end.other, l.mtu()); err != nil {
+			return nil, err
+		}
+		if err := shapeByKernel(end.ns, end.s); err != nil {
+			return nil, err
+		}
+	}
+	return &line{client, server, func() (Report, error) {
+		up, err := countByKernel(client)
+		down, err2 := countByKernel(server)
+		return Report{Up: up, Down: down}, errors.Join(err, err2)
+	}}, nil
+}
+
+// netem are the kernel's words for a shape.
+func (s Shape) netem() (netlink.NetemQdiscAttrs, error) {
+	a := netlink.NetemQdiscAttrs{
+		Latency: uint32(s.Delay / time.Microsecond), Jitter: uint32(s.DelayStdDev / time.Microsecond),
+		Loss: float32(100 * s.Loss), Limit: uint32(s.queue()), Rate64: uint64(s.Rate) / 8,
+	}
+	switch {
+	case s.Burst > 0 || s.Overhead > 0 || s.DelayStdDev > 0 && !s.Reorder:
+		return a, errors.New("netem here does neither loss in bursts, nor overhead, nor a spread that keeps the order; leave them out, or leave out shaper: netem")
+	case s.Delay > math.MaxUint32*time.Microsecond:
+		return a, fmt.Errorf("netem holds no packet for %v", s.Delay)
+	case s.Rate%8 != 0:
+		return a, fmt.Errorf("netem counts bytes: %d bit/s is no whole number of them", s.Rate)
+	}
+	return a, nil
+}
+
+func shapeByKernel(ns *os.File, s Shape) error {
+	attrs, err := s.netem()
+	if err != nil {
+		return err
+	}
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	if err != nil {
+		return err
+	}
+	defer nl.Close()
+	dev, err := nl.LinkByName(Interface)
+	if err != nil {
+		return err
+	}
+	if err := nl.LinkSetGSOMaxSegs(dev, 1); err != nil { // else one "packet" is up to 64 KB
+		return err
+	}
+	err = nl.QdiscReplace(netlink.NewNetem(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: netlink.MakeHandle(1, 0)}, attrs))
+	if errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("this kernel has no netem: %w; load it with: modprobe sch_netem, or leave out shaper: netem", err)
+	}
+	return err
+}
+
+func countByKernel(ns *os.File) (Quality, error) {
+	var q Quality
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	if err != nil {
+		return q, err
+	}
+	defer nl.Close()
+	dev, err := nl.LinkByName(Interface)
+	if err != nil {
+		return q, err
+	}
+	all, err := nl.QdiscList(dev)
+	if err != nil {
+		return q, err
+	}
+	for _, d := range all {
+		if s := d.Attrs().Statistics; s != nil && s.Basic != nil && s.Queue != nil {
+			// netem counts lost and dropped packets alike.
+			q.Out, q.Bytes, q.Dropped, q.Queued = int64(s.Basic.Packets), int64(s.Basic.Bytes), int64(s.Queue.Drops), int64(s.Queue.Qlen)
+		}
+	}
+	q.In = q.Out + q.Dropped + q.Queued
+	return q, nil
+}
