@@ -101,6 +101,7 @@ func (p *program) ready(url string) {
 }
 
 func (p *program) report(r *records, discard bool) error {
+	defer r.forget()
 	if !discard {
 		var line []byte
 		for x := range r.exchanges() {
