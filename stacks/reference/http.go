@@ -55,7 +55,7 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 }
 
 func (h *httpServer) url() string    { return h.at }
-func (h *httpServer) take() *records { return h.kept.take() }
+func (h *httpServer) take() *records { return h.settled() }
 
 func (h *httpServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -66,6 +66,8 @@ func (h *httpServer) close() {
 }
 
 func (h *httpServer) handle(w http.ResponseWriter, r *http.Request) {
+	h.underway.Add(1)
+	defer h.underway.Add(-1)
 	x := h.pool.Get().(*worker)
 	defer h.pool.Put(x)
 	if r.Method != http.MethodPost {

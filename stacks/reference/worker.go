@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"edgegauge/internal/service"
@@ -26,6 +27,7 @@ type workers struct {
 	env      service.Env
 	pool     sync.Pool
 	kept     *records
+	underway atomic.Int64 // requests received and not yet recorded
 
 	wait    waits // the phantom's
 	falsify bool  // the phantom answers another message than was asked
@@ -77,6 +79,18 @@ func (w *workers) work(x *worker) error {
 	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered,
 		in: uint32(len(x.body)), out: uint32(len(x.answer))}
 	return nil
+}
+
+// settled takes the records once no request is under way: a client may have its
+// answer before the server has recorded it. A request that hangs is not waited for.
+func (w *workers) settled() *records {
+	for range 1000 {
+		if w.underway.Load() == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return w.kept.take()
 }
 
 // keep records the request once its response is handed on.
