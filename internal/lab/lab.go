@@ -24,6 +24,8 @@ type Lab struct {
 	Exe         string                       // this binary: the stacks inside it are its hidden verb
 	Credentials map[string]string            // for treatments with security
 	Progress    func(Progress)               // called from one goroutine; nil: nobody looks
+
+	spare spare
 }
 
 // Progress is what a person wants to see of a running lab.

@@ -2,11 +2,28 @@ package lab
 
 import (
 	"math"
+	"slices"
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stat"
 	"edgegauge/internal/store"
 )
+
+// A spare is the memory of values between two tallies: of one trial's sides, and
+// of one trial and the next. Left to the collector, a study of long trials
+// would take twice as much.
+type spare [][]int64
+
+func (s *spare) take(n int) []int64 {
+	for i, v := range *s {
+		if cap(v) >= n {
+			*s = slices.Delete(*s, i, i+1)
+			return v[:0]
+		}
+	}
+	*s = nil // all too small
+	return make([]int64, 0, n)
+}
 
 // A tally holds one side's figures of a running trial, at most 56 B a request.
 type tally struct {
@@ -31,13 +48,13 @@ type column struct {
 const perNanosecond = 1e-9
 
 // reserve makes room for the expected requests, so that nothing doubles.
-func (t *tally) reserve(side measure.Side, requests int) {
+func (t *tally) reserve(side measure.Side, requests int, from *spare) {
 	t.columns = clientColumns()
 	if side == measure.Server {
 		t.columns = serverColumns()
 	}
 	for i := range t.columns {
-		t.columns[i].values = make([]int64, 0, requests)
+		t.columns[i].values = from.take(requests)
 	}
 }
 
@@ -105,9 +122,10 @@ func (t *tally) results(side measure.Side) []store.Result {
 	return out
 }
 
-// release frees the values: the other side's come next.
-func (t *tally) release() {
+// release gives the values' memory back: the other side's come next.
+func (t *tally) release(to *spare) {
 	for i := range t.columns {
+		*to = append(*to, t.columns[i].values)
 		t.columns[i].values = nil
 	}
 }

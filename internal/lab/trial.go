@@ -245,7 +245,7 @@ func (r *rig) collect(ctx context.Context, side measure.Side, first func() error
 		i = atServer
 	}
 	t := &r.tally[i]
-	t.reserve(side, r.s.Requests)
+	t.reserve(side, r.s.Requests, &r.lab.spare)
 	const batchSize = 4096
 	batch := make([]measure.Exchange, 0, batchSize)
 	var kept, early error
@@ -280,7 +280,7 @@ func (r *rig) collect(ctx context.Context, side measure.Side, first func() error
 	}
 	r.cpu[i] = end.CPU
 	r.results = append(r.results, t.results(side)...)
-	t.release()
+	t.release(&r.lab.spare)
 	return nil
 }
 

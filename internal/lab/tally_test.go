@@ -1,0 +1,43 @@
+package lab
+
+import (
+	"runtime"
+	"testing"
+
+	"edgegauge/internal/measure"
+)
+
+// Both sides and the next trial use the same memory: at most 56 B a request,
+// however many trials there are.
+func TestTallyReusesMemory(t *testing.T) {
+	const n = 1000
+	var s spare
+	trial := func() {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			var y tally
+			y.reserve(side, n, &s)
+			for i := range n {
+				y.add(measure.Exchange{Seq: uint64(i) + 1, Done: 1, Total: 1})
+			}
+			if got := len(y.columns[0].values); got != n {
+				t.Fatalf("%s: %d values, want %d: the spare was not empty", side, got, n)
+			}
+			y.release(&s)
+		}
+	}
+	trial()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const more = 10
+	for range more {
+		trial()
+	}
+	runtime.ReadMemStats(&after)
+	if b := (after.TotalAlloc - before.TotalAlloc) / more; b > 8*n {
+		t.Errorf("a trial allocates %d B, want less than one of its 11 columns, %d B", b, 8*n)
+	}
+	s.take(2 * n)
+	if len(s) != 0 {
+		t.Errorf("%d columns that are too small were kept", len(s))
+	}
+}
