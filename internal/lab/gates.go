@@ -34,6 +34,14 @@ func (r *rig) summarize() {
 	if answered > 0 && client.last > 0 {
 		r.results = append(r.results, single(measure.Client, "throughput", float64(answered)/time.Duration(client.last).Seconds()))
 	}
+	for _, once := range []struct {
+		response string
+		took     time.Duration
+	}{{"discovery", r.phases.Discovery}, {"metadata", r.phases.Metadata}, {"first_invoke", r.phases.FirstInvoke}} {
+		if once.took > 0 {
+			r.results = append(r.results, single(measure.Client, once.response, once.took.Seconds()))
+		}
+	}
 	for i, side := range []measure.Side{measure.Client, measure.Server} {
 		before, after := r.usage[i][0], r.usage[i][1]
 		cpu := after.CPU - before.CPU

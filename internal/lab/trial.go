@@ -43,6 +43,7 @@ type rig struct {
 	cpu     [2]time.Duration // as the program itself accounts it; 0: it does not
 	results []store.Result
 	quality []store.Quality
+	phases  stack.Phases
 }
 
 const atClient, atServer = 0, 1
@@ -108,6 +109,7 @@ func (r *rig) startStack(ctx context.Context) error {
 	if err != nil {
 		return r.client.blame(ctx, `did not say "ready"`, err)
 	}
+	r.phases = called.Phases
 	return r.keepReady(served, called)
 }
 
@@ -192,6 +194,7 @@ func (r *rig) warmUp(ctx context.Context) error {
 		return r.client.blame(ctx, "did not end its warm-up", err)
 	}
 	r.warmed = end.Count
+	r.phases = r.phases.Or(end.Phases)
 	if _, err := r.server.conn.Report(ctx, true, nil); err != nil {
 		return r.server.blame(ctx, "did not report on the warm-up", err)
 	}
@@ -279,6 +282,7 @@ func (r *rig) collect(ctx context.Context, side measure.Side, first func() error
 		return first()
 	}
 	r.cpu[i] = end.CPU
+	r.phases = r.phases.Or(end.Phases)
 	r.results = append(r.results, t.results(side)...)
 	t.release(&r.lab.spare)
 	return nil

@@ -39,6 +39,9 @@ func Responses() []Response {
 		{Quantity{"retransmissions", "1"}, atClient, "packets that carried something seen before", true},
 		{Quantity{"handshake_bytes", "B"}, atClient, "frames of the connection's and the security's handshake", true},
 		{Quantity{"handshake_time", "s"}, atClient, "first SYN to the end of the handshakes", true},
+		{Quantity{"discovery", "s"}, atClient, "once: search for the server sent to its address known (DPWS: Probe to match)", false},
+		{Quantity{"metadata", "s"}, atClient, "once: description of the server and its service fetched and read", false},
+		{Quantity{"first_invoke", "s"}, atClient, "total_time of the client's very first request, warm-up included", false},
 		{Quantity{"peak_rss", "B"}, atBoth, "largest resident memory of the side's processes", false},
 	}
 }

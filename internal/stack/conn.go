@@ -77,6 +77,8 @@ func (c *Conn) ready(ctx context.Context, request any) (Ready, error) {
 type End struct {
 	Count int
 	CPU   time.Duration // the program's own account of the run; 0: it keeps none
+	// Phases of a client that became known in this run.
+	Phases Phases
 }
 
 // Run sends requests and hands every record to emit, which may be nil.
@@ -112,7 +114,7 @@ func (c *Conn) records(ctx context.Context, emit func(measure.Exchange)) (End, e
 			case h.Type == "end" && got != 0 && h.Count != got:
 				return End{}, fmt.Errorf("%w: %d records, but \"end\" counts %d", errNotProtocol, got, h.Count)
 			case h.Type == "end":
-				return End{h.Count, time.Duration(h.CPU)}, nil
+				return End{h.Count, time.Duration(h.CPU), h.Phases}, nil
 			case h.Type != "exchange":
 				return End{}, fmt.Errorf("%w: %q among the records", errNotProtocol, h.Type)
 			}

@@ -43,21 +43,24 @@ func program(t *testing.T, answers ...string) *Conn {
 
 func TestWholeConversation(t *testing.T) {
 	c := program(t,
-		`{"type":"ready","url":"http://127.0.0.1:1/x","version":"1","runtime":"r"}`+"\n",
-		`{"type":"end","count":2}`+"\n",
+		`{"type":"ready","url":"http://127.0.0.1:1/x","version":"1","runtime":"r","phases":{"discovery":1300000000,"metadata":7,"later":1}}`+"\n",
+		`{"type":"end","count":2,"phases":{"first_invoke":9}}`+"\n",
 		`{"type":"exchange","seq":1,"due":0,"sent":5,"done":9,"out":3,"in":4}`+"\n"+
 			`{"seq":2,"type":"exchange","failure":"no \"answer\"","extra":[1]}`+"\n"+`{"type":"end","count":2,"cpu":77}`+"\n")
 	ready, err := c.Call(t.Context(), Call{})
 	if err != nil || ready.URL != "http://127.0.0.1:1/x" || ready.Version != "1" {
 		t.Fatalf("got %+v %v", ready, err)
 	}
-	if n, err := c.Run(t.Context(), Run{}, nil); n.Count != 2 || err != nil {
-		t.Errorf("unrecorded run: got %d %v, want 2", n, err)
+	if ready.Phases != (Phases{Discovery: 1300 * time.Millisecond, Metadata: 7}) {
+		t.Errorf("got phases %+v", ready.Phases)
+	}
+	if n, err := c.Run(t.Context(), Run{}, nil); n != (End{Count: 2, Phases: Phases{FirstInvoke: 9}}) || err != nil {
+		t.Errorf("unrecorded run: got %+v %v, want 2", n, err)
 	}
 	var got []measure.Exchange
 	n, err := c.Run(t.Context(), Run{Record: true}, func(x measure.Exchange) { got = append(got, x) })
-	if n != (End{2, 77}) || err != nil || len(got) != 2 {
-		t.Fatalf("got %d %v %v", n, err, got)
+	if n != (End{Count: 2, CPU: 77}) || err != nil || len(got) != 2 {
+		t.Fatalf("got %+v %v %v", n, err, got)
 	}
 	if got[0].RTT() != 4 || got[0].Out != 3 || got[1].Failure != `no "answer"` {
 		t.Errorf("got %+v", got)

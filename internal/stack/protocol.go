@@ -4,8 +4,10 @@
 package stack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Protocol is the version of the adapter protocol spoken here.
@@ -84,6 +86,21 @@ type Ready struct {
 	URL     string `json:"url"`
 	Version string `json:"version"`
 	Runtime string `json:"runtime"`
+	// Phases of a client that are over before its first request.
+	Phases Phases `json:"phases,omitzero"`
+}
+
+// Phases are what a client does once, not for every request. 0: it did not, or
+// not yet.
+type Phases struct {
+	Discovery   time.Duration `json:"discovery,omitzero"`    // search sent to the server's address known
+	Metadata    time.Duration `json:"metadata,omitzero"`     // description of the server and its service fetched and read
+	FirstInvoke time.Duration `json:"first_invoke,omitzero"` // total of the first request of all
+}
+
+// Or is p with q's where p has none.
+func (p Phases) Or(q Phases) Phases {
+	return Phases{cmp.Or(p.Discovery, q.Discovery), cmp.Or(p.Metadata, q.Metadata), cmp.Or(p.FirstInvoke, q.FirstInvoke)}
 }
 
 // header is what every line from a program has.

@@ -23,9 +23,13 @@ type caller struct {
 	request, response service.Message
 	check             *service.Checker
 	wait              waits
+	firstInvoke
 }
 
 func (c *caller) Encode(_ uint64, buf []byte) ([]byte, error) {
+	if !c.over {
+		c.begin()
+	}
 	c.wait.serialize()
 	return codec.Append(c.encoding, buf, c.name, false, &c.request), nil
 }
@@ -39,7 +43,13 @@ func (c *caller) Decode(_ uint64, status int, body []byte) error {
 }
 
 // Check judges the answer decoded last; its time is nobody's deserialization.
-func (c *caller) Check(uint64) error { return c.check.Check(&c.response) }
+func (c *caller) Check(uint64) error {
+	err := c.check.Check(&c.response)
+	if !c.over {
+		c.end(err)
+	}
+	return err
+}
 
 // call answers one "call" and then runs what it is asked until stdin ends.
 func (p *program) call() error {
@@ -64,7 +74,7 @@ func (p *program) call() error {
 		return err
 	}
 	defer d.Close()
-	p.ready(s.URL)
+	p.ready(s.URL, phasesOf(c))
 	for {
 		var r stack.Run
 		if err := p.read("run", &r); err != nil {
@@ -146,7 +156,7 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 		return err
 	}
 	if !r.Record {
-		return p.end(max(r.Requests, record.Len()), 0)
+		return p.end(max(r.Requests, record.Len()), 0, phasesOf(c))
 	}
 	var line []byte
 	for x := range record.Exchanges() {
@@ -155,5 +165,5 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 			return io.EOF // the lab is gone
 		}
 	}
-	return p.end(record.Len(), int64(record.Quality.CPU-record.Quality.Spin))
+	return p.end(record.Len(), int64(record.Quality.CPU-record.Quality.Spin), phasesOf(c))
 }

@@ -72,7 +72,7 @@ func (p *program) serve() error {
 		return err
 	}
 	defer srv.close()
-	p.ready(srv.url())
+	p.ready(srv.url(), stack.Phases{})
 	for {
 		var r stack.Report
 		if err := p.read("report", &r); err != nil {
@@ -96,8 +96,8 @@ func (p *program) supports(service, encoding, security, transport string) error 
 	return nil
 }
 
-func (p *program) ready(url string) {
-	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version()})
+func (p *program) ready(url string, phases stack.Phases) {
+	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version(), "phases": phases})
 }
 
 func (p *program) report(r *records, discard bool) error {
@@ -111,11 +111,11 @@ func (p *program) report(r *records, discard bool) error {
 			}
 		}
 	}
-	return p.end(r.n, 0)
+	return p.end(r.n, 0, stack.Phases{})
 }
 
-func (p *program) end(count int, cpu int64) error {
-	return p.say(map[string]any{"type": "end", "count": count, "cpu": cpu})
+func (p *program) end(count int, cpu int64, phases stack.Phases) error {
+	return p.say(map[string]any{"type": "end", "count": count, "cpu": cpu, "phases": phases})
 }
 
 // read reads the next line, which must be of the wanted type.

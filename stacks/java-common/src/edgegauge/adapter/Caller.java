@@ -1,5 +1,8 @@
 package edgegauge.adapter;
 
+import java.util.Collections;
+import java.util.Map;
+
 /** One connection of a client, used by one thread at a time. */
 public interface Caller {
   /**
@@ -7,4 +10,9 @@ public interface Caller {
    * request with its message as the reason.
    */
   Message call(Message request, Exchange x) throws Exception;
+
+  /** What this client did once before its first request, in ns by name: "discovery", "metadata" (../PROTOCOL.md). */
+  default Map<String, Long> phases() {
+    return Collections.emptyMap();
+  }
 }

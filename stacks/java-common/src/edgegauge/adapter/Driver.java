@@ -3,6 +3,7 @@ package edgegauge.adapter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
@@ -12,6 +13,8 @@ final class Driver {
   private final Setup setup;
   private final Message request, expected;
   private final List<Caller> callers = new ArrayList<>(); // kept between runs: the warm-up warms them
+  private Map<String, Long> phases;
+  private volatile boolean invoked;
 
   Driver(Stack stack, Setup setup) throws Exception {
     this.stack = stack;
@@ -19,6 +22,14 @@ final class Driver {
     request = setup.request();
     expected = Services.expected(setup.service, request);
     callers.add(stack.call(setup));
+    phases = new TreeMap<>(callers.get(0).phases());
+  }
+
+  /** Phases that are over and were not asked for before. */
+  synchronized Map<String, Long> phases() {
+    Map<String, Long> over = phases;
+    phases = new TreeMap<>();
+    return over;
   }
 
   /** Runs, and returns the records, or null if none are wanted; count is set to the requests made. */
@@ -45,9 +56,16 @@ final class Driver {
     while (schedule.next(x, System.nanoTime() - start)) {
       for (long left; (left = start + x.due - System.nanoTime()) > 0; ) LockSupport.parkNanos(left);
       once(caller, x);
+      if (!invoked) first(x);
       if (log != null) log.client(x, start);
       count.incrementAndGet();
     }
+  }
+
+  /** Notes the very first request, whose classes were loaded and whose connection was made for it. */
+  private synchronized void first(Exchange x) {
+    if (!invoked && x.failure.isEmpty()) phases.put("first_invoke", x.total);
+    invoked = true;
   }
 
   private void once(Caller caller, Exchange x) {

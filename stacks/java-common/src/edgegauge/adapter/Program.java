@@ -80,27 +80,27 @@ public final class Program {
       if (!"report".equals(ask.get("type"))) throw new IllegalArgumentException("no type \"" + ask.get("type") + "\" while serving; send report");
       Log records = log.take();
       if (!Boolean.TRUE.equals(ask.get("discard"))) records.print(out);
-      end(records.count());
+      end(records.count(), "");
     }
     return 0;
   }
 
   private int call(Stack stack, Setup setup) throws Exception {
     Driver driver = new Driver(stack, setup);
-    ready(stack, "");
+    ready(stack, phases(driver));
     for (String line; (line = lines.take()) != END; ) {
       Map<String, Object> run = Json.object(line);
       if (!"run".equals(run.get("type"))) throw new IllegalArgumentException("no type \"" + run.get("type") + "\" while calling; send run");
       AtomicLong count = new AtomicLong();
       Log records = driver.run(run, count);
       if (records != null) records.print(out);
-      end(count.get());
+      end(count.get(), phases(driver));
     }
     return 0;
   }
 
-  private void ready(Stack stack, String url) throws IOException {
-    StringBuilder b = new StringBuilder("{\"type\":\"ready\"").append(url);
+  private void ready(Stack stack, String more) throws IOException {
+    StringBuilder b = new StringBuilder("{\"type\":\"ready\"").append(more);
     Json.quote(b.append(",\"version\":"), stack.version());
     Json.quote(b.append(",\"runtime\":"), runtime()).append("}\n");
     out.append(b).flush();
@@ -114,8 +114,15 @@ public final class Program {
     return b.toString();
   }
 
-  private void end(long count) throws IOException {
-    out.append("{\"type\":\"end\",\"count\":" + count + "}\n").flush();
+  private void end(long count, String more) throws IOException {
+    out.append("{\"type\":\"end\",\"count\":" + count + more + "}\n").flush();
+  }
+
+  /** The phases that are over, each once. */
+  private static String phases(Driver driver) {
+    StringBuilder b = new StringBuilder();
+    driver.phases().forEach((name, ns) -> Json.quote(b.append(b.length() == 0 ? ",\"phases\":{" : ","), name).append(':').append(ns));
+    return b.length() == 0 ? "" : b.append('}').toString();
   }
 
   private void error(String message) {

@@ -1,0 +1,46 @@
+package reference
+
+import (
+	"time"
+
+	"edgegauge/internal/drive"
+	"edgegauge/internal/stack"
+)
+
+// A firstInvoke times a client's very first request. With more than one under
+// way at once there is none.
+type firstInvoke struct {
+	began, took int64
+	over        bool
+}
+
+// begin is called before a request is serialized.
+func (f *firstInvoke) begin() {
+	f.over = f.over || f.began != 0
+	if f.began == 0 {
+		f.began = now()
+	}
+}
+
+// end is called after an answer was deserialized and checked.
+func (f *firstInvoke) end(err error) {
+	if !f.over && err == nil {
+		f.took = now() - f.began
+	}
+	f.over = true
+}
+
+// phases takes what the first run shows, once.
+func (f *firstInvoke) phases() stack.Phases {
+	p := stack.Phases{FirstInvoke: time.Duration(f.took)}
+	f.took = 0
+	return p
+}
+
+// phasesOf are the phases that a caller knows and has not told yet.
+func phasesOf(c drive.Call) stack.Phases {
+	if p, ok := c.(interface{ phases() stack.Phases }); ok {
+		return p.phases()
+	}
+	return stack.Phases{}
+}
