@@ -40,7 +40,8 @@ type Shape struct {
 	// Queue is how many packets may wait for the transmitter, behind the one
 	// under way; more are dropped. It fills only behind a rate. 0: DefaultQueue.
 	Queue    int
-	Overhead int  // B that each packet costs on the wire besides itself
+	Overhead int  // B that each frame costs on the wire besides its payload
+	Frame    int  // B of payload of the largest frame; 0: a packet is one frame
 	Reorder  bool // a spread may let packets overtake each other
 }
 
@@ -83,14 +84,16 @@ func (l Link) Check() error {
 
 func (s Shape) check() error {
 	switch {
-	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0:
-		return errors.New("a delay, spread, rate, queue or overhead below 0 is none")
+	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0 || s.Frame < 0:
+		return errors.New("a delay, spread, rate, queue, overhead or frame below 0 is none")
 	case s.Loss < 0 || s.Loss > 1:
 		return fmt.Errorf("loss %g is not a probability; write 0.05 for 5 %%", s.Loss)
 	case s.DelayStdDev > 0 && s.Delay == 0:
 		return errors.New("a spread needs a mean; give a delay")
 	case s.Queue > 0 && s.Rate == 0:
 		return errors.New("a queue fills only behind a rate; give a rate, or drop the queue")
+	case (s.Overhead > 0 || s.Frame > 0) && s.Rate == 0:
+		return errors.New("overhead and frames take time only at a rate; give a rate")
 	case s.Burst != 0 && s.Burst < 1:
 		return fmt.Errorf("a burst of %g packets is shorter than one packet", s.Burst)
 	case s.Burst > 1 && s.Loss == 0:
@@ -101,12 +104,17 @@ func (s Shape) check() error {
 	return nil
 }
 
-// serialization is how long n bytes, and what the wire adds, take to be sent.
+// serialization is how long a packet of n bytes takes to be sent, with all that
+// its frames add.
 func (s Shape) serialization(n int) time.Duration {
 	if s.Rate == 0 {
 		return 0
 	}
-	return time.Duration(int64(n+s.Overhead) * 8 * int64(time.Second) / s.Rate)
+	frames := 1
+	if s.Frame > 0 {
+		frames = (n + s.Frame - 1) / s.Frame
+	}
+	return time.Duration(int64(n+frames*s.Overhead) * 8 * int64(time.Second) / s.Rate)
 }
 
 func (s Shape) queue() int {

@@ -51,7 +51,7 @@ func (s Shape) netem() (netlink.NetemQdiscAttrs, error) {
 		Loss: float32(100 * s.Loss), Limit: uint32(s.queue()), Rate64: uint64(s.Rate) / 8,
 	}
 	switch {
-	case s.Burst > 0 || s.Overhead > 0 || s.DelayStdDev > 0 && !s.Reorder:
+	case s.Burst > 0 || s.Overhead > 0 || s.Frame > 0 || s.DelayStdDev > 0 && !s.Reorder:
 		return a, errors.New("netem here does neither loss in bursts, nor overhead, nor a spread that keeps the order; leave them out, or leave out shaper: netem")
 	case s.Delay > math.MaxUint32*time.Microsecond:
 		return a, fmt.Errorf("netem holds no packet for %v", s.Delay)

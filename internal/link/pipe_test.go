@@ -27,6 +27,10 @@ func TestSerializationIsTrue(t *testing.T) {
 	if due, _ := p.take(0, 102); due != 4*ms { // (102+23)*8/250000
 		t.Errorf("with overhead: got %v, want 4ms", due)
 	}
+	p = newPipe(Shape{Rate: 250_000, Overhead: 25, Frame: 100}, 1, 1)
+	if due, _ := p.take(0, 200); due != 8*ms { // two frames: (200+2*25)*8/250000
+		t.Errorf("in frames: got %v, want 8ms", due)
+	}
 }
 
 func TestQueueDropsItsTail(t *testing.T) {

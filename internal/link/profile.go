@@ -1,0 +1,158 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A Profile is a link as a file in links/ describes it, with the source of each figure.
+type Profile struct {
+	Link
+	Title   string
+	Figures []Figure
+}
+
+// A Figure is one value of a profile and where it is from.
+type Figure struct{ Key, Value, Source string }
+
+// profileFile is the file. A figure under both holds for both directions.
+type profileFile struct {
+	Title string                   `yaml:"title"`
+	MTU   *profileFigure           `yaml:"mtu"`
+	Both  map[string]profileFigure `yaml:"both"`
+	Up    map[string]profileFigure `yaml:"up"`
+	Down  map[string]profileFigure `yaml:"down"`
+}
+
+type profileFigure struct {
+	Value  string `yaml:"value"`
+	Source string `yaml:"source"`
+}
+
+// Load reads every *.yaml of the folders into profiles by name, which is the
+// file's; a later folder hides an earlier one's profile. Broken files are all
+// in the error, the others are loaded.
+func Load(folders ...fs.FS) (map[string]Profile, error) {
+	all := map[string]Profile{}
+	var errs []error
+	for _, f := range folders {
+		names, err := fs.Glob(f, "*.yaml")
+		errs = append(errs, err)
+		for _, n := range names {
+			p, err := readProfile(f, n)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("links/%s: %w", n, err))
+				continue
+			}
+			all[p.Name] = p
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+func readProfile(f fs.FS, name string) (Profile, error) {
+	p := Profile{Link: Link{Name: strings.TrimSuffix(path.Base(name), ".yaml")}}
+	data, err := fs.ReadFile(f, name)
+	if err != nil {
+		return p, err
+	}
+	var file profileFile
+	if err := yaml.Load(data, &file, yaml.WithKnownFields()); err != nil {
+		return p, err
+	}
+	if p.Title = file.Title; p.Title == "" {
+		return p, errors.New("it has no title")
+	}
+	var errs []error
+	note := func(key string, x profileFigure, set func(string) error) {
+		if x.Source == "" {
+			errs = append(errs, fmt.Errorf("%s has no source; write {value: …, source: …}", key))
+		}
+		if err := set(x.Value); err != nil {
+			errs = append(errs, fmt.Errorf("%s %q: %w", key, x.Value, err))
+		}
+		p.Figures = append(p.Figures, Figure{key, x.Value, x.Source})
+	}
+	if file.MTU != nil {
+		note("mtu", *file.MTU, func(v string) (err error) { p.MTU, err = strconv.Atoi(v); return err })
+	}
+	for _, side := range []struct {
+		name    string
+		figures map[string]profileFigure
+		to      []*Shape
+	}{{"", file.Both, []*Shape{&p.Up, &p.Down}}, {"up.", file.Up, []*Shape{&p.Up}}, {"down.", file.Down, []*Shape{&p.Down}}} {
+		for _, key := range slices.Sorted(maps.Keys(side.figures)) {
+			note(side.name+key, side.figures[key], func(v string) error {
+				var errs []error
+				for _, s := range side.to {
+					errs = append(errs, s.set(key, v))
+				}
+				return errs[0]
+			})
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return p, err
+	}
+	return p, p.Check()
+}
+
+// set gives the figure of one key, as a profile writes it.
+func (s *Shape) set(key, v string) (err error) {
+	switch key {
+	case "delay":
+		s.Delay, err = time.ParseDuration(v)
+	case "delay_stddev":
+		s.DelayStdDev, err = time.ParseDuration(v)
+	case "loss":
+		s.Loss, err = readShare(v)
+	case "loss_burst":
+		s.Burst, err = strconv.ParseFloat(v, 64)
+	case "rate":
+		s.Rate, err = readRate(v)
+	case "queue":
+		s.Queue, err = strconv.Atoi(v)
+	case "overhead":
+		s.Overhead, err = strconv.Atoi(v)
+	case "frame":
+		s.Frame, err = strconv.Atoi(v)
+	default:
+		return errors.New("no such key; there are delay, delay_stddev, loss, loss_burst, rate, queue, overhead, frame")
+	}
+	return err
+}
+
+func readShare(v string) (float64, error) {
+	number, percent := strings.CutSuffix(v, "%")
+	x, err := strconv.ParseFloat(number, 64)
+	if percent {
+		x /= 100
+	}
+	return x, err
+}
+
+// readRate reads 9600bit, 60kbit, 1Mbit, 1Gbit: bit/s in powers of 1000.
+func readRate(v string) (int64, error) {
+	number, ok := strings.CutSuffix(v, "bit")
+	if !ok {
+		return 0, errors.New("write a rate such as 60kbit")
+	}
+	unit := 1.0
+	for prefix, u := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {
+		if n, ok := strings.CutSuffix(number, prefix); ok {
+			number, unit = n, u
+			break
+		}
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	return int64(x * unit), err
+}
