@@ -1,9 +1,11 @@
 package stack
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
@@ -17,9 +19,10 @@ import (
 )
 
 // NewCredentials makes, below dir, a certificate authority, a certificate for a
-// server on this machine and one for a client (ECDSA P-256, good for a
-// year), a pre-shared key and a password, and returns the map the protocol
-// passes on. They are the lab's own: secrets of nothing else.
+// server on this machine and one for a client (ECDSA P-256, good for a year;
+// and RSA-2048 ones to sign messages with), a pre-shared key and a password,
+// and returns the map the protocol passes on. They are the lab's own: secrets
+// of nothing else.
 func NewCredentials(dir string) (map[string]string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -47,6 +50,17 @@ func NewCredentials(dir string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{"server", "client"} {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := m.sign(name+"-rsa", &x509.Certificate{
+			Subject: pkix.Name{CommonName: name + " signs"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		}, ca, key, caKey); err != nil {
+			return nil, err
+		}
+	}
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, err
@@ -54,6 +68,8 @@ func NewCredentials(dir string) (map[string]string, error) {
 	return map[string]string{
 		"ca": m.path("ca.pem"), "cert": m.path("server.pem"), "key": m.path("server.key"),
 		"client_cert": m.path("client.pem"), "client_key": m.path("client.key"),
+		"rsa_cert": m.path("server-rsa.pem"), "rsa_key": m.path("server-rsa.key"),
+		"client_rsa_cert": m.path("client-rsa.pem"), "client_rsa_key": m.path("client-rsa.key"),
 		"psk_identity": "edgegauge", "psk": hex.EncodeToString(secret[:16]),
 		"user": "edgegauge", "password": hex.EncodeToString(secret[16:]),
 	}, nil
@@ -72,28 +88,33 @@ func (m *authority) issue(name string, c, parent *x509.Certificate, parentKey *e
 	if err != nil {
 		return nil, nil, err
 	}
-	m.serial++
-	c.SerialNumber = big.NewInt(m.serial)
-	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().AddDate(1, 0, 0)
 	if parent == nil {
 		parent, parentKey = c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, parentKey)
+	made, err := m.sign(name, c, parent, key, parentKey)
+	return made, key, err
+}
+
+// sign makes key's certificate and writes both.
+func (m *authority) sign(name string, c, parent *x509.Certificate, key crypto.Signer, parentKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	m.serial++
+	c.SerialNumber = big.NewInt(m.serial)
+	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().AddDate(1, 0, 0)
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), parentKey)
 	if err != nil {
-		return nil, nil, fmt.Errorf("certificate %s: %w", name, err)
+		return nil, fmt.Errorf("certificate %s: %w", name, err)
 	}
 	pk, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := writePEM(m.path(name+".pem"), "CERTIFICATE", der); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := writePEM(m.path(name+".key"), "PRIVATE KEY", pk); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	made, err := x509.ParseCertificate(der)
-	return made, key, err
+	return x509.ParseCertificate(der)
 }
 
 func writePEM(path, kind string, der []byte) error {

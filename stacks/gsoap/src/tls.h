@@ -1,0 +1,9 @@
+#ifndef EDGEGAUGE_TLS_H
+#define EDGEGAUGE_TLS_H
+#include "program.h"
+#include "soapH.h"
+
+// TLS 1.3 and nothing older. The client checks the server's certificate against credentials.ca and its name.
+bool tls_server(struct soap *s, const struct setup *setup, char *why, size_t size);
+bool tls_client(struct soap *s, const struct setup *setup, char *why, size_t size);
+#endif
