@@ -60,3 +60,32 @@ func ReaderCost(rate, seconds int) float64 {
 	}
 	return took.Seconds() / float64(seconds)
 }
+
+// PPK2Cost is the share of a core that a PPK2's 100,000 samples a second take, for
+// so many seconds' worth of them, read from a pipe in pieces of 4 kB.
+func PPK2Cost(secondsWorth int) float64 {
+	n := secondsWorth * 100_000
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return 1
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	r := &ppk2Record{cal: nominalPPK2(), vdd: 3.3}
+	out, in := make([]byte, 0, 4096), make([]byte, 4096)
+	var took time.Duration
+	for k := 0; k < n; {
+		for out = out[:0]; len(out) < 4096 && k < n; k++ {
+			out = binary.LittleEndian.AppendUint32(out, uint32(2000+k%7)|uint32(k/1000%5)<<14|uint32(k&63)<<18)
+		}
+		unix.Write(fds[1], out)
+		took += cpuOf(func() {
+			m, _ := unix.Read(fds[0], in)
+			r.write(in[:m], time.Duration(k)*ppk2Every)
+		})
+	}
+	if int(r.q.Readings) != n/ppk2PerBin {
+		return 1
+	}
+	return took.Seconds() / float64(secondsWorth)
+}

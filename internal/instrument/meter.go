@@ -212,7 +212,7 @@ func (m *EnergyMeter) Observe(ctx context.Context, emit func(measure.Sample)) er
 	m.mu.Lock()
 	m.marks = nil
 	m.mu.Unlock()
-	r, err := m.stream(ctx, zero, nil)
+	r, err := m.stream(ctx, zero)
 	if r == nil {
 		return fmt.Errorf("instrument avr: %w", err)
 	}
@@ -234,25 +234,11 @@ func (m *EnergyMeter) Observe(ctx context.Context, emit func(measure.Sample)) er
 	return nil
 }
 
-// Live is Observe for a person who watches: each reading at once, without a time.
-func (m *EnergyMeter) Live(ctx context.Context, f func(volts, amps, watts float64, q Quality)) error {
-	r, err := m.stream(ctx, time.Now(), func(r *record) {
-		p := r.periods[len(r.periods)-1]
-		f(p.volts, p.amps, p.watts, r.q)
-		r.periods = r.periods[:0]
-	})
-	if r != nil {
-		m.q = r.q
-	}
-	return err
-}
-
 // silence is how long a streaming meter may say nothing.
 const silence = time.Second
 
-// stream starts the meter, reads it until ctx ends, and stops it. Each calls
-// back after a good reading.
-func (m *EnergyMeter) stream(ctx context.Context, zero time.Time, each func(*record)) (*record, error) {
+// stream starts the meter, reads it until ctx ends, and stops it.
+func (m *EnergyMeter) stream(ctx context.Context, zero time.Time) (*record, error) {
 	if err := m.command(ctx, commandStop, nil, time.Second); err != nil { // a restarted meter does not stream
 		return nil, err
 	}
@@ -260,7 +246,7 @@ func (m *EnergyMeter) stream(ctx context.Context, zero time.Time, each func(*rec
 	r := newRecord(m.info)
 	err := m.send(commandStart, nil) // its echo goes into the record, with the first periods
 	if err == nil {
-		err = m.readUntil(ctx, zero, r, each)
+		err = m.readUntil(ctx, zero, r)
 	}
 	if err == nil {
 		err = m.stop(zero, r)
@@ -284,7 +270,7 @@ func (m *EnergyMeter) stop(zero time.Time, r *record) error {
 	return errors.Join(err, failed)
 }
 
-func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record, each func(*record)) error {
+func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record) error {
 	stop := context.AfterFunc(ctx, func() { m.port.SetReadDeadline(time.Now()) })
 	defer stop()
 	buf := make([]byte, 4096)
@@ -304,14 +290,10 @@ func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record, 
 		n, err := m.port.Read(buf)
 		arrived := time.Now()
 		if n > 0 {
-			had := r.q.Readings
 			m.dec.write(buf[:n], func(f frame) {
 				heard = arrived
 				failed = errors.Join(failed, r.take(f, arrived.Sub(zero)))
 			})
-			if each != nil && r.q.Readings > had {
-				each(r)
-			}
 		}
 		switch {
 		case failed != nil:

@@ -1,0 +1,311 @@
+package instrument
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/instrument/energy"
+	"edgegauge/internal/measure"
+)
+
+// An execMeter is a program that prints readings, in the line protocol of
+// doc/energy.md. It runs from open to close; what it prints between two
+// observations is let go.
+type execMeter struct {
+	argv   []string
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stderr tail
+	form   form
+	done   chan struct{} // closed when the program's output has ended
+
+	mu    sync.Mutex
+	watch *execRecord // of the observation that runs
+	ended error       // why the output ended
+	q     Quality
+	facts energy.Facts
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p...)
+	t.b = t.b[max(0, len(t.b)-1000):]
+	return len(p), nil
+}
+
+func (t *tail) lastLine() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := bytes.Split(bytes.TrimSpace(t.b), []byte("\n"))
+	return string(lines[len(lines)-1])
+}
+
+// openExec starts the program: exec:["prog","arg"] or exec:prog. There is no shell.
+func openExec(ctx context.Context, arg string, o Options) (Meter, error) {
+	argv := []string{arg}
+	if strings.HasPrefix(arg, "[") {
+		argv = nil
+		if err := json.Unmarshal([]byte(arg), &argv); err != nil {
+			return nil, fmt.Errorf("the program and its arguments are no JSON list: %w", err)
+		}
+	}
+	if len(argv) == 0 || argv[0] == "" {
+		return nil, errors.New(`no program; write exec:["program","argument"]`)
+	}
+	m := &execMeter{argv: argv, cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	m.cmd.Stderr = &m.stderr
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	m.cmd.WaitDelay = time.Second
+	stdin, err := m.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	m.stdin = stdin
+	stdout, err := m.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.cmd.Start(); err != nil {
+		return nil, err
+	}
+	return m, m.waitForHeader(ctx, stdout)
+}
+
+func (m *execMeter) waitForHeader(ctx context.Context, stdout io.Reader) error {
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(make([]byte, 4096), 1<<20)
+	header := make(chan error, 1)
+	go m.run(lines, header)
+	var err error
+	select {
+	case err = <-header:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-time.After(10 * time.Second):
+		err = fmt.Errorf("%s printed nothing for 10 s; it must print its description first", m.argv[0])
+	}
+	if err != nil {
+		m.Close()
+	}
+	return err
+}
+
+// run reads the program's output until it ends.
+func (m *execMeter) run(lines *bufio.Scanner, header chan<- error) {
+	defer close(m.done)
+	var err error
+	if !lines.Scan() {
+		header <- m.reap(lines.Err())
+		return
+	}
+	m.form, err = parseHeader(lines.Text())
+	m.facts = m.form.facts()
+	header <- err
+	for err == nil && lines.Scan() {
+		arrived := time.Now()
+		m.mu.Lock()
+		if m.watch != nil {
+			m.watch.take(m.form, lines.Bytes(), arrived)
+		}
+		m.mu.Unlock()
+	}
+	err = m.reap(lines.Err())
+	m.mu.Lock()
+	m.ended = err
+	m.mu.Unlock()
+}
+
+// reap waits for a program whose output has ended, but not long, and says why it ended.
+func (m *execMeter) reap(err error) error {
+	late := time.AfterFunc(time.Second, func() { m.kill(unix.SIGKILL) })
+	m.cmd.Wait() // and for the end of its stderr
+	late.Stop()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", m.argv[0], err)
+	case m.stderr.lastLine() != "":
+		return fmt.Errorf("%s ended: %s", m.argv[0], m.stderr.lastLine())
+	}
+	return fmt.Errorf("%s ended its output", m.argv[0])
+}
+
+// Close ends the program: its stdin first, then, if it has not gone after 2 s, by force.
+func (m *execMeter) Close() error {
+	m.stdin.Close()
+	select {
+	case <-m.done:
+	case <-time.After(2 * time.Second):
+		m.kill(unix.SIGTERM)
+		select {
+		case <-m.done:
+		case <-time.After(time.Second):
+			m.kill(unix.SIGKILL)
+		}
+	}
+	<-m.done
+	return nil
+}
+
+// kill signals the program and its children, which are a group of their own.
+func (m *execMeter) kill(s syscall.Signal) { unix.Kill(-m.cmd.Process.Pid, s) }
+
+func (m *execMeter) Describe() measure.Description {
+	return measure.Description{Name: "exec", Quantities: threeQuantities, Resolution: m.facts.Resolution, Interval: m.facts.Interval}
+}
+
+func (m *execMeter) Facts() energy.Facts { return m.facts }
+func (m *execMeter) Quality() Quality    { return m.q }
+
+func (m *execMeter) Observe(ctx context.Context, emit func(measure.Sample)) error {
+	r := newExecRecord(start(ctx))
+	m.mu.Lock()
+	m.watch = r
+	m.mu.Unlock()
+	select {
+	case <-ctx.Done():
+	case <-m.done:
+	}
+	m.mu.Lock()
+	m.watch = nil
+	ended := m.ended
+	m.mu.Unlock()
+	at, err := r.times(m.form.clock)
+	m.q = r.q
+	if m.facts.Interval == 0 {
+		m.facts.Interval = r.interval()
+	}
+	if err == nil {
+		r.emit(m.form.kind, at, emit)
+	}
+	if ctx.Err() == nil && ended != nil { // the program ended, not the observation
+		err = errors.Join(ended, err)
+	}
+	if err != nil {
+		return fmt.Errorf("instrument exec: %w", err)
+	}
+	return nil
+}
+
+// An execRecord is what a program printed in one observation.
+type execRecord struct {
+	zero    time.Time
+	monoton time.Duration // CLOCK_MONOTONIC at zero
+	q       Quality
+	lines   []execLine
+	same    repeats
+}
+
+type execLine struct {
+	reading
+	t       time.Duration // of the clock named
+	arrived time.Duration
+	marker  float64 // NaN: none
+}
+
+func newExecRecord(zero time.Time) *execRecord {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return &execRecord{zero: zero, monoton: time.Duration(ts.Nano()) - time.Since(zero)}
+}
+
+// take keeps a line or counts it as what it is.
+func (r *execRecord) take(f form, b []byte, arrived time.Time) {
+	l, err := f.parse(b)
+	switch {
+	case err != nil:
+		r.q.Garbage++
+		return
+	case !l.fill().sane():
+		r.q.Impossible++
+		return
+	case f.clock != clockNone && len(r.lines) > 0 && l.t < r.lines[len(r.lines)-1].t:
+		r.q.Steps++
+		return
+	}
+	l.reading = l.fill()
+	l.arrived = arrived.Sub(r.zero)
+	r.q.Readings++
+	if x := l.watts; !math.IsNaN(x) {
+		r.same.see(x)
+	} else {
+		r.same.see(l.joules)
+	}
+	r.q.Repeats = r.same.longest
+	r.lines = append(r.lines, l)
+}
+
+// times puts the lines on the host's clock.
+func (r *execRecord) times(c clock) ([]time.Duration, error) {
+	at := make([]time.Duration, len(r.lines))
+	device := make([]time.Duration, len(r.lines))
+	for i, l := range r.lines {
+		at[i], device[i] = l.arrived, l.t
+		if c == clockHost {
+			at[i] = l.t - r.monoton
+		}
+	}
+	if c != clockDevice || len(r.lines) == 0 {
+		return at, nil
+	}
+	fit, err := FitArrival(device, at, 10*time.Millisecond)
+	r.q.Clock = fit
+	for i := range at {
+		at[i], _ = fit.DeviceToHost(device[i])
+	}
+	return at, err
+}
+
+// interval is the mean time between readings.
+func (r *execRecord) interval() time.Duration {
+	if len(r.lines) < 2 {
+		return 0
+	}
+	first, last := r.lines[0], r.lines[len(r.lines)-1]
+	if last.t > first.t {
+		return (last.t - first.t) / time.Duration(len(r.lines)-1)
+	}
+	return (last.arrived - first.arrived) / time.Duration(len(r.lines)-1)
+}
+
+func (r *execRecord) emit(k energy.Kind, at []time.Duration, emit func(measure.Sample)) {
+	level := math.NaN()
+	for i, l := range r.lines {
+		if k == energy.Cumulative {
+			emit(sample(energy.Counter, at[i], l.joules))
+		} else {
+			emit(sample(energy.Power, at[i], l.watts))
+		}
+		if !math.IsNaN(l.volts) {
+			emit(sample(energy.Voltage, at[i], l.volts))
+		}
+		if !math.IsNaN(l.amps) {
+			emit(sample(energy.Current, at[i], l.amps))
+		}
+		if !math.IsNaN(l.marker) && l.marker != level {
+			if !math.IsNaN(level) {
+				emit(sample(energy.Marker, at[i], l.marker))
+			}
+			level = l.marker
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package instrument
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/instrument/energy"
+	"edgegauge/internal/measure"
+)
+
+// printReadings is the program of exec: in these tests.
+func printReadings(how string) int {
+	mono := func() float64 {
+		var ts unix.Timespec
+		unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+		return float64(ts.Nano()) / 1e9
+	}
+	switch how {
+	case "silent":
+		io.Copy(io.Discard, os.Stdin)
+		return 0
+	case "stubborn":
+		fmt.Println("t,V,A")
+		select {}
+	case "dies":
+		fmt.Println("t,V,A")
+		time.Sleep(200 * time.Millisecond)
+		fmt.Fprintln(os.Stderr, "meter: no device found")
+		return 3
+	case "csv":
+		fmt.Println("t,V,A,marker")
+	case "host":
+		fmt.Println(`{"type":"meter","clock":"host","kind":"mean","rate":100,"resolution":{"W":0.001}}`)
+	case "counter":
+		fmt.Println(`{"type":"meter","clock":"none","kind":"cumulative","rate":100}`)
+	}
+	ended := make(chan struct{})
+	go func() { io.Copy(io.Discard, os.Stdin); close(ended) }()
+	first := mono()
+	for k := 0; ; k++ { // readings of every 10 ms, however late this process runs
+		t := float64(k) / 100
+		select {
+		case <-ended:
+			return 0
+		case <-time.After(time.Duration((first + t - mono()) * 1e9)):
+		}
+		switch how {
+		case "csv": // a device whose clock began at 1000 s and runs 0.1 % fast
+			fmt.Printf("%.6f,5.0,0.2,%d\n", 1000+t*1.001, k/20%2)
+			if k%10 == 5 {
+				fmt.Println("A1: 3.09 V") // what some tools print in between
+			}
+		case "host":
+			fmt.Printf("{\"t\":%.9f,\"W\":1.5,\"V\":5}\n", first+t)
+		case "counter":
+			fmt.Printf("{\"J\":%.6f}\n", (mono()-first)*2)
+		}
+	}
+}
+
+// openProgram opens this test binary as a meter.
+func openProgram(t *testing.T, how string) (Meter, error) {
+	t.Helper()
+	t.Setenv("PRINT_READINGS", how)
+	m, err := Open(t.Context(), fmt.Sprintf("exec:[%q]", os.Args[0]), Options{})
+	if err == nil {
+		t.Cleanup(func() { m.(io.Closer).Close() })
+	}
+	return m, err
+}
+
+func observe(t *testing.T, m Meter, length time.Duration) ([]measure.Sample, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	var samples []measure.Sample
+	err := m.Observe(ctx, func(s measure.Sample) { samples = append(samples, s) })
+	return samples, err
+}
+
+func TestProgramsThatPrintReadings(t *testing.T) {
+	for how, watts := range map[string]float64{"csv": 1, "host": 1.5, "counter": 2} {
+		t.Run(how, func(t *testing.T) {
+			m, err := openProgram(t, how)
+			if err != nil {
+				t.Fatal(err)
+			}
+			samples, err := observe(t, m, 1500*time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 200 * time.Millisecond, To: 1200 * time.Millisecond})
+			if err != nil || math.Abs(j/watts-1) > 0.02 {
+				t.Errorf("%.4f J in a second, want %g: %v", j, watts, err)
+			}
+			q := m.Quality()
+			if how == "csv" {
+				edges := 0
+				for _, s := range samples {
+					if s.Quantity == energy.Marker {
+						edges++
+					}
+				}
+				if q.Garbage < 5 || q.Clock.Method != "arrival" || math.Abs(q.Clock.Skew+0.001) > 0.003 || edges < 3 {
+					t.Errorf("%+v, %d edges; want the garbage counted, a skew of -0.1 %%", q, edges)
+				}
+			} else if q.Garbage != 0 {
+				t.Errorf("%+v", q)
+			}
+		})
+	}
+}
+
+func TestProgramsThatFail(t *testing.T) {
+	m, err := openProgram(t, "dies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := observe(t, m, 5*time.Second); err == nil || !strings.Contains(err.Error(), "ended: meter: no device found") {
+		t.Errorf("a program that dies: %v", err)
+	}
+	m, err = openProgram(t, "stubborn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	m.(io.Closer).Close()
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("a program that heeds nothing took %v to end", took)
+	}
+	for spec, want := range map[string]string{
+		"exec:":                         "no program",
+		"exec:[1,2]":                    "no JSON list",
+		`exec:["/no/such/program"]`:     "no such file",
+		`exec:["echo","hello"]`:         "neither V and A",
+		`exec:["echo","{\"type\":1}"]`:  "cannot unmarshal",
+		`exec:["true"]`:                 "ended its output",
+		`exec:["sh","-c","echo x >&2"]`: "ended: x",
+	} {
+		if m, err := Open(t.Context(), spec, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v %v, want %q", spec, m, err, want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	t.Setenv("PRINT_READINGS", "silent")
+	if _, err := Open(ctx, fmt.Sprintf("exec:[%q]", os.Args[0]), Options{}); err == nil {
+		t.Error("a silent program opened")
+	}
+}
+
+func TestLinesThatAreNoReadings(t *testing.T) {
+	f, err := parseHeader("t,V,A,marker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newExecRecord(time.Now())
+	for _, line := range []string{"", "1,2", "1,2,3,4,5", "x,5,1,0", "NaN,5,1,0", "1,5,NaN,0", "1e300,5,1,0", "1,5,,0", "A1: 3.09 V"} {
+		r.take(f, []byte(line), time.Now())
+	}
+	if r.q.Garbage != 9 || r.q.Readings != 0 {
+		t.Errorf("%d of 9 counted as garbage, %d as readings", r.q.Garbage, r.q.Readings)
+	}
+	r.take(f, []byte("1,5,933000,0"), time.Now())
+	if r.q.Impossible != 1 {
+		t.Error("933 kA passed")
+	}
+	r.take(f, []byte("2,5,1,0"), time.Now())
+	r.take(f, []byte("1,5,1,0"), time.Now())
+	if r.q.Steps != 1 || r.q.Readings != 1 || r.q.Err() == nil {
+		t.Errorf("time that went back passed: %+v", r.q)
+	}
+	for _, bad := range []string{"t,t,V,A", "t,V", "", `{"type":"meter","kind":"odd"}`, `{"type":"meter","clock":"sun"}`, `{"type":"meter","rate":-1}`, `{"type":"dog"}`, "{"} {
+		if _, err := parseHeader(bad); err == nil {
+			t.Errorf("header %q passed", bad)
+		}
+	}
+}
+
+func FuzzExecLines(f *testing.F) {
+	f.Add("t,V,A,marker", "1,5,0.2,0\n2,5,0.3,1\n")
+	f.Add(`{"type":"meter","clock":"device","kind":"cumulative","rate":3}`, `{"t":1,"J":5}`+"\n"+`{"t":2,"J":1e999}`)
+	f.Add("\uFEFFJ, t ,x", "1,2,3")
+	f.Fuzz(func(t *testing.T, header, lines string) {
+		form, err := parseHeader(header)
+		if err != nil {
+			return
+		}
+		r := newExecRecord(time.Now())
+		n := uint64(0)
+		for line := range strings.Lines(lines) {
+			n++
+			r.take(form, []byte(line), r.zero)
+		}
+		if q := r.q; q.Readings+q.Garbage+q.Impossible+q.Steps != n {
+			t.Fatalf("%d lines, %+v", n, q)
+		}
+		at, _ := r.times(form.clock)
+		r.emit(form.kind, at, func(s measure.Sample) {
+			if math.IsInf(s.Value, 0) || math.IsNaN(s.Value) {
+				t.Fatal(s)
+			}
+		})
+	})
+}

@@ -1,0 +1,174 @@
+package instrument
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"edgegauge/internal/instrument/energy"
+	"edgegauge/internal/measure"
+)
+
+// A Profile is the power of a device in a few constants. What comes of it is
+// modelled, never measured, and is called so everywhere.
+type Profile struct {
+	Title        string  `yaml:"title"`
+	IdleW        float64 `yaml:"idle_W"`
+	BusyWPerCore float64 `yaml:"busy_W_per_core"` // over idle
+	Cores        int     `yaml:"cores"`
+	RadioJPerB   float64 `yaml:"radio_J_per_B"`
+	RadioJWake   float64 `yaml:"radio_J_per_wake"`
+	Fit          struct {
+		From    string  `yaml:"from"`    // what it was fitted to
+		Points  int     `yaml:"points"`  // 0: taken from a data sheet
+		Typical float64 `yaml:"typical"` // root mean square of the relative errors
+		Worst   float64 `yaml:"worst"`   // largest relative error of a point
+		Lacks   string  `yaml:"lacks"`   // what the fit could not see
+	} `yaml:"fit"`
+}
+
+// ReadProfile reads NAME.yaml.
+func ReadProfile(profiles fs.FS, name string) (Profile, error) {
+	var p Profile
+	b, err := fs.ReadFile(profiles, name+".yaml")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		files, _ := fs.Glob(profiles, "*.yaml")
+		return p, fmt.Errorf("no power profile %q; there are: %s", name, strings.ReplaceAll(strings.Join(files, ", "), ".yaml", ""))
+	} else if err != nil {
+		return p, err
+	}
+	var doc struct {
+		Power *Profile `yaml:"power"`
+	}
+	if err := yaml.Unmarshal(b, &doc); err != nil {
+		return p, fmt.Errorf("%s.yaml: %w", name, err)
+	}
+	if doc.Power == nil {
+		return p, fmt.Errorf("%s.yaml has no power profile; calibrate one: edgegauge devices calibrate", name)
+	}
+	return *doc.Power, doc.Power.check(name)
+}
+
+func (p Profile) check(name string) error {
+	for _, c := range []struct {
+		key string
+		x   float64
+	}{{"idle_W", p.IdleW}, {"busy_W_per_core", p.BusyWPerCore}, {"radio_J_per_B", p.RadioJPerB}, {"radio_J_per_wake", p.RadioJWake}} {
+		if !(c.x >= 0 && c.x < 1e4) {
+			return fmt.Errorf("%s.yaml: %s %g is no power of a device", name, c.key, c.x)
+		}
+	}
+	if p.Cores < 1 {
+		return fmt.Errorf("%s.yaml: cores %d; write how many the device has", name, p.Cores)
+	}
+	return nil
+}
+
+// A Load is what a device did in a stretch of time.
+type Load struct {
+	Length time.Duration
+	CPU    time.Duration // of all cores
+	Bytes  int64         // sent and received
+	Wakes  int           // of the radio
+}
+
+// Energy is the modelled energy in J, gross, and net of idle.
+// Equation: E = idle · length + busy · CPU + J/B · bytes + J/wake · wakes.
+func (p Profile) Energy(l Load) (gross, net float64) {
+	net = p.BusyWPerCore*l.CPU.Seconds() + p.RadioJPerB*float64(l.Bytes) + p.RadioJWake*float64(l.Wakes)
+	return net + p.IdleW*l.Length.Seconds(), net
+}
+
+// openModel watches the whole machine's load in /proc and models its power. It
+// counts no wakes: nothing in /proc shows them.
+func openModel(ctx context.Context, arg string, o Options) (Meter, error) {
+	profile, err := ReadProfile(o.Profiles, arg)
+	if err != nil {
+		return nil, err
+	}
+	var last machineLoad
+	p := &poller{
+		name:       "model",
+		facts:      energy.Facts{Kind: energy.Mean, Interval: 100 * time.Millisecond},
+		quantities: []measure.Quantity{energy.Power},
+		modelled:   true,
+	}
+	p.begin = func() { last, _ = readLoad(o.Root) }
+	p.read = func(context.Context) (reading, error) {
+		now, err := readLoad(o.Root)
+		if err != nil {
+			return unknown, err
+		}
+		r := unknown
+		r.watts = profile.watts(last, now)
+		last = now
+		return r, nil
+	}
+	return p, p.onDevice(ctx)
+}
+
+// A machineLoad is the counters of a machine at an instant.
+type machineLoad struct {
+	at    time.Time
+	busy  time.Duration
+	bytes int64
+}
+
+func (p Profile) watts(last, now machineLoad) float64 {
+	length := now.at.Sub(last.at)
+	if length <= 0 || last.at.IsZero() {
+		return p.IdleW
+	}
+	cores := min(max(0, (now.busy-last.busy).Seconds()/length.Seconds()), float64(p.Cores))
+	return p.IdleW + p.BusyWPerCore*cores + p.RadioJPerB*max(0, float64(now.bytes-last.bytes))/length.Seconds()
+}
+
+// hertz is USER_HZ, the unit of /proc/stat on every Linux of today.
+const hertz = 100
+
+func readLoad(root fs.FS) (machineLoad, error) {
+	l := machineLoad{at: time.Now()}
+	stat, err := text(root, "proc/stat")
+	if err != nil {
+		return l, err
+	}
+	line, _, _ := strings.Cut(stat, "\n")
+	f := strings.Fields(line)
+	if len(f) < 8 || f[0] != "cpu" {
+		return l, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	var ticks float64
+	for _, i := range []int{1, 2, 3, 6, 7} { // user, nice, system, irq, softirq; not idle, iowait, steal, guest
+		x, err := strconv.ParseFloat(f[i], 64)
+		if err != nil {
+			return l, fmt.Errorf("/proc/stat: %w", err)
+		}
+		ticks += x
+	}
+	l.busy = seconds(ticks / hertz)
+	links, err := fs.Glob(root, "sys/class/net/*")
+	if err != nil {
+		return l, err
+	}
+	for _, dir := range links {
+		if path.Base(dir) == "lo" {
+			continue
+		}
+		for _, name := range []string{"rx_bytes", "tx_bytes"} {
+			if x, err := optional(root, path.Join(dir, "statistics", name), 1); err != nil {
+				return l, err
+			} else if !math.IsNaN(x) {
+				l.bytes += int64(x)
+			}
+		}
+	}
+	return l, nil
+}

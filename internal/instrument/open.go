@@ -1,0 +1,115 @@
+package instrument
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"edgegauge/devices"
+)
+
+// A Source is a way to read energy.
+type Source struct {
+	Name    string
+	Says    string // in words, for tables and manuals
+	Example string // of a specification
+	open    func(ctx context.Context, arg string, o Options) (Meter, error)
+}
+
+// All lists every source, best first.
+func All() []Source {
+	return []Source{
+		{"avr", "the energy meter of firmware/energy-meter, at a serial port", "avr:/dev/ttyUSB0?rate=170", openAVR},
+		{"ppk2", "Nordic Power Profiler Kit II, ampere or source mode", "ppk2:/dev/ttyACM0?mode=ampere&mV=5000", openPPK2},
+		{"exec", "any program that prints readings (doc/energy.md)", `exec:["meter-program","argument"]`, openExec},
+		{"iio", "INA219, INA226, INA260 of the kernel's iio class", "iio:ina226", openIIO},
+		{"hwmon", "power sensors of the kernel's hwmon class", "hwmon:ina219", openHwmon},
+		{"rapl", "a PC's own counter: packages and DRAM", "rapl", openRAPL},
+		{"shelly", "Shelly plug, first or second generation", "shelly:http://192.168.1.20", openShelly},
+		{"tasmota", "plug with the Tasmota firmware", "tasmota:http://192.168.1.21", openTasmota},
+		{"battery", "the gauge of the device's own battery", "battery", openBattery},
+		{"model", "no meter: a power profile and the load, always called modelled", "model:raspberry-pi-1", openModel},
+	}
+}
+
+// Options say where sources look; the zero value is this machine.
+type Options struct {
+	Root     fs.FS        // "/", for /sys and /proc
+	Profiles fs.FS        // power profiles, NAME.yaml
+	HTTP     *http.Client // for plugs
+}
+
+func (o Options) defaults() Options {
+	if o.Root == nil {
+		o.Root = os.DirFS("/")
+	}
+	if o.Profiles == nil {
+		o.Profiles = devices.Profiles
+	}
+	if o.HTTP == nil {
+		o.HTTP = http.DefaultClient
+	}
+	return o
+}
+
+// Open opens a meter by its specification, SOURCE or SOURCE:ARGUMENT as in All.
+// A Meter that is an io.Closer is to be closed.
+func Open(ctx context.Context, spec string, o Options) (Meter, error) {
+	name, arg, _ := strings.Cut(spec, ":")
+	var names []string
+	for _, s := range All() {
+		if s.Name != name {
+			names = append(names, s.Name)
+			continue
+		}
+		m, err := s.open(ctx, arg, o.defaults())
+		if err != nil {
+			return nil, fmt.Errorf("instrument %s: %w", spec, advise(err))
+		}
+		return m, nil
+	}
+	return nil, fmt.Errorf("no instrument %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// settings parts PATH?key=value&key=value, and refuses keys nobody knows.
+func settings(arg string, known ...string) (path string, set map[string]string, err error) {
+	path, rest, _ := strings.Cut(arg, "?")
+	set = map[string]string{}
+	for pair := range strings.SplitSeq(rest, "&") {
+		key, value, ok := strings.Cut(pair, "=")
+		if pair == "" {
+			continue
+		}
+		found := false
+		for _, k := range known {
+			found = found || k == key
+		}
+		if !ok || !found {
+			return path, set, fmt.Errorf("%q is no setting; there are %s", pair, strings.Join(known, ", "))
+		}
+		set[key] = value
+	}
+	return path, set, nil
+}
+
+func openAVR(ctx context.Context, arg string, _ Options) (Meter, error) {
+	path, set, err := settings(arg, "rate")
+	if err != nil {
+		return nil, err
+	}
+	rate := 0.0
+	if set["rate"] != "" {
+		if rate, err = strconv.ParseFloat(set["rate"], 64); err != nil {
+			return nil, fmt.Errorf("rate %q is no number", set["rate"])
+		}
+	}
+	m, err := OpenEnergyMeter(ctx, path, rate)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
