@@ -1,0 +1,171 @@
+package edgegauge.adapter;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.ProtocolException;
+import java.net.Proxy;
+import java.net.URL;
+import java.net.URLStreamHandler;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The JDK's connection, with a clock between connecting and the first byte of the request. Subtle: asked for its stream, the JDK first waits a
+ * millisecond to see whether a kept connection was closed; that, or connecting, is no part of a round trip. If no streaming mode is set the JDK keeps the
+ * body and sends it all when it is asked for the response; then the clock is read there.
+ */
+public final class TimedConnection extends HttpURLConnection {
+  private final HttpURLConnection real;
+  private boolean streaming;
+
+  public TimedConnection(URL url) throws IOException {
+    this(url, (HttpURLConnection) url.openConnection());
+  }
+
+  private TimedConnection(URL url, HttpURLConnection real) {
+    super(url);
+    this.real = real;
+  }
+
+  /** From now on every http URL opens a timed connection: for clients that let nobody put one in. Once in a program. */
+  public static void everywhere() throws IOException {
+    URL jdk = new URL("http://localhost/"); // keeps the JDK's own handler
+    URL.setURLStreamHandlerFactory(protocol -> !protocol.equals("http") ? null : new URLStreamHandler() {
+      @Override protected HttpURLConnection openConnection(URL u) throws IOException {
+        return new TimedConnection(u, (HttpURLConnection) new URL(jdk, u.toExternalForm()).openConnection());
+      }
+
+      @Override protected HttpURLConnection openConnection(URL u, Proxy p) throws IOException {
+        return new TimedConnection(u, (HttpURLConnection) new URL(jdk, u.toExternalForm()).openConnection(p));
+      }
+
+      @Override protected int getDefaultPort() {
+        return 80;
+      }
+    });
+  }
+
+  @Override public OutputStream getOutputStream() throws IOException {
+    real.connect();
+    if (streaming) Exchange.mine().sent = System.nanoTime();
+    return real.getOutputStream();
+  }
+
+  /** The first question about the response sends what was kept. */
+  private void sending() throws IOException {
+    if (streaming || Exchange.mine().sent != 0) return;
+    real.connect();
+    Exchange.mine().sent = System.nanoTime();
+  }
+
+  @Override public void connect() throws IOException {
+    real.connect();
+  }
+
+  @Override public void disconnect() {
+    real.disconnect();
+  }
+
+  @Override public boolean usingProxy() {
+    return real.usingProxy();
+  }
+
+  @Override public void setRequestMethod(String method) throws ProtocolException {
+    real.setRequestMethod(method);
+  }
+
+  @Override public String getRequestMethod() {
+    return real.getRequestMethod();
+  }
+
+  @Override public void setRequestProperty(String key, String value) {
+    real.setRequestProperty(key, value);
+  }
+
+  @Override public void addRequestProperty(String key, String value) {
+    real.addRequestProperty(key, value);
+  }
+
+  @Override public void setDoOutput(boolean on) {
+    real.setDoOutput(on);
+  }
+
+  @Override public void setInstanceFollowRedirects(boolean on) {
+    real.setInstanceFollowRedirects(on);
+  }
+
+  @Override public void setConnectTimeout(int ms) {
+    real.setConnectTimeout(ms);
+  }
+
+  @Override public void setReadTimeout(int ms) {
+    real.setReadTimeout(ms);
+  }
+
+  @Override public void setFixedLengthStreamingMode(int length) {
+    streaming = true;
+    real.setFixedLengthStreamingMode(length);
+  }
+
+  @Override public void setFixedLengthStreamingMode(long length) {
+    streaming = true;
+    real.setFixedLengthStreamingMode(length);
+  }
+
+  @Override public void setChunkedStreamingMode(int length) {
+    streaming = true;
+    real.setChunkedStreamingMode(length);
+  }
+
+  @Override public int getResponseCode() throws IOException {
+    sending();
+    return real.getResponseCode();
+  }
+
+  @Override public String getResponseMessage() throws IOException {
+    return real.getResponseMessage();
+  }
+
+  @Override public Map<String, List<String>> getHeaderFields() {
+    return real.getHeaderFields();
+  }
+
+  @Override public String getHeaderField(String name) {
+    return real.getHeaderField(name);
+  }
+
+  @Override public String getHeaderField(int n) {
+    return real.getHeaderField(n);
+  }
+
+  @Override public String getHeaderFieldKey(int n) {
+    return real.getHeaderFieldKey(n);
+  }
+
+  @Override public Map<String, List<String>> getRequestProperties() {
+    return real.getRequestProperties();
+  }
+
+  @Override public String getRequestProperty(String key) {
+    return real.getRequestProperty(key);
+  }
+
+  @Override public int getContentLength() {
+    return real.getContentLength();
+  }
+
+  @Override public long getContentLengthLong() {
+    return real.getContentLengthLong();
+  }
+
+  @Override public InputStream getInputStream() throws IOException {
+    sending();
+    return real.getInputStream();
+  }
+
+  @Override public InputStream getErrorStream() {
+    return real.getErrorStream();
+  }
+}
