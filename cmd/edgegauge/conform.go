@@ -65,6 +65,6 @@ func (r *runningProgram) Stop(grace time.Duration) ([]byte, bool) {
 	r.process.Stdin.Close()
 	r.process.Stdout.SetReadDeadline(time.Now().Add(grace))
 	rest, _ := io.ReadAll(io.LimitReader(r.process.Stdout, 1<<16))
-	e, killed := r.process.Stop(grace)
+	e, killed := r.process.Stop(context.Background(), grace)
 	return rest, !killed && e.Orphans == 0
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,14 +28,17 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root+"/../..")
-			return nil
+			return os.Chmod(filepath.Dir(e.WorkDir), 0o755) // for what scripts do as another user
 		},
+		Condition: asRoot,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"trials":   cmdTrials,
-			"leftover": cmdLeftover,
-			"killlab":  cmdKillLab,
-			"near":     cmdNear,
-			"listen":   cmdListen,
+			"trials":    cmdTrials,
+			"leftover":  cmdLeftover,
+			"killlab":   cmdKillLab,
+			"near":      cmdNear,
+			"listen":    cmdListen,
+			"killoften": cmdKillOften,
+			"interrupt": cmdInterrupt,
 		},
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -82,12 +81,7 @@ func processesBelow(dir string) []string {
 func cmdKillLab(ts *testscript.TestScript, neg bool, args []string) {
 	after, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	cmd := exec.Command("edgegauge", args[1:]...)
-	if path, err := exec.LookPath(filepath.Join(firstPath(ts.Getenv("PATH")), "edgegauge")); err == nil {
-		cmd.Path, cmd.Err = path, nil
-	}
-	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	cmd := labCommand(ts, args[1:])
 	ts.Check(cmd.Start())
 	time.Sleep(after)
 	cmd.Process.Kill()

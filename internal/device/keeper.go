@@ -107,20 +107,20 @@ func reap(pid int, alone *atomic.Bool) Exit {
 // killTree kills every descendant of pid until none that is not a zombie is left, and
 // returns how many there were. Bounded: a fork bomb is not ours to win.
 func killTree(pid int) int {
-	n := 0
+	killed := map[int]bool{} // one that takes its time to die counts once
 	for range 100 {
 		alive := descendants(pid)
 		if len(alive) == 0 {
-			return n
+			break
 		}
 		for _, p := range alive {
 			if unix.Kill(p, unix.SIGKILL) == nil {
-				n++
+				killed[p] = true
 			}
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	return n
+	return len(killed)
 }
 
 // descendants lists the live descendants of pid, zombies aside.

@@ -121,13 +121,15 @@ func (p *Process) Wait() Exit {
 // Exited is closed, or yields once, when the process has ended.
 func (p *Process) Exited() <-chan Exit { return p.exit }
 
-// Stop closes the process's stdin and gives it grace to end, then kills it and
-// everything it started. Killed says that it had to.
-func (p *Process) Stop(grace time.Duration) (e Exit, killed bool) {
+// Stop closes the process's stdin and gives it grace to end, or as long as ctx
+// lasts, then kills it and everything it started. Killed says that it had to.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) (e Exit, killed bool) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	ended := context.AfterFunc(ctx, func() { p.keeper.kill() })
 	p.Stdin.Close()
-	t := time.AfterFunc(grace, func() { p.keeper.kill() })
 	e = p.Wait()
-	return e, !t.Stop()
+	return e, !ended()
 }
 
 // Kill ends the process and everything it started, now.

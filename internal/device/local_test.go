@@ -51,7 +51,7 @@ func TestProcessEndsWhenStdinCloses(t *testing.T) {
 	if line, _ := bufio.NewReader(p.Stdout).ReadString('\n'); line != "got hello\n" {
 		t.Errorf("got %q, want the echo", line)
 	}
-	if e, killed := p.Stop(5 * time.Second); e.Code != 7 || killed {
+	if e, killed := p.Stop(t.Context(), 5*time.Second); e.Code != 7 || killed {
 		t.Errorf("got %+v killed %v, want code 7 by itself", e, killed)
 	}
 }
@@ -64,12 +64,24 @@ func TestStubbornTreeIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, killed := p.Stop(50 * time.Millisecond)
+	e, killed := p.Stop(t.Context(), 50*time.Millisecond)
 	if !killed || e.Signal != "SIGKILL" {
 		t.Errorf("got %+v killed %v, want killed", e, killed)
 	}
 	if alive(grandchild) {
 		t.Errorf("grandchild %d outlived its keeper", grandchild)
+	}
+}
+
+// Whoever is told to stop does not wait for the patience of others.
+func TestStopEndsWithItsContext(t *testing.T) {
+	p := start(t, "trap '' TERM INT HUP; echo up; sleep 1000")
+	bufio.NewReader(p.Stdout).ReadString('\n')
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, killed := p.Stop(ctx, time.Minute); !killed || time.Since(began) > 10*time.Second {
+		t.Errorf("killed %v after %v, want killed at once", killed, time.Since(began))
 	}
 }
 

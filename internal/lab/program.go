@@ -108,10 +108,10 @@ func exitText(e device.Exit) string {
 	return fmt.Sprintf("status %d", e.Code)
 }
 
-// stop gives the program grace to end by itself.
-func (p *program) stop(grace time.Duration) (device.Exit, bool) {
+// stop gives the program grace to end by itself, while ctx lasts.
+func (p *program) stop(ctx context.Context, grace time.Duration) (device.Exit, bool) {
 	p.stopped = true
-	return p.process.Stop(grace)
+	return p.process.Stop(ctx, grace)
 }
 
 // IsFloor says whether a stack is a bare exchange: no protocol, nothing to conform to.

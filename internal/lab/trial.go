@@ -292,8 +292,10 @@ func (r *rig) collect(ctx context.Context, side measure.Side, first func() error
 func (r *rig) stopStack(ctx context.Context) error {
 	const grace = 5 * time.Second
 	for _, p := range []*program{r.client, r.server} {
-		e, killed := p.stop(grace)
+		e, killed := p.stop(ctx, grace)
 		switch {
+		case killed && ctx.Err() != nil:
+			return fmt.Errorf("%s did not end: %w; see %s", p.name, context.Cause(ctx), p.log)
 		case killed:
 			return fmt.Errorf("%s did not end within %v of the end of its input; see %s", p.name, grace, p.log)
 		case e.Orphans > 0:
