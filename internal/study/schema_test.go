@@ -120,7 +120,7 @@ func TestSchemaAndParserKnowTheSameKeys(t *testing.T) {
 	same("pin", keysOf(doc.Properties["pin"].Properties), keyNames(pinKeys)...)
 	same("a shape", keysOf(def("shape")), linkKeys...)
 	same("a link", keysOf(def("link")), append(slices.Clone(linkKeys), "name", "up", "down")...)
-	same("a side", keysOf(def("side")), "device", "stack")
+	same("a side", keysOf(def("side")), "device", "meter", "stack")
 }
 
 func keysOf[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }

@@ -40,6 +40,7 @@ type Setup struct {
 type Side struct {
 	Device string
 	Stack  string // Setup.Stack, unless the study gives the side its own
+	Meter  string // what reads its supply, such as avr:/dev/ttyUSB0; empty: nothing
 }
 
 // A Link is a link as a study names it: a profile, or the shape itself.

@@ -133,7 +133,7 @@ func TestEveryKey(t *testing.T) {
 	want := Setup{
 		Service: "sort", Size: 100_000, Stack: "many", Encoding: "json", Security: "tls", Transport: "tcp",
 		Connection: "per-request", IP: "ipv6",
-		Client: Side{"pi", "axis2"}, Server: Side{"qemu-pi", "many"},
+		Client: Side{Device: "pi", Stack: "axis2", Meter: "rapl"}, Server: Side{Device: "qemu-pi", Stack: "many", Meter: "avr:/dev/ttyUSB0"},
 		Link: Link{Text: "bad-day",
 			Up:   Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.001, 64_000, 50},
 			Down: Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.5, 1_000_000, 50}},
@@ -181,7 +181,7 @@ func TestDefaults(t *testing.T) {
 	p, _ := Expand(s)
 	want := Setup{Service: "monitor", Stack: "reference/rest-json", Encoding: "json", Security: "none",
 		Connection: "keep-alive", IP: "ipv4", Arrival: "constant", Concurrency: 1, Requests: 1000,
-		Client: Side{"local", "reference/rest-json"}, Server: Side{"local", "reference/rest-json"}, Link: Link{Text: "none"}}
+		Client: Side{Device: "local", Stack: "reference/rest-json"}, Server: Side{Device: "local", Stack: "reference/rest-json"}, Link: Link{Text: "none"}}
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v, want\n%+v", got, want)
 	}
