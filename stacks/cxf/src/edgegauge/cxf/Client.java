@@ -1,0 +1,78 @@
+package edgegauge.cxf;
+
+import edgegauge.adapter.Caller;
+import edgegauge.adapter.Exchange;
+import edgegauge.adapter.Message;
+import edgegauge.adapter.Setup;
+import edgegauge.adapter.Tls;
+import edgegauge.jaxb.Bean;
+import edgegauge.jaxb.Beans;
+import java.io.IOException;
+import java.util.List;
+import javax.ws.rs.WebApplicationException;
+import javax.ws.rs.core.HttpHeaders;
+import org.apache.cxf.configuration.jsse.TLSClientParameters;
+import org.apache.cxf.jaxrs.client.ClientConfiguration;
+import org.apache.cxf.jaxrs.client.WebClient;
+import org.apache.cxf.transport.http.HTTPConduit;
+
+/** A WebClient of CXF, on the JDK's java.net.http as CXF's default has it. */
+final class Client implements Caller {
+  private final Setup setup;
+  private final Beans beans;
+  private final boolean keep;
+  private final List<Object> providers; // kept: they know the JAXB contexts
+  private WebClient client;
+  private Message bound; // the request bean was made from
+  private Bean bean;
+
+  Client(Setup setup) throws Exception {
+    this.setup = setup;
+    beans = new Beans(setup.service, setup.encoding);
+    keep = setup.connection.equals("keep-alive");
+    providers = Cxf.providers(setup);
+    if (Cxf.hooked(setup)) providers.add(new ClientTiming(setup));
+    client = open();
+  }
+
+  private WebClient open() throws Exception {
+    String type = "application/" + setup.encoding;
+    WebClient c = WebClient.create(setup.url, providers).type(type).accept(type);
+    if (setup.option("coding", "identity").equals("gzip")) c.header(HttpHeaders.ACCEPT_ENCODING, "gzip");
+    ClientConfiguration config = WebClient.getConfig(c);
+    config.getRequestContext().put("share.httpclient.http.conduit", false); // a connection of its own
+    HTTPConduit conduit = config.getHttpConduit();
+    conduit.getClient().setVersion("1.1"); // else it offers HTTP/2
+    conduit.getClient().setConnectionTimeout(setup.timeoutMillis());
+    conduit.getClient().setReceiveTimeout(setup.timeoutMillis());
+    if (setup.security.equals("tls")) {
+      TLSClientParameters p = new TLSClientParameters();
+      p.setTrustManagers(Tls.trust(setup));
+      p.setSecureSocketProtocol(Tls.VERSION);
+      conduit.setTlsClientParameters(p);
+    }
+    return c;
+  }
+
+  @Override public Message call(Message m, Exchange x) throws Exception {
+    if (bound != m) {
+      bean = beans.request(m);
+      bound = m;
+    }
+    if (client == null) client = open();
+    try {
+      return beans.answer(client.post(bean, beans.responseClass()));
+    } catch (WebApplicationException e) {
+      x.done = System.nanoTime();
+      throw new IOException("HTTP " + e.getResponse().getStatus() + " " + e.getResponse().readEntity(String.class));
+    } finally {
+      if (!keep) close();
+    }
+  }
+
+  /** CXF lets nobody send "Connection: close" by java.net.http: the connection ends with its client. */
+  private void close() {
+    client.close();
+    client = null;
+  }
+}

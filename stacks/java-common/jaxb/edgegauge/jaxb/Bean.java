@@ -1,0 +1,4 @@
+package edgegauge.jaxb;
+
+/** A message of the contract. */
+public interface Bean {}

@@ -1,0 +1,15 @@
+package edgegauge.jaxb;
+
+import javax.xml.bind.annotation.XmlAccessType;
+import javax.xml.bind.annotation.XmlAccessorType;
+import javax.xml.bind.annotation.XmlElement;
+import javax.xml.bind.annotation.XmlRootElement;
+import javax.xml.bind.annotation.XmlType;
+
+@XmlRootElement(name = "io")
+@XmlAccessorType(XmlAccessType.FIELD)
+@XmlType(name = "", propOrder = {"data"})
+public class Io implements Bean {
+  @XmlElement(required = true)
+  public byte[] data;
+}

@@ -1,0 +1,18 @@
+package edgegauge.jaxb;
+
+import java.math.BigDecimal;
+import javax.xml.bind.annotation.XmlAccessType;
+import javax.xml.bind.annotation.XmlAccessorType;
+import javax.xml.bind.annotation.XmlElement;
+import javax.xml.bind.annotation.XmlRootElement;
+import javax.xml.bind.annotation.XmlType;
+
+@XmlRootElement(name = "temperatureResponse")
+@XmlAccessorType(XmlAccessType.FIELD)
+@XmlType(name = "", propOrder = {"celsius", "time"})
+public class TemperatureResponse implements Bean {
+  @XmlElement(required = true)
+  public BigDecimal celsius;
+  @XmlElement(required = true)
+  public Long time;
+}
