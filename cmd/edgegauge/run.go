@@ -219,10 +219,14 @@ func chooseResults(out, name string, h store.Header) (string, error) {
 	} else {
 		fmt.Fprintf(os.Stderr, "resuming %s\n", dir)
 	}
-	if err := os.MkdirAll(base, 0o777); err != nil {
-		return "", err
+	err := os.MkdirAll(base, 0o777)
+	if err == nil {
+		err = point(dir)
 	}
-	return dir, point(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w; run where you may write, or name a directory with --out", base, err)
+	}
+	return dir, nil
 }
 
 // asLongAs makes the plan as long as results already are: precision may have added blocks.

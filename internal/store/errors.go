@@ -22,6 +22,7 @@ var (
 	ErrMissing  = errors.New("file missing")
 	ErrCorrupt  = errors.New("unreadable")
 	ErrDiskFull = errors.New("disk full")
+	ErrDenied   = errors.New("may not be written")
 	ErrNoData   = errors.New("no such data") // absent, not broken
 )
 
@@ -57,6 +58,9 @@ func wordFor(dir string, err error, need func() int64) error {
 	}
 	if isFull(dir, err) {
 		return fail(ErrDiskFull, "disk full: %s: %v; free %d MB and run again: nothing committed is lost", dir, err, (need()+1<<20-1)>>20)
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fail(ErrDenied, "%s: %v; results cannot be written here: choose another directory, or have its permissions changed", dir, err)
 	}
 	switch code := sqliteCode(err) & 0xff; {
 	case code == 11 || code == 26: // SQLITE_CORRUPT, SQLITE_NOTADB
