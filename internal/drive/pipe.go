@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"syscall"
 	"time"
 
@@ -135,11 +134,12 @@ func (n netPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 // equal texts.
 func plain(err error) error {
 	var number syscall.Errno
+	var late net.Error
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errTimeout
 	case errors.As(err, &number):
 		return number
+	case errors.As(err, &late) && late.Timeout(): // Subtle: pion's is not os.ErrDeadlineExceeded
+		return errTimeout
 	}
 	return err
 }

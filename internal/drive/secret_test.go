@@ -83,9 +83,10 @@ func TestTLSBadServers(t *testing.T) {
 }
 
 // coapEcho answers with the request's body, over DTLS if there is a key.
-func coapEcho(t *testing.T, psk *coap.PSK) string {
+func coapEcho(t *testing.T, psk *coap.PSK, delay time.Duration) string {
 	t.Helper()
 	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
+		time.Sleep(delay)
 		resp.Format = req.Format
 		resp.Body = append(resp.Body, req.Body...)
 	}}
@@ -129,7 +130,7 @@ func (c created) Decode(seq uint64, status int, body []byte) error {
 
 func TestCoAP(t *testing.T) {
 	psk := coap.PSK{Identity: "meter", Key: []byte("0123456789abcdef")}
-	plain, secure := coapEcho(t, nil), coapEcho(t, &psk)
+	plain, secure := coapEcho(t, nil, 0), coapEcho(t, &psk, 0)
 	for _, c := range []struct {
 		url         string
 		concurrency int
@@ -152,6 +153,15 @@ func TestCoAP(t *testing.T) {
 		d.Close()
 		t.Error("a wrong key opens the door")
 	}
+}
+
+// A wait is looked at every longestWait; an answer may take longer than that.
+func TestSlowAnswerOverDTLS(t *testing.T) {
+	psk := coap.PSK{Identity: "meter", Key: []byte("0123456789abcdef")}
+	url := coapEcho(t, &psk, 5*longestWait/2)
+	s := Spec{URL: url + "/echo", ContentType: "application/octet-stream", Credentials: Credentials{Identity: psk.Identity, Key: psk.Key}}
+	_, xs := drive(t, s, Load{Schedule: ClosedLoop(2, 0)}, created{numbered{1}})
+	sound(t, xs)
 }
 
 // A lost request is sent again after ACK_TIMEOUT, 2 to 3 s; it is counted.
