@@ -34,7 +34,6 @@ int cgi_main(const struct stack *stack, const char *line) {
   if (!file || (records = open(file, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0 || flock(records, LOCK_SH)) { fprintf(stderr, "cannot append to %s\n", file ? file : "EDGEGAUGE_RECORDS"); return 1; }
   struct soap *s = wire_new(&setup, &w, false);
   if (!s) return 1;
-  s->imode &= ~SOAP_IO_KEEPALIVE, s->omode &= ~SOAP_IO_KEEPALIVE;
   w.cgi = true;
   w.record = append;
   int wrong = acceptable(s);

@@ -149,7 +149,8 @@ static int fault(struct soap *s, struct wire *w) {
 
 int server_requests(struct soap *s) {
   struct wire *w = s->user;
-  s->keep_alive = s->max_keep_alive;
+  const char *how = w->cgi ? getenv("HTTP_CONNECTION") : NULL; // what Apache does with the connection is the client's wish, not ours
+  s->keep_alive = how && !strcasecmp(how, "close") ? 0 : s->max_keep_alive;
   do {
     soap_begin(s);
     bool broken = soap_begin_recv(s) || soap_envelope_begin_in(s) || soap_recv_header(s) || soap_body_begin_in(s);
@@ -160,7 +161,7 @@ int server_requests(struct soap *s) {
     }
     soap_destroy(s);
     soap_end(s);
-  } while (s->keep_alive);
+  } while (s->keep_alive && !w->cgi);
   return SOAP_OK;
 }
 
