@@ -242,7 +242,7 @@ func (r *run) keep(l *lane, err error) {
 	if err != nil {
 		l.row.failure = r.record.reason(r.reason(l, err))
 	}
-	*r.record.at(int(l.seq) - 1) = l.row
+	r.record.put(int(l.seq)-1, &l.row)
 }
 
 // lateness notes how late the driver itself took up a request that was due at

@@ -161,7 +161,8 @@ func (r *Record) write(w io.Writer, result Result) error {
 	}
 	var b [rowBytes]byte
 	for i := range r.count {
-		if _, err := w.Write(r.chunks[i/chunkRows][i%chunkRows].append(b[:0])); err != nil {
+		x := r.row(i)
+		if _, err := w.Write(x.append(b[:0])); err != nil {
 			return err
 		}
 	}

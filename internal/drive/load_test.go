@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -188,10 +189,10 @@ func TestSpecIsRefused(t *testing.T) {
 	}
 }
 
-// Memory: 64 B a request, and the same row for every failure text.
+// Memory: 56 B a request, and the same row for every failure text.
 func TestRecordIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(row{}); size != rowBytes {
-		t.Errorf("a row has %d bytes, want %d", size, rowBytes)
+	if size := unsafe.Sizeof(packed{}); size != packedBytes {
+		t.Errorf("a row has %d bytes, want %d", size, packedBytes)
 	}
 	r := newRecord()
 	r.reserve(100_000)
@@ -203,6 +204,28 @@ func TestRecordIsSmall(t *testing.T) {
 	}
 	if len(r.reasons) != mostReasons || r.reason("failure 5") == 1 || r.reason("another") != 1 {
 		t.Errorf("%d reasons; a known one is %d, a new one %d", len(r.reasons), r.reason("failure 5"), r.reason("another"))
+	}
+}
+
+func TestRecordKeepsRows(t *testing.T) {
+	r := newRecord()
+	rows := []row{
+		{due: 1, sent: 5, done: 9, ser: 3, deser: 2, total: 14, out: 1 << 30, in: math.MaxUint32, failure: 7},
+		{due: 1, sent: 5, done: 9, ser: 3, deser: 2, total: 9},                     // nothing above the phases
+		{due: 1, sent: 5, done: 9, ser: 3, deser: 2, total: 8},                     // below them: not to be hidden
+		{sent: 5, done: 9, total: 4 + overlong - 1},                                // the most that fits
+		{sent: 5, done: 9, total: 4 + overlong},                                    // more than fits
+		{due: 1, sent: 1 << 50, done: 1 << 60, ser: 1 << 50, total: math.MaxInt64}, // far more
+		{due: 3, sent: 4, ser: 2, total: 1 << 40, failure: 1},                      // no response
+		{},
+	}
+	for i := range rows {
+		r.put(i+chunkRows-3, &rows[i]) // across two chunks
+	}
+	for i, want := range rows {
+		if got := r.row(i + chunkRows - 3); got != want {
+			t.Errorf("row %d: got %+v, want %+v", i, got, want)
+		}
 	}
 }
 

@@ -2,32 +2,47 @@ package drive
 
 import (
 	"iter"
+	"math"
 	"runtime/debug"
 	"time"
 
 	"edgegauge/internal/measure"
 )
 
-// row is one exchange as it is kept while measuring, 64 B. Instants are
-// nanoseconds since the run began. Seq is the row's place, from 1.
+// row is one exchange. Instants are nanoseconds since the run began. Seq is the
+// row's place, from 1.
 type row struct {
 	due, sent, done   int64
 	ser, deser, total int64
 	out, in           uint32 // B; a body of 4 GiB is refused before it gets here
 	failure           uint32 // index into reasons; 0: success
-	_                 uint32
 }
 
-const chunksPerRaise = 256 // 64 MiB
+// packed is a row as it is kept while measuring, 56 B: with the heap's own
+// share a request costs less than 64 B.
+type packed struct {
+	due, sent  int64
+	done       int64 // below 0: no response came, and this is the total
+	ser, deser int64
+	rest       uint32 // what the total is above the phases; overlong: it is in long
+	out, in    uint32
+	failure    uint32
+}
 
-const chunkRows = 4096 // 256 KiB: touching one anew costs some 30 µs, once in 4096 requests
+const (
+	packedBytes    = 56
+	overlong       = math.MaxUint32
+	chunkRows      = 4096 // 224 KiB: touching one anew costs some 30 µs, once in 4096 requests
+	chunksPerRaise = 256  // 56 MiB
+)
 
 // A Record is what a run kept: its exchanges and the driver's own quality.
 type Record struct {
 	Quality Quality
-	chunks  [][]row
-	growing bool // rows are added while measuring
-	count   int  // rows in use
+	chunks  [][]packed
+	growing bool          // rows are added while measuring
+	count   int           // rows in use
+	long    map[int]int64 // totals that do not fit a packed row
 	reasons []string
 	index   map[string]uint32
 }
@@ -43,7 +58,7 @@ func newRecord() *Record {
 // reserve makes and touches rows up to n, so that no page faults while measuring.
 func (r *Record) reserve(n int) {
 	for len(r.chunks)*chunkRows < n {
-		chunk := make([]row, chunkRows)
+		chunk := make([]packed, chunkRows)
 		for i := 0; i < len(chunk); i += 32 { // half a page
 			chunk[i].due = 1
 			chunk[i].due = 0
@@ -52,18 +67,48 @@ func (r *Record) reserve(n int) {
 		if r.growing && len(r.chunks)%chunksPerRaise == 0 {
 			// The rows are alive: without more room for them the collector, kept
 			// off up to a limit, would run again and again for nothing.
-			debug.SetMemoryLimit(debug.SetMemoryLimit(-1) + chunksPerRaise*chunkRows*rowBytes)
+			debug.SetMemoryLimit(debug.SetMemoryLimit(-1) + chunksPerRaise*chunkRows*packedBytes)
 		}
 	}
 }
 
-// at is row i, from 0; it grows the record if it must.
-func (r *Record) at(i int) *row {
+// put keeps w as row i, from 0; it grows the record if it must.
+func (r *Record) put(i int, w *row) {
 	if i >= len(r.chunks)*chunkRows {
 		r.reserve(i + 1)
 	}
 	r.count = max(r.count, i+1)
-	return &r.chunks[i/chunkRows][i%chunkRows]
+	p := &r.chunks[i/chunkRows][i%chunkRows]
+	*p = packed{due: w.due, sent: w.sent, done: w.done, ser: w.ser, deser: w.deser, out: w.out, in: w.in, failure: w.failure}
+	if w.done == 0 {
+		p.done = -w.total
+		return
+	}
+	rest := w.total - p.phases()
+	if p.rest = uint32(rest); rest < 0 || rest >= overlong {
+		if r.long == nil {
+			r.long = map[int]int64{}
+		}
+		p.rest, r.long[i] = overlong, w.total
+	}
+}
+
+// phases are serialization, RTT and deserialization together.
+func (p *packed) phases() int64 { return p.ser + p.done - p.sent + p.deser }
+
+// row is row i as it was put.
+func (r *Record) row(i int) row {
+	p := &r.chunks[i/chunkRows][i%chunkRows]
+	w := row{due: p.due, sent: p.sent, done: p.done, ser: p.ser, deser: p.deser, out: p.out, in: p.in, failure: p.failure}
+	switch {
+	case p.done <= 0:
+		w.done, w.total = 0, -p.done
+	case p.rest == overlong:
+		w.total = r.long[i]
+	default:
+		w.total = p.phases() + int64(p.rest)
+	}
+	return w
 }
 
 // reason interns the text of a failure.
@@ -90,7 +135,8 @@ func (r *Record) Len() int { return r.count }
 func (r *Record) Exchanges() iter.Seq[measure.Exchange] {
 	return func(yield func(measure.Exchange) bool) {
 		for i := range r.count {
-			if !yield(r.chunks[i/chunkRows][i%chunkRows].exchange(i, r.reasons)) {
+			w := r.row(i)
+			if !yield(w.exchange(i, r.reasons)) {
 				return
 			}
 		}
