@@ -18,7 +18,7 @@ import java.util.Map;
  */
 public final class TimedConnection extends HttpURLConnection {
   private final HttpURLConnection real;
-  private boolean streaming;
+  private boolean streaming, asked;
 
   public TimedConnection(URL url) throws IOException {
     this(url, (HttpURLConnection) url.openConnection());
@@ -55,7 +55,8 @@ public final class TimedConnection extends HttpURLConnection {
 
   /** The first question about the response sends what was kept. */
   private void sending() throws IOException {
-    if (streaming || Exchange.mine().sent != 0) return;
+    if (streaming || asked) return;
+    asked = true;
     real.connect();
     Exchange.mine().sent = System.nanoTime();
   }

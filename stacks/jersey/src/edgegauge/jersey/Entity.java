@@ -44,20 +44,27 @@ abstract class Entity implements MessageBodyReader<Message>, MessageBodyWriter<M
     return c == Message.class;
   }
 
-  /** Jersey asks for the size first, so the bytes are made here, under the clock, and written in writeTo. */
+  /** Jersey 1 asks for the size first, so the bytes are made here, under the clock, and written in writeTo. Later ones do not ask. */
   @Override public long getSize(Message m, Class<?> c, Type t, Annotation[] a, MediaType mt) {
+    return make(m).length;
+  }
+
+  private byte[] make(Message m) {
     Exchange x = Exchange.mine();
     long t0 = System.nanoTime();
     byte[] b = encode(m);
     x.serialization = System.nanoTime() - t0;
     x.out = b.length;
     made.set(b);
-    return b.length;
+    return b;
   }
 
   @Override public void writeTo(Message m, Class<?> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, Object> h, OutputStream out)
       throws IOException {
-    out.write(made.get());
+    byte[] b = made.get();
+    if (b == null) b = make(m);
+    made.set(null);
+    out.write(b);
   }
 
   @Override public Message readFrom(Class<Message> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, String> h, InputStream in)
