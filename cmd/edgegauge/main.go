@@ -81,6 +81,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "folder of stacks, besides the usual ones (repeatable)")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
 	root.AddCommand(analyzeCmd(), compareCmd(), chooseCmd())
+	root.AddCommand(devicesCmd(a))
 	root.AddCommand(benchCmd(a))
 	return root
 }

@@ -33,8 +33,10 @@ func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)
 // A pair is one instant on both clocks, in s.
 type pair struct{ device, host float64 }
 
-// maxSkew is beyond what any resonator or crystal is off: such a fit is wrong.
-const maxSkew = 0.02
+const (
+	likelySkew = 0.005 // of a ceramic resonator
+	maxSkew    = 0.02  // beyond what any resonator or crystal is off: such a fit is wrong
+)
 
 // line fits host = a + b × device by least squares.
 func line(method string, pairs []pair) (Fit, error) {
@@ -54,18 +56,27 @@ func line(method string, pairs []pair) (Fit, error) {
 	if sxx == 0 {
 		return f, fmt.Errorf("clock fit by %s: all points at one instant", method)
 	}
-	f.slope = sxy / sxx
-	f.Skew = f.slope - 1
+	f.put(sxy/sxx, pairs)
+	// Subtle: over a second or two, points that are late by milliseconds say
+	// nothing of a skew. The line is drawn towards the nominal rate as far as
+	// they scatter: λ = (residual / likely skew)².
+	lambda := math.Pow(f.Residual.Seconds()/likelySkew, 2)
+	f.put((sxy+lambda)/(sxx+lambda), pairs)
+	if !(math.Abs(f.Skew) < maxSkew) {
+		return f, fmt.Errorf("clock fit by %s: the clocks differ by %.1f %%, more than any quartz; the device's clock stepped", method, 100*f.Skew)
+	}
+	return f, nil
+}
+
+// put takes a slope and finds what the points then differ from the line.
+func (f *Fit) put(slope float64, pairs []pair) {
+	f.slope, f.Skew = slope, slope-1
 	off := make([]float64, len(pairs))
 	for i, p := range pairs {
 		off[i] = math.Abs(p.host - f.host - f.slope*(p.device-f.ref))
 	}
 	slices.Sort(off)
 	f.Residual = seconds(off[int(math.Ceil(0.99*float64(len(off))))-1])
-	if !(math.Abs(f.Skew) < maxSkew) {
-		return f, fmt.Errorf("clock fit by %s: the clocks differ by %.1f %%, more than any quartz; the device's clock stepped", method, 100*f.Skew)
-	}
-	return f, nil
 }
 
 // FitMarkers fits edges that the host made, at the given instants, to the
@@ -79,6 +90,52 @@ func FitMarkers(device, host []time.Duration) (Fit, error) {
 		pairs[i] = pair{device[i].Seconds(), host[i].Seconds()}
 	}
 	return line("marker", pairs)
+}
+
+// closest leaves out pairs that a host too busy has made late, although their trip
+// looked short: those further from the median line (Theil 1950, Sen 1968) than
+// five times the median distance. A device's clock does not leap for a moment.
+// If that were more than a third of them, all stay, and the residual tells.
+func closest(pairs []pair) []pair {
+	every := max(1, len(pairs)/100)
+	var slopes []float64
+	for i := 0; i < len(pairs); i += every {
+		for j := 0; j < i; j += every {
+			if dx := pairs[i].device - pairs[j].device; dx != 0 {
+				slopes = append(slopes, (pairs[i].host-pairs[j].host)/dx)
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return pairs
+	}
+	slope := median(slopes)
+	off := make([]float64, len(pairs))
+	for i, p := range pairs {
+		off[i] = p.host - slope*p.device
+	}
+	middle := median(slices.Clone(off))
+	far := make([]float64, len(pairs))
+	for i := range off {
+		far[i] = math.Abs(off[i] - middle)
+	}
+	limit := 5 * median(slices.Clone(far))
+	var kept []pair
+	for i, p := range pairs {
+		if far[i] <= limit {
+			kept = append(kept, p)
+		}
+	}
+	if 3*len(kept) < 2*len(pairs) {
+		return pairs
+	}
+	return kept
+}
+
+// median sorts x.
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
 }
 
 // An Echo is a ping and its answer. The wire's own time is taken off already:
@@ -103,7 +160,7 @@ func FitEcho(echoes []Echo) (Fit, error) {
 	for i, e := range best {
 		pairs[i] = pair{(e.DeviceReceived + e.Replied).Seconds() / 2, (e.Sent + e.Received).Seconds() / 2}
 	}
-	f, err := line("echo", pairs)
+	f, err := line("echo", closest(pairs))
 	f.Bias = max(0, best[0].trip()) / 2
 	return f, err
 }
@@ -112,14 +169,14 @@ func FitEcho(echoes []Echo) (Fit, error) {
 // ping: of each of 20 slices the message that was least late. A constant delay
 // stays in it, so bias says what such a link is known to take.
 func FitArrival(device, arrived []time.Duration, bias time.Duration) (Fit, error) {
-	const slices_ = 20
+	const parts = 20
 	n := min(len(device), len(arrived))
-	if n < slices_ {
-		return Fit{}, fmt.Errorf("clock fit by arrival: %d of at least %d messages", n, slices_)
+	if n < parts {
+		return Fit{}, fmt.Errorf("clock fit by arrival: %d of at least %d messages", n, parts)
 	}
 	var pairs []pair
-	for s := range slices_ {
-		from, to := s*n/slices_, (s+1)*n/slices_
+	for s := range parts {
+		from, to := s*n/parts, (s+1)*n/parts
 		best := from
 		for i := from; i < to; i++ {
 			if arrived[i]-device[i] < arrived[best]-device[best] {
@@ -128,7 +185,7 @@ func FitArrival(device, arrived []time.Duration, bias time.Duration) (Fit, error
 		}
 		pairs = append(pairs, pair{device[best].Seconds(), arrived[best].Seconds()})
 	}
-	f, err := line("arrival", pairs)
+	f, err := line("arrival", closest(pairs))
 	f.Bias = bias
 	return f, err
 }

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+
+	"edgegauge/devices"
+	"edgegauge/internal/instrument"
+)
+
+func devicesCmd(*app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "devices",
+		Short:   "meters and device profiles: what there is, watch one live, calibrate",
+		Example: "  edgegauge devices\n  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices calibrate hwmon:ina219 --profile my-board",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
+	}
+	c.AddCommand(meterCmd(), calibrateCmd())
+	return c
+}
+
+func listDevices(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "METER\tEXAMPLE\tWHAT IT IS")
+	for _, s := range instrument.All() {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, s.Example, s.Says)
+	}
+	fmt.Fprintln(t, "\nPROFILE\tMODELLED POWER\tFITTED TO")
+	files, err := fs.Glob(devices.Profiles, "*.yaml")
+	for _, f := range files {
+		name := strings.TrimSuffix(f, ".yaml")
+		p, err := instrument.ReadProfile(devices.Profiles, name)
+		if err != nil {
+			continue // a device without a power profile
+		}
+		fmt.Fprintf(t, "%s\t%.3g W idle, %.3g W more a busy core\t%s\n", name, p.IdleW, p.BusyWPerCore, p.Fit.From)
+	}
+	return errors.Join(err, t.Flush())
+}
+
+func meterCmd() *cobra.Command {
+	var length, every time.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "meter METER",
+		Short: "watch a meter live: volts, amperes, watts, and its health",
+		Long: `Meter shows one line a second: mean volts, amperes and watts, and what the meter says of its own health. It ends with --for, an
+interrupt, or an error: a meter that is silent, gone, or in use by another program.`,
+		Example: "  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices meter 'ppk2:/dev/ttyACM0?mode=ampere&mV=3300' --for 10s --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			m, err := instrument.Open(ctx, args[0], instrument.Options{})
+			if err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			defer instrument.Close(m)
+			if length > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, length)
+				defer cancel()
+			}
+			if err := watchMeter(ctx, cmd.OutOrStdout(), m, every, asJSON); err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			return nil
+		},
+	}
+	c.Flags().DurationVar(&length, "for", 0, "how long to watch (0: until interrupted)")
+	c.Flags().DurationVar(&every, "every", time.Second, "a line's time")
+	c.Flags().BoolVar(&asJSON, "json", false, "a JSON object a line")
+	return c
+}
+
+func watchMeter(ctx context.Context, w io.Writer, m instrument.Meter, every time.Duration, asJSON bool) error {
+	d := m.Describe()
+	how := "measured"
+	if d.Modelled {
+		how = "MODELLED, not measured"
+	}
+	if !asJSON {
+		fmt.Fprintf(w, "%s: %s; a reading every %v; watching takes %.2g %% of a core of the device\n", d.Name, how, d.Interval, 100*d.Overhead)
+	}
+	seen := false
+	err := instrument.Live(ctx, m, every, func(l instrument.Look) {
+		seen = true
+		if asJSON {
+			writeLook(w, how, l)
+			return
+		}
+		fmt.Fprintf(w, "%s V  %s A  %s W   %s\n", figure(l.Volts), figure(l.Amps), figure(l.Watts), health(l))
+	})
+	if err == nil && !seen {
+		err = fmt.Errorf("no reading was complete; watch for longer than %v", max(every, 4*d.Interval))
+	}
+	return err
+}
+
+func figure(x float64) string {
+	if math.IsNaN(x) {
+		return "     –"
+	}
+	return fmt.Sprintf("%6.4g", x)
+}
+
+// health is one line of what the meter says of itself.
+func health(l instrument.Look) string {
+	q := l.Quality
+	parts := []string{fmt.Sprintf("%d readings", q.Readings)}
+	if q.Clock.Method != "" {
+		parts = append(parts, fmt.Sprintf("clock by %s ±%v", q.Clock.Method, (q.Clock.Residual+q.Clock.Bias).Round(time.Microsecond)))
+	}
+	for _, d := range q.Doubts() {
+		parts = append(parts, d.Error())
+	}
+	for _, err := range []error{q.Err(), l.Err} {
+		if err != nil {
+			parts = append(parts, "INVALID: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func writeLook(w io.Writer, how string, l instrument.Look) {
+	o := map[string]any{"method": how}
+	for name, x := range map[string]float64{"V": l.Volts, "A": l.Amps, "W": l.Watts} {
+		if !math.IsNaN(x) {
+			o[name] = x
+		}
+	}
+	for _, i := range l.Quality.Items() {
+		o[i.Key] = i.Value
+	}
+	if l.Err != nil {
+		o["error"] = l.Err.Error()
+	}
+	b, _ := json.Marshal(o)
+	fmt.Fprintf(w, "%s\n", b)
+}
+
+// calibrating is what calibrate was asked.
+type calibrating struct {
+	instrument.Calibrating
+	instrument.Reference
+	profile, out, label string
+}
+
+func calibrateCmd() *cobra.Command {
+	var c calibrating
+	cmd := &cobra.Command{
+		Use:   "calibrate METER",
+		Short: "fit a power profile of this machine to a meter, or the energy meter to a reference",
+		Long: `With --profile, calibrate loads this machine with none to all of its cores, in random order, while METER reads what it draws, and
+prints the profile that fits best, with the fit's error. Keep it as devices/NAME.yaml; the modelled power of this kind of device comes
+from it. Run it on the device the meter feeds, and let nothing else run.
+
+With --unloaded, --volts or --amps, it makes the energy meter (avr:) agree with a better instrument, and keeps that in the meter. First
+--unloaded, with nothing connected; then a steady load with --volts and --amps as the reference shows them.`,
+		Example: "  edgegauge devices calibrate avr:/dev/ttyUSB0 --profile my-board --out devices/my-board.yaml\n" +
+			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 --volts 5.021 --amps 0.3504",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.profile, "profile", "", "title of the device to fit a profile of")
+	f.StringVar(&c.out, "out", "", "file of the profile (default standard output)")
+	f.DurationVar(&c.Length, "stage", 3*time.Second, "length of a stage")
+	f.IntVar(&c.Rounds, "rounds", 3, "rounds of stages")
+	f.IntVar(&c.Cores, "cores", 0, "cores to load (default all)")
+	f.Uint64Var(&c.Seed, "seed", 1, "of the stages' order")
+	f.BoolVar(&c.Unloaded, "unloaded", false, "nothing is connected to the energy meter: set its zero")
+	f.Float64Var(&c.Volts, "volts", 0, "what a better instrument shows")
+	f.Float64Var(&c.Amps, "amps", 0, "what a better instrument shows")
+	f.StringVar(&c.label, "label", "", "name to keep in the meter, up to 12 bytes")
+	return cmd
+}
+
+func (c calibrating) run(ctx context.Context, w, progress io.Writer, spec string) error {
+	adjust := c.Unloaded || c.Volts != 0 || c.Amps != 0
+	if adjust == (c.profile != "") {
+		return exit{exitUsage, errors.New("write either --profile TITLE, to fit this machine to the meter, or --unloaded, --volts, --amps, to adjust the energy meter")}
+	}
+	m, err := instrument.Open(ctx, spec, instrument.Options{})
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	defer instrument.Close(m)
+	if adjust {
+		err = c.adjust(ctx, w, m)
+	} else {
+		err = c.fit(ctx, w, progress, m)
+	}
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	return nil
+}
+
+func (c calibrating) adjust(ctx context.Context, w io.Writer, m instrument.Meter) error {
+	avr, ok := m.(*instrument.EnergyMeter)
+	if !ok {
+		return fmt.Errorf("%s keeps no calibration; only the energy meter (avr:) does", m.Describe().Name)
+	}
+	k, err := avr.Adjust(ctx, c.Reference, 3*time.Second, c.label)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "kept in the meter: %.6g V a step, %.6g A a step, offsets %.3g V, %.3g A\n", k.VoltsPerStep, k.AmpsPerStep, k.VoltsOffset, k.AmpsOffset)
+	return nil
+}
+
+func (c calibrating) fit(ctx context.Context, w, progress io.Writer, m instrument.Meter) error {
+	c.Tell = func(s string) { fmt.Fprintln(progress, s) }
+	p, _, err := instrument.Calibrate(ctx, m, c.Calibrating)
+	if err != nil {
+		return err
+	}
+	p.Title = c.profile
+	b, err := yaml.Marshal(map[string]any{"power": p})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "fit: typical error %.2g %%, worst %.2g %%; it lacks %s\n", 100*p.Fit.Typical, 100*p.Fit.Worst, p.Fit.Lacks)
+	if c.out == "" {
+		_, err = w.Write(b)
+		return err
+	}
+	return os.WriteFile(c.out, b, 0o644)
+}

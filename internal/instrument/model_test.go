@@ -1,0 +1,253 @@
+package instrument
+
+import (
+	"context"
+	"io/fs"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"edgegauge/devices"
+	"edgegauge/internal/instrument/energy"
+	"edgegauge/internal/measure"
+)
+
+// published is the energy and time of two Raspberry Pi model B, as printed in "A
+// Study Case of RESTful Frameworks in Raspberry Pi" (2014): time in s and energy
+// in J of server and client, in each row one treatment.
+var published = []struct{ serverTime, serverEnergy, clientTime, clientEnergy float64 }{
+	{15.48, 31.98, 30, 58.73},       // Axis2, 100 KB
+	{84.79, 164.41, 128.15, 233.87}, // Axis2, 500 KB
+	{18.39, 35.01, 38.64, 70.72},    // CXF, 100 KB
+	{81.62, 157.68, 125.22, 223.66}, // CXF, 500 KB
+}
+
+// pointsOfPi reads the table as loads: the server works all of its time, the
+// client works while the server does not.
+func pointsOfPi() (points []Point) {
+	s := func(x float64) time.Duration { return time.Duration(x * 1e9) }
+	for _, r := range published {
+		points = append(points,
+			Point{Load{Length: s(r.serverTime), CPU: s(r.serverTime)}, r.serverEnergy},
+			Point{Load{Length: s(r.clientTime), CPU: s(r.clientTime - r.serverTime)}, r.clientEnergy})
+	}
+	return points
+}
+
+// The profile in devices/ must be what the fit gives, and its error what it says.
+func TestProfileOfThePi(t *testing.T) {
+	fit, err := FitProfile(pointsOfPi(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("fit: idle %.4f W, busy %.4f W, typical error %.2f %%, worst %.2f %%", fit.IdleW, fit.BusyWPerCore, 100*fit.Fit.Typical, 100*fit.Fit.Worst)
+	kept, err := ReadProfile(devices.Profiles, "raspberry-pi-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what      string
+		kept, fit float64
+	}{{"idle", kept.IdleW, fit.IdleW}, {"busy", kept.BusyWPerCore, fit.BusyWPerCore}, {"typical", kept.Fit.Typical, fit.Fit.Typical}, {"worst", kept.Fit.Worst, fit.Fit.Worst}} {
+		if math.Abs(c.kept-c.fit) > 0.0005 {
+			t.Errorf("%s: devices/raspberry-pi-1.yaml has %g, the fit gives %.4f", c.what, c.kept, c.fit)
+		}
+	}
+	if low, high := kept.IdleW, kept.IdleW+kept.BusyWPerCore; low < 1.6 || high > 2.07 {
+		t.Errorf("%.3f to %.3f W; the table's means lie from 1.79 to 2.07", low, high)
+	}
+}
+
+func TestFitFindsKnownConstants(t *testing.T) {
+	truth := Profile{IdleW: 2.5, BusyWPerCore: 0.9, RadioJPerB: 3e-7, Cores: 4}
+	var points []Point
+	for k := range 20 {
+		l := Load{Length: time.Duration(2+k%3) * time.Second, CPU: time.Duration(k%5) * 2 * time.Second, Bytes: int64(k%4) * 1e6}
+		gross, _ := truth.Energy(l)
+		points = append(points, Point{l, gross * (1 + 0.001*float64(k%3-1))})
+	}
+	p, err := FitProfile(points, 4)
+	if err != nil || math.Abs(p.IdleW-2.5) > 0.01 || math.Abs(p.BusyWPerCore-0.9) > 0.01 || math.Abs(p.RadioJPerB-3e-7) > 2e-8 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p.Fit.Worst < 0.0005 || p.Fit.Worst > 0.003 || p.Fit.Typical > p.Fit.Worst || strings.Contains(p.Fit.Lacks, "traffic") {
+		t.Errorf("%+v", p.Fit)
+	}
+	for i := range points {
+		points[i].Bytes = 0
+	}
+	if p, _ := FitProfile(points, 4); p.RadioJPerB != 0 || !strings.Contains(p.Fit.Lacks, "traffic") {
+		t.Errorf("nothing was sent, and the fit says %+v", p)
+	}
+	for what, bad := range map[string][]Point{
+		"no points":        nil,
+		"one load only":    {{Load{Length: time.Second}, 1}, {Load{Length: time.Second}, 1}, {Load{Length: time.Second}, 1}},
+		"load saves power": {{Load{Length: time.Second}, 3}, {Load{Length: time.Second, CPU: time.Second}, 2}, {Load{Length: 2 * time.Second, CPU: time.Second}, 5}},
+		"nothing used":     {{Load{Length: time.Second}, 0}, {Load{Length: time.Second, CPU: time.Second}, 2}, {Load{Length: 2 * time.Second, CPU: time.Second}, 5}},
+	} {
+		if p, err := FitProfile(bad, 1); err == nil {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+}
+
+func TestModelFollowsTheLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		// From 1 s to 2 s two cores work and 1 MB goes out; guests and waiting count for nothing.
+		load := func() (ticks, bytes int) {
+			d := min(max(0, time.Since(began)-time.Second), time.Second)
+			return int(d.Seconds() * 200), int(d.Seconds() * 1e6)
+		}
+		root := moving{tree("proc/stat x\nsys/class/net/eth0/statistics/rx_bytes 5\nsys/class/net/eth0/statistics/tx_bytes 5\nsys/class/net/lo/statistics/tx_bytes 5"), nil}
+		root.read = func(name string) ([]byte, error) {
+			ticks, bytes := load()
+			switch name {
+			case "proc/stat":
+				return []byte("cpu  " + itoa(1000+ticks) + " 0 50 " + itoa(99999+ticks) + " " + itoa(500+9*ticks) + " 0 0 " + itoa(7*ticks) + " 0 0\ncpu0 1 1 1\n"), nil
+			case "sys/class/net/eth0/statistics/tx_bytes":
+				return []byte(itoa(5 + bytes)), nil
+			case "sys/class/net/lo/statistics/tx_bytes":
+				return []byte(itoa(5 + 1000*bytes)), nil
+			}
+			return nil, nil
+		}
+		root.MapFS["sys/class/net/eth0"] = &fstest.MapFile{Mode: fs.ModeDir}
+		profiles := tree("toy.yaml power: {idle_W: 2, busy_W_per_core: 0.5, cores: 2, radio_J_per_B: 1e-6}")
+		m, err := Open(context.Background(), "model:toy", Options{Root: root, Profiles: profiles})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := m.Describe(); !d.Modelled || d.Name != "model" || d.Overhead <= 0 {
+			t.Errorf("%+v", d)
+		}
+		began = time.Now()
+		samples, err := watch(m, 3050*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := energy.NewTrace(m.Facts(), samples)
+		for _, c := range []struct {
+			from, to time.Duration
+			want     float64
+		}{{100 * time.Millisecond, 900 * time.Millisecond, 2 * 0.8}, {time.Second, 2 * time.Second, 2 + 1 + 1}, {2100 * time.Millisecond, 3 * time.Second, 2 * 0.9}} {
+			if j, err := tr.Energy(energy.Window{From: c.from, To: c.to}); err != nil || math.Abs(j-c.want) > 0.02 {
+				t.Errorf("%v to %v: %.4f J, want %.4f: %v", c.from, c.to, j, c.want, err)
+			}
+		}
+	})
+}
+
+func TestProfilesThatAreWrong(t *testing.T) {
+	for content, want := range map[string]string{
+		"power: {idle_W: -1, cores: 1}":                    "idle_W -1 is no power",
+		"power: {idle_W: 1}":                               "cores 0; write how many",
+		"power: {idle_W: .nan, cores: 1}":                  "no power of a device",
+		"title: something else":                            "has no power profile",
+		"power: [":                                         "x.yaml",
+		"power: {idle_W: 1, cores: 1, radio_J_per_B: 1e9}": "no power of a device",
+	} {
+		if _, err := ReadProfile(tree("x.yaml "+content), "x"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", content, err, want)
+		}
+	}
+}
+
+// Every profile in the binary is whole, and says where it comes from.
+func TestEveryProfile(t *testing.T) {
+	files, err := fs.Glob(devices.Profiles, "*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		b, _ := fs.ReadFile(devices.Profiles, f)
+		if !strings.Contains(string(b), "power:") {
+			continue
+		}
+		p, err := ReadProfile(devices.Profiles, strings.TrimSuffix(f, ".yaml"))
+		if err != nil || p.Title == "" || p.Fit.From == "" {
+			t.Errorf("%s: %v %+v", f, err, p)
+		}
+	}
+}
+
+// A meterOfCPU reads this process's own CPU time as if it were power.
+type meterOfCPU struct{ poller }
+
+func newMeterOfCPU(idle, busy float64) *meterOfCPU {
+	m := &meterOfCPU{}
+	began := time.Now()
+	m.poller = poller{name: "of CPU", quantities: []measure.Quantity{energy.Counter},
+		facts: energy.Facts{Kind: energy.Cumulative, Interval: 5 * time.Millisecond},
+		read: func(context.Context) (reading, error) {
+			r := unknown
+			r.joules = idle*time.Since(began).Seconds() + busy*processCPU().Seconds()
+			return r, nil
+		}}
+	return m
+}
+
+func TestCalibrateFindsTheProfile(t *testing.T) {
+	p, points, err := Calibrate(t.Context(), newMeterOfCPU(1.5, 0.8), Calibrating{Cores: 2, Length: 300 * time.Millisecond, Rounds: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(points) != 6 || math.Abs(p.IdleW-1.5) > 0.05 || math.Abs(p.BusyWPerCore-0.8) > 0.08 || p.Fit.Worst > 0.05 || p.Fit.Worst == 0 {
+		t.Errorf("%d points: %+v", len(points), p)
+	}
+	model, err := Open(t.Context(), "model:raspberry-pi-1", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Calibrate(t.Context(), model, Calibrating{}); err == nil || !strings.Contains(err.Error(), "cannot be fitted to a model") {
+		t.Errorf("fitted to a model: %v", err)
+	}
+	if _, _, err := Calibrate(t.Context(), newMeterOfCPU(1, 1), Calibrating{Length: time.Millisecond}); err == nil || !strings.Contains(err.Error(), "too short") {
+		t.Errorf("stages of a millisecond: %v", err)
+	}
+}
+
+func TestLive(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 450*time.Millisecond)
+	defer cancel()
+	n := 0
+	err := Live(ctx, newMeterOfCPU(2, 0), 100*time.Millisecond, func(l Look) {
+		n++
+		if math.Abs(l.Watts-2) > 0.05 || !math.IsNaN(l.Volts) || l.Quality.Readings < 5 {
+			t.Errorf("%+v", l)
+		}
+	})
+	if err != nil || n < 2 {
+		t.Errorf("%d looks, %v", n, err)
+	}
+}
+
+// The energy meter adjusted to a reference reads what the reference says.
+func TestAdjust(t *testing.T) {
+	var s script
+	s.supply(0, 5, 0)
+	s.at(0.01, "i", 12) // an amplifier's offset
+	s.supply(4.2, 5, 0.35)
+	s.at(4.2, "i", 1762)
+	s.at(16, "end", "")
+	path, powerUp := s.realTime(t, "-noise", "5")
+	m := open(t, path, 0)
+	if _, err := m.Adjust(t.Context(), Reference{Unloaded: true}, 1200*time.Millisecond, "bench"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(4500*time.Millisecond - (monotonic() - powerUp))
+	c, err := m.Adjust(t.Context(), Reference{Volts: 4.9, Amps: 0.36}, 1200*time.Millisecond, "bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	volts, amps, err := m.average(t.Context(), 1200*time.Millisecond)
+	if err != nil || math.Abs(volts-4.9) > 0.003 || math.Abs(amps-0.36) > 0.0005 || c.Label != "bench" {
+		t.Errorf("reads %.4f V, %.5f A after adjusting to 4.9 V, 0.36 A: %v", volts, amps, err)
+	}
+	if _, err := m.Adjust(t.Context(), Reference{Volts: 12}, time.Second, ""); err == nil || !strings.Contains(err.Error(), "wiring") {
+		t.Errorf("5 V adjusted to 12: %v", err)
+	}
+}
