@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -92,8 +93,9 @@ func (a *app) find(name string) (stack.Description, bool) {
 
 // vocabulary is what a study may name on this machine.
 func (a *app) vocabulary(ctx context.Context) study.Vocabulary {
+	known, _ := profiles()
 	v := study.Vocabulary{
-		Services: map[string]study.ServiceFacts{}, Links: []string{}, Devices: []string{"local"},
+		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: []string{"local"},
 		Published: []string{}, StackNames: a.stackNames(),
 		Stacks: func(name string) (study.StackFacts, bool) {
 			d, ok := a.find(name)

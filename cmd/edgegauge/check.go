@@ -25,6 +25,10 @@ func checkCmd(a *app) *cobra.Command {
 				if err != nil {
 					return exit{exitUsage, err}
 				}
+				known, _ := profiles()
+				if _, err := neededLinks(p, known); err != nil {
+					return exit{exitUsage, fmt.Errorf("%s: %w", file, err)}
+				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d treatments, %d trials: ready to run\n", file, s.Treatments(), len(p.Trials))
 			}
 			return nil

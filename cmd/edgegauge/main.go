@@ -14,6 +14,7 @@ import (
 	"edgegauge/internal/device"
 	"edgegauge/internal/lab"
 	"edgegauge/internal/lab/labbench"
+	"edgegauge/internal/link"
 )
 
 // Exit codes, the same for every verb.
@@ -48,6 +49,7 @@ func main() {
 var hiddenVerbs = map[string]func(args []string) int{
 	device.KeepVerb:    func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
 	lab.StackVerb:      stackMain,
+	link.Verb:          func([]string) int { return link.Main() },
 	driveVerb:          driveMain,
 	floorVerb:          floorMain,
 	labbench.StoreVerb: storeMain,
@@ -80,7 +82,7 @@ func newRoot() *cobra.Command {
 	a := &app{}
 	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "folder of stacks, besides the usual ones (repeatable)")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
-	root.AddCommand(analyzeCmd(), compareCmd(), chooseCmd())
+	root.AddCommand(analyzeCmd(), compareCmd(), chooseCmd(), linksCmd())
 	root.AddCommand(devicesCmd(a))
 	root.AddCommand(benchCmd(a))
 	return root

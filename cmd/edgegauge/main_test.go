@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 			"leftover":  cmdLeftover,
 			"killlab":   cmdKillLab,
 			"near":      cmdNear,
+			"between":   cmdBetween,
 			"listen":    cmdListen,
 			"killoften": cmdKillOften,
 			"interrupt": cmdInterrupt,

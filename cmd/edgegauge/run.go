@@ -17,6 +17,7 @@ import (
 	"edgegauge/internal/device"
 	"edgegauge/internal/instrument/packet"
 	"edgegauge/internal/lab"
+	"edgegauge/internal/link"
 	"edgegauge/internal/report"
 	"edgegauge/internal/stack"
 	"edgegauge/internal/store"
@@ -55,7 +56,10 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	if err := mayCapture(s); err != nil {
+	if len(l.Links) > 0 && link.Able() != nil {
+		return rootless()
+	}
+	if err := mayCapture(plan, l.Links); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	header, err := a.header(ctx, plan, text, l)
@@ -81,7 +85,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 		return exit{exitUnmeasured, err}
 	}
 	defer os.RemoveAll(keys)
-	if l.Credentials, err = stack.NewCredentials(keys); err != nil {
+	if l.Credentials, err = stack.NewCredentials(keys, link.ServerAddress.IPv4, link.ServerAddress.IPv6); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	show := newProgress(os.Stderr, l.Store.Dir())
@@ -103,9 +107,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	return gaveUp(outcome)
 }
 
-// mayCapture tries whether packets can be captured, if the study needs them.
-func mayCapture(s study.Study) error {
-	if !lab.NeedsPackets(s) {
+// mayCapture tries whether packets can be captured on lo, if the plan needs them.
+func mayCapture(p study.Plan, links map[string]link.Link) error {
+	s := p.Study
+	bare := slices.ContainsFunc(p.Trials, func(t study.Trial) bool { _, ok := lab.LinkOf(t.Setup, links); return !ok })
+	if !lab.NeedsPackets(s) || !bare { // behind a link, whoever made it may capture
 		return nil
 	}
 	tap, err := packet.Open(packet.TapOptions{Interface: "lo", Blocks: 1})
@@ -113,6 +119,16 @@ func mayCapture(s study.Study) error {
 		return fmt.Errorf("%s asks for packets: %w", s.File, err)
 	}
 	return tap.Close()
+}
+
+// rootless runs this very command again where it may make links.
+func rootless() error {
+	code, err := link.Rootless()
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	os.Exit(code)
+	return nil
 }
 
 // gaveUp is the error of a run in which a treatment has too few trials.
@@ -141,7 +157,12 @@ func (a *app) newLab(p study.Plan) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Devices: map[string]device.Device{"local": device.Local{Exe: exe}}}, nil
+	all, _ := profiles()
+	used, err := neededLinks(p, all)
+	if err != nil {
+		return nil, err
+	}
+	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Links: used, Devices: map[string]device.Device{"local": device.Local{Exe: exe}}}, nil
 }
 
 // header is the run as the store keeps it.
@@ -170,6 +191,7 @@ type runFacts struct {
 	Seed      uint64                  `json:"seed"`
 	Devices   map[string]device.Facts `json:"devices"`
 	Stacks    map[string]stackFacts   `json:"stacks"`
+	Links     map[string]link.Link    `json:"links,omitempty"`
 }
 
 type stackFacts struct {
@@ -188,6 +210,7 @@ func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error
 	if sum, err := stack.FileSum(l.Exe); err == nil {
 		f.Edgegauge["sha256"] = sum
 	}
+	f.Links = l.Links
 	for name, d := range l.Devices {
 		facts, err := d.Facts(ctx)
 		if err != nil {

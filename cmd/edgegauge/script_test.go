@@ -95,11 +95,39 @@ func cmdNear(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: near FILE 'column=value …' COLUMN WANT SHARE")
 	}
+	got, want, share := summaryFigure(ts, args), decimal(ts, args[3]), decimal(ts, args[4])
+	if math.Abs(got/want-1) > share {
+		ts.Fatalf("%s: got %s %g, want %g within %g", args[1], args[2], got, want, share)
+	}
+}
+
+// cmdBetween checks that a figure of summary.csv lies within bounds: between
+// FILE 'column=value …' median LEAST MOST.
+func cmdBetween(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 5 {
+		ts.Fatalf("usage: between FILE 'column=value …' COLUMN LEAST MOST")
+	}
+	if got := summaryFigure(ts, args); got < decimal(ts, args[3]) || got > decimal(ts, args[4]) {
+		ts.Fatalf("%s: got %s %g, want %s to %s", args[1], args[2], got, args[3], args[4])
+	}
+}
+
+func decimal(ts *testscript.TestScript, s string) float64 {
+	x, err := strconv.ParseFloat(s, 64)
+	ts.Check(err)
+	return x
+}
+
+// summaryFigure finds one: FILE 'column=value …' COLUMN.
+func summaryFigure(ts *testscript.TestScript, args []string) float64 {
 	rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(args[0]))).ReadAll()
 	ts.Check(err)
 	at := map[string]int{}
 	for i, name := range rows[0] {
 		at[name] = i
+	}
+	if _, ok := at[args[2]]; !ok {
+		ts.Fatalf("%s has no column %s", args[0], args[2])
 	}
 	for _, row := range rows[1:] {
 		match := true
@@ -107,19 +135,10 @@ func cmdNear(ts *testscript.TestScript, neg bool, args []string) {
 			k, v, _ := strings.Cut(kv, "=")
 			match = match && row[at[k]] == v
 		}
-		if !match {
-			continue
+		if match {
+			return decimal(ts, row[at[args[2]]])
 		}
-		got, err := strconv.ParseFloat(row[at[args[2]]], 64)
-		ts.Check(err)
-		want, err := strconv.ParseFloat(args[3], 64)
-		ts.Check(err)
-		share, err := strconv.ParseFloat(args[4], 64)
-		ts.Check(err)
-		if math.Abs(got/want-1) > share {
-			ts.Fatalf("%s: got %s %g, want %g within %g", args[1], args[2], got, want, share)
-		}
-		return
 	}
 	ts.Fatalf("no row %s in %s", args[1], args[0])
+	return 0
 }

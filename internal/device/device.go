@@ -6,6 +6,7 @@ package device
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"edgegauge/internal/measure"
@@ -27,6 +28,8 @@ type Command struct {
 	Env  []string // added to the lab's environment
 	CPU  *int     // pinned to this CPU; nil: to none
 	Log  string   // file that receives stderr, appended; empty: discarded
+	// Namespace is the network namespace the program runs in; nil: the lab's.
+	Namespace *os.File
 }
 
 // A Process is a started program and everything it starts. Its owner calls

@@ -53,7 +53,7 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 		defer log.Close()
 		cmd.Stderr = log
 	}
-	if err := startOn(cmd, c.CPU); err != nil {
+	if err := startOn(cmd, c.CPU, c.Namespace); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("%s: %w", c.Argv[0], err)
 	}
@@ -91,20 +91,29 @@ func (p *Process) begin(in *bufio.Reader) error {
 	return nil
 }
 
-// startOn starts cmd pinned to a CPU: the child inherits the affinity of the
-// thread that starts it, and the thread ends with its goroutine.
-func startOn(cmd *exec.Cmd, cpu *int) error {
-	if cpu == nil {
+// startOn starts cmd pinned to a CPU and in a network namespace: the child
+// inherits both from the thread that starts it, and the thread ends with its
+// goroutine.
+func startOn(cmd *exec.Cmd, cpu *int, namespace *os.File) error {
+	if cpu == nil && namespace == nil {
 		return cmd.Start()
 	}
 	errc := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		var set unix.CPUSet
-		set.Set(*cpu)
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			errc <- fmt.Errorf("pin to CPU %d: %w; this machine has CPUs 0 to %d", *cpu, err, runtime.NumCPU()-1)
-			return
+		if cpu != nil {
+			var set unix.CPUSet
+			set.Set(*cpu)
+			if err := unix.SchedSetaffinity(0, &set); err != nil {
+				errc <- fmt.Errorf("pin to CPU %d: %w; this machine has CPUs 0 to %d", *cpu, err, runtime.NumCPU()-1)
+				return
+			}
+		}
+		if namespace != nil {
+			if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+				errc <- fmt.Errorf("enter the network namespace: %w; run as root", err)
+				return
+			}
 		}
 		errc <- cmd.Start()
 	}()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,5 +201,36 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	want := []any{"Raspberry Pi Model B Rev 2", int64(448564 * 1024), int64(102396 * 1024), "Raspbian GNU/Linux 12", "ondemand", "timer", 9.5, 2}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func TestProcessRunsInItsNamespace(t *testing.T) {
+	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
+		t.Skip("needs root, for network namespaces")
+	}
+	made := make(chan *os.File)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			t.Error(err)
+		}
+		f, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			t.Error(err)
+		}
+		made <- f
+	}()
+	ns := <-made
+	defer ns.Close()
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", "readlink /proc/self/ns/net; sleep 1000"}, Namespace: ns, CPU: ptr(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	got, _ := bufio.NewReader(p.Stdout).ReadString('\n')
+	want, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()))
+	here, _ := os.Readlink("/proc/self/ns/net")
+	if strings.TrimSpace(got) != want || want == here {
+		t.Errorf("got %q, want %q, and not the lab's %q", got, want, here)
 	}
 }

@@ -84,7 +84,7 @@ func (r *rig) answers() string {
 		return ""
 	}
 	const bearable = 0.05 // of the requests, where the link itself may lose them
-	lossy := r.s.Link.Up.Loss > 0 || r.s.Link.Down.Loss > 0 || r.s.Link.Profile != ""
+	lossy := r.s.Link.Up.Loss > 0 || r.s.Link.Down.Loss > 0 || r.line != nil && (r.line.Link.Up.Loss > 0 || r.line.Link.Down.Loss > 0)
 	if lossy && float64(t.failed) <= bearable*float64(t.n) {
 		return ""
 	}

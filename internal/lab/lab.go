@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/link"
 	"edgegauge/internal/stack"
 	"edgegauge/internal/store"
 	"edgegauge/internal/study"
@@ -21,6 +22,7 @@ type Lab struct {
 	Store       *store.Store
 	Devices     map[string]device.Device
 	Stacks      map[string]stack.Description // every stack the plan names
+	Links       map[string]link.Link         // profiles, by name
 	Exe         string                       // this binary: the stacks inside it are its hidden verb
 	Credentials map[string]string            // for treatments with security
 	Progress    func(Progress)               // called from one goroutine; nil: nobody looks

@@ -48,6 +48,7 @@ func (r *rig) start(ctx context.Context, side measure.Side) (*program, error) {
 	if len(pin) > 0 {
 		c.CPU = &pin[0]
 	}
+	c.Namespace = r.namespace(side)
 	p := &program{name: "stacks/" + d.Name + " " + verb, logPath: filepath.Join(r.attempt.Dir(), verb+".log")}
 	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), verb+".log")
 	c.Log = p.logPath

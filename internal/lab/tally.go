@@ -28,10 +28,11 @@ func (s *spare) take(n int) []int64 {
 // A tally holds one side's figures of a running trial, at most 56 B a request.
 type tally struct {
 	n, failed int
-	why       string // of the first failure
-	wrong     string // the first fault in a record's own instants
-	last      int64  // ns, the end of the last answered exchange
-	busy      int64  // ns, the sum of all round trips
+	why       string          // of the first failure
+	lost      map[uint64]bool // the requests that failed
+	wrong     string          // the first fault in a record's own instants
+	last      int64           // ns, the end of the last answered exchange
+	busy      int64           // ns, the sum of all round trips
 
 	columns []column
 	out, in int64 // B, sums
@@ -86,6 +87,10 @@ func (t *tally) add(x measure.Exchange) {
 	t.in += x.In
 	if x.Failure != "" {
 		t.failed++
+		if t.lost == nil {
+			t.lost = map[uint64]bool{}
+		}
+		t.lost[x.Seq] = true
 		if t.why == "" {
 			t.why = x.Failure
 		}

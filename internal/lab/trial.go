@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/link"
 	"edgegauge/internal/measure"
 	"edgegauge/internal/service"
 	"edgegauge/internal/stack"
@@ -35,10 +36,11 @@ type rig struct {
 	server, client *program
 	url            string
 
-	wire    *wire     // nil: no packets are captured, or not any more
-	warmed  int       // requests of the warm-up
-	began   time.Time // of the recorded run
-	tally   [2]tally  // client, server
+	line    *link.Line // nil: the treatment has no link
+	wire    *wire      // nil: no packets are captured, or not any more
+	warmed  int        // requests of the warm-up
+	began   time.Time  // of the recorded run
+	tally   [2]tally   // client, server
 	usage   [2][2]device.Usage
 	cpu     [2]time.Duration // as the program itself accounts it; 0: it does not
 	results []store.Result
@@ -58,11 +60,13 @@ func (r *rig) trial(ctx context.Context, tell func(step string)) error {
 		name string
 		do   func(context.Context) error
 	}{
+		{"shape the link", r.shapeLink},
 		{"start the stack", r.startStack},
 		{"warm up", r.warmUp},
 		{"measure", r.measure},
 		{"stop the stack", r.stopStack},
 		{"read the packets", r.readWire},
+		{"read the link", r.readLink},
 		{"check the trial", r.check},
 		{"keep the results", r.commit},
 	}
@@ -146,12 +150,8 @@ func (r *rig) request() (stack.Message, error) {
 }
 
 func (r *rig) serve() stack.Serve {
-	host := "127.0.0.1"
-	if r.s.IP == "ipv6" {
-		host = "::1"
-	}
 	return stack.Serve{
-		Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport, Host: host,
+		Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport, Host: r.host(),
 		Limits: stack.Limits{Body: r.lab.Plan.Study.Body}, Credentials: r.credentials(), Sensor: r.s.Sensor,
 		Directory: r.dir, Message: r.message, Options: r.s.Options,
 	}
@@ -315,6 +315,9 @@ func (r *rig) abandon() {
 	}
 	if r.wire != nil {
 		r.wire.deaf()
+	}
+	if r.line != nil {
+		r.line.Close()
 	}
 	if r.dir != "" {
 		os.RemoveAll(r.dir)

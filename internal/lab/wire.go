@@ -50,18 +50,18 @@ func (r *rig) listen() error {
 	if err != nil {
 		return fmt.Errorf("the server's URL %s has no port to capture", r.url)
 	}
-	o := packet.RecordOptions{Tap: packet.TapOptions{Interface: "lo", Ports: []uint16{uint16(port)}}}
+	o := packet.RecordOptions{Tap: packet.TapOptions{Interface: r.tapped(), Ports: []uint16{uint16(port)}}}
 	if u.Scheme == "udp" {
 		o.Application = packet.Datagrams
 	}
 	w := &wire{}
 	if r.lab.Plan.Study.Packets {
-		if w.keep, err = r.attempt.Packets("lo"); err != nil {
+		if w.keep, err = r.attempt.Packets(r.tapped()); err != nil {
 			return fmt.Errorf("%w: %w", errLab, err)
 		}
 		o.Keep = w.keep
 	}
-	if w.recording, err = packet.Start(o); err != nil {
+	if w.recording, err = r.record(o); err != nil {
 		return fmt.Errorf("%w: capture packets: %w", errLab, err)
 	}
 	r.wire = w
@@ -105,7 +105,7 @@ func (r *rig) readWire(context.Context) error {
 	}
 	u, _ := url.Parse(r.url)
 	samples, err := capture.Samples(packet.Selection{
-		Unit: r.wireUnit(u.Scheme), Skip: r.warmed, Count: r.tally[atClient].n, Quantities: wanted,
+		Unit: r.wireUnit(u.Scheme), Skip: r.warmed, Count: r.tally[atClient].n, Quantities: wanted, Failed: r.tally[atClient].lost,
 	})
 	if err != nil {
 		return err
@@ -147,6 +147,9 @@ func (r *rig) keepWire(samples []measure.Sample, wanted []measure.Quantity) erro
 // fits: bodies are part of what was on the wire, unless they were compressed.
 func (r *rig) fits(onWire stat.Within) string {
 	t := r.tally[atClient]
+	if t.failed > 0 {
+		return "" // their bodies are counted, their packets are not
+	}
 	bodies := float64(t.out + t.in)
 	if total := onWire.Mean * float64(onWire.N); total < bodies && !slices.Contains([]string{"gzip"}, r.s.Options["coding"]) {
 		return fmt.Sprintf("bodies of %.0f B in %.0f B on the wire", bodies, total)

@@ -52,10 +52,6 @@ func (c *carrier) now() time.Duration { return time.Since(c.base) }
 func (c *carrier) run() {
 	runtime.LockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	// Ahead of all that is measured, where the kernel lets us (it refuses without
-	// root): on a host with ten runnable processes a CPU the link's own p99 of
-	// lateness fell from 8–16 ms to 9 µs–4 ms; on a quiet one it gains nothing.
-	unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 	for {
 		select {
 		case to := <-c.ask:

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,6 +48,7 @@ func Main() int {
 	// collector, so there are more Ps than threads, and no collector.
 	debug.SetGCPercent(-1)
 	runtime.GOMAXPROCS(max(6, runtime.NumCPU()))
+	goAhead()
 	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 	unix.CloseOnExec(controlFD)
 	c, err := net.FileConn(os.NewFile(controlFD, "control"))
@@ -60,6 +62,24 @@ func Main() int {
 		return 1
 	}
 	return 0
+}
+
+// goAhead puts this process ahead of all that is measured, where the kernel lets
+// it (not without root). Twelve runnable processes a CPU make a sleeping thread
+// 3.4 ms late at its p99 and 22 ms at most, ahead of them 30 µs and 0.6 ms; on a
+// quiet host nothing is gained.
+//
+// Subtle: all threads, since Go's scheduler hands a carrier from one to another
+// each 10 ms; threads made later inherit it.
+func goAhead() {
+	for range 2 { // the second for threads made during the first
+		threads, _ := os.ReadDir("/proc/self/task")
+		for _, t := range threads {
+			if tid, err := strconv.Atoi(t.Name()); err == nil {
+				unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+			}
+		}
+	}
 }
 
 func serve(control *net.UnixConn) error {

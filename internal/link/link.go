@@ -6,6 +6,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -122,4 +123,21 @@ func (s Shape) queue() int {
 		return DefaultQueue
 	}
 	return s.Queue
+}
+
+// String says a shape in the words of a study.
+func (s Shape) String() string {
+	var words []string
+	add := func(on bool, format string, v any) {
+		if on {
+			words = append(words, fmt.Sprintf(format, v))
+		}
+	}
+	add(s.Delay > 0, "delay=%v", s.Delay)
+	add(s.DelayStdDev > 0, "delay_stddev=%v", s.DelayStdDev)
+	add(s.Loss > 0, "loss=%.4g%%", 100*s.Loss)
+	add(s.Burst > 0, "loss_burst=%g", s.Burst)
+	add(s.Rate > 0, "rate=%dbit", s.Rate)
+	add(s.Queue > 0, "queue=%d", s.Queue)
+	return strings.Join(words, " ")
 }

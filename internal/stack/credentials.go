@@ -13,19 +13,25 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 )
 
 // NewCredentials makes, below dir, a certificate authority, a certificate for a
-// server on this machine and one for a client (ECDSA P-256, good for a year;
+// server on this machine or at one of the addresses and one for a client (ECDSA
+// P-256, good for a year;
 // and RSA-2048 ones to sign messages with), a pre-shared key and a password,
 // and returns the map the protocol passes on. They are the lab's own: secrets
 // of nothing else.
-func NewCredentials(dir string) (map[string]string, error) {
+func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
+	}
+	ips := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	for _, a := range addresses {
+		ips = append(ips, a.AsSlice())
 	}
 	m := authority{dir: dir}
 	ca, caKey, err := m.issue("ca", &x509.Certificate{
@@ -37,7 +43,7 @@ func NewCredentials(dir string) (map[string]string, error) {
 	}
 	_, _, err = m.issue("server", &x509.Certificate{
 		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		IPAddresses: ips,
 		KeyUsage:    x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, ca, caKey)
 	if err != nil {

@@ -53,6 +53,9 @@ type Selection struct {
 	Count      int                // calls that count
 	Origin     time.Duration      // of Sample.At, since 1970
 	Quantities []measure.Quantity // nil: all
+	// Failed are the calls, from 1 after the warm-up, that their caller gave up:
+	// the capture may lack their response, and they give no samples.
+	Failed map[uint64]bool
 }
 
 // Calls returns the calls of one unit in order. Connections that began before
@@ -122,6 +125,9 @@ type emitter struct {
 }
 
 func (e *emitter) call(seq uint64, c *Call) error {
+	if e.s.Failed[seq] {
+		return nil
+	}
 	at := c.Start - e.s.Origin
 	d := math.Abs((c.Delay - e.last).Seconds())
 	if e.last = c.Delay; seq > 1 {

@@ -1,0 +1,118 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"edgegauge/internal/instrument/packet"
+	"edgegauge/internal/link"
+	"edgegauge/internal/measure"
+	"edgegauge/internal/store"
+	"edgegauge/internal/study"
+)
+
+// LinkOf is the link of a treatment, from the profiles or from its own shape;
+// false if it has none.
+func LinkOf(s *study.Setup, profiles map[string]link.Link) (link.Link, bool) {
+	if s.Link.Profile != "" {
+		l, ok := profiles[s.Link.Profile]
+		return l, ok
+	}
+	l := link.Link{Name: s.Link.Text, Up: shape(s.Link.Up), Down: shape(s.Link.Down)}
+	return l, s.Link.Up != (study.Shape{}) || s.Link.Down != (study.Shape{})
+}
+
+func shape(s study.Shape) link.Shape {
+	return link.Shape{Delay: s.Delay, DelayStdDev: s.DelayStdDev, Loss: s.Loss, Rate: s.Rate, Queue: s.Queue}
+}
+
+// shapeLink makes the trial's link, if its treatment has one.
+func (r *rig) shapeLink(ctx context.Context) error {
+	l, ok := LinkOf(r.s, r.lab.Links)
+	switch {
+	case !ok && r.s.Link.Profile != "":
+		return fmt.Errorf("%w: no link profile %q", errLab, r.s.Link.Profile)
+	case !ok:
+		return nil
+	}
+	l.Seed = r.t.MessageSeed // the same losses for all treatments of a block
+	var err error
+	if r.line, err = link.Open(ctx, r.lab.Exe, l); err != nil {
+		return fmt.Errorf("%w: %w", errLab, err)
+	}
+	return nil
+}
+
+// namespace is where a side's program runs; nil: where the lab does.
+func (r *rig) namespace(side measure.Side) *os.File {
+	switch {
+	case r.line == nil:
+		return nil
+	case side == measure.Client:
+		return r.line.Client
+	}
+	return r.line.Server
+}
+
+// host is the address the server listens on.
+func (r *rig) host() string {
+	switch {
+	case r.line != nil && r.s.IP == "ipv6":
+		return link.ServerAddress.IPv6.String()
+	case r.line != nil:
+		return link.ServerAddress.IPv4.String()
+	case r.s.IP == "ipv6":
+		return "::1"
+	}
+	return "127.0.0.1"
+}
+
+// tapped is the interface that sees what the client sends and receives.
+func (r *rig) tapped() string {
+	if r.line == nil {
+		return "lo"
+	}
+	return link.Interface
+}
+
+// record starts a capture where the client is.
+func (r *rig) record(o packet.RecordOptions) (rec *packet.Recording, err error) {
+	if r.line == nil {
+		return packet.Start(o)
+	}
+	err = link.In(r.line.Client, func() (err error) { rec, err = packet.Start(o); return err })
+	return rec, err
+}
+
+// readLink asks the link what became of the packets, once both programs have
+// ended, keeps that, and says whether the trial can be trusted.
+func (r *rig) readLink(ctx context.Context) error {
+	if r.line == nil {
+		return nil
+	}
+	report, err := r.line.Report(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		name string
+		q    link.Quality
+	}{{"up", report.Up}, {"down", report.Down}} {
+		for _, x := range []struct {
+			key, unit string
+			value     float64
+		}{
+			{"in", "1", float64(d.q.In)}, {"out", "1", float64(d.q.Out)}, {"lost", "1", float64(d.q.Lost)},
+			{"dropped", "1", float64(d.q.Dropped)}, {"queued", "1", float64(d.q.Queued)}, {"bytes", "B", float64(d.q.Bytes)},
+			{"late_p50", "s", d.q.Late.P50.Seconds()}, {"late_p99", "s", d.q.Late.P99.Seconds()}, {"late_max", "s", d.q.Late.Max.Seconds()},
+			{"run_queue_wait", "s", d.q.Waiting.Seconds()},
+		} {
+			r.quality = append(r.quality, store.Quality{Key: "link_" + d.name + "_" + x.key, Unit: x.unit, Value: x.value})
+		}
+	}
+	if fault := r.line.Link.Fault(report); fault != "" {
+		return reason{fmt.Errorf("%s", fault)}
+	}
+	return nil
+}
