@@ -32,7 +32,10 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 		r.finish(l, err)
 		return
 	}
-	err := r.converse(l)
+	err := r.prepare(l)
+	if err == nil {
+		err = r.converse(l)
+	}
 	if err != nil && r.mayRetry(l, err) {
 		l.hangUp()
 		if err = l.wire.start(l.buf, r.now()); err == nil {
@@ -43,6 +46,14 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 	if err != nil || r.d.Connection == PerRequest || !l.wire.reusable() {
 		l.hangUp()
 	}
+}
+
+// prepare lets the application do what it does before each request.
+func (r *run) prepare(l *lane) error {
+	if p, ok := r.call.(Preparer); ok {
+		return p.Prepare(l.seq, r.d.Timeout)
+	}
+	return nil
 }
 
 // converse sends and receives until the response is whole.

@@ -1,6 +1,9 @@
 package drive
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // A Call is the application above a connection: it makes the bodies of
 // requests and judges the bodies of responses. Neither method does I/O; the
@@ -20,6 +23,13 @@ type Call interface {
 // Decode at once.
 type Checker interface {
 	Check(seq uint64) error
+}
+
+// A Preparer is a Call that does I/O of its own before each request: DPWS looks
+// for its device. Prepare is called after Sent was read, so its time is in the
+// RTT; patience is the request's timeout. Only one connection may be used.
+type Preparer interface {
+	Prepare(seq uint64, patience time.Duration) error
 }
 
 // Fixed sends the same bytes with every request and takes every response whose

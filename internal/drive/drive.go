@@ -20,6 +20,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -160,6 +161,9 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 	rec := newRecord()
 	r := &run{d: d, call: call, record: rec, keeps: load.Record, quality: &rec.Quality}
 	engine := d.engine()
+	if _, ok := call.(Preparer); ok && d.Concurrency > 1 {
+		return nil, errors.New("drive: requests that are prepared go over one connection; set concurrency 1")
+	}
 	if r.shared = engine == withGoroutines; !r.shared {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

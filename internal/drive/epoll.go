@@ -124,7 +124,7 @@ func (e *events) send(l *lane, due, now time.Duration) {
 // connect begins to make a connection for the request on l.
 func (e *events) connect(l *lane) {
 	e.countConnect()
-	fd, pending, err := dial(e.d.addr, e.d.stream, false)
+	fd, pending, err := dial(e.d.target, false)
 	if err != nil {
 		e.fail(l, fmt.Errorf("connect: %w", err))
 		return

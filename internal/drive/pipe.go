@@ -26,7 +26,7 @@ type rawPipe struct {
 }
 
 func openRaw(p *pacer, t *target, by time.Duration) (*rawPipe, error) {
-	fd, pending, err := dial(t.addr, t.stream, true)
+	fd, pending, err := dial(t, true)
 	if err != nil {
 		return nil, err
 	}

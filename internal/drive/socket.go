@@ -85,10 +85,16 @@ func boundWaits(fd int) error {
 
 // dial makes a socket and connects it. For a non-blocking TCP socket the
 // connection may still be under way: pending.
-func dial(to netip.AddrPort, stream, blocking bool) (fd int, pending bool, err error) {
-	family, sa := sockaddr(to)
-	if fd, err = socket(family, stream, blocking); err != nil {
+func dial(t *target, blocking bool) (fd int, pending bool, err error) {
+	family, sa := sockaddr(t.addr)
+	if fd, err = socket(family, t.stream, blocking); err != nil {
 		return -1, false, err
+	}
+	if t.stream && t.Nagle {
+		if err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 0); err != nil {
+			unix.Close(fd)
+			return -1, false, err
+		}
 	}
 	switch err = unix.Connect(fd, sa); err {
 	case nil:

@@ -31,6 +31,7 @@ type Spec struct {
 	Connection  string        `json:"connection,omitempty"`  // KeepAlive
 	Concurrency int           `json:"concurrency,omitempty"` // connections; 1
 	Timeout     time.Duration `json:"timeout,omitempty"`     // of a request, from Sent; 5 s
+	Nagle       bool          `json:"nagle,omitempty"`       // TCP: wait with small segments (RFC 896), as without TCP_NODELAY
 	Credentials Credentials   `json:"credentials,omitzero"`
 	Memory      int64         `json:"memory,omitempty"` // B of heap above which garbage is collected after all; 512 MiB
 }

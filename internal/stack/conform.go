@@ -123,7 +123,11 @@ func (c conformer) peer(service string) (Description, bool) {
 }
 
 func (c conformer) serve(service string) Serve {
-	return Serve{Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
+	var options map[string]string
+	if slices.Contains(c.d.Options, "match_delay") {
+		options = map[string]string{"match_delay": "20ms"} // a random wait of seconds shows nothing here
+	}
+	return Serve{Options: options, Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
 		Limits: Limits{Body: conformLimit}, Credentials: c.credentials(), Sensor: "fixed:21.5", Directory: c.kit.Directory,
 		Message: Message{Seed: conformSeed, N: 23}}
 }

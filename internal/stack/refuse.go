@@ -18,6 +18,7 @@ import (
 	"edgegauge/internal/service"
 	"edgegauge/internal/service/codec"
 	"edgegauge/stacks/reference/coap"
+	"edgegauge/stacks/reference/dpws"
 )
 
 // A bad is a request that every server must refuse.
@@ -52,6 +53,9 @@ func (c conformer) refuses(name string) error {
 		var m service.Message
 		service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
 		good := codec.Append(enc, nil, service.Name(name), false, &m)
+		if c.wish.Transport == "dpws" {
+			good = addressed(service.Name(name), &m)
+		}
 		for _, b := range badRequests(enc, good) {
 			refused, status, err := ask(ctx, ready.URL, enc, service.Name(name), b)
 			if err == nil && !refused {
@@ -60,6 +64,9 @@ func (c conformer) refuses(name string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", b.what, err)
 			}
+			if c.wish.Transport == "dpws" {
+				good = addressed(service.Name(name), &m) // a message ID may be used once
+			}
 			refused, status, err = ask(ctx, ready.URL, enc, service.Name(name), bad{body: good})
 			if err != nil || refused {
 				return fmt.Errorf("a good request after %s got %s: %w", b.what, status, orNot(err))
@@ -67,6 +74,12 @@ func (c conformer) refuses(name string) error {
 		}
 		return nil
 	})
+}
+
+// addressed is m in an envelope with the headers that DPWS needs.
+func addressed(name service.Name, m *service.Message) []byte {
+	h := dpws.Header{Action: []byte(codec.Action(name)), MessageID: []byte(dpws.NewUUID()), ReplyTo: []byte(dpws.Anonymous)}
+	return append(codec.Append(codec.XML, h.AppendStart(nil), name, false, m), dpws.End...)
 }
 
 func badRequests(enc codec.Encoding, good []byte) []bad {
@@ -104,6 +117,12 @@ func (c conformer) asker() (asker, error) {
 	switch {
 	case c.wish.Transport == "http" && (c.wish.Security == "none" || c.wish.Security == "tls"):
 		return c.askHTTP()
+	case c.wish.Transport == "dpws":
+		ask, err := c.askHTTP()
+		return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
+			url, _, _ = strings.Cut(url, "#") // the device's name; before it stands where its service is
+			return ask(ctx, "http"+strings.TrimPrefix(url, "dpws"), enc, name, b)
+		}, err
 	case c.wish.Transport == "coap" && (c.wish.Security == "none" || c.wish.Security == "dtls-psk"):
 		return c.askCoAP(), nil
 	}

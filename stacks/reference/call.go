@@ -64,6 +64,11 @@ func (p *program) call() error {
 	if err != nil {
 		return err
 	}
+	if p.kind.find != nil {
+		if c, err = p.kind.find(p, &s, c.(*caller)); err != nil {
+			return err
+		}
+	}
 	spec, err := p.spec(s, c)
 	if err != nil {
 		return err
@@ -116,6 +121,7 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 		spec.Answer = call.(floorCaller).answer
 	default:
 		spec.ContentType = enc.MediaType(service.Name(s.Service), false)
+		spec.Nagle = s.Options["nodelay"] == "off"
 		if enc == codec.SOAP11 {
 			spec.Header = []string{`SOAPAction: "` + codec.Action(service.Name(s.Service)) + `"`}
 		}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"edgegauge/internal/drive"
 	"edgegauge/internal/service"
 	"edgegauge/internal/service/codec"
 	"edgegauge/internal/stack"
@@ -25,6 +26,9 @@ type kind struct {
 	services  []service.Name
 	options   []string
 	serve     func(*program, stack.Serve) (server, error)
+	// find, where there is one, looks for the server: it puts the URL to drive
+	// into the call and wraps the caller.
+	find func(*program, *stack.Call, *caller) (drive.Call, error)
 }
 
 func kinds() []kind {
@@ -49,6 +53,8 @@ func kinds() []kind {
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
 		coap(codec.JSON, "JSON"), coap(codec.CBOR, "CBOR"), coap(codec.Protobuf, "Protocol Buffers"),
 		floor("tcp"), floor("udp"),
+		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws", encodings: []codec.Encoding{codec.SOAP12},
+			security: []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
 		{name: "phantom", title: "REST with known delays and wanted faults, to test the lab itself", transport: "http", encodings: []codec.Encoding{codec.XML},
 			security: []string{"none"}, services: all, options: phantomOptions, serve: servePhantom},
 	}
@@ -59,7 +65,7 @@ func Stacks() []stack.Description {
 	var out []stack.Description
 	for _, k := range kinds() {
 		connections := []string{"keep-alive", "per-request"}
-		if k.transport != "http" {
+		if k.transport != "http" && k.transport != "dpws" {
 			connections = connections[:1]
 		}
 		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}

@@ -12,6 +12,7 @@ import (
 	"edgegauge/internal/service"
 	"edgegauge/internal/service/codec"
 	"edgegauge/internal/stack"
+	"edgegauge/stacks/reference/dpws"
 )
 
 // base is when this process's clock began.
@@ -29,6 +30,10 @@ type workers struct {
 	kept     *records
 	underway atomic.Int64 // requests received and not yet recorded
 
+	// decode reads x.body into x.request, encode makes x.answer of x.response.
+	decode func(x *worker) error
+	encode func(x *worker)
+
 	wait    waits // the phantom's
 	falsify bool  // the phantom answers another message than was asked
 }
@@ -39,11 +44,14 @@ type worker struct {
 	body, answer      []byte
 	began             int64
 	record            record
+	header, reply     dpws.Header // DPWS
 }
 
 func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
 	w := &workers{name: service.Name(s.Service), encoding: enc, kept: newRecords()}
 	w.pool.New = func() any { return new(worker) }
+	w.decode = func(x *worker) error { return codec.Decode(enc, x.body, w.name, false, &x.request) }
+	w.encode = func(x *worker) { x.answer = codec.Append(enc, x.answer[:0], w.name, true, &x.response) }
 	w.env.Keep = keepIn(s.Directory)
 	var err error
 	if s.Sensor != "" {
@@ -60,7 +68,7 @@ var errService = errors.New("the service failed")
 func (w *workers) work(x *worker) error {
 	x.began = now()
 	w.wait.deserialize()
-	err := codec.Decode(w.encoding, x.body, w.name, false, &x.request)
+	err := w.decode(x)
 	decoded := now()
 	if err != nil {
 		return err
@@ -74,7 +82,7 @@ func (w *workers) work(x *worker) error {
 	}
 	answered := now()
 	w.wait.serialize()
-	x.answer = codec.Append(w.encoding, x.answer[:0], w.name, true, &x.response)
+	w.encode(x)
 	done := now()
 	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered,
 		in: uint32(len(x.body)), out: uint32(len(x.answer))}

@@ -28,7 +28,7 @@ const describeSpaces = ` xmlns:dpws="` + dpwsSpace + `" xmlns:mex="` + mexSpace 
 // WS-MetadataExchange, for the device itself or, if hosted is not nil, for that
 // service. ok is false if h asks for something else.
 func (d *Description) Answer(dst []byte, n *Namer, h *Header, hosted *Hosted) (answer []byte, ok bool) {
-	reply := Header{MessageID: n.Append(nil), RelatesTo: h.MessageID, To: []byte(anonymous)}
+	reply := Header{MessageID: n.Append(nil), RelatesTo: h.MessageID, To: []byte(Anonymous)}
 	switch {
 	case string(h.Action) == actionGet && hosted == nil:
 		reply.Action = []byte(actionGetResponse)
@@ -165,7 +165,7 @@ func (f *Fault) Error() string {
 // Append appends the fault as an answer to h; Code is Sender or Receiver,
 // Subcode a name of WS-Addressing or empty.
 func (f *Fault) Append(dst []byte, n *Namer, h *Header) []byte {
-	reply := Header{Action: []byte(actionFault), MessageID: n.Append(nil), RelatesTo: h.MessageID, To: []byte(anonymous)}
+	reply := Header{Action: []byte(actionFault), MessageID: n.Append(nil), RelatesTo: h.MessageID, To: []byte(Anonymous)}
 	dst = append(reply.AppendStart(dst), "<soap:Fault><soap:Code><soap:Value>soap:"+f.Code+"</soap:Value>"...)
 	if f.Subcode != "" {
 		dst = append(dst, "<soap:Subcode><soap:Value>wsa:"+f.Subcode+"</soap:Value></soap:Subcode>"...)

@@ -67,7 +67,7 @@ func fetch(ctx context.Context, c *http.Client, at, epr string) (*Description, e
 
 // ask sends one request and reads the Metadata of its answer.
 func (d *Description) ask(ctx context.Context, c *http.Client, at, to, action, body string) error {
-	h := Header{Action: []byte(action), To: []byte(to), MessageID: []byte(NewUUID()), ReplyTo: []byte(anonymous)}
+	h := Header{Action: []byte(action), To: []byte(to), MessageID: []byte(NewUUID()), ReplyTo: []byte(Anonymous)}
 	b := append(append(h.AppendStart(nil), body...), End...)
 	var got Header
 	var fault *Fault

@@ -103,7 +103,7 @@ func (w *writer) announce(action string, t *Target) []byte {
 
 // match makes ProbeMatches or ResolveMatches.
 func (w *writer) match(action string, relatesTo []byte, t *Target) []byte {
-	b, _ := w.start(action, anonymous, relatesTo, true)
+	b, _ := w.start(action, Anonymous, relatesTo, true)
 	names := bodies[action]
 	b = append(b, "<wsd:"+names[0]+"><wsd:"+names[1]+">"...)
 	return append(t.appendTo(b), "</wsd:"+names[1]+"></wsd:"+names[0]+">"+End...)

@@ -12,7 +12,7 @@ const (
 	wsdlSpace     = "http://schemas.xmlsoap.org/wsdl/"
 )
 
-// Actions, and the two addresses that are none.
+// Actions, and addresses that are none.
 const (
 	actionHello           = wsdSpace + "/Hello"
 	actionBye             = wsdSpace + "/Bye"
@@ -31,8 +31,12 @@ const (
 	actionSubscriptionEnd = eventingSpace + "/SubscriptionEnd"
 	actionFault           = wsaSpace + "/fault"
 
+	// Anonymous means: answer on the connection that the request came by.
+	Anonymous = wsaSpace + "/anonymous"
+	// Space is the namespace of DPWS itself.
+	Space = dpwsSpace
+
 	toDiscovery = "urn:docs-oasis-open-org:ws-dd:ns:discovery:2009:01"
-	anonymous   = wsaSpace + "/anonymous"
 )
 
 // Limits of DPWS 1.1, appendix B, and our own.
