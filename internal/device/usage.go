@@ -2,7 +2,9 @@ package device
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -23,7 +25,7 @@ func (p *Process) Usage() (Usage, error) { return usage(p.PID) }
 
 func usage(pid int) (Usage, error) {
 	var u Usage
-	for _, q := range append([]int{pid}, descendants(pid)...) {
+	for _, q := range append([]int{pid}, family(pid)...) {
 		cpu, err := processCPU(q)
 		if err != nil {
 			if q == pid {
@@ -37,6 +39,43 @@ func usage(pid int) (Usage, error) {
 	}
 	return u, nil
 }
+
+// family lists the descendants of pid as its threads name them (proc(5),
+// children). Where the kernel has no such list all processes are looked through,
+// which takes milliseconds and the program goes on meanwhile. One that ends
+// while it is read may hide its siblings: for counting that is bearable, for
+// killing descendants is used.
+func family(pid int) []int {
+	var found []int
+	for todo := []int{pid}; len(todo) > 0; todo = todo[1:] {
+		children, ok := childrenOf(todo[0])
+		if !ok {
+			return descendants(pid)
+		}
+		found, todo = append(found, children...), append(todo, children...)
+	}
+	return found
+}
+
+// childrenOf is not ok where the kernel keeps no list of children.
+func childrenOf(pid int) (children []int, ok bool) {
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	tasks, _ := os.ReadDir(dir) // none: it has ended
+	for _, t := range tasks {
+		b, err := os.ReadFile(dir + "/" + t.Name() + "/children")
+		if errors.Is(err, fs.ErrNotExist) && exists(dir+"/"+t.Name()) {
+			return nil, false
+		}
+		for _, f := range bytes.Fields(b) {
+			if p, err := strconv.Atoi(string(f)); err == nil {
+				children = append(children, p)
+			}
+		}
+	}
+	return children, true
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // processCPU reads the scheduler's account of a process, threads that ended
 // included: the clock id of clock_getcpuclockid(3). /proc/PID/schedstat would
