@@ -83,7 +83,7 @@ func TestDeployments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mpm := range []string{"prefork", "event"} {
-		for _, security := range []string{"none", "tls"} {
+		for _, security := range []string{"none", "tls", "tls12"} {
 			t.Run(mpm+" "+security, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 				defer cancel()

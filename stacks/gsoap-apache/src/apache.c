@@ -128,7 +128,7 @@ static void serve_line(const struct apache *a, const struct setup *s, char *to, 
 static bool configure(const struct apache *a, const struct setup *s, const struct passwd *worker, char *why, size_t size) {
   char path[300], line[1200];
   const char *mpm = setup_option(s, "mpm", "prefork");
-  bool event = !strcmp(mpm, "event"), tls = !strcmp(s->security, "tls"), six = strchr(s->host, ':') != NULL;
+  bool event = !strcmp(mpm, "event"), tls = !strncmp(s->security, "tls", 3), six = strchr(s->host, ':') != NULL;
   if (!event && strcmp(mpm, "prefork")) { snprintf(why, size, "no mpm %.40s; there are prefork (mod_cgi) and event (mod_cgid)", mpm); return false; }
   snprintf(path, sizeof path, "%s/httpd.conf", a->root);
   FILE *f = fopen(path, "we");
@@ -146,8 +146,8 @@ static bool configure(const struct apache *a, const struct setup *s, const struc
   quoted(f, line);
   fputc('\n', f);
   if (tls) {
-    fprintf(f, "LoadModule socache_shmcb_module %s/mod_socache_shmcb.so\nLoadModule ssl_module %s/mod_ssl.so\nSSLEngine on\nSSLProtocol -all +TLSv1.3%s\n", modules,
-            modules, strcmp(setup_option(s, "tls", "1.3"), "1.2") ? "" : " +TLSv1.2");
+    fprintf(f, "LoadModule socache_shmcb_module %s/mod_socache_shmcb.so\nLoadModule ssl_module %s/mod_ssl.so\nSSLEngine on\nSSLProtocol -all +TLSv1.%d\n", modules,
+            modules, strcmp(s->security, "tls12") ? 3 : 2);
     fputs("SSLCertificateFile ", f), quoted(f, setup_credential(s, "cert")), fputs("\nSSLCertificateKeyFile ", f), quoted(f, setup_credential(s, "key")), fputc('\n', f);
   }
   return fclose(f) == 0 || failed(why, size, path);

@@ -16,7 +16,7 @@ static bool serve(struct setup *s, char *url, size_t size, char *why, size_t why
   if (!apache_start(&apache, s, why, whySize)) { apache_stop(&apache); return false; }
   if ((records = open(apache.records, O_RDONLY | O_CLOEXEC)) < 0) { snprintf(why, whySize, "cannot read %s", apache.records); apache_stop(&apache); return false; }
   bool six = strchr(s->host, ':') != NULL;
-  snprintf(url, size, "%s://%s%s%s:%d/%s", strcmp(s->security, "tls") ? "http" : "https", six ? "[" : "", s->host, six ? "]" : "", apache.port, service_name(s->service));
+  snprintf(url, size, "%s://%s%s%s:%d/%s", strncmp(s->security, "tls", 3) ? "http" : "https", six ? "[" : "", s->host, six ? "]" : "", apache.port, service_name(s->service));
   return true;
 }
 
@@ -41,7 +41,7 @@ static void *no_client(const struct setup *s, char *why, size_t size) {
 }
 
 int main(int argc, char **argv) {
-  static const char *const encodings[] = {"soap11", "soap12", NULL}, *const security[] = {"none", "tls", NULL};
+  static const char *const encodings[] = {"soap11", "soap12", NULL}, *const security[] = {"none", "tls", "tls12", NULL};
   struct stack stack = {.version = apache_version(), .runtime = "C, glibc", .encoding = "soap11", .encodings = encodings, .security = security,
                         .serve = serve, .sync = take, .stop = stop, .dial = no_client};
   return program_main(argc, argv, &stack);

@@ -11,7 +11,7 @@ static void stop(void) {} // threads end with the process
 // The builds lie side by side: gsoap (no security, no OpenSSL), gsoap-tls, gsoap-wss. The first is called and becomes the one the line asks for.
 static void become(char **argv, const char *security) {
   char path[4096];
-  const char *suffix = !strcmp(security, "tls") ? "-tls" : !strncmp(security, "wss-", 4) ? "-wss" : NULL;
+  const char *suffix = !strncmp(security, "tls", 3) ? "-tls" : !strncmp(security, "wss-", 4) ? "-wss" : NULL;
   if (!suffix) return;
   ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
   if (n < 0) return;
@@ -26,7 +26,7 @@ static void become(char **argv, const char *security) {
 
 int main(int argc, char **argv) {
   static const char *const encodings[] = {"soap11", "soap12", NULL};
-  static const char *const levels[] = {"none", "tls", "wss-username", "wss-hmac", "wss-rsa", NULL};
+  static const char *const levels[] = {"none", "tls", "tls12", "wss-username", "wss-hmac", "wss-rsa", NULL};
   struct stack stack = {.version = "2.8.124", .runtime = "C, glibc", .encoding = "soap11", .encodings = encodings, .security = levels,
                         .serve = server_start, .sync = wire_sync, .stop = stop, .dial = client_dial, .call = client_call, .hang_up = client_hang_up};
   const char *cgi = getenv("GATEWAY_INTERFACE") ? getenv("EDGEGAUGE_SERVE") : NULL;

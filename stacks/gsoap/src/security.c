@@ -6,7 +6,7 @@
 #include "tls.h"
 
 #ifdef WITH_OPENSSL
-const char *const security_levels[] = {"tls", NULL};
+const char *const security_levels[] = {"tls", "tls12", NULL};
 #else
 const char *const security_levels[] = {"none", NULL};
 #endif

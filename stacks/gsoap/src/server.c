@@ -233,7 +233,7 @@ bool server_start(struct setup *setup, char *url, size_t size, char *why, size_t
   getsockname(s->master, (struct sockaddr *)&a, &n);
   int port = ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port : ((struct sockaddr_in *)&a)->sin_port);
   bool six = strchr(setup->host, ':') != NULL;
-  snprintf(url, size, "%s://%s%s%s:%d/%s", strcmp(setup->security, "tls") ? "http" : "https", six ? "[" : "", setup->host, six ? "]" : "", port, service_name(setup->service));
+  snprintf(url, size, "%s://%s%s%s:%d/%s", strncmp(setup->security, "tls", 3) ? "http" : "https", six ? "[" : "", setup->host, six ? "]" : "", port, service_name(setup->service));
   listener.idle = 1;
   return start();
 }

@@ -1,0 +1,139 @@
+// Package dotnet_test asks gSOAP's servers from .NET: levels that no reference stack serves, so that the conformance kit finds no partner for them.
+package dotnet_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stack"
+)
+
+func built(t *testing.T, dir string) stack.Description {
+	t.Helper()
+	d, err := stack.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := d.Missing(t.Context()); len(missing) > 0 {
+		t.Skip(missing[0])
+	}
+	if _, err := d.Make(t.Context(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func start(t *testing.T, argv ...string) *stack.Conn {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", argv, err)
+		}
+		r.Close()
+	})
+	return stack.NewConn(in, r)
+}
+
+func TestAgainstGSOAP(t *testing.T) {
+	built(t, "../gsoap")
+	d := built(t, ".")
+	credentials, err := stack.NewCredentials(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, security := range d.Serves[0].Security {
+		for _, service := range d.Serves[0].Services {
+			t.Run(security+" "+service, func(t *testing.T) {
+				if security == "none" && service != "echo" {
+					return // the kit crosses these with reference/soap
+				}
+				ask(t, security, service, credentials)
+			})
+		}
+	}
+}
+
+func ask(t *testing.T, security, service string, credentials map[string]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ready, err := start(t, "../gsoap/build/gsoap", "serve").Serve(ctx, stack.Serve{Service: service, Encoding: "soap11", Security: security, Transport: "http",
+		Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials, Sensor: "fixed:21.5", Directory: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, connection := range []string{"per-request", "keep-alive"} {
+		client := start(t, "mono", "build/dotnet.exe", "call")
+		_, err = client.Call(ctx, stack.Call{URL: ready.URL, Service: service, Encoding: "soap11", Security: security, Message: stack.Message{Seed: 7, N: 40},
+			Connection: connection, Timeout: int64(10 * time.Second), Credentials: credentials})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := client.Run(ctx, stack.Run{Requests: 1}, nil)
+		if err != nil || end.Phases.FirstInvoke < time.Millisecond {
+			t.Errorf("the first call is told as %v: %v", end.Phases.FirstInvoke, err)
+		}
+		var rtt, total []time.Duration
+		end, err = client.Run(ctx, stack.Run{Requests: 23, Record: true}, func(x measure.Exchange) {
+			if x.Failure != "" {
+				t.Errorf("request %d: %s", x.Seq, x.Failure)
+			}
+			rtt, total = append(rtt, x.RTT()), append(total, x.Total)
+		})
+		if err != nil || end.Count != 23 || end.Phases.FirstInvoke != 0 {
+			t.Errorf("%d requests, want 23, and a first call of %v again: %v", end.Count, end.Phases.FirstInvoke, err)
+		}
+		t.Logf("%s: first RTT %v total %v, last %v %v", connection, rtt[0], total[0], rtt[22], total[22])
+	}
+}
+
+// A wrong password is a failure with the server's reason, and no crash.
+func TestWrongPassword(t *testing.T) {
+	built(t, "../gsoap")
+	built(t, ".")
+	credentials, err := stack.NewCredentials(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, err := start(t, "../gsoap/build/gsoap", "serve").Serve(t.Context(), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username",
+		Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := start(t, "mono", "build/dotnet.exe", "call")
+	_, err = client.Call(t.Context(), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
+		Connection: "keep-alive", Timeout: int64(10 * time.Second), Credentials: map[string]string{"user": credentials["user"], "password": "guess"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Run(t.Context(), stack.Run{Requests: 2, Record: true}, func(x measure.Exchange) {
+		if !strings.Contains(x.Failure, "SoapHeaderException") && !strings.Contains(x.Failure, "security token") {
+			t.Errorf("got %q, want the server's reason", x.Failure)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
