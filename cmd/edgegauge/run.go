@@ -62,6 +62,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err := mayCapture(plan, l.Links); err != nil {
 		return exit{exitUnmeasured, err}
 	}
+	closeMeters, err := openMeters(ctx, l, plan)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	defer closeMeters()
 	header, err := a.header(ctx, plan, text, l)
 	if err != nil {
 		return exit{exitUnmeasured, err}

@@ -44,10 +44,7 @@ func (r *rig) summarize() {
 	}
 	for i, side := range []measure.Side{measure.Client, measure.Server} {
 		before, after := r.usage[i][0], r.usage[i][1]
-		cpu := after.CPU - before.CPU
-		if r.cpu[i] > 0 {
-			cpu = r.cpu[i]
-		}
+		cpu := r.cpuOf(i)
 		if client.n > 0 {
 			r.results = append(r.results, single(side, "cpu", cpu.Seconds()/float64(client.n)))
 		}
@@ -61,6 +58,14 @@ func (r *rig) summarize() {
 		store.Quality{Key: "requests_at_server", Unit: "1", Value: float64(server.n)},
 		store.Quality{Key: "span", Unit: "s", Value: time.Duration(client.last).Seconds()},
 	)
+}
+
+// cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.
+func (r *rig) cpuOf(side int) time.Duration {
+	if r.cpu[side] > 0 {
+		return r.cpu[side]
+	}
+	return r.usage[side][1].CPU - r.usage[side][0].CPU
 }
 
 // counts: every request asked for was sent, and each one is known at both sides.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/instrument"
 	"edgegauge/internal/link"
 	"edgegauge/internal/stack"
 	"edgegauge/internal/store"
@@ -21,11 +22,13 @@ type Lab struct {
 	Plan        study.Plan
 	Store       *store.Store
 	Devices     map[string]device.Device
-	Stacks      map[string]stack.Description // every stack the plan names
-	Links       map[string]link.Link         // profiles, by name
-	Exe         string                       // this binary: the stacks inside it are its hidden verb
-	Credentials map[string]string            // for treatments with security
-	Progress    func(Progress)               // called from one goroutine; nil: nobody looks
+	Stacks      map[string]stack.Description  // every stack the plan names
+	Links       map[string]link.Link          // profiles, by name
+	Exe         string                        // this binary: the stacks inside it are its hidden verb
+	Credentials map[string]string             // for treatments with security
+	Meters      map[string]instrument.Meter   // every meter the plan names, open
+	Profiles    map[string]instrument.Profile // every power profile it names
+	Progress    func(Progress)                // called from one goroutine; nil: nobody looks
 
 	spare spare
 }

@@ -36,22 +36,25 @@ type rig struct {
 	server, client *program
 	url            string
 
-	line    *link.Line // nil: the treatment has no link
-	wire    *wire      // nil: no packets are captured, or not any more
-	warmed  int        // requests of the warm-up
-	began   time.Time  // of the recorded run
-	tally   [2]tally   // client, server
-	usage   [2][2]device.Usage
-	cpu     [2]time.Duration // as the program itself accounts it; 0: it does not
-	results []store.Result
-	quality []store.Quality
-	phases  stack.Phases
+	line     *link.Line // nil: the treatment has no link
+	wire     *wire      // nil: no packets are captured, or not any more
+	warmed   int        // requests of the warm-up
+	zero     time.Time  // from which instruments count
+	began    time.Time  // of the recorded run
+	ended    time.Time
+	supplies []*supply
+	tally    [2]tally // client, server
+	usage    [2][2]device.Usage
+	cpu      [2]time.Duration // as the program itself accounts it; 0: it does not
+	results  []store.Result
+	quality  []store.Quality
+	phases   stack.Phases
 }
 
 const atClient, atServer = 0, 1
 
 func newRig(l *Lab, t study.Trial, a *store.Attempt) *rig {
-	return &rig{lab: l, t: t, s: t.Setup, attempt: a}
+	return &rig{lab: l, t: t, s: t.Setup, attempt: a, zero: time.Now()}
 }
 
 // trial conducts one trial. Read it aloud: it is the protocol of the experiment.
@@ -63,7 +66,9 @@ func (r *rig) trial(ctx context.Context, tell func(step string)) error {
 		{"shape the link", r.shapeLink},
 		{"start the stack", r.startStack},
 		{"warm up", r.warmUp},
+		{"watch the supply", r.watchSupply},
 		{"measure", r.measure},
+		{"read the supply", r.readSupply},
 		{"stop the stack", r.stopStack},
 		{"read the packets", r.readWire},
 		{"read the link", r.readLink},
@@ -210,7 +215,10 @@ func (r *rig) measure(ctx context.Context) error {
 	run := r.run()
 	run.Record, run.Requests, run.Duration = true, r.s.Requests, int64(r.s.Duration)
 	r.began = time.Now()
-	after := func() error { return r.readUsage(1) }
+	after := func() error {
+		r.ended = time.Now()
+		return r.readUsage(1)
+	}
 	err := r.collect(ctx, measure.Client, after, func(emit func(measure.Exchange)) (stack.End, error) {
 		return r.client.conn.Run(ctx, run, emit)
 	})
@@ -313,6 +321,7 @@ func (r *rig) abandon() {
 			p.stopped = true
 		}
 	}
+	r.silence()
 	if r.wire != nil {
 		r.wire.deaf()
 	}

@@ -28,10 +28,10 @@ var settings = []setting{
 	{"ip", choice([]string{"ipv4", "ipv6"}, func(s *Setup) *string { return &s.IP })},
 	{"client.device", known("device", deviceNames, func(s *Setup) *string { return &s.Client.Device })},
 	{"client.stack", stack(func(s *Setup) *string { return &s.Client.Stack })},
-	{"client.meter", name(func(s *Setup) *string { return &s.Client.Meter })},
+	{"client.meter", line(func(s *Setup) *string { return &s.Client.Meter })},
 	{"server.device", known("device", deviceNames, func(s *Setup) *string { return &s.Server.Device })},
 	{"server.stack", stack(func(s *Setup) *string { return &s.Server.Stack })},
-	{"server.meter", name(func(s *Setup) *string { return &s.Server.Meter })},
+	{"server.meter", line(func(s *Setup) *string { return &s.Server.Meter })},
 	{"link", readLink},
 	{"concurrency", count(1, 1_000_000, func(s *Setup) *int { return &s.Concurrency })},
 	{"rate", readRate},
@@ -110,6 +110,20 @@ func name(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) 
 	return func(r *reader, what string, n *node) (Setting, bool) {
 		v, ok := r.name(what, n)
 		return fixed(v, n.pos, v, at), ok
+	}
+}
+
+// line is any text on one line.
+func line(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		if !r.scalar(what, n, "a text on one line, such as avr:/dev/ttyUSB0") {
+			return Setting{}, false
+		}
+		if strings.TrimSpace(n.text) == "" || strings.ContainsAny(n.text, "\n\r") {
+			r.fail(n.pos, what+" is not a text on one line", "write one such as avr:/dev/ttyUSB0")
+			return Setting{}, false
+		}
+		return fixed(n.text, n.pos, n.text, at), true
 	}
 }
 
