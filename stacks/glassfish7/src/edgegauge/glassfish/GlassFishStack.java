@@ -1,0 +1,73 @@
+package edgegauge.glassfish;
+
+import edgegauge.adapter.Caller;
+import edgegauge.adapter.ServerLog;
+import edgegauge.adapter.Services;
+import edgegauge.adapter.Setup;
+import edgegauge.adapter.Stack;
+import edgegauge.jaxws.Clock;
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import org.glassfish.embeddable.GlassFish;
+import org.glassfish.embeddable.GlassFishProperties;
+import org.glassfish.embeddable.GlassFishRuntime;
+
+/** GlassFish inside this program, with the web application of the encoding deployed. It has no client of its own. */
+public final class GlassFishStack extends Stack {
+  private static final String CONTEXT = "/services";
+  private static final String NETWORK = "embedded-glassfish-config.server.network-config.";
+
+  public GlassFishStack() {
+    super(new String[] {"soap11", "soap12", "text", "protobuf"}, new String[] {"none"}, new String[] {"http"});
+  }
+
+  @Override public String version() {
+    return jarVersion(GlassFish.class);
+  }
+
+  @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
+    Hosted.setup = setup;
+    Hosted.services = services;
+    Hosted.log = log;
+    Clock.server(log);
+    privateFolder(setup);
+    int port = setup.port != 0 ? setup.port : freePort(setup.host);
+    GlassFishProperties properties = new GlassFishProperties();
+    properties.setPort("http-listener", port);
+    properties.setProperty(NETWORK + "network-listeners.network-listener.http-listener.address", setup.host);
+    properties.setProperty(NETWORK + "protocols.protocol.http-listener.http.max-connections", "-1"); // requests on one connection; else 256
+    GlassFish server = GlassFishRuntime.bootstrap().newGlassFish(properties);
+    server.start();
+    File war = new File("build/wars/" + setup.encoding + ".war");
+    // Subtle: a deployment that fails throws nothing.
+    if (server.getDeployer().deploy(war, "--contextroot=" + CONTEXT, "--name=services", "--force=true") == null)
+      throw new IllegalStateException("GlassFish did not deploy " + war + "; see its log above");
+    return "http://" + setup.urlHost() + ":" + port + path(setup);
+  }
+
+  static String path(Setup setup) {
+    return CONTEXT + "/" + (setup.encoding.startsWith("soap") ? "Services" : setup.service.name);
+  }
+
+  /** GlassFish makes its instance below java.io.tmpdir, and leaves it there if the program is ended: so below what the lab removes. */
+  private static void privateFolder(Setup setup) throws IOException {
+    Path parent = setup.directory.isEmpty() ? Paths.get(System.getProperty("java.io.tmpdir")) : Paths.get(setup.directory);
+    System.setProperty("java.io.tmpdir", Files.createTempDirectory(parent, "glassfish").toString());
+  }
+
+  /** GlassFish does not tell which port it took if it is told to take any. */
+  private static int freePort(String host) throws IOException {
+    try (ServerSocket s = new ServerSocket(0, 1, InetAddress.getByName(host))) {
+      return s.getLocalPort();
+    }
+  }
+
+  @Override public Caller call(Setup setup) {
+    throw new IllegalArgumentException("glassfish7 is a server only; take the client of jaxws-rt, jersey3 or a reference stack");
+  }
+}
