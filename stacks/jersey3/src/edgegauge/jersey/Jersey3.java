@@ -1,0 +1,56 @@
+package edgegauge.jersey;
+
+import edgegauge.adapter.Caller;
+import edgegauge.adapter.ServerLog;
+import edgegauge.adapter.Services;
+import edgegauge.adapter.Setup;
+import edgegauge.adapter.Stack;
+import edgegauge.jaxrs.JsonResource;
+import edgegauge.jaxrs.XmlResource;
+import org.glassfish.grizzly.http.server.HttpServer;
+import org.glassfish.grizzly.http.server.NetworkListener;
+import org.glassfish.jersey.grizzly2.httpserver.GrizzlyHttpContainer;
+import org.glassfish.jersey.jackson.JacksonFeature;
+import org.glassfish.jersey.server.ContainerFactory;
+import org.glassfish.jersey.server.ResourceConfig;
+
+/** Jersey 3: JAX-RS on Grizzly; protobuf by the entity provider of ../jersey, XML by its JAXB module, JSON by its Jackson module. */
+public final class Jersey3 extends Stack {
+  public Jersey3() {
+    super(new String[] {"protobuf", "xml", "json"}, new String[] {"none"}, new String[] {"http"});
+  }
+
+  @Override public String version() {
+    return jarVersion(ResourceConfig.class);
+  }
+
+  @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
+    ResourceConfig config = new ResourceConfig();
+    switch (setup.encoding) {
+      case "protobuf":
+        config.register(new ServerProtobuf(setup, log)).register(new Resource(setup, services));
+        break;
+      case "xml":
+        config.register(new BeanTiming(setup, log)).register(new Strict.Xml()).register(new XmlResource(setup, services));
+        break;
+      default:
+        config.register(new BeanTiming(setup, log)).register(new Strict.Json()).register(JacksonFeature.class).register(new JsonResource(setup, services));
+    }
+    // What GrizzlyHttpServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
+    HttpServer server = new HttpServer();
+    NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);
+    listener.getKeepAlive().setMaxRequestsCount(Integer.MAX_VALUE);
+    server.addListener(listener);
+    server.getServerConfiguration().addHttpHandler(ContainerFactory.createContainer(GrizzlyHttpContainer.class, config), "/");
+    server.start();
+    return "http://" + setup.urlHost() + ":" + listener.getPort() + "/" + setup.service.name;
+  }
+
+  @Override public Caller call(Setup setup) {
+    // The JDK's HttpURLConnection, on which Jersey's client stands, reads these once.
+    System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
+    System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
+    System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
+    return new Jersey3Caller(setup);
+  }
+}
