@@ -104,10 +104,47 @@ func (m *execMeter) waitForHeader(ctx context.Context, stdout io.Reader) error {
 	case <-time.After(10 * time.Second):
 		err = fmt.Errorf("%s printed nothing for 10 s; it must print its description first", m.argv[0])
 	}
+	if err == nil && m.facts.Interval == 0 {
+		err = m.learnInterval(ctx)
+	}
 	if err != nil {
 		m.Close()
 	}
 	return err
+}
+
+// learnInterval takes the mean interval of the first readings, where the program
+// does not say its rate.
+func (m *execMeter) learnInterval(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	r := newExecRecord(time.Now())
+	m.mu.Lock()
+	m.watch = r
+	m.mu.Unlock()
+	for ended := false; ; {
+		m.mu.Lock()
+		n, interval := len(r.lines), r.interval()
+		if n >= 6 && interval > 0 {
+			m.watch, m.facts.Interval = nil, interval
+		}
+		err := m.ended
+		m.mu.Unlock()
+		switch {
+		case n >= 6 && interval > 0:
+			return nil
+		case ended && err != nil:
+			return err
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s does not say its rate, and printed %d readings in 10 s; let it say \"rate\"", m.argv[0], n)
+		}
+		select {
+		case <-m.done:
+			ended = true
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // run reads the program's output until it ends.
@@ -191,9 +228,6 @@ func (m *execMeter) Observe(ctx context.Context, emit func(measure.Sample)) erro
 	m.mu.Unlock()
 	at, err := r.times(m.form.clock)
 	m.q = r.q
-	if m.facts.Interval == 0 {
-		m.facts.Interval = r.interval()
-	}
 	if err == nil {
 		r.emit(m.form.kind, at, emit)
 	}

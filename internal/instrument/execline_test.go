@@ -29,9 +29,12 @@ func printReadings(how string) int {
 		return 0
 	case "stubborn":
 		fmt.Println("t,V,A")
-		select {}
+		time.Sleep(time.Hour)
+	case "heedless":
+		fmt.Println(`{"type":"meter","rate":10}`)
+		time.Sleep(time.Hour)
 	case "dies":
-		fmt.Println("t,V,A")
+		fmt.Println(`{"type":"meter","rate":10}`)
 		time.Sleep(200 * time.Millisecond)
 		fmt.Fprintln(os.Stderr, "meter: no device found")
 		return 3
@@ -99,7 +102,7 @@ func TestProgramsThatPrintReadings(t *testing.T) {
 			}
 			j, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 200 * time.Millisecond, To: 1200 * time.Millisecond})
 			if err != nil || math.Abs(j/watts-1) > 0.02 {
-				t.Errorf("%.4f J in a second, want %g: %v", j, watts, err)
+				t.Errorf("%v: %.4f J in a second, want %g: %v", m.Facts().Interval, j, watts, err)
 			}
 			q := m.Quality()
 			if how == "csv" {
@@ -120,6 +123,9 @@ func TestProgramsThatPrintReadings(t *testing.T) {
 }
 
 func TestProgramsThatFail(t *testing.T) {
+	if _, err := openProgram(t, "stubborn"); err == nil || !strings.Contains(err.Error(), "does not say its rate") {
+		t.Errorf("a program without rate or readings: %v", err)
+	}
 	m, err := openProgram(t, "dies")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +133,7 @@ func TestProgramsThatFail(t *testing.T) {
 	if _, err := observe(t, m, 5*time.Second); err == nil || !strings.Contains(err.Error(), "ended: meter: no device found") {
 		t.Errorf("a program that dies: %v", err)
 	}
-	m, err = openProgram(t, "stubborn")
+	m, err = openProgram(t, "heedless")
 	if err != nil {
 		t.Fatal(err)
 	}

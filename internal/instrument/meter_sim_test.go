@@ -23,8 +23,10 @@ func TestTenMinutesOf170FramesASecond(t *testing.T) {
 	var s script
 	s.supply(0, 5, 0.35)
 	s.send(0.1, commandStart)
-	for at := 0.2; at < length; at += 0.0531 { // pinged all the while
-		s.send(at, commandPing, byte(int(at*20)))
+	pings := uint64(0)
+	for at := 0.2; at < length-0.01; at += 0.0531 { // pinged all the while
+		s.send(at, commandPing, byte(pings))
+		pings++
 	}
 	s.at(length, "end", "")
 	out, at := s.virtual(t, "-noise", "5")
@@ -36,6 +38,9 @@ func TestTenMinutesOf170FramesASecond(t *testing.T) {
 	if d.badCRC+d.garbage+r.q.Missing+r.q.DeviceLost+r.q.Steps+r.q.Impossible > 0 {
 		t.Errorf("%+v, %d bad checksums, %d bytes of garbage", r.q, d.badCRC, d.garbage)
 	}
+	if got := d.frames - uint64(len(r.periods)); got != pings+2 { // the description of booting, the echo of start
+		t.Errorf("%d frames besides the periods, want %d", got, pings+2)
+	}
 	first, last := r.periods[0].end, r.periods[len(r.periods)-1].end
 	rate := float64(len(r.periods)-1) / (last - first).Seconds()
 	if math.Abs(rate-170) > 0.05 {
@@ -44,7 +49,7 @@ func TestTenMinutesOf170FramesASecond(t *testing.T) {
 	if want := (length - 0.1) * 170; math.Abs(float64(len(r.periods))-want) > 0.0005*want+3 {
 		t.Errorf("%d frames, want %.0f", len(r.periods), want)
 	}
-	t.Logf("%d frames in %v of virtual time, %.4f/s, %d echoes", len(r.periods), last-first, rate, len(r.echoes))
+	t.Logf("%d frames in %v of virtual time, %.4f/s, %d pings answered", len(r.periods), last-first, rate, pings)
 }
 
 func TestRatesFrom10To500(t *testing.T) {
@@ -228,6 +233,37 @@ func TestMarkerStampsAreExact(t *testing.T) {
 		t.Errorf("residual %v, skew %g", f.Residual, f.Skew)
 	}
 	t.Logf("400 edges: residual %v, skew %.2g", f.Residual, f.Skew)
+}
+
+// Edges while the timer wraps, before its interrupt has run, must not be stamped
+// a period early. A first run finds when it wraps; two runs are the same.
+func TestMarkerStampsAcrossTheWrap(t *testing.T) {
+	run := func(edges []time.Duration) *record {
+		var s script
+		s.send(0.1, commandStart)
+		for i, at := range edges {
+			s.at(at.Seconds(), "m", (i+1)%2)
+		}
+		s.at(2, "end", "")
+		out, at := s.virtual(t)
+		r := newRecord(simInfo)
+		if _, err := replay(t, out, at, r); err != nil || len(r.edges) != len(edges) {
+			t.Fatalf("%d of %d edges: %v", len(r.edges), len(edges), err)
+		}
+		return r
+	}
+	first := []time.Duration{500 * time.Millisecond, 600 * time.Millisecond}
+	r := run(first)
+	offset := first[0] - r.edges[0].at
+	var edges []time.Duration
+	for k := range 120 { // from 10 µs before to 20 µs after, in steps of 0.25 µs
+		edges = append(edges, r.periods[80+k].end+offset+time.Duration(k-40)*250*time.Nanosecond)
+	}
+	for i, e := range run(edges).edges {
+		if off := (e.at + offset - edges[i]).Abs(); off > 3*time.Microsecond {
+			t.Errorf("an edge %v from the wrap is stamped %v off", edges[i]-r.periods[80+i].end-offset, off)
+		}
+	}
 }
 
 // A burst of edges closer than frames can carry must be counted, none lost unsaid.

@@ -41,6 +41,22 @@ func TestFitsOnABusyHost(t *testing.T) {
 	}
 }
 
+// Seven echoes in a third of a second, late by up to 2 ms: their slope is off by
+// percents, which no clock is.
+func TestShortFitsDoNotInventASkew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 50 {
+		var echoes []Echo
+		for at := time.Duration(0); at < 350*time.Millisecond; at += 53 * time.Millisecond {
+			late := time.Duration(2e6 * rng.Float64())
+			echoes = append(echoes, Echo{Sent: at, Received: at + late, DeviceReceived: at, Replied: at})
+		}
+		if f, err := FitEcho(echoes); err != nil || math.Abs(f.Skew) > 0.003 {
+			t.Fatalf("skew %g: %v", f.Skew, err)
+		}
+	}
+}
+
 func TestFitsThatCannotBe(t *testing.T) {
 	s := time.Second
 	for _, c := range []struct {

@@ -97,10 +97,10 @@ func TestFitFindsKnownConstants(t *testing.T) {
 func TestModelFollowsTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		// From 1 s to 2 s two cores work and 1 MB goes out; guests and waiting count for nothing.
+		// From 1 s to 2 s one core works and 1 MB goes out; guests and waiting count for nothing.
 		load := func() (ticks, bytes int) {
 			d := min(max(0, time.Since(began)-time.Second), time.Second)
-			return int(d.Seconds() * 200), int(d.Seconds() * 1e6)
+			return int(d.Seconds() * 100), int(d.Seconds() * 1e6)
 		}
 		root := moving{tree("proc/stat x\nsys/class/net/eth0/statistics/rx_bytes 5\nsys/class/net/eth0/statistics/tx_bytes 5\nsys/class/net/lo/statistics/tx_bytes 5"), nil}
 		root.read = func(name string) ([]byte, error) {
@@ -133,7 +133,7 @@ func TestModelFollowsTheLoad(t *testing.T) {
 		for _, c := range []struct {
 			from, to time.Duration
 			want     float64
-		}{{100 * time.Millisecond, 900 * time.Millisecond, 2 * 0.8}, {time.Second, 2 * time.Second, 2 + 1 + 1}, {2100 * time.Millisecond, 3 * time.Second, 2 * 0.9}} {
+		}{{100 * time.Millisecond, 900 * time.Millisecond, 2 * 0.8}, {time.Second, 2 * time.Second, 2 + 0.5 + 1}, {2100 * time.Millisecond, 3 * time.Second, 2 * 0.9}} {
 			if j, err := tr.Energy(energy.Window{From: c.from, To: c.to}); err != nil || math.Abs(j-c.want) > 0.02 {
 				t.Errorf("%v to %v: %.4f J, want %.4f: %v", c.from, c.to, j, c.want, err)
 			}

@@ -53,6 +53,13 @@ func simulate(t testing.TB, args ...string) *exec.Cmd {
 	if _, err := os.Stat("/usr/include/simavr/sim_avr.h"); err != nil {
 		lacking(t, "simavr (apt-get install libsimavr-dev libelf-dev)")
 	}
+	// Subtle: go test knows only of files this process reads; make's would not
+	// make a kept result stale.
+	for _, f := range []string{"meter.c", "wire.h", "Makefile", "sim/meter_sim.c"} {
+		if _, err := os.ReadFile("../../firmware/energy-meter/" + f); err != nil {
+			t.Fatal(err)
+		}
+	}
 	simulator.once.Do(func() {
 		if simulator.dir, simulator.err = os.MkdirTemp("", "energy-meter"); simulator.err != nil {
 			return

@@ -202,7 +202,8 @@ func counters(t *testing.T, pkg, dram func(look int) float64) Meter {
 	n := map[string]int{}
 	root := moving{tree(pcRAPL), nil}
 	root.read = func(name string) ([]byte, error) {
-		f := map[string]func(int) float64{"sys/class/powercap/intel-rapl:0/energy_uj": pkg, "sys/class/powercap/intel-rapl:0:1/energy_uj": dram}[name]
+		f := map[string]func(int) float64{"sys/class/powercap/intel-rapl:0/energy_uj": pkg, "sys/class/powercap/intel-rapl:0:1/energy_uj": dram,
+			"sys/class/powercap/intel-rapl:0:0/energy_uj": pkg, "sys/class/powercap/intel-rapl:1/energy_uj": pkg}[name] // core and psys move as well
 		if f == nil {
 			return nil, nil
 		}
