@@ -85,7 +85,7 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 }
 
 func printRows(w io.Writer, p labbench.Part, rows []labbench.Row) {
-	fmt.Fprintf(w, "%s: %s\n", p.Name, p.Says)
+	fmt.Fprintf(w, "%s: %s (%s)\n", p.Name, p.Says, labbench.Load())
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, r := range rows {
 		if r.How != "" && i > 0 {

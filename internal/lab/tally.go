@@ -3,6 +3,9 @@ package lab
 import (
 	"math"
 	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stat"
@@ -10,8 +13,8 @@ import (
 )
 
 // A spare is the memory of values between two tallies: of one trial's sides, and
-// of one trial and the next. Left to the collector, a study of long trials
-// would take twice as much.
+// of one trial and the next. It is not of the Go heap, where a study of long
+// trials would take up to twice as much before the collector came.
 type spare [][]int64
 
 func (s *spare) take(n int) []int64 {
@@ -21,8 +24,41 @@ func (s *spare) take(n int) []int64 {
 			return v[:0]
 		}
 	}
-	*s = nil // all too small
-	return make([]int64, 0, n)
+	for _, v := range *s { // all too small
+		unmapped(v)
+	}
+	*s = nil
+	return mapped(n)
+}
+
+// give takes a column's memory back. One that outgrew its room lies on the heap.
+func (s *spare) give(room, values []int64) {
+	switch {
+	case cap(room) == 0:
+	case unsafe.SliceData(room) != unsafe.SliceData(values):
+		unmapped(room)
+	default:
+		*s = append(*s, room)
+	}
+}
+
+// mapped is room for n values outside the heap; nil if there is none: append
+// then makes it on the heap.
+func mapped(n int) []int64 {
+	if n == 0 {
+		return nil
+	}
+	b, err := unix.Mmap(-1, 0, n*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), n)[:0]
+}
+
+func unmapped(v []int64) {
+	if cap(v) > 0 {
+		_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), cap(v)*8))
+	}
 }
 
 // A tally holds one side's figures of a running trial, at most 56 B a request.
@@ -43,7 +79,8 @@ type column struct {
 	response string
 	scale    float64 // from the stored unit to the quantity's
 	of       func(measure.Exchange) int64
-	values   []int64
+	room     []int64 // what a spare lent
+	values   []int64 // in room, unless there came more than expected
 }
 
 const perNanosecond = 1e-9
@@ -55,7 +92,8 @@ func (t *tally) reserve(side measure.Side, requests int, from *spare) {
 		t.columns = serverColumns()
 	}
 	for i := range t.columns {
-		t.columns[i].values = from.take(requests)
+		t.columns[i].room = from.take(requests)
+		t.columns[i].values = t.columns[i].room
 	}
 }
 
@@ -130,8 +168,8 @@ func (t *tally) results(side measure.Side) []store.Result {
 // release gives the values' memory back: the other side's come next.
 func (t *tally) release(to *spare) {
 	for i := range t.columns {
-		*to = append(*to, t.columns[i].values)
-		t.columns[i].values = nil
+		to.give(t.columns[i].room, t.columns[i].values)
+		t.columns[i].room, t.columns[i].values = nil, nil
 	}
 }
 

@@ -36,6 +36,20 @@ func TestTallyReusesMemory(t *testing.T) {
 	if b := (after.TotalAlloc - before.TotalAlloc) / more; b > 8*n {
 		t.Errorf("a trial allocates %d B, want less than one of its 11 columns, %d B", b, 8*n)
 	}
+	var y tally // gets more than was asked for
+	y.reserve(measure.Server, 10, &s)
+	for range 3 * n {
+		y.add(measure.Exchange{Done: 1, Total: 1})
+	}
+	if got := len(y.columns[0].values); got != 3*n {
+		t.Errorf("%d values, want %d", got, 3*n)
+	}
+	kept := len(s)
+	y.release(&s)
+	y.release(&s)
+	if len(s) != kept {
+		t.Errorf("%d columns kept, want %d: those that lie on the heap are the collector's", len(s), kept)
+	}
 	s.take(2 * n)
 	if len(s) != 0 {
 		t.Errorf("%d columns that are too small were kept", len(s))

@@ -325,6 +325,9 @@ func (r *rig) abandon() {
 	if r.wire != nil {
 		r.wire.deaf()
 	}
+	for i := range r.tally {
+		r.tally[i].release(&r.lab.spare)
+	}
 	if r.line != nil {
 		r.line.Close()
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 
 	"edgegauge/internal/stat"
@@ -100,6 +101,13 @@ func interval(center, lo, hi float64) string {
 		return fmt.Sprintf("%.3g", center)
 	}
 	return fmt.Sprintf("%.3g (%.3g to %.3g)", center, lo, hi)
+}
+
+// Load says how busy the machine is, since all figures of time depend on it.
+func Load() string {
+	b, _ := os.ReadFile("/proc/loadavg")
+	now, _, _ := strings.Cut(string(b), " ")
+	return fmt.Sprintf("load %s on %d CPUs", now, runtime.NumCPU())
 }
 
 // missing is the row of what cannot be measured here: a fact about the
