@@ -150,7 +150,7 @@ func (r *rig) settle(s *supply, window energy.Window) error {
 		return err
 	}
 	for _, q := range s.meter.Quality().Items() {
-		r.quality = append(r.quality, store.Quality{Key: string(s.side) + "_meter_" + q.Key, Unit: q.Unit, Value: q.Value})
+		r.quality = append(r.quality, store.Quality{Key: string(s.side) + "_" + q.Key, Unit: q.Unit, Value: q.Value})
 	}
 	if err := s.meter.Quality().Err(); err != nil {
 		return err
