@@ -95,7 +95,7 @@ func (a *app) find(name string) (stack.Description, bool) {
 func (a *app) vocabulary(ctx context.Context) study.Vocabulary {
 	known, _ := profiles()
 	v := study.Vocabulary{
-		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: []string{"local"},
+		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: deviceNames(),
 		Published: []string{}, StackNames: a.stackNames(),
 		Stacks: func(name string) (study.StackFacts, bool) {
 			d, ok := a.find(name)

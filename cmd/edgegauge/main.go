@@ -48,6 +48,7 @@ func main() {
 // hiddenVerbs are this binary's child processes: no person calls them.
 var hiddenVerbs = map[string]func(args []string) int{
 	device.KeepVerb:    func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
+	device.EnterVerb:   device.Enter,                                             // enter DIR… -- argv
 	lab.StackVerb:      stackMain,
 	link.Verb:          func([]string) int { return link.Main() },
 	driveVerb:          driveMain,

@@ -162,12 +162,16 @@ func (a *app) newLab(p study.Plan) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
+	on, err := neededDevices(p, exe)
+	if err != nil {
+		return nil, err
+	}
 	all, _ := profiles()
 	used, err := neededLinks(p, all)
 	if err != nil {
 		return nil, err
 	}
-	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Links: used, Devices: map[string]device.Device{"local": device.Local{Exe: exe}}}, nil
+	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Links: used, Devices: on}, nil
 }
 
 // header is the run as the store keeps it.

@@ -92,32 +92,46 @@ func (p *Process) begin(in *bufio.Reader) error {
 }
 
 // startOn starts cmd pinned to a CPU and in a network namespace: the child
-// inherits both from the thread that starts it, and the thread ends with its
-// goroutine.
-func startOn(cmd *exec.Cmd, cpu *int, namespace *os.File) error {
+// inherits both from the thread that starts it.
+func startOn(cmd *exec.Cmd, cpu *int, namespace *os.File) (err error) {
 	if cpu == nil && namespace == nil {
 		return cmd.Start()
 	}
-	errc := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
+	onThread(func() {
 		if cpu != nil {
 			var set unix.CPUSet
 			set.Set(*cpu)
-			if err := unix.SchedSetaffinity(0, &set); err != nil {
-				errc <- fmt.Errorf("pin to CPU %d: %w; this machine has CPUs 0 to %d", *cpu, err, runtime.NumCPU()-1)
+			if err = unix.SchedSetaffinity(0, &set); err != nil {
+				err = fmt.Errorf("pin to CPU %d: %w; this machine has CPUs 0 to %d", *cpu, err, runtime.NumCPU()-1)
 				return
 			}
 		}
 		if namespace != nil {
-			if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-				errc <- fmt.Errorf("enter the network namespace: %w; run as root", err)
+			if err = unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+				err = fmt.Errorf("enter the network namespace: %w; run as root", err)
 				return
 			}
 		}
-		errc <- cmd.Start()
+		err = cmd.Start()
+	})
+	return err
+}
+
+// onThread runs f on a thread that ends with it, so that what f does to its
+// thread is undone. Subtle: the main thread never ends, and would keep it.
+func onThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			onThread(f) // it cannot get this thread, which we hold
+			runtime.UnlockOSThread()
+			return
+		}
+		f() // locked for good: the thread ends with this goroutine
 	}()
-	return <-errc
+	<-done
 }
 
 // Wait waits for the end of the process and all it started.

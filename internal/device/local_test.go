@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == KeepVerb {
 		os.Exit(Keep(os.Args[3:]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == EnterVerb {
+		os.Exit(Enter(os.Args[2:]))
 	}
 	if os.Getenv("DEVICE_TEST_LAB") != "" {
 		playLab()
@@ -208,19 +210,16 @@ func TestProcessRunsInItsNamespace(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
 		t.Skip("needs root, for network namespaces")
 	}
-	made := make(chan *os.File)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Error(err)
+	var ns *os.File
+	onThread(func() {
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		if err == nil {
+			ns, err = os.Open("/proc/thread-self/ns/net")
 		}
-		f, err := os.Open("/proc/thread-self/ns/net")
 		if err != nil {
 			t.Error(err)
 		}
-		made <- f
-	}()
-	ns := <-made
+	})
 	defer ns.Close()
 	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", "readlink /proc/self/ns/net; sleep 1000"}, Namespace: ns, CPU: ptr(0)})
 	if err != nil {

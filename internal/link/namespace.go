@@ -28,38 +28,45 @@ var (
 
 // In runs f on a thread of its own in the network namespace ns. What f starts
 // or opens there stays there; f must not leave work to other goroutines.
-func In(ns *os.File, f func() error) error {
-	errc := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			errc <- fmt.Errorf("enter the network namespace: %w", err)
+func In(ns *os.File, f func() error) (err error) {
+	onThread(func() {
+		if err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			err = fmt.Errorf("enter the network namespace: %w", err)
 			return
 		}
-		errc <- f()
+		err = f()
+	})
+	return err
+}
+
+// onThread runs f on a thread that ends with it, so that what f does to its
+// thread is undone. Subtle: the main thread never ends, and would keep it.
+func onThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			onThread(f) // it cannot get this thread, which we hold
+			runtime.UnlockOSThread()
+			return
+		}
+		f() // locked for good: the thread ends with this goroutine
 	}()
-	return <-errc
+	<-done
 }
 
 // newNamespace makes a network namespace that lives as long as its file or a
 // process in it: no name, so nothing is left of a killed lab.
-func newNamespace() (*os.File, error) {
-	type made struct {
-		file *os.File
-		err  error
-	}
-	c := make(chan made, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			c <- made{nil, denied("make a network namespace", err)}
+func newNamespace() (f *os.File, err error) {
+	onThread(func() {
+		if err = unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			err = denied("make a network namespace", err)
 			return
 		}
-		f, err := os.Open("/proc/thread-self/ns/net")
-		c <- made{f, err}
-	}()
-	m := <-c
-	return m.file, m.err
+		f, err = os.Open("/proc/thread-self/ns/net")
+	})
+	return f, err
 }
 
 func denied(what string, err error) error {

@@ -67,7 +67,11 @@ func (s Shape) fault(q Quality, by Shaper) string {
 	case q.Unwritten > 0:
 		return fmt.Sprintf("%d packets were refused by the receiver's kernel", q.Unwritten)
 	case by == Userspace && q.Late.P99 > s.Tolerance():
-		return fmt.Sprintf("1 of 100 packets was handed over more than %v late, %v are tolerated; leave the machine idle, or a CPU to the link", q.Late.P99, s.Tolerance())
+		mend := "leave the machine idle, or a CPU to the link"
+		if s.Rate == 0 {
+			mend += ", or give the link a rate: without one, bursts come faster than it can hand them over"
+		}
+		return fmt.Sprintf("1 of 100 packets was handed over more than %v late, %v are tolerated; %s", q.Late.P99.Round(time.Microsecond), s.Tolerance(), mend)
 	}
 	return ""
 }

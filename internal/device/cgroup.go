@@ -1,0 +1,308 @@
+package device
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Limits are what a constrained device may use. Zero means no limit.
+type Limits struct {
+	CPU    float64 // CPUs: 0.1 is a tenth of one
+	Memory int64   // B
+}
+
+// A quota is so much CPU time in each period. Both are as short as the kernel
+// takes them, 1 ms, so that bursts are as short as can be.
+func (l Limits) quota() (quota, period time.Duration) {
+	const least, most = time.Millisecond, time.Second
+	if l.CPU >= 1 {
+		return time.Duration(l.CPU * float64(least)), least
+	}
+	period = min(time.Duration(float64(least)/l.CPU).Round(time.Microsecond), most)
+	return max(least, time.Duration(l.CPU*float64(period))), period
+}
+
+func (l Limits) check() error {
+	switch {
+	case l.CPU < 0 || l.CPU > 0 && l.CPU < 0.001:
+		return fmt.Errorf("a CPU share of %g %% cannot be kept; write 0.1 %% or more", 100*l.CPU)
+	case l.Memory < 0 || l.Memory > 0 && l.Memory < 1<<20:
+		return fmt.Errorf("no program runs in %d B of memory; write 1MiB or more", l.Memory)
+	}
+	return nil
+}
+
+// A group is a control group of one process and its descendants, in each
+// hierarchy that its limits need (cgroups(7)).
+type group struct {
+	dirs []string
+	two  bool // cgroup v2
+	l    Limits
+}
+
+var groups atomic.Int64 // made by this process
+
+// groupPrefix begins the name of each of our groups, then the lab's process id.
+const groupPrefix = "edgegauge-"
+
+// newGroup makes a group below this process's own. Root is the mount point of
+// the hierarchies, own the text of /proc/self/cgroup.
+func newGroup(root string, own []byte, l Limits) (*group, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s%d-%d", groupPrefix, os.Getpid(), groups.Add(1))
+	g := &group{l: l}
+	bases, two, err := findBases(root, own, l)
+	if err != nil {
+		return nil, err
+	}
+	g.two = two
+	for _, base := range bases {
+		sweep(base)
+		dir := filepath.Join(base, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			g.remove()
+			return nil, fmt.Errorf("make a control group: %w; %s", err, advice(two))
+		}
+		g.dirs = append(g.dirs, dir)
+	}
+	if err := g.limit(); err != nil {
+		g.remove()
+		return nil, err
+	}
+	return g, nil
+}
+
+func advice(two bool) string {
+	if two {
+		return "run as root, or with: systemd-run --user --scope -p Delegate=yes edgegauge …"
+	}
+	return "run as root: cgroup v1 gives ordinary users no groups"
+}
+
+// findBases finds the groups of this process below which limits can be set: one
+// in cgroup v2, or one for each controller in v1.
+func findBases(root string, own []byte, l Limits) (bases []string, two bool, err error) {
+	at := map[string]string{} // path of this process's group by controller, "" is v2
+	for line := range strings.Lines(string(own)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		for _, c := range strings.Split(f[1], ",") {
+			at[c] = f[2]
+		}
+	}
+	var wanted []string
+	if l.CPU > 0 {
+		wanted = append(wanted, "cpu")
+	}
+	if l.Memory > 0 {
+		wanted = append(wanted, "memory")
+	}
+	if path, ok := at[""]; ok {
+		for _, mount := range []string{root, filepath.Join(root, "unified")} {
+			base := filepath.Join(mount, path)
+			if has(base, "cgroup.controllers", wanted) {
+				base, err := delegate(base, wanted)
+				return []string{base}, true, err
+			}
+		}
+	}
+	for _, c := range wanted {
+		path, ok := at[c]
+		base := filepath.Join(root, c, path)
+		if _, err := os.Stat(base); !ok || err != nil {
+			return nil, false, fmt.Errorf("there is no control group with the controller %s: neither %s nor cgroup v2 has it; the kernel needs CONFIG_CFS_BANDWIDTH and CONFIG_MEMCG, and in a user session: systemd-run --user --scope -p Delegate=yes edgegauge …", c, base)
+		}
+		bases = append(bases, base)
+	}
+	return bases, false, nil
+}
+
+func has(dir, file string, wanted []string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return false
+	}
+	there := map[string]bool{}
+	for _, c := range strings.Fields(string(b)) {
+		there[c] = true
+	}
+	for _, c := range wanted {
+		if !there[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// labGroup holds the lab itself where its group must be empty.
+const labGroup = groupPrefix + "lab"
+
+// delegate makes the children of a v2 group have the controllers. A group whose
+// children have any may hold no processes itself (cgroups(7), "no internal
+// processes"; the root may), so the lab and what runs beside it move to a child.
+func delegate(base string, wanted []string) (string, error) {
+	if filepath.Base(base) == labGroup { // moved by an earlier trial
+		base = filepath.Dir(base)
+	}
+	if has(base, "cgroup.subtree_control", wanted) {
+		return base, nil
+	}
+	enable := []byte("+" + strings.Join(wanted, " +"))
+	control := filepath.Join(base, "cgroup.subtree_control")
+	err := os.WriteFile(control, enable, 0)
+	if errors.Is(err, unix.EBUSY) {
+		if err = move(base, filepath.Join(base, labGroup)); err == nil {
+			err = os.WriteFile(control, enable, 0)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("give control groups below %s the controllers %s: %w; %s", base, strings.Join(wanted, ", "), err, advice(true))
+	}
+	return base, nil
+}
+
+func move(from, to string) error {
+	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	pids, err := os.ReadFile(filepath.Join(from, "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	for _, pid := range bytes.Fields(pids) {
+		if err := os.WriteFile(filepath.Join(to, "cgroup.procs"), pid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes groups of labs that are gone. One with processes cannot be
+// removed, so nothing alive is touched.
+func sweep(base string) {
+	old, _ := filepath.Glob(filepath.Join(base, groupPrefix+"[0-9]*-*"))
+	for _, dir := range old {
+		lab, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
+		if pid, err := strconv.Atoi(lab); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			os.Remove(dir)
+		}
+	}
+}
+
+// limit writes the limits.
+func (g *group) limit() error {
+	quota, period := g.l.quotaOrNone()
+	type setting struct{ file, value string }
+	var all []setting
+	us := func(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
+	switch {
+	case g.two:
+		if g.l.CPU > 0 {
+			all = append(all, setting{"cpu.max", us(quota) + " " + us(period)})
+		}
+		if g.l.Memory > 0 {
+			all = append(all, setting{"memory.max", strconv.FormatInt(g.l.Memory, 10)}, setting{"memory.swap.max", "0"})
+		}
+	default:
+		if g.l.CPU > 0 {
+			all = append(all, setting{"cpu.cfs_period_us", us(period)}, setting{"cpu.cfs_quota_us", us(quota)})
+		}
+		if g.l.Memory > 0 {
+			all = append(all, setting{"memory.limit_in_bytes", strconv.FormatInt(g.l.Memory, 10)},
+				setting{"memory.memsw.limit_in_bytes", strconv.FormatInt(g.l.Memory, 10)})
+		}
+	}
+	for _, s := range all {
+		err := os.WriteFile(filepath.Join(g.dirOf(s.file), s.file), []byte(s.value), 0)
+		swap := strings.Contains(s.file, "swap") || strings.Contains(s.file, "memsw") // kernels may have no swap accounting
+		if err != nil && !(swap && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission))) {
+			return fmt.Errorf("limit the control group: %w; %s", err, advice(g.two))
+		}
+	}
+	return nil
+}
+
+func (l Limits) quotaOrNone() (quota, period time.Duration) {
+	if l.CPU == 0 {
+		return 0, 0
+	}
+	return l.quota()
+}
+
+// dirOf is the group's folder in the hierarchy that has the file.
+func (g *group) dirOf(file string) string {
+	if !g.two && strings.HasPrefix(file, "memory.") {
+		return g.dirs[len(g.dirs)-1]
+	}
+	return g.dirs[0]
+}
+
+// killedForMemory says whether the kernel killed one of its processes at the limit.
+func (g *group) killedForMemory() bool {
+	if g.l.Memory == 0 {
+		return false
+	}
+	file, key := "memory.oom_control", "oom_kill"
+	if g.two {
+		file = "memory.events"
+	}
+	b, _ := os.ReadFile(filepath.Join(g.dirOf("memory."), file))
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == key {
+			return f[1] != "0"
+		}
+	}
+	return false
+}
+
+// remove removes the group once its processes are gone: their end may take the
+// kernel a moment longer than their parent is told.
+func (g *group) remove() {
+	for _, dir := range g.dirs {
+		for range 100 {
+			if err := os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// EnterVerb is the hidden verb of the binary that runs Enter.
+const EnterVerb = "enter"
+
+// Enter moves this process into the control groups named before "--" and
+// becomes the program named after it: enter DIR… -- argv.
+func Enter(args []string) int {
+	for i, dir := range args {
+		if dir == "--" && i+1 < len(args) {
+			path, err := exec.LookPath(args[i+1])
+			if err == nil {
+				err = syscall.Exec(path, args[i+1:], os.Environ())
+			}
+			fmt.Fprintln(os.Stderr, err)
+			return 127
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0); err != nil {
+			fmt.Fprintln(os.Stderr, "enter a control group:", err)
+			return 126
+		}
+	}
+	return 2
+}

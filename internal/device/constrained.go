@@ -1,0 +1,72 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Constrained is this machine under a CPU quota and a memory limit. It is no
+// slower CPU: a program runs at full speed until its quota is spent, then waits
+// for the next period.
+type Constrained struct {
+	Local
+	Limits Limits
+}
+
+const cgroupRoot = "/sys/fs/cgroup"
+
+// Start runs c in a control group of its own, which ends with it.
+func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := exec.LookPath(c.Argv[0]); err != nil && !strings.Contains(c.Argv[0], "/") {
+		return nil, fmt.Errorf("%w: %w", errNotStarted, err) // said here, since who enters the group would say it too late
+	}
+	g, err := newGroup(cgroupRoot, own, d.Limits)
+	if err != nil {
+		return nil, err
+	}
+	c.Argv = append(append(append([]string{d.Exe, EnterVerb}, g.dirs...), "--"), c.Argv...)
+	p, err := d.Local.Start(ctx, c)
+	if err != nil {
+		g.remove()
+		return nil, err
+	}
+	ended := make(chan Exit, 1)
+	go func(exit <-chan Exit) {
+		e := <-exit
+		if e.Signal != "" && g.killedForMemory() {
+			e.Signal += fmt.Sprintf(": it took more than the %d MiB of memory that the device has", d.Limits.Memory>>20)
+		}
+		g.remove()
+		ended <- e
+		close(ended)
+	}(p.exit)
+	p.exit = ended
+	return p, nil
+}
+
+// Facts are this machine's, with the limits in place of its own.
+func (d Constrained) Facts(ctx context.Context) (Facts, error) {
+	f, err := d.Local.Facts(ctx)
+	if err != nil {
+		return f, err
+	}
+	if d.Limits.Memory > 0 {
+		f.MemoryB, f.SwapB = d.Limits.Memory, 0
+		f.Model += fmt.Sprintf(", limited to %d MiB", d.Limits.Memory>>20)
+	}
+	if d.Limits.CPU > 0 {
+		quota, period := d.Limits.quota()
+		f.Model += fmt.Sprintf(", limited to %g %% of a CPU", 100*d.Limits.CPU)
+		f.Doubts = append(f.Doubts, fmt.Sprintf("CPU quota of %v in each %v: a short request runs at full speed or waits up to %v for the next period, so its times have two humps; trust totals and throughput, and take it for no slower CPU",
+			quota, period.Round(time.Microsecond), period-quota))
+	}
+	return f, nil
+}

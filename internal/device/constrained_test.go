@@ -1,0 +1,245 @@
+package device
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// constrained skips where groups cannot be made, except in CI.
+func constrained(t *testing.T, l Limits) Constrained {
+	t.Helper()
+	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
+		t.Skip("needs root, or a delegated control group")
+	}
+	return Constrained{Local: local(t), Limits: l}
+}
+
+func begin(t *testing.T, d Device, argv ...string) *Process {
+	t.Helper()
+	p, err := d.Start(t.Context(), Command{Argv: argv, Log: filepath.Join(t.TempDir(), "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// leftGroups are the groups of this process that still exist.
+func leftGroups(t *testing.T) []string {
+	t.Helper()
+	out, _ := exec.Command("find", cgroupRoot, "-type", "d", "-name", fmt.Sprintf("%s%d-*", groupPrefix, os.Getpid())).Output()
+	return strings.Fields(string(out))
+}
+
+// A shell that counts for ever gets a tenth of a CPU, with a child of its own
+// beside it: the quota is the tree's.
+func TestQuotaHoldsForTheTree(t *testing.T) {
+	p := begin(t, constrained(t, Limits{CPU: 0.1}), "sh", "-c", "(while :; do :; done) & while :; do :; done")
+	time.Sleep(300 * time.Millisecond)
+	before, err := p.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	time.Sleep(1500 * time.Millisecond)
+	after, err := p.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := (after.CPU - before.CPU).Seconds() / time.Since(began).Seconds()
+	p.Kill()
+	if math.Abs(share-0.1) > 0.03 {
+		t.Errorf("got %.3f of a CPU, want 0.1", share)
+	}
+	if left := leftGroups(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestMemoryLimitKillsAndSaysSo(t *testing.T) {
+	d := constrained(t, Limits{Memory: 32 << 20})
+	p := begin(t, d, "sh", "-c", `x=$(head -c 200000000 /dev/zero | tr '\0' x); echo ${#x}`)
+	e := p.Wait()
+	if e.Code != -1 || !strings.Contains(e.Signal, "more than the 32 MiB") {
+		t.Errorf("got %+v, want killed at the limit", e)
+	}
+	p = begin(t, d, "sh", "-c", "echo fine")
+	if line, _ := bufio.NewReader(p.Stdout).ReadString('\n'); line != "fine\n" {
+		t.Errorf("got %q from a program that needs little", line)
+	}
+	p.Wait()
+	if left := leftGroups(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestConstrainedRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		l    Limits
+		argv string
+		want string
+	}{
+		{Limits{CPU: 0.0001}, "true", "0.1 % or more"},
+		{Limits{Memory: 1000}, "true", "1MiB or more"},
+		{Limits{CPU: 0.5}, "no-such-program-at-all", "executable file not found"},
+	} {
+		_, err := constrained(t, tt.l).Start(t.Context(), Command{Argv: []string{tt.argv}})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v %s: got %v, want %q", tt.l, tt.argv, err, tt.want)
+		}
+	}
+}
+
+func TestConstrainedFactsNameTheBursts(t *testing.T) {
+	f, err := Constrained{Local: local(t), Limits: Limits{CPU: 0.1, Memory: 64 << 20}}.Facts(t.Context())
+	if err != nil || f.MemoryB != 64<<20 || f.SwapB != 0 || !strings.Contains(f.Model, "10 % of a CPU") {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	if d := strings.Join(f.Doubts, "\n"); !strings.Contains(d, "1ms in each 10ms") || !strings.Contains(d, "waits up to 9ms") {
+		t.Errorf("got doubts %q", d)
+	}
+}
+
+func TestQuotaIsShort(t *testing.T) {
+	for _, tt := range []struct {
+		cpu           float64
+		quota, period time.Duration
+	}{
+		{0.1, time.Millisecond, 10 * time.Millisecond},
+		{0.5, time.Millisecond, 2 * time.Millisecond},
+		{1, time.Millisecond, time.Millisecond},
+		{1.5, 1500 * time.Microsecond, time.Millisecond},
+		{0.001, time.Millisecond, time.Second},
+		{0.3, time.Millisecond, 3333 * time.Microsecond},
+	} {
+		q, p := Limits{CPU: tt.cpu}.quota()
+		if q != tt.quota || p != tt.period {
+			t.Errorf("%g: got %v in %v, want %v in %v", tt.cpu, q, p, tt.quota, tt.period)
+		}
+	}
+}
+
+// tree writes a fake hierarchy: names end in / for folders.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func text(t *testing.T, parts ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Error(err)
+	}
+	return string(b)
+}
+
+// cgroup v2 as systemd mounts it, in a delegated scope of a user.
+func TestGroupInVersion2(t *testing.T) {
+	const scope = "user.slice/run-1.scope"
+	root := tree(t, map[string]string{
+		scope + "/cgroup.controllers":     "cpu memory pids\n",
+		scope + "/cgroup.subtree_control": "",
+		scope + "/cgroup.procs":           "",
+	})
+	g, err := newGroup(root, []byte("0::/"+scope+"\n"), Limits{CPU: 0.25, Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, root, scope, "cgroup.subtree_control"); got != "+cpu +memory" {
+		t.Errorf("subtree_control got %q", got)
+	}
+	if got := text(t, g.dirs[0], "cpu.max"); got != "1000 4000" {
+		t.Errorf("cpu.max got %q", got)
+	}
+	if got := text(t, g.dirs[0], "memory.max"); got != "67108864" {
+		t.Errorf("memory.max got %q", got)
+	}
+	if got := text(t, g.dirs[0], "memory.swap.max"); got != "0" {
+		t.Errorf("memory.swap.max got %q", got)
+	}
+	os.WriteFile(filepath.Join(g.dirs[0], "memory.events"), []byte("low 0\noom 1\noom_kill 1\n"), 0o644)
+	if !g.killedForMemory() {
+		t.Error("an OOM kill is not seen")
+	}
+	if len(g.dirs) != 1 || !g.two {
+		t.Errorf("got %+v, want one group in version 2", g)
+	}
+}
+
+// A group that still holds the lab has it moved, and the lab in its own group
+// finds the way back up.
+func TestDelegationMovesTheLab(t *testing.T) {
+	root := tree(t, map[string]string{"s/cgroup.procs": "11\n12\n"})
+	base := filepath.Join(root, "s")
+	if err := move(base, filepath.Join(base, labGroup)); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, base, labGroup, "cgroup.procs"); got != "12" { // a plain file keeps the last; a real one takes both
+		t.Errorf("got %q", got)
+	}
+	os.WriteFile(filepath.Join(base, "cgroup.subtree_control"), []byte("cpu memory\n"), 0o644)
+	got, err := delegate(filepath.Join(base, labGroup), []string{"cpu"})
+	if err != nil || got != base {
+		t.Errorf("got %s, %v, want %s", got, err, base)
+	}
+}
+
+// The hybrid of older systems: v2 mounted without controllers, v1 has them.
+func TestGroupInVersion1(t *testing.T) {
+	root := tree(t, map[string]string{
+		"unified/a/cgroup.controllers": "\n",
+		"cpu/a/cgroup.procs":           "",
+		"memory/b/c/cgroup.procs":      "",
+	})
+	g, err := newGroup(root, []byte("5:cpu,cpuacct:/a\n4:memory:/b/c\n0::/a\n"), Limits{CPU: 0.1, Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, g.dirs[0], "cpu.cfs_quota_us") + " " + text(t, g.dirs[0], "cpu.cfs_period_us"); got != "1000 10000" {
+		t.Errorf("quota and period got %q", got)
+	}
+	if got := text(t, g.dirs[1], "memory.limit_in_bytes"); got != "67108864" || !strings.Contains(g.dirs[1], "memory/b/c") {
+		t.Errorf("got %q in %s", got, g.dirs[1])
+	}
+}
+
+func TestNoGroupSaysWhatToDo(t *testing.T) {
+	root := tree(t, map[string]string{"u/cgroup.controllers": "pids\n"})
+	_, err := newGroup(root, []byte("0::/u\n"), Limits{CPU: 0.1})
+	if err == nil || !strings.Contains(err.Error(), "systemd-run --user --scope -p Delegate=yes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGroupsOfDeadLabsAreSwept(t *testing.T) {
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	gone, alive, other := filepath.Join(root, fmt.Sprintf("edgegauge-%d-1", dead.Process.Pid)), filepath.Join(root, fmt.Sprintf("edgegauge-%d-1", os.Getppid())), filepath.Join(root, "edgegauge-mine-1")
+	for _, dir := range []string{gone, alive, other} {
+		os.Mkdir(dir, 0o755)
+	}
+	sweep(root)
+	for dir, want := range map[string]bool{gone: false, alive: true, other: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: there: %v, want %v", dir, err == nil, want)
+		}
+	}
+}

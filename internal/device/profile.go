@@ -1,0 +1,114 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A Profile is a device as a file in devices/ describes it.
+type Profile struct {
+	Name, Title string
+	Limits      *Limits // of a constrained device; nil: it is another kind
+}
+
+// LoadProfiles reads every *.yaml of the folders into profiles by name, which
+// is the file's; a later folder hides an earlier one's. Broken files are all in
+// the error, the others are loaded. What other rooms read there is left alone.
+func LoadProfiles(folders ...fs.FS) (map[string]Profile, error) {
+	all := map[string]Profile{}
+	var errs []error
+	for _, f := range folders {
+		names, err := fs.Glob(f, "*.yaml")
+		errs = append(errs, err)
+		for _, n := range names {
+			p, err := readProfile(f, n)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("devices/%s: %w", n, err))
+				continue
+			}
+			all[p.Name] = p
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// Names are the devices of this machine that a study may name: local, and the
+// constrained ones of the profiles.
+func Names(all map[string]Profile) []string {
+	names := []string{"local"}
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		if all[n].Limits != nil {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+func readProfile(f fs.FS, name string) (Profile, error) {
+	p := Profile{Name: strings.TrimSuffix(path.Base(name), ".yaml")}
+	b, err := fs.ReadFile(f, name)
+	if err != nil {
+		return p, err
+	}
+	var file struct {
+		Title       string `yaml:"title"`
+		Constrained *struct {
+			CPU    string `yaml:"cpu"`
+			Memory string `yaml:"memory"`
+		} `yaml:"constrained"`
+	}
+	if err := yaml.Load(b, &file); err != nil {
+		return p, err
+	}
+	p.Title = file.Title
+	if c := file.Constrained; c != nil {
+		p.Limits = &Limits{}
+		if c.CPU == "" && c.Memory == "" {
+			return p, errors.New("constrained has neither cpu nor memory; write {cpu: 10%, memory: 64MiB}")
+		}
+		if p.Limits.CPU, err = readCPUs(c.CPU); err != nil {
+			return p, err
+		}
+		if p.Limits.Memory, err = readMemory(c.Memory); err != nil {
+			return p, err
+		}
+		return p, p.Limits.check()
+	}
+	return p, nil
+}
+
+// readCPUs reads 10% as a tenth of one CPU, 150% as one and a half.
+func readCPUs(s string) (float64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	number, ok := strings.CutSuffix(s, "%")
+	x, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || x <= 0 {
+		return 0, fmt.Errorf("cpu %q is not a share of one CPU; write 10%% for a tenth, 150%% for one and a half", s)
+	}
+	return x / 100, nil
+}
+
+// readMemory reads 64MiB or 512KiB.
+func readMemory(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	for suffix, unit := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if number, ok := strings.CutSuffix(s, suffix); ok {
+			if x, err := strconv.ParseInt(number, 10, 32); err == nil && x > 0 {
+				return x * unit, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("memory %q is not a size; write 64MiB", s)
+}
