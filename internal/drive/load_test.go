@@ -38,7 +38,7 @@ func TestOpenLoopShowsStall(t *testing.T) {
 		if late.Response() < 60*time.Millisecond || late.RTT() > 50*time.Millisecond {
 			t.Errorf("concurrency %d: a request due in mid-stall: response %v, RTT %v; want over 60ms, under 50ms", concurrency, late.Response(), late.RTT())
 		}
-		if last := xs[59]; last.Response() > 50*time.Millisecond {
+		if last := xs[59]; last.Response() > 150*time.Millisecond { // 200 ms if none of it drained
 			t.Errorf("concurrency %d: the backlog never drained: %v", concurrency, last.Response())
 		}
 		// The stall is the server's: it must not look like a slow driver.
