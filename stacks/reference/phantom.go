@@ -81,7 +81,10 @@ func servePhantom(p *program, s stack.Serve) (server, error) {
 	switch f.fault {
 	case "", "none", "crash", "hang", "wrong", "refuse", "deaf":
 	case "silent":
-		select {}
+		// Not select{}: with no other goroutine left, the runtime would call that a deadlock and exit.
+		for {
+			time.Sleep(time.Hour)
+		}
 	case "garbage":
 		p.out.WriteString("Starting Phantom v0.1 on port 80 ...\n")
 		p.out.Flush()
