@@ -123,13 +123,18 @@ func (c conformer) peer(service string) (Description, bool) {
 }
 
 func (c conformer) serve(service string) Serve {
-	var options map[string]string
-	if slices.Contains(c.d.Options, "match_delay") {
-		options = map[string]string{"match_delay": "20ms"} // a random wait of seconds shows nothing here
-	}
-	return Serve{Options: options, Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
+	return Serve{Options: impatient(c.d), Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
 		Limits: Limits{Body: conformLimit}, Credentials: c.credentials(), Sensor: "fixed:21.5", Directory: c.kit.Directory,
 		Message: Message{Seed: conformSeed, N: 23}}
+}
+
+// impatient are the options that keep a device from waiting for seconds before
+// it lets itself be found: that shows nothing here.
+func impatient(d Description) map[string]string {
+	if slices.Contains(d.Options, "match_delay") {
+		return map[string]string{"match_delay": "20ms"}
+	}
+	return nil
 }
 
 func (c conformer) call(service, url string, n int) Call {
@@ -167,6 +172,7 @@ func (c conformer) answers(server, client Description, service string, ns []int)
 }
 
 func (c conformer) pair(server, client Description, s Serve, ns []int) error {
+	s.Options = impatient(server)
 	return c.with(server, "serve", func(srv *Conn, ctx context.Context) error {
 		ready, err := srv.Serve(ctx, s)
 		if err != nil {

@@ -61,7 +61,7 @@ func (d *Description) appendDevice(dst []byte) []byte {
 func (d *Description) appendService(dst []byte, hosted *Hosted) []byte {
 	dst = d.relationship(append(dst, "<mex:Metadata>"...), hosted)
 	if hosted.WSDL != "" {
-		dst = element(section(dst, "http://schemas.xmlsoap.org/wsdl"), "mex:Location", []byte(hosted.WSDL))
+		dst = element(section(dst, wsdlSpace), "mex:Location", []byte(hosted.WSDL))
 		dst = append(dst, "</mex:MetadataSection>"...)
 	}
 	return append(dst, "</mex:Metadata>"...)

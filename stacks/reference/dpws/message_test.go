@@ -45,6 +45,28 @@ func TestMessagesAreReadAsWritten(t *testing.T) {
 	}
 }
 
+// The files were captured from SDCri 6.2.2 on the loopback interface.
+func TestMessagesOfOthersAreRead(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.xml")
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m message
+		if err := m.decode(b); err != nil {
+			t.Errorf("%s: %v", f, err)
+			continue
+		}
+		if name := filepath.Base(f); strings.Contains(name, "match") && (len(m.targets) != 1 || !strings.HasPrefix(m.targets[0].EPR, "urn:uuid:") || len(m.targets[0].XAddrs) == 0) {
+			t.Errorf("%s: got %+v", f, m.targets)
+		}
+	}
+	if len(files) < 2 {
+		t.Errorf("%d captured messages", len(files))
+	}
+}
+
 func TestMessagesThatAreNone(t *testing.T) {
 	w := writer{namer: NewNamer()}
 	good := string(w.match(actionProbeMatches, []byte("urn:uuid:q"), &desk))

@@ -1,0 +1,243 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stack"
+)
+
+// TestMain makes this binary a stack's program too, for tests that start one.
+func TestMain(m *testing.M) {
+	if os.Getenv("REFERENCE_TEST_PROGRAM") != "" {
+		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// lacking skips a test for want of something, which CI must not.
+func lacking(t *testing.T, what error) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// Either client finds and invokes either device: on a loopback interface
+// without any route, and across a veth pair, IPv4 and IPv6.
+func TestDPWSInterop(t *testing.T) {
+	device, client, err := twoNamespaces()
+	if err != nil {
+		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
+	}
+	sdcri := &stack.Description{}
+	if *sdcri, err = stack.Read("../dpws-sdcri"); err != nil {
+		t.Fatal(err)
+	}
+	foreign := len(sdcri.Missing(t.Context())) == 0 && sdcri.Built()
+	if !foreign && os.Getenv("CI") == "true" {
+		t.Fatal("stacks/dpws-sdcri is not built; run: edgegauge stacks build dpws-sdcri")
+	}
+	for _, tt := range []struct {
+		device, client string
+	}{{"reference/dpws", "reference/dpws"}, {"dpws-sdcri", "reference/dpws"}, {"reference/dpws", "dpws-sdcri"}} {
+		for _, place := range []struct {
+			name, host string
+			client     *os.File
+		}{{"lo, IPv4", "127.0.0.1", device}, {"lo, IPv6", "::1", device}, {"veth, IPv4", "10.77.0.1", client}, {"veth, IPv6", "fd77::1", client}} {
+			if place.name == "lo, IPv4" && tt.client != tt.device {
+				continue // the conformance kit crosses them there
+			}
+			t.Run(fmt.Sprintf("%s finds %s on %s", tt.client, tt.device, place.name), func(t *testing.T) {
+				if tt.client != tt.device && !foreign {
+					t.Skip("stacks/dpws-sdcri is not built; run: edgegauge stacks build dpws-sdcri")
+				}
+				invoke(t, start(t, *sdcri, tt.device, "serve", device), start(t, *sdcri, tt.client, "call", place.client), place.host)
+			})
+		}
+	}
+}
+
+// invoke serves at host, has the client find it, and sends 5 requests.
+func invoke(t *testing.T, srv, cl *stack.Conn, host string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	s := stack.Serve{Service: "monitor", Encoding: "soap12", Security: "none", Transport: "dpws", Host: host, Limits: stack.Limits{Body: 1 << 20}}
+	served, err := srv.Serve(ctx, s)
+	if err != nil {
+		t.Fatal("device:", err)
+	}
+	ready, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
+		Message: stack.Message{Seed: 3, N: 16}, Connection: "keep-alive", Timeout: int64(30 * time.Second)})
+	if err != nil {
+		t.Fatal("client:", err)
+	}
+	if ready.Phases.Discovery < 50*time.Microsecond || ready.Phases.Metadata < 50*time.Microsecond || ready.Phases.FirstInvoke != 0 {
+		t.Errorf("got phases %+v", ready.Phases)
+	}
+	n := 0
+	end, err := cl.Run(ctx, stack.Run{Requests: 5, Record: true}, func(x measure.Exchange) {
+		if n++; x.Failure != "" {
+			t.Errorf("request %d: %s", x.Seq, x.Failure)
+		}
+	})
+	if err != nil || n != 5 || end.Phases.FirstInvoke <= 0 {
+		t.Errorf("%d records, end %+v, %v", n, end, err)
+	}
+	if end, err := srv.Report(ctx, false, nil); err != nil || end.Count != 5 {
+		t.Errorf("the device counts %d requests, %v", end.Count, err)
+	}
+	t.Logf("discovery %v, metadata %v, first invoke %v", ready.Phases.Discovery.Round(time.Millisecond), ready.Phases.Metadata.Round(time.Microsecond), end.Phases.FirstInvoke.Round(time.Microsecond))
+}
+
+// start starts a program in a network namespace and ends it with the test.
+func start(t *testing.T, foreign stack.Description, name, verb string, ns *os.File) *stack.Conn {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", name, verb)
+	cmd.Env = append(os.Environ(), "REFERENCE_TEST_PROGRAM=1")
+	if name == foreign.Name {
+		argv, err := foreign.Serve.Argv(0)
+		if verb == "call" {
+			argv, err = foreign.Call.Argv(0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd = exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = foreign.Dir
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = w
+	if err := within(ns, cmd.Start); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Cleanup(func() {
+		in.Close()
+		kill := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s %s: %v", name, verb, err)
+		}
+		kill.Stop()
+		out.Close()
+	})
+	return stack.NewConn(in, out)
+}
+
+// within runs f on a thread in the namespace; a child started there stays there.
+func within(ns *os.File, f func() error) error {
+	errc := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			errc <- err
+			return
+		}
+		errc <- f()
+	}()
+	return <-errc
+}
+
+// twoNamespaces makes two network namespaces with a veth pair between them,
+// 10.77.0.1 and fd77::1 in the first, and no multicast route in either.
+func twoNamespaces() (first, second *os.File, err error) {
+	if first, err = newNamespace(); err != nil {
+		return nil, nil, err
+	}
+	if second, err = newNamespace(); err != nil {
+		return nil, nil, err
+	}
+	err = within(first, func() error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name = "va"
+		err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "vb", PeerNamespace: netlink.NsFd(second.Fd())})
+		return errors.Join(err, up("lo"), up("va", "10.77.0.1/24", "fd77::1/64"))
+	})
+	return first, second, errors.Join(err, within(second, func() error { return errors.Join(up("lo"), up("vb", "10.77.0.2/24", "fd77::2/64")) }))
+}
+
+func newNamespace() (*os.File, error) {
+	var file *os.File
+	errc := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		if err == nil {
+			// IPv6 addresses are good at once, without duplicate address detection.
+			for _, which := range []string{"all", "default"} {
+				err = errors.Join(err, os.WriteFile(filepath.Join("/proc/sys/net/ipv6/conf", which, "accept_dad"), []byte("0"), 0))
+			}
+			var e error
+			file, e = os.Open("/proc/thread-self/ns/net")
+			err = errors.Join(err, e)
+		}
+		errc <- err
+	}()
+	err := <-errc
+	return file, err
+}
+
+func up(name string, addresses ...string) error {
+	l, err := netlink.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	for _, a := range addresses {
+		addr, err := netlink.ParseAddr(a)
+		if err != nil {
+			return err
+		}
+		if addr.IP.To4() == nil {
+			addr.Flags = unix.IFA_F_NODAD
+		}
+		if err := netlink.AddrAdd(l, addr); err != nil {
+			return err
+		}
+	}
+	return netlink.LinkSetUp(l)
+}
+
+// Discovery by [FF02::C] alone: the pair has no IPv4 address.
+func TestDPWSOverIPv6Alone(t *testing.T) {
+	device, client, err := twoNamespaces()
+	if err != nil {
+		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
+	}
+	for ns, name := range map[*os.File]string{device: "va", client: "vb"} {
+		if err := within(ns, func() error { return dropIPv4(name) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	invoke(t, start(t, stack.Description{}, "reference/dpws", "serve", device), start(t, stack.Description{}, "reference/dpws", "call", client), "fd77::1")
+}
+
+func dropIPv4(name string) error {
+	l, err := netlink.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	addrs, err := netlink.AddrList(l, netlink.FAMILY_V4)
+	for _, a := range addrs {
+		err = errors.Join(err, netlink.AddrDel(l, &a))
+	}
+	return err
+}
