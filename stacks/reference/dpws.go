@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ import (
 )
 
 // dpwsOptions: nodelay on or off at both sides' sockets; the bound of the
-// device's random delay (APP_MAX_DELAY); whether the client looks for the device once or
-// before each request.
+// device's random delay (APP_MAX_DELAY); whether the client looks for the device once,
+// before the first request of every run, or before each.
 var dpwsOptions = []string{"nodelay", "match_delay", "discovery"}
 
 // What every device of a stack under test is, and what its service is.
@@ -128,9 +129,9 @@ func dpwsParams(options map[string]string) (dpws.Params, error) {
 		}
 		p.MatchDelay = d
 	}
-	for name, levels := range map[string][2]string{"nodelay": {"on", "off"}, "discovery": {"once", "each"}} {
-		if text := options[name]; text != "" && text != levels[0] && text != levels[1] {
-			return p, fmt.Errorf("option %s %q is none; there are %s, %s", name, text, levels[0], levels[1])
+	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "discovery": {"once", "first", "each"}} {
+		if text := options[name]; text != "" && !slices.Contains(levels, text) {
+			return p, fmt.Errorf("option %s %q is none; there are %s", name, text, strings.Join(levels, ", "))
 		}
 	}
 	return p, nil

@@ -68,17 +68,22 @@ func (c *dpwsCaller) phases() stack.Phases {
 	return p
 }
 
-// A dpwsSeeker looks for its device before each request.
+// A dpwsSeeker looks for its device before each request, or before the first of
+// every run.
 type dpwsSeeker struct {
 	*dpwsCaller
-	finder *dpws.Finder
-	epr    string
-	at     []string
+	onlyFirst bool
+	finder    *dpws.Finder
+	epr       string
+	at        []string
 }
 
 // Prepare finds the device anew. It must still be where it was: drive has its
 // connection.
-func (c *dpwsSeeker) Prepare(_ uint64, patience time.Duration) error {
+func (c *dpwsSeeker) Prepare(seq uint64, patience time.Duration) error {
+	if c.onlyFirst && seq > 1 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	t, err := c.finder.Locate(ctx, c.epr, dpwsDevice)
@@ -128,8 +133,9 @@ func findDPWS(p *program, s *stack.Call, plain *caller) (drive.Call, error) {
 	c.header.Action = []byte(codec.Action(c.name))
 	c.header.To = []byte(s.URL)
 	c.header.ReplyTo = []byte(dpws.Anonymous)
-	if s.Options["discovery"] == "each" {
-		return &dpwsSeeker{c, finder, u.Fragment, target.XAddrs}, nil
+	switch s.Options["discovery"] {
+	case "each", "first":
+		return &dpwsSeeker{c, s.Options["discovery"] == "first", finder, u.Fragment, target.XAddrs}, nil
 	}
 	return c, finder.Close()
 }

@@ -34,7 +34,7 @@ public final class Client implements Caller, DiscoveryObserver {
 
   private final Setup setup;
   private final URI url;
-  private final boolean each; // a search before every request
+  private final boolean each, first; // a search before every request, or before the first of a run
   private final org.somda.sdc.dpws.client.Client client;
   private final SoapUtil soap;
   private final HostedServiceProxy service;
@@ -47,7 +47,9 @@ public final class Client implements Caller, DiscoveryObserver {
     this.setup = setup;
     url = URI.create(setup.url);
     if (url.getFragment() == null) throw new IllegalArgumentException("url \"" + setup.url + "\" names no device; write dpws://HOST:PORT/PATH#urn:uuid:…");
-    each = Sdcri.level(setup, "discovery", "once", "each").equals("each");
+    String discovery = Sdcri.level(setup, "discovery", "once", "first", "each");
+    each = discovery.equals("each");
+    first = discovery.equals("first");
     boolean nagle = Sdcri.level(setup, "nodelay", "on", "off").equals("off");
     InetAddress local = localTo(InetAddress.getByName(url.getHost()), url.getPort());
     Injector injector = Wiring.injector(setup, local);
@@ -104,7 +106,7 @@ public final class Client implements Caller, DiscoveryObserver {
 
   @Override public Message call(Message m, Exchange x) throws Exception {
     long sought = 0;
-    if (each) {
+    if (each || first && x.seq == 1) {
       long t0 = System.nanoTime();
       DiscoveredDevice d = seek(setup.timeout);
       if (!d.getXAddrs().equals(addresses)) throw new IOException("the device has moved from " + addresses + " to " + d.getXAddrs());

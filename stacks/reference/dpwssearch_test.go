@@ -1,0 +1,96 @@
+package reference
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stack"
+	"edgegauge/stacks/reference/dpws"
+)
+
+// The option discovery says which requests begin with a search; a listener on
+// the group counts the Probes that are not repetitions.
+func TestDPWSSearchesAsOftenAsTheOptionSays(t *testing.T) {
+	ns, _, err := twoNamespaces()
+	if err != nil {
+		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
+	}
+	sdcri, err := stack.Read("../dpws-sdcri")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sdcri.Built() {
+		lacking(t, fmt.Errorf("stacks/dpws-sdcri is not built; run: edgegauge stacks build dpws-sdcri"))
+	}
+	probes := listen(t, func() (n dpws.Network, err error) {
+		err = within(ns, func() error {
+			lo, err := net.InterfaceByName("lo")
+			if err == nil {
+				n, err = dpws.Join(lo, true)
+			}
+			return err
+		})
+		return n, err
+	})
+	for _, tt := range []struct {
+		client, level string
+		want          int // searches of a start and runs of 2 and 3 requests
+	}{{"reference/dpws", "once", 1}, {"reference/dpws", "first", 3}, {"reference/dpws", "each", 6}, {"dpws-sdcri", "first", 3}} {
+		before := probes()
+		srv, cl := start(t, sdcri, "reference/dpws", "serve", ns), start(t, sdcri, tt.client, "call", ns)
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+		served, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none", Host: "127.0.0.1", Options: map[string]string{"match_delay": "10ms"},
+			Limits: stack.Limits{Body: 1 << 20}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = cl.Call(ctx, stack.Call{URL: served.URL, Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none", Message: stack.Message{Seed: 1, N: 3},
+			Connection: "keep-alive", Timeout: int64(20 * time.Second), Options: map[string]string{"discovery": tt.level}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{2, 3} {
+			if _, err := cl.Run(ctx, stack.Run{Requests: n, Record: true}, func(x measure.Exchange) {
+				if x.Failure != "" {
+					t.Errorf("%s, %s: request %d: %s", tt.client, tt.level, x.Seq, x.Failure)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := probes() - before; got != tt.want {
+			t.Errorf("%s with discovery %s searched %d times, want %d", tt.client, tt.level, got, tt.want)
+		}
+		cancel()
+	}
+}
+
+// listen counts the different Probes that a group hears.
+func listen(t *testing.T, join func() (dpws.Network, error)) (count func() int) {
+	network, err := join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		network.Receive(func(b []byte, _ netip.AddrPort) {
+			if bytes.Contains(b, []byte("/discovery/2009/01/Probe<")) {
+				mu.Lock()
+				seen[string(b)] = true
+				mu.Unlock()
+			}
+		})
+	}()
+	t.Cleanup(func() { network.Close(); <-done })
+	return func() int { mu.Lock(); defer mu.Unlock(); return len(seen) }
+}
