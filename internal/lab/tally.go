@@ -66,6 +66,7 @@ type tally struct {
 	n, failed int
 	why       string          // of the first failure
 	lost      map[uint64]bool // the requests that failed
+	blind     bool            // the stack runs without hooks: a phase of 0 was not seen
 	wrong     string          // the first fault in a record's own instants
 	last      int64           // ns, the end of the last answered exchange
 	busy      int64           // ns, the sum of all round trips
@@ -153,8 +154,8 @@ func (t *tally) results(side measure.Side) []store.Result {
 		if err != nil {
 			continue // no request was answered: there is nothing to say
 		}
-		if w.Max == 0 && side == measure.Server {
-			continue // a server that cannot see its phases, such as the floor
+		if w.Max == 0 && (side == measure.Server || t.blind) {
+			continue // a side that cannot see its phases, such as the floor
 		}
 		r, _ := measure.FindResponse(c.response)
 		out = append(out, store.Result{

@@ -256,6 +256,7 @@ func (r *rig) collect(ctx context.Context, side measure.Side, first func() error
 		i = atServer
 	}
 	t := &r.tally[i]
+	t.blind = r.s.Options["hooks"] == "off"
 	t.reserve(side, r.s.Requests, &r.lab.spare)
 	const batchSize = 4096
 	batch := make([]measure.Exchange, 0, batchSize)

@@ -1,7 +1,7 @@
 #!/bin/sh
 cd "$(dirname "$0")" && . ../java-common/build.sh
 
-sources="src ../java-common/src ../java-common/protobuf"
+sources="src ../java-common/src ../java-common/protobuf ../java-common/jaxb ../java-common/jaxrs"
 inputs=../contract/services.proto
 
 generate() {

@@ -79,5 +79,6 @@ final class Driver {
       x.failure = Program.reason(e);
     }
     x.total = System.nanoTime() - x.begun;
+    if (!setup.hooks) x.unhooked();
   }
 }

@@ -27,4 +27,11 @@ public final class Exchange {
     begun = System.nanoTime();
     return this;
   }
+
+  /** Keeps of a client's exchange what is known without hooks: when the framework's call began and ended. */
+  void unhooked() {
+    sent = begun;
+    done = failure.isEmpty() ? begun + total : 0;
+    serialization = deserialization = out = in = 0;
+  }
 }

@@ -73,7 +73,7 @@ public final class Program {
 
   private int serve(Stack stack, Setup setup) throws Exception {
     ServerLog log = new ServerLog();
-    String url = stack.serve(setup, new Services(setup), log);
+    String url = stack.serve(setup, setup.hooks ? new Services(setup) : new Services(setup, log), log);
     ready(stack, ",\"url\":" + Json.quote(new StringBuilder(), url));
     for (String line; (line = lines.take()) != END; ) {
       Map<String, Object> ask = Json.object(line);

@@ -2,6 +2,8 @@ package edgegauge.adapter;
 
 /** A server's records since the last report. */
 public final class ServerLog {
+  private static final Exchange UNKNOWN = new Exchange();
+
   private Log log = new Log(Log.SERVER, 0);
   private int sending;
 
@@ -19,6 +21,13 @@ public final class ServerLog {
     synchronized (this) {
       log.server(x);
       if (--sending == 0) notifyAll();
+    }
+  }
+
+  /** Counts an exchange of which nothing is known, since there are no hooks. */
+  void answered() {
+    synchronized (this) {
+      log.server(UNKNOWN);
     }
   }
 

@@ -20,8 +20,14 @@ public final class Services {
   private final Path directory;
   private final long delay; // a known slowness, to prove where it shows
   private final AtomicLong files = new AtomicLong();
+  private final ServerLog counts; // of answers that no hook will record; null if hooks do
 
   public Services(Setup setup) {
+    this(setup, null);
+  }
+
+  Services(Setup setup, ServerLog counts) {
+    this.counts = counts;
     sensor = new Sensor(setup.sensor);
     directory = Paths.get(setup.directory.isEmpty() ? System.getProperty("java.io.tmpdir") : setup.directory);
     delay = setup.option("delay", 0);
@@ -60,6 +66,7 @@ public final class Services {
         out.digest = chase(in.data);
         break;
     }
+    if (counts != null) counts.answered();
     return out;
   }
 

@@ -10,6 +10,7 @@ public final class Setup {
   public final int port;
   public final long bodyLimit; // bytes
   public final long timeout;   // ns for one request
+  public final boolean hooks;  // false: nothing of ours may stand in the framework's way
   private final Map<String, Object> line, message, credentials, options;
 
   Setup(Map<String, Object> line) {
@@ -30,6 +31,9 @@ public final class Setup {
     options = map(line, "options");
     bodyLimit = number(map(line, "limits"), "body", 16_000_000);
     timeout = number(line, "timeout", 30_000_000_000L);
+    String on = option("hooks", "on");
+    hooks = on.equals("on");
+    if (!hooks && !on.equals("off")) throw new IllegalArgumentException("options.hooks is \"" + on + "\"; write on or off");
   }
 
   static Setup none() {

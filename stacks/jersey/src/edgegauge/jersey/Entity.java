@@ -50,11 +50,16 @@ abstract class Entity implements MessageBodyReader<Message>, MessageBodyWriter<M
   }
 
   private byte[] make(Message m) {
+    if (!setup.hooks) return keep(encode(m));
     Exchange x = Exchange.mine();
     long t0 = System.nanoTime();
     byte[] b = encode(m);
     x.serialization = System.nanoTime() - t0;
     x.out = b.length;
+    return keep(b);
+  }
+
+  private byte[] keep(byte[] b) {
     made.set(b);
     return b;
   }
@@ -69,9 +74,10 @@ abstract class Entity implements MessageBodyReader<Message>, MessageBodyWriter<M
 
   @Override public Message readFrom(Class<Message> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, String> h, InputStream in)
       throws IOException {
-    Exchange x = Exchange.mine();
     String length = h.getFirst(HttpHeaders.CONTENT_LENGTH);
     byte[] b = Body.read(in, length == null ? -1 : Long.parseLong(length), setup.bodyLimit);
+    if (!setup.hooks) return decode(b);
+    Exchange x = Exchange.mine();
     received(x);
     x.in = b.length;
     long t0 = System.nanoTime();

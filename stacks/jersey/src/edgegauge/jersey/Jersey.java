@@ -4,19 +4,24 @@ import com.sun.jersey.api.client.config.ClientConfig;
 import com.sun.jersey.api.client.config.DefaultClientConfig;
 import com.sun.jersey.api.container.ContainerFactory;
 import com.sun.jersey.api.core.DefaultResourceConfig;
+import com.sun.jersey.api.json.JSONConfiguration;
 import edgegauge.adapter.Caller;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
+import edgegauge.jaxrs.JsonResource;
+import edgegauge.jaxrs.XmlResource;
+import java.util.Map;
+import java.util.Set;
 import org.glassfish.grizzly.http.server.HttpHandler;
 import org.glassfish.grizzly.http.server.HttpServer;
 import org.glassfish.grizzly.http.server.NetworkListener;
 
-/** Jersey 1: JAX-RS on Grizzly, with protobuf by an entity provider, as its users write one. */
+/** Jersey 1: JAX-RS on Grizzly; protobuf by an entity provider, as its users write one, XML by its provider for JAXB, JSON by its POJO mapping. */
 public final class Jersey extends Stack {
   public Jersey() {
-    super(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"http"});
+    super(new String[] {"protobuf", "xml", "json"}, new String[] {"none"}, new String[] {"http"});
   }
 
   @Override public String version() {
@@ -25,8 +30,13 @@ public final class Jersey extends Stack {
 
   @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
     DefaultResourceConfig config = new DefaultResourceConfig();
-    config.getSingletons().add(new ServerProtobuf(setup, log));
-    config.getSingletons().add(new Resource(setup, services));
+    if (setup.encoding.equals("protobuf")) {
+      config.getSingletons().add(new ServerProtobuf(setup, log));
+      config.getSingletons().add(new Resource(setup, services));
+    } else {
+      beans(config.getSingletons(), config.getFeatures(), setup, log);
+      config.getSingletons().add(setup.encoding.equals("xml") ? new XmlResource(setup, services) : new JsonResource(setup, services));
+    }
     // What GrizzlyServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
     HttpServer server = new HttpServer();
     NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);
@@ -37,15 +47,24 @@ public final class Jersey extends Stack {
     return "http://" + setup.urlHost() + ":" + listener.getPort() + "/" + setup.service.name;
   }
 
-  @Override public Caller call(Setup setup) {
+  @Override public Caller call(Setup setup) throws Exception {
     // The JDK's HttpURLConnection, on which Jersey's client stands, reads these once.
     System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
     System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
     System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
     ClientConfig config = new DefaultClientConfig();
-    config.getSingletons().add(new ClientProtobuf(setup));
+    if (setup.encoding.equals("protobuf")) config.getSingletons().add(new ClientProtobuf(setup));
+    else beans(config.getSingletons(), config.getFeatures(), setup, null);
     config.getProperties().put(ClientConfig.PROPERTY_CONNECT_TIMEOUT, setup.timeoutMillis());
     config.getProperties().put(ClientConfig.PROPERTY_READ_TIMEOUT, setup.timeoutMillis());
     return new JerseyCaller(setup, config);
+  }
+
+  /** Without hooks Jersey's own providers take the beans. */
+  private static void beans(Set<Object> providers, Map<String, Boolean> features, Setup setup, ServerLog log) throws Exception {
+    features.put(JSONConfiguration.FEATURE_POJO_MAPPING, true);
+    JsonFormat json = new JsonFormat();
+    if (setup.hooks) providers.add(new BeanEntity(setup, setup.encoding.equals("xml") ? new XmlFormat() : json, log));
+    else if (setup.encoding.equals("json")) providers.add(json);
   }
 }

@@ -30,6 +30,10 @@ public final class ServerProtobuf extends Entity {
 
   @Override public void writeTo(Message m, Class<?> c, Type t, Annotation[] a, MediaType mt, MultivaluedMap<String, Object> h, OutputStream out)
       throws IOException {
+    if (!setup.hooks) {
+      super.writeTo(m, c, t, a, mt, h, out);
+      return;
+    }
     log.sending();
     try {
       super.writeTo(m, c, t, a, mt, h, out);

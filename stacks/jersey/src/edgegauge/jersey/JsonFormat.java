@@ -1,0 +1,37 @@
+package edgegauge.jersey;
+
+import edgegauge.jaxb.Bean;
+import java.io.IOException;
+import javax.ws.rs.ext.ContextResolver;
+import javax.ws.rs.ext.Provider;
+import org.codehaus.jackson.JsonParser;
+import org.codehaus.jackson.map.DeserializationConfig;
+import org.codehaus.jackson.map.ObjectMapper;
+import org.codehaus.jackson.map.SerializationConfig;
+
+/** What Jersey's provider for JSON (POJO mapping, Jackson 1.8) does, and refuses what follows the object. It also gives that provider its mapper. */
+@Provider
+public final class JsonFormat implements Format, ContextResolver<ObjectMapper> {
+  private final ObjectMapper mapper = new ObjectMapper();
+
+  JsonFormat() {
+    mapper.configure(DeserializationConfig.Feature.FAIL_ON_UNKNOWN_PROPERTIES, false);
+    mapper.configure(SerializationConfig.Feature.FAIL_ON_EMPTY_BEANS, false);
+  }
+
+  @Override public ObjectMapper getContext(Class<?> type) {
+    return mapper;
+  }
+
+  @Override public byte[] encode(Bean bean) throws IOException {
+    return mapper.writeValueAsBytes(bean);
+  }
+
+  @Override public Bean decode(Class<?> type, byte[] b) throws IOException {
+    try (JsonParser p = mapper.getJsonFactory().createJsonParser(b)) {
+      Object bean = mapper.readValue(p, type);
+      if (p.nextToken() != null) throw new IOException("something follows the object");
+      return (Bean) bean;
+    }
+  }
+}
