@@ -17,7 +17,7 @@ var floors = []struct {
 	rooms []string
 }{
 	{"words", []string{"internal/measure", "internal/service", "internal/stat", "internal/study"}},
-	{"files", []string{"devices", "links"}},                                 // embedded, no code
+	{"files", []string{"devices", "links", "published"}},                    // embedded, no code
 	{"tongues", []string{"stacks/reference/coap", "stacks/reference/dpws"}}, // pure protocols that both a driver and a stack speak
 	{"hands", []string{"internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack", "internal/store"}},
 	{"stacks", []string{"stacks/reference", "stacks/dotnet", "stacks/gsoap", "stacks/gsoap-apache"}}, // the last three: tests only, of programs in other languages

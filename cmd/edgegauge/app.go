@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"edgegauge/internal/advise/paper"
 	"edgegauge/internal/lab"
 	"edgegauge/internal/measure"
 	"edgegauge/internal/service"
@@ -96,7 +97,7 @@ func (a *app) vocabulary(ctx context.Context) study.Vocabulary {
 	known, _ := profiles()
 	v := study.Vocabulary{
 		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: deviceNames(),
-		Published: []string{}, StackNames: a.stackNames(),
+		Published: paper.Tables(), StackNames: a.stackNames(),
 		Stacks: func(name string) (study.StackFacts, bool) {
 			d, ok := a.find(name)
 			if !ok {

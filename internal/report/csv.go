@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge/internal/advise/paper"
 	"edgegauge/internal/stat"
 )
 
@@ -15,13 +16,18 @@ import (
 // columns. What does not exist is empty.
 func (r *Report) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high", "sd", "median", "p95", "method", "warnings")
+	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low", "times_published_high")
 	if err := c.Write(head); err != nil {
 		return err
 	}
 	for _, x := range r.Cells {
 		row := append(append([]string{}, r.Treatments[x.Treatment].Levels...), string(x.Side), x.Response, x.Unit, strconv.Itoa(len(x.Points)),
 			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95), string(x.Method), strings.Join(x.Warnings, "; "))
+		if b := x.Published; b != nil {
+			row = append(row, number(b.Mean), number(b.Ratio.Estimate), number(b.Ratio.Lo), number(b.Ratio.Hi))
+		} else {
+			row = append(row, "", "", "", "")
+		}
 		if err := c.Write(row); err != nil {
 			return err
 		}
@@ -55,6 +61,7 @@ func (r *Report) JSON(w io.Writer) error {
 		Floor     *float64          `json:"times_floor,omitempty"`
 		Means     []float64         `json:"trial_means"`
 		Warnings  []string          `json:"warnings"`
+		Published *publishedJSON    `json:"published,omitempty"`
 	}
 	out := struct {
 		Format   int             `json:"format"`
@@ -67,7 +74,7 @@ func (r *Report) JSON(w io.Writer) error {
 	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), r.RawFacts}
 	for _, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points), exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...)}
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...), publishedOf(x.Published)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
 		}
@@ -96,4 +103,22 @@ func ci(s stat.Summary) []float64 {
 		return nil
 	}
 	return []float64{s.Lo, s.Hi}
+}
+
+// publishedJSON is a published figure beside ours.
+type publishedJSON struct {
+	Mean      float64       `json:"mean"`
+	HalfWidth stat.Number   `json:"half_width"`
+	Unit      string        `json:"unit"`
+	Ratio     stat.Number   `json:"ratio"` // ours over theirs
+	RatioCI   stat.Interval `json:"ratio_ci"`
+	Method    string        `json:"method,omitempty"`
+	Why       string        `json:"why,omitempty"` // there is no ratio
+}
+
+func publishedOf(b *paper.Beside) *publishedJSON {
+	if b == nil {
+		return nil
+	}
+	return &publishedJSON{b.Mean, stat.Number(b.HalfWidth), b.Unit, stat.Number(b.Ratio.Estimate), stat.Interval{b.Ratio.Lo, b.Ratio.Hi}, b.Ratio.Method, b.Why}
 }

@@ -74,6 +74,9 @@ func (r *Report) figure(p Panel) Figure {
 			continue
 		}
 		row := FigureRow{Name: t.Name(), IsFloor: isFloor(t.Stack), Center: c.Mean.Center, Lo: c.Mean.Lo, Hi: c.Mean.Hi, Floor: math.NaN(), Published: math.NaN(), PubLo: math.NaN(), PubHi: math.NaN()}
+		if b := c.Published; b != nil {
+			row.Published, row.PubLo, row.PubHi = b.Mean, b.Mean-b.HalfWidth, b.Mean+b.HalfWidth
+		}
 		for _, x := range c.Points {
 			row.Points = append(row.Points, x.Mean)
 		}

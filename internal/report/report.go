@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge/internal/advise/paper"
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stat"
 	"edgegauge/internal/store"
@@ -31,8 +32,9 @@ type Report struct {
 	Facts      Facts
 	RawFacts   json.RawMessage
 	Trials     []store.TrialState
-	Warnings   []string // about the whole, as doubts and missing trials
-	Damage     []string // how the files differ from what the lab wrote
+	Warnings   []string         // about the whole, as doubts and missing trials
+	Damage     []string         // how the files differ from what the lab wrote
+	Published  *paper.Scorecard // what was published, and what ours say of its claims; nil: nothing is asked
 }
 
 // A Treatment is one level of every factor.
@@ -68,6 +70,7 @@ type Cell struct {
 	P95        float64      // median of the trials' p95; NaN where a trial had too few requests
 	AboveFloor stat.Comparison
 	HasFloor   bool
+	Published  *paper.Beside // the published figure of the same; nil: there is none
 	Warnings   []string
 }
 
@@ -114,6 +117,9 @@ func Read(s *store.Store) (*Report, error) {
 		return nil, err
 	}
 	r.aboveFloor()
+	if err := r.published(); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
+	}
 	r.doubts()
 	return r, nil
 }

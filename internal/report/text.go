@@ -36,6 +36,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		r.tables(&b, side)
 	}
+	r.besides(&b)
 	for _, line := range r.warnings() {
 		wrap(&b, "! "+line, "  ")
 	}

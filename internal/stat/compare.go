@@ -214,3 +214,24 @@ func (c Comparison) At(confidence float64) Comparison {
 	df := c.DF
 	return c.of(c.center, c.se, df, confidence)
 }
+
+// One is the mean of figures of which each block gave one, as slopes, with the
+// t interval; P is of a true mean of 0.
+func One(xs []float64, confidence float64) (Comparison, error) {
+	if err := usable(xs, confidence); err != nil {
+		return Comparison{}, err
+	}
+	if len(xs) < 2 {
+		return Comparison{}, fmt.Errorf("%w: one value has no spread to judge by; run at least 2 trials, better 10", ErrTooFew)
+	}
+	m, v := moments(xs)
+	var size float64
+	for _, x := range xs {
+		size = max(size, math.Abs(x))
+	}
+	if lo, hi := extremes(xs); hi-lo <= 1e-14*size {
+		v = 0
+	}
+	c := Comparison{N: [2]int{len(xs), len(xs)}, Method: "one figure a block, t interval on their mean"}
+	return c.of(m, math.Sqrt(v/float64(len(xs))), float64(len(xs)-1), confidence), nil
+}

@@ -125,3 +125,42 @@ func Holm(ps []float64) []float64 {
 	}
 	return out
 }
+
+// Beyond returns two p values: of the answer that the true difference or ratio
+// lies above bound, and that it lies below. The side on which the estimate lies
+// has the two-sided p, the other 1. Without spread the value itself decides.
+func (c Comparison) Beyond(bound float64) (above, below float64) {
+	gap := c.Estimate - bound
+	p := c.Against(bound)
+	switch {
+	case math.IsNaN(gap) || math.Abs(gap) <= 1e-12*math.Abs(bound) || gap == 0:
+		return 1, 1
+	case c.Confidence > 0 && c.se == 0:
+		p = 0
+	case math.IsNaN(p):
+		return 1, 1
+	}
+	if gap > 0 {
+		return p, 1
+	}
+	return 1, p
+}
+
+// Between returns two p values: of the answer that the true difference or
+// ratio lies within (lo, hi), by two one-sided tests, and that it lies outside.
+func (c Comparison) Between(lo, hi float64) (inside, outside float64, err error) {
+	above, _ := c.Beyond(hi)
+	_, below := c.Beyond(lo)
+	outside = min(above, below)
+	e, err := c.Equivalent(lo, hi)
+	switch {
+	case err == nil:
+		return e.P, outside, nil
+	case c.Confidence > 0 && c.se == 0 && lo < hi:
+		if c.Estimate > lo && c.Estimate < hi {
+			return 0, 1, nil
+		}
+		return 1, outside, nil
+	}
+	return 1, 1, err
+}

@@ -27,7 +27,7 @@ type Study struct {
 	Body            int64      // B, the largest message body accepted
 	Packets         bool       // keep every trial's packets
 	Pin             Pin        // CPUs of either side
-	Published       Word       // name of the table to set beside ours; empty: none
+	Published       Published  // what to set beside ours
 	Overrides       []Override // what --set changed, as given
 
 	treatments []treatment // the wanted ones, in the order of the file
@@ -136,13 +136,7 @@ var topKeys = []key{
 		s.Packets = v == "keep"
 	}},
 	{"pin", func(r *reader, s *Study, n *node) { r.keys("pin", s, n, pinKeys) }},
-	{"published", func(r *reader, s *Study, n *node) {
-		v, ok := r.name("published", n)
-		s.Published = Word{v, n.pos}
-		if ok {
-			r.known("published table", s.Published, r.vocabulary.Published)
-		}
-	}},
+	{"published", func(*reader, *Study, *node) {}}, // read after the factors
 }
 
 func (r *reader) study(s *Study, root *node) {
@@ -170,6 +164,9 @@ func (r *reader) study(s *Study, root *node) {
 	}
 	if n := root.get("exclude"); n != nil {
 		p.exclude(n)
+	}
+	if n := root.get("published"); n != nil {
+		r.published(s, n)
 	}
 	p.expand(root)
 }

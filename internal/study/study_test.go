@@ -42,7 +42,7 @@ func vocabulary() Vocabulary {
 		Responses: []string{"serialization", "rtt", "deserialization", "wire_bytes", "cpu", "energy"},
 		Links:     []string{"ethernet", "nb-iot", "gsm-9600"},
 		Devices:   []string{"local", "pi", "qemu-pi"},
-		Published: []string{"cloud-of-things"},
+		Published: map[string][]string{"cloud-of-things": {"stack"}},
 		Stacks: func(name string) (StackFacts, bool) {
 			if f, ok := stacks["reference/"+name]; ok {
 				f.Name = "reference/" + name
@@ -152,7 +152,7 @@ func TestEveryKey(t *testing.T) {
 	if want := (Timeouts{20 * time.Second, 2 * time.Second, time.Hour}); s.Timeouts != want {
 		t.Errorf("Timeouts: got %v, want %v", s.Timeouts, want)
 	}
-	if s.Retries != 5 || s.Body != 1e6 || !s.Packets || s.Published.Text != "cloud-of-things" || s.Name != "every-key" || s.Question == "" || s.Notes == "" {
+	if s.Retries != 5 || s.Body != 1e6 || !s.Packets || s.Published.Table.Text != "cloud-of-things" || s.Name != "every-key" || s.Question == "" || s.Notes == "" {
 		t.Errorf("got %+v, want the values of %s", s, file)
 	}
 	if want := (Pin{[]int{0}, []int{1, 2}}); !reflect.DeepEqual(s.Pin, want) {

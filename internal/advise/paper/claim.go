@@ -1,0 +1,123 @@
+package paper
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"edgegauge/published"
+)
+
+// A Claim is what a paper concludes, as published/claims.yaml states it.
+// Exactly one of the forms is set.
+type Claim struct {
+	ID       string            `yaml:"id"`
+	Says     string            `yaml:"says"`
+	Response string            `yaml:"response"`
+	Side     string            `yaml:"side"`
+	At       map[string]string `yaml:"at"`
+	// Everywhere: it holds in each treatment by itself, not on average.
+	Everywhere bool `yaml:"everywhere"`
+
+	Less          []string `yaml:"less"`           // levels, the lowest first
+	Greatest      string   `yaml:"greatest"`       // the level above all others
+	RatioOf       []string `yaml:"ratio_of"`       // first level over second
+	ResponseLess  []string `yaml:"response_less"`  // responses, the lower first
+	ResponseRatio []string `yaml:"response_ratio"` // first response over second
+	SpreadLess    []string `yaml:"spread_less"`    // levels, the steadier first
+	ShareOf       string   `yaml:"share_of"`       // a response that is part of Response
+	ShareAbove    float64  `yaml:"share_above"`
+	ShareBelow    float64  `yaml:"share_below"`
+	GrowthIn      string   `yaml:"growth_in"` // a column of numbers: response ∝ column^exponent
+	SlopePer      string   `yaml:"slope_per"` // a column of numbers: response = a + slope·column
+	Interaction   []string `yaml:"interaction"`
+	Equivalent    []string `yaml:"equivalent"` // two levels
+	Within        share    `yaml:"within"`
+
+	Ratio      span     `yaml:"published_ratio"`
+	Exponent   span     `yaml:"published_exponent"`
+	Slope      *float64 `yaml:"published_slope"`
+	Difference *float64 `yaml:"published_difference"`
+	Unit       string   `yaml:"unit"` // of Slope and Difference
+}
+
+// A span is one figure or the range of several.
+type span []float64
+
+func (s *span) UnmarshalYAML(n *yaml.Node) error {
+	var one float64
+	if n.Kind == yaml.ScalarNode {
+		if err := n.Load(&one); err != nil {
+			return err
+		}
+		*s = span{one, one}
+		return nil
+	}
+	var both []float64
+	if err := n.Load(&both); err != nil {
+		return err
+	}
+	if len(both) != 2 || both[0] > both[1] {
+		return fmt.Errorf("line %d: %v is not a range", n.Line, both)
+	}
+	*s = both
+	return nil
+}
+
+// A share is written 5%.
+type share float64
+
+func (s *share) UnmarshalYAML(n *yaml.Node) error {
+	text, ok := strings.CutSuffix(n.Value, "%")
+	v, err := strconv.ParseFloat(text, 64)
+	if !ok || err != nil || v <= 0 || v >= 100 {
+		return fmt.Errorf("line %d: %q is not a share; write 5%%", n.Line, n.Value)
+	}
+	*s = share(v / 100)
+	return nil
+}
+
+// Form names what is claimed.
+func (c Claim) Form() string {
+	for _, f := range forms {
+		if f.is(c) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+func loadClaims(name string) ([]Claim, error) {
+	text, err := fs.ReadFile(published.Files, "claims.yaml")
+	if err != nil {
+		return nil, err
+	}
+	all, err := ParseClaims(text)
+	return all[name], err
+}
+
+// ParseClaims reads claims.yaml: claims by paper. A key it does not know, and
+// a claim without a form it can judge, are errors.
+func ParseClaims(text []byte) (map[string][]Claim, error) {
+	var all map[string][]Claim
+	if err := yaml.Load(text, &all, yaml.WithKnownFields()); err != nil {
+		return nil, err
+	}
+	for paper, claims := range all {
+		for i, c := range claims {
+			n := 0
+			for _, f := range forms {
+				if f.is(c) {
+					n++
+				}
+			}
+			if c.ID == "" || n != 1 {
+				return nil, fmt.Errorf("%s: claim %d %q has %d forms; write one of less, ratio_of, …", paper, i+1, c.ID, n)
+			}
+		}
+	}
+	return all, nil
+}

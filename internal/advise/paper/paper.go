@@ -1,0 +1,198 @@
+// Package paper holds what papers published, sets it beside ours and judges
+// their claims. It decides by intervals and tests of stat, never by estimates,
+// and knows no store: it is handed series.
+package paper
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+	"edgegauge/published"
+)
+
+// A Paper is one published study: its table, its claims, and what must be
+// known of both.
+type Paper struct {
+	Name       string            `yaml:"-"`
+	Title      string            `yaml:"title"`
+	Year       int               `yaml:"year"` // 0: not known
+	Setup      string            `yaml:"setup"`
+	Trials     int               `yaml:"trials"` // behind each mean; 0: not said
+	Confidence float64           `yaml:"confidence"`
+	Statistic  string            `yaml:"statistic"` // of a table with several, the one that is a mean
+	Responses  map[string]string `yaml:"responses"` // published name → ours
+	Side       string            `yaml:"side"`      // of a table without a column side
+	Aside      string            `yaml:"aside"`
+	Columns    []string          `yaml:"-"` // that tell treatments apart
+	Rows       []Row             `yaml:"-"`
+	Claims     []Claim           `yaml:"-"`
+}
+
+// A Row is one published figure. HalfWidth is NaN where none is printed.
+type Row struct {
+	At              map[string]string // column → value
+	Side            measure.Side
+	Response, Unit  string
+	Mean, HalfWidth float64
+}
+
+// Names lists the papers there are.
+func Names() []string {
+	var out []string
+	for name := range mustCatalogue() {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Tables lists the columns by which each table's treatments are told apart.
+func Tables() map[string][]string {
+	out := map[string][]string{}
+	for _, n := range Names() {
+		if p, err := Load(n); err == nil {
+			out[n] = p.Columns
+		}
+	}
+	return out
+}
+
+func mustCatalogue() map[string]Paper {
+	all, err := catalogue()
+	if err != nil {
+		panic(err) // embedded, and read by a test
+	}
+	return all
+}
+
+func catalogue() (map[string]Paper, error) {
+	text, err := fs.ReadFile(published.Files, "papers.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]Paper
+	if err := yaml.Load(text, &all, yaml.WithKnownFields()); err != nil {
+		return nil, fmt.Errorf("published/papers.yaml: %w", err)
+	}
+	return all, nil
+}
+
+// Load reads one paper.
+func Load(name string) (Paper, error) {
+	all, err := catalogue()
+	if err != nil {
+		return Paper{}, err
+	}
+	p, ok := all[name]
+	if !ok {
+		return Paper{}, fmt.Errorf("no published table %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	p.Name = name
+	text, err := fs.ReadFile(published.Files, name+".csv")
+	if err != nil {
+		return Paper{}, err
+	}
+	if err := p.readTable(string(text)); err != nil {
+		return Paper{}, fmt.Errorf("published/%s.csv: %w", name, err)
+	}
+	if p.Claims, err = loadClaims(name); err != nil {
+		return Paper{}, fmt.Errorf("published/claims.yaml: %w", err)
+	}
+	return p, nil
+}
+
+// figures are the columns that hold no treatment.
+var figures = []string{"side", "response", "statistic", "unit", "mean", "value", "ci95_half_width"}
+
+func (p *Paper) readTable(text string) error {
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return err
+	}
+	head := lines[0]
+	for _, c := range head {
+		if !slices.Contains(figures, c) {
+			p.Columns = append(p.Columns, c)
+		}
+	}
+	for i, line := range lines[1:] {
+		at := map[string]string{}
+		for j, c := range head {
+			at[c] = line[j]
+		}
+		if s, ok := at["statistic"]; ok && s != p.Statistic {
+			continue
+		}
+		r, err := rowOf(at, p)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", i+2, err)
+		}
+		p.Rows = append(p.Rows, r)
+	}
+	return nil
+}
+
+// scales bring published units to SI.
+var scales = map[string]struct {
+	unit   string
+	factor float64
+}{"s": {"s", 1}, "ms": {"s", 1e-3}, "ns": {"s", 1e-9}, "J": {"J", 1}, "B": {"B", 1}}
+
+func rowOf(at map[string]string, p *Paper) (Row, error) {
+	scale, ok := scales[at["unit"]]
+	if !ok {
+		return Row{}, fmt.Errorf("unit %q is not known", at["unit"])
+	}
+	text := at["mean"]
+	if text == "" {
+		text = at["value"]
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return Row{}, err
+	}
+	r := Row{At: map[string]string{}, Side: measure.Side(at["side"]), Response: at["response"], Unit: scale.unit, Mean: v * scale.factor, HalfWidth: math.NaN()}
+	if r.Side == "" {
+		r.Side = measure.Side(p.Side)
+	}
+	if h := at["ci95_half_width"]; h != "" {
+		if v, err = strconv.ParseFloat(h, 64); err != nil {
+			return Row{}, err
+		}
+		r.HalfWidth = v * scale.factor
+	}
+	for _, c := range p.Columns {
+		r.At[c] = at[c]
+	}
+	return r, nil
+}
+
+// against is ours over theirs: Welch on logarithms where theirs has an
+// interval; else theirs is taken as exact, and Method says so.
+func (p Paper) against(ours []float64, r Row, confidence float64) (stat.Comparison, error) {
+	s, err := stat.Mean(ours, confidence)
+	if err != nil {
+		return stat.Comparison{}, err
+	}
+	if len(ours) > 1 && p.Trials > 1 && r.HalfWidth > 0 {
+		theirs, err := stat.FromHalfWidth(p.Trials, r.Mean, r.HalfWidth, p.Confidence)
+		if err != nil {
+			return stat.Comparison{}, err
+		}
+		return stat.RatioOfMoments(stat.Moments{N: len(ours), Mean: s.Center, SD: stat.SD(ours)}, theirs, confidence)
+	}
+	if !(r.Mean > 0) || !(s.Center > 0) {
+		return stat.Comparison{}, fmt.Errorf("%w: a mean of %v against %v has no ratio", stat.ErrSign, s.Center, r.Mean)
+	}
+	return stat.Comparison{N: [2]int{len(ours), 1}, Estimate: s.Center / r.Mean, Lo: s.Lo / r.Mean, Hi: s.Hi / r.Mean, Confidence: confidence,
+		P: math.NaN(), DF: math.NaN(), Method: "our mean and its interval over the published value, which has none"}, nil
+}

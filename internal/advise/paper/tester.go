@@ -1,0 +1,409 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge/internal/advise"
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+)
+
+// A tester makes the parts of one claim.
+type tester struct {
+	view
+	claim      Claim
+	confidence float64
+	judged     *Judged
+}
+
+// A scope is where a claim is tested at once: one side, and the strata (places
+// without what is compared) over which ratios are averaged.
+type scope struct {
+	t      *tester
+	side   measure.Side
+	strata []map[string]string
+	name   string // of the scope among others
+}
+
+// A selection is what stands on one side of a comparison: the sum of some
+// responses, at some levels.
+type selection struct {
+	scope     scope
+	want      map[string]string
+	responses []string
+}
+
+func (s scope) where(what string) string {
+	if s.name != "" {
+		return what + ", " + s.name
+	}
+	return what
+}
+
+func (s scope) level(dim, level string) selection {
+	return selection{s, map[string]string{dim: level}, []string{s.t.claim.Response}}
+}
+
+func (s selection) level(dim, level string) selection {
+	want := maps.Clone(s.want)
+	want[dim] = level
+	return selection{s.scope, want, s.responses}
+}
+
+func (s scope) response(name string) selection { return selection{s, nil, []string{name}} }
+
+func (s scope) sum(names []string) selection { return selection{s, nil, names} }
+
+// eligible reports whether a series is one the paper speaks of: no floor, all
+// its columns told and of published levels, and where the claim is.
+func (v view) eligible(i int, c Claim) bool {
+	if v.series[i].Floor || !within(v.at[i], c.At) {
+		return false
+	}
+	for _, col := range v.paper.Columns {
+		level, ok := v.at[i][col]
+		if !ok || !slices.ContainsFunc(v.paper.Rows, func(r Row) bool { return r.At[col] == level }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sides are those a response of the claim is looked at.
+func (t *tester) sides(response string) []measure.Side {
+	term, err := t.term(response)
+	switch {
+	case err != nil:
+		return nil
+	case t.claim.Side != "":
+		return []measure.Side{measure.Side(t.claim.Side)}
+	case term.Side != "":
+		return []measure.Side{term.Side}
+	case t.paper.Side != "":
+		return []measure.Side{measure.Side(t.paper.Side)}
+	}
+	return bothSides
+}
+
+// find lists the series of a response at a side in a place.
+func (t *tester) find(response string, side measure.Side, place ...map[string]string) []advise.Series {
+	term, err := t.term(response)
+	if err != nil {
+		return nil
+	}
+	if term.Side != "" && t.claim.Side == "" {
+		side = term.Side
+	}
+	var out []advise.Series
+	for i, s := range t.series {
+		if s.Response != term.Response || s.Side != side || !t.eligible(i, t.claim) {
+			continue
+		}
+		if !slices.ContainsFunc(place, func(p map[string]string) bool { return !within(t.at[i], p) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// scopes splits a claim by side, and by stratum if it must hold everywhere.
+// free are the dimensions compared, separated by zero bytes.
+func (t *tester) scopes(free string, everywhere bool, responses ...string) []scope {
+	var out []scope
+	sides := t.sides(responses[0])
+	for _, side := range sides {
+		strata := t.strata(side, strings.Split(free, "\x00"), responses)
+		if len(strata) == 0 {
+			continue
+		}
+		name := ""
+		if len(sides) > 1 {
+			name = string(side)
+		}
+		if !everywhere {
+			out = append(out, scope{t, side, strata, name})
+			continue
+		}
+		for _, x := range strata {
+			s := scope{t, side, []map[string]string{x}, name}
+			if words := inWords(varying(x, strata)); words != "" {
+				s.name = strings.TrimPrefix(name+", "+words, ", ")
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// strata are the places of the responses' series without the free dimensions.
+func (t *tester) strata(side measure.Side, free, responses []string) []map[string]string {
+	var out []map[string]string
+	seen := map[string]bool{}
+	for i, s := range t.series {
+		if !t.eligible(i, t.claim) || !slices.ContainsFunc(responses, func(r string) bool {
+			term, err := t.term(r)
+			return err == nil && s.Response == term.Response && (s.Side == side || s.Side == term.Side)
+		}) {
+			continue
+		}
+		x := maps.Clone(t.at[i])
+		delete(x, sideDimension)
+		for _, f := range free {
+			delete(x, f)
+		}
+		if key := inWords(x); !seen[key] {
+			seen[key] = true
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// varying keeps what tells a stratum from others.
+func varying(x map[string]string, all []map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range x {
+		if slices.ContainsFunc(all, func(y map[string]string) bool { return y[k] != v }) {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// at is the selection's value in each block of one stratum.
+func (s selection) at(stratum map[string]string) map[int]float64 {
+	out := map[int]float64{}
+	for i, r := range s.responses {
+		found := s.scope.t.find(r, s.scope.side, stratum, s.want)
+		if len(found) != 1 {
+			return nil
+		}
+		if found[0].Modelled {
+			s.scope.t.judged.Modelled = true
+		}
+		own := map[int]float64{}
+		for _, t := range found[0].Trials {
+			if before, ok := out[t.Block]; ok || i == 0 {
+				own[t.Block] = before + t.Mean
+			}
+		}
+		out = own
+	}
+	return out
+}
+
+// pairs are the values of two selections in the blocks that have all of both,
+// per stratum.
+func pairs(a, b selection) (xs, ys [][]float64) {
+	var at [][2]map[int]float64
+	for _, stratum := range a.scope.strata {
+		va, vb := a.at(stratum), b.at(stratum)
+		if len(va) > 0 && len(vb) > 0 {
+			at = append(at, [2]map[int]float64{va, vb})
+		}
+	}
+	if len(at) == 0 {
+		return nil, nil
+	}
+	for _, block := range slices.Sorted(maps.Keys(at[0][0])) {
+		var x, y []float64
+		for _, both := range at {
+			va, ok := both[0][block]
+			vb, ok2 := both[1][block]
+			if ok && ok2 {
+				x, y = append(x, va), append(y, vb)
+			}
+		}
+		if len(x) == len(at) {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	return xs, ys
+}
+
+// ratio compares two selections, paired by block, averaged over strata on the
+// log scale; where a value is not positive, their difference.
+func (t *tester) ratio(a, b selection) Figure {
+	xs, ys := pairs(a, b)
+	c, err := stat.RatioPaired(average(xs, geometric), average(ys, geometric), t.confidence)
+	if errors.Is(err, stat.ErrSign) {
+		return t.difference(a, b)
+	}
+	return figure("ratio", "", c, err, len(xs))
+}
+
+// difference is a-b, paired by block, averaged over strata.
+func (t *tester) difference(a, b selection) Figure {
+	xs, ys := pairs(a, b)
+	c, err := stat.DifferencePaired(average(xs, arithmetic), average(ys, arithmetic), t.confidence)
+	unit := t.claim.Unit
+	if found := t.find(a.responses[0], a.scope.side); unit == "" && len(found) > 0 {
+		unit = found[0].Unit
+	}
+	return figure("difference", unit, c, err, len(xs))
+}
+
+func figure(kind, unit string, c stat.Comparison, err error, blocks int) Figure {
+	f := Figure{Kind: kind, Unit: unit, Comparison: c}
+	switch {
+	case blocks == 0:
+		f.Comparison, f.why = noRatio, "no block has valid trials of both"
+	case blocks == 1:
+		f.Comparison, f.why = noRatio, "one block has no spread to judge by; run at least 2, better 10"
+	case err != nil:
+		f.Comparison, f.why = noRatio, err.Error()
+	}
+	return f
+}
+
+func average(rows [][]float64, how func([]float64) float64) []float64 {
+	out := make([]float64, len(rows))
+	for i, r := range rows {
+		out[i] = how(r)
+	}
+	return out
+}
+
+func arithmetic(xs []float64) float64 {
+	var sum float64
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}
+
+// geometric is the least value where one is not positive: RatioPaired then says so.
+func geometric(xs []float64) float64 {
+	if least := slices.Min(xs); least <= 0 || len(xs) == 1 {
+		return least
+	}
+	var sum float64
+	for _, x := range xs {
+		sum += math.Log(x)
+	}
+	return math.Exp(sum / float64(len(xs)))
+}
+
+// spread is the ratio of the standard deviations of trials.
+func (t *tester) spread(a, b selection) Figure {
+	var as, bs [][]float64
+	for _, stratum := range a.scope.strata {
+		va, vb := a.at(stratum), b.at(stratum)
+		if len(va) > 0 && len(vb) > 0 {
+			as, bs = append(as, inOrder(va)), append(bs, inOrder(vb))
+		}
+	}
+	c, err := stat.SpreadRatio(as, bs, t.confidence)
+	n := 2
+	if len(as) == 0 {
+		n = 0
+	}
+	return figure("spread ratio", "", c, err, n)
+}
+
+func inOrder(m map[int]float64) []float64 {
+	var out []float64
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[k])
+	}
+	return out
+}
+
+// slopes fits a line through a column's values in each block and stratum, both
+// axes on the given scale, and averages over strata.
+func (t *tester) slopes(s scope, column string, scale func(float64) float64) Figure {
+	var xs []float64
+	var picks []selection
+	for _, l := range t.values(column) {
+		if !t.has(column, l) {
+			continue
+		}
+		x, err := number(l)
+		if err != nil {
+			return Figure{Comparison: noRatio, why: err.Error()}
+		}
+		xs, picks = append(xs, scale(x)), append(picks, s.level(column, l))
+	}
+	if len(xs) < 2 {
+		return Figure{Comparison: noRatio, why: fmt.Sprintf("fewer than two levels of %s were measured", column)}
+	}
+	perBlock := map[int][]float64{}
+	strata := 0
+	for _, stratum := range s.strata {
+		at := make([]map[int]float64, len(picks))
+		full := true
+		for i, p := range picks {
+			at[i] = p.at(stratum)
+			full = full && len(at[i]) > 0
+		}
+		if !full {
+			continue
+		}
+		strata++
+		for block := range at[0] {
+			if b, ok := slopeOf(xs, at, block, scale); ok {
+				perBlock[block] = append(perBlock[block], b)
+			}
+		}
+	}
+	var slopes []float64
+	for _, block := range slices.Sorted(maps.Keys(perBlock)) {
+		if len(perBlock[block]) == strata {
+			slopes = append(slopes, arithmetic(perBlock[block]))
+		}
+	}
+	c, err := stat.One(slopes, t.confidence)
+	return figure("slope", "", c, err, len(slopes))
+}
+
+// slopeOf is the least-squares slope in one block, if it has all levels.
+func slopeOf(xs []float64, at []map[int]float64, block int, scale func(float64) float64) (float64, bool) {
+	ys := make([]float64, len(xs))
+	for i := range xs {
+		y, ok := at[i][block]
+		if ys[i] = scale(y); !ok || math.IsNaN(ys[i]) || math.IsInf(ys[i], 0) {
+			return 0, false
+		}
+	}
+	mx, my := arithmetic(xs), arithmetic(ys)
+	var sxy, sxx float64
+	for i := range xs {
+		sxy += (xs[i] - mx) * (ys[i] - my)
+		sxx += (xs[i] - mx) * (xs[i] - mx)
+	}
+	return sxy / sxx, sxx > 0
+}
+
+func (t *tester) above(where string, f Figure, bound float64) { t.part(where, f, bound, true) }
+func (t *tester) below(where string, f Figure, bound float64) { t.part(where, f, bound, false) }
+
+// part adds the test that f lies above bound, or below it.
+func (t *tester) part(where string, f Figure, bound float64, above bool) {
+	if f.Kind == "difference" {
+		bound = 0
+	}
+	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why}
+	if f.why == "" {
+		if p.Holds, p.Fails = f.Beyond(bound); !above {
+			p.Holds, p.Fails = p.Fails, p.Holds
+		}
+	}
+	t.judged.Parts = append(t.judged.Parts, p)
+}
+
+// between adds the test that f lies within bounds.
+func (t *tester) between(where string, f Figure, lo, hi float64) {
+	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why}
+	if f.why == "" {
+		var err error
+		if p.Holds, p.Fails, err = f.Between(lo, hi); err != nil {
+			p.Why = err.Error()
+		}
+	}
+	t.judged.Parts = append(t.judged.Parts, p)
+}

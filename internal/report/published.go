@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"edgegauge/internal/advise/paper"
+	"edgegauge/internal/store"
+)
+
+// published sets the paper's figures beside ours and judges its claims.
+func (r *Report) published() error {
+	table := r.Study.Published.Table.Text
+	if table == "" {
+		return nil
+	}
+	p, err := paper.Load(table)
+	if err != nil {
+		return err
+	}
+	m, series := r.mapping(), r.Series()
+	beside, err := p.Beside(series, m, r.Study.Design.Confidence)
+	if err != nil {
+		return err
+	}
+	for _, b := range beside {
+		r.Cells[b.Series].Published = &b // series stand in the order of the cells
+	}
+	card := p.Judge(series, m, r.Study.Design.Confidence)
+	r.Published = &card
+	if missing := p.Missing(series, m); len(missing) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d published treatments were not measured: %s", len(missing), list(missing, 4)))
+	}
+	return nil
+}
+
+// mapping is what the study says of the table's columns.
+func (r *Report) mapping() paper.Mapping {
+	pub := r.Study.Published
+	m := paper.Mapping{Responses: map[string]string{}, Fixed: map[string]string{}, Differs: pub.Differs}
+	for _, c := range pub.Columns {
+		m.Columns = append(m.Columns, paper.Column{Name: c.Name.Text, Source: c.Source.Text, Levels: c.Levels})
+	}
+	for _, x := range pub.Responses {
+		m.Responses[x.Published.Text] = x.Ours.Text
+	}
+	for _, s := range r.Study.Fixed {
+		m.Fixed[s.Key] = s.Value.Text
+	}
+	return m
+}
+
+// list names the first few.
+func list(names []string, most int) string {
+	text := ""
+	for i, n := range names {
+		switch {
+		case i == most:
+			return text + fmt.Sprintf(" and %d more", len(names)-most)
+		case i > 0:
+			text += "; "
+		}
+		text += n
+	}
+	return text
+}
+
+// besides prints ours beside the published figures.
+func (r *Report) besides(b *strings.Builder) {
+	rows := [][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}
+	for _, c := range r.Cells {
+		if c.Published == nil {
+			continue
+		}
+		rows = append(rows, []string{r.Treatments[c.Treatment].Name(), string(c.Side), c.Response, Format(c.Mean.Center, c.Unit) + modelled(c.Method), publishedText(c.Published), ratioText(c.Published.Ratio.Estimate), ratioRange(c.Published.Ratio)})
+	}
+	if len(rows) > 1 {
+		wrap(b, fmt.Sprintf("Beside the figures of %q:", r.Published.Paper.Title), "  ")
+		writeColumns(b, rows)
+	}
+}
+
+func modelled(m store.Method) string {
+	if m == store.Modelled {
+		return " (modelled)"
+	}
+	return ""
+}
+
+func publishedText(b *paper.Beside) string {
+	text := Format(b.Mean, b.Unit)
+	if b.HalfWidth > 0 {
+		text += " ±" + Format(b.HalfWidth, b.Unit)
+	}
+	return text
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"bytes"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/store"
+	"edgegauge/internal/study"
+)
+
+// A truth is what a simulated lab finds: the true value of a response, NaN
+// where there is none to be found, and the spread of trials around it.
+type truth func(at map[string]string, side measure.Side, response string) (mean, sd float64)
+
+// simulated writes a results directory whose truth is known.
+func simulated(t testing.TB, file string, value truth, methods ...store.Method) string {
+	t.Helper()
+	s, err := study.Parse("study.yaml", []byte(file), study.Vocabulary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := study.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "results")
+	st, err := store.Create(dir, header(t, file, s, plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	method := append(methods, store.Measured)[0]
+	for _, trial := range plan.Trials {
+		at := map[string]string{}
+		for i, w := range trial.Treatment {
+			at[s.Factors[i].Name] = w.Text
+		}
+		results := resultsOf(at, trial.Block, value, method)
+		a, err := st.Begin(trial.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(results) == 0 {
+			err = a.Invalidate("all requests failed", "", nil)
+		} else {
+			err = a.Commit(results, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func header(t testing.TB, file string, s study.Study, plan study.Plan) store.Header {
+	t.Helper()
+	var csv bytes.Buffer
+	if err := plan.WriteCSV(&csv); err != nil {
+		t.Fatal(err)
+	}
+	h := store.Header{Study: []byte(file), Plan: csv.Bytes(), Facts: []byte(`{"devices": {"local": {"Model": "simulated", "CPUs": 2}}}`)}
+	for _, trial := range plan.Trials {
+		x := store.Trial{ID: trial.ID, Block: trial.Block, Replication: trial.Replication}
+		for i, w := range trial.Treatment {
+			x.Treatment = append(x.Treatment, store.Level{Factor: s.Factors[i].Name, Text: w.Text})
+		}
+		h.Trials = append(h.Trials, x)
+	}
+	return h
+}
+
+// resultsOf draws one trial. The same treatment, block and response gives the same draw.
+func resultsOf(at map[string]string, block int, value truth, method store.Method) []store.Result {
+	var out []store.Result
+	for _, r := range measure.Responses() {
+		for _, side := range r.Sides {
+			mean, sd := value(at, side, r.Name)
+			if math.IsNaN(mean) {
+				continue
+			}
+			h := fnv.New64a()
+			h.Write([]byte(strings.Join([]string{r.Name, string(side), at["stack"], at["message"], at["device"], at["service"], at["n"], at["ip"]}, "|")))
+			z := rand.New(rand.NewPCG(h.Sum64(), uint64(block))).NormFloat64()
+			v := mean + sd*z
+			m := store.Measured
+			if strings.HasPrefix(r.Name, "energy") {
+				m = method
+			}
+			out = append(out, store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 100, Mean: v, SD: sd, Median: v, P95: v * 1.1, Min: v * 0.9, Max: v * 1.2, Method: m})
+		}
+	}
+	return out
+}
+
+// reportOf reads a directory.
+func reportOf(t testing.TB, dir string) *Report {
+	t.Helper()
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := Read(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
