@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strconv"
 	"time"
@@ -26,7 +27,7 @@ var coapFormats = map[string]coap.Format{
 }
 
 func newCoAPWire(t *target, seed uint64) (*coapWire, error) {
-	w := &coapWire{buf: make([]byte, 1<<16), call: coap.Call{Path: t.path, Query: t.query}}
+	w := &coapWire{buf: make([]byte, 1<<16), call: coap.Call{Path: t.path, Query: t.query, NON: t.NON}}
 	var ok bool
 	if w.call.Method, ok = coapMethods[t.Method]; !ok {
 		return nil, fmt.Errorf("CoAP has no method %q; write GET, POST, PUT or DELETE", t.Method)
@@ -43,7 +44,17 @@ func newCoAPWire(t *target, seed uint64) (*coapWire, error) {
 	}
 	// Subtle: a token must not repeat one of a run or process before, so the
 	// seed is the time; nothing measured depends on it.
-	w.x = coap.NewExchange(coap.Params{MaxBody: mostBody}, uint64(time.Now().UnixNano())+seed<<48)
+	p := coap.Params{MaxBody: mostBody}
+	if keys := t.Credentials.OSCORE; len(keys.Secret) > 0 {
+		// Subtle: sequence numbers begin at 0 here, and a nonce must never be used
+		// twice: a context of its own for every connection.
+		keys.IDContext = make([]byte, 8)
+		rand.Read(keys.IDContext)
+		if p.Security, err = coap.NewSecurity(keys); err != nil {
+			return nil, err
+		}
+	}
+	w.x = coap.NewExchange(p, uint64(time.Now().UnixNano())+seed<<48)
 	return w, nil
 }
 

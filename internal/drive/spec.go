@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"edgegauge/stacks/reference/coap"
 )
 
 // How requests use connections.
@@ -31,6 +33,7 @@ type Spec struct {
 	Connection  string        `json:"connection,omitempty"`  // KeepAlive
 	Concurrency int           `json:"concurrency,omitempty"` // connections; 1
 	Timeout     time.Duration `json:"timeout,omitempty"`     // of a request, from Sent; 5 s
+	NON         bool          `json:"non,omitempty"`         // CoAP: non-confirmable requests; one that is lost fails
 	Nagle       bool          `json:"nagle,omitempty"`       // TCP: wait with small segments (RFC 896), as without TCP_NODELAY
 	Credentials Credentials   `json:"credentials,omitzero"`
 	Memory      int64         `json:"memory,omitempty"` // B of heap above which garbage is collected after all; 512 MiB
@@ -43,6 +46,8 @@ type Credentials struct {
 	Insecure   bool   `json:"insecure,omitempty"`    // takes any server for right
 	Identity   string `json:"identity,omitempty"`    // DTLS, pre-shared key
 	Key        []byte `json:"key,omitempty"`
+	// OSCORE, for coap: the client's view without an ID context; every connection makes its own.
+	OSCORE coap.Keys `json:"oscore,omitzero"`
 }
 
 const (

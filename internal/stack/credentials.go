@@ -22,7 +22,8 @@ import (
 // NewCredentials makes, below dir, a certificate authority, a certificate for a
 // server on this machine or at one of the addresses and one for a client (ECDSA
 // P-256, good for a year;
-// and RSA-2048 ones to sign messages with), a pre-shared key and a password,
+// and RSA-2048 ones to sign messages with), a pre-shared key, OSCORE's master
+// secret and salt, and a password,
 // and returns the map the protocol passes on. They are the lab's own: secrets
 // of nothing else.
 func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, error) {
@@ -67,7 +68,7 @@ func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, err
 			return nil, err
 		}
 	}
-	secret := make([]byte, 32)
+	secret := make([]byte, 56)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,8 @@ func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, err
 		"rsa_cert": m.path("server-rsa.pem"), "rsa_key": m.path("server-rsa.key"),
 		"client_rsa_cert": m.path("client-rsa.pem"), "client_rsa_key": m.path("client-rsa.key"),
 		"psk_identity": "edgegauge", "psk": hex.EncodeToString(secret[:16]),
-		"user": "edgegauge", "password": hex.EncodeToString(secret[16:]),
+		"oscore_secret": hex.EncodeToString(secret[32:48]), "oscore_salt": hex.EncodeToString(secret[48:]),
+		"user": "edgegauge", "password": hex.EncodeToString(secret[16:32]),
 	}, nil
 }
 

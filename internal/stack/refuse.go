@@ -3,15 +3,18 @@ package stack
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +126,7 @@ func (c conformer) asker() (asker, error) {
 			url, _, _ = strings.Cut(url, "#") // the device's name; before it stands where its service is
 			return ask(ctx, "http"+strings.TrimPrefix(url, "dpws"), enc, name, b)
 		}, err
-	case c.wish.Transport == "coap" && (c.wish.Security == "none" || c.wish.Security == "dtls-psk"):
+	case c.wish.Transport == "coap" && slices.Contains([]string{"none", "dtls-psk", "oscore"}, c.wish.Security):
 		return c.askCoAP(), nil
 	}
 	return nil, nil
@@ -167,6 +170,23 @@ func (c conformer) askHTTP() (asker, error) {
 	}, nil
 }
 
+// dialOSCORE is a client with a security context of its own.
+func (c conformer) dialOSCORE(host string) (*coap.Client, error) {
+	secret, err := hex.DecodeString(c.kit.Credentials["oscore_secret"])
+	salt, err2 := hex.DecodeString(c.kit.Credentials["oscore_salt"])
+	id := make([]byte, 8)
+	rand.Read(id)
+	s, err3 := coap.NewSecurity(coap.Keys{Secret: secret, Salt: salt, SenderID: []byte{1}, RecipientID: []byte{2}, IDContext: id})
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, err
+	}
+	conn, err := net.Dial("udp", host)
+	if err != nil {
+		return nil, err
+	}
+	return coap.NewClient(conn, coap.Params{Security: s}), nil
+}
+
 func (c conformer) askCoAP() asker {
 	return func(ctx context.Context, at string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
 		u, err := url.Parse(at)
@@ -181,6 +201,10 @@ func (c conformer) askCoAP() asker {
 			}
 			client, err = coap.DialDTLS(ctx, u.Host, coap.PSK{Identity: c.kit.Credentials["psk_identity"], Key: key}, coap.Params{})
 			if err != nil {
+				return false, "", err
+			}
+		} else if c.wish.Security == "oscore" {
+			if client, err = c.dialOSCORE(u.Host); err != nil {
 				return false, "", err
 			}
 		} else if client, err = coap.Dial(u.Host); err != nil {

@@ -117,6 +117,13 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	case "coap":
 		number, _ := enc.ContentFormat()
 		spec.ContentType = fmt.Sprint(number)
+		switch v := s.Options["confirmable"]; v {
+		case "", "on":
+		case "off":
+			spec.NON = true
+		default:
+			return spec, fmt.Errorf("option confirmable %q is none; there are on, off", v)
+		}
 	case "tcp", "udp":
 		spec.Answer = call.(floorCaller).answer
 	default:
@@ -129,6 +136,11 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	switch s.Security {
 	case "tls":
 		spec.Credentials.CA = s.Credentials["ca"]
+	case "oscore":
+		var err error
+		if spec.Credentials.OSCORE, err = oscoreKeys(s.Credentials); err != nil {
+			return spec, err
+		}
 	case "dtls-psk":
 		key, err := hex.DecodeString(s.Credentials["psk"])
 		if err != nil || len(key) == 0 {

@@ -12,6 +12,9 @@ import (
 	"edgegauge/stacks/reference/coap"
 )
 
+// coapOptions: confirmable on or off, of the client's requests; answers are alike.
+var coapOptions = []string{"confirmable"}
+
 // A coapServer is the service as one CoAP resource, POST to its name.
 type coapServer struct {
 	*workers
@@ -33,6 +36,14 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 	}
 	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{})}
 	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body)}
+	if s.Security == "oscore" {
+		keys, err := oscoreKeys(s.Credentials)
+		if err != nil {
+			return nil, err
+		}
+		keys.SenderID, keys.RecipientID = keys.RecipientID, keys.SenderID
+		srv.Keyring = &coap.Keyring{Keys: keys}
+	}
 	address, err := net.ResolveUDPAddr("udp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 	if err != nil {
 		return nil, err
@@ -59,6 +70,16 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 	c.at = "coap://" + conn.LocalAddr().String() + "/" + s.Service
 	go func() { defer close(c.ended); srv.Serve(ctx, conn) }()
 	return c, nil
+}
+
+// oscoreKeys are the client's view. Every client adds an ID context of its own.
+func oscoreKeys(credentials map[string]string) (coap.Keys, error) {
+	secret, err := hex.DecodeString(credentials["oscore_secret"])
+	salt, err2 := hex.DecodeString(credentials["oscore_salt"])
+	if err != nil || err2 != nil || len(secret) == 0 {
+		return coap.Keys{}, errors.New("credentials: oscore_secret or oscore_salt is not in hex")
+	}
+	return coap.Keys{Secret: secret, Salt: salt, SenderID: []byte{1}, RecipientID: []byte{2}}, nil
 }
 
 func psk(credentials map[string]string) (coap.PSK, error) {

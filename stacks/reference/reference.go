@@ -40,7 +40,7 @@ func kinds() []kind {
 	}
 	coap := func(e codec.Encoding, title string) kind {
 		return kind{name: "coap-" + string(e), title: "CoAP over UDP, " + title, transport: "coap",
-			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk"}, services: all, serve: serveCoAP}
+			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions, serve: serveCoAP}
 	}
 	floor := func(transport string) kind {
 		return kind{name: "floor-" + transport, title: "a bare " + strings.ToUpper(transport) + " exchange of the same number of bytes",

@@ -38,7 +38,7 @@ func (ep *endpoint) receiveBlock(t *task, now time.Duration) (whole bool) {
 		ep.refuse(t, BadRequest)
 		return false
 	}
-	key := ep.key(&t.in, true)
+	key := ep.key(t, true)
 	tr := t.from.find(key)
 	if int64(announced) > int64(ep.maxBody) || b.Offset()+len(p) > ep.maxBody {
 		if tr != nil {
@@ -97,7 +97,7 @@ func (ep *endpoint) appendBlock(t *task, tr *transfer, now time.Duration) (whole
 // fetchBlock answers a request for a later block from the response kept, if it
 // still is. GET may be asked anew; what may have an effect may not.
 func (ep *endpoint) fetchBlock(t *task, now time.Duration) (whole bool) {
-	tr := t.from.find(ep.key(&t.in, false))
+	tr := t.from.find(ep.key(t, false))
 	if tr == nil {
 		if t.in.Code == GET || t.in.Code == FETCH {
 			return true
@@ -126,7 +126,7 @@ func (ep *endpoint) respond(t *task, now time.Duration) {
 	}
 	h := maphash.Bytes(ep.seed, r.Body)
 	tag := [4]byte{byte(h), byte(h >> 8), byte(h >> 16), byte(h >> 24)}
-	key := ep.key(&t.in, false)
+	key := ep.key(t, false)
 	if tr := t.from.find(key); tr != nil {
 		ep.drop(tr)
 	}

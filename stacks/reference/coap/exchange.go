@@ -32,6 +32,7 @@ type Params struct {
 	ResponseTimeout time.Duration // from request to response where no retransmission is due; 93 s, MAX_TRANSMIT_WAIT
 	BlockSize       int           // preferred, 16 to 1024 bytes; 1024
 	MaxBody         int           // bytes of a response accepted; 16 MiB
+	Security        *Security     // OSCORE; nil: none
 }
 
 func (p Params) orDefault() Params {
@@ -60,6 +61,7 @@ var (
 	ErrBlock    = errors.New("peer broke the rules of block-wise transfer (RFC 7959)")
 	ErrChanged  = errors.New("representation changed between two blocks (ETag differs)")
 	ErrTooLarge = errors.New("body is larger than allowed")
+	ErrExposed  = errors.New("response is not protected by OSCORE")
 )
 
 type phase uint8
@@ -117,6 +119,7 @@ type Exchange struct {
 	first     bool // the next response block is the first
 	reply     Reply
 	body      []byte
+	bound     binding // OSCORE: of the current request
 
 	retransmissions int
 }
@@ -171,6 +174,13 @@ func (x *Exchange) ask(now time.Duration) {
 	if !x.addBlocks() {
 		x.fail(ErrTooLarge)
 		return
+	}
+	if s := x.params.Security; s != nil {
+		var err error
+		if x.bound, err = s.protectRequest(m); err != nil {
+			x.fail(err)
+			return
+		}
 	}
 	x.request = m.Append(x.request[:0])
 	x.sendReq, x.retries = true, 0

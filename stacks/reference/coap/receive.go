@@ -2,6 +2,7 @@ package coap
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -48,6 +49,9 @@ func (x *Exchange) acknowledged(now time.Duration) {
 			x.phase, x.deadline, x.sendReq = acked, now+x.params.ResponseTimeout, false
 		}
 	case bytes.Equal(m.Token, x.token[:]):
+		if !x.genuine() {
+			return
+		}
 		if _, bad := m.Sift(); bad {
 			x.fail(ErrCritical)
 			return
@@ -61,6 +65,9 @@ func (x *Exchange) acknowledged(now time.Duration) {
 func (x *Exchange) separate(waiting bool, now time.Duration) {
 	m := &x.in
 	if waiting && m.Code.response() && bytes.Equal(m.Token, x.token[:]) {
+		if !x.genuine() {
+			return
+		}
 		_, bad := m.Sift()
 		if m.Type == Confirmable && bad {
 			x.send(Reset, m.ID)
@@ -85,6 +92,24 @@ func (x *Exchange) separate(waiting bool, now time.Duration) {
 		return
 	}
 	x.send(Reset, m.ID)
+}
+
+// genuine opens a response protected by OSCORE. What was tampered with or
+// forged is as if it had not come; an error without protection is the peer's way
+// of saying that it could not open the request (RFC 8613, sections 8.2 and 8.4).
+func (x *Exchange) genuine() bool {
+	s := x.params.Security
+	if s == nil {
+		return true
+	}
+	if _, protected := x.in.Option(OSCORE); !protected {
+		if x.in.Code.Class() == 4 {
+			x.fail(fmt.Errorf("%w: %v %.80q", ErrExposed, x.in.Code, x.in.Payload))
+		}
+		return false
+	}
+	_, err := s.unprotectResponse(&x.in, x.bound)
+	return err == nil && x.in.Code.response()
 }
 
 // response takes a response to the current request.

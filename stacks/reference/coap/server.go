@@ -54,6 +54,10 @@ type Server struct {
 	MaxPeers     int // remembered at once, per socket; 4096
 	MaxSessions  int // connections of one listener; 1024
 
+	// Keyring, if there is one, makes OSCORE (RFC 8613) a condition: what is not
+	// protected is refused with 4.01.
+	Keyring *Keyring
+
 	Counts Counts
 }
 
@@ -67,6 +71,8 @@ type Counts struct {
 	Separate        atomic.Int64 // responses sent apart from the acknowledgement
 	Retransmissions atomic.Int64 // of those
 	Expired         atomic.Int64 // transfers given up, idle or pushed out
+	Replayed        atomic.Int64 // OSCORE: sequence number seen before, or too old to tell
+	Unopened        atomic.Int64 // OSCORE: no context, tampered with, or malformed
 }
 
 // Transmission parameters of RFC 7252, section 4.8.

@@ -26,6 +26,9 @@ type task struct {
 	block1, block2 Block
 	has1, has2     bool
 	upload         *transfer // holds the request's body
+
+	security *Security // OSCORE: of the request; nil: none
+	bound    binding
 }
 
 func newTask(room int) *task { return &task{buf: make([]byte, room)} }
@@ -58,6 +61,10 @@ func (ep *endpoint) begin(t *task, datagram []byte, now time.Duration) (handle b
 		return false
 	}
 	if ep.repeated(t, datagram, now) {
+		return false
+	}
+	if bad := ep.unseal(t); bad != 0 {
+		ep.refuse(t, bad)
 		return false
 	}
 	if bad := ep.acceptable(t); bad != 0 {
@@ -193,6 +200,12 @@ func (ep *endpoint) answer(t *task, code Code) {
 
 // encode writes the answer and remembers it for duplicates of the request.
 func (ep *endpoint) encode(t *task) {
+	if t.security != nil {
+		if err := t.security.protectResponse(&t.out, t.bound, false); err != nil {
+			t.wire = t.wire[:0] // Note: cannot happen, a response takes its request's number
+			return
+		}
+	}
 	t.wire = t.out.Append(t.wire[:0])
 	if t.out.Type == Acknowledgement && t.memory.turn == t.turn {
 		t.memory.reply = append(t.memory.reply[:0], t.wire...)

@@ -34,9 +34,13 @@ const (
 // key tells requests apart that a peer may have in parts at the same time. A
 // request for a later block of a response need not repeat what describes the
 // request's body (RFC 7959, section 3.3).
-func (ep *endpoint) key(m *Message, upload bool) uint64 {
+func (ep *endpoint) key(t *task, upload bool) uint64 {
 	var h maphash.Hash
 	h.SetSeed(ep.seed)
+	m := &t.in
+	if t.security != nil {
+		h.Write(t.security.keys.IDContext)
+	}
 	h.WriteByte(byte(m.Code))
 	if upload {
 		h.WriteByte(1)
