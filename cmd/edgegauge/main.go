@@ -49,6 +49,7 @@ func main() {
 var hiddenVerbs = map[string]func(args []string) int{
 	device.KeepVerb:    func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
 	device.EnterVerb:   device.Enter,                                             // enter DIR… -- argv
+	device.AgentVerb:   agentMain,                                                // agent DIR [CHANNEL]
 	lab.StackVerb:      stackMain,
 	link.Verb:          func([]string) int { return link.Main() },
 	driveVerb:          driveMain,

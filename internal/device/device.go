@@ -41,6 +41,7 @@ type Process struct {
 
 	keeper keeper
 	exit   chan Exit
+	usage  func() (Usage, error) // of a process on another machine; nil: on this one
 }
 
 // Reader is the process's standard output; a deadline ends a pending read.

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == EnterVerb {
 		os.Exit(Enter(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == AgentVerb {
+		os.Exit(AgentMain(os.Args[2:], "test", openCounter))
+	}
 	if os.Getenv("DEVICE_TEST_LAB") != "" {
 		playLab()
 	}

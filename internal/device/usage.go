@@ -21,7 +21,12 @@ type Usage struct {
 
 // Usage reads what the process uses now. Descendants that ended already count
 // only as far as their parent has waited for them (10 ms steps).
-func (p *Process) Usage() (Usage, error) { return usage(p.PID) }
+func (p *Process) Usage() (Usage, error) {
+	if p.usage != nil {
+		return p.usage()
+	}
+	return usage(p.PID)
+}
 
 func usage(pid int) (Usage, error) {
 	var u Usage
@@ -109,12 +114,15 @@ func waitedFor(pid int) time.Duration {
 }
 
 // peakRSS is VmHWM in bytes (proc(5)).
-func peakRSS(pid int) int64 {
+func peakRSS(pid int) int64 { return statusBytes(pid, "VmHWM:") }
+
+// statusBytes is a size of /proc/PID/status.
+func statusBytes(pid int, key string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, ok := bytes.Cut(b, []byte("VmHWM:"))
+	_, rest, ok := bytes.Cut(b, []byte(key))
 	if !ok {
 		return 0
 	}

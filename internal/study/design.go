@@ -138,7 +138,7 @@ func (r *reader) responses(n *node) []Word {
 	return words
 }
 
-var plainFile = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var plainFile = form{regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), 100}
 
 // fileName reads a name that results directories are called by.
 func (r *reader) fileName(what string, n *node) (string, bool) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // A reader reads values out of nodes and keeps every fault it meets. Its
@@ -52,7 +53,19 @@ func (r *reader) text(what string, n *node) (string, bool) {
 }
 
 // plainName: what may be a level, a column and part of a file name.
-var plainName = regexp.MustCompile(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]{0,199}$`)
+var plainName = form{regexp.MustCompile(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]*$`), 200}
+
+// A form is what a text looks like, and its most characters. Note: counted by
+// the expression itself, {0,199}, they took 8 MB and 6 ms of every process of
+// this program, keepers and agents included.
+type form struct {
+	*regexp.Regexp
+	most int
+}
+
+func (f form) MatchString(s string) bool {
+	return utf8.RuneCountInString(s) <= f.most && f.Regexp.MatchString(s)
+}
 
 func (r *reader) name(what string, n *node) (string, bool) {
 	if !r.scalar(what, n, "a name") {

@@ -1,0 +1,282 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/device/wire"
+	"edgegauge/internal/measure"
+)
+
+// AgentVerb is the hidden verb of the binary that runs an agent on a device:
+//
+//	agent DIR            speaks on stdin and stdout
+//	agent DIR CHANNEL    speaks on a character device, such as /dev/hvc1
+//
+// DIR holds all that the agent keeps, and is removed when it ends.
+const AgentVerb = "agent"
+
+// An Opener opens an instrument of the device by its specification.
+type Opener func(ctx context.Context, spec string) (measure.Instrument, error)
+
+// AgentMain is the agent's process. Build says what it was built from.
+func AgentMain(args []string, build string, open Opener) int {
+	if len(args) < 1 || len(args) > 2 {
+		fmt.Fprintln(os.Stderr, "edgegauge agent is started by a lab, not by hand")
+		return 2
+	}
+	debug.SetGCPercent(10)
+	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
+	signal.Ignore(unix.SIGPIPE, unix.SIGQUIT)
+	rw, err := openChannel(args[1:])
+	if err == nil {
+		err = RunAgent(rw, args[0], build, open)
+	}
+	if err != nil && !errors.Is(err, wire.ErrLost) {
+		fmt.Fprintln(os.Stderr, "edgegauge agent:", err)
+		return 1
+	}
+	return 0
+}
+
+// agentExe is the agent's binary as its children find it, though its file may
+// be removed.
+const agentExe = "/proc/self/exe"
+
+// An agent serves one lab, and ends with it.
+type agent struct {
+	dir   string
+	root  *os.Root // of dir
+	local Local
+	open  Opener
+	conn  *wire.Conn
+	binary
+
+	mu    sync.Mutex
+	procs map[int]*Process
+	logs  int
+	idle  *time.Timer
+}
+
+// RunAgent serves the lab at the other end of rw until it says farewell, is
+// gone, or is silent for too long; then it ends all that it started and removes
+// dir. A signal to end ends it too.
+func RunAgent(rw io.ReadWriteCloser, dir, build string, open Opener) error {
+	a := &agent{local: Local{Exe: agentExe}, open: open, binary: findBinary(), procs: map[int]*Process{}}
+	// Subtle: signals are caught before there is anything to leave behind.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
+	defer signal.Stop(signals)
+	release, err := a.settle(dir)
+	if err != nil {
+		return err
+	}
+	defer release()
+	greeted := make(chan struct{})
+	defer close(greeted)
+	go func() {
+		select {
+		case <-signals:
+			rw.Close()
+		case <-greeted:
+		}
+	}()
+	conn, _, err := wire.Greet(rw, wire.Agent, wire.Hello{Build: build})
+	if err != nil {
+		rw.Close()
+		return fmt.Errorf("%w: %w", wire.ErrLost, err)
+	}
+	a.conn = conn
+	a.binary.slim()
+	conn.Start(a.handle)
+	<-conn.Lost()
+	a.endAll()
+	<-conn.Done()
+	if a.idle != nil {
+		a.idle.Stop()
+	}
+	return conn.Err()
+}
+
+// settle makes the agent's folder, takes it, and removes those of agents that
+// are gone. The binary is unlinked, if it lies there: not even a power cut
+// leaves it.
+func (a *agent) settle(dir string) (release func(), err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("%w; %s", err, workElsewhere)
+	}
+	SweepAgents(filepath.Dir(dir), dir)
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, workElsewhere)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("another agent works in %s: %w", dir, err)
+	}
+	if a.root, err = os.OpenRoot(dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	a.dir = dir
+	os.Remove(filepath.Join(dir, AgentFile))
+	return func() {
+		a.root.Close()
+		os.RemoveAll(dir)
+		lock.Close()
+	}, nil
+}
+
+const (
+	// AgentPrefix begins the name of each agent's folder.
+	AgentPrefix = "edgegauge-agent-"
+	// AgentFile is the binary in it, until it runs.
+	AgentFile = "edgegauge"
+	lockFile  = "lock"
+
+	workElsewhere = "name another folder to work in, such as ssh://pi@board/home/pi"
+)
+
+// SweepAgents removes the folders below parent whose agents are gone: killed
+// with their machine, say. An agent's folder is locked as long as it lives; one
+// without a lock is just being made, unless it is an hour old.
+func SweepAgents(parent, mine string) {
+	all, _ := filepath.Glob(filepath.Join(parent, AgentPrefix+"*"))
+	for _, dir := range all {
+		if dir == mine {
+			continue
+		}
+		lock, err := os.Open(filepath.Join(dir, lockFile))
+		if err != nil {
+			if i, err := os.Stat(dir); err == nil && time.Since(i.ModTime()) > time.Hour {
+				os.RemoveAll(dir)
+			}
+			continue
+		}
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			os.RemoveAll(dir)
+		}
+		lock.Close()
+	}
+}
+
+// endAll kills what still runs.
+func (a *agent) endAll() {
+	a.mu.Lock()
+	var left []*Process
+	for _, p := range a.procs {
+		left = append(left, p)
+	}
+	a.mu.Unlock()
+	for _, p := range left {
+		p.keeper.kill()
+		p.Stdin.Close()
+	}
+	for _, p := range left {
+		select {
+		case <-p.exit:
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+// handle answers one call.
+func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, streams []*wire.Stream) (any, error) {
+	for _, s := range streams {
+		defer s.Close()
+	}
+	defer a.rest()
+	switch op {
+	case opFacts:
+		return a.local.Facts(ctx)
+	case opCheck:
+		return CheckFitness(os.DirFS("/")), nil
+	case opStart:
+		return with(args, func(x startArgs) (any, error) { return a.start(ctx, x) })
+	case opPipe:
+		return with(args, func(x processArgs) (any, error) { return a.pipe(x, streams) })
+	case opWait:
+		return with(args, func(x processArgs) (any, error) { return a.wait(ctx, x) })
+	case opKill:
+		return with(args, func(x processArgs) (any, error) { return a.kill(x) })
+	case opUsage:
+		return with(args, func(x processArgs) (any, error) { return a.usage(x) })
+	case opPut:
+		return with(args, func(x fileArgs) (any, error) { return a.put(x, streams) })
+	case opGet:
+		return with(args, func(x fileArgs) (any, error) { return a.get(x, streams) })
+	case opMake:
+		return with(args, func(x fileArgs) (any, error) {
+			return filepath.Join(a.dir, inside(x.Path)), a.root.MkdirAll(inside(x.Path), 0o755)
+		})
+	case opRemove:
+		return with(args, func(x fileArgs) (any, error) { return nil, a.root.RemoveAll(inside(x.Path)) })
+	case opRun:
+		return with(args, func(x startArgs) (any, error) { return a.run(ctx, x) })
+	case opObserve:
+		return with(args, func(x observeArgs) (any, error) { return a.observe(ctx, x, streams) })
+	case opClock:
+		return instant{time.Now().UnixNano(), monotonic()}, nil
+	}
+	return nil, fmt.Errorf("the agent does not know %q; use the same edgegauge at both ends", op)
+}
+
+func with[T any](args json.RawMessage, do func(T) (any, error)) (any, error) {
+	var x T
+	if err := json.Unmarshal(args, &x); err != nil {
+		return nil, fmt.Errorf("the lab's arguments: %w", err)
+	}
+	return do(x)
+}
+
+// rest gives the binary's pages back once the answer is out, and each minute,
+// since the collector looks round each two: 110 µs each time (2.6 GHz Xeon).
+func (a *agent) rest() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.idle == nil {
+		a.idle = time.AfterFunc(restAfter, func() {
+			a.giveBack()
+			a.mu.Lock()
+			a.idle.Reset(time.Minute)
+			a.mu.Unlock()
+		})
+		return
+	}
+	a.idle.Reset(restAfter)
+}
+
+const restAfter = 10 * time.Millisecond
+
+// full says what to do about a full disk.
+func (a *agent) full(err error) error {
+	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
+		return err
+	}
+	var s unix.Statfs_t
+	free := ""
+	if unix.Statfs(a.dir, &s) == nil {
+		free = fmt.Sprintf(", %d KiB are free", uint64(s.Bavail)*uint64(s.Bsize)>>10)
+	}
+	return fmt.Errorf("%w in %s%s; free some, or %s", err, a.dir, free, workElsewhere)
+}
+
+// inside is a path of the agent's folder, whatever was written.
+func inside(path string) string { return strings.TrimPrefix(filepath.Clean("/"+path), "/") }

@@ -1,0 +1,379 @@
+package device
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/measure"
+)
+
+// board is an agent in a process of its own, as a device has it.
+type board struct {
+	*Remote
+	dir string
+	cmd *exec.Cmd
+}
+
+// pipes are the stdin and stdout of a process.
+type pipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+func (p pipes) Close() error {
+	return errors.Join(p.WriteCloser.Close(), p.Reader.(io.Closer).Close())
+}
+
+func startBoard(t *testing.T, silence time.Duration) board {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := board{dir: filepath.Join(t.TempDir(), AgentPrefix+"1")}
+	b.cmd = exec.Command(exe, AgentVerb, b.dir)
+	b.cmd.Stderr = os.Stderr
+	in, err := b.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if b.Remote, err = Connect(t.Context(), "board", pipes{out, in}, "lab", silence); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.end(t) })
+	return b
+}
+
+// end ends the agent, which must leave nothing.
+func (b board) end(t *testing.T) {
+	t.Helper()
+	b.Close()
+	kill := time.AfterFunc(20*time.Second, func() { b.cmd.Process.Kill() })
+	defer kill.Stop()
+	b.cmd.Wait()
+	if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the agent left %s: %v", b.dir, err)
+	}
+}
+
+func (b board) sh(t *testing.T, script string) *Process {
+	t.Helper()
+	p, err := b.Start(t.Context(), Command{Argv: []string{"sh", "-c", script}, Log: filepath.Join(t.TempDir(), "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestProcessOnABoard(t *testing.T) {
+	b := startBoard(t, 0)
+	if b.Build != "test" {
+		t.Errorf("got build %q", b.Build)
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	p, err := b.Start(t.Context(), Command{Argv: []string{"sh", "-c", "while read x; do echo got $x; echo note $x >&2; done; echo $COLOUR; exit 7"}, Env: []string{"COLOUR=red"}, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(p.Stdout)
+	for _, word := range []string{"one", "two"} {
+		fmt.Fprintln(p.Stdin, word)
+		if line, err := out.ReadString('\n'); line != "got "+word+"\n" {
+			t.Errorf("got %q, %v", line, err)
+		}
+	}
+	if u, err := p.Usage(); err != nil || u.PeakRSS < 100_000 {
+		t.Errorf("got %+v, %v", u, err)
+	}
+	p.Stdin.Close()
+	if rest, err := io.ReadAll(out); string(rest) != "red\n" || err != nil {
+		t.Errorf("got %q, %v", rest, err)
+	}
+	if e := p.Wait(); e.Code != 7 || e.Err != "" {
+		t.Errorf("got %+v", e)
+	}
+	if got, _ := os.ReadFile(log); string(got) != "note one\nnote two\n" {
+		t.Errorf("got log %q", got)
+	}
+}
+
+// What a program prints faster than the lab reads waits in the program.
+func TestManyLinesFromABoard(t *testing.T) {
+	b := startBoard(t, 0)
+	p := b.sh(t, "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done")
+	time.Sleep(100 * time.Millisecond)
+	if _, err := b.Facts(t.Context()); err != nil { // nothing else has to wait
+		t.Fatal(err)
+	}
+	n := 0
+	for lines := bufio.NewScanner(p.Stdout); lines.Scan(); n++ {
+		if want := "line " + strconv.Itoa(n); lines.Text() != want {
+			t.Fatalf("got %q, want %q", lines.Text(), want)
+		}
+	}
+	if n != 20000 {
+		t.Errorf("got %d lines", n)
+	}
+	if e := p.Wait(); e.Code != 0 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestBoardRefuses(t *testing.T) {
+	b := startBoard(t, 0)
+	for _, tt := range []struct {
+		c    Command
+		want string
+	}{
+		{Command{Argv: []string{"no-such-program-at-all"}}, "executable file not found"},
+		{Command{Argv: []string{"true"}, CPU: ptr(4000)}, "pin to CPU 4000"},
+		{Command{Argv: []string{"true"}, Dir: "/no/such"}, "no such file"},
+		{Command{Argv: []string{"true"}, Namespace: os.Stdin}, "drop the link"},
+	} {
+		if _, err := b.Start(t.Context(), tt.c); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "board") {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+	if err := b.call(t.Context(), "dance", nil, nil); err == nil || !strings.Contains(err.Error(), "same edgegauge at both ends") {
+		t.Errorf("got %v", err)
+	}
+	if err := b.Get(t.Context(), "../../../etc/hostname", io.Discard); err == nil {
+		t.Error("a file outside the agent's folder was read")
+	}
+	if err := b.Put(t.Context(), "../escaped", 0o644, strings.NewReader("x")); err != nil { // inside, whatever was written
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(b.dir), "escaped")); err == nil {
+		t.Error("a file was written outside the agent's folder")
+	}
+}
+
+func TestFilesToAndFromABoard(t *testing.T) {
+	b := startBoard(t, 0)
+	here := t.TempDir()
+	big := bytes.Repeat([]byte("edge"), 100_000)
+	os.MkdirAll(filepath.Join(here, "build/lib"), 0o755)
+	os.WriteFile(filepath.Join(here, "build/lib/a.jar"), big, 0o644)
+	os.WriteFile(filepath.Join(here, "run.sh"), []byte("#!/bin/sh\nwc -c <build/lib/a.jar\n"), 0o755)
+	at, err := b.PutAll(t.Context(), here, []string{"build", "run.sh"}, "stacks/x")
+	if err != nil || at != filepath.Join(b.dir, "stacks/x") {
+		t.Fatal(at, err)
+	}
+	out, code, err := b.Run(t.Context(), at, nil, "./run.sh")
+	if err != nil || code != 0 || strings.TrimSpace(out) != strconv.Itoa(len(big)) {
+		t.Errorf("got %q, %d, %v", out, code, err)
+	}
+	var back bytes.Buffer
+	if err := b.Get(t.Context(), "stacks/x/build/lib/a.jar", &back); err != nil || !bytes.Equal(back.Bytes(), big) {
+		t.Errorf("got %d bytes back, %v", back.Len(), err)
+	}
+	if err := b.Get(t.Context(), "no-such", &back); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("got %v", err)
+	}
+	if err := b.Put(t.Context(), "half", 0o644, io.MultiReader(strings.NewReader("x"), broken{})); err == nil || !strings.Contains(err.Error(), "a broken disk") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("a broken disk") }
+
+// The agent's end, of whatever kind, ends what it started and removes its folder.
+func TestAgentLeavesNothing(t *testing.T) {
+	for _, tt := range []struct {
+		how string
+		end func(b board)
+	}{
+		{"the lab says farewell", func(b board) { b.Close() }},
+		{"the agent is told to end", func(b board) { b.cmd.Process.Signal(unix.SIGTERM) }},
+		{"the terminal hangs up", func(b board) { b.cmd.Process.Signal(unix.SIGHUP) }},
+	} {
+		b := startBoard(t, 0)
+		p := b.sh(t, "trap '' TERM HUP INT; setsid sleep 1000 & echo $!; sleep 1000")
+		line, _ := bufio.NewReader(p.Stdout).ReadString('\n')
+		grandchild, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tt.end(b)
+		if e := p.Wait(); e.Code != -1 || !strings.Contains(e.Err, "connection was lost") {
+			t.Errorf("%s: got %+v", tt.how, e)
+		}
+		b.end(t)
+		if alive(grandchild) {
+			t.Errorf("%s: process %d outlived its agent", tt.how, grandchild)
+		}
+		if _, err := p.Usage(); err == nil {
+			t.Errorf("%s: usage of a lost process", tt.how)
+		}
+	}
+}
+
+// A killed agent leaves its folder, which the next one removes; its processes
+// die at once.
+func TestKilledAgentIsSweptUp(t *testing.T) {
+	b := startBoard(t, 0)
+	p := b.sh(t, "echo $$; sleep 1000")
+	line, _ := bufio.NewReader(p.Stdout).ReadString('\n')
+	pid, _ := strconv.Atoi(strings.TrimSpace(line))
+	b.cmd.Process.Kill()
+	p.Wait()
+	for range 500 {
+		if !alive(pid) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if alive(pid) {
+		t.Errorf("process %d outlived its killed agent", pid)
+	}
+	parent := filepath.Dir(b.dir)
+	young, other := filepath.Join(parent, AgentPrefix+"2"), filepath.Join(parent, "somebody-elses")
+	os.Mkdir(young, 0o700)
+	os.Mkdir(other, 0o700)
+	var a agent
+	release, err := a.settle(filepath.Join(parent, AgentPrefix+"3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{b.dir: false, young: true, other: true, filepath.Join(parent, AgentPrefix+"3"): true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
+		}
+	}
+	SweepAgents(parent, "") // from elsewhere: the living one's folder is locked
+	if _, err := os.Stat(filepath.Join(parent, AgentPrefix+"3")); err != nil {
+		t.Error(err)
+	}
+	release()
+}
+
+// A lab that is not heard any more is dead.
+func TestSilentLab(t *testing.T) {
+	b := startBoard(t, 300*time.Millisecond)
+	p := b.sh(t, "sleep 1000")
+	time.Sleep(time.Second) // pings keep it
+	if b.Err() != nil {
+		t.Fatal(b.Err())
+	}
+	b.cmd.Process.Signal(unix.SIGSTOP)
+	e := p.Wait()
+	b.cmd.Process.Signal(unix.SIGCONT)
+	if !strings.Contains(e.Err, "nothing was heard") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// counter emits a sample each millisecond.
+type counter struct{}
+
+func openCounter(_ context.Context, spec string) (measure.Instrument, error) {
+	if spec != "counter" {
+		return nil, errors.New("no such instrument; there is counter")
+	}
+	return counter{}, nil
+}
+
+func (counter) Describe() measure.Description { return measure.Description{Name: "counter"} }
+
+func (counter) Observe(ctx context.Context, emit func(measure.Sample)) error {
+	for began := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Millisecond):
+			emit(measure.Sample{Quantity: measure.Quantity{Name: "power", Unit: "W"}, At: time.Since(began), Value: 2})
+		}
+	}
+}
+
+func TestSamplesComeAfterwards(t *testing.T) {
+	b := startBoard(t, 0)
+	p := b.sh(t, "while :; do :; done")
+	defer p.Kill()
+	for instrument, want := range map[string]string{"counter": "power", UsageInstrument: "cpu"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		early := 0
+		var got []measure.Sample
+		err := b.Observe(ctx, instrument, func(m measure.Sample) {
+			if ctx.Err() == nil {
+				early++
+			}
+			got = append(got, m)
+		})
+		cancel()
+		if err != nil || len(got) < 4 || early > 0 || got[0].Quantity.Name != want {
+			t.Errorf("%s: got %d samples, %d of them while it was watched, %v", instrument, len(got), early, err)
+		}
+		if instrument == UsageInstrument {
+			if used := got[len(got)-2].Value - got[0].Value; used <= 0 || got[1].Value < 100_000 {
+				t.Errorf("a busy shell used %g s of CPU, %g B resident", used, got[1].Value)
+			}
+		}
+	}
+	if err := b.Observe(t.Context(), "nonsense", nil); err == nil || !strings.Contains(err.Error(), "there is counter") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An agent at rest takes 5 MB at most, this test's packages included.
+func TestAgentIsSmall(t *testing.T) {
+	b := startBoard(t, 0)
+	p := b.sh(t, "sleep 1000")
+	defer p.Kill()
+	if _, err := p.Usage(); err != nil {
+		t.Fatal(err)
+	}
+	const most = 5_000_000
+	var rss int64
+	for range 50 {
+		time.Sleep(100 * time.Millisecond)
+		if rss = statusBytes(b.cmd.Process.Pid, "VmRSS:"); rss <= most {
+			return
+		}
+	}
+	t.Errorf("got %d B resident, want at most %d", rss, most)
+}
+
+func TestConnectSaysWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ script, want string }{
+		{"echo 'edgegauge-agent {\"protocol\":99,\"build\":\"v9\"}'; cat >/dev/null", "speaks protocol 99, this program 1; use the same edgegauge at both ends"},
+		{"echo ./edgegauge: Permission denied", "Permission denied"},
+		{"sleep 1000", "did not greet"},
+	} {
+		cmd := exec.Command("sh", "-c", tt.script)
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := Connect(ctx, "board", pipes{out, in}, "", 0); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.script, err, tt.want)
+		}
+		cancel()
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+}

@@ -1,0 +1,333 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/device/wire"
+	"edgegauge/internal/measure"
+)
+
+// The calls that an agent answers, with their arguments and results.
+const (
+	opFacts   = "facts"   // → Facts
+	opCheck   = "check"   // → []Finding
+	opStart   = "start"   // startArgs → startResult; nothing is read from it yet
+	opPipe    = "pipe"    // processArgs, a stream: its stdin and stdout; answers when stdout ended
+	opWait    = "wait"    // processArgs → Exit
+	opKill    = "kill"    // processArgs
+	opUsage   = "usage"   // processArgs → Usage
+	opPut     = "put"     // fileArgs, a stream → SHA-256
+	opGet     = "get"     // fileArgs, a stream → size
+	opMake    = "make"    // fileArgs → absolute path of the folder
+	opRemove  = "remove"  // fileArgs
+	opRun     = "run"     // startArgs → ran
+	opObserve = "observe" // observeArgs, a stream → observed
+	opClock   = "clock"   // → instant
+)
+
+type startArgs struct {
+	Argv []string `json:"argv"`
+	Dir  string   `json:"dir,omitempty"` // empty: the agent's folder
+	Env  []string `json:"env,omitempty"`
+	CPU  *int     `json:"cpu,omitempty"`
+}
+
+type startResult struct {
+	PID int    `json:"pid"`
+	Log string `json:"log"` // below the agent's folder
+}
+
+type processArgs struct {
+	PID int `json:"pid"`
+}
+
+// fileArgs name a file or folder below the agent's.
+type fileArgs struct {
+	Path string      `json:"path"`
+	Mode fs.FileMode `json:"mode,omitempty"`
+}
+
+type observeArgs struct {
+	Instrument string `json:"instrument"`
+}
+
+// ran is what a command printed, clipped, and how it ended.
+type ran struct {
+	Output string `json:"output"`
+	Code   int    `json:"code"`
+}
+
+// instant is now on the device's clocks, in ns.
+type instant struct {
+	Real      int64 `json:"real"`
+	Monotonic int64 `json:"monotonic"`
+}
+
+func monotonic() int64 {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return ts.Nano()
+}
+
+func (a *agent) start(ctx context.Context, x startArgs) (any, error) {
+	if len(x.Argv) == 0 {
+		return nil, errors.New("no program to start")
+	}
+	if x.Dir == "" {
+		x.Dir = a.dir
+	}
+	a.mu.Lock()
+	a.logs++
+	r := startResult{Log: fmt.Sprintf("log-%d", a.logs)}
+	a.mu.Unlock()
+	c := Command{Argv: x.Argv, Dir: x.Dir, Env: x.Env, CPU: x.CPU, Log: filepath.Join(a.dir, r.Log)}
+	p, err := a.local.Start(ctx, c)
+	if err != nil {
+		return nil, a.full(err)
+	}
+	r.PID = p.PID
+	a.mu.Lock()
+	a.procs[p.PID] = p
+	a.mu.Unlock()
+	a.slim()
+	return r, nil
+}
+
+func (a *agent) process(x processArgs) (*Process, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, ok := a.procs[x.PID]
+	if !ok {
+		return nil, fmt.Errorf("process %d is none of this agent's", x.PID)
+	}
+	return p, nil
+}
+
+// pipe forwards a process's stdin and stdout until stdout ends.
+func (a *agent) pipe(x processArgs, streams []*wire.Stream) (any, error) {
+	p, err := a.process(x)
+	if err != nil || len(streams) != 1 {
+		return nil, errors.Join(err, oneStream(streams))
+	}
+	s := streams[0]
+	go func() { // ends with the stream
+		io.Copy(p.Stdin, s)
+		p.Stdin.Close()
+	}()
+	_, err = io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{p.Stdout}, make([]byte, 16<<10))
+	s.CloseWrite(nil)
+	if c, ok := p.Stdout.(io.Closer); ok {
+		c.Close()
+	}
+	if errors.Is(err, wire.ErrStopped) {
+		err = nil
+	}
+	return nil, err
+}
+
+func oneStream(streams []*wire.Stream) error {
+	if len(streams) == 1 {
+		return nil
+	}
+	return fmt.Errorf("%d streams came with the call, one belongs to it", len(streams))
+}
+
+func (a *agent) wait(ctx context.Context, x processArgs) (any, error) {
+	p, err := a.process(x)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case e := <-p.exit:
+		a.mu.Lock()
+		delete(a.procs, x.PID)
+		a.mu.Unlock()
+		return e, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// kill kills a tree; one that has ended needs none.
+func (a *agent) kill(x processArgs) (any, error) {
+	if p, err := a.process(x); err == nil {
+		p.keeper.kill()
+		p.Stdin.Close()
+	}
+	return nil, nil
+}
+
+func (a *agent) usage(x processArgs) (any, error) {
+	p, err := a.process(x)
+	if err != nil {
+		return nil, err
+	}
+	return p.Usage()
+}
+
+func (a *agent) put(x fileArgs, streams []*wire.Stream) (any, error) {
+	if err := oneStream(streams); err != nil {
+		return nil, err
+	}
+	path := inside(x.Path)
+	if err := a.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, a.full(err)
+	}
+	f, err := a.root.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, x.Mode.Perm()|0o600)
+	if err != nil {
+		return nil, a.full(err)
+	}
+	h := sha256.New()
+	_, err = io.CopyBuffer(io.MultiWriter(struct{ io.Writer }{f}, h), struct{ io.Reader }{streams[0]}, make([]byte, 16<<10))
+	if err := errors.Join(err, f.Close()); err != nil {
+		a.root.Remove(path)
+		return nil, a.full(err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (a *agent) get(x fileArgs, streams []*wire.Stream) (any, error) {
+	if err := oneStream(streams); err != nil {
+		return nil, err
+	}
+	f, err := a.root.Open(inside(x.Path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n, err := io.CopyBuffer(struct{ io.Writer }{streams[0]}, struct{ io.Reader }{f}, make([]byte, 16<<10))
+	if errors.Is(err, wire.ErrStopped) {
+		err = nil
+	}
+	streams[0].CloseWrite(err)
+	return n, err
+}
+
+// run runs a short command to its end, such as a build or a look at a version.
+func (a *agent) run(ctx context.Context, x startArgs) (any, error) {
+	if len(x.Argv) == 0 {
+		return nil, errors.New("no program to run")
+	}
+	if x.Dir == "" {
+		x.Dir = a.dir
+	}
+	path, err := exec.LookPath(x.Argv[0])
+	if err != nil && !filepath.IsAbs(x.Argv[0]) && bytes.ContainsRune([]byte(x.Argv[0]), '/') {
+		path, err = x.Argv[0], nil // below its folder
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A keeper of its own, so that nothing of it is left when the lab is gone.
+	p, err := a.local.Start(ctx, Command{Argv: append([]string{path}, x.Argv[1:]...), Dir: x.Dir, Env: x.Env, Log: filepath.Join(a.dir, "run-log")})
+	if err != nil {
+		return nil, a.full(err)
+	}
+	stop := context.AfterFunc(ctx, func() { p.keeper.kill() })
+	defer stop()
+	p.Stdin.Close()
+	const most = 32 << 10
+	var out clipped
+	out.most = most
+	io.Copy(&out, struct{ io.Reader }{p.Stdout})
+	e := p.Wait()
+	log, _ := os.ReadFile(filepath.Join(a.dir, "run-log"))
+	os.Remove(filepath.Join(a.dir, "run-log"))
+	out.Write(log)
+	return ran{string(out.b), e.Code}, ctx.Err()
+}
+
+// clipped keeps the last bytes written to it.
+type clipped struct {
+	b    []byte
+	most int
+}
+
+func (c *clipped) Write(p []byte) (int, error) {
+	c.b = append(c.b, p...)
+	if over := len(c.b) - c.most; over > 0 {
+		c.b = append(c.b[:0], c.b[over:]...)
+	}
+	return len(p), nil
+}
+
+// An observed is what an observation came to. The instants are the device's
+// monotonic clock when it began and ended: the lab knows both on its own, too.
+type observed struct {
+	Began int64 `json:"began"`
+	Ended int64 `json:"ended"`
+	Lost  int   `json:"lost"` // samples without room
+}
+
+// mostSamples is how many samples are kept on the device: 8 MB.
+const mostSamples = 200_000
+
+// observe keeps an instrument's samples until its stream's other side says stop
+// by ending its input, then sends them, a JSON object a line.
+func (a *agent) observe(ctx context.Context, x observeArgs, streams []*wire.Stream) (any, error) {
+	if err := oneStream(streams); err != nil {
+		return nil, err
+	}
+	in, err := a.instrument(ctx, x.Instrument)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := in.(io.Closer); ok {
+		defer c.Close()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := streams[0]
+	go func() {
+		io.Copy(io.Discard, s)
+		cancel()
+	}()
+	var kept []measure.Sample
+	o := observed{Began: monotonic()}
+	if err := json.NewEncoder(s).Encode(o); err != nil { // the lab takes the same instant on its clock
+		return nil, err
+	}
+	err = in.Observe(ctx, func(m measure.Sample) {
+		if len(kept) == mostSamples {
+			o.Lost++
+			return
+		}
+		kept = append(kept, m)
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.Ended = monotonic()
+	to := json.NewEncoder(s)
+	for _, m := range kept {
+		if err := to.Encode(m); err != nil {
+			return nil, err
+		}
+	}
+	s.CloseWrite(nil)
+	return o, nil
+}
+
+func (a *agent) instrument(ctx context.Context, spec string) (measure.Instrument, error) {
+	if spec == UsageInstrument {
+		return usageInstrument{a, 100 * time.Millisecond}, nil
+	}
+	if a.open == nil {
+		return nil, fmt.Errorf("instrument %s: this agent has none of that name", spec)
+	}
+	return a.open(ctx, spec)
+}

@@ -1,0 +1,297 @@
+package device
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"edgegauge/internal/device/wire"
+	"edgegauge/internal/measure"
+)
+
+// A Remote is a machine behind its agent, which is at the other end of any byte
+// stream. Everything on it ends with the connection.
+type Remote struct {
+	Name  string // for errors
+	Build string // what the agent was built from
+	conn  *wire.Conn
+}
+
+// Silence is how long a connection over a network may be silent before both
+// sides take it for dead. A ping every 20 s costs a Raspberry Pi some 100 µs.
+const Silence = time.Minute
+
+// Connect greets the agent at the other end of rw. Silence 0 sends no pings:
+// nothing but what is asked passes the channel. When ctx ends before the agent
+// has greeted, rw is closed.
+func Connect(ctx context.Context, name string, rw io.ReadWriteCloser, build string, silence time.Duration) (*Remote, error) {
+	stop := context.AfterFunc(ctx, func() { rw.Close() })
+	conn, theirs, err := wire.Greet(rw, wire.Lab, wire.Hello{Build: build, Silence: silence})
+	if err != nil || !stop() {
+		rw.Close()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("its agent did not greet: %w", context.Cause(ctx))
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	conn.Start(nil)
+	return &Remote{Name: name, Build: theirs.Build, conn: conn}, nil
+}
+
+// Lost is closed when the connection has ended.
+func (r *Remote) Lost() <-chan struct{} { return r.conn.Lost() }
+
+// Err is why the connection ended; nil while it stands.
+func (r *Remote) Err() error { return r.conn.Err() }
+
+// Close ends the agent and all that it started.
+func (r *Remote) Close() error { return r.conn.Close() }
+
+// Exe is the edgegauge binary there, for programs that are its hidden verbs.
+func (r *Remote) Exe() string { return agentExe }
+
+func (r *Remote) call(ctx context.Context, op string, args, result any, streams ...*wire.Stream) error {
+	if err := r.conn.Call(ctx, op, args, result, streams...); err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// Facts are the device's.
+func (r *Remote) Facts(ctx context.Context) (f Facts, err error) {
+	err = r.call(ctx, opFacts, nil, &f)
+	return f, err
+}
+
+// Check says whether the device is fit to measure on.
+func (r *Remote) Check(ctx context.Context) (found []Finding, err error) {
+	err = r.call(ctx, opCheck, nil, &found)
+	return found, err
+}
+
+// Start starts c there. Its log is fetched when it has ended.
+func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
+	if c.Namespace != nil {
+		return nil, fmt.Errorf("%s: the lab's link reaches no other machine; drop the link: the wire to the device is real", r.Name)
+	}
+	var got startResult
+	if err := r.call(ctx, opStart, startArgs{Argv: c.Argv, Dir: c.Dir, Env: c.Env, CPU: c.CPU}, &got); err != nil {
+		return nil, err
+	}
+	it := processArgs{got.PID}
+	s := r.conn.Open()
+	piped := make(chan struct{})
+	go func() {
+		defer close(piped)
+		if err := r.conn.Call(context.Background(), opPipe, it, nil, s); err != nil {
+			s.Close()
+		}
+	}()
+	p := &Process{Stdin: stdin{s}, Stdout: s, PID: got.PID, exit: make(chan Exit, 1), keeper: remoteKeeper{r, it}}
+	p.usage = func() (u Usage, err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		err = r.call(ctx, opUsage, it, &u)
+		return u, err
+	}
+	go func() {
+		var e Exit
+		if err := r.call(context.Background(), opWait, it, &e); err != nil {
+			e = Exit{Code: -1, Err: err.Error()}
+		}
+		if c.Log != "" {
+			r.fetchLog(got.Log, c.Log)
+		}
+		p.exit <- e
+		close(p.exit)
+	}()
+	return p, nil
+}
+
+// patience is how long an answer may take that needs no work.
+const patience = 20 * time.Second
+
+// stdin is the sending half of a stream.
+type stdin struct{ *wire.Stream }
+
+func (s stdin) Close() error { return s.CloseWrite(nil) }
+
+type remoteKeeper struct {
+	r *Remote
+	p processArgs
+}
+
+func (k remoteKeeper) kill() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	k.r.call(ctx, opKill, k.p, nil)
+}
+
+// fetchLog appends a log on the device to one here, or the reason why not.
+func (r *Remote) fetchLog(there, here string) {
+	f, err := os.OpenFile(here, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := r.Get(ctx, there, f); err != nil {
+		fmt.Fprintf(f, "edgegauge: the rest of this log stayed on the device: %v\n", err)
+		return
+	}
+	r.Remove(ctx, there)
+}
+
+// Get copies a file of the agent's folder.
+func (r *Remote) Get(ctx context.Context, path string, to io.Writer) error {
+	s := r.conn.Open()
+	defer s.Close()
+	called := make(chan error, 1)
+	go func() {
+		err := r.call(ctx, opGet, fileArgs{Path: path}, nil, s)
+		if err != nil {
+			s.Close()
+		}
+		called <- err
+	}()
+	_, err := io.Copy(to, s)
+	if failed := <-called; failed != nil {
+		return failed
+	}
+	return err
+}
+
+// Put copies a file into the agent's folder and compares checksums.
+func (r *Remote) Put(ctx context.Context, path string, mode fs.FileMode, from io.Reader) error {
+	s := r.conn.Open()
+	defer s.Close()
+	h := sha256.New()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(s, io.TeeReader(from, h))
+		s.CloseWrite(err)
+		sent <- err
+	}()
+	var sum string
+	err := r.call(ctx, opPut, fileArgs{Path: path, Mode: mode}, &sum, s)
+	if err != nil {
+		s.Close() // nobody takes the rest
+		<-sent
+		return fmt.Errorf("copy %s: %w", path, err)
+	}
+	if err := <-sent; err != nil {
+		return fmt.Errorf("copy %s: %w", path, err)
+	}
+	if want := hex.EncodeToString(h.Sum(nil)); sum != want {
+		return fmt.Errorf("%s: %s arrived as %s, not %s: its memory or disk is broken", r.Name, path, sum, want)
+	}
+	return nil
+}
+
+// Make makes a folder below the agent's and returns its path there.
+func (r *Remote) Make(ctx context.Context, dir string) (at string, err error) {
+	err = r.call(ctx, opMake, fileArgs{Path: dir}, &at)
+	return at, err
+}
+
+// Remove removes a file or folder below the agent's.
+func (r *Remote) Remove(ctx context.Context, path string) error {
+	return r.call(ctx, opRemove, fileArgs{Path: path}, nil)
+}
+
+// PutAll copies files and folders named below the folder here to the folder
+// there, and returns its path.
+func (r *Remote) PutAll(ctx context.Context, here string, names []string, there string) (at string, err error) {
+	if at, err = r.Make(ctx, there); err != nil {
+		return "", err
+	}
+	for _, n := range names {
+		err := filepath.WalkDir(filepath.Join(here, n), func(file string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			i, err := os.Stat(file) // a link is copied as what it names
+			if err != nil || i.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(here, file)
+			if err != nil {
+				return err
+			}
+			f, err := os.Open(file)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			return r.Put(ctx, path.Join(there, filepath.ToSlash(rel)), i.Mode(), f)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return at, nil
+}
+
+// Run runs a short command there to its end; dir may be empty.
+func (r *Remote) Run(ctx context.Context, dir string, env []string, argv ...string) (output string, code int, err error) {
+	var got ran
+	err = r.call(ctx, opRun, startArgs{Argv: argv, Dir: dir, Env: env}, &got)
+	return got.Output, got.Code, err
+}
+
+// UsageInstrument names the instrument that samples CPU time and resident
+// memory of all that the agent started.
+const UsageInstrument = "usage"
+
+// Observe keeps the named instrument's samples on the device until ctx ends,
+// and emits them then. Their At counts from the beginning of the observation,
+// on the device's clock.
+func (r *Remote) Observe(ctx context.Context, instrument string, emit func(measure.Sample)) error {
+	s := r.conn.Open()
+	defer s.Close()
+	called := make(chan error, 1)
+	var end observed
+	go func() {
+		err := r.call(context.Background(), opObserve, observeArgs{instrument}, &end, s)
+		if err != nil {
+			s.Close()
+		}
+		called <- err
+	}()
+	stop := sync.OnceFunc(func() { s.CloseWrite(nil) })
+	defer context.AfterFunc(ctx, stop)()
+	in := bufio.NewReader(s)
+	if _, err := in.ReadBytes('\n'); err != nil { // that it has begun
+		return errors.Join(<-called, ctx.Err())
+	}
+	for lines := json.NewDecoder(in); ; {
+		var m measure.Sample
+		err := lines.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: instrument %s: %w", r.Name, instrument, err), <-called)
+		}
+		emit(m)
+	}
+	if err := <-called; err != nil {
+		return err
+	}
+	if end.Lost > 0 {
+		return fmt.Errorf("%s: instrument %s: %d samples had no room on the device; sample less often, or shorten the trial", r.Name, instrument, end.Lost)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package device
+
+import (
+	"context"
+	"time"
+
+	"edgegauge/internal/measure"
+)
+
+// usageInstrument samples what all processes of an agent use together.
+type usageInstrument struct {
+	a     *agent
+	every time.Duration
+}
+
+var (
+	cpuTime     = measure.Quantity{Name: "cpu", Unit: "s"}
+	residentNow = measure.Quantity{Name: "rss", Unit: "B"}
+)
+
+func (u usageInstrument) Describe() measure.Description {
+	return measure.Description{Name: UsageInstrument, Quantities: []measure.Quantity{cpuTime, residentNow}, Resolution: 1e-9, Interval: u.every}
+}
+
+// Observe emits CPU time used so far and what is resident now.
+func (u usageInstrument) Observe(ctx context.Context, emit func(measure.Sample)) error {
+	began := time.Now()
+	t := time.NewTicker(u.every)
+	defer t.Stop()
+	for {
+		var cpu time.Duration
+		var rss int64
+		for _, pid := range u.a.roots() {
+			for _, p := range append([]int{pid}, family(pid)...) {
+				if took, err := processCPU(p); err == nil {
+					cpu += took + waitedFor(p)
+					rss += statusBytes(p, "VmRSS:")
+				}
+			}
+		}
+		at := time.Since(began)
+		emit(measure.Sample{Quantity: cpuTime, At: at, Value: cpu.Seconds()})
+		emit(measure.Sample{Quantity: residentNow, At: at, Value: float64(rss)})
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// roots are the processes that the agent started.
+func (a *agent) roots() []int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var pids []int
+	for pid := range a.procs {
+		pids = append(pids, pid)
+	}
+	return pids
+}
