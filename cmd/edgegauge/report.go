@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -13,12 +15,21 @@ import (
 
 func reportCmd(*app) *cobra.Command {
 	var format string
+	var claims bool
 	c := &cobra.Command{
-		Use:     "report DIR",
-		Short:   "print what a results directory says, recomputed from its raw data",
-		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html",
-		Args:    cobra.ExactArgs(1),
+		Use:   "report DIR",
+		Short: "print what a results directory says, recomputed from its raw data",
+		Long: `Report summarizes a results directory. That of a study which names a published table ends with the paper's claims, each one confirmed, contradicted
+or undecided. With --claims it prints these scorecards only, of any number of directories.`,
+		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  edgegauge report --claims results/*/latest --format json",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if claims {
+				return reportClaims(cmd.OutOrStdout(), args, format)
+			}
+			if len(args) > 1 {
+				return exit{exitUsage, errors.New("a report is of one directory; name one, or add --claims")}
+			}
 			write, ok := report.Formats[format]
 			if !ok {
 				return exit{exitUsage, fmt.Errorf("no format %q; there are %s", format, strings.Join(formatNames(), ", "))}
@@ -31,7 +42,24 @@ func reportCmd(*app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
+	c.Flags().BoolVar(&claims, "claims", false, "only what becomes of the published claims, of one or more directories (text, json)")
 	return c
+}
+
+func reportClaims(w io.Writer, dirs []string, format string) error {
+	write, ok := report.ClaimFormats[format]
+	if !ok {
+		return exit{exitUsage, fmt.Errorf("claims have no format %q; there are json, text", format)}
+	}
+	var all []*report.Report
+	for _, d := range dirs {
+		r, err := readReport(d)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	return write(w, all)
 }
 
 func formatNames() []string {

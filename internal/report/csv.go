@@ -70,8 +70,13 @@ func (r *Report) JSON(w io.Writer) error {
 		Verdict  []string        `json:"verdict"`
 		Cells    []cell          `json:"cells"`
 		Warnings []string        `json:"warnings"`
+		Claims   *scorecardJSON  `json:"claims,omitempty"`
 		Facts    json.RawMessage `json:"facts"`
-	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), r.RawFacts}
+	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), nil, r.RawFacts}
+	if r.Published != nil {
+		card := r.scorecardJSON()
+		out.Claims = &card
+	}
 	for _, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points), exists(x.Mean.Center), ci(x.Mean),
 			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...), publishedOf(x.Published)}

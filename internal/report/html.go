@@ -22,7 +22,7 @@ var pageCSS string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(share float64) string { return significant(share*100) + " %" },
-}).Parse(pageHTML))
+}).Parse(pageHTML + analysisHTML))
 
 // HTML writes one page that needs nothing else: no network, no script to be read.
 func (r *Report) HTML(w io.Writer) error {
@@ -49,6 +49,7 @@ type view struct {
 	Program               string
 	Facts                 string
 	Dir                   string
+	Judgement             judgement
 }
 
 type section struct {
@@ -106,6 +107,7 @@ func (r *Report) view() (view, error) {
 		}
 		v.Plan = append(v.Plan, row)
 	}
+	v.Judgement = r.judgement()
 	v.Design = r.design()
 	v.Devices, v.Stacks = r.facts()
 	return v, nil

@@ -65,18 +65,21 @@ func list(names []string, most int) string {
 	return text
 }
 
-// besides prints ours beside the published figures.
-func (r *Report) besides(b *strings.Builder) {
-	rows := [][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}
+// besideRows are ours beside the published figures, as text.
+func (r *Report) besideRows() [][]string {
+	var rows [][]string
 	for _, c := range r.Cells {
-		if c.Published == nil {
-			continue
+		if c.Published != nil {
+			rows = append(rows, []string{r.Treatments[c.Treatment].Name(), string(c.Side), c.Response, Format(c.Mean.Center, c.Unit) + modelled(c.Method), publishedText(c.Published), ratioText(c.Published.Ratio.Estimate), ratioRange(c.Published.Ratio)})
 		}
-		rows = append(rows, []string{r.Treatments[c.Treatment].Name(), string(c.Side), c.Response, Format(c.Mean.Center, c.Unit) + modelled(c.Method), publishedText(c.Published), ratioText(c.Published.Ratio.Estimate), ratioRange(c.Published.Ratio)})
 	}
-	if len(rows) > 1 {
-		wrap(b, fmt.Sprintf("Beside the figures of %q:", r.Published.Paper.Title), "  ")
-		writeColumns(b, rows)
+	return rows
+}
+
+func (r *Report) besides(b *strings.Builder) {
+	if rows := r.besideRows(); len(rows) > 0 {
+		wrap(b, fmt.Sprintf("Beside the figures of %s:", r.Published.Paper.Reference()), "  ")
+		writeColumns(b, append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}, rows...))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,8 +86,8 @@ func resultsOf(at map[string]string, block int, value truth, method store.Method
 				continue
 			}
 			h := fnv.New64a()
-			h.Write([]byte(strings.Join([]string{r.Name, string(side), at["stack"], at["message"], at["device"], at["service"], at["n"], at["ip"]}, "|")))
-			z := rand.New(rand.NewPCG(h.Sum64(), uint64(block))).NormFloat64()
+			h.Write([]byte(strings.Join([]string{r.Name, string(side), at["stack"], at["message"], at["device"], at["service"], at["n"], at["ip"], strconv.Itoa(block)}, "|")))
+			z := rand.New(rand.NewPCG(h.Sum64(), 1)).NormFloat64()
 			v := mean + sd*z
 			m := store.Measured
 			if strings.HasPrefix(r.Name, "energy") {

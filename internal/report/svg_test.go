@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func figureOf(rows ...FigureRow) Figure {
+func figureWith(rows ...FigureRow) Figure {
 	return Figure{ID: "rtt-client", Title: "RTT, client", Unit: "s", Rows: rows}
 }
 
@@ -25,12 +25,12 @@ func TestSVGIsWellFormedAndShowsWhatItHas(t *testing.T) {
 		means                 int
 		notThere, mustContain string
 	}{
-		{what: "a usual row", f: figureOf(row([]float64{1, 2, 3}, 2, 1.5, 2.5, 1)), points: 3, cis: 3, floors: 1, means: 1, mustContain: "a &lt;b&gt; &amp; c"},
-		{what: "one trial has no interval", f: figureOf(row([]float64{2}, 2, nan, nan, nan)), points: 1, means: 1},
-		{what: "all failed", f: figureOf(row(nil, nan, nan, nan, nan)), notThere: "NaN"},
-		{what: "all zero", f: figureOf(row([]float64{0, 0}, 0, 0, 0, nan)), points: 2, means: 1, notThere: "NaN"},
-		{what: "infinite", f: figureOf(row([]float64{1, math.Inf(1)}, math.Inf(1), nan, nan, nan)), points: 1, notThere: "Inf"},
-		{what: "an interval below zero on a log axis", f: figureOf(row([]float64{1, 100}, 50, -20, 120, 1)), points: 2, cis: 3, floors: 1, means: 1, notThere: "NaN"},
+		{what: "a usual row", f: figureWith(row([]float64{1, 2, 3}, 2, 1.5, 2.5, 1)), points: 3, cis: 3, floors: 1, means: 1, mustContain: "a &lt;b&gt; &amp; c"},
+		{what: "one trial has no interval", f: figureWith(row([]float64{2}, 2, nan, nan, nan)), points: 1, means: 1},
+		{what: "all failed", f: figureWith(row(nil, nan, nan, nan, nan)), notThere: "NaN"},
+		{what: "all zero", f: figureWith(row([]float64{0, 0}, 0, 0, 0, nan)), points: 2, means: 1, notThere: "NaN"},
+		{what: "infinite", f: figureWith(row([]float64{1, math.Inf(1)}, math.Inf(1), nan, nan, nan)), points: 1, notThere: "Inf"},
+		{what: "an interval below zero on a log axis", f: figureWith(row([]float64{1, 100}, 50, -20, 120, 1)), points: 2, cis: 3, floors: 1, means: 1, notThere: "NaN"},
 	} {
 		var b strings.Builder
 		if err := tt.f.File(&b); err != nil {

@@ -40,6 +40,10 @@ func (r *Report) Text(w io.Writer) error {
 	for _, line := range r.warnings() {
 		wrap(&b, "! "+line, "  ")
 	}
+	if r.Published != nil {
+		b.WriteByte('\n')
+		r.scorecard(&b)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -258,8 +262,12 @@ func pad(s string, width int, right bool) string {
 }
 
 // wrap writes text in lines of at most Columns, later ones indented.
-func wrap(b *strings.Builder, text, indent string) {
-	n := 0
+func wrap(b *strings.Builder, text, indent string) { hang(b, "", text, indent) }
+
+// hang is wrap behind a head, which stands as it is.
+func hang(b *strings.Builder, head, text, indent string) {
+	b.WriteString(head)
+	n := utf8.RuneCountInString(head)
 	for i, word := range strings.Fields(text) {
 		l := utf8.RuneCountInString(word)
 		switch {

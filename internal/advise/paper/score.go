@@ -134,7 +134,7 @@ func (j *Judged) conclude(holm, alpha float64) {
 		j.Why = append(j.Why, "not measured: "+strings.Join(j.Missing, "; "))
 	}
 	if j.Modelled {
-		j.Why = append(j.Why, "ours is computed from a power model whose constants come from published tables: only a meter can decide")
+		j.Why = append(j.Why, "ours is modelled, by constants from published tables; only a meter can decide")
 	}
 	for _, p := range j.Parts {
 		if p.Why != "" && !slices.Contains(j.Why, p.Why) {

@@ -1,0 +1,88 @@
+package paper
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/advise"
+	"edgegauge/internal/measure"
+	"edgegauge/internal/stat"
+)
+
+func TestEveryPaperReads(t *testing.T) {
+	rows := map[string]int{"cloud-of-things": 12, "frameworks-on-raspberry-pi": 16, "gsoap-on-arm": 20, "real-versus-emulated": 24, "rest-versus-soap-mobile": 56}
+	claims := map[string]int{"cloud-of-things": 8, "frameworks-on-raspberry-pi": 10, "gsoap-on-arm": 9, "real-versus-emulated": 7, "rest-versus-soap-mobile": 6}
+	if got := Names(); len(got) != 5 {
+		t.Errorf("got papers %v", got)
+	}
+	for _, name := range Names() {
+		p, err := Load(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(p.Rows) != rows[name] || len(p.Claims) != claims[name] || p.Title == "" || p.Setup == "" || len(p.Columns) == 0 {
+			t.Errorf("%s: got %d rows and %d claims, columns %v", name, len(p.Rows), len(p.Claims), p.Columns)
+		}
+		for _, c := range p.Claims {
+			if c.Form() == "" {
+				t.Errorf("%s: claim %s has no form", name, c.ID)
+			}
+		}
+	}
+}
+
+func TestClaimsAreReadStrictly(t *testing.T) {
+	for text, want := range map[string]string{
+		"p:\n  - {id: a, less: [x, y], published_ratio: [2, 1]}\n": "is not a range",
+		"p:\n  - {id: a, response: rtt}\n":                         "has 0 forms",
+		"p:\n  - {id: a, less: [x, y], ratio_of: [x, y]}\n":        "has 2 forms",
+		"p:\n  - {id: a, equivalent: [x, y], within: 5}\n":         "is not a share",
+		"p:\n  - {id: a, smaller: [x, y]}\n":                       "smaller",
+	} {
+		if _, err := ParseClaims([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// things are series of the cloud of things in which nothing differs from anything.
+func things(r *rand.Rand) []advise.Series {
+	var out []advise.Series
+	for _, stack := range []string{"axis2", "dpws", "rest", "coap"} {
+		for _, ip := range []string{"ipv4", "ipv6"} {
+			for _, response := range []string{"serialization", "rtt", "deserialization"} {
+				s := advise.Series{Factors: []string{"stack", "ip"}, Levels: []string{stack, ip}, Side: measure.Client, Response: response, Unit: "s"}
+				for b := 1; b <= 6; b++ {
+					s.Trials = append(s.Trials, advise.Trial{ID: b, Block: b, Mean: 1 + 0.1*r.NormFloat64()})
+				}
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// Where nothing differs, all claims of an order together are decided in at
+// most 5 % of studies (Holm); without Holm it would be some 30 %.
+func TestNoClaimIsDecidedByChance(t *testing.T) {
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = slices.DeleteFunc(p.Claims, func(c Claim) bool { return c.Equivalent != nil })
+	r := rand.New(rand.NewPCG(7, 7))
+	const studies = 1000
+	wrong := 0
+	for range studies {
+		card := p.Judge(things(r), Mapping{}, 0.95)
+		if slices.ContainsFunc(card.Claims, func(j Judged) bool { return j.Verdict != stat.Undecided }) {
+			wrong++
+		}
+	}
+	if wrong > studies*7/100 || wrong == 0 {
+		t.Errorf("%d of %d studies decide a claim by chance", wrong, studies)
+	}
+}

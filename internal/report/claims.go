@@ -1,0 +1,274 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"edgegauge/internal/advise/paper"
+	"edgegauge/internal/stat"
+)
+
+// ClaimFormats are the ways to write scorecards.
+var ClaimFormats = map[string]func(io.Writer, []*Report) error{"text": ClaimsText, "json": ClaimsJSON}
+
+// ClaimsText writes the scorecards of several results for a terminal.
+func ClaimsText(w io.Writer, all []*Report) error {
+	var b strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&b, "%s (%s)\n", r.Study.Name, r.Dir)
+		for _, line := range r.damage() {
+			wrap(&b, "! "+line, "  ")
+		}
+		if r.Published == nil {
+			wrap(&b, "It names no published table; write published: NAME in its study.", "  ")
+			b.WriteByte('\n')
+			continue
+		}
+		r.scorecard(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// scorecard prints the claims of the paper, each with its verdict.
+func (r *Report) scorecard(b *strings.Builder) {
+	s := r.Published
+	if s == nil {
+		return
+	}
+	wrap(b, fmt.Sprintf("Claims of %s: %s.", s.Paper.Reference(), tally(*s)), "  ")
+	wrap(b, "Published on: "+s.Paper.Setup+".", "  ")
+	wrap(b, "Ours: "+r.ownSetup()+".", "  ")
+	for _, d := range s.Differs {
+		wrap(b, "! the set-up differs: "+d, "  ")
+	}
+	b.WriteByte('\n')
+	const indent = "              "
+	for _, c := range s.Claims {
+		hang(b, pad(string(c.Verdict), len(indent), false), c.Words(), indent)
+		if text := figuresText(c); text != "" {
+			hang(b, indent, text, indent)
+		}
+		for _, why := range c.Why {
+			hang(b, indent, why, indent)
+		}
+	}
+	b.WriteByte('\n')
+}
+
+func tally(s paper.Scorecard) string {
+	return fmt.Sprintf("%d confirmed, %d contradicted, %d undecided", s.Count("confirmed"), s.Count("contradicted"), s.Count("undecided"))
+}
+
+// ownSetup is what was measured on, in a line.
+func (r *Report) ownSetup() string {
+	var parts []string
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		d := r.Facts.Devices[name]
+		text := name
+		if d.Model != "" {
+			text += " (" + d.Model + ")"
+		}
+		parts = append(parts, text)
+	}
+	for _, name := range sortedKeys(r.Facts.Stacks) {
+		parts = append(parts, strings.TrimSpace(name+" "+r.Facts.Stacks[name].Version))
+	}
+	if len(parts) == 0 {
+		return "no facts were kept"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// figuresText is published and ours in a line.
+func figuresText(c paper.Judged) string {
+	var parts []string
+	if text := publishedFigure(c.Claim); text != "" {
+		parts = append(parts, "published "+text)
+	}
+	if text := oursText(c); text != "" {
+		parts = append(parts, "ours "+text)
+	}
+	if c.Covered != nil && *c.Covered {
+		parts = append(parts, "the published value lies in our interval")
+	} else if c.Covered != nil {
+		parts = append(parts, "the published value lies outside our interval")
+	}
+	if !math.IsNaN(c.PHolm) && c.Verdict != stat.Undecided {
+		parts = append(parts, "p "+pText(c.PHolm)+" (Holm)")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func publishedFigure(c paper.Claim) string {
+	lo, hi, ok := c.Published()
+	switch {
+	case !ok:
+		return ""
+	case lo == hi:
+		return c.Kind() + " " + figureValue(lo, c.Kind(), c.Unit)
+	}
+	return c.Kind() + " " + figureValue(lo, c.Kind(), c.Unit) + " to " + figureValue(hi, c.Kind(), c.Unit)
+}
+
+func figureValue(v float64, kind, unit string) string {
+	switch kind {
+	case "difference":
+		return Format(v, unit)
+	case "share":
+		return significant(100*v) + " %"
+	case "slope":
+		return strings.TrimSpace(significant(v) + " " + unit)
+	}
+	return ratioText(v)
+}
+
+// oursText is our figure with its interval, or the range of several.
+func oursText(c paper.Judged) string {
+	if f := c.Ours; !f.None() {
+		text := f.Kind + " " + figureValue(f.Estimate, f.Kind, f.Unit)
+		if f.Hi > f.Lo {
+			text += " (" + figureValue(f.Lo, f.Kind, f.Unit) + " to " + figureValue(f.Hi, f.Kind, f.Unit) + ")"
+		}
+		return text + modelledWord(c.Modelled)
+	}
+	if kind, unit, lo, hi, ok := c.Range(); ok && len(c.Parts) > 1 {
+		return fmt.Sprintf("%s %s to %s in %d comparisons%s", kind, figureValue(lo, kind, unit), figureValue(hi, kind, unit), len(c.Parts), modelledWord(c.Modelled))
+	}
+	var where []string
+	for _, p := range c.Parts {
+		if p.Ours.Kind == "" && p.Why == "" { // no figure of its own: the words say it
+			where = append(where, p.Where)
+		}
+	}
+	return strings.Join(where, "; ")
+}
+
+func modelledWord(is bool) string {
+	if is {
+		return ", modelled"
+	}
+	return ""
+}
+
+// ClaimsJSON writes the same; doc/formats.md names the keys.
+func ClaimsJSON(w io.Writer, all []*Report) error {
+	out := struct {
+		Format  int             `json:"format"`
+		Studies []scorecardJSON `json:"studies"`
+	}{1, []scorecardJSON{}}
+	for _, r := range all {
+		out.Studies = append(out.Studies, r.scorecardJSON())
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+type scorecardJSON struct {
+	Study     string      `json:"study"`
+	Results   string      `json:"results"`
+	Published string      `json:"published"` // the table; empty: the study names none
+	Paper     string      `json:"paper"`
+	Setup     string      `json:"published_setup"`
+	Ours      string      `json:"our_setup"`
+	Differs   []string    `json:"differs"`
+	Confirmed int         `json:"confirmed"`
+	Contra    int         `json:"contradicted"`
+	Undecided int         `json:"undecided"`
+	Claims    []claimJSON `json:"claims"`
+	Warnings  []string    `json:"warnings"` // the results were edited: nothing is worth anything
+}
+
+type claimJSON struct {
+	ID        string         `json:"id"`
+	Form      string         `json:"form"`
+	Claim     string         `json:"claim"`
+	Says      string         `json:"says,omitempty"`
+	Verdict   stat.Verdict   `json:"verdict"`
+	Published *publishedSpan `json:"published"` // null: the paper gives no figure
+	Ours      *figureJSON    `json:"ours"`      // null: no one figure states it, see parts
+	Covered   *bool          `json:"published_in_interval"`
+	P         stat.Number    `json:"p"`
+	PHolm     stat.Number    `json:"p_holm"`
+	Modelled  bool           `json:"modelled"`
+	Missing   []string       `json:"missing"`
+	Why       []string       `json:"why"`
+	Parts     []partJSON     `json:"parts"`
+}
+
+type publishedSpan struct {
+	Kind string     `json:"kind"`
+	Span [2]float64 `json:"range"` // equal: one figure
+	Unit string     `json:"unit,omitempty"`
+}
+
+type figureJSON struct {
+	Kind   string        `json:"kind"`
+	Value  stat.Number   `json:"value"`
+	CI     stat.Interval `json:"ci"`
+	Unit   string        `json:"unit,omitempty"`
+	N      int           `json:"n"`
+	Method string        `json:"method"`
+}
+
+type partJSON struct {
+	Where  string      `json:"where"`
+	Ours   *figureJSON `json:"ours"`
+	PHolds stat.Number `json:"p_holds"`
+	PFails stat.Number `json:"p_fails"`
+	Why    string      `json:"why,omitempty"`
+}
+
+func (r *Report) scorecardJSON() scorecardJSON {
+	out := scorecardJSON{Study: r.Study.Name, Results: r.Dir, Ours: r.ownSetup(), Differs: []string{}, Claims: []claimJSON{}, Warnings: orEmpty(r.damage())}
+	s := r.Published
+	if s == nil {
+		return out
+	}
+	out.Published, out.Paper, out.Setup, out.Differs = s.Paper.Name, s.Paper.Reference(), s.Paper.Setup, orEmpty(s.Differs)
+	out.Confirmed, out.Contra, out.Undecided = s.Count("confirmed"), s.Count("contradicted"), s.Count("undecided")
+	for _, c := range s.Claims {
+		x := claimJSON{ID: c.ID, Form: c.Form(), Claim: c.Words(), Says: c.Says, Verdict: c.Verdict, Ours: figureOf(c.Ours), Covered: c.Covered,
+			P: stat.Number(c.P), PHolm: stat.Number(c.PHolm), Modelled: c.Modelled, Missing: orEmpty(c.Missing), Why: orEmpty(c.Why), Parts: []partJSON{}}
+		if lo, hi, ok := c.Claim.Published(); ok {
+			x.Published = &publishedSpan{c.Kind(), [2]float64{lo, hi}, c.Unit}
+		}
+		for _, p := range c.Parts {
+			x.Parts = append(x.Parts, partJSON{p.Where, figureOf(p.Ours), stat.Number(p.Holds), stat.Number(p.Fails), p.Why})
+		}
+		out.Claims = append(out.Claims, x)
+	}
+	return out
+}
+
+func figureOf(f paper.Figure) *figureJSON {
+	if f.None() {
+		return nil
+	}
+	return &figureJSON{f.Kind, stat.Number(f.Estimate), stat.Interval{f.Lo, f.Hi}, f.Unit, f.N[0], f.Method}
+}
+
+// claimRow is a claim as the page shows it.
+type claimRow struct {
+	Verdict, Claim, Says, Published, Ours, Magnitude string
+	Why                                              []string
+}
+
+func (r *Report) claimRows() []claimRow {
+	var out []claimRow
+	if r.Published == nil {
+		return nil
+	}
+	for _, c := range r.Published.Claims {
+		row := claimRow{Verdict: string(c.Verdict), Claim: c.Words(), Says: c.Says, Published: publishedFigure(c.Claim), Ours: oursText(c), Why: c.Why}
+		if c.Covered != nil {
+			row.Magnitude = map[bool]string{true: "in our interval", false: "outside our interval"}[*c.Covered]
+		}
+		out = append(out, row)
+	}
+	return out
+}
