@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 
+	"edgegauge/internal/service/codec"
 	"edgegauge/internal/stack"
 	"edgegauge/stacks/reference/coap"
 )
@@ -113,6 +114,11 @@ func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 		resp.Code = coap.BadRequest
 		if errors.Is(err, errService) {
 			resp.Code = coap.InternalServerError
+		}
+		if c.encoding == codec.SOAP11 || c.encoding == codec.SOAP12 {
+			resp.Format = c.format
+			resp.Body = codec.AppendFault(c.encoding, resp.Body, faultOf(err))
+			return
 		}
 		resp.Body = append(resp.Body, err.Error()...) // RFC 7252, section 5.5.2: a diagnostic payload
 		return

@@ -143,12 +143,7 @@ func (h *httpServer) refuse(w http.ResponseWriter, status int, err error) {
 		http.Error(w, err.Error(), status)
 		return
 	}
-	fault := &codec.Fault{Code: codec.Sender, Reason: err.Error()}
-	if f := (*codec.Fault)(nil); errors.As(err, &f) {
-		fault = f
-	} else if errors.Is(err, errService) {
-		fault.Code = codec.Receiver
-	}
+	fault := faultOf(err)
 	w.Header().Set("Content-Type", h.encoding.MediaType(h.name, true))
 	// SOAP 1.1, section 6.2: every fault is a 500. SOAP 1.2 part 2, table 20: a Sender fault is a 400.
 	if status == http.StatusBadRequest && h.encoding == codec.SOAP11 {
@@ -156,4 +151,15 @@ func (h *httpServer) refuse(w http.ResponseWriter, status int, err error) {
 	}
 	w.WriteHeader(status)
 	w.Write(codec.AppendFault(h.encoding, nil, fault))
+}
+
+// faultOf is an error as a SOAP fault: the sender's, unless the service failed.
+func faultOf(err error) *codec.Fault {
+	if f := (*codec.Fault)(nil); errors.As(err, &f) {
+		return f
+	}
+	if errors.Is(err, errService) {
+		return &codec.Fault{Code: codec.Receiver, Reason: err.Error()}
+	}
+	return &codec.Fault{Code: codec.Sender, Reason: err.Error()}
 }

@@ -37,11 +37,11 @@ func (e Encoding) MediaType(name service.Name, response bool) string {
 func Action(name service.Name) string { return Namespace + "/" + string(name) }
 
 // ContentFormat is the CoAP Content-Format (RFC 7252, section 12.3). What has
-// none of its own goes as application/octet-stream, 42; SOAP has no form in
-// CoAP, and ok is false.
+// none of its own goes as application/octet-stream, 42; SOAP, for which none is
+// registered, as the application/xml that it is, 41.
 func (e Encoding) ContentFormat() (number uint16, ok bool) {
 	switch e {
-	case XML:
+	case XML, SOAP11, SOAP12:
 		return 41, true
 	case JSON:
 		return 50, true

@@ -35,8 +35,8 @@ func TestMediaTypes(t *testing.T) {
 			t.Errorf("%s: content format %d, %v, want %d", enc, got, ok, want)
 		}
 	}
-	if _, ok := SOAP11.ContentFormat(); ok {
-		t.Error("SOAP has no content format")
+	if _, ok := Encoding("exi").ContentFormat(); ok {
+		t.Error("what is no encoding has no content format")
 	}
 }
 
