@@ -1,7 +1,7 @@
 #!/bin/sh
 cd "$(dirname "$0")" && . ../java-common/build.sh
 
-sources="src ../java-common/src"
+sources="src src16 ../java-common/src"
 inputs="../contract/services.wsdl ../contract/services.xsd"
 
 # Axis2's own way from a WSDL to Java: beans of its data binding (ADB) and the receiver that binds them.

@@ -29,7 +29,7 @@ public final class Axis2 extends Stack {
   @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
     ConfigurationContext context = context();
     context.getAxisConfiguration().addService(service(setup, services));
-    Hooks.install(context.getAxisConfiguration(), new ServerHook(setup, log));
+    if (setup.hooks) Hooks.install(context.getAxisConfiguration(), new ServerHook(setup, log));
     Listener.Factory factory = new Listener.Factory(context, setup);
     new SimpleHTTPServer(factory).start();
     return "http://" + setup.urlHost() + ":" + factory.port() + path(setup);

@@ -7,19 +7,25 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import org.apache.axis2.context.ConfigurationContext;
 import org.apache.axis2.transport.http.server.AxisHttpConnectionImpl;
+import org.apache.axis2.transport.http.server.DefaultConnectionListener;
+import org.apache.axis2.transport.http.server.DefaultConnectionListenerFailureHandler;
 import org.apache.axis2.transport.http.server.HttpConnectionManager;
 import org.apache.axis2.transport.http.server.HttpFactory;
 import org.apache.axis2.transport.http.server.IOProcessor;
 import org.apache.axis2.transport.http.server.WorkerFactory;
 import org.apache.http.params.HttpParams;
 
-/** Accepts for Axis2's HTTP server on one address; Axis2's own listener takes every address and knows no port 0. */
-final class Listener implements IOProcessor {
+/**
+ * Accepts for Axis2's HTTP server on one address; Axis2's own listener takes every address and knows no port 0. It is a DefaultConnectionListener because
+ * Axis2 1.8 casts it to one and asks it for its port; nothing of the base class is used, and 1.6 has fewer methods to override.
+ */
+final class Listener extends DefaultConnectionListener {
   private final ServerSocket socket;
   private final HttpConnectionManager manager;
   private final HttpParams params;
 
-  private Listener(ServerSocket socket, HttpConnectionManager manager, HttpParams params) {
+  private Listener(ServerSocket socket, HttpConnectionManager manager, HttpParams params) throws IOException {
+    super(socket.getLocalPort(), manager, new DefaultConnectionListenerFailureHandler(), params);
     this.socket = socket;
     this.manager = manager;
     this.params = params;
@@ -48,6 +54,12 @@ final class Listener implements IOProcessor {
     }
   }
 
+  public void awaitSocketOpen() {}
+
+  public int getPort() {
+    return socket.getLocalPort();
+  }
+
   @Override public boolean isDestroyed() {
     return socket.isClosed();
   }
@@ -71,7 +83,7 @@ final class Listener implements IOProcessor {
       return () -> new Gate(setup, Axis2.path(setup));
     }
 
-    @Override public IOProcessor newRequestConnectionListener(int port, HttpConnectionManager manager, HttpParams params) {
+    @Override public IOProcessor newRequestConnectionListener(int port, HttpConnectionManager manager, HttpParams params) throws IOException {
       return new Listener(socket, manager, params);
     }
   }

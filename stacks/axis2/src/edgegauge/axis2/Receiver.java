@@ -13,10 +13,12 @@ import org.apache.axis2.context.MessageContext;
 final class Receiver extends ServicesMessageReceiverInOut {
   private final Skeleton skeleton;
   private final QName name;
+  private final boolean hooks;
 
   Receiver(Setup setup, Services services) {
     name = new QName(Axis2.NAMESPACE, setup.service.name);
-    skeleton = new Skeleton(setup.service, services);
+    hooks = setup.hooks;
+    skeleton = new Skeleton(setup, services);
   }
 
   @Override protected Object getTheImplementationObject(MessageContext m) {
@@ -24,6 +26,10 @@ final class Receiver extends ServicesMessageReceiverInOut {
   }
 
   @Override public void invokeBusinessLogic(MessageContext in, MessageContext out) throws AxisFault {
+    if (!hooks) {
+      super.invokeBusinessLogic(in, out);
+      return;
+    }
     OMElement root = in.getEnvelope().getBody().getFirstElement();
     if (root == null || !root.getQName().equals(name)) throw Faults.sender(new IllegalArgumentException("body is not " + name), in);
     skeleton.begin(root.getBuilder());

@@ -4,6 +4,7 @@ import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.Service;
 import edgegauge.adapter.Services;
+import edgegauge.adapter.Setup;
 import edgegauge.axis2.adb.*;
 import java.io.IOException;
 import org.apache.axiom.om.OMXMLParserWrapper;
@@ -16,11 +17,13 @@ final class Skeleton extends ServicesSkeleton {
   }
 
   private final Service service;
+  private final boolean hooks;
   private final Services services;
   private final ThreadLocal<Mark> marks = ThreadLocal.withInitial(Mark::new);
 
-  Skeleton(Service service, Services services) {
-    this.service = service;
+  Skeleton(Setup setup, Services services) {
+    service = setup.service;
+    hooks = setup.hooks;
     this.services = services;
   }
 
@@ -42,6 +45,7 @@ final class Skeleton extends ServicesSkeleton {
   }
 
   private Object answer(Object bean) {
+    if (!hooks) return unhooked(bean);
     Mark mark = marks.get();
     Tail.read(mark.builder);
     Exchange x = Exchange.mine();
@@ -56,6 +60,14 @@ final class Skeleton extends ServicesSkeleton {
     } finally {
       mark.at = System.nanoTime();
       x.processing = mark.at - t;
+    }
+  }
+
+  private Object unhooked(Object bean) {
+    try {
+      return Beans.response(service, services.answer(service, Beans.values(service, bean)));
+    } catch (IOException e) {
+      throw new IllegalStateException(e.getMessage(), e);
     }
   }
 
