@@ -14,6 +14,8 @@ import org.eclipse.californium.core.coap.MediaTypeRegistry;
 import org.eclipse.californium.core.coap.Request;
 import org.eclipse.californium.core.network.CoapEndpoint;
 import org.eclipse.californium.elements.config.Configuration;
+import org.eclipse.californium.oscore.OSCoreCtxDB;
+import org.eclipse.californium.oscore.OSException;
 
 /** A CoapClient on a socket of its own. */
 final class Client implements Caller {
@@ -21,13 +23,17 @@ final class Client implements Caller {
   private final Configuration conf;
   private final Protobuf codec;
   private final CoapClient client = new CoapClient();
+  private final OSCoreCtxDB contexts; // null: no OSCORE
+  private final boolean confirmable;
   private CoapEndpoint endpoint;
   private TimedConnector socket;
 
-  Client(Setup setup, Configuration conf) {
+  Client(Setup setup, Configuration conf) throws OSException {
     this.setup = setup;
     this.conf = conf;
     codec = new Protobuf(setup.service);
+    contexts = Oscore.client(setup);
+    confirmable = Californium.on(setup, "confirmable", "on");
     client.setTimeout(Math.max(1, setup.timeout / 1_000_000));
   }
 
@@ -46,9 +52,10 @@ final class Client implements Caller {
     x.serialization = System.nanoTime() - t0;
     x.out = body.length;
     Request request = Request.newPost();
-    request.setConfirmable(true);
+    request.setConfirmable(confirmable);
     request.setURI(setup.url);
     request.getOptions().setContentFormat(MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+    if (contexts != null) request.getOptions().setOscore(new byte[0]); // asks for protection
     request.setPayload(body);
     socket.arm();
     CoapResponse response = client.advanced(request);
@@ -65,9 +72,9 @@ final class Client implements Caller {
     return answer;
   }
 
-  private void open() throws IOException {
+  private void open() throws Exception {
     socket = new TimedConnector(Californium.connector(setup, conf, new InetSocketAddress(0), false));
-    endpoint = Californium.endpoint(conf, socket);
+    endpoint = Californium.endpoint(setup, conf, socket, contexts);
     endpoint.start();
     client.setEndpoint(endpoint);
   }

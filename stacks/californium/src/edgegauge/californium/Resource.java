@@ -29,6 +29,10 @@ final class Resource extends CoapResource {
 
   @Override public void handlePOST(CoapExchange e) {
     Exchange x = Exchange.mine().begin();
+    if (Oscore.wanted(setup) && !e.getRequestOptions().hasOscore()) {
+      e.respond(ResponseCode.UNAUTHORIZED);
+      return;
+    }
     byte[] payload = e.getRequestPayload();
     x.in = payload.length;
     int format = e.getRequestOptions().getContentFormat();
