@@ -58,6 +58,9 @@ func (r *rig) summarize() {
 		store.Quality{Key: "requests_at_server", Unit: "1", Value: float64(server.n)},
 		store.Quality{Key: "span", Unit: "s", Value: time.Duration(client.last).Seconds()},
 	)
+	if client.thirds[0] > 0 {
+		r.quality = append(r.quality, store.Quality{Key: "rtt_first_third", Unit: "s", Value: client.thirds[0]}, store.Quality{Key: "rtt_last_third", Unit: "s", Value: client.thirds[1]})
+	}
 }
 
 // cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.

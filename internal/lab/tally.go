@@ -73,6 +73,8 @@ type tally struct {
 
 	columns []column
 	out, in int64 // B, sums
+
+	thirds [2]float64 // s, mean RTT of the first and the last third; 0: too few
 }
 
 // A column is one response variable of one side.
@@ -150,6 +152,9 @@ func (t *tally) add(x measure.Exchange) {
 func (t *tally) results(side measure.Side) []store.Result {
 	var out []store.Result
 	for _, c := range t.columns {
+		if first, last, err := stat.Thirds(c.values); err == nil && c.response == "rtt" { // before WithinTrial, which reorders
+			t.thirds = [2]float64{first * c.scale, last * c.scale}
+		}
 		w, err := stat.WithinTrial(c.values)
 		if err != nil {
 			continue // no request was answered: there is nothing to say

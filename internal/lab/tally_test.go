@@ -3,6 +3,7 @@ package lab
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"edgegauge/internal/measure"
 )
@@ -54,4 +55,19 @@ func TestTallyReusesMemory(t *testing.T) {
 	if len(s) != 0 {
 		t.Errorf("%d columns that are too small were kept", len(s))
 	}
+}
+
+// The thirds are those of the order in time, which the quantiles destroy.
+func TestTallyKeepsTheThirds(t *testing.T) {
+	var s spare
+	var y tally
+	y.reserve(measure.Client, 9, &s)
+	for i := range 9 {
+		y.add(measure.Exchange{Seq: uint64(i) + 1, Done: time.Duration(9-i) * time.Second, Total: time.Hour})
+	}
+	y.results(measure.Client)
+	if y.thirds != [2]float64{8, 2} {
+		t.Errorf("got %v, want 8 s and 2 s", y.thirds)
+	}
+	y.release(&s)
 }

@@ -37,10 +37,7 @@ func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence fl
 
 func writeAnova(b *strings.Builder, v stat.Anova) {
 	rows := [][]string{{"variation, type " + v.Type, "df", "sum of squares", "F", "p", "eta²", "share"}}
-	for _, t := range v.Terms {
-		rows = append(rows, []string{t.Term, strconv.Itoa(t.DF), plain(float64(t.SS)), plain(float64(t.F)), pText(float64(t.P)), plain(float64(t.EtaSquared)), shareText(float64(t.Variation))})
-	}
-	rows = append(rows, []string{"residual", strconv.Itoa(v.Residual.DF), plain(float64(v.Residual.SS)), "", "", "", ""})
+	rows = append(rows, anovaRows(v)...)
 	writeColumns(b, rows)
 }
 

@@ -70,9 +70,10 @@ func (r *Report) JSON(w io.Writer) error {
 		Verdict  []string        `json:"verdict"`
 		Cells    []cell          `json:"cells"`
 		Warnings []string        `json:"warnings"`
+		Effects  []effectsJSON   `json:"effects"`
 		Claims   *scorecardJSON  `json:"claims,omitempty"`
 		Facts    json.RawMessage `json:"facts"`
-	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), nil, r.RawFacts}
+	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), r.effectsJSON(), nil, r.RawFacts}
 	if r.Published != nil {
 		card := r.scorecardJSON()
 		out.Claims = &card

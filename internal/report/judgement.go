@@ -14,10 +14,11 @@ type judgement struct {
 	Differs                          []string
 	Besides                          [][]string
 	Claims                           []claimRow
+	Effects                          []effectsView
 }
 
 func (r *Report) judgement() judgement {
-	var j judgement
+	j := judgement{Effects: r.effectsViews()}
 	if s := r.Published; s != nil {
 		j.Paper, j.Aside, j.Tally, j.Setup, j.Ours, j.Differs = s.Paper.Reference(), s.Paper.Aside, tally(*s), s.Paper.Setup, r.ownSetup(), s.Differs
 		j.Besides, j.Claims = r.besideRows(), r.claimRows()

@@ -34,6 +34,7 @@ type Report struct {
 	Trials     []store.TrialState
 	Warnings   []string         // about the whole, as doubts and missing trials
 	Damage     []string         // how the files differ from what the lab wrote
+	Effects    []Effects        // of the factors, in the order of Panels
 	Published  *paper.Scorecard // what was published, and what ours say of its claims; nil: nothing is asked
 }
 
@@ -117,9 +118,14 @@ func Read(s *store.Store) (*Report, error) {
 		return nil, err
 	}
 	r.aboveFloor()
+	if err := r.doubtTrials(s); err != nil {
+		return nil, err
+	}
+	r.doubtPrecision()
 	if err := r.published(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
 	}
+	r.Effects = r.effectsOfAll()
 	r.doubts()
 	return r, nil
 }
@@ -147,7 +153,6 @@ func (r *Report) treatments() error {
 	r.Treatments = make([]Treatment, r.Study.Treatments())
 	for _, t := range p.Trials {
 		x := &r.Treatments[t.Cell]
-		x.Wanted++
 		if x.Levels == nil {
 			for _, w := range t.Treatment {
 				x.Levels = append(x.Levels, w.Text)
@@ -159,7 +164,12 @@ func (r *Report) treatments() error {
 		r.Treatments[i].Floor = r.floorOf(i)
 	}
 	for _, t := range r.Trials {
-		if i := r.treatmentOf(t.Treatment); i >= 0 && t.State == store.Valid {
+		i := r.treatmentOf(t.Treatment)
+		if i < 0 {
+			continue
+		}
+		r.Treatments[i].Wanted++ // by the ledger: a precision adds blocks that the study does not have
+		if t.State == store.Valid {
 			r.Treatments[i].Valid++
 		}
 	}

@@ -22,6 +22,18 @@ type truth func(at map[string]string, side measure.Side, response string) (mean,
 // simulated writes a results directory whose truth is known.
 func simulated(t testing.TB, file string, value truth, methods ...store.Method) string {
 	t.Helper()
+	return world{value, append(methods, store.Measured)[0], func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
+}
+
+// A world is what a simulated lab finds and notes.
+type world struct {
+	value   truth
+	method  store.Method // of energy
+	quality func(at map[string]string, block int) []store.Quality
+}
+
+func (w world) write(t testing.TB, file string) string {
+	t.Helper()
 	s, err := study.Parse("study.yaml", []byte(file), study.Vocabulary{})
 	if err != nil {
 		t.Fatal(err)
@@ -36,13 +48,12 @@ func simulated(t testing.TB, file string, value truth, methods ...store.Method) 
 		t.Fatal(err)
 	}
 	defer st.Close()
-	method := append(methods, store.Measured)[0]
 	for _, trial := range plan.Trials {
 		at := map[string]string{}
 		for i, w := range trial.Treatment {
 			at[s.Factors[i].Name] = w.Text
 		}
-		results := resultsOf(at, trial.Block, value, method)
+		results := resultsOf(at, trial.Block, w.value, w.method)
 		a, err := st.Begin(trial.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +61,7 @@ func simulated(t testing.TB, file string, value truth, methods ...store.Method) 
 		if len(results) == 0 {
 			err = a.Invalidate("all requests failed", "", nil)
 		} else {
-			err = a.Commit(results, nil)
+			err = a.Commit(results, w.quality(at, trial.Block))
 		}
 		if err != nil {
 			t.Fatal(err)

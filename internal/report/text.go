@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		r.tables(&b, side)
 	}
+	r.effectsText(&b)
 	r.besides(&b)
 	for _, line := range r.warnings() {
 		wrap(&b, "! "+line, "  ")
@@ -228,21 +230,31 @@ func (r *Report) column(side measure.Side, response string) []string {
 func (r *Report) warnings() []string {
 	out := slices.Clone(r.Warnings)
 	count := map[string]int{}
-	var order []string
+	var order, first []string
 	for _, c := range r.Cells {
 		for _, w := range c.Warnings {
 			if strings.HasPrefix(w, "median: ") || c.Unit == "B" {
 				continue
 			}
-			if count[w]++; count[w] == 1 {
-				order = append(order, w)
+			kind := aNumber.ReplaceAllString(w, "#") // the same doubt of several figures, each with its own numbers
+			if count[kind]++; count[kind] == 1 {
+				order, first = append(order, kind), append(first, w)
 			}
 		}
 	}
-	for _, w := range order {
-		out = append(out, fmt.Sprintf("%s (%d figures)", w, count[w]))
+	for i, kind := range order {
+		out = append(out, fmt.Sprintf("%s (%s)", first[i], figures(count[kind])))
 	}
 	return out
+}
+
+var aNumber = regexp.MustCompile(`[0-9][0-9.]*`)
+
+func figures(n int) string {
+	if n == 1 {
+		return "1 figure"
+	}
+	return fmt.Sprintf("the first of %d such figures", n)
 }
 
 func widest(col []string) int {

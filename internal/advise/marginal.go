@@ -1,0 +1,72 @@
+package advise
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge/internal/stat"
+)
+
+// Marginal compares two levels of a factor over all else: the ratio of a to b,
+// paired by block, averaged over the treatments that differ in nothing but the
+// factor (geometric mean). Series are of one response and side.
+func Marginal(series []Series, factor, a, b string, confidence float64) (stat.Comparison, error) {
+	xs, ys := marginal(series, factor, a, b)
+	return stat.RatioPaired(xs, ys, confidence)
+}
+
+// marginal is the geometric mean in each block that has all strata of both.
+func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
+	strata := map[string][2]*Series{}
+	for i := range series {
+		s := &series[i]
+		side := slices.Index([]string{a, b}, s.Level(factor))
+		if side < 0 || s.Floor || len(s.Trials) == 0 {
+			continue
+		}
+		pair := strata[s.others(factor)]
+		pair[side] = s
+		strata[s.others(factor)] = pair
+	}
+	maps.DeleteFunc(strata, func(_ string, p [2]*Series) bool { return p[0] == nil || p[1] == nil })
+	sums := map[int]*[2]float64{}
+	counts := map[int]int{}
+	for _, key := range slices.Sorted(maps.Keys(strata)) {
+		p := strata[key]
+		other := map[int]float64{}
+		for _, t := range p[1].Trials {
+			other[t.Block] = t.Mean
+		}
+		for _, t := range p[0].Trials {
+			y, ok := other[t.Block]
+			if !ok {
+				continue
+			}
+			if sums[t.Block] == nil {
+				sums[t.Block] = new([2]float64)
+			}
+			sums[t.Block][0] += math.Log(t.Mean) // NaN or -Inf where there is no ratio: RatioPaired refuses it
+			sums[t.Block][1] += math.Log(y)
+			counts[t.Block]++
+		}
+	}
+	for _, block := range slices.Sorted(maps.Keys(sums)) {
+		if n := float64(len(strata)); counts[block] == len(strata) {
+			xs, ys = append(xs, math.Exp(sums[block][0]/n)), append(ys, math.Exp(sums[block][1]/n))
+		}
+	}
+	return xs, ys
+}
+
+// others is the treatment without a factor.
+func (s Series) others(factor string) string {
+	var parts []string
+	for i, f := range s.Factors {
+		if f != factor {
+			parts = append(parts, s.Levels[i])
+		}
+	}
+	return strings.Join(parts, "\x00")
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/store"
+)
+
+const twoFactors = `study: two
+service: monitor
+factors:
+  stack: [soap, rest, twin]
+  ip: [ipv4, ipv6]
+design: {replications: 8}
+`
+
+// rest is 2.2 times sooner than soap, twin as quick as rest; IPv6 takes 1.5 times as long.
+func twoTruths(at map[string]string, side measure.Side, response string) (float64, float64) {
+	if side != measure.Client {
+		return math.NaN(), 0
+	}
+	v := 0.010
+	if at["ip"] == "ipv6" {
+		v *= 1.5
+	}
+	switch response {
+	case "rtt":
+		if at["stack"] == "soap" {
+			v *= 2.2
+		}
+		return v, v / 100
+	case "throughput":
+		if at["stack"] == "soap" {
+			return 100, 1
+		}
+		return 200, 2
+	case "message_size":
+		return map[string]float64{"soap": 900, "rest": 300, "twin": 300}[at["stack"]], 0
+	}
+	return math.NaN(), 0
+}
+
+func effectsOf(t *testing.T, r *Report, response string) Effects {
+	t.Helper()
+	i := slices.IndexFunc(r.Effects, func(e Effects) bool { return e.Response == response })
+	if i < 0 {
+		t.Fatalf("no effects on %s", response)
+	}
+	return r.Effects[i]
+}
+
+func TestEffectsFindTheTruth(t *testing.T) {
+	r := reportOf(t, simulated(t, twoFactors, twoTruths))
+	e := effectsOf(t, r, "rtt")
+	if !e.Log || e.Anova == nil {
+		t.Fatalf("got %+v", e)
+	}
+	// By hand: on logarithms soap is ln 2.2 above the others, which is a variance over 3 levels of (2/9)(ln 2.2)²; IPv6 one of (ln 1.5 / 2)².
+	stack, ip := 2.0/9*math.Pow(math.Log(2.2), 2), math.Pow(math.Log(1.5)/2, 2)
+	for _, term := range e.Anova.Terms {
+		want := map[string]float64{"stack": stack / (stack + ip), "ip": ip / (stack + ip)}[term.Term]
+		if math.Abs(float64(term.Variation)-want) > 0.01 {
+			t.Errorf("%s: got %v of the variation, want %v", term.Term, term.Variation, want)
+		}
+	}
+	says := strings.Join(e.sentences(0.95, true), "\n")
+	for _, want := range []string{"answers 2.2", "times sooner than soap (", "are alike within 5 % in RTT", "ipv4 answers 1.5"} {
+		if !strings.Contains(says, want) {
+			t.Errorf("no %q in %s", want, says)
+		}
+	}
+	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, true), "\n"); !strings.Contains(says, "times more requests a second than soap") {
+		t.Errorf("more is better: %s", says)
+	}
+	// no spread: the values themselves decide
+	if says := strings.Join(effectsOf(t, r, "message_size").sentences(0.95, true), "\n"); !strings.Contains(says, "rest sends messages 3.00 times smaller than soap (no spread)") {
+		t.Errorf("sizes: %s", says)
+	}
+	for _, format := range []string{"text", "json", "html"} {
+		var b strings.Builder
+		if err := Formats[format](r, &b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "times sooner than soap") || strings.Contains(b.String(), "NaN") {
+			t.Errorf("%s: the sentence is not there, or a NaN is", format)
+		}
+		if format == "json" {
+			var out struct {
+				Effects []struct {
+					Response, Scale string
+					Levels          []struct{ Ratio float64 }
+				}
+			}
+			if err := json.Unmarshal([]byte(b.String()), &out); err != nil || out.Effects[0].Scale != "log" || len(out.Effects[0].Levels) != 3 {
+				t.Errorf("got %+v, %v", out, err)
+			}
+		}
+	}
+}
+
+// The published ratio stands in the sentence where the same was published.
+func TestSentenceNamesThePublishedRatio(t *testing.T) {
+	r := reportOf(t, simulated(t, afterPapers["cloud-of-things"], asPublished(t, "cloud-of-things", 0.01)))
+	says := strings.Join(effectsOf(t, r, "rtt").sentences(0.95, true), "\n")
+	if !strings.Contains(says, "rest answers 11.") || !strings.Contains(says, "; published 11.5)") {
+		t.Errorf("got %s", says)
+	}
+}
+
+func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
+	w := world{twoTruths, store.Measured, func(at map[string]string, block int) []store.Quality {
+		q := []store.Quality{{Key: "span", Unit: "s", Value: 10}, {Key: "requests", Unit: "1", Value: 100}, {Key: "failures", Unit: "1"},
+			{Key: "rtt_first_third", Unit: "s", Value: 0.010 * (1 + 0.001*float64(block%3))}, {Key: "rtt_last_third", Unit: "s", Value: 0.010 * (1 + 0.001*float64((block+1)%3))}}
+		switch at["stack"] {
+		case "soap":
+			q[4].Value *= 0.8
+		case "twin":
+			q = append(q, store.Quality{Key: "run_queue_wait_client", Unit: "s", Value: 2})
+		case "rest":
+			q[2].Value = 3
+		}
+		return q
+	}}
+	r := reportOf(t, w.write(t, twoFactors))
+	for _, c := range r.Cells {
+		text := strings.Join(c.Warnings, "; ")
+		stack := r.Treatments[c.Treatment].Levels[0]
+		timed := c.Response != "message_size"
+		for want, expected := range map[string]bool{
+			"takes 0.8": stack == "soap" && timed, "it still warms up; raise design.warmup": stack == "soap" && timed,
+			"no CPU for 20 % of the run": stack == "twin" && timed, "24 of 800 requests failed": stack == "rest",
+		} {
+			if strings.Contains(text, want) != expected {
+				t.Errorf("%s %s: %q there is %v, want %v: %s", stack, c.Response, want, !expected, expected, text)
+			}
+		}
+	}
+}
+
+func TestPrecisionThatWasNotReachedIsSaid(t *testing.T) {
+	file := strings.Replace(twoFactors, "replications: 8", "replications: 8, precision: 0.1%", 1)
+	r := reportOf(t, simulated(t, file, twoTruths))
+	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "the precision asked, 0.1") || !strings.Contains(text, "is not reached by") {
+		t.Errorf("got %s", text)
+	}
+	r = reportOf(t, simulated(t, strings.Replace(file, "0.1%", "50%", 1), twoTruths))
+	if text := strings.Join(r.Warnings, "\n"); strings.Contains(text, "precision") {
+		t.Errorf("got %s", text)
+	}
+}
