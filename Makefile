@@ -1,5 +1,6 @@
 # edgegauge: make run answers a question, make test checks everything, make bench prints the figures.
 export CGO_ENABLED = 0
+export JAVA8_HOME ?= $(CURDIR)/.cache/jdk8
 GO = go
 BIN = bin/edgegauge
 

@@ -33,9 +33,9 @@ war() { # NAME CLASS...
 
 build "$@"
 if [ ! -f build/wars/stamp ] || ! cmp -s build/stamp build/wars/stamp; then
-  war soap11 edgegauge/glassfish/Gate edgegauge/glassfish/Soap11 edgegauge/jaxws/Port
-  war soap12 edgegauge/glassfish/Gate edgegauge/glassfish/Soap12 edgegauge/jaxws/Port
-  war text edgegauge/glassfish/Gate edgegauge/glassfish/PlainServlet
+  war soap11 edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/Soap11 edgegauge/jaxws/Port
+  war soap12 edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/Soap12 edgegauge/jaxws/Port
+  war text edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/PlainServlet
   war protobuf edgegauge/jersey/ProtobufApplication edgegauge/jersey/Resource
   cp build/stamp build/wars/stamp
 fi

@@ -6,29 +6,36 @@ import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Lines;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.TooLarge;
+import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
-import jakarta.servlet.ReadListener;
+import jakarta.servlet.FilterConfig;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletInputStream;
+import jakarta.servlet.ServletRequest;
+import jakarta.servlet.ServletResponse;
 import jakarta.servlet.annotation.WebFilter;
-import jakarta.servlet.http.HttpFilter;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import jakarta.servlet.http.HttpServletResponse;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.util.Locale;
 
-/** Receives the request whole, and refuses with HTTP's own status what is not for the service: before JAX-WS or the plain servlet see it. */
+/** Servlet 3.0, for ../glassfish3 too. Receives the request whole, and refuses with HTTP's own status what is not for the service: before JAX-WS or the plain servlet see it. */
 @WebFilter("/*")
-public final class Gate extends HttpFilter {
-  private static final long serialVersionUID = 1;
+public final class Gate implements Filter {
+  @Override public void init(FilterConfig config) {}
 
-  @Override protected void doFilter(HttpServletRequest request, HttpServletResponse response, FilterChain chain) throws IOException, ServletException {
+  @Override public void destroy() {}
+
+  @Override public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain) throws IOException, ServletException {
+    filter((HttpServletRequest) request, (HttpServletResponse) response, chain);
+  }
+
+  private static void filter(HttpServletRequest request, HttpServletResponse response, FilterChain chain) throws IOException, ServletException {
     Setup setup = Hosted.setup;
     byte[] body;
     try {
-      body = Body.read(request.getInputStream(), request.getContentLengthLong(), setup.bodyLimit);
+      body = Body.read(request.getInputStream(), request.getContentLength(), setup.bodyLimit);
     } catch (TooLarge e) {
       refuse(response, 413, e.getMessage());
       return;
@@ -73,35 +80,15 @@ public final class Gate extends HttpFilter {
 
   /** A request whose body is in memory. */
   private static final class Whole extends HttpServletRequestWrapper {
-    private final ByteArrayInputStream body;
+    private final MemoryStream body;
 
     Whole(HttpServletRequest request, byte[] body) {
       super(request);
-      this.body = new ByteArrayInputStream(body);
+      this.body = new MemoryStream(body);
     }
 
     @Override public ServletInputStream getInputStream() {
-      return new ServletInputStream() {
-        @Override public int read() {
-          return body.read();
-        }
-
-        @Override public int read(byte[] b, int off, int len) {
-          return body.read(b, off, len);
-        }
-
-        @Override public boolean isFinished() {
-          return body.available() == 0;
-        }
-
-        @Override public boolean isReady() {
-          return true;
-        }
-
-        @Override public void setReadListener(ReadListener l) {
-          throw new UnsupportedOperationException("the body is in memory");
-        }
-      };
+      return body;
     }
   }
 }

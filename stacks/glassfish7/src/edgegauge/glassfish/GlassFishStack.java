@@ -68,6 +68,6 @@ public final class GlassFishStack extends Stack {
   }
 
   @Override public Caller call(Setup setup) {
-    throw new IllegalArgumentException("glassfish7 is a server only; take the client of jaxws-rt, jersey3 or a reference stack");
+    throw new IllegalArgumentException("GlassFish is a server only; take the client of jaxws-rt, jersey3 or a reference stack");
   }
 }
