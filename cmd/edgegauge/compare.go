@@ -89,6 +89,9 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
+	if a, b := old.Study.Time, new.Study.Time; a != b {
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has time: %s and %s time: %s; counted instructions and a clock's seconds cannot be compared", oldDir, a, newDir, b)}
+	}
 	a, err := only(old.Series(), f.responses)
 	if err != nil {
 		return report.Compared{}, err

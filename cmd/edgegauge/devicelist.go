@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 
 	"edgegauge/devices"
 	"edgegauge/internal/device"
+	"edgegauge/internal/device/qemu"
 	"edgegauge/internal/study"
 )
 
@@ -28,17 +30,36 @@ func deviceProfiles() (map[string]device.Profile, error) {
 // deviceNames are the devices a study may name here.
 func deviceNames() []string {
 	all, _ := deviceProfiles()
-	return device.Names(all)
+	return append(device.Names(all), emulated()...)
+}
+
+// emulated are the names of the machines that can be emulated.
+func emulated() []string {
+	var names []string
+	for _, b := range qemu.Boards() {
+		names = append(names, b.Name)
+	}
+	return names
 }
 
 // neededDevices are the devices that a plan uses.
-func neededDevices(p study.Plan, exe string) (map[string]device.Device, error) {
+func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]device.Device, error) {
 	all, _ := deviceProfiles()
 	here := device.Local{Exe: exe}
 	out := map[string]device.Device{}
 	for _, t := range p.Trials {
 		for _, name := range []string{t.Setup.Client.Device, t.Setup.Server.Device} {
+			if out[name] != nil {
+				continue
+			}
+			board, emulated := qemu.Find(name)
 			switch profile, ok := all[name]; {
+			case emulated:
+				d, err := emulatedDevice(ctx, board, p.Study.Time, exe)
+				if err != nil {
+					return nil, err
+				}
+				out[name] = d
 			case name == "local":
 				out[name] = here
 			case ok && profile.Limits != nil:
@@ -49,6 +70,26 @@ func neededDevices(p study.Plan, exe string) (map[string]device.Device, error) {
 		}
 	}
 	return out, nil
+}
+
+// emulatedDevice is a machine that was built, ready to be booted.
+func emulatedDevice(ctx context.Context, b qemu.Board, time study.Time, exe string) (device.Device, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	im, err := qemu.OpenImage(b, qemu.Builder{Cache: cache}.Dir(b))
+	if err != nil {
+		return nil, err
+	}
+	guest, err := guestProgram(ctx, b, exe)
+	if err != nil {
+		return nil, err
+	}
+	if time == study.Instructions {
+		return qemu.NewEnclosed(im, exe, guest)
+	}
+	return nil, fmt.Errorf("device %s: write time: instructions in the study, and both sides on it", b.Name)
 }
 
 func devicesListCmd() *cobra.Command {
@@ -66,6 +107,19 @@ func devicesListCmd() *cobra.Command {
 					title = "this machine"
 				}
 				fmt.Fprintf(w, "%s\t%s\n", n, title)
+			}
+			cache, err := cacheDir()
+			if err != nil {
+				return err
+			}
+			for _, b := range qemu.Boards() {
+				state := "built"
+				if _, err := qemu.OpenImage(b, qemu.Builder{Cache: cache}.Dir(b)); errors.Is(err, qemu.ErrNotBuilt) {
+					state = "not built; run: edgegauge devices build " + b.Name
+				} else if err != nil {
+					state = err.Error()
+				}
+				fmt.Fprintf(w, "%s\temulated %s (%s)\n", b.Name, b.Title, state)
 			}
 			return errors.Join(w.Flush(), broken)
 		},

@@ -28,7 +28,7 @@ func devicesCmd(*app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
 	}
-	c.AddCommand(devicesListCmd(), meterCmd(), calibrateCmd())
+	c.AddCommand(devicesListCmd(), devicesBuildCmd(), meterCmd(), calibrateCmd())
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/device/qemu"
 	"edgegauge/internal/lab"
 	"edgegauge/internal/lab/labbench"
 	"edgegauge/internal/link"
@@ -35,6 +36,9 @@ func (e exit) Error() string { return e.err.Error() }
 func (e exit) Unwrap() error { return e.err }
 
 func main() {
+	if qemu.IsGuest() {
+		guestMain()
+	}
 	if len(os.Args) > 1 {
 		if hidden, ok := hiddenVerbs[os.Args[1]]; ok {
 			os.Exit(hidden(os.Args[2:]))

@@ -52,7 +52,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	l, err := a.newLab(plan)
+	l, err := a.newLab(ctx, plan)
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
@@ -153,7 +153,7 @@ func gaveUp(o lab.Outcome) error {
 }
 
 // newLab gathers what the plan needs.
-func (a *app) newLab(p study.Plan) (*lab.Lab, error) {
+func (a *app) newLab(ctx context.Context, p study.Plan) (*lab.Lab, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (a *app) newLab(p study.Plan) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	on, err := neededDevices(p, exe)
+	on, err := neededDevices(ctx, p, exe)
 	if err != nil {
 		return nil, err
 	}

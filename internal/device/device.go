@@ -6,6 +6,7 @@ package device
 import (
 	"context"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -57,4 +58,35 @@ type Exit struct {
 	CPU     time.Duration `json:"cpu"`    // of all its processes that were waited for
 	Orphans int           `json:"orphans"`
 	Err     string        `json:"err"` // why it could not be started or watched
+}
+
+// An Encloser is a device that does whole jobs by itself, out of everybody's
+// reach: what a trial in counted instructions needs.
+type Encloser interface {
+	// Enclose does the job and returns what it wrote.
+	Enclose(ctx context.Context, j Job) ([]byte, error)
+}
+
+// A Job is for an Encloser.
+type Job struct {
+	Text  []byte // what to do, for whoever does it there
+	Files []File
+	Seed  uint64 // of everything random on the device
+	Log   string // file that receives what the device said; empty: discarded
+}
+
+// A File is put on a device: Data, or the content of Source, a file of the lab.
+type File struct {
+	Name   string
+	Mode   fs.FileMode
+	Data   []byte
+	Source string
+}
+
+// A Program is what stands behind a command: files below a folder of the lab,
+// or, without a folder, the binary itself.
+type Program struct {
+	Name     string
+	Dir      string
+	Products []string // files and folders below Dir
 }

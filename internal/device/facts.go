@@ -25,6 +25,9 @@ type Facts struct {
 	ClockSource string   `json:"clock_source"`
 	Load        float64  `json:"load"` // of the last minute, when the run began
 	Doubts      []string `json:"doubts,omitempty"`
+	// Emulation is what an emulated machine is made of: the mode, the unit of its
+	// time, QEMU's version and command line, versions and checksums.
+	Emulation map[string]string `json:"emulation,omitempty"`
 }
 
 // Facts reads them from /proc and /sys.

@@ -49,6 +49,7 @@ type rig struct {
 	results  []store.Result
 	quality  []store.Quality
 	phases   stack.Phases
+	inside   *inside // the records of a trial in counted instructions
 }
 
 const atClient, atServer = 0, 1
@@ -57,12 +58,18 @@ func newRig(l *Lab, t study.Trial, a *store.Attempt) *rig {
 	return &rig{lab: l, t: t, s: t.Setup, attempt: a, zero: time.Now()}
 }
 
-// trial conducts one trial. Read it aloud: it is the protocol of the experiment.
-func (r *rig) trial(ctx context.Context, tell func(step string)) error {
-	steps := []struct {
-		name string
-		do   func(context.Context) error
-	}{
+// A step is a part of a trial.
+type step struct {
+	name string
+	do   func(context.Context) error
+}
+
+// steps are a trial's. Read them aloud: they are the protocol of the experiment.
+func (r *rig) steps() []step {
+	if r.lab.Plan.Study.Time == study.Instructions {
+		return []step{{"run it in the machine", r.enclose}, {"read its records", r.readRecords}, {"check the trial", r.check}, {"keep the results", r.commit}}
+	}
+	return []step{
 		{"shape the link", r.shapeLink},
 		{"start the stack", r.startStack},
 		{"warm up", r.warmUp},
@@ -75,11 +82,15 @@ func (r *rig) trial(ctx context.Context, tell func(step string)) error {
 		{"check the trial", r.check},
 		{"keep the results", r.commit},
 	}
+}
+
+// trial conducts one trial, step by step.
+func (r *rig) trial(ctx context.Context, tell func(step string)) error {
 	defer r.abandon()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.lab.Plan.Study.Timeouts.Trial,
 		fmt.Errorf("the trial took longer than %v (timeouts.trial)", r.lab.Plan.Study.Timeouts.Trial))
 	defer cancel()
-	for _, step := range steps {
+	for _, step := range r.steps() {
 		tell(step.name)
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("trial %d: %s: %w", r.t.ID, step.name, err)
@@ -338,6 +349,7 @@ func (r *rig) abandon() {
 }
 
 func (r *rig) commit(context.Context) error {
+	r.counted()
 	wanted := r.lab.Plan.Study.Responses
 	if len(wanted) > 0 {
 		r.results = slices.DeleteFunc(r.results, func(x store.Result) bool {

@@ -12,6 +12,7 @@ import (
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stat"
 	"edgegauge/internal/store"
+	"edgegauge/internal/study"
 )
 
 //go:embed page/page.html
@@ -119,7 +120,19 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trial means", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence)
+	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trial means%s", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence, r.time())
+}
+
+// time says what time is, where it is no clock's.
+func (r *Report) time() string {
+	if r.Study.Time != study.Instructions {
+		return ""
+	}
+	var units []string
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		units = append(units, r.Facts.Devices[name].Emulation["time"])
+	}
+	return "; all times are " + strings.Join(units, "; ")
 }
 
 func (r *Report) panelView(p Panel) (panelView, error) {

@@ -82,6 +82,7 @@ type Facts struct {
 		Model, Kernel, OS, Arch string
 		CPUs                    int
 		Doubts                  []string
+		Emulation               map[string]string
 	} `json:"devices"`
 	Stacks map[string]struct {
 		Title, Version, Language string

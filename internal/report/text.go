@@ -22,11 +22,7 @@ func (r *Report) Text(w io.Writer) error {
 	if r.Study.Question != "" {
 		fmt.Fprintf(&b, ": %s", r.Study.Question)
 	}
-	valid, wanted := 0, 0
-	for _, t := range r.Treatments {
-		valid, wanted = valid+t.Valid, wanted+t.Wanted
-	}
-	fmt.Fprintf(&b, "\n%d treatments, %d of %d trials valid, %.0f %% intervals from trial means\n\n", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence)
+	fmt.Fprintf(&b, "\n%s\n\n", r.scope())
 	for _, line := range r.damage() {
 		wrap(&b, "! "+line, "  ")
 	}

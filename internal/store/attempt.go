@@ -39,7 +39,10 @@ type Method string
 const (
 	Measured Method = "measured"
 	Modelled Method = "modelled"
+	Counted  Method = "counted" // time is instructions counted in an emulated machine
 )
+
+func (m Method) known() bool { return m == Measured || m == Modelled || m == Counted }
 
 type fileRecord struct {
 	kind, name string // exchanges, 0017-1-client.parquet
@@ -102,8 +105,8 @@ type rawWriter struct {
 
 // raw opens a raw file of this attempt under its partial name.
 func (a *Attempt) raw(kind string, src Source, label, ext string) (*rawWriter, error) {
-	if src.Method != Measured && src.Method != Modelled {
-		return nil, fmt.Errorf("trial %d: %s: method %q; say measured or modelled", a.Trial, label, src.Method)
+	if !src.Method.known() {
+		return nil, fmt.Errorf("trial %d: %s: method %q; say measured, modelled or counted", a.Trial, label, src.Method)
 	}
 	name := fmt.Sprintf("%s-%s%s", attemptName(a.Trial, a.Number), plainName(label), ext)
 	w, err := newFileWriter(a.s.create, a.s.path(kind, name))

@@ -127,7 +127,7 @@ func orNull(v float64) any {
 func (s *Store) checkResults(trial int, results []Result) error {
 	for _, r := range results {
 		what := fmt.Sprintf("trial %d: %s %s", trial, r.Side, r.Response)
-		if r.Response == "" || r.Unit == "" || r.Method != Measured && r.Method != Modelled {
+		if r.Response == "" || r.Unit == "" || !r.Method.known() {
 			return fmt.Errorf("%s: needs a response, a unit and a method, got %q, %q, %q", what, r.Response, r.Unit, r.Method)
 		}
 		for _, v := range r.figures() {

@@ -32,7 +32,7 @@ CREATE INDEX files_of_trial ON files (trial, attempt);
 CREATE TABLE results (       -- the trial table; NULL where a figure does not exist
   trial INTEGER NOT NULL, attempt INTEGER NOT NULL, side TEXT NOT NULL, response TEXT NOT NULL, unit TEXT NOT NULL,
   n INTEGER NOT NULL, mean REAL, sd REAL, median REAL, p95 REAL, min REAL, max REAL,
-  method TEXT NOT NULL CHECK (method IN ('measured', 'modelled')),
+  method TEXT NOT NULL CHECK (method IN ('measured', 'modelled', 'counted')),
   PRIMARY KEY (trial, attempt, side, response, method),
   FOREIGN KEY (trial, attempt) REFERENCES attempts
 ) STRICT;

@@ -66,6 +66,7 @@ func (t *candidate) check() {
 	t.message()
 	t.load()
 	t.link()
+	t.counted()
 	if t.sides() {
 		t.served()
 		t.options()

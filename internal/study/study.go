@@ -27,6 +27,7 @@ type Study struct {
 	Body            int64      // B, the largest message body accepted
 	Packets         bool       // keep every trial's packets
 	Pin             Pin        // CPUs of either side
+	Time            Time       // what time is, in all of its treatments
 	Published       Published  // what to set beside ours
 	Overrides       []Override // what --set changed, as given
 
@@ -66,6 +67,15 @@ type Timeouts struct{ Ready, Request, Trial time.Duration }
 // Pin names the CPUs a side's programs run on; empty: any.
 type Pin struct{ Client, Server []int }
 
+// A Time says what the time of a study's figures is. One study has one: figures
+// of the two are never set side by side.
+type Time string
+
+const (
+	Clock        Time = "clock"        // what the clocks of both sides show
+	Instructions Time = "instructions" // instructions counted in an emulated device, at a fixed rate
+)
+
 // An Override is what one --set changed.
 type Override struct{ Path, Value string }
 
@@ -78,6 +88,7 @@ func defaultStudy(file string) Study {
 		Timeouts: Timeouts{Ready: 10 * time.Second, Request: 5 * time.Second, Trial: 10 * time.Minute},
 		Retries:  2,
 		Body:     16e6,
+		Time:     Clock,
 	}
 }
 
@@ -136,6 +147,11 @@ var topKeys = []key{
 		s.Packets = v == "keep"
 	}},
 	{"pin", func(r *reader, s *Study, n *node) { r.keys("pin", s, n, pinKeys) }},
+	{"time", func(r *reader, s *Study, n *node) {
+		if v, ok := r.choice("time", n, []string{string(Clock), string(Instructions)}); ok {
+			s.Time = Time(v)
+		}
+	}},
 	{"published", func(*reader, *Study, *node) {}}, // read after the factors
 }
 

@@ -13,6 +13,7 @@ type Vocabulary struct {
 	Responses []string
 	Links     []string // profiles; "none" is always known
 	Devices   []string
+	Emulated  []string            // those of Devices that can count instructions
 	Published map[string][]string // tables to compare with, and their columns
 	// Stacks finds a stack by its full or short name. It is asked only for the
 	// stacks a study names, so it may look for their runtimes.

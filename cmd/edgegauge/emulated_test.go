@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge/internal/device/qemu"
+	"edgegauge/internal/store"
+)
+
+// machineInCI is the machine that the tests build and boot: of those without a
+// kernel of our own to compile, which takes minutes, the one that boots quickest.
+const machineInCI = "cortex-a53"
+
+// machine builds the machine, unless it is built, in the project's cache, with
+// Debian's present packages where the pinned ones are gone. It returns the
+// program that is under test.
+func machine(t *testing.T) string {
+	t.Helper()
+	b, _ := qemu.Find(machineInCI)
+	if _, err := exec.LookPath(b.Program); err != nil {
+		t.Skipf("%s is missing; run: apt-get install qemu-system-arm", b.Program)
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		t.Skip("machines are made of Debian packages, and apt-get is missing")
+	}
+	cache, err := filepath.Abs("../../.cache/edgegauge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("EDGEGAUGE_CACHE", cache)
+	u := qemu.Builder{Cache: cache, Tell: func(s string) { t.Log(s) }}
+	if _, err := qemu.OpenImage(b, u.Dir(b)); err == nil {
+		return b.Name
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = u.Build(t.Context(), b); err != nil {
+		t.Logf("with the pinned versions: %v", err)
+		u.Newest = true
+		_, err = u.Build(t.Context(), b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Name
+}
+
+// edgegauge runs the test binary as the program, in the project's folder.
+func edgegauge(t *testing.T, args ...string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Dir, cmd.Args[0] = "../..", "edgegauge"
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("edgegauge %s: %v\n%s", strings.Join(args, " "), err, said.String())
+	}
+	return said.String()
+}
+
+const countedStudy = `
+study: counted
+service: monitor
+time: instructions
+stack: reference/rest-json
+client: {device: cortex-a53}
+server: {device: cortex-a53}
+requests: 20
+design: {replications: 2, seed: 1, warmup: 5}
+timeouts: {trial: 5m}
+`
+
+// Two runs are equal to the nanosecond, though the second is disturbed by
+// another's work; two replications are not, or they would be one.
+func TestCountedTimeIsTheSame(t *testing.T) {
+	machine(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "counted.yaml")
+	if err := os.WriteFile(file, []byte(countedStudy), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var sums [2][]string
+	for i, out := range []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")} {
+		if i == 1 {
+			go busy(stop)
+		}
+		table := edgegauge(t, "run", file, "--out", out)
+		if !strings.Contains(strings.ReplaceAll(table, "\n", " "), "counted instructions at 1000 million a second") {
+			t.Errorf("the report does not say what its time is:\n%s", table)
+		}
+		sums[i] = timings(t, out)
+	}
+	close(stop)
+	if !slices.Equal(sums[0], sums[1]) {
+		t.Errorf("got %v and %v, want the same twice", sums[0], sums[1])
+	}
+	if len(sums[0]) != 2 || sums[0][0] == sums[0][1] {
+		t.Errorf("got %v, want two replications that differ", sums[0])
+	}
+}
+
+func busy(stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+// timings is a checksum of each trial's figures.
+func timings(t *testing.T, dir string) []string {
+	t.Helper()
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	byTrial := map[int][]byte{}
+	for row, err := range s.Results() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Method != store.Counted {
+			t.Errorf("%s %s is %s, want counted", row.Side, row.Response, row.Method)
+		}
+		line, err := json.Marshal([]any{row.Response, row.Side, row.N, row.Mean, row.Min, row.Max, row.Median})
+		if err != nil {
+			t.Fatal(err)
+		}
+		byTrial[row.ID] = append(byTrial[row.ID], line...)
+	}
+	var out []string
+	for _, id := range []int{1, 2} {
+		sum := sha256.Sum256(byTrial[id])
+		out = append(out, hex.EncodeToString(sum[:8]))
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"edgegauge/internal/device/qemu"
+	"edgegauge/internal/lab"
+)
+
+// guestMain is this binary as the first process of an emulated machine: it makes
+// the bare kernel a system, does what the machine was booted for, and ends it.
+func guestMain() {
+	if err := inGuest(context.Background()); err != nil {
+		qemu.Fail(os.Stdout, err)
+	}
+	qemu.PowerOff()
+}
+
+func inGuest(ctx context.Context) error {
+	if err := qemu.SetUp(); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(qemu.JobFile)
+	if err != nil {
+		return err
+	}
+	out, err := lab.Conduct(ctx, text, qemu.GuestExe)
+	if err != nil {
+		return err
+	}
+	return qemu.Deliver(os.Stdout, out)
+}
+
+// cacheDir is where machines are made and kept: EDGEGAUGE_CACHE, or edgegauge in
+// the user's cache.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("EDGEGAUGE_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("%w; name a folder with EDGEGAUGE_CACHE", err)
+	}
+	return filepath.Join(dir, "edgegauge"), nil
+}
+
+// guestProgram is this program for another architecture: a file beside this one
+// that is named after it, or made from the source if that is at hand.
+func guestProgram(ctx context.Context, b qemu.Board, exe string) (string, error) {
+	name := "edgegauge-linux-" + b.GOARCH
+	if b.GOARM != "" {
+		name += "v" + b.GOARM
+	}
+	if beside := filepath.Join(filepath.Dir(exe), name); exists(beside) {
+		return beside, nil
+	}
+	root, ok := sourceOf(exe)
+	if !ok {
+		return "", fmt.Errorf("device %s runs this program too: put %s beside %s, or run where its source is", b.Name, name, exe)
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(cache, "guest", name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/edgegauge")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+b.GOARCH, "GOARM="+b.GOARM, "GOFLAGS=")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("device %s runs this program too: go build for %s: %w: %s", b.Name, name, err, said)
+	}
+	return out, nil
+}
+
+// sourceOf is the folder of this program's source: the one at work, or that
+// where exe lies.
+func sourceOf(exe string) (string, bool) {
+	here, _ := os.Getwd()
+	_, file, _, _ := runtime.Caller(0) // where it was built, unless paths were trimmed
+	for _, dir := range []string{here, filepath.Dir(exe), filepath.Dir(file)} {
+		for ; filepath.IsAbs(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if exists(filepath.Join(dir, "go.mod")) && exists(filepath.Join(dir, "internal/device/qemu/board.go")) {
+				return dir, true
+			}
+		}
+	}
+	return "", false
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return !errors.Is(err, os.ErrNotExist)
+}

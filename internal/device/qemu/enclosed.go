@@ -1,0 +1,192 @@
+package qemu
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"edgegauge/internal/device"
+)
+
+// Enclosed is a machine that boots for every job, does it, and gives back what
+// it wrote: nothing outside reaches it meanwhile, so that its time is a count of
+// instructions and the same job takes the same time to the nanosecond.
+type Enclosed struct {
+	Image Image
+	Exe   string // this binary, which keeps QEMU
+	Guest string // the same program for the guest's architecture
+	Parts []string
+}
+
+// Enclose boots the machine, has it do the job, and returns what the job wrote.
+// The seed is that of everything random in the guest. What the guest said on its
+// console goes to log.
+func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err error) {
+	dir, err := os.MkdirTemp("", "edgegauge-machine-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := d.furnish(dir, j); err != nil {
+		return nil, fmt.Errorf("device %s: %w", d.Image.Board.Name, err)
+	}
+	if j.Log != "" {
+		defer func() { err = errors.Join(err, keepLog(dir, j.Log)) }()
+	}
+	m, err := boot(ctx, d.Exe, d.Image.Board, dir, device.Command{Argv: d.Image.Board.argv(Deterministic, j.Seed)})
+	if err != nil {
+		return nil, err
+	}
+	defer m.end()
+	ctx, stop := m.whileAlive(ctx)
+	defer stop()
+	said := console{file: filepath.Join(dir, consoleFile)}
+	out, err = transcript(ctx, &said)
+	if err != nil {
+		return nil, m.blame(err)
+	}
+	return out, nil
+}
+
+// furnish puts what QEMU needs into dir.
+func (d *Enclosed) furnish(dir string, j device.Job) error {
+	b := d.Image.Board
+	files := []File{
+		{Name: strings.TrimPrefix(GuestExe, "/"), Mode: 0o755, Source: d.Guest},
+		{Name: "init", Mode: os.ModeSymlink | 0o777, Data: []byte(GuestExe)},
+		{Name: strings.TrimPrefix(JobFile, "/"), Mode: 0o644, Data: j.Text},
+		{Name: strings.TrimPrefix(seedFile, "/"), Mode: 0o600, Data: fmt.Appendf(nil, "%d", j.Seed)},
+	}
+	for _, f := range j.Files {
+		files = append(files, File{Name: strings.TrimPrefix(f.Name, "/"), Mode: f.Mode, Data: f.Data, Source: f.Source})
+	}
+	parts := append([]string{filepath.Join(d.Image.Dir, baseFile)}, d.Parts...)
+	if err := initrd(filepath.Join(dir, initrdFile), parts, files); err != nil {
+		return err
+	}
+	if err := os.Symlink(filepath.Join(d.Image.Dir, kernelFile), filepath.Join(dir, kernelFile)); err != nil {
+		return err
+	}
+	if b.Kernel.DTB == "" {
+		return nil
+	}
+	tree, err := os.ReadFile(filepath.Join(d.Image.Dir, dtbFile))
+	if err != nil {
+		return err
+	}
+	if c := b.Clock; c.Hertz > 0 {
+		if err := setCell(tree, c.Node, c.Property, c.Hertz); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, dtbFile), tree, 0o644)
+}
+
+func keepLog(dir, log string) error {
+	var b bytes.Buffer
+	for _, f := range []string{consoleFile, errorsFile} {
+		text, err := os.ReadFile(filepath.Join(dir, f))
+		if err == nil {
+			b.Write(bytes.ReplaceAll(text, []byte{'\r'}, nil))
+		}
+	}
+	return os.WriteFile(log, b.Bytes(), 0o644)
+}
+
+// Marks of the lines that carry what a job wrote over the console, among what
+// the kernel may say there: the output compressed, in base 64, then its digest.
+const (
+	dataMark = "edgegauge| "
+	endMark  = "edgegauge. "
+	failMark = "edgegauge! "
+)
+
+// Deliver writes a job's output to the console, for transcript to read.
+func Deliver(console io.Writer, out []byte) error {
+	var z bytes.Buffer
+	w, err := gzip.NewWriterLevel(&z, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	w.Write(out)
+	if err := w.Close(); err != nil {
+		return err
+	}
+	b := bufio.NewWriter(console)
+	const width = 3 << 10
+	for part := z.Bytes(); len(part) > 0; {
+		n := min(len(part), width)
+		fmt.Fprintf(b, "\n%s%s", dataMark, base64.StdEncoding.EncodeToString(part[:n]))
+		part = part[n:]
+	}
+	digest := sha256.Sum256(out)
+	fmt.Fprintf(b, "\n%s%s\n", endMark, hex.EncodeToString(digest[:]))
+	return b.Flush()
+}
+
+// Fail says on the console why the guest cannot do its job.
+func Fail(console io.Writer, why error) {
+	fmt.Fprintf(console, "\n%s%s\n", failMark, strings.ReplaceAll(why.Error(), "\n", "; "))
+}
+
+// transcript reads from the console what the job wrote.
+func transcript(ctx context.Context, c *console) ([]byte, error) {
+	var packed []byte
+	for {
+		line, err := c.next(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("it did not do its job: %w", err)
+		}
+		if data, ok := strings.CutPrefix(line, dataMark); ok {
+			part, err := base64.StdEncoding.DecodeString(data)
+			if err != nil {
+				return nil, fmt.Errorf("what it wrote on its console is broken: %w", err)
+			}
+			packed = append(packed, part...)
+		}
+		if why, ok := strings.CutPrefix(line, failMark); ok {
+			return nil, fmt.Errorf("its guest said: %s", why)
+		}
+		if want, ok := strings.CutPrefix(line, endMark); ok {
+			return unpack(packed, want)
+		}
+		if strings.Contains(line, "Kernel panic") {
+			return nil, fmt.Errorf("its kernel gave up: %s", line)
+		}
+	}
+}
+
+func unpack(packed []byte, want string) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("what it wrote on its console is broken: %w", err)
+	}
+	out, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("what it wrote on its console is broken: %w", err)
+	}
+	if got := sum(out); got != want {
+		return nil, fmt.Errorf("what it wrote on its console is broken: %d B whose checksum is not what it said", len(out))
+	}
+	return out, nil
+}
+
+// NewEnclosed is the machine of an image. Exe is this binary, guest the same
+// program for the machine's architecture.
+func NewEnclosed(im Image, exe, guest string) (*Enclosed, error) {
+	d := &Enclosed{Image: im, Exe: exe, Guest: guest}
+	if im.Made.Java != "" {
+		d.Parts = append(d.Parts, filepath.Join(im.Dir, javaFile))
+	}
+	return d, nil
+}

@@ -1,0 +1,141 @@
+package qemu
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha512"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Paths in the guest.
+const (
+	GuestExe  = "/bin/edgegauge" // the binary, which is also /init
+	JavaExe   = "/usr/lib/jvm/bin/java"
+	JobFile   = "/job"  // what a deterministic machine is to do
+	seedFile  = "/seed" // of everything random in the guest
+	modulesIn = "/modules"
+)
+
+// IsGuest says that this process is the first of an emulated machine.
+func IsGuest() bool { return os.Getpid() == 1 && filepath.Base(os.Args[0]) == "init" }
+
+// SetUp makes a bare kernel a system: file systems, modules, random numbers,
+// loopback. It runs once, in the first process of the guest.
+func SetUp() error {
+	for _, m := range [][3]string{{"proc", "/proc", "proc"}, {"sysfs", "/sys", "sysfs"}, {"devtmpfs", "/dev", "devtmpfs"}, {"tmpfs", "/tmp", "tmpfs"}} {
+		os.MkdirAll(m[1], 0o755)
+		if err := unix.Mount(m[0], m[1], m[2], 0, ""); err != nil && !errors.Is(err, unix.EBUSY) {
+			return fmt.Errorf("mount %s: %w", m[1], err)
+		}
+	}
+	os.Setenv("PATH", "/bin:/usr/bin:/usr/lib/jvm/bin")
+	os.Setenv("HOME", "/tmp")
+	if err := unix.Sethostname([]byte("device")); err != nil {
+		return err
+	}
+	if err := loadModules(); err != nil {
+		return err
+	}
+	if err := seedRandom(); err != nil {
+		return err
+	}
+	return setUp("lo")
+}
+
+// loadModules loads what /modules/list names, in its order.
+func loadModules() error {
+	list, err := os.ReadFile(filepath.Join(modulesIn, "list"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for name := range strings.FieldsSeq(string(list)) {
+		f, err := os.Open(filepath.Join(modulesIn, name))
+		if err != nil {
+			return err
+		}
+		err = unix.FinitModule(int(f.Fd()), "", 0)
+		f.Close()
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("module %s: %w", name, err)
+		}
+	}
+	return err
+}
+
+// seedRandom makes the guest's random numbers follow from the seed: programs
+// would else wait until the kernel has gathered enough by itself, and every boot
+// of a deterministic machine would draw the same.
+func seedRandom() error {
+	seed, err := os.ReadFile(seedFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sum := sha512.Sum512(seed)
+	pool := binary.NativeEndian.AppendUint32(nil, uint32(8*len(sum))) // struct rand_pool_info: bits, bytes, the bytes
+	pool = append(binary.NativeEndian.AppendUint32(pool, uint32(len(sum))), sum[:]...)
+	f, err := os.OpenFile("/dev/urandom", os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const rndAddEntropy = 0x40085203 // RNDADDENTROPY, random(4)
+	if _, _, e := unix.Syscall(unix.SYS_IOCTL, f.Fd(), rndAddEntropy, uintptr(unsafe.Pointer(&pool[0]))); e != 0 {
+		return fmt.Errorf("seed the random numbers: %w", e)
+	}
+	return nil
+}
+
+func setUp(iface string) error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	r, err := unix.NewIfreq(iface)
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(s, unix.SIOCGIFFLAGS, r); err != nil {
+		return fmt.Errorf("%s: %w", iface, err)
+	}
+	r.SetUint16(r.Uint16() | unix.IFF_UP)
+	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r); err != nil {
+		return fmt.Errorf("set %s up: %w", iface, err)
+	}
+	return nil
+}
+
+// PowerOff ends the machine. Some boards only halt; who started them sees the
+// last line on the console.
+func PowerOff() {
+	unix.Sync()
+	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	select {}
+}
+
+// bogoMIPS is what the kernel found when it calibrated its delay loop.
+func bogoMIPS() float64 {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return 0
+	}
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		if k, v, ok := strings.Cut(s.Text(), ":"); ok && strings.EqualFold(strings.TrimSpace(k), "bogomips") {
+			x, _ := strconv.ParseFloat(strings.TrimSpace(v), 64)
+			return x
+		}
+	}
+	return 0
+}

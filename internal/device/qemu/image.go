@@ -1,0 +1,169 @@
+package qemu
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// An Image is a built machine: a folder with its kernel, the start of its
+// initial file system, and image.json, which says what they are made of.
+type Image struct {
+	Board Board
+	Dir   string
+	Made  Made
+}
+
+// Made is image.json: all that the machine's figures depend on besides the job.
+type Made struct {
+	Format   int               `json:"format"`
+	Recipe   string            `json:"recipe"` // SHA-256 of how it is built: another one, another image
+	Packages []Package         `json:"packages"`
+	Compiler string            `json:"compiler,omitempty"` // of the kernel
+	Files    map[string]Digest `json:"files"`
+	Java     string            `json:"java,omitempty"` // the JVM's version; empty: the image has none
+}
+
+// A Package is a Debian package that went into an image.
+type Package struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"`
+}
+
+// A Digest is a file's size and checksum.
+type Digest struct {
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+const (
+	imageFile   = "image.json"
+	imageFormat = 1
+	baseFile    = "base.cpio.gz" // modules, /dev/console and other things that every guest has
+	javaFile    = "java.cpio.gz"
+)
+
+// ErrNotBuilt means that a machine must be built first.
+var ErrNotBuilt = errors.New("is not built")
+
+// OpenImage opens what Build made in dir and makes sure that it is whole. Its
+// error says how to build it again.
+func OpenImage(b Board, dir string) (Image, error) {
+	im := Image{Board: b, Dir: dir}
+	again := fmt.Errorf("run: edgegauge devices build %s", b.Name)
+	text, err := os.ReadFile(filepath.Join(dir, imageFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return im, fmt.Errorf("device %s %w; %w", b.Name, ErrNotBuilt, again)
+	}
+	if err != nil {
+		return im, err
+	}
+	if err := json.Unmarshal(text, &im.Made); err != nil {
+		return im, fmt.Errorf("%s: %w; %w", filepath.Join(dir, imageFile), err, again)
+	}
+	if im.Made.Format > imageFormat {
+		return im, fmt.Errorf("%s: format %d is newer than this edgegauge reads (%d); update edgegauge, or %w", filepath.Join(dir, imageFile), im.Made.Format, imageFormat, again)
+	}
+	if r := recipe(b); im.Made.Recipe != r {
+		return im, fmt.Errorf("device %s was built by another edgegauge; %w", b.Name, again)
+	}
+	for name, want := range im.Made.Files {
+		got, err := digest(filepath.Join(dir, name))
+		switch {
+		case err != nil:
+			return im, fmt.Errorf("device %s: %w; %w", b.Name, err, again)
+		case got.Size != want.Size:
+			return im, fmt.Errorf("device %s: %s is %d B long, %d when it was built: it is truncated or changed; %w", b.Name, filepath.Join(dir, name), got.Size, want.Size, again)
+		case got != want:
+			return im, fmt.Errorf("device %s: %s is not what was built; %w", b.Name, filepath.Join(dir, name), again)
+		}
+	}
+	return im, nil
+}
+
+// seal writes image.json, last: a folder without it is no image.
+func (im Image) seal(files ...string) error {
+	im.Made.Format, im.Made.Recipe, im.Made.Files = imageFormat, recipe(im.Board), map[string]Digest{}
+	for _, f := range files {
+		d, err := digest(filepath.Join(im.Dir, f))
+		if err != nil {
+			return err
+		}
+		im.Made.Files[f] = d
+	}
+	text, err := json.MarshalIndent(im.Made, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(im.Dir, imageFile), append(text, '\n'), 0o644)
+}
+
+func digest(file string) (Digest, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Digest{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return Digest{n, hex.EncodeToString(h.Sum(nil))}, err
+}
+
+// archive writes files to a compressed archive that the kernel unpacks.
+func archive(file string, level int, files []File) (err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewWriterLevel(f, level)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeArchive(z, files), z.Close())
+}
+
+// initrd puts a guest's initial file system together: archives may stand one
+// after the other, and the kernel unpacks them all.
+func initrd(file string, parts []string, job []File) (err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, p := range parts {
+		if err := appendFile(f, p); err != nil {
+			return err
+		}
+	}
+	if n, err := f.Seek(0, io.SeekEnd); err != nil {
+		return err
+	} else if _, err := io.WriteString(f, zeros(int(n&3))); err != nil { // a plain archive begins at a multiple of 4
+		return err
+	}
+	return writeArchive(f, job)
+}
+
+func appendFile(to io.Writer, from string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(to, f)
+	return err
+}
+
+// sum is the SHA-256 of text.
+func sum(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}

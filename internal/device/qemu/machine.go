@@ -1,0 +1,194 @@
+package qemu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"edgegauge/internal/device"
+)
+
+// A machine is a running QEMU in a folder of its own, below a keeper: it dies
+// with its lab.
+type machine struct {
+	board   Board
+	dir     string
+	process *device.Process
+	monitor *monitor
+	ended   atomic.Bool
+}
+
+// boot starts QEMU in dir, which holds what its command line names.
+func boot(ctx context.Context, exe string, b Board, dir string, c device.Command) (*machine, error) {
+	path, err := exec.LookPath(c.Argv[0])
+	if err != nil {
+		return nil, fmt.Errorf("device %s: %s is missing; run: apt-get install qemu-system-arm", b.Name, c.Argv[0])
+	}
+	if _, err := version(ctx, path); err != nil {
+		return nil, fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	c.Argv, c.Dir, c.Log = append([]string{path}, c.Argv[1:]...), dir, filepath.Join(dir, errorsFile)
+	m := &machine{board: b, dir: dir}
+	if m.process, err = (device.Local{Exe: exe}).Start(ctx, c); err != nil {
+		return nil, fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	dial, cancel := context.WithTimeoutCause(ctx, monitorPatience, fmt.Errorf("no answer within %v", monitorPatience))
+	defer cancel()
+	dial, gone := m.whileAlive(dial)
+	defer gone()
+	if m.monitor, err = dialMonitor(dial, filepath.Join(dir, monitorFile)); err != nil {
+		return nil, errors.Join(m.blame(err), m.end())
+	}
+	return m, nil
+}
+
+const (
+	errorsFile      = "qemu.log" // what QEMU itself says
+	monitorPatience = 20 * time.Second
+)
+
+var errQEMUEnded = errors.New("QEMU ended")
+
+// whileAlive is ctx while QEMU runs.
+func (m *machine) whileAlive(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case e, ok := <-m.process.Exited():
+			if ok {
+				m.ended.Store(true)
+				cancel(fmt.Errorf("%w with %s", errQEMUEnded, exitText(e)))
+				break
+			}
+			cancel(errQEMUEnded)
+		case <-done:
+		}
+	}()
+	return ctx, func() { close(done); cancel(nil) }
+}
+
+func exitText(e device.Exit) string {
+	if e.Signal != "" {
+		return e.Signal
+	}
+	return fmt.Sprintf("status %d", e.Code)
+}
+
+// end ends QEMU, whatever state it is in.
+func (m *machine) end() error {
+	if m.monitor != nil {
+		m.monitor.close()
+		m.monitor = nil
+	}
+	if !m.ended.Swap(true) {
+		m.process.Kill()
+	}
+	return nil
+}
+
+// blame adds what QEMU and the guest said last.
+func (m *machine) blame(err error) error {
+	for _, f := range []string{errorsFile, consoleFile} {
+		if line := lastLine(filepath.Join(m.dir, f)); line != "" {
+			return fmt.Errorf("device %s: %w; its last words: %s", m.board.Name, err, line)
+		}
+	}
+	return fmt.Errorf("device %s: %w; neither QEMU nor the guest said anything", m.board.Name, err)
+}
+
+// harmless are lines of QEMU's that mean nothing here.
+var harmless = regexp.MustCompile(`audiodev default parameter|Bad register offset`)
+
+func lastLine(file string) string {
+	b, _ := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{'\r'}, nil))), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if l := strings.TrimSpace(lines[i]); l != "" && !harmless.MatchString(l) {
+			return l[:min(len(l), 200)]
+		}
+	}
+	return ""
+}
+
+// A console follows what the guest writes on its serial line.
+type console struct {
+	file string
+	at   int64
+	held []byte
+}
+
+// next returns the next whole line, waiting for it while ctx lasts.
+func (c *console) next(ctx context.Context) (string, error) {
+	for {
+		if line, rest, ok := bytes.Cut(c.held, []byte{'\n'}); ok {
+			c.held = rest
+			return strings.TrimRight(string(line), "\r"), nil
+		}
+		n, err := c.read()
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			if err := pause(ctx, 10*time.Millisecond); err != nil {
+				if n, _ := c.read(); n > 0 { // it may have ended right after its last word
+					continue
+				}
+				return "", err
+			}
+		}
+	}
+}
+
+func (c *console) read() (int, error) {
+	f, err := os.Open(c.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<16)
+	n, err := f.ReadAt(buf, c.at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	c.at += int64(n)
+	c.held = append(c.held, buf[:n]...)
+	return n, nil
+}
+
+var versionLine = regexp.MustCompile(`QEMU emulator version (\d+)\.(\d+)`)
+
+// oldest is the oldest QEMU whose options are those used here.
+const oldest = 7
+
+// version asks QEMU for its version line and refuses one that is too old.
+func version(ctx context.Context, program string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, monitorPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	line, _, _ := strings.Cut(string(out), "\n")
+	m := versionLine.FindStringSubmatch(line)
+	switch {
+	case err != nil:
+		return line, fmt.Errorf("%s --version: %w", program, err)
+	case m == nil:
+		return line, fmt.Errorf("%s says %q, which is no version of QEMU; is it another program of that name?", program, line)
+	}
+	if major, _ := strconv.Atoi(m[1]); major < oldest {
+		return line, fmt.Errorf("%s is QEMU %s.%s; this needs %d.0 or newer", program, m[1], m[2], oldest)
+	}
+	return line, nil
+}

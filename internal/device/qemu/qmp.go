@@ -1,0 +1,174 @@
+package qemu
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// A monitor speaks with a running QEMU: the QEMU Machine Protocol, a JSON object
+// a line in either direction (docs/interop/qmp-spec.txt). It is not for
+// concurrent use.
+type monitor struct {
+	conn net.Conn
+	in   *bufio.Reader
+	seen []string // names of the events that came between the answers
+}
+
+// errMonitor means that QEMU does not answer as it should.
+var errMonitor = errors.New("its monitor")
+
+// dialMonitor connects to the socket, which QEMU makes when it starts, and
+// leaves the negotiation that a connection begins with.
+func dialMonitor(ctx context.Context, socket string) (*monitor, error) {
+	var d net.Dialer
+	for {
+		conn, err := d.DialContext(ctx, "unix", socket)
+		if err == nil {
+			m := &monitor{conn: conn, in: bufio.NewReader(conn)}
+			if err := m.greet(ctx); err != nil {
+				conn.Close()
+				return nil, err
+			}
+			return m, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w: %w", errMonitor, context.Cause(ctx), err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (m *monitor) greet(ctx context.Context) error {
+	defer m.within(ctx)()
+	line, err := m.in.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("%w did not greet: %w", errMonitor, err)
+	}
+	if !strings.Contains(string(line), `"QMP"`) {
+		return fmt.Errorf("%w said %q, not a greeting", errMonitor, line)
+	}
+	return m.do(ctx, "qmp_capabilities", nil, nil)
+}
+
+// within makes ctx's end break a pending read or write.
+func (m *monitor) within(ctx context.Context) func() {
+	stop := context.AfterFunc(ctx, func() { m.conn.SetDeadline(time.Unix(1, 0)) })
+	return func() { stop() }
+}
+
+// do runs a command and reads what it returns into result, if that is not nil.
+func (m *monitor) do(ctx context.Context, command string, arguments map[string]any, result any) error {
+	defer m.within(ctx)()
+	request := map[string]any{"execute": command}
+	if arguments != nil {
+		request["arguments"] = arguments
+	}
+	b, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	if _, err := m.conn.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("%w: %s: %w", errMonitor, command, err)
+	}
+	for {
+		line, err := m.in.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", errMonitor, command, err)
+		}
+		var answer struct {
+			Return json.RawMessage `json:"return"`
+			Error  *struct {
+				Class string `json:"class"`
+				Desc  string `json:"desc"`
+			} `json:"error"`
+			Event string `json:"event"`
+		}
+		if err := json.Unmarshal(line, &answer); err != nil {
+			return fmt.Errorf("%w: %s: said %q", errMonitor, command, line)
+		}
+		switch {
+		case answer.Event != "":
+			m.seen = append(m.seen, answer.Event)
+		case answer.Error != nil:
+			return fmt.Errorf("%w: %s: %s", errMonitor, command, answer.Error.Desc)
+		case result != nil:
+			return json.Unmarshal(answer.Return, result)
+		default:
+			return nil
+		}
+	}
+}
+
+// status is QEMU's run state, such as running, paused or inmigrate.
+func (m *monitor) status(ctx context.Context) (string, error) {
+	var s struct {
+		Status string `json:"status"`
+	}
+	err := m.do(ctx, "query-status", nil, &s)
+	return s.Status, err
+}
+
+// until polls the run state until it is wanted.
+func (m *monitor) until(ctx context.Context, wanted string) error {
+	for {
+		s, err := m.status(ctx)
+		if err != nil || s == wanted {
+			return err
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("%w: it is %s, not %s: %w", errMonitor, s, wanted, err)
+		}
+	}
+}
+
+// save writes the machine's state to file and leaves the machine stopped.
+func (m *monitor) save(ctx context.Context, file string) error {
+	if err := m.do(ctx, "stop", nil, nil); err != nil {
+		return err
+	}
+	if err := m.do(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": int64(10) << 30}, nil); err != nil {
+		return err
+	}
+	if err := m.do(ctx, "migrate", map[string]any{"uri": "exec:cat > " + shellQuote(file)}, nil); err != nil {
+		return err
+	}
+	for {
+		var s struct {
+			Status string `json:"status"`
+			Error  string `json:"error-desc"`
+		}
+		if err := m.do(ctx, "query-migrate", nil, &s); err != nil {
+			return err
+		}
+		switch s.Status {
+		case "completed":
+			return nil
+		case "failed", "cancelled":
+			return fmt.Errorf("%w: the state could not be written to %s: %s %s", errMonitor, file, s.Status, s.Error)
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *monitor) close() { m.conn.Close() }
+
+// pause waits for d or the end of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
