@@ -20,6 +20,7 @@ import (
 // Formats are the ways to write a report.
 var Formats = map[string]func(*Report, io.Writer) error{
 	"text": (*Report).Text, "csv": (*Report).CSV, "json": (*Report).JSON, "html": (*Report).HTML,
+	"markdown": (*Report).Markdown, "latex": (*Report).LaTeX, "benchfmt": (*Report).Benchfmt,
 }
 
 // A Report is a results directory, summarized.

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"edgegauge/internal/measure"
+)
+
+// Benchfmt writes the trials in Go's benchmark format (golang.org/design/14313-benchmark-format),
+// one line a trial and side, for benchstat and whatever else reads it.
+func (r *Report) Benchfmt(w io.Writer) error {
+	if len(r.Damage) > 0 { // the format has no place for a warning that tools would show
+		return fmt.Errorf("%s: %s; tools would take these figures for sound: restore them, or use another format", r.Dir, strings.Join(r.Damage, "; "))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "study: %s\nseed: %d\n", benchText(r.Study.Name), r.Study.Design.Seed)
+	if v := r.Facts.Edgegauge["version"]; v != "" {
+		fmt.Fprintf(&b, "edgegauge: %s\n", benchText(v))
+	}
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		fmt.Fprintf(&b, "device-%s: %s\n", strings.ToLower(benchWord(name)), benchText(r.Facts.Devices[name].Model))
+	}
+	for _, p := range r.Panels() {
+		better := "lower"
+		if moreIsBetter(p.Response) {
+			better = "higher"
+		}
+		if unit := benchUnit(p); !strings.Contains(b.String(), "Unit "+unit+" ") {
+			fmt.Fprintf(&b, "Unit %s better=%s\n", unit, better)
+		}
+	}
+	b.WriteByte('\n')
+	for i, t := range r.Treatments {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			r.benchLines(&b, i, t, side)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// benchLines writes the trials of one treatment and side.
+func (r *Report) benchLines(b *strings.Builder, i int, t Treatment, side measure.Side) {
+	name := "Benchmark" + benchName(r.Study.Name)
+	for k, f := range r.Factors {
+		name += "/" + benchWord(f) + "=" + benchWord(t.Levels[k])
+	}
+	name += "/side=" + string(side)
+	values := map[int][]string{}
+	var order []int
+	for _, c := range r.Cells {
+		if c.Treatment != i || c.Side != side {
+			continue
+		}
+		for _, p := range c.Points {
+			if math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0) {
+				continue
+			}
+			if values[p.Trial] == nil {
+				order = append(order, p.Trial)
+			}
+			values[p.Trial] = append(values[p.Trial], strconv.FormatFloat(p.Mean, 'g', -1, 64)+" "+benchUnit(Panel{c.Side, c.Response, c.Unit}))
+		}
+	}
+	slices.Sort(order)
+	for _, trial := range order {
+		fmt.Fprintf(b, "%s 1 %s\n", name, strings.Join(values[trial], " "))
+	}
+}
+
+// benchUnit is a response's unit: rtt-sec/op. Seconds are "sec", as benchstat
+// has them; what is not of a request has no /op.
+func benchUnit(p Panel) string {
+	unit := map[string]string{"s": "sec", "1/s": "op/s", "1": "count"}[p.Unit]
+	if unit == "" {
+		unit = p.Unit
+	}
+	switch p.Response {
+	case "throughput", "power", "trial_energy", "peak_rss", "discovery", "metadata", "first_invoke":
+		return p.Response + "-" + unit
+	}
+	return p.Response + "-" + unit + "/op"
+}
+
+// benchWord has no space and no slash, which end a name's part.
+func benchWord(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) || c == '/' || !unicode.IsPrint(c) {
+			return '_'
+		}
+		return c
+	}, s)
+}
+
+func benchText(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// benchName begins with a capital, as the format wants it.
+func benchName(s string) string {
+	r := []rune(benchWord(s))
+	if len(r) > 0 {
+		r[0] = unicode.ToUpper(r[0])
+	}
+	return string(r)
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"edgegauge/internal/measure"
+)
+
+const awkward = "100 % of $x_1^2$ & #1 ~{a}\\b <c|d> \"q\" `e` *f* [g] µ × ± – é ß þ 漢"
+
+// awkwardReport has claims, warnings and names that each format must escape.
+func awkwardReport(t *testing.T) *Report {
+	t.Helper()
+	file := strings.Replace(pies, "[axis2, cxf, other]", "[axis2, cxf, {name: \"a_b %, 50\", stack: other}]", 1)
+	r := reportOf(t, simulated(t, file, func(at map[string]string, side measure.Side, response string) (float64, float64) {
+		if strings.HasPrefix(at["stack"], "a_b") {
+			at = map[string]string{"stack": "other", "message": at["message"]}
+		}
+		return piesAsPublished(at, side, response)
+	}))
+	r.Study.Question = awkward
+	r.Warnings = append(r.Warnings, awkward)
+	r.Cells[0].Warnings = append(r.Cells[0].Warnings, "[x] "+awkward)
+	return r
+}
+
+func TestLaTeXCompilesAsItIs(t *testing.T) {
+	latex, err := exec.LookPath("pdflatex")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("no pdflatex; .ci/setup installs it")
+		}
+		t.Skip("needs pdflatex: apt-get install texlive-latex-base")
+	}
+	empty := reportOf(t, simulated(t, pies, func(map[string]string, measure.Side, string) (float64, float64) { return math.NaN(), 0 }))
+	for name, r := range map[string]*Report{"awkward": awkwardReport(t), "empty": empty} {
+		dir := t.TempDir()
+		f, err := os.Create(filepath.Join(dir, "report.tex"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.LaTeX(f), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(latex, "-halt-on-error", "-interaction=nonstopmode", "report.tex")
+		c.Dir = dir
+		c.Env = append(os.Environ(), "HOME="+dir, "MKTEXPK=0") // the usual fonts must do
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out[max(0, len(out)-1500):])
+		}
+		if pdf, err := os.ReadFile(filepath.Join(dir, "report.pdf")); err != nil || !strings.HasPrefix(string(pdf), "%PDF") {
+			t.Errorf("%s: no PDF: %v", name, err)
+		}
+	}
+}
+
+func TestMarkdownTablesAreWhole(t *testing.T) {
+	r := awkwardReport(t)
+	var b strings.Builder
+	if err := r.Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	rows, width := 0, 0
+	for line := range strings.Lines(b.String()) {
+		if !strings.HasPrefix(line, "|") {
+			width = 0
+			continue
+		}
+		rows++
+		n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+		if width == 0 {
+			width = n
+		}
+		if n != width {
+			t.Errorf("a row of %d columns in a table of %d: %s", n-1, width-1, line)
+		}
+	}
+	if rows < 50 {
+		t.Errorf("got %d rows", rows)
+	}
+	for _, want := range []string{`\$x\_1^2\$ & \#1 \~{a}\\b &lt;c\|d>`, "## total time at the server", `a\_b %, 50 small`, " times sooner than "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
+	}
+}
+
+// The reader that benchstat uses reads back every trial.
+func TestBenchfmtIsReadBack(t *testing.T) {
+	r := awkwardReport(t)
+	var b strings.Builder
+	if err := r.Benchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
+	read := benchfmt.NewReader(strings.NewReader(b.String()), "report.txt")
+	trials, units := 0, 0
+	got := map[string][]float64{}
+	for read.Scan() {
+		switch x := read.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Error(x)
+		case *benchfmt.UnitMetadata:
+			units++
+		case *benchfmt.Result:
+			trials++
+			if x.GetConfig("study") != "pies" {
+				t.Errorf("got study %q", x.GetConfig("study"))
+			}
+			if v, ok := x.Value("total_time-sec/op"); ok {
+				got[string(x.Name)] = append(got[string(x.Name)], v)
+			}
+		}
+	}
+	if err := read.Err(); err != nil {
+		t.Error(err)
+	}
+	if trials != 6*8*2 || units != 2 {
+		t.Errorf("got %d trials and %d units, want 96 and 2", trials, units)
+	}
+	c, _ := r.Cell(0, measure.Server, "total_time")
+	back := got["Pies/stack=axis2/message=small/side=server"]
+	if len(back) != 8 {
+		t.Fatalf("got %d trials of %v", len(back), got)
+	}
+	sum := 0.0
+	for _, v := range back {
+		sum += v
+	}
+	if math.Abs(sum/8-c.Mean.Center) > 1e-12 {
+		t.Errorf("got a mean of %v, want %v", sum/8, c.Mean.Center)
+	}
+	r.Damage = []string{"edited"}
+	if err := r.Benchfmt(io.Discard); err == nil {
+		t.Error("edited results were written in a format that has no warnings")
+	}
+}

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A flatTable is a table as every text format writes it.
+type flatTable struct {
+	Title string
+	Rows  [][]string // the first is the head
+	Notes []string
+}
+
+// flatTables are the report's tables: one for each response and side, then the
+// factors' effects, published figures and claims.
+func (r *Report) flatTables() []flatTable {
+	var out []flatTable
+	for _, p := range r.Panels() {
+		out = append(out, r.flat(p))
+	}
+	var allocation [][]string
+	for _, e := range r.Effects {
+		if a := e.allocation(); a != "" {
+			allocation = append(allocation, []string{words(e.Response), string(e.Side), a})
+		}
+	}
+	if len(allocation) > 0 {
+		out = append(out, flatTable{Title: "What explains the variation of trials (* p < 0.05)", Rows: append([][]string{{"response", "side", "share of the variation"}}, allocation...)})
+	}
+	if rows := r.besideRows(); len(rows) > 0 {
+		out = append(out, flatTable{Title: "Beside the figures of " + r.Published.Paper.Reference(), Rows: append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}, rows...)})
+	}
+	if rows := r.claimRows(); len(rows) > 0 {
+		t := flatTable{Title: "Claims of " + r.Published.Paper.Reference() + ": " + tally(*r.Published), Rows: [][]string{{"verdict", "claim", "published", "ours", "why"}}}
+		for _, x := range rows {
+			t.Rows = append(t.Rows, []string{x.Verdict, x.Claim, x.Published, x.Ours, strings.Join(x.Why, "; ")})
+		}
+		t.Notes = append(t.Notes, "published on: "+r.Published.Paper.Setup, "ours: "+r.ownSetup())
+		for _, d := range r.Published.Differs {
+			t.Notes = append(t.Notes, "the set-up differs: "+d)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func (r *Report) flat(p Panel) flatTable {
+	t := flatTable{Title: words(p.Response) + " at the " + string(p.Side), Rows: [][]string{{"treatment", "mean", "interval", "sd", "median", "p95", "trials"}}}
+	var notes noteList
+	for i, x := range r.Treatments {
+		c, ok := r.Cell(i, p.Side, p.Response)
+		if !ok {
+			t.Rows = append(t.Rows, []string{x.Name(), "no valid trial", "–", "–", "–", "–", "0"})
+			continue
+		}
+		for _, w := range c.Warnings {
+			notes.mark(w, x.Name())
+		}
+		t.Rows = append(t.Rows, []string{x.Name(), Format(c.Mean.Center, c.Unit) + modelled(c.Method), range2(c.Mean, c.Unit), Format(c.SD, c.Unit), Format(c.Median.Center, c.Unit), Format(c.P95, c.Unit), fmt.Sprint(len(c.Points))})
+	}
+	for i, text := range notes.texts {
+		t.Notes = append(t.Notes, list(notes.whom[i], 4)+": "+text)
+	}
+	return t
+}
+
+// sentencesOf are the effects in words, of all responses.
+func (r *Report) sentencesOf() []string {
+	var out []string
+	for _, e := range r.Effects {
+		out = append(out, e.sentences(r.Study.Design.Confidence, false)...)
+	}
+	return out
+}
+
+// Markdown writes the report for a wiki, an issue or a pull request.
+func (r *Report) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", markdownText(r.Study.Name))
+	if r.Study.Question != "" {
+		fmt.Fprintf(&b, "%s\n\n", markdownText(r.Study.Question))
+	}
+	for _, line := range r.damage() {
+		fmt.Fprintf(&b, "> **%s**\n\n", markdownText(line))
+	}
+	fmt.Fprintf(&b, "%s.\n\n", r.scope())
+	for _, list := range [][]string{r.Verdict(), r.sentencesOf()} {
+		for _, line := range list {
+			fmt.Fprintf(&b, "- %s\n", markdownText(line))
+		}
+		b.WriteByte('\n')
+	}
+	for _, t := range r.flatTables() {
+		fmt.Fprintf(&b, "## %s\n\n", markdownText(t.Title))
+		for i, row := range t.Rows {
+			for _, cell := range row {
+				b.WriteString("| " + markdownText(cell) + " ")
+			}
+			b.WriteString("|\n")
+			if i == 0 {
+				b.WriteString("|---" + strings.Repeat("|---", len(row)-1) + "|\n")
+			}
+		}
+		b.WriteByte('\n')
+		for _, n := range t.Notes {
+			fmt.Fprintf(&b, "- %s\n", markdownText(n))
+		}
+		b.WriteByte('\n')
+	}
+	if len(r.Warnings) > 0 {
+		b.WriteString("## To bear in mind\n\n")
+		for _, line := range r.Warnings {
+			fmt.Fprintf(&b, "- %s\n", markdownText(line))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdownText is text that Markdown shows as it stands (CommonMark 0.31, section 2.4).
+var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "\n", " ").Replace
