@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"edgegauge/internal/measure"
@@ -20,6 +21,7 @@ type Kit struct {
 	Peer        func(Wish) (Description, bool)
 	Credentials map[string]string
 	Directory   string // where services may write
+	Parallel    int    // combinations checked at once; 0 is one
 }
 
 // Running is a started program.
@@ -33,21 +35,41 @@ type Running interface {
 // sizes that a stack must answer rightly for (stacks/PROTOCOL.md); the last is 64 KiB.
 var conformSizes = []int{0, 1, 2, 1023, 65536}
 
-const conformSeed = 20141105
+const (
+	conformSeed = 20141105
+	conformN    = 23 // of checks that are not about sizes
+)
 
 // Conform checks that d keeps the contract and the protocol, and reports each
-// check with nil or what is wrong. It starts real programs.
+// check with nil or what is wrong, one after the other in no certain order. It
+// starts real programs.
 func Conform(ctx context.Context, d Description, kit Kit, report func(check string, err error)) {
+	var mu sync.Mutex
+	told := func(check string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		report(check, err)
+	}
+	var all []conformer
 	for _, o := range d.Serves {
 		for _, enc := range o.Encodings {
 			for _, sec := range o.Security {
 				for _, tr := range o.Transports {
-					c := conformer{ctx, d, kit, Wish{Encoding: enc, Security: sec, Transport: tr}, o, report}
-					c.all()
+					all = append(all, conformer{ctx, d, kit, Wish{Encoding: enc, Security: sec, Transport: tr}, o, told})
 				}
 			}
 		}
 	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, max(1, kit.Parallel))
+	for _, c := range all {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			c.all()
+		})
+	}
+	wg.Wait()
 }
 
 type conformer struct {
@@ -61,40 +83,77 @@ type conformer struct {
 
 // all checks one combination of encoding, security and transport.
 func (c conformer) all() {
-	has := func(side string) bool { return slices.Contains(c.offer.Sides, side) }
-	for i, s := range c.offer.Services {
-		peer, crossed := c.peer(s)
-		// Crossing with a peer shows more than a stack talking to itself, and a virtual
-		// machine takes a second to start: the sweep of sizes is for the first service.
-		if ns := c.sizes(i); has("server") && has("client") && (i == 0 || !crossed) {
-			c.check(s, "answers", func() error { return c.answers(c.d, c.d, s, ns) })
-		}
-		if crossed && has("server") {
-			c.check(s, "server answers "+peer.Name, func() error { return c.answers(c.d, peer, s, conformSizes) })
-		}
-		if crossed && has("client") {
-			ns := c.sizes(i)[len(c.sizes(i))-1:]
-			c.check(s, "client asks "+peer.Name, func() error { return c.answers(peer, c.d, s, ns) })
-		}
-	}
 	first := c.offer.Services[0]
 	if slices.Contains(c.offer.Services, string(service.Echo)) {
 		first = string(service.Echo)
 	}
-	if has("server") {
-		c.check(first, "refuses bad requests and goes on", func() error { return c.refuses(first) })
-		c.check(first, "two at once", func() error { return c.twoAtOnce(first) })
-		c.check(first, "errors are told", func() error { return c.tells("serve") })
-	}
-	if has("client") {
-		c.check(first, "client errors are told", func() error { return c.tells("call") })
-	}
-	if has("server") && has("client") {
-		for _, conn := range c.offer.Connections {
-			c.check(first, "connection "+conn, func() error { return c.connection(first, conn) })
+	for i, s := range c.offer.Services {
+		if c.has("server") {
+			c.server(s, i == 0, s == first)
+		}
+		if peer, crossed := c.peer(s); crossed && c.has("client") {
+			ns := c.sizes(i)[len(c.sizes(i))-1:]
+			c.check(s, "client asks "+peer.Name, func() error { return c.answers(peer, c.d, s, ns) })
 		}
 	}
+	if c.has("server") {
+		c.check(first, "errors are told", func() error { return c.tells("serve") })
+	}
+	if c.has("client") {
+		c.check(first, "client errors are told", func() error { return c.tells("call") })
+	}
 }
+
+// server runs a service's checks on one server, as a lab's trials do: a virtual
+// machine takes seconds to start. A server that failed a check is not used again.
+func (c conformer) server(s string, swept, first bool) {
+	h := &host{c: c, service: s}
+	defer h.close()
+	type check struct {
+		what string
+		do   func() error
+	}
+	var checks []check
+	add := func(what string, do func() error) { checks = append(checks, check{what, do}) }
+	peer, crossed := c.peer(s)
+	if crossed {
+		add("server answers "+peer.Name, func() error { return c.answered(h, peer, conformSizes) })
+	}
+	// Crossing with a peer shows more than a stack talking to itself: the own client's
+	// sweep of sizes is for one service.
+	if c.has("client") && (swept || !crossed) {
+		ns := []int{2, 1023}
+		if swept {
+			ns = conformSizes
+		}
+		add("answers", func() error { return c.answered(h, c.d, ns) })
+	}
+	if first && c.has("client") {
+		for _, conn := range c.offer.Connections {
+			add("connection "+conn, func() error {
+				return h.use(func(srv *Conn, url string) error { return c.connection(srv, s, url, conn) })
+			})
+		}
+	}
+	if first {
+		add("refuses bad requests and goes on", func() error { return h.use(func(_ *Conn, url string) error { return c.refuses(s, url) }) })
+		if strings.HasPrefix(c.wish.Security, "wss-") {
+			add("refuses what WS-Security must", func() error { return h.use(func(_ *Conn, url string) error { return c.refusesFrauds(s, url) }) })
+		}
+		add("two at once", func() error { return h.use(func(_ *Conn, url string) error { return c.twoAtOnce(s, url) }) })
+	}
+	for i, k := range checks {
+		c.check(s, k.what, func() error {
+			err := k.do()
+			if i == len(checks)-1 {
+				err = errors.Join(err, h.close())
+			}
+			return err
+		})
+	}
+}
+
+func (c conformer) has(side string) bool { return slices.Contains(c.offer.Sides, side) }
 
 // sizes are the n that service i is asked with by the stack's own client.
 func (c conformer) sizes(i int) []int {
@@ -125,7 +184,7 @@ func (c conformer) peer(service string) (Description, bool) {
 func (c conformer) serve(service string) Serve {
 	return Serve{Options: impatient(c.d), Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
 		Limits: Limits{Body: conformLimit}, Credentials: c.credentials(), Sensor: "fixed:21.5", Directory: c.kit.Directory,
-		Message: Message{Seed: conformSeed, N: 23}}
+		Message: Message{Seed: conformSeed, N: conformN}}
 }
 
 // impatient are the options that keep a device from waiting for seconds before
@@ -156,41 +215,46 @@ func (c conformer) credentials() map[string]string {
 // floor sizes are agreed at start, so its server is started anew for each n.
 func (c conformer) fixedSizes() bool { return strings.Contains(c.d.Name, "floor-") }
 
-// answers runs 23 requests for each n and checks what both sides recorded.
+// answers runs 23 requests for each n and checks what both sides recorded, on a
+// server of its own.
 func (c conformer) answers(server, client Description, service string, ns []int) error {
-	s := c.serve(service)
-	if c.fixedSizes() {
-		for _, n := range []int{2, 1023} {
-			s.Message.N = n
-			if err := c.pair(server, client, s, []int{n}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return c.pair(server, client, s, ns)
-}
-
-func (c conformer) pair(server, client Description, s Serve, ns []int) error {
-	s.Options = impatient(server)
 	return c.with(server, "serve", func(srv *Conn, ctx context.Context) error {
-		ready, err := srv.Serve(ctx, s)
+		ready, err := srv.Serve(ctx, c.serve(service))
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
-		for _, n := range ns {
-			err := c.with(client, "call", func(cl *Conn, ctx context.Context) error {
-				if _, err := cl.Call(ctx, c.call(s.Service, ready.URL, n)); err != nil {
-					return fmt.Errorf("call: %w", err)
-				}
-				return c.twentyThree(ctx, srv, cl)
-			})
-			if err != nil {
-				return fmt.Errorf("n %d: %w", n, err)
-			}
-		}
-		return nil
+		return c.sweep(srv, client, service, ready.URL, ns)
 	})
+}
+
+// answered is answers on the stack's own server, which may be running.
+func (c conformer) answered(h *host, client Description, ns []int) error {
+	if !c.fixedSizes() {
+		return h.use(func(srv *Conn, url string) error { return c.sweep(srv, client, h.service, url, ns) })
+	}
+	for _, n := range []int{2, 1023} {
+		sized := &host{c: c, service: h.service, n: n}
+		err := sized.use(func(srv *Conn, url string) error { return c.sweep(srv, client, h.service, url, []int{n}) })
+		if err = errors.Join(err, sized.close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c conformer) sweep(srv *Conn, client Description, service, url string, ns []int) error {
+	for _, n := range ns {
+		err := c.with(client, "call", func(cl *Conn, ctx context.Context) error {
+			if _, err := cl.Call(ctx, c.call(service, url, n)); err != nil {
+				return fmt.Errorf("call: %w", err)
+			}
+			return c.twentyThree(ctx, srv, cl)
+		})
+		if err != nil {
+			return fmt.Errorf("n %d: %w", n, err)
+		}
+	}
+	return nil
 }
 
 // twentyThree sends a warm-up of 2 and 23 recorded requests.
@@ -262,10 +326,16 @@ func (c conformer) with(d Description, verb string, do func(*Conn, context.Conte
 		return err
 	}
 	err = do(p.Conn(), ctx)
+	if ended := ended(p, d, verb); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// ended stops a program and says what was wrong with its end.
+func ended(p Running, d Description, verb string) error {
 	rest, clean := p.Stop(5 * time.Second)
 	switch {
-	case err != nil:
-		return err
 	case !clean:
 		return fmt.Errorf("%s %s did not end cleanly within 5 s of the end of its stdin", d.Name, verb)
 	case len(rest) > 0:
@@ -274,19 +344,14 @@ func (c conformer) with(d Description, verb string, do func(*Conn, context.Conte
 	return nil
 }
 
-func (c conformer) twoAtOnce(service string) error {
-	return c.with(c.d, "serve", func(one *Conn, ctx context.Context) error {
-		a, err := one.Serve(ctx, c.serve(service))
-		if err != nil {
-			return err
+// twoAtOnce starts another server beside the one at url.
+func (c conformer) twoAtOnce(service, url string) error {
+	return c.with(c.d, "serve", func(two *Conn, ctx context.Context) error {
+		b, err := two.Serve(ctx, c.serve(service))
+		if err == nil && url == b.URL {
+			return fmt.Errorf("both listen on %s", url)
 		}
-		return c.with(c.d, "serve", func(two *Conn, ctx context.Context) error {
-			b, err := two.Serve(ctx, c.serve(service))
-			if err == nil && a.URL == b.URL {
-				return fmt.Errorf("both listen on %s", a.URL)
-			}
-			return err
-		})
+		return err
 	})
 }
 
@@ -321,20 +386,13 @@ func (c conformer) withoutCare(d Description, verb string, do func(*Conn, contex
 	return err
 }
 
-func (c conformer) connection(service, how string) error {
-	return c.with(c.d, "serve", func(srv *Conn, ctx context.Context) error {
-		s := c.serve(service)
-		ready, err := srv.Serve(ctx, s)
-		if err != nil {
+func (c conformer) connection(srv *Conn, service, url, how string) error {
+	return c.with(c.d, "call", func(cl *Conn, ctx context.Context) error {
+		call := c.call(service, url, conformN)
+		call.Connection = how
+		if _, err := cl.Call(ctx, call); err != nil {
 			return err
 		}
-		return c.with(c.d, "call", func(cl *Conn, ctx context.Context) error {
-			call := c.call(service, ready.URL, s.Message.N)
-			call.Connection = how
-			if _, err := cl.Call(ctx, call); err != nil {
-				return err
-			}
-			return c.twentyThree(ctx, srv, cl)
-		})
+		return c.twentyThree(ctx, srv, cl)
 	})
 }

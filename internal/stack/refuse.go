@@ -33,7 +33,7 @@ type bad struct {
 
 // refuses sends bad requests, each followed by a good one that must be
 // answered rightly.
-func (c conformer) refuses(name string) error {
+func (c conformer) refuses(name, url string) error {
 	if c.fixedSizes() {
 		return nil // bare bytes are never bad
 	}
@@ -48,35 +48,31 @@ func (c conformer) refuses(name string) error {
 	if ask == nil {
 		return nil
 	}
-	return c.with(c.d, "serve", func(srv *Conn, ctx context.Context) error {
-		ready, err := srv.Serve(ctx, c.serve(name))
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Minute)
+	defer cancel()
+	var m service.Message
+	service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
+	good := codec.Append(enc, nil, service.Name(name), false, &m)
+	if c.wish.Transport == "dpws" {
+		good = addressed(service.Name(name), &m)
+	}
+	for _, b := range badRequests(enc, good) {
+		refused, status, err := ask(ctx, url, enc, service.Name(name), b)
+		if err == nil && !refused {
+			err = fmt.Errorf("it answered %s", status)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", b.what, err)
 		}
-		var m service.Message
-		service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
-		good := codec.Append(enc, nil, service.Name(name), false, &m)
 		if c.wish.Transport == "dpws" {
-			good = addressed(service.Name(name), &m)
+			good = addressed(service.Name(name), &m) // a message ID may be used once
 		}
-		for _, b := range badRequests(enc, good) {
-			refused, status, err := ask(ctx, ready.URL, enc, service.Name(name), b)
-			if err == nil && !refused {
-				err = fmt.Errorf("it answered %s", status)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", b.what, err)
-			}
-			if c.wish.Transport == "dpws" {
-				good = addressed(service.Name(name), &m) // a message ID may be used once
-			}
-			refused, status, err = ask(ctx, ready.URL, enc, service.Name(name), bad{body: good})
-			if err != nil || refused {
-				return fmt.Errorf("a good request after %s got %s: %w", b.what, status, orNot(err))
-			}
+		refused, status, err = ask(ctx, url, enc, service.Name(name), bad{body: good})
+		if err != nil || refused {
+			return fmt.Errorf("a good request after %s got %s: %w", b.what, status, orNot(err))
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // addressed is m in an envelope with the headers that DPWS needs.

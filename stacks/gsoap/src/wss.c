@@ -92,7 +92,7 @@ static int fresh(struct soap *s, time_t *until) {
   return SOAP_OK;
 }
 
-// Only the algorithm of the level passes. For HMAC the plugin would take the key out of the message itself, if a KeyIdentifier offers one: any
+// Only the algorithms of the level pass, of the signature and of its digests. For HMAC the plugin would take the key out of the message itself, if a KeyIdentifier offers one: any
 // sender could then sign anything.
 static int pinned(struct soap *s) {
   ds__SignatureType *g = soap_wsse_Signature(s);
@@ -100,6 +100,11 @@ static int pinned(struct soap *s) {
   if (!g || !g->SignedInfo || !g->SignedInfo->SignatureMethod || !g->SignatureValue) return refuse(s, "a signature is required");
   const char *alg = g->SignedInfo->SignatureMethod->Algorithm;
   if (!alg || strcmp(alg, want)) return refuse(s, "signed with another algorithm than this service asks for");
+  for (int i = 0; i < g->SignedInfo->__sizeReference; i++) {
+    ds__ReferenceType *r = g->SignedInfo->Reference[i];
+    if (!r || !r->DigestMethod || !r->DigestMethod->Algorithm || strcmp(r->DigestMethod->Algorithm, "http://www.w3.org/2001/04/xmlenc#sha256"))
+      return refuse(s, "digested by another algorithm than this service asks for");
+  }
   if (wss.level == HMAC_ && g->KeyInfo) return refuse(s, "an HMAC signature brings no key");
   if (soap_wsse_verify_body(s)) return s->error;
   if (soap_wsse_verify_element(s, "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd", "Timestamp") != 1)

@@ -1,0 +1,67 @@
+package edgegauge.cxf;
+
+import edgegauge.adapter.Setup;
+import edgegauge.adapter.Tls;
+import java.util.Arrays;
+import org.apache.cxf.Bus;
+import org.apache.cxf.configuration.jsse.TLSClientParameters;
+import org.apache.cxf.configuration.jsse.TLSServerParameters;
+import org.apache.cxf.transport.http.HTTPConduit;
+import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngine;
+import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngineFactory;
+import org.eclipse.jetty.server.ServerConnector;
+
+/** What CXF's stacks tell its HTTP transports: Jetty as the server, java.net.http as the client. */
+final class Transport {
+  /** Of a client's request context: false gives it a connection of its own. */
+  static final String SHARED = "share.httpclient.http.conduit";
+
+  private Transport() {}
+
+  /** By default CXF refuses more than 50,000 children of an element, and sort has more; the body has a limit of its own. */
+  static void liftLimits() {
+    System.setProperty("org.apache.cxf.stax.maxChildElements", String.valueOf(Integer.MAX_VALUE));
+  }
+
+  /** The address to publish at, with a slash at its end; its port may be 0. */
+  static String address(Bus bus, Setup setup) throws Exception {
+    if (tls(setup)) {
+      TLSServerParameters p = new TLSServerParameters();
+      p.setKeyManagers(Tls.keys(setup));
+      p.setSecureSocketProtocol(Tls.VERSION);
+      p.setIncludeProtocols(Arrays.asList(Tls.VERSION));
+      p.setSniHostCheck(false); // a client that asks for an address sends no name
+      engines(bus).setTLSServerParametersForPort(setup.port, p);
+    }
+    return base(setup, setup.port);
+  }
+
+  /** The address with the port that the server listens on. */
+  static String listening(Bus bus, Setup setup) {
+    JettyHTTPServerEngine engine = engines(bus).retrieveJettyHTTPServerEngine(setup.port);
+    return base(setup, ((ServerConnector) engine.getConnector()).getLocalPort());
+  }
+
+  static void client(HTTPConduit conduit, Setup setup) throws Exception {
+    conduit.getClient().setVersion("1.1"); // else it offers HTTP/2
+    conduit.getClient().setConnectionTimeout(setup.timeoutMillis());
+    conduit.getClient().setReceiveTimeout(setup.timeoutMillis());
+    if (!tls(setup)) return;
+    TLSClientParameters p = new TLSClientParameters();
+    p.setTrustManagers(Tls.trust(setup));
+    p.setSecureSocketProtocol(Tls.VERSION);
+    conduit.setTlsClientParameters(p);
+  }
+
+  private static JettyHTTPServerEngineFactory engines(Bus bus) {
+    return bus.getExtension(JettyHTTPServerEngineFactory.class);
+  }
+
+  private static String base(Setup setup, int port) {
+    return (tls(setup) ? "https://" : "http://") + setup.urlHost() + ":" + port + "/";
+  }
+
+  private static boolean tls(Setup setup) {
+    return setup.security.equals("tls");
+  }
+}
