@@ -150,6 +150,7 @@ func (r *run) countConnect() {
 // open makes a lane's connection, until l.by.
 func (r *run) open(l *lane) (err error) {
 	l.fresh = true
+	l.connected()
 	if r.d.secret != nil {
 		l.pipe, err = r.d.secret.open(r, l.by)
 		return err

@@ -91,6 +91,12 @@ func (d *Driver) newLane(i int) (*lane, error) {
 			return nil, err
 		}
 		l.wire = w
+	case "coap+tcp":
+		w, err := newCoAPTCPWire(d.target, uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		l.wire = w
 	default:
 		l.wire = newFloorWire(d.Answer, d.scheme == "udp")
 	}

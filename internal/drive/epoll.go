@@ -130,6 +130,7 @@ func (e *events) connect(l *lane) {
 		return
 	}
 	l.fd, l.fresh, l.watched, l.pending = fd, true, 0, pending
+	l.connected()
 	if pending {
 		e.watch(l, unix.EPOLLOUT)
 		e.alarm(l)

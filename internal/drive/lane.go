@@ -135,6 +135,13 @@ func (r *run) reason(l *lane, err error) string {
 	return err.Error()
 }
 
+// connected tells a wire that greets on every connection that there is a new one.
+func (l *lane) connected() {
+	if w, ok := l.wire.(*coapTCPWire); ok {
+		w.connected()
+	}
+}
+
 // hangUp closes the lane's connection, if it has one.
 func (l *lane) hangUp() {
 	if l.pipe != nil {

@@ -21,7 +21,7 @@ const (
 
 // A Spec says what to drive. The zero value of a field means its default.
 type Spec struct {
-	// URL is http, https, coap, coaps, tcp or udp (the bare exchanges), with a
+	// URL is http, https, coap, coaps, coap+tcp, tcp or udp (the bare exchanges), with a
 	// host name, an IPv4 or an [IPv6] address.
 	URL         string        `json:"url"`
 	Family      string        `json:"family,omitempty"`       // "4" or "6"; empty: as the host resolves
@@ -55,7 +55,7 @@ const (
 	defaultMemory  = 512 << 20
 )
 
-var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "coaps": 5684}
+var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "coaps": 5684, "coap+tcp": 5683}
 
 // target is a Spec that was found right.
 type target struct {
@@ -93,7 +93,7 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 		s.Memory = defaultMemory
 	}
 	t := &target{Spec: s, scheme: u.Scheme, host: u.Host, name: u.Hostname(), path: u.EscapedPath(), query: u.RawQuery}
-	t.stream = t.scheme == "http" || t.scheme == "https" || t.scheme == "tcp"
+	t.stream = t.scheme == "http" || t.scheme == "https" || t.scheme == "tcp" || t.scheme == "coap+tcp"
 	if err := t.refuse(); err != nil {
 		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
 	}
@@ -128,7 +128,7 @@ func (t *target) refuse() error {
 		if err := checkHead(t.Spec); err != nil {
 			return err
 		}
-	case "coap", "coaps":
+	case "coap", "coaps", "coap+tcp":
 	case "tcp", "udp":
 		if t.Answer < 1 || t.Answer > mostBody {
 			return fmt.Errorf("a bare exchange with an answer of %d bytes; say how many the server answers, at least 1", t.Answer)
@@ -137,7 +137,7 @@ func (t *target) refuse() error {
 			return fmt.Errorf("an answer of %d bytes does not fit a datagram of at most %d; use tcp", t.Answer, mostDatagram)
 		}
 	default:
-		return fmt.Errorf("scheme %q is none that drive speaks; it speaks http, https, coap, coaps, tcp, udp", t.scheme)
+		return fmt.Errorf("scheme %q is none that drive speaks; it speaks http, https, coap, coaps, coap+tcp, tcp, udp", t.scheme)
 	}
 	switch {
 	case t.name == "":

@@ -124,6 +124,8 @@ func (c conformer) asker() (asker, error) {
 		}, err
 	case c.wish.Transport == "coap" && slices.Contains([]string{"none", "dtls-psk", "oscore"}, c.wish.Security):
 		return c.askCoAP(), nil
+	case c.wish.Transport == "coap-tcp" && c.wish.Security == "none":
+		return c.askCoAP(), nil
 	}
 	return nil, nil
 }
@@ -189,8 +191,15 @@ func (c conformer) askCoAP() asker {
 		if err != nil {
 			return false, "", err
 		}
-		var client *coap.Client
-		if c.wish.Security == "dtls-psk" {
+		var client interface {
+			Do(context.Context, *coap.Call) (coap.Reply, error)
+			Close() error
+		}
+		if c.wish.Transport == "coap-tcp" {
+			if client, err = coap.DialTCP(ctx, u.Host, coap.Params{}); err != nil {
+				return false, "", err
+			}
+		} else if c.wish.Security == "dtls-psk" {
 			key, err := hex.DecodeString(c.kit.Credentials["psk"])
 			if err != nil {
 				return false, "", err

@@ -114,7 +114,7 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	enc := p.encoding(s.Encoding)
 	spec := drive.Spec{URL: s.URL, Connection: s.Connection, Concurrency: max(s.Concurrency, 1), Timeout: time.Duration(s.Timeout)}
 	switch p.kind.transport {
-	case "coap":
+	case "coap", "coap-tcp":
 		number, _ := enc.ContentFormat()
 		spec.ContentType = fmt.Sprint(number)
 		switch v := s.Options["confirmable"]; v {

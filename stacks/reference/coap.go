@@ -45,6 +45,9 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 		keys.SenderID, keys.RecipientID = keys.RecipientID, keys.SenderID
 		srv.Keyring = &coap.Keyring{Keys: keys}
 	}
+	if p.kind.transport == "coap-tcp" {
+		return c.overTCP(srv, s)
+	}
 	address, err := net.ResolveUDPAddr("udp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 	if err != nil {
 		return nil, err
@@ -70,6 +73,18 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 	}
 	c.at = "coap://" + conn.LocalAddr().String() + "/" + s.Service
 	go func() { defer close(c.ended); srv.Serve(ctx, conn) }()
+	return c, nil
+}
+
+// overTCP serves on TCP connections (RFC 8323).
+func (c *coapServer) overTCP(srv *coap.Server, s stack.Serve) (server, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.at, c.end = "coap+tcp://"+l.Addr().String()+"/"+s.Service, cancel
+	go func() { defer close(c.ended); srv.ServeStreams(ctx, l) }()
 	return c, nil
 }
 

@@ -5,6 +5,7 @@ package reference
 
 import (
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"edgegauge/internal/drive"
@@ -42,6 +43,10 @@ func kinds() []kind {
 		return kind{name: "coap-" + string(e), title: "CoAP over UDP, " + title, transport: "coap",
 			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions, serve: serveCoAP}
 	}
+	stream := func(e codec.Encoding, title string) kind {
+		return kind{name: "coap-tcp-" + string(e), title: "CoAP over TCP, " + title, transport: "coap-tcp",
+			encodings: []codec.Encoding{e}, security: []string{"none"}, services: all, serve: serveCoAP}
+	}
 	floor := func(transport string) kind {
 		return kind{name: "floor-" + transport, title: "a bare " + strings.ToUpper(transport) + " exchange of the same number of bytes",
 			transport: transport, encodings: every, security: []string{"none"}, services: all, serve: serveFloor}
@@ -54,6 +59,7 @@ func kinds() []kind {
 		coap(codec.JSON, "JSON"), coap(codec.CBOR, "CBOR"), coap(codec.Protobuf, "Protocol Buffers"), coap(codec.XML, "XML"),
 		{name: "coap-soap", title: "SOAP 1.1 and 1.2 over CoAP", transport: "coap", encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
 			security: []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
+		stream(codec.CBOR, "CBOR"), stream(codec.Protobuf, "Protocol Buffers"),
 		floor("tcp"), floor("udp"),
 		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws", encodings: []codec.Encoding{codec.SOAP12},
 			security: []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
@@ -67,7 +73,7 @@ func Stacks() []stack.Description {
 	var out []stack.Description
 	for _, k := range kinds() {
 		connections := []string{"keep-alive", "per-request"}
-		if k.transport != "http" && k.transport != "dpws" {
+		if !slices.Contains([]string{"http", "dpws", "coap-tcp"}, k.transport) {
 			connections = connections[:1]
 		}
 		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}

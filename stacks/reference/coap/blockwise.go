@@ -120,7 +120,8 @@ func (ep *endpoint) respond(t *task, now time.Duration) {
 	if !t.has2 {
 		t.block2.SZX = ep.szx
 	}
-	if len(r.Body) <= min(t.block2.Size(), 16<<ep.szx) {
+	t.whole = t.stream != nil && !t.has2 && len(r.Body) <= t.stream.most-overhead
+	if t.whole || len(r.Body) <= min(t.block2.Size(), 16<<ep.szx) {
 		ep.slice(t, r.Code, r.Format, r.Body, nil)
 		return
 	}
@@ -147,6 +148,9 @@ func (ep *endpoint) respond(t *task, now time.Duration) {
 func (ep *endpoint) slice(t *task, code Code, format Format, body []byte, tag []byte) (last bool) {
 	szx := min(t.block2.SZX, ep.szx)
 	at, size := t.block2.Offset(), 16<<szx
+	if t.whole {
+		size = max(size, len(body))
+	}
 	if at > 0 && at >= len(body) {
 		if code.Class() == 2 {
 			code = BadRequest

@@ -119,7 +119,8 @@ type Exchange struct {
 	first     bool // the next response block is the first
 	reply     Reply
 	body      []byte
-	bound     binding // OSCORE: of the current request
+	bound     binding   // OSCORE: of the current request
+	stream    *signaler // over TCP; nil: datagrams
 
 	retransmissions int
 }
@@ -148,9 +149,17 @@ func (x *Exchange) Start(c *Call, now time.Duration) {
 	x.down = x.up
 	x.sent, x.retransmissions, x.etagLen = 0, 0, 0
 	x.body, x.first = x.body[:0], true
-	x.uploading = len(c.Body) > 16<<x.up
+	x.uploading = len(c.Body) > x.whole()
 	x.sendAns = false
 	x.ask(now)
+}
+
+// whole is the largest body of a request that goes without blocks.
+func (x *Exchange) whole() int {
+	if x.stream != nil {
+		return max(x.stream.most-overhead, 1024)
+	}
+	return 16 << x.up
 }
 
 // ask makes the datagram for the next block, of the request or of the response.
@@ -182,7 +191,11 @@ func (x *Exchange) ask(now time.Duration) {
 			return
 		}
 	}
-	x.request = m.Append(x.request[:0])
+	if x.stream != nil {
+		x.request = m.AppendStream(x.request[:0])
+	} else {
+		x.request = m.Append(x.request[:0])
+	}
 	x.sendReq, x.retries = true, 0
 	x.arm(now)
 }
@@ -227,7 +240,7 @@ func (x *Exchange) addFormat(n OptionNumber, f Format) {
 
 // arm sets the deadline of a request just made: RFC 7252, section 4.2.
 func (x *Exchange) arm(now time.Duration) {
-	if x.call.NON {
+	if x.call.NON || x.stream != nil {
 		x.phase, x.deadline = acked, now+x.params.ResponseTimeout
 		return
 	}

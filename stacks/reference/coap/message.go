@@ -131,7 +131,11 @@ func (m *Message) Append(dst []byte) []byte {
 		panic("coap: token of more than 8 bytes")
 	}
 	dst = append(dst, 1<<6|byte(m.Type&3)<<4|byte(len(m.Token)), byte(m.Code), byte(m.ID>>8), byte(m.ID))
-	dst = append(dst, m.Token...)
+	return m.appendContent(append(dst, m.Token...))
+}
+
+// appendContent appends options and payload.
+func (m *Message) appendContent(dst []byte) []byte {
 	prev := OptionNumber(0)
 	for i := range m.Options {
 		o := &m.Options[i]

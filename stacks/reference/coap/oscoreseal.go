@@ -125,26 +125,11 @@ func (s *Security) protect(m *Message, o oscoreOption, nonce [oscoreNonce]byte, 
 		}
 	}
 	m.Options = kept
-	s.plain = in.appendInner(s.plain[:0])
+	s.plain = in.appendContent(append(s.plain[:0], byte(in.Code))) // section 5.3
 	s.sealed = s.sender.Seal(s.sealed[:0], nonce[:], s.plain, s.additional(b.id, b.piv))
 	var room [1 + 5 + 1 + 255 + oscoreID]byte
 	m.AddBytes(OSCORE, o.append(room[:0]))
 	m.Code, m.Payload = code, s.sealed
-}
-
-// appendInner appends code, options and payload: section 5.3.
-func (m *Message) appendInner(dst []byte) []byte {
-	dst = append(dst, byte(m.Code))
-	prev := OptionNumber(0)
-	for i := range m.Options {
-		o := &m.Options[i]
-		dst = appendOption(dst, int(o.Number-prev), o.Value)
-		prev = o.Number
-	}
-	if len(m.Payload) > 0 {
-		dst = append(append(dst, 0xff), m.Payload...)
-	}
-	return dst
 }
 
 // unprotectRequest opens m in place. A sequence number counts as seen only if

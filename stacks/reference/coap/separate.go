@@ -64,7 +64,7 @@ func (ep *endpoint) tick(now time.Duration) {
 	ep.mu.Lock()
 	defer ep.mu.Unlock()
 	for _, t := range ep.running {
-		if t.in.Type == Confirmable && !t.acked && now-t.began >= ep.ackDelay {
+		if t.stream == nil && t.in.Type == Confirmable && !t.acked && now-t.began >= ep.ackDelay {
 			ep.acknowledge(t)
 		}
 	}

@@ -27,6 +27,8 @@ type task struct {
 	has1, has2     bool
 	upload         *transfer // holds the request's body
 
+	stream   *signaler // over TCP; nil: datagrams
+	whole    bool      // the response goes without blocks
 	security *Security // OSCORE: of the request; nil: none
 	bound    binding
 }
@@ -63,6 +65,12 @@ func (ep *endpoint) begin(t *task, datagram []byte, now time.Duration) (handle b
 	if ep.repeated(t, datagram, now) {
 		return false
 	}
+	return ep.accept(t, now)
+}
+
+// accept takes the request in t.in, which is no duplicate.
+func (ep *endpoint) accept(t *task, now time.Duration) (handle bool) {
+	t.whole = false
 	if bad := ep.unseal(t); bad != 0 {
 		ep.refuse(t, bad)
 		return false
@@ -115,7 +123,7 @@ func (ep *endpoint) acceptable(t *task) Code {
 // option is rejected, here by silence (RFC 7252, section 5.4.1).
 func (ep *endpoint) refuse(t *task, code Code) {
 	ep.s.Counts.Refused.Add(1)
-	if t.in.Type == NonConfirmable && code == BadOption {
+	if t.in.Type == NonConfirmable && code == BadOption && t.stream == nil {
 		return
 	}
 	ep.answer(t, code)
@@ -189,6 +197,7 @@ func (ep *endpoint) answer(t *task, code Code) {
 	m.Clear()
 	m.Code, m.Token = code, t.in.Token
 	switch {
+	case t.stream != nil: // neither type nor ID
 	case t.in.Type == NonConfirmable:
 		m.Type, m.ID = NonConfirmable, ep.nextID()
 	case t.acked:
@@ -205,6 +214,10 @@ func (ep *endpoint) encode(t *task) {
 			t.wire = t.wire[:0] // Note: cannot happen, a response takes its request's number
 			return
 		}
+	}
+	if t.stream != nil {
+		t.wire = t.out.AppendStream(t.wire[:0])
+		return
 	}
 	t.wire = t.out.Append(t.wire[:0])
 	if t.out.Type == Acknowledgement && t.memory.turn == t.turn {
