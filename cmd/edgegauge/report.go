@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,34 +16,47 @@ import (
 )
 
 func reportCmd(*app) *cobra.Command {
-	var format string
+	var format, out string
 	var claims bool
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "print what a results directory says, recomputed from its raw data",
 		Long: `Report summarizes a results directory. That of a study which names a published table ends with the paper's claims, each one confirmed, contradicted
 or undecided. With --claims it prints these scorecards only, of any number of directories.`,
-		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  edgegauge report --claims results/*/latest --format json",
+		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  edgegauge report results/latest --format svg --out figures\n  edgegauge report --claims results/*/latest --format json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			emit := func(write func(io.Writer) error) error {
+				if out != "" {
+					return store.Replace(out, write)
+				}
+				return write(cmd.OutOrStdout())
+			}
 			if claims {
-				return reportClaims(cmd.OutOrStdout(), args, format)
+				return emit(func(w io.Writer) error { return reportClaims(w, args, format) })
 			}
 			if len(args) > 1 {
 				return exit{exitUsage, errors.New("a report is of one directory; name one, or add --claims")}
 			}
 			write, ok := report.Formats[format]
-			if !ok {
+			switch {
+			case format == pictures && out == "":
+				return exit{exitUsage, fmt.Errorf("--format svg writes a folder, one file a figure; name it with --out")}
+			case !ok && format != pictures:
 				return exit{exitUsage, fmt.Errorf("no format %q; there are %s", format, strings.Join(formatNames(), ", "))}
 			}
-			r, err := readReport(args[0])
-			if err != nil {
+			r, err := readReport(args[0], format == "html" || format == pictures)
+			switch {
+			case err != nil:
 				return err
+			case format == pictures:
+				return writePictures(cmd.OutOrStdout(), r, out)
 			}
-			return write(r, cmd.OutOrStdout())
+			return emit(func(w io.Writer) error { return write(r, w) })
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
+	c.Flags().StringVar(&out, "out", "", "write to this file; for svg, into this folder")
 	c.Flags().BoolVar(&claims, "claims", false, "only what becomes of the published claims, of one or more directories (text, json)")
 	return c
 }
@@ -53,7 +68,7 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 	}
 	var all []*report.Report
 	for _, d := range dirs {
-		r, err := readReport(d)
+		r, err := readReport(d, false)
 		if err != nil {
 			return err
 		}
@@ -62,8 +77,11 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 	return write(w, all)
 }
 
+// pictures is the format that is many files.
+const pictures = "svg"
+
 func formatNames() []string {
-	var names []string
+	names := []string{pictures}
 	for n := range report.Formats {
 		names = append(names, n)
 	}
@@ -71,15 +89,36 @@ func formatNames() []string {
 	return names
 }
 
+// writePictures writes every figure as a file of its own, and lists them.
+func writePictures(w io.Writer, r *report.Report, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit{exitUsage, err}
+	}
+	for _, p := range r.Pictures() {
+		name := filepath.Join(dir, p.ID+".svg")
+		if err := store.Replace(name, p.File); err != nil {
+			return exit{exitUnmeasured, err}
+		}
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readReport summarizes a results directory; one that was changed by hand is
-// reported with a warning above everything.
-func readReport(dir string) (*report.Report, error) {
+// reported with a warning above everything. Only pages and pictures need the raw
+// files.
+func readReport(dir string, raw bool) (*report.Report, error) {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {
 		return nil, exit{exitUnmeasured, err}
 	}
 	defer s.Close()
 	r, err := report.Read(s)
+	if err == nil && raw {
+		err = r.ReadRaw(s)
+	}
 	if err != nil {
 		return nil, exit{exitUnmeasured, err}
 	}
@@ -89,7 +128,7 @@ func readReport(dir string) (*report.Report, error) {
 // soundReport is readReport for who decides by the figures: results that are
 // not as the lab wrote them are refused.
 func soundReport(dir string) (*report.Report, error) {
-	r, err := readReport(dir)
+	r, err := readReport(dir, false)
 	if err != nil {
 		return nil, err
 	}

@@ -333,6 +333,9 @@ func point(dir string) error {
 // writeReport renews summary.csv and report.html and prints the table.
 func writeReport(w io.Writer, s *store.Store) error {
 	r, err := report.Read(s)
+	if err == nil {
+		err = r.ReadRaw(s)
+	}
 	if err != nil {
 		return err
 	}

@@ -84,9 +84,8 @@ func (s *supply) end() error {
 // idleReadings is how many readings the idle power is the mean of.
 const idleReadings = 40
 
-// watchSupply starts the meters and takes the idle: both programs are ready and
-// warm, and nothing is driven.
-func (r *rig) watchSupply(ctx context.Context) error {
+// watchSupply starts the meters.
+func (r *rig) watchSupply(context.Context) error {
 	for side, end := range map[measure.Side]study.Side{measure.Client: r.s.Client, measure.Server: r.s.Server} {
 		if end.Meter == "" || strings.HasPrefix(end.Meter, modelMark) || !NeedsMeter(r.lab.Plan.Study) {
 			continue
@@ -97,6 +96,12 @@ func (r *rig) watchSupply(ctx context.Context) error {
 		}
 		r.supplies = append(r.supplies, r.observe(side, end.Meter, meter))
 	}
+	return nil
+}
+
+// idle waits while the meters take the idle: both programs are ready and warm,
+// and nothing is driven.
+func (r *rig) idle(ctx context.Context) error {
 	if len(r.supplies) == 0 {
 		return nil
 	}
@@ -129,6 +134,7 @@ func (r *rig) observe(side measure.Side, spec string, meter instrument.Meter) *s
 // of the run.
 func (r *rig) readSupply(ctx context.Context) error {
 	window := energy.Window{From: r.began.Sub(r.zero), To: r.ended.Sub(r.zero)}
+	r.notePhases(window)
 	for _, s := range r.supplies {
 		f := s.meter.Facts()
 		if err := sleep(ctx, f.Margin()+4*f.Interval-time.Since(r.ended)); err != nil {
@@ -142,6 +148,30 @@ func (r *rig) readSupply(ctx context.Context) error {
 	}
 	r.supplies = nil
 	return r.modelSupply(window)
+}
+
+// notePhases keeps what the trial did when, on the clock of the readings, so
+// that a power trace can be read.
+func (r *rig) notePhases(run energy.Window) {
+	if len(r.supplies) == 0 && !r.modelled() {
+		return
+	}
+	note := func(name string, w energy.Window) {
+		if w.Length() > 0 {
+			r.quality = append(r.quality, store.Quality{Key: name + "_from", Unit: "s", Value: w.From.Seconds()},
+				store.Quality{Key: name + "_to", Unit: "s", Value: w.To.Seconds()})
+		}
+	}
+	note("warm_up", energy.Window{From: r.warm[0].Sub(r.zero), To: r.warm[1].Sub(r.zero)})
+	if len(r.supplies) > 0 {
+		note("idle", r.supplies[0].idle)
+	}
+	note("run", run)
+}
+
+// modelled says whether a side's energy is computed, not read.
+func (r *rig) modelled() bool {
+	return NeedsMeter(r.lab.Plan.Study) && (strings.HasPrefix(r.s.Client.Meter, modelMark) || strings.HasPrefix(r.s.Server.Meter, modelMark))
 }
 
 // settle turns one meter's readings into the trial's energy.
@@ -211,9 +241,23 @@ func (r *rig) modelSupply(window energy.Window) error {
 		t := r.tally[i]
 		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.cpuOf(i), Bytes: t.in + t.out, Wakes: t.n})
 		side := []measure.Side{measure.Client, measure.Server}[i]
-		r.addEnergy(side, gross, net, gross/window.Length().Seconds(), store.Modelled)
+		power := gross / window.Length().Seconds()
+		r.addEnergy(side, gross, net, power, store.Modelled)
+		if err := r.keepModel(side, power, window); err != nil {
+			return fmt.Errorf("%w: %w", errLab, err)
+		}
 	}
 	return nil
+}
+
+// keepModel keeps the one thing a model knows of the run: its mean power.
+func (r *rig) keepModel(side measure.Side, power float64, run energy.Window) error {
+	w, err := r.attempt.Samples(store.Source{Side: side, Instrument: "model", Method: store.Modelled})
+	if err != nil {
+		return err
+	}
+	flat := []measure.Sample{{Quantity: energy.Power, At: run.From, Value: power}, {Quantity: energy.Power, At: run.To, Value: power}}
+	return errors.Join(w.Append(flat), w.Close())
 }
 
 // addEnergy adds the responses; per request, energy is net of idle.

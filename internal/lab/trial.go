@@ -36,11 +36,12 @@ type rig struct {
 	server, client *program
 	url            string
 
-	line     *link.Line // nil: the treatment has no link
-	wire     *wire      // nil: no packets are captured, or not any more
-	warmed   int        // requests of the warm-up
-	zero     time.Time  // from which instruments count
-	began    time.Time  // of the recorded run
+	line     *link.Line   // nil: the treatment has no link
+	wire     *wire        // nil: no packets are captured, or not any more
+	warmed   int          // requests of the warm-up
+	warm     [2]time.Time // its begin and end
+	zero     time.Time    // from which instruments count
+	began    time.Time    // of the recorded run
 	ended    time.Time
 	supplies []*supply
 	tally    [2]tally // client, server
@@ -72,8 +73,9 @@ func (r *rig) steps() []step {
 	return []step{
 		{"shape the link", r.shapeLink},
 		{"start the stack", r.startStack},
-		{"warm up", r.warmUp},
 		{"watch the supply", r.watchSupply},
+		{"warm up", r.warmUp},
+		{"idle", r.idle},
 		{"measure", r.measure},
 		{"read the supply", r.readSupply},
 		{"stop the stack", r.stopStack},
@@ -205,7 +207,9 @@ func (r *rig) warmUp(ctx context.Context) error {
 	}
 	run := r.run()
 	run.Requests, run.Duration = w.Requests, int64(w.Time)
+	r.warm[0] = time.Now()
 	end, err := r.client.conn.Run(ctx, run, nil)
+	r.warm[1] = time.Now()
 	if err != nil {
 		return r.client.blame(ctx, "did not end its warm-up", err)
 	}

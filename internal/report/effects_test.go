@@ -86,7 +86,8 @@ func TestEffectsFindTheTruth(t *testing.T) {
 		if err := Formats[format](r, &b); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(b.String(), "times sooner than soap") || strings.Contains(b.String(), "NaN") {
+		page, _, _ := strings.Cut(b.String(), "<script>") // a chart library knows NaN
+		if !strings.Contains(page, "times sooner than soap") || strings.Contains(page, "NaN") {
 			t.Errorf("%s: the sentence is not there, or a NaN is", format)
 		}
 		if format == "json" {

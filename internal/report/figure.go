@@ -22,6 +22,7 @@ type FigureRow struct {
 	Name, Value    string
 	IsFloor        bool
 	Points         []float64 // trial means, in the order of their blocks
+	Trials         []Point   // whose they are; may be empty
 	Center, Lo, Hi float64
 	Floor          float64
 	Published      float64
@@ -78,9 +79,12 @@ func (r *Report) figure(p Panel) Figure {
 			row.Published, row.PubLo, row.PubHi = b.Mean, b.Mean-b.HalfWidth, b.Mean+b.HalfWidth
 		}
 		for _, x := range c.Points {
-			row.Points = append(row.Points, x.Mean)
+			row.Points, row.Trials = append(row.Points, x.Mean), append(row.Trials, x)
 		}
 		row.Value = Format(c.Mean.Center, c.Unit)
+		if c.modelled() {
+			row.Value = "modelled " + row.Value
+		}
 		if half := interval(c.Mean.Center, c.Mean.Lo, c.Mean.Hi); half != "" {
 			row.Value += " " + half
 		}

@@ -21,11 +21,24 @@ var pageHTML string
 //go:embed page/style.css
 var pageCSS string
 
+//go:embed page/explore.js
+var pageJS string
+
+// The page's chart library; page/vendor has its licences.
+var (
+	//go:embed page/vendor/d3.min.js
+	d3JS string
+	//go:embed page/vendor/plot.umd.min.js
+	plotJS string
+)
+
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": func(share float64) string { return significant(share*100) + " %" },
+	"courseParts": func() int { return courseParts },
+	"percent":     func(share float64) string { return significant(share*100) + " %" },
 }).Parse(pageHTML + analysisHTML))
 
-// HTML writes one page that needs nothing else: no network, no script to be read.
+// HTML writes one page that needs nothing else: no network, and no script to be
+// read; with scripts, its figures can also be explored.
 func (r *Report) HTML(w io.Writer) error {
 	v, err := r.view()
 	if err != nil {
@@ -42,6 +55,9 @@ type view struct {
 	Scope                 string
 	Confidence            float64
 	Style                 template.CSS
+	Data                  template.JS
+	Scripts               []template.JS
+	Traces                []traceView
 	Sections              []section
 	Factors               []string
 	Plan                  []planRow
@@ -58,12 +74,17 @@ type section struct {
 	Panels          []panelView
 }
 
+type traceView struct {
+	Title, Says string
+	Figure      template.HTML
+}
+
 type panelView struct {
-	Side   string
-	Figure template.HTML
-	Floors bool
-	Rows   []tableRow
-	Notes  []string
+	ID, Side                     string
+	Figure, Distribution, Course template.HTML
+	Floors, Modelled             bool
+	Rows                         []tableRow
+	Notes                        []string
 }
 
 type tableRow struct {
@@ -96,7 +117,7 @@ func (r *Report) view() (view, error) {
 			if m, ok := measure.FindResponse(p.Response); ok {
 				says = m.Says
 			}
-			v.Sections = append(v.Sections, section{ID: p.Response, Title: words(p.Response), Says: says})
+			v.Sections = append(v.Sections, section{ID: p.Response, Title: capital(words(p.Response)), Says: says})
 		}
 		s := &v.Sections[len(v.Sections)-1]
 		s.Panels = append(s.Panels, x)
@@ -109,6 +130,14 @@ func (r *Report) view() (view, error) {
 		v.Plan = append(v.Plan, row)
 	}
 	v.Judgement = r.judgement()
+	for _, x := range r.firstTraces() {
+		v.Traces = append(v.Traces, traceView{Title: x.Name(r), Says: x.describe(r), Figure: element(x.Picture(r))})
+	}
+	var err error
+	if v.Data, err = r.pageData(); err != nil {
+		return v, err
+	}
+	v.Scripts = []template.JS{template.JS(d3JS), template.JS(plotJS), template.JS(pageJS)}
 	v.Design = r.design()
 	v.Devices, v.Stacks = r.facts()
 	return v, nil
@@ -136,12 +165,13 @@ func (r *Report) time() string {
 }
 
 func (r *Report) panelView(p Panel) (panelView, error) {
-	var svg strings.Builder
-	f := r.figure(p)
-	if err := f.SVG(&svg); err != nil {
-		return panelView{}, err
+	v := panelView{ID: p.ID(), Side: string(p.Side), Figure: element(r.figure(p).Picture())}
+	if pic, ok := r.distributions(p); ok {
+		v.Distribution = element(pic)
 	}
-	v := panelView{Side: string(p.Side), Figure: template.HTML(svg.String())}
+	if pic, ok := r.courses(p); ok {
+		v.Course = element(pic)
+	}
 	var notes noteList
 	for i, t := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
@@ -152,8 +182,9 @@ func (r *Report) panelView(p Panel) (panelView, error) {
 			Name: t.Name(), Mean: Format(c.Mean.Center, c.Unit), CI: range2(c.Mean, c.Unit), SD: Format(c.SD, c.Unit),
 			Median: Format(c.Median.Center, c.Unit), MedianCI: range2(c.Median, c.Unit), P95: Format(c.P95, c.Unit), Trials: len(c.Points), IsFloor: isFloor(t.Stack),
 		}
-		if c.Method == store.Modelled {
+		if c.modelled() {
 			row.Mean += " (modelled)"
+			v.Modelled = true
 		}
 		if c.HasFloor {
 			row.Floor = significant(c.AboveFloor.Estimate) + "×"
@@ -167,6 +198,24 @@ func (r *Report) panelView(p Panel) (panelView, error) {
 	v.Notes = notes.lines()
 	return v, nil
 }
+
+// element is a picture as it stands in a page.
+func element(p Picture) template.HTML {
+	var b strings.Builder
+	_ = p.SVG(&b) // a Builder takes everything
+	return template.HTML(b.String())
+}
+
+// capital writes a title's first letter large.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// modelled says that a cell's figures are computed, not read from a meter.
+func (c *Cell) modelled() bool { return c.Method == store.Modelled }
 
 func range2(s stat.Summary, unit string) string {
 	switch {

@@ -37,6 +37,9 @@ type Report struct {
 	Damage     []string         // how the files differ from what the lab wrote
 	Effects    []Effects        // of the factors, in the order of Panels
 	Published  *paper.Scorecard // what was published, and what ours say of its claims; nil: nothing is asked
+
+	Distributions []*Distribution // as Cells; ReadRaw fills them
+	Traces        []*Trace        // trial by trial; ReadRaw fills them
 }
 
 // A Treatment is one level of every factor.
@@ -48,8 +51,13 @@ type Treatment struct {
 	Valid  int
 }
 
-// Name is the treatment in words.
-func (t Treatment) Name() string { return strings.Join(t.Levels, " ") }
+// Name is the treatment in words: its levels, or its stack where nothing varies.
+func (t Treatment) Name() string {
+	if len(t.Levels) == 0 {
+		return t.Stack
+	}
+	return strings.Join(t.Levels, " ")
+}
 
 // A Point is one trial's mean.
 type Point struct {

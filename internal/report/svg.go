@@ -18,35 +18,56 @@ const (
 	topMargin  = 4
 )
 
-// SVG draws the figure as an element to stand in a page.
-func (f Figure) SVG(w io.Writer) error { return f.draw(w, `width="100%"`, "") }
+// A Picture is a drawing, ready to stand in a page or in a file.
+type Picture struct {
+	ID     string // "rtt-client": its file name without the ending
+	Says   string // it in words, for those who do not see it
+	Height int    // px
+	body   string
+}
 
-// File draws the figure as a file of its own.
-func (f Figure) File(w io.Writer) error {
-	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"); err != nil {
-		return err
-	}
-	return f.draw(w, `xmlns="http://www.w3.org/2000/svg" width="720"`, "<style>"+fileStyle+"</style>")
+// SVG writes the picture as an element to stand in a page.
+func (p Picture) SVG(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `<svg width="100%%" height="%d" role="img" aria-labelledby="t-%s" class="fig"><title id="t-%s">%s</title>%s</svg>`+"\n",
+		p.Height, p.ID, p.ID, html.EscapeString(p.Says), p.body)
+	return err
+}
+
+// margin keeps what reaches over the edge of a figure visible in a file.
+const margin = 10
+
+// File writes the picture as a file of its own.
+func (p Picture) File(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" width="740" height="%d" role="img" aria-labelledby="t-%s">`+
+		`<title id="t-%s">%s</title><style>%s</style><rect width="740" height="%d" fill="#fff"/><svg x="%d" y="%d" width="720" height="%d" class="fig">%s</svg></svg>`+"\n",
+		p.Height+2*margin, p.ID, p.ID, html.EscapeString(p.Says), fileStyle, p.Height+2*margin, margin, margin, p.Height, p.body)
+	return err
 }
 
 // fileStyle is for figures that stand alone; the page has its own.
-const fileStyle = `svg{overflow:visible;font:13px system-ui,sans-serif;background:#fff}.fig-name{fill:#1b1f24}.fig-value{fill:#1b1f24;text-anchor:end}` +
+const fileStyle = `svg{overflow:visible;font:13px system-ui,"DejaVu Sans",sans-serif}.fig-name{fill:#1b1f24}.fig-value{fill:#1b1f24;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:6px;stroke-linejoin:round}.fig-key{fill:#4b5563;font-size:12px}` +
 	`.fig-grid{stroke:#e3e6ea}.fig-tick{fill:#4b5563;font-size:12px;text-anchor:middle}.fig-pt{fill:#2563a8;fill-opacity:.35}.fig-ci{stroke:#12365e;stroke-width:2.5}` +
-	`.fig-mean{fill:#12365e;stroke:#fff}.fig-floor{stroke:#b45309;stroke-width:2.5}.fig-pub{fill:none;stroke:#7c3aed;stroke-width:2}.fig-isfloor{opacity:.75}`
+	`.fig-mean{fill:#12365e;stroke:#fff}.fig-floor{stroke:#b45309;stroke-width:2.5}.fig-pub{fill:none;stroke:#7c3aed;stroke-width:2}.fig-isfloor{opacity:.75}` +
+	`.fig-hist{fill:#2563a8;fill-opacity:.55}.fig-median{stroke:#12365e;stroke-width:2}.fig-band{fill:#2563a8;fill-opacity:.22}.fig-line{fill:none;stroke:#12365e;stroke-width:1.5}` +
+	`.fig-warm-up{fill:#b45309;fill-opacity:.16}.fig-idle{fill:#4b5563;fill-opacity:.13}.fig-measured-run{fill:#14653a;fill-opacity:.17}`
 
-func (f Figure) draw(w io.Writer, size, style string) error {
+// SVG draws the figure as an element to stand in a page.
+func (f Figure) SVG(w io.Writer) error { return f.Picture().SVG(w) }
+
+// File draws the figure as a file of its own.
+func (f Figure) File(w io.Writer) error { return f.Picture().File(w) }
+
+// Picture draws the figure.
+func (f Figure) Picture() Picture {
 	a := newAxis(f.values())
-	height := topMargin + rowHeight*len(f.Rows) + axisHeight
+	p := Picture{ID: f.ID, Says: f.describe(), Height: topMargin + rowHeight*len(f.Rows) + axisHeight}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg %s height="%d" role="img" aria-labelledby="t-%s" class="fig">%s<title id="t-%s">%s</title>`,
-		size, height, f.ID, style, f.ID, html.EscapeString(f.describe()))
-	f.grid(&b, a, height)
+	a.grid(&b, f.Unit, p.Height-axisHeight)
 	for i, row := range f.Rows {
 		row.draw(&b, a, f.Unit, topMargin+i*rowHeight)
 	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	p.body = b.String()
+	return p
 }
 
 // describe is the figure in words, for those who do not see it.
@@ -58,8 +79,8 @@ func (f Figure) describe() string {
 	return f.Title + ": " + strings.Join(parts, "; ")
 }
 
-func (f Figure) grid(b *strings.Builder, a axis, height int) {
-	bottom := height - axisHeight
+// grid draws the ticks of a horizontal axis, from the top down to bottom.
+func (a axis) grid(b *strings.Builder, unit string, bottom int) {
 	for _, t := range a.ticks() {
 		x := percent(a.at(t))
 		fmt.Fprintf(b, `<line class="fig-grid" x1="%s" x2="%s" y1="0" y2="%d"/>`, x, x, bottom+4)
@@ -70,17 +91,12 @@ func (f Figure) grid(b *strings.Builder, a axis, height int) {
 		case at > 0.97:
 			anchor = ` style="text-anchor:end"`
 		}
-		fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d"%s>%s</text>`, x, bottom+19, anchor, a.label(t, f.Unit))
+		fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d"%s>%s</text>`, x, bottom+19, anchor, a.label(t, unit))
 	}
 }
 
 func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
-	class := ""
-	if r.IsFloor {
-		class = ` class="fig-isfloor"`
-	}
-	fmt.Fprintf(b, `<g%s><text class="fig-name" x="0" y="%d">%s</text><text class="fig-value" x="100%%" y="%d">%s</text>`,
-		class, top+labelBase, html.EscapeString(shorten(r.Name, 42)), top+labelBase, html.EscapeString(r.Value))
+	openRow(b, r.Name, r.Value, r.IsFloor, top)
 	mid := top + stripMid
 	if a.shows(r.Floor) {
 		x := percent(a.at(r.Floor))
@@ -88,7 +104,7 @@ func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
 	}
 	for i, v := range r.Points {
 		if a.shows(v) { // every other point a little higher, so that equal ones are seen
-			fmt.Fprintf(b, `<circle class="fig-pt" cx="%s" cy="%d" r="3.5"/>`, percent(a.at(v)), mid-2+4*(i%2))
+			fmt.Fprintf(b, `<circle class="fig-pt" cx="%s" cy="%d" r="3.5"><title>%s</title></circle>`, percent(a.at(v)), mid-2+4*(i%2), r.says(i, unit))
 		}
 	}
 	if r.Hi > r.Lo {
@@ -103,6 +119,26 @@ func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
 	}
 	r.drawPublished(b, a, mid)
 	b.WriteString("</g>")
+}
+
+// openRow begins a row's group with its texts: the name at the left, the value
+// at the right. The caller closes the group.
+func openRow(b *strings.Builder, name, value string, isFloor bool, top int) {
+	class := ""
+	if isFloor {
+		class = ` class="fig-isfloor"`
+	}
+	fmt.Fprintf(b, `<g%s><text class="fig-name" x="0" y="%d">%s</text><text class="fig-value" x="100%%" y="%d">%s</text>`,
+		class, top+labelBase, html.EscapeString(shorten(name, 42)), top+labelBase, html.EscapeString(value))
+}
+
+// says is what hovering a point shows.
+func (r FigureRow) says(i int, unit string) string {
+	text := Format(r.Points[i], unit)
+	if i < len(r.Trials) {
+		text = fmt.Sprintf("trial %d, block %d: %s", r.Trials[i].Trial, r.Trials[i].Block, text)
+	}
+	return text
 }
 
 func (r FigureRow) drawPublished(b *strings.Builder, a axis, mid int) {

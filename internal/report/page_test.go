@@ -1,0 +1,232 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/measure"
+	"edgegauge/internal/store"
+)
+
+// A page of twenty treatments and six responses is small, soon ready, and does
+// in a browser what it is for.
+func TestPageInBrowser(t *testing.T) {
+	r := fakeReport(t, 10, 2, 10)
+	r.fakeTrace(0, measure.Client, store.Measured)
+	r.fakeTrace(0, measure.Server, store.Modelled)
+	path, size := written(t, r)
+	if size > 3<<20 {
+		t.Errorf("the page has %d B, want 3 MB at most", size)
+	}
+	b := startBrowser(t)
+	b.size(t, 1100, 900)
+	b.open(t, path)
+	var ready float64
+	b.eval(t, &ready, `Number(document.getElementById("explore").dataset.ready || NaN) || 1e9`)
+	t.Logf("%d B, ready after %.0f ms", size, ready)
+	if ready > 10_000 { // the promise is 1 s: edgegauge bench holds it
+		t.Errorf("ready after %v ms", ready)
+	}
+	p := pageUnderTest{t, b}
+	p.chartShows("RTT at the client: trials", "circle", 20*10)
+	t.Run("hover", func(t *testing.T) { pageUnderTest{t, b}.hover() })
+	t.Run("pick", func(t *testing.T) { pageUnderTest{t, b}.pick() })
+	t.Run("views", func(t *testing.T) { pageUnderTest{t, b}.views() })
+	b.clean(t)
+}
+
+type pageUnderTest struct {
+	*testing.T
+	b *browser
+}
+
+// label is what the chart says of itself.
+func (p pageUnderTest) label() string {
+	return p.b.text(p.T, `document.querySelector("#explore .chart svg").getAttribute("aria-label")`)
+}
+
+func (p pageUnderTest) count(selector string) int {
+	var n int
+	p.b.eval(p.T, &n, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
+	return n
+}
+
+func (p pageUnderTest) chartShows(label, mark string, marks int) {
+	p.Helper()
+	if got := p.label(); !strings.HasPrefix(got, label) {
+		p.Errorf("the chart is %q, want %q", got, label)
+	}
+	if got := p.count("#explore .chart " + mark); got != marks {
+		p.Errorf("%s: got %d of %s, want %d", label, got, mark, marks)
+	}
+}
+
+// hover puts the pointer on a trial and reads its value.
+func (p pageUnderTest) hover() {
+	p.b.eval(p.T, nil, `document.getElementById("explore").scrollIntoView()`)
+	var at []float64
+	p.b.eval(p.T, &at, `(() => { const r = document.querySelector("#explore .chart circle").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	p.b.move(p.T, at[0]-2, at[1])
+	p.b.move(p.T, at[0], at[1])
+	tip := p.await(`document.querySelector('#explore .chart g[aria-label="tip"]').textContent`, "stack-0 encoding-0")
+	if !strings.Contains(tip, "s") || !strings.Contains(tip, "trial ") && !strings.Contains(tip, "mean ") {
+		p.Errorf("the tip says %q", tip)
+	}
+	p.b.shoot(p.T, "hover", false)
+}
+
+// await waits until an expression contains a text.
+func (p pageUnderTest) await(expression, want string) string {
+	p.Helper()
+	var got string
+	p.b.eval(p.T, &got, fmt.Sprintf(`(async () => { for (let i = 0; i < 600; i++) { const v = String(%s); if (v.includes(%q)) return v; await new Promise((r) => setTimeout(r, 50)); } return "never: " + %s; })()`, expression, want, expression))
+	if strings.HasPrefix(got, "never: ") {
+		p.Fatalf("%s never contained %q: %s", expression, want, got)
+	}
+	return got
+}
+
+// pick chooses levels, another response and a logarithmic scale.
+func (p pageUnderTest) pick() {
+	ticks := func() string {
+		return p.b.text(p.T, `[...document.querySelectorAll('#explore .chart g[aria-label="x-axis tick label"] text')].map((t) => t.textContent).join(" ")`)
+	}
+	linear := ticks()
+	p.click("#x-log")
+	if log := ticks(); log == linear || strings.HasPrefix(log, "0") || !strings.HasPrefix(linear, "0 ") {
+		p.Errorf("ticks: linear %q, logarithmic %q", linear, log)
+	}
+	p.click("#x-log")
+	p.click(`input[name="pick-encoding"][value="encoding-1"]`)
+	p.chartShows("RTT at the client: trials, means and intervals of 10 treatments", "circle", 10*10)
+	p.click(`input[name="pick-stack"][value="stack-3"]`)
+	p.chartShows("RTT at the client: trials, means and intervals of 9 treatments", "circle", 9*10)
+	p.b.eval(p.T, nil, `(() => { const s = document.getElementById("x-panel"); s.value = [...s.options].findIndex((o) => o.text === "Message size at the client"); s.dispatchEvent(new Event("change")); })()`)
+	p.chartShows("Message size at the client: trials", "circle", 9*10)
+	if got := ticks(); !strings.HasSuffix(got, "B") {
+		p.Errorf("the ticks of sizes are %q", got)
+	}
+	p.click(`fieldset:has([name="pick-encoding"]) button:last-of-type`) // none
+	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got, "No treatment is picked") {
+		p.Errorf("without levels the chart says %q", got)
+	}
+	p.click(`fieldset:has([name="pick-encoding"]) button:nth-last-of-type(2)`) // all
+	p.click(`input[name="pick-stack"][value="stack-3"]`)
+	p.chartShows("Message size at the client: trials, means and intervals of 20 treatments", "circle", 20*10)
+}
+
+func (p pageUnderTest) click(selector string) {
+	p.Helper()
+	p.b.eval(p.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
+}
+
+// views looks at distributions, courses and power.
+func (p pageUnderTest) views() {
+	p.click(`button.look[data-panel="rtt-client"]`)
+	p.click(`input[name="view"][value="distribution"]`)
+	p.chartShows("RTT at the client: share of requests within a value, 20 treatments", `g[aria-label="line"] path`, 20)
+	p.hoverLine("of 4000 requests within")
+	p.b.shoot(p.T, "distribution", false)
+	p.click(`input[name="view"][value="course"]`)
+	p.chartShows("RTT at the client over the recorded run, 20 treatments", `g[aria-label="line"] path`, 20)
+	p.hoverLine("% of the run")
+	p.click(`button.look[data-panel="cpu-client"]`)
+	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got, "no distribution") {
+		p.Errorf("of a response without a distribution the chart says %q", got)
+	}
+	p.click(`button.look[data-view="power"]`)
+	p.chartShows("Power of the client over trial 1, stack-0 encoding-0, measured by exec", `g[aria-label="rect"] rect`, 3)
+	p.hoverLine("measured 3")
+	p.b.shoot(p.T, "power", false)
+	p.b.eval(p.T, nil, `(() => { const s = document.getElementById("x-trace"); s.value = 1; s.dispatchEvent(new Event("change")); })()`)
+	p.chartShows("Power of the server over trial 1, stack-0 encoding-0, modelled by exec", `g[aria-label="rect"] rect`, 3)
+	if got := p.b.text(p.T, `document.querySelector("#explore .caption").textContent`); !strings.HasPrefix(got, "Modelled, not measured") {
+		p.Errorf("a modelled trace says %q", got)
+	}
+	p.hoverLine("modelled 3")
+}
+
+// hoverLine puts the pointer near the right end of a line, where its tip must be.
+func (p pageUnderTest) hoverLine(want string) {
+	p.Helper()
+	p.b.eval(p.T, nil, `document.querySelector("#explore .chart").scrollIntoView()`)
+	var at []float64
+	p.b.eval(p.T, &at, `(() => { const l = document.querySelector('#explore .chart g[aria-label="line"] path'), q = l.getPointAtLength(l.getTotalLength() * 0.8).matrixTransform(l.getScreenCTM()); return [q.x, q.y]; })()`)
+	p.b.move(p.T, at[0]-3, at[1]-3)
+	p.b.move(p.T, at[0], at[1])
+	p.await(`document.querySelector('#explore .chart g[aria-label="tip"]').textContent`, want)
+}
+
+// Everyone can read the page: axe-core finds nothing, in both colour schemes,
+// and on a phone nothing is wider than the screen.
+func TestPageIsAccessible(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := fakeReport(t, 3, 2, 6)
+	r.Warnings = []string{"device local: load was 8.6 when the run began"}
+	r.Cells[0].Warnings = []string{"1 of 6 trials lie far out"}
+	r.fakeTrace(0, measure.Client, store.Measured)
+	path, _ := written(t, r)
+	b := startBrowser(t)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{1100, 360} {
+			b.must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "screen", "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+			b.size(t, width, 800)
+			b.open(t, path)
+			b.eval(t, nil, `for (const d of document.querySelectorAll("details")) d.open = true`)
+			what := fmt.Sprintf("%s at %d px", scheme, width)
+			var wide int
+			b.eval(t, &wide, `document.documentElement.scrollWidth`)
+			if wide > width {
+				t.Errorf("%s: the page is %d px wide", what, wide)
+			}
+			b.eval(t, nil, string(axe)+";0")
+			var found []struct {
+				ID, Help string
+				Nodes    []struct{ HTML, FailureSummary string }
+			}
+			b.eval(t, &found, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`)
+			for _, v := range found {
+				t.Errorf("%s: %s: %s, %d times: %.300s: %.300s", what, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+			}
+			b.shoot(t, "page-"+scheme+fmt.Sprint(width), true)
+		}
+	}
+}
+
+// Without scripts, and on paper, the static figures are there and the rest is not.
+func TestPageWithoutScripts(t *testing.T) {
+	path, _ := written(t, fakeReport(t, 3, 2, 6))
+	b := startBrowser(t)
+	b.must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	b.size(t, 900, 800)
+	b.open(t, path)
+	var doc struct{ Root struct{ NodeID int } }
+	b.must(t, &doc, "DOM.getDocument", nil)
+	visible := func(selector string) bool {
+		var node struct{ NodeID int }
+		b.must(t, &node, "DOM.querySelector", map[string]any{"nodeId": doc.Root.NodeID, "selector": selector})
+		if node.NodeID == 0 {
+			t.Fatalf("no %s", selector)
+		}
+		_, err := b.call("DOM.getBoxModel", map[string]any{"nodeId": node.NodeID})
+		return err == nil
+	}
+	for selector, want := range map[string]bool{"#rtt .fig": true, "#rtt .fig circle": true, "#explore": false, "button.look": false} {
+		if got := visible(selector); got != want {
+			t.Errorf("%s is visible: %v, want %v", selector, got, want)
+		}
+	}
+	b.must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
+	b.open(t, path)
+	b.must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "print"})
+	b.must(t, &doc, "DOM.getDocument", nil)
+	if visible("#explore") || !visible("#rtt .fig") {
+		t.Error("on paper the chart of the screen is shown, or the figure is not")
+	}
+	b.shoot(t, "print", true)
+}
