@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 			"leftover":  cmdLeftover,
 			"killlab":   cmdKillLab,
 			"near":      cmdNear,
+			"sql":       cmdSQL,
 			"between":   cmdBetween,
 			"listen":    cmdListen,
 			"killoften": cmdKillOften,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/csv"
 	"math"
 	"os"
@@ -89,6 +90,18 @@ func cmdKillLab(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func firstPath(list string) string { return filepath.SplitList(list)[0] }
+
+// cmdSQL edits a ledger by hand: sql DIR STATEMENT.
+func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sql DIR STATEMENT")
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(ts.MkAbs(args[0]), "ledger.sqlite"))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(args[1])
+	ts.Check(err)
+}
 
 // cmdNear checks a figure of summary.csv: near FILE 'column=value …' mean WANT SHARE.
 func cmdNear(ts *testscript.TestScript, neg bool, args []string) {

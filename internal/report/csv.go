@@ -22,7 +22,7 @@ func (r *Report) CSV(w io.Writer) error {
 	}
 	for _, x := range r.Cells {
 		row := append(append([]string{}, r.Treatments[x.Treatment].Levels...), string(x.Side), x.Response, x.Unit, strconv.Itoa(len(x.Points)),
-			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95), string(x.Method), strings.Join(x.Warnings, "; "))
+			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95), string(x.Method), strings.Join(append(r.damage(), x.Warnings...), "; "))
 		if b := x.Published; b != nil {
 			row = append(row, number(b.Mean), number(b.Ratio.Estimate), number(b.Ratio.Lo), number(b.Ratio.Hi))
 		} else {
@@ -70,10 +70,11 @@ func (r *Report) JSON(w io.Writer) error {
 		Verdict  []string        `json:"verdict"`
 		Cells    []cell          `json:"cells"`
 		Warnings []string        `json:"warnings"`
+		Damage   []string        `json:"damage"` // the results are not as the lab wrote them: nothing is worth anything
 		Effects  []effectsJSON   `json:"effects"`
 		Claims   *scorecardJSON  `json:"claims,omitempty"`
 		Facts    json.RawMessage `json:"facts"`
-	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append([]string{}, r.Warnings...), r.effectsJSON(), nil, r.RawFacts}
+	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...), orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts}
 	if r.Published != nil {
 		card := r.scorecardJSON()
 		out.Claims = &card

@@ -27,6 +27,9 @@ func (r *Report) published() error {
 		r.Cells[b.Series].Published = &b // series stand in the order of the cells
 	}
 	card := p.Judge(series, m, r.Study.Design.Confidence)
+	if len(r.Damage) > 0 {
+		card.Void("the results are not as the lab wrote them: nothing is decided by them")
+	}
 	r.Published = &card
 	if missing := p.Missing(series, m); len(missing) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d published treatments were not measured: %s", len(missing), list(missing, 4)))

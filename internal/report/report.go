@@ -82,6 +82,8 @@ type Cell struct {
 	HasFloor   bool
 	Published  *paper.Beside // the published figure of the same; nil: there is none
 	Warnings   []string
+
+	lacking int // trials that have no value of it
 }
 
 // Facts are the parts of facts.json that a report reads.
@@ -135,7 +137,9 @@ func Read(s *store.Store) (*Report, error) {
 	if err := r.published(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
 	}
-	r.Effects = r.effectsOfAll()
+	if len(r.Damage) == 0 {
+		r.Effects = r.effectsOfAll()
+	}
 	r.doubts()
 	return r, nil
 }
@@ -258,8 +262,18 @@ func (r *Report) cells(s *store.Store) error {
 			r.Cells = append(r.Cells, Cell{Treatment: i, Side: row.Side, Response: row.Response, Unit: row.Unit, Method: row.Method})
 		}
 		c := &r.Cells[at]
+		if math.IsNaN(row.Mean) || math.IsNaN(row.Median) { // a trial in which nothing was answered, or read
+			c.lacking++
+			continue
+		}
 		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95})
 	}
+	r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool {
+		if len(c.Points) == 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no valid trial has a value of %s at the %s", r.Treatments[c.Treatment].Name(), words(c.Response), c.Side))
+		}
+		return len(c.Points) == 0
+	})
 	for i := range r.Cells {
 		if err := r.Cells[i].summarize(r.Study.Design.Confidence); err != nil {
 			return err
@@ -299,6 +313,9 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	if c.Median, err = stat.Median(medians, confidence); err != nil {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
+	}
+	if c.lacking > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d valid trials have no value of it: what is shown is of the others", c.lacking, c.lacking+len(c.Points)))
 	}
 	c.SD, c.P95 = stat.SD(means), math.NaN()
 	if len(p95) == len(c.Points) {

@@ -48,20 +48,40 @@ func (r *Report) Text(w io.Writer) error {
 
 // Verdict answers in words: who is quickest, by how much, how surely.
 func (r *Report) Verdict() []string {
+	if len(r.Damage) > 0 {
+		return []string{"No answer is given: these results are not as the lab wrote them."}
+	}
 	var out []string
-	for _, response := range []string{"rtt", "message_size", "cpu", "energy"} {
-		if v := r.verdict(response); v != "" {
+	for _, response := range []string{"rtt", "total_time", "message_size", "cpu", "energy"} {
+		if v := r.verdict(response); v != "" && (response != "total_time" || len(out) == 0) {
 			out = append(out, v)
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, "There is no answer: no treatment has two valid trials.")
+		out = append(out, r.noAnswer())
 	}
 	return out
 }
 
+// noAnswer says why nothing is the best.
+func (r *Report) noAnswer() string {
+	repeated := 0
+	for _, t := range r.Treatments {
+		if t.Valid > 1 && !isFloor(t.Stack) {
+			repeated++
+		}
+	}
+	switch {
+	case repeated == 0:
+		return "There is no answer: no treatment has two valid trials."
+	case repeated == 1:
+		return "There is no comparison: one treatment has two valid trials or more."
+	}
+	return "There is no answer in a word: neither times, message sizes, CPU nor net energy were measured."
+}
+
 var verdictWords = map[string]string{
-	"rtt": "Quickest", "message_size": "Smallest message", "cpu": "Least client CPU", "energy": "Least energy",
+	"rtt": "Quickest", "total_time": "Quickest in all", "message_size": "Smallest message", "cpu": "Least client CPU", "energy": "Least energy",
 }
 
 // verdict names the best treatment, floors aside, and those that it cannot be

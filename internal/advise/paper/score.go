@@ -137,7 +137,7 @@ func (j *Judged) conclude(holm, alpha float64) {
 		j.Why = append(j.Why, "ours is modelled, by constants from published tables; only a meter can decide")
 	}
 	for _, p := range j.Parts {
-		if p.Why != "" && !slices.Contains(j.Why, p.Why) {
+		if p.Why != "" && len(j.Missing) == 0 && !slices.Contains(j.Why, p.Why) {
 			j.Why = append(j.Why, p.Why)
 		}
 	}
@@ -155,6 +155,13 @@ func (j *Judged) doubt(alpha float64) string {
 		return fmt.Sprintf("clear by itself (p %.2g), not among all claims of the study (Holm: p %.2g); more trials would tell", j.P, j.PHolm)
 	}
 	return "the intervals leave both open; more trials would tell"
+}
+
+// Void leaves every claim undecided, for one reason.
+func (s *Scorecard) Void(why string) {
+	for i := range s.Claims {
+		s.Claims[i].Verdict, s.Claims[i].Why = stat.Undecided, []string{why}
+	}
 }
 
 // cover says whether the published figure lies in our interval.
