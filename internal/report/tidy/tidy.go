@@ -257,7 +257,7 @@ func (t *table) done() (stat.Table, error) {
 		return stat.Table{}, errors.Join(t.faults...)
 	}
 	if len(t.rows) == 0 {
-		return stat.Table{}, &Error{t.file, 0, "it has a header and no rows"}
+		return stat.Table{}, &Error{t.file, 0, "it has a header and no rows; each further line is one observation"}
 	}
 	for i := range t.sums {
 		if t.rows[i].Y = t.sums[i].mean(); math.IsNaN(t.rows[i].Y) || math.IsInf(t.rows[i].Y, 0) {
