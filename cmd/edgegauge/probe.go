@@ -62,6 +62,7 @@ the answer. With --rate requests are due whether or not earlier ones were answer
 	f.Float64Var(&p.job.Rate, "rate", 0, "requests a second over all connections; 0: closed loop")
 	f.StringVar(&p.job.Arrivals, "arrival", "", "with --rate: constant or poisson (default constant)")
 	f.StringVar(&p.job.Connection, "connection", drive.KeepAlive, "keep-alive or per-request")
+	f.StringVar(&p.job.Protocol, "protocol", drive.HTTP1, "http URLs: http/1.1, h2 (prior knowledge, or ALPN) or grpc (body: one message)")
 	f.StringVar(&p.job.Method, "method", "", "GET, POST, … (default GET, with --body POST)")
 	f.StringVar(&p.bodyFile, "body", "", "file with the body of every request")
 	f.StringVar(&p.job.ContentType, "content-type", "", "media type of the body; for CoAP also a content-format number")

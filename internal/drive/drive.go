@@ -84,7 +84,11 @@ func (d *Driver) newLane(i int) (*lane, error) {
 	l := &lane{fd: -1, number: i}
 	switch d.scheme {
 	case "http", "https":
-		l.wire = newHTTPWire(d.Spec, d.host, d.path)
+		if d.Protocol == HTTP1 {
+			l.wire = newHTTPWire(d.Spec, d.host, d.path)
+		} else {
+			l.wire = newHTTP2Wire(d.Spec, d.scheme, d.host, d.path)
+		}
 	case "coap", "coaps":
 		w, err := newCoAPWire(d.target, uint64(i))
 		if err != nil {

@@ -209,7 +209,7 @@ func (e *events) take(l *lane) {
 	l.bytes = true
 	switch whole, err := l.wire.got(n, now); {
 	case err != nil:
-		e.fail(l, err)
+		e.broke(l, err)
 	case whole:
 		e.succeed(l, now)
 	default:
@@ -225,6 +225,9 @@ func (e *events) take(l *lane) {
 func (e *events) idle(l *lane) {
 	n, no := receive(l.fd, l.wire.space(), 0)
 	if no == syscall.EAGAIN {
+		return
+	}
+	if w, ok := l.wire.(*http2Wire); ok && no == 0 && n > 0 && w.unasked(n) == nil {
 		return
 	}
 	if e.d.stream || no != 0 {
@@ -245,7 +248,8 @@ func (e *events) succeed(l *lane, now time.Duration) {
 	l.row.done = int64(now)
 	e.farewell(l)
 	e.finish(l, nil)
-	if e.d.Connection == PerRequest || !l.wire.reusable() {
+	// Bytes left to send: the server answered early, and half a request is on the line.
+	if e.d.Connection == PerRequest || !l.wire.reusable() || len(l.out) > 0 {
 		l.hangUp()
 	}
 	e.release(l)

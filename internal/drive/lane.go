@@ -112,7 +112,13 @@ func (r *run) finish(l *lane, err error) {
 // it was there before the request, and nothing of a response has come. RFC 9112, section
 // 9.3.1, allows to send again; the time lost stays in the request's RTT.
 func (r *run) mayRetry(l *lane, err error) bool {
-	if l.fresh || l.bytes || !r.d.stream {
+	if l.fresh || !r.d.stream {
+		return false
+	}
+	if errors.Is(err, errUnprocessed) {
+		return true // RFC 9113, section 6.8
+	}
+	if l.bytes {
 		return false
 	}
 	return isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -151,5 +157,8 @@ func (l *lane) hangUp() {
 	if l.fd >= 0 {
 		unix.Close(l.fd)
 		l.fd = -1
+	}
+	if w, ok := l.wire.(*http2Wire); ok {
+		w.hungUp()
 	}
 }

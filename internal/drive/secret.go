@@ -35,7 +35,10 @@ func newSecret(t *target) (*secret, error) {
 		return s, nil
 	}
 	s.tls = &tls.Config{MinVersion: tls.VersionTLS13, ServerName: c.ServerName, InsecureSkipVerify: c.Insecure,
-		NextProtos: []string{"http/1.1"}}
+		NextProtos: []string{HTTP1}}
+	if t.Protocol != HTTP1 {
+		s.tls.NextProtos[0] = HTTP2
+	}
 	if c.ServerName == "" {
 		s.tls.ServerName = t.name
 	}
@@ -70,7 +73,7 @@ func (s *secret) open(r *run, by time.Duration) (pipe, error) {
 	}
 	conn.SetDeadline(r.base.Add(by))
 	c := tls.Client(conn, s.tls)
-	if err := c.Handshake(); err != nil {
+	if err := s.handshake(c); err != nil {
 		conn.Close()
 		return nil, plain(err)
 	}
@@ -108,11 +111,22 @@ func (s *secret) openTLS(r *run, by time.Duration) (pipe, error) {
 	}
 	conn := &rawConn{rawPipe: raw, p: &r.pacer, by: by}
 	c := tls.Client(conn, s.tls)
-	if err := c.Handshake(); err != nil { // without a context it starts no goroutine
+	if err := s.handshake(c); err != nil {
 		raw.close()
 		return nil, err
 	}
 	return &tlsPipe{c, conn}, nil
+}
+
+// handshake: without a context it starts no goroutine.
+func (s *secret) handshake(c *tls.Conn) error {
+	if err := c.Handshake(); err != nil {
+		return err
+	}
+	if got := c.ConnectionState().NegotiatedProtocol; s.t.Protocol != HTTP1 && got != HTTP2 {
+		return fmt.Errorf("the server does not speak HTTP/2: it chose %q by ALPN", got)
+	}
+	return nil
 }
 
 type tlsPipe struct {

@@ -25,6 +25,7 @@ type Spec struct {
 	// host name, an IPv4 or an [IPv6] address.
 	URL         string        `json:"url"`
 	Family      string        `json:"family,omitempty"`       // "4" or "6"; empty: as the host resolves
+	Protocol    string        `json:"protocol,omitempty"`     // http, https: HTTP1, HTTP2 or GRPC; HTTP1
 	Method      string        `json:"method,omitempty"`       // POST
 	ContentType string        `json:"content_type,omitempty"` // of the requests; CoAP: also a content-format number
 	Accept      string        `json:"accept,omitempty"`
@@ -77,6 +78,9 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Protocol == "" {
+		s.Protocol = HTTP1
+	}
 	if s.Method == "" {
 		s.Method = "POST"
 	}
@@ -125,6 +129,9 @@ func (t *target) refuse() error {
 	switch t.scheme {
 	case "http", "https":
 		t.path = httpTarget(t.path, t.query)
+		if t.Protocol != HTTP1 && t.Protocol != HTTP2 && t.Protocol != GRPC {
+			return fmt.Errorf("protocol %q; write %s, %s or %s", t.Protocol, HTTP1, HTTP2, GRPC)
+		}
 		if err := checkHead(t.Spec); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ type asker func(ctx context.Context, url string, enc codec.Encoding, name servic
 // asker is how raw requests are sent over this transport; nil: there is no way.
 func (c conformer) asker() (asker, error) {
 	switch {
-	case c.wish.Transport == "http" && (c.wish.Security == "none" || c.wish.Security == "tls"):
+	case slices.Contains([]string{"http", "http2", "grpc"}, c.wish.Transport) && (c.wish.Security == "none" || c.wish.Security == "tls"):
 		return c.askHTTP()
 	case c.wish.Transport == "dpws":
 		ask, err := c.askHTTP()
@@ -141,13 +142,22 @@ func (c conformer) askHTTP() (asker, error) {
 		roots.AppendCertsFromPEM(pem)
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
+	if c.wish.Transport != "http" && c.wish.Transport != "dpws" {
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetHTTP2(true)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+	}
 	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
 	return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b.body))
+		body, media := b.body, enc.MediaType(name, false)
+		if c.wish.Transport == "grpc" {
+			body, media = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b.body))), b.body...), "application/grpc+proto"
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 		if err != nil {
 			return false, "", err
 		}
-		req.Header.Set("Content-Type", enc.MediaType(name, false))
+		req.Header.Set("Content-Type", media)
 		if b.contentType != "" {
 			req.Header.Set("Content-Type", b.contentType)
 		}
@@ -164,6 +174,9 @@ func (c conformer) askHTTP() (asker, error) {
 		}
 		defer resp.Body.Close()
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+		if status := resp.Trailer.Get("Grpc-Status"); c.wish.Transport == "grpc" && resp.StatusCode == http.StatusOK {
+			return status != "0", "grpc-status " + status, nil
+		}
 		return resp.StatusCode >= 400, resp.Status, nil
 	}, nil
 }

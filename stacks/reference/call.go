@@ -126,7 +126,12 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 		}
 	case "tcp", "udp":
 		spec.Answer = call.(floorCaller).answer
+	case "grpc":
+		spec.Protocol, spec.ContentType = drive.GRPC, "application/grpc+proto"
 	default:
+		if p.kind.transport == "http2" {
+			spec.Protocol = drive.HTTP2
+		}
 		spec.ContentType = enc.MediaType(service.Name(s.Service), false)
 		spec.Nagle = s.Options["nodelay"] == "off"
 		if enc == codec.SOAP11 {

@@ -44,12 +44,25 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("credentials: %w", err)
 		}
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}})
+		alpn := "http/1.1"
+		if p.kind.transport != "http" {
+			alpn = "h2"
+		}
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{alpn}})
 	}
-	h.at = scheme + "://" + l.Addr().String() + "/" + s.Service
+	path, handle := "/"+s.Service, h.handle
+	if p.kind.transport == "grpc" {
+		path, handle = grpcService+s.Service, h.grpc
+	}
+	h.at = scheme + "://" + l.Addr().String() + path
 	mux := http.NewServeMux()
-	mux.HandleFunc("/"+s.Service, h.handle)
+	mux.HandleFunc(path, handle)
 	h.http = &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	if p.kind.transport == "http2" || p.kind.transport == "grpc" {
+		h.http.Protocols = new(http.Protocols)
+		h.http.Protocols.SetHTTP2(true)
+		h.http.Protocols.SetUnencryptedHTTP2(true)
+	}
 	go h.http.Serve(l)
 	return h, nil
 }

@@ -60,6 +60,10 @@ func kinds() []kind {
 		{name: "coap-soap", title: "SOAP 1.1 and 1.2 over CoAP", transport: "coap", encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
 			security: []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
 		stream(codec.CBOR, "CBOR"), stream(codec.Protobuf, "Protocol Buffers"),
+		{name: "http2", title: "REST over HTTP/2, with prior knowledge or by ALPN", transport: "http2", encodings: every,
+			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
+		{name: "grpc", title: "gRPC, unary calls over HTTP/2", transport: "grpc", encodings: []codec.Encoding{codec.Protobuf},
+			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
 		floor("tcp"), floor("udp"),
 		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws", encodings: []codec.Encoding{codec.SOAP12},
 			security: []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
@@ -73,7 +77,7 @@ func Stacks() []stack.Description {
 	var out []stack.Description
 	for _, k := range kinds() {
 		connections := []string{"keep-alive", "per-request"}
-		if !slices.Contains([]string{"http", "dpws", "coap-tcp"}, k.transport) {
+		if !slices.Contains([]string{"http", "http2", "grpc", "dpws", "coap-tcp"}, k.transport) {
 			connections = connections[:1]
 		}
 		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}

@@ -42,6 +42,7 @@ type workers struct {
 type worker struct {
 	request, response service.Message
 	body, answer      []byte
+	frame             []byte // gRPC: what is around them
 	began             int64
 	record            record
 	header, reply     dpws.Header // DPWS

@@ -1,0 +1,195 @@
+package drive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// take is one frame (RFC 9113, section 6). Frames of streams that are over and
+// of unknown types are passed over, but header blocks must be read for the
+// sake of the decoder's table.
+func (w *http2Wire) take(kind, flags byte, stream uint32, b []byte) error {
+	if (w.headersOf != 0) != (kind == frameContinuation) || kind == frameContinuation && stream != w.headersOf {
+		return errors.New("a header block was broken off")
+	}
+	switch kind {
+	case frameData:
+		return w.data(flags, stream, b)
+	case frameHeaders:
+		b, err := unpad(b, flags&flagPadded != 0, flags&flagPriority != 0)
+		if err != nil {
+			return err
+		}
+		w.headers, w.headersOf, w.headersEnd = w.headers[:0], stream, flags&flagEndStream != 0
+		return w.headerPart(flags, b)
+	case frameContinuation:
+		return w.headerPart(flags, b)
+	case frameReset:
+		if len(b) != 4 {
+			return errors.New("a reset of another length than 4")
+		}
+		if stream == w.last && !w.stream.whole {
+			return fmt.Errorf("the stream was reset by the server with code %d", binary.BigEndian.Uint32(b))
+		}
+	case frameSettings:
+		return w.settings(flags, b)
+	case framePush:
+		return errors.New("a push, which was forbidden")
+	case framePing:
+		if len(b) != 8 {
+			return errors.New("a ping of another length than 8")
+		}
+		if flags&flagAck == 0 {
+			w.out = append(appendFrame(w.out, 8, framePing, flagAck, 0), b...)
+		}
+	case frameGoAway:
+		if len(b) < 8 {
+			return errors.New("a goodbye shorter than 8 bytes")
+		}
+		w.goingAway = true
+		if binary.BigEndian.Uint32(b)&http2Most < w.last && !w.stream.whole {
+			return fmt.Errorf("%w with code %d", errUnprocessed, binary.BigEndian.Uint32(b[4:]))
+		}
+	case frameWindow:
+		return w.opened(stream, b)
+	}
+	return nil
+}
+
+// data takes a piece of the response's body. Padding counts for the window.
+func (w *http2Wire) data(flags byte, stream uint32, b []byte) error {
+	if w.taken += int64(len(b)); w.taken >= http2Refill {
+		w.out = binary.BigEndian.AppendUint32(appendFrame(w.out, 4, frameWindow, 0, 0), uint32(w.taken))
+		w.taken = 0
+	}
+	b, err := unpad(b, flags&flagPadded != 0, false)
+	if err != nil || stream != w.last || w.stream.whole {
+		return err
+	}
+	if w.stream.status < 200 {
+		return errors.New("data before a response's header")
+	}
+	if len(w.stream.body)+len(b) > mostBody {
+		return errBody
+	}
+	w.stream.body = append(w.stream.body, b...)
+	w.stream.whole = flags&flagEndStream != 0
+	return nil
+}
+
+func unpad(b []byte, padded, priority bool) ([]byte, error) {
+	pad := 0
+	if padded {
+		if len(b) == 0 {
+			return nil, errPadding
+		}
+		pad, b = int(b[0]), b[1:]
+	}
+	if priority {
+		if len(b) < 5 {
+			return nil, errPadding
+		}
+		b = b[5:]
+	}
+	if pad > len(b) {
+		return nil, errPadding
+	}
+	return b[:len(b)-pad], nil
+}
+
+func (w *http2Wire) headerPart(flags byte, b []byte) error {
+	if len(w.headers)+len(b) > mostHead {
+		return errHead
+	}
+	w.headers = append(w.headers, b...)
+	if flags&flagEndHeaders == 0 {
+		return nil
+	}
+	stream := w.headersOf
+	_, err := w.decoder.Write(w.headers)
+	if err == nil {
+		err = w.decoder.Close()
+	}
+	w.headersOf = 0
+	if err != nil {
+		return err
+	}
+	if stream == w.last && w.headersEnd {
+		if w.stream.status < 200 {
+			return errors.New("a response without a status")
+		}
+		w.stream.whole = true
+	}
+	return nil
+}
+
+// field is one header field of the block under way.
+func (w *http2Wire) field(f hpack.HeaderField) {
+	if w.headersOf != w.last || w.stream.whole {
+		return
+	}
+	switch f.Name {
+	case ":status":
+		w.stream.status, _ = strconv.Atoi(f.Value)
+	case "grpc-status":
+		w.stream.grpcStatus = f.Value
+	case "grpc-message":
+		w.stream.grpcMessage = f.Value
+	}
+}
+
+// settings takes the peer's and acknowledges them.
+func (w *http2Wire) settings(flags byte, b []byte) error {
+	if flags&flagAck != 0 {
+		return nil
+	}
+	if len(b)%6 != 0 {
+		return errors.New("settings of a length that is no multiple of 6")
+	}
+	for ; len(b) > 0; b = b[6:] {
+		value := int64(binary.BigEndian.Uint32(b[2:]))
+		switch binary.BigEndian.Uint16(b) {
+		case settingTable:
+			w.encoder.SetMaxDynamicTableSizeLimit(uint32(value))
+		case settingWindow:
+			if value > http2Most {
+				return errors.New("a window over 2^31-1")
+			}
+			w.stream.window += value - w.perStream
+			w.perStream = value
+		case settingFrame:
+			if value < http2Frame || value > 1<<24-1 {
+				return errors.New("a largest frame out of bounds")
+			}
+			w.frame = int(value)
+		}
+	}
+	w.out = appendFrame(w.out, 0, frameSettings, flagAck, 0)
+	w.fill()
+	return nil
+}
+
+// opened: the peer takes more.
+func (w *http2Wire) opened(stream uint32, b []byte) error {
+	if len(b) != 4 {
+		return errors.New("a window of another length than 4")
+	}
+	n := int64(binary.BigEndian.Uint32(b) & http2Most)
+	switch {
+	case stream == 0:
+		w.window += n
+	case stream == w.last:
+		w.stream.window += n
+	default:
+		return nil
+	}
+	if w.window > http2Most || w.stream.window > http2Most {
+		return errors.New("a window over 2^31-1")
+	}
+	w.fill()
+	return nil
+}
