@@ -162,6 +162,7 @@ func (ep *endpoint) slice(t *task, code Code, format Format, body []byte, tag []
 	}
 	ep.answer(t, code)
 	m := &t.out
+	ep.number(t, m, at)
 	if v, ok := format.Number(); ok {
 		m.AddUint(ContentFormat, uint32(v))
 	}

@@ -15,6 +15,8 @@ type Call struct {
 	Body    []byte // not copied: leave it alone until the exchange is over
 	NON     bool   // send non-confirmable requests; a lost one is not sent again
 	Options []Option
+
+	token *[4]byte // to use instead of a random one
 }
 
 // A Reply is what came back. Body belongs to the Exchange until its next Start.
@@ -22,6 +24,9 @@ type Reply struct {
 	Code   Code
 	Format Format
 	Body   []byte
+
+	number   uint32 // of option Observe of the first block
+	observed bool   // it was there
 }
 
 // Timing and sizes of a client. Zero values mean the defaults.
@@ -107,20 +112,23 @@ type Exchange struct {
 	settled  [4]uint16 // message IDs of the latest separate responses acknowledged
 	nSettled int
 
-	up, down  uint8 // size exponents of Block1 and Block2
-	sent      int   // bytes of the request body acknowledged
-	chunk     int   // bytes of the body in the current request
-	uploading bool  // Block1 is in use
-	offered   Block
-	asked     Block // Block2 of the current request
-	asks      bool
-	etag      [8]byte
-	etagLen   int
-	first     bool // the next response block is the first
-	reply     Reply
-	body      []byte
-	bound     binding   // OSCORE: of the current request
-	stream    *signaler // over TCP; nil: datagrams
+	up, down   uint8 // size exponents of Block1 and Block2
+	sent       int   // bytes of the request body acknowledged
+	chunk      int   // bytes of the body in the current request
+	uploading  bool  // Block1 is in use
+	offered    Block
+	asked      Block // Block2 of the current request
+	asks       bool
+	etag       [8]byte
+	etagLen    int
+	first      bool // the next response block is the first
+	reply      Reply
+	body       []byte
+	bound      binding   // OSCORE: of the current request
+	stream     *signaler // over TCP; nil: datagrams
+	registered [4]byte   // token of the first request
+	number     uint32    // Observe of the first block, if observed
+	observed   bool
 
 	retransmissions int
 }
@@ -173,12 +181,20 @@ func (x *Exchange) ask(now time.Duration) {
 	x.mid++
 	t := x.next64()
 	x.token = [4]byte{byte(t), byte(t >> 8), byte(t >> 16), byte(t >> 24)}
+	if x.call.token != nil {
+		x.token = *x.call.token
+	}
+	if x.first {
+		x.registered = x.token
+	}
 	m.ID, m.Token = x.mid, x.token[:]
 	m.AddParts(URIPath, x.call.Path, '/')
 	m.AddParts(URIQuery, x.call.Query, '&')
 	x.addFormat(Accept, x.call.Accept)
 	for _, o := range x.call.Options {
-		m.Add(o.Number, o.Value)
+		if o.Number != Observe || x.first { // a later block is no registration (RFC 7959, section 2.6)
+			m.Add(o.Number, o.Value)
+		}
 	}
 	if !x.addBlocks() {
 		x.fail(ErrTooLarge)

@@ -3,6 +3,7 @@ package coap
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -68,6 +69,7 @@ func (ep *endpoint) forget(p *peer) {
 		ep.drop(p.transfers[0])
 	}
 	ep.cancel(p)
+	ep.observers = slices.DeleteFunc(ep.observers, func(o *observer) bool { return o.peer == p })
 	if p.conn == nil {
 		delete(ep.peers, p.addr)
 		ep.known.remove(p)

@@ -186,7 +186,7 @@ func (x *Exchange) downloaded(now time.Duration) {
 func (x *Exchange) finish() {
 	m := &x.in
 	x.body = append(x.body, m.Payload...)
-	x.reply = Reply{Code: m.Code, Format: m.Format(ContentFormat), Body: x.body}
+	x.reply = Reply{Code: m.Code, Format: m.Format(ContentFormat), Body: x.body, number: x.number, observed: x.observed}
 	x.phase = over
 }
 
@@ -196,6 +196,7 @@ func (x *Exchange) sameETag() bool {
 	if x.first {
 		x.first = false
 		x.etagLen = copy(x.etag[:], tag)
+		x.number, x.observed = x.in.Uint(Observe)
 		return true
 	}
 	return bytes.Equal(tag, x.etag[:x.etagLen])

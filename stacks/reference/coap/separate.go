@@ -10,6 +10,7 @@ type pending struct {
 	due      time.Duration
 	timeout  time.Duration
 	retries  int
+	observer *observer // whose notification it is; nil: a response
 }
 
 // maxPending bounds the separate responses under way. Beyond it a response is
@@ -31,14 +32,17 @@ func (ep *endpoint) track(t *task, now time.Duration) {
 }
 
 // settle ends the wait for an acknowledgement or reset, if there is one.
-func (ep *endpoint) settle(p *peer, id uint16) bool {
+func (ep *endpoint) settle(p *peer, id uint16, reset bool) bool {
 	for i, w := range ep.pending {
 		if w.peer == p && w.id == id {
 			ep.unwait(i)
-			return true
+			if w.observer != nil && !reset {
+				w.observer.unacked = false // what it has missed it is told by tick
+			}
+			return !reset || ep.rejected(p, id) || w.observer == nil
 		}
 	}
-	return false
+	return reset && ep.rejected(p, id)
 }
 
 func (ep *endpoint) unwait(i int) {
@@ -61,6 +65,13 @@ func (ep *endpoint) cancel(p *peer) {
 // tick does what is due: acknowledge requests whose handler takes long, send
 // separate responses again, forget what is idle.
 func (ep *endpoint) tick(now time.Duration) {
+	for _, o := range ep.chores(now) {
+		ep.notify(o)
+	}
+}
+
+// chores does what needs no handler, and says whom to notify.
+func (ep *endpoint) chores(now time.Duration) []*observer {
 	ep.mu.Lock()
 	defer ep.mu.Unlock()
 	for _, t := range ep.running {
@@ -84,6 +95,7 @@ func (ep *endpoint) tick(now time.Duration) {
 		}
 		p = next
 	}
+	return ep.late()
 }
 
 func (ep *endpoint) acknowledge(t *task) {
@@ -100,6 +112,9 @@ func (ep *endpoint) again(i int, now time.Duration) {
 	w := ep.pending[i]
 	if w.retries >= maxRetransmit {
 		ep.unwait(i)
+		if w.observer != nil {
+			ep.lost(w.observer)
+		}
 		return
 	}
 	w.retries++

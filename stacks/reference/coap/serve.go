@@ -41,6 +41,7 @@ func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 
 // keepTime calls tick now and then until the function returned is called.
 func (ep *endpoint) keepTime() (stop func()) {
+	ep.enlist()
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -54,7 +55,7 @@ func (ep *endpoint) keepTime() (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done); <-gone }
+	return func() { ep.delist(); close(done); <-gone }
 }
 
 // answerTo takes a datagram, runs its handler if it comes to that, and says

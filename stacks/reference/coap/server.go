@@ -58,7 +58,16 @@ type Server struct {
 	// protected is refused with 4.01.
 	Keyring *Keyring
 
+	// Observable says which resources can be observed (RFC 7641) over UDP and
+	// DTLS; nil: none. Changed tells their observers.
+	Observable    func(path []byte) bool
+	Notifications Type // Confirmable or NonConfirmable
+	MaxObservers  int  // per socket; 1024
+
 	Counts Counts
+
+	mu        sync.Mutex // guards endpoints
+	endpoints []*endpoint
 }
 
 // Counts is what a server has seen since it was made.
@@ -71,6 +80,7 @@ type Counts struct {
 	Separate        atomic.Int64 // responses sent apart from the acknowledgement
 	Retransmissions atomic.Int64 // of those
 	Expired         atomic.Int64 // transfers given up, idle or pushed out
+	Notifications   atomic.Int64 // sent to observers, repetitions apart
 	Replayed        atomic.Int64 // OSCORE: sequence number seen before, or too old to tell
 	Unopened        atomic.Int64 // OSCORE: no context, tampered with, or malformed
 }
@@ -103,6 +113,7 @@ type endpoint struct {
 	free      []*transfer
 	running   []*task
 	pending   []*pending
+	observers []*observer
 }
 
 func (s *Server) endpoint(udp *net.UDPConn) *endpoint {

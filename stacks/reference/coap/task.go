@@ -27,6 +27,8 @@ type task struct {
 	has1, has2     bool
 	upload         *transfer // holds the request's body
 
+	observer *observer // registered by the request; its answer is the first notification
+	notify   *observer // this is a later one
 	stream   *signaler // over TCP; nil: datagrams
 	whole    bool      // the response goes without blocks
 	security *Security // OSCORE: of the request; nil: none
@@ -50,7 +52,7 @@ func (ep *endpoint) begin(t *task, datagram []byte, now time.Duration) (handle b
 	ep.mu.Lock()
 	defer ep.mu.Unlock()
 	if m.Type == Acknowledgement || m.Type == Reset {
-		if !ep.settle(t.from, m.ID) {
+		if !ep.settle(t.from, m.ID, m.Type == Reset) {
 			ep.s.Counts.Ignored.Add(1)
 		}
 		return false
@@ -174,7 +176,9 @@ func (ep *endpoint) finish(t *task, now time.Duration) {
 	if t.resp.Code == 0 {
 		t.resp.Code = defaultCode(t.in.Code)
 	}
+	t.observer = ep.register(t)
 	ep.respond(t, now)
+	t.observer = nil
 	if t.acked {
 		ep.track(t, now)
 	}
@@ -198,6 +202,8 @@ func (ep *endpoint) answer(t *task, code Code) {
 	m.Code, m.Token = code, t.in.Token
 	switch {
 	case t.stream != nil: // neither type nor ID
+	case t.notify != nil:
+		ep.notification(t.notify, m)
 	case t.in.Type == NonConfirmable:
 		m.Type, m.ID = NonConfirmable, ep.nextID()
 	case t.acked:
