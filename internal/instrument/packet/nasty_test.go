@@ -84,6 +84,47 @@ var nasty = []nastyCapture{
 			t.Errorf("request: got %+v", r)
 		}
 	}},
+	{name: "the server's TLS alert comes after the client closed", build: func(s *script) {
+		c, v := s.open(cliAddr, srvAddr)
+		call(c, v)
+		late := c.ack
+		c.send(finFlag|ackFlag, "")
+		v.send(ackFlag, "alert") // the client's kernel answers with RST, and nobody ever reads it
+		v.send(finFlag|ackFlag, "")
+		c.ack = late
+		c.segment(rstFlag, c.seq, nil)
+	}, check: func(t *testing.T, c Capture) {
+		x := first(t, c)
+		if x.Delay != 6*ms || x.DelayToData != 4*ms || x.End != "RST by client" || x.In.Payload != 13 {
+			t.Errorf("got end %q, delay %v, to data %v, %d B", x.End, x.Delay, x.DelayToData, x.In.Payload)
+		}
+		if r := x.Requests[0]; r.DelayToData != ms || r.Delay < r.DelayToData {
+			t.Errorf("request: got %v, to data %v", r.Delay, r.DelayToData)
+		}
+	}},
+	{name: "the same, acknowledged by the client's RST", build: func(s *script) {
+		c, v := s.open(cliAddr, srvAddr)
+		call(c, v)
+		v.send(ackFlag, "alert")
+		c.send(rstFlag|ackFlag, "")
+	}, check: func(t *testing.T, c Capture) {
+		if x := first(t, c); x.Delay != 7*ms || x.DelayToData != 6*ms {
+			t.Errorf("got delay %v, to data %v", x.Delay, x.DelayToData)
+		}
+	}},
+	{name: "no answer was acknowledged", differ: true, build: func(s *script) {
+		c, v := s.open(cliAddr, srvAddr)
+		c.send(ackFlag, "request")
+		before := c.ack
+		v.send(ackFlag, "response")
+		c.ack = before
+		c.segment(rstFlag, c.seq, nil)
+	}, check: func(t *testing.T, c Capture) {
+		x := first(t, c)
+		if !strings.Contains(x.NoData, "acknowledged no data") || !strings.Contains(x.Requests[0].NoData, "acknowledged no data") {
+			t.Errorf("got delay to data %v (%s), of the request %v (%s)", x.DelayToData, x.NoData, x.Requests[0].DelayToData, x.Requests[0].NoData)
+		}
+	}},
 	{name: "data sent twice", build: func(s *script) {
 		c, v := s.open(cliAddr, srvAddr)
 		c.send(ackFlag, "request")

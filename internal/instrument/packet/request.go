@@ -34,7 +34,7 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	}
 	switch {
 	case !fromClient && fresh > 0:
-		r.lastData, r.answered = max(r.lastData, p.At), true
+		r.answered = true
 	case fromClient && s.flags&ackFlag != 0 && r.answered:
 		r.lastACK = max(r.lastACK, p.At)
 	}
@@ -47,6 +47,15 @@ func (c *conn) endRequest(last bool) {
 	r := c.cur
 	if c.cur = nil; r == nil || r.alert && last && r.In.Payload <= r.Out.Payload {
 		return
+	}
+	if !last { // the next request follows it, whatever its segment acknowledged
+		for _, d := range c.unacked {
+			c.received(d)
+		}
+		c.unacked = c.unacked[:0]
+	}
+	if r.answered && r.lastData == 0 {
+		r.refuse("the client acknowledged no data of the response: " + c.End)
 	}
 	r.Delay, r.DelayToData = max(r.lastACK, r.lastData)-r.Start, r.lastData-r.Start
 	if !r.answered {

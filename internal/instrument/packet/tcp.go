@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,36 @@ type conn struct {
 	guessed      bool // nobody knows which end is the client
 	tls          tlsWatch
 	cur          *Call
+	unacked      []data // of the server, not yet acknowledged
+}
+
+// A data is what a segment of the server brought anew.
+type data struct {
+	end  int64 // one past its last number
+	at   time.Duration
+	call *Call // the request under way; nil: none
+}
+
+// credit takes what the client acknowledges as received: it has its answer.
+func (c *conn) credit() {
+	if len(c.unacked) == 0 || !c.srv.begun || !c.srv.hasAck {
+		return
+	}
+	acked := c.srv.number(c.srv.acked)
+	c.unacked = slices.DeleteFunc(c.unacked, func(d data) bool {
+		if d.end > acked {
+			return false
+		}
+		c.received(d)
+		return true
+	})
+}
+
+func (c *conn) received(d data) {
+	c.lastData, c.answered = max(c.lastData, d.at), true
+	if d.call != nil {
+		d.call.lastData = max(d.call.lastData, d.at)
+	}
 }
 
 // addTCP finds the connection of a segment and adds the segment to it.
@@ -113,6 +144,7 @@ func (c *conn) add(p *Packet, s *segment, mtu int) {
 		o.noteAck(s.ack)
 		if fromClient {
 			c.lastACK, c.acked = max(c.lastACK, p.At), true
+			c.credit()
 		}
 	}
 	if s.flags&rstFlag != 0 {
@@ -123,12 +155,13 @@ func (c *conn) add(p *Packet, s *segment, mtu int) {
 	fresh, again := c.sequence(h, o, p, s)
 	if fresh > 0 {
 		t.Payload += fresh
-		if !fromClient {
-			c.lastData, c.answered = max(c.lastData, p.At), true
-		}
 	}
 	c.handshake(h, p, s, fromClient)
 	c.request(p, s, fromClient, fresh, again)
+	if fresh > 0 && !fromClient {
+		c.unacked = append(c.unacked, data{c.srv.number(s.seq) + int64(s.payload), p.At, c.cur})
+		c.credit() // the acknowledgement may have been stored first
+	}
 }
 
 func (c *conn) reset(fromClient bool, h *half) {
@@ -240,7 +273,8 @@ func (c *conn) finish() {
 	}
 	c.endRequest(true)
 	c.finishHandshake()
-	c.Delay, c.DelayToData = c.lastACK-c.Start, c.lastData-c.Start
+	// Two CPUs may store an acknowledgement before what it acknowledges.
+	c.Delay, c.DelayToData = max(c.lastACK, c.lastData)-c.Start, c.lastData-c.Start
 	if why := c.doubt(); why != "" {
 		c.refuseAll(why)
 	}
@@ -266,7 +300,7 @@ func (c *conn) refuseUnfinished() {
 		setIfEmpty(&c.NoDelay, "the client never sent an ACK: "+c.End)
 	}
 	if !c.answered {
-		setIfEmpty(&c.NoData, "the server sent no data: "+c.End)
+		setIfEmpty(&c.NoData, "the client acknowledged no data of the server: "+c.End)
 	}
 	for i := range c.Requests {
 		r := &c.Requests[i]

@@ -64,6 +64,13 @@ type stream struct {
 	client                  string // port
 	start, lastACK, data    time.Duration
 	packets, bytes, retrans int64
+	sent                    []sentData // by the server, not yet acknowledged
+}
+
+// sentData are new bytes of the server.
+type sentData struct {
+	end uint32
+	at  time.Duration
 }
 
 // tcpStreams computes our definitions from tshark's fields, by connection in
@@ -71,7 +78,7 @@ type stream struct {
 func tcpStreams(t testing.TB, file string) []stream {
 	rows := tshark(t, file, "tcp", "tcp.stream", "frame.time_epoch", "frame.len", "tcp.srcport", "tcp.flags", "tcp.len",
 		"tcp.analysis.retransmission", "tcp.analysis.fast_retransmission", "tcp.analysis.spurious_retransmission",
-		"tcp.analysis.keep_alive", "tcp.analysis.zero_window_probe")
+		"tcp.analysis.keep_alive", "tcp.analysis.zero_window_probe", "tcp.seq_raw", "tcp.ack_raw")
 	var out []stream
 	for _, r := range rows {
 		i, at, flags := int(number(t, r[0])), epoch(t, r[1]), number(t, r[4])
@@ -90,9 +97,15 @@ func tcpStreams(t testing.TB, file string) []stream {
 		}
 		if r[3] == s.client && flags&ackFlag != 0 {
 			s.lastACK = max(s.lastACK, at)
+			acked := uint32(number(t, r[12]))
+			for _, d := range s.sent {
+				if int32(acked-d.end) >= 0 {
+					s.data = max(s.data, d.at)
+				}
+			}
 		}
 		if r[3] != s.client && number(t, r[5]) > 0 && !again && r[9] == "" {
-			s.data = max(s.data, at)
+			s.sent = append(s.sent, sentData{uint32(number(t, r[11]) + number(t, r[5])), at})
 		}
 	}
 	return out
