@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,9 +98,59 @@ func TestReplay(t *testing.T) {
 				}
 				refused(t, url, spelt, "answered before")
 			}
+			if level == "wss-username" {
+				spelt := bytes.Replace(message, []byte("</wsse:Nonce>"), []byte("\n</wsse:Nonce>"), 1)
+				spelt = bytes.Replace(spelt, []byte("</wsse:Password>"), []byte("\n</wsse:Password>"), 1)
+				if len(spelt) != len(message)+2 {
+					t.Fatal("no token in the message")
+				}
+				refused(t, url, spelt, why)
+				fresh := request(t, level, c) // its unsigned Timestamp, around the token answered above
+				stamp := func(b []byte) []byte {
+					return b[bytes.Index(b, []byte("<wsu:Timestamp")):bytes.Index(b, []byte("</wsu:Timestamp>"))]
+				}
+				refused(t, url, bytes.Replace(message, stamp(message), stamp(fresh), 1), why)
+			}
 			accepted(t, url, request(t, level, c))
 		})
 	}
+}
+
+// Remembering does not slow down what comes after: the plugin's own list would be searched from end to end.
+func TestManyTokens(t *testing.T) {
+	built(t)
+	c := credentials(t)
+	srv := start(t, "build/gsoap", "serve")
+	ready, err := srv.Serve(within(t), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username", Credentials: c, Host: "127.0.0.1",
+		Limits: stack.Limits{Body: 1e6}, Transport: "http"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl := start(t, "build/gsoap", "call")
+	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
+		Connection: "keep-alive", Timeout: int64(10 * time.Second), Credentials: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const many = 6000
+	if _, err := cl.Run(within(t), stack.Run{Requests: many}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var took []time.Duration
+	if _, err := srv.Report(within(t), false, func(x measure.Exchange) { took = append(took, x.Deserialization) }); err != nil || len(took) != many {
+		t.Fatalf("%d records, want %d: %v", len(took), many, err)
+	}
+	early, late := median(took[500:1500]), median(took[many-1000:])
+	t.Logf("deserialization: %v of the first requests, %v of the last of %d", early, late, many)
+	if late > 2*early {
+		t.Errorf("deserialization grew from %v to %v", early, late)
+	}
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Clone(d)
+	slices.Sort(d)
+	return d[len(d)/2]
 }
 
 func TestTampered(t *testing.T) {

@@ -1,6 +1,8 @@
 // WS-Security, by gSOAP's plugin: UsernameToken digest and Timestamp; the same with an HMAC-SHA256 signature of body and Timestamp; Timestamp, X.509
 // token and an RSA-SHA256 signature of both. What the plugin leaves open is judged here: the algorithm and the place of the key, the age of every
 // message, and whether it was seen before.
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <stdlib.h>
@@ -112,24 +114,54 @@ static int pinned(struct soap *s) {
   return SOAP_OK;
 }
 
+static int remember(struct soap *s, const void *what, size_t n, time_t until, int (*seen)(struct soap *)) {
+  switch (replay_seen(what, n, until)) {
+  case REPLAY_NEW: return SOAP_OK;
+  case REPLAY_SEEN: return seen(s);
+  default: return soap_receiver_fault(s, "no memory is left to remember messages by", NULL);
+  }
+}
+
+static int answered(struct soap *s) { return refuse(s, "this message was answered before"); }
+
+static int failed(struct soap *s) { return soap_wsse_fault(s, wsse__FailedAuthentication, NULL); }
+
 // A signature is made of what it signs, so the same one is the same message: its bytes, not their base64, which has many spellings.
 static int unseen(struct soap *s, time_t until) {
   int n = 0;
   const char *bytes = soap_base642s(s, soap_wsse_Signature(s)->SignatureValue, NULL, 0, &n);
   if (!bytes || n < 16) return refuse(s, "the signature is no base64");
-  switch (replay_seen(bytes, (size_t)n, until)) {
-  case REPLAY_NEW: return SOAP_OK;
-  case REPLAY_SEEN: return refuse(s, "this message was answered before");
-  default: return soap_receiver_fault(s, "no memory is left to remember messages by", NULL);
-  }
+  return remember(s, bytes, (size_t)n, until, answered);
+}
+
+// WS-Security UsernameToken profile 1.0, section 3.1: Password_Digest = Base64(SHA-1(nonce + created + password)).
+//
+// Not by soap_wsse_verify_Password: it searches a list of all nonces from end to end, and takes the same nonce in another spelling for a new one. The digest is
+// made of nonce and time, so the same one is the same token.
+static int digest_check(struct soap *s, const _wsse__UsernameToken *t) {
+  unsigned char want[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  int nonceSize = 0, n = 0;
+  time_t created, at = time(NULL);
+  const char *nonce = soap_base642s(s, t->Nonce->__item, NULL, 0, &nonceSize), *got = soap_base642s(s, t->Password->__item, NULL, 0, &n);
+  EVP_MD_CTX *c = EVP_MD_CTX_new();
+  bool made = c && nonce && got && EVP_DigestInit_ex(c, EVP_sha1(), NULL) == 1 && EVP_DigestUpdate(c, nonce, (size_t)nonceSize) == 1 &&
+              EVP_DigestUpdate(c, t->wsu__Created, strlen(t->wsu__Created)) == 1 && EVP_DigestUpdate(c, wss.password, strlen(wss.password)) == 1 &&
+              EVP_DigestFinal_ex(c, want, &size) == 1;
+  EVP_MD_CTX_free(c);
+  if (!made || n != (int)size || CRYPTO_memcmp(got, want, size)) return failed(s);
+  if (soap_s2dateTime(s, t->wsu__Created, &created) || created > at + SKEW || created + 5 * LIFE <= at) return failed(s);
+  return remember(s, want, size, created + 5 * LIFE, failed);
 }
 
 static int user_check(struct soap *s) {
   const char *user = soap_wsse_get_Username(s);
   _wsse__UsernameToken *t = soap_wsse_UsernameToken(s, NULL);
-  if (!user || !t || !t->Password || !t->Password->Type || !strstr(t->Password->Type, "#PasswordDigest")) return refuse(s, "a UsernameToken with a password digest is required");
-  if (strcmp(user, wss.user)) return soap_wsse_fault(s, wsse__FailedAuthentication, NULL);
-  return soap_wsse_verify_Password(s, wss.password); // remembers nonces: a digest passes once
+  if (!user || !t || !t->Password || !t->Password->__item || !t->Password->Type || !strstr(t->Password->Type, "#PasswordDigest"))
+    return refuse(s, "a UsernameToken with a password digest is required");
+  if (!t->Nonce || !t->Nonce->__item || (t->Nonce->EncodingType && !strstr(t->Nonce->EncodingType, "#Base64Binary")) || !t->wsu__Created)
+    return refuse(s, "the UsernameToken has no nonce in base64, or no time");
+  return strcmp(user, wss.user) ? failed(s) : digest_check(s, t);
 }
 
 int security_check(struct soap *s, struct wire *w) {
