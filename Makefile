@@ -19,7 +19,7 @@ stacks: build
 	@$(BIN) stacks build --all
 
 # Everything: installs what is missing, builds the foreign stacks, runs all tests.
-test: setup stacks cross
+test: setup stacks firmware cross
 	@.ci/test
 
 cross:
@@ -31,7 +31,8 @@ bench: build
 	@$(BIN) bench
 
 firmware:
-	@$(MAKE) -C firmware/energy-meter firmware
+	@$(MAKE) -s -C firmware/energy-meter firmware
+	@$(MAKE) -s -C firmware/temperature sim
 
 clean:
 	rm -rf bin .cache

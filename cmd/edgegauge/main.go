@@ -13,6 +13,7 @@ import (
 
 	"edgegauge/internal/device"
 	"edgegauge/internal/device/qemu"
+	"edgegauge/internal/device/sensor"
 	"edgegauge/internal/lab"
 	"edgegauge/internal/lab/labbench"
 	"edgegauge/internal/link"
@@ -59,6 +60,7 @@ var hiddenVerbs = map[string]func(args []string) int{
 	driveVerb:          driveMain,
 	floorVerb:          floorMain,
 	labbench.StoreVerb: storeMain,
+	sensor.Verb:        sensorMain,
 }
 
 func run(ctx context.Context, args []string) int {

@@ -171,7 +171,11 @@ func (a *app) newLab(ctx context.Context, p study.Plan) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Links: used, Devices: on}, nil
+	sensors, err := neededSensors(p, exe)
+	if err != nil {
+		return nil, err
+	}
+	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Links: used, Devices: on, Sensors: sensors}, nil
 }
 
 // header is the run as the store keeps it.
@@ -201,6 +205,7 @@ type runFacts struct {
 	Devices   map[string]device.Facts `json:"devices"`
 	Stacks    map[string]stackFacts   `json:"stacks"`
 	Links     map[string]link.Link    `json:"links,omitempty"`
+	Sensors   map[string]sensorFacts  `json:"sensors,omitempty"` // simulated
 }
 
 type stackFacts struct {
@@ -220,6 +225,10 @@ func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error
 		f.Edgegauge["sha256"] = sum
 	}
 	f.Links = l.Links
+	var err error
+	if f.Sensors, err = factsOfSensors(l.Sensors); err != nil {
+		return f, err
+	}
 	for name, d := range l.Devices {
 		facts, err := d.Facts(ctx)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/device/sensor"
 	"edgegauge/internal/instrument"
 	"edgegauge/internal/link"
 	"edgegauge/internal/stack"
@@ -28,6 +29,7 @@ type Lab struct {
 	Credentials map[string]string             // for treatments with security
 	Meters      map[string]instrument.Meter   // every meter the plan names, open
 	Profiles    map[string]instrument.Profile // every power profile it names
+	Sensors     map[string]sensor.Simulation  // every sensor it names that is simulated
 	Progress    func(Progress)                // called from one goroutine; nil: nobody looks
 
 	spare spare

@@ -117,6 +117,7 @@ func serverColumns() []column {
 		{response: "serialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Serialization) }},
 		{response: "deserialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Deserialization) }},
 		{response: "processing", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Processing) }},
+		{response: "sensor_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Sensor) }},
 		{response: "total_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Total) }},
 	}
 }

@@ -34,6 +34,9 @@ type rig struct {
 	message        stack.Message
 	dir            string // scratch of the two programs, removed afterwards
 	server, client *program
+	sensor         *program // simulated; nil: none
+	sensorName     string   // as the server is told
+	sensorSays     string   // what a simulated one is
 	url            string
 
 	line     *link.Line   // nil: the treatment has no link
@@ -72,6 +75,7 @@ func (r *rig) steps() []step {
 	}
 	return []step{
 		{"shape the link", r.shapeLink},
+		{"plug in the sensor", r.plugSensor},
 		{"start the stack", r.startStack},
 		{"watch the supply", r.watchSupply},
 		{"warm up", r.warmUp},
@@ -79,6 +83,7 @@ func (r *rig) steps() []step {
 		{"measure", r.measure},
 		{"read the supply", r.readSupply},
 		{"stop the stack", r.stopStack},
+		{"pull the sensor", r.pullSensor},
 		{"read the packets", r.readWire},
 		{"read the link", r.readLink},
 		{"check the trial", r.check},
@@ -137,7 +142,7 @@ func (r *rig) startStack(ctx context.Context) error {
 
 // keepReady writes what both programs said of themselves beside their logs.
 func (r *rig) keepReady(served, called stack.Ready) error {
-	b, err := json.MarshalIndent(map[string]any{"server": served, "client": called, "message": r.message}, "", "  ")
+	b, err := json.MarshalIndent(map[string]any{"server": served, "client": called, "message": r.message, "sensor": r.sensorName, "sensor_is": r.sensorSays}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -170,7 +175,7 @@ func (r *rig) request() (stack.Message, error) {
 func (r *rig) serve() stack.Serve {
 	return stack.Serve{
 		Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport, Host: r.host(),
-		Limits: stack.Limits{Body: r.lab.Plan.Study.Body}, Credentials: r.credentials(), Sensor: r.s.Sensor,
+		Limits: stack.Limits{Body: r.lab.Plan.Study.Body}, Credentials: r.credentials(), Sensor: r.sensorName,
 		Directory: r.dir, Message: r.message, Options: r.s.Options,
 	}
 }
@@ -331,7 +336,7 @@ func (r *rig) stopStack(ctx context.Context) error {
 
 // abandon ends whatever still runs and removes the scratch folder.
 func (r *rig) abandon() {
-	for _, p := range []*program{r.client, r.server} {
+	for _, p := range []*program{r.client, r.server, r.sensor} {
 		if p != nil && !p.stopped {
 			p.process.Kill()
 			p.stopped = true

@@ -35,6 +35,8 @@ type Exchange struct {
 	// Serialization and Deserialization are object to bytes and bytes to object,
 	// I/O excluded. Processing is the service's own work, server only.
 	Serialization, Processing, Deserialization time.Duration
+	// Sensor is the part of Processing that a sensor took; 0 if none was read.
+	Sensor time.Duration
 	// Total is the time from before the request's serialization to after the
 	// response's deserialization; at the server, from the request received
 	// whole to the response handed to the socket.

@@ -17,6 +17,7 @@ type exchangeLine struct {
 	Done            int64  `json:"done"`
 	Serialization   int64  `json:"serialization"`
 	Processing      int64  `json:"processing"`
+	Sensor          int64  `json:"sensor"`
 	Deserialization int64  `json:"deserialization"`
 	Total           int64  `json:"total"`
 	In              int64  `json:"in"`
@@ -27,7 +28,7 @@ type exchangeLine struct {
 func (l *exchangeLine) exchange() measure.Exchange {
 	return measure.Exchange{
 		Seq: l.Seq, Due: time.Duration(l.Due), Sent: time.Duration(l.Sent), Done: time.Duration(l.Done),
-		Serialization: time.Duration(l.Serialization), Processing: time.Duration(l.Processing),
+		Serialization: time.Duration(l.Serialization), Processing: time.Duration(l.Processing), Sensor: time.Duration(l.Sensor),
 		Deserialization: time.Duration(l.Deserialization), Total: time.Duration(l.Total),
 		In: l.In, Out: l.Out, Failure: l.Failure,
 	}
@@ -42,7 +43,7 @@ func AppendExchange(b []byte, x measure.Exchange) []byte {
 		v    int64
 	}{
 		{"due", int64(x.Due)}, {"sent", int64(x.Sent)}, {"done", int64(x.Done)},
-		{"serialization", int64(x.Serialization)}, {"processing", int64(x.Processing)},
+		{"serialization", int64(x.Serialization)}, {"processing", int64(x.Processing)}, {"sensor", int64(x.Sensor)},
 		{"deserialization", int64(x.Deserialization)}, {"total", int64(x.Total)}, {"in", x.In}, {"out", x.Out},
 	} {
 		b = append(b, `,"`...)
@@ -167,6 +168,9 @@ func assign(x *measure.Exchange, name string, v int64) int {
 	case "out":
 		x.Out = v
 		return 512
+	case "sensor":
+		x.Sensor = d
+		return 1024
 	}
 	return 0
 }

@@ -22,6 +22,7 @@ type exchangeRow struct {
 	Done            *int64 `parquet:"done_ns"`
 	Serialization   int64  `parquet:"serialization_ns"`
 	Processing      *int64 `parquet:"processing_ns"`
+	Sensor          *int64 `parquet:"sensor_ns"`
 	Deserialization int64  `parquet:"deserialization_ns"`
 	Total           int64  `parquet:"total_ns"`
 	Out             int64  `parquet:"out_B"`
@@ -97,7 +98,7 @@ func (w *ExchangeWriter) Append(xs []measure.Exchange) error {
 
 // set points into x instead of copying, which the caller's slice outlives.
 func (r *exchangeRow) set(x *measure.Exchange, client bool) {
-	r.Due, r.Sent, r.Done, r.Processing = nil, nil, nil, nil
+	r.Due, r.Sent, r.Done, r.Processing, r.Sensor = nil, nil, nil, nil, nil
 	if client {
 		r.Due, r.Sent = (*int64)(&x.Due), (*int64)(&x.Sent)
 	}
@@ -106,6 +107,9 @@ func (r *exchangeRow) set(x *measure.Exchange, client bool) {
 	}
 	if !client || x.Processing != 0 {
 		r.Processing = (*int64)(&x.Processing)
+	}
+	if x.Sensor != 0 {
+		r.Sensor = (*int64)(&x.Sensor)
 	}
 	r.Seq = int64(x.Seq)
 	r.Serialization, r.Deserialization, r.Total = int64(x.Serialization), int64(x.Deserialization), int64(x.Total)

@@ -68,6 +68,7 @@ func served(xs []measure.Exchange) []measure.Exchange {
 	ys := slices.Clone(xs)
 	for i := range ys {
 		ys[i].Due, ys[i].Sent, ys[i].Done, ys[i].Processing = 0, 0, 0, time.Duration(i%7)
+		ys[i].Sensor = time.Duration(i % 7 / 2)
 	}
 	return ys
 }

@@ -85,6 +85,9 @@ func (t *candidate) message() {
 	if s.Size > t.study.Body {
 		t.complain(fmt.Sprintf("size %s is above limits body, %s", unitsText(s.Size, byteUnits), unitsText(t.study.Body, byteUnits)), "raise limits: {body: …}", "size")
 	}
+	if s.Service == "temperature" && s.Sensor == "" {
+		s.Sensor = "simulated"
+	}
 	facts, known := t.vocabulary.Services[s.Service]
 	given := t.has("n") || t.has("size")
 	switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,7 +40,7 @@ var settings = []setting{
 	{"requests", count(1, math.MaxInt32, func(s *Setup) *int { return &s.Requests })},
 	{"duration", duration(time.Millisecond, func(s *Setup) *time.Duration { return &s.Duration })},
 	{"heap", size(1<<20, 1<<50, func(s *Setup) *int64 { return &s.Heap })},
-	{"sensor", name(func(s *Setup) *string { return &s.Sensor })},
+	{"sensor", sensor(func(s *Setup) *string { return &s.Sensor })},
 	{"io_dir", name(func(s *Setup) *string { return &s.IODir })},
 }
 
@@ -110,6 +111,26 @@ func name(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) 
 	return func(r *reader, what string, n *node) (Setting, bool) {
 		v, ok := r.name(what, n)
 		return fixed(v, n.pos, v, at), ok
+	}
+}
+
+// sensorKinds stand before a colon; stacks/PROTOCOL.md says what after it.
+var sensorKinds = []string{"serial", "hwmon", "iio", "w1", "fixed", "program"}
+
+// sensor is a kind and what it names, or one that the lab simulates.
+func sensor(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		const advice = "write simulated, serial:DEVICE, hwmon:PATH, iio:PATH, w1:ID, fixed:CELSIUS or program:COMMAND"
+		if !r.scalar(what, n, "a sensor such as simulated or serial:/dev/ttyUSB0") {
+			return Setting{}, false
+		}
+		kind, name, _ := strings.Cut(n.text, ":")
+		simulated := slices.Contains([]string{"simulated", "simulated:avr", "simulated:go"}, n.text)
+		if !simulated && (!slices.Contains(sensorKinds, kind) || strings.TrimSpace(name) == "" || strings.ContainsAny(name, "\n\r")) {
+			r.fail(n.pos, fmt.Sprintf("%s %q is not a sensor", what, n.text), advice)
+			return Setting{}, false
+		}
+		return fixed(n.text, n.pos, n.text, at), true
 	}
 }
 

@@ -30,8 +30,8 @@ type Setup struct {
 	Rate        float64       // requests/s over all connections; 0: closed loop
 	Arrival     string        // constant or poisson, where Rate is above 0
 
-	Heap    int64 // B a managed runtime may take; 0: its own choice
-	Sensor  string
+	Heap    int64  // B a managed runtime may take; 0: its own choice
+	Sensor  string // of service temperature: serial:/dev/ttyUSB0, …, or simulated, simulated:avr, simulated:go, which the lab starts
 	IODir   string
 	Options map[string]string // handed to the stack as they stand
 }

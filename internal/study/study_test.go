@@ -138,7 +138,7 @@ func TestEveryKey(t *testing.T) {
 			Up:   Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.001, 64_000, 50},
 			Down: Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.5, 1_000_000, 50}},
 		Duration: 90 * time.Second, Concurrency: 4, Rate: 2.5, Arrival: "poisson",
-		Heap: 128 << 20, Sensor: "pty", IODir: "/var/tmp",
+		Heap: 128 << 20, Sensor: "serial:/dev/ttyUSB0", IODir: "/var/tmp",
 		Options: map[string]string{"chunk": "16", "phantom.delay": "20ms", "verbose": "true"},
 	}
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {

@@ -172,6 +172,7 @@ static int serve(void) {
     json_free(&j);
   }
   stack->stop();
+  if (s.sensor) sensor_close(s.sensor);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // A serial or program sensor speaks "T\n" -> "21.50\n". What is not such a line within the limit is a failure: the line is closed, and the next
-// reading opens it anew and waits until it is silent, so that a late or endless answer is never taken for the next one.
+// reading opens it anew and waits until it is silent, so that a late or endless answer is never taken for the next one. So it does whenever somebody
+// spoke unasked.
 #include "sensor.h"
 
 #include <errno.h>
@@ -11,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -25,7 +28,7 @@ struct sensor {
   char kind[12], what[240];
   int64_t fixed;
   int fd; // of a line; -1: closed
-  bool failed;
+  bool trusted; // that what was said unasked lies waiting, also while we had not opened it
   pid_t program;
   pthread_mutex_t one;
 };
@@ -119,6 +122,7 @@ static bool serial(struct sensor *s) {
   cfmakeraw(&t);
   cfsetspeed(&t, B9600);
   t.c_cflag |= CLOCAL | CREAD;
+  t.c_cflag &= ~HUPCL; // closing must not reset the sensor's board
   return tcsetattr(s->fd, TCSANOW, &t) == 0;
 }
 
@@ -136,14 +140,17 @@ static bool program(struct sensor *s) {
   return s->program > 0 && fcntl(s->fd, F_SETFL, O_NONBLOCK) == 0;
 }
 
-// Waits until the line is silent; false if it babbles on.
-static bool silent(struct sensor *s, int64_t until) {
+static const char gone[] = "is gone";
+
+// Waits until the line is silent.
+static const char *silent(struct sensor *s, int64_t until) {
   char b[256];
   struct pollfd p = {.fd = s->fd, .events = POLLIN};
   while (poll(&p, 1, SILENCE_MS) > 0) {
-    if (read(s->fd, b, sizeof b) <= 0 || now_ms(CLOCK_MONOTONIC) > until) return false;
+    if (read(s->fd, b, sizeof b) <= 0) return gone;
+    if (now_ms(CLOCK_MONOTONIC) > until) return "babbles";
   }
-  return true;
+  return NULL;
 }
 
 // Takes the lock of the line against other processes, such as those of a CGI.
@@ -159,14 +166,13 @@ static const char *ask(struct sensor *s, int64_t until, int64_t *celsius) {
   char b[32];
   size_t n = 0;
   struct pollfd p = {.fd = s->fd, .events = POLLIN};
-  if (!strcmp(s->kind, "serial")) tcflush(s->fd, TCIFLUSH);
-  if (write(s->fd, "T\n", 2) != 2) return "cannot be written";
+  if (write(s->fd, "T\n", 2) != 2) return gone;
   while (n < sizeof b - 1) {
     int64_t left = until - now_ms(CLOCK_MONOTONIC);
     int r = left > 0 ? poll(&p, 1, (int)left) : 0;
     if (r < 0 && errno == EINTR) continue;
     if (r <= 0) return n ? "did not end its answer within 2 s" : "was silent for 2 s";
-    if (read(s->fd, b + n, 1) != 1) return "is gone";
+    if (read(s->fd, b + n, 1) != 1) return gone;
     if (b[n++] != '\n') continue;
     b[n] = 0;
     // A temperature within what sensors read, not any number: half a line may look like one.
@@ -175,28 +181,62 @@ static const char *ask(struct sensor *s, int64_t until, int64_t *celsius) {
   return "babbles";
 }
 
+static bool open_line(struct sensor *s) { return !strcmp(s->kind, "serial") ? serial(s) : program(s); }
+
+// Says whether bytes wait that nobody asked for.
+static bool unasked(struct sensor *s) {
+  int waiting = 0;
+  return ioctl(s->fd, FIONREAD, &waiting) == 0 && waiting > 0;
+}
+
+static const char *try(struct sensor *s, int64_t until, int64_t *celsius) {
+  bool opened = s->fd < 0;
+  if (opened && !open_line(s)) return strerror(errno);
+  if (!strcmp(s->kind, "serial") && !hold(s, until)) return "is held by another reader";
+  const char *wrong = (opened && !s->trusted) || unasked(s) ? silent(s, until) : NULL;
+  if (!wrong) wrong = ask(s, until, celsius);
+  return wrong ? wrong : unasked(s) ? "babbles" : NULL; // so was what we took for the answer
+}
+
 static bool line(struct sensor *s, int64_t *celsius, char *why, size_t size) {
   int64_t until = now_ms(CLOCK_MONOTONIC) + LIMIT_MS;
-  const char *wrong = NULL;
-  bool opened = false;
-  if (s->fd < 0) {
-    opened = true;
-    if (!(!strcmp(s->kind, "serial") ? serial(s) : program(s))) wrong = strerror(errno);
+  bool kept = s->fd >= 0;
+  const char *wrong = try(s, until, celsius);
+  if (kept && wrong == gone) { // unplugged since the last reading, and perhaps plugged in again
+    line_close(s);
+    wrong = try(s, until, celsius);
   }
-  if (!wrong && !strcmp(s->kind, "serial") && !hold(s, until)) wrong = "is held by another reader";
-  if (!wrong && opened && s->failed && !silent(s, until)) wrong = "babbles";
-  if (!wrong) wrong = ask(s, until, celsius);
-  if (s->fd >= 0) flock(s->fd, LOCK_UN);
-  s->failed = wrong != NULL;
-  if (!wrong) return true;
+  if (!wrong) {
+    flock(s->fd, LOCK_UN);
+    return true;
+  }
   snprintf(why, size, "sensor %s %s", s->what, wrong);
-  line_close(s);
+  line_close(s); // and its lock
+  s->trusted = false;
   return false;
+}
+
+bool sensor_keep_open(struct sensor *s) { return strcmp(s->kind, "serial") || s->fd >= 0 || serial(s); }
+
+void sensor_trust(struct sensor *s) { s->trusted = true; }
+
+void sensor_close(struct sensor *s) {
+  pthread_mutex_lock(&s->one);
+  line_close(s);
+  pthread_mutex_unlock(&s->one);
+}
+
+// Linux, Documentation/hwmon/sysfs-interface: a file of millidegrees, or that of the folder.
+static bool hwmon(const char *what, double *milli, char *why, size_t size) {
+  char path[300];
+  struct stat st;
+  snprintf(path, sizeof path, stat(what, &st) == 0 && S_ISDIR(st.st_mode) ? "%s/temp1_input" : "%s", what);
+  return number(path, milli, why, size);
 }
 
 static bool milli(struct sensor *s, int64_t *celsius, char *why, size_t size) {
   double v;
-  bool ok = !strcmp(s->kind, "hwmon") ? number(s->what, &v, why, size) : !strcmp(s->kind, "iio") ? iio(s->what, &v, why, size) : w1(s->what, &v, why, size);
+  bool ok = !strcmp(s->kind, "hwmon") ? hwmon(s->what, &v, why, size) : !strcmp(s->kind, "iio") ? iio(s->what, &v, why, size) : w1(s->what, &v, why, size);
   return ok && decimal_of_double(v / 1000, celsius);
 }
 

@@ -108,7 +108,7 @@ func psk(credentials map[string]string) (coap.PSK, error) {
 
 func (c *coapServer) url() string    { return c.at }
 func (c *coapServer) take() *records { return c.kept.take() }
-func (c *coapServer) close()         { c.end(); <-c.ended }
+func (c *coapServer) close()         { c.end(); <-c.ended; c.sensor.close() }
 
 func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	switch {

@@ -76,6 +76,7 @@ func (h *httpServer) close() {
 	if h.http.Shutdown(ctx) != nil {
 		h.http.Close()
 	}
+	h.sensor.close()
 }
 
 func (h *httpServer) handle(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,7 @@ import (
 	"edgegauge/internal/measure"
 )
 
-// records keeps what a server saw, 48 B a request, without I/O. They lie
+// records keeps what a server saw, 56 B a request, without I/O. They lie
 // outside the Go heap: there they would make the collector run ever less often
 // as a trial goes on, and cost twice their size.
 type records struct {
@@ -24,6 +24,7 @@ type records struct {
 // A record is one request at the server; times in ns.
 type record struct {
 	deserialization, processing, serialization, total int64
+	sensor                                            int64
 	in, out                                           uint32
 	failed                                            bool
 }
@@ -95,7 +96,7 @@ func (r *records) exchanges() iter.Seq[measure.Exchange] {
 
 func (x record) exchange(seq uint64) measure.Exchange {
 	e := measure.Exchange{
-		Seq: seq, Deserialization: time.Duration(x.deserialization), Processing: time.Duration(x.processing),
+		Seq: seq, Deserialization: time.Duration(x.deserialization), Processing: time.Duration(x.processing), Sensor: time.Duration(x.sensor),
 		Serialization: time.Duration(x.serialization), Total: time.Duration(x.total), In: int64(x.in), Out: int64(x.out),
 	}
 	if x.failed {

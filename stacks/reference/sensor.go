@@ -1,38 +1,121 @@
 package reference
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// sensor opens what "sensor" names: fixed:CELSIUS, or hwmon:PATH, a file of
-// millidegrees (Linux, Documentation/hwmon/sysfs-interface).
-func sensor(name string) (func() (celsius, at int64, err error), error) {
+// A thermometer is a sensor of the kind its name begins with.
+type thermometer struct {
+	read  func() (hundredths int64, err error)
+	close func()
+}
+
+// openSensor opens what "sensor" names (stacks/PROTOCOL.md). What is absent is told
+// by the first reading: it may be plugged in later.
+func openSensor(name string) (thermometer, error) {
 	how, what, _ := strings.Cut(name, ":")
+	t := thermometer{close: func() {}}
+	var line *sensorLine
 	switch how {
 	case "fixed":
-		v, err := strconv.ParseFloat(what, 64)
-		if err != nil || math.IsNaN(v) || math.Abs(v) > 1e6 {
-			return nil, fmt.Errorf("sensor %q: %q is not a temperature; write fixed:21.5", name, what)
-		}
-		hundredths := int64(math.Round(v * 100))
-		return func() (int64, int64, error) { return hundredths, time.Now().UnixMilli(), nil }, nil
+		hundredths, err := fixedSensor(what)
+		t.read = func() (int64, error) { return hundredths, nil }
+		return t, err
 	case "hwmon":
-		return func() (int64, int64, error) {
-			b, err := os.ReadFile(what)
-			if err != nil {
-				return 0, 0, err
-			}
-			milli, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-			if err != nil {
-				return 0, 0, fmt.Errorf("%s: %q is not a number of millidegrees", what, b)
-			}
-			return int64(math.Round(float64(milli) / 10)), time.Now().UnixMilli(), nil
-		}, nil
+		t.read = func() (int64, error) { return readHwmon(what) }
+		return t, nil
+	case "iio":
+		t.read = func() (int64, error) { return readIIO(what) }
+		return t, nil
+	case "w1":
+		t.read = func() (int64, error) { return readW1(what) }
+		return t, nil
+	case "serial":
+		line = &sensorLine{what: what, dial: openSerial}
+	case "program":
+		line = &sensorLine{what: what, dial: runProgram}
+	default:
+		return t, fmt.Errorf("no sensor %q; there are fixed:CELSIUS, hwmon:PATH, iio:PATH, w1:ID, serial:DEVICE, program:COMMAND", name)
 	}
-	return nil, fmt.Errorf("no sensor %q; there are fixed:CELSIUS and hwmon:PATH", name)
+	return thermometer{line.read, line.end}, nil
 }
+
+func fixedSensor(what string) (int64, error) {
+	v, err := strconv.ParseFloat(what, 64)
+	if err != nil || math.IsNaN(v) || math.Abs(v) > 1e6 {
+		return 0, fmt.Errorf("sensor fixed:%s: %q is not a temperature; write fixed:21.5", what, what)
+	}
+	return int64(math.Round(v * 100)), nil
+}
+
+// readHwmon reads a file of millidegrees, or that of its folder (Linux,
+// Documentation/hwmon/sysfs-interface).
+func readHwmon(path string) (int64, error) {
+	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+		path = filepath.Join(path, "temp1_input")
+	}
+	milli, err := readNumber(path)
+	return fromMilli(milli), err
+}
+
+// readIIO reads in_temp_input, or (raw + offset) × scale, all of millidegrees
+// (Linux, Documentation/ABI/testing/sysfs-bus-iio).
+func readIIO(folder string) (int64, error) {
+	milli, err := readNumber(filepath.Join(folder, "in_temp_input"))
+	if !errors.Is(err, os.ErrNotExist) {
+		return fromMilli(milli), err
+	}
+	raw, err := readNumber(filepath.Join(folder, "in_temp_raw"))
+	if err != nil {
+		return 0, err
+	}
+	scale, err := readNumber(filepath.Join(folder, "in_temp_scale"))
+	if err != nil {
+		return 0, err
+	}
+	offset, err := readNumber(filepath.Join(folder, "in_temp_offset"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
+	}
+	return fromMilli((raw + offset) * scale), nil
+}
+
+// readW1 reads a DS18B20: the first line ends in YES if its check sum is right,
+// the second in t=MILLIDEGREES (Linux, Documentation/w1/slaves/w1_therm.rst).
+func readW1(id string) (int64, error) {
+	path := id
+	if !strings.Contains(id, "/") {
+		path = filepath.Join("/sys/bus/w1/devices", id, "w1_slave")
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	first, second, _ := strings.Cut(string(b), "\n")
+	_, text, ok := strings.Cut(second, "t=")
+	milli, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if !strings.HasSuffix(strings.TrimSpace(first), "YES") || !ok || err != nil {
+		return 0, fmt.Errorf("%s: its check sum is wrong, or it is no thermometer", path)
+	}
+	return fromMilli(milli), nil
+}
+
+func readNumber(path string) (float64, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
+	if err != nil || math.IsNaN(v) || math.Abs(v) > 1e9 {
+		return 0, fmt.Errorf("%s: %q is not a number of a sensor", path, b)
+	}
+	return v, nil
+}
+
+func fromMilli(milli float64) int64 { return int64(math.Round(milli / 10)) }

@@ -26,6 +26,7 @@ type workers struct {
 	name     service.Name
 	encoding codec.Encoding
 	env      service.Env
+	sensor   thermometer
 	pool     sync.Pool
 	kept     *records
 	underway atomic.Int64 // requests received and not yet recorded
@@ -46,19 +47,42 @@ type worker struct {
 	began             int64
 	record            record
 	header, reply     dpws.Header // DPWS
+	env               service.Env
+	sensor            int64 // ns, of the request under way
 }
 
 func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
 	w := &workers{name: service.Name(s.Service), encoding: enc, kept: newRecords()}
-	w.pool.New = func() any { return new(worker) }
+	w.pool.New = func() any { return w.worker() }
 	w.decode = func(x *worker) error { return codec.Decode(enc, x.body, w.name, false, &x.request) }
 	w.encode = func(x *worker) { x.answer = codec.Append(enc, x.answer[:0], w.name, true, &x.response) }
 	w.env.Keep = keepIn(s.Directory)
+	w.sensor.close = func() {}
 	var err error
 	if s.Sensor != "" {
-		w.env.Sensor, err = sensor(s.Sensor)
+		if w.sensor, err = openSensor(s.Sensor); err != nil {
+			return nil, err
+		}
+		w.env.Sensor = func() (int64, int64, error) {
+			celsius, err := w.sensor.read()
+			return celsius, time.Now().UnixMilli(), err
+		}
 	}
-	return w, err
+	return w, nil
+}
+
+// worker makes one whose sensor is timed.
+func (w *workers) worker() *worker {
+	x := &worker{env: w.env}
+	if w.env.Sensor != nil {
+		x.env.Sensor = func() (int64, int64, error) {
+			began := now()
+			celsius, at, err := w.env.Sensor()
+			x.sensor = now() - began
+			return celsius, at, err
+		}
+	}
+	return x
 }
 
 // errService marks a fault of the service, not of the request.
@@ -78,14 +102,14 @@ func (w *workers) work(x *worker) error {
 	if w.falsify {
 		service.Make(w.name, 999, 3, service.Width{}, &x.request)
 	}
-	if err := service.Answer(w.name, &x.request, &x.response, w.env); err != nil {
+	if err := service.Answer(w.name, &x.request, &x.response, x.env); err != nil {
 		return fmt.Errorf("%w: %w", errService, err)
 	}
 	answered := now()
 	w.wait.serialize()
 	w.encode(x)
 	done := now()
-	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered,
+	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered, sensor: x.sensor,
 		in: uint32(len(x.body)), out: uint32(len(x.answer))}
 	return nil
 }

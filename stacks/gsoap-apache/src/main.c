@@ -13,6 +13,7 @@ static struct apache apache;
 static int records = -1;
 
 static bool serve(struct setup *s, char *url, size_t size, char *why, size_t whySize) {
+  if (s->sensor) sensor_keep_open(s->sensor); // an absent one is the CGI's to tell, at each reading
   if (!apache_start(&apache, s, why, whySize)) { apache_stop(&apache); return false; }
   if ((records = open(apache.records, O_RDONLY | O_CLOEXEC)) < 0) { snprintf(why, whySize, "cannot read %s", apache.records); apache_stop(&apache); return false; }
   bool six = strchr(s->host, ':') != NULL;

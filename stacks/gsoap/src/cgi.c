@@ -30,6 +30,7 @@ int cgi_main(const struct stack *stack, const char *line) {
   const char *file = getenv("EDGEGAUGE_RECORDS");
   if (!program_setup(&setup, stack, line, "serve", why, sizeof why)) { fprintf(stderr, "%s\n", why); return 1; }
   setup.security = "none"; // Apache's business
+  if (setup.sensor) sensor_trust(setup.sensor);
   // Held until the record is written: whoever takes the file's lock for himself finds the records of all answers given.
   if (!file || (records = open(file, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0 || flock(records, LOCK_SH)) { fprintf(stderr, "cannot append to %s\n", file ? file : "EDGEGAUGE_RECORDS"); return 1; }
   struct soap *s = wire_new(&setup, &w, false);
