@@ -16,7 +16,7 @@ import (
 func analyzeCmd() *cobra.Command {
 	var columns tidy.Columns
 	var separator string
-	var confidence float64
+	var o stat.AnovaOptions
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "analyze FILE.csv --response COLUMN --by COLUMN,…",
@@ -31,12 +31,12 @@ first; without --block each row is a replicate. FILE - is the standard input. do
 			if columns.Separator, err = separatorOf(separator); err != nil {
 				return exit{exitUsage, err}
 			}
-			a, err := analyze(cmd.InOrStdin(), args[0], columns, confidence)
+			a, err := analyze(cmd.InOrStdin(), args[0], columns, o)
 			if err != nil {
 				return exit{exitUsage, err}
 			}
 			if !asJSON {
-				return report.WriteAnalysis(cmd.OutOrStdout(), a, columns.Factors, confidence)
+				return report.WriteAnalysis(cmd.OutOrStdout(), a, columns.Factors, o.Confidence)
 			}
 			enc := json.NewEncoder(cmd.OutOrStdout())
 			enc.SetIndent("", "  ")
@@ -47,7 +47,8 @@ first; without --block each row is a replicate. FILE - is the standard input. do
 	c.Flags().StringSliceVar(&columns.Factors, "by", nil, "columns of the factors, separated by commas")
 	c.Flags().StringVar(&columns.Block, "block", "", "column of the block (default: each row is a replicate)")
 	c.Flags().StringVar(&separator, "separator", ",", "between columns: one character, or tab")
-	c.Flags().Float64Var(&confidence, "confidence", 0.95, "of every interval")
+	c.Flags().IntVar(&o.Type, "type", 0, "of the sums of squares: 1, 2 or 3 (default 1 where the design is balanced, else 3)")
+	c.Flags().Float64Var(&o.Confidence, "confidence", 0.95, "of every interval")
 	c.Flags().BoolVar(&asJSON, "json", false, "write JSON, as in doc/method.md")
 	for _, name := range []string{"response", "by"} {
 		if err := c.MarkFlagRequired(name); err != nil {
@@ -57,7 +58,13 @@ first; without --block each row is a replicate. FILE - is the standard input. do
 	return c
 }
 
-func analyze(stdin io.Reader, path string, columns tidy.Columns, confidence float64) (stat.Analysis, error) {
+func analyze(stdin io.Reader, path string, columns tidy.Columns, o stat.AnovaOptions) (stat.Analysis, error) {
+	if o.Type < 0 || o.Type > 3 {
+		return stat.Analysis{}, fmt.Errorf("--type %d is no type of sums of squares; write 1, 2 or 3", o.Type)
+	}
+	if !(o.Confidence > 0 && o.Confidence < 1) {
+		return stat.Analysis{}, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", o.Confidence)
+	}
 	in := stdin
 	if path != "-" {
 		f, err := os.Open(path)
@@ -71,7 +78,7 @@ func analyze(stdin io.Reader, path string, columns tidy.Columns, confidence floa
 	if err != nil {
 		return stat.Analysis{}, err
 	}
-	a, err := stat.Analyze(t, confidence)
+	a, err := stat.Analyze(t, o)
 	if err != nil {
 		return stat.Analysis{}, fmt.Errorf("%s: %w", path, err)
 	}

@@ -28,8 +28,13 @@ type Group struct {
 
 // Analyze makes the whole analysis of a table: groups, analysis of variance,
 // contrasts with Holm's p over all of them, warnings. Rows of one treatment
-// and block are averaged first; without blocks each row is a replicate.
-func Analyze(t Table, confidence float64) (Analysis, error) {
+// and block are averaged first; without blocks each row is a replicate. The
+// options' zero value is 0.95 and the type that fits the design.
+func Analyze(t Table, o AnovaOptions) (Analysis, error) {
+	if o.Confidence == 0 {
+		o.Confidence = 0.95
+	}
+	confidence := o.Confidence
 	if err := t.check(); err != nil {
 		return Analysis{}, err
 	}
@@ -44,7 +49,7 @@ func Analyze(t Table, confidence float64) (Analysis, error) {
 			return Analysis{}, err
 		}
 	}
-	v, err := AnalyzeVariance(t, AnovaOptions{Confidence: confidence})
+	v, err := AnalyzeVariance(t, o)
 	if err != nil {
 		a.warn("analysis of variance", err)
 	} else {

@@ -27,7 +27,7 @@ func keys(v any) string {
 }
 
 func TestAnalysisHasTheDocumentedShape(t *testing.T) {
-	a := must[Analysis](t)(Analyze(designs(t, "designs.csv")["complete blocks"], 0.95))
+	a := must[Analysis](t)(Analyze(designs(t, "designs.csv")["complete blocks"], AnovaOptions{}))
 	var v map[string]any
 	if err := json.Unmarshal([]byte(marshal(t, a)), &v); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestAnalysisAveragesRowsOfOneTreatmentAndBlock(t *testing.T) {
 		plain.Rows = append(plain.Rows, Row{[]string{"rest"}, block, y}, Row{[]string{"soap"}, block, x})
 		doubled.Rows = append(doubled.Rows, Row{[]string{"rest"}, block, y - 1}, Row{[]string{"soap"}, block, x}, Row{[]string{"rest"}, block, y + 1})
 	}
-	a, b := must[Analysis](t)(Analyze(plain, 0.95)), must[Analysis](t)(Analyze(doubled, 0.95))
+	a, b := must[Analysis](t)(Analyze(plain, AnovaOptions{})), must[Analysis](t)(Analyze(doubled, AnovaOptions{}))
 	if marshal(t, a) != marshal(t, b) {
 		t.Errorf("one row each: %s\nsame, some in two rows: %s", marshal(t, a), marshal(t, b))
 	}
@@ -98,7 +98,7 @@ func TestAnalysisAveragesRowsOfOneTreatmentAndBlock(t *testing.T) {
 	for i := range doubled.Rows {
 		doubled.Rows[i].Block = ""
 	}
-	a = must[Analysis](t)(Analyze(doubled, 0.95))
+	a = must[Analysis](t)(Analyze(doubled, AnovaOptions{}))
 	if a.Groups[0].N != 14 || a.Groups[1].N != 7 || !strings.HasPrefix(a.Contrasts[0].Method, "Welch") {
 		t.Errorf("without blocks: got %+v", a)
 	}
@@ -107,9 +107,9 @@ func TestAnalysisAveragesRowsOfOneTreatmentAndBlock(t *testing.T) {
 func TestAnalysisDoesNotDependOnTheOrderOfRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 16))
 	for name, tab := range designs(t, "designs.csv") {
-		a := must[Analysis](t)(Analyze(tab, 0.95))
+		a := must[Analysis](t)(Analyze(tab, AnovaOptions{}))
 		random.Shuffle(len(tab.Rows), func(i, j int) { tab.Rows[i], tab.Rows[j] = tab.Rows[j], tab.Rows[i] })
-		b := must[Analysis](t)(Analyze(tab, 0.95))
+		b := must[Analysis](t)(Analyze(tab, AnovaOptions{}))
 		for i := range a.Contrasts {
 			check(t, name, "ratio", float64(b.Contrasts[i].Ratio), float64(a.Contrasts[i].Ratio))
 			check(t, name, "p after Holm", float64(b.Contrasts[i].PHolm), float64(a.Contrasts[i].PHolm))
@@ -141,7 +141,7 @@ func TestAnalysisOfBadDays(t *testing.T) {
 			[]string{"1 of 1 compare fewer blocks", "paired by block"}},
 		{"drift", drifting(), []string{"something changed while it was measured"}},
 	} {
-		a, err := Analyze(Table{Response: "y", Factors: []string{"a"}, Rows: c.rows}, 0.95)
+		a, err := Analyze(Table{Response: "y", Factors: []string{"a"}, Rows: c.rows}, AnovaOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", c.words, err)
 			continue
@@ -181,7 +181,7 @@ func TestAnalysisRefuses(t *testing.T) {
 		{"some without block", Table{Factors: []string{"a"}, Rows: []Row{row("1", 1, "p"), row("", 1, "p")}}, nil, "row 2"},
 		{"a factor twice", Table{Factors: []string{"a", "a"}, Rows: []Row{row("", 1, "p", "p")}}, nil, "twice"},
 	} {
-		a, err := Analyze(c.table, 0.95)
+		a, err := Analyze(c.table, AnovaOptions{})
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: got %+v, %v; want %v with %q", c.words, a, err, c.want, c.text)
 		}
@@ -194,7 +194,7 @@ func TestManyTreatmentsAreComparedWithNeighboursOnly(t *testing.T) {
 	for i := range 3 * 80 {
 		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 8), fmt.Sprint(i / 8 % 10)}, "", 5 + random.NormFloat64()})
 	}
-	a := must[Analysis](t)(Analyze(tab, 0.95))
+	a := must[Analysis](t)(Analyze(tab, AnovaOptions{}))
 	if want := 10*28 + 8*45; len(a.Contrasts) != want {
 		t.Errorf("got %d contrasts, want %d: those that differ in one factor", len(a.Contrasts), want)
 	}
@@ -214,7 +214,7 @@ func TestVeryManyTreatmentsAreComparedWithTheFirst(t *testing.T) {
 	for i := range 2 * 200 {
 		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 200)}, "", 5 + float64(i*i%7)})
 	}
-	a := must[Analysis](t)(Analyze(tab, 0.95))
+	a := must[Analysis](t)(Analyze(tab, AnovaOptions{}))
 	if len(a.Contrasts) != 199 || a.Contrasts[198].Between[0]["a"] != "0" || !strings.Contains(strings.Join(a.Warnings, "\n"), "only the first treatment") {
 		t.Errorf("got %d contrasts, warnings %v", len(a.Contrasts), a.Warnings)
 	}
@@ -228,7 +228,7 @@ func BenchmarkAnalyze(b *testing.B) {
 		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 5), fmt.Sprint(i / 5 % 4)}, fmt.Sprint(i / 20), math.Exp(random.NormFloat64() / 10)})
 	}
 	for b.Loop() {
-		if _, err := Analyze(tab, 0.95); err != nil {
+		if _, err := Analyze(tab, AnovaOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

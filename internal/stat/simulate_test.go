@@ -258,7 +258,7 @@ func TestSimulatedFalsePositives(t *testing.T) {
 			for k := range 50 {
 				tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(k % 5)}, fmt.Sprint(k / 5), math.Exp(0.1 * r.NormFloat64())})
 			}
-			for _, c := range got(Analyze(tab, 0.95)).Contrasts {
+			for _, c := range got(Analyze(tab, AnovaOptions{})).Contrasts {
 				if c.PHolm < 0.05 {
 					return true
 				}

@@ -93,8 +93,8 @@ func TestAveragesAsStatDoes(t *testing.T) {
 	if len(got.Rows) != 42 {
 		t.Fatalf("got %d rows, want 42", len(got.Rows))
 	}
-	want, err1 := stat.Analyze(full, 0.95)
-	have, err2 := stat.Analyze(got, 0.95)
+	want, err1 := stat.Analyze(full, stat.AnovaOptions{})
+	have, err2 := stat.Analyze(got, stat.AnovaOptions{})
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}

@@ -484,7 +484,39 @@ def order():
     table("order.csv", ["design", "what", "f", "p"], out)
 
 
+def spread():
+    """Miller's jackknife (1968) of log variances; no library has it, so here is
+    the definition: pseudo-values of log sd, Welch of their means (statsmodels),
+    averaged over strata. And the mean of one figure a block (scipy)."""
+    r = np.random.default_rng(6)
+    rows = []
+    for words, strata in [("one stratum", [(8, 12, 1, 3)]), ("two strata", [(6, 6, 1, 2), (9, 5, 40, 50)]), ("alike, far from 0", [(10, 10, 1, 1)])]:
+        a = [r.normal(1000, s, n) for n, _, s, _ in strata]
+        b = [r.normal(900, s, n) for _, n, _, s in strata]
+        estimate, var, below = 0, 0, 0
+        for sign, sets in [(1, a), (-1, b)]:
+            for x in sets:
+                n = len(x)
+                pseudo = np.array([n * math.log(np.std(x, ddof=1)) - (n - 1) * math.log(np.std(np.delete(x, i), ddof=1)) for i in range(n)])
+                v = pseudo.var(ddof=1) / n
+                estimate, var, below = estimate + sign * pseudo.mean(), var + v, below + v * v / (n - 1)
+        k, df = len(strata), var * var / below
+        half = stats.t.isf(0.025, df) * math.sqrt(var) / k
+        rows.append([words, "|".join(show(x) for x in a), "|".join(show(x) for x in b), math.exp(estimate / k), math.exp(estimate / k - half), math.exp(estimate / k + half),
+                     2 * stats.t.sf(abs(estimate / math.sqrt(var)), df)])
+    table("spread.csv", ["words", "a", "b", "ratio", "lo", "hi", "p"], rows)
+    rows = []
+    for n, mean, sd in [(2, 1, 1), (5, 23.6, 0.4), (12, -3, 2)]:
+        x = r.normal(mean, sd, n)
+        t = stats.ttest_1samp(x, 0)
+        rows.append([x, x.mean(), *t.confidence_interval(0.95), t.pvalue])
+    table("one.csv", ["x", "mean", "lo", "hi", "p"], rows)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["spread"]:
+        spread()
+        sys.exit()
     dist()
     summary()
     bootstrap()
@@ -498,3 +530,4 @@ if __name__ == "__main__":
     twolevel()
     checks()
     order()
+    spread()
