@@ -97,16 +97,7 @@ func (r *relay) back(far *net.UDPConn) {
 
 // With a connection ID a session outlives its address; without, it does not.
 func TestConnectionIDOutlivesTheAddress(t *testing.T) {
-	d, err := stack.Read(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !d.Built() {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("not built; run: edgegauge stacks build californium")
-		}
-		t.Skip("not built; run: edgegauge stacks build californium")
-	}
+	d := built(t)
 	credentials, err := stack.NewCredentials(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -206,4 +197,20 @@ func start(t *testing.T, d stack.Description, verb string) *stack.Conn {
 		out.Close()
 	})
 	return stack.NewConn(in, out)
+}
+
+// built is the stack, which CI must have built.
+func built(t *testing.T) stack.Description {
+	t.Helper()
+	d, err := stack.Read(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Built() {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("not built; run: edgegauge stacks build californium")
+		}
+		t.Skip("not built; run: edgegauge stacks build californium")
+	}
+	return d
 }

@@ -10,7 +10,7 @@ import "math/bits"
 type Block struct {
 	Num  uint32 // of the block, from 0 to MaxBlockNum
 	More bool   // blocks follow
-	SZX  uint8  // size exponent: a block has 16 << SZX bytes; 7 is reserved
+	SZX  uint8  // size exponent: a block has 16 << SZX bytes; 7: see bert
 }
 
 // MaxBlockNum is the largest block number.
@@ -19,11 +19,15 @@ const MaxBlockNum = 1<<20 - 1
 // maxSZX is the exponent of 1024 bytes, the largest block.
 const maxSZX = 6
 
+// bert, over TCP, means several blocks of 1024 bytes in one message (RFC 8323,
+// section 6); over UDP it is reserved.
+const bert = 7
+
 // Size is the size of a block in bytes.
-func (b Block) Size() int { return 16 << b.SZX }
+func (b Block) Size() int { return 16 << min(b.SZX, maxSZX) }
 
 // Offset is where the block begins in the body, in bytes. It fits an int: 2^20 blocks of 1024 bytes are 2^30.
-func (b Block) Offset() int { return int(b.Num) << (b.SZX + 4) }
+func (b Block) Offset() int { return int(b.Num) << (min(b.SZX, maxSZX) + 4) }
 
 // Valid says that size and number are not reserved.
 func (b Block) Valid() bool { return b.SZX <= maxSZX && b.Num <= MaxBlockNum }
@@ -41,6 +45,14 @@ func (m *Message) AddBlock(n OptionNumber, b Block) {
 		v |= 8
 	}
 	m.AddUint(n, v)
+}
+
+// fits says that n bytes may be the payload of the block.
+func (b Block) fits(n int) bool {
+	if b.SZX == bert {
+		return !b.More || n > 0 && n%b.Size() == 0
+	}
+	return n <= b.Size() && (!b.More || n == b.Size())
 }
 
 // szxOf is the largest exponent whose block is not above size bytes; 0 stands for 1024.

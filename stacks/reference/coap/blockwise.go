@@ -12,7 +12,7 @@ func (ep *endpoint) assemble(t *task, now time.Duration) (whole bool) {
 	m := &t.in
 	t.block1, t.has1 = m.Block(Block1)
 	t.block2, t.has2 = m.Block(Block2)
-	if t.has1 && !t.block1.Valid() || t.has2 && !t.block2.Valid() {
+	if t.has1 && !ep.possible(t, t.block1) || t.has2 && !ep.possible(t, t.block2) {
 		ep.refuse(t, BadRequest)
 		return false
 	}
@@ -30,11 +30,25 @@ func (ep *endpoint) assemble(t *task, now time.Duration) (whole bool) {
 	return true
 }
 
+// possible says whether a block may be asked for or sent so: several in one
+// message over TCP only.
+func (ep *endpoint) possible(t *task, b Block) bool {
+	return b.Valid() || b.SZX == bert && b.Num <= MaxBlockNum && t.stream != nil && ep.szx == maxSZX
+}
+
+// agree is the size exponent of an answer to a block asked for or sent.
+func (ep *endpoint) agree(asked uint8) uint8 {
+	if asked == bert {
+		return bert
+	}
+	return min(asked, ep.szx)
+}
+
 // receiveBlock takes one block of a request's body: RFC 7959, sections 2.3 to 2.5.
 func (ep *endpoint) receiveBlock(t *task, now time.Duration) (whole bool) {
 	b, p := t.block1, t.in.Payload
 	announced, _ := t.in.Uint(Size1)
-	if len(p) > b.Size() || b.More && len(p) != b.Size() {
+	if !b.fits(len(p)) {
 		ep.refuse(t, BadRequest)
 		return false
 	}
@@ -85,7 +99,7 @@ func (ep *endpoint) appendBlock(t *task, tr *transfer, now time.Duration) (whole
 	ep.account(tr)
 	if b.More {
 		ep.answer(t, Continue)
-		t.out.AddBlock(Block1, Block{Num: b.Num, More: true, SZX: min(b.SZX, ep.szx)})
+		t.out.AddBlock(Block1, Block{Num: b.Num, More: true, SZX: ep.agree(b.SZX)})
 		ep.encode(t)
 		return false
 	}
@@ -146,8 +160,11 @@ func (ep *endpoint) respond(t *task, now time.Duration) {
 
 // slice answers with the block asked for and says whether it was the last.
 func (ep *endpoint) slice(t *task, code Code, format Format, body []byte, tag []byte) (last bool) {
-	szx := min(t.block2.SZX, ep.szx)
-	at, size := t.block2.Offset(), 16<<szx
+	szx := ep.agree(t.block2.SZX)
+	at, size := t.block2.Offset(), 16<<min(szx, maxSZX)
+	if szx == bert {
+		size = max(t.stream.most-overhead, size) / size * size
+	}
 	if t.whole {
 		size = max(size, len(body))
 	}
@@ -172,13 +189,13 @@ func (ep *endpoint) slice(t *task, code Code, format Format, body []byte, tag []
 		m.AddBytes(ETag, tag)
 	}
 	if t.has2 || at > 0 || !last {
-		m.AddBlock(Block2, Block{Num: uint32(at >> (szx + 4)), More: !last, SZX: szx})
+		m.AddBlock(Block2, Block{Num: uint32(at >> (min(szx, maxSZX) + 4)), More: !last, SZX: szx})
 	}
 	if _, asked := t.in.Uint(Size2); asked && at == 0 {
 		m.AddUint(Size2, uint32(len(body)))
 	}
 	if t.has1 {
-		m.AddBlock(Block1, Block{Num: t.block1.Num, SZX: min(t.block1.SZX, ep.szx)})
+		m.AddBlock(Block1, Block{Num: t.block1.Num, SZX: ep.agree(t.block1.SZX)})
 	}
 	m.Payload = body[at:end]
 	ep.encode(t)

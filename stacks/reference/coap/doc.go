@@ -1,6 +1,7 @@
 // Package coap speaks the Constrained Application Protocol: messages (RFC 7252),
-// block-wise transfer (RFC 7959) and DTLS 1.2 with pre-shared keys, for the
-// reference stacks and for the load driver. It knows no service, no encoding
+// block-wise transfer (RFC 7959), observation (RFC 7641), TCP (RFC 8323), OSCORE
+// (RFC 8613) and DTLS 1.2 with pre-shared keys, for the reference stacks and for
+// the load driver. It knows no service, no encoding
 // and no URL scheme, it does not proxy, cache or discover.
 //
 // # Parts
@@ -11,7 +12,9 @@
 // so a driver can put it between two raw system calls. Client is Exchange over
 // a net.Conn. Server answers on a UDP socket, or on any datagram connection
 // such as a DTLS session, with whole bodies: blocks are taken apart and put
-// together inside.
+// together inside. StreamExchange, StreamClient and Server.ServeStreams are the
+// same over TCP. A Security makes an Exchange's messages OSCORE's, a Keyring those of a
+// Server; Server.Changed and Client.Observe are the two ends of an observation.
 //
 //	conn, _ := net.ListenUDP("udp", addr)
 //	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
@@ -26,7 +29,8 @@
 // # What the server keeps, and for how long
 //
 // Everything a stranger can make the server remember is bounded: peers, the
-// last answers to each (for duplicates), half-finished bodies, DTLS sessions.
+// last answers to each (for duplicates), half-finished bodies, DTLS sessions, TCP
+// connections and what they hold, security contexts, observers.
 // What is idle for EXCHANGE_LIFETIME (247 s) is forgotten. No answer is larger
 // than one block, so a forged source address is sent little more than 1 KiB
 // (RFC 7252, section 11.3); a smaller BlockSize makes that less.

@@ -175,3 +175,67 @@ func TestBadStreams(t *testing.T) {
 		t.Errorf("after all that: %v, %v", r.Code, err)
 	}
 }
+
+// Several blocks in one message, both ways (RFC 8323, section 6).
+func TestBERT(t *testing.T) {
+	s := &Server{Handler: echo}
+	ep := s.endpoint(nil)
+	out := &pipeEnd{}
+	signal := signaler{limit: 1 << 20, most: 5000}
+	tk := &task{from: &peer{conn: out}, stream: &signal}
+	ask := func(b1, b2 *Block, body []byte) Message {
+		m := Message{Code: POST, Token: []byte{1}, Payload: body}
+		m.AddString(URIPath, "echo")
+		if b1 != nil {
+			m.AddBlock(Block1, *b1)
+		}
+		if b2 != nil {
+			m.AddBlock(Block2, *b2)
+		}
+		out.b = nil
+		if rest, err := ep.messages(tk, m.AppendStream(nil)); err != nil || len(rest) != 0 {
+			t.Fatal(rest, err)
+		}
+		var a Message
+		if n, err := a.DecodeStream(out.b, 1<<20); err != nil || n != len(out.b) {
+			t.Fatal(n, err)
+		}
+		return a
+	}
+	body := pattern(10_000)
+	if a := ask(&Block{0, true, bert}, nil, body[:4096]); a.Code != Continue {
+		t.Fatal(a.Code)
+	}
+	if a := ask(&Block{4, true, bert}, nil, body[4096:4500]); a.Code != BadRequest {
+		t.Error("a part that is no multiple of 1024 got", a.Code)
+	}
+	if a := ask(&Block{4, true, bert}, nil, body[4096:8192]); a.Code != Continue {
+		t.Fatal(a.Code)
+	}
+	a := ask(&Block{8, false, bert}, &Block{0, false, bert}, body[8192:])
+	got := bytes.Clone(a.Payload)
+	for n := 0; ; {
+		b, ok := a.Block(Block2)
+		if !ok || b.SZX != bert || b.Offset() != n || len(a.Payload) > 5000 || b.More && len(a.Payload) != 4096 {
+			t.Fatalf("block %+v of %d bytes at %d", b, len(a.Payload), n)
+		}
+		if !b.More {
+			break
+		}
+		n = len(got)
+		a = ask(nil, &Block{uint32(n / 1024), false, bert}, nil)
+		got = append(got, a.Payload...)
+	}
+	if !bytes.Equal(got, body) {
+		t.Errorf("got %d bytes", len(got))
+	}
+}
+
+// pipeEnd keeps what is written.
+type pipeEnd struct {
+	net.Conn
+	b []byte
+}
+
+func (p *pipeEnd) Write(b []byte) (int, error) { p.b = append(p.b, b...); return len(b), nil }
+func (p *pipeEnd) RemoteAddr() net.Addr        { return net.UDPAddrFromAddrPort(someone) }

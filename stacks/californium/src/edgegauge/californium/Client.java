@@ -7,7 +7,11 @@ import edgegauge.adapter.Protobuf;
 import edgegauge.adapter.Setup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.californium.core.CoapClient;
+import org.eclipse.californium.core.CoapHandler;
+import org.eclipse.californium.core.CoapObserveRelation;
 import org.eclipse.californium.core.CoapResponse;
 import org.eclipse.californium.core.coap.CoAP.ResponseCode;
 import org.eclipse.californium.core.coap.MediaTypeRegistry;
@@ -24,7 +28,8 @@ final class Client implements Caller {
   private final Protobuf codec;
   private final CoapClient client = new CoapClient();
   private final OSCoreCtxDB contexts; // null: no OSCORE
-  private final boolean confirmable;
+  private final boolean confirmable, observes;
+  private final Semaphore heard = new Semaphore(0); // a permit for every notification
   private CoapEndpoint endpoint;
   private TimedConnector socket;
 
@@ -34,6 +39,7 @@ final class Client implements Caller {
     codec = new Protobuf(setup.service);
     contexts = Oscore.client(setup);
     confirmable = Californium.on(setup, "confirmable", "on");
+    observes = Californium.on(setup, "observe", "off");
     client.setTimeout(Math.max(1, setup.timeout / 1_000_000));
   }
 
@@ -69,6 +75,7 @@ final class Client implements Caller {
     t0 = System.nanoTime();
     Message answer = codec.response(payload);
     x.deserialization = System.nanoTime() - t0;
+    if (observes && !heard.tryAcquire(setup.timeout, TimeUnit.NANOSECONDS)) throw new IOException("no notification of the request came");
     return answer;
   }
 
@@ -77,6 +84,21 @@ final class Client implements Caller {
     endpoint = Californium.endpoint(setup, conf, socket, contexts);
     endpoint.start();
     client.setEndpoint(endpoint);
+    if (observes) observe();
+  }
+
+  /** Registers, and waits for the first state. What follows quickly may be told as one: a request waits for its own. */
+  private void observe() throws Exception {
+    heard.drainPermits();
+    client.setURI(setup.url);
+    CoapObserveRelation relation = client.observeAndWait(new CoapHandler() {
+      @Override public void onLoad(CoapResponse state) {
+        heard.release();
+      }
+
+      @Override public void onError() {}
+    });
+    if (relation.isCanceled() || !heard.tryAcquire(setup.timeout, TimeUnit.NANOSECONDS)) throw new IOException("the resource cannot be observed");
   }
 
   private void close() {

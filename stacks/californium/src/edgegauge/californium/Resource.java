@@ -8,6 +8,7 @@ import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import java.io.IOException;
 import org.eclipse.californium.core.CoapResource;
+import org.eclipse.californium.core.coap.CoAP;
 import org.eclipse.californium.core.coap.CoAP.ResponseCode;
 import org.eclipse.californium.core.coap.MediaTypeRegistry;
 import org.eclipse.californium.core.server.resources.CoapExchange;
@@ -18,6 +19,8 @@ final class Resource extends CoapResource {
   private final Services services;
   private final ServerLog log;
   private final Protobuf codec;
+  private final boolean observed; // observers hear of every answered request
+  private volatile byte[] latest = new byte[0]; // its answer
 
   Resource(Setup setup, Services services, ServerLog log) {
     super(setup.service.name);
@@ -25,6 +28,18 @@ final class Resource extends CoapResource {
     this.services = services;
     this.log = log;
     codec = new Protobuf(setup.service);
+    observed = Californium.on(setup, "observe", "off");
+    if (observed) {
+      setObservable(true);
+      setObserveType(CoAP.Type.CON);
+      getAttributes().setObservable();
+    }
+  }
+
+  /** The answer of the latest request, for observers. */
+  @Override public void handleGET(CoapExchange e) {
+    if (observed) e.respond(ResponseCode.CONTENT, latest, MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+    else e.respond(ResponseCode.METHOD_NOT_ALLOWED);
   }
 
   @Override public void handlePOST(CoapExchange e) {
@@ -72,6 +87,10 @@ final class Resource extends CoapResource {
       e.respond(ResponseCode.CHANGED, out, MediaTypeRegistry.APPLICATION_OCTET_STREAM);
     } finally {
       log.sent(x);
+    }
+    if (observed) {
+      latest = out;
+      changed();
     }
   }
 }
