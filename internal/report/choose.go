@@ -58,8 +58,8 @@ func (c Chosen) Text(w io.Writer) error {
 	}
 	head = append(head, "to the best", "front")
 	rows := [][]string{head}
-	for _, x := range c.Candidates {
-		row := []string{x.Name, meetsWord(x.Meets, len(x.Checks))}
+	for i, x := range c.Candidates {
+		row := []string{fmt.Sprintf("%d. %s", i+1, x.Name), meetsWord(x.Meets, len(x.Checks))}
 		for _, f := range x.Objectives {
 			row = append(row, strings.TrimSpace(Format(f.Mean.Center, f.Unit)+" "+interval(f.Mean.Center, f.Mean.Lo, f.Mean.Hi)))
 		}
@@ -144,6 +144,7 @@ func (c Chosen) JSON(w io.Writer) error {
 		Doubt       string `json:"doubt,omitempty"`
 	}
 	type candidate struct {
+		Rank       int           `json:"rank"` // by the first objective, among those alike in meeting the requirements
 		Treatment  string        `json:"treatment"`
 		Meets      string        `json:"meets"`
 		Objectives []figure      `json:"objectives"`
@@ -170,8 +171,8 @@ func (c Chosen) JSON(w io.Writer) error {
 	if best, ok := c.Best(); ok {
 		out.Choice = best.Name
 	}
-	for _, x := range c.Candidates {
-		y := candidate{x.Name, meetsWord(x.Meets, 1), []figure{}, []check{}, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure}
+	for i, x := range c.Candidates {
+		y := candidate{i + 1, x.Name, meetsWord(x.Meets, 1), []figure{}, []check{}, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure}
 		for _, f := range x.Objectives {
 			y.Objectives = append(y.Objectives, of(f))
 		}

@@ -32,6 +32,10 @@ type LevelContrast struct {
 // alikeWithin is the share within which levels count as equal.
 const alikeWithin = 0.05
 
+// orderTreatments bounds the time that order effects take: it grows with the
+// square of treatments.
+const orderTreatments = 40
+
 func (r *Report) effectsOfAll() []Effects {
 	var out []Effects
 	for _, p := range r.Panels() {
@@ -63,7 +67,11 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 	} else {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
-	e.order(t)
+	if len(series) > orderTreatments {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not looked for: %d treatments are over %d", len(series), orderTreatments))
+	} else {
+		e.order(t)
+	}
 	if e.Log {
 		r.levels(&e, series)
 	}
