@@ -96,7 +96,7 @@ func (a *app) find(name string) (stack.Description, bool) {
 func (a *app) vocabulary(ctx context.Context) study.Vocabulary {
 	known, _ := profiles()
 	v := study.Vocabulary{
-		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: deviceNames(), Emulated: emulated(),
+		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: deviceNames(), Emulated: emulated(), Board: boardName,
 		Published: paper.Tables(), StackNames: a.stackNames(),
 		Stacks: func(name string) (study.StackFacts, bool) {
 			d, ok := a.find(name)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,9 @@ import (
 	"edgegauge/devices"
 	"edgegauge/internal/device"
 	"edgegauge/internal/device/qemu"
+	"edgegauge/internal/device/ssh"
+	"edgegauge/internal/lab"
+	"edgegauge/internal/link"
 	"edgegauge/internal/study"
 )
 
@@ -62,6 +67,12 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 				out[name] = d
 			case name == "local":
 				out[name] = here
+			case strings.HasPrefix(name, ssh.Scheme):
+				b, err := ssh.New(name, exe, version())
+				if err != nil {
+					return nil, err
+				}
+				out[name] = b
 			case ok && profile.Limits != nil:
 				out[name] = device.Constrained{Local: here, Limits: *profile.Limits}
 			default:
@@ -90,6 +101,58 @@ func emulatedDevice(ctx context.Context, b qemu.Board, time study.Time, exe stri
 		return qemu.NewEnclosed(im, exe, guest)
 	}
 	return nil, fmt.Errorf("device %s: write time: instructions in the study, and both sides on it", b.Name)
+}
+
+// boardName says what is wrong with the URL of a device.
+func boardName(name string) error {
+	_, err := ssh.ParseTarget(name)
+	return err
+}
+
+// closeDevices ends what runs on other machines, and says what may be left there.
+func closeDevices(all map[string]device.Device) {
+	for _, d := range all {
+		if away, ok := d.(device.Away); ok {
+			if err := away.Close(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+	}
+}
+
+// boardAddresses are those at which servers on other machines may be reached,
+// and this one from them.
+func boardAddresses(ctx context.Context, all map[string]device.Device) ([]netip.Addr, error) {
+	var out []netip.Addr
+	for _, d := range all {
+		if away, ok := d.(device.Away); ok {
+			board, lab, err := away.Addresses(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, a := range []netip.Addr{board, lab} {
+				if a.IsValid() {
+					out = append(out, a)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// refuseAway finds what cannot be done where a side is on another machine.
+func refuseAway(p study.Plan, links map[string]link.Profile) error {
+	byName := map[string]link.Link{}
+	for n, x := range links {
+		byName[n] = x.Link
+	}
+	for _, t := range p.Trials {
+		_, linked := lab.LinkOf(t.Setup, byName)
+		if why := lab.Refusal(t.Setup, linked, lab.NeedsPackets(p.Study)); why != "" {
+			return fmt.Errorf("%s: %s", p.Study.File, why)
+		}
+	}
+	return nil
 }
 
 func devicesListCmd() *cobra.Command {
@@ -121,6 +184,7 @@ func devicesListCmd() *cobra.Command {
 				}
 				fmt.Fprintf(w, "%s\temulated %s (%s)\n", b.Name, b.Title, state)
 			}
+			fmt.Fprintf(w, "ssh://USER@HOST\tany Linux machine that ssh reaches: doc/devices.md\n")
 			return errors.Join(w.Flush(), broken)
 		},
 	}

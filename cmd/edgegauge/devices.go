@@ -28,7 +28,7 @@ func devicesCmd(*app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
 	}
-	c.AddCommand(devicesListCmd(), devicesBuildCmd(), meterCmd(), calibrateCmd())
+	c.AddCommand(devicesListCmd(), devicesBuildCmd(), devicesCheckCmd(), devicesShellCmd(), meterCmd(), calibrateCmd())
 	return c
 }
 

@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			"listen":    cmdListen,
 			"killoften": cmdKillOften,
 			"interrupt": cmdInterrupt,
+			"board":     cmdBoard,
 		},
 	})
 }

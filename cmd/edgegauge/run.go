@@ -52,10 +52,15 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	known, _ := profiles()
+	if err := refuseAway(plan, known); err != nil {
+		return exit{exitUsage, err}
+	}
 	l, err := a.newLab(ctx, plan)
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
+	defer closeDevices(l.Devices)
 	if len(l.Links) > 0 && link.Able() != nil {
 		return rootless()
 	}
@@ -90,7 +95,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 		return exit{exitUnmeasured, err}
 	}
 	defer os.RemoveAll(keys)
-	if l.Credentials, err = stack.NewCredentials(keys, link.ServerAddress.IPv4, link.ServerAddress.IPv6); err != nil {
+	reached, err := boardAddresses(ctx, l.Devices)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if l.Credentials, err = stack.NewCredentials(keys, append(reached, link.ServerAddress.IPv4, link.ServerAddress.IPv6)...); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	show := newProgress(os.Stderr, l.Store.Dir())
@@ -232,7 +241,7 @@ func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error
 	for name, d := range l.Devices {
 		facts, err := d.Facts(ctx)
 		if err != nil {
-			return f, fmt.Errorf("device %s: %w", name, err)
+			return f, fmt.Errorf("device %w", err)
 		}
 		f.Devices[name] = facts
 	}

@@ -70,3 +70,19 @@ func (d Constrained) Facts(ctx context.Context) (Facts, error) {
 	}
 	return f, nil
 }
+
+// Check says whether this machine can keep the limits.
+func (l Limits) Check() Finding {
+	f := Finding{What: "limits", Says: "this machine can keep them"}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err == nil {
+		var g *group
+		if g, err = newGroup(cgroupRoot, own, l); err == nil {
+			g.remove()
+		}
+	}
+	if err != nil {
+		f.Says, f.Do, f.Bad = "this machine cannot keep them", err.Error(), true
+	}
+	return f
+}

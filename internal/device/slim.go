@@ -14,20 +14,29 @@ import (
 // from and to.
 type binary [][2]uintptr
 
-// findBinary reads /proc/self/maps. Subtle: only pages that are mapped from the
-// file and cannot be written may be given back.
+// findBinary reads /proc/self/smaps. Subtle: given back may only be what can be
+// read again from the file: pages that cannot be written now and of which none
+// ever was. A linker writes relocations into pages that it then makes read-only.
 func findBinary() binary {
-	f, err := os.Open("/proc/self/maps")
+	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	var found binary
+	var from, to uintptr
+	var rights string
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var from, to uintptr
-		var rights string
-		n, _ := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &rights)
-		if n == 3 && rights[1] == '-' && strings.Contains(lines.Text(), " /") {
+		text := lines.Text()
+		var a, b uintptr
+		var r string
+		if n, _ := fmt.Sscanf(text, "%x-%x %s", &a, &b, &r); n == 3 {
+			from, to, rights = a, b, r
+			if !strings.Contains(text, " /") {
+				rights = ""
+			}
+		}
+		if strings.HasPrefix(text, "Anonymous:") && strings.HasSuffix(text, " 0 kB") && strings.HasPrefix(rights, "r-") {
 			found = append(found, [2]uintptr{from, to})
 		}
 	}

@@ -88,14 +88,14 @@ func (r *rig) stub(verb string) *program {
 
 // job is the trial as the machine reads it, and the files it needs there.
 func (r *rig) job(on Counter) ([]byte, []device.File, error) {
-	j := job{Seed: r.seed(), Serve: r.serve(), Call: r.call(), Run: r.run()}
+	j := job{Seed: r.seed(), Serve: r.serve(loopback(r.s.IP)), Call: r.call(), Run: r.run()}
 	var files []device.File
 	for side, end := range []struct{ stack, verb string }{{r.s.Client.Stack, "call"}, {r.s.Server.Stack, "serve"}} {
 		d, ok := r.lab.Stacks[end.stack]
 		if !ok {
 			return nil, nil, fmt.Errorf("no stack %q", end.stack)
 		}
-		c, err := r.command(d, end.verb)
+		c, err := r.command(d, end.verb, place{})
 		if err != nil {
 			return nil, nil, err
 		}

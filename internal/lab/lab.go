@@ -32,7 +32,8 @@ type Lab struct {
 	Sensors     map[string]sensor.Simulation  // every sensor it names that is simulated
 	Progress    func(Progress)                // called from one goroutine; nil: nobody looks
 
-	spare spare
+	spare  spare
+	stages stages
 }
 
 // Progress is what a person wants to see of a running lab.

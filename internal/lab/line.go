@@ -56,24 +56,30 @@ func (r *rig) namespace(side measure.Side) *os.File {
 }
 
 // host is the address the server listens on.
-func (r *rig) host() string {
+func (r *rig) host(ctx context.Context) (string, error) {
 	switch {
 	case r.line != nil && r.s.IP == "ipv6":
-		return link.ServerAddress.IPv6.String()
+		return link.ServerAddress.IPv6.String(), nil
 	case r.line != nil:
-		return link.ServerAddress.IPv4.String()
-	case r.s.IP == "ipv6":
-		return "::1"
+		return link.ServerAddress.IPv4.String(), nil
 	}
-	return "127.0.0.1"
+	return r.between(ctx)
 }
 
 // tapped is the interface that sees what the client sends and receives.
-func (r *rig) tapped() string {
-	if r.line == nil {
-		return "lo"
+func (r *rig) tapped(ctx context.Context) (string, error) {
+	switch server := r.places[atServer]; {
+	case r.line != nil:
+		return link.Interface, nil
+	case server.away == nil:
+		return "lo", nil
+	default:
+		_, here, err := server.away.Addresses(ctx)
+		if err != nil {
+			return "", err
+		}
+		return interfaceOf(here)
 	}
-	return link.Interface
 }
 
 // record starts a capture where the client is.

@@ -29,19 +29,16 @@ const StackVerb = "stack"
 
 // start starts the program of one side.
 func (r *rig) start(ctx context.Context, side measure.Side) (*program, error) {
-	end, verb, pin := r.s.Server, "serve", r.lab.Plan.Study.Pin.Server
-	if side == measure.Client {
-		end, verb, pin = r.s.Client, "call", r.lab.Plan.Study.Pin.Client
-	}
+	end, verb, pin := r.side(side)
 	d, ok := r.lab.Stacks[end.Stack]
 	if !ok {
 		return nil, fmt.Errorf("no stack %q", end.Stack)
 	}
-	on, ok := r.lab.Devices[end.Device]
-	if !ok {
-		return nil, fmt.Errorf("no device %q", end.Device)
+	on := r.places[atClient]
+	if side == measure.Server {
+		on = r.places[atServer]
 	}
-	c, err := r.command(d, verb)
+	c, err := r.command(d, verb, on)
 	if err != nil {
 		return nil, err
 	}
@@ -52,23 +49,27 @@ func (r *rig) start(ctx context.Context, side measure.Side) (*program, error) {
 	p := &program{name: "stacks/" + d.Name + " " + verb, logPath: filepath.Join(r.attempt.Dir(), verb+".log")}
 	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), verb+".log")
 	c.Log = p.logPath
-	if p.process, err = on.Start(ctx, c); err != nil {
+	if p.process, err = on.device.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
 	p.conn = stack.NewConn(p.process.Stdin, p.process.Stdout)
 	return p, nil
 }
 
-func (r *rig) command(d stack.Description, verb string) (device.Command, error) {
+func (r *rig) command(d stack.Description, verb string, on place) (device.Command, error) {
+	exe, dir := r.lab.Exe, d.Dir
+	if on.away != nil {
+		exe, dir = on.stage.remote.Exe(), on.stage.stacks[d.Name]
+	}
 	if d.Dir == "" {
-		return device.Command{Argv: []string{r.lab.Exe, StackVerb, d.Name, verb}}, nil
+		return device.Command{Argv: []string{exe, StackVerb, d.Name, verb}}, nil
 	}
 	prog := d.Serve
 	if verb == "call" {
 		prog = d.Call
 	}
 	argv, err := prog.Argv(r.s.Heap)
-	return device.Command{Argv: argv, Dir: d.Dir, Env: prog.Env}, err
+	return device.Command{Argv: argv, Dir: dir, Env: prog.Env}, err
 }
 
 // A reason is an error that needs no more words.
@@ -103,7 +104,10 @@ func (p *program) blame(ctx context.Context, didNot string, err error) error {
 }
 
 func exitText(e device.Exit) string {
-	if e.Signal != "" {
+	switch {
+	case e.Err != "":
+		return e.Err
+	case e.Signal != "":
 		return e.Signal
 	}
 	return fmt.Sprintf("status %d", e.Code)

@@ -36,6 +36,11 @@ func (r *rig) plugSensor(ctx context.Context) error {
 			return err
 		}
 	}
+	if server := r.places[atServer]; server.away != nil {
+		if how, err = sensor.Simulate(sensor.SimulatedGo, server.stage.remote.Exe(), nil); err != nil {
+			return err
+		}
+	}
 	p := &program{name: "the simulated sensor", logPath: filepath.Join(r.attempt.Dir(), "sensor.log")}
 	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), "sensor.log")
 	if p.process, err = on.Start(ctx, device.Command{Argv: how.Argv, Log: p.logPath}); err != nil {

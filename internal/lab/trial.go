@@ -37,6 +37,7 @@ type rig struct {
 	sensor         *program // simulated; nil: none
 	sensorName     string   // as the server is told
 	sensorSays     string   // what a simulated one is
+	places         [2]place // client, server
 	url            string
 
 	line     *link.Line   // nil: the treatment has no link
@@ -74,6 +75,7 @@ func (r *rig) steps() []step {
 		return []step{{"run it in the machine", r.enclose}, {"read its records", r.readRecords}, {"check the trial", r.check}, {"keep the results", r.commit}}
 	}
 	return []step{
+		{"reach the devices", r.reachDevices},
 		{"shape the link", r.shapeLink},
 		{"plug in the sensor", r.plugSensor},
 		{"start the stack", r.startStack},
@@ -122,14 +124,18 @@ func (r *rig) startStack(ctx context.Context) error {
 	if r.client, err = r.start(ctx, measure.Client); err != nil {
 		return err
 	}
+	host, err := r.host(ctx)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := r.patience(ctx, r.lab.Plan.Study.Timeouts.Ready)
 	defer cancel()
-	served, err := r.server.conn.Serve(ctx, r.serve())
+	served, err := r.server.conn.Serve(ctx, r.serve(host))
 	if err != nil {
 		return r.server.blame(ctx, `did not say "ready"`, err)
 	}
 	r.url = served.URL
-	if err := r.listen(); err != nil {
+	if err := r.listen(ctx); err != nil {
 		return err
 	}
 	called, err := r.client.conn.Call(ctx, r.call())
@@ -172,11 +178,11 @@ func (r *rig) request() (stack.Message, error) {
 	return m, err
 }
 
-func (r *rig) serve() stack.Serve {
+func (r *rig) serve(host string) stack.Serve {
 	return stack.Serve{
-		Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport, Host: r.host(),
-		Limits: stack.Limits{Body: r.lab.Plan.Study.Body}, Credentials: r.credentials(), Sensor: r.sensorName,
-		Directory: r.dir, Message: r.message, Options: r.s.Options,
+		Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport, Host: host,
+		Limits: stack.Limits{Body: r.lab.Plan.Study.Body}, Credentials: r.secrets(atServer), Sensor: r.sensorName,
+		Directory: r.scratch(atServer), Message: r.message, Options: r.s.Options,
 	}
 }
 
@@ -185,7 +191,7 @@ func (r *rig) call() stack.Call {
 		URL: r.url, Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport,
 		Message: r.message, Connection: r.s.Connection, Concurrency: r.s.Concurrency,
 		Timeout: int64(r.lab.Plan.Study.Timeouts.Request), Limits: stack.Limits{Body: r.lab.Plan.Study.Body},
-		Credentials: r.credentials(), Options: r.s.Options,
+		Credentials: r.secrets(atClient), Options: r.s.Options,
 	}
 }
 
@@ -352,6 +358,7 @@ func (r *rig) abandon() {
 	if r.line != nil {
 		r.line.Close()
 	}
+	r.leave()
 	if r.dir != "" {
 		os.RemoveAll(r.dir)
 	}

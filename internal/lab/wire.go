@@ -38,7 +38,7 @@ func wireQuantities(s study.Study) []measure.Quantity {
 func NeedsPackets(s study.Study) bool { return s.Packets || len(wireQuantities(s)) > 0 }
 
 // listen captures the server's port from before the client connects.
-func (r *rig) listen() error {
+func (r *rig) listen(ctx context.Context) error {
 	if !NeedsPackets(r.lab.Plan.Study) {
 		return nil
 	}
@@ -50,13 +50,17 @@ func (r *rig) listen() error {
 	if err != nil {
 		return fmt.Errorf("the server's URL %s has no port to capture", r.url)
 	}
-	o := packet.RecordOptions{Tap: packet.TapOptions{Interface: r.tapped(), Ports: []uint16{uint16(port)}}}
+	tapped, err := r.tapped(ctx)
+	if err != nil {
+		return fmt.Errorf("capture packets: %w", err)
+	}
+	o := packet.RecordOptions{Tap: packet.TapOptions{Interface: tapped, Ports: []uint16{uint16(port)}}}
 	if u.Scheme == "udp" {
 		o.Application = packet.Datagrams
 	}
 	w := &wire{}
 	if r.lab.Plan.Study.Packets {
-		if w.keep, err = r.attempt.Packets(r.tapped()); err != nil {
+		if w.keep, err = r.attempt.Packets(tapped); err != nil {
 			return fmt.Errorf("%w: %w", errLab, err)
 		}
 		o.Keep = w.keep

@@ -64,6 +64,38 @@ func (n Need) met(ctx context.Context) bool {
 	return err == nil && bytes.Contains(out, []byte(n.Version))
 }
 
+// MetBy tries the need on another machine, where run runs a command: its output,
+// and whether it ended well.
+func (n Need) MetBy(run func(argv ...string) (output string, ok bool)) bool {
+	ok := false
+	switch {
+	case n.Env != "":
+		_, ok = run("sh", "-c", `eval "test -d \"\$$0\""`, n.Env)
+	case n.File != "":
+		_, ok = run("test", "-e", n.File)
+	case len(n.Args) == 0:
+		_, ok = run("sh", "-c", `command -v "$0"`, n.Program)
+	default:
+		var out string
+		out, ok = run(append([]string{n.Program}, n.Args...)...)
+		ok = ok && strings.Contains(out, n.Version)
+	}
+	return ok
+}
+
+// Files are what another machine needs of the stack's folder to run it, or to
+// build it there: paths below the folder, or beside it.
+func (d Description) Files() []string {
+	if len(d.Build.Command) == 0 {
+		return []string{"."}
+	}
+	files := append([]string{"stack.yaml"}, d.Build.Inputs...)
+	if !d.Build.Native {
+		files = append(files, d.Build.Product...)
+	}
+	return files
+}
+
 // stampFile holds the digest of the inputs that the products were built from.
 const stampFile = ".edgegauge-built"
 

@@ -45,6 +45,9 @@ type Build struct {
 	Command []string `yaml:"command"`
 	Product []string `yaml:"product"`
 	Inputs  []string `yaml:"inputs"` // files and folders, besides stack.yaml
+	// Native products run only where they were built: on another machine they
+	// are built anew.
+	Native bool `yaml:"native"`
 }
 
 // A Program is an argv. "{heap}" in it is replaced by a size in bytes.

@@ -27,10 +27,10 @@ var settings = []setting{
 	{"transport", name(func(s *Setup) *string { return &s.Transport })},
 	{"connection", choice([]string{"keep-alive", "per-request", "pipelined"}, func(s *Setup) *string { return &s.Connection })},
 	{"ip", choice([]string{"ipv4", "ipv6"}, func(s *Setup) *string { return &s.IP })},
-	{"client.device", known("device", deviceNames, func(s *Setup) *string { return &s.Client.Device })},
+	{"client.device", deviceName(func(s *Setup) *string { return &s.Client.Device })},
 	{"client.stack", stack(func(s *Setup) *string { return &s.Client.Stack })},
 	{"client.meter", line(func(s *Setup) *string { return &s.Client.Meter })},
-	{"server.device", known("device", deviceNames, func(s *Setup) *string { return &s.Server.Device })},
+	{"server.device", deviceName(func(s *Setup) *string { return &s.Server.Device })},
 	{"server.stack", stack(func(s *Setup) *string { return &s.Server.Stack })},
 	{"server.meter", line(func(s *Setup) *string { return &s.Server.Meter })},
 	{"link", readLink},
@@ -153,6 +153,25 @@ func known(what string, names func(Vocabulary) []string, at func(*Setup) *string
 		v, ok := r.name(key, n)
 		ok = ok && r.known(what, Word{v, n.pos}, names(r.vocabulary))
 		return fixed(v, n.pos, v, at), ok
+	}
+}
+
+// deviceName is one of the vocabulary's, or a board's URL.
+func deviceName(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+	named := known("device", deviceNames, at)
+	return func(r *reader, what string, n *node) (Setting, bool) {
+		if r.vocabulary.Board == nil || !strings.Contains(n.text, "://") {
+			return named(r, what, n)
+		}
+		v, ok := r.name(what, n)
+		if !ok {
+			return Setting{}, false
+		}
+		if err := r.vocabulary.Board(v); err != nil {
+			r.fail(n.pos, "no device", err.Error())
+			return Setting{}, false
+		}
+		return fixed(v, n.pos, v, at), true
 	}
 }
 

@@ -13,7 +13,10 @@ type Vocabulary struct {
 	Responses []string
 	Links     []string // profiles; "none" is always known
 	Devices   []string
-	Emulated  []string            // those of Devices that can count instructions
+	Emulated  []string // those of Devices that can count instructions
+	// Board says what is wrong with the name of a device that is a URL; nil: the
+	// study may name none.
+	Board     func(name string) error
 	Published map[string][]string // tables to compare with, and their columns
 	// Stacks finds a stack by its full or short name. It is asked only for the
 	// stacks a study names, so it may look for their runtimes.

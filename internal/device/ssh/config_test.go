@@ -1,0 +1,126 @@
+package ssh
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestConfig(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	os.MkdirAll(filepath.Join(home, ".ssh/conf.d"), 0o700)
+	os.WriteFile(filepath.Join(home, ".ssh/conf.d/pi"), []byte("Host pi\n\tUser raspi\n"), 0o600)
+	os.WriteFile(filepath.Join(home, ".ssh/config"), []byte(`# comment
+Include conf.d/*
+Host pi *.lab !secret.lab
+    HostName = %h.example.net
+    Port 2222
+    IdentityFile "~/.ssh/a key"
+    ProxyJump gate,other@hop:2200
+Match host pi
+    IdentitiesOnly yes
+Match exec "true"
+    Port 1
+Host *
+    User nobody
+    IdentityFile ~/.ssh/%r-%n
+    Port 22
+    IdentityAgent none
+`), 0o600)
+	h, err := lookup(Target{Host: "pi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := host{name: "pi.example.net", user: "raspi", port: "2222", onlyKeys: true, jump: []string{"gate", "other@hop:2200"},
+		keys:  []string{home + "/.ssh/a key", home + "/.ssh/raspi-pi"},
+		known: []string{home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}}
+	if !reflect.DeepEqual(h, want) {
+		t.Errorf("got  %+v\nwant %+v", h, want)
+	}
+	for _, tt := range []struct{ asked, name, user, port string }{
+		{"a.lab", "a.lab.example.net", "nobody", "2222"},
+		{"secret.lab", "secret.lab", "nobody", "22"},
+	} {
+		h, err := lookup(Target{Host: tt.asked})
+		if err != nil || h.name != tt.name || h.user != tt.user || h.port != tt.port {
+			t.Errorf("%s: got %+v, %v", tt.asked, h, err)
+		}
+	}
+	if h, _ := lookup(Target{User: "me", Host: "pi", Port: "7"}); h.user != "me" || h.port != "7" {
+		t.Errorf("what the study says counts first; got %+v", h)
+	}
+	for text, want := range map[string]string{
+		"Host \"pi\n":                  "config:1: a quote",
+		"Include config\n":             "includes itself",
+		"Host *\nProxyCommand nc %h\n": "write ProxyJump instead",
+	} {
+		os.WriteFile(filepath.Join(home, ".ssh/config"), []byte(text), 0o600)
+		if _, err := lookup(Target{Host: "pi"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for s, want := range map[string]Target{
+		"ssh://pi@board":             {User: "pi", Host: "board"},
+		"ssh://board:2222/var/tmp":   {Host: "board", Port: "2222", Dir: "/var/tmp"},
+		"ssh://pi@[2001:db8::7]:22/": {User: "pi", Host: "2001:db8::7", Port: "22"},
+	} {
+		if got, err := ParseTarget(s); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v", s, got, err)
+		}
+	}
+	for s, want := range map[string]string{
+		"ssh://":                "write ssh://user@host",
+		"pi@board":              "write ssh://user@host",
+		"ssh://pi:secret@board": "ssh-copy-id pi@board",
+		"ssh://-oProxy@board":   "no name begins with -",
+		"ssh://board?x=1":       "write ssh://user@host",
+		"ssh://bo ard":          "write ssh://user@host",
+	} {
+		if _, err := ParseTarget(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", s, err, want)
+		}
+	}
+}
+
+func TestBinaries(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CACHE_HOME", "")
+	exe := filepath.Join(dir, "bin", "edgegauge")
+	_, err := findBinary(exe, "armv6l")
+	if err == nil || !strings.Contains(err.Error(), "GOARCH=arm GOARM=6 go build -trimpath -o "+dir+"/.cache/edgegauge/edgegauge-arm6 ./cmd/edgegauge") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := findBinary(exe, "vax"); err == nil {
+		t.Error("a vax was found")
+	}
+	os.MkdirAll(filepath.Join(dir, "bin"), 0o755)
+	older := filepath.Join(dir, "bin", "edgegauge-arm6")
+	os.WriteFile(older, nil, 0o755)
+	if got, err := findBinary(exe, "armv7l"); err != nil || got != older {
+		t.Errorf("got %s, %v, want the ARMv6 one, which runs on ARMv7", got, err)
+	}
+	own := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[ownArch()]
+	if got, err := findBinary(exe, own); own != "" && (err != nil || got != exe) {
+		t.Errorf("got %s, %v, want this program", got, err)
+	}
+}
+
+func FuzzConfigLine(f *testing.F) {
+	f.Add(`IdentityFile "~/.ssh/a key" # why`)
+	f.Add("Host=pi *.lab")
+	f.Add(`"`)
+	f.Fuzz(func(t *testing.T, line string) {
+		key, args, err := splitLine(line)
+		if err == nil && key == "" && len(args) > 0 {
+			t.Errorf("%q: arguments %q of nothing", line, args)
+		}
+	})
+}

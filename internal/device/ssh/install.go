@@ -1,0 +1,127 @@
+package ssh
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	crypto "golang.org/x/crypto/ssh"
+
+	"edgegauge/internal/device"
+)
+
+const elsewhere = "name another folder to work in, such as ssh://pi@board/home/pi"
+
+// sh runs a script in the board's shell, whatever the user's own is.
+func sh(ctx context.Context, c *crypto.Client, script string, stdin io.Reader) (string, error) {
+	s, err := c.NewSession()
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	defer context.AfterFunc(ctx, func() { s.Close() })()
+	var out, said bytes.Buffer
+	s.Stdin, s.Stdout, s.Stderr = stdin, &out, &said
+	err = s.Run("exec sh -c " + quote(script))
+	var status *crypto.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.As(err, &status):
+		return out.String(), refusal{fmt.Sprintf("%s (status %d)", lastLine(said.String()), status.ExitStatus())}
+	}
+	return out.String(), err
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+// A place is a folder on the board with the binary in it.
+type place struct{ dir string }
+
+// install makes a folder on the board and copies the binary into it. What fails
+// leaves nothing.
+func install(ctx context.Context, c *crypto.Client, exe, dir string) (place, error) {
+	folder := `"${TMPDIR:-/tmp}"`
+	if dir != "" {
+		folder = quote(dir)
+	}
+	out, err := sh(ctx, c, "uname -sm; command -v gzip >/dev/null && echo gzip || echo none; mktemp -d "+folder+"/"+device.AgentPrefix+"XXXXXXXX", nil)
+	if err != nil {
+		return place{}, fmt.Errorf("make a folder to work in: %w; %s", err, elsewhere)
+	}
+	// A login script may have printed before.
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) < 3 {
+		return place{}, refusal{fmt.Sprintf("its shell answered %q instead of uname's words", clip(out))}
+	}
+	lines = lines[len(lines)-3:]
+	p := place{dir: strings.TrimSpace(lines[2])}
+	if err := p.fill(ctx, c, exe, strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1]) == "gzip"); err != nil {
+		p.remove(c)
+		return place{}, err
+	}
+	return p, nil
+}
+
+func clip(s string) string { return s[:min(len(s), 200)] }
+
+func (p place) fill(ctx context.Context, c *crypto.Client, exe, uname string, packed bool) error {
+	system, machine, _ := strings.Cut(uname, " ")
+	if system != "Linux" {
+		return refusal{fmt.Sprintf("it runs %s; an agent needs Linux", clip(uname))}
+	}
+	file, err := findBinary(exe, machine)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var from io.Reader = f
+	take := "cat"
+	if packed {
+		take = "gzip -dc"
+		z := pack(f)
+		defer z.Close() // else its goroutine would wait for ever where the board takes no more
+		from = z
+	}
+	at := quote(p.dir + "/" + device.AgentFile)
+	if _, err := sh(ctx, c, take+" >"+at+" && chmod 700 "+at, from); err != nil {
+		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs some 50 MB: free some, or %s", file, err, elsewhere)
+	}
+	return nil
+}
+
+// pack compresses as it is read.
+func pack(f io.Reader) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		b := bufio.NewWriterSize(w, 32<<10) // gzip writes 240 bytes at a time, each of which would be a packet
+		z, _ := gzip.NewWriterLevel(b, gzip.BestSpeed)
+		_, err := io.Copy(z, f)
+		w.CloseWithError(errors.Join(err, z.Close(), b.Flush()))
+	}()
+	return r
+}
+
+// remove removes the folder of an agent that did not start.
+func (p place) remove(c *crypto.Client) {
+	if strings.Contains(p.dir, "/"+device.AgentPrefix) {
+		ctx, cancel := context.WithTimeout(context.Background(), handshake)
+		defer cancel()
+		sh(ctx, c, "rm -rf "+quote(p.dir), nil)
+	}
+}

@@ -1,0 +1,38 @@
+// Package ssh reaches a board over SSH: it copies the agent there, starts it, and
+// speaks with it over the session's stdin and stdout. It opens no port and
+// leaves nothing behind.
+package ssh
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Scheme begins the name of a board in a study: ssh://user@host:port/folder.
+const Scheme = "ssh://"
+
+// A Target is a board as a study names it. What is empty, ~/.ssh/config says.
+type Target struct {
+	User, Host, Port string
+	Dir              string // the folder to work in there; empty: its TMPDIR, or /tmp
+}
+
+// ParseTarget reads ssh://[user@]host[:port][/folder].
+func ParseTarget(s string) (Target, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || !strings.HasPrefix(s, Scheme) || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
+		return Target{}, fmt.Errorf("%q is no board; write ssh://user@host, with :port and /folder where they are needed", s)
+	case strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-"):
+		return Target{}, fmt.Errorf("%q is no board: no name begins with -", s)
+	}
+	if _, secret := u.User.Password(); secret {
+		return Target{}, fmt.Errorf("a password does not belong into a study; make a key: ssh-keygen, then ssh-copy-id %s@%s", u.User.Username(), u.Hostname())
+	}
+	t := Target{User: u.User.Username(), Host: u.Hostname(), Port: u.Port(), Dir: u.Path}
+	if t.Dir == "/" {
+		t.Dir = ""
+	}
+	return t, nil
+}
