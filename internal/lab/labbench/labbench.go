@@ -43,6 +43,7 @@ func Parts() []Part {
 		{"drive", "the driver beside a ping-pong in C", driveRows},
 		{"wrk", "the driver beside wrk", wrkRows},
 		{"codec", "our phases beside Jersey's and Californium's", codecRows},
+		{"coap", "CoAP requests per CPU second beside Californium and libcoap", coapRows},
 		{"overhead", "what the lab adds to a trial", overheadRows},
 		{"store", "10 million exchanges", storeRows},
 		{"memory", "what a request costs in memory", memoryRows},

@@ -2,8 +2,10 @@ package coap
 
 import (
 	"math/rand/v2"
+	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -39,6 +41,9 @@ func (d *desk) abuse(from byte, datagram []byte) {
 	if err := m.Decode(answer); len(answer) > 0 && err != nil {
 		d.t.Fatalf("answer to %x is %x: %v", datagram, answer, err)
 	}
+	if len(d.ep.observers) > 3 || len(d.ep.pending) > 3 {
+		d.t.Fatalf("after %x: %d observers, %d notifications under way", datagram, len(d.ep.observers), len(d.ep.pending))
+	}
 	if d.ep.transfers.n > 4 || len(d.ep.peers) > 4 || d.ep.held > 6000+5000 {
 		d.t.Fatalf("after %x: %d transfers, %d bytes, %d peers", datagram, d.ep.transfers.n, d.ep.held, len(d.ep.peers))
 	}
@@ -62,7 +67,15 @@ func (d *desk) well() {
 }
 
 func abused(t testing.TB) *desk {
-	return newDesk(t, &Server{Handler: shop(new(int)), BlockSize: 64, MaxBody: 1000, MaxPeers: 4, MaxTransfers: 4, MaxHeld: 6000})
+	d := newDesk(t, &Server{Handler: shop(new(int)), BlockSize: 64, MaxBody: 1000, MaxPeers: 4, MaxTransfers: 4, MaxHeld: 6000, Observable: everything, MaxObservers: 3})
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	d.ep.udp = conn // notifications are lost on the way
+	d.ep.enlist()
+	return d
 }
 
 // seeds are sequences of datagrams that reach far into the server.
@@ -84,6 +97,7 @@ func seeds(t testing.TB) [][]byte {
 		join(1, put(1, Block{0, true, 2}, 64), put(2, Block{1, true, 2}, 64), put(3, Block{2, false, 2}, 10)),
 		join(9, put(1, Block{0, true, 0}, 16), put(1, Block{0, true, 0}, 16), put(2, Block{2, true, 0}, 16)),
 		join(2, get(1, "500", Block{0, false, 2}), get(2, "500", Block{1, false, 2}), get(3, "500", Block{28, false, 0})),
+		join(4, unhex(t, "41 01 0001 55 60 53 '500'"), unhex(t, "41 01 0002 56 60 51 '6'"), unhex(t, "41 01 0003 55 61 01 53 '500'"), unhex(t, "70 00 0002")),
 		join(3, unhex(t, "40 01 0001 b1 '6'"), unhex(t, "50 01 0002 b1 '6' d1 0a 00"), unhex(t, "49 01 1234 01"), unhex(t, "60 00 0001")),
 	}
 }
@@ -161,13 +175,18 @@ func TestServerSurvives(t *testing.T) {
 		}
 		b[len(b)-1] += byte(i) // no two alike, else most would be duplicates
 		d.abuse(byte(random.IntN(8)), b)
+		if i%100 == 0 {
+			for _, o := range slices.Clone(d.ep.observers) {
+				d.ep.s.Changed(o.path)
+			}
+		}
 		if i%1000 == 0 {
 			d.well()
 		}
 	}
 	d.well()
 	c := &d.ep.s.Counts
-	if c.Malformed.Load() == 0 || c.Refused.Load() == 0 || c.Requests.Load() == 0 || c.Expired.Load() == 0 {
+	if c.Notifications.Load() == 0 || c.Malformed.Load() == 0 || c.Refused.Load() == 0 || c.Requests.Load() == 0 || c.Expired.Load() == 0 {
 		t.Errorf("the datagrams reached too little: %d malformed, %d refused, %d handled, %d expired",
 			c.Malformed.Load(), c.Refused.Load(), c.Requests.Load(), c.Expired.Load())
 	}

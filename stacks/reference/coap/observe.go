@@ -49,6 +49,7 @@ func (ep *endpoint) register(t *task) *observer {
 	}
 	most := ep.s.MaxObservers
 	set(&most, 1024)
+	most = min(most, ep.maxPeers/2) // so that observers cannot keep strangers out
 	if len(ep.observers) >= most || mine >= maxObserving {
 		return nil
 	}
@@ -58,8 +59,14 @@ func (ep *endpoint) register(t *task) *observer {
 	return o
 }
 
+// unobserve strikes out observer i, and what it has not acknowledged: it wants
+// to hear no more, and must not keep its peer's place.
 func (ep *endpoint) unobserve(i int) {
-	ep.observers[i].peer.busy--
+	o := ep.observers[i]
+	if at := slices.IndexFunc(ep.pending, func(w *pending) bool { return w.observer == o }); at >= 0 {
+		ep.unwait(at)
+	}
+	o.peer.busy--
 	ep.observers = slices.Delete(ep.observers, i, i+1)
 }
 
@@ -124,6 +131,9 @@ func (ep *endpoint) notify(o *observer) {
 	}
 	ep.send(o.peer, t.wire)
 	if t.resp.Code.Class() != 2 {
+		if o.unacked {
+			ep.pending[len(ep.pending)-1].observer = nil // it is still to arrive
+		}
 		ep.lost(o) // an error ends the observation (section 4.2)
 	}
 }

@@ -62,7 +62,7 @@ type Server struct {
 	// DTLS; nil: none. Changed tells their observers.
 	Observable    func(path []byte) bool
 	Notifications Type // Confirmable or NonConfirmable
-	MaxObservers  int  // per socket; 1024
+	MaxObservers  int  // per socket; 1024, at most half of MaxPeers
 
 	Counts Counts
 
