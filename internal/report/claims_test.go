@@ -117,9 +117,9 @@ func with(base truth, change func(at map[string]string, side measure.Side, respo
 func arms(t testing.TB) truth {
 	return with(asPublished(t, "gsoap-on-arm", 0.01), func(at map[string]string, side measure.Side, response string, mean, sd float64) (float64, float64) {
 		switch {
-		case response == "processing" && at["service"] == "temperature":
+		case response == "sensor_time" && at["service"] == "temperature":
 			return 3.85, 0.01
-		case response == "processing":
+		case response == "sensor_time":
 			return 0.001, 0.0001
 		case response == "message_size" && at["stack"] == "standalone-wssecurity":
 			return 1900, 10
@@ -233,13 +233,13 @@ func TestClaimsWhoseTruthIsKnown(t *testing.T) {
 		{"arms as published", "gsoap-on-arm", arms(t), map[string]stat.Verdict{"tls-costs-delay": yes, "apache-tls-beats-standalone-tls-echo": yes, "wssecurity-worst-temperature": yes, "sensor-dominates": yes, "security-raises-jitter": yes, "wssecurity-message-overhead": yes}, ""},
 		{"the contrary", "gsoap-on-arm", inverse(arms(t)), map[string]stat.Verdict{"tls-costs-delay": no, "wssecurity-worst-temperature": no, "wssecurity-message-overhead": no}, ""},
 		{"a quick sensor", "gsoap-on-arm", with(arms(t), func(_ map[string]string, _ measure.Side, response string, mean, sd float64) (float64, float64) {
-			if response == "processing" {
+			if response == "sensor_time" {
 				return 2, 0.1
 			}
 			return mean, sd
 		}), map[string]stat.Verdict{"sensor-dominates": no}, ""},
 		{"a sensor at the bound", "gsoap-on-arm", with(arms(t), func(at map[string]string, _ measure.Side, response string, mean, sd float64) (float64, float64) {
-			if response == "processing" {
+			if response == "sensor_time" {
 				return 3.89 * 0.95, 0.2
 			}
 			return mean, sd
