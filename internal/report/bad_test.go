@@ -46,7 +46,7 @@ func TestTrialsWithoutAValue(t *testing.T) {
 		if err := write(r, &b); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(b.String(), "NaN") {
+		if strings.Contains(shown(b.String()), "NaN") {
 			t.Errorf("%s has a NaN", name)
 		}
 	}
@@ -81,7 +81,7 @@ func TestFormatsOfPoorResults(t *testing.T) {
 				t.Errorf("%s, %s: %v", words, name, err)
 			}
 			for _, bad := range []string{"NaN", "Inf", "±0 ", "±0%"} {
-				if strings.Contains(b.String(), bad) {
+				if strings.Contains(shown(b.String()), bad) {
 					t.Errorf("%s, %s: has %s:\n%s", words, name, bad, b.String()[:min(len(b.String()), 2000)])
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,3 +125,8 @@ func reportOf(t testing.TB, dir string) *Report {
 	}
 	return r
 }
+
+var program = regexp.MustCompile(`(?s)<script.*?</script>`)
+
+// shown is what a person sees of a format: not the page's programs.
+func shown(text string) string { return program.ReplaceAllString(text, "") }
