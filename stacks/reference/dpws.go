@@ -22,8 +22,9 @@ import (
 
 // dpwsOptions: nodelay on or off at both sides' sockets; the bound of the
 // device's random delay (APP_MAX_DELAY); whether the client looks for the device once,
-// before the first request of every run, or before each.
-var dpwsOptions = []string{"nodelay", "match_delay", "discovery"}
+// before the first request of every run, or before each; whether the device is
+// an event source.
+var dpwsOptions = []string{"nodelay", "match_delay", "discovery", "events"}
 
 // What every device of a stack under test is, and what its service is.
 var (
@@ -37,6 +38,7 @@ type dpwsServer struct {
 	*httpServer
 	description dpws.Description
 	namer       *locked
+	subscribers *dpws.Subscriptions // of the answers to all requests; nil: no event source
 	end         context.CancelFunc
 	ended       chan struct{}
 }
@@ -79,6 +81,10 @@ func serveDPWS(p *program, s stack.Serve) (server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/"+s.Service, d.serve)
 	mux.HandleFunc("/device", d.device)
+	if s.Options["events"] == "on" {
+		d.subscribers = &dpws.Subscriptions{At: "http://" + l.Addr().String() + "/events"}
+		mux.HandleFunc("/events/", d.events)
+	}
 	d.http = &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
 	go d.http.Serve(l)
 	var ctx context.Context
@@ -106,6 +112,9 @@ func (d *dpwsServer) describe(at, name string) {
 func (d *dpwsServer) close() {
 	d.end()
 	<-d.ended
+	if d.subscribers != nil {
+		d.subscribers.Close()
+	}
 	d.httpServer.close()
 }
 
@@ -129,7 +138,7 @@ func dpwsParams(options map[string]string) (dpws.Params, error) {
 		}
 		p.MatchDelay = d
 	}
-	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "discovery": {"once", "first", "each"}} {
+	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "events": {"off", "on"}, "discovery": {"once", "first", "each"}} {
 		if text := options[name]; text != "" && !slices.Contains(levels, text) {
 			return p, fmt.Errorf("option %s %q is none; there are %s", name, text, strings.Join(levels, ", "))
 		}
@@ -149,6 +158,38 @@ func (d *dpwsServer) device(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.describeTo(w, x, nil)
+}
+
+// events answers what is asked of a subscription's manager.
+func (d *dpwsServer) events(w http.ResponseWriter, r *http.Request) {
+	x := d.pool.Get().(*worker)
+	defer d.pool.Put(x)
+	if d.gate(w, r, x, dpws.MaxEnvelope) && !d.eventing(w, r, x) {
+		d.refuse(w, http.StatusBadRequest, errors.New("send a request of WS-Eventing"))
+	}
+}
+
+// eventing answers the request in x if it is one of WS-Eventing.
+func (d *dpwsServer) eventing(w http.ResponseWriter, r *http.Request, x *worker) bool {
+	if d.subscribers == nil {
+		return false
+	}
+	d.namer.mu.Lock()
+	b, ok := d.subscribers.Answer(nil, d.namer.namer, x.body, r.URL.Path)
+	d.namer.mu.Unlock()
+	if ok {
+		w.Header().Set("Content-Type", d.encoding.MediaType(d.name, true))
+		w.Write(b)
+	}
+	return ok
+}
+
+// event tells the subscribers of the answer in x.
+func (d *dpwsServer) event(x *worker) {
+	body := codec.Append(codec.XML, nil, d.name, true, &x.response)
+	d.namer.mu.Lock()
+	defer d.namer.mu.Unlock()
+	d.subscribers.Notify(d.namer.namer, codec.Action(d.name)+"Event", body)
 }
 
 // gate reads a POST with an envelope into x, or refuses it.
@@ -208,6 +249,9 @@ func (d *dpwsServer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := d.work(x)
+	if errors.Is(err, errOther) && d.eventing(w, r, x) {
+		return
+	}
 	if errors.Is(err, errOther) {
 		if err = dpws.Open(x.body, &x.header); err == nil {
 			d.describeTo(w, x, &d.description.Hosted[0])
@@ -222,6 +266,9 @@ func (d *dpwsServer) serve(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Type", d.encoding.MediaType(d.name, true))
 	head.Set("Content-Length", strconv.Itoa(len(x.answer)))
 	w.Write(x.answer)
+	if d.subscribers != nil {
+		d.event(x)
+	}
 	d.keep(x)
 }
 

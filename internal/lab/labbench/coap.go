@@ -17,9 +17,9 @@ service: echo
 n: 98
 client: {device: local, stack: reference/coap-protobuf}
 factors: {server.stack: [reference/coap-protobuf, californium, libcoap]}
-requests: 20000
+requests: 60000
 heap: 128MB
-design: {replications: 6, warmup: 20000}
+design: {replications: 10, warmup: 30000}
 responses: [cpu]
 timeouts: {ready: 60s, request: 10s, trial: 5m}
 `
@@ -53,7 +53,7 @@ func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
 		rows = append(rows, Row{Figure: "requests per CPU second of coap-protobuf's server, over " + p.name + "'s", Wanted: p.bound.String(),
 			Measured: interval(c.Estimate, c.Lo, c.Hi), Verdict: p.bound.verdict(c.Estimate, c.Lo, c.Hi)})
 	}
-	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 6 randomized blocks of 20,000 requests after 20,000 " +
+	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 10 randomized blocks of 60,000 requests after 30,000 " +
 		"of warm-up; ratio of the servers' CPU time per request, all threads, paired by block with its t interval"
 	return rows, nil
 }

@@ -163,12 +163,16 @@ func (f *Fault) Error() string {
 }
 
 // Append appends the fault as an answer to h; Code is Sender or Receiver,
-// Subcode a name of WS-Addressing or empty.
+// Subcode a name of WS-Addressing, wse: and one of WS-Eventing, or empty.
 func (f *Fault) Append(dst []byte, n *Namer, h *Header) []byte {
 	reply := Header{Action: []byte(actionFault), MessageID: n.Append(nil), RelatesTo: h.MessageID, To: []byte(Anonymous)}
-	dst = append(reply.AppendStart(dst), "<soap:Fault><soap:Code><soap:Value>soap:"+f.Code+"</soap:Value>"...)
+	dst = append(reply.appendStart(dst, eventSpaces, ""), "<soap:Fault><soap:Code><soap:Value>soap:"+f.Code+"</soap:Value>"...)
 	if f.Subcode != "" {
-		dst = append(dst, "<soap:Subcode><soap:Value>wsa:"+f.Subcode+"</soap:Value></soap:Subcode>"...)
+		name := f.Subcode
+		if !strings.Contains(name, ":") {
+			name = "wsa:" + name
+		}
+		dst = append(dst, "<soap:Subcode><soap:Value>"+name+"</soap:Value></soap:Subcode>"...)
 	}
 	dst = append(dst, `</soap:Code><soap:Reason><soap:Text xml:lang="en">`...)
 	dst = xmlstream.AppendText(dst, []byte(f.Reason))

@@ -40,6 +40,7 @@ public final class Client implements Caller, DiscoveryObserver {
   private final HostedServiceProxy service;
   private final String to, action;
   private final List<String> addresses;
+  private final Events events; // every request is to be followed by its own; null: not subscribed
   private final BlockingQueue<DiscoveredDevice> found = new LinkedBlockingQueue<>(256); // more are dropped
   private final Map<String, Long> phases = new LinkedHashMap<>();
 
@@ -72,6 +73,7 @@ public final class Client implements Caller, DiscoveryObserver {
     if (service == null || !service.getType().getTypes().contains(Sdcri.SERVICES)) throw new IOException("device has no service " + setup.service.name);
     to = service.getActiveEprAddress();
     action = Sdcri.action(setup);
+    events = Sdcri.level(setup, "events", "off", "on").equals("on") ? new Events(service, action + "Event", patience) : null;
   }
 
   /** The address by which the host is reached; nothing is sent. */
@@ -128,6 +130,7 @@ public final class Client implements Caller, DiscoveryObserver {
     if (any.size() != 1 || !(any.get(0) instanceof Element)) throw new IOException("answer does not hold one message");
     Message answer = Dom.read(setup.service, true, (Element) any.get(0));
     x.deserialization += System.nanoTime() - t0;
+    if (events != null) events.await(setup.timeout);
     return answer;
   }
 }

@@ -15,6 +15,7 @@ import org.somda.sdc.dpws.ThisModelBuilder;
 import org.somda.sdc.dpws.device.DeviceSettings;
 import org.somda.sdc.dpws.device.factory.DeviceFactory;
 import org.somda.sdc.dpws.service.factory.HostedServiceFactory;
+import org.somda.sdc.dpws.soap.wseventing.ActionBasedEventSource;
 import org.somda.sdc.dpws.soap.wsaddressing.WsAddressingUtil;
 import org.somda.sdc.dpws.soap.wsaddressing.model.EndpointReferenceType;
 
@@ -45,6 +46,10 @@ final class Device {
     device.getHostingServiceAccess().setThisModel(injector.getInstance(ThisModelBuilder.class).get());
     Operations operations = injector.getInstance(Operations.class);
     operations.services = services;
+    if (Sdcri.level(setup, "events", "off", "on").equals("on")) {
+      operations.events = injector.getInstance(ActionBasedEventSource.class);
+      operations.registerEventSource(operations.events);
+    }
     device.getHostingServiceAccess().addHostedService(injector.getInstance(HostedServiceFactory.class)
         .createHostedService(setup.service.name, List.of(Sdcri.SERVICES), operations, wsdl()));
     device.startAsync().awaitRunning();

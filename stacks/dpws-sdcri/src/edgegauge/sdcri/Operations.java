@@ -13,6 +13,7 @@ import org.somda.sdc.dpws.soap.factory.SoapFaultFactory;
 import org.somda.sdc.dpws.soap.interception.Direction;
 import org.somda.sdc.dpws.soap.interception.MessageInterceptor;
 import org.somda.sdc.dpws.soap.interception.RequestResponseObject;
+import org.somda.sdc.dpws.soap.wseventing.ActionBasedEventSource;
 import org.w3c.dom.Element;
 
 /** The hosted service. Bodies are plain DOM: SDCri's JAXB knows no message of ours. An action has to be a constant, so there is a method for each. */
@@ -24,6 +25,7 @@ public class Operations extends WebService {
   private final Setup setup;
   private final Registry registry;
   Services services;
+  ActionBasedEventSource events; // of the answers to all requests; null: no event source
 
   @Inject Operations(SoapUtil soap, SoapFaultFactory faults, Setup setup, Registry registry) {
     this.soap = soap;
@@ -56,6 +58,7 @@ public class Operations extends WebService {
     x.processing = t2 - t1;
     x.deserialization += t1 - t0;
     soap.setWsaAction(o.getResponse(), Sdcri.action(setup) + "Response");
+    if (events != null) events.sendNotification(Sdcri.action(setup) + "Event", Dom.write(setup.service, true, out));
     registry.invoked();
   }
 
