@@ -13,6 +13,7 @@ import (
 
 	"edgegauge/internal/drive/drivebench"
 	"edgegauge/internal/lab/labbench"
+	"edgegauge/internal/report/reportbench"
 )
 
 // floorVerb is the hidden verb of the bare server that bench sets beside C's.
@@ -35,8 +36,9 @@ func storeMain(args []string) int {
 }
 
 func benchCmd(a *app) *cobra.Command {
+	all := append(labbench.Parts(), reportbench.Parts()...)
 	var says strings.Builder
-	for _, p := range labbench.Parts() {
+	for _, p := range all {
 		fmt.Fprintf(&says, "\n  %-9s %s", p.Name, p.Says)
 	}
 	return &cobra.Command{
@@ -47,7 +49,7 @@ means that the interval reaches over the bound. It takes some minutes and wants 
 ` + says.String(),
 		Example: "  edgegauge bench\n  edgegauge bench drive store",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			parts, err := labbench.Find(args)
+			parts, err := labbench.Find(all, args)
 			if err != nil {
 				return exit{exitUsage, err}
 			}

@@ -9,7 +9,7 @@ import (
 // Format prints a value with an SI prefix and three significant digits.
 func Format(v float64, unit string) string {
 	switch {
-	case math.IsNaN(v):
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "–"
 	case !hasPrefixes(unit):
 		return significant(v) + unitText("", unit)
@@ -71,7 +71,7 @@ func significant(v float64) string {
 // interval prints the half-width of an interval as a share of its center, or
 // nothing where there is none.
 func interval(center, lo, hi float64) string {
-	if math.IsNaN(lo) || math.IsNaN(hi) || center == 0 {
+	if math.IsNaN(hi-lo) || math.IsInf(hi-lo, 0) || center == 0 {
 		return ""
 	}
 	share := (hi - lo) / 2 / math.Abs(center) * 100

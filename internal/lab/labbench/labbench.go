@@ -130,9 +130,8 @@ func lacking(programs ...string) string {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// Find finds parts by name; none means all.
-func Find(names []string) ([]Part, error) {
-	all := Parts()
+// Find finds parts by name; no name means all.
+func Find(all []Part, names []string) ([]Part, error) {
 	if len(names) == 0 {
 		return all, nil
 	}

@@ -32,14 +32,14 @@ func TestVerdict(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	all, err := Find(nil)
+	all, err := Find(Parts(), nil)
 	if err != nil || len(all) != len(Parts()) {
 		t.Errorf("no names: got %d parts, %v", len(all), err)
 	}
-	if some, err := Find([]string{"store", "drive"}); err != nil || len(some) != 2 || some[0].Name != "store" {
+	if some, err := Find(Parts(), []string{"store", "drive"}); err != nil || len(some) != 2 || some[0].Name != "store" {
 		t.Errorf("two names: got %v, %v", some, err)
 	}
-	if _, err := Find([]string{"stor"}); err == nil {
+	if _, err := Find(Parts(), []string{"stor"}); err == nil {
 		t.Error("a name that is none was taken")
 	}
 }
