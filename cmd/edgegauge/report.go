@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ or undecided. With --claims it prints these scorecards only, of any number of di
 			case !ok && format != pictures:
 				return exit{exitUsage, fmt.Errorf("no format %q; there are %s", format, strings.Join(formatNames(), ", "))}
 			}
-			r, err := readReport(args[0], format == "html" || format == pictures)
+			r, err := readReport(args[0], rawTraces[format])
 			switch {
 			case err != nil:
 				return err
@@ -68,7 +69,7 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 	}
 	var all []*report.Report
 	for _, d := range dirs {
-		r, err := readReport(d, false)
+		r, err := readReport(d, 0)
 		if err != nil {
 			return err
 		}
@@ -79,6 +80,10 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 
 // pictures is the format that is many files.
 const pictures = "svg"
+
+// rawTraces says how many power traces a format shows. The others need no raw
+// files at all.
+var rawTraces = map[string]int{"html": report.PageTraces, pictures: math.MaxInt}
 
 func formatNames() []string {
 	names := []string{pictures}
@@ -107,17 +112,17 @@ func writePictures(w io.Writer, r *report.Report, dir string) error {
 }
 
 // readReport summarizes a results directory; one that was changed by hand is
-// reported with a warning above everything. Only pages and pictures need the raw
-// files.
-func readReport(dir string, raw bool) (*report.Report, error) {
+// reported with a warning above everything. With
+// traces 0, the raw files are only checked, not read.
+func readReport(dir string, traces int) (*report.Report, error) {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {
 		return nil, exit{exitUnmeasured, err}
 	}
 	defer s.Close()
 	r, err := report.Read(s)
-	if err == nil && raw {
-		err = r.ReadRaw(s)
+	if err == nil && traces > 0 {
+		err = r.ReadRaw(s, traces)
 	}
 	if err != nil {
 		return nil, exit{exitUnmeasured, err}
@@ -128,7 +133,7 @@ func readReport(dir string, raw bool) (*report.Report, error) {
 // soundReport is readReport for who decides by the figures: results that are
 // not as the lab wrote them are refused.
 func soundReport(dir string) (*report.Report, error) {
-	r, err := readReport(dir, false)
+	r, err := readReport(dir, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -352,7 +352,7 @@ func point(dir string) error {
 func writeReport(w io.Writer, s *store.Store) error {
 	r, err := report.Read(s)
 	if err == nil {
-		err = r.ReadRaw(s)
+		err = r.ReadRaw(s, report.PageTraces)
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,9 @@ type axis struct {
 // logFrom is the ratio of largest to smallest value from which an axis is logarithmic.
 const logFrom = 12
 
+// leastSpan is the least share of its values that an axis spans.
+const leastSpan = 2e-3
+
 // newAxis covers all finite values. Zero is on it where the values reach
 // within a third of it, so that lengths are not misread; the axis is
 // logarithmic where the values span more than logFrom.
@@ -33,6 +36,9 @@ func newAxis(values []float64) axis {
 		return axis{0, 1, false}
 	case lo == hi:
 		return axis{math.Min(0, lo*1.1), math.Max(0, lo*1.1), false}
+	case math.Max(math.Abs(lo), math.Abs(hi))*leastSpan > hi-lo: // ticks would all read the same
+		pad := math.Max(math.Abs(lo), math.Abs(hi)) * leastSpan / 2
+		lo, hi = lo-pad, hi+pad
 	case lo > 0 && lo < hi/1.5:
 		lo = 0
 	case lo > 0:

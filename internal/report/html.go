@@ -58,6 +58,7 @@ type view struct {
 	Data                  template.JS
 	Scripts               []template.JS
 	Traces                []traceView
+	AnyPublished          bool // a figure shows a published value
 	Sections              []section
 	Factors               []string
 	Plan                  []planRow
@@ -138,6 +139,7 @@ func (r *Report) view() (view, error) {
 		return v, err
 	}
 	v.Scripts = []template.JS{template.JS(d3JS), template.JS(plotJS), template.JS(pageJS)}
+	v.AnyPublished = slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Published != nil })
 	v.Design = r.design()
 	v.Devices, v.Stacks = r.facts()
 	return v, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge/internal/advise/paper"
 	"edgegauge/internal/measure"
 	"edgegauge/internal/store"
 )
@@ -16,6 +17,7 @@ func TestPageInBrowser(t *testing.T) {
 	r := fakeReport(t, 10, 2, 10)
 	r.fakeTrace(0, measure.Client, store.Measured)
 	r.fakeTrace(0, measure.Server, store.Modelled)
+	r.Cells[0].Published = &paper.Beside{Row: paper.Row{Mean: 2.1e-5, HalfWidth: 1e-6}}
 	path, size := written(t, r)
 	if size > 3<<20 {
 		t.Errorf("the page has %d B, want 3 MB at most", size)
@@ -31,6 +33,12 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	p := pageUnderTest{t, b}
 	p.chartShows("RTT at the client: trials", "circle", 20*10)
+	if n := p.count(`#explore .chart [stroke="var(--pub)"] path`); n != 1 {
+		t.Errorf("got %d published values in the chart, want 1", n)
+	}
+	if n, l := p.count("#rtt rect.fig-pub, #rtt path.fig-pub"), p.count(".legend path.fig-pub"); n != 1 || l != 1 {
+		t.Errorf("got %d published values in the figure and %d in the legend, want 1 and 1", n, l)
+	}
 	t.Run("hover", func(t *testing.T) { pageUnderTest{t, b}.hover() })
 	t.Run("pick", func(t *testing.T) { pageUnderTest{t, b}.pick() })
 	t.Run("views", func(t *testing.T) { pageUnderTest{t, b}.views() })

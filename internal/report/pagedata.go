@@ -81,7 +81,7 @@ type dataTrace struct {
 	Instrument string           `json:"instrument"`
 	Method     string           `json:"method"`
 	Phases     [][3]any         `json:"phases"` // name, from, to
-	Points     [][]figureNumber `json:"points"` // s, mean W, least, largest
+	Points     [][]figureNumber `json:"points"` // s, mean W, and where they differ the least and the largest
 }
 
 func (r *Report) pageData() (template.JS, error) {
@@ -127,7 +127,11 @@ func (x *Trace) data() dataTrace {
 		out.Phases = append(out.Phases, [3]any{p.Name, figureNumber(p.From), figureNumber(p.To)})
 	}
 	for _, p := range x.Points {
-		out.Points = append(out.Points, numbers(p.At, p.Mean, p.Lo, p.Hi))
+		if p.Lo == p.Hi {
+			out.Points = append(out.Points, numbers(p.At, p.Mean))
+		} else {
+			out.Points = append(out.Points, numbers(p.At, p.Mean, p.Lo, p.Hi))
+		}
 	}
 	return out
 }

@@ -42,13 +42,13 @@ var exchangeColumns = map[measure.Side]map[string]string{
 }
 
 // ReadRaw adds what only the raw files show: distributions, courses and power
-// traces. A file that cannot be read leaves a warning, not an error: the trial
+// traces, these of about as many trials and sides as asked for. A file that cannot be read leaves a warning, not an error: the trial
 // table stands without it.
-func (r *Report) ReadRaw(s *store.Store) error {
+func (r *Report) ReadRaw(s *store.Store, traces int) error {
 	if err := r.readDistributions(s); err != nil {
 		return err
 	}
-	return r.readTraces(s)
+	return r.readTraces(s, traces)
 }
 
 // readDistributions reads all valid trials' exchanges, on all CPUs.

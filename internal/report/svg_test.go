@@ -67,7 +67,8 @@ func TestAxisTicks(t *testing.T) {
 		{[]float64{3e-6, 22e-6}, "s", "0 5 µs 10 µs 15 µs 20 µs"},
 		{[]float64{20e-9, 900e-9}, "s", "20 ns 50 ns 100 ns 200 ns 500 ns 1 µs"},
 		{[]float64{1e-6, 3}, "s", "1 µs 10 µs 100 µs 1 ms 10 ms 100 ms 1 s"},
-		{[]float64{100, 108}, "B", "100 B 102 B 104 B 106 B 108 B"}, // far from 0: not from 0
+		{[]float64{100, 108}, "B", "100 B 102 B 104 B 106 B 108 B"},          // far from 0: not from 0
+		{[]float64{2, 2 + 1e-9}, "W", "1.998 W 1.999 W 2 W 2.001 W 2.002 W"}, // hardly a spread: ticks still differ
 		{[]float64{0}, "s", "0 0.2 s 0.4 s 0.6 s 0.8 s 1 s"},
 		{[]float64{-2, 5}, "", "-2 0 2 4"},
 		{[]float64{50000, 200000}, "1/s", "0 50 k/s 100 k/s 150 k/s 200 k/s"},

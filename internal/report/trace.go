@@ -36,24 +36,24 @@ type TracePhase struct {
 	From, To float64
 }
 
-const (
-	traceParts = 300 // points of a trace
-	mostTraces = 120 // in a report; a page holds some 6 kB a trace
-)
+// traceParts is how many points a trace has at most.
+const traceParts = 200
+
+// PageTraces is how many traces a page holds: some 15 kB each, drawn and as data.
+const PageTraces = 40
 
 // traceResponses are those whose cells say that a side's power was known.
 var traceResponses = []string{"power", "energy", "energy_gross", "trial_energy"}
 
-// readTraces reads the power of as many trials as a page can hold, first blocks
-// first.
-func (r *Report) readTraces(s *store.Store) error {
+// readTraces reads the power of trials, first blocks first.
+func (r *Report) readTraces(s *store.Store, most int) error {
 	if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return slices.Contains(traceResponses, c.Response) }) {
 		return nil
 	}
 	trials := slices.Clone(r.Trials)
 	slices.SortStableFunc(trials, func(a, b store.TrialState) int { return a.Block - b.Block })
 	for _, t := range trials {
-		if t.State != store.Valid || len(r.Traces) >= mostTraces {
+		if t.State != store.Valid || len(r.Traces) >= most {
 			continue
 		}
 		sources, err := s.Sources(t.ID)

@@ -25,7 +25,7 @@ func (x *Trace) Picture(r *Report) Picture {
 			top = max(top, p.Hi)
 		}
 	}
-	ay := newAxis([]float64{0, top})
+	ay := newAxis([]float64{0, top * 1.1})
 	pic := Picture{ID: fmt.Sprintf("power-%s-%04d", x.Side, x.Trial), Height: traceTop + traceHeight + axisHeight, Says: x.describe(r)}
 	var b strings.Builder
 	x.drawPhases(&b, ax)

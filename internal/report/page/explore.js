@@ -14,10 +14,10 @@
   const views = { trials: "trials", distribution: "distribution", course: "over the run", power: "power" };
 
   // Numbers, as Format and significant of the lab print them.
-  const prefixes = [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1], ["m", 1e-3], ["µ", 1e-6], ["n", 1e-9]];
+  const prefixes = [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1], ["m", 1e-3], ["µ", 1e-6], ["n", 1e-9], ["p", 1e-12], ["f", 1e-15]];
   const prefixed = ["B", "s", "J", "W", "1/s", "B/s"];
   const digits = (v) => (v === 0 ? "0" : v.toFixed(Math.max(0, Math.min(9, 2 - Math.floor(Math.log10(Math.abs(v)) + 1e-12)))));
-  const prefixOf = (v, unit) => prefixes.find(([, f]) => Math.abs(v) >= f * 0.9995 || (f === 1 && (v === 0 || unit === "B" || unit === "1/s"))) || prefixes[6];
+  const prefixOf = (v, unit) => prefixes.find(([, f]) => Math.abs(v) >= f * 0.9995 || (f === 1 && (v === 0 || unit === "B" || unit === "1/s"))) || prefixes[prefixes.length - 1];
   const unitText = (p, unit) => (unit && unit !== "1" ? " " + p + (unit === "1/s" ? "/s" : unit) : "");
   function format(v, unit) {
     if (v === null || v === undefined || Number.isNaN(v)) return "–";
@@ -44,7 +44,9 @@
     if (lo === undefined) [lo, hi] = [state.log ? 1 : 0, state.log ? 10 : 1];
     if (state.log) [lo, hi] = [lo / 1.1, hi * 1.1];
     else {
-      if (lo > 0 && lo < hi / 1.5) lo = 0;
+      const least = Math.max(Math.abs(lo), Math.abs(hi)) * 2e-3; // below it, ticks would all read the same
+      if (hi - lo < least) [lo, hi] = [lo - least / 2, hi + least / 2];
+      else if (lo > 0 && lo < hi / 1.5) lo = 0;
       const pad = (hi - lo || Math.abs(hi) || 1) * 0.04;
       [lo, hi] = [lo === 0 ? 0 : lo - pad, hi + pad];
     }
@@ -119,7 +121,7 @@
     },
     power(width) {
       const x = data.traces[state.trace];
-      const points = x.points.map(([at, v, lo, hi]) => ({ at, v, lo, hi, says: `${format(at, "s")}\n${x.method} ${format(v, "W")}` + (hi > lo ? `\n${format(lo, "W")} to ${format(hi, "W")}` : "") }));
+      const points = x.points.map(([at, v, lo = v, hi = v]) => ({ at, v, lo, hi, says: `${format(at, "s")}\n${x.method} ${format(v, "W")}` + (hi > lo ? `\n${format(lo, "W")} to ${format(hi, "W")}` : "") }));
       const phases = x.phases.map(([n, from, to]) => ({ n, from, to }));
       const y = scale(points.flatMap((d) => [d.lo, d.hi]).concat(state.log ? [] : [0]), "W", 300);
       return Plot.plot({

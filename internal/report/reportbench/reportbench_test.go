@@ -25,7 +25,7 @@ func TestMadeResultsAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ReadRaw(s); err != nil || len(r.Damage) > 0 {
+	if err := r.ReadRaw(s, report.PageTraces); err != nil || len(r.Damage) > 0 {
 		t.Fatalf("%v, %v", err, r.Damage)
 	}
 	if len(r.Distributions) != 3*9 {
