@@ -10,7 +10,9 @@ import (
 
 // agentMain is the agent on a device: agent DIR [CHANNEL].
 func agentMain(args []string) int {
-	return device.AgentMain(args, version(), func(ctx context.Context, spec string) (measure.Instrument, error) {
-		return instrument.Open(ctx, spec, instrument.Options{})
-	})
+	return device.AgentMain(args, version(), openInstrument)
+}
+
+func openInstrument(ctx context.Context, spec string) (measure.Instrument, error) {
+	return instrument.Open(ctx, spec, instrument.Options{})
 }

@@ -35,7 +35,11 @@ func deviceProfiles() (map[string]device.Profile, error) {
 // deviceNames are the devices a study may name here.
 func deviceNames() []string {
 	all, _ := deviceProfiles()
-	return append(device.Names(all), emulated()...)
+	names := append(device.Names(all), emulated()...)
+	for _, n := range emulated() {
+		names = append(names, n+qemu.PacedSuffix)
+	}
+	return names
 }
 
 // emulated are the names of the machines that can be emulated.
@@ -57,10 +61,11 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 			if out[name] != nil {
 				continue
 			}
-			board, emulated := qemu.Find(name)
+			plain, paced := strings.CutSuffix(name, qemu.PacedSuffix)
+			board, emulated := qemu.Find(plain)
 			switch profile, ok := all[name]; {
 			case emulated:
-				d, err := emulatedDevice(ctx, board, p.Study.Time, exe)
+				d, err := emulatedDevice(ctx, board, paced, p.Study.Time, exe)
 				if err != nil {
 					return nil, err
 				}
@@ -84,7 +89,7 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 }
 
 // emulatedDevice is a machine that was built, ready to be booted.
-func emulatedDevice(ctx context.Context, b qemu.Board, time study.Time, exe string) (device.Device, error) {
+func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Time, exe string) (device.Device, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return nil, err
@@ -100,7 +105,11 @@ func emulatedDevice(ctx context.Context, b qemu.Board, time study.Time, exe stri
 	if time == study.Instructions {
 		return qemu.NewEnclosed(im, exe, guest)
 	}
-	return nil, fmt.Errorf("device %s: write time: instructions in the study, and both sides on it", b.Name)
+	d := &qemu.Interactive{Image: im, Exe: exe, Guest: guest, Mode: qemu.Free, Build: version(), Cache: filepath.Join(cache, "states")}
+	if paced {
+		d.Mode = qemu.Paced
+	}
+	return d, nil
 }
 
 // boardName says what is wrong with the URL of a device.
@@ -148,6 +157,11 @@ func refuseAway(p study.Plan, links map[string]link.Profile) error {
 	}
 	for _, t := range p.Trials {
 		_, linked := lab.LinkOf(t.Setup, byName)
+		for _, name := range []string{t.Setup.Client.Device, t.Setup.Server.Device} {
+			if _, machine := qemu.Find(strings.TrimSuffix(name, qemu.PacedSuffix)); machine && linked {
+				return fmt.Errorf("%s: a link lies between two programs on this machine, and %s is another; drop the link", p.Study.File, name)
+			}
+		}
 		if why := lab.Refusal(t.Setup, linked, lab.NeedsPackets(p.Study)); why != "" {
 			return fmt.Errorf("%s: %s", p.Study.File, why)
 		}

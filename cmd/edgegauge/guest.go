@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"edgegauge/internal/device"
 	"edgegauge/internal/device/qemu"
 	"edgegauge/internal/lab"
 )
@@ -27,6 +28,9 @@ func inGuest(ctx context.Context) error {
 		return err
 	}
 	text, err := os.ReadFile(qemu.JobFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return serveLab()
+	}
 	if err != nil {
 		return err
 	}
@@ -35,6 +39,15 @@ func inGuest(ctx context.Context) error {
 		return err
 	}
 	return qemu.Deliver(os.Stdout, out)
+}
+
+// serveLab is an agent for the lab on the other side of the machine's channel.
+func serveLab() error {
+	channel, err := qemu.AwaitLab(os.Stdout)
+	if err != nil {
+		return err
+	}
+	return device.RunAgent(channel, "/tmp/edgegauge-agent", version(), openInstrument)
 }
 
 // cacheDir is where machines are made and kept: EDGEGAUGE_CACHE, or edgegauge in

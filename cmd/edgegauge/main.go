@@ -57,6 +57,7 @@ var hiddenVerbs = map[string]func(args []string) int{
 	device.AgentVerb:   agentMain,                                                // agent DIR [CHANNEL]
 	lab.StackVerb:      stackMain,
 	link.Verb:          func([]string) int { return link.Main() },
+	qemu.NetworkVerb:   qemu.ConfigureGuest,
 	driveVerb:          driveMain,
 	floorVerb:          floorMain,
 	labbench.StoreVerb: storeMain,

@@ -84,7 +84,7 @@ func (r *rig) reach(ctx context.Context, p *place, end study.Side) error {
 	if !ok {
 		return fmt.Errorf("no stack %q", end.Stack)
 	}
-	if err := p.stage.bring(ctx, d); err != nil {
+	if err := p.stage.bring(ctx, d, crossed(p.away, d)); err != nil {
 		return p.stage.blame(err)
 	}
 	if r.credentials() == nil || p.stage.credentials != nil {
@@ -104,9 +104,22 @@ func (s *stage) blame(err error) error {
 }
 
 // bring copies a stack's files, and builds there what must be built where it runs.
-func (s *stage) bring(ctx context.Context, d stack.Description) error {
+// Crossed is the folder of its native programs for the device, below build/, if
+// it has been built for it here.
+func (s *stage) bring(ctx context.Context, d stack.Description, crossed string) error {
 	if _, there := s.stacks[d.Name]; there || d.Dir == "" { // the binary itself is there
 		return nil
+	}
+	if crossed != "" {
+		var programs []string
+		for _, p := range d.Build.Product {
+			if _, err := os.Stat(filepath.Join(crossed, filepath.Base(p))); err == nil {
+				programs = append(programs, filepath.Base(p))
+			}
+		}
+		at, err := s.remote.PutAll(ctx, crossed, programs, "stacks/"+d.Name+"/build")
+		s.stacks[d.Name] = filepath.Dir(at)
+		return err
 	}
 	for _, n := range d.Needs {
 		met := n.MetBy(func(argv ...string) (string, bool) {
@@ -132,6 +145,20 @@ func (s *stage) bring(ctx context.Context, d stack.Description) error {
 	}
 	s.stacks[d.Name] = at
 	return nil
+}
+
+// crossed is the folder of a stack's programs that were made here for the
+// architecture of a machine that cannot make them itself; empty: there is none.
+func crossed(on device.Away, d stack.Description) string {
+	m, ok := on.(interface{ Target() string })
+	if !ok || d.Dir == "" || len(d.Serve.Command) == 0 || !strings.HasPrefix(d.Serve.Command[0], "build/") {
+		return ""
+	}
+	dir := filepath.Join(d.Dir, "build", m.Target())
+	if _, err := os.Stat(filepath.Join(dir, filepath.Base(d.Serve.Command[0]))); err != nil {
+		return ""
+	}
+	return dir
 }
 
 // bringFiles copies the values that are files here, and names them there.

@@ -90,6 +90,9 @@ func Boards() []Board {
 		}}
 }
 
+// PacedSuffix after a board's name asks for the mode Paced where it would be Free.
+const PacedSuffix = "/icount"
+
 // Find finds a board by name.
 func Find(name string) (Board, bool) {
 	all := Boards()
@@ -100,17 +103,21 @@ func Find(name string) (Board, bool) {
 	return all[i], true
 }
 
-// A Mode is how a guest's time relates to the world's. Figures of the two are
-// never set side by side.
+// A Mode is how a guest's time relates to the world's. Figures of the first are
+// never set beside those of the others.
 type Mode string
 
 const (
 	// Deterministic: time is counted instructions, idle time is skipped, nothing
 	// outside reaches the guest, and equal boots are equal to the nanosecond.
 	Deterministic Mode = "deterministic"
-	// Interactive: time is counted instructions, but idle time passes as outside, so
-	// that the guest can speak with others.
-	Interactive Mode = "interactive"
+	// Free: the guest's clock is this machine's, and the guest computes as fast as
+	// this machine emulates: others can speak with it.
+	Free Mode = "free"
+	// Paced: computing takes its time in counted instructions, waiting this
+	// machine's time. QEMU loses up to a millisecond of each wait, so only figures
+	// without waits are good: phases inside the stack, CPU time.
+	Paced Mode = "paced"
 )
 
 // argv is QEMU's command line. Every word of it can change a deterministic
@@ -127,14 +134,13 @@ func (b Board) argv(m Mode, seed uint64, extra ...string) []string {
 	if b.Kernel.DTB != "" {
 		a = append(a, "-dtb", dtbFile, "-audiodev", "none,id=a")
 	}
-	sleep := "off"
-	if m == Interactive {
-		sleep = "on"
+	switch m {
+	case Deterministic:
+		a = append(a, "-icount", fmt.Sprintf("shift=%d,sleep=off", b.Shift), "-nic", "none")
+	case Paced:
+		a = append(a, "-icount", fmt.Sprintf("shift=%d,sleep=on", b.Shift))
 	}
-	a = append(a, "-icount", fmt.Sprintf("shift=%d,sleep=%s", b.Shift, sleep), "-append", "console=ttyAMA0 panic=-1 quiet")
-	if m == Deterministic {
-		a = append(a, "-nic", "none")
-	}
+	a = append(a, "-append", "console=ttyAMA0 panic=-1 quiet")
 	return append(a, extra...)
 }
 

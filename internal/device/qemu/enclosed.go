@@ -32,7 +32,7 @@ type Enclosed struct {
 // The seed is that of everything random in the guest. What the guest said on its
 // console goes to log.
 func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err error) {
-	dir, err := os.MkdirTemp("", "edgegauge-machine-")
+	dir, err := os.MkdirTemp("", machinePrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,10 @@ func (d *Enclosed) furnish(dir string, j device.Job) error {
 	files := []File{
 		{Name: strings.TrimPrefix(GuestExe, "/"), Mode: 0o755, Source: d.Guest},
 		{Name: "init", Mode: os.ModeSymlink | 0o777, Data: []byte(GuestExe)},
-		{Name: strings.TrimPrefix(JobFile, "/"), Mode: 0o644, Data: j.Text},
 		{Name: strings.TrimPrefix(seedFile, "/"), Mode: 0o600, Data: fmt.Appendf(nil, "%d", j.Seed)},
+	}
+	if j.Text != nil {
+		files = append(files, File{Name: strings.TrimPrefix(JobFile, "/"), Mode: 0o644, Data: j.Text})
 	}
 	for _, f := range j.Files {
 		files = append(files, File{Name: strings.TrimPrefix(f.Name, "/"), Mode: f.Mode, Data: f.Data, Source: f.Source})
@@ -88,6 +90,9 @@ func (d *Enclosed) furnish(dir string, j device.Job) error {
 		if err := setCell(tree, c.Node, c.Property, c.Hertz); err != nil {
 			return err
 		}
+	}
+	if tree, err = addSeed(tree); err != nil {
+		return err
 	}
 	return os.WriteFile(filepath.Join(dir, dtbFile), tree, 0o644)
 }

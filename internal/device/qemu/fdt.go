@@ -71,3 +71,58 @@ func setCell(tree []byte, path, property string, value uint32) error {
 		}
 	}
 }
+
+// addSeed gives the tree a node chosen with room for a seed, which QEMU fills
+// from its own -seed: without one the kernel of a machine whose time is counted
+// would wait for randomness that never comes. A node that is there gets it as
+// its first property.
+func addSeed(tree []byte) ([]byte, error) {
+	if len(tree) < 40 || binary.BigEndian.Uint32(tree) != 0xd00dfeed {
+		return nil, errors.New("no device tree")
+	}
+	be := binary.BigEndian
+	structure, names := int(be.Uint32(tree[8:])), int(be.Uint32(tree[12:]))
+	namesLen, structLen := int(be.Uint32(tree[32:])), int(be.Uint32(tree[36:]))
+	if structure+structLen > names || names+namesLen > len(tree) || structLen < 16 {
+		return nil, errors.New("a device tree laid out otherwise than dtc does")
+	}
+	const seed = 64
+	property := be.AppendUint32(be.AppendUint32(be.AppendUint32(nil, 3), seed), uint32(namesLen))
+	property = append(property, make([]byte, seed)...)
+	block := tree[structure : structure+structLen]
+	node := []byte("\x00\x00\x00\x01chosen\x00\x00")
+	at := strings.Index(string(block), string(node))
+	if at >= 0 {
+		at += len(node)
+	} else {
+		if at = endOfProperties(block); at < 0 {
+			return nil, errors.New("the device tree is cut short")
+		}
+		property = append(append(node, property...), 0, 0, 0, 2)
+	}
+	out := append([]byte{}, tree[:structure+at]...)
+	out = append(out, property...)
+	out = append(out, block[at:]...)
+	be.PutUint32(out[12:], uint32(len(out)))
+	out = append(append(out, tree[names:names+namesLen]...), "rng-seed\x00"...)
+	be.PutUint32(out[4:], uint32(len(out)))
+	be.PutUint32(out[32:], uint32(namesLen+len("rng-seed\x00")))
+	be.PutUint32(out[36:], uint32(structLen+len(property)))
+	return out, nil
+}
+
+// endOfProperties is where the root's properties end and its nodes begin.
+func endOfProperties(block []byte) int {
+	at := 8 // the root's beginning and its empty name
+	for at+12 <= len(block) {
+		switch binary.BigEndian.Uint32(block[at:]) {
+		case 3:
+			at += 12 + (int(binary.BigEndian.Uint32(block[at+4:]))+3)&^3
+		case 4:
+			at += 4
+		default:
+			return at
+		}
+	}
+	return -1
+}

@@ -52,6 +52,9 @@ func boot(ctx context.Context, exe string, b Board, dir string, c device.Command
 	return m, nil
 }
 
+// machinePrefix begins the name of each running machine's folder.
+const machinePrefix = "edgegauge-machine-"
+
 const (
 	errorsFile      = "qemu.log" // what QEMU itself says
 	monitorPatience = 20 * time.Second

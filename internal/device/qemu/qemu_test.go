@@ -223,12 +223,44 @@ func TestSetCell(t *testing.T) {
 	}
 }
 
+// QEMU fills the seed itself; here dtc reads what was added.
+func TestAddSeed(t *testing.T) {
+	if _, err := exec.LookPath("dtc"); err != nil {
+		t.Skip("dtc is missing; run: apt-get install device-tree-compiler")
+	}
+	dtc := func(in []byte, from, to string) []byte {
+		cmd := exec.Command("dtc", "-I", from, "-O", to)
+		cmd.Stdin = bytes.NewReader(in)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, text := range []string{
+		`/dts-v1/; / { model = "x"; chosen { bootargs = "y"; }; a@1 { b = <2>; }; };`,
+		`/dts-v1/; / { model = "x"; a@1 { b = <2>; }; };`,
+	} {
+		tree, err := addSeed(dtc([]byte(text), "dts", "dtb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(dtc(tree, "dtb", "dts"))
+		if want := "chosen {\n\t\trng-seed = <0x00 0x00"; !strings.Contains(got, want) || !strings.Contains(got, "b = <0x02>") {
+			t.Errorf("got %s, want %q and all else", got, want)
+		}
+	}
+}
+
 func FuzzSetCell(f *testing.F) {
 	b := make([]byte, 64)
 	binary.BigEndian.PutUint32(b, 0xd00dfeed)
 	binary.BigEndian.PutUint32(b[8:], 40)
 	f.Add(b, "/a", "b")
-	f.Fuzz(func(t *testing.T, tree []byte, path, property string) { setCell(tree, path, property, 1) })
+	f.Fuzz(func(t *testing.T, tree []byte, path, property string) {
+		setCell(tree, path, property, 1)
+		addSeed(tree)
+	})
 }
 
 func TestDelivery(t *testing.T) {

@@ -1,0 +1,295 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"edgegauge/internal/device"
+	"edgegauge/internal/measure"
+)
+
+// Interactive is a machine that others speak with: it boots once and stays, an
+// agent in it starts what is asked, and an Ethernet interface of this machine
+// leads to it.
+type Interactive struct {
+	Image Image
+	Exe   string // this binary, which keeps QEMU
+	Guest string // the same program for the guest's architecture
+	Mode  Mode   // Free or Paced
+	Build string // of both, for the agent's greeting
+	Cache string // folder of the machine's states after boot, from which it is restored; empty: it boots
+
+	mu     sync.Mutex
+	at     *machine
+	dir    string
+	remote *device.Remote
+	wire   wire
+	Took   time.Duration // from start to an answer of its agent
+}
+
+// bootPatience is how long a boot may take on a busy machine.
+const bootPatience = 3 * time.Minute
+
+const (
+	channelFile = "channel"
+	readyLine   = "edgegauge: ready"
+)
+
+// Remote is the agent in the machine, which is booted if it does not run.
+func (d *Interactive) Remote(ctx context.Context) (*device.Remote, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.remote != nil && d.remote.Err() == nil {
+		return d.remote, nil
+	}
+	d.close()
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, bootPatience, fmt.Errorf("no answer within %v", bootPatience))
+	defer cancel()
+	if err := d.boot(ctx); err != nil {
+		d.close()
+		return nil, err
+	}
+	d.Took = time.Since(began)
+	return d.remote, nil
+}
+
+func (d *Interactive) boot(ctx context.Context) (err error) {
+	if d.dir, err = os.MkdirTemp("", machinePrefix); err != nil {
+		return err
+	}
+	b := d.Image.Board
+	e := Enclosed{Image: d.Image, Guest: d.Guest}
+	e.Image.Board.Clock = Clock{} // who compares clocks must find them equal
+	if d.Image.Made.Java != "" {
+		e.Parts = append(e.Parts, filepath.Join(d.Image.Dir, javaFile))
+	}
+	if err := e.furnish(d.dir, device.Job{Seed: 1}); err != nil {
+		return fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	if d.wire, err = newWire(); err != nil {
+		return fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	c := device.Command{Argv: b.argv(d.Mode, 1, b.outside(d.wire.name)...)}
+	state, err := d.state(ctx)
+	if err != nil {
+		return err
+	}
+	restore := state != "" && exists(state)
+	if restore {
+		c.Argv = append(c.Argv, "-incoming", "exec:cat "+shellQuote(state))
+	}
+	if d.at, err = boot(ctx, d.Exe, b, d.dir, c); err != nil {
+		if restore {
+			os.Remove(state) // whatever is wrong with it, the next attempt boots
+		}
+		return err
+	}
+	alive, stop := d.at.whileAlive(ctx)
+	defer stop()
+	if err := d.wake(alive, state, restore); err != nil {
+		if restore {
+			os.Remove(state)
+		}
+		return d.at.blame(err)
+	}
+	return nil
+}
+
+// wake brings the machine to where its agent answers, and keeps that state if it
+// was booted and states are kept.
+func (d *Interactive) wake(ctx context.Context, state string, restored bool) error {
+	channel, err := net.Dial("unix", filepath.Join(d.dir, channelFile))
+	if err != nil {
+		return fmt.Errorf("its channel: %w", err)
+	}
+	if err := d.awake(ctx, state, restored); err != nil {
+		channel.Close()
+		return err
+	}
+	if _, err := channel.Write([]byte{'\n'}); err != nil { // until then its agent does not begin
+		channel.Close()
+		return fmt.Errorf("its channel: %w", err)
+	}
+	if d.remote, err = device.Connect(ctx, "device "+d.Image.Board.Name, channel, d.Build, 0); err != nil {
+		return err
+	}
+	if err := d.wire.up(); err != nil {
+		return err
+	}
+	now := time.Now()
+	out, code, err := d.remote.Run(ctx, "", nil, GuestExe, NetworkVerb, d.wire.guest.String(), d.wire.host.String(), fmt.Sprint(now.UnixNano()))
+	if err != nil || code != 0 {
+		return errors.Join(fmt.Errorf("configure its network: %s", strings.TrimSpace(out)), err)
+	}
+	return nil
+}
+
+func (d *Interactive) awake(ctx context.Context, state string, restored bool) error {
+	m := d.at.monitor
+	if restored {
+		if err := m.until(ctx, "paused"); err != nil {
+			return fmt.Errorf("its state could not be restored: %w", err)
+		}
+		return m.do(ctx, "cont", nil, nil)
+	}
+	said := console{file: filepath.Join(d.dir, consoleFile)}
+	for {
+		line, err := said.next(ctx)
+		if err != nil {
+			return fmt.Errorf("it did not boot: %w", err)
+		}
+		if why, ok := strings.CutPrefix(line, failMark); ok {
+			return fmt.Errorf("its guest said: %s", why)
+		}
+		if strings.Contains(line, "Kernel panic") {
+			return fmt.Errorf("its kernel gave up: %s", line)
+		}
+		if strings.HasPrefix(line, readyLine) {
+			break
+		}
+	}
+	if state == "" {
+		return nil
+	}
+	part := fmt.Sprintf("%s.%d", state, os.Getpid())
+	if err := errors.Join(m.save(ctx, part), os.Rename(part, state)); err != nil {
+		os.Remove(part)
+		return err
+	}
+	return m.do(ctx, "cont", nil, nil)
+}
+
+// state is the file of the machine's state after boot; empty: none is kept. It is
+// good for the same QEMU, command line, kernel and initial file system only, so
+// all of them make its name.
+func (d *Interactive) state(ctx context.Context) (string, error) {
+	if d.Cache == "" {
+		return "", nil
+	}
+	b := d.Image.Board
+	v, err := version(ctx, b.Program)
+	if err != nil {
+		return "", fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	key := v + strings.Join(b.argv(d.Mode, 1, b.outside("tap")...), " ") + fmt.Sprint(d.Image.Made.Files)
+	f, err := digest(filepath.Join(d.dir, initrdFile))
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(d.Cache, 0o755); err != nil {
+		return "", err
+	}
+	old, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-*.state"))
+	file := filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-"+sum([]byte(key + f.SHA256))[:16]+".state")
+	for _, o := range old {
+		if o != file {
+			os.Remove(o)
+		}
+	}
+	return file, nil
+}
+
+func exists(file string) bool { _, err := os.Stat(file); return err == nil }
+
+// outside are the channel to the agent and the network card, on the board's bus.
+func (b Board) outside(tap string) []string {
+	bus, card := "device", ""
+	if b.Machine == "versatilepb" {
+		bus, card = "pci", ",romfile=" // nobody boots from the network
+	}
+	return []string{
+		"-chardev", "socket,id=channel,path=" + channelFile + ",server=on,wait=off",
+		"-device", "virtio-serial-" + bus, "-device", "virtserialport,chardev=channel,name=edgegauge",
+		"-netdev", "tap,id=net,ifname=" + tap + ",script=no,downscript=no", "-device", "virtio-net-" + bus + ",netdev=net,mac=52:54:00:12:34:56" + card,
+	}
+}
+
+// Addresses are how the machine is reached from here, and this machine from it.
+func (d *Interactive) Addresses(ctx context.Context) (there, here netip.Addr, err error) {
+	if _, err := d.Remote(ctx); err != nil {
+		return there, here, err
+	}
+	return d.wire.guest.Addr(), d.wire.host.Addr(), nil
+}
+
+// Start starts a command in the machine; the lab has copied what it needs there.
+func (d *Interactive) Start(ctx context.Context, c device.Command) (*device.Process, error) {
+	r, err := d.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Start(ctx, c)
+}
+
+// Target is the architecture as stacks name the folders of their native programs.
+func (d *Interactive) Target() string { return d.Image.Board.target() }
+
+// Facts are the guest's own, with what the machine is made of.
+func (d *Interactive) Facts(ctx context.Context) (device.Facts, error) {
+	made, err := facts(ctx, d.Image, d.Mode, d.Guest)
+	if err != nil {
+		return made, err
+	}
+	r, err := d.Remote(ctx)
+	if err != nil {
+		return made, err
+	}
+	f, err := r.Facts(ctx)
+	if err != nil {
+		return f, err
+	}
+	b := d.Image.Board
+	b.Clock = Clock{}
+	f.Model, f.Emulation = made.Model, made.Emulation
+	f.Emulation["time"] = "this machine's clock"
+	doubt := "emulated: it computes as fast as this machine emulates it, and slower when this machine has other work"
+	if d.Mode == Paced {
+		f.Emulation["time"] = "while it computes, " + b.Model() + "; while it waits, this machine's clock, of which up to a millisecond a wait is lost"
+		doubt = "emulated, and paced by " + b.Model() + ": trust serialization, deserialization, processing and cpu; rtt and total_time with the other side outside lose up to a millisecond of every wait"
+	}
+	f.Emulation["started in"] = d.Took.Round(time.Millisecond).String()
+	f.Doubts = append(f.Doubts, doubt)
+	return f, nil
+}
+
+// Observe asks the agent.
+func (d *Interactive) Observe(ctx context.Context, instrument string, emit func(measure.Sample)) error {
+	r, err := d.Remote(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Observe(ctx, instrument, emit)
+}
+
+// Close ends the machine.
+func (d *Interactive) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.close()
+	return nil
+}
+
+func (d *Interactive) close() {
+	if d.remote != nil {
+		d.remote.Close()
+		d.remote = nil
+	}
+	if d.at != nil {
+		d.at.end()
+		d.at = nil
+	}
+	d.wire.release()
+	if d.dir != "" {
+		os.RemoveAll(d.dir)
+		d.dir = ""
+	}
+}
