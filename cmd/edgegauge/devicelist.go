@@ -79,6 +79,9 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 				}
 				out[name] = b
 			case ok && profile.Limits != nil:
+				if f := profile.Limits.Check(); f.Bad { // once, before anything runs
+					return nil, fmt.Errorf("device %s: %s", name, f.Do)
+				}
 				out[name] = device.Constrained{Local: here, Limits: *profile.Limits}
 			default:
 				return nil, fmt.Errorf("no device %q; edgegauge devices list shows them", name)

@@ -39,7 +39,7 @@ func AgentMain(args []string, build string, open Opener) int {
 		return 2
 	}
 	debug.SetGCPercent(10)
-	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
+	runtime.GOMAXPROCS(1) // each P keeps memory of its own
 	signal.Ignore(unix.SIGPIPE, unix.SIGQUIT)
 	rw, err := openChannel(args[1:])
 	if err == nil {

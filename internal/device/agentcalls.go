@@ -156,6 +156,7 @@ func (a *agent) wait(ctx context.Context, x processArgs) (any, error) {
 		a.mu.Lock()
 		delete(a.procs, x.PID)
 		a.mu.Unlock()
+		a.slim()
 		return e, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()

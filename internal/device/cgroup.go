@@ -271,6 +271,29 @@ func (g *group) killedForMemory() bool {
 	return false
 }
 
+// throttling reads how often the quota was spent (cpu.stat: v1 counts the wait
+// in ns, v2 in µs).
+func (g *group) throttling(u *Usage) {
+	if g.l.CPU == 0 {
+		return
+	}
+	b, _ := os.ReadFile(filepath.Join(g.dirOf("cpu."), "cpu.stat"))
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch key {
+		case "nr_periods":
+			u.Periods = n
+		case "nr_throttled":
+			u.Throttled = n
+		case "throttled_time":
+			u.ThrottledFor = time.Duration(n)
+		case "throttled_usec":
+			u.ThrottledFor = time.Duration(n) * time.Microsecond
+		}
+	}
+}
+
 // remove removes the group once its processes are gone: their end may take the
 // kernel a moment longer than their parent is told.
 func (g *group) remove() {

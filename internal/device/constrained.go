@@ -38,6 +38,11 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 		g.remove()
 		return nil, err
 	}
+	p.usage = func() (Usage, error) {
+		u, err := usage(p.PID)
+		g.throttling(&u)
+		return u, err
+	}
 	ended := make(chan Exit, 1)
 	go func(exit <-chan Exit) {
 		e := <-exit

@@ -53,6 +53,9 @@ func TestQuotaHoldsForTheTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := (after.CPU - before.CPU).Seconds() / time.Since(began).Seconds()
+	if spent := after.Throttled - before.Throttled; spent < 5 || after.Periods-before.Periods < spent || after.ThrottledFor <= before.ThrottledFor {
+		t.Errorf("a busy tree spent its quota in %d of %d periods and waited %v", spent, after.Periods-before.Periods, after.ThrottledFor-before.ThrottledFor)
+	}
 	p.Kill()
 	if math.Abs(share-0.1) > 0.03 {
 		t.Errorf("got %.3f of a CPU, want 0.1", share)
@@ -171,6 +174,11 @@ func TestGroupInVersion2(t *testing.T) {
 	}
 	if got := text(t, g.dirs[0], "memory.swap.max"); got != "0" {
 		t.Errorf("memory.swap.max got %q", got)
+	}
+	os.WriteFile(filepath.Join(g.dirs[0], "cpu.stat"), []byte("usage_usec 9\nnr_periods 40\nnr_throttled 7\nthrottled_usec 1500\nnr_bursts 0\n"), 0o644)
+	var u Usage
+	if g.throttling(&u); u.Periods != 40 || u.Throttled != 7 || u.ThrottledFor != 1500*time.Microsecond {
+		t.Errorf("got %+v of cpu.stat", u)
 	}
 	os.WriteFile(filepath.Join(g.dirs[0], "memory.events"), []byte("low 0\noom 1\noom_kill 1\n"), 0o644)
 	if !g.killedForMemory() {

@@ -17,6 +17,10 @@ type Usage struct {
 	CPU     time.Duration
 	PeakRSS int64         // B, the sum of each one's peak
 	Waiting time.Duration // runnable without a CPU, live threads only
+	// Periods of a CPU quota that have passed, those in which it was spent, and
+	// how long its processes waited then. 0 where there is no quota.
+	Periods, Throttled int64
+	ThrottledFor       time.Duration
 }
 
 // Usage reads what the process uses now. Descendants that ended already count

@@ -51,6 +51,12 @@ func (r *rig) summarize() {
 		r.results = append(r.results, single(side, "peak_rss", float64(after.PeakRSS)))
 		r.quality = append(r.quality,
 			store.Quality{Key: "run_queue_wait_" + string(side), Unit: "s", Value: (after.Waiting - before.Waiting).Seconds()})
+		if after.Periods > 0 {
+			r.quality = append(r.quality,
+				store.Quality{Key: "quota_periods_" + string(side), Unit: "1", Value: float64(after.Periods - before.Periods)},
+				store.Quality{Key: "quota_throttled_" + string(side), Unit: "1", Value: float64(after.Throttled - before.Throttled)},
+				store.Quality{Key: "quota_wait_" + string(side), Unit: "s", Value: (after.ThrottledFor - before.ThrottledFor).Seconds()})
+		}
 	}
 	r.quality = append(r.quality,
 		store.Quality{Key: "requests", Unit: "1", Value: float64(client.n)},

@@ -19,12 +19,12 @@ func LinkOf(s *study.Setup, profiles map[string]link.Link) (link.Link, bool) {
 		l, ok := profiles[s.Link.Profile]
 		return l, ok
 	}
-	l := link.Link{Name: s.Link.Text, Up: shape(s.Link.Up), Down: shape(s.Link.Down)}
+	l := link.Link{Name: s.Link.Text, Up: shape(s.Link.Up), Down: shape(s.Link.Down), Shaper: link.Shaper(s.Link.Shaper)}
 	return l, s.Link.Up != (study.Shape{}) || s.Link.Down != (study.Shape{})
 }
 
 func shape(s study.Shape) link.Shape {
-	return link.Shape{Delay: s.Delay, DelayStdDev: s.DelayStdDev, Loss: s.Loss, Rate: s.Rate, Queue: s.Queue}
+	return link.Shape{Delay: s.Delay, DelayStdDev: s.DelayStdDev, Loss: s.Loss, Burst: float64(s.Burst), Rate: s.Rate, Queue: s.Queue}
 }
 
 // shapeLink makes the trial's link, if its treatment has one.

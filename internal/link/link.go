@@ -73,7 +73,11 @@ func (l Link) Check() error {
 		name string
 		Shape
 	}{{"up", l.Up}, {"down", l.Down}} {
-		if err := d.check(); err != nil {
+		err := d.check()
+		if err == nil && l.Shaper == Netem {
+			_, err = d.netem()
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", d.name, err))
 		}
 	}

@@ -26,11 +26,13 @@ type Figure struct{ Key, Value, Source string }
 
 // profileFile is the file. A figure under both holds for both directions.
 type profileFile struct {
-	Title string                   `yaml:"title"`
-	MTU   *profileFigure           `yaml:"mtu"`
-	Both  map[string]profileFigure `yaml:"both"`
-	Up    map[string]profileFigure `yaml:"up"`
-	Down  map[string]profileFigure `yaml:"down"`
+	Title string         `yaml:"title"`
+	MTU   *profileFigure `yaml:"mtu"`
+	// Shaper is no figure, and needs no source.
+	Shaper Shaper                   `yaml:"shaper"`
+	Both   map[string]profileFigure `yaml:"both"`
+	Up     map[string]profileFigure `yaml:"up"`
+	Down   map[string]profileFigure `yaml:"down"`
 }
 
 type profileFigure struct {
@@ -72,6 +74,7 @@ func readProfile(f fs.FS, name string) (Profile, error) {
 	if p.Title = file.Title; p.Title == "" {
 		return p, errors.New("it has no title")
 	}
+	p.Shaper = file.Shaper
 	var errs []error
 	note := func(key string, x profileFigure, set func(string) error) {
 		if x.Source == "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // linkKeys shape one direction; the same keys under up or down shape only that.
-var linkKeys = []string{"delay", "delay_stddev", "loss", "rate", "queue"}
+var linkKeys = []string{"delay", "delay_stddev", "loss", "loss_burst", "rate", "queue"}
 
 // readLink reads a profile's name, "none", or a mapping that is the shape:
 //
@@ -37,6 +37,9 @@ func readShapes(r *reader, what string, n *node) (Setting, bool) {
 		case "name":
 			v, ok := r.name("the name of a link", p.value)
 			label, good = v, good && ok
+		case "shaper":
+			v, ok := r.choice(what+" shaper", p.value, []string{"netem"})
+			l.Shaper, good = v, good && ok
 		case "up", "down":
 			side := map[string]*node{"up": up, "down": down}[p.key.Text]
 			*side = *p.value
@@ -55,6 +58,9 @@ func readShapes(r *reader, what string, n *node) (Setting, bool) {
 	if good && (l.Up.DelayStdDev > 0 && l.Up.Delay == 0 || l.Down.DelayStdDev > 0 && l.Down.Delay == 0) {
 		r.fail(n.pos, what+" has a delay_stddev without a delay", "write the mean too, such as {delay: 40ms, delay_stddev: 5ms}")
 		return Setting{}, false
+	}
+	if l.Shaper != "" {
+		text = append(text, "shaper="+l.Shaper)
 	}
 	canonical := strings.Join(text, " ")
 	l.Text = canonical
@@ -102,6 +108,9 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 	case "loss":
 		v.Loss, text, ok = r.ratio(what, n, "a probability")
 		return text, ok
+	case "loss_burst":
+		v.Burst, ok = r.count(what, n, 1, 1_000_000)
+		return strconv.Itoa(v.Burst), ok
 	case "rate":
 		v.Rate, text, ok = r.bitRate(what, n)
 		return text, ok
@@ -109,7 +118,7 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 		v.Queue, ok = r.count(what, n, 1, 1_000_000)
 		return strconv.Itoa(v.Queue), ok
 	}
-	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text), unknownAdvice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name")))
+	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text), unknownAdvice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "shaper")))
 	return "", false
 }
 
@@ -122,6 +131,8 @@ func (s *Shape) merge(key string, v Shape) {
 		s.DelayStdDev = v.DelayStdDev
 	case "loss":
 		s.Loss = v.Loss
+	case "loss_burst":
+		s.Burst = v.Burst
 	case "rate":
 		s.Rate = v.Rate
 	case "queue":

@@ -48,12 +48,14 @@ type Link struct {
 	Text     string // "nb-iot", "delay=40ms loss=1%", or the name the study gave the shape
 	Profile  string // empty where Up and Down say it, and for no link at all ("none")
 	Up, Down Shape  // client to server, server to client; zero with a profile
+	Shaper   string // "netem": the kernel's; empty: ours
 }
 
 // A Shape is what one direction of a link does to its packets.
 type Shape struct {
 	Delay, DelayStdDev time.Duration
 	Loss               float64 // probability, 0 to 1
+	Burst              int     // mean packets in a burst of losses; 0: each is lost for itself
 	Rate               int64   // bit/s; 0 is unlimited
 	Queue              int     // packets; 0: the link's own default
 }

@@ -16,43 +16,6 @@ import (
 	"edgegauge/internal/link"
 )
 
-// Bench prints the link's figures beside their limits, which hold on idle
-// cores. exe is this program: `exe link` must be link.Main.
-func Bench(ctx context.Context, w io.Writer, exe string) error {
-	fmt.Fprintf(w, "%-64s %12s %12s\n", "link", "measured", "limit")
-	row := func(what, got, limit string) { fmt.Fprintf(w, "%-64s %12s %12s\n", what, got, limit) }
-	var errs []error
-	for _, d := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 600 * time.Millisecond} {
-		late, own, err := OneWay(ctx, exe, d, 500)
-		if err == nil {
-			row(fmt.Sprintf("one-way error at %v, 500 datagrams, p50", d), us(late[len(late)/2]), "60 µs")
-			row(fmt.Sprintf("one-way error at %v, p99 (link's own lateness %v)", d, us(own)), us(late[len(late)*99/100]), "200 µs")
-			row(fmt.Sprintf("one-way error at %v, maximum", d), us(late[len(late)-1]), "")
-		}
-		errs = append(errs, err)
-	}
-	rtt, want, err := SlowLine(ctx, exe, 9)
-	if err == nil {
-		row("round trip at 9600 bit/s, 100 B each way, median", fmt.Sprintf("%.2f ms", rtt.Seconds()*1e3), fmt.Sprintf("%.2f ms +1 %%", want.Seconds()*1e3))
-	}
-	errs = append(errs, err)
-	var rates []float64
-	for range 3 {
-		bits, err := Throughput(ctx, exe, 2*time.Second)
-		errs = append(errs, err)
-		rates = append(rates, bits)
-	}
-	slices.Sort(rates)
-	row("TCP without a rate, median of 3 runs of 2 s", fmt.Sprintf("%.2f Gbit/s", rates[1]/1e9), "≥ 1 Gbit/s")
-	lost, n, err := Loss(ctx, exe, 100_000)
-	if err == nil {
-		row(fmt.Sprintf("loss of 5 %% over %d packets", n), fmt.Sprintf("%.2f %%", 100*lost), "5 ± 0.3 %")
-	}
-	return errors.Join(append(errs, err)...)
-}
-
-func us(d time.Duration) string { return fmt.Sprintf("%.0f µs", float64(d.Nanoseconds())/1e3) }
-
 // pair opens a UDP socket at each end.
 func pair(n *link.Line) (server, client *net.UDPConn, err error) {
 	err = link.In(n.Server, func() (err error) {
