@@ -4,12 +4,14 @@
 #   sources="src ../java-common/src"     what to compile; build/generated is added
 #   inputs="../contract/services.proto"  what else the product depends on
 #   generate() { …; }                    writes Java into build/generated
+#   finish() { …; }                      changes what stands in build/classes before it is packed
 #   release=8                            the Java that the stack's framework needs; all that is shared is Java 8
 
 set -eu
 plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 
 generate() { :; }
+finish() { :; }
 release=8
 
 fetch() { # FOLDER SCOPE: the jars of a Maven profile's dependencies
@@ -33,6 +35,7 @@ build() {
   generate
   find $sources build/generated -name '*.java' >build/files
   javac -g -nowarn --release $release -encoding UTF-8 -Xlint:-options -d build/classes -cp "build/lib/*" @build/files 2>build/javac.log || { cat build/javac.log >&2; exit 1; }
+  finish
   jar --create --file build/app.jar --date=2000-01-01T00:00:00Z -C build/classes .
   # The stamp is taken again: --pin has changed jars.sha256.
   find $sources $inputs pom.xml build.sh jars.sha256 ../java-common/build.sh -type f | LC_ALL=C sort | xargs sha256sum | sha256sum >build/stamp
