@@ -64,8 +64,14 @@ func (l *lossy) Receive(take func([]byte, netip.AddrPort)) error {
 // does the client.
 func TestHundredDevicesInANamespace(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes some 12 s")
+		t.Skip("takes some 8 s")
 	}
+	for name, params := range map[string]Params{"DPWS 1.1": DPWS(), "SOAP-over-UDP 1.1": SOAPOverUDP()} {
+		t.Run(name, func(t *testing.T) { hundred(t, params) })
+	}
+}
+
+func hundred(t *testing.T, params Params) {
 	var nets []Network
 	inNamespace(t, func() error {
 		lo, err := netlink.LinkByName("lo")
@@ -91,10 +97,10 @@ func TestHundredDevicesInANamespace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for i, n := range nets[1:] {
-		d := NewDevice(n, Target{EPR: fmt.Sprintf("urn:uuid:%d", i), Types: []QName{lamp}, XAddrs: []string{"http://127.0.0.1:1/"}}, DPWS())
+		d := NewDevice(n, Target{EPR: fmt.Sprintf("urn:uuid:%d", i), Types: []QName{lamp}, XAddrs: []string{"http://127.0.0.1:1/"}}, params)
 		running.Go(func() { d.Run(ctx) })
 	}
-	f := NewFinder(nets[0], DPWS())
+	f := NewFinder(nets[0], params)
 	first, all, took := hunt(ctx, f, 100)
 	if all != 100 {
 		t.Errorf("found %d of 100 devices in %v", all, took)
