@@ -186,6 +186,12 @@ func TestClaimsWhoseTruthIsKnown(t *testing.T) {
 			}
 			return mean, sd
 		}), map[string]stat.Verdict{"crossover": no, "large-cxf-faster-client": no, "small-axis2-faster-client": yes}, ""},
+		{"slower at one size, alike at the other", "frameworks-on-raspberry-pi", with(piesAsPublished, func(at map[string]string, side measure.Side, response string, mean, sd float64) (float64, float64) {
+			if at["message"] == "large" {
+				return piesAsPublished(map[string]string{"stack": "axis2", "message": "large"}, side, response)
+			}
+			return mean, sd
+		}), map[string]stat.Verdict{"crossover": open, "large-cxf-faster-client": open}, ""},
 		{"all alike", "frameworks-on-raspberry-pi", alike(piesAsPublished), map[string]stat.Verdict{"small-axis2-faster-server": open, "crossover": open, "time-proportional-to-size": no}, ""},
 		{"growth at the bound", "frameworks-on-raspberry-pi", with(piesAsPublished, func(at map[string]string, _ measure.Side, _ string, mean, _ float64) (float64, float64) {
 			if at["message"] == "large" {
@@ -220,6 +226,12 @@ func TestClaimsWhoseTruthIsKnown(t *testing.T) {
 		{"one service costs twice", "rest-versus-soap-mobile", with(asPublished(t, "rest-versus-soap-mobile", 0.01), func(at map[string]string, _ measure.Side, _ string, mean, sd float64) (float64, float64) {
 			if at["service"] == "sum" {
 				mean *= 2
+			}
+			return mean, sd
+		}), map[string]stat.Verdict{"services-cost-alike": no}, ""},
+		{"one service costs a quarter more", "rest-versus-soap-mobile", with(asPublished(t, "rest-versus-soap-mobile", 0.01), func(at map[string]string, _ measure.Side, _ string, mean, sd float64) (float64, float64) {
+			if at["service"] == "sum" {
+				mean *= 1.25
 			}
 			return mean, sd
 		}), map[string]stat.Verdict{"services-cost-alike": no}, ""},

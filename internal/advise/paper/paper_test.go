@@ -86,3 +86,29 @@ func TestNoClaimIsDecidedByChance(t *testing.T) {
 		t.Errorf("%d of %d studies decide a claim by chance", wrong, studies)
 	}
 }
+
+// A block in which a stratum failed is left out of what is averaged.
+func TestClaimsLeaveIncompleteBlocksOut(t *testing.T) {
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := things(rand.New(rand.NewPCG(1, 1)))
+	for i := range series {
+		s := &series[i]
+		for k := range s.Trials {
+			s.Trials[k].Mean = map[string]float64{"axis2": 4, "dpws": 3, "rest": 1, "coap": 2}[s.Levels[0]] * (1 + 0.01*float64(k))
+		}
+		if s.Response == "rtt" && s.Levels[0] == "rest" && s.Levels[1] == "ipv4" {
+			s.Trials = s.Trials[1:] // block 1 failed
+		}
+		if s.Response == "rtt" && s.Levels[0] == "rest" && s.Levels[1] == "ipv6" {
+			s.Trials[0].Mean *= 1000 // and is seen if block 1 counts
+		}
+	}
+	for _, j := range p.Judge(series, Mapping{}, 0.95).Claims {
+		if j.ID == "rest-rtt-advantage" && (j.Verdict != stat.Confirmed || j.Ours.N[0] != 5 || j.Ours.Estimate < 3.999 || j.Ours.Estimate > 4.001) {
+			t.Errorf("got %s, %v of %d blocks, want 4 of 5", j.Verdict, j.Ours.Estimate, j.Ours.N[0])
+		}
+	}
+}

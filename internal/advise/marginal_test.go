@@ -1,0 +1,38 @@
+package advise
+
+import (
+	"math"
+	"testing"
+
+	"edgegauge/internal/measure"
+)
+
+// A block that lacks a treatment is left out whole: a mean over what is left
+// would be of other treatments.
+func TestMarginalLeavesIncompleteBlocksOut(t *testing.T) {
+	var all []Series
+	for _, stack := range []string{"a", "b"} {
+		for _, link := range []string{"fast", "slow"} {
+			s := Series{Factors: []string{"stack", "link"}, Levels: []string{stack, link}, Side: measure.Client, Response: "rtt", Unit: "s"}
+			for block := 1; block <= 4; block++ {
+				if block == 2 && stack == "b" && link == "fast" {
+					continue
+				}
+				v := map[string]float64{"a": 3, "b": 1}[stack] * map[string]float64{"fast": 1, "slow": 100}[link] * float64(block)
+				if stack == "a" && link == "slow" && block == 2 {
+					v *= 50 // seen if block 2 counts
+				}
+				s.Trials = append(s.Trials, Trial{ID: block, Block: block, Mean: v})
+			}
+			all = append(all, s)
+		}
+	}
+	c, err := Marginal(all, "stack", "a", "b", 0.95)
+	if err != nil || c.N[0] != 3 || math.Abs(c.Estimate-3) > 1e-12 {
+		t.Errorf("got %v of %d blocks, want 3 of 3: %v", c.Estimate, c.N[0], err)
+	}
+	// a level that has no treatment in common with another has no ratio to it
+	if _, err := Marginal(all[:1], "stack", "a", "b", 0.95); err == nil {
+		t.Error("one level alone has a ratio")
+	}
+}
