@@ -156,3 +156,33 @@ func TestBadSubscriptionsAreRefused(t *testing.T) {
 	}
 	s.Close()
 }
+
+// FuzzEventing puts requests before an event source: nothing panics, grows, or
+// goes anywhere but to HTTP.
+func FuzzEventing(f *testing.F) {
+	const head = `<s:Envelope xmlns:s="` + soapSpace + `" xmlns:a="` + wsaSpace + `" xmlns:e="` + eventingSpace + `"><s:Header><a:Action>`
+	f.Add([]byte(head+actionSubscribe+`</a:Action><a:MessageID>urn:uuid:1</a:MessageID></s:Header><s:Body><e:Subscribe><e:Delivery><e:NotifyTo><a:Address>http://127.0.0.1:1/</a:Address>`+
+		`<a:ReferenceParameters><e:Identifier>x</e:Identifier></a:ReferenceParameters></e:NotifyTo></e:Delivery><e:Expires>P1DT2H3M4.5S</e:Expires><e:Filter Dialect="`+actionFilter+`">urn:x urn:y</e:Filter></e:Subscribe></s:Body></s:Envelope>`), "/x")
+	f.Add([]byte(head+actionRenew+`</a:Action></s:Header><s:Body><e:Renew><e:Expires>2999-01-01T00:00:00Z</e:Expires></e:Renew></s:Body></s:Envelope>`), "/events/none")
+	f.Add([]byte(head+actionUnsubscribe+`</a:Action></s:Header><s:Body/></s:Envelope>`), "")
+	n := NewNamer()
+	f.Fuzz(func(t *testing.T, b []byte, path string) {
+		s := &Subscriptions{Most: 2}
+		defer s.Close()
+		for range 4 {
+			answer, ok := s.Answer(nil, n, b, path)
+			var h Header
+			if ok && open(answer, &h, nil) != nil || !ok && len(answer) > 0 {
+				t.Fatalf("answer %s to %s", answer, b)
+			}
+		}
+		if len(s.all) > 2 {
+			t.Fatalf("%d subscriptions", len(s.all))
+		}
+		for _, sub := range s.all {
+			if left := time.Until(sub.until); !isHTTP(sub.to) || left > time.Hour {
+				t.Fatalf("%s is told for %v", sub.to, left)
+			}
+		}
+	})
+}
