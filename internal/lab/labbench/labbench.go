@@ -48,6 +48,7 @@ func Parts() []Part {
 		{"store", "10 million exchanges", storeRows},
 		{"memory", "what a request costs in memory", memoryRows},
 		{"capture", "the packet clock at 50,000 packets a second", captureRows},
+		{"energy", "what reading the energy meters takes", energyRows},
 		{"link", "the userspace link beside what was asked of it", linkRows},
 		{"agent", "what an agent takes on a device", agentRows},
 	}
