@@ -5,6 +5,7 @@ import (
 
 	"edgegauge/internal/device"
 	"edgegauge/internal/instrument"
+	"edgegauge/internal/instrument/energy"
 	"edgegauge/internal/measure"
 )
 
@@ -14,5 +15,24 @@ func agentMain(args []string) int {
 }
 
 func openInstrument(ctx context.Context, spec string) (measure.Instrument, error) {
-	return instrument.Open(ctx, spec, instrument.Options{})
+	m, err := instrument.Open(ctx, spec, instrument.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return toldMeter{m}, nil
+}
+
+// toldMeter tells the lab what only meters have.
+type toldMeter struct{ instrument.Meter }
+
+type meterTold struct {
+	Facts   energy.Facts
+	Quality instrument.Quality
+}
+
+func (m toldMeter) Tell() any { return &meterTold{m.Facts(), m.Quality()} }
+
+func (m toldMeter) Close() error {
+	instrument.Close(m.Meter)
+	return nil
 }

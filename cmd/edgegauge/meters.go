@@ -34,7 +34,11 @@ func openMeters(ctx context.Context, l *lab.Lab, p study.Plan) (closeAll func(),
 		}
 	}
 	var errs []error
+	errs = append(errs, openBoardMeters(ctx, l, p))
 	for _, spec := range meters {
+		if strings.HasPrefix(spec, onDevice) {
+			continue
+		}
 		m, err := instrument.Open(ctx, spec, instrument.Options{Profiles: devices.Profiles})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("meter %s: %w", spec, err))

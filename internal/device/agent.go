@@ -232,6 +232,8 @@ func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, str
 		return with(args, func(x startArgs) (any, error) { return a.run(ctx, x) })
 	case opObserve:
 		return with(args, func(x observeArgs) (any, error) { return a.observe(ctx, x, streams) })
+	case opDescribe:
+		return with(args, func(x observeArgs) (any, error) { return a.describe(ctx, x) })
 	case opClock:
 		return instant{time.Now().UnixNano(), monotonic()}, nil
 	}

@@ -337,6 +337,31 @@ func TestSamplesComeAfterwards(t *testing.T) {
 	}
 }
 
+// When an observation began there is known here, within the round trip.
+func TestClockOfABoard(t *testing.T) {
+	b := startBoard(t, 0)
+	zero, off, err := b.Clock(t.Context())
+	if err != nil || off <= 0 || off > time.Second {
+		t.Fatal(off, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	before := time.Now()
+	var began time.Time
+	if err := b.Watch(ctx, "counter", func(at time.Duration) { began = zero.Add(at) }, func(measure.Sample) {}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if began.Before(before.Add(-off)) || began.After(time.Now().Add(off)) {
+		t.Errorf("it began %v after it was asked for, clocks are within %v", began.Sub(before), off)
+	}
+	var told map[string]string
+	if d, err := b.Describe(t.Context(), "counter", &told); err != nil || d.Name != "counter" || told["health"] != "good" {
+		t.Errorf("got %+v, %v, %v", d, told, err)
+	}
+}
+
+func (counter) Tell() any { return map[string]string{"health": "good"} }
+
 // An agent at rest takes 5 MB at most, this test's packages included.
 func TestAgentIsSmall(t *testing.T) {
 	b := startBoard(t, 0)

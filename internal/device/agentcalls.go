@@ -37,6 +37,8 @@ const (
 	opRun     = "run"     // startArgs → ran
 	opObserve = "observe" // observeArgs, a stream → observed
 	opClock   = "clock"   // → instant
+
+	opDescribe = "describe" // observeArgs → described
 )
 
 type startArgs struct {
@@ -272,6 +274,34 @@ type observed struct {
 	Began int64 `json:"began"`
 	Ended int64 `json:"ended"`
 	Lost  int   `json:"lost"` // samples without room
+	Told  any   `json:"told,omitempty"`
+}
+
+// A Teller is an instrument that says more of itself than how it reads: before
+// an observation what it is, afterwards how that went. It is JSON.
+type Teller interface{ Tell() any }
+
+func told(in measure.Instrument) any {
+	if t, ok := in.(Teller); ok {
+		return t.Tell()
+	}
+	return nil
+}
+
+type described struct {
+	Description measure.Description `json:"description"`
+	Told        any                 `json:"told,omitempty"`
+}
+
+func (a *agent) describe(ctx context.Context, x observeArgs) (any, error) {
+	in, err := a.instrument(ctx, x.Instrument)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := in.(io.Closer); ok {
+		defer c.Close()
+	}
+	return described{in.Describe(), told(in)}, nil
 }
 
 // mostSamples is how many samples are kept on the device: 8 MB.
@@ -312,7 +342,7 @@ func (a *agent) observe(ctx context.Context, x observeArgs, streams []*wire.Stre
 	if err != nil {
 		return nil, err
 	}
-	o.Ended = monotonic()
+	o.Ended, o.Told = monotonic(), told(in)
 	to := json.NewEncoder(s)
 	for _, m := range kept {
 		if err := to.Encode(m); err != nil {

@@ -1,23 +1,18 @@
 package device
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"edgegauge/internal/device/wire"
-	"edgegauge/internal/measure"
 )
 
 // A Remote is a machine behind its agent, which is at the other end of any byte
@@ -249,49 +244,4 @@ func (r *Remote) Run(ctx context.Context, dir string, env []string, argv ...stri
 	var got ran
 	err = r.call(ctx, opRun, startArgs{Argv: argv, Dir: dir, Env: env}, &got)
 	return got.Output, got.Code, err
-}
-
-// UsageInstrument names the instrument that samples CPU time and resident
-// memory of all that the agent started.
-const UsageInstrument = "usage"
-
-// Observe keeps the named instrument's samples on the device until ctx ends,
-// and emits them then. Their At counts from the beginning of the observation,
-// on the device's clock.
-func (r *Remote) Observe(ctx context.Context, instrument string, emit func(measure.Sample)) error {
-	s := r.conn.Open()
-	defer s.Close()
-	called := make(chan error, 1)
-	var end observed
-	go func() {
-		err := r.call(context.Background(), opObserve, observeArgs{instrument}, &end, s)
-		if err != nil {
-			s.Close()
-		}
-		called <- err
-	}()
-	stop := sync.OnceFunc(func() { s.CloseWrite(nil) })
-	defer context.AfterFunc(ctx, stop)()
-	in := bufio.NewReader(s)
-	if _, err := in.ReadBytes('\n'); err != nil { // that it has begun
-		return errors.Join(<-called, ctx.Err())
-	}
-	for lines := json.NewDecoder(in); ; {
-		var m measure.Sample
-		err := lines.Decode(&m)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("%s: instrument %s: %w", r.Name, instrument, err), <-called)
-		}
-		emit(m)
-	}
-	if err := <-called; err != nil {
-		return err
-	}
-	if end.Lost > 0 {
-		return fmt.Errorf("%s: instrument %s: %d samples had no room on the device; sample less often, or shorten the trial", r.Name, instrument, end.Lost)
-	}
-	return nil
 }

@@ -13,7 +13,10 @@ func WithStart(ctx context.Context, t time.Time) context.Context {
 	return context.WithValue(ctx, startKey{}, t)
 }
 
-func start(ctx context.Context) time.Time {
+func start(ctx context.Context) time.Time { return Start(ctx) }
+
+// Start is the instant from which Sample.At counts.
+func Start(ctx context.Context) time.Time {
 	if t, ok := ctx.Value(startKey{}).(time.Time); ok {
 		return t
 	}
