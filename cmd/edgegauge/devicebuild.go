@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgegauge/internal/device"
 	"edgegauge/internal/device/qemu"
 )
 
 func devicesBuildCmd() *cobra.Command {
-	var newest, again, java bool
+	var newest, again bool
 	c := &cobra.Command{
 		Use:   "build NAME...",
 		Short: "build emulated machines of Debian packages, unless they are built",
@@ -18,7 +19,7 @@ func devicesBuildCmd() *cobra.Command {
 touching this machine's packages), takes the kernel from one or compiles it, and keeps all of it below EDGEGAUGE_CACHE, or
 edgegauge in the user's cache. Versions and checksums are pinned; with --newest, Debian's present versions are taken, which make
 another machine, whose counted times differ.`,
-		Example: "  edgegauge devices build cortex-a53\n  edgegauge devices build raspberry-pi-1 --java",
+		Example: "  edgegauge devices build cortex-a53\n  edgegauge devices build raspberry-pi-1",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cache, err := cacheDir()
@@ -26,12 +27,19 @@ another machine, whose counted times differ.`,
 				return exit{exitUnmeasured, err}
 			}
 			for _, name := range args {
+				if _, ok := device.FindCore(name); ok {
+					if err := device.BuildCounter(cmd.Context(), counter(cache)); err != nil {
+						return exit{exitUnmeasured, err}
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: built\n", name)
+					continue
+				}
 				b, ok := qemu.Find(name)
 				if !ok {
 					return exit{exitUsage, fmt.Errorf("no emulated device %q; edgegauge devices list shows them", name)}
 				}
-				u := qemu.Builder{Cache: cache, Newest: newest, Java: java, Tell: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), name+": "+s) }}
-				if im, err := qemu.OpenImage(b, u.Dir(b)); err == nil && !again && (im.Made.Java != "" || !java) {
+				u := qemu.Builder{Cache: cache, Newest: newest, Tell: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), name+": "+s) }}
+				if _, err := qemu.OpenImage(b, u.Dir(b)); err == nil && !again {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: up to date\n", name)
 					continue
 				}
@@ -46,6 +54,5 @@ another machine, whose counted times differ.`,
 	}
 	c.Flags().BoolVar(&newest, "newest", false, "take Debian's present versions, not the pinned ones")
 	c.Flags().BoolVar(&again, "again", false, "build even what is built")
-	c.Flags().BoolVar(&java, "java", false, "with a JVM")
 	return c
 }

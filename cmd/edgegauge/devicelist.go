@@ -39,6 +39,9 @@ func deviceNames() []string {
 	for _, n := range emulated() {
 		names = append(names, n+qemu.PacedSuffix)
 	}
+	for _, c := range device.Cores() {
+		names = append(names, c.Name)
+	}
 	return names
 }
 
@@ -63,7 +66,14 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 			}
 			plain, paced := strings.CutSuffix(name, qemu.PacedSuffix)
 			board, emulated := qemu.Find(plain)
+			core, counting := device.FindCore(name)
 			switch profile, ok := all[name]; {
+			case counting:
+				d, err := countingDevice(ctx, core, exe)
+				if err != nil {
+					return nil, err
+				}
+				out[name] = d
 			case emulated:
 				d, err := emulatedDevice(ctx, board, paced, p.Study.Time, exe)
 				if err != nil {
@@ -101,7 +111,7 @@ func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Ti
 	if err != nil {
 		return nil, err
 	}
-	guest, err := guestProgram(ctx, b, exe)
+	guest, err := guestProgram(ctx, b.Name, b.GOARCH, b.GOARM, exe)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +123,22 @@ func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Ti
 		d.Mode = qemu.Paced
 	}
 	return d, nil
+}
+
+// counter is the file of the counter of instructions.
+func counter(cache string) string { return filepath.Join(cache, "devices", "libcount.so") }
+
+// countingDevice counts the instructions of programs for a core.
+func countingDevice(ctx context.Context, c device.Core, exe string) (device.Device, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	guest, err := guestProgram(ctx, c.Name, c.GOARCH, c.GOARM, exe)
+	if err != nil {
+		return nil, err
+	}
+	return device.Counting{Local: device.Local{Exe: exe}, Core: c, Plugin: counter(cache), Guest: guest}, nil
 }
 
 // boardName says what is wrong with the URL of a device.
@@ -191,6 +217,9 @@ func devicesListCmd() *cobra.Command {
 			cache, err := cacheDir()
 			if err != nil {
 				return err
+			}
+			for _, c := range device.Cores() {
+				fmt.Fprintf(w, "%s\t%s: counts, takes no times\n", c.Name, c.Title)
 			}
 			for _, b := range qemu.Boards() {
 				state := "built"

@@ -65,17 +65,17 @@ func cacheDir() (string, error) {
 
 // guestProgram is this program for another architecture: a file beside this one
 // that is named after it, or made from the source if that is at hand.
-func guestProgram(ctx context.Context, b qemu.Board, exe string) (string, error) {
-	name := "edgegauge-linux-" + b.GOARCH
-	if b.GOARM != "" {
-		name += "v" + b.GOARM
+func guestProgram(ctx context.Context, device, arch, arm, exe string) (string, error) {
+	name := "edgegauge-linux-" + arch
+	if arm != "" {
+		name += "v" + arm
 	}
 	if beside := filepath.Join(filepath.Dir(exe), name); exists(beside) {
 		return beside, nil
 	}
 	root, ok := sourceOf(exe)
 	if !ok {
-		return "", fmt.Errorf("device %s runs this program too: put %s beside %s, or run where its source is", b.Name, name, exe)
+		return "", fmt.Errorf("device %s runs this program too: put %s beside %s, or run where its source is", device, name, exe)
 	}
 	cache, err := cacheDir()
 	if err != nil {
@@ -83,9 +83,9 @@ func guestProgram(ctx context.Context, b qemu.Board, exe string) (string, error)
 	}
 	out := filepath.Join(cache, "guest", name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/edgegauge")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+b.GOARCH, "GOARM="+b.GOARM, "GOFLAGS=")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM="+arm, "GOFLAGS=")
 	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("device %s runs this program too: go build for %s: %w: %s", b.Name, name, err, said)
+		return "", fmt.Errorf("device %s runs this program too: go build for %s: %w: %s", device, name, err, said)
 	}
 	return out, nil
 }

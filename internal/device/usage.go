@@ -21,6 +21,8 @@ type Usage struct {
 	// how long its processes waited then. 0 where there is no quota.
 	Periods, Throttled int64
 	ThrottledFor       time.Duration
+	// Instructions of the user's, on a device that counts them.
+	Instructions int64
 }
 
 // Usage reads what the process uses now. Descendants that ended already count

@@ -49,6 +49,9 @@ func (r *rig) summarize() {
 			r.results = append(r.results, single(side, "cpu", cpu.Seconds()/float64(client.n)))
 		}
 		r.results = append(r.results, single(side, "peak_rss", float64(after.PeakRSS)))
+		if i == atServer && after.Instructions > 0 && client.n > 0 {
+			r.results = append(r.results, single(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n)))
+		}
 		r.quality = append(r.quality,
 			store.Quality{Key: "run_queue_wait_" + string(side), Unit: "s", Value: (after.Waiting - before.Waiting).Seconds()})
 		if after.Periods > 0 {

@@ -366,6 +366,7 @@ func (r *rig) abandon() {
 
 func (r *rig) commit(context.Context) error {
 	r.counted()
+	r.timeless()
 	wanted := r.lab.Plan.Study.Responses
 	if len(wanted) > 0 {
 		r.results = slices.DeleteFunc(r.results, func(x store.Result) bool {

@@ -31,6 +31,7 @@ func Responses() []Response {
 		{Quantity{"response_size", "B"}, atClient, "body of the response", false},
 		{Quantity{"throughput", "1/s"}, atClient, "requests answered a second", false},
 		{Quantity{"cpu", "s"}, atBoth, "CPU time of the side's processes per request", false},
+		{Quantity{"instructions", "1"}, []Side{Server}, "user instructions of the server's program per request, on a device that counts them", false},
 		{Quantity{"delay", "s"}, atClient, "on the wire: first SYN or datagram to the client's last ACK or last datagram", true},
 		{Quantity{"delay_to_data", "s"}, atClient, "on the wire: first SYN or datagram to the last data of the response", true},
 		{Quantity{"jitter", "s"}, atClient, "difference of successive delays, absolute", true},

@@ -25,7 +25,6 @@ type Board struct {
 	// guest believes that less time has passed; only where nobody outside the guest
 	// compares clocks. Zero: the board's own is left.
 	Clock Clock
-	Java  bool // Debian has a JVM for it
 }
 
 // A Clock is a fixed clock of the device tree.
@@ -73,7 +72,7 @@ func Boards() []Board {
 	}
 	pi := versatile
 	pi.Name, pi.Title = "raspberry-pi-1", "ARM1176 with 256 MiB at 697.95 BogoMIPS, as the published emulation of a Raspberry Pi 1"
-	pi.CPU, pi.MemoryMiB, pi.GOARM, pi.Kernel.Own, pi.Shift, pi.Java = "arm1176", 256, "6", "versatile-v6", 1, true
+	pi.CPU, pi.MemoryMiB, pi.GOARM, pi.Kernel.Own, pi.Shift = "arm1176", 256, "6", "versatile-v6", 1
 	pi.Clock = Clock{Node: "/xtal24mhz@24M", Property: "clock-frequency", Hertz: 33_600_000, True: 24_000_000}
 	arm9 := versatile
 	arm9.Name, arm9.Title = "arm9-200", "ARM926 with 64 MiB at 125 million instructions a second, for a core of 200 MHz"
@@ -82,11 +81,11 @@ func Boards() []Board {
 		{
 			Name: "cortex-a7", Title: "Cortex-A7 with 256 MiB at 500 million instructions a second",
 			Program: "qemu-system-arm", Machine: "virt", CPU: "cortex-a7", MemoryMiB: 256, Debian: "armhf", GOARCH: "arm", GOARM: "7",
-			Kernel: Kernel{Package: "linux-image-6.1.0-*-armmp", Modules: virtModules}, Shift: 1, Java: true,
+			Kernel: Kernel{Package: "linux-image-6.1.0-*-armmp", Modules: virtModules}, Shift: 1,
 		}, {
 			Name: "cortex-a53", Title: "Cortex-A53 with 512 MiB at 1000 million instructions a second",
 			Program: "qemu-system-aarch64", Machine: "virt", CPU: "cortex-a53", MemoryMiB: 512, Debian: "arm64", GOARCH: "arm64",
-			Kernel: Kernel{Package: "linux-image-6.1.0-*-arm64", Modules: virtModules}, Shift: 0, Java: true,
+			Kernel: Kernel{Package: "linux-image-6.1.0-*-arm64", Modules: virtModules}, Shift: 0,
 		}}
 }
 

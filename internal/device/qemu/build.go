@@ -41,7 +41,6 @@ func recipe(b Board) string {
 type Builder struct {
 	Cache  string       // folder of everything fetched and made
 	Newest bool         // packages as Debian has them now, not as pinned
-	Java   bool         // with a JVM
 	Tell   func(string) // what happens now
 }
 
@@ -76,12 +75,6 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 	base := append([]File{{Name: "dev/console", Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600, Device: [2]uint32{5, 1}}}, modules...)
 	if err := archive(filepath.Join(im.Dir, baseFile), 9, base); err != nil {
 		return im, err
-	}
-	if u.Java && b.Java {
-		if err := u.java(ctx, &im, from, work); err != nil {
-			return im, fmt.Errorf("device %s: %w", b.Name, err)
-		}
-		files = append(files, javaFile)
 	}
 	return im, im.seal(files...)
 }

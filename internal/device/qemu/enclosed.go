@@ -25,7 +25,6 @@ type Enclosed struct {
 	Image Image
 	Exe   string // this binary, which keeps QEMU
 	Guest string // the same program for the guest's architecture
-	Parts []string
 }
 
 // Enclose boots the machine, has it do the job, and returns what the job wrote.
@@ -72,8 +71,7 @@ func (d *Enclosed) furnish(dir string, j device.Job) error {
 	for _, f := range j.Files {
 		files = append(files, File{Name: strings.TrimPrefix(f.Name, "/"), Mode: f.Mode, Data: f.Data, Source: f.Source})
 	}
-	parts := append([]string{filepath.Join(d.Image.Dir, baseFile)}, d.Parts...)
-	if err := initrd(filepath.Join(dir, initrdFile), parts, files); err != nil {
+	if err := initrd(filepath.Join(dir, initrdFile), filepath.Join(d.Image.Dir, baseFile), files); err != nil {
 		return err
 	}
 	if err := os.Symlink(filepath.Join(d.Image.Dir, kernelFile), filepath.Join(dir, kernelFile)); err != nil {
@@ -189,9 +187,5 @@ func unpack(packed []byte, want string) ([]byte, error) {
 // NewEnclosed is the machine of an image. Exe is this binary, guest the same
 // program for the machine's architecture.
 func NewEnclosed(im Image, exe, guest string) (*Enclosed, error) {
-	d := &Enclosed{Image: im, Exe: exe, Guest: guest}
-	if im.Made.Java != "" {
-		d.Parts = append(d.Parts, filepath.Join(im.Dir, javaFile))
-	}
-	return d, nil
+	return &Enclosed{Image: im, Exe: exe, Guest: guest}, nil
 }

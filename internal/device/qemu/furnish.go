@@ -33,12 +33,6 @@ func furnish(im Image, p device.Program, c device.Command) (device.Command, []de
 	to := path.Join(stacksIn, path.Base(filepath.ToSlash(p.Name)))
 	c.Dir = to
 	switch program := c.Argv[0]; {
-	case program == "java" && im.Made.Java == "":
-		return c, nil, fmt.Errorf("device %s has no JVM for stack %s; run: edgegauge devices build %s --java", b.Name, p.Name, b.Name)
-	case program == "java":
-		c.Argv = append([]string{JavaExe}, c.Argv[1:]...)
-		files, err := products(p, to)
-		return c, files, err
 	case strings.Contains(program, "/"):
 		file := filepath.Join(p.Dir, filepath.Dir(program), b.target(), filepath.Base(program))
 		if _, err := os.Stat(file); err != nil {
@@ -46,26 +40,8 @@ func furnish(im Image, p device.Program, c device.Command) (device.Command, []de
 		}
 		return c, []device.File{{Name: path.Join(to, program), Mode: 0o755, Source: file}}, nil
 	default:
-		return c, nil, fmt.Errorf("device %s has no %s for stack %s; it runs native programs and Java", b.Name, program, p.Name)
+		return c, nil, fmt.Errorf("device %s has no %s for stack %s; it runs native programs", b.Name, program, p.Name)
 	}
-}
-
-// products lists all that a stack was built to.
-func products(p device.Program, to string) ([]device.File, error) {
-	var out []device.File
-	for _, product := range p.Products {
-		files, err := Folder(filepath.Join(p.Dir, product), path.Join(to, product))
-		if err != nil {
-			return nil, fmt.Errorf("stack %s: %w", p.Name, err)
-		}
-		for _, f := range files {
-			if f.Name == path.Join(to, product, ".") { // a single file
-				f.Name = path.Join(to, product)
-			}
-			out = append(out, device.File{Name: f.Name, Mode: f.Mode, Data: f.Data, Source: f.Source})
-		}
-	}
-	return out, nil
 }
 
 // target is the board's architecture as stacks name the folders of their native
@@ -114,9 +90,6 @@ func facts(ctx context.Context, im Image, m Mode, guest string) (device.Facts, e
 	}
 	if d, err := digest(guest); err == nil {
 		f.Emulation["sha256 of edgegauge in the guest"] = d.SHA256
-	}
-	if im.Made.Java != "" {
-		f.Emulation["java"] = im.Made.Java
 	}
 	f.Emulation["command"] = strings.Join(b.argv(m, 0), " ")
 	return f, nil

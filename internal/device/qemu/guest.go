@@ -1,15 +1,12 @@
 package qemu
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha512"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -20,9 +17,8 @@ import (
 // Paths in the guest.
 const (
 	GuestExe  = "/bin/edgegauge" // the binary, which is also /init
-	JavaExe   = "/usr/lib/jvm/bin/java"
-	JobFile   = "/job"  // what a deterministic machine is to do
-	seedFile  = "/seed" // of everything random in the guest
+	JobFile   = "/job"           // what a deterministic machine is to do
+	seedFile  = "/seed"          // of everything random in the guest
 	modulesIn = "/modules"
 )
 
@@ -38,7 +34,7 @@ func SetUp() error {
 			return fmt.Errorf("mount %s: %w", m[1], err)
 		}
 	}
-	os.Setenv("PATH", "/bin:/usr/bin:/usr/lib/jvm/bin")
+	os.Setenv("PATH", "/bin:/usr/bin")
 	os.Setenv("HOME", "/tmp")
 	if err := unix.Sethostname([]byte("device")); err != nil {
 		return err
@@ -128,19 +124,4 @@ func PowerOff() {
 	unix.Sync()
 	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	select {}
-}
-
-// bogoMIPS is what the kernel found when it calibrated its delay loop.
-func bogoMIPS() float64 {
-	b, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return 0
-	}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		if k, v, ok := strings.Cut(s.Text(), ":"); ok && strings.EqualFold(strings.TrimSpace(k), "bogomips") {
-			x, _ := strconv.ParseFloat(strings.TrimSpace(v), 64)
-			return x
-		}
-	}
-	return 0
 }

@@ -28,7 +28,6 @@ type Made struct {
 	Packages []Package         `json:"packages"`
 	Compiler string            `json:"compiler,omitempty"` // of the kernel
 	Files    map[string]Digest `json:"files"`
-	Java     string            `json:"java,omitempty"` // the JVM's version; empty: the image has none
 }
 
 // A Package is a Debian package that went into an image.
@@ -48,7 +47,6 @@ const (
 	imageFile   = "image.json"
 	imageFormat = 1
 	baseFile    = "base.cpio.gz" // modules, /dev/console and other things that every guest has
-	javaFile    = "java.cpio.gz"
 )
 
 // ErrNotBuilt means that a machine must be built first.
@@ -133,16 +131,14 @@ func archive(file string, level int, files []File) (err error) {
 
 // initrd puts a guest's initial file system together: archives may stand one
 // after the other, and the kernel unpacks them all.
-func initrd(file string, parts []string, job []File) (err error) {
+func initrd(file, base string, job []File) (err error) {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	for _, p := range parts {
-		if err := appendFile(f, p); err != nil {
-			return err
-		}
+	if err := appendFile(f, base); err != nil {
+		return err
 	}
 	if n, err := f.Seek(0, io.SeekEnd); err != nil {
 		return err

@@ -69,9 +69,6 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 	b := d.Image.Board
 	e := Enclosed{Image: d.Image, Guest: d.Guest}
 	e.Image.Board.Clock = Clock{} // who compares clocks must find them equal
-	if d.Image.Made.Java != "" {
-		e.Parts = append(e.Parts, filepath.Join(d.Image.Dir, javaFile))
-	}
 	if err := e.furnish(d.dir, device.Job{Seed: 1}); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
 	}
