@@ -87,66 +87,73 @@ func (c conformer) all() {
 	if slices.Contains(c.offer.Services, string(service.Echo)) {
 		first = string(service.Echo)
 	}
+	server, client := &host{seat: seat{c: c, verb: "serve"}}, &seat{c: c, verb: "call"}
+	defer server.close()
+	defer client.close()
 	for i, s := range c.offer.Services {
 		if c.has("server") {
-			c.server(s, i == 0, s == first)
+			c.server(server, client, s, i == 0, s == first)
 		}
 		if peer, crossed := c.peer(s); crossed && c.has("client") {
-			ns := c.sizes(i)[len(c.sizes(i))-1:]
-			c.check(s, "client asks "+peer.Name, func() error { return c.answers(peer, c.d, s, ns) })
+			c.check(s, "client asks "+peer.Name, func() error { return c.asks(client, peer, s, c.sizes(i)[len(c.sizes(i))-1]) })
 		}
 	}
 	if c.has("server") {
-		c.check(first, "errors are told", func() error { return c.tells("serve") })
+		c.check(first, "errors are told", func() error { return errors.Join(c.tells("serve"), server.close()) })
 	}
 	if c.has("client") {
-		c.check(first, "client errors are told", func() error { return c.tells("call") })
+		c.check(first, "client errors are told", func() error { return errors.Join(c.tells("call"), client.close()) })
 	}
 }
 
-// server runs a service's checks on one server, as a lab's trials do: a virtual
-// machine takes seconds to start. A server that failed a check is not used again.
-func (c conformer) server(s string, swept, first bool) {
-	h := &host{c: c, service: s}
-	defer h.close()
+// server runs a service's checks, on one server.
+func (c conformer) server(h *host, client *seat, s string, swept, first bool) {
 	type check struct {
 		what string
 		do   func() error
 	}
 	var checks []check
-	add := func(what string, do func() error) { checks = append(checks, check{what, do}) }
+	add := func(what string, do func(srv *Conn, url string) error) {
+		checks = append(checks, check{what, func() error { return h.use(c.serve(s), do) }})
+	}
+	answers := func(d Description, ns []int) func(*Conn, string) error {
+		return func(srv *Conn, url string) error { return c.sweep(srv, d, client, s, url, ns) }
+	}
 	peer, crossed := c.peer(s)
 	if crossed {
-		add("server answers "+peer.Name, func() error { return c.answered(h, peer, conformSizes) })
+		add("server answers "+peer.Name, answers(peer, conformSizes))
 	}
 	// Crossing with a peer shows more than a stack talking to itself: the own client's
 	// sweep of sizes is for one service.
-	if c.has("client") && (swept || !crossed) {
-		ns := []int{2, 1023}
-		if swept {
-			ns = conformSizes
-		}
-		add("answers", func() error { return c.answered(h, c.d, ns) })
+	switch {
+	case !c.has("client"):
+	case c.fixedSizes():
+		checks = append(checks, check{"answers", func() error { return c.fixed(client, s) }})
+	case swept:
+		add("answers", answers(c.d, conformSizes))
+	case !crossed:
+		add("answers", answers(c.d, []int{2, 1023}))
 	}
 	if first && c.has("client") {
 		for _, conn := range c.offer.Connections {
-			add("connection "+conn, func() error {
-				return h.use(func(srv *Conn, url string) error { return c.connection(srv, s, url, conn) })
-			})
+			add("connection "+conn, func(srv *Conn, url string) error { return c.connection(srv, client, s, url, conn) })
 		}
 	}
+	if s == string(service.Sort) && slices.Contains([]string{"xml", "json", "soap11", "soap12"}, c.wish.Encoding) {
+		add("refuses numbers out of range", func(_ *Conn, url string) error { return c.refusesRange(s, url) })
+	}
 	if first {
-		add("refuses bad requests and goes on", func() error { return h.use(func(_ *Conn, url string) error { return c.refuses(s, url) }) })
+		add("refuses bad requests and goes on", func(_ *Conn, url string) error { return c.refuses(s, url) })
 		if strings.HasPrefix(c.wish.Security, "wss-") {
-			add("refuses what WS-Security must", func() error { return h.use(func(_ *Conn, url string) error { return c.refusesFrauds(s, url) }) })
+			add("refuses what WS-Security must", func(_ *Conn, url string) error { return c.refusesFrauds(s, url) })
 		}
-		add("two at once", func() error { return h.use(func(_ *Conn, url string) error { return c.twoAtOnce(s, url) }) })
+		add("two at once", func(_ *Conn, url string) error { return c.twoAtOnce(s, url) })
 	}
 	for i, k := range checks {
 		c.check(s, k.what, func() error {
 			err := k.do()
 			if i == len(checks)-1 {
-				err = errors.Join(err, h.close())
+				err = errors.Join(err, h.rest())
 			}
 			return err
 		})
@@ -215,46 +222,72 @@ func (c conformer) credentials() map[string]string {
 // floor sizes are agreed at start, so its server is started anew for each n.
 func (c conformer) fixedSizes() bool { return strings.Contains(c.d.Name, "floor-") }
 
-// answers runs 23 requests for each n and checks what both sides recorded, on a
-// server of its own.
-func (c conformer) answers(server, client Description, service string, ns []int) error {
-	return c.with(server, "serve", func(srv *Conn, ctx context.Context) error {
+// asks has the stack's client ask a peer's server.
+func (c conformer) asks(client *seat, peer Description, service string, n int) error {
+	return c.with(peer, "serve", func(srv *Conn, ctx context.Context) error {
 		ready, err := srv.Serve(ctx, c.serve(service))
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
-		return c.sweep(srv, client, service, ready.URL, ns)
+		return c.sweep(srv, c.d, client, service, ready.URL, []int{n})
 	})
 }
 
-// answered is answers on the stack's own server, which may be running.
-func (c conformer) answered(h *host, client Description, ns []int) error {
-	if !c.fixedSizes() {
-		return h.use(func(srv *Conn, url string) error { return c.sweep(srv, client, h.service, url, ns) })
-	}
+// fixed is sweep for a stack whose server must know the size beforehand.
+func (c conformer) fixed(client *seat, service string) error {
 	for _, n := range []int{2, 1023} {
-		sized := &host{c: c, service: h.service, n: n}
-		err := sized.use(func(srv *Conn, url string) error { return c.sweep(srv, client, h.service, url, []int{n}) })
-		if err = errors.Join(err, sized.close()); err != nil {
+		s := c.serve(service)
+		s.Message.N = n
+		err := c.with(c.d, "serve", func(srv *Conn, ctx context.Context) error {
+			ready, err := srv.Serve(ctx, s)
+			if err != nil {
+				return fmt.Errorf("serve: %w", err)
+			}
+			return c.sweep(srv, c.d, client, service, ready.URL, []int{n})
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c conformer) sweep(srv *Conn, client Description, service, url string, ns []int) error {
+// sweep runs 23 requests for each n and checks what both sides recorded. d is the
+// client's stack; client holds the one of the stack under the kit.
+func (c conformer) sweep(srv *Conn, d Description, client *seat, service, url string, ns []int) error {
 	for _, n := range ns {
-		err := c.with(client, "call", func(cl *Conn, ctx context.Context) error {
-			if _, err := cl.Call(ctx, c.call(service, url, n)); err != nil {
-				return fmt.Errorf("call: %w", err)
-			}
-			return c.twentyThree(ctx, srv, cl)
-		})
+		run := func(cl *Conn, ctx context.Context) error { return c.twentyThree(ctx, srv, cl) }
+		line := func(ctx context.Context, to *Conn) (Ready, error) { return to.Call(ctx, c.call(service, url, n)) }
+		var err error
+		if d.Name == c.d.Name {
+			err = c.seated(client, line, run)
+		} else {
+			err = c.with(d, "call", func(cl *Conn, ctx context.Context) error {
+				if _, err := line(ctx, cl); err != nil {
+					return fmt.Errorf("call: %w", err)
+				}
+				return run(cl, ctx)
+			})
+		}
 		if err != nil {
 			return fmt.Errorf("n %d: %w", n, err)
 		}
 	}
 	return nil
+}
+
+// seated runs do with the program in a seat, once it is ready for line.
+func (c conformer) seated(p *seat, line func(context.Context, *Conn) (Ready, error), do func(*Conn, context.Context) error) error {
+	if _, err := p.ask(line); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	defer cancel()
+	if err := do(p.running.Conn(), ctx); err != nil {
+		p.close()
+		return err
+	}
+	return p.rest()
 }
 
 // twentyThree sends a warm-up of 2 and 23 recorded requests.
@@ -386,13 +419,20 @@ func (c conformer) withoutCare(d Description, verb string, do func(*Conn, contex
 	return err
 }
 
-func (c conformer) connection(srv *Conn, service, url, how string) error {
-	return c.with(c.d, "call", func(cl *Conn, ctx context.Context) error {
+// connection is used as told. What ends connections may be a matter of the whole
+// program, so only keep-alive, the default, takes the client at hand.
+func (c conformer) connection(srv *Conn, client *seat, service, url, how string) error {
+	line := func(ctx context.Context, to *Conn) (Ready, error) {
 		call := c.call(service, url, conformN)
 		call.Connection = how
-		if _, err := cl.Call(ctx, call); err != nil {
-			return err
-		}
-		return c.twentyThree(ctx, srv, cl)
-	})
+		return to.Call(ctx, call)
+	}
+	if how != "keep-alive" {
+		client = &seat{c: c, verb: "call"}
+	}
+	err := c.seated(client, line, func(cl *Conn, ctx context.Context) error { return c.twentyThree(ctx, srv, cl) })
+	if how != "keep-alive" {
+		err = errors.Join(err, client.close())
+	}
+	return err
 }

@@ -88,6 +88,8 @@ type Ready struct {
 	Runtime string `json:"runtime"`
 	// Phases of a client that are over before its first request.
 	Phases Phases `json:"phases,omitzero"`
+	// Again: the program takes another line of its verb.
+	Again bool `json:"again,omitempty"`
 }
 
 // Phases are what a client does once, not for every request. 0: it did not, or

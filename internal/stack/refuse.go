@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,26 @@ type bad struct {
 // refuses sends bad requests, each followed by a good one that must be
 // answered rightly.
 func (c conformer) refuses(name, url string) error {
+	return c.refusesEach(name, url, badRequests)
+}
+
+// refusesRange sends numbers that sort has no place for.
+func (c conformer) refusesRange(name, url string) error {
+	return c.refusesEach(name, url, func(_ codec.Encoding, good []byte) []bad {
+		var all []bad
+		for _, n := range []string{"2147483648", "4294967297", "-2147483649", "18446744073709551617"} {
+			if body := firstNumber.ReplaceAll(good, []byte("${1}"+n+"${2}")); !bytes.Equal(body, good) {
+				all = append(all, bad{what: "the number " + n, body: body})
+			}
+		}
+		return all
+	})
+}
+
+// firstNumber finds a number of sort in XML, SOAP and JSON.
+var firstNumber = regexp.MustCompile(`((?:[:<]n>|\[))\d+(</|[],])`)
+
+func (c conformer) refusesEach(name, url string, bads func(codec.Encoding, []byte) []bad) error {
 	if c.fixedSizes() {
 		return nil // bare bytes are never bad
 	}
@@ -53,11 +74,13 @@ func (c conformer) refuses(name, url string) error {
 	defer cancel()
 	var m service.Message
 	service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
-	good := codec.Append(enc, nil, service.Name(name), false, &m)
-	if c.wish.Transport == "dpws" {
-		good = addressed(service.Name(name), &m)
+	fresh := func() []byte {
+		if c.wish.Transport == "dpws" {
+			return addressed(service.Name(name), &m) // a message ID may be used once
+		}
+		return codec.Append(enc, nil, service.Name(name), false, &m)
 	}
-	for _, b := range badRequests(enc, good) {
+	for _, b := range bads(enc, fresh()) {
 		refused, status, err := ask(ctx, url, enc, service.Name(name), b)
 		if err == nil && !refused {
 			err = fmt.Errorf("it answered %s", status)
@@ -65,10 +88,7 @@ func (c conformer) refuses(name, url string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.what, err)
 		}
-		if c.wish.Transport == "dpws" {
-			good = addressed(service.Name(name), &m) // a message ID may be used once
-		}
-		refused, status, err = ask(ctx, url, enc, service.Name(name), bad{body: good})
+		refused, status, err = ask(ctx, url, enc, service.Name(name), bad{body: fresh()})
 		if err != nil || refused {
 			return fmt.Errorf("a good request after %s got %s: %w", b.what, status, orNot(err))
 		}

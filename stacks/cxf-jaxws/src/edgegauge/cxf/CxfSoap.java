@@ -8,11 +8,14 @@ import edgegauge.adapter.Stack;
 import javax.xml.ws.soap.SOAPBinding;
 import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
+import org.apache.cxf.endpoint.Server;
 import org.apache.cxf.jaxws.JaxWsServerFactoryBean;
 
 /** Apache CXF: JAX-WS on Jetty, plain, over TLS, or with WS-Security by WSS4J. */
 public final class CxfSoap extends Stack {
   private static final String PATH = "services";
+
+  private Server running;
 
   public CxfSoap() {
     super(new String[] {"soap11", "soap12"}, new String[] {"none", "tls", "wss-username", "wss-rsa", "wss-rsa-encrypt"}, new String[] {"http"});
@@ -36,7 +39,8 @@ public final class CxfSoap extends Stack {
     f.setAddress(Transport.address(bus, setup) + PATH);
     Hooks.install(f, setup, log);
     Security.install(f, setup, true);
-    f.create();
+    if (running != null) running.destroy(); // whoever asks again means this one, at the same address
+    running = f.create();
     return Transport.listening(bus, setup) + PATH;
   }
 

@@ -4,17 +4,14 @@ import edgegauge.adapter.Caller;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.Setup;
-import edgegauge.adapter.Tls;
 import edgegauge.jaxb.Bean;
 import edgegauge.jaxb.Beans;
 import java.io.IOException;
 import java.util.List;
 import javax.ws.rs.WebApplicationException;
 import javax.ws.rs.core.HttpHeaders;
-import org.apache.cxf.configuration.jsse.TLSClientParameters;
 import org.apache.cxf.jaxrs.client.ClientConfiguration;
 import org.apache.cxf.jaxrs.client.WebClient;
-import org.apache.cxf.transport.http.HTTPConduit;
 
 /** A WebClient of CXF, on the JDK's java.net.http as CXF's default has it. */
 final class Client implements Caller {
@@ -31,7 +28,7 @@ final class Client implements Caller {
     beans = new Beans(setup.service, setup.encoding);
     keep = setup.connection.equals("keep-alive");
     providers = Cxf.providers(setup);
-    if (Cxf.hooked(setup)) providers.add(new ClientTiming(setup));
+    if (setup.hooks) providers.add(new ClientTiming(setup));
     client = open();
   }
 
@@ -40,17 +37,8 @@ final class Client implements Caller {
     WebClient c = WebClient.create(setup.url, providers).type(type).accept(type);
     if (setup.option("coding", "identity").equals("gzip")) c.header(HttpHeaders.ACCEPT_ENCODING, "gzip");
     ClientConfiguration config = WebClient.getConfig(c);
-    config.getRequestContext().put("share.httpclient.http.conduit", false); // a connection of its own
-    HTTPConduit conduit = config.getHttpConduit();
-    conduit.getClient().setVersion("1.1"); // else it offers HTTP/2
-    conduit.getClient().setConnectionTimeout(setup.timeoutMillis());
-    conduit.getClient().setReceiveTimeout(setup.timeoutMillis());
-    if (setup.security.equals("tls")) {
-      TLSClientParameters p = new TLSClientParameters();
-      p.setTrustManagers(Tls.trust(setup));
-      p.setSecureSocketProtocol(Tls.VERSION);
-      conduit.setTlsClientParameters(p);
-    }
+    config.getRequestContext().put(Transport.SHARED, false);
+    Transport.client(config.getHttpConduit(), setup);
     return c;
   }
 

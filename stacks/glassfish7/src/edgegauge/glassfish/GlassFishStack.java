@@ -22,6 +22,9 @@ public final class GlassFishStack extends Stack {
   private static final String CONTEXT = "/services";
   private static final String NETWORK = "embedded-glassfish-config.server.network-config.";
 
+  private GlassFish server; // kept for whoever asks again
+  private int port;
+
   public GlassFishStack() {
     super(new String[] {"soap11", "soap12", "text", "protobuf"}, new String[] {"none"}, new String[] {"http"});
   }
@@ -35,19 +38,24 @@ public final class GlassFishStack extends Stack {
     Hosted.services = services;
     Hosted.log = log;
     Clock.server(log);
-    privateFolder(setup);
-    int port = setup.port != 0 ? setup.port : freePort(setup.host);
-    GlassFishProperties properties = new GlassFishProperties();
-    properties.setPort("http-listener", port);
-    properties.setProperty(NETWORK + "network-listeners.network-listener.http-listener.address", setup.host);
-    properties.setProperty(NETWORK + "protocols.protocol.http-listener.http.max-connections", "-1"); // requests on one connection; else 256
-    GlassFish server = GlassFishRuntime.bootstrap().newGlassFish(properties);
-    server.start();
+    if (server == null) start(setup);
+    else server.getDeployer().undeploy("services");
     File war = new File("build/wars/" + setup.encoding + ".war");
     // Subtle: a deployment that fails throws nothing.
     if (server.getDeployer().deploy(war, "--contextroot=" + CONTEXT, "--name=services", "--force=true") == null)
       throw new IllegalStateException("GlassFish did not deploy " + war + "; see its log above");
     return "http://" + setup.urlHost() + ":" + port + path(setup);
+  }
+
+  private void start(Setup setup) throws Exception {
+    privateFolder(setup);
+    port = setup.port != 0 ? setup.port : freePort(setup.host);
+    GlassFishProperties properties = new GlassFishProperties();
+    properties.setPort("http-listener", port);
+    properties.setProperty(NETWORK + "network-listeners.network-listener.http-listener.address", setup.host);
+    properties.setProperty(NETWORK + "protocols.protocol.http-listener.http.max-connections", "-1"); // requests on one connection; else 256
+    server = GlassFishRuntime.bootstrap().newGlassFish(properties);
+    server.start();
   }
 
   static String path(Setup setup) {

@@ -25,7 +25,7 @@ final class Transport {
 
   /** The address to publish at, with a slash at its end; its port may be 0. */
   static String address(Bus bus, Setup setup) throws Exception {
-    if (tls(setup)) {
+    if (tls(setup) && engines(bus).retrieveJettyHTTPServerEngine(setup.port) == null) { // else it runs already
       TLSServerParameters p = new TLSServerParameters();
       p.setKeyManagers(Tls.keys(setup));
       p.setSecureSocketProtocol(Tls.VERSION);

@@ -72,8 +72,8 @@ public final class Beans {
       case MONITOR: {
         Monitor b = new Monitor();
         b.id = m.id;
-        b.status = m.status;
-        b.sequence = m.sequence;
+        b.status = (long) m.status;
+        b.sequence = (long) m.sequence;
         b.temperature = Decimal.big(m.temperature);
         b.pressure = Decimal.big(m.pressure);
         b.running = m.running;
@@ -118,8 +118,8 @@ public final class Beans {
       case MONITOR: {
         Monitor b = (Monitor) bean;
         m.id = need("id", b.id);
-        m.status = need("status", b.status);
-        m.sequence = need("sequence", b.sequence);
+        m.status = integer("status", b.status);
+        m.sequence = integer("sequence", b.sequence);
         m.temperature = hundredths("temperature", b.temperature);
         m.pressure = hundredths("pressure", b.pressure);
         m.running = need("running", b.running);
@@ -166,7 +166,7 @@ public final class Beans {
       case MONITOR: {
         MonitorResponse b = new MonitorResponse();
         b.accepted = m.accepted;
-        b.sequence = m.sequence;
+        b.sequence = (long) m.sequence;
         return b;
       }
       case IO: {
@@ -207,7 +207,7 @@ public final class Beans {
       case MONITOR: {
         MonitorResponse b = (MonitorResponse) bean;
         m.accepted = need("accepted", b.accepted);
-        m.sequence = need("sequence", b.sequence);
+        m.sequence = integer("sequence", b.sequence);
         break;
       }
       case IO:
@@ -232,16 +232,22 @@ public final class Beans {
     return Decimal.hundredths(need(field, d));
   }
 
-  private static List<Integer> boxes(int[] n) {
-    List<Integer> l = new ArrayList<>(n.length);
-    for (int i : n) l.add(i);
+  private static List<Long> boxes(int[] n) {
+    List<Long> l = new ArrayList<>(n.length);
+    for (int i : n) l.add((long) i);
     return l;
   }
 
-  private static int[] ints(List<Integer> l) {
+  private static int[] ints(List<Long> l) {
     int[] n = new int[l.size()];
     int i = 0;
-    for (Integer v : l) n[i++] = need("n", v);
+    for (Long v : l) n[i++] = integer("n", v);
     return n;
+  }
+
+  private static int integer(String field, Long v) {
+    int i = (int) (long) need(field, v);
+    if (i != v) throw new IllegalArgumentException(field + " " + v + " is out of range");
+    return i;
   }
 }

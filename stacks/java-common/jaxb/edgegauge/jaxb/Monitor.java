@@ -14,9 +14,9 @@ public class Monitor implements Bean {
   @XmlElement(required = true)
   public String id;
   @XmlElement(required = true)
-  public Integer status;
+  public Long status;
   @XmlElement(required = true)
-  public Integer sequence;
+  public Long sequence;
   @XmlElement(required = true)
   public BigDecimal temperature;
   @XmlElement(required = true)

@@ -13,5 +13,5 @@ public class MonitorResponse implements Bean {
   @XmlElement(required = true)
   public Boolean accepted;
   @XmlElement(required = true)
-  public Integer sequence;
+  public Long sequence;
 }

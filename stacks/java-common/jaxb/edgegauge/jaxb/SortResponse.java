@@ -10,5 +10,5 @@ import javax.xml.bind.annotation.XmlType;
 @XmlAccessorType(XmlAccessType.FIELD)
 @XmlType(name = "", propOrder = {"n"})
 public class SortResponse implements Bean {
-  public List<Integer> n;
+  public List<Long> n;
 }

@@ -62,45 +62,51 @@ public final class Program {
   }
 
   private int run(String verb, Stack stack) throws Exception {
-    String line = lines.take();
-    if (line == END) return 0;
-    Setup setup = new Setup(Json.object(line));
     if (!verb.equals("serve") && !verb.equals("call")) throw new IllegalArgumentException("no verb \"" + verb + "\"; it has serve, call");
-    if (!setup.type().equals(verb)) throw new IllegalArgumentException("first line is \"" + setup.type() + "\"; send \"" + verb + "\"");
-    stack.check(setup);
-    return verb.equals("serve") ? serve(stack, setup) : call(stack, setup);
+    String line = lines.take();
+    while (line != END) {
+      Setup setup = new Setup(Json.object(line));
+      if (!setup.type().equals(verb)) throw new IllegalArgumentException("first line is \"" + setup.type() + "\"; send \"" + verb + "\"");
+      stack.check(setup);
+      line = verb.equals("serve") ? serve(stack, setup) : call(stack, setup);
+    }
+    return 0;
   }
 
-  private int serve(Stack stack, Setup setup) throws Exception {
+  /** Serves until another line than report, and returns that. */
+  private String serve(Stack stack, Setup setup) throws Exception {
     ServerLog log = new ServerLog();
     String url = stack.serve(setup, setup.hooks ? new Services(setup) : new Services(setup, log), log);
     ready(stack, ",\"url\":" + Json.quote(new StringBuilder(), url));
     for (String line; (line = lines.take()) != END; ) {
       Map<String, Object> ask = Json.object(line);
+      if ("serve".equals(ask.get("type"))) return line;
       if (!"report".equals(ask.get("type"))) throw new IllegalArgumentException("no type \"" + ask.get("type") + "\" while serving; send report");
       Log records = log.take();
       if (!Boolean.TRUE.equals(ask.get("discard"))) records.print(out);
       end(records.count(), "");
     }
-    return 0;
+    return END;
   }
 
-  private int call(Stack stack, Setup setup) throws Exception {
+  /** Calls until another line than run, and returns that. */
+  private String call(Stack stack, Setup setup) throws Exception {
     Driver driver = new Driver(stack, setup);
     ready(stack, phases(driver));
     for (String line; (line = lines.take()) != END; ) {
       Map<String, Object> run = Json.object(line);
+      if ("call".equals(run.get("type"))) return line;
       if (!"run".equals(run.get("type"))) throw new IllegalArgumentException("no type \"" + run.get("type") + "\" while calling; send run");
       AtomicLong count = new AtomicLong();
       Log records = driver.run(run, count);
       if (records != null) records.print(out);
       end(count.get(), phases(driver));
     }
-    return 0;
+    return END;
   }
 
   private void ready(Stack stack, String more) throws IOException {
-    StringBuilder b = new StringBuilder("{\"type\":\"ready\"").append(more);
+    StringBuilder b = new StringBuilder("{\"type\":\"ready\",\"again\":true").append(more);
     Json.quote(b.append(",\"version\":"), stack.version());
     Json.quote(b.append(",\"runtime\":"), runtime()).append("}\n");
     out.append(b).flush();

@@ -4,10 +4,12 @@ import edgegauge.jaxb.Bean;
 import java.io.IOException;
 import javax.ws.rs.ext.ContextResolver;
 import javax.ws.rs.ext.Provider;
+import org.codehaus.jackson.JsonParseException;
 import org.codehaus.jackson.JsonParser;
 import org.codehaus.jackson.map.DeserializationConfig;
 import org.codehaus.jackson.map.ObjectMapper;
 import org.codehaus.jackson.map.SerializationConfig;
+import org.codehaus.jackson.util.JsonParserDelegate;
 
 /** What Jersey's provider for JSON (POJO mapping, Jackson 1.8) does, and refuses what follows the object. It also gives that provider its mapper. */
 @Provider
@@ -28,10 +30,22 @@ public final class JsonFormat implements Format, ContextResolver<ObjectMapper> {
   }
 
   @Override public Bean decode(Class<?> type, byte[] b) throws IOException {
-    try (JsonParser p = mapper.getJsonFactory().createJsonParser(b)) {
+    try (JsonParser p = new Strict(mapper.getJsonFactory().createJsonParser(b))) {
       Object bean = mapper.readValue(p, type);
       if (p.nextToken() != null) throw new IOException("something follows the object");
       return (Bean) bean;
+    }
+  }
+
+  /** Of a number beyond 64 bit Jackson 1.8 takes the lower ones. */
+  private static final class Strict extends JsonParserDelegate {
+    Strict(JsonParser p) {
+      super(p);
+    }
+
+    @Override public long getLongValue() throws IOException {
+      if (getNumberType() == NumberType.BIG_INTEGER) throw new JsonParseException("number is out of range", getCurrentLocation());
+      return super.getLongValue();
     }
   }
 }
