@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"edgegauge/internal/advise/paper"
@@ -170,7 +171,15 @@ const yes, no, open = stat.Confirmed, stat.Contradicted, stat.Undecided
 
 // Every form of claim is seen confirmed, contradicted and undecided.
 func TestClaimsWhoseTruthIsKnown(t *testing.T) {
+	var mu sync.Mutex
 	seen := map[string]map[stat.Verdict]bool{}
+	t.Cleanup(func() { // after all of them
+		for _, form := range []string{"less", "greatest", "ratio_of", "response_less", "response_ratio", "spread_less", "share", "growth_in", "slope_per", "interaction", "equivalent"} {
+			if len(seen[form]) != 3 {
+				t.Errorf("%s: only %v was seen", form, seen[form])
+			}
+		}
+	})
 	for _, c := range []struct {
 		words, paper string
 		truth        truth
@@ -268,32 +277,32 @@ func TestClaimsWhoseTruthIsKnown(t *testing.T) {
 		{"no DPWS, and the order of the others is another", "cloud-of-things", without(inverse(asPublished(t, "cloud-of-things", 0.01)), func(at map[string]string) bool { return at["stack"] == "dpws" }),
 			map[string]stat.Verdict{"serialization-order": no}, ""},
 	} {
-		r := reportOf(t, simulated(t, afterPapers[c.paper], c.truth))
-		for _, j := range r.Published.Claims {
-			want, ok := c.want[j.ID]
-			if !ok {
-				continue
+		t.Run(c.paper+", "+c.words, func(t *testing.T) {
+			t.Parallel() // each waits for the disk
+			r := reportOf(t, simulated(t, afterPapers[c.paper], c.truth))
+			mu.Lock()
+			defer mu.Unlock()
+			for _, j := range r.Published.Claims {
+				want, ok := c.want[j.ID]
+				if !ok {
+					continue
+				}
+				delete(c.want, j.ID)
+				if j.Verdict != want {
+					t.Errorf("%s is %s, want %s; p %.2g, Holm %.2g, %s, %v", j.ID, j.Verdict, want, j.P, j.PHolm, parts(j), j.Why)
+				}
+				if j.Verdict == stat.Undecided && (len(j.Why) == 0 || len(c.want) == 0 && !strings.Contains(strings.Join(j.Why, "\n"), c.why)) {
+					t.Errorf("%s is undecided for %q, want %q", j.ID, j.Why, c.why)
+				}
+				if seen[j.Form()] == nil {
+					seen[j.Form()] = map[stat.Verdict]bool{}
+				}
+				seen[j.Form()][want] = true
 			}
-			delete(c.want, j.ID)
-			if j.Verdict != want {
-				t.Errorf("%s, %s: %s is %s, want %s; p %.2g, Holm %.2g, %s, %v", c.paper, c.words, j.ID, j.Verdict, want, j.P, j.PHolm, parts(j), j.Why)
+			if len(c.want) > 0 {
+				t.Errorf("no claims %v", c.want)
 			}
-			if j.Verdict == stat.Undecided && (len(j.Why) == 0 || len(c.want) == 0 && !strings.Contains(strings.Join(j.Why, "\n"), c.why)) {
-				t.Errorf("%s, %s: %s is undecided for %q, want %q", c.paper, c.words, j.ID, j.Why, c.why)
-			}
-			if seen[j.Form()] == nil {
-				seen[j.Form()] = map[stat.Verdict]bool{}
-			}
-			seen[j.Form()][want] = true
-		}
-		if len(c.want) > 0 {
-			t.Errorf("%s: no claims %v", c.paper, c.want)
-		}
-	}
-	for _, form := range []string{"less", "greatest", "ratio_of", "response_less", "response_ratio", "spread_less", "share", "growth_in", "slope_per", "interaction", "equivalent"} {
-		if len(seen[form]) != 3 {
-			t.Errorf("%s: only %v was seen", form, seen[form])
-		}
+		})
 	}
 }
 
