@@ -28,8 +28,8 @@ type Series struct {
 
 // A Trial is what one trial gave: figures within it, NaN where there are none.
 type Trial struct {
-	ID, Block         int
-	Mean, Median, P95 float64
+	ID, Block             int
+	Mean, Median, P95, SD float64
 }
 
 // Name is the treatment in words.

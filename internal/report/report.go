@@ -63,7 +63,7 @@ func (t Treatment) Name() string {
 type Point struct {
 	Trial, Block int
 	Mean, Median float64
-	P95          float64
+	P95, SD      float64 // within the trial; NaN where it had too few requests
 }
 
 // A Cell is one response of one side of one treatment.
@@ -266,7 +266,7 @@ func (r *Report) cells(s *store.Store) error {
 			c.lacking++
 			continue
 		}
-		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95})
+		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD})
 	}
 	r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool {
 		if len(c.Points) == 0 {

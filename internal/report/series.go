@@ -15,7 +15,7 @@ func (r *Report) Series() []advise.Series {
 		t := r.Treatments[c.Treatment]
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: isFloor(t.Stack), Side: c.Side, Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled}
 		for _, p := range c.Points {
-			s.Trials = append(s.Trials, advise.Trial{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median, P95: p.P95})
+			s.Trials = append(s.Trials, advise.Trial{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median, P95: p.P95, SD: p.SD})
 		}
 		out = append(out, s)
 	}

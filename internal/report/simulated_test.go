@@ -105,7 +105,7 @@ func resultsOf(at map[string]string, block int, value truth, method store.Method
 			if strings.HasPrefix(r.Name, "energy") {
 				m = method
 			}
-			out = append(out, store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 100, Mean: v, SD: sd, Median: v, P95: v * 1.1, Min: v * 0.9, Max: v * 1.2, Method: m})
+			out = append(out, store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 100, Mean: v, SD: sd * (1 + 0.1*math.Tanh(3*z*z-2)), Median: v, P95: v * 1.1, Min: v * 0.9, Max: v * 1.2, Method: m})
 		}
 	}
 	return out

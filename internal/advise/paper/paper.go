@@ -30,6 +30,7 @@ type Paper struct {
 	Confidence float64           `yaml:"confidence"`
 	Statistic  string            `yaml:"statistic"` // of a table with several, the one that is a mean
 	Responses  map[string]string `yaml:"responses"` // published name → ours
+	Spread     string            `yaml:"spread"`    // what a deviation is of: requests "within" a trial, or trials (empty)
 	Side       string            `yaml:"side"`      // of a table without a column side
 	Aside      string            `yaml:"aside"`
 	Columns    []string          `yaml:"-"` // that tell treatments apart

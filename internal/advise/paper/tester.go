@@ -36,6 +36,7 @@ type selection struct {
 	scope     scope
 	want      map[string]string
 	responses []string
+	within    bool // standard deviations within trials, not their means
 }
 
 func (s scope) where(what string) string {
@@ -46,18 +47,18 @@ func (s scope) where(what string) string {
 }
 
 func (s scope) level(dim, level string) selection {
-	return selection{s, map[string]string{dim: level}, []string{s.t.claim.Response}}
+	return selection{scope: s, want: map[string]string{dim: level}, responses: []string{s.t.claim.Response}}
 }
 
 func (s selection) level(dim, level string) selection {
 	want := maps.Clone(s.want)
 	want[dim] = level
-	return selection{s.scope, want, s.responses}
+	return selection{scope: s.scope, want: want, responses: s.responses}
 }
 
-func (s scope) response(name string) selection { return selection{s, nil, []string{name}} }
+func (s scope) response(name string) selection { return selection{scope: s, responses: []string{name}} }
 
-func (s scope) sum(names []string) selection { return selection{s, nil, names} }
+func (s scope) sum(names []string) selection { return selection{scope: s, responses: names} }
 
 // eligible reports whether a series is one the paper speaks of: no floor, all
 // its columns told and of published levels, and where the claim is.
@@ -188,8 +189,12 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 		}
 		own := map[int]float64{}
 		for _, t := range found[0].Trials {
-			if before, ok := out[t.Block]; ok || i == 0 {
-				own[t.Block] = before + t.Mean
+			v := t.Mean
+			if s.within {
+				v = t.SD
+			}
+			if before, ok := out[t.Block]; (ok || i == 0) && !math.IsNaN(v) {
+				own[t.Block] = before + v
 			}
 		}
 		out = own
@@ -291,6 +296,9 @@ func geometric(xs []float64) float64 {
 
 // spread is the ratio of the standard deviations of trials.
 func (t *tester) spread(a, b selection) Figure {
+	if t.paper.Spread == "within" {
+		return t.spreadWithin(a, b)
+	}
 	var as, bs [][]float64
 	for _, stratum := range a.scope.strata {
 		va, vb := a.at(stratum), b.at(stratum)
@@ -304,6 +312,17 @@ func (t *tester) spread(a, b selection) Figure {
 		n = 0
 	}
 	return figure("spread ratio", "", c, err, n)
+}
+
+// spreadWithin is the ratio of the standard deviations of requests within
+// trials, paired by block.
+func (t *tester) spreadWithin(a, b selection) Figure {
+	a.within, b.within = true, true
+	f := t.ratio(a, b)
+	if f.Kind == "ratio" {
+		f.Kind = "spread ratio"
+	}
+	return f
 }
 
 func inOrder(m map[int]float64) []float64 {
