@@ -168,6 +168,9 @@ func splitLine(line string) (key string, args []string, err error) {
 	if i < 0 {
 		return strings.ToLower(line), nil, nil
 	}
+	if i == 0 {
+		return "", nil, errors.New("a value without a keyword")
+	}
 	key, rest := strings.ToLower(line[:i]), strings.TrimLeft(line[i:], " \t")
 	rest = strings.TrimLeft(strings.TrimPrefix(rest, "="), " \t")
 	for rest != "" {
