@@ -44,7 +44,7 @@ public final class Http {
       if (more < 0) break;
       n += more;
     }
-    if (length < 0 || n == length) while (in.read() >= 0) n = n + 0; // the connection is kept only if its end was seen
+    if (length < 0 || n == length) while (in.read() >= 0) {} // the connection is kept only if its end was seen
     in.close();
     if (n == b.length) return b;
     if (n < length) throw new IOException("the response is cut: " + n + " of " + length + " bytes");
