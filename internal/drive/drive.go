@@ -11,10 +11,11 @@
 //	record, err := d.Run(ctx, drive.Load{Schedule: drive.ClosedLoop(10_000, 0), Record: true}, call)
 //	for exchange := range record.Exchanges() { … }
 //
-// Three engines move the bytes, chosen by what is asked (Driver.engine):
+// Four engines move the bytes, chosen by what is asked (Driver.engine):
 //
 //	one connection, TCP, UDP or TLS   blocking calls: the fastest there is
 //	many connections, TCP or UDP      one thread, epoll
+//	one connection, many in flight    one thread, poll
 //	many with TLS, and all DTLS       a goroutine a connection, package net
 package drive
 
@@ -71,7 +72,11 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	}
 	r := &run{d: d, quality: &Quality{}}
 	defer r.watch(ctx)()
-	for _, l := range d.lanes {
+	lanes := d.lanes
+	if t.Connection == Pipelined {
+		lanes = lanes[:1] // they share its connection
+	}
+	for _, l := range lanes {
 		if err := d.connect(r, l); err != nil {
 			d.Close()
 			return nil, fmt.Errorf("drive %s: connect to %v: %w; is the server up?", s.URL, t.addr, err)
@@ -115,7 +120,7 @@ func (d *Driver) connect(r *run, l *lane) error {
 		return err
 	}
 	l.fresh = false
-	if d.engine() == withEpoll {
+	if e := d.engine(); e == withEpoll || e == withPipeline {
 		raw := l.pipe.(*rawPipe)
 		l.pipe, l.fd = nil, raw.fd
 		return unix.SetNonblock(l.fd, true)
@@ -137,10 +142,13 @@ const (
 	blocking engine = iota
 	withEpoll
 	withGoroutines
+	withPipeline
 )
 
 func (d *Driver) engine() engine {
 	switch {
+	case d.Connection == Pipelined:
+		return withPipeline
 	case d.scheme == "coaps" || d.secure() && d.Concurrency > 1:
 		return withGoroutines
 	case d.Concurrency > 1:
@@ -195,6 +203,8 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 		err = r.epoll()
 	case withGoroutines:
 		r.work()
+	case withPipeline:
+		r.pipelined()
 	}
 	rec.Quality.since(before)
 	rec.Quality.Elapsed, rec.Quality.Spin = r.last, r.spun

@@ -42,7 +42,7 @@ func (r *run) epoll() error {
 
 func (e *events) loop() {
 	for !e.stop.Load() {
-		due := e.begin()
+		due := e.begin(e.send)
 		if e.busy == 0 && e.over {
 			return
 		}
@@ -63,7 +63,7 @@ func (e *events) loop() {
 
 // begin sends what is due on free lanes; it returns when the next is due, 0 if
 // that depends on no clock.
-func (e *events) begin() time.Duration {
+func (e *events) begin(send func(l *lane, due, now time.Duration)) time.Duration {
 	for e.free.n > 0 && !e.over {
 		if !e.taken {
 			if e.seq, e.due, e.taken = e.feed.take(); !e.taken {
@@ -84,7 +84,7 @@ func (e *events) begin() time.Duration {
 		e.free.pop()
 		e.lateness(e.due, l.free, now)
 		e.taken = false
-		e.send(l, at, now)
+		send(l, at, now)
 	}
 	return 0
 }

@@ -17,6 +17,7 @@ import (
 const (
 	KeepAlive  = "keep-alive"  // many requests a connection
 	PerRequest = "per-request" // one; RTT then begins before the connection is made
+	Pipelined  = "pipelined"   // one for all, with Concurrency requests in flight (HTTP/1.1)
 )
 
 // A Spec says what to drive. The zero value of a field means its default.
@@ -151,8 +152,10 @@ func (t *target) refuse() error {
 		return errors.New("no host")
 	case t.Family != "" && t.Family != "4" && t.Family != "6":
 		return fmt.Errorf("IP version %q; write 4 or 6", t.Family)
-	case t.Connection != KeepAlive && t.Connection != PerRequest:
-		return fmt.Errorf("connection %q; write %s or %s", t.Connection, KeepAlive, PerRequest)
+	case t.Connection == Pipelined && (t.scheme != "http" || t.Protocol != HTTP1):
+		return errors.New("pipelining is HTTP/1.1's, without TLS")
+	case t.Connection != KeepAlive && t.Connection != PerRequest && t.Connection != Pipelined:
+		return fmt.Errorf("connection %q; write %s, %s or %s", t.Connection, KeepAlive, PerRequest, Pipelined)
 	case t.Concurrency < 1 || t.Concurrency > 10_000:
 		return fmt.Errorf("concurrency %d; write 1 to 10000", t.Concurrency)
 	case t.Timeout < time.Millisecond:

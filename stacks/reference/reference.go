@@ -87,8 +87,13 @@ func Stacks() []stack.Description {
 		for _, e := range k.encodings {
 			o.Encodings = append(o.Encodings, string(e))
 		}
+		offers := []stack.Offer{o}
+		if k.transport == "http" {
+			o.Security, o.Sides, o.Connections = []string{"none"}, o.Sides, []string{"pipelined"}
+			offers = append(offers, o)
+		}
 		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go",
-			Options: append([]string{}, k.options...), Serves: []stack.Offer{o}})
+			Options: append([]string{}, k.options...), Serves: offers})
 	}
 	return out
 }

@@ -1,0 +1,156 @@
+package drive
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func runPipelined(t *testing.T, url string, inFlight int, load Load, call Call) *Record {
+	t.Helper()
+	d, err := Dial(t.Context(), Spec{URL: url, Connection: Pipelined, Concurrency: inFlight, Timeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	record, err := d.Run(t.Context(), load, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+func TestPipelineAgainstNetHTTP(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(echo))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	for _, path := range []string{"/", "/?chunked"} {
+		for _, inFlight := range []int{1, 8} {
+			for _, schedule := range []Schedule{ClosedLoop(200, 0), Constant(2000, 200, 0)} {
+				connections.Store(0)
+				record := runPipelined(t, server.URL+path, inFlight, Load{Schedule: schedule, Record: true}, numbered{pad: 50})
+				if n := connections.Load(); n != 1 || record.Len() != 200 {
+					t.Errorf("%d in flight: %d connections, %d exchanges", inFlight, n, record.Len())
+				}
+				for x := range record.Exchanges() {
+					if x.Failure != "" || x.RTT() <= 0 {
+						t.Errorf("%s, %d in flight: %+v", path, inFlight, x)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// A server that reads all requests before it answers any can only be served by a pipeline.
+func TestPipelineDoesNotWait(t *testing.T) {
+	const inFlight = 5
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		r := bufio.NewReader(conn)
+		for {
+			var answers strings.Builder
+			for range inFlight {
+				req, err := http.ReadRequest(r)
+				if err != nil {
+					return
+				}
+				body, _ := io.ReadAll(req.Body)
+				fmt.Fprintf(&answers, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			}
+			io.WriteString(conn, answers.String())
+		}
+	}()
+	record := runPipelined(t, "http://"+l.Addr().String(), inFlight, Load{Schedule: ClosedLoop(20*inFlight, 0), Record: true}, numbered{pad: 3})
+	for x := range record.Exchanges() {
+		if x.Failure != "" {
+			t.Fatalf("%+v", x)
+		}
+	}
+}
+
+// What a closing server did not answer is asked again, in order and once each.
+func TestPipelineGoesOnAfterAClose(t *testing.T) {
+	var served atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if served.Add(1)%7 == 0 {
+			w.Header().Set("Connection", "close")
+		}
+		echo(w, r)
+	}))
+	defer server.Close()
+	record := runPipelined(t, server.URL, 4, Load{Schedule: ClosedLoop(100, 0), Record: true}, numbered{pad: 2})
+	for x := range record.Exchanges() {
+		if x.Failure != "" {
+			t.Errorf("%+v", x)
+		}
+	}
+	if n := record.Quality.Reconnects; served.Load() != 100 || n < 13 || n > 14 {
+		t.Errorf("%d requests served, %d connections made anew; want 100 and one for every seventh", served.Load(), n)
+	}
+}
+
+func TestPipelineFailures(t *testing.T) {
+	answer := map[string]string{
+		"no response within 2s":             "",
+		"connection closed in mid-response": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+		"connection closed before":          "close",
+		"bytes came that nobody had asked":  "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+		"response: no HTTP/1 status line":   "gibberish\r\n\r\n",
+	}
+	for want, bytes := range answer {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer conn.Close()
+					if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+						return
+					}
+					if bytes == "" {
+						time.Sleep(4 * time.Second)
+					} else if bytes != "close" {
+						io.WriteString(conn, bytes)
+					}
+				}()
+			}
+		}()
+		record := runPipelined(t, "http://"+l.Addr().String(), 1, Load{Schedule: ClosedLoop(1, 0), Record: true}, Fixed("x"))
+		l.Close()
+		for x := range record.Exchanges() {
+			if unasked := strings.HasPrefix(want, "bytes came"); unasked != (x.Failure == "") || !unasked && !strings.Contains(x.Failure, want) {
+				t.Errorf("got %q, want %q", x.Failure, want)
+			}
+		}
+	}
+}
