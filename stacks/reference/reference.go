@@ -89,7 +89,7 @@ func Stacks() []stack.Description {
 		}
 		offers := []stack.Offer{o}
 		if k.transport == "http" {
-			o.Security, o.Sides, o.Connections = []string{"none"}, o.Sides, []string{"pipelined"}
+			o.Security, o.Connections = []string{"none"}, []string{"pipelined"}
 			offers = append(offers, o)
 		}
 		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go",
