@@ -33,6 +33,12 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	p := pageUnderTest{t, b}
 	p.chartShows("RTT at the client: trials", "circle", 20*10)
+	for _, v := range []struct{ view, log string }{{"distribution", "true"}, {"trials", "false"}} { // what spans more than 12 times is logarithmic by itself
+		p.click(`input[name="view"][value="` + v.view + `"]`)
+		if got := b.text(t, `document.getElementById("x-log").checked`); got != v.log {
+			t.Errorf("%s: logarithmic %s, want %s", v.view, got, v.log)
+		}
+	}
 	if n := p.count(`#explore .chart [stroke="var(--pub)"] path`); n != 1 {
 		t.Errorf("got %d published values in the chart, want 1", n)
 	}

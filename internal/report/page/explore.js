@@ -10,7 +10,7 @@
   const colors = d3.schemeTableau10;
   const color = (t) => colors[t % 10];
   const dashed = (t) => Math.floor(t / 10) % 2 === 1; // the next ten treatments
-  const state = { panel: 0, view: "trials", trace: 0, log: false, picked: data.factors.map((_, i) => new Set(data.treatments.map((t) => t.levels[i]))) };
+  const state = { panel: 0, view: "trials", trace: 0, log: null, picked: data.factors.map((_, i) => new Set(data.treatments.map((t) => t.levels[i]))) };
   const views = { trials: "trials", distribution: "distribution", course: "over the run", power: "power" };
 
   // Numbers, as Format and significant of the lab print them.
@@ -37,12 +37,20 @@
   const name = (t) => data.treatments[t].name;
   const percent = (x) => digits(x * 100) + " %";
 
+  // Until the reader says, a scale is logarithmic where the values span more
+  // than 12 times, as in the static figures.
+  const isLog = (values) => {
+    const [lo, hi] = d3.extent(values.filter(Number.isFinite));
+    return (used = state.log ?? (lo > 0 && hi / lo > 12));
+  };
+  let used = false;
+
   // A scale from 0 where the values come near it, with ticks that do not crowd.
-  function scale(values, unit, width) {
-    const v = values.filter((x) => Number.isFinite(x) && (!state.log || x > 0));
+  function scale(values, unit, width, log) {
+    const v = values.filter((x) => Number.isFinite(x) && (!log || x > 0));
     let [lo, hi] = d3.extent(v);
-    if (lo === undefined) [lo, hi] = [state.log ? 1 : 0, state.log ? 10 : 1];
-    if (state.log) [lo, hi] = [lo / 1.1, hi * 1.1];
+    if (lo === undefined) [lo, hi] = [log ? 1 : 0, log ? 10 : 1];
+    if (log) [lo, hi] = [lo / 1.1, hi * 1.1];
     else {
       const least = Math.max(Math.abs(lo), Math.abs(hi)) * 2e-3; // below it, ticks would all read the same
       if (hi - lo < least) [lo, hi] = [lo - least / 2, hi + least / 2];
@@ -50,13 +58,19 @@
       const pad = (hi - lo || Math.abs(hi) || 1) * 0.04;
       [lo, hi] = [lo === 0 ? 0 : lo - pad, hi + pad];
     }
-    let ticks = (state.log ? d3.scaleLog([lo, hi], [0, 1]) : d3.scaleLinear([lo, hi], [0, 1])).ticks(Math.max(2, Math.floor(width / 90)));
-    if (state.log) {
+    let ticks = (log ? d3.scaleLog([lo, hi], [0, 1]) : d3.scaleLinear([lo, hi], [0, 1])).ticks(Math.max(2, Math.floor(width / 90)));
+    if (log) {
       const most = Math.max(3, Math.floor(width / 60));
       for (const keep of [[1, 2, 5], [1]]) if (ticks.length > most) ticks = ticks.filter((t) => keep.includes(+(t / 10 ** Math.floor(Math.log10(t) + 1e-9)).toFixed(6)));
       while (ticks.length > most) ticks = ticks.filter((_, i) => i % 2 === 0);
     }
-    return { type: state.log ? "log" : "linear", domain: [lo, hi], ticks, tickFormat: (t) => tick(t, unit, state.log ? undefined : Math.max(Math.abs(lo), Math.abs(hi))), grid: true, label: null };
+    // Subtle: a tickFormat of ours would be asked for some ticks of a logarithmic scale only, a text channel is for all.
+    const text = (t) => tick(t, unit, log ? undefined : Math.max(Math.abs(lo), Math.abs(hi)));
+    return {
+      lo, hi, is: { type: log ? "log" : "linear", domain: [lo, hi], axis: null },
+      x: (...anchors) => [Plot.gridX(ticks), ...anchors.map((anchor) => Plot.axisX(ticks, { anchor, text, label: null }))],
+      y: () => [Plot.gridY(ticks), Plot.axisY(ticks, { text, label: null })],
+    };
   }
 
   const base = (width, label) => ({ width, ariaLabel: label, style: { background: "none", fontSize: "12px", fontFamily: "inherit", overflow: "visible" } });
@@ -76,13 +90,15 @@
         if (r.floor !== null) floors.push({ x: r.floor, y });
         if (r.published[0] !== null) published.push({ x: r.published[0], lo: r.published[1], hi: r.published[2], y, says: `${name(y)}\npublished ${format(r.published[0], p.unit)}` });
       }
-      const intervals = means.filter((m) => m.hi > m.lo).map((m) => ({ ...m, lo: state.log ? Math.max(m.lo, 1e-300) : m.lo }));
-      const x = scale([...points, ...means, ...floors, ...published].map((d) => d.x).concat(intervals.flatMap((m) => (state.log && m.lo < 1e-200 ? [m.hi] : [m.lo, m.hi]))), p.unit, width);
-      for (const m of intervals) m.lo = Math.max(m.lo, x.domain[0]);
+      const log = isLog([...points, ...means, ...floors, ...published].map((d) => d.x));
+      const intervals = means.filter((m) => m.hi > m.lo).map((m) => ({ ...m, lo: log ? Math.max(m.lo, 1e-300) : m.lo }));
+      const x = scale([...points, ...means, ...floors, ...published].map((d) => d.x).concat(intervals.flatMap((m) => (log && m.lo < 1e-200 ? [m.hi] : [m.lo, m.hi]))), p.unit, width, log);
+      for (const m of intervals) m.lo = Math.max(m.lo, x.lo);
       return Plot.plot({
-        ...base(width, `${p.title}: trials, means and intervals of ${all.length} treatments`), height: 60 + all.length * 42, marginTop: 30, marginLeft: 8, marginRight: 14, x: { ...x, axis: all.length > 12 ? "both" : "bottom" },
+        ...base(width, `${p.title}: trials, means and intervals of ${all.length} treatments`), height: 60 + all.length * 42, marginTop: 30, marginLeft: 8, marginRight: 14, x: x.is,
         y: { type: "band", domain: all.map((r) => r.t), axis: null },
         marks: [
+          ...x.x(...(all.length > 12 ? ["top", "bottom"] : ["bottom"])),
           Plot.text(all, { y: "t", text: (r) => short(name(r.t)), frameAnchor: "left", textAnchor: "start", dx: -8, dy: -12, fontSize: 13, fill: (r) => (data.treatments[r.t].floor ? "var(--soft)" : "var(--ink)") }),
           Plot.tickX(floors, { x: "x", y: "y", stroke: "var(--floor)", strokeWidth: 2.5, insetTop: 10, insetBottom: 10 }),
           Plot.dot(points, { x: "x", y: "y", r: 3.5, fill: "var(--pt)", fillOpacity: 0.4 }),
@@ -96,23 +112,26 @@
     distribution(width) {
       const p = panel(), all = rows().filter((r) => r.q);
       const at = (r, share) => r.q[data.shares.indexOf(share)];
-      const x = scale(all.flatMap((r) => [at(r, 0.001), at(r, 0.999)]), p.unit, width - 50);
-      const points = all.flatMap((r) => r.q.map((v, i) => ({ x: v, y: data.shares[i], t: r.t, says: `${name(r.t)}\n${percent(data.shares[i])} of ${r.requests} requests within\n${format(v, p.unit)}` }))).filter((d) => d.x !== null && (!state.log || d.x > 0));
-      const inside = points.filter((d) => d.x >= x.domain[0] && d.x <= x.domain[1]);
+      const reach = all.flatMap((r) => [at(r, 0.001), at(r, 0.999)]), log = isLog(reach);
+      const x = scale(reach, p.unit, width - 50, log);
+      const points = all.flatMap((r) => r.q.map((v, i) => ({ x: v, y: data.shares[i], t: r.t, says: `${name(r.t)}\n${percent(data.shares[i])} of ${r.requests} requests within\n${format(v, p.unit)}` }))).filter((d) => d.x !== null && (!log || d.x > 0));
+      const inside = points.filter((d) => d.x >= x.lo && d.x <= x.hi);
       return Plot.plot({
-        ...base(width, `${p.title}: share of requests within a value, ${all.length} treatments`), height: 340, marginLeft: 46, marginRight: 14, x,
+        ...base(width, `${p.title}: share of requests within a value, ${all.length} treatments`), height: 340, marginLeft: 46, marginRight: 14, x: x.is,
         y: { domain: [0, 1], grid: true, label: null, tickFormat: (v) => Math.round(v * 100) + " %" },
-        marks: [...lines(points, "x", "y"), tip(inside, "x", "y")],
+        marks: [...x.x("bottom"), ...lines(points, "x", "y"), tip(inside, "x", "y")],
       });
     },
     course(width) {
       const p = panel(), all = rows().filter((r) => r.course);
-      const points = all.flatMap((r) => r.course.map(([v, lo, hi], i) => ({ x: ((i + 0.5) / r.course.length) * 100, y: v, lo, hi, t: r.t, says: `${name(r.t)}\n${Math.round(((i + 0.5) / r.course.length) * 100)} % of the run\nmean ${format(v, p.unit)}\ntrials ${format(lo, p.unit)} to ${format(hi, p.unit)}` }))).filter((d) => !state.log || d.lo > 0);
-      const y = scale(points.flatMap((d) => (all.length > 3 ? [d.y] : [d.lo, d.hi])), p.unit, 300);
+      const log = isLog(all.flatMap((r) => r.course.flatMap(([v, lo, hi]) => (all.length > 3 ? [v] : [lo, hi]))));
+      const points = all.flatMap((r) => r.course.map(([v, lo, hi], i) => ({ x: ((i + 0.5) / r.course.length) * 100, y: v, lo, hi, t: r.t, says: `${name(r.t)}\n${Math.round(((i + 0.5) / r.course.length) * 100)} % of the run\nmean ${format(v, p.unit)}\ntrials ${format(lo, p.unit)} to ${format(hi, p.unit)}` }))).filter((d) => !log || d.lo > 0);
+      const y = scale(points.flatMap((d) => (all.length > 3 ? [d.y] : [d.lo, d.hi])), p.unit, 300, log);
       return Plot.plot({
-        ...base(width, `${p.title} over the recorded run, ${all.length} treatments`), height: 340, marginLeft: 62, marginRight: 14, y,
+        ...base(width, `${p.title} over the recorded run, ${all.length} treatments`), height: 340, marginLeft: 62, marginRight: 14, y: y.is,
         x: { domain: [0, 100], label: null, tickFormat: (v) => v + " %", ticks: Math.floor(width / 110) },
         marks: [
+          ...y.y(),
           all.length > 3 ? null : Plot.areaY(points, { x: "x", y1: "lo", y2: "hi", z: "t", fill: (d) => color(d.t), fillOpacity: 0.15, clip: true }),
           ...lines(points, "x", "y"),
           tip(points, "x", "y"),
@@ -122,13 +141,15 @@
     power(width) {
       const x = data.traces[state.trace];
       const points = x.points.map(([at, v, lo = v, hi = v]) => ({ at, v, lo, hi, says: `${format(at, "s")}\n${x.method} ${format(v, "W")}` + (hi > lo ? `\n${format(lo, "W")} to ${format(hi, "W")}` : "") }));
+      const log = isLog([0]); // never by itself
       const phases = x.phases.map(([n, from, to]) => ({ n, from, to }));
-      const y = scale(points.flatMap((d) => [d.lo, d.hi]).concat(state.log ? [] : [0]), "W", 300);
+      const y = scale(points.flatMap((d) => [d.lo, d.hi]).concat(log ? [] : [0]), "W", 300, log);
       return Plot.plot({
-        ...base(width, `Power of the ${x.side} over trial ${x.trial}, ${name(x.t)}, ${x.method} by ${x.instrument}`), height: 340, marginLeft: 62, marginRight: 14, y,
+        ...base(width, `Power of the ${x.side} over trial ${x.trial}, ${name(x.t)}, ${x.method} by ${x.instrument}`), height: 340, marginLeft: 62, marginRight: 14, y: y.is,
         x: { label: null, tickFormat: (v) => tick(v, "s", d3.max(points, (d) => d.at)), ticks: Math.floor(width / 110) },
         marks: [
-          Plot.rect(phases, { x1: "from", x2: "to", y1: () => y.domain[0], y2: () => y.domain[1], fill: (d) => phaseColor[d.n], fillOpacity: 0.18 }),
+          ...y.y(),
+          Plot.rect(phases, { x1: "from", x2: "to", y1: () => y.lo, y2: () => y.hi, fill: (d) => phaseColor[d.n], fillOpacity: 0.18 }),
           Plot.areaY(points, { x: "at", y1: "lo", y2: "hi", curve: "step-before", fill: "var(--pt)", fillOpacity: 0.25 }),
           Plot.line(points, { x: "at", y: "v", curve: "step-before", stroke: "var(--mean)", strokeWidth: 1.5 }),
           tip(points, "at", "v"),
@@ -197,6 +218,7 @@
       svg.setAttribute("role", "img");
       for (const g of svg.querySelectorAll("g[aria-label]")) g.setAttribute("role", "group");
       chart.replaceChildren(svg);
+      log.checked = used;
     } else chart.replaceChildren(el("p", {}, rows().length ? "Of this response there is one figure a trial, no distribution: look at its trials." : "No treatment is picked: tick a level of each factor."));
     legend.replaceChildren(...keys().map(([c, text, broken]) => el("li", {}, el("span", { className: broken ? "swatch broken" : "swatch", style: "color:" + c }), text)));
     caption.textContent = drawn ? says[state.view]() : "";
