@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -172,7 +173,37 @@ func twoNamespaces() (first, second *os.File, err error) {
 		err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "vb", PeerNamespace: netlink.NsFd(second.Fd())})
 		return errors.Join(err, up("lo"), up("va", "10.77.0.1/24", "fd77::1/64"))
 	})
-	return first, second, errors.Join(err, within(second, func() error { return errors.Join(up("lo"), up("vb", "10.77.0.2/24", "fd77::2/64")) }))
+	err = errors.Join(err, within(second, func() error { return errors.Join(up("lo"), up("vb", "10.77.0.2/24", "fd77::2/64")) }))
+	if err != nil {
+		return nil, nil, err
+	}
+	return first, second, errors.Join(within(first, func() error { return settled("va") }), within(second, func() error { return settled("vb") }))
+}
+
+// settled waits until the interface's link-local address can be used: the
+// kernel learns of the carrier a while after both ends are up.
+func settled(name string) error {
+	var err error
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var ifi *net.Interface
+		if ifi, err = net.InterfaceByName(name); err != nil {
+			return err
+		}
+		var addrs []net.Addr
+		if addrs, err = ifi.Addrs(); err != nil {
+			return err
+		}
+		err = fmt.Errorf("%s has no link-local address", name)
+		for _, a := range addrs {
+			if ip := a.(*net.IPNet).IP; ip.To4() == nil && ip.IsLinkLocalUnicast() {
+				var c *net.UDPConn
+				if c, err = net.ListenUDP("udp6", &net.UDPAddr{IP: ip, Zone: name}); err == nil {
+					return c.Close()
+				}
+			}
+		}
+	}
+	return err
 }
 
 func newNamespace() (*os.File, error) {
