@@ -24,7 +24,7 @@ func reportCmd(*app) *cobra.Command {
 		Short: "print what a results directory says, recomputed from its raw data",
 		Long: `Report summarizes a results directory. That of a study which names a published table ends with the paper's claims, each one confirmed, contradicted
 or undecided. With --claims it prints these scorecards only, of any number of directories.`,
-		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  edgegauge report results/latest --format svg --out figures\n  edgegauge report --claims results/*/latest --format json",
+		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  edgegauge report results/latest --format svg --out figures\n  edgegauge report --claims results/*/001 --format json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			emit := func(write func(io.Writer) error) error {
