@@ -16,7 +16,7 @@ import (
 // columns. What does not exist is empty.
 func (r *Report) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low", "times_published_high")
+	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low", "times_published_high", "request_min", "request_sd")
 	if err := c.Write(head); err != nil {
 		return err
 	}
@@ -28,6 +28,7 @@ func (r *Report) CSV(w io.Writer) error {
 		} else {
 			row = append(row, "", "", "", "")
 		}
+		row = append(row, number(x.Min), number(x.RequestSD))
 		if err := c.Write(row); err != nil {
 			return err
 		}

@@ -64,6 +64,7 @@ type Point struct {
 	Trial, Block int
 	Mean, Median float64
 	P95, SD      float64 // within the trial; NaN where it had too few requests
+	Min          float64 // of the trial's requests
 }
 
 // A Cell is one response of one side of one treatment.
@@ -78,6 +79,8 @@ type Cell struct {
 	Median     stat.Summary // of trial medians
 	SD         float64      // of trial means; NaN for one trial
 	P95        float64      // median of the trials' p95; NaN where a trial had too few requests
+	Min        float64      // least of all requests
+	RequestSD  float64      // of requests within a trial, pooled over the trials; NaN where a trial has one figure
 	AboveFloor stat.Comparison
 	HasFloor   bool
 	Published  *paper.Beside // the published figure of the same; nil: there is none
@@ -266,7 +269,7 @@ func (r *Report) cells(s *store.Store) error {
 			c.lacking++
 			continue
 		}
-		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD})
+		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min})
 	}
 	r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool {
 		if len(c.Points) == 0 {
@@ -298,6 +301,18 @@ func rank(name string) int {
 	return slices.IndexFunc(measure.Responses(), func(r measure.Response) bool { return r.Name == name })
 }
 
+// within summarizes the requests: their variances are averaged over the trials,
+// all of about one size.
+func (c *Cell) within() {
+	variance := 0.0
+	c.Min = math.Inf(1)
+	for _, p := range c.Points {
+		variance += p.SD * p.SD / float64(len(c.Points))
+		c.Min = min(c.Min, p.Min)
+	}
+	c.RequestSD = math.Sqrt(variance)
+}
+
 func (c *Cell) summarize(confidence float64) error {
 	means, medians := make([]float64, len(c.Points)), make([]float64, len(c.Points))
 	p95 := make([]float64, 0, len(c.Points))
@@ -322,6 +337,7 @@ func (c *Cell) summarize(confidence float64) error {
 		slices.Sort(p95)
 		c.P95 = (p95[(len(p95)-1)/2] + p95[len(p95)/2]) / 2
 	}
+	c.within()
 	for _, w := range c.Mean.Warnings {
 		c.Warnings = append(c.Warnings, w.Error())
 	}

@@ -111,7 +111,7 @@ func (b *builder) factors(n *node) {
 // columns are taken in the plan and in the tables of results.
 var columns = []string{"id", "block", "replication", "side", "response", "unit", "trials", "mean",
 	"ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "name",
-	"published", "times_published", "times_published_low", "times_published_high"}
+	"published", "times_published", "times_published_low", "times_published_high", "request_min", "request_sd"}
 
 var factorName = form{regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`), 100}
 
