@@ -80,7 +80,7 @@ public final class Program {
     ready(stack, ",\"url\":" + Json.quote(new StringBuilder(), url));
     for (String line; (line = lines.take()) != END; ) {
       Map<String, Object> ask = Json.object(line);
-      if ("serve".equals(ask.get("type"))) return line;
+      if ("serve".equals(ask.get("type")) && stack.again()) return line;
       if (!"report".equals(ask.get("type"))) throw new IllegalArgumentException("no type \"" + ask.get("type") + "\" while serving; send report");
       Log records = log.take();
       if (!Boolean.TRUE.equals(ask.get("discard"))) records.print(out);
@@ -95,7 +95,7 @@ public final class Program {
     ready(stack, phases(driver));
     for (String line; (line = lines.take()) != END; ) {
       Map<String, Object> run = Json.object(line);
-      if ("call".equals(run.get("type"))) return line;
+      if ("call".equals(run.get("type")) && stack.again()) return line;
       if (!"run".equals(run.get("type"))) throw new IllegalArgumentException("no type \"" + run.get("type") + "\" while calling; send run");
       AtomicLong count = new AtomicLong();
       Log records = driver.run(run, count);
@@ -106,7 +106,7 @@ public final class Program {
   }
 
   private void ready(Stack stack, String more) throws IOException {
-    StringBuilder b = new StringBuilder("{\"type\":\"ready\",\"again\":true").append(more);
+    StringBuilder b = new StringBuilder("{\"type\":\"ready\",\"again\":" + stack.again()).append(more);
     Json.quote(b.append(",\"version\":"), stack.version());
     Json.quote(b.append(",\"runtime\":"), runtime()).append("}\n");
     out.append(b).flush();

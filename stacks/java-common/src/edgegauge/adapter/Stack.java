@@ -23,6 +23,11 @@ public abstract class Stack {
   /** Makes one client of one connection; it need not connect yet. */
   public abstract Caller call(Setup setup) throws Exception;
 
+  /** Whether serve or call may follow another in one program. */
+  protected boolean again() {
+    return true;
+  }
+
   /** Refuses what this stack does not do, and says what it does. */
   void check(Setup s) {
     if (s.protocol() != 1) throw new IllegalArgumentException("protocol " + s.protocol() + " is not spoken here; use 1");

@@ -23,6 +23,11 @@ public final class MicroEmu extends Stack {
     throw new IllegalArgumentException("a MIDlet serves nothing; it has call");
   }
 
+  /** A phone is booted once. */
+  @Override protected boolean again() {
+    return false;
+  }
+
   @Override public Caller call(Setup setup) throws Exception {
     if (booted) throw new IllegalArgumentException("the phone has one connection; use concurrency 1");
     Tick.rate(setup.option("bytecodes_per_ms", 0));
