@@ -120,11 +120,11 @@ func (r *rig) instants() string {
 
 // fault says what is impossible in a record, if anything.
 func fault(x measure.Exchange) string {
-	phases := x.Serialization + x.Processing + x.Deserialization + x.RTT()
+	phases := x.Serialization + x.Connection + x.Processing + x.Deserialization + x.RTT()
 	switch {
 	case x.Sent < x.Due || x.Done < x.Sent:
 		return fmt.Sprintf("request %d has due %v, sent %v, done %v", x.Seq, x.Due, x.Sent, x.Done)
-	case x.Serialization < 0 || x.Processing < 0 || x.Deserialization < 0:
+	case x.Serialization < 0 || x.Connection < 0 || x.Processing < 0 || x.Deserialization < 0:
 		return fmt.Sprintf("request %d has a negative phase", x.Seq)
 	case phases > x.Total+time.Microsecond: // the clocks of different reads may straddle a step
 		return fmt.Sprintf("request %d has phases of %v in a total of %v", x.Seq, phases, x.Total)

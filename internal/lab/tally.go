@@ -81,6 +81,7 @@ type tally struct {
 type column struct {
 	response string
 	scale    float64 // from the stored unit to the quantity's
+	said     bool    // most clients do not say it: as long as all are 0, none is kept
 	of       func(measure.Exchange) int64
 	room     []int64 // what a spare lent
 	values   []int64 // in room, unless there came more than expected
@@ -106,6 +107,7 @@ func clientColumns() []column {
 		{response: "response_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Response()) }},
 		{response: "serialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Serialization) }},
 		{response: "deserialization", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Deserialization) }},
+		{response: "connection", scale: perNanosecond, said: true, of: func(x measure.Exchange) int64 { return int64(x.Connection) }},
 		{response: "total_time", scale: perNanosecond, of: func(x measure.Exchange) int64 { return int64(x.Total) }},
 		{response: "message_size", scale: 1, of: func(x measure.Exchange) int64 { return x.Out }},
 		{response: "response_size", scale: 1, of: func(x measure.Exchange) int64 { return x.In }},
@@ -145,7 +147,15 @@ func (t *tally) add(x measure.Exchange) {
 	t.busy += int64(x.RTT())
 	for i := range t.columns {
 		c := &t.columns[i]
-		c.values = append(c.values, c.of(x))
+		v := c.of(x)
+		if c.said && v != 0 && len(c.values) == 0 {
+			for range t.n - t.failed - 1 {
+				c.values = append(c.values, 0)
+			}
+		}
+		if !c.said || v != 0 || len(c.values) > 0 {
+			c.values = append(c.values, v)
+		}
 	}
 }
 

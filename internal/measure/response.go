@@ -26,6 +26,7 @@ func Responses() []Response {
 		{Quantity{"deserialization", "s"}, atBoth, "bytes to object, inside the stack, I/O excluded", false},
 		{Quantity{"processing", "s"}, atServer, "the service's own work", false},
 		{Quantity{"sensor_time", "s"}, atServer, "the part of processing that the sensor took, waiting for other readers included", false},
+		{Quantity{"connection", "s"}, atClient, "opening a connection or seeing that a kept one still stands, before the request is sent: in total_time, not in rtt", false},
 		{Quantity{"total_time", "s"}, atBoth, "client: before serialization to after deserialization; server: request received whole to response handed on", false},
 		{Quantity{"message_size", "B"}, atClient, "body of the request", false},
 		{Quantity{"response_size", "B"}, atClient, "body of the response", false},

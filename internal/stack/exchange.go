@@ -18,6 +18,7 @@ type exchangeLine struct {
 	Serialization   int64  `json:"serialization"`
 	Processing      int64  `json:"processing"`
 	Sensor          int64  `json:"sensor"`
+	Connection      int64  `json:"connection"`
 	Deserialization int64  `json:"deserialization"`
 	Total           int64  `json:"total"`
 	In              int64  `json:"in"`
@@ -28,7 +29,7 @@ type exchangeLine struct {
 func (l *exchangeLine) exchange() measure.Exchange {
 	return measure.Exchange{
 		Seq: l.Seq, Due: time.Duration(l.Due), Sent: time.Duration(l.Sent), Done: time.Duration(l.Done),
-		Serialization: time.Duration(l.Serialization), Processing: time.Duration(l.Processing), Sensor: time.Duration(l.Sensor),
+		Serialization: time.Duration(l.Serialization), Processing: time.Duration(l.Processing), Sensor: time.Duration(l.Sensor), Connection: time.Duration(l.Connection),
 		Deserialization: time.Duration(l.Deserialization), Total: time.Duration(l.Total),
 		In: l.In, Out: l.Out, Failure: l.Failure,
 	}
@@ -50,6 +51,9 @@ func AppendExchange(b []byte, x measure.Exchange) []byte {
 		b = append(b, f.name...)
 		b = append(b, `":`...)
 		b = appendInt(b, f.v)
+	}
+	if x.Connection != 0 {
+		b = appendInt(append(b, `,"connection":`...), int64(x.Connection))
 	}
 	if x.Failure != "" {
 		b = append(b, `,"failure":`...)
@@ -171,6 +175,9 @@ func assign(x *measure.Exchange, name string, v int64) int {
 	case "sensor":
 		x.Sensor = d
 		return 1024
+	case "connection":
+		x.Connection = d
+		return 2048
 	}
 	return 0
 }

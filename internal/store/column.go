@@ -68,7 +68,7 @@ func (c *Columns) Answered() int { return c.n }
 var responses = map[string][]string{
 	"seq": {"seq"}, "due": {"due_ns"}, "sent": {"sent_ns"}, "done": {"done_ns"},
 	"serialization": {"serialization_ns"}, "processing": {"processing_ns"}, "sensor": {"sensor_ns"}, "deserialization": {"deserialization_ns"},
-	"total": {"total_ns"}, "out": {"out_B"}, "in": {"in_B"},
+	"total": {"total_ns"}, "connection": {"connection_ns"}, "out": {"out_B"}, "in": {"in_B"},
 	"rtt": {"done_ns", "sent_ns"}, "response": {"done_ns", "due_ns"},
 }
 

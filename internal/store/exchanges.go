@@ -20,6 +20,7 @@ type exchangeRow struct {
 	Due             *int64 `parquet:"due_ns"`
 	Sent            *int64 `parquet:"sent_ns"`
 	Done            *int64 `parquet:"done_ns"`
+	Connection      *int64 `parquet:"connection_ns"`
 	Serialization   int64  `parquet:"serialization_ns"`
 	Processing      *int64 `parquet:"processing_ns"`
 	Sensor          *int64 `parquet:"sensor_ns"`
@@ -98,7 +99,7 @@ func (w *ExchangeWriter) Append(xs []measure.Exchange) error {
 
 // set points into x instead of copying, which the caller's slice outlives.
 func (r *exchangeRow) set(x *measure.Exchange, client bool) {
-	r.Due, r.Sent, r.Done, r.Processing, r.Sensor = nil, nil, nil, nil, nil
+	r.Due, r.Sent, r.Done, r.Processing, r.Sensor, r.Connection = nil, nil, nil, nil, nil, nil
 	if client {
 		r.Due, r.Sent = (*int64)(&x.Due), (*int64)(&x.Sent)
 	}
@@ -110,6 +111,9 @@ func (r *exchangeRow) set(x *measure.Exchange, client bool) {
 	}
 	if x.Sensor != 0 {
 		r.Sensor = (*int64)(&x.Sensor)
+	}
+	if x.Connection != 0 {
+		r.Connection = (*int64)(&x.Connection)
 	}
 	r.Seq = int64(x.Seq)
 	r.Serialization, r.Deserialization, r.Total = int64(x.Serialization), int64(x.Deserialization), int64(x.Total)

@@ -162,7 +162,7 @@ func (s *Store) Exchanges(trial int, side measure.Side) iter.Seq2[[]measure.Exch
 func (r *exchangeRow) exchange() measure.Exchange {
 	return measure.Exchange{
 		Seq: uint64(r.Seq), Due: orZero(r.Due), Sent: orZero(r.Sent), Done: orZero(r.Done),
-		Serialization: time.Duration(r.Serialization), Processing: orZero(r.Processing), Sensor: orZero(r.Sensor),
+		Serialization: time.Duration(r.Serialization), Processing: orZero(r.Processing), Sensor: orZero(r.Sensor), Connection: orZero(r.Connection),
 		Deserialization: time.Duration(r.Deserialization), Total: time.Duration(r.Total),
 		Out: r.Out, In: r.In, Failure: r.Failure,
 	}

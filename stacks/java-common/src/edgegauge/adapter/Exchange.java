@@ -11,6 +11,7 @@ public final class Exchange {
   public long due;        // client: since the run's start
   public long sent, done; // client: System.nanoTime; 0 if it did not happen
   public long begun;      // System.nanoTime: client before serialization, server when the request is whole
+  public long connection; // client, duration: making a connection, or seeing that a kept one still stands, before sent
   public long serialization, processing, deserialization, total; // durations
   public long out, in;    // bytes of message body
   public String failure = "";
@@ -22,7 +23,7 @@ public final class Exchange {
 
   /** Forgets all but seq and due, and begins now. */
   public Exchange begin() {
-    sent = done = serialization = processing = deserialization = total = out = in = 0;
+    sent = done = connection = serialization = processing = deserialization = total = out = in = 0;
     failure = "";
     begun = System.nanoTime();
     return this;
@@ -32,6 +33,6 @@ public final class Exchange {
   void unhooked() {
     sent = begun;
     done = failure.isEmpty() ? begun + total : 0;
-    serialization = deserialization = out = in = 0;
+    connection = serialization = deserialization = out = in = 0;
   }
 }

@@ -7,7 +7,7 @@ import java.util.Map;
 
 /** The records of a run, in memory: rows of longs in blocks made before they are needed, no objects. */
 final class Log {
-  static final String[] CLIENT = {"seq", "due", "sent", "done", "serialization", "deserialization", "total", "out", "in"};
+  static final String[] CLIENT = {"seq", "due", "sent", "done", "serialization", "deserialization", "total", "out", "in", "connection"};
   static final String[] SERVER = {"seq", "deserialization", "processing", "serialization", "total", "in", "out"};
   private static final int ROWS = 1024;
 
@@ -42,6 +42,7 @@ final class Log {
     b[i + 6] = x.total;
     b[i + 7] = x.out;
     b[i + 8] = x.in;
+    b[i + 9] = x.connection;
     if (!x.failure.isEmpty()) failures.put(x.seq, x.failure);
   }
 

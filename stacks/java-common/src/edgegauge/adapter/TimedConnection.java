@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The JDK's connection, with a clock between connecting and the first byte of the request. Subtle: asked for its stream, the JDK first waits a
- * millisecond to see whether a kept connection was closed; that, or connecting, is no part of a round trip. If no streaming mode is set the JDK keeps the
+ * The JDK's connection, with a clock around connecting. Subtle: the JDK waits a millisecond to see whether a kept connection was closed before it streams
+ * a body to it; that, or connecting, is no part of a round trip. If no streaming mode is set the JDK keeps the
  * body and sends it all when it is asked for the response; then the clock is read there.
  */
 public final class TimedConnection extends HttpURLConnection {
@@ -48,7 +48,7 @@ public final class TimedConnection extends HttpURLConnection {
   }
 
   @Override public OutputStream getOutputStream() throws IOException {
-    real.connect();
+    connect();
     if (streaming) Exchange.mine().sent = System.nanoTime();
     return real.getOutputStream();
   }
@@ -57,12 +57,17 @@ public final class TimedConnection extends HttpURLConnection {
   private void sending() throws IOException {
     if (streaming || asked) return;
     asked = true;
-    real.connect();
+    connect();
     Exchange.mine().sent = System.nanoTime();
   }
 
   @Override public void connect() throws IOException {
-    real.connect();
+    long t0 = System.nanoTime();
+    try {
+      real.connect();
+    } finally {
+      Exchange.mine().connection += System.nanoTime() - t0;
+    }
   }
 
   @Override public void disconnect() {

@@ -15,7 +15,7 @@ import edgegauge.adapter.ServerLog;
  * so what it shall tell stands in a static field.
  */
 public final class Clock implements TubeFactory {
-  static volatile Side side;
+  static volatile Side side; // null: no hooks
 
   /** What is assembled from now on is a server's. */
   public static void server(ServerLog log) {
@@ -45,11 +45,13 @@ public final class Clock implements TubeFactory {
   }
 
   @Override public Tube createTube(ClientTubelineAssemblyContext c) {
+    if (side == null) return c.getTubelineHead();
     c.setCodec(new TimedCodec(c.getCodec(), side));
     return new Mark(c.getTubelineHead(), side);
   }
 
   @Override public Tube createTube(ServerTubelineAssemblyContext c) {
+    if (side == null) return c.getTubelineHead();
     c.setCodec(new TimedCodec(c.getCodec(), side));
     return new Mark(c.getTubelineHead(), side);
   }

@@ -32,11 +32,11 @@ public final class JaxWs extends Stack {
     server.setExecutor(Executors.newCachedThreadPool());
     String path = "/" + setup.service.name;
     HttpContext context = server.createContext(path);
-    context.getFilters().add(new Gate(setup, path));
+    if (setup.hooks) context.getFilters().add(new Gate(setup, path));
     if (setup.encoding.equals("text")) {
       context.setHandler(new PlainHandler(setup, services, log));
     } else {
-      Clock.server(log);
+      if (setup.hooks) Clock.server(log);
       Endpoint.create(binding(setup), new Published(setup, services)).publish(context);
     }
     server.start();
@@ -53,9 +53,11 @@ public final class JaxWs extends Stack {
     System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
     System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
     if (setup.encoding.equals("text")) return new PlainCaller(setup);
-    if (!timed) TimedConnection.everywhere(); // Metro opens its connections itself
-    timed = true;
-    Clock.side = new ClientSide();
+    if (setup.hooks) {
+      if (!timed) TimedConnection.everywhere(); // Metro opens its connections itself
+      timed = true;
+      Clock.side = new ClientSide();
+    }
     return new ProxyCaller(setup);
   }
 }

@@ -40,7 +40,7 @@ final class PlainCaller implements Caller {
   }
 
   private byte[] exchange(byte[] request, Exchange x) throws IOException {
-    HttpURLConnection c = new TimedConnection(url);
+    HttpURLConnection c = setup.hooks ? new TimedConnection(url) : (HttpURLConnection) url.openConnection();
     c.setRequestMethod("POST");
     c.setRequestProperty("Content-Type", Lines.TYPE);
     c.setDoOutput(true);

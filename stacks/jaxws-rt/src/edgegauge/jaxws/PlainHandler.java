@@ -26,7 +26,7 @@ final class PlainHandler implements HttpHandler {
 
   @Override public void handle(HttpExchange e) throws IOException {
     Exchange x = Exchange.mine();
-    byte[] request = edgegauge.adapter.Body.read(e.getRequestBody(), x.in, x.in); // in memory, by Gate
+    byte[] request = edgegauge.adapter.Body.read(e.getRequestBody(), -1, setup.bodyLimit); // in memory, if Gate stands before
     long t0 = System.nanoTime();
     Message in;
     try {
@@ -53,13 +53,13 @@ final class PlainHandler implements HttpHandler {
   }
 
   private void send(HttpExchange e, byte[] response) throws IOException {
-    log.sending();
+    if (setup.hooks) log.sending();
     try {
       e.getResponseHeaders().set("Content-Type", Lines.TYPE);
       e.sendResponseHeaders(200, response.length == 0 ? -1 : response.length); // to the JDK 0 means that it is not known
       if (response.length > 0) e.getResponseBody().write(response);
     } finally {
-      log.sent(Exchange.mine());
+      if (setup.hooks) log.sent(Exchange.mine());
       e.close();
     }
   }

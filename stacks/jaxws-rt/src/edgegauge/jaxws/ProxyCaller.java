@@ -35,7 +35,7 @@ final class ProxyCaller implements Caller {
       bound = m;
     }
     Object answer = invoke();
-    x.deserialization += System.nanoTime() - ClientSide.MARK.get()[0];
+    if (setup.hooks) x.deserialization += System.nanoTime() - ClientSide.MARK.get()[0];
     return beans.answer(answer);
   }
 

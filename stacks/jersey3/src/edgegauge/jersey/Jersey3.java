@@ -31,11 +31,12 @@ public final class Jersey3 extends Stack {
         config.register(new ServerProtobuf(setup, log)).register(new Resource(setup, services));
         break;
       case "xml":
-        config.register(new BeanTiming(setup, log)).register(new Strict.Xml()).register(new XmlResource(setup, services));
+        config.register(new Strict.Xml()).register(new XmlResource(setup, services));
         break;
       default:
-        config.register(new BeanTiming(setup, log)).register(new Strict.Json()).register(JacksonFeature.class).register(new JsonResource(setup, services));
+        config.register(new Strict.Json()).register(JacksonFeature.class).register(new JsonResource(setup, services));
     }
+    if (setup.hooks && !setup.encoding.equals("protobuf")) config.register(new BeanTiming(setup, log));
     // What GrizzlyHttpServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
     HttpServer server = new HttpServer();
     NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);

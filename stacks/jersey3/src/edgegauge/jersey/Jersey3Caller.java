@@ -26,14 +26,15 @@ final class Jersey3Caller implements Caller {
   private Object bean;
 
   Jersey3Caller(Setup setup) {
-    ClientConfig config = new ClientConfig().connectorProvider(new HttpUrlConnectorProvider().connectionFactory(TimedConnection::new));
+    ClientConfig config = new ClientConfig();
+    if (setup.hooks) config.connectorProvider(new HttpUrlConnectorProvider().connectionFactory(TimedConnection::new));
     config.property(ClientProperties.CONNECT_TIMEOUT, setup.timeoutMillis()).property(ClientProperties.READ_TIMEOUT, setup.timeoutMillis());
     if (setup.encoding.equals("protobuf")) {
       config.register(new ClientProtobuf(setup));
       type = edgegauge.jersey.Entity.TYPE;
       beans = null;
     } else {
-      config.register(new BeanTiming(setup, null));
+      if (setup.hooks) config.register(new BeanTiming(setup, null));
       if (setup.encoding.equals("json")) config.register(JacksonFeature.class).register(new Strict.Json());
       else config.register(new Strict.Xml());
       type = "application/" + setup.encoding;

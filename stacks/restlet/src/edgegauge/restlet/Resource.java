@@ -36,6 +36,7 @@ public final class Resource extends ServerResource {
   }
 
   @Post public Representation answer(Representation entity) throws IOException {
+    if (!setup.hooks) return format.response(services.answer(setup.service, format.request(entity)));
     Representation body = receive(entity);
     Exchange x = Exchange.mine().begin();
     x.in = body.getSize();

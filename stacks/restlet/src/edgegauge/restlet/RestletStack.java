@@ -54,7 +54,7 @@ public final class RestletStack extends Stack {
     System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
     System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
     System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
-    if (!timed) TimedConnection.everywhere(); // Restlet opens its connections itself
+    if (!timed && setup.hooks) TimedConnection.everywhere(); // Restlet opens its connections itself
     timed = true;
     return new ResourceCaller(setup);
   }
