@@ -135,7 +135,7 @@ func fault(x measure.Exchange) string {
 // bytes: both sides saw the same bodies.
 func (r *rig) bytes() string {
 	client, server := r.tally[atClient], r.tally[atServer]
-	if client.failed > 0 || (client.out == server.in && client.in == server.out) {
+	if client.failed > 0 || client.blind || (client.out == server.in && client.in == server.out) {
 		return ""
 	}
 	return fmt.Sprintf("the client sent %d B and received %d B, the server received %d B and sent %d B", client.out, client.in, server.in, server.out)

@@ -71,3 +71,28 @@ func TestTallyKeepsTheThirds(t *testing.T) {
 	}
 	y.release(&s)
 }
+
+// A client that says what its connections took gets that figure over all its
+// requests, those before it included; one that does not gets none.
+func TestConnectionIsSaidOrNot(t *testing.T) {
+	find := func(took ...time.Duration) (mean float64, ok bool) {
+		var s spare
+		var y tally
+		y.reserve(measure.Client, len(took), &s)
+		for i, d := range took {
+			y.add(measure.Exchange{Seq: uint64(i) + 1, Sent: 1, Done: 2, Total: d + 1, Connection: d})
+		}
+		for _, r := range y.results(measure.Client) {
+			if r.Response == "connection" {
+				return r.Mean, true
+			}
+		}
+		return 0, false
+	}
+	if mean, ok := find(0, 0, 0); ok {
+		t.Errorf("a client that says nothing has connections of %g s", mean)
+	}
+	if mean, _ := find(0, 0, 6*time.Millisecond); mean < 0.00199 || mean > 0.00201 {
+		t.Errorf("three requests, one of which connected in 6 ms: mean %g s, want 0.002", mean)
+	}
+}
