@@ -25,6 +25,9 @@ type Enclosed struct {
 	Image Image
 	Exe   string // this binary, which keeps QEMU
 	Guest string // the same program for the guest's architecture
+	// program is its content from the beginning: all trials of a run have the same,
+	// even if it is made anew meanwhile.
+	program []byte
 }
 
 // Enclose boots the machine, has it do the job, and returns what the job wrote.
@@ -61,7 +64,7 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 func (d *Enclosed) furnish(dir string, j device.Job) error {
 	b := d.Image.Board
 	files := []File{
-		{Name: strings.TrimPrefix(GuestExe, "/"), Mode: 0o755, Source: d.Guest},
+		{Name: strings.TrimPrefix(GuestExe, "/"), Mode: 0o755, Data: d.program},
 		{Name: "init", Mode: os.ModeSymlink | 0o777, Data: []byte(GuestExe)},
 		{Name: strings.TrimPrefix(seedFile, "/"), Mode: 0o600, Data: fmt.Appendf(nil, "%d", j.Seed)},
 	}
@@ -187,5 +190,8 @@ func unpack(packed []byte, want string) ([]byte, error) {
 // NewEnclosed is the machine of an image. Exe is this binary, guest the same
 // program for the machine's architecture.
 func NewEnclosed(im Image, exe, guest string) (*Enclosed, error) {
-	return &Enclosed{Image: im, Exe: exe, Guest: guest}, nil
+	d := &Enclosed{Image: im, Exe: exe, Guest: guest}
+	var err error
+	d.program, err = os.ReadFile(guest)
+	return d, err
 }

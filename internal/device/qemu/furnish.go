@@ -64,10 +64,14 @@ func (d *Enclosed) Facts(ctx context.Context) (device.Facts, error) {
 		return f, err
 	}
 	f.Emulation["time"] = d.Image.Board.Model()
+	f.Emulation[guestSum] = sum(d.program)
 	f.ClockSource = "instructions"
 	f.Doubts = append(f.Doubts, "time is "+d.Image.Board.Model()+": it knows no cache, no memory latency and no cost of branches or floating point, so it ranks and scales but is no board's time")
 	return f, nil
 }
+
+// guestSum is the fact of which edgegauge runs in the guest.
+const guestSum = "sha256 of edgegauge in the guest"
 
 func facts(ctx context.Context, im Image, m Mode, guest string) (device.Facts, error) {
 	b := im.Board
@@ -89,7 +93,7 @@ func facts(ctx context.Context, im Image, m Mode, guest string) (device.Facts, e
 		f.Emulation["sha256 of "+name] = d.SHA256
 	}
 	if d, err := digest(guest); err == nil {
-		f.Emulation["sha256 of edgegauge in the guest"] = d.SHA256
+		f.Emulation[guestSum] = d.SHA256
 	}
 	f.Emulation["command"] = strings.Join(b.argv(m, 0), " ")
 	return f, nil

@@ -67,7 +67,10 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 		return err
 	}
 	b := d.Image.Board
-	e := Enclosed{Image: d.Image, Guest: d.Guest}
+	e, err := NewEnclosed(d.Image, d.Exe, d.Guest)
+	if err != nil {
+		return err
+	}
 	e.Image.Board.Clock = Clock{} // who compares clocks must find them equal
 	if err := e.furnish(d.dir, device.Job{Seed: 1}); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
