@@ -320,7 +320,7 @@ func TestVanishedOption(t *testing.T) {
 	if err := allSet(file, []string{"CONFIG_A=y", "CONFIG_B=y"}); err == nil || !strings.Contains(err.Error(), "CONFIG_B") {
 		t.Errorf("got %v, want CONFIG_B missed", err)
 	}
-	for _, name := range []string{"versatile-v5", "versatile-v6"} {
+	for _, name := range []string{"versatile-v6"} {
 		if o, err := kernelOptions(name); err != nil || len(o) < 50 {
 			t.Errorf("%s: %d options, %v", name, len(o), err)
 		}
