@@ -16,6 +16,7 @@ import (
 // A program is one side's process and the protocol with it.
 type program struct {
 	name    string // for errors
+	stack   string
 	log     string // as people are told: below the results directory
 	logPath string
 	process *device.Process
@@ -46,7 +47,7 @@ func (r *rig) start(ctx context.Context, side measure.Side) (*program, error) {
 		c.CPU = &pin[0]
 	}
 	c.Namespace = r.namespace(side)
-	p := &program{name: "stacks/" + d.Name + " " + verb, logPath: filepath.Join(r.attempt.Dir(), verb+".log")}
+	p := &program{name: "stacks/" + d.Name + " " + verb, stack: d.Name, logPath: filepath.Join(r.attempt.Dir(), verb+".log")}
 	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), verb+".log")
 	c.Log = p.logPath
 	if p.process, err = on.device.Start(ctx, c); err != nil {

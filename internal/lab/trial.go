@@ -148,7 +148,8 @@ func (r *rig) startStack(ctx context.Context) error {
 
 // keepReady writes what both programs said of themselves beside their logs.
 func (r *rig) keepReady(served, called stack.Ready) error {
-	b, err := json.MarshalIndent(map[string]any{"server": served, "client": called, "message": r.message, "sensor": r.sensorName, "sensor_is": r.sensorSays}, "", "  ")
+	b, err := json.MarshalIndent(map[string]any{"server": served, "client": called,
+		"stacks": map[string]string{"server": r.server.stack, "client": r.client.stack}, "message": r.message, "sensor": r.sensorName, "sensor_is": r.sensorSays}, "", "  ")
 	if err != nil {
 		return err
 	}

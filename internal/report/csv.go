@@ -65,17 +65,18 @@ func (r *Report) JSON(w io.Writer) error {
 		Published *publishedJSON    `json:"published,omitempty"`
 	}
 	out := struct {
-		Format   int             `json:"format"`
-		Study    string          `json:"study"`
-		Question string          `json:"question,omitempty"`
-		Verdict  []string        `json:"verdict"`
-		Cells    []cell          `json:"cells"`
-		Warnings []string        `json:"warnings"`
-		Damage   []string        `json:"damage"` // the results are not as the lab wrote them: nothing is worth anything
-		Effects  []effectsJSON   `json:"effects"`
-		Claims   *scorecardJSON  `json:"claims,omitempty"`
-		Facts    json.RawMessage `json:"facts"`
-	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...), orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts}
+		Format   int                 `json:"format"`
+		Study    string              `json:"study"`
+		Question string              `json:"question,omitempty"`
+		Verdict  []string            `json:"verdict"`
+		Cells    []cell              `json:"cells"`
+		Warnings []string            `json:"warnings"`
+		Damage   []string            `json:"damage"` // the results are not as the lab wrote them: nothing is worth anything
+		Effects  []effectsJSON       `json:"effects"`
+		Claims   *scorecardJSON      `json:"claims,omitempty"`
+		Facts    json.RawMessage     `json:"facts"`
+		Runtimes map[string][]string `json:"runtimes"` // by stack
+	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...), orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts, r.Runtimes}
 	if r.Published != nil {
 		card := r.scorecardJSON()
 		out.Claims = &card

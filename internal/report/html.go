@@ -282,7 +282,7 @@ func (r *Report) facts() (devices, stacks [][]string) {
 	}
 	for _, name := range sortedKeys(r.Facts.Stacks) {
 		s := r.Facts.Stacks[name]
-		stacks = append(stacks, []string{name, s.Title, s.Version, s.Language})
+		stacks = append(stacks, []string{name, s.Title, s.Version, s.Language, strings.Join(r.Runtimes[name], "; ")})
 	}
 	return devices, stacks
 }

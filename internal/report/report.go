@@ -32,6 +32,7 @@ type Report struct {
 	Cells      []Cell // treatment by treatment, in the order of measure.Responses, client first
 	Facts      Facts
 	RawFacts   json.RawMessage
+	Runtimes   map[string][]string // what each stack's programs ran on, "server: …", by stack
 	Trials     []store.TrialState
 	Warnings   []string         // about the whole, as doubts and missing trials
 	Damage     []string         // how the files differ from what the lab wrote
@@ -126,6 +127,7 @@ func Read(s *store.Store) (*Report, error) {
 	if r.Trials, err = s.Trials(); err != nil {
 		return nil, err
 	}
+	r.runtimes(s)
 	if err := r.treatments(); err != nil {
 		return nil, err
 	}

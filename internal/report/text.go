@@ -35,6 +35,9 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	r.effectsText(&b)
 	r.besides(&b)
+	for _, line := range r.machines() {
+		wrap(&b, line, "  ")
+	}
 	for _, line := range r.warnings() {
 		wrap(&b, "! "+line, "  ")
 	}
