@@ -10,7 +10,7 @@ import (
 )
 
 func captureRows(ctx context.Context, _ *Bench) ([]Row, error) {
-	const span = 5 * time.Second
+	const span = 30 * time.Second
 	limit := bound{atMost: true, value: 5}
 	results, err := packetbench.Run(ctx, io.Discard, packetbench.Options{Duration: span})
 	var rows []Row
