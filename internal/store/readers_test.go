@@ -82,7 +82,7 @@ func TestOtherReadersFindTheSame(t *testing.T) {
 		t.Errorf("pandas: got %v, want %v", got["pandas"], sums)
 	}
 	types := map[string]any{"trial": "int32", "attempt": "int32", "side": "string", "failure": "string"}
-	for _, c := range []string{"seq", "due_ns", "sent_ns", "done_ns", "serialization_ns", "processing_ns", "deserialization_ns", "total_ns", "out_B", "in_B"} {
+	for _, c := range []string{"seq", "due_ns", "sent_ns", "done_ns", "serialization_ns", "processing_ns", "deserialization_ns", "connection_ns", "sensor_ns", "total_ns", "out_B", "in_B"} {
 		types[c] = "int64"
 	}
 	if !reflect.DeepEqual(got["types"], types) {
