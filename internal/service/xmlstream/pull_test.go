@@ -309,13 +309,16 @@ func FuzzPull(f *testing.F) {
 	for document := range malformed {
 		f.Add([]byte(document))
 	}
+	f.Add([]byte("<a xmlns=\"http:/\rwww.w3.org/2000/xmlns/\"/>"))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		got, err := events(document)
 		if err != nil {
 			return
 		}
 		want, err := oracle(document)
-		if err == nil && got != want {
+		// Line ends and tabs in a value, a namespace's too, are spaces (XML 1.0, section 3.3.3); encoding/xml leaves them.
+		spaces := strings.NewReplacer(`\n`, " ", `\t`, " ")
+		if err == nil && spaces.Replace(got) != spaces.Replace(want) {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}
 	})
