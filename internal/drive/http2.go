@@ -229,13 +229,18 @@ func (w *http2Wire) got(n int, _ time.Duration) (bool, error) {
 	for w.n-at >= http2HeaderBytes {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
+		var err error
 		if size > http2Frame {
-			return false, fmt.Errorf("HTTP/2: a frame of %d bytes, %d were allowed", size, http2Frame)
-		}
-		if w.n-at < http2HeaderBytes+size {
+			err = fmt.Errorf("a frame of %d bytes, %d were allowed", size, http2Frame)
+		} else if w.n-at < http2HeaderBytes+size {
 			break
+		} else {
+			err = w.take(h[3], h[4], binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size])
 		}
-		err := w.take(h[3], h[4], binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size])
+		if err != nil && w.stream.whole { // what follows a response is no fault of it
+			w.goingAway = true
+			return true, nil
+		}
 		if err != nil {
 			return false, fmt.Errorf("HTTP/2: %w", err)
 		}

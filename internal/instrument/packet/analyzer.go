@@ -193,6 +193,10 @@ func (a *Analyzer) Capture() Capture {
 		if why := a.tainted[hostsOf(c.Client.Addr(), c.Server.Addr(), protoTCP)]; why != "" {
 			c.refuseAll(why)
 		}
+		c.refuseBackwards()
+		for i := range c.Requests {
+			c.Requests[i].refuseBackwards()
+		}
 		c.Seq = len(a.c.Connections) + 1
 		a.c.Connections = append(a.c.Connections, c.Connection)
 	}
@@ -204,6 +208,7 @@ func (a *Analyzer) Capture() Capture {
 		if why := a.tainted[hostsOf(e.Client.Addr(), e.Server.Addr(), protoUDP)]; why != "" {
 			e.refuse(why)
 		}
+		e.refuseBackwards()
 		e.Seq = len(a.c.Exchanges) + 1
 		a.c.Exchanges = append(a.c.Exchanges, *e)
 	}

@@ -82,6 +82,20 @@ func (c *Call) refuse(why string) {
 	}
 }
 
+// refuseBackwards refuses durations below zero: a clock was set back in mid-call.
+func (c *Call) refuseBackwards() {
+	const why = "the stamps of its packets go backwards"
+	if c.Delay < 0 {
+		setIfEmpty(&c.NoDelay, why)
+	}
+	if c.DelayToData < 0 {
+		setIfEmpty(&c.NoData, why)
+	}
+	if c.HandshakeTime < 0 {
+		setIfEmpty(&c.NoHandshake, why)
+	}
+}
+
 func (c *Call) side(fromClient bool) *Traffic {
 	if fromClient {
 		return &c.Out
