@@ -3,62 +3,18 @@ package dotnet_test
 
 import (
 	"context"
-	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
-func built(t *testing.T, dir string) stack.Description {
-	t.Helper()
-	d, err := stack.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := d.Missing(t.Context()); len(missing) > 0 {
-		t.Skip(missing[0])
-	}
-	if _, err := d.Make(t.Context(), io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func start(t *testing.T, argv ...string) *stack.Conn {
-	t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", argv, err)
-		}
-		r.Close()
-	})
-	return stack.NewConn(in, r)
-}
-
 func TestAgainstGSOAP(t *testing.T) {
-	built(t, "../gsoap")
-	d := built(t, ".")
+	stacktest.Built(t, "../gsoap")
+	d := stacktest.Built(t, ".")
 	credentials, err := stack.NewCredentials(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -79,13 +35,13 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ready, err := start(t, "../gsoap/build/gsoap", "serve").Serve(ctx, stack.Serve{Service: service, Encoding: "soap11", Security: security, Transport: "http",
+	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(ctx, stack.Serve{Service: service, Encoding: "soap11", Security: security, Transport: "http",
 		Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials, Sensor: "fixed:21.5", Directory: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, connection := range []string{"per-request", "keep-alive"} {
-		client := start(t, "mono", "build/dotnet.exe", "call")
+		client := stacktest.Start(t, "", "mono", "build/dotnet.exe", "call")
 		_, err = client.Call(ctx, stack.Call{URL: ready.URL, Service: service, Encoding: "soap11", Security: security, Message: stack.Message{Seed: 7, N: 40},
 			Connection: connection, Timeout: int64(10 * time.Second), Credentials: credentials})
 		if err != nil {
@@ -111,18 +67,18 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 
 // A wrong password is a failure with the server's reason, and no crash.
 func TestWrongPassword(t *testing.T) {
-	built(t, "../gsoap")
-	built(t, ".")
+	stacktest.Built(t, "../gsoap")
+	stacktest.Built(t, ".")
 	credentials, err := stack.NewCredentials(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := start(t, "../gsoap/build/gsoap", "serve").Serve(t.Context(), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username",
+	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(t.Context(), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username",
 		Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := start(t, "mono", "build/dotnet.exe", "call")
+	client := stacktest.Start(t, "", "mono", "build/dotnet.exe", "call")
 	_, err = client.Call(t.Context(), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
 		Connection: "keep-alive", Timeout: int64(10 * time.Second), Credentials: map[string]string{"user": credentials["user"], "password": "guess"}})
 	if err != nil {

@@ -12,21 +12,8 @@ import (
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
-
-func built(t *testing.T, dir string) {
-	t.Helper()
-	d, err := stack.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := d.Missing(t.Context()); len(missing) > 0 {
-		t.Skip(missing[0])
-	}
-	if _, err := d.Make(t.Context(), io.Discard); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func start(t *testing.T, argv ...string) (*exec.Cmd, io.Closer, *stack.Conn) {
 	t.Helper()
@@ -76,8 +63,8 @@ func running(t *testing.T, dir string) int {
 }
 
 func TestDeployments(t *testing.T) {
-	built(t, "../gsoap")
-	built(t, ".")
+	stacktest.Built(t, "../gsoap")
+	stacktest.Built(t, ".")
 	credentials, err := stack.NewCredentials(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +121,7 @@ func TestDeployments(t *testing.T) {
 
 // A killed server takes its Apache along.
 func TestKilled(t *testing.T) {
-	built(t, ".")
+	stacktest.Built(t, ".")
 	for _, mpm := range []string{"prefork", "event"} {
 		t.Run(mpm, func(t *testing.T) {
 			dir := open(t)
@@ -162,7 +149,7 @@ func TestKilled(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	built(t, ".")
+	stacktest.Built(t, ".")
 	server, in, srv := start(t, "build/gsoap-apache", "serve")
 	_, err := srv.Serve(t.Context(), stack.Serve{Service: "echo", Encoding: "soap11", Security: "none", Host: "127.0.0.1", Directory: open(t),
 		Options: map[string]string{"mpm": "worker"}})

@@ -8,11 +8,12 @@ import (
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
 // The static ARM programs run on the oldest core they are for: qemu refuses an instruction that it has not (an armhf program dies there).
 func TestARM(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	for _, target := range []struct {
 		name, compiler, qemu string
@@ -47,12 +48,12 @@ func emulated(t *testing.T, argv []string, security string, c map[string]string)
 	if _, err := os.Stat(argv[3]); err != nil {
 		t.Fatal(err)
 	}
-	ready, err := start(t, argv...).Serve(within(t), stack.Serve{Service: "sum", Encoding: "soap11", Security: security, Transport: "http", Host: "127.0.0.1",
+	ready, err := stacktest.Start(t, "", argv...).Serve(within(t), stack.Serve{Service: "sum", Encoding: "soap11", Security: security, Transport: "http", Host: "127.0.0.1",
 		Limits: stack.Limits{Body: 1e6}, Credentials: c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cl := start(t, "build/gsoap", "call")
+	cl := stacktest.Start(t, "", "build/gsoap", "call")
 	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "sum", Encoding: "soap11", Security: security, Message: stack.Message{Seed: 7, N: 100},
 		Connection: "per-request", Timeout: int64(20 * time.Second), Credentials: c})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
 // request lets our client make one secured request and returns it; nobody has answered it.
@@ -29,7 +30,7 @@ func request(t *testing.T, security string, c map[string]string) []byte {
 		http.Error(w, "caught", http.StatusTeapot)
 	}))
 	defer catcher.Close()
-	cl := start(t, "build/gsoap", "call")
+	cl := stacktest.Start(t, "", "build/gsoap", "call")
 	_, err := cl.Call(within(t), stack.Call{URL: catcher.URL + "/echo", Service: "echo", Encoding: "soap11", Security: security,
 		Message: stack.Message{Seed: 7, N: 5}, Connection: "per-request", Timeout: int64(5 * time.Second), Credentials: c})
 	if err != nil {
@@ -79,7 +80,7 @@ var levels = []string{"wss-username", "wss-hmac", "wss-rsa"}
 
 // A message passes once, however its signature is spelt, and another one still passes after it.
 func TestReplay(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
@@ -118,15 +119,15 @@ func TestReplay(t *testing.T) {
 
 // Remembering does not slow down what comes after: the plugin's own list would be searched from end to end.
 func TestManyTokens(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
-	srv := start(t, "build/gsoap", "serve")
+	srv := stacktest.Start(t, "", "build/gsoap", "serve")
 	ready, err := srv.Serve(within(t), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username", Credentials: c, Host: "127.0.0.1",
 		Limits: stack.Limits{Body: 1e6}, Transport: "http"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cl := start(t, "build/gsoap", "call")
+	cl := stacktest.Start(t, "", "build/gsoap", "call")
 	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
 		Connection: "keep-alive", Timeout: int64(10 * time.Second), Credentials: c})
 	if err != nil {
@@ -154,7 +155,7 @@ func median(d []time.Duration) time.Duration {
 }
 
 func TestTampered(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	for _, level := range levels[1:] {
 		t.Run(level, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestTampered(t *testing.T) {
 
 // Without the security asked for, or with less of it, nothing passes.
 func TestTooLittle(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	wrong := maps.Clone(c)
 	wrong["password"] = "guess"
@@ -199,7 +200,7 @@ func TestTooLittle(t *testing.T) {
 
 // gSOAP's plugin takes an HMAC key out of the message that it signs, if the message offers one. Whoever signs so must not pass.
 func TestKeyInTheMessage(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	forger := maps.Clone(c)
 	forger["psk"] = strings.Repeat("ab", 16)
@@ -217,7 +218,7 @@ func TestKeyInTheMessage(t *testing.T) {
 
 // A certificate of another authority signs nothing here.
 func TestForeignCertificate(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	url := serve(t, stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-rsa", Credentials: c})
 	refused(t, url, request(t, "wss-rsa", credentials(t)), "")
@@ -238,7 +239,7 @@ func bytesOf(t *testing.T, level string, c map[string]string) (head [2]int, body
 	defer l.Close()
 	counted := make(chan [2]int, 1)
 	go func() { counted <- relay(l, at.Host) }()
-	cl := start(t, "build/gsoap", "call")
+	cl := stacktest.Start(t, "", "build/gsoap", "call")
 	_, err = cl.Call(within(t), stack.Call{URL: "http://" + l.Addr().String() + "/echo", Service: "echo", Encoding: "soap11", Security: level,
 		Message: stack.Message{Seed: 7, N: 5}, Connection: "per-request", Timeout: int64(5 * time.Second), Credentials: c})
 	if err != nil {
@@ -279,7 +280,7 @@ func relay(l net.Listener, to string) (n [2]int) {
 
 // The bytes of each level: what gsoap-on-arm calls the message overhead of security. They were counted; a change of any is a change of the treatment.
 func TestBytes(t *testing.T) {
-	built(t)
+	stacktest.Built(t, ".")
 	c := credentials(t)
 	for _, x := range []struct {
 		level string

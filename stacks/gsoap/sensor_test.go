@@ -10,6 +10,7 @@ import (
 	"edgegauge/internal/device/sensor"
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
 // Whatever is wrong with the sensor is a SOAP fault within the time limit, and the next reading is right: stand-alone and as a CGI, whose every request
@@ -17,7 +18,7 @@ import (
 func TestBadDaysOfASensor(t *testing.T) {
 	for _, program := range []string{"../gsoap/build/gsoap", "../gsoap-apache/build/gsoap-apache"} {
 		t.Run(filepath.Base(program), func(t *testing.T) {
-			built(t)
+			stacktest.Built(t, ".")
 			if d, err := stack.Read("../gsoap-apache"); err != nil || len(d.Missing(t.Context())) > 0 {
 				t.Skip("Apache is missing")
 			}
@@ -64,7 +65,7 @@ func TestBadDaysOfASensor(t *testing.T) {
 func TestReadersTakeTurns(t *testing.T) {
 	for _, program := range []string{"../gsoap/build/gsoap", "../gsoap-apache/build/gsoap-apache"} {
 		t.Run(filepath.Base(program), func(t *testing.T) {
-			built(t)
+			stacktest.Built(t, ".")
 			dir, err := os.MkdirTemp("", "sensor-test-")
 			if err != nil {
 				t.Fatal(err)
@@ -73,12 +74,12 @@ func TestReadersTakeTurns(t *testing.T) {
 			os.Chmod(dir, 0o755)
 			tty := filepath.Join(dir, "tty")
 			defer plug(t, tty, func(l *sensor.Line) { l.Serve() })()
-			srv := start(t, program, "serve")
+			srv := stacktest.Start(t, "", program, "serve")
 			ready, err := srv.Serve(within(t), temperature("serial:"+tty, dir))
 			if err != nil {
 				t.Fatal(err)
 			}
-			client := start(t, "build/gsoap", "call")
+			client := stacktest.Start(t, "", "build/gsoap", "call")
 			_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: "temperature", Encoding: "soap11", Security: "none", Message: stack.Message{Seed: 7},
 				Connection: "per-request", Timeout: int64(10 * time.Second)})
 			if err != nil {
@@ -117,7 +118,7 @@ func temperature(name, dir string) stack.Serve {
 
 func serveSensor(t *testing.T, program, name, dir string) string {
 	t.Helper()
-	ready, err := start(t, program, "serve").Serve(within(t), temperature(name, dir))
+	ready, err := stacktest.Start(t, "", program, "serve").Serve(within(t), temperature(name, dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,6 @@ package javatest
 
 import (
 	"context"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +12,7 @@ import (
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
 // frameworks are the stacks that know hooks: off, each in its first encoding that
@@ -36,16 +34,7 @@ type pair struct{ server, client *stack.Conn }
 // start starts a pair with options; both end with the test.
 func start(t *testing.T, name, service, encoding string, n int, options map[string]string) pair {
 	t.Helper()
-	d, err := stack.Read(filepath.Join("..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := d.Missing(t.Context()); len(missing) > 0 {
-		t.Skip(missing[0])
-	}
-	if _, err := d.Make(t.Context(), io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	d := stacktest.Built(t, filepath.Join("..", name))
 	p := pair{program(t, d, d.Serve), program(t, d, d.Call)}
 	limits := stack.Limits{Body: 16e6}
 	ready, err := p.server.Serve(within(t), stack.Serve{Service: service, Encoding: encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
@@ -61,35 +50,14 @@ func start(t *testing.T, name, service, encoding string, n int, options map[stri
 	return p
 }
 
+// program starts one on the first CPU, which all of them share.
 func program(t *testing.T, d stack.Description, p stack.Program) *stack.Conn {
 	t.Helper()
 	argv, err := p.Argv(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("taskset", append([]string{"-c", "0"}, argv...)...)
-	cmd.Dir, cmd.Stderr = d.Dir, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", argv, err)
-		}
-		r.Close()
-	})
-	return stack.NewConn(in, r)
+	return stacktest.Start(t, d.Dir, append([]string{"taskset", "-c", "0"}, argv...)...)
 }
 
 func within(t *testing.T) context.Context {

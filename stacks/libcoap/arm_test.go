@@ -3,56 +3,18 @@ package libcoap_test
 
 import (
 	"context"
-	"io"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
-
-// start runs a program; it ends with the test.
-func start(t *testing.T, argv ...string) *stack.Conn {
-	t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", argv, err)
-		}
-		r.Close()
-	})
-	return stack.NewConn(in, r)
-}
 
 // The static ARM programs serve and call on the oldest core they are for, over UDP and over DTLS with a pre-shared key.
 func TestARM(t *testing.T) {
-	d, err := stack.Read(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := d.Missing(t.Context()); len(missing) > 0 {
-		t.Skip(missing[0])
-	}
-	if _, err := d.Make(t.Context(), io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	stacktest.Built(t, ".")
 	credentials, err := stack.NewCredentials(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -89,12 +51,12 @@ func ask(t *testing.T, server, client []string, security string, credentials map
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ready, err := start(t, server...).Serve(ctx, stack.Serve{Service: "sum", Encoding: "protobuf", Security: security, Transport: "coap", Host: "127.0.0.1",
+	ready, err := stacktest.Start(t, "", server...).Serve(ctx, stack.Serve{Service: "sum", Encoding: "protobuf", Security: security, Transport: "coap", Host: "127.0.0.1",
 		Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, client...)
+	c := stacktest.Start(t, "", client...)
 	_, err = c.Call(ctx, stack.Call{URL: ready.URL, Service: "sum", Encoding: "protobuf", Security: security, Transport: "coap", Message: stack.Message{Seed: 7, N: 100},
 		Connection: "keep-alive", Timeout: int64(20 * time.Second), Credentials: credentials})
 	if err != nil {

@@ -5,27 +5,17 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
 // What a throttle predicts is what its programs take: within 1 %, at the quickest of some runs, since a busy machine can only add.
 func TestKnownProgramsTakeAsLongAsPredicted(t *testing.T) {
-	d, err := stack.Read(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := d.Missing(t.Context()); len(missing) > 0 {
-		t.Skip(missing[0])
-	}
-	if _, err := d.Make(t.Context(), io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	stacktest.Built(t, ".")
 	const rate = 2048 // bytecodes per ms
 	nearest := map[string]float64{}
 	for range 4 {
