@@ -30,6 +30,9 @@ func (e Encoding) MediaType(name service.Name, response bool) string {
 	case Text:
 		return "application/octet-stream"
 	}
+	if media, ok := compactMedia(e, name, response); ok {
+		return media
+	}
 	panic("codec: no encoding " + string(e))
 }
 
@@ -48,6 +51,12 @@ func (e Encoding) ContentFormat() (number uint16, ok bool) {
 	case CBOR:
 		return 60, true
 	case MsgPack, Protobuf, Text:
+		return 42, true
+	}
+	if e.isEXI() {
+		return 47, true
+	}
+	if _, ok := compactMedia(e, service.Echo, false); ok {
 		return 42, true
 	}
 	return 0, false

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMediaTypes(t *testing.T) {
-	for _, enc := range Encodings() {
+	for _, enc := range append(Encodings(), Compact()...) {
 		for _, response := range []bool{false, true} {
 			if m := enc.MediaType(service.Sort, response); !enc.Takes(m) {
 				t.Errorf("%s does not take its own %q", enc, m)
@@ -30,12 +30,13 @@ func TestMediaTypes(t *testing.T) {
 			t.Errorf("soap11 takes %q: %v, want %v", header, got, want)
 		}
 	}
-	for enc, want := range map[Encoding]uint16{XML: 41, JSON: 50, CBOR: 60, MsgPack: 42, Protobuf: 42, Text: 42} {
+	for enc, want := range map[Encoding]uint16{XML: 41, JSON: 50, CBOR: 60, MsgPack: 42, Protobuf: 42, Text: 42,
+		EXI: 47, EXISchemaCompressed: 47, SOAP12EXI: 47, FastInfoset: 42, XMLGzip: 42, SOAP12Gzip: 42, SOAP12FastInfoset: 42} {
 		if got, ok := enc.ContentFormat(); got != want || !ok {
 			t.Errorf("%s: content format %d, %v, want %d", enc, got, ok, want)
 		}
 	}
-	if _, ok := Encoding("exi").ContentFormat(); ok {
+	if _, ok := Encoding("asn1").ContentFormat(); ok {
 		t.Error("what is no encoding has no content format")
 	}
 }
@@ -44,7 +45,7 @@ func TestParse(t *testing.T) {
 	if e, err := Parse("cbor"); e != CBOR || err != nil {
 		t.Errorf("got %q, %v", e, err)
 	}
-	if _, err := Parse("exi"); err == nil || !strings.Contains(err.Error(), `no encoding "exi"; there are xml, json,`) {
+	if _, err := Parse("asn1"); err == nil || !strings.Contains(err.Error(), `no encoding "asn1"; there are xml, json,`) {
 		t.Errorf("got %v, want the encodings there are", err)
 	}
 }
