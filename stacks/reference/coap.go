@@ -127,10 +127,13 @@ func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	x.body = append(x.body[:0], req.Body...)
 	if err := c.work(x); err != nil {
 		resp.Code = coap.BadRequest
-		if errors.Is(err, errService) {
+		switch {
+		case errors.Is(err, errService):
 			resp.Code = coap.InternalServerError
+		case errors.Is(err, codec.ErrTooLarge):
+			resp.Code = coap.RequestEntityTooLarge
 		}
-		if c.encoding == codec.SOAP11 || c.encoding == codec.SOAP12 {
+		if c.encoding.SOAP() {
 			resp.Format = c.format
 			resp.Body = codec.AppendFault(c.encoding, resp.Body, faultOf(err))
 			return

@@ -36,7 +36,7 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpServer{workers: w, limit: s.Limits.Body, soap: w.encoding == codec.SOAP11 || w.encoding == codec.SOAP12}
+	h := &httpServer{workers: w, limit: s.Limits.Body, soap: w.encoding.SOAP()}
 	scheme := "http"
 	if s.Security == "tls" {
 		scheme = "https"
@@ -118,8 +118,11 @@ func (h *httpServer) handle(w http.ResponseWriter, r *http.Request) {
 }
 
 func statusOf(err error) int {
-	if errors.Is(err, errService) {
+	switch {
+	case errors.Is(err, errService):
 		return http.StatusInternalServerError
+	case errors.Is(err, codec.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge
 	}
 	return http.StatusBadRequest
 }

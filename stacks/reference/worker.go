@@ -3,6 +3,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -54,7 +55,11 @@ type worker struct {
 func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
 	w := &workers{name: service.Name(s.Service), encoding: enc, kept: newRecords()}
 	w.pool.New = func() any { return w.worker() }
-	w.decode = func(x *worker) error { return codec.Decode(enc, x.body, w.name, false, &x.request) }
+	limit := math.MaxInt
+	if 0 < s.Limits.Body && s.Limits.Body < math.MaxInt {
+		limit = int(s.Limits.Body)
+	}
+	w.decode = func(x *worker) error { return codec.DecodeWithin(enc, x.body, w.name, false, &x.request, limit) }
 	w.encode = func(x *worker) { x.answer = codec.Append(enc, x.answer[:0], w.name, true, &x.response) }
 	w.env.Keep = keepIn(s.Directory)
 	w.sensor.close = func() {}

@@ -6,6 +6,7 @@ package codec
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"edgegauge/internal/service"
@@ -31,8 +32,11 @@ const Namespace = "urn:edgegauge:services:1"
 
 // Encodings lists the encodings in the order of the contract.
 func Encodings() []Encoding {
-	return []Encoding{XML, JSON, CBOR, MsgPack, Protobuf, SOAP11, SOAP12, Text}
+	return []Encoding{XML, JSON, CBOR, MsgPack, Protobuf, SOAP11, SOAP12, Text, EXISchema, SOAP12EXISchema}
 }
+
+// SOAP says that messages are envelopes and errors faults.
+func (e Encoding) SOAP() bool { return e == SOAP11 || e == SOAP12 || e == SOAP12EXISchema }
 
 // Parse finds the encoding of that name.
 func Parse(text string) (Encoding, error) {
@@ -68,6 +72,10 @@ func Append(enc Encoding, dst []byte, name service.Name, response bool, m *servi
 		return appendEnvelope(dst, enc, s, m)
 	case Text:
 		return appendLines(dst, s, m)
+	case EXISchema:
+		return appendEXI(dst, s, m)
+	case SOAP12EXISchema:
+		return appendEXIEnvelope(dst, s, m)
 	}
 	panic("codec: no encoding " + string(enc))
 }
@@ -76,6 +84,13 @@ func Append(enc Encoding, dst []byte, name service.Name, response bool, m *servi
 // at which byte and why; it is a *Fault if b is a SOAP fault, or must be
 // answered with one other than Sender. After an error m is undefined.
 func Decode(enc Encoding, b []byte, name service.Name, response bool, m *service.Message) error {
+	return DecodeWithin(enc, b, name, response, m, math.MaxInt)
+}
+
+// DecodeWithin is Decode of a message whose texts may have limit bytes together
+// and no more; otherwise it is ErrTooLarge. Only EXI needs one: a message in
+// another encoding is at least as long as its texts.
+func DecodeWithin(enc Encoding, b []byte, name service.Name, response bool, m *service.Message, limit int) error {
 	s := shapeOf(name, response)
 	switch enc {
 	case XML:
@@ -92,6 +107,10 @@ func Decode(enc Encoding, b []byte, name service.Name, response bool, m *service
 		return decodeEnvelope(b, enc, s, m)
 	case Text:
 		return decodeLines(b, s, m)
+	case EXISchema:
+		return decodeEXI(b, s, m, limit)
+	case SOAP12EXISchema:
+		return decodeEXIEnvelope(b, s, m, limit)
 	}
 	panic("codec: no encoding " + string(enc))
 }

@@ -18,6 +18,8 @@ func FuzzProtobuf(f *testing.F) { fuzzDecode(f, Protobuf) }
 func FuzzSOAP11(f *testing.F)   { fuzzDecode(f, SOAP11) }
 func FuzzSOAP12(f *testing.F)   { fuzzDecode(f, SOAP12) }
 func FuzzText(f *testing.F)     { fuzzDecode(f, Text) }
+func FuzzEXI(f *testing.F)      { fuzzDecode(f, EXISchema) }
+func FuzzSOAPEXI(f *testing.F)  { fuzzDecode(f, SOAP12EXISchema) }
 
 // fuzzDecode looks for a panic; and what a decoder takes, the encoder must
 // write so that it is read as the same again. The golden files are the seeds.
@@ -29,11 +31,22 @@ func fuzzDecode(f *testing.F, enc Encoding) {
 			}
 		}
 	}
+	if enc.isEXI() {
+		for _, v := range exiVectors(f) {
+			if v.enc == enc {
+				f.Add(index(v.service), v.response, v.bytes)
+				f.Add(index(v.service), v.response, v.bytes[:len(v.bytes)*2/3])
+			}
+		}
+		for _, x := range hostileEXI() {
+			f.Add(index(x.name), x.response, x.b[:min(len(x.b), 1000)])
+		}
+	}
 	f.Fuzz(func(t *testing.T, which byte, response bool, b []byte) {
 		name := service.Names()[which%8]
 		var first, second service.Message
 		before := bytes.Clone(b)
-		if err := Decode(enc, b, name, response, &first); err != nil {
+		if err := DecodeWithin(enc, b, name, response, &first, 1<<20); err != nil {
 			if err.Error() == "" || FaultOf(err) == nil {
 				t.Error("an error without words")
 			}
@@ -79,7 +92,7 @@ func FuzzRoundTrip(f *testing.F) {
 			Record: service.Record{ID: []byte(text), Status: i, Sequence: -i, Temperature: k, Pressure: -k, Running: yes, Message: []byte(text)},
 		}
 		for _, enc := range Encodings() {
-			isXML := enc == XML || enc == SOAP11 || enc == SOAP12
+			isXML := enc == XML || enc.SOAP() || enc.isEXI()
 			if !utf8.ValidString(text) || isXML && !xmlCharacters(text) {
 				continue
 			}

@@ -50,6 +50,8 @@ type shape struct {
 	soap12      string // Content-Type of the request
 	lists       bool   // some field is repeated
 	required    uint32 // bit i: field i must be there, where absence can be seen
+
+	exiRoot, exiChild uint64 // its place among the schema's roots, among what a Body may hold
 }
 
 // shapes are requests and responses by the service's place in service.Names.
@@ -88,7 +90,7 @@ func buildShapes() []shape {
 	body := field{name: "text", kind: text, bytes: func(m *m) *[]byte { return &m.Text }}
 	data := field{name: "data", kind: octets, bytes: func(m *m) *[]byte { return &m.Data }}
 	digest := field{name: "digest", kind: octets, bytes: func(m *m) *[]byte { return &m.Digest }}
-	return []shape{
+	all := []shape{
 		newShape("sort", n),
 		newShape("sortResponse", n),
 		newShape("concat", field{name: "s", kind: texts}),
@@ -117,6 +119,8 @@ func buildShapes() []shape {
 		newShape("memory", data),
 		newShape("memoryResponse", digest),
 	}
+	exiRoots(all)
+	return all
 }
 
 func newShape(name string, fields ...field) shape {

@@ -64,7 +64,7 @@ func (f *Fault) Error() string { return fmt.Sprintf("fault %s: %s", f.Code, f.Re
 
 // Status is the HTTP status a fault goes with: 500, but for SOAP 1.2's Sender.
 func (f *Fault) Status(enc Encoding) int {
-	if enc == SOAP12 && f.Code == Sender {
+	if enc != SOAP11 && f.Code == Sender {
 		return 400
 	}
 	return 500
@@ -80,6 +80,9 @@ func FaultOf(err error) *Fault {
 
 // AppendFault appends an envelope with the fault in it.
 func AppendFault(enc Encoding, dst []byte, f *Fault) []byte {
+	if enc == SOAP12EXISchema {
+		return appendEXIFault(dst, f)
+	}
 	v := soapOf(enc)
 	code := string(f.Code)
 	switch f.Code {

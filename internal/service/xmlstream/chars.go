@@ -130,3 +130,6 @@ func runName(b []byte, i int) int {
 	}
 	return i
 }
+
+// IsChar says that XML can say the character.
+func IsChar(r rune) bool { return isChar(r) }

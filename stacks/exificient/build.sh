@@ -1,0 +1,7 @@
+#!/bin/sh
+cd "$(dirname "$0")" && . ../java-common/build.sh
+
+sources="src"
+inputs=""
+
+build "$@"

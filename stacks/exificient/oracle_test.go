@@ -1,0 +1,272 @@
+// Package exificient holds the Go codec of EXI to what EXIficient writes and
+// reads; see README.md.
+package exificient
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+)
+
+var update = flag.Bool("update", false, "write golden.tsv anew")
+
+const (
+	contract = "../contract"
+	golden   = "golden.tsv"
+)
+
+// encodings are the pairs of what EXIficient makes out of what.
+var encodings = []struct{ exi, xml codec.Encoding }{
+	{codec.EXISchema, codec.XML},
+	{codec.SOAP12EXISchema, codec.SOAP12},
+}
+
+// An oracle is the Java program at work.
+type oracle struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
+// consult builds and starts it; it ends with the test.
+func consult(t *testing.T) *oracle {
+	t.Helper()
+	for _, p := range []string{"java", "javac", "mvn"} {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skip("needs " + p + ": apt-get install openjdk-17-jdk-headless maven")
+		}
+	}
+	if out, err := exec.Command("./build.sh").CombinedOutput(); err != nil {
+		t.Fatalf("build.sh: %v\n%s", err, out)
+	}
+	cmd := exec.Command("java", "-Xmx512m", "-cp", "build/app.jar:build/lib/*", "Oracle", contract)
+	in, err := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the oracle ended with %v", err)
+		}
+	})
+	return &oracle{in, bufio.NewReader(out)}
+}
+
+// do asks one question; the error is what EXIficient refused with.
+func (o *oracle) do(t *testing.T, verb string, enc codec.Encoding, b []byte) ([]byte, error) {
+	t.Helper()
+	if _, err := fmt.Fprintf(o.in, "%s %s %s\n", verb, enc, base64.StdEncoding.EncodeToString(b)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := o.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	line = strings.TrimSpace(line)
+	if why, refused := strings.CutPrefix(line, "! "); refused {
+		return nil, errors.New(why)
+	}
+	answer, err := base64.StdEncoding.DecodeString(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, nil
+}
+
+// must is do for what EXIficient has to take.
+func (o *oracle) must(t *testing.T, verb string, enc codec.Encoding, b []byte) []byte {
+	t.Helper()
+	answer, err := o.do(t, verb, enc, b)
+	if err != nil {
+		t.Fatalf("EXIficient: %s %s of %q: %v", verb, enc, b, err)
+	}
+	return answer
+}
+
+// golden.tsv is what EXIficient writes for the golden messages in XML and SOAP
+// 1.2 and for the canonical faults.
+func TestGolden(t *testing.T) {
+	o := consult(t)
+	var made bytes.Buffer
+	for _, e := range encodings {
+		paths, err := filepath.Glob(filepath.Join(contract, "golden", "*-*.re*."+string(e.xml)))
+		if err != nil || len(paths) < 50 {
+			t.Fatal(len(paths), err)
+		}
+		if e.xml == codec.SOAP12 {
+			for _, fault := range []string{"sender", "receiver"} {
+				paths = append(paths, filepath.Join(contract, "golden", "faults", fault+".soap12"))
+			}
+		}
+		for _, path := range paths {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := strings.TrimSuffix(filepath.Base(path), "."+string(e.xml))
+			fmt.Fprintf(&made, "%s\t%s\t%x\n", message, e.exi, o.must(t, "encode", e.exi, b))
+		}
+	}
+	if *update {
+		if err := os.WriteFile(golden, made.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || !bytes.Equal(want, made.Bytes()) {
+		t.Errorf("EXIficient no longer writes golden.tsv (%v); look why, then run go test -update", err)
+	}
+}
+
+// TestBothWays crosses the codecs over messages that no golden file has.
+func TestBothWays(t *testing.T) {
+	o := consult(t)
+	for _, name := range service.Names() {
+		for _, c := range []struct {
+			n     int
+			width service.Width
+		}{
+			{0, service.Width{}}, {1, service.Width{}}, {2, service.Width{}}, {3, service.Width{}}, {4, service.Width{}}, {1023, service.Width{}}, {20000, service.Width{}},
+			{300, service.Width{Letters: 1, Max: 7}}, // few different strings: the table
+			{3000, service.Width{Letters: 2, Max: service.MaxHundredths / 4000}},
+		} {
+			var req, resp service.Message
+			service.Make(name, uint64(c.n)+11, c.n, c.width, &req)
+			env := service.Env{
+				Keep:   func(data, back []byte) ([]byte, error) { return append(back, data...), nil },
+				Sensor: func() (int64, int64, error) { return -1234, 1700000000123, nil },
+			}
+			if err := service.Answer(name, &req, &resp, env); err != nil {
+				t.Fatal(err)
+			}
+			o.cross(t, name, false, &req)
+			o.cross(t, name, true, &resp)
+		}
+	}
+	for _, m := range odd() {
+		for _, name := range service.Names() {
+			o.cross(t, name, false, &m)
+			o.cross(t, name, true, &m)
+		}
+	}
+}
+
+// odd are messages that no seed makes.
+func odd() []service.Message {
+	const most = service.MaxHundredths
+	text := func(s string) []byte { return []byte(s) }
+	list := func(s ...string) (all [][]byte) {
+		for _, x := range s {
+			all = append(all, []byte(x))
+		}
+		return
+	}
+	wide := strings.Repeat("añ€😀\r\n\t<&>]]>\u0085\U0010ffff", 50)
+	return []service.Message{
+		{Strings: list("", "", "a", "", "a", "b", "b", "a", "c", "\r", "é", "é"), Text: text("é"), Data: text("\x00"), Digest: text("\xff"),
+			Record: service.Record{ID: text("same"), Message: text("same")}},
+		{Strings: list(wide, "x"+wide, wide, "", wide+"x", wide), Text: text(wide), Total: -1, Celsius: most, Time: -1 << 63, Sequence: -1 << 31,
+			Ints: []int32{-1 << 31, 1<<31 - 1, -1, 0, 1, -64, -65, 63, 64, 127, 128, 16383, 16384}, Data: text(wide), Digest: nil,
+			Hundredths: []int64{most, -most, most - 1, 1, -1, 10, -10, 100, 1001, 12800, 12799},
+			Record:     service.Record{ID: text(wide), Status: -1, Sequence: 1<<31 - 1, Temperature: -most, Pressure: 10, Running: true, Message: text(wide + " ")}},
+		{Total: most, Time: 1<<63 - 1, Accepted: true, Record: service.Record{Message: text("only")}},
+		{Total: -most + 1, Time: 1 << 62, Text: text(" "), Record: service.Record{ID: text("only")}},
+	}
+}
+
+func (o *oracle) cross(t *testing.T, name service.Name, response bool, m *service.Message) {
+	t.Helper()
+	for _, e := range encodings {
+		xml := codec.Append(e.xml, nil, name, response, m)
+		ours := codec.Append(e.exi, nil, name, response, m)
+		theirs := o.must(t, "encode", e.exi, xml)
+		if !bytes.Equal(ours, theirs) {
+			t.Fatalf("%s %s: we write\n%x, EXIficient\n%x for\n%.2000q", e.exi, name, clip(ours), clip(theirs), xml)
+		}
+		var read service.Message
+		if err := codec.Decode(e.exi, theirs, name, response, &read); err != nil {
+			t.Fatalf("%s %s: we cannot read what EXIficient writes: %v", e.exi, name, err)
+		}
+		if got := codec.Append(e.xml, nil, name, response, &read); !bytes.Equal(got, xml) {
+			t.Fatalf("%s %s: we read\n%.2000q, want\n%.2000q", e.exi, name, got, xml)
+		}
+		back := o.must(t, "decode", e.exi, ours)
+		if err := codec.Decode(e.xml, back, name, response, &read); err != nil {
+			t.Fatalf("%s %s: EXIficient reads ours as %v: %.2000q", e.exi, name, err, back)
+		}
+		if got := codec.Append(e.xml, nil, name, response, &read); !bytes.Equal(got, xml) {
+			t.Fatalf("%s %s: EXIficient reads\n%.2000q, want\n%.2000q", e.exi, name, got, xml)
+		}
+	}
+}
+
+func clip(b []byte) []byte { return b[:min(len(b), 1000)] }
+
+// Numbers may be written in more places and texts than we write: EXIficient
+// makes EXI of them that we must read as XML is read.
+func TestOtherTexts(t *testing.T) {
+	o := consult(t)
+	const ns = ` xmlns="` + codec.Namespace + `"`
+	for _, x := range []struct {
+		name     service.Name
+		response bool
+		xml      string
+	}{
+		{service.Sum, false, "<sum" + ns + "><x>+0012.3400</x><x>-0</x><x>.005</x><x>-.00499999999999999999999999999999999999999</x><x>1.00500000000000000000000000000000000001</x><x>7.995</x><x>-0.995</x></sum>"},
+		{service.Sort, false, "<sort" + ns + "><n>+007</n><n>-0</n></sort>"},
+		{service.Monitor, true, "<m:monitorResponse xmlns:m='" + codec.Namespace + "'> <m:accepted>1</m:accepted><!-- --><m:sequence> 5 </m:sequence></m:monitorResponse>"},
+		{service.IO, false, "<io" + ns + "><data> AAEC\n/w== </data></io>"},
+		{service.Echo, false, "<echo" + ns + "><text> a<![CDATA[<]]> &#x10FFFF;</text></echo>"},
+	} {
+		exi := o.must(t, "encode", codec.EXISchema, []byte(x.xml))
+		var want, got service.Message
+		if err := codec.Decode(codec.XML, []byte(x.xml), x.name, x.response, &want); err != nil {
+			t.Fatal(x.xml, err)
+		}
+		if err := codec.Decode(codec.EXISchema, exi, x.name, x.response, &got); err != nil {
+			t.Errorf("%s as %x: %v", x.xml, exi, err)
+			continue
+		}
+		a, b := codec.Append(codec.XML, nil, x.name, x.response, &want), codec.Append(codec.XML, nil, x.name, x.response, &got)
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s is read as %s", x.xml, b)
+		}
+	}
+}
+
+// Faults are what EXIficient writes, and reads.
+func TestFaults(t *testing.T) {
+	o := consult(t)
+	for _, f := range []codec.Fault{{Code: codec.Sender, Reason: "no <such> thing"}, {Code: codec.Receiver, Reason: "en"}, {Code: codec.MustUnderstand},
+		{Code: codec.VersionMismatch, Reason: strings.Repeat("wörter ", 100) + "."}} {
+		ours := codec.AppendFault(codec.SOAP12EXISchema, nil, &f)
+		theirs := o.must(t, "encode", codec.SOAP12EXISchema, codec.AppendFault(codec.SOAP12, nil, &f))
+		if !bytes.Equal(ours, theirs) {
+			t.Errorf("%v: we write\n%x, EXIficient\n%x", f, ours, theirs)
+		}
+		var m service.Message
+		var got *codec.Fault
+		if err := codec.Decode(codec.SOAP12EXISchema, theirs, service.Echo, true, &m); !errors.As(err, &got) || *got != f {
+			t.Errorf("%v is read as %v", f, err)
+		}
+		if back := o.must(t, "decode", codec.SOAP12EXISchema, ours); !bytes.Contains(back, []byte("soap:"+f.Code)) {
+			t.Errorf("%v: EXIficient reads %s", f, back)
+		}
+	}
+}
