@@ -115,7 +115,8 @@ func stacksBuildCmd(a *app) *cobra.Command {
 				did, err := d.Make(cmd.Context(), io.Discard)
 				switch {
 				case err != nil && everything && len(d.Missing(cmd.Context())) > 0:
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: left out: %s\n", n, d.Missing(cmd.Context())[0])
+					missing := d.Missing(cmd.Context())[0]
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", n, leftOut(missing), missing)
 				case err != nil:
 					errs = append(errs, err)
 				case did:
@@ -145,7 +146,7 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				var left []string
 				args, left = a.whole(cmd.Context())
 				for _, l := range left {
-					fmt.Fprintln(cmd.OutOrStdout(), "left out:", l)
+					fmt.Fprintln(cmd.OutOrStdout(), l)
 				}
 			}
 			if len(args) == 0 {
@@ -192,12 +193,21 @@ func stacksCheckCmd(a *app) *cobra.Command {
 	return c
 }
 
+// leftOut says why a stack is passed over: the project's gate takes no stack that
+// is left out, and cannot have what its user must bring.
+func leftOut(missing stack.Need) string {
+	if missing.Brought {
+		return "not brought"
+	}
+	return "left out"
+}
+
 // whole are the stacks that can be checked here, and the others with what they miss.
 func (a *app) whole(ctx context.Context) (names, left []string) {
 	all, _ := a.load()
 	for _, n := range a.stackNames() {
 		if missing := all[n].Missing(ctx); len(missing) > 0 {
-			left = append(left, n+": "+missing[0].String())
+			left = append(left, fmt.Sprintf("%s: %s: %s", leftOut(missing[0]), n, missing[0]))
 			continue
 		}
 		names = append(names, n)

@@ -19,15 +19,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Missing lists the needs that are not met, each with the command that installs it.
+// Missing lists the needs that are not met, each with the command that installs
+// it; what the user must bring comes last.
 func (d Description) Missing(ctx context.Context) []Need {
-	var out []Need
+	var out, bring []Need
 	for _, n := range d.Needs {
-		if !n.met(ctx) {
+		switch met := n.met(ctx, d.Dir); {
+		case met:
+		case n.Brought:
+			n.File = within(d.Dir, n.File) // the message says where it was looked for
+			bring = append(bring, n)
+		default:
 			out = append(out, n)
 		}
 	}
-	return out
+	return append(out, bring...)
+}
+
+// within is a file by its path from dir.
+func within(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
 }
 
 func (n Need) what() string {
@@ -41,17 +55,22 @@ func (n Need) what() string {
 }
 
 // String says what is missing and what to do.
-func (n Need) String() string { return n.what() + " is missing; run: " + n.Install }
+func (n Need) String() string {
+	if n.Brought {
+		return n.what() + " is missing, and only you can bring it: " + n.Install
+	}
+	return n.what() + " is missing; run: " + n.Install
+}
 
 // met tries the need: a version is believed only from the program's own mouth.
-func (n Need) met(ctx context.Context) bool {
+func (n Need) met(ctx context.Context, dir string) bool {
 	switch {
 	case n.Env != "":
 		dir := os.Getenv(n.Env)
 		_, err := os.Stat(dir)
 		return dir != "" && err == nil
 	case n.File != "":
-		_, err := os.Stat(n.File)
+		_, err := os.Stat(within(dir, n.File))
 		return err == nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -65,10 +84,12 @@ func (n Need) met(ctx context.Context) bool {
 }
 
 // MetBy tries the need on another machine, where run runs a command: its output,
-// and whether it ended well.
+// and whether it ended well. What the user brings has gone into the products.
 func (n Need) MetBy(run func(argv ...string) (output string, ok bool)) bool {
 	ok := false
 	switch {
+	case n.Brought:
+		ok = true
 	case n.Env != "":
 		_, ok = run("sh", "-c", `eval "test -d \"\$$0\""`, n.Env)
 	case n.File != "":

@@ -35,9 +35,12 @@ type Need struct {
 	Program string   `yaml:"program"`
 	Args    []string `yaml:"args"`    // make it print its version
 	Version string   `yaml:"version"` // must occur in what it prints; empty: any
-	File    string   `yaml:"file"`    // or: a file that must be there
+	File    string   `yaml:"file"`    // or: a file that must be there, by its path from the stack's folder
 	Env     string   `yaml:"env"`     // or: a variable naming a folder that must be there
-	Install string   `yaml:"install"` // the command that installs it
+	Install string   `yaml:"install"` // the command that installs it, or what to do
+	// Brought says that only the user can bring the file: nothing installs it. It
+	// is needed where the stack is built, not where its products run.
+	Brought bool `yaml:"brought"`
 }
 
 // Build says how a stack is made from its inputs.
@@ -220,6 +223,9 @@ func (d Description) check(file string) error {
 	for _, n := range d.Needs {
 		if n.Install == "" {
 			miss("install command for " + n.what())
+		}
+		if n.Brought && n.File == "" {
+			miss("file in what the user brings")
 		}
 	}
 	return errors.Join(errs...)

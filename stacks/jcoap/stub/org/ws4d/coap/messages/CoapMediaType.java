@@ -1,0 +1,4 @@
+// A stub: what src wants of jCoAP, by the names and signatures that jCoAP publishes. It is compiled against, and never run or shipped.
+package org.ws4d.coap.messages;
+
+public enum CoapMediaType { text_plain, link_format, xml, octet_stream, exi, json, UNKNOWN }

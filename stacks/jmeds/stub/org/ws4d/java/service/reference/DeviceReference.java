@@ -1,0 +1,12 @@
+// A stub: what src wants of JMEDS 2.0.0, by the names and signatures that JMEDS publishes. It is compiled against, and never run or shipped.
+package org.ws4d.java.service.reference;
+
+import org.ws4d.java.communication.TimeoutException;
+import org.ws4d.java.service.Device;
+import org.ws4d.java.types.EndpointReference;
+
+public interface DeviceReference {
+  Device getDevice() throws TimeoutException;
+
+  EndpointReference getEndpointReference();
+}
