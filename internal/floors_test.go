@@ -20,7 +20,7 @@ var floors = []struct {
 	{"files", []string{"devices", "links", "published"}},                    // embedded, no code
 	{"tongues", []string{"stacks/reference/coap", "stacks/reference/dpws"}}, // pure protocols that both a driver and a stack speak
 	{"hands", []string{"internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack", "internal/store"}},
-	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap", "stacks/gsoap-apache", "stacks/java-common", "stacks/java-test", "stacks/libcoap", "stacks/microemu"}}, // all but the first: tests only, of programs in other languages
+	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap", "stacks/gsoap-apache", "stacks/java-common", "stacks/java-test", "stacks/jmeds", "stacks/libcoap", "stacks/microemu"}}, // all but the first: tests only, of programs in other languages
 	{"heads", []string{"internal/advise", "internal/fleet", "internal/lab"}},
 	{"faces", []string{"internal/report", "internal/web"}},
 	{"main", []string{"cmd"}},
