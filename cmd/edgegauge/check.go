@@ -29,7 +29,7 @@ func checkCmd(a *app) *cobra.Command {
 				if _, err := neededLinks(p, known); err != nil {
 					return exit{exitUsage, fmt.Errorf("%s: %w", file, err)}
 				}
-				if err := refuseAway(p, known); err != nil {
+				if err := refuseAway(p); err != nil {
 					return exit{exitUsage, err}
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d treatments, %d trials: ready to run\n", file, s.Treatments(), len(p.Trials))

@@ -59,13 +59,13 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 	all, _ := deviceProfiles()
 	here := device.Local{Exe: exe}
 	out := map[string]device.Device{}
+	machines := uint8(0)
 	for _, t := range p.Trials {
-		for _, name := range []string{t.Setup.Client.Device, t.Setup.Server.Device} {
+		for _, name := range placesOf(t.Setup) {
 			if out[name] != nil {
 				continue
 			}
-			plain, paced := strings.CutSuffix(name, qemu.PacedSuffix)
-			board, emulated := qemu.Find(plain)
+			board, paced, emulated := findMachine(name)
 			core, counting := device.FindCore(name)
 			switch profile, ok := all[name]; {
 			case counting:
@@ -75,11 +75,12 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 				}
 				out[name] = d
 			case emulated:
-				d, err := emulatedDevice(ctx, board, paced, p.Study.Time, exe)
+				d, err := emulatedDevice(ctx, board, paced, p.Study.Time, exe, machines)
 				if err != nil {
 					return nil, err
 				}
 				out[name] = d
+				machines++
 			case name == "local":
 				out[name] = here
 			case strings.HasPrefix(name, ssh.Scheme):
@@ -101,8 +102,25 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 	return out, nil
 }
 
-// emulatedDevice is a machine that was built, ready to be booted.
-func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Time, exe string) (device.Device, error) {
+// placesOf are the devices of a treatment: the server has a machine of its own
+// where a link lies before it.
+func placesOf(s *study.Setup) []string {
+	client, server := s.Client.Device, s.Server.Device
+	if _, _, machine := findMachine(client); machine && client == server && lab.IsLinked(s) {
+		server = lab.Second(server)
+	}
+	return []string{client, server}
+}
+
+// findMachine finds the emulated machine of a name.
+func findMachine(name string) (b qemu.Board, paced, ok bool) {
+	plain, paced := strings.CutSuffix(lab.First(name), qemu.PacedSuffix)
+	b, ok = qemu.Find(plain)
+	return b, paced, ok
+}
+
+// emulatedDevice is a machine that was built, ready to be booted, the number-th of its run.
+func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Time, exe string, number uint8) (device.Device, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return nil, err
@@ -118,7 +136,7 @@ func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Ti
 	if time == study.Instructions {
 		return qemu.NewEnclosed(im, exe, guest)
 	}
-	d := &qemu.Interactive{Image: im, Exe: exe, Guest: guest, Mode: qemu.Free, Build: version(), Cache: filepath.Join(cache, "states")}
+	d := &qemu.Interactive{Image: im, Exe: exe, Guest: guest, Mode: qemu.Free, Build: version(), Cache: filepath.Join(cache, "states"), Number: number}
 	if paced {
 		d.Mode = qemu.Paced
 	}
@@ -163,7 +181,13 @@ func closeDevices(all map[string]device.Device) {
 func boardAddresses(ctx context.Context, all map[string]device.Device) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for _, d := range all {
-		if away, ok := d.(device.Away); ok {
+		if b, ok := d.(device.Behind); ok {
+			n, err := b.Network(ctx, link.Link{}.LargestPacket())
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, n.Device.IPv4, n.Device.IPv6, n.Here.IPv4, n.Here.IPv6)
+		} else if away, ok := d.(device.Away); ok {
 			board, lab, err := away.Addresses(ctx)
 			if err != nil {
 				return nil, err
@@ -179,23 +203,35 @@ func boardAddresses(ctx context.Context, all map[string]device.Device) ([]netip.
 }
 
 // refuseAway finds what cannot be done where a side is on another machine.
-func refuseAway(p study.Plan, links map[string]link.Profile) error {
-	byName := map[string]link.Link{}
-	for n, x := range links {
-		byName[n] = x.Link
-	}
+func refuseAway(p study.Plan) error {
 	for _, t := range p.Trials {
-		_, linked := lab.LinkOf(t.Setup, byName)
-		for _, name := range []string{t.Setup.Client.Device, t.Setup.Server.Device} {
-			if _, machine := qemu.Find(strings.TrimSuffix(name, qemu.PacedSuffix)); machine && linked {
-				return fmt.Errorf("%s: a link lies between two programs on this machine, and %s is another; drop the link", p.Study.File, name)
-			}
+		linked, packets := lab.IsLinked(t.Setup), lab.NeedsPackets(p.Study)
+		why := lab.Refusal(t.Setup, linked, packets)
+		if why == "" {
+			why = refuseMachine(p.Study, t.Setup, linked, packets)
 		}
-		if why := lab.Refusal(t.Setup, linked, lab.NeedsPackets(p.Study)); why != "" {
+		if why != "" {
 			return fmt.Errorf("%s: %s", p.Study.File, why)
 		}
 	}
 	return nil
+}
+
+// refuseMachine says what of a treatment an emulated machine cannot do; empty: nothing.
+func refuseMachine(s study.Study, t *study.Setup, linked, packets bool) string {
+	client, server := t.Client.Device, t.Server.Device
+	_, _, one := findMachine(client)
+	_, _, two := findMachine(server)
+	switch {
+	case !one && !two:
+	case linked && s.Time == study.Instructions:
+		return "a machine in counted instructions has no network, so no link can lie before it; drop the link, or time: instructions"
+	case lab.IsAway(client) || lab.IsAway(server):
+		return "an emulated machine is reached from this machine only; put the other side on this one or on another emulated one"
+	case packets && client == server && !linked && s.Time != study.Instructions:
+		return "both sides are in one emulated machine, where no packets are captured; give a link, and the server gets a machine of its own"
+	}
+	return ""
 }
 
 func devicesListCmd() *cobra.Command {

@@ -180,6 +180,7 @@ func TestMachineAmongOthers(t *testing.T) {
 	}
 	machine(t)
 	dir := t.TempDir()
+	ownTemp(t)
 	file := filepath.Join(dir, "free.yaml")
 	if err := os.WriteFile(file, []byte(freeStudy), 0o644); err != nil {
 		t.Fatal(err)
@@ -200,7 +201,80 @@ func TestMachineAmongOthers(t *testing.T) {
 		}
 		s.Close()
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "edgegauge-machine-*")); len(left) > 0 {
-		t.Errorf("%v was left behind", left)
+}
+
+// ownTemp gives the labs of a test a folder for temporary files of their own, which
+// must be empty at its end.
+func ownTemp(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "t") // short, since sockets lie below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	t.Cleanup(func() {
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%v was left behind", left)
+		}
+		os.RemoveAll(dir)
+	})
+}
+
+const linkedStudy = `
+study: linked
+service: monitor
+stack: rest-json
+factors:
+  sides:
+    - {name: the client, client.device: cortex-a53, server.device: local}
+    - {name: the server, client.device: local, server.device: cortex-a53}
+    - {name: both, client.device: cortex-a53, server.device: cortex-a53}
+  ip: [ipv4, ipv6]
+link: {up: {delay: 150ms}, down: {delay: 50ms}}
+requests: 5
+packets: keep
+responses: [rtt, delay, wire_bytes, packets]
+design: {replications: 1, seed: 1, warmup: 1}
+timeouts: {ready: 60s, request: 30s, trial: 5m}
+retries: 5
+`
+
+// A link lies before a machine, on either side, and between two: a round trip
+// takes both of its delays, and its packets are seen, each as small as the wire's.
+func TestLinkBeforeMachines(t *testing.T) {
+	if os.Getuid() != 0 || !exists("/dev/net/tun") {
+		t.Skip("an emulated machine among others needs root and /dev/net/tun")
+	}
+	machine(t)
+	dir := t.TempDir()
+	ownTemp(t)
+	file := filepath.Join(dir, "linked.yaml")
+	if err := os.WriteFile(file, []byte(linkedStudy), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	edgegauge(t, "run", file, "--out", out)
+	s, err := store.OpenReadOnly(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	seen := map[string]int{}
+	for row, err := range s.Results() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[row.Response]++
+		if (row.Response == "rtt" || row.Response == "delay") && (row.Min < 0.1999 || row.Median > 1) {
+			t.Errorf("%v: %s is %v to %v s; want the link's 0.2 and what an emulated machine adds", row.Treatment, row.Response, row.Min, row.Median)
+		}
+		if row.Response == "wire_bytes" && (row.Min < 300 || row.Max > 3000) {
+			t.Errorf("%v: %v to %v B on the wire", row.Treatment, row.Min, row.Max)
+		}
+	}
+	for _, response := range []string{"rtt", "delay", "wire_bytes"} {
+		if seen[response] != 6 {
+			t.Errorf("%s was measured in %d of 6 treatments", response, seen[response])
+		}
 	}
 }

@@ -52,8 +52,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	known, _ := profiles()
-	if err := refuseAway(plan, known); err != nil {
+	if err := refuseAway(plan); err != nil {
 		return exit{exitUsage, err}
 	}
 	l, err := a.newLab(ctx, plan)
@@ -61,10 +60,10 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 		return exit{exitUnmeasured, err}
 	}
 	defer closeDevices(l.Devices)
-	if len(l.Links) > 0 && link.Able() != nil {
+	if needsNetwork(l) && link.Able() != nil {
 		return rootless()
 	}
-	if err := mayCapture(plan, l.Links); err != nil {
+	if err := mayCapture(plan); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	closeMeters, err := openMeters(ctx, l, plan)
@@ -121,10 +120,20 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	return gaveUp(outcome)
 }
 
+// needsNetwork says whether a run makes network namespaces.
+func needsNetwork(l *lab.Lab) bool {
+	for _, d := range l.Devices {
+		if _, ok := d.(device.Behind); ok {
+			return true
+		}
+	}
+	return len(l.Links) > 0
+}
+
 // mayCapture tries whether packets can be captured on lo, if the plan needs them.
-func mayCapture(p study.Plan, links map[string]link.Link) error {
+func mayCapture(p study.Plan) error {
 	s := p.Study
-	bare := slices.ContainsFunc(p.Trials, func(t study.Trial) bool { _, ok := lab.LinkOf(t.Setup, links); return !ok })
+	bare := slices.ContainsFunc(p.Trials, func(t study.Trial) bool { return !lab.IsLinked(t.Setup) })
 	if !lab.NeedsPackets(s) || !bare { // behind a link, whoever made it may capture
 		return nil
 	}

@@ -117,23 +117,6 @@ func startOn(cmd *exec.Cmd, cpu *int, namespace *os.File) (err error) {
 	return err
 }
 
-// onThread runs f on a thread that ends with it, so that what f does to its
-// thread is undone. Subtle: the main thread never ends, and would keep it.
-func onThread(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			onThread(f) // it cannot get this thread, which we hold
-			runtime.UnlockOSThread()
-			return
-		}
-		f() // locked for good: the thread ends with this goroutine
-	}()
-	<-done
-}
-
 // Wait waits for the end of the process and all it started.
 func (p *Process) Wait() Exit {
 	e := <-p.exit

@@ -31,7 +31,8 @@ type stage struct {
 // A place is where a side's program runs.
 type place struct {
 	device  device.Device
-	away    device.Away // nil: on the lab's machine
+	away    device.Away     // nil: on the lab's machine
+	network *device.Network // the wire to it; nil: the lab's machine has its address
 	stage   *stage
 	scratch string // of this trial, there
 }
@@ -40,8 +41,21 @@ func (r *rig) side(side measure.Side) (end study.Side, verb string, pin []int) {
 	if side == measure.Client {
 		return r.s.Client, "call", r.lab.Plan.Study.Pin.Client
 	}
-	return r.s.Server, "serve", r.lab.Plan.Study.Pin.Server
+	end = r.s.Server
+	if IsLinked(r.s) && r.lab.Devices[Second(end.Device)] != nil && r.s.Client.Device == end.Device {
+		end.Device = Second(end.Device)
+	}
+	return end, "serve", r.lab.Plan.Study.Pin.Server
 }
+
+// Second names the second of two equal machines, which is the server's where a
+// link lies between both.
+func Second(device string) string { return device + second }
+
+// First is the name without that.
+func First(device string) string { return strings.TrimSuffix(device, second) }
+
+const second = " (server)"
 
 // reachDevices connects to devices that are away, and copies there what the
 // trial needs and they do not have.
@@ -68,6 +82,14 @@ func (r *rig) reach(ctx context.Context, p *place, end study.Side) error {
 	remote, err := p.away.Remote(ctx)
 	if err != nil {
 		return err
+	}
+	if b, ok := p.away.(device.Behind); ok {
+		l, _ := LinkOf(r.s, r.lab.Links)
+		n, err := b.Network(ctx, l.LargestPacket())
+		if err != nil {
+			return err
+		}
+		p.network = &n
 	}
 	if r.lab.stages == nil {
 		r.lab.stages = stages{}
@@ -206,13 +228,10 @@ func (r *rig) secrets(side int) map[string]string {
 	return r.credentials()
 }
 
-// between is the address that the server listens on where a side is away: one
+// between is the address that the server listens on where a side is a board: one
 // that the client can reach.
 func (r *rig) between(ctx context.Context) (string, error) {
 	client, server := r.places[atClient], r.places[atServer]
-	if client.away == server.away { // both on one board
-		return loopback(r.s.IP), nil
-	}
 	on, reached := server, "the board"
 	if server.away == nil {
 		on, reached = client, "this machine"

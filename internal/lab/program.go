@@ -46,7 +46,9 @@ func (r *rig) start(ctx context.Context, side measure.Side) (*program, error) {
 	if len(pin) > 0 {
 		c.CPU = &pin[0]
 	}
-	c.Namespace = r.namespace(side)
+	if on.network == nil { // a link leads to a machine's wire, not to its programs
+		c.Namespace = r.namespace(side)
+	}
 	p := &program{name: "stacks/" + d.Name + " " + verb, stack: d.Name, logPath: filepath.Join(r.attempt.Dir(), verb+".log")}
 	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), verb+".log")
 	c.Log = p.logPath

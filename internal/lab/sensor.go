@@ -24,7 +24,7 @@ func (r *rig) plugSensor(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("%w: no sensor %q", errLab, r.s.Sensor)
 	}
-	on := r.lab.Devices[r.s.Server.Device]
+	on := r.places[atServer].device
 	if c, ok := on.(device.Constrained); ok {
 		on = c.Local
 	}

@@ -21,7 +21,7 @@ const Verb = "link"
 
 // The child and its lab talk over a socket of packets, one JSON object each:
 //
-//	lab   > {"link": {…}, "tun": "/dev/net/tun"}
+//	lab   > {"link": {…}, "tun": "/dev/net/tun", "given": [true, false]} and the namespaces that are given, as file descriptors
 //	child > {"ready": true} and the two namespaces, client's and server's, as file descriptors; or {"error": "…"}
 //	lab   > {"report": true}
 //	child > {"quality": {"up": {…}, "down": {…}}}; or {"error": "…"}
@@ -30,6 +30,7 @@ const Verb = "link"
 type word struct {
 	Link    *Link   `json:"link,omitempty"`
 	TUN     string  `json:"tun,omitempty"`
+	Given   [2]bool `json:"given,omitzero"`
 	Report  bool    `json:"report,omitempty"`
 	Ready   bool    `json:"ready,omitempty"`
 	Quality *Report `json:"quality,omitempty"`
@@ -83,11 +84,16 @@ func goAhead() {
 }
 
 func serve(control *net.UnixConn) error {
-	w, _, err := hear(control)
+	w, files, err := hear(control)
 	if err != nil || w.Link == nil {
 		return fmt.Errorf("no link was asked for: %w", err)
 	}
-	l, err := open(*w.Link, w.TUN)
+	ends, err := w.ends(files)
+	if err != nil {
+		return err
+	}
+	defer ends.clear()
+	l, err := open(*w.Link, ends, w.TUN)
 	if err != nil {
 		return err
 	}
@@ -118,21 +124,17 @@ type line struct {
 	report         func() (Report, error)
 }
 
-// open makes both namespaces, an interface in each, and what lies between.
-func open(l Link, tun string) (*line, error) {
+// open makes an interface in each namespace, and what lies between.
+func open(l Link, ends *ends, tun string) (*line, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
-	client, err := newNamespace()
-	if err != nil {
+	if err := ends.make(); err != nil {
 		return nil, err
 	}
-	server, err := newNamespace()
-	if err != nil {
-		return nil, err
-	}
-	if l.Shaper == Netem {
-		return openNetem(l, client, server)
+	client, server := ends.ns[0], ends.ns[1]
+	if l.Shaper != Userspace {
+		return openByKernel(l, client, server)
 	}
 	var fds [2]int
 	for i, end := range []struct {

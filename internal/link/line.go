@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,12 +33,22 @@ const TUN = "/dev/net/tun"
 // patience is how long the link's process may take to answer.
 const patience = 10 * time.Second
 
+// Ends are namespaces that a link joins; nil: it makes one of its own. What lies
+// in a given one besides, such as a machine's network, is reached through the link
+// too: its kernel passes packets on. Multicast it does not pass on.
+type Ends struct{ Client, Server *os.File }
+
 // Open makes a link. Exe is the edgegauge binary, of which the link is a hidden verb.
 func Open(ctx context.Context, exe string, l Link) (*Line, error) {
-	return openWith(ctx, exe, l, TUN)
+	return openWith(ctx, exe, l, Ends{}, TUN)
 }
 
-func openWith(ctx context.Context, exe string, l Link, tun string) (*Line, error) {
+// Join makes a link between namespaces. The given ones stay the caller's.
+func Join(ctx context.Context, exe string, l Link, ends Ends) (*Line, error) {
+	return openWith(ctx, exe, l, ends, TUN)
+}
+
+func openWith(ctx context.Context, exe string, l Link, ends Ends, tun string) (*Line, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
@@ -61,7 +72,8 @@ func openWith(ctx context.Context, exe string, l Link, tun string) (*Line, error
 		return nil, fmt.Errorf("link %s: %w", l.Name, err)
 	}
 	theirs.Close()
-	_, files, err := n.talk(ctx, word{Link: &l, TUN: tun})
+	hello := word{Link: &l, TUN: tun, Given: [2]bool{ends.Client != nil, ends.Server != nil}}
+	_, files, err := n.talk(ctx, hello, slices.DeleteFunc([]*os.File{ends.Client, ends.Server}, func(f *os.File) bool { return f == nil })...)
 	if err == nil && len(files) != 2 {
 		err = errors.New("its process gave no namespaces")
 	}
@@ -69,7 +81,7 @@ func openWith(ctx context.Context, exe string, l Link, tun string) (*Line, error
 		n.Close()
 		return nil, err
 	}
-	n.Client, n.Server = files[0], files[1]
+	n.Client, n.Server = files[0], files[1] // of their own, given or not
 	return n, nil
 }
 
@@ -86,7 +98,7 @@ func (n *Line) Report(ctx context.Context) (Report, error) {
 }
 
 // talk says one word and hears the answer.
-func (n *Line) talk(ctx context.Context, w word) (word, []*os.File, error) {
+func (n *Line) talk(ctx context.Context, w word, with ...*os.File) (word, []*os.File, error) {
 	until := time.Now().Add(patience)
 	if d, ok := ctx.Deadline(); ok && d.Before(until) {
 		until = d
@@ -94,7 +106,7 @@ func (n *Line) talk(ctx context.Context, w word) (word, []*os.File, error) {
 	n.control.SetDeadline(until)
 	stop := context.AfterFunc(ctx, func() { n.control.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	err := say(n.control, w)
+	err := say(n.control, w, with...)
 	if err == nil || errors.Is(err, unix.EPIPE) { // it may have said why it ended
 		var files []*os.File
 		if w, files, err = hear(n.control); err == nil {

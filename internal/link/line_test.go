@@ -302,7 +302,7 @@ func TestTwoLinksAtOnce(t *testing.T) {
 // playLab opens a link over tun, says so, and carries one round trip.
 func playLab(tun string) {
 	exe, _ := os.Executable()
-	n, err := openWith(context.Background(), exe, Link{Name: "test", Shaper: Shaper(os.Getenv("LINK_TEST_SHAPER"))}, tun)
+	n, err := openWith(context.Background(), exe, Link{Name: "test", Shaper: Shaper(os.Getenv("LINK_TEST_SHAPER"))}, Ends{}, tun)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

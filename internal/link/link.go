@@ -25,6 +25,7 @@ type Shaper string
 const (
 	Userspace Shaper = ""      // ours, over TUN interfaces: true serialization delay, lateness kept
 	Netem     Shaper = "netem" // the kernel's, on a veth pair, where it has it
+	Bare      Shaper = "bare"  // nobody: a veth pair and nothing else, for two ends that need a way to each other
 )
 
 // A Shape is what one direction of a link does to its packets.
@@ -53,6 +54,9 @@ const (
 	maxMTU       = 65535
 )
 
+// LargestPacket is the size of the largest IP packet that l carries, in bytes.
+func (l Link) LargestPacket() int { return l.mtu() }
+
 func (l Link) mtu() int {
 	if l.MTU == 0 {
 		return defaultMTU
@@ -66,7 +70,10 @@ func (l Link) Check() error {
 	if m := l.mtu(); m < minMTU || m > maxMTU {
 		errs = append(errs, fmt.Errorf("an MTU of %d B is not possible; write 1280 to 65535, since IPv6 ends below", l.MTU))
 	}
-	if l.Shaper != Userspace && l.Shaper != Netem {
+	if l.Shaper == Bare && (l.Up != Shape{} || l.Down != Shape{}) {
+		errs = append(errs, errors.New("a bare wire has no shape"))
+	}
+	if l.Shaper != Userspace && l.Shaper != Netem && l.Shaper != Bare {
 		errs = append(errs, fmt.Errorf("no shaper %q; leave it out for the userspace link, or write netem", l.Shaper))
 	}
 	for _, d := range []struct {

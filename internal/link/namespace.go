@@ -110,7 +110,7 @@ const kernelQueue = 10000
 // else through it, multicast included.
 func configure(ns *os.File, mine, other Address, mtu int) error {
 	quiet(ns)
-	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
 		return denied("configure the namespace", err)
 	}
@@ -173,7 +173,7 @@ func quiet(ns *os.File) {
 
 // unread is how many packets the sender's kernel dropped before they were read.
 func unread(ns *os.File) (int64, error) {
-	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
 		return 0, err
 	}

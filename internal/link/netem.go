@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openNetem leaves the shaping to the kernel: a veth pair with netem at both
-// ends. It keeps no lateness, and netem's spread, queue and loss are netem's:
+// openByKernel leaves the shaping to the kernel: a veth pair, bare or with netem
+// at both ends. It keeps no lateness, and netem's spread, queue and loss are netem's:
 // the queue holds delayed packets too, and a lost packet takes no time to send.
-func openNetem(l Link, client, server *os.File) (*line, error) {
-	nl, err := netlink.NewHandleAt(netns.NsHandle(client.Fd()))
+func openByKernel(l Link, client, server *os.File) (*line, error) {
+	nl, err := netlink.NewHandleAt(netns.NsHandle(client.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, denied("configure the namespace", err)
 	}
@@ -33,9 +33,15 @@ func openNetem(l Link, client, server *os.File) (*line, error) {
 		if err := configure(end.ns, end.mine, end.other, l.mtu()); err != nil {
 			return nil, err
 		}
+		if l.Shaper == Bare {
+			continue
+		}
 		if err := shapeByKernel(end.ns, end.s); err != nil {
 			return nil, err
 		}
+	}
+	if l.Shaper == Bare {
+		return &line{client, server, func() (Report, error) { return Report{}, nil }}, nil
 	}
 	return &line{client, server, func() (Report, error) {
 		up, err := countByKernel(client)
@@ -66,7 +72,7 @@ func shapeByKernel(ns *os.File, s Shape) error {
 	if err != nil {
 		return err
 	}
-	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ func shapeByKernel(ns *os.File, s Shape) error {
 
 func countByKernel(ns *os.File) (Quality, error) {
 	var q Quality
-	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()))
+	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
 		return q, err
 	}

@@ -17,15 +17,18 @@ import (
 )
 
 // Interactive is a machine that others speak with: it boots once and stays, an
-// agent in it starts what is asked, and an Ethernet interface of this machine
-// leads to it.
+// agent in it starts what is asked, and an Ethernet leads to it from a network
+// namespace of its own.
 type Interactive struct {
 	Image Image
-	Exe   string // this binary, which keeps QEMU
-	Guest string // the same program for the guest's architecture
-	Mode  Mode   // Free or Paced
-	Build string // of both, for the agent's greeting
-	Cache string // folder of the machine's states after boot, from which it is restored; empty: it boots
+	// Number tells the machines of a lab apart, which may speak with each other: it
+	// is part of their addresses. 0 to 255.
+	Number uint8
+	Exe    string // this binary, which keeps QEMU
+	Guest  string // the same program for the guest's architecture
+	Mode   Mode   // Free or Paced
+	Build  string // of both, for the agent's greeting
+	Cache  string // folder of the machine's states after boot, from which it is restored; empty: it boots
 
 	mu     sync.Mutex
 	at     *machine
@@ -75,10 +78,10 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 	if err := e.furnish(d.dir, device.Job{Seed: 1}); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
 	}
-	if d.wire, err = newWire(); err != nil {
+	if d.wire, err = newWire(d.Number); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
 	}
-	c := device.Command{Argv: b.argv(d.Mode, 1, b.outside(d.wire.name)...)}
+	c := device.Command{Argv: b.argv(d.Mode, 1, b.outside()...), Namespace: d.wire.ns}
 	state, err := d.state(ctx)
 	if err != nil {
 		return err
@@ -122,14 +125,20 @@ func (d *Interactive) wake(ctx context.Context, state string, restored bool) err
 	if d.remote, err = device.Connect(ctx, "device "+d.Image.Board.Name, channel, d.Build, 0); err != nil {
 		return err
 	}
-	if err := d.wire.up(); err != nil {
+	return d.connect(ctx, usualMTU)
+}
+
+// connect gives both ends of the wire their addresses and the size of packets.
+func (d *Interactive) connect(ctx context.Context, mtu int) error {
+	if err := d.wire.up(mtu); err != nil {
 		return err
 	}
-	now := time.Now()
-	out, code, err := d.remote.Run(ctx, "", nil, GuestExe, NetworkVerb, d.wire.guest.String(), d.wire.host.String(), fmt.Sprint(now.UnixNano()))
+	argv := append([]string{GuestExe, NetworkVerb}, d.wire.guestArgs(mtu, time.Now())...)
+	out, code, err := d.remote.Run(ctx, "", nil, argv...)
 	if err != nil || code != 0 {
 		return errors.Join(fmt.Errorf("configure its network: %s", strings.TrimSpace(out)), err)
 	}
+	d.wire.mtu = mtu
 	return nil
 }
 
@@ -180,7 +189,7 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("device %s: %w", b.Name, err)
 	}
-	key := v + strings.Join(b.argv(d.Mode, 1, b.outside("tap")...), " ") + fmt.Sprint(d.Image.Made.Files)
+	key := v + strings.Join(b.argv(d.Mode, 1, b.outside()...), " ") + fmt.Sprint(d.Image.Made.Files)
 	f, err := digest(filepath.Join(d.dir, initrdFile))
 	if err != nil {
 		return "", err
@@ -200,8 +209,13 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 
 func exists(file string) bool { _, err := os.Stat(file); return err == nil }
 
+// unsegmented: the machine sends and gets packets as a wire carries them. Left to
+// themselves both sides would hand over up to 64 KB at once, which no small board's
+// card does, and a capture would see that.
+const unsegmented = ",host_tso4=off,host_tso6=off,host_ufo=off,guest_tso4=off,guest_tso6=off,guest_ufo=off"
+
 // outside are the channel to the agent and the network card, on the board's bus.
-func (b Board) outside(tap string) []string {
+func (b Board) outside() []string {
 	bus, card := "device", ""
 	if b.Machine == "versatilepb" {
 		bus, card = "pci", ",romfile=" // nobody boots from the network
@@ -209,7 +223,7 @@ func (b Board) outside(tap string) []string {
 	return []string{
 		"-chardev", "socket,id=channel,path=" + channelFile + ",server=on,wait=off",
 		"-device", "virtio-serial-" + bus, "-device", "virtserialport,chardev=channel,name=edgegauge",
-		"-netdev", "tap,id=net,ifname=" + tap + ",script=no,downscript=no", "-device", "virtio-net-" + bus + ",netdev=net,mac=52:54:00:12:34:56" + card,
+		"-netdev", "tap,id=net,ifname=" + tapName + ",script=no,downscript=no", "-device", "virtio-net-" + bus + ",netdev=net,mac=52:54:00:12:34:56" + unsegmented + card,
 	}
 }
 
@@ -218,7 +232,22 @@ func (d *Interactive) Addresses(ctx context.Context) (there, here netip.Addr, er
 	if _, err := d.Remote(ctx); err != nil {
 		return there, here, err
 	}
-	return d.wire.guest.Addr(), d.wire.host.Addr(), nil
+	return d.wire.guest.IPv4, d.wire.host.IPv4, nil
+}
+
+// Network is the Ethernet to the machine.
+func (d *Interactive) Network(ctx context.Context, mtu int) (device.Network, error) {
+	if _, err := d.Remote(ctx); err != nil {
+		return device.Network{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if mtu != d.wire.mtu {
+		if err := d.connect(ctx, mtu); err != nil {
+			return device.Network{}, fmt.Errorf("device %s: %w", d.Image.Board.Name, err)
+		}
+	}
+	return device.Network{Namespace: d.wire.ns, Interface: tapName, Device: d.wire.guest, Here: d.wire.host}, nil
 }
 
 // Start starts a command in the machine; the lab has copied what it needs there.

@@ -10,65 +10,101 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"edgegauge/internal/device"
 )
 
 // A wire is the Ethernet between this machine and one guest: a TAP interface of
-// QEMU's here, which goes when QEMU does, a network card there.
+// QEMU's here, alone in a network namespace without a name, and a network card
+// there. Nothing of it is seen by others on this machine, and nothing is left of
+// it, however the lab ends.
 type wire struct {
-	name        string
-	host, guest netip.Prefix
-	lock        *os.File
+	ns          *os.File
+	host, guest device.Pair
+	mtu         int // that both ends have
 }
 
-// newWire takes a network that no other lab on this machine has.
-func newWire() (wire, error) {
+const (
+	tapName  = "machine0"
+	usualMTU = 1500 // B
+	bits4    = 30   // of each wire's own IPv4 network
+	bits6    = 64
+)
+
+func newWire(number uint8) (wire, error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return wire{}, fmt.Errorf("%w; load it with: modprobe tun; in a container, start it with: --device /dev/net/tun", err)
 	}
-	for n := range 250 {
-		f, err := os.OpenFile(fmt.Sprintf("%s/edgegauge-wire-%d-%d", os.TempDir(), os.Getuid(), n), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
-		if err != nil {
-			return wire{}, err
-		}
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-			f.Close()
-			continue
-		}
-		net := [4]byte{10, 104, byte(n), 1}
-		w := wire{name: "egq" + strconv.Itoa(n), host: netip.PrefixFrom(netip.AddrFrom4(net), 30), lock: f}
-		net[3] = 2
-		w.guest = netip.PrefixFrom(netip.AddrFrom4(net), 30)
-		return w, nil
+	end := func(n byte) device.Pair {
+		six := [16]byte{0: 0xfd, 2: 0x65, 3: 0x68, 7: number, 15: n} // fd00:6568:0:NUMBER::n
+		return device.Pair{IPv4: netip.AddrFrom4([4]byte{10, 104, number, n}), IPv6: netip.AddrFrom16(six)}
 	}
-	return wire{}, errors.New("250 emulated machines run here already")
+	ns, err := device.NewNamespace()
+	if err != nil {
+		return wire{}, err
+	}
+	w := wire{ns: ns, host: end(1), guest: end(2)}
+	return w, device.InNamespace(ns, func() error {
+		for file, v := range map[string]string{"router_solicitations": "0", "accept_ra": "0", "autoconf": "0", "addr_gen_mode": "1"} {
+			os.WriteFile("/proc/sys/net/ipv6/conf/default/"+file, []byte(v), 0) // where it may not, the kernel says more than it need
+		}
+		return nil
+	})
 }
 
 func (w *wire) release() {
-	if w.lock != nil {
-		os.Remove(w.lock.Name())
-		w.lock.Close()
-		w.lock = nil
+	if w.ns != nil {
+		w.ns.Close()
+		*w = wire{}
 	}
 }
 
-// up gives this machine's end its address, once QEMU has made it.
-func (w *wire) up() error {
-	l, err := netlink.LinkByName(w.name)
+// up gives this machine's end its addresses, once QEMU has made it.
+func (w *wire) up(mtu int) error {
+	nl, err := netlink.NewHandleAt(netns.NsHandle(w.ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
-		return fmt.Errorf("interface %s: %w", w.name, err)
+		return err
 	}
-	p := w.host
-	a := &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), 32)}}
-	if err := errors.Join(netlink.AddrReplace(l, a), netlink.LinkSetUp(l)); err != nil {
-		return fmt.Errorf("interface %s: %w; run as root", w.name, err)
+	defer nl.Close()
+	lo, err := nl.LinkByName("lo")
+	if err == nil {
+		err = nl.LinkSetUp(lo)
+	}
+	if err != nil {
+		return err
+	}
+	l, err := nl.LinkByName(tapName)
+	if err == nil {
+		err = set(nl, l, w.host, mtu)
+	}
+	if err == nil {
+		// Subtle: with packets of others the kernel asks for neighbours from a
+		// link-local address only, RFC 4861 section 4.3, and without one not at all.
+		err = nl.AddrReplace(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP("fe80::1"), Mask: net.CIDRMask(bits6, 128)}, Flags: unix.IFA_F_NODAD})
+	}
+	if err != nil {
+		return fmt.Errorf("interface %s: %w", tapName, err)
 	}
 	return nil
 }
 
+// set gives an interface its addresses and the size of its packets, and sets it up.
+func set(nl *netlink.Handle, l netlink.Link, p device.Pair, mtu int) error {
+	four := &netlink.Addr{IPNet: &net.IPNet{IP: p.IPv4.AsSlice(), Mask: net.CIDRMask(bits4, 32)}}
+	// Subtle: without IFA_F_NODAD an IPv6 address is unusable for a second or more.
+	six := &netlink.Addr{IPNet: &net.IPNet{IP: p.IPv6.AsSlice(), Mask: net.CIDRMask(bits6, 128)}, Flags: unix.IFA_F_NODAD}
+	return errors.Join(nl.LinkSetMTU(l, mtu), nl.AddrReplace(l, four), nl.LinkSetUp(l), nl.AddrReplace(l, six))
+}
+
 // NetworkVerb is the hidden verb of the binary that configures the guest it runs
-// in: network ADDRESS/BITS GATEWAY/BITS NANOSECONDS, the time since 1970.
+// in: network IPV4 IPV6 GATEWAY4 GATEWAY6 MTU NANOSECONDS, the time since 1970.
 const NetworkVerb = "guest-network"
+
+func (w *wire) guestArgs(mtu int, now time.Time) []string {
+	return []string{w.guest.IPv4.String(), w.guest.IPv6.String(), w.host.IPv4.String(), w.host.IPv6.String(), strconv.Itoa(mtu), strconv.FormatInt(now.UnixNano(), 10)}
+}
 
 // ConfigureGuest is that verb.
 func ConfigureGuest(args []string) int {
@@ -80,18 +116,21 @@ func ConfigureGuest(args []string) int {
 }
 
 func configureGuest(args []string) error {
-	if len(args) != 3 || os.Getpid() == 1 {
+	if len(args) != 6 || os.Getpid() == 1 {
 		return errors.New("this runs in emulated machines only")
 	}
-	mine, err := netlink.ParseAddr(args[0])
+	var at [4]netip.Addr
+	for i := range at {
+		var err error
+		if at[i], err = netip.ParseAddr(args[i]); err != nil {
+			return err
+		}
+	}
+	mtu, err := strconv.Atoi(args[4])
 	if err != nil {
 		return err
 	}
-	now, err := strconv.ParseInt(args[2], 10, 64)
-	if err != nil {
-		return err
-	}
-	gateway, err := netip.ParsePrefix(args[1])
+	now, err := strconv.ParseInt(args[5], 10, 64)
 	if err != nil {
 		return err
 	}
@@ -99,19 +138,35 @@ func configureGuest(args []string) error {
 	if err := unix.ClockSettime(unix.CLOCK_REALTIME, &ts); err != nil {
 		return err
 	}
-	if err := stir(args[2]); err != nil {
+	if err := stir(args[5]); err != nil {
 		return err
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		l, err := netlink.LinkByName("eth0")
-		if err == nil {
-			if err := errors.Join(netlink.AddrReplace(l, mine), netlink.LinkSetUp(l)); err != nil {
-				return err
-			}
-			return netlink.RouteReplace(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: gateway.Addr().AsSlice()})
+	nl, err := netlink.NewHandle(unix.NETLINK_ROUTE) // others a small kernel may not have
+	if err != nil {
+		return err
+	}
+	defer nl.Close()
+	l, err := awaitCard(nl)
+	if err != nil {
+		return err
+	}
+	if err := set(nl, l, device.Pair{IPv4: at[0], IPv6: at[1]}, mtu); err != nil {
+		return fmt.Errorf("eth0: %w", err)
+	}
+	for _, gateway := range at[2:] {
+		if err := nl.RouteReplace(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: gateway.AsSlice()}); err != nil {
+			return fmt.Errorf("route by %v: %w", gateway, err)
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("eth0: %w", err)
+	}
+	return nil
+}
+
+// awaitCard is the guest's network card, which its kernel may still be finding.
+func awaitCard(nl *netlink.Handle) (netlink.Link, error) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		l, err := nl.LinkByName("eth0")
+		if err == nil || time.Now().After(end) {
+			return l, err
 		}
 	}
 }
