@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"strconv"
 
@@ -24,6 +25,8 @@ type coapServer struct {
 	format coap.Format
 	end    context.CancelFunc
 	ended  chan struct{}
+	server *coap.Server
+	log    *log.Logger
 }
 
 func serveCoAP(p *program, s stack.Serve) (server, error) {
@@ -35,8 +38,9 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 	if !ok {
 		return nil, fmt.Errorf("encoding %s has no form in CoAP", w.encoding)
 	}
-	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{})}
+	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{}), log: p.log}
 	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body)}
+	c.server = srv
 	if s.Security == "oscore" {
 		keys, err := oscoreKeys(s.Credentials)
 		if err != nil {
@@ -108,7 +112,16 @@ func psk(credentials map[string]string) (coap.PSK, error) {
 
 func (c *coapServer) url() string    { return c.at }
 func (c *coapServer) take() *records { return c.kept.take() }
-func (c *coapServer) close()         { c.end(); <-c.ended; c.sensor.close() }
+
+// close also says what was dropped or refused: the lab keeps it in the trial's serve.log.
+func (c *coapServer) close() {
+	c.end()
+	<-c.ended
+	c.sensor.close()
+	if seen := c.server.Counts.String(); seen != "" {
+		c.log.Print("dropped or refused: ", seen)
+	}
+}
 
 func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	switch {

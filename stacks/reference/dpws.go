@@ -93,8 +93,8 @@ func serveDPWS(p *program, s stack.Serve) (server, error) {
 	go func() {
 		defer close(d.ended)
 		device.Run(ctx)
-		if n := device.Counts.Dropped(); n > 0 {
-			p.log.Printf("%d datagrams dropped", n)
+		if seen := device.Counts.String(); seen != "" {
+			p.log.Print("datagrams dropped: ", seen)
 		}
 	}()
 	return d, nil

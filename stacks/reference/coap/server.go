@@ -70,21 +70,6 @@ type Server struct {
 	endpoints []*endpoint
 }
 
-// Counts is what a server has seen since it was made.
-type Counts struct {
-	Requests        atomic.Int64 // handed to the handler
-	Malformed       atomic.Int64 // datagrams that break the message format
-	Refused         atomic.Int64 // requests answered with an error before the handler saw them
-	Duplicates      atomic.Int64 // answered from memory or ignored
-	Ignored         atomic.Int64 // unasked acknowledgements, strangers above a limit
-	Separate        atomic.Int64 // responses sent apart from the acknowledgement
-	Retransmissions atomic.Int64 // of those
-	Expired         atomic.Int64 // transfers given up, idle or pushed out
-	Notifications   atomic.Int64 // sent to observers, repetitions apart
-	Replayed        atomic.Int64 // OSCORE: sequence number seen before, or too old to tell
-	Unopened        atomic.Int64 // OSCORE: no context, tampered with, or malformed
-}
-
 // Transmission parameters of RFC 7252, section 4.8.
 const (
 	ackTimeout       = 2 * time.Second

@@ -1,8 +1,10 @@
 package dpws
 
 import (
+	"fmt"
 	"iter"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -67,7 +69,19 @@ type Counts struct {
 	Overloaded atomic.Int64 // no room to remember it
 }
 
-// Dropped is the sum of them all.
-func (c *Counts) Dropped() int64 {
-	return c.Oversized.Load() + c.Malformed.Load() + c.Duplicate.Load() + c.Unasked.Load() + c.Unmatched.Load() + c.Overloaded.Load()
+// String says what was dropped, "2 malformed, 5 unmatched"; it is empty if nothing was.
+func (c *Counts) String() string {
+	var b strings.Builder
+	for _, k := range []struct {
+		what string
+		n    *atomic.Int64
+	}{
+		{"oversized", &c.Oversized}, {"malformed", &c.Malformed}, {"duplicates", &c.Duplicate}, {"unasked", &c.Unasked},
+		{"for somebody else", &c.Unmatched}, {"without room", &c.Overloaded},
+	} {
+		if n := k.n.Load(); n > 0 {
+			fmt.Fprintf(&b, ", %d %s", n, k.what)
+		}
+	}
+	return strings.TrimPrefix(b.String(), ", ")
 }
