@@ -63,12 +63,12 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	dir, err := os.MkdirTemp("", "edgegauge-bench-")
+	scratch, err := newScratch(os.Stderr)
 	if err != nil {
-		return exit{exitUnmeasured, err}
+		return err
 	}
-	defer os.RemoveAll(dir)
-	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: dir}
+	defer scratch.Close()
+	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir}
 	var broken error
 	for _, p := range parts {
 		rows, err := p.Measure(ctx, b)

@@ -59,10 +59,15 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	defer closeDevices(l.Devices)
 	if needsNetwork(l) && link.Able() != nil {
 		return rootless()
 	}
+	scratch, err := newScratch(os.Stderr)
+	if err != nil {
+		return err
+	}
+	defer scratch.Close()
+	defer closeDevices(l.Devices)
 	if err := mayCapture(plan); err != nil {
 		return exit{exitUnmeasured, err}
 	}
@@ -118,6 +123,19 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 		fmt.Fprintln(w, outcome.Unmet)
 	}
 	return gaveUp(outcome)
+}
+
+// newScratch makes the folder for this process's temporary files, and tells what
+// labs that were killed had left.
+func newScratch(w io.Writer) (*lab.Scratch, error) {
+	s, err := lab.NewScratch()
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	for _, dir := range s.Swept {
+		fmt.Fprintf(w, "removed %s, which a killed lab left\n", dir)
+	}
+	return s, nil
 }
 
 // needsNetwork says whether a run makes network namespaces.

@@ -156,12 +156,12 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := os.MkdirTemp("", "edgegauge-check-")
+			scratch, err := newScratch(os.Stderr)
 			if err != nil {
 				return err
 			}
-			defer os.RemoveAll(dir)
-			kit, err := newKit(exe, dir)
+			defer scratch.Close()
+			kit, err := newKit(exe, scratch.Dir)
 			if err != nil {
 				return err
 			}

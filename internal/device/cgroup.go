@@ -54,7 +54,7 @@ type group struct {
 
 var groups atomic.Int64 // made by this process
 
-// groupPrefix begins the name of each of our groups, then the lab's process id.
+// groupPrefix begins the name of each of our groups, then the lab's Owner.
 const groupPrefix = "edgegauge-"
 
 // newGroup makes a group below this process's own. Root is the mount point of
@@ -63,7 +63,7 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s%d-%d", groupPrefix, os.Getpid(), groups.Add(1))
+	name := fmt.Sprintf("%s%s-%d", groupPrefix, Owner(), groups.Add(1))
 	g := &group{l: l}
 	bases, two, err := findBases(root, own, l)
 	if err != nil {
@@ -199,7 +199,7 @@ func sweep(base string) {
 	old, _ := filepath.Glob(filepath.Join(base, groupPrefix+"[0-9]*-*"))
 	for _, dir := range old {
 		lab, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
-		if pid, err := strconv.Atoi(lab); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		if OwnerGone(lab) {
 			os.Remove(dir)
 		}
 	}

@@ -33,7 +33,7 @@ func begin(t *testing.T, d Device, argv ...string) *Process {
 // leftGroups are the groups of this process that still exist.
 func leftGroups(t *testing.T) []string {
 	t.Helper()
-	out, _ := exec.Command("find", cgroupRoot, "-type", "d", "-name", fmt.Sprintf("%s%d-*", groupPrefix, os.Getpid())).Output()
+	out, _ := exec.Command("find", cgroupRoot, "-type", "d", "-name", fmt.Sprintf("%s%s-*", groupPrefix, Owner())).Output()
 	return strings.Fields(string(out))
 }
 
@@ -240,12 +240,14 @@ func TestGroupsOfDeadLabsAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	gone, alive, other := filepath.Join(root, fmt.Sprintf("edgegauge-%d-1", dead.Process.Pid)), filepath.Join(root, fmt.Sprintf("edgegauge-%d-1", os.Getppid())), filepath.Join(root, "edgegauge-mine-1")
-	for _, dir := range []string{gone, alive, other} {
+	group := func(owner string) string { return filepath.Join(root, groupPrefix+owner+"-1") }
+	gone, alive, other := group(fmt.Sprintf("%d.1", dead.Process.Pid)), group(Owner()), filepath.Join(root, "edgegauge-mine-1")
+	reused := group(fmt.Sprintf("%d.1", os.Getpid())) // began at another time
+	for _, dir := range []string{gone, alive, other, reused} {
 		os.Mkdir(dir, 0o755)
 	}
 	sweep(root)
-	for dir, want := range map[string]bool{gone: false, alive: true, other: true} {
+	for dir, want := range map[string]bool{gone: false, alive: true, other: true, reused: false} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there: %v, want %v", dir, err == nil, want)
 		}

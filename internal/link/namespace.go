@@ -144,13 +144,31 @@ func configure(ns *os.File, mine, other Address, mtu int) error {
 	if err := nl.LinkSetUp(dev); err != nil {
 		return err
 	}
-	for _, all := range []string{"0.0.0.0/0", "::/0"} {
+	ethernet := dev.Type() == "veth"
+	if ethernet { // to ask for neighbours in the name of others, RFC 4861 section 4.3
+		a := &netlink.Addr{IPNet: host(linkLocal(mine.IPv6)), Flags: unix.IFA_F_NODAD}
+		if err := nl.AddrAdd(dev, a); err != nil {
+			return fmt.Errorf("address %v: %w", a.IP, err)
+		}
+	}
+	for all, by := range map[string]netip.Addr{"0.0.0.0/0": other.IPv4, "::/0": other.IPv6} {
 		_, dst, _ := net.ParseCIDR(all)
-		if err := nl.RouteAdd(&netlink.Route{LinkIndex: dev.Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}); err != nil {
+		r := &netlink.Route{LinkIndex: dev.Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}
+		if ethernet { // nobody there answers for what lies behind the other end
+			r.Scope, r.Gw, r.Flags = netlink.SCOPE_UNIVERSE, by.AsSlice(), int(netlink.FLAG_ONLINK)
+		}
+		if err := nl.RouteAdd(r); err != nil {
 			return fmt.Errorf("route %s: %w", all, err)
 		}
 	}
 	return nil
+}
+
+// linkLocal is the address with the same last 64 bits.
+func linkLocal(a netip.Addr) netip.Addr {
+	b := a.As16()
+	copy(b[:8], []byte{0: 0xfe, 1: 0x80, 7: 0})
+	return netip.AddrFrom16(b)
 }
 
 func host(a netip.Addr) *net.IPNet {

@@ -169,7 +169,7 @@ func (d *Interactive) awake(ctx context.Context, state string, restored bool) er
 	if state == "" {
 		return nil
 	}
-	part := fmt.Sprintf("%s.%d", state, os.Getpid())
+	part := state + "." + device.Owner()
 	if err := errors.Join(m.save(ctx, part), os.Rename(part, state)); err != nil {
 		os.Remove(part)
 		return err
@@ -202,6 +202,12 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 	for _, o := range old {
 		if o != file {
 			os.Remove(o)
+		}
+	}
+	parts, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-*.state.*")) // of labs killed while they wrote one
+	for _, p := range parts {
+		if _, owner, _ := strings.Cut(filepath.Base(p), ".state."); device.OwnerGone(owner) {
+			os.Remove(p)
 		}
 	}
 	return file, nil
