@@ -102,30 +102,12 @@ func stacksBuildCmd(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return exit{exitUsage, errors.New("name a stack, or say --all; edgegauge stacks list shows them")}
 			}
-			var errs []error
 			for _, n := range args {
-				d, ok := all[n]
-				if !ok {
+				if _, ok := all[n]; !ok {
 					return exit{exitUsage, fmt.Errorf("no stack %q; edgegauge stacks list shows them", n)}
 				}
-				if len(d.Build.Command) == 0 {
-					continue
-				}
-				began := time.Now()
-				did, err := d.Make(cmd.Context(), io.Discard)
-				switch {
-				case err != nil && everything && len(d.Missing(cmd.Context())) > 0:
-					missing := d.Missing(cmd.Context())[0]
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", n, leftOut(missing), missing)
-				case err != nil:
-					errs = append(errs, err)
-				case did:
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: built in %.1f s\n", n, time.Since(began).Seconds())
-				default:
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: up to date\n", n)
-				}
 			}
-			if err := errors.Join(errs...); err != nil {
+			if err := a.build(cmd.Context(), cmd.OutOrStdout(), args, everything); err != nil {
 				return exit{exitUnmeasured, err}
 			}
 			return nil
@@ -133,6 +115,41 @@ func stacksBuildCmd(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&everything, "all", false, "every stack whose needs are met")
 	return c
+}
+
+// build makes the stacks that are not made and tells of each; with lenient, one
+// whose needs are not met is left out.
+func (a *app) build(ctx context.Context, w io.Writer, names []string, lenient bool) error {
+	all, _ := a.load()
+	var errs []error
+	var built, whole, left int
+	start := time.Now()
+	for _, n := range names {
+		d := all[n]
+		if len(d.Build.Command) == 0 {
+			continue
+		}
+		began := time.Now()
+		did, err := d.Make(ctx, io.Discard)
+		switch {
+		case err != nil && lenient && len(d.Missing(ctx)) > 0:
+			left++
+			missing := d.Missing(ctx)[0]
+			fmt.Fprintf(w, "%s: %s: %s\n", n, leftOut(missing), missing)
+		case err != nil:
+			errs = append(errs, err)
+		case did:
+			built++
+			fmt.Fprintf(w, "%s: built in %.1f s\n", n, time.Since(began).Seconds())
+		default:
+			whole++
+			fmt.Fprintf(w, "%s: up to date\n", n)
+		}
+	}
+	if lenient {
+		fmt.Fprintf(w, "%d built in %.1f s, %d up to date, %d left out, %d failed\n", built, time.Since(start).Seconds(), whole, left, len(errs))
+	}
+	return errors.Join(errs...)
 }
 
 func stacksCheckCmd(a *app) *cobra.Command {

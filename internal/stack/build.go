@@ -181,12 +181,13 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 	return true, os.WriteFile(d.stamp(), []byte(sum), 0o644)
 }
 
-// inputs digests stack.yaml and all inputs, names and contents.
+// inputs digests stack.yaml and all inputs, names and contents, but for what no
+// product is made of: the pages for readers, and the Go tests beside the source.
 func (d Description) inputs() (string, error) {
 	h := sha256.New()
 	for _, in := range append([]string{"stack.yaml"}, d.Build.Inputs...) {
 		err := filepath.WalkDir(filepath.Join(d.Dir, in), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
+			if err != nil || e.IsDir() || strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
 			rel, _ := filepath.Rel(d.Dir, path)

@@ -115,6 +115,37 @@ func TestBuildOnlyWhenInputsChange(t *testing.T) {
 	}
 }
 
+// What is written for readers, or for go test, makes no product.
+func TestNoBuildForProse(t *testing.T) {
+	dir := folder(t, strings.Replace(good, "inputs: [in]", "inputs: [in, src]", 1))
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "src"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put("src/Main.java", "class Main {}")
+	d, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Make(t.Context(), new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	put("src/README.md", "where the clock is read")
+	put("src/sensor_test.go", "package x")
+	if !d.Built() {
+		t.Error("a page and a Go test among the inputs ask for a build")
+	}
+	put("src/Other.java", "class Other {}")
+	if d.Built() {
+		t.Error("another source asks for no build")
+	}
+}
+
 func TestFailedBuildShowsItsWords(t *testing.T) {
 	d, _ := Read(folder(t, strings.Replace(good, "cp in build/out && echo built", "echo no compiler here; exit 3", 1)))
 	if _, err := d.Make(t.Context(), new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "no compiler here") {
