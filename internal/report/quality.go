@@ -14,6 +14,7 @@ import (
 // Limits from which what was noted of trials becomes a warning.
 const (
 	driftFrom = 0.01 // share by which a trial's last third differs from its first
+	driftMuch = 0.20 // the same, where all trials agree and are too few for a test
 	waitFrom  = 0.10 // s without a CPU for each s of the run
 )
 
@@ -58,6 +59,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 func (r *Report) doubtDrift(noted [][]map[string]float64) {
 	found := make([]stat.Comparison, len(noted))
 	ps := make([]float64, len(noted))
+	plain := make([]bool, len(noted))
 	for i, trials := range noted {
 		var first, last []float64
 		for _, m := range trials {
@@ -67,14 +69,27 @@ func (r *Report) doubtDrift(noted [][]map[string]float64) {
 		}
 		ps[i] = math.NaN()
 		if c, err := stat.RatioPaired(last, first, r.Study.Design.Confidence); err == nil {
-			found[i], ps[i] = c, c.P
+			found[i], ps[i], plain[i] = c, c.P, plainDrift(first, last, c.Estimate)
 		}
 	}
 	for i, p := range stat.Holm(ps) {
-		if c := found[i]; p < warnAt && math.Abs(c.Estimate-1) >= driftFrom {
+		if c := found[i]; p < warnAt && math.Abs(c.Estimate-1) >= driftFrom || plain[i] {
 			r.warnCells(i, measure.Client, timed, fmt.Sprintf("not steady: the last third of each trial takes %s times as long as its first (%s): %s", ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate)))
 		}
 	}
+}
+
+// plainDrift reports whether three or more trials all drift the same way, and
+// much: a test of three is never sure, and yet a virtual machine that compiles
+// while it is measured is seen in them.
+func plainDrift(first, last []float64, ratio float64) bool {
+	down := 0
+	for i := range first {
+		if last[i] < first[i] {
+			down++
+		}
+	}
+	return len(first) >= 3 && (down == 0 || down == len(first)) && math.Abs(ratio-1) >= driftMuch
 }
 
 func steadier(ratio float64) string {
