@@ -37,7 +37,7 @@ public final class GlassFishStack extends Stack {
     Hosted.setup = setup;
     Hosted.services = services;
     Hosted.log = log;
-    Clock.server(log);
+    Clock.server(setup.hooks ? log : null);
     if (server == null) start(setup);
     else server.getDeployer().undeploy("services");
     File war = new File("build/wars/" + setup.encoding + ".war");

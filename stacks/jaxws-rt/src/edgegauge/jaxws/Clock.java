@@ -17,9 +17,9 @@ import edgegauge.adapter.ServerLog;
 public final class Clock implements TubeFactory {
   static volatile Side side; // null: no hooks
 
-  /** What is assembled from now on is a server's. */
+  /** What is assembled from now on is a server's; without hooks if log is null. */
   public static void server(ServerLog log) {
-    side = new ServerSide(log);
+    side = log == null ? null : new ServerSide(log);
   }
 
   /** What a side does at the hooks. */

@@ -36,7 +36,7 @@ public final class JaxWs extends Stack {
     if (setup.encoding.equals("text")) {
       context.setHandler(new PlainHandler(setup, services, log));
     } else {
-      if (setup.hooks) Clock.server(log);
+      Clock.server(setup.hooks ? log : null);
       Endpoint.create(binding(setup), new Published(setup, services)).publish(context);
     }
     server.start();
@@ -53,11 +53,9 @@ public final class JaxWs extends Stack {
     System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
     System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
     if (setup.encoding.equals("text")) return new PlainCaller(setup);
-    if (setup.hooks) {
-      if (!timed) TimedConnection.everywhere(); // Metro opens its connections itself
-      timed = true;
-      Clock.side = new ClientSide();
-    }
+    Clock.side = setup.hooks ? new ClientSide() : null;
+    if (!timed && setup.hooks) TimedConnection.everywhere(); // Metro opens its connections itself
+    timed |= setup.hooks;
     return new ProxyCaller(setup);
   }
 }

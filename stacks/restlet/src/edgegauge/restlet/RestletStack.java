@@ -55,7 +55,7 @@ public final class RestletStack extends Stack {
     System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
     System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
     if (!timed && setup.hooks) TimedConnection.everywhere(); // Restlet opens its connections itself
-    timed = true;
+    timed |= setup.hooks;
     return new ResourceCaller(setup);
   }
 }
