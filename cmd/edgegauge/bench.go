@@ -68,7 +68,7 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 		return err
 	}
 	defer scratch.Close()
-	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir}
+	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir, Find: a.find}
 	var broken error
 	for _, p := range parts {
 		rows, err := p.Measure(ctx, b)

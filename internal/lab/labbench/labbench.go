@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"edgegauge/internal/stack"
 	"edgegauge/internal/stat"
 )
 
@@ -20,6 +21,8 @@ type Bench struct {
 	Exe    string   // edgegauge itself, with all its hidden verbs
 	Stacks []string // further folders of stacks
 	Dir    string   // scratch, on a disk: the store syncs
+
+	Find func(stack string) (stack.Description, bool)
 }
 
 // A Row is one promise and what became of it.
@@ -35,22 +38,24 @@ type Row struct {
 type Part struct {
 	Name, Says string
 	Measure    func(context.Context, *Bench) ([]Row, error)
+	Each       []Part // its pieces, which can be named alone: java/cxf
 }
 
 // Parts lists all parts in the order of the table.
 func Parts() []Part {
 	return []Part{
-		{"drive", "the driver beside a ping-pong in C", driveRows},
-		{"wrk", "the driver beside wrk", wrkRows},
-		{"codec", "our phases beside Jersey's and Californium's", codecRows},
-		{"coap", "CoAP requests per CPU second beside Californium and libcoap", coapRows},
-		{"overhead", "what the lab adds to a trial", overheadRows},
-		{"store", "10 million exchanges", storeRows},
-		{"memory", "what a request costs in memory", memoryRows},
-		{"capture", "the packet clock at 50,000 packets a second", captureRows},
-		{"energy", "what reading the energy meters takes", energyRows},
-		{"link", "the userspace link beside what was asked of it", linkRows},
-		{"agent", "what an agent takes on a device", agentRows},
+		{Name: "drive", Says: "the driver beside a ping-pong in C", Measure: driveRows},
+		{Name: "wrk", Says: "the driver beside wrk", Measure: wrkRows},
+		{Name: "codec", Says: "our phases beside Jersey's and Californium's", Measure: codecRows},
+		{Name: "coap", Says: "CoAP requests per CPU second beside Californium and libcoap", Measure: coapRows},
+		{Name: "java", Says: "what our clock, hooks and start add to the Java frameworks; one alone: java/cxf", Measure: javaRows, Each: javaParts()},
+		{Name: "overhead", Says: "what the lab adds to a trial", Measure: overheadRows},
+		{Name: "store", Says: "10 million exchanges", Measure: storeRows},
+		{Name: "memory", Says: "what a request costs in memory", Measure: memoryRows},
+		{Name: "capture", Says: "the packet clock at 50,000 packets a second", Measure: captureRows},
+		{Name: "energy", Says: "what reading the energy meters takes", Measure: energyRows},
+		{Name: "link", Says: "the userspace link beside what was asked of it", Measure: linkRows},
+		{Name: "agent", Says: "what an agent takes on a device", Measure: agentRows},
 	}
 }
 
@@ -140,16 +145,25 @@ func Find(all []Part, names []string) ([]Part, error) {
 	}
 	var found []Part
 	for _, n := range names {
-		i := 0
-		for i < len(all) && all[i].Name != n {
-			i++
-		}
-		if i == len(all) {
+		p, ok := find(all, n)
+		if !ok {
 			return nil, fmt.Errorf("no figure %q; there are %s", n, known(all))
 		}
-		found = append(found, all[i])
+		found = append(found, p)
 	}
 	return found, nil
+}
+
+func find(all []Part, name string) (Part, bool) {
+	for _, p := range all {
+		if p.Name == name {
+			return p, true
+		}
+		if p, ok := find(p.Each, name); ok {
+			return p, true
+		}
+	}
+	return Part{}, false
 }
 
 func known(all []Part) string {

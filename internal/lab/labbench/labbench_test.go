@@ -2,6 +2,7 @@ package labbench
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"edgegauge/internal/drive/drivebench"
@@ -72,5 +73,27 @@ func TestDriveTable(t *testing.T) {
 	}, bound{true, 1.1}, "how")
 	if rows[0].Verdict != "met, unsure" || rows[0].How != "how" || rows[1].Verdict != "" || rows[1].Measured != "2" {
 		t.Errorf("got %+v", rows)
+	}
+}
+
+func TestFindPiece(t *testing.T) {
+	some, err := Find(Parts(), []string{"java/cxf", "agent"})
+	if err != nil || len(some) != 2 || some[0].Name != "java/cxf" || some[0].Measure == nil {
+		t.Errorf("got %v, %v", some, err)
+	}
+	if _, err := Find(Parts(), []string{"agent/cxf"}); err == nil {
+		t.Error("a piece that is none was taken")
+	}
+}
+
+// The bare program runs in the adapter's JVM with its flags and jars.
+func TestInstead(t *testing.T) {
+	for _, tt := range []struct{ argv, want []string }{
+		{[]string{"java", "-Xmx128", "-cp", "build/app.jar:build/lib/*", "Main", "serve"}, []string{"java", "-Xmx128", "-cp", "/c:build/lib/*", "Bare", "/t"}},
+		{[]string{"sh", "-c", `exec "$H/java" -cp "build/app.jar:build/lib/*" Main serve`}, []string{"sh", "-c", `exec "$H/java" -cp "/c:build/lib/*" Bare /t`}},
+	} {
+		if got := instead(tt.argv, "/c", "Bare", "/t"); !slices.Equal(got, tt.want) {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }

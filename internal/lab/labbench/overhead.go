@@ -1,9 +1,9 @@
 package labbench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -117,28 +117,37 @@ func (b *Bench) bare(ctx context.Context, name string, requests, warmup int) (ti
 }
 
 func (b *Bench) program(ctx context.Context, name, verb string) (*stack.Conn, func(), error) {
-	cmd := exec.CommandContext(ctx, b.Exe, lab.StackVerb, "reference/"+name, verb)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	stdin, err := cmd.StdinPipe()
+	in, out, end, err := start(ctx, "", b.Exe, lab.StackVerb, "reference/"+name, verb)
 	if err != nil {
 		return nil, nil, err
 	}
+	return stack.NewConn(in, out), end, nil
+}
+
+// start starts a program in a folder, and gives its stdin, its stdout, and what
+// ends it by closing them.
+func start(ctx context.Context, dir string, argv ...string) (io.WriteCloser, *os.File, func(), error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	stdout, out, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	cmd.Stdout = out
 	err = cmd.Start()
 	out.Close()
 	if err != nil {
 		stdout.Close()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	end := func() {
 		stdin.Close()
 		_ = cmd.Wait()
 		stdout.Close()
 	}
-	return stack.NewConn(stdin, stdout), end, nil
+	return stdin, stdout, end, nil
 }
