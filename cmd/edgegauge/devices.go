@@ -20,7 +20,7 @@ import (
 	"edgegauge/internal/instrument"
 )
 
-func devicesCmd(*app) *cobra.Command {
+func devicesCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "devices",
 		Short:   "meters and device profiles: what there is, watch one live, calibrate",
@@ -28,7 +28,7 @@ func devicesCmd(*app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
 	}
-	c.AddCommand(devicesListCmd(), devicesBuildCmd(), devicesCheckCmd(), devicesShellCmd(), meterCmd(), calibrateCmd())
+	c.AddCommand(devicesListCmd(), devicesBuildCmd(), devicesCheckCmd(), devicesShellCmd(), meterCmd(), calibrateCmd(a))
 	return c
 }
 
@@ -158,27 +158,44 @@ type calibrating struct {
 	profile, out, label string
 }
 
-func calibrateCmd() *cobra.Command {
+func calibrateCmd(a *app) *cobra.Command {
 	var c calibrating
+	var e emulationCalibrating
 	cmd := &cobra.Command{
-		Use:   "calibrate METER",
-		Short: "fit a power profile of this machine to a meter, or the energy meter to a reference",
-		Long: `With --profile, calibrate loads this machine with none to all of its cores, in random order, while METER reads what it draws, and
+		Use:   "calibrate METER|MACHINE",
+		Short: "fit a power profile of this machine to a meter, the energy meter to a reference, or an emulated machine to a board",
+		Long: `Of an emulated machine, calibrate runs the same on it and on a board (--against), 10 replications in random order, and keeps how they compare, stack by
+stack, in calibrations/MACHINE-BOARD.yaml. Reports of later runs on that machine then say what the board would do, with an interval, or why that is
+not known. With --from it takes results that are there. Results are kept in results/calibrate-MACHINE.
+
+With --profile, calibrate loads this machine with none to all of its cores, in random order, while METER reads what it draws, and
 prints the profile that fits best, with the fit's error. Keep it as devices/NAME.yaml; the modelled power of this kind of device comes
 from it. Run it on the device the meter feeds, and let nothing else run.
 
 With --unloaded, --volts or --amps, it makes the energy meter (avr:) agree with a better instrument, and keeps that in the meter. First
 --unloaded, with nothing connected; then a steady load with --volts and --amps as the reference shows them.`,
 		Example: "  edgegauge devices calibrate avr:/dev/ttyUSB0 --profile my-board --out devices/my-board.yaml\n" +
-			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 --volts 5.021 --amps 0.3504",
+			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 --volts 5.021 --amps 0.3504\n" +
+			"  edgegauge devices calibrate raspberry-pi-1 --against ssh://pi@board\n  edgegauge devices calibrate raspberry-pi-1 --against ssh://pi@board --from results/real-versus-emulated/001",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			e.out = c.out
+			if _, _, machine := findMachine(args[0]); machine {
+				return a.calibrateEmulation(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], e)
+			}
 			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.profile, "profile", "", "title of the device to fit a profile of")
-	f.StringVar(&c.out, "out", "", "file of the profile (default standard output)")
+	f.StringVar(&c.out, "out", "", "file of the profile (default standard output), or of the machine's calibration (default calibrations/MACHINE-BOARD.yaml)")
+	f.StringVar(&e.against, "against", "", "the board to compare an emulated machine with: ssh://USER@HOST, or local")
+	f.StringSliceVar(&e.from, "from", nil, "results of both, measured before, in place of a run")
+	f.StringVar(&e.study, "study", "", "study of both to run in place of the usual one")
+	f.StringSliceVar(&e.stacks, "stacks", []string{"reference/rest-json", "reference/rest-xml", "reference/soap-xml", "reference/coap-cbor"}, "stacks to compare")
+	f.StringSliceVar(&e.sizes, "sizes", []string{"1kB", "10kB", "100kB"}, "message sizes to compare")
+	f.IntVar(&e.replications, "replications", 10, "trials of each on each")
+	f.StringArrayVar(&e.sets, "set", nil, "override a value of the study (repeatable)")
 	f.DurationVar(&c.Length, "stage", 3*time.Second, "length of a stage")
 	f.IntVar(&c.Rounds, "rounds", 3, "rounds of stages")
 	f.IntVar(&c.Cores, "cores", 0, "cores to load (default all)")

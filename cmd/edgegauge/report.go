@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -121,6 +122,9 @@ func readReport(dir string, traces int) (*report.Report, error) {
 	}
 	defer s.Close()
 	r, err := report.Read(s)
+	if err == nil {
+		r.Predict(calibrations(os.Stderr), time.Now())
+	}
 	if err == nil && traces > 0 {
 		err = r.ReadRaw(s, traces)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -379,6 +380,7 @@ func point(dir string) error {
 func writeReport(w io.Writer, s *store.Store) error {
 	r, err := report.Read(s)
 	if err == nil {
+		r.Predict(calibrations(os.Stderr), time.Now())
 		err = r.ReadRaw(s, report.PageTraces)
 	}
 	if err != nil {

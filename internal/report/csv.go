@@ -63,6 +63,7 @@ func (r *Report) JSON(w io.Writer) error {
 		Means     []float64         `json:"trial_means"`
 		Warnings  []string          `json:"warnings"`
 		Published *publishedJSON    `json:"published,omitempty"`
+		Predicted *predictedJSON    `json:"predicted,omitempty"` // of a board; no measurement
 	}
 	out := struct {
 		Format   int                 `json:"format"`
@@ -81,9 +82,9 @@ func (r *Report) JSON(w io.Writer) error {
 		card := r.scorecardJSON()
 		out.Claims = &card
 	}
-	for _, x := range r.Cells {
+	for i, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points), exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...), publishedOf(x.Published)}
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
 		}

@@ -7,10 +7,7 @@ func TestFloorIsThatOfTheSameTransport(t *testing.T) {
 	for _, x := range [][2]string{{"rest-json", "ipv4"}, {"coap-cbor", "ipv4"}, {"floor-tcp", "ipv4"}, {"floor-udp", "ipv4"}, {"coap-cbor", "ipv6"}, {"floor-udp", "ipv6"}} {
 		r.Treatments = append(r.Treatments, Treatment{Levels: []string{x[0], x[1]}, Stack: x[0]})
 	}
-	r.Facts.Stacks = map[string]struct {
-		Title, Version, Language string
-		Transports               []string
-	}{"reference/rest-json": {Transports: []string{"http"}}, "reference/coap-cbor": {Transports: []string{"coap"}}}
+	r.Facts.Stacks = map[string]StackFacts{"reference/rest-json": {Transports: []string{"http"}}, "reference/coap-cbor": {Transports: []string{"coap"}}}
 	for i, want := range []int{2, 3, -1, -1, 5, -1} {
 		if got := r.floorOf(i); got != want {
 			t.Errorf("%s: got floor %d, want %d", r.Treatments[i].Name(), got, want)

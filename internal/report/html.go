@@ -68,6 +68,9 @@ type view struct {
 	Facts                 string
 	Dir                   string
 	Judgement             judgement
+	Predicted             [][]string // below its head
+	PredictedHead         []string
+	PredictedSays         []string
 }
 
 type section struct {
@@ -107,6 +110,7 @@ func (r *Report) view() (view, error) {
 	v := view{
 		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(), Warnings: append(r.damage(), r.Warnings...),
 		Scope: r.scope(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors, Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
+		Predicted: r.predictedRows(), PredictedHead: predictedHead, PredictedSays: append(r.predictedOf(), r.Unpredicted...),
 	}
 	for _, p := range r.Panels() {
 		x, err := r.panelView(p)

@@ -32,6 +32,9 @@ func (r *Report) flatTables() []flatTable {
 	if rows := r.besideRows(); len(rows) > 0 {
 		out = append(out, flatTable{Title: "Beside the figures of " + r.Published.Paper.Reference(), Rows: append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}, rows...)})
 	}
+	if rows := r.predictedRows(); len(rows) > 0 {
+		out = append(out, flatTable{Title: "Predicted for a board, not measured", Rows: append([][]string{predictedHead}, rows...), Notes: append(r.predictedOf(), r.Unpredicted...)})
+	}
 	if rows := r.claimRows(); len(rows) > 0 {
 		t := flatTable{Title: "Claims of " + r.Published.Paper.Reference() + ": " + tally(*r.Published), Rows: [][]string{{"verdict", "claim", "published", "ours", "why"}}}
 		for _, x := range rows {

@@ -39,6 +39,9 @@ type Report struct {
 	Effects    []Effects        // of the factors, in the order of Panels
 	Published  *paper.Scorecard // what was published, and what ours say of its claims; nil: nothing is asked
 
+	Predicted   []Predicted // what a board would do; Predict fills both
+	Unpredicted []string    // where that is not known, and why
+
 	Distributions []*Distribution // as Cells; ReadRaw fills them
 	Traces        []*Trace        // trial by trial; ReadRaw fills them
 }
@@ -50,6 +53,8 @@ type Treatment struct {
 	Floor  int    // index of the treatment that is its floor; -1: none, or it is one
 	Wanted int    // trials planned
 	Valid  int
+
+	setup *study.Setup
 }
 
 // Name is the treatment in words: its levels, or its stack where nothing varies.
@@ -99,10 +104,14 @@ type Facts struct {
 		Doubts                  []string
 		Emulation               map[string]string
 	} `json:"devices"`
-	Stacks map[string]struct {
-		Title, Version, Language string
-		Transports               []string
-	} `json:"stacks"`
+	Stacks map[string]StackFacts `json:"stacks"`
+}
+
+// StackFacts are a stack's.
+type StackFacts struct {
+	Title, Version, Language string
+	Transports               []string
+	Checksums                map[string]string
 }
 
 // Read summarizes an open store.
@@ -176,7 +185,7 @@ func (r *Report) treatments() error {
 			for _, w := range t.Treatment {
 				x.Levels = append(x.Levels, w.Text)
 			}
-			x.Stack = t.Setup.Server.Stack
+			x.Stack, x.setup = t.Setup.Server.Stack, t.Setup
 		}
 	}
 	for i := range r.Treatments {

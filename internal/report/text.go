@@ -35,6 +35,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	r.effectsText(&b)
 	r.besides(&b)
+	r.predicted(&b)
 	for _, line := range r.machines() {
 		wrap(&b, line, "  ")
 	}

@@ -291,6 +291,9 @@ func (d *Interactive) Facts(ctx context.Context) (device.Facts, error) {
 		f.Emulation["time"] = "while it computes, " + b.Model() + "; while it waits, this machine's clock, of which up to a millisecond a wait is lost"
 		doubt = "emulated, and paced by " + b.Model() + ": trust serialization, deserialization, processing and cpu; rtt and total_time with the other side outside lose up to a millisecond of every wait"
 	}
+	if here, err := (device.Local{}).Facts(ctx); err == nil {
+		f.Emulation["host"], f.Emulation["host load"] = here.Model, fmt.Sprintf("%.2f", here.Load)
+	}
 	f.Emulation["started in"] = d.Took.Round(time.Millisecond).String()
 	f.Doubts = append(f.Doubts, doubt)
 	return f, nil

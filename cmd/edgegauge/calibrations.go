@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"edgegauge/internal/advise/calibration"
+	"edgegauge/internal/device/ssh"
+	"edgegauge/internal/store"
+)
+
+// calibrationFolder is where calibrations are kept and looked for, beside the
+// folders of EDGEGAUGE_CALIBRATIONS.
+const calibrationFolder = "calibrations"
+
+// calibrations reads all there are; what is wrong with one is said, and it is left out.
+func calibrations(w io.Writer) []calibration.File {
+	var out []calibration.File
+	for _, dir := range append([]string{calibrationFolder}, filepath.SplitList(os.Getenv("EDGEGAUGE_CALIBRATIONS"))...) {
+		files, _ := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		for _, name := range files {
+			f, err := readCalibration(name)
+			if err != nil {
+				fmt.Fprintln(w, err)
+				continue
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func readCalibration(name string) (calibration.File, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return calibration.File{}, err
+	}
+	f, err := calibration.Read(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return f, err
+}
+
+// emulationCalibrating is what calibrate was asked for a machine.
+type emulationCalibrating struct {
+	against, study, out string
+	from                []string
+	stacks, sizes       []string
+	sets                []string
+	replications        int
+}
+
+// calibrateEmulation compares a machine with a board, by a run made now or by
+// results that are there, and keeps how they compare.
+func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, machine string, c emulationCalibrating) error {
+	if c.against == "" {
+		return exit{exitUsage, fmt.Errorf("name the board to compare %s with, such as --against ssh://pi@board", machine)}
+	}
+	if c.against != "local" && !strings.HasPrefix(c.against, ssh.Scheme) {
+		return exit{exitUsage, fmt.Errorf("--against %s is no board; write ssh://USER@HOST, or local, which is this machine", c.against)}
+	}
+	if len(c.from) == 0 {
+		dir, err := a.compareWithBoard(ctx, w, machine, c)
+		if err != nil {
+			return err
+		}
+		c.from = []string{dir}
+	}
+	f, left, err := fitted(machine, c)
+	for _, l := range left {
+		fmt.Fprintln(progress, "left out:", l)
+	}
+	if err != nil {
+		return err
+	}
+	return keepCalibration(w, f, c.out)
+}
+
+// fitted is the calibration that results support.
+func fitted(machine string, c emulationCalibrating) (calibration.File, []string, error) {
+	f := calibration.File{Format: calibration.Format, Version: 1, Made: time.Now().UTC().Truncate(time.Second), Device: machine, Reached: c.against}
+	var all []calibration.Measured
+	for _, dir := range c.from {
+		r, err := soundReport(dir)
+		if err != nil {
+			return f, nil, err
+		}
+		if d, ok := r.Facts.Devices[machine]; ok {
+			if facts := r.MachineFacts(machine); len(f.Facts.Emulation) == 0 {
+				f.Facts = facts
+			}
+			if len(d.Emulation) == 0 {
+				return f, nil, exit{exitUsage, fmt.Errorf("%s: %s is no emulated machine there", dir, machine)}
+			}
+		}
+		if d, ok := r.Facts.Devices[c.against]; ok {
+			f.Board = strings.TrimSpace(d.Model + ", " + d.Kernel)
+		}
+		all = append(all, r.Measured()...)
+	}
+	var left []string
+	var err error
+	if f.Entries, left, err = calibration.Fit(all, machine, c.against); err != nil {
+		return f, left, exit{exitUnmeasured, fmt.Errorf("%s: %w", strings.Join(c.from, ", "), err)}
+	}
+	return f, left, nil
+}
+
+// keepCalibration writes the file. An older one of that name is kept beside it.
+func keepCalibration(w io.Writer, f calibration.File, out string) error {
+	if out == "" {
+		out = filepath.Join(calibrationFolder, plainName(f.Device+"-"+strings.TrimPrefix(f.Reached, ssh.Scheme))+".yaml")
+	}
+	f.Name = strings.TrimSuffix(filepath.Base(out), ".yaml")
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	old, err := readCalibration(out)
+	switch {
+	case err == nil:
+		f.Version = old.Version + 1
+		if err := os.Rename(out, strings.TrimSuffix(out, ".yaml")+fmt.Sprintf(".%d.yaml", old.Version)); err != nil {
+			return exit{exitUnmeasured, err}
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return exit{exitUnmeasured, fmt.Errorf("%w; move it away, or name another file with --out", err)}
+	}
+	text, err := f.Write()
+	if err == nil {
+		err = store.Replace(out, func(w io.Writer) error { _, err := w.Write(text); return err })
+	}
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	fmt.Fprintf(w, "%s, version %d: %s beside %s\n", out, f.Version, f.Device, f.Board)
+	for _, e := range f.Entries {
+		for _, p := range e.Points {
+			fmt.Fprintf(w, "  %s %s %s, %s %d: %.3g times the board's (%.3g to %.3g)\n", e.Where["stack"], e.Side, e.Response, e.Where["size in"], p.Size,
+				p.Overhead, p.Lo, p.Hi)
+		}
+	}
+	return nil
+}
+
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			return r
+		}
+		return '-'
+	}, s)
+}
+
+// compareWithBoard conducts the study of both and returns its results.
+func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string, c emulationCalibrating) (string, error) {
+	name := plainName("calibrate-" + machine)
+	file := c.study
+	if file == "" {
+		dir, err := os.MkdirTemp("", "edgegauge-calibrate-")
+		if err != nil {
+			return "", exit{exitUnmeasured, err}
+		}
+		defer os.RemoveAll(dir)
+		file = filepath.Join(dir, name+".yaml")
+		if err := os.WriteFile(file, []byte(calibrationStudy(name, machine, c)), 0o644); err != nil {
+			return "", exit{exitUnmeasured, err}
+		}
+	}
+	base := filepath.Join("results", name)
+	dir := filepath.Join(base, fmt.Sprintf("%03d", lastNumber(base)+1))
+	if err := os.MkdirAll(base, 0o777); err != nil {
+		return "", exit{exitUnmeasured, err}
+	}
+	return dir, a.run(ctx, w, file, c.sets, dir)
+}
+
+// calibrationStudy asks both devices the same, as client and as server.
+func calibrationStudy(name, machine string, c emulationCalibrating) string {
+	quoted := func(all []string) string {
+		var out []string
+		for _, x := range all {
+			out = append(out, fmt.Sprintf("%q", x))
+		}
+		return "[" + strings.Join(out, ", ") + "]"
+	}
+	text := fmt.Sprintf(`study: %s
+question: How does the emulated machine compare with the board?
+service: sort
+factors:
+  place:
+    - {name: the board calls, client.device: %[3]q, server.device: local}
+    - {name: the machine calls, client.device: %[2]q, server.device: local}
+    - {name: the board serves, client.device: local, server.device: %[3]q}
+    - {name: the machine serves, client.device: local, server.device: %[2]q}
+`, name, machine, c.against)
+	fixed := ""
+	for _, f := range []struct {
+		key    string
+		levels []string
+	}{{"stack", c.stacks}, {"size", c.sizes}} {
+		if len(f.levels) == 1 {
+			fixed += fmt.Sprintf("%s: %q\n", f.key, f.levels[0])
+		} else {
+			text += fmt.Sprintf("  %s: %s\n", f.key, quoted(f.levels))
+		}
+	}
+	return text + fixed + fmt.Sprintf("requests: 50\ndesign: {replications: %d, seed: 1, warmup: 10}\ntimeouts: {ready: 60s, request: 60s, trial: 10m}\n", c.replications)
+}
