@@ -99,6 +99,31 @@ func (r *run) converse(l *lane) error {
 	}
 }
 
+// A greeter is a wire with an exchange of its own before the first request.
+type greeter interface {
+	greeted() bool
+}
+
+// greet lets a new connection's ends know each other before any request.
+func (r *run) greet(l *lane) error {
+	g, ok := l.wire.(greeter)
+	for ok && !g.greeted() {
+		for b := l.wire.next(); b != nil; b = l.wire.next() {
+			if err := l.pipe.send(&r.pacer, b, l.by); err != nil {
+				return err
+			}
+		}
+		n, err := l.pipe.receive(&r.pacer, l.wire.space(), l.by)
+		if err != nil {
+			return err
+		}
+		if _, err := l.wire.got(n, r.now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 var errWhole = errors.New("the peer closed, and that ends the response")
 
 // missed says what a failed receive means: nil, go on; errWhole; or a failure.

@@ -100,6 +100,8 @@ func (d *Driver) newLane(i int) (*lane, error) {
 			return nil, err
 		}
 		l.wire = w
+	case "mqtt", "mqtts":
+		l.wire = newMQTTWire(d.target)
 	case "coap+tcp":
 		w, err := newCoAPTCPWire(d.target, uint64(i))
 		if err != nil {
@@ -117,6 +119,10 @@ func (d *Driver) newLane(i int) (*lane, error) {
 func (d *Driver) connect(r *run, l *lane) error {
 	l.by = r.now() + d.Timeout
 	if err := r.open(l); err != nil {
+		return err
+	}
+	if err := r.greet(l); err != nil {
+		l.hangUp()
 		return err
 	}
 	l.fresh = false

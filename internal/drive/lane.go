@@ -118,10 +118,11 @@ func (r *run) mayRetry(l *lane, err error) bool {
 	if errors.Is(err, errUnprocessed) {
 		return true // RFC 9113, section 6.8
 	}
-	if l.bytes {
-		return false
+	broken := isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	if w, ok := l.wire.(*mqttWire); ok {
+		return broken && w.resume()
 	}
-	return isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return broken && !l.bytes
 }
 
 // reason is a failure in words.
@@ -143,7 +144,7 @@ func (r *run) reason(l *lane, err error) string {
 
 // connected tells a wire that greets on every connection that there is a new one.
 func (l *lane) connected() {
-	if w, ok := l.wire.(*coapTCPWire); ok {
+	if w, ok := l.wire.(interface{ connected() }); ok {
 		w.connected()
 	}
 }
@@ -158,7 +159,7 @@ func (l *lane) hangUp() {
 		unix.Close(l.fd)
 		l.fd = -1
 	}
-	if w, ok := l.wire.(*http2Wire); ok {
+	if w, ok := l.wire.(interface{ hungUp() }); ok {
 		w.hungUp()
 	}
 }

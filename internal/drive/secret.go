@@ -29,14 +29,17 @@ func newSecret(t *target) (*secret, error) {
 	if !t.secure() {
 		return nil, nil
 	}
-	s := &secret{t: t, onePipe: t.Concurrency == 1 && t.scheme == "https"}
+	s := &secret{t: t, onePipe: t.Concurrency == 1 && t.stream}
 	c := t.Credentials
 	if t.scheme == "coaps" {
 		return s, nil
 	}
 	s.tls = &tls.Config{MinVersion: tls.VersionTLS13, ServerName: c.ServerName, InsecureSkipVerify: c.Insecure,
 		NextProtos: []string{HTTP1}}
-	if t.Protocol != HTTP1 {
+	switch {
+	case t.scheme == "mqtts":
+		s.tls.NextProtos = nil
+	case t.Protocol != HTTP1:
 		s.tls.NextProtos[0] = HTTP2
 	}
 	if c.ServerName == "" {
@@ -123,7 +126,7 @@ func (s *secret) handshake(c *tls.Conn) error {
 	if err := c.Handshake(); err != nil {
 		return err
 	}
-	if got := c.ConnectionState().NegotiatedProtocol; s.t.Protocol != HTTP1 && got != HTTP2 {
+	if got := c.ConnectionState().NegotiatedProtocol; s.t.scheme == "https" && s.t.Protocol != HTTP1 && got != HTTP2 {
 		return fmt.Errorf("the server does not speak HTTP/2: it chose %q by ALPN", got)
 	}
 	return nil

@@ -22,11 +22,11 @@ const (
 
 // A Spec says what to drive. The zero value of a field means its default.
 type Spec struct {
-	// URL is http, https, coap, coaps, coap+tcp, tcp or udp (the bare exchanges), with a
+	// URL is http, https, coap, coaps, coap+tcp, mqtt, mqtts, tcp or udp (the bare exchanges), with a
 	// host name, an IPv4 or an [IPv6] address.
 	URL         string        `json:"url"`
 	Family      string        `json:"family,omitempty"`       // "4" or "6"; empty: as the host resolves
-	Protocol    string        `json:"protocol,omitempty"`     // http, https: HTTP1, HTTP2 or GRPC; HTTP1
+	Protocol    string        `json:"protocol,omitempty"`     // http, https: HTTP1, HTTP2 or GRPC; HTTP1. mqtt, mqtts: MQTT5 or MQTT311; MQTT5
 	Method      string        `json:"method,omitempty"`       // POST
 	ContentType string        `json:"content_type,omitempty"` // of the requests; CoAP: also a content-format number
 	Accept      string        `json:"accept,omitempty"`
@@ -35,6 +35,7 @@ type Spec struct {
 	Connection  string        `json:"connection,omitempty"`  // KeepAlive
 	Concurrency int           `json:"concurrency,omitempty"` // connections; 1
 	Timeout     time.Duration `json:"timeout,omitempty"`     // of a request, from Sent; 5 s
+	QoS         byte          `json:"qos,omitempty"`         // MQTT: 0, 1 or 2, of requests and answers
 	NON         bool          `json:"non,omitempty"`         // CoAP: non-confirmable requests; one that is lost fails
 	Nagle       bool          `json:"nagle,omitempty"`       // TCP: wait with small segments (RFC 896), as without TCP_NODELAY
 	Credentials Credentials   `json:"credentials,omitzero"`
@@ -57,7 +58,7 @@ const (
 	defaultMemory  = 512 << 20
 )
 
-var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "coaps": 5684, "coap+tcp": 5683}
+var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "coaps": 5684, "coap+tcp": 5683, "mqtt": 1883, "mqtts": 8883}
 
 // target is a Spec that was found right.
 type target struct {
@@ -71,7 +72,9 @@ type target struct {
 }
 
 // secure says whether TLS or DTLS is between.
-func (t *target) secure() bool { return t.scheme == "https" || t.scheme == "coaps" }
+func (t *target) secure() bool {
+	return t.scheme == "https" || t.scheme == "coaps" || t.scheme == "mqtts"
+}
 
 // check fills in the defaults, refuses what cannot be driven, and resolves the host.
 func (s Spec) check(ctx context.Context) (*target, error) {
@@ -79,7 +82,9 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Protocol == "" {
+	if s.Protocol == "" && (u.Scheme == "mqtt" || u.Scheme == "mqtts") {
+		s.Protocol = MQTT5
+	} else if s.Protocol == "" {
 		s.Protocol = HTTP1
 	}
 	if s.Method == "" {
@@ -98,7 +103,7 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 		s.Memory = defaultMemory
 	}
 	t := &target{Spec: s, scheme: u.Scheme, host: u.Host, name: u.Hostname(), path: u.EscapedPath(), query: u.RawQuery}
-	t.stream = t.scheme == "http" || t.scheme == "https" || t.scheme == "tcp" || t.scheme == "coap+tcp"
+	t.stream = t.scheme != "coap" && t.scheme != "coaps" && t.scheme != "udp"
 	if err := t.refuse(); err != nil {
 		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
 	}
@@ -137,6 +142,15 @@ func (t *target) refuse() error {
 			return err
 		}
 	case "coap", "coaps", "coap+tcp":
+	case "mqtt", "mqtts":
+		switch {
+		case t.Protocol != MQTT5 && t.Protocol != MQTT311:
+			return fmt.Errorf("protocol %q; write %s or %s", t.Protocol, MQTT5, MQTT311)
+		case t.QoS > 2:
+			return fmt.Errorf("QoS %d; write 0, 1 or 2", t.QoS)
+		case strings.Trim(t.path, "/") == "" || strings.ContainsAny(t.path, "+#%"):
+			return fmt.Errorf("path %q is not the beginning of a topic; write mqtt://host/name", t.path)
+		}
 	case "tcp", "udp":
 		if t.Answer < 1 || t.Answer > mostBody {
 			return fmt.Errorf("a bare exchange with an answer of %d bytes; say how many the server answers, at least 1", t.Answer)
@@ -145,7 +159,7 @@ func (t *target) refuse() error {
 			return fmt.Errorf("an answer of %d bytes does not fit a datagram of at most %d; use tcp", t.Answer, mostDatagram)
 		}
 	default:
-		return fmt.Errorf("scheme %q is none that drive speaks; it speaks http, https, coap, coaps, coap+tcp, tcp, udp", t.scheme)
+		return fmt.Errorf("scheme %q is none that drive speaks; it speaks http, https, coap, coaps, coap+tcp, mqtt, mqtts, tcp, udp", t.scheme)
 	}
 	switch {
 	case t.name == "":

@@ -145,6 +145,8 @@ func (c conformer) asker() (asker, error) {
 		}, err
 	case c.wish.Transport == "coap" && slices.Contains([]string{"none", "dtls-psk", "oscore"}, c.wish.Security):
 		return c.askCoAP(), nil
+	case slices.Contains([]string{"mqtt5", "mqtt311"}, c.wish.Transport):
+		return c.askMQTT()
 	case c.wish.Transport == "coap-tcp" && c.wish.Security == "none":
 		return c.askCoAP(), nil
 	}
@@ -154,12 +156,10 @@ func (c conformer) asker() (asker, error) {
 func (c conformer) askHTTP() (asker, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if c.wish.Security == "tls" {
-		pem, err := os.ReadFile(c.kit.Credentials["ca"])
+		roots, err := c.roots()
 		if err != nil {
 			return nil, err
 		}
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(pem)
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
 	if c.wish.Transport != "http" && c.wish.Transport != "dpws" {
@@ -199,6 +199,17 @@ func (c conformer) askHTTP() (asker, error) {
 		}
 		return resp.StatusCode >= 400, resp.Status, nil
 	}, nil
+}
+
+// roots are whom a client trusts.
+func (c conformer) roots() (*x509.CertPool, error) {
+	pem, err := os.ReadFile(c.kit.Credentials["ca"])
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	return roots, nil
 }
 
 // dialOSCORE is a client with a security context of its own.

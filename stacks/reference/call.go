@@ -124,6 +124,15 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 		default:
 			return spec, fmt.Errorf("option confirmable %q is none; there are on, off", v)
 		}
+	case "mqtt":
+		spec.Protocol = drive.MQTT5
+		if s.Transport == mqtt311 {
+			spec.Protocol = drive.MQTT311
+		}
+		var err error
+		if spec.QoS, err = mqttQoS(s.Options); err != nil {
+			return spec, err
+		}
 	case "tcp", "udp":
 		spec.Answer = call.(floorCaller).answer
 	case "grpc":

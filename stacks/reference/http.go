@@ -40,15 +40,16 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	scheme := "http"
 	if s.Security == "tls" {
 		scheme = "https"
-		cert, err := tls.LoadX509KeyPair(s.Credentials["cert"], s.Credentials["key"])
-		if err != nil {
-			return nil, fmt.Errorf("credentials: %w", err)
-		}
 		alpn := "http/1.1"
 		if p.kind.transport != "http" {
 			alpn = "h2"
 		}
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{alpn}})
+		config, err := tlsConfig(s, alpn)
+		if err != nil {
+			l.Close()
+			return nil, err
+		}
+		l = tls.NewListener(l, config)
 	}
 	path, handle := "/"+s.Service, h.handle
 	if p.kind.transport == "grpc" {
@@ -65,6 +66,15 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	}
 	go h.http.Serve(l)
 	return h, nil
+}
+
+// tlsConfig is the server's, TLS 1.3 with the study's certificate.
+func tlsConfig(s stack.Serve, alpn ...string) (*tls.Config, error) {
+	cert, err := tls.LoadX509KeyPair(s.Credentials["cert"], s.Credentials["key"])
+	if err != nil {
+		return nil, fmt.Errorf("credentials: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: alpn}, nil
 }
 
 func (h *httpServer) url() string    { return h.at }

@@ -22,6 +22,8 @@ type kind struct {
 	name      string
 	title     string
 	transport string
+	versions  []string // of transport, each a transport of the study; nil: transport alone
+	needs     []stack.Need
 	encodings []codec.Encoding
 	security  []string
 	services  []service.Name
@@ -51,6 +53,10 @@ func kinds() []kind {
 		return kind{name: "floor-" + transport, title: "a bare " + strings.ToUpper(transport) + " exchange of the same number of bytes",
 			transport: transport, encodings: every, security: []string{"none"}, services: all, serve: serveFloor}
 	}
+	mqtt := func(name, by string, needs []stack.Need, open openBroker, encodings ...codec.Encoding) kind {
+		return kind{name: name, title: "requests over MQTT, " + by, transport: "mqtt", versions: []string{mqtt5, mqtt311}, needs: needs,
+			encodings: encodings, security: []string{"none", "tls"}, services: all, options: mqttOptions, serve: serveMQTT(open)}
+	}
 	return []kind{
 		rest(codec.JSON, "JSON"), rest(codec.XML, "XML"), rest(codec.CBOR, "CBOR"), rest(codec.MsgPack, "MessagePack"), rest(codec.Protobuf, "Protocol Buffers"),
 		rest(codec.Text, "raw text"),
@@ -72,6 +78,8 @@ func kinds() []kind {
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
 		{name: "grpc", title: "gRPC, unary calls over HTTP/2", transport: "grpc", encodings: []codec.Encoding{codec.Protobuf},
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
+		mqtt("mqtt", "mochi's broker in this binary", nil, openEmbedded, codec.Protobuf, codec.CBOR, codec.JSON, codec.XML),
+		mqtt("mqtt-mosquitto", "the broker Mosquitto", mosquittoNeeds, openMosquitto, codec.Protobuf, codec.JSON),
 		floor("tcp"), floor("udp"),
 		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws", encodings: []codec.Encoding{codec.SOAP12},
 			security: []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
@@ -85,10 +93,13 @@ func Stacks() []stack.Description {
 	var out []stack.Description
 	for _, k := range kinds() {
 		connections := []string{"keep-alive", "per-request"}
-		if !slices.Contains([]string{"http", "http2", "grpc", "dpws", "coap-tcp"}, k.transport) {
+		if !slices.Contains([]string{"http", "http2", "grpc", "dpws", "coap-tcp", "mqtt"}, k.transport) {
 			connections = connections[:1]
 		}
 		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}
+		if k.versions != nil {
+			o.Transports = k.versions
+		}
 		for _, s := range k.services {
 			o.Services = append(o.Services, string(s))
 		}
@@ -100,7 +111,7 @@ func Stacks() []stack.Description {
 			o.Security, o.Connections = []string{"none"}, []string{"pipelined"}
 			offers = append(offers, o)
 		}
-		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go",
+		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go", Needs: k.needs,
 			Options: append([]string{}, k.options...), Serves: offers})
 	}
 	return out

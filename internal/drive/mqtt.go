@@ -1,0 +1,157 @@
+package drive
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"edgegauge/stacks/reference/mqtt"
+)
+
+// Versions of MQTT; Spec.Protocol.
+const (
+	MQTT5   = "mqtt5"
+	MQTT311 = "mqtt311"
+)
+
+// mqttWire asks over a broker. A request is over when its answer is delivered
+// (QoS 2: by its PUBREL) and no handshake is under way on this connection.
+//
+// Topics, of a client that calls itself ID and asks for mqtt://HOST/NAME:
+//
+//	              MQTT 5                              3.1.1
+//	request       NAME/request, with a response       NAME/request/ID
+//	              topic and correlation data
+//	answer        NAME/response/ID                    NAME/response/ID
+//	failure       the same, user property "failure"   NAME/error/ID
+type mqttWire struct {
+	untimed
+	t        *target
+	version  mqtt.Version
+	s        *mqtt.Session
+	m        mqtt.Message
+	count    uint64 // of requests: the correlation
+	failures string // topic; 3.1.1
+	resuming bool   // the session goes on over the next connection
+	leaves   bool   // DISCONNECT after every request
+	answered bool   // the answer is here, a handshake is not
+	whole    bool
+	status   int
+	body     []byte
+	kept     []byte // memory for body, while handshakes go on
+}
+
+func newMQTTWire(t *target) *mqttWire {
+	w := &mqttWire{t: t, version: mqtt.V5, leaves: t.Connection == PerRequest}
+	if t.Protocol == MQTT311 {
+		w.version = mqtt.V311
+	}
+	w.hungUp()
+	return w
+}
+
+// hungUp: unless the session is to go on, the next request comes from a client
+// of another name, whom no late answer can reach.
+func (w *mqttWire) hungUp() {
+	if w.resuming {
+		return
+	}
+	id := fmt.Sprintf("e%016x", rand.Uint64())
+	name := strings.Trim(w.t.path, "/")
+	p := mqtt.Params{Version: w.version, ClientID: id, QoS: w.t.QoS, Resume: w.t.QoS > 0 && !w.leaves, MaxPacket: mostBody,
+		Filters: []string{name + "/response/" + id}}
+	w.m = mqtt.Message{QoS: w.t.QoS}
+	if w.version == mqtt.V5 {
+		w.m.Topic, w.m.ResponseTopic = []byte(name+"/request"), []byte(p.Filters[0])
+		w.m.Correlation = make([]byte, 8)
+		if w.t.ContentType != "" {
+			w.m.ContentType = []byte(w.t.ContentType)
+		}
+	} else {
+		w.m.Topic, w.failures = []byte(name+"/request/"+id), name+"/error/"+id
+		p.Filters = append(p.Filters, w.failures)
+	}
+	w.s = mqtt.NewSession(p)
+}
+
+// connected says that the next bytes go over a new connection.
+func (w *mqttWire) connected() { w.s.Connected() }
+
+// greeted says whether requests can go out.
+func (w *mqttWire) greeted() bool { return w.s.Ready() }
+
+// resume says whether the request under way, whose connection broke, goes on
+// over another one: what QoS 1 and 2 promise (section 4.4).
+func (w *mqttWire) resume() bool {
+	w.resuming = w.t.QoS > 0 && !w.leaves
+	return w.resuming
+}
+
+func (w *mqttWire) headroom() int { return 0 }
+
+func (w *mqttWire) start(buf []byte, _ time.Duration) error {
+	if w.resuming {
+		w.resuming = false
+		return nil
+	}
+	w.whole, w.answered = false, false
+	w.count++
+	if w.version == mqtt.V5 {
+		binary.BigEndian.PutUint64(w.m.Correlation, w.count)
+	}
+	w.m.Payload = buf
+	return w.s.Publish(&w.m)
+}
+
+func (w *mqttWire) next() []byte { return w.s.Next() }
+
+func (w *mqttWire) space() []byte { return w.s.Space() }
+
+func (w *mqttWire) got(n int, _ time.Duration) (bool, error) {
+	w.s.Took(n)
+	for {
+		m, more, err := w.s.Step()
+		if err != nil || !more {
+			return false, err
+		}
+		if m != nil && !w.answered {
+			w.answer(m)
+		}
+		if w.answered && w.s.Settled() {
+			w.whole = true
+			if w.leaves {
+				w.s.Goodbye()
+			}
+			return true, nil
+		}
+		if m != nil && w.answered { // what m lies in is received into again
+			w.kept = append(w.kept[:0], w.body...)
+			w.body = w.kept
+		}
+	}
+}
+
+// answer takes m if it belongs to the request under way.
+func (w *mqttWire) answer(m *mqtt.Message) {
+	if w.version == mqtt.V5 && !bytes.Equal(m.Correlation, w.m.Correlation) {
+		return
+	}
+	w.answered, w.status, w.body = true, 200, m.Payload
+	switch {
+	case m.Failure != nil:
+		w.status, w.body = 400, m.Failure
+	case w.version == mqtt.V311 && string(m.Topic) == w.failures:
+		w.status = 400
+	}
+}
+
+func (w *mqttWire) closed() error { return io.EOF }
+
+// reply: a failure that the responder told is shown as a 400 with its reason as body.
+func (w *mqttWire) reply() (int, []byte) { return w.status, w.body }
+
+func (w *mqttWire) reusable() bool { return w.whole }
