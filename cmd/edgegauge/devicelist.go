@@ -19,6 +19,7 @@ import (
 	"edgegauge/internal/device/ssh"
 	"edgegauge/internal/lab"
 	"edgegauge/internal/link"
+	"edgegauge/internal/stack"
 	"edgegauge/internal/study"
 )
 
@@ -54,8 +55,8 @@ func emulated() []string {
 	return names
 }
 
-// neededDevices are the devices that a plan uses.
-func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]device.Device, error) {
+// neededDevices are the devices that a plan of these stacks uses.
+func neededDevices(ctx context.Context, p study.Plan, stacks map[string]stack.Description, exe string) (map[string]device.Device, error) {
 	all, _ := deviceProfiles()
 	here := device.Local{Exe: exe}
 	out := map[string]device.Device{}
@@ -75,7 +76,7 @@ func neededDevices(ctx context.Context, p study.Plan, exe string) (map[string]de
 				}
 				out[name] = d
 			case emulated:
-				d, err := emulatedDevice(ctx, board, paced, p.Study.Time, exe, machines)
+				d, err := emulatedDevice(ctx, board, paced, p.Study.Time, runsJava(p, stacks, name), exe, machines)
 				if err != nil {
 					return nil, err
 				}
@@ -119,22 +120,41 @@ func findMachine(name string) (b qemu.Board, paced, ok bool) {
 	return b, paced, ok
 }
 
+// runsJava says whether a plan has Java programs on a device.
+func runsJava(p study.Plan, stacks map[string]stack.Description, device string) bool {
+	for _, t := range p.Trials {
+		at := placesOf(t.Setup)
+		if at[0] == device && stacks[t.Setup.Client.Stack].Call.Runs("java") || at[1] == device && stacks[t.Setup.Server.Stack].Serve.Runs("java") {
+			return true
+		}
+	}
+	return false
+}
+
 // emulatedDevice is a machine that was built, ready to be booted, the number-th of its run.
-func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Time, exe string, number uint8) (device.Device, error) {
+func emulatedDevice(ctx context.Context, b qemu.Board, paced bool, time study.Time, java bool, exe string, number uint8) (device.Device, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return nil, err
 	}
-	im, err := qemu.OpenImage(b, qemu.Builder{Cache: cache}.Dir(b))
+	u := qemu.Builder{Cache: cache}
+	im, err := qemu.OpenImage(b, u.Dir(b))
 	if err != nil {
 		return nil, err
+	}
+	if java {
+		j, err := u.OpenJava(b)
+		if err != nil {
+			return nil, err
+		}
+		im.Java = &j
 	}
 	guest, err := guestProgram(ctx, b.Name, b.GOARCH, b.GOARM, exe)
 	if err != nil {
 		return nil, err
 	}
 	if time == study.Instructions {
-		return qemu.NewEnclosed(im, exe, guest)
+		return qemu.NewEnclosed(ctx, im, exe, guest)
 	}
 	d := &qemu.Interactive{Image: im, Exe: exe, Guest: guest, Mode: qemu.Free, Build: version(), Cache: filepath.Join(cache, "states"), Number: number}
 	if paced {

@@ -199,7 +199,7 @@ func (a *app) newLab(ctx context.Context, p study.Plan) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	on, err := neededDevices(ctx, p, exe)
+	on, err := neededDevices(ctx, p, stacks, exe)
 	if err != nil {
 		return nil, err
 	}

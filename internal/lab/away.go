@@ -143,7 +143,7 @@ func (s *stage) bring(ctx context.Context, d stack.Description, crossed string) 
 		s.stacks[d.Name] = filepath.Dir(at)
 		return err
 	}
-	for _, n := range d.Needs {
+	for _, n := range d.RunNeeds() {
 		met := n.MetBy(func(argv ...string) (string, bool) {
 			out, code, err := s.remote.Run(ctx, "", nil, argv...)
 			return out, err == nil && code == 0

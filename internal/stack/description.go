@@ -43,6 +43,22 @@ type Need struct {
 	Brought bool `yaml:"brought"`
 }
 
+// RunNeeds are the needs of a machine that runs the stack's products: where they
+// run anywhere, what its commands begin with, and what variables name; the rest is
+// for building it.
+func (d Description) RunNeeds() []Need {
+	if d.Build.Native {
+		return d.Needs
+	}
+	var out []Need
+	for _, n := range d.Needs {
+		if n.Env != "" || n.Program != "" && (d.Serve.Runs(n.Program) || d.Call.Runs(n.Program)) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // Build says how a stack is made from its inputs.
 type Build struct {
 	Command []string `yaml:"command"`
@@ -59,6 +75,9 @@ type Program struct {
 	Heap    string   `yaml:"heap"`
 	Env     []string `yaml:"env"`
 }
+
+// Runs says whether the program's file is of that name.
+func (p Program) Runs(name string) bool { return len(p.Command) > 0 && p.Command[0] == name }
 
 // An Offer is a set of combinations that a stack can do: every service with
 // every encoding, security, transport, side and connection in it.

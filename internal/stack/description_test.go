@@ -174,3 +174,18 @@ func TestLoadKeepsTheGoodBesideTheBroken(t *testing.T) {
 		t.Errorf("got %v %v, want the good one and an error", all, err)
 	}
 }
+
+// A board that gets jar files needs no compiler; one that compiles needs all.
+func TestRunNeeds(t *testing.T) {
+	d := Description{
+		Needs: []Need{{Program: "java"}, {Program: "javac"}, {File: "/usr/bin/wsdl"}, {Env: "JAVA8_HOME"}},
+		Serve: Program{Command: []string{"java", "Main", "serve"}},
+	}
+	if got := d.RunNeeds(); len(got) != 2 || got[0].Program != "java" || got[1].Env != "JAVA8_HOME" {
+		t.Errorf("got %v, want java and the variable", got)
+	}
+	d.Build.Native = true
+	if got := d.RunNeeds(); len(got) != 4 {
+		t.Errorf("got %v, want all where the stack is built", got)
+	}
+}

@@ -25,6 +25,10 @@ type Board struct {
 	// guest believes that less time has passed; only where nobody outside the guest
 	// compares clocks. Zero: the board's own is left.
 	Clock Clock
+	// Flash says that the board has the flash of flash.go.
+	Flash bool
+	// RootInFlash: its root file system lies there, since it has no memory to spare.
+	RootInFlash bool
 }
 
 // A Clock is a fixed clock of the device tree.
@@ -68,7 +72,7 @@ var virtModules = []string{"virtio_mmio", "virtio_console", "failover", "net_fai
 func Boards() []Board {
 	versatile := Board{
 		Program: "qemu-system-arm", Machine: "versatilepb", Debian: "armel", GOARCH: "arm",
-		Kernel: Kernel{DTB: "versatile-pb.dtb"},
+		Kernel: Kernel{DTB: "versatile-pb.dtb"}, Flash: true,
 	}
 	pi := versatile
 	pi.Name, pi.Title = "raspberry-pi-1", "ARM1176 with 256 MiB at 697.95 BogoMIPS, as the published emulation of a Raspberry Pi 1"
@@ -126,7 +130,10 @@ func (b Board) argv(m Mode, seed uint64, extra ...string) []string {
 	}
 	a := []string{b.Program, "-M", machine, "-cpu", b.CPU, "-m", fmt.Sprint(b.MemoryMiB), "-display", "none", "-monitor", "none",
 		"-no-reboot", "-serial", "file:" + consoleFile, "-qmp", "unix:" + monitorFile + ",server=on,wait=off",
-		"-seed", fmt.Sprint(seed % (1 << 32)), "-rtc", "base=2020-01-01,clock=vm", "-kernel", kernelFile, "-initrd", initrdFile}
+		"-seed", fmt.Sprint(seed % (1 << 32)), "-rtc", "base=2020-01-01,clock=vm", "-kernel", kernelFile}
+	if !b.RootInFlash {
+		a = append(a, "-initrd", initrdFile)
+	}
 	if b.Kernel.DTB != "" {
 		a = append(a, "-dtb", dtbFile, "-audiodev", "none,id=a")
 	}
@@ -136,7 +143,11 @@ func (b Board) argv(m Mode, seed uint64, extra ...string) []string {
 	case Paced:
 		a = append(a, "-icount", fmt.Sprintf("shift=%d,sleep=on", b.Shift))
 	}
-	a = append(a, "-append", "console=ttyAMA0 panic=-1 quiet")
+	words := "console=ttyAMA0 panic=-1 quiet"
+	if b.RootInFlash {
+		words += " root=/dev/mtdblock0 rootfstype=squashfs ro init=/init"
+	}
+	a = append(a, "-append", words)
 	return append(a, extra...)
 }
 

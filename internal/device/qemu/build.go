@@ -24,7 +24,7 @@ import (
 var kernels embed.FS
 
 // recipeVersion changes whenever the code here makes another image of the same parts.
-const recipeVersion = "1"
+const recipeVersion = "2"
 
 // recipe is the checksum of how a board's image is built.
 func recipe(b Board) string {
@@ -54,9 +54,8 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 	if err := errors.Join(os.RemoveAll(filepath.Join(im.Dir, imageFile)), os.MkdirAll(im.Dir, 0o755)); err != nil {
 		return im, err
 	}
-	from := &apt{arch: b.Debian, dir: filepath.Join(u.Cache, "apt-"+b.Debian), newest: u.Newest}
-	u.Tell("reading Debian's lists of packages for " + b.Debian)
-	if err := from.prepare(ctx); err != nil {
+	from, err := u.archive(ctx, b)
+	if err != nil {
 		return im, fmt.Errorf("device %s: %w", b.Name, err)
 	}
 	work, err := os.MkdirTemp(u.Cache, "build-")
@@ -73,17 +72,46 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 		files = append(files, dtbFile)
 	}
 	base := append([]File{{Name: "dev/console", Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600, Device: [2]uint32{5, 1}}}, modules...)
-	if err := archive(filepath.Join(im.Dir, baseFile), 9, base); err != nil {
+	if err := pack(filepath.Join(im.Dir, baseFile), 9, base); err != nil {
 		return im, err
 	}
 	return im, im.seal(files...)
+}
+
+// archive is Debian's for the board's architecture, its lists read.
+func (u Builder) archive(ctx context.Context, b Board) (*apt, error) {
+	from := &apt{arch: b.Debian, dir: filepath.Join(u.Cache, "apt-"+b.Debian), newest: u.Newest}
+	u.Tell("reading Debian's lists of packages for " + b.Debian)
+	return from, from.prepare(ctx)
+}
+
+// Unpack unpacks Debian packages of the board's architecture into dir, as their
+// files lie in them: none of their scripts runs.
+func (u Builder) Unpack(ctx context.Context, b Board, dir string, names ...string) ([]Package, error) {
+	from, err := u.archive(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	var out []Package
+	for _, name := range names {
+		u.Tell("fetching " + name)
+		p, file, err := from.fetch(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+		if err := unpackPackage(ctx, file, dir); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // kernel puts the kernel and the device tree into the image and returns the
 // modules that the guest loads.
 func (u Builder) kernel(ctx context.Context, im *Image, from *apt, work string) ([]File, error) {
 	if im.Board.Kernel.Own != "" {
-		return nil, u.compile(ctx, im, from, work)
+		return nil, u.compile(ctx, im, from)
 	}
 	u.Tell("fetching " + im.Board.Kernel.Package)
 	p, file, err := from.fetch(ctx, im.Board.Kernel.Package)
@@ -99,13 +127,19 @@ func (u Builder) kernel(ctx context.Context, im *Image, from *apt, work string) 
 	if err := copyFile(filepath.Join(im.Dir, kernelFile), filepath.Join(root, "boot", "vmlinuz-"+release)); err != nil {
 		return nil, err
 	}
-	return modules(filepath.Join(root, "lib", "modules", release), im.Board.Kernel.Modules)
+	dir := filepath.Join(root, "lib", "modules", release)
+	always, err := modules(dir, im.Board.Kernel.Modules, "list")
+	if err != nil {
+		return nil, err
+	}
+	forJava, err := modules(dir, javaModules, javaList)
+	return append(always, forJava...), err
 }
 
 // modules finds the named kernel modules and those they need, in the order in
 // which to load them. The package has no modules.dep, so every module says
-// itself what it needs.
-func modules(dir string, names []string) ([]File, error) {
+// itself what it needs. The file of that name lists them.
+func modules(dir string, names []string, listName string) ([]File, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(p, ".ko") {
@@ -154,7 +188,7 @@ func modules(dir string, names []string) ([]File, error) {
 		}
 	}
 	list := strings.Join(order, ".ko\n") + ".ko\n"
-	return append(out, File{Name: strings.TrimPrefix(modulesIn, "/") + "/list", Mode: 0o644, Data: []byte(list)}), nil
+	return append(out, File{Name: strings.TrimPrefix(modulesIn, "/") + "/" + listName, Mode: 0o644, Data: []byte(list)}), nil
 }
 
 func moduleName(path string) string {
@@ -172,9 +206,10 @@ func depends(module []byte) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == ',' })
 }
 
-// compile makes a kernel of our own from Debian's source of it.
-func (u Builder) compile(ctx context.Context, im *Image, from *apt, work string) error {
-	const cross = "arm-linux-gnueabi-"
+// compile takes a kernel of our own from the cache, or makes it from Debian's
+// source of it. It takes minutes, so it is kept apart from the image, whose other
+// parts change more often, and goes on where one that was interrupted stopped.
+func (u Builder) compile(ctx context.Context, im *Image, from *apt) error {
 	for program, of := range map[string]string{cross + "gcc": "gcc-arm-linux-gnueabi", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "gcc": "gcc"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("%s is missing, which the kernel is compiled with; run: apt-get install %s", program, of)
@@ -186,47 +221,84 @@ func (u Builder) compile(ctx context.Context, im *Image, from *apt, work string)
 		return err
 	}
 	im.Made.Packages = append(im.Made.Packages, p)
-	if err := unpackPackage(ctx, file, work); err != nil {
-		return err
-	}
-	u.Tell("unpacking " + p.Name + " " + p.Version)
-	if err := command(ctx, work, nil, "tar", "xf", filepath.Join(work, "usr", "src", sourcePackage+".tar.xz")); err != nil {
-		return err
-	}
-	tree := filepath.Join(work, sourcePackage)
-	if err := allowV6(filepath.Join(tree, "arch", "arm", "mach-versatile", "Kconfig")); err != nil {
-		return err
-	}
-	options, err := kernelOptions(im.Board.Kernel.Own)
-	if err != nil {
-		return err
-	}
-	wanted := filepath.Join(work, "wanted")
-	if err := os.WriteFile(wanted, []byte(strings.Join(options, "\n")+"\n"), 0o644); err != nil {
-		return err
-	}
-	// the kernel states when, by whom and where it was built: the same for all
-	env := []string{"ARCH=arm", "CROSS_COMPILE=" + cross, "KCONFIG_ALLCONFIG=" + wanted, "LC_ALL=C", "KBUILD_BUILD_TIMESTAMP=2020-01-01",
-		"KBUILD_BUILD_USER=edgegauge", "KBUILD_BUILD_HOST=edgegauge", "KBUILD_BUILD_VERSION=1"}
-	if err := command(ctx, tree, env, "make", "allnoconfig"); err != nil {
-		return err
-	}
-	if err := allSet(filepath.Join(tree, ".config"), options); err != nil {
-		return err
-	}
-	u.Tell(fmt.Sprintf("compiling the kernel (%s); this takes some minutes", im.Board.Kernel.Own))
-	if err := command(ctx, tree, env, "make", fmt.Sprintf("-j%d", runtime.NumCPU()), "zImage", "dtbs"); err != nil {
-		return err
-	}
 	compiler, err := exec.CommandContext(ctx, cross+"gcc", "--version").Output()
 	if err != nil {
 		return err
 	}
 	im.Made.Compiler, _, _ = strings.Cut(string(compiler), "\n")
-	boot := filepath.Join(tree, "arch", "arm", "boot")
-	return errors.Join(copyFile(filepath.Join(im.Dir, kernelFile), filepath.Join(boot, "zImage")),
-		copyFile(filepath.Join(im.Dir, dtbFile), filepath.Join(boot, "dts", im.Board.Kernel.DTB)))
+	options, err := kernelOptions(im.Board.Kernel.Own)
+	if err != nil {
+		return err
+	}
+	wanted := strings.Join(options, "\n") + "\n"
+	kept := filepath.Join(u.Cache, "kernels", sum([]byte(kernelRecipe + p.SHA256 + im.Made.Compiler + wanted))[:16])
+	if !exists(kept) {
+		if err := u.make(ctx, kept+".part", file, wanted, im.Board); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(kept+".part", "out"), kept); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(kept + ".part"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(copyFile(filepath.Join(im.Dir, kernelFile), filepath.Join(kept, "zImage")),
+		copyFile(filepath.Join(im.Dir, dtbFile), filepath.Join(kept, im.Board.Kernel.DTB)))
 }
+
+const (
+	cross        = "arm-linux-gnueabi-"
+	kernelRecipe = "1" // changes whenever make makes another kernel of the same parts
+)
+
+// make makes the kernel of a source package in dir and puts it into dir/out.
+func (u Builder) make(ctx context.Context, dir, source, wanted string, b Board) error {
+	tree, unpacked := filepath.Join(dir, sourcePackage), filepath.Join(dir, "unpacked")
+	if !exists(unpacked) {
+		u.Tell("unpacking " + filepath.Base(source))
+		if err := errors.Join(os.RemoveAll(dir), unpackPackage(ctx, source, dir)); err != nil {
+			return err
+		}
+		argv := []string{"xf", filepath.Join(dir, "usr", "src", sourcePackage+".tar.xz")}
+		for _, d := range unneeded {
+			argv = append(argv, "--exclude="+sourcePackage+"/"+d)
+		}
+		if err := command(ctx, dir, nil, "tar", argv...); err != nil {
+			return err
+		}
+		if err := allowV6(filepath.Join(tree, "arch", "arm", "mach-versatile", "Kconfig")); err != nil {
+			return err
+		}
+		if err := os.WriteFile(unpacked, nil, 0o644); err != nil {
+			return err
+		}
+	}
+	config := filepath.Join(dir, "wanted")
+	if err := os.WriteFile(config, []byte(wanted), 0o644); err != nil {
+		return err
+	}
+	// the kernel states when, by whom and where it was built: the same for all
+	env := []string{"ARCH=arm", "CROSS_COMPILE=" + cross, "KCONFIG_ALLCONFIG=" + config, "LC_ALL=C", "KBUILD_BUILD_TIMESTAMP=2020-01-01",
+		"KBUILD_BUILD_USER=edgegauge", "KBUILD_BUILD_HOST=edgegauge", "KBUILD_BUILD_VERSION=1"}
+	if err := command(ctx, tree, env, "make", "allnoconfig"); err != nil {
+		return err
+	}
+	if err := allSet(filepath.Join(tree, ".config"), strings.Fields(wanted)); err != nil {
+		return err
+	}
+	u.Tell(fmt.Sprintf("compiling the kernel (%s); this takes some minutes", b.Kernel.Own))
+	if err := command(ctx, tree, env, "make", fmt.Sprintf("-j%d", runtime.NumCPU()), "zImage", b.Kernel.DTB); err != nil {
+		return err
+	}
+	out, boot := filepath.Join(dir, "out"), filepath.Join(tree, "arch", "arm", "boot")
+	return errors.Join(os.MkdirAll(out, 0o755), copyFile(filepath.Join(out, "zImage"), filepath.Join(boot, "zImage")),
+		copyFile(filepath.Join(out, b.Kernel.DTB), filepath.Join(boot, "dts", b.Kernel.DTB)))
+}
+
+// unneeded are files of the kernel's source, half of it, that take long to unpack
+// and hold nothing of these kernels; every Kconfig must stay.
+var unneeded = []string{"drivers/gpu/drm/*.[ch]", "drivers/media/*.[ch]", "sound/*.[ch]", "Documentation/*.rst", "tools/testing/*", "tools/perf/*"}
 
 const sourcePackage = "linux-source-6.1"
 

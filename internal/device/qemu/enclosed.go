@@ -28,6 +28,7 @@ type Enclosed struct {
 	// program is its content from the beginning: all trials of a run have the same,
 	// even if it is made anew meanwhile.
 	program []byte
+	root    []byte // with it, where it lies in flash
 }
 
 // Enclose boots the machine, has it do the job, and returns what the job wrote.
@@ -45,7 +46,7 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 	if j.Log != "" {
 		defer func() { err = errors.Join(err, keepLog(dir, j.Log)) }()
 	}
-	m, err := boot(ctx, d.Exe, d.Image.Board, dir, device.Command{Argv: d.Image.Board.argv(Deterministic, j.Seed)})
+	m, err := boot(ctx, d.Exe, d.Image.Board, dir, device.Command{Argv: d.Image.Board.argv(Deterministic, j.Seed, flashed(dir)...)})
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +64,19 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 // furnish puts what QEMU needs into dir.
 func (d *Enclosed) furnish(dir string, j device.Job) error {
 	b := d.Image.Board
-	files := []File{
-		{Name: strings.TrimPrefix(GuestExe, "/"), Mode: 0o755, Data: d.program},
-		{Name: "init", Mode: os.ModeSymlink | 0o777, Data: []byte(GuestExe)},
-		{Name: strings.TrimPrefix(seedFile, "/"), Mode: 0o600, Data: fmt.Appendf(nil, "%d", j.Seed)},
-	}
+	var java string // the runtime, if the job has programs for it
+	files := []File{{Name: strings.TrimPrefix(seedFile, "/"), Mode: 0o600, Data: fmt.Appendf(nil, "%d", j.Seed)}}
 	if j.Text != nil {
 		files = append(files, File{Name: strings.TrimPrefix(JobFile, "/"), Mode: 0o644, Data: j.Text})
 	}
 	for _, f := range j.Files {
+		if f.Name == javaMark && b.Flash {
+			java = f.Source
+			continue
+		}
 		files = append(files, File{Name: strings.TrimPrefix(f.Name, "/"), Mode: f.Mode, Data: f.Data, Source: f.Source})
 	}
-	if err := initrd(filepath.Join(dir, initrdFile), filepath.Join(d.Image.Dir, baseFile), files); err != nil {
+	if err := d.store(dir, files, java); err != nil {
 		return err
 	}
 	if err := os.Symlink(filepath.Join(d.Image.Dir, kernelFile), filepath.Join(dir, kernelFile)); err != nil {
@@ -96,6 +98,35 @@ func (d *Enclosed) furnish(dir string, j device.Job) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, dtbFile), tree, 0o644)
+}
+
+// store puts the guest's files into its initial file system, or into its flash.
+func (d *Enclosed) store(dir string, files []File, java string) error {
+	if d.Image.Board.RootInFlash {
+		return writeFlash(filepath.Join(dir, flashFile), d.root, files)
+	}
+	files = append(files,
+		File{Name: strings.TrimPrefix(GuestExe, "/"), Mode: 0o755, Data: d.program},
+		File{Name: "init", Mode: os.ModeSymlink | 0o777, Data: []byte(GuestExe)},
+		File{Name: "etc/hosts", Mode: 0o644, Data: []byte(hosts)})
+	if java != "" {
+		b, err := os.ReadFile(java)
+		if err != nil {
+			return err
+		}
+		if err := writeFlash(filepath.Join(dir, flashFile), b, nil); err != nil {
+			return err
+		}
+	}
+	return initrd(filepath.Join(dir, initrdFile), filepath.Join(d.Image.Dir, baseFile), files)
+}
+
+// flashed are QEMU's words for the flash in a machine's folder, if one is there.
+func flashed(dir string) []string {
+	if exists(filepath.Join(dir, flashFile)) {
+		return flashOptions
+	}
+	return nil
 }
 
 func keepLog(dir, log string) error {
@@ -189,9 +220,11 @@ func unpack(packed []byte, want string) ([]byte, error) {
 
 // NewEnclosed is the machine of an image. Exe is this binary, guest the same
 // program for the machine's architecture.
-func NewEnclosed(im Image, exe, guest string) (*Enclosed, error) {
+func NewEnclosed(ctx context.Context, im Image, exe, guest string) (*Enclosed, error) {
 	d := &Enclosed{Image: im, Exe: exe, Guest: guest}
 	var err error
-	d.program, err = os.ReadFile(guest)
+	if d.program, err = os.ReadFile(guest); err == nil && im.Board.RootInFlash {
+		d.root, err = im.root(ctx, d.program)
+	}
 	return d, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -39,9 +40,32 @@ func furnish(im Image, p device.Program, c device.Command) (device.Command, []de
 			return c, nil, fmt.Errorf("stack %s has no program for %s: %w; make it as its README says, such as: stacks/%s/build.sh %s", p.Name, b.target(), err, p.Name, b.target())
 		}
 		return c, []device.File{{Name: path.Join(to, program), Mode: 0o755, Source: file}}, nil
+	case program == "java" && im.Java != nil:
+		files, err := products(p, to)
+		return c, append(files, im.Java.asFile()), err
 	default:
-		return c, nil, fmt.Errorf("device %s has no %s for stack %s; it runs native programs", b.Name, program, p.Name)
+		return c, nil, fmt.Errorf("device %s has no %s for stack %s; it runs native programs, and Java's on boards that have room for it", b.Name, program, p.Name)
 	}
+}
+
+// asFile is the runtime as a file of the guest's.
+func (j Java) asFile() device.File {
+	return device.File{Name: javaMark, Mode: 0o444, Source: j.file()}
+}
+
+// products are what a stack was built into, to stand below to.
+func products(p device.Program, to string) ([]device.File, error) {
+	var out []device.File
+	for _, name := range p.Products {
+		below, err := Folder(filepath.Join(p.Dir, name), path.Join(to, filepath.ToSlash(name)))
+		if err != nil {
+			return nil, fmt.Errorf("stack %s: %w", p.Name, err)
+		}
+		for _, f := range below {
+			out = append(out, device.File{Name: f.Name, Mode: f.Mode, Data: f.Data, Source: f.Source})
+		}
+	}
+	return out, nil
 }
 
 // target is the board's architecture as stacks name the folders of their native
@@ -83,13 +107,18 @@ func facts(ctx context.Context, im Image, m Mode, guest string) (device.Facts, e
 	if f.Emulation["qemu"], err = version(ctx, path); err != nil {
 		return f, err
 	}
-	for _, p := range im.Made.Packages {
+	packages, files := im.Made.Packages, maps.Clone(im.Made.Files)
+	if im.Java != nil {
+		packages = append(packages[:len(packages):len(packages)], im.Java.Made.Packages...)
+		maps.Copy(files, im.Java.Made.Files)
+	}
+	for _, p := range packages {
 		f.Emulation["package "+p.Name] = p.Version + " " + p.SHA256
 		if strings.HasPrefix(p.Name, "linux-") {
 			f.Kernel = "Linux " + p.Version
 		}
 	}
-	for name, d := range im.Made.Files {
+	for name, d := range files {
 		f.Emulation["sha256 of "+name] = d.SHA256
 	}
 	if d, err := digest(guest); err == nil {

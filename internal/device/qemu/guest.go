@@ -39,7 +39,7 @@ func SetUp() error {
 	if err := unix.Sethostname([]byte("device")); err != nil {
 		return err
 	}
-	if err := loadModules(); err != nil {
+	if err := errors.Join(loadModules("list"), openFlash()); err != nil {
 		return err
 	}
 	if err := seedRandom(); err != nil {
@@ -52,9 +52,9 @@ func SetUp() error {
 	return setUp("lo")
 }
 
-// loadModules loads what /modules/list names, in its order.
-func loadModules() error {
-	list, err := os.ReadFile(filepath.Join(modulesIn, "list"))
+// loadModules loads what a list in /modules names, in its order.
+func loadModules(name string) error {
+	list, err := os.ReadFile(filepath.Join(modulesIn, name))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -4,13 +4,10 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // An Image is a built machine: a folder with its kernel, the start of its
@@ -19,6 +16,7 @@ type Image struct {
 	Board Board
 	Dir   string
 	Made  Made
+	Java  *Java // nil: none is wanted
 }
 
 // Made is image.json: all that the machine's figures depend on besides the job.
@@ -56,52 +54,13 @@ var ErrNotBuilt = errors.New("is not built")
 // error says how to build it again.
 func OpenImage(b Board, dir string) (Image, error) {
 	im := Image{Board: b, Dir: dir}
-	again := fmt.Errorf("run: edgegauge devices build %s", b.Name)
-	text, err := os.ReadFile(filepath.Join(dir, imageFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return im, fmt.Errorf("device %s %w; %w", b.Name, ErrNotBuilt, again)
-	}
-	if err != nil {
-		return im, err
-	}
-	if err := json.Unmarshal(text, &im.Made); err != nil {
-		return im, fmt.Errorf("%s: %w; %w", filepath.Join(dir, imageFile), err, again)
-	}
-	if im.Made.Format > imageFormat {
-		return im, fmt.Errorf("%s: format %d is newer than this edgegauge reads (%d); update edgegauge, or %w", filepath.Join(dir, imageFile), im.Made.Format, imageFormat, again)
-	}
-	if r := recipe(b); im.Made.Recipe != r {
-		return im, fmt.Errorf("device %s was built by another edgegauge; %w", b.Name, again)
-	}
-	for name, want := range im.Made.Files {
-		got, err := digest(filepath.Join(dir, name))
-		switch {
-		case err != nil:
-			return im, fmt.Errorf("device %s: %w; %w", b.Name, err, again)
-		case got.Size != want.Size:
-			return im, fmt.Errorf("device %s: %s is %d B long, %d when it was built: it is truncated or changed; %w", b.Name, filepath.Join(dir, name), got.Size, want.Size, again)
-		case got != want:
-			return im, fmt.Errorf("device %s: %s is not what was built; %w", b.Name, filepath.Join(dir, name), again)
-		}
-	}
-	return im, nil
+	var err error
+	im.Made, err = open(dir, "device "+b.Name, recipe(b), fmt.Errorf("run: edgegauge devices build %s", b.Name))
+	return im, err
 }
 
-// seal writes image.json, last: a folder without it is no image.
-func (im Image) seal(files ...string) error {
-	im.Made.Format, im.Made.Recipe, im.Made.Files = imageFormat, recipe(im.Board), map[string]Digest{}
-	for _, f := range files {
-		d, err := digest(filepath.Join(im.Dir, f))
-		if err != nil {
-			return err
-		}
-		im.Made.Files[f] = d
-	}
-	text, err := json.MarshalIndent(im.Made, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(im.Dir, imageFile), append(text, '\n'), 0o644)
+func (im *Image) seal(files ...string) error {
+	return seal(im.Dir, &im.Made, recipe(im.Board), files...)
 }
 
 func digest(file string) (Digest, error) {
@@ -115,8 +74,8 @@ func digest(file string) (Digest, error) {
 	return Digest{n, hex.EncodeToString(h.Sum(nil))}, err
 }
 
-// archive writes files to a compressed archive that the kernel unpacks.
-func archive(file string, level int, files []File) (err error) {
+// pack writes files to a compressed archive that the kernel unpacks.
+func pack(file string, level int, files []File) (err error) {
 	f, err := os.Create(file)
 	if err != nil {
 		return err

@@ -70,18 +70,22 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 		return err
 	}
 	b := d.Image.Board
-	e, err := NewEnclosed(d.Image, d.Exe, d.Guest)
+	e, err := NewEnclosed(ctx, d.Image, d.Exe, d.Guest)
 	if err != nil {
 		return err
 	}
 	e.Image.Board.Clock = Clock{} // who compares clocks must find them equal
-	if err := e.furnish(d.dir, device.Job{Seed: 1}); err != nil {
+	job := device.Job{Seed: 1}
+	if d.Image.Java != nil {
+		job.Files = append(job.Files, d.Image.Java.asFile())
+	}
+	if err := e.furnish(d.dir, job); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
 	}
 	if d.wire, err = newWire(d.Number); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
 	}
-	c := device.Command{Argv: b.argv(d.Mode, 1, b.outside()...), Namespace: d.wire.ns}
+	c := device.Command{Argv: b.argv(d.Mode, 1, append(b.outside(), flashed(d.dir)...)...), Namespace: d.wire.ns}
 	state, err := d.state(ctx)
 	if err != nil {
 		return err
@@ -190,15 +194,22 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("device %s: %w", b.Name, err)
 	}
 	key := v + strings.Join(b.argv(d.Mode, 1, b.outside()...), " ") + fmt.Sprint(d.Image.Made.Files)
-	f, err := digest(filepath.Join(d.dir, initrdFile))
-	if err != nil {
-		return "", err
+	for _, name := range []string{initrdFile, flashFile} {
+		file := filepath.Join(d.dir, name)
+		if !exists(file) {
+			continue
+		}
+		f, err := digest(file)
+		if err != nil {
+			return "", err
+		}
+		key += name + f.SHA256
 	}
 	if err := os.MkdirAll(d.Cache, 0o755); err != nil {
 		return "", err
 	}
 	old, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-*.state"))
-	file := filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-"+sum([]byte(key + f.SHA256))[:16]+".state")
+	file := filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-"+sum([]byte(key))[:16]+".state")
 	for _, o := range old {
 		if o != file {
 			os.Remove(o)

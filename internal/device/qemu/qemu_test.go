@@ -65,7 +65,7 @@ func enclose(t *testing.T, ctx context.Context) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewEnclosed(fakeImage(t), exe, exe)
+	d, err := NewEnclosed(t.Context(), fakeImage(t), exe, exe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,14 +295,14 @@ func TestModuleDependencies(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "modules.builtin"), []byte("kernel/lib/inside.ko\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	files, err := modules(dir, []string{"virtio_net", "net_failover"})
+	files, err := modules(dir, []string{"virtio_net", "net_failover"}, "list")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := string(files[len(files)-1].Data), "net_core.ko\nnet_failover.ko\nvirtio_net.ko\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := modules(dir, []string{"none"}); err == nil {
+	if _, err := modules(dir, []string{"none"}, "list"); err == nil {
 		t.Error("a module that is not there was not missed")
 	}
 }
@@ -320,9 +320,177 @@ func TestVanishedOption(t *testing.T) {
 	if err := allSet(file, []string{"CONFIG_A=y", "CONFIG_B=y"}); err == nil || !strings.Contains(err.Error(), "CONFIG_B") {
 		t.Errorf("got %v, want CONFIG_B missed", err)
 	}
-	for _, name := range []string{"versatile-v6"} {
+	for _, name := range []string{"versatile-v5", "versatile-v6"} {
 		if o, err := kernelOptions(name); err != nil || len(o) < 50 {
 			t.Errorf("%s: %d options, %v", name, len(o), err)
 		}
+	}
+}
+
+// The guest's own reader unpacks what the kernel would.
+func TestReadArchive(t *testing.T) {
+	var b bytes.Buffer
+	files := []File{{Name: "b/c/file", Mode: 0o755, Data: []byte("hello")}, {Name: "a", Mode: os.ModeSymlink | 0o777, Data: []byte("b/c/file")}, {Name: "b/d", Mode: 0o600, Data: bytes.Repeat([]byte("x"), 70_001)}}
+	if err := writeArchive(&b, files); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Bytes()
+	dir := t.TempDir()
+	if err := readArchive(bytes.NewReader(append(bytes.Clone(whole), "what lies behind"...)), dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "hello", "b/c/file": "hello", "b/d": string(files[2].Data)} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
+			t.Errorf("%s: got %d B, %v, want %d", name, len(got), err, len(want))
+		}
+	}
+	if fi, err := os.Stat(filepath.Join(dir, "b/c/file")); err != nil || fi.Mode().Perm() != 0o755 {
+		t.Errorf("mode: got %v, %v", fi, err)
+	}
+	for _, n := range []int{0, 50, 115, 600, len(whole) - 200} {
+		if err := readArchive(bytes.NewReader(whole[:n]), t.TempDir()); err == nil {
+			t.Errorf("cut after %d B of %d: no error", n, len(whole))
+		}
+	}
+	var out bytes.Buffer
+	if err := writeArchive(&out, []File{{Name: "../x", Mode: 0o644}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := readArchive(&out, t.TempDir()); err == nil || !strings.Contains(err.Error(), "leads out") {
+		t.Errorf("got %v, want a refusal of ../x", err)
+	}
+}
+
+func FuzzReadArchive(f *testing.F) {
+	var b bytes.Buffer
+	writeArchive(&b, []File{{Name: "a/b", Mode: 0o644, Data: []byte("hello")}, {Name: "c", Mode: os.ModeSymlink | 0o777, Data: []byte("a")}})
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		outer := t.TempDir()
+		dir := filepath.Join(outer, "in")
+		os.Mkdir(dir, 0o755)
+		readArchive(bytes.NewReader(text), dir)
+		if all, _ := os.ReadDir(outer); len(all) != 1 {
+			t.Errorf("it wrote %v beside its folder", all)
+		}
+	})
+}
+
+// The same files, owned by others and written later, make the same bytes; another
+// byte in one makes others.
+func TestSquashIsReproducible(t *testing.T) {
+	if err := needSquash(); err != nil {
+		t.Skip(err)
+	}
+	out := t.TempDir()
+	made := func(name string, content string, at time.Time, order ...string) Digest {
+		dir := t.TempDir()
+		for _, f := range order {
+			if err := os.WriteFile(filepath.Join(dir, f), []byte(f+content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(filepath.Join(dir, f), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file := filepath.Join(out, name)
+		if err := squash(t.Context(), dir, file); err != nil {
+			t.Fatal(err)
+		}
+		d, err := digest(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	text := strings.Repeat("some text ", 50_000)
+	one, two := made("one", text, time.Unix(1e9, 0), "a", "b"), made("two", text, time.Unix(2e9, 0), "b", "a")
+	if one != two {
+		t.Errorf("got %v and %v of the same files", one, two)
+	}
+	if three := made("three", text+"!", time.Unix(1e9, 0), "a", "b"); three == one {
+		t.Error("another file makes the same bytes")
+	}
+}
+
+// What lies in flash: a squashfs first, the job at its place, 64 MiB in all; and
+// neither more than fits.
+func TestFlash(t *testing.T) {
+	file := filepath.Join(t.TempDir(), flashFile)
+	if err := writeFlash(file, []byte("hsqs and so on"), []File{{Name: "job", Mode: 0o644, Data: []byte("do")}}); err != nil {
+		t.Fatal(err)
+	}
+	if !holdsSquash(file) {
+		t.Error("it is not seen to hold a squashfs")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if fi, _ := f.Stat(); fi.Size() != flashSize {
+		t.Errorf("got %d B, want %d", fi.Size(), flashSize)
+	}
+	f.Seek(jobAt, 0)
+	dir := t.TempDir()
+	if err := readArchive(f, dir); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "job")); string(b) != "do" {
+		t.Errorf("got %q", b)
+	}
+	if err := writeFlash(file, make([]byte, jobAt+1), []File{}); err == nil || !strings.Contains(err.Error(), "do not fit") {
+		t.Errorf("got %v for a root that is too large", err)
+	}
+	if err := writeFlash(file, nil, []File{{Name: "big", Mode: 0o644, Data: make([]byte, flashSize-jobAt)}}); err == nil || !strings.Contains(err.Error(), "too large for its flash") {
+		t.Errorf("got %v for a job that is too large", err)
+	}
+}
+
+// Java on a board: not built, whole, truncated, where there is no room for it; and
+// what a Java program of a stack becomes in the guest.
+func TestJavaOfABoard(t *testing.T) {
+	u := Builder{Cache: t.TempDir()}
+	b, _ := Find("raspberry-pi-1")
+	if _, err := u.OpenJava(b); err == nil || !strings.Contains(err.Error(), "is not built; run: edgegauge devices build raspberry-pi-1 --java") {
+		t.Errorf("got %v, want how to build it", err)
+	}
+	file := filepath.Join(u.JavaDir(b), javaFile)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("hsqs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := seal(u.JavaDir(b), &Made{}, javaRecipe(), javaFile); err != nil {
+		t.Fatal(err)
+	}
+	java, err := u.OpenJava(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range []string{"build/app.jar", "build/lib/one.jar"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755)
+		os.WriteFile(filepath.Join(dir, f), []byte(f), 0o644)
+	}
+	p := device.Program{Name: "jersey", Dir: dir, Products: []string{"build/app.jar", "build/lib"}}
+	command := device.Command{Argv: []string{"java", "-cp", "build/app.jar:build/lib/*", "Main"}}
+	c, files, err := furnish(Image{Board: b, Java: &java}, p, command)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	if want := "/stacks/jersey/build/app.jar /stacks/jersey/build/lib/one.jar " + javaMark; err != nil || c.Dir != "/stacks/jersey" || strings.Join(names, " ") != want {
+		t.Errorf("got %v in %s, %v, want %s", names, c.Dir, err, want)
+	}
+	if _, _, err := furnish(Image{Board: b}, p, command); err == nil || !strings.Contains(err.Error(), "has no java for stack jersey") {
+		t.Errorf("got %v without a runtime", err)
+	}
+	if err := os.WriteFile(file, []byte("hs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.OpenJava(b); err == nil || !strings.Contains(err.Error(), "truncated or changed") {
+		t.Errorf("got %v, want it to be truncated", err)
 	}
 }
