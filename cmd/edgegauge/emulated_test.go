@@ -16,6 +16,7 @@ import (
 
 	"edgegauge/internal/device/qemu"
 	"edgegauge/internal/store"
+	"edgegauge/internal/study"
 )
 
 // machineInCI is the machine that the tests build and boot: of those without a
@@ -332,5 +333,42 @@ func TestKilledLabsMachine(t *testing.T) {
 	}
 	if said := edgegauge(t, "run", quick, "--out", filepath.Join(dir, "quick")); !strings.Contains(said, "which a killed lab left") {
 		t.Errorf("the next lab said:\n%s", said)
+	}
+}
+
+// Limits under cgroup v2, for real and on another architecture: as root and in a
+// delegated group. The tests of internal/device go into the machine by its agent.
+func TestConstrainedUnderCgroup2(t *testing.T) {
+	if os.Getuid() != 0 || !exists("/dev/net/tun") {
+		t.Skip("an emulated machine among others needs root and /dev/net/tun")
+	}
+	b, _ := qemu.Find(machine(t))
+	ownTemp(t)
+	dir := t.TempDir()
+	build := exec.Command("go", "test", "-c", "-o", filepath.Join(dir, "device.test"), "./internal/device")
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+b.GOARCH, "GOFLAGS=-ldflags=-s")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := emulatedDevice(t.Context(), b, false, study.Clock, false, exe, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.(*qemu.Interactive).Close()
+	r, err := d.(*qemu.Interactive).Remote(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := r.PutAll(t.Context(), dir, []string{"device.test"}, "tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, code, err := r.Run(t.Context(), at, []string{"DEVICE_TEST_CGROUP2=all"}, at+"/device.test")
+	if err != nil || code != 0 || !strings.Contains(said, "all fine") {
+		t.Errorf("status %d, %v: %s", code, err, said)
 	}
 }

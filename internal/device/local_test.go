@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == AgentVerb {
 		os.Exit(AgentMain(os.Args[2:], "test", openCounter))
 	}
+	if part := os.Getenv(cgroup2Part); part != "" {
+		playCgroup2(part)
+	}
 	if os.Getenv("DEVICE_TEST_LAB") != "" {
 		playLab()
 	}
