@@ -30,8 +30,12 @@ public final class Californium extends Stack {
     TcpConfig.register();
   }
 
+  private static final String[] ENCODINGS = {"protobuf", "xml", "soap11", "soap12",
+      "xml-gzip", "fastinfoset", "exi", "exi-compressed", "exi-schema", "exi-schema-compressed",
+      "soap12-gzip", "soap12-fastinfoset", "soap12-exi", "soap12-exi-compressed", "soap12-exi-schema", "soap12-exi-schema-compressed"};
+
   public Californium() {
-    super(new String[] {"protobuf"}, new String[] {"none", "dtls-psk", "dtls-rpk", "dtls-x509", "oscore"}, new String[] {"coap", "coap-tcp"});
+    super(ENCODINGS, new String[] {"none", "dtls-psk", "dtls-rpk", "dtls-x509", "oscore"}, new String[] {"coap", "coap-tcp"});
   }
 
   @Override public String version() {

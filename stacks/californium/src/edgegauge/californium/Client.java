@@ -3,7 +3,6 @@ package edgegauge.californium;
 import edgegauge.adapter.Caller;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
-import edgegauge.adapter.Protobuf;
 import edgegauge.adapter.Setup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -14,7 +13,6 @@ import org.eclipse.californium.core.CoapHandler;
 import org.eclipse.californium.core.CoapObserveRelation;
 import org.eclipse.californium.core.CoapResponse;
 import org.eclipse.californium.core.coap.CoAP.ResponseCode;
-import org.eclipse.californium.core.coap.MediaTypeRegistry;
 import org.eclipse.californium.core.coap.Request;
 import org.eclipse.californium.core.network.CoapEndpoint;
 import org.eclipse.californium.elements.config.Configuration;
@@ -25,7 +23,7 @@ import org.eclipse.californium.oscore.OSException;
 final class Client implements Caller {
   private final Setup setup;
   private final Configuration conf;
-  private final Protobuf codec;
+  private final Codec codec;
   private final CoapClient client = new CoapClient();
   private final OSCoreCtxDB contexts; // null: no OSCORE
   private final boolean confirmable, observes;
@@ -36,7 +34,7 @@ final class Client implements Caller {
   Client(Setup setup, Configuration conf) throws OSException {
     this.setup = setup;
     this.conf = conf;
-    codec = new Protobuf(setup.service);
+    codec = Codec.of(setup);
     contexts = Oscore.client(setup);
     confirmable = Californium.on(setup, "confirmable", "on");
     observes = Californium.on(setup, "observe", "off");
@@ -60,7 +58,7 @@ final class Client implements Caller {
     Request request = Request.newPost();
     request.setConfirmable(confirmable);
     request.setURI(setup.url);
-    request.getOptions().setContentFormat(MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+    request.getOptions().setContentFormat(codec.format());
     if (contexts != null) request.getOptions().setOscore(new byte[0]); // asks for protection
     request.setPayload(body);
     socket.arm();
@@ -71,12 +69,23 @@ final class Client implements Caller {
     byte[] payload = response.getPayload();
     x.in = payload.length;
     if (response.getCode() != ResponseCode.CHANGED && response.getCode() != ResponseCode.CONTENT)
-      throw new IOException("CoAP " + response.getCode() + " " + response.getResponseText());
+      throw new IOException("CoAP " + response.getCode() + " " + words(response));
     t0 = System.nanoTime();
     Message answer = codec.response(payload);
     x.deserialization = System.nanoTime() - t0;
     if (observes && !heard.tryAcquire(setup.timeout, TimeUnit.NANOSECONDS)) throw new IOException("no notification of the request came");
     return answer;
+  }
+
+  /** What a refusal says: a fault's code and reason, or its text. */
+  private String words(CoapResponse response) {
+    if (response.getOptions().getContentFormat() != codec.format()) return response.getResponseText();
+    try {
+      codec.response(response.getPayload());
+      return "";
+    } catch (IOException | IllegalArgumentException fault) {
+      return fault.getMessage();
+    }
   }
 
   private void open() throws Exception {

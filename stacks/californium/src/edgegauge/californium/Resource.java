@@ -2,7 +2,6 @@ package edgegauge.californium;
 
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
-import edgegauge.adapter.Protobuf;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -18,7 +17,7 @@ final class Resource extends CoapResource {
   private final Setup setup;
   private final Services services;
   private final ServerLog log;
-  private final Protobuf codec;
+  private final Codec codec;
   private final boolean observed; // observers hear of every answered request
   private volatile byte[] latest = new byte[0]; // its answer
 
@@ -27,7 +26,7 @@ final class Resource extends CoapResource {
     this.setup = setup;
     this.services = services;
     this.log = log;
-    codec = new Protobuf(setup.service);
+    codec = Codec.of(setup);
     observed = Californium.on(setup, "observe", "off");
     if (observed) {
       setObservable(true);
@@ -38,7 +37,7 @@ final class Resource extends CoapResource {
 
   /** The answer of the latest request, for observers. */
   @Override public void handleGET(CoapExchange e) {
-    if (observed) e.respond(ResponseCode.CONTENT, latest, MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+    if (observed) e.respond(ResponseCode.CONTENT, latest, codec.format());
     else e.respond(ResponseCode.METHOD_NOT_ALLOWED);
   }
 
@@ -51,7 +50,7 @@ final class Resource extends CoapResource {
     byte[] payload = e.getRequestPayload();
     x.in = payload.length;
     int format = e.getRequestOptions().getContentFormat();
-    if (format != MediaTypeRegistry.UNDEFINED && format != MediaTypeRegistry.APPLICATION_OCTET_STREAM) {
+    if (format != MediaTypeRegistry.UNDEFINED && format != codec.format()) {
       e.respond(ResponseCode.UNSUPPORTED_CONTENT_FORMAT);
       return;
     }
@@ -64,10 +63,16 @@ final class Resource extends CoapResource {
 
   private void answer(CoapExchange e, Exchange x, byte[] payload) {
     byte[] out;
+    Message in;
+    long t0 = System.nanoTime(), t1;
     try {
-      long t0 = System.nanoTime();
-      Message in = codec.request(payload);
-      long t1 = System.nanoTime();
+      in = codec.request(payload);
+      t1 = System.nanoTime();
+    } catch (IOException | IllegalArgumentException bad) {
+      refuse(e, ResponseCode.BAD_REQUEST, bad);
+      return;
+    }
+    try {
       Message answer = services.answer(setup.service, in);
       long t2 = System.nanoTime();
       out = codec.response(answer);
@@ -75,16 +80,16 @@ final class Resource extends CoapResource {
       x.processing = t2 - t1;
       x.deserialization = t1 - t0;
       x.out = out.length;
-    } catch (com.google.protobuf.InvalidProtocolBufferException | IllegalArgumentException bad) {
-      e.respond(ResponseCode.BAD_REQUEST);
+    } catch (IllegalArgumentException bad) {
+      refuse(e, ResponseCode.BAD_REQUEST, bad);
       return;
     } catch (IOException | RuntimeException failed) {
-      e.respond(ResponseCode.INTERNAL_SERVER_ERROR, String.valueOf(failed.getMessage()));
+      refuse(e, ResponseCode.INTERNAL_SERVER_ERROR, failed);
       return;
     }
     log.sending();
     try {
-      e.respond(ResponseCode.CHANGED, out, MediaTypeRegistry.APPLICATION_OCTET_STREAM);
+      e.respond(ResponseCode.CHANGED, out, codec.format());
     } finally {
       log.sent(x);
     }
@@ -92,5 +97,17 @@ final class Resource extends CoapResource {
       latest = out;
       changed();
     }
+  }
+
+  /** In SOAP by a fault, else by words (RFC 7252, section 5.5.2). */
+  private void refuse(CoapExchange e, ResponseCode code, Throwable why) {
+    byte[] fault = null;
+    try {
+      fault = codec.fault(code == ResponseCode.BAD_REQUEST, why);
+    } catch (IOException unsaid) {
+      // a reason that the encoding cannot say: the code says enough
+    }
+    if (fault != null) e.respond(code, fault, codec.format());
+    else e.respond(code, String.valueOf(why.getMessage()));
   }
 }

@@ -61,17 +61,19 @@ public final class Xml {
     return decode(wire, true);
   }
 
-  /** An envelope with a fault, of the sender if it is the request's. */
-  public byte[] fault(boolean sender, String reason) throws IOException {
+  /** An envelope that answers what request threw, or what the service did. */
+  public byte[] fault(boolean sender, Throwable why) throws IOException {
     boolean old = envelope.equals(SOAP11);
+    String reason = String.valueOf(why.getMessage());
+    String code = "soap:" + (why instanceof SoapRefusal ? ((SoapRefusal) why).code : sender ? old ? "Client" : "Sender" : old ? "Server" : "Receiver");
     return encode(w -> {
       if (old) {
-        element(w, "", "faultcode", sender ? "soap:Client" : "soap:Server");
+        element(w, "", "faultcode", code);
         element(w, "", "faultstring", reason);
         return;
       }
       open(w, SOAP12, "Code");
-      element(w, SOAP12, "Value", sender ? "soap:Sender" : "soap:Receiver");
+      element(w, SOAP12, "Value", code);
       w.writeEndElement();
       open(w, SOAP12, "Reason");
       open(w, SOAP12, "Text");
@@ -80,6 +82,17 @@ public final class Xml {
       w.writeEndElement();
       w.writeEndElement();
     }, null);
+  }
+
+  /** A refusal that has a fault code of its own. */
+  private static final class SoapRefusal extends IOException {
+    private static final long serialVersionUID = 1;
+    final String code;
+
+    SoapRefusal(String code, String reason) {
+      super(reason);
+      this.code = code;
+    }
   }
 
   private interface Content {
@@ -188,6 +201,7 @@ public final class Xml {
       XMLStreamReader r = form.reader(form.unpack(wire));
       Reading in = new Reading(r);
       if (envelope != null) {
+        if (!in.startOf(envelope, "Envelope") && in.startOf(envelope.equals(SOAP11) ? SOAP12 : SOAP11, "Envelope")) throw new SoapRefusal("VersionMismatch", "envelope is of the other version");
         in.start(envelope, "Envelope");
         if (in.startOf(envelope, "Header")) in.header(envelope);
         in.start(envelope, "Body");
@@ -241,29 +255,17 @@ public final class Xml {
       tag = r.hasNext() ? r.nextTag() : XMLStreamConstants.END_DOCUMENT;
     }
 
-    /** Blocks that must be understood are not. */
+    /** Passes the Header, which has just begun; blocks for us that must be understood are not. */
     void header(String envelope) throws XMLStreamException, IOException {
-      int depth = 1;
-      while (depth > 0) {
-        tag = r.nextTag();
-        depth += tag == XMLStreamConstants.START_ELEMENT ? 1 : -1;
-        if (tag == XMLStreamConstants.START_ELEMENT) {
-          String must = r.getAttributeValue(envelope, "mustUnderstand");
-          if (depth == 2 && must != null && (must.trim().equals("1") || must.trim().equals("true"))) throw new IOException("header " + r.getLocalName() + " is not understood");
-          if (r.hasNext() && depth == 2) depth = skip(depth);
-        }
+      for (int depth = 1; depth > 0; ) {
+        int event = r.next();
+        if (event == XMLStreamConstants.END_ELEMENT) depth--;
+        if (event != XMLStreamConstants.START_ELEMENT || ++depth != 2) continue;
+        String must = r.getAttributeValue(envelope, "mustUnderstand"), who = r.getAttributeValue(envelope, envelope.equals(SOAP11) ? "actor" : "role");
+        boolean ours = who == null || who.isEmpty() || who.endsWith("/next") || who.endsWith("/ultimateReceiver");
+        if (ours && must != null && (must.trim().equals("1") || must.trim().equals("true"))) throw new SoapRefusal("MustUnderstand", "header " + r.getLocalName() + " is not understood");
       }
       tag = r.nextTag();
-    }
-
-    /** Reads to the end of the element that stands open, whatever is in it. */
-    private int skip(int depth) throws XMLStreamException {
-      for (int open = 1; open > 0; ) {
-        int event = r.next();
-        if (event == XMLStreamConstants.START_ELEMENT) open++;
-        else if (event == XMLStreamConstants.END_ELEMENT) open--;
-      }
-      return depth - 1;
     }
 
     String fault() throws XMLStreamException {

@@ -5,6 +5,7 @@ import edgegauge.adapter.Doctype;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Setup;
+import edgegauge.compact.Form;
 import edgegauge.jaxb.Bean;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.ext.ReaderInterceptor;
@@ -21,8 +22,11 @@ final class BeanTiming implements ReaderInterceptor, WriterInterceptor {
   private final Setup setup;
   private final ServerLog log; // null at the client
 
-  BeanTiming(Setup setup, ServerLog log) {
+  private final Form form;     // null: XML or JSON as the provider writes it
+
+  BeanTiming(Setup setup, Form form, ServerLog log) {
     this.setup = setup;
+    this.form = form;
     this.log = log;
   }
 
@@ -37,12 +41,15 @@ final class BeanTiming implements ReaderInterceptor, WriterInterceptor {
     c.setOutputStream(buffer);
     long t0 = System.nanoTime();
     c.proceed();
+    byte[] packed = form != null && form.gzipped() ? form.pack(buffer.toByteArray()) : null;
     x.serialization = System.nanoTime() - t0;
-    x.out = buffer.size();
+    x.out = packed != null ? packed.length : buffer.size();
     c.setOutputStream(out);
+    if (packed != null) c.getHeaders().putSingle(HttpHeaders.CONTENT_ENCODING, "gzip");
     if (log != null) log.sending();
     try {
-      buffer.writeTo(out);
+      if (packed != null) out.write(packed);
+      else buffer.writeTo(out);
     } finally {
       if (log != null) log.sent(x);
     }
@@ -66,8 +73,12 @@ final class BeanTiming implements ReaderInterceptor, WriterInterceptor {
     else x.done = System.nanoTime();
     x.in = b.length;
     if (setup.encoding.equals("xml")) Doctype.refuse(b);
-    c.setInputStream(new ByteArrayInputStream(b));
     long t0 = System.nanoTime();
+    if (form != null && form.gzipped()) {
+      b = form.unpack(b);
+      Doctype.refuse(b);
+    }
+    c.setInputStream(new ByteArrayInputStream(b));
     Object bean = c.proceed();
     x.deserialization = System.nanoTime() - t0;
     if (bean != null && !c.getType().isInstance(bean)) throw new IOException("message is another service's");

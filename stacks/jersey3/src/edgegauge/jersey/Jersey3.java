@@ -5,6 +5,8 @@ import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
+import edgegauge.compact.Form;
+import edgegauge.compact.Parsers;
 import edgegauge.jaxrs.JsonResource;
 import edgegauge.jaxrs.XmlResource;
 import org.glassfish.grizzly.http.server.HttpServer;
@@ -14,10 +16,18 @@ import org.glassfish.jersey.jackson.JacksonFeature;
 import org.glassfish.jersey.server.ContainerFactory;
 import org.glassfish.jersey.server.ResourceConfig;
 
-/** Jersey 3: JAX-RS on Grizzly; protobuf by the entity provider of ../jersey, XML by its JAXB module, JSON by its Jackson module. */
+/** Jersey 3: JAX-RS on Grizzly; protobuf by the entity provider of ../jersey, XML by its JAXB module, JSON by its Jackson module, EXI and Fast Infoset by {@link CompactProvider}. */
 public final class Jersey3 extends Stack {
   public Jersey3() {
-    super(new String[] {"protobuf", "xml", "json"}, new String[] {"none"}, new String[] {"http"});
+    super(new String[] {"protobuf", "xml", "json", "xml-gzip", "fastinfoset", "exi", "exi-compressed", "exi-schema", "exi-schema-compressed"}, new String[] {"none"}, new String[] {"http"});
+    Parsers.keep();
+  }
+
+  /** The form of a compact encoding, null for the others. */
+  static Form compact(Setup setup) {
+    if (!Form.compact(setup.encoding)) return null;
+    if (!setup.hooks) throw new IllegalArgumentException("hooks: off is not for " + setup.encoding + ", whose limits are at the hooks; use xml");
+    return Form.of(setup.encoding, setup.bodyLimit);
   }
 
   @Override public String version() {
@@ -26,17 +36,22 @@ public final class Jersey3 extends Stack {
 
   @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
     ResourceConfig config = new ResourceConfig();
+    Form form = compact(setup);
     switch (setup.encoding) {
       case "protobuf":
         config.register(new ServerProtobuf(setup, log)).register(new Resource(setup, services));
         break;
       case "xml":
+      case "xml-gzip":
         config.register(new Strict.Xml()).register(new XmlResource(setup, services));
         break;
-      default:
+      case "json":
         config.register(new Strict.Json()).register(JacksonFeature.class).register(new JsonResource(setup, services));
+        break;
+      default:
+        config.register(new CompactProvider(form)).register(new CompactResource(setup, services));
     }
-    if (setup.hooks && !setup.encoding.equals("protobuf")) config.register(new BeanTiming(setup, log));
+    if (setup.hooks && !setup.encoding.equals("protobuf")) config.register(new BeanTiming(setup, form, log));
     // What GrizzlyHttpServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
     HttpServer server = new HttpServer();
     NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);

@@ -5,6 +5,7 @@ import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.TimedConnection;
+import edgegauge.compact.Form;
 import edgegauge.jaxb.Beans;
 import jakarta.ws.rs.client.Client;
 import jakarta.ws.rs.client.ClientBuilder;
@@ -34,10 +35,12 @@ final class Jersey3Caller implements Caller {
       type = edgegauge.jersey.Entity.TYPE;
       beans = null;
     } else {
-      if (setup.hooks) config.register(new BeanTiming(setup, null));
+      Form form = Jersey3.compact(setup);
+      if (setup.hooks) config.register(new BeanTiming(setup, form, null));
       if (setup.encoding.equals("json")) config.register(JacksonFeature.class).register(new Strict.Json());
-      else config.register(new Strict.Xml());
-      type = "application/" + setup.encoding;
+      else if (form == null || form.gzipped()) config.register(new Strict.Xml());
+      else config.register(new CompactProvider(form));
+      type = form != null ? form.media(false) : "application/" + setup.encoding;
       beans = new Beans(setup.service, setup.encoding);
     }
     Client client = ClientBuilder.newClient(config);
