@@ -5,6 +5,7 @@ import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
+import edgegauge.compact.Parsers;
 import javax.xml.ws.soap.SOAPBinding;
 import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
@@ -18,8 +19,9 @@ public final class CxfSoap extends Stack {
   private Server running;
 
   public CxfSoap() {
-    super(new String[] {"soap11", "soap12"}, new String[] {"none", "tls", "wss-username", "wss-rsa", "wss-rsa-encrypt"}, new String[] {"http"});
+    super(new String[] {"soap11", "soap12", "soap12-gzip", "soap12-fastinfoset", "soap12-exi", "soap12-exi-compressed", "soap12-exi-schema", "soap12-exi-schema-compressed"}, new String[] {"none", "tls", "wss-username", "wss-rsa", "wss-rsa-encrypt"}, new String[] {"http"});
     Transport.liftLimits();
+    Parsers.keep();
   }
 
   @Override public String version() {
@@ -27,7 +29,7 @@ public final class CxfSoap extends Stack {
   }
 
   static String binding(Setup setup) {
-    return setup.encoding.equals("soap12") ? SOAPBinding.SOAP12HTTP_BINDING : SOAPBinding.SOAP11HTTP_BINDING;
+    return setup.encoding.startsWith("soap12") ? SOAPBinding.SOAP12HTTP_BINDING : SOAPBinding.SOAP11HTTP_BINDING;
   }
 
   @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
