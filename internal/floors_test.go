@@ -17,7 +17,7 @@ var floors = []struct {
 	rooms []string
 }{
 	{"words", []string{"internal/measure", "internal/service", "internal/stat", "internal/study"}},
-	{"files", []string{"devices", "links", "published"}},                                             // embedded, no code
+	{"files", []string{"devices", "links", "published", "stacks/contract"}},                          // embedded, no code
 	{"tongues", []string{"stacks/reference/coap", "stacks/reference/dpws", "stacks/reference/mqtt"}}, // pure protocols that both a driver and a stack speak
 	{"hands", []string{"internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack", "internal/store"}},
 	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap", "stacks/gsoap-apache", "stacks/java-common", "stacks/java-test", "stacks/jmeds", "stacks/libcoap", "stacks/microemu"}}, // all but the first: tests only, of programs in other languages
