@@ -30,7 +30,7 @@ func IsLinked(s *study.Setup) bool {
 }
 
 func shape(s study.Shape) link.Shape {
-	return link.Shape{Delay: s.Delay, DelayStdDev: s.DelayStdDev, Loss: s.Loss, Burst: float64(s.Burst), Rate: s.Rate, Queue: s.Queue}
+	return link.Shape{Delay: s.Delay, DelayStdDev: s.DelayStdDev, Loss: s.Loss, Burst: float64(s.Burst), Rate: s.Rate, Queue: s.Queue, Reorder: s.Reorder}
 }
 
 // shapeLink makes the trial's link, if its treatment has one.

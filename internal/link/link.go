@@ -102,6 +102,8 @@ func (s Shape) check() error {
 		return fmt.Errorf("loss %g is not a probability; write 0.05 for 5 %%", s.Loss)
 	case s.DelayStdDev > 0 && s.Delay == 0:
 		return errors.New("a spread needs a mean; give a delay")
+	case s.Reorder && s.DelayStdDev == 0:
+		return errors.New("packets overtake each other only by a spread; give a delay_stddev, or leave out order: free")
 	case s.Queue > 0 && s.Rate == 0:
 		return errors.New("a queue fills only behind a rate; give a rate, or drop the queue")
 	case (s.Overhead > 0 || s.Frame > 0) && s.Rate == 0:
@@ -150,5 +152,6 @@ func (s Shape) String() string {
 	add(s.Burst > 0, "loss_burst=%g", s.Burst)
 	add(s.Rate > 0, "rate=%dbit", s.Rate)
 	add(s.Queue > 0, "queue=%d", s.Queue)
+	add(s.Reorder, "order=%s", "free")
 	return strings.Join(words, " ")
 }

@@ -58,7 +58,7 @@ func (s Shape) netem() (netlink.NetemQdiscAttrs, error) {
 	}
 	switch {
 	case s.Burst > 0 || s.Overhead > 0 || s.Frame > 0 || s.DelayStdDev > 0 && !s.Reorder:
-		return a, errors.New("netem here does neither loss in bursts, nor overhead, nor a spread that keeps the order; leave them out, or leave out shaper: netem")
+		return a, errors.New("netem here does neither loss in bursts, nor overhead, nor a spread that keeps the order (order: free is one that does not); leave them out, or leave out shaper: netem")
 	case s.Delay > math.MaxUint32*time.Microsecond:
 		return a, fmt.Errorf("netem holds no packet for %v", s.Delay)
 	case s.Rate%8 != 0:

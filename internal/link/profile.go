@@ -128,8 +128,13 @@ func (s *Shape) set(key, v string) (err error) {
 		s.Overhead, err = strconv.Atoi(v)
 	case "frame":
 		s.Frame, err = strconv.Atoi(v)
+	case "order":
+		if v != "kept" && v != "free" {
+			return errors.New("write kept or free")
+		}
+		s.Reorder = v == "free"
 	default:
-		return errors.New("no such key; there are delay, delay_stddev, loss, loss_burst, rate, queue, overhead, frame")
+		return errors.New("no such key; there are delay, delay_stddev, loss, loss_burst, rate, queue, order, overhead, frame")
 	}
 	return err
 }

@@ -50,6 +50,8 @@ func TestBrokenProfiles(t *testing.T) {
 		{"both: {}", "no title"},
 		{"title: x\ndown: {loss: {value: 500%, source: y}}", "not a probability"},
 		{"title: x\nmtu: {value: 100, source: y}", "1280"},
+		{"title: x\nup: {order: {value: any, source: y}}", "write kept or free"},
+		{"title: x\nup: {order: {value: free, source: y}, delay: {value: 1ms, source: y}}", "overtake each other only by a spread"},
 		{"title: x\nspeed: 1", "speed"},
 		{"title: [", ""},
 	} {

@@ -7,7 +7,7 @@ import (
 )
 
 // linkKeys shape one direction; the same keys under up or down shape only that.
-var linkKeys = []string{"delay", "delay_stddev", "loss", "loss_burst", "rate", "queue"}
+var linkKeys = []string{"delay", "delay_stddev", "loss", "loss_burst", "rate", "queue", "order"}
 
 // readLink reads a profile's name, "none", or a mapping that is the shape:
 //
@@ -117,6 +117,10 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 	case "queue":
 		v.Queue, ok = r.count(what, n, 1, 1_000_000)
 		return strconv.Itoa(v.Queue), ok
+	case "order":
+		text, ok = r.choice(what, n, []string{"kept", "free"})
+		v.Reorder = text == "free"
+		return text, ok
 	}
 	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text), unknownAdvice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "shaper")))
 	return "", false
@@ -137,6 +141,8 @@ func (s *Shape) merge(key string, v Shape) {
 		s.Rate = v.Rate
 	case "queue":
 		s.Queue = v.Queue
+	case "order":
+		s.Reorder = v.Reorder
 	}
 }
 

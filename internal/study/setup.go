@@ -58,6 +58,7 @@ type Shape struct {
 	Burst              int     // mean packets in a burst of losses; 0: each is lost for itself
 	Rate               int64   // bit/s; 0 is unlimited
 	Queue              int     // packets; 0: the link's own default
+	Reorder            bool    // packets may overtake each other as the spread has it
 }
 
 func defaultSetup() Setup {
