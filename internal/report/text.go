@@ -145,22 +145,24 @@ func (r *Report) others(cells []*Cell) string {
 		ps, ratios, with = append(ps, x.P), append(ratios, x), append(with, c)
 	}
 	holm := stat.Holm(ps)
-	first := ""
+	var told []string // of those that can be told from the best, in their order
 	for i, c := range with {
 		name := r.Treatments[c.Treatment].Name()
 		if !(holm[i] < 1-r.Study.Design.Confidence) && ratios[i].Lo != ratios[i].Hi {
 			alike = append(alike, name)
-		} else if first == "" {
-			first = fmt.Sprintf("; next is %s, %s", name, times(ratios[i]))
+		} else {
+			told = append(told, name+", "+times(ratios[i]))
 		}
 	}
 	text := ""
 	if len(alike) > 0 {
 		text = "; not to be told from it: " + strings.Join(alike, ", ")
 	}
-	text += first
-	if n := len(with); n > 1 && first != "" {
-		text += fmt.Sprintf("; last is %s, %s", r.Treatments[with[n-1].Treatment].Name(), times(ratios[n-1]))
+	if len(told) > 0 {
+		text += "; next is " + told[0]
+	}
+	if n := len(told); n > 1 {
+		text += "; last is " + told[n-1]
 	}
 	return text
 }

@@ -22,9 +22,9 @@ import (
 
 // dpwsOptions: nodelay on or off at both sides' sockets; the bound of the
 // device's random delay (APP_MAX_DELAY); whether the client looks for the device once,
-// before the first request of every run, or before each; whether the device is
-// an event source.
-var dpwsOptions = []string{"nodelay", "match_delay", "discovery", "events"}
+// before the first request of every run, or before each, and by Probe or Resolve;
+// whether the device is an event source.
+var dpwsOptions = []string{"nodelay", "match_delay", "discovery", "search", "events"}
 
 // What every device of a stack under test is, and what its service is.
 var (
@@ -138,7 +138,7 @@ func dpwsParams(options map[string]string) (dpws.Params, error) {
 		}
 		p.MatchDelay = d
 	}
-	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "events": {"off", "on"}, "discovery": {"once", "first", "each"}} {
+	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "events": {"off", "on"}, "discovery": {"once", "first", "each"}, "search": {"probe", "resolve"}} {
 		if text := options[name]; text != "" && !slices.Contains(levels, text) {
 			return p, fmt.Errorf("option %s %q is none; there are %s", name, text, strings.Join(levels, ", "))
 		}

@@ -73,9 +73,20 @@ func (c *dpwsCaller) phases() stack.Phases {
 type dpwsSeeker struct {
 	*dpwsCaller
 	onlyFirst bool
-	finder    *dpws.Finder
+	locate    locate
 	epr       string
 	at        []string
+}
+
+// A locate finds a device whose endpoint reference is known: by a Probe for its
+// type, or by a Resolve.
+type locate func(ctx context.Context, epr string) (dpws.Target, error)
+
+func locator(f *dpws.Finder, s *stack.Call) locate {
+	if s.Options["search"] == "resolve" {
+		return f.Resolve
+	}
+	return func(ctx context.Context, epr string) (dpws.Target, error) { return f.Locate(ctx, epr, dpwsDevice) }
 }
 
 // Prepare finds the device anew. It must still be where it was: drive has its
@@ -86,7 +97,7 @@ func (c *dpwsSeeker) Prepare(seq uint64, patience time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	t, err := c.finder.Locate(ctx, c.epr, dpwsDevice)
+	t, err := c.locate(ctx, c.epr)
 	if err == nil && fmt.Sprint(t.XAddrs) != fmt.Sprint(c.at) {
 		err = fmt.Errorf("the device has moved from %v to %v", c.at, t.XAddrs)
 	}
@@ -113,11 +124,12 @@ func findDPWS(p *program, s *stack.Call, plain *caller) (drive.Call, error) {
 		return nil, err
 	}
 	finder := dpws.NewFinder(network, params)
+	find := locator(finder, s)
 	ctx, cancel := context.WithTimeout(context.Background(), max(time.Duration(s.Timeout), 3*params.MatchTimeout))
 	defer cancel()
 	c := &dpwsCaller{caller: plain, namer: dpws.NewNamer(), alone: max(s.Concurrency, 1) == 1}
 	began := time.Now()
-	target, err := finder.Locate(ctx, u.Fragment, dpwsDevice)
+	target, err := find(ctx, u.Fragment)
 	if err != nil {
 		finder.Close()
 		return nil, fmt.Errorf("%w; is multicast on %s possible?", err, ifi.Name)
@@ -135,7 +147,7 @@ func findDPWS(p *program, s *stack.Call, plain *caller) (drive.Call, error) {
 	c.header.ReplyTo = []byte(dpws.Anonymous)
 	switch s.Options["discovery"] {
 	case "each", "first":
-		return &dpwsSeeker{c, s.Options["discovery"] == "first", finder, u.Fragment, target.XAddrs}, nil
+		return &dpwsSeeker{c, s.Options["discovery"] == "first", find, u.Fragment, target.XAddrs}, nil
 	}
 	return c, finder.Close()
 }

@@ -14,8 +14,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.somda.sdc.dpws.client.DiscoveredDevice;
 import org.somda.sdc.dpws.client.DiscoveryFilterBuilder;
 import org.somda.sdc.dpws.client.DiscoveryObserver;
@@ -35,6 +37,7 @@ public final class Client implements Caller, DiscoveryObserver {
   private final Setup setup;
   private final URI url;
   private final boolean each, first; // a search before every request, or before the first of a run
+  private final boolean resolves;    // by Resolve, not Probe
   private final org.somda.sdc.dpws.client.Client client;
   private final SoapUtil soap;
   private final HostedServiceProxy service;
@@ -51,6 +54,7 @@ public final class Client implements Caller, DiscoveryObserver {
     String discovery = Sdcri.level(setup, "discovery", "once", "first", "each");
     each = discovery.equals("each");
     first = discovery.equals("first");
+    resolves = Sdcri.level(setup, "search", "probe", "resolve").equals("resolve");
     boolean nagle = Sdcri.level(setup, "nodelay", "on", "off").equals("off");
     InetAddress local = localTo(InetAddress.getByName(url.getHost()), url.getPort());
     Injector injector = Wiring.injector(setup, local);
@@ -92,8 +96,22 @@ public final class Client implements Caller, DiscoveryObserver {
     found.offer(m.getPayload());
   }
 
+  /** Asks where the device is, and again after each of SDCri's own timeouts, until it answers. */
+  private DiscoveredDevice resolve(long patience) throws Exception {
+    for (long end = System.nanoTime() + patience, left; (left = end - System.nanoTime()) > 0; ) {
+      try {
+        DiscoveredDevice d = client.resolve(url.getFragment()).get(Math.min(left, MATCH_TIMEOUT), TimeUnit.NANOSECONDS);
+        if (d.getEprAddress().equals(url.getFragment()) && !d.getXAddrs().isEmpty()) return d;
+      } catch (ExecutionException | TimeoutException e) {
+        Thread.sleep(1); // nobody answered this one
+      }
+    }
+    throw new IOException("device " + url.getFragment() + " did not answer a Resolve; is multicast possible?");
+  }
+
   /** Probes, and again after each MATCH_TIMEOUT, until the device answers. */
   private DiscoveredDevice seek(long patience) throws Exception {
+    if (resolves) return resolve(patience);
     found.clear();
     for (long end = System.nanoTime() + patience, now; (now = System.nanoTime()) < end; ) {
       client.probe(new DiscoveryFilterBuilder().addType(Sdcri.DEVICE).get());
