@@ -279,6 +279,8 @@ func (s same) Decode(_ uint64, status int, body []byte) error {
 	return nil
 }
 
+// The seeds captured-* in testdata/fuzz are of real exchanges with other makes, as
+// stacks/reference/testdata/capture.py takes them.
 func FuzzHTTP2Frames(f *testing.F) {
 	f.Add(http2OK(1), uint64(1))
 	f.Add(append(appendFrame(nil, 0, frameSettings, 0, 0), append(append(appendFrame(nil, 1, frameHeaders, flagEndHeaders, 1), 0x88),

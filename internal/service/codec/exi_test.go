@@ -1,11 +1,10 @@
 package codec
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,33 +12,24 @@ import (
 	"edgegauge/internal/service"
 )
 
-// exiVectors are what EXIficient made of the golden messages: see
-// stacks/exificient, which holds us to it in far more messages than these.
+// exiVectors are what EXIficient made of golden messages. stacks/exificient
+// holds us to it in far more messages than these.
 func exiVectors(t testing.TB) (all []vector) {
 	t.Helper()
-	f, err := os.Open("../../../stacks/exificient/golden.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		part := strings.Split(lines.Text(), "\t")
-		if len(part) != 3 {
-			t.Fatal(lines.Text())
+	for _, enc := range []Encoding{EXISchema, SOAP12EXISchema} {
+		paths, err := filepath.Glob("../../../stacks/contract/compact/*-*.re*." + string(enc))
+		if err != nil || len(paths) < 10 {
+			t.Fatalf("%s: %d files, %v", enc, len(paths), err)
 		}
-		b, err := hex.DecodeString(part[2])
-		if err != nil {
-			t.Fatal(err)
+		for _, path := range paths {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := parseName(t, filepath.Base(path))
+			v.path, v.bytes = path, b
+			all = append(all, v)
 		}
-		if _, isFault := map[string]bool{"sender": true, "receiver": true}[part[0]]; isFault {
-			continue
-		}
-		v := parseName(t, part[0]+"."+part[1])
-		v.bytes, v.path = b, part[0]+"."+part[1]
-		all = append(all, v)
-	}
-	if len(all) < 150 {
-		t.Fatalf("%d vectors", len(all))
 	}
 	return all
 }

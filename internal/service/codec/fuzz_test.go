@@ -22,7 +22,9 @@ func FuzzEXI(f *testing.F)      { fuzzDecode(f, EXISchema) }
 func FuzzSOAPEXI(f *testing.F)  { fuzzDecode(f, SOAP12EXISchema) }
 
 // fuzzDecode looks for a panic; and what a decoder takes, the encoder must
-// write so that it is read as the same again. The golden files are the seeds.
+// write so that it is read as the same again. The golden files are the seeds, and
+// in testdata/fuzz real messages of other makes, as
+// stacks/reference/testdata/capture.py takes them.
 func fuzzDecode(f *testing.F, enc Encoding) {
 	for _, folder := range []string{"", "variants", "refused"} {
 		for _, v := range vectors(f, folder, 100) {

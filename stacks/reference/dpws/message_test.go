@@ -119,6 +119,8 @@ func TestWhatMatches(t *testing.T) {
 	}
 }
 
+// The seeds captured-* in testdata/fuzz are of real exchanges with other makes, as
+// stacks/reference/testdata/capture.py takes them.
 func FuzzDiscovery(f *testing.F) {
 	w := writer{namer: NewNamer()}
 	probe, id := w.probe(&Wanted{Types: desk.Types, Scopes: desk.Scopes})
