@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge/internal/device"
+	"edgegauge/internal/device/qemu"
 	"edgegauge/internal/device/ssh"
 )
 
@@ -20,9 +21,9 @@ func devicesCheckCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check NAME",
 		Short: "say whether a device is fit to measure on: governor, throttling, clock source, load, swap",
-		Long: `Check looks at a device, this machine or one behind ssh, and says what would disturb or falsify a measurement and what to do about it.
+		Long: `Check looks at a device, this machine, one behind ssh or an emulated one, and says what would disturb or falsify a measurement and what to do about it.
 It ends with 1 if something would falsify it.`,
-		Example: "  edgegauge devices check local\n  edgegauge devices check ssh://pi@board",
+		Example: "  edgegauge devices check local\n  edgegauge devices check ssh://pi@board\n  edgegauge devices check raspberry-pi-1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := checkDevice(cmd.Context(), args[0])
@@ -78,6 +79,13 @@ func checkDevice(ctx context.Context, name string) ([]device.Finding, error) {
 			return nil, exit{exitUnmeasured, err}
 		}
 		return found, nil
+	}
+	if b, _, ok := findMachine(name); ok {
+		cache, err := cacheDir()
+		if err != nil {
+			return nil, exit{exitUsage, err}
+		}
+		return append(b.Check(ctx, qemu.Builder{Cache: cache}.Dir(b)), device.CheckFitness(os.DirFS("/"))...), nil
 	}
 	all, _ := deviceProfiles()
 	if p, ok := all[name]; name == "local" || ok && p.Limits != nil {

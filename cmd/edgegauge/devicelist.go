@@ -244,8 +244,6 @@ func refuseMachine(s study.Study, t *study.Setup, linked, packets bool) string {
 	_, _, two := findMachine(server)
 	switch {
 	case !one && !two:
-	case linked && s.Time == study.Instructions:
-		return "a machine in counted instructions has no network, so no link can lie before it; drop the link, or time: instructions"
 	case lab.IsAway(client) || lab.IsAway(server):
 		return "an emulated machine is reached from this machine only; put the other side on this one or on another emulated one"
 	case packets && client == server && !linked && s.Time != study.Instructions:

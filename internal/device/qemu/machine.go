@@ -195,3 +195,22 @@ func version(ctx context.Context, program string) (string, error) {
 	}
 	return line, nil
 }
+
+// Check says whether the board's machine can run here: its image, its QEMU, and the
+// network that free and paced machines have. Dir is the image's folder.
+func (b Board) Check(ctx context.Context, dir string) []device.Finding {
+	image := device.Finding{What: "image", Says: "built"}
+	if _, err := OpenImage(b, dir); err != nil {
+		image = device.Finding{What: "image", Says: "cannot be used", Do: err.Error(), Bad: true}
+	}
+	program := device.Finding{What: "emulator"}
+	says, err := version(ctx, b.Program)
+	if program.Says = says; err != nil {
+		program.Says, program.Do, program.Bad = b.Program+" cannot be used", err.Error()+"; run: apt-get install qemu-system-arm", true
+	}
+	wire := device.Finding{What: "network", Says: "a network card can be made"}
+	if err := canTUN(tunFile); err != nil {
+		wire.Says, wire.Do = "none: free and paced machines cannot be reached, those with time: instructions need none", err.Error()
+	}
+	return []device.Finding{image, program, wire}
+}

@@ -33,9 +33,25 @@ const (
 	bits6    = 64
 )
 
+const tunFile = "/dev/net/tun"
+
+// canTUN says what keeps this user from making a network card for a machine.
+func canTUN(path string) error {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		return fmt.Errorf("there is no %s: %w; load it with: modprobe tun; in a container, start it with: --device /dev/net/tun", path, err)
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return fmt.Errorf("%s is closed to this user: %w; run as root, or once: chmod 666 %s", path, err, path)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return unix.Close(fd)
+}
+
 func newWire(number uint8) (wire, error) {
-	if _, err := os.Stat("/dev/net/tun"); err != nil {
-		return wire{}, fmt.Errorf("%w; load it with: modprobe tun; in a container, start it with: --device /dev/net/tun", err)
+	if err := canTUN(tunFile); err != nil {
+		return wire{}, err
 	}
 	end := func(n byte) device.Pair {
 		six := [16]byte{0: 0xfd, 2: 0x65, 3: 0x68, 7: number, 15: n} // fd00:6568:0:NUMBER::n
