@@ -52,8 +52,21 @@ func (r *Report) machines() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(r.Runtimes)) {
 		if f, ok := r.Facts.Stacks[name]; ok && f.Language == "Java" {
-			out = append(out, name+" ran on "+strings.Join(r.Runtimes[name], "; "))
+			out = append(out, name+" ran on "+strings.Join(once(r.Runtimes[name]), "; "))
 		}
 	}
 	return out
+}
+
+// once says of both sides together what is the same on both.
+func once(lines []string) []string {
+	if len(lines) != 2 {
+		return lines
+	}
+	client, ok := strings.CutPrefix(lines[0], "client: ")
+	server, both := strings.CutPrefix(lines[1], "server: ")
+	if !ok || !both || client != server {
+		return lines
+	}
+	return []string{"client and server: " + client}
 }
