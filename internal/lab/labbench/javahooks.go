@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,144 +14,204 @@ import (
 	"edgegauge/internal/stack"
 )
 
-// hooks are ratios of requests a second, with hooks over without, one for each
-// pair of JVMs: each compiles in its own way, so a pair, not a turn, is a repeat.
-func (j java) hooks(ctx context.Context) ([]float64, error) {
-	const pairs = 6
-	var ratios []float64
-	for range pairs {
-		r, err := j.pair(ctx)
-		if err != nil {
-			return nil, err
+// ratios are of pairs of alternating runs, by the wall clock and by the
+// processor's.
+type ratios struct{ wall, cpu []float64 }
+
+func (r *ratios) add(p [2]float64) { r.wall, r.cpu = append(r.wall, p[0]), append(r.cpu, p[1]) }
+
+// Two pairs of JVMs, since each compiles in its own way; both warm up by turns,
+// so that none is measured earlier in its life than the other.
+const hookPairs, hookWarmUps, hookWarmUp, hookTurns, hookRequests = 2, 3, 4000, 6, 1000
+
+// hooks are ratios of requests a second, with hooks over without, turn by turn.
+func (j java) hooks(ctx context.Context) (ratios, error) {
+	var all ratios
+	for range hookPairs {
+		if err := j.pair(ctx, &all); err != nil {
+			return all, err
 		}
-		ratios = append(ratios, r)
 	}
-	return ratios, nil
+	return all, nil
+}
+
+// A served is a server under our client.
+type served struct {
+	server *child
+	client *stack.Conn
 }
 
 // pair starts a server with hooks and one without, and lets them take turns.
-func (j java) pair(ctx context.Context) (float64, error) {
-	const warmup, turns, requests = 8000, 6, 1000
+func (j java) pair(ctx context.Context, all *ratios) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	var clients [2]*stack.Conn // with, without
+	var both [2]served // with, without
 	for i, hooks := range []string{"on", "off"} {
-		ready, end, err := j.serve(ctx, map[string]string{"hooks": hooks})
+		s, end, err := j.served(ctx, hooks)
 		if err != nil {
-			return 0, err
+			return fmt.Errorf("hooks %s: %w", hooks, err)
 		}
 		defer end()
-		client, endClient, err := j.program(ctx, j.client, "call")
-		if err != nil {
-			return 0, err
-		}
-		defer endClient()
-		if _, err := client.Call(ctx, stack.Call{URL: ready.URL, Service: "monitor", Encoding: j.encoding, Security: "none", Transport: "http",
-			Message: stack.Message{Seed: 1}, Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1 << 20}}); err != nil {
-			return 0, err
-		}
-		if _, err := timed(ctx, client, warmup); err != nil {
-			return 0, fmt.Errorf("hooks %s: %w", hooks, err)
-		}
-		clients[i] = client
+		both[i] = s
 	}
-	if err := right(ctx, clients[:]); err != nil {
-		return 0, err
+	for range hookWarmUps {
+		for i := range both {
+			if _, _, err := both[i].turn(ctx, hookWarmUp); err != nil {
+				return err
+			}
+		}
 	}
-	var took [2][]float64
-	for turn := range turns {
-		for i := range clients {
+	for turn := range hookTurns {
+		var wall, cpu [2]time.Duration
+		for i := range both {
 			i = (i + turn) % 2
-			d, err := timed(ctx, clients[i], requests)
-			if err != nil {
-				return 0, err
+			var err error
+			if wall[i], cpu[i], err = both[i].turn(ctx, hookRequests); err != nil {
+				return err
 			}
-			took[i] = append(took[i], d.Seconds())
 		}
+		all.add([2]float64{wall[1].Seconds() / wall[0].Seconds(), cpu[1].Seconds() / cpu[0].Seconds()})
 	}
-	if err := right(ctx, clients[:]); err != nil {
-		return 0, err
-	}
-	return middle(took[1]) / middle(took[0]), nil
-}
-
-// right tells whether answers are, which the turns, kept free of records, do not.
-func right(ctx context.Context, clients []*stack.Conn) error {
-	for _, c := range clients {
-		var failure string
-		_, err := c.Run(ctx, stack.Run{Requests: 100, Concurrency: 1, Record: true}, func(x measure.Exchange) {
-			if x.Failure != "" {
-				failure = x.Failure
-			}
-		})
-		if err != nil {
+	for i := range both {
+		if err := both[i].right(ctx); err != nil {
 			return err
-		}
-		if failure != "" {
-			return fmt.Errorf("a request failed: %s", failure)
 		}
 	}
 	return nil
 }
 
-// timed has a client send requests.
-func timed(ctx context.Context, c *stack.Conn, requests int) (time.Duration, error) {
+// served starts a server, and a client of ours that calls it.
+func (j java) served(ctx context.Context, hooks string) (served, func(), error) {
+	server, ready, err := j.serve(ctx, map[string]string{"hooks": hooks})
+	if err != nil {
+		return served{}, nil, err
+	}
+	client, endClient, err := j.program(ctx, j.client, "call")
+	if err != nil {
+		server.end()
+		return served{}, nil, err
+	}
+	end := func() { endClient(); server.end() }
+	if _, err := client.Call(ctx, stack.Call{URL: ready.URL, Service: "monitor", Encoding: j.encoding, Security: "none", Transport: "http",
+		Message: stack.Message{Seed: 1}, Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1 << 20}}); err != nil {
+		end()
+		return served{}, nil, err
+	}
+	return served{server: server, client: client}, end, nil
+}
+
+// turn has the client send requests, of which nothing is kept but how long they
+// took, and what they took of the server's threads.
+func (s *served) turn(ctx context.Context, requests int) (wall, cpu time.Duration, err error) {
+	before, err := s.server.workCPU()
+	if err != nil {
+		return 0, 0, err
+	}
 	began := time.Now()
-	_, err := c.Run(ctx, stack.Run{Requests: requests, Concurrency: 1}, nil)
-	return time.Since(began), err
+	if _, err := s.client.Run(ctx, stack.Run{Requests: requests, Concurrency: 1}, nil); err != nil {
+		return 0, 0, err
+	}
+	wall = time.Since(began)
+	after, err := s.server.workCPU()
+	return wall, after - before, err
+}
+
+// right tells whether answers are, which a turn does not.
+func (s *served) right(ctx context.Context) error {
+	var failure string
+	_, err := s.client.Run(ctx, stack.Run{Requests: 100, Concurrency: 1, Record: true}, func(x measure.Exchange) {
+		if x.Failure != "" {
+			failure = x.Failure
+		}
+	})
+	if err == nil && failure != "" {
+		err = fmt.Errorf("a request failed: %s", failure)
+	}
+	return err
 }
 
 // starts are ratios of the time from exec to ready, the adapter's over the bare
 // program's, one for each pair of starts.
-func (j java) starts(ctx context.Context) ([]float64, error) {
+func (j java) starts(ctx context.Context) (ratios, error) {
 	const pairs = 6
+	var all ratios
 	classes := filepath.Join(j.Dir, "bare-"+j.stack)
 	if _, err := j.run(ctx, filepath.Join("..", "java-test", "bare", "build.sh"), j.stack, classes); err != nil {
-		return nil, err
+		return all, err
 	}
-	var ratios []float64
-	for i := -1; i < pairs; i++ { // the first pair brings the jars into memory
-		var took [2]time.Duration
-		for k := range took {
-			k = (k + i + 2) % 2
-			begin := []func(context.Context) (time.Duration, error){j.adapter, func(ctx context.Context) (time.Duration, error) { return j.bare(ctx, classes) }}[k]
+	begin := [2]func() (wall, cpu time.Duration, err error){
+		func() (wall, cpu time.Duration, err error) { return j.adapter(ctx) },
+		func() (wall, cpu time.Duration, err error) { return j.bare(ctx, classes) },
+	}
+	for i := range pairs + 1 { // the first pair brings the jars into memory
+		var wall, cpu [2]time.Duration
+		for k := range begin {
+			k = (k + i) % 2
 			var err error
-			if took[k], err = begin(ctx); err != nil {
-				return nil, err
+			if wall[k], cpu[k], err = begin[k](); err != nil {
+				return all, err
 			}
 		}
-		if i >= 0 {
-			ratios = append(ratios, took[0].Seconds()/took[1].Seconds())
+		if i > 0 {
+			all.add([2]float64{wall[0].Seconds() / wall[1].Seconds(), cpu[0].Seconds() / cpu[1].Seconds()})
 		}
 	}
-	return ratios, nil
+	return all, nil
 }
 
-func (j java) adapter(ctx context.Context) (time.Duration, error) {
+func (j java) adapter(ctx context.Context) (wall, cpu time.Duration, err error) {
 	began := time.Now()
-	_, end, err := j.serve(ctx, nil)
-	took := time.Since(began)
-	if err == nil {
-		end()
+	c, _, err := j.serve(ctx, nil)
+	wall = time.Since(began)
+	if err != nil {
+		return 0, 0, err
 	}
-	return took, err
+	defer c.end()
+	cpu, err = c.cpu()
+	return wall, cpu, err
 }
 
-func (j java) bare(ctx context.Context, classes string) (time.Duration, error) {
+func (j java) bare(ctx context.Context, classes string) (wall, cpu time.Duration, err error) {
 	folder, err := os.MkdirTemp(j.Dir, "bare-")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer os.RemoveAll(folder)
 	began := time.Now()
-	_, out, end, err := start(ctx, j.dir, instead(j.argv, classes, "Bare", folder)...)
+	c, err := start(ctx, j.dir, instead(j.argv, classes, "Bare", folder)...)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.end()
+	line, err := bufio.NewReader(c.out).ReadString('\n')
+	wall = time.Since(began)
+	if !strings.HasPrefix(line, "http") {
+		return 0, 0, fmt.Errorf("the bare program said %q: %w", line, err)
+	}
+	cpu, err = c.cpu()
+	return wall, cpu, err
+}
+
+// workCPU is the processor time of a JVM's threads but for its compilers', whose
+// work is done when it is done, not by the request.
+func (c *child) workCPU() (time.Duration, error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	defer end()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if !strings.HasPrefix(line, "http") {
-		return 0, fmt.Errorf("the bare program said %q: %w", line, err)
+	var sum time.Duration
+	for _, task := range tasks {
+		name, _ := os.ReadFile(filepath.Join(task, "comm"))
+		if strings.HasPrefix(string(name), "C1 ") || strings.HasPrefix(string(name), "C2 ") {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join(task, "schedstat")) // proc(5): ns on a CPU, first
+		first, _, _ := strings.Cut(string(stat), " ")
+		ns, _ := strconv.ParseInt(first, 10, 64) // 0: it has just ended
+		sum += time.Duration(ns)
 	}
-	return time.Since(began), nil
+	if sum == 0 {
+		return 0, fmt.Errorf("the processor time of %d: /proc tells none", c.cmd.Process.Pid)
+	}
+	return sum, nil
 }

@@ -1,9 +1,11 @@
 package labbench
 
 import (
+	"bufio"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"edgegauge/internal/drive/drivebench"
 	"edgegauge/internal/measure"
@@ -95,5 +97,26 @@ func TestInstead(t *testing.T) {
 		if got := instead(tt.argv, "/c", "Bare", "/t"); !slices.Equal(got, tt.want) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
+	}
+}
+
+// A child's processor time is its own: it grows while it works, not while it waits.
+func TestChildCPU(t *testing.T) {
+	c, err := start(t.Context(), "", "sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done; read x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.end()
+	began := time.Now()
+	if _, err := bufio.NewReader(c.out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	worked, err := c.cpu()
+	if wall := time.Since(began) + time.Second; err != nil || worked <= time.Millisecond || worked > wall {
+		t.Errorf("got %v in %v, %v", worked, wall, err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if waited, err := c.cpu(); err != nil || waited < worked || waited-worked > 10*time.Millisecond {
+		t.Errorf("got %v after %v, though it waited, %v", waited, worked, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"edgegauge/internal/lab"
 	"edgegauge/internal/stack"
 	"edgegauge/internal/stat"
@@ -117,37 +119,55 @@ func (b *Bench) bare(ctx context.Context, name string, requests, warmup int) (ti
 }
 
 func (b *Bench) program(ctx context.Context, name, verb string) (*stack.Conn, func(), error) {
-	in, out, end, err := start(ctx, "", b.Exe, lab.StackVerb, "reference/"+name, verb)
+	c, err := start(ctx, "", b.Exe, lab.StackVerb, "reference/"+name, verb)
 	if err != nil {
 		return nil, nil, err
 	}
-	return stack.NewConn(in, out), end, nil
+	return stack.NewConn(c.in, c.out), c.end, nil
 }
 
-// start starts a program in a folder, and gives its stdin, its stdout, and what
-// ends it by closing them.
-func start(ctx context.Context, dir string, argv ...string) (io.WriteCloser, *os.File, func(), error) {
+// A child is a program with pipes to its stdin and from its stdout.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *os.File
+}
+
+// start starts a program in a folder.
+func start(ctx context.Context, dir string, argv ...string) (*child, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	stdout, out, err := os.Pipe()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	cmd.Stdout = out
 	err = cmd.Start()
 	out.Close()
 	if err != nil {
 		stdout.Close()
-		return nil, nil, nil, err
+		return nil, err
 	}
-	end := func() {
-		stdin.Close()
-		_ = cmd.Wait()
-		stdout.Close()
+	return &child{cmd, stdin, stdout}, nil
+}
+
+// end ends it by closing its stdin, and waits for that.
+func (c *child) end() {
+	c.in.Close()
+	_ = c.cmd.Wait()
+	c.out.Close()
+}
+
+// cpu is the processor time that all its threads have used, those included that
+// have ended: clock_getcpuclockid(3), whose arithmetic this is.
+func (c *child) cpu() (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^c.cmd.Process.Pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("the processor time of %d: %w", c.cmd.Process.Pid, err)
 	}
-	return stdin, stdout, end, nil
+	return time.Duration(t.Nano()), nil
 }
