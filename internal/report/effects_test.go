@@ -138,7 +138,7 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 		timed := c.Response != "message_size"
 		for want, expected := range map[string]bool{
 			"not steady": stack == "soap" && timed, "takes 0.8": stack == "soap" && timed, "it still warms up; raise design.warmup": stack == "soap" && timed,
-			"no CPU for 20 % of the run": stack == "twin" && timed, "24 of 800 requests failed": stack == "rest",
+			"had no CPU, for 0.2 s together in each second of the run": stack == "twin" && timed, "24 of 800 requests failed": stack == "rest",
 		} {
 			if strings.Contains(text, want) != expected {
 				t.Errorf("%s %s: %q there is %v, want %v: %s", stack, c.Response, want, !expected, expected, text)

@@ -44,7 +44,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {
 			if share := waitShare(trials, side); share > waitFrom {
-				r.warnCells(i, side, timed, fmt.Sprintf("the %s was ready to run and had no CPU for %.0f %% of the run (median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, 100*share))
+				r.warnCells(i, side, timed, fmt.Sprintf("the %s's threads were ready to run and had no CPU, for %.2g s together in each second of the run (median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
 		}
 		if failed, all := sum(trials, "failures"), sum(trials, "requests"); failed > 0 {
