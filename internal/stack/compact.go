@@ -150,7 +150,7 @@ func infosetBads(good []byte, text string) []bad {
 	if len(text) > 2 {
 		chunk = good[:at-2]
 	}
-	claimed := slices.Concat(chunk, []byte{0x93, 0x7f, 0xff, 0xff, 0x00}, []byte(text))
+	claimed := slices.Concat(chunk, []byte{0x93, 0x7f, 0, 0, 0}, []byte(text))
 	return []bad{
 		{what: "a text of 2 GB claimed", body: claimed},
 		{what: "elements nested 100,000 deep", body: slices.Concat(chunk, make([]byte, 100_000))}, // the first element's name again
