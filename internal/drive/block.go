@@ -58,6 +58,9 @@ func (r *run) prepare(l *lane) error {
 
 // converse sends and receives until the response is whole.
 func (r *run) converse(l *lane) error {
+	if w, ok := l.wire.(*http3Wire); ok {
+		return w.converse(r)
+	}
 	if l.pipe == nil {
 		if err := r.reopen(l); err != nil {
 			return err
@@ -176,6 +179,9 @@ func (r *run) countConnect() {
 func (r *run) open(l *lane) (err error) {
 	l.fresh = true
 	l.connected()
+	if w, ok := l.wire.(*http3Wire); ok {
+		return w.open(r, l.by)
+	}
 	if r.d.secret != nil {
 		l.pipe, err = r.d.secret.open(r, l.by)
 		return err

@@ -16,7 +16,8 @@
 //	one connection, TCP, UDP or TLS   blocking calls: the fastest there is
 //	many connections, TCP or UDP      one thread, epoll
 //	one connection, many in flight    one thread, poll
-//	many with TLS, and all DTLS       a goroutine a connection, package net
+//	many with TLS, all DTLS           a goroutine a connection, package net
+//	HTTP/3                            a goroutine a request in flight, and quic-go's own
 package drive
 
 import (
@@ -35,8 +36,9 @@ import (
 // time.
 type Driver struct {
 	*target
-	lanes  []*lane
-	secret *secret // TLS, DTLS
+	lanes   []*lane
+	secret  *secret    // TLS, DTLS, QUIC
+	sharing sync.Mutex // HTTP/3: of the connection that requests share
 }
 
 // A Load is what a run sends.
@@ -70,10 +72,10 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	if t.Connection == PerRequest {
 		return d, nil
 	}
-	r := &run{d: d, quality: &Quality{}}
+	r := &run{ctx: ctx, d: d, quality: &Quality{}}
 	defer r.watch(ctx)()
 	lanes := d.lanes
-	if t.Connection == Pipelined {
+	if t.Connection == Pipelined || t.Connection == Multiplexed {
 		lanes = lanes[:1] // they share its connection
 	}
 	for _, l := range lanes {
@@ -89,7 +91,9 @@ func (d *Driver) newLane(i int) (*lane, error) {
 	l := &lane{fd: -1, number: i}
 	switch d.scheme {
 	case "http", "https":
-		if d.Protocol == HTTP1 {
+		if d.Protocol == HTTP3 {
+			l.wire = d.newHTTP3Wire(l)
+		} else if d.Protocol == HTTP1 {
 			l.wire = newHTTPWire(d.Spec, d.host, d.path)
 		} else {
 			l.wire = newHTTP2Wire(d.Spec, d.scheme, d.host, d.path)
@@ -138,6 +142,9 @@ func (d *Driver) connect(r *run, l *lane) error {
 func (d *Driver) Close() error {
 	for _, l := range d.lanes {
 		l.hangUp()
+		if w, ok := l.wire.(*http3Wire); ok {
+			w.closeConn()
+		}
 	}
 	return nil
 }
@@ -155,6 +162,8 @@ func (d *Driver) engine() engine {
 	switch {
 	case d.Connection == Pipelined:
 		return withPipeline
+	case d.Protocol == HTTP3:
+		return withGoroutines
 	case d.scheme == "coaps" || d.secure() && d.Concurrency > 1:
 		return withGoroutines
 	case d.Concurrency > 1:
@@ -166,6 +175,7 @@ func (d *Driver) engine() engine {
 // A run is one Run of a Driver.
 type run struct {
 	pacer
+	ctx     context.Context
 	d       *Driver
 	call    Call
 	record  *Record
@@ -183,7 +193,7 @@ type run struct {
 // far is returned with ctx's error.
 func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error) {
 	rec := newRecord()
-	r := &run{d: d, call: call, record: rec, keeps: load.Record, quality: &rec.Quality}
+	r := &run{ctx: ctx, d: d, call: call, record: rec, keeps: load.Record, quality: &rec.Quality}
 	engine := d.engine()
 	if _, ok := call.(Preparer); ok && d.Concurrency > 1 {
 		return nil, errors.New("drive: requests that are prepared go over one connection; set concurrency 1")

@@ -39,6 +39,8 @@ func newSecret(t *target) (*secret, error) {
 	switch {
 	case t.scheme == "mqtts":
 		s.tls.NextProtos = nil
+	case t.Protocol == HTTP3:
+		s.tls.NextProtos[0] = HTTP3
 	case t.Protocol != HTTP1:
 		s.tls.NextProtos[0] = HTTP2
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ const (
 	KeepAlive  = "keep-alive"  // many requests a connection
 	PerRequest = "per-request" // one; RTT then begins before the connection is made
 	Pipelined  = "pipelined"   // one for all, with Concurrency requests in flight (HTTP/1.1)
+	// Multiplexed is the same with a stream for each request, answered in any
+	// order (HTTP/2, gRPC, HTTP/3).
+	Multiplexed = "multiplexed"
 )
 
 // A Spec says what to drive. The zero value of a field means its default.
@@ -26,7 +30,7 @@ type Spec struct {
 	// host name, an IPv4 or an [IPv6] address.
 	URL         string        `json:"url"`
 	Family      string        `json:"family,omitempty"`       // "4" or "6"; empty: as the host resolves
-	Protocol    string        `json:"protocol,omitempty"`     // http, https: HTTP1, HTTP2 or GRPC; HTTP1. mqtt, mqtts: MQTT5 or MQTT311; MQTT5
+	Protocol    string        `json:"protocol,omitempty"`     // http, https: HTTP1, HTTP2 or GRPC, https also HTTP3; HTTP1. mqtt, mqtts: MQTT5 or MQTT311; MQTT5
 	Method      string        `json:"method,omitempty"`       // POST
 	ContentType string        `json:"content_type,omitempty"` // of the requests; CoAP: also a content-format number
 	Accept      string        `json:"accept,omitempty"`
@@ -103,7 +107,7 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 		s.Memory = defaultMemory
 	}
 	t := &target{Spec: s, scheme: u.Scheme, host: u.Host, name: u.Hostname(), path: u.EscapedPath(), query: u.RawQuery}
-	t.stream = t.scheme != "coap" && t.scheme != "coaps" && t.scheme != "udp"
+	t.stream = t.scheme != "coap" && t.scheme != "coaps" && t.scheme != "udp" && t.Protocol != HTTP3
 	if err := t.refuse(); err != nil {
 		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
 	}
@@ -135,8 +139,11 @@ func (t *target) refuse() error {
 	switch t.scheme {
 	case "http", "https":
 		t.path = httpTarget(t.path, t.query)
-		if t.Protocol != HTTP1 && t.Protocol != HTTP2 && t.Protocol != GRPC {
-			return fmt.Errorf("protocol %q; write %s, %s or %s", t.Protocol, HTTP1, HTTP2, GRPC)
+		if t.Protocol == HTTP3 && t.scheme == "http" {
+			return errors.New("HTTP/3 is always encrypted; write https")
+		}
+		if !slices.Contains([]string{HTTP1, HTTP2, GRPC, HTTP3}, t.Protocol) {
+			return fmt.Errorf("protocol %q; write %s, %s, %s or %s", t.Protocol, HTTP1, HTTP2, GRPC, HTTP3)
 		}
 		if err := checkHead(t.Spec); err != nil {
 			return err
@@ -168,8 +175,10 @@ func (t *target) refuse() error {
 		return fmt.Errorf("IP version %q; write 4 or 6", t.Family)
 	case t.Connection == Pipelined && (t.scheme != "http" || t.Protocol != HTTP1):
 		return errors.New("pipelining is HTTP/1.1's, without TLS")
-	case t.Connection != KeepAlive && t.Connection != PerRequest && t.Connection != Pipelined:
-		return fmt.Errorf("connection %q; write %s, %s or %s", t.Connection, KeepAlive, PerRequest, Pipelined)
+	case t.Connection == Multiplexed && !(t.Protocol == HTTP3 || t.scheme == "http" && (t.Protocol == HTTP2 || t.Protocol == GRPC)):
+		return errors.New("multiplexing is of HTTP/2 and gRPC, without TLS, and of HTTP/3")
+	case !slices.Contains([]string{KeepAlive, PerRequest, Pipelined, Multiplexed}, t.Connection):
+		return fmt.Errorf("connection %q; write %s, %s, %s or %s", t.Connection, KeepAlive, PerRequest, Pipelined, Multiplexed)
 	case t.Concurrency < 1 || t.Concurrency > 10_000:
 		return fmt.Errorf("concurrency %d; write 1 to 10000", t.Concurrency)
 	case t.Timeout < time.Millisecond:

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"edgegauge/internal/instrument/packet"
 	"edgegauge/internal/measure"
@@ -46,6 +47,10 @@ func (r *rig) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if reason := r.overlaps(); reason != "" && len(wireQuantities(r.lab.Plan.Study)) > 0 {
+		return fmt.Errorf("%w: no figure of packets for %s: %s; drop these responses for it, or keep the packets and read them with edgegauge packets",
+			errLab, r.s.Server.Stack, reason)
+	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {
 		return fmt.Errorf("the server's URL %s has no port to capture", r.url)
@@ -70,6 +75,19 @@ func (r *rig) listen(ctx context.Context) error {
 	}
 	r.wire = w
 	return nil
+}
+
+// overlaps says why requests on the wire are not told apart; empty if they are.
+func (r *rig) overlaps() string {
+	switch {
+	case r.s.Transport == "http3":
+		return "QUIC hides where a request begins and ends"
+	case strings.HasPrefix(r.s.Transport, "mqtt") && r.s.Connection != "per-request":
+		return "on a connection kept alive, a broker's acknowledgements and messages do not take turns with the client's"
+	case r.s.Connection == "pipelined" || r.s.Connection == "multiplexed":
+		return "requests on one connection overlap"
+	}
+	return ""
 }
 
 // wireUnit is what counts as one request on the wire.

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quic-go/quic-go/http3"
+
 	"edgegauge/internal/service"
 	"edgegauge/internal/service/codec"
 	"edgegauge/stacks/reference/coap"
@@ -144,7 +146,7 @@ type asker func(ctx context.Context, url string, enc codec.Encoding, name servic
 // asker is how raw requests are sent over this transport; nil: there is no way.
 func (c conformer) asker() (asker, error) {
 	switch {
-	case slices.Contains([]string{"http", "http2", "grpc"}, c.wish.Transport) && (c.wish.Security == "none" || c.wish.Security == "tls"):
+	case slices.Contains([]string{"http", "http2", "http3", "grpc"}, c.wish.Transport) && (c.wish.Security == "none" || c.wish.Security == "tls"):
 		return c.askHTTP()
 	case c.wish.Transport == "dpws":
 		ask, err := c.askHTTP()
@@ -177,6 +179,9 @@ func (c conformer) askHTTP() (asker, error) {
 		transport.Protocols.SetUnencryptedHTTP2(true)
 	}
 	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	if c.wish.Transport == "http3" {
+		client.Transport = &http3.Transport{TLSClientConfig: transport.TLSClientConfig}
+	}
 	return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
 		body, media := b.body, enc.MediaType(name, false)
 		if c.wish.Transport == "grpc" {

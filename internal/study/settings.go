@@ -25,7 +25,7 @@ var settings = []setting{
 	{"encoding", name(func(s *Setup) *string { return &s.Encoding })},
 	{"security", name(func(s *Setup) *string { return &s.Security })},
 	{"transport", name(func(s *Setup) *string { return &s.Transport })},
-	{"connection", choice([]string{"keep-alive", "per-request", "pipelined"}, func(s *Setup) *string { return &s.Connection })},
+	{"connection", choice([]string{"keep-alive", "per-request", "pipelined", "multiplexed"}, func(s *Setup) *string { return &s.Connection })},
 	{"ip", choice([]string{"ipv4", "ipv6"}, func(s *Setup) *string { return &s.IP })},
 	{"client.device", deviceName(func(s *Setup) *string { return &s.Client.Device })},
 	{"client.stack", stack(func(s *Setup) *string { return &s.Client.Stack })},

@@ -138,8 +138,11 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	case "grpc":
 		spec.Protocol, spec.ContentType = drive.GRPC, "application/grpc+proto"
 	default:
-		if p.kind.transport == "http2" {
+		switch p.kind.transport {
+		case "http2":
 			spec.Protocol = drive.HTTP2
+		case "http3":
+			spec.Protocol = drive.HTTP3
 		}
 		spec.ContentType = enc.MediaType(service.Name(s.Service), false)
 		spec.Nagle = s.Options["nodelay"] == "off"

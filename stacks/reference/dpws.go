@@ -85,8 +85,9 @@ func serveDPWS(p *program, s stack.Serve) (server, error) {
 		d.subscribers = &dpws.Subscriptions{At: "http://" + l.Addr().String() + "/events"}
 		mux.HandleFunc("/events/", d.events)
 	}
-	d.http = &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
-	go d.http.Serve(l)
+	serve := &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	d.http = serve
+	go serve.Serve(l)
 	var ctx context.Context
 	ctx, d.end = context.WithCancel(context.Background())
 	device := dpws.NewDevice(network, d.description.Target, params)

@@ -18,7 +18,10 @@ import (
 // An httpServer is REST or SOAP on net/http.
 type httpServer struct {
 	*workers
-	http  *http.Server
+	http interface {
+		Shutdown(context.Context) error
+		Close() error
+	}
 	at    string
 	limit int64
 	soap  bool
@@ -58,13 +61,14 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	h.at = scheme + "://" + l.Addr().String() + path
 	mux := http.NewServeMux()
 	mux.HandleFunc(path, handle)
-	h.http = &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	serve := &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	h.http = serve
 	if p.kind.transport == "http2" || p.kind.transport == "grpc" {
-		h.http.Protocols = new(http.Protocols)
-		h.http.Protocols.SetHTTP2(true)
-		h.http.Protocols.SetUnencryptedHTTP2(true)
+		serve.Protocols = new(http.Protocols)
+		serve.Protocols.SetHTTP2(true)
+		serve.Protocols.SetUnencryptedHTTP2(true)
 	}
-	go h.http.Serve(l)
+	go serve.Serve(l)
 	return h, nil
 }
 
@@ -108,7 +112,9 @@ func (h *httpServer) handle(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusBadRequest
 		if errors.Is(err, errTooLarge) {
 			status = http.StatusRequestEntityTooLarge
-			w.Header().Set("Connection", "close")
+			if r.ProtoMajor < 3 {
+				w.Header().Set("Connection", "close")
+			}
 		}
 		h.refuse(w, status, err)
 		return

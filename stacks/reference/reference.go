@@ -76,6 +76,8 @@ func kinds() []kind {
 		stream(codec.CBOR, "CBOR"), stream(codec.Protobuf, "Protocol Buffers"),
 		{name: "http2", title: "REST over HTTP/2, with prior knowledge or by ALPN", transport: "http2", encodings: every,
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
+		{name: "http3", title: "REST over HTTP/3", transport: "http3", encodings: []codec.Encoding{codec.Protobuf, codec.CBOR, codec.JSON, codec.XML},
+			security: []string{"tls"}, services: all, serve: serveHTTP3},
 		{name: "grpc", title: "gRPC, unary calls over HTTP/2", transport: "grpc", encodings: []codec.Encoding{codec.Protobuf},
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
 		mqtt("mqtt", "mochi's broker in this binary", nil, openEmbedded, codec.Protobuf, codec.CBOR, codec.JSON, codec.XML),
@@ -97,6 +99,9 @@ func Stacks() []stack.Description {
 			connections = connections[:1]
 		}
 		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}
+		if k.transport == "http3" {
+			o.Connections = []string{"keep-alive", "per-request", "multiplexed"}
+		}
 		if k.versions != nil {
 			o.Transports = k.versions
 		}
