@@ -125,7 +125,7 @@ func facts(ctx context.Context, d stack.Description) study.StackFacts {
 	for _, o := range d.Serves {
 		f.Serves = append(f.Serves, study.Cell{
 			Services: o.Services, Encodings: o.Encodings, Securities: o.Security, Transports: o.Transports,
-			Client: slices.Contains(o.Sides, string(measure.Client)), Server: slices.Contains(o.Sides, string(measure.Server)),
+			Options: o.Options, Client: slices.Contains(o.Sides, string(measure.Client)), Server: slices.Contains(o.Sides, string(measure.Server)),
 		})
 	}
 	return f

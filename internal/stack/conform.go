@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +175,13 @@ func (c conformer) check(service, what string, do func() error) {
 	if c.ctx.Err() != nil {
 		return
 	}
-	name := strings.Join([]string{c.wish.Encoding, c.wish.Security, c.wish.Transport, service, what}, " ")
+	words := []string{c.wish.Encoding, c.wish.Security, c.wish.Transport}
+	for _, o := range slices.Sorted(maps.Keys(c.offer.Options)) {
+		if v := c.offer.Options[o]; v != "" {
+			words = append(words, o+"="+v)
+		}
+	}
+	name := strings.Join(append(words, service, what), " ")
 	c.report(name, do())
 }
 
@@ -189,18 +196,22 @@ func (c conformer) peer(service string) (Description, bool) {
 }
 
 func (c conformer) serve(service string) Serve {
-	return Serve{Options: impatient(c.d), Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
+	return Serve{Options: c.options(), Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security, Transport: c.wish.Transport, Host: "127.0.0.1",
 		Limits: Limits{Body: conformLimit}, Credentials: c.credentials(), Sensor: "fixed:21.5", Directory: c.kit.Directory,
 		Message: Message{Seed: conformSeed, N: conformN}}
 }
 
-// impatient are the options that keep a device from waiting for seconds before
-// it lets itself be found: that shows nothing here.
-func impatient(d Description) map[string]string {
-	if slices.Contains(d.Options, "match_delay") {
-		return map[string]string{"match_delay": "20ms"}
+// options are the offer's, and those that keep a device from waiting for seconds
+// before it lets itself be found: that shows nothing here.
+func (c conformer) options() map[string]string {
+	options := maps.Clone(c.offer.Options)
+	if slices.Contains(c.d.Options, "match_delay") {
+		if options == nil {
+			options = map[string]string{}
+		}
+		options["match_delay"] = "20ms"
 	}
-	return nil
+	return options
 }
 
 func (c conformer) call(service, url string, n int) Call {

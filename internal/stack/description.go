@@ -88,6 +88,9 @@ type Offer struct {
 	Transports  []string `yaml:"transports"`
 	Sides       []string `yaml:"sides"`
 	Connections []string `yaml:"connections"`
+	// Options are what options of the study must be for this offer; one that is
+	// not given is empty.
+	Options map[string]string `yaml:"options"`
 }
 
 // A Wish is one combination; an empty field means whatever comes first.
@@ -97,6 +100,9 @@ type Wish struct{ Service, Encoding, Security, Transport, Side, Connection strin
 func (d Description) Resolve(w Wish) (Wish, error) {
 	var near []string
 	for _, o := range d.Serves {
+		if o.wantsOptions() {
+			continue
+		}
 		got, miss := o.resolve(w)
 		if miss == "" {
 			return got, nil
@@ -108,6 +114,16 @@ func (d Description) Resolve(w Wish) (Wish, error) {
 	}
 	slices.Sort(near)
 	return w, fmt.Errorf("stack %s has no %s", d.Name, strings.Join(slices.Compact(near), "; nor "))
+}
+
+// wantsOptions: a Wish has none.
+func (o Offer) wantsOptions() bool {
+	for _, v := range o.Options {
+		if v != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (o Offer) resolve(w Wish) (Wish, string) {
@@ -237,6 +253,13 @@ func (d Description) check(file string) error {
 	for i, o := range d.Serves {
 		if len(o.Services) == 0 || len(o.Encodings) == 0 || len(o.Security) == 0 || len(o.Transports) == 0 || len(o.Sides) == 0 || len(o.Connections) == 0 {
 			miss(fmt.Sprintf("services, encodings, security, transports, sides or connections in serves[%d]", i))
+		}
+	}
+	for i, o := range d.Serves {
+		for name := range o.Options {
+			if !slices.Contains(d.Options, name) {
+				miss(fmt.Sprintf("option %q, which serves[%d] needs, in options", name, i))
+			}
 		}
 	}
 	for _, n := range d.Needs {

@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -97,14 +98,43 @@ func (t *candidate) halves() []half {
 			return nil
 		}
 		h.all = slices.DeleteFunc(slices.Clone(facts.Serves), func(c Cell) bool { return h.side == "server" && !c.Server || h.side == "client" && !c.Client })
-		h.rows = h.all
-		if len(h.rows) == 0 {
+		if len(h.all) == 0 {
 			t.complain(fmt.Sprintf("stack %q has no %s", h.stack, h.side), "name another with "+h.side+": {stack: …}", "stack", h.side+".stack")
 			return nil
 		}
+		if h.all = t.optioned(h); len(h.all) == 0 {
+			return nil
+		}
+		h.rows = h.all
 		halves = append(halves, h)
 	}
 	return halves
+}
+
+// optioned are the rows that are for the study's options, or none and a complaint.
+func (t *candidate) optioned(h half) []Cell {
+	var rows []Cell
+	values := map[string][]string{} // that other rows are for
+	for _, c := range h.all {
+		fits := true
+		for o, v := range c.Options {
+			fits = fits && t.setup.Options[o] == v
+			if v != "" {
+				values[o] = append(values[o], v)
+			}
+		}
+		if fits {
+			rows = append(rows, c)
+		}
+	}
+	for _, o := range slices.Sorted(maps.Keys(values)) {
+		if len(rows) == 0 {
+			t.complain(fmt.Sprintf("stack %q has no %s for options %s", h.stack, o, t.setup.Options[o]),
+				fmt.Sprintf("write %s: %s, or leave it out", o, strings.Join(values[o], " or ")), "stack", h.side+".stack", "options."+o)
+			break
+		}
+	}
+	return rows
 }
 
 func offers(list []string, v string) bool {

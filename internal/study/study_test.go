@@ -33,6 +33,9 @@ func vocabulary() Vocabulary {
 		"many": {Options: []string{"chunk", "phantom.delay", "verbose"}, Serves: []Cell{
 			{Services: []string{"sort", "echo"}, Encodings: []string{"xml", "json"}, Transports: []string{"tcp"}, Client: true, Server: true},
 			{Services: []string{"monitor"}, Encodings: []string{"xml"}, Transports: []string{"tcp", "udp"}, Client: true, Server: true}}},
+		"hosts": {Options: []string{"war"}, Serves: []Cell{
+			{Services: messages, Encodings: []string{"json"}, Client: true, Server: true, Options: map[string]string{"war": ""}},
+			{Services: messages, Encodings: []string{"xml"}, Client: true, Server: true, Options: map[string]string{"war": "axis2"}}}},
 		"server-only": {Serves: []Cell{{Services: messages, Encodings: []string{"json"}, Server: true}}},
 		"shortly":     {Serves: []Cell{{Connections: []string{"per-request"}, Client: true, Server: true}}},
 		"broken":      {Missing: "install it: apt-get install libbroken"},
@@ -51,7 +54,7 @@ func vocabulary() Vocabulary {
 			f, ok := stacks[name]
 			return f, ok
 		},
-		StackNames: []string{"axis2", "broken", "floor-tcp", "many", "reference/coap-cbor", "reference/coap-protobuf",
+		StackNames: []string{"axis2", "broken", "floor-tcp", "hosts", "many", "reference/coap-cbor", "reference/coap-protobuf",
 			"reference/rest-json", "reference/rest-protobuf", "reference/soap", "server-only", "shortly"},
 	}
 }

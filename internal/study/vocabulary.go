@@ -44,6 +44,9 @@ type Cell struct {
 	Services, Encodings, Securities, Transports, Connections []string
 
 	Client, Server bool // the side the stack has for it
+	// Options are what the study's options must be for this row; one that the
+	// study does not give is empty.
+	Options map[string]string
 }
 
 func serviceNames(v Vocabulary) []string {

@@ -1,5 +1,5 @@
 #!/bin/sh
-cd "$(dirname "$0")" && . ../java-common/build.sh
+cd "$(dirname "$0")" && . ../java-common/build.sh && . ../glassfish7/war.sh
 
 glassfish="$(find ../glassfish7/src -name '*.java' ! -name MemoryStream.java)"
 jaxws="../jaxws-rt/src/edgegauge/jaxws/Clock.java ../jaxws-rt/src/edgegauge/jaxws/TimedCodec.java ../jaxws-rt/src/edgegauge/jaxws/ServerSide.java
@@ -7,7 +7,8 @@ jaxws="../jaxws-rt/src/edgegauge/jaxws/Clock.java ../jaxws-rt/src/edgegauge/jaxw
 jersey="../jersey/src/edgegauge/jersey/Entity.java ../jersey/src/edgegauge/jersey/Refusal.java ../jersey/src/edgegauge/jersey/Resource.java
   ../jersey/src/edgegauge/jersey/ServerProtobuf.java"
 sources="src ../java-common/src ../java-common/protobuf ../java-common/jaxb $jaxws $jersey"
-inputs="$glassfish war/metro.xml ../contract/services.proto"
+axis2="../axis2/src/edgegauge/axis2 ../axis2/src16 ../axis2/pom.xml"
+inputs="$glassfish war ../glassfish7/war.sh ../glassfish7/war/axis2 $axis2 ../contract/services.proto"
 
 # What ../glassfish7 has for jakarta, for javax.
 generate() {
@@ -20,22 +21,13 @@ generate() {
   done
 }
 
-war() { # NAME CLASS...
-  rm -rf "build/$1" && mkdir -p "build/$1/WEB-INF/classes" build/wars
-  name=$1; shift
-  for class in "$@"; do
-    mkdir -p "build/$name/WEB-INF/classes/$(dirname "$class")"
-    cp build/classes/"$class"*.class "build/$name/WEB-INF/classes/$(dirname "$class")/"
-  done
-  case $name in soap*) mkdir -p "build/$name/WEB-INF/classes/META-INF" && cp war/metro.xml "build/$name/WEB-INF/classes/META-INF/" ;; esac
-  jar --create --file "build/wars/$name.war" --date=2000-01-01T00:00:00Z -C "build/$name" .
-}
-
 build "$@"
 if [ ! -f build/wars/stamp ] || ! cmp -s build/stamp build/wars/stamp; then
   war soap11 edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/Soap11 edgegauge/jaxws/Port
   war soap12 edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/Soap12 edgegauge/jaxws/Port
   war text edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/PlainServlet
   war protobuf edgegauge/jersey/ProtobufApplication edgegauge/jersey/Resource
+  edits='s/jakarta\.servlet/javax.servlet/g'
+  axis2_war axis2 ../axis2/src16/edgegauge/axis2/Tail.java $(find ../axis2/build/lib -name '*.jar' ! -name 'servlet-api-*')
   cp build/stamp build/wars/stamp
 fi

@@ -145,42 +145,53 @@ func middle(xs []float64) float64 {
 	return s[len(s)/2]
 }
 
+const delay = 20 * time.Millisecond
+
+var slower = map[string]string{"delay": strconv.Itoa(int(delay))}
+
+// phases are where a delay of the service must not show.
+var phases = []struct {
+	name string
+	of   func(client, server measure.Exchange) time.Duration
+}{
+	{"the client's serialization", func(c, _ measure.Exchange) time.Duration { return c.Serialization }},
+	{"the client's connection", func(c, _ measure.Exchange) time.Duration { return c.Connection }},
+	{"the way there and back", func(c, s measure.Exchange) time.Duration { return c.RTT() - s.Total }},
+	{"the client's deserialization", func(c, _ measure.Exchange) time.Duration { return c.Deserialization }},
+	{"the server's deserialization", func(_, s measure.Exchange) time.Duration { return s.Deserialization }},
+	{"the server's serialization", func(_, s measure.Exchange) time.Duration { return s.Serialization }},
+	{"the rest of the server's total", func(_, s measure.Exchange) time.Duration {
+		return s.Total - s.Deserialization - s.Processing - s.Serialization
+	}},
+}
+
 // A service that is slower by 20 ms is so in processing, and nowhere else.
 func TestDelayIsProcessing(t *testing.T) {
-	const delay, requests = 20 * time.Millisecond, 15
-	phases := []struct {
-		name string
-		of   func(client, server measure.Exchange) time.Duration
-	}{
-		{"the client's serialization", func(c, _ measure.Exchange) time.Duration { return c.Serialization }},
-		{"the client's connection", func(c, _ measure.Exchange) time.Duration { return c.Connection }},
-		{"the way there and back", func(c, s measure.Exchange) time.Duration { return c.RTT() - s.Total }},
-		{"the client's deserialization", func(c, _ measure.Exchange) time.Duration { return c.Deserialization }},
-		{"the server's deserialization", func(_, s measure.Exchange) time.Duration { return s.Deserialization }},
-		{"the server's serialization", func(_, s measure.Exchange) time.Duration { return s.Serialization }},
-		{"the rest of the server's total", func(_, s measure.Exchange) time.Duration {
-			return s.Total - s.Deserialization - s.Processing - s.Serialization
-		}},
-	}
 	for _, f := range frameworks {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			slow := start(t, f.name, "echo", f.encoding, 100, map[string]string{"delay": strconv.Itoa(int(delay))})
-			slow.run(t, 40, false)
-			client, server := slow.run(t, requests, true)
-			got := median(server, func(x measure.Exchange) time.Duration { return x.Processing })
-			if got < delay || got > 2*delay {
-				t.Errorf("processing took %v with a service of %v", got, delay)
-			}
-			for _, p := range phases {
-				all := make([]time.Duration, requests)
-				for i := range all {
-					all[i] = p.of(client[i], server[i])
-				}
-				slices.Sort(all)
-				if got := all[requests/2]; got > delay/2 {
-					t.Errorf("%s took %v with a service of %v: the delay shows there", p.name, got, delay)
-				}
-			}
+			start(t, f.name, "echo", f.encoding, 100, slower).delayed(t)
 		})
+	}
+}
+
+// delayed calls a service that is slower by delay.
+func (slow pair) delayed(t *testing.T) {
+	t.Helper()
+	const requests = 15
+	slow.run(t, 40, false)
+	client, server := slow.run(t, requests, true)
+	got := median(server, func(x measure.Exchange) time.Duration { return x.Processing })
+	if got < delay || got > 2*delay {
+		t.Errorf("processing took %v with a service of %v", got, delay)
+	}
+	for _, p := range phases {
+		all := make([]time.Duration, requests)
+		for i := range all {
+			all[i] = p.of(client[i], server[i])
+		}
+		// It would show in every request; a busy machine delays some by as much.
+		if got := slices.Min(all); got > delay/2 {
+			t.Errorf("%s took %v with a service of %v: the delay shows there", p.name, got, delay)
+		}
 	}
 }

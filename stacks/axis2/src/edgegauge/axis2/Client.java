@@ -31,7 +31,7 @@ final class Client implements Caller, Hooks.Side {
 
   Client(Setup setup) throws Exception {
     this.setup = setup;
-    name = new QName(Axis2.NAMESPACE, setup.service.name);
+    name = new QName(Binding.NAMESPACE, setup.service.name);
     client = new ServiceClient(Axis2.context(), null);
     if (setup.hooks) Hooks.install(client.getAxisConfiguration(), this);
     client.setOptions(options());
@@ -40,7 +40,7 @@ final class Client implements Caller, Hooks.Side {
   private Options options() {
     Options o = new Options();
     o.setTo(new EndpointReference(setup.url));
-    o.setAction(Axis2.NAMESPACE + "/" + setup.service.name);
+    o.setAction(Binding.NAMESPACE + "/" + setup.service.name);
     o.setTimeOutInMilliSeconds(setup.timeoutMillis());
     Connections.set(o, setup);
     switch (setup.encoding) {

@@ -16,7 +16,7 @@ final class Receiver extends ServicesMessageReceiverInOut {
   private final boolean hooks;
 
   Receiver(Setup setup, Services services) {
-    name = new QName(Axis2.NAMESPACE, setup.service.name);
+    name = new QName(Binding.NAMESPACE, setup.service.name);
     hooks = setup.hooks;
     skeleton = new Skeleton(setup, services);
   }

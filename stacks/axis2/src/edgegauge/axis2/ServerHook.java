@@ -1,33 +1,16 @@
 package edgegauge.axis2;
 
-import edgegauge.adapter.Body;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.ServerLog;
-import edgegauge.adapter.Setup;
-import java.io.InputStream;
 import java.io.OutputStream;
 import org.apache.axis2.context.MessageContext;
 
-/** The server's side of the hooks; {@link Receiver} adds the binding. */
-final class ServerHook implements Hooks.Side {
-  private final Setup setup;
+/** The server's side of the hooks but for where a message comes from; {@link Receiver} adds the binding. */
+abstract class ServerHook implements Hooks.Side {
   private final ServerLog log;
 
-  ServerHook(Setup setup, ServerLog log) {
-    this.setup = setup;
+  ServerHook(ServerLog log) {
     this.log = log;
-  }
-
-  @Override public byte[] receive(InputStream in, MessageContext m) throws Exception {
-    if (in == null) return new byte[0]; // a GET
-    byte[] b;
-    try {
-      b = Body.read(in, Gate.ANNOUNCED.get(), setup.bodyLimit);
-    } catch (java.io.IOException e) {
-      throw Faults.sender(e, m);
-    }
-    Exchange.mine().begin().in = b.length;
-    return b;
   }
 
   @Override public void opened(long ns, MessageContext m) {

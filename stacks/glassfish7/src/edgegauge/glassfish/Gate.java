@@ -59,7 +59,16 @@ public final class Gate implements Filter {
   }
 
   private static String wanted(Setup setup) {
-    return setup.encoding.equals("text") ? Lines.TYPE : setup.encoding.equals("soap12") ? "application/soap+xml" : "text/xml";
+    switch (setup.encoding) {
+      case "text":
+        return Lines.TYPE;
+      case "soap12":
+        return "application/soap+xml";
+      case "xml":
+        return "application/xml";
+      default:
+        return "text/xml";
+    }
   }
 
   private static String type(HttpServletRequest request) {

@@ -19,14 +19,13 @@ import org.glassfish.embeddable.GlassFishRuntime;
 
 /** GlassFish inside this program, with the web application of the encoding deployed. It has no client of its own. */
 public final class GlassFishStack extends Stack {
-  private static final String CONTEXT = "/services";
   private static final String NETWORK = "embedded-glassfish-config.server.network-config.";
 
   private GlassFish server; // kept for whoever asks again
   private int port;
 
   public GlassFishStack() {
-    super(new String[] {"soap11", "soap12", "text", "protobuf"}, new String[] {"none"}, new String[] {"http"});
+    super(new String[] {"soap11", "soap12", "text", "protobuf", "xml"}, new String[] {"none"}, new String[] {"http"});
   }
 
   @Override public String version() {
@@ -40,9 +39,9 @@ public final class GlassFishStack extends Stack {
     Clock.server(setup.hooks ? log : null);
     if (server == null) start(setup);
     else server.getDeployer().undeploy("services");
-    File war = new File("build/wars/" + setup.encoding + ".war");
+    File war = new File("build/wars/" + war(setup) + ".war");
     // Subtle: a deployment that fails throws nothing.
-    if (server.getDeployer().deploy(war, "--contextroot=" + CONTEXT, "--name=services", "--force=true") == null)
+    if (server.getDeployer().deploy(war, "--contextroot=" + context(setup), "--name=services", "--force=true") == null)
       throw new IllegalStateException("GlassFish did not deploy " + war + "; see its log above");
     return "http://" + setup.urlHost() + ":" + port + path(setup);
   }
@@ -59,7 +58,21 @@ public final class GlassFishStack extends Stack {
   }
 
   static String path(Setup setup) {
-    return CONTEXT + "/" + (setup.encoding.startsWith("soap") ? "Services" : setup.service.name);
+    String tail = setup.encoding.startsWith("soap") ? "Services" : setup.service.name;
+    return context(setup) + (war(setup).equals("axis2") ? "/services/" + (setup.encoding.equals("xml") ? "Services/" : "") : "/") + tail;
+  }
+
+  private static String context(Setup setup) {
+    return war(setup).equals("axis2") ? "/axis2" : "/services";
+  }
+
+  /** The encoding's own war, unless the option asks for Axis2's, the only one that speaks plain XML. */
+  private static String war(Setup setup) {
+    String war = setup.option("war", "");
+    boolean axis2 = setup.encoding.equals("xml") || setup.encoding.startsWith("soap");
+    if (war.isEmpty()) return setup.encoding.equals("xml") ? "axis2" : setup.encoding;
+    if (!war.equals("axis2") || !axis2) throw new IllegalArgumentException("no war \"" + war + "\" for encoding " + setup.encoding + "; axis2 is for soap11, soap12 and xml");
+    return war;
   }
 
   /** GlassFish makes its instance below java.io.tmpdir, and leaves it there if the program is ended: so below what the lab removes. */
