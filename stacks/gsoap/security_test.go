@@ -289,8 +289,8 @@ func TestBytes(t *testing.T) {
 	}{
 		{"none", [2]int64{407, 423}, 0},
 		{"wss-username", [2]int64{1623, 1170}, 0},
-		{"wss-hmac", [2]int64{2527, 1869}, 0},
-		{"wss-rsa", [2]int64{3606, 3622}, 60},
+		{"wss-hmac", [2]int64{2811, 1851}, 0},
+		{"wss-rsa", [2]int64{3918, 3902}, 60},
 	} {
 		head, body := bytesOf(t, x.level, c)
 		t.Logf("%-13s request %d B HTTP, %d B body; response %d B HTTP, %d B body", x.level, head[0], body[0], head[1], body[1])

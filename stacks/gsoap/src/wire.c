@@ -264,7 +264,9 @@ struct soap *wire_new(struct setup *setup, struct wire *w, bool client) {
   soap_mode mode = SOAP_IO_BUFFER | (keep ? SOAP_IO_KEEPALIVE : 0) | SOAP_C_UTFSTRING;
   // Subtle: the wsse plugin finds no signature right that was read strictly; its messages are read so from the body on (server.c).
   bool secured = !strncmp(setup->security, "wss-", 4);
-  struct soap *s = soap_new2(secured ? mode : mode | SOAP_XML_STRICT, mode);
+  // What is signed is written in the form of Exclusive XML Canonicalization, with the transform that says so: without it no other stack can verify a signature.
+  bool signed_ = secured && strcmp(setup->security, "wss-username");
+  struct soap *s = soap_new2(secured ? mode : mode | SOAP_XML_STRICT, signed_ ? mode | SOAP_XML_CANONICAL : mode);
   if (!s) return NULL;
   soap_set_namespaces(s, strcmp(setup->encoding, "soap12") ? namespaces : namespaces12());
   w->setup = setup;
