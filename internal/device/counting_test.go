@@ -18,16 +18,23 @@ int main(void) { char line[100]; volatile unsigned x = 1; setvbuf(stdout, 0, _IO
   while (fgets(line, sizeof line, stdin)) { for (int i = 0; i < 100000; i++) x = x * 3 + 1; puts("done"); } return 0; }`
 
 func TestCountedInstructions(t *testing.T) {
-	for _, need := range []string{"qemu-arm", "arm-linux-gnueabi-gcc", "cc"} {
+	for name, compiler := range map[string]string{"instructions-armv5": "arm-linux-gnueabi-gcc", "instructions-armv6": "arm-linux-gnueabi-gcc", "instructions-arm64": "aarch64-linux-gnu-gcc"} {
+		t.Run(name, func(t *testing.T) { countOn(t, name, compiler) })
+	}
+}
+
+func countOn(t *testing.T, name, compiler string) {
+	core, _ := FindCore(name)
+	for _, need := range []string{core.Program, compiler, "cc"} {
 		if _, err := exec.LookPath(need); err != nil {
-			t.Skipf("%s is missing; run: apt-get install qemu-user gcc-arm-linux-gnueabi gcc", need)
+			t.Skipf("%s is missing; run: apt-get install qemu-user gcc-arm-linux-gnueabi gcc-aarch64-linux-gnu gcc", need)
 		}
 	}
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "build", "armel"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "build", core.Target), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cc := exec.Command("arm-linux-gnueabi-gcc", "-O1", "-static", "-x", "c", "-", "-o", filepath.Join(dir, "build", "armel", "program"))
+	cc := exec.Command(compiler, "-O1", "-static", "-x", "c", "-", "-o", filepath.Join(dir, "build", core.Target, "program"))
 	cc.Stdin = strings.NewReader(counted)
 	if out, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -36,7 +43,6 @@ func TestCountedInstructions(t *testing.T) {
 	if err := BuildCounter(t.Context(), plugin); err != nil {
 		t.Fatal(err)
 	}
-	core, _ := FindCore("instructions-armv5")
 	d := Counting{Local: local(t), Core: core, Plugin: plugin}
 	one, again, two := countLines(t, d, dir, 10), countLines(t, d, dir, 10), countLines(t, d, dir, 20)
 	if apart := float64(one-again) / float64(one); apart > 0.005 || apart < -0.005 {
