@@ -58,6 +58,7 @@ var hiddenVerbs = map[string]func(args []string) int{
 	lab.StackVerb:      stackMain,
 	link.Verb:          func([]string) int { return link.Main() },
 	qemu.NetworkVerb:   qemu.ConfigureGuest,
+	qemu.MemoryVerb:    qemu.PrintMemory,
 	driveVerb:          driveMain,
 	floorVerb:          floorMain,
 	labbench.StoreVerb: storeMain,

@@ -2,9 +2,11 @@ package device
 
 import (
 	"bufio"
+	"debug/elf"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +22,7 @@ type binary [][2]uintptr
 func findBinary() binary {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
-		return nil
+		return findLinked()
 	}
 	defer f.Close()
 	var found binary
@@ -37,6 +39,30 @@ func findBinary() binary {
 			}
 		}
 		if strings.HasPrefix(text, "Anonymous:") && strings.HasSuffix(text, " 0 kB") && strings.HasPrefix(rights, "r-") {
+			found = append(found, [2]uintptr{from, to})
+		}
+	}
+	return found
+}
+
+// findLinked is for small kernels, which say less: what is mapped, not whether it
+// was written. A program that is linked for fixed addresses has no relocations to
+// write, so none of its read-only pages was.
+func findLinked() binary {
+	e, err := elf.Open("/proc/self/exe")
+	if err != nil {
+		return nil
+	}
+	defer e.Close()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil || e.Type != elf.ET_EXEC || slices.ContainsFunc(e.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP || p.Type == elf.PT_GNU_RELRO }) {
+		return nil
+	}
+	var found binary
+	for line := range strings.Lines(string(maps)) {
+		var from, to uintptr
+		var rights string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &rights); n == 3 && strings.HasPrefix(rights, "r-") && strings.Contains(line, " /") {
 			found = append(found, [2]uintptr{from, to})
 		}
 	}

@@ -78,7 +78,11 @@ func Boards() []Board {
 	pi.Name, pi.Title = "raspberry-pi-1", "ARM1176 with 256 MiB at 697.95 BogoMIPS, as the published emulation of a Raspberry Pi 1"
 	pi.CPU, pi.MemoryMiB, pi.GOARM, pi.Kernel.Own, pi.Shift = "arm1176", 256, "6", "versatile-v6", 1
 	pi.Clock = Clock{Node: "/xtal24mhz@24M", Property: "clock-frequency", Hertz: 33_600_000, True: 24_000_000}
-	return []Board{pi,
+	arm9 := versatile
+	arm9.Name, arm9.Title = "arm9-200", "ARM926 with 64 MiB at 125 million instructions a second, for a core of 200 MHz"
+	arm9.CPU, arm9.MemoryMiB, arm9.GOARM, arm9.Kernel.Own, arm9.Shift = "arm926", 64, "5", "versatile-v5", 3
+	arm9.RootInFlash = true
+	return []Board{pi, arm9,
 		{
 			Name: "cortex-a7", Title: "Cortex-A7 with 256 MiB at 500 million instructions a second",
 			Program: "qemu-system-arm", Machine: "virt", CPU: "cortex-a7", MemoryMiB: 256, Debian: "armhf", GOARCH: "arm", GOARM: "7",
