@@ -36,8 +36,12 @@ import (
 // time.
 type Driver struct {
 	*target
-	lanes   []*lane
-	secret  *secret    // TLS, DTLS, QUIC
+	lanes  []*lane
+	secret *secret // TLS, DTLS, QUIC
+	// HTTP/2 multiplexed: the one connection, its last stream, the most it takes.
+	shared  *http2Wire
+	opened  uint32
+	most    int
 	sharing sync.Mutex // HTTP/3: of the connection that requests share
 }
 
@@ -93,6 +97,11 @@ func (d *Driver) newLane(i int) (*lane, error) {
 	case "http", "https":
 		if d.Protocol == HTTP3 {
 			l.wire = d.newHTTP3Wire(l)
+		} else if d.Connection == Multiplexed {
+			l.wire = &muxWire{grpc: d.Protocol == GRPC}
+			if d.shared == nil {
+				d.shared = newHTTP2Wire(d.Spec, d.scheme, d.host, d.path)
+			}
 		} else if d.Protocol == HTTP1 {
 			l.wire = newHTTPWire(d.Spec, d.host, d.path)
 		} else {
@@ -130,7 +139,7 @@ func (d *Driver) connect(r *run, l *lane) error {
 		return err
 	}
 	l.fresh = false
-	if e := d.engine(); e == withEpoll || e == withPipeline {
+	if e := d.engine(); e == withEpoll || e == withPipeline || e == withStreams {
 		raw := l.pipe.(*rawPipe)
 		l.pipe, l.fd = nil, raw.fd
 		return unix.SetNonblock(l.fd, true)
@@ -156,12 +165,15 @@ const (
 	withEpoll
 	withGoroutines
 	withPipeline
+	withStreams
 )
 
 func (d *Driver) engine() engine {
 	switch {
 	case d.Connection == Pipelined:
 		return withPipeline
+	case d.Connection == Multiplexed && d.Protocol != HTTP3:
+		return withStreams
 	case d.Protocol == HTTP3:
 		return withGoroutines
 	case d.scheme == "coaps" || d.secure() && d.Concurrency > 1:
@@ -221,6 +233,8 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 		r.work()
 	case withPipeline:
 		r.pipelined()
+	case withStreams:
+		r.multiplexed()
 	}
 	rec.Quality.since(before)
 	rec.Quality.Elapsed, rec.Quality.Spin = r.last, r.spun

@@ -79,6 +79,7 @@ const (
 	frameWindow, frameContinuation                                   = 8, 9
 	flagEndStream, flagAck, flagEndHeaders, flagPadded, flagPriority = 1, 1, 4, 8, 32
 	settingPush, settingWindow, settingFrame, settingTable           = 2, 4, 5, 1
+	settingStreams                                                   = 3
 	http2HeaderBytes                                                 = 9
 	resetCancel                                                      = 8
 )
@@ -268,10 +269,11 @@ func (w *http2Wire) closed() error { return io.EOF }
 func (w *http2Wire) reusable() bool { return w.stream.whole && !w.goingAway && w.last <= http2Most-2 }
 
 // reply: a gRPC status that is not OK is shown as a 500 with its name as body.
-func (w *http2Wire) reply() (int, []byte) {
-	s := &w.stream
+func (w *http2Wire) reply() (int, []byte) { return w.stream.reply(w.grpc) }
+
+func (s *http2Stream) reply(grpc bool) (int, []byte) {
 	switch {
-	case !w.grpc || s.status != 200:
+	case !grpc || s.status != 200:
 		return s.status, s.body
 	case s.grpcStatus != "0":
 		return 500, fmt.Appendf(nil, "grpc-status %s: %s", s.grpcStatus, s.grpcMessage)

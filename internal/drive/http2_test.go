@@ -90,7 +90,7 @@ func TestHTTP2RefusesHTTP1ByALPN(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "HTTP/2") && !strings.Contains(err.Error(), "no application protocol") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Dial(t.Context(), Spec{URL: s.URL, Protocol: "spdy"}); err == nil || !strings.Contains(err.Error(), `protocol "spdy"; write http/1.1, h2 or grpc`) {
+	if _, err := Dial(t.Context(), Spec{URL: s.URL, Protocol: "spdy"}); err == nil || !strings.Contains(err.Error(), `protocol "spdy"; write http/1.1, h2, grpc or h3`) {
 		t.Errorf("got %v", err)
 	}
 }

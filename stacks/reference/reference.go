@@ -112,8 +112,8 @@ func Stacks() []stack.Description {
 			o.Encodings = append(o.Encodings, string(e))
 		}
 		offers := []stack.Offer{o}
-		if k.transport == "http" {
-			o.Security, o.Connections = []string{"none"}, []string{"pipelined"}
+		if together := map[string]string{"http": "pipelined", "http2": "multiplexed", "grpc": "multiplexed"}[k.transport]; together != "" {
+			o.Security, o.Connections = []string{"none"}, []string{together}
 			offers = append(offers, o)
 		}
 		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go", Needs: k.needs,

@@ -1,0 +1,253 @@
+package drive
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func runMultiplexed(t *testing.T, s Spec, load Load, call Call) *Record {
+	t.Helper()
+	s.Connection = Multiplexed
+	if s.Protocol == "" {
+		s.Protocol = HTTP2
+	}
+	d, err := Dial(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	var record *Record
+	for range 2 { // the connection outlives a run
+		if record, err = d.Run(t.Context(), load, call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return record
+}
+
+// want fails the test unless all n exchanges went well.
+func want(t *testing.T, what string, record *Record, n int) {
+	t.Helper()
+	if record.Len() != n || record.Quality.Reconnects > 0 {
+		t.Errorf("%s: %d exchanges, want %d; %d connections made anew", what, record.Len(), n, record.Quality.Reconnects)
+	}
+	for x := range record.Exchanges() {
+		if x.Failure != "" || x.RTT() <= 0 {
+			t.Errorf("%s: %+v", what, x)
+			return
+		}
+	}
+}
+
+func TestMultiplexAgainstNetHTTP(t *testing.T) {
+	var connections, under, peak atomic.Int64
+	server, _ := http2Server(t, false, func(w http.ResponseWriter, r *http.Request) {
+		now := under.Add(1)
+		defer under.Add(-1)
+		for p := peak.Load(); now > p && !peak.CompareAndSwap(p, now); p = peak.Load() {
+		}
+		echo(w, r)
+	})
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	for _, tt := range []struct {
+		path             string
+		inFlight, n, pad int
+	}{
+		{"/", 1, 100, 3}, {"/", 8, 200, 3}, {"/", 150, 300, 0}, {"/?chunked", 8, 100, 3},
+		{"/", 8, 40, 8000}, // up to 320 kB a request: over the windows of stream and connection
+	} {
+		connections.Store(0)
+		s := Spec{URL: server.URL + tt.path, Concurrency: tt.inFlight, Timeout: 30 * time.Second}
+		record := runMultiplexed(t, s, Load{Schedule: ClosedLoop(tt.n, 0), Record: true}, numbered{tt.pad})
+		want(t, fmt.Sprint(tt), record, tt.n)
+		if n := connections.Load(); n != 1 {
+			t.Errorf("%v: %d connections", tt, n)
+		}
+	}
+	if peak.Load() < 2 {
+		t.Errorf("at most %d requests were under way at once", peak.Load())
+	}
+}
+
+// Later requests are answered first, and each is timed by its own stream.
+func TestMultiplexOutOfOrder(t *testing.T) {
+	const inFlight = 6
+	arrived := make(chan chan bool, inFlight)
+	server, _ := http2Server(t, false, func(w http.ResponseWriter, r *http.Request) {
+		turn := make(chan bool)
+		arrived <- turn
+		<-turn
+		echo(w, r)
+	})
+	go func() {
+		for {
+			var turns []chan bool
+			for range inFlight {
+				turns = append(turns, <-arrived)
+			}
+			for _, turn := range slices.Backward(turns) {
+				time.Sleep(5 * time.Millisecond)
+				close(turn)
+			}
+		}
+	}()
+	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: inFlight}, Load{Schedule: ClosedLoop(inFlight, 0), Record: true}, numbered{pad: 5})
+	want(t, "the last first", record, inFlight)
+	done := map[time.Duration]bool{}
+	for x := range record.Exchanges() {
+		done[x.Done] = true
+	}
+	if len(done) != inFlight {
+		t.Errorf("%d instants for %d responses that came 5 ms apart", len(done), inFlight)
+	}
+}
+
+// What hits one stream fails its request, and no other.
+func TestMultiplexReset(t *testing.T) {
+	server, _ := http2Server(t, false, func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength%3 == 0 {
+			w.WriteHeader(200)
+			w.Write([]byte("half of"))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		echo(w, r)
+	})
+	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: 8}, Load{Schedule: ClosedLoop(90, 0), Record: true}, numbered{pad: 1})
+	resets := 0
+	for x := range record.Exchanges() {
+		hit := x.Out%3 == 0
+		if hit {
+			resets++
+		}
+		if hit != strings.Contains(x.Failure, "the stream was reset by the server with code") {
+			t.Errorf("request %d of %d bytes: %q", x.Seq, x.Out, x.Failure)
+		}
+	}
+	if resets < 10 || record.Quality.Reconnects > 0 {
+		t.Errorf("%d resets, %d connections made anew", resets, record.Quality.Reconnects)
+	}
+}
+
+// Bad frames end the connection and every request on it; nothing is taken for a
+// response that is none.
+func TestMultiplexBadServers(t *testing.T) {
+	goAway := func(last uint32) []byte {
+		b := binary.BigEndian.AppendUint32(appendFrame(nil, 8, frameGoAway, 0, 0), last)
+		return binary.BigEndian.AppendUint32(b, 2)
+	}
+	for want, frames := range map[string]func(stream uint32) []byte{
+		"which nobody opened":             func(s uint32) []byte { return http2OK(s + 100) },
+		"data before a response's header": func(s uint32) []byte { return append(appendFrame(nil, 1, frameData, flagEndStream, s), 'x') },
+		"16385 bytes, 16384 were allowed": func(s uint32) []byte { return appendFrame(nil, 16385, frameData, 0, s) },
+		"a push, which was forbidden":     func(s uint32) []byte { return appendFrame(nil, 0, framePush, 0, s) },
+		"a header block was broken off":   func(s uint32) []byte { return append(appendFrame(nil, 0, frameHeaders, 0, s), http2OK(s)...) },
+		"a window over 2^31-1": func(uint32) []byte {
+			return bytes.Repeat(binary.BigEndian.AppendUint32(appendFrame(nil, 4, frameWindow, 0, 0), http2Most), 3)
+		},
+		"a goodbye shorter than 8 bytes": func(uint32) []byte { return appendFrame(nil, 0, frameGoAway, 0, 0) },
+		"no response within":             func(uint32) []byte { return goAway(0) }, // and on every connection after it
+	} {
+		url := http2Peer(t, func(conn net.Conn, _ int, stream uint32) { conn.Write(frames(stream)) })
+		record := runMultiplexed(t, Spec{URL: url, Concurrency: 3, Timeout: 300 * time.Millisecond}, Load{Schedule: ClosedLoop(3, 0), Record: true}, Fixed("x"))
+		said := false
+		for x := range record.Exchanges() {
+			if x.Failure == "" {
+				t.Errorf("%s: request %d has a response", want, x.Seq)
+			}
+			said = said || strings.Contains(x.Failure, want)
+		}
+		if !said {
+			for x := range record.Exchanges() {
+				t.Errorf("got %q, want %q", x.Failure, want)
+			}
+		}
+	}
+}
+
+// A server that goes away answers what it took up; the rest goes over another connection.
+func TestMultiplexGoAway(t *testing.T) {
+	url := http2Peer(t, func(conn net.Conn, number int, stream uint32) {
+		switch {
+		case stream == 3:
+			b := binary.BigEndian.AppendUint32(appendFrame(nil, 8, frameGoAway, 0, 0), 3)
+			conn.Write(append(binary.BigEndian.AppendUint32(b, 0), http2OK(3)...))
+		case stream < 3:
+			conn.Write(http2OK(stream))
+		}
+	})
+	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 4, Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	record, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(20, 0), Record: true}, Fixed("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := range record.Exchanges() {
+		if x.Failure != "" {
+			t.Errorf("request %d: %s", x.Seq, x.Failure)
+		}
+	}
+	if record.Quality.Reconnects < 5 {
+		t.Errorf("%d connections made anew, each served two", record.Quality.Reconnects)
+	}
+}
+
+// nghttpd is another implementation, and takes 10 streams at once.
+func TestMultiplexAgainstNghttpd(t *testing.T) {
+	program, err := exec.LookPath("nghttpd")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("sudo apt-get install nghttp2-server")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().(*net.TCPAddr)
+	l.Close()
+	server := exec.Command(program, "--no-tls", "--echo-upload", "-m", "10", "-a", "127.0.0.1", "-d", t.TempDir(), fmt.Sprint(address.Port))
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Kill()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address.String())
+		if err == nil {
+			conn.Close()
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	for _, inFlight := range []int{1, 10, 30} {
+		for _, pad := range []int{1, 1000} {
+			record := runMultiplexed(t, Spec{URL: "http://" + address.String(), Concurrency: inFlight, Timeout: 30 * time.Second}, Load{Schedule: ClosedLoop(60, 0), Record: true}, numbered{pad})
+			for x := range record.Exchanges() {
+				// In the second run it is known how many streams the server takes: none is refused.
+				if x.Failure != "" {
+					t.Errorf("%d in flight, pad %d: request %d: %s", inFlight, pad, x.Seq, x.Failure)
+				}
+			}
+		}
+	}
+}
