@@ -31,7 +31,7 @@ there need: 17, HotSpot on ARMv7 and ARMv8, an interpreter (Zero) below.`,
 			for _, name := range args {
 				if _, ok := device.FindCore(name); ok {
 					if err := device.BuildCounter(cmd.Context(), counter(cache)); err != nil {
-						return exit{exitUnmeasured, err}
+						return exit{exitUnmeasured, inCache(err)}
 					}
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: built\n", name)
 					continue
@@ -47,7 +47,7 @@ there need: 17, HotSpot on ARMv7 and ARMv8, an interpreter (Zero) below.`,
 				}
 				for _, p := range parts {
 					if err := p.make(cmd.OutOrStdout(), again); err != nil {
-						return exit{exitUnmeasured, err}
+						return exit{exitUnmeasured, inCache(err)}
 					}
 				}
 			}

@@ -427,3 +427,69 @@ func TestJavaInAMachine(t *testing.T) {
 		}
 	}
 }
+
+const servingStudy = `
+study: serving
+service: monitor
+stack: phantom
+server: {device: cortex-a53}
+requests: 2
+design: {replications: 1, seed: 1, warmup: 0}
+timeouts: {ready: 60s, request: 30s, trial: 5m}
+`
+
+// A cache in which nothing can be written costs time only, if what is needed is
+// there, and is named if it is not.
+func TestMachineWithAClosedCache(t *testing.T) {
+	if os.Getuid() != 0 || !exists("/dev/net/tun") {
+		t.Skip("an emulated machine among others needs root and /dev/net/tun")
+	}
+	machine(t)
+	ownTemp(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "free.yaml")
+	if err := os.WriteFile(file, []byte(servingStudy), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	edgegauge(t, "run", file, "--out", filepath.Join(dir, "before")) // its program is made now
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `exec 2>&1
+mount -t tmpfs -o size=300m tmpfs "$1/small" && mkdir "$1/small/guest" "$1/small/devices" && cp -a "$EDGEGAUGE_CACHE/devices/cortex-a53" "$1/small/devices/" && cp "$EDGEGAUGE_CACHE"/guest/*arm64 "$1/small/guest/" || exit 1
+mount -o remount,size=$(($(du -sk "$1/small" | cut -f1) + 2000))k "$1/small"
+export EDGEGAUGE_CACHE="$1/small"
+"$2" run "$3" --out "$1/full"; echo "full: $?"
+ls "$1/small/states"
+rm "$1/small/guest/"*
+mount -o remount,ro "$1/small"
+"$2" run "$3" --out "$1/closed"; echo "closed: $?"
+"$2" devices build cortex-a7; echo "build: $?"
+`
+	os.Mkdir(filepath.Join(dir, "small"), 0o755)
+	named := filepath.Join(dir, "edgegauge") // under which the test binary is the program
+	if err := os.Symlink(exe, named); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "unshare", "-m", "sh", "-c", script, "sh", dir, named, file)
+	cmd.Dir, cmd.WaitDelay = "../..", time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	facts, _ := os.ReadFile(filepath.Join(dir, "full/facts.json"))
+	for _, want := range []string{"full: 0", "closed: 3", "build: 3", "read-only file system; free space there, or name another folder with EDGEGAUGE_CACHE"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if !strings.Contains(string(facts), "its state after boot could not be kept") || strings.Contains(string(out), ".state") {
+		t.Errorf("the state: %s", facts)
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"edgegauge/internal/device"
 	"edgegauge/internal/device/qemu"
@@ -63,6 +65,28 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "edgegauge"), nil
 }
 
+// inCache adds to an error of files below the cache that could not be written
+// what to do.
+func inCache(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; free space there, or name another folder with EDGEGAUGE_CACHE", err)
+	}
+	return err
+}
+
+// writable tries to write below a folder, which it makes.
+func writable(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "try-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // guestProgram is this program for another architecture: a file beside this one
 // that is named after it, or made from the source if that is at hand.
 func guestProgram(ctx context.Context, device, arch, arm, exe string) (string, error) {
@@ -85,6 +109,9 @@ func guestProgram(ctx context.Context, device, arch, arm, exe string) (string, e
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/edgegauge")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM="+arm, "GOFLAGS=")
 	if said, err := cmd.CombinedOutput(); err != nil {
+		if err := writable(filepath.Dir(out)); err != nil {
+			return "", fmt.Errorf("device %s runs this program too, which is made for it: %w", device, inCache(err))
+		}
 		return "", fmt.Errorf("device %s runs this program too: go build for %s: %w: %s", device, name, err, said)
 	}
 	return out, nil

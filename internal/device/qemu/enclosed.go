@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"edgegauge/internal/device"
 )
 
@@ -41,7 +43,7 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 	}
 	defer os.RemoveAll(dir)
 	if err := d.furnish(dir, j); err != nil {
-		return nil, fmt.Errorf("device %s: %w", d.Image.Board.Name, err)
+		return nil, fmt.Errorf("device %s: %w", d.Image.Board.Name, roomFor(err))
 	}
 	if j.Log != "" {
 		defer func() { err = errors.Join(err, keepLog(dir, j.Log)) }()
@@ -59,6 +61,14 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 		return nil, m.blame(err)
 	}
 	return out, nil
+}
+
+// roomFor adds to an error of files that could not be written what to do.
+func roomFor(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) {
+		return fmt.Errorf("%w; a machine takes some 50 MB there: free them, or name another folder with TMPDIR", err)
+	}
+	return err
 }
 
 // furnish puts what QEMU needs into dir.

@@ -35,6 +35,7 @@ type Interactive struct {
 	dir    string
 	remote *device.Remote
 	wire   wire
+	unkept error         // why its state after boot could not be kept; nil: it was, or needs not be
 	Took   time.Duration // from start to an answer of its agent
 }
 
@@ -80,7 +81,7 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 		job.Files = append(job.Files, d.Image.Java.asFile())
 	}
 	if err := e.furnish(d.dir, job); err != nil {
-		return fmt.Errorf("device %s: %w", b.Name, err)
+		return fmt.Errorf("device %s: %w", b.Name, roomFor(err))
 	}
 	if d.wire, err = newWire(d.Number); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
@@ -174,9 +175,13 @@ func (d *Interactive) awake(ctx context.Context, state string, restored bool) er
 		return nil
 	}
 	part := state + "." + device.Owner()
-	if err := errors.Join(m.save(ctx, part), os.Rename(part, state)); err != nil {
+	err := m.save(ctx, part)
+	if err == nil {
+		err = os.Rename(part, state)
+	}
+	if err != nil { // it only boots again the next time
 		os.Remove(part)
-		return err
+		d.unkept = err
 	}
 	return m.do(ctx, "cont", nil, nil)
 }
@@ -205,8 +210,8 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 		}
 		key += name + f.SHA256
 	}
-	if err := os.MkdirAll(d.Cache, 0o755); err != nil {
-		return "", err
+	if d.unkept = os.MkdirAll(d.Cache, 0o755); d.unkept != nil {
+		return "", nil
 	}
 	old, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-*.state"))
 	file := filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-"+sum([]byte(key))[:16]+".state")
@@ -306,6 +311,9 @@ func (d *Interactive) Facts(ctx context.Context) (device.Facts, error) {
 		f.Emulation["host"], f.Emulation["host load"] = here.Model, fmt.Sprintf("%.2f", here.Load)
 	}
 	f.Emulation["started in"] = d.Took.Round(time.Millisecond).String()
+	if d.unkept != nil {
+		f.Emulation["started in"] += ", as its state after boot could not be kept (free space, or name another folder with EDGEGAUGE_CACHE): " + d.unkept.Error()
+	}
 	f.Doubts = append(f.Doubts, doubt)
 	return f, nil
 }
