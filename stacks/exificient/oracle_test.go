@@ -21,10 +21,14 @@ import (
 
 const contract = "../contract"
 
-// encodings are the pairs of what EXIficient makes out of what.
-var encodings = []struct{ exi, xml codec.Encoding }{
+// A pair is what EXIficient makes out of what.
+type pair struct{ exi, xml codec.Encoding }
+
+var encodings = []pair{
 	{codec.EXISchema, codec.XML},
 	{codec.SOAP12EXISchema, codec.SOAP12},
+	{codec.EXISchemaCompressed, codec.XML},
+	{codec.SOAP12EXISchemaCompressed, codec.SOAP12},
 }
 
 // An oracle is the Java program at work.
@@ -177,27 +181,37 @@ func odd() []service.Message {
 func (o *oracle) cross(t *testing.T, name service.Name, response bool, m *service.Message) {
 	t.Helper()
 	for _, e := range encodings {
-		xml := codec.Append(e.xml, nil, name, response, m)
-		ours := codec.Append(e.exi, nil, name, response, m)
-		theirs := o.must(t, "encode", e.exi, xml)
-		if !bytes.Equal(ours, theirs) {
-			t.Fatalf("%s %s: we write\n%x, EXIficient\n%x for\n%.2000q", e.exi, name, clip(ours), clip(theirs), xml)
-		}
-		var read service.Message
-		if err := codec.Decode(e.exi, theirs, name, response, &read); err != nil {
-			t.Fatalf("%s %s: we cannot read what EXIficient writes: %v", e.exi, name, err)
-		}
-		if got := codec.Append(e.xml, nil, name, response, &read); !bytes.Equal(got, xml) {
-			t.Fatalf("%s %s: we read\n%.2000q, want\n%.2000q", e.exi, name, got, xml)
-		}
-		back := o.must(t, "decode", e.exi, ours)
-		if err := codec.Decode(e.xml, back, name, response, &read); err != nil {
-			t.Fatalf("%s %s: EXIficient reads ours as %v: %.2000q", e.exi, name, err, back)
-		}
-		if got := codec.Append(e.xml, nil, name, response, &read); !bytes.Equal(got, xml) {
-			t.Fatalf("%s %s: EXIficient reads\n%.2000q, want\n%.2000q", e.exi, name, got, xml)
-		}
+		o.crossIn(t, e, name, response, m)
 	}
+}
+
+func (o *oracle) crossIn(t *testing.T, e pair, name service.Name, response bool, m *service.Message) {
+	t.Helper()
+	xml := codec.Append(e.xml, nil, name, response, m)
+	ours := codec.Append(e.exi, nil, name, response, m)
+	theirs := o.must(t, "encode", e.exi, xml)
+	if !compressed(e.exi) && !bytes.Equal(ours, theirs) {
+		t.Fatalf("%s %s: we write\n%x, EXIficient\n%x for\n%.2000q", e.exi, name, clip(ours), clip(theirs), xml)
+	}
+	var read service.Message
+	if err := codec.Decode(e.exi, theirs, name, response, &read); err != nil {
+		t.Fatalf("%s %s: we cannot read what EXIficient writes: %v", e.exi, name, err)
+	}
+	if got := codec.Append(e.xml, nil, name, response, &read); !bytes.Equal(got, xml) {
+		t.Fatalf("%s %s: we read\n%.2000q, want\n%.2000q", e.exi, name, got, xml)
+	}
+	back := o.must(t, "decode", e.exi, ours)
+	if err := codec.Decode(e.xml, back, name, response, &read); err != nil {
+		t.Fatalf("%s %s: EXIficient reads ours as %v: %.2000q", e.exi, name, err, back)
+	}
+	if got := codec.Append(e.xml, nil, name, response, &read); !bytes.Equal(got, xml) {
+		t.Fatalf("%s %s: EXIficient reads\n%.2000q, want\n%.2000q", e.exi, name, got, xml)
+	}
+}
+
+// compressed says that the bytes are a matter of who deflates.
+func compressed(enc codec.Encoding) bool {
+	return enc == codec.EXISchemaCompressed || enc == codec.SOAP12EXISchemaCompressed
 }
 
 func clip(b []byte) []byte { return b[:min(len(b), 1000)] }
@@ -218,18 +232,20 @@ func TestOtherTexts(t *testing.T) {
 		{service.IO, false, "<io" + ns + "><data> AAEC\n/w== </data></io>"},
 		{service.Echo, false, "<echo" + ns + "><text> a<![CDATA[<]]> &#x10FFFF;</text></echo>"},
 	} {
-		exi := o.must(t, "encode", codec.EXISchema, []byte(x.xml))
-		var want, got service.Message
-		if err := codec.Decode(codec.XML, []byte(x.xml), x.name, x.response, &want); err != nil {
-			t.Fatal(x.xml, err)
-		}
-		if err := codec.Decode(codec.EXISchema, exi, x.name, x.response, &got); err != nil {
-			t.Errorf("%s as %x: %v", x.xml, exi, err)
-			continue
-		}
-		a, b := codec.Append(codec.XML, nil, x.name, x.response, &want), codec.Append(codec.XML, nil, x.name, x.response, &got)
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s is read as %s", x.xml, b)
+		for _, enc := range []codec.Encoding{codec.EXISchema, codec.EXISchemaCompressed} {
+			exi := o.must(t, "encode", enc, []byte(x.xml))
+			var want, got service.Message
+			if err := codec.Decode(codec.XML, []byte(x.xml), x.name, x.response, &want); err != nil {
+				t.Fatal(x.xml, err)
+			}
+			if err := codec.Decode(enc, exi, x.name, x.response, &got); err != nil {
+				t.Errorf("%s as %x: %v", x.xml, exi, err)
+				continue
+			}
+			a, b := codec.Append(codec.XML, nil, x.name, x.response, &want), codec.Append(codec.XML, nil, x.name, x.response, &got)
+			if !bytes.Equal(a, b) {
+				t.Errorf("%s in %s is read as %s", x.xml, enc, b)
+			}
 		}
 	}
 }
@@ -239,18 +255,32 @@ func TestFaults(t *testing.T) {
 	o := consult(t)
 	for _, f := range []codec.Fault{{Code: codec.Sender, Reason: "no <such> thing"}, {Code: codec.Receiver, Reason: "en"}, {Code: codec.MustUnderstand},
 		{Code: codec.VersionMismatch, Reason: strings.Repeat("wörter ", 100) + "."}} {
-		ours := codec.AppendFault(codec.SOAP12EXISchema, nil, &f)
-		theirs := o.must(t, "encode", codec.SOAP12EXISchema, codec.AppendFault(codec.SOAP12, nil, &f))
-		if !bytes.Equal(ours, theirs) {
-			t.Errorf("%v: we write\n%x, EXIficient\n%x", f, ours, theirs)
+		for _, enc := range []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed} {
+			ours := codec.AppendFault(enc, nil, &f)
+			theirs := o.must(t, "encode", enc, codec.AppendFault(codec.SOAP12, nil, &f))
+			if !compressed(enc) && !bytes.Equal(ours, theirs) {
+				t.Errorf("%v: we write\n%x, EXIficient\n%x", f, ours, theirs)
+			}
+			var m service.Message
+			var got *codec.Fault
+			if err := codec.Decode(enc, theirs, service.Echo, true, &m); !errors.As(err, &got) || *got != f {
+				t.Errorf("%s: %v is read as %v", enc, f, err)
+			}
+			if back := o.must(t, "decode", enc, ours); !bytes.Contains(back, []byte("soap:"+f.Code)) {
+				t.Errorf("%s: %v: EXIficient reads %s", enc, f, back)
+			}
 		}
-		var m service.Message
-		var got *codec.Fault
-		if err := codec.Decode(codec.SOAP12EXISchema, theirs, service.Echo, true, &m); !errors.As(err, &got) || *got != f {
-			t.Errorf("%v is read as %v", f, err)
+	}
+}
+
+// More values than a block holds, and as many.
+func TestBlocks(t *testing.T) {
+	o := consult(t)
+	for _, n := range []int{1_000_000, 1_000_101} {
+		m := service.Message{Ints: make([]int32, n)}
+		for i := range m.Ints {
+			m.Ints[i] = int32(i % 50)
 		}
-		if back := o.must(t, "decode", codec.SOAP12EXISchema, ours); !bytes.Contains(back, []byte("soap:"+f.Code)) {
-			t.Errorf("%v: EXIficient reads %s", f, back)
-		}
+		o.crossIn(t, pair{codec.EXISchemaCompressed, codec.XML}, service.Sort, false, &m)
 	}
 }

@@ -34,7 +34,11 @@ func TestCallerAllocatesNothing(t *testing.T) {
 				}
 			}
 			exchange()
-			if n := testing.AllocsPerRun(100, exchange); n != 0 || err != nil {
+			most := 0.0
+			if enc == codec.EXISchemaCompressed || enc == codec.SOAP12EXISchemaCompressed {
+				most = 20 // compress/flate makes the tables of each of its blocks anew
+			}
+			if n := testing.AllocsPerRun(100, exchange); n > most || err != nil {
 				t.Errorf("%s, %s: %g allocations an exchange, %v", name, enc, n, err)
 			}
 		}

@@ -32,11 +32,13 @@ const Namespace = "urn:edgegauge:services:1"
 
 // Encodings lists the encodings in the order of the contract.
 func Encodings() []Encoding {
-	return []Encoding{XML, JSON, CBOR, MsgPack, Protobuf, SOAP11, SOAP12, Text, EXISchema, SOAP12EXISchema}
+	return []Encoding{XML, JSON, CBOR, MsgPack, Protobuf, SOAP11, SOAP12, Text, EXISchema, EXISchemaCompressed, SOAP12EXISchema, SOAP12EXISchemaCompressed}
 }
 
 // SOAP says that messages are envelopes and errors faults.
-func (e Encoding) SOAP() bool { return e == SOAP11 || e == SOAP12 || e == SOAP12EXISchema }
+func (e Encoding) SOAP() bool {
+	return e == SOAP11 || e == SOAP12 || e == SOAP12EXISchema || e == SOAP12EXISchemaCompressed
+}
 
 // Parse finds the encoding of that name.
 func Parse(text string) (Encoding, error) {
@@ -76,6 +78,8 @@ func Append(enc Encoding, dst []byte, name service.Name, response bool, m *servi
 		return appendEXI(dst, s, m)
 	case SOAP12EXISchema:
 		return appendEXIEnvelope(dst, s, m)
+	case EXISchemaCompressed, SOAP12EXISchemaCompressed:
+		return appendEXICompressed(dst, s, m, enc.SOAP())
 	}
 	panic("codec: no encoding " + string(enc))
 }
@@ -111,6 +115,8 @@ func DecodeWithin(enc Encoding, b []byte, name service.Name, response bool, m *s
 		return decodeEXI(b, s, m, limit)
 	case SOAP12EXISchema:
 		return decodeEXIEnvelope(b, s, m, limit)
+	case EXISchemaCompressed, SOAP12EXISchemaCompressed:
+		return decodeEXICompressed(enc, b, s, m, enc.SOAP(), limit)
 	}
 	panic("codec: no encoding " + string(enc))
 }

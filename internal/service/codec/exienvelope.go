@@ -69,21 +69,22 @@ func decodeEXIEnvelope(b []byte, s *shape, m *service.Message, limit int) error 
 func (r *exiReader) fault() *Fault {
 	var all [][]byte // the values so far, each of an element or attribute of its own
 	r.typed(text)
-	code := r.value(&all)
+	code := r.value(&all, 1)
 	for seen := 0; r.take(1) == 0 && r.problem == ""; seen++ {
 		if r.take(exiNamespaceBits) != exiNamespaceXML || r.unsigned() != 0 || seen == 1<<exiXMLNameBits {
 			r.fail("attribute is not one of XML's")
 			return nil
 		}
 		r.take(exiXMLNameBits)
-		r.value(&all)
+		r.value(&all, 1)
 	}
-	reason := r.value(&all)
+	reason := r.value(&all, 1)
 	return &Fault{faultCode(code), string(trimSpace(reason))}
 }
 
-// value reads a string that may be one of all before.
-func (r *exiReader) value(all *[][]byte) []byte {
+// value reads a string that may be one of all before, whose places are whole
+// multiples of unit bits: 1, or 8 where everything is in bytes.
+func (r *exiReader) value(all *[][]byte, unit uint) []byte {
 	n := r.unsigned()
 	switch {
 	case n >= 2:
@@ -93,7 +94,7 @@ func (r *exiReader) value(all *[][]byte) []byte {
 		}
 		return v
 	case n == 1 && len(*all) > 0:
-		if id := r.take(placeBits(len(*all))); id < uint64(len(*all)) {
+		if id := r.take((placeBits(len(*all)) + unit - 1) / unit * unit); id < uint64(len(*all)) {
 			r.made(len((*all)[id]))
 			return (*all)[id]
 		}

@@ -185,23 +185,31 @@ func (r *exiReader) texts(m *service.Message) {
 	defer valueTables.Put(t)
 	t.entries = t.entries[:0]
 	for r.another() {
-		n := r.unsigned()
-		if n < 2 {
-			id := r.take(placeBits(len(t.entries)))
-			if id >= uint64(len(t.entries)) {
-				r.fail("string is not in the table")
-				return
-			}
-			v := m.Strings[t.entries[id].at]
-			r.made(len(v))
-			m.Strings = append(m.Strings, v)
-			continue
+		if n := r.unsigned(); n >= 2 {
+			r.newString(t, m, n-2)
+		} else {
+			r.again(t, m, r.take(placeBits(len(t.entries))))
 		}
-		start := len(m.Arena)
-		m.Arena = r.literal(m.Arena, n-2)
-		if n > 2 {
-			t.entries = append(t.entries, valueEntry{at: uint32(len(m.Strings))})
-		}
-		m.EndString(start)
 	}
+}
+
+// again is a string that came before, at that place in the table.
+func (r *exiReader) again(t *valueTable, m *service.Message, id uint64) {
+	if id >= uint64(len(t.entries)) {
+		r.fail("string is not in the table")
+		return
+	}
+	v := m.Strings[t.entries[id].at]
+	r.made(len(v))
+	m.Strings = append(m.Strings, v)
+}
+
+// newString reads a string of n characters; none is no entry of the table.
+func (r *exiReader) newString(t *valueTable, m *service.Message, n uint64) {
+	start := len(m.Arena)
+	m.Arena = r.literal(m.Arena, n)
+	if n > 0 {
+		t.entries = append(t.entries, valueEntry{at: uint32(len(m.Strings))})
+	}
+	m.EndString(start)
 }

@@ -20,6 +20,10 @@ func FuzzSOAP12(f *testing.F)   { fuzzDecode(f, SOAP12) }
 func FuzzText(f *testing.F)     { fuzzDecode(f, Text) }
 func FuzzEXI(f *testing.F)      { fuzzDecode(f, EXISchema) }
 func FuzzSOAPEXI(f *testing.F)  { fuzzDecode(f, SOAP12EXISchema) }
+func FuzzEXIPacked(f *testing.F) {
+	f.Add(byte(0), false, deflated(append([]byte{10}, make([]byte, 400)...), make([]byte, 400)))
+	fuzzDecode(f, EXISchemaCompressed)
+}
 
 // fuzzDecode looks for a panic; and what a decoder takes, the encoder must
 // write so that it is read as the same again. The golden files are the seeds, and

@@ -83,7 +83,11 @@ func TestNoAllocation(t *testing.T) {
 					}
 				}
 				work()
-				if n := testing.AllocsPerRun(50, work); n != 0 {
+				most := 0.0
+				if enc == EXISchemaCompressed || enc == SOAP12EXISchemaCompressed {
+					most = 20 // compress/flate makes the tables of each of its blocks anew
+				}
+				if n := testing.AllocsPerRun(50, work); n > most {
 					t.Errorf("%s %s response=%v: %v allocations, want 0", enc, name, response, n)
 				}
 			}

@@ -80,8 +80,11 @@ func FaultOf(err error) *Fault {
 
 // AppendFault appends an envelope with the fault in it.
 func AppendFault(enc Encoding, dst []byte, f *Fault) []byte {
-	if enc == SOAP12EXISchema {
+	switch enc {
+	case SOAP12EXISchema:
 		return appendEXIFault(dst, f)
+	case SOAP12EXISchemaCompressed:
+		return appendEXIFaultCompressed(dst, f)
 	}
 	v := soapOf(enc)
 	code := string(f.Code)
