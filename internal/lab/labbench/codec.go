@@ -25,11 +25,14 @@ timeouts: {ready: 60s, request: 10s, trial: 5m}
 // cloud-of-things, whose figures people read, and one after which they stand still.
 func codecRows(ctx context.Context, b *Bench) ([]Row, error) {
 	limit := bound{value: 5}
+	rows, err := formRows()
+	if err != nil {
+		return rows, err
+	}
 	build := exec.CommandContext(ctx, b.Exe, append([]string{"stacks", "build", "jersey", "californium"}, b.stackFlags()...)...)
 	if out, err := build.CombinedOutput(); err != nil {
-		return []Row{missing("phases beside Jersey's and Californium's", limit.String(), strings.TrimSpace(string(out)))}, nil
+		return append(rows, missing("phases beside Jersey's and Californium's", limit.String(), strings.TrimSpace(string(out)))), nil
 	}
-	var rows []Row
 	for _, load := range []struct {
 		requests, warmup, replications int
 		bound                          *bound
