@@ -36,6 +36,7 @@ final class Guard extends StreamReaderDelegate {
   private void check(int event) throws XMLStreamException {
     switch (event) {
       case XMLStreamConstants.START_ELEMENT:
+        if (getLocalName() == null) throw new XMLStreamException("an element has no name"); // Fast Infoset's parser lets it pass
         if (++depth > DEPTH) throw new XMLStreamException("elements are nested deeper than " + DEPTH);
         break;
       case XMLStreamConstants.END_ELEMENT:

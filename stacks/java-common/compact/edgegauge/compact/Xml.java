@@ -215,7 +215,7 @@ public final class Xml {
         if (event == XMLStreamConstants.CHARACTERS && !r.isWhiteSpace() || event == XMLStreamConstants.START_ELEMENT) throw new IOException("something stands behind the message");
       }
       return m;
-    } catch (XMLStreamException | IllegalArgumentException | ArithmeticException e) {
+    } catch (XMLStreamException | RuntimeException e) { // a parser throws anything at a message that is none
       throw new IOException(e.getMessage(), e);
     }
   }
