@@ -3,6 +3,7 @@
 package javatest
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -15,34 +16,45 @@ import (
 	"edgegauge/internal/stack/stacktest"
 )
 
-// frameworks are the stacks that know hooks: off, each in its first encoding that
-// streams a message of some size.
-var frameworks = []struct{ name, service, encoding string }{
-	{"axis2", "sort", "soap11"},
-	{"axis2-18", "sort", "soap11"},
-	{"cxf", "sort", "xml"},
-	{"jersey", "sort", "protobuf"},
-	{"jersey", "sort", "xml"},
-	{"jersey3", "sort", "xml"},
-	{"jaxws-rt", "concat", "soap11"},
-	{"restlet", "sort", "xml"},
+// A framework is a Java stack in its first encoding that streams a message of
+// some size; client is another stack's where it has none.
+type framework struct{ name, service, encoding, client string }
+
+var frameworks = []framework{
+	{"axis2", "sort", "soap11", ""},
+	{"axis2-18", "sort", "soap11", ""},
+	{"cxf", "sort", "xml", ""},
+	{"cxf4", "sort", "xml", ""},
+	{"cxf-jaxws", "sort", "soap11", ""},
+	{"jersey", "sort", "protobuf", ""},
+	{"jersey", "sort", "xml", ""},
+	{"jersey3", "sort", "xml", ""},
+	{"jaxws-rt", "concat", "soap11", ""},
+	{"restlet", "sort", "xml", ""},
+}
+
+// containers are the servers of hosted_test.go, as a framework each.
+var containers = []framework{
+	{"glassfish7", "concat", "soap11", "jaxws-rt"},
+	{"glassfish3", "concat", "soap11", "jaxws-rt"},
 }
 
 // A pair is a stack's server and client, in a process each.
 type pair struct{ server, client *stack.Conn }
 
 // start starts a pair with options; both end with the test.
-func start(t *testing.T, name, service, encoding string, n int, options map[string]string) pair {
+func start(t *testing.T, f framework, service string, n int, options map[string]string) pair {
 	t.Helper()
-	d := stacktest.Built(t, filepath.Join("..", name))
-	p := pair{program(t, d, d.Serve), program(t, d, d.Call)}
+	d := stacktest.Built(t, filepath.Join("..", f.name))
+	c := stacktest.Built(t, filepath.Join("..", cmp.Or(f.client, f.name)))
+	p := pair{program(t, d, d.Serve), program(t, c, c.Call)}
 	limits := stack.Limits{Body: 16e6}
-	ready, err := p.server.Serve(within(t), stack.Serve{Service: service, Encoding: encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
+	ready, err := p.server.Serve(within(t), stack.Serve{Service: service, Encoding: f.encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
 		Limits: limits, Directory: t.TempDir(), Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.client.Call(within(t), stack.Call{URL: ready.URL, Service: service, Encoding: encoding, Security: "none", Transport: "http",
+	_, err = p.client.Call(within(t), stack.Call{URL: ready.URL, Service: service, Encoding: f.encoding, Security: "none", Transport: "http",
 		Message: stack.Message{Seed: 7, N: n}, Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: limits, Options: options})
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +124,10 @@ func sum(x measure.Exchange) time.Duration {
 // stands for the 10 % that hold on a quiet one (the stacks' READMEs).
 func TestPhasesAddUp(t *testing.T) {
 	const least, most, requests, bound = 5, 25, 20, 0.20
-	for _, f := range frameworks {
+	for _, f := range slices.Concat(frameworks, containers) {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			with := start(t, f.name, f.service, f.encoding, 9310, map[string]string{"hooks": "on"})
-			without := start(t, f.name, f.service, f.encoding, 9310, map[string]string{"hooks": "off"})
+			with := start(t, f, f.service, 9310, map[string]string{"hooks": "on"})
+			without := start(t, f, f.service, 9310, map[string]string{"hooks": "off"})
 			for range 2 {
 				with.run(t, 100, false)
 				without.run(t, 100, false)
@@ -169,7 +181,7 @@ var phases = []struct {
 func TestDelayIsProcessing(t *testing.T) {
 	for _, f := range frameworks {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			start(t, f.name, "echo", f.encoding, 100, slower).delayed(t)
+			start(t, f, "echo", 100, slower).delayed(t)
 		})
 	}
 }
