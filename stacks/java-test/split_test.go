@@ -33,10 +33,9 @@ var frameworks = []framework{
 	{"restlet", "sort", "xml", ""},
 }
 
-// containers are the servers of hosted_test.go, as a framework each.
+// containers are servers of hosted_test.go that know hooks: off, as a framework each.
 var containers = []framework{
 	{"glassfish7", "concat", "soap11", "jaxws-rt"},
-	{"glassfish3", "concat", "soap11", "jaxws-rt"},
 }
 
 // A pair is a stack's server and client, in a process each.
