@@ -113,8 +113,12 @@ func Stacks() []stack.Description {
 		}
 		offers := []stack.Offer{o}
 		if together := map[string]string{"http": "pipelined", "http2": "multiplexed", "grpc": "multiplexed"}[k.transport]; together != "" {
-			o.Security, o.Connections = []string{"none"}, []string{together}
-			offers = append(offers, o)
+			plain, secure := o, o
+			plain.Security, plain.Connections = []string{"none"}, append(slices.Clone(connections), together)
+			offers, secure.Security = []stack.Offer{plain}, slices.DeleteFunc(slices.Clone(k.security), func(s string) bool { return s == "none" })
+			if len(secure.Security) > 0 {
+				offers = append(offers, secure)
+			}
 		}
 		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go", Needs: k.needs,
 			Options: append([]string{}, k.options...), Serves: offers})
