@@ -20,7 +20,7 @@ factors:
     - {name: the machine, client.device: cortex-a53/icount}
 requests: 10
 design: {replications: 5, seed: 1, warmup: 2}
-responses: [serialization, deserialization, rtt, message_size]
+responses: [serialization, deserialization, rtt, message_size, wire_bytes]
 timeouts: {ready: 60s, request: 30s, trial: 5m}
 `
 

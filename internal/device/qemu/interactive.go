@@ -234,7 +234,7 @@ func exists(file string) bool { _, err := os.Stat(file); return err == nil }
 // unsegmented: the machine sends and gets packets as a wire carries them. Left to
 // themselves both sides would hand over up to 64 KB at once, which no small board's
 // card does, and a capture would see that.
-const unsegmented = ",host_tso4=off,host_tso6=off,host_ufo=off,guest_tso4=off,guest_tso6=off,guest_ufo=off"
+const unsegmented = ",gso=off,host_tso4=off,host_tso6=off,host_ufo=off,guest_tso4=off,guest_tso6=off,guest_ufo=off"
 
 // outside are the channel to the agent and the network card, on the board's bus.
 func (b Board) outside() []string {
