@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -491,5 +492,34 @@ mount -o remount,ro "$1/small"
 	}
 	if t.Failed() {
 		t.Logf("%s", out)
+	}
+}
+
+// The same packages make the same machine, byte for byte.
+func TestMachineIsReproducible(t *testing.T) {
+	b, _ := qemu.Find(machine(t))
+	first := qemu.Builder{Cache: os.Getenv("EDGEGAUGE_CACHE")}
+	one, err := qemu.OpenImage(b, first.Dir(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := qemu.Builder{Cache: t.TempDir(), Tell: func(s string) { t.Log(s) }}
+	if err := os.Symlink(filepath.Join(first.Cache, "apt-"+b.Debian), filepath.Join(again.Cache, "apt-"+b.Debian)); err != nil { // what was fetched
+		t.Fatal(err)
+	}
+	two, err := again.Build(t.Context(), b)
+	if err != nil {
+		t.Logf("with the pinned versions: %v", err)
+		again.Newest = true
+		two, err = again.Build(t.Context(), b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(one.Made.Packages, two.Made.Packages) {
+		t.Fatalf("got packages %v and %v", one.Made.Packages, two.Made.Packages)
+	}
+	if !maps.Equal(one.Made.Files, two.Made.Files) || len(two.Made.Files) < 2 {
+		t.Errorf("got %v and %v", one.Made.Files, two.Made.Files)
 	}
 }
