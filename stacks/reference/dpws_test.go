@@ -79,6 +79,13 @@ func TestDPWSInterop(t *testing.T) {
 
 // invoke serves at host, has the client find it by probe or resolve, and sends 5 requests.
 func invoke(t *testing.T, srv, cl *stack.Conn, host, search string) {
+	t.Helper()
+	invokeKnown(t, srv, cl, host, search, func(string) {})
+}
+
+// invokeKnown is invoke, and says what the device's URL is before anybody looks for it.
+func invokeKnown(t *testing.T, srv, cl *stack.Conn, host, search string, known func(url string)) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	s := stack.Serve{Service: "monitor", Encoding: "soap12", Security: "none", Transport: "dpws", Host: host, Limits: stack.Limits{Body: 1 << 20}}
@@ -86,6 +93,7 @@ func invoke(t *testing.T, srv, cl *stack.Conn, host, search string) {
 	if err != nil {
 		t.Fatal("device:", err)
 	}
+	known(served.URL)
 	ready, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
 		Message: stack.Message{Seed: 3, N: 16}, Connection: "keep-alive", Timeout: int64(30 * time.Second),
 		Options: map[string]string{"search": search}})
