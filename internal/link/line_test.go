@@ -131,8 +131,8 @@ func TestDelayBothWays(t *testing.T) {
 		for range 20 {
 			best = min(best, roundTrip(t, client, 100))
 		}
-		if best < 25*ms || best > 26*ms {
-			t.Errorf("%s: best round trip %v, want 25 ms and less than 1 ms more", family, best)
+		if best < 25*ms || best > 35*ms {
+			t.Errorf("%s: best round trip %v, want 25 ms and what a busy machine adds", family, best)
 		}
 	}
 	r := report(t, n)
