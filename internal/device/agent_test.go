@@ -271,9 +271,9 @@ func TestKilledAgentIsSweptUp(t *testing.T) {
 
 // A lab that is not heard any more is dead.
 func TestSilentLab(t *testing.T) {
-	b := startBoard(t, 300*time.Millisecond)
+	b := startBoard(t, 1500*time.Millisecond)
 	p := b.sh(t, "sleep 1000")
-	time.Sleep(time.Second) // pings keep it
+	time.Sleep(3 * time.Second) // pings keep it
 	if b.Err() != nil {
 		t.Fatal(b.Err())
 	}
