@@ -54,22 +54,29 @@ final class Hooks {
       Object real = v instanceof Class ? ((Class<?>) v).getDeclaredConstructor().newInstance() : v;
       Set<Class<?>> types = new LinkedHashSet<>();
       for (Class<?> c = real.getClass(); c != null; c = c.getSuperclass()) types.addAll(Arrays.asList(c.getInterfaces()));
-      e.setValue(Proxy.newProxyInstance(real.getClass().getClassLoader(), types.toArray(new Class<?>[0]), (p, m, a) -> hook(real, m, a, side)));
+      Method write = named("writeTo", real.getClass());
+      e.setValue(Proxy.newProxyInstance(real.getClass().getClassLoader(), types.toArray(new Class<?>[0]), (p, m, a) -> hook(real, write, m, a, side)));
     }
   }
 
-  private static Object hook(Object real, Method m, Object[] a, Side side) throws Throwable {
+  /** Looked up once: a builder has none. */
+  private static Method named(String name, Class<?> of) {
+    for (Method m : of.getMethods()) if (m.getName().equals(name)) return m;
+    return null;
+  }
+
+  private static Object hook(Object real, Method write, Method m, Object[] a, Side side) throws Throwable {
     try {
       switch (m.getName()) {
         case "processDocument":
           return open(real, m, a, side);
         case "getContentType":
-          made(real, (MessageContext) a[0], a[1], side);
+          made(real, write, (MessageContext) a[0], a[1], side);
           return m.invoke(real, a);
         case "getBytes":
-          return made(real, (MessageContext) a[0], a[1], side);
+          return made(real, write, (MessageContext) a[0], a[1], side);
         case "writeTo":
-          side.send(made(real, (MessageContext) a[0], a[1], side), (OutputStream) a[2], (MessageContext) a[0]);
+          side.send(made(real, write, (MessageContext) a[0], a[1], side), (OutputStream) a[2], (MessageContext) a[0]);
           return null;
         default:
           return m.invoke(real, a);
@@ -92,12 +99,10 @@ final class Hooks {
     }
   }
 
-  private static byte[] made(Object formatter, MessageContext context, Object format, Side side) throws Exception {
+  private static byte[] made(Object formatter, Method writeTo, MessageContext context, Object format, Side side) throws Exception {
     byte[] made = (byte[]) context.getProperty(MADE);
     if (made != null) return made;
     ByteArrayOutputStream buffer = new ByteArrayOutputStream(1024);
-    Method writeTo = null;
-    for (Method m : formatter.getClass().getMethods()) if (m.getName().equals("writeTo")) writeTo = m;
     long t0 = System.nanoTime();
     writeTo.invoke(formatter, context, format, buffer, false);
     long ns = System.nanoTime() - t0;
