@@ -115,7 +115,7 @@ func (r *rig) startStack(ctx context.Context) error {
 	if r.message, err = r.request(); err != nil {
 		return err
 	}
-	if r.dir, err = os.MkdirTemp("", "edgegauge-trial-"); err != nil {
+	if r.dir, err = os.MkdirTemp("", "trial-"); err != nil {
 		return fmt.Errorf("%w: %w", errLab, err)
 	}
 	if r.server, err = r.start(ctx, measure.Server); err != nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stat"
@@ -32,10 +33,13 @@ var (
 	plotJS string
 )
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"courseParts": func() int { return courseParts },
-	"percent":     func(share float64) string { return significant(share*100) + " %" },
-}).Parse(pageHTML + analysisHTML))
+// Made when first needed: an agent on a small device needs none.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"courseParts": func() int { return courseParts },
+		"percent":     func(share float64) string { return significant(share*100) + " %" },
+	}).Parse(pageHTML + analysisHTML))
+})
 
 // HTML writes one page that needs nothing else: no network, and no script to be
 // read; with scripts, its figures can also be explored.
@@ -44,7 +48,7 @@ func (r *Report) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return page.Execute(w, v)
+	return page().Execute(w, v)
 }
 
 // view is what the page shows, in words and drawings.

@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 )
 
@@ -138,7 +137,7 @@ func (r *reader) responses(n *node) []Word {
 	return words
 }
 
-var plainFile = form{regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), 100}
+var plainFile = newForm(`^[A-Za-z0-9][A-Za-z0-9._-]*$`, 100)
 
 // fileName reads a name that results directories are called by.
 func (r *reader) fileName(what string, n *node) (string, bool) {

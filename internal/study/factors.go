@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -113,7 +112,7 @@ var columns = []string{"id", "block", "replication", "side", "response", "unit",
 	"ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "name",
 	"published", "times_published", "times_published_low", "times_published_high", "request_min", "request_sd"}
 
-var factorName = form{regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`), 100}
+var factorName = newForm(`^[A-Za-z][A-Za-z0-9._-]*$`, 100)
 
 // factor reads one factor; its Name is empty where nothing can be said of it.
 func (b *builder) factor(key Word, n *node) (Factor, bool) {

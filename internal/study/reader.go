@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -53,18 +54,24 @@ func (r *reader) text(what string, n *node) (string, bool) {
 }
 
 // plainName: what may be a level, a column and part of a file name.
-var plainName = form{regexp.MustCompile(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]*$`), 200}
+var plainName = newForm(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]*$`, 200)
 
 // A form is what a text looks like, and its most characters. Note: counted by
 // the expression itself, {0,199}, they took 8 MB and 6 ms of every process of
 // this program, keepers and agents included.
 type form struct {
-	*regexp.Regexp
-	most int
+	pattern func() *regexp.Regexp
+	most    int // characters
+}
+
+// newForm compiles the pattern when it is first asked for: classes of letters
+// take 70 kB each, which an agent on a small device never needs.
+func newForm(pattern string, most int) form {
+	return form{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }), most}
 }
 
 func (f form) MatchString(s string) bool {
-	return utf8.RuneCountInString(s) <= f.most && f.Regexp.MatchString(s)
+	return utf8.RuneCountInString(s) <= f.most && f.pattern().MatchString(s)
 }
 
 func (r *reader) name(what string, n *node) (string, bool) {

@@ -3,7 +3,6 @@ package study
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -213,7 +212,7 @@ func readRate(r *reader, what string, n *node) (Setting, bool) {
 	return fixed(text, n.pos, v, func(s *Setup) *float64 { return &s.Rate }), true
 }
 
-var optionName = form{regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`), 100}
+var optionName = newForm(`^[A-Za-z][A-Za-z0-9._-]*$`, 100)
 
 func optionValue(option string) func(*reader, string, *node) (Setting, bool) {
 	return func(r *reader, what string, n *node) (Setting, bool) {
