@@ -33,6 +33,9 @@ func NewScratch() (*Scratch, error) {
 	s := &Scratch{Swept: sweepScratch(base)}
 	var err error
 	if s.Dir, err = os.MkdirTemp(base, scratchPrefix+device.Owner()+"-"); err == nil {
+		err = os.Chmod(s.Dir, 0o711) // a stack's program may change its user: Apache does
+	}
+	if err == nil {
 		s.lock, err = lockFolder(s.Dir)
 	}
 	if err != nil {
