@@ -26,6 +26,7 @@ import org.apache.xerces.xni.parser.XMLInputSource;
 /** EXI by EXIficient, with the options that contract/README.md says for each name. The grammars are made once, encoders and decoders once a thread. */
 final class Exi extends Form {
   private static final Map<String, Grammars> GRAMMARS = new HashMap<>();
+  private static final int KEPT = 1 << 14; // bytes: a decoder holds all values of its last message, and every thread of a server has one
 
   private final EXIFactory factory;
   private final ThreadLocal<StAXEncoder> writers = new ThreadLocal<>();
@@ -89,7 +90,7 @@ final class Exi extends Form {
       reader.begin(b, limit);
       return new Guard(reader, limit, () -> {
         if (reader.limits.rest()) return true;
-        sources.set(reader);
+        if (b.length <= KEPT) sources.set(reader);
         return false;
       });
     } catch (EXIException | IOException | RuntimeException | OutOfMemoryError e) {
