@@ -145,6 +145,9 @@ func (c conformer) server(h *host, client *seat, s string, swept, first bool) {
 	}
 	if first {
 		add("refuses bad requests and goes on", func(_ *Conn, url string) error { return c.refuses(s, url) })
+		if c.cuttable() {
+			add("refuses bodies cut short or without end", func(_ *Conn, url string) error { return c.refusesCuts(s, url) })
+		}
 		if strings.HasPrefix(c.wish.Security, "wss-") {
 			add("refuses what WS-Security must", func(_ *Conn, url string) error { return c.refusesFrauds(s, url) })
 		}

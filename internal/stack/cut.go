@@ -1,0 +1,101 @@
+package stack
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"edgegauge/internal/service"
+	"edgegauge/internal/service/codec"
+)
+
+// A cut is a request over HTTP/1.1 whose body is not what its head announces.
+type cut struct {
+	what, head string
+	body       []byte
+}
+
+func cuts(good []byte) []cut {
+	half := good[:len(good)/2]
+	size := fmt.Sprintf("%x\r\n", len(good))
+	long := bytes.Repeat(append([]byte("10000\r\n"), append(bytes.Repeat([]byte{' '}, 0x10000), "\r\n"...)...), (conformLimit+conformLimit/4)/0x10000)
+	return []cut{
+		{"a body shorter than announced", fmt.Sprintf("Content-Length: %d", len(good)), half},
+		{"a body that ends within a chunk", "Transfer-Encoding: chunked", append([]byte(size), half...)},
+		{"a body over the limit that announces no length", "Transfer-Encoding: chunked", append(long, "0\r\n\r\n"...)},
+	}
+}
+
+// cuttable tells whether refusesCuts can ask this server: only plain HTTP/1.1 is
+// spoken so, in an encoding of ours.
+func (c conformer) cuttable() bool {
+	_, err := codec.Parse(c.wish.Encoding)
+	return err == nil && !c.fixedSizes() && c.wish.Transport == "http" && c.wish.Security == "none"
+}
+
+// refusesCuts sends bodies that end too soon or never seem to end; after each a
+// good request must be answered rightly.
+func (c conformer) refusesCuts(name, at string) error {
+	enc := codec.Encoding(c.wish.Encoding)
+	ask, err := c.askHTTP()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Minute)
+	defer cancel()
+	var m service.Message
+	service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
+	good := codec.Append(enc, nil, service.Name(name), false, &m)
+	for _, x := range cuts(good) {
+		if err := x.send(at, enc, service.Name(name)); err != nil {
+			return fmt.Errorf("%s: %w", x.what, err)
+		}
+		if refused, status, err := ask(ctx, at, enc, service.Name(name), bad{body: good}); err != nil || refused {
+			return fmt.Errorf("a good request after %s got %s: %w", x.what, status, orNot(err))
+		}
+	}
+	return nil
+}
+
+// send returns nil if the request was refused: by a status, or by an end of the
+// connection, since there may be nobody left to tell.
+func (x cut) send(at string, enc codec.Encoding, name service.Name) error {
+	u, err := url.Parse(at)
+	if err != nil {
+		return err
+	}
+	conn, err := net.DialTimeout("tcp", u.Host, 10*time.Second)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	action := ""
+	if enc == codec.SOAP11 {
+		action = fmt.Sprintf("SOAPAction: \"%s\"\r\n", codec.Action(name))
+	}
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\n%s%s\r\n\r\n", u.RequestURI(), u.Host, enc.MediaType(name, false), action, x.head)
+	conn.Write(x.body) // a server that has seen enough may close before the end
+	conn.(*net.TCPConn).CloseWrite()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() {
+			return errors.New("no answer, and the connection stays open")
+		}
+		return nil
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	if resp.StatusCode < 400 {
+		return fmt.Errorf("it answered %s", resp.Status)
+	}
+	return nil
+}
