@@ -76,3 +76,21 @@ func TestFaultsOfARecord(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestsThatPacketsDoNotTellApart(t *testing.T) {
+	for _, tt := range []struct{ transport, connection, want string }{
+		{"http", "keep-alive", ""},
+		{"http", "per-request", ""},
+		{"http", "pipelined", "overlap"},
+		{"http2", "multiplexed", "overlap"},
+		{"http3", "per-request", "QUIC"},
+		{"mqtt5", "keep-alive", "turns"},
+		{"mqtt5", "per-request", ""},
+		{"dpws", "keep-alive", "description"},
+	} {
+		r := &rig{s: &study.Setup{Transport: tt.transport, Connection: tt.connection}}
+		if got := r.overlaps(); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s %s: got %q, want %q", tt.transport, tt.connection, got, tt.want)
+		}
+	}
+}

@@ -84,6 +84,8 @@ func (r *rig) overlaps() string {
 		return "QUIC hides where a request begins and ends"
 	case strings.HasPrefix(r.s.Transport, "mqtt") && r.s.Connection != "per-request":
 		return "on a connection kept alive, a broker's acknowledgements and messages do not take turns with the client's"
+	case r.s.Transport == "dpws":
+		return "a client reads the device's description on the same port"
 	case r.s.Connection == "pipelined" || r.s.Connection == "multiplexed":
 		return "requests on one connection overlap"
 	}
