@@ -140,11 +140,13 @@ func (c conformer) server(h *host, client *seat, s string, swept, first bool) {
 			add("connection "+conn, func(srv *Conn, url string) error { return c.connection(srv, client, s, url, conn) })
 		}
 	}
-	if s == string(service.Sort) && slices.Contains([]string{"xml", "json", "soap11", "soap12"}, c.wish.Encoding) {
+	if s == string(service.Sort) && slices.Contains([]string{"xml", "json", "soap11", "soap12"}, c.wish.Encoding) && c.askable(s) {
 		add("refuses numbers out of range", func(_ *Conn, url string) error { return c.refusesRange(s, url) })
 	}
 	if first {
-		add("refuses bad requests and goes on", func(_ *Conn, url string) error { return c.refuses(s, url) })
+		if c.askable(s) {
+			add("refuses bad requests and goes on", func(_ *Conn, url string) error { return c.refuses(s, url) })
+		}
 		if c.cuttable() {
 			add("refuses bodies cut short or without end", func(_ *Conn, url string) error { return c.refusesCuts(s, url) })
 		}

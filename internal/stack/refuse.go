@@ -57,22 +57,28 @@ func (c conformer) refusesRange(name, url string) error {
 // firstNumber finds a number of sort in XML, SOAP and JSON.
 var firstNumber = regexp.MustCompile(`((?:[:<]n>|\[))\d+(</|[],])`)
 
-func (c conformer) refusesEach(name, url string, bads func(codec.Encoding, []byte) []bad) error {
-	if c.fixedSizes() {
-		return nil // bare bytes are never bad
-	}
+// askable tells whether bad requests can be made for this combination and sent:
+// where not, the stack's README says how it is tested.
+func (c conformer) askable(name string) bool {
+	_, err := codec.Parse(c.wish.Encoding)
+	_, _, compact := c.compact(name)
+	ask, unsent := c.asker()
+	return !c.fixedSizes() && (err == nil || compact) && (ask != nil || unsent != nil)
+}
+
+// compact is the message that compactMessage has, if the encoding is one of the compact.
+func (c conformer) compact(name string) (packed []byte, text string, ok bool) {
 	enc := codec.Encoding(c.wish.Encoding)
-	packed, text, compact := compactMessage(enc, service.Name(name))
-	compact = compact && slices.Contains(codec.Compact(), enc)
-	if _, err := codec.Parse(c.wish.Encoding); err != nil && !compact {
-		return nil // no message to make requests of: the stack's README says how it is tested
-	}
+	packed, text, ok = compactMessage(enc, service.Name(name))
+	return packed, text, ok && slices.Contains(codec.Compact(), enc)
+}
+
+func (c conformer) refusesEach(name, url string, bads func(codec.Encoding, []byte) []bad) error {
+	enc := codec.Encoding(c.wish.Encoding)
+	packed, text, compact := c.compact(name)
 	ask, err := c.asker()
 	if err != nil {
 		return err
-	}
-	if ask == nil {
-		return nil
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Minute)
 	defer cancel()

@@ -7,13 +7,13 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
 	"edgegauge/internal/measure"
 	"edgegauge/internal/stack"
+	"edgegauge/internal/stack/stacktest"
 )
 
 // A relay carries datagrams between one client and a server, as a router that
@@ -172,31 +172,7 @@ func start(t *testing.T, d stack.Description, verb string) *stack.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stderr = d.Dir, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	t.Cleanup(func() {
-		in.Close()
-		kill := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
-		defer kill.Stop()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s: %v", verb, err)
-		}
-		out.Close()
-	})
-	return stack.NewConn(in, out)
+	return stacktest.Start(t, d.Dir, argv...)
 }
 
 // built is the stack, which CI must have built.

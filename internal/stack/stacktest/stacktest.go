@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"edgegauge/internal/stack"
 )
@@ -49,6 +50,8 @@ func Start(t *testing.T, dir string, argv ...string) *stack.Conn {
 	w.Close()
 	t.Cleanup(func() {
 		in.Close()
+		kill := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+		defer kill.Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%v: %v", argv, err)
 		}
