@@ -19,9 +19,7 @@ import (
 // The agent in a machine with an ARM core has at most 5 MB in memory while a
 // program runs. EDGEGAUGE_MACHINES names other machines that are built here.
 func TestAgentIsSmallOnARM(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	machine(t)
 	names := []string{machineInCI}
 	if more := os.Getenv("EDGEGAUGE_MACHINES"); more != "" {

@@ -27,9 +27,7 @@ timeouts: {ready: 60s, request: 30s, trial: 5m}
 // A machine is compared with a board, for which this machine stands in, and a
 // later run on it says what the board would do; one of another size says why not.
 func TestCalibratedMachine(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	machine(t)
 	dir := t.TempDir()
 	ownTemp(t)

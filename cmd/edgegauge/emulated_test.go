@@ -25,6 +25,14 @@ import (
 // kernel of our own to compile, which takes minutes, the one that boots quickest.
 const machineInCI = "cortex-a53"
 
+// needTUN is what a machine among others needs.
+func needTUN(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 || !exists("/dev/net/tun") {
+		t.Skip("an emulated machine among others needs root and /dev/net/tun")
+	}
+}
+
 // machine builds the machine, unless it is built, in the project's cache, with
 // Debian's present packages where the pinned ones are gone. It returns the
 // program that is under test.
@@ -180,9 +188,7 @@ timeouts: {ready: 60s, request: 30s, trial: 5m}
 // A machine that others speak with, from either side: what takes 20 ms takes
 // 20 ms on its clock and on ours. The second run restores the state after boot.
 func TestMachineAmongOthers(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	machine(t)
 	dir := t.TempDir()
 	ownTemp(t)
@@ -249,9 +255,7 @@ retries: 5
 // A link lies before a machine, on either side, and between two: a round trip
 // takes both of its delays, and its packets are seen, each as small as the wire's.
 func TestLinkBeforeMachines(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	machine(t)
 	dir := t.TempDir()
 	ownTemp(t)
@@ -289,9 +293,7 @@ func TestLinkBeforeMachines(t *testing.T) {
 // A killed lab's machine ends with it. Its folder is left, and the next lab removes
 // that, but not the folder of one at work.
 func TestKilledLabsMachine(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	machine(t)
 	dir := t.TempDir()
 	ownTemp(t)
@@ -341,9 +343,7 @@ func TestKilledLabsMachine(t *testing.T) {
 // Limits under cgroup v2, for real and on another architecture: as root and in a
 // delegated group. The tests of internal/device go into the machine by its agent.
 func TestConstrainedUnderCgroup2(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	b, _ := qemu.Find(machine(t))
 	ownTemp(t)
 	dir := t.TempDir()
@@ -442,9 +442,7 @@ timeouts: {ready: 60s, request: 30s, trial: 5m}
 // A cache in which nothing can be written costs time only, if what is needed is
 // there, and is named if it is not.
 func TestMachineWithAClosedCache(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	machine(t)
 	ownTemp(t)
 	dir := t.TempDir()

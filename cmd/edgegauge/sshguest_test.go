@@ -214,9 +214,7 @@ timeouts: {ready: 90s, request: 60s, trial: 5m}
 // either side, a reboot and a power cut in mid-program, a disk too small, a key
 // that is not the board's, a key that it does not know, a folder that is closed.
 func TestSSHToAnotherMachine(t *testing.T) {
-	if os.Getuid() != 0 || !exists("/dev/net/tun") {
-		t.Skip("an emulated machine among others needs root and /dev/net/tun")
-	}
+	needTUN(t)
 	g := newSSHGuest(t)
 	exe, err := os.Executable()
 	g.must(err)

@@ -18,8 +18,9 @@ import (
 	"edgegauge/stacks/reference/dpws"
 )
 
-// Either device notifies either subscriber: subscribe, notify, renew, status, unsubscribe.
-func TestDPWSEvents(t *testing.T) {
+// beside is a network namespace of the test's own, and SDCri to run in it.
+func beside(t *testing.T) (*os.File, stack.Description) {
+	t.Helper()
 	ns, _, err := twoNamespaces()
 	if err != nil {
 		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
@@ -31,6 +32,12 @@ func TestDPWSEvents(t *testing.T) {
 	if err != nil {
 		lacking(t, err)
 	}
+	return ns, sdcri
+}
+
+// Either device notifies either subscriber: subscribe, notify, renew, status, unsubscribe.
+func TestDPWSEvents(t *testing.T) {
+	ns, sdcri := beside(t)
 	on := map[string]string{"events": "on"}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

@@ -2,7 +2,6 @@ package reference
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"edgegauge/internal/stack"
 	"edgegauge/stacks/reference/dpws"
 )
 
@@ -27,17 +25,7 @@ const forgedMatch = `<?xml version="1.0"?><s:Envelope xmlns:s="http://www.w3.org
 // no XML, with what is too large, and with a body of another action: either client finds the
 // device where it is.
 func TestForgedMatchesMisleadNobody(t *testing.T) {
-	ns, _, err := twoNamespaces()
-	if err != nil {
-		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
-	}
-	sdcri, err := stack.Read("../dpws-sdcri")
-	if err == nil && !sdcri.Built() {
-		err = errors.New("stacks/dpws-sdcri is not built; run: edgegauge stacks build dpws-sdcri")
-	}
-	if err != nil {
-		lacking(t, err)
-	}
+	ns, sdcri := beside(t)
 	for _, client := range []string{"reference/dpws", "dpws-sdcri"} {
 		t.Run(client, func(t *testing.T) {
 			var network dpws.Network
