@@ -28,6 +28,7 @@ if [ ! -f build/wars/stamp ] || ! cmp -s build/stamp build/wars/stamp; then
   war text edgegauge/glassfish/Gate edgegauge/glassfish/MemoryStream edgegauge/glassfish/PlainServlet
   war protobuf edgegauge/jersey/ProtobufApplication edgegauge/jersey/Resource
   edits='s/jakarta\.servlet/javax.servlet/g'
+  axis2_made axis2
   axis2_war axis2 ../axis2/src16/edgegauge/axis2/Tail.java $(find ../axis2/build/lib -name '*.jar' ! -name 'servlet-api-*')
   cp build/stamp build/wars/stamp
 fi

@@ -32,6 +32,7 @@ if [ ! -f build/wars/stamp ] || ! cmp -s build/stamp build/wars/stamp; then
   edits="s/javax\.activation/jakarta.activation/g
     s/(XMLStreamWriterUtils\.write)DataHandler\(([^,]*), ([^,]*)/\1Blob(\2, $u.activation.DataHandlerUtils.toBlob(\3)/g
     s/$u\.stax\.XMLStreamReaderUtils\.getDataHandlerFromElement\(reader\)/$u.activation.DataHandlerUtils.toDataHandler($u.stax.XMLStreamReaderUtils.getBlobFromElement(reader))/g"
+  axis2_made axis2-18
   axis2_war axis2-18 ../axis2-18/src/edgegauge/axis2/Tail.java \
     $(find build/tools -name '*.jar' ! -name 'jakarta.*' ! -name 'junit-*' ! -name 'hamcrest-*')
   cp build/stamp build/wars/stamp

@@ -11,12 +11,15 @@ war() { # NAME CLASS...
   jar --create --file "build/wars/$name.war" --date=2000-01-01T00:00:00Z -C "build/$name" .
 }
 
+axis2_made() { # STACK: builds it, one at a time, as edgegauge does
+  flock "../$1" "../$1/build.sh"
+}
+
 # The war of ../axis2, with all of its classes and jars inside; from the program it has Gate and what that needs.
 # edits is what sed does to its Java.
-axis2_war() { # STACK TAIL JARS: whose generated beans, and what is not the same in every Axis2
+axis2_war() { # STACK TAIL JARS: made before; whose generated beans, and what is not the same in every Axis2
   rm -rf build/axis2 build/axis2-src && mkdir -p build/axis2/WEB-INF/lib build/axis2/WEB-INF/classes build/axis2-src build/wars
   stack=$1 tail=$2; shift 2
-  flock "../$stack" "../$stack/build.sh" # one at a time, as edgegauge builds
   cp "$@" build/axis2/WEB-INF/lib/
   cp ../glassfish7/war/axis2/WEB-INF/*.xml build/axis2/WEB-INF/
   cp -r "../$stack/build/generated/edgegauge" ../glassfish7/war/axis2/edgegauge build/axis2-src/
