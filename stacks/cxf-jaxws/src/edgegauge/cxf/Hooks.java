@@ -63,7 +63,7 @@ final class Hooks {
   }
 
   private boolean ours(Message m) {
-    return String.valueOf(m.get(Message.CONTENT_TYPE)).replaceAll("\\s*;.*", "").trim().equalsIgnoreCase(type);
+    return Body.type((String) m.get(Message.CONTENT_TYPE)).equals(type);
   }
 
   private void check(Message m) {

@@ -18,7 +18,6 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.util.Locale;
 
 /** Servlet 3.0, for ../glassfish3 too. Receives the request whole, and refuses with HTTP's own status what is not for the service: before JAX-WS or the plain servlet see it. */
 @WebFilter("/*")
@@ -47,7 +46,7 @@ public final class Gate implements Filter {
       refuse(response, 400, String.valueOf(e.getMessage()));
       return;
     }
-    String type = type(request);
+    String type = Body.type(request.getContentType());
     if (!request.getRequestURI().equals(GlassFishStack.path(setup))) refuse(response, 404, "nothing is here; the service is at " + GlassFishStack.path(setup));
     else if (!request.getMethod().equals("POST")) refuse(response, 405, "send POST");
     else if (!type.equals(wanted(setup))) refuse(response, 415, "no media type \"" + type + "\" here; send " + wanted(setup));
@@ -69,11 +68,6 @@ public final class Gate implements Filter {
       default:
         return "text/xml";
     }
-  }
-
-  private static String type(HttpServletRequest request) {
-    String t = request.getContentType();
-    return t == null ? "" : t.replaceAll("\\s*;.*", "").trim().toLowerCase(Locale.ROOT);
   }
 
   private static boolean doctype(byte[] body) {

@@ -3,6 +3,7 @@ package edgegauge.adapter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
+import java.util.Locale;
 
 /** Reads a message whole before it is decoded, so that the socket's time is not the decoder's. */
 public final class Body {
@@ -16,7 +17,7 @@ public final class Body {
       discard(in, length);
       throw new TooLarge(limit);
     }
-    byte[] b = new byte[(int) Math.max(1024, Math.min(length, 1 << 20)) + 1]; // one more, to see the end without growing
+    byte[] b = new byte[(length < 0 ? 1024 : (int) Math.min(length, 1 << 20)) + 1]; // one more, to see the end without growing
     int n = 0;
     for (int k; (k = in.read(b, n, b.length - n)) >= 0; ) {
       n += k;
@@ -38,5 +39,12 @@ public final class Body {
     byte[] b = new byte[8192];
     long left = length > PATIENCE ? 0 : length;
     for (int k; left > 0 && (k = in.read(b)) >= 0; ) left -= k;
+  }
+
+  /** What a Content-Type header names, without parameters and in lower case (RFC 9110, section 8.3.1); empty without a header. */
+  public static String type(String header) {
+    if (header == null) return "";
+    int semicolon = header.indexOf(';');
+    return (semicolon < 0 ? header : header.substring(0, semicolon)).trim().toLowerCase(Locale.ROOT);
   }
 }

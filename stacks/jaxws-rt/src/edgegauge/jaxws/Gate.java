@@ -10,7 +10,6 @@ import edgegauge.adapter.TooLarge;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 
 /**
  * Receives the request whole, and refuses with HTTP's own status what the JDK's server lets pass: paths that only begin like the service's, other
@@ -42,12 +41,13 @@ final class Gate extends Filter {
       refuse(e, 400, String.valueOf(t.getMessage()));
       return;
     }
+    String said = Body.type(e.getRequestHeaders().getFirst("Content-Type"));
     if (!e.getRequestURI().getPath().equals(path)) {
       refuse(e, 404, "nothing is here; the service is at " + path);
     } else if (!e.getRequestMethod().equals("POST")) {
       refuse(e, 405, "send POST");
-    } else if (!type(e).equals(type)) {
-      refuse(e, 415, "no media type \"" + type(e) + "\" here; send " + type);
+    } else if (!said.equals(type)) {
+      refuse(e, 415, "no media type \"" + said + "\" here; send " + type);
     } else if (!setup.encoding.equals("text") && doctype(body)) {
       refuse(e, 400, "message has a DTD, or is not XML");
     } else {
@@ -65,11 +65,6 @@ final class Gate extends Filter {
     } catch (IOException t) {
       return true;
     }
-  }
-
-  private static String type(HttpExchange e) {
-    String t = e.getRequestHeaders().getFirst("Content-Type");
-    return t == null ? "" : t.replaceAll("\\s*;.*", "").trim().toLowerCase(Locale.ROOT);
   }
 
   static void refuse(HttpExchange e, int status, String reason) throws IOException {
