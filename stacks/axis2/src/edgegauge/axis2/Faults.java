@@ -12,16 +12,21 @@ import org.apache.axis2.context.MessageContext;
 final class Faults {
   private Faults() {}
 
-  /** The request could not be read: Client in SOAP 1.1, Sender in SOAP 1.2, HTTP 400 without SOAP. */
+  /** The request could not be read: Client in SOAP 1.1 and without SOAP, Sender in SOAP 1.2. */
   static AxisFault sender(Throwable e, MessageContext m) {
     String reason = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-    boolean soap = !m.isDoingREST() && !(m.getEnvelope() == null && type(m).startsWith("application/xml"));
     boolean soap12 = m.getEnvelope() == null ? type(m).startsWith("application/soap+xml") : !m.isSOAP11();
-    String refused = e instanceof TooLarge && !soap ? "413" : "400";
-    m.setProperty(Constants.HTTP_RESPONSE_STATE, soap && !soap12 ? "500" : refused); // SOAP 1.1, section 6.2, has 500 for every fault
     QName code = soap12 ? new QName(SOAP12Constants.SOAP_ENVELOPE_NAMESPACE_URI, SOAP12Constants.FAULT_CODE_SENDER, "soapenv")
         : new QName(SOAP11Constants.SOAP_ENVELOPE_NAMESPACE_URI, SOAP11Constants.FAULT_CODE_SENDER, "soapenv");
     return new AxisFault(reason, code, e);
+  }
+
+  /** HTTP's status of a fault: SOAP 1.1, section 6.2, has 500 for every one; SOAP 1.2 and plain XML say whose it is. */
+  static int status(AxisFault e, String encoding) {
+    String code = e.getFaultCode() == null ? "" : e.getFaultCode().getLocalPart();
+    boolean sender = code.equals(SOAP11Constants.FAULT_CODE_SENDER) || code.equals(SOAP12Constants.FAULT_CODE_SENDER);
+    if (!sender || encoding.equals("soap11")) return 500;
+    return encoding.equals("xml") && e.getCause() instanceof TooLarge ? 413 : 400;
   }
 
   private static String type(MessageContext m) {

@@ -36,12 +36,13 @@ final class Gate implements Worker {
     Header h = request.getFirstHeader("Content-Length");
     long length = h == null ? -1 : Long.parseLong(h.getValue());
     ANNOUNCED.set(length);
+    String said = Body.type(request.getContentType());
     if (!request.getMethod().equals("POST")) {
       response.sendError(405, "send POST");
     } else if (!request.getRequestURI().equals(path)) {
       response.sendError(404, "nothing is here; the service is at " + path);
-    } else if (!type(request).equals(type)) {
-      response.sendError(415, "no media type \"" + type(request) + "\" here; send " + type);
+    } else if (!said.equals(type)) {
+      response.sendError(415, "no media type \"" + said + "\" here; send " + type);
     } else if (length > setup.bodyLimit) {
       InputStream in = request.getInputStream();
       if (in != null) Body.discard(in, length);
@@ -57,14 +58,9 @@ final class Gate implements Worker {
       axis2.service(request, response, m);
     } catch (AxisFault e) {
       if (m.getProperty(Constants.HTTP_RESPONSE_STATE) != null) throw e;
-      if (e.getCause() instanceof OMException) throw Faults.sender(e.getCause(), m);
-      m.setProperty(Constants.HTTP_RESPONSE_STATE, "500");
-      throw e;
+      AxisFault fault = e.getCause() instanceof OMException ? Faults.sender(e.getCause(), m) : e;
+      m.setProperty(Constants.HTTP_RESPONSE_STATE, String.valueOf(Faults.status(fault, setup.encoding)));
+      throw fault;
     }
-  }
-
-  private static String type(AxisHttpRequest request) {
-    String t = request.getContentType();
-    return t == null ? "" : t.replaceAll("\\s*;.*", "").trim().toLowerCase(java.util.Locale.ROOT);
   }
 }
