@@ -7,6 +7,7 @@ import edgegauge.adapter.Setup;
 import edgegauge.jaxb.Bean;
 import edgegauge.jaxb.Beans;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.List;
 import javax.ws.rs.WebApplicationException;
 import javax.ws.rs.core.HttpHeaders;
@@ -18,7 +19,7 @@ final class Client implements Caller {
   private final Setup setup;
   private final Beans beans;
   private final boolean keep;
-  private final List<Object> providers; // kept: they know the JAXB contexts
+  private final List<Object> providers; // kept: it knows the JAXB contexts
   private WebClient client;
   private Message bound; // the request bean was made from
   private Bean bean;
@@ -27,8 +28,7 @@ final class Client implements Caller {
     this.setup = setup;
     beans = new Beans(setup.service, setup.encoding);
     keep = setup.connection.equals("keep-alive");
-    providers = Cxf.providers(setup);
-    if (setup.hooks) providers.add(new ClientTiming(setup));
+    providers = Collections.singletonList(Cxf.provider(setup, setup.hooks ? new ClientTiming(setup) : null));
     client = open();
   }
 

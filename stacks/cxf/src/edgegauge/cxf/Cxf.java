@@ -1,10 +1,5 @@
 package edgegauge.cxf;
 
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.MapperFeature;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.jaxrs.json.JacksonJsonProvider;
 import edgegauge.adapter.Caller;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
@@ -13,9 +8,6 @@ import edgegauge.adapter.Stack;
 import edgegauge.jaxrs.JsonResource;
 import edgegauge.jaxrs.Resource;
 import edgegauge.jaxrs.XmlResource;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
 import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
 import org.apache.cxf.endpoint.Server;
@@ -42,9 +34,7 @@ public final class Cxf extends Stack {
     f.setBus(bus);
     f.setResourceClasses(resource.getClass());
     f.setResourceProvider(resource.getClass(), new SingletonResourceProvider(resource));
-    List<Object> providers = providers(setup);
-    if (setup.hooks) providers.add(new ServerTiming(setup, log));
-    f.setProviders(providers);
+    f.setProvider(provider(setup, setup.hooks ? new ServerTiming(setup, log) : null));
     f.setAddress(Transport.address(bus, setup));
     if (running != null) running.destroy(); // whoever asks again means this one, at the same address
     running = f.create();
@@ -55,16 +45,8 @@ public final class Cxf extends Stack {
     return new Client(setup);
   }
 
-  /** What makes bytes of beans. */
-  static List<Object> providers(Setup setup) {
-    Object provider = setup.encoding.equals("xml") ? new Xml() : new JacksonJsonProvider(mapper());
-    return new ArrayList<>(Arrays.asList(provider));
-  }
-
-  /** Jackson's defaults, but for what the contract asks: no value is made of another type's, nothing follows the object, other fields pass. */
-  private static JsonMapper mapper() {
-    return JsonMapper.builder().disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-        .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, DeserializationFeature.ACCEPT_FLOAT_AS_INT)
-        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).disable(SerializationFeature.FAIL_ON_EMPTY_BEANS).build();
+  /** What makes bytes of beans; timing is null without hooks. */
+  static Object provider(Setup setup, Timing timing) {
+    return setup.encoding.equals("xml") ? new Xml(timing) : new Json(timing);
   }
 }

@@ -5,8 +5,9 @@ import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Setup;
 import edgegauge.jaxrs.Refusal;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
-import javax.ws.rs.ext.ReaderInterceptorContext;
+import javax.ws.rs.core.MultivaluedMap;
 
 /** The server's end of {@link Timing}: what it cannot read is the client's fault. */
 final class ServerTiming extends Timing {
@@ -30,9 +31,9 @@ final class ServerTiming extends Timing {
     x.begin();
   }
 
-  @Override public Object aroundReadFrom(ReaderInterceptorContext c) {
+  @Override Object read(Read provider, MultivaluedMap<String, String> headers, InputStream in) {
     try {
-      return super.aroundReadFrom(c);
+      return super.read(provider, headers, in);
     } catch (IOException | RuntimeException e) {
       throw Refusal.unreadable(e);
     }
