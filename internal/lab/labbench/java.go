@@ -33,8 +33,9 @@ var frameworks = []framework{
 }
 
 const javaHow = "clock: ten readings of the clock, eight looks for the thread's exchange and one record, as many as any adapter makes, in the stack's JVM: CPU time, 7 rounds of 200,000. " +
-	"Hooks: monitor on a kept connection by our client, a JVM with hooks and one without alive together, 12,000 requests of warm-up each, by turns, then 6 turns of " +
-	"1,000; 2 such pairs; ratio turn by turn, by the wall clock, which other work disturbs, and by the CPU time of the server's threads but its compilers'. " +
+	"Hooks: monitor on four kept connections by our client, a JVM with hooks and one without alive together, 128,000 requests of warm-up each, by turns, then 3 blocks of " +
+	"4 turns of 4,000, with, without, without, with, or the other way round; by the wall clock, and by the CPU time of the server's threads but its compilers'; 6 such pairs, " +
+	"each pair's ratio the median of its blocks'. " +
 	"Start: exec to ready, beside exec to the first line of the framework's least program (stacks/java-test/bare), " +
 	"same JVM, flags and jars, in turns, 6 pairs. All: median with order-statistics interval"
 

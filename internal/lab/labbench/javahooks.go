@@ -20,17 +20,22 @@ type ratios struct{ wall, cpu []float64 }
 
 func (r *ratios) add(p [2]float64) { r.wall, r.cpu = append(r.wall, p[0]), append(r.cpu, p[1]) }
 
-// Two pairs of JVMs, since each compiles in its own way; both warm up by turns,
-// so that none is measured earlier in its life than the other.
-const hookPairs, hookWarmUps, hookWarmUp, hookTurns, hookRequests = 2, 3, 4000, 6, 1000
+// Each JVM compiles in its own way, so a pair of them is one replication, its turns
+// are not. How they compile differs by a fifth after 30,000 requests and by some
+// percent after 100,000, hence the long warm-up, by turns, so that none is measured
+// earlier in its life than the other. Four connections keep the server at work,
+// where one would be timing how a sleeping thread is woken.
+const hookPairs, hookWarmUps, hookWarmUp, hookBlocks, hookRequests, hookConnections = 6, 16, 8000, 3, 4000, 4
 
-// hooks are ratios of requests a second, with hooks over without, turn by turn.
+// hooks are ratios of requests a second, with hooks over without, a pair each.
 func (j java) hooks(ctx context.Context) (ratios, error) {
 	var all ratios
-	for range hookPairs {
-		if err := j.pair(ctx, &all); err != nil {
+	for pair := range hookPairs {
+		one, err := j.pair(ctx, pair)
+		if err != nil {
 			return all, err
 		}
+		all.add(one)
 	}
 	return all, nil
 }
@@ -41,15 +46,20 @@ type served struct {
 	client *stack.Conn
 }
 
-// pair starts a server with hooks and one without, and lets them take turns.
-func (j java) pair(ctx context.Context, all *ratios) error {
+// pair starts a server with hooks and one without, and lets them take turns; it
+// returns the medians of the blocks' ratios, by the wall clock and by the server's
+// CPU time. A block is two turns of each, the outer two the one's, the inner two
+// the other's; which is which alternates from pair to pair.
+func (j java) pair(ctx context.Context, number int) ([2]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	var both [2]served // with, without
-	for i, hooks := range []string{"on", "off"} {
+	for i := range both {
+		i = (i + number) % 2
+		hooks := []string{"on", "off"}[i]
 		s, end, err := j.served(ctx, hooks)
 		if err != nil {
-			return fmt.Errorf("hooks %s: %w", hooks, err)
+			return [2]float64{}, fmt.Errorf("hooks %s: %w", hooks, err)
 		}
 		defer end()
 		both[i] = s
@@ -57,27 +67,29 @@ func (j java) pair(ctx context.Context, all *ratios) error {
 	for range hookWarmUps {
 		for i := range both {
 			if _, _, err := both[i].turn(ctx, hookWarmUp); err != nil {
-				return err
+				return [2]float64{}, err
 			}
 		}
 	}
-	for turn := range hookTurns {
+	var walls, cpus []float64
+	for range hookBlocks {
 		var wall, cpu [2]time.Duration
-		for i := range both {
-			i = (i + turn) % 2
-			var err error
-			if wall[i], cpu[i], err = both[i].turn(ctx, hookRequests); err != nil {
-				return err
+		for _, i := range [...]int{number % 2, 1 - number%2, 1 - number%2, number % 2} {
+			w, c, err := both[i].turn(ctx, hookRequests)
+			if err != nil {
+				return [2]float64{}, err
 			}
+			wall[i] += w
+			cpu[i] += c
 		}
-		all.add([2]float64{wall[1].Seconds() / wall[0].Seconds(), cpu[1].Seconds() / cpu[0].Seconds()})
+		walls, cpus = append(walls, wall[1].Seconds()/wall[0].Seconds()), append(cpus, cpu[1].Seconds()/cpu[0].Seconds())
 	}
 	for i := range both {
 		if err := both[i].right(ctx); err != nil {
-			return err
+			return [2]float64{}, err
 		}
 	}
-	return nil
+	return [2]float64{middle(walls), middle(cpus)}, nil
 }
 
 // served starts a server, and a client of ours that calls it.
@@ -93,7 +105,7 @@ func (j java) served(ctx context.Context, hooks string) (served, func(), error) 
 	}
 	end := func() { endClient(); server.end() }
 	if _, err := client.Call(ctx, stack.Call{URL: ready.URL, Service: "monitor", Encoding: j.encoding, Security: "none", Transport: "http",
-		Message: stack.Message{Seed: 1}, Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1 << 20}}); err != nil {
+		Message: stack.Message{Seed: 1}, Connection: "keep-alive", Concurrency: hookConnections, Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1 << 20}}); err != nil {
 		end()
 		return served{}, nil, err
 	}
@@ -108,7 +120,7 @@ func (s *served) turn(ctx context.Context, requests int) (wall, cpu time.Duratio
 		return 0, 0, err
 	}
 	began := time.Now()
-	if _, err := s.client.Run(ctx, stack.Run{Requests: requests, Concurrency: 1}, nil); err != nil {
+	if _, err := s.client.Run(ctx, stack.Run{Requests: requests, Concurrency: hookConnections}, nil); err != nil {
 		return 0, 0, err
 	}
 	wall = time.Since(began)
