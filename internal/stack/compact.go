@@ -15,15 +15,18 @@ import (
 	"edgegauge/stacks/contract"
 )
 
+// What the golden files of the contract are made from.
+const compactSeed, compactN = 7, 2
+
 // compactMessage is a request in a compact form of XML: made here with gzip, a
 // golden file of the contract in the others. ok is false if there is none.
 func compactMessage(enc codec.Encoding, name service.Name) (b []byte, text string, ok bool) {
 	var m service.Message
-	service.Make(name, 7, 2, service.Width{}, &m)
+	service.Make(name, compactSeed, compactN, service.Width{}, &m)
 	if enc.Gzipped() {
 		return zipped(codec.Append(textOf(enc), nil, name, false, &m)), "", true
 	}
-	b, err := contract.Compact.ReadFile(fmt.Sprintf("compact/%s-2-7.request.%s", name, enc))
+	b, err := contract.Compact.ReadFile(fmt.Sprintf("compact/%s-%d-%d.request.%s", name, compactN, compactSeed, enc))
 	if text = string(m.Text); name == service.Monitor {
 		text = string(m.Record.ID)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -52,13 +51,21 @@ func (c conformer) refusesCuts(name, at string) error {
 	defer cancel()
 	var m service.Message
 	service.Make(service.Name(name), conformSeed, 64, service.Width{}, &m)
+	right, err := service.NewChecker(service.Name(name), &m)
+	if err != nil {
+		return err
+	}
 	good := codec.Append(enc, nil, service.Name(name), false, &m)
 	for _, x := range cuts(good) {
 		if err := x.send(at, enc, service.Name(name)); err != nil {
 			return fmt.Errorf("%s: %w", x.what, err)
 		}
-		if refused, status, err := ask(ctx, at, enc, service.Name(name), bad{body: good}); err != nil || refused {
-			return fmt.Errorf("a good request after %s got %s: %w", x.what, status, orNot(err))
+		r, err := ask(ctx, at, enc, service.Name(name), bad{body: good})
+		if err == nil {
+			err = r.right(enc, service.Name(name), right)
+		}
+		if err != nil {
+			return fmt.Errorf("a good request after %s got %s: %w", x.what, r.status, err)
 		}
 	}
 	return nil
@@ -93,9 +100,8 @@ func (x cut) send(at string, enc codec.Encoding, name service.Name) error {
 		return nil
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	if resp.StatusCode < 400 {
-		return fmt.Errorf("it answered %s", resp.Status)
+	if r := httpReply(enc, name, resp); !r.refused && (r.answered || !r.broken) {
+		return fmt.Errorf("it answered %s", r.status)
 	}
 	return nil
 }

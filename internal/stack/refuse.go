@@ -96,18 +96,26 @@ func (c conformer) refusesEach(name, url string, bads func(codec.Encoding, []byt
 	all := bads(enc, fresh())
 	if compact {
 		all = compactBads(enc, packed, text)
+		service.Make(service.Name(name), compactSeed, compactN, service.Width{}, &m)
+	}
+	right, err := service.NewChecker(service.Name(name), &m)
+	if err != nil {
+		return err
 	}
 	for _, b := range all {
-		refused, status, err := ask(ctx, url, enc, service.Name(name), b)
-		if err == nil && !refused {
-			err = fmt.Errorf("it answered %s", status)
+		r, err := ask(ctx, url, enc, service.Name(name), b)
+		if err == nil && !r.refused {
+			err = fmt.Errorf("it answered %s", r.status)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.what, err)
 		}
-		refused, status, err = ask(ctx, url, enc, service.Name(name), bad{body: fresh()})
-		if err != nil || refused {
-			return fmt.Errorf("a good request after %s got %s: %w", b.what, status, orNot(err))
+		r, err = ask(ctx, url, enc, service.Name(name), bad{body: fresh()})
+		if err == nil {
+			err = r.right(enc, service.Name(name), right)
+		}
+		if err != nil {
+			return fmt.Errorf("a good request after %s got %s: %w", b.what, r.status, err)
 		}
 	}
 	return nil
@@ -147,7 +155,59 @@ func bomb(good []byte) []byte {
 	return []byte(b.String())
 }
 
-type asker func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (refused bool, status string, err error)
+// A reply is what a server made of a raw request. What is neither answered nor
+// refused is an error of the server's own, and no refusal.
+type reply struct {
+	status            string
+	answered, refused bool
+	body              []byte
+	broken            bool // the connection ended within the body
+}
+
+// right says in what an answer is wrong. What no codec of ours reads is right if
+// it is there.
+func (r reply) right(enc codec.Encoding, name service.Name, c *service.Checker) error {
+	if !r.answered {
+		return errors.New("which is no answer")
+	}
+	read, ok := readable(enc)
+	if !ok {
+		if len(r.body) == 0 {
+			return errors.New("which is empty")
+		}
+		return nil
+	}
+	var m service.Message
+	if err := codec.Decode(read, r.body, name, true, &m); err != nil {
+		return err
+	}
+	return c.Check(&m)
+}
+
+// readable is the encoding that codec reads a body in, gzip taken off.
+func readable(enc codec.Encoding) (codec.Encoding, bool) {
+	if enc.Gzipped() {
+		return textOf(enc), true
+	}
+	_, err := codec.Parse(string(enc))
+	return enc, err == nil
+}
+
+// httpReply judges a response of HTTP: a request is refused with 4xx, or with
+// SOAP's fault, which goes with 500 (SOAP 1.1, section 6.2; Metro's always does).
+func httpReply(enc codec.Encoding, name service.Name, resp *http.Response) reply {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	r := reply{status: resp.Status, answered: resp.StatusCode/100 == 2, refused: resp.StatusCode/100 == 4, body: body, broken: err != nil}
+	if resp.StatusCode < 500 || !strings.HasPrefix(string(enc), "soap") {
+		return r
+	}
+	read, ok := readable(enc)
+	var fault *codec.Fault
+	r.refused = !ok && len(body) > 0 || ok && errors.As(codec.Decode(read, body, name, true, new(service.Message)), &fault)
+	return r
+}
+
+type asker func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (reply, error)
 
 // asker is how raw requests are sent over this transport; nil: there is no way.
 func (c conformer) asker() (asker, error) {
@@ -156,7 +216,7 @@ func (c conformer) asker() (asker, error) {
 		return c.askHTTP()
 	case c.wish.Transport == "dpws":
 		ask, err := c.askHTTP()
-		return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
+		return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (reply, error) {
 			url, _, _ = strings.Cut(url, "#") // the device's name; before it stands where its service is
 			return ask(ctx, "http"+strings.TrimPrefix(url, "dpws"), enc, name, b)
 		}, err
@@ -188,14 +248,14 @@ func (c conformer) askHTTP() (asker, error) {
 	if c.wish.Transport == "http3" {
 		client.Transport = &http3.Transport{TLSClientConfig: transport.TLSClientConfig}
 	}
-	return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
+	return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (reply, error) {
 		body, media := b.body, enc.MediaType(name, false)
 		if c.wish.Transport == "grpc" {
 			body, media = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b.body))), b.body...), "application/grpc+proto"
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 		if err != nil {
-			return false, "", err
+			return reply{}, err
 		}
 		req.Header.Set("Content-Type", media)
 		if enc.Gzipped() {
@@ -211,18 +271,21 @@ func (c conformer) askHTTP() (asker, error) {
 		if err != nil {
 			var ue interface{ Timeout() bool }
 			if len(b.body) > conformLimit && !(errors.As(err, &ue) && ue.Timeout()) {
-				return true, "connection closed", nil // it would not read the rest, which is a refusal too
+				return reply{status: "connection closed", refused: true}, nil // it would not read the rest, which is a refusal too
 			}
-			return false, "", err
+			return reply{}, err
 		}
 		defer resp.Body.Close()
-		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+		r := httpReply(enc, name, resp)
 		if status := resp.Trailer.Get("Grpc-Status"); c.wish.Transport == "grpc" && resp.StatusCode == http.StatusOK {
-			return status != "0", "grpc-status " + status, nil
+			r.status, r.answered, r.refused = "grpc-status "+status, status == "0", status != "0"
+			r.body = r.body[min(len(r.body), grpcHead):]
 		}
-		return resp.StatusCode >= 400, resp.Status, nil
+		return r, nil
 	}, nil
 }
+
+const grpcHead = 5 // a flag and the length of a message
 
 // roots are whom a client trusts.
 func (c conformer) roots() (*x509.CertPool, error) {
@@ -253,10 +316,10 @@ func (c conformer) dialOSCORE(host string) (*coap.Client, error) {
 }
 
 func (c conformer) askCoAP() asker {
-	return func(ctx context.Context, at string, enc codec.Encoding, name service.Name, b bad) (bool, string, error) {
+	return func(ctx context.Context, at string, enc codec.Encoding, name service.Name, b bad) (reply, error) {
 		u, err := url.Parse(at)
 		if err != nil {
-			return false, "", err
+			return reply{}, err
 		}
 		var client interface {
 			Do(context.Context, *coap.Call) (coap.Reply, error)
@@ -264,23 +327,23 @@ func (c conformer) askCoAP() asker {
 		}
 		if c.wish.Transport == "coap-tcp" {
 			if client, err = coap.DialTCP(ctx, u.Host, coap.Params{}); err != nil {
-				return false, "", err
+				return reply{}, err
 			}
 		} else if c.wish.Security == "dtls-psk" {
 			key, err := hex.DecodeString(c.kit.Credentials["psk"])
 			if err != nil {
-				return false, "", err
+				return reply{}, err
 			}
 			client, err = coap.DialDTLS(ctx, u.Host, coap.PSK{Identity: c.kit.Credentials["psk_identity"], Key: key}, coap.Params{})
 			if err != nil {
-				return false, "", err
+				return reply{}, err
 			}
 		} else if c.wish.Security == "oscore" {
 			if client, err = c.dialOSCORE(u.Host); err != nil {
-				return false, "", err
+				return reply{}, err
 			}
 		} else if client, err = coap.Dial(u.Host); err != nil {
-			return false, "", err
+			return reply{}, err
 		}
 		defer client.Close()
 		number, _ := enc.ContentFormat()
@@ -288,10 +351,11 @@ func (c conformer) askCoAP() asker {
 		if b.contentType != "" {
 			format = coap.FormatOf(22) // image/jpeg
 		}
-		reply, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path, Format: format, Body: b.body})
+		answer, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path, Format: format, Body: b.body})
 		if err != nil {
-			return false, "", err
+			return reply{}, err
 		}
-		return reply.Code >= coap.BadRequest, fmt.Sprint(reply.Code), nil
+		class := answer.Code >> 5 // RFC 7252, section 5.9: 2 is success, 4 the client's error, 5 the server's
+		return reply{status: fmt.Sprint(answer.Code), answered: class == 2, refused: class == 4, body: answer.Body}, nil
 	}
 }

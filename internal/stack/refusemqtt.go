@@ -33,17 +33,17 @@ func (c conformer) askMQTT() (asker, error) {
 	if c.wish.Transport == "mqtt311" {
 		version = mqtt.V311
 	}
-	return func(ctx context.Context, at string, _ codec.Encoding, _ service.Name, b bad) (bool, string, error) {
+	return func(ctx context.Context, at string, _ codec.Encoding, _ service.Name, b bad) (reply, error) {
 		if b.contentType != "" && version == mqtt.V311 {
-			return true, "", nil
+			return reply{refused: true}, nil
 		}
 		u, err := url.Parse(at)
 		if err != nil {
-			return false, "", err
+			return reply{}, err
 		}
 		conn, err := net.Dial("tcp", u.Host)
 		if err != nil {
-			return false, "", err
+			return reply{}, err
 		}
 		if config != nil {
 			conn = tls.Client(conn, config)
@@ -54,12 +54,12 @@ func (c conformer) askMQTT() (asker, error) {
 		answer, err := askBroker(ctx, conn, version, strings.Trim(u.Path, "/"), b)
 		if err != nil {
 			if len(b.body) > conformLimit && ctx.Err() == nil && tooLarge(err) {
-				return true, err.Error(), nil
+				return reply{status: err.Error(), refused: true}, nil
 			}
-			return false, "", err
+			return reply{}, err
 		}
 		failed := answer.Failure != nil || strings.Contains(string(answer.Topic), "/error/")
-		return failed, fmt.Sprintf("%.100s%.100s", answer.Topic, answer.Failure), nil
+		return reply{status: fmt.Sprintf("%.100s%.100s", answer.Topic, answer.Failure), answered: !failed, refused: failed, body: answer.Payload}, nil
 	}, nil
 }
 
