@@ -2,6 +2,7 @@ package stack
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -170,27 +171,31 @@ func (r reply) right(enc codec.Encoding, name service.Name, c *service.Checker) 
 	if !r.answered {
 		return errors.New("which is no answer")
 	}
-	read, ok := readable(enc)
+	read, body, ok := readable(enc, r.body)
 	if !ok {
-		if len(r.body) == 0 {
+		if len(body) == 0 {
 			return errors.New("which is empty")
 		}
 		return nil
 	}
 	var m service.Message
-	if err := codec.Decode(read, r.body, name, true, &m); err != nil {
+	if err := codec.Decode(read, body, name, true, &m); err != nil {
 		return err
 	}
 	return c.Check(&m)
 }
 
-// readable is the encoding that codec reads a body in, gzip taken off.
-func readable(enc codec.Encoding) (codec.Encoding, bool) {
-	if enc.Gzipped() {
-		return textOf(enc), true
+// readable takes gzip off, if HTTP has not; ok is false if no codec of ours reads
+// what is below.
+func readable(enc codec.Encoding, body []byte) (_ codec.Encoding, _ []byte, ok bool) {
+	if !enc.Gzipped() {
+		_, err := codec.Parse(string(enc))
+		return enc, body, err == nil
 	}
-	_, err := codec.Parse(string(enc))
-	return enc, err == nil
+	if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+		body, _ = io.ReadAll(io.LimitReader(z, 1<<20))
+	}
+	return textOf(enc), body, true
 }
 
 // httpReply judges a response of HTTP: a request is refused with 4xx, or with
@@ -201,10 +206,14 @@ func httpReply(enc codec.Encoding, name service.Name, resp *http.Response) reply
 	if resp.StatusCode < 500 || !strings.HasPrefix(string(enc), "soap") {
 		return r
 	}
-	read, ok := readable(enc)
-	var fault *codec.Fault
-	r.refused = !ok && len(body) > 0 || ok && errors.As(codec.Decode(read, body, name, true, new(service.Message)), &fault)
+	read, plain, ok := readable(enc, body)
+	r.refused = !ok && len(body) > 0 || ok && isFault(read, plain, name) || isFault(textOf(enc), body, name) // a fault may be plain text
 	return r
+}
+
+func isFault(enc codec.Encoding, body []byte, name service.Name) bool {
+	var fault *codec.Fault
+	return errors.As(codec.Decode(enc, body, name, true, new(service.Message)), &fault)
 }
 
 type asker func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b bad) (reply, error)

@@ -30,6 +30,8 @@ func TestRefusalIsTheProtocolsWord(t *testing.T) {
 		{codec.SOAP11, 500, "", false, false},
 		{codec.SOAP12, 500, fault12, false, true},
 		{codec.SOAP12Gzip, 500, fault12, false, true},
+		{codec.SOAP12EXISchema, 500, fault12, false, true},
+		{codec.SOAP12EXISchema, 500, "<html>I fell over</html>", false, false},
 		{codec.SOAP12, 302, "", false, false},
 	} {
 		r := httpReply(c.enc, service.Echo, &http.Response{StatusCode: c.status, Body: io.NopCloser(strings.NewReader(c.body))})
@@ -48,6 +50,10 @@ func TestRightOnTheNextRequest(t *testing.T) {
 	}
 	good := codec.Append(codec.JSON, nil, service.Echo, true, &request)
 	if err := (reply{answered: true, body: good}).right(codec.JSON, service.Echo, right); err != nil {
+		t.Error(err)
+	}
+	packed := zipped(codec.Append(codec.XML, nil, service.Echo, true, &request))
+	if err := (reply{answered: true, body: packed}).right(codec.XMLGzip, service.Echo, right); err != nil {
 		t.Error(err)
 	}
 	service.Make(service.Echo, 2, 10, service.Width{}, &request)
