@@ -36,6 +36,7 @@ var frameworks = []framework{
 // containers are servers of hosted_test.go that know hooks: off, as a framework each.
 var containers = []framework{
 	{"glassfish7", "concat", "soap11", "jaxws-rt"},
+	{"glassfish3", "concat", "soap11", "jaxws-rt"},
 }
 
 // A pair is a stack's server and client, in a process each.
