@@ -200,6 +200,7 @@ func readable(enc codec.Encoding, body []byte) (_ codec.Encoding, _ []byte, ok b
 
 // httpReply judges a response of HTTP: a request is refused with 4xx, or with
 // SOAP's fault, which goes with 500 (SOAP 1.1, section 6.2; Metro's always does).
+// In a form of SOAP that no codec of ours reads, any words with 5xx pass for one.
 func httpReply(enc codec.Encoding, name service.Name, resp *http.Response) reply {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	r := reply{status: resp.Status, answered: resp.StatusCode/100 == 2, refused: resp.StatusCode/100 == 4, body: body, broken: err != nil}
