@@ -16,13 +16,23 @@ var floors = []struct {
 	name  string
 	rooms []string
 }{
-	{"words", []string{"internal/measure", "internal/service", "internal/stat", "internal/study"}},
-	{"files", []string{"devices", "links", "published", "stacks/contract"}},                          // embedded, no code
-	{"tongues", []string{"stacks/reference/coap", "stacks/reference/dpws", "stacks/reference/mqtt"}}, // pure protocols that both a driver and a stack speak
-	{"hands", []string{"internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack", "internal/store"}},
-	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap", "stacks/gsoap-apache", "stacks/java-common", "stacks/java-test", "stacks/jmeds", "stacks/libcoap", "stacks/microemu"}}, // all but the first: tests only, of programs in other languages
+	{"ground", []string{"internal/kernel", "internal/meant"}}, // what any program needs
+	{"words", []string{"internal/measure", "internal/printable", "internal/service", "internal/stat", "internal/study"}},
+	{"files", []string{"devices", "links", "published", "stacks/contract",
+		"stacks/skeletons", "studies"}}, // embedded, no code
+	// spoken by both a driver and a stack; part of neither
+	{"protocols", []string{"internal/protocol"}},
+	{"hands", []string{"internal/crate", "internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack",
+		"internal/store"}},
+	// all but the first: tests only, of programs in other languages
+	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap",
+		"stacks/gsoap-apache", "stacks/java-common", "stacks/java-test", "stacks/jmeds", "stacks/libcoap",
+		"stacks/microemu"}},
 	{"heads", []string{"internal/advise", "internal/fleet", "internal/lab"}},
+	// puts a lab together of everything below; whoever shows or serves labs stands above
+	{"assembly", []string{"internal/testbed"}},
 	{"faces", []string{"internal/report", "internal/web"}},
+	{"benches", []string{"internal/bench"}},
 	{"main", []string{"cmd"}},
 }
 
@@ -41,14 +51,16 @@ func place(pkg string) (floor int, room string) {
 
 func TestImportsPointDown(t *testing.T) {
 	seen := 0
+	module, _, _ := strings.Cut(strings.TrimPrefix(read(t, "go.mod"), "module "), "\n")
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != ".." || d.Name() == "testdata" || d.Name() == "build" || d.Name() == "results") {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != ".." || d.Name() == "testdata" || d.Name() == "build" ||
+			d.Name() == "results") {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "floors_test.go") {
+		if !strings.HasSuffix(path, ".go") || filepath.ToSlash(filepath.Dir(path)) == "../internal" {
 			return nil
 		}
 		pkg := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "../")))
@@ -65,14 +77,15 @@ func TestImportsPointDown(t *testing.T) {
 			return err
 		}
 		for _, im := range f.Imports {
-			to, ours := strings.CutPrefix(strings.Trim(im.Path.Value, `"`), "edgegauge/")
+			to, ours := strings.CutPrefix(strings.Trim(im.Path.Value, `"`), module+"/")
 			if !ours {
 				continue
 			}
 			seen++
 			f2, r2 := place(to)
 			if room != r2 && f2 >= floor {
-				t.Errorf("%s (%s) imports %s (%s): imports point down, never sideways", path, floors[floor].name, to, floors[max(f2, 0)].name)
+				t.Errorf("%s (%s) imports %s (%s): imports point down, never sideways", path, floors[floor].name, to,
+					floors[max(f2, 0)].name)
 			}
 		}
 		return nil

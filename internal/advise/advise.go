@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A Series is one response of one side of one treatment, a value a trial.
@@ -22,15 +22,46 @@ type Series struct {
 	Side     measure.Side
 	Response string
 	Unit     string
-	Modelled bool
-	Trials   []Trial // in the order of their blocks
+	Modelled bool // computed from a model, not measured
+	// s that programs were ready and had no CPU in each s of the run, where that touches the response
+	Waiting float64
+	// Interleaved says that the series it is compared with was measured in the same
+	// blocks: trials are paired by block.
+	Interleaved bool
+	Trials      []TrialSummary // in the order of their blocks
 }
 
-// A Trial is what one trial gave: figures within it, NaN where there are none.
-type Trial struct {
+// A TrialSummary is what one trial gave: figures within it, in the Series' Unit, NaN where
+// there are none.
+type TrialSummary struct {
 	ID, Block             int
 	Mean, Median, P95, SD float64
 }
+
+// starvedFrom is the wait for a CPU, in s for each s of the run, from which
+// trials alone decide nothing: the limit from which a report warns.
+const starvedFrom = 0.10
+
+// Starved reports whether the trials waited so long for a CPU that they decide
+// nothing by themselves.
+func (s Series) Starved() bool { return s.Waiting > starvedFrom }
+
+// allowance is the factor by which waiting for a CPU may have changed the ratio
+// of two series: 1 where neither was starved and both waited alike.
+func allowance(a, b Series) float64 {
+	w := max(a.Waiting, b.Waiting)
+	if !a.Starved() && !b.Starved() {
+		if w = math.Abs(a.Waiting - b.Waiting); w < 0.02 {
+			return 1
+		}
+	}
+	return Slower(w)
+}
+
+// Slower is how many times as long things may take that wait for a CPU for w s
+// in each second: 1/(1-w), with a fifth of w added since a machine so busy is
+// slower in other ways, too; at most 10.
+func Slower(w float64) float64 { return 1 / (1 - min(0.9, 1.2*w)) }
 
 // Name is the treatment in words.
 func (s Series) Name() string { return strings.Join(s.Levels, " ") }
@@ -58,12 +89,13 @@ func (s Series) values(figure string) ([]float64, error) {
 			v = t.P95
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("trial %d of %s has no %s of %s: too few requests for it, or none answered; raise requests", t.ID, s.Name(), figure, s.Response)
+			return nil, fmt.Errorf("trial %d of %s has no %s of %s: too few requests, or none answered; raise requests", t.ID,
+				s.Name(), figure, s.Response)
 		}
 		out = append(out, v)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s has no valid trial; run it again", s.Name())
+		return nil, fmt.Errorf("%s has no valid trials; run it again", s.Name())
 	}
 	return out, nil
 }

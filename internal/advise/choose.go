@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // An Objective is a figure to make small, or large.
@@ -24,12 +24,13 @@ func (o Objective) String() string {
 	return "smallest " + o.Term.String()
 }
 
-// A Figure is one figure of a candidate.
-type Figure struct {
+// An Estimate is one figure of a candidate.
+type Estimate struct {
 	Term
-	Unit   string
-	Mean   stat.Summary
-	Values []float64 // one a trial
+	Unit     string
+	Center   stat.Summary // over the trials
+	Values   []float64    // one a trial
+	Modelled bool         // computed from a model, not measured
 }
 
 // A Check is a requirement's verdict for one candidate; the worse side counts
@@ -37,26 +38,30 @@ type Figure struct {
 type Check struct {
 	Requirement Condition
 	Verdict     stat.Verdict // confirmed: met beyond doubt
-	Figure      Figure
-	Needed      int // trials that would decide it; 0: cannot be said
-	Doubt       string
+	Figure      Estimate
+	Needed      int    // trials that would decide it; 0: cannot be said
+	Doubt       string // why nothing could be tested; empty: it was
 }
 
 // A Candidate is one treatment.
 type Candidate struct {
 	Name       string
-	Objectives []Figure // in the order asked
+	Objectives []Estimate // in the order asked
 	Checks     []Check
 	Meets      stat.Verdict // all requirements
 	// Ratio compares the first objective with the best candidate's, paired by
-	// block; PHolm is over all candidates. Noise: it cannot be told from the best.
-	Ratio  stat.Comparison
-	PHolm  float64
-	Noise  bool
-	Needed int  // trials that would tell it from the best; 0: cannot be said
-	Front  bool // no other candidate that may meet the requirements is better in one objective and as good in all
-	BeatBy string
-	Unsure bool // off the front by differences within noise only
+	// block, over all pairs at once; PHolm is its adjusted p. Noise: there is no
+	// significant difference from the best.
+	Ratio      stat.Comparison
+	Difference bool // Ratio is a difference, since some value is not positive
+	PHolm      float64
+	Noise      bool
+	Odd        bool   // mean and typical trial disagree: a few trials weigh much
+	Starved    bool   // programs waited for a CPU: only what that cannot explain is decided
+	Needed     int    // trials that would tell it from the best; 0: cannot be said
+	Front      bool   // no other candidate that may meet the requirements is better in one objective and as good in all
+	BeatBy     string // a candidate that keeps it off the front; empty: it is on it
+	Unsure     bool   // off the front by differences within noise only
 }
 
 // A Choice ranks the candidates: those that meet the requirements by the first
@@ -101,7 +106,7 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 		c.Candidates = append(c.Candidates, x)
 	}
 	if len(c.Candidates) == 0 {
-		return c, fmt.Errorf("%w: no treatment has all that is asked: %s", ErrNotMeasured, strings.Join(c.Left, "; "))
+		return c, fmt.Errorf("%w: no treatment has every requested figure: %s", ErrNotMeasured, strings.Join(c.Left, "; "))
 	}
 	judgeChecks(c.Candidates, confidence)
 	c.rank()
@@ -117,7 +122,8 @@ func measured(all []Series, terms []Term) error {
 	}
 	for _, t := range terms {
 		if !have[t.Response] {
-			return fmt.Errorf("%w: no trial has %s; add it to responses: of the study and run it again", ErrNotMeasured, t.Response)
+			return fmt.Errorf("%w: no trial has %s; add it to the study's responses and run it again",
+				ErrNotMeasured, t.Response)
 		}
 	}
 	return nil
@@ -133,17 +139,18 @@ func treatments(all []Series) []string {
 	return out
 }
 
-func candidate(all []Series, name string, objectives []Objective, requirements []Condition, confidence float64) (Candidate, error) {
+func candidate(all []Series, name string, objectives []Objective, requirements []Condition,
+	confidence float64) (Candidate, error) {
 	c := Candidate{Name: name, Meets: stat.Confirmed, PHolm: math.NaN()}
 	for _, o := range objectives {
-		f, err := figure(all, name, o.Term, confidence, !o.Maximize)
+		f, err := figure(all, name, o.Term, confidence, !o.Maximize, headlineOf)
 		if err != nil {
 			return c, err
 		}
 		c.Objectives = append(c.Objectives, f)
 	}
 	for _, r := range requirements {
-		f, err := figure(all, name, r.Term, confidence, r.Less)
+		f, err := figure(all, name, r.Term, confidence, r.Less, meanOf)
 		k := Check{Requirement: r, Figure: f, Verdict: stat.Undecided}
 		if err != nil {
 			k.Doubt = err.Error()
@@ -155,8 +162,9 @@ func candidate(all []Series, name string, objectives []Objective, requirements [
 
 // figure finds a treatment's figure. Without a side in the term it is the worse
 // side's: the larger, where small is good.
-func figure(all []Series, name string, t Term, confidence float64, small bool) (Figure, error) {
-	out, found := Figure{Term: t}, false
+func figure(all []Series, name string, t Term, confidence float64, small bool,
+	center func(Term, []float64, float64) (stat.Summary, error)) (Estimate, error) {
+	out, found := Estimate{Term: t}, false
 	for _, s := range all {
 		if s.Name() != name || !t.Matches(s) {
 			continue
@@ -165,19 +173,43 @@ func figure(all []Series, name string, t Term, confidence float64, small bool) (
 		if err != nil {
 			return out, err
 		}
-		m, err := stat.Mean(xs, confidence)
+		m, err := center(Term{Response: s.Response, Figure: t.Figure}, xs, confidence)
 		if err != nil {
 			return out, err
 		}
-		if !found || (m.Center > out.Mean.Center) == small {
-			out = Figure{Term: Term{s.Side, t.Response, t.Figure}, Unit: s.Unit, Mean: m, Values: xs}
+		out.Modelled = out.Modelled || s.Modelled
+		if !found || (m.Center > out.Center.Center) == small {
+			out = Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
+				Values: xs, Modelled: s.Modelled}
 		}
 		found = true
 	}
 	if !found {
-		return out, fmt.Errorf("it has no valid trial with %s; see why in edgegauge report", t)
+		return out, fmt.Errorf("it has no valid trial with %s; edgegauge report shows why", t)
 	}
 	return out, nil
+}
+
+// meanOf is the mean with an interval that is positive where the response is.
+// Energy net of idle is a difference.
+func meanOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
+	if t.Response != "energy" {
+		if s, err := stat.PositiveMean(xs, confidence); !errors.Is(err, stat.ErrSign) {
+			return s, err
+		}
+	}
+	return stat.Mean(xs, confidence)
+}
+
+// headlineOf is the center that report shows: of medians and quantiles of trials
+// the median, where it has an interval, else the mean.
+func headlineOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
+	if t.Figure == "median" || t.Figure == "p95" {
+		if s, err := stat.Quantile(xs, 0.5, confidence); err == nil && s.HasInterval() {
+			return s, nil
+		}
+	}
+	return meanOf(t, xs, confidence)
 }
 
 // judgeChecks holds every figure against its bound, Holm over all of them.
@@ -206,7 +238,7 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			k.Verdict = stat.Undecided
 		}
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
-			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Mean.Center-k.Requirement.Bound, alpha/float64(len(of)))
+			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
 		}
 	}
 	for i := range cs {
@@ -221,14 +253,15 @@ func judgeChecks(cs []Candidate, confidence float64) {
 	}
 }
 
-// rank sorts: who meets, who may, who does not; within each by the first objective.
+// rank sorts: candidates that meet the requirements, those that may, those that do
+// not; within each by the first objective.
 func (c *Choice) rank() {
 	order := map[stat.Verdict]int{stat.Confirmed: 0, stat.Undecided: 1, stat.Contradicted: 2}
 	slices.SortStableFunc(c.Candidates, func(a, b Candidate) int {
 		if d := cmp.Compare(order[a.Meets], order[b.Meets]); d != 0 {
 			return d
 		}
-		d := cmp.Compare(a.Objectives[0].Mean.Center, b.Objectives[0].Mean.Center)
+		d := cmp.Compare(a.Objectives[0].Center.Center, b.Objectives[0].Center.Center)
 		if c.Objectives[0].Maximize {
 			d = -d
 		}
@@ -238,7 +271,7 @@ func (c *Choice) rank() {
 
 // better reports whether a is better than b in an objective.
 func (c *Choice) better(a, b Candidate, objective int) bool {
-	x, y := a.Objectives[objective].Mean.Center, b.Objectives[objective].Mean.Center
+	x, y := a.Objectives[objective].Center.Center, b.Objectives[objective].Center.Center
 	if c.Objectives[objective].Maximize {
 		return x > y
 	}
@@ -272,48 +305,83 @@ func (c *Choice) front() {
 }
 
 // apart reports whether two figures differ beyond noise.
-func apart(a, b Figure, confidence float64) bool {
+func apart(a, b Estimate, confidence float64) bool {
 	x, err := stat.DifferenceWelch(a.Values, b.Values, confidence)
 	return err == nil && (x.P < 1-confidence || x.Lo == x.Hi && x.Estimate != 0)
 }
 
 // noise compares the first objective of each candidate with that of the best,
-// paired by block, and says what would tell them apart.
+// paired by block, all pairs at once since the best was picked from the data,
+// and says what would tell them apart.
 func (c *Choice) noise(all []Series) {
+	for i := range c.Candidates {
+		c.Candidates[i].Ratio = none()
+	}
 	best := &c.Candidates[0]
-	best.Ratio = stat.Comparison{Estimate: 1, Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
-	var ps []float64
+	best.Ratio.Estimate = 1
+	pairs, series, err := c.pairs(all)
 	for i := range c.Candidates[1:] {
 		x := &c.Candidates[i+1]
-		x.Ratio = stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
-		a, okA := series1(all, x.Name, x.Objectives[0].Term)
-		b, okB := series1(all, best.Name, best.Objectives[0].Term)
-		if okA && okB {
-			if xs, ys, err := blocks(a, b, x.Objectives[0].Figure); err == nil {
-				if r, err := stat.RatioPaired(xs, ys, c.Confidence); err == nil {
-					x.Ratio = r
-				}
-			}
+		x.Noise = true
+		if err != nil {
+			continue
 		}
-		ps = append(ps, x.Ratio.P)
-	}
-	alpha := 1 - c.Confidence
-	for i, p := range stat.Holm(ps) {
-		x := &c.Candidates[i+1]
-		x.PHolm = p
-		exact := math.IsNaN(p) && x.Ratio.Lo == x.Ratio.Hi && x.Ratio.Estimate != 1
-		if x.Noise = !(p < alpha) && !exact; x.Noise && !math.IsNaN(x.Ratio.Estimate) {
-			a, _ := series1(all, x.Name, x.Objectives[0].Term)
-			b, _ := series1(all, best.Name, best.Objectives[0].Term)
-			if xs, ys, err := blocks(a, b, x.Objectives[0].Figure); err == nil {
-				d := make([]float64, len(xs))
-				for j := range xs {
-					d[j] = math.Log(xs[j] / ys[j])
-				}
-				x.Needed = needed(stat.SD(d), math.Log(x.Ratio.Estimate), alpha/float64(max(1, len(ps))))
-			}
+		r, err := pairs.Compare(i+1, 0)
+		if err != nil {
+			continue
+		}
+		x.Ratio, x.PHolm = r, r.P
+		x.Difference = !pairs.Log
+		x.Starved = series[i+1].Starved() || series[0].Starved()
+		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
+		x.Noise = !(r.P < 1-c.Confidence) && !exact
+		if wide := allowance(series[i+1], series[0]); wide > 1 && pairs.Log {
+			x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
+		}
+		x.Odd = x.odd(*best, c.Objectives[0].Maximize)
+		if x.Noise && pairs.Log && !x.Starved {
+			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
 		}
 	}
+}
+
+// odd reports whether the means and the typical trials of two candidates
+// disagree: the candidate ranks behind by its mean, and a typical trial of it is
+// significantly better, or the ratio of the means lies outside the interval.
+func (x Candidate) odd(best Candidate, maximize bool) bool {
+	if x.Difference || !(x.Ratio.Lo < x.Ratio.Hi) {
+		return false
+	}
+	ratio := x.Objectives[0].Center.Center / best.Objectives[0].Center.Center
+	worse := x.Ratio.Lo > 1
+	if maximize {
+		worse = x.Ratio.Hi < 1
+	}
+	return (ratio < x.Ratio.Lo || ratio > x.Ratio.Hi) && !worse
+}
+
+// pairs are all candidates' first objective, one row each.
+func (c *Choice) pairs(all []Series) (*stat.AllPairs, []Series, error) {
+	var series []Series
+	at := map[int]int{}
+	for _, x := range c.Candidates {
+		s, _ := series1(all, x.Name, x.Objectives[0].Term)
+		series = append(series, s)
+		for _, t := range s.Trials {
+			if _, ok := at[t.Block]; !ok {
+				at[t.Block] = len(at)
+			}
+		}
+	}
+	rows := make([][]float64, len(series))
+	for i, s := range series {
+		rows[i] = slices.Repeat([]float64{math.NaN()}, len(at))
+		for k, v := range c.Candidates[i].Objectives[0].Values {
+			rows[i][at[s.Trials[k].Block]] = v
+		}
+	}
+	p, err := stat.NewAllPairs(rows, c.Confidence)
+	return p, series, err
 }
 
 func series1(all []Series, name string, t Term) (Series, bool) {
@@ -336,9 +404,11 @@ func (c Choice) Next() []string {
 			case k.Doubt != "":
 				out = append(out, fmt.Sprintf("%s, %s: %s", x.Name, k.Requirement.Text, k.Doubt))
 			case k.Needed > 0:
-				out = append(out, fmt.Sprintf("%s, %s: about %d trials would tell (it has %d)", x.Name, k.Requirement.Text, max(k.Needed, len(k.Figure.Values)+1), len(k.Figure.Values)))
+				out = append(out, fmt.Sprintf("%s, %s: about %d trials would decide (it has %d)", x.Name, k.Requirement.Text,
+					max(k.Needed, len(k.Figure.Values)+1), len(k.Figure.Values)))
 			default:
-				out = append(out, fmt.Sprintf("%s, %s: it lies on the bound; no affordable number of trials would tell", x.Name, k.Requirement.Text))
+				out = append(out, fmt.Sprintf("%s, %s: too close to the bound; no practical number of trials would decide", x.Name,
+					k.Requirement.Text))
 			}
 		}
 	}
@@ -349,11 +419,20 @@ func (c Choice) Next() []string {
 		n := len(x.Objectives[0].Values)
 		switch {
 		case math.IsNaN(x.Ratio.Estimate):
-			out = append(out, fmt.Sprintf("%s against %s: run at least two blocks that have both", x.Name, c.Candidates[0].Name))
+			out = append(out, fmt.Sprintf("%s vs %s: run at least two blocks with both", x.Name, c.Candidates[0].Name))
+		case x.Starved:
+			out = append(out,
+				fmt.Sprintf("%s vs %s: programs waited for a CPU, which may explain the difference; measure again on a "+
+					"quieter machine", x.Name, c.Candidates[0].Name))
+		case x.Odd:
+			out = append(out,
+				fmt.Sprintf("%s vs %s: mean and typical trial disagree because of a few slow trials; inspect them, or choose by "+
+					"%s.median", x.Name, c.Candidates[0].Name, x.Objectives[0].Response))
 		case x.Needed > 0:
-			out = append(out, fmt.Sprintf("%s against %s, %.1f %% apart: about %d trials each would tell (there are %d)", x.Name, c.Candidates[0].Name, 100*math.Abs(x.Ratio.Estimate-1), max(x.Needed, n+1), n))
+			out = append(out, fmt.Sprintf("%s vs %s, %.1f %% apart: about %d trials each would decide (there are %d)", x.Name,
+				c.Candidates[0].Name, 100*math.Abs(x.Ratio.Estimate-1), max(x.Needed, n+1), n))
 		default:
-			out = append(out, fmt.Sprintf("%s against %s: as good as equal; choose by something else", x.Name, c.Candidates[0].Name))
+			out = append(out, fmt.Sprintf("%s vs %s: practically equal; choose by something else", x.Name, c.Candidates[0].Name))
 		}
 	}
 	return out

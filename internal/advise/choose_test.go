@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 func mustRequire(t *testing.T, text string) Condition {
@@ -76,7 +76,8 @@ func TestChooseRanksWhatMeetsFirst(t *testing.T) {
 	if best, ok := c.Best(); !ok || best.Name != "small" {
 		t.Errorf("got %s", best.Name)
 	}
-	if next := strings.Join(c.Next(), "\n"); !strings.Contains(next, "edge, rtt < 100ms: ") || strings.Contains(next, "slow") {
+	if next := strings.Join(c.Next(), "\n"); !strings.Contains(next, "edge, rtt < 100ms: ") ||
+		strings.Contains(next, "slow") {
 		t.Errorf("next: %s", next)
 	}
 	c, err = Choose(all, []Objective{{Term: mustTerm(t, "rtt"), Maximize: true}}, nil, 0.95)
@@ -96,7 +97,8 @@ func TestNoiseIsJudgedByBlock(t *testing.T) {
 		a, b = append(a, 10*block), append(b, 10.5*block*(1+0.002*float64(i%3)))
 		wide = append(wide, 18*math.Exp(float64((i*3)%8-4)/4))
 	}
-	c, err := Choose([]Series{series("a", "rtt", a...), series("b", "rtt", b...), series("wide", "rtt", wide...)}, []Objective{{Term: mustTerm(t, "rtt")}}, nil, 0.95)
+	c, err := Choose([]Series{series("a", "rtt", a...), series("b", "rtt", b...), series("wide", "rtt", wide...)},
+		[]Objective{{Term: mustTerm(t, "rtt")}}, nil, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +112,8 @@ func TestNoiseIsJudgedByBlock(t *testing.T) {
 func TestChooseOnBadFigures(t *testing.T) {
 	rtt := []Objective{{Term: mustTerm(t, "rtt")}}
 	// One trial each: a rank by value, all within noise, nothing required is met.
-	c, err := Choose([]Series{series("a", "rtt", 1), series("b", "rtt", 2)}, rtt, []Condition{mustRequire(t, "rtt < 10s")}, 0.95)
+	c, err := Choose([]Series{series("a", "rtt", 1), series("b", "rtt", 2)}, rtt,
+		[]Condition{mustRequire(t, "rtt < 10s")}, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,15 +125,18 @@ func TestChooseOnBadFigures(t *testing.T) {
 	if err != nil || names(c) != "a" || !strings.Contains(strings.Join(c.Left, ""), "b: trial 2 of b has no mean of rtt") {
 		t.Errorf("got %s, left %v, %v", names(c), c.Left, err)
 	}
-	if _, err = Choose([]Series{series("a", "rtt", 1, 2)}, []Objective{{Term: mustTerm(t, "cpu")}}, nil, 0.95); !errors.Is(err, ErrNotMeasured) {
+	if _, err = Choose([]Series{series("a", "rtt", 1, 2)}, []Objective{{Term: mustTerm(t, "cpu")}}, nil,
+		0.95); !errors.Is(err, ErrNotMeasured) {
 		t.Errorf("got %v", err)
 	}
 	if _, err = Choose([]Series{series("b", "rtt", math.NaN())}, rtt, nil, 0.95); !errors.Is(err, ErrNotMeasured) {
 		t.Errorf("all failed: got %v", err)
 	}
 	// Values that never vary are judged by their value.
-	c, err = Choose([]Series{series("a", "message_size", 10, 10, 10), series("b", "message_size", 11, 11, 11)}, []Objective{{Term: mustTerm(t, "message_size")}}, []Condition{mustRequire(t, "message_size < 11B")}, 0.95)
-	if err != nil || c.Candidates[0].Meets != stat.Confirmed || c.Candidates[1].Meets != stat.Undecided || c.Candidates[1].Noise {
+	c, err = Choose([]Series{series("a", "message_size", 10, 10, 10), series("b", "message_size", 11, 11, 11)},
+		[]Objective{{Term: mustTerm(t, "message_size")}}, []Condition{mustRequire(t, "message_size < 11B")}, 0.95)
+	if err != nil || c.Candidates[0].Meets != stat.Confirmed || c.Candidates[1].Meets != stat.Undecided ||
+		c.Candidates[1].Noise {
 		t.Errorf("constant: %+v, %v", c.Candidates, err)
 	}
 }
@@ -139,8 +145,21 @@ func TestChooseOnBadFigures(t *testing.T) {
 func TestWorseSideCounts(t *testing.T) {
 	client, server := series("a", "peak_rss", 20e6, 20e6, 20e6), series("a", "peak_rss", 40e6, 41e6, 40e6)
 	server.Side = "server"
-	c, err := Choose([]Series{client, server}, []Objective{{Term: mustTerm(t, "client.peak_rss")}}, []Condition{mustRequire(t, "peak_rss < 32MB")}, 0.95)
-	if err != nil || c.Candidates[0].Meets != stat.Contradicted || c.Candidates[0].Objectives[0].Mean.Center != 20e6 {
+	c, err := Choose([]Series{client, server}, []Objective{{Term: mustTerm(t, "client.peak_rss")}},
+		[]Condition{mustRequire(t, "peak_rss < 32MB")}, 0.95)
+	if err != nil || c.Candidates[0].Meets != stat.Contradicted || c.Candidates[0].Objectives[0].Center.Center != 20e6 {
+		t.Errorf("got %+v, %v", c.Candidates, err)
+	}
+}
+
+// What choose ranks by is what report shows: of trial medians the median, though a trial far off makes their mean larger.
+func TestChooseRanksMediansByTheirMedian(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	far := around(r, 0.010, 0.02, 10)
+	far[9] = 0.5
+	c, err := Choose([]Series{series("far once", "rtt", far...), series("steady", "rtt", around(r, 0.020, 0.02, 10)...)},
+		[]Objective{{Term: mustTerm(t, "rtt.median")}}, nil, 0.95)
+	if err != nil || c.Candidates[0].Name != "far once" || c.Candidates[0].Objectives[0].Center.Center > 0.011 {
 		t.Errorf("got %+v, %v", c.Candidates, err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A Change is what became of a figure.
@@ -29,13 +29,29 @@ type Contrast struct {
 	Side      measure.Side
 	Response  string
 	Unit      string
-	Figure    string
+	Figure    string  // as Term.Figure
 	Old, New  float64 // means over trials
 	Trials    [2]int  // old, new
 	Ratio     stat.Comparison
 	PHolm     float64 // over all contrasts of the comparison; NaN where there is no test
 	Change    Change
 	Doubt     string // why there is no test
+	// MeanRatio is the ratio of the arithmetic means, which a user pays; Ratio is
+	// that of the geometric ones, of typical trials. Estimate is NaN where there
+	// is none.
+	MeanRatio stat.Comparison
+	// Allowance is the factor by which waiting for a CPU may have changed the
+	// ratio; within it nothing is decided. 1: not at all.
+	Allowance float64
+	Warnings  []string
+}
+
+// A Part is one of the tests a condition rests on.
+type Part struct {
+	Name     string // typical trial, mean, p95, spikes
+	Ratio    stat.Comparison
+	Met      float64 // p of the condition being met by it
+	Excluded float64 // p of the contrary
 }
 
 // An Outcome is a condition's verdict for one treatment and side.
@@ -43,7 +59,9 @@ type Outcome struct {
 	Condition Condition
 	Contrast  Contrast
 	Verdict   stat.Verdict // confirmed: the condition is met beyond doubt
-	Needed    int          // trials a side that would decide it; 0: cannot be said
+	Parts     []Part
+	Spikes    Spikes
+	Needed    int // trials a side that would decide it; 0: cannot be said
 }
 
 // A Comparison is what became of everything that both results have.
@@ -51,13 +69,22 @@ type Comparison struct {
 	Contrasts        []Contrast
 	Outcomes         []Outcome
 	OnlyOld, OnlyNew []string // treatments
+	Lost             []Loss   // trials that the new results lack: a change for the worse
+	Failed           Failures // requests that failed; those that rose are a change for the worse
 	Margin           float64  // share within which figures count as equal
 }
 
-// Verdict is that of all conditions: confirmed if any is met beyond doubt,
-// contradicted if all are excluded, else undecided. Empty without conditions.
+// Verdict is that of all conditions: confirmed if any is met beyond doubt, or if
+// trials were lost or more requests fail; contradicted if all are excluded, else
+// undecided. Empty without conditions, losses and failures that rose.
 func (c Comparison) Verdict() stat.Verdict {
 	v := stat.Verdict("")
+	if len(c.Lost) > 0 || c.Failed.Verdict == stat.Confirmed {
+		return stat.Confirmed
+	}
+	if c.Failed.Verdict == stat.Undecided {
+		v = stat.Undecided
+	}
 	for _, o := range c.Outcomes {
 		switch {
 		case o.Verdict == stat.Confirmed:
@@ -75,7 +102,7 @@ func (c Comparison) Verdict() stat.Verdict {
 var ErrNothingInCommon = errors.New("nothing in common")
 
 // Compare sets new results against old ones, treatment by treatment, Welch on
-// logarithms: the trials of two runs are no pairs. Holm over all contrasts, and
+// logarithms: the trials of two runs are no pairs. Those of interleaved series are. Holm over all contrasts, and
 // again over all conditions.
 func Compare(old, new []Series, conditions []Condition, confidence, margin float64) (Comparison, error) {
 	out := Comparison{Margin: margin}
@@ -86,7 +113,7 @@ func Compare(old, new []Series, conditions []Condition, confidence, margin float
 	}
 	out.OnlyOld, out.OnlyNew = missing(old, new), missing(new, old)
 	if len(out.Contrasts) == 0 {
-		return out, fmt.Errorf("%w: no treatment of one is in the other; compare two runs of the same study", ErrNothingInCommon)
+		return out, fmt.Errorf("%w: no treatments in common; compare two runs of the same study", ErrNothingInCommon)
 	}
 	judgeChanges(out.Contrasts, confidence, margin)
 	var err error
@@ -95,7 +122,10 @@ func Compare(old, new []Series, conditions []Condition, confidence, margin float
 }
 
 func find(all []Series, like Series) (Series, bool) {
-	i := slices.IndexFunc(all, func(s Series) bool { return same(s, like) && s.Side == like.Side && s.Response == like.Response })
+	i := slices.IndexFunc(all, func(s Series) bool {
+		return same(s, like) && s.Side == like.Side &&
+			s.Response == like.Response
+	})
 	if i < 0 {
 		return Series{}, false
 	}
@@ -128,8 +158,10 @@ func missing(from, in []Series) []string {
 
 // contrast compares one figure. What cannot be tested says why.
 func contrast(old, new Series, figure string, confidence float64) Contrast {
-	c := Contrast{Treatment: new.Name(), Side: new.Side, Response: new.Response, Unit: new.Unit, Figure: figure, PHolm: math.NaN(), Change: Unknown,
-		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}}
+	c := Contrast{Treatment: new.Name(), Side: new.Side, Response: new.Response, Unit: new.Unit, Figure: figure,
+		PHolm: math.NaN(), Change: Unknown,
+		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: none(), MeanRatio: none(),
+		Allowance: allowance(old, new)}
 	a, err := old.values(figure)
 	if err != nil {
 		c.Doubt = "old: " + err.Error()
@@ -140,21 +172,65 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		c.Doubt = "new: " + err.Error()
 		return c
 	}
+	ratio := stat.RatioWelch
+	if old.Interleaved && new.Interleaved {
+		if a, b, err = blocks(old, new, figure); err != nil {
+			c.Doubt = err.Error()
+			return c
+		}
+		ratio = stat.RatioPaired
+	}
 	c.Old, c.New = mean(a), mean(b)
 	if old.Modelled != new.Modelled {
-		c.Doubt = "one is measured, the other modelled: they cannot be compared"
+		c.Doubt = "one is measured, the other modelled; they cannot be compared"
 		return c
 	}
 	if constant(a) && constant(b) && c.Old == c.New && len(a) > 1 && len(b) > 1 {
 		c.Change = Same
 	}
-	if c.Ratio, err = stat.RatioWelch(b, a, confidence); err != nil {
-		c.Ratio = stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
+	if c.Ratio, err = ratio(b, a, confidence); err != nil {
+		c.Ratio = none()
 		if c.Change != Same {
 			c.Doubt = err.Error()
 		}
+		return c
+	}
+	if c.MeanRatio, err = stat.RatioOfMoments(momentsOf(b), momentsOf(a), confidence); err != nil {
+		c.MeanRatio = none()
+	}
+	for _, w := range c.Ratio.Warnings {
+		if !errors.Is(w, stat.ErrNoSpread) {
+			c.Warnings = append(c.Warnings, w.Error())
+		}
+	}
+	if c.Allowance > 1 {
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("programs waited for a CPU (%.2g s of each second before, %.2g now), which alone may cause a ratio "+
+				"of up to %.3g; ratios within that are not decided", old.Waiting, new.Waiting, c.Allowance))
 	}
 	return c
+}
+
+func none() stat.Comparison {
+	return stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
+}
+
+func momentsOf(xs []float64) stat.Moments {
+	return stat.Moments{N: len(xs), Mean: mean(xs), SD: stat.SD(xs)}
+}
+
+// differs is the p of the answer that the ratio is not 1, and not within what
+// waiting for a CPU may have done.
+func (c Contrast) differs() float64 {
+	switch e := c.Ratio.Estimate; {
+	case !(c.Allowance > 1):
+		return c.Ratio.P
+	case e > c.Allowance:
+		return c.Ratio.Against(c.Allowance)
+	case e < 1/c.Allowance:
+		return c.Ratio.Against(1 / c.Allowance)
+	}
+	return 1
 }
 
 // judgeChanges gives each contrast its word, Holm over all of them: once over
@@ -162,7 +238,10 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 func judgeChanges(cs []Contrast, confidence, margin float64) {
 	differ, equal := make([]float64, len(cs)), make([]float64, len(cs))
 	for i, c := range cs {
-		differ[i], equal[i] = c.Ratio.P, math.NaN()
+		differ[i], equal[i] = c.differs(), math.NaN()
+		if c.Allowance > 1 {
+			continue
+		}
 		if e, err := c.Ratio.Equivalent(1/(1+margin), 1+margin); err == nil && !math.IsNaN(c.Ratio.Lo) {
 			equal[i] = e.P
 		}
@@ -176,7 +255,7 @@ func judgeChanges(cs []Contrast, confidence, margin float64) {
 		case c.Change == Same:
 		case equal[i] < alpha:
 			c.Change = Equal
-		case c.PHolm < alpha || c.noSpread() && c.Ratio.Estimate != 1:
+		case c.PHolm < alpha || c.noSpread() && c.Ratio.Estimate != 1 && !(c.Allowance > 1):
 			c.Change = Higher
 			if c.Ratio.Estimate < 1 {
 				c.Change = Lower
@@ -191,9 +270,13 @@ func (c Contrast) noSpread() bool {
 	return math.IsNaN(c.Ratio.P) && c.Ratio.Lo == c.Ratio.Hi && c.Trials[0] > 1 && c.Trials[1] > 1
 }
 
+// judgeConditions gives every condition its verdict for every treatment, Holm
+// over all of them. Each rests on parts: it is met if any part is (p: the least
+// times their number), and excluded if all are (p: the largest).
 func judgeConditions(old, new []Series, conditions []Condition, confidence float64) ([]Outcome, error) {
 	var out []Outcome
-	var claims []stat.Claim
+	var ps []float64
+	alpha := 1 - confidence
 	for _, k := range conditions {
 		n := len(out)
 		for _, b := range new {
@@ -201,24 +284,27 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			if !ok || !k.Matches(b) || b.Floor {
 				continue
 			}
-			c := contrast(a, b, k.Figure, confidence)
-			out = append(out, Outcome{Condition: k, Contrast: c, Verdict: stat.Undecided})
-			claims = append(claims, stat.Claim{Contrast: c.Ratio, Bound: k.Bound, Below: k.Less})
+			o := Outcome{Condition: k, Contrast: contrast(a, b, k.Figure, confidence), Verdict: stat.Undecided}
+			o.test(a, b, confidence)
+			out, ps = append(out, o), append(ps, o.p(alpha))
 		}
 		if len(out) == n {
-			return nil, fmt.Errorf("%q: %w: no %s in both results; leave the condition out, or ask for the response in the study", k.Text, ErrNothingInCommon, k.Response)
+			return nil, fmt.Errorf("%q: %w: %s is not in both results; drop the condition, or add the response to the study",
+				k.Text, ErrNothingInCommon, k.Response)
 		}
 	}
-	alpha := 1 - confidence
-	for i, v := range stat.Judge(claims, alpha) {
+	for i, p := range stat.Holm(ps) {
 		o := &out[i]
-		if !math.IsNaN(o.Contrast.Ratio.Estimate) {
-			o.Verdict = v
-		} else if o.Contrast.Change == Same {
+		met, excluded := o.joined(alpha)
+		switch {
+		case len(o.Parts) == 0 && o.Contrast.Change == Same:
 			o.Verdict = sameAgainst(o.Condition)
-		}
-		if o.Verdict == stat.Undecided {
-			o.Needed = o.decide(old, new, alpha/float64(len(out)))
+		case !(p < alpha):
+			o.Needed = o.decide(old, new, alpha/float64(len(out)*max(1, len(o.Parts))))
+		case met < excluded:
+			o.Verdict = stat.Confirmed
+		default:
+			o.Verdict = stat.Contradicted
 		}
 	}
 	return out, nil
@@ -237,8 +323,16 @@ func sameAgainst(k Condition) stat.Verdict {
 // bound, if the figures stay as they are.
 func (o Outcome) decide(old, new []Series, alpha float64) int {
 	c := o.Contrast
-	if math.IsNaN(c.Ratio.Estimate) || c.Ratio.Estimate <= 0 || o.Condition.Bound <= 0 {
+	if math.IsNaN(c.Ratio.Estimate) || c.Ratio.Estimate <= 0 || o.Condition.Bound <= 0 || c.Allowance > 1 {
 		return 0
+	}
+	if o.Condition.Detect {
+		n, err := stat.Blocks(c.Ratio.SD(), c.Ratio.DF, math.Log(o.Condition.Bound), alpha*float64(max(1, len(o.Parts))),
+			leastPower)
+		if err != nil {
+			return 0
+		}
+		return n
 	}
 	var variance float64
 	for _, all := range [][]Series{old, new} {

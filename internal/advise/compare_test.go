@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // series of one treatment; block by block.
@@ -17,9 +17,10 @@ func series(name, response string, means ...float64) Series {
 	if !ok {
 		panic(response)
 	}
-	s := Series{Factors: []string{"stack"}, Levels: []string{name}, Stack: name, Side: r.Sides[0], Response: response, Unit: r.Unit}
+	s := Series{Factors: []string{"stack"}, Levels: []string{name}, Stack: name, Side: r.Sides[0],
+		Response: response, Unit: r.Unit}
 	for i, m := range means {
-		s.Trials = append(s.Trials, Trial{ID: i + 1, Block: i + 1, Mean: m, Median: m, P95: 2 * m})
+		s.Trials = append(s.Trials, TrialSummary{ID: i + 1, Block: i + 1, Mean: m, Median: m, P95: 2 * m})
 	}
 	return s
 }
@@ -69,7 +70,8 @@ func TestConditions(t *testing.T) {
 		{"NaN decides nothing", []float64{99, math.NaN(), 99}, "rtt > 5%", stat.Undecided},
 		{"zeros have no ratio", []float64{0, 0, 0}, "rtt > 5%", stat.Undecided},
 	} {
-		c, err := Compare([]Series{series("rest", "rtt", base...)}, []Series{series("rest", "rtt", tt.new...)}, []Condition{mustChange(t, tt.cond)}, 0.95, 0.05)
+		c, err := Compare([]Series{series("rest", "rtt", base...)}, []Series{series("rest", "rtt", tt.new...)},
+			[]Condition{mustChange(t, tt.cond)}, 0.95, 0.05)
 		if err != nil {
 			t.Errorf("%s: %v", tt.what, err)
 			continue
@@ -107,12 +109,14 @@ func TestChanges(t *testing.T) {
 	old := []Series{
 		series("up", "rtt", around(r, 10, 0.01, 10)...), series("down", "rtt", around(r, 10, 0.01, 10)...),
 		series("equal", "rtt", around(r, 10, 0.01, 10)...), series("wide", "rtt", around(r, 10, 0.4, 4)...),
-		series("fixed", "message_size", 100, 100, 100), series("grown", "message_size", 100, 100, 100), series("gone", "rtt", 1, 2),
+		series("fixed", "message_size", 100, 100, 100), series("grown", "message_size", 100, 100, 100),
+		series("gone", "rtt", 1, 2),
 	}
 	new := []Series{
 		series("up", "rtt", around(r, 12, 0.01, 10)...), series("down", "rtt", around(r, 8, 0.01, 10)...),
 		series("equal", "rtt", around(r, 10, 0.01, 10)...), series("wide", "rtt", around(r, 10, 0.4, 4)...),
-		series("fixed", "message_size", 100, 100, 100), series("grown", "message_size", 101, 101, 101), series("come", "rtt", 1, 2),
+		series("fixed", "message_size", 100, 100, 100), series("grown", "message_size", 101, 101, 101),
+		series("come", "rtt", 1, 2),
 	}
 	c, err := Compare(old, new, nil, 0.95, 0.05)
 	if err != nil {
@@ -203,8 +207,9 @@ func TestNothingInCommon(t *testing.T) {
 	if !errors.Is(err, ErrNothingInCommon) {
 		t.Errorf("got %v", err)
 	}
-	_, err = Compare([]Series{series("a", "rtt", 1, 2)}, []Series{series("a", "rtt", 1, 2)}, []Condition{mustChange(t, "cpu > 5%")}, 0.95, 0.05)
-	if !errors.Is(err, ErrNothingInCommon) || !strings.Contains(err.Error(), "no cpu in both") {
+	_, err = Compare([]Series{series("a", "rtt", 1, 2)}, []Series{series("a", "rtt", 1, 2)},
+		[]Condition{mustChange(t, "cpu > 5%")}, 0.95, 0.05)
+	if !errors.Is(err, ErrNothingInCommon) || !strings.Contains(err.Error(), "cpu is not in both") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -221,14 +226,14 @@ func TestParseConditions(t *testing.T) {
 		{"peak_rss<32MB", true, 32e6, "", ""},
 		{"server.peak_rss <= 32 MiB", true, 32 << 20, "server", ""},
 		{"throughput > 1e3", false, 1000, "", ""},
-		{"rtt < 100", true, 0, "", "write the bound as one of"},
+		{"rtt < 100", true, 0, "", "write, for example, 'rtt < 100ms'"},
 		{"rtt < 5%", true, 0, "", "write the bound as one of"},
-		{"rtt 5ms", true, 0, "", "is no condition"},
-		{"rtx < 5ms", true, 0, "", `no response "rtx"; there are rtt`},
-		{"rtt.p99 < 5ms", true, 0, "", `no figure "p99"; there are mean, median, p95`},
-		{"server.rtt < 5ms", true, 0, "", "the server does not see rtt"},
+		{"rtt 5ms", true, 0, "", "is not a condition"},
+		{"rtx < 5ms", true, 0, "", `unknown response "rtx"; did you mean rtt`},
+		{"rtt.p99 < 5ms", true, 0, "", `unknown figure "p99"; available: mean, median, p95`},
+		{"server.rtt < 5ms", true, 0, "", "the server does not measure rtt"},
 		{"rtt < 1.2.3ms", true, 0, "", "is not a number"},
-		{"", true, 0, "", "is no condition"},
+		{"", true, 0, "", "is not a condition"},
 	} {
 		c, err := ParseRequirement(tt.text)
 		switch {
@@ -242,7 +247,7 @@ func TestParseConditions(t *testing.T) {
 			t.Errorf("%q: got %+v", tt.text, c)
 		}
 	}
-	for text, want := range map[string]string{"rtt > 5ms": "write a per cent", "rtt < -100%": "nothing falls by"} {
+	for text, want := range map[string]string{"rtt > 5ms": "is a percentage", "rtt < -100%": "cannot fall by"} {
 		if _, err := ParseChange(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}

@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Term names a figure: "rtt", "rtt.p95", "server.cpu".
@@ -15,6 +16,7 @@ type Term struct {
 	Side     measure.Side // empty: every side that has it
 	Response string
 	Figure   string // mean, median or p95: of each trial
+	Named    bool   // the figure was named
 }
 
 func (t Term) String() string {
@@ -37,26 +39,34 @@ func ParseTerm(text string) (Term, error) {
 	}
 	if len(parts) == 2 {
 		if !slices.Contains(stats, parts[1]) {
-			return t, fmt.Errorf("%q: no figure %q; there are %s", text, parts[1], strings.Join(stats, ", "))
+			return t, fmt.Errorf("%q: unknown figure %q; available: %s", text, parts[1], strings.Join(stats, ", "))
 		}
-		t.Figure, parts = parts[1], parts[:1]
+		t.Figure, t.Named, parts = parts[1], true, parts[:1]
 	}
 	if len(parts) != 1 || parts[0] == "" {
-		return t, fmt.Errorf("%q is no response; write one as rtt, rtt.p95 or server.cpu", text)
+		return t, fmt.Errorf("%q is not a response; write, for example, rtt, rtt.p95 or server.cpu", text)
 	}
 	r, ok := measure.FindResponse(parts[0])
 	if !ok {
-		var names []string
-		for _, r := range measure.Responses() {
-			names = append(names, r.Name)
-		}
-		return t, fmt.Errorf("%q: no response %q; there are %s", text, parts[0], strings.Join(names, ", "))
+		return t, fmt.Errorf("%q: unknown response %q; %s", text, parts[0], responseAdvice(parts[0]))
 	}
 	if t.Side != "" && !slices.Contains(r.Sides, t.Side) {
-		return t, fmt.Errorf("%q: the %s does not see %s", text, t.Side, r.Name)
+		return t, fmt.Errorf("%q: the %s does not measure %s", text, t.Side, r.Name)
 	}
 	t.Response = r.Name
 	return t, nil
+}
+
+// responseAdvice says which response a word may stand for.
+func responseAdvice(word string) string {
+	if means, ok := measure.Synonyms()[strings.ToLower(word)]; ok {
+		return meant.Question(means...)
+	}
+	var names []string
+	for _, r := range measure.Responses() {
+		names = append(names, r.Name)
+	}
+	return meant.Advice(word, names, "available: "+strings.Join(names, ", "))
 }
 
 // Matches reports whether a series is what the term names.
@@ -70,6 +80,10 @@ type Condition struct {
 	Less   bool    // below Bound, else above
 	Bound  float64 // in the response's unit; of a change, the ratio
 	Change bool    // the bound is on new over old
+	Tails  bool    // no figure is named: the bound is on the mean, and tails and spikes count
+	// Detect says that the change is looked for rather than the bound: the condition is
+	// met by any change beyond doubt that may be as large as the bound.
+	Detect bool
 	Text   string
 }
 
@@ -83,12 +97,30 @@ func ParseChange(text string) (Condition, error) {
 		return c, err
 	}
 	if unit != "%" {
-		return c, fmt.Errorf("%q: the bound of a change is a share; write a per cent, as 'rtt > 5%%'", text)
+		return c, fmt.Errorf("%q: the bound of a change is a percentage; write, for example, 'rtt > 5%%'", text)
 	}
 	if value <= -100 {
-		return c, fmt.Errorf("%q: nothing falls by %g %%", text, -value)
+		return c, fmt.Errorf("%q: a value cannot fall by %g %%", text, -value)
 	}
 	c.Bound, c.Change = 1+value/100, true
+	return c, nil
+}
+
+// ParseDetect reads the smallest difference of interest: a change such as "rtt > 5%", or "5%" for that of the RTT.
+func ParseDetect(text string) (Condition, error) {
+	if value, ok := strings.CutSuffix(strings.TrimSpace(text), "%"); ok {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+			text = "rtt > " + strings.TrimSpace(value) + "%"
+		}
+	}
+	c, err := ParseChange(text)
+	if err != nil {
+		return c, err
+	}
+	if c.Less != (c.Bound < 1) || c.Bound == 1 {
+		return c, fmt.Errorf("%q names no change for the worse to detect; write 'rtt > 5%%' or 'throughput < -5%%'", text)
+	}
+	c.Detect = true
 	return c, nil
 }
 
@@ -101,8 +133,13 @@ func ParseRequirement(text string) (Condition, error) {
 	}
 	r, _ := measure.FindResponse(c.Response)
 	factor, ok := units[r.Unit][unit]
+	if !ok && unit == "" {
+		return c, fmt.Errorf("%q: the bound has no unit; write, for example, '%s%s'", text, strings.TrimSpace(text),
+			commonUnit(r.Unit))
+	}
 	if !ok {
-		return c, fmt.Errorf("%q: %s is in %s; write the bound as one of %s", text, c.Response, r.Unit, strings.Join(unitNames(r.Unit), ", "))
+		return c, fmt.Errorf("%q: %s is in %s; write the bound as one of %s", text, c.Response, r.Unit,
+			strings.Join(unitNames(r.Unit), ", "))
 	}
 	c.Bound = value * factor
 	return c, nil
@@ -111,7 +148,8 @@ func ParseRequirement(text string) (Condition, error) {
 func parse(text string) (c Condition, value float64, unit string, err error) {
 	m := conditionForm.FindStringSubmatch(text)
 	if m == nil {
-		return c, 0, "", fmt.Errorf("%q is no condition; write RESPONSE, < or >, and a bound, as 'rtt.p95 < 100ms'", text)
+		return c, 0, "", fmt.Errorf("%q is not a condition; write RESPONSE, < or >, and a bound, e.g. 'rtt.p95 < 100ms'",
+			text)
 	}
 	if c.Term, err = ParseTerm(m[1]); err != nil {
 		return c, 0, "", err
@@ -120,6 +158,7 @@ func parse(text string) (c Condition, value float64, unit string, err error) {
 		return c, 0, "", fmt.Errorf("%q: %q is not a number", text, m[3])
 	}
 	c.Less, c.Text = m[2][0] == '<', strings.TrimSpace(text)
+	c.Tails = !slices.ContainsFunc(stats, func(figure string) bool { return strings.HasSuffix(m[1], "."+figure) })
 	return c, value, m[4], nil
 }
 
@@ -133,6 +172,17 @@ var units = map[string]map[string]float64{
 	"B/s": {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6},
 	"1":   {"": 1, "%": 0.01},
 	"":    {"": 1, "%": 0.01},
+}
+
+// commonUnit is the unit that bounds are mostly written in.
+func commonUnit(unit string) string {
+	switch unit {
+	case "s", "J", "W":
+		return "m" + unit
+	case "B", "B/s":
+		return "k" + unit
+	}
+	return unit
 }
 
 func unitNames(unit string) []string {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Marginal compares two levels of a factor over all else: the ratio of a to b,

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A block that lacks a treatment is left out whole: a mean over what is left
@@ -13,7 +13,8 @@ func TestMarginalLeavesIncompleteBlocksOut(t *testing.T) {
 	var all []Series
 	for _, stack := range []string{"a", "b"} {
 		for _, link := range []string{"fast", "slow"} {
-			s := Series{Factors: []string{"stack", "link"}, Levels: []string{stack, link}, Side: measure.Client, Response: "rtt", Unit: "s"}
+			s := Series{Factors: []string{"stack", "link"}, Levels: []string{stack, link}, Side: measure.Client,
+				Response: "rtt", Unit: "s"}
 			for block := 1; block <= 4; block++ {
 				if block == 2 && stack == "b" && link == "fast" {
 					continue
@@ -22,7 +23,7 @@ func TestMarginalLeavesIncompleteBlocksOut(t *testing.T) {
 				if stack == "a" && link == "slow" && block == 2 {
 					v *= 50 // seen if block 2 counts
 				}
-				s.Trials = append(s.Trials, Trial{ID: block, Block: block, Mean: v})
+				s.Trials = append(s.Trials, TrialSummary{ID: block, Block: block, Mean: v})
 			}
 			all = append(all, s)
 		}

@@ -11,14 +11,16 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/device/wire"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // AgentVerb is the hidden verb of the binary that runs an agent on a device:
@@ -43,9 +45,13 @@ func AgentMain(args []string, build string, open Opener) int {
 	signal.Ignore(unix.SIGPIPE, unix.SIGQUIT)
 	rw, err := openChannel(args[1:])
 	if err == nil {
-		err = RunAgent(rw, args[0], build, open)
+		a := newAgent(build, open)
+		if len(args) == 1 { // a machine's agent waits on its channel until the machine is wanted
+			a.greeting = mostGreeting
+		}
+		err = a.serve(rw, args[0])
 	}
-	if err != nil && !errors.Is(err, wire.ErrLost) {
+	if err != nil && !errors.Is(err, rpc.ErrLost) {
 		fmt.Fprintln(os.Stderr, "edgegauge agent:", err)
 		return 1
 	}
@@ -61,9 +67,11 @@ type agent struct {
 	dir   string
 	root  *os.Root // of dir
 	local Local
+	build string
 	open  Opener
-	conn  *wire.Conn
+	conn  *rpc.Conn
 	binary
+	greeting time.Duration // how long the lab may take to greet; 0: for ever
 
 	mu    sync.Mutex
 	procs map[int]*Process
@@ -71,11 +79,24 @@ type agent struct {
 	idle  *time.Timer
 }
 
-// RunAgent serves the lab at the other end of rw until it says farewell, is
-// gone, or is silent for too long; then it ends all that it started and removes
-// dir. A signal to end ends it too.
+// mostGreeting is how long a lab may take to greet: less than it takes to upload
+// the agent, and an agent whose lab died meanwhile does not stay.
+const mostGreeting = 2 * time.Minute
+
+func newAgent(build string, open Opener) *agent {
+	return &agent{local: Local{Exe: agentExe}, build: build, open: open, binary: findBinary(), procs: map[int]*Process{}}
+}
+
+// RunAgent serves the lab at the other end of rw from the folder dir, however long
+// that lab takes to greet.
 func RunAgent(rw io.ReadWriteCloser, dir, build string, open Opener) error {
-	a := &agent{local: Local{Exe: agentExe}, open: open, binary: findBinary(), procs: map[int]*Process{}}
+	return newAgent(build, open).serve(rw, dir)
+}
+
+// serve serves the lab at the other end of rw until it says farewell, is gone, or
+// is silent for too long; then it ends all that it started and removes dir. A
+// signal to end ends it too.
+func (a *agent) serve(rw io.ReadWriteCloser, dir string) error {
 	// Subtle: signals are caught before there is anything to leave behind.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
@@ -85,19 +106,26 @@ func RunAgent(rw io.ReadWriteCloser, dir, build string, open Opener) error {
 		return err
 	}
 	defer release()
-	greeted := make(chan struct{})
-	defer close(greeted)
+	ended := make(chan struct{})
+	defer close(ended)
 	go func() {
 		select {
 		case <-signals:
 			rw.Close()
-		case <-greeted:
+		case <-ended:
 		}
 	}()
-	conn, _, err := wire.Greet(rw, wire.Agent, wire.Hello{Build: build})
+	var late *time.Timer
+	if a.greeting > 0 {
+		late = time.AfterFunc(a.greeting, func() { rw.Close() })
+	}
+	conn, _, err := rpc.Greet(rw, rpc.Agent, rpc.Hello{Build: a.build})
+	if late != nil && !late.Stop() && err == nil {
+		err = errors.New("the lab's greeting came too late")
+	}
 	if err != nil {
 		rw.Close()
-		return fmt.Errorf("%w: %w", wire.ErrLost, err)
+		return fmt.Errorf("%w: %w", rpc.ErrLost, err)
 	}
 	a.conn = conn
 	a.binary.slim()
@@ -122,15 +150,18 @@ func (a *agent) settle(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("%w; %s", err, workElsewhere)
 	}
+	if !kernel.IsOwnFolder(dir) {
+		return nil, fmt.Errorf("%s belongs to another user; %s", dir, workElsewhere)
+	}
 	SweepAgents(filepath.Dir(dir), dir)
-	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := kernel.LockFile(filepath.Join(dir, lockFile), 0o600)
+	if errors.Is(err, kernel.ErrLocked) {
+		return nil, fmt.Errorf("another agent is using %s: %w", dir, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s", err, workElsewhere)
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("another agent works in %s: %w", dir, err)
-	}
+	lock.WriteString(kernel.Owner()) // for SweepAgents, which does without
 	if a.root, err = os.OpenRoot(dir); err != nil {
 		lock.Close()
 		return nil, err
@@ -156,25 +187,53 @@ const (
 
 // SweepAgents removes the folders below parent whose agents are gone: killed
 // with their machine, say. An agent's folder is locked as long as it lives; one
-// without a lock is just being made, unless it is an hour old.
+// without a lock is just being made, unless it is an hour old. An agent that is
+// stopped serves nobody, and is ended. Other users' folders are not touched, not
+// even by root, whatever lies in them: anybody may make one with such a name.
 func SweepAgents(parent, mine string) {
 	all, _ := filepath.Glob(filepath.Join(parent, AgentPrefix+"*"))
 	for _, dir := range all {
-		if dir == mine {
-			continue
-		}
-		lock, err := os.Open(filepath.Join(dir, lockFile))
-		if err != nil {
-			if i, err := os.Stat(dir); err == nil && time.Since(i.ModTime()) > time.Hour {
-				os.RemoveAll(dir)
-			}
-			continue
-		}
-		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if dir != mine && kernel.IsOwnFolder(dir) && agentGone(dir) {
 			os.RemoveAll(dir)
 		}
-		lock.Close()
 	}
+}
+
+// agentGone says whether nobody works in an agent's folder.
+func agentGone(dir string) bool {
+	path := filepath.Join(dir, lockFile)
+	if i, err := os.Lstat(path); err != nil || !i.Mode().IsRegular() {
+		i, err := os.Stat(dir)
+		return err == nil && time.Since(i.ModTime()) > time.Hour
+	}
+	ended := false
+	for range 250 {
+		lock, err := kernel.LockFile(path, 0o600)
+		if err == nil {
+			lock.Close()
+			return true
+		}
+		if ended = ended || errors.Is(err, kernel.ErrLocked) && endStopped(path); !ended {
+			return false
+		}
+		time.Sleep(20 * time.Millisecond) // its end takes a moment
+	}
+	return false
+}
+
+// endStopped kills the agent that a lock file names if it is stopped.
+func endStopped(lock string) bool {
+	owner, err := os.ReadFile(lock)
+	if err != nil || kernel.OwnerGone(string(owner)) {
+		return err == nil && len(owner) > 0
+	}
+	id, _, _ := strings.Cut(string(owner), ".")
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		return false
+	}
+	p, err := kernel.ReadProcess(pid)
+	return err == nil && p.State == 'T' && unix.Kill(pid, unix.SIGKILL) == nil
 }
 
 // endAll kills what still runs.
@@ -186,7 +245,7 @@ func (a *agent) endAll() {
 	}
 	a.mu.Unlock()
 	for _, p := range left {
-		p.keeper.kill()
+		p.supervisor.kill()
 		p.Stdin.Close()
 	}
 	for _, p := range left {
@@ -198,7 +257,7 @@ func (a *agent) endAll() {
 }
 
 // handle answers one call.
-func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, streams []*wire.Stream) (any, error) {
+func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, streams []*rpc.Stream) (any, error) {
 	for _, s := range streams {
 		defer s.Close()
 	}
@@ -235,9 +294,9 @@ func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, str
 	case opDescribe:
 		return with(args, func(x observeArgs) (any, error) { return a.describe(ctx, x) })
 	case opClock:
-		return instant{time.Now().UnixNano(), monotonic()}, nil
+		return instant{time.Now().UnixNano(), int64(kernel.Monotonic())}, nil
 	}
-	return nil, fmt.Errorf("the agent does not know %q; use the same edgegauge at both ends", op)
+	return nil, fmt.Errorf("the agent does not know the call %q; use the same edgegauge at both ends", op)
 }
 
 func with[T any](args json.RawMessage, do func(T) (any, error)) (any, error) {

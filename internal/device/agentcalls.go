@@ -15,10 +15,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"edgegauge/internal/device/wire"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // The calls that an agent answers, with their arguments and results.
@@ -45,7 +44,7 @@ type startArgs struct {
 	Argv []string `json:"argv"`
 	Dir  string   `json:"dir,omitempty"` // empty: the agent's folder
 	Env  []string `json:"env,omitempty"`
-	CPU  *int     `json:"cpu,omitempty"`
+	CPUs []int    `json:"cpus,omitempty"`
 }
 
 type startResult struct {
@@ -79,12 +78,6 @@ type instant struct {
 	Monotonic int64 `json:"monotonic"`
 }
 
-func monotonic() int64 {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return ts.Nano()
-}
-
 func (a *agent) start(ctx context.Context, x startArgs) (any, error) {
 	if len(x.Argv) == 0 {
 		return nil, errors.New("no program to start")
@@ -96,7 +89,7 @@ func (a *agent) start(ctx context.Context, x startArgs) (any, error) {
 	a.logs++
 	r := startResult{Log: fmt.Sprintf("log-%d", a.logs)}
 	a.mu.Unlock()
-	c := Command{Argv: x.Argv, Dir: x.Dir, Env: x.Env, CPU: x.CPU, Log: filepath.Join(a.dir, r.Log)}
+	c := Command{Argv: x.Argv, Dir: x.Dir, Env: x.Env, CPUs: x.CPUs, Log: filepath.Join(a.dir, r.Log)}
 	p, err := a.local.Start(ctx, c)
 	if err != nil {
 		return nil, a.full(err)
@@ -114,13 +107,13 @@ func (a *agent) process(x processArgs) (*Process, error) {
 	defer a.mu.Unlock()
 	p, ok := a.procs[x.PID]
 	if !ok {
-		return nil, fmt.Errorf("process %d is none of this agent's", x.PID)
+		return nil, fmt.Errorf("process %d does not belong to this agent", x.PID)
 	}
 	return p, nil
 }
 
 // pipe forwards a process's stdin and stdout until stdout ends.
-func (a *agent) pipe(x processArgs, streams []*wire.Stream) (any, error) {
+func (a *agent) pipe(x processArgs, streams []*rpc.Stream) (any, error) {
 	p, err := a.process(x)
 	if err != nil || len(streams) != 1 {
 		return nil, errors.Join(err, oneStream(streams))
@@ -130,22 +123,24 @@ func (a *agent) pipe(x processArgs, streams []*wire.Stream) (any, error) {
 		io.Copy(p.Stdin, s)
 		p.Stdin.Close()
 	}()
+	// Subtle: both sides are wrapped, as elsewhere here: with ReadFrom or WriteTo in
+	// sight, io.CopyBuffer would leave its small buffer and make a larger one.
 	_, err = io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{p.Stdout}, make([]byte, 16<<10))
 	s.CloseWrite(nil)
 	if c, ok := p.Stdout.(io.Closer); ok {
 		c.Close()
 	}
-	if errors.Is(err, wire.ErrStopped) {
+	if errors.Is(err, rpc.ErrStopped) {
 		err = nil
 	}
 	return nil, err
 }
 
-func oneStream(streams []*wire.Stream) error {
+func oneStream(streams []*rpc.Stream) error {
 	if len(streams) == 1 {
 		return nil
 	}
-	return fmt.Errorf("%d streams came with the call, one belongs to it", len(streams))
+	return fmt.Errorf("the call came with %d streams; it takes one", len(streams))
 }
 
 func (a *agent) wait(ctx context.Context, x processArgs) (any, error) {
@@ -168,7 +163,7 @@ func (a *agent) wait(ctx context.Context, x processArgs) (any, error) {
 // kill kills a tree; one that has ended needs none.
 func (a *agent) kill(x processArgs) (any, error) {
 	if p, err := a.process(x); err == nil {
-		p.keeper.kill()
+		p.supervisor.kill()
 		p.Stdin.Close()
 	}
 	return nil, nil
@@ -182,7 +177,7 @@ func (a *agent) usage(x processArgs) (any, error) {
 	return p.Usage()
 }
 
-func (a *agent) put(x fileArgs, streams []*wire.Stream) (any, error) {
+func (a *agent) put(x fileArgs, streams []*rpc.Stream) (any, error) {
 	if err := oneStream(streams); err != nil {
 		return nil, err
 	}
@@ -195,7 +190,8 @@ func (a *agent) put(x fileArgs, streams []*wire.Stream) (any, error) {
 		return nil, a.full(err)
 	}
 	h := sha256.New()
-	_, err = io.CopyBuffer(io.MultiWriter(struct{ io.Writer }{f}, h), struct{ io.Reader }{streams[0]}, make([]byte, 16<<10))
+	_, err = io.CopyBuffer(io.MultiWriter(struct{ io.Writer }{f}, h), struct{ io.Reader }{streams[0]},
+		make([]byte, 16<<10))
 	if err := errors.Join(err, f.Close()); err != nil {
 		a.root.Remove(path)
 		return nil, a.full(err)
@@ -203,7 +199,7 @@ func (a *agent) put(x fileArgs, streams []*wire.Stream) (any, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (a *agent) get(x fileArgs, streams []*wire.Stream) (any, error) {
+func (a *agent) get(x fileArgs, streams []*rpc.Stream) (any, error) {
 	if err := oneStream(streams); err != nil {
 		return nil, err
 	}
@@ -213,7 +209,7 @@ func (a *agent) get(x fileArgs, streams []*wire.Stream) (any, error) {
 	}
 	defer f.Close()
 	n, err := io.CopyBuffer(struct{ io.Writer }{streams[0]}, struct{ io.Reader }{f}, make([]byte, 16<<10))
-	if errors.Is(err, wire.ErrStopped) {
+	if errors.Is(err, rpc.ErrStopped) {
 		err = nil
 	}
 	streams[0].CloseWrite(err)
@@ -235,12 +231,18 @@ func (a *agent) run(ctx context.Context, x startArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A keeper of its own, so that nothing of it is left when the lab is gone.
-	p, err := a.local.Start(ctx, Command{Argv: append([]string{path}, x.Argv[1:]...), Dir: x.Dir, Env: x.Env, Log: filepath.Join(a.dir, "run-log")})
+	a.mu.Lock()
+	a.logs++
+	logFile := filepath.Join(a.dir, fmt.Sprintf("run-%d", a.logs)) // its own: runs may overlap
+	a.mu.Unlock()
+	defer os.Remove(logFile)
+	// A supervisor of its own, so that nothing of it is left when the lab is gone.
+	p, err := a.local.Start(ctx, Command{Argv: append([]string{path}, x.Argv[1:]...), Dir: x.Dir, Env: x.Env,
+		Log: logFile})
 	if err != nil {
 		return nil, a.full(err)
 	}
-	stop := context.AfterFunc(ctx, func() { p.keeper.kill() })
+	stop := context.AfterFunc(ctx, func() { p.supervisor.kill() })
 	defer stop()
 	p.Stdin.Close()
 	const most = 32 << 10
@@ -248,8 +250,7 @@ func (a *agent) run(ctx context.Context, x startArgs) (any, error) {
 	out.most = most
 	io.Copy(&out, struct{ io.Reader }{p.Stdout})
 	e := p.Wait()
-	log, _ := os.ReadFile(filepath.Join(a.dir, "run-log"))
-	os.Remove(filepath.Join(a.dir, "run-log"))
+	log, _ := os.ReadFile(logFile)
 	out.Write(log)
 	return ran{string(out.b), e.Code}, ctx.Err()
 }
@@ -304,12 +305,9 @@ func (a *agent) describe(ctx context.Context, x observeArgs) (any, error) {
 	return described{in.Describe(), told(in)}, nil
 }
 
-// mostSamples is how many samples are kept on the device: 8 MB.
-const mostSamples = 200_000
-
 // observe keeps an instrument's samples until its stream's other side says stop
 // by ending its input, then sends them, a JSON object a line.
-func (a *agent) observe(ctx context.Context, x observeArgs, streams []*wire.Stream) (any, error) {
+func (a *agent) observe(ctx context.Context, x observeArgs, streams []*rpc.Stream) (any, error) {
 	if err := oneStream(streams); err != nil {
 		return nil, err
 	}
@@ -327,24 +325,22 @@ func (a *agent) observe(ctx context.Context, x observeArgs, streams []*wire.Stre
 		io.Copy(io.Discard, s)
 		cancel()
 	}()
-	var kept []measure.Sample
-	o := observed{Began: monotonic()}
+	var kept sampleLog
+	o := observed{Began: int64(kernel.Monotonic())}
 	if err := json.NewEncoder(s).Encode(o); err != nil { // the lab takes the same instant on its clock
 		return nil, err
 	}
 	err = in.Observe(ctx, func(m measure.Sample) {
-		if len(kept) == mostSamples {
+		if !kept.add(m) {
 			o.Lost++
-			return
 		}
-		kept = append(kept, m)
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.Ended, o.Told = monotonic(), told(in)
+	o.Ended, o.Told = int64(kernel.Monotonic()), told(in)
 	to := json.NewEncoder(s)
-	for _, m := range kept {
+	for m := range kept.all() {
 		if err := to.Encode(m); err != nil {
 			return nil, err
 		}
@@ -358,7 +354,7 @@ func (a *agent) instrument(ctx context.Context, spec string) (measure.Instrument
 		return usageInstrument{a, 100 * time.Millisecond}, nil
 	}
 	if a.open == nil {
-		return nil, fmt.Errorf("instrument %s: this agent has none of that name", spec)
+		return nil, fmt.Errorf("instrument %s: unknown to this agent", spec)
 	}
 	return a.open(ctx, spec)
 }

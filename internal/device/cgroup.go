@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Limits are what a constrained device may use. Zero means no limit.
@@ -37,9 +39,9 @@ func (l Limits) quota() (quota, period time.Duration) {
 func (l Limits) check() error {
 	switch {
 	case l.CPU < 0 || l.CPU > 0 && l.CPU < 0.001:
-		return fmt.Errorf("a CPU share of %g %% cannot be kept; write 0.1 %% or more", 100*l.CPU)
+		return fmt.Errorf("a CPU share of %g %% is too small; write 0.1 %% or more", 100*l.CPU)
 	case l.Memory < 0 || l.Memory > 0 && l.Memory < 1<<20:
-		return fmt.Errorf("no program runs in %d B of memory; write 1MiB or more", l.Memory)
+		return fmt.Errorf("%d B of memory are too little for any program; write 1MiB or more", l.Memory)
 	}
 	return nil
 }
@@ -54,7 +56,7 @@ type group struct {
 
 var groups atomic.Int64 // made by this process
 
-// groupPrefix begins the name of each of our groups, then the lab's Owner.
+// groupPrefix begins the name of each of our groups, then the lab's kernel.Owner.
 const groupPrefix = "edgegauge-"
 
 // newGroup makes a group below this process's own. Root is the mount point of
@@ -63,7 +65,7 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s%s-%d", groupPrefix, Owner(), groups.Add(1))
+	name := fmt.Sprintf("%s%s-%d", groupPrefix, kernel.Owner(), groups.Add(1))
 	g := &group{l: l}
 	bases, two, err := findBases(root, own, l)
 	if err != nil {
@@ -75,7 +77,7 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 		dir := filepath.Join(base, name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			g.remove()
-			return nil, fmt.Errorf("make a control group: %w; %s", err, advice(two))
+			return nil, fmt.Errorf("create a control group: %w; %s", err, advice(two))
 		}
 		g.dirs = append(g.dirs, dir)
 	}
@@ -90,7 +92,7 @@ func advice(two bool) string {
 	if two {
 		return "run as root, or with: systemd-run --user --scope -p Delegate=yes edgegauge …"
 	}
-	return "run as root: cgroup v1 gives ordinary users no groups"
+	return "run as root: cgroup v1 does not let ordinary users create groups"
 }
 
 // findBases finds the groups of this process below which limits can be set: one
@@ -126,7 +128,10 @@ func findBases(root string, own []byte, l Limits) (bases []string, two bool, err
 		path, ok := at[c]
 		base := filepath.Join(root, c, path)
 		if _, err := os.Stat(base); !ok || err != nil {
-			return nil, false, fmt.Errorf("there is no control group with the controller %s: neither %s nor cgroup v2 has it; the kernel needs CONFIG_CFS_BANDWIDTH and CONFIG_MEMCG, and in a user session: systemd-run --user --scope -p Delegate=yes edgegauge …", c, base)
+			return nil, false,
+				fmt.Errorf("no control group has the controller %s: neither %s nor cgroup v2; the kernel needs "+
+					"CONFIG_CFS_BANDWIDTH and CONFIG_MEMCG, and in a user session: systemd-run --user --scope -p Delegate=yes "+
+					"edgegauge …", c, base)
 		}
 		bases = append(bases, base)
 	}
@@ -172,7 +177,9 @@ func delegate(base string, wanted []string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("give control groups below %s the controllers %s: %w; %s", base, strings.Join(wanted, ", "), err, advice(true))
+		return "", fmt.Errorf("enable the controllers %[2]s for control groups below %[1]s: %[3]w; %[4]s", base,
+			strings.Join(wanted, ", "),
+			err, advice(true))
 	}
 	return base, nil
 }
@@ -199,7 +206,7 @@ func sweep(base string) {
 	old, _ := filepath.Glob(filepath.Join(base, groupPrefix+"[0-9]*-*"))
 	for _, dir := range old {
 		lab, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
-		if OwnerGone(lab) {
+		if kernel.OwnerGone(lab) {
 			os.Remove(dir)
 		}
 	}
@@ -223,7 +230,7 @@ func (g *group) limit() error {
 		if g.l.CPU > 0 {
 			all = append(all, setting{"cpu.cfs_period_us", us(period)}, setting{"cpu.cfs_quota_us", us(quota)})
 		}
-		if g.l.Memory > 0 {
+		if g.l.Memory > 0 { // in this order: memory and swap together may not be limited below memory
 			all = append(all, setting{"memory.limit_in_bytes", strconv.FormatInt(g.l.Memory, 10)},
 				setting{"memory.memsw.limit_in_bytes", strconv.FormatInt(g.l.Memory, 10)})
 		}
@@ -322,6 +329,7 @@ func Enter(args []string) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 127
 		}
+		// 0 is the process that writes it (cgroups(7)).
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0); err != nil {
 			fmt.Fprintln(os.Stderr, "enter a control group:", err)
 			return 126

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // openChannel opens what an agent speaks on: stdin and stdout, or a character
@@ -26,44 +28,21 @@ func openChannel(args []string) (io.ReadWriteCloser, error) {
 	}
 	f, err := os.OpenFile(args[0], os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the channel to the lab: %w", err)
+		return nil, fmt.Errorf("open the connection to the lab: %w", err)
 	}
-	return f, raw(f)
+	return f, kernel.MakeRaw(f)
 }
 
 // pollable is a copy of fd of which a pending read ends with Close.
 func pollable(fd int) (*os.File, error) {
 	mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
-		return nil, fmt.Errorf("the agent has no channel to its lab: %w", err)
+		return nil, fmt.Errorf("the agent has no connection to its lab: %w", err)
 	}
 	if err := unix.SetNonblock(mine, true); err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(mine), "channel"), nil
-}
-
-// raw keeps a terminal from changing bytes (termios(3), cfmakeraw).
-func raw(f *os.File) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = c.Control(func(fd uintptr) {
-		t, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
-		if err != nil {
-			return // no terminal: nothing changes bytes
-		}
-		t.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-		t.Oflag &^= unix.OPOST
-		t.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-		t.Cflag &^= unix.CSIZE | unix.PARENB
-		t.Cflag |= unix.CS8
-		t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
-		failed = unix.IoctlSetTermios(int(fd), unix.TCSETS, t)
-	})
-	return errors.Join(err, failed)
 }
 
 // twoWay is one stream made of two.

@@ -26,7 +26,7 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	if _, err := exec.LookPath(c.Argv[0]); err != nil && !strings.Contains(c.Argv[0], "/") {
-		return nil, fmt.Errorf("%w: %w", errNotStarted, err) // said here, since who enters the group would say it too late
+		return nil, fmt.Errorf("%w: %w", errNotStarted, err) // here: Enter would find it out too late
 	}
 	g, err := newGroup(cgroupRoot, own, d.Limits)
 	if err != nil {
@@ -47,7 +47,10 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 	go func(exit <-chan Exit) {
 		e := <-exit
 		if e.Signal != "" && g.killedForMemory() {
-			e.Signal += fmt.Sprintf(": it took more than the %d MiB of memory that the device has", d.Limits.Memory>>20)
+			e.Signal += fmt.Sprintf(": it exceeded the device's memory limit of %d MiB", d.Limits.Memory>>20)
+		}
+		for _, dir := range g.dirs { // what a killed supervisor left
+			tracker(dir).killAll()
 		}
 		g.remove()
 		ended <- e
@@ -70,15 +73,17 @@ func (d Constrained) Facts(ctx context.Context) (Facts, error) {
 	if d.Limits.CPU > 0 {
 		quota, period := d.Limits.quota()
 		f.Model += fmt.Sprintf(", limited to %g %% of a CPU", 100*d.Limits.CPU)
-		f.Doubts = append(f.Doubts, fmt.Sprintf("CPU quota of %v in each %v: a short request runs at full speed or waits up to %v for the next period, so its times have two humps; trust totals and throughput, and take it for no slower CPU",
-			quota, period.Round(time.Microsecond), period-quota))
+		f.Doubts = append(f.Doubts,
+			fmt.Sprintf("CPU quota of %v in each %v: a short request runs at full speed or waits up to %v for the next "+
+				"period, so response times are bimodal; use totals and throughput, and do not read it as a slower CPU",
+				quota, period.Round(time.Microsecond), period-quota))
 	}
 	return f, nil
 }
 
 // Check says whether this machine can keep the limits.
 func (l Limits) Check() Finding {
-	f := Finding{What: "limits", Says: "this machine can keep them"}
+	f := Finding{What: "limits", Says: "this machine can enforce them"}
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err == nil {
 		var g *group
@@ -87,7 +92,7 @@ func (l Limits) Check() Finding {
 		}
 	}
 	if err != nil {
-		f.Says, f.Do, f.Bad = "this machine cannot keep them", err.Error(), true
+		f.Says, f.Do, f.Bad = "this machine cannot enforce them", err.Error(), true
 	}
 	return f
 }

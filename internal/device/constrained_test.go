@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // constrained skips where groups cannot be made, except in CI.
@@ -33,7 +35,8 @@ func begin(t *testing.T, d Device, argv ...string) *Process {
 // leftGroups are the groups of this process that still exist.
 func leftGroups(t *testing.T) []string {
 	t.Helper()
-	out, _ := exec.Command("find", cgroupRoot, "-type", "d", "-name", fmt.Sprintf("%s%s-*", groupPrefix, Owner())).Output()
+	out, _ := exec.Command("find", cgroupRoot, "-type", "d", "-name",
+		fmt.Sprintf("%s%s-*", groupPrefix, kernel.Owner())).Output()
 	return strings.Fields(string(out))
 }
 
@@ -53,8 +56,10 @@ func TestQuotaHoldsForTheTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := (after.CPU - before.CPU).Seconds() / time.Since(began).Seconds()
-	if spent := after.Throttled - before.Throttled; spent < 5 || after.Periods-before.Periods < spent || after.ThrottledFor <= before.ThrottledFor {
-		t.Errorf("a busy tree spent its quota in %d of %d periods and waited %v", spent, after.Periods-before.Periods, after.ThrottledFor-before.ThrottledFor)
+	if spent := after.Throttled - before.Throttled; spent < 5 || after.Periods-before.Periods < spent ||
+		after.ThrottledFor <= before.ThrottledFor {
+		t.Errorf("a busy tree spent its quota in %d of %d periods and waited %v", spent, after.Periods-before.Periods,
+			after.ThrottledFor-before.ThrottledFor)
 	}
 	p.Kill()
 	if math.Abs(share-0.1) > 0.03 {
@@ -69,7 +74,7 @@ func TestMemoryLimitKillsAndSaysSo(t *testing.T) {
 	d := constrained(t, Limits{Memory: 32 << 20})
 	p := begin(t, d, "sh", "-c", `x=$(head -c 200000000 /dev/zero | tr '\0' x); echo ${#x}`)
 	e := p.Wait()
-	if e.Code != -1 || !strings.Contains(e.Signal, "more than the 32 MiB") {
+	if e.Code != -1 || !strings.Contains(e.Signal, "memory limit of 32 MiB") {
 		t.Errorf("got %+v, want killed at the limit", e)
 	}
 	p = begin(t, d, "sh", "-c", "echo fine")
@@ -104,7 +109,8 @@ func TestConstrainedFactsNameTheBursts(t *testing.T) {
 	if err != nil || f.MemoryB != 64<<20 || f.SwapB != 0 || !strings.Contains(f.Model, "10 % of a CPU") {
 		t.Errorf("got %+v, %v", f, err)
 	}
-	if d := strings.Join(f.Doubts, "\n"); !strings.Contains(d, "1ms in each 10ms") || !strings.Contains(d, "waits up to 9ms") {
+	if d := strings.Join(f.Doubts, "\n"); !strings.Contains(d, "1ms in each 10ms") ||
+		!strings.Contains(d, "waits up to 9ms") {
 		t.Errorf("got doubts %q", d)
 	}
 }
@@ -175,7 +181,8 @@ func TestGroupInVersion2(t *testing.T) {
 	if got := text(t, g.dirs[0], "memory.swap.max"); got != "0" {
 		t.Errorf("memory.swap.max got %q", got)
 	}
-	os.WriteFile(filepath.Join(g.dirs[0], "cpu.stat"), []byte("usage_usec 9\nnr_periods 40\nnr_throttled 7\nthrottled_usec 1500\nnr_bursts 0\n"), 0o644)
+	os.WriteFile(filepath.Join(g.dirs[0], "cpu.stat"),
+		[]byte("usage_usec 9\nnr_periods 40\nnr_throttled 7\nthrottled_usec 1500\nnr_bursts 0\n"), 0o644)
 	var u Usage
 	if g.throttling(&u); u.Periods != 40 || u.Throttled != 7 || u.ThrottledFor != 1500*time.Microsecond {
 		t.Errorf("got %+v of cpu.stat", u)
@@ -221,7 +228,8 @@ func TestGroupInVersion1(t *testing.T) {
 	if got := text(t, g.dirs[0], "cpu.cfs_quota_us") + " " + text(t, g.dirs[0], "cpu.cfs_period_us"); got != "1000 10000" {
 		t.Errorf("quota and period got %q", got)
 	}
-	if got := text(t, g.dirs[1], "memory.limit_in_bytes"); got != "67108864" || !strings.Contains(g.dirs[1], "memory/b/c") {
+	if got := text(t, g.dirs[1], "memory.limit_in_bytes"); got != "67108864" ||
+		!strings.Contains(g.dirs[1], "memory/b/c") {
 		t.Errorf("got %q in %s", got, g.dirs[1])
 	}
 }
@@ -241,7 +249,8 @@ func TestGroupsOfDeadLabsAreSwept(t *testing.T) {
 	}
 	root := t.TempDir()
 	group := func(owner string) string { return filepath.Join(root, groupPrefix+owner+"-1") }
-	gone, alive, other := group(fmt.Sprintf("%d.1", dead.Process.Pid)), group(Owner()), filepath.Join(root, "edgegauge-mine-1")
+	gone, alive, other := group(fmt.Sprintf("%d.1", dead.Process.Pid)), group(kernel.Owner()),
+		filepath.Join(root, "edgegauge-mine-1")
 	reused := group(fmt.Sprintf("%d.1", os.Getpid())) // began at another time
 	for _, dir := range []string{gone, alive, other, reused} {
 		os.Mkdir(dir, 0o755)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // Counting is this machine emulating another's user programs, one at a time, to
@@ -38,9 +38,12 @@ type Core struct {
 // Cores are all of them.
 func Cores() []Core {
 	return []Core{
-		{Name: "instructions-armv5", Title: "user instructions of an ARM926", Program: "qemu-arm", CPU: "arm926", Target: "armel", GOARCH: "arm", GOARM: "5"},
-		{Name: "instructions-armv6", Title: "user instructions of an ARM1176", Program: "qemu-arm", CPU: "arm1176", Target: "armel", GOARCH: "arm", GOARM: "6"},
-		{Name: "instructions-arm64", Title: "user instructions of a Cortex-A53", Program: "qemu-aarch64", CPU: "cortex-a53", Target: "arm64", GOARCH: "arm64"},
+		{Name: "instructions-armv5", Title: "user instructions of an ARM926", Program: "qemu-arm", CPU: "arm926",
+			Target: "armel", GOARCH: "arm", GOARM: "5"},
+		{Name: "instructions-armv6", Title: "user instructions of an ARM1176", Program: "qemu-arm", CPU: "arm1176",
+			Target: "armel", GOARCH: "arm", GOARM: "6"},
+		{Name: "instructions-arm64", Title: "user instructions of a Cortex-A53", Program: "qemu-aarch64", CPU: "cortex-a53",
+			Target: "arm64", GOARCH: "arm64"},
 	}
 }
 
@@ -66,7 +69,8 @@ func BuildCounter(ctx context.Context, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-x", "c", "-", "-o", file)
+	cmd := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-x", "c",
+		"-", "-o", file)
 	cmd.Stdin = strings.NewReader(countSource)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the counter of instructions: %w: %s", err, out)
@@ -88,10 +92,11 @@ func (d Counting) Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Argv[0] != d.Exe {
 		program = filepath.Join(c.Dir, filepath.Dir(c.Argv[0]), d.Target, filepath.Base(c.Argv[0]))
 		if _, err := os.Stat(program); err != nil {
-			return nil, fmt.Errorf("device %s: %w; it runs native programs only: make this one with the stack's build.sh %s", d.Core.Name, err, d.Target)
+			return nil, fmt.Errorf("device %s: %w; it runs native programs only: make this one with the stack's build.sh %s",
+				d.Core.Name, err, d.Target)
 		}
 	}
-	f, err := os.CreateTemp("", "edgegauge-count-")
+	f, err := os.CreateTemp(d.Temp, "edgegauge-count-")
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +136,7 @@ func readCount(file string) (int64, error) {
 		n += endian.NativeEndian.Uint64(b)
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("%s: nothing was counted; does this QEMU load plugins?", file)
+		return 0, fmt.Errorf("%s: nothing was counted; does this QEMU support plugins?", file)
 	}
 	return int64(n), nil
 }
@@ -143,7 +148,8 @@ func (d Counting) Facts(ctx context.Context) (Facts, error) {
 		return f, err
 	}
 	f.Model, f.Arch = d.Title+", counted on "+f.Model, d.GOARCH
-	f.Doubts = []string{"it counts user instructions: those of the kernel, such as TCP's, are not among them; its times are not kept"}
+	f.Doubts = []string{"it counts user instructions, not the kernel's (such as TCP's); its " +
+		"times are discarded"}
 	out, err := exec.CommandContext(ctx, d.Program, "--version").Output()
 	if err != nil {
 		return f, fmt.Errorf("device %s: %s --version: %w; run: apt-get install qemu-user", d.Core.Name, d.Program, err)
@@ -155,5 +161,5 @@ func (d Counting) Facts(ctx context.Context) (Facts, error) {
 
 // Observe is refused: nothing but instructions can be seen there.
 func (d Counting) Observe(_ context.Context, instrument string, _ func(measure.Sample)) error {
-	return fmt.Errorf("device %s: instrument %s: it counts instructions only", d.Core.Name, instrument)
+	return fmt.Errorf("device %s: instrument %s: this device counts only instructions", d.Core.Name, instrument)
 }

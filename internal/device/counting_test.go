@@ -18,7 +18,8 @@ int main(void) { char line[100]; volatile unsigned x = 1; setvbuf(stdout, 0, _IO
   while (fgets(line, sizeof line, stdin)) { for (int i = 0; i < 100000; i++) x = x * 3 + 1; puts("done"); } return 0; }`
 
 func TestCountedInstructions(t *testing.T) {
-	for name, compiler := range map[string]string{"instructions-armv5": "arm-linux-gnueabi-gcc", "instructions-armv6": "arm-linux-gnueabi-gcc", "instructions-arm64": "aarch64-linux-gnu-gcc"} {
+	for name, compiler := range map[string]string{"instructions-armv5": "arm-linux-gnueabi-gcc",
+		"instructions-armv6": "arm-linux-gnueabi-gcc", "instructions-arm64": "aarch64-linux-gnu-gcc"} {
 		t.Run(name, func(t *testing.T) { countOn(t, name, compiler) })
 	}
 }
@@ -34,7 +35,8 @@ func countOn(t *testing.T, name, compiler string) {
 	if err := os.MkdirAll(filepath.Join(dir, "build", core.Target), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cc := exec.Command(compiler, "-O1", "-static", "-x", "c", "-", "-o", filepath.Join(dir, "build", core.Target, "program"))
+	cc := exec.Command(compiler, "-O1", "-static", "-x", "c", "-", "-o",
+		filepath.Join(dir, "build", core.Target, "program"))
 	cc.Stdin = strings.NewReader(counted)
 	if out, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -87,7 +89,8 @@ func TestCountingNeeds(t *testing.T) {
 	core, _ := FindCore("instructions-armv5")
 	d := Counting{Local: local(t), Core: core, Plugin: "/no/such/plugin"}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := d.Start(t.Context(), Command{Argv: []string{"build/x"}}); err == nil || !strings.Contains(err.Error(), "apt-get install qemu-user") {
+	if _, err := d.Start(t.Context(), Command{Argv: []string{"build/x"}}); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install qemu-user") {
 		t.Errorf("got %v, want what to install", err)
 	}
 }

@@ -5,18 +5,21 @@ package device
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Device is a machine on which stacks can run.
 type Device interface {
 	// Facts are kept with every result.
 	Facts(ctx context.Context) (Facts, error)
+	// Start starts c. ctx bounds the start only: the process runs on until its owner
+	// stops it.
 	Start(ctx context.Context, c Command) (*Process, error)
 	// Observe emits the named instrument's samples until ctx ends.
 	Observe(ctx context.Context, instrument string, emit func(measure.Sample)) error
@@ -24,10 +27,10 @@ type Device interface {
 
 // A Command is a program to start.
 type Command struct {
-	Argv []string
+	Argv []string // the program, found as exec.LookPath does, and its arguments
 	Dir  string   // working directory; empty: the lab's
-	Env  []string // added to the lab's environment
-	CPU  *int     // pinned to this CPU; nil: to none
+	Env  []string // added to the short list that is inherited (environment.go)
+	CPUs []int    // pinned to these CPUs; nil: to none
 	Log  string   // file that receives stderr, appended; empty: discarded
 	// Namespace is the network namespace the program runs in; nil: the lab's.
 	Namespace *os.File
@@ -36,28 +39,47 @@ type Command struct {
 // A Process is a started program and everything it starts. Its owner calls
 // Stop or Kill, and Wait, once each.
 type Process struct {
-	Stdin  io.WriteCloser
-	Stdout Reader
+	Stdin  DeadlineWriter
+	Stdout DeadlineReader
 	PID    int
 
-	keeper keeper
-	exit   chan Exit
-	usage  func() (Usage, error) // of a process on another machine; nil: on this one
+	supervisor supervisor
+	exit       chan Exit
+	usage      func() (Usage, error) // of a process on another machine; nil: on this one
 }
 
-// Reader is the process's standard output; a deadline ends a pending read.
-type Reader interface {
+// DeadlineReader is the process's standard output; a deadline ends a pending read.
+type DeadlineReader interface {
 	io.Reader
 	SetReadDeadline(t time.Time) error
 }
 
+// DeadlineWriter is the process's standard input; a deadline ends a write that waits because
+// the process does not read.
+type DeadlineWriter interface {
+	io.WriteCloser
+	SetWriteDeadline(t time.Time) error
+}
+
 // Exit says how a process ended.
 type Exit struct {
-	Code    int           `json:"code"`   // -1 if ended by a signal
-	Signal  string        `json:"signal"` // empty if it ended by itself
-	CPU     time.Duration `json:"cpu"`    // of all its processes that were waited for
-	Orphans int           `json:"orphans"`
-	Err     string        `json:"err"` // why it could not be started or watched
+	Code    int           `json:"code"`    // -1 if ended by a signal
+	Signal  string        `json:"signal"`  // empty if it ended by itself
+	CPU     time.Duration `json:"cpu"`     // of all its processes that were waited for
+	Orphans int           `json:"orphans"` // processes that it left behind, which were killed
+	Err     string        `json:"err"`     // why it could not be started or watched
+}
+
+// Reason is how it ended in words: why it could not be watched, the signal, or the
+// status.
+func (e Exit) Reason() string {
+	switch {
+	case e.Err != "":
+		return e.Err
+	case e.Signal != "":
+		return e.Signal
+	}
+	return fmt.Sprintf("status %d", e.Code)
 }
 
 // An Encloser is a device that does whole jobs by itself, out of everybody's
@@ -77,7 +99,7 @@ type Job struct {
 
 // A File is put on a device: Data, or the content of Source, a file of the lab.
 type File struct {
-	Name   string
+	Name   string // its path on the device
 	Mode   fs.FileMode
 	Data   []byte
 	Source string

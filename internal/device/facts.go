@@ -21,7 +21,7 @@ type Facts struct {
 	CPUs        int      `json:"cpus"`
 	MemoryB     int64    `json:"memory_B"`
 	SwapB       int64    `json:"swap_B"`
-	Governor    string   `json:"governor"`
+	Governor    string   `json:"governor"` // of the frequency of CPU 0
 	ClockSource string   `json:"clock_source"`
 	Load        float64  `json:"load"` // of the last minute, when the run began
 	Doubts      []string `json:"doubts,omitempty"`
@@ -63,10 +63,11 @@ func readFacts(root fs.FS) (Facts, error) {
 func (f Facts) doubts() []string {
 	var d []string
 	if f.Governor != "" && f.Governor != "performance" {
-		d = append(d, "CPU frequency governor is "+f.Governor+", not performance: clocks move with load")
+		d = append(d, "CPU frequency governor is "+f.Governor+", not performance: clock rates change with load")
 	}
 	if f.Load > 0.5*float64(f.CPUs) {
-		d = append(d, "load was "+strconv.FormatFloat(f.Load, 'f', 1, 64)+" when the run began: other work shares this machine")
+		d = append(d, "load was "+strconv.FormatFloat(f.Load, 'f', 1, 64)+
+			" when the run began: this machine has other work to do")
 	}
 	if f.ClockSource == "hpet" || f.ClockSource == "acpi_pm" {
 		d = append(d, "clock source "+f.ClockSource+" is slow to read")

@@ -39,14 +39,14 @@ func (m machine) governor() Finding {
 	all, _ := fs.Glob(m.root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
 	for _, name := range all {
 		if g := m.text(name); g != "performance" {
-			f.Says = g + ": clocks move with load"
+			f.Says = g + ": clock rates change with load"
 			f.Do = "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
 			return f
 		}
 	}
 	f.Says = "performance"
 	if len(all) == 0 {
-		f.Says = "none: the kernel does not change the clock here"
+		f.Says = "none: the kernel does not change clock rates here"
 	}
 	return f
 }
@@ -61,7 +61,8 @@ var throttleBits = []struct {
 // machines count it for each core.
 func (m machine) throttling() Finding {
 	f := Finding{What: "throttling", Says: "none seen"}
-	for _, name := range []string{"sys/devices/platform/soc/soc:firmware/get_throttled", "sys/devices/platform/soc/soc:firmware/raspberrypi-hwmon/get_throttled"} {
+	for _, name := range []string{"sys/devices/platform/soc/soc:firmware/get_throttled",
+		"sys/devices/platform/soc/soc:firmware/raspberrypi-hwmon/get_throttled"} {
 		bits, err := strconv.ParseUint(strings.TrimPrefix(m.text(name), "0x"), 16, 32)
 		if err != nil {
 			continue
@@ -76,26 +77,27 @@ func (m machine) throttling() Finding {
 		}
 		switch {
 		case len(now) > 0:
-			return Finding{f.What, "now: " + strings.Join(now, ", "), "give it a stronger supply and a heat sink", true}
+			return Finding{f.What, "now: " + strings.Join(now, ", "), "use a stronger power supply and a heat sink", true}
 		case len(before) > 0:
-			return Finding{f.What, "since boot: " + strings.Join(before, ", "), "give it a stronger supply and a heat sink, and reboot it", false}
+			return Finding{f.What, "since boot: " + strings.Join(before, ", "),
+				"use a stronger power supply and a heat sink, and reboot", false}
 		}
 		return f
 	}
 	alarms, _ := fs.Glob(m.root, "sys/class/hwmon/hwmon*/in0_lcrit_alarm") // rpi_volt
 	for _, name := range alarms {
 		if m.text(name) == "1" {
-			return Finding{f.What, "under-voltage", "give it a stronger supply", true}
+			return Finding{f.What, "under-voltage", "use a stronger power supply", true}
 		}
 	}
 	counts, _ := fs.Glob(m.root, "sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
 	for _, name := range counts {
 		if n, ok := m.number(name); ok && n > 0 {
-			return Finding{f.What, fmt.Sprintf("a core was throttled %.0f times since boot", n), "cool it, and reboot it", false}
+			return Finding{f.What, fmt.Sprintf("a core was throttled %.0f times since boot", n), "cool it, and reboot", false}
 		}
 	}
 	if len(alarms)+len(counts) == 0 {
-		f.Says = "this kernel does not tell; on a Raspberry Pi: vcgencmd get_throttled"
+		f.Says = "this kernel does not report it; on a Raspberry Pi: vcgencmd get_throttled"
 	}
 	return f
 }
@@ -116,7 +118,7 @@ func (m machine) temperature() Finding {
 		f.Says = fmt.Sprintf("%.0f °C", warmest)
 	}
 	if warmest > hot {
-		f.Do = "let it cool, or give it a heat sink: it throttles soon"
+		f.Do = "let it cool, or give it a heat sink: it is about to throttle"
 	}
 	return f
 }
@@ -128,7 +130,7 @@ func (m machine) clockSource() Finding {
 	case "":
 		f.Says = "this kernel does not tell"
 	case "hpet", "acpi_pm", "jiffies", "refined-jiffies":
-		f.Do = "its reads are slow or coarse; if another is in available_clocksource, write it to current_clocksource"
+		f.Do = "reading it is slow or coarse; if available_clocksource lists another, write that to current_clocksource"
 		f.Bad = strings.Contains(c, "jiffies")
 	}
 	return f
@@ -144,7 +146,7 @@ func (m machine) load() Finding {
 	cpus := max(1, strings.Count(m.text("proc/stat"), "\ncpu")) // a line for all, then one each
 	f.Says = fmt.Sprintf("%.2f in the last minute, on %d CPUs", load, cpus)
 	if load > 0.5*float64(cpus) {
-		f.Do = "end what else runs there: top shows it"
+		f.Do = "stop other programs there: top lists them"
 	}
 	return f
 }
@@ -155,7 +157,7 @@ func (m machine) swap() Finding {
 	f := Finding{What: "swap", Says: "none"}
 	if total > 0 {
 		f.Says = fmt.Sprintf("%d MiB, %d in use", total>>20, (total-free)>>20)
-		f.Do = "sudo swapoff -a: a page that comes from a card takes milliseconds"
+		f.Do = "sudo swapoff -a: reading a page back from a card takes milliseconds"
 	}
 	return f
 }

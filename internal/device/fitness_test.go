@@ -25,13 +25,19 @@ func TestFitness(t *testing.T) {
 		says, do         string
 		bad              bool
 	}{
-		{"one core's governor moves", "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "ondemand", "governor", "ondemand", "echo performance", false},
-		{"a weak supply now", "sys/devices/platform/soc/soc:firmware/get_throttled", "50005", "throttling", "now: under-voltage, throttled", "stronger supply", true},
-		{"a weak supply before", "sys/devices/platform/soc/soc:firmware/get_throttled", "50000", "throttling", "since boot: under-voltage, throttled", "reboot", false},
+		{"one core's governor moves", "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "ondemand", "governor",
+			"ondemand", "echo performance", false},
+		{"a weak supply now", "sys/devices/platform/soc/soc:firmware/get_throttled", "50005", "throttling",
+			"now: under-voltage, throttled", "stronger power supply", true},
+		{"a weak supply before", "sys/devices/platform/soc/soc:firmware/get_throttled", "50000", "throttling",
+			"since boot: under-voltage, throttled", "reboot", false},
 		{"a hot board", "sys/class/thermal/thermal_zone0/temp", "81000", "temperature", "81 °C", "heat sink", false},
-		{"a slow clock", "sys/devices/system/clocksource/clocksource0/current_clocksource", "acpi_pm", "clock source", "acpi_pm", "slow or coarse", false},
-		{"no clock", "sys/devices/system/clocksource/clocksource0/current_clocksource", "jiffies", "clock source", "jiffies", "slow or coarse", true},
-		{"another's work", "proc/loadavg", "1.50 1 1 1/100 1", "load", "1.50 in the last minute, on 2 CPUs", "end what else", false},
+		{"a slow clock", "sys/devices/system/clocksource/clocksource0/current_clocksource", "acpi_pm", "clock source",
+			"acpi_pm", "slow or coarse", false},
+		{"no clock", "sys/devices/system/clocksource/clocksource0/current_clocksource", "jiffies", "clock source", "jiffies",
+			"slow or coarse", true},
+		{"another's work", "proc/loadavg", "1.50 1 1 1/100 1", "load", "1.50 in the last minute, on 2 CPUs",
+			"stop other programs", false},
 		{"swap", "proc/meminfo", "SwapTotal: 102396 kB\nSwapFree: 51200 kB", "swap", "99 MiB, 49 in use", "swapoff", false},
 	} {
 		root := fstest.MapFS{}

@@ -3,118 +3,116 @@ package device
 import (
 	"bufio"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// Local is this machine. Exe is the edgegauge binary, which is also the keeper.
-type Local struct{ Exe string }
+// Local is this machine.
+type Local struct {
+	Exe  string // the edgegauge binary, which is also the supervisor
+	Temp string // folder for the programs' temporary files (TMPDIR); empty: this process's
+}
 
-// Start runs c below a keeper of its own.
+// Start runs c below a supervisor of its own. It returns when the program runs, or
+// why it does not; at the latest with ctx.
 func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	var ours, theirs ends
+	defer theirs.close() // Subtle: once more is harmless; held any longer, a supervisor's death would not end our reads
+	if err := open(&ours, &theirs, c.Log); err != nil {
+		return nil, errors.Join(err, ours.close())
+	}
+	s := &localSupervisor{control: ours.control, group: newTracker(), ended: make(chan struct{})}
+	s.cmd = l.supervise(c, theirs, s.group)
+	err := (kernel.Placement{CPUs: c.CPUs, Network: c.Namespace}).Start(s.cmd)
+	theirs.close()
 	if err != nil {
-		return nil, err
-	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
-	defer theirs.Close()
-	inR, inW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	outR, outW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer inR.Close()
-	defer outW.Close()
-
-	cmd := exec.Command(l.Exe, append([]string{KeepVerb, "--"}, c.Argv...)...)
-	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
-	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = inR, outW, []*os.File{theirs}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
-	if c.Log != "" {
-		log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-		if err != nil {
-			return nil, err
-		}
-		defer log.Close()
-		cmd.Stderr = log
-	}
-	if err := startOn(cmd, c.CPU, c.Namespace); err != nil {
-		ours.Close()
+		ours.close()
+		s.group.remove()
 		return nil, fmt.Errorf("%s: %w", c.Argv[0], err)
 	}
-	h := &handle{control: ours, cmd: cmd}
-	in := bufio.NewReader(ours)
-	p := &Process{Stdin: inW, Stdout: outR, keeper: h, exit: make(chan Exit, 1)}
-	if err := p.begin(in); err != nil {
-		inW.Close()
-		outR.Close()
-		ours.Close()
-		cmd.Wait()
+	in := bufio.NewReader(ours.control)
+	pid, err := s.begin(ctx, in)
+	if err != nil {
+		s.force()
+		s.reap()
+		ours.close()
 		return nil, err
 	}
-	go h.watch(in, p.exit)
+	p := &Process{Stdin: ours.stdin, Stdout: ours.stdout, PID: pid, supervisor: s, exit: make(chan Exit, 1)}
+	go s.watch(in, p.exit)
 	return p, nil
 }
 
-// begin reads the keeper's first word: the process id, or why there is none.
-func (p *Process) begin(in *bufio.Reader) error {
-	line, err := in.ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("%w: its keeper said nothing", errNotStarted)
+// supervise is the command of the supervisor of c.
+func (l Local) supervise(c Command, theirs ends, group tracker) *exec.Cmd {
+	args := []string{SuperviseVerb}
+	if group != "" {
+		args = append(args, string(group))
 	}
-	var first struct {
-		PID int    `json:"pid"`
-		Err string `json:"err"`
+	cmd := exec.Command(l.Exe, append(append(args, "--"), c.Argv...)...)
+	cmd.Dir, cmd.Env = c.Dir, append(l.environ(), c.Env...)
+	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = theirs.stdin, theirs.stdout, []*os.File{theirs.control}
+	if theirs.log != nil {
+		cmd.Stderr = theirs.log
 	}
-	if err := json.Unmarshal(line, &first); err != nil {
-		return fmt.Errorf("%w: its keeper said %q", errNotStarted, line)
-	}
-	if first.Err != "" {
-		return fmt.Errorf("%w: %s", errNotStarted, first.Err)
-	}
-	p.PID = first.PID
-	return nil
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
+	return cmd
 }
 
-// startOn starts cmd pinned to a CPU and in a network namespace: the child
-// inherits both from the thread that starts it.
-func startOn(cmd *exec.Cmd, cpu *int, namespace *os.File) (err error) {
-	if cpu == nil && namespace == nil {
-		return cmd.Start()
+// environ is what programs inherit of the environment, with the folder for
+// temporary files.
+func (l Local) environ() []string {
+	if l.Temp == "" {
+		return environment()
 	}
-	onThread(func() {
-		if cpu != nil {
-			var set unix.CPUSet
-			set.Set(*cpu)
-			if err = unix.SchedSetaffinity(0, &set); err != nil {
-				err = fmt.Errorf("pin to CPU %d: %w; this machine has CPUs 0 to %d", *cpu, err, runtime.NumCPU()-1)
-				return
-			}
-		}
-		if namespace != nil {
-			if err = unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-				err = fmt.Errorf("enter the network namespace: %w; run as root", err)
-				return
-			}
-		}
-		err = cmd.Start()
-	})
+	return append(environment(), "TMPDIR="+l.Temp)
+}
+
+// ends are one side's ends of what lies between the lab and a program.
+type ends struct{ control, stdin, stdout, log *os.File }
+
+// open makes both sides. What it made it leaves to the caller to close, also after
+// an error.
+func open(ours, theirs *ends, log string) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil { // for deadlines
+		return errors.Join(err, unix.Close(pair[0]), unix.Close(pair[1]))
+	}
+	ours.control, theirs.control = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+	if theirs.stdin, ours.stdin, err = os.Pipe(); err != nil {
+		return err
+	}
+	if ours.stdout, theirs.stdout, err = os.Pipe(); err != nil {
+		return err
+	}
+	if log != "" {
+		theirs.log, err = os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	}
 	return err
+}
+
+func (p *ends) close() error {
+	for _, f := range []*os.File{p.control, p.stdin, p.stdout, p.log} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	return nil
 }
 
 // Wait waits for the end of the process and all it started.
@@ -132,7 +130,7 @@ func (p *Process) Exited() <-chan Exit { return p.exit }
 func (p *Process) Stop(ctx context.Context, grace time.Duration) (e Exit, killed bool) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	ended := context.AfterFunc(ctx, func() { p.keeper.kill() })
+	ended := context.AfterFunc(ctx, func() { p.supervisor.kill() })
 	p.Stdin.Close()
 	e = p.Wait()
 	return e, !ended()
@@ -140,7 +138,7 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (e Exit, killed
 
 // Kill ends the process and everything it started, now.
 func (p *Process) Kill() Exit {
-	p.keeper.kill()
+	p.supervisor.kill()
 	p.Stdin.Close()
 	return p.Wait()
 }
@@ -148,5 +146,5 @@ func (p *Process) Kill() Exit {
 // Observe is for instruments that run on the device; this machine's are run by
 // the lab itself.
 func (Local) Observe(ctx context.Context, instrument string, emit func(measure.Sample)) error {
-	return fmt.Errorf("instrument %s: this device has none of that name", instrument)
+	return fmt.Errorf("instrument %s: unknown on this device", instrument)
 }

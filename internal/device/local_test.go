@@ -15,12 +15,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
-// TestMain makes the test binary its own keeper, and a lab that can be killed.
+// TestMain makes the test binary its own supervisor, and a lab that can be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == KeepVerb {
-		os.Exit(Keep(os.Args[3:]))
+	if len(os.Args) > 2 && os.Args[1] == SuperviseVerb {
+		os.Exit(Supervise(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == EnterVerb {
 		os.Exit(Enter(os.Args[2:]))
@@ -47,10 +49,12 @@ func local(t *testing.T) Local {
 
 func start(t *testing.T, script string) *Process {
 	t.Helper()
-	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", script}, Log: filepath.Join(t.TempDir(), "log")})
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", script},
+		Log: filepath.Join(t.TempDir(), "log")})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { p.Kill() })
 	return p
 }
 
@@ -73,12 +77,13 @@ func TestStubbornTreeIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { unix.Kill(grandchild, unix.SIGKILL) })
 	e, killed := p.Stop(t.Context(), 50*time.Millisecond)
 	if !killed || e.Signal != "SIGKILL" {
 		t.Errorf("got %+v killed %v, want killed", e, killed)
 	}
 	if alive(grandchild) {
-		t.Errorf("grandchild %d outlived its keeper", grandchild)
+		t.Errorf("grandchild %d outlived its supervisor", grandchild)
 	}
 }
 
@@ -95,7 +100,13 @@ func TestStopEndsWithItsContext(t *testing.T) {
 }
 
 func TestOrphansAreCounted(t *testing.T) {
-	p := start(t, "setsid sleep 1000 & exit 0")
+	p := start(t, "setsid sleep 1000 & echo $!; exit 0")
+	line, _ := bufio.NewReader(p.Stdout).ReadString('\n')
+	orphan, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Kill(orphan, unix.SIGKILL) })
 	if e := p.Wait(); e.Orphans != 1 {
 		t.Errorf("got %+v, want one orphan found and killed", e)
 	}
@@ -142,8 +153,8 @@ func playLab() {
 }
 
 func alive(pid int) bool {
-	state, _, ok := stat(pid)
-	return ok && state != "Z"
+	p, err := kernel.ReadProcess(pid)
+	return err == nil && !p.Ended()
 }
 
 func TestStartFailures(t *testing.T) {
@@ -153,7 +164,7 @@ func TestStartFailures(t *testing.T) {
 		want string
 	}{
 		{"no such program", Command{Argv: []string{"no-such-program-at-all"}}, "executable file not found"},
-		{"no such CPU", Command{Argv: []string{"true"}, CPU: ptr(4000)}, "pin to CPU 4000"},
+		{"no such CPU", Command{Argv: []string{"true"}, CPUs: []int{4000}}, "pin to CPU 4000"},
 		{"no such folder", Command{Argv: []string{"true"}, Dir: "/no/such"}, "no such file"},
 	} {
 		_, err := local(t).Start(t.Context(), tt.c)
@@ -162,8 +173,6 @@ func TestStartFailures(t *testing.T) {
 		}
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func TestUsageSeesTheWholeTree(t *testing.T) {
 	p := start(t, "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; sleep 1000' & wait")
@@ -181,7 +190,7 @@ func TestUsageSeesTheWholeTree(t *testing.T) {
 }
 
 func TestPinnedProcessStaysOnItsCPU(t *testing.T) {
-	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sleep", "1000"}, CPU: ptr(0)})
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sleep", "1000"}, CPUs: []int{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +215,8 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := []any{f.Model, f.MemoryB, f.SwapB, f.OS, f.Governor, f.ClockSource, f.Load, len(f.Doubts)}
-	want := []any{"Raspberry Pi Model B Rev 2", int64(448564 * 1024), int64(102396 * 1024), "Raspbian GNU/Linux 12", "ondemand", "timer", 9.5, 2}
+	want := []any{"Raspberry Pi Model B Rev 2", int64(448564 * 1024), int64(102396 * 1024), "Raspbian GNU/Linux 12",
+		"ondemand", "timer", 9.5, 2}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -216,18 +226,13 @@ func TestProcessRunsInItsNamespace(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
 		t.Skip("needs root, for network namespaces")
 	}
-	var ns *os.File
-	onThread(func() {
-		err := unix.Unshare(unix.CLONE_NEWNET)
-		if err == nil {
-			ns, err = os.Open("/proc/thread-self/ns/net")
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	ns, err := kernel.NewNetwork()
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer ns.Close()
-	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", "readlink /proc/self/ns/net; sleep 1000"}, Namespace: ns, CPU: ptr(0)})
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sh", "-c", "readlink /proc/self/ns/net; sleep 1000"},
+		Namespace: ns, CPUs: []int{0}})
 	if err != nil {
 		t.Fatal(err)
 	}

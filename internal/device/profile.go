@@ -72,7 +72,7 @@ func readProfile(f fs.FS, name string) (Profile, error) {
 	if c := file.Constrained; c != nil {
 		p.Limits = &Limits{}
 		if c.CPU == "" && c.Memory == "" {
-			return p, errors.New("constrained has neither cpu nor memory; write {cpu: 10%, memory: 64MiB}")
+			return p, errors.New("constrained names neither cpu nor memory; write {cpu: 10%, memory: 64MiB}")
 		}
 		if p.Limits.CPU, err = readCPUs(c.CPU); err != nil {
 			return p, err
@@ -93,7 +93,7 @@ func readCPUs(s string) (float64, error) {
 	number, ok := strings.CutSuffix(s, "%")
 	x, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || x <= 0 {
-		return 0, fmt.Errorf("cpu %q is not a share of one CPU; write 10%% for a tenth, 150%% for one and a half", s)
+		return 0, fmt.Errorf("invalid cpu %q; write 10%% for a tenth of one CPU, 150%% for one and a half", s)
 	}
 	return x / 100, nil
 }
@@ -110,5 +110,5 @@ func readMemory(s string) (int64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("memory %q is not a size; write 64MiB", s)
+	return 0, fmt.Errorf("invalid memory %q; write it like 64MiB", s)
 }

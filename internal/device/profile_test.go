@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"edgegauge/devices"
+	"edgegauge.example/edgegauge/devices"
 )
 
 func TestProfilesOfTheProgram(t *testing.T) {
@@ -14,7 +14,8 @@ func TestProfilesOfTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Names(all); !slices.Contains(got, "constrained-10") || got[0] != "local" || slices.Contains(got, "raspberry-pi-1") {
+	if got := Names(all); !slices.Contains(got, "constrained-10") || got[0] != "local" ||
+		slices.Contains(got, "raspberry-pi-1") {
 		t.Errorf("got %v, want local and the constrained ones only", got)
 	}
 	if p := all["constrained-10"]; p.Limits == nil || *p.Limits != (Limits{CPU: 0.1, Memory: 64 << 20}) || p.Title == "" {
@@ -27,7 +28,7 @@ func TestBrokenProfiles(t *testing.T) {
 		{"constrained: {}", "neither cpu nor memory"},
 		{"constrained: {cpu: 0.1}", "write 10%"},
 		{"constrained: {cpu: -5%}", "write 10%"},
-		{"constrained: {memory: 64MB}", "write 64MiB"},
+		{"constrained: {memory: 64MB}", "write it like 64MiB"},
 		{"constrained: {cpu: 0.01%}", "0.1 % or more"},
 		{"constrained: {memory: 4KiB}", "1MiB or more"},
 		{"constrained: [", ""},

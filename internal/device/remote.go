@@ -10,9 +10,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"edgegauge/internal/device/wire"
+	"edgegauge.example/edgegauge/internal/device/rpc"
 )
 
 // A Remote is a machine behind its agent, which is at the other end of any byte
@@ -20,7 +21,7 @@ import (
 type Remote struct {
 	Name  string // for errors
 	Build string // what the agent was built from
-	conn  *wire.Conn
+	conn  *rpc.Conn
 }
 
 // Silence is how long a connection over a network may be silent before both
@@ -30,9 +31,10 @@ const Silence = time.Minute
 // Connect greets the agent at the other end of rw. Silence 0 sends no pings:
 // nothing but what is asked passes the channel. When ctx ends before the agent
 // has greeted, rw is closed.
-func Connect(ctx context.Context, name string, rw io.ReadWriteCloser, build string, silence time.Duration) (*Remote, error) {
+func Connect(ctx context.Context, name string, rw io.ReadWriteCloser, build string,
+	silence time.Duration) (*Remote, error) {
 	stop := context.AfterFunc(ctx, func() { rw.Close() })
-	conn, theirs, err := wire.Greet(rw, wire.Lab, wire.Hello{Build: build, Silence: silence})
+	conn, theirs, err := rpc.Greet(rw, rpc.Lab, rpc.Hello{Build: build, Silence: silence})
 	if err != nil || !stop() {
 		rw.Close()
 		if ctx.Err() != nil {
@@ -56,7 +58,7 @@ func (r *Remote) Close() error { return r.conn.Close() }
 // Exe is the edgegauge binary there, for programs that are its hidden verbs.
 func (r *Remote) Exe() string { return agentExe }
 
-func (r *Remote) call(ctx context.Context, op string, args, result any, streams ...*wire.Stream) error {
+func (r *Remote) call(ctx context.Context, op string, args, result any, streams ...*rpc.Stream) error {
 	if err := r.conn.Call(ctx, op, args, result, streams...); err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
@@ -78,13 +80,16 @@ func (r *Remote) Check(ctx context.Context) (found []Finding, err error) {
 // Start starts c there. Its log is fetched when it has ended.
 func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Namespace != nil {
-		return nil, fmt.Errorf("%s: the lab's link reaches no other machine; drop the link: the wire to the device is real", r.Name)
+		return nil, fmt.Errorf("%s: the lab's link cannot reach another machine; remove link: the network to the device is "+
+			"real",
+			r.Name)
 	}
 	var got startResult
-	if err := r.call(ctx, opStart, startArgs{Argv: c.Argv, Dir: c.Dir, Env: c.Env, CPU: c.CPU}, &got); err != nil {
+	if err := r.call(ctx, opStart, startArgs{Argv: c.Argv, Dir: c.Dir, Env: c.Env, CPUs: c.CPUs}, &got); err != nil {
 		return nil, err
 	}
 	it := processArgs{got.PID}
+	// What follows is not bound to ctx, which is that of the start: the program runs on.
 	s := r.conn.Open()
 	piped := make(chan struct{})
 	go func() {
@@ -93,7 +98,9 @@ func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 			s.Close()
 		}
 	}()
-	p := &Process{Stdin: stdin{s}, Stdout: s, PID: got.PID, exit: make(chan Exit, 1), keeper: remoteKeeper{r, it}}
+	ended := make(chan struct{})
+	p := &Process{Stdin: stdin{s}, Stdout: s, PID: got.PID, exit: make(chan Exit, 1),
+		supervisor: &remoteSupervisor{r: r, p: it, ended: ended}}
 	p.usage = func() (u Usage, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -105,10 +112,11 @@ func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 		if err := r.call(context.Background(), opWait, it, &e); err != nil {
 			e = Exit{Code: -1, Err: err.Error()}
 		}
+		close(ended)
 		if c.Log != "" {
 			r.fetchLog(got.Log, c.Log)
 		}
-		p.exit <- e
+		p.exit <- e // last: who knows of the end may read the log
 		close(p.exit)
 	}()
 	return p, nil
@@ -117,17 +125,33 @@ func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 // patience is how long an answer may take that needs no work.
 const patience = 20 * time.Second
 
+var _ = DeadlineWriter(stdin{}) // its writes have deadlines, as those to a pipe
+
 // stdin is the sending half of a stream.
-type stdin struct{ *wire.Stream }
+type stdin struct{ *rpc.Stream }
 
 func (s stdin) Close() error { return s.CloseWrite(nil) }
 
-type remoteKeeper struct {
-	r *Remote
-	p processArgs
+// remoteSupervisor is the lab's side of an agent that has started a program.
+type remoteSupervisor struct {
+	r      *Remote
+	p      processArgs
+	insist sync.Once
+	ended  <-chan struct{} // closed when the exit is known
 }
 
-func (k remoteKeeper) kill() {
+// kill gives the connection up if the agent does not answer, or does not say that
+// the program ended: its machine hangs, and whoever waits must not.
+func (k *remoteSupervisor) kill() {
+	k.insist.Do(func() {
+		time.AfterFunc(patience, func() {
+			select {
+			case <-k.ended:
+			default:
+				k.r.conn.Fail(fmt.Errorf("it did not stop a program within %v", patience))
+			}
+		})
+	})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	k.r.call(ctx, opKill, k.p, nil)
@@ -143,7 +167,7 @@ func (r *Remote) fetchLog(there, here string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := r.Get(ctx, there, f); err != nil {
-		fmt.Fprintf(f, "edgegauge: the rest of this log stayed on the device: %v\n", err)
+		fmt.Fprintf(f, "edgegauge: the rest of this log could not be fetched from the device: %v\n", err)
 		return
 	}
 	r.Remove(ctx, there)
@@ -190,7 +214,7 @@ func (r *Remote) Put(ctx context.Context, path string, mode fs.FileMode, from io
 		return fmt.Errorf("copy %s: %w", path, err)
 	}
 	if want := hex.EncodeToString(h.Sum(nil)); sum != want {
-		return fmt.Errorf("%s: %s arrived as %s, not %s: its memory or disk is broken", r.Name, path, sum, want)
+		return fmt.Errorf("%s: %s arrived with checksum %s, not %s: its memory or disk is faulty", r.Name, path, sum, want)
 	}
 	return nil
 }
@@ -240,7 +264,8 @@ func (r *Remote) PutAll(ctx context.Context, here string, names []string, there 
 }
 
 // Run runs a short command there to its end; dir may be empty.
-func (r *Remote) Run(ctx context.Context, dir string, env []string, argv ...string) (output string, code int, err error) {
+func (r *Remote) Run(ctx context.Context, dir string, env []string, argv ...string) (output string,
+	code int, err error) {
 	var got ran
 	err = r.call(ctx, opRun, startArgs{Argv: argv, Dir: dir, Env: env}, &got)
 	return got.Output, got.Code, err

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // UsageInstrument names the instrument that samples CPU time and resident
@@ -52,28 +52,35 @@ func (r *Remote) Clock(ctx context.Context) (zero time.Time, off time.Duration, 
 
 // Watch is Observe that says when the observation began, on the device's
 // monotonic clock, and what the instrument told after it.
-func (r *Remote) Watch(ctx context.Context, instrument string, began func(time.Duration), emit func(measure.Sample), told any) error {
+func (r *Remote) Watch(ctx context.Context, instrument string, began func(time.Duration), emit func(measure.Sample),
+	told any) error {
 	s := r.conn.Open()
 	defer s.Close()
 	called := make(chan error, 1)
 	end := observed{Told: told}
+	call, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	go func() {
-		err := r.call(context.Background(), opObserve, observeArgs{instrument}, &end, s)
+		err := r.call(call, opObserve, observeArgs{instrument}, &end, s)
 		if err != nil {
 			s.Close()
 		}
 		called <- err
 	}()
-	stop := sync.OnceFunc(func() { s.CloseWrite(nil) })
-	defer context.AfterFunc(ctx, stop)()
-	in := bufio.NewReader(s)
+	answer := func() error { // the stream is over, so it is on its way, or nobody is there
+		defer time.AfterFunc(patience, giveUp).Stop()
+		return <-called
+	}
+	defer context.AfterFunc(ctx, func() { s.CloseWrite(nil) })()
+	in := bufio.NewReader(&promptReader{s, ctx})
 	var first observed
 	line, err := in.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &first)
 	}
 	if err != nil {
-		return errors.Join(<-called, ctx.Err())
+		s.Close()
+		return errors.Join(answer(), ctx.Err())
 	}
 	began(time.Duration(first.Began))
 	for lines := json.NewDecoder(in); ; {
@@ -83,15 +90,33 @@ func (r *Remote) Watch(ctx context.Context, instrument string, began func(time.D
 			break
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: instrument %s: %w", r.Name, instrument, err), <-called)
+			s.Close()
+			return errors.Join(fmt.Errorf("%s: instrument %s: %w", r.Name, instrument, err), answer())
 		}
 		emit(m)
 	}
-	if err := <-called; err != nil {
+	if err := answer(); err != nil {
 		return err
 	}
 	if end.Lost > 0 {
-		return fmt.Errorf("%s: instrument %s: %d samples had no room on the device; sample less often, or shorten the trial", r.Name, instrument, end.Lost)
+		return fmt.Errorf("%s: instrument %s: %d samples did not fit on the device; sample less often, or shorten the trial",
+			r.Name, instrument, end.Lost)
 	}
 	return nil
+}
+
+// promptReader reads a stream that, once ctx has ended, may not be silent for
+// longer than patience.
+type promptReader struct {
+	s   *rpc.Stream
+	ctx context.Context
+}
+
+func (p *promptReader) Read(b []byte) (int, error) {
+	late := context.AfterFunc(p.ctx, func() { p.s.SetReadDeadline(time.Now().Add(patience)) })
+	defer late()
+	if p.ctx.Err() != nil {
+		p.s.SetReadDeadline(time.Now().Add(patience))
+	}
+	return p.s.Read(b)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // usageInstrument samples what all processes of an agent use together.
@@ -19,7 +20,8 @@ var (
 )
 
 func (u usageInstrument) Describe() measure.Description {
-	return measure.Description{Name: UsageInstrument, Quantities: []measure.Quantity{cpuTime, residentNow}, Resolution: 1e-9, Interval: u.every}
+	return measure.Description{Name: UsageInstrument, Quantities: []measure.Quantity{cpuTime, residentNow},
+		Resolution: 1e-9, Interval: u.every}
 }
 
 // Observe emits CPU time used so far and what is resident now.
@@ -31,10 +33,11 @@ func (u usageInstrument) Observe(ctx context.Context, emit func(measure.Sample))
 		var cpu time.Duration
 		var rss int64
 		for _, pid := range u.a.roots() {
-			for _, p := range append([]int{pid}, family(pid)...) {
-				if took, err := processCPU(p); err == nil {
-					cpu += took + waitedFor(p)
-					rss += statusBytes(p, "VmRSS:")
+			for _, p := range append([]int{pid}, kernel.Family(pid)...) {
+				if took, err := kernel.CPUTime(p); err == nil {
+					was, _ := kernel.ReadProcess(p)
+					cpu += took + was.Waited
+					rss += kernel.StatusBytes(p, "VmRSS")
 				}
 			}
 		}

@@ -28,6 +28,13 @@ func (r *run) block(l *lane) {
 
 // exchange conducts one request, from serialization to deserialization.
 func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
+	if l.unsure || now-l.free > idleLong {
+		l.unsure = false
+		if r.gone(l) {
+			l.hangUp()
+		}
+		now = r.now() // the look is no part of the request
+	}
 	if err := r.beginRequest(l, seq, due, now); err != nil {
 		r.finish(l, err)
 		return
@@ -36,48 +43,86 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 	if err == nil {
 		err = r.converse(l)
 	}
-	if err != nil && r.mayRetry(l, err) {
+	if err != nil && r.mayRepeat(l, err) {
 		l.hangUp()
-		if err = l.wire.start(l.buf, r.now()); err == nil {
+		if err = r.again(l); err == nil {
 			err = r.converse(l)
 		}
 	}
 	r.finish(l, err)
-	if err != nil || r.d.Connection == PerRequest || !l.wire.reusable() {
+	if err != nil || r.d.Connection == PerRequest || l.conn != nil && !l.conn.reusable() {
 		l.hangUp()
 	}
 }
 
+// idleLong is how long a connection may have been idle without being looked at
+// before a request goes over it: servers close idle ones, after seconds.
+const idleLong = time.Millisecond
+
+// gone says whether the peer has closed a connection that was idle, or has said
+// what nobody asked for. It costs a system call, and is before the request.
+func (r *run) gone(l *lane) bool {
+	if l.pipe == nil || !r.d.overTCP {
+		return false
+	}
+	switch waiting, err := l.pipe.peek(); {
+	case err != nil:
+		return true
+	case !waiting:
+		return false
+	case l.idler == nil && !r.d.secure(): // bytes of a protocol where only answers come
+		return r.d.scheme == "http" || r.d.scheme == "tcp"
+	}
+	// Under TLS there may be no more than a session ticket, or a goodbye.
+	n, err := l.pipe.receive(&r.pacer, l.conn.space(), 0)
+	switch {
+	case err == errTimeout:
+		return false
+	case err != nil || l.idler == nil:
+		return true
+	}
+	return l.idler.unasked(n) != nil
+}
+
 // prepare lets the application do what it does before each request.
 func (r *run) prepare(l *lane) error {
-	if p, ok := r.call.(Preparer); ok {
-		return p.Prepare(l.seq, r.d.Timeout)
+	if r.preparer != nil {
+		return r.preparer.Prepare(l.seq, r.d.Timeout)
 	}
 	return nil
 }
 
 // converse sends and receives until the response is whole.
 func (r *run) converse(l *lane) error {
-	if w, ok := l.wire.(*http3Wire); ok {
-		return w.converse(r)
+	if l.mover != nil {
+		return l.mover.converse(r, l)
 	}
 	if l.pipe == nil {
-		if err := r.reopen(l); err != nil {
+		whole, err := r.reopen(l)
+		if err != nil {
 			return err
 		}
+		if whole {
+			r.complete(l, r.now())
+			return nil
+		}
 	}
-	p, w := &r.pacer, l.wire
+	p, c := &r.pacer, l.conn
 	for {
-		for b := w.next(); b != nil; b = w.next() {
-			if err := l.pipe.send(p, b, l.by); err != nil {
+		for b := c.next(); b != nil; b = c.next() {
+			some, err := l.pipe.send(p, b, l.by)
+			l.written = l.written || some
+			if err != nil {
 				return err
 			}
 		}
 		by := l.by
-		if at, ok := w.deadline(); ok {
-			by = min(by, at)
+		if l.timer != nil {
+			if at, ok := l.timer.deadline(); ok {
+				by = min(by, at)
+			}
 		}
-		n, err := l.pipe.receive(p, w.space(), by)
+		n, err := l.pipe.receive(p, c.space(), by)
 		now := r.now()
 		if err != nil {
 			if err = r.missed(l, err, now); err == nil {
@@ -90,55 +135,61 @@ func (r *run) converse(l *lane) error {
 			return err
 		}
 		l.bytes = true
-		whole, err := w.got(n, now)
-		if err != nil {
+		whole, err := c.got(n, now)
+		switch {
+		case err != nil:
 			return err
-		}
-		if whole {
-			l.row.done = int64(now)
-			r.farewell(l)
+		case whole:
+			r.complete(l, now)
 			return nil
+		case now >= l.by: // Subtle: as long as something comes, receive never waits
+			return errTimeout
 		}
 	}
 }
 
-// A greeter is a wire with an exchange of its own before the first request.
-type greeter interface {
-	greeted() bool
+// complete is called when the response is whole.
+func (r *run) complete(l *lane, now time.Duration) {
+	l.row.done = int64(now)
+	r.farewell(l)
 }
 
-// greet lets a new connection's ends know each other before any request.
-func (r *run) greet(l *lane) error {
-	g, ok := l.wire.(greeter)
-	for ok && !g.greeted() {
-		for b := l.wire.next(); b != nil; b = l.wire.next() {
-			if err := l.pipe.send(&r.pacer, b, l.by); err != nil {
-				return err
+// greet lets a new connection's ends know each other before any request. Of a request that is resumed, what the peer says may
+// already contain the whole response.
+func (r *run) greet(l *lane) (whole bool, err error) {
+	for l.greeter != nil && !l.greeter.greeted() {
+		for b := l.conn.next(); b != nil; b = l.conn.next() {
+			if _, err := l.pipe.send(&r.pacer, b, l.by); err != nil {
+				return false, err
 			}
 		}
-		n, err := l.pipe.receive(&r.pacer, l.wire.space(), l.by)
+		n, err := l.pipe.receive(&r.pacer, l.conn.space(), l.by)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if _, err := l.wire.got(n, r.now()); err != nil {
-			return err
+		now := r.now()
+		if whole, err = l.conn.got(n, now); whole || err != nil {
+			return whole, err
+		}
+		if now >= l.by {
+			return false, errTimeout
 		}
 	}
-	return nil
+	return false, nil
 }
 
-var errWhole = errors.New("the peer closed, and that ends the response")
+var errWhole = errors.New("the peer closed the connection, which ends the response")
 
 // missed says what a failed receive means: nil, go on; errWhole; or a failure.
 func (r *run) missed(l *lane, err error, now time.Duration) error {
 	switch {
 	case isEOF(err):
-		if err = l.wire.closed(); err == nil {
+		if err = l.conn.closed(); err == nil {
 			return errWhole
 		}
 		return err
-	case err == errTimeout && now < l.by:
-		return l.wire.expire(now)
+	case err == errTimeout && now < l.by && l.timer != nil:
+		return l.timer.expire(now)
 	}
 	return err
 }
@@ -146,41 +197,41 @@ func (r *run) missed(l *lane, err error, now time.Duration) error {
 // farewell sends what is left to send after the response: an acknowledgement.
 // The exchange is over, so whether it arrives changes nothing.
 func (r *run) farewell(l *lane) {
-	for b := l.wire.next(); b != nil; b = l.wire.next() {
-		_ = l.pipe.send(&r.pacer, b, l.by)
+	for b := l.conn.next(); b != nil; b = l.conn.next() {
+		_, _ = l.pipe.send(&r.pacer, b, l.by)
 	}
 }
 
-// reopen makes a connection within a request.
-func (r *run) reopen(l *lane) error {
+// reopen makes a connection within a request. Whole is as in greet.
+func (r *run) reopen(l *lane) (whole bool, err error) {
 	r.countConnect()
+	l.opening = r.now()
 	if err := r.open(l); err != nil {
 		if err == errTimeout || err == errStopped {
-			return err
+			return false, err
 		}
-		return fmt.Errorf("connect: %w", err)
+		return false, fmt.Errorf("connect: %w", err)
 	}
-	return nil
+	if whole, err = r.greet(l); err != nil {
+		return false, err
+	}
+	r.opened(l)
+	return whole, nil
 }
 
 // countConnect counts a connection made anew that was to be kept alive.
 func (r *run) countConnect() {
-	if r.d.Connection == PerRequest {
-		return
+	if r.d.Connection != PerRequest {
+		r.count(&r.quality.Reconnects)
 	}
-	if r.shared {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-	}
-	r.quality.Reconnects++
 }
 
 // open makes a lane's connection, until l.by.
 func (r *run) open(l *lane) (err error) {
 	l.fresh = true
 	l.connected()
-	if w, ok := l.wire.(*http3Wire); ok {
-		return w.open(r, l.by)
+	if l.mover != nil {
+		return l.mover.open(r, l.by)
 	}
 	if r.d.secret != nil {
 		l.pipe, err = r.d.secret.open(r, l.by)

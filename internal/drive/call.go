@@ -1,7 +1,9 @@
 package drive
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -22,6 +24,7 @@ type Call interface {
 // whose time is neither deserialization nor part of the total. It follows its
 // Decode at once.
 type Checker interface {
+	// Check judges the answer to request seq; an error is the request's failure.
 	Check(seq uint64) error
 }
 
@@ -29,6 +32,7 @@ type Checker interface {
 // for its device. Prepare is called after Sent was read, so its time is in the
 // RTT; patience is the request's timeout. Only one connection may be used.
 type Preparer interface {
+	// Prepare makes request seq possible; an error is the request's failure.
 	Prepare(seq uint64, patience time.Duration) error
 }
 
@@ -36,11 +40,45 @@ type Preparer interface {
 // status is of class 2 for right.
 type Fixed []byte
 
+// Encode appends the bytes.
 func (f Fixed) Encode(_ uint64, buf []byte) ([]byte, error) { return append(buf, f...), nil }
 
+// Decode refuses a status that is not of class 2.
 func (f Fixed) Decode(_ uint64, status int, _ []byte) error {
 	if status/100 != 2 {
 		return fmt.Errorf("status %d", status)
+	}
+	return nil
+}
+
+// expecting is Fixed that also judges what a response says. Its errors repeat
+// nothing of it: an answer may echo a secret of the request.
+type expecting struct {
+	Fixed
+	status int            // 0: any of class 2
+	match  *regexp.Regexp // nil: any body
+	body   []byte         // of the response decoded last
+}
+
+// Decode refuses another status than the one wanted.
+func (e *expecting) Decode(seq uint64, status int, body []byte) error {
+	e.body = body
+	switch {
+	case e.status == 0:
+		return e.Fixed.Decode(seq, status, body)
+	case status != e.status:
+		return fmt.Errorf("status %d, not %d", status, e.status)
+	}
+	return nil
+}
+
+var errNoMatch = errors.New("the body of the response does not match")
+
+// Check refuses a body that does not match. Note: it follows its Decode at once, so
+// the body is still there.
+func (e *expecting) Check(uint64) error {
+	if e.match != nil && !e.match.Match(e.body) {
+		return errNoMatch
 	}
 	return nil
 }

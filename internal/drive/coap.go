@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"time"
 
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
-// coapWire speaks CoAP: confirmable requests, retransmissions and blocks as
-// coap.Exchange does them.
-type coapWire struct {
-	x    *coap.Exchange
+// coapConn speaks CoAP: confirmable requests, retransmissions and blocks as
+// coap.ClientExchange does them.
+type coapConn struct {
+	x    *coap.ClientExchange
 	call coap.Call
 	buf  []byte
 }
@@ -26,14 +26,14 @@ var coapFormats = map[string]coap.Format{
 	"application/exi": coap.EXI, "application/json": coap.JSON, "application/cbor": coap.CBOR,
 }
 
-func newCoAPWire(t *target, seed uint64) (*coapWire, error) {
-	w := &coapWire{buf: make([]byte, 1<<16), call: coap.Call{Path: t.path, Query: t.query, NON: t.NON}}
+func newCoAPConn(t *target, seed uint64) (*coapConn, error) {
+	w := &coapConn{buf: make([]byte, 1<<16), call: coap.Call{Path: t.path, Query: t.query, NON: t.NON}}
 	var ok bool
 	if w.call.Method, ok = coapMethods[t.Method]; !ok {
 		return nil, fmt.Errorf("CoAP has no method %q; write GET, POST, PUT or DELETE", t.Method)
 	}
 	if len(t.Header) > 0 {
-		return nil, fmt.Errorf("CoAP has no header %q; drop it", t.Header[0])
+		return nil, fmt.Errorf("CoAP has no header %q; remove it", t.Header[0])
 	}
 	var err error
 	if w.call.Format, err = contentFormat(t.ContentType); err != nil {
@@ -44,7 +44,7 @@ func newCoAPWire(t *target, seed uint64) (*coapWire, error) {
 	}
 	// Subtle: a token must not repeat one of a run or process before, so the
 	// seed is the time; nothing measured depends on it.
-	p := coap.Params{MaxBody: mostBody}
+	p := coap.Params{MaxBody: t.MostBody}
 	if keys := t.Credentials.OSCORE; len(keys.Secret) > 0 {
 		// Subtle: sequence numbers begin at 0 here, and a nonce must never be used
 		// twice: a context of its own for every connection.
@@ -54,7 +54,7 @@ func newCoAPWire(t *target, seed uint64) (*coapWire, error) {
 			return nil, err
 		}
 	}
-	w.x = coap.NewExchange(p, uint64(time.Now().UnixNano())+seed<<48)
+	w.x = coap.NewClientExchange(p, uint64(time.Now().UnixNano())+seed<<48)
 	return w, nil
 }
 
@@ -65,28 +65,28 @@ func contentFormat(mediaType string) (coap.Format, error) {
 	if n, err := strconv.ParseUint(mediaType, 10, 16); err == nil {
 		return coap.FormatOf(uint16(n)), nil
 	}
-	return 0, fmt.Errorf("no CoAP content format is known for %q; write its number", mediaType)
+	return 0, fmt.Errorf("unknown CoAP content format for %q; write its number", mediaType)
 }
 
-func (w *coapWire) headroom() int { return 0 }
+func (w *coapConn) headroom() int { return 0 }
 
-func (w *coapWire) start(buf []byte, now time.Duration) error {
+func (w *coapConn) start(buf []byte, now time.Duration) error {
 	w.call.Body = buf
 	w.x.Start(&w.call, now)
 	return w.failure()
 }
 
-func (w *coapWire) next() []byte { return w.x.Next() }
+func (w *coapConn) next() []byte { return w.x.Next() }
 
-func (w *coapWire) space() []byte { return w.buf }
+func (w *coapConn) space() []byte { return w.buf }
 
-func (w *coapWire) got(n int, now time.Duration) (bool, error) {
+func (w *coapConn) got(n int, now time.Duration) (bool, error) {
 	w.x.Receive(w.buf[:n], now)
 	return w.x.Done(), w.failure()
 }
 
 // failure is why an exchange is over without a response.
-func (w *coapWire) failure() error {
+func (w *coapConn) failure() error {
 	if !w.x.Done() {
 		return nil
 	}
@@ -94,18 +94,21 @@ func (w *coapWire) failure() error {
 	return err
 }
 
-func (w *coapWire) closed() error { return nil }
+func (w *coapConn) closed() error { return nil }
 
-func (w *coapWire) reply() (int, []byte) {
+func (w *coapConn) reply() (int, []byte) {
 	r, _ := w.x.Result()
 	return int(r.Code.Class())*100 + int(r.Code&31), r.Body
 }
 
-func (w *coapWire) reusable() bool { return true }
+func (w *coapConn) reusable() bool { return true }
 
-func (w *coapWire) deadline() (time.Duration, bool) { return w.x.Deadline() }
+// retransmitted: RFC 7252, section 4.2.
+func (w *coapConn) retransmitted() int { return w.x.Retransmissions() }
 
-func (w *coapWire) expire(now time.Duration) error {
+func (w *coapConn) deadline() (time.Duration, bool) { return w.x.Deadline() }
+
+func (w *coapConn) expire(now time.Duration) error {
 	w.x.Expire(now)
 	return w.failure()
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 // What the server is asked with: confirmable, not confirmable, under OSCORE.
@@ -23,7 +23,8 @@ func TestCoAPIsAskedAsTheSpecSays(t *testing.T) {
 		{"confirmable", Spec{}, nil, coap.Confirmable},
 		{"non-confirmable", Spec{NON: true}, nil, coap.NonConfirmable},
 		{"OSCORE", Spec{Credentials: Credentials{OSCORE: keys}}, &coap.Keyring{Keys: served}, coap.Confirmable},
-		{"OSCORE, two connections", Spec{Concurrency: 2, Credentials: Credentials{OSCORE: keys}}, &coap.Keyring{Keys: served}, coap.Confirmable},
+		{"OSCORE, two connections", Spec{Concurrency: 2, Credentials: Credentials{OSCORE: keys}}, &coap.Keyring{Keys: served},
+			coap.Confirmable},
 	} {
 		conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 		if err != nil {

@@ -11,7 +11,7 @@
 //	record, err := d.Run(ctx, drive.Load{Schedule: drive.ClosedLoop(10_000, 0), Record: true}, call)
 //	for exchange := range record.Exchanges() { … }
 //
-// Four engines move the bytes, chosen by what is asked (Driver.engine):
+// Who moves the bytes depends on what is asked (Driver.engine):
 //
 //	one connection, TCP, UDP or TLS   blocking calls: the fastest there is
 //	many connections, TCP or UDP      one thread, epoll
@@ -36,13 +36,11 @@ import (
 // time.
 type Driver struct {
 	*target
-	lanes  []*lane
-	secret *secret // TLS, DTLS, QUIC
-	// HTTP/2 multiplexed: the one connection, its last stream, the most it takes.
-	shared  *http2Wire
-	opened  uint32
-	most    int
-	sharing sync.Mutex // HTTP/3: of the connection that requests share
+	lanes   []*lane
+	secret  *secret    // TLS, DTLS, QUIC
+	mux     *muxConn   // HTTP/2 multiplexed: the one connection
+	quic    *http3Conn // HTTP/3 multiplexed: likewise
+	sharing sync.Mutex // guards quic
 }
 
 // A Load is what a run sends.
@@ -61,22 +59,22 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	}
 	// A blocked raw call holds its P; without a second one nothing else, not
 	// even the end of ctx, gets through.
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2)) // and it stays so: runs come later
 	d := &Driver{target: t}
 	if d.secret, err = newSecret(t); err != nil {
 		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
 	}
 	for i := range t.Concurrency {
-		l, err := d.newLane(i)
+		stream, err := d.newStream(i)
 		if err != nil {
 			return nil, fmt.Errorf("drive %s: %w", s.URL, err)
 		}
-		d.lanes = append(d.lanes, l)
+		d.lanes = append(d.lanes, newLane(stream, i))
 	}
 	if t.Connection == PerRequest {
 		return d, nil
 	}
-	r := &run{ctx: ctx, d: d, quality: &Quality{}}
+	r := &run{ctx: ctx, d: d, quality: &DriverStats{}}
 	defer r.watch(ctx)()
 	lanes := d.lanes
 	if t.Connection == Pipelined || t.Connection == Multiplexed {
@@ -91,41 +89,27 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	return d, nil
 }
 
-func (d *Driver) newLane(i int) (*lane, error) {
-	l := &lane{fd: -1, number: i}
+// newStream makes what lane number i speaks.
+func (d *Driver) newStream(i int) (stream, error) {
 	switch d.scheme {
 	case "http", "https":
-		if d.Protocol == HTTP3 {
-			l.wire = d.newHTTP3Wire(l)
-		} else if d.Connection == Multiplexed {
-			l.wire = &muxWire{grpc: d.Protocol == GRPC}
-			if d.shared == nil {
-				d.shared = newHTTP2Wire(d.Spec, d.scheme, d.host, d.path)
-			}
-		} else if d.Protocol == HTTP1 {
-			l.wire = newHTTPWire(d.Spec, d.host, d.path)
-		} else {
-			l.wire = newHTTP2Wire(d.Spec, d.scheme, d.host, d.path)
+		switch {
+		case d.Protocol == HTTP3:
+			return d.newHTTP3Stream(i), nil
+		case d.Connection == Multiplexed:
+			return &muxStream{grpc: d.Protocol == GRPC}, nil
+		case d.Protocol == HTTP1:
+			return newHTTPConn(d.Spec, d.host, d.path), nil
 		}
+		return newHTTP2Conn(d.Spec, d.scheme, d.host, d.path), nil
 	case "coap", "coaps":
-		w, err := newCoAPWire(d.target, uint64(i))
-		if err != nil {
-			return nil, err
-		}
-		l.wire = w
-	case "mqtt", "mqtts":
-		l.wire = newMQTTWire(d.target)
+		return newCoAPConn(d.target, uint64(i))
 	case "coap+tcp":
-		w, err := newCoAPTCPWire(d.target, uint64(i))
-		if err != nil {
-			return nil, err
-		}
-		l.wire = w
-	default:
-		l.wire = newFloorWire(d.Answer, d.scheme == "udp")
+		return newCoAPTCPConn(d.target, uint64(i))
+	case "mqtt", "mqtts":
+		return newMQTTConn(d.target), nil
 	}
-	l.buf = make([]byte, l.wire.headroom(), l.wire.headroom()+4096)
-	return l, nil
+	return newFloorConn(d.Answer, d.scheme == "udp"), nil
 }
 
 // connect makes a lane's connection before any request, within the timeout.
@@ -134,7 +118,7 @@ func (d *Driver) connect(r *run, l *lane) error {
 	if err := r.open(l); err != nil {
 		return err
 	}
-	if err := r.greet(l); err != nil {
+	if _, err := r.greet(l); err != nil {
 		l.hangUp()
 		return err
 	}
@@ -151,8 +135,8 @@ func (d *Driver) connect(r *run, l *lane) error {
 func (d *Driver) Close() error {
 	for _, l := range d.lanes {
 		l.hangUp()
-		if w, ok := l.wire.(*http3Wire); ok {
-			w.closeConn()
+		if l.mover != nil {
+			l.mover.closeConn()
 		}
 	}
 	return nil
@@ -187,17 +171,19 @@ func (d *Driver) engine() engine {
 // A run is one Run of a Driver.
 type run struct {
 	pacer
-	ctx     context.Context
-	d       *Driver
-	call    Call
-	record  *Record
-	keeps   bool
-	feed    feed
-	quality *Quality
-	late    histogram
-	last    time.Duration // end of the last exchange
-	shared  bool          // several goroutines: mu guards call, record, feed, quality, late
-	mu      sync.Mutex
+	ctx      context.Context
+	d        *Driver
+	call     Call
+	checker  Checker  // the call, if it is one
+	preparer Preparer // likewise
+	record   *Record
+	keeps    bool
+	feed     feed
+	quality  *DriverStats
+	late     histogram
+	last     time.Duration // end of the last exchange
+	shared   bool          // several goroutines: mu guards call, record, feed, quality, late
+	mu       sync.Mutex
 }
 
 // Run sends what is due and returns what became of it. A failed request is
@@ -207,8 +193,10 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 	rec := newRecord()
 	r := &run{ctx: ctx, d: d, call: call, record: rec, keeps: load.Record, quality: &rec.Quality}
 	engine := d.engine()
-	if _, ok := call.(Preparer); ok && d.Concurrency > 1 {
-		return nil, errors.New("drive: requests that are prepared go over one connection; set concurrency 1")
+	r.checker, _ = call.(Checker)
+	r.preparer, _ = call.(Preparer)
+	if r.preparer != nil && d.Concurrency > 1 {
+		return nil, errors.New("drive: prepared requests use one connection; set concurrency 1")
 	}
 	if r.shared = engine == withGoroutines; !r.shared {
 		runtime.LockOSThread()
@@ -254,7 +242,7 @@ func (r *run) start() {
 	unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
 	r.quality.StartedMonotonic, r.quality.StartedReal = time.Duration(mono.Nano()), time.Duration(wall.Nano())
 	for _, l := range r.d.lanes {
-		l.free = 0
+		l.free, l.unsure = 0, true
 	}
 }
 
@@ -287,8 +275,8 @@ func (r *run) keep(l *lane, err error) {
 		defer r.mu.Unlock()
 	}
 	r.last = max(r.last, l.free)
-	if w, ok := l.wire.(*coapWire); ok {
-		r.quality.Retransmissions += w.x.Retransmissions()
+	if l.retransmitter != nil {
+		r.quality.Retransmissions += l.retransmitter.retransmitted()
 	}
 	if !r.keeps {
 		return

@@ -28,7 +28,7 @@ func (r *run) epoll() error {
 		return fmt.Errorf("drive: epoll: %w", err)
 	}
 	defer unix.Close(ep)
-	e := &events{run: r, ep: ep, free: ring{lanes: make([]*lane, len(r.d.lanes))}}
+	e := &events{run: r, ep: ep, free: newRing(len(r.d.lanes))}
 	for _, l := range r.d.lanes {
 		l.busy, l.pending, l.watched = false, false, 0
 		if l.fd >= 0 {
@@ -36,8 +36,22 @@ func (r *run) epoll() error {
 		}
 		e.free.push(l)
 	}
+	e.lookAround()
 	e.loop()
 	return nil
+}
+
+// lookAround takes what came since the run before: connections may be closed.
+func (e *events) lookAround() {
+	for range e.d.lanes {
+		n := epollWait(e.ep, e.ready[:], 0)
+		for i := range e.ready[:n] {
+			e.advance(e.d.lanes[e.ready[i].Fd], e.ready[i].Events)
+		}
+		if n < len(e.ready) {
+			return
+		}
+	}
 }
 
 func (e *events) loop() {
@@ -71,7 +85,7 @@ func (e *events) begin(send func(l *lane, due, now time.Duration)) time.Duration
 				return 0
 			}
 		}
-		l := e.free.lanes[e.free.first]
+		l := e.free.head()
 		at, ok := e.feed.instant(e.due, l.free)
 		if !ok {
 			e.over = true
@@ -104,6 +118,7 @@ func (e *events) wait(due time.Duration) int {
 		}
 		return n
 	}
+	// Milliseconds, rounded up: rounded down, the last one would be all empty waits.
 	return epollWait(e.ep, e.ready[:], int((until-now+time.Millisecond-1)/time.Millisecond))
 }
 
@@ -124,6 +139,7 @@ func (e *events) send(l *lane, due, now time.Duration) {
 // connect begins to make a connection for the request on l.
 func (e *events) connect(l *lane) {
 	e.countConnect()
+	l.opening = e.now()
 	fd, pending, err := dial(e.d.target, false)
 	if err != nil {
 		e.fail(l, fmt.Errorf("connect: %w", err))
@@ -136,14 +152,23 @@ func (e *events) connect(l *lane) {
 		e.alarm(l)
 		return
 	}
+	e.established(l)
 	e.flush(l)
+}
+
+// established is called when bytes can go over a connection, and again when what
+// a protocol says before any request was said.
+func (e *events) established(l *lane) {
+	if l.opening != 0 && (l.greeter == nil || l.greeter.greeted()) {
+		e.opened(l)
+	}
 }
 
 // flush sends until there is nothing to send or no room.
 func (e *events) flush(l *lane) {
 	for {
 		if len(l.out) == 0 {
-			if l.out = l.wire.next(); l.out == nil {
+			if l.out = l.conn.next(); l.out == nil {
 				e.watch(l, unix.EPOLLIN)
 				e.alarm(l)
 				return
@@ -152,6 +177,7 @@ func (e *events) flush(l *lane) {
 		n, no := send(l.fd, l.out, 0)
 		switch no {
 		case 0:
+			l.written = true
 			l.out = l.out[n:]
 		case syscall.EAGAIN:
 			// Subtle: EPOLLIN as well; a server may answer before it has read all.
@@ -174,6 +200,7 @@ func (e *events) advance(l *lane, what uint32) {
 			e.fail(l, fmt.Errorf("connect: %w", err))
 		} else if what&unix.EPOLLOUT != 0 {
 			l.pending = false
+			e.established(l)
 			e.flush(l)
 		}
 	case !l.busy:
@@ -190,7 +217,7 @@ func (e *events) advance(l *lane, what uint32) {
 
 // take receives once; level-triggered epoll tells if there is more.
 func (e *events) take(l *lane) {
-	n, no := receive(l.fd, l.wire.space(), 0)
+	n, no := receive(l.fd, l.conn.space(), 0)
 	now := e.now()
 	switch {
 	case no == syscall.EAGAIN:
@@ -198,8 +225,8 @@ func (e *events) take(l *lane) {
 	case no != 0:
 		e.broke(l, no)
 		return
-	case n == 0 && e.d.stream:
-		if err := l.wire.closed(); err != nil {
+	case n == 0 && e.d.overTCP:
+		if err := l.conn.closed(); err != nil {
 			e.broke(l, err)
 		} else {
 			e.succeed(l, now)
@@ -207,13 +234,15 @@ func (e *events) take(l *lane) {
 		return
 	}
 	l.bytes = true
-	switch whole, err := l.wire.got(n, now); {
+	whole, err := l.conn.got(n, now)
+	e.established(l)
+	switch {
 	case err != nil:
 		e.broke(l, err)
 	case whole:
 		e.succeed(l, now)
 	default:
-		if l.out == nil || len(l.out) == 0 {
+		if len(l.out) == 0 {
 			e.flush(l)
 		}
 	}
@@ -223,23 +252,23 @@ func (e *events) take(l *lane) {
 // nobody asked for end a stream; a datagram that repeats an old response is
 // acknowledged again.
 func (e *events) idle(l *lane) {
-	n, no := receive(l.fd, l.wire.space(), 0)
+	n, no := receive(l.fd, l.conn.space(), 0)
 	if no == syscall.EAGAIN {
 		return
 	}
-	if w, ok := l.wire.(*http2Wire); ok && no == 0 && n > 0 && w.unasked(n) == nil {
+	if l.idler != nil && no == 0 && n > 0 && l.idler.unasked(n) == nil {
 		return
 	}
-	if e.d.stream || no != 0 {
+	if e.d.overTCP || no != 0 {
 		l.hangUp()
 		return
 	}
-	_, _ = l.wire.got(n, e.now())
+	_, _ = l.conn.got(n, e.now())
 	e.farewell(l)
 }
 
 func (e *events) farewell(l *lane) {
-	for b := l.wire.next(); b != nil; b = l.wire.next() {
+	for b := l.conn.next(); b != nil; b = l.conn.next() {
 		send(l.fd, b, 0)
 	}
 }
@@ -249,7 +278,7 @@ func (e *events) succeed(l *lane, now time.Duration) {
 	e.farewell(l)
 	e.finish(l, nil)
 	// Bytes left to send: the server answered early, and half a request is on the line.
-	if e.d.Connection == PerRequest || !l.wire.reusable() || len(l.out) > 0 {
+	if e.d.Connection == PerRequest || !l.conn.reusable() || len(l.out) > 0 {
 		l.hangUp()
 	}
 	e.release(l)
@@ -269,13 +298,13 @@ func (e *events) release(l *lane) {
 
 // broke is the end of a connection with a request on it.
 func (e *events) broke(l *lane, err error) {
-	if !e.mayRetry(l, err) {
+	if !e.mayRepeat(l, err) {
 		e.fail(l, err)
 		return
 	}
 	l.hangUp()
 	l.out = nil
-	if err := l.wire.start(l.buf, e.now()); err != nil {
+	if err := e.again(l); err != nil {
 		e.fail(l, err)
 		return
 	}
@@ -292,23 +321,27 @@ func (e *events) watch(l *lane, what uint32) {
 		op = unix.EPOLL_CTL_ADD
 	}
 	l.watched = what
+	// Subtle: Fd is handed back as it is, so it carries the lane's number. Nothing is
+	// ever taken out: the kernel does that when the socket is closed.
 	_ = unix.EpollCtl(e.ep, op, l.fd, &unix.EpollEvent{Events: what, Fd: int32(l.number)})
 }
 
 // alarm notes when l's time runs out.
 func (e *events) alarm(l *lane) {
 	l.wake = l.by
-	if at, ok := l.wire.deadline(); ok {
-		l.wake = min(l.wake, at)
+	if l.timer != nil {
+		if at, ok := l.timer.deadline(); ok {
+			l.wake = min(l.wake, at)
+		}
 	}
 	if e.wake = min(e.wake, l.wake); e.busy == 1 {
-		e.wake = l.wake
+		e.wake = l.wake // it may be later than that of a request that is over
 	}
 }
 
-// sweep deals with lanes whose time has run out.
+// sweep deals with lanes whose time has run out, and finds when the next one's does.
 func (e *events) sweep(now time.Duration) {
-	e.wake = now + time.Hour
+	e.wake = now + time.Hour // where no lane is busy
 	for _, l := range e.d.lanes {
 		switch {
 		case !l.busy:
@@ -317,28 +350,14 @@ func (e *events) sweep(now time.Duration) {
 			e.fail(l, errTimeout)
 			continue
 		case now >= l.wake && !l.pending:
-			if err := l.wire.expire(now); err != nil {
-				e.fail(l, err)
-				continue
+			if l.timer != nil {
+				if err := l.timer.expire(now); err != nil {
+					e.fail(l, err)
+					continue
+				}
 			}
 			e.flush(l)
 		}
 		e.wake = min(e.wake, l.wake)
 	}
-}
-
-// A ring is a queue of lanes, as long as there are lanes.
-type ring struct {
-	lanes    []*lane
-	first, n int
-}
-
-func (r *ring) push(l *lane) {
-	r.lanes[(r.first+r.n)%len(r.lanes)] = l
-	r.n++
-}
-
-func (r *ring) pop() {
-	r.first = (r.first + 1) % len(r.lanes)
-	r.n--
 }

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // AnyCPU leaves a child where its parent may run.
@@ -22,7 +20,7 @@ const AnyCPU = -1
 // Exec does a job in a child process, `argv… drive`, pinned to a CPU or not, and
 // hands on each exchange after the run. When ctx ends the child stops early:
 // what was measured until then is handed on, and ctx's error returned.
-func Exec(ctx context.Context, argv []string, j Job, cpu int, each func(measure.Exchange) error) (Result, error) {
+func Exec(ctx context.Context, argv []string, j Job, cpu int, each func(measure.Exchange) error) (ChildReport, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second
@@ -30,14 +28,18 @@ func Exec(ctx context.Context, argv []string, j Job, cpu int, each func(measure.
 	cmd.Stderr = &said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return Result{}, fmt.Errorf("drive: %w", err)
+		return ChildReport{}, fmt.Errorf("drive: %w", err)
 	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		return Result{}, fmt.Errorf("drive: %w", err)
+		return ChildReport{}, fmt.Errorf("drive: %w", err)
 	}
-	if err := startPinned(cmd, cpu); err != nil {
-		return Result{}, fmt.Errorf("drive: %w", err)
+	at := kernel.Placement{}
+	if cpu != AnyCPU {
+		at.CPUs = []int{cpu}
+	}
+	if err := at.Start(cmd); err != nil {
+		return ChildReport{}, fmt.Errorf("drive: %w", err)
 	}
 	result, err := talk(stdin, stdout, j, each)
 	stdin.Close() // the child ends now, if it has not
@@ -49,18 +51,18 @@ func Exec(ctx context.Context, argv []string, j Job, cpu int, each func(measure.
 	case ctx.Err() != nil:
 		return result, ctx.Err()
 	case err != nil && said.Len() > 0:
-		return Result{}, fmt.Errorf("%w; it said: %s", err, bytes.TrimSpace(said.Bytes()))
+		return ChildReport{}, fmt.Errorf("%w; it printed: %s", err, bytes.TrimSpace(said.Bytes()))
 	case err != nil:
-		return Result{}, err
+		return ChildReport{}, err
 	}
 	var exit *exec.ExitError
 	if waited != nil && !errors.As(waited, &exit) { // how it ended is no matter: all its rows were read
-		return Result{}, fmt.Errorf("drive: %w", waited)
+		return ChildReport{}, fmt.Errorf("drive: %w", waited)
 	}
 	return result, nil
 }
 
-func talk(stdin io.Writer, stdout io.Reader, j Job, each func(measure.Exchange) error) (Result, error) {
+func talk(stdin io.Writer, stdout io.Reader, j Job, each func(measure.Exchange) error) (ChildReport, error) {
 	// Subtle: a child that dies at once breaks the pipe; what it left on stdout
 	// says more than that.
 	ordered := Order(stdin, j)
@@ -69,25 +71,4 @@ func talk(stdin io.Writer, stdout io.Reader, j Job, each func(measure.Exchange) 
 		err = errors.Join(err, ordered)
 	}
 	return result, err
-}
-
-// startPinned starts cmd on one CPU. The child inherits the affinity of the
-// thread that forks it; this process keeps its own. No Pdeathsig: it would
-// fire when that thread ends.
-func startPinned(cmd *exec.Cmd, cpu int) error {
-	if cpu == AnyCPU {
-		return cmd.Start()
-	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the pinned thread ends with this goroutine
-		var set unix.CPUSet
-		set.Set(cpu)
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			done <- fmt.Errorf("pin to CPU %d: %w; this process may use %v", cpu, err, AllowedCPUs())
-			return
-		}
-		done <- cmd.Start()
-	}()
-	return <-done
 }

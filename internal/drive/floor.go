@@ -10,27 +10,26 @@ import (
 // mostDatagram is the largest UDP payload over IPv4.
 const mostDatagram = 65507 // B
 
-// floorWire is the bare exchange: the body goes out as it is, and the response
+// floorConn is the bare exchange: the body goes out as it is, and the response
 // is whole when the agreed number of bytes has come.
-type floorWire struct {
-	untimed
+type floorConn struct {
 	datagram bool
 	pending  []byte
 	buf      []byte
 	n, want  int
 }
 
-func newFloorWire(answer int, datagram bool) *floorWire {
+func newFloorConn(answer int, datagram bool) *floorConn {
 	// One byte more than wanted shows an answer that is too long.
-	return &floorWire{datagram: datagram, want: answer, buf: make([]byte, answer+1)}
+	return &floorConn{datagram: datagram, want: answer, buf: make([]byte, answer+1)}
 }
 
-func (w *floorWire) headroom() int { return 0 }
+func (w *floorConn) headroom() int { return 0 }
 
-func (w *floorWire) start(buf []byte, _ time.Duration) error {
+func (w *floorConn) start(buf []byte, _ time.Duration) error {
 	switch {
 	case len(buf) == 0:
-		return errors.New("a bare exchange of 0 bytes is none; send at least 1")
+		return errors.New("a bare exchange needs at least 1 byte")
 	case w.datagram && len(buf) > mostDatagram:
 		return fmt.Errorf("%d bytes do not fit a datagram of at most %d; use tcp", len(buf), mostDatagram)
 	}
@@ -38,24 +37,24 @@ func (w *floorWire) start(buf []byte, _ time.Duration) error {
 	return nil
 }
 
-func (w *floorWire) next() []byte {
+func (w *floorConn) next() []byte {
 	b := w.pending
 	w.pending = nil
 	return b
 }
 
-func (w *floorWire) space() []byte { return w.buf[w.n:] }
+func (w *floorConn) space() []byte { return w.buf[w.n:] }
 
-func (w *floorWire) got(n int, _ time.Duration) (bool, error) {
+func (w *floorConn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	if w.n > w.want || w.datagram && w.n != w.want {
-		return false, fmt.Errorf("response: not the %d bytes agreed", w.want)
+		return false, fmt.Errorf("response: not the agreed %d bytes", w.want)
 	}
 	return w.n == w.want, nil
 }
 
-func (w *floorWire) closed() error { return io.EOF }
+func (w *floorConn) closed() error { return io.EOF }
 
-func (w *floorWire) reply() (int, []byte) { return 200, w.buf[:w.n] }
+func (w *floorConn) reply() (int, []byte) { return 200, w.buf[:w.n] }
 
-func (w *floorWire) reusable() bool { return true }
+func (w *floorConn) reusable() bool { return true }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // serveFloor serves until the test ends.
@@ -40,7 +40,8 @@ func TestFloor(t *testing.T) {
 					continue
 				}
 				for _, concurrency := range []int{1, 3} {
-					t.Run(fmt.Sprint(network, at, size, concurrency), func(t *testing.T) { testFloor(t, network, at, size[0], size[1], concurrency) })
+					t.Run(fmt.Sprint(network, at, size, concurrency),
+						func(t *testing.T) { testFloor(t, network, at, size[0], size[1], concurrency) })
 				}
 			}
 		}
@@ -93,13 +94,14 @@ func TestFloorWrongAnswers(t *testing.T) {
 		}
 	}()
 	for _, concurrency := range []int{1, 2} {
-		_, xs := drive(t, Spec{URL: "udp://" + l.LocalAddr().String(), Answer: 5, Concurrency: concurrency, Timeout: 300 * time.Millisecond},
+		_, xs := drive(t, Spec{URL: "udp://" + l.LocalAddr().String(), Answer: 5, Concurrency: concurrency,
+			Timeout: 300 * time.Millisecond},
 			Load{Schedule: ClosedLoop(4, 0)}, Fixed("hello"))
 		var failures []string
 		for _, x := range xs {
 			failures = append(failures, x.Failure)
 		}
-		want := []string{"", "no response within 300ms", "response: not the 5 bytes agreed", ""}
+		want := []string{"", "no response within 300ms", "response: not the agreed 5 bytes", ""}
 		if concurrency == 2 {
 			want = make([]string, 4) // the server has lost what it loses
 		}
@@ -119,7 +121,8 @@ func TestFloorSizesRefused(t *testing.T) {
 	for _, c := range []struct {
 		network string
 		in, out int
-	}{{"tcp", 0, 1}, {"tcp", 1, 0}, {"udp", 70_000, 1}, {"udp", 1, 70_000}, {"sctp", 1, 1}, {"tcp", 1 << 30, mostBody + 1}} {
+	}{{"tcp", 0, 1}, {"tcp", 1, 0}, {"udp", 70_000, 1}, {"udp", 1, 70_000}, {"sctp", 1, 1},
+		{"tcp", 1 << 30, MostBody + 1}} {
 		if f, err := ListenFloor(c.network, literal("127.0.0.1:0"), c.in, c.out); err == nil {
 			f.Close()
 			t.Errorf("%v: listens", c)
@@ -139,10 +142,12 @@ func TestExec(t *testing.T) {
 	}
 	sound(t, xs)
 	q := result.Quality
-	if len(xs) != 500 || f.Served() != 520 || result.Exchanges != 500 || result.Address != f.Addr().String() || result.Stopped {
+	if len(xs) != 500 || f.Served() != 520 || result.Exchanges != 500 || result.Address != f.Addr().String() ||
+		result.Stopped {
 		t.Errorf("%d exchanges, %d served, result %+v", len(xs), f.Served(), result)
 	}
-	if !slices.Equal(q.CPUs, []int{0}) || q.GOMAXPROCS < 2 || q.CPU <= 0 || q.Elapsed < xs[499].Done || q.StartedMonotonic == 0 {
+	if !slices.Equal(q.CPUs, []int{0}) || q.GOMAXPROCS < 2 || q.CPU <= 0 || q.Elapsed < xs[499].Done ||
+		q.StartedMonotonic == 0 {
 		t.Errorf("quality %+v", q)
 	}
 	for name, j := range map[string]Job{
@@ -151,11 +156,13 @@ func TestExec(t *testing.T) {
 		"bad arrivals": {Spec: job.Spec, Requests: 1, Arrivals: "bursts"},
 		"bad spec":     {Spec: Spec{URL: "gopher://x"}, Requests: 1},
 	} {
-		if _, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, j, AnyCPU, collect); err == nil || strings.Contains(err.Error(), "child ended") {
+		if _, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, j, AnyCPU, collect); err == nil ||
+			strings.Contains(err.Error(), "child exited") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, job, 1023, collect); err == nil || !strings.Contains(err.Error(), "pin to CPU 1023") {
+	if _, err := Exec(t.Context(), []string{"/proc/self/exe", "drive"}, job, 1023, collect); err == nil ||
+		!strings.Contains(err.Error(), "pin to CPU 1023") {
 		t.Errorf("CPU that is not there: %v", err)
 	}
 	if _, err := Exec(t.Context(), []string{"/bin/false"}, job, AnyCPU, collect); err == nil {
@@ -174,7 +181,8 @@ func TestExecStopsEarly(t *testing.T) {
 	}()
 	n := 0
 	job := Job{Spec: Spec{URL: "udp://" + f.Addr().String(), Answer: 5}, Body: []byte("hello"), Duration: time.Minute}
-	result, err := Exec(ctx, []string{"/proc/self/exe", "drive"}, job, AnyCPU, func(measure.Exchange) error { n++; return nil })
+	result, err := Exec(ctx, []string{"/proc/self/exe", "drive"}, job, AnyCPU,
+		func(measure.Exchange) error { n++; return nil })
 	if err != context.Canceled || !result.Stopped || n < 10 || n != result.Exchanges {
 		t.Errorf("%v, %d exchanges, result %+v", err, n, result)
 	}
@@ -190,7 +198,8 @@ func TestCollectRefusesDamage(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if _, err := Collect(strings.NewReader(head+strings.Repeat("\x00", rowBytes)), func(measure.Exchange) error { return fmt.Errorf("disk full") }); err == nil || err.Error() != "disk full" {
+	if _, err := Collect(strings.NewReader(head+strings.Repeat("\x00", rowBytes)),
+		func(measure.Exchange) error { return fmt.Errorf("disk full") }); err == nil || err.Error() != "disk full" {
 		t.Errorf("the receiver's error is lost: %v", err)
 	}
 }

@@ -32,8 +32,8 @@ func ListenFloor(network string, at netip.AddrPort, in, out int) (*Floor, error)
 	f := &Floor{stream: network == "tcp", in: in, out: out, fd: -1}
 	switch {
 	case network != "tcp" && network != "udp":
-		return nil, fmt.Errorf("floor: network %q; write tcp or udp", network)
-	case in < 1 || out < 1 || in > mostBody || out > mostBody:
+		return nil, fmt.Errorf("floor: unknown network %q; write tcp or udp", network)
+	case in < 1 || out < 1 || in > MostBody || out > MostBody:
 		return nil, fmt.Errorf("floor: %d bytes in, %d out; write 1 to 1 GiB", in, out)
 	case !f.stream && max(in, out) > mostDatagram:
 		return nil, fmt.Errorf("floor: %d bytes do not fit a datagram of at most %d; use tcp", max(in, out), mostDatagram)
@@ -132,7 +132,8 @@ func (f *Floor) answerDatagrams() error {
 		}
 		f.served.Add(1)
 		// A client that is gone is no concern of the others.
-		_, _, _ = syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(f.fd), uintptr(unsafe.Pointer(&answer[0])), uintptr(len(answer)),
+		_, _, _ = syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(f.fd), uintptr(unsafe.Pointer(&answer[0])),
+			uintptr(len(answer)),
 			unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(&from)), uintptr(size))
 	}
 	return nil

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// httpWire speaks HTTP/1.1. Requests are framed without copying the body: the
+// httpConn speaks HTTP/1.1. Requests are framed without copying the body: the
 // head is written right before it.
 //
 //	buf: | unused headroom | head | body |
-type httpWire struct {
-	untimed
+type httpConn struct {
 	prefix    []byte // head up to and with "Content-Length: "
 	bare      []byte // whole head of a request without a body
 	pending   []byte
@@ -22,11 +21,12 @@ type httpWire struct {
 	r         httpReply
 	head      bool
 	sendsBody bool // also an empty one has a Content-Length
+	most      int  // B of a response's body
 }
 
 const firstBuffer = 16 << 10 // B
 
-func newHTTPWire(s Spec, host, target string) *httpWire {
+func newHTTPConn(s Spec, host, target string) *httpConn {
 	var h strings.Builder
 	h.WriteString(s.Method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\n")
 	if s.Connection == PerRequest {
@@ -43,18 +43,19 @@ func newHTTPWire(s Spec, host, target string) *httpWire {
 		h.WriteString("Content-Type: " + s.ContentType + "\r\n")
 	}
 	h.WriteString("Content-Length: ")
-	return &httpWire{
+	return &httpConn{
 		prefix: []byte(h.String()), bare: []byte(bare), buf: make([]byte, firstBuffer),
 		head: s.Method == "HEAD", sendsBody: s.Method == "POST" || s.Method == "PUT" || s.Method == "PATCH",
+		most: s.MostBody,
 	}
 }
 
 // headroom: the head, ten digits and CRLF CRLF.
-func (w *httpWire) headroom() int { return len(w.prefix) + 14 }
+func (w *httpConn) headroom() int { return len(w.prefix) + 14 }
 
-func (w *httpWire) start(buf []byte, _ time.Duration) error {
+func (w *httpConn) start(buf []byte, _ time.Duration) error {
 	w.n = 0
-	w.r.reset(w.head)
+	w.r.reset(w.head, w.most)
 	room := w.headroom()
 	if len(buf) == room && !w.sendsBody {
 		w.pending = w.bare
@@ -70,54 +71,54 @@ func (w *httpWire) start(buf []byte, _ time.Duration) error {
 	return nil
 }
 
-func (w *httpWire) next() []byte {
+func (w *httpConn) next() []byte {
 	b := w.pending
 	w.pending = nil
 	return b
 }
 
-func (w *httpWire) space() []byte {
+func (w *httpConn) space() []byte {
 	if w.n == len(w.buf) {
 		w.buf = append(w.buf, make([]byte, len(w.buf))...)
 	}
 	return w.buf[w.n:]
 }
 
-func (w *httpWire) got(n int, _ time.Duration) (bool, error) {
+func (w *httpConn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
-	if w.n > mostBody+2*mostHead {
-		return false, errBody
+	if w.n > w.most+2*mostHead {
+		return false, tooLarge(w.most)
 	}
 	return w.r.parse(w.buf[:w.n])
 }
 
-func (w *httpWire) closed() error {
+func (w *httpConn) closed() error {
 	if w.n > 0 && w.r.eof() {
 		return nil
 	}
 	return io.EOF
 }
 
-func (w *httpWire) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.r.end] }
+func (w *httpConn) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.r.end] }
 
 // reusable: bytes after the response are nothing that was asked for.
-func (w *httpWire) reusable() bool { return w.r.reusable() && w.r.pos == w.n }
+func (w *httpConn) reusable() bool { return w.r.reusable() && w.r.pos == w.n }
 
 // checkHead refuses what would break the framing of a request.
 func checkHead(s Spec) error {
 	for _, line := range append([]string{s.Accept, s.ContentType, s.Method}, s.Header...) {
 		if strings.ContainsAny(line, "\r\n\x00") {
-			return errors.New("header " + strconv.Quote(line) + " has a line break; write one header a line")
+			return errors.New("header " + strconv.Quote(line) + " has a line break; write one header per line")
 		}
 	}
 	for _, line := range s.Header {
 		name, _, ok := strings.Cut(line, ":")
 		if !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return errors.New("header " + strconv.Quote(line) + " is not one; write \"Name: value\"")
+			return errors.New("header " + strconv.Quote(line) + " is invalid; write \"Name: value\"")
 		}
 		switch strings.ToLower(name) {
 		case "content-length", "transfer-encoding", "connection", "host":
-			return errors.New("header " + strconv.Quote(name) + " is the driver's own; drop it")
+			return errors.New("header " + strconv.Quote(name) + " is set by the driver; remove it")
 		}
 	}
 	return nil

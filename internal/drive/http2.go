@@ -20,12 +20,12 @@ const (
 	GRPC  = "grpc" // unary calls over HTTP/2, without compression
 )
 
-// http2Wire speaks HTTP/2, one stream at a time. Its frames go into one buffer:
+// http2Conn speaks HTTP/2, one stream at a time. Its frames go into one buffer:
 // a request up to the peer's window is one write.
-type http2Wire struct {
-	untimed
+type http2Conn struct {
 	fields   []hpack.HeaderField // of every request, but content-length
 	grpc     bool
+	most     int  // B of a response's body
 	bodyless bool // the request is HEAD, or of a method that sends no empty body
 	http2Connection
 	stream http2Stream
@@ -84,8 +84,9 @@ const (
 	resetCancel                                                      = 8
 )
 
-func newHTTP2Wire(s Spec, scheme, host, target string) *http2Wire {
-	w := &http2Wire{grpc: s.Protocol == GRPC, bodyless: s.Method != "POST" && s.Method != "PUT" && s.Method != "PATCH"}
+func newHTTP2Conn(s Spec, scheme, host, target string) *http2Conn {
+	w := &http2Conn{grpc: s.Protocol == GRPC, most: s.MostBody, bodyless: s.Method != "POST" && s.Method != "PUT" &&
+		s.Method != "PATCH"}
 	w.fields = []hpack.HeaderField{{Name: ":method", Value: s.Method}, {Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: host}, {Name: ":path", Value: target}}
 	add := func(name, value string) {
@@ -107,7 +108,7 @@ func newHTTP2Wire(s Spec, scheme, host, target string) *http2Wire {
 }
 
 // hungUp: the next request finds a new connection.
-func (w *http2Wire) hungUp() {
+func (w *http2Conn) hungUp() {
 	in := w.in
 	if in == nil {
 		in = make([]byte, 4*firstBuffer)
@@ -117,16 +118,18 @@ func (w *http2Wire) hungUp() {
 	w.decoder = hpack.NewDecoder(4096, w.field)
 }
 
-func (w *http2Wire) headroom() int {
+func (w *http2Conn) headroom() int {
 	if w.grpc {
 		return grpcPrefix
 	}
 	return 0
 }
 
-func (w *http2Wire) start(buf []byte, _ time.Duration) error {
+func (w *http2Conn) start(buf []byte, _ time.Duration) error {
 	if !w.begun {
 		w.begin()
+	}
+	if w.last == 0 { // a client's streams have odd numbers (RFC 9113, section 5.1.1)
 		w.last = 1
 	} else {
 		w.last += 2
@@ -151,7 +154,7 @@ func (w *http2Wire) start(buf []byte, _ time.Duration) error {
 
 // begin frames the preface: no pushes, and windows so large that a response
 // never waits for them.
-func (w *http2Wire) begin() {
+func (w *http2Conn) begin() {
 	w.begun = true
 	w.out = append(w.out, http2Preface...)
 	w.out = appendFrame(w.out, 12, frameSettings, 0, 0)
@@ -164,7 +167,7 @@ func (w *http2Wire) begin() {
 }
 
 // header frames a header block, which may need CONTINUATION frames.
-func (w *http2Wire) header(block []byte, end bool) {
+func (w *http2Conn) header(block []byte, end bool) {
 	kind, flags := byte(frameHeaders), byte(0)
 	if end {
 		flags = flagEndStream
@@ -183,7 +186,7 @@ func (w *http2Wire) header(block []byte, end bool) {
 }
 
 // fill frames as much of the body as the windows let through.
-func (w *http2Wire) fill() {
+func (w *http2Conn) fill() {
 	for !w.ended {
 		n := int(min(int64(len(w.body)), int64(w.frame), w.window, w.stream.window))
 		if n <= 0 {
@@ -208,7 +211,7 @@ func appendFrame(b []byte, length int, kind, flags byte, stream uint32) []byte {
 
 // next keeps back what is not asked for any more until the next request: half
 // a frame must never be lost.
-func (w *http2Wire) next() []byte {
+func (w *http2Conn) next() []byte {
 	if len(w.out) == 0 || w.stream.whole {
 		return nil
 	}
@@ -217,14 +220,14 @@ func (w *http2Wire) next() []byte {
 	return b
 }
 
-func (w *http2Wire) space() []byte {
+func (w *http2Conn) space() []byte {
 	if w.n == len(w.in) {
 		w.in = append(w.in, make([]byte, len(w.in))...)
 	}
 	return w.in[w.n:]
 }
 
-func (w *http2Wire) got(n int, _ time.Duration) (bool, error) {
+func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	at := 0
 	for w.n-at >= http2HeaderBytes {
@@ -232,7 +235,7 @@ func (w *http2Wire) got(n int, _ time.Duration) (bool, error) {
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		var err error
 		if size > http2Frame {
-			err = fmt.Errorf("a frame of %d bytes, %d were allowed", size, http2Frame)
+			err = fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, http2Frame)
 		} else if w.n-at < http2HeaderBytes+size {
 			break
 		} else {
@@ -255,8 +258,12 @@ func (w *http2Wire) got(n int, _ time.Duration) (bool, error) {
 	return w.stream.whole, nil
 }
 
-// unasked takes what came between requests.
-func (w *http2Wire) unasked(n int) error {
+// unasked takes what came between requests; before the first one it is the
+// server's preface, which ours goes ahead of.
+func (w *http2Conn) unasked(n int) error {
+	if !w.begun {
+		w.begin()
+	}
 	_, err := w.got(n, 0)
 	if err == nil && w.goingAway {
 		return io.EOF
@@ -264,12 +271,13 @@ func (w *http2Wire) unasked(n int) error {
 	return err
 }
 
-func (w *http2Wire) closed() error { return io.EOF }
+func (w *http2Conn) closed() error { return io.EOF }
 
-func (w *http2Wire) reusable() bool { return w.stream.whole && !w.goingAway && w.last <= http2Most-2 }
+// reusable: a connection has no stream numbers left one day (RFC 9113, section 5.1.1).
+func (w *http2Conn) reusable() bool { return w.stream.whole && !w.goingAway && w.last <= http2Most-2 }
 
 // reply: a gRPC status that is not OK is shown as a 500 with its name as body.
-func (w *http2Wire) reply() (int, []byte) { return w.stream.reply(w.grpc) }
+func (w *http2Conn) reply() (int, []byte) { return w.stream.reply(w.grpc) }
 
 func (s *http2Stream) reply(grpc bool) (int, []byte) {
 	switch {
@@ -285,7 +293,7 @@ func (s *http2Stream) reply(grpc bool) (int, []byte) {
 
 var errGRPC = []byte("the response is not one uncompressed gRPC message")
 
-// errUnprocessed: the server went away and says that it did not take the request up.
-var errUnprocessed = errors.New("the server went away")
+// errUnprocessed: the server closed the connection (GOAWAY) and says that it did not take the request up.
+var errUnprocessed = errors.New("the server closed the connection (GOAWAY)")
 
 var errPadding = errors.New("a frame shorter than its padding")

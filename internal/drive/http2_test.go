@@ -30,7 +30,8 @@ func http2Server(t *testing.T, secure bool, h http.HandlerFunc) (*httptest.Serve
 		s.Config.Protocols.SetHTTP2(true)
 		s.StartTLS()
 		c.CA = filepath.Join(t.TempDir(), "ca.pem")
-		if err := os.WriteFile(c.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		if err := os.WriteFile(c.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	} else {
@@ -55,7 +56,8 @@ func TestHTTP2AgainstNetHTTP(t *testing.T) {
 					echo(w, r)
 					w.Header().Set(http.TrailerPrefix+"After", "all")
 				})
-				d, err := Dial(t.Context(), Spec{URL: server.URL + "/x?chunked", Protocol: HTTP2, Connection: connection, Concurrency: concurrency,
+				d, err := Dial(t.Context(), Spec{URL: server.URL + "/x?chunked", Protocol: HTTP2, Connection: connection,
+					Concurrency: concurrency,
 					ContentType: "text/plain", Header: []string{"X-Note: seen"}, Credentials: credentials})
 				if err != nil {
 					t.Fatal(err)
@@ -87,10 +89,12 @@ func TestHTTP2RefusesHTTP1ByALPN(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	_, err := Dial(t.Context(), Spec{URL: s.URL, Protocol: HTTP2, Credentials: Credentials{Insecure: true}})
-	if err == nil || !strings.Contains(err.Error(), "HTTP/2") && !strings.Contains(err.Error(), "no application protocol") {
+	if err == nil || !strings.Contains(err.Error(), "HTTP/2") &&
+		!strings.Contains(err.Error(), "no application protocol") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Dial(t.Context(), Spec{URL: s.URL, Protocol: "spdy"}); err == nil || !strings.Contains(err.Error(), `protocol "spdy"; write http/1.1, h2, grpc or h3`) {
+	if _, err := Dial(t.Context(), Spec{URL: s.URL, Protocol: "spdy"}); err == nil ||
+		!strings.Contains(err.Error(), `protocol "spdy"; write http/1.1, h2, grpc or h3`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -199,18 +203,36 @@ func TestHTTP2GoAway(t *testing.T) {
 func TestHTTP2BadServers(t *testing.T) {
 	window := binary.BigEndian.AppendUint32(appendFrame(nil, 4, frameWindow, 0, 0), http2Most)
 	for want, frames := range map[string]func(stream uint32) []byte{
-		"data before a response's header": func(s uint32) []byte { return append(appendFrame(nil, 1, frameData, flagEndStream, s), 'x') },
-		"reset by the server with code 7": func(s uint32) []byte { return append(appendFrame(nil, 4, frameReset, 0, s), 0, 0, 0, 7) },
-		"16385 bytes, 16384 were allowed": func(s uint32) []byte { return appendFrame(nil, 16385, frameData, 0, s) },
-		"a push, which was forbidden":     func(s uint32) []byte { return appendFrame(nil, 0, framePush, 0, s) },
-		"a header block was broken off":   func(s uint32) []byte { return append(appendFrame(nil, 0, frameHeaders, 0, s), http2OK(s)...) },
-		"a window over 2^31-1":            func(uint32) []byte { return bytes.Repeat(window, 3) },
+		"data before a response's header": func(s uint32) []byte {
+			return append(appendFrame(nil, 1, frameData,
+				flagEndStream, s), 'x')
+		},
+		"reset by the server with code 7": func(s uint32) []byte {
+			return append(appendFrame(nil, 4, frameReset, 0, s),
+				0, 0, 0, 7)
+		},
+		"16385 bytes exceeds the limit of 16384": func(s uint32) []byte { return appendFrame(nil, 16385, frameData, 0, s) },
+		"a push, although disabled":              func(s uint32) []byte { return appendFrame(nil, 0, framePush, 0, s) },
+		"an incomplete header block": func(s uint32) []byte {
+			return append(appendFrame(nil, 0, frameHeaders, 0, s),
+				http2OK(s)...)
+		},
+		"a window over 2^31-1": func(uint32) []byte { return bytes.Repeat(window, 3) },
 		"a frame shorter than its padding": func(s uint32) []byte {
 			return append(appendFrame(nil, 1, frameHeaders, flagPadded|flagEndHeaders, s), 9)
 		},
-		"a response without a status":          func(s uint32) []byte { return appendFrame(nil, 0, frameHeaders, flagEndHeaders|flagEndStream, s) },
-		"settings of a length":                 func(uint32) []byte { return append(appendFrame(nil, 1, frameSettings, 0, 0), 0) },
-		"invalid indexed representation index": func(s uint32) []byte { return append(appendFrame(nil, 1, frameHeaders, flagEndHeaders, s), 0xfe) },
+		"a response without a status": func(s uint32) []byte {
+			return appendFrame(nil, 0, frameHeaders,
+				flagEndHeaders|flagEndStream, s)
+		},
+		"settings whose length": func(uint32) []byte {
+			return append(appendFrame(nil, 1,
+				frameSettings, 0, 0), 0)
+		},
+		"invalid indexed representation index": func(s uint32) []byte {
+			return append(appendFrame(nil, 1, frameHeaders,
+				flagEndHeaders, s), 0xfe)
+		},
 	} {
 		url := http2Peer(t, func(conn net.Conn, _ int, stream uint32) { conn.Write(frames(stream)) })
 		d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2})
@@ -283,8 +305,9 @@ func (s same) Decode(_ uint64, status int, body []byte) error {
 // stacks/reference/testdata/capture.py takes them.
 func FuzzHTTP2Frames(f *testing.F) {
 	f.Add(http2OK(1), uint64(1))
-	f.Add(append(appendFrame(nil, 0, frameSettings, 0, 0), append(append(appendFrame(nil, 1, frameHeaders, flagEndHeaders, 1), 0x88),
-		append(appendFrame(nil, 4, frameData, flagPadded|flagEndStream, 1), 1, 'h', 'i', 0)...)...), uint64(2))
+	f.Add(append(appendFrame(nil, 0, frameSettings, 0, 0),
+		append(append(appendFrame(nil, 1, frameHeaders, flagEndHeaders, 1), 0x88),
+			append(appendFrame(nil, 4, frameData, flagPadded|flagEndStream, 1), 1, 'h', 'i', 0)...)...), uint64(2))
 	f.Add(append(appendFrame(nil, 6, frameSettings, 0, 0), 0, 4, 0, 1, 0, 0), uint64(3))
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -297,7 +320,7 @@ func FuzzHTTP2Frames(f *testing.F) {
 
 // http2In is what a wire makes of a stream that comes in pieces.
 func http2In(stream []byte, piece func() int) string {
-	w := newHTTP2Wire(Spec{Method: "POST"}, "http", "h", "/")
+	w := newHTTP2Conn(Spec{Method: "POST", MostBody: MostBody}, "http", "h", "/")
 	if err := w.start([]byte("body"), 0); err != nil {
 		return err.Error()
 	}

@@ -12,9 +12,9 @@ import (
 // take is one frame (RFC 9113, section 6). Frames of streams that are over and
 // of unknown types are passed over, but header blocks must be read for the
 // sake of the decoder's table.
-func (w *http2Wire) take(kind, flags byte, stream uint32, b []byte) error {
+func (w *http2Conn) take(kind, flags byte, stream uint32, b []byte) error {
 	if (w.headersOf != 0) != (kind == frameContinuation) || kind == frameContinuation && stream != w.headersOf {
-		return errors.New("a header block was broken off")
+		return errors.New("an incomplete header block")
 	}
 	switch kind {
 	case frameData:
@@ -30,7 +30,7 @@ func (w *http2Wire) take(kind, flags byte, stream uint32, b []byte) error {
 		return w.headerPart(flags, b)
 	case frameReset:
 		if len(b) != 4 {
-			return errors.New("a reset of another length than 4")
+			return errors.New("a reset whose length is not 4")
 		}
 		if stream == w.last && !w.stream.whole {
 			return fmt.Errorf("the stream was reset by the server with code %d", binary.BigEndian.Uint32(b))
@@ -38,17 +38,17 @@ func (w *http2Wire) take(kind, flags byte, stream uint32, b []byte) error {
 	case frameSettings:
 		return w.settings(flags, b)
 	case framePush:
-		return errors.New("a push, which was forbidden")
+		return errors.New("a push, although disabled")
 	case framePing:
 		if len(b) != 8 {
-			return errors.New("a ping of another length than 8")
+			return errors.New("a ping whose length is not 8")
 		}
 		if flags&flagAck == 0 {
 			w.out = append(appendFrame(w.out, 8, framePing, flagAck, 0), b...)
 		}
 	case frameGoAway:
 		if len(b) < 8 {
-			return errors.New("a goodbye shorter than 8 bytes")
+			return errors.New("a GOAWAY shorter than 8 bytes")
 		}
 		w.goingAway = true
 		if binary.BigEndian.Uint32(b)&http2Most < w.last && !w.stream.whole {
@@ -61,7 +61,7 @@ func (w *http2Wire) take(kind, flags byte, stream uint32, b []byte) error {
 }
 
 // data takes a piece of the response's body. Padding counts for the window.
-func (w *http2Wire) data(flags byte, stream uint32, b []byte) error {
+func (w *http2Conn) data(flags byte, stream uint32, b []byte) error {
 	if w.taken += int64(len(b)); w.taken >= http2Refill {
 		w.out = binary.BigEndian.AppendUint32(appendFrame(w.out, 4, frameWindow, 0, 0), uint32(w.taken))
 		w.taken = 0
@@ -73,8 +73,8 @@ func (w *http2Wire) data(flags byte, stream uint32, b []byte) error {
 	if w.stream.status < 200 {
 		return errors.New("data before a response's header")
 	}
-	if len(w.stream.body)+len(b) > mostBody {
-		return errBody
+	if len(w.stream.body)+len(b) > w.most {
+		return tooLarge(w.most)
 	}
 	w.stream.body = append(w.stream.body, b...)
 	w.stream.whole = flags&flagEndStream != 0
@@ -101,7 +101,7 @@ func unpad(b []byte, padded, priority bool) ([]byte, error) {
 	return b[:len(b)-pad], nil
 }
 
-func (w *http2Wire) headerPart(flags byte, b []byte) error {
+func (w *http2Conn) headerPart(flags byte, b []byte) error {
 	if len(w.headers)+len(b) > mostHead {
 		return errHead
 	}
@@ -128,7 +128,7 @@ func (w *http2Wire) headerPart(flags byte, b []byte) error {
 }
 
 // field is one header field of the block under way.
-func (w *http2Wire) field(f hpack.HeaderField) {
+func (w *http2Conn) field(f hpack.HeaderField) {
 	if w.headersOf != w.last || w.stream.whole {
 		return
 	}
@@ -143,12 +143,12 @@ func (w *http2Wire) field(f hpack.HeaderField) {
 }
 
 // settings takes the peer's and acknowledges them.
-func (w *http2Wire) settings(flags byte, b []byte) error {
+func (w *http2Conn) settings(flags byte, b []byte) error {
 	if flags&flagAck != 0 {
 		return nil
 	}
 	if len(b)%6 != 0 {
-		return errors.New("settings of a length that is no multiple of 6")
+		return errors.New("settings whose length is not a multiple of 6")
 	}
 	for ; len(b) > 0; b = b[6:] {
 		value := int64(binary.BigEndian.Uint32(b[2:]))
@@ -159,11 +159,13 @@ func (w *http2Wire) settings(flags byte, b []byte) error {
 			if value > http2Most {
 				return errors.New("a window over 2^31-1")
 			}
+			// It holds for the stream under way too, whose window may become
+			// negative (RFC 9113, section 6.9.2).
 			w.stream.window += value - w.perStream
 			w.perStream = value
 		case settingFrame:
 			if value < http2Frame || value > 1<<24-1 {
-				return errors.New("a largest frame out of bounds")
+				return errors.New("a maximum frame size out of range")
 			}
 			w.frame = int(value)
 		}
@@ -174,9 +176,9 @@ func (w *http2Wire) settings(flags byte, b []byte) error {
 }
 
 // opened: the peer takes more.
-func (w *http2Wire) opened(stream uint32, b []byte) error {
+func (w *http2Conn) opened(stream uint32, b []byte) error {
 	if len(b) != 4 {
-		return errors.New("a window of another length than 4")
+		return errors.New("a window update whose length is not 4")
 	}
 	n := int64(binary.BigEndian.Uint32(b) & http2Most)
 	switch {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -18,13 +20,12 @@ import (
 // HTTP3 is a Spec.Protocol: RFC 9114 over QUIC.
 const HTTP3 = "h3"
 
-// http3Wire is a lane that moves its own bytes: QUIC is quic-go's, with its
+// http3Stream is a lane that moves its own bytes: QUIC is quic-go's, with its
 // goroutines, timers and packets. So the driver's other engines do not fit, and
 // what a trip through the runtime's scheduler costs lies inside the RTT.
-type http3Wire struct {
-	untimed
+type http3Stream struct {
 	d       *Driver
-	lane    *lane
+	number  int // of its lane
 	request http.Request
 	conn    *http3Conn
 	body    []byte // of the request
@@ -35,15 +36,16 @@ type http3Wire struct {
 
 // An http3Conn is a QUIC connection, of one lane or shared by all.
 type http3Conn struct {
-	quic *quic.Conn
-	h3   *http3.ClientConn
+	quic      *quic.Conn
+	h3        *http3.ClientConn
+	transport *quic.Transport
 }
 
 // http3Window is so large that a response never waits for it, as HTTP/2's here.
 const http3Window = 64 << 20 // B
 
-func (d *Driver) newHTTP3Wire(l *lane) *http3Wire {
-	w := &http3Wire{d: d, lane: l}
+func (d *Driver) newHTTP3Stream(number int) *http3Stream {
+	w := &http3Stream{d: d, number: number}
 	w.request = http.Request{Method: d.Method, Host: d.host, Header: http.Header{},
 		URL: &url.URL{Scheme: "https", Host: d.host, Path: d.path}}
 	if path, query, ok := strings.Cut(d.path, "?"); ok {
@@ -66,27 +68,47 @@ func (d *Driver) newHTTP3Wire(l *lane) *http3Wire {
 
 // dial makes a connection. Note: 0-RTT is for GET and HEAD in quic-go, and our
 // requests are POST, which RFC 8470, section 4, keeps out of early data.
-func (w *http3Wire) dial(ctx context.Context) (*http3Conn, error) {
+func (w *http3Stream) dial(ctx context.Context) (*http3Conn, error) {
 	config := &quic.Config{InitialStreamReceiveWindow: http3Window, MaxStreamReceiveWindow: http3Window,
-		InitialConnectionReceiveWindow: http3Window, MaxConnectionReceiveWindow: http3Window, HandshakeIdleTimeout: w.d.Timeout}
-	conn, err := quic.DialAddr(ctx, w.d.addr.String(), w.d.secret.tls, config)
+		InitialConnectionReceiveWindow: http3Window, MaxConnectionReceiveWindow: http3Window,
+		HandshakeIdleTimeout: w.d.Timeout}
+	socket, err := socketTo(w.d.addr)
 	if err != nil {
+		return nil, fmt.Errorf("connect: %w", plain(err))
+	}
+	c := &http3Conn{transport: &quic.Transport{Conn: socket}}
+	if c.quic, err = c.transport.Dial(ctx, net.UDPAddrFromAddrPort(w.d.addr), w.d.secret.tls, config); err != nil {
+		c.close()
 		return nil, fmt.Errorf("connect: %w", http3Plain(err))
 	}
 	t := http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: mostHead}
-	return &http3Conn{conn, t.NewClientConn(conn)}, nil
+	c.h3 = t.NewClientConn(c.quic)
+	return c, nil
+}
+
+// socketTo is a UDP socket bound to the address from which to is reached, and to
+// no other: quic-go's own would take datagrams at every address. Nothing is sent.
+func socketTo(to netip.AddrPort) (*net.UDPConn, error) {
+	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+	if err != nil {
+		return nil, err
+	}
+	local := c.LocalAddr().(*net.UDPAddr)
+	c.Close()
+	return net.ListenUDP("udp", &net.UDPAddr{IP: local.IP, Zone: local.Zone})
 }
 
 // open makes the lane's connection, unless it shares one.
-func (w *http3Wire) open(r *run, by time.Duration) error {
+func (w *http3Stream) open(r *run, by time.Duration) error {
 	ctx, cancel := r.within(by)
 	defer cancel()
-	if w.d.Connection == Multiplexed && w.lane.number > 0 {
-		w.conn = nil
-		return nil
-	}
 	var err error
-	w.conn, err = w.dial(ctx)
+	switch {
+	case w.d.Connection != Multiplexed:
+		w.conn, err = w.dial(ctx)
+	case w.number == 0:
+		w.d.quic, err = w.dial(ctx)
+	}
 	return err
 }
 
@@ -96,11 +118,10 @@ func (r *run) within(by time.Duration) (context.Context, context.CancelFunc) {
 }
 
 // converse conducts the request that start was given.
-func (w *http3Wire) converse(r *run) error {
-	l := w.lane
+func (w *http3Stream) converse(r *run, l *lane) error {
 	ctx, cancel := r.within(l.by)
 	defer cancel()
-	c, err := w.connection(r, ctx)
+	c, err := w.connection(r, l, ctx)
 	if err != nil {
 		return w.told(r, ctx, err)
 	}
@@ -112,7 +133,7 @@ func (w *http3Wire) converse(r *run) error {
 		return w.told(r, ctx, err)
 	}
 	l.bytes = true
-	w.answer, err = readUpTo(w.answer[:0], response.Body, mostBody)
+	w.answer, err = readUpTo(w.answer[:0], response.Body, w.d.MostBody)
 	l.row.done = int64(r.now())
 	response.Body.Close()
 	if err != nil {
@@ -123,7 +144,7 @@ func (w *http3Wire) converse(r *run) error {
 }
 
 // connection is the one to use, made for this request if need be.
-func (w *http3Wire) connection(r *run, ctx context.Context) (*http3Conn, error) {
+func (w *http3Stream) connection(r *run, l *lane, ctx context.Context) (*http3Conn, error) {
 	if w.d.Connection == Multiplexed {
 		return w.shared(r, ctx)
 	}
@@ -132,27 +153,27 @@ func (w *http3Wire) connection(r *run, ctx context.Context) (*http3Conn, error) 
 	}
 	w.hungUp()
 	r.countConnect()
-	w.lane.fresh = true
+	l.fresh, l.opening = true, r.now()
 	var err error
 	w.conn, err = w.dial(ctx)
+	r.opened(l)
 	return w.conn, err
 }
 
 // shared is the connection of all lanes. The first lane that finds it broken
 // makes another; what was on the old one fails by itself.
-func (w *http3Wire) shared(r *run, ctx context.Context) (*http3Conn, error) {
+func (w *http3Stream) shared(r *run, ctx context.Context) (*http3Conn, error) {
 	w.d.sharing.Lock()
 	defer w.d.sharing.Unlock()
-	first := w.d.lanes[0].wire.(*http3Wire)
-	if first.conn == nil || first.conn.quic.Context().Err() != nil {
-		first.closeConn()
+	if w.d.quic == nil || w.d.quic.quic.Context().Err() != nil {
+		w.d.quic.close()
 		r.countConnect()
 		var err error
-		if first.conn, err = w.dial(ctx); err != nil {
+		if w.d.quic, err = w.dial(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return first.conn, nil
+	return w.d.quic, nil
 }
 
 func readUpTo(b []byte, from io.Reader, most int) ([]byte, error) {
@@ -164,7 +185,7 @@ func readUpTo(b []byte, from io.Reader, most int) ([]byte, error) {
 		b = b[:len(b)+n]
 		switch {
 		case len(b) > most:
-			return b, errBody
+			return b, tooLarge(most)
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
@@ -174,7 +195,7 @@ func readUpTo(b []byte, from io.Reader, most int) ([]byte, error) {
 }
 
 // told says why a request failed, in the words of the other drivers.
-func (w *http3Wire) told(r *run, ctx context.Context, err error) error {
+func (w *http3Stream) told(r *run, ctx context.Context, err error) error {
 	switch {
 	case r.stop.Load():
 		return errStopped
@@ -204,26 +225,33 @@ func http3Plain(err error) error {
 
 // hungUp: the next request finds a new connection, but does not close one that
 // other requests are on.
-func (w *http3Wire) hungUp() {
+func (w *http3Stream) hungUp() {
 	if w.d.Connection != Multiplexed {
 		w.closeConn()
 	}
 }
 
-func (w *http3Wire) closeConn() {
-	if w.conn != nil {
-		w.conn.h3.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
-		w.conn = nil
+// closeConn closes the lane's connection, the first lane's also that of all.
+func (w *http3Stream) closeConn() {
+	w.conn.close()
+	w.conn = nil
+	if w.d.Connection == Multiplexed && w.number == 0 {
+		w.d.quic.close()
+		w.d.quic = nil
 	}
 }
 
-func (w *http3Wire) headroom() int                           { return 0 }
-func (w *http3Wire) start(buf []byte, _ time.Duration) error { w.body = buf; return nil }
-func (w *http3Wire) reply() (int, []byte)                    { return w.status, w.answer }
-func (w *http3Wire) reusable() bool                          { return true }
+func (c *http3Conn) close() {
+	if c == nil {
+		return
+	}
+	if c.h3 != nil {
+		c.h3.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+	}
+	c.transport.Close()
+	c.transport.Conn.Close()
+}
 
-// The rest of a wire is of no use to it: converse moves the bytes.
-func (w *http3Wire) next() []byte                         { return nil }
-func (w *http3Wire) space() []byte                        { return nil }
-func (w *http3Wire) got(int, time.Duration) (bool, error) { return false, errors.ErrUnsupported }
-func (w *http3Wire) closed() error                        { return io.EOF }
+func (w *http3Stream) headroom() int                           { return 0 }
+func (w *http3Stream) start(buf []byte, _ time.Duration) error { w.body = buf; return nil }
+func (w *http3Stream) reply() (int, []byte)                    { return w.status, w.answer }

@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"regexp/syntax"
 	"syscall"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // How requests arrive.
@@ -23,11 +25,19 @@ const (
 	Random = "poisson"  // Rate a second, with exponential gaps from Seed
 )
 
+// What a driver takes. Studies are held to the same limits (testbed.Vocabulary).
+const (
+	MostConnections = 10_000     // open at once: Spec.Concurrency
+	MostRate        = 10_000_000 // requests a second: Job.Rate
+)
+
 // A Job is what a child process is to do: drive URL with the same Body in
 // every request. Requests or Duration limits it, the nearer one.
 type Job struct {
 	Spec
 	Body     []byte        `json:"body,omitempty"`
+	Status   int           `json:"status,omitempty"`   // that every response must have; any of class 2
+	Match    string        `json:"match,omitempty"`    // regular expression that every body must match
 	WarmUp   int           `json:"warm_up,omitempty"`  // requests in a closed loop before, not recorded
 	Arrivals string        `json:"arrivals,omitempty"` // Closed
 	Rate     float64       `json:"rate,omitempty"`     // requests a second
@@ -37,14 +47,14 @@ type Job struct {
 	Duration time.Duration `json:"duration,omitempty"`
 }
 
-// load is the job as a Load, or why it is none.
+// load is the job as a Load, or why it cannot be one.
 func (j Job) load() (Load, error) {
 	l := Load{Record: true}
 	switch {
 	case j.Requests < 0 || j.Duration < 0 || j.WarmUp < 0 || j.Pause < 0:
 		return l, errors.New("negative requests, duration, warm-up or pause; write 0 or more")
 	case j.Requests == 0 && j.Duration == 0:
-		return l, errors.New("neither requests nor duration; say when to end")
+		return l, errors.New("neither requests nor duration is set; set one")
 	}
 	switch j.Arrivals {
 	case "", Closed:
@@ -55,26 +65,56 @@ func (j Job) load() (Load, error) {
 	case Random:
 		l.Schedule = Poisson(j.Rate, j.Seed, j.Requests, j.Duration)
 	default:
-		return l, fmt.Errorf("arrivals %q; write %s, %s or %s", j.Arrivals, Closed, Even, Random)
+		return l, fmt.Errorf("unknown arrivals %q; write %s, %s or %s", j.Arrivals, Closed, Even, Random)
 	}
-	if !(j.Rate > 0 && j.Rate <= 1e7) {
-		return l, fmt.Errorf("rate %g; write requests a second, up to 1e7", j.Rate)
+	if !(j.Rate > 0 && j.Rate <= MostRate) {
+		return l, fmt.Errorf("invalid rate %g; write requests per second, up to %d", j.Rate, MostRate)
 	}
 	return l, nil
 }
 
-// A Result is what a child says about its run, besides the exchanges.
-type Result struct {
-	Quality   Quality `json:"quality"`
-	Address   string  `json:"address"` // that the URL's host was found to be
-	Exchanges int     `json:"exchanges"`
-	Stopped   bool    `json:"stopped,omitempty"` // before its end; the exchanges are those until then
+// Check refuses what no child could do. It connects to nothing.
+func (j Job) Check() error {
+	if err := j.Spec.Check(); err != nil {
+		return err
+	}
+	if _, err := j.load(); err != nil {
+		return err
+	}
+	_, err := j.Call()
+	return err
+}
+
+// Call sends the job's body and judges responses by its status and its expression.
+func (j Job) Call() (Call, error) {
+	e := &expecting{Fixed: j.Body, status: j.Status}
+	if j.Match == "" && j.Status == 0 {
+		return e.Fixed, nil
+	}
+	if j.Match != "" {
+		var err error
+		if e.match, err = regexp.Compile(j.Match); err != nil {
+			if fault := new(syntax.Error); errors.As(err, &fault) {
+				return nil, fmt.Errorf("%q is no regular expression: %s", j.Match, fault.Code)
+			}
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// A ChildReport is what a child says about its run, besides the exchanges.
+type ChildReport struct {
+	Quality   DriverStats `json:"quality"`
+	Address   string      `json:"address"` // that the URL's host was found to be
+	Exchanges int         `json:"exchanges"`
+	Stopped   bool        `json:"stopped,omitempty"` // before its end; the exchanges are those until then
 }
 
 // format is the version of what a child reads and writes:
 //
 //	<  {"format":1, …Job…}\n
-//	>  {"format":1, …Result…, "reasons":["", …]}\n  or  {"format":1, "error":"…"}\n
+//	>  {"format":1, …ChildReport…, "reasons":["", …]}\n  or  {"format":1, "error":"…"}\n
 //	>  Exchanges rows of 64 bytes, little-endian:
 //	   due | sent | done | serialization | deserialization | total   int64, ns
 //	   out | in | failure (index into reasons) | 0                   uint32
@@ -93,7 +133,7 @@ type jobLine struct {
 type resultLine struct {
 	Format int    `json:"format"`
 	Error  string `json:"error,omitempty"`
-	Result
+	ChildReport
 	Reasons []string `json:"reasons,omitempty"`
 }
 
@@ -110,17 +150,18 @@ func Main(stdin io.Reader, stdout io.Writer) error {
 	return errors.Join(err, out.Flush())
 }
 
-func serveJob(stdin *bufio.Reader) (*Record, Result, error) {
+func serveJob(stdin *bufio.Reader) (*Record, ChildReport, error) {
 	line, err := stdin.ReadBytes('\n')
 	if err != nil {
-		return nil, Result{}, fmt.Errorf("drive: no job on stdin: %w", err)
+		return nil, ChildReport{}, fmt.Errorf("drive: no job on stdin: %w", err)
 	}
 	var job jobLine
 	if err := json.Unmarshal(line, &job); err != nil {
-		return nil, Result{}, fmt.Errorf("drive: the job on stdin: %w", err)
+		return nil, ChildReport{}, fmt.Errorf("drive: the job on stdin: %w", err)
 	}
 	if job.Format != format {
-		return nil, Result{}, fmt.Errorf("drive: job of format %d, this program reads %d; use one version for both", job.Format, format)
+		return nil, ChildReport{}, fmt.Errorf("drive: the job has format %d, this program reads %d; use one version for both",
+			job.Format, format)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin)
@@ -131,32 +172,36 @@ func serveJob(stdin *bufio.Reader) (*Record, Result, error) {
 	return job.run(ctx)
 }
 
-func (j Job) run(ctx context.Context) (*Record, Result, error) {
+func (j Job) run(ctx context.Context) (*Record, ChildReport, error) {
 	load, err := j.load()
 	if err != nil {
-		return nil, Result{}, fmt.Errorf("drive: %w", err)
+		return nil, ChildReport{}, fmt.Errorf("drive: %w", err)
+	}
+	call, err := j.Call()
+	if err != nil {
+		return nil, ChildReport{}, fmt.Errorf("drive: %w", err)
 	}
 	d, err := Dial(ctx, j.Spec)
 	if err != nil {
-		return nil, Result{}, err
+		return nil, ChildReport{}, err
 	}
 	defer d.Close()
 	if j.WarmUp > 0 {
-		if _, err := d.Run(ctx, Load{Schedule: ClosedLoop(j.WarmUp, 0)}, Fixed(j.Body)); err != nil {
-			return nil, Result{}, fmt.Errorf("drive: warm-up: %w", err)
+		if _, err := d.Run(ctx, Load{Schedule: ClosedLoop(j.WarmUp, 0)}, call); err != nil {
+			return nil, ChildReport{}, fmt.Errorf("drive: warm-up: %w", err)
 		}
 	}
-	rec, err := d.Run(ctx, load, Fixed(j.Body))
+	rec, err := d.Run(ctx, load, call)
 	stopped := err != nil && err == ctx.Err()
 	if err != nil && !stopped {
-		return nil, Result{}, err
+		return nil, ChildReport{}, err
 	}
-	return rec, Result{Quality: rec.Quality, Address: d.addr.String(), Exchanges: rec.Len(), Stopped: stopped}, nil
+	return rec, ChildReport{Quality: rec.Quality, Address: d.addr.String(), Exchanges: rec.Len(), Stopped: stopped}, nil
 }
 
 // write streams a record; nothing is held twice.
-func (r *Record) write(w io.Writer, result Result) error {
-	if err := json.NewEncoder(w).Encode(resultLine{Format: format, Result: result, Reasons: r.reasons}); err != nil {
+func (r *Record) write(w io.Writer, result ChildReport) error {
+	if err := json.NewEncoder(w).Encode(resultLine{Format: format, ChildReport: result, Reasons: r.reasons}); err != nil {
 		return err
 	}
 	var b [rowBytes]byte
@@ -193,33 +238,36 @@ func Order(w io.Writer, j Job) error {
 
 // Collect reads what a child wrote and hands on each exchange, in the order of
 // Seq.
-func Collect(r io.Reader, each func(measure.Exchange) error) (Result, error) {
+func Collect(r io.Reader, each func(measure.Exchange) error) (ChildReport, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
-		return Result{}, fmt.Errorf("drive: the child ended without a result: %w", err)
+		return ChildReport{}, fmt.Errorf("drive: the child exited without a result: %w", err)
 	}
 	var head resultLine
 	switch err := json.Unmarshal(line, &head); {
 	case err != nil:
-		return Result{}, fmt.Errorf("drive: the child's result: %w", err)
+		return ChildReport{}, fmt.Errorf("drive: the child's result: %w", err)
 	case head.Format != format:
-		return Result{}, fmt.Errorf("drive: result of format %d, this program reads %d; use one version for both", head.Format, format)
+		return ChildReport{}, fmt.Errorf("drive: the result has format %d, this program reads %d; use one version for both",
+			head.Format, format)
 	case head.Error != "":
-		return Result{}, errors.New(head.Error)
+		return ChildReport{}, errors.New(head.Error)
 	}
 	var b [rowBytes]byte
 	for i := range head.Exchanges {
 		if _, err := io.ReadFull(in, b[:]); err != nil {
-			return Result{}, fmt.Errorf("drive: the child's result ends after %d of %d exchanges: %w", i, head.Exchanges, err)
+			return ChildReport{}, fmt.Errorf("drive: the child's result ends after %d of %d exchanges: %w", i,
+				head.Exchanges, err)
 		}
 		w := parseRow(b[:])
 		if int(w.failure) >= len(head.Reasons) {
-			return Result{}, fmt.Errorf("drive: exchange %d of the child's result has failure %d of %d", i+1, w.failure, len(head.Reasons))
+			return ChildReport{}, fmt.Errorf("drive: exchange %d of the child's result names failure %d of %d", i+1, w.failure,
+				len(head.Reasons))
 		}
 		if err := each(w.exchange(i, head.Reasons)); err != nil {
-			return Result{}, err
+			return ChildReport{}, err
 		}
 	}
-	return head.Result, nil
+	return head.ChildReport, nil
 }

@@ -9,21 +9,35 @@ import (
 )
 
 var (
-	errTimeout = errors.New("no response in time")
-	errStopped = errors.New("stopped before a response")
+	errTimeout error = lateError{}
+	errStopped       = errors.New("stopped before a response")
 )
 
-// A lane is one connection and the request on it.
+// A lateError is a net.Error, so that crypto/tls goes on after it.
+type lateError struct{}
+
+func (lateError) Error() string   { return "no response in time" }
+func (lateError) Timeout() bool   { return true }
+func (lateError) Temporary() bool { return true }
+
+// A lane is one connection and the request on it, or a place in flight on a
+// connection that lanes share.
 type lane struct {
-	wire  wire
-	buf   []byte // headroom, then the body being sent
-	seq   uint64
-	row   row
-	begin time.Duration // before serialization
-	by    time.Duration // the request fails if it has no response by then
-	free  time.Duration // when the request before was over
-	fresh bool          // the connection was made for this very request
-	bytes bool          // of the response have come
+	stream stream
+	conn   conn // the same; nil: its bytes are moved by others
+	abilities
+	buf     []byte // headroom, then the body being sent
+	seq     uint64
+	row     row
+	begin   time.Duration // before serialization
+	by      time.Duration // the request fails if it has no response by then
+	free    time.Duration // when the request before was over
+	opening time.Duration // when opening a connection for this request began; 0: none is being opened
+	unsure  bool          // nobody has looked at the connection since the run before
+	fresh   bool          // the connection was made for this very request
+	again   bool          // this is not the request's first attempt
+	written bool          // of the request, bytes were or may have been sent
+	bytes   bool          // of the response have come
 
 	pipe pipe // blocking engines: the connection; nil: none
 
@@ -37,30 +51,48 @@ type lane struct {
 	wake    time.Duration
 }
 
+func newLane(s stream, number int) *lane {
+	l := &lane{fd: -1, number: number, stream: s, abilities: abilitiesOf(s)}
+	l.conn, _ = s.(conn)
+	l.buf = make([]byte, s.headroom(), s.headroom()+4096)
+	return l
+}
+
 // beginRequest takes up request seq at instant now: serializes and frames it.
 // An error is the request's failure.
 func (r *run) beginRequest(l *lane, seq uint64, due, now time.Duration) error {
-	l.seq, l.begin, l.bytes = seq, now, false
+	l.seq, l.begin, l.bytes, l.written, l.again, l.opening = seq, now, false, false, false, 0
 	l.row = row{due: int64(due)}
-	room := l.wire.headroom()
+	room := l.stream.headroom()
 	body, err := r.encode(l, now, l.buf[:room])
 	if err != nil {
 		return err
 	}
 	if len(body) < room {
-		return errors.New("Encode returned less than it was given; append to the buffer")
+		return errors.New("Encode returned less than it was given; it must append to the buffer")
 	}
-	if len(body)-room > mostBody {
+	if len(body)-room > MostBody {
 		return errors.New("request larger than 1 GiB")
 	}
 	l.buf = body
 	l.row.out = uint32(len(body) - room)
-	if err := l.wire.start(body, r.now()); err != nil {
+	if err := l.stream.start(body, r.now()); err != nil {
 		return err
 	}
-	sent := r.now() // Subtle: before the write, and before a connect if there is one to make
+	sent := r.now() // Subtle: before the write; opened moves it behind a connect if there is one to make
 	l.row.sent, l.by = int64(sent), sent+r.d.Timeout
 	return nil
+}
+
+// opened takes what opening a connection took out of the RTT. It does not move
+// the end of the request's time, and what a second attempt takes stays in the RTT.
+func (r *run) opened(l *lane) {
+	if l.opening != 0 && !l.again {
+		took := int64(r.now() - l.opening)
+		l.row.sent += took
+		l.row.connection += took
+	}
+	l.opening = 0
 }
 
 // encode calls the application and times it; now was just read.
@@ -81,23 +113,27 @@ func (r *run) decode(l *lane) (time.Duration, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 	}
-	status, body := l.wire.reply()
+	status, body := l.stream.reply()
 	l.row.in = uint32(len(body))
 	before := r.now()
 	err := r.call.Decode(l.seq, status, body)
 	end := r.now()
 	l.row.deser = int64(end - before)
 	l.row.total = int64(end - l.begin)
-	if c, ok := r.call.(Checker); ok && err == nil {
-		err = c.Check(l.seq)
+	if r.checker != nil && err == nil {
+		err = r.checker.Check(l.seq)
 		end = r.now() // the next request is not late because this answer was long to check
 	}
 	return end, err
 }
 
 // finish judges the response, keeps the row and frees the lane. err is why
-// there is no response.
+// there is no response. One that came after the timeout does not count,
+// whichever engine received it: some wait a little longer than others.
 func (r *run) finish(l *lane, err error) {
+	if err == nil && l.row.done > int64(l.by) {
+		err = errTimeout
+	}
 	if err == nil {
 		l.fresh = false
 		l.free, err = r.decode(l)
@@ -108,21 +144,47 @@ func (r *run) finish(l *lane, err error) {
 	r.keep(l, err)
 }
 
-// mayRetry says whether the server may merely have closed an idle connection:
-// it was there before the request, and nothing of a response has come. RFC 9112, section
-// 9.3.1, allows to send again; the time lost stays in the request's RTT.
-func (r *run) mayRetry(l *lane, err error) bool {
-	if l.fresh || !r.d.stream {
+// mayRepeat says whether the request on l, whose connection broke, may go over
+// another one. The time lost stays in its RTT.
+//
+// Nothing of a response has come, and the connection was there before the
+// request: the server may merely have closed one that was idle (RFC 9112,
+// section 9.3.1). Even so, what is not idempotent goes again only if none of it
+// was sent, or if the server says that it did not take it up (RFC 9110, section
+// 9.2.2; RFC 9113, section 8.7). MQTT has rules of its own.
+func (r *run) mayRepeat(l *lane, err error) bool {
+	if l.fresh || !r.d.overTCP {
 		return false
 	}
 	if errors.Is(err, errUnprocessed) {
-		return true // RFC 9113, section 6.8
+		return true
 	}
-	broken := isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-	if w, ok := l.wire.(*mqttWire); ok {
-		return broken && w.resume()
+	if !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		return false
 	}
-	return broken && !l.bytes
+	if l.resumer != nil {
+		return l.resumer.resume()
+	}
+	return !l.bytes && (!l.written || r.d.idempotent())
+}
+
+// again readies l for sending its request once more, and counts that, unless
+// nothing of it had been sent or the protocol counts for itself.
+func (r *run) again(l *lane) error {
+	if l.written && l.resumer == nil {
+		r.count(&r.quality.Repetitions)
+	}
+	l.written, l.bytes, l.again = false, false, true
+	return l.stream.start(l.buf, r.now())
+}
+
+// count adds one to a counter of the run's quality.
+func (r *run) count(n *int) {
+	if r.shared {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+	}
+	*n++
 }
 
 // reason is a failure in words.
@@ -142,10 +204,10 @@ func (r *run) reason(l *lane, err error) string {
 	return err.Error()
 }
 
-// connected tells a wire that greets on every connection that there is a new one.
+// connected tells a protocol that speaks first that there is a new connection.
 func (l *lane) connected() {
-	if w, ok := l.wire.(interface{ connected() }); ok {
-		w.connected()
+	if l.opener != nil {
+		l.opener.connected()
 	}
 }
 
@@ -159,7 +221,7 @@ func (l *lane) hangUp() {
 		unix.Close(l.fd)
 		l.fd = -1
 	}
-	if w, ok := l.wire.(interface{ hungUp() }); ok {
-		w.hungUp()
+	if l.ender != nil {
+		l.ender.hungUp()
 	}
 }

@@ -36,7 +36,8 @@ func TestOpenLoopShowsStall(t *testing.T) {
 		// Some 5 ms × 20 after the stall began, half of it was still to come.
 		late := xs[10+20]
 		if late.Response() < 60*time.Millisecond || late.RTT() > 50*time.Millisecond {
-			t.Errorf("concurrency %d: a request due in mid-stall: response %v, RTT %v; want over 60ms, under 50ms", concurrency, late.Response(), late.RTT())
+			t.Errorf("concurrency %d: a request due in mid-stall: response %v, RTT %v; want over 60ms, under 50ms", concurrency,
+				late.Response(), late.RTT())
 		}
 		if last := xs[59]; last.Response() > 150*time.Millisecond { // 200 ms if none of it drained
 			t.Errorf("concurrency %d: the backlog never drained: %v", concurrency, last.Response())
@@ -50,7 +51,10 @@ func TestOpenLoopShowsStall(t *testing.T) {
 
 // Requests go out when they are due, not when the one before is answered.
 func TestOpenLoopUsesFreeConnections(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(50 * time.Millisecond) }))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		time.Sleep(50 * time.Millisecond)
+	}))
 	defer server.Close()
 	_, xs := drive(t, Spec{URL: server.URL, Concurrency: 4}, Load{Schedule: Constant(50, 8, 0)}, Fixed("x"))
 	sound(t, xs)
@@ -70,11 +74,13 @@ func TestClosedLoop(t *testing.T) {
 		sound(t, xs)
 		last := xs[len(xs)-1]
 		if len(xs) < 20 || last.Sent > 60*time.Millisecond || last.Done < 40*time.Millisecond {
-			t.Errorf("50 ms with concurrency %d: %d exchanges, the last sent at %v, done at %v", concurrency, len(xs), last.Sent, last.Done)
+			t.Errorf("50 ms with concurrency %d: %d exchanges, the last sent at %v, done at %v", concurrency, len(xs),
+				last.Sent, last.Done)
 		}
 		_, xs = drive(t, spec, Load{Schedule: ClosedLoop(3*concurrency, 20*time.Millisecond)}, Fixed("x"))
 		sound(t, xs)
-		if first, last := xs[0], xs[len(xs)-1]; first.Sent < 20*time.Millisecond || last.Sent < 60*time.Millisecond || last.Sent > 200*time.Millisecond {
+		if first, last := xs[0], xs[len(xs)-1]; first.Sent < 20*time.Millisecond || last.Sent < 60*time.Millisecond ||
+			last.Sent > 200*time.Millisecond {
 			t.Errorf("pause of 20 ms with concurrency %d: first sent at %v, last at %v", concurrency, first.Sent, last.Sent)
 		}
 	}
@@ -157,7 +163,8 @@ func TestContextStopsRun(t *testing.T) {
 			}
 		}
 		if r.Len() != 4*concurrency || failed != concurrency {
-			t.Errorf("concurrency %d: %d exchanges, %d stopped; want %d, %d", concurrency, r.Len(), failed, 4*concurrency, concurrency)
+			t.Errorf("concurrency %d: %d exchanges, %d stopped; want %d, %d", concurrency, r.Len(), failed,
+				4*concurrency, concurrency)
 		}
 	}
 }
@@ -235,7 +242,8 @@ func TestHistogram(t *testing.T) {
 	for i := range 1000 {
 		h.add(time.Duration(i+1) * time.Microsecond)
 	}
-	for p, want := range map[float64]time.Duration{0.5: 500 * time.Microsecond, 0.99: 990 * time.Microsecond, 1: time.Millisecond} {
+	for p, want := range map[float64]time.Duration{0.5: 500 * time.Microsecond, 0.99: 990 * time.Microsecond,
+		1: time.Millisecond} {
 		if got := h.quantile(p); got < want || got > want*17/16 {
 			t.Errorf("quantile %g: got %v, want %v to 6 %% more", p, got, want)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 func TestMain(m *testing.M) {
@@ -51,7 +51,8 @@ func sound(t *testing.T, xs []measure.Exchange) {
 		case x.Due > x.Sent || x.Sent > x.Done:
 			t.Errorf("exchange %d: due %v, sent %v, done %v: not in order", x.Seq, x.Due, x.Sent, x.Done)
 		case x.Serialization+x.RTT()+x.Deserialization > x.Total:
-			t.Errorf("exchange %d: phases %v, %v, %v exceed the total %v", x.Seq, x.Serialization, x.RTT(), x.Deserialization, x.Total)
+			t.Errorf("exchange %d: phases %v, %v, %v exceed the total %v", x.Seq, x.Serialization, x.RTT(),
+				x.Deserialization, x.Total)
 		}
 		if t.Failed() {
 			return

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/stacks/reference/mqtt"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
 
 // Versions of MQTT; Spec.Protocol.
@@ -18,7 +18,7 @@ const (
 	MQTT311 = "mqtt311"
 )
 
-// mqttWire asks over a broker. A request is over when its answer is delivered
+// mqttConn asks over a broker. A request is over when its answer is delivered
 // (QoS 2: by its PUBREL) and no handshake is under way on this connection.
 //
 // Topics, of a client that calls itself ID and asks for mqtt://HOST/NAME:
@@ -28,14 +28,19 @@ const (
 //	              topic and correlation data
 //	answer        NAME/response/ID                    NAME/response/ID
 //	failure       the same, user property "failure"   NAME/error/ID
-type mqttWire struct {
-	untimed
+//
+// With a topic and a response topic of its own (Spec.Topic) it asks a service that
+// knows nothing of these. If the response topic is this client's alone, whatever
+// comes on it is the answer; otherwise the answer has the request's correlation data.
+type mqttConn struct {
 	t        *target
 	version  mqtt.Version
 	s        *mqtt.Session
 	m        mqtt.Message
 	count    uint64 // of requests: the correlation
 	failures string // topic; 3.1.1
+	resent   int    // by the session before this request
+	own      bool   // nobody else's answers come on the response topic
 	resuming bool   // the session goes on over the next connection
 	leaves   bool   // DISCONNECT after every request
 	answered bool   // the answer is here, a handshake is not
@@ -45,8 +50,8 @@ type mqttWire struct {
 	kept     []byte // memory for body, while handshakes go on
 }
 
-func newMQTTWire(t *target) *mqttWire {
-	w := &mqttWire{t: t, version: mqtt.V5, leaves: t.Connection == PerRequest}
+func newMQTTConn(t *target) *mqttConn {
+	w := &mqttConn{t: t, version: mqtt.V5, leaves: t.Connection == PerRequest}
 	if t.Protocol == MQTT311 {
 		w.version = mqtt.V311
 	}
@@ -56,49 +61,63 @@ func newMQTTWire(t *target) *mqttWire {
 
 // hungUp: unless the session is to go on, the next request comes from a client
 // of another name, whom no late answer can reach.
-func (w *mqttWire) hungUp() {
+func (w *mqttConn) hungUp() {
 	if w.resuming {
 		return
 	}
 	id := fmt.Sprintf("e%016x", rand.Uint64())
 	name := strings.Trim(w.t.path, "/")
-	p := mqtt.Params{Version: w.version, ClientID: id, QoS: w.t.QoS, Resume: w.t.QoS > 0 && !w.leaves, MaxPacket: mostBody,
-		Filters: []string{name + "/response/" + id}}
+	p := mqtt.Params{Version: w.version, ClientID: id, QoS: w.t.QoS, Resume: w.t.QoS > 0 && !w.leaves,
+		MaxPacket: w.t.MostBody + mostHead,
+		Filters:   []string{name + "/response/" + id}}
 	w.m = mqtt.Message{QoS: w.t.QoS}
+	switch {
+	case w.t.Topic != "":
+		w.own = w.t.Concurrency == 1 || strings.Contains(w.t.ResponseTopic, "{id}")
+		w.m.Topic = []byte(strings.ReplaceAll(w.t.Topic, "{id}", id))
+		p.Filters[0] = strings.ReplaceAll(w.t.ResponseTopic, "{id}", id)
+	case w.version == mqtt.V5:
+		w.m.Topic = []byte(name + "/request")
+	default:
+		w.m.Topic, w.failures = []byte(name+"/request/"+id), name+"/error/"+id
+		p.Filters = append(p.Filters, w.failures)
+	}
 	if w.version == mqtt.V5 {
-		w.m.Topic, w.m.ResponseTopic = []byte(name+"/request"), []byte(p.Filters[0])
+		w.m.ResponseTopic = []byte(p.Filters[0])
+		// Subtle: connections may share a response topic, so none counts as another does.
+		w.count = rand.Uint64()
 		w.m.Correlation = make([]byte, 8)
 		if w.t.ContentType != "" {
 			w.m.ContentType = []byte(w.t.ContentType)
 		}
-	} else {
-		w.m.Topic, w.failures = []byte(name+"/request/"+id), name+"/error/"+id
-		p.Filters = append(p.Filters, w.failures)
 	}
 	w.s = mqtt.NewSession(p)
 }
 
 // connected says that the next bytes go over a new connection.
-func (w *mqttWire) connected() { w.s.Connected() }
+func (w *mqttConn) connected() { w.s.Connected() }
 
 // greeted says whether requests can go out.
-func (w *mqttWire) greeted() bool { return w.s.Ready() }
+func (w *mqttConn) greeted() bool { return w.s.Ready() }
 
 // resume says whether the request under way, whose connection broke, goes on
 // over another one: what QoS 1 and 2 promise (section 4.4).
-func (w *mqttWire) resume() bool {
+func (w *mqttConn) resume() bool {
 	w.resuming = w.t.QoS > 0 && !w.leaves
 	return w.resuming
 }
 
-func (w *mqttWire) headroom() int { return 0 }
+// retransmitted: what the session sent again over a new connection.
+func (w *mqttConn) retransmitted() int { return w.s.Resent() - w.resent }
 
-func (w *mqttWire) start(buf []byte, _ time.Duration) error {
+func (w *mqttConn) headroom() int { return 0 }
+
+func (w *mqttConn) start(buf []byte, _ time.Duration) error {
 	if w.resuming {
 		w.resuming = false
 		return nil
 	}
-	w.whole, w.answered = false, false
+	w.whole, w.answered, w.resent = false, false, w.s.Resent()
 	w.count++
 	if w.version == mqtt.V5 {
 		binary.BigEndian.PutUint64(w.m.Correlation, w.count)
@@ -107,11 +126,11 @@ func (w *mqttWire) start(buf []byte, _ time.Duration) error {
 	return w.s.Publish(&w.m)
 }
 
-func (w *mqttWire) next() []byte { return w.s.Next() }
+func (w *mqttConn) next() []byte { return w.s.Next() }
 
-func (w *mqttWire) space() []byte { return w.s.Space() }
+func (w *mqttConn) space() []byte { return w.s.Space() }
 
-func (w *mqttWire) got(n int, _ time.Duration) (bool, error) {
+func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 	w.s.Took(n)
 	for {
 		m, more, err := w.s.Step()
@@ -136,8 +155,12 @@ func (w *mqttWire) got(n int, _ time.Duration) (bool, error) {
 }
 
 // answer takes m if it belongs to the request under way.
-func (w *mqttWire) answer(m *mqtt.Message) {
-	if w.version == mqtt.V5 && !bytes.Equal(m.Correlation, w.m.Correlation) {
+func (w *mqttConn) answer(m *mqtt.Message) {
+	switch {
+	case m.Retain && w.t.Topic != "": // kept by the broker from before
+		return
+	case w.own && len(m.Correlation) == 0:
+	case w.version == mqtt.V5 && !bytes.Equal(m.Correlation, w.m.Correlation):
 		return
 	}
 	w.answered, w.status, w.body = true, 200, m.Payload
@@ -149,9 +172,9 @@ func (w *mqttWire) answer(m *mqtt.Message) {
 	}
 }
 
-func (w *mqttWire) closed() error { return io.EOF }
+func (w *mqttConn) closed() error { return io.EOF }
 
 // reply: a failure that the responder told is shown as a 400 with its reason as body.
-func (w *mqttWire) reply() (int, []byte) { return w.status, w.body }
+func (w *mqttConn) reply() (int, []byte) { return w.status, w.body }
 
-func (w *mqttWire) reusable() bool { return w.whole }
+func (w *mqttConn) reusable() bool { return w.whole }

@@ -5,81 +5,101 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// muxWire is a lane's stream on the connection that all lanes share.
-type muxWire struct {
-	untimed
+// muxStream is a lane's stream on the connection that all lanes share.
+type muxStream struct {
 	grpc   bool
 	buf    []byte
-	id     uint32
+	id     uint32 // 0: none is open
 	stream http2Stream
 	body   []byte // of the request, not yet framed
 	ended  bool   // the request was framed whole
+	queued bool   // the body waits for the connection's window
 }
 
-func (w *muxWire) headroom() int {
+func (w *muxStream) headroom() int {
 	if w.grpc {
 		return grpcPrefix
 	}
 	return 0
 }
 
-func (w *muxWire) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf, 0; return nil }
-func (w *muxWire) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
+func (w *muxStream) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf, 0; return nil }
+func (w *muxStream) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
 
-// The rest of a wire is of no use to it: the multiplexer moves the bytes.
-func (w *muxWire) next() []byte                         { return nil }
-func (w *muxWire) space() []byte                        { return nil }
-func (w *muxWire) got(int, time.Duration) (bool, error) { return false, errors.ErrUnsupported }
-func (w *muxWire) closed() error                        { return io.EOF }
-func (w *muxWire) reusable() bool                       { return true }
+// A muxConn is the connection that all lanes share; it outlives a run.
+type muxConn struct {
+	w      *http2Conn // its current stream is the one that a frame is of
+	opened uint32     // the last stream
+	most   int        // streams that the server takes
+}
 
 // A multiplexer sends requests over one HTTP/2 connection, each on a stream of
 // its own, and takes the responses in whatever order they come. A lane is a
-// place in flight. Frames are made and read by an http2Wire, into which the
+// place in flight. Frames are made and read by an http2Conn, into which the
 // stream that a frame is of is put before and taken out of after.
+//
+// What it does at an event depends on the event, not on how much is in flight:
+// requests stand in the order in which they were begun, so that the first one's
+// time runs out first, and only bodies that wait for the connection's window
+// are looked at when it opens.
 type multiplexer struct {
 	events
-	w       *http2Wire
+	*muxConn
 	fd      int // -1: none
-	opened  uint32
+	streams []*muxStream
+	order   queue // begun and not over, the oldest first
+	waiting ring  // begun, but the server takes no more streams; the oldest first
 	flight  map[uint32]*lane
-	waiting []*lane // begun, but the server takes no more streams
-	most    int     // streams that the server takes
+	blocked []*lane // bodies that wait for the connection's window
 	out     []byte  // being sent
 }
 
 // firstStreams is how many streams are opened before the server has said how
-// many it takes; RFC 9113, section 6.5.2, recommends that it takes so many.
+// many it takes; RFC 9113, section 6.5.2, recommends that it takes no fewer.
 const firstStreams = 100
 
 var errReset = errors.New("the stream was reset")
 
 // multiplexed drives with as many requests in flight as there are lanes.
 func (r *run) multiplexed() {
+	m := newMultiplexer(r)
+	if m.fd >= 0 {
+		m.take() // what came since the run before: it may be closed
+	}
+	m.loop()
+	r.d.lanes[0].fd = m.fd
+}
+
+func newMultiplexer(r *run) *multiplexer {
 	lanes := r.d.lanes
-	m := &multiplexer{events: events{run: r, free: ring{lanes: make([]*lane, len(lanes))}}, fd: lanes[0].fd,
-		w: r.d.shared, flight: map[uint32]*lane{}, most: r.d.most, opened: r.d.opened}
+	if r.d.mux == nil {
+		r.d.mux = &muxConn{w: newHTTP2Conn(r.d.Spec, r.d.scheme, r.d.host, r.d.path)}
+	}
+	m := &multiplexer{events: events{run: r, free: newRing(len(lanes))}, muxConn: r.d.mux, fd: lanes[0].fd,
+		waiting: newRing(len(lanes)), order: newQueue(len(lanes)), flight: make(map[uint32]*lane, len(lanes))}
+	lanes[0].fd = -1
 	if !m.w.begun {
 		m.fresh()
 	}
 	for _, l := range lanes {
+		m.streams = append(m.streams, l.stream.(*muxStream))
 		m.free.push(l)
 	}
-	m.loop()
-	lanes[0].fd, r.d.most, r.d.opened = m.fd, m.most, m.opened
+	return m
 }
 
 func (m *multiplexer) loop() {
 	for !m.stop.Load() {
 		due := m.begin(m.send)
 		m.open()
-		if len(m.flight)+len(m.waiting) == 0 && m.over {
+		if m.order.empty() && m.over {
 			m.flush()
 			return
 		}
@@ -91,18 +111,23 @@ func (m *multiplexer) loop() {
 	m.fail(errStopped)
 }
 
+// of is a lane's stream.
+func (m *multiplexer) of(l *lane) *muxStream { return m.streams[l.number] }
+
 func (m *multiplexer) send(l *lane, due, now time.Duration) {
 	if err := m.beginRequest(l, m.seq, due, now); err != nil {
-		m.done(l, err)
+		m.finish(l, err)
+		m.free.push(l)
 		return
 	}
-	m.waiting = append(m.waiting, l)
+	m.order.push(l)
+	m.waiting.push(l)
 }
 
 // open opens streams for those that wait, as many as the server takes. A server
 // that goes away answers what it took up; what comes after finds another connection.
 func (m *multiplexer) open() {
-	for len(m.waiting) > 0 && len(m.flight) < m.most {
+	for m.waiting.n > 0 && len(m.flight) < m.most {
 		if m.w.goingAway || m.opened > http2Most-2 {
 			if len(m.flight) > 0 {
 				return
@@ -110,44 +135,54 @@ func (m *multiplexer) open() {
 			m.hangUp()
 		}
 		if m.fd < 0 {
-			m.countConnect()
-			raw, err := openRaw(&m.pacer, m.d.target, m.waiting[0].by)
-			if err == nil {
-				m.fd = raw.fd
-				err = unix.SetNonblock(m.fd, true)
-			}
-			if err != nil {
+			if err := m.connect(m.waiting.head().by); err != nil {
 				m.fail(fmt.Errorf("connect: %w", err))
 				return
 			}
 		}
-		l := m.waiting[0]
-		m.waiting = m.waiting[:copy(m.waiting, m.waiting[1:])]
-		s := l.wire.(*muxWire)
+		l := m.waiting.head()
+		m.waiting.pop()
+		s := m.of(l)
 		m.w.stream, m.w.last = s.stream, m.opened
 		_ = m.w.start(s.buf, 0)
 		m.opened = m.w.last
-		s.id = m.opened
+		s.id, l.written = m.opened, true
 		m.flight[s.id] = l
 		m.save(l)
 	}
 }
 
-// load puts the stream of a frame into the wire: that of a lane, or nobody's.
+func (m *multiplexer) connect(by time.Duration) error {
+	m.countConnect()
+	raw, err := openRaw(&m.pacer, m.d.target, by)
+	if err != nil {
+		return err
+	}
+	m.fd = raw.fd
+	return unix.SetNonblock(m.fd, true)
+}
+
+// load puts the stream of a frame into the connection: that of a lane, or nobody's.
 func (m *multiplexer) load(id uint32) *lane {
 	l := m.flight[id]
 	if l == nil {
 		m.w.last, m.w.stream, m.w.body, m.w.ended = 0, http2Stream{whole: true}, nil, true
 		return nil
 	}
-	s := l.wire.(*muxWire)
+	s := m.of(l)
 	m.w.last, m.w.stream, m.w.body, m.w.ended = s.id, s.stream, s.body, s.ended
 	return l
 }
 
+// save takes it out again. A body that only the connection's window holds back
+// queues for it.
 func (m *multiplexer) save(l *lane) {
-	s := l.wire.(*muxWire)
+	s := m.of(l)
 	s.stream, s.body, s.ended = m.w.stream, m.w.body, m.w.ended
+	if !s.ended && s.stream.window > 0 && !s.queued {
+		s.queued = true
+		m.blocked = append(m.blocked, l)
+	}
 }
 
 // flush sends what there is room for.
@@ -171,14 +206,12 @@ func (m *multiplexer) flush() {
 	}
 }
 
-// await returns when there is something to receive or send, or a request is due.
+// await returns when there is something to receive or send, or a request is
+// due. Without a connection it only sleeps: nothing can come.
 func (m *multiplexer) await(due time.Duration) {
-	if m.fd < 0 {
-		return
-	}
 	now := m.now()
 	until, spins := now+longestWait, false
-	for _, l := range m.flight {
+	if l := m.order.first(); l != nil {
 		until = min(until, l.by)
 	}
 	if due > 0 && due <= until {
@@ -219,13 +252,14 @@ func (m *multiplexer) take() {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		if size > http2Frame {
-			m.fail(fmt.Errorf("HTTP/2: a frame of %d bytes, %d were allowed", size, http2Frame))
+			m.fail(fmt.Errorf("HTTP/2: a frame of %d bytes exceeds the limit of %d", size, http2Frame))
 			return
 		}
 		if w.n-at < http2HeaderBytes+size {
 			break
 		}
-		if err := m.frame(h[3], h[4], binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size], now); err != nil {
+		id, payload := binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size]
+		if err := m.frame(h[3], h[4], id, payload, now); err != nil {
 			m.fail(fmt.Errorf("HTTP/2: %w", err))
 			return
 		}
@@ -242,7 +276,7 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	}
 	switch {
 	case stream > m.opened && kind != framePush:
-		return fmt.Errorf("a frame of stream %d, which nobody opened", stream)
+		return fmt.Errorf("a frame of stream %d, which was not opened", stream)
 	case kind == frameReset && l != nil && len(b) == 4 && m.w.headersOf == 0:
 		m.end(l, fmt.Errorf("%w by the server with code %d", errReset, binary.BigEndian.Uint32(b)))
 		return nil
@@ -268,6 +302,7 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 }
 
 // connectionFrame does for all streams what a frame of the connection asks for.
+// more is what the settings add to every stream's window.
 func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
 	switch {
 	case kind == frameSettings && flags&flagAck == 0:
@@ -276,68 +311,100 @@ func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
 				m.most = int(min(binary.BigEndian.Uint32(b[2:]), http2Most))
 			}
 		}
-	case kind == frameGoAway:
-		// What the server did not take up goes again (RFC 9113, section 6.8).
-		last := binary.BigEndian.Uint32(b) & http2Most
-		for id := m.after(last); id != 0; id = m.after(last) {
-			m.waiting = append(m.waiting, m.flight[id])
-			delete(m.flight, id)
+		if more != 0 {
+			for _, id := range m.after(0) {
+				l := m.load(id)
+				m.w.stream.window += more
+				m.save(l)
+			}
 		}
-		return
-	case kind != frameWindow:
-		return
-	}
-	// In the order in which they were opened: none may starve the others.
-	for id := m.oldest(); id != 0; id = m.after(id) {
-		l := m.load(id)
-		m.w.stream.window += more
-		m.w.fill()
-		m.save(l)
+		m.fill()
+	case kind == frameWindow:
+		m.fill()
+	case kind == frameGoAway:
+		m.untaken(binary.BigEndian.Uint32(b) & http2Most)
 	}
 }
 
-func (m *multiplexer) oldest() uint32 { return m.after(0) }
+// untaken: what the server did not take up goes again, before what has not yet
+// gone at all (RFC 9113, section 6.8).
+func (m *multiplexer) untaken(last uint32) {
+	for _, id := range slices.Backward(m.after(last)) {
+		l := m.flight[id]
+		delete(m.flight, id)
+		if err := m.again(l); err != nil {
+			m.settle(l, err)
+			continue
+		}
+		m.waiting.pushFront(l)
+	}
+}
 
-// after is the next stream in flight, 0 if there is none.
-func (m *multiplexer) after(id uint32) uint32 {
-	next := uint32(0)
-	for other := range m.flight {
-		if other > id && (next == 0 || other < next) {
-			next = other
+// after are the streams in flight behind one, in the order in which they were opened.
+func (m *multiplexer) after(last uint32) []uint32 {
+	var ids []uint32
+	for id := range m.flight {
+		if id > last {
+			ids = append(ids, id)
 		}
 	}
-	return next
+	slices.Sort(ids)
+	return ids
+}
+
+// fill frames more of the bodies that waited for the connection's window, in the
+// order in which they came to wait: none may starve the others.
+func (m *multiplexer) fill() {
+	done := 0
+	for _, l := range m.blocked {
+		s := m.of(l)
+		if s.id != 0 && !s.ended { // else it is over
+			if m.w.window <= 0 {
+				break
+			}
+			m.load(s.id)
+			m.w.fill()
+			m.save(l)
+			if !s.ended && s.stream.window > 0 {
+				break // the connection's window is used up
+			}
+		}
+		s.queued = false
+		done++
+	}
+	m.blocked = slices.Delete(m.blocked, 0, done)
 }
 
 func (m *multiplexer) reset(stream uint32) {
 	m.w.out = binary.BigEndian.AppendUint32(appendFrame(m.w.out, 4, frameReset, 0, stream), resetCancel)
 }
 
-// sweep gives up the requests whose time is over; the others go on.
+// sweep gives up the requests whose time is over; the others go on. All have
+// the same timeout, so those begun first are first.
 func (m *multiplexer) sweep() {
 	now := m.now()
-	for id, l := range m.flight {
-		if now >= l.by {
-			m.reset(id)
+	for l := m.order.first(); l != nil && now >= l.by; l = m.order.first() {
+		if s := m.of(l); s.id != 0 {
+			m.reset(s.id)
 			m.end(l, errTimeout)
+			continue
 		}
-	}
-	for i := 0; i < len(m.waiting); i++ {
-		if l := m.waiting[i]; now >= l.by {
-			m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
-			i--
-			m.done(l, errTimeout)
-		}
+		m.waiting.pop() // Subtle: it is in the same order
+		m.settle(l, errTimeout)
 	}
 }
 
 // end is that of a stream.
 func (m *multiplexer) end(l *lane, err error) {
-	delete(m.flight, l.wire.(*muxWire).id)
-	m.done(l, err)
+	s := m.of(l)
+	delete(m.flight, s.id)
+	s.id = 0
+	m.settle(l, err)
 }
 
-func (m *multiplexer) done(l *lane, err error) {
+// settle is the end of a request.
+func (m *multiplexer) settle(l *lane, err error) {
+	m.order.remove(l)
 	m.finish(l, err)
 	m.free.push(l)
 }
@@ -346,16 +413,15 @@ func (m *multiplexer) done(l *lane, err error) {
 // idle connection that the server closed concerns nobody.
 func (m *multiplexer) fail(err error) {
 	m.hangUp()
-	for id := m.oldest(); id != 0; id = m.oldest() {
+	for _, id := range m.after(0) {
 		m.end(m.flight[id], err)
 	}
 	if err == io.EOF {
 		return // those that wait find another connection
 	}
-	for _, l := range m.waiting {
-		m.done(l, err)
+	for ; m.waiting.n > 0; m.waiting.pop() {
+		m.settle(m.waiting.head(), err)
 	}
-	m.waiting = m.waiting[:0]
 }
 
 func (m *multiplexer) hangUp() {
@@ -370,4 +436,8 @@ func (m *multiplexer) hangUp() {
 func (m *multiplexer) fresh() {
 	m.w.hungUp()
 	m.out, m.opened, m.most = m.out[:0], 0, firstStreams
+	for _, l := range m.blocked {
+		m.of(l).queued = false
+	}
+	m.blocked = m.blocked[:0]
 }

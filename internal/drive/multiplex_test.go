@@ -105,7 +105,8 @@ func TestMultiplexOutOfOrder(t *testing.T) {
 			}
 		}
 	}()
-	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: inFlight}, Load{Schedule: ClosedLoop(inFlight, 0), Record: true}, numbered{pad: 5})
+	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: inFlight},
+		Load{Schedule: ClosedLoop(inFlight, 0), Record: true}, numbered{pad: 5})
 	want(t, "the last first", record, inFlight)
 	done := map[time.Duration]bool{}
 	for x := range record.Exchanges() {
@@ -127,7 +128,8 @@ func TestMultiplexReset(t *testing.T) {
 		}
 		echo(w, r)
 	})
-	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: 8}, Load{Schedule: ClosedLoop(90, 0), Record: true}, numbered{pad: 1})
+	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: 8}, Load{Schedule: ClosedLoop(90, 0), Record: true},
+		numbered{pad: 1})
 	resets := 0
 	for x := range record.Exchanges() {
 		hit := x.Out%3 == 0
@@ -151,19 +153,26 @@ func TestMultiplexBadServers(t *testing.T) {
 		return binary.BigEndian.AppendUint32(b, 2)
 	}
 	for want, frames := range map[string]func(stream uint32) []byte{
-		"which nobody opened":             func(s uint32) []byte { return http2OK(s + 100) },
-		"data before a response's header": func(s uint32) []byte { return append(appendFrame(nil, 1, frameData, flagEndStream, s), 'x') },
-		"16385 bytes, 16384 were allowed": func(s uint32) []byte { return appendFrame(nil, 16385, frameData, 0, s) },
-		"a push, which was forbidden":     func(s uint32) []byte { return appendFrame(nil, 0, framePush, 0, s) },
-		"a header block was broken off":   func(s uint32) []byte { return append(appendFrame(nil, 0, frameHeaders, 0, s), http2OK(s)...) },
+		"which was not opened": func(s uint32) []byte { return http2OK(s + 100) },
+		"data before a response's header": func(s uint32) []byte {
+			return append(appendFrame(nil, 1, frameData,
+				flagEndStream, s), 'x')
+		},
+		"16385 bytes exceeds the limit of 16384": func(s uint32) []byte { return appendFrame(nil, 16385, frameData, 0, s) },
+		"a push, although disabled":              func(s uint32) []byte { return appendFrame(nil, 0, framePush, 0, s) },
+		"an incomplete header block": func(s uint32) []byte {
+			return append(appendFrame(nil, 0, frameHeaders, 0, s),
+				http2OK(s)...)
+		},
 		"a window over 2^31-1": func(uint32) []byte {
 			return bytes.Repeat(binary.BigEndian.AppendUint32(appendFrame(nil, 4, frameWindow, 0, 0), http2Most), 3)
 		},
-		"a goodbye shorter than 8 bytes": func(uint32) []byte { return appendFrame(nil, 0, frameGoAway, 0, 0) },
-		"no response within":             func(uint32) []byte { return goAway(0) }, // and on every connection after it
+		"a GOAWAY shorter than 8 bytes": func(uint32) []byte { return appendFrame(nil, 0, frameGoAway, 0, 0) },
+		"no response within":            func(uint32) []byte { return goAway(0) }, // and on every connection after it
 	} {
 		url := http2Peer(t, func(conn net.Conn, _ int, stream uint32) { conn.Write(frames(stream)) })
-		record := runMultiplexed(t, Spec{URL: url, Concurrency: 3, Timeout: 300 * time.Millisecond}, Load{Schedule: ClosedLoop(3, 0), Record: true}, Fixed("x"))
+		record := runMultiplexed(t, Spec{URL: url, Concurrency: 3, Timeout: 300 * time.Millisecond},
+			Load{Schedule: ClosedLoop(3, 0), Record: true}, Fixed("x"))
 		said := false
 		for x := range record.Exchanges() {
 			if x.Failure == "" {
@@ -190,7 +199,8 @@ func TestMultiplexGoAway(t *testing.T) {
 			conn.Write(http2OK(stream))
 		}
 	})
-	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 4, Timeout: 5 * time.Second})
+	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 4,
+		Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +234,8 @@ func TestMultiplexAgainstNghttpd(t *testing.T) {
 	}
 	address := l.Addr().(*net.TCPAddr)
 	l.Close()
-	server := exec.Command(program, "--no-tls", "--echo-upload", "-m", "10", "-a", "127.0.0.1", "-d", t.TempDir(), fmt.Sprint(address.Port))
+	server := exec.Command(program, "--no-tls", "--echo-upload", "-m", "10", "-a", "127.0.0.1", "-d", t.TempDir(),
+		fmt.Sprint(address.Port))
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +252,8 @@ func TestMultiplexAgainstNghttpd(t *testing.T) {
 	}
 	for _, inFlight := range []int{1, 10, 30} {
 		for _, pad := range []int{1, 1000} {
-			record := runMultiplexed(t, Spec{URL: "http://" + address.String(), Concurrency: inFlight, Timeout: 30 * time.Second}, Load{Schedule: ClosedLoop(60, 0), Record: true}, numbered{pad})
+			record := runMultiplexed(t, Spec{URL: "http://" + address.String(), Concurrency: inFlight,
+				Timeout: 30 * time.Second}, Load{Schedule: ClosedLoop(60, 0), Record: true}, numbered{pad})
 			for x := range record.Exchanges() {
 				// In the second run it is known how many streams the server takes: none is refused.
 				if x.Failure != "" {

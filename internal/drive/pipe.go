@@ -13,8 +13,12 @@ import (
 // A pipe moves the bytes of one connection and waits while it does. by is an
 // instant of p.
 type pipe interface {
-	send(p *pacer, b []byte, by time.Duration) error
+	// send sends all of b; some: bytes of it were or may have been sent.
+	send(p *pacer, b []byte, by time.Duration) (some bool, err error)
 	receive(p *pacer, b []byte, by time.Duration) (int, error)
+	// peek says, without waiting, whether there are bytes to receive; an error is
+	// the connection's end.
+	peek() (waiting bool, err error)
 	close()
 }
 
@@ -30,7 +34,7 @@ func openRaw(p *pacer, t *target, by time.Duration) (*rawPipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rawPipe{fd: fd, stream: t.stream, hasty: t.Timeout < 2*socketWait}
+	r := &rawPipe{fd: fd, stream: t.overTCP, hasty: t.Timeout < 2*socketWait}
 	if pending {
 		if err = r.wait(p, unix.POLLOUT, by); err == nil {
 			err = connected(fd)
@@ -60,21 +64,39 @@ func (r *rawPipe) wait(p *pacer, events int16, by time.Duration) error {
 	}
 }
 
-func (r *rawPipe) send(p *pacer, b []byte, by time.Duration) error {
-	for len(b) > 0 {
+func (r *rawPipe) send(p *pacer, b []byte, by time.Duration) (some bool, err error) {
+	for all := len(b); len(b) > 0; {
 		n, e := send(r.fd, b, 0)
-		switch e {
-		case 0:
-			b = b[n:]
-		case syscall.EAGAIN:
+		switch {
+		case e == syscall.EAGAIN:
 			if err := r.wait(p, unix.POLLOUT, by); err != nil {
-				return err
+				return len(b) < all, err
 			}
+		case e != 0:
+			return len(b) < all, e
 		default:
-			return e
+			if b = b[n:]; len(b) > 0 && p.now() >= by { // a peer that reads slowly
+				return true, errTimeout
+			}
 		}
 	}
-	return nil
+	return true, nil
+}
+
+func (r *rawPipe) peek() (bool, error) { return peek(r.fd) }
+
+// peek looks at a socket's first byte without taking it.
+func peek(fd int) (waiting bool, err error) {
+	var b [1]byte
+	switch n, e := receive(fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT); {
+	case e == syscall.EAGAIN:
+		return false, nil
+	case e != 0:
+		return false, e
+	case n == 0:
+		return false, io.EOF
+	}
+	return true, nil
 }
 
 // receive blocks in the kernel first: one system call where the answer is
@@ -107,15 +129,36 @@ type netPipe struct{ conn net.Conn }
 
 func (n netPipe) close() { n.conn.Close() }
 
-func (n netPipe) send(p *pacer, b []byte, by time.Duration) error {
+func (n netPipe) send(p *pacer, b []byte, by time.Duration) (bool, error) {
 	n.conn.SetWriteDeadline(p.base.Add(by))
 	_, err := n.conn.Write(b)
-	return plain(err)
+	return true, plain(err) // under TLS nobody knows how much of b went out
+}
+
+// peek looks at the socket under TLS.
+func (n netPipe) peek() (waiting bool, err error) {
+	c, ok := n.conn.(interface{ NetConn() net.Conn })
+	if !ok {
+		return false, nil
+	}
+	socket, ok := c.NetConn().(syscall.Conn)
+	if !ok {
+		return false, nil
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	if e := raw.Control(func(fd uintptr) { waiting, err = peek(int(fd)) }); e != nil {
+		return false, e
+	}
+	return waiting, err
 }
 
 func (n netPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 	for {
-		n.conn.SetReadDeadline(p.base.Add(min(by, p.now()+longestWait)))
+		// Subtle: a deadline that has passed would not even look.
+		n.conn.SetReadDeadline(p.base.Add(min(max(by, p.now()+shortestWait), p.now()+longestWait)))
 		count, err := n.conn.Read(b)
 		switch err = plain(err); {
 		case count > 0:

@@ -14,25 +14,36 @@ import (
 // flight; responses come in order.
 type pipeline struct {
 	events
-	fd       int     // -1: none
-	flight   []*lane // oldest first
-	out      [][]byte
+	fd       int // -1: none
+	conns    []*httpConn
+	flight   ring // oldest first
+	unsent   int  // how many of those in flight, the last ones, are not yet sent whole
+	part     []byte
 	in       []byte // received, n of it not yet parsed
 	n        int
 	reply    httpReply
 	answered bool // the connection has carried a response
 }
 
-var errUnasked = errors.New("bytes came that nobody had asked for")
+var (
+	errUnasked = errors.New("unexpected bytes before a request")
+	// errLast is the end of a connection after a response that said so: the
+	// server takes up nothing that is behind it (RFC 9112, section 9.6).
+	errLast = errors.New("the server announced that it would close")
+)
 
 // pipelined drives with as many requests in flight as there are lanes.
 func (r *run) pipelined() {
 	lanes := r.d.lanes
-	p := &pipeline{events: events{run: r, free: ring{lanes: make([]*lane, len(lanes))}}, fd: lanes[0].fd, in: make([]byte, 4*firstBuffer)}
+	p := &pipeline{events: events{run: r, free: newRing(len(lanes))}, flight: newRing(len(lanes)), fd: lanes[0].fd,
+		in: make([]byte, 4*firstBuffer)}
+	lanes[0].fd = -1
 	for _, l := range lanes {
+		p.conns = append(p.conns, l.stream.(*httpConn))
 		p.free.push(l)
 	}
-	p.reply.reset(r.d.Method == "HEAD")
+	p.reply.reset(r.d.Method == "HEAD", r.d.MostBody)
+	p.take() // what came since the run before: it may be closed
 	p.loop()
 	lanes[0].fd = p.fd
 }
@@ -40,13 +51,13 @@ func (r *run) pipelined() {
 func (p *pipeline) loop() {
 	for !p.stop.Load() {
 		due := p.begin(p.send)
-		if len(p.flight) == 0 && p.over {
+		if p.flight.n == 0 && p.over {
 			return
 		}
 		p.flush()
 		p.wait(due)
 		p.take()
-		if len(p.flight) > 0 && p.now() >= p.flight[0].by {
+		if p.flight.n > 0 && p.now() >= p.flight.head().by {
 			p.fail(errTimeout)
 		}
 	}
@@ -58,15 +69,15 @@ func (p *pipeline) send(l *lane, due, now time.Duration) {
 		p.done(l, err)
 		return
 	}
-	p.flight = append(p.flight, l)
+	l.fresh = false
+	p.flight.push(l)
+	p.unsent++
 	if p.fd < 0 {
 		p.countConnect()
 		if err := p.connect(l.by); err != nil {
 			p.fail(err)
-			return
 		}
 	}
-	p.out = append(p.out, l.wire.next())
 }
 
 func (p *pipeline) connect(by time.Duration) error {
@@ -74,15 +85,18 @@ func (p *pipeline) connect(by time.Duration) error {
 	if err != nil {
 		return err
 	}
-	p.fd, p.answered, p.n, p.out = raw.fd, false, 0, p.out[:0]
-	p.reply.reset(p.d.Method == "HEAD")
+	p.fd, p.answered = raw.fd, false
 	return unix.SetNonblock(p.fd, true)
 }
 
 // flush sends what there is room for.
 func (p *pipeline) flush() {
-	for len(p.out) > 0 {
-		n, no := send(p.fd, p.out[0], 0)
+	for p.unsent > 0 && p.fd >= 0 {
+		l := p.flight.get(p.flight.n - p.unsent)
+		if len(p.part) == 0 {
+			p.part = p.conns[l.number].next()
+		}
+		n, no := send(p.fd, p.part, 0)
 		if no == syscall.EAGAIN {
 			return
 		}
@@ -90,8 +104,9 @@ func (p *pipeline) flush() {
 			p.broke(no)
 			return
 		}
-		if p.out[0] = p.out[0][n:]; len(p.out[0]) == 0 {
-			p.out = p.out[:copy(p.out, p.out[1:])]
+		l.written = true
+		if p.part = p.part[n:]; len(p.part) == 0 {
+			p.unsent--
 		}
 	}
 }
@@ -100,8 +115,8 @@ func (p *pipeline) flush() {
 func (p *pipeline) wait(due time.Duration) {
 	now := p.now()
 	until := now + longestWait
-	if len(p.flight) > 0 {
-		until = min(until, p.flight[0].by)
+	if p.flight.n > 0 {
+		until = min(until, p.flight.head().by)
 	}
 	spins := false
 	if due > 0 && due <= until {
@@ -110,7 +125,7 @@ func (p *pipeline) wait(due time.Duration) {
 		}
 	}
 	var what int16 = unix.POLLIN
-	if len(p.out) > 0 {
+	if p.unsent > 0 {
 		what |= unix.POLLOUT
 	}
 	if !poll(p.fd, what, until-now) && spins {
@@ -135,8 +150,10 @@ func (p *pipeline) take() {
 		p.broke(no)
 		return
 	case n == 0:
-		if len(p.flight) > 0 && p.n > 0 && p.reply.eof() {
+		if p.flight.n > 0 && p.n > 0 && p.reply.eof() {
 			p.respond(p.in[:p.n], now)
+			p.broke(errLast)
+			return
 		}
 		p.broke(io.EOF)
 		return
@@ -148,20 +165,20 @@ func (p *pipeline) take() {
 func (p *pipeline) parse(now time.Duration) {
 	at := 0
 	for at < p.n {
-		if len(p.flight) == 0 {
+		if p.flight.n == 0 {
 			p.broke(errUnasked)
 			return
 		}
 		b := p.in[at:p.n]
-		p.flight[0].bytes = true
+		p.flight.head().bytes = true
 		whole, err := p.reply.parse(b)
 		if err != nil {
 			p.fail(err)
 			return
 		}
 		if !whole {
-			if len(b) > mostBody+2*mostHead {
-				p.fail(errBody)
+			if len(b) > p.d.MostBody+2*mostHead {
+				p.fail(tooLarge(p.d.MostBody))
 				return
 			}
 			break
@@ -170,7 +187,7 @@ func (p *pipeline) parse(now time.Duration) {
 		reusable := p.reply.reusable()
 		p.respond(b, now)
 		if !reusable {
-			p.broke(io.EOF)
+			p.broke(errLast)
 			return
 		}
 	}
@@ -179,49 +196,72 @@ func (p *pipeline) parse(now time.Duration) {
 
 // respond gives the oldest request in flight its response, the first in b.
 func (p *pipeline) respond(b []byte, now time.Duration) {
-	l := p.flight[0]
-	p.flight = p.flight[:copy(p.flight, p.flight[1:])]
-	w := l.wire.(*httpWire)
-	w.buf, w.r = b, p.reply
-	p.reply.reset(p.d.Method == "HEAD")
+	l := p.flight.head()
+	p.flight.pop()
+	p.unsent = min(p.unsent, p.flight.n) // answered before it was all sent
+	c := p.conns[l.number]
+	c.buf, c.r = b, p.reply
+	p.reply.reset(p.d.Method == "HEAD", p.d.MostBody)
 	p.answered = true
 	l.row.done = int64(now)
 	p.done(l, nil)
 }
 
-// broke is the end of a connection. Requests behind the last response were not
-// taken up and may go again, if the connection has shown that it works.
+// broke is the end of a connection. Requests behind the last response go again
+// if that is right for each, and if the connection has shown that it works.
 func (p *pipeline) broke(err error) {
-	if !p.answered || len(p.flight) == 0 {
-		p.fail(err)
-		return
-	}
+	goOn := p.answered
 	p.hangUp()
-	p.countConnect()
-	if err := p.connect(p.flight[0].by); err != nil {
-		p.fail(err)
+	again := 0
+	for n := p.flight.n; n > 0; n-- {
+		l := p.flight.head()
+		p.flight.pop()
+		if goOn && p.mayGoAgain(l, err) && p.again(l) == nil {
+			p.flight.push(l)
+			again++
+		} else {
+			p.done(l, closedBy(err))
+		}
+	}
+	if again == 0 {
 		return
 	}
-	for _, l := range p.flight {
-		l.bytes = false
-		if err := l.wire.start(l.buf, p.now()); err != nil {
-			p.fail(err)
-			return
-		}
-		p.out = append(p.out, l.wire.next())
+	p.unsent = again
+	p.countConnect()
+	if err := p.connect(p.flight.head().by); err != nil {
+		p.fail(err)
 	}
+}
+
+// mayGoAgain is mayRepeat for a request that was not alone on its connection.
+func (p *pipeline) mayGoAgain(l *lane, err error) bool {
+	if err == errLast || !l.written {
+		return !l.bytes
+	}
+	may := p.mayRepeat(l, err)
+	l.fresh = true // Subtle: once is enough (RFC 9110, section 9.2.2)
+	return may
+}
+
+// closedBy is a connection's end as the failure of a request on it.
+func closedBy(err error) error {
+	if err == errLast {
+		return io.EOF
+	}
+	return err
 }
 
 // fail ends the connection and every request on it.
 func (p *pipeline) fail(err error) {
 	p.hangUp()
-	for _, l := range p.flight {
+	for n := p.flight.n; n > 0; n-- {
+		l := p.flight.head()
+		p.flight.pop()
 		p.done(l, err)
 		if err == errTimeout {
 			err = io.EOF // only the oldest was waited for as long
 		}
 	}
-	p.flight = p.flight[:0]
 }
 
 func (p *pipeline) done(l *lane, err error) {
@@ -229,10 +269,12 @@ func (p *pipeline) done(l *lane, err error) {
 	p.free.push(l)
 }
 
+// hangUp closes the connection and forgets what was half-way.
 func (p *pipeline) hangUp() {
 	if p.fd >= 0 {
 		unix.Close(p.fd)
 		p.fd = -1
 	}
-	p.out, p.n = p.out[:0], 0
+	p.unsent, p.part, p.n = 0, nil, 0
+	p.reply.reset(p.d.Method == "HEAD", p.d.MostBody)
 }

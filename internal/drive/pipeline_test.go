@@ -84,7 +84,8 @@ func TestPipelineDoesNotWait(t *testing.T) {
 			io.WriteString(conn, answers.String())
 		}
 	}()
-	record := runPipelined(t, "http://"+l.Addr().String(), inFlight, Load{Schedule: ClosedLoop(20*inFlight, 0), Record: true}, numbered{pad: 3})
+	record := runPipelined(t, "http://"+l.Addr().String(), inFlight,
+		Load{Schedule: ClosedLoop(20*inFlight, 0), Record: true}, numbered{pad: 3})
 	for x := range record.Exchanges() {
 		if x.Failure != "" {
 			t.Fatalf("%+v", x)
@@ -118,8 +119,9 @@ func TestPipelineFailures(t *testing.T) {
 		"no response within 2s":             "",
 		"connection closed in mid-response": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
 		"connection closed before":          "close",
-		"bytes came that nobody had asked":  "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-		"response: no HTTP/1 status line":   "gibberish\r\n\r\n",
+		"unexpected bytes before": "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 " +
+			"OK\r\nContent-Length: 0\r\n\r\n",
+		"response: no HTTP/1 status line": "gibberish\r\n\r\n",
 	}
 	for want, bytes := range answer {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,7 +150,8 @@ func TestPipelineFailures(t *testing.T) {
 		record := runPipelined(t, "http://"+l.Addr().String(), 1, Load{Schedule: ClosedLoop(1, 0), Record: true}, Fixed("x"))
 		l.Close()
 		for x := range record.Exchanges() {
-			if unasked := strings.HasPrefix(want, "bytes came"); unasked != (x.Failure == "") || !unasked && !strings.Contains(x.Failure, want) {
+			if unasked := strings.HasPrefix(want, "unexpected bytes"); unasked != (x.Failure == "") || !unasked &&
+				!strings.Contains(x.Failure, want) {
 				t.Errorf("got %q, want %q", x.Failure, want)
 			}
 		}

@@ -51,7 +51,8 @@ func TestPreparationIsPartOfTheRTT(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer many.Close()
-	if _, err := many.Run(t.Context(), Load{Schedule: ClosedLoop(3, 0)}, prepared{}); err == nil || !strings.Contains(err.Error(), "set concurrency 1") {
+	if _, err := many.Run(t.Context(), Load{Schedule: ClosedLoop(3, 0)}, prepared{}); err == nil ||
+		!strings.Contains(err.Error(), "set concurrency 1") {
 		t.Errorf("two connections: %v", err)
 	}
 }

@@ -1,22 +1,19 @@
 package drive
 
 import (
-	"bytes"
 	"math"
 	"math/bits"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
-// Quality is what the driver can say about itself during a recorded run: is a
+// DriverStats is what the driver can say about itself during a recorded run: is a
 // figure the stack's, or the driver's own trouble?
-type Quality struct {
+type DriverStats struct {
 	Elapsed time.Duration `json:"elapsed"` // from the start of the run to its last exchange
 	// CPU is the time this process ran, all threads; Spin the part of it that
 	// waited busily for a due instant, so CPU − Spin is work.
@@ -35,7 +32,13 @@ type Quality struct {
 	LatenessMax time.Duration `json:"lateness_max"`
 	// Reconnects are connections made anew that were to be kept alive.
 	Reconnects int `json:"reconnects"`
-	// Retransmissions are CoAP messages sent again.
+	// Repetitions are requests sent again over another connection, since the one
+	// before broke: idempotent ones, or such as the server said it had not taken
+	// up. What the first cost lies in their RTT; the server may have seen them twice.
+	Repetitions int `json:"repetitions"`
+	// Retransmissions are messages that the protocol itself sent again: CoAP (RFC
+	// 7252, section 4.2), and MQTT with QoS 1 and 2 (section 4.4). Receivers know
+	// them for what they are.
 	Retransmissions int `json:"retransmissions"`
 	// Collections of garbage while running: 0, unless the Call made a lot of it.
 	Collections int `json:"collections"`
@@ -52,17 +55,16 @@ type effort struct {
 }
 
 func effortNow() effort {
-	var u unix.Rusage
 	var g debug.GCStats
-	unix.Getrusage(unix.RUSAGE_SELF, &u)
 	debug.ReadGCStats(&g)
-	return effort{
-		cpu:  time.Duration(unix.TimevalToNsec(u.Utime) + unix.TimevalToNsec(u.Stime)),
-		wait: runQueueWait("/proc/self/task"), gcs: g.NumGC,
+	e := effort{cpu: kernel.OwnCPUTime(), wait: -1, gcs: g.NumGC}
+	if waiting, ok := kernel.Waiting(os.Getpid()); ok {
+		e.wait = waiting
 	}
+	return e
 }
 
-func (q *Quality) since(e effort) {
+func (q *DriverStats) since(e effort) {
 	now := effortNow()
 	q.CPU = now.cpu - e.cpu
 	q.Collections = int(now.gcs - e.gcs)
@@ -71,41 +73,8 @@ func (q *Quality) since(e effort) {
 	}
 }
 
-// runQueueWait adds up the second column of every thread's schedstat: ns ready
-// to run, but waiting. /proc/PID/schedstat is the first thread's only.
-func runQueueWait(dir string) time.Duration {
-	files, _ := filepath.Glob(filepath.Join(dir, "*", "schedstat"))
-	sum, found := int64(0), false
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if fields := bytes.Fields(b); err == nil && len(fields) >= 2 {
-			n, err := strconv.ParseInt(string(fields[1]), 10, 64)
-			sum, found = sum+n, found || err == nil
-		}
-	}
-	if !found {
-		return -1
-	}
-	return time.Duration(sum)
-}
-
-// AllowedCPUs are those this process may run on.
-func AllowedCPUs() []int {
-	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
-		return nil
-	}
-	var cpus []int
-	for i := range len(set) * bits.UintSize {
-		if set.IsSet(i) {
-			cpus = append(cpus, i)
-		}
-	}
-	return cpus
-}
-
-func (q *Quality) place() {
-	q.CPUs, q.GOMAXPROCS = AllowedCPUs(), runtime.GOMAXPROCS(0)
+func (q *DriverStats) place() {
+	q.CPUs, q.GOMAXPROCS = kernel.AllowedCPUs(), runtime.GOMAXPROCS(0)
 }
 
 // histogram counts durations in classes 1/16 of a power of two wide, so that a

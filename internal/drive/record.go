@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // row is one exchange. Instants are nanoseconds since the run began. Seq is the
@@ -14,6 +14,7 @@ import (
 type row struct {
 	due, sent, done   int64
 	ser, deser, total int64
+	connection        int64  // opening one for this request, before sent
 	out, in           uint32 // B; a body of 4 GiB is refused before it gets here
 	failure           uint32 // index into reasons; 0: success
 }
@@ -38,11 +39,12 @@ const (
 
 // A Record is what a run kept: its exchanges and the driver's own quality.
 type Record struct {
-	Quality Quality
+	Quality DriverStats
 	chunks  [][]packed
 	growing bool          // rows are added while measuring
 	count   int           // rows in use
 	long    map[int]int64 // totals that do not fit a packed row
+	opened  [][]int64     // connection, in chunks like the rows; nil where all are 0
 	reasons []string
 	index   map[string]uint32
 }
@@ -59,7 +61,7 @@ func newRecord() *Record {
 func (r *Record) reserve(n int) {
 	for len(r.chunks)*chunkRows < n {
 		chunk := make([]packed, chunkRows)
-		for i := 0; i < len(chunk); i += 32 { // half a page
+		for i := 0; i < len(chunk); i += 32 { // half a page; written, since reading takes up none
 			chunk[i].due = 1
 			chunk[i].due = 0
 		}
@@ -78,8 +80,12 @@ func (r *Record) put(i int, w *row) {
 		r.reserve(i + 1)
 	}
 	r.count = max(r.count, i+1)
+	if w.connection != 0 {
+		r.putConnection(i, w.connection)
+	}
 	p := &r.chunks[i/chunkRows][i%chunkRows]
-	*p = packed{due: w.due, sent: w.sent, done: w.done, ser: w.ser, deser: w.deser, out: w.out, in: w.in, failure: w.failure}
+	*p = packed{due: w.due, sent: w.sent, done: w.done, ser: w.ser, deser: w.deser, out: w.out, in: w.in,
+		failure: w.failure}
 	if w.done == 0 {
 		p.done = -w.total
 		return
@@ -93,6 +99,17 @@ func (r *Record) put(i int, w *row) {
 	}
 }
 
+// putConnection keeps what most runs have none of: it costs them no memory.
+func (r *Record) putConnection(i int, d int64) {
+	for len(r.opened) <= i/chunkRows {
+		r.opened = append(r.opened, nil)
+	}
+	if r.opened[i/chunkRows] == nil {
+		r.opened[i/chunkRows] = make([]int64, chunkRows)
+	}
+	r.opened[i/chunkRows][i%chunkRows] = d
+}
+
 // phases are serialization, RTT and deserialization together.
 func (p *packed) phases() int64 { return p.ser + p.done - p.sent + p.deser }
 
@@ -100,6 +117,9 @@ func (p *packed) phases() int64 { return p.ser + p.done - p.sent + p.deser }
 func (r *Record) row(i int) row {
 	p := &r.chunks[i/chunkRows][i%chunkRows]
 	w := row{due: p.due, sent: p.sent, done: p.done, ser: p.ser, deser: p.deser, out: p.out, in: p.in, failure: p.failure}
+	if c := i / chunkRows; c < len(r.opened) && r.opened[c] != nil {
+		w.connection = r.opened[c][i%chunkRows]
+	}
 	switch {
 	case p.done <= 0:
 		w.done, w.total = 0, -p.done
@@ -147,6 +167,7 @@ func (w *row) exchange(i int, reasons []string) measure.Exchange {
 	return measure.Exchange{
 		Seq: uint64(i) + 1, Due: time.Duration(w.due), Sent: time.Duration(w.sent), Done: time.Duration(w.done),
 		Serialization: time.Duration(w.ser), Deserialization: time.Duration(w.deser), Total: time.Duration(w.total),
-		Out: int64(w.out), In: int64(w.in), Failure: reasons[w.failure],
+		Connection: time.Duration(w.connection),
+		Out:        int64(w.out), In: int64(w.in), Failure: reasons[w.failure],
 	}
 }

@@ -3,17 +3,20 @@ package drive
 import (
 	"bytes"
 	"errors"
+	"fmt"
 )
+
+// MostBody is the size in B of a request, and the most that a response may be allowed.
+const MostBody = 1 << 30
 
 const (
 	mostHead = 64 << 10 // B of status line, headers, interim responses; and again of trailers
-	mostBody = 1 << 30  // B
 )
 
-var (
-	errHead = errors.New("response: header larger than 64 KiB")
-	errBody = errors.New("response: body larger than 1 GiB")
-)
+var errHead = errors.New("response: header larger than 64 KiB")
+
+// tooLarge says that a response has a longer body than was allowed.
+func tooLarge(most int) error { return fmt.Errorf("response: body larger than %d bytes", most) }
 
 type part uint8
 
@@ -50,9 +53,12 @@ type httpReply struct {
 	close      bool  // Connection: close
 	keep       bool  // Connection: keep-alive
 	bodyless   bool  // the request was HEAD
+	most       int   // B of the body that are taken
 }
 
-func (r *httpReply) reset(bodyless bool) { *r = httpReply{length: -1, bodyless: bodyless} }
+func (r *httpReply) reset(bodyless bool, most int) {
+	*r = httpReply{length: -1, bodyless: bodyless, most: most}
+}
 
 // parse goes on with b, all bytes since the response began, and says whether
 // the response is whole. An error is for good.
@@ -67,8 +73,8 @@ func (r *httpReply) parse(b []byte) (bool, error) {
 			more, err = r.data(b)
 		case untilClose:
 			r.pos, r.end = len(b), len(b)
-			if r.end-r.start > mostBody {
-				return false, errBody
+			if r.end-r.start > r.most {
+				return false, tooLarge(r.most)
 			}
 		case whole:
 			return true, nil
@@ -148,7 +154,8 @@ func (r *httpReply) line(b []byte) (more bool, err error) {
 
 // statusLine: RFC 9112, section 4.
 func (r *httpReply) statusLine(l []byte) error {
-	if len(l) < 12 || string(l[:7]) != "HTTP/1." || l[7] < '0' || l[7] > '9' || l[8] != ' ' || len(l) > 12 && l[12] != ' ' {
+	if len(l) < 12 || string(l[:7]) != "HTTP/1." || l[7] < '0' || l[7] > '9' || l[8] != ' ' || len(l) > 12 &&
+		l[12] != ' ' {
 		return errors.New("response: no HTTP/1 status line")
 	}
 	r.minor, r.status = int(l[7]-'0'), 0
@@ -224,8 +231,8 @@ func (r *httpReply) contentLength(value []byte) error {
 			if c < '0' || c > '9' {
 				return errors.New("response: malformed Content-Length")
 			}
-			if n = n*10 + int64(c-'0'); n > mostBody {
-				return errBody
+			if n = n*10 + int64(c-'0'); n > int64(r.most) {
+				return tooLarge(r.most)
 			}
 		}
 		if r.length >= 0 && r.length != n {
@@ -246,7 +253,7 @@ func (r *httpReply) headEnd() error {
 	switch {
 	case r.status < 200 && r.status != 101: // interim: the response is still to come
 		pos, lines, bodyless := r.pos, r.lines, r.bodyless
-		r.reset(bodyless)
+		r.reset(bodyless, r.most)
 		r.pos, r.seen, r.lines = pos, pos, lines
 		return nil
 	case r.bodyless || r.status < 200 || r.status == 204 || r.status == 304:
@@ -270,16 +277,16 @@ func (r *httpReply) chunkSize(l []byte) error {
 		if v < 0 {
 			break
 		}
-		if n = n<<4 | int64(v); n > mostBody {
-			return errBody
+		if n = n<<4 | int64(v); n > int64(r.most) {
+			return tooLarge(r.most)
 		}
 	}
 	rest := bytes.TrimLeft(l[digits:], " \t")
 	if digits == 0 || len(rest) > 0 && rest[0] != ';' {
 		return errors.New("response: malformed chunk size")
 	}
-	if int64(r.end-r.start)+n > mostBody {
-		return errBody
+	if int64(r.end-r.start)+n > int64(r.most) {
+		return tooLarge(r.most)
 	}
 	if r.need = n; n == 0 {
 		r.part, r.lines = trailerLine, r.pos

@@ -67,7 +67,8 @@ func TestPoissonIsSeededAndExponential(t *testing.T) {
 	mean := sum / n
 	deviation := math.Sqrt(squares/n - mean*mean)
 	for name, c := range map[string][2]float64{
-		"mean": {mean, 1 / rate}, "standard deviation": {deviation, 1 / rate}, "share above the mean": {above / n, 1 / math.E},
+		"mean": {mean, 1 / rate}, "standard deviation": {deviation, 1 / rate},
+		"share above the mean": {above / n, 1 / math.E},
 	} {
 		if math.Abs(c[0]/c[1]-1) > 0.02 {
 			t.Errorf("%s of the gaps: got %g, want %g", name, c[0], c[1])

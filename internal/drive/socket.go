@@ -15,6 +15,8 @@ const (
 	// A blocking socket call ends after this long, so that the P is free for a
 	// moment and ctx is seen; the wait then goes on in poll.
 	socketWait = 20 * time.Millisecond
+	// One that only looks at what is there takes this long at most.
+	shortestWait = 100 * time.Microsecond
 	// No wait of ours is longer: it bounds how late ctx is seen.
 	longestWait = 100 * time.Millisecond
 )
@@ -24,7 +26,7 @@ const (
 func resolve(ctx context.Context, host string, port uint16, family string) (netip.AddrPort, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if family != "" && (family == "4") != addr.Unmap().Is4() {
-			return netip.AddrPort{}, fmt.Errorf("%s is not an IPv%s address; write one, or drop the IP version", host, family)
+			return netip.AddrPort{}, fmt.Errorf("%s is not an IPv%s address; write one, or remove the IP version", host, family)
 		}
 		return netip.AddrPortFrom(addr.Unmap(), port), nil
 	}
@@ -87,10 +89,10 @@ func boundWaits(fd int) error {
 // connection may still be under way: pending.
 func dial(t *target, blocking bool) (fd int, pending bool, err error) {
 	family, sa := sockaddr(t.addr)
-	if fd, err = socket(family, t.stream, blocking); err != nil {
+	if fd, err = socket(family, t.overTCP, blocking); err != nil {
 		return -1, false, err
 	}
-	if t.stream && t.Nagle {
+	if t.overTCP && t.Nagle {
 		if err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 0); err != nil {
 			unix.Close(fd)
 			return -1, false, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 // How requests use connections.
@@ -28,9 +29,10 @@ const (
 type Spec struct {
 	// URL is http, https, coap, coaps, coap+tcp, mqtt, mqtts, tcp or udp (the bare exchanges), with a
 	// host name, an IPv4 or an [IPv6] address.
-	URL         string        `json:"url"`
-	Family      string        `json:"family,omitempty"`       // "4" or "6"; empty: as the host resolves
-	Protocol    string        `json:"protocol,omitempty"`     // http, https: HTTP1, HTTP2 or GRPC, https also HTTP3; HTTP1. mqtt, mqtts: MQTT5 or MQTT311; MQTT5
+	URL    string `json:"url"`
+	Family string `json:"family,omitempty"` // "4" or "6"; empty: as the host resolves
+	// http, https: HTTP1, HTTP2 or GRPC, https also HTTP3; HTTP1. mqtt, mqtts: MQTT5 or MQTT311; MQTT5
+	Protocol    string        `json:"protocol,omitempty"`
 	Method      string        `json:"method,omitempty"`       // POST
 	ContentType string        `json:"content_type,omitempty"` // of the requests; CoAP: also a content-format number
 	Accept      string        `json:"accept,omitempty"`
@@ -40,15 +42,24 @@ type Spec struct {
 	Concurrency int           `json:"concurrency,omitempty"` // connections; 1
 	Timeout     time.Duration `json:"timeout,omitempty"`     // of a request, from Sent; 5 s
 	QoS         byte          `json:"qos,omitempty"`         // MQTT: 0, 1 or 2, of requests and answers
-	NON         bool          `json:"non,omitempty"`         // CoAP: non-confirmable requests; one that is lost fails
-	Nagle       bool          `json:"nagle,omitempty"`       // TCP: wait with small segments (RFC 896), as without TCP_NODELAY
-	Credentials Credentials   `json:"credentials,omitzero"`
-	Memory      int64         `json:"memory,omitempty"` // B of heap above which garbage is collected after all; 512 MiB
+	// MQTT: where requests go and answers come from; {id} is the client's own name.
+	// Empty: below the URL's path, as at mqttConn.
+	Topic         string `json:"topic,omitempty"`
+	ResponseTopic string `json:"response_topic,omitempty"`
+	NON           bool   `json:"non,omitempty"` // CoAP: non-confirmable requests; one that is lost fails
+	// TCP: wait with small segments (RFC 896), as without TCP_NODELAY
+	Nagle       bool        `json:"nagle,omitempty"`
+	Credentials Credentials `json:"credentials,omitzero"`
+	Memory      int64       `json:"memory,omitempty"` // B of heap above which garbage is collected after all; 512 MiB
+	// MostBody bounds the body of a response, in B; 64 MiB. A longer one fails
+	// its request, and no more of it is read.
+	MostBody int `json:"most_body,omitempty"`
 }
 
 // Credentials are what TLS 1.3 (https) and DTLS 1.2 (coaps) need.
 type Credentials struct {
 	CA         string `json:"ca,omitempty"`          // path of a PEM file; empty: the system's authorities
+	PEM        []byte `json:"pem,omitempty"`         // or: what is in it
 	ServerName string `json:"server_name,omitempty"` // empty: the URL's host
 	Insecure   bool   `json:"insecure,omitempty"`    // takes any server for right
 	Identity   string `json:"identity,omitempty"`    // DTLS, pre-shared key
@@ -60,9 +71,11 @@ type Credentials struct {
 const (
 	defaultTimeout = 5 * time.Second
 	defaultMemory  = 512 << 20
+	defaultBody    = 64 << 20
 )
 
-var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "coaps": 5684, "coap+tcp": 5683, "mqtt": 1883, "mqtts": 8883}
+var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "coaps": 5684, "coap+tcp": 5683,
+	"mqtt": 1883, "mqtts": 8883}
 
 // target is a Spec that was found right.
 type target struct {
@@ -72,7 +85,13 @@ type target struct {
 	path         string // request target
 	query        string // CoAP
 	addr         netip.AddrPort
-	stream       bool
+	overTCP      bool
+}
+
+// idempotent says whether a request may reach the server twice and do no more
+// than once (RFC 9110, section 9.2.2; RFC 7252, section 5.1).
+func (t *target) idempotent() bool {
+	return t.Protocol != GRPC && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, t.Method)
 }
 
 // secure says whether TLS or DTLS is between.
@@ -80,11 +99,65 @@ func (t *target) secure() bool {
 	return t.scheme == "https" || t.scheme == "coaps" || t.scheme == "mqtts"
 }
 
-// check fills in the defaults, refuses what cannot be driven, and resolves the host.
+// Check refuses what cannot be driven. It resolves nothing and connects to nothing.
+func (s Spec) Check() error {
+	t, _, err := s.target()
+	if err == nil && (t.scheme == "coap" || t.scheme == "coaps") {
+		_, err = newCoAPConn(t, 0)
+	}
+	return err
+}
+
+// Address is where the URL's server listens, as host:port, and whether over TCP.
+// Nothing else of the Spec is checked, such as credentials.
+func (s Spec) Address() (address string, tcp bool, err error) {
+	t, u, err := s.parse()
+	if err != nil {
+		return "", false, err
+	}
+	port, err := t.port(u.Port())
+	if err == nil && t.name == "" {
+		err = errors.New("no host")
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("drive %s: %w", s.URL, err)
+	}
+	return net.JoinHostPort(t.name, strconv.Itoa(int(port))), t.overTCP, nil
+}
+
+// check is target with its host resolved.
 func (s Spec) check(ctx context.Context) (*target, error) {
-	u, err := url.Parse(s.URL)
+	t, port, err := s.target()
 	if err != nil {
 		return nil, err
+	}
+	if t.addr, err = resolve(ctx, t.name, port, t.Family); err != nil {
+		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
+	}
+	return t, nil
+}
+
+// target refuses what cannot be driven.
+func (s Spec) target() (*target, uint16, error) {
+	t, u, err := s.parse()
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := t.refuse(); err != nil {
+		return nil, 0, fmt.Errorf("drive %s: %w", s.URL, err)
+	}
+	port, err := t.port(u.Port())
+	if err != nil {
+		return nil, 0, fmt.Errorf("drive %s: %w", s.URL, err)
+	}
+	return t, port, nil
+}
+
+// parse reads the URL and fills in the defaults.
+func (s Spec) parse() (*target, *url.URL, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, nil, err
 	}
 	if s.Protocol == "" && (u.Scheme == "mqtt" || u.Scheme == "mqtts") {
 		s.Protocol = MQTT5
@@ -106,19 +179,12 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 	if s.Memory == 0 {
 		s.Memory = defaultMemory
 	}
+	if s.MostBody == 0 {
+		s.MostBody = defaultBody
+	}
 	t := &target{Spec: s, scheme: u.Scheme, host: u.Host, name: u.Hostname(), path: u.EscapedPath(), query: u.RawQuery}
-	t.stream = t.scheme != "coap" && t.scheme != "coaps" && t.scheme != "udp" && t.Protocol != HTTP3
-	if err := t.refuse(); err != nil {
-		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
-	}
-	port, err := t.port(u.Port())
-	if err != nil {
-		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
-	}
-	if t.addr, err = resolve(ctx, t.name, port, s.Family); err != nil {
-		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
-	}
-	return t, nil
+	t.overTCP = t.scheme != "coap" && t.scheme != "coaps" && t.scheme != "udp" && t.Protocol != HTTP3
+	return t, u, nil
 }
 
 func (t *target) port(text string) (uint16, error) {
@@ -130,7 +196,7 @@ func (t *target) port(text string) (uint16, error) {
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || port == 0 {
-		return 0, fmt.Errorf("port %s is not one; write 1 to 65535", text)
+		return 0, fmt.Errorf("invalid port %s; write 1 to 65535", text)
 	}
 	return uint16(port), nil
 }
@@ -143,7 +209,7 @@ func (t *target) refuse() error {
 			return errors.New("HTTP/3 is always encrypted; write https")
 		}
 		if !slices.Contains([]string{HTTP1, HTTP2, GRPC, HTTP3}, t.Protocol) {
-			return fmt.Errorf("protocol %q; write %s, %s, %s or %s", t.Protocol, HTTP1, HTTP2, GRPC, HTTP3)
+			return fmt.Errorf("unknown protocol %q; write %s, %s, %s or %s", t.Protocol, HTTP1, HTTP2, GRPC, HTTP3)
 		}
 		if err := checkHead(t.Spec); err != nil {
 			return err
@@ -152,37 +218,46 @@ func (t *target) refuse() error {
 	case "mqtt", "mqtts":
 		switch {
 		case t.Protocol != MQTT5 && t.Protocol != MQTT311:
-			return fmt.Errorf("protocol %q; write %s or %s", t.Protocol, MQTT5, MQTT311)
+			return fmt.Errorf("unknown protocol %q; write %s or %s", t.Protocol, MQTT5, MQTT311)
 		case t.QoS > 2:
-			return fmt.Errorf("QoS %d; write 0, 1 or 2", t.QoS)
+			return fmt.Errorf("invalid QoS %d; write 0, 1 or 2", t.QoS)
+		case (t.Topic == "") != (t.ResponseTopic == ""):
+			return errors.New("one of topic and response topic; name both")
+		case t.Topic != "":
 		case strings.Trim(t.path, "/") == "" || strings.ContainsAny(t.path, "+#%"):
-			return fmt.Errorf("path %q is not the beginning of a topic; write mqtt://host/name", t.path)
+			return fmt.Errorf("path %q cannot start a topic; write mqtt://host/name", t.path)
 		}
 	case "tcp", "udp":
-		if t.Answer < 1 || t.Answer > mostBody {
-			return fmt.Errorf("a bare exchange with an answer of %d bytes; say how many the server answers, at least 1", t.Answer)
+		if t.Answer < 1 || t.Answer > MostBody {
+			return fmt.Errorf("a bare exchange with an answer of %d bytes; state how many the server sends, at least 1",
+				t.Answer)
 		}
 		if t.scheme == "udp" && t.Answer > mostDatagram {
 			return fmt.Errorf("an answer of %d bytes does not fit a datagram of at most %d; use tcp", t.Answer, mostDatagram)
 		}
 	default:
-		return fmt.Errorf("scheme %q is none that drive speaks; it speaks http, https, coap, coaps, coap+tcp, mqtt, mqtts, tcp, udp", t.scheme)
+		return fmt.Errorf("scheme %q is unsupported; supported: http, https, coap, coaps, coap+tcp, mqtt, mqtts, tcp, udp",
+			t.scheme)
 	}
 	switch {
 	case t.name == "":
 		return errors.New("no host")
 	case t.Family != "" && t.Family != "4" && t.Family != "6":
-		return fmt.Errorf("IP version %q; write 4 or 6", t.Family)
+		return fmt.Errorf("unknown IP version %q; write 4 or 6", t.Family)
 	case t.Connection == Pipelined && (t.scheme != "http" || t.Protocol != HTTP1):
-		return errors.New("pipelining is HTTP/1.1's, without TLS")
-	case t.Connection == Multiplexed && !(t.Protocol == HTTP3 || t.scheme == "http" && (t.Protocol == HTTP2 || t.Protocol == GRPC)):
-		return errors.New("multiplexing is of HTTP/2 and gRPC, without TLS, and of HTTP/3")
+		return errors.New("pipelining is supported only for HTTP/1.1 without TLS")
+	case t.Connection == Multiplexed && !(t.Protocol == HTTP3 || t.scheme == "http" &&
+		(t.Protocol == HTTP2 || t.Protocol == GRPC)):
+		return errors.New("multiplexing is supported only for HTTP/2 and gRPC without TLS, and for HTTP/3")
 	case !slices.Contains([]string{KeepAlive, PerRequest, Pipelined, Multiplexed}, t.Connection):
-		return fmt.Errorf("connection %q; write %s, %s, %s or %s", t.Connection, KeepAlive, PerRequest, Pipelined, Multiplexed)
-	case t.Concurrency < 1 || t.Concurrency > 10_000:
-		return fmt.Errorf("concurrency %d; write 1 to 10000", t.Concurrency)
+		return fmt.Errorf("unknown connection %q; write %s, %s, %s or %s", t.Connection, KeepAlive, PerRequest,
+			Pipelined, Multiplexed)
+	case t.Concurrency < 1 || t.Concurrency > MostConnections:
+		return fmt.Errorf("invalid concurrency %d; write 1 to %d", t.Concurrency, MostConnections)
+	case t.MostBody < 1 || t.MostBody > MostBody:
+		return fmt.Errorf("invalid limit of %d bytes for responses; write 1 to 1 GiB", t.MostBody)
 	case t.Timeout < time.Millisecond:
-		return fmt.Errorf("timeout %v; write at least 1ms", t.Timeout)
+		return fmt.Errorf("invalid timeout %v; write at least 1ms", t.Timeout)
 	case t.scheme == "coaps" && len(t.Credentials.Key) == 0:
 		return errors.New("no pre-shared key; coaps needs an identity and a key")
 	}

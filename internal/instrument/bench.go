@@ -6,27 +6,22 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// threadCPU is the CPU time of the calling thread, to which the caller is locked.
-func threadCPU() time.Duration {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
-	return time.Duration(ts.Nano())
-}
+	"edgegauge.example/edgegauge/internal/kernel"
+)
 
 // cpuOf is the CPU time f takes on one thread.
 func cpuOf(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before := threadCPU()
+	before := kernel.ThreadCPUTime()
 	f()
-	return threadCPU() - before
+	return kernel.ThreadCPUTime() - before
 }
 
 // ReaderCost is the share of a core that reading the energy meter takes at a rate
-// in frames a second: system calls on a pipe, decoding, accounting, for so many
-// seconds' worth of frames, each read alone, the worst case. It runs no longer
+// in frames a second: system calls on a pipe, decoding, accounting. It is measured
+// with that many seconds' worth of frames, each read alone, the worst case. It runs no longer
 // than it must.
 func ReaderCost(rate, seconds int) float64 {
 	n := rate * seconds
@@ -61,8 +56,8 @@ func ReaderCost(rate, seconds int) float64 {
 	return took.Seconds() / float64(seconds)
 }
 
-// PPK2Cost is the share of a core that a PPK2's 100,000 samples a second take, for
-// so many seconds' worth of them, read from a pipe in pieces of 4 kB.
+// PPK2Cost is the share of a core that a PPK2's 100,000 samples a second take, measured
+// with that many seconds' worth of them, read from a pipe in pieces of 4 kB.
 func PPK2Cost(secondsWorth int) float64 {
 	n := secondsWorth * 100_000
 	var fds [2]int

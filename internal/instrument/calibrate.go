@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Calibrating says how a profile is made.
@@ -25,9 +26,9 @@ type Calibrating struct {
 
 // Calibrate loads this machine, the device under test, with 0 to all cores at
 // work, in random order, and fits a profile to what the meter reads meanwhile.
-func Calibrate(ctx context.Context, m Meter, c Calibrating) (Profile, []Point, error) {
+func Calibrate(ctx context.Context, m Meter, c Calibrating) (PowerModel, []Point, error) {
 	if m.Describe().Modelled {
-		return Profile{}, nil, errors.New("a profile cannot be fitted to a model; connect a meter")
+		return PowerModel{}, nil, errors.New("a profile cannot be fitted to a modelled meter; connect a real one")
 	}
 	if c.Cores == 0 {
 		c.Cores = runtime.NumCPU()
@@ -39,7 +40,8 @@ func Calibrate(ctx context.Context, m Meter, c Calibrating) (Profile, []Point, e
 		c.Rounds = 3
 	}
 	if shortest := 20 * m.Facts().Interval; c.Length < shortest {
-		return Profile{}, nil, fmt.Errorf("stages of %v are too short for a meter that reads every %v; make them %v", c.Length, m.Facts().Interval, shortest)
+		return PowerModel{}, nil, fmt.Errorf("stages of %v are too short for a meter that reads every %v; use %v",
+			c.Length, m.Facts().Interval, shortest)
 	}
 	zero := time.Now()
 	ctx, cancel := context.WithCancel(WithStart(ctx, zero))
@@ -53,18 +55,18 @@ func Calibrate(ctx context.Context, m Meter, c Calibrating) (Profile, []Point, e
 		err = e
 	}
 	if err != nil {
-		return Profile{}, nil, err
+		return PowerModel{}, nil, err
 	}
 	var points []Point
 	trace := energy.NewTrace(m.Facts(), samples)
 	for _, s := range stages {
 		j, err := trace.Energy(s.Window)
 		if err != nil {
-			return Profile{}, points, err
+			return PowerModel{}, points, err
 		}
 		points = append(points, Point{Load: s.Load, Joules: j})
 	}
-	p, err := FitProfile(points, c.Cores)
+	p, err := FitPowerModel(points, c.Cores)
 	p.Fit.From = fmt.Sprintf("%s, %d stages of %v", m.Describe().Name, len(points), c.Length)
 	return p, points, err
 }
@@ -85,7 +87,7 @@ func (c Calibrating) stages(ctx context.Context, zero time.Time) ([]stage, error
 	for round := range c.Rounds {
 		for _, busy := range rng.Perm(c.Cores + 1) {
 			if c.Tell != nil {
-				c.Tell(fmt.Sprintf("round %d of %d: %d of %d cores at work for %v", round+1, c.Rounds, busy, c.Cores, c.Length))
+				c.Tell(fmt.Sprintf("round %d of %d: %d of %d cores busy for %v", round+1, c.Rounds, busy, c.Cores, c.Length))
 			}
 			s, err := c.stage(ctx, zero, busy)
 			if err != nil {
@@ -105,11 +107,11 @@ func (c Calibrating) stage(ctx context.Context, zero time.Time, busy int) (stage
 	}
 	// Half a second to settle: the clock rises, the fan starts.
 	err := sleep(ctx, 500*time.Millisecond)
-	from, before := time.Since(zero), processCPU()
+	from, before := time.Since(zero), kernel.OwnCPUTime()
 	if err == nil {
 		err = sleep(ctx, c.Length)
 	}
-	to, after := time.Since(zero), processCPU()
+	to, after := time.Since(zero), kernel.OwnCPUTime()
 	close(stop)
 	workers.Wait()
 	return stage{energy.Window{From: from, To: to}, Load{Length: to - from, CPU: after - before}}, err
@@ -154,7 +156,8 @@ type Reference struct {
 
 // Adjust makes the energy meter agree with a reference, averaging over a length,
 // and keeps the constants in its EEPROM. Zero first (Unloaded), then gains.
-func (m *EnergyMeter) Adjust(ctx context.Context, ref Reference, length time.Duration, label string) (Calibration, error) {
+func (m *EnergyMeter) Adjust(ctx context.Context, ref Reference, length time.Duration,
+	label string) (Calibration, error) {
 	volts, amps, err := m.average(ctx, length)
 	if err != nil {
 		return Calibration{}, err
@@ -168,13 +171,16 @@ func (m *EnergyMeter) Adjust(ctx context.Context, ref Reference, length time.Dur
 		name         string
 		want, got    float64
 		gain, offset *float64
-	}{{"volts", ref.Volts, volts, &c.VoltsPerStep, &c.VoltsOffset}, {"amperes", ref.Amps, amps, &c.AmpsPerStep, &c.AmpsOffset}} {
+	}{{"volts", ref.Volts, volts, &c.VoltsPerStep, &c.VoltsOffset},
+		{"amperes", ref.Amps, amps, &c.AmpsPerStep, &c.AmpsOffset}} {
 		if ch.want == 0 {
 			continue
 		}
 		k := (ch.want - *ch.offset) / (ch.got - *ch.offset)
 		if !(k > 0.5 && k < 2) {
-			return c, fmt.Errorf("the meter reads %.4g %s, the reference says %.4g: that is wiring, not calibration", ch.got, ch.name, ch.want)
+			return c, fmt.Errorf("the meter reads %.4g %s, the reference %.4g: check the wiring; calibration cannot correct "+
+				"this much", ch.got,
+				ch.name, ch.want)
 		}
 		*ch.gain *= k
 	}
@@ -203,7 +209,7 @@ func (m *EnergyMeter) average(ctx context.Context, length time.Duration) (volts,
 // A Look is one line of watching a meter live.
 type Look struct {
 	Volts, Amps, Watts float64 // means; NaN where the meter does not read them
-	Quality            Quality
+	Quality            MeterStats
 	Err                error // why there is nothing to see
 }
 
@@ -222,7 +228,7 @@ func Live(ctx context.Context, m Meter, every time.Duration, show func(Look)) er
 		if err != nil && len(samples) == 0 {
 			return err
 		}
-		l := Look{Quality: m.Quality(), Err: err}
+		l := Look{Quality: m.Stats(), Err: err}
 		l.Volts, l.Amps, l.Watts = mean(samples, energy.Voltage), mean(samples, energy.Current), mean(samples, energy.Power)
 		if m.Facts().Kind == energy.Cumulative {
 			l.Watts = overall(energy.NewTrace(m.Facts(), samples))

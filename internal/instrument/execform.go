@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
 )
 
 // A clock says whose time a reading carries.
@@ -64,7 +64,7 @@ func parseHeader(line string) (form, error) {
 	case "":
 		f.clock = clockNone
 	default:
-		return f, fmt.Errorf("clock %q is none of device, host, none", h.Clock)
+		return f, fmt.Errorf("unknown clock %q; supported: device, host, none", h.Clock)
 	}
 	switch h.Kind {
 	case "mean":
@@ -74,10 +74,10 @@ func parseHeader(line string) (form, error) {
 	case "cumulative":
 		f.kind = energy.Cumulative
 	default:
-		return f, fmt.Errorf("kind %q is none of mean, instantaneous, cumulative", h.Kind)
+		return f, fmt.Errorf("unknown kind %q; supported: mean, instantaneous, cumulative", h.Kind)
 	}
 	if !(h.Rate >= 0 && h.Rate <= 1e7) || !(f.resolution >= 0) {
-		return f, fmt.Errorf("a rate of %g readings a second and a resolution of %g W are none", h.Rate, f.resolution)
+		return f, fmt.Errorf("invalid rate of %g readings per second or resolution of %g W", h.Rate, f.resolution)
 	}
 	return f, nil
 }
@@ -106,7 +106,7 @@ func csvHeader(line string) (form, error) {
 	return f, nil
 }
 
-var errLine = errors.New("no reading")
+var errLine = errors.New("no readings")
 
 // parse reads one line.
 func (f form) parse(b []byte) (execLine, error) {
@@ -155,7 +155,8 @@ func (f form) parseCSV(b []byte, l *execLine) (t float64, err error) {
 		}
 		name := f.columns[n]
 		n++
-		into, ok := map[string]*float64{"t": &t, "V": &l.volts, "A": &l.amps, "W": &l.watts, "J": &l.joules, "marker": &l.marker}[name]
+		into, ok := map[string]*float64{"t": &t, "V": &l.volts, "A": &l.amps, "W": &l.watts, "J": &l.joules,
+			"marker": &l.marker}[name]
 		if !ok {
 			continue // unknown columns are ignored
 		}

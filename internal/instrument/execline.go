@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // An execMeter is a program that prints readings, in the line protocol of
@@ -35,7 +35,7 @@ type execMeter struct {
 	mu    sync.Mutex
 	watch *execRecord // of the observation that runs
 	ended error       // why the output ended
-	q     Quality
+	q     MeterStats
 	facts energy.Facts
 }
 
@@ -66,7 +66,7 @@ func openExec(ctx context.Context, arg string, o Options) (Meter, error) {
 	if strings.HasPrefix(arg, "[") {
 		argv = nil
 		if err := json.Unmarshal([]byte(arg), &argv); err != nil {
-			return nil, fmt.Errorf("the program and its arguments are no JSON list: %w", err)
+			return nil, fmt.Errorf("the program and its arguments are not a JSON list: %w", err)
 		}
 	}
 	if len(argv) == 0 || argv[0] == "" {
@@ -181,9 +181,9 @@ func (m *execMeter) reap(err error) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", m.argv[0], err)
 	case m.stderr.lastLine() != "":
-		return fmt.Errorf("%s ended: %s", m.argv[0], m.stderr.lastLine())
+		return fmt.Errorf("%s exited: %s", m.argv[0], m.stderr.lastLine())
 	}
-	return fmt.Errorf("%s ended its output", m.argv[0])
+	return fmt.Errorf("%s closed its output", m.argv[0])
 }
 
 // Close ends the program: its stdin first, then, if it has not gone after 2 s, by force.
@@ -207,11 +207,12 @@ func (m *execMeter) Close() error {
 func (m *execMeter) kill(s syscall.Signal) { unix.Kill(-m.cmd.Process.Pid, s) }
 
 func (m *execMeter) Describe() measure.Description {
-	return measure.Description{Name: "exec", Quantities: threeQuantities, Resolution: m.facts.Resolution, Interval: m.facts.Interval}
+	return measure.Description{Name: "exec", Quantities: threeQuantities, Resolution: m.facts.Resolution,
+		Interval: m.facts.Interval}
 }
 
 func (m *execMeter) Facts() energy.Facts { return m.facts }
-func (m *execMeter) Quality() Quality    { return m.q }
+func (m *execMeter) Stats() MeterStats   { return m.q }
 
 func (m *execMeter) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	r := newExecRecord(start(ctx))
@@ -244,7 +245,7 @@ func (m *execMeter) Observe(ctx context.Context, emit func(measure.Sample)) erro
 type execRecord struct {
 	zero    time.Time
 	monoton time.Duration // CLOCK_MONOTONIC at zero
-	q       Quality
+	q       MeterStats
 	lines   []execLine
 	same    repeats
 }
@@ -277,6 +278,9 @@ func (r *execRecord) take(f form, b []byte, arrived time.Time) {
 		return
 	}
 	l.reading = l.fill()
+	if f.kind == energy.Cumulative && len(r.lines) > 0 && l.joules < r.lines[len(r.lines)-1].joules {
+		r.q.Backwards++
+	}
 	l.arrived = arrived.Sub(r.zero)
 	r.q.Readings++
 	if x := l.watts; !math.IsNaN(x) {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // printReadings is the program of exec: in these tests.
@@ -100,11 +100,12 @@ func TestProgramsThatPrintReadings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 200 * time.Millisecond, To: 1200 * time.Millisecond})
+			j, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 200 * time.Millisecond,
+				To: 1200 * time.Millisecond})
 			if err != nil || math.Abs(j/watts-1) > 0.02 {
 				t.Errorf("%v: %.4f J in a second, want %g: %v", m.Facts().Interval, j, watts, err)
 			}
-			q := m.Quality()
+			q := m.Stats()
 			if how == "csv" {
 				edges := 0
 				for _, s := range samples {
@@ -123,6 +124,9 @@ func TestProgramsThatPrintReadings(t *testing.T) {
 }
 
 func TestProgramsThatFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	if _, err := openProgram(t, "stubborn"); err == nil || !strings.Contains(err.Error(), "does not say its rate") {
 		t.Errorf("a program without rate or readings: %v", err)
 	}
@@ -130,7 +134,8 @@ func TestProgramsThatFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := observe(t, m, 5*time.Second); err == nil || !strings.Contains(err.Error(), "ended: meter: no device found") {
+	if _, err := observe(t, m, 5*time.Second); err == nil ||
+		!strings.Contains(err.Error(), "exited: meter: no device found") {
 		t.Errorf("a program that dies: %v", err)
 	}
 	m, err = openProgram(t, "heedless")
@@ -144,12 +149,12 @@ func TestProgramsThatFail(t *testing.T) {
 	}
 	for spec, want := range map[string]string{
 		"exec:":                         "no program",
-		"exec:[1,2]":                    "no JSON list",
+		"exec:[1,2]":                    "not a JSON list",
 		`exec:["/no/such/program"]`:     "no such file",
 		`exec:["echo","hello"]`:         "neither V and A",
 		`exec:["echo","{\"type\":1}"]`:  "cannot unmarshal",
-		`exec:["true"]`:                 "ended its output",
-		`exec:["sh","-c","echo x >&2"]`: "ended: x",
+		`exec:["true"]`:                 "closed its output",
+		`exec:["sh","-c","echo x >&2"]`: "exited: x",
 	} {
 		if m, err := Open(t.Context(), spec, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v %v, want %q", spec, m, err, want)
@@ -169,7 +174,8 @@ func TestLinesThatAreNoReadings(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newExecRecord(time.Now())
-	for _, line := range []string{"", "1,2", "1,2,3,4,5", "x,5,1,0", "NaN,5,1,0", "1,5,NaN,0", "1e300,5,1,0", "1,5,,0", "A1: 3.09 V"} {
+	for _, line := range []string{"", "1,2", "1,2,3,4,5", "x,5,1,0", "NaN,5,1,0", "1,5,NaN,0", "1e300,5,1,0", "1,5,,0",
+		"A1: 3.09 V"} {
 		r.take(f, []byte(line), time.Now())
 	}
 	if r.q.Garbage != 9 || r.q.Readings != 0 {
@@ -184,7 +190,8 @@ func TestLinesThatAreNoReadings(t *testing.T) {
 	if r.q.Steps != 1 || r.q.Readings != 1 || r.q.Err() == nil {
 		t.Errorf("time that went back passed: %+v", r.q)
 	}
-	for _, bad := range []string{"t,t,V,A", "t,V", "", `{"type":"meter","kind":"odd"}`, `{"type":"meter","clock":"sun"}`, `{"type":"meter","rate":-1}`, `{"type":"dog"}`, "{"} {
+	for _, bad := range []string{"t,t,V,A", "t,V", "", `{"type":"meter","kind":"odd"}`, `{"type":"meter","clock":"sun"}`,
+		`{"type":"meter","rate":-1}`, `{"type":"dog"}`, "{"} {
 		if _, err := parseHeader(bad); err == nil {
 			t.Errorf("header %q passed", bad)
 		}
@@ -216,4 +223,28 @@ func FuzzExecLines(f *testing.F) {
 			}
 		})
 	})
+}
+
+// A counter that goes back makes the observation invalid; one that stands is doubted.
+func TestExecCounterThatGoesBack(t *testing.T) {
+	for _, c := range []struct {
+		joules     func(i int) float64
+		err, doubt string
+	}{
+		{func(i int) float64 { return float64(i) }, "", ""},
+		{func(i int) float64 { return float64(i % 40) }, "went backwards 1 times", ""},
+		{func(i int) float64 { return float64(-i) }, "went backwards 49 times", ""},
+		{func(int) float64 { return 7 }, "", "the same"},
+	} {
+		r := newExecRecord(time.Now())
+		for i := range 50 {
+			r.take(form{kind: energy.Cumulative, clock: clockNone}, fmt.Appendf(nil, `{"J":%g}`, c.joules(i)), time.Now())
+		}
+		if got := fmt.Sprint(r.q.Err()); (c.err == "") != (r.q.Err() == nil) || !strings.Contains(got, c.err) {
+			t.Errorf("got %s, want %q", got, c.err)
+		}
+		if got := fmt.Sprint(r.q.Doubts()); (c.doubt == "") != (len(r.q.Doubts()) == 0) || !strings.Contains(got, c.doubt) {
+			t.Errorf("got %s, want %q", got, c.doubt)
+		}
+	}
 }

@@ -13,13 +13,13 @@ type Point struct {
 	Joules float64
 }
 
-// FitProfile fits idle power, busy power a core and, where the points differ in
+// FitPowerModel fits idle power, busy power a core and, where the points differ in
 // bytes, J a byte, by least squares of relative errors. It states its error, and
 // what the points could not show.
 //
 // Equation, for each point: E = idle·length + busy·CPU + J/B·bytes.
-func FitProfile(points []Point, cores int) (Profile, error) {
-	p := Profile{Cores: cores}
+func FitPowerModel(points []Point, cores int) (PowerModel, error) {
+	p := PowerModel{Cores: cores}
 	columns := []struct {
 		name string
 		of   func(Load) float64
@@ -27,7 +27,7 @@ func FitProfile(points []Point, cores int) (Profile, error) {
 	}{
 		{"idle power", func(l Load) float64 { return l.Length.Seconds() }, &p.IdleW},
 		{"busy power", func(l Load) float64 { return l.CPU.Seconds() }, &p.BusyWPerCore},
-		{"energy a byte", func(l Load) float64 { return float64(l.Bytes) }, &p.RadioJPerB},
+		{"energy per byte", func(l Load) float64 { return float64(l.Bytes) }, &p.RadioJPerB},
 	}
 	lacks := []string{"wakes of the radio"}
 	if !differ(points, columns[2].of) {
@@ -35,14 +35,14 @@ func FitProfile(points []Point, cores int) (Profile, error) {
 		lacks = append([]string{"traffic"}, lacks...)
 	}
 	if len(points) < len(columns)+1 {
-		return p, fmt.Errorf("%d points for %d constants are too few; measure more loads", len(points), len(columns))
+		return p, fmt.Errorf("%d points are too few for %d constants; measure more loads", len(points), len(columns))
 	}
 	a := make([][]float64, len(columns)) // normal equations, the last column being the right-hand side
 	for i := range a {
 		a[i] = make([]float64, len(columns)+1)
 		for _, q := range points {
 			if !(q.Joules > 0) {
-				return p, fmt.Errorf("a point of %g J: no device gives none", q.Joules)
+				return p, fmt.Errorf("invalid point of %g J", q.Joules)
 			}
 			x := columns[i].of(q.Load) / q.Joules
 			for j := range columns {
@@ -57,7 +57,10 @@ func FitProfile(points []Point, cores int) (Profile, error) {
 	}
 	for i, c := range columns {
 		if x[i] < 0 {
-			return p, fmt.Errorf("the fit gives %s %.3g, below 0: the load did not show in the power; load it more, or measure longer", c.name, x[i])
+			return p,
+				fmt.Errorf("the fit gives %s %.3g, below 0: the load had no visible effect on the power; increase it, or measure "+
+					"longer",
+					c.name, x[i])
 		}
 		*c.into = x[i]
 	}
@@ -78,7 +81,7 @@ func differ(points []Point, of func(Load) float64) bool {
 
 // errors are the relative errors of the profile at the points: root mean square,
 // and the largest.
-func (p Profile) errors(points []Point) (typical, worst float64) {
+func (p PowerModel) errors(points []Point) (typical, worst float64) {
 	for _, q := range points {
 		gross, _ := p.Energy(q.Load)
 		e := math.Abs(gross/q.Joules - 1)
@@ -100,7 +103,7 @@ func solve(a [][]float64) ([]float64, error) {
 		}
 		a[c], a[pivot] = a[pivot], a[c]
 		if math.Abs(a[c][c]) < 1e-9 {
-			return nil, errors.New("the points do not differ in load; measure the device idle and at work")
+			return nil, errors.New("the points do not differ in load; measure the device idle and busy")
 		}
 		for r := range n {
 			if r == c {

@@ -7,8 +7,9 @@ import (
 	"path"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 var threeQuantities = []measure.Quantity{energy.Power, energy.Voltage, energy.Current}
@@ -25,7 +26,7 @@ func openHwmon(ctx context.Context, arg string, o Options) (Meter, error) {
 		return nil, err
 	}
 	interval := 10 * time.Millisecond // not below: a look every 2 ms takes 3 % of a core, and so energy
-	if ms, err := number(o.Root, path.Join(dir, "update_interval"), 1); err == nil && ms > 0 {
+	if ms, err := kernel.ReadNumber(o.Root, path.Join(dir, "update_interval"), 1); err == nil && ms > 0 {
 		interval = max(time.Duration(ms*float64(time.Millisecond)), interval)
 	}
 	p := &poller{
@@ -40,9 +41,9 @@ func openHwmon(ctx context.Context, arg string, o Options) (Meter, error) {
 func readHwmon(root fs.FS, dir string) (reading, error) {
 	r := unknown
 	var errs [3]error
-	r.watts, errs[0] = optional(root, path.Join(dir, "power1_input"), 1e-6)
-	r.volts, errs[1] = optional(root, path.Join(dir, "in1_input"), 1e-3)
-	r.amps, errs[2] = optional(root, path.Join(dir, "curr1_input"), 1e-3)
+	r.watts, errs[0] = kernel.ReadOptional(root, path.Join(dir, "power1_input"), 1e-6)
+	r.volts, errs[1] = kernel.ReadOptional(root, path.Join(dir, "in1_input"), 1e-3)
+	r.amps, errs[2] = kernel.ReadOptional(root, path.Join(dir, "curr1_input"), 1e-3)
 	return r.known(errors.Join(errs[:]...), dir)
 }
 

@@ -8,7 +8,8 @@ import (
 	"path"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A channel is one IIO input: raw × scale gives mV, mA or mW.
@@ -62,7 +63,7 @@ func findChannel(root fs.FS, dir, pattern string, place int) (channel, error) {
 	}
 	raw := files[place]
 	stem := raw[:len(raw)-len("_raw")]
-	scale, err := number(root, stem+"_scale", 1e-3)
+	scale, err := kernel.ReadNumber(root, stem+"_scale", 1e-3)
 	if err != nil {
 		return channel{}, fmt.Errorf("the scale of %s: %w", raw, err)
 	}
@@ -73,5 +74,5 @@ func (c channel) read(root fs.FS) (float64, error) {
 	if c.raw == "" {
 		return unknown.watts, nil
 	}
-	return optional(root, c.raw, c.scale)
+	return kernel.ReadOptional(root, c.raw, c.scale)
 }

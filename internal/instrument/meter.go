@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 const meterSpeed = 250000 // Bd
@@ -23,7 +23,7 @@ type EnergyMeter struct {
 	port *os.File
 	dec  decoder
 	info info
-	q    Quality
+	q    MeterStats
 
 	mu    sync.Mutex
 	marks []time.Time
@@ -67,10 +67,11 @@ func (m *EnergyMeter) greet(ctx context.Context, rate float64) error {
 
 func (m *EnergyMeter) setRate(ctx context.Context, rate float64) error {
 	if !(rate >= 10 && rate <= 500) {
-		return fmt.Errorf("rate %g is not within 10 to 500 frames a second", rate)
+		return fmt.Errorf("rate %g is not within 10 to 500 frames per second", rate)
 	}
 	ticks := uint32(2e6/rate + 0.5)
-	return m.command(ctx, commandRate, []byte{byte(ticks), byte(ticks >> 8), byte(ticks >> 16), byte(ticks >> 24)}, time.Second)
+	return m.command(ctx, commandRate, []byte{byte(ticks), byte(ticks >> 8), byte(ticks >> 16),
+		byte(ticks >> 24)}, time.Second)
 }
 
 func (m *EnergyMeter) query(ctx context.Context) error {
@@ -133,7 +134,8 @@ func (m *EnergyMeter) read(ctx context.Context, patience time.Duration, found fu
 		switch {
 		case done:
 		case errors.Is(err, os.ErrDeadlineExceeded) && m.dec.garbage > garbage && m.dec.frames == frames:
-			return fmt.Errorf("%w: %d bytes came and no frame among them; another device, or another speed than %d Bd", errNoMeter, m.dec.garbage-garbage, meterSpeed)
+			return fmt.Errorf("%w: %d bytes received, but no frame; is it another device, or a speed other than %d Bd?",
+				errNoMeter, m.dec.garbage-garbage, meterSpeed)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return fmt.Errorf("%w; is its firmware flashed (make -C firmware/energy-meter flash)?", errNoMeter)
 		case err != nil:
@@ -160,6 +162,7 @@ func (m *EnergyMeter) Describe() measure.Description {
 	}
 }
 
+// Facts are those of the board's firmware, as it said when the meter was opened.
 func (m *EnergyMeter) Facts() energy.Facts { return m.info.facts() }
 
 // facts: two conversions of 104 µs make a pair.
@@ -172,7 +175,8 @@ func (i info) facts() energy.Facts {
 	}
 }
 
-func (m *EnergyMeter) Quality() Quality { return m.q }
+// Stats is of the last observation, when it has ended.
+func (m *EnergyMeter) Stats() MeterStats { return m.q }
 
 // Calibration returns what the meter has in its EEPROM, or its default, and
 // whether it was ever calibrated.
@@ -191,7 +195,7 @@ func (m *EnergyMeter) Calibrate(ctx context.Context, c Calibration) error {
 		return err
 	}
 	if !m.info.calibrated {
-		return errors.New("the meter did not keep its calibration: its EEPROM is worn out")
+		return errors.New("the meter did not store its calibration: its EEPROM is worn out")
 	}
 	return nil
 }
@@ -299,7 +303,7 @@ func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record) 
 		case failed != nil:
 			return failed
 		case arrived.Sub(heard) > silence:
-			return fmt.Errorf("%s: no frame for %v; check the meter's cable and supply", m.path, silence)
+			return fmt.Errorf("%s: no frame for %v; check the meter's cable and power supply", m.path, silence)
 		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 			return unplugged(m.path, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // The promise of the firmware: 170 frames a second for ten minutes, none lost.
@@ -151,11 +151,11 @@ func TestEnergyOfKnownPulses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := energy.Trial(trace, p.Window, idle)
+				r, err := energy.OfTrial(trace, p.Window, idle)
 				if err != nil {
 					t.Fatal(err)
 				}
-				e, err := energy.Trial(trace, p.Window)
+				e, err := energy.OfTrial(trace, p.Window)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +184,8 @@ func TestEnergyOfKnownPulses(t *testing.T) {
 				t.Logf("the error stated covers %.1f %% of %d pulses", 100*share, len(all))
 			}
 			for _, l := range []float64{0.02, 0.05, 0.1, 0.5, 1, 2, 10} {
-				t.Logf("%5v s × %2d: net %s, gross %s; clipped gross %s", l, len(net[l]), spread(net[l]), spread(gross[l]), spread(clip[l]))
+				t.Logf("%5v s × %2d: net %s, gross %s; clipped gross %s", l, len(net[l]), spread(net[l]), spread(gross[l]),
+					spread(clip[l]))
 			}
 		})
 	}
@@ -335,10 +336,12 @@ func TestClockByEcho(t *testing.T) {
 			t.Errorf("edge %d: off by %v, said %v", i, off, within)
 		}
 	}
-	if len(r.edges) != len(edges) || worst > time.Millisecond || f.Residual > time.Millisecond || math.Abs(f.Skew-skew) > 20e-6 {
+	if len(r.edges) != len(edges) || worst > time.Millisecond || f.Residual > time.Millisecond ||
+		math.Abs(f.Skew-skew) > 20e-6 {
 		t.Errorf("%d edges, off by up to %v; fit %+v", len(r.edges), worst, f)
 	}
-	t.Logf("%d echoes used of %d: off by at most %v, residual %v, bias %v, skew %.0f ppm (truth 80)", f.Points, len(r.echoes), worst, f.Residual, f.Bias, f.Skew*1e6)
+	t.Logf("%d echoes used of %d: off by at most %v, residual %v, bias %v, skew %.0f ppm (truth 80)", f.Points,
+		len(r.echoes), worst, f.Residual, f.Bias, f.Skew*1e6)
 }
 
 // Two groups of 10 Hz bursts align the clocks to about a tenth of the interval.
@@ -419,8 +422,10 @@ func TestCalibrationIsKept(t *testing.T) {
 	said = nil
 	d = decoder{}
 	d.write(out, read)
-	if len(said) != 1 || !said[0].calibrated || said[0].boot == 0 || said[0].cal.Label != "simavr" || said[0].cal.Bandgap != 14400 ||
-		math.Abs(said[0].cal.VoltsPerStep/simCal.VoltsPerStep-1) > 1e-6 || math.Abs(said[0].cal.AmpsPerStep/simCal.AmpsPerStep-1) > 1e-6 {
+	if len(said) != 1 || !said[0].calibrated || said[0].boot == 0 || said[0].cal.Label != "simavr" ||
+		said[0].cal.Bandgap != 14400 ||
+		math.Abs(said[0].cal.VoltsPerStep/simCal.VoltsPerStep-1) > 1e-6 ||
+		math.Abs(said[0].cal.AmpsPerStep/simCal.AmpsPerStep-1) > 1e-6 {
 		t.Errorf("after power-up: %+v", said)
 	}
 	if b := said[0].bandgap; b < 14300 || b > 14500 { // 1.1 V of 5 V: 225 × 64

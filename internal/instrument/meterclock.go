@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
 )
 
 // A Fit maps a device's clock to the host's, for one trial. Arrival times are
@@ -54,7 +54,7 @@ func line(method string, pairs []pair) (Fit, error) {
 		sxx += (p.device - f.ref) * (p.device - f.ref)
 	}
 	if sxx == 0 {
-		return f, fmt.Errorf("clock fit by %s: all points at one instant", method)
+		return f, fmt.Errorf("clock fit by %s: all points have the same time", method)
 	}
 	f.put(sxy/sxx, pairs)
 	// Subtle: over a second or two, points that are late by milliseconds say
@@ -63,7 +63,9 @@ func line(method string, pairs []pair) (Fit, error) {
 	lambda := math.Pow(f.Residual.Seconds()/likelySkew, 2)
 	f.put((sxy+lambda)/(sxx+lambda), pairs)
 	if !(math.Abs(f.Skew) < maxSkew) {
-		return f, fmt.Errorf("clock fit by %s: the clocks differ by %.1f %%, more than any quartz; the device's clock stepped", method, 100*f.Skew)
+		return f,
+			fmt.Errorf("clock fit by %s: the clocks differ by %.1f %%, more than crystals do; the device's clock was stepped",
+				method, 100*f.Skew)
 	}
 	return f, nil
 }
@@ -83,7 +85,8 @@ func (f *Fit) put(slope float64, pairs []pair) {
 // device's stamps of them. All must have been seen.
 func FitMarkers(device, host []time.Duration) (Fit, error) {
 	if len(device) != len(host) {
-		return Fit{}, fmt.Errorf("clock fit by marker: the meter saw %d of %d edges; is the marker wired to D8?", len(device), len(host))
+		return Fit{}, fmt.Errorf("clock fit by marker: the meter saw %d of %d edges; is the marker wired to D8?",
+			len(device), len(host))
 	}
 	pairs := make([]pair, len(device))
 	for i := range pairs {
@@ -247,7 +250,7 @@ func correlate(trace energy.Trace, bursts []energy.Window, guess, search time.Du
 		search = 2 * step
 	}
 	if math.IsInf(top, -1) || top <= 0 {
-		return 0, fmt.Errorf("clock fit by correlation: no load pattern in the record within %v of the guess", search)
+		return 0, fmt.Errorf("clock fit by correlation: no load pattern in the record within %v of the estimate", search)
 	}
 	return best, nil
 }

@@ -131,7 +131,8 @@ func (f frame) data() (d data, ok bool) {
 	}
 	le := binary.LittleEndian
 	u24 := func(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
-	return data{le.Uint16(p), le.Uint32(p[2:]), le.Uint16(p[6:]), u24(p[8:]), u24(p[11:]), le.Uint32(p[14:]), p[18], p[19]}, true
+	return data{le.Uint16(p), le.Uint32(p[2:]), le.Uint16(p[6:]), u24(p[8:]), u24(p[11:]), le.Uint32(p[14:]),
+		p[18], p[19]}, true
 }
 
 // possible says whether a converter of 10 bits can have made these sums.
@@ -174,9 +175,9 @@ func (e echo) err() error {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("the meter refuses the value of command %q", e.command)
+		return fmt.Errorf("the meter rejects the value of command %q", e.command)
 	case 2:
-		return fmt.Errorf("the meter refuses command %q while it streams", e.command)
+		return fmt.Errorf("the meter rejects command %q while streaming", e.command)
 	}
 	return fmt.Errorf("the meter does not know command %q; its firmware is older than this program", e.command)
 }
@@ -226,15 +227,16 @@ func (f frame) info() (i info, ok bool) {
 // check refuses a description that no working meter gives.
 func (i info) check() error {
 	if i.format != 1 {
-		return fmt.Errorf("the meter speaks format %d, this program knows 1; flash the firmware that came with it", i.format)
+		return fmt.Errorf("the meter speaks format %d, this program only 1; flash the firmware that came with this program",
+			i.format)
 	}
 	for _, x := range []float64{i.cal.VoltsPerStep, i.cal.AmpsPerStep} {
 		if !(x > 1e-9 && x < 1e3) {
-			return fmt.Errorf("a calibration of %g a step is none; calibrate the meter", x)
+			return fmt.Errorf("invalid calibration of %g per step; calibrate the meter", x)
 		}
 	}
 	if i.tick == 0 || i.period == 0 {
-		return fmt.Errorf("a tick of %d ns, a period of %d ticks: no meter has them", i.tick, i.period)
+		return fmt.Errorf("invalid tick of %d ns or period of %d ticks", i.tick, i.period)
 	}
 	return nil
 }
@@ -260,6 +262,7 @@ func (c Calibration) apply(d data) (volts, amps, watts float64) {
 	vi := float64(d.vi)/n + 0.5*(float64(d.v)+float64(d.i))/n + 0.25
 	volts = v*c.VoltsPerStep + c.VoltsOffset
 	amps = i*c.AmpsPerStep + c.AmpsOffset
-	watts = vi*c.VoltsPerStep*c.AmpsPerStep + v*c.VoltsPerStep*c.AmpsOffset + i*c.AmpsPerStep*c.VoltsOffset + c.VoltsOffset*c.AmpsOffset
+	watts = vi*c.VoltsPerStep*c.AmpsPerStep + v*c.VoltsPerStep*c.AmpsOffset + i*c.AmpsPerStep*c.VoltsOffset +
+		c.VoltsOffset*c.AmpsOffset
 	return volts, amps, watts
 }

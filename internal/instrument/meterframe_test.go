@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // The check value of CRC-16/CCITT-FALSE in the catalogue of parametrised CRCs.
@@ -143,13 +143,16 @@ func TestImpossibleReadingsAndLeapsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		frame []byte
-		wrong func(Quality) uint64
+		wrong func(MeterStats) uint64
 	}{
-		{"no conversion at all", dataFrame(10, 11*11765, 0, 0, 0), func(q Quality) uint64 { return q.Impossible }},
-		{"more than 1023 a conversion", dataFrame(10, 11*11765, 28, 28*511, 28*1024), func(q Quality) uint64 { return q.Impossible }},
-		{"the clock back by a period", dataFrame(10, 9*11765, 28, 28*511, 28*358), func(q Quality) uint64 { return q.Steps }},
-		{"the clock ahead by a second", dataFrame(10, 11*11765+2e6, 28, 28*511, 28*358), func(q Quality) uint64 { return q.Steps }},
-		{"a number twice", dataFrame(9, 10*11765, 28, 28*511, 28*358), func(q Quality) uint64 { return q.Steps }},
+		{"no conversion at all", dataFrame(10, 11*11765, 0, 0, 0), func(q MeterStats) uint64 { return q.Impossible }},
+		{"more than 1023 a conversion", dataFrame(10, 11*11765, 28, 28*511, 28*1024),
+			func(q MeterStats) uint64 { return q.Impossible }},
+		{"the clock back by a period", dataFrame(10, 9*11765, 28, 28*511, 28*358),
+			func(q MeterStats) uint64 { return q.Steps }},
+		{"the clock ahead by a second", dataFrame(10, 11*11765+2e6, 28, 28*511, 28*358),
+			func(q MeterStats) uint64 { return q.Steps }},
+		{"a number twice", dataFrame(9, 10*11765, 28, 28*511, 28*358), func(q MeterStats) uint64 { return q.Steps }},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			var b []byte

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A record keeps what one energy meter says from its start command on, and
@@ -13,7 +13,7 @@ import (
 type record struct {
 	info    info
 	cal     Calibration
-	q       Quality
+	q       MeterStats
 	periods []period
 	edges   []markerEdge
 	echoes  []Echo
@@ -73,7 +73,8 @@ func (r *record) take(f frame, arrived time.Duration) error {
 		return r.takeEcho(e, arrived)
 	} else if i, ok := f.info(); ok {
 		if i.boot != 0 {
-			return fmt.Errorf("the meter restarted in mid-observation (cause %#02x): check its supply and cable", i.boot)
+			return fmt.Errorf("the meter restarted during the observation (cause %#02x): check its power supply and cable",
+				i.boot)
 		}
 	} else {
 		r.q.Garbage++
@@ -92,7 +93,8 @@ func (r *record) takeEcho(e echo, arrived time.Duration) error {
 	if sent, ok := r.sent[e.token]; ok {
 		delete(r.sent, e.token)
 		const out, back = (frameExtra + 1) * byteTime, (frameExtra + 11) * byteTime
-		r.echoes = append(r.echoes, Echo{Sent: sent + out, Received: arrived - back, DeviceReceived: received, Replied: replied})
+		r.echoes = append(r.echoes, Echo{Sent: sent + out, Received: arrived - back, DeviceReceived: received,
+			Replied: replied})
 	}
 	return nil
 }

@@ -13,19 +13,20 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// A Profile is the power of a device in a few constants. What comes of it is
-// modelled, never measured, and is called so everywhere.
-type Profile struct {
+// A PowerModel is the power of a device in a few constants. What is computed from
+// it is modelled, never measured, and is called so everywhere.
+type PowerModel struct {
 	Title        string  `yaml:"title"`
 	IdleW        float64 `yaml:"idle_W"`
 	BusyWPerCore float64 `yaml:"busy_W_per_core"` // over idle
 	Cores        int     `yaml:"cores"`
 	RadioJPerB   float64 `yaml:"radio_J_per_B"`
-	RadioJWake   float64 `yaml:"radio_J_per_wake"`
+	RadioJWake   float64 `yaml:"radio_J_per_wake"` // of Load.Wakes
 	Fit          struct {
 		From    string  `yaml:"from"`    // what it was fitted to
 		Points  int     `yaml:"points"`  // 0: taken from a data sheet
@@ -35,18 +36,19 @@ type Profile struct {
 	} `yaml:"fit"`
 }
 
-// ReadProfile reads NAME.yaml.
-func ReadProfile(profiles fs.FS, name string) (Profile, error) {
-	var p Profile
+// ReadPowerModel reads NAME.yaml.
+func ReadPowerModel(profiles fs.FS, name string) (PowerModel, error) {
+	var p PowerModel
 	b, err := fs.ReadFile(profiles, name+".yaml")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		files, _ := fs.Glob(profiles, "*.yaml")
-		return p, fmt.Errorf("no power profile %q; there are: %s", name, strings.ReplaceAll(strings.Join(files, ", "), ".yaml", ""))
+		return p, fmt.Errorf("unknown power profile %q; available: %s", name,
+			strings.ReplaceAll(strings.Join(files, ", "), ".yaml", ""))
 	} else if err != nil {
 		return p, err
 	}
 	var doc struct {
-		Power *Profile `yaml:"power"`
+		Power *PowerModel `yaml:"power"`
 	}
 	if err := yaml.Unmarshal(b, &doc); err != nil {
 		return p, fmt.Errorf("%s.yaml: %w", name, err)
@@ -57,17 +59,18 @@ func ReadProfile(profiles fs.FS, name string) (Profile, error) {
 	return *doc.Power, doc.Power.check(name)
 }
 
-func (p Profile) check(name string) error {
+func (p PowerModel) check(name string) error {
 	for _, c := range []struct {
 		key string
 		x   float64
-	}{{"idle_W", p.IdleW}, {"busy_W_per_core", p.BusyWPerCore}, {"radio_J_per_B", p.RadioJPerB}, {"radio_J_per_wake", p.RadioJWake}} {
+	}{{"idle_W", p.IdleW}, {"busy_W_per_core", p.BusyWPerCore}, {"radio_J_per_B", p.RadioJPerB},
+		{"radio_J_per_wake", p.RadioJWake}} {
 		if !(c.x >= 0 && c.x < 1e4) {
-			return fmt.Errorf("%s.yaml: %s %g is no power of a device", name, c.key, c.x)
+			return fmt.Errorf("%s.yaml: %s %g is not a plausible power", name, c.key, c.x)
 		}
 	}
 	if p.Cores < 1 {
-		return fmt.Errorf("%s.yaml: cores %d; write how many the device has", name, p.Cores)
+		return fmt.Errorf("%s.yaml: invalid cores %d; write how many the device has", name, p.Cores)
 	}
 	return nil
 }
@@ -82,7 +85,7 @@ type Load struct {
 
 // Energy is the modelled energy in J, gross, and net of idle.
 // Equation: E = idle · length + busy · CPU + J/B · bytes + J/wake · wakes.
-func (p Profile) Energy(l Load) (gross, net float64) {
+func (p PowerModel) Energy(l Load) (gross, net float64) {
 	net = p.BusyWPerCore*l.CPU.Seconds() + p.RadioJPerB*float64(l.Bytes) + p.RadioJWake*float64(l.Wakes)
 	return net + p.IdleW*l.Length.Seconds(), net
 }
@@ -90,7 +93,7 @@ func (p Profile) Energy(l Load) (gross, net float64) {
 // openModel watches the whole machine's load in /proc and models its power. It
 // counts no wakes: nothing in /proc shows them.
 func openModel(ctx context.Context, arg string, o Options) (Meter, error) {
-	profile, err := ReadProfile(o.Profiles, arg)
+	profile, err := ReadPowerModel(o.Profiles, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ type machineLoad struct {
 	bytes int64
 }
 
-func (p Profile) watts(last, now machineLoad) float64 {
+func (p PowerModel) watts(last, now machineLoad) float64 {
 	length := now.at.Sub(last.at)
 	if length <= 0 || last.at.IsZero() {
 		return p.IdleW
@@ -136,7 +139,7 @@ const hertz = 100
 
 func readLoad(root fs.FS) (machineLoad, error) {
 	l := machineLoad{at: time.Now()}
-	stat, err := text(root, "proc/stat")
+	stat, err := kernel.ReadText(root, "proc/stat")
 	if err != nil {
 		return l, err
 	}
@@ -163,7 +166,7 @@ func readLoad(root fs.FS) (machineLoad, error) {
 			continue
 		}
 		for _, name := range []string{"rx_bytes", "tx_bytes"} {
-			if x, err := optional(root, path.Join(dir, "statistics", name), 1); err != nil {
+			if x, err := kernel.ReadOptional(root, path.Join(dir, "statistics", name), 1); err != nil {
 				return l, err
 			} else if !math.IsNaN(x) {
 				l.bytes += int64(x)

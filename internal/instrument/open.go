@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/devices"
+	"edgegauge.example/edgegauge/devices"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Source is a way to read energy.
@@ -31,7 +33,7 @@ func All() []Source {
 		{"rapl", "a PC's own counter: packages and DRAM", "rapl", openRAPL},
 		{"shelly", "Shelly plug, first or second generation", "shelly:http://192.168.1.20", openShelly},
 		{"tasmota", "plug with the Tasmota firmware", "tasmota:http://192.168.1.21", openTasmota},
-		{"battery", "the gauge of the device's own battery", "battery", openBattery},
+		{"battery", "the fuel gauge of the device's own battery", "battery", openBattery},
 		{"model", "no meter: a power profile and the load, always called modelled", "model:raspberry-pi-1", openModel},
 	}
 }
@@ -59,20 +61,42 @@ func (o Options) defaults() Options {
 // Open opens a meter by its specification, SOURCE or SOURCE:ARGUMENT as in All.
 // A Meter that is an io.Closer is to be closed.
 func Open(ctx context.Context, spec string, o Options) (Meter, error) {
+	source, err := find(spec)
+	if err != nil {
+		return nil, err
+	}
+	_, arg, _ := strings.Cut(spec, ":")
+	m, err := source.open(ctx, arg, o.defaults())
+	if err != nil {
+		return nil, fmt.Errorf("instrument %s: %w", study.Redact(spec), advise(err))
+	}
+	return m, nil
+}
+
+// Known says what is wrong with a specification that names no source there is, or a serial port
+// without its name.
+func Known(spec string) error {
+	_, err := find(spec)
+	return err
+}
+
+func find(spec string) (Source, error) {
 	name, arg, _ := strings.Cut(spec, ":")
 	var names []string
 	for _, s := range All() {
-		if s.Name != name {
-			names = append(names, s.Name)
-			continue
+		if s.Name == name && arg == "" && strings.Contains(s.Example, ":/dev/") {
+			return s, fmt.Errorf("instrument %s: no port; write, for example, %s", name, s.Example)
 		}
-		m, err := s.open(ctx, arg, o.defaults())
-		if err != nil {
-			return nil, fmt.Errorf("instrument %s: %w", spec, advise(err))
+		if s.Name == name {
+			return s, nil
 		}
-		return m, nil
+		names = append(names, s.Name)
 	}
-	return nil, fmt.Errorf("no instrument %q; there are %s", name, strings.Join(names, ", "))
+	advice := "available: " + strings.Join(names, ", ")
+	if near := meant.Nearest(name, names); near != "" {
+		advice = meant.Question(near)
+	}
+	return Source{}, fmt.Errorf("unknown instrument %q; %s", name, advice)
 }
 
 // settings parts PATH?key=value&key=value, and refuses keys nobody knows.
@@ -89,7 +113,7 @@ func settings(arg string, known ...string) (path string, set map[string]string, 
 			found = found || k == key
 		}
 		if !ok || !found {
-			return path, set, fmt.Errorf("%q is no setting; there are %s", pair, strings.Join(known, ", "))
+			return path, set, fmt.Errorf("unknown setting %q; available: %s", pair, strings.Join(known, ", "))
 		}
 		set[key] = value
 	}
@@ -104,7 +128,7 @@ func openAVR(ctx context.Context, arg string, _ Options) (Meter, error) {
 	rate := 0.0
 	if set["rate"] != "" {
 		if rate, err = strconv.ParseFloat(set["rate"], 64); err != nil {
-			return nil, fmt.Errorf("rate %q is no number", set["rate"])
+			return nil, fmt.Errorf("invalid rate %q; write a number", set["rate"])
 		}
 	}
 	m, err := OpenEnergyMeter(ctx, path, rate)

@@ -3,29 +3,33 @@ package instrument
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // openShelly reads a Shelly plug over HTTP, first or second generation: about
 // one reading a second, at the mains.
 func openShelly(ctx context.Context, arg string, o Options) (Meter, error) {
-	base, err := plugURL("shelly", arg)
+	p, err := parsePlug("shelly", arg, o)
 	if err != nil {
 		return nil, err
 	}
-	read := func(ctx context.Context) (reading, error) { return readShelly2(ctx, o.HTTP, base) }
+	read := p.readShelly2
 	if _, err := read(ctx); err != nil {
 		first := err
-		read = func(ctx context.Context) (reading, error) { return readShelly1(ctx, o.HTTP, base) }
+		read = p.readShelly1
 		if _, err := read(ctx); err != nil {
-			return nil, fmt.Errorf("%w; nor does it answer as a first generation: %w", first, err)
+			return nil, fmt.Errorf("%w; nor does it answer as a first-generation plug: %w", first, err)
 		}
 	}
 	return plug("shelly", read), nil
@@ -33,15 +37,14 @@ func openShelly(ctx context.Context, arg string, o Options) (Meter, error) {
 
 // openTasmota reads a plug with the Tasmota firmware.
 func openTasmota(ctx context.Context, arg string, o Options) (Meter, error) {
-	base, err := plugURL("tasmota", arg)
+	p, err := parsePlug("tasmota", arg, o)
 	if err != nil {
 		return nil, err
 	}
-	read := func(ctx context.Context) (reading, error) { return readTasmota(ctx, o.HTTP, base) }
-	if _, err := read(ctx); err != nil {
+	if _, err := p.readTasmota(ctx); err != nil {
 		return nil, err
 	}
-	return plug("tasmota", read), nil
+	return plug("tasmota", p.readTasmota), nil
 }
 
 func plug(name string, read func(context.Context) (reading, error)) Meter {
@@ -49,23 +52,101 @@ func plug(name string, read func(context.Context) (reading, error)) Meter {
 		facts: energy.Facts{Kind: energy.Instant, Interval: time.Second, Resolution: 0.1}}
 }
 
-func plugURL(source, arg string) (string, error) {
+// A plugClient asks one plug.
+type plugClient struct {
+	http  *http.Client
+	base  string        // address without a slash at its end, and without the login
+	login *url.Userinfo // nil: none
+}
+
+// PasswordOf finds where the address of a plug says that its password is to be
+// found: "environment variable NAME" or "file PATH"; and to whom it is sent. It is
+// ok if there is such a place.
+func PasswordOf(spec string) (place, plug string, ok bool) {
+	kind, arg, _ := strings.Cut(spec, ":")
+	if kind != "shelly" && kind != "tasmota" {
+		return "", "", false
+	}
+	u, err := url.Parse(arg)
+	if err != nil {
+		return "", "", false
+	}
+	kind, name, ok := strings.Cut(u.Query().Get("password"), ":")
+	switch {
+	case ok && kind == "env":
+		return "environment variable " + name, u.Host, true
+	case ok && kind == "file":
+		return "file " + name, u.Host, true
+	}
+	return "", "", false
+}
+
+// parsePlug reads http://NAME@HOST?password=env:VARIABLE, or file:PATH, and gets the
+// password from there. Errors show no password.
+func parsePlug(source, arg string, o Options) (*plugClient, error) {
 	u, err := url.Parse(arg)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("%q is no address of a plug; write %s:http://192.168.1.20", arg, source)
+		shown := strings.TrimPrefix(study.Redact(source+":"+arg), source+":")
+		return nil, fmt.Errorf("invalid plug address %q; write %s:http://192.168.1.20", shown, source)
 	}
-	return strings.TrimSuffix(arg, "/"), nil
+	p := &plugClient{http: o.HTTP, login: u.User}
+	if u.RawQuery != "" {
+		if p.login, err = loginFrom(u); err != nil {
+			return nil, err
+		}
+	}
+	if password, _ := p.login.Password(); password == study.Hidden {
+		return nil, errors.New("its password is not stored with results; write http://NAME@HOST?password=env:VARIABLE")
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	p.base = strings.TrimSuffix(u.String(), "/")
+	return p, nil
+}
+
+// loginFrom gets the password that the query of a plug's address leads to. Who has
+// no name is admin, as on plugs of both makers.
+func loginFrom(u *url.URL) (*url.Userinfo, error) {
+	_, set, err := settings("?"+u.RawQuery, "password")
+	if err != nil {
+		return nil, errors.New("the address of a plug takes only one setting: ?password=env:VARIABLE, or ?password=file:PATH")
+	}
+	kind, name, _ := strings.Cut(set["password"], ":")
+	var password string
+	switch kind {
+	case "env":
+		if password = os.Getenv(name); password == "" {
+			return nil, fmt.Errorf("the environment variable %s, which should hold its password, is empty", name)
+		}
+	case "file":
+		b, err := kernel.ReadFile(name, 1<<16)
+		if err != nil {
+			return nil, fmt.Errorf("its password: %w", err)
+		}
+		password = strings.TrimRight(string(b), "\r\n")
+	default:
+		return nil,
+			errors.New("the address must not contain a password; write ?password=env:VARIABLE, or ?password=file:PATH")
+	}
+	user := "admin"
+	if u.User.Username() != "" {
+		user = u.User.Username()
+	}
+	return url.UserPassword(user, password), nil
 }
 
 // get asks for a small JSON document.
-func get(ctx context.Context, c *http.Client, address string, into any) error {
+func (p *plugClient) get(ctx context.Context, address string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	res, err := c.Do(req)
+	if p.login != nil {
+		password, _ := p.login.Password()
+		req.SetBasicAuth(p.login.Username(), password)
+	}
+	res, err := p.http.Do(req)
 	if err != nil {
 		return err
 	}
@@ -73,7 +154,8 @@ func get(ctx context.Context, c *http.Client, address string, into any) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	switch {
 	case res.StatusCode == http.StatusUnauthorized:
-		return fatal{fmt.Errorf("%s wants a password; put it into the address (http://user:password@host)", address)}
+		return fatal{fmt.Errorf("%s requires a password; add ?password=env:VARIABLE to the plug's address (doc/energy.md)",
+			address)}
 	case res.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s answers %s", address, res.Status)
 	case err != nil:
@@ -89,7 +171,7 @@ func get(ctx context.Context, c *http.Client, address string, into any) error {
 // null, has no reading.
 func some(x *float64, address, name string) (float64, error) {
 	if x == nil {
-		return 0, fmt.Errorf("%s says nothing of %s: is it a plug that measures?", address, name)
+		return 0, fmt.Errorf("%s does not report %s: does this plug measure?", address, name)
 	}
 	return *x, nil
 }
@@ -101,14 +183,14 @@ func maybe(x *float64) float64 {
 	return *x
 }
 
-func readShelly2(ctx context.Context, c *http.Client, base string) (reading, error) {
-	address := base + "/rpc/Switch.GetStatus?id=0"
+func (p *plugClient) readShelly2(ctx context.Context) (reading, error) {
+	address := p.base + "/rpc/Switch.GetStatus?id=0"
 	var s struct {
 		Power   *float64 `json:"apower"`
 		Voltage *float64 `json:"voltage"`
 		Current *float64 `json:"current"`
 	}
-	if err := get(ctx, c, address, &s); err != nil {
+	if err := p.get(ctx, address, &s); err != nil {
 		return unknown, err
 	}
 	r := unknown
@@ -118,22 +200,22 @@ func readShelly2(ctx context.Context, c *http.Client, base string) (reading, err
 	return r, err
 }
 
-func readShelly1(ctx context.Context, c *http.Client, base string) (reading, error) {
-	address := base + "/status"
+func (p *plugClient) readShelly1(ctx context.Context) (reading, error) {
+	address := p.base + "/status"
 	var s struct {
 		Meters []struct {
 			Power *float64 `json:"power"`
 			Valid *bool    `json:"is_valid"`
 		} `json:"meters"`
 	}
-	if err := get(ctx, c, address, &s); err != nil {
+	if err := p.get(ctx, address, &s); err != nil {
 		return unknown, err
 	}
 	if len(s.Meters) == 0 {
 		return unknown, fmt.Errorf("%s lists no meter", address)
 	}
 	if v := s.Meters[0].Valid; v != nil && !*v {
-		return unknown, fmt.Errorf("%s: the meter says its reading is not valid", address)
+		return unknown, fmt.Errorf("%s: the meter reports that its reading is not valid", address)
 	}
 	r := unknown
 	var err error
@@ -141,22 +223,22 @@ func readShelly1(ctx context.Context, c *http.Client, base string) (reading, err
 	return r, err
 }
 
-func readTasmota(ctx context.Context, c *http.Client, base string) (reading, error) {
-	address := base + "/cm?cmnd=Status%208"
+func (p *plugClient) readTasmota(ctx context.Context) (reading, error) {
+	address := p.base + "/cm?cmnd=Status%208"
 	var s struct {
 		Warning string
 		Status  struct {
 			Energy *struct{ Power, Voltage, Current *float64 } `json:"ENERGY"`
 		} `json:"StatusSNS"`
 	}
-	if err := get(ctx, c, address, &s); err != nil {
+	if err := p.get(ctx, address, &s); err != nil {
 		return unknown, err
 	}
 	if s.Warning != "" {
 		return unknown, fatal{fmt.Errorf("%s: %s", address, s.Warning)} // "Need user=<username>&password=<password>"
 	}
 	if s.Status.Energy == nil {
-		return unknown, fmt.Errorf("%s says nothing of ENERGY: is it a plug that measures?", address)
+		return unknown, fmt.Errorf("%s does not report ENERGY: does this plug measure?", address)
 	}
 	r := unknown
 	var err error

@@ -10,8 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A reading is what a sensor says at one look. NaN is unknown.
@@ -50,7 +51,7 @@ type poller struct {
 	overhead   float64
 	read       func(context.Context) (reading, error)
 	begin      func() // forgets the observation before; nil: nothing to forget
-	q          Quality
+	q          MeterStats
 }
 
 func (p *poller) Describe() measure.Description {
@@ -63,7 +64,7 @@ func (p *poller) Describe() measure.Description {
 }
 
 func (p *poller) Facts() energy.Facts { return p.facts }
-func (p *poller) Quality() Quality    { return p.q }
+func (p *poller) Stats() MeterStats   { return p.q }
 
 // onDevice measures what one look costs the device that does it, and keeps the
 // share of a core. It takes 32 looks, at the interval or every 10 ms, since a
@@ -72,25 +73,18 @@ func (p *poller) onDevice(ctx context.Context) error {
 	const looks = 32
 	tick := time.NewTicker(min(p.facts.Interval, 10*time.Millisecond))
 	defer tick.Stop()
-	before := processCPU()
+	before := kernel.OwnCPUTime()
 	for range looks {
 		<-tick.C
 		if _, err := p.read(ctx); err != nil {
 			return err
 		}
 	}
-	p.overhead = ((processCPU() - before) / looks).Seconds() / p.facts.Interval.Seconds()
+	p.overhead = ((kernel.OwnCPUTime() - before) / looks).Seconds() / p.facts.Interval.Seconds()
 	if p.begin != nil {
 		p.begin()
 	}
 	return nil
-}
-
-// processCPU is the CPU time of this process so far.
-func processCPU() time.Duration {
-	var u unix.Rusage
-	unix.Getrusage(unix.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // patience is how many looks in a row may fail.
@@ -98,7 +92,7 @@ const patience = 10
 
 func (p *poller) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	zero := start(ctx)
-	p.q = Quality{}
+	p.q = MeterStats{}
 	if p.begin != nil {
 		p.begin()
 	}
@@ -156,10 +150,13 @@ func (p *poller) take(r reading, at time.Duration, same *repeats, emit func(meas
 // end refuses a counter that never moved: virtual machines have such.
 func (p *poller) end(same repeats) error {
 	if p.facts.Kind == energy.Cumulative && p.q.Readings > 20 && same.longest+1 == p.q.Readings {
-		return fmt.Errorf("instrument %s: its energy counter stood still over %d readings; it does not work on this machine", p.name, p.q.Readings)
+		return fmt.Errorf("instrument %s: its energy counter did not change over %d readings; it does not work on this "+
+			"machine",
+			p.name, p.q.Readings)
 	}
 	if p.q.Steps > 0 {
-		return fmt.Errorf("instrument %s: its energy counter went back %d times; was the machine suspended?", p.name, p.q.Steps)
+		return fmt.Errorf("instrument %s: its energy counter went backwards %d times; was the machine suspended?",
+			p.name, p.q.Steps)
 	}
 	return nil
 }
@@ -175,14 +172,15 @@ func (f fatal) Unwrap() error { return f.error }
 
 func final(err error) bool {
 	var f fatal
-	return errors.As(err, &f) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
+	return errors.As(err, &f) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, unix.ENODEV)
 }
 
 // advise adds what to do.
 func advise(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w; run the agent as root, or drop \"energy\" from the responses", err)
+		return fmt.Errorf("%w; run the agent as root, or remove \"energy\" from the responses", err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV):
 		return fmt.Errorf("%w; the sensor is gone: was it unplugged, or its driver unloaded?", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // Commands of the PPK2's serial protocol.
@@ -30,7 +30,7 @@ type PPK2 struct {
 	port *os.File
 	cal  ppk2Cal
 	vdd  float64
-	q    Quality
+	q    MeterStats
 }
 
 // openPPK2 opens one: PATH?mode=ampere|source&mV=5000. In source mode it feeds the
@@ -43,7 +43,8 @@ func openPPK2(ctx context.Context, arg string, _ Options) (Meter, error) {
 	}
 	mode := map[string]byte{"ampere": 1, "source": 2}[set["mode"]]
 	if mode == 0 {
-		return nil, fmt.Errorf("mode %q is none of ampere, source; write ppk2:/dev/ttyACM0?mode=ampere&mV=5000", set["mode"])
+		return nil, fmt.Errorf("unknown mode %q; supported: ampere, source, such as ppk2:/dev/ttyACM0?mode=ampere&mV=5000",
+			set["mode"])
 	}
 	mV, err := strconv.Atoi(set["mV"])
 	if err != nil || mV < 800 || mV > 5000 {
@@ -119,7 +120,7 @@ func (p *PPK2) metadata(ctx context.Context) (string, error) {
 			return text.String(), nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("%s: no metadata, %d bytes of something else: is it a PPK2? (%w)", p.path, text.Len(), err)
+			return "", fmt.Errorf("%s: no metadata, but %d other bytes: is it a PPK2? (%w)", p.path, text.Len(), err)
 		}
 	}
 	return "", errors.Join(ctx.Err(), fmt.Errorf("%s: no metadata: is it a PPK2?", p.path))
@@ -131,6 +132,8 @@ func (p *PPK2) Close() error {
 	return p.port.Close()
 }
 
+// Describe: the PPK2 feeds the device and is read by the lab host, so it costs
+// the device nothing.
 func (p *PPK2) Describe() measure.Description {
 	return measure.Description{Name: "ppk2", Quantities: []measure.Quantity{energy.Power, energy.Current, energy.Marker},
 		Resolution: p.Facts().Resolution, Interval: ppk2Bin}
@@ -138,11 +141,15 @@ func (p *PPK2) Describe() measure.Description {
 
 // Facts: the resolution is that of the finest range.
 func (p *PPK2) Facts() energy.Facts {
-	return energy.Facts{Kind: energy.Mean, Interval: ppk2Bin, Sampling: ppk2Every, Resolution: ppk2Step / p.cal[0].r * p.vdd}
+	return energy.Facts{Kind: energy.Mean, Interval: ppk2Bin, Sampling: ppk2Every,
+		Resolution: ppk2Step / p.cal[0].r * p.vdd}
 }
 
-func (p *PPK2) Quality() Quality { return p.q }
+// Stats is of the last observation, when it has ended.
+func (p *PPK2) Stats() MeterStats { return p.q }
 
+// Observe emits only when the observation has ended: the samples carry no time,
+// so their instants come from a line fitted to when they arrived.
 func (p *PPK2) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	zero := start(ctx)
 	p.drain() // what was left of an observation before
@@ -157,7 +164,8 @@ func (p *PPK2) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	}
 	fit, fitErr := r.fit()
 	if fitErr == nil && fit.Residual > 5*time.Millisecond {
-		fitErr = fmt.Errorf("the samples' count and the time they took differ by %v: samples were lost, or the host was too busy", fit.Residual)
+		fitErr = fmt.Errorf("the number of samples and the time they took differ by %v: samples were lost, or the host "+
+			"was too busy", fit.Residual)
 	}
 	r.q.Clock = fit
 	p.q = r.q

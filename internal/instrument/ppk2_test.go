@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // ppk2Text is the metadata of a device, in the form its firmware prints.
@@ -267,7 +267,7 @@ func TestPPK2LossIsCounted(t *testing.T) {
 		mangle  func(n int, x uint32) []byte
 		missing uint64
 		bins    int // of 200
-		counted func(Quality) uint64
+		counted func(MeterStats) uint64
 	}{
 		{"nothing wrong", func(n int, x uint32) []byte { return le(x) }, 0, 200, nil},
 		{"one sample lost", func(n int, x uint32) []byte {
@@ -287,25 +287,25 @@ func TestPPK2LossIsCounted(t *testing.T) {
 				return le(x)[1:]
 			}
 			return le(x)
-		}, 1, 199, func(q Quality) uint64 { return q.Garbage }},
+		}, 1, 199, func(q MeterStats) uint64 { return q.Garbage }},
 		{"a range that does not exist", func(n int, x uint32) []byte {
 			if n == 5050 {
 				x |= 7 << 14
 			}
 			return le(x)
-		}, 0, 199, func(q Quality) uint64 { return q.Impossible }},
+		}, 0, 199, func(q MeterStats) uint64 { return q.Impossible }},
 		{"the converter at its end", func(n int, x uint32) []byte {
 			if n >= 5050 && n < 5060 {
 				x |= ppk2Top
 			}
 			return le(x)
-		}, 0, 199, func(q Quality) uint64 { return q.OverRange }},
+		}, 0, 199, func(q MeterStats) uint64 { return q.OverRange }},
 		{"a range stuck: one and the same reading", func(n int, x uint32) []byte {
 			if n >= 5000 && n < 10000 {
 				x = x&^(1<<17-1) | 4<<14 | 3
 			}
 			return le(x)
-		}, 0, 170, func(q Quality) uint64 { return q.OverRange }},
+		}, 0, 170, func(q MeterStats) uint64 { return q.OverRange }},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			f := newFake(steady)
@@ -357,7 +357,7 @@ func TestPPK2EndToEnd(t *testing.T) {
 	if err := m.Observe(ctx, func(s measure.Sample) { samples = append(samples, s) }); err != nil {
 		t.Fatal(err)
 	}
-	q := m.Quality()
+	q := m.Stats()
 	if q.Missing+q.Garbage+q.Impossible > 0 || q.Readings < 3800 || q.Err() != nil {
 		t.Errorf("%+v", q)
 	}
@@ -378,7 +378,8 @@ func TestPPK2EndToEnd(t *testing.T) {
 	m.(*PPK2).Close()
 	time.Sleep(100 * time.Millisecond) // the fake reads in its own time
 	close(stop)
-	want := string([]byte{ppk2Stop, ppk2Metadata, ppk2Voltage, 0x0C, 0xE4, ppk2Mode, 2, ppk2Power, 1, ppk2Start, ppk2Stop, ppk2Stop})
+	want := string([]byte{ppk2Stop, ppk2Metadata, ppk2Voltage, 0x0C, 0xE4, ppk2Mode, 2, ppk2Power, 1, ppk2Start,
+		ppk2Stop, ppk2Stop})
 	if got := string(<-served); got != want {
 		t.Errorf("commands % x, want % x", got, want)
 	}
@@ -388,9 +389,9 @@ func TestPPK2EndToEnd(t *testing.T) {
 func TestPPK2Refusals(t *testing.T) {
 	_, path := ptyPair(t)
 	for spec, want := range map[string]string{
-		"ppk2:" + path:                          "mode \"\" is none of",
+		"ppk2:" + path:                          "unknown mode \"\"",
 		"ppk2:" + path + "?mode=source&mV=9000": "not within 800 to 5000",
-		"ppk2:" + path + "?mode=source&mv=3300": "\"mv=3300\" is no setting",
+		"ppk2:" + path + "?mode=source&mv=3300": "unknown setting \"mv=3300\"",
 		"ppk2:" + path + "?mode=ampere&mV=5000": "is it a PPK2?",
 	} {
 		if _, err := Open(t.Context(), spec, Options{}); err == nil || !strings.Contains(err.Error(), want) {

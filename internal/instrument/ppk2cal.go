@@ -37,24 +37,25 @@ func parsePPK2(metadata string) (ppk2Cal, error) {
 		if k < 0 || k >= ppk2Ranges {
 			continue
 		}
-		into, ok := map[string]*float64{"R": &c[k].r, "GS": &c[k].gs, "GI": &c[k].gi, "O": &c[k].o, "S": &c[k].s, "I": &c[k].i, "UG": &c[k].ug}[key[:len(key)-1]]
+		into, ok := map[string]*float64{"R": &c[k].r, "GS": &c[k].gs, "GI": &c[k].gi, "O": &c[k].o, "S": &c[k].s,
+			"I": &c[k].i, "UG": &c[k].ug}[key[:len(key)-1]]
 		if !ok {
 			continue
 		}
 		x, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 		if err != nil || x != x || x > 1e9 || x < -1e9 {
-			return c, fmt.Errorf("metadata %q is no number", strings.TrimSpace(line))
+			return c, fmt.Errorf("metadata %q is not a number", strings.TrimSpace(line))
 		}
 		*into = x
 		known++
 	}
 	for k := range c {
 		if c[k].r <= 0 {
-			return c, fmt.Errorf("metadata says range %d has %g ohm", k, c[k].r)
+			return c, fmt.Errorf("invalid metadata: range %d has %g ohm", k, c[k].r)
 		}
 	}
 	if known == 0 {
-		return c, fmt.Errorf("no calibration in the metadata %.60q: is it a PPK2?", metadata)
+		return c, fmt.Errorf("the metadata %.60q have no calibration: is it a PPK2?", metadata)
 	}
 	return c, nil
 }

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A PPK2's sample is 32 bits, little-endian:
@@ -26,7 +26,7 @@ const (
 type ppk2Record struct {
 	cal    ppk2Cal
 	vdd    float64
-	q      Quality
+	q      MeterStats
 	bins   []ppk2Mean
 	edges  []markerEdge
 	filter spikeFilter

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Meter is an instrument that reads a supply. Those with a device behind them
 // are also io.Closer. One observation at a time.
 type Meter interface {
 	measure.Instrument
-	Facts() energy.Facts
-	Quality() Quality // of the last observation, when it has ended
+	Facts() energy.Facts // how it reads
+	Stats() MeterStats   // of the last observation, when it has ended
 }
 
-// Quality is what a meter says of one observation. What it counts as lost is no
-// sample, so a trial over the gap fails in energy.Trial; what no gap shows, Err says.
-type Quality struct {
+// MeterStats is what a meter says of one observation. What it counts as lost is no
+// sample, so a trial over the gap fails in energy.OfTrial; what no gap shows, Err says.
+type MeterStats struct {
 	Readings   uint64 // good ones
 	Missing    uint64 // periods that never arrived, by their numbers
 	BadCRC     uint64 // frames with a bad checksum
@@ -29,19 +29,25 @@ type Quality struct {
 	OverRange  uint64 // periods in which the converter stood at its end, dropped
 	Failed     uint64 // readings that failed
 	Steps      uint64 // leaps of the device's clock
+	Backwards  uint64 // readings of an energy counter below the one before
 	Missed     uint64 // marker edges without room
 	Repeats    uint64 // longest run of one and the same value
 	Clock      Fit    // zero where samples carry the host's own time
 }
 
 // Err says why the whole observation cannot be trusted, or nil.
-func (q Quality) Err() error {
+func (q MeterStats) Err() error {
 	var errs []error
 	if q.Readings == 0 {
-		errs = append(errs, errors.New("no reading"))
+		errs = append(errs, errors.New("no readings"))
 	}
 	if q.Steps > 0 {
-		errs = append(errs, fmt.Errorf("the meter's clock leapt %d times", q.Steps))
+		errs = append(errs, fmt.Errorf("the meter's clock jumped %d times", q.Steps))
+	}
+	if q.Backwards > 0 {
+		errs = append(errs,
+			fmt.Errorf("the energy counter went backwards %d times; was the meter reset, or the machine suspended?",
+				q.Backwards))
 	}
 	if q.Missed > 0 {
 		errs = append(errs, fmt.Errorf("%d marker edges were lost; keep them further apart", q.Missed))
@@ -50,21 +56,21 @@ func (q Quality) Err() error {
 }
 
 // Doubts are what a report says beside the figures.
-func (q Quality) Doubts() []error {
+func (q MeterStats) Doubts() []error {
 	var doubts []error
-	add := func(n uint64, what string) {
+	add := func(n uint64, key, what string) {
 		if n > 0 {
-			doubts = append(doubts, fmt.Errorf("%d %s", n, what))
+			doubts = append(doubts, energy.Doubt{Key: key, Text: fmt.Sprintf("%d %s", n, what)})
 		}
 	}
-	add(q.Missing, "readings are missing")
-	add(q.BadCRC, "frames had a bad checksum")
-	add(q.Garbage, "bytes or lines were garbage")
-	add(q.Impossible, "readings were impossible")
-	add(q.OverRange, "readings were out of the meter's range")
-	add(q.Failed, "readings failed")
+	add(q.Missing, "missing", "readings are missing")
+	add(q.BadCRC, "bad_crc", "frames had a bad checksum")
+	add(q.Garbage, "garbage", "bytes or lines were garbage")
+	add(q.Impossible, "impossible", "readings were impossible")
+	add(q.OverRange, "over_range", "readings were out of the meter's range")
+	add(q.Failed, "failed", "readings failed")
 	if q.Readings > 20 && q.Repeats+1 >= q.Readings {
-		doubts = append(doubts, fmt.Errorf("all %d readings are the same: the meter is stuck, or too coarse for this load", q.Readings))
+		add(q.Readings, "stuck", "readings, that is all, are the same: the meter is stuck, or too coarse for this load")
 	}
 	return doubts
 }
@@ -77,13 +83,14 @@ type Item struct {
 }
 
 // Items is the quality record, for the store.
-func (q Quality) Items() []Item {
+func (q MeterStats) Items() []Item {
 	items := []Item{
 		{"meter_readings", float64(q.Readings), "1"}, {"meter_missing", float64(q.Missing), "1"},
 		{"meter_bad_crc", float64(q.BadCRC), "1"}, {"meter_garbage", float64(q.Garbage), "1"},
 		{"meter_device_lost", float64(q.DeviceLost), "1"}, {"meter_impossible", float64(q.Impossible), "1"},
 		{"meter_over_range", float64(q.OverRange), "1"}, {"meter_failed", float64(q.Failed), "1"},
-		{"meter_clock_steps", float64(q.Steps), "1"}, {"meter_repeats", float64(q.Repeats), "1"},
+		{"meter_clock_steps", float64(q.Steps), "1"}, {"meter_backwards", float64(q.Backwards), "1"},
+		{"meter_repeats", float64(q.Repeats), "1"},
 	}
 	if q.Clock.Method != "" {
 		items = append(items, Item{"meter_clock_skew", q.Clock.Skew, "1"},

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A zone is one RAPL counter.
@@ -33,8 +34,9 @@ func openRAPL(ctx context.Context, arg string, o Options) (Meter, error) {
 	}
 	first := true
 	p := &poller{
-		name:       "rapl",
-		facts:      energy.Facts{Kind: energy.Cumulative, Interval: 10 * time.Millisecond, Resolution: 61e-6 / 10e-3}, // 61 µJ a step
+		name: "rapl",
+		// 61 µJ a step
+		facts:      energy.Facts{Kind: energy.Cumulative, Interval: 10 * time.Millisecond, Resolution: 61e-6 / 10e-3},
 		quantities: []measure.Quantity{energy.Counter},
 		begin:      func() { first = true },
 	}
@@ -60,21 +62,23 @@ func raplZones(root fs.FS) ([]zone, error) {
 	}
 	var zones []zone
 	for _, dir := range dirs {
-		name, err := text(root, path.Join(dir, "name"))
+		name, err := kernel.ReadText(root, path.Join(dir, "name"))
 		if err != nil {
 			return nil, err
 		}
 		if !strings.HasPrefix(name, "package-") && name != "dram" {
 			continue // core and uncore are parts of the package; psys is another sum
 		}
-		wrap, err := number(root, path.Join(dir, "max_energy_range_uj"), 1e-6)
+		wrap, err := kernel.ReadNumber(root, path.Join(dir, "max_energy_range_uj"), 1e-6)
 		if err != nil {
 			return nil, err
 		}
 		zones = append(zones, zone{file: path.Join(dir, "energy_uj"), wrap: wrap})
 	}
 	if len(zones) == 0 {
-		return nil, fmt.Errorf("%w: /sys/class/powercap has no package; the processor has no RAPL, or a virtual machine hides it", ErrNoData)
+		return nil,
+			fmt.Errorf("%w: /sys/class/powercap lists no package; the processor has no RAPL, or a virtual machine hides it",
+				ErrNoData)
 	}
 	return zones, nil
 }
@@ -84,8 +88,8 @@ const mostWatts = 5000
 
 // look adds what the counter moved. One that went back has wrapped, if what it
 // then moved is possible; else it was set back, and nobody knows what is lost.
-func (z *zone) look(root fs.FS, first bool, interval time.Duration, q *Quality) error {
-	now, err := number(root, z.file, 1e-6)
+func (z *zone) look(root fs.FS, first bool, interval time.Duration, q *MeterStats) error {
+	now, err := kernel.ReadNumber(root, z.file, 1e-6)
 	if err != nil {
 		return err
 	}

@@ -8,41 +8,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // openSerial opens a serial port, raw, at any speed in Bd, for this process alone.
 func openSerial(path string, speed uint32) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	f, err := kernel.OpenSerialAlone(path, speed)
 	if err != nil {
 		return nil, portError(path, err)
 	}
-	if err := setUp(fd, speed); err != nil {
-		unix.Close(fd)
-		return nil, portError(path, err)
-	}
-	return os.NewFile(uintptr(fd), path), nil // polled, so deadlines work
-}
-
-func setUp(fd int, speed uint32) error {
-	// Subtle: TIOCEXCL does not stop root, nor a second open before it; the lock does, among us.
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return unix.EBUSY
-	}
-	t, err := unix.IoctlGetTermios(fd, unix.TCGETS2)
-	if err != nil {
-		return err
-	}
-	t.Iflag, t.Oflag, t.Lflag = unix.IGNBRK, 0, 0
-	t.Cflag = unix.CS8 | unix.CREAD | unix.CLOCAL | unix.BOTHER // no HUPCL: closing must not reset a Nano
-	t.Ispeed, t.Ospeed = speed, speed
-	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(fd, unix.TCSETS2, t); err != nil {
-		return err
-	}
-	if err := unix.IoctlSetInt(fd, unix.TIOCEXCL, 0); err != nil {
-		return err
-	}
-	return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIOFLUSH)
+	return f, nil
 }
 
 func portError(path string, err error) error {
@@ -50,7 +26,7 @@ func portError(path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: permission denied; join the group that owns it (dialout on Debian), or run as root", path)
 	case errors.Is(err, unix.EBUSY):
-		return fmt.Errorf("%s: another program has it open; end that one", path)
+		return fmt.Errorf("%s: another program has it open; close that program", path)
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV):
 		return fmt.Errorf("%s: no such device; is the meter plugged in?", path)
 	case errors.Is(err, unix.ENOTTY):
@@ -62,9 +38,9 @@ func portError(path string, err error) error {
 // unplugged says what a read error of a serial port means.
 func unplugged(path string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s: the meter went silent; check its cable and supply", path)
+		return fmt.Errorf("%s: the meter went silent; check its cable and power supply", path)
 	}
-	return fmt.Errorf("%s: the port is gone (%w): was the cable pulled?", path, err)
+	return fmt.Errorf("%s: the port disappeared (%w): was the cable unplugged?", path, err)
 }
 
 // A MarkerPin is the RTS line of a serial adapter, wired to the meters' marker
@@ -100,7 +76,10 @@ func (m *MarkerPin) Set(high bool) (time.Time, error) {
 	}
 	before := time.Now()
 	var failed error
-	if err := conn.Control(func(fd uintptr) { failed = unix.IoctlSetPointerInt(int(fd), request, unix.TIOCM_RTS) }); err != nil {
+	if err := conn.Control(func(fd uintptr) {
+		failed = unix.IoctlSetPointerInt(int(fd), request,
+			unix.TIOCM_RTS)
+	}); err != nil {
 		return before, err
 	}
 	if failed != nil {

@@ -64,7 +64,8 @@ func simulate(t testing.TB, args ...string) *exec.Cmd {
 		if simulator.dir, simulator.err = os.MkdirTemp("", "energy-meter"); simulator.err != nil {
 			return
 		}
-		out, err := exec.Command("make", "-C", "../../firmware/energy-meter", "BUILD="+simulator.dir, "firmware", "sim").CombinedOutput()
+		out, err := exec.Command("make", "-C", "../../firmware/energy-meter", "BUILD="+simulator.dir, "firmware",
+			"sim").CombinedOutput()
 		if err != nil {
 			simulator.err = fmt.Errorf("%w\n%s", err, out)
 		}
@@ -72,7 +73,8 @@ func simulate(t testing.TB, args ...string) *exec.Cmd {
 	if simulator.err != nil {
 		t.Fatal(simulator.err)
 	}
-	return exec.Command(filepath.Join(simulator.dir, "meter_sim"), append(args, filepath.Join(simulator.dir, "meter.elf"))...)
+	return exec.Command(filepath.Join(simulator.dir, "meter_sim"),
+		append(args, filepath.Join(simulator.dir, "meter.elf"))...)
 }
 
 // A script is what happens to a simulated meter.

@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // tree is a machine's /sys and /proc from lines "path content".
@@ -122,8 +122,10 @@ func TestSensorsOfTheKernel(t *testing.T) {
 		{"INA219, power shown", "hwmon", piHwmon, 1.9, 5.104, 0.372, 10 * time.Millisecond},
 		{"INA219 by name", "hwmon:ina219", piHwmon, 1.9, 5.104, 0.372, 10 * time.Millisecond},
 		{"INA219 by folder", "hwmon:hwmon2", piHwmon, 1.9, 5.104, 0.372, 10 * time.Millisecond},
-		{"no power shown: volts × amperes", "hwmon", strings.ReplaceAll(piHwmon, "power1_input", "power1_none"), 5.104 * 0.372, 5.104, 0.372, 10 * time.Millisecond},
-		{"a slow sensor", "hwmon", strings.ReplaceAll(piHwmon, "update_interval 2", "update_interval 140"), 1.9, 5.104, 0.372, 140 * time.Millisecond},
+		{"no power shown: volts × amperes", "hwmon", strings.ReplaceAll(piHwmon, "power1_input", "power1_none"),
+			5.104 * 0.372, 5.104, 0.372, 10 * time.Millisecond},
+		{"a slow sensor", "hwmon", strings.ReplaceAll(piHwmon, "update_interval 2", "update_interval 140"), 1.9, 5.104, 0.372,
+			140 * time.Millisecond},
 		{"INA226 by iio", "iio:ina226", boardIIO, 1.95, 5.1, 0.38, 10 * time.Millisecond},
 		{"laptop, power shown, a mouse ignored", "battery", laptop, 8.412, 11.871, math.NaN(), time.Second},
 		{"board, current of negative sign", "battery", board, 3.891 * 0.245, 3.891, 0.245, time.Second},
@@ -164,18 +166,19 @@ func TestSensorsOfTheKernel(t *testing.T) {
 
 func TestSensorsThatAreNotThere(t *testing.T) {
 	for _, c := range []struct{ spec, tree, want string }{
-		{"rapl", "a b", "no such source on this machine: /sys/class/powercap has no package"},
+		{"rapl", "a b", "no such source on this machine: /sys/class/powercap lists no package"},
 		{"hwmon", "sys/class/hwmon/hwmon0/name acpitz", "no such source on this machine"},
 		{"iio", "a b", "no such source on this machine"},
 		{"battery", "sys/class/power_supply/AC/type Mains", "no such source on this machine"},
-		{"hwmon:ina260", piHwmon, `no sensor "ina260"; there are: hwmon:hwmon2 (ina219)`},
-		{"hwmon", piHwmon + "\nsys/class/hwmon/hwmon7/name ina260\nsys/class/hwmon/hwmon7/power1_input 5", "2 sensors; write which: hwmon:hwmon2 (ina219), hwmon:hwmon7 (ina260)"},
+		{"hwmon:ina260", piHwmon, `unknown sensor "ina260"; available: hwmon:hwmon2 (ina219)`},
+		{"hwmon", piHwmon + "\nsys/class/hwmon/hwmon7/name ina260\nsys/class/hwmon/hwmon7/power1_input 5",
+			"there are 2 sensors; name one: hwmon:hwmon2 (ina219), hwmon:hwmon7 (ina260)"},
 		{"battery", strings.ReplaceAll(laptop, "Discharging", "Charging"), "unplug the charger"},
-		{"hwmon", strings.ReplaceAll(piHwmon, "1900000", "lots"), `holds "lots", no number`},
+		{"hwmon", strings.ReplaceAll(piHwmon, "1900000", "lots"), `holds "lots", not a number`},
 		{"iio", strings.ReplaceAll(boardIIO, "in_power2_scale", "in_power2_none"), "the scale of"},
 		{"rapl:0", pcRAPL, "takes no argument"},
-		{"dog", "a b", `no instrument "dog"; there are avr, ppk2, exec, iio, hwmon, rapl, shelly, tasmota, battery, model`},
-		{"model:toaster", "a b", `no power profile "toaster"; there are: `},
+		{"dog", "a b", `unknown instrument "dog"; available: avr, ppk2, exec, iio, hwmon, rapl, shelly, tasmota, battery, model`},
+		{"model:toaster", "a b", `unknown power profile "toaster"; available: `},
 	} {
 		_, err := Open(t.Context(), c.spec, Options{Root: tree(c.tree)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -191,7 +194,8 @@ func TestSensorsThatAreNotThere(t *testing.T) {
 		}
 		return nil, nil
 	}}
-	if _, err := Open(t.Context(), "rapl", Options{Root: denied}); err == nil || !strings.Contains(err.Error(), "run the agent as root") {
+	if _, err := Open(t.Context(), "rapl", Options{Root: denied}); err == nil ||
+		!strings.Contains(err.Error(), "run the agent as root") {
 		t.Errorf("permission denied: %v", err)
 	}
 }
@@ -202,8 +206,10 @@ func counters(t *testing.T, pkg, dram func(look int) float64) Meter {
 	n := map[string]int{}
 	root := moving{tree(pcRAPL), nil}
 	root.read = func(name string) ([]byte, error) {
-		f := map[string]func(int) float64{"sys/class/powercap/intel-rapl:0/energy_uj": pkg, "sys/class/powercap/intel-rapl:0:1/energy_uj": dram,
-			"sys/class/powercap/intel-rapl:0:0/energy_uj": pkg, "sys/class/powercap/intel-rapl:1/energy_uj": pkg}[name] // core and psys move as well
+		f := map[string]func(int) float64{"sys/class/powercap/intel-rapl:0/energy_uj": pkg,
+			"sys/class/powercap/intel-rapl:0:1/energy_uj": dram,
+			// core and psys move as well
+			"sys/class/powercap/intel-rapl:0:0/energy_uj": pkg, "sys/class/powercap/intel-rapl:1/energy_uj": pkg}[name]
 		if f == nil {
 			return nil, nil
 		}
@@ -229,7 +235,8 @@ func TestRAPLWraps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 50 * time.Millisecond, To: 1950 * time.Millisecond})
+		j, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 50 * time.Millisecond,
+			To: 1950 * time.Millisecond})
 		if err != nil || math.Abs(j-23*1.9) > 1e-6 {
 			t.Errorf("%g J, want %g: %v", j, 23*1.9, err)
 		}
@@ -242,7 +249,8 @@ func TestRAPLWraps(t *testing.T) {
 func TestRAPLThatCannotBeTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		still := func(int) float64 { return 5 }
-		if _, err := watch(counters(t, still, still), time.Second); err == nil || !strings.Contains(err.Error(), "stood still") {
+		if _, err := watch(counters(t, still, still), time.Second); err == nil ||
+			!strings.Contains(err.Error(), "did not change") {
 			t.Errorf("a counter that stands still: %v", err)
 		}
 		setBack := func(look int) float64 { // by suspend
@@ -251,7 +259,8 @@ func TestRAPLThatCannotBeTrusted(t *testing.T) {
 			}
 			return 1000 + 0.2*float64(look)
 		}
-		if _, err := watch(counters(t, setBack, still), time.Second); err == nil || !strings.Contains(err.Error(), "went back 1 times") {
+		if _, err := watch(counters(t, setBack, still), time.Second); err == nil ||
+			!strings.Contains(err.Error(), "went backwards 1 times") {
 			t.Errorf("a counter set back: %v", err)
 		}
 	})
@@ -285,32 +294,37 @@ func TestSensorsThatFail(t *testing.T) {
 			return nil
 		})
 		samples, err := watch(m, 300*time.Millisecond)
-		if err != nil || m.Quality().Failed != 4 || len(m.Quality().Doubts()) == 0 {
-			t.Errorf("four failures: %v, %+v", err, m.Quality())
+		if err != nil || m.Stats().Failed != 4 || len(m.Stats().Doubts()) == 0 {
+			t.Errorf("four failures: %v, %+v", err, m.Stats())
 		}
-		if _, err := energy.NewTrace(m.Facts(), samples).Energy(energy.Window{From: 10 * time.Millisecond, To: 200 * time.Millisecond}); err == nil {
+		if _, err := energy.NewTrace(m.Facts(),
+			samples).Energy(energy.Window{From: 10 * time.Millisecond, To: 200 * time.Millisecond}); err == nil {
 			t.Error("the gap was filled")
 		}
-		if _, err := watch(fails(func(n int64) error { return errors.New("input/output error") }), time.Second); err == nil || !strings.Contains(err.Error(), "input/output") {
+		if _, err := watch(fails(func(n int64) error { return errors.New("input/output error") }), time.Second); err == nil ||
+			!strings.Contains(err.Error(), "input/output") {
 			t.Errorf("a sensor that always fails: %v", err)
 		}
-		if _, err := watch(fails(func(n int64) error { return &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission} }), time.Second); err == nil || !strings.Contains(err.Error(), "as root") || m.Quality().Failed > 4 {
+		if _, err := watch(fails(func(n int64) error { return &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission} }),
+			time.Second); err == nil || !strings.Contains(err.Error(), "as root") || m.Stats().Failed > 4 {
 			t.Errorf("a sensor taken away: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		m, err := Open(t.Context(), "hwmon", Options{Root: tree(strings.ReplaceAll(strings.ReplaceAll(piHwmon, "power1_input", "none"), "372", "933000000"))})
+		m, err := Open(t.Context(), "hwmon", Options{Root: tree(strings.ReplaceAll(strings.ReplaceAll(piHwmon, "power1_input",
+			"none"), "372", "933000000"))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if samples, _ := watch(m, 50*time.Millisecond); len(samples) > 0 || m.Quality().Impossible == 0 || m.Quality().Err() == nil {
-			t.Errorf("933 kA passed: %v, %+v", samples, m.Quality())
+		if samples, _ := watch(m, 50*time.Millisecond); len(samples) > 0 || m.Stats().Impossible == 0 ||
+			m.Stats().Err() == nil {
+			t.Errorf("933 kA passed: %v, %+v", samples, m.Stats())
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := Open(t.Context(), "hwmon", Options{Root: tree(piHwmon)})
 		watch(m, 505*time.Millisecond)
-		if d := m.Quality().Doubts(); len(d) != 1 || !strings.Contains(d[0].Error(), "all 51 readings are the same") {
+		if d := m.Stats().Doubts(); len(d) != 1 || !strings.Contains(d[0].Error(), "51 readings, that is all, are the same") {
 			t.Errorf("a sensor that is stuck: %v", d)
 		}
 	})
@@ -369,13 +383,18 @@ func TestPlugs(t *testing.T) {
 		{"Shelly, second generation", "shelly:", "/rpc/Switch.GetStatus?id=0", shelly2, 8.9, ""},
 		{"Shelly, first generation", "shelly:", "/status", shelly1, 12.75, ""},
 		{"Tasmota", "tasmota:", "/cm?cmnd=Status%208", tasmota, 7, ""},
-		{"a relay without a meter", "shelly:", "/rpc/Switch.GetStatus?id=0", `{"id":0,"output":true}`, 0, "is it a plug that measures?"},
-		{"a reading that is not valid", "shelly:", "/status", strings.Replace(shelly1, `"is_valid":true`, `"is_valid":false`, 1), 0, "not valid"},
-		{"a password asked for", "tasmota:", "/cm?cmnd=Status%208", `{"WARNING":"Need user=<username>&password=<password>"}`, 0, "Need user"},
-		{"a password asked for by HTTP", "shelly:", "/rpc/Switch.GetStatus?id=0", "401", 0, "wants a password"},
+		{"a relay without a meter", "shelly:", "/rpc/Switch.GetStatus?id=0", `{"id":0,"output":true}`, 0,
+			"does this plug measure?"},
+		{"a reading that is not valid", "shelly:", "/status",
+			strings.Replace(shelly1, `"is_valid":true`, `"is_valid":false`, 1), 0, "not valid"},
+		{"a password asked for", "tasmota:", "/cm?cmnd=Status%208", `{"WARNING":"Need user=<username>&password=<password>"}`,
+			0, "Need user"},
+		{"a password asked for by HTTP", "shelly:", "/rpc/Switch.GetStatus?id=0", "401", 0, "requires a password"},
 		{"no JSON", "tasmota:", "/cm?cmnd=Status%208", "<html>", 0, "invalid character"},
-		{"null", "tasmota:", "/cm?cmnd=Status%208", `{"StatusSNS":{"ENERGY":{"Power":null}}}`, 0, "says nothing of ENERGY.Power"},
-		{"a list for several outlets", "tasmota:", "/cm?cmnd=Status%208", `{"StatusSNS":{"ENERGY":{"Power":[1,2]}}}`, 0, "cannot unmarshal array"},
+		{"null", "tasmota:", "/cm?cmnd=Status%208", `{"StatusSNS":{"ENERGY":{"Power":null}}}`, 0,
+			"does not report ENERGY.Power"},
+		{"a list for several outlets", "tasmota:", "/cm?cmnd=Status%208", `{"StatusSNS":{"ENERGY":{"Power":[1,2]}}}`, 0,
+			"cannot unmarshal array"},
 		{"another device", "tasmota:", "/other", "", 0, "404"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -395,7 +414,8 @@ func TestPlugs(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open(t.Context(), "shelly:192.168.1.20", Options{}); err == nil || !strings.Contains(err.Error(), "write shelly:http://") {
+	if _, err := Open(t.Context(), "shelly:192.168.1.20", Options{}); err == nil ||
+		!strings.Contains(err.Error(), "write shelly:http://") {
 		t.Error(err)
 	}
 }

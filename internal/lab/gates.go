@@ -5,165 +5,200 @@ import (
 	"fmt"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // check passes the trial through the gates of doc/method.md and adds the figures of
 // which a trial has only one. What a gate says is the reason why the trial is
 // invalid.
-func (r *rig) check(context.Context) error {
-	r.summarize()
-	for _, gate := range r.gates() {
-		if reason := gate(); reason != "" {
-			return fmt.Errorf("%s; see %s", reason, r.server.log)
+func (t *trialRunner) check(context.Context) error {
+	t.summarize()
+	for _, gate := range t.gates() {
+		if why := gate(); why != "" {
+			log := t.programs.client.log
+			if t.programs.server != nil {
+				log = t.programs.server.log
+			}
+			return fmt.Errorf("%s; see %s", why, log)
 		}
 	}
 	return nil
 }
 
 // gates say why the trial is invalid, or nothing.
-func (r *rig) gates() []func() string {
-	return []func() string{r.counts, r.answers, r.instants, r.bytes, r.littlesLaw, r.driver}
+func (t *trialRunner) gates() []func() string {
+	if t.existing() {
+		return []func() string{t.counts, t.records, t.answers, t.accounts, t.littlesLaw, t.driver}
+	}
+	return []func() string{t.counts, t.records, t.answers, t.accounts, t.bytes, t.littlesLaw, t.driver}
 }
 
 // summarize adds throughput, CPU and memory, and the quality record.
-func (r *rig) summarize() {
-	client, server := &r.tally[atClient], &r.tally[atServer]
+func (t *trialRunner) summarize() {
+	f, c := &t.findings, &t.course
+	client, server := &c.sides[atClient], &c.sides[atServer]
+	one := func(side measure.Side, response string, v float64) {
+		f.results = append(f.results, single(side, response, v))
+	}
 	answered := client.n - client.failed
 	if answered > 0 && client.last > 0 {
-		r.results = append(r.results, single(measure.Client, "throughput", float64(answered)/time.Duration(client.last).Seconds()))
+		one(measure.Client, "throughput", float64(answered)/time.Duration(client.last).Seconds())
 	}
 	for _, once := range []struct {
 		response string
 		took     time.Duration
-	}{{"discovery", r.phases.Discovery}, {"metadata", r.phases.Metadata}, {"first_invoke", r.phases.FirstInvoke}} {
+	}{{"discovery", c.phases.Discovery}, {"metadata", c.phases.Metadata}, {"first_invoke", c.phases.FirstInvoke}} {
 		if once.took > 0 {
-			r.results = append(r.results, single(measure.Client, once.response, once.took.Seconds()))
+			one(measure.Client, once.response, once.took.Seconds())
 		}
 	}
-	for i, side := range []measure.Side{measure.Client, measure.Server} {
-		before, after := r.usage[i][0], r.usage[i][1]
-		cpu := r.cpuOf(i)
+	for i, side := range sides {
+		if i == atServer && t.existing() {
+			continue
+		}
+		before, after := c.usage[i][0], c.usage[i][1]
 		if client.n > 0 {
-			r.results = append(r.results, single(side, "cpu", cpu.Seconds()/float64(client.n)))
+			one(side, "cpu", c.cpuOf(i).Seconds()/float64(client.n))
 		}
-		r.results = append(r.results, single(side, "peak_rss", float64(after.PeakRSS)))
+		one(side, "peak_rss", float64(after.PeakRSS))
 		if i == atServer && after.Instructions > 0 && client.n > 0 {
-			r.results = append(r.results, single(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n)))
+			one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n))
 		}
-		r.quality = append(r.quality,
-			store.Quality{Key: "run_queue_wait_" + string(side), Unit: "s", Value: (after.Waiting - before.Waiting).Seconds()})
+		f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
+		if stolen := after.Stolen - before.Stolen; stolen > 0 {
+			f.note("stolen_"+string(side), "s", stolen.Seconds())
+		}
 		if after.Periods > 0 {
-			r.quality = append(r.quality,
-				store.Quality{Key: "quota_periods_" + string(side), Unit: "1", Value: float64(after.Periods - before.Periods)},
-				store.Quality{Key: "quota_throttled_" + string(side), Unit: "1", Value: float64(after.Throttled - before.Throttled)},
-				store.Quality{Key: "quota_wait_" + string(side), Unit: "s", Value: (after.ThrottledFor - before.ThrottledFor).Seconds()})
+			f.note("quota_periods_"+string(side), "1", float64(after.Periods-before.Periods))
+			f.note("quota_throttled_"+string(side), "1", float64(after.Throttled-before.Throttled))
+			f.note("quota_wait_"+string(side), "s", (after.ThrottledFor - before.ThrottledFor).Seconds())
 		}
 	}
-	r.quality = append(r.quality,
-		store.Quality{Key: "requests", Unit: "1", Value: float64(client.n)},
-		store.Quality{Key: "failures", Unit: "1", Value: float64(client.failed)},
-		store.Quality{Key: "requests_at_server", Unit: "1", Value: float64(server.n)},
-		store.Quality{Key: "span", Unit: "s", Value: time.Duration(client.last).Seconds()},
-	)
+	if t.oneCPU() {
+		f.note("run_queue_wait_others", "s", t.waitForOthers().Seconds())
+	}
+	f.note("requests", "1", float64(client.n))
+	f.note("failures", "1", float64(client.failed))
+	f.note("repetitions", "1", float64(c.ends[atClient].Repetitions))
+	f.note("retransmissions", "1", float64(c.ends[atClient].Retransmissions))
+	if !t.existing() {
+		f.note("requests_at_server", "1", float64(server.n))
+	}
+	f.note("span", "s", time.Duration(client.last).Seconds())
 	if client.thirds[0] > 0 {
-		r.quality = append(r.quality, store.Quality{Key: "rtt_first_third", Unit: "s", Value: client.thirds[0]}, store.Quality{Key: "rtt_last_third", Unit: "s", Value: client.thirds[1]})
+		f.note("rtt_first_third", "s", client.thirds[0])
+		f.note("rtt_last_third", "s", client.thirds[1])
 	}
 }
 
-// cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.
-func (r *rig) cpuOf(side int) time.Duration {
-	if r.cpu[side] > 0 {
-		return r.cpu[side]
+// exact is the number of requests that the run was to have; 0: a time limited it.
+func (t *trialRunner) exact() int {
+	if t.setup.MinDuration > 0 {
+		return 0
 	}
-	return r.usage[side][1].CPU - r.usage[side][0].CPU
+	return t.setup.Requests
 }
 
 // counts: every request asked for was sent, and each one is known at both sides.
-func (r *rig) counts() string {
-	client, server := r.tally[atClient], r.tally[atServer]
+func (t *trialRunner) counts() string {
+	client, server := &t.course.sides[atClient], &t.course.sides[atServer]
 	switch {
-	case r.s.Requests > 0 && client.n != r.s.Requests:
-		return fmt.Sprintf("%d requests were recorded, %d were asked for", client.n, r.s.Requests)
+	case t.exact() > 0 && client.n != t.exact():
+		return fmt.Sprintf("%d requests were recorded, %d were requested", client.n, t.exact())
 	case client.n == 0:
 		return "no request was sent"
-	case client.failed == 0 && server.n != client.n:
-		return fmt.Sprintf("the client counts %d requests, the server %d", client.n, server.n)
+	case t.tooFew() != "":
+		return t.tooFew()
+	case t.existing():
+		return "" // its own count is not known
+	case client.failed == 0 && server.n != client.n && t.course.ends[atClient].Repetitions > 0:
+		return fmt.Sprintf("the client counted %d requests and retried %d of them; the server served %d",
+			client.n, t.course.ends[atClient].Repetitions, server.n)
+	case client.failed == 0 && client.wrong == "" && server.n != client.n:
+		return fmt.Sprintf("the client counted %d requests, the server %d", client.n, server.n)
+	}
+	return ""
+}
+
+// records: none contradicts itself, the others, or the lab's clock.
+func (t *trialRunner) records() string {
+	for i, side := range sides {
+		if w := t.course.sides[i].wrong; w != "" {
+			return fmt.Sprintf("the %s's record of %s", side, w)
+		}
+	}
+	if c := &t.course.sides[atClient]; t.exact() > 0 && c.check.highest > uint64(c.n) {
+		return fmt.Sprintf("the client has %d records, but a seq of %d", c.n, c.check.highest)
 	}
 	return ""
 }
 
 // answers: on a link that loses nothing every answer comes, and is right.
-func (r *rig) answers() string {
-	t := r.tally[atClient]
-	if t.failed == 0 {
+func (t *trialRunner) answers() string {
+	c := &t.course.sides[atClient]
+	if c.failed == 0 {
 		return ""
 	}
 	const bearable = 0.05 // of the requests, where the link itself may lose them
-	lossy := r.s.Link.Up.Loss > 0 || r.s.Link.Down.Loss > 0 || r.line != nil && (r.line.Link.Up.Loss > 0 || r.line.Link.Down.Loss > 0)
-	if lossy && float64(t.failed) <= bearable*float64(t.n) {
+	if t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d requests failed, the first with: %s", t.failed, t.n, t.why)
+	return fmt.Sprintf("%d of %d requests failed; first failure: %s", c.failed, c.n, c.why)
 }
 
-// instants: no exchange contradicts itself.
-func (r *rig) instants() string {
-	for i, side := range []string{"client", "server"} {
-		if w := r.tally[i].wrong; w != "" {
-			return "the " + side + "'s record of " + w
+// accounts: a program's own account of its CPU time agrees with the kernel's of
+// all its life until then, which counts in ticks where it counts in nothing finer.
+func (t *trialRunner) accounts() string {
+	const slack = 50 * time.Millisecond
+	for i, side := range sides {
+		own, kernel := t.course.cpu[i], t.course.usage[i][1].CPU
+		switch {
+		case own < 0:
+			return fmt.Sprintf("the %s reports %v of CPU time for its run", side, own)
+		case kernel > 0 && own > kernel+kernel/10+slack:
+			return fmt.Sprintf("the %s reports %v of CPU time for its run, but the kernel counted %v since it started",
+				side, own, kernel)
 		}
 	}
 	return ""
 }
 
-// fault says what is impossible in a record, if anything.
-func fault(x measure.Exchange) string {
-	phases := x.Serialization + x.Connection + x.Processing + x.Deserialization + x.RTT()
-	switch {
-	case x.Sent < x.Due || x.Done < x.Sent:
-		return fmt.Sprintf("request %d has due %v, sent %v, done %v", x.Seq, x.Due, x.Sent, x.Done)
-	case x.Serialization < 0 || x.Connection < 0 || x.Processing < 0 || x.Deserialization < 0:
-		return fmt.Sprintf("request %d has a negative phase", x.Seq)
-	case phases > x.Total+time.Microsecond: // the clocks of different reads may straddle a step
-		return fmt.Sprintf("request %d has phases of %v in a total of %v", x.Seq, phases, x.Total)
-	}
-	return ""
-}
-
 // bytes: both sides saw the same bodies.
-func (r *rig) bytes() string {
-	client, server := r.tally[atClient], r.tally[atServer]
+func (t *trialRunner) bytes() string {
+	client, server := &t.course.sides[atClient], &t.course.sides[atServer]
 	if client.failed > 0 || client.blind || (client.out == server.in && client.in == server.out) {
 		return ""
 	}
-	return fmt.Sprintf("the client sent %d B and received %d B, the server received %d B and sent %d B", client.out, client.in, server.in, server.out)
+	return fmt.Sprintf("the client sent %d B and received %d B, the server received %d B and sent %d B",
+		client.out, client.in, server.in, server.out)
 }
 
 // littlesLaw: mean number in the system = throughput × mean time in it; in a
 // closed loop that number cannot exceed the connections (Jain 1991, chapter 30).
-func (r *rig) littlesLaw() string {
-	t := r.tally[atClient]
-	if r.s.Rate > 0 || t.last == 0 {
+func (t *trialRunner) littlesLaw() string {
+	c := &t.course.sides[atClient]
+	if t.setup.Rate > 0 || c.last == 0 {
 		return ""
 	}
-	inside := float64(t.busy) / float64(t.last)
-	if limit := float64(r.s.Concurrency) * 1.01; inside > limit {
-		return fmt.Sprintf("on average %.2f requests were under way on %d connections: the instants are wrong", inside, r.s.Concurrency)
+	inside := float64(c.busy) / float64(c.last)
+	if limit := float64(t.setup.Concurrency) * 1.01; inside > limit {
+		return fmt.Sprintf("on average %.2f requests were in flight on %d connections: the timestamps are inconsistent",
+			inside, t.setup.Concurrency)
 	}
 	return ""
 }
 
 // driver: under open load the client must have had time to send when it was due.
-func (r *rig) driver() string {
-	t := r.tally[atClient]
-	if r.s.Rate == 0 || r.cpu[atClient] == 0 || t.last == 0 {
+func (t *trialRunner) driver() string {
+	c, cpu := &t.course.sides[atClient], t.course.cpu[atClient]
+	if t.setup.Rate == 0 || cpu == 0 || c.last == 0 {
 		return ""
 	}
 	const busiest = 0.8
-	if share := float64(r.cpu[atClient]) / float64(t.last); share >= busiest {
-		return fmt.Sprintf("the client was busy for %.0f %% of the run: at %g requests a second it measures itself; lower the rate", 100*share, r.s.Rate)
+	if share := float64(cpu) / float64(c.last); share >= busiest {
+		return fmt.Sprintf("the client was busy for %.0f %% of the run: at %g requests per second it measures itself; "+
+			"lower the rate",
+			100*share, t.setup.Rate)
 	}
 	return ""
 }

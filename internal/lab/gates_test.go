@@ -5,42 +5,52 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
-// sound is a rig whose trial passes every gate.
-func sound() *rig {
-	r := &rig{s: &study.Setup{Requests: 2, Concurrency: 1}}
-	r.tally[atClient] = tally{n: 2, out: 20, in: 10, last: int64(time.Second), busy: int64(900 * time.Millisecond)}
-	r.tally[atServer] = tally{n: 2, out: 10, in: 20}
-	return r
+// sound is a trial that passes every gate.
+func sound() *trialRunner {
+	t := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Requests: 2, Concurrency: 1}}, nil)
+	t.course.sides[atClient] = accumulator{n: 2, out: 20, in: 10, last: int64(time.Second),
+		busy: int64(900 * time.Millisecond)}
+	t.course.sides[atServer] = accumulator{n: 2, out: 10, in: 20}
+	return t
 }
 
 func TestGates(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
-		spoil func(*rig)
+		spoil func(*trialRunner)
 		want  string
 	}{
-		{"a sound trial", func(*rig) {}, ""},
-		{"a request missing", func(r *rig) { r.tally[atClient].n = 1 }, "1 requests were recorded, 2 were asked for"},
-		{"no request at all", func(r *rig) { r.s.Requests = 0; r.tally[atClient].n = 0 }, "no request was sent"},
-		{"the server counts otherwise", func(r *rig) { r.tally[atServer].n = 3 }, "the client counts 2 requests, the server 3"},
-		{"a wrong answer", func(r *rig) { r.tally[atClient].failed, r.tally[atClient].why = 1, "answer is not sorted" }, "the first with: answer is not sorted"},
-		{"a loss on a link that loses", func(r *rig) {
-			r.s.Link.Up.Loss = 0.05
-			r.s.Requests, r.tally[atClient].n, r.tally[atClient].failed = 100, 100, 5
+		{"a sound trial", func(*trialRunner) {}, ""},
+		{"a request missing", func(r *trialRunner) { r.course.sides[atClient].n = 1 },
+			"1 requests were recorded, 2 were requested"},
+		{"no request at all", func(r *trialRunner) { r.setup.Requests = 0; r.course.sides[atClient].n = 0 },
+			"no request was sent"},
+		{"the server counts otherwise", func(r *trialRunner) { r.course.sides[atServer].n = 3 },
+			"the client counted 2 requests, the server 3"},
+		{"a wrong answer", func(r *trialRunner) {
+			r.course.sides[atClient].failed, r.course.sides[atClient].why = 1, "answer is not sorted"
+		}, "first failure: answer is not sorted"},
+		{"a loss on a link that loses", func(r *trialRunner) {
+			r.setup.Link.Up.Loss = 0.05
+			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 100, 100, 5
 		}, ""},
-		{"too many losses there", func(r *rig) {
-			r.s.Link.Up.Loss = 0.05
-			r.s.Requests, r.tally[atClient].n, r.tally[atClient].failed = 100, 100, 6
+		{"too many losses there", func(r *trialRunner) {
+			r.setup.Link.Up.Loss = 0.05
+			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 100, 100, 6
 		}, "6 of 100 requests failed"},
-		{"an impossible record", func(r *rig) { r.tally[atServer].wrong = "request 1 has a negative phase" }, "the server's record of request 1"},
-		{"bodies that differ", func(r *rig) { r.tally[atServer].in = 21 }, "the server received 21 B"},
-		{"more under way than connections", func(r *rig) { r.tally[atClient].busy = int64(2 * time.Second) }, "on average 2.00 requests were under way on 1 connections"},
-		{"a driver that is the bottleneck", func(r *rig) { r.s.Rate = 1e5; r.cpu[atClient] = 850 * time.Millisecond }, "busy for 85 %"},
-		{"the same in a closed loop, where it may", func(r *rig) { r.cpu[atClient] = 850 * time.Millisecond }, ""},
+		{"an impossible record", func(r *trialRunner) { r.course.sides[atServer].wrong = "request 1 has a negative phase" },
+			"the server's record of request 1"},
+		{"bodies that differ", func(r *trialRunner) { r.course.sides[atServer].in = 21 }, "the server received 21 B"},
+		{"more under way than connections", func(r *trialRunner) { r.course.sides[atClient].busy = int64(2 * time.Second) },
+			"on average 2.00 requests were in flight on 1 connections"},
+		{"a driver that is the bottleneck",
+			func(r *trialRunner) { r.setup.Rate = 1e5; r.course.cpu[atClient] = 850 * time.Millisecond }, "busy for 85 %"},
+		{"the same in a closed loop, where it may",
+			func(r *trialRunner) { r.course.cpu[atClient] = 850 * time.Millisecond }, ""},
 	} {
 		r := sound()
 		tt.spoil(r)
@@ -57,7 +67,8 @@ func TestGates(t *testing.T) {
 }
 
 func TestFaultsOfARecord(t *testing.T) {
-	good := measure.Exchange{Seq: 1, Due: 1000, Sent: 2000, Done: 9000, Serialization: 500, Deserialization: 500, Total: 9000}
+	good := measure.Exchange{Seq: 1, Due: 1000, Sent: 2000, Done: 9000, Serialization: 500,
+		Deserialization: 500, Total: 9000}
 	for _, tt := range []struct {
 		what  string
 		spoil func(*measure.Exchange)
@@ -67,11 +78,12 @@ func TestFaultsOfARecord(t *testing.T) {
 		{"sent before it was due", func(x *measure.Exchange) { x.Sent = 500 }, "due"},
 		{"done before it was sent", func(x *measure.Exchange) { x.Done = 1500 }, "done"},
 		{"a negative phase", func(x *measure.Exchange) { x.Serialization = -1 }, "negative phase"},
-		{"phases beyond the total", func(x *measure.Exchange) { x.Total = 6000 }, "phases of 8µs in a total of 6µs"},
+		{"phases beyond the total", func(x *measure.Exchange) { x.Total = 6000 },
+			"phases sum to 8µs, more than the total 6µs"},
 	} {
 		x := good
 		tt.spoil(&x)
-		if got := fault(x); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+		if got := new(recordCheck).fault(x); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}
 	}
@@ -80,17 +92,45 @@ func TestFaultsOfARecord(t *testing.T) {
 func TestRequestsThatPacketsDoNotTellApart(t *testing.T) {
 	for _, tt := range []struct{ transport, connection, want string }{
 		{"http", "keep-alive", ""},
+		{"http2", "keep-alive", ""},
+		{"grpc", "keep-alive", ""},
 		{"http", "per-request", ""},
 		{"http", "pipelined", "overlap"},
 		{"http2", "multiplexed", "overlap"},
 		{"http3", "per-request", "QUIC"},
-		{"mqtt5", "keep-alive", "turns"},
+		{"mqtt5", "keep-alive", "interleave"},
 		{"mqtt5", "per-request", ""},
 		{"dpws", "keep-alive", "description"},
 	} {
-		r := &rig{s: &study.Setup{Transport: tt.transport, Connection: tt.connection}}
-		if got := r.overlaps(); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+		if got := Overlaps(&study.Setup{Transport: tt.transport,
+			Connection: tt.connection}); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s %s: got %q, want %q", tt.transport, tt.connection, got, tt.want)
+		}
+	}
+}
+
+func TestResponsesThatPacketsLack(t *testing.T) {
+	for _, tt := range []struct {
+		setup          study.Setup
+		response, want string
+	}{
+		{study.Setup{Transport: "http", Connection: "keep-alive"}, "delay", ""},
+		{study.Setup{Transport: "http3"}, "delay", "QUIC"},
+		{study.Setup{Transport: "grpc", Security: "tls", Connection: "keep-alive"}, "delay", "TLS hides"},
+		{study.Setup{Transport: "http2", Security: "tls13", Connection: "per-request"}, "delay", ""},
+		{study.Setup{Transport: "http", Connection: "keep-alive"}, "handshake_bytes", "kept-alive"},
+		{study.Setup{Transport: "http", Connection: "per-request"}, "handshake_time", ""},
+		{study.Setup{Transport: "coap", Security: "none", Connection: "per-request"}, "handshake_bytes", "no handshake"},
+		{study.Setup{Transport: "coap", Security: "oscore", Connection: "per-request"}, "handshake_bytes", "no handshake"},
+		{study.Setup{Transport: "coap", Security: "dtls-psk", Connection: "per-request"}, "handshake_bytes", ""},
+		{study.Setup{URL: "coap://[::1]:5683/x", Transport: "coap", Security: "none", Connection: "per-request"}, "handshake_bytes",
+			"no handshake"},
+		{study.Setup{URL: "coap+tcp://[::1]:5683/x", Transport: "coap-tcp", Connection: "per-request"}, "handshake_bytes", ""},
+		{study.Setup{Transport: "http", Requests: 1}, "jitter", "two requests"},
+		{study.Setup{Transport: "http", Requests: 1, MinDuration: time.Second}, "jitter", ""},
+	} {
+		if got := Lacks(&tt.setup, tt.response); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s of %+v: got %q, want %q", tt.response, tt.setup, got, tt.want)
 		}
 	}
 }

@@ -1,39 +1,73 @@
-// Package lab conducts a plan, trial after trial: it takes a study of a
-// service, starts a stack on a device, has it driven, and keeps what was
-// measured. It judges no treatment and draws nothing.
+// Package lab conducts a plan, trial after trial: it takes a study of a service,
+// starts a stack on a device, has it driven, and keeps what was measured. It
+// judges no treatment and draws nothing.
+//
+// A trial (trial.go) is a session with a server's and a client's program
+// (stack.Session) with attachments around it (attachment.go) and gates over what
+// they found (gates.go, record.go). Its steps method is the protocol of the
+// experiment. The attachments are, in the order they begin:
+//
+//	placement   the devices, and what was staged on those that are away
+//	linked      the link between the two programs
+//	sensed      a simulated sensor
+//	programs    the two processes and their logs (logs.go)
+//	capture     packets at the client, and the client's clock against them
+//	meters      energy
+//
+// Each owns its state, and a trial that is abandoned closes them the last first.
+// A recorder takes a side's records from the session to the store and to the
+// accumulator of its figures. In counted instructions a machine conducts the same
+// session alone (guestsession.go), and the lab reads what it wrote (counted.go).
+//
+// A trial's own failure makes it invalid, with a reason, and it is tried again as
+// often as the study's retries say. A failure of the lab itself (labFault) stops
+// the run and counts as no attempt: the run can be resumed.
 package lab
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/sensor"
-	"edgegauge/internal/instrument"
-	"edgegauge/internal/link"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Lab is everything a plan needs.
 type Lab struct {
-	Plan        study.Plan
-	Store       *store.Store
-	Devices     map[string]device.Device
-	Stacks      map[string]stack.Description  // every stack the plan names
-	Links       map[string]link.Link          // profiles, by name
-	Exe         string                        // this binary: the stacks inside it are its hidden verb
-	Credentials map[string]string             // for treatments with security
-	Meters      map[string]instrument.Meter   // every meter the plan names, open
-	Profiles    map[string]instrument.Profile // every power profile it names
-	Sensors     map[string]sensor.Simulation  // every sensor it names that is simulated
-	Progress    func(Progress)                // called from one goroutine; nil: nobody looks
+	Plan    study.Plan
+	Store   *store.Store
+	Devices map[string]device.Device
+	Stacks  map[string]stack.Description // every stack the plan names
+	Links   map[string]link.Link         // profiles, by name
+	// CPUs of this machine that programs may be placed on, the quietest first; empty:
+	// the scheduler places all.
+	CPUs        []int
+	Exe         string                           // this binary: the stacks inside it are its hidden verb
+	Scratch     string                           // folder for temporary files; empty: this process's
+	Credentials map[string]string                // for treatments with security
+	Meters      map[string]instrument.Meter      // every meter the plan names, open
+	Profiles    map[string]instrument.PowerModel // every power profile it names
+	Sensors     map[string]sensor.Simulation     // every sensor it names that is simulated
+	// what is asked of services that are already there, secrets included, by the
+	// setup of their treatments
+	Requests map[*study.Setup]drive.Job
+	// why what a trial runs is not what the run began with; nil: not looked at
+	Same     func(study.Trial) error
+	Progress func(Progress) // called from one goroutine; nil: nobody looks
 
 	spare  spare
 	stages stages
+	launch launch // nil: as a device starts it
 }
 
 // Progress is what a person wants to see of a running lab.
@@ -42,7 +76,7 @@ type Progress struct {
 	Step     string        // what happens now; empty: the trial ended
 	Failure  error         // why the trial that ended is invalid
 	Done     int           // valid trials, of Total
-	Total    int           //
+	Total    int           // trials of the plan, as far as it is extended
 	Failures int           // invalid attempts so far
 	Left     time.Duration // estimate; 0: not known yet
 }
@@ -51,6 +85,7 @@ type Progress struct {
 type Outcome struct {
 	Valid, Invalid int                // attempts of this run
 	Missing        []store.TrialState // trials given up, with the reason
+	Advice         string             // what to do about Missing; empty: there are none
 	Unmet          string             // why the wanted precision was not reached; empty: reached or not asked
 }
 
@@ -106,12 +141,14 @@ func (c *conductor) blocks(ctx context.Context) error {
 	}
 }
 
-// pending lists the trials to run, and takes note of those given up.
+// pending lists the trials to run, and notes those that were given up.
 func (c *conductor) pending() ([]store.TrialState, error) {
 	all, err := c.Store.Pending()
 	if err != nil {
 		return nil, err
 	}
+	// A plan shorter than the one before leaves its further trials as they are.
+	all = slices.DeleteFunc(all, func(t store.TrialState) bool { _, mine := c.trials[t.ID]; return !mine })
 	c.done = len(c.trials) - len(all)
 	c.outcome.Missing = nil
 	var todo []store.TrialState
@@ -122,6 +159,12 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 		}
 		todo = append(todo, t)
 	}
+	c.outcome.Advice = ""
+	if n := len(c.outcome.Missing); n > 0 {
+		r := c.Plan.Study.Retries
+		c.outcome.Advice = fmt.Sprintf("retries is %d: a trial is abandoned after %d invalid attempts; to retry the %d "+
+			"abandoned, fix the cause and run again with --set retries=%d", r, r+1, n, 2*r+1)
+	}
 	return todo, nil
 }
 
@@ -131,12 +174,17 @@ func (c *conductor) conduct(ctx context.Context, t study.Trial) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if c.Same != nil {
+		if err := c.Same(t); err != nil {
+			return err
+		}
+	}
 	attempt, err := c.Store.Begin(t.ID)
 	if err != nil {
 		return err
 	}
-	r := newRig(c.Lab, t, attempt)
-	failure := r.trial(ctx, func(step string) { c.tell(t, step, nil) })
+	one := newTrialRunner(c.Lab, t, attempt)
+	failure := one.conduct(ctx, func(step string) { c.tell(t, step, nil) })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err() // the ledger calls it interrupted
@@ -144,7 +192,7 @@ func (c *conductor) conduct(ctx context.Context, t study.Trial) error {
 		return failure
 	case failure != nil:
 		c.outcome.Invalid++
-		if err := attempt.Invalidate(failure.Error(), r.log(), r.quality); err != nil {
+		if err := attempt.Invalidate(shorten(failure.Error()), one.log(), one.findings.quality); err != nil {
 			return err
 		}
 	default:
@@ -154,6 +202,20 @@ func (c *conductor) conduct(ctx context.Context, t study.Trial) error {
 	c.clean++
 	c.tell(t, "", failure)
 	return sleep(ctx, c.Plan.Study.Design.CoolDown)
+}
+
+// mostReason is how much of the reason for an invalid trial is kept.
+const mostReason = 4000 // B
+
+// shorten cuts a reason to mostReason, and says so in it. Its end, which names the
+// log, stays.
+func shorten(reason string) string {
+	if len(reason) <= mostReason {
+		return reason
+	}
+	const half = mostReason / 2
+	head, tail := strings.ToValidUTF8(reason[:half], ""), strings.ToValidUTF8(reason[len(reason)-half:], "")
+	return fmt.Sprintf("%s… (truncated: %d B in total) …%s", head, len(reason), tail)
 }
 
 func (c *conductor) tell(t study.Trial, step string, failure error) {

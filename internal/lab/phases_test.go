@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 func TestPhasesAreKeptOnceAndOnlyIfTold(t *testing.T) {
-	told := func(r *rig) map[string]float64 {
+	told := func(r *trialRunner) map[string]float64 {
 		r.summarize()
 		got := map[string]float64{}
-		for _, x := range r.results {
+		for _, x := range r.findings.results {
 			switch x.Response {
 			case "discovery", "metadata", "first_invoke":
 				if _, twice := got[x.Response]; twice || x.Side != "client" || x.N != 1 || x.Unit != "s" {
@@ -26,9 +26,11 @@ func TestPhasesAreKeptOnceAndOnlyIfTold(t *testing.T) {
 		t.Errorf("a client that told no phases has %v", got)
 	}
 	r := sound()
-	r.phases = stack.Phases{Discovery: 1300 * time.Millisecond, Metadata: 40 * time.Millisecond} // as "ready" tells
-	r.phases = r.phases.Or(stack.Phases{FirstInvoke: 2 * time.Millisecond})                      // as the warm-up's "end" tells
-	r.phases = r.phases.Or(stack.Phases{Discovery: 1, FirstInvoke: 1})                           // nothing later changes it
+	r.course.phases = stack.Phases{Discovery: 1300 * time.Millisecond, Metadata: 40 * time.Millisecond} // as "ready" tells
+	// as the warm-up's "end" tells
+	r.course.phases = r.course.phases.Or(stack.Phases{FirstInvoke: 2 * time.Millisecond})
+	// nothing later changes it
+	r.course.phases = r.course.phases.Or(stack.Phases{Discovery: 1, FirstInvoke: 1})
 	got := told(r)
 	if len(got) != 3 || got["discovery"] != 1.3 || got["metadata"] != 0.04 || got["first_invoke"] != 0.002 {
 		t.Errorf("got %v", got)

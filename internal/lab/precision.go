@@ -3,18 +3,20 @@ package lab
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // enough decides, when every planned trial is done, whether the wanted
 // precision is reached; if not and the budget allows, it adds a block. It looks at
-// the intervals' widths and never at significance.
+// the intervals' widths and never at significance: who repeats until a difference
+// is significant finds one where there is none.
 func (c *conductor) enough() (bool, error) {
 	d := c.Plan.Study.Design
 	if d.Precision == 0 || len(c.outcome.Missing) > 0 {
@@ -27,10 +29,12 @@ func (c *conductor) enough() (bool, error) {
 	blocks := c.Plan.Trials[len(c.Plan.Trials)-1].Block
 	switch {
 	case d.Budget.Blocks > 0 && blocks-d.Replications >= d.Budget.Blocks:
-		c.outcome.Unmet = fmt.Sprintf("the precision of %.4g %% is not reached within the budget of %d more blocks: %s", 100*d.Precision, d.Budget.Blocks, wide)
+		c.outcome.Unmet = fmt.Sprintf("the requested precision of %.4g %% was not reached within the budget of %d more "+
+			"blocks: %s", 100*d.Precision, d.Budget.Blocks, wide)
 		return true, nil
 	case d.Budget.Blocks == 0 && time.Since(c.began) >= d.Budget.Time:
-		c.outcome.Unmet = fmt.Sprintf("the precision of %.4g %% is not reached within the budget of %v: %s", 100*d.Precision, d.Budget.Time, wide)
+		c.outcome.Unmet = fmt.Sprintf("the requested precision of %.4g %% was not reached within the budget of %v: %s",
+			100*d.Precision, d.Budget.Time, wide)
 		return true, nil
 	}
 	return false, c.extend()
@@ -93,7 +97,7 @@ func (c *conductor) widest() (string, error) {
 		if err != nil || !s.HasInterval() || s.Center == 0 {
 			continue // constant, or all zero: more trials add nothing
 		}
-		if share := s.HalfWidth() / s.Center; share > worst {
+		if share := s.HalfWidth() / math.Abs(s.Center); share > worst {
 			worst = share
 			text = fmt.Sprintf("%s of the %s is known within %.1f %%", k.response, k.side, 100*share)
 		}

@@ -4,66 +4,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/sensor"
 )
 
-// plugSensor starts the sensor of a treatment that wants a simulated one, on
-// the server's machine, and keeps its name for the server. It is not limited as
-// a constrained device's programs are: a sensor is hardware of its own.
-func (r *rig) plugSensor(ctx context.Context) error {
-	var err error
-	r.sensorName = r.s.Sensor
-	if !sensor.IsSimulated(r.s.Sensor) {
+// sensed is the sensor at a trial's server, if its treatment has one. A simulated
+// sensor is a program of the lab's.
+type sensed struct {
+	trial   *trialRunner
+	places  *placement
+	name    string   // as the server is told
+	says    string   // what a simulated one is
+	program *program // simulated; nil: none
+}
+
+// before starts the sensor of a treatment that wants a simulated one, on the
+// server's machine, and keeps its name for the server. It is not limited as a
+// constrained device's programs are: a sensor is hardware of its own.
+func (s *sensed) before(ctx context.Context) error {
+	t := s.trial
+	s.name = t.setup.Sensor
+	if !sensor.IsSimulated(t.setup.Sensor) {
 		return nil
 	}
-	how, ok := r.lab.Sensors[r.s.Sensor]
-	if !ok {
-		return fmt.Errorf("%w: no sensor %q", errLab, r.s.Sensor)
+	how, on, err := s.simulation()
+	if err != nil {
+		return err
 	}
-	on := r.places[atServer].device
+	p := &program{name: "the simulated sensor"}
+	p.logPath, p.log = t.logNames("sensor.log")
+	running, err := on.Start(ctx, device.Command{Argv: how.Argv, Log: p.logPath})
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errLab, p.name, err)
+	}
+	p.process, s.program = running, p
+	running.Stdout.SetReadDeadline(time.Now().Add(t.lab.Plan.Study.Timeouts.Ready))
+	ready, err := sensor.ReadReady(running.Stdout)
+	if err != nil {
+		return reason{fmt.Errorf("%w; see %s", err, p.log)}
+	}
+	s.name, s.says = "serial:"+ready.Device, how.Says
+	return nil
+}
+
+// simulation is what simulates the sensor, and the device it runs on.
+func (s *sensed) simulation() (how sensor.Simulation, on device.Device, err error) {
+	t, server := s.trial, s.places.at[atServer]
+	how, ok := t.lab.Sensors[t.setup.Sensor]
+	if !ok {
+		return how, nil, fmt.Errorf("%w: no sensor %q", errLab, t.setup.Sensor)
+	}
+	on = server.device
 	if c, ok := on.(device.Constrained); ok {
 		on = c.Local
 	}
 	if _, here := on.(device.Local); !here && how.AVR != nil {
-		if r.s.Sensor == sensor.SimulatedAVR {
-			return fmt.Errorf("%w: device %s cannot run the simulator that is built here; write sensor: %s", errLab, r.s.Server.Device, sensor.SimulatedGo)
+		if t.setup.Sensor == sensor.SimulatedAVR {
+			return how, nil, fmt.Errorf("%w: device %s cannot run the simulator built on this machine; write sensor: %s",
+				errLab, t.setup.Server.Device, sensor.SimulatedGo)
 		}
-		if how, err = sensor.Simulate(sensor.SimulatedGo, r.lab.Exe, nil); err != nil {
-			return err
-		}
-	}
-	if server := r.places[atServer]; server.away != nil {
-		if how, err = sensor.Simulate(sensor.SimulatedGo, server.stage.remote.Exe(), nil); err != nil {
-			return err
+		if how, err = sensor.Simulate(sensor.SimulatedGo, t.lab.Exe, nil); err != nil {
+			return how, nil, err
 		}
 	}
-	p := &program{name: "the simulated sensor", logPath: filepath.Join(r.attempt.Dir(), "sensor.log")}
-	p.log = filepath.Join("trials", filepath.Base(r.attempt.Dir()), "sensor.log")
-	if p.process, err = on.Start(ctx, device.Command{Argv: how.Argv, Log: p.logPath}); err != nil {
-		return fmt.Errorf("%w: %s: %w", errLab, p.name, err)
+	if server.away != nil {
+		how, err = sensor.Simulate(sensor.SimulatedGo, server.stage.agent.Exe(), nil)
 	}
-	r.sensor = p
-	p.process.Stdout.SetReadDeadline(time.Now().Add(r.lab.Plan.Study.Timeouts.Ready))
-	ready, err := sensor.ReadReady(p.process.Stdout)
-	if err != nil {
-		return reason{fmt.Errorf("%w; see %s", err, p.log)}
-	}
-	r.sensorName, r.sensorSays = "serial:"+ready.Device, how.Says
-	return nil
+	return how, on, err
 }
 
-// pullSensor ends it. One that ended before measured nothing to its end.
-func (r *rig) pullSensor(ctx context.Context) error {
-	if r.sensor == nil {
-		return nil
+// after ends it. One that must be killed, or ended with an error, makes the trial
+// invalid.
+func (s *sensed) after(ctx context.Context) (findings, error) {
+	if s.program == nil {
+		return findings{}, nil
 	}
-	e, killed := r.sensor.stop(ctx, 5*time.Second)
+	e, killed := s.program.stop(ctx, grace)
 	if killed || e.Code != 0 {
-		return errors.New("the simulated sensor ended with " + exitText(e) + "; see " + r.sensor.log)
+		return findings{}, errors.New("the simulated sensor ended with " + e.Reason() + "; see " + s.program.log)
 	}
-	return nil
+	return findings{}, nil
 }
+
+func (s *sensed) close() { s.program.kill() }

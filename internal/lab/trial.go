@@ -5,62 +5,58 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/link"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/service"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
-// errLab marks an error that is the lab's, not the trial's: the run stops.
-var errLab = errors.New("the lab cannot go on")
-
-// A rig is one trial set up: its two programs and what was measured.
-type rig struct {
+// A trialRunner is a session with a server's and a client's program, the attachments
+// around it, and gates over what they found.
+type trialRunner struct {
 	lab     *Lab
-	t       study.Trial
-	s       *study.Setup
+	plan    study.Trial
+	setup   *study.Setup
 	attempt *store.Attempt
 
-	message        stack.Message
-	dir            string // scratch of the two programs, removed afterwards
-	server, client *program
-	sensor         *program // simulated; nil: none
-	sensorName     string   // as the server is told
-	sensorSays     string   // what a simulated one is
-	places         [2]place // client, server
-	url            string
-
-	line     *link.Line   // nil: the treatment has no link
-	wire     *wire        // nil: no packets are captured, or not any more
-	warmed   int          // requests of the warm-up
-	warm     [2]time.Time // its begin and end
-	zero     time.Time    // from which instruments count
-	began    time.Time    // of the recorded run
-	ended    time.Time
-	supplies []*supply
-	tally    [2]tally // client, server
-	usage    [2][2]device.Usage
-	cpu      [2]time.Duration // as the program itself accounts it; 0: it does not
-	results  []store.Result
-	quality  []store.Quality
-	phases   stack.Phases
-	inside   *inside // the records of a trial in counted instructions
+	attachments attachments
+	attached    []attachment // begun, in order: closed in the opposite one
+	programs    *programs
+	session     *stack.Session
+	course      course
+	findings    findings
 }
 
-const atClient, atServer = 0, 1
+// attachments are those of a trial, each with its place in the steps.
+type attachments struct {
+	devices, link, sensor, programs, capture, meters attachment
 
-func newRig(l *Lab, t study.Trial, a *store.Attempt) *rig {
-	return &rig{lab: l, t: t, s: t.Setup, attempt: a, zero: time.Now()}
+	idle  func(context.Context) error // between warm-up and run: the meters measure the idle power
+	model func(context.Context) error // when packets are read: energy without a meter is modelled
+}
+
+// newTrialRunner sets up one attempt. Nothing is started.
+func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
+	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now()}}
+	places := &placement{trial: t}
+	link := &linked{trial: t, places: places}
+	sensor := &sensed{trial: t, places: places}
+	t.programs = &programs{trial: t, places: places, link: link, sensor: sensor}
+	meters := &meters{trial: t}
+	t.attachments = attachments{
+		devices: places, link: link, sensor: sensor, programs: t.programs,
+		capture: &capture{trial: t, places: places, link: link}, meters: meters, idle: meters.idle,
+		model: meters.model,
+	}
+	return t
 }
 
 // A step is a part of a trial.
@@ -70,320 +66,219 @@ type step struct {
 }
 
 // steps are a trial's. Read them aloud: they are the protocol of the experiment.
-func (r *rig) steps() []step {
-	if r.lab.Plan.Study.Time == study.Instructions {
-		return []step{{"run it in the machine", r.enclose}, {"read its records", r.readRecords}, {"check the trial", r.check}, {"keep the results", r.commit}}
+//
+// Their order matters. The capture needs the port that the server says, and must
+// see the client's first packet. The idle power is that of two programs which are
+// ready and warm, before the run and behind it: so the meters are read before the
+// programs end. Packets are read when both have closed their connections.
+func (t *trialRunner) steps() []step {
+	if t.lab.Plan.Study.Time == study.Instructions {
+		return t.countedSteps()
 	}
+	with := t.attachments
 	return []step{
-		{"reach the devices", r.reachDevices},
-		{"shape the link", r.shapeLink},
-		{"plug in the sensor", r.plugSensor},
-		{"start the stack", r.startStack},
-		{"watch the supply", r.watchSupply},
-		{"warm up", r.warmUp},
-		{"idle", r.idle},
-		{"measure", r.measure},
-		{"read the supply", r.readSupply},
-		{"stop the stack", r.stopStack},
-		{"pull the sensor", r.pullSensor},
-		{"read the packets", r.readWire},
-		{"read the link", r.readLink},
-		{"check the trial", r.check},
-		{"keep the results", r.commit},
+		{"reach the devices", t.attach(with.devices)},
+		{"shape the link", t.attach(with.link)},
+		{"plug in the sensor", t.attach(with.sensor)},
+		{"start the programs", t.attach(with.programs)},
+		{"start the server", t.startServer},
+		{"capture packets", t.attach(with.capture)},
+		{"start the client", t.startClient},
+		{"start the meters", t.attach(with.meters)},
+		{"warm up", t.warmUp},
+		{"idle", with.idle},
+		{"measure", t.measure},
+		{"read the meters", t.read(with.meters)},
+		{"stop the programs", t.read(with.programs)},
+		{"unplug the sensor", t.read(with.sensor)},
+		{"read the packets", t.read(with.capture)},
+		{"read the link", t.read(with.link)},
+		{"model the energy", with.model},
+		{"check the trial", t.check},
+		{"keep the results", t.commit},
 	}
 }
 
-// trial conducts one trial, step by step.
-func (r *rig) trial(ctx context.Context, tell func(step string)) error {
-	defer r.abandon()
-	ctx, cancel := context.WithTimeoutCause(ctx, r.lab.Plan.Study.Timeouts.Trial,
-		fmt.Errorf("the trial took longer than %v (timeouts.trial)", r.lab.Plan.Study.Timeouts.Trial))
+// conduct conducts the trial, step by step, and leaves nothing behind.
+func (t *trialRunner) conduct(ctx context.Context, tell func(step string)) error {
+	defer t.abandon()
+	limit := t.lab.Plan.Study.Timeouts.Trial
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("the trial took longer than %v (timeouts.trial)", limit))
 	defer cancel()
-	for _, step := range r.steps() {
+	for _, step := range t.steps() {
 		tell(step.name)
-		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("trial %d: %s: %w", r.t.ID, step.name, err)
+		err := context.Cause(ctx)
+		if err == nil {
+			err = step.do(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("trial %d: %s: %w", t.plan.ID, step.name, err)
 		}
 	}
 	return nil
 }
 
-// startStack starts both programs at once, since a virtual machine takes its
-// time, then the service, then the client.
-func (r *rig) startStack(ctx context.Context) error {
-	var err error
-	if r.message, err = r.request(); err != nil {
+// attach begins an attachment.
+func (t *trialRunner) attach(a attachment) func(context.Context) error {
+	return func(ctx context.Context) error {
+		t.attached = append(t.attached, a)
+		return a.before(ctx)
+	}
+}
+
+// read takes an attachment's findings.
+func (t *trialRunner) read(a attachment) func(context.Context) error {
+	return func(ctx context.Context) error {
+		f, err := a.after(ctx)
+		t.findings.add(f)
 		return err
 	}
-	if r.dir, err = os.MkdirTemp("", "trial-"); err != nil {
-		return fmt.Errorf("%w: %w", errLab, err)
+}
+
+// abandon closes what was attached, the last first.
+func (t *trialRunner) abandon() {
+	for _, a := range slices.Backward(t.attached) {
+		a.close() // Subtle: also where before failed halfway, since attach lists a first
 	}
-	if r.server, err = r.start(ctx, measure.Server); err != nil {
-		return err
+	t.attached = nil
+	for i := range t.course.sides {
+		t.course.sides[i].release(&t.lab.spare)
 	}
-	if r.client, err = r.start(ctx, measure.Client); err != nil {
-		return err
+}
+
+// existing reports whether the server is a service that was there before the
+// trial: nothing is started, asked or known of it.
+func (t *trialRunner) existing() bool { return t.setup.URL != "" }
+
+func (t *trialRunner) startServer(ctx context.Context) error {
+	t.session = t.programs.session()
+	if t.existing() {
+		t.course.url = t.setup.URL
+		return nil
 	}
-	host, err := r.host(ctx)
+	request, err := t.programs.serve(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.patience(ctx, r.lab.Plan.Study.Timeouts.Ready)
-	defer cancel()
-	served, err := r.server.conn.Serve(ctx, r.serve(host))
+	t.programs.served, err = t.session.StartServer(ctx, request)
+	t.course.url = t.programs.served.URL
+	return t.programs.explain(err)
+}
+
+func (t *trialRunner) startClient(ctx context.Context) error {
+	request, err := t.programs.call()
 	if err != nil {
-		return r.server.blame(ctx, `did not say "ready"`, err)
+		return labFault(err)
 	}
-	r.url = served.URL
-	if err := r.listen(ctx); err != nil {
-		return err
-	}
-	called, err := r.client.conn.Call(ctx, r.call())
+	called, err := t.session.StartClient(ctx, request)
 	if err != nil {
-		return r.client.blame(ctx, `did not say "ready"`, err)
+		return t.programs.explain(err)
 	}
-	r.phases = called.Phases
-	return r.keepReady(served, called)
+	t.course.phases = t.session.Phases
+	return t.keepReady(t.programs.served, called)
 }
 
 // keepReady writes what both programs said of themselves beside their logs.
-func (r *rig) keepReady(served, called stack.Ready) error {
-	b, err := json.MarshalIndent(map[string]any{"server": served, "client": called,
-		"stacks": map[string]string{"server": r.server.stack, "client": r.client.stack}, "message": r.message, "sensor": r.sensorName, "sensor_is": r.sensorSays}, "", "  ")
-	if err != nil {
-		return err
+func (t *trialRunner) keepReady(served, called stack.Ready) error {
+	told := map[string]any{
+		"server": served, "client": called,
+		"stacks":  map[string]string{"server": t.setup.Server.Stack, "client": t.setup.Client.Stack},
+		"message": t.course.message, "sensor": t.programs.sensor.name, "sensor_is": t.programs.sensor.says,
 	}
-	if err := os.WriteFile(filepath.Join(r.attempt.Dir(), "ready.json"), b, 0o644); err != nil {
-		return fmt.Errorf("%w: %w", errLab, err)
+	b, err := json.MarshalIndent(told, "", "  ")
+	if err == nil {
+		err = t.attempt.Keep("ready.json", b)
 	}
-	return nil
+	return labFault(err)
 }
 
-// monitorLetters is the length of monitor's message where a study gives no n.
-const monitorLetters = 16
-
-// request says which message this trial sends.
-func (r *rig) request() (stack.Message, error) {
-	m := stack.Message{Seed: r.t.MessageSeed, N: r.s.N}
-	w, err := width(r.s.Options)
-	if err != nil {
-		return m, err
-	}
-	m.Letters, m.Max = w.Letters, w.Max
-	if r.s.Service == string(service.Monitor) && m.N == 0 {
-		m.N = monitorLetters
-	}
-	if r.s.Size > 0 {
-		m.N, err = service.SizeToN(service.Name(r.s.Service), m.Seed, int(r.s.Size), w)
-	}
-	return m, err
-}
-
-func (r *rig) serve(host string) stack.Serve {
-	return stack.Serve{
-		Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport, Host: host,
-		Limits: stack.Limits{Body: r.lab.Plan.Study.Body}, Credentials: r.secrets(atServer), Sensor: r.sensorName,
-		Directory: r.scratch(atServer), Message: r.message, Options: r.s.Options,
-	}
-}
-
-func (r *rig) call() stack.Call {
-	return stack.Call{
-		URL: r.url, Service: r.s.Service, Encoding: r.s.Encoding, Security: r.s.Security, Transport: r.s.Transport,
-		Message: r.message, Connection: r.s.Connection, Concurrency: r.s.Concurrency,
-		Timeout: int64(r.lab.Plan.Study.Timeouts.Request), Limits: stack.Limits{Body: r.lab.Plan.Study.Body},
-		Credentials: r.secrets(atClient), Options: r.s.Options,
-	}
-}
-
-func (r *rig) credentials() map[string]string {
-	if r.s.Security == "none" || r.s.Security == "" {
-		return nil
-	}
-	return maps.Clone(r.lab.Credentials)
-}
-
-// run is the load of the treatment; the warm-up is the same load, unrecorded.
-func (r *rig) run() stack.Run {
-	s := stack.Run{Concurrency: r.s.Concurrency, Rate: r.s.Rate}
-	if r.s.Rate > 0 {
-		s.Arrival, s.Seed = r.s.Arrival, r.t.MessageSeed
+// load is that of the treatment; the warm-up is the same load, unrecorded.
+func (t *trialRunner) load() stack.Run {
+	s := stack.Run{Concurrency: t.setup.Concurrency, Rate: t.setup.Rate}
+	if t.setup.Rate > 0 {
+		s.Arrival, s.Seed = t.setup.Arrival, t.plan.MessageSeed
 	}
 	return s
 }
 
-func (r *rig) warmUp(ctx context.Context) error {
-	w := r.lab.Plan.Study.Design.WarmUp
-	if w == (study.Span{}) {
-		return nil
-	}
-	run := r.run()
+// warmUpRun is the run before the recorded one; false if the study wants none.
+func (t *trialRunner) warmUpRun() (stack.Run, bool) {
+	w := t.lab.Plan.Study.Design.WarmUp
+	run := t.load()
 	run.Requests, run.Duration = w.Requests, int64(w.Time)
-	r.warm[0] = time.Now()
-	end, err := r.client.conn.Run(ctx, run, nil)
-	r.warm[1] = time.Now()
-	if err != nil {
-		return r.client.blame(ctx, "did not end its warm-up", err)
-	}
-	r.warmed = end.Count
-	r.phases = r.phases.Or(end.Phases)
-	if _, err := r.server.conn.Report(ctx, true, nil); err != nil {
-		return r.server.blame(ctx, "did not report on the warm-up", err)
-	}
-	return nil
+	return run, w != study.Span{}
 }
 
-// measure drives the recorded run and fetches both sides' records, the
-// client's first: only one side's are in memory at a time.
-func (r *rig) measure(ctx context.Context) error {
-	if err := r.readUsage(0); err != nil {
+func (t *trialRunner) warmUp(ctx context.Context) error {
+	run, wanted := t.warmUpRun()
+	if !wanted {
+		return nil
+	}
+	var err error
+	t.course.warmUp, err = t.session.WarmUp(ctx, run)
+	t.course.phases = t.session.Phases
+	return t.programs.explain(err)
+}
+
+// measure drives the recorded run and fetches both sides' records.
+func (t *trialRunner) measure(ctx context.Context) error {
+	if err := t.readUsage(0); err != nil {
 		return err
 	}
-	run := r.run()
-	run.Record, run.Requests, run.Duration = true, r.s.Requests, int64(r.s.Duration)
-	r.began = time.Now()
-	after := func() error {
-		r.ended = time.Now()
-		return r.readUsage(1)
-	}
-	err := r.collect(ctx, measure.Client, after, func(emit func(measure.Exchange)) (stack.End, error) {
-		return r.client.conn.Run(ctx, run, emit)
-	})
-	if err != nil {
-		return r.client.blame(ctx, "did not end its run", err)
-	}
-	err = r.collect(ctx, measure.Server, nil, func(emit func(measure.Exchange)) (stack.End, error) {
-		return r.server.conn.Report(ctx, false, emit)
-	})
-	if err != nil {
-		return r.server.blame(ctx, "did not report on the run", err)
-	}
-	return nil
+	// Not after Measure: printing the records costs the programs CPU time as well.
+	t.session.RunEnded = func() error { return t.readUsage(1) }
+	client, server := t.recorder(atClient), t.recorder(atServer)
+	defer client.close()
+	defer server.close()
+	var err error
+	t.course.asked = t.recordedRun()
+	t.course.run, err = t.session.Measure(ctx, t.course.asked, client, server)
+	t.course.phases = t.session.Phases
+	return t.programs.explain(err)
 }
 
 // readUsage reads both programs' usage before (0) or after (1) the recorded run.
-func (r *rig) readUsage(when int) error {
-	var err error
-	for side, p := range []*program{r.client, r.server} {
-		if r.usage[side][when], err = p.process.Usage(); err != nil {
-			return p.blame(context.Background(), "ended in mid-trial", fmt.Errorf("%w: %w", errGone, err))
+func (t *trialRunner) readUsage(when int) error {
+	for side, p := range t.programs.both() {
+		if p == nil {
+			continue
+		}
+		var err error
+		if t.course.usage[side][when], err = p.process.Usage(); err != nil {
+			return p.explain("ended in mid-trial", fmt.Errorf("%w: %w", errGone, err))
 		}
 	}
 	return nil
 }
 
-// collect streams one side's records into the store and the tally.
-func (r *rig) collect(ctx context.Context, side measure.Side, first func() error, fetch func(func(measure.Exchange)) (stack.End, error)) error {
-	w, err := r.attempt.Exchanges(side)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errLab, err)
-	}
-	i := atClient
-	if side == measure.Server {
-		i = atServer
-	}
-	t := &r.tally[i]
-	t.blind = r.s.Options["hooks"] == "off"
-	t.reserve(side, r.s.Requests, &r.lab.spare)
-	const batchSize = 4096
-	batch := make([]measure.Exchange, 0, batchSize)
-	var kept, early error
-	flush := func() {
-		if kept == nil {
-			kept = w.Append(batch)
-		}
-		batch = batch[:0]
-	}
-	end, err := fetch(func(x measure.Exchange) {
-		if first != nil && t.n == 0 {
-			early = first()
-		}
-		t.add(x)
-		if batch = append(batch, x); len(batch) == batchSize {
-			flush()
-		}
-	})
-	flush()
-	if closed := w.Close(); kept == nil {
-		kept = closed
-	}
-	switch {
-	case err != nil:
-		return err
-	case kept != nil:
-		return fmt.Errorf("%w: %w", errLab, kept)
-	case early != nil:
-		return early
-	case first != nil && t.n == 0:
-		return first()
-	}
-	r.cpu[i] = end.CPU
-	r.phases = r.phases.Or(end.Phases)
-	r.results = append(r.results, t.results(side)...)
-	t.release(&r.lab.spare)
-	return nil
-}
-
-// stopStack ends both programs and notes what they left behind.
-func (r *rig) stopStack(ctx context.Context) error {
-	const grace = 5 * time.Second
-	for _, p := range []*program{r.client, r.server} {
-		e, killed := p.stop(ctx, grace)
-		switch {
-		case killed && ctx.Err() != nil:
-			return fmt.Errorf("%s did not end: %w; see %s", p.name, context.Cause(ctx), p.log)
-		case killed:
-			return fmt.Errorf("%s did not end within %v of the end of its input; see %s", p.name, grace, p.log)
-		case e.Orphans > 0:
-			return fmt.Errorf("%s left %d processes behind; see %s", p.name, e.Orphans, p.log)
-		}
-	}
-	return nil
-}
-
-// abandon ends whatever still runs and removes the scratch folder.
-func (r *rig) abandon() {
-	for _, p := range []*program{r.client, r.server, r.sensor} {
-		if p != nil && !p.stopped {
-			p.process.Kill()
-			p.stopped = true
-		}
-	}
-	r.silence()
-	if r.wire != nil {
-		r.wire.deaf()
-	}
-	for i := range r.tally {
-		r.tally[i].release(&r.lab.spare)
-	}
-	if r.line != nil {
-		r.line.Close()
-	}
-	r.leave()
-	if r.dir != "" {
-		os.RemoveAll(r.dir)
-	}
-}
-
-func (r *rig) commit(context.Context) error {
-	r.counted()
-	r.timeless()
-	wanted := r.lab.Plan.Study.Responses
+func (t *trialRunner) commit(context.Context) error {
+	t.timeless()
+	wanted := t.lab.Plan.Study.Responses
 	if len(wanted) > 0 {
-		r.results = slices.DeleteFunc(r.results, func(x store.Result) bool {
+		t.findings.results = slices.DeleteFunc(t.findings.results, func(x store.Result) bool {
 			return !slices.ContainsFunc(wanted, func(w study.Word) bool { return w.Text == x.Response })
 		})
 	}
-	if err := r.attempt.Commit(r.results, r.quality); err != nil {
-		return fmt.Errorf("%w: %w", errLab, err)
+	return labFault(t.attempt.Commit(t.findings.results, t.findings.quality))
+}
+
+// timeless keeps no times of a trial one of whose sides ran where instructions
+// are counted: they would be the counter's.
+func (t *trialRunner) timeless() {
+	u := t.course.usage
+	if u[atClient][1].Instructions+u[atServer][1].Instructions == 0 {
+		return
 	}
-	return nil
+	t.findings.results = slices.DeleteFunc(t.findings.results, func(x store.Result) bool {
+		return !slices.Contains([]string{"instructions", "message_size", "response_size"}, x.Response)
+	})
 }
 
 // log is the log that explains a failed trial best: the server's, unless only
 // the client wrote one.
-func (r *rig) log() string {
-	for _, p := range []*program{r.server, r.client} {
+func (t *trialRunner) log() string {
+	for _, p := range []*program{t.programs.server, t.programs.client} {
 		if p == nil {
 			continue
 		}
@@ -394,11 +289,56 @@ func (r *rig) log() string {
 	return ""
 }
 
-func (r *rig) patience(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("within %v", d))
+// logNames are a log's path, and how people are told of it: below the results directory.
+func (t *trialRunner) logNames(name string) (path, told string) {
+	dir := t.attempt.Dir()
+	return filepath.Join(dir, name), filepath.Join("trials", filepath.Base(dir), name)
 }
 
-// MessageOptions are the options that every stack has, since the lab reads them.
+// monitorLetters is the length of monitor's message where a study gives no n.
+const monitorLetters = 16
+
+// request says which message this trial sends.
+func (t *trialRunner) request() (stack.Message, error) {
+	m := stack.Message{Seed: t.plan.MessageSeed, N: t.setup.N}
+	w, err := width(t.setup.Options)
+	if err != nil {
+		return m, err
+	}
+	m.Letters, m.Max = w.Letters, w.Max
+	if t.setup.Service == string(service.Monitor) && m.N == 0 {
+		m.N = monitorLetters
+	}
+	if t.setup.Size > 0 {
+		m.N, err = service.SizeToN(service.Name(t.setup.Service), m.Seed, int(t.setup.Size), w)
+	}
+	return m, err
+}
+
+// serve is the first line to the server, whose credentials and folder are told
+// as it finds them.
+func (t *trialRunner) serve(host string, credentials map[string]string, directory, sensor string) stack.Serve {
+	s := t.setup
+	return stack.Serve{
+		Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport, Host: host,
+		Limits: stack.Limits{Body: t.lab.Plan.Study.Body}, Credentials: credentials, Sensor: sensor,
+		Directory: directory, Message: t.course.message, Options: s.Options,
+	}
+}
+
+// call is the first line to the client.
+func (t *trialRunner) call(credentials map[string]string) stack.Call {
+	s := t.setup
+	return stack.Call{
+		URL: t.course.url, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
+		Message: t.course.message, Connection: s.Connection, Concurrency: s.Concurrency,
+		Timeout: int64(t.lab.Plan.Study.Timeouts.Request), Limits: stack.Limits{Body: t.lab.Plan.Study.Body},
+		Credentials: credentials, Options: s.Options,
+	}
+}
+
+// MessageOptions are the options that a study may give any stack: the lab itself
+// reads them.
 func MessageOptions() []string { return []string{"letters", "max"} }
 
 // width reads the two message parameters of studies that repeat published sizes.
@@ -414,4 +354,48 @@ func width(options map[string]string) (service.Width, error) {
 		}
 	}
 	return w, nil
+}
+
+// side is a side's end of the treatment: its device and stack, the verb of its
+// program, and the CPUs it may be pinned to.
+func (t *trialRunner) side(side int) (end study.Side, verb string, pin []int) {
+	pins := CPUsOf(t.setup, t.lab.Plan.Study.Pin, t.lab.CPUs)
+	if side == atClient {
+		return t.setup.Client, "call", pins.Client
+	}
+	end = t.setup.Server
+	if IsLinked(t.setup) && t.lab.Devices[Second(end.Device)] != nil && t.setup.Client.Device == end.Device {
+		end.Device = Second(end.Device)
+	}
+	return end, "serve", pins.Server
+}
+
+// A process is a running program, as device.Process is one.
+type process interface {
+	Usage() (device.Usage, error)
+	Exited() <-chan device.Exit
+	Stop(ctx context.Context, grace time.Duration) (device.Exit, bool)
+	Kill() device.Exit
+}
+
+// launch starts a command on a device. It is a variable of the Lab, for tests.
+type launch func(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error)
+
+func start(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
+	p, err := on.Start(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p, stack.NewConn(p.Stdin, p.Stdout), nil
+}
+
+// errGone means that a program's process is not there any more.
+var errGone = errors.New("it is gone")
+
+// sideIndex is a side's place in what there are two of.
+func sideIndex(s measure.Side) int {
+	if s == measure.Server {
+		return atServer
+	}
+	return atClient
 }

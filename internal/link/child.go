@@ -14,14 +14,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Verb is the hidden verb of the binary that runs Main.
 const Verb = "link"
 
-// The child and its lab talk over a socket of packets, one JSON object each:
+// A word is one message between the child and its lab: they talk over a socket that
+// keeps packets apart (SOCK_SEQPACKET), one JSON object a packet.
 //
-//	lab   > {"link": {…}, "tun": "/dev/net/tun", "given": [true, false]} and the namespaces that are given, as file descriptors
+//	lab   > {"link": {…}, "tun": "/dev/net/tun", "given": [true, false]} and the namespaces that are given, as file
+//
+// descriptors
+//
 //	child > {"ready": true} and the two namespaces, client's and server's, as file descriptors; or {"error": "…"}
 //	lab   > {"report": true}
 //	child > {"quality": {"up": {…}, "down": {…}}}; or {"error": "…"}
@@ -45,7 +51,7 @@ const (
 // Main is the link's process: it makes the link that its lab asks for on fd 3
 // and carries packets until that socket ends.
 func Main() int {
-	// Subtle: the carriers' blocked raw calls hold their Ps and stop the
+	// Subtle: the forwarders' blocked raw calls hold their Ps and stop the
 	// collector, so there are more Ps than threads, and no collector.
 	debug.SetGCPercent(-1)
 	runtime.GOMAXPROCS(max(6, runtime.NumCPU()))
@@ -70,7 +76,7 @@ func Main() int {
 // 3.4 ms late at its p99 and 22 ms at most, ahead of them 30 µs and 0.6 ms; on a
 // quiet host nothing is gained.
 //
-// Subtle: all threads, since Go's scheduler hands a carrier from one to another
+// Subtle: all threads, since Go's scheduler hands a forwarder from one to another
 // each 10 ms; threads made later inherit it.
 func goAhead() {
 	schedule(unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1})
@@ -104,7 +110,7 @@ func Ahead(f func() error) (bool, error) {
 func serve(control *net.UnixConn) error {
 	w, files, err := hear(control)
 	if err != nil || w.Link == nil {
-		return fmt.Errorf("no link was asked for: %w", err)
+		return fmt.Errorf("no link was requested: %w", err)
 	}
 	ends, err := w.ends(files)
 	if err != nil {
@@ -124,7 +130,7 @@ func serve(control *net.UnixConn) error {
 			return nil // the lab is gone
 		}
 		if !w.Report {
-			return errors.New("the lab said what this link does not know; is it of another version?")
+			return errors.New("this link does not know the lab's request; is the lab of another version?")
 		}
 		r, err := l.report()
 		if err != nil {
@@ -159,7 +165,7 @@ func open(l Link, ends *ends, tun string) (*line, error) {
 		ns          *os.File
 		mine, other Address
 	}{{client, ClientAddress, ServerAddress}, {server, ServerAddress, ClientAddress}} {
-		if err := In(end.ns, func() (err error) { fds[i], err = openTUN(tun); return err }); err != nil {
+		if err := kernel.InNetwork(end.ns, func() (err error) { fds[i], err = openTUN(tun); return err }); err != nil {
 			return nil, err
 		}
 		if err := configure(end.ns, end.mine, end.other, l.mtu()); err != nil {
@@ -167,11 +173,13 @@ func open(l Link, ends *ends, tun string) (*line, error) {
 		}
 	}
 	base := time.Now()
-	up, err := newCarrier(newPipe(l.Up, l.Seed, 1), fds[0], fds[1], l.mtu(), base)
+	// Each direction draws from a random stream of its own: how much goes one way
+	// does not change which packets are lost the other way.
+	up, err := newForwarder(newPipe(l.Up, l.Seed, 1), fds[0], fds[1], l.mtu(), base)
 	if err != nil {
 		return nil, err
 	}
-	down, err := newCarrier(newPipe(l.Down, l.Seed, 2), fds[1], fds[0], l.mtu(), base)
+	down, err := newForwarder(newPipe(l.Down, l.Seed, 2), fds[1], fds[0], l.mtu(), base)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func openWith(ctx context.Context, exe string, l Link, ends Ends, tun string) (*
 	}
 	n := &Line{Link: l, control: c.(*net.UnixConn)}
 	n.cmd = exec.Command(exe, Verb)
-	n.cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1") // no signals into the carriers' raw calls
+	n.cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1") // no signals into the forwarders' raw calls
 	n.cmd.Stderr, n.cmd.ExtraFiles = &n.said, []*os.File{theirs}
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
 	if err := n.cmd.Start(); err != nil {
@@ -73,9 +73,10 @@ func openWith(ctx context.Context, exe string, l Link, ends Ends, tun string) (*
 	}
 	theirs.Close()
 	hello := word{Link: &l, TUN: tun, Given: [2]bool{ends.Client != nil, ends.Server != nil}}
-	_, files, err := n.talk(ctx, hello, slices.DeleteFunc([]*os.File{ends.Client, ends.Server}, func(f *os.File) bool { return f == nil })...)
+	_, files, err := n.talk(ctx, hello, slices.DeleteFunc([]*os.File{ends.Client, ends.Server},
+		func(f *os.File) bool { return f == nil })...)
 	if err == nil && len(files) != 2 {
-		err = errors.New("its process gave no namespaces")
+		err = errors.New("its process did not create namespaces")
 	}
 	if err != nil {
 		n.Close()
@@ -97,14 +98,14 @@ func (n *Line) Report(ctx context.Context) (Report, error) {
 	return *w.Quality, nil
 }
 
-// talk says one word and hears the answer.
+// talk sends one word and returns the answer.
 func (n *Line) talk(ctx context.Context, w word, with ...*os.File) (word, []*os.File, error) {
 	until := time.Now().Add(patience)
 	if d, ok := ctx.Deadline(); ok && d.Before(until) {
 		until = d
 	}
 	n.control.SetDeadline(until)
-	stop := context.AfterFunc(ctx, func() { n.control.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { n.control.SetDeadline(time.Unix(1, 0)) }) // a past one ends a wait at once
 	defer stop()
 	err := say(n.control, w, with...)
 	if err == nil || errors.Is(err, unix.EPIPE) { // it may have said why it ended
@@ -119,10 +120,11 @@ func (n *Line) talk(ctx context.Context, w word, with ...*os.File) (word, []*os.
 	if ctx.Err() != nil {
 		return w, nil, ctx.Err()
 	}
-	return w, nil, fmt.Errorf("link %s: its process ended or is stuck: %w%s", n.Link.Name, err, n.lastWords())
+	return w, nil, fmt.Errorf("link %s: its process exited or hangs: %w%s", n.Link.Name, err, n.lastWords())
 }
 
-// lastWords ends the process and returns what it wrote.
+// lastWords ends the process and returns what it wrote: before its end, the
+// goroutine that copies its standard error may still write to said.
 func (n *Line) lastWords() string {
 	n.end()
 	if text := strings.TrimSpace(n.said.String()); text != "" {

@@ -19,7 +19,7 @@ type Link struct {
 	Seed     uint64 // of losses and spreads
 }
 
-// A Shaper is what does it.
+// A Shaper is what shapes a link's packets.
 type Shaper string
 
 const (
@@ -68,13 +68,13 @@ func (l Link) mtu() int {
 func (l Link) Check() error {
 	var errs []error
 	if m := l.mtu(); m < minMTU || m > maxMTU {
-		errs = append(errs, fmt.Errorf("an MTU of %d B is not possible; write 1280 to 65535, since IPv6 ends below", l.MTU))
+		errs = append(errs, fmt.Errorf("invalid MTU of %d B; write 1280 (the least that IPv6 allows) to 65535", l.MTU))
 	}
 	if l.Shaper == Bare && (l.Up != Shape{} || l.Down != Shape{}) {
-		errs = append(errs, errors.New("a bare wire has no shape"))
+		errs = append(errs, errors.New("a bare link takes no delay, loss, rate or other setting"))
 	}
 	if l.Shaper != Userspace && l.Shaper != Netem && l.Shaper != Bare {
-		errs = append(errs, fmt.Errorf("no shaper %q; leave it out for the userspace link, or write netem", l.Shaper))
+		errs = append(errs, fmt.Errorf("unknown shaper %q; leave it out for the userspace link, or write netem", l.Shaper))
 	}
 	for _, d := range []struct {
 		name string
@@ -97,23 +97,24 @@ func (l Link) Check() error {
 func (s Shape) check() error {
 	switch {
 	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0 || s.Frame < 0:
-		return errors.New("a delay, spread, rate, queue, overhead or frame below 0 is none")
+		return errors.New("delay, spread, rate, queue, overhead and frame must not be negative")
 	case s.Loss < 0 || s.Loss > 1:
 		return fmt.Errorf("loss %g is not a probability; write 0.05 for 5 %%", s.Loss)
 	case s.DelayStdDev > 0 && s.Delay == 0:
-		return errors.New("a spread needs a mean; give a delay")
+		return errors.New("a spread needs a mean; set a delay")
 	case s.Reorder && s.DelayStdDev == 0:
-		return errors.New("packets overtake each other only by a spread; give a delay_stddev, or leave out order: free")
+		return errors.New("only a spread lets packets overtake each other; set delay_stddev, or remove order: free")
 	case s.Queue > 0 && s.Rate == 0:
-		return errors.New("a queue fills only behind a rate; give a rate, or drop the queue")
+		return errors.New("a queue fills only with a rate limit; set a rate, or remove the queue")
 	case (s.Overhead > 0 || s.Frame > 0) && s.Rate == 0:
-		return errors.New("overhead and frames take time only at a rate; give a rate")
+		return errors.New("overhead and frames take time only with a rate limit; set a rate")
 	case s.Burst != 0 && s.Burst < 1:
 		return fmt.Errorf("a burst of %g packets is shorter than one packet", s.Burst)
 	case s.Burst > 1 && s.Loss == 0:
-		return errors.New("bursts of loss need a loss")
+		return errors.New("bursts of loss need a loss; set loss")
 	case s.Burst > 1 && s.Loss > s.Burst/(s.Burst+1):
-		return fmt.Errorf("a loss of %g is not possible in bursts of %g packets with at least one packet between; the most is %g", s.Loss, s.Burst, s.Burst/(s.Burst+1))
+		return fmt.Errorf("a loss of %g is impossible in bursts of %g packets with at least one packet between them; the "+
+			"maximum is %g", s.Loss, s.Burst, s.Burst/(s.Burst+1))
 	}
 	return nil
 }

@@ -6,11 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Interface is the name of the link's interface at both ends: each is alone in
@@ -21,74 +22,17 @@ const Interface = "lab0"
 // in every link, since its namespaces hold nothing else.
 type Address struct{ IPv4, IPv6 netip.Addr }
 
+// The ends of every link, by private addresses (RFC 1918; RFC 4193).
 var (
 	ClientAddress = Address{netip.MustParseAddr("10.103.0.1"), netip.MustParseAddr("fd00:6567::1")}
 	ServerAddress = Address{netip.MustParseAddr("10.103.0.2"), netip.MustParseAddr("fd00:6567::2")}
 )
 
-// In runs f on a thread of its own in the network namespace ns. What f starts
-// or opens there stays there; f must not leave work to other goroutines.
-func In(ns *os.File, f func() error) (err error) {
-	onThread(func() {
-		if err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			err = fmt.Errorf("enter the network namespace: %w", err)
-			return
-		}
-		err = f()
-	})
-	return err
-}
-
-// onThread runs f on a thread that ends with it, so that what f does to its
-// thread is undone. Subtle: the main thread never ends, and would keep it.
-func onThread(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			onThread(f) // it cannot get this thread, which we hold
-			runtime.UnlockOSThread()
-			return
-		}
-		f() // locked for good: the thread ends with this goroutine
-	}()
-	<-done
-}
-
-// newNamespace makes a network namespace that lives as long as its file or a
-// process in it: no name, so nothing is left of a killed lab.
-func newNamespace() (f *os.File, err error) {
-	onThread(func() {
-		if err = unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			err = denied("make a network namespace", err)
-			return
-		}
-		f, err = os.Open("/proc/thread-self/ns/net")
-	})
-	return f, err
-}
-
-func denied(what string, err error) error {
-	switch {
-	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("%s: %w; run as root, or where user namespaces are allowed (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; Docker: --privileged), or drop the link from the study", what, err)
-	case errors.Is(err, unix.ENOSPC):
-		return fmt.Errorf("%s: %w; there may be no more namespaces: raise user.max_net_namespaces with sysctl", what, err)
-	}
-	return fmt.Errorf("%s: %w", what, err)
-}
-
 // openTUN makes the link's interface in the namespace of the calling thread.
 func openTUN(path string) (int, error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		return -1, fmt.Errorf("there is no %s: %w; load it with: modprobe tun; in a container, start it with: --device /dev/net/tun", path, err)
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return -1, fmt.Errorf("%s is closed to this user: %w; run as root, or once: chmod 666 %s", path, err, path)
-	case err != nil:
-		return -1, fmt.Errorf("%s: %w", path, err)
+	fd, err := kernel.OpenTUN(path)
+	if err != nil {
+		return -1, err
 	}
 	r, err := unix.NewIfreq(Interface)
 	if err != nil {
@@ -97,7 +41,7 @@ func openTUN(path string) (int, error) {
 	r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
 		unix.Close(fd)
-		return -1, denied("make a TUN interface", err)
+		return -1, kernel.NetworkDenied("create a TUN interface", err)
 	}
 	return fd, nil
 }
@@ -112,7 +56,7 @@ func configure(ns *os.File, mine, other Address, mtu int) error {
 	quiet(ns)
 	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
-		return denied("configure the namespace", err)
+		return kernel.NetworkDenied("configure the namespace", err)
 	}
 	defer nl.Close()
 	lo, err := nl.LinkByName("lo")
@@ -120,7 +64,7 @@ func configure(ns *os.File, mine, other Address, mtu int) error {
 		err = nl.LinkSetUp(lo)
 	}
 	if err != nil {
-		return denied("set lo up", err)
+		return kernel.NetworkDenied("set lo up", err)
 	}
 	dev, err := nl.LinkByName(Interface)
 	if err != nil {
@@ -179,8 +123,9 @@ func host(a netip.Addr) *net.IPNet {
 // solicitations take a third of a second of a 9600 bit/s line. Where /proc/sys
 // is read-only they are sent, seen and counted.
 func quiet(ns *os.File) {
-	In(ns, func() error {
-		for file, v := range map[string]string{"router_solicitations": "0", "accept_ra": "0", "autoconf": "0", "addr_gen_mode": "1"} {
+	kernel.InNetwork(ns, func() error {
+		for file, v := range map[string]string{"router_solicitations": "0", "accept_ra": "0", "autoconf": "0",
+			"addr_gen_mode": "1"} {
 			for _, dev := range []string{"default", Interface} {
 				os.WriteFile("/proc/sys/net/ipv6/conf/"+dev+"/"+file, []byte(v), 0)
 			}

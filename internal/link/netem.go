@@ -10,6 +10,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // openByKernel leaves the shaping to the kernel: a veth pair, bare or with netem
@@ -18,12 +20,13 @@ import (
 func openByKernel(l Link, client, server *os.File) (*line, error) {
 	nl, err := netlink.NewHandleAt(netns.NsHandle(client.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
-		return nil, denied("configure the namespace", err)
+		return nil, kernel.NetworkDenied("configure the namespace", err)
 	}
 	defer nl.Close()
-	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: Interface, MTU: l.mtu()}, PeerName: Interface, PeerNamespace: netlink.NsFd(server.Fd())}
+	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: Interface, MTU: l.mtu()}, PeerName: Interface,
+		PeerNamespace: netlink.NsFd(server.Fd())}
 	if err := nl.LinkAdd(pair); err != nil {
-		return nil, denied("make a veth pair", err)
+		return nil, kernel.NetworkDenied("create a veth pair", err)
 	}
 	for _, end := range []struct {
 		ns          *os.File
@@ -58,11 +61,13 @@ func (s Shape) netem() (netlink.NetemQdiscAttrs, error) {
 	}
 	switch {
 	case s.Burst > 0 || s.Overhead > 0 || s.Frame > 0 || s.DelayStdDev > 0 && !s.Reorder:
-		return a, errors.New("netem here does neither loss in bursts, nor overhead, nor a spread that keeps the order (order: free is one that does not); leave them out, or leave out shaper: netem")
+		return a,
+			errors.New("netem supports neither loss in bursts, nor overhead, nor a spread that keeps the order (order: free " +
+				"does not keep it); remove them, or remove shaper: netem")
 	case s.Delay > math.MaxUint32*time.Microsecond:
-		return a, fmt.Errorf("netem holds no packet for %v", s.Delay)
+		return a, fmt.Errorf("netem cannot delay a packet by %v", s.Delay)
 	case s.Rate%8 != 0:
-		return a, fmt.Errorf("netem counts bytes: %d bit/s is no whole number of them", s.Rate)
+		return a, fmt.Errorf("netem counts bytes: %d bit/s is not a whole number of bytes per second", s.Rate)
 	}
 	return a, nil
 }
@@ -84,15 +89,16 @@ func shapeByKernel(ns *os.File, s Shape) error {
 	if err := nl.LinkSetGSOMaxSegs(dev, 1); err != nil { // else one "packet" is up to 64 KB
 		return err
 	}
-	err = nl.QdiscReplace(netlink.NewNetem(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: netlink.MakeHandle(1, 0)}, attrs))
+	err = nl.QdiscReplace(netlink.NewNetem(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Parent: netlink.HANDLE_ROOT,
+		Handle: netlink.MakeHandle(1, 0)}, attrs))
 	if errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("this kernel has no netem: %w; load it with: modprobe sch_netem, or leave out shaper: netem", err)
+		return fmt.Errorf("this kernel has no netem: %w; load it with: modprobe sch_netem, or remove shaper: netem", err)
 	}
 	return err
 }
 
-func countByKernel(ns *os.File) (Quality, error) {
-	var q Quality
+func countByKernel(ns *os.File) (DirectionStats, error) {
+	var q DirectionStats
 	nl, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
 		return q, err
@@ -109,7 +115,8 @@ func countByKernel(ns *os.File) (Quality, error) {
 	for _, d := range all {
 		if s := d.Attrs().Statistics; s != nil && s.Basic != nil && s.Queue != nil {
 			// netem counts lost and dropped packets alike.
-			q.Out, q.Bytes, q.Dropped, q.Queued = int64(s.Basic.Packets), int64(s.Basic.Bytes), int64(s.Queue.Drops), int64(s.Queue.Qlen)
+			q.Out, q.Bytes, q.Dropped, q.Queued = int64(s.Basic.Packets), int64(s.Basic.Bytes), int64(s.Queue.Drops),
+				int64(s.Queue.Qlen)
 		}
 	}
 	q.In = q.Out + q.Dropped + q.Queued

@@ -92,6 +92,7 @@ func (p *pipe) lose() bool {
 	if p.Burst == 0 {
 		return p.rng.Float64() < p.Loss
 	}
+	// In the long run as many bursts begin as end: begins·(1-Loss) = ends·Loss.
 	ends := 1 / p.Burst
 	begins := ends * p.Loss / (1 - p.Loss)
 	if p.burst {

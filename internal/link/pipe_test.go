@@ -188,7 +188,7 @@ func TestSameSeedSameFate(t *testing.T) {
 
 func TestHeldLeaveInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	h := held{mtu: 8}
+	h := delayQueue{mtu: 8}
 	type key struct{ due, seq time.Duration }
 	var want []key
 	for i := range 2000 {
@@ -260,14 +260,14 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		{Link{Up: Shape{Loss: 5}}, "not a probability"},
-		{Link{Down: Shape{DelayStdDev: ms}}, "give a delay"},
-		{Link{Up: Shape{Queue: 5}}, "give a rate"},
+		{Link{Down: Shape{DelayStdDev: ms}}, "set a delay"},
+		{Link{Up: Shape{Queue: 5}}, "set a rate"},
 		{Link{Up: Shape{Burst: 3}}, "need a loss"},
-		{Link{Up: Shape{Burst: 3, Loss: 0.9}}, "the most is 0.75"},
+		{Link{Up: Shape{Burst: 3, Loss: 0.9}}, "maximum is 0.75"},
 		{Link{Up: Shape{Burst: 0.5, Loss: 0.1}}, "shorter than one"},
 		{Link{MTU: 576}, "1280"},
-		{Link{Shaper: "tbf"}, "no shaper"},
-		{Link{Up: Shape{Delay: -1}}, "below 0"},
+		{Link{Shaper: "tbf"}, "unknown shaper"},
+		{Link{Up: Shape{Delay: -1}}, "must not be negative"},
 	} {
 		tt.l.Name = "x"
 		if err := tt.l.Check(); err == nil || !contains(err.Error(), tt.want) || !contains(err.Error(), "link x") {
@@ -278,7 +278,8 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	l := Link{Up: Shape{Delay: 20 * ms}, Down: Shape{Rate: 9600}}
-	good := Report{Up: Quality{Counts: Counts{In: 4, Out: 1, Lost: 1, Dropped: 1, Queued: 1}, Late: Late{P99: ms}}, Down: Quality{Late: Late{P99: 800 * time.Microsecond}}}
+	good := Report{Up: DirectionStats{Counts: Counts{In: 4, Out: 1, Lost: 1, Dropped: 1, Queued: 1}, Late: Late{P99: ms}},
+		Down: DirectionStats{Late: Late{P99: 800 * time.Microsecond}}}
 	if f := l.Fault(good); f != "" {
 		t.Error(f)
 	}
@@ -286,9 +287,9 @@ func TestFaults(t *testing.T) {
 		spoil func(*Report)
 		want  string
 	}{
-		{func(r *Report) { r.Up.Out++ }, "4 packets went in"},
-		{func(r *Report) { r.Up.Late.P99++ }, "1ms are tolerated"},                  // 5 % of 20 ms
-		{func(r *Report) { r.Down.Late.P99 = 834 * time.Microsecond }, "tolerated"}, // 5 % of 20 B at 9600 bit/s
+		{func(r *Report) { r.Up.Out++ }, "4 packets entered"},
+		{func(r *Report) { r.Up.Late.P99++ }, "limit is 1ms"},                          // 5 % of 20 ms
+		{func(r *Report) { r.Down.Late.P99 = 834 * time.Microsecond }, "the limit is"}, // 5 % of 20 B at 9600 bit/s
 		{func(r *Report) { r.Down.Unread = 1 }, "before the link could read"},
 		{func(r *Report) { r.Down.Unwritten = 1 }, "refused"},
 	} {

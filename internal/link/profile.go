@@ -18,11 +18,11 @@ import (
 type Profile struct {
 	Link
 	Title   string
-	Figures []Figure
+	Figures []SourcedValue
 }
 
-// A Figure is one value of a profile and where it is from.
-type Figure struct{ Key, Value, Source string }
+// A SourcedValue is one value of a profile and where it is from.
+type SourcedValue struct{ Key, Value, Source string }
 
 // profileFile is the file. A figure under both holds for both directions.
 type profileFile struct {
@@ -72,18 +72,18 @@ func readProfile(f fs.FS, name string) (Profile, error) {
 		return p, err
 	}
 	if p.Title = file.Title; p.Title == "" {
-		return p, errors.New("it has no title")
+		return p, errors.New("the title is missing")
 	}
 	p.Shaper = file.Shaper
 	var errs []error
 	note := func(key string, x profileFigure, set func(string) error) {
 		if x.Source == "" {
-			errs = append(errs, fmt.Errorf("%s has no source; write {value: …, source: …}", key))
+			errs = append(errs, fmt.Errorf("%s names no source; write {value: …, source: …}", key))
 		}
 		if err := set(x.Value); err != nil {
 			errs = append(errs, fmt.Errorf("%s %q: %w", key, x.Value, err))
 		}
-		p.Figures = append(p.Figures, Figure{key, x.Value, x.Source})
+		p.Figures = append(p.Figures, SourcedValue{key, x.Value, x.Source})
 	}
 	if file.MTU != nil {
 		note("mtu", *file.MTU, func(v string) (err error) { p.MTU, err = strconv.Atoi(v); return err })
@@ -92,7 +92,8 @@ func readProfile(f fs.FS, name string) (Profile, error) {
 		name    string
 		figures map[string]profileFigure
 		to      []*Shape
-	}{{"", file.Both, []*Shape{&p.Up, &p.Down}}, {"up.", file.Up, []*Shape{&p.Up}}, {"down.", file.Down, []*Shape{&p.Down}}} {
+	}{{"", file.Both, []*Shape{&p.Up, &p.Down}}, {"up.", file.Up, []*Shape{&p.Up}},
+		{"down.", file.Down, []*Shape{&p.Down}}} {
 		for _, key := range slices.Sorted(maps.Keys(side.figures)) {
 			note(side.name+key, side.figures[key], func(v string) error {
 				var errs []error
@@ -134,7 +135,8 @@ func (s *Shape) set(key, v string) (err error) {
 		}
 		s.Reorder = v == "free"
 	default:
-		return errors.New("no such key; there are delay, delay_stddev, loss, loss_burst, rate, queue, order, overhead, frame")
+		return errors.New("unknown key; the keys are delay, delay_stddev, loss, loss_burst, rate, queue, order, overhead, " +
+			"frame")
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"edgegauge/links"
+	"edgegauge.example/edgegauge/links"
 )
 
 func TestProfilesOfTheProgram(t *testing.T) {
@@ -29,7 +29,8 @@ func TestProfilesOfTheProgram(t *testing.T) {
 			}
 		}
 	}
-	if n := all["nb-iot"]; n.Up.Rate != 62_000 || n.Down.Rate != 26_000 || n.Up.Delay != 420*time.Millisecond || n.MTU != 1358 {
+	if n := all["nb-iot"]; n.Up.Rate != 62_000 || n.Down.Rate != 26_000 || n.Up.Delay != 420*time.Millisecond ||
+		n.MTU != 1358 {
 		t.Errorf("nb-iot: got %+v", n)
 	}
 	if n := all["802.15.4"]; n.Down.Loss != 0.01 || n.Up.Overhead != 73 || n.Up.Frame != 104 || n.Up.Queue != 8 {
@@ -43,19 +44,21 @@ func TestProfilesOfTheProgram(t *testing.T) {
 func TestBrokenProfiles(t *testing.T) {
 	file := func(s string) fstest.MapFS { return fstest.MapFS{"x.yaml": {Data: []byte(s)}} }
 	for _, tt := range []struct{ text, want string }{
-		{"title: x\nboth: {delay: {value: 1ms}}", "delay has no source"},
+		{"title: x\nboth: {delay: {value: 1ms}}", "delay names no source"},
 		{"title: x\nboth: {delay: {value: 1, source: y}}", `delay "1"`},
 		{"title: x\nup: {rate: {value: 60k, source: y}}", "such as 60kbit"},
-		{"title: x\nup: {jitter: {value: 1ms, source: y}}", "no such key"},
-		{"both: {}", "no title"},
+		{"title: x\nup: {jitter: {value: 1ms, source: y}}", "unknown key"},
+		{"both: {}", "title is missing"},
 		{"title: x\ndown: {loss: {value: 500%, source: y}}", "not a probability"},
 		{"title: x\nmtu: {value: 100, source: y}", "1280"},
 		{"title: x\nup: {order: {value: any, source: y}}", "write kept or free"},
-		{"title: x\nup: {order: {value: free, source: y}, delay: {value: 1ms, source: y}}", "overtake each other only by a spread"},
+		{"title: x\nup: {order: {value: free, source: y}, delay: {value: 1ms, source: y}}",
+			"only a spread lets packets overtake"},
 		{"title: x\nspeed: 1", "speed"},
 		{"title: [", ""},
 	} {
-		if _, err := Load(file(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "links/x.yaml") {
+		if _, err := Load(file(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), "links/x.yaml") {
 			t.Errorf("%s: got %v, want %q", tt.text, err, tt.want)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Quality is what one direction of a link says of itself.
-type Quality struct {
+// A DirectionStats is what one direction of a link says of itself.
+type DirectionStats struct {
 	Counts
 	// Late is how long after it was due a packet was handed to the receiver's
 	// kernel, over all packets.
@@ -29,8 +29,8 @@ type Late struct {
 
 // A Report is the quality of both directions.
 type Report struct {
-	Up   Quality `json:"up"`
-	Down Quality `json:"down"`
+	Up   DirectionStats `json:"up"`
+	Down DirectionStats `json:"down"`
 }
 
 // leastTolerance is the lateness that a virtual machine's wake-ups make of
@@ -49,7 +49,7 @@ func (l Link) Fault(r Report) string {
 	for _, d := range []struct {
 		name string
 		s    Shape
-		q    Quality
+		q    DirectionStats
 	}{{"up", l.Up, r.Up}, {"down", l.Down, r.Down}} {
 		if reason := d.s.fault(d.q, l.Shaper); reason != "" {
 			return "link " + d.name + ": " + reason
@@ -58,20 +58,23 @@ func (l Link) Fault(r Report) string {
 	return ""
 }
 
-func (s Shape) fault(q Quality, by Shaper) string {
+func (s Shape) fault(q DirectionStats, by Shaper) string {
 	switch {
 	case q.In != q.Out+q.Lost+q.Dropped+q.Queued:
-		return fmt.Sprintf("%d packets went in, but %d came out, %d were lost, %d dropped and %d are on their way", q.In, q.Out, q.Lost, q.Dropped, q.Queued)
+		return fmt.Sprintf("%d packets entered, but %d left, %d were lost, %d dropped and %d are in transit", q.In,
+			q.Out, q.Lost, q.Dropped, q.Queued)
 	case q.Unread > 0:
-		return fmt.Sprintf("%d packets were dropped before the link could read them; send slower, or give the link an idle CPU", q.Unread)
+		return fmt.Sprintf("%d packets were dropped before the link could read them; send slower, or give the link "+
+			"an idle CPU", q.Unread)
 	case q.Unwritten > 0:
 		return fmt.Sprintf("%d packets were refused by the receiver's kernel", q.Unwritten)
 	case by == Userspace && q.Late.P99 > s.Tolerance():
-		mend := "leave the machine idle, or a CPU to the link"
+		mend := "keep the machine idle, or reserve a CPU for the link"
 		if s.Rate == 0 {
-			mend += ", or give the link a rate: without one, bursts come faster than it can hand them over"
+			mend += ", or give the link a rate: without one, bursts arrive faster than it can deliver them"
 		}
-		return fmt.Sprintf("1 of 100 packets was handed over more than %v late, %v are tolerated; %s", q.Late.P99.Round(time.Microsecond), s.Tolerance(), mend)
+		return fmt.Sprintf("1 in 100 packets was delivered more than %v late; the limit is %v; %s",
+			q.Late.P99.Round(time.Microsecond), s.Tolerance(), mend)
 	}
 	return ""
 }

@@ -1,15 +1,20 @@
 package link
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // rootlessMark is set in a process that Rootless started.
@@ -17,7 +22,7 @@ const rootlessMark = "EDGEGAUGE_ROOTLESS"
 
 // Able tries whether this process may make network namespaces.
 func Able() error {
-	f, err := newNamespace()
+	f, err := kernel.NewNetwork()
 	if err != nil {
 		return err
 	}
@@ -33,29 +38,21 @@ func Able() error {
 // would without it; the capabilities are ambient, or exec would drop them.
 func Rootless() (code int, err error) {
 	if os.Getenv(rootlessMark) != "" {
-		return 0, denied("make a network namespace in a user namespace", unix.EPERM)
+		return 0, kernel.NetworkDenied("create a network namespace in a user namespace", unix.EPERM)
 	}
 	if _, err := os.Stat(TUN); err != nil {
 		return 0, fmt.Errorf("there is no %s: %w; load it with: modprobe tun", TUN, err)
 	}
 	runtime.LockOSThread() // the child's parent-death signal follows this thread
 	defer runtime.UnlockOSThread()
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd := inUserNamespace(exec.Command("/proc/self/exe", os.Args[1:]...))
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), rootlessMark+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
-		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW},
-		Pdeathsig:   unix.SIGTERM,
-	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		return 0, denied("make a user namespace", err)
+		return 0, kernel.NetworkDenied("create a user namespace", err)
 	}
 	go func() {
 		for s := range signals {
@@ -70,4 +67,73 @@ func Rootless() (code int, err error) {
 		return 0, err
 	}
 	return cmd.ProcessState.ExitCode(), nil
+}
+
+// inUserNamespace has a program start in a user namespace of its own, in which it
+// may make network namespaces, under the same user and group.
+func inUserNamespace(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = append(os.Environ(), rootlessMark+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW},
+		Pdeathsig:   unix.SIGTERM,
+	}
+	return cmd
+}
+
+// TryVerb is the hidden verb of the binary that runs Try.
+const TryVerb = "link-try"
+
+// TryRootless tries whether a link could be made by Rootless: it makes one in a
+// user namespace of its own, and ends it. Exe is this binary.
+func TryRootless(ctx context.Context, exe string, l Link) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if os.Getenv(rootlessMark) != "" {
+		return kernel.NetworkDenied("create a network namespace in a user namespace", unix.EPERM)
+	}
+	cmd := inUserNamespace(exec.CommandContext(ctx, exe, TryVerb, string(text)))
+	said, err := cmd.CombinedOutput()
+	var status *exec.ExitError
+	switch {
+	case errors.As(err, &status):
+		return errors.New(strings.TrimSpace(string(said)))
+	case err != nil:
+		return kernel.NetworkDenied("create a user namespace", err)
+	}
+	return nil
+}
+
+// Try makes the link that its argument describes, and ends it: the exit code says
+// whether that could be done, standard error why not.
+func Try(args []string) int {
+	var l Link
+	err := errors.New("name one link")
+	if len(args) == 1 {
+		err = json.Unmarshal([]byte(args[0]), &l)
+	}
+	if err == nil {
+		err = try(l)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func try(l Link) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	line, err := Open(context.Background(), exe, l)
+	if err != nil {
+		return err
+	}
+	return line.Close()
 }

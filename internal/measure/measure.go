@@ -22,8 +22,8 @@ type Sample struct {
 type Side string
 
 const (
-	Client Side = "client"
-	Server Side = "server"
+	Client Side = "client" // sends the requests
+	Server Side = "server" // answers them
 )
 
 // An Exchange is one request and its response, as one side saw it. Instants
@@ -57,6 +57,7 @@ func (x Exchange) Response() time.Duration { return x.Done - x.Due }
 
 // An Instrument watches something until told to stop.
 type Instrument interface {
+	// Describe says what it is; it observes nothing.
 	Describe() Description
 	// Observe emits samples until ctx ends, then returns nil.
 	Observe(ctx context.Context, emit func(Sample)) error

@@ -1,5 +1,7 @@
 package measure
 
+import "strings"
+
 // A Response is a response variable: a Quantity that a study can ask for, seen
 // at one or both sides.
 type Response struct {
@@ -17,32 +19,27 @@ var (
 	atBoth   = []Side{Client, Server}
 )
 
-// Responses lists the response variables in the order of a report.
+// Responses lists the response variables in the order of a report: those of
+// each exchange (Fields), then those of a trial.
 func Responses() []Response {
-	return []Response{
-		{Quantity{"rtt", "s"}, atClient, "first byte of the request sent to last byte of the response received", false},
-		{Quantity{"response_time", "s"}, atClient, "the same from the instant the request was due", false},
-		{Quantity{"serialization", "s"}, atBoth, "object to bytes, inside the stack, I/O excluded", false},
-		{Quantity{"deserialization", "s"}, atBoth, "bytes to object, inside the stack, I/O excluded", false},
-		{Quantity{"processing", "s"}, atServer, "the service's own work", false},
-		{Quantity{"sensor_time", "s"}, atServer, "the part of processing that the sensor took, waiting for other readers included", false},
-		{Quantity{"connection", "s"}, atClient, "opening a connection or seeing that a kept one still stands, before the request is sent: in total_time, not in rtt", false},
-		{Quantity{"total_time", "s"}, atBoth, "client: before serialization to after deserialization; server: request received whole to response handed on", false},
-		{Quantity{"message_size", "B"}, atClient, "body of the request", false},
-		{Quantity{"response_size", "B"}, atClient, "body of the response", false},
-		{Quantity{"throughput", "1/s"}, atClient, "requests answered a second", false},
+	return append(ofExchanges(), []Response{
+		{Quantity{"throughput", "1/s"}, atClient, "requests answered per second", false},
 		{Quantity{"cpu", "s"}, atBoth, "CPU time of the side's processes per request", false},
-		{Quantity{"instructions", "1"}, []Side{Server}, "user instructions of the server's program per request, on a device that counts them", false},
-		{Quantity{"delay", "s"}, atClient, "on the wire: first SYN or datagram to the client's last ACK or last datagram", true},
-		{Quantity{"delay_to_data", "s"}, atClient, "on the wire: first SYN or datagram to the last data of the response", true},
+		{Quantity{"instructions", "1"}, []Side{Server},
+			"user instructions of the server's program per request, on a device that counts them", false},
+		{Quantity{"delay", "s"}, atClient, "on the wire: first SYN or datagram to the client's last ACK or last datagram",
+			true},
+		{Quantity{"delay_to_data", "s"}, atClient,
+			"on the wire: first SYN or datagram to the last data of the response", true},
 		{Quantity{"jitter", "s"}, atClient, "difference of successive delays, absolute", true},
 		{Quantity{"jitter_rfc3550", "s"}, atClient, "the estimator of RFC 3550, section 6.4.1", true},
 		{Quantity{"wire_bytes", "B"}, atClient, "whole frames of a request and its response, both directions", true},
 		{Quantity{"packets", "1"}, atClient, "frames of a request and its response, both directions", true},
-		{Quantity{"retransmissions", "1"}, atClient, "packets that carried something seen before", true},
+		{Quantity{"retransmissions", "1"}, atClient, "packets that carried data seen before", true},
 		{Quantity{"handshake_bytes", "B"}, atClient, "frames of the connection's and the security's handshake", true},
 		{Quantity{"handshake_time", "s"}, atClient, "first SYN to the end of the handshakes", true},
-		{Quantity{"discovery", "s"}, atClient, "once: search for the server sent to its address known (DPWS: Probe to match)", false},
+		{Quantity{"discovery", "s"}, atClient,
+			"once: search for the server sent to its address known (DPWS: Probe to match)", false},
 		{Quantity{"metadata", "s"}, atClient, "once: description of the server and its service fetched and read", false},
 		{Quantity{"first_invoke", "s"}, atClient, "total_time of the client's very first request, warm-up included", false},
 		{Quantity{"energy", "J"}, atBoth, "energy per request, net of the idle of the same trial", false},
@@ -50,7 +47,7 @@ func Responses() []Response {
 		{Quantity{"trial_energy", "J"}, atBoth, "energy of the recorded run, idle included", false},
 		{Quantity{"power", "W"}, atBoth, "mean power of the recorded run", false},
 		{Quantity{"peak_rss", "B"}, atBoth, "largest resident memory of the side's processes", false},
-	}
+	}...)
 }
 
 // FindResponse finds a response variable by name.
@@ -61,4 +58,34 @@ func FindResponse(name string) (Response, bool) {
 		}
 	}
 	return Response{}, false
+}
+
+// Synonyms are what other tools and papers call response variables, in lower case, and which
+// they may mean.
+func Synonyms() map[string][]string {
+	all := map[string][]string{}
+	for _, row := range []struct{ means, words string }{
+		{"rtt response_time", "latency latencies"},
+		{"rtt", "round_trip_time round_trip roundtrip ping"},
+		{"rtt total_time", "time times duration elapsed"},
+		{"processing", "server_time service_time"},
+		{"serialization", "serialisation marshalling marshaling encoding encode encoding_time"},
+		{"deserialization", "deserialisation unmarshalling unmarshaling decoding decode parsing"},
+		{"message_size response_size wire_bytes", "size bytes payload body message_bytes"},
+		{"wire_bytes", "bandwidth traffic network wire data_volume wire_size"},
+		{"throughput", "rps qps tps requests_per_second rate"},
+		{"cpu", "cpu_time cpu_usage cpu_load load"},
+		{"peak_rss", "memory mem ram rss memory_usage"},
+		{"energy", "joules battery consumption energy_consumption"},
+		{"power", "watts wattage power_consumption"},
+		{"handshake_time handshake_bytes", "handshake tls_handshake"},
+		{"connection", "connect connect_time connection_time"},
+		{"retransmissions", "loss retries resends"},
+		{"jitter", "ipdv pdv"},
+	} {
+		for _, w := range strings.Fields(row.words) {
+			all[w] = strings.Fields(row.means)
+		}
+	}
+	return all
 }

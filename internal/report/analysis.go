@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // mostContrasts is how many a terminal shows; JSON has them all.
@@ -21,7 +22,8 @@ func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence fl
 	fmt.Fprintf(&b, "%s: %d treatments, %g %% intervals\n\n", a.Response, len(a.Groups), 100*confidence)
 	groups := [][]string{{strings.Join(factors, " "), "n", "mean", "interval", "sd", "median", "interval"}}
 	for _, g := range a.Groups {
-		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), plain(float64(g.Mean)), plainRange(g.CI), plain(float64(g.SD)), plain(float64(g.Median)), plainRange(g.MedianCI)})
+		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), plain(float64(g.Mean)),
+			plainRange(g.CI), plain(float64(g.SD)), plain(float64(g.Median)), plainRange(g.MedianCI)})
 	}
 	writeColumns(&b, groups)
 	if a.Anova != nil {
@@ -31,7 +33,7 @@ func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence fl
 	for _, line := range a.Warnings {
 		wrap(&b, "! "+line, "  ")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
 
@@ -58,7 +60,9 @@ func writeContrasts(b *strings.Builder, factors []string, all []stat.Contrast) {
 	})
 	rows := [][]string{{"first over second", "ratio", "interval", "difference", "p", "p (Holm)"}}
 	for _, c := range all[:min(len(all), mostContrasts)] {
-		rows = append(rows, []string{levelsText(factors, c.Between[0]) + " / " + levelsText(factors, c.Between[1]), plain(float64(c.Ratio)), plainRange(c.RatioCI), plain(float64(c.Difference)), pText(float64(c.P)), pText(float64(c.PHolm))})
+		rows = append(rows, []string{levelsText(factors, c.Between[0]) + " / " + levelsText(factors, c.Between[1]),
+			plain(float64(c.Ratio)), plainRange(c.RatioCI), plain(float64(c.Difference)), pText(float64(c.P)),
+			pText(float64(c.PHolm))})
 	}
 	writeColumns(b, rows)
 	if more := len(all) - mostContrasts; more > 0 {

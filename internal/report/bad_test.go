@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A response that some trials lack is shown of the others, and said; one that
@@ -31,14 +31,16 @@ func TestTrialsWithoutAValue(t *testing.T) {
 		if math.IsNaN(c.Mean.Center) {
 			t.Errorf("%s of %s is NaN", c.Response, name)
 		}
-		if lacks := c.Response == "rtt" && strings.HasPrefix(name, "rest"); lacks != strings.Contains(text, "of 8 valid trials have no value of it") {
+		if lacks := c.Response == "rtt" && strings.HasPrefix(name, "rest"); lacks != strings.Contains(text,
+			"of 8 valid trials have no value of it") {
 			t.Errorf("%s of %s: %d points, %q", c.Response, name, len(c.Points), text)
 		}
 		if c.Response == "throughput" && strings.HasPrefix(name, "twin") {
 			t.Errorf("throughput of %s has %d points", name, len(c.Points))
 		}
 	}
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "twin ipv4: no valid trial has a value of throughput at the client") {
+	if !strings.Contains(strings.Join(r.Warnings, "\n"),
+		"twin ipv4: no valid trial has a value of throughput at the client") {
 		t.Errorf("got %q", r.Warnings)
 	}
 	for name, write := range Formats {
@@ -61,15 +63,21 @@ func TestFormatsOfPoorResults(t *testing.T) {
 	for words, dir := range map[string]string{
 		"one trial":     simulated(t, strings.Replace(pies, "replications: 8", "replications: 1", 1), piesAsPublished),
 		"zero variance": simulated(t, pies, same),
-		"all failed":    simulated(t, pies, func(map[string]string, measure.Side, string) (float64, float64) { return math.NaN(), 0 }),
+		"all failed": simulated(t, pies, func(map[string]string, measure.Side, string) (float64,
+			float64) {
+			return math.NaN(), 0
+		}),
 		"all zero": simulated(t, pies, func(at map[string]string, side measure.Side, response string) (float64, float64) {
 			mean, _ := piesAsPublished(at, side, response)
 			return 0 * mean, 0
 		}),
-		"one treatment": simulated(t, "study: x\nservice: monitor\nstack: a\n", func(_ map[string]string, side measure.Side, response string) (float64, float64) {
-			return map[string]float64{"rtt": 1}[response] + math.Log(map[bool]float64{true: 1, false: math.NaN()}[response == "rtt"]), 0.1
-		}),
-		"negative energy": simulated(t, pies, func(at map[string]string, side measure.Side, response string) (float64, float64) {
+		"one treatment": simulated(t, "study: x\nservice: monitor\nstack: a\n",
+			func(_ map[string]string, side measure.Side, response string) (float64, float64) {
+				return map[string]float64{"rtt": 1}[response] +
+					math.Log(map[bool]float64{true: 1, false: math.NaN()}[response == "rtt"]), 0.1
+			}),
+		"negative energy": simulated(t, pies, func(at map[string]string, side measure.Side,
+			response string) (float64, float64) {
 			mean, sd := piesAsPublished(at, side, response)
 			return -mean, sd
 		}, store.Measured),

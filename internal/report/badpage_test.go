@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // summarizedAnew recomputes a cell after its points were changed.
@@ -26,7 +26,8 @@ var badReports = []struct {
 	charts bool
 }{
 	{what: "one trial", make: func(t *testing.T) *Report { return fakeReport(t, 2, 1, 1) },
-		says: []string{"There is no answer: no treatment has two valid trials.", "one trial shows no spread between trials, so there is no interval"}, charts: true},
+		says: []string{"There is no answer: no treatment has two valid trials.",
+			"one trial shows no spread between trials, so there is no interval"}, charts: true},
 	{what: "zero variance", make: func(t *testing.T) *Report {
 		r := fakeReport(t, 2, 1, 4)
 		for i := range r.Cells {
@@ -49,7 +50,8 @@ var badReports = []struct {
 		r := fakeReport(t, 2, 1, 3)
 		r.Cells, r.Distributions = nil, nil
 		for i := range r.Trials {
-			r.Trials[i].State, r.Trials[i].Reason = store.Invalid, "trial 1: start the stack: stack-0 did not say \"ready\" within 10s"
+			r.Trials[i].State, r.Trials[i].Reason = store.Invalid,
+				"trial 1: start the stack: stack-0 did not say \"ready\" within 10s"
 		}
 		for i := range r.Treatments {
 			r.Treatments[i].Valid = 0
@@ -92,7 +94,8 @@ var badReports = []struct {
 		r := fakeReport(t, 2, 1, 3)
 		r.Damage = []string{"results/fake/exchanges/0001-1-client.parquet: changed since the lab wrote it"}
 		return r
-	}, says: []string{"These results are not as the lab wrote them; do not trust what follows.", "0001-1-client.parquet"}, charts: true},
+	}, says: []string{"These results are not as the lab wrote them; do not trust what follows.", "0001-1-client.parquet"},
+		charts: true},
 }
 
 func TestPagesOfBadResults(t *testing.T) {
@@ -133,7 +136,8 @@ func TestPagesOfBadResults(t *testing.T) {
 				return
 			}
 			for _, view := range []string{"trials", "distribution", "course", "power"} {
-				b.eval(t, nil, `document.querySelector('input[name="view"][value="`+view+`"]')?.click(); document.getElementById("x-log").click()`)
+				b.eval(t, nil, `document.querySelector('input[name="view"][value="`+view+
+					`"]')?.click(); document.getElementById("x-log").click()`)
 				if n := p.count("#explore .chart > *"); n != 1 {
 					t.Errorf("%s: %d charts", view, n)
 				}

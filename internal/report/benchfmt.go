@@ -9,14 +9,15 @@ import (
 	"strings"
 	"unicode"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // Benchfmt writes the trials in Go's benchmark format (golang.org/design/14313-benchmark-format),
 // one line a trial and side, for benchstat and whatever else reads it.
 func (r *Report) Benchfmt(w io.Writer) error {
 	if len(r.Damage) > 0 { // the format has no place for a warning that tools would show
-		return fmt.Errorf("%s: %s; tools would take these figures for sound: restore them, or use another format", r.Dir, strings.Join(r.Damage, "; "))
+		return fmt.Errorf("%s: %s; tools would take these figures for sound: restore them, or use another format", r.Dir,
+			strings.Join(r.Damage, "; "))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "study: %s\nseed: %d\n", benchText(r.Study.Name), r.Study.Design.Seed)
@@ -65,7 +66,8 @@ func (r *Report) benchLines(b *strings.Builder, i int, t Treatment, side measure
 			if values[p.Trial] == nil {
 				order = append(order, p.Trial)
 			}
-			values[p.Trial] = append(values[p.Trial], strconv.FormatFloat(p.Mean, 'g', -1, 64)+" "+benchUnit(Panel{c.Side, c.Response, c.Unit}))
+			values[p.Trial] = append(values[p.Trial],
+				strconv.FormatFloat(p.Mean, 'g', -1, 64)+" "+benchUnit(Panel{c.Side, c.Response, c.Unit}))
 		}
 	}
 	slices.Sort(order)

@@ -55,8 +55,10 @@ func startBrowser(t *testing.T) *browser {
 	}
 	fromUs, toThem := pipe(t)
 	fromThem, toUs := pipe(t)
-	args := []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(), "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-default-browser-check", "--hide-scrollbars"}
+	args := []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(), "--no-first-run",
+		"--disable-gpu", "--disable-dev-shm-usage",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-default-browser-check",
+		"--hide-scrollbars"}
 	if os.Getuid() == 0 { // its sandbox refuses root
 		args = append(args, "--no-sandbox")
 	}
@@ -225,7 +227,8 @@ func (b *browser) eval(t *testing.T, to any, expression string) {
 			Exception struct{ Description string }
 		}
 	}
-	b.must(t, &got, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true})
+	b.must(t, &got, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true,
+		"returnByValue": true})
 	if got.ExceptionDetails != nil {
 		t.Fatalf("%.200s: %s %s", expression, got.ExceptionDetails.Text, got.ExceptionDetails.Exception.Description)
 	}
@@ -247,7 +250,8 @@ func (b *browser) text(t *testing.T, expression string) string {
 // size gives the page a width and height in CSS px.
 func (b *browser) size(t *testing.T, width, height int) {
 	t.Helper()
-	b.must(t, nil, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+	b.must(t, nil, "Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
 }
 
 // move puts the pointer at a place of the window.
@@ -287,7 +291,8 @@ func (b *browser) clean(t *testing.T) {
 	}
 	for _, e := range b.happened("Network.requestWillBeSent") {
 		var p struct{ Request struct{ URL string } }
-		if json.Unmarshal(e.Params, &p) != nil || !strings.HasPrefix(p.Request.URL, "file://") && !strings.HasPrefix(p.Request.URL, "data:") && p.Request.URL != "about:blank" {
+		if json.Unmarshal(e.Params, &p) != nil || !strings.HasPrefix(p.Request.URL, "file://") &&
+			!strings.HasPrefix(p.Request.URL, "data:") && p.Request.URL != "about:blank" {
 			t.Errorf("the page asked for %.200s", e.Params)
 		}
 	}

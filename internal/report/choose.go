@@ -1,25 +1,38 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A Chosen is what choose has to tell.
+// A Chosen is what choose has to tell: a choice for each level, for what is measured
+// over one link says nothing of another.
 type Chosen struct {
-	Dir string
-	advise.Choice
+	Dir      string
+	Levels   []LevelChoice
 	Warnings []string
 }
 
+// A LevelChoice is the choice of one level.
+type LevelChoice struct {
+	Name string // of the level; empty where there is one
+	advise.Choice
+}
+
+// Met reports whether every level has a treatment that meets the requirements.
+func (c Chosen) Met() bool {
+	return !slices.ContainsFunc(c.Levels, func(l LevelChoice) bool { _, ok := l.Best(); return !ok })
+}
+
 // answer is the choice in words.
-func (c Chosen) answer() string {
+func (c LevelChoice) answer() string {
 	best, ok := c.Best()
 	if !ok {
 		may := 0
@@ -29,20 +42,33 @@ func (c Chosen) answer() string {
 			}
 		}
 		if may == 0 {
-			return "No treatment meets the requirements, beyond doubt."
+			return "No treatment meets the requirements."
 		}
-		return fmt.Sprintf("Undecided: no treatment meets the requirements beyond doubt, %d may.", may)
+		return fmt.Sprintf("Undecided: no treatment certainly meets the requirements; %d may.", may)
 	}
 	f := best.Objectives[0]
-	text := fmt.Sprintf("Choose %s: %s %s%s at the %s", best.Name, c.Objectives[0], Format(f.Mean.Center, f.Unit), between(f.Mean, f.Unit), f.Side)
-	var alike []string
+	modelled := ""
+	if f.Modelled {
+		modelled = " (modelled, not measured)"
+	}
+	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", best.Name, c.Objectives[0], modelled,
+		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
+	var alike, odd []string
 	for _, x := range c.Candidates[1:] {
-		if x.Noise && x.Meets == stat.Confirmed {
+		switch {
+		case x.Meets != stat.Confirmed:
+		case x.Odd:
+			odd = append(odd, fmt.Sprintf("%s (mean %s times as much, typical trial %s)", x.Name,
+				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true)))
+		case x.Noise:
 			alike = append(alike, x.Name)
 		}
 	}
 	if len(alike) > 0 {
-		text += "; within noise of it: " + strings.Join(alike, ", ")
+		text += "; no significant difference from it: " + list(alike, mostNames)
+	}
+	if len(odd) > 0 {
+		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd, 2)
 	}
 	return text + "."
 }
@@ -50,44 +76,66 @@ func (c Chosen) answer() string {
 // Text writes the choice for a terminal.
 func (c Chosen) Text(w io.Writer) error {
 	var b strings.Builder
-	wrap(&b, c.answer(), "  ")
+	for _, l := range c.Levels {
+		l.text(&b)
+	}
+	for _, l := range c.Warnings {
+		wrap(&b, "! "+l, "  ")
+	}
+	_, err := io.WriteString(w, printable.Text(b.String()))
+	return err
+}
+
+func (c LevelChoice) text(b *strings.Builder) {
+	answer := c.answer()
+	if c.Name != "" {
+		answer = capital(c.Name) + ": " + answer
+	}
+	wrap(b, answer, "  ")
 	b.WriteByte('\n')
 	head := []string{"treatment", "meets"}
-	for _, o := range c.Objectives {
-		head = append(head, o.Term.String())
+	for i, o := range c.Objectives {
+		head = append(head, o.Term.String()+c.modelledHead(i))
 	}
 	head = append(head, "to the best", "front")
 	rows := [][]string{head}
 	for i, x := range c.Candidates {
 		row := []string{fmt.Sprintf("%d. %s", i+1, x.Name), meetsWord(x.Meets, len(x.Checks))}
 		for _, f := range x.Objectives {
-			row = append(row, strings.TrimSpace(Format(f.Mean.Center, f.Unit)+" "+interval(f.Mean.Center, f.Mean.Lo, f.Mean.Hi)))
+			row = append(row, strings.TrimSpace(Format(f.Center.Center, f.Unit)+" "+interval(f.Center.Center, f.Center.Lo, f.Center.Hi)))
 		}
 		rows = append(rows, append(row, noiseWord(x), frontWord(x)))
 	}
-	writeColumns(&b, rows)
-	c.checks(&b)
+	writeColumns(b, rows)
+	c.checks(b)
 	for _, n := range c.Next() {
-		wrap(&b, "next: "+n, "  ")
+		wrap(b, "next: "+n, "  ")
 	}
 	for _, l := range c.Left {
-		wrap(&b, "! left out: "+l, "  ")
+		wrap(b, "! left out: "+l, "  ")
 	}
-	for _, l := range c.Warnings {
-		wrap(&b, "! "+l, "  ")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
-func (c Chosen) checks(b *strings.Builder) {
+// modelledHead is what an objective's column says where a figure is modelled.
+func (c LevelChoice) modelledHead(objective int) string {
+	for _, x := range c.Candidates {
+		if x.Objectives[objective].Modelled {
+			return " (modelled)"
+		}
+	}
+	return ""
+}
+
+func (c LevelChoice) checks(b *strings.Builder) {
 	if len(c.Candidates[0].Checks) == 0 {
 		return
 	}
 	rows := [][]string{{"requirement", "treatment", "side", "value", "", "met"}}
 	for _, x := range c.Candidates {
 		for _, k := range x.Checks {
-			rows = append(rows, []string{k.Requirement.Text, x.Name, string(k.Figure.Side), Format(k.Figure.Mean.Center, k.Figure.Unit), interval(k.Figure.Mean.Center, k.Figure.Mean.Lo, k.Figure.Mean.Hi), checkWord(k)})
+			rows = append(rows, []string{k.Requirement.Text, x.Name, string(k.Figure.Side),
+				Format(k.Figure.Center.Center, k.Figure.Unit), interval(k.Figure.Center.Center, k.Figure.Center.Lo, k.Figure.Center.Hi),
+				checkWord(k)})
 		}
 	}
 	writeColumns(b, rows)
@@ -109,10 +157,14 @@ func meetsWord(v stat.Verdict, checks int) string {
 
 func noiseWord(x advise.Candidate) string {
 	switch {
+	case x.Odd:
+		return "mean ≠ typical"
 	case x.Noise:
 		return "within noise"
 	case math.IsNaN(x.Ratio.Lo):
 		return "the best"
+	case x.Difference:
+		return plain(x.Ratio.Estimate) + " more"
 	}
 	return ratioText(x.Ratio.Estimate) + " (" + ratioRange(x.Ratio) + ")"
 }
@@ -125,63 +177,4 @@ func frontWord(x advise.Candidate) string {
 		return "perhaps"
 	}
 	return "no"
-}
-
-// JSON writes the whole choice.
-func (c Chosen) JSON(w io.Writer) error {
-	type figure struct {
-		Figure string        `json:"figure"`
-		Unit   string        `json:"unit"`
-		Mean   stat.Number   `json:"mean"`
-		CI     stat.Interval `json:"ci"`
-		Trials int           `json:"trials"`
-	}
-	type check struct {
-		Requirement string `json:"requirement"`
-		Met         string `json:"met"` // yes, no, undecided
-		Figure      figure `json:"figure"`
-		Needed      int    `json:"trials_needed,omitempty"`
-		Doubt       string `json:"doubt,omitempty"`
-	}
-	type candidate struct {
-		Rank       int           `json:"rank"` // by the first objective, among those alike in meeting the requirements
-		Treatment  string        `json:"treatment"`
-		Meets      string        `json:"meets"`
-		Objectives []figure      `json:"objectives"`
-		Checks     []check       `json:"requirements"`
-		Ratio      stat.Number   `json:"ratio_to_best"`
-		RatioCI    stat.Interval `json:"ratio_ci"`
-		PHolm      stat.Number   `json:"p_holm"`
-		Noise      bool          `json:"within_noise"`
-		Front      bool          `json:"pareto_front"`
-		BeatBy     string        `json:"beaten_by,omitempty"`
-		Unsure     bool          `json:"beaten_within_noise,omitempty"`
-	}
-	of := func(f advise.Figure) figure {
-		return figure{f.Term.String(), f.Unit, stat.Number(f.Mean.Center), stat.Interval{f.Mean.Lo, f.Mean.Hi}, len(f.Values)}
-	}
-	out := struct {
-		Answer     string      `json:"answer"`
-		Choice     string      `json:"choice"` // empty: none
-		Candidates []candidate `json:"candidates"`
-		Next       []string    `json:"next"`
-		Left       []string    `json:"left_out"`
-		Warnings   []string    `json:"warnings"`
-	}{Answer: c.answer(), Candidates: []candidate{}, Next: orEmpty(c.Next()), Left: orEmpty(c.Left), Warnings: orEmpty(c.Warnings)}
-	if best, ok := c.Best(); ok {
-		out.Choice = best.Name
-	}
-	for i, x := range c.Candidates {
-		y := candidate{i + 1, x.Name, meetsWord(x.Meets, 1), []figure{}, []check{}, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure}
-		for _, f := range x.Objectives {
-			y.Objectives = append(y.Objectives, of(f))
-		}
-		for _, k := range x.Checks {
-			y.Checks = append(y.Checks, check{k.Requirement.Text, checkWord(k), of(k.Figure), k.Needed, k.Doubt})
-		}
-		out.Candidates = append(out.Candidates, y)
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
 }

@@ -7,8 +7,9 @@ import (
 	"math"
 	"strings"
 
-	"edgegauge/internal/advise/paper"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // ClaimFormats are the ways to write scorecards.
@@ -29,7 +30,7 @@ func ClaimsText(w io.Writer, all []*Report) error {
 		}
 		r.scorecard(&b)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
 
@@ -60,7 +61,8 @@ func (r *Report) scorecard(b *strings.Builder) {
 }
 
 func tally(s paper.Scorecard) string {
-	return fmt.Sprintf("%d confirmed, %d contradicted, %d undecided", s.Count("confirmed"), s.Count("contradicted"), s.Count("undecided"))
+	return fmt.Sprintf("%d confirmed, %d contradicted, %d undecided", s.Count("confirmed"), s.Count("contradicted"),
+		s.Count("undecided"))
 }
 
 // ownSetup is what was measured on, in a line.
@@ -91,6 +93,10 @@ func figuresText(c paper.Judged) string {
 	}
 	if text := oursText(c); text != "" {
 		parts = append(parts, "ours "+text)
+	}
+	if lo, hi, ok := c.SizeBounds(); ok {
+		parts = append(parts, fmt.Sprintf("direction %s, size %s (within %s to %s)", c.Direction, c.Size,
+			figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit)))
 	}
 	if c.Covered != nil && *c.Covered {
 		parts = append(parts, "the published value lies in our interval")
@@ -136,7 +142,8 @@ func oursText(c paper.Judged) string {
 		return text + modelledWord(c.Modelled)
 	}
 	if kind, unit, lo, hi, ok := c.Range(); ok && len(c.Parts) > 1 {
-		return fmt.Sprintf("%s %s to %s in %d comparisons%s", kind, figureValue(lo, kind, unit), figureValue(hi, kind, unit), len(c.Parts), modelledWord(c.Modelled))
+		return fmt.Sprintf("%s %s to %s in %d comparisons%s", kind, figureValue(lo, kind, unit), figureValue(hi, kind, unit),
+			len(c.Parts), modelledWord(c.Modelled))
 	}
 	var where []string
 	for _, p := range c.Parts {
@@ -189,8 +196,13 @@ type claimJSON struct {
 	Claim     string         `json:"claim"`
 	Says      string         `json:"says,omitempty"`
 	Verdict   stat.Verdict   `json:"verdict"`
-	Published *publishedSpan `json:"published"` // null: the paper gives no figure
-	Ours      *figureJSON    `json:"ours"`      // null: no one figure states it, see parts
+	Direction stat.Verdict   `json:"direction"`
+	Size      stat.Verdict   `json:"size,omitempty"` // absent: the claim states none
+	SizeSpan  *[2]float64    `json:"size_bounds,omitempty"`
+	SizePHolm stat.Number    `json:"size_p_holm"`
+	Waiting   float64        `json:"waiting_for_cpu,omitempty"` // s in each s of the run, where it is over the limit
+	Published *publishedSpan `json:"published"`                 // null: the paper gives no figure
+	Ours      *figureJSON    `json:"ours"`                      // null: no one figure states it, see parts
 	Covered   *bool          `json:"published_in_interval"`
 	P         stat.Number    `json:"p"`
 	PHolm     stat.Number    `json:"p_holm"`
@@ -224,7 +236,8 @@ type partJSON struct {
 }
 
 func (r *Report) scorecardJSON() scorecardJSON {
-	out := scorecardJSON{Study: r.Study.Name, Results: r.Dir, Ours: r.ownSetup(), Differs: []string{}, Claims: []claimJSON{}, Warnings: orEmpty(r.damage())}
+	out := scorecardJSON{Study: r.Study.Name, Results: r.Dir, Ours: r.ownSetup(), Differs: []string{},
+		Claims: []claimJSON{}, Warnings: orEmpty(r.damage())}
 	s := r.Published
 	if s == nil {
 		return out
@@ -232,8 +245,14 @@ func (r *Report) scorecardJSON() scorecardJSON {
 	out.Published, out.Paper, out.Setup, out.Differs = s.Paper.Name, s.Paper.Reference(), s.Paper.Setup, orEmpty(s.Differs)
 	out.Confirmed, out.Contra, out.Undecided = s.Count("confirmed"), s.Count("contradicted"), s.Count("undecided")
 	for _, c := range s.Claims {
-		x := claimJSON{ID: c.ID, Form: c.Form(), Claim: c.Words(), Says: c.Says, Verdict: c.Verdict, Ours: figureOf(c.Ours), Covered: c.Covered,
-			P: stat.Number(c.P), PHolm: stat.Number(c.PHolm), Modelled: c.Modelled, Missing: orEmpty(c.Missing), Why: orEmpty(c.Why), Parts: []partJSON{}}
+		x := claimJSON{ID: c.ID, Form: c.Form(), Claim: c.Words(), Says: c.Says, Verdict: c.Verdict, Ours: figureOf(c.Ours),
+			Covered: c.Covered,
+			P:       stat.Number(c.P), PHolm: stat.Number(c.PHolm), Modelled: c.Modelled, Missing: orEmpty(c.Missing),
+			Why: orEmpty(c.Why), Parts: []partJSON{}}
+		x.Direction, x.Size, x.SizePHolm, x.Waiting = c.Direction, c.Size, stat.Number(c.SizePHolm), c.Waiting
+		if lo, hi, ok := c.SizeBounds(); ok {
+			x.SizeSpan = &[2]float64{lo, hi}
+		}
 		if lo, hi, ok := c.Claim.Published(); ok {
 			x.Published = &publishedSpan{c.Kind(), [2]float64{lo, hi}, c.Unit}
 		}
@@ -245,7 +264,7 @@ func (r *Report) scorecardJSON() scorecardJSON {
 	return out
 }
 
-func figureOf(f paper.Figure) *figureJSON {
+func figureOf(f paper.Evidence) *figureJSON {
 	if f.None() {
 		return nil
 	}
@@ -264,9 +283,13 @@ func (r *Report) claimRows() []claimRow {
 		return nil
 	}
 	for _, c := range r.Published.Claims {
-		row := claimRow{Verdict: string(c.Verdict), Claim: c.Words(), Says: c.Says, Published: publishedFigure(c.Claim), Ours: oursText(c), Why: c.Why}
+		row := claimRow{Verdict: string(c.Verdict), Claim: c.Words(), Says: c.Says, Published: publishedFigure(c.Claim),
+			Ours: oursText(c), Why: c.Why}
 		if c.Covered != nil {
 			row.Magnitude = map[bool]string{true: "in our interval", false: "outside our interval"}[*c.Covered]
+		}
+		if c.Size != "" {
+			row.Magnitude = strings.TrimPrefix(row.Magnitude+fmt.Sprintf("; direction %s, size %s", c.Direction, c.Size), "; ")
 		}
 		out = append(out, row)
 	}

@@ -6,18 +6,28 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A Compared is what compare has to tell.
 type Compared struct {
 	Old, New string // directories
+	// Dir is that of both versions, where they were measured in one study: Paired.
+	Dir     string
+	Paired  bool
+	Base    string // what the base version is
+	Sizing  string // how many blocks were wanted, and why; empty: nobody asked
+	Command string // what repeats the comparison
 	advise.Comparison
 	Confidence  float64
 	Differences []string // of the set-up
+	Warnings    []string // of both results, "old: …", "new: …"
+	Cure        string   // how to decide what this comparison cannot; empty: nothing is in doubt
 	All         bool     // show what did not change, too
 }
 
@@ -25,14 +35,67 @@ type Compared struct {
 func (c Compared) verdict() string {
 	switch c.Comparison.Verdict() {
 	case stat.Confirmed:
+		if len(c.Lost) > 0 {
+			return fmt.Sprintf("worse: valid trials are missing of %d treatments that had them", len(c.Lost))
+		}
+		if c.Failed.Verdict == stat.Confirmed {
+			return fmt.Sprintf("worse: %.3g %% of requests failed, %.3g %% before", 100*c.Failed.New.Of(), 100*c.Failed.Old.Of())
+		}
+		if c.detects() {
+			return "worse: a change for the worse is beyond doubt"
+		}
 		return "worse: a condition is met beyond doubt"
 	case stat.Contradicted:
+		if c.detects() {
+			return "good: a change for the worse of the size looked for is excluded beyond doubt"
+		}
 		return "good: every condition is excluded beyond doubt"
 	case stat.Undecided:
-		return "undecided: the intervals hold the bound; more trials would tell"
+		return "undecided: " + c.whyUndecided()
 	}
 	n := c.count()
-	return fmt.Sprintf("%d figures: %d higher, %d lower, %d equal within %g %%, %d undecided", len(c.Contrasts), n[advise.Higher], n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
+	return fmt.Sprintf("%d figures: %d higher, %d lower, %d equal within %g %%, %d undecided", len(c.Contrasts),
+		n[advise.Higher], n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
+}
+
+// detects reports whether all conditions look for a change.
+func (c Compared) detects() bool {
+	return !slices.ContainsFunc(c.Outcomes, func(o advise.Outcome) bool { return !o.Condition.Detect })
+}
+
+// how says what was compared, and by which test.
+func (c Compared) how() string {
+	if c.Paired {
+		base := c.Old
+		if c.Base != "" {
+			base += " " + c.Base
+		}
+		return fmt.Sprintf("old: %s; new: as it is now; both in %s. New over old, %.0f %% intervals (paired by block, on "+
+			"logarithms), p by Holm over %d figures", base, c.Dir, 100*c.Confidence, len(c.Contrasts))
+	}
+	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %d figures",
+		c.Old, c.New, 100*c.Confidence, len(c.Contrasts))
+}
+
+// whyUndecided names the first reason that fits.
+func (c Compared) whyUndecided() string {
+	if c.Failed.Verdict == stat.Undecided {
+		return "more requests failed than before, in few runs; more runs would tell"
+	}
+	spikes, starved := false, false
+	for _, o := range c.Outcomes {
+		if o.Verdict == stat.Undecided {
+			spikes = spikes || o.Spikes.New*o.Spikes.Trials[0] > o.Spikes.Old*o.Spikes.Trials[1]
+			starved = starved || o.Contrast.Allowance > 1
+		}
+	}
+	switch {
+	case starved:
+		return "programs waited for a CPU, which may explain what differs; nothing is decided by such trials"
+	case spikes:
+		return "there are more spikes than before, and the mean may have risen beyond the bound; more trials would tell"
+	}
+	return "the intervals hold the bound; more trials would tell"
 }
 
 func (c Compared) count() map[advise.Change]int {
@@ -47,10 +110,22 @@ func (c Compared) count() map[advise.Change]int {
 func (c Compared) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", c.verdict())
-	wrap(&b, fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %d figures", c.Old, c.New, 100*c.Confidence, len(c.Contrasts)), "  ")
+	wrap(&b, c.how(), "  ")
+	for line := range strings.Lines(c.Sizing) {
+		wrap(&b, "size: "+strings.TrimSpace(line), "  ")
+	}
 	b.WriteByte('\n')
+	for _, l := range c.Lost {
+		wrap(&b, "! lost trials: "+l.String(), "  ")
+	}
+	if c.Failed.New.Hits+c.Failed.Old.Hits > 0 {
+		wrap(&b, "! failures: "+c.Failed.String(), "  ")
+	}
 	c.conditions(&b)
 	c.table(&b)
+	if c.Cure != "" {
+		wrap(&b, "to decide: "+c.Cure, "  ")
+	}
 	for _, d := range c.Differences {
 		wrap(&b, "! the set-up differs: "+d, "  ")
 	}
@@ -62,9 +137,22 @@ func (c Compared) Text(w io.Writer) error {
 			wrap(&b, fmt.Sprintf("! only in %s, so not compared: %s", list.where, strings.Join(list.names, ", ")), "  ")
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	for i, text := range c.Warnings {
+		if i == mostWarnings && !c.All {
+			wrap(&b, fmt.Sprintf("! %d more warnings; --all shows them", len(c.Warnings)-i), "  ")
+			break
+		}
+		wrap(&b, "! "+text, "  ")
+	}
+	for _, line := range c.annotations() {
+		fmt.Fprintln(&b, line)
+	}
+	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
+
+// mostWarnings of both results are shown unless all are asked for.
+const mostWarnings = 8
 
 // conditions says of each treatment what became of each condition.
 func (c Compared) conditions(b *strings.Builder) {
@@ -73,13 +161,18 @@ func (c Compared) conditions(b *strings.Builder) {
 	}
 	rows := [][]string{{"condition", "treatment", "side", "old", "new", "new/old", "interval", "verdict"}}
 	for _, o := range c.Outcomes {
-		rows = append(rows, []string{o.Condition.Text, shorten(o.Contrast.Treatment, 24), string(o.Contrast.Side), Format(o.Contrast.Old, o.Contrast.Unit), Format(o.Contrast.New, o.Contrast.Unit),
+		rows = append(rows, []string{o.Condition.Text, shorten(o.Contrast.Treatment, 24), string(o.Contrast.Side),
+			Format(o.Contrast.Old, o.Contrast.Unit), Format(o.Contrast.New, o.Contrast.Unit),
 			ratioText(o.Contrast.Ratio.Estimate), ratioRange(o.Contrast.Ratio), outcomeWord(o)})
 	}
 	writeColumns(b, rows)
 	for _, o := range c.Outcomes {
+		for _, line := range findings(o) {
+			wrap(b, fmt.Sprintf("finding: %s, %s: %s", o.Contrast.Treatment, o.Contrast.Side, line), "  ")
+		}
 		if o.Verdict == stat.Undecided {
-			wrap(b, fmt.Sprintf("undecided: %s, %s %s: %s", o.Condition.Text, o.Contrast.Treatment, o.Contrast.Side, whatNext(o)), "  ")
+			wrap(b, fmt.Sprintf("undecided: %s, %s %s: %s", o.Condition.Text, o.Contrast.Treatment, o.Contrast.Side,
+				whatNext(o)), "  ")
 		}
 	}
 	if c.Comparison.Verdict() == stat.Undecided {
@@ -87,9 +180,33 @@ func (c Compared) conditions(b *strings.Builder) {
 	}
 }
 
+// findings are what a condition's parts show besides the ratio in its row.
+func findings(o advise.Outcome) []string {
+	var out []string
+	if s := o.Spikes; s.New > 0 || s.Old > 0 {
+		text := fmt.Sprintf("spikes: %d of %d trials take over 1.5 times their median, %d of %d before", s.New, s.Trials[1],
+			s.Old, s.Trials[0])
+		if s.New > 0 {
+			text += fmt.Sprintf("; the worst takes %s", Format(s.Worst, o.Contrast.Unit))
+		}
+		out = append(out, text)
+	}
+	for _, p := range o.Parts {
+		r := p.Ratio.Estimate
+		over := !math.IsNaN(r) && r > 0 && (r < o.Condition.Bound) == o.Condition.Less
+		if p.Name != "typical trial" && over && p.Name != "spikes" {
+			out = append(out, fmt.Sprintf("%s: new/old %s (%s)", p.Name, ratioText(r), ratioRange(p.Ratio)))
+		}
+	}
+	return append(out, o.Contrast.Warnings...)
+}
+
 func outcomeWord(o advise.Outcome) string {
 	switch o.Verdict {
 	case stat.Confirmed:
+		if o.Condition.Detect {
+			return "worse"
+		}
 		return "met"
 	case stat.Contradicted:
 		return "excluded"
@@ -101,8 +218,15 @@ func whatNext(o advise.Outcome) string {
 	switch {
 	case o.Contrast.Doubt != "":
 		return o.Contrast.Doubt
+	case o.Contrast.Allowance > 1:
+		return "the machine was too busy to tell, however many trials"
 	case o.Needed > 0:
-		return fmt.Sprintf("about %d trials a side would tell (there are %d and %d)", max(o.Needed, o.Contrast.Trials[0]+1, o.Contrast.Trials[1]+1), o.Contrast.Trials[0], o.Contrast.Trials[1])
+		if o.Condition.Detect {
+			return fmt.Sprintf("the interval holds both no change and the bound; %d blocks find such a change in 4 of 5 studies "+
+				"(there are %d)", o.Needed, min(o.Contrast.Trials[0], o.Contrast.Trials[1]))
+		}
+		return fmt.Sprintf("about %d trials a side would tell (there are %d and %d)",
+			max(o.Needed, o.Contrast.Trials[0]+1, o.Contrast.Trials[1]+1), o.Contrast.Trials[0], o.Contrast.Trials[1])
 	}
 	return "it lies so near the bound that no affordable number of trials would tell"
 }
@@ -115,14 +239,16 @@ func (c Compared) table(b *strings.Builder) {
 			hidden++
 			continue
 		}
-		rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit), Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.PHolm), changeWord(x, c.Margin)})
+		rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
+			Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.PHolm), changeWord(x, c.Margin)})
 	}
 	if len(rows) > 1 {
 		writeColumns(b, rows)
 	}
 	if hidden > 0 {
 		n := c.count()
-		wrap(b, fmt.Sprintf("%d figures equal within %g %%, %d undecided; --all shows them", n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown]), "  ")
+		wrap(b, fmt.Sprintf("%d figures equal within %g %%, %d undecided; --all shows them", n[advise.Equal]+n[advise.Same],
+			100*c.Margin, n[advise.Unknown]), "  ")
 	}
 	for _, x := range c.Contrasts {
 		if c.All && x.Doubt != "" {
@@ -175,20 +301,37 @@ func (c Compared) JSON(w io.Writer) error {
 		PHolm     stat.Number   `json:"p_holm"`
 		Change    string        `json:"change"`
 		Doubt     string        `json:"doubt,omitempty"`
+		MeanRatio stat.Number   `json:"mean_ratio"` // of the arithmetic means
+		MeanCI    stat.Interval `json:"mean_ratio_ci"`
+		Warnings  []string      `json:"warnings"`
 	}
 	of := func(x advise.Contrast) contrast {
-		return contrast{x.Treatment, string(x.Side), x.Response, x.Figure, x.Unit, stat.Number(x.Old), stat.Number(x.New), x.Trials, stat.Number(x.Ratio.Estimate),
-			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), string(x.Change), x.Doubt}
+		return contrast{x.Treatment, string(x.Side), x.Response, x.Figure, x.Unit, stat.Number(x.Old), stat.Number(x.New),
+			x.Trials, stat.Number(x.Ratio.Estimate),
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), string(x.Change), x.Doubt,
+			stat.Number(x.MeanRatio.Estimate), stat.Interval{x.MeanRatio.Lo, x.MeanRatio.Hi}, orEmpty(x.Warnings)}
 	}
 	type outcome struct {
 		Condition string   `json:"condition"`
 		Verdict   string   `json:"verdict"` // met, excluded, undecided
 		Needed    int      `json:"trials_needed,omitempty"`
 		Contrast  contrast `json:"contrast"`
+		Findings  []string `json:"findings"` // spikes, tails and means that tell another story than the typical trial
+		Spikes    [2]int   `json:"spikes"`   // trials, old and new
+	}
+	type failures struct {
+		Old     [2]int  `json:"old"` // failed, of all requests
+		New     [2]int  `json:"new"`
+		P       float64 `json:"p"`
+		Test    string  `json:"test"`
+		Verdict string  `json:"verdict"` // worse, good: chance may explain it, undecided
 	}
 	out := struct {
+		Format      int        `json:"format"`
 		Old         string     `json:"old"`
 		New         string     `json:"new"`
+		Paired      bool       `json:"paired"` // by block, both of one study
+		Base        string     `json:"base,omitempty"`
 		Verdict     string     `json:"verdict"` // worse, good, undecided; empty without conditions
 		Margin      float64    `json:"margin"`
 		Conditions  []outcome  `json:"conditions"`
@@ -196,9 +339,22 @@ func (c Compared) JSON(w io.Writer) error {
 		OnlyOld     []string   `json:"only_old"`
 		OnlyNew     []string   `json:"only_new"`
 		Differences []string   `json:"setup_differences"`
-	}{c.Old, c.New, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{}, orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Differences)}
+		Lost        []string   `json:"lost_trials"`
+		Failures    *failures  `json:"failures,omitempty"` // of two probes
+		Warnings    []string   `json:"warnings"`
+		Cure        string     `json:"to_decide,omitempty"`
+	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{}, orEmpty(c.OnlyOld),
+		orEmpty(c.OnlyNew), orEmpty(c.Differences), []string{}, nil, orEmpty(c.Warnings), c.Cure}
+	if f := c.Failed; f.New.N > 0 {
+		out.Failures = &failures{[2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test, verdictWord(f.Verdict)}
+	}
+	for _, l := range c.Lost {
+		out.Lost = append(out.Lost, l.String())
+	}
 	for _, o := range c.Outcomes {
-		out.Conditions = append(out.Conditions, outcome{o.Condition.Text, outcomeWord(o), o.Needed, of(o.Contrast)})
+		out.Conditions = append(out.Conditions,
+			outcome{o.Condition.Text, outcomeWord(o), o.Needed, of(o.Contrast), orEmpty(findings(o)),
+				[2]int{o.Spikes.Old, o.Spikes.New}})
 	}
 	for _, x := range c.Contrasts {
 		out.Contrasts = append(out.Contrasts, of(x))
@@ -240,9 +396,29 @@ type junitSuite struct {
 // each figure, and none fails.
 func (c Compared) JUnit(w io.Writer) error {
 	s := junitSuite{Name: "edgegauge compare " + c.Old + " " + c.New}
+	if c.Paired {
+		s.Name = "edgegauge compare " + c.Dir
+	}
+	for _, l := range c.Lost {
+		s.Failures++
+		s.Cases = append(s.Cases, junitCase{Class: "lost trials", Name: l.Treatment, Failure: &junitText{l.String()}})
+	}
+	if f := c.Failed; f.New.Hits+f.Old.Hits > 0 {
+		k := junitCase{Class: "failures", Name: "requests that failed", Out: f.String()}
+		switch f.Verdict {
+		case stat.Confirmed:
+			k.Failure = &junitText{f.String()}
+			s.Failures++
+		case stat.Undecided:
+			k.Skipped = &junitText{"undecided: " + f.String()}
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, k)
+	}
 	for _, o := range c.Outcomes {
 		x := o.Contrast
-		k := junitCase{Class: o.Condition.Text, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side), Out: sentence(x) + ": " + outcomeWord(o)}
+		k := junitCase{Class: o.Condition.Text, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side),
+			Out: sentence(x) + ": " + outcomeWord(o)}
 		switch o.Verdict {
 		case stat.Confirmed:
 			k.Failure = &junitText{sentence(x)}
@@ -255,7 +431,8 @@ func (c Compared) JUnit(w io.Writer) error {
 	}
 	if len(c.Outcomes) == 0 {
 		for _, x := range c.Contrasts {
-			s.Cases = append(s.Cases, junitCase{Class: x.Response, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side), Out: sentence(x) + ": " + changeWord(x, c.Margin)})
+			s.Cases = append(s.Cases, junitCase{Class: x.Response, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side),
+				Out: sentence(x) + ": " + changeWord(x, c.Margin)})
 		}
 	}
 	s.Tests = len(s.Cases)
@@ -276,5 +453,6 @@ func (c Compared) JUnit(w io.Writer) error {
 }
 
 func sentence(x advise.Contrast) string {
-	return fmt.Sprintf("%s of %s at the %s: %s before, %s now, ratio %s (%s)", words(x.Response), x.Treatment, x.Side, Format(x.Old, x.Unit), Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio))
+	return fmt.Sprintf("%s of %s at the %s: %s before, %s now, ratio %s (%s)", words(x.Response), x.Treatment, x.Side,
+		Format(x.Old, x.Unit), Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio))
 }

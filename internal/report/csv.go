@@ -8,28 +8,33 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/internal/advise/paper"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // CSV writes one row per treatment × side × response; doc/formats.md names the
 // columns. What does not exist is empty.
 func (r *Report) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low", "times_published_high", "request_min", "request_sd")
-	if err := c.Write(head); err != nil {
+	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high",
+		"sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low",
+		"times_published_high", "request_min", "request_sd")
+	if err := c.Write(printable.Row(head)); err != nil {
 		return err
 	}
 	for _, x := range r.Cells {
-		row := append(append([]string{}, r.Treatments[x.Treatment].Levels...), string(x.Side), x.Response, x.Unit, strconv.Itoa(len(x.Points)),
-			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95), string(x.Method), strings.Join(append(r.damage(), x.Warnings...), "; "))
+		row := append(append([]string{}, r.Treatments[x.Treatment].Levels...), string(x.Side), x.Response, x.Unit,
+			strconv.Itoa(len(x.Points)),
+			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95),
+			string(x.Method), strings.Join(append(r.damage(), x.Warnings...), "; "))
 		if b := x.Published; b != nil {
 			row = append(row, number(b.Mean), number(b.Ratio.Estimate), number(b.Ratio.Lo), number(b.Ratio.Hi))
 		} else {
 			row = append(row, "", "", "", "")
 		}
 		row = append(row, number(x.Min), number(x.RequestSD))
-		if err := c.Write(row); err != nil {
+		if err := c.Write(printable.Row(row)); err != nil {
 			return err
 		}
 	}
@@ -77,14 +82,17 @@ func (r *Report) JSON(w io.Writer) error {
 		Claims   *scorecardJSON      `json:"claims,omitempty"`
 		Facts    json.RawMessage     `json:"facts"`
 		Runtimes map[string][]string `json:"runtimes"` // by stack
-	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...), orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts, r.Runtimes}
+	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...),
+		orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts, r.Runtimes}
 	if r.Published != nil {
 		card := r.scorecardJSON()
 		out.Claims = &card
 	}
 	for i, x := range r.Cells {
-		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points), exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
+		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points),
+			exists(x.Mean.Center), ci(x.Mean),
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...),
+			publishedOf(x.Published), r.predictedJSON(i)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
 		}
@@ -130,5 +138,6 @@ func publishedOf(b *paper.Beside) *publishedJSON {
 	if b == nil {
 		return nil
 	}
-	return &publishedJSON{b.Mean, stat.Number(b.HalfWidth), b.Unit, stat.Number(b.Ratio.Estimate), stat.Interval{b.Ratio.Lo, b.Ratio.Hi}, b.Ratio.Method, b.Why}
+	return &publishedJSON{b.Mean, stat.Number(b.HalfWidth), b.Unit, stat.Number(b.Ratio.Estimate),
+		stat.Interval{b.Ratio.Lo, b.Ratio.Hi}, b.Ratio.Method, b.Why}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/stat"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A JVM compiles while it is measured: requests fall from five times their time
@@ -32,7 +32,7 @@ func TestDriftOfACompilingMachine(t *testing.T) {
 		{"a heap that fills", 200, 8, func(i int) float64 { return 1 + float64(i-200)/50 }, "something fills or heats up"},
 	} {
 		r := rand.New(rand.NewPCG(3, 7))
-		w := world{twoTruths, store.Measured, func(at map[string]string, block int) []store.Quality {
+		w := world{value: twoTruths, method: store.Measured, quality: func(at map[string]string, block int) []store.Quality {
 			series := make([]float64, 50)
 			for i := range series {
 				series[i] = 0.004 * math.Exp(0.15*r.NormFloat64())
@@ -47,7 +47,8 @@ func TestDriftOfACompilingMachine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return []store.Quality{{Key: "rtt_first_third", Unit: "s", Value: first}, {Key: "rtt_last_third", Unit: "s", Value: last}}
+			return []store.Quality{{Key: "rtt_first_third", Unit: "s", Value: first},
+				{Key: "rtt_last_third", Unit: "s", Value: last}}
 		}}
 		study := strings.Replace(twoFactors, "replications: 8", fmt.Sprintf("replications: %d", tt.trials), 1)
 		report := reportOf(t, w.write(t, study))
@@ -55,7 +56,8 @@ func TestDriftOfACompilingMachine(t *testing.T) {
 			text := strings.Join(c.Warnings, "; ")
 			drifts := tt.want != "" && report.Treatments[c.Treatment].Levels[0] == "soap" && c.Response != "message_size"
 			if got := strings.Contains(text, "not steady"); got != drifts {
-				t.Errorf("%s: %s %s warns of drift: %v, want %v", tt.what, report.Treatments[c.Treatment].Name(), c.Response, got, drifts)
+				t.Errorf("%s: %s %s warns of drift: %v, want %v", tt.what, report.Treatments[c.Treatment].Name(),
+					c.Response, got, drifts)
 			}
 			if drifts && !strings.Contains(text, tt.want) {
 				t.Errorf("%s: got %q, want %q", tt.what, text, tt.want)

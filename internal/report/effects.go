@@ -2,12 +2,14 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Effects are what the factors do to one response of one side, floors aside.
@@ -23,10 +25,14 @@ type Effects struct {
 // over the other factors.
 type LevelContrast struct {
 	Factor, Best, Other string
-	stat.Comparison     // other over best; best over other where more is better
-	PHolm               float64
-	Alike               bool    // proven alike within alikeWithin
-	Published           float64 // the same ratio of the published figures; NaN: there is none
+	// other over best; best over other where more is better; its interval is that of the verdict
+	stat.Comparison
+	PHolm     float64          // adjusted for picking the best from the data, and over the factors
+	Strata    []advise.Stratum // the same ratio at each combination of the other factors' levels
+	Modelled  bool             // some of it is computed from a model
+	Disagree  bool             // strata turn the ratio round: no average applies
+	Alike     bool             // proven alike within alikeWithin in every stratum
+	Published float64          // the same ratio of the published figures; NaN: there is none
 }
 
 // alikeWithin is the share within which levels count as equal.
@@ -68,7 +74,8 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
 	if len(series) > orderTreatments {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not looked for: %d treatments are over %d", len(series), orderTreatments))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not looked for: %d treatments are over %d",
+			len(series), orderTreatments))
 	} else {
 		e.order(t)
 	}
@@ -98,7 +105,7 @@ func (r *Report) table(p Panel) (stat.Table, []advise.Series) {
 		}
 		series = append(series, s)
 		for _, x := range c.Points {
-			rows = append(rows, placed{place[x.Trial], stat.Row{Levels: s.Levels, Block: fmt.Sprint(x.Block), Y: x.Mean}})
+			rows = append(rows, placed{place[x.Trial], stat.Row{Levels: s.Levels, Block: fmt.Sprint(x.Block), Y: c.value(x)}})
 		}
 	}
 	slices.SortFunc(rows, func(a, b placed) int { return a.at - b.at })
@@ -120,76 +127,103 @@ func (e *Effects) order(t stat.Table) {
 	}
 	for _, x := range []stat.Test{place, before} {
 		if x.P < warnAt {
-			e.Warnings = append(e.Warnings, fmt.Sprintf("order effect: %s matters (F, p = %.2g); add design.cooldown, or look at the time course", x.Name, x.P))
+			e.Warnings = append(e.Warnings,
+				fmt.Sprintf("order effect: %s matters (F, p = %.2g); add design.cooldown, or look at the time course", x.Name, x.P))
 		}
 	}
 }
 
-// levels compares the best level of each factor with each other one, Holm
-// over the panel.
+// levels compares the best level of each factor with each other one. Every
+// pair of a factor's levels is compared at once, since the best is picked from
+// the data; Bonferroni over the factors.
 func (r *Report) levels(e *Effects, series []advise.Series) {
-	var ps []float64
-	from := len(e.Levels)
-	for _, f := range r.Study.Factors {
-		var names []string
+	names := make([][]string, len(r.Study.Factors))
+	varied := 0
+	for i, f := range r.Study.Factors {
 		for _, l := range f.Levels {
 			if slices.ContainsFunc(series, func(s advise.Series) bool { return s.Level(f.Name) == l.Text }) {
-				names = append(names, l.Text)
+				names[i] = append(names[i], l.Text)
 			}
 		}
-		for _, c := range r.bestOf(series, f.Name, names) {
-			e.Levels = append(e.Levels, c)
-			ps = append(ps, c.P)
+		if len(names[i]) > 1 {
+			varied++
 		}
 	}
-	for i, p := range stat.Holm(ps) {
-		e.Levels[from+i].PHolm = p
+	for i, f := range r.Study.Factors {
+		for _, c := range r.bestOf(series, f.Name, names[i], max(1, varied)) {
+			e.Levels = append(e.Levels, c)
+			for _, w := range c.Warnings {
+				if !errors.Is(w, stat.ErrNoSpread) {
+					e.Warnings = append(e.Warnings, fmt.Sprintf("%s against %s: %v", c.Best, c.Other, w))
+				}
+			}
+		}
 	}
 }
 
 func moreIsBetter(response string) bool { return response == "throughput" }
 
-// bestOf sorts a factor's levels and compares the first with the others.
-func (r *Report) bestOf(series []advise.Series, factor string, names []string) []LevelContrast {
+// bestOf sorts a factor's levels and compares the first with the others; the
+// factor is one of a family of that many.
+func (r *Report) bestOf(series []advise.Series, factor string, names []string, family int) []LevelContrast {
 	if len(names) < 2 {
 		return nil
 	}
-	type placed struct {
-		name string
-		over float64 // the first level
-	}
-	order := []placed{{names[0], 1}}
-	for _, n := range names[1:] {
-		c, err := advise.Marginal(series, factor, n, names[0], r.Study.Design.Confidence)
-		if err != nil {
-			return nil // no stratum, or no block, in common: the contrasts of treatments say it
-		}
-		order = append(order, placed{n, c.Estimate})
+	order, ok := r.levelOrder(series, factor, names)
+	if !ok {
+		return nil // no stratum, or no block, in common: the contrasts of treatments say it
 	}
 	up := moreIsBetter(series[0].Response)
-	slices.SortStableFunc(order, func(a, b placed) int {
-		if up {
-			a, b = b, a
-		}
-		return cmp.Compare(a.over, b.over)
-	})
+	confidence := r.Study.Design.Confidence
+	pairs, incomplete := advise.Levels(series, factor, order, 1-(1-confidence)/float64(family))
 	var out []LevelContrast
-	for _, other := range order[1:] {
-		a, b := other.name, order[0].name
+	for i, other := range order[1:] {
+		a, b := other, order[0]
+		ai, bi := i+1, 0
 		if up {
-			a, b = b, a
+			a, b, ai, bi = b, a, bi, ai
 		}
-		x := LevelContrast{Factor: factor, Best: order[0].name, Other: other.name, PHolm: math.NaN(), Published: r.publishedRatio(series, factor, a, b)}
+		x := LevelContrast{Factor: factor, Best: order[0], Other: other, Published: r.publishedRatio(series, factor, a, b)}
+		x.Modelled = slices.ContainsFunc(series, func(s advise.Series) bool { return s.Modelled })
 		var err error
-		if x.Comparison, err = advise.Marginal(series, factor, a, b, r.Study.Design.Confidence); err != nil {
+		if incomplete == nil {
+			x.Comparison, err = pairs.Compare(ai, bi)
+			x.PHolm = min(1, x.P*float64(family))
+		} else {
+			n := float64(family * len(order) * (len(order) - 1) / 2)
+			x.Comparison, err = advise.Marginal(series, factor, a, b, 1-(1-confidence)/n)
+			x.PHolm = min(1, x.P*n)
+		}
+		if err != nil {
 			continue
 		}
-		if alike, _, err := x.Between(1-alikeWithin, 1/(1-alikeWithin)); err == nil {
-			x.Alike = alike < 1-r.Study.Design.Confidence
-		}
+		x.Strata = advise.Strata(series, factor, a, b, confidence)
+		x.Disagree = advise.Disagree(x.Strata)
+		x.Alike = advise.Alike(x.Strata, 1-alikeWithin, 1/(1-alikeWithin)) < 1-confidence
 		out = append(out, x)
 	}
 	return out
+}
+
+// levelOrder is a factor's levels, the best first, averaged over the other factors.
+func (r *Report) levelOrder(series []advise.Series, factor string, names []string) ([]string, bool) {
+	over := map[string]float64{names[0]: 1} // the first level
+	for _, n := range names[1:] {
+		c, err := advise.Marginal(series, factor, n, names[0], r.Study.Design.Confidence)
+		if err != nil {
+			return nil, false
+		}
+		over[n] = c.Estimate
+	}
+	up := moreIsBetter(series[0].Response)
+	order := slices.Clone(names)
+	slices.SortStableFunc(order, func(a, b string) int {
+		if up {
+			a, b = b, a
+		}
+		return cmp.Compare(over[a], over[b])
+	})
+	return order, true
 }
 
 // publishedRatio is a over b of the published figures, averaged over the same
@@ -214,7 +248,8 @@ func (r *Report) publishedRatio(series []advise.Series, factor, a, b string) flo
 			at[others] = &[2]float64{math.NaN(), math.NaN()}
 		}
 		for _, c := range r.Cells {
-			if c.Published != nil && c.Response == s.Response && c.Side == s.Side && slices.Equal(r.Treatments[c.Treatment].Levels, s.Levels) {
+			if c.Published != nil && c.Response == s.Response && c.Side == s.Side &&
+				slices.Equal(r.Treatments[c.Treatment].Levels, s.Levels) {
 				at[others][side] = c.Published.Mean
 			}
 		}
@@ -226,17 +261,21 @@ func (r *Report) publishedRatio(series []advise.Series, factor, a, b string) flo
 	return math.Exp(sum / float64(len(at)))
 }
 
-// Clear reports whether the two levels differ beyond doubt.
+// Clear reports whether the two levels differ beyond doubt, on average and not
+// turned round by another factor.
 func (c LevelContrast) Clear(confidence float64) bool {
-	return c.PHolm < 1-confidence || math.IsNaN(c.PHolm) && c.Estimate != 1
+	return !c.Disagree && (c.PHolm < 1-confidence || math.IsNaN(c.PHolm) && c.Estimate != 1)
 }
 
 // doings are what a lower figure means, as "A answers 2 times sooner than B".
 var doings = map[string][2]string{
-	"rtt": {"answers", "sooner"}, "response_time": {"answers", "sooner"}, "total_time": {"is done", "sooner"}, "delay": {"is done", "sooner"},
+	"rtt": {"answers", "sooner"}, "response_time": {"answers", "sooner"}, "total_time": {"is done", "sooner"},
+	"delay":         {"is done", "sooner"},
 	"serialization": {"serializes", "faster"}, "deserialization": {"deserializes", "faster"},
-	"message_size": {"sends messages", "smaller"}, "response_size": {"sends answers", "smaller"}, "wire_bytes": {"puts", "fewer bytes on the wire"},
-	"cpu": {"needs", "less CPU time"}, "energy": {"needs", "less energy"}, "energy_gross": {"needs", "less energy, idle included"}, "trial_energy": {"needs", "less energy in all"},
+	"message_size": {"sends messages", "smaller"}, "response_size": {"sends answers", "smaller"},
+	"wire_bytes": {"puts", "fewer bytes on the wire"},
+	"cpu":        {"needs", "less CPU time"}, "energy": {"needs", "less energy"},
+	"energy_gross": {"needs", "less energy, idle included"}, "trial_energy": {"needs", "less energy in all"},
 	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests a second"},
 }
 
@@ -246,18 +285,50 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	if p.Side == "server" {
 		at = ", at the server"
 	}
+	if c.Modelled {
+		at += ", modelled"
+	}
+	if c.Disagree {
+		return fmt.Sprintf("Which of %s and %s has the lower %s%s depends on the other factors: ratio %s to %s is %s.",
+			c.Best, c.Other, words(p.Response), at, c.Other, c.Best, c.perStratum())
+	}
 	if !c.Clear(confidence) {
-		what := "are not told apart in " + words(p.Response)
+		what := "show no significant difference in " + words(p.Response)
 		if c.Alike {
 			what = fmt.Sprintf("are alike within %g %% in %s", 100*alikeWithin, words(p.Response))
 		}
-		return fmt.Sprintf("%s and %s %s%s: ratio %s (%s%s).", c.Best, c.Other, what, at, ratioText(c.Estimate), ratioRange(c.Comparison), c.alsoPublished())
+		return fmt.Sprintf("%s and %s %s%s: ratio %s (%s%s).", c.Best, c.Other, what, at, ratioText(c.Estimate),
+			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	do, ok := doings[p.Response]
 	if !ok {
-		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), c.Other, ratioText(c.Estimate), c.Best, at, ratioRange(c.Comparison), c.alsoPublished())
+		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), c.Other, ratioText(c.Estimate),
+			c.Best, at, ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
-	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.Best, do[0], ratioText(c.Estimate), do[1], c.Other, at, ratioRange(c.Comparison), c.alsoPublished())
+	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.Best, do[0], ratioText(c.Estimate), do[1], c.Other, at,
+		ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
+}
+
+// perStratum is the ratio in each stratum, the least first: "0.50 at dpws, 2.00 at axis2".
+func (c LevelContrast) perStratum() string {
+	all := slices.DeleteFunc(slices.Clone(c.Strata), func(s advise.Stratum) bool { return math.IsNaN(s.Estimate) })
+	slices.SortStableFunc(all, func(a, b advise.Stratum) int { return cmp.Compare(a.Estimate, b.Estimate) })
+	var parts []string
+	for _, s := range all {
+		parts = append(parts, fmt.Sprintf("%s (%s) at %s", ratioText(s.Estimate), ratioRange(s.Comparison), s.Name()))
+	}
+	if n := len(parts); n > 4 {
+		parts = append(parts[:2:2], append([]string{"…"}, parts[n-2:]...)...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// overStrata says how far the ratio ranges where no one figure holds everywhere.
+func (c LevelContrast) overStrata() string {
+	if !advise.Differ(c.Strata) {
+		return ""
+	}
+	return "; not the same everywhere: " + c.perStratum()
 }
 
 func (c LevelContrast) alsoPublished() string {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 const twoFactors = `study: two
@@ -60,7 +60,8 @@ func TestEffectsFindTheTruth(t *testing.T) {
 	if !e.Log || e.Anova == nil {
 		t.Fatalf("got %+v", e)
 	}
-	// By hand: on logarithms soap is ln 2.2 above the others, which is a variance over 3 levels of (2/9)(ln 2.2)²; IPv6 one of (ln 1.5 / 2)².
+	// By hand: on logarithms soap is ln 2.2 above the others, which is a variance over 3 levels of (2/9)(ln 2.2)²; IPv6
+	// one of (ln 1.5 / 2)².
 	stack, ip := 2.0/9*math.Pow(math.Log(2.2), 2), math.Pow(math.Log(1.5)/2, 2)
 	for _, term := range e.Anova.Terms {
 		want := map[string]float64{"stack": stack / (stack + ip), "ip": ip / (stack + ip)}[term.Term]
@@ -69,16 +70,19 @@ func TestEffectsFindTheTruth(t *testing.T) {
 		}
 	}
 	says := strings.Join(e.sentences(0.95, true), "\n")
-	for _, want := range []string{"answers 2.2", "times sooner than soap (", "are alike within 5 % in RTT", "ipv4 answers 1.5"} {
+	for _, want := range []string{"answers 2.2", "times sooner than soap (", "are alike within 5 % in RTT",
+		"ipv4 answers 1.5"} {
 		if !strings.Contains(says, want) {
 			t.Errorf("no %q in %s", want, says)
 		}
 	}
-	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, true), "\n"); !strings.Contains(says, "times more requests a second than soap") {
+	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, true), "\n"); !strings.Contains(says,
+		"times more requests a second than soap") {
 		t.Errorf("more is better: %s", says)
 	}
 	// no spread: the values themselves decide
-	if says := strings.Join(effectsOf(t, r, "message_size").sentences(0.95, true), "\n"); !strings.Contains(says, "rest sends messages 3.00 times smaller than soap (no spread)") {
+	if says := strings.Join(effectsOf(t, r, "message_size").sentences(0.95, true), "\n"); !strings.Contains(says,
+		"rest sends messages 3.00 times smaller than soap (no spread)") {
 		t.Errorf("sizes: %s", says)
 	}
 	for _, format := range []string{"text", "json", "html"} {
@@ -97,7 +101,8 @@ func TestEffectsFindTheTruth(t *testing.T) {
 					Levels          []struct{ Ratio float64 }
 				}
 			}
-			if err := json.Unmarshal([]byte(b.String()), &out); err != nil || out.Effects[0].Scale != "log" || len(out.Effects[0].Levels) != 3 {
+			if err := json.Unmarshal([]byte(b.String()), &out); err != nil || out.Effects[0].Scale != "log" ||
+				len(out.Effects[0].Levels) != 3 {
 				t.Errorf("got %+v, %v", out, err)
 			}
 		}
@@ -114,9 +119,11 @@ func TestSentenceNamesThePublishedRatio(t *testing.T) {
 }
 
 func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
-	w := world{twoTruths, store.Measured, func(at map[string]string, block int) []store.Quality {
-		q := []store.Quality{{Key: "span", Unit: "s", Value: 10}, {Key: "requests", Unit: "1", Value: 100}, {Key: "failures", Unit: "1"},
-			{Key: "rtt_first_third", Unit: "s", Value: 0.010 * (1 + 0.001*float64(block%3))}, {Key: "rtt_last_third", Unit: "s", Value: 0.010 * (1 + 0.001*float64((block+1)%3))}}
+	w := world{value: twoTruths, method: store.Measured, quality: func(at map[string]string, block int) []store.Quality {
+		q := []store.Quality{{Key: "span", Unit: "s", Value: 10}, {Key: "requests", Unit: "1", Value: 100},
+			{Key: "failures", Unit: "1"},
+			{Key: "rtt_first_third", Unit: "s", Value: 0.010 * (1 + 0.001*float64(block%3))},
+			{Key: "rtt_last_third", Unit: "s", Value: 0.010 * (1 + 0.001*float64((block+1)%3))}}
 		switch at["stack"] {
 		case "soap":
 			q[4].Value *= 0.8
@@ -137,8 +144,10 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 		stack := r.Treatments[c.Treatment].Levels[0]
 		timed := c.Response != "message_size"
 		for want, expected := range map[string]bool{
-			"not steady": stack == "soap" && timed, "takes 0.8": stack == "soap" && timed, "it still warms up; raise design.warmup": stack == "soap" && timed,
-			"had no CPU, for 0.2 s together in each second of the run": stack == "twin" && timed, "24 of 800 requests failed": stack == "rest",
+			"not steady": stack == "soap" && timed, "takes 0.8": stack == "soap" && timed,
+			"it still warms up; raise design.warmup":                   stack == "soap" && timed,
+			"had no CPU, for 0.2 s together in each second of the run": stack == "twin" && timed,
+			"24 of 800 requests failed":                                stack == "rest",
 		} {
 			if strings.Contains(text, want) != expected {
 				t.Errorf("%s %s: %q there is %v, want %v: %s", stack, c.Response, want, !expected, expected, text)
@@ -150,11 +159,26 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 func TestPrecisionThatWasNotReachedIsSaid(t *testing.T) {
 	file := strings.Replace(twoFactors, "replications: 8", "replications: 8, precision: 0.1%", 1)
 	r := reportOf(t, simulated(t, file, twoTruths))
-	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "the precision asked, 0.1") || !strings.Contains(text, "is not reached by") {
+	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "the precision asked, 0.1") ||
+		!strings.Contains(text, "is not reached by") {
 		t.Errorf("got %s", text)
 	}
 	r = reportOf(t, simulated(t, strings.Replace(file, "0.1%", "50%", 1), twoTruths))
 	if text := strings.Join(r.Warnings, "\n"); strings.Contains(text, "precision") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// What is doubtful about a meter's readings stands beside the figures made of them.
+func TestDoubtsOfMetersStandBesideEnergy(t *testing.T) {
+	r := &Report{Cells: []Cell{{Side: measure.Client, Response: "energy"}, {Side: measure.Client, Response: "rtt"},
+		{Side: measure.Server, Response: "power"}}}
+	r.doubtEnergy([][]map[string]float64{{{"client_doubt_negative": 1}, {},
+		{"client_doubt_negative": 1, "server_doubt_stuck": 1}}})
+	for i, want := range []string{"in 2 of 3 trials: some readings are below zero", "",
+		"in 1 of 3 trials: all readings of the meter are the same"} {
+		if got := strings.Join(r.Cells[i].Warnings, "; "); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", r.Cells[i].Response, got, want)
+		}
 	}
 }

@@ -9,16 +9,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // fakeReport is a report of a study that never was: stacks × encodings, six
 // responses, trials of 400 requests.
 func fakeReport(t *testing.T, stacks, encodings, trials int) *Report {
 	t.Helper()
-	r := &Report{Dir: "results/fake", Factors: []string{"stack", "encoding"}, RawFacts: json.RawMessage(`{"edgegauge":{"version":"test"}}`)}
+	r := &Report{Dir: "results/fake", Factors: []string{"stack", "encoding"},
+		RawFacts: json.RawMessage(`{"edgegauge":{"version":"test"}}`)}
 	r.Study = study.Study{Name: "fake", Question: "Which <stack> should a thing speak?"}
 	r.Study.Design.Confidence, r.Study.Design.Replications = 0.95, trials
 	for s := range stacks {
@@ -27,14 +28,16 @@ func fakeReport(t *testing.T, stacks, encodings, trials int) *Report {
 			if s == stacks-1 && stacks > 1 {
 				stack = "floor-tcp"
 			}
-			r.Treatments = append(r.Treatments, Treatment{Levels: []string{stack, fmt.Sprintf("encoding-%d", e)}, Stack: stack, Floor: -1, Wanted: trials, Valid: trials})
+			r.Treatments = append(r.Treatments, Treatment{Levels: []string{stack, fmt.Sprintf("encoding-%d", e)}, Stack: stack,
+				Floor: -1, Wanted: trials, Valid: trials})
 		}
 	}
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for b := range trials {
 		for i, x := range r.Treatments {
 			r.Trials = append(r.Trials, store.TrialState{Trial: store.Trial{ID: b*len(r.Treatments) + i + 1, Block: b + 1,
-				Treatment: []store.Level{{Factor: "stack", Text: x.Levels[0]}, {Factor: "encoding", Text: x.Levels[1]}}}, State: store.Valid, Attempts: 1})
+				Treatment: []store.Level{{Factor: "stack", Text: x.Levels[0]}, {Factor: "encoding", Text: x.Levels[1]}}},
+				State: store.Valid, Attempts: 1})
 		}
 	}
 	for i := range r.Treatments {
@@ -43,7 +46,7 @@ func fakeReport(t *testing.T, stacks, encodings, trials int) *Report {
 		}
 	}
 	for i, t := range r.Treatments {
-		if isFloor(t.Stack) {
+		if r.isFloor(t.Stack) {
 			for j := range r.Treatments {
 				if r.Treatments[j].Levels[1] == t.Levels[1] && j != i {
 					r.Treatments[j].Floor = i
@@ -59,7 +62,8 @@ func (r *Report) addFake(t *testing.T, rnd *rand.Rand, treatment int, name strin
 	t.Helper()
 	m, _ := measure.FindResponse(name)
 	c := Cell{Treatment: treatment, Side: measure.Client, Response: name, Unit: m.Unit, Method: store.Measured}
-	d := &Distribution{Treatment: treatment, Panel: Panel{measure.Client, name, m.Unit}, perUnit: 1e9, courses: make([]*[courseParts]float64, len(r.Trials))}
+	d := &Distribution{Treatment: treatment, Panel: Panel{measure.Client, name, m.Unit}, perUnit: 1e9,
+		courses: make([]*[courseParts]float64, len(r.Trials))}
 	if m.Unit == "B" {
 		d.perUnit, scale = 1, math.Round(scale*1e6)
 	}
@@ -71,7 +75,8 @@ func (r *Report) addFake(t *testing.T, rnd *rand.Rand, treatment int, name strin
 			sum += float64(values[k])
 		}
 		mean := sum / float64(len(values)) / d.perUnit
-		c.Points = append(c.Points, Point{b*len(r.Treatments) + treatment + 1, b + 1, mean, mean, mean * 1.3, mean / 10, mean / 2})
+		c.Points = append(c.Points, Point{b*len(r.Treatments) + treatment + 1, b + 1, mean, mean, mean * 1.3,
+			mean / 10, mean / 2})
 		var h histogram
 		h.add(values)
 		d.take(b*len(r.Treatments)+treatment, &h, values)
@@ -88,8 +93,9 @@ func (r *Report) addFake(t *testing.T, rnd *rand.Rand, treatment int, name strin
 
 // fakeTrace adds a power trace: 2 W, 3 W from 1 s on.
 func (r *Report) fakeTrace(treatment int, side measure.Side, method store.Method) {
-	x := &Trace{Treatment: treatment, Trial: treatment + 1, Block: 1, Side: side, Instrument: "exec", Method: method, Readings: 200,
-		Phases: []TracePhase{{"warm-up", 0.1, 0.4}, {"idle", 0.5, 0.9}, {"measured run", 1, 1.8}}}
+	x := &Trace{Treatment: treatment, Trial: treatment + 1, Block: 1, Side: side, Instrument: "exec", Method: method,
+		Readings: 200,
+		Phases:   []TracePhase{{"warm-up", 0.1, 0.4}, {"idle", 0.5, 0.9}, {"measured run", 1, 1.8}}}
 	for i := range 200 {
 		w := 2.0
 		if i > 100 {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Figure shows one response of one side: every treatment's trials, its mean
@@ -17,11 +17,11 @@ type Figure struct {
 	Rows  []FigureRow
 }
 
-// A FigureRow is one treatment. What does not exist is NaN.
+// A FigureRow is one treatment: its headline and its trials. What does not exist is NaN.
 type FigureRow struct {
 	Name, Value    string
 	IsFloor        bool
-	Points         []float64 // trial means, in the order of their blocks
+	Points         []float64 // trials, in the order of their blocks
 	Trials         []Point   // whose they are; may be empty
 	Center, Lo, Hi float64
 	Floor          float64
@@ -67,30 +67,34 @@ func (r *Report) Panels() []Panel {
 }
 
 func (r *Report) figure(p Panel) Figure {
-	f := Figure{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side), Unit: p.Unit}
+	f := Figure{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side) +
+		r.byMedian(p.Side, p.Response) + r.modelledHead(p.Side, p.Response), Unit: p.Unit}
 	for i, t := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: "no valid trial", Center: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
+			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: "no valid trial", Center: math.NaN(), Lo: math.NaN(),
+				Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
 			continue
 		}
-		row := FigureRow{Name: t.Name(), IsFloor: isFloor(t.Stack), Center: c.Mean.Center, Lo: c.Mean.Lo, Hi: c.Mean.Hi, Floor: math.NaN(), Published: math.NaN(), PubLo: math.NaN(), PubHi: math.NaN()}
+		head := c.Headline()
+		row := FigureRow{Name: t.Name(), IsFloor: r.isFloor(t.Stack), Center: head.Center, Lo: head.Lo, Hi: head.Hi,
+			Floor: math.NaN(), Published: math.NaN(), PubLo: math.NaN(), PubHi: math.NaN()}
 		if b := c.Published; b != nil {
 			row.Published, row.PubLo, row.PubHi = b.Mean, b.Mean-b.HalfWidth, b.Mean+b.HalfWidth
 		}
 		for _, x := range c.Points {
-			row.Points, row.Trials = append(row.Points, x.Mean), append(row.Trials, x)
+			row.Points, row.Trials = append(row.Points, c.value(x)), append(row.Trials, x)
 		}
-		row.Value = Format(c.Mean.Center, c.Unit)
+		row.Value = Format(head.Center, c.Unit)
 		if c.modelled() {
 			row.Value = "modelled " + row.Value
 		}
-		if half := interval(c.Mean.Center, c.Mean.Lo, c.Mean.Hi); half != "" {
+		if half := interval(head.Center, head.Lo, head.Hi); half != "" {
 			row.Value += " " + half
 		}
 		if c.HasFloor {
 			if fc, ok := r.Cell(t.Floor, p.Side, p.Response); ok {
-				row.Floor = fc.Mean.Center
+				row.Floor = fc.Headline().Center
 				row.Value += fmt.Sprintf(" · %s× floor", significant(c.AboveFloor.Estimate))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 const awkward = "100 % of $x_1^2$ & #1 ~{a}\\b <c|d> \"q\" `e` *f* [g] µ × ± – é ß þ 漢"
@@ -41,7 +41,8 @@ func TestLaTeXCompilesAsItIs(t *testing.T) {
 		}
 		t.Skip("needs pdflatex: apt-get install texlive-latex-base")
 	}
-	empty := reportOf(t, simulated(t, pies, func(map[string]string, measure.Side, string) (float64, float64) { return math.NaN(), 0 }))
+	empty := reportOf(t, simulated(t, pies,
+		func(map[string]string, measure.Side, string) (float64, float64) { return math.NaN(), 0 }))
 	for name, r := range map[string]*Report{"awkward": awkwardReport(t), "empty": empty} {
 		dir := t.TempDir()
 		f, err := os.Create(filepath.Join(dir, "report.tex"))
@@ -87,7 +88,8 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 	if rows < 50 {
 		t.Errorf("got %d rows", rows)
 	}
-	for _, want := range []string{`\$x\_1^2\$ & \#1 \~{a}\\b &lt;c\|d>`, "## total time at the server", `a\_b %, 50 small`, " times sooner than "} {
+	for _, want := range []string{`\$x\_1^2\$ & \#1 \~{a}\\b &lt;c\|d>`, "## total time at the server", `a\_b %, 50 small`,
+		" times sooner than "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())
 		}

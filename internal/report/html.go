@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 //go:embed page/page.html
@@ -57,6 +57,8 @@ type view struct {
 	Answer                []string
 	Warnings              []string
 	Scope                 string
+	Conditions            []string
+	Fronts                []template.HTML
 	Confidence            float64
 	Style                 template.CSS
 	Data                  template.JS
@@ -112,9 +114,14 @@ type planRow struct {
 
 func (r *Report) view() (view, error) {
 	v := view{
-		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(), Warnings: append(r.damage(), r.Warnings...),
-		Scope: r.scope(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors, Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
+		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(),
+		Warnings: append(r.damage(), r.Warnings...),
+		Scope:    r.scope(), Conditions: r.conditions(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors,
+		Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
 		Predicted: r.predictedRows(), PredictedHead: predictedHead, PredictedSays: append(r.predictedOf(), r.Unpredicted...),
+	}
+	for _, p := range r.paretos() {
+		v.Fronts = append(v.Fronts, element(p))
 	}
 	for _, p := range r.Panels() {
 		x, err := r.panelView(p)
@@ -159,7 +166,8 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trial means%s", len(r.Treatments), valid, wanted, 100*r.Study.Design.Confidence, r.time())
+	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trials%s", len(r.Treatments),
+		valid, wanted, 100*r.Study.Design.Confidence, r.time())
 }
 
 // time says what time is, where it is no clock's.
@@ -190,7 +198,8 @@ func (r *Report) panelView(p Panel) (panelView, error) {
 		}
 		row := tableRow{
 			Name: t.Name(), Mean: Format(c.Mean.Center, c.Unit), CI: range2(c.Mean, c.Unit), SD: Format(c.SD, c.Unit),
-			Median: Format(c.Median.Center, c.Unit), MedianCI: range2(c.Median, c.Unit), P95: Format(c.P95, c.Unit), Trials: len(c.Points), IsFloor: isFloor(t.Stack),
+			Median: Format(c.Median.Center, c.Unit), MedianCI: range2(c.Median, c.Unit), P95: Format(c.P95, c.Unit),
+			Trials: len(c.Points), IsFloor: r.isFloor(t.Stack),
 		}
 		if c.modelled() {
 			row.Mean += " (modelled)"

@@ -11,7 +11,8 @@ import (
 // be copied out, as they need no package but longtable.
 func (r *Report) LaTeX(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("% made by edgegauge report --format latex\n\\documentclass[a4paper,10pt]{article}\n\\usepackage[landscape,margin=15mm]{geometry}\n\\usepackage{longtable}\n\\begin{document}\n")
+	b.WriteString("% made by edgegauge report --format " +
+		"latex\n\\documentclass[a4paper,10pt]{article}\n\\usepackage[landscape,margin=15mm]{geometry}\n\\usepackage{longtable}\n\\begin{document}\n")
 	fmt.Fprintf(&b, "\\section*{%s}\n", latexText(r.Study.Name))
 	for _, line := range r.damage() {
 		fmt.Fprintf(&b, "\\textbf{%s}\n\n", latexText(line))
@@ -91,8 +92,10 @@ func (t flatTable) latex(b *strings.Builder) {
 }
 
 var latexMarks = map[rune]string{
-	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `$\$$`, '&': `\&`, '#': `\#`, '_': `\_`, '%': `\%`, '~': `\textasciitilde{}`, '^': `\textasciicircum{}`,
-	'<': `$<$`, '>': `$>$`, '|': `$|$`, '"': `''`, 'µ': `$\mu$`, '±': `$\pm$`, '×': `$\times$`, '–': `--`, '…': `\ldots{}`, '²': `$^2$`, '°': `$^\circ$`, '≤': `$\le$`, '≥': `$\ge$`,
+	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `$\$$`, '&': `\&`, '#': `\#`, '_': `\_`, '%': `\%`,
+	'~': `\textasciitilde{}`, '^': `\textasciicircum{}`,
+	'<': `$<$`, '>': `$>$`, '|': `$|$`, '"': `''`, 'µ': `$\mu$`, '±': `$\pm$`, '×': `$\times$`, '–': `--`, '…': `\ldots{}`,
+	'²': `$^2$`, '°': `$^\circ$`, '≤': `$\le$`, '≥': `$\ge$`,
 	'\n': " ", '\t': " ",
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // A flatTable is a table as every text format writes it.
@@ -23,20 +25,25 @@ func (r *Report) flatTables() []flatTable {
 	var allocation [][]string
 	for _, e := range r.Effects {
 		if a := e.allocation(); a != "" {
-			allocation = append(allocation, []string{words(e.Response), string(e.Side), a})
+			allocation = append(allocation, []string{words(e.Response) + r.modelledHead(e.Side, e.Response), string(e.Side), a})
 		}
 	}
 	if len(allocation) > 0 {
-		out = append(out, flatTable{Title: "What explains the variation of trials (* p < 0.05)", Rows: append([][]string{{"response", "side", "share of the variation"}}, allocation...)})
+		out = append(out, flatTable{Title: "What explains the variation of trials (* p < 0.05)",
+			Rows: append([][]string{{"response", "side", "share of the variation"}}, allocation...)})
 	}
 	if rows := r.besideRows(); len(rows) > 0 {
-		out = append(out, flatTable{Title: "Beside the figures of " + r.Published.Paper.Reference(), Rows: append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}, rows...)})
+		out = append(out, flatTable{Title: "Beside the figures of " + r.Published.Paper.Reference(),
+			Rows: append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published",
+				"interval"}}, rows...)})
 	}
 	if rows := r.predictedRows(); len(rows) > 0 {
-		out = append(out, flatTable{Title: "Predicted for a board, not measured", Rows: append([][]string{predictedHead}, rows...), Notes: append(r.predictedOf(), r.Unpredicted...)})
+		out = append(out, flatTable{Title: "Predicted for a board, not measured",
+			Rows: append([][]string{predictedHead}, rows...), Notes: append(r.predictedOf(), r.Unpredicted...)})
 	}
 	if rows := r.claimRows(); len(rows) > 0 {
-		t := flatTable{Title: "Claims of " + r.Published.Paper.Reference() + ": " + tally(*r.Published), Rows: [][]string{{"verdict", "claim", "published", "ours", "why"}}}
+		t := flatTable{Title: "Claims of " + r.Published.Paper.Reference() + ": " + tally(*r.Published),
+			Rows: [][]string{{"verdict", "claim", "published", "ours", "why"}}}
 		for _, x := range rows {
 			t.Rows = append(t.Rows, []string{x.Verdict, x.Claim, x.Published, x.Ours, strings.Join(x.Why, "; ")})
 		}
@@ -50,7 +57,8 @@ func (r *Report) flatTables() []flatTable {
 }
 
 func (r *Report) flat(p Panel) flatTable {
-	t := flatTable{Title: words(p.Response) + " at the " + string(p.Side), Rows: [][]string{{"treatment", "mean", "interval", "sd", "median", "p95", "trials"}}}
+	t := flatTable{Title: words(p.Response) + " at the " + string(p.Side) + r.modelledHead(p.Side, p.Response),
+		Rows: [][]string{{"treatment", "mean", "interval", "sd", "median", "p95", "trials"}}}
 	var notes noteList
 	for i, x := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
@@ -61,7 +69,8 @@ func (r *Report) flat(p Panel) flatTable {
 		for _, w := range c.Warnings {
 			notes.mark(w, x.Name())
 		}
-		t.Rows = append(t.Rows, []string{x.Name(), Format(c.Mean.Center, c.Unit) + modelled(c.Method), range2(c.Mean, c.Unit), Format(c.SD, c.Unit), Format(c.Median.Center, c.Unit), Format(c.P95, c.Unit), fmt.Sprint(len(c.Points))})
+		t.Rows = append(t.Rows, []string{x.Name(), Format(c.Mean.Center, c.Unit) + modelled(c.Method), range2(c.Mean, c.Unit),
+			Format(c.SD, c.Unit), Format(c.Median.Center, c.Unit), Format(c.P95, c.Unit), fmt.Sprint(len(c.Points))})
 	}
 	for i, text := range notes.texts {
 		t.Notes = append(t.Notes, list(notes.whom[i], 4)+": "+text)
@@ -118,9 +127,10 @@ func (r *Report) Markdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %s\n", markdownText(line))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
 
 // markdownText is text that Markdown shows as it stands (CommonMark 0.31, section 2.4).
-var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "\n", " ").Replace
+var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`,
+	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "\n", " ").Replace

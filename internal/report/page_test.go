@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/advise/paper"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A page of twenty treatments and six responses is small, soon ready, and does
@@ -33,7 +33,8 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	p := pageUnderTest{t, b}
 	p.chartShows("RTT at the client: trials", "circle", 20*10)
-	for _, v := range []struct{ view, log string }{{"distribution", "true"}, {"trials", "false"}} { // what spans more than 12 times is logarithmic by itself
+	// what spans more than 12 times is logarithmic by itself
+	for _, v := range []struct{ view, log string }{{"distribution", "true"}, {"trials", "false"}} {
 		p.click(`input[name="view"][value="` + v.view + `"]`)
 		if got := b.text(t, `document.getElementById("x-log").checked`); got != v.log {
 			t.Errorf("%s: logarithmic %s, want %s", v.view, got, v.log)
@@ -81,7 +82,8 @@ func (p pageUnderTest) chartShows(label, mark string, marks int) {
 func (p pageUnderTest) hover() {
 	p.b.eval(p.T, nil, `document.getElementById("explore").scrollIntoView()`)
 	var at []float64
-	p.b.eval(p.T, &at, `(() => { const r = document.querySelector("#explore .chart circle").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	p.b.eval(p.T, &at,
+		`(() => { const r = document.querySelector("#explore .chart circle").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
 	p.b.move(p.T, at[0]-2, at[1])
 	p.b.move(p.T, at[0], at[1])
 	tip := p.await(`document.querySelector('#explore .chart g[aria-label="tip"]').textContent`, "stack-0 encoding-0")
@@ -95,7 +97,8 @@ func (p pageUnderTest) hover() {
 func (p pageUnderTest) await(expression, want string) string {
 	p.Helper()
 	var got string
-	p.b.eval(p.T, &got, fmt.Sprintf(`(async () => { for (let i = 0; i < 600; i++) { const v = String(%s); if (v.includes(%q)) return v; await new Promise((r) => setTimeout(r, 50)); } return "never: " + %s; })()`, expression, want, expression))
+	p.b.eval(p.T, &got,
+		fmt.Sprintf(`(async () => { for (let i = 0; i < 600; i++) { const v = String(%s); if (v.includes(%q)) return v; await new Promise((r) => setTimeout(r, 50)); } return "never: " + %s; })()`, expression, want, expression))
 	if strings.HasPrefix(got, "never: ") {
 		p.Fatalf("%s never contained %q: %s", expression, want, got)
 	}
@@ -105,7 +108,8 @@ func (p pageUnderTest) await(expression, want string) string {
 // pick chooses levels, another response and a logarithmic scale.
 func (p pageUnderTest) pick() {
 	ticks := func() string {
-		return p.b.text(p.T, `[...document.querySelectorAll('#explore .chart g[aria-label="x-axis tick label"] text')].map((t) => t.textContent).join(" ")`)
+		return p.b.text(p.T,
+			`[...document.querySelectorAll('#explore .chart g[aria-label="x-axis tick label"] text')].map((t) => t.textContent).join(" ")`)
 	}
 	linear := ticks()
 	p.click("#x-log")
@@ -117,13 +121,15 @@ func (p pageUnderTest) pick() {
 	p.chartShows("RTT at the client: trials, means and intervals of 10 treatments", "circle", 10*10)
 	p.click(`input[name="pick-stack"][value="stack-3"]`)
 	p.chartShows("RTT at the client: trials, means and intervals of 9 treatments", "circle", 9*10)
-	p.b.eval(p.T, nil, `(() => { const s = document.getElementById("x-panel"); s.value = [...s.options].findIndex((o) => o.text === "Message size at the client"); s.dispatchEvent(new Event("change")); })()`)
+	p.b.eval(p.T, nil,
+		`(() => { const s = document.getElementById("x-panel"); s.value = [...s.options].findIndex((o) => o.text === "Message size at the client"); s.dispatchEvent(new Event("change")); })()`)
 	p.chartShows("Message size at the client: trials", "circle", 9*10)
 	if got := ticks(); !strings.HasSuffix(got, "B") {
 		p.Errorf("the ticks of sizes are %q", got)
 	}
 	p.click(`fieldset:has([name="pick-encoding"]) button:last-of-type`) // none
-	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got, "No treatment is picked") {
+	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
+		"No treatment is picked") {
 		p.Errorf("without levels the chart says %q", got)
 	}
 	p.click(`fieldset:has([name="pick-encoding"]) button:nth-last-of-type(2)`) // all
@@ -147,16 +153,19 @@ func (p pageUnderTest) views() {
 	p.chartShows("RTT at the client over the recorded run, 20 treatments", `g[aria-label="line"] path`, 20)
 	p.hoverLine("% of the run")
 	p.click(`button.look[data-panel="cpu-client"]`)
-	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got, "no distribution") {
+	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
+		"no distribution") {
 		p.Errorf("of a response without a distribution the chart says %q", got)
 	}
 	p.click(`button.look[data-view="power"]`)
 	p.chartShows("Power of the client over trial 1, stack-0 encoding-0, measured by exec", `g[aria-label="rect"] rect`, 3)
 	p.hoverLine("measured 3")
 	p.b.shoot(p.T, "power", false)
-	p.b.eval(p.T, nil, `(() => { const s = document.getElementById("x-trace"); s.value = 1; s.dispatchEvent(new Event("change")); })()`)
+	p.b.eval(p.T, nil,
+		`(() => { const s = document.getElementById("x-trace"); s.value = 1; s.dispatchEvent(new Event("change")); })()`)
 	p.chartShows("Power of the server over trial 1, stack-0 encoding-0, modelled by exec", `g[aria-label="rect"] rect`, 3)
-	if got := p.b.text(p.T, `document.querySelector("#explore .caption").textContent`); !strings.HasPrefix(got, "Modelled, not measured") {
+	if got := p.b.text(p.T, `document.querySelector("#explore .caption").textContent`); !strings.HasPrefix(got,
+		"Modelled, not measured") {
 		p.Errorf("a modelled trace says %q", got)
 	}
 	p.hoverLine("modelled 3")
@@ -167,7 +176,8 @@ func (p pageUnderTest) hoverLine(want string) {
 	p.Helper()
 	p.b.eval(p.T, nil, `document.querySelector("#explore .chart").scrollIntoView()`)
 	var at []float64
-	p.b.eval(p.T, &at, `(() => { const l = document.querySelector('#explore .chart g[aria-label="line"] path'), q = l.getPointAtLength(l.getTotalLength() * 0.8).matrixTransform(l.getScreenCTM()); return [q.x, q.y]; })()`)
+	p.b.eval(p.T, &at,
+		`(() => { const l = document.querySelector('#explore .chart g[aria-label="line"] path'), q = l.getPointAtLength(l.getTotalLength() * 0.8).matrixTransform(l.getScreenCTM()); return [q.x, q.y]; })()`)
 	p.b.move(p.T, at[0]-3, at[1]-3)
 	p.b.move(p.T, at[0], at[1])
 	p.await(`document.querySelector('#explore .chart g[aria-label="tip"]').textContent`, want)
@@ -182,13 +192,15 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 	r := fakeReport(t, 3, 2, 6)
 	r.Warnings = []string{"device local: load was 8.6 when the run began"}
-	r.Cells[0].Warnings = []string{"1 of 6 trials lie far out"}
+	r.Cells[0].Warnings = []string{"1 of 6 trials are outliers"}
 	r.fakeTrace(0, measure.Client, store.Measured)
 	path, _ := written(t, r)
 	b := startBrowser(t)
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{1100, 360} {
-			b.must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "screen", "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+			b.must(t, nil, "Emulation.setEmulatedMedia",
+				map[string]any{"media": "screen", "features": []map[string]string{{"name": "prefers-color-scheme",
+					"value": scheme}}})
 			b.size(t, width, 800)
 			b.open(t, path)
 			b.eval(t, nil, `for (const d of document.querySelectorAll("details")) d.open = true`)
@@ -205,7 +217,8 @@ func TestPageIsAccessible(t *testing.T) {
 			}
 			b.eval(t, &found, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`)
 			for _, v := range found {
-				t.Errorf("%s: %s: %s, %d times: %.300s: %.300s", what, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+				t.Errorf("%s: %s: %s, %d times: %.300s: %.300s", what, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML,
+					v.Nodes[0].FailureSummary)
 			}
 			b.shoot(t, "page-"+scheme+fmt.Sprint(width), true)
 		}
@@ -230,7 +243,8 @@ func TestPageWithoutScripts(t *testing.T) {
 		_, err := b.call("DOM.getBoxModel", map[string]any{"nodeId": node.NodeID})
 		return err == nil
 	}
-	for selector, want := range map[string]bool{"#rtt .fig": true, "#rtt .fig circle": true, "#explore": false, "button.look": false} {
+	for selector, want := range map[string]bool{"#rtt .fig": true, "#rtt .fig circle": true, "#explore": false,
+		"button.look": false} {
 		if got := visible(selector); got != want {
 			t.Errorf("%s is visible: %v, want %v", selector, got, want)
 		}

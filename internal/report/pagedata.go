@@ -85,9 +85,10 @@ type dataTrace struct {
 }
 
 func (r *Report) pageData() (template.JS, error) {
-	d := pageData{Factors: r.Factors, Confidence: r.Study.Design.Confidence, Shares: numbers(shareSteps()...), Panels: []dataPanel{}, Traces: []dataTrace{}}
+	d := pageData{Factors: r.Factors, Confidence: r.Study.Design.Confidence, Shares: numbers(shareSteps()...),
+		Panels: []dataPanel{}, Traces: []dataTrace{}}
 	for _, t := range r.Treatments {
-		d.Treatments = append(d.Treatments, dataTreatment{t.Name(), t.Levels, isFloor(t.Stack)})
+		d.Treatments = append(d.Treatments, dataTreatment{t.Name(), t.Levels, r.isFloor(t.Stack)})
 	}
 	for _, p := range r.Panels() {
 		d.Panels = append(d.Panels, r.dataPanel(p))
@@ -100,15 +101,17 @@ func (r *Report) pageData() (template.JS, error) {
 }
 
 func (r *Report) dataPanel(p Panel) dataPanel {
-	out := dataPanel{ID: p.ID(), Title: capital(words(p.Response)) + " at the " + string(p.Side), Unit: p.Unit, Rows: []dataRow{}}
+	out := dataPanel{ID: p.ID(), Title: capital(words(p.Response)) + " at the " + string(p.Side) + r.byMedian(p.Side, p.Response), Unit: p.Unit,
+		Rows: []dataRow{}}
 	for i, f := range r.figure(p).Rows {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
 			continue
 		}
-		row := dataRow{Treatment: i, Modelled: c.modelled(), Value: f.Value, Mean: numbers(f.Center, f.Lo, f.Hi), Floor: figureNumber(f.Floor), Published: numbers(f.Published, f.PubLo, f.PubHi), Trials: [][3]any{}}
+		row := dataRow{Treatment: i, Modelled: c.modelled(), Value: f.Value, Mean: numbers(f.Center, f.Lo, f.Hi),
+			Floor: figureNumber(f.Floor), Published: numbers(f.Published, f.PubLo, f.PubHi), Trials: [][3]any{}}
 		for _, x := range c.Points {
-			row.Trials = append(row.Trials, [3]any{x.Trial, x.Block, figureNumber(x.Mean)})
+			row.Trials = append(row.Trials, [3]any{x.Trial, x.Block, figureNumber(c.value(x))})
 		}
 		if x, ok := r.Distribution(i, p); ok {
 			row.Requests, row.Quantiles = x.Values.n, numbers(x.Quantiles(shareSteps())...)
@@ -122,7 +125,8 @@ func (r *Report) dataPanel(p Panel) dataPanel {
 }
 
 func (x *Trace) data() dataTrace {
-	out := dataTrace{Treatment: x.Treatment, Trial: x.Trial, Side: string(x.Side), Instrument: x.Instrument, Method: string(x.Method), Phases: [][3]any{}}
+	out := dataTrace{Treatment: x.Treatment, Trial: x.Trial, Side: string(x.Side), Instrument: x.Instrument,
+		Method: string(x.Method), Phases: [][3]any{}}
 	for _, p := range x.Phases {
 		out.Phases = append(out.Phases, [3]any{p.Name, figureNumber(p.From), figureNumber(p.To)})
 	}
@@ -136,10 +140,10 @@ func (x *Trace) data() dataTrace {
 	return out
 }
 
-// Pictures are all figures of the report: of each response its trials, its
+// Pictures are all figures of the report: bytes against time, of each response its trials, its
 // distributions and its course, and the power traces.
 func (r *Report) Pictures() []Picture {
-	var out []Picture
+	out := r.paretos()
 	for _, p := range r.Panels() {
 		out = append(out, r.figure(p).Picture())
 		for _, draw := range []func(Panel) (Picture, bool){r.distributions, r.courses} {

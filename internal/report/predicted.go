@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/advise/calibration"
+	"edgegauge.example/edgegauge/internal/advise/calibration"
 )
 
 // A Predicted is what a board would do in place of an emulated machine. It is
@@ -29,10 +29,11 @@ func (r *Report) Measured() []calibration.Measured {
 }
 
 func (r *Report) measured(c Cell) calibration.Measured {
-	if c.Unit != "s" || r.Treatments[c.Treatment].setup == nil || isFloor(r.Treatments[c.Treatment].Stack) {
+	if c.Unit != "s" || r.Treatments[c.Treatment].setup == nil || r.isFloor(r.Treatments[c.Treatment].Stack) {
 		return calibration.Measured{}
 	}
-	m := calibration.Measured{Side: c.Side, Response: c.Response, Setup: r.Treatments[c.Treatment].setup, WarmUp: r.Study.Design.WarmUp}
+	m := calibration.Measured{Side: c.Side, Response: c.Response, Setup: r.Treatments[c.Treatment].setup,
+		WarmUp: r.Study.Design.WarmUp}
 	for _, p := range c.Points {
 		m.Trials = append(m.Trials, p.Mean)
 	}
@@ -67,7 +68,8 @@ func (r *Report) Predict(all []calibration.File, now time.Time) {
 			continue
 		}
 		facts := r.MachineFacts(m.Device())
-		why := fmt.Sprintf("no calibration of %s; make one with: edgegauge devices calibrate %s --against ssh://…", m.Device(), m.Device())
+		why := fmt.Sprintf("no calibration of %s; make one with: edgegauge devices calibrate %s --against ssh://…",
+			m.Device(), m.Device())
 		for k := range all {
 			if all[k].Device != m.Device() {
 				continue
@@ -85,7 +87,8 @@ func (r *Report) Predict(all []calibration.File, now time.Time) {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(lacking)) {
-		r.Unpredicted = append(r.Unpredicted, fmt.Sprintf("What a board would do is not known for %s: %s", list(lacking[why], 4), why))
+		r.Unpredicted = append(r.Unpredicted, fmt.Sprintf("What a board would do is not known for %s: %s",
+			list(lacking[why], 4), why))
 	}
 }
 
@@ -111,9 +114,11 @@ func (r *Report) predictedOf() []string {
 	}
 	seen := map[string]bool{}
 	for _, p := range r.Predicted {
-		seen[fmt.Sprintf("%s (calibration %s, version %d, %s)", p.By.Board, p.By.Name, p.By.Version, p.By.Made.Format(time.DateOnly))] = true
+		seen[fmt.Sprintf("%s (calibration %s, version %d, %s)", p.By.Board, p.By.Name, p.By.Version,
+			p.By.Made.Format(time.DateOnly))] = true
 	}
-	return []string{fmt.Sprintf("PREDICTED, not measured: what %s would do. The mean of as many trials there lies within the interval with %.0f %% probability, if nothing but the board differs. It decides nothing.",
+	return []string{fmt.Sprintf("PREDICTED, not measured: what %s would do. The mean of as many trials there lies "+
+		"within the interval with %.0f %% probability, if nothing but the board differs. It decides nothing.",
 		strings.Join(slices.Sorted(maps.Keys(seen)), " or "), 100*r.Study.Design.Confidence)}
 }
 
@@ -142,7 +147,8 @@ type predictedJSON struct {
 func (r *Report) predictedJSON(cell int) *predictedJSON {
 	for _, p := range r.Predicted {
 		if p.Cell == cell {
-			return &predictedJSON{p.Value, []float64{p.Lo, p.Hi}, fmt.Sprintf("%s version %d", p.By.Name, p.By.Version), p.By.Board, p.Note}
+			return &predictedJSON{p.Value, []float64{p.Lo, p.Hi}, fmt.Sprintf("%s version %d", p.By.Name, p.By.Version),
+				p.By.Board, p.Note}
 		}
 	}
 	return nil

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"edgegauge/internal/advise/paper"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // published sets the paper's figures beside ours and judges its claims.
@@ -32,7 +32,8 @@ func (r *Report) published() error {
 	}
 	r.Published = &card
 	if missing := p.Missing(series, m); len(missing) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d published treatments were not measured: %s", len(missing), list(missing, 4)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d published treatments were not measured: %s", len(missing),
+			list(missing, 4)))
 	}
 	return nil
 }
@@ -73,7 +74,9 @@ func (r *Report) besideRows() [][]string {
 	var rows [][]string
 	for _, c := range r.Cells {
 		if c.Published != nil {
-			rows = append(rows, []string{r.Treatments[c.Treatment].Name(), string(c.Side), c.Response, Format(c.Mean.Center, c.Unit) + modelled(c.Method), publishedText(c.Published), ratioText(c.Published.Ratio.Estimate), ratioRange(c.Published.Ratio)})
+			rows = append(rows, []string{r.Treatments[c.Treatment].Name(), string(c.Side), c.Response,
+				Format(c.Mean.Center, c.Unit) + modelled(c.Method), publishedText(c.Published),
+				ratioText(c.Published.Ratio.Estimate), ratioRange(c.Published.Ratio)})
 		}
 	}
 	return rows
@@ -82,7 +85,8 @@ func (r *Report) besideRows() [][]string {
 func (r *Report) besides(b *strings.Builder) {
 	if rows := r.besideRows(); len(rows) > 0 {
 		wrap(b, fmt.Sprintf("Beside the figures of %s:", r.Published.Paper.Reference()), "  ")
-		writeColumns(b, append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published", "interval"}}, rows...))
+		writeColumns(b, append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published",
+			"interval"}}, rows...))
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 const pies = `study: pies
@@ -67,7 +67,8 @@ func TestPublishedStandsBesideOurs(t *testing.T) {
 		t.Errorf("got %d published figures beside ours, want 16", beside)
 	}
 	c, _ := r.Cell(0, measure.Server, "total_time")
-	if p := c.Published; p.Mean != 15.48 || p.HalfWidth != 0.29 || p.Unit != "s" || !strings.Contains(p.Ratio.Method, "delta") {
+	if p := c.Published; p.Mean != 15.48 || p.HalfWidth != 0.29 || p.Unit != "s" ||
+		!strings.Contains(p.Ratio.Method, "delta") {
 		t.Errorf("got %+v", p)
 	}
 	var b strings.Builder
@@ -80,7 +81,9 @@ func TestPublishedStandsBesideOurs(t *testing.T) {
 		}
 	}
 	f := r.Figures()
-	if got := f[0].Rows[0]; !(got.PubLo < got.Published && got.Published < got.PubHi) || !math.IsNaN(f[0].Rows[4].Published) {
-		t.Errorf("the figure has %v (%v to %v), and %v for what was not published", got.Published, got.PubLo, got.PubHi, f[0].Rows[4].Published)
+	if got := f[0].Rows[0]; !(got.PubLo < got.Published && got.Published < got.PubHi) ||
+		!math.IsNaN(f[0].Rows[4].Published) {
+		t.Errorf("the figure has %v (%v to %v), and %v for what was not published", got.Published, got.PubLo, got.PubHi,
+			f[0].Rows[4].Published)
 	}
 }

@@ -2,13 +2,15 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // Limits from which what was noted of trials becomes a warning.
@@ -19,39 +21,107 @@ const (
 )
 
 // timed are the responses that waiting and drift touch.
-var timed = []string{"rtt", "response_time", "total_time", "serialization", "deserialization", "processing", "delay", "delay_to_data", "throughput"}
+var timed = []string{"rtt", "response_time", "total_time", "serialization", "deserialization", "processing", "delay",
+	"delay_to_data", "throughput"}
 
 // doubtTrials warns, beside the figures they touch, of what the lab noted of
 // the valid trials: drift within them, waiting for a CPU, failures.
 func (r *Report) doubtTrials(s *store.Store) error {
 	noted := make([][]map[string]float64, len(r.Treatments)) // treatment, trial, key
+	recorded, err := s.Qualities()
+	if err != nil {
+		return err
+	}
 	for _, t := range r.Trials {
 		i := r.treatmentOf(t.Treatment)
 		if i < 0 || t.State != store.Valid {
 			continue
 		}
-		all, err := s.Quality(t.ID, t.Attempts)
-		if err != nil {
-			return err
-		}
 		m := map[string]float64{}
-		for _, q := range all {
+		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempts}] {
 			m[q.Key] = q.Value
 		}
 		noted[i] = append(noted[i], m)
 	}
 	r.doubtDrift(noted)
+	r.doubtEnergy(noted)
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {
-			if share := waitShare(trials, side); share > waitFrom {
-				r.warnCells(i, side, timed, fmt.Sprintf("the %s's threads were ready to run and had no CPU, for %.2g s together in each second of the run (median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
+			share := waitShare(trials, side)
+			r.noteWaiting(i, side, share)
+			if share > waitFrom {
+				r.warnCells(i, side, timed,
+					fmt.Sprintf("the %s's threads were ready to run and had no CPU, for %.2g s together in each second of the run "+
+						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
 		}
 		if failed, all := sum(trials, "failures"), sum(trials, "requests"); failed > 0 {
-			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests failed and are in no time or size", failed, all))
+			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests failed and are in no time or size", failed,
+				all))
+		}
+		if again, all := sum(trials, "repetitions"), sum(trials, "requests"); again > 0 {
+			r.warnCells(i, measure.Client, nil,
+				fmt.Sprintf("%.0f of %.0f requests were sent a second time, since the server closed their connection: "+
+					"their times contain the lost attempt, and the server may have served them twice", again, all))
+		}
+		if again, all := sum(trials, "retransmissions"), sum(trials, "requests"); again > 0 {
+			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol sent %.0f messages again in %.0f requests: "+
+				"times contain its waiting for that", again, all))
 		}
 	}
 	return nil
+}
+
+// metered are the responses that come from a meter.
+var metered = []string{"energy", "energy_gross", "trial_energy", "power"}
+
+// doubtEnergy says what is doubtful about the readings of the trials' meters.
+func (r *Report) doubtEnergy(noted [][]map[string]float64) {
+	for i, trials := range noted {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			for _, key := range slices.Sorted(maps.Keys(energy.Words)) {
+				if n := sum(trials, string(side)+"_doubt_"+key); n > 0 {
+					r.warnCells(i, side, metered, fmt.Sprintf("in %.0f of %d trials: %s", n, len(trials), energy.Words[key]))
+				}
+			}
+		}
+	}
+}
+
+// noteWaiting keeps how much a side of a treatment waited.
+func (r *Report) noteWaiting(treatment int, side measure.Side, share float64) {
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Treatment == treatment && slices.Contains(timed, c.Response) {
+			c.Waiting = max(c.Waiting, share) // a client's times include the server's wait
+		}
+	}
+	if share > waitFrom {
+		r.Starved = append(r.Starved, Starvation{treatment, side, share})
+	}
+}
+
+// A Starvation is a side whose threads were ready to run and had no CPU, for
+// Share s in each second of the run (median of trials).
+type Starvation struct {
+	Treatment int
+	Side      measure.Side
+	Share     float64
+}
+
+// starvedWords says in one sentence that programs waited for a CPU.
+func (r *Report) starvedWords() []string {
+	if len(r.Starved) == 0 {
+		return nil
+	}
+	most := 0.0
+	touched := map[int]bool{}
+	for _, s := range r.Starved {
+		most, touched[s.Treatment] = max(most, s.Share), true
+	}
+	return []string{fmt.Sprintf("CPU starvation: in %d of %d treatments programs were ready to run and had no CPU, for "+
+		"up to %s s in each second of the run; times include that wait, and differences may be the machine's. Measure "+
+		"again on a quieter machine.",
+		len(touched), len(r.Treatments), significant(most))}
 }
 
 // doubtDrift compares the last third of every trial with the first, paired by
@@ -74,9 +144,17 @@ func (r *Report) doubtDrift(noted [][]map[string]float64) {
 	}
 	for i, p := range stat.Holm(ps) {
 		if c := found[i]; p < warnAt && math.Abs(c.Estimate-1) >= driftFrom || plain[i] {
-			r.warnCells(i, measure.Client, timed, fmt.Sprintf("not steady: the last third of each trial takes %s times as long as its first (%s): %s", ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate)))
+			r.warnCells(i, measure.Client, timed, drifts(c))
+			if math.Abs(c.Estimate-1) >= driftMuch {
+				r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+drifts(c))
+			}
 		}
 	}
+}
+
+func drifts(c stat.Comparison) string {
+	return fmt.Sprintf("not steady: the last third of each trial takes %s times as long as its first (%s): %s",
+		ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate))
 }
 
 // plainDrift reports whether three or more trials all drift the same way, and
@@ -99,12 +177,20 @@ func steadier(ratio float64) string {
 	return "something fills or heats up; look at the time course"
 }
 
+// waitShare is the time that a side had no CPU, in s for each s of the run, the median of the trials: its threads waited for
+// one, or the host of this virtual machine had taken it.
+// Where both programs shared one CPU, waiting for each other is no starvation.
 func waitShare(trials []map[string]float64, side measure.Side) float64 {
 	var shares []float64
 	for _, m := range trials {
-		if m["span"] > 0 {
-			shares = append(shares, m["run_queue_wait_"+string(side)]/m["span"])
+		if !(m["span"] > 0) {
+			continue
 		}
+		wait := m["run_queue_wait_"+string(side)]
+		if others, ok := m["run_queue_wait_others"]; ok {
+			wait = others
+		}
+		shares = append(shares, (wait+m["stolen_"+string(side)])/m["span"])
 	}
 	if len(shares) == 0 {
 		return 0
@@ -142,10 +228,12 @@ func (r *Report) doubtPrecision() {
 	var wide []string
 	for _, c := range r.Cells {
 		if s := c.Mean; s.HasInterval() && s.Center != 0 && !s.Precise(d.Precision) {
-			wide = append(wide, fmt.Sprintf("%s of %s at the %s (±%.2g %%)", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side, 100*s.HalfWidth()/math.Abs(s.Center)))
+			wide = append(wide, fmt.Sprintf("%s of %s at the %s (±%.2g %%)", words(c.Response), r.Treatments[c.Treatment].Name(),
+				c.Side, 100*s.HalfWidth()/math.Abs(s.Center)))
 		}
 	}
 	if len(wide) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the precision asked, %s %%, is not reached by %d figures: %s", strings.TrimSuffix(significant(100*d.Precision), ".00"), len(wide), list(wide, 3)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the precision asked, %s %%, is not reached by %d figures: %s",
+			strings.TrimSuffix(significant(100*d.Precision), ".00"), len(wide), list(wide, 3)))
 	}
 }

@@ -46,7 +46,8 @@ type prefix struct {
 	factor float64
 }
 
-var prefixes = []prefix{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}, {"m", 1e-3}, {"µ", 1e-6}, {"n", 1e-9}, {"p", 1e-12}, {"f", 1e-15}}
+var prefixes = []prefix{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}, {"m", 1e-3}, {"µ", 1e-6}, {"n", 1e-9},
+	{"p", 1e-12}, {"f", 1e-15}}
 
 // prefixOf is the prefix in which v has one to three digits before the point.
 // Bytes have no small ones.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A Distribution is one response of one side of one treatment, over all
@@ -34,15 +34,9 @@ type CoursePoint struct{ Mean, Lo, Hi float64 }
 // courseParts is into how many stretches a run is cut.
 const courseParts = 60
 
-// exchangeColumns names, by side, the stored values of each response.
-var exchangeColumns = map[measure.Side]map[string]string{
-	measure.Client: {"rtt": "rtt", "response_time": "response", "serialization": "serialization", "deserialization": "deserialization",
-		"total_time": "total", "message_size": "out", "response_size": "in"},
-	measure.Server: {"serialization": "serialization", "deserialization": "deserialization", "processing": "processing", "total_time": "total"},
-}
-
 // ReadRaw adds what only the raw files show: distributions, courses and power
-// traces, these of about as many trials and sides as asked for. A file that cannot be read leaves a warning, not an error: the trial
+// traces, these of about as many trials and sides as asked for. A file that cannot be read leaves a warning, not an
+// error: the trial
 // table stands without it.
 func (r *Report) ReadRaw(s *store.Store, traces int) error {
 	if err := r.readDistributions(s); err != nil {
@@ -55,10 +49,12 @@ func (r *Report) ReadRaw(s *store.Store, traces int) error {
 func (r *Report) readDistributions(s *store.Store) error {
 	index := map[cellKey]*Distribution{}
 	for _, c := range r.Cells {
-		if exchangeColumns[c.Side][c.Response] == "" {
+		if !slices.ContainsFunc(measure.Summaries(c.Side),
+			func(f *measure.Field) bool { return f.Response.Name == c.Response }) {
 			continue
 		}
-		d := &Distribution{Treatment: c.Treatment, Panel: Panel{c.Side, c.Response, c.Unit}, perUnit: 1, courses: make([]*[courseParts]float64, len(r.Trials))}
+		d := &Distribution{Treatment: c.Treatment, Panel: Panel{c.Side, c.Response, c.Unit}, perUnit: 1,
+			courses: make([]*[courseParts]float64, len(r.Trials))}
 		if c.Unit == "s" {
 			d.perUnit = 1e9
 		}
@@ -75,7 +71,9 @@ func (r *Report) readDistributions(s *store.Store) error {
 		}
 	}
 	if len(failed) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("distributions lack %d trials whose exchanges cannot be read, the first because: %v", len(failed), failed[0]))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("distributions lack %d trials whose exchanges cannot be read, the first because: %v",
+				len(failed), failed[0]))
 	}
 	return nil
 }
@@ -118,10 +116,10 @@ func (x *trialScratch) read(place int) error {
 	t := x.r.Trials[place]
 	treatment := x.r.treatmentOf(t.Treatment)
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
-		wanted := map[string]*Distribution{}
-		for response, column := range exchangeColumns[side] {
-			if d := x.index[cellKey{treatment, side, response}]; d != nil {
-				wanted[column] = d
+		wanted := map[string]*Distribution{} // by the name of the field
+		for _, f := range measure.Summaries(side) {
+			if d := x.index[cellKey{treatment, side, f.Response.Name}]; d != nil {
+				wanted[f.Name] = d
 			}
 		}
 		if len(wanted) == 0 {
@@ -140,8 +138,8 @@ func (x *trialScratch) readSide(place, trial int, side measure.Side, wanted map[
 		return err
 	}
 	defer c.Close()
-	for column, d := range wanted {
-		x.values, err = c.Read(x.values[:0], column)
+	for field, d := range wanted {
+		x.values, err = c.Read(x.values[:0], field)
 		switch {
 		case errors.Is(err, store.ErrNoData): // this side does not see it
 		case err != nil:

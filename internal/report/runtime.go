@@ -3,12 +3,12 @@ package report
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // runtimes gathers what a stack's programs said they ran on: the JVM with its
@@ -20,7 +20,7 @@ func (r *Report) runtimes(s *store.Store) {
 		if t.State != store.Valid {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(s.TrialDir(t.ID, t.Attempts), "ready.json"))
+		text, err := kernel.ReadFile(filepath.Join(s.TrialDir(t.ID, t.Attempts), "ready.json"), 1<<20)
 		if err != nil {
 			continue
 		}

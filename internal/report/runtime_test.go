@@ -9,7 +9,8 @@ import (
 func TestOnce(t *testing.T) {
 	for _, tt := range []struct{ lines, want []string }{
 		{[]string{"client: JVM 17, -Xmx1", "server: JVM 17, -Xmx1"}, []string{"client and server: JVM 17, -Xmx1"}},
-		{[]string{"client: JVM 17, -Xmx1", "server: JVM 17, -Xmx2"}, []string{"client: JVM 17, -Xmx1", "server: JVM 17, -Xmx2"}},
+		{[]string{"client: JVM 17, -Xmx1", "server: JVM 17, -Xmx2"},
+			[]string{"client: JVM 17, -Xmx1", "server: JVM 17, -Xmx2"}},
 		{[]string{"server: JVM 17"}, []string{"server: JVM 17"}},
 		{[]string{"client: JVM 17", "client: JVM 21"}, []string{"client: JVM 17", "client: JVM 21"}},
 	} {

@@ -2,24 +2,120 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
+// A Level is a part of the results that has a verdict of its own: treatments that
+// differ in what one can choose, and not in what one is given, such as the link.
+type Level struct {
+	Name   string // "link nb-iot"; empty where there is one
+	Series []advise.Series
+}
+
+// Levels are all of them, in the order of the study.
+func (r *Report) Levels() []Level {
+	var out []Level
+	for _, g := range r.groups() {
+		out = append(out, Level{g.name, r.series(func(treatment int) bool { return slices.Contains(g.treatments, treatment) })})
+	}
+	return out
+}
+
+// Headline is the term with the figure by which the report ranks: the median where
+// trials are skewed.
+func (r *Report) Headline(t advise.Term) advise.Term {
+	if slices.ContainsFunc(r.Cells, func(c Cell) bool {
+		return c.ByMedian && c.Response == t.Response && (t.Side == "" || t.Side == c.Side)
+	}) {
+		t.Figure = "median"
+	}
+	return t
+}
+
 // Series are the report's cells in the words of advise.
-func (r *Report) Series() []advise.Series {
+func (r *Report) Series() []advise.Series { return r.series(func(int) bool { return true }) }
+
+// series are those of the treatments that are wanted.
+func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 	var out []advise.Series
 	for _, c := range r.Cells {
+		if !wanted(c.Treatment) {
+			continue
+		}
 		t := r.Treatments[c.Treatment]
-		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: isFloor(t.Stack), Side: c.Side, Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled}
+		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
+			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting}
 		for _, p := range c.Points {
-			s.Trials = append(s.Trials, advise.Trial{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median, P95: p.P95, SD: p.SD})
+			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
+				P95: p.P95, SD: p.SD})
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// Attempts are the report's treatments with their trials, in the words of advise.
+func (r *Report) Attempts() []advise.Attempts {
+	var out []advise.Attempts
+	for _, t := range r.Treatments {
+		out = append(out, advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
+			Wanted: t.Wanted, Valid: t.Valid})
+	}
+	return out
+}
+
+// Doubts are all that a reader must bear in mind before deciding by the
+// figures: starvation first, then failed checks, then every warning once.
+func (r *Report) Doubts() []string {
+	out := append(slices.Clone(r.starvedWords()), r.Alarms...)
+	for _, w := range r.warnings() {
+		if !slices.ContainsFunc(out, func(said string) bool {
+			return strings.HasPrefix(w, said) ||
+				strings.HasSuffix(said, w)
+		}) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Interleave says how to measure two versions again, in blocks that have both.
+// Every command it names works as it stands, but for what is written in capitals.
+func Interleave(old, new *Report) string {
+	keys := changed(old, new)
+	switch {
+	case len(keys) == 1:
+		for _, key := range sortedKeys(keys) {
+			v := keys[key]
+			if v[0] != "" && v[1] != "" && strings.HasPrefix(key, "options.") {
+				return fmt.Sprintf("measure both in one study, in randomized blocks: edgegauge run %s --set 'factors.%s=[%s, "+
+					"%s]' --out both && edgegauge report both", Quoted(new.Dir+"/study.yaml"), key, v[0], v[1])
+			}
+		}
+	case len(keys) == 0:
+		return fmt.Sprintf("measure both versions in one study, in randomized blocks: edgegauge compare --base REVISION "+
+			"--with %s --detect 5%%; with one build only, run both again on a quieter machine", Quoted(new.Dir+"/study.yaml"))
+	}
+	return fmt.Sprintf("the set-ups differ in more than one thing; run both again, one right after the other, on a "+
+		"quieter machine: edgegauge run %s --out old-again && edgegauge run %s --out new-again && edgegauge compare "+
+		"old-again new-again",
+		Quoted(old.Dir+"/study.yaml"), Quoted(new.Dir+"/study.yaml"))
+}
+
+// Quoted is a word as a shell reads it.
+func Quoted(path string) string {
+	if strings.IndexFunc(path, func(c rune) bool {
+		return !(c == '/' || c == '.' || c == '-' || c == '_' || c == '=' || c == '%' || c == ':' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' ||
+			c >= 'A' && c <= 'Z')
+	}) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // SetupDifferences says in what two results differ besides their figures.
@@ -31,6 +127,22 @@ func SetupDifferences(old, new *Report) []string {
 		}
 	}
 	add("study", old.Study.Name, new.Study.Name)
+	keys := changed(old, new)
+	for _, k := range sortedKeys(keys) {
+		add(k, keys[k][0], keys[k][1])
+	}
+	if old.Study.Design.WarmUp != new.Study.Design.WarmUp {
+		add("warm-up", fmt.Sprint(old.Study.Design.WarmUp), fmt.Sprint(new.Study.Design.WarmUp))
+	}
+	for _, name := range sortedKeys(new.Facts.Devices) {
+		a, b := old.Facts.Devices[name], new.Facts.Devices[name]
+		add("device "+name, a.Model+", "+a.Kernel, b.Model+", "+b.Kernel)
+	}
+	return slices.Compact(out)
+}
+
+// changed are the settings that differ, each before and now.
+func changed(old, new *Report) map[string][2]string {
 	keys := map[string][2]string{}
 	for i, r := range []*Report{old, new} {
 		for _, s := range r.Study.Fixed {
@@ -44,17 +156,8 @@ func SetupDifferences(old, new *Report) []string {
 			keys[o.Path] = k
 		}
 	}
-	for _, k := range sortedKeys(keys) {
-		add(k, keys[k][0], keys[k][1])
-	}
-	if old.Study.Design.WarmUp != new.Study.Design.WarmUp {
-		add("warm-up", fmt.Sprint(old.Study.Design.WarmUp), fmt.Sprint(new.Study.Design.WarmUp))
-	}
-	for _, name := range sortedKeys(new.Facts.Devices) {
-		a, b := old.Facts.Devices[name], new.Facts.Devices[name]
-		add("device "+name, a.Model+", "+a.Kernel, b.Model+", "+b.Kernel)
-	}
-	return slices.Compact(out)
+	maps.DeleteFunc(keys, func(_ string, v [2]string) bool { return v[0] == v[1] })
+	return keys
 }
 
 func orNone(s string) string {

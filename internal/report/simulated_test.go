@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A truth is what a simulated lab finds: the true value of a response, NaN
@@ -23,7 +23,8 @@ type truth func(at map[string]string, side measure.Side, response string) (mean,
 // simulated writes a results directory whose truth is known.
 func simulated(t testing.TB, file string, value truth, methods ...store.Method) string {
 	t.Helper()
-	return world{value, append(methods, store.Measured)[0], func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
+	return world{value: value, method: append(methods, store.Measured)[0],
+		quality: func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
 }
 
 // A world is what a simulated lab finds and notes.
@@ -31,6 +32,7 @@ type world struct {
 	value   truth
 	method  store.Method // of energy
 	quality func(at map[string]string, block int) []store.Quality
+	exact   func(at map[string]string, block int) []store.Result // nil: drawn from value
 }
 
 func (w world) write(t testing.TB, file string) string {
@@ -55,6 +57,9 @@ func (w world) write(t testing.TB, file string) string {
 			at[s.Factors[i].Name] = w.Text
 		}
 		results := resultsOf(at, trial.Block, w.value, w.method)
+		if w.exact != nil {
+			results = w.exact(at, trial.Block)
+		}
 		a, err := st.Begin(trial.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +82,8 @@ func header(t testing.TB, file string, s study.Study, plan study.Plan) store.Hea
 	if err := plan.WriteCSV(&csv); err != nil {
 		t.Fatal(err)
 	}
-	h := store.Header{Study: []byte(file), Plan: csv.Bytes(), Facts: []byte(`{"devices": {"local": {"Model": "simulated", "CPUs": 2}}}`)}
+	h := store.Header{Study: []byte(file), Plan: csv.Bytes(),
+		Facts: []byte(`{"devices": {"local": {"Model": "simulated", "CPUs": 2}}}`)}
 	for _, trial := range plan.Trials {
 		x := store.Trial{ID: trial.ID, Block: trial.Block, Replication: trial.Replication}
 		for i, w := range trial.Treatment {
@@ -98,14 +104,16 @@ func resultsOf(at map[string]string, block int, value truth, method store.Method
 				continue
 			}
 			h := fnv.New64a()
-			h.Write([]byte(strings.Join([]string{r.Name, string(side), at["stack"], at["message"], at["device"], at["service"], at["n"], at["ip"], strconv.Itoa(block)}, "|")))
+			h.Write([]byte(strings.Join([]string{r.Name, string(side), at["stack"], at["message"], at["device"], at["service"],
+				at["n"], at["ip"], strconv.Itoa(block)}, "|")))
 			z := rand.New(rand.NewPCG(h.Sum64(), 1)).NormFloat64()
 			v := mean + sd*z
 			m := store.Measured
 			if strings.HasPrefix(r.Name, "energy") {
 				m = method
 			}
-			out = append(out, store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 100, Mean: v, SD: sd * (1 + 0.1*math.Tanh(3*z*z-2)), Median: v, P95: v * 1.1, Min: v * 0.9, Max: v * 1.2, Method: m})
+			out = append(out, store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 100, Mean: v,
+				SD: sd * (1 + 0.1*math.Tanh(3*z*z-2)), Median: v, P95: v * 1.1, Min: v * 0.9, Max: v * 1.2, Method: m})
 		}
 	}
 	return out

@@ -41,14 +41,16 @@ func (r *Report) distributions(p Panel) (Picture, bool) {
 		value := fmt.Sprintf("p50 %s · p95 %s", Format(q[0], p.Unit), Format(q[1], p.Unit))
 		says = append(says, fmt.Sprintf("%s %s · max %s", t.Name(), value, Format(q[2], p.Unit)))
 		top := topMargin + i*shapeRow
-		openRow(&b, t.Name(), value, isFloor(t.Stack), top)
+		openRow(&b, t.Name(), value, r.isFloor(t.Stack), top)
 		d.draw(&b, a, top+shapeTop)
 		if a.shows(q[0]) {
-			fmt.Fprintf(&b, `<line class="fig-median" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.at(q[0])), percent(a.at(q[0])), top+shapeTop, top+shapeTop+shapeHeight)
+			fmt.Fprintf(&b, `<line class="fig-median" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.at(q[0])),
+				percent(a.at(q[0])), top+shapeTop, top+shapeTop+shapeHeight)
 		}
 		b.WriteString("</g>")
 	}
-	pic.Says = "Distribution of " + words(p.Response) + ", " + string(p.Side) + ", over all requests: " + strings.Join(says, "; ")
+	pic.Says = "Distribution of " + words(p.Response) + ", " + string(p.Side) + ", over all requests: " +
+		strings.Join(says, "; ")
 	pic.body = b.String()
 	return pic, true
 }
@@ -65,7 +67,8 @@ func (d *Distribution) draw(b *strings.Builder, a axis, top int) {
 	if most == 0 {
 		return
 	}
-	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path class="fig-hist" d="M0 100`, top, shapeHeight, spreadBins)
+	fmt.Fprintf(b,
+		`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path class="fig-hist" d="M0 100`, top, shapeHeight, spreadBins)
 	for i, s := range shares {
 		if h := 100 - math.Round(s/most*1000)/10; h < 100 {
 			fmt.Fprintf(b, "M%d 100V%vh1V100", i, h)
@@ -96,7 +99,7 @@ func (r *Report) courses(p Panel) (Picture, bool) {
 		}
 		value := "last third " + times2(d.drift()) + " the first"
 		says = append(says, t.Name()+" "+value)
-		openRow(&b, t.Name(), value, isFloor(t.Stack), topMargin+n*shapeRow)
+		openRow(&b, t.Name(), value, r.isFloor(t.Stack), topMargin+n*shapeRow)
 		d.drawCourse(&b, topMargin+n*shapeRow+shapeTop)
 		b.WriteString("</g>")
 		n++
@@ -108,7 +111,8 @@ func (r *Report) courses(p Panel) (Picture, bool) {
 	var grid strings.Builder
 	axis{0, 100, false}.grid(&grid, "%", pic.Height-axisHeight)
 	pic.body = grid.String() + b.String()
-	pic.Says = "Course of " + words(p.Response) + ", " + string(p.Side) + ", over the recorded run: " + strings.Join(says, "; ")
+	pic.Says = "Course of " + words(p.Response) + ", " + string(p.Side) + ", over the recorded run: " +
+		strings.Join(says, "; ")
 	return pic, true
 }
 
@@ -143,7 +147,8 @@ func (d *Distribution) drawCourse(b *strings.Builder, top int) {
 		lo, hi = lo-1, hi+1
 	}
 	y := func(v float64) float64 { return math.Round((hi-v)/(hi-lo)*1000) / 10 }
-	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path class="fig-band" d="M`, top, shapeHeight, len(d.Course)-1)
+	fmt.Fprintf(b,
+		`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path class="fig-band" d="M`, top, shapeHeight, len(d.Course)-1)
 	for i, p := range d.Course {
 		fmt.Fprintf(b, "%d %v ", i, y(p.Hi))
 	}

@@ -28,7 +28,9 @@ type Picture struct {
 
 // SVG writes the picture as an element to stand in a page.
 func (p Picture) SVG(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `<svg width="100%%" height="%d" role="img" aria-labelledby="t-%s" class="fig"><title id="t-%s">%s</title>%s</svg>`+"\n",
+	_, err := fmt.Fprintf(w,
+		`<svg width="100%%" height="%d" role="img" aria-labelledby="t-%s" class="fig"><title id="t-%s">%s</title>%s</svg>`+
+			"\n",
 		p.Height, p.ID, p.ID, html.EscapeString(p.Says), p.body)
 	return err
 }
@@ -38,9 +40,11 @@ const margin = 10
 
 // File writes the picture as a file of its own.
 func (p Picture) File(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" width="740" height="%d" role="img" aria-labelledby="t-%s">`+
+	_, err := fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+
+		`<svg xmlns="http://www.w3.org/2000/svg" width="740" height="%d" role="img" aria-labelledby="t-%s">`+
 		`<title id="t-%s">%s</title><style>%s</style><rect width="740" height="%d" fill="#fff"/><svg x="%d" y="%d" width="720" height="%d" class="fig">%s</svg></svg>`+"\n",
-		p.Height+2*margin, p.ID, p.ID, html.EscapeString(p.Says), fileStyle, p.Height+2*margin, margin, margin, p.Height, p.body)
+		p.Height+2*margin, p.ID, p.ID, html.EscapeString(p.Says), fileStyle, p.Height+2*margin, margin, margin,
+		p.Height, p.body)
 	return err
 }
 
@@ -48,6 +52,7 @@ func (p Picture) File(w io.Writer) error {
 const fileStyle = `svg{overflow:visible;font:13px system-ui,"DejaVu Sans",sans-serif}.fig-name{fill:#1b1f24}.fig-value{fill:#1b1f24;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:6px;stroke-linejoin:round}.fig-key{fill:#4b5563;font-size:12px}` +
 	`.fig-grid{stroke:#e3e6ea}.fig-tick{fill:#4b5563;font-size:12px;text-anchor:middle}.fig-pt{fill:#2563a8;fill-opacity:.35}.fig-ci{stroke:#12365e;stroke-width:2.5}` +
 	`.fig-mean{fill:#12365e;stroke:#fff}.fig-floor{stroke:#b45309;stroke-width:2.5}.fig-pub{fill:none;stroke:#7c3aed;stroke-width:2}.fig-isfloor{opacity:.75}` +
+	`.fig-front{fill:#12365e;stroke:#fff;stroke-width:1.5}.fig-open{fill:#fff;stroke:#12365e;stroke-width:2}` +
 	`.fig-hist{fill:#2563a8;fill-opacity:.55}.fig-median{stroke:#12365e;stroke-width:2}.fig-band{fill:#2563a8;fill-opacity:.22}.fig-line{fill:none;stroke:#12365e;stroke-width:1.5}` +
 	`.fig-warm-up{fill:#b45309;fill-opacity:.16}.fig-idle{fill:#4b5563;fill-opacity:.13}.fig-measured-run{fill:#14653a;fill-opacity:.17}`
 
@@ -100,11 +105,13 @@ func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
 	mid := top + stripMid
 	if a.shows(r.Floor) {
 		x := percent(a.at(r.Floor))
-		fmt.Fprintf(b, `<line class="fig-floor" x1="%s" x2="%s" y1="%d" y2="%d"><title>floor %s</title></line>`, x, x, mid-9, mid+9, Format(r.Floor, unit))
+		fmt.Fprintf(b, `<line class="fig-floor" x1="%s" x2="%s" y1="%d" y2="%d"><title>floor %s</title></line>`, x, x, mid-9,
+			mid+9, Format(r.Floor, unit))
 	}
 	for i, v := range r.Points {
 		if a.shows(v) { // every other point a little higher, so that equal ones are seen
-			fmt.Fprintf(b, `<circle class="fig-pt" cx="%s" cy="%d" r="3.5"><title>%s</title></circle>`, percent(a.at(v)), mid-2+4*(i%2), r.says(i, unit))
+			fmt.Fprintf(b, `<circle class="fig-pt" cx="%s" cy="%d" r="3.5"><title>%s</title></circle>`, percent(a.at(v)),
+				mid-2+4*(i%2), r.says(i, unit))
 		}
 	}
 	if r.Hi > r.Lo {
@@ -115,7 +122,8 @@ func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
 		}
 	}
 	if a.shows(r.Center) {
-		fmt.Fprintf(b, `<svg x="%s" y="%d" overflow="visible"><path class="fig-mean" d="M0-6 6 0 0 6-6 0z"/></svg>`, percent(a.at(r.Center)), mid)
+		fmt.Fprintf(b, `<svg x="%s" y="%d" overflow="visible"><path class="fig-mean" d="M0-6 6 0 0 6-6 0z"/></svg>`,
+			percent(a.at(r.Center)), mid)
 	}
 	r.drawPublished(b, a, mid)
 	b.WriteString("</g>")
@@ -146,9 +154,11 @@ func (r FigureRow) drawPublished(b *strings.Builder, a axis, mid int) {
 		return
 	}
 	if r.PubHi > r.PubLo {
-		fmt.Fprintf(b, `<line class="fig-pub" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.clamp(r.PubLo)), percent(a.clamp(r.PubHi)), mid, mid)
+		fmt.Fprintf(b, `<line class="fig-pub" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.clamp(r.PubLo)),
+			percent(a.clamp(r.PubHi)), mid, mid)
 	}
-	fmt.Fprintf(b, `<svg x="%s" y="%d" overflow="visible"><path class="fig-pub" d="M-5-5h10v10h-10z"/></svg>`, percent(a.at(r.Published)), mid)
+	fmt.Fprintf(b, `<svg x="%s" y="%d" overflow="visible"><path class="fig-pub" d="M-5-5h10v10h-10z"/></svg>`,
+		percent(a.at(r.Published)), mid)
 }
 
 // clamp is the place of v, at the edge where it lies beyond.

@@ -13,7 +13,8 @@ func figureWith(rows ...FigureRow) Figure {
 }
 
 func row(points []float64, center, lo, hi, floor float64) FigureRow {
-	return FigureRow{Name: "a <b> & c", Value: "v", Points: points, Center: center, Lo: lo, Hi: hi, Floor: floor, Published: math.NaN()}
+	return FigureRow{Name: "a <b> & c", Value: "v", Points: points, Center: center, Lo: lo, Hi: hi, Floor: floor,
+		Published: math.NaN()}
 }
 
 func TestSVGIsWellFormedAndShowsWhatItHas(t *testing.T) {
@@ -25,12 +26,15 @@ func TestSVGIsWellFormedAndShowsWhatItHas(t *testing.T) {
 		means                 int
 		notThere, mustContain string
 	}{
-		{what: "a usual row", f: figureWith(row([]float64{1, 2, 3}, 2, 1.5, 2.5, 1)), points: 3, cis: 3, floors: 1, means: 1, mustContain: "a &lt;b&gt; &amp; c"},
+		{what: "a usual row", f: figureWith(row([]float64{1, 2, 3}, 2, 1.5, 2.5, 1)), points: 3, cis: 3, floors: 1, means: 1,
+			mustContain: "a &lt;b&gt; &amp; c"},
 		{what: "one trial has no interval", f: figureWith(row([]float64{2}, 2, nan, nan, nan)), points: 1, means: 1},
 		{what: "all failed", f: figureWith(row(nil, nan, nan, nan, nan)), notThere: "NaN"},
 		{what: "all zero", f: figureWith(row([]float64{0, 0}, 0, 0, 0, nan)), points: 2, means: 1, notThere: "NaN"},
-		{what: "infinite", f: figureWith(row([]float64{1, math.Inf(1)}, math.Inf(1), nan, nan, nan)), points: 1, notThere: "Inf"},
-		{what: "an interval below zero on a log axis", f: figureWith(row([]float64{1, 100}, 50, -20, 120, 1)), points: 2, cis: 3, floors: 1, means: 1, notThere: "NaN"},
+		{what: "infinite", f: figureWith(row([]float64{1, math.Inf(1)}, math.Inf(1), nan, nan, nan)), points: 1,
+			notThere: "Inf"},
+		{what: "an interval below zero on a log axis", f: figureWith(row([]float64{1, 100}, 50, -20, 120, 1)), points: 2,
+			cis: 3, floors: 1, means: 1, notThere: "NaN"},
 	} {
 		var b strings.Builder
 		if err := tt.f.File(&b); err != nil {
@@ -44,7 +48,8 @@ func TestSVGIsWellFormedAndShowsWhatItHas(t *testing.T) {
 				t.Fatalf("%s: %v in %s", tt.what, err, s)
 			}
 		}
-		for class, want := range map[string]int{"fig-pt": tt.points, "fig-ci": tt.cis, "fig-floor": tt.floors, "fig-mean": tt.means} {
+		for class, want := range map[string]int{"fig-pt": tt.points, "fig-ci": tt.cis, "fig-floor": tt.floors,
+			"fig-mean": tt.means} {
 			if got := strings.Count(s, `class="`+class+`"`); got != want {
 				t.Errorf("%s: got %d of %s, want %d", tt.what, got, class, want)
 			}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/instrument/energy"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A Trace is the power of one side's device during one trial.
@@ -63,7 +63,8 @@ func (r *Report) readTraces(s *store.Store, most int) error {
 		for _, src := range sources {
 			x, err := r.readTrace(s, t, src)
 			if err != nil {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("trial %d: the power trace of the %s cannot be read: %v", t.ID, src.Side, err))
+				r.Warnings = append(r.Warnings, fmt.Sprintf("trial %d: the power trace of the %s cannot be read: %v", t.ID,
+					src.Side, err))
 			} else if len(x.Points) > 0 {
 				r.Traces = append(r.Traces, x)
 			}
@@ -73,7 +74,8 @@ func (r *Report) readTraces(s *store.Store, most int) error {
 }
 
 func (r *Report) readTrace(s *store.Store, t store.TrialState, src store.Source) (*Trace, error) {
-	x := &Trace{Treatment: r.treatmentOf(t.Treatment), Trial: t.ID, Block: t.Block, Side: src.Side, Instrument: src.Instrument, Method: src.Method}
+	x := &Trace{Treatment: r.treatmentOf(t.Treatment), Trial: t.ID, Block: t.Block, Side: src.Side,
+		Instrument: src.Instrument, Method: src.Method}
 	var readings []measure.Sample
 	for batch, err := range s.Samples(t.ID, src) {
 		if err != nil {

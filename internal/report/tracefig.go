@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // Places in a power trace, in px.
@@ -26,13 +26,16 @@ func (x *Trace) Picture(r *Report) Picture {
 		}
 	}
 	ay := newAxis([]float64{0, top * 1.1})
-	pic := Picture{ID: fmt.Sprintf("power-%s-%04d", x.Side, x.Trial), Height: traceTop + traceHeight + axisHeight, Says: x.describe(r)}
+	pic := Picture{ID: fmt.Sprintf("power-%s-%04d", x.Side, x.Trial), Height: traceTop + traceHeight + axisHeight,
+		Says: x.describe(r)}
 	var b strings.Builder
 	x.drawPhases(&b, ax)
 	ax.grid(&b, "s", traceTop+traceHeight)
 	for _, t := range ay.ticks() {
 		y := traceTop + traceHeight*(1-ay.at(t))
-		fmt.Fprintf(&b, `<line class="fig-grid" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/><text class="fig-key" x="%d" y="%.1f">%s</text>`, y, y, traceLeft, y-3, ay.label(t, "W"))
+		fmt.Fprintf(&b,
+			`<line class="fig-grid" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/><text class="fig-key" x="%d" y="%.1f">%s</text>`, y,
+			y, traceLeft, y-3, ay.label(t, "W"))
 	}
 	x.drawPower(&b, ax, ay)
 	pic.body = b.String()
@@ -41,7 +44,8 @@ func (x *Trace) Picture(r *Report) Picture {
 
 // describe is the trace in words.
 func (x *Trace) describe(r *Report) string {
-	text := fmt.Sprintf("Power of the %s over trial %d (%s), %s by %s", x.Side, x.Trial, r.Treatments[x.Treatment].Name(), x.Method, x.Instrument)
+	text := fmt.Sprintf("Power of the %s over trial %d (%s), %s by %s", x.Side, x.Trial, r.Treatments[x.Treatment].Name(),
+		x.Method, x.Instrument)
 	for _, p := range x.Phases {
 		text += fmt.Sprintf("; %s from %s to %s", p.Name, Format(p.From, "s"), Format(p.To, "s"))
 		if m := x.mean(p.From, p.To); !math.IsNaN(m) {
@@ -70,8 +74,10 @@ func (x *Trace) mean(from, to float64) float64 {
 func (x *Trace) drawPhases(b *strings.Builder, ax axis) {
 	for i, p := range x.Phases {
 		class := "fig-" + strings.ReplaceAll(p.Name, " ", "-")
-		fmt.Fprintf(b, `<rect class="%s" x="%s" width="%s" y="%d" height="%d"/>`, class, percent(ax.at(p.From)), percent(ax.at(p.To)-ax.at(p.From)), traceTop, traceHeight)
-		fmt.Fprintf(b, `<rect class="%s" x="%d" width="14" y="4" height="12"/><text class="fig-key" x="%d" y="14">%s</text>`, class, i*95, i*95+19, p.Name)
+		fmt.Fprintf(b, `<rect class="%s" x="%s" width="%s" y="%d" height="%d"/>`, class, percent(ax.at(p.From)),
+			percent(ax.at(p.To)-ax.at(p.From)), traceTop, traceHeight)
+		fmt.Fprintf(b, `<rect class="%s" x="%d" width="14" y="4" height="12"/><text class="fig-key" x="%d" y="14">%s</text>`,
+			class, i*95, i*95+19, p.Name)
 	}
 }
 
@@ -80,7 +86,8 @@ func (x *Trace) drawPower(b *strings.Builder, ax, ay axis) {
 	const wide, high = 1000, 100
 	px := func(p TracePoint) string { return short(ax.at(p.At) * wide) }
 	py := func(w float64) string { return short((1 - ay.clamp(w)) * high) }
-	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none">`, traceTop, traceHeight, wide, high)
+	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none">`, traceTop,
+		traceHeight, wide, high)
 	var band, line strings.Builder
 	for i, p := range x.Points {
 		if i == 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A treatment that cannot be told from the best is not also said to be the
@@ -31,8 +31,9 @@ func TestVerdictNamesAsLastOnlyWhatItCanTell(t *testing.T) {
 		}
 		r.Cells = append(r.Cells, c)
 	}
-	got := r.verdict("rtt")
-	for _, want := range []string{"Quickest: best", "not to be told from it: wild", "next is second", "last is third"} {
+	got := strings.Join(r.Verdict(), " ")
+	for _, want := range []string{"Quickest: best", "no significant difference from it: wild", "next is second",
+		"last is third"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}

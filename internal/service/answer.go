@@ -44,7 +44,7 @@ func Answer(name Name, req, resp *Message, env Env) error {
 	case Memory:
 		resp.Digest = binary.BigEndian.AppendUint64(resp.Digest[:0], Chase(req.Data))
 	default:
-		return fmt.Errorf("no service %q", name)
+		return fmt.Errorf("unknown service %q", name)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func answerSum(req, resp *Message) error {
 
 func answerTemperature(resp *Message, env Env) error {
 	if env.Sensor == nil {
-		return errors.New("there is no sensor; name one in serve's \"sensor\"")
+		return errors.New("no sensor; name one in serve's \"sensor\"")
 	}
 	celsius, at, err := env.Sensor()
 	if err != nil {
@@ -80,11 +80,11 @@ func answerTemperature(resp *Message, env Env) error {
 
 func answerIO(req, resp *Message, env Env) error {
 	if env.Keep == nil {
-		return errors.New("there is nowhere to write; name a folder in serve's \"directory\"")
+		return errors.New("no folder to write to; name one in serve's \"directory\"")
 	}
 	back, err := env.Keep(req.Data, resp.Data[:0])
 	if err != nil {
-		return fmt.Errorf("keep the data: %w", err)
+		return fmt.Errorf("store the data: %w", err)
 	}
 	resp.Data = back
 	sum := sha256.Sum256(back)

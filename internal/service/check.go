@@ -95,7 +95,7 @@ func checkText(got, want []byte) error {
 // 1000 °C, or no time at all.
 func checkReading(celsius, at int64) error {
 	if celsius < -27315 || celsius > 100000 {
-		return fmt.Errorf("temperature is %s °C, which no sensor reads", hundredths(celsius))
+		return fmt.Errorf("temperature is %s °C, out of any sensor's range", hundredths(celsius))
 	}
 	if at <= 0 {
 		return fmt.Errorf("time of reading is %d ms, want milliseconds since 1970", at)

@@ -19,7 +19,8 @@ func (w Width) Check() error {
 		return fmt.Errorf("letters %d is negative; write a length, or 0 for 8 to 16 letters", w.Letters)
 	}
 	if w.Max > MaxHundredths {
-		return fmt.Errorf("max %d is above the largest decimal in hundredths, %d; write a smaller one", w.Max, int64(MaxHundredths))
+		return fmt.Errorf("max %d is above the largest decimal in hundredths, %d; write a smaller one", w.Max,
+			int64(MaxHundredths))
 	}
 	return nil
 }

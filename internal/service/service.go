@@ -37,7 +37,7 @@ func Parse(text string) (Name, error) {
 		}
 		known = append(known, string(n))
 	}
-	return "", fmt.Errorf("no service %q; there are %s", text, strings.Join(known, ", "))
+	return "", fmt.Errorf("unknown service %q; available: %s", text, strings.Join(known, ", "))
 }
 
 // A Message is a request or a response of any service; each uses the fields

@@ -11,7 +11,8 @@ import (
 // prints them.
 func TestRandom(t *testing.T) {
 	r := random(1234567)
-	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821} {
+	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
+		16408922859458223821} {
 		if got := r.next(); got != want {
 			t.Errorf("draw %d: got %d, want %d", i, got, want)
 		}
@@ -49,7 +50,7 @@ func TestCheck(t *testing.T) {
 		{Sum, func(m *Message) { m.Total-- }, "sum is "},
 		{Echo, func(m *Message) { m.Text[0] = '!' }, `text is "!`},
 		{Temperature, func(m *Message) { m.Celsius = -27316 }, "temperature is -273.16 °C"},
-		{Temperature, func(m *Message) { m.Celsius = 8500000 }, "which no sensor reads"},
+		{Temperature, func(m *Message) { m.Celsius = 8500000 }, "out of any sensor's range"},
 		{Temperature, func(m *Message) { m.Time = 0 }, "time of reading"},
 		{Monitor, func(m *Message) { m.Accepted = false }, "was not accepted"},
 		{Monitor, func(m *Message) { m.Sequence++ }, "acknowledged sequence is "},
@@ -86,10 +87,11 @@ func TestAnswer(t *testing.T) {
 		{Sum, Message{Hundredths: slices.Repeat([]int64{MaxHundredths}, 18447)}, world, "out of range"},
 		{Sum, Message{Hundredths: slices.Repeat([]int64{-MaxHundredths}, 18447)}, world, "out of range"},
 		{Temperature, Message{}, Env{}, "no sensor"},
-		{Temperature, Message{}, Env{Sensor: func() (int64, int64, error) { return 0, 0, broken }}, "read the sensor: broken"},
-		{IO, Message{}, Env{}, "nowhere to write"},
-		{IO, Message{}, Env{Keep: func(_, _ []byte) ([]byte, error) { return nil, broken }}, "keep the data: broken"},
-		{"weather", Message{}, world, `no service "weather"`},
+		{Temperature, Message{}, Env{Sensor: func() (int64, int64, error) { return 0, 0, broken }},
+			"read the sensor: broken"},
+		{IO, Message{}, Env{}, "no folder to write to"},
+		{IO, Message{}, Env{Keep: func(_, _ []byte) ([]byte, error) { return nil, broken }}, "store the data: broken"},
+		{"weather", Message{}, world, `unknown service "weather"`},
 	} {
 		if err := Answer(c.name, &c.req, &resp, c.env); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
@@ -146,7 +148,8 @@ func TestParse(t *testing.T) {
 	if n, err := Parse("io"); n != IO || err != nil {
 		t.Errorf("got %q, %v", n, err)
 	}
-	if _, err := Parse("IO"); err == nil || !strings.Contains(err.Error(), "sort, concat, sum, echo, temperature, monitor, io, memory") {
+	if _, err := Parse("IO"); err == nil ||
+		!strings.Contains(err.Error(), "sort, concat, sum, echo, temperature, monitor, io, memory") {
 		t.Errorf("got %v, want the names there are", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Missing lists the needs that are not met, each with the command that installs
@@ -57,7 +57,7 @@ func (n Need) what() string {
 // String says what is missing and what to do.
 func (n Need) String() string {
 	if n.Brought {
-		return n.what() + " is missing, and only you can bring it: " + n.Install
+		return n.what() + " is missing, and only you can supply it: " + n.Install
 	}
 	return n.what() + " is missing; run: " + n.Install
 }
@@ -130,6 +130,9 @@ func (d Description) Built() bool {
 			return false
 		}
 	}
+	if extra, err := d.unlisted(); err != nil || len(extra) > 0 {
+		return false
+	}
 	want, err := d.inputs()
 	if err != nil {
 		return false
@@ -154,13 +157,16 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 	if missing := d.Missing(ctx); len(missing) > 0 {
 		return false, fmt.Errorf("stack %s: %s", d.Name, missing[0])
 	}
-	unlock, err := lockFolder(d.Dir)
+	lock, err := kernel.WaitLockFolder(d.Dir) // for one build at a time
 	if err != nil {
 		return false, err
 	}
-	defer unlock()
+	defer lock.Close()
 	if d.Built() { // by whom we waited for
 		return false, nil
+	}
+	if err := d.removeUnlisted(); err != nil {
+		return false, err
 	}
 	var tail tailWriter
 	cmd := exec.CommandContext(ctx, d.Build.Command[0], d.Build.Command[1:]...)
@@ -171,8 +177,12 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 	}
 	for _, p := range d.Build.Product {
 		if _, err := os.Stat(filepath.Join(d.Dir, p)); err != nil {
-			return false, fmt.Errorf("stack %s: the build made no %s", d.Name, p)
+			return false, fmt.Errorf("stack %s: the build did not produce %s", d.Name, p)
 		}
+	}
+	if extra, err := d.unlisted(); err != nil || len(extra) > 0 {
+		return false, errors.Join(err, fmt.Errorf("stack %s: the build produced %s, which %s does not list", d.Name,
+			strings.Join(extra, ", "), jarList))
 	}
 	sum, err := d.inputs()
 	if err != nil {
@@ -232,19 +242,6 @@ func FileSum(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// lockFolder holds dir for one build at a time; it ends with the process.
-func lockFolder(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", dir, err)
-	}
-	return func() { f.Close() }, nil
 }
 
 // tailWriter keeps the last bytes written, for an error message.

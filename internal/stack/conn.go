@@ -8,22 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
-var errNotProtocol = errors.New("said something that is not protocol")
+var errNotProtocol = errors.New("violated the protocol")
 
 // ErrSilent means that the program closed its output: it ended or was killed.
-var ErrSilent = errors.New("ended without an answer")
+var ErrSilent = errors.New("closed its output without answering")
+
+// errDeaf means that a command to the program could not be written.
+var errDeaf = errors.New("it is not reading its input")
 
 // maxLine bounds a line from a program; beyond it is garbage.
 const maxLine = 1 << 20
 
-// Reader is a program's standard output.
-type Reader interface {
+// DeadlineReader is a program's standard output.
+type DeadlineReader interface {
 	io.Reader
 	SetReadDeadline(t time.Time) error
 }
@@ -33,12 +37,12 @@ type Reader interface {
 type Conn struct {
 	w    io.Writer
 	r    *bufio.Reader
-	stop func(time.Time) error
+	stop func(time.Time) error // sets the deadline of reads
 	line []byte
 }
 
 // NewConn speaks with the program whose stdin is w and stdout r.
-func NewConn(w io.Writer, r Reader) *Conn {
+func NewConn(w io.Writer, r DeadlineReader) *Conn {
 	return &Conn{w: w, r: bufio.NewReaderSize(r, 1<<16), stop: r.SetReadDeadline}
 }
 
@@ -55,10 +59,10 @@ func (c *Conn) Call(ctx context.Context, s Call) (Ready, error) {
 }
 
 func (c *Conn) ready(ctx context.Context, request any) (Ready, error) {
-	if err := c.send(request); err != nil {
+	if err := c.send(ctx, request); err != nil {
 		return Ready{}, err
 	}
-	defer c.watch(ctx)()
+	defer watch(ctx, c.stop)()
 	line, err := c.read(ctx)
 	if err != nil {
 		return Ready{}, err
@@ -79,28 +83,53 @@ type End struct {
 	CPU   time.Duration // the program's own account of the run; 0: it keeps none
 	// Phases of a client that became known in this run.
 	Phases Phases
+	// Of a client's run: requests sent a second time over another connection, and
+	// messages that the protocol itself sent again (CoAP, MQTT).
+	Repetitions, Retransmissions int
 }
+
+// emitter takes a record; its error ends the reading.
+type emitter = func(measure.Exchange) error
 
 // Run sends requests and hands every record to emit, which may be nil.
 func (c *Conn) Run(ctx context.Context, r Run, emit func(measure.Exchange)) (End, error) {
+	return c.run(ctx, r, math.MaxInt, plain(emit))
+}
+
+func (c *Conn) run(ctx context.Context, r Run, most int, emit emitter) (End, error) {
 	r.Type = "run"
-	if err := c.send(r); err != nil {
+	if err := c.send(ctx, r); err != nil {
 		return End{}, err
 	}
-	return c.records(ctx, emit)
+	return c.records(ctx, r.Record, most, emit)
 }
 
 // Report fetches the server's records since the last report, oldest first.
 func (c *Conn) Report(ctx context.Context, discard bool, emit func(measure.Exchange)) (End, error) {
-	if err := c.send(Report{Type: "report", Discard: discard}); err != nil {
-		return End{}, err
-	}
-	return c.records(ctx, emit)
+	return c.report(ctx, discard, math.MaxInt, plain(emit))
 }
 
-// records reads exchanges up to "end".
-func (c *Conn) records(ctx context.Context, emit func(measure.Exchange)) (End, error) {
-	defer c.watch(ctx)()
+func (c *Conn) report(ctx context.Context, discard bool, most int, emit emitter) (End, error) {
+	if err := c.send(ctx, Report{Type: "report", Discard: discard}); err != nil {
+		return End{}, err
+	}
+	return c.records(ctx, !discard, most, emit)
+}
+
+func plain(emit func(measure.Exchange)) emitter {
+	return func(x measure.Exchange) error {
+		if emit != nil {
+			emit(x)
+		}
+		return nil
+	}
+}
+
+// records reads exchanges up to "end", which must count them. Without recorded
+// there are none, and "end" counts the requests.
+func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitter) (End, error) {
+	defer watch(ctx, c.stop)()
+	var x measure.Exchange
 	for got := 0; ; got++ {
 		line, err := c.read(ctx)
 		if err != nil {
@@ -111,43 +140,98 @@ func (c *Conn) records(ctx context.Context, emit func(measure.Exchange)) (End, e
 			switch {
 			case err != nil:
 				return End{}, err
-			case h.Type == "end" && got != 0 && h.Count != got:
-				return End{}, fmt.Errorf("%w: %d records, but \"end\" counts %d", errNotProtocol, got, h.Count)
+			case h.Type == "end" && (recorded && h.Count != got || h.Count < 0):
+				return End{}, fmt.Errorf("%w: %d records, but \"end\" says %d", errNotProtocol, got, h.Count)
 			case h.Type == "end":
-				return End{h.Count, time.Duration(h.CPU), h.Phases}, nil
+				return End{h.Count, time.Duration(h.CPU), h.Phases, h.Repetitions, h.Retransmissions}, nil
 			case h.Type != "exchange":
-				return End{}, fmt.Errorf("%w: %q among the records", errNotProtocol, h.Type)
+				return End{}, fmt.Errorf("%w: %q among the records", errNotProtocol, clip([]byte(h.Type)))
 			}
 		}
-		x, err := parseExchange(line)
-		if err != nil {
+		switch {
+		case !recorded:
+			return End{}, fmt.Errorf("%w: an unexpected record", errNotProtocol)
+		case got >= most:
+			return End{}, fmt.Errorf("%w: more than %d records", errNotProtocol, most)
+		}
+		if err := parseExchange(line, &x); err != nil {
 			return End{}, err
 		}
-		if emit != nil {
-			emit(x)
+		if err := emit(x); err != nil {
+			return End{}, err
 		}
 	}
 }
 
-func (c *Conn) send(v any) error {
+// End closes the program's input, and returns when the program has closed its
+// output, to which it must print nothing more.
+func (c *Conn) End(ctx context.Context) error {
+	if in, ok := c.w.(io.Closer); ok {
+		in.Close()
+	}
+	defer watch(ctx, c.stop)()
+	rest, err := io.ReadAll(io.LimitReader(c.r, maxLine))
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("%w: %q after its last answer", errNotProtocol, clip(rest))
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return nil // an output that cannot be read is closed
+}
+
+// send writes one line. A program that does not read its input holds it up no
+// longer than ctx lasts.
+func (c *Conn) send(ctx context.Context, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if _, err := c.w.Write(append(b, '\n')); err != nil {
+	err = c.write(ctx, append(b, '\n'))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", errDeaf, ctx.Err())
+	case err != nil:
 		return fmt.Errorf("%w: %v", ErrSilent, err)
 	}
 	return nil
 }
 
-// watch makes ctx's end break a pending read; the returned function takes that back.
-func (c *Conn) watch(ctx context.Context) func() {
-	release := context.AfterFunc(ctx, func() { c.stop(time.Unix(1, 0)) })
+// write writes b to the program. Where the input knows no deadline, a write that is
+// given up lasts until the input is closed.
+func (c *Conn) write(ctx context.Context, b []byte) error {
+	d, ok := c.w.(interface{ SetWriteDeadline(time.Time) error })
+	if ok && d.SetWriteDeadline(time.Time{}) == nil {
+		defer watch(ctx, d.SetWriteDeadline)()
+		_, err := c.w.Write(b)
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.w.Write(b)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// watch makes ctx's end break what is pending; the returned function takes that back.
+func watch(ctx context.Context, deadline func(time.Time) error) func() {
+	broken := make(chan struct{})
+	release := context.AfterFunc(ctx, func() {
+		defer close(broken)
+		deadline(time.Unix(1, 0))
+	})
 	return func() {
 		if release() {
 			return
 		}
-		c.stop(time.Time{})
+		<-broken
+		deadline(time.Time{})
 	}
 }
 
@@ -162,7 +246,7 @@ func (c *Conn) read(ctx context.Context) ([]byte, error) {
 			return bytes.TrimSpace(c.line), nil
 		case errors.Is(err, bufio.ErrBufferFull) && len(c.line) < maxLine:
 		case errors.Is(err, bufio.ErrBufferFull):
-			return nil, fmt.Errorf("%w: a line of over %d bytes, %q", errNotProtocol, maxLine, clip(c.line))
+			return nil, fmt.Errorf("%w: a line longer than %d bytes, %q", errNotProtocol, maxLine, clip(c.line))
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, io.EOF):

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // program plays a stack that answers every line with the next text.
@@ -70,13 +70,13 @@ func TestWholeConversation(t *testing.T) {
 func TestProgramsThatMisbehave(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)
 	for _, tt := range []struct{ what, says, want string }{
-		{"prints garbage", "Listening on port 80\n", `not protocol: "Listening`},
-		{"prints garbage without end", long, "a line of over 1048576 bytes"},
+		{"prints garbage", "Listening on port 80\n", `violated the protocol: "Listening`},
+		{"prints garbage without end", long, "a line longer than 1048576 bytes"},
 		{"reports its own error", `{"type":"error","message":"no encoding \"exi\""}` + "\n", `no encoding "exi"`},
 		{"says something else", `{"type":"end","count":0}` + "\n", `"end" instead of "ready"`},
-		{"cuts its line", `{"type":"ready"`, "ended without an answer"},
-		{"says JSON without a type", "{}\n", "not protocol"},
-		{"says nothing and ends", "", "ended without an answer"},
+		{"cuts its line", `{"type":"ready"`, "closed its output without answering"},
+		{"says JSON without a type", "{}\n", "violated the protocol"},
+		{"says nothing and ends", "", "closed its output without answering"},
 	} {
 		_, err := program(t, tt.says).Serve(t.Context(), Serve{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -88,9 +88,9 @@ func TestProgramsThatMisbehave(t *testing.T) {
 func TestRecordsMustAddUp(t *testing.T) {
 	x := string(AppendExchange(nil, measure.Exchange{Seq: 1}))
 	for _, tt := range []struct{ what, says, want string }{
-		{"end counts more than was printed", x + `{"type":"end","count":2}` + "\n", `1 records, but "end" counts 2`},
+		{"end counts more than was printed", x + `{"type":"end","count":2}` + "\n", `1 records, but "end" says 2`},
 		{"another type among records", x + `{"type":"ready"}` + "\n", `"ready" among the records`},
-		{"a broken record", `{"type":"exchange","seq":x}` + "\n", "not protocol"},
+		{"a broken record", `{"type":"exchange","seq":x}` + "\n", "violated the protocol"},
 	} {
 		_, err := program(t, tt.says).Report(t.Context(), false, func(measure.Exchange) {})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -117,19 +117,18 @@ func FuzzExchange(f *testing.F) {
 	f.Add([]byte(`{"type":"exchange","seq":1,"seq":2}`))
 	f.Add([]byte(`{"type":"exchange","due":-0}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		x, ok := plainExchange(line)
-		if !ok {
+		var x, general, back measure.Exchange
+		if !plainExchange(line, &x) {
 			return
 		}
 		// what the fast path takes, encoding/json takes, to the same record
-		var l exchangeLine
-		if err := json.Unmarshal(line, &l); err != nil {
+		if err := anyExchange(line, &general); err != nil {
 			t.Fatalf("took %q, which is not JSON: %v", line, err)
 		}
-		if l.exchange() != x {
-			t.Fatalf("%q: got %+v, want %+v", line, x, l.exchange())
+		if general != x {
+			t.Fatalf("%q: got %+v, want %+v", line, x, general)
 		}
-		back, err := parseExchange(AppendExchange(nil, x)[:len(AppendExchange(nil, x))-1])
+		err := parseExchange(AppendExchange(nil, x)[:len(AppendExchange(nil, x))-1], &back)
 		if err != nil || back != x {
 			t.Fatalf("decode of encode: got %+v %v, want %+v", back, err, x)
 		}
@@ -156,10 +155,12 @@ func FuzzConn(f *testing.F) {
 }
 
 func BenchmarkExchangeLine(b *testing.B) {
-	line := AppendExchange(nil, measure.Exchange{Seq: 9999, Due: 1234567890, Sent: 1234567999, Done: 1234599999, Serialization: 1000, Deserialization: 2000, Total: 50000, Out: 100, In: 20})
+	line := AppendExchange(nil, measure.Exchange{Seq: 9999, Due: 1234567890, Sent: 1234567999, Done: 1234599999,
+		Serialization: 1000, Deserialization: 2000, Total: 50000, Out: 100, In: 20})
 	line = line[:len(line)-1]
 	for b.Loop() {
-		if _, err := parseExchange(line); err != nil {
+		var x measure.Exchange
+		if err := parseExchange(line, &x); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -16,7 +16,10 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // NewCredentials makes, below dir, a certificate authority, a certificate for a
@@ -91,7 +94,8 @@ type authority struct {
 func (m *authority) path(name string) string { return filepath.Join(m.dir, name) }
 
 // issue makes a key and a certificate, signed by the parent or by itself.
-func (m *authority) issue(name string, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+func (m *authority) issue(name string, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate,
+	*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +108,8 @@ func (m *authority) issue(name string, c, parent *x509.Certificate, parentKey *e
 }
 
 // sign makes key's certificate and writes both.
-func (m *authority) sign(name string, c, parent *x509.Certificate, key crypto.Signer, parentKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
+func (m *authority) sign(name string, c, parent *x509.Certificate, key crypto.Signer,
+	parentKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	m.serial++
 	c.SerialNumber = big.NewInt(m.serial)
 	// valid since 2020 also for emulated machines, whose clock begins there
@@ -128,4 +133,46 @@ func (m *authority) sign(name string, c, parent *x509.Certificate, key crypto.Si
 
 func writePEM(path, kind string, der []byte) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+}
+
+// CredentialsFor returns those of all that one side of a stack needs for a
+// security, and no more: nobody has another's private key. Signatures of
+// WS-Security are verified by the certificate in the message, so a side has the
+// authority's and its own; a client that encrypts also has the server's.
+func CredentialsFor(security string, side measure.Side, all map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, name := range credentialNames(security, side) {
+		if v, ok := all[name]; ok {
+			out[name] = v
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+func credentialNames(security string, side measure.Side) []string {
+	server := side == measure.Server
+	switch {
+	case security == "none" || security == "":
+		return nil
+	case security == "dtls-psk":
+		return []string{"psk_identity", "psk"}
+	case security == "oscore":
+		return []string{"oscore_secret", "oscore_salt"}
+	case security == "wss-username":
+		return []string{"user", "password"}
+	case security == "wss-hmac":
+		return []string{"user", "password", "psk"}
+	case strings.HasPrefix(security, "wss-rsa") && server:
+		return []string{"ca", "rsa_cert", "rsa_key"}
+	case strings.HasPrefix(security, "wss-rsa"):
+		return []string{"ca", "client_rsa_cert", "client_rsa_key", "rsa_cert"}
+	case server:
+		return []string{"ca", "cert", "key"}
+	case security == "dtls-rpk": // the server's public key, known beforehand
+		return []string{"ca", "cert"}
+	}
+	return []string{"ca"}
 }

@@ -23,13 +23,15 @@ func TestCredentials(t *testing.T) {
 	for _, pair := range []struct {
 		cert, key string
 		rsaBits   int // 0: not RSA
-	}{{"cert", "key", 0}, {"client_cert", "client_key", 0}, {"rsa_cert", "rsa_key", 2048}, {"client_rsa_cert", "client_rsa_key", 2048}} {
+	}{{"cert", "key", 0}, {"client_cert", "client_key", 0}, {"rsa_cert", "rsa_key", 2048},
+		{"client_rsa_cert", "client_rsa_key", 2048}} {
 		p, err := tls.LoadX509KeyPair(c[pair.cert], c[pair.key])
 		if err != nil {
 			t.Errorf("%s: %v", pair.cert, err)
 			continue
 		}
-		if _, err := p.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		if _, err := p.Leaf.Verify(x509.VerifyOptions{Roots: roots,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
 			t.Errorf("%s: %v", pair.cert, err)
 		}
 		bits := 0

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Description is a stack's stack.yaml: what it is, what it needs, how it is
@@ -26,8 +28,14 @@ type Description struct {
 	Serve    Program `yaml:"serve"`
 	Call     Program `yaml:"call"`
 	Serves   []Offer `yaml:"serves"`
+	// Floor marks a bare exchange of bytes, the limit no stack can beat: it reads no
+	// message, and its server must know the sizes beforehand. Only the lab has some.
+	Floor bool `yaml:"-"`
 	// Options are the names it knows of the study's free options.
 	Options []string `yaml:"options"`
+	// Deviates names checks of the conformance kit that the framework itself cannot
+	// pass, with the reason. They are not run, and each check of the stack says so.
+	Deviates map[string]string `yaml:"deviates"`
 }
 
 // A Need is a program that must be there before the stack can be built or run.
@@ -170,7 +178,8 @@ func parseSize(s string) (int64, error) {
 	units := []struct {
 		suffix string
 		factor int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+		{"B", 1}, {"", 1}}
 	for _, u := range units {
 		if num, ok := strings.CutSuffix(s, u.suffix); ok {
 			n, err := strconv.ParseInt(strings.TrimSpace(num), 10, 64)
@@ -180,7 +189,7 @@ func parseSize(s string) (int64, error) {
 			return n * u.factor, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a size; write 128MB", s)
+	return 0, fmt.Errorf("invalid size %q; write it like 128MB", s)
 }
 
 // Load reads the descriptions of all stacks below the folders, a later folder's
@@ -220,7 +229,7 @@ func Load(folders ...string) ([]Description, error) {
 // Read reads the stack.yaml in dir.
 func Read(dir string) (Description, error) {
 	file := filepath.Join(dir, "stack.yaml")
-	b, err := os.ReadFile(file)
+	b, err := kernel.ReadFile(file, 1<<20)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
 			return Description{}, fs.ErrNotExist
@@ -251,7 +260,8 @@ func (d Description) check(file string) error {
 		miss("serve or call command")
 	}
 	for i, o := range d.Serves {
-		if len(o.Services) == 0 || len(o.Encodings) == 0 || len(o.Security) == 0 || len(o.Transports) == 0 || len(o.Sides) == 0 || len(o.Connections) == 0 {
+		if len(o.Services) == 0 || len(o.Encodings) == 0 || len(o.Security) == 0 || len(o.Transports) == 0 ||
+			len(o.Sides) == 0 || len(o.Connections) == 0 {
 			miss(fmt.Sprintf("services, encodings, security, transports, sides or connections in serves[%d]", i))
 		}
 	}
@@ -267,7 +277,7 @@ func (d Description) check(file string) error {
 			miss("install command for " + n.what())
 		}
 		if n.Brought && n.File == "" {
-			miss("file in what the user brings")
+			miss("file among those that the user supplies")
 		}
 	}
 	return errors.Join(errs...)

@@ -43,9 +43,12 @@ func TestResolve(t *testing.T) {
 		wish, want Wish
 		err        string
 	}{
-		{"defaults are the first of each", Wish{Service: "sort"}, Wish{"sort", "xml", "none", "http", "server", "keep-alive"}, ""},
-		{"a later offer", Wish{Service: "sort", Encoding: "protobuf"}, Wish{"sort", "protobuf", "none", "coap", "server", "keep-alive"}, ""},
-		{"nowhere together", Wish{Service: "echo", Encoding: "protobuf"}, Wish{}, `encoding "protobuf"; it has xml, json; nor service "echo"; it has sort`},
+		{"defaults are the first of each", Wish{Service: "sort"},
+			Wish{"sort", "xml", "none", "http", "server", "keep-alive"}, ""},
+		{"a later offer", Wish{Service: "sort", Encoding: "protobuf"},
+			Wish{"sort", "protobuf", "none", "coap", "server", "keep-alive"}, ""},
+		{"nowhere together", Wish{Service: "echo", Encoding: "protobuf"}, Wish{},
+			`encoding "protobuf"; it has xml, json; nor service "echo"; it has sort`},
 		{"no such service", Wish{Service: "sum"}, Wish{}, `stack test has no service "sum"`},
 	} {
 		got, err := d.Resolve(tt.wish)

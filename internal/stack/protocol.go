@@ -1,5 +1,5 @@
 // Package stack speaks the adapter protocol with a stack (stacks/PROTOCOL.md),
-// lists and builds stacks, and holds the conformance kit. It starts no process
+// and lists and builds stacks. The conformance kit is below, in conform. It starts no process
 // itself: a Stack gives argv, and its caller gives back the two pipes.
 package stack
 
@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,9 @@ type Call struct {
 	Limits      Limits            `json:"limits"`
 	Credentials map[string]string `json:"credentials,omitempty"`
 	Options     map[string]string `json:"options,omitempty"`
+	// Request is what to ask in place of a service's message. Only edgegauge's own
+	// client is told it; its form is no part of the protocol.
+	Request json.RawMessage `json:"request,omitempty"`
 }
 
 // Message says which message to send (stacks/contract/README.md).
@@ -111,6 +115,9 @@ type header struct {
 	Message string `json:"message"`
 	Count   int    `json:"count"`
 	CPU     int64  `json:"cpu"`
+	// Of a client's run; see End.
+	Repetitions     int `json:"repetitions"`
+	Retransmissions int `json:"retransmissions"`
 	Ready
 }
 
@@ -125,9 +132,21 @@ func parseHeader(line []byte) (header, error) {
 		return h, fmt.Errorf("%w: %q", errNotProtocol, clip(line))
 	}
 	if h.Type == "error" {
-		return h, &ProgramError{h.Message}
+		return h, &ProgramError{shorten(h.Message)}
 	}
 	return h, nil
+}
+
+// mostText is how much of a program's own words is kept: an error or a failure.
+const mostText = 2000 // B
+
+// shorten cuts a text to mostText, and says so in it.
+func shorten(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	head := strings.ToValidUTF8(text[:mostText], "")
+	return fmt.Sprintf("%s… (truncated: %d B in total)", head, len(text))
 }
 
 func clip(b []byte) string {

@@ -76,7 +76,8 @@ func (a *Analysis) group(t Table, g treatment, confidence float64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	a.Groups = append(a.Groups, Group{t.by(g), mean.N, Number(mean.Center), Number(SD(g.ys)), Interval{mean.Lo, mean.Hi}, Number(median.Center), Interval{median.Lo, median.Hi}})
+	a.Groups = append(a.Groups, Group{t.by(g), mean.N, Number(mean.Center), Number(SD(g.ys)), Interval{mean.Lo, mean.Hi},
+		Number(median.Center), Interval{median.Lo, median.Hi}})
 	for _, w := range mean.Warnings {
 		a.warn(name, w)
 	}
@@ -108,7 +109,8 @@ func outliersOf(g treatment, flagged []int) error {
 	if len(flagged) > len(words) {
 		words = append(words, "…")
 	}
-	return fmt.Errorf("%d of %d are outliers, modified z over %v: %s: kept; look for their cause", len(flagged), len(g.ys), OutlierLimit, strings.Join(words, ", "))
+	return fmt.Errorf("%d of %d are outliers, modified z over %v: %s: kept; look for their cause", len(flagged), len(g.ys),
+		OutlierLimit, strings.Join(words, ", "))
 }
 
 func (t Table) by(g treatment) map[string]string {

@@ -71,7 +71,8 @@ func TestAnalysisAveragesRowsOfOneTreatmentAndBlock(t *testing.T) {
 		block := fmt.Sprint(b)
 		x := y*2 + float64(b%3)
 		plain.Rows = append(plain.Rows, Row{[]string{"rest"}, block, y}, Row{[]string{"soap"}, block, x})
-		doubled.Rows = append(doubled.Rows, Row{[]string{"rest"}, block, y - 1}, Row{[]string{"soap"}, block, x}, Row{[]string{"rest"}, block, y + 1})
+		doubled.Rows = append(doubled.Rows, Row{[]string{"rest"}, block, y - 1}, Row{[]string{"soap"}, block, x},
+			Row{[]string{"rest"}, block, y + 1})
 	}
 	a, b := must[Analysis](t)(Analyze(plain, AnovaOptions{})), must[Analysis](t)(Analyze(doubled, AnovaOptions{}))
 	if marshal(t, a) != marshal(t, b) {
@@ -91,7 +92,8 @@ func TestAnalysisAveragesRowsOfOneTreatmentAndBlock(t *testing.T) {
 	}
 	want := must[Comparison](t)(RatioPaired(rest, soap, 0.95))
 	c := a.Contrasts[0]
-	if float64(c.Ratio) != want.Estimate || c.RatioCI != (Interval{want.Lo, want.Hi}) || float64(c.P) != want.P || c.Between[0]["stack"] != "rest" {
+	if float64(c.Ratio) != want.Estimate || c.RatioCI != (Interval{want.Lo, want.Hi}) || float64(c.P) != want.P ||
+		c.Between[0]["stack"] != "rest" {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
 	// Without blocks each row is a replicate, compared by Welch.
@@ -128,18 +130,20 @@ func TestAnalysisOfBadDays(t *testing.T) {
 		want  []string // in the JSON
 	}{
 		{"one trial each", []Row{row("p", "", 1), row("q", "", 2)},
-			[]string{`"ci":null`, `"ratio":null`, `"p":null`, "one trial shows no spread", "no trial is left"}},
+			[]string{`"ci":null`, `"ratio":null`, `"p":null`, "one trial shows no spread", "no trials are left"}},
 		{"one treatment", []Row{row("p", "", 1), row("p", "", 2)},
 			[]string{`"anova":null`, `"contrasts":[]`, "at least two"}},
 		{"constant bytes", []Row{row("p", "1", 512), row("q", "1", 256), row("p", "2", 512), row("q", "2", 256)},
 			[]string{`"ratio":2`, `"p":null`, `"ratio_ci":[2,2]`, "all 2 values are 512"}},
 		{"zeros", []Row{row("p", "", 0), row("q", "", 2), row("p", "", 1), row("q", "", 2.5)},
-			[]string{`"ratio":null`, "Welch, t interval on difference of means", "has no ratio"}},
-		{"an outlier", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("p", "4", 1.05), row("p", "5", 30), row("p", "6", 1)},
+			[]string{`"ratio":null`, "Welch, t interval on difference of means", "cannot form a ratio"}},
+		{"an outlier", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("p", "4", 1.05), row("p", "5", 30),
+			row("p", "6", 1)},
 			[]string{"1 of 6 are outliers, modified z over 3.5: block 5 (30): kept"}},
-		{"few common blocks", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("q", "2", 2), row("q", "3", 2.2)},
-			[]string{"1 of 1 compare fewer blocks", "paired by block"}},
-		{"drift", drifting(), []string{"something changed while it was measured"}},
+		{"few common blocks", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("q", "2", 2),
+			row("q", "3", 2.2)},
+			[]string{"1 of 1 comparisons use fewer blocks", "paired by block"}},
+		{"drift", drifting(), []string{"something changed during the measurement"}},
 	} {
 		a, err := Analyze(Table{Response: "y", Factors: []string{"a"}, Rows: c.rows}, AnovaOptions{})
 		if err != nil {
@@ -215,7 +219,8 @@ func TestVeryManyTreatmentsAreComparedWithTheFirst(t *testing.T) {
 		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 200)}, "", 5 + float64(i*i%7)})
 	}
 	a := must[Analysis](t)(Analyze(tab, AnovaOptions{}))
-	if len(a.Contrasts) != 199 || a.Contrasts[198].Between[0]["a"] != "0" || !strings.Contains(strings.Join(a.Warnings, "\n"), "only the first treatment") {
+	if len(a.Contrasts) != 199 || a.Contrasts[198].Between[0]["a"] != "0" ||
+		!strings.Contains(strings.Join(a.Warnings, "\n"), "the first treatment is compared") {
 		t.Errorf("got %d contrasts, warnings %v", len(a.Contrasts), a.Warnings)
 	}
 }
@@ -225,7 +230,8 @@ func BenchmarkAnalyze(b *testing.B) {
 	tab := Table{Response: "rtt", Factors: []string{"stack", "link"}}
 	random := rand.New(rand.NewPCG(21, 22))
 	for i := range 500 {
-		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 5), fmt.Sprint(i / 5 % 4)}, fmt.Sprint(i / 20), math.Exp(random.NormFloat64() / 10)})
+		tab.Rows = append(tab.Rows, Row{[]string{fmt.Sprint(i % 5), fmt.Sprint(i / 5 % 4)}, fmt.Sprint(i / 20),
+			math.Exp(random.NormFloat64() / 10)})
 	}
 	for b.Loop() {
 		if _, err := Analyze(tab, AnovaOptions{}); err != nil {

@@ -21,10 +21,11 @@ type Anova struct {
 	Terms    []Term   `json:"terms"`
 	Residual Residual `json:"residual"`
 
-	Effects  []Effect `json:"-"`
-	BlockSD  Number   `json:"-"` // of random blocks (method of moments, Henderson's third); 0 where the estimate is negative, NaN without blocks
-	Checks   []Test   `json:"-"` // of the residuals: normality, equal variance, drift
-	Warnings []error  `json:"-"`
+	Effects []Effect `json:"-"`
+	// of random blocks (method of moments, Henderson's third); 0 where the estimate is negative, NaN without blocks
+	BlockSD  Number  `json:"-"`
+	Checks   []Test  `json:"-"` // of the residuals: normality, equal variance, drift
+	Warnings []error `json:"-"`
 }
 
 // A Term is one line of the table. EtaSquared is SS over the total sum of
@@ -53,7 +54,7 @@ type Residual struct {
 type Effect struct {
 	Term          string
 	Levels        []string // of the term's factors, in their order
-	Value, Lo, Hi float64
+	Value, Lo, Hi float64  // in the response's unit
 }
 
 // warnAt is the p below which a check of the residuals becomes a warning:
@@ -71,16 +72,21 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 		o.Confidence = 0.95
 	}
 	if !(o.Confidence > 0 && o.Confidence < 1) || o.Type < 0 || o.Type > 3 {
-		return Anova{}, fmt.Errorf("analysis of variance of type %d at confidence %v; write type 1, 2 or 3 and 0.95 for 95 %%", o.Type, o.Confidence)
+		return Anova{},
+			fmt.Errorf("analysis of variance of type %d at confidence %v; write type 1, 2 or 3 and 0.95 for 95 %%",
+				o.Type, o.Confidence)
 	}
 	t = t.replicates()
 	d := newDesign(t)
 	terms, warnings := d.estimable(o.Order)
 	if columns(terms) == 0 {
-		return Anova{}, fmt.Errorf("%w: every row has the same treatment; an analysis of variance needs at least two", ErrTooFew)
+		return Anova{}, fmt.Errorf("%w: every row has the same treatment; an analysis of variance needs at least two",
+			ErrTooFew)
 	}
 	if columns(terms) > mostColumn {
-		return Anova{}, fmt.Errorf("the factors have %d levels beyond the first of each, over the %d an analysis of variance is made for; group them", columns(terms), mostColumn)
+		return Anova{},
+			fmt.Errorf("the factors have %d levels beyond the first of each; an analysis of variance takes at most %d "+
+				"; group some", columns(terms), mostColumn)
 	}
 	a := Anova{Warnings: warnings, BlockSD: Number(math.NaN())}
 	kind := o.Type
@@ -88,7 +94,8 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 		kind = 1
 		if !d.balanced() {
 			kind = 3
-			a.Warnings = append(a.Warnings, fmt.Errorf("some treatments have fewer trials than others: sums of squares are of type III"))
+			a.Warnings = append(a.Warnings,
+				fmt.Errorf("some treatments have fewer trials than others: sums of squares are of type III"))
 		}
 	}
 	a.Type = [4]string{"", "I", "II", "III"}[kind]
@@ -115,9 +122,12 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, ad
 	switch {
 	case a.Residual.DF == 0:
 		a.Residual.SS = 0
-		a.Warnings = append(a.Warnings, fmt.Errorf("%w: no trial is left to estimate the error by; run more replications", ErrTooFew))
+		a.Warnings = append(a.Warnings, fmt.Errorf("%w: no trials are left to estimate the error from; run more replications",
+			ErrTooFew))
 	case a.Residual.SS == 0:
-		a.Warnings = append(a.Warnings, fmt.Errorf("%w: replicates do not differ; effects are as sure as the measurement's resolution, and no test is made", ErrNoSpread))
+		a.Warnings = append(a.Warnings,
+			fmt.Errorf("%w: replicates do not differ; effects are known to the measurement's resolution, and are not tested",
+				ErrNoSpread))
 	}
 	mse := float64(a.Residual.SS) / float64(a.Residual.DF) // NaN for 0/0
 	from := 1
@@ -128,7 +138,8 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, ad
 		if kind > 1 {
 			ss = d.lastSS(others(terms, i, kind))
 		}
-		line := Term{Term: tm.name, DF: tm.df, SS: Number(ss), F: Number(math.NaN()), P: Number(math.NaN()), EtaSquared: Number(ss / total), Variation: Number(sequential / total)}
+		line := Term{Term: tm.name, DF: tm.df, SS: Number(ss), F: Number(math.NaN()), P: Number(math.NaN()),
+			EtaSquared: Number(ss / total), Variation: Number(sequential / total)}
 		if total <= noise {
 			line.SS, line.EtaSquared, line.Variation = 0, Number(math.NaN()), Number(math.NaN())
 		}

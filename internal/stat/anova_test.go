@@ -52,7 +52,8 @@ func TestAnovaAgreesWithStatsmodels(t *testing.T) {
 			continue
 		}
 		l := a.Terms[i]
-		for figure, got := range map[string]float64{"df": float64(l.DF), "ss": float64(l.SS), "f": float64(l.F), "p": float64(l.P), "eta_squared": float64(l.EtaSquared), "variation": float64(l.Variation)} {
+		for figure, got := range map[string]float64{"df": float64(l.DF), "ss": float64(l.SS), "f": float64(l.F),
+			"p": float64(l.P), "eta_squared": float64(l.EtaSquared), "variation": float64(l.Variation)} {
 			check(t, words, figure, got, r.f(t, figure))
 		}
 	}
@@ -69,7 +70,8 @@ func TestEffectsAgreeWithStatsmodels(t *testing.T) {
 			continue
 		}
 		words := r["design"] + ", " + r["term"] + " at " + r["levels"]
-		for figure, got := range map[string]float64{"value": a.Effects[i].Value, "lo": a.Effects[i].Lo, "hi": a.Effects[i].Hi} {
+		for figure, got := range map[string]float64{"value": a.Effects[i].Value, "lo": a.Effects[i].Lo,
+			"hi": a.Effects[i].Hi} {
 			check(t, words, figure, got, r.f(t, figure))
 		}
 	}
@@ -115,7 +117,8 @@ func TestTwoLevelDesignsAgreeWithStatsmodels(t *testing.T) {
 			t.Fatalf("%s: no such effect", words)
 		}
 		e := a.Effects[i]
-		for figure, got := range map[string]float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi, "p": e.P, "variation": e.Variation} {
+		for figure, got := range map[string]float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi, "p": e.P,
+			"variation": e.Variation} {
 			check(t, words, figure, got, r.f(t, figure))
 		}
 	}
@@ -125,7 +128,8 @@ func TestTwoLevelDesignsAgreeWithStatsmodels(t *testing.T) {
 // figures: mean 40, effects 20, 10 and 5; 76, 19 and 5 %.
 func TestTwoLevelDesignOfJain(t *testing.T) {
 	tab := Table{Factors: []string{"memory", "cache"}, Rows: []Row{
-		{[]string{"4", "1"}, "", 15}, {[]string{"16", "1"}, "", 45}, {[]string{"4", "2"}, "", 25}, {[]string{"16", "2"}, "", 75}}}
+		{[]string{"4", "1"}, "", 15}, {[]string{"16", "1"}, "", 45}, {[]string{"4", "2"}, "", 25},
+		{[]string{"16", "2"}, "", 75}}}
 	a := must[TwoLevel](t)(AnalyzeTwoLevel(tab, 0.95))
 	want := map[string][2]float64{"": {40, 0}, "memory": {20, 76}, "cache": {10, 19}, "memory:cache": {5, 5}}
 	for _, e := range a.Effects {
@@ -197,11 +201,14 @@ func TestAnovaSaysWhatItLeftOut(t *testing.T) {
 		rows  []Row
 		want  string
 	}{
-		{"factors that move together", []Row{row("p", "u", "", 1), row("q", "v", "", 2), row("p", "u", "", 1.5), row("q", "v", "", 2.5)}, "b: its effect cannot be told"},
-		{"a block a treatment", []Row{row("p", "u", "1", 1), row("q", "u", "2", 2), row("p", "u", "3", 1.5), row("q", "u", "4", 2.5)}, "every block holds one treatment"},
-		{"one level", []Row{row("p", "u", "", 1), row("q", "u", "", 2), row("p", "u", "", 1.5)}, "one level"},
-		{"no spread", []Row{row("p", "u", "", 1), row("q", "u", "", 2), row("p", "u", "", 1), row("q", "u", "", 2)}, "replicates do not differ"},
-		{"nothing left", []Row{row("p", "u", "", 1), row("q", "u", "", 2)}, "no trial is left"},
+		{"factors that move together", []Row{row("p", "u", "", 1), row("q", "v", "", 2), row("p", "u", "", 1.5),
+			row("q", "v", "", 2.5)}, "b: its effect is confounded"},
+		{"a block a treatment", []Row{row("p", "u", "1", 1), row("q", "u", "2", 2), row("p", "u", "3", 1.5),
+			row("q", "u", "4", 2.5)}, "every block has only one treatment"},
+		{"one level", []Row{row("p", "u", "", 1), row("q", "u", "", 2), row("p", "u", "", 1.5)}, "only the level"},
+		{"no spread", []Row{row("p", "u", "", 1), row("q", "u", "", 2), row("p", "u", "", 1), row("q", "u", "", 2)},
+			"replicates do not differ"},
+		{"nothing left", []Row{row("p", "u", "", 1), row("q", "u", "", 2)}, "no trials are left"},
 	} {
 		a := must[Anova](t)(AnalyzeVariance(Table{Factors: []string{"a", "b"}, Rows: c.rows}, AnovaOptions{}))
 		var got []string

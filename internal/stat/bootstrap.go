@@ -13,12 +13,13 @@ import (
 // interval (Efron 1987). Same values, seed and number of resamples: same
 // answer. Use it where neither Mean nor Median will do; under
 // about 30 values it covers less than it says, and a warning says so.
-func Bootstrap(xs []float64, statistic func([]float64) float64, confidence float64, resamples int, seed uint64) (Summary, error) {
+func Bootstrap(xs []float64, statistic func([]float64) float64, confidence float64, resamples int,
+	seed uint64) (Summary, error) {
 	if err := usable(xs, confidence); err != nil {
 		return Summary{}, err
 	}
 	if resamples < 100 {
-		return Summary{}, fmt.Errorf("%w: %d resamples give no interval; take at least 2000", ErrTooFew, resamples)
+		return Summary{}, fmt.Errorf("%w: %d resamples are too few for an interval; use at least 2000", ErrTooFew, resamples)
 	}
 	s := blank(xs, confidence, fmt.Sprintf("BCa bootstrap, %d resamples, seed %d", resamples, seed))
 	s.Center = statistic(slices.Clone(xs))
@@ -35,12 +36,15 @@ func Bootstrap(xs []float64, statistic func([]float64) float64, confidence float
 		return s, nil
 	}
 	if len(xs) < 30 {
-		s.Warnings = append(s.Warnings, fmt.Errorf("%w: a bootstrap of %d values covers less than its %s %%; take 30 or more", ErrTooFew, len(xs), percent(confidence)))
+		s.Warnings = append(s.Warnings, fmt.Errorf("%w: a bootstrap of %d values covers less than its nominal %s %%; use "+
+			"at least 30",
+			ErrTooFew, len(xs), percent(confidence)))
 	}
 	thetas := resample(xs, statistic, resamples, seed)
 	lo, hi, ok := bca(xs, statistic, thetas, s.Center, confidence)
 	if !ok {
-		s.Warnings = append(s.Warnings, fmt.Errorf("%w: the resamples do not vary around the statistic; there is no BCa interval", ErrNoSpread))
+		s.Warnings = append(s.Warnings,
+			fmt.Errorf("%w: the resamples do not vary around the statistic; there is no BCa interval", ErrNoSpread))
 		return s, nil
 	}
 	s.Lo, s.Hi = lo, hi
@@ -63,7 +67,8 @@ func resample(xs []float64, statistic func([]float64) float64, resamples int, se
 
 // bca corrects the percentiles for bias (z0) and for a spread that changes
 // with the value (a, from the jackknife).
-func bca(xs []float64, statistic func([]float64) float64, thetas []float64, theta, confidence float64) (lo, hi float64, ok bool) {
+func bca(xs []float64, statistic func([]float64) float64, thetas []float64, theta, confidence float64) (lo,
+	hi float64, ok bool) {
 	// Subtle: the same values drawn in another order give a mean that differs in
 	// its last digit, which is not less.
 	eps := 1e-12 * math.Abs(theta)

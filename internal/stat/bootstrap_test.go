@@ -13,7 +13,8 @@ func TestBootstrapAgreesWithScipy(t *testing.T) {
 		"sd":     SD,
 	}
 	for _, r := range oracle(t, "bootstrap.csv") {
-		s, err := Bootstrap(r.fs(t, "values"), of[r["statistic"]], r.f(t, "confidence"), r.n(t, "resamples"), uint64(r.n(t, "seed")))
+		s, err := Bootstrap(r.fs(t, "values"), of[r["statistic"]], r.f(t, "confidence"), r.n(t, "resamples"),
+			uint64(r.n(t, "seed")))
 		if err != nil {
 			t.Fatal(err)
 		}

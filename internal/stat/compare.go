@@ -47,7 +47,8 @@ func RatioWelch(a, b []float64, confidence float64) (Comparison, error) {
 
 func paired(a, b []float64, confidence float64, log bool) (Comparison, error) {
 	if len(a) != len(b) {
-		return Comparison{}, fmt.Errorf("%w: %d values cannot be paired with %d; pair by block, or compare unpaired", ErrTooFew, len(a), len(b))
+		return Comparison{}, fmt.Errorf("%w: %d values cannot be paired with %d; pair by block, or compare unpaired",
+			ErrTooFew, len(a), len(b))
 	}
 	x, y, err := sides(a, b, confidence, log)
 	if err != nil {
@@ -93,7 +94,8 @@ func sides(a, b []float64, confidence float64, log bool) (x, y []float64, err er
 			return nil, nil, fmt.Errorf("%s side: %w", side, err)
 		}
 		if len(s) < 2 {
-			return nil, nil, fmt.Errorf("%s side: %w: one value has no spread to compare by; run at least 2 trials, better 10", side, ErrTooFew)
+			return nil, nil, fmt.Errorf("%s side: %w: one value shows no spread; run at least 2 trials, preferably 10",
+				side, ErrTooFew)
 		}
 	}
 	if !log {
@@ -112,7 +114,7 @@ func logs(xs []float64) ([]float64, error) {
 	out := make([]float64, len(xs))
 	for i, x := range xs {
 		if x <= 0 {
-			return nil, fmt.Errorf("%w: value %d is %v and has no ratio; compare by difference", ErrSign, i+1, x)
+			return nil, fmt.Errorf("%w: value %d is %v, which cannot form a ratio; compare by difference", ErrSign, i+1, x)
 		}
 		out[i] = math.Log(x)
 	}
@@ -129,7 +131,10 @@ type Moments struct {
 // into moments.
 func FromHalfWidth(n int, mean, halfWidth, confidence float64) (Moments, error) {
 	if n < 2 || !(halfWidth >= 0) || !isFinite(mean+halfWidth) || !(confidence > 0 && confidence < 1) {
-		return Moments{}, fmt.Errorf("%w: mean %v, half-width %v of %d values gives no spread; state n of at least 2 and a confidence such as 0.95", ErrTooFew, mean, halfWidth, n)
+		return Moments{},
+			fmt.Errorf("%w: mean %v with half-width %v of %d values does not give a spread; state n of at least 2 and a "+
+				"confidence "+
+				"such as 0.95", ErrTooFew, mean, halfWidth, n)
 	}
 	return Moments{n, mean, halfWidth * math.Sqrt(float64(n)) / tCritical(confidence, float64(n-1))}, nil
 }
@@ -140,10 +145,12 @@ func FromHalfWidth(n int, mean, halfWidth, confidence float64) (Moments, error) 
 func RatioOfMoments(a, b Moments, confidence float64) (Comparison, error) {
 	for _, m := range []Moments{a, b} {
 		if !(m.Mean > 0) {
-			return Comparison{}, fmt.Errorf("%w: a mean of %v has no ratio; compare by difference", ErrSign, m.Mean)
+			return Comparison{}, fmt.Errorf("%w: a mean of %v cannot form a ratio; compare by difference", ErrSign, m.Mean)
 		}
 		if m.N < 2 || !(m.SD >= 0) || !isFinite(m.Mean+m.SD) {
-			return Comparison{}, fmt.Errorf("%w: mean %v, sd %v of %d values cannot be compared; state n of at least 2 and the sd", ErrTooFew, m.Mean, m.SD, m.N)
+			return Comparison{},
+				fmt.Errorf("%w: mean %v, sd %v of %d values cannot be compared; state n of at least 2 and the sd", ErrTooFew,
+					m.Mean, m.SD, m.N)
 		}
 	}
 	if !(confidence > 0 && confidence < 1) {
@@ -197,17 +204,30 @@ func (c Comparison) doubts(a, b []float64) Comparison {
 		}
 	}
 	if c.se == 0 && len(c.Warnings) == 0 {
-		c.Warnings = append(c.Warnings, fmt.Errorf("%w: all pairs differ by the same %v; the interval of width zero shows the resolution, not certainty", ErrNoSpread, c.Estimate))
+		c.Warnings = append(c.Warnings,
+			fmt.Errorf("%w: all pairs differ by the same %v; the zero-width interval shows the measurement's resolution, not "+
+				"certainty",
+				ErrNoSpread, c.Estimate))
 	}
 	if c.log {
 		ma, _ := moments(a)
 		mb, _ := moments(b)
 		if r := ma / mb; c.se > 0 && (r < c.Lo || r > c.Hi) {
-			c.Warnings = append(c.Warnings, fmt.Errorf("the ratio of the arithmetic means, %.4g, lies outside the interval of the ratio of the geometric means: a few large trials weigh much; look at the trials", r))
+			c.Warnings = append(c.Warnings,
+				fmt.Errorf("the ratio of the arithmetic means, %.4g, lies outside the interval of the ratio of the geometric "+
+					"means: a few large trials dominate; look at the trials", r))
 		}
 	}
 	return c
 }
+
+// Even is what the comparison gives where both sides are equal: 1 for a ratio, 0
+// for a difference.
+func (c Comparison) Even() float64 { return c.unlog(0) }
+
+// SD is the standard deviation of the paired differences, on the scale of the
+// test: what a plan for more trials is based on.
+func (c Comparison) SD() float64 { return c.se * math.Sqrt(float64(c.N[0])) }
 
 // At is the same comparison with another confidence.
 func (c Comparison) At(confidence float64) Comparison {
@@ -222,7 +242,8 @@ func One(xs []float64, confidence float64) (Comparison, error) {
 		return Comparison{}, err
 	}
 	if len(xs) < 2 {
-		return Comparison{}, fmt.Errorf("%w: one value has no spread to judge by; run at least 2 trials, better 10", ErrTooFew)
+		return Comparison{}, fmt.Errorf("%w: one value shows no spread; run at least 2 trials, preferably 10",
+			ErrTooFew)
 	}
 	m, v := moments(xs)
 	var size float64
@@ -232,6 +253,6 @@ func One(xs []float64, confidence float64) (Comparison, error) {
 	if lo, hi := extremes(xs); hi-lo <= 1e-14*size {
 		v = 0
 	}
-	c := Comparison{N: [2]int{len(xs), len(xs)}, Method: "one figure a block, t interval on their mean"}
+	c := Comparison{N: [2]int{len(xs), len(xs)}, Method: "one figure per block, t interval on their mean"}
 	return c.of(m, math.Sqrt(v/float64(len(xs))), float64(len(xs)-1), confidence), nil
 }

@@ -76,9 +76,11 @@ func TestComparisonProperties(t *testing.T) {
 		r, over := must[Comparison](t)(RatioWelch(a, b, 0.95)), must[Comparison](t)(RatioWelch(b, a, 0.95))
 		check(t, "ratio, sides swapped", "lo", over.Lo, 1/r.Hi)
 		check(t, "ratio, sides swapped", "p", over.P, r.P)
-		scaled := must[Comparison](t)(RatioWelch(each(a, func(x float64) float64 { return 1e-6 * x }), each(b, func(x float64) float64 { return 1e-6 * x }), 0.95))
+		scaled := must[Comparison](t)(RatioWelch(each(a, func(x float64) float64 { return 1e-6 * x }),
+			each(b, func(x float64) float64 { return 1e-6 * x }), 0.95))
 		check(t, "ratio, another unit", "hi", scaled.Hi, r.Hi)
-		shifted := must[Comparison](t)(DifferenceWelch(each(a, func(x float64) float64 { return x + 5 }), each(b, func(x float64) float64 { return x + 5 }), 0.95))
+		shifted := must[Comparison](t)(DifferenceWelch(each(a, func(x float64) float64 { return x + 5 }),
+			each(b, func(x float64) float64 { return x + 5 }), 0.95))
 		check(t, "difference, both shifted", "p", shifted.P, d.P)
 		double := must[Comparison](t)(RatioWelch(each(a, func(x float64) float64 { return 2 * x }), b, 0.95))
 		check(t, "ratio, first side doubled", "estimate", double.Estimate, 2*r.Estimate)
@@ -105,7 +107,8 @@ func TestComparisonWithoutSpread(t *testing.T) {
 		},
 	} {
 		c := must[Comparison](t)(f())
-		if !near(c.Estimate, 2) || c.Lo != c.Hi || !math.IsNaN(c.P) || len(c.Warnings) == 0 || !errors.Is(c.Warnings[0], ErrNoSpread) {
+		if !near(c.Estimate, 2) || c.Lo != c.Hi || !math.IsNaN(c.P) || len(c.Warnings) == 0 ||
+			!errors.Is(c.Warnings[0], ErrNoSpread) {
 			t.Errorf("%s: got %+v", words, c)
 		}
 		if _, err := c.Equivalent(0.9, 1.1); !errors.Is(err, ErrNoSpread) {
@@ -130,8 +133,14 @@ func TestComparisonRefuses(t *testing.T) {
 		{"ratio of zero", func() (Comparison, error) { return RatioWelch(ok, []float64{0, 1}, 0.95) }, ErrSign},
 		{"ratio of a negative", func() (Comparison, error) { return RatioPaired([]float64{-1, 1, 2}, ok, 0.95) }, ErrSign},
 		{"NaN", func() (Comparison, error) { return RatioPaired([]float64{math.NaN(), 1, 2}, ok, 0.95) }, ErrNotFinite},
-		{"moments of one", func() (Comparison, error) { return RatioOfMoments(Moments{1, 2, 3}, Moments{5, 2, 3}, 0.95) }, ErrTooFew},
-		{"moments of a negative mean", func() (Comparison, error) { return RatioOfMoments(Moments{5, -2, 3}, Moments{5, 2, 3}, 0.95) }, ErrSign},
+		{"moments of one", func() (Comparison,
+			error) {
+			return RatioOfMoments(Moments{1, 2, 3}, Moments{5, 2, 3}, 0.95)
+		}, ErrTooFew},
+		{"moments of a negative mean", func() (Comparison,
+			error) {
+			return RatioOfMoments(Moments{5, -2, 3}, Moments{5, 2, 3}, 0.95)
+		}, ErrSign},
 	} {
 		if got, err := c.do(); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %+v, %v; want %v", c.words, got, err, c.want)
@@ -149,7 +158,8 @@ func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi, bound float64
 		want          Verdict
-	}{{2.1, 2.3, 2, Confirmed}, {1.9, 2.3, 2, Undecided}, {1.5, 1.9, 2, Contradicted}, {math.NaN(), math.NaN(), 2, Undecided}} {
+	}{{2.1, 2.3, 2, Confirmed}, {1.9, 2.3, 2, Undecided}, {1.5, 1.9, 2, Contradicted},
+		{math.NaN(), math.NaN(), 2, Undecided}} {
 		if got := (Comparison{Lo: c.lo, Hi: c.hi}).Above(c.bound); got != c.want {
 			t.Errorf("%v to %v above %v: got %s, want %s", c.lo, c.hi, c.bound, got, c.want)
 		}
@@ -189,9 +199,12 @@ func TestClaimsAreJudgedAsAFamily(t *testing.T) {
 		want   []Verdict
 	}{
 		{"one alone", []Claim{{near, 1, false}}, []Verdict{Confirmed}},
-		{"three such", []Claim{{near, 1, false}, {near, 1, false}, {near, 1, false}}, []Verdict{Undecided, Undecided, Undecided}},
-		{"the other way", []Claim{{far, 2, true}, {far, 2, false}, {far, 100, true}}, []Verdict{Contradicted, Confirmed, Confirmed}},
-		{"constant bytes", []Claim{{same, 1.5, false}, {same, 1.5, true}, {same, 2, false}}, []Verdict{Confirmed, Contradicted, Undecided}},
+		{"three such", []Claim{{near, 1, false}, {near, 1, false}, {near, 1, false}},
+			[]Verdict{Undecided, Undecided, Undecided}},
+		{"the other way", []Claim{{far, 2, true}, {far, 2, false}, {far, 100, true}},
+			[]Verdict{Contradicted, Confirmed, Confirmed}},
+		{"constant bytes", []Claim{{same, 1.5, false}, {same, 1.5, true}, {same, 2, false}},
+			[]Verdict{Confirmed, Contradicted, Undecided}},
 		{"nothing measured", []Claim{{Comparison{}, 1, false}}, []Verdict{Undecided}},
 	} {
 		if got := Judge(c.claims, 0.05); !slices.Equal(got, c.want) {

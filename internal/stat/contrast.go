@@ -30,7 +30,9 @@ const (
 func (a *Analysis) contrasts(t Table, groups []treatment, confidence float64) {
 	compared := a.family(groups)
 	if lo, _ := extremes(t.ys()); lo <= 0 {
-		a.warn("contrasts", fmt.Errorf("%w: the response is %v and the like in places, which has no ratio: such treatments are compared by difference", ErrSign, lo))
+		a.warn("contrasts",
+			fmt.Errorf("%w: some values of the response, such as %v, cannot form a ratio: those treatments are compared by "+
+				"difference", ErrSign, lo))
 	}
 	var ps []float64
 	fewer := 0
@@ -52,7 +54,9 @@ func (a *Analysis) contrasts(t Table, groups []treatment, confidence float64) {
 		}
 	}
 	if fewer > 0 {
-		a.warn("contrasts", fmt.Errorf("%d of %d compare fewer blocks than were run: those both treatments have", fewer, len(ps)))
+		a.warn("contrasts", fmt.Errorf("%d of %d comparisons use fewer blocks than were run: only those that both "+
+			"treatments have",
+			fewer, len(ps)))
 	}
 	for i, p := range Holm(ps) {
 		a.Contrasts[i].PHolm = Number(p)
@@ -75,10 +79,12 @@ func (a *Analysis) family(groups []treatment) func(i, j int) bool {
 		}
 	}
 	if count <= mostNeighbours {
-		a.warn("contrasts", fmt.Errorf("%d treatments make %d pairs: only those that differ in one factor are compared", n, n*(n-1)/2))
+		a.warn("contrasts", fmt.Errorf("%d treatments form %d pairs: only those that differ in one factor are compared",
+			n, n*(n-1)/2))
 		return neighbours
 	}
-	a.warn("contrasts", fmt.Errorf("%d treatments make %d pairs: only the first treatment is compared, with each other one", n, n*(n-1)/2))
+	a.warn("contrasts",
+		fmt.Errorf("%d treatments form %d pairs: the first treatment is compared with each of the others", n, n*(n-1)/2))
 	return func(i, j int) bool { return i == 0 }
 }
 
@@ -92,7 +98,8 @@ func contrastOf(x, y treatment, confidence float64) (c Contrast, pairs int, warn
 		difference, ratio, pairs = DifferencePaired, RatioPaired, len(xs)
 	}
 	none := Number(math.NaN())
-	c = Contrast{Difference: Number(meanOf(xs) - meanOf(ys)), Ratio: none, RatioCI: Interval{math.NaN(), math.NaN()}, P: none, PHolm: none, Method: "none: too few replicates"}
+	c = Contrast{Difference: Number(meanOf(xs) - meanOf(ys)), Ratio: none, RatioCI: Interval{math.NaN(), math.NaN()},
+		P: none, PHolm: none, Method: "none: too few replicates"}
 	got, err := ratio(xs, ys, confidence)
 	if errors.Is(err, ErrSign) {
 		if got, err = difference(xs, ys, confidence); err == nil {

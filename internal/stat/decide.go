@@ -10,9 +10,9 @@ import (
 type Verdict string
 
 const (
-	Confirmed    Verdict = "confirmed"
-	Contradicted Verdict = "contradicted"
-	Undecided    Verdict = "undecided"
+	Confirmed    Verdict = "confirmed"    // the data decide for it
+	Contradicted Verdict = "contradicted" // the data decide against it
+	Undecided    Verdict = "undecided"    // the data decide neither: more trials may
 )
 
 // Above judges the claim that the true difference or ratio is above bound:
@@ -85,10 +85,13 @@ type Equivalence struct {
 // difference -d and d. Not being significantly different is no such proof.
 func (c Comparison) Equivalent(lo, hi float64) (Equivalence, error) {
 	if !(lo < hi) || c.log && !(lo > 0) {
-		return Equivalence{}, fmt.Errorf("equivalence bounds %v to %v: the lower must be less than the upper, and above 0 for a ratio; write 0.95 and 1.0526 for 5 %%", lo, hi)
+		return Equivalence{},
+			fmt.Errorf("equivalence bounds %v to %v: the lower must be below the upper, and above 0 for a ratio; write "+
+				"0.95 and 1.0526 for 5 %%", lo, hi)
 	}
 	if !(c.se > 0) {
-		return Equivalence{}, fmt.Errorf("%w: equivalence cannot be tested without spread; compare the values themselves", ErrNoSpread)
+		return Equivalence{}, fmt.Errorf("%w: equivalence cannot be tested without spread; compare the values themselves",
+			ErrNoSpread)
 	}
 	l, h := lo, hi
 	if c.log {

@@ -65,6 +65,7 @@ func newDesign(t Table) *design {
 			d.cells = append(d.cells, c)
 		}
 		c := &d.cells[i]
+		// Welford 1962: no difference of large sums of squares.
 		c.n++
 		delta := r.Y - d.mean - c.mean
 		c.mean += delta / c.n

@@ -24,30 +24,36 @@ func (d *design) estimable(order int) ([]term, []error) {
 			return false
 		})
 		if names != nil {
-			warnings = append(warnings, fmt.Errorf("left out of the analysis of variance: %s: %s", strings.Join(names, ", "), why))
+			warnings = append(warnings, fmt.Errorf("left out of the analysis of variance: %s: %s",
+				strings.Join(names, ", "), why))
 		}
 	}
 	for f, l := range d.levels {
 		if len(l) == 1 {
-			warnings = append(warnings, fmt.Errorf("factor %q has the one level %q and no effect to estimate", d.names[f], l[0]))
+			warnings = append(warnings, fmt.Errorf("factor %q has only the level %q, so it has no effect to estimate",
+				d.names[f], l[0]))
 		}
 	}
-	drop("every block holds one treatment only", func(t term) bool { return t.name == blockTerm && !d.crossed() })
-	drop("some of its combinations of levels have no trial", func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })
-	drop(fmt.Sprintf("the model would have more than %d columns", mostColumn), func(t term) bool { return t.df > mostColumn })
+	drop("every block has only one treatment", func(t term) bool { return t.name == blockTerm && !d.crossed() })
+	drop("some combinations of its levels have no trials",
+		func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })
+	drop(fmt.Sprintf("the model would have more than %d columns", mostColumn),
+		func(t term) bool { return t.df > mostColumn })
 	for columns(terms) > mostColumn && highest(terms) > 1 {
 		top := highest(terms)
-		drop(fmt.Sprintf("the model would have more than %d columns", mostColumn), func(t term) bool { return len(t.factors) == top })
+		drop(fmt.Sprintf("the model would have more than %d columns", mostColumn),
+			func(t term) bool { return len(t.factors) == top })
 	}
 	_, added := d.fit(terms)
 	short := map[string]bool{}
 	for i, t := range terms {
 		short[t.name] = added[i] < t.df
 	}
-	drop("its effect cannot be told from that of other terms", func(t term) bool { return short[t.name] })
+	drop("its effect is confounded with that of other terms", func(t term) bool { return short[t.name] })
 	for int(d.n) <= 1+columns(terms) && highest(terms) > 1 {
 		top := highest(terms)
-		drop("without replication the highest interaction serves as the error", func(t term) bool { return len(t.factors) == top })
+		drop("without replication the highest interaction serves as the error",
+			func(t term) bool { return len(t.factors) == top })
 	}
 	return terms, warnings
 }

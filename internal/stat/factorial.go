@@ -8,7 +8,8 @@ import (
 
 // A SignEffect is one line of a 2^k·r analysis: half the change of the mean
 // response when the signs' product goes from -1 to +1. Term "" is the grand
-// mean. Variation is the share of the total variation; NaN for the mean.
+// mean. Effect, Lo and Hi are in the response's unit; Variation is the share of the
+// total variation, NaN for the mean.
 type SignEffect struct {
 	Term             string
 	Effect, Lo, Hi   float64
@@ -39,14 +40,17 @@ func AnalyzeTwoLevel(t Table, confidence float64) (TwoLevel, error) {
 	}
 	k := len(t.Factors)
 	if k > 16 {
-		return TwoLevel{}, fmt.Errorf("%w: %d factors make %d combinations; take 16 factors at most", ErrTooFew, k, uint64(1)<<min(k, 63))
+		return TwoLevel{}, fmt.Errorf("%w: %d factors make %d combinations; use at most 16 factors", ErrTooFew, k,
+			uint64(1)<<min(k, 63))
 	}
 	t = t.replicates()
 	out := TwoLevel{}
 	for f, name := range t.Factors {
 		l := t.levels(f)
 		if len(l) != 2 {
-			return TwoLevel{}, fmt.Errorf("factor %q has %d levels, a 2^k design has 2 of each; use the analysis of variance", name, len(l))
+			return TwoLevel{}, fmt.Errorf("factor %q has %d levels, but a 2^k design has 2 of each factor; use the analysis "+
+				"of variance",
+				name, len(l))
 		}
 		out.Levels = append(out.Levels, [2]string(l))
 	}
@@ -54,7 +58,9 @@ func AnalyzeTwoLevel(t Table, confidence float64) (TwoLevel, error) {
 	out.R = len(groups[0].ys)
 	for _, g := range groups {
 		if len(groups) != 1<<k || len(g.ys) != out.R {
-			return TwoLevel{}, fmt.Errorf("%w: a 2^%d design needs all %d combinations with equally many replications; use the analysis of variance", ErrTooFew, k, 1<<k)
+			return TwoLevel{},
+				fmt.Errorf("%w: a 2^%d design needs all %d combinations with equally many replications; use the analysis "+
+					"of variance", ErrTooFew, k, 1<<k)
 		}
 	}
 	means := make([]float64, len(groups))
@@ -74,9 +80,12 @@ func (o *TwoLevel) fill(factors []string, means []float64, confidence float64) {
 	half, se := math.NaN(), math.NaN()
 	switch {
 	case o.ErrorDF == 0:
-		o.Warnings = append(o.Warnings, fmt.Errorf("%w: one replication shows no error, so effects have no interval; run at least 2", ErrTooFew))
+		o.Warnings = append(o.Warnings,
+			fmt.Errorf("%w: one replication gives no estimate of the error, so effects have no intervals; run at least 2",
+				ErrTooFew))
 	case o.ErrorSS == 0:
-		o.Warnings = append(o.Warnings, fmt.Errorf("%w: replications do not differ; effects are as sure as the measurement's resolution", ErrNoSpread))
+		o.Warnings = append(o.Warnings,
+			fmt.Errorf("%w: replications do not differ; effects are known to the measurement's resolution", ErrNoSpread))
 	default:
 		se = math.Sqrt(o.ErrorSS / float64(o.ErrorDF) / n)
 		half = tCritical(confidence, float64(o.ErrorDF)) * se
@@ -91,7 +100,8 @@ func (o *TwoLevel) fill(factors []string, means []float64, confidence float64) {
 				mask |= 1 << (len(factors) - 1 - f)
 			}
 			q := signed(means, mask)
-			e := SignEffect{Term: strings.Join(words, ":"), Effect: q, Lo: q - half, Hi: q + half, SS: n * q * q, Variation: math.NaN(), P: math.NaN()}
+			e := SignEffect{Term: strings.Join(words, ":"), Effect: q, Lo: q - half, Hi: q + half, SS: n * q * q,
+				Variation: math.NaN(), P: math.NaN()}
 			if se > 0 {
 				e.P = tTwoSided(q/se, float64(o.ErrorDF))
 			}

@@ -19,7 +19,7 @@ const (
 // 8, 4 of 3; often more); beyond that the chi-squared approximation.
 func KruskalWallis(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
-		return Test{}, fmt.Errorf("%w: %d groups cannot be compared; give at least 2", ErrTooFew, len(groups))
+		return Test{}, fmt.Errorf("%w: %d groups are too few to compare; give at least 2", ErrTooFew, len(groups))
 	}
 	for i, g := range groups {
 		if err := finite(g); err != nil {
@@ -100,6 +100,7 @@ func kruskalP(ranks, sizes []int, observed float64) (float64, bool) {
 			return rest < sizes[last]
 		})
 		for g := range last {
+			// One more rank for group g, and its value to the group's sum.
 			step := (1 | uint64(r)<<p.countBits) << p.at(g)
 			next = next.merge(now.give(step, func(key uint64) bool { return p.count(key, g) < sizes[g] }))
 		}
@@ -117,7 +118,7 @@ func kruskalP(ranks, sizes []int, observed float64) (float64, bool) {
 		}
 		squares += float64(rest) * float64(rest) / float64(sizes[last])
 		all += now.ways[i]
-		if squares >= observed*(1-1e-12) {
+		if squares >= observed*(1-1e-12) { // equal ones may differ in the last digit
 			far += now.ways[i]
 		}
 	}

@@ -15,14 +15,16 @@ func TestSimulatedOrders(t *testing.T) {
 	}{
 		{"a steady bench", func(int, *rand.Rand) float64 { return 1 }},
 		{"a bench that warms up by 15 %", func(i int, _ *rand.Rand) float64 { return 1.15 - 0.15*math.Exp(-float64(i)/8) }},
-		{"a bench disturbed in every other trial, by 5 %", func(i int, _ *rand.Rand) float64 { return 1 + 0.05*float64(i%2) }},
+		{"a bench disturbed in every other trial, by 5 %",
+			func(i int, _ *rand.Rand) float64 { return 1 + 0.05*float64(i%2) }},
 	}
 	orders := []struct {
 		words  string
 		first  func(r *rand.Rand) []bool // which of 20 slots the first stack gets
 		blocks bool
 	}{
-		{"one stack after the other, Welch", func(*rand.Rand) []bool { return slots(func(i int) bool { return i < 10 }) }, false},
+		{"one stack after the other, Welch", func(*rand.Rand) []bool { return slots(func(i int) bool { return i < 10 }) },
+			false},
 		{"alternating, paired", func(*rand.Rand) []bool { return slots(func(i int) bool { return i%2 == 0 }) }, true},
 		{"random throughout, Welch", func(r *rand.Rand) []bool {
 			place := r.Perm(20)

@@ -24,12 +24,15 @@ const leastRun = 3
 // They do not know what made here another place on the day of the calibration
 // than on that of the run: see that it was the same.
 func Predict(run, here, there []float64, confidence float64) (Comparison, error) {
-	c := Comparison{N: [2]int{len(run), len(here) + len(there)}, Method: "prediction by calibration, t interval on logarithms", log: true}
+	c := Comparison{N: [2]int{len(run), len(here) + len(there)},
+		Method: "prediction by calibration, t interval on logarithms", log: true}
 	if len(run) < leastRun {
-		return c, fmt.Errorf("%w: %d trials of the run do not show how they scatter; run at least %d, better 10", ErrTooFew, len(run), leastRun)
+		return c, fmt.Errorf("%w: %d trials are too few to show the spread of the run; run at least %d, preferably 10",
+			ErrTooFew,
+			len(run), leastRun)
 	}
 	if n := min(len(here), len(there)); n < LeastCalibration {
-		return c, fmt.Errorf("%w: a calibration of %d trials; it takes %d of each side", ErrTooFew, n, LeastCalibration)
+		return c, fmt.Errorf("%w: the calibration has %d trials; it needs %d of each side", ErrTooFew, n, LeastCalibration)
 	}
 	var sum, squares float64
 	center := 0.0

@@ -33,6 +33,9 @@ func TestRankTestsAgreeWithScipy(t *testing.T) {
 // The trap: a well-known library's p depends on which sample comes first, when
 // sizes differ and values tie.
 func TestRankTestsDoNotDependOnOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	random := rand.New(rand.NewPCG(9, 10))
 	for range 60 {
 		draw := func() []float64 {

@@ -14,7 +14,10 @@ func (a *Anova) check(residuals []float64, t Table) {
 	if got, err := Normality(residuals); err == nil {
 		a.Checks = append(a.Checks, got)
 		if got.P < warnAt {
-			a.Warnings = append(a.Warnings, fmt.Errorf("residuals are not normal (%s, p = %.2g): look at the trials; medians and rank tests do not mind", got.Name, got.P))
+			a.Warnings = append(a.Warnings,
+				fmt.Errorf("residuals are not normal (%s, p = %.2g): look at the trials; medians and rank tests do not assume "+
+					"normality",
+					got.Name, got.P))
 		}
 	}
 	moved := Table{Factors: t.Factors, Rows: slices.Clone(t.Rows)}
@@ -28,12 +31,14 @@ func (a *Anova) check(residuals []float64, t Table) {
 	if got, err := BrownForsythe(groups...); err == nil {
 		a.Checks = append(a.Checks, got)
 		if got.P < warnAt {
-			a.Warnings = append(a.Warnings, fmt.Errorf("treatments differ in variance (%s, p = %.2g): trust the contrasts, each of which has its own variance, before the F tests", got.Name, got.P))
+			a.Warnings = append(a.Warnings,
+				fmt.Errorf("treatments differ in variance (%s, p = %.2g): rely on the contrasts, which have their own "+
+					"variances, rather than on the F tests", got.Name, got.P))
 		}
 	}
 	a.drift("drift of the residuals with the order of the rows", "look at the time course")(trendWithin(residuals, t))
 	if t.Blocked() {
-		a.drift("drift of the blocks' means", "comparisons within blocks stand, the means may not")(Trend(blockMeans(t)))
+		a.drift("drift of the blocks' means", "comparisons within blocks hold, the means may not")(Trend(blockMeans(t)))
 	}
 }
 
@@ -45,7 +50,8 @@ func (a *Anova) drift(name, advice string) func(Test, error) {
 		got.Name = name
 		a.Checks = append(a.Checks, got)
 		if got.P < warnAt {
-			a.Warnings = append(a.Warnings, fmt.Errorf("%s (tau = %.2f, p = %.2g): something changed while it was measured; %s", name, got.Statistic, got.P, advice))
+			a.Warnings = append(a.Warnings, fmt.Errorf("%s (tau = %.2f, p = %.2g): something changed during the measurement; %s",
+				name, got.Statistic, got.P, advice))
 		}
 	}
 }
@@ -79,7 +85,7 @@ func Normality(xs []float64) (Test, error) {
 		return Test{}, err
 	}
 	if len(xs) < 8 {
-		return Test{}, fmt.Errorf("%w: %d values do not show whether they are normal; 8 do", ErrTooFew, len(xs))
+		return Test{}, fmt.Errorf("%w: %d values are too few to test for normality; 8 suffice", ErrTooFew, len(xs))
 	}
 	if allEqual(xs) {
 		return Test{}, noSpread(len(xs), xs[0])
@@ -118,7 +124,7 @@ func Normality(xs []float64) (Test, error) {
 // seldom in groups of 3 to 6.
 func BrownForsythe(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
-		return Test{}, fmt.Errorf("%w: %d group has no variance to compare with; give at least 2", ErrTooFew, len(groups))
+		return Test{}, fmt.Errorf("%w: %d groups are too few to compare variances; give at least 2", ErrTooFew, len(groups))
 	}
 	var n, grand float64
 	away := make([][]float64, len(groups))
@@ -144,8 +150,11 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 	}
 	d1, d2 := float64(len(groups)-1), n-float64(len(groups))
 	if d2 == 0 || within == 0 {
-		return Test{}, fmt.Errorf("%w: the groups' values lie equally far from their medians; no test of equal variance", ErrNoSpread)
+		return Test{}, fmt.Errorf("%w: the groups' values are equally far from their medians; equal variance cannot be "+
+			"tested",
+			ErrNoSpread)
 	}
 	f := between / d1 / (within / d2)
-	return Test{Name: "Brown-Forsythe", Statistic: f, P: fUpper(f, d1, d2), Method: "F of distances from the group's median"}, nil
+	return Test{Name: "Brown-Forsythe", Statistic: f, P: fUpper(f, d1, d2),
+		Method: "F of distances from the group's median"}, nil
 }

@@ -76,7 +76,10 @@ func TestChecksRefuse(t *testing.T) {
 		{"normality of equal values", func() (Test, error) { return Normality(make([]float64, 9)) }, ErrNoSpread},
 		{"normality of NaN", func() (Test, error) { return Normality([]float64{nan}) }, ErrNotFinite},
 		{"variance of one group", func() (Test, error) { return BrownForsythe([]float64{1, 2}) }, ErrTooFew},
-		{"variance without spread", func() (Test, error) { return BrownForsythe([]float64{1, 1}, []float64{2, 2}) }, ErrNoSpread},
+		{"variance without spread", func() (Test,
+			error) {
+			return BrownForsythe([]float64{1, 1}, []float64{2, 2})
+		}, ErrNoSpread},
 		{"trend of three", func() (Test, error) { return Trend([]float64{1, 2, 3}) }, ErrTooFew},
 		{"trend of equal values", func() (Test, error) { return Trend([]float64{1, 1, 1, 1}) }, ErrNoSpread},
 	} {

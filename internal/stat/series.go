@@ -9,7 +9,7 @@ import "fmt"
 func Thirds[T Value](xs []T) (first, last float64, err error) {
 	n := len(xs) / 3
 	if n == 0 {
-		return 0, 0, fmt.Errorf("%w: %d values have no thirds; measure at least 3", ErrTooFew, len(xs))
+		return 0, 0, fmt.Errorf("%w: %d values cannot be split into thirds; measure at least 3", ErrTooFew, len(xs))
 	}
 	first, _, _ = center(xs[:n])
 	last, _, _ = center(xs[len(xs)-n:])
@@ -31,7 +31,9 @@ const batches = 5
 // doc/method.md has the figures.
 func Stationary[T Value](xs []T, confidence float64) (Comparison, error) {
 	if len(xs) < 6*batches {
-		return Comparison{}, fmt.Errorf("%w: %d values do not show whether a trial is stationary; %d do", ErrTooFew, len(xs), 6*batches)
+		return Comparison{}, fmt.Errorf("%w: %d values are too few to show whether a trial is stationary; %d suffice",
+			ErrTooFew,
+			len(xs), 6*batches)
 	}
 	length := len(xs) / 3 / batches
 	means := func(xs []T) []float64 {
@@ -62,7 +64,8 @@ func OrderEffects(t Table) (place, before Test, err error) {
 		return Test{}, Test{}, err
 	}
 	if !t.Blocked() {
-		return Test{}, Test{}, fmt.Errorf("%w: without blocks a trial has no place in its block; name the block of every row", ErrNoData)
+		return Test{}, Test{}, fmt.Errorf("%w: without blocks a trial has no place in its block; name the block of every row",
+			ErrNoData)
 	}
 	placed, followed := t.relabel()
 	if place, err = lastF(placed, "place in the block"); err != nil {
@@ -101,7 +104,8 @@ func lastF(t Table, name string) (Test, error) {
 	rest := b.rest(d.y)
 	within := d.within + dot(rest, rest)
 	if d1 == 0 || d2 <= 0 || within <= 0 {
-		return Test{}, fmt.Errorf("%s: %w: too few blocks to tell it from the treatments; run more replications", name, ErrTooFew)
+		return Test{}, fmt.Errorf("%s: %w: too few blocks to separate it from the treatments; run more replications",
+			name, ErrTooFew)
 	}
 	f := b.explained(d.y, len(b.q)-int(d1), len(b.q)) / d1 / (within / d2)
 	return Test{Name: name, Statistic: f, P: fUpper(f, d1, d2), Method: "F after treatments and blocks"}, nil

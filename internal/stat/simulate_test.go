@@ -72,7 +72,8 @@ func simulate(t *testing.T, rows []simulation) {
 			t.Errorf("%s: got %.2f %% of %d, want %v to %v", s.words, got, runs, s.low, s.high)
 		}
 		if said, ok := doc[s.words]; !ok || math.Abs(got-said) > slack+0.1 {
-			t.Errorf("%s: got %.2f %%, doc/method.md has %v (%v); run with -stat.full and copy the tables", s.words, got, said, ok)
+			t.Errorf("%s: got %.2f %%, doc/method.md has %v (%v); run with -stat.full and copy the tables", s.words,
+				got, said, ok)
 		}
 		t.Logf("| %s | %.1f | %d | %s |", s.words, got, runs, s.why)
 	}
@@ -107,6 +108,9 @@ func covers(s Summary, truth float64) bool { return s.Lo <= truth && truth <= s.
 func spans(c Comparison, truth float64) bool { return c.Lo <= truth && truth <= c.Hi }
 
 func TestSimulatedCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const few = "few values, skewed: the mean itself is hard to know"
 	const steps = "steps between order statistics: never below 95"
 	mean := func(r *rand.Rand, n int) Summary { return got(Mean(normal(r, n, 10, 1), 0.95)) }
@@ -119,11 +123,20 @@ func TestSimulatedCoverage(t *testing.T) {
 		{"mean, t: 10 lognormal trials, spread 50 %", 91, 94, 0, func(r *rand.Rand) bool {
 			return covers(got(Mean(lognormal(r, 10, 1, 0.5), 0.95)), math.Exp(0.125))
 		}, few},
-		{"mean, t, trials added until the half-width is 2 % (spread 3 %, 5 to 50 trials)", 91, 95, 0, func(r *rand.Rand) bool { return untilPrecise(r, 5) }, "stopping at a lucky small spread costs 2 %"},
-		{"the same, 10 to 50 trials", 93, 95.5, 0, func(r *rand.Rand) bool { return untilPrecise(r, 10) }, "costs less: start with 10"},
-		{"median: 6 trials", 96.6, 97.2, 0, func(r *rand.Rand) bool { return covers(got(Median(normal(r, 6, 3, 1), 0.95)), 3) }, steps},
-		{"median: 10 trials", 97.6, 98.2, 0, func(r *rand.Rand) bool { return covers(got(Median(normal(r, 10, 3, 1), 0.95)), 3) }, steps},
-		{"median: 30 lognormal trials, spread 50 %", 95.4, 96, 0, func(r *rand.Rand) bool { return covers(got(Median(lognormal(r, 30, 3, 0.5), 0.95)), 3) }, ""},
+		{"mean, t, trials added until the half-width is 2 % (spread 3 %, 5 to 50 trials)", 91, 95, 0,
+			func(r *rand.Rand) bool { return untilPrecise(r, 5) }, "stopping at a lucky small spread costs 2 %"},
+		{"the same, 10 to 50 trials", 93, 95.5, 0, func(r *rand.Rand) bool { return untilPrecise(r, 10) },
+			"costs less: start with 10"},
+		{"median: 6 trials", 96.6, 97.2, 0, func(r *rand.Rand) bool {
+			return covers(got(Median(normal(r, 6, 3, 1),
+				0.95)), 3)
+		}, steps},
+		{"median: 10 trials", 97.6, 98.2, 0, func(r *rand.Rand) bool {
+			return covers(got(Median(normal(r, 10, 3, 1),
+				0.95)), 3)
+		}, steps},
+		{"median: 30 lognormal trials, spread 50 %", 95.4, 96, 0,
+			func(r *rand.Rand) bool { return covers(got(Median(lognormal(r, 30, 3, 0.5), 0.95)), 3) }, ""},
 		{"p95 of 400 exponential values", 95, 96, 0, func(r *rand.Rand) bool {
 			return covers(got(Quantile(draws(400, r.ExpFloat64), 0.95, 0.95)), -math.Log(0.05))
 		}, steps},
@@ -203,7 +216,8 @@ func factorial(r *rand.Rand, a, b, reps int, blocked bool, drop int) Table {
 			block, shift = fmt.Sprint("b", k), 2*r.NormFloat64()
 		}
 		for _, i := range r.Perm(a * b) {
-			t.Rows = append(t.Rows, Row{[]string{fmt.Sprint(i / b), fmt.Sprint(i % b)}, block, float64(i/b) + shift + r.NormFloat64()})
+			t.Rows = append(t.Rows, Row{[]string{fmt.Sprint(i / b), fmt.Sprint(i % b)}, block,
+				float64(i/b) + shift + r.NormFloat64()})
 		}
 	}
 	for range drop {
@@ -214,6 +228,9 @@ func factorial(r *rand.Rand, a, b, reps int, blocked bool, drop int) Table {
 }
 
 func TestSimulatedFalsePositives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const steps = "p comes in steps: never above 5"
 	rejects := func(test Test, err error) bool { return got(test, err).P < 0.05 }
 	differs := func(c Comparison, err error) bool { return got(c, err).P < 0.05 }
@@ -278,14 +295,22 @@ func TestSimulatedFalsePositives(t *testing.T) {
 		{"analysis of variance, type III: main effect, 4 of 30 trials missing", 4, 6, 20_000, func(r *rand.Rand) bool {
 			return term("b", factorial(r, 3, 2, 5, true, 4))
 		}, ""},
-		{"normality: 20 normal values", 4, 6, 0, func(r *rand.Rand) bool { return rejects(Normality(normal(r, 20, 5, 1))) }, ""},
-		{"normality of residuals: 3 treatments of 10", 4, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "Anderson-Darling", false) }, ""},
-		{"equal variance of residuals: 3 treatments of 10", 3, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "Brown-Forsythe", false) }, "cautious in small groups"},
-		{"drift of residuals: 3 treatments of 10", 4, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "drift of the residuals with the order of the rows", false) }, ""},
-		{"drift of residuals: 3 treatments in 10 blocks", 2.5, 5.5, 20_000, func(r *rand.Rand) bool { return checked(r, "drift of the residuals with the order of the rows", true) }, "p comes in coarse steps"},
-		{"drift of the means of 10 blocks", 4, 6, 20_000, func(r *rand.Rand) bool { return checked(r, "drift of the blocks' means", true) }, ""},
+		{"normality: 20 normal values", 4, 6, 0,
+			func(r *rand.Rand) bool { return rejects(Normality(normal(r, 20, 5, 1))) }, ""},
+		{"normality of residuals: 3 treatments of 10", 4, 6, 20_000,
+			func(r *rand.Rand) bool { return checked(r, "Anderson-Darling", false) }, ""},
+		{"equal variance of residuals: 3 treatments of 10", 3, 6, 20_000,
+			func(r *rand.Rand) bool { return checked(r, "Brown-Forsythe", false) }, "cautious in small groups"},
+		{"drift of residuals: 3 treatments of 10", 4, 6, 20_000,
+			func(r *rand.Rand) bool { return checked(r, "drift of the residuals with the order of the rows", false) }, ""},
+		{"drift of residuals: 3 treatments in 10 blocks", 2.5, 5.5, 20_000,
+			func(r *rand.Rand) bool { return checked(r, "drift of the residuals with the order of the rows", true) },
+			"p comes in coarse steps"},
+		{"drift of the means of 10 blocks", 4, 6, 20_000,
+			func(r *rand.Rand) bool { return checked(r, "drift of the blocks' means", true) }, ""},
 		{"trend, exact: 20 values", 4, 5.2, 0, func(r *rand.Rand) bool { return rejects(Trend(normal(r, 20, 5, 1))) }, ""},
-		{"trend, normal approximation: 40 values, many ties", 4, 6, 0, func(r *rand.Rand) bool { return rejects(Trend(rounded(r, 40))) }, ""},
+		{"trend, normal approximation: 40 values, many ties", 4, 6, 0,
+			func(r *rand.Rand) bool { return rejects(Trend(rounded(r, 40))) }, ""},
 		{"place in the block: 4 treatments, 8 blocks", 4, 6, 8000, func(r *rand.Rand) bool {
 			place, _, err := OrderEffects(factorial(r, 2, 2, 8, true, 0))
 			return rejects(place, err)
@@ -303,14 +328,15 @@ func TestSimulatedFalsePositives(t *testing.T) {
 		{"stationary: 1,000 requests, each correlated 0.9 with the last", 6, 10, 20_000, func(r *rand.Rand) bool {
 			return differs(Stationary(autocorrelated(r, 1000, 0.9), 0.95))
 		}, "batches of 66 are too short for it"},
-		{"stationary, trial by trial: thirds of 10 trials of 300 requests correlated 0.9", 4, 6, 8000, func(r *rand.Rand) bool {
-			var first, last []float64
-			for range 10 {
-				f, l, err := Thirds(autocorrelated(r, 300, 0.9))
-				first, last = append(first, got(f, err)), append(last, l)
-			}
-			return differs(RatioPaired(last, first, 0.95))
-		}, ""},
+		{"stationary, trial by trial: thirds of 10 trials of 300 requests correlated 0.9", 4, 6, 8000,
+			func(r *rand.Rand) bool {
+				var first, last []float64
+				for range 10 {
+					f, l, err := Thirds(autocorrelated(r, 300, 0.9))
+					first, last = append(first, got(f, err)), append(last, l)
+				}
+				return differs(RatioPaired(last, first, 0.95))
+			}, ""},
 	})
 }
 

@@ -12,7 +12,9 @@ import (
 // more, none of which may hold all the spread.
 func SpreadRatio(a, b [][]float64, confidence float64) (Comparison, error) {
 	if len(a) == 0 || len(a) != len(b) {
-		return Comparison{}, fmt.Errorf("%w: %d sets against %d; give one set of each side for each stratum", ErrNoData, len(a), len(b))
+		return Comparison{}, fmt.Errorf("%w: %d sets on one side and %d on the other; give one set per stratum and side",
+			ErrNoData,
+			len(a), len(b))
 	}
 	c := Comparison{Method: "ratio of standard deviations, jackknife of log variances (Miller 1968)", log: true}
 	var center, variance, freedom float64
@@ -42,7 +44,8 @@ func SpreadRatio(a, b [][]float64, confidence float64) (Comparison, error) {
 func logSpread(xs []float64) (estimate, variance float64, err error) {
 	n := float64(len(xs))
 	if len(xs) < 4 {
-		return 0, 0, fmt.Errorf("%w: %d trials do not show how much trials vary; run 4, better 10", ErrTooFew, len(xs))
+		return 0, 0, fmt.Errorf("%w: %d trials are too few to show how trials vary; run at least 4, preferably 10",
+			ErrTooFew, len(xs))
 	}
 	_, all := moments(xs)
 	pseudo := make([]float64, len(xs))

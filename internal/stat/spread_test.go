@@ -70,7 +70,8 @@ func TestSimulatedSpreadRatio(t *testing.T) {
 		words       string
 		draw        func() float64
 		least, most float64
-	}{{"normal", r.NormFloat64, 0.035, 0.06}, {"log-normal", func() float64 { return math.Exp(0.5 * r.NormFloat64()) }, 0.06, 0.11}} {
+	}{{"normal", r.NormFloat64, 0.035, 0.06},
+		{"log-normal", func() float64 { return math.Exp(0.5 * r.NormFloat64()) }, 0.06, 0.11}} {
 		const studies = 4000
 		wrong := 0
 		for range studies {
@@ -99,7 +100,8 @@ func TestBeyondAndBetween(t *testing.T) {
 		bound        float64
 		above, below float64 // 2: significant and not 0
 	}{
-		{"above", up, 0, 2, 1}, {"below", up, 5, 1, 2}, {"no spread, above", flat, 1, 0, 1}, {"no spread, below", flat, 3, 1, 0}, {"no spread, at it", flat, 2, 1, 1},
+		{"above", up, 0, 2, 1}, {"below", up, 5, 1, 2}, {"no spread, above", flat, 1, 0, 1},
+		{"no spread, below", flat, 3, 1, 0}, {"no spread, at it", flat, 2, 1, 1},
 		{"no figure", Comparison{Estimate: math.NaN(), Confidence: 0.95}, 1, 1, 1},
 	} {
 		above, below := c.c.Beyond(c.bound)

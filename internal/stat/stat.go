@@ -113,7 +113,8 @@ func finite(xs []float64) error {
 	}
 	for i, x := range xs {
 		if !isFinite(x) {
-			return fmt.Errorf("%w: value %d of %d is %v; repeat its trial or record it as invalid", ErrNotFinite, i+1, len(xs), x)
+			return fmt.Errorf("%w: value %d of %d is %v; repeat that trial or mark it invalid", ErrNotFinite,
+				i+1, len(xs), x)
 		}
 	}
 	return nil

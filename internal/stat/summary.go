@@ -18,7 +18,9 @@ func Mean(xs []float64, confidence float64) (Summary, error) {
 	s := blank(xs, confidence, "mean of trial means, t interval")
 	s.Center = m
 	if len(xs) == 1 {
-		s.Warnings = append(s.Warnings, fmt.Errorf("%w: one trial shows no spread between trials, so there is no interval; run at least 2, better 10", ErrTooFew))
+		s.Warnings = append(s.Warnings,
+			fmt.Errorf("%w: one trial shows no spread between trials, so there is no interval; run at least 2, preferably 10",
+				ErrTooFew))
 		return s, nil
 	}
 	if allEqual(xs) {
@@ -63,15 +65,17 @@ func quantile(xs []float64, q, confidence float64) (Summary, error) {
 	}
 	if !enough(len(xs), q) {
 		need := int(math.Ceil(1/min(q, 1-q) - 1e-9))
-		return Summary{}, fmt.Errorf("%w: a p%s needs at least %d values, there are %d; measure more or ask a quantile nearer the median",
-			ErrTooFew, percent(q), need, len(xs))
+		return Summary{},
+			fmt.Errorf("%w: a p%s needs at least %d values, but there are %d; measure more, or ask for a quantile closer to "+
+				"the median",
+				ErrTooFew, percent(q), need, len(xs))
 	}
 	ys := append([]float64(nil), xs...)
 	s := blank(xs, confidence, "no interval")
 	s.Center = selectQuantile(ys, q)
 	lo, hi, covers := orderRanks(len(xs), q, confidence)
 	if lo < 1 || hi > len(xs) {
-		s.Warnings = append(s.Warnings, fmt.Errorf("%w: %d values have no %s %% interval for the p%s; %d have",
+		s.Warnings = append(s.Warnings, fmt.Errorf("%w: %d values are too few for a %s %% interval of the p%s; %d suffice",
 			ErrTooFew, len(xs), percent(confidence), percent(q), quantileNeeds(q, confidence)))
 		return s, nil
 	}
@@ -118,7 +122,8 @@ func (s Summary) flat(x float64) Summary {
 }
 
 func noSpread(n int, x float64) error {
-	return fmt.Errorf("%w: all %d values are %v; the interval of width zero shows the resolution of the measurement, not certainty", ErrNoSpread, n, x)
+	return fmt.Errorf("%w: all %d values are %v; the zero-width interval shows the resolution of the measurement, "+
+		"not certainty", ErrNoSpread, n, x)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.6g", 100*share) }
@@ -143,7 +148,10 @@ func Replications(sd, halfWidth, confidence float64) (int, error) {
 		return 0, fmt.Errorf("confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)
 	}
 	if !(sd >= 0) || !(halfWidth > 0) || math.IsInf(sd, 0) {
-		return 0, fmt.Errorf("%w: half-width %v and standard deviation %v give no number of trials; both come from a pilot of at least 2 trials", ErrNotFinite, halfWidth, sd)
+		return 0,
+			fmt.Errorf("%w: half-width %v and standard deviation %v do not give a number of trials; take both from a pilot of "+
+				"at "+
+				"least 2 trials", ErrNotFinite, halfWidth, sd)
 	}
 	wide := func(n int) bool {
 		return tCritical(confidence, float64(n-1))*sd/math.Sqrt(float64(n)) > halfWidth
@@ -151,7 +159,7 @@ func Replications(sd, halfWidth, confidence float64) (int, error) {
 	const most = 1 << 30
 	n := 2 + sort.Search(most, func(k int) bool { return !wide(k + 2) })
 	if n > most {
-		return 0, fmt.Errorf("%w: more than a thousand million trials; ask a wider half-width than %v", ErrTooFew, halfWidth)
+		return 0, fmt.Errorf("%w: more than a billion trials; allow a half-width wider than %v", ErrTooFew, halfWidth)
 	}
 	return n, nil
 }

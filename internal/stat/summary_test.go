@@ -48,7 +48,8 @@ func TestMedianOfFewTrialsHasNoInterval(t *testing.T) {
 		if want := n >= 6; s.HasInterval() != want {
 			t.Errorf("%d trials: interval %v to %v, want one: %v", n, s.Lo, s.Hi, want)
 		}
-		if n < 6 && (len(s.Warnings) != 1 || !errors.Is(s.Warnings[0], ErrTooFew) || !strings.Contains(s.Warnings[0].Error(), "6 have")) {
+		if n < 6 && (len(s.Warnings) != 1 || !errors.Is(s.Warnings[0], ErrTooFew) ||
+			!strings.Contains(s.Warnings[0].Error(), "6 suffice")) {
 			t.Errorf("%d trials: warnings %v, want one that says 6 are needed", n, s.Warnings)
 		}
 	}
@@ -149,7 +150,8 @@ func TestSummaryAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(b), `"ci":null`) || !strings.Contains(string(b), `"center":2`) || !strings.Contains(string(b), "too few") {
+	if !strings.Contains(string(b), `"ci":null`) || !strings.Contains(string(b), `"center":2`) ||
+		!strings.Contains(string(b), "too few") {
 		t.Errorf("got %s", b)
 	}
 }

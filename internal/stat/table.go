@@ -17,7 +17,7 @@ type Row struct {
 }
 
 // A Table is tidy data. Rows stand in the order they were measured, where that
-// is known: the checks for drift and order effects go by it.
+// is known: the checks for drift and order effects rely on it.
 type Table struct {
 	Response string
 	Factors  []string
@@ -32,21 +32,23 @@ func (t Table) check() error {
 		return fmt.Errorf("%w: the table has no rows; run at least one valid trial of each treatment", ErrNoData)
 	}
 	if len(t.Factors) == 0 {
-		return fmt.Errorf("%w: no factor is named; say which columns tell the treatments apart", ErrNoData)
+		return fmt.Errorf("%w: no factors are named; name the columns that distinguish the treatments", ErrNoData)
 	}
 	for i, f := range t.Factors {
 		if slices.Contains(t.Factors[:i], f) || f == "" || f == blockTerm && t.Blocked() {
-			return fmt.Errorf("factor %q stands twice or has a name that is taken; rename it", f)
+			return fmt.Errorf("factor %q appears twice or uses a reserved name; rename it", f)
 		}
 	}
 	for i, r := range t.Rows {
 		switch {
 		case len(r.Levels) != len(t.Factors):
-			return fmt.Errorf("row %d has %d levels where the factors are %s; give one level of each", i+1, len(r.Levels), strings.Join(t.Factors, ", "))
+			return fmt.Errorf("row %d has %d levels, but the factors are %s; give one level of each", i+1, len(r.Levels),
+				strings.Join(t.Factors, ", "))
 		case !isFinite(r.Y):
-			return fmt.Errorf("row %d: %w: the response is %v; leave the row out and say why, or repeat its trial", i+1, ErrNotFinite, r.Y)
+			return fmt.Errorf("row %d: %w: the response is %v; omit the row and say why, or repeat that trial", i+1,
+				ErrNotFinite, r.Y)
 		case (r.Block != "") != t.Blocked():
-			return fmt.Errorf("row %d: some rows name a block and some do not; name the block of every row, or of none", i+1)
+			return fmt.Errorf("row %d: some rows name a block and others do not; name the block in all rows or in none", i+1)
 		}
 	}
 	return nil

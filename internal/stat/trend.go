@@ -44,7 +44,7 @@ func Trend(xs []float64) (Test, error) {
 		return Test{}, err
 	}
 	if len(xs) < 4 {
-		return Test{}, fmt.Errorf("%w: %d values show no trend; 4 may", ErrTooFew, len(xs))
+		return Test{}, fmt.Errorf("%w: %d values are too few to show a trend; give at least 4", ErrTooFew, len(xs))
 	}
 	if allEqual(xs) {
 		return Test{}, noSpread(len(xs), xs[0])
@@ -81,6 +81,8 @@ func inversions(xs, spare []float64) float64 {
 // inversionP is twice the share of orders of n values with at most k pairs
 // out of order.
 func inversionP(n, k int) float64 {
+	// ways[s] is the share of orders with s pairs out of order. The largest of size
+	// values stands before 0 to size-1 of the others, which makes as many pairs more.
 	ways := make([]float64, n*(n-1)/2+1)
 	ways[0] = 1
 	for size := 2; size <= n; size++ {
@@ -122,7 +124,8 @@ func trendWithin(residuals []float64, t Table) (Test, error) {
 		sum.variance += k.variance
 	}
 	if sum.variance == 0 || len(residuals) < 8 {
-		return Test{}, fmt.Errorf("%w: blocks too small to show a trend within them; 8 rows and 2 treatments may", ErrTooFew)
+		return Test{}, fmt.Errorf("%w: blocks are too small to show a trend within them; give at least 8 rows and 2 "+
+			"treatments", ErrTooFew)
 	}
 	got := sum.test("normal approximation over pairs within blocks, corrected for continuity")
 	// Small blocks make a score that goes in coarse steps of 2.

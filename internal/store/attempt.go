@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // An Attempt is one run of a trial. It ends with Commit or Invalidate; if
@@ -37,9 +37,9 @@ type Source struct {
 type Method string
 
 const (
-	Measured Method = "measured"
-	Modelled Method = "modelled"
-	Counted  Method = "counted" // time is instructions counted in an emulated machine
+	Measured Method = "measured" // read from a meter or a clock
+	Modelled Method = "modelled" // computed from a model; never in one column with the measured
+	Counted  Method = "counted"  // time is instructions counted in an emulated machine
 )
 
 func (m Method) known() bool { return m == Measured || m == Modelled || m == Counted }
@@ -57,12 +57,13 @@ func (s *Store) Begin(trial int) (*Attempt, error) {
 	a := &Attempt{Trial: trial, s: s, open: map[*fileWriter]bool{}}
 	err := s.change(func(tx *sql.Tx) error {
 		var state State
-		err := tx.QueryRow(`SELECT state, (SELECT count(*) + 1 FROM attempts WHERE trial = id) FROM trials WHERE id = ?`, trial).Scan(&state, &a.Number)
+		err := tx.QueryRow(`SELECT state, (SELECT count(*) + 1 FROM attempts WHERE trial = id) FROM trials WHERE id = ?`,
+			trial).Scan(&state, &a.Number)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fail(ErrNoData, "trial %d: not in the plan of %s", trial, s.dir)
 		}
 		if err == nil && (state == Valid || state == Running) {
-			err = fmt.Errorf("trial %d: is %s already", trial, state)
+			err = fmt.Errorf("trial %d: already %s", trial, state)
 		}
 		if err != nil {
 			return err
@@ -78,11 +79,33 @@ func (s *Store) Begin(trial int) (*Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, s.word(os.MkdirAll(a.Dir(), 0o755))
+	return a, s.word(makeFolder(a.Dir()))
 }
 
 // Dir is where the attempt's logs go.
 func (a *Attempt) Dir() string { return a.s.TrialDir(a.Trial, a.Number) }
+
+// Keep writes a file beside the attempt's logs, durably, and has its checksum
+// kept with those of the raw files.
+func (a *Attempt) Keep(name string, b []byte) error {
+	f, err := a.s.create(filepath.Join(a.Dir(), name))
+	if err != nil {
+		return a.s.word(err)
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return a.s.word(err)
+	}
+	rec := fileRecord{kind: trialsDir, name: filepath.Join(filepath.Base(a.Dir()), name), bytes: int64(len(b)),
+		digest: digestOf(b)}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.files = append(a.files, rec)
+	return nil
+}
 
 // Packets opens packets/NNNN-A-name.pcapng. The caller writes pcapng and closes.
 func (a *Attempt) Packets(name string) (io.WriteCloser, error) {
@@ -106,7 +129,8 @@ type rawWriter struct {
 // raw opens a raw file of this attempt under its partial name.
 func (a *Attempt) raw(kind string, src Source, label, ext string) (*rawWriter, error) {
 	if !src.Method.known() {
-		return nil, fmt.Errorf("trial %d: %s: method %q; say measured, modelled or counted", a.Trial, label, src.Method)
+		return nil, fmt.Errorf("trial %d: %s: unknown method %q; supported: measured, modelled, counted", a.Trial, label,
+			src.Method)
 	}
 	name := fmt.Sprintf("%s-%s%s", attemptName(a.Trial, a.Number), plainName(label), ext)
 	w, err := newFileWriter(a.s.create, a.s.path(kind, name))
@@ -225,6 +249,10 @@ func (a *Attempt) rename(state State) ([]string, error) {
 	paths := make([]string, len(a.files))
 	for i, f := range a.files {
 		paths[i] = filepath.Join(f.kind, f.name)
+		if f.kind == trialsDir { // in place already
+			touched[filepath.Dir(paths[i])], touched[trialsDir] = true, true
+			continue
+		}
 		if state != Valid {
 			paths[i] = asideName(f.kind, f.name)
 		}

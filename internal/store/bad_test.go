@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // finished is a directory with two valid trials and one to go, closed.
@@ -59,10 +59,12 @@ func TestBadResultsAreNamedWithAdvice(t *testing.T) {
 			ok(t, copyFile(filepath.Join(dir, "exchanges", "mine.parquet"), filepath.Join(dir, parquet)))
 		}, ErrEdited, "mine.parquet", true, true},
 		"study edited": {func(t *testing.T, dir string) {
-			edit(t, filepath.Join(dir, studyFile), func(b []byte) []byte { return bytes.Replace(b, []byte("100"), []byte("200"), 1) })
+			edit(t, filepath.Join(dir, studyFile),
+				func(b []byte) []byte { return bytes.Replace(b, []byte("100"), []byte("200"), 1) })
 		}, ErrEdited, studyFile, true, false},
 		"plan edited": {func(t *testing.T, dir string) {
-			edit(t, filepath.Join(dir, planFile), func(b []byte) []byte { return bytes.Replace(b, []byte("2,1,1,b"), []byte("2,1,1,a"), 1) })
+			edit(t, filepath.Join(dir, planFile),
+				func(b []byte) []byte { return bytes.Replace(b, []byte("2,1,1,b"), []byte("2,1,1,a"), 1) })
 		}, ErrEdited, planFile, true, false},
 		"facts edited": {func(t *testing.T, dir string) {
 			edit(t, filepath.Join(dir, factsFile), func(b []byte) []byte { return append(b, ' ') })
@@ -94,8 +96,11 @@ func TestBadResultsAreNamedWithAdvice(t *testing.T) {
 		"somebody else's database": {func(t *testing.T, dir string) { execSQL(t, dir, "PRAGMA application_id = 7") },
 			ErrForeign, "not edgegauge's", false, false},
 		"ledger gone": {func(t *testing.T, dir string) { ok(t, os.Remove(filepath.Join(dir, ledgerFile))) },
-			ErrMissing, "half written", false, false},
-		"treatment that is no object": {func(t *testing.T, dir string) { execSQL(t, dir, "UPDATE trials SET treatment = '[1' WHERE id = 1") },
+			ErrMissing, "incomplete", false, false},
+		"treatment that is no object": {func(t *testing.T,
+			dir string) {
+			execSQL(t, dir, "UPDATE trials SET treatment = '[1' WHERE id = 1")
+		},
 			ErrCorrupt, "trial 1", true, true}, // Pending says so
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,10 +169,12 @@ func TestOthersDirectoriesAreLeftAlone(t *testing.T) {
 
 // Killed while creating: at each step the directory can be created again.
 func TestHalfCreatedDirectoriesAreCreatedAgain(t *testing.T) {
-	for _, left := range [][]string{{lockFile}, {lockFile, planFile}, {lockFile, "exchanges", "trials", planFile, studyFile, ledgerFile + partialSuffix}} {
+	for _, left := range [][]string{{lockFile}, {lockFile, planFile},
+		{lockFile, "exchanges", "trials", planFile, studyFile, ledgerFile + partialSuffix}} {
 		whole, dir := finished(t), t.TempDir()
 		for _, name := range left {
-			if err := os.Rename(filepath.Join(whole, strings.TrimSuffix(name, partialSuffix)), filepath.Join(dir, name)); err != nil {
+			if err := os.Rename(filepath.Join(whole, strings.TrimSuffix(name, partialSuffix)),
+				filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -189,15 +196,22 @@ func TestResumingAnotherStudyIsRefused(t *testing.T) {
 		change func(*Header)
 		says   string // empty: resumes
 	}{
-		"the same":                   {func(*Header) {}, ""},
-		"a comment":                  {func(h *Header) { h.Study = append([]byte("# mine\n"), h.Study...) }, ""},
-		"a fixed value":              {func(h *Header) { h.Study = bytes.Replace(h.Study, []byte("100"), []byte("200"), 1) }, "requests was 100, is 200"},
-		"a value by an override":     {func(h *Header) { h.Overrides = []string{"requests=200"} }, "requests was 100, is 200"},
+		"the same":  {func(*Header) {}, ""},
+		"a comment": {func(h *Header) { h.Study = append([]byte("# mine\n"), h.Study...) }, ""},
+		"a fixed value": {func(h *Header) { h.Study = bytes.Replace(h.Study, []byte("100"), []byte("200"), 1) },
+			"requests was 100, is 200"},
+		"a value by an override": {func(h *Header) { h.Overrides = []string{"requests=200"} },
+			"requests was 100, is 200"},
 		"an override without effect": {func(h *Header) { h.Overrides = []string{"requests=100"} }, ""},
-		"a new value":                {func(h *Header) { h.Study = append(h.Study, "link: nb-iot\n"...) }, `link was absent, is "nb-iot"`},
-		"a plan in other order":      {func(h *Header) { h.Plan = bytes.Replace(h.Plan, []byte("1,1,1,a"), []byte("1,1,1,b"), 1) }, `line 2 was "1,1,1,a", is "1,1,1,b"`},
-		"more blocks":                {func(h *Header) { *h = header(6); h.Overrides = []string{"design.replications=6"} }, ""},
-		"fewer blocks again":         {func(h *Header) {}, ""},
+		"a new value": {func(h *Header) { h.Study = append(h.Study, "link: nb-iot\n"...) },
+			`link was absent, is "nb-iot"`},
+		"a plan in other order": {func(h *Header) {
+			h.Plan = bytes.Replace(h.Plan, []byte("1,1,1,a"), []byte("1,1,1,b"),
+				1)
+		}, `line 2 was "1,1,1,a", but is "1,1,1,b"`},
+		"more blocks": {func(h *Header) { *h = header(6); h.Overrides = []string{"design.replications=6"} },
+			""},
+		"fewer blocks again": {func(h *Header) {}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := header(3)
@@ -249,7 +263,8 @@ func TestRunsKeepChangedFacts(t *testing.T) {
 	r := must[*Store](t)(OpenReadOnly(dir))
 	defer r.Close()
 	runs := must[[]Run](t)(r.Runs())
-	if len(runs) != 3 || runs[0].FactsFile != "facts.json" || runs[1].FactsFile != "facts-2.json" || runs[2].FactsFile != "facts-2.json" || runs[2].StudyFile != studyFile {
+	if len(runs) != 3 || runs[0].FactsFile != "facts.json" || runs[1].FactsFile != "facts-2.json" ||
+		runs[2].FactsFile != "facts-2.json" || runs[2].StudyFile != studyFile {
 		t.Fatalf("runs: got %+v", runs)
 	}
 	if f, err := r.Facts(runs[2]); err != nil || !strings.Contains(string(f), "6.2") {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // Columns reads single columns of one side's exchanges, without making rows.
@@ -59,72 +59,88 @@ func newColumns(f *rawFile, side measure.Side) (*Columns, error) {
 // Close releases the file.
 func (c *Columns) Close() error { return c.f.Close() }
 
-// Rows is the number of exchanges recorded, Answered how many of them got a
-// right response; the others failed.
-func (c *Columns) Rows() int     { return len(c.answered) }
+// Rows is the number of exchanges recorded.
+func (c *Columns) Rows() int { return len(c.answered) }
+
+// Answered is how many of them got a right response; the others failed.
 func (c *Columns) Answered() int { return c.n }
 
-// responses names what Read knows, and the columns it is made of.
-var responses = map[string][]string{
-	"seq": {"seq"}, "due": {"due_ns"}, "sent": {"sent_ns"}, "done": {"done_ns"},
-	"serialization": {"serialization_ns"}, "processing": {"processing_ns"}, "sensor": {"sensor_ns"}, "deserialization": {"deserialization_ns"},
-	"total": {"total_ns"}, "connection": {"connection_ns"}, "out": {"out_B"}, "in": {"in_B"},
-	"rtt": {"done_ns", "sent_ns"}, "response": {"done_ns", "due_ns"},
+// sources names the columns that the values Read is asked for are made of: one,
+// or two whose difference it is. A file older than a rare field lacks its column.
+func sources(name string) (columns []string, rare, ok bool) {
+	if name == "seq" {
+		return []string{"seq"}, false, true
+	}
+	f, ok := measure.FindField(name)
+	switch {
+	case !ok:
+		return nil, false, false
+	case f.Kept():
+		return []string{f.Column}, f.Rare(), true
+	}
+	to, _ := measure.FindField(f.To)
+	from, _ := measure.FindField(f.From)
+	return []string{to.Column, from.Column}, false, true
 }
 
 // Read appends to dst one value for each answered exchange, in order of
-// recording: ns, or B for "out" and "in". Names are those of measure.Exchange
-// in lower case, "rtt" and "response". What this side does not see is ErrNoData.
+// recording: ns, or B for "out" and "in". Names are those of measure.Fields, and
+// "seq". What this side does not see, in any of them, is ErrNoData; where it saw
+// some only, the others are 0.
 func (c *Columns) Read(dst []int64, name string) ([]int64, error) {
-	columns, ok := responses[name]
+	columns, rare, ok := sources(name)
 	if !ok {
-		return dst, fail(ErrNoData, "%s: exchanges have no %q", c.f.name, name)
+		return dst, fail(ErrNoData, "%s: exchanges have no column %q", c.f.name, name)
 	}
 	start := len(dst)
-	dst = slices.Grow(dst, c.n)
-	n, err := c.each(columns[0], func(_ int, v int64) { dst = append(dst, v) })
-	if err == nil && len(columns) > 1 {
-		from := dst[start:]
-		n, err = c.each(columns[1], func(i int, v int64) { from[i] -= v })
-	}
-	if err == nil && n != c.n {
-		err = fail(ErrNoData, "%s: the %s does not see %q", c.f.name, c.side, name)
-	}
-	if err != nil {
-		return dst[:start], err
+	dst = slices.Grow(dst, c.n)[:start+c.n]
+	clear(dst[start:])
+	for i, column := range columns {
+		if _, there := c.f.Schema().Lookup(column); rare && !there {
+			return dst[:start], fail(ErrNoData, "%s: older than the column %q", c.f.name, column)
+		}
+		if err := c.add(dst[start:], column, 1-2*int64(i)); err != nil {
+			return dst[:start], err
+		}
 	}
 	return dst, nil
 }
 
+// add adds a column's values, times sign, to those of the answered rows.
+func (c *Columns) add(to []int64, column string, sign int64) error {
+	n, err := c.each(column, func(i int, v int64) { to[i] += sign * v })
+	if err == nil && n == 0 && c.n > 0 {
+		err = fail(ErrNoData, "%s: the %s does not record %q", c.f.name, c.side, column)
+	}
+	return err
+}
+
 // each calls f with the values of the answered rows, numbered from 0, and
-// returns their number; rows where the column is null are passed over.
+// returns how many there were; rows where the column is null are passed over.
 func (c *Columns) each(column string, f func(i int, v int64)) (n int, err error) {
-	row := 0
+	row, answered := 0, 0
 	err = c.f.pages(column, func(p parquet.Page) {
 		data, levels := p.Data(), p.DefinitionLevels()
 		values := data.Int64()
-		if len(levels) == 0 { // a required column
-			for i, v := range values {
-				if c.answered[row+i] {
-					f(n, v)
-					n++
-				}
-			}
-			row += len(values)
-			return
+		rows := len(levels)
+		if rows == 0 { // a required column
+			rows = len(values)
 		}
 		k := 0
-		for i, level := range levels {
-			if level == 0 {
-				continue
+		for i := range rows {
+			there := len(levels) == 0 || levels[i] > 0
+			if c.answered[row] {
+				if there {
+					f(answered, values[k])
+					n++
+				}
+				answered++
 			}
-			if c.answered[row+i] {
-				f(n, values[k])
-				n++
+			if there {
+				k++
 			}
-			k++
+			row++
 		}
-		row += len(levels)
 	})
 	if err == nil && row != len(c.answered) {
 		err = c.f.unreadable(io.ErrUnexpectedEOF)

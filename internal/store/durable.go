@@ -20,7 +20,7 @@ type diskFile interface {
 }
 
 func createFile(path string) (diskFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return createNew(path)
 }
 
 // A fileWriter writes path+".partial" and knows its checksum and size.
@@ -71,7 +71,7 @@ func (w *fileWriter) digest() string { return hex.EncodeToString(w.sum.Sum(nil))
 // one or the new one. For what can be made again: summary.csv, report.html.
 func Replace(path string, write func(io.Writer) error) error {
 	temp := path + partialSuffix
-	f, err := os.Create(temp)
+	f, err := createAfresh(temp)
 	if err != nil {
 		return word(filepath.Dir(path), err)
 	}
@@ -100,7 +100,7 @@ func replaceFile(path string, b []byte) error {
 
 // settle makes temp durable under its final name.
 func settle(temp, path string) error {
-	f, err := os.OpenFile(temp, os.O_RDWR, 0)
+	f, err := openOwn(temp, 0)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ var (
 	ErrMissing  = errors.New("file missing")
 	ErrCorrupt  = errors.New("unreadable")
 	ErrDiskFull = errors.New("disk full")
-	ErrDenied   = errors.New("may not be written")
+	ErrDenied   = errors.New("no permission to write")
 	ErrNoData   = errors.New("no such data") // absent, not broken
 )
 
@@ -57,14 +57,18 @@ func wordFor(dir string, err error, need func() int64) error {
 		return err
 	}
 	if isFull(dir, err) {
-		return fail(ErrDiskFull, "disk full: %s: %v; free %d MB and run again: nothing committed is lost", dir, err, (need()+1<<20-1)>>20)
+		return fail(ErrDiskFull, "disk full: %s: %v; free %d MB and run again: nothing committed is lost", dir, err,
+			(need()+1<<20-1)>>20)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fail(ErrDenied, "%s: %v; results cannot be written here: choose another directory, or have its permissions changed", dir, err)
+		return fail(ErrDenied,
+			"%s: %v; results cannot be written here: choose another directory, or change its permissions", dir, err)
 	}
 	switch code := sqliteCode(err) & 0xff; {
 	case code == 11 || code == 26: // SQLITE_CORRUPT, SQLITE_NOTADB
-		return fail(ErrCorrupt, "%s/%s: not a readable ledger (%v); restore it from a copy, or run the study into a new directory", dir, ledgerFile, err)
+		return fail(ErrCorrupt,
+			"%s/%s: not a readable ledger (%v); restore it from a copy, or run the study into a new directory", dir,
+			ledgerFile, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(ErrMissing, "%s: %v; restore it from a copy, or run the study into a new directory", dir, err)
 	}

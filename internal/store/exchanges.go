@@ -1,34 +1,53 @@
 package store
 
 import (
+	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// exchangeRow is a row of exchanges/*.parquet. Pointers are columns that may be
-// null: what this side did not see is absent, never 0.
+// Columns that exchanges/*.parquet has besides those of measure.Fields.
+const (
+	trialColumn = iota
+	attemptColumn
+	sideColumn
+	seqColumn
+	firstField // then one column for each kept field, then failure
+)
+
+// keptFields are the fields that have a column, in the order of the columns.
+func keptFields() []measure.Field {
+	return slices.DeleteFunc(slices.Clone(measure.Fields), func(f measure.Field) bool { return !f.Kept() })
+}
+
+// exchangeSchema describes exchanges/*.parquet. Columns that may be null are
+// optional: what this side did not see is absent, never 0.
 //
 // Note: pandas, DuckDB and R know a trial's treatment from plan.csv, by trial.
-type exchangeRow struct {
-	Trial           int32  `parquet:"trial"`
-	Attempt         int32  `parquet:"attempt"`
-	Side            string `parquet:"side,dict"`
-	Seq             int64  `parquet:"seq"`
-	Due             *int64 `parquet:"due_ns"`
-	Sent            *int64 `parquet:"sent_ns"`
-	Done            *int64 `parquet:"done_ns"`
-	Connection      *int64 `parquet:"connection_ns"`
-	Serialization   int64  `parquet:"serialization_ns"`
-	Processing      *int64 `parquet:"processing_ns"`
-	Sensor          *int64 `parquet:"sensor_ns"`
-	Deserialization int64  `parquet:"deserialization_ns"`
-	Total           int64  `parquet:"total_ns"`
-	Out             int64  `parquet:"out_B"`
-	In              int64  `parquet:"in_B"`
-	Failure         string `parquet:"failure,optional,dict"`
+// Note: a struct type made at run time keeps the columns in order; parquet.Group
+// would sort them by name.
+func exchangeSchema(fields []measure.Field) *parquet.Schema {
+	row := []reflect.StructField{
+		column("Trial", int32(0), "trial"), column("Attempt", int32(0), "attempt"),
+		column("Side", "", "side,dict"), column("Seq", int64(0), "seq"),
+	}
+	for i, f := range fields {
+		tag := f.Column
+		if f.Optional() {
+			tag += ",optional"
+		}
+		row = append(row, column("F"+strconv.Itoa(i), int64(0), tag))
+	}
+	row = append(row, column("Failure", "", "failure,optional,dict"))
+	return parquet.NewSchema("exchangeRow", parquet.SchemaOf(reflect.New(reflect.StructOf(row)).Interface()))
+}
+
+func column(name string, kind any, tag string) reflect.StructField {
+	return reflect.StructField{Name: name, Type: reflect.TypeOf(kind), Tag: reflect.StructTag(`parquet:"` + tag + `"`)}
 }
 
 // Row groups and pages bound a writer's memory to a few MB whatever the number
@@ -64,8 +83,10 @@ func writerOptions(kind string, a *Attempt, side measure.Side) []parquet.WriterO
 // the attempt is committed.
 type ExchangeWriter struct {
 	out *rawWriter
-	w   *parquet.GenericWriter[exchangeRow]
-	row [batchRows]exchangeRow
+	//lint:ignore SA1019 the generic writer wants a Go type; these columns come from measure.Fields
+	w      *parquet.Writer
+	fields []measure.Field
+	rows   []parquet.Row
 }
 
 // Exchanges opens exchanges/NNNN-A-side.parquet.
@@ -74,9 +95,16 @@ func (a *Attempt) Exchanges(side measure.Side) (*ExchangeWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &ExchangeWriter{out: out, w: parquet.NewGenericWriter[exchangeRow](out, writerOptions("exchanges", a, side)...)}
-	for i := range w.row {
-		w.row[i] = exchangeRow{Trial: int32(a.Trial), Attempt: int32(a.Number), Side: string(side)}
+	w := &ExchangeWriter{out: out, fields: keptFields(), rows: make([]parquet.Row, batchRows)}
+	w.w = parquet.NewWriter(out, append(writerOptions("exchanges", a, side), exchangeSchema(w.fields))...)
+	width := firstField + len(w.fields) + 1
+	values := make([]parquet.Value, batchRows*width)
+	for i := range w.rows {
+		row := values[i*width : (i+1)*width : (i+1)*width]
+		row[trialColumn] = parquet.Int32Value(int32(a.Trial)).Level(0, 0, trialColumn)
+		row[attemptColumn] = parquet.Int32Value(int32(a.Number)).Level(0, 0, attemptColumn)
+		row[sideColumn] = parquet.ByteArrayValue([]byte(side)).Level(0, 0, sideColumn)
+		w.rows[i] = row
 	}
 	return w, nil
 }
@@ -87,9 +115,9 @@ func (w *ExchangeWriter) Append(xs []measure.Exchange) error {
 	for len(xs) > 0 && w.out.err == nil {
 		n := min(len(xs), batchRows)
 		for i := range xs[:n] {
-			w.row[i].set(&xs[i], w.out.rec.source.Side == measure.Client)
+			w.set(w.rows[i], &xs[i])
 		}
-		_, err := w.w.Write(w.row[:n])
+		_, err := w.w.WriteRows(w.rows[:n])
 		w.out.note(err)
 		w.out.rec.rows += int64(n)
 		xs = xs[n:]
@@ -97,28 +125,27 @@ func (w *ExchangeWriter) Append(xs []measure.Exchange) error {
 	return w.out.err
 }
 
-// set points into x instead of copying, which the caller's slice outlives.
-func (r *exchangeRow) set(x *measure.Exchange, client bool) {
-	r.Due, r.Sent, r.Done, r.Processing, r.Sensor, r.Connection = nil, nil, nil, nil, nil, nil
-	if client {
-		r.Due, r.Sent = (*int64)(&x.Due), (*int64)(&x.Sent)
+// set makes x a row.
+func (w *ExchangeWriter) set(row parquet.Row, x *measure.Exchange) {
+	side := w.out.rec.source.Side
+	row[seqColumn] = parquet.Int64Value(int64(x.Seq)).Level(0, 0, seqColumn)
+	for i := range w.fields {
+		f, c := &w.fields[i], firstField+i
+		v, level := f.Value(x), 0
+		if f.Optional() {
+			level = 1
+		}
+		if p := f.Presence(side); p == measure.Never || p == measure.Nonzero && v == 0 {
+			row[c] = parquet.Value{}.Level(0, 0, c)
+			continue
+		}
+		row[c] = parquet.Int64Value(v).Level(0, level, c)
 	}
-	if x.Done != 0 {
-		r.Done = (*int64)(&x.Done)
+	c := firstField + len(w.fields)
+	row[c] = parquet.Value{}.Level(0, 0, c)
+	if x.Failure != "" {
+		row[c] = parquet.ByteArrayValue([]byte(x.Failure)).Level(0, 1, c)
 	}
-	if !client || x.Processing != 0 {
-		r.Processing = (*int64)(&x.Processing)
-	}
-	if x.Sensor != 0 {
-		r.Sensor = (*int64)(&x.Sensor)
-	}
-	if x.Connection != 0 {
-		r.Connection = (*int64)(&x.Connection)
-	}
-	r.Seq = int64(x.Seq)
-	r.Serialization, r.Deserialization, r.Total = int64(x.Serialization), int64(x.Deserialization), int64(x.Total)
-	r.Out, r.In = x.Out, x.In
-	r.Failure = x.Failure
 }
 
 // Close finishes the file.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // fillDisk mounts a small file system in this process's own mount namespace
@@ -106,7 +106,8 @@ func TestDiskFullLosesNothing(t *testing.T) {
 	}
 	out, err := c.CombinedOutput()
 	if errors.Is(err, os.ErrPermission) && os.Getuid() != 0 && os.Getenv("CI") != "true" {
-		t.Skip("no mount namespace for this user; run as root, or allow user namespaces. TestAFullDiskEndsTheAttempt covers the writers")
+		t.Skip("no mount namespace for this user; run as root, or allow user namespaces. TestAFullDiskEndsTheAttempt " +
+			"covers the writers")
 	}
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

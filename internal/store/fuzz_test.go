@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // decodeAll reads everything a Parquet file may yield, in both ways.
@@ -17,21 +17,19 @@ func decodeAll(b []byte) (rows []measure.Exchange, err error) {
 		return nil, err
 	}
 	f := &rawFile{File: p, name: "x.parquet"}
-	for batch, err := range eachBatch[exchangeRow](f) {
+	for batch, err := range f.exchanges() {
 		if err != nil {
 			return nil, err
 		}
-		for i := range batch {
-			rows = append(rows, batch[i].exchange())
-		}
+		rows = append(rows, batch...)
 	}
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		c, err := newColumns(f, side)
 		if err != nil {
 			return nil, err
 		}
-		for name := range responses {
-			if _, err := c.Read(nil, name); err != nil && !errors.Is(err, ErrNoData) {
+		for _, field := range measure.Fields {
+			if _, err := c.Read(nil, field.Name); err != nil && !errors.Is(err, ErrNoData) {
 				return nil, err
 			}
 		}
@@ -76,7 +74,8 @@ func FuzzDecodeExchanges(f *testing.F) {
 		if len(b) > 1<<16 {
 			return
 		}
-		if _, err := decodeAll(b); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrForeign) && !errors.Is(err, ErrNewer) {
+		if _, err := decodeAll(b); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrForeign) &&
+			!errors.Is(err, ErrNewer) {
 			t.Errorf("got %v (%T); want it refused as corrupt, foreign or newer", err, err)
 		}
 	})
@@ -85,6 +84,9 @@ func FuzzDecodeExchanges(f *testing.F) {
 // One bit of every byte of a file turned: the part of the fuzzing that every
 // run of the tests does.
 func TestNoByteOfAFileCanPanic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	b := written(t, exchanges(4, 1))
 	if rows, err := decodeAll(b); err != nil || len(rows) != 4 {
 		t.Fatalf("whole: got %d rows, %v", len(rows), err)

@@ -29,6 +29,11 @@ func createLedger(path string, h Header, r Run) error {
 	if err := os.Remove(temp); err != nil && !os.IsNotExist(err) {
 		return err
 	}
+	empty, err := createNew(temp) // SQLite itself would follow a link
+	if err != nil {
+		return err
+	}
+	empty.Close()
 	db, err := sql.Open("sqlite", dsn(temp, "synchronous(FULL)"))
 	if err != nil {
 		return err
@@ -44,6 +49,7 @@ func createLedger(path string, h Header, r Run) error {
 }
 
 func fillLedger(db *sql.DB, h Header, r Run) error {
+	// The number is applicationID: a PRAGMA takes no parameters.
 	if _, err := db.Exec("PRAGMA application_id = 1164199777; PRAGMA user_version = 1"); err != nil {
 		return err
 	}
@@ -51,7 +57,8 @@ func fillLedger(db *sql.DB, h Header, r Run) error {
 		if _, err := tx.Exec(schema); err != nil {
 			return err
 		}
-		for _, kv := range [][2]string{{"format", strconv.Itoa(Format)}, {"created", r.Started.Format(time.RFC3339Nano)}, {"program", h.Program}} {
+		for _, kv := range [][2]string{{"format", strconv.Itoa(Format)}, {"created", r.Started.Format(time.RFC3339Nano)},
+			{"program", h.Program}} {
 			if _, err := tx.Exec("INSERT INTO meta VALUES (?, ?)", kv[0], kv[1]); err != nil {
 				return err
 			}
@@ -71,7 +78,9 @@ func (s *Store) openLedger() error {
 	}
 	var err error
 	if s.lock != nil {
-		s.db, err = sql.Open("sqlite", dsn(path, "busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"))
+		// FULL: with a log and NORMAL, a power cut could forget trials that were committed.
+		s.db, err = sql.Open("sqlite", dsn(path, "busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)",
+			"foreign_keys(1)", untrusted, heapLimit))
 	} else {
 		s.db, err = s.openForReading(path)
 	}
@@ -85,12 +94,12 @@ func (s *Store) openLedger() error {
 // file beside it; where that cannot be made, a ledger without a log is read as
 // it lies, and one with a log (a killed lab's) from a copy.
 func (s *Store) openForReading(path string) (*sql.DB, error) {
-	db, err := openAndTry(dsn(path, "busy_timeout(10000)", "query_only(1)") + "&mode=ro")
+	db, err := openAndTry(dsn(path, "busy_timeout(10000)", "query_only(1)", untrusted, heapLimit) + "&mode=ro")
 	if err == nil {
 		return db, nil
 	}
 	if st, err := os.Stat(path + "-wal"); err != nil || st.Size() == 0 {
-		return openAndTry(dsn(path, "query_only(1)") + "&mode=ro&immutable=1")
+		return openAndTry(dsn(path, "query_only(1)", untrusted, heapLimit) + "&mode=ro&immutable=1")
 	}
 	if s.scratch, err = os.MkdirTemp("", "edgegauge-ledger-"); err != nil {
 		return nil, err
@@ -101,7 +110,7 @@ func (s *Store) openForReading(path string) (*sql.DB, error) {
 			return nil, err
 		}
 	}
-	return openAndTry(dsn(temp, "query_only(1)"))
+	return openAndTry(dsn(temp, "query_only(1)", untrusted, heapLimit))
 }
 
 func openAndTry(name string) (*sql.DB, error) {
@@ -132,7 +141,8 @@ func checkLedgerHeader(path string) error {
 		return fail(ErrCorrupt, "%s: not a database; restore it from a copy, or run the study into a new directory", path)
 	}
 	if id := binary.BigEndian.Uint32(b[68:]); id != applicationID {
-		return fail(ErrForeign, "%s: a database, but not edgegauge's (application id %#x); name a directory that edgegauge run wrote", path, id)
+		return fail(ErrForeign,
+			"%s: a database, but not edgegauge's (application id %#x); name a directory that edgegauge run wrote", path, id)
 	}
 	return checkFormat(path, int64(binary.BigEndian.Uint32(b[60:])))
 }
@@ -140,7 +150,9 @@ func checkLedgerHeader(path string) error {
 func checkFormat(path string, format int64) error {
 	switch {
 	case format > Format:
-		return fail(ErrNewer, "%s: format %d is newer than this program's %d; install the edgegauge that wrote it, or a later one", path, format, Format)
+		return fail(ErrNewer,
+			"%s: format %d is newer than this program's %d; install the edgegauge that wrote it, or a later one", path,
+			format, Format)
 	case format < 1:
 		return fail(ErrCorrupt, "%s: no format version %d exists; restore it from a copy", path, format)
 	}
@@ -157,18 +169,23 @@ func (s *Store) checkLedger(path string) error {
 	if err := checkFormat(path, format); err != nil {
 		return err
 	}
+	if err := s.checkSchema(path); err != nil {
+		return err
+	}
 	var verdict string
 	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
 		return err
 	}
 	if verdict != "ok" {
-		return fail(ErrCorrupt, "%s: damaged (%s); restore it from a copy, or run the study into a new directory", path, verdict)
+		return fail(ErrCorrupt, "%s: damaged (%s); restore it from a copy, or run the study into a new directory",
+			path, verdict)
 	}
-	var n int
-	return s.db.QueryRow("SELECT count(*) FROM meta").Scan(&n)
+	return s.checkSizes(path)
 }
 
 // dsn names a database file for the driver; pragmas are set on each connection.
+// Transactions are immediate, that is, they take the write lock when they begin:
+// SQLite may refuse it to one that has read first.
 func dsn(path string, pragmas ...string) string {
 	q := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
@@ -190,7 +207,7 @@ func transact(db *sql.DB, f func(*sql.Tx) error) error {
 // change is transact for an open store: refused where it is read-only.
 func (s *Store) change(f func(*sql.Tx) error) error {
 	if s.lock == nil {
-		return fail(ErrLocked, "%s: opened for reading; nothing is written", s.dir)
+		return fail(ErrLocked, "%s: opened read-only; cannot write", s.dir)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // lockMagic is the first line of the lock file. It also marks a directory as
@@ -22,16 +24,19 @@ const lockMagic = "edgegauge results"
 // keep the lock.
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
+	f, err := kernel.LockFile(path, 0o644)
+	switch {
+	case errors.Is(err, kernel.ErrLocked):
+		return nil, fail(ErrLocked, "%s: another lab is writing here (%s); wait for it, or stop it first", dir, holder(path))
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS):
+		return nil, fmt.Errorf("%s: %w; results need a file system with flock", path, err)
+	case err != nil:
 		return nil, word(dir, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Nlink > 1 {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fail(ErrLocked, "%s: another lab is writing here (%s); wait for it, or stop it first", dir, holder(path))
-		}
-		return nil, fmt.Errorf("%s: lock: %w; results need a file system with flock", path, err)
+		return nil, errors.Join(err, leadsElsewhere(path))
 	}
 	host, _ := os.Hostname()
 	text := fmt.Sprintf("%s\npid %d on %s since %s\n", lockMagic, os.Getpid(), host, now())
@@ -42,13 +47,30 @@ func takeLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// Busy says whether a lab is writing to dir.
+func Busy(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
 // overwrite keeps the file non-empty at all times: its first line marks the
-// directory as ours.
+// directory as ours. It is durable, and so is its name, before anything else is
+// made: after a power cut the directory is still known as ours.
 func overwrite(f *os.File, text string) error {
 	if _, err := f.WriteAt([]byte(text), 0); err != nil {
 		return err
 	}
-	return f.Truncate(int64(len(text)))
+	if err := f.Truncate(int64(len(text))); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(f.Name()))
 }
 
 func holder(path string) string {
@@ -56,11 +78,14 @@ func holder(path string) string {
 	if _, who, ok := strings.Cut(string(b), "\n"); ok && strings.TrimSpace(who) != "" {
 		return strings.TrimSpace(who)
 	}
-	return "it has not yet said who it is"
+	return "it has not identified itself yet"
 }
 
 // usable refuses to create results where there are some, or something else.
 func usable(dir string) error {
+	if err := checkPlace(dir); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -74,17 +99,26 @@ func usable(dir string) error {
 	}
 	switch {
 	case slices.Contains(names, ledgerFile):
-		return fail(ErrExists, "%s: holds results already; resume them, or choose another directory", dir)
-	case len(names) == 0 || isMarked(dir) || onlyEmptyLock(dir, names):
+		return fail(ErrExists, "%s: already contains results; resume them, or choose another directory", dir)
+	case len(names) == 0 || isMarked(dir) || cutShort(dir, names):
 		return nil
 	}
-	return fail(ErrForeign, "%s: not empty and not results of edgegauge (it has %q); choose another directory", dir, names[0])
+	return fail(ErrForeign, "%s: not empty, and not results of edgegauge (it contains %q); choose another directory",
+		dir, names[0])
 }
 
-// onlyEmptyLock tells of a creation killed between making and marking the lock.
-func onlyEmptyLock(dir string, names []string) bool {
-	st, err := os.Stat(filepath.Join(dir, lockFile))
-	return err == nil && len(names) == 1 && st.Size() == 0
+// cutShort tells of a creation that a power cut ended before the lock's text was
+// on disk: a lock without text, and nothing but what a creation makes.
+func cutShort(dir string, names []string) bool {
+	st, err := os.Lstat(filepath.Join(dir, lockFile))
+	if err != nil || !st.Mode().IsRegular() || st.Size() != 0 {
+		return false
+	}
+	made := append([]string{lockFile, invalidDir, trialsDir, planFile, studyFile, factsFile, ledgerFile}, kinds...)
+	return !slices.ContainsFunc(names, func(name string) bool {
+		whole, _ := strings.CutSuffix(name, partialSuffix)
+		return !slices.Contains(made, whole)
+	})
 }
 
 func isMarked(dir string) bool {
@@ -99,12 +133,17 @@ func isMarked(dir string) bool {
 
 // holdsResults says why dir cannot be opened, if it cannot.
 func holdsResults(dir string) error {
+	if err := checkPlace(dir); err != nil {
+		return err
+	}
 	_, err := os.Stat(filepath.Join(dir, ledgerFile))
 	switch {
 	case err == nil:
 		return nil
 	case isMarked(dir):
-		return fail(ErrMissing, "%s: half written: it has no %s; run the study again with this directory, or restore the ledger from a copy", dir, ledgerFile)
+		return fail(ErrMissing,
+			"%s: incomplete: %s is missing; run the study again with this directory, or restore the ledger from a copy",
+			dir, ledgerFile)
 	case errors.Is(err, os.ErrNotExist):
 		return fail(ErrForeign, "%s: no results here (no %s); name a directory that edgegauge run wrote", dir, ledgerFile)
 	}

@@ -9,11 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A rawFile is an open Parquet file whose checksum has been compared.
@@ -81,13 +80,13 @@ func decodeFile(r io.ReaderAt, size int64, name string) (p *parquet.File, err er
 func checkFooter(r io.ReaderAt, size int64, name string) error {
 	var tail [8]byte
 	if size < 12 {
-		return fail(ErrCorrupt, "%s: cut short at %d B; restore it from a copy", name, size)
+		return fail(ErrCorrupt, "%s: truncated at %d B; restore it from a copy", name, size)
 	}
 	if _, err := r.ReadAt(tail[:], size-8); err != nil {
 		return err
 	}
 	if n := int64(binary.LittleEndian.Uint32(tail[:])); string(tail[4:]) != "PAR1" || n > size-12 {
-		return fail(ErrCorrupt, "%s: not a whole Parquet file; restore it from a copy", name)
+		return fail(ErrCorrupt, "%s: not a complete Parquet file; restore it from a copy", name)
 	}
 	return nil
 }
@@ -101,23 +100,32 @@ func refuse(name string, err *error) {
 
 // eachBatch reads whole rows. A batch is only good until the next.
 func eachBatch[T any](f *rawFile) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		var r *parquet.GenericReader[T]
-		batch := make([]T, batchRows)
-		read := func() (n int, err error) {
-			defer refuse(f.name, &err)
-			if r == nil {
-				r = parquet.NewGenericReader[T](f.File)
-			}
-			clear(batch)
-			return r.Read(batch)
+	var r *parquet.GenericReader[T]
+	batch := make([]T, batchRows)
+	return batches(f, func() (rows []T, err error) {
+		if r == nil {
+			r = parquet.NewGenericReader[T](f.File)
 		}
+		clear(batch)
+		n, err := r.Read(batch)
+		return batch[:n], err
+	})
+}
+
+// batches repeats read until the file ends. What the library panics with, and a
+// read that stands still, is the file's damage.
+func batches[T any](f *rawFile, read func() ([]T, error)) iter.Seq2[[]T, error] {
+	guarded := func() (rows []T, err error) {
+		defer refuse(f.name, &err)
+		return read()
+	}
+	return func(yield func([]T, error) bool) {
 		for {
-			n, err := read()
-			if n > 0 && !yield(batch[:n], nil) || err == io.EOF {
+			rows, err := guarded()
+			if len(rows) > 0 && !yield(rows, nil) || err == io.EOF {
 				break
 			}
-			if err == nil && n == 0 { // a damaged file can make the library stand still
+			if err == nil && len(rows) == 0 { // a damaged file can make the library stand still
 				err = io.ErrNoProgress
 			}
 			if err != nil {
@@ -136,7 +144,7 @@ func (r *rawFile) unreadable(err error) error {
 }
 
 // Exchanges iterates one side's exchanges of a trial's valid attempt, failed
-// ones included, in batches that are only good until the next. Column is the
+// ones included, in batches that are only good until the next. Columns is the
 // fast way to one response.
 func (s *Store) Exchanges(trial int, side measure.Side) iter.Seq2[[]measure.Exchange, error] {
 	return func(yield func([]measure.Exchange, error) bool) {
@@ -146,12 +154,7 @@ func (s *Store) Exchanges(trial int, side measure.Side) iter.Seq2[[]measure.Exch
 			return
 		}
 		defer f.Close()
-		batch := make([]measure.Exchange, 0, batchRows)
-		for rows, err := range eachBatch[exchangeRow](f) {
-			batch = batch[:0]
-			for i := range rows {
-				batch = append(batch, rows[i].exchange())
-			}
+		for batch, err := range f.exchanges() {
 			if !yield(batch, err) || err != nil {
 				return
 			}
@@ -159,18 +162,58 @@ func (s *Store) Exchanges(trial int, side measure.Side) iter.Seq2[[]measure.Exch
 	}
 }
 
-func (r *exchangeRow) exchange() measure.Exchange {
-	return measure.Exchange{
-		Seq: uint64(r.Seq), Due: orZero(r.Due), Sent: orZero(r.Sent), Done: orZero(r.Done),
-		Serialization: time.Duration(r.Serialization), Processing: orZero(r.Processing), Sensor: orZero(r.Sensor), Connection: orZero(r.Connection),
-		Deserialization: time.Duration(r.Deserialization), Total: time.Duration(r.Total),
-		Out: r.Out, In: r.In, Failure: r.Failure,
-	}
+// exchanges reads whole rows. Columns are found by name: an older file lacks
+// some, a newer one has others.
+func (r *rawFile) exchanges() iter.Seq2[[]measure.Exchange, error] {
+	var rows []parquet.Row
+	//lint:ignore SA1019 the generic reader wants a Go type; these columns are the file's
+	var reader *parquet.Reader
+	var set []func(*measure.Exchange, parquet.Value)
+	batch := make([]measure.Exchange, batchRows)
+	return batches(r, func() ([]measure.Exchange, error) {
+		if reader == nil {
+			var err error
+			if set, err = r.setters(); err != nil {
+				return nil, err
+			}
+			reader, rows = parquet.NewReader(r.File), make([]parquet.Row, batchRows)
+		}
+		clear(batch)
+		n, err := reader.ReadRows(rows)
+		for i, row := range rows[:n] {
+			for _, v := range row {
+				if c := v.Column(); c >= 0 && c < len(set) && set[c] != nil && !v.IsNull() {
+					set[c](&batch[i], v)
+				}
+			}
+		}
+		return batch[:n], err
+	})
 }
 
-func orZero(p *int64) time.Duration {
-	if p == nil {
-		return 0
+// setters says, by the number of a column, what its values set.
+func (r *rawFile) setters() ([]func(*measure.Exchange, parquet.Value), error) {
+	schema := r.Schema()
+	set := make([]func(*measure.Exchange, parquet.Value), len(schema.Columns()))
+	to := func(name string, rare bool, kind parquet.Kind, f func(*measure.Exchange, parquet.Value)) error {
+		leaf, ok := schema.Lookup(name)
+		if !ok && rare { // the file is older than the field
+			return nil
+		}
+		if !ok || leaf.Node.Type().Kind() != kind {
+			return fail(ErrCorrupt, "%s: no column %q of the right type; restore it from a copy", r.name, name)
+		}
+		set[leaf.ColumnIndex] = f
+		return nil
 	}
-	return time.Duration(*p)
+	errs := []error{
+		to("seq", false, parquet.Int64, func(x *measure.Exchange, v parquet.Value) { x.Seq = uint64(v.Int64()) }),
+		to("failure", false, parquet.ByteArray,
+			func(x *measure.Exchange, v parquet.Value) { x.Failure = string(v.ByteArray()) }),
+	}
+	for _, f := range keptFields() {
+		errs = append(errs, to(f.Column, f.Rare(), parquet.Int64,
+			func(x *measure.Exchange, v parquet.Value) { *f.At(x) = v.Int64() }))
+	}
+	return set, errors.Join(errs...)
 }

@@ -8,9 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // python is an interpreter with pandas, pyarrow and duckdb. CI must have one.
@@ -24,7 +25,8 @@ func python(t *testing.T) string {
 	if err == nil {
 		return py
 	}
-	advice := fmt.Sprintf("%s cannot import pandas, pyarrow and duckdb (%v: %s); python3 -m venv V && V/bin/pip install pandas pyarrow duckdb, then EDGEGAUGE_PYTHON=V/bin/python", py, err, strings.TrimSpace(string(out)))
+	advice := fmt.Sprintf("%s cannot import pandas, pyarrow and duckdb (%v: %s); python3 -m venv V && V/bin/pip "+
+		"install pandas pyarrow duckdb, then EDGEGAUGE_PYTHON=V/bin/python", py, err, strings.TrimSpace(string(out)))
 	if os.Getenv("CI") == "true" {
 		t.Fatal(advice)
 	}
@@ -72,7 +74,8 @@ func TestOtherReadersFindTheSame(t *testing.T) {
 
 	var got map[string]map[string]any
 	ok(t, json.Unmarshal(runIn(t, s.Dir(), py, script), &got))
-	sums := map[string]any{"rows": 4. * n, "rtt": float64(want.rtt), "response": float64(want.response), "total": float64(want.total),
+	sums := map[string]any{"rows": 4. * n, "rtt": float64(want.rtt), "response": float64(want.response),
+		"total":    float64(want.total),
 		"failures": float64(want.failures), "unanswered": float64(want.unanswered), "processing": float64(want.processing)}
 	if !reflect.DeepEqual(got["duckdb"], sums) {
 		t.Errorf("DuckDB: got %v, want %v", got["duckdb"], sums)
@@ -82,58 +85,35 @@ func TestOtherReadersFindTheSame(t *testing.T) {
 		t.Errorf("pandas: got %v, want %v", got["pandas"], sums)
 	}
 	types := map[string]any{"trial": "int32", "attempt": "int32", "side": "string", "failure": "string"}
-	for _, c := range []string{"seq", "due_ns", "sent_ns", "done_ns", "serialization_ns", "processing_ns", "deserialization_ns", "connection_ns", "sensor_ns", "total_ns", "out_B", "in_B"} {
+	for _, c := range []string{"seq", "due_ns", "sent_ns", "done_ns", "serialization_ns", "processing_ns",
+		"deserialization_ns", "connection_ns", "sensor_ns", "total_ns", "out_B", "in_B"} {
 		types[c] = "int64"
 	}
 	if !reflect.DeepEqual(got["types"], types) {
 		t.Errorf("types: got %v, want %v", got["types"], types)
 	}
-	meta := map[string]any{"edgegauge.format": "1", "edgegauge.kind": "exchanges", "edgegauge.trial": "1", "edgegauge.attempt": "1", "edgegauge.side": "client"}
+	meta := map[string]any{"edgegauge.format": "1", "edgegauge.kind": "exchanges", "edgegauge.trial": "1",
+		"edgegauge.attempt": "1", "edgegauge.side": "client"}
 	if !reflect.DeepEqual(got["metadata"], meta) {
 		t.Errorf("metadata: got %v, want %v", got["metadata"], meta)
 	}
 	value := 2 * (1.5*n + n*(n-1)/2)
 	power, energy := []any{"rapl", "measured", "power", "W"}, []any{"rapl", "measured", "energy", "J"}
-	if want := map[string]any{"rows": 2. * n, "value": value, "at": (n - 1) * 1e6, "of": []any{energy, power}}; !reflect.DeepEqual(got["samples"], want) {
+	if want := map[string]any{"rows": 2. * n, "value": value, "at": (n - 1) * 1e6,
+		"of": []any{energy, power}}; !reflect.DeepEqual(got["samples"], want) {
 		t.Errorf("samples: got %v, want %v", got["samples"], want)
 	}
-	if want := map[string]any{"rows": 2. * n, "value": value, "at": (n - 1) * 1e6, "seqs": 2. * n * 3 / 4}; !reflect.DeepEqual(got["samples_duckdb"], want) {
+	if want := map[string]any{"rows": 2. * n, "value": value, "at": (n - 1) * 1e6,
+		"seqs": 2. * n * 3 / 4}; !reflect.DeepEqual(got["samples_duckdb"], want) {
 		t.Errorf("samples by DuckDB: got %v, want %v", got["samples_duckdb"], want)
 	}
 	rows := []any{}
 	for trial := 1.; trial <= 2; trial++ {
 		rows = append(rows, []any{trial, "energy", 2., nil}, []any{trial, "rtt", 1.5, 0.25})
 	}
-	if want := map[string]any{"format": 1., "results": rows, "stacks": []any{"a", "b", "a"}}; !reflect.DeepEqual(got["ledger"], want) {
+	if want := map[string]any{"format": 1., "results": rows,
+		"stacks": []any{"a", "b", "a"}}; !reflect.DeepEqual(got["ledger"], want) {
 		t.Errorf("ledger: got %v, want %v", got["ledger"], want)
-	}
-}
-
-var block = regexp.MustCompile("(?s)```(python|sql)\n(.*?)```")
-
-// The examples of doc/formats.md run as they stand and print both stacks.
-func TestExamplesOfTheManualRun(t *testing.T) {
-	py := python(t)
-	text := must[[]byte](t)(os.ReadFile("../../doc/formats.md"))
-	s := create(t, 4)
-	for trial := range 4 {
-		ok(t, write(t, s, trial+1, 200).Commit(results, quality))
-	}
-	ok(t, s.Close())
-	examples := block.FindAllSubmatch(text, -1)
-	if len(examples) != 3 {
-		t.Fatalf("got %d examples, want 3", len(examples))
-	}
-	for _, e := range examples {
-		code := string(e[2])
-		if string(e[1]) == "sql" {
-			code = "import duckdb; print(duckdb.sql('''" + code + "''').fetchall())"
-		}
-		out := string(runIn(t, s.Dir(), py, "-c", code))
-		t.Logf("%s", out)
-		if !regexp.MustCompile(`\ba\b`).MatchString(out) || !regexp.MustCompile(`\bb\b`).MatchString(out) {
-			t.Errorf("it does not show stacks a and b: %s", out)
-		}
 	}
 }
 
@@ -141,14 +121,14 @@ func TestExamplesOfTheManualRun(t *testing.T) {
 func TestTheManualNamesAllColumns(t *testing.T) {
 	text := string(must[[]byte](t)(os.ReadFile("../../doc/formats.md")))
 	names := []string{}
-	for _, row := range []any{exchangeRow{}, sampleRow{}} {
-		for i := range reflect.TypeOf(row).NumField() {
-			name, _, _ := strings.Cut(reflect.TypeOf(row).Field(i).Tag.Get("parquet"), ",")
-			names = append(names, name)
+	for _, schema := range []*parquet.Schema{exchangeSchema(keptFields()), parquet.SchemaOf(sampleRow{})} {
+		for _, path := range schema.Columns() {
+			names = append(names, path...)
 		}
 	}
 	s := create(t, 1)
-	rows, err := s.db.Query("SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'")
+	rows, err := s.db.Query("SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type " +
+		"= 'table'")
 	ok(t, err)
 	defer rows.Close()
 	for rows.Next() {

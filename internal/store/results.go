@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Result is one response variable of one side in one trial. A figure that
 // does not exist (the sd of one value) is NaN.
 type Result struct {
 	Side                            measure.Side
-	Response, Unit                  string
+	Response, Unit                  string // a name of measure.Responses; SI, B or 1
 	N                               int64
 	Mean, SD, Median, P95, Min, Max float64
 	Method                          Method
@@ -81,9 +81,33 @@ func (s *Store) trialsByID() (map[int]Trial, error) {
 	return byID, nil
 }
 
+// An AttemptID names an attempt of a trial.
+type AttemptID struct{ Trial, Attempt int }
+
+// Qualities lists what was noted of all attempts, by attempt: one query instead
+// of one for each trial.
+func (s *Store) Qualities() (map[AttemptID][]Quality, error) {
+	rows, err := s.db.Query("SELECT trial, attempt, key, unit, value FROM quality ORDER BY trial, attempt, key")
+	if err != nil {
+		return nil, s.word(err)
+	}
+	defer rows.Close()
+	all := map[AttemptID][]Quality{}
+	for rows.Next() {
+		var a AttemptID
+		var q Quality
+		if err := rows.Scan(&a.Trial, &a.Attempt, &q.Key, &q.Unit, (*real)(&q.Value)); err != nil {
+			return nil, s.word(err)
+		}
+		all[a] = append(all[a], q)
+	}
+	return all, s.word(rows.Err())
+}
+
 // Quality lists what was noted of a trial's attempt.
 func (s *Store) Quality(trial, attempt int) ([]Quality, error) {
-	rows, err := s.db.Query("SELECT key, unit, value FROM quality WHERE trial = ? AND attempt = ? ORDER BY key", trial, attempt)
+	rows, err := s.db.Query("SELECT key, unit, value FROM quality WHERE trial = ? AND attempt = ? ORDER BY key",
+		trial, attempt)
 	if err != nil {
 		return nil, s.word(err)
 	}
@@ -123,7 +147,7 @@ func orNull(v float64) any {
 	return v
 }
 
-// checkResults refuses what would look like a figure and is none.
+// checkResults refuses what would look like a figure and is not one.
 func (s *Store) checkResults(trial int, results []Result) error {
 	for _, r := range results {
 		what := fmt.Sprintf("trial %d: %s %s", trial, r.Side, r.Response)
@@ -145,13 +169,16 @@ func (r Result) figures() []float64 {
 
 func insertResults(tx *sql.Tx, trial, attempt int, results []Result, quality []Quality) error {
 	for _, r := range results {
-		if _, err := tx.Exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", trial, attempt, string(r.Side), r.Response, r.Unit,
-			r.N, orNull(r.Mean), orNull(r.SD), orNull(r.Median), orNull(r.P95), orNull(r.Min), orNull(r.Max), string(r.Method)); err != nil {
+		if _, err := tx.Exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", trial, attempt,
+			string(r.Side), r.Response, r.Unit,
+			r.N, orNull(r.Mean), orNull(r.SD), orNull(r.Median), orNull(r.P95), orNull(r.Min), orNull(r.Max),
+			string(r.Method)); err != nil {
 			return fmt.Errorf("trial %d: %s %s: %w", trial, r.Side, r.Response, err)
 		}
 	}
 	for _, q := range quality {
-		if _, err := tx.Exec("INSERT INTO quality VALUES (?, ?, ?, ?, ?)", trial, attempt, q.Key, orNull(q.Value), q.Unit); err != nil {
+		if _, err := tx.Exec("INSERT INTO quality VALUES (?, ?, ?, ?, ?)", trial, attempt, q.Key, orNull(q.Value),
+			q.Unit); err != nil {
 			return fmt.Errorf("trial %d: quality %s: %w", trial, q.Key, err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // resume makes an existing directory ready for header h.
@@ -53,6 +55,10 @@ func (s *Store) compareStudy(h Header) error {
 	if err != nil {
 		return err
 	}
+	old = []byte(study.Redact(string(old))) // as results are kept now
+	for i := range overrides {
+		overrides[i] = study.Redact(overrides[i])
+	}
 	was, is := settings(old, overrides), settings(h.Study, h.Overrides)
 	var changed []string
 	for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
@@ -63,7 +69,8 @@ func (s *Store) compareStudy(h Header) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	return fail(ErrChanged, "%s: begun with another study: %s; change it back, or run into a new directory", s.dir, strings.Join(changed, "; "))
+	return fail(ErrChanged, "%s: started with a different study: %s; change it back, or run into a new directory", s.dir,
+		strings.Join(changed, "; "))
 }
 
 // extendPlan adds the blocks that the plan of h has and the recorded one has
@@ -73,13 +80,17 @@ func (s *Store) extendPlan(h Header) error {
 	if err != nil {
 		return err
 	}
+	old = []byte(study.Redact(string(old)))
 	if bytes.HasPrefix(old, h.Plan) {
 		return nil
 	}
 	tail, ok := bytes.CutPrefix(h.Plan, old)
 	if !ok {
 		line, was, is := firstDifference(old, h.Plan)
-		return fail(ErrChanged, "%s: begun with another plan: line %d was %q, is %q; restore the study's seed and factors, or run into a new directory", s.dir, line, was, is)
+		return fail(ErrChanged,
+			"%s: started with a different plan: line %d was %q, but is %q; restore the study's seed and factors, or run into "+
+				"a new "+
+				"directory", s.dir, line, was, is)
 	}
 	return s.AddTrials(tail, h.Trials[len(h.Trials)-bytes.Count(tail, []byte("\n")):])
 }
@@ -102,11 +113,11 @@ func at(lines []string, i int) string {
 
 // settings flattens a study into path → value, overrides applied. A study that
 // is not YAML (the study room refuses it earlier) is one setting.
-func settings(study []byte, overrides []string) map[string]string {
+func settings(text []byte, overrides []string) map[string]string {
 	flat := map[string]string{}
 	var doc any
-	if err := yaml.Unmarshal(study, &doc); err != nil {
-		flat[studyFile] = string(study)
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		flat[studyFile] = string(text)
 	} else {
 		flatten(flat, "", doc)
 	}

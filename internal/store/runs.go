@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Run is one time a lab opened the directory to run. A study or facts that
@@ -68,7 +70,8 @@ func (r Run) record(tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Number, r.Started.Format(time.RFC3339Nano), r.Host, r.PID, r.Program,
+	_, err = tx.Exec("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Number,
+		r.Started.Format(time.RFC3339Nano), r.Host, r.PID, r.Program,
 		r.StudyFile, r.studyDigest, string(overrides), r.FactsFile, r.factsSum)
 	return err
 }
@@ -106,7 +109,8 @@ func (s *Store) Runs() ([]Run, error) {
 	for rows.Next() {
 		var r Run
 		var started, overrides string
-		if err := rows.Scan(&r.Number, &started, &r.Host, &r.PID, &r.Program, &r.StudyFile, &r.studyDigest, &overrides, &r.FactsFile, &r.factsSum); err != nil {
+		if err := rows.Scan(&r.Number, &started, &r.Host, &r.PID, &r.Program, &r.StudyFile, &r.studyDigest, &overrides,
+			&r.FactsFile, &r.factsSum); err != nil {
 			return nil, s.word(err)
 		}
 		if r.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
@@ -121,7 +125,7 @@ func (s *Store) Runs() ([]Run, error) {
 		return nil, s.word(err)
 	}
 	if len(all) == 0 {
-		return nil, s.damaged("it records no run")
+		return nil, s.damaged("it has no run")
 	}
 	return all, nil
 }
@@ -136,7 +140,7 @@ func (s *Store) lastRun() (Run, error) {
 
 // Facts returns the facts a run found, as the lab gave them.
 func (s *Store) Facts(r Run) (json.RawMessage, error) {
-	b, err := os.ReadFile(s.path(r.FactsFile))
+	b, err := kernel.ReadFile(s.path(r.FactsFile), mostText)
 	if err != nil {
 		return nil, s.word(err)
 	}
@@ -145,4 +149,63 @@ func (s *Store) Facts(r Run) (json.RawMessage, error) {
 		return nil, fail(ErrCorrupt, "%s: not JSON (%v); restore it from a copy", s.path(r.FactsFile), err)
 	}
 	return text.Facts, checkFormat(s.path(r.FactsFile), int64(text.Format))
+}
+
+// Took is how long all attempts took that ended.
+func (s *Store) Took() (time.Duration, error) {
+	rows, err := s.db.Query("SELECT started, ended FROM attempts WHERE ended IS NOT NULL")
+	if err != nil {
+		return 0, s.word(err)
+	}
+	defer rows.Close()
+	var total time.Duration
+	for rows.Next() {
+		var text [2]string
+		if err := rows.Scan(&text[0], &text[1]); err != nil {
+			return 0, s.word(err)
+		}
+		began, err1 := time.Parse(time.RFC3339Nano, text[0])
+		ended, err2 := time.Parse(time.RFC3339Nano, text[1])
+		if err1 != nil || err2 != nil {
+			return 0, s.damaged("an attempt has no time")
+		}
+		total += ended.Sub(began)
+	}
+	return total, rows.Err()
+}
+
+// RunOf says, of every attempt, in which of the runs (an index of Runs) it began.
+func (s *Store) RunOf(runs []Run) (map[AttemptID]int, error) {
+	rows, err := s.db.Query("SELECT trial, attempt, started, host, pid FROM attempts")
+	if err != nil {
+		return nil, s.word(err)
+	}
+	defer rows.Close()
+	all := map[AttemptID]int{}
+	for rows.Next() {
+		var a AttemptID
+		var text, host string
+		var pid int
+		if err := rows.Scan(&a.Trial, &a.Attempt, &text, &host, &pid); err != nil {
+			return nil, s.word(err)
+		}
+		began, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return nil, s.damaged("trial %d: %v", a.Trial, err)
+		}
+		all[a] = runOf(runs, began, host, pid)
+	}
+	return all, s.word(rows.Err())
+}
+
+// runOf finds the run of a process; of several, the last that had begun. Note: the
+// instant alone would not do, since a board's clock may step back between two runs.
+func runOf(runs []Run, began time.Time, host string, pid int) int {
+	found := -1
+	for i, r := range runs {
+		if r.Host == host && r.PID == pid && (found < 0 || !r.Started.After(began)) {
+			found = i
+		}
+	}
+	return max(0, found)
 }

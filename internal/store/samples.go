@@ -6,7 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // sampleRow is a row of samples/*.parquet.
@@ -38,10 +38,12 @@ func (a *Attempt) Samples(src Source) (*SampleWriter, error) {
 		return nil, err
 	}
 	options := append(writerOptions("samples", a, src.Side),
-		parquet.KeyValueMetadata("edgegauge.instrument", src.Instrument), parquet.KeyValueMetadata("edgegauge.method", string(src.Method)))
+		parquet.KeyValueMetadata("edgegauge.instrument", src.Instrument),
+		parquet.KeyValueMetadata("edgegauge.method", string(src.Method)))
 	w := &SampleWriter{out: out, w: parquet.NewGenericWriter[sampleRow](out, options...)}
 	for i := range w.row {
-		w.row[i] = sampleRow{Trial: int32(a.Trial), Attempt: int32(a.Number), Side: string(src.Side), Instrument: src.Instrument, Method: string(src.Method)}
+		w.row[i] = sampleRow{Trial: int32(a.Trial), Attempt: int32(a.Number), Side: string(src.Side),
+			Instrument: src.Instrument, Method: string(src.Method)}
 	}
 	return w, nil
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Format is the version of everything in a results directory: SQLite
@@ -79,6 +81,10 @@ func Create(dir string, h Header) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkOwn(dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
 	if err := populate(dir, h); err != nil {
 		lock.Close()
 		return nil, word(dir, err)
@@ -95,6 +101,10 @@ func Open(dir string, h Header) (*Store, error) {
 	}
 	lock, err := takeLock(dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkOwn(dir); err != nil {
+		lock.Close()
 		return nil, err
 	}
 	s, err := open(dir, lock)
@@ -177,13 +187,16 @@ func (s *Store) TrialDir(trial, attempt int) string {
 	return filepath.Join(s.dir, trialsDir, trialName(trial, attempt))
 }
 
+// mostText is the size in bytes up to which a text of a results directory is read.
+const mostText = 256 << 20
+
 // Study returns the study file as last read, and the overrides given with it.
 func (s *Store) Study() (text []byte, overrides []string, err error) {
 	last, err := s.lastRun()
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err = os.ReadFile(s.path(last.StudyFile))
+	text, err = kernel.ReadFile(s.path(last.StudyFile), mostText)
 	return text, last.Overrides, s.word(err)
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // header is a study of n trials over two stacks.
@@ -22,7 +22,7 @@ func header(n int) Header {
 		Study:   []byte("study: t\nrequests: 100 # each\nfactors:\n  stack: [a, b]\ndesign: {replications: 3, seed: 1}\n"),
 		Facts:   []byte(`{"kernel":"6.1"}`),
 		Program: "v0",
-		Plan:    []byte("trial,block,replication,stack\n"),
+		Plan:    []byte("id,block,replication,stack\n"), // as study.Plan.WriteCSV has it
 	}
 	for i := range n {
 		t := Trial{ID: i + 1, Block: i/2 + 1, Replication: i/2 + 1, Treatment: []Level{{"stack", string(rune('a' + i%2))}}}
@@ -47,7 +47,8 @@ func exchanges(n int, seed uint64) []measure.Exchange {
 	xs := make([]measure.Exchange, n)
 	var at time.Duration
 	for i := range xs {
-		x := measure.Exchange{Seq: uint64(i + 1), Due: at, Sent: at + time.Duration(r.IntN(500)), Out: 120, In: 60 + r.Int64N(9),
+		x := measure.Exchange{Seq: uint64(i + 1), Due: at, Sent: at + time.Duration(r.IntN(500)), Out: 120,
+			In:            60 + r.Int64N(9),
 			Serialization: time.Duration(r.IntN(3000)), Deserialization: time.Duration(r.IntN(5000))}
 		x.Done = x.Sent + time.Duration(20000+r.IntN(9000))
 		x.Total = x.Done - x.Due + x.Serialization + x.Deserialization
@@ -74,8 +75,10 @@ func served(xs []measure.Exchange) []measure.Exchange {
 }
 
 var results = []Result{
-	{Side: measure.Client, Response: "rtt", Unit: "s", N: 3, Mean: 1.5, SD: 0.25, Median: 1.4, P95: 2, Min: 1, Max: 2, Method: Measured},
-	{Side: measure.Server, Response: "energy", Unit: "J", N: 1, Mean: 2, SD: math.NaN(), Median: 2, P95: math.NaN(), Min: 2, Max: 2, Method: Modelled},
+	{Side: measure.Client, Response: "rtt", Unit: "s", N: 3, Mean: 1.5, SD: 0.25, Median: 1.4, P95: 2, Min: 1, Max: 2,
+		Method: Measured},
+	{Side: measure.Server, Response: "energy", Unit: "J", N: 1, Mean: 2, SD: math.NaN(), Median: 2, P95: math.NaN(),
+		Min: 2, Max: 2, Method: Modelled},
 }
 
 var quality = []Quality{{"drops", "packets", 0}, {"lateness", "s", 1e-6}}
@@ -122,7 +125,8 @@ func samples(n int) []measure.Sample {
 		if i%3 == 0 {
 			q = measure.Quantity{Name: "energy", Unit: "J"}
 		}
-		all[i] = measure.Sample{Quantity: q, At: time.Duration(i) * time.Millisecond, Value: 1.5 + float64(i), Seq: uint64(i % 4)}
+		all[i] = measure.Sample{Quantity: q, At: time.Duration(i) * time.Millisecond, Value: 1.5 + float64(i),
+			Seq: uint64(i % 4)}
 	}
 	return all
 }
@@ -158,7 +162,8 @@ func TestCommittedTrialsReadBackAsTheyWere(t *testing.T) {
 		ok(t, err)
 		rows = append(rows, row)
 	}
-	if len(rows) != 2 || rows[0].Result != results[0] || rows[0].ID != 2 || rows[0].Attempt != 1 || rows[0].Treatment[0] != (Level{"stack", "b"}) {
+	if len(rows) != 2 || rows[0].Result != results[0] || rows[0].ID != 2 || rows[0].Attempt != 1 ||
+		rows[0].Treatment[0] != (Level{"stack", "b"}) {
 		t.Errorf("trial table: got %+v", rows)
 	}
 	if r := rows[1]; !math.IsNaN(r.SD) || !math.IsNaN(r.P95) || r.Mean != 2 || r.Method != Modelled {
@@ -246,7 +251,8 @@ func TestInvalidTrialsStayPendingAndOutOfTheFolders(t *testing.T) {
 	a := write(t, s, 2, 50)
 	ok(t, a.Invalidate("stack said nothing in 10s", "trials/0002/serve.log", quality))
 	p := must[[]TrialState](t)(s.Pending())
-	if len(p) != 3 || p[1].State != Invalid || p[1].Attempts != 1 || p[1].Refused != 1 || p[1].Reason != "stack said nothing in 10s" || p[1].Log != "trials/0002/serve.log" {
+	if len(p) != 3 || p[1].State != Invalid || p[1].Attempts != 1 || p[1].Refused != 1 ||
+		p[1].Reason != "stack said nothing in 10s" || p[1].Log != "trials/0002/serve.log" {
 		t.Fatalf("pending: got %+v", p)
 	}
 	if left := must[[]string](t)(filepath.Glob(s.path("exchanges", "*"))); len(left) != 0 {

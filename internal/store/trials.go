@@ -15,11 +15,11 @@ import (
 type State string
 
 const (
-	Planned State = "planned"
-	Running State = "running"
-	Valid   State = "valid"
-	Invalid State = "invalid"
-	// Interrupted is of attempts only: the lab ended in mid-trial.
+	Planned State = "planned" // no attempt yet, or the last one was interrupted
+	Running State = "running" // an attempt is under way
+	Valid   State = "valid"   // measured; never run again
+	Invalid State = "invalid" // the last attempt failed: TrialState.Reason
+	// Interrupted is a state of attempts only: the lab ended in the middle of a trial.
 	Interrupted State = "interrupted"
 )
 
@@ -57,7 +57,8 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 	for rows.Next() {
 		var t TrialState
 		var treatment string
-		if err := rows.Scan(&t.ID, &t.Block, &t.Replication, &treatment, &t.State, &t.Attempts, &t.Refused, &t.Reason, &t.Log); err != nil {
+		if err := rows.Scan(&t.ID, &t.Block, &t.Replication, &treatment, &t.State, &t.Attempts, &t.Refused, &t.Reason,
+			&t.Log); err != nil {
 			return nil, s.word(err)
 		}
 		if t.Treatment, err = decodeTreatment(treatment); err != nil {
@@ -70,7 +71,8 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 
 // damaged is a ledger that is a database, but holds what no lab wrote.
 func (s *Store) damaged(format string, args ...any) error {
-	return fail(ErrCorrupt, "%s/%s: %s; restore it from a copy, or run the study into a new directory", s.dir, ledgerFile, fmt.Sprintf(format, args...))
+	return fail(ErrCorrupt, "%s/%s: %s; restore it from a copy, or run the study into a new directory", s.dir, ledgerFile,
+		fmt.Sprintf(format, args...))
 }
 
 // AddTrials appends whole blocks to the plan, as adaptive stopping asks: csv is
@@ -84,7 +86,7 @@ func (s *Store) AddTrials(csv []byte, trials []Trial) error {
 		return err
 	}
 	if n := bytes.Count(csv, []byte("\n")); n != len(trials) {
-		return fmt.Errorf("%s: %d lines of plan for %d new trials", s.dir, n, len(trials))
+		return fmt.Errorf("%s: the plan has %d lines for %d new trials", s.dir, n, len(trials))
 	}
 	if err := s.change(func(tx *sql.Tx) error { return insertPlan(tx, csv, trials) }); err != nil {
 		return err
@@ -118,7 +120,7 @@ func insertPlan(tx *sql.Tx, csv []byte, trials []Trial) error {
 	defer insert.Close()
 	for _, t := range trials {
 		if t.ID < 1 {
-			return fmt.Errorf("trial %d: ids count from 1", t.ID)
+			return fmt.Errorf("trial %d: invalid id; ids start at 1", t.ID)
 		}
 		if _, err := insert.Exec(t.ID, t.Block, t.Replication, encodeTreatment(t.Treatment)); err != nil {
 			return fmt.Errorf("trial %d: %w", t.ID, err)
@@ -151,7 +153,7 @@ func (s *Store) completePlanFile() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.path(planFile), os.O_RDWR|os.O_APPEND, 0)
+	f, err := openOwn(s.path(planFile), os.O_APPEND)
 	if err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func decodeTreatment(text string) ([]Level, error) {
 		name, ok := factor.(string)
 		value, ok2 := level.(string)
 		if !ok || !ok2 {
-			return nil, fmt.Errorf("treatment %q: a level that is not text", text)
+			return nil, fmt.Errorf("treatment %q: a level is not text", text)
 		}
 		levels = append(levels, Level{name, value})
 	}

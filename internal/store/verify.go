@@ -9,7 +9,9 @@ import (
 
 // edited is the error for a file that is not what the lab wrote.
 func (s *Store) edited(name string) error {
-	return fail(ErrEdited, "%s: changed since the lab wrote it; restore it from a copy, or run the study into a new directory", filepath.Join(s.dir, name))
+	return fail(ErrEdited,
+		"%s: changed since the lab wrote it; restore it from a copy, or run the study into a new directory",
+		filepath.Join(s.dir, name))
 }
 
 // checkFile compares a file with the checksum the ledger has.
@@ -17,7 +19,8 @@ func (s *Store) checkFile(name, want string) error {
 	got, err := checksum(s.path(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fail(ErrMissing, "%s: missing; restore it from a copy, or run the study into a new directory", filepath.Join(s.dir, name))
+		return fail(ErrMissing, "%s: missing; restore it from a copy, or run the study into a new directory",
+			filepath.Join(s.dir, name))
 	case err != nil:
 		return s.word(err)
 	case got != want:
@@ -112,6 +115,10 @@ func (s *Store) checkRows(note func(error)) error {
 		}
 		results[row.ID] = append(results[row.ID], row.Result)
 	}
+	noted, err := s.Qualities()
+	if err != nil {
+		return err
+	}
 	rows, err := s.db.Query(`SELECT trial, attempt, t.treatment, a.state, digest FROM attempts a JOIN trials t ON t.id = trial
 		WHERE digest IS NOT NULL OR a.state IN ('valid', 'invalid') ORDER BY trial, attempt`)
 	if err != nil {
@@ -126,16 +133,15 @@ func (s *Store) checkRows(note func(error)) error {
 		if err := rows.Scan(&trial, &attempt, &treatment, &state, &want); err != nil {
 			return s.word(err)
 		}
-		quality, err := s.Quality(trial, attempt)
-		if err != nil {
-			return err
-		}
+		quality := noted[AttemptID{trial, attempt}]
 		own := results[trial]
 		if state != Valid {
 			own = nil
 		}
 		if want == nil || digestRows(state, treatment, own, quality) != *want {
-			note(fail(ErrEdited, "%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile), trial, attempt))
+			note(fail(ErrEdited,
+				"%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy",
+				s.path(ledgerFile), trial, attempt))
 		}
 	}
 	return s.word(rows.Err())
@@ -146,6 +152,9 @@ func (s *Store) checkRows(note func(error)) error {
 // their way into the ledger, or set aside by the next Open.
 func (s *Store) checkStrangers(kind string, note func(error)) error {
 	entries, err := os.ReadDir(s.path(kind)) // before the ledger: a file appears first here
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // archives keep no empty folder; of one that was not, checkRaw misses each file
+	}
 	if err != nil {
 		return s.word(err)
 	}
@@ -163,7 +172,8 @@ func (s *Store) checkStrangers(kind string, note func(error)) error {
 		if known[name] || filepath.Ext(name) == partialSuffix || own != nil && running[own[1]+"-"+own[2]] {
 			continue
 		}
-		note(fail(ErrEdited, "%s: not written by this run; move it elsewhere, or tools reading the folder count it", s.path(name)))
+		note(fail(ErrEdited, "%s: not written by this run; move it elsewhere, or tools that read the folder will include it",
+			s.path(name)))
 	}
 	return nil
 }

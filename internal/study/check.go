@@ -3,9 +3,11 @@ package study
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strings"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // A candidate is a treatment being checked.
@@ -36,37 +38,20 @@ func (t *candidate) has(key string) bool {
 // complain blames the last of keys that the study gives, a level before a
 // fixed value, and says how to exclude the treatment if others would remain.
 func (t *candidate) complain(what, advice string, keys ...string) {
-	pos, varied := t.top, false
-	var clauses []string
-	for _, k := range keys {
-		p, ok := t.sets[k]
-		if !ok {
-			continue
-		}
-		if p.factor >= 0 || !varied {
-			pos = p.Value.Pos
-		}
-		if p.factor < 0 {
-			continue
-		}
-		varied = true
-		clause := t.study.Factors[p.factor].Name + ": " + p.level
-		if !slices.Contains(clauses, clause) {
-			clauses = append(clauses, clause)
-		}
-	}
-	if varied {
-		advice += ", or exclude: [{" + strings.Join(clauses, ", ") + "}]"
-	}
-	t.fail(pos, what, advice)
+	t.errs.add(blame(t.top, t.study.Factors, t.sets, what, advice, keys))
 }
 
 // check completes the setup and reports what cannot be run.
 func (t *candidate) check() {
+	if t.existing() {
+		t.load()
+		return
+	}
 	t.message()
 	t.load()
 	t.link()
 	t.counted()
+	t.place()
 	if t.sides() {
 		t.served()
 		t.options()
@@ -76,14 +61,15 @@ func (t *candidate) check() {
 func (t *candidate) message() {
 	s := t.setup
 	if !t.has("service") {
-		t.fail(t.top, "the study has no service", "write service: NAME, such as service: monitor")
+		t.fail(t.top, "the study names no service", "write service: NAME, such as service: monitor")
 		return
 	}
 	if t.has("n") && t.has("size") {
 		t.complain("n and size are both given", "keep one", "n", "size")
 	}
 	if s.Size > t.study.Body {
-		t.complain(fmt.Sprintf("size %s is above limits body, %s", unitsText(s.Size, byteUnits), unitsText(t.study.Body, byteUnits)), "raise limits: {body: …}", "size")
+		t.complain(fmt.Sprintf("size %s is above limits.body, %s", unitsText(s.Size, byteUnits),
+			unitsText(t.study.Body, byteUnits)), "raise limits: {body: …}", "size")
 	}
 	if s.Service == "temperature" && s.Sensor == "" {
 		s.Sensor = "simulated"
@@ -92,9 +78,11 @@ func (t *candidate) message() {
 	given := t.has("n") || t.has("size")
 	switch {
 	case known && facts.Sized && !given:
-		t.complain(fmt.Sprintf("service %q needs the size of its message", s.Service), "write n: 100 (elements) or size: 100kB (of the canonical XML)", "service")
+		t.complain(fmt.Sprintf("service %q needs the size of its message", s.Service),
+			"write n: 100 (elements) or size: 100kB (of the canonical XML)", "service")
 	case known && !facts.Sized && given && (t.varies("n") || t.varies("size")):
-		t.complain(fmt.Sprintf("service %q has a message of one size", s.Service), "do not vary n or size", "service", "n", "size")
+		t.complain(fmt.Sprintf("service %q has messages of fixed size", s.Service), "do not vary n or size",
+			"service", "n", "size")
 	}
 }
 
@@ -113,13 +101,20 @@ func (b *builder) sizeless() {
 	}
 	for _, k := range []string{"n", "size"} {
 		if s, ok := b.fixed[k]; ok {
-			b.fail(s.Value.Pos, fmt.Sprintf("no service here has a message of another size, so %s changes nothing", k), "remove it")
+			b.fail(s.Value.Pos, fmt.Sprintf("no service here has messages of variable size, so %s changes nothing",
+				k), "remove it")
 		}
 	}
 }
 
-// defaultRequests stand where a study says neither requests nor duration.
-const defaultRequests = 1000
+// What stands where a study says neither requests nor duration. The least time is
+// well above what a scheduler or a busy host takes away at once (some 30 ms), so
+// that no trial is the picture of one such moment.
+const (
+	defaultRequests    = 1000
+	defaultMinDuration = 500 * time.Millisecond
+	defaultWarmUp      = 100 // requests
+)
 
 func (t *candidate) load() {
 	s := t.setup
@@ -127,30 +122,88 @@ func (t *candidate) load() {
 		t.complain("requests and duration are both given", "keep one", "requests", "duration")
 		return
 	}
-	if s.Duration == 0 && s.Requests == 0 {
-		s.Requests = defaultRequests
-	}
+	t.least()
 	if t.has("arrival") && s.Rate == 0 {
-		t.complain("arrival needs a rate: a closed loop sends when the last answer is in", "write rate: 100 (requests per second), or remove arrival", "arrival", "rate")
+		t.complain("arrival needs a rate: a closed loop sends when the previous answer has arrived",
+			"write rate: 100 (requests per second), or remove arrival", "arrival", "rate")
 	}
 	if s.Requests > 0 && s.Concurrency > s.Requests {
-		t.complain(fmt.Sprintf("concurrency %d with %d requests leaves connections idle", s.Concurrency, s.Requests), "lower concurrency or raise requests", "concurrency", "requests")
+		t.complain(fmt.Sprintf("concurrency %d with %d requests leaves connections idle", s.Concurrency, s.Requests),
+			"lower concurrency or raise requests", "concurrency", "requests")
 	}
 	patience := t.study.Timeouts.Trial
+	if s.MinDuration >= patience {
+		t.complain(fmt.Sprintf("min_duration %s: too long for timeouts.trial, %s", durationText(s.MinDuration),
+			durationText(patience)), "raise timeouts: {trial: …}", "min_duration")
+	}
 	lasts, why := s.Duration.Seconds(), "duration "+durationText(s.Duration)
 	if s.Rate > 0 && s.Requests > 0 {
 		lasts = float64(s.Requests) / s.Rate
 		why = fmt.Sprintf("%d requests at %g/s", s.Requests, s.Rate)
 	}
 	if lasts >= patience.Seconds() {
-		t.complain(fmt.Sprintf("%s outlasts timeouts trial, %s", why, durationText(patience)), "raise timeouts: {trial: …}", "requests", "duration", "rate")
+		t.complain(fmt.Sprintf("%s: too long for timeouts.trial, %s", why, durationText(patience)),
+			"raise timeouts: {trial: …}", "requests", "duration", "rate")
+	}
+}
+
+// least settles how many requests a trial has at least, and how long it is.
+func (t *candidate) least() {
+	s := t.setup
+	if t.has("min_duration") && t.has("duration") {
+		t.complain("min_duration and duration are both given", "keep one", "min_duration", "duration")
+		return
+	}
+	if s.Duration > 0 {
+		return
+	}
+	open := s.Requests == 0
+	if open {
+		s.Requests = defaultRequests
+	}
+	switch {
+	case t.study.Time == Instructions && t.has("min_duration"):
+		t.complain("min_duration is not available with time: instructions", "write requests", "min_duration")
+		return
+	case t.has("min_duration"):
+	case open && t.study.Time == Clock && s.URL == "" && !t.study.Design.cold && !t.vocabulary.Earlier:
+		s.MinDuration = defaultMinDuration
+	}
+	switch {
+	case s.MinDuration == 0:
+	case s.Rate > 0: // how long that takes is known before
+		s.Requests = max(s.Requests, int(math.Ceil(s.Rate*s.MinDuration.Seconds())))
+		s.MinDuration = 0
+	case t.study.Design.cold:
+		t.complain("min_duration needs a warm-up, whose pace says how many requests that takes",
+			"write design: {warmup: 100}, or requests without min_duration", "min_duration")
+	case t.study.Design.WarmUp == Span{}:
+		t.study.Design.WarmUp.Requests = defaultWarmUp
+	}
+}
+
+// place settles where both programs run, if they share this machine. A closed loop
+// with one request under way never needs two CPUs at once, and is measured far more
+// steadily on one: on two, times depend on where the scheduler puts the programs.
+func (t *candidate) place() {
+	s := t.setup
+	switch {
+	case len(t.study.Pin.Client)+len(t.study.Pin.Server) > 0, s.URL != "", s.Client.Device != thisMachine,
+		s.Server.Device != thisMachine, t.study.Time == Instructions:
+		s.Placement = ""
+	case s.Placement != "" || t.vocabulary.Earlier:
+	case s.Rate == 0 && s.Concurrency == 1:
+		s.Placement = Together
+	default:
+		s.Placement = Free
 	}
 }
 
 func (t *candidate) link() {
 	l, patience := t.setup.Link, t.study.Timeouts.Request
 	if d := sum(l.Up.Delay, l.Down.Delay); d >= patience {
-		t.complain(fmt.Sprintf("link %s takes %s there and back, so no answer comes within timeouts request, %s", l.Text, durationText(d), durationText(patience)), "raise timeouts: {request: …}", "link")
+		t.complain(fmt.Sprintf("link %s has a round trip of %s, so no answer arrives within timeouts.request, %s", l.Text,
+			durationText(d), durationText(patience)), "raise timeouts: {request: …}", "link")
 	}
 }
 
@@ -171,7 +224,8 @@ func (t *candidate) sides() bool {
 		}
 	}
 	if s.Client.Stack == "" || s.Server.Stack == "" {
-		t.fail(t.top, "the study has no stack", "write stack: NAME, such as stack: reference/rest-json")
+		t.fail(t.top, "the study has no stack",
+			"write stack: NAME, such as stack: reference/rest-json; or server: {url: …} for a service that is already there")
 		return false
 	}
 	return true
@@ -190,7 +244,8 @@ func (t *candidate) options() {
 	names = slices.Compact(names)
 	for _, o := range slices.Sorted(maps.Keys(t.setup.Options)) {
 		if !slices.Contains(names, o) {
-			t.complain(fmt.Sprintf("stack %q has no option %q", t.setup.Server.Stack, o), unknownAdvice(o, names), "stack", "options."+o)
+			t.complain(fmt.Sprintf("stack %q has no option %q", t.setup.Server.Stack, o), meant.Advice(o, names, manual),
+				"stack", "options."+o)
 		}
 	}
 }

@@ -22,29 +22,34 @@ func (t *candidate) counted() {
 	if len(can) > 0 {
 		one = "one of " + join(can)
 	}
-	for _, side := range []struct{ key, device, meter string }{{"client", s.Client.Device, s.Client.Meter}, {"server", s.Server.Device, s.Server.Meter}} {
+	for _, side := range []struct{ key, device, meter string }{{"client", s.Client.Device, s.Client.Meter},
+		{"server", s.Server.Device, s.Server.Meter}} {
 		switch {
 		case can != nil && !slices.Contains(can, side.device):
-			t.complain(fmt.Sprintf("device %s counts no instructions, and time is instructions", side.device),
-				fmt.Sprintf("write client: {device: NAME} and server: {device: NAME} with %s, or time: clock", one), side.key+".device")
+			t.complain(fmt.Sprintf("device %s cannot count instructions, but time is instructions", side.device),
+				fmt.Sprintf("write client: {device: NAME} and server: {device: NAME} with %s, or time: clock", one),
+				side.key+".device")
 			return
 		case side.meter != "":
-			t.complain("a meter reads nothing of counted instructions", "remove it, or write time: clock", side.key+".meter")
+			t.complain("a meter cannot measure with time: instructions", "remove it, or write time: clock", side.key+".meter")
 		}
 	}
 	if s.Client.Device != s.Server.Device {
-		t.complain(fmt.Sprintf("client on %s and server on %s, and time is instructions: then nobody outside may take part", s.Client.Device, s.Server.Device),
+		t.complain(fmt.Sprintf("client on %s and server on %s: with time: instructions both sides must be in the same device",
+			s.Client.Device, s.Server.Device),
 			"name the same emulated device for both, or write time: clock", "client.device", "server.device")
 	}
 	if s.Link.Profile != "" || s.Link.Up != (Shape{}) || s.Link.Down != (Shape{}) {
-		t.complain(fmt.Sprintf("link %s with time in instructions: both sides are in one device", s.Link.Text), "remove the link, or write time: clock", "link")
+		t.complain(fmt.Sprintf("link %s with time: instructions, but both sides are in one device", s.Link.Text),
+			"remove the link, or write time: clock", "link")
 	}
 	if t.study.Packets || len(t.study.Pin.Client)+len(t.study.Pin.Server) > 0 {
-		t.complain("packets or pin with time in instructions: nobody outside looks on", "remove them, or write time: clock")
+		t.complain("packets and pin are not available with time: instructions", "remove them, or write time: clock")
 	}
 	for _, w := range t.study.Responses {
 		if slices.Contains(outside, w.Text) {
-			t.complain(fmt.Sprintf("response %s with time in instructions: nobody outside looks on", w.Text), "remove it, or write time: clock")
+			t.complain(fmt.Sprintf("response %s is not available with time: instructions", w.Text),
+				"remove it, or write time: clock")
 			return
 		}
 	}

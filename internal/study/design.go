@@ -14,9 +14,16 @@ var designKeys = []key{
 		v, _ := r.number("seed", n, 0, 1<<53-1)
 		s.Design.Seed = uint64(v)
 	}},
-	{"warmup", func(r *reader, s *Study, n *node) { s.Design.WarmUp = r.span("warmup", n) }},
+	{"warmup", func(r *reader, s *Study, n *node) {
+		s.Design.WarmUp = r.span("warmup", n)
+		s.Design.cold = s.Design.WarmUp == Span{}
+	}},
 	{"cooldown", func(r *reader, s *Study, n *node) { s.Design.CoolDown, _ = r.duration("cooldown", n, 0) }},
-	{"precision", func(r *reader, s *Study, n *node) { s.Design.Precision = r.openRatio("precision", n, 0, 1) }},
+	{"precision", func(r *reader, s *Study, n *node) {
+		if n.kind != scalar || n.text != "off" {
+			s.Design.Precision = r.openRatio("precision", n, 0, 1)
+		}
+	}},
 	{"budget", func(r *reader, s *Study, n *node) {
 		v := r.span("budget", n)
 		s.Design.Budget = Budget{Blocks: v.Requests, Time: v.Time}
@@ -58,12 +65,15 @@ func (r *reader) design(s *Study, n *node) {
 	d := &s.Design
 	if d.Precision == 0 {
 		if b := n.get("budget"); b != nil {
-			r.fail(b.pos, "budget without precision", "add precision: 2%, or remove budget")
+			if p := n.get("precision"); p == nil {
+				r.fail(b.pos, "budget without precision", "add precision: 2%, or remove budget")
+			}
 		}
 		return
 	}
 	if d.Replications < 2 {
-		r.fail(n.get("precision").pos, "precision needs an interval, and one replication has none", "write replications: 2 or more")
+		r.fail(n.get("precision").pos, "precision needs an interval, which one replication does not give",
+			"write replications: 2 or more")
 	}
 	if d.Budget == (Budget{}) && n.get("budget") == nil {
 		d.Budget.Blocks = defaultBudget
@@ -84,7 +94,8 @@ func (r *reader) span(what string, n *node) Span {
 func (r *reader) openRatio(what string, n *node, low, high float64) float64 {
 	v, _, ok := r.ratio(what, n, "a share")
 	if ok && (v <= low || v >= high) {
-		r.fail(n.pos, fmt.Sprintf("%s %s is out of range", what, n.text), fmt.Sprintf("write more than %g%% and less than %g%%", low*100, high*100))
+		r.fail(n.pos, fmt.Sprintf("%s %s is out of range", what, n.text),
+			fmt.Sprintf("write more than %g%% and less than %g%%", low*100, high*100))
 	}
 	return v
 }
@@ -125,7 +136,7 @@ func (r *reader) responses(n *node) []Word {
 	seen := map[string]bool{}
 	for _, c := range n.items {
 		v, ok := r.name("a response", c)
-		if !ok || !r.known("response", Word{v, c.pos}, r.vocabulary.Responses) {
+		if !ok || !r.response(Word{v, c.pos}) {
 			continue
 		}
 		if seen[v] {

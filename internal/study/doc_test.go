@@ -25,7 +25,8 @@ func TestManual(t *testing.T) {
 		t.Errorf("got %d examples, want 5", n)
 	}
 	keys := append(knownKeys(), linkKeys...)
-	for group, list := range map[string][]key{"design": designKeys, "timeouts": timeoutKeys, "limits": limitKeys, "pin": pinKeys} {
+	for group, list := range map[string][]key{"design": designKeys, "timeouts": timeoutKeys, "limits": limitKeys,
+		"pin": pinKeys} {
 		for _, k := range list {
 			keys = append(keys, group+"."+k.name)
 		}

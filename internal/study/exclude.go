@@ -3,6 +3,8 @@ package study
 import (
 	"fmt"
 	"slices"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // An Exclusion removes the treatments that match all of its clauses.
@@ -83,7 +85,8 @@ func (b *builder) noFactor(name Word) bool {
 		names = append(names, f.Name)
 	}
 	if !b.unsure {
-		b.fail(name.Pos, fmt.Sprintf("%q is not a factor, so the exclusion matches nothing", name.Text), unknownAdvice(name.Text, names))
+		b.fail(name.Pos, fmt.Sprintf("%q is not a factor, so the exclusion matches nothing", name.Text),
+			meant.Advice(name.Text, names, manual))
 	}
 	return false
 }
@@ -106,7 +109,8 @@ func (b *builder) clause(f int, values []*node) (Clause, bool) {
 			for _, l := range factor.Levels {
 				names = append(names, l.Text)
 			}
-			b.fail(v.pos, fmt.Sprintf("factor %q has no such level, so the exclusion matches nothing", factor.Name), unknownAdvice(v.text, names))
+			b.fail(v.pos, fmt.Sprintf("factor %q has no such level, so the exclusion matches nothing", factor.Name),
+				meant.Advice(v.text, names, manual))
 			ok = false
 		}
 	}

@@ -9,10 +9,13 @@ import (
 // MaxTrials is the largest plan: at a second a trial, eleven days.
 const MaxTrials = 1_000_000
 
+// MostText is the size in bytes of a study file.
+const MostText = 16 << 20
+
 // manyErrors is where the check of more treatments would not help anybody.
 const manyErrors = 200
 
-// maxTreatments is the most that are told apart.
+// maxTreatments is the most that a study may want.
 const maxTreatments = 100_000
 
 // A treatment is one level of every factor, with all that follows from it.
@@ -26,14 +29,15 @@ func (b *builder) expand(root *node) {
 	cells := 1
 	for _, f := range b.study.Factors {
 		if cells *= max(1, len(f.Levels)); cells > MaxTrials {
-			b.fail(f.Pos, fmt.Sprintf("the factors make more than %d treatments", MaxTrials), "take fewer factors or levels")
+			b.fail(f.Pos, fmt.Sprintf("the factors make more than %d treatments", MaxTrials), "use fewer factors or levels")
 			return
 		}
 	}
 	wanted := 0
 	for cell := range b.cells() {
 		if wanted++; wanted > maxTreatments {
-			b.fail(root.get("factors").pos, fmt.Sprintf("the study wants more than %d treatments", maxTreatments), "take fewer factors or levels, or exclude more")
+			b.fail(root.get("factors").pos, fmt.Sprintf("the study has more than %d treatments", maxTreatments),
+				"use fewer factors or levels, or exclude more")
 			return
 		}
 		if !b.broken && len(b.errs.list) < manyErrors {
@@ -55,7 +59,8 @@ func (b *builder) expand(root *node) {
 		if n := root.get("design"); n != nil {
 			pos = n.pos
 		}
-		b.fail(pos, fmt.Sprintf("%d treatments in %d blocks are %d trials, more than %d", wanted, d.Replications+d.Budget.Blocks, trials, MaxTrials),
+		b.fail(pos, fmt.Sprintf("%d treatments in %d blocks are %d trials, more than %d", wanted,
+			d.Replications+d.Budget.Blocks, trials, MaxTrials),
 			"lower replications or budget, or exclude treatments")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // A builder gathers what is fixed and what is varied.
@@ -21,7 +23,8 @@ func (b *builder) fix(p pair) {
 	b.broken = b.broken || !ok
 	for _, s := range sets {
 		if old, twice := b.fixed[s.Key]; twice {
-			b.fail(s.Value.Pos, fmt.Sprintf("%q is given twice, first %s", s.Key, where(old.Value.Pos, s.Value.Pos)), "remove one")
+			b.fail(s.Value.Pos, fmt.Sprintf("%q is given twice, first %s", s.Key,
+				where(old.Value.Pos, s.Value.Pos)), "remove one")
 			b.broken = true
 			continue
 		}
@@ -55,7 +58,10 @@ func (r *reader) assign(key Word, n *node) (sets []Setting, ok bool) {
 	if !slices.Contains(groups, key.Text) {
 		known, found := findSetting(key.Text)
 		if !found {
-			advice := unknownAdvice(key.Text, append(settingNames(), groups...))
+			advice := manual
+			if near := meant.Nearest(key.Text, append(settingNames(), groups...)); near != "" {
+				advice = meant.Question(near)
+			}
 			if strings.HasPrefix(key.Text, "options.") {
 				advice = "name an option with a letter first, then letters, digits and . _ -"
 			}
@@ -119,12 +125,13 @@ func (b *builder) factor(key Word, n *node) (Factor, bool) {
 	switch {
 	case isSetting(key.Text):
 	case slices.Contains(columns, key.Text) || indexKey(topKeys, key.Text) >= 0 || !factorName.MatchString(key.Text):
-		b.fail(key.Pos, fmt.Sprintf("%q cannot name a factor", key.Text), "choose another name, of letters, digits, dots, - and _")
+		b.fail(key.Pos, fmt.Sprintf("%q cannot name a factor", key.Text),
+			"choose another name, of letters, digits, dots, - and _")
 		return Factor{}, false
 	case n.kind == list && slices.ContainsFunc(n.items, func(l *node) bool { return l.kind != mapping }):
 		advice := "give each level as {name: …, SETTING: value}"
-		if near := nearest(key.Text, settingNames()); near != "" {
-			advice = "did you mean " + near + "?"
+		if names := meant.Names(key.Text, settingNames()); names != nil {
+			advice = meant.Question(names...)
 		}
 		b.fail(key.Pos, fmt.Sprintf("no setting %q to vary", key.Text), advice)
 		return Factor{}, false
@@ -145,9 +152,10 @@ func (b *builder) factor(key Word, n *node) (Factor, bool) {
 func (b *builder) enough(f Factor, n *node) bool {
 	switch len(n.items) {
 	case 0:
-		b.fail(n.pos, fmt.Sprintf("factor %q has no level", f.Name), "list two or more, or remove it")
+		b.fail(n.pos, fmt.Sprintf("factor %q has no levels", f.Name), "list at least two, or remove it")
 	case 1:
-		b.fail(n.pos, fmt.Sprintf("factor %q has one level", f.Name), "add another, or fix it: write it at the top of the file, outside factors")
+		b.fail(n.pos, fmt.Sprintf("factor %q has only one level", f.Name),
+			"add another, or move it out of factors, to the top of the file")
 	}
 	return len(n.items) > 1
 }
@@ -162,7 +170,8 @@ func (b *builder) distinct(f Factor) bool {
 		same, twin := id[l.id()]
 		switch {
 		case text[l.Text]:
-			b.fail(l.Pos, fmt.Sprintf("factor %q has level %s twice", f.Name, l.Text), "remove one, or give it a name of its own")
+			b.fail(l.Pos, fmt.Sprintf("factor %q has level %s twice", f.Name, l.Text),
+				"remove one, or give it a name of its own")
 			good = false
 		case twin:
 			b.fail(l.Pos, fmt.Sprintf("levels %s and %s of factor %q are the same", same, l.Text, f.Name), "remove one")
@@ -181,7 +190,7 @@ func (r *reader) level(factor string, n *node) (Level, bool) {
 		r.fail(n.pos, fmt.Sprintf("a level of %q is a list", factor), "write one value, or {name: …, SETTING: value}")
 		return raw, false
 	}
-	if n.kind == scalar || factor == "link" {
+	if n.kind == scalar || factor == "link" || factor == "request" {
 		sets, ok := r.assign(Word{factor, n.pos}, n)
 		if !ok {
 			return raw, false
@@ -261,7 +270,7 @@ func (b *builder) collisions(f Factor, varied map[string]string) {
 				b.broken = true
 			}
 			if other := varied[s.Key]; other != "" {
-				b.fail(pos, fmt.Sprintf("%q is varied by factors %q and %q", s.Key, other, f.Name), "leave it to one of them")
+				b.fail(pos, fmt.Sprintf("%q is varied by factors %q and %q", s.Key, other, f.Name), "remove it from one of them")
 				b.broken = true
 			}
 			varied[s.Key] = f.Name

@@ -75,7 +75,8 @@ func promises(t *testing.T, s Study) {
 	}
 	for _, tr := range p.Trials[:s.Treatments()] {
 		x := tr.Setup
-		if x.Service == "" || x.Client.Stack == "" || x.Server.Stack == "" || x.N > 0 && x.Size > 0 || (x.Requests > 0) == (x.Duration > 0) || x.Concurrency < 1 {
+		if x.Service == "" || x.Client.Stack == "" || x.Server.Stack == "" || x.N > 0 && x.Size > 0 ||
+			(x.Requests > 0) == (x.Duration > 0) || x.Concurrency < 1 {
 			t.Fatalf("got %+v", *x)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // linkKeys shape one direction; the same keys under up or down shape only that.
@@ -52,11 +54,13 @@ func readShapes(r *reader, what string, n *node) (Setting, bool) {
 	text = append(text, prefixed("up.", r.shape(what+" up", up, &l.Up, nil, &good))...)
 	text = append(text, prefixed("down.", r.shape(what+" down", down, &l.Down, nil, &good))...)
 	if good && len(text) == 0 {
-		r.fail(n.pos, what+" has no delay, loss, rate or queue", "write the name of a profile, or a shape such as {delay: 40ms}")
+		r.fail(n.pos, what+" has no delay, loss, rate or queue",
+			"write the name of a profile, or a shape such as {delay: 40ms}")
 		return Setting{}, false
 	}
 	if good && (l.Up.DelayStdDev > 0 && l.Up.Delay == 0 || l.Down.DelayStdDev > 0 && l.Down.Delay == 0) {
-		r.fail(n.pos, what+" has a delay_stddev without a delay", "write the mean too, such as {delay: 40ms, delay_stddev: 5ms}")
+		r.fail(n.pos, what+" has a delay_stddev without a delay",
+			"write the mean too, such as {delay: 40ms, delay_stddev: 5ms}")
 		return Setting{}, false
 	}
 	if l.Shaper != "" {
@@ -122,7 +126,8 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 		v.Reorder = text == "free"
 		return text, ok
 	}
-	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text), unknownAdvice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "shaper")))
+	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text),
+		meant.Advice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "shaper"), manual))
 	return "", false
 }
 

@@ -56,7 +56,7 @@ func parseYAML(file string, data []byte, inFile bool, errs *faults) *node {
 		return Pos{file, max(1, line), max(1, col)}
 	}
 	if line, col, ok := oddCharacter(data); ok {
-		errs.add(Error{at(line, col), "a character that is not text in UTF-8", "remove it, or save the file as UTF-8"})
+		errs.add(fault(at(line, col), "a character that is not text in UTF-8", "remove it, or save the file as UTF-8"))
 		return nil
 	}
 	var doc yaml.Node
@@ -91,13 +91,13 @@ func yamlError(err error, at func(line, col int) Pos) Error {
 	if errors.As(err, &many) && len(many.Errors) > 0 {
 		one = many.Errors[0]
 	} else if !errors.As(err, &one) {
-		return Error{at(1, 1), "not YAML: " + err.Error(), "correct it"}
+		return fault(at(1, 1), "not YAML: "+err.Error(), "correct it")
 	}
 	what := strings.TrimPrefix(one.Message, "yaml: ")
 	if one.ContextMsg != "" {
 		what += " " + one.ContextMsg
 	}
-	return Error{at(one.Mark.Line, one.Mark.Column), "not YAML: " + strings.ReplaceAll(what, "\n", " "), yamlAdvice(what)}
+	return fault(at(one.Mark.Line, one.Mark.Column), "not YAML: "+strings.ReplaceAll(what, "\n", " "), yamlAdvice(what))
 }
 
 func yamlAdvice(what string) string {
@@ -109,7 +109,7 @@ func yamlAdvice(what string) string {
 		{"expected ',' or", "close the bracket, or put the comma between"},
 		{"end of stream", "close the quote or bracket that was opened"},
 		{"expected key", "check the indentation and the line before"},
-		{"unknown anchor", "define it before with &, or put the text between quotes"},
+		{"unknown anchor", "define it earlier with &, or quote the text"},
 	} {
 		if strings.Contains(what, a[0]) {
 			return a[1]
@@ -131,7 +131,7 @@ func (t *tree) node(y *yaml.Node) *node {
 	pos := t.at(y.Line, y.Column)
 	if t.count++; t.count >= maxNodes {
 		if t.count == maxNodes {
-			t.errs.add(Error{pos, fmt.Sprintf("more than %d values", maxNodes), "write a smaller study, with fewer aliases (*)"})
+			t.errs.add(fault(pos, fmt.Sprintf("more than %d values", maxNodes), "write a smaller study, with fewer aliases (*)"))
 		}
 		return nil
 	}
@@ -140,7 +140,7 @@ func (t *tree) node(y *yaml.Node) *node {
 		return t.node(y.Content[0])
 	case yaml.AliasNode:
 		if t.open[y.Alias] {
-			t.errs.add(Error{pos, "alias *" + y.Value + " stands inside what it names", "write the value out"})
+			t.errs.add(fault(pos, "alias *"+y.Value+" stands inside what it names", "write the value out"))
 			return nil
 		}
 		n := t.node(y.Alias)
@@ -177,11 +177,12 @@ func (t *tree) mapping(y *yaml.Node, pos Pos) *node {
 		switch {
 		case key == nil || value == nil:
 		case key.kind != scalar || key.tag == "!!null":
-			t.errs.add(Error{key.pos, "a key that is not a name", "write NAME: value"})
+			t.errs.add(fault(key.pos, "a key that is not a name", "write NAME: value"))
 		case key.tag == "!!merge":
-			t.errs.add(Error{key.pos, "merge keys (<<) are not read", "write the keys out"})
+			t.errs.add(fault(key.pos, "merge keys (<<) are not supported", "write the keys out"))
 		case first[key.text] != (Pos{}):
-			t.errs.add(Error{key.pos, fmt.Sprintf("%q is given twice, first %s", key.text, where(first[key.text], key.pos)), "remove one"})
+			t.errs.add(fault(key.pos, fmt.Sprintf("%q is given twice, first %s", key.text, where(first[key.text], key.pos)),
+				"remove one"))
 		default:
 			first[key.text] = key.pos
 			n.pairs = append(n.pairs, pair{Word{key.text, key.pos}, value})

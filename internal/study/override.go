@@ -18,14 +18,14 @@ func (r *reader) override(s *Study, root *node, sets []string) {
 		path, value, ok := strings.Cut(text, "=")
 		path, value = strings.TrimSpace(path), strings.TrimSpace(value)
 		if !ok || path == "" || value == "" {
-			r.fail(pos, fmt.Sprintf("%q does not set anything", text), "write KEY=VALUE, such as requests=100")
+			r.fail(pos, fmt.Sprintf("%q sets nothing", Redact(text)), "write KEY=VALUE, such as requests=100")
 			continue
 		}
 		n := parseYAML(pos.File, []byte(value), false, r.errs)
 		if n == nil {
 			continue
 		}
-		s.Overrides = append(s.Overrides, Override{path, value})
+		s.Overrides = append(s.Overrides, Override{path, Redact(value)})
 		r.put(root, Word{path, pos}, n)
 	}
 }
@@ -57,7 +57,7 @@ func (r *reader) putIn(n *node, group, path Word, value *node) {
 	}
 	if in.kind != mapping {
 		r.fail(path.Pos, fmt.Sprintf("%s is %s, so it has no key %q to set", group.Text, in.kind, path.Text),
-			"set the whole of it: "+group.Text+"=…")
+			"set all of it: "+group.Text+"=…")
 		return
 	}
 	head, tail, nested := strings.Cut(path.Text, ".")

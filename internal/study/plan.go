@@ -33,7 +33,7 @@ type Trial struct {
 // blocks), one block a replication.
 func Expand(s Study) (Plan, error) {
 	if len(s.treatments) == 0 {
-		return Plan{}, errors.New("a study without treatments cannot be planned; take one that Parse returned without error")
+		return Plan{}, errors.New("a study without treatments cannot be planned; use one that Parse returned without error")
 	}
 	return Plan{Study: s}.Extend(s.Design.Replications)
 }
@@ -43,7 +43,8 @@ func Expand(s Study) (Plan, error) {
 func (p Plan) Extend(blocks int) (Plan, error) {
 	size := len(p.Study.treatments)
 	if trials := int64(len(p.Trials)) + int64(size)*int64(min(blocks, MaxTrials)); trials > MaxTrials {
-		return p, fmt.Errorf("the plan of %s would have %d trials, more than %d; lower replications, or exclude treatments", p.Study.Name, trials, MaxTrials)
+		return p, fmt.Errorf("the plan of %s would have %d trials, more than %d; lower replications, or exclude treatments",
+			p.Study.Name, trials, MaxTrials)
 	}
 	last := 0
 	if len(p.Trials) > 0 {
@@ -69,7 +70,8 @@ func (s Study) block(b int) []Trial {
 	trials := make([]Trial, len(order))
 	for i, cell := range order {
 		t := s.treatments[cell]
-		trials[i] = Trial{ID: (b-1)*len(order) + i + 1, Block: b, Replication: b, Treatment: t.words, Cell: cell, Setup: t.setup, MessageSeed: seed}
+		trials[i] = Trial{ID: (b-1)*len(order) + i + 1, Block: b, Replication: b, Treatment: t.words, Cell: cell,
+			Setup: t.setup, MessageSeed: seed}
 	}
 	return trials
 }

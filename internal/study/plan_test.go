@@ -43,7 +43,9 @@ func text(words []Word) string {
 // interrupted run are resumed by it. The wants are printed by testdata/plan.py,
 // which shares no code. If this fails, do not change the want.
 func TestPlanStaysAsItIs(t *testing.T) {
-	s := parse(t, "study: a\nservice: monitor\ndesign: {replications: 2, seed: 7}\nfactors: {stack: [soap, rest-json], ip: [ipv4, ipv6]}\n")
+	s := parse(t,
+		"study: a\nservice: monitor\ndesign: {replications: 2, seed: 7}\nfactors: {stack: [soap, rest-json], ip: "+
+			"[ipv4, ipv6]}\n")
 	want := `id,block,replication,stack,ip
 1,1,1,soap,ipv4
 2,1,1,soap,ipv6
@@ -73,7 +75,8 @@ func TestPlanStaysAsItIs(t *testing.T) {
 // 1234567, as Rosetta Code and the reference C program print them.
 func TestSplitMix64(t *testing.T) {
 	g := generator{1234567}
-	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821} {
+	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
+		16408922859458223821} {
 		if got := g.next(); got != want {
 			t.Errorf("number %d: got %d, want %d", i, got, want)
 		}
@@ -128,7 +131,8 @@ func TestPlanProperties(t *testing.T) {
 func design(sizes []int, exclude [][3]int, replications int, seed uint64) (file string, wanted map[string]bool) {
 	names, base := []string{"n", "requests", "concurrency"}, []int{10, 20, 1}
 	var b strings.Builder
-	fmt.Fprintf(&b, "study: a\nservice: sort\nstack: soap\ndesign: {replications: %d, seed: %d}\nfactors:\n", replications, seed)
+	fmt.Fprintf(&b, "study: a\nservice: sort\nstack: soap\ndesign: {replications: %d, seed: %d}\nfactors:\n",
+		replications, seed)
 	for f, size := range sizes {
 		fmt.Fprintf(&b, "  %s: [", names[f])
 		for l := range size {
@@ -168,7 +172,8 @@ func design(sizes []int, exclude [][3]int, replications int, seed uint64) (file 
 
 func TestSeedFixesTheOrder(t *testing.T) {
 	file := func(seed int) string {
-		return fmt.Sprintf("study: a\nservice: sort\nstack: soap\ndesign: {seed: %d}\nfactors: {n: [1, 2, 3, 4, 5, 6, 7, 8]}\n", seed)
+		return fmt.Sprintf("study: a\nservice: sort\nstack: soap\ndesign: {seed: %d}\nfactors: {n: [1, 2, 3, 4, 5, "+
+			"6, 7, 8]}\n", seed)
 	}
 	a, again, b := expand(t, parse(t, file(1))), expand(t, parse(t, file(1))), expand(t, parse(t, file(2)))
 	if csvOf(t, a) != csvOf(t, again) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // Published names a paper's table to set beside the results, and says which of
@@ -101,7 +103,7 @@ func (r *reader) renamed(n *node) []Renamed {
 		ours, ok := r.name("a response", p.value)
 		w := Word{ours, p.value.pos}
 		bare := strings.TrimPrefix(strings.TrimPrefix(ours, "client."), "server.")
-		if ok && r.known("response", Word{bare, p.value.pos}, r.vocabulary.Responses) {
+		if ok && r.response(Word{bare, p.value.pos}) {
 			out = append(out, Renamed{p.key, w})
 		}
 	}
@@ -127,13 +129,15 @@ func (r *reader) checkColumns(s *Study) {
 	table, known := r.vocabulary.Published[s.Published.Table.Text]
 	for _, c := range s.Published.Columns {
 		if known && !slices.Contains(table, c.Name.Text) {
-			r.fail(c.Name.Pos, fmt.Sprintf("table %s has no column %q", s.Published.Table.Text, c.Name.Text), unknownAdvice(c.Name.Text, table))
+			r.fail(c.Name.Pos, fmt.Sprintf("table %s has no column %q", s.Published.Table.Text, c.Name.Text),
+				meant.Advice(c.Name.Text, table, manual))
 		}
 		i := slices.IndexFunc(s.Factors, func(f Factor) bool { return f.Name == c.Source.Text })
 		fixed := slices.ContainsFunc(s.Fixed, func(f Setting) bool { return f.Key == c.Source.Text })
 		if i < 0 && !fixed {
 			if !r.overridden[c.Source.Text] {
-				r.fail(c.Source.Pos, fmt.Sprintf("the study neither varies nor fixes %q", c.Source.Text), "name a factor or a setting of this file")
+				r.fail(c.Source.Pos, fmt.Sprintf("the study neither varies nor fixes %q", c.Source.Text),
+					"name a factor or a setting of this file")
 			}
 			continue
 		}
@@ -146,7 +150,7 @@ func (r *reader) checkColumns(s *Study) {
 		}
 		for _, l := range slices.Sorted(maps.Keys(c.Levels)) {
 			if !slices.Contains(levels, l) {
-				r.fail(c.Name.Pos, fmt.Sprintf("factor %q has no level %q", c.Source.Text, l), unknownAdvice(l, levels))
+				r.fail(c.Name.Pos, fmt.Sprintf("factor %q has no level %q", c.Source.Text, l), meant.Advice(l, levels, manual))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -147,14 +148,18 @@ func unitsText(v int64, units []unit) string {
 	return best
 }
 
-// readRequestRate reads requests per second: 100, 0.5 or 100/s.
-func readRequestRate(s string) (perSecond float64, text, advice string) {
+// readRequestRate reads requests per second: 100, 0.5 or 100/s; most is the
+// highest rate, 0: a thousand million.
+func readRequestRate(s string, most int64) (perSecond float64, text, advice string) {
 	r, ok := readDecimal(strings.TrimSuffix(s, "/s"))
 	if !ok {
 		return 0, "", "write requests per second, such as 100 or 0.5; 0 is a closed loop"
 	}
-	if r.Cmp(big.NewRat(1e9, 1)) > 0 || r.Sign() > 0 && r.Cmp(big.NewRat(1, 1e6)) < 0 {
-		return 0, "", "write 0, or requests per second from 0.000001 to 1000000000"
+	if most == 0 {
+		most = 1e9
+	}
+	if r.Cmp(big.NewRat(most, 1)) > 0 || r.Sign() > 0 && r.Cmp(big.NewRat(1, 1e6)) < 0 {
+		return 0, "", fmt.Sprintf("write 0, or requests per second from 0.000001 to %d", most)
 	}
 	perSecond, _ = r.Float64()
 	return perSecond, ratText(r), ""

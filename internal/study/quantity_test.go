@@ -15,7 +15,7 @@ func TestQuantities(t *testing.T) {
 	ratio := func(s string) result { v, text, a := readRatio(s); return result{v, text, a} }
 	size := func(s string) result { v, text, a := readSize(s); return result{float64(v), text, a} }
 	bits := func(s string) result { v, text, a := readBitRate(s); return result{float64(v), text, a} }
-	rate := func(s string) result { v, text, a := readRequestRate(s); return result{v, text, a} }
+	rate := func(s string) result { v, text, a := readRequestRate(s, 0); return result{v, text, a} }
 	for _, c := range []struct {
 		words string
 		read  func(string) result
@@ -46,9 +46,11 @@ func TestQuantities(t *testing.T) {
 		{"the shorter unit", size, "131072000B", result{131072000, "125MiB", ""}},
 		{"the decimal one of two", size, "1024000B", result{1024000, "1024kB", ""}},
 		{"a tenth, exactly", size, "0.1kB", result{100, "100B", ""}},
-		{"no parts of a byte", size, "0.0001kB", result{0, "", "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"}},
+		{"no parts of a byte", size, "0.0001kB",
+			result{0, "", "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"}},
 		{"a unit is needed", size, "100", result{0, "", "give its unit: 100B, 100kB (1000 B each) or 100KiB (1024 B each)"}},
-		{"more than anybody has", size, "999999999999999999GB", result{0, "", "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"}},
+		{"more than anybody has", size, "999999999999999999GB",
+			result{0, "", "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"}},
 
 		{"bit/s", bits, "9600bit", result{9600, "9600bit", ""}},
 		{"k is 1000", bits, "60kbit", result{60e3, "60kbit", ""}},

@@ -5,9 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // A reader reads values out of nodes and keeps every fault it meets. Its
@@ -20,7 +23,7 @@ type reader struct {
 }
 
 func (r *reader) fail(pos Pos, what, advice string) {
-	r.errs.add(Error{pos, what, advice})
+	r.errs.add(Error{Pos: pos, What: what, Advice: advice})
 }
 
 // mute returns a reader that judges the same and reports nothing.
@@ -58,7 +61,7 @@ var plainName = newForm(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]*$`, 200)
 
 // A form is what a text looks like, and its most characters. Note: counted by
 // the expression itself, {0,199}, they took 8 MB and 6 ms of every process of
-// this program, keepers and agents included.
+// this program, supervisors and agents included.
 type form struct {
 	pattern func() *regexp.Regexp
 	most    int // characters
@@ -82,9 +85,11 @@ func (r *reader) name(what string, n *node) (string, bool) {
 	case n.tag == "!!str" && plainName.MatchString(n.text):
 		return n.text, true
 	case n.tag == "!!str":
-		r.fail(n.pos, fmt.Sprintf("%s %q is not a name", what, n.text), "use letters, digits and any of . _ - / : @ + on one line")
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a name", what, n.text),
+			"use letters, digits and any of . _ - / : @ + on one line")
 	default:
-		r.fail(n.pos, fmt.Sprintf("%s %s is %s, not a name", what, n.text, tagWord(n.tag)), fmt.Sprintf("write %q, between quotes, if it is one", n.text))
+		r.fail(n.pos, fmt.Sprintf("%s %s is %s, not a name", what, n.text, tagWord(n.tag)),
+			fmt.Sprintf("write %q, between quotes, if it is one", n.text))
 	}
 	return "", false
 }
@@ -106,7 +111,31 @@ func (r *reader) known(what string, w Word, names []string) bool {
 	if names == nil || slices.Contains(names, w.Text) {
 		return true
 	}
-	r.fail(w.Pos, fmt.Sprintf("no %s %q", what, w.Text), unknownAdvice(w.Text, names))
+	listed := manual
+	if l, ok := lists[what]; ok {
+		listed = l
+	}
+	r.fail(w.Pos, fmt.Sprintf("no %s %q", what, w.Text), meant.Advice(w.Text, names, listed))
+	return false
+}
+
+// manual is where a name is looked up, unless lists says better.
+const manual = "doc/write-a-study.md lists them"
+
+// lists are the commands that list what a study may name.
+var lists = map[string]string{
+	"device": "to list them: edgegauge devices list",
+	"link":   "to list them: edgegauge links",
+	"stack":  "to list them: edgegauge stacks list",
+}
+
+// response wants the name of a response; the words of other tools are understood, not accepted.
+func (r *reader) response(w Word) bool {
+	meaning := r.vocabulary.Synonyms[strings.ToLower(w.Text)]
+	if meaning == nil {
+		return r.known("response", w, r.vocabulary.Responses)
+	}
+	r.fail(w.Pos, fmt.Sprintf("no response %q", w.Text), meant.Question(meaning...))
 	return false
 }
 
@@ -115,7 +144,7 @@ func (r *reader) choice(what string, n *node, names []string) (string, bool) {
 		return "", false
 	}
 	if !slices.Contains(names, n.text) {
-		r.fail(n.pos, fmt.Sprintf("%s %q is unknown", what, n.text), unknownAdvice(n.text, names))
+		r.fail(n.pos, fmt.Sprintf("%s %q is unknown", what, n.text), meant.Advice(n.text, names, manual))
 		return "", false
 	}
 	return n.text, true
@@ -132,7 +161,8 @@ func (r *reader) number(what string, n *node, least, most int64) (int64, bool) {
 	}
 	v, err := strconv.ParseInt(n.text, 10, 64)
 	if n.tag != "!!int" || err != nil || n.text[0] == '+' {
-		r.fail(n.pos, fmt.Sprintf("%s %q is not a whole number", what, n.text), "write digits only, without quotes, such as 100")
+		r.fail(n.pos, fmt.Sprintf("%s %q is not a whole number", what, n.text),
+			"write digits only, without quotes, such as 100")
 		return 0, false
 	}
 	if v < least || v > most {
@@ -151,7 +181,7 @@ func (r *reader) duration(what string, n *node, least time.Duration) (time.Durat
 		advice = "write " + durationText(least) + " or more"
 	}
 	if advice != "" {
-		r.fail(n.pos, fmt.Sprintf("%s %q is not a duration that can be used", what, n.text), advice)
+		r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), advice)
 	}
 	return v, advice == ""
 }
@@ -166,7 +196,7 @@ func (r *reader) size(what string, n *node, least, most int64) (int64, string, b
 		advice = "write " + unitsText(least, byteUnits) + " to " + unitsText(most, byteUnits)
 	}
 	if advice != "" {
-		r.fail(n.pos, fmt.Sprintf("%s %q is not a size that can be used", what, n.text), advice)
+		r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), advice)
 	}
 	return v, text, advice == ""
 }
@@ -180,7 +210,7 @@ func (r *reader) bitRate(what string, n *node) (int64, string, bool) {
 		advice = "leave it out for an unlimited rate"
 	}
 	if advice != "" {
-		r.fail(n.pos, fmt.Sprintf("%s %q is not a rate that can be used", what, n.text), advice)
+		r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), advice)
 	}
 	return v, text, advice == ""
 }
@@ -233,7 +263,7 @@ func (r *reader) keys(what string, s *Study, n *node, keys []key) {
 	for _, p := range n.pairs {
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == p.key.Text })
 		if i < 0 {
-			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), unknownAdvice(p.key.Text, keyNames(keys)))
+			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), meant.Advice(p.key.Text, keyNames(keys), manual))
 			continue
 		}
 		keys[i].read(r, s, p.value)

@@ -73,7 +73,8 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"unknown-keys-only", "types-and-units", "levels", "link", "newer-format", "no-name", "more-units"} {
+	for _, name := range []string{"unknown-keys-only", "types-and-units", "levels", "link", "newer-format", "no-name",
+		"more-units"} {
 		if err := s.Validate(asJSON(t, read(t, "testdata/bad/"+name+".yaml"))); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
@@ -121,6 +122,7 @@ func TestSchemaAndParserKnowTheSameKeys(t *testing.T) {
 	same("a shape", keysOf(def("shape")), linkKeys...)
 	same("a link", keysOf(def("link")), append(slices.Clone(linkKeys), "name", "shaper", "up", "down")...)
 	same("a side", keysOf(def("side")), "device", "meter", "stack")
+	same("a request", keysOf(def("request")), requestKeyNames()...)
 }
 
 func keysOf[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }

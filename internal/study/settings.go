@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // A setting stands fixed at the top of a study, or under factors with levels.
@@ -24,7 +26,8 @@ var settings = []setting{
 	{"encoding", name(func(s *Setup) *string { return &s.Encoding })},
 	{"security", name(func(s *Setup) *string { return &s.Security })},
 	{"transport", name(func(s *Setup) *string { return &s.Transport })},
-	{"connection", choice([]string{"keep-alive", "per-request", "pipelined", "multiplexed"}, func(s *Setup) *string { return &s.Connection })},
+	{"connection", choice([]string{"keep-alive", "per-request", "pipelined", "multiplexed"},
+		func(s *Setup) *string { return &s.Connection })},
 	{"ip", choice([]string{"ipv4", "ipv6"}, func(s *Setup) *string { return &s.IP })},
 	{"client.device", deviceName(func(s *Setup) *string { return &s.Client.Device })},
 	{"client.stack", stack(func(s *Setup) *string { return &s.Client.Stack })},
@@ -32,12 +35,17 @@ var settings = []setting{
 	{"server.device", deviceName(func(s *Setup) *string { return &s.Server.Device })},
 	{"server.stack", stack(func(s *Setup) *string { return &s.Server.Stack })},
 	{"server.meter", line(func(s *Setup) *string { return &s.Server.Meter })},
+	{"server.url", readURL},
+	{"request", readRequest},
 	{"link", readLink},
-	{"concurrency", count(1, 1_000_000, func(s *Setup) *int { return &s.Concurrency })},
+	{"concurrency", readConcurrency},
 	{"rate", readRate},
 	{"arrival", choice([]string{"constant", "poisson"}, func(s *Setup) *string { return &s.Arrival })},
 	{"requests", count(1, math.MaxInt32, func(s *Setup) *int { return &s.Requests })},
 	{"duration", duration(time.Millisecond, func(s *Setup) *time.Duration { return &s.Duration })},
+	{"min_duration", duration(time.Millisecond, func(s *Setup) *time.Duration { return &s.MinDuration })},
+	{"placement", choice([]string{Together, Apart, Free}, func(s *Setup) *string { return &s.Placement })},
+	{"capture", choice([]string{"on", "off"}, func(s *Setup) *string { return &s.Capture })},
 	{"heap", size(1<<20, 1<<50, func(s *Setup) *int64 { return &s.Heap })},
 	{"sensor", sensor(func(s *Setup) *string { return &s.Sensor })},
 	{"io_dir", name(func(s *Setup) *string { return &s.IODir })},
@@ -125,7 +133,8 @@ func sensor(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool
 		}
 		kind, name, _ := strings.Cut(n.text, ":")
 		simulated := slices.Contains([]string{"simulated", "simulated:avr", "simulated:go"}, n.text)
-		if !simulated && (!slices.Contains(sensorKinds, kind) || strings.TrimSpace(name) == "" || strings.ContainsAny(name, "\n\r")) {
+		if !simulated && (!slices.Contains(sensorKinds, kind) || strings.TrimSpace(name) == "" ||
+			strings.ContainsAny(name, "\n\r")) {
 			r.fail(n.pos, fmt.Sprintf("%s %q is not a sensor", what, n.text), advice)
 			return Setting{}, false
 		}
@@ -147,7 +156,8 @@ func line(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) 
 	}
 }
 
-func known(what string, names func(Vocabulary) []string, at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
+func known(what string, names func(Vocabulary) []string, at func(*Setup) *string) func(*reader, string,
+	*node) (Setting, bool) {
 	return func(r *reader, key string, n *node) (Setting, bool) {
 		v, ok := r.name(key, n)
 		ok = ok && r.known(what, Word{v, n.pos}, names(r.vocabulary))
@@ -183,11 +193,7 @@ func stack(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool)
 		}
 		facts, ok := r.stack(v)
 		if !ok {
-			advice := "see edgegauge stacks list"
-			if near := nearest(v, r.vocabulary.StackNames); near != "" {
-				advice = "did you mean " + near + "?"
-			}
-			r.fail(n.pos, fmt.Sprintf("no stack %q", v), advice)
+			r.fail(n.pos, fmt.Sprintf("no stack %q", v), meant.Advice(v, r.vocabulary.StackNames, lists["stack"]))
 			return Setting{}, false
 		}
 		if facts.Missing != "" {
@@ -200,11 +206,19 @@ func stack(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool)
 	}
 }
 
+func readConcurrency(r *reader, what string, n *node) (Setting, bool) {
+	most := r.vocabulary.MostConnections
+	if most == 0 {
+		most = math.MaxInt32
+	}
+	return count(1, most, func(s *Setup) *int { return &s.Concurrency })(r, what, n)
+}
+
 func readRate(r *reader, what string, n *node) (Setting, bool) {
 	if !r.scalar(what, n, "a number of requests per second, such as 100") {
 		return Setting{}, false
 	}
-	v, text, advice := readRequestRate(n.text)
+	v, text, advice := readRequestRate(n.text, r.vocabulary.MostRate)
 	if advice != "" {
 		r.fail(n.pos, fmt.Sprintf("%s %q is not a rate", what, n.text), advice)
 		return Setting{}, false
@@ -233,3 +247,6 @@ func optionValue(option string) func(*reader, string, *node) (Setting, bool) {
 		return Setting{Value: Word{text, n.pos}, id: text, set: set}, true
 	}
 }
+
+// SettingNames are all settings but those of options, which each stack has its own of.
+func SettingNames() []string { return settingNames() }

@@ -7,7 +7,7 @@ import (
 )
 
 // A Setup is one treatment in full: every setting with its value or default,
-// so that who conducts a trial parses no text. It is shared; do not change it.
+// so that whoever conducts a trial parses no text. It is shared; do not change it.
 type Setup struct {
 	Service string
 	N       int   // elements of the message, where Size is 0
@@ -18,21 +18,30 @@ type Setup struct {
 	Encoding   string
 	Security   string
 	Transport  string
-	Connection string // keep-alive, per-request or pipelined
+	Connection string // keep-alive, per-request, pipelined or multiplexed
 	IP         string // ipv4 or ipv6
 
 	Client, Server Side
 	Link           Link
 
-	Requests    int           // of the measured part; 0: Duration says it
+	URL     string   // of a service that is already there: the lab starts no server
+	Request *Request // what it is asked; nil without URL
+
+	Requests    int           // of the measured part, or the fewest with MinDuration; 0: Duration says it
 	Duration    time.Duration // of the measured part; 0: Requests says it
-	Concurrency int           // connections, each with one request under way
+	MinDuration time.Duration // of the measured part; 0: as long as Requests take
+	Concurrency int           // connections, each with one request under way; or requests under way on one
 	Rate        float64       // requests/s over all connections; 0: closed loop
 	Arrival     string        // constant or poisson, where Rate is above 0
 
-	Heap    int64  // B a managed runtime may take; 0: its own choice
-	Sensor  string // of service temperature: serial:/dev/ttyUSB0, …, or simulated, simulated:avr, simulated:go, which the lab starts
-	IODir   string
+	// Placement says where on this machine both programs run; empty: a device or a pin says it.
+	Placement string
+	Capture   string // off: no packets are captured, whatever the study asks
+
+	Heap int64 // B a managed runtime may take; 0: its own choice
+	// of service temperature: serial:/dev/ttyUSB0, …, or simulated, simulated:avr, simulated:go, which the lab starts
+	Sensor  string
+	IODir   string            // where the server's scratch folder is made, on the lab's machine; empty: the lab's own
 	Options map[string]string // handed to the stack as they stand
 }
 
@@ -61,10 +70,20 @@ type Shape struct {
 	Reorder            bool    // packets may overtake each other as the spread has it
 }
 
+// The placements of two programs that share this machine.
+const (
+	Together = "together" // on one CPU
+	Apart    = "apart"    // on a CPU each
+	Free     = "free"     // where the kernel's scheduler puts them
+)
+
+// thisMachine is the device on which a placement means something.
+const thisMachine = "local"
+
 func defaultSetup() Setup {
 	return Setup{
 		IP: "ipv4", Arrival: "constant", Concurrency: 1,
-		Client: Side{Device: "local"}, Server: Side{Device: "local"}, Link: Link{Text: "none"},
+		Client: Side{Device: thisMachine}, Server: Side{Device: thisMachine}, Link: Link{Text: "none"}, Capture: "on",
 	}
 }
 

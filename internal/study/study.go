@@ -27,11 +27,14 @@ type Study struct {
 	Body            int64      // B, the largest message body accepted
 	Packets         bool       // keep every trial's packets
 	Pin             Pin        // CPUs of either side
+	SkipUnavailable bool       // leave out what the machine cannot do, instead of refusing to run
 	Time            Time       // what time is, in all of its treatments
 	Published       Published  // what to set beside ours
-	Overrides       []Override // what --set changed, as given
+	Overrides       []Override // what --set changed, as given but for passwords
+	Passwords       []Word     // settings in which the file gives a password, redacted
 
-	treatments []treatment // the wanted ones, in the order of the file
+	treatments []treatment       // the wanted ones, in the order of the file
+	secrets    map[string]string // redacted → as in the file
 }
 
 // Treatments is how many treatments the study wants.
@@ -46,6 +49,8 @@ type Design struct {
 	Precision    float64 // half-width over mean to reach by more blocks; 0: no more blocks
 	Budget       Budget  // of those blocks
 	Confidence   float64 // of every interval
+
+	cold bool // the file says that there is no warm-up
 }
 
 // A Span is a number of requests, or a time where Requests is 0.
@@ -61,11 +66,15 @@ type Budget struct {
 	Time   time.Duration
 }
 
-// Timeouts are the ends of patience.
+// Timeouts are how long a program may take to be ready, a request to be answered,
+// and a trial to be over. None is 0: all have defaults.
 type Timeouts struct{ Ready, Request, Trial time.Duration }
 
 // Pin names the CPUs a side's programs run on; empty: any.
-type Pin struct{ Client, Server []int }
+type Pin struct {
+	Client []int `json:"client,omitempty"`
+	Server []int `json:"server,omitempty"`
+}
 
 // A Time says what the time of a study's figures is. One study has one: figures
 // of the two are never set side by side.
@@ -106,6 +115,7 @@ func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error
 	r := &reader{vocabulary: v, errs: &errs, facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
 	if r.kind("a study", root, mapping, "keys and values, the first study: NAME") && r.format(root) {
 		r.override(&s, root, sets)
+		r.redact(&s, root)
 		r.study(&s, root)
 	}
 	if len(errs.list) > 0 {
@@ -146,6 +156,10 @@ var topKeys = []key{
 		v, _ := r.choice("packets", n, []string{"keep", "drop"})
 		s.Packets = v == "keep"
 	}},
+	{"unavailable", func(r *reader, s *Study, n *node) {
+		v, _ := r.choice("unavailable", n, []string{"skip", "stop"})
+		s.SkipUnavailable = v == "skip"
+	}},
 	{"pin", func(r *reader, s *Study, n *node) { r.keys("pin", s, n, pinKeys) }},
 	{"time", func(r *reader, s *Study, n *node) {
 		if v, ok := r.choice("time", n, []string{string(Clock), string(Instructions)}); ok {
@@ -169,7 +183,7 @@ func (r *reader) study(s *Study, root *node) {
 		case i >= 0:
 			topKeys[i].read(r, s, x.value)
 		case !isSetting(x.key.Text):
-			r.fail(x.key.Pos, fmt.Sprintf("unknown key %q", x.key.Text), unknownAdvice(x.key.Text, knownKeys()))
+			r.fail(x.key.Pos, fmt.Sprintf("unknown key %q", x.key.Text), keyAdvice(x.key, x.value, knownKeys()))
 		}
 	}
 	if root.get("study") == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,16 +32,20 @@ func vocabulary() Vocabulary {
 			{Services: messages, Encodings: []string{"xml"}, Securities: []string{"none"}, Client: true, Server: true},
 			{Services: messages, Encodings: []string{"json"}, Securities: []string{"tls"}, Client: true}}},
 		"many": {Options: []string{"chunk", "phantom.delay", "verbose"}, Serves: []Cell{
-			{Services: []string{"sort", "echo"}, Encodings: []string{"xml", "json"}, Transports: []string{"tcp"}, Client: true, Server: true},
-			{Services: []string{"monitor"}, Encodings: []string{"xml"}, Transports: []string{"tcp", "udp"}, Client: true, Server: true}}},
+			{Services: []string{"sort", "echo"}, Encodings: []string{"xml", "json"}, Transports: []string{"tcp"}, Client: true,
+				Server: true},
+			{Services: []string{"monitor"}, Encodings: []string{"xml"}, Transports: []string{"tcp", "udp"}, Client: true,
+				Server: true}}},
 		"hosts": {Options: []string{"war"}, Serves: []Cell{
 			{Services: messages, Encodings: []string{"json"}, Client: true, Server: true, Options: map[string]string{"war": ""}},
-			{Services: messages, Encodings: []string{"xml"}, Client: true, Server: true, Options: map[string]string{"war": "axis2"}}}},
+			{Services: messages, Encodings: []string{"xml"}, Client: true, Server: true,
+				Options: map[string]string{"war": "axis2"}}}},
 		"server-only": {Serves: []Cell{{Services: messages, Encodings: []string{"json"}, Server: true}}},
 		"shortly":     {Serves: []Cell{{Connections: []string{"per-request"}, Client: true, Server: true}}},
 		"broken":      {Missing: "install it: apt-get install libbroken"},
 	}
 	return Vocabulary{
+		MostConnections: 10_000, MostRate: 1e7,
 		Services:  map[string]ServiceFacts{"sort": {Sized: true}, "echo": {Sized: true}, "monitor": {}},
 		Responses: []string{"serialization", "rtt", "deserialization", "wire_bytes", "cpu", "energy"},
 		Links:     []string{"ethernet", "nb-iot", "gsm-9600"},
@@ -54,7 +59,8 @@ func vocabulary() Vocabulary {
 			f, ok := stacks[name]
 			return f, ok
 		},
-		StackNames: []string{"axis2", "broken", "floor-tcp", "hosts", "many", "reference/coap-cbor", "reference/coap-protobuf",
+		StackNames: []string{"axis2", "broken", "floor-tcp", "hosts", "many", "reference/coap-cbor",
+			"reference/coap-protobuf",
 			"reference/rest-json", "reference/rest-protobuf", "reference/soap", "server-only", "shortly"},
 	}
 }
@@ -136,12 +142,14 @@ func TestEveryKey(t *testing.T) {
 	want := Setup{
 		Service: "sort", Size: 100_000, Stack: "many", Encoding: "json", Security: "tls", Transport: "tcp",
 		Connection: "per-request", IP: "ipv6",
-		Client: Side{Device: "pi", Stack: "axis2", Meter: "rapl"}, Server: Side{Device: "qemu-pi", Stack: "many", Meter: "avr:/dev/ttyUSB0"},
+		Client: Side{Device: "pi", Stack: "axis2", Meter: "rapl"},
+		Server: Side{Device: "qemu-pi", Stack: "many", Meter: "avr:/dev/ttyUSB0"},
 		Link: Link{Text: "bad-day",
 			Up:   Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.001, 3, 64_000, 50, true},
 			Down: Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.5, 3, 1_000_000, 50, true}, Shaper: "netem"},
 		Duration: 90 * time.Second, Concurrency: 4, Rate: 2.5, Arrival: "poisson",
-		Heap: 128 << 20, Sensor: "serial:/dev/ttyUSB0", IODir: "/var/tmp",
+		Capture: "off", // placement: apart means nothing here, since pins say it
+		Heap:    128 << 20, Sensor: "serial:/dev/ttyUSB0", IODir: "/var/tmp",
 		Options: map[string]string{"chunk": "16", "phantom.delay": "20ms", "verbose": "true"},
 	}
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
@@ -155,16 +163,17 @@ func TestEveryKey(t *testing.T) {
 	if want := (Timeouts{20 * time.Second, 2 * time.Second, time.Hour}); s.Timeouts != want {
 		t.Errorf("Timeouts: got %v, want %v", s.Timeouts, want)
 	}
-	if s.Retries != 5 || s.Body != 1e6 || !s.Packets || s.Published.Table.Text != "cloud-of-things" || s.Name != "every-key" || s.Question == "" || s.Notes == "" {
+	if s.Retries != 5 || s.Body != 1e6 || !s.Packets || s.Published.Table.Text != "cloud-of-things" ||
+		s.Name != "every-key" || s.Question == "" || s.Notes == "" {
 		t.Errorf("got %+v, want the values of %s", s, file)
 	}
 	if want := (Pin{[]int{0}, []int{1, 2}}); !reflect.DeepEqual(s.Pin, want) {
 		t.Errorf("Pin: got %v, want %v", s.Pin, want)
 	}
 	// Every setting differs from its default here, or this test would not see
-	// that one is lost.
+	// that one is lost. What is asked of a service that is already there has TestRequest.
 	for _, k := range settingNames() {
-		if k != "n" && k != "requests" && !setsKey(s.Fixed, k) {
+		if !slices.Contains([]string{"n", "requests", "min_duration", "server.url", "request"}, k) && !setsKey(s.Fixed, k) {
 			t.Errorf("%s does not give %q", file, k)
 		}
 	}
@@ -184,7 +193,9 @@ func TestDefaults(t *testing.T) {
 	p, _ := Expand(s)
 	want := Setup{Service: "monitor", Stack: "reference/rest-json", Encoding: "json", Security: "none",
 		Connection: "keep-alive", IP: "ipv4", Arrival: "constant", Concurrency: 1, Requests: 1000,
-		Client: Side{Device: "local", Stack: "reference/rest-json"}, Server: Side{Device: "local", Stack: "reference/rest-json"}, Link: Link{Text: "none"}}
+		Client: Side{Device: "local", Stack: "reference/rest-json"},
+		Server: Side{Device: "local", Stack: "reference/rest-json"}, Link: Link{Text: "none"},
+		MinDuration: 500 * time.Millisecond, Placement: Together, Capture: "on"}
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v, want\n%+v", got, want)
 	}
@@ -243,8 +254,10 @@ func TestPositions(t *testing.T) {
 func TestOpenChoices(t *testing.T) {
 	v := Vocabulary{Stacks: func(string) (StackFacts, bool) {
 		return StackFacts{Serves: []Cell{
-			{Encodings: []string{"xml", "json"}, Securities: []string{"tls", "none"}, Transports: []string{"http"}, Connections: []string{"per-request", "keep-alive"}, Client: true, Server: true},
-			{Encodings: []string{"cbor"}, Securities: []string{"dtls"}, Transports: []string{"coap"}, Connections: []string{"per-request"}, Client: true, Server: true},
+			{Encodings: []string{"xml", "json"}, Securities: []string{"tls", "none"}, Transports: []string{"http"},
+				Connections: []string{"per-request", "keep-alive"}, Client: true, Server: true},
+			{Encodings: []string{"cbor"}, Securities: []string{"dtls"}, Transports: []string{"coap"},
+				Connections: []string{"per-request"}, Client: true, Server: true},
 		}}, true
 	}}
 	for _, c := range []struct {
@@ -268,7 +281,8 @@ func TestOpenChoices(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.words, got, want)
 		}
 	}
-	if _, err := Parse("test.yaml", []byte("study: a\nservice: x\nstack: y\ntransport: coap\nconnection: keep-alive"), v); err == nil {
+	if _, err := Parse("test.yaml", []byte("study: a\nservice: x\nstack: y\ntransport: coap\nconnection: keep-alive"),
+		v); err == nil {
 		t.Error("coap with keep-alive: got no error")
 	}
 }

@@ -11,17 +11,24 @@ import (
 type Vocabulary struct {
 	Services  map[string]ServiceFacts
 	Responses []string
-	Links     []string // profiles; "none" is always known
+	Synonyms  map[string][]string // what other tools call responses, and the responses they may mean
+	Links     []string            // profiles; "none" is always known
 	Devices   []string
 	Emulated  []string // those of Devices that can count instructions
 	// Board says what is wrong with the name of a device that is a URL; nil: the
 	// study may name none.
-	Board     func(name string) error
+	Board           func(name string) error
+	MostConnections int   // of a driver; 0: no limit
+	MostRate        int64 // requests a second of a driver; 0: no limit but 1e9
+
 	Published map[string][]string // tables to compare with, and their columns
 	// Stacks finds a stack by its full or short name. It is asked only for the
 	// stacks a study names, so it may look for their runtimes.
 	Stacks     func(name string) (StackFacts, bool)
 	StackNames []string // to suggest from
+	// Earlier: the study was run by a version without min_duration and placement,
+	// which have no default then.
+	Earlier bool
 }
 
 // ServiceFacts is what a study must know of a service.

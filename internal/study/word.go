@@ -34,11 +34,13 @@ type Error struct {
 	Pos    Pos
 	What   string
 	Advice string
+	// Here says that the study is right and this machine lacks something.
+	Here bool
 }
 
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s: %s; %s", e.Pos, e.What, e.Advice)
-}
+func fault(pos Pos, what, advice string) Error { return Error{Pos: pos, What: what, Advice: advice} }
+
+func (e *Error) Error() string { return e.text() }
 
 // Errors are all the faults of a study, in the order of their positions, those
 // of the command line last.
@@ -50,6 +52,11 @@ func (e Errors) Error() string {
 		lines[i] = x.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Here says whether the study is right and only this machine lacks something.
+func (e Errors) Here() bool {
+	return !slices.ContainsFunc(e, func(x *Error) bool { return !x.Here })
 }
 
 // Unwrap lets errors.As find each Error.

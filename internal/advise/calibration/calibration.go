@@ -13,8 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // Format is that of the files; a newer one is refused.
@@ -43,7 +43,7 @@ type Facts struct {
 type Entry struct {
 	Side     measure.Side      `yaml:"side"`
 	Response string            `yaml:"response"`
-	Where    map[string]string `yaml:"where"`
+	Where    map[string]string `yaml:"where"`  // the conditions: setting → value
 	Points   []Point           `yaml:"points"` // by size
 }
 
@@ -97,7 +97,8 @@ func (m Measured) where() map[string]string {
 	}
 	w := map[string]string{
 		"service": s.Service, "stack": mine.Stack, "encoding": s.Encoding, "security": s.Security, "size in": "elements",
-		"warm-up": fmt.Sprint(m.WarmUp), "heap": fmt.Sprint(s.Heap), "concurrency": fmt.Sprint(s.Concurrency), "rate": fmt.Sprint(s.Rate, s.Arrival),
+		"warm-up": fmt.Sprint(m.WarmUp), "heap": fmt.Sprint(s.Heap), "concurrency": fmt.Sprint(s.Concurrency),
+		"rate": fmt.Sprint(s.Rate, s.Arrival),
 	}
 	if s.Size > 0 {
 		w["size in"] = "B"
@@ -109,7 +110,8 @@ func (m Measured) where() map[string]string {
 		return w
 	}
 	maps.Copy(w, map[string]string{
-		"the other stack": other.Stack, "the other device": other.Device, "transport": s.Transport, "connection": s.Connection, "ip": s.IP, "link": s.Link.Text,
+		"the other stack": other.Stack, "the other device": other.Device, "transport": s.Transport,
+		"connection": s.Connection, "ip": s.IP, "link": s.Link.Text,
 	})
 	return w
 }
@@ -117,7 +119,8 @@ func (m Measured) where() map[string]string {
 // Write is the file's text.
 func (f File) Write() ([]byte, error) {
 	text, err := yaml.Marshal(f)
-	head := "# How an emulated machine compares with a board. Made by edgegauge devices calibrate; doc/devices.md says how it is used.\n"
+	head := "# How an emulated machine compares with a board. Made by edgegauge devices calibrate; doc/devices.md says " +
+		"how it is used.\n"
 	return append([]byte(head), text...), err
 }
 
@@ -125,17 +128,23 @@ func (f File) Write() ([]byte, error) {
 func Read(text []byte) (File, error) {
 	var f File
 	if err := yaml.Unmarshal(text, &f); err != nil {
-		return f, fmt.Errorf("it is no calibration: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return f, fmt.Errorf("not a calibration file: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	switch {
 	case f.Format > Format:
-		return f, fmt.Errorf("it has format %d, this edgegauge knows %d; use a newer edgegauge, or make it anew with: edgegauge devices calibrate", f.Format, Format)
+		return f,
+			fmt.Errorf("format %d is unsupported (this edgegauge reads %d); use a newer edgegauge, or recreate the file "+
+				"with: edgegauge devices calibrate", f.Format, Format)
 	case f.Format < 1 || f.Device == "" || len(f.Entries) == 0:
-		return f, fmt.Errorf("it is no calibration: it names no format, no machine or no entries; make it with: edgegauge devices calibrate")
+		return f,
+			fmt.Errorf("not a calibration file: format, machine or entries are missing; create it with: edgegauge devices " +
+				"calibrate")
 	}
 	for _, e := range f.Entries {
-		if len(e.Points) == 0 || !slices.IsSortedFunc(e.Points, func(a, b Point) int { return int(min(max(a.Size-b.Size, -1), 1)) }) {
-			return f, fmt.Errorf("%s at the %s: its points are none, or not in the order of their sizes; make it anew", e.Response, e.Side)
+		if len(e.Points) == 0 || !slices.IsSortedFunc(e.Points,
+			func(a, b Point) int { return int(min(max(a.Size-b.Size, -1), 1)) }) {
+			return f, fmt.Errorf("%s at the %s: points are missing, or not sorted by size; recreate the calibration",
+				e.Response, e.Side)
 		}
 	}
 	return f, nil

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // confidence of the overheads in a file.
@@ -23,7 +23,8 @@ func Fit(all []Measured, emulated, board string) (entries []Entry, left []string
 		}
 		name := fmt.Sprintf("%s at the %s, %s of %s %s", m.Response, m.Side, m.Setup.Service, m.Setup.Encoding, sizeText(m))
 		twin := slices.IndexFunc(all, func(x Measured) bool {
-			return x.Device() == board && x.Side == m.Side && x.Response == m.Response && x.size() == m.size() && maps.Equal(x.where(), m.where())
+			return x.Device() == board && x.Side == m.Side && x.Response == m.Response && x.size() == m.size() &&
+				maps.Equal(x.where(), m.where())
 		})
 		if twin < 0 {
 			left = append(left, name+": not measured on "+board)
@@ -46,7 +47,8 @@ func Fit(all []Measured, emulated, board string) (entries []Entry, left []string
 		}
 	}
 	if len(entries) == 0 {
-		return nil, left, fmt.Errorf("nothing was measured on both %s and %s under the same conditions, in %d trials or more", emulated, board, stat.LeastCalibration)
+		return nil, left, fmt.Errorf("nothing was measured on both %s and %s under the same conditions, in %d trials or more",
+			emulated, board, stat.LeastCalibration)
 	}
 	for _, e := range entries {
 		slices.SortFunc(e.Points, func(a, b Point) int { return cmp.Compare(a.Size, b.Size) })
@@ -63,11 +65,12 @@ func sizeText(m Measured) string {
 
 func point(emulated, real Measured) (Point, error) {
 	if n := min(len(emulated.Trials), len(real.Trials)); n < stat.LeastCalibration {
-		return Point{}, fmt.Errorf("%d trials; it takes %d of each side", n, stat.LeastCalibration)
+		return Point{}, fmt.Errorf("%d trials; at least %d per side are needed", n, stat.LeastCalibration)
 	}
 	c, err := stat.RatioWelch(emulated.Trials, real.Trials, confidence)
 	if errors.Is(err, stat.ErrSign) {
 		err = errors.New("a time of 0 has no ratio")
 	}
-	return Point{Size: emulated.size(), Real: real.Trials, Emulated: emulated.Trials, Overhead: c.Estimate, Lo: c.Lo, Hi: c.Hi}, err
+	return Point{Size: emulated.size(), Real: real.Trials, Emulated: emulated.Trials, Overhead: c.Estimate, Lo: c.Lo,
+		Hi: c.Hi}, err
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A Prediction is what a board would do.
@@ -32,17 +32,18 @@ const loadApart = 0.5
 // machine. Facts are those of the run. The error says why nothing can be said.
 func (f *File) Predict(m Measured, facts Facts, now time.Time, confidence float64) (Prediction, error) {
 	if m.Device() != f.Device {
-		return Prediction{}, fmt.Errorf("it is of %s", f.Device)
+		return Prediction{}, fmt.Errorf("it was made for %s", f.Device)
 	}
 	if age := now.Sub(f.Made); age > oldest || age < -24*time.Hour {
-		return Prediction{}, fmt.Errorf("it was made on %s, and holds for %d days; make it anew", f.Made.Format(time.DateOnly), oldest/(24*time.Hour))
+		return Prediction{}, fmt.Errorf("it was made on %s and is valid for %d days; recreate it",
+			f.Made.Format(time.DateOnly), oldest/(24*time.Hour))
 	}
 	if err := f.sameMachine(facts); err != nil {
 		return Prediction{}, err
 	}
 	where := m.where()
 	if then, now := f.Facts.Stacks[where["stack"]], facts.Stacks[where["stack"]]; then != now {
-		return Prediction{}, fmt.Errorf("it is of %s %s, this is %s", where["stack"], orNothing(then), orNothing(now))
+		return Prediction{}, fmt.Errorf("it was made for %s %s, this is %s", where["stack"], orNothing(then), orNothing(now))
 	}
 	e, err := f.find(m, where)
 	if err != nil {
@@ -60,7 +61,8 @@ func orNothing(s string) string {
 
 // varying are facts that may differ from run to run.
 func varying(key string) bool {
-	return key == "started in" || key == "host load" || strings.HasPrefix(key, "package ") || strings.Contains(key, "edgegauge")
+	return key == "started in" || key == "host load" || strings.HasPrefix(key, "package ") ||
+		strings.Contains(key, "edgegauge")
 }
 
 // sameMachine says in which fact the machine is another than that which was
@@ -69,7 +71,7 @@ func varying(key string) bool {
 func (f *File) sameMachine(facts Facts) error {
 	then, now := f.Facts.Emulation, facts.Emulation
 	if then["mode"] != now["mode"] {
-		return fmt.Errorf("it is of mode %s, this run of mode %s", orNothing(then["mode"]), orNothing(now["mode"]))
+		return fmt.Errorf("it was made in mode %s, this run used mode %s", orNothing(then["mode"]), orNothing(now["mode"]))
 	}
 	free := now["mode"] == "free"
 	keys := slices.Sorted(maps.Keys(then))
@@ -83,7 +85,7 @@ func (f *File) sameMachine(facts Facts) error {
 			continue
 		}
 		if then[k] != now[k] {
-			return fmt.Errorf("the machine is another: its %s was %s, and is %s", k, short(then[k]), short(now[k]))
+			return fmt.Errorf("the machine has changed: its %s was %s, now %s", k, short(then[k]), short(now[k]))
 		}
 	}
 	if !free {
@@ -92,10 +94,11 @@ func (f *File) sameMachine(facts Facts) error {
 	a, err := strconv.ParseFloat(then["host load"], 64)
 	b, err2 := strconv.ParseFloat(now["host load"], 64)
 	if err != nil || err2 != nil {
-		return errors.New("its speed follows this machine's load, which was not kept")
+		return errors.New("its speed depends on this machine's load, which was not recorded")
 	}
 	if math.Abs(a-b) > loadApart {
-		return fmt.Errorf("its speed follows this machine's load, which was %.2g then and %.2g now; leave the machine as idle as it was", a, b)
+		return fmt.Errorf("its speed depends on this machine's load, which was %.2g then and %.2g now; measure at the "+
+			"same load", a, b)
 	}
 	return nil
 }
@@ -149,14 +152,16 @@ func differences(then, now map[string]string) (out []string) {
 // nothing is said beyond the smallest and the largest.
 func (f *File) from(e *Entry, m Measured, confidence float64) (Prediction, error) {
 	size := m.size()
-	i, exact := slices.BinarySearchFunc(e.Points, size, func(p Point, s int64) int { return int(min(max(p.Size-s, -1), 1)) })
+	i, exact := slices.BinarySearchFunc(e.Points, size,
+		func(p Point, s int64) int { return int(min(max(p.Size-s, -1), 1)) })
 	if exact {
 		c, err := stat.Predict(m.Trials, e.Points[i].Emulated, e.Points[i].Real, confidence)
 		return Prediction{Value: c.Estimate, Lo: c.Lo, Hi: c.Hi, By: f}, err
 	}
 	unit := e.Where["size in"]
 	if i == 0 || i == len(e.Points) {
-		return Prediction{}, fmt.Errorf("it holds from %d to %d %s, not for %d", e.Points[0].Size, e.Points[len(e.Points)-1].Size, unit, size)
+		return Prediction{}, fmt.Errorf("it covers %d to %d %s, not %d", e.Points[0].Size,
+			e.Points[len(e.Points)-1].Size, unit, size)
 	}
 	below, above := e.Points[i-1], e.Points[i]
 	a, err := stat.Predict(m.Trials, below.Emulated, below.Real, confidence)

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"edgegauge/published"
+	"edgegauge.example/edgegauge/published"
 )
 
 // A Claim is what a paper concludes, as published/claims.yaml states it.
@@ -29,10 +29,10 @@ type Claim struct {
 	ResponseRatio []string `yaml:"response_ratio"` // first response over second
 	SpreadLess    []string `yaml:"spread_less"`    // levels, the steadier first
 	ShareOf       string   `yaml:"share_of"`       // a response that is part of Response
-	ShareAbove    float64  `yaml:"share_above"`
-	ShareBelow    float64  `yaml:"share_below"`
-	GrowthIn      string   `yaml:"growth_in"` // a column of numbers: response ∝ column^exponent
-	SlopePer      string   `yaml:"slope_per"` // a column of numbers: response = a + slope·column
+	ShareAbove    float64  `yaml:"share_above"`    // 0 to 1; 0: no bound
+	ShareBelow    float64  `yaml:"share_below"`    // likewise
+	GrowthIn      string   `yaml:"growth_in"`      // a column of numbers: response ∝ column^exponent
+	SlopePer      string   `yaml:"slope_per"`      // a column of numbers: response = a + slope·column
 	Interaction   []string `yaml:"interaction"`
 	Equivalent    []string `yaml:"equivalent"` // two levels
 	Within        share    `yaml:"within"`

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // forms are all the ways to claim something: the explicit list to add to.
@@ -84,7 +84,7 @@ func (t *tester) ratioOf() {
 }
 
 // onSideOf claims a ratio on the published side of 1.
-func (t *tester) onSideOf(where string, f Figure) {
+func (t *tester) onSideOf(where string, f Evidence) {
 	if lo, hi, ok := t.claim.Published(); ok && lo+hi < 2 {
 		t.below(where, f, 1)
 		return
@@ -196,7 +196,8 @@ func (t *tester) crossing(s scope, f, g, a, b string, gs []string) {
 	t.judged.Parts = append(t.judged.Parts, p)
 }
 
-// equivalent: the ratio of two levels lies within the margin, by two one-sided tests.
+// equivalent: the ratio of two levels lies within the margin in every stratum,
+// by two one-sided tests in each: ×3 here and ÷3 there are not alike on average.
 func (t *tester) equivalent() {
 	a, b := t.claim.Equivalent[0], t.claim.Equivalent[1]
 	dim, ok := t.dimension(t.claim.Equivalent)
@@ -205,7 +206,7 @@ func (t *tester) equivalent() {
 	}
 	t.missing(dim, t.claim.Equivalent, t.claim.Response)
 	lo := 1 - float64(t.claim.Within)
-	for _, s := range t.scopes(dim, t.claim.Everywhere, t.claim.Response) {
+	for _, s := range t.scopes(dim, true, t.claim.Response) {
 		f := t.ratio(s.level(dim, a), s.level(dim, b))
 		t.between(s.where(a+" over "+b), f, lo, 1/lo)
 	}

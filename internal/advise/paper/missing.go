@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // values are a column's published values, in the table's order.
@@ -74,7 +74,8 @@ func (t *tester) missing(dim string, levels []string, responses ...string) {
 		published := false
 		for _, side := range t.sides(response) {
 			for _, r := range t.paper.Rows {
-				if r.Response != response || r.Side != side && t.paper.Side == "" || !within(r.At, t.atColumns()) || dim != "" && r.At[dim] != "" && !slices.Contains(levels, r.At[dim]) {
+				if r.Response != response || r.Side != side && t.paper.Side == "" || !within(r.At, t.atColumns()) || dim != "" &&
+					r.At[dim] != "" && !slices.Contains(levels, r.At[dim]) {
 					continue
 				}
 				published = true
@@ -86,7 +87,8 @@ func (t *tester) missing(dim string, levels []string, responses ...string) {
 				t.lacks(t.words(response, side, r.At))
 			}
 		}
-		if term, err := t.term(response); !published && err == nil && !slices.ContainsFunc(t.sides(response), func(s measure.Side) bool { return t.measured(response, s, nil) }) {
+		if term, err := t.term(response); !published && err == nil &&
+			!slices.ContainsFunc(t.sides(response), func(s measure.Side) bool { return t.measured(response, s, nil) }) {
 			t.lacks("response " + term.String())
 		}
 	}
@@ -134,7 +136,8 @@ func (t *tester) atColumns() map[string]string {
 func (t *tester) unmapped() {
 	for _, c := range t.paper.Columns {
 		if !slices.ContainsFunc(t.at, func(at map[string]string) bool { return at[c] != "" }) {
-			why := fmt.Sprintf("the study does not say which of its factors is the published column %q; name it under published: columns", c)
+			why := fmt.Sprintf("the study does not say which of its factors is the published column %q; name it under "+
+				"published: columns", c)
 			if !slices.Contains(t.judged.Why, why) {
 				t.judged.Why = append(t.judged.Why, why)
 			}

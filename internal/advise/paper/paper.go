@@ -14,9 +14,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
-	"edgegauge/published"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/published"
 )
 
 // A Paper is one published study: its table, its claims, and what must be
@@ -56,7 +56,7 @@ func Names() []string {
 	return out
 }
 
-// Tables lists the columns by which each table's treatments are told apart.
+// Tables lists the columns that distinguish each table's treatments.
 func Tables() map[string][]string {
 	out := map[string][]string{}
 	for _, n := range Names() {
@@ -95,7 +95,7 @@ func Load(name string) (Paper, error) {
 	}
 	p, ok := all[name]
 	if !ok {
-		return Paper{}, fmt.Errorf("no published table %q; there are %s", name, strings.Join(Names(), ", "))
+		return Paper{}, fmt.Errorf("unknown published table %q; available: %s", name, strings.Join(Names(), ", "))
 	}
 	p.Name = name
 	text, err := fs.ReadFile(published.Files, name+".csv")
@@ -151,7 +151,7 @@ var scales = map[string]struct {
 func rowOf(at map[string]string, p *Paper) (Row, error) {
 	scale, ok := scales[at["unit"]]
 	if !ok {
-		return Row{}, fmt.Errorf("unit %q is not known", at["unit"])
+		return Row{}, fmt.Errorf("unknown unit %q", at["unit"])
 	}
 	text := at["mean"]
 	if text == "" {
@@ -161,7 +161,8 @@ func rowOf(at map[string]string, p *Paper) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	r := Row{At: map[string]string{}, Side: measure.Side(at["side"]), Response: at["response"], Unit: scale.unit, Mean: v * scale.factor, HalfWidth: math.NaN()}
+	r := Row{At: map[string]string{}, Side: measure.Side(at["side"]), Response: at["response"], Unit: scale.unit,
+		Mean: v * scale.factor, HalfWidth: math.NaN()}
 	if r.Side == "" {
 		r.Side = measure.Side(p.Side)
 	}
@@ -194,6 +195,8 @@ func (p Paper) against(ours []float64, r Row, confidence float64) (stat.Comparis
 	if !(r.Mean > 0) || !(s.Center > 0) {
 		return stat.Comparison{}, fmt.Errorf("%w: a mean of %v against %v has no ratio", stat.ErrSign, s.Center, r.Mean)
 	}
-	return stat.Comparison{N: [2]int{len(ours), 1}, Estimate: s.Center / r.Mean, Lo: s.Lo / r.Mean, Hi: s.Hi / r.Mean, Confidence: confidence,
-		P: math.NaN(), DF: math.NaN(), Method: "our mean and its interval over the published value, which has none"}, nil
+	return stat.Comparison{N: [2]int{len(ours), 1}, Estimate: s.Center / r.Mean, Lo: s.Lo / r.Mean, Hi: s.Hi / r.Mean,
+		Confidence: confidence,
+		P:          math.NaN(), DF: math.NaN(),
+		Method: "our mean and its interval divided by the published value, which has no interval"}, nil
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A Figure is what a claim is judged by.
-type Figure struct {
+// Evidence is what a claim is judged by.
+type Evidence struct {
 	Kind string // ratio, difference, exponent, slope, share, spread ratio
 	Unit string // of a difference or a slope
 	stat.Comparison
@@ -20,7 +20,7 @@ type Figure struct {
 }
 
 // even is what the figure is where both sides are equal.
-func (f Figure) even() float64 {
+func (f Evidence) even() float64 {
 	if f.Kind == "difference" {
 		return 0
 	}
@@ -28,12 +28,12 @@ func (f Figure) even() float64 {
 }
 
 // None reports whether there is no such figure.
-func (f Figure) None() bool { return f.Kind == "" || math.IsNaN(f.Estimate) }
+func (f Evidence) None() bool { return f.Kind == "" || math.IsNaN(f.Estimate) }
 
 // A Part is one of the tests a claim rests on.
 type Part struct {
 	Where string // what is compared, and where: "coap over rest, ip ipv6"
-	Ours  Figure
+	Ours  Evidence
 	Holds float64 // p of the part being as claimed
 	Fails float64 // p of the contrary
 	Why   string  // it could not be tested
@@ -42,13 +42,22 @@ type Part struct {
 // A Judged is a claim with what ours say of it.
 type Judged struct {
 	Claim
-	Verdict  stat.Verdict
-	Ours     Figure // of the whole, where one figure states it
-	Parts    []Part
-	P, PHolm float64  // of the verdict; NaN where nothing was tested
-	Missing  []string // published treatments that were not measured
-	Modelled bool     // ours is computed from a model
-	Why      []string
+	Verdict stat.Verdict // of direction and size together
+	// Direction and Size are judged apart: the side of 1 (or 0) that the claim
+	// states, and whether ours lies within SizeBounds. Size is empty where the
+	// claim states none.
+	Direction, Size  stat.Verdict
+	SizeP, SizePHolm float64
+	Ours             Evidence // of the whole, where one figure states it
+	Parts            []Part
+	P, PHolm         float64  // of the verdict; NaN where nothing was tested
+	Missing          []string // published treatments that were not measured
+	Modelled         bool     // ours is computed from a model
+	// Waiting is the longest wait for a CPU of the trials it rests on, in s for
+	// each s of the run, where it is over advise's limit: what such waiting can
+	// explain is not decided, and no size is.
+	Waiting float64
+	Why     []string
 	// Covered says whether the published figure lies in our interval (or, of a
 	// range, meets it); nil where it cannot be said.
 	Covered *bool
@@ -71,21 +80,23 @@ type Scorecard struct {
 func (p Paper) Judge(series []advise.Series, m Mapping, confidence float64) Scorecard {
 	out := Scorecard{Paper: p, Differs: m.Differs}
 	v := p.view(series, m)
-	ps := make([]float64, len(p.Claims))
+	ps := make([]float64, 2*len(p.Claims)) // of directions, then of sizes
 	for i, c := range p.Claims {
 		j := v.test(c, confidence)
 		out.Claims = append(out.Claims, j)
-		ps[i] = j.P
+		ps[i], ps[len(p.Claims)+i] = j.P, j.SizeP
 	}
-	for i, holm := range stat.Holm(ps) {
-		out.Claims[i].conclude(holm, 1-confidence)
+	holm := stat.Holm(ps)
+	for i := range out.Claims {
+		out.Claims[i].conclude(holm[i], holm[len(p.Claims)+i], 1-confidence)
 	}
 	return out
 }
 
 // test makes the parts of one claim and joins their p values.
 func (v view) test(c Claim, confidence float64) Judged {
-	j := Judged{Claim: c, P: math.NaN(), PHolm: math.NaN(), Verdict: stat.Undecided}
+	j := Judged{Claim: c, P: math.NaN(), PHolm: math.NaN(), SizeP: math.NaN(), SizePHolm: math.NaN(),
+		Verdict: stat.Undecided, Direction: stat.Undecided}
 	t := tester{view: v, claim: c, confidence: confidence, judged: &j}
 	for _, f := range forms {
 		if f.is(c) {
@@ -94,6 +105,7 @@ func (v view) test(c Claim, confidence float64) Judged {
 		}
 	}
 	j.join()
+	j.joinSize()
 	if len(j.Parts) == 1 {
 		j.Ours = j.Parts[0].Ours
 	}
@@ -101,7 +113,7 @@ func (v view) test(c Claim, confidence float64) Judged {
 	return j
 }
 
-// join makes P of the parts' p values; its sign in Verdict is provisional.
+// join makes P of the parts' p values; its sign in Direction is provisional.
 func (j *Judged) join() {
 	if len(j.Parts) == 0 {
 		return
@@ -110,57 +122,65 @@ func (j *Judged) join() {
 	for _, p := range j.Parts {
 		holds, fails = max(holds, p.Holds), min(fails, p.Fails)
 	}
-	fails = min(1, fails*float64(len(j.Parts)))
-	if len(j.Missing) > 0 {
-		holds = 1
-		if !j.whole {
-			fails = 1
-		}
-	}
-	if j.Modelled {
-		holds, fails = 1, 1
-	}
-	if j.P = min(holds, fails); holds < fails {
-		j.Verdict = stat.Confirmed
-	} else if fails < holds {
-		j.Verdict = stat.Contradicted
-	}
+	j.P, j.Direction = j.weigh(holds, min(1, fails*float64(len(j.Parts))))
 }
 
-// conclude keeps the provisional verdict if the adjusted p allows it, and says why not.
-func (j *Judged) conclude(holm, alpha float64) {
-	j.PHolm = holm
+// conclude keeps the provisional verdicts if the adjusted p allow it, and says why not.
+func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
+	j.PHolm, j.SizePHolm = holm, sizeHolm
+	if !(holm < alpha) {
+		j.Direction = stat.Undecided
+	}
+	if _, _, ok := j.SizeBounds(); ok && !(sizeHolm < alpha) {
+		j.Size = stat.Undecided
+	}
+	j.Verdict = both(j.Direction, j.Size)
+	if j.Waiting > 0 && j.Verdict == stat.Undecided {
+		j.Why = append(j.Why,
+			"programs waited for a CPU during our run; differences that this could explain are not decided; measure again on "+
+				"a quieter machine")
+	}
 	if len(j.Missing) > 0 {
 		j.Why = append(j.Why, "not measured: "+strings.Join(j.Missing, "; "))
 	}
 	if j.Modelled {
-		j.Why = append(j.Why, "ours is modelled, by constants from published tables; only a meter can decide")
+		j.Why = append(j.Why, "ours is modelled with constants from published tables; only a meter can decide")
 	}
 	for _, p := range j.Parts {
 		if p.Why != "" && len(j.Missing) == 0 && !slices.Contains(j.Why, p.Why) {
 			j.Why = append(j.Why, p.Why)
 		}
 	}
-	if holm < alpha && j.Verdict != stat.Undecided {
-		return
+	if lo, hi, ok := j.SizeBounds(); ok && j.Size == stat.Contradicted && j.Direction == stat.Confirmed {
+		j.Why = append(j.Why,
+			fmt.Sprintf("the direction is confirmed, the size is not: it would have to be within %.3g to %.3g", lo, hi))
 	}
-	j.Verdict = stat.Undecided
-	if len(j.Why) == 0 {
+	if j.Verdict == stat.Undecided && len(j.Why) == 0 {
 		j.Why = append(j.Why, j.doubt(alpha))
 	}
 }
 
 func (j *Judged) doubt(alpha float64) string {
-	if j.P < alpha {
-		return fmt.Sprintf("clear by itself (p %.2g), not among all claims of the study (Holm: p %.2g); more trials would tell", j.P, j.PHolm)
+	switch {
+	case j.Direction == stat.Confirmed:
+		lo, hi, _ := j.SizeBounds()
+		return fmt.Sprintf("the direction is confirmed; whether the size is within %.3g to %.3g is open; more trials "+
+			"would decide", lo, hi)
+	case j.P < alpha && j.Direction == stat.Undecided:
+		return fmt.Sprintf("significant by itself (p %.2g), but not among all claims of the study (Holm: p %.2g); more "+
+			"trials would decide", j.P, j.PHolm)
 	}
-	return "the intervals leave both open; more trials would tell"
+	return "the intervals allow both; more trials would decide"
 }
 
 // Void leaves every claim undecided, for one reason.
 func (s *Scorecard) Void(why string) {
 	for i := range s.Claims {
-		s.Claims[i].Verdict, s.Claims[i].Why = stat.Undecided, []string{why}
+		c := &s.Claims[i]
+		c.Verdict, c.Direction, c.Why = stat.Undecided, stat.Undecided, []string{why}
+		if c.Size != "" {
+			c.Size = stat.Undecided
+		}
 	}
 }
 

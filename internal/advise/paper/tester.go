@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A tester makes the parts of one claim.
@@ -184,8 +184,10 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 		if len(found) != 1 {
 			return nil
 		}
-		if found[0].Modelled {
-			s.scope.t.judged.Modelled = true
+		judged := s.scope.t.judged
+		judged.Modelled = judged.Modelled || found[0].Modelled
+		if found[0].Starved() {
+			judged.Waiting = max(judged.Waiting, found[0].Waiting)
 		}
 		own := map[int]float64{}
 		for _, t := range found[0].Trials {
@@ -233,17 +235,21 @@ func pairs(a, b selection) (xs, ys [][]float64) {
 
 // ratio compares two selections, paired by block, averaged over strata on the
 // log scale; where a value is not positive, their difference.
-func (t *tester) ratio(a, b selection) Figure {
+func (t *tester) ratio(a, b selection) Evidence {
 	xs, ys := pairs(a, b)
 	c, err := stat.RatioPaired(average(xs, geometric), average(ys, geometric), t.confidence)
 	if errors.Is(err, stat.ErrSign) {
 		return t.difference(a, b)
 	}
-	return figure("ratio", "", c, err, len(xs))
+	f := figure("ratio", "", c, err, len(xs))
+	if f.why == "" && len(a.scope.strata) > 1 {
+		f.why = t.disagreement(a, b)
+	}
+	return f
 }
 
 // difference is a-b, paired by block, averaged over strata.
-func (t *tester) difference(a, b selection) Figure {
+func (t *tester) difference(a, b selection) Evidence {
 	xs, ys := pairs(a, b)
 	c, err := stat.DifferencePaired(average(xs, arithmetic), average(ys, arithmetic), t.confidence)
 	unit := t.claim.Unit
@@ -253,13 +259,13 @@ func (t *tester) difference(a, b selection) Figure {
 	return figure("difference", unit, c, err, len(xs))
 }
 
-func figure(kind, unit string, c stat.Comparison, err error, blocks int) Figure {
-	f := Figure{Kind: kind, Unit: unit, Comparison: c}
+func figure(kind, unit string, c stat.Comparison, err error, blocks int) Evidence {
+	f := Evidence{Kind: kind, Unit: unit, Comparison: c}
 	switch {
 	case blocks == 0:
 		f.Comparison, f.why = noRatio, "no block has valid trials of both"
 	case blocks == 1:
-		f.Comparison, f.why = noRatio, "one block has no spread to judge by; run at least 2, better 10"
+		f.Comparison, f.why = noRatio, "one block shows no spread; run at least 2, preferably 10"
 	case err != nil:
 		f.Comparison, f.why = noRatio, err.Error()
 	}
@@ -295,7 +301,7 @@ func geometric(xs []float64) float64 {
 }
 
 // spread is the ratio of the standard deviations of trials.
-func (t *tester) spread(a, b selection) Figure {
+func (t *tester) spread(a, b selection) Evidence {
 	if t.paper.Spread == "within" {
 		return t.spreadWithin(a, b)
 	}
@@ -316,7 +322,7 @@ func (t *tester) spread(a, b selection) Figure {
 
 // spreadWithin is the ratio of the standard deviations of requests within
 // trials, paired by block.
-func (t *tester) spreadWithin(a, b selection) Figure {
+func (t *tester) spreadWithin(a, b selection) Evidence {
 	a.within, b.within = true, true
 	f := t.ratio(a, b)
 	if f.Kind == "ratio" {
@@ -335,7 +341,7 @@ func inOrder(m map[int]float64) []float64 {
 
 // slopes fits a line through a column's values in each block and stratum, both
 // axes on the given scale, and averages over strata.
-func (t *tester) slopes(s scope, column string, scale func(float64) float64) Figure {
+func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evidence {
 	var xs []float64
 	var picks []selection
 	for _, l := range t.values(column) {
@@ -344,12 +350,12 @@ func (t *tester) slopes(s scope, column string, scale func(float64) float64) Fig
 		}
 		x, err := number(l)
 		if err != nil {
-			return Figure{Comparison: noRatio, why: err.Error()}
+			return Evidence{Comparison: noRatio, why: err.Error()}
 		}
 		xs, picks = append(xs, scale(x)), append(picks, s.level(column, l))
 	}
 	if len(xs) < 2 {
-		return Figure{Comparison: noRatio, why: fmt.Sprintf("fewer than two levels of %s were measured", column)}
+		return Evidence{Comparison: noRatio, why: fmt.Sprintf("fewer than two levels of %s were measured", column)}
 	}
 	perBlock := map[int][]float64{}
 	strata := 0
@@ -398,30 +404,47 @@ func slopeOf(xs []float64, at []map[int]float64, block int, scale func(float64) 
 	return sxy / sxx, sxx > 0
 }
 
-func (t *tester) above(where string, f Figure, bound float64) { t.part(where, f, bound, true) }
-func (t *tester) below(where string, f Figure, bound float64) { t.part(where, f, bound, false) }
+func (t *tester) above(where string, f Evidence, bound float64) { t.part(where, f, bound, true) }
+func (t *tester) below(where string, f Evidence, bound float64) { t.part(where, f, bound, false) }
 
 // part adds the test that f lies above bound, or below it.
-func (t *tester) part(where string, f Figure, bound float64, above bool) {
+func (t *tester) part(where string, f Evidence, bound float64, above bool) {
 	if f.Kind == "difference" {
 		bound = 0
 	}
 	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why}
 	if f.why == "" {
-		if p.Holds, p.Fails = f.Beyond(bound); !above {
+		if p.Holds, p.Fails = t.beyond(f, bound); !above {
 			p.Holds, p.Fails = p.Fails, p.Holds
 		}
 	}
 	t.judged.Parts = append(t.judged.Parts, p)
 }
 
+// beyond is Beyond by more than waiting for a CPU can explain.
+func (t *tester) beyond(f Evidence, bound float64) (above, below float64) {
+	wide := advise.Slower(t.judged.Waiting)
+	switch {
+	case wide == 1:
+		return f.Beyond(bound)
+	case f.Kind != "ratio":
+		return 1, 1
+	}
+	above, _ = f.Beyond(bound * wide)
+	_, below = f.Beyond(bound / wide)
+	return above, below
+}
+
 // between adds the test that f lies within bounds.
-func (t *tester) between(where string, f Figure, lo, hi float64) {
+func (t *tester) between(where string, f Evidence, lo, hi float64) {
 	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why}
 	if f.why == "" {
 		var err error
 		if p.Holds, p.Fails, err = f.Between(lo, hi); err != nil {
 			p.Why = err.Error()
+		}
+		if t.judged.Waiting > 0 {
+			p.Holds, p.Fails = 1, 1
 		}
 	}
 	t.judged.Parts = append(t.judged.Parts, p)

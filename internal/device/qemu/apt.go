@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,14 +31,17 @@ type apt struct {
 	unread error  // a list that could not be read: only one that is missed matters
 }
 
-const aptAdvice = "machines are made of Debian packages, fetched by apt-get: this needs a Debian with its archive among its sources"
+const aptAdvice = "emulated machines are built from Debian packages, fetched by apt-get: this needs Debian with its " +
+	"archive " +
+	"among its sources"
 
 // prepare makes the private state and reads the lists of packages.
 func (a *apt) prepare(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("apt-get is missing; %s", aptAdvice)
 	}
-	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(ORIGIN)|$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)").Output()
+	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format",
+		"$(ORIGIN)|$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)").Output()
 	if err != nil {
 		return fmt.Errorf("apt-get indextargets: %w; %s", err, aptAdvice)
 	}
@@ -47,14 +49,16 @@ func (a *apt) prepare(ctx context.Context) error {
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSpace(line), "|")
 		if len(f) == 5 && f[0] == "Debian" && f[1] == "Packages" {
-			sources = append(sources, fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s %s", f[2], f[3], f[4]))
+			sources = append(sources, fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s %s",
+				f[2], f[3], f[4]))
 		}
 	}
 	if len(sources) == 0 {
 		return fmt.Errorf("no Debian archive is among apt's sources; %s; if it is, run: apt-get update", aptAdvice)
 	}
 	slices.Sort(sources)
-	for _, d := range []string{"etc/apt.conf.d", "etc/preferences.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/lib/dpkg", "deb"} {
+	for _, d := range []string{"etc/apt.conf.d", "etc/preferences.d", "var/lib/apt/lists/partial",
+		"var/cache/apt/archives/partial", "var/lib/dpkg", "deb"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, d), 0o755); err != nil {
 			return err
 		}
@@ -63,7 +67,8 @@ func (a *apt) prepare(ctx context.Context) error {
 Dir::Etc::sourcelist "%[1]s/sources.list"; Dir::Etc::sourceparts "-"; APT::Architecture "%[2]s"; APT::Architectures { "%[2]s"; };
 Acquire::Languages "none"; Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; APT::Sandbox::User "";
 `, a.dir, a.arch)
-	for name, text := range map[string]string{"apt.conf": conf, "sources.list": strings.Join(slices.Compact(sources), "\n") + "\n", "var/lib/dpkg/status": ""} {
+	for name, text := range map[string]string{"apt.conf": conf,
+		"sources.list": strings.Join(slices.Compact(sources), "\n") + "\n", "var/lib/dpkg/status": ""} {
 		if err := os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -80,7 +85,8 @@ Acquire::Languages "none"; Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "f
 
 func (a *apt) run(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = filepath.Join(a.dir, "deb"), append(os.Environ(), "APT_CONFIG="+filepath.Join(a.dir, "apt.conf"), "LC_ALL=C")
+	cmd.Dir, cmd.Env = filepath.Join(a.dir, "deb"),
+		append(os.Environ(), "APT_CONFIG="+filepath.Join(a.dir, "apt.conf"), "LC_ALL=C")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, lastWords(out))
@@ -103,7 +109,8 @@ func (a *apt) resolve(ctx context.Context, pattern string) (Package, error) {
 				return Package{Name: f[1], Version: f[2], SHA256: f[3]}, nil
 			}
 		}
-		return Package{}, fmt.Errorf("no version of %s for %s is pinned; say --newest to take what Debian has now", pattern, a.arch)
+		return Package{}, fmt.Errorf("no version of %s for %s is pinned; use --newest to take Debian's current one",
+			pattern, a.arch)
 	}
 	name := pattern
 	if strings.Contains(pattern, "*") {
@@ -121,7 +128,7 @@ func (a *apt) resolve(ctx context.Context, pattern string) (Package, error) {
 			}
 		}
 		if most < 0 {
-			return Package{}, fmt.Errorf("Debian has no package %s for %s", pattern, a.arch)
+			return Package{}, fmt.Errorf("no Debian package %s for %s", pattern, a.arch)
 		}
 	}
 	out, err := a.run(ctx, "apt-cache", "show", "--no-all-versions", name)
@@ -133,7 +140,7 @@ func (a *apt) resolve(ctx context.Context, pattern string) (Package, error) {
 			return Package{Name: name, Version: strings.TrimSpace(v)}, nil
 		}
 	}
-	return Package{}, fmt.Errorf("apt-cache says no version of %s", name)
+	return Package{}, fmt.Errorf("apt-cache lists no version of %s", name)
 }
 
 func numbered(pattern string) *regexp.Regexp {
@@ -151,11 +158,14 @@ func (a *apt) fetch(ctx context.Context, pattern string) (Package, string, error
 		return a.verified(p, file)
 	}
 	if _, err := a.run(ctx, "apt-get", "-qq", "download", p.Name+"="+p.Version); err != nil {
-		return p, "", fmt.Errorf("%w; if Debian has dropped this version, add its snapshot archive to apt's sources, or say --newest, which makes another machine", errors.Join(err, a.unread))
+		return p, "",
+			fmt.Errorf("%w; if Debian has dropped this version, add its snapshot archive to apt's sources, or use --newest, "+
+				"which builds a different machine", errors.Join(err, a.unread))
 	}
 	file := a.fetched(p)
 	if file == "" {
-		return p, "", fmt.Errorf("apt-get download %s=%s left no file in %s", p.Name, p.Version, filepath.Join(a.dir, "deb"))
+		return p, "", fmt.Errorf("apt-get download %s=%s produced no file in %s", p.Name, p.Version, filepath.Join(a.dir,
+			"deb"))
 	}
 	return a.verified(p, file)
 }
@@ -177,7 +187,8 @@ func (a *apt) verified(p Package, file string) (Package, string, error) {
 		return p, "", err
 	}
 	if p.SHA256 != "" && p.SHA256 != d.SHA256 {
-		return p, "", fmt.Errorf("%s: its checksum is %s, pinned is %s; remove it and try again", file, d.SHA256, p.SHA256)
+		return p, "", fmt.Errorf("%s: its checksum is %s, but %s is pinned; remove it and try again", file, d.SHA256,
+			p.SHA256)
 	}
 	p.SHA256 = d.SHA256
 	return p, file, nil
@@ -193,22 +204,4 @@ func unpackPackage(ctx context.Context, file, dir string) error {
 		return fmt.Errorf("dpkg-deb -x %s: %w: %s", file, err, lastWords(out))
 	}
 	return nil
-}
-
-// one finds the only file below dir whose name is as wanted.
-func one(dir, name string) (string, error) {
-	var found []string
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == name {
-			found = append(found, p)
-		}
-		return err
-	})
-	if err == nil && len(found) != 1 {
-		err = errors.New("there should be exactly one " + name + " below " + dir)
-	}
-	if err != nil {
-		return "", err
-	}
-	return found[0], nil
 }

@@ -75,7 +75,8 @@ func Boards() []Board {
 		Kernel: Kernel{DTB: "versatile-pb.dtb"}, Flash: true,
 	}
 	pi := versatile
-	pi.Name, pi.Title = "raspberry-pi-1", "ARM1176 with 256 MiB at 697.95 BogoMIPS, as the published emulation of a Raspberry Pi 1"
+	pi.Name, pi.Title = "raspberry-pi-1",
+		"ARM1176 with 256 MiB at 697.95 BogoMIPS, as the published emulation of a Raspberry Pi 1"
 	pi.CPU, pi.MemoryMiB, pi.GOARM, pi.Kernel.Own, pi.Shift = "arm1176", 256, "6", "versatile-v6", 1
 	pi.Clock = Clock{Node: "/xtal24mhz@24M", Property: "clock-frequency", Hertz: 33_600_000, True: 24_000_000}
 	arm9 := versatile
@@ -85,7 +86,8 @@ func Boards() []Board {
 	return []Board{pi, arm9,
 		{
 			Name: "cortex-a7", Title: "Cortex-A7 with 256 MiB at 500 million instructions a second",
-			Program: "qemu-system-arm", Machine: "virt", CPU: "cortex-a7", MemoryMiB: 256, Debian: "armhf", GOARCH: "arm", GOARM: "7",
+			Program: "qemu-system-arm", Machine: "virt", CPU: "cortex-a7", MemoryMiB: 256, Debian: "armhf",
+			GOARCH: "arm", GOARM: "7",
 			Kernel: Kernel{Package: "linux-image-6.1.0-*-armmp", Modules: virtModules}, Shift: 1,
 		}, {
 			Name: "cortex-a53", Title: "Cortex-A53 with 512 MiB at 1000 million instructions a second",
@@ -132,7 +134,8 @@ func (b Board) argv(m Mode, seed uint64, extra ...string) []string {
 	if machine == "virt" {
 		machine += ",dtb-randomness=off"
 	}
-	a := []string{b.Program, "-M", machine, "-cpu", b.CPU, "-m", fmt.Sprint(b.MemoryMiB), "-display", "none", "-monitor", "none",
+	a := []string{b.Program, "-M", machine, "-cpu", b.CPU, "-m", fmt.Sprint(b.MemoryMiB), "-display", "none",
+		"-monitor", "none",
 		"-no-reboot", "-serial", "file:" + consoleFile, "-qmp", "unix:" + monitorFile + ",server=on,wait=off",
 		"-seed", fmt.Sprint(seed % (1 << 32)), "-rtc", "base=2020-01-01,clock=vm", "-kernel", kernelFile}
 	if !b.RootInFlash {

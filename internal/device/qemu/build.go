@@ -71,7 +71,8 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 	if b.Kernel.DTB != "" {
 		files = append(files, dtbFile)
 	}
-	base := append([]File{{Name: "dev/console", Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600, Device: [2]uint32{5, 1}}}, modules...)
+	base := append([]File{{Name: "dev/console", Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600,
+		Device: [2]uint32{5, 1}}}, modules...)
 	if err := pack(filepath.Join(im.Dir, baseFile), 9, base); err != nil {
 		return im, err
 	}
@@ -188,7 +189,8 @@ func modules(dir string, names []string, listName string) ([]File, error) {
 		}
 	}
 	list := strings.Join(order, ".ko\n") + ".ko\n"
-	return append(out, File{Name: strings.TrimPrefix(modulesIn, "/") + "/" + listName, Mode: 0o644, Data: []byte(list)}), nil
+	return append(out, File{Name: strings.TrimPrefix(modulesIn, "/") + "/" + listName, Mode: 0o644,
+		Data: []byte(list)}), nil
 }
 
 func moduleName(path string) string {
@@ -210,9 +212,10 @@ func depends(module []byte) []string {
 // source of it. It takes minutes, so it is kept apart from the image, whose other
 // parts change more often, and goes on where one that was interrupted stopped.
 func (u Builder) compile(ctx context.Context, im *Image, from *apt) error {
-	for program, of := range map[string]string{cross + "gcc": "gcc-arm-linux-gnueabi", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "gcc": "gcc"} {
+	for program, of := range map[string]string{cross + "gcc": "gcc-arm-linux-gnueabi", "make": "make", "flex": "flex",
+		"bison": "bison", "bc": "bc", "gcc": "gcc"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("%s is missing, which the kernel is compiled with; run: apt-get install %s", program, of)
+			return fmt.Errorf("%s is missing, which compiles the kernel; run: apt-get install %s", program, of)
 		}
 	}
 	u.Tell("fetching " + sourcePackage)
@@ -279,7 +282,8 @@ func (u Builder) make(ctx context.Context, dir, source, wanted string, b Board) 
 		return err
 	}
 	// the kernel states when, by whom and where it was built: the same for all
-	env := []string{"ARCH=arm", "CROSS_COMPILE=" + cross, "KCONFIG_ALLCONFIG=" + config, "LC_ALL=C", "KBUILD_BUILD_TIMESTAMP=2020-01-01",
+	env := []string{"ARCH=arm", "CROSS_COMPILE=" + cross, "KCONFIG_ALLCONFIG=" + config, "LC_ALL=C",
+		"KBUILD_BUILD_TIMESTAMP=2020-01-01",
 		"KBUILD_BUILD_USER=edgegauge", "KBUILD_BUILD_HOST=edgegauge", "KBUILD_BUILD_VERSION=1"}
 	if err := command(ctx, tree, env, "make", "allnoconfig"); err != nil {
 		return err
@@ -298,7 +302,8 @@ func (u Builder) make(ctx context.Context, dir, source, wanted string, b Board) 
 
 // unneeded are files of the kernel's source, half of it, that take long to unpack
 // and hold nothing of these kernels; every Kconfig must stay.
-var unneeded = []string{"drivers/gpu/drm/*.[ch]", "drivers/media/*.[ch]", "sound/*.[ch]", "Documentation/*.rst", "tools/testing/*", "tools/perf/*"}
+var unneeded = []string{"drivers/gpu/drm/*.[ch]", "drivers/media/*.[ch]", "sound/*.[ch]", "Documentation/*.rst",
+	"tools/testing/*", "tools/perf/*"}
 
 const sourcePackage = "linux-source-6.1"
 
@@ -356,7 +361,7 @@ func allSet(config string, options []string) error {
 		}
 	}
 	if len(gone) > 0 {
-		return fmt.Errorf("this kernel has no %s; what they depend on is missing", strings.Join(gone, ", "))
+		return fmt.Errorf("this kernel lacks %s; something they depend on is missing", strings.Join(gone, ", "))
 	}
 	return nil
 }

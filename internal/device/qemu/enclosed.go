@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device"
 )
 
 // Enclosed is a machine that boots for every job, does it, and gives back what
@@ -26,6 +26,7 @@ import (
 type Enclosed struct {
 	Image Image
 	Exe   string // this binary, which keeps QEMU
+	Temp  string // folder for temporary files; empty: this process's
 	Guest string // the same program for the guest's architecture
 	// program is its content from the beginning: all trials of a run have the same,
 	// even if it is made anew meanwhile.
@@ -37,7 +38,7 @@ type Enclosed struct {
 // The seed is that of everything random in the guest. What the guest said on its
 // console goes to log.
 func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err error) {
-	dir, err := os.MkdirTemp("", machinePrefix)
+	dir, err := os.MkdirTemp(d.Temp, machinePrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,8 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 	if j.Log != "" {
 		defer func() { err = errors.Join(err, keepLog(dir, j.Log)) }()
 	}
-	m, err := boot(ctx, d.Exe, d.Image.Board, dir, device.Command{Argv: d.Image.Board.argv(Deterministic, j.Seed, flashed(dir)...)})
+	m, err := boot(ctx, d.Exe, d.Image.Board, dir,
+		device.Command{Argv: d.Image.Board.argv(Deterministic, j.Seed, flashed(dir)...)})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 // roomFor adds to an error of files that could not be written what to do.
 func roomFor(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) {
-		return fmt.Errorf("%w; a machine takes some 50 MB there: free them, or name another folder with TMPDIR", err)
+		return fmt.Errorf("%w; a machine needs about 50 MB there: free some, or name another folder with TMPDIR", err)
 	}
 	return err
 }
@@ -192,12 +194,12 @@ func transcript(ctx context.Context, c *console) ([]byte, error) {
 	for {
 		line, err := c.next(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("it did not do its job: %w", err)
+			return nil, fmt.Errorf("its job failed: %w", err)
 		}
 		if data, ok := strings.CutPrefix(line, dataMark); ok {
 			part, err := base64.StdEncoding.DecodeString(data)
 			if err != nil {
-				return nil, fmt.Errorf("what it wrote on its console is broken: %w", err)
+				return nil, fmt.Errorf("its console output is damaged: %w", err)
 			}
 			packed = append(packed, part...)
 		}
@@ -208,7 +210,7 @@ func transcript(ctx context.Context, c *console) ([]byte, error) {
 			return unpack(packed, want)
 		}
 		if strings.Contains(line, "Kernel panic") {
-			return nil, fmt.Errorf("its kernel gave up: %s", line)
+			return nil, fmt.Errorf("its kernel panicked: %s", line)
 		}
 	}
 }
@@ -216,14 +218,14 @@ func transcript(ctx context.Context, c *console) ([]byte, error) {
 func unpack(packed []byte, want string) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("what it wrote on its console is broken: %w", err)
+		return nil, fmt.Errorf("its console output is damaged: %w", err)
 	}
 	out, err := io.ReadAll(z)
 	if err != nil {
-		return nil, fmt.Errorf("what it wrote on its console is broken: %w", err)
+		return nil, fmt.Errorf("its console output is damaged: %w", err)
 	}
 	if got := sum(out); got != want {
-		return nil, fmt.Errorf("what it wrote on its console is broken: %d B whose checksum is not what it said", len(out))
+		return nil, fmt.Errorf("its console output is damaged: %d B whose checksum does not match", len(out))
 	}
 	return out, nil
 }

@@ -14,11 +14,11 @@ import (
 //	structure: 1 name… begins a node, 2 ends it, 3 length offset-of-name value… is a property, 4 nothing, 9 the end
 func setCell(tree []byte, path, property string, value uint32) error {
 	if len(tree) < 40 || binary.BigEndian.Uint32(tree) != 0xd00dfeed {
-		return errors.New("no device tree")
+		return errors.New("not a device tree")
 	}
 	word := func(at int) (uint32, error) {
 		if at < 0 || at+4 > len(tree) {
-			return 0, errors.New("the device tree is cut short")
+			return 0, errors.New("the device tree is truncated")
 		}
 		return binary.BigEndian.Uint32(tree[at:]), nil
 	}
@@ -45,7 +45,7 @@ func setCell(tree []byte, path, property string, value uint32) error {
 			at += (len(name) + 4) &^ 3
 		case 2:
 			if len(here) == 0 {
-				return errors.New("the device tree ends a node too many")
+				return errors.New("the device tree ends one node too many")
 			}
 			here = here[:len(here)-1]
 		case 3:
@@ -59,7 +59,7 @@ func setCell(tree []byte, path, property string, value uint32) error {
 			}
 			if strings.Join(here, "/") == path && text(int(strs)+int(name)) == property {
 				if length != 4 || at+12 > len(tree) {
-					return fmt.Errorf("%s of %s is %d B long, not a number of 4", property, path, length)
+					return fmt.Errorf("%s of %s is %d B long, not a number of 4 B", property, path, length)
 				}
 				binary.BigEndian.PutUint32(tree[at+8:], value)
 				return nil
@@ -78,13 +78,13 @@ func setCell(tree []byte, path, property string, value uint32) error {
 // its first property.
 func addSeed(tree []byte) ([]byte, error) {
 	if len(tree) < 40 || binary.BigEndian.Uint32(tree) != 0xd00dfeed {
-		return nil, errors.New("no device tree")
+		return nil, errors.New("not a device tree")
 	}
 	be := binary.BigEndian
 	structure, names := int(be.Uint32(tree[8:])), int(be.Uint32(tree[12:]))
 	namesLen, structLen := int(be.Uint32(tree[32:])), int(be.Uint32(tree[36:]))
 	if structure+structLen > names || names+namesLen > len(tree) || structLen < 16 {
-		return nil, errors.New("a device tree laid out otherwise than dtc does")
+		return nil, errors.New("a device tree not laid out as dtc does it")
 	}
 	const seed = 64
 	property := be.AppendUint32(be.AppendUint32(be.AppendUint32(nil, 3), seed), uint32(namesLen))
@@ -96,7 +96,7 @@ func addSeed(tree []byte) ([]byte, error) {
 		at += len(node)
 	} else {
 		if at = endOfProperties(block); at < 0 {
-			return nil, errors.New("the device tree is cut short")
+			return nil, errors.New("the device tree is truncated")
 		}
 		property = append(append(node, property...), 0, 0, 0, 2)
 	}

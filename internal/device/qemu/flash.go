@@ -37,7 +37,7 @@ func writeFlash(file string, squashed []byte, job []File) (err error) {
 		room = jobAt
 	}
 	if len(squashed) > room {
-		return fmt.Errorf("%d MiB do not fit into %d MiB of its flash", len(squashed)>>20, room>>20)
+		return fmt.Errorf("%d MiB do not fit into its %d MiB of flash", len(squashed)>>20, room>>20)
 	}
 	if _, err := f.Write(squashed); err != nil {
 		return err
@@ -50,7 +50,7 @@ func writeFlash(file string, squashed []byte, job []File) (err error) {
 			return err
 		}
 		if at, err := f.Seek(0, 1); err != nil || at > flashSize {
-			return errors.Join(err, fmt.Errorf("the trial's files are %d MiB too large for its flash", (at-flashSize)>>20+1))
+			return errors.Join(err, fmt.Errorf("the trial's files exceed its flash by %d MiB", (at-flashSize)>>20+1))
 		}
 	}
 	return f.Truncate(flashSize)
@@ -59,7 +59,8 @@ func writeFlash(file string, squashed []byte, job []File) (err error) {
 // rootLinks are those of the root file system in flash: what the job brings lies
 // in memory, since nothing else can be written.
 var rootLinks = map[string]string{
-	"init": GuestExe, JobFile: runIn + JobFile, seedFile: runIn + seedFile, stacksIn: runIn + stacksIn, credentialsIn: runIn + credentialsIn,
+	"init": GuestExe, JobFile: runIn + JobFile, seedFile: runIn + seedFile, stacksIn: runIn + stacksIn,
+	credentialsIn: runIn + credentialsIn,
 }
 
 const (
@@ -70,7 +71,8 @@ const (
 // root is the root file system of a board that has it in flash, with this guest
 // program in it. It is kept beside the image, since packing takes seconds.
 func (im Image) root(ctx context.Context, program []byte) ([]byte, error) {
-	file := filepath.Join(im.Dir, "root-"+sum(append(append([]byte(nil), program...), strings.Join(squashOptions, " ")...))[:16]+".squashfs")
+	file := filepath.Join(im.Dir, "root-"+sum(append(append([]byte(nil), program...),
+		strings.Join(squashOptions, " ")...))[:16]+".squashfs")
 	if b, err := os.ReadFile(file); err == nil {
 		return b, nil
 	}

@@ -28,7 +28,8 @@ func IsGuest() bool { return os.Getpid() == 1 && filepath.Base(os.Args[0]) == "i
 // SetUp makes a bare kernel a system: file systems, modules, random numbers,
 // loopback. It runs once, in the first process of the guest.
 func SetUp() error {
-	for _, m := range [][3]string{{"proc", "/proc", "proc"}, {"sysfs", "/sys", "sysfs"}, {"devtmpfs", "/dev", "devtmpfs"}, {"tmpfs", "/tmp", "tmpfs"}} {
+	for _, m := range [][3]string{{"proc", "/proc", "proc"}, {"sysfs", "/sys", "sysfs"}, {"devtmpfs", "/dev", "devtmpfs"},
+		{"tmpfs", "/tmp", "tmpfs"}} {
 		os.MkdirAll(m[1], 0o755)
 		if err := unix.Mount(m[0], m[1], m[2], 0, ""); err != nil && !errors.Is(err, unix.EBUSY) {
 			return fmt.Errorf("mount %s: %w", m[1], err)
@@ -45,7 +46,8 @@ func SetUp() error {
 	if err := seedRandom(); err != nil {
 		return err
 	}
-	t := unix.NsecToTimespec(time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC).UnixNano()) // some boards have no clock, and certificates need one
+	// some boards have no clock, and certificates need one
+	t := unix.NsecToTimespec(time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 	if err := unix.ClockSettime(unix.CLOCK_REALTIME, &t); err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // Interactive is a machine that others speak with: it boots once and stays, an
@@ -25,6 +26,7 @@ type Interactive struct {
 	// is part of their addresses. 0 to 255.
 	Number uint8
 	Exe    string // this binary, which keeps QEMU
+	Temp   string // folder for temporary files; empty: this process's
 	Guest  string // the same program for the guest's architecture
 	Mode   Mode   // Free or Paced
 	Build  string // of both, for the agent's greeting
@@ -34,7 +36,7 @@ type Interactive struct {
 	at     *machine
 	dir    string
 	remote *device.Remote
-	wire   wire
+	wire   ethernet
 	unkept error         // why its state after boot could not be kept; nil: it was, or needs not be
 	Took   time.Duration // from start to an answer of its agent
 }
@@ -67,7 +69,7 @@ func (d *Interactive) Remote(ctx context.Context) (*device.Remote, error) {
 }
 
 func (d *Interactive) boot(ctx context.Context) (err error) {
-	if d.dir, err = os.MkdirTemp("", machinePrefix); err != nil {
+	if d.dir, err = os.MkdirTemp(d.Temp, machinePrefix); err != nil {
 		return err
 	}
 	b := d.Image.Board
@@ -83,7 +85,7 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 	if err := e.furnish(d.dir, job); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, roomFor(err))
 	}
-	if d.wire, err = newWire(d.Number); err != nil {
+	if d.wire, err = newEthernet(d.Number); err != nil {
 		return fmt.Errorf("device %s: %w", b.Name, err)
 	}
 	c := device.Command{Argv: b.argv(d.Mode, 1, append(b.outside(), flashed(d.dir)...)...), Namespace: d.wire.ns}
@@ -117,7 +119,7 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 func (d *Interactive) wake(ctx context.Context, state string, restored bool) error {
 	channel, err := net.Dial("unix", filepath.Join(d.dir, channelFile))
 	if err != nil {
-		return fmt.Errorf("its channel: %w", err)
+		return fmt.Errorf("its connection: %w", err)
 	}
 	if err := d.awake(ctx, state, restored); err != nil {
 		channel.Close()
@@ -125,7 +127,7 @@ func (d *Interactive) wake(ctx context.Context, state string, restored bool) err
 	}
 	if _, err := channel.Write([]byte{'\n'}); err != nil { // until then its agent does not begin
 		channel.Close()
-		return fmt.Errorf("its channel: %w", err)
+		return fmt.Errorf("its connection: %w", err)
 	}
 	if d.remote, err = device.Connect(ctx, "device "+d.Image.Board.Name, channel, d.Build, 0); err != nil {
 		return err
@@ -165,7 +167,7 @@ func (d *Interactive) awake(ctx context.Context, state string, restored bool) er
 			return fmt.Errorf("its guest said: %s", why)
 		}
 		if strings.Contains(line, "Kernel panic") {
-			return fmt.Errorf("its kernel gave up: %s", line)
+			return fmt.Errorf("its kernel panicked: %s", line)
 		}
 		if strings.HasPrefix(line, readyLine) {
 			break
@@ -174,7 +176,7 @@ func (d *Interactive) awake(ctx context.Context, state string, restored bool) er
 	if state == "" {
 		return nil
 	}
-	part := state + "." + device.Owner()
+	part := state + "." + kernel.Owner()
 	err := m.save(ctx, part)
 	if err == nil {
 		err = os.Rename(part, state)
@@ -222,7 +224,7 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 	}
 	parts, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-*.state.*")) // of labs killed while they wrote one
 	for _, p := range parts {
-		if _, owner, _ := strings.Cut(filepath.Base(p), ".state."); device.OwnerGone(owner) {
+		if _, owner, _ := strings.Cut(filepath.Base(p), ".state."); kernel.OwnerGone(owner) {
 			os.Remove(p)
 		}
 	}
@@ -245,7 +247,8 @@ func (b Board) outside() []string {
 	return []string{
 		"-chardev", "socket,id=channel,path=" + channelFile + ",server=on,wait=off",
 		"-device", "virtio-serial-" + bus, "-device", "virtserialport,chardev=channel,name=edgegauge",
-		"-netdev", "tap,id=net,ifname=" + tapName + ",script=no,downscript=no", "-device", "virtio-net-" + bus + ",netdev=net,mac=52:54:00:12:34:56" + unsegmented + card,
+		"-netdev", "tap,id=net,ifname=" + tapName + ",script=no,downscript=no", "-device",
+		"virtio-net-" + bus + ",netdev=net,mac=52:54:00:12:34:56" + unsegmented + card,
 	}
 }
 
@@ -302,17 +305,23 @@ func (d *Interactive) Facts(ctx context.Context) (device.Facts, error) {
 	b.Clock = Clock{}
 	f.Model, f.Emulation = made.Model, made.Emulation
 	f.Emulation["time"] = "this machine's clock"
-	doubt := "emulated: it computes as fast as this machine emulates it, and slower when this machine has other work"
+	doubt := "emulated: it computes as fast as this machine can emulate it, and slower when this machine has other work"
 	if d.Mode == Paced {
-		f.Emulation["time"] = "while it computes, " + b.Model() + "; while it waits, this machine's clock, of which up to a millisecond a wait is lost"
-		doubt = "emulated, and paced by " + b.Model() + ": trust serialization, deserialization, processing and cpu; rtt and total_time with the other side outside lose up to a millisecond of every wait"
+		f.Emulation["time"] = "while it computes, " + b.Model() +
+			"; while it waits, this machine's clock, losing up to a millisecond per wait"
+		doubt = "emulated, and paced by " + b.Model() +
+			": serialization, deserialization, processing and cpu are reliable; rtt and total_time with the other side " +
+			"outside lose " +
+			"up to a millisecond per wait"
 	}
 	if here, err := (device.Local{}).Facts(ctx); err == nil {
 		f.Emulation["host"], f.Emulation["host load"] = here.Model, fmt.Sprintf("%.2f", here.Load)
 	}
 	f.Emulation["started in"] = d.Took.Round(time.Millisecond).String()
 	if d.unkept != nil {
-		f.Emulation["started in"] += ", as its state after boot could not be kept (free space, or name another folder with EDGEGAUGE_CACHE): " + d.unkept.Error()
+		f.Emulation["started in"] += ", because its state after boot could not be saved (free space, or name another " +
+			"folder " +
+			"with EDGEGAUGE_CACHE): " + d.unkept.Error()
 	}
 	f.Doubts = append(f.Doubts, doubt)
 	return f, nil

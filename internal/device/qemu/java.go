@@ -32,7 +32,8 @@ const (
 var javaPackages = []string{"openjdk-17-jre-headless", "libc6", "libgcc-s1", "libstdc++6", "zlib1g"}
 
 // javaNeedless are parts of the packages that no program looks into.
-var javaNeedless = []string{"usr/share", "usr/lib/*/gconv", javaRoot + "/lib/ct.sym", javaRoot + "/legal", javaRoot + "/man", javaRoot + "/docs"}
+var javaNeedless = []string{"usr/share", "usr/lib/*/gconv", javaRoot + "/lib/ct.sym", javaRoot + "/legal",
+	javaRoot + "/man", javaRoot + "/docs"}
 
 // HasJava says whether a runtime can be made for the board.
 func (b Board) HasJava() bool { return !b.RootInFlash }
@@ -44,7 +45,7 @@ func (u Builder) JavaDir(b Board) string { return filepath.Join(u.Cache, "java",
 func (u Builder) BuildJava(ctx context.Context, b Board) (Java, error) {
 	j := Java{Dir: u.JavaDir(b)}
 	if !b.HasJava() {
-		return j, fmt.Errorf("device %s has no room for Java", b.Name)
+		return j, fmt.Errorf("device %s has too little memory for Java", b.Name)
 	}
 	if err := needSquash(); err != nil {
 		return j, err
@@ -92,17 +93,19 @@ func trimJava(root string) error {
 		return err
 	}
 	if len(programs) != 1 {
-		return fmt.Errorf("there should be one java below %s, there are %d", javaRoot, len(programs))
+		return fmt.Errorf("expected one java below %s, found %d", javaRoot, len(programs))
 	}
 	to, err := filepath.Rel(filepath.Join(root, "usr", "bin"), programs[0])
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(filepath.Join(root, "usr", "bin"), 0o755), os.Symlink(to, filepath.Join(root, "usr", "bin", "java")))
+	return errors.Join(os.MkdirAll(filepath.Join(root, "usr", "bin"), 0o755),
+		os.Symlink(to, filepath.Join(root, "usr", "bin", "java")))
 }
 
 func javaRecipe() string {
-	return sum([]byte("1 " + strings.Join(javaPackages, " ") + strings.Join(javaNeedless, " ") + strings.Join(squashOptions, " ")))
+	return sum([]byte("1 " + strings.Join(javaPackages, " ") + strings.Join(javaNeedless, " ") +
+		strings.Join(squashOptions, " ")))
 }
 
 // OpenJava opens the runtime of the board's architecture and makes sure that it
@@ -110,10 +113,11 @@ func javaRecipe() string {
 func (u Builder) OpenJava(b Board) (Java, error) {
 	j := Java{Dir: u.JavaDir(b)}
 	if !b.HasJava() {
-		return j, fmt.Errorf("device %s has no Java, for which its memory has no room", b.Name)
+		return j, fmt.Errorf("device %s has no Java: its memory is too small for it", b.Name)
 	}
 	var err error
-	j.Made, err = open(j.Dir, "device "+b.Name+": its Java", javaRecipe(), fmt.Errorf("run: edgegauge devices build %s --java", b.Name))
+	j.Made, err = open(j.Dir, "device "+b.Name+": its Java", javaRecipe(),
+		fmt.Errorf("run: edgegauge devices build %s --java", b.Name))
 	return j, err
 }
 
@@ -134,10 +138,11 @@ func open(dir, what, recipe string, again error) (Made, error) {
 		return made, fmt.Errorf("%s: %w; %w", filepath.Join(dir, imageFile), err, again)
 	}
 	if made.Format > imageFormat {
-		return made, fmt.Errorf("%s: format %d is newer than this edgegauge reads (%d); update edgegauge, or %w", filepath.Join(dir, imageFile), made.Format, imageFormat, again)
+		return made, fmt.Errorf("%s: format %d is newer than this edgegauge can read (%d); update edgegauge, or %w",
+			filepath.Join(dir, imageFile), made.Format, imageFormat, again)
 	}
 	if made.Recipe != recipe {
-		return made, fmt.Errorf("%s was built by another edgegauge; %w", what, again)
+		return made, fmt.Errorf("%s was built by a different edgegauge; %w", what, again)
 	}
 	for name, want := range made.Files {
 		got, err := digest(filepath.Join(dir, name))
@@ -145,9 +150,10 @@ func open(dir, what, recipe string, again error) (Made, error) {
 		case err != nil:
 			return made, fmt.Errorf("%s: %w; %w", what, err, again)
 		case got.Size != want.Size:
-			return made, fmt.Errorf("%s: %s is %d B long, %d when it was built: it is truncated or changed; %w", what, filepath.Join(dir, name), got.Size, want.Size, again)
+			return made, fmt.Errorf("%s: %s is %d B long, %d when it was built: it is truncated or changed; %w", what,
+				filepath.Join(dir, name), got.Size, want.Size, again)
 		case got != want:
-			return made, fmt.Errorf("%s: %s is not what was built; %w", what, filepath.Join(dir, name), again)
+			return made, fmt.Errorf("%s: %s has changed since it was built; %w", what, filepath.Join(dir, name), again)
 		}
 	}
 	return made, nil
@@ -172,7 +178,8 @@ func seal(dir string, made *Made, recipe string, files ...string) error {
 
 // squashOptions make the same bytes of the same files, whoever owns them and
 // whenever they were written.
-var squashOptions = []string{"-comp", "zstd", "-Xcompression-level", "9", "-b", "128K", "-all-root", "-all-time", "0", "-mkfs-time", "0",
+var squashOptions = []string{"-comp", "zstd", "-Xcompression-level", "9", "-b", "128K", "-all-root", "-all-time", "0",
+	"-mkfs-time", "0",
 	"-no-xattrs", "-noappend", "-quiet", "-no-progress"}
 
 func needSquash() error {

@@ -15,10 +15,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
-// A machine is a running QEMU in a folder of its own, below a keeper: it dies
+// A machine is a running QEMU in a folder of its own, below a supervisor: it dies
 // with its lab.
 type machine struct {
 	board   Board
@@ -60,7 +61,7 @@ const (
 	monitorPatience = 20 * time.Second
 )
 
-var errQEMUEnded = errors.New("QEMU ended")
+var errQEMUEnded = errors.New("QEMU exited")
 
 // whileAlive is ctx while QEMU runs.
 func (m *machine) whileAlive(ctx context.Context) (context.Context, func()) {
@@ -71,7 +72,7 @@ func (m *machine) whileAlive(ctx context.Context) (context.Context, func()) {
 		case e, ok := <-m.process.Exited():
 			if ok {
 				m.ended.Store(true)
-				cancel(fmt.Errorf("%w with %s", errQEMUEnded, exitText(e)))
+				cancel(fmt.Errorf("%w with %s", errQEMUEnded, e.Reason()))
 				break
 			}
 			cancel(errQEMUEnded)
@@ -79,13 +80,6 @@ func (m *machine) whileAlive(ctx context.Context) (context.Context, func()) {
 		}
 	}()
 	return ctx, func() { close(done); cancel(nil) }
-}
-
-func exitText(e device.Exit) string {
-	if e.Signal != "" {
-		return e.Signal
-	}
-	return fmt.Sprintf("status %d", e.Code)
 }
 
 // end ends QEMU, whatever state it is in.
@@ -104,10 +98,10 @@ func (m *machine) end() error {
 func (m *machine) blame(err error) error {
 	for _, f := range []string{errorsFile, consoleFile} {
 		if line := lastLine(filepath.Join(m.dir, f)); line != "" {
-			return fmt.Errorf("device %s: %w; its last words: %s", m.board.Name, err, line)
+			return fmt.Errorf("device %s: %w; its last output: %s", m.board.Name, err, line)
 		}
 	}
-	return fmt.Errorf("device %s: %w; neither QEMU nor the guest said anything", m.board.Name, err)
+	return fmt.Errorf("device %s: %w; neither QEMU nor the guest printed anything", m.board.Name, err)
 }
 
 // harmless are lines of QEMU's that mean nothing here.
@@ -188,10 +182,11 @@ func version(ctx context.Context, program string) (string, error) {
 	case err != nil:
 		return line, fmt.Errorf("%s --version: %w", program, err)
 	case m == nil:
-		return line, fmt.Errorf("%s says %q, which is no version of QEMU; is it another program of that name?", program, line)
+		return line, fmt.Errorf("%s prints %q, which is not a version of QEMU; is it another program of that name?", program,
+			line)
 	}
 	if major, _ := strconv.Atoi(m[1]); major < oldest {
-		return line, fmt.Errorf("%s is QEMU %s.%s; this needs %d.0 or newer", program, m[1], m[2], oldest)
+		return line, fmt.Errorf("%s is QEMU %s.%s; edgegauge needs %d.0 or newer", program, m[1], m[2], oldest)
 	}
 	return line, nil
 }
@@ -206,11 +201,13 @@ func (b Board) Check(ctx context.Context, dir string) []device.Finding {
 	program := device.Finding{What: "emulator"}
 	says, err := version(ctx, b.Program)
 	if program.Says = says; err != nil {
-		program.Says, program.Do, program.Bad = b.Program+" cannot be used", err.Error()+"; run: apt-get install qemu-system-arm", true
+		program.Says, program.Do, program.Bad = b.Program+" cannot be used",
+			err.Error()+"; run: apt-get install qemu-system-arm", true
 	}
-	wire := device.Finding{What: "network", Says: "a network card can be made"}
-	if err := canTUN(tunFile); err != nil {
-		wire.Says, wire.Do = "none: free and paced machines cannot be reached, those with time: instructions need none", err.Error()
+	card := device.Finding{What: "network", Says: "a network card can be created"}
+	if err := canTUN(kernel.TUN); err != nil {
+		card.Says, card.Do = "none: free and paced machines cannot be reached; those with time: instructions need none",
+			err.Error()
 	}
-	return []device.Finding{image, program, wire}
+	return []device.Finding{image, program, card}
 }

@@ -39,8 +39,8 @@ func openFlash() error {
 
 func isThere(name string) bool { _, err := os.Lstat(name); return err == nil }
 
-// holdsSquash says whether a device begins with a squashfs; without one, or if
-// its flash is empty, there is none.
+// holdsSquash says whether a device begins with a squashfs; an empty
+// one does not, nor one that is not there.
 func holdsSquash(device string) bool {
 	f, err := os.Open(device)
 	if err != nil {
@@ -106,5 +106,6 @@ func mountJava(device string) error {
 		return fmt.Errorf("mount %s: %w", javaIn, err)
 	}
 	os.MkdirAll("/etc", 0o755)
-	return errors.Join(os.Symlink(javaIn+"/lib", "/lib"), os.Symlink(javaIn+"/usr", "/usr"), os.Symlink(javaIn+"/etc/java-17-openjdk", "/etc/java-17-openjdk"))
+	return errors.Join(os.Symlink(javaIn+"/lib", "/lib"), os.Symlink(javaIn+"/usr", "/usr"),
+		os.Symlink(javaIn+"/etc/java-17-openjdk", "/etc/java-17-openjdk"))
 }

@@ -52,7 +52,7 @@ func (m *monitor) greet(ctx context.Context) error {
 		return fmt.Errorf("%w did not greet: %w", errMonitor, err)
 	}
 	if !strings.Contains(string(line), `"QMP"`) {
-		return fmt.Errorf("%w said %q, not a greeting", errMonitor, line)
+		return fmt.Errorf("%w sent %q, not a greeting", errMonitor, line)
 	}
 	return m.do(ctx, "qmp_capabilities", nil, nil)
 }
@@ -91,7 +91,7 @@ func (m *monitor) do(ctx context.Context, command string, arguments map[string]a
 			Event string `json:"event"`
 		}
 		if err := json.Unmarshal(line, &answer); err != nil {
-			return fmt.Errorf("%w: %s: said %q", errMonitor, command, line)
+			return fmt.Errorf("%w: %s: sent %q", errMonitor, command, line)
 		}
 		switch {
 		case answer.Event != "":
@@ -151,7 +151,7 @@ func (m *monitor) save(ctx context.Context, file string) error {
 		case "completed":
 			return nil
 		case "failed", "cancelled":
-			return fmt.Errorf("%w: the state could not be written to %s: %s %s", errMonitor, file, s.Status, s.Error)
+			return fmt.Errorf("%w: the state could not be saved to %s: %s %s", errMonitor, file, s.Status, s.Error)
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return err

@@ -49,7 +49,7 @@ func readHeader(r io.Reader) (name string, mode uint32, size int64, err error) {
 	mode, size = field(1), int64(field(6))
 	n := field(11)
 	if string(header[:6]) != "070701" || err != nil || n == 0 || n > largestName {
-		return "", 0, 0, fmt.Errorf("%q is no header of an entry", header[:6])
+		return "", 0, 0, fmt.Errorf("invalid entry header %q", header[:6])
 	}
 	text := make([]byte, int(n)+len(zeros(length+int(n))))
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -57,7 +57,7 @@ func readHeader(r io.Reader) (name string, mode uint32, size int64, err error) {
 	}
 	name = string(text[:n-1])
 	if !filepath.IsLocal(name) {
-		return "", 0, 0, fmt.Errorf("%q leads out of it", name)
+		return "", 0, 0, fmt.Errorf("%q points outside it", name)
 	}
 	return name, mode, size, nil
 }

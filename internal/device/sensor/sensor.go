@@ -53,7 +53,8 @@ func Simulate(name, exe string, folders []string) (Simulation, error) {
 		return inGo, nil
 	}
 	if name != Simulated && name != SimulatedAVR {
-		return Simulation{}, fmt.Errorf("no sensor %q; there are %s, %s, %s", name, Simulated, SimulatedAVR, SimulatedGo)
+		return Simulation{}, fmt.Errorf("unknown sensor %q; supported: %s, %s, %s", name, Simulated, SimulatedAVR,
+			SimulatedGo)
 	}
 	for _, dir := range folders {
 		files := []string{filepath.Join(dir, "temperature_sim"), filepath.Join(dir, "temperature.elf")}
@@ -80,10 +81,10 @@ func exist(files []string) bool {
 func ReadReady(r io.Reader) (Ready, error) {
 	var ready Ready
 	if err := json.NewDecoder(r).Decode(&ready); err != nil {
-		return ready, fmt.Errorf("the simulated sensor did not begin: %w", err)
+		return ready, fmt.Errorf("the simulated sensor did not start: %w", err)
 	}
 	if ready.Device == "" {
-		return ready, errors.New("the simulated sensor did not say its device")
+		return ready, errors.New("the simulated sensor did not name its device")
 	}
 	return ready, nil
 }

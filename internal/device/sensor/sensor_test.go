@@ -31,10 +31,11 @@ func TestSimulate(t *testing.T) {
 		{SimulatedAVR, []string{empty, built}, true, ""},
 		{SimulatedAVR, []string{empty}, false, "make firmware"},
 		{SimulatedGo, []string{built}, false, ""},
-		{"simulated:pic", []string{built}, false, "there are simulated"},
+		{"simulated:pic", []string{built}, false, "supported: simulated"},
 	} {
 		s, err := Simulate(x.name, "/exe", x.in)
-		if x.err == "" && (err != nil || (s.AVR != nil) != x.avr || s.Says == "") || x.err != "" && (err == nil || !strings.Contains(err.Error(), x.err)) {
+		if x.err == "" && (err != nil || (s.AVR != nil) != x.avr || s.Says == "") || x.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), x.err)) {
 			t.Errorf("%s in %v: got %+v, %v, want %+v", x.name, x.in, s, err, x)
 		}
 	}
@@ -110,7 +111,8 @@ func TestInSimavr(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command("make", "-s", "-C", "../../../firmware/temperature", "BUILD="+dir, "sim").CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-s", "-C", "../../../firmware/temperature", "BUILD="+dir,
+		"sim").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s, err := Simulate(SimulatedAVR, "", []string{dir})

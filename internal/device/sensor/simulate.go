@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // byteTime is that of ten bits at 9600 Bd: start, eight of data, stop.
@@ -15,72 +15,28 @@ const byteTime = time.Second / 960
 
 // A Line is a simulated thermometer on a pseudo terminal.
 type Line struct {
-	Device string // the terminal's name, for who reads it
-	master *os.File
-	line   *os.File // kept open: no EIO while nobody reads
+	Device string // the terminal's name, for whoever reads it
+	pty    *kernel.PTY
 }
 
-// NewLine makes a line whose sensor is not connected yet.
+// NewLine makes a line whose sensor is not connected yet. Every user may read it:
+// a CGI runs as another one.
 func NewLine() (*Line, error) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	pty, err := kernel.NewPTY(9600)
 	if err != nil {
 		return nil, err
 	}
-	l := &Line{master: master}
-	conn, err := master.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	var failed error
-	err = conn.Control(func(fd uintptr) {
-		if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed != nil {
-			return
-		}
-		var n int
-		n, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
-		l.Device = fmt.Sprintf("/dev/pts/%d", n)
-	})
-	if err == nil {
-		err = failed
-	}
-	if err == nil {
-		err = l.raw()
-	}
-	if err != nil {
-		master.Close()
-		return nil, fmt.Errorf("pseudo terminal: %w", err)
-	}
-	return l, nil
-}
-
-// raw makes the terminal pass bytes as they are, to and from every user: a CGI
-// runs as another one.
-func (l *Line) raw() error {
-	fd, err := unix.Open(l.Device, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	l.line = os.NewFile(uintptr(fd), l.Device)
-	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err != nil {
-		return err
-	}
-	t.Iflag, t.Oflag, t.Lflag, t.Cflag = 0, 0, 0, unix.CS8|unix.CREAD|unix.CLOCAL|unix.B9600
-	if err := unix.IoctlSetTermios(fd, unix.TCSETS, t); err != nil {
-		return err
-	}
-	return unix.Fchmod(fd, 0o666)
+	return &Line{Device: pty.Name, pty: pty}, nil
 }
 
 // Close unplugs the sensor.
-func (l *Line) Close() error {
-	l.line.Close()
-	return l.master.Close()
-}
+func (l *Line) Close() error { return l.pty.Close() }
 
 // Read and Write are the sensor's end of the line, unpaced.
-func (l *Line) Read(b []byte) (int, error)  { return l.master.Read(b) }
-func (l *Line) Write(b []byte) (int, error) { return l.master.Write(b) }
+func (l *Line) Read(b []byte) (int, error) { return l.pty.Master.Read(b) }
+
+// Write sends bytes to whoever reads the sensor.
+func (l *Line) Write(b []byte) (int, error) { return l.pty.Master.Write(b) }
 
 // Serve answers each "T" with a temperature, no byte sooner than its line lets
 // it through, until the line is closed.

@@ -12,7 +12,8 @@ import (
 // machines are the architectures of uname -m in Go's words, and what else runs there.
 var machines = map[string][]string{
 	"x86_64": {"amd64"}, "aarch64": {"arm64"}, "riscv64": {"riscv64"}, "i686": {"386"}, "i586": {"386"},
-	"armv8l": {"arm7", "arm6", "arm5"}, "armv7l": {"arm7", "arm6", "arm5"}, "armv6l": {"arm6", "arm5"}, "armv5tel": {"arm5"}, "armv5tejl": {"arm5"},
+	"armv8l": {"arm7", "arm6", "arm5"}, "armv7l": {"arm7", "arm6", "arm5"}, "armv6l": {"arm6", "arm5"},
+	"armv5tel": {"arm5"}, "armv5tejl": {"arm5"},
 	"ppc64le": {"ppc64le"}, "s390x": {"s390x"}, "mips64": {"mips64"}, "mips": {"mips"},
 }
 
@@ -36,7 +37,7 @@ func ownArch() string {
 func findBinary(exe, machine string) (string, error) {
 	archs, ok := machines[machine]
 	if !ok {
-		return "", refusal{fmt.Sprintf("it is a %s, for which edgegauge has no name", machine)}
+		return "", refusal{fmt.Sprintf("it is a %s, an architecture unknown to edgegauge", machine)}
 	}
 	folders := []string{filepath.Dir(exe)}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -53,8 +54,10 @@ func findBinary(exe, machine string) (string, error) {
 			}
 		}
 	}
-	return "", refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: CGO_ENABLED=0 GOOS=linux %s go build -trimpath -o %s ./cmd/edgegauge",
-		machine, variables(archs[0]), filepath.Join(folders[len(folders)-1], "edgegauge-"+archs[0]))}
+	return "",
+		refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: CGO_ENABLED=0 "+
+			"GOOS=linux %s go build -trimpath -o %s ./cmd/edgegauge",
+			machine, variables(archs[0]), filepath.Join(folders[len(folders)-1], "edgegauge-"+archs[0]))}
 }
 
 // variables are those of go build.

@@ -14,8 +14,8 @@ import (
 
 	crypto "golang.org/x/crypto/ssh"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A Board is a machine behind SSH. It is connected when it is first needed, and
@@ -86,7 +86,8 @@ func (b *Board) connect(ctx context.Context) error {
 		return err
 	}
 	if b.Build != b.remote.Build && b.Build != "" {
-		err := refusal{fmt.Sprintf("its agent was built from %s, this program from %s: their stacks may differ; build edgegauge-ARCH anew from the same sources", b.remote.Build, b.Build)}
+		err := refusal{fmt.Sprintf("its agent was built from %s, this program from %s: their stacks may differ; rebuild "+
+			"edgegauge-ARCH from the same sources", b.remote.Build, b.Build)}
 		b.client = client
 		b.hangUp()
 		return err
@@ -111,7 +112,8 @@ func (b *Board) start(ctx context.Context, c *connection, p place) (*device.Remo
 	}
 	said := &lockedBuffer{}
 	s.Stderr = said
-	if err := s.Start("exec " + quote(p.dir+"/"+device.AgentFile) + " " + device.AgentVerb + " " + quote(p.dir)); err != nil {
+	if err := s.Start("exec " + quote(p.dir+"/"+device.AgentFile) + " " + device.AgentVerb + " " +
+		quote(p.dir)); err != nil {
 		return nil, nil, err
 	}
 	ch := &channel{Reader: out, WriteCloser: in, session: s}
@@ -129,7 +131,8 @@ func (b *Board) start(ctx context.Context, c *connection, p place) (*device.Remo
 		if text := lastLine(said.String()); text != "" {
 			err = fmt.Errorf("%w; it said: %s", err, text)
 		}
-		return nil, nil, refusal{fmt.Sprintf("start the agent in %s: %v; %s, if programs may not run in this one", p.dir, err, elsewhere)}
+		return nil, nil, refusal{fmt.Sprintf("start the agent in %s: %v; if programs may not run there, %s", p.dir,
+			err, elsewhere)}
 	}
 	r.Name = b.Name
 	ch.gentle.Store(true)
@@ -180,7 +183,8 @@ func (l *lockedBuffer) String() string {
 // hangUp ends agent and connection, if there are any.
 func (b *Board) hangUp() {
 	if b.remote != nil {
-		stop := time.AfterFunc(farewell, func() { b.client.Close() })
+		client := b.client // Subtle: the field may be nil by the time the timer fires
+		stop := time.AfterFunc(farewell, func() { client.Close() })
 		b.remote.Close()
 		<-b.ended
 		stop.Stop()
@@ -202,7 +206,7 @@ func (b *Board) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*handshake)
 		defer cancel()
 		if err := b.connect(ctx); err != nil {
-			return fmt.Errorf("%s: its agent's folder %s* may be left there: %w", b.Name, device.AgentPrefix, err)
+			return fmt.Errorf("%s: its agent's folder %s* may still be there: %w", b.Name, device.AgentPrefix, err)
 		}
 		b.hangUp()
 	}

@@ -14,16 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/ssh/sshtest"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/ssh/sshtest"
 )
 
-// TestMain makes the test binary its own agent and keeper.
+// TestMain makes the test binary its own agent and supervisor.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
-		case device.KeepVerb:
-			os.Exit(device.Keep(os.Args[3:]))
+		case device.SuperviseVerb:
+			os.Exit(device.Supervise(os.Args[2:]))
 		case device.AgentVerb:
 			os.Exit(device.AgentMain(os.Args[2:], os.Getenv("EDGEGAUGE_TEST_BUILD"), nil))
 		}
@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 // serve runs an sshd that is "board" for this test, and works in its own folder.
 func serve(t *testing.T, lines ...string) (*sshtest.Server, string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an SSH server")
+	}
 	if missing := sshtest.Missing(); missing != "" {
 		if os.Getenv("CI") != "" {
 			t.Fatal(missing)
@@ -135,17 +138,25 @@ func TestRefusals(t *testing.T) {
 		exe  string
 		want []string
 	}{
-		{"another host key", func() { s.Know("other") }, name, "", []string{"not the one known of it", "known_hosts:1", "ssh-keygen -R", "ssh -p " + s.Port}},
-		{"an unknown host key", func() { os.Remove(filepath.Join(s.Home, ".ssh/known_hosts")) }, name, "", []string{"is not known", "SHA256:", "compare it", "true"}},
+		{"another host key", func() { s.Know("other") }, name, "",
+			[]string{"not the known one", "known_hosts:1", "ssh-keygen -R", "ssh -p " + s.Port}},
+		{"an unknown host key", func() { os.Remove(filepath.Join(s.Home, ".ssh/known_hosts")) }, name, "",
+			[]string{"is not known", "SHA256:", "compare it", "true"}},
 		{"a broken known_hosts", func() {
 			os.WriteFile(filepath.Join(s.Home, ".ssh/known_hosts"), []byte("board ssh-ed25519 AAAA\n"), 0o600)
-		}, name, "", []string{"known_hosts", "mend or remove that line"}},
-		{"a key that is not accepted", func() { os.Remove(filepath.Join(s.Dir, "authorized_keys")) }, name, "", []string{"took none of our keys", "id_ed25519", "ssh-copy-id -p " + s.Port}},
-		{"no key at all", func() { os.Remove(filepath.Join(s.Home, ".ssh/id_ed25519")) }, name, "", []string{"there is no key"}},
+		}, name, "", []string{"known_hosts", "fix or remove that line"}},
+		{"a key that is not accepted", func() { os.Remove(filepath.Join(s.Dir, "authorized_keys")) }, name, "",
+			[]string{"accepted none of our keys", "id_ed25519", "ssh-copy-id -p " + s.Port}},
+		{"no key at all", func() { os.Remove(filepath.Join(s.Home, ".ssh/id_ed25519")) }, name, "",
+			[]string{"there is no key"}},
 		{"nobody listens", config(s.Port, "1"), name, "", []string{"connection refused", "is it on"}},
-		{"no such folder", nil, "ssh://board/no/such/folder", "", []string{"make a folder to work in", "No such file", "name another folder"}},
-		{"an agent of another version", nil, name, script(`echo 'edgegauge-agent {"protocol":99,"build":"v9"}'; exec cat >/dev/null`), []string{"speaks protocol 99", "same edgegauge at both ends"}},
-		{"a binary for another machine", nil, name, script("echo no such instruction >&2; exit 1\n"), []string{"no such instruction"}},
+		{"no such folder", nil, "ssh://board/no/such/folder", "",
+			[]string{"create a folder to work in", "No such file", "name another folder"}},
+		{"an agent of another version", nil, name,
+			script(`echo 'edgegauge-agent {"protocol":99,"build":"v9"}'; exec cat >/dev/null`),
+			[]string{"speaks protocol 99", "same edgegauge at both ends"}},
+		{"a binary for another machine", nil, name, script("echo no such instruction >&2; exit 1\n"),
+			[]string{"no such instruction"}},
 		{"an agent that says nothing", nil, name, script("echo a line of noise\n"), []string{"a line of noise"}},
 	} {
 		if tt.do != nil {
@@ -186,7 +197,8 @@ func TestLostInMidTrial(t *testing.T) {
 		line, _ := bufio.NewReader(p.Stdout).ReadString('\n')
 		pid, _ := strconv.Atoi(strings.TrimSpace(line))
 		tt.lose()
-		if e := p.Wait(); e.Code != -1 || !strings.Contains(e.Err, "connection was lost") || !strings.Contains(e.Err, "ssh://board") {
+		if e := p.Wait(); e.Code != -1 || !strings.Contains(e.Err, "connection was lost") ||
+			!strings.Contains(e.Err, "ssh://board") {
 			t.Errorf("%s: got %+v", tt.what, e)
 		}
 		for range 500 {
@@ -265,7 +277,8 @@ func TestFullDisk(t *testing.T) {
 		{"64m", "copy stack/big"},
 	} {
 		disk := t.TempDir()
-		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+tt.size, "tmpfs", disk).CombinedOutput(); err != nil {
+		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+tt.size, "tmpfs",
+			disk).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		err := func() error {
@@ -280,7 +293,8 @@ func TestFullDisk(t *testing.T) {
 			_, err = r.PutAll(t.Context(), here, []string{"big"}, "stack")
 			return err
 		}()
-		if err == nil || !strings.Contains(strings.ToLower(err.Error()), "no space left") || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "name another folder") {
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), "no space left") ||
+			!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "name another folder") {
 			t.Errorf("%s: got %v, want %q", tt.size, err, tt.want)
 		}
 		nothing(t, disk)
@@ -347,7 +361,8 @@ func TestKeyFromTheAgent(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	b := board(t, "ssh://board"+work)
-	if _, err := b.Facts(t.Context()); err == nil || !strings.Contains(err.Error(), "locked by a passphrase: run ssh-add") {
+	if _, err := b.Facts(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "locked by a passphrase: run ssh-add") {
 		t.Errorf("got %v", err)
 	}
 	config := filepath.Join(s.Home, ".ssh/config")

@@ -178,7 +178,7 @@ func splitLine(line string) (key string, args []string, err error) {
 		if rest[0] == '"' {
 			rest = rest[1:]
 			if end = strings.IndexByte(rest, '"'); end < 0 {
-				return "", nil, errors.New("a quote that does not end")
+				return "", nil, errors.New("an unclosed quote")
 			}
 		} else if rest[0] == '#' {
 			break
@@ -260,7 +260,9 @@ func (r *configReader) host(t Target) (host, error) {
 	if j := r.first("proxyjump", "none"); j != "none" {
 		h.jump = strings.Split(j, ",")
 	} else if c := r.first("proxycommand", "none"); c != "none" {
-		return h, fmt.Errorf("ssh: the configuration of %s has a ProxyCommand, which is not done here; write ProxyJump instead", t.Host)
+		return h,
+			fmt.Errorf("ssh: the configuration of %s has a ProxyCommand, which is not supported; use ProxyJump instead",
+				t.Host)
 	}
 	return h, nil
 }

@@ -35,9 +35,11 @@ Host *
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := host{name: "pi.example.net", user: "raspi", port: "2222", onlyKeys: true, jump: []string{"gate", "other@hop:2200"},
-		keys:  []string{home + "/.ssh/a key", home + "/.ssh/raspi-pi"},
-		known: []string{home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}}
+	want := host{name: "pi.example.net", user: "raspi", port: "2222", onlyKeys: true,
+		jump: []string{"gate", "other@hop:2200"},
+		keys: []string{home + "/.ssh/a key", home + "/.ssh/raspi-pi"},
+		known: []string{home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts",
+			"/etc/ssh/ssh_known_hosts2"}}
 	if !reflect.DeepEqual(h, want) {
 		t.Errorf("got  %+v\nwant %+v", h, want)
 	}
@@ -54,9 +56,9 @@ Host *
 		t.Errorf("what the study says counts first; got %+v", h)
 	}
 	for text, want := range map[string]string{
-		"Host \"pi\n":                  "config:1: a quote",
+		"Host \"pi\n":                  "config:1: an unclosed quote",
 		"Include config\n":             "includes itself",
-		"Host *\nProxyCommand nc %h\n": "write ProxyJump instead",
+		"Host *\nProxyCommand nc %h\n": "use ProxyJump instead",
 	} {
 		os.WriteFile(filepath.Join(home, ".ssh/config"), []byte(text), 0o600)
 		if _, err := lookup(Target{Host: "pi"}); err == nil || !strings.Contains(err.Error(), want) {
@@ -79,7 +81,7 @@ func TestTargets(t *testing.T) {
 		"ssh://":                "write ssh://user@host",
 		"pi@board":              "write ssh://user@host",
 		"ssh://pi:secret@board": "ssh-copy-id pi@board",
-		"ssh://-oProxy@board":   "no name begins with -",
+		"ssh://-oProxy@board":   "names cannot begin with -",
 		"ssh://board?x=1":       "write ssh://user@host",
 		"ssh://bo ard":          "write ssh://user@host",
 	} {
@@ -95,7 +97,8 @@ func TestBinaries(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "")
 	exe := filepath.Join(dir, "bin", "edgegauge")
 	_, err := findBinary(exe, "armv6l")
-	if err == nil || !strings.Contains(err.Error(), "GOARCH=arm GOARM=6 go build -trimpath -o "+dir+"/.cache/edgegauge/edgegauge-arm6 ./cmd/edgegauge") {
+	if err == nil || !strings.Contains(err.Error(),
+		"GOARCH=arm GOARM=6 go build -trimpath -o "+dir+"/.cache/edgegauge/edgegauge-arm6 ./cmd/edgegauge") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := findBinary(exe, "vax"); err == nil {

@@ -106,9 +106,10 @@ func (h host) explain(ctx context.Context, keys keyring, err error) error {
 	case errors.As(err, &r):
 		return r
 	case ctx.Err() != nil:
-		return fmt.Errorf("it let nobody in within %v: %w", handshake, err)
+		return fmt.Errorf("login did not finish within %v: %w", handshake, err)
 	case strings.Contains(err.Error(), "unable to authenticate"):
-		return refusal{fmt.Sprintf("%s@%s took none of our keys (%s); run: ssh-copy-id -p %s %s@%s", h.user, h.name, keys.words(), h.port, h.user, h.name)}
+		return refusal{fmt.Sprintf("%s@%s accepted none of our keys (%s); run: ssh-copy-id -p %s %s@%s", h.user, h.name,
+			keys.words(), h.port, h.user, h.name)}
 	}
 	return err
 }

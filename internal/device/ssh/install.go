@@ -13,7 +13,7 @@ import (
 
 	crypto "golang.org/x/crypto/ssh"
 
-	"edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device"
 )
 
 const elsewhere = "name another folder to work in, such as ssh://pi@board/home/pi"
@@ -56,14 +56,15 @@ func install(ctx context.Context, c *crypto.Client, exe, dir string) (place, err
 	if dir != "" {
 		folder = quote(dir)
 	}
-	out, err := sh(ctx, c, "uname -sm; command -v gzip >/dev/null && echo gzip || echo none; mktemp -d "+folder+"/"+device.AgentPrefix+"XXXXXXXX", nil)
+	out, err := sh(ctx, c, "uname -sm; command -v gzip >/dev/null && echo gzip || echo none; mktemp -d "+folder+"/"+
+		device.AgentPrefix+"XXXXXXXX", nil)
 	if err != nil {
-		return place{}, fmt.Errorf("make a folder to work in: %w; %s", err, elsewhere)
+		return place{}, fmt.Errorf("create a folder to work in: %w; %s", err, elsewhere)
 	}
 	// A login script may have printed before.
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) < 3 {
-		return place{}, refusal{fmt.Sprintf("its shell answered %q instead of uname's words", clip(out))}
+		return place{}, refusal{fmt.Sprintf("its shell answered %q instead of uname's output", clip(out))}
 	}
 	lines = lines[len(lines)-3:]
 	p := place{dir: strings.TrimSpace(lines[2])}
@@ -79,7 +80,7 @@ func clip(s string) string { return s[:min(len(s), 200)] }
 func (p place) fill(ctx context.Context, c *crypto.Client, exe, uname string, packed bool) error {
 	system, machine, _ := strings.Cut(uname, " ")
 	if system != "Linux" {
-		return refusal{fmt.Sprintf("it runs %s; an agent needs Linux", clip(uname))}
+		return refusal{fmt.Sprintf("it runs %s; the agent needs Linux", clip(uname))}
 	}
 	file, err := findBinary(exe, machine)
 	if err != nil {
@@ -98,8 +99,17 @@ func (p place) fill(ctx context.Context, c *crypto.Client, exe, uname string, pa
 		defer z.Close() // else its goroutine would wait for ever where the board takes no more
 		from = z
 	}
+	i, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	// Subtle: what a lab that is killed meanwhile has sent is removed there, by the
+	// shell, which sees its input end too soon.
 	at := quote(p.dir + "/" + device.AgentFile)
-	if _, err := sh(ctx, c, take+" >"+at+" && chmod 700 "+at, from); err != nil {
+	script := fmt.Sprintf("{ %s >%s && [ $(wc -c <%s) -eq %d ] && chmod 700 %s; } || { status=$?; rm -rf %s; exit "+
+		"$status; }",
+		take, at, at, i.Size(), at, quote(p.dir))
+	if _, err := sh(ctx, c, script, from); err != nil {
 		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs some 50 MB: free some, or %s", file, err, elsewhere)
 	}
 	return nil

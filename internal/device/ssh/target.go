@@ -23,12 +23,13 @@ func ParseTarget(s string) (Target, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || !strings.HasPrefix(s, Scheme) || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
-		return Target{}, fmt.Errorf("%q is no board; write ssh://user@host, with :port and /folder where they are needed", s)
+		return Target{}, fmt.Errorf("invalid board %q; write ssh://user@host, with :port and /folder if needed", s)
 	case strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-"):
-		return Target{}, fmt.Errorf("%q is no board: no name begins with -", s)
+		return Target{}, fmt.Errorf("invalid board %q: names cannot begin with -", s)
 	}
 	if _, secret := u.User.Password(); secret {
-		return Target{}, fmt.Errorf("a password does not belong into a study; make a key: ssh-keygen, then ssh-copy-id %s@%s", u.User.Username(), u.Hostname())
+		return Target{}, fmt.Errorf("a password does not belong in a study; create a key: ssh-keygen, then ssh-copy-id %s@%s",
+			u.User.Username(), u.Hostname())
 	}
 	t := Target{User: u.User.Username(), Host: u.Hostname(), Port: u.Port(), Dir: u.Path}
 	if t.Dir == "/" {

@@ -14,7 +14,7 @@ import (
 )
 
 // errFinal marks what trying again does not mend.
-var errFinal = errors.New("trying again does not help")
+var errFinal = errors.New("retrying does not help")
 
 // A refusal is an error that trying again does not mend, in its own words.
 type refusal struct{ text string }
@@ -34,7 +34,7 @@ func (h host) checkKey() (crypto.HostKeyCallback, []string, error) {
 	}
 	known, err := knownhosts.New(there...)
 	if err != nil {
-		return nil, nil, refusal{fmt.Sprintf("known hosts: %v; mend or remove that line", err)}
+		return nil, nil, refusal{fmt.Sprintf("known hosts: %v; fix or remove that line", err)}
 	}
 	check := func(_ string, remote net.Addr, key crypto.PublicKey) error {
 		err := known(h.knownAs(), remote, key)
@@ -43,12 +43,15 @@ func (h host) checkKey() (crypto.HostKeyCallback, []string, error) {
 		print := crypto.FingerprintSHA256(key)
 		switch {
 		case errors.As(err, &revoked):
-			return refusal{fmt.Sprintf("its host key %s was revoked (%s:%d)", print, revoked.Revoked.Filename, revoked.Revoked.Line)}
+			return refusal{fmt.Sprintf("its host key %s was revoked (%s:%d)", print, revoked.Revoked.Filename,
+				revoked.Revoked.Line)}
 		case errors.As(err, &ke) && len(ke.Want) > 0:
-			return refusal{fmt.Sprintf("its host key %s is not the one known of it (%s:%d): it was set up anew, or somebody else answers; if you trust it, run: ssh-keygen -R %q, then: %s",
+			return refusal{fmt.Sprintf("its host key %s is not the known one (%s:%d): it was reinstalled, or somebody "+
+				"else is answering; if you trust it, run: ssh-keygen -R %q, then: %s",
 				print, ke.Want[0].Filename, ke.Want[0].Line, knownhosts.Normalize(h.knownAs()), h.byHand())}
 		case errors.As(err, &ke):
-			return refusal{fmt.Sprintf("its host key %s is not known; compare it with the board's own, and take it with: %s", print, h.byHand())}
+			return refusal{fmt.Sprintf("its host key %s is not known; compare it with the board's own, and accept it with: %s",
+				print, h.byHand())}
 		}
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 const ms = time.Millisecond
@@ -40,7 +40,8 @@ func TestEnergyOfAWindow(t *testing.T) {
 		{"inside one reading", Mean, samples(Power, 10*ms, 1, 2, 3, 4), 12 * ms, 14 * ms, 0.004},
 		{"points: trapezoid as steps", Instant, samples(Power, 10*ms, 1, 1, 3, 3), 10 * ms, 40 * ms, 0.06},
 		{"a counter", Cumulative, samples(Counter, 10*ms, 5, 5.01, 5.05, 5.06), 10 * ms, 40 * ms, 0.06},
-		{"a counter, between its readings", Cumulative, samples(Counter, 10*ms, 5, 5.01, 5.05, 5.06), 15 * ms, 25 * ms, 0.025},
+		{"a counter, between its readings", Cumulative, samples(Counter, 10*ms, 5, 5.01, 5.05, 5.06), 15 * ms,
+			25 * ms, 0.025},
 	} {
 		got, err := NewTrace(Facts{Kind: c.kind, Interval: 10 * ms}, c.s).Energy(Window{c.from, c.to})
 		if err != nil {
@@ -66,16 +67,19 @@ func TestGapsAreErrors(t *testing.T) {
 		{"after the record", Mean, s, 50 * ms, 120 * ms, "no reading for 20ms from 100ms on"},
 		{"nothing at all", Mean, nil, 0, 50 * ms, "no reading for 50ms"},
 		{"backwards", Mean, s, 50 * ms, 20 * ms, "ends before it begins"},
-		{"points far apart", Instant, append(append([]measure.Sample{}, s[:3]...), s[8:]...), 20 * ms, 95 * ms, "no reading for 60ms from 30ms on"},
+		{"points far apart", Instant, append(append([]measure.Sample{}, s[:3]...), s[8:]...), 20 * ms, 95 * ms,
+			"no reading for 60ms from 30ms on"},
 	} {
-		if _, err := NewTrace(Facts{Kind: c.kind, Interval: 10 * ms}, c.s).Energy(Window{c.from, c.to}); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := NewTrace(Facts{Kind: c.kind, Interval: 10 * ms}, c.s).Energy(Window{c.from, c.to}); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v, want %q", c.what, err, c.says)
 		}
 	}
 	if _, err := NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, holed).Energy(Window{60 * ms, 100 * ms}); err != nil {
 		t.Errorf("a gap outside of the window: %v", err)
 	}
-	if _, err := Trial(NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, s), Window{20 * ms, 90 * ms}, Idle{Power: 1, N: 10}); err == nil {
+	if _, err := OfTrial(NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, s), Window{20 * ms, 90 * ms},
+		Idle{Power: 1, N: 10}); err == nil {
 		t.Error("a trial without idle around it in the record had an excess")
 	}
 }
@@ -117,14 +121,14 @@ func TestIdleNeedsReadingsAndDriftIsADoubt(t *testing.T) {
 		t.Fatal(err, err2)
 	}
 	near(t, "idle", before.Power, 1, 0.001)
-	r, err := Trial(tr, Window{1000 * ms, 2000 * ms}, before, after)
-	if err != nil || len(r.Doubts) != 1 || !strings.Contains(r.Doubts[0].Error(), "idle moved by 0.1") {
+	r, err := OfTrial(tr, Window{1000 * ms, 2000 * ms}, before, after)
+	if err != nil || len(r.Doubts) != 1 || !strings.Contains(r.Doubts[0].Error(), "idle power changed by 0.1") {
 		t.Errorf("%v, doubts %v", err, r.Doubts)
 	}
-	if r, _ := Trial(tr, Window{1000 * ms, 2000 * ms}, before, before); len(r.Doubts) != 0 {
+	if r, _ := OfTrial(tr, Window{1000 * ms, 2000 * ms}, before, before); len(r.Doubts) != 0 {
 		t.Errorf("idle that agrees: %v", r.Doubts)
 	}
-	if r, _ := Trial(tr, Window{200 * ms, 300 * ms}, after); len(r.Doubts) == 0 {
+	if r, _ := OfTrial(tr, Window{200 * ms, 300 * ms}, after); len(r.Doubts) == 0 {
 		t.Error("net energy below zero without a doubt")
 	}
 }
@@ -142,14 +146,15 @@ func TestAdviceAgainstSimulation(t *testing.T) {
 			var s []measure.Sample
 			for at := c.Interval; at < to+200*ms; at += c.Interval {
 				inside := max(0, min(at, to)-max(at-c.Interval, from))
-				s = append(s, measure.Sample{Quantity: Power, At: at, Value: 1 + c.Step*float64(inside)/float64(c.Interval) + c.Noise*rng.NormFloat64()})
+				s = append(s, measure.Sample{Quantity: Power, At: at,
+					Value: 1 + c.Step*float64(inside)/float64(c.Interval) + c.Noise*rng.NormFloat64()})
 			}
 			tr := NewTrace(c.Facts, s)
 			idle, err := tr.MeasureIdle(Window{100 * ms, 5100 * ms})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Trial(tr, Window{from, to}, idle)
+			r, err := OfTrial(tr, Window{from, to}, idle)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +195,8 @@ func FuzzTrial(f *testing.F) {
 		var s []measure.Sample
 		for i, at := range []int64{a, b, c} {
 			v := []float64{x, y, z}[i]
-			s = append(s, measure.Sample{Quantity: Power, At: bound(at), Value: v}, measure.Sample{Quantity: Counter, At: bound(at), Value: v})
+			s = append(s, measure.Sample{Quantity: Power, At: bound(at), Value: v},
+				measure.Sample{Quantity: Counter, At: bound(at), Value: v})
 		}
 		tr := NewTrace(Facts{Kind: Kind(kind & 3 % 3), Interval: 10}, s)
 		for i := 1; i < len(tr.Segments); i++ {
@@ -198,7 +204,7 @@ func FuzzTrial(f *testing.F) {
 				t.Fatalf("segments overlap: %v", tr.Segments)
 			}
 		}
-		Trial(tr, Window{bound(from), bound(to)})
-		Trial(tr, Window{bound(from), bound(to)}, Idle{Power: 1, N: 10})
+		OfTrial(tr, Window{bound(from), bound(to)})
+		OfTrial(tr, Window{bound(from), bound(to)}, Idle{Power: 1, N: 10})
 	})
 }

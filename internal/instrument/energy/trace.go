@@ -9,7 +9,7 @@ import (
 	"sort"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // The quantities a meter emits.
@@ -37,6 +37,7 @@ func (k Kind) String() string { return [...]string{"mean", "instantaneous", "cum
 // A Window is a stretch of time on the clock of Sample.At.
 type Window struct{ From, To time.Duration }
 
+// Length is the time from the window's start to its end.
 func (w Window) Length() time.Duration { return w.To - w.From }
 
 // Widen adds d at both ends.
@@ -150,7 +151,8 @@ func (t Trace) Energy(w Window) (float64, error) {
 		hole, holeAt = w.To-at, at
 	}
 	if hole > t.Interval/1000 {
-		return 0, fmt.Errorf("no reading for %v from %v on, inside the window from %v: %v of %v were watched", hole, holeAt, w, covered, w.Length())
+		return 0, fmt.Errorf("no reading for %v from %v on, inside the window from %v: %v of %v were observed", hole, holeAt,
+			w, covered, w.Length())
 	}
 	return sum, nil
 }

@@ -44,8 +44,8 @@ const (
 	Excess Method = "excess over idle"
 )
 
-// A Result is the energy of one trial.
-type Result struct {
+// A TrialEnergy is the energy of one trial.
+type TrialEnergy struct {
 	Window
 	Gross     float64 // J, what the supply gave
 	Net       float64 // J, over idle; NaN without idle
@@ -65,12 +65,14 @@ const widenBy = 5
 // be widened. Two trials need twice as much between them.
 func (f Facts) Margin() time.Duration { return widenBy * f.Interval }
 
-// Trial estimates a trial's energy. With idle, one measured before the trial or
+// OfTrial estimates a trial's energy. With idle, one measured before the trial or
 // one before and one after it in the same block, it is the excess over idle;
 // without, it is clipped. A gap in the readings is an error: that trial is invalid.
-func Trial(t Trace, w Window, idle ...Idle) (Result, error) {
+func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 	if len(idle) == 0 {
-		return clipped(t, w)
+		r, err := clipped(t, w)
+		r.Doubts = append(r.Doubts, t.odd(w)...)
+		return r, err
 	}
 	var level Idle
 	for _, i := range idle {
@@ -82,6 +84,11 @@ func Trial(t Trace, w Window, idle ...Idle) (Result, error) {
 	if err != nil {
 		return r, err
 	}
+	watched := w.Widen(t.Margin())
+	for _, i := range idle {
+		watched = Window{min(watched.From, i.From), max(watched.To, i.To)}
+	}
+	r.Doubts = append(r.Doubts, t.odd(watched)...)
 	if len(idle) > 1 {
 		r.Doubts = append(r.Doubts, drift(idle, r)...)
 	}
@@ -89,17 +96,19 @@ func Trial(t Trace, w Window, idle ...Idle) (Result, error) {
 }
 
 // clipped. Equation: E = Σ Pk · overlap(k, window).
-func clipped(t Trace, w Window) (Result, error) {
+func clipped(t Trace, w Window) (TrialEnergy, error) {
 	gross, err := t.Energy(w)
 	if err != nil {
-		return Result{}, err
+		return TrialEnergy{}, err
 	}
-	r := Result{Window: w, Gross: gross, MeanPower: gross / w.Length().Seconds(), Method: Clipped,
+	r := TrialEnergy{Window: w, Gross: gross, MeanPower: gross / w.Length().Seconds(), Method: Clipped,
 		Net: math.NaN(), Idle: math.NaN(), NetError: math.NaN()}
 	sd, _ := t.spread(w)
 	r.Error = t.edgeError(w.From) + t.edgeError(w.To) + t.stepError(sd, w.Length())
 	if r.Error > 0.02*math.Abs(gross) {
-		r.Doubts = append(r.Doubts, fmt.Errorf("the meter's interval of %v alone may be %.1f %% of this trial's %.3g J; batch more requests, or measure idle around it",
+		r.Doubts = append(r.Doubts, doubt("coarse",
+			"the meter's interval of %v alone may be %.1f %% of this trial's %.3g J; batch more requests, or measure idle "+
+				"around it",
 			t.Interval, 100*r.Error/math.Abs(gross), gross))
 	}
 	return r, nil
@@ -133,23 +142,26 @@ func (f Facts) stepError(noise float64, length time.Duration) float64 {
 
 // excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
 // gross = net + idle · length(window).
-func excess(t Trace, w Window, idle Idle) (Result, error) {
+func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 	wide := w.Widen(t.Margin())
 	sum, err := t.Energy(wide)
 	if err != nil {
-		return Result{}, fmt.Errorf("%w (the trial and %v of idle on both sides)", err, t.Margin())
+		return TrialEnergy{}, fmt.Errorf("%w (the trial and %v of idle on both sides)", err, t.Margin())
 	}
-	r := Result{Window: w, Idle: idle.Power, Method: Excess}
+	r := TrialEnergy{Window: w, Idle: idle.Power, Method: Excess}
 	r.Net = sum - idle.Power*wide.Length().Seconds()
 	r.Gross = r.Net + idle.Power*w.Length().Seconds()
 	r.MeanPower = r.Gross / w.Length().Seconds()
-	r.NetError = t.netError(idle.Noise, idle.stdErr(), math.Abs(r.MeanPower-idle.Power), wide.Length()) + 2*t.stepError(idle.Noise, w.Length())
+	r.NetError = t.netError(idle.Noise, idle.stdErr(), math.Abs(r.MeanPower-idle.Power), wide.Length()) +
+		2*t.stepError(idle.Noise, w.Length())
 	r.Error = r.NetError
 	if r.Net > 0 && r.NetError > 0.02*r.Net {
-		r.Doubts = append(r.Doubts, fmt.Errorf("net energy %.3g J is only known to %.2g J by this meter; batch more requests", r.Net, r.NetError))
+		r.Doubts = append(r.Doubts, doubt("coarse",
+			"this meter knows the net energy of %.3g J only to %.2g J; batch more requests", r.Net, r.NetError))
 	}
 	if r.Net < -r.NetError {
-		r.Doubts = append(r.Doubts, fmt.Errorf("net energy %.3g J is below idle: the idle measured for this trial was not idle", r.Net))
+		r.Doubts = append(r.Doubts, doubt("below_idle",
+			"net energy %.3g J is below idle: the device was not idle when idle was measured", r.Net))
 	}
 	return r, nil
 }
@@ -164,7 +176,7 @@ func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float6
 }
 
 // drift says that idle before and after do not agree.
-func drift(idle []Idle, r Result) []error {
+func drift(idle []Idle, r TrialEnergy) []error {
 	lo, hi := idle[0], idle[0]
 	for _, i := range idle[1:] {
 		if i.Power < lo.Power {
@@ -178,7 +190,8 @@ func drift(idle []Idle, r Result) []error {
 	if by <= 3*math.Hypot(lo.stdErr(), hi.stdErr()) || by*r.Length().Seconds() <= 0.02*math.Abs(r.Net) {
 		return nil
 	}
-	return []error{fmt.Errorf("idle moved by %.3g W around the trial, %.1f %% of its net energy; wait for the device to settle",
+	return []error{doubt("idle_moved",
+		"idle power changed by %.3g W around the trial, %.1f %% of its net energy; wait for the device to settle",
 		by, 100*by*r.Length().Seconds()/math.Abs(r.Net))}
 }
 
@@ -194,7 +207,7 @@ type Case struct {
 	Wanted float64       // relative error of net energy, 0.01 for 1 %
 }
 
-// relative is the error of net energy of a trial of length l, as Trial states it.
+// relative is the error of net energy of a trial of length l, as OfTrial states it.
 func (c Case) relative(l time.Duration) float64 {
 	idleErr := c.Noise / math.Sqrt(max(1, c.Idle.Seconds()/c.Interval.Seconds()))
 	e := c.netError(c.Noise, idleErr, c.Step, Window{0, l}.Widen(c.Margin()).Length()) + 2*c.stepError(c.Noise, l)
@@ -202,15 +215,18 @@ func (c Case) relative(l time.Duration) float64 {
 }
 
 // Shortest is the shortest trial whose net energy this meter knows as well as
-// wanted: run so many requests in one trial that it lasts as long.
+// wanted: one trial needs enough requests to last as long.
 func (c Case) Shortest() (time.Duration, error) {
 	const longest = 24 * time.Hour
 	if c.Step <= 0 || c.Wanted <= 0 || c.Interval <= 0 {
-		return 0, fmt.Errorf("step %g W, error wanted %g, interval %v: all must be above 0", c.Step, c.Wanted, c.Interval)
+		return 0, fmt.Errorf("step %g W, requested error %g, interval %v: all must be above 0", c.Step, c.Wanted, c.Interval)
 	}
 	if c.relative(longest) > c.Wanted {
-		return 0, fmt.Errorf("%w: a step of %.3g W under noise of %.2g W and %v of idle leaves an error of %.2g, %.2g is wanted; idle longer, or put more load on",
-			ErrTooNoisy, c.Step, c.Noise, c.Idle, c.relative(longest), c.Wanted)
+		return 0,
+			fmt.Errorf("%w: a step of %.3g W with noise of %.2g W and %v of idle leaves an error of %.2g, but %.2g is "+
+				"requested; "+
+				"idle longer, or increase the load",
+				ErrTooNoisy, c.Step, c.Noise, c.Idle, c.relative(longest), c.Wanted)
 	}
 	lo, hi := time.Duration(0), longest
 	for hi-lo > time.Microsecond {

@@ -21,9 +21,10 @@ const (
 
 // Options say what an Analyzer looks at. The zero value looks at everything.
 type Options struct {
-	Ports       []uint16 // of the servers; without any, every port counts
-	MTU         int      // largest IP packet of the link; 0: 1500, on loopback 65536
-	Application Application
+	Ports       []uint16    // of the servers; without any, every port counts
+	MTU         int         // largest IP packet of the link; 0: 1500, on loopback 65536
+	Application Application // what UDP carries
+	Sizes       bool        // keep every packet's size, for Capture.BytesBetween
 }
 
 // maxDisorder is how far stamps may run backwards: two CPUs storing packets at
@@ -37,7 +38,7 @@ type Analyzer struct {
 	conns   map[pair]*conn // the latest of each pair of endpoints
 	order   []*conn
 	flows   map[pair]*flow
-	udp     []*Exchange
+	udp     []*UDPCall
 	tainted map[hosts]string
 	seg     segment
 }
@@ -109,12 +110,17 @@ func (a *Analyzer) Lost(n uint64) { a.c.Dropped = n }
 // Add takes the next packet; it keeps nothing of p.Data.
 func (a *Analyzer) Add(p Packet) {
 	a.c.Packets++
+	if a.o.Sizes {
+		a.c.sizes = append(a.c.sizes, sized{p.At, p.Length})
+	}
 	a.c.Bytes += int64(p.Length)
 	if a.c.Packets == 1 {
 		a.c.First, a.c.Last = p.At, p.At
 	}
 	if p.At < a.c.Last-maxDisorder {
-		a.problem("packet %d is stamped %v before one that precedes it; sort the file with reordercap IN OUT", a.c.Packets, a.c.Last-p.At)
+		a.problem("packet %d has a timestamp %v earlier than one before it; sort the file with reordercap IN OUT",
+			a.c.Packets,
+			a.c.Last-p.At)
 	}
 	a.c.Last = max(a.c.Last, p.At)
 	a.c.First = min(a.c.First, p.At)
@@ -145,7 +151,7 @@ func (a *Analyzer) taint(v verdict, s *segment) {
 		why = "an IP packet between these hosts was fragmented; use smaller messages or a larger MTU"
 	case cut:
 		a.c.Cut++
-		why = "the snaplen cut a header between these hosts; capture at least 128 bytes of each packet"
+		why = "the snaplen truncated a header between these hosts; capture at least 128 bytes of each packet"
 	default:
 		a.c.Malformed++
 		why = "a packet between these hosts has a wrong length or checksum"
@@ -155,7 +161,7 @@ func (a *Analyzer) taint(v verdict, s *segment) {
 		}
 	}
 	if !s.src.Addr().IsValid() {
-		a.problem("packet %d: the snaplen cut its addresses; capture at least 128 bytes of each packet", a.c.Packets)
+		a.problem("packet %d: the snaplen truncated its addresses; capture at least 128 bytes of each packet", a.c.Packets)
 		return
 	}
 	if s.proto == protoTCP || s.proto == protoUDP || v != fragment {
@@ -183,7 +189,8 @@ func (a *Analyzer) fromServer(s *segment) (is, known bool) {
 // Capture returns the figures of all packets added. The Analyzer is then spent.
 func (a *Analyzer) Capture() Capture {
 	if a.c.Dropped > 0 {
-		a.problem("%d packets were lost while capturing; use a larger ring, or capture fewer bytes of each packet", a.c.Dropped)
+		a.problem("%d packets were lost while capturing; use a larger ring, or capture fewer bytes of each packet",
+			a.c.Dropped)
 	}
 	for _, c := range a.order {
 		c.finish()

@@ -15,11 +15,32 @@ type Capture struct {
 	Dropped                          uint64        // lost by the capturing side, by its own account
 	First, Last                      time.Duration // stamps, since 1970
 	Connections                      []Connection  // TCP, by first packet
-	Exchanges                        []Exchange    // UDP, by first datagram
+	Exchanges                        []UDPCall     // UDP, by first datagram
 	// Unmatched CoAP messages answer no request of this capture;
 	// Notifications are further answers to one request; Pings are empty messages.
 	Unmatched, Notifications, Pings int64
 	Problems                        []string // why no figure can be trusted; empty when they can
+
+	sizes []sized // of all packets, where Options ask for them
+}
+
+// sized is one packet: its stamp, since 1970, and its bytes on the wire.
+type sized struct {
+	at    time.Duration
+	bytes int
+}
+
+// BytesBetween are those on the wire of all packets from began to ended, both ways,
+// where Options.Sizes kept them.
+func (c Capture) BytesBetween(began, ended time.Time) int64 {
+	from, to := time.Duration(began.UnixNano()), time.Duration(ended.UnixNano())
+	var sum int64
+	for _, p := range c.sizes {
+		if p.at >= from && p.at <= to {
+			sum += int64(p.bytes)
+		}
+	}
+	return sum
 }
 
 // Traffic is what one direction carried.
@@ -59,12 +80,13 @@ type Call struct {
 	HandshakeTime  time.Duration
 	HandshakeBytes int64
 
-	NoDelay, NoData, NoBytes, NoHandshake string // why a figure is refused
+	NoDelay, NoData, NoBytes, NoHandshake, NoRetransmissions string // why a figure is refused
 
 	lastACK, lastData time.Duration
 	acked, answered   bool
-	closing           bool // of a request: the connection began to close
-	alert             bool // of a request: it looks like TLS's closing alert
+	closing           bool  // of a request: the connection began to close
+	closesAt          int64 // of a request: its answer ends here, with a FIN; 0: not so
+	alert             bool  // of a request: it looks like TLS's closing alert
 }
 
 // Packets counts both directions.
@@ -84,7 +106,7 @@ func (c *Call) refuse(why string) {
 
 // refuseBackwards refuses durations below zero: a clock was set back in mid-call.
 func (c *Call) refuseBackwards() {
-	const why = "the stamps of its packets go backwards"
+	const why = "its timestamps go backwards"
 	if c.Delay < 0 {
 		setIfEmpty(&c.NoDelay, why)
 	}
@@ -116,13 +138,14 @@ type Connection struct {
 	// stands for several on the wire, so packets and bytes are refused.
 	SuperSegments int64
 	Requests      []Call
-	Partial       bool // its SYN is not in this capture
+	NoRequests    string // why they are not told apart
+	Partial       bool   // its SYN is not in this capture
 }
 
-// An Exchange is one request and its response over UDP.
-type Exchange struct {
+// A UDPCall is one request and its response over UDP.
+type UDPCall struct {
 	Call
-	Protocol  string // "coap", "udp", "dtls"
+	Protocol  string // "coap", "udp", "dtls", "quic": a whole connection
 	MessageID uint16 // CoAP
 	Token     string // CoAP, in hexadecimal
 	Separate  bool   // CoAP: answered by a message of its own

@@ -142,13 +142,13 @@ func (a *Analyzer) coapRequest(f *flow, p *Packet, s *segment, m *coapMessage, o
 		e.take(p, s)
 		return
 	}
-	e := a.newExchange(f, p, s, "coap")
+	e := a.newUDPCall(f, p, s, "coap")
 	e.MessageID, e.Token, e.tokenKey, e.observe = m.id, hex.EncodeToString(m.token[:m.tokens]), tok, m.observe
 	e.take(p, s)
 	f.requests[own], f.tokens[tok] = e, e
 }
 
-func (a *Analyzer) coapResponse(e *Exchange, f *flow, p *Packet, s *segment, m *coapMessage, own messageKey) {
+func (a *Analyzer) coapResponse(e *UDPCall, f *flow, p *Packet, s *segment, m *coapMessage, own messageKey) {
 	switch {
 	case e == nil || e.tokenKey.token != m.token || e.tokenKey.tokens != m.tokens:
 		a.c.Unmatched++

@@ -15,15 +15,16 @@ func TestCoAPExchanges(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		build func(s *script)
-		check func(t *testing.T, c Capture, x []Exchange)
+		check func(t *testing.T, c Capture, x []UDPCall)
 	}{
 		{"request sent again, answered once", func(s *script) {
 			s.coap(cliAddr, coapAddr, con, get, 1, "a")
 			s.at += 2000 * ms
 			s.coap(cliAddr, coapAddr, con, get, 1, "a")
 			s.coap(coapAddr, cliAddr, ack, content, 1, "a")
-		}, func(t *testing.T, c Capture, x []Exchange) {
-			if len(x) != 1 || x[0].Retransmissions != 1 || x[0].Delay != 2002*ms || x[0].DelayToData != 2002*ms || x[0].Packets() != 3 || x[0].NoDelay != "" {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
+			if len(x) != 1 || x[0].Retransmissions != 1 || x[0].Delay != 2002*ms || x[0].DelayToData != 2002*ms ||
+				x[0].Packets() != 3 || x[0].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
 		}},
@@ -34,15 +35,16 @@ func TestCoAPExchanges(t *testing.T) {
 			s.at += 2000 * ms
 			s.coap(coapAddr, cliAddr, con, content, 900, "a")
 			s.coap(cliAddr, coapAddr, ack, 0, 900, "")
-		}, func(t *testing.T, c Capture, x []Exchange) {
-			if len(x) != 1 || !x[0].Separate || x[0].Retransmissions != 1 || x[0].Delay != 2004*ms || x[0].DelayToData != 2*ms || x[0].Packets() != 5 || x[0].NoDelay != "" {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
+			if len(x) != 1 || !x[0].Separate || x[0].Retransmissions != 1 || x[0].Delay != 2004*ms || x[0].DelayToData != 2*ms ||
+				x[0].Packets() != 5 || x[0].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
 		}},
 		{"separate response not acknowledged", func(s *script) {
 			s.coap(cliAddr, coapAddr, con, get, 1, "a")
 			s.coap(coapAddr, cliAddr, con, content, 900, "a")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || x[0].NoDelay == "" || x[0].NoBytes == "" || x[0].NoData != "" || x[0].DelayToData != ms {
 				t.Errorf("got %+v", x)
 			}
@@ -51,7 +53,7 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, con, get, 5, "a")
 			s.coap(coapAddr, cliAddr, con, content, 5, "a")
 			s.coap(cliAddr, coapAddr, ack, 0, 5, "")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || x[0].Packets() != 3 || x[0].NoDelay != "" || x[0].Delay != 2*ms {
 				t.Errorf("got %+v", x)
 			}
@@ -63,7 +65,7 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, con, get, 1, "a")
 			s.coap(coapAddr, cliAddr, con, content, 9, "a")
 			s.coap(cliAddr, coapAddr, ack, 0, 9, "")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 2 || x[0].Packets() != 2 || x[0].Client != coapAddr || x[1].Packets() != 3 || x[1].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
@@ -73,7 +75,7 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, non, get, 2, "b")
 			s.coap(coapAddr, cliAddr, non, content, 77, "b")
 			s.coap(coapAddr, cliAddr, ack, content, 1, "a")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 2 || x[0].DelayToData != 3*ms || x[1].DelayToData != ms || x[1].NoDelay+x[0].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
@@ -83,7 +85,7 @@ func TestCoAPExchanges(t *testing.T) {
 				s.coap(cliAddr, coapAddr, con, get, id, "tk")
 				s.coap(coapAddr, cliAddr, ack, content, id, "tk")
 			}
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 5 || x[4].MessageID != 4 || x[4].Delay != ms || x[4].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
@@ -93,7 +95,7 @@ func TestCoAPExchanges(t *testing.T) {
 				s.coap(cliAddr, coapAddr, con, get, uint16(id), "")
 				s.coap(coapAddr, cliAddr, ack, content, uint16(id), "")
 			}
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 65_539 || x[65_538].Retransmissions != 0 || x[65_538].NoDelay != "" {
 				t.Errorf("got %d exchanges", len(x))
 			}
@@ -103,7 +105,7 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(coapAddr, cliAddr, ack, content, 1, "a")
 			s.at += 5000 * ms
 			s.coap(coapAddr, cliAddr, non, content, 901, "a")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || x[0].Delay != ms || c.Notifications != 1 || x[0].NoDelay != "" {
 				t.Errorf("got %+v", x)
 			}
@@ -112,7 +114,7 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, non, get, 1, "a")
 			s.coap(coapAddr, cliAddr, non, content, 900, "a")
 			s.coap(coapAddr, cliAddr, non, content, 901, "a")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || !strings.Contains(x[0].NoDelay, "twice") {
 				t.Errorf("got %+v", x)
 			}
@@ -122,15 +124,16 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(coapAddr, cliAddr, rst, 0, 1, "")
 			s.coap(cliAddr, coapAddr, con, get, 2, "b")
 			s.coap(coapAddr, cliAddr, non, content, 3, "z")
-		}, func(t *testing.T, c Capture, x []Exchange) {
-			if len(x) != 2 || !x[0].Reset || x[0].NoDelay == "" || !strings.Contains(x[1].NoData, "no response") || c.Unmatched != 1 {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
+			if len(x) != 2 || !x[0].Reset || x[0].NoDelay == "" || !strings.Contains(x[1].NoData, "no response") ||
+				c.Unmatched != 1 {
 				t.Errorf("got %+v", x)
 			}
 		}},
 		{"a ping is no exchange", func(s *script) {
 			s.coap(cliAddr, coapAddr, con, 0, 9, "")
 			s.coap(coapAddr, cliAddr, rst, 0, 9, "")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 0 || c.Pings != 2 {
 				t.Errorf("got %+v, %d pings", x, c.Pings)
 			}
@@ -139,7 +142,7 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, con, get, 1, "a")
 			s.udp(coapAddr, cliAddr, []byte("nonsense"))
 			s.coap(coapAddr, cliAddr, ack, content, 1, "a")
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || !strings.Contains(x[0].NoDelay, "not CoAP") {
 				t.Errorf("got %+v", x)
 			}
@@ -148,19 +151,20 @@ func TestCoAPExchanges(t *testing.T) {
 			s.coap(cliAddr, coapAddr, con, get, 1, "a")
 			s.coap(coapAddr, cliAddr, ack, content, 1, "a")
 			reheader(s.coap(coapAddr, cliAddr, ack, content, 1, "a").Data, func(ip []byte) { ip[7] = 100 })
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || !strings.Contains(x[0].NoBytes, "fragmented") || c.Fragments != 1 {
 				t.Errorf("got %+v", x)
 			}
 		}},
 		{"captured twice", func(s *script) {
-			for _, p := range []*Packet{s.coap(cliAddr, coapAddr, con, get, 1, "a"), s.coap(coapAddr, cliAddr, ack, content, 1, "a")} {
+			for _, p := range []*Packet{s.coap(cliAddr, coapAddr, con, get, 1, "a"),
+				s.coap(coapAddr, cliAddr, ack, content, 1, "a")} {
 				q := *p
 				q.At += 700
 				s.pkts = append(s.pkts, q)
 			}
 			s.pkts[1], s.pkts[2] = s.pkts[2], s.pkts[1]
-		}, func(t *testing.T, c Capture, x []Exchange) {
+		}, func(t *testing.T, c Capture, x []UDPCall) {
 			if len(x) != 1 || !strings.Contains(x[0].NoBytes, "twice") {
 				t.Errorf("got %+v", x)
 			}
@@ -188,7 +192,8 @@ func TestDatagramsByTurns(t *testing.T) {
 	s.udp(cliAddr, to, []byte("lost"))
 	for _, o := range []Options{{Application: Datagrams}, {Ports: []uint16{5683}}} {
 		x := s.analyze(o).Exchanges
-		if len(x) != 3 || x[0].Delay != 2*ms || x[0].In.Payload != 12 || x[1].Delay != 502*ms || x[1].Retransmissions != 1 || x[1].NoDelay != "" || x[2].NoDelay == "" {
+		if len(x) != 3 || x[0].Delay != 2*ms || x[0].In.Payload != 12 || x[1].Delay != 502*ms || x[1].Retransmissions != 1 ||
+			x[1].NoDelay != "" || x[2].NoDelay == "" {
 			t.Errorf("%+v: got %+v", o, x)
 		}
 	}
@@ -207,7 +212,8 @@ func TestJitter(t *testing.T) {
 		s.udp(coapAddr, cliAddr, []byte("r"))
 	}
 	c := s.analyze(Options{Application: Datagrams})
-	got, err := c.Samples(Selection{Unit: PerExchange, Count: 3, Quantities: quantities(Jitter, JitterRFC3550), Origin: s.pkts[0].At})
+	got, err := c.Samples(Selection{Unit: PerExchange, Count: 3, Quantities: quantities(Jitter, JitterRFC3550),
+		Origin: s.pkts[0].At})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +233,8 @@ func TestJitter(t *testing.T) {
 	if _, err := c.Samples(Selection{Unit: PerExchange, Count: 2}); !errors.Is(err, ErrMismatch) {
 		t.Errorf("3 calls where 2 were made: %v, want a mismatch", err)
 	}
-	if got, err := c.Samples(Selection{Unit: PerExchange, Skip: 2, Count: 1, Quantities: quantities(Delay)}); err != nil || len(got) != 1 || got[0].Seq != 1 || got[0].Value != 0.020 {
+	if got, err := c.Samples(Selection{Unit: PerExchange, Skip: 2, Count: 1, Quantities: quantities(Delay)}); err != nil ||
+		len(got) != 1 || got[0].Seq != 1 || got[0].Value != 0.020 {
 		t.Errorf("after a warm-up of 2: got %v, %v", got, err)
 	}
 }

@@ -45,7 +45,9 @@ type segment struct {
 	seq, ack uint32
 	flags    uint8
 	window   uint16
-	mss      int // of a SYN; 0 if it named none
+	mss      int    // of a SYN; 0 if it named none
+	stamp    uint32 // TSval of the timestamps option, RFC 7323
+	stamped  bool
 }
 
 // decode reads a frame's headers into s. It never panics and keeps no state.
@@ -276,31 +278,32 @@ func decodeTCP(b []byte, wire int, s *segment) verdict {
 	s.seq, s.ack = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
 	s.flags, s.window = b[13], binary.BigEndian.Uint16(b[14:])
 	s.payload, s.data = wire-header, b[header:]
-	if s.flags&synFlag != 0 {
-		s.mss = maximumSegment(b[20:header])
-	}
+	s.readOptions(b[20:header])
 	if !checksumFits(s, binary.BigEndian.Uint16(b[16:])) {
 		return malformed
 	}
 	return decoded
 }
 
-// maximumSegment finds the MSS option, RFC 9293, section 3.7.1.
-func maximumSegment(opts []byte) int {
+// readOptions finds the MSS of a SYN, RFC 9293, section 3.7.1, and the
+// timestamp, RFC 7323, section 3.2.
+func (s *segment) readOptions(opts []byte) {
 	for len(opts) > 0 && opts[0] != 0 {
 		n := 1
 		if opts[0] != 1 {
 			if len(opts) < 2 || opts[1] < 2 || int(opts[1]) > len(opts) {
-				return 0
+				return
 			}
 			n = int(opts[1])
 		}
-		if opts[0] == 2 && n == 4 {
-			return int(binary.BigEndian.Uint16(opts[2:]))
+		switch {
+		case opts[0] == 2 && n == 4 && s.flags&synFlag != 0:
+			s.mss = int(binary.BigEndian.Uint16(opts[2:]))
+		case opts[0] == 8 && n == 10:
+			s.stamp, s.stamped = binary.BigEndian.Uint32(opts[2:]), true
 		}
 		opts = opts[n:]
 	}
-	return 0
 }
 
 func decodeUDP(b []byte, wire int, s *segment) verdict {
@@ -329,7 +332,8 @@ func checksumFits(s *segment, field uint16) bool {
 		return true
 	}
 	pseudo := s.addrs + uint64(s.proto) + uint64(len(s.body))
-	return field == 0 || field == fold(pseudo) || field == fold(s.addrs+uint64(s.proto)) || fold(sum(s.body, pseudo)) == 0xffff
+	return field == 0 || field == fold(pseudo) || field == fold(s.addrs+uint64(s.proto)) ||
+		fold(sum(s.body, pseudo)) == 0xffff
 }
 
 // sum adds big-endian 16-bit words, the last one padded, RFC 1071.

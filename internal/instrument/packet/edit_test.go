@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 func quantities(q ...measure.Quantity) []measure.Quantity { return q }
@@ -64,7 +64,8 @@ func (s *script) classic(big, nano bool) []byte {
 	order.PutUint16(b[4:], 2)
 	order.PutUint16(b[6:], 4)
 	for _, p := range s.pkts {
-		for _, v := range []uint32{uint32(p.At / time.Second), uint32(p.At % time.Second / unit), uint32(len(p.Data)), uint32(p.Length)} {
+		for _, v := range []uint32{uint32(p.At / time.Second), uint32(p.At % time.Second / unit), uint32(len(p.Data)),
+			uint32(p.Length)} {
 			b = order.AppendUint32(b, v)
 		}
 		b = append(b, p.Data...)

@@ -51,7 +51,8 @@ func samePackets(t *testing.T, name string, got, want []Packet, unit time.Durati
 	}
 	for i := range want {
 		g, w := got[i], want[i]
-		if g.At != w.At.Truncate(unit) || !bytes.Equal(g.Data, w.Data) || g.Length != w.Length || g.Link != w.Link || g.Way != w.Way {
+		if g.At != w.At.Truncate(unit) || !bytes.Equal(g.Data, w.Data) || g.Length != w.Length || g.Link != w.Link ||
+			g.Way != w.Way {
 			t.Errorf("%s: packet %d: got %+v, want %+v", name, i+1, g, w)
 		}
 	}
@@ -101,7 +102,8 @@ func TestReaderAgainstAnotherWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.WriteInterfaceStats(0, pcapgo.NgInterfaceStatistics{LastUpdate: time.Unix(1, 0), PacketsReceived: 12, PacketsDropped: 3}); err != nil {
+	if err := w.WriteInterfaceStats(0, pcapgo.NgInterfaceStatistics{LastUpdate: time.Unix(1, 0), PacketsReceived: 12,
+		PacketsDropped: 3}); err != nil {
 		t.Fatal(err)
 	}
 	w.Flush()
@@ -123,7 +125,8 @@ func bigEndian(pkts []Packet, resolution byte, offset int64, step func(time.Dura
 		b = append(b, body...)
 		return be.AppendUint32(b, uint32(12+len(body)))
 	}
-	out := block(blockSection, append(be.AppendUint32(nil, byteOrderMagic), 0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255))
+	out := block(blockSection, append(be.AppendUint32(nil, byteOrderMagic), 0, 1, 0, 0, 255, 255, 255, 255, 255,
+		255, 255, 255))
 	idb := []byte{0, 1, 0, 0, 0, 0, 0, 0, 0, optResolution, 0, 1, resolution, 0, 0, 0, 0, optOffset, 0, 8}
 	out = append(out, block(blockInterface, be.AppendUint64(idb, uint64(offset)))...)
 	out = append(out, block(0x80000bad, []byte("a block of a kind nobody knows"))...)
@@ -231,7 +234,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"empty", nil, ErrFormat, "0 bytes"},
 		{"text", []byte("hello world"), ErrFormat, "68656c6c"},
 		{"gzip", []byte{0x1f, 0x8b, 8, 0}, nil, "gunzip"},
-		{"simple packets", simple, ErrCorrupt, "no time stamp"},
+		{"simple packets", simple, ErrCorrupt, "no timestamp"},
 		{"lengths differ", tail, ErrCorrupt, "ends with"},
 		{"byte order", whole[:9], ErrTruncated, ""},
 		{"huge block", append(bytes.Clone(whole), 6, 0, 0, 0, 0, 0, 0, 0x7f), ErrCorrupt, "block of"},
@@ -283,7 +286,7 @@ func TestStalledDisk(t *testing.T) {
 			}
 		}
 		close(d.hold)
-		err := w.Close(Quality{})
+		err := w.Close(CaptureStats{})
 		if !errors.Is(err, fail) || fail == nil && d.got < 20_000*1032 {
 			t.Errorf("got %d B, %v, want %v", d.got, err, fail)
 		}

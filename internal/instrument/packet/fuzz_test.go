@@ -27,7 +27,8 @@ func FuzzAnalyze(f *testing.F) {
 	s = newScript(f)
 	c, v := s.open(cliAddr, srvAddr)
 	c.send(ackFlag, "\x16\x03\x01\x00\x06\x01\x00\x00\x02\x03\x03")
-	v.send(ackFlag, "\x16\x03\x03\x00\x32\x02\x00\x00\x2e\x03\x03"+string(make([]byte, 33))+"\x13\x01\x00\x00\x06\x00\x2b\x00\x02\x03\x04")
+	v.send(ackFlag, "\x16\x03\x03\x00\x32\x02\x00\x00\x2e\x03\x03"+string(make([]byte, 33))+
+		"\x13\x01\x00\x00\x06\x00\x2b\x00\x02\x03\x04")
 	c.send(ackFlag, "\x17\x03\x03\x00\x35"+string(make([]byte, 53)))
 	call(c, v)
 	hangUp(c, v)
@@ -68,7 +69,8 @@ func plausible(t *testing.T, x *Call, c Capture) {
 	if len(c.Problems) > 0 && (x.NoDelay == "" || x.NoData == "" || x.NoBytes == "" || x.NoHandshake == "") {
 		t.Errorf("figures of a capture with problems: %+v", x)
 	}
-	if x.NoDelay == "" && (x.Delay < 0 || x.Delay > span) || x.NoData == "" && (x.DelayToData < 0 || x.DelayToData > span) {
+	if x.NoDelay == "" && (x.Delay < 0 || x.Delay > span) || x.NoData == "" &&
+		(x.DelayToData < 0 || x.DelayToData > span) {
 		t.Errorf("delays outside the capture: %+v", x)
 	}
 	if x.NoHandshake == "" && (x.HandshakeTime < 0 || x.HandshakeTime > span || x.HandshakeBytes < 0) {

@@ -21,7 +21,8 @@ type tlsWatch struct {
 	appFrom  int64
 	client   recordWalker
 	server   recordWalker
-	ended    bool // a handshake record was complete
+	sent     recordEnds // of the client's application data
+	ended    bool       // a handshake record was complete
 }
 
 type tlsState uint8
@@ -54,6 +55,7 @@ func (t *tlsWatch) closes(s *segment) bool {
 		return false
 	}
 	n := int(binary.BigEndian.Uint16(s.data[3:]))
+	// In TLS 1.3 it hides in a record of type 23: 2 B of alert, the true type, the tag.
 	return s.data[0] == 21 || t.is13 && s.data[0] == 23 && n == 3+t.tag && s.payload == 5+n
 }
 
@@ -62,7 +64,8 @@ func (c *conn) handshake(h *half, p *Packet, s *segment, fromClient bool) {
 	if fromClient && s.flags&synFlag != 0 {
 		c.synAt = p.At
 	}
-	if !c.established && fromClient && s.flags&(ackFlag|synFlag) == ackFlag && c.srv.begun && !c.srv.midway && c.srv.number(s.ack) >= 1 {
+	if !c.established && fromClient && s.flags&(ackFlag|synFlag) == ackFlag && c.srv.begun && !c.srv.midway &&
+		c.srv.number(s.ack) >= 1 {
 		c.established = true
 		c.rtt = p.At - c.synAt
 		c.handshakeEnds(p, s, s.payload)
@@ -109,6 +112,7 @@ func (t *tlsWatch) detect(s *segment, from int64, fromClient bool) {
 	}
 	d := s.data
 	switch {
+	// A client begins with a handshake record (22), any version 3.x, a ClientHello (1).
 	case !fromClient, from == 1 && (len(d) < 6 || d[0] != 22 || d[1] != 3 || d[5] != 1):
 		t.state = tlsNone
 	case from == 1:
@@ -134,6 +138,7 @@ func (c *conn) onRecord(r record, fromClient bool) {
 		}
 	case r.typ == 23 && fromClient && t.is13 && r.length == t.finished:
 		t.ended, t.state, t.appFrom = true, tlsDone, r.end
+		t.sent = recordEnds{next: r.end}
 	}
 }
 
@@ -149,7 +154,7 @@ func (t *tlsWatch) onHidden(r record, fromClient bool) {
 		}
 	case fromClient && r.length != t.finished:
 		if t.hidden++; t.hidden > 4 {
-			t.fail("the client's Finished cannot be told from its other records")
+			t.fail("the client's Finished cannot be distinguished from its other records")
 		}
 	}
 }
@@ -161,7 +166,7 @@ func (t *tlsWatch) serverHello(b []byte) {
 		t.fail(bad)
 		return
 	}
-	b = b[38:]
+	b = b[38:] // message header, version and random; the session id follows
 	if n := 1 + int(b[0]); len(b) < n+3 {
 		t.fail(bad)
 		return
@@ -184,7 +189,7 @@ func (t *tlsWatch) serverHello(b []byte) {
 		t.fail("an unknown cipher suite")
 		return
 	}
-	t.finished, t.tag = 4+hash+1+tag, tag
+	t.finished, t.tag = 4+hash+1+tag, tag // message header, verify data, the true type, tag
 }
 
 func hasVersion13(b []byte) bool {
@@ -218,6 +223,34 @@ func (c *conn) finishHandshake() {
 	}
 }
 
+// A recordEnds follows where one direction's TLS records end. Only headers are
+// read; where one is not whole in its segment, nothing is known from there on.
+type recordEnds struct {
+	next int64 // where the next header begins; 0: not known
+}
+
+// mid says whether a byte of the stream belongs to a record that began before it.
+func (e recordEnds) mid(at int64) bool { return at < e.next }
+
+// follow takes the client's next segment.
+func (t *tlsWatch) follow(from int64, s *segment) {
+	e := &t.sent
+	if e.next == 0 || e.next < from { // a segment came before its turn, or is lost
+		if e.next > 0 && from > e.next {
+			e.next = 0
+		}
+		return
+	}
+	for e.next < from+int64(s.payload) {
+		at := int(e.next - from)
+		if at+5 > len(s.data) {
+			e.next = 0
+			return
+		}
+		e.next += 5 + int64(binary.BigEndian.Uint16(s.data[at+3:]))
+	}
+}
+
 // A record is one TLS record, seen twice: when its header is known, and when
 // its last byte has passed.
 type record struct {
@@ -247,7 +280,7 @@ type piece struct {
 }
 
 func (w *recordWalker) keep(from int64, data []byte, wire int) {
-	if len(w.later) < 64 {
+	if len(w.later) < 64 { // no capture makes us keep more
 		w.later = append(w.later, piece{from, slices.Clone(data), wire})
 	}
 }
@@ -285,7 +318,7 @@ func (w *recordWalker) walk(p piece, emit func(record) bool) bool {
 			n := min(5-len(w.head), wire)
 			b := take(n)
 			if len(b) < n {
-				w.broken = "the snaplen cut a TLS record header"
+				w.broken = "the snaplen truncated a TLS record header"
 				return false
 			}
 			if w.head = append(w.head, b...); len(w.head) < 5 {
@@ -299,7 +332,7 @@ func (w *recordWalker) walk(p piece, emit func(record) bool) bool {
 		b := take(n)
 		if w.collect {
 			if len(b) < n {
-				w.broken = "the snaplen cut the server's hello"
+				w.broken = "the snaplen truncated the server's hello"
 				return false
 			}
 			w.cur.body = append(w.cur.body, b...)

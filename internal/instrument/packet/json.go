@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/netip"
@@ -54,7 +55,7 @@ func (c *Call) json() callJSON {
 	set("delay_to_data", c.NoData, &j.DelayToData, int64(c.DelayToData))
 	set("wire_bytes", c.NoBytes, &j.WireBytes, c.WireBytes())
 	set("packets", c.NoBytes, &j.Packets, c.Packets())
-	set("retransmissions", c.NoBytes, &j.Retransmissions, c.Retransmissions)
+	set("retransmissions", cmp.Or(c.NoBytes, c.NoRetransmissions), &j.Retransmissions, c.Retransmissions)
 	set("handshake_time", c.NoHandshake, &j.HandshakeTime, int64(c.HandshakeTime))
 	set("handshake_bytes", c.NoHandshake, &j.HandshakeBytes, c.HandshakeBytes)
 	if c.NoBytes == "" {
@@ -66,7 +67,11 @@ func (c *Call) json() callJSON {
 func (x *Connection) json() callJSON {
 	j := x.Call.json()
 	j.End, j.Security, j.Partial = x.End, x.Security, x.Partial
-	j.OutOfOrder, j.KeepAlives, j.ZeroWindows, j.SuperSegments, j.Duplicates = x.OutOfOrder, x.KeepAlives, x.ZeroWindows, x.SuperSegments, x.Duplicates
+	j.OutOfOrder, j.KeepAlives, j.ZeroWindows, j.SuperSegments, j.Duplicates = x.OutOfOrder, x.KeepAlives, x.ZeroWindows,
+		x.SuperSegments, x.Duplicates
+	if x.NoRequests != "" {
+		j.Refused["requests"] = x.NoRequests
+	}
 	for i := range x.Requests {
 		r := x.Requests[i].json()
 		delete(r.Refused, "handshake_time")
@@ -76,7 +81,7 @@ func (x *Connection) json() callJSON {
 	return j
 }
 
-func (x *Exchange) json() callJSON {
+func (x *UDPCall) json() callJSON {
 	j := x.Call.json()
 	j.Protocol, j.Token, j.Separate, j.Reset = x.Protocol, x.Token, x.Separate, x.Reset
 	if x.Protocol == "coap" {
@@ -104,7 +109,8 @@ func (c Capture) WriteJSON(w io.Writer) error {
 		Summaries     map[string][]summary `json:"summaries"`
 		Connections   []callJSON           `json:"connections"`
 		Exchanges     []callJSON           `json:"exchanges"`
-	}{1, c.Packets, c.Bytes, int64(c.First), int64(c.Last), c.Other, c.Fragments, c.Cut, c.Malformed, c.Dropped, c.Unmatched, c.Notifications,
+	}{1, c.Packets, c.Bytes, int64(c.First), int64(c.Last), c.Other, c.Fragments, c.Cut, c.Malformed, c.Dropped,
+		c.Unmatched, c.Notifications,
 		append([]string{}, c.Problems...), map[string][]summary{}, []callJSON{}, []callJSON{}}
 	for _, u := range []Unit{PerConnection, PerRequest, PerExchange} {
 		if s := summaries(c.Calls(u)); s != nil {

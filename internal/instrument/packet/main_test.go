@@ -70,7 +70,7 @@ func newNamespace(t testing.TB) *namespace {
 		}
 	}()
 	if err := <-errc; err != nil {
-		lacking(t, "root, or user namespaces, to make a network namespace: "+err.Error())
+		lacking(t, "root, or user namespaces, to create a network namespace: "+err.Error())
 	}
 	t.Cleanup(func() { close(n.work); unix.Close(n.fd) })
 	n.must(func() error {

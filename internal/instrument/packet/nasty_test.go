@@ -32,7 +32,10 @@ func refusedAll(words ...string) func(t *testing.T, c Capture) {
 			calls = append(calls, x.Call)
 		}
 		for _, x := range calls {
-			told := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(x.NoDelay, w) && strings.Contains(x.NoBytes, w) })
+			told := slices.ContainsFunc(words, func(w string) bool {
+				return strings.Contains(x.NoDelay, w) &&
+					strings.Contains(x.NoBytes, w)
+			})
 			if !told || x.NoData == "" {
 				t.Errorf("call %d: got refusals %q, %q, %q, want %q", x.Seq, x.NoDelay, x.NoData, x.NoBytes, words)
 			}
@@ -76,7 +79,8 @@ var nasty = []nastyCapture{
 		hangUp(c, v)
 	}, check: func(t *testing.T, c Capture) {
 		x := first(t, c)
-		if x.Delay != 8*ms || x.DelayToData != 4*ms || x.HandshakeTime != 2*ms || x.HandshakeBytes != 3*60 || x.Out.Payload != 7 || x.In.Payload != 8 || len(x.Requests) != 1 {
+		if x.Delay != 8*ms || x.DelayToData != 4*ms || x.HandshakeTime != 2*ms || x.HandshakeBytes != 3*60 ||
+			x.Out.Payload != 7 || x.In.Payload != 8 || len(x.Requests) != 1 {
 			t.Errorf("got %+v", x)
 		}
 		r := x.Requests[0]
@@ -121,8 +125,10 @@ var nasty = []nastyCapture{
 		c.segment(rstFlag, c.seq, nil)
 	}, check: func(t *testing.T, c Capture) {
 		x := first(t, c)
-		if !strings.Contains(x.NoData, "acknowledged no data") || !strings.Contains(x.Requests[0].NoData, "acknowledged no data") {
-			t.Errorf("got delay to data %v (%s), of the request %v (%s)", x.DelayToData, x.NoData, x.Requests[0].DelayToData, x.Requests[0].NoData)
+		if !strings.Contains(x.NoData, "acknowledged no data") ||
+			!strings.Contains(x.Requests[0].NoData, "acknowledged no data") {
+			t.Errorf("got delay to data %v (%s), of the request %v (%s)", x.DelayToData, x.NoData, x.Requests[0].DelayToData,
+				x.Requests[0].NoData)
 		}
 	}},
 	{name: "data sent twice", build: func(s *script) {
@@ -208,7 +214,8 @@ var nasty = []nastyCapture{
 			}
 		}
 	}, check: func(t *testing.T, c Capture) {
-		if len(c.Connections) != 3 || c.Connections[1].Delay != 6*ms || c.Connections[1].End != "RST by client" || len(c.Calls(PerConnection)) != 3 {
+		if len(c.Connections) != 3 || c.Connections[1].Delay != 6*ms || c.Connections[1].End != "RST by client" ||
+			len(c.Calls(PerConnection)) != 3 {
 			t.Errorf("got %d connections, %+v", len(c.Connections), c.Connections)
 		}
 	}},
@@ -229,7 +236,8 @@ var nasty = []nastyCapture{
 		call(c, v)
 		hangUp(c, v)
 	}, check: func(t *testing.T, c Capture) {
-		if len(c.Connections) != 2 || c.Connections[0].Retransmissions != 1 || c.Connections[1].Delay != 9*ms || c.Connections[1].NoDelay != "" {
+		if len(c.Connections) != 2 || c.Connections[0].Retransmissions != 1 || c.Connections[1].Delay != 9*ms ||
+			c.Connections[1].NoDelay != "" {
 			t.Errorf("got %d connections, %+v", len(c.Connections), c.Connections)
 		}
 	}, differ: true}, // tshark takes the copy for a third connection
@@ -255,7 +263,8 @@ var nasty = []nastyCapture{
 		v.seq = 0
 		v.send(rstFlag|ackFlag, "")
 	}, check: func(t *testing.T, c Capture) {
-		if x := first(t, c); x.End != "refused by server" || !strings.Contains(x.NoDelay, "refused by server") || x.NoData == "" || x.NoHandshake == "" {
+		if x := first(t, c); x.End != "refused by server" || !strings.Contains(x.NoDelay, "refused by server") ||
+			x.NoData == "" || x.NoHandshake == "" {
 			t.Errorf("got %+v", x)
 		}
 	}, differ: true},
@@ -265,7 +274,8 @@ var nasty = []nastyCapture{
 		hangUp(c, v)
 		s.pkts = s.pkts[1:]
 	}, check: func(t *testing.T, c Capture) {
-		if x := first(t, c); !x.Partial || x.NoDelay == "" || x.NoBytes == "" || x.NoHandshake == "" || len(c.Calls(PerConnection)) != 0 {
+		if x := first(t, c); !x.Partial || x.NoDelay == "" || x.NoBytes == "" || x.NoHandshake == "" ||
+			len(c.Calls(PerConnection)) != 0 {
 			t.Errorf("got %+v", x)
 		}
 	}, differ: true},
@@ -347,13 +357,15 @@ var nasty = []nastyCapture{
 		c.send(ackFlag, "")
 		hangUp(c, v)
 	}, check: func(t *testing.T, c Capture) {
-		if x := first(t, c); x.SuperSegments != 1 || !strings.Contains(x.NoBytes, "super-segment") || x.NoDelay+x.NoData != "" || x.Delay != 8*ms {
+		if x := first(t, c); x.SuperSegments != 1 || !strings.Contains(x.NoBytes, "super-segment") ||
+			x.NoDelay+x.NoData != "" || x.Delay != 8*ms {
 			t.Errorf("got %+v", x)
 		}
 		if _, err := c.Samples(Selection{Unit: PerConnection, Count: 1}); !errors.Is(err, ErrMismatch) {
 			t.Errorf("all quantities: %v, want a mismatch", err)
 		}
-		if got, err := c.Samples(Selection{Unit: PerConnection, Count: 1, Quantities: quantities(Delay)}); err != nil || len(got) != 1 {
+		if got, err := c.Samples(Selection{Unit: PerConnection, Count: 1, Quantities: quantities(Delay)}); err != nil ||
+			len(got) != 1 {
 			t.Errorf("delay alone: %v, %v", got, err)
 		}
 	}, differ: true},
@@ -368,7 +380,7 @@ var nasty = []nastyCapture{
 			twice = append(twice, p, q)
 		}
 		s.pkts = twice
-	}, check: refusedAll("twice"), differ: true},
+	}, check: refusedAll("duplicate packets"), differ: true},
 	{name: "one segment of an earlier connection", build: func(s *script) {
 		c, v := s.open(cliAddr, srvAddr)
 		call(c, v)
@@ -430,7 +442,8 @@ var nasty = []nastyCapture{
 		hangUp(c, v)
 		s.pkts[8].Data = s.pkts[8].Data[:50]
 	}, check: func(t *testing.T, c Capture) {
-		if x := first(t, c); c.Cut != 1 || !strings.Contains(x.NoBytes, "snaplen") && !strings.Contains(x.NoBytes, "not closed") {
+		if x := first(t, c); c.Cut != 1 || !strings.Contains(x.NoBytes, "snaplen") &&
+			!strings.Contains(x.NoBytes, "not closed") {
 			t.Errorf("got %+v", x)
 		}
 	}, differ: true},
@@ -501,7 +514,8 @@ var nasty = []nastyCapture{
 		hangUp(c, v)
 	}, check: func(t *testing.T, c Capture) {
 		r := first(t, c).Requests
-		if len(r) != 3 || r[0].DelayToData != 7*ms || r[0].Delay != 7*ms || r[2].DelayToData != 7*ms || r[2].Delay != 48*ms || r[1].Packets() != 3 || r[2].Packets() != 4 {
+		if len(r) != 3 || r[0].DelayToData != 7*ms || r[0].Delay != 7*ms || r[2].DelayToData != 7*ms || r[2].Delay != 48*ms ||
+			r[1].Packets() != 3 || r[2].Packets() != 4 {
 			t.Errorf("got %+v", r)
 		}
 	}},

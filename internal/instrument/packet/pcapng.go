@@ -55,7 +55,7 @@ func (x *Reader) nextNG(p *Packet) error {
 		case blockStatistics:
 			err = x.readStatistics(body)
 		case blockSimple:
-			err = x.corrupt("a simple packet block carries no time stamp")
+			err = x.corrupt("a simple packet block has no timestamp")
 		case blockEnhanced, blockPacket:
 			return x.readEnhanced(typ, body, p)
 		}
@@ -197,7 +197,7 @@ func (x *Reader) readEnhanced(typ uint32, b []byte, p *Packet) error {
 	i := x.ifaces[id]
 	at, ok := i.stamp(uint64(x.order.Uint32(b[4:]))<<32 | uint64(x.order.Uint32(b[8:])))
 	if !ok {
-		return x.corrupt("a time stamp beyond the year 2262")
+		return x.corrupt("a timestamp beyond the year 2262")
 	}
 	*p = Packet{At: at, Data: b[20 : 20+have], Length: int(wire), Link: i.link, Interface: x.base + int(id)}
 	return x.options(b[min(20+(int(have)+3)&^3, len(b)):], func(code uint16, v []byte) error {

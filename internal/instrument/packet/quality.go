@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Quality is what a Tap says of itself. A capture with drops or freezes is not
+// CaptureStats is what a Tap says of itself. A capture with drops or freezes is not
 // to be trusted: some packet is missing, and nobody knows which.
-type Quality struct {
-	Packets     uint64 // handed over
-	Bytes       uint64 // of them on the wire
-	Drops       uint64 // passed the filter, found the ring full
-	Freezes     uint64 // times the ring was full
-	Stamps      [4]uint64
-	Largest     int // bytes of the largest frame
+type CaptureStats struct {
+	Packets     uint64    // handed over
+	Bytes       uint64    // of them on the wire
+	Drops       uint64    // passed the filter, found the ring full
+	Freezes     uint64    // times the ring was full
+	Stamps      [4]uint64 // packets by who stamped them: index Stamp
+	Largest     int       // bytes of the largest frame
 	MTU         int
 	First, Last time.Duration // stamps of the first and last packet, since 1970
 	// Offset is CLOCK_REALTIME less CLOCK_MONOTONIC when the tap opened, Step
@@ -22,7 +22,7 @@ type Quality struct {
 	Offset, Step time.Duration
 }
 
-func (q *Quality) count(p *Packet) {
+func (q *CaptureStats) count(p *Packet) {
 	if q.Packets == 0 {
 		q.First = p.At
 	}
@@ -34,15 +34,18 @@ func (q *Quality) count(p *Packet) {
 }
 
 // Err says why the capture cannot be trusted, or nil.
-func (q Quality) Err() error {
+func (q CaptureStats) Err() error {
 	if q.Drops > 0 || q.Freezes > 0 {
-		return fmt.Errorf("packet capture: %d of %d packets lost, ring full %d times; give the ring more blocks, or capture fewer bytes of each packet",
+		return fmt.Errorf("packet capture: %d of %d packets lost, ring full %d times; give the ring more blocks, or "+
+			"capture fewer bytes of each packet",
 			q.Drops, q.Packets+q.Drops, q.Freezes)
 	}
 	return nil
 }
 
-func (q Quality) String() string {
-	return fmt.Sprintf("%d packets, %d drops, %d freezes; stamps: %d by the ring, %d by the kernel, %d by hardware; REALTIME-MONOTONIC %d ns, moved %d ns",
-		q.Packets, q.Drops, q.Freezes, q.Stamps[ByRing], q.Stamps[ByKernel], q.Stamps[ByHardware], q.Offset.Nanoseconds(), q.Step.Nanoseconds())
+func (q CaptureStats) String() string {
+	return fmt.Sprintf("%d packets, %d drops, %d freezes; timestamps: %d by the ring, %d by the kernel, %d by hardware; "+
+		"REALTIME-MONOTONIC %d ns, changed by %d ns",
+		q.Packets, q.Drops, q.Freezes, q.Stamps[ByRing], q.Stamps[ByKernel], q.Stamps[ByHardware], q.Offset.Nanoseconds(),
+		q.Step.Nanoseconds())
 }

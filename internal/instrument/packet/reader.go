@@ -54,9 +54,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 	case be == magicMicro || be == magicNano:
 		x.order = binary.BigEndian
 	case magic[0] == 0x1f && magic[1] == 0x8b:
-		return nil, errors.New("compressed with gzip; unpack it first with gunzip")
+		return nil, errors.New("compressed with gzip; decompress it first with gunzip")
 	default:
-		return nil, fmt.Errorf("begins with %x: %w", magic, ErrFormat)
+		return nil, fmt.Errorf("starts with %x: %w", magic, ErrFormat)
 	}
 	x.next = x.nextClassic
 	return x, x.readClassicHeader()
@@ -114,7 +114,7 @@ func (x *Reader) readClassicHeader() error {
 	}
 	network := x.order.Uint32(b[20:])
 	if network&0x04000000 != 0 && network>>28 != 0 {
-		return x.corrupt("frames hold a check sequence (link type %#x), which is not read", network)
+		return x.corrupt("frames include a check sequence (link type %#x), which is not supported", network)
 	}
 	x.classic.link = LinkType(network & 0xffff)
 	return nil

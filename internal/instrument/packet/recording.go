@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // RecordOptions say what a Recording captures, keeps and analyzes.
@@ -14,6 +14,7 @@ type RecordOptions struct {
 	Tap         TapOptions
 	Keep        io.Writer   // takes a pcapng file; nil: packets are not kept
 	Application Application // how UDP is read
+	Sizes       bool        // keep every packet's size, for Capture.BytesBetween
 }
 
 // A Recording captures from Start to Stop and analyzes as it goes.
@@ -33,7 +34,7 @@ func Start(o RecordOptions) (*Recording, error) {
 		return nil, err
 	}
 	r := &Recording{tap: tap, done: make(chan error, 1)}
-	r.a = NewAnalyzer(Options{Ports: o.Tap.Ports, MTU: tap.q.MTU, Application: o.Application})
+	r.a = NewAnalyzer(Options{Ports: o.Tap.Ports, MTU: tap.q.MTU, Application: o.Application, Sizes: o.Sizes})
 	if o.Keep != nil {
 		r.w = NewWriter(o.Keep, tap.Describe())
 	}
@@ -53,10 +54,10 @@ func (r *Recording) visit(p Packet) error {
 
 // Stop ends the capture once everything sent before was delivered and the ring
 // has been quiet, and returns what was found. A Recording stops once.
-func (r *Recording) Stop() (Capture, Quality, error) {
+func (r *Recording) Stop() (Capture, CaptureStats, error) {
 	r.cancel()
 	err := <-r.done
-	q := r.tap.Quality()
+	q := r.tap.Stats()
 	if r.w != nil {
 		err = errors.Join(err, r.w.Close(q))
 	}
@@ -86,7 +87,7 @@ type Clock struct {
 	Ready func() // called when packets are being captured; may be nil
 	// Done takes what was found, whether it can be trusted or not, before any
 	// sample is emitted; may be nil.
-	Done func(Capture, Quality)
+	Done func(Capture, CaptureStats)
 }
 
 // Describe says what the clock reads: stamps have a resolution of 1 ns.

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -22,10 +23,10 @@ func (c Capture) WriteText(w io.Writer) error {
 		n    int64
 		what string
 	}{
-		{c.Other, "packets are not looked at (neither TCP nor UDP, or other ports)"},
-		{c.Fragments, "fragments, refused"},
-		{c.Cut, "packets cut inside a header, refused"},
-		{c.Malformed, "malformed packets, refused"},
+		{c.Other, "packets were ignored (neither TCP nor UDP, or other ports)"},
+		{c.Fragments, "fragments, rejected"},
+		{c.Cut, "packets truncated inside a header, rejected"},
+		{c.Malformed, "malformed packets, rejected"},
 		{int64(min(c.Dropped, math.MaxInt64)), "packets lost while capturing"},
 		{c.Unmatched, "answers without a request"},
 		{c.Notifications, "further answers to one request"},
@@ -35,7 +36,7 @@ func (c Capture) WriteText(w io.Writer) error {
 		}
 	}
 	for _, p := range c.Problems {
-		fmt.Fprintf(&b, "not to be trusted: %s\n", p)
+		fmt.Fprintf(&b, "unreliable: %s\n", p)
 	}
 	c.writeConnections(&b)
 	c.writeExchanges(&b)
@@ -50,7 +51,9 @@ func (c Capture) writeConnections(b *strings.Builder) {
 	fmt.Fprintf(b, "\nTCP connections: %d\n", len(c.Connections))
 	summarize(b, c.Calls(PerConnection))
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\n#\tclient\tserver\tend\trequests\tdelay\tto data\thandshake\twire B\tpackets\tretrans\tout of order\tkeep-alives\tzero window")
+	fmt.Fprintln(t,
+		"\n#\tclient\tserver\tend\trequests\tdelay\tto data\thandshake\twire B\tpackets\tretrans\tout of "+
+			"order\tkeep-alives\tzero window")
 	for i, x := range c.Connections {
 		if i == shown {
 			fmt.Fprintf(t, "… and %d more (--json has all)\n", len(c.Connections)-shown)
@@ -60,9 +63,11 @@ func (c Capture) writeConnections(b *strings.Builder) {
 		if x.Security != "" {
 			end = x.Security + ", " + end
 		}
-		fmt.Fprintf(t, "%d\t%v\t%v\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", x.Seq, x.Client, x.Server, end, len(x.Requests),
+		fmt.Fprintf(t, "%d\t%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", x.Seq, x.Client, x.Server, end,
+			count(int64(len(x.Requests)), x.NoRequests),
 			duration(x.Delay, x.NoDelay), duration(x.DelayToData, x.NoData), duration(x.HandshakeTime, x.NoHandshake),
-			count(x.WireBytes(), x.NoBytes), count(x.Packets(), x.NoBytes), count(x.Retransmissions, x.NoBytes), x.OutOfOrder, x.KeepAlives, x.ZeroWindows)
+			count(x.WireBytes(), x.NoBytes), count(x.Packets(), x.NoBytes), count(x.Retransmissions, x.NoBytes), x.OutOfOrder,
+			x.KeepAlives, x.ZeroWindows)
 	}
 	t.Flush()
 	if requests := c.Calls(PerRequest); len(requests) > len(c.Connections) {
@@ -70,6 +75,9 @@ func (c Capture) writeConnections(b *strings.Builder) {
 		summarize(b, requests)
 	}
 	reasons(b, c.Calls(PerConnection))
+	if i := slices.IndexFunc(c.Connections, func(x Connection) bool { return x.NoRequests != "" }); i >= 0 {
+		fmt.Fprintf(b, "no requests of %v: %s\n", c.Connections[i].Client, c.Connections[i].NoRequests)
+	}
 }
 
 func (c Capture) writeExchanges(b *strings.Builder) {
@@ -90,7 +98,8 @@ func (c Capture) writeExchanges(b *strings.Builder) {
 			id, token = fmt.Sprint(x.MessageID), x.Token
 		}
 		fmt.Fprintf(t, "%d\t%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", x.Seq, x.Client, x.Server, x.Protocol, id, token,
-			duration(x.Delay, x.NoDelay), duration(x.DelayToData, x.NoData), count(x.WireBytes(), x.NoBytes), count(x.Packets(), x.NoBytes), count(x.Retransmissions, x.NoBytes))
+			duration(x.Delay, x.NoDelay), duration(x.DelayToData, x.NoData), count(x.WireBytes(), x.NoBytes),
+			count(x.Packets(), x.NoBytes), count(x.Retransmissions, cmp.Or(x.NoBytes, x.NoRetransmissions)))
 	}
 	t.Flush()
 	reasons(b, c.Calls(PerExchange))
@@ -131,7 +140,7 @@ func reasons(b *strings.Builder, calls []Call) {
 		return strings.Compare(x, y)
 	})
 	for _, why := range keys {
-		fmt.Fprintf(b, "refused for %d: %s\n", n[why], why)
+		fmt.Fprintf(b, "rejected for %d: %s\n", n[why], why)
 	}
 }
 
@@ -145,7 +154,8 @@ func summarize(b *strings.Builder, calls []Call) {
 		if unit == "s" {
 			scale, unit = 1e6, "µs"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.3f\t%.3f\t%s\t%.3f\t%.3f\t%s\n", s.Name, s.N, s.Min*scale, s.Mean*scale, deviation(s.SD, scale), s.Median*scale, s.Max*scale, unit)
+		fmt.Fprintf(t, "%s\t%d\t%.3f\t%.3f\t%s\t%.3f\t%.3f\t%s\n", s.Name, s.N, s.Min*scale, s.Mean*scale,
+			deviation(s.SD, scale), s.Median*scale, s.Max*scale, unit)
 	}
 	t.Flush()
 }

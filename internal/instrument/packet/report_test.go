@@ -86,7 +86,8 @@ func TestJSON(t *testing.T) {
 	if got.Format != 1 || got.Packets != 28 || got.Problems == nil || len(c) != 3 || len(x) != 2 {
 		t.Fatalf("got %+v", got)
 	}
-	if c[0].Client != "10.0.0.1:40000" || *c[0].Delay != 18e6 || len(c[0].Requests) != 2 || c[2].Delay != nil || c[2].Refused["delay"] == "" {
+	if c[0].Client != "10.0.0.1:40000" || *c[0].Delay != 18e6 || len(c[0].Requests) != 2 || c[2].Delay != nil ||
+		c[2].Refused["delay"] == "" {
 		t.Errorf("connections: got %+v", c)
 	}
 	if *x[0].Delay != 4e6 || x[0].Token != "746b" || x[1].Delay != nil || x[1].Refused["delay"] == "" {

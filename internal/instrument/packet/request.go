@@ -1,13 +1,32 @@
 package packet
 
+import (
+	"bytes"
+	"encoding/binary"
+)
+
 // request tells the requests on a kept-alive connection apart: client data
 // that follows server data begins the next one. It knows no application
-// protocol, so requests that overlap (pipelining, HTTP/2) are not told apart.
+// protocol but MQTT and HTTP/2's frames, so requests that overlap (pipelining,
+// multiplexing) are not told apart.
 func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, again bool) {
+	midRecord, headers := false, true
 	if fromClient && s.payload > 0 {
-		fresh = min(fresh, c.tls.visible(c.cli.number(s.seq)+int64(s.payload)))
+		from := c.cli.number(s.seq)
+		headers = c.http2.headers(from, s)
+		fresh = min(fresh, c.tls.visible(from+int64(s.payload)))
+		midRecord = c.tls.sent.mid(from)
+		c.tls.follow(from, s)
 	}
-	if fresh > 0 && fromClient && (c.cur == nil || c.cur.answered) {
+	if fromClient && fresh > 0 && !c.begun {
+		if c.begun = true; isMQTT(s.data) {
+			c.NoRequests = "MQTT messages and acknowledgements of both sides interleave: packets do not tell requests apart"
+		}
+	}
+	if c.NoRequests != "" {
+		return
+	}
+	if fresh > 0 && fromClient && headers && (c.cur == nil || c.cur.answered && !midRecord) {
 		c.endRequest(false)
 		c.cur = &Call{Client: c.Client, Server: c.Server, Start: p.At, alert: c.tls.closes(s)}
 		c.cur.NoHandshake = "it belongs to the connection"
@@ -34,11 +53,54 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	}
 	switch {
 	case !fromClient && fresh > 0:
-		r.answered = true
+		r.answered = r.answered || c.answers(s)
 	case fromClient && s.flags&ackFlag != 0 && r.answered:
 		r.lastACK = max(r.lastACK, p.At)
+		r.closing = r.closing || r.closesAt > 0 && c.srv.number(s.ack) >= r.closesAt
 	}
-	r.closing = r.closing || s.flags&finFlag != 0
+	// A FIN that rides on data ends the stream, not the call: the data are still
+	// to be acknowledged, or, of the client, to be answered.
+	if s.flags&finFlag != 0 && !fromClient {
+		r.closesAt = c.srv.number(s.seq) + int64(s.payload)
+	}
+}
+
+// isMQTT says whether a client's first data is MQTT's CONNECT (MQTT 5.0, section 3.1).
+func isMQTT(b []byte) bool {
+	if len(b) == 0 || b[0] != 0x10 {
+		return false
+	}
+	_, n := binary.Uvarint(b[1:]) // the remaining length is coded alike
+	return n > 0 && bytes.HasPrefix(b[1+n:], []byte("\x00\x04MQTT"))
+}
+
+// answers says whether new data of the server may be the answer to the request
+// under way. An interim response is not, nor are TLS 1.3's session tickets: they
+// are sent as soon as the handshake is over, before the server has the whole
+// request, so their segments do not acknowledge all of it.
+func (c *conn) answers(s *segment) bool {
+	if c.tls.state == tlsDone && c.tls.is13 {
+		return c.cli.number(s.ack) >= c.cli.next
+	}
+	return c.tls.state != tlsNone || !interim(s)
+}
+
+// interim says whether a segment holds responses 1xx of HTTP/1.1 and nothing
+// else: "100 Continue", for which a client waits before it sends the body (RFC
+// 9110, section 15.2).
+func interim(s *segment) bool {
+	b := s.data
+	if len(b) < s.payload || len(b) == 0 {
+		return false
+	}
+	for len(b) > 0 {
+		end := bytes.Index(b, []byte("\r\n\r\n"))
+		if end < 0 || !bytes.HasPrefix(b, []byte("HTTP/1.1 1")) {
+			return false
+		}
+		b = b[end+4:]
+	}
+	return true
 }
 
 // endRequest keeps the current request, unless it is the closing alert of TLS,

@@ -15,7 +15,7 @@ import (
 // had counted by then was handed over, and the ring has been quiet. Where the
 // traffic never pauses it ends ten quiet times after ctx, with a packet
 // stamped later. It returns nil then, visit's error, or an error if the kernel
-// withholds packets. Drops are no error: see Quality.
+// withholds packets. Drops are no error: see CaptureStats.
 func (t *Tap) Run(ctx context.Context, visit func(Packet) error) error {
 	pfd := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN | unix.POLLERR}}
 	defer t.end()
@@ -51,7 +51,8 @@ func (t *Tap) Run(ctx context.Context, visit func(Packet) error) error {
 		}
 		if pfd[0].Revents&unix.POLLERR != 0 {
 			if errno, _ := unix.GetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_ERROR); errno != 0 {
-				return fmt.Errorf("packet capture on %s: %w; the interface went down or away", t.o.Interface, unix.Errno(errno))
+				return fmt.Errorf("packet capture on %s: %w; the interface went down or disappeared", t.o.Interface,
+					unix.Errno(errno))
 			}
 		}
 	}
@@ -86,7 +87,7 @@ func (t *Tap) drain(visit func(Packet) error) (packets int, err error) {
 		err := t.visitBlock(b, h, visit)
 		packets += int(h.Num_pkts)
 		t.delivered += uint64(h.Num_pkts)
-		atomic.StoreUint32(&h.Block_status, unix.TP_STATUS_KERNEL)
+		atomic.StoreUint32(&h.Block_status, unix.TP_STATUS_KERNEL) // the kernel writes into it from now on
 		t.block = (t.block + 1) % t.o.Blocks
 		if err != nil {
 			return packets, err
@@ -98,6 +99,7 @@ func (t *Tap) visitBlock(b []byte, h *unix.TpacketHdrV1, visit func(Packet) erro
 	off := h.Offset_to_first_pkt
 	for range h.Num_pkts {
 		x := (*unix.Tpacket3Hdr)(unsafe.Pointer(&b[off]))
+		// The sender's sockaddr_ll follows the header, which is a multiple of 16 B long.
 		ll := (*unix.RawSockaddrLinklayer)(unsafe.Pointer(&b[off+unix.SizeofTpacket3Hdr]))
 		start := off + uint32(x.Mac)
 		p := Packet{

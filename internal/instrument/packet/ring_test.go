@@ -13,7 +13,7 @@ import (
 	"time"
 	"unsafe"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,7 +52,7 @@ func TestStopLosesNothing(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if q := tap.Quality(); got != want || q.Packets != uint64(want) || q.Err() != nil {
+		if q := tap.Stats(); got != want || q.Packets != uint64(want) || q.Err() != nil {
 			t.Errorf("got %d packets, want %d; %v", got, want, q)
 		}
 		tap.Close()
@@ -114,7 +114,7 @@ func TestDropsAreCounted(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	q := r2.Quality()
+	q := r2.Stats()
 	if q.Drops == 0 || q.Freezes == 0 || q.Err() == nil || q.Packets+q.Drops != count {
 		t.Errorf("got %v, %v; want drops, and %d packets in all", q, q.Err(), count)
 	}
@@ -189,7 +189,8 @@ func TestSnaplenAndWay(t *testing.T) {
 			s.WriteToUDPAddrPort(buf[:k], from)
 		}
 	}()
-	tap := a.open(t, TapOptions{Interface: "v0", Ports: []uint16{uint16(s.LocalAddr().(*net.UDPAddr).Port)}, Snaplen: 60, Quiet: 30 * ms})
+	tap := a.open(t, TapOptions{Interface: "v0", Ports: []uint16{uint16(s.LocalAddr().(*net.UDPAddr).Port)}, Snaplen: 60,
+		Quiet: 30 * ms})
 	defer tap.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	var ways []Way
@@ -234,7 +235,8 @@ func TestTUN(t *testing.T) {
 	n := newNamespace(t)
 	fd := n.tun(t)
 	defer unix.Close(fd)
-	r := n.start(t, RecordOptions{Tap: TapOptions{Interface: "t0", Ports: []uint16{9}, Quiet: 30 * ms}, Application: Datagrams})
+	r := n.start(t, RecordOptions{Tap: TapOptions{Interface: "t0", Ports: []uint16{9}, Quiet: 30 * ms},
+		Application: Datagrams})
 	n.flood(t, "10.8.0.2:9", 5, 100)
 	c, _, err := r.Stop()
 	if err != nil {

@@ -1,13 +1,14 @@
 package packet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // The quantities a capture yields, one sample per call unless said otherwise.
@@ -59,7 +60,7 @@ type Selection struct {
 }
 
 // Calls returns the calls of one unit in order. Connections that began before
-// the capture are none of its connections.
+// the capture do not count.
 func (c Capture) Calls(u Unit) []Call {
 	var calls []Call
 	switch u {
@@ -100,8 +101,10 @@ func (c Capture) Samples(s Selection) ([]measure.Sample, error) {
 	}
 	calls := c.Calls(s.Unit)
 	if len(calls) != s.Skip+s.Count {
-		return nil, fmt.Errorf("packet capture: %d calls were made (%d of them warm-up), the capture holds %d (unit: %s, %d packets); keep the packets and look with edgegauge packets: %w",
-			s.Skip+s.Count, s.Skip, len(calls), s.Unit, c.Packets, ErrMismatch)
+		return nil,
+			fmt.Errorf("packet capture: %d calls were made (%d of them warm-up), but the capture has %d (unit: %s, %d "+
+				"packets); keep the packets and inspect them with edgegauge packets: %w",
+				s.Skip+s.Count, s.Skip, len(calls), s.Unit, c.Packets, ErrMismatch)
 	}
 	e := emitter{s: s, wanted: s.Quantities}
 	if e.wanted == nil {
@@ -144,7 +147,8 @@ func (e *emitter) call(seq uint64, c *Call) error {
 			has, refusal = refusal == "", "" // most calls have none
 		}
 		if refusal != "" {
-			return fmt.Errorf("packet capture: no %s of call %d (%v to %v): %s: %w", q.Name, seq, c.Client, c.Server, refusal, ErrMismatch)
+			return fmt.Errorf("packet capture: no %s of call %d (%v to %v): %s: %w", q.Name, seq, c.Client, c.Server,
+				refusal, ErrMismatch)
 		}
 		if has {
 			e.out = append(e.out, measure.Sample{Quantity: q, At: at, Value: v, Seq: seq})
@@ -174,7 +178,7 @@ func (c *Call) figure(q measure.Quantity) (v float64, refusal string, has bool) 
 	case Packets:
 		return float64(c.Packets()), c.NoBytes, true
 	case Retransmissions:
-		return float64(c.Retransmissions), c.NoBytes, true
+		return float64(c.Retransmissions), cmp.Or(c.NoBytes, c.NoRetransmissions), true
 	case HandshakeBytes:
 		return float64(c.HandshakeBytes), c.NoHandshake, true
 	case HandshakeTime:

@@ -51,10 +51,12 @@ func (s *script) put(from, to netip.AddrPort, transport gopacket.SerializableLay
 	}
 	eth.EthernetType = layers.EthernetTypeIPv4
 	if from.Addr().Is4() {
-		ip = &layers.IPv4{Version: 4, TTL: 64, Id: s.id, Protocol: proto, SrcIP: from.Addr().AsSlice(), DstIP: to.Addr().AsSlice(), Options: s.opts}
+		ip = &layers.IPv4{Version: 4, TTL: 64, Id: s.id, Protocol: proto, SrcIP: from.Addr().AsSlice(),
+			DstIP: to.Addr().AsSlice(), Options: s.opts}
 	} else {
 		eth.EthernetType = layers.EthernetTypeIPv6
-		ip = &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: proto, SrcIP: from.Addr().AsSlice(), DstIP: to.Addr().AsSlice()}
+		ip = &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: proto, SrcIP: from.Addr().AsSlice(),
+			DstIP: to.Addr().AsSlice()}
 	}
 	if s.vlan {
 		ls = append(ls, &layers.Dot1Q{VLANIdentifier: 7, Type: eth.EthernetType})
@@ -95,8 +97,9 @@ func (s *script) dial(c, v netip.AddrPort) (client, server *end) {
 
 // segment sends a segment at seq without moving on.
 func (e *end) segment(flags uint8, seq uint32, payload []byte) *Packet {
-	t := &layers.TCP{SrcPort: layers.TCPPort(e.me.Port()), DstPort: layers.TCPPort(e.peer.Port()), Seq: seq, Window: e.window,
-		SYN: flags&synFlag != 0, ACK: flags&ackFlag != 0, FIN: flags&finFlag != 0, RST: flags&rstFlag != 0}
+	t := &layers.TCP{SrcPort: layers.TCPPort(e.me.Port()), DstPort: layers.TCPPort(e.peer.Port()), Seq: seq,
+		Window: e.window,
+		SYN:    flags&synFlag != 0, ACK: flags&ackFlag != 0, FIN: flags&finFlag != 0, RST: flags&rstFlag != 0}
 	if t.ACK {
 		t.Ack = e.ack
 	}
@@ -167,7 +170,7 @@ func (s *script) file() []byte {
 			s.t.Fatal(err)
 		}
 	}
-	if err := w.Close(Quality{Packets: uint64(len(s.pkts))}); err != nil {
+	if err := w.Close(CaptureStats{Packets: uint64(len(s.pkts))}); err != nil {
 		s.t.Fatal(err)
 	}
 	return b.Bytes()

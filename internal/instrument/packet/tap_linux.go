@@ -32,7 +32,7 @@ type Tap struct {
 	fd   int
 	ring []byte
 	link LinkType
-	q    Quality
+	q    CaptureStats
 	loop bool
 
 	block     int    // the next to read
@@ -72,7 +72,8 @@ func denied(name string, err error) error {
 		return fmt.Errorf("packet capture on %s: %w", name, err)
 	}
 	self, _ := os.Executable()
-	return fmt.Errorf("packet capture on %s needs the capability CAP_NET_RAW in its network namespace; run as root, or once: setcap cap_net_raw+ep %s: %w", name, self, err)
+	return fmt.Errorf("packet capture on %s needs the capability CAP_NET_RAW in its network namespace; run as root, or "+
+		"once: setcap cap_net_raw+ep %s: %w", name, self, err)
 }
 
 func (t *Tap) setUp() error {
@@ -131,7 +132,7 @@ func (t *Tap) inspect() (index int, err error) {
 	case unix.ARPHRD_NONE, unix.ARPHRD_PPP, unix.ARPHRD_TUNNEL, unix.ARPHRD_RAWIP:
 		t.link = LinkRaw
 	default:
-		return 0, fmt.Errorf("hardware type %d is not known; capture on an Ethernet, loopback or TUN interface", kind)
+		return 0, fmt.Errorf("unsupported hardware type %d; capture on an Ethernet, loopback or TUN interface", kind)
 	}
 	return index, nil
 }
@@ -146,7 +147,8 @@ func (t *Tap) mapRing() error {
 		return fmt.Errorf("a ring of %d blocks: %w", t.o.Blocks, err)
 	}
 	var err error
-	if t.ring, err = unix.Mmap(t.fd, 0, blockSize*t.o.Blocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+	if t.ring, err = unix.Mmap(t.fd, 0, blockSize*t.o.Blocks, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED); err != nil {
 		return fmt.Errorf("map the ring: %w", err)
 	}
 	return nil
@@ -185,8 +187,8 @@ func (t *Tap) Link() LinkType { return t.link }
 // Loopback says whether the interface is lo, where only arrivals are captured.
 func (t *Tap) Loopback() bool { return t.loop }
 
-// Quality returns what the tap says of itself; it is final after Run.
-func (t *Tap) Quality() Quality { return t.q }
+// Stats returns what the tap says of itself; it is final after Run.
+func (t *Tap) Stats() CaptureStats { return t.q }
 
 // Close gives the ring back.
 func (t *Tap) Close() error {

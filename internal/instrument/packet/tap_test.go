@@ -339,7 +339,8 @@ func compareCoAP(t *testing.T, file string, c Capture) {
 	total := map[string]int64{} // bytes by token
 	var whole int64
 	matched := 0
-	for _, r := range tshark(t, file, "coap", "frame.number", "frame.time_epoch", "frame.len", "coap.response_to", "coap.code", "coap.token") {
+	for _, r := range tshark(t, file, "coap", "frame.number", "frame.time_epoch", "frame.len", "coap.response_to",
+		"coap.code", "coap.token") {
 		frames[r[0]] = frame{epoch(t, r[1]), number(t, r[2])}
 		whole += number(t, r[2])
 		if code := number(t, r[4]); code > 0 && code < 32 {
@@ -360,7 +361,8 @@ func compareCoAP(t *testing.T, file string, c Capture) {
 		}
 	}
 	if len(c.Exchanges) != exchanges || len(requests) != exchanges || len(response) != exchanges || matched < exchanges/2 {
-		t.Fatalf("%d exchanges, tshark has %d requests and %d responses, want %d", len(c.Exchanges), len(requests), len(response), exchanges)
+		t.Fatalf("%d exchanges, tshark has %d requests and %d responses, want %d", len(c.Exchanges), len(requests),
+			len(response), exchanges)
 	}
 	var bytes int64
 	separate := 0

@@ -25,6 +25,8 @@ type conn struct {
 	guessed      bool // nobody knows which end is the client
 	tls          tlsWatch
 	cur          *Call
+	begun        bool // the client has sent data
+	http2        http2Frames
 	unacked      []data // of the server, not yet acknowledged
 }
 
@@ -182,6 +184,7 @@ func (c *conn) watch(h *half, p *Packet, s *segment) {
 		c.interfaces = c.interfaces || p.Interface != h.iface
 		c.bothWays = c.bothWays || p.Way != h.way
 	}
+	h.noteID(s.id)
 	h.iface, h.way = p.Interface, p.Way
 	h.segments++
 	if s.payload == 0 && s.flags&(synFlag|finFlag) == 0 {
@@ -220,11 +223,12 @@ func (c *conn) sequence(h, o *half, p *Packet, s *segment) (fresh int64, again b
 		return 0, false
 	}
 	var got, want int64
-	var gap time.Duration
+	var gap sighting
+	now := sighting{p.At, s.stamp, s.stamped, s.id}
 	mark := func(from, to int64) int64 {
-		n, g := h.see(from, to, p.At)
+		n, g := h.see(from, to, now)
 		got, want = got+n, want+to-from
-		if g != 0 && (gap == 0 || g < gap) {
+		if g.since != 0 && (gap.since == 0 || g.since < gap.since) {
 			gap = g
 		}
 		return n
@@ -239,18 +243,26 @@ func (c *conn) sequence(h, o *half, p *Packet, s *segment) (fresh int64, again b
 		mark(end, end+1)
 		h.fin = end
 	}
-	switch {
-	case got < want:
-		again = true
-	case gap != 0 && c.rtt > 0 && p.At-gap >= c.rtt:
-		again = true // Subtle: no sender learns of a loss before a round trip is over
-	case gap != 0:
-		c.OutOfOrder++
+	again = got < want
+	if gap.since != 0 && !again {
+		again = c.sentAgain(h, gap, now)
+		if !again {
+			c.OutOfOrder++
+		}
 	}
 	if again {
 		c.Retransmissions++
 	}
 	return fresh, again
+}
+
+// sentAgain says whether a segment that fills a gap was sent a second time, after
+// the one that opened the gap, and is not merely late.
+func (c *conn) sentAgain(h *half, gap, now sighting) bool {
+	if before, known := gap.sentBefore(now, h.countsIDs()); known {
+		return before
+	}
+	return c.rtt > 0 && now.since-gap.since >= c.rtt // Subtle: no sender learns of a loss before a round trip is over
 }
 
 // probe says whether a segment is a keep-alive or a window probe: at most one
@@ -279,7 +291,8 @@ func (c *conn) finish() {
 		c.refuseAll(why)
 	}
 	if c.SuperSegments > 0 {
-		why := fmt.Sprintf("%d super-segments, each standing for several packets; turn TSO, GSO and GRO off (ethtool -K IF tso off gso off gro off)", c.SuperSegments)
+		why := fmt.Sprintf("%d super-segments, each standing for several packets; turn TSO, GSO and GRO off (ethtool -K "+
+			"IF tso off gso off gro off)", c.SuperSegments)
 		c.refuseBytes(why)
 	}
 	c.refuseUnfinished()
@@ -316,11 +329,11 @@ func (c *conn) doubt() string {
 	case c.interfaces:
 		return "its packets were captured on more than one interface; filter the capture to one"
 	case c.bothWays:
-		return "its packets were captured both leaving and arriving; capture one way"
+		return "its packets were captured both leaving and arriving; capture one direction"
 	case c.Duplicates > 0:
-		return fmt.Sprintf("the capture holds %d packets twice; editcap -d removes them", c.Duplicates)
+		return fmt.Sprintf("the capture has %d duplicate packets; editcap -d removes them", c.Duplicates)
 	case c.simultaneous:
-		return "both ends sent a SYN: no one is the client"
+		return "both ends sent a SYN: neither is the client"
 	case c.strays > 0:
 		return fmt.Sprintf("%d segments belong to another connection of the same ports", c.strays)
 	case lacks > 0:
@@ -328,9 +341,9 @@ func (c *conn) doubt() string {
 	case c.cli.hasAck && !c.cli.begun || c.srv.hasAck && !c.srv.begun:
 		return "one direction is not in this capture"
 	case !c.Partial && (c.cli.midway || c.srv.midway):
-		return "a SYN is missing, or came after what follows it"
+		return "a SYN is missing, or arrived after what follows it"
 	case c.guessed:
-		return "its SYN is not in this capture and no port says which end is the server"
+		return "its SYN is not in this capture, and no port shows which end is the server"
 	}
 	return ""
 }

@@ -63,7 +63,8 @@ func TestTLSHandshakeAgreesWithTshark(t *testing.T) {
 			if c.auth {
 				server.ClientAuth = tls.RequireAnyClientCert
 			}
-			client := &tls.Config{InsecureSkipVerify: true, KeyLogWriter: keys, MaxVersion: c.version, Certificates: []tls.Certificate{cert}}
+			client := &tls.Config{InsecureSkipVerify: true, KeyLogWriter: keys, MaxVersion: c.version,
+				Certificates: []tls.Certificate{cert}}
 			if c.resume {
 				client.ClientSessionCache = tls.NewLRUClientSessionCache(8)
 			}
@@ -80,7 +81,8 @@ func TestTLSHandshakeAgreesWithTshark(t *testing.T) {
 			}
 			for i, x := range got.Connections {
 				if x.Security != c.security || len(x.Requests) != c.requests {
-					t.Errorf("connection %d: %q, %d requests, want %q, %d: %+v", i+1, x.Security, len(x.Requests), c.security, c.requests, x.Requests)
+					t.Errorf("connection %d: %q, %d requests, want %q, %d: %+v", i+1, x.Security, len(x.Requests), c.security,
+						c.requests, x.Requests)
 				}
 				if x.NoHandshake != "" {
 					t.Errorf("connection %d: no handshake: %s", i+1, x.NoHandshake)
@@ -113,7 +115,8 @@ func askTLS(address string, config *tls.Config, requests int) error {
 // before the first application data, as tshark decrypts them.
 func compareHandshake(t *testing.T, file, keys string, index int, x *Connection) {
 	t.Helper()
-	rows := tshark(t, file, fmt.Sprintf("tcp.stream == %d", index), "frame.time_epoch", "frame.len", "tls.handshake.type", "tls.record.content_type",
+	rows := tshark(t, file, fmt.Sprintf("tcp.stream == %d", index), "frame.time_epoch", "frame.len", "tls.handshake.type",
+		"tls.record.content_type",
 		"-o", "tls.keylog_file:"+keys)
 	var bytes, want int64
 	var start, end time.Duration
@@ -123,8 +126,10 @@ func compareHandshake(t *testing.T, file, keys string, index int, x *Connection)
 		}
 		bytes += number(t, r[1])
 		kinds := "," + r[2] + ","
-		ticket := strings.Contains(kinds, ",4,") && x.Security == "TLS 1.3"                                   // comes after the handshake
-		finished := x.Security == "TLS 1.2" && (strings.Contains(r[3], "20") || strings.Contains(r[3], "22")) // not always decrypted
+		// comes after the handshake
+		ticket := strings.Contains(kinds, ",4,") && x.Security == "TLS 1.3"
+		// not always decrypted
+		finished := x.Security == "TLS 1.2" && (strings.Contains(r[3], "20") || strings.Contains(r[3], "22"))
 		if r[2] != "" && !ticket || finished {
 			end, want = epoch(t, r[0]), bytes
 		}
@@ -134,7 +139,8 @@ func compareHandshake(t *testing.T, file, keys string, index int, x *Connection)
 	// part of the handshake.
 	app := want - x.HandshakeBytes
 	if want == 0 || x.HandshakeTime != end-start || app != 0 && app != 5+308+1+16 && app != 5+8+308+16 {
-		t.Errorf("connection %d: handshake of %v and %d B, tshark has %v and %d B", index+1, x.HandshakeTime, x.HandshakeBytes, end-start, want)
+		t.Errorf("connection %d: handshake of %v and %d B, tshark has %v and %d B", index+1, x.HandshakeTime,
+			x.HandshakeBytes, end-start, want)
 	}
 }
 
@@ -206,8 +212,10 @@ func TestDTLSHandshakeAgreesWithTshark(t *testing.T) {
 		}
 	}
 	x := got.Exchanges
-	if len(delays) != requests || x[0].NoHandshake != "" || x[0].HandshakeTime != end-start || x[0].HandshakeBytes != want {
-		t.Errorf("handshake of %v and %d B (%s), tshark has %v and %d B, %d exchanges", x[0].HandshakeTime, x[0].HandshakeBytes, x[0].NoHandshake, end-start, want, len(delays))
+	if len(delays) != requests || x[0].NoHandshake != "" || x[0].HandshakeTime != end-start ||
+		x[0].HandshakeBytes != want {
+		t.Errorf("handshake of %v and %d B (%s), tshark has %v and %d B, %d exchanges", x[0].HandshakeTime,
+			x[0].HandshakeBytes, x[0].NoHandshake, end-start, want, len(delays))
 	}
 	for i, w := range delays {
 		if x[i].Protocol != "dtls" || x[i].Delay != w {

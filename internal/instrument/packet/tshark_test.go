@@ -16,7 +16,8 @@ func tshark(t testing.TB, file, filter string, fields ...string) [][]string {
 	if err != nil {
 		lacking(t, "tshark (apt-get install tshark)")
 	}
-	args := []string{"-n", "-r", file, "-Y", filter, "-T", "fields", "-E", "separator=|", "-o", "tcp.relative_sequence_numbers:FALSE"}
+	args := []string{"-n", "-r", file, "-Y", filter, "-T", "fields", "-E", "separator=|", "-o",
+		"tcp.relative_sequence_numbers:FALSE"}
 	for i, f := range fields {
 		if f == "-o" { // what follows are tshark's own options
 			args = append(args, fields[i:]...)
@@ -125,10 +126,12 @@ func compareTCP(t *testing.T, file string, c Capture) {
 			continue
 		}
 		if x.Start != w.start || x.Delay != w.lastACK-w.start || x.DelayToData != w.data-w.start {
-			t.Errorf("connection %d: start %d delay %d to data %d ns, tshark has %d %d %d", i+1, x.Start, x.Delay, x.DelayToData, w.start, w.lastACK-w.start, w.data-w.start)
+			t.Errorf("connection %d: start %d delay %d to data %d ns, tshark has %d %d %d", i+1, x.Start, x.Delay, x.DelayToData,
+				w.start, w.lastACK-w.start, w.data-w.start)
 		}
 		if x.Packets() != w.packets || x.WireBytes() != w.bytes || x.Retransmissions != w.retrans {
-			t.Errorf("connection %d: %d packets, %d B, %d retransmissions, tshark has %d %d %d", i+1, x.Packets(), x.WireBytes(), x.Retransmissions, w.packets, w.bytes, w.retrans)
+			t.Errorf("connection %d: %d packets, %d B, %d retransmissions, tshark has %d %d %d", i+1, x.Packets(), x.WireBytes(),
+				x.Retransmissions, w.packets, w.bytes, w.retrans)
 		}
 		if t.Failed() && i > 5 {
 			t.FailNow()

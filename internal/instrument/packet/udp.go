@@ -12,10 +12,10 @@ type flow struct {
 	client   netip.AddrPort
 	protocol string
 	count    int // exchanges so far
-	cur      *Exchange
-	requests map[messageKey]*Exchange
-	answers  map[messageKey]*Exchange // separate, by their own message id
-	tokens   map[tokenKey]*Exchange
+	cur      *UDPCall
+	requests map[messageKey]*UDPCall
+	answers  map[messageKey]*UDPCall // separate, by their own message id
+	tokens   map[tokenKey]*UDPCall
 
 	doubt  string // why no exchange of the flow has figures
 	supers bool
@@ -56,6 +56,8 @@ func (a *Analyzer) addUDP(p *Packet, s *segment) {
 		a.addCoAP(f, p, s)
 	case "dtls":
 		a.addDTLS(f, p, s)
+	case "quic":
+		a.addQUIC(f, p, s)
 	default:
 		a.alternate(f, p, s)
 	}
@@ -69,9 +71,11 @@ func (a *Analyzer) newFlow(s *segment) *flow {
 	case a.o.Application == Datagrams:
 	case isDTLS(s.data):
 		f.protocol = "dtls"
+	case isQUIC(s.data):
+		f.protocol = "quic"
 	case a.o.Application == CoAP, isCoAP && (m.request() || wellKnown):
 		f.protocol = "coap"
-		f.requests, f.answers, f.tokens = map[messageKey]*Exchange{}, map[messageKey]*Exchange{}, map[tokenKey]*Exchange{}
+		f.requests, f.answers, f.tokens = map[messageKey]*UDPCall{}, map[messageKey]*UDPCall{}, map[tokenKey]*UDPCall{}
 	}
 	if is, known := a.fromServer(s); known && is {
 		f.client = s.dst
@@ -90,18 +94,18 @@ func (f *flow) watch(p *Packet, s *segment) {
 		f.doubt = "its datagrams were captured on more than one interface; filter the capture to one"
 	}
 	if f.waysSeen[i] && f.ways[i] != p.Way {
-		f.doubt = "its datagrams were captured both leaving and arriving; capture one way"
+		f.doubt = "its datagrams were captured both leaving and arriving; capture one direction"
 	}
 	sig := signature{crc32.ChecksumIEEE(s.body), s.id, s.payload}
 	if f.seen && sig == f.last && f.lastSrc == s.src && p.At-f.lastAt < time.Millisecond {
-		f.doubt = "the capture holds datagrams twice, or they were sent twice at once; editcap -d removes copies"
+		f.doubt = "the capture has duplicate datagrams, or they were sent twice at once; editcap -d removes duplicates"
 	}
 	f.seen, f.iface, f.ways[i], f.waysSeen[i] = true, p.Interface, p.Way, true
 	f.last, f.lastSrc, f.lastAt = sig, s.src, p.At
 }
 
-func (a *Analyzer) newExchange(f *flow, p *Packet, s *segment, protocol string) *Exchange {
-	e := &Exchange{Protocol: protocol, flow: f, index: f.count}
+func (a *Analyzer) newUDPCall(f *flow, p *Packet, s *segment, protocol string) *UDPCall {
+	e := &UDPCall{Protocol: protocol, flow: f, index: f.count}
 	e.Client, e.Server, e.Start, e.lastACK = s.src, s.dst, p.At, p.At
 	e.NoHandshake = "there is none"
 	if f.unclaimed {
@@ -114,7 +118,7 @@ func (a *Analyzer) newExchange(f *flow, p *Packet, s *segment, protocol string) 
 }
 
 // take counts a datagram of the exchange.
-func (e *Exchange) take(p *Packet, s *segment) {
+func (e *UDPCall) take(p *Packet, s *segment) {
 	t := e.side(s.src == e.Client)
 	t.Packets++
 	t.Bytes += int64(s.frame)
@@ -122,7 +126,7 @@ func (e *Exchange) take(p *Packet, s *segment) {
 	e.lastACK = max(e.lastACK, p.At) // of a UDP exchange: its last datagram
 }
 
-func (e *Exchange) finish() {
+func (e *UDPCall) finish() {
 	e.Delay, e.DelayToData = e.lastACK-e.Start, e.lastData-e.Start
 	switch {
 	case e.flow.doubt != "":
@@ -136,7 +140,8 @@ func (e *Exchange) finish() {
 		setIfEmpty(&e.NoBytes, "the acknowledgement of its response is not in this capture")
 	}
 	if e.flow.supers {
-		setIfEmpty(&e.NoBytes, "a datagram is larger than the MTU, so it stands for several packets; turn UDP segmentation offload off")
+		setIfEmpty(&e.NoBytes,
+			"a datagram is larger than the MTU, so it stands for several packets; turn UDP segmentation offload off")
 	}
 }
 
@@ -155,13 +160,41 @@ func (a *Analyzer) alternate(f *flow, p *Packet, s *segment) {
 	}
 	crc := crc32.ChecksumIEEE(s.data)
 	if e == nil || e.answered {
-		e = a.newExchange(f, p, s, f.protocol)
+		e = a.newUDPCall(f, p, s, f.protocol)
 		f.cur = e
 	} else if crc == f.lastRequest {
 		e.Retransmissions++
 	}
 	f.lastRequest = crc
 	e.take(p, s)
+}
+
+// isQUIC says whether a flow's first datagram is QUIC's: an Initial packet of version 1
+// or 2, in a datagram filled up to 1200 bytes (RFC 9000, sections 14.1 and 17.2.2; RFC
+// 9369, section 3.2).
+func isQUIC(b []byte) bool {
+	if len(b) < 5 {
+		return false
+	}
+	switch kind := b[0] & 0xf0; binary.BigEndian.Uint32(b[1:]) {
+	case 1:
+		return kind == 0xc0
+	case 0x6b3343cf:
+		return kind == 0xd0
+	}
+	return false
+}
+
+// addQUIC counts all datagrams of a connection as one call, since what is a request is hidden.
+func (a *Analyzer) addQUIC(f *flow, p *Packet, s *segment) {
+	if f.cur == nil {
+		f.cur = a.newUDPCall(f, p, s, "quic")
+		const why = "QUIC hides where a request begins and ends"
+		f.cur.NoDelay, f.cur.NoData, f.cur.NoHandshake = why, why, why
+		f.cur.NoRetransmissions = "QUIC encrypts its packet numbers"
+	}
+	f.cur.take(p, s)
+	f.cur.answered = f.cur.answered || s.src != f.client
 }
 
 func isDTLS(b []byte) bool {
@@ -206,14 +239,14 @@ func dtlsRecords(b []byte, isCut bool) (app, hand, hello bool, why string) {
 			off := 2 + int(b[0]>>3&1)
 			if n = len(b); b[0]&4 != 0 {
 				if len(b) < off+2 {
-					return app, hand, hello, "a DTLS record header is cut"
+					return app, hand, hello, "a DTLS record header is truncated"
 				}
 				n = off + 2 + int(binary.BigEndian.Uint16(b[off:]))
 			}
 		case b[0] == 25:
 			return app, hand, hello, "DTLS connection ids hide which record is application data"
 		case len(b) < 13:
-			return app, hand, hello, "a DTLS record header is cut"
+			return app, hand, hello, "a DTLS record header is truncated"
 		case !isDTLS(b) && b[0] != 26:
 			return app, hand, hello, "a datagram between these ports is not DTLS"
 		default:

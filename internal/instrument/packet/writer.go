@@ -97,7 +97,7 @@ func (x *Writer) Write(p Packet) error {
 }
 
 // Close writes what the tap says of itself, and waits until all is written.
-func (x *Writer) Close(q Quality) error {
+func (x *Writer) Close(q CaptureStats) error {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, 0)
 	b = le.AppendUint32(b, uint32(uint64(q.Last)>>32))

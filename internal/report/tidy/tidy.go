@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Limits, so that a wrong file is refused before it fills the memory.
@@ -58,7 +58,8 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 	in.left = maxRecord
 	head, err := rd.Read()
 	if err == io.EOF {
-		return stat.Table{}, &Error{file, 0, "it is empty; the first line names the columns, each further line is one observation"}
+		return stat.Table{},
+			&Error{file, 0, "it is empty; the first line names the columns, each further line is one observation"}
 	}
 	if err != nil {
 		return stat.Table{}, t.syntax(err)
@@ -174,7 +175,8 @@ func (t *table) row(row []string, line int) error {
 	t.key = t.key[:0]
 	for _, i := range t.by {
 		if row[i] == "" {
-			return &Error{t.file, line, fmt.Sprintf("factor %q is empty; write its level, or leave the row out", t.columns.Factors[indexOf(t.by, i)])}
+			return &Error{t.file, line, fmt.Sprintf("factor %q is empty; write its level, or leave the row out",
+				t.columns.Factors[indexOf(t.by, i)])}
 		}
 		t.key = strconv.AppendInt(t.key, int64(len(row[i])), 10)
 		t.key = append(append(t.key, ':'), row[i]...)
@@ -182,7 +184,8 @@ func (t *table) row(row []string, line int) error {
 	levels, ok := t.levels[string(t.key)]
 	if !ok {
 		if len(t.levels) == MaxTreatments {
-			return &Error{t.file, line, fmt.Sprintf("more than %d treatments; is one of %s not a factor but a measurement?", MaxTreatments, strings.Join(t.columns.Factors, ", "))}
+			return &Error{t.file, line, fmt.Sprintf("more than %d treatments; is one of %s not a factor but a measurement?",
+				MaxTreatments, strings.Join(t.columns.Factors, ", "))}
 		}
 		for _, i := range t.by {
 			levels = append(levels, strings.Clone(row[i]))
@@ -195,7 +198,8 @@ func (t *table) row(row []string, line int) error {
 func (t *table) keep(levels, row []string, y float64, line int) error {
 	if t.blk >= 0 {
 		if row[t.blk] == "" {
-			return &Error{t.file, line, fmt.Sprintf("block %q is empty; name the block of every row, or leave out --block", t.columns.Block)}
+			return &Error{t.file, line, fmt.Sprintf("block %q is empty; name the block of every row, or leave out --block",
+				t.columns.Block)}
 		}
 		t.key = append(append(t.key, '|'), row[t.blk]...)
 		if i, ok := t.at[string(t.key)]; ok {
@@ -206,7 +210,9 @@ func (t *table) keep(levels, row []string, y float64, line int) error {
 		t.sums = append(t.sums, newSum(y))
 	}
 	if len(t.rows) == MaxReplicates {
-		return &Error{t.file, line, fmt.Sprintf("more than %d replicates; name the column of the blocks with --block, so that the rows of one treatment and block are averaged", MaxReplicates)}
+		return &Error{t.file, line,
+			fmt.Sprintf("more than %d replicates; name the column of the blocks with --block, so that the rows of one "+
+				"treatment and block are averaged", MaxReplicates)}
 	}
 	x := stat.Row{Levels: levels, Y: y}
 	if t.blk >= 0 {
@@ -240,9 +246,11 @@ func (t *table) syntax(err error) error {
 	var p *csv.ParseError
 	switch {
 	case errors.Is(err, errLong):
-		return &Error{t.file, 0, fmt.Sprintf("a row of more than %d B after %d good ones; is a quote not closed?", maxRecord, len(t.rows))}
+		return &Error{t.file, 0, fmt.Sprintf("a row of more than %d B after %d good ones; is a quote not closed?",
+			maxRecord, len(t.rows))}
 	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &p):
-		return &Error{t.file, p.Line, "it has not as many columns as the first line; mend the row, and quote a value that holds a comma"}
+		return &Error{t.file, p.Line,
+			"it has not as many columns as the first line; mend the row, and quote a value that holds a comma"}
 	case errors.As(err, &p):
 		return &Error{t.file, p.Line, fmt.Sprintf("%v; write a quote within quotes twice", p.Err)}
 	}
@@ -261,7 +269,9 @@ func (t *table) done() (stat.Table, error) {
 	}
 	for i := range t.sums {
 		if t.rows[i].Y = t.sums[i].mean(); math.IsNaN(t.rows[i].Y) || math.IsInf(t.rows[i].Y, 0) {
-			return stat.Table{}, &Error{t.file, 0, fmt.Sprintf("the mean of treatment %s in block %s is beyond all numbers; write %s in a larger unit", strings.Join(t.rows[i].Levels, " "), t.rows[i].Block, t.columns.Response)}
+			return stat.Table{}, &Error{t.file, 0,
+				fmt.Sprintf("the mean of treatment %s in block %s is beyond all numbers; write %s in a larger unit",
+					strings.Join(t.rows[i].Levels, " "), t.rows[i].Block, t.columns.Response)}
 		}
 	}
 	return stat.Table{Response: t.columns.Response, Factors: t.columns.Factors, Rows: t.rows}, nil

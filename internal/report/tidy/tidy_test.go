@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 var columns = Columns{Response: "y", Factors: []string{"a", "b"}, Block: "rep"}
@@ -31,9 +31,13 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 		{"missing block", "a,b,rep,y\nx,y,,2\n", `f.csv:2: block "rep" is empty`},
 		{"bare quote", "a,b,rep,y\nx,y\"y,1,2\n", "f.csv:2: bare"},
 		{"open quote", "a,b,rep,y\nx,\"y,1,2\nx,y,1,2\n", "f.csv:3: extraneous or missing"},
-		{"a quote that swallows the file", "a,b,rep,y\nx,\"y" + strings.Repeat("x,y,1,2\n", 1<<18), "f.csv: a row of more than 1048576 B"},
-		{"faults on two lines, blank and quoted lines counted", "a,b,rep,y\n\n\"x\n\",y,1,p\nx,y,1,q\n", `f.csv:3: y is "p", which is not a number; leave the unit and the thousands' marks out` + "\n" + `f.csv:5: y is "q"`},
-		{"overflow", "a,b,rep,y\nx,y,1,1e308\nx,y,1,1.5e308\n", "f.csv: the mean of treatment x y in block 1 is beyond all numbers"},
+		{"a quote that swallows the file", "a,b,rep,y\nx,\"y" + strings.Repeat("x,y,1,2\n", 1<<18),
+			"f.csv: a row of more than 1048576 B"},
+		{"faults on two lines, blank and quoted lines counted", "a,b,rep,y\n\n\"x\n\",y,1,p\nx,y,1,q\n",
+			`f.csv:3: y is "p", which is not a number; leave the unit and the thousands' marks out` + "\n" +
+				`f.csv:5: y is "q"`},
+		{"overflow", "a,b,rep,y\nx,y,1,1e308\nx,y,1,1.5e308\n",
+			"f.csv: the mean of treatment x y in block 1 is beyond all numbers"},
 		{"many", "a,b,rep,y\n" + strings.Repeat("x,y,1,bad\n", 50), "there may be more"},
 	} {
 		_, err := Read(strings.NewReader(tt.text), "f.csv", columns)
@@ -45,7 +49,8 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 		}
 	}
 	same := Columns{Response: "y", Factors: []string{"y"}}
-	if _, err := Read(strings.NewReader("a,y\n1,2\n"), "f.csv", same); err == nil || !strings.Contains(err.Error(), "at once") {
+	if _, err := Read(strings.NewReader("a,y\n1,2\n"), "f.csv", same); err == nil ||
+		!strings.Contains(err.Error(), "at once") {
 		t.Errorf("the response as a factor: got %v", err)
 	}
 }

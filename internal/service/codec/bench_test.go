@@ -4,7 +4,7 @@ import (
 	"encoding/xml"
 	"testing"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // BenchmarkMonitor is the monitor message with a text of 23 letters.

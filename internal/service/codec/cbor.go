@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // The major types of RFC 8949, section 3.1, and the simple values used here.

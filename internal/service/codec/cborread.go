@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // decodeCBOR reads a map, of definite length or not. A field given twice is
@@ -27,7 +27,7 @@ func decodeCBOR(b []byte, s *shape, m *service.Message) error {
 			continue
 		}
 		if seen&(1<<i) != 0 {
-			r.fail(r.i, "field "+s.fields[i].name+" is there twice")
+			r.fail(r.i, "field "+s.fields[i].name+" appears twice")
 		}
 		seen |= 1 << i
 		r.value(&s.fields[i], m)
@@ -74,7 +74,7 @@ func (r *cborReader) head() (h cborHead) {
 		h.v = uint64(h.info)
 	}
 	if h.major == cborSimple && h.info == 24 && h.v < 32 {
-		r.fail(h.at, "simple value is written too long")
+		r.fail(h.at, "simple value is encoded too long")
 	}
 	return h
 }
@@ -280,7 +280,7 @@ func (r *cborReader) skip(depth int) {
 		r.skip(depth - 1)
 	case cborSimple:
 		if h.infinite {
-			r.fail(at, "a break where an item was expected")
+			r.fail(at, "a break instead of an item")
 		}
 	}
 }

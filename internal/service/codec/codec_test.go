@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // env is a world without disk and sensor: the reading is the golden one.

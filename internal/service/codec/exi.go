@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // EXI, Efficient XML Interchange 1.0 (W3C Recommendation, second edition),

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // exiVectors are what EXIficient made of golden messages. stacks/exificient
@@ -84,19 +84,20 @@ func hostileEXI() []struct {
 			why      string
 		}{name, response, b, why})
 	}
-	const echo, sort, sum, concat, io, monitor = exiStart + "00010 ", exiStart + "01010 ", exiStart + "01100 ", exiStart + "00000 ", exiStart + "00100 ", exiStart + "01000 "
-	add(service.Echo, false, nil, "cut")
+	const echo, sort, sum, concat, io, monitor = exiStart + "00010 ", exiStart + "01010 ", exiStart + "01100 ",
+		exiStart + "00000 ", exiStart + "00100 ", exiStart + "01000 "
+	add(service.Echo, false, nil, "truncated")
 	add(service.Echo, false, []byte("$EXI\x80\x10\x08"), "header")
-	add(service.Echo, false, exiBits("10100000 00010 0 00000010"), "header")      // options in the stream
-	add(service.Echo, false, exiBits("10010000 00010 0 00000010"), "header")      // a preview version
-	add(service.Echo, false, exiBits("10000001 00010 0 00000010"), "header")      // version 2
-	add(service.Echo, false, exiBits(exiStart+"00011 0 00000010"), "root")        // another message
-	add(service.Echo, false, exiBits(exiStart+"10000 0 00000010"), "root")        // none of the schema's
-	add(service.Echo, false, exiBits(echo+"1 00000010"), "xsi:type")              //
-	add(service.Echo, false, exiBits(echo+"0 00000000"), "not in the table")      // of its element
-	add(service.Echo, false, exiBits(echo+"0 00000001"), "not in the table")      // of all
-	add(service.Echo, false, exiBits(echo+"0 "+most), "cut")                      // 2^64-3 characters
-	add(service.Echo, false, exiBits(echo+"0 11111111 11111111 00000111"), "cut") // 131,069
+	add(service.Echo, false, exiBits("10100000 00010 0 00000010"), "header")            // options in the stream
+	add(service.Echo, false, exiBits("10010000 00010 0 00000010"), "header")            // a preview version
+	add(service.Echo, false, exiBits("10000001 00010 0 00000010"), "header")            // version 2
+	add(service.Echo, false, exiBits(exiStart+"00011 0 00000010"), "root")              // another message
+	add(service.Echo, false, exiBits(exiStart+"10000 0 00000010"), "root")              // none of the schema's
+	add(service.Echo, false, exiBits(echo+"1 00000010"), "xsi:type")                    //
+	add(service.Echo, false, exiBits(echo+"0 00000000"), "not in the table")            // of its element
+	add(service.Echo, false, exiBits(echo+"0 00000001"), "not in the table")            // of all
+	add(service.Echo, false, exiBits(echo+"0 "+most), "truncated")                      // 2^64-3 characters
+	add(service.Echo, false, exiBits(echo+"0 11111111 11111111 00000111"), "truncated") // 131,069
 	add(service.Echo, false, exiBits(echo+"0 "+strings.Repeat("11111111 ", 9)+"00000010"), "too large")
 	add(service.Echo, false, exiBits(echo+"0 "+strings.Repeat("10000000 ", 1_000_000)+"00000000"), "too large")
 	add(service.Echo, false, exiBits(echo+"0 00000011 00000000"), "character")                            // U+0000
@@ -106,18 +107,26 @@ func hostileEXI() []struct {
 	add(service.Echo, false, exiBits(echo+"0 00000011 10000000 10000000 10000000 10000000 00010000"), "character")
 	add(service.Echo, false, exiBits(echo+"0 00000010 00 00000000"), "after the message")
 	add(service.Sort, false, exiBits(sort+"0 1 0 00000001 1"), "xsi:type")
-	add(service.Sort, false, exiBits(sort+"0 0 0 10000000 10000000 10000000 10000000 00001000 1"), "out of the range of int32") // 2^31
-	add(service.Sort, false, exiBits(sort+"0 0 1 10000000 10000000 10000000 10000000 00001000 1"), "out of the range of int32")
+	// 2^31
+	add(service.Sort, false, exiBits(sort+"0 0 0 10000000 10000000 10000000 10000000 00001000 1"),
+		"out of the range of int32")
+	add(service.Sort, false, exiBits(sort+"0 0 1 10000000 10000000 10000000 10000000 00001000 1"),
+		"out of the range of int32")
 	add(service.Sort, false, exiBits(sort+"0 0 0 "+most+"1"), "out of range")
-	add(service.Sort, false, exiBits(sort+strings.Repeat("0 0 0 00000001 ", 100)), "cut") // never ends
+	add(service.Sort, false, exiBits(sort+strings.Repeat("0 0 0 00000001 ", 100)), "truncated") // never ends
 	add(service.Sum, false, exiBits(sum+"0 0 0 "+most+"00000000 1"), "out of range")
-	add(service.Sum, false, exiBits(sum+"0 0 0 10000000 11000000 11001010 11110011 10000100 10100011 00000010 00000001 1"), "out of range") // 10^13 and .1
-	add(service.Sum, false, exiBits(sum+"0 0 0 00000001 "+strings.Repeat("11111111", 1000)), "cut")                                         // a fraction without end
+	// 10^13 and .1
+	add(service.Sum, false, exiBits(sum+"0 0 0 10000000 11000000 11001010 11110011 10000100 10100011 00000010 00000001 1"),
+		"out of range")
+	// a fraction without end
+	add(service.Sum, false, exiBits(sum+"0 0 0 00000001 "+strings.Repeat("11111111", 1000)), "truncated")
 	add(service.Temperature, true, exiBits(exiStart+"01111 0 0 00000001 00000000 0 1 "+most), "out of range")
 	add(service.Concat, false, exiBits(concat+"0 0 00000000 1"), "not in the table")
-	add(service.Concat, false, exiBits(concat+"0 0 00000011 01100001 0 0 00000011 01100010 0 0 00000011 01100011 0 0 00000000 11 1"), "not in the table") // place 3 of 3
-	add(service.IO, false, exiBits(io+most), "cut")
-	add(service.IO, false, exiBits(io+"11111111 11111111 11111111 00000111"), "cut") // 16 MB
+	// place 3 of 3
+	add(service.Concat, false, exiBits(concat+
+		"0 0 00000011 01100001 0 0 00000011 01100010 0 0 00000011 01100011 0 0 00000000 11 1"), "not in the table")
+	add(service.IO, false, exiBits(io+most), "truncated")
+	add(service.IO, false, exiBits(io+"11111111 11111111 11111111 00000111"), "truncated") // 16 MB
 	add(service.Monitor, false, exiBits(monitor+"0 00000001"), "not in the table")
 	return all
 }
@@ -130,7 +139,8 @@ func TestHostileEXI(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), x.why) {
 			t.Errorf("%s %.40x: got %v, want something of %q", x.name, x.b, err, x.why)
 		}
-		if made := cap(m.Text) + cap(m.Arena) + cap(m.Data) + 24*cap(m.Strings) + 4*cap(m.Ints) + 8*cap(m.Hundredths); made > 1000 {
+		if made := cap(m.Text) + cap(m.Arena) + cap(m.Data) + 24*cap(m.Strings) + 4*cap(m.Ints) +
+			8*cap(m.Hundredths); made > 1000 {
 			t.Errorf("%s %.40x: %d bytes were made", x.name, x.b, made)
 		}
 		if took := time.Since(began); took > 5*time.Second {
@@ -164,10 +174,12 @@ func TestEXIOfManyLongStrings(t *testing.T) {
 	if err := DecodeWithin(EXISchema, b, service.Concat, false, &got, 16e6); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("6.5 GB from %d bytes: %v", len(b), err)
 	}
-	if err := DecodeWithin(EXISchema, b, service.Concat, false, &got, len(long)*len(m.Strings)); err != nil || len(got.Strings) != len(m.Strings) || cap(got.Arena) > 2*len(long) {
+	if err := DecodeWithin(EXISchema, b, service.Concat, false, &got, len(long)*len(m.Strings)); err != nil ||
+		len(got.Strings) != len(m.Strings) || cap(got.Arena) > 2*len(long) {
 		t.Errorf("%v, %d strings in %d bytes", err, len(got.Strings), cap(got.Arena))
 	}
-	if err := DecodeWithin(EXISchema, b, service.Concat, false, &got, len(long)*len(m.Strings)-1); !errors.Is(err, ErrTooLarge) {
+	if err := DecodeWithin(EXISchema, b, service.Concat, false, &got, len(long)*len(m.Strings)-1); !errors.Is(err,
+		ErrTooLarge) {
 		t.Error("a byte more than the limit passes:", err)
 	}
 }
@@ -213,22 +225,22 @@ func TestHostileCompressedEXI(t *testing.T) {
 		why  string
 	}{
 		{service.Echo, nil, "header"},
-		{service.Echo, []byte{0x80}, "cut"},
-		{service.Echo, deflated(echo[:3]), "cut"},
+		{service.Echo, []byte{0x80}, "truncated"},
+		{service.Echo, deflated(echo[:3]), "truncated"},
 		{service.Echo, deflated(append(echo, 0)), "after the values"},
 		{service.Echo, deflated(echo, nil), "after the message"},
 		{service.Echo, append(deflated(echo), 0), "after the message"},
-		{service.Echo, deflated(echo)[:6], "cut"},
+		{service.Echo, deflated(echo)[:6], "truncated"},
 		{service.Echo, deflated([]byte{3, 0, 2}), "root"},
 		{service.Echo, deflated([]byte{200, 0, 2}), "out of range"},
 		{service.Echo, deflated([]byte{2, 1, 2}), "xsi:type"},
 		{service.Echo, deflated([]byte{2, 2, 2}), "out of range"},
-		{service.Echo, deflated([]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}), "cut"},
+		{service.Echo, deflated([]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}), "truncated"},
 		{service.Echo, bytes.Repeat([]byte{0x80}, 100), "deflated"},
-		{service.Sort, deflated(many), "out of range or cut"},
-		{service.Sort, deflated(append(many, 1)), "cut"},
+		{service.Sort, deflated(many), "out of range or truncated"},
+		{service.Sort, deflated(append(many, 1)), "truncated"},
 		{service.Sort, deflated(append(many, 1, 0), zeros(400)), "after the structure"},
-		{service.Sort, deflated(append(many, 1), zeros(399)), "cut"},
+		{service.Sort, deflated(append(many, 1), zeros(399)), "truncated"},
 		{service.Sort, deflated(append(many, 1), zeros(401)), "after the values"},
 		{service.Sort, deflated(append(many, 1), append([]byte{2}, zeros(399)...)), "neither"},
 		{service.Concat, deflated(append([]byte{0}, 0, 0, 1, 0, 0)), "not in the table"},
@@ -240,7 +252,8 @@ func TestHostileCompressedEXI(t *testing.T) {
 	}
 	// 100 kB that would be 100 MB, of structure and of text.
 	var m service.Message
-	for _, b := range [][]byte{deflated(append([]byte{10}, zeros(100_000_000)...)), deflated(append([]byte{2, 0, 0xff, 0xff, 0xff, 0x2f}, bytes.Repeat([]byte("a"), 100_000_000)...))} {
+	for _, b := range [][]byte{deflated(append([]byte{10}, zeros(100_000_000)...)),
+		deflated(append([]byte{2, 0, 0xff, 0xff, 0xff, 0x2f}, bytes.Repeat([]byte("a"), 100_000_000)...))} {
 		if err := DecodeWithin(EXISchemaCompressed, b, service.Echo, false, &m, 1e6); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%d bytes: %v", len(b), err)
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"unicode/utf8"
 
-	"edgegauge/internal/service/xmlstream"
+	"edgegauge.example/edgegauge/internal/service/xmlstream"
 )
 
 // A bitWriter appends bits, the most significant first (EXI 1.0, section 7.1.9).
@@ -143,7 +143,7 @@ func (r *bitReader) window() uint64 {
 // advance moves over k bits.
 func (r *bitReader) advance(k uint) {
 	if uint64(k) > r.left() {
-		r.fail("message is cut")
+		r.fail("message is truncated")
 		return
 	}
 	k += r.bit
@@ -218,7 +218,7 @@ func (r *bitReader) reversedFraction() int64 {
 // octets appends n bytes, which must be there before anything is made for them.
 func (r *bitReader) octets(dst []byte, n uint64) []byte {
 	if n > r.left()/8 {
-		r.fail("message is cut")
+		r.fail("message is truncated")
 		return dst
 	}
 	for ; n >= 4; n -= 4 {
@@ -234,7 +234,7 @@ func (r *bitReader) octets(dst []byte, n uint64) []byte {
 // that n is known to be too large before anything is made for it.
 func (r *bitReader) characters(dst []byte, n uint64) []byte {
 	if n > r.left()/8 {
-		r.fail("message is cut")
+		r.fail("message is truncated")
 		return dst
 	}
 	for n > 0 && r.problem == "" {

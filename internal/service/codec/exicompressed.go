@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // EXI with compression (section 9): events and values are pulled apart, and all

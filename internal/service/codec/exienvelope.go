@@ -1,6 +1,6 @@
 package codec
 
-import "edgegauge/internal/service"
+import "edgegauge.example/edgegauge/internal/service"
 
 // The parts of a fault that the string tables know beforehand: the namespace of
 // xml:lang and its name there (EXI 1.0, appendix D). Namespaces are six: none,

@@ -4,10 +4,10 @@ import (
 	"compress/flate"
 	"io"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
-// exiMostUnpacked bounds what is unpacked for who asks for no limit, in bytes.
+// exiMostUnpacked bounds what is unpacked where the caller asks for no limit, in bytes.
 const exiMostUnpacked = 1 << 30
 
 // decodeEXICompressed reads a message whose channels, unpacked, have no more
@@ -19,14 +19,14 @@ func decodeEXICompressed(enc Encoding, b []byte, s *shape, m *service.Message, e
 	s.reset(m)
 	var fault *Fault
 	if len(b) == 0 || b[0] != exiHeader {
-		r.fail("header is not 80: another version of EXI, or it has a cookie or options")
+		r.fail("header is not 80: a different version of EXI, or with a cookie or options")
 	} else {
 		r.packed = b[1:]
 		fault = r.document(s, m, envelope)
 	}
 	c.source.Reset(nil)
 	if len(r.packed) > 0 && r.problem == "" {
-		r.fail("something stands after the message")
+		r.fail("unexpected data after the message")
 	}
 	if r.problem != "" {
 		r.at = len(b) - len(r.packed)
@@ -70,7 +70,7 @@ func (r *exiInflater) stream(dst []byte) []byte {
 			r.packed = r.packed[len(r.packed)-r.c.source.Len():]
 			return dst
 		case err != nil:
-			r.fail("message is cut or not deflated")
+			r.fail("message is truncated or not deflated")
 			return dst
 		}
 	}
@@ -79,7 +79,7 @@ func (r *exiInflater) stream(dst []byte) []byte {
 // code reads an event code, or part of a name, below limit.
 func (r *exiInflater) code(limit byte) byte {
 	if len(r.structure) == 0 || r.structure[0] >= limit {
-		r.fail("event code is out of range or cut")
+		r.fail("event code is out of range or truncated")
 		return 0
 	}
 	v := r.structure[0]
@@ -103,7 +103,7 @@ func (r *exiInflater) open(n int) {
 		return
 	}
 	if len(r.structure) > 0 {
-		r.fail("something stands after the structure")
+		r.fail("unexpected data after the structure")
 		return
 	}
 	r.c.more = r.stream(r.c.more[:0])
@@ -115,7 +115,7 @@ func (r *exiInflater) open(n int) {
 // shut sees that all values were read.
 func (r *exiInflater) shut() {
 	if r.problem == "" && r.i < len(r.b) {
-		r.fail("something stands after the values")
+		r.fail("unexpected data after the values")
 	}
 	r.b, r.i = nil, 0
 }
@@ -142,7 +142,7 @@ func (r *exiInflater) document(s *shape, m *service.Message, envelope bool) *Fau
 	}
 	for i := range s.fields {
 		if exiReplaceable(s.fields[i].kind) == 1 && r.code(2) == 1 {
-			r.fail("xsi:type is not taken")
+			r.fail("xsi:type is not supported")
 		}
 	}
 	r.open(len(s.fields))
@@ -200,7 +200,7 @@ func (r *exiInflater) list(k kind, m *service.Message) {
 				break
 			}
 			if r.code(2) == 1 {
-				r.fail("xsi:type is not taken")
+				r.fail("xsi:type is not supported")
 			}
 			n++
 		}
@@ -245,7 +245,7 @@ func (r *exiInflater) item(k kind, m *service.Message) {
 // fault reads the rest of a fault's structure and its values.
 func (r *exiInflater) fault() *Fault {
 	if r.code(2) == 1 {
-		r.fail("xsi:type is not taken")
+		r.fail("xsi:type is not supported")
 	}
 	attributes := 0
 	for ; r.problem == "" && r.code(2) == 0; attributes++ {

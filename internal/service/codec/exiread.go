@@ -3,7 +3,7 @@ package codec
 import (
 	"errors"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // ErrTooLarge is what a message is whose values, unpacked, are more than a
@@ -29,14 +29,14 @@ func decodeEXI(b []byte, s *shape, m *service.Message, limit int) error {
 
 func (r *exiReader) header() {
 	if r.take(8) != exiHeader {
-		r.fail("header is not 80: another version of EXI, or it has a cookie or options")
+		r.fail("header is not 80: a different version of EXI, or with a cookie or options")
 	}
 }
 
 // close tells what was wrong. The bits to the last byte's end may be any.
 func (r *exiReader) close(enc Encoding) error {
 	if r.left() >= 8 {
-		r.fail("something stands after the message")
+		r.fail("unexpected data after the message")
 	}
 	switch {
 	case r.large:
@@ -110,7 +110,7 @@ func (r *exiReader) another() bool {
 // typed reads whether xsi:type replaces a type that can be.
 func (r *exiReader) typed(k kind) {
 	if exiReplaceable(k) == 1 && r.take(1) == 1 {
-		r.fail("xsi:type is not taken")
+		r.fail("xsi:type is not supported")
 	}
 }
 

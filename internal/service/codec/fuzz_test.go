@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 func FuzzXML(f *testing.F)      { fuzzDecode(f, XML) }
@@ -37,7 +37,7 @@ func fuzzDecode(f *testing.F, enc Encoding) {
 			}
 		}
 	}
-	if enc.isEXI() {
+	if enc.Syntax() == EXIBits {
 		for _, v := range exiVectors(f) {
 			if v.enc == enc {
 				f.Add(index(v.service), v.response, v.bytes)
@@ -93,12 +93,14 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, k int64, i int32, data []byte, yes bool) {
 		k %= service.MaxHundredths + 1
 		m := service.Message{
-			Ints: []int32{i, 0, -i}, Hundredths: []int64{k, -k, 0}, Total: k, Celsius: -k, Time: k << 13, Text: []byte(text), Data: data, Digest: data,
+			Ints: []int32{i, 0, -i}, Hundredths: []int64{k, -k, 0}, Total: k, Celsius: -k, Time: k << 13, Text: []byte(text),
+			Data: data, Digest: data,
 			Strings: [][]byte{[]byte(text), nil, []byte(text)}, Accepted: yes, Sequence: i,
-			Record: service.Record{ID: []byte(text), Status: i, Sequence: -i, Temperature: k, Pressure: -k, Running: yes, Message: []byte(text)},
+			Record: service.Record{ID: []byte(text), Status: i, Sequence: -i, Temperature: k, Pressure: -k, Running: yes,
+				Message: []byte(text)},
 		}
 		for _, enc := range Encodings() {
-			isXML := enc == XML || enc.SOAP() || enc.isEXI()
+			isXML := enc.Syntax() == XMLText || enc.Syntax() == EXIBits
 			if !utf8.ValidString(text) || isXML && !xmlCharacters(text) {
 				continue
 			}

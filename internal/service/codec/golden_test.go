@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // golden is what stacks/contract/golden.py made, which shares no code with us.
@@ -117,7 +117,8 @@ func handMade(name string) *service.Message {
 		}
 		return &m
 	case "sort-edges":
-		return &service.Message{Ints: []int32{-1 << 31, -1<<31 + 1, -65537, -65536, -32769, -32768, -257, -256, -129, -128, -33, -32,
+		return &service.Message{Ints: []int32{-1 << 31, -1<<31 + 1, -65537, -65536, -32769, -32768, -257, -256, -129,
+			-128, -33, -32,
 			-25, -24, -1, 0, 23, 24, 31, 32, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 1<<31 - 1}}
 	case "sum-edges":
 		const e15 = 1_000_000_000_000_000
@@ -239,7 +240,8 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: read as %v, want %v", name, err, want)
 		}
 		canonical := AppendFault(Encoding(ext), nil, want)
-		if wrote := bytes.Equal(canonical, b); wrote != (strings.HasPrefix(name, "sender") || strings.HasPrefix(name, "receiver")) {
+		if wrote := bytes.Equal(canonical, b); wrote != (strings.HasPrefix(name, "sender") ||
+			strings.HasPrefix(name, "receiver")) {
 			t.Errorf("%s: wrote %q, golden is %q", name, canonical, b)
 		}
 	}

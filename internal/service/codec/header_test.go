@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/xmlstream"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/xmlstream"
 )
 
 func TestDecodeEnvelopeAsksTheHeaderReader(t *testing.T) {
@@ -20,7 +20,7 @@ func TestDecodeEnvelopeAsksTheHeaderReader(t *testing.T) {
 		{`<k:strange><k:text>c</k:text></k:strange>`, ""},                           // need not be
 		{`<k:strange s:role="urn:other"` + must + `/>`, ""},                         // not for us
 		{`<k:stop/>`, "stop"},
-		{`<k:text><k:b/></k:text>`, "an element stands where a text should"},
+		{`<k:text><k:b/></k:text>`, "an element instead of text"},
 	} {
 		b := `<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope" xmlns:k="urn:k"><s:Header>` + tt.header +
 			`</s:Header><s:Body><echo xmlns="urn:edgegauge:services:1"><text>hello</text></echo></s:Body></s:Envelope>`

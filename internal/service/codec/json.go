@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"strconv"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 func appendJSON(dst []byte, s *shape, m *service.Message) []byte {

@@ -1,6 +1,6 @@
 package codec
 
-import "edgegauge/internal/service"
+import "edgegauge.example/edgegauge/internal/service"
 
 // jsonReader reads RFC 8259. Its first problem sticks, and ends the input.
 type jsonReader struct {
@@ -30,7 +30,7 @@ func decodeJSON(b []byte, s *shape, m *service.Message) error {
 	}
 	r.space()
 	if r.i < len(r.b) {
-		r.fail(r.i, "something stands after the message")
+		r.fail(r.i, "unexpected data after the message")
 	}
 	if name := s.missing(seen); name != "" {
 		r.fail(r.i, "field "+name+" is missing")
@@ -87,13 +87,13 @@ func (r *jsonReader) more(end byte, first bool) bool {
 	case first:
 		return true
 	case r.peek() != ',':
-		r.fail(r.i, "a comma or "+string(end)+" is missing, or the message is cut")
+		r.fail(r.i, "a comma or "+string(end)+" is missing, or the message is truncated")
 		return false
 	}
 	r.i++
 	r.space()
 	if r.peek() == end {
-		r.fail(r.i, "nothing stands after a comma")
+		r.fail(r.i, "nothing follows a comma")
 		return false
 	}
 	return true

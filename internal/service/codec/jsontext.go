@@ -62,7 +62,7 @@ func (r *jsonReader) piece() (run []byte, escaped rune, done bool) {
 		escaped = r.escape()
 		return run, escaped, r.problem != ""
 	}
-	r.fail(start, "string is cut or holds a control character")
+	r.fail(start, "string is truncated or has a control character")
 	return run, 0, true
 }
 
@@ -88,7 +88,7 @@ func (r *jsonReader) escape() rune {
 	case 'u':
 		return r.unicode(at)
 	}
-	r.fail(at, "no such escape")
+	r.fail(at, "unknown escape")
 	return 0
 }
 
@@ -113,13 +113,13 @@ func (r *jsonReader) unicode(at int) rune {
 
 func (r *jsonReader) hex4(at int) (v rune) {
 	if len(r.b)-r.i < 4 {
-		r.fail(at, "no such escape")
+		r.fail(at, "unknown escape")
 		return 0
 	}
 	for _, c := range r.b[r.i : r.i+4] {
 		d := unhex(c)
 		if d < 0 {
-			r.fail(at, "no such escape")
+			r.fail(at, "unknown escape")
 			return 0
 		}
 		v = v<<4 | d

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // The first bytes of MessagePack's formats.
@@ -103,7 +103,7 @@ func appendSized(dst []byte, format byte, v uint64) []byte {
 // appendMsgPackLength is appendSized for lengths, which have 32 bits at most.
 func appendMsgPackLength(dst []byte, format byte, n int) []byte {
 	if int64(n) > math.MaxUint32 {
-		panic("codec: MessagePack has no length for 4 GiB")
+		panic("codec: MessagePack lengths are below 4 GiB")
 	}
 	return appendSized(dst, format, uint64(n))
 }

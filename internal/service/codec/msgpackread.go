@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // decodeMsgPack reads a map. Of a field given twice the last one counts.
@@ -201,6 +201,6 @@ func (r *mpReader) skip(depth int) {
 	case c-mpFixExt1 < 5:
 		r.take(2 + 1<<(c-mpFixExt1))
 	default:
-		r.fail(r.i, "no such format, or the message is cut")
+		r.fail(r.i, "unknown format, or the message is truncated")
 	}
 }

@@ -3,7 +3,7 @@ package codec
 import (
 	"math"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // toHundredths rounds a double to the nearest hundredth, halves away from zero.

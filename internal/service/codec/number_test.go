@@ -8,28 +8,33 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // Rounding looks at the digits written: halves go away from zero, and what a
 // double cannot tell from a half is no half.
 func TestHundredths(t *testing.T) {
 	for text, want := range map[string]int64{
-		"0": 0, "-0": 0, "0.005": 1, "-0.005": -1, "0.00499999999999999999999999": 0, "1.005": 101, "-1.005": -101, "1.00499999999999999999999": 100,
-		"2.675": 268, "0.145": 15, "12.3": 1230, "12.345": 1235, "12.344999": 1234, "99.995": 10000, "0.0": 0, "0.00049": 0,
+		"0": 0, "-0": 0, "0.005": 1, "-0.005": -1, "0.00499999999999999999999999": 0, "1.005": 101, "-1.005": -101,
+		"1.00499999999999999999999": 100,
+		"2.675":                     268, "0.145": 15, "12.3": 1230, "12.345": 1235, "12.344999": 1234, "99.995": 10000,
+		"0.0": 0, "0.00049": 0,
 		"10000000000000.004": service.MaxHundredths, "-10000000000000": -service.MaxHundredths, "000123.45": 12345,
 	} {
 		both(t, text, want)
 	}
 	for text, want := range map[string]int64{ // exponents, JSON only
-		"1e2": 10000, "1E+2": 10000, "12345e-2": 12345, "5e-3": 1, "-5e-3": -1, "4.9e-3": 0, "0e999999999999": 0, "1e-999999999999": 0, "1.5e-2": 2,
-		"0.000000000000000001e20": 10000, "1000000000000000e-5": 1000000000000, "1e13": service.MaxHundredths, "49e-4": 0, "50e-4": 1,
+		"1e2": 10000, "1E+2": 10000, "12345e-2": 12345, "5e-3": 1, "-5e-3": -1, "4.9e-3": 0, "0e999999999999": 0,
+		"1e-999999999999": 0, "1.5e-2": 2,
+		"0.000000000000000001e20": 10000, "1000000000000000e-5": 1000000000000, "1e13": service.MaxHundredths,
+		"49e-4": 0, "50e-4": 1,
 	} {
 		if got, err := fromJSON(text); err != nil || got != want {
 			t.Errorf("json %s: got %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"10000000000000.005", "-10000000000000.01", "1e14", "92233720368547758.08", strings.Repeat("9", 400), "1e999999999999"} {
+	for _, text := range []string{"10000000000000.005", "-10000000000000.01", "1e14", "92233720368547758.08",
+		strings.Repeat("9", 400), "1e999999999999"} {
 		if got, err := fromJSON(text); err == nil {
 			t.Errorf("json %s: got %d, want out of range", text, got)
 		}
@@ -39,7 +44,8 @@ func TestHundredths(t *testing.T) {
 			t.Errorf("xml %q: got %d, want an error", text, got)
 		}
 	}
-	for text, want := range map[string]int64{"+1.5": 150, " 1.5\n": 150, "1.": 100, ".5": 50, "-.005": -1} { // xs:decimal only
+	// xs:decimal only
+	for text, want := range map[string]int64{"+1.5": 150, " 1.5\n": 150, "1.": 100, ".5": 50, "-.005": -1} {
 		if got, err := fromXML(text); err != nil || got != want {
 			t.Errorf("xml %q: got %d, %v, want %d", text, got, err, want)
 		}
@@ -62,7 +68,8 @@ func both(t *testing.T, text string, want int64) {
 
 func fromXML(text string) (int64, error) {
 	var m service.Message
-	err := Decode(XML, fmt.Appendf(nil, `<sumResponse xmlns="urn:edgegauge:services:1"><total>%s</total></sumResponse>`, text), service.Sum, true, &m)
+	err := Decode(XML, fmt.Appendf(nil, `<sumResponse xmlns="urn:edgegauge:services:1"><total>%s</total></sumResponse>`,
+		text), service.Sum, true, &m)
 	return m.Total, err
 }
 
@@ -100,7 +107,8 @@ func FuzzScaled(f *testing.F) {
 
 // Every hundredth there is comes back from a double.
 func TestDoubles(t *testing.T) {
-	for _, k := range []int64{0, 1, 5, 12345, service.MaxHundredths, service.MaxHundredths - 1, service.MaxHundredths/3 + 1} {
+	for _, k := range []int64{0, 1, 5, 12345, service.MaxHundredths, service.MaxHundredths - 1,
+		service.MaxHundredths/3 + 1} {
 		for i := range int64(1000) {
 			for _, v := range []int64{k - i, i - k} {
 				if got, ok := toHundredths(float64(v) / 100); (got != v || !ok) && v <= service.MaxHundredths {
@@ -137,7 +145,8 @@ func TestProtobufAbsent(t *testing.T) {
 				t.Fatal(err)
 			}
 			var zero service.Message
-			if got, want := Append(JSON, nil, name, response, m), Append(JSON, nil, name, response, &zero); !bytes.Equal(got, want) {
+			if got, want := Append(JSON, nil, name, response, m),
+				Append(JSON, nil, name, response, &zero); !bytes.Equal(got, want) {
 				t.Errorf("%s: got %s, want %s", name, got, want)
 			}
 		}

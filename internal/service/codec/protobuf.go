@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // The wire types of protobuf.
@@ -212,7 +212,7 @@ func (r *protobufReader) varint() uint64 {
 func (r *protobufReader) longVarint() uint64 {
 	v, n := binary.Uvarint(r.b[r.i:])
 	if n <= 0 {
-		r.fail(r.i, "varint is cut or too long")
+		r.fail(r.i, "varint is truncated or too long")
 		return 0
 	}
 	r.i += n
@@ -230,7 +230,7 @@ func (r *protobufReader) int32() int32 {
 
 func (r *protobufReader) fixed(n int) []byte {
 	if len(r.b)-r.i < n {
-		r.fail(r.i, "message is cut")
+		r.fail(r.i, "message is truncated")
 		return nil
 	}
 	r.i += n
@@ -254,7 +254,7 @@ func (r *protobufReader) delimited() []byte {
 	start := r.i
 	n := r.varint()
 	if n > uint64(len(r.b)-r.i) {
-		r.fail(start, "length reaches beyond the message")
+		r.fail(start, "length exceeds the message")
 		return nil
 	}
 	return r.fixed(int(n))
@@ -329,13 +329,13 @@ func (r *protobufReader) skipGroup(number uint64, depth int) {
 	}
 	for r.problem == "" {
 		if r.i == len(r.b) {
-			r.fail(r.i, "group is cut")
+			r.fail(r.i, "group is truncated")
 			return
 		}
 		inner, wire := r.key()
 		if wire == endGroup {
 			if inner != number {
-				r.fail(r.i, "group is closed by another's number")
+				r.fail(r.i, "group is closed by a different number")
 			}
 			return
 		}

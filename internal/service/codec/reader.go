@@ -1,6 +1,6 @@
 package codec
 
-import "edgegauge/internal/service"
+import "edgegauge.example/edgegauge/internal/service"
 
 // A reader is what the readers of CBOR and MessagePack share. Its first problem
 // sticks, and ends the input.
@@ -22,7 +22,7 @@ func (r *reader) fail(at int, problem string) {
 // is, nothing is allocated for it.
 func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.b)-r.i) {
-		r.fail(r.i, "message is cut")
+		r.fail(r.i, "message is truncated")
 		return nil
 	}
 	r.i += int(n)
@@ -59,7 +59,7 @@ func (r *reader) whole(at int, v int64) int64 {
 // finish looks for what is too much or too little.
 func (r *reader) finish(enc Encoding, s *shape, seen uint32) error {
 	if r.i < len(r.b) {
-		r.fail(r.i, "something stands after the message")
+		r.fail(r.i, "unexpected data after the message")
 	}
 	if name := s.missing(seen); name != "" {
 		r.fail(r.i, "field "+name+" is missing")

@@ -3,7 +3,7 @@ package codec
 import (
 	"math/bits"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // A kind is the type of a field.
@@ -47,7 +47,6 @@ type shape struct {
 	name        string // of the XML root
 	fields      []field
 	open, close string // root tags with the namespace
-	soap12      string // Content-Type of the request
 	lists       bool   // some field is repeated
 	required    uint32 // bit i: field i must be there, where absence can be seen
 
@@ -126,8 +125,7 @@ func buildShapes() []shape {
 func newShape(name string, fields ...field) shape {
 	s := shape{
 		name: name, fields: fields, required: 1<<len(fields) - 1,
-		soap12: `application/soap+xml; charset=utf-8; action="` + Namespace + "/" + name + `"`,
-		open:   "<" + name + ` xmlns="` + Namespace + `">`, close: "</" + name + ">",
+		open: "<" + name + ` xmlns="` + Namespace + `">`, close: "</" + name + ">",
 	}
 	for i := range fields {
 		f := &fields[i]

@@ -3,7 +3,7 @@ package codec
 import (
 	"testing"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // The n of a size is the smallest whose canonical XML is that long: its message
@@ -34,7 +34,8 @@ func TestSizeToN(t *testing.T) {
 	}
 	for _, size := range []int{500_000, 10_000_000} {
 		n, err := service.SizeToN(service.Sort, 7, size, service.Width{})
-		if err != nil || length(service.Sort, 7, n, service.Width{}) < size || length(service.Sort, 7, n-1, service.Width{}) >= size {
+		if err != nil || length(service.Sort, 7, n, service.Width{}) < size ||
+			length(service.Sort, 7, n-1, service.Width{}) >= size {
 			t.Errorf("sort of %d B: %d, %v", size, n, err)
 		}
 	}

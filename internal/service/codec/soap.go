@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/xmlstream"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/xmlstream"
 )
 
 // soap is what differs between the versions.
@@ -16,13 +16,15 @@ type soap struct {
 	actor   string   // the attribute that names for whom a header is
 	ours    []string // its values that mean us, besides none at all
 	renamed [2]string
+	sender  int  // the HTTP status of a fault of the sender's
+	coded   bool // Code and Reason are elements of elements, as in SOAP 1.2
 }
 
 var (
 	soap11 = soap{
 		space: "http://schemas.xmlsoap.org/soap/envelope/", actor: "actor",
 		ours:    []string{"http://schemas.xmlsoap.org/soap/actor/next"},
-		renamed: [2]string{"Client", "Server"},
+		renamed: [2]string{"Client", "Server"}, sender: 500,
 	}
 	soap12 = soap{
 		space: "http://www.w3.org/2003/05/soap-envelope", actor: "role",
@@ -30,16 +32,9 @@ var (
 			"http://www.w3.org/2003/05/soap-envelope/role/next",
 			"http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver",
 		},
-		renamed: [2]string{string(Sender), string(Receiver)},
+		renamed: [2]string{string(Sender), string(Receiver)}, sender: 400, coded: true,
 	}
 )
-
-func soapOf(enc Encoding) *soap {
-	if enc == SOAP11 {
-		return &soap11
-	}
-	return &soap12
-}
 
 // A FaultCode says whose fault a fault is, in the words of SOAP 1.2; SOAP 1.1
 // writes Sender as Client and Receiver as Server. Codes of other makes are
@@ -64,8 +59,8 @@ func (f *Fault) Error() string { return fmt.Sprintf("fault %s: %s", f.Code, f.Re
 
 // Status is the HTTP status a fault goes with: 500, but for SOAP 1.2's Sender.
 func (f *Fault) Status(enc Encoding) int {
-	if enc != SOAP11 && f.Code == Sender {
-		return 400
+	if v := enc.row().soap; v != nil && f.Code == Sender {
+		return v.sender
 	}
 	return 500
 }
@@ -78,15 +73,19 @@ func FaultOf(err error) *Fault {
 	return &Fault{Sender, err.Error()}
 }
 
-// AppendFault appends an envelope with the fault in it.
-func AppendFault(enc Encoding, dst []byte, f *Fault) []byte {
-	switch enc {
-	case SOAP12EXISchema:
-		return appendEXIFault(dst, f)
-	case SOAP12EXISchemaCompressed:
-		return appendEXIFaultCompressed(dst, f)
+// EnvelopeNamespace is that of the encoding's envelopes; empty: it is not SOAP.
+func (e Encoding) EnvelopeNamespace() string {
+	if r, ok := Find(e); ok && r.soap != nil {
+		return r.soap.space
 	}
-	v := soapOf(enc)
+	return ""
+}
+
+// AppendFault appends an envelope with the fault in it.
+func AppendFault(enc Encoding, dst []byte, f *Fault) []byte { return enc.coder().fault(dst, f) }
+
+// appendFault is AppendFault in XML text.
+func appendFault(dst []byte, v *soap, f *Fault) []byte {
 	code := string(f.Code)
 	switch f.Code {
 	case Sender:
@@ -95,7 +94,7 @@ func AppendFault(enc Encoding, dst []byte, f *Fault) []byte {
 		code = v.renamed[1]
 	}
 	dst = appendEnvelopeStart(dst, v)
-	if enc == SOAP11 {
+	if !v.coded {
 		dst = append(dst, "<soap:Fault><faultcode>soap:"...)
 		dst = xmlstream.AppendText(dst, []byte(code))
 		dst = append(dst, "</faultcode><faultstring>"...)
@@ -119,8 +118,8 @@ func appendEnvelopeStart(dst []byte, v *soap) []byte {
 	return append(dst, `"><soap:Body>`...)
 }
 
-func appendEnvelope(dst []byte, enc Encoding, s *shape, m *service.Message) []byte {
-	dst = appendEnvelopeStart(dst, soapOf(enc))
+func appendEnvelope(dst []byte, v *soap, s *shape, m *service.Message) []byte {
+	dst = appendEnvelopeStart(dst, v)
 	return append(appendXML(dst, s, m), envelopeEnd...)
 }
 
@@ -131,18 +130,15 @@ type HeaderReader func(p *xmlstream.Parser) (understood bool, err error)
 
 // DecodeEnvelope is Decode for SOAP with headers that somebody understands,
 // such as those of WS-Addressing.
-func DecodeEnvelope(enc Encoding, b []byte, name service.Name, response bool, m *service.Message, read HeaderReader) error {
-	return decodeHeaded(b, enc, shapeOf(name, response), m, read)
+func DecodeEnvelope(enc Encoding, b []byte, name service.Name, response bool, m *service.Message,
+	read HeaderReader) error {
+	return decodeEnvelope(b, enc, enc.row().soap, shapeOf(name, response), m, read)
 }
 
-func decodeEnvelope(b []byte, enc Encoding, s *shape, m *service.Message) error {
-	return decodeHeaded(b, enc, s, m, nil)
-}
-
-func decodeHeaded(b []byte, enc Encoding, s *shape, m *service.Message, read HeaderReader) error {
+func decodeEnvelope(b []byte, enc Encoding, v *soap, s *shape, m *service.Message, read HeaderReader) error {
 	r := newXMLReader(b)
 	if r.next() == xmlstream.Start {
-		r.envelope(soapOf(enc), s, m, read)
+		r.envelope(v, s, m, read)
 	}
 	return r.close(enc)
 }
@@ -162,7 +158,7 @@ func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message, read HeaderR
 		kind = r.next()
 	}
 	if kind != xmlstream.Start || !r.p.Name().Is(v.space, "Body") {
-		r.fail("there is no Body where it should be")
+		r.fail("Body is missing or out of place")
 		return
 	}
 	switch {
@@ -174,7 +170,8 @@ func (r *xmlReader) envelope(v *soap, s *shape, m *service.Message, read HeaderR
 		return
 	}
 	r.message(s, m)
-	if r.next() != xmlstream.End || r.next() != xmlstream.End {
+	body, envelope := r.next(), r.next()
+	if body != xmlstream.End || envelope != xmlstream.End {
 		r.fail("more than one element in Body, or something after it")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // appendLines writes each value on a line of its own, line feed included.
@@ -85,7 +85,7 @@ type lineReader struct{ reader }
 func (r *lineReader) line() []byte {
 	n := bytes.IndexByte(r.b[r.i:], '\n')
 	if n < 0 {
-		r.fail(r.i, "line is cut or missing")
+		r.fail(r.i, "line is truncated or missing")
 		return nil
 	}
 	line := r.b[r.i : r.i+n]
@@ -162,7 +162,7 @@ func (r *lineReader) text(at int, dst, line []byte) []byte {
 		case i+1 < len(line) && line[i+1] == 'n':
 			dst = append(dst, '\n')
 		default:
-			r.fail(at, "no such escape")
+			r.fail(at, "unknown escape")
 			return dst
 		}
 		line = line[i+2:]

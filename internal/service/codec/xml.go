@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"sync"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/xmlstream"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/xmlstream"
 )
 
 func appendXML(dst []byte, s *shape, m *service.Message) []byte {
@@ -140,7 +140,7 @@ func (r *xmlReader) message(s *shape, m *service.Message) {
 	i := 0
 	for r.next() == xmlstream.Start {
 		if i == len(s.fields) || !r.p.Name().Is(Namespace, s.fields[i].name) {
-			r.fail("element " + describe(r.p.Name()) + " is unknown or has another place")
+			r.fail("element " + describe(r.p.Name()) + " is unknown or out of place")
 			return
 		}
 		f := &s.fields[i]

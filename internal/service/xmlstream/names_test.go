@@ -8,7 +8,8 @@ import (
 func TestNames(t *testing.T) {
 	for _, tt := range []struct{ document, want string }{
 		{`<t xmlns:a="urn:a">a:x</t>`, "urn:a x"},
-		{`<r xmlns:a="urn:a"><t xmlns:a="urn:b" xmlns="urn:d"> a:x` + "\n" + `y </t></r>`, "urn:b x urn:d y"}, // declared on the element itself
+		// declared on the element itself
+		{`<r xmlns:a="urn:a"><t xmlns:a="urn:b" xmlns="urn:d"> a:x` + "\n" + `y </t></r>`, "urn:b x urn:d y"},
 		{`<t/>`, ""},
 		{`<t>plain</t>`, " plain"},
 		{`<t>b:x</t>`, "error"},             // never declared

@@ -17,7 +17,7 @@ func (p *Parser) prolog() {
 		p.fail(at, "the declaration is not of XML 1.0")
 	}
 	if e := p.pseudo("encoding"); e != nil && !bytes.EqualFold(e, []byte("utf-8")) {
-		p.fail(at, "encoding is "+string(e)+"; only UTF-8 is taken")
+		p.fail(at, "encoding is "+string(e)+"; only UTF-8 is supported")
 	}
 	if s := p.pseudo("standalone"); s != nil && string(s) != "yes" && string(s) != "no" {
 		p.fail(at, "standalone is neither yes nor no")
@@ -60,12 +60,12 @@ func (p *Parser) instruction() {
 	end := runName(p.b, p.i)
 	target := p.b[p.i:end]
 	if len(target) == 0 || bytes.EqualFold(target, []byte("xml")) {
-		p.fail(at, "a processing instruction has no name, or a declaration stands too late")
+		p.fail(at, "a processing instruction has no name, or a declaration comes too late")
 		return
 	}
 	p.i = end
 	if !p.has("?>") && class[p.peek(0)]&spaceByte == 0 {
-		p.fail(at, "a processing instruction is cut, or its name is no name")
+		p.fail(at, "a processing instruction is truncated, or its name is invalid")
 		return
 	}
 	p.until("?>", at)

@@ -205,10 +205,10 @@ func (p *Parser) pieces() ([]byte, error) {
 		case p.peek(1) == '!':
 			p.section()
 		default:
-			p.fail(p.i, "an element stands where a text should")
+			p.fail(p.i, "an element instead of text")
 		}
 	}
-	p.fail(p.i, "document is cut")
+	p.fail(p.i, "document is truncated")
 	return nil, p.err
 }
 

@@ -115,7 +115,7 @@ var malformed = map[string]string{ // document, part of the problem
 	``:                  "no element",
 	` `:                 "no element",
 	`<`:                 "name was expected",
-	`<a`:                "cut",
+	`<a`:                "truncated",
 	`<a>`:               "not closed",
 	`<a></b>`:           "end tag was expected for a",
 	`<a><b></a></b>`:    "end tag was expected for b",
@@ -125,27 +125,27 @@ var malformed = map[string]string{ // document, part of the problem
 	`<a/>x`:             "outside the root",
 	`x<a/>`:             "outside the root",
 	`<a/>&lt;`:          "outside the root",
-	`<a/><![CDATA[x]]>`: "no such markup",
+	`<a/><![CDATA[x]]>`: "unexpected markup",
 	`<a b="1" b="2"/>`:  "twice",
 	`<a xmlns:p="u" xmlns:q="u" p:b="" q:b=""/>`: "twice",
 	`<a xmlns="u" xmlns="u"/>`:                   "twice",
 	`<a xmlns:p="u" xmlns:p="v"/>`:               "twice",
 	`<a b=1/>`:                                   "not quoted",
 	`<a b/>`:                                     "no value",
-	`<a b="1"c="2"/>`:                            "space is missing",
+	`<a b="1"c="2"/>`:                            "lacks a space",
 	`<a b="<"/>`:                                 "< in a value",
-	`<a b="x`:                                    "cut",
-	`<a b="&x;"/>`:                               "no such reference",
+	`<a b="x`:                                    "truncated",
+	`<a b="&x;"/>`:                               "unknown reference",
 	`<a>]]></a>`:                                 "]]>",
-	`<a>&x;</a>`:                                 "no such reference",
+	`<a>&x;</a>`:                                 "unknown reference",
 	`<a>&</a>`:                                   "not followed",
-	`<a>&#0;</a>`:                                "no such reference",
-	`<a>&#xD800;</a>`:                            "no such reference",
-	`<a>&#xFFFE;</a>`:                            "no such reference",
-	`<a>&#99999999999;</a>`:                      "no such reference",
-	`<a>&#;</a>`:                                 "no such reference",
-	`<a>&#x;</a>`:                                "no such reference",
-	`<a>&#X41;</a>`:                              "no such reference",
+	`<a>&#0;</a>`:                                "unknown reference",
+	`<a>&#xD800;</a>`:                            "unknown reference",
+	`<a>&#xFFFE;</a>`:                            "unknown reference",
+	`<a>&#99999999999;</a>`:                      "unknown reference",
+	`<a>&#;</a>`:                                 "unknown reference",
+	`<a>&#x;</a>`:                                "unknown reference",
+	`<a>&#X41;</a>`:                              "unknown reference",
 	"<a>\x00</a>":                                "not a character",
 	"<a>\x0b</a>":                                "not a character",
 	"<a>\xff</a>":                                "not a character",
@@ -157,13 +157,13 @@ var malformed = map[string]string{ // document, part of the problem
 	"<a b='\x01'/>":                              "not a character",
 	`<!DOCTYPE a><a/>`:                           "document type",
 	`<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>`:     "document type",
-	`<!doctype a><a/>`:                             "no such markup",
-	`<a><!ELEMENT b></a>`:                          "no such markup",
+	`<!doctype a><a/>`:                             "unexpected markup",
+	`<a><!ELEMENT b></a>`:                          "unexpected markup",
 	`<a><!-- -- --></a>`:                           "-- in a comment",
 	`<a><!-- --->`:                                 "-- in a comment",
-	`<a><!-- `:                                     "cut",
-	`<a><![CDATA[`:                                 "cut",
-	`<a><?p `:                                      "cut",
+	`<a><!-- `:                                     "truncated",
+	`<a><![CDATA[`:                                 "truncated",
+	`<a><?p `:                                      "truncated",
 	`<a><??></a>`:                                  "no name",
 	`<a><?xml version="1.0"?></a>`:                 "too late",
 	` <?xml version="1.0"?><a/>`:                   "too late",
@@ -176,9 +176,9 @@ var malformed = map[string]string{ // document, part of the problem
 	`<?xml version="1.0"encoding="utf-8"?><a/>`:    "not closed",
 	`<?xml version="&#49;.0"?><a/>`:                "not well-formed",
 	`<1/>`:                                         "name was expected",
-	`<a:/>`:                                        "nothing after its colon",
+	`<a:/>`:                                        "lacks its part after the colon",
 	`<:a/>`:                                        "name was expected",
-	`<a:b:c/>`:                                     "space is missing",
+	`<a:b:c/>`:                                     "lacks a space",
 	`<p:a/>`:                                       "not declared",
 	`<a p:b=""/>`:                                  "not declared",
 	`<xmlns:a/>`:                                   "not declared",
@@ -189,7 +189,7 @@ var malformed = map[string]string{ // document, part of the problem
 	`<a xmlns:p="http://www.w3.org/XML/1998/namespace"/>`: "reserved",
 	`<a xmlns="http://www.w3.org/2000/xmlns/"/>`:          "reserved",
 	"\xFE\xFF\x00<\x00a\x00/\x00>":                        "outside the root",
-	"<a\u00d7/>":                                          "space is missing",
+	"<a\u00d7/>":                                          "lacks a space",
 }
 
 func TestWellFormed(t *testing.T) {
@@ -255,7 +255,8 @@ func TestReset(t *testing.T) {
 
 func TestContent(t *testing.T) {
 	for document, want := range map[string]string{
-		`<a/>`: "", `<a></a>`: "", `<a>x</a>`: "x", `<a>x&amp;<![CDATA[<]]>y<!-- z -->&#65;</a>`: "x&<yA", "<a>1\r\n2\r3</a>": "1\n2\n3",
+		`<a/>`: "", `<a></a>`: "", `<a>x</a>`: "x", `<a>x&amp;<![CDATA[<]]>y<!-- z -->&#65;</a>`: "x&<yA",
+		"<a>1\r\n2\r3</a>": "1\n2\n3",
 		"<a><?p?>é]]</a >": "é]]", "<a><![CDATA[\r\n]]>x</a>": "\nx",
 	} {
 		var p Parser
@@ -270,7 +271,8 @@ func TestContent(t *testing.T) {
 			t.Errorf("%q: then %v %v, want the end of r", document, kind, err)
 		}
 	}
-	for _, document := range []string{`<a><b/></a>`, `<a>x<b/></a>`, `<a>x`, `<a>&x;</a>`, `<a>]]></a>`, `<a>x</b>`, "<a>\x01</a>", `<a><!DOCTYPE b></a>`} {
+	for _, document := range []string{`<a><b/></a>`, `<a>x<b/></a>`, `<a>x`, `<a>&x;</a>`, `<a>]]></a>`, `<a>x</b>`,
+		"<a>\x01</a>", `<a><!DOCTYPE b></a>`} {
 		var p Parser
 		p.Reset([]byte(document))
 		p.Next()
@@ -337,7 +339,8 @@ func FuzzWrite(f *testing.F) {
 		if len(want) > 0 {
 			body = fmt.Sprintf("text %q\n", want)
 		}
-		if expected := fmt.Sprintf("start \"\" \"a\"\n%sstart \"\" \"b\" \"\" \"c\"=%q\nend \"\" \"b\"\nend \"\" \"a\"\n", body, want); err != nil || got != expected {
+		if expected := fmt.Sprintf("start \"\" \"a\"\n%sstart \"\" \"b\" \"\" \"c\"=%q\nend \"\" \"b\"\nend \"\" \"a\"\n",
+			body, want); err != nil || got != expected {
 			t.Errorf("%v in %q: got\n%swant\n%s", err, document, got, expected)
 		}
 	})

@@ -46,7 +46,7 @@ func (p *Parser) qname() (raw []byte, colon int) {
 		local := p.i
 		p.i = runName(p.b, local)
 		if p.i == local {
-			p.fail(start, "a name has nothing after its colon")
+			p.fail(start, "a name lacks its part after the colon")
 		}
 	}
 	if p.i == start {
@@ -67,7 +67,7 @@ func (p *Parser) attributes(outer int) {
 			p.empty = true
 			return
 		case !spaced:
-			p.fail(p.i, "a tag is cut, or a space is missing in it")
+			p.fail(p.i, "a tag is truncated, or lacks a space")
 			return
 		case count == MaxAttributes:
 			p.fail(p.i, "too many attributes")
@@ -146,7 +146,7 @@ func (p *Parser) value(buffer []byte) (value, grown []byte) {
 			p.i += n
 		}
 	}
-	p.fail(p.i, "a value is cut")
+	p.fail(p.i, "a value is truncated")
 	return nil, buffer
 }
 
@@ -208,7 +208,7 @@ func (p *Parser) resolveAttributes(at int) {
 		}
 		for _, b := range p.attrs[:i] {
 			if string(a.Name.Local) == string(b.Name.Local) && string(a.Name.Space) == string(b.Name.Space) {
-				p.fail(at, "attribute "+string(a.raw)+" is there twice")
+				p.fail(at, "attribute "+string(a.raw)+" appears twice")
 				return
 			}
 		}

@@ -73,7 +73,7 @@ func (p *Parser) reference(dst []byte) []byte {
 	}
 	r, ok := character(name)
 	if !ok {
-		p.fail(at, "no such reference: &"+strconv.Quote(string(name))+";")
+		p.fail(at, "unknown reference: &"+strconv.Quote(string(name))+";")
 		return dst
 	}
 	return utf8.AppendRune(dst, r)
@@ -133,9 +133,9 @@ func (p *Parser) section() {
 		p.i += len("<![CDATA[")
 		p.newlines(p.until("]]>", at))
 	case p.has("<!DOCTYPE"):
-		p.fail(at, "a document type is not taken")
+		p.fail(at, "document types are not supported")
 	default:
-		p.fail(at, "no such markup here")
+		p.fail(at, "unexpected markup")
 	}
 }
 
@@ -143,7 +143,7 @@ func (p *Parser) section() {
 func (p *Parser) until(mark string, at int) []byte {
 	n := bytes.Index(p.b[p.i:], []byte(mark))
 	if n < 0 {
-		p.fail(at, "document is cut: "+mark+" is missing")
+		p.fail(at, "document is truncated: "+mark+" is missing")
 		return nil
 	}
 	body := p.b[p.i : p.i+n]

@@ -60,7 +60,8 @@ func Start(dir string, lines ...string) (*Server, error) {
 		}
 	}
 	for _, key := range []string{filepath.Join(s.Dir, "host"), filepath.Join(s.Dir, "other"), s.path(".ssh/id_ed25519")} {
-		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", key).CombinedOutput(); err != nil {
+		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f",
+			key).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%w: %s", err, out)
 		}
 	}
@@ -77,7 +78,8 @@ func Start(dir string, lines ...string) (*Server, error) {
 	if err := s.Know("host"); err != nil {
 		return nil, err
 	}
-	config := fmt.Sprintf("Host board board-*\n  HostName 127.0.0.1\n  Port %s\n  User %s\n  IdentityFile %s\n  IdentityAgent none\n  UserKnownHostsFile %s\n",
+	config := fmt.Sprintf("Host board board-*\n  HostName 127.0.0.1\n  Port %s\n  User %s\n  IdentityFile %s\n  "+
+		"IdentityAgent none\n  UserKnownHostsFile %s\n",
 		s.Port, s.User, s.path(".ssh/id_ed25519"), s.path(".ssh/known_hosts"))
 	if err := os.WriteFile(s.path(".ssh/config"), []byte(config), 0o600); err != nil {
 		return nil, err
@@ -94,13 +96,15 @@ func (s *Server) Know(key string) error {
 		return err
 	}
 	f := strings.Fields(string(pub))
-	return os.WriteFile(s.path(".ssh/known_hosts"), []byte(fmt.Sprintf("[127.0.0.1]:%s %s %s\n", s.Port, f[0], f[1])), 0o600)
+	return os.WriteFile(s.path(".ssh/known_hosts"),
+		[]byte(fmt.Sprintf("[127.0.0.1]:%s %s %s\n", s.Port, f[0], f[1])), 0o600)
 }
 
 // Run starts sshd, again after Stop.
 func (s *Server) Run(key string, lines ...string) error {
 	config := filepath.Join(s.Dir, "sshd_config")
-	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nMaxStartups 100\n%s\n",
+	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nUsePAM "+
+		"no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nMaxStartups 100\n%s\n",
 		s.Port, filepath.Join(s.Dir, key), filepath.Join(s.Dir, "authorized_keys"), strings.Join(lines, "\n"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err

@@ -1,0 +1,210 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// test makes the parts of a condition. What a user pays is the mean, so the
+// ratio of the arithmetic means is judged beside that of typical trials
+// (geometric means). Where a condition on a time names no figure, the p95 of
+// requests and the number of spikes may meet it, too.
+func (o *Outcome) test(old, new Series, confidence float64) {
+	c := o.Contrast
+	if math.IsNaN(c.Ratio.Estimate) {
+		return
+	}
+	o.part("typical trial", c.Ratio)
+	if o.Condition.Detect {
+		o.detect(old, new, confidence)
+		return
+	}
+	if o.Condition.Figure == "mean" && !math.IsNaN(c.MeanRatio.Estimate) {
+		o.part("mean", c.MeanRatio)
+	}
+	if !o.Condition.Tails || new.Unit != "s" || o.Condition.Less {
+		return
+	}
+	if p95 := contrast(old, new, "p95", confidence); !math.IsNaN(p95.Ratio.Estimate) {
+		o.part("p95", p95.Ratio)
+		o.leave()
+	}
+	o.spikes(old, new)
+}
+
+// detect adds what keeps a difference from being excluded besides the typical
+// trial, on whose test alone the study was sized: the mean, the p95 and spikes.
+func (o *Outcome) detect(old, new Series, confidence float64) {
+	only := func(from int) {
+		for i := from; i < len(o.Parts); i++ {
+			o.Parts[i].Met = 1
+		}
+	}
+	from := len(o.Parts)
+	if mean := o.Contrast.MeanRatio; o.Condition.Figure == "mean" && !math.IsNaN(mean.Estimate) {
+		o.part("mean", mean)
+		o.leave()
+	}
+	if o.Condition.Tails && new.Unit == "s" && !o.Condition.Less {
+		if p95 := contrast(old, new, "p95", confidence); !math.IsNaN(p95.Ratio.Estimate) {
+			o.part("p95", p95.Ratio)
+			o.leave()
+		}
+		o.spikes(old, new)
+	}
+	only(from)
+}
+
+// part adds the test of a ratio against the condition's bound, which waiting for
+// a CPU must not explain.
+func (o *Outcome) part(name string, ratio stat.Comparison) {
+	wide := max(1, o.Contrast.Allowance)
+	from := o.Condition.Bound // which the ratio is beyond if the condition is met
+	if o.Condition.Detect {
+		from = 1
+	}
+	met, _ := ratio.Beyond(from * wide)
+	_, excluded := ratio.Beyond(o.Condition.Bound / wide)
+	if o.Condition.Less {
+		_, met = ratio.Beyond(from / wide)
+		excluded, _ = ratio.Beyond(o.Condition.Bound * wide)
+	}
+	o.Parts = append(o.Parts, Part{name, ratio, met, excluded})
+}
+
+// leave makes the last part one that may meet the condition and need not
+// exclude it: it excludes it where its estimate is on the good side. A tail is
+// known too roughly to be excluded beyond doubt by as many trials as a mean.
+func (o *Outcome) leave() {
+	p := &o.Parts[len(o.Parts)-1]
+	p.Excluded = 1
+	if (p.Ratio.Estimate < o.Condition.Bound) != o.Condition.Less {
+		p.Excluded = 0
+	}
+}
+
+// Spikes are the trials that take much longer than their fellows.
+type Spikes struct {
+	Old, New int
+	Trials   [2]int  // how many trials there are, old and new
+	Worst    float64 // of the new ones, in the response's unit
+	P        float64 // Fisher's exact test, of the new results having more; NaN: there are none
+}
+
+// spikeFrom is how many times its median a trial takes that is a spike; its
+// modified z is beyond stat.OutlierLimit besides.
+const spikeFrom = 1.5
+
+func spikesOf(xs []float64) (n int, worst float64) {
+	far, err := stat.Outliers(xs)
+	m, err2 := stat.Median(xs, 0.95)
+	if err != nil || err2 != nil {
+		return 0, 0
+	}
+	for _, i := range far {
+		if xs[i] > spikeFrom*m.Center {
+			n, worst = n+1, max(worst, xs[i])
+		}
+	}
+	return n, worst
+}
+
+// spikes are a finding of their own: they meet the condition where the new
+// results have significantly more of them, and keep it from being excluded
+// where they have more.
+func (o *Outcome) spikes(old, new Series) {
+	a, errA := old.values("mean")
+	b, errB := new.values("mean")
+	if errA != nil || errB != nil {
+		return
+	}
+	s := Spikes{Trials: [2]int{len(a), len(b)}, P: math.NaN()}
+	s.Old, _ = spikesOf(a)
+	s.New, s.Worst = spikesOf(b)
+	if s.New > 0 {
+		s.P = stat.FisherMore(s.New, len(b), s.Old, len(a))
+		p := Part{Name: "spikes", Ratio: none(), Met: min(1, 2*s.P)} // two-sided, as the others
+		if o.Contrast.Allowance > 1 {
+			p.Met = 1 // a busy machine makes spikes
+		}
+		if s.New*len(a) > s.Old*len(b) {
+			p.Excluded = 1
+		}
+		o.Parts = append(o.Parts, p)
+	}
+	o.Spikes = s
+}
+
+// joined are the p of the condition being met, and of its being excluded.
+func (o Outcome) joined(alpha float64) (met, excluded float64) {
+	if len(o.Parts) == 0 {
+		return 1, 1
+	}
+	met = 1
+	for _, p := range o.Parts {
+		met, excluded = min(met, p.Met), max(excluded, p.Excluded)
+	}
+	switch {
+	case o.Condition.Detect && excluded < alpha:
+		return 1, excluded // a change that is sure and too small to matter
+	case o.Condition.Detect:
+		return met, excluded // one part alone may meet it
+	}
+	return min(1, met*float64(len(o.Parts))), excluded
+}
+
+func (o Outcome) p(alpha float64) float64 {
+	met, excluded := o.joined(alpha)
+	if len(o.Parts) == 0 {
+		return math.NaN()
+	}
+	return min(met, excluded)
+}
+
+// Attempts are how many trials of a treatment were planned, and are valid.
+type Attempts struct {
+	Factors, Levels []string
+	Name            string
+	Floor           bool
+	Wanted, Valid   int
+}
+
+// A Loss is a treatment of which the new results have fewer valid trials, of
+// those planned, than the old ones had.
+type Loss struct {
+	Treatment string
+	Old, New  [2]int // valid, planned; New is 0 of 0 where the treatment is missing
+}
+
+func (l Loss) String() string {
+	if l.New[1] == 0 {
+		return fmt.Sprintf("%s is missing (before: %d valid trials)", l.Treatment, l.Old[0])
+	}
+	return fmt.Sprintf("%s: %d of %d trials are valid (before: %d of %d)", l.Treatment, l.New[0], l.New[1],
+		l.Old[0], l.Old[1])
+}
+
+// Losses lists the treatments, floors aside, that lost trials: a larger share is
+// invalid or was not run, or the treatment is missing.
+func Losses(old, new []Attempts) []Loss {
+	var out []Loss
+	for _, a := range old {
+		if a.Floor || a.Valid == 0 {
+			continue
+		}
+		l := Loss{Treatment: a.Name, Old: [2]int{a.Valid, a.Wanted}}
+		i := slices.IndexFunc(new, func(b Attempts) bool {
+			return same(Series{Factors: a.Factors, Levels: a.Levels}, Series{Factors: b.Factors, Levels: b.Levels})
+		})
+		if i >= 0 {
+			l.New = [2]int{new[i].Valid, new[i].Wanted}
+		}
+		if i < 0 || l.New[0]*l.Old[1] < l.Old[0]*l.New[1] {
+			out = append(out, l)
+		}
+	}
+	return out
+}

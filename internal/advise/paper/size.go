@@ -1,0 +1,125 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// sizeWithin is how far ours may lie from a published size that it confirms,
+// where a claim does not say (within: 10%).
+const sizeWithin = 0.25
+
+// SizeBounds are the bounds within which a published size is confirmed. A ratio
+// may differ by a quarter, and by no more than half its distance from 1 on the
+// log scale, so that "5 % more" is not confirmed by "nothing more"; a
+// difference or slope by a quarter. ok is false where the claim states no size;
+// an exponent's published range is what the claim itself is judged by.
+func (c Claim) SizeBounds() (lo, hi float64, ok bool) {
+	share := sizeWithin
+	if c.Within > 0 {
+		share = float64(c.Within)
+	}
+	lo, hi, ok = c.Published()
+	switch {
+	case !ok || c.Kind() == "exponent":
+		return math.NaN(), math.NaN(), false
+	case c.Kind() == "ratio":
+		if !(lo > 0) {
+			return math.NaN(), math.NaN(), false
+		}
+		slack := func(published float64) float64 {
+			return math.Exp(min(math.Log(1+share), math.Abs(math.Log(published))/2))
+		}
+		return lo / slack(lo), hi * slack(hi), true
+	}
+	return lo - share*math.Abs(lo), hi + share*math.Abs(hi), true
+}
+
+// joinSize makes SizeP of the parts: all of them within the bounds, or any outside.
+func (j *Judged) joinSize() {
+	lo, hi, ok := j.SizeBounds()
+	if !ok || len(j.Parts) == 0 {
+		return
+	}
+	holds, fails := 0.0, 1.0
+	for _, p := range j.Parts {
+		inside, outside := 1.0, 1.0
+		if p.Why == "" && p.Ours.Kind == j.Kind() {
+			if in, out, err := p.Ours.Between(lo, hi); err == nil {
+				inside, outside = in, out
+			}
+		}
+		holds, fails = max(holds, inside), min(fails, outside)
+	}
+	fails = min(1, fails*float64(len(j.Parts)))
+	if j.Waiting > 0 {
+		holds, fails = 1, 1
+	}
+	j.SizeP, j.Size = j.weigh(holds, fails)
+}
+
+// weigh is the p of the likelier answer, and that answer, unless something
+// keeps the claim from being decided at all.
+func (j *Judged) weigh(holds, fails float64) (float64, stat.Verdict) {
+	if len(j.Missing) > 0 {
+		holds = 1
+		if !j.whole {
+			fails = 1
+		}
+	}
+	if j.Modelled {
+		holds, fails = 1, 1
+	}
+	switch {
+	case holds < fails:
+		return holds, stat.Confirmed
+	case fails < holds:
+		return fails, stat.Contradicted
+	}
+	return min(holds, fails), stat.Undecided
+}
+
+// both is the verdict of a claim that states a direction and a size: what is
+// said of the direction, and where that is confirmed, of the size.
+func both(direction, size stat.Verdict) stat.Verdict {
+	if direction == stat.Confirmed && size != "" {
+		return size
+	}
+	return direction
+}
+
+// disagreement says where the strata of a ratio turn it round, so that no
+// average over them decides; empty where they do not.
+func (t *tester) disagreement(a, b selection) string {
+	strata := t.perStratum(a, b)
+	if !advise.Disagree(strata) {
+		return ""
+	}
+	text := "no average applies, since it depends on other factors: ratio"
+	for i, s := range strata {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %.3g (%.3g to %.3g) at %s", s.Estimate, s.Lo, s.Hi, s.Name())
+	}
+	return text
+}
+
+// perStratum compares two selections in each stratum that has both, Bonferroni
+// over the strata.
+func (t *tester) perStratum(a, b selection) []advise.Stratum {
+	all := a.scope.strata
+	var out []advise.Stratum
+	for _, x := range all {
+		a.scope.strata = []map[string]string{x}
+		xs, ys := pairs(a, b)
+		c, err := stat.RatioPaired(average(xs, geometric), average(ys, geometric), 1-(1-t.confidence)/float64(len(all)))
+		if err == nil {
+			out = append(out, advise.Stratum{Levels: []string{inWords(varying(x, all))}, Comparison: c})
+		}
+	}
+	return out
+}

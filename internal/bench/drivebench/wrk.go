@@ -1,0 +1,128 @@
+package drivebench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+var loopback = netip.MustParseAddrPort("127.0.0.1:0")
+
+const (
+	connections = 32
+	span        = 2 * time.Second // of each run
+)
+
+// wrk compares requests per second of client CPU, both clients on the same
+// nginx with one worker and a 100 B file.
+func (b *bench) wrk(ctx context.Context) error {
+	url, stop, err := b.nginx(ctx)
+	if err != nil {
+		return fmt.Errorf("nginx: %w; apt-get install nginx-light wrk", err)
+	}
+	defer stop()
+	var ours, theirs, ourRate, theirRate []float64
+	for range rounds {
+		perCPU, rate, err := b.runWrk(ctx, url)
+		if err != nil {
+			return fmt.Errorf("wrk: %w; apt-get install wrk", err)
+		}
+		theirs, theirRate = append(theirs, perCPU), append(theirRate, rate)
+		if perCPU, rate, err = b.runDrive(ctx, url); err != nil {
+			return err
+		}
+		ours, ourRate = append(ours, perCPU), append(ourRate, rate)
+	}
+	b.row("requests per client CPU second, nginx, c=32, vs wrk", "1/s", ours, theirs, ">= 1.0")
+	b.row("requests per second, nginx, c=32, vs wrk -t1", "1/s", ourRate, theirRate, "")
+	return nil
+}
+
+// nginx serves 100 B with one worker from a private directory and port.
+func (b *bench) nginx(ctx context.Context) (url string, stop func(), err error) {
+	l, err := net.Listen("tcp", loopback.String())
+	if err != nil {
+		return "", nil, err
+	}
+	at := l.Addr().String()
+	l.Close()
+	if err := os.WriteFile(filepath.Join(b.dir, "index.html"), make([]byte, bytes), 0o644); err != nil {
+		return "", nil, err
+	}
+	_ = os.Chmod(b.dir, 0o755) // its worker may be another user
+	d := b.dir
+	conf := fmt.Sprintf(`worker_processes 1; daemon off; pid %s/pid; error_log %s/error.log;
+events { worker_connections 256; }
+http { access_log off; keepalive_requests 1000000000; client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
+uwsgi_temp_path %s; scgi_temp_path %s; server { listen %s; root %s; } }`, d, d, d, d, d, d, d, at, d)
+	if err := os.WriteFile(filepath.Join(d, "nginx.conf"), []byte(conf), 0o600); err != nil {
+		return "", nil, err
+	}
+	cmd := pinned(ctx, b.other, "nginx", "-p", d, "-e", filepath.Join(d, "error.log"), "-c",
+		filepath.Join(d, "nginx.conf"))
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin")
+	cmd.Stderr = os.Stderr
+	if _, err := exec.LookPath("nginx"); err != nil && exists("/usr/sbin/nginx") {
+		cmd.Args[3] = "/usr/sbin/nginx"
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() }
+	for range 100 {
+		if c, err := net.Dial("tcp", at); err == nil {
+			c.Close()
+			return "http://" + at + "/index.html", stop, nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	stop()
+	return "", nil, fmt.Errorf("does not listen on %s", at)
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+var summary = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
+
+func (b *bench) runWrk(ctx context.Context, url string) (perCPU, rate float64, err error) {
+	cmd := pinned(ctx, b.cpu, "wrk", "-t1", "-c"+strconv.Itoa(connections),
+		"-d"+strconv.Itoa(int(span/time.Second))+"s", url)
+	began := time.Now()
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, 0, err
+	}
+	wall := time.Since(began).Seconds()
+	m := summary.FindSubmatch(out)
+	if m == nil || strings.Contains(string(out), "Non-2xx") || strings.Contains(string(out), "Socket errors") {
+		return 0, 0, fmt.Errorf("it printed: %s", out)
+	}
+	n, err := strconv.ParseFloat(string(m[1]), 64)
+	cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	return n / cpu, n / wall, err
+}
+
+func (b *bench) runDrive(ctx context.Context, url string) (perCPU, rate float64, err error) {
+	job := drive.Job{Spec: drive.Spec{URL: url, Method: "GET", Concurrency: connections}, Duration: span}
+	r, err := drive.Exec(ctx, []string{b.exe, "drive"}, job, b.cpu, func(x measure.Exchange) error {
+		if x.Failure != "" || x.In != bytes {
+			return fmt.Errorf("request %d: %d bytes, %s", x.Seq, x.In, x.Failure)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return float64(r.Exchanges) / r.Quality.CPU.Seconds(), float64(r.Exchanges) / r.Quality.Elapsed.Seconds(), nil
+}

@@ -1,0 +1,63 @@
+package labbench
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// coapStudy has one client ask three servers in turn: an echo whose body is
+// 100 bytes of protobuf, confirmable.
+const coapStudy = `study: coap
+service: echo
+n: 98
+client: {device: local, stack: reference/coap-protobuf}
+factors: {server.stack: [reference/coap-protobuf, californium, libcoap]}
+requests: 60000
+heap: 128MB
+design: {replications: 10, warmup: 30000}
+responses: [cpu]
+timeouts: {ready: 60s, request: 10s, trial: 5m}
+`
+
+// coapRows compare requests per second of the server's processor time.
+func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
+	peers := []struct {
+		name  string
+		bound bound
+	}{{"californium", bound{value: 3}}, {"libcoap", bound{value: 1}}}
+	build := exec.CommandContext(ctx, b.Exe,
+		append([]string{"stacks", "build", "californium", "libcoap"}, b.stackFlags()...)...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return []Row{missing("requests per CPU second compared with Californium's and libcoap's", "≥ 3, ≥ 1",
+			strings.TrimSpace(string(out)))}, nil
+	}
+	run, err := b.run(ctx, coapStudy)
+	if err != nil {
+		return nil, err
+	}
+	defer run.forget()
+	all, err := run.rows()
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for _, p := range peers {
+		theirs, ours := paired(all, p.name, "coap-protobuf", measure.Server, "cpu")
+		c, err := stat.RatioPaired(theirs, ours, 0.95)
+		if err != nil {
+			return rows, fmt.Errorf("beside %s: %w", p.name, err)
+		}
+		rows = append(rows, Row{Figure: "requests per CPU second of coap-protobuf's server, over " + p.name + "'s",
+			Wanted:   p.bound.String(),
+			Measured: interval(c.Estimate, c.Lo, c.Hi), Verdict: p.bound.verdict(c.Estimate, c.Lo, c.Hi)})
+	}
+	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 10 randomized " +
+		"blocks of 60,000 requests after 30,000 " +
+		"of warm-up; ratio of the servers' CPU time per request, all threads, paired by block with its t interval"
+	return rows, nil
+}

@@ -1,0 +1,64 @@
+package labbench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"edgegauge.example/edgegauge/internal/bench/storebench"
+)
+
+// StoreVerb is the hidden verb `edgegauge bench-store DIR`: it measures the
+// store in a process of its own, since a peak RSS is a process's.
+const StoreVerb = "bench-store"
+
+// A hundred trials of 100,000 exchanges.
+const storedTrials, storedRequests = 100, 100_000
+
+// StoreMain measures below a directory and prints the result as JSON.
+func StoreMain(args []string, stdout io.Writer) error {
+	if len(args) != 1 {
+		return errors.New(StoreVerb + ": name a directory")
+	}
+	r, err := storebench.Measure(args[0], storedTrials, storedRequests)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(r)
+}
+
+func storeRows(ctx context.Context, b *Bench) ([]Row, error) {
+	const rounds = 3
+	var walls, cpus, peaks, making []float64
+	for range rounds {
+		cmd := exec.CommandContext(ctx, b.Exe, StoreVerb, b.Dir)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", StoreVerb, err)
+		}
+		var r storebench.Measurement
+		if err := json.Unmarshal(out, &r); err != nil {
+			return nil, err
+		}
+		walls = append(walls, r.All().Wall.Seconds())
+		cpus = append(cpus, r.All().CPU.Seconds())
+		peaks = append(peaks, float64(r.PeakRSS)/1e6)
+		making = append(making, r.Making.Seconds())
+	}
+	wall, peak := bound{atMost: true, value: 5}, bound{atMost: true, value: 300}
+	return []Row{
+		{Figure: "s to store, read and summarize 10 million exchanges", Wanted: wall.String(),
+			Measured: interval(middle(walls), 0, 0),
+			Verdict:  wall.verdict(middle(walls), 0, 0),
+			How: fmt.Sprintf("%d fresh processes, medians: %d trials of %d, synced, on all CPUs; %.1f s of CPU time, %.1f s "+
+				"of them to make the exchanges",
+				rounds, storedTrials, storedRequests, middle(cpus), middle(making))},
+		{Figure: "MB peak RSS of that process", Wanted: peak.String(), Measured: interval(middle(peaks), 0, 0),
+			Verdict: peak.verdict(middle(peaks), 0, 0)},
+	}, nil
+}

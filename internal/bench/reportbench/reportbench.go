@@ -1,0 +1,136 @@
+// Package reportbench times the report of a study of many requests, and the page
+// in a browser. It is a table for people (make bench), not a test.
+package reportbench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/bench/labbench"
+)
+
+// Twenty treatments in 25 blocks: 10 million exchanges in 500 trials.
+const (
+	treatments, replications, requests = 20, 25, 20_000
+	rounds                             = 3
+)
+
+// Parts are the rows of bench that are the report's.
+func Parts() []labbench.Part {
+	return []labbench.Part{{Name: "report", Says: "the page of 10 million exchanges", Measure: rows}}
+}
+
+// A cost is what one run of the report took.
+type cost struct {
+	wall, cpu time.Duration
+	peakRSS   int64 // B
+	size      int64 // B, of the page
+}
+
+func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	dir, err := os.MkdirTemp(b.Dir, "reportbench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	results, page := filepath.Join(dir, "results"), filepath.Join(dir, "report.html")
+	if err := Make(results, treatments, replications, requests); err != nil {
+		return nil, err
+	}
+	var walls, cpus, peaks []float64
+	var last cost
+	for range rounds {
+		if last, err = Report(ctx, b.Exe, results, page); err != nil {
+			return nil, err
+		}
+		walls, cpus, peaks = append(walls, last.wall.Seconds()), append(cpus, last.cpu.Seconds()),
+			append(peaks, float64(last.peakRSS)/1e6)
+	}
+	out := []labbench.Row{
+		atMost("s to analyse 10 million exchanges to the full page", middle(walls), 10),
+		atMost("MB peak RSS of that process", middle(peaks), 500),
+		atMost(fmt.Sprintf("MB of the page, %d treatments × 6 responses", treatments), float64(last.size)/1e6, 3),
+	}
+	out[0].How = fmt.Sprintf("`report --format html` in %d fresh processes, medians, files in the page cache: %d "+
+		"trials of %d exchanges, both sides' records, 11 figures with distribution and course; %.1f s of CPU time",
+		rounds, treatments*replications, requests, middle(cpus))
+	return append(out, inBrowser(ctx, page)), nil
+}
+
+// Report runs `edgegauge report DIR --format html --out PAGE`.
+func Report(ctx context.Context, exe, results, page string) (cost, error) {
+	cmd := exec.CommandContext(ctx, exe, "report", results, "--format", "html", "--out", page)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return cost{}, fmt.Errorf("report: %w: %s", err, said.String())
+	}
+	c := cost{wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	c.peakRSS = int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10 // KiB, getrusage(2)
+	info, err := os.Stat(page)
+	if err == nil {
+		c.size = info.Size()
+	}
+	return c, err
+}
+
+var readyMark = regexp.MustCompile(`data-ready="(\d+)"`)
+
+// inBrowser asks Chromium when the page was ready to be used: its own clock,
+// from the beginning of the navigation to the end of its script.
+func inBrowser(ctx context.Context, page string) labbench.Row {
+	const figure, wanted = "s until the page is interactive", "≤ 1"
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return labbench.Row{Figure: figure, Wanted: wanted, Measured: "–", Verdict: "not measured",
+			How: "chromium is missing: apt-get install chromium"}
+	}
+	var ready []float64
+	for range rounds {
+		profile, err := os.MkdirTemp(filepath.Dir(page), "profile-")
+		if err != nil {
+			return labbench.Row{Figure: figure, Wanted: wanted, Verdict: err.Error()}
+		}
+		args := []string{"--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+			"--disable-background-networking", "--user-data-dir=" + profile, "--dump-dom", "file://" + page}
+		if os.Getuid() == 0 {
+			args = append([]string{"--no-sandbox"}, args...)
+		}
+		out, err := exec.CommandContext(ctx, chromium, args...).Output()
+		m := readyMark.FindSubmatch(out)
+		if err != nil || m == nil {
+			return labbench.Row{Figure: figure, Wanted: wanted, Measured: "–",
+				Verdict: fmt.Sprintf("not measured: the page did not become ready (%v)", err)}
+		}
+		ms, _ := strconv.Atoi(string(m[1])) // it is digits
+		ready = append(ready, float64(ms)/1000)
+	}
+	r := atMost(figure, middle(ready), 1)
+	r.How = fmt.Sprintf("headless Chromium, %d fresh profiles, median: from navigation start to the first chart drawn "+
+		"and its controls at work", rounds)
+	return r
+}
+
+func atMost(figure string, got, most float64) labbench.Row {
+	r := labbench.Row{Figure: figure, Wanted: fmt.Sprintf("≤ %g", most), Measured: fmt.Sprintf("%.3g", got),
+		Verdict: "met"}
+	if got > most {
+		r.Verdict = "not met"
+	}
+	return r
+}
+
+func middle(xs []float64) float64 {
+	s := slices.Sorted(slices.Values(xs))
+	return s[len(s)/2]
+}

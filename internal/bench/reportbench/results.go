@@ -1,0 +1,153 @@
+package reportbench
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// responses are the six of the promise; three of them both sides see.
+const responses = "[rtt, serialization, deserialization, processing, total_time, message_size]"
+
+// studyOf is a study with that many treatments, replications and requests.
+func studyOf(treatments, replications, requests int) []byte {
+	levels := make([]string, treatments)
+	for i := range levels {
+		levels[i] = fmt.Sprintf("%dB", 100*(i+1))
+	}
+	return fmt.Appendf(nil,
+		"study: report-bench\nquestion: What does a report of many requests cost?\nservice: echo\nstack: "+
+			"rest-json\nfactors: {size: [%s]}\nrequests: %d\ndesign: {replications: %d, seed: 1}\nresponses: %s\n",
+		strings.Join(levels, ", "), requests, replications, responses)
+}
+
+// Make writes a results directory as a lab leaves it, with exchanges of both
+// sides drawn at random, on all CPUs.
+func Make(dir string, treatments, replications, requests int) error {
+	text := studyOf(treatments, replications, requests)
+	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
+	if err != nil {
+		return err
+	}
+	p, err := study.Expand(s)
+	if err != nil {
+		return err
+	}
+	var csv bytes.Buffer
+	if err := p.WriteCSV(&csv); err != nil {
+		return err
+	}
+	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
+		Facts: []byte(`{"edgegauge":{"version":"bench"}}`), Program: "bench"})
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	next, errs := make(chan study.Trial), make(chan error, runtime.NumCPU())
+	var group sync.WaitGroup
+	for range runtime.NumCPU() {
+		group.Go(func() {
+			var failed error
+			for t := range next {
+				if failed == nil {
+					failed = keepTrial(kept, t, requests)
+				}
+			}
+			errs <- failed
+		})
+	}
+	for _, t := range p.Trials {
+		next <- t
+	}
+	close(next)
+	group.Wait()
+	for range runtime.NumCPU() {
+		if failed := <-errs; err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+func keepTrial(s *store.Store, t study.Trial, requests int) error {
+	a, err := s.Begin(t.ID)
+	if err != nil {
+		return err
+	}
+	var results []store.Result
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		xs := drawn(rand.New(rand.NewPCG(uint64(t.ID), 9)), side, t.Cell, requests)
+		w, err := a.Exchanges(side)
+		if err != nil {
+			return err
+		}
+		if err := w.Append(xs); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		more, err := summarized(side, xs)
+		if err != nil {
+			return err
+		}
+		results = append(results, more...)
+	}
+	return a.Commit(results, nil)
+}
+
+// drawn makes exchanges of a closed loop: skewed latencies, 2 % slower a treatment.
+func drawn(r *rand.Rand, side measure.Side, treatment, n int) []measure.Exchange {
+	slower := 1 + 0.02*float64(treatment)
+	skewed := func(scale float64) time.Duration { return time.Duration(scale * slower * (1 + 0.2*r.ExpFloat64())) }
+	xs := make([]measure.Exchange, n)
+	var at time.Duration
+	for i := range xs {
+		x := measure.Exchange{Seq: uint64(i + 1), Serialization: skewed(2000), Deserialization: skewed(3000),
+			Out: int64(100*(treatment+1) + i%3), In: 64}
+		if side == measure.Client {
+			x.Due = at
+			x.Sent = at + x.Serialization
+			x.Done = x.Sent + skewed(20000)
+			x.Total = x.Done - at + x.Deserialization
+		} else {
+			x.Processing = skewed(5000)
+			x.Total = x.Serialization + x.Processing + x.Deserialization
+		}
+		at += x.Total + 900
+		xs[i] = x
+	}
+	return xs
+}
+
+func summarized(side measure.Side, xs []measure.Exchange) ([]store.Result, error) {
+	var out []store.Result
+	values := make([]int64, len(xs))
+	for _, f := range measure.Summaries(side) {
+		for i := range xs {
+			values[i] = f.Value(&xs[i])
+		}
+		w, err := stat.WithinTrial(values)
+		if err != nil {
+			return nil, err
+		}
+		if w.Max == 0 { // not seen
+			continue
+		}
+		m, scale := f.Response, f.Scale()
+		out = append(out, store.Result{Side: side, Response: m.Name, Unit: m.Unit, N: int64(w.N), Method: store.Measured,
+			Mean: w.Mean * scale, SD: w.SD * scale, Median: w.Median * scale, P95: w.P95 * scale, Min: w.Min * scale,
+			Max: w.Max * scale})
+	}
+	return out, nil
+}

@@ -1,0 +1,297 @@
+package verdictbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/bench/labbench"
+)
+
+// A Rate is how often the command line may give an answer, given a truth.
+type Rate struct {
+	Name     string
+	Old, New Truth // Old is empty where one results directory is asked about
+	Args     []string
+	Answer   func(out string, code int) bool // reports whether the answer that is counted was given
+	Lo, Hi   float64                         // per cent within which the count must lie
+}
+
+// Count fabricates that many studies in dir and counts the answers; run runs the
+// program with arguments, and returns what it printed and its exit code.
+func (x Rate) Count(dir string, studies int, run func(args ...string) (string, int, error)) (int, error) {
+	h := fnv.New64a()
+	h.Write([]byte(x.Name))
+	r := rand.New(rand.NewPCG(h.Sum64(), 1))
+	hits := 0
+	for i := range studies {
+		args := append([]string(nil), x.Args...)
+		for k, t := range []Truth{x.Old, x.New} {
+			if t.RTT == nil {
+				continue
+			}
+			to := filepath.Join(dir, fmt.Sprintf("%d-%d", i, k))
+			if err := t.Write(to, r); err != nil {
+				return 0, err
+			}
+			defer os.RemoveAll(to)
+			args = append(args, to)
+		}
+		out, code, err := run(args...)
+		if err != nil {
+			return 0, err
+		}
+		if x.Answer(out, code) {
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+// Slack is four standard errors of a count over that many studies, in per cent.
+func (x Rate) Slack(studies int) float64 {
+	mid := min(max((x.Lo+x.Hi)/200, 0.01), 0.99)
+	return 400 * math.Sqrt(mid*(1-mid)/float64(studies))
+}
+
+func contains(words ...string) func(string, int) bool {
+	return func(out string, _ int) bool {
+		for _, w := range words {
+			if strings.Contains(out, w) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func startsWith(word string) func(string, int) bool {
+	return func(out string, _ int) bool { return strings.HasPrefix(out, word) }
+}
+
+// around draws trials with a relative spread of 3 %.
+func around(center float64) func(*rand.Rand, int, int) float64 {
+	return func(r *rand.Rand, _, _ int) float64 { return center * math.Exp(0.03*r.NormFloat64()) }
+}
+
+// shapes are the distributions of equal treatments.
+var shapes = []struct {
+	name string
+	draw func(r *rand.Rand) float64
+}{
+	{"normal", func(r *rand.Rand) float64 { return 1e-3 * (1 + 0.05*r.NormFloat64()) }},
+	{"log-normal", func(r *rand.Rand) float64 { return 1e-3 * math.Exp(0.5*r.NormFloat64()) }},
+	{"two-humped", func(r *rand.Rand) float64 {
+		v := 1e-3 * math.Exp(0.01*r.NormFloat64())
+		if r.Float64() < 0.4 {
+			v *= 1.3
+		}
+		return v
+	}},
+}
+
+// Rates are all that is counted, the quick ones first.
+func Rates() []Rate {
+	gate := []string{"compare", "--fail-if", "rtt > 5%"}
+	trials := func(n int, draw func(*rand.Rand, int, int) float64) Truth {
+		return Truth{Treatments: 1, Blocks: n, RTT: draw}
+	}
+	spiky := func(r *rand.Rand, _, block int) float64 {
+		if block%15 == 1 {
+			return 20e-3
+		}
+		return around(0.5e-3)(r, 0, 0)
+	}
+	half := func(r *rand.Rand, _, block int) float64 {
+		if block > 2 {
+			return math.NaN()
+		}
+		return around(1e-3)(r, 0, 0)
+	}
+	busy := trials(10, around(1.4e-3))
+	busy.Waiting = 0.4
+	out := []Rate{
+		{"compare: a typical trial half as long, the mean up by 80 %: good", trials(30, around(1e-3)), trials(30, spiky),
+			gate, startsWith("good"), 0, 0},
+		{"compare: 8 of 10 trials invalid: worse", trials(10, around(1e-3)), trials(10, half), gate,
+			startsWith("worse"), 100, 100},
+		{"compare: the same program beside busy loops, 40 % longer: worse", trials(10, around(1e-3)), busy, gate,
+			startsWith("worse"), 0, 0},
+		{"compare: nothing changed: worse", trials(10, around(1e-3)), trials(10, around(1e-3)), gate,
+			startsWith("worse"), 0, 5},
+		{"compare: nothing changed: good", trials(10, around(1e-3)), trials(10, around(1e-3)), gate,
+			startsWith("good"), 50, 100},
+		{"compare: exactly 5 % slower: worse", trials(10, around(1e-3)), trials(10, around(1.05e-3)), gate,
+			startsWith("worse"), 0, 5},
+		{"compare: exactly 5 % slower: good", trials(10, around(1e-3)), trials(10, around(1.05e-3)), gate,
+			startsWith("good"), 0, 5},
+		{"compare: 15 % slower: worse", trials(10, around(1e-3)), trials(10, around(1.15e-3)), gate,
+			startsWith("worse"), 95, 100},
+	}
+	for _, k := range []int{2, 5, 11, 30} {
+		for _, n := range []int{5, 10, 30} {
+			for _, s := range shapes {
+				equal := Truth{Treatments: k, Blocks: n, RTT: func(r *rand.Rand, _, _ int) float64 { return s.draw(r) }}
+				name := fmt.Sprintf("%d equal treatments, %d blocks, %s", k, n, s.name)
+				out = append(out, Rate{Name: "report: next is …; " + name, New: equal, Args: []string{"report"},
+					Answer: contains("next is"), Hi: 5})
+				out = append(out, Rate{Name: "choose: a ratio to the best; " + name, New: equal,
+					Args:   []string{"choose", "--json", "--minimize", "rtt"},
+					Answer: contains(`"within_noise": false,` + "\n" + `      "pareto_front": false`), Hi: 5})
+			}
+		}
+	}
+	return slices.Concat(failureRates(), versionRates(), out, claimRates())
+}
+
+// failureRates are of two probes of which requests fail, each request for itself
+// or many of one run together.
+func failureRates() []Rate {
+	probe := func(failed func(r *rand.Rand, run int) int) Truth {
+		return Truth{Blocks: 8, RTT: around(1e-3), Failed: failed}
+	}
+	each := func(share float64) Truth {
+		return probe(func(r *rand.Rand, _ int) (n int) {
+			for range probeRequests {
+				if r.Float64() < share {
+					n++
+				}
+			}
+			return n
+		})
+	}
+	outages := probe(func(r *rand.Rand, _ int) int {
+		if r.Float64() < 0.3 {
+			return probeRequests / 2
+		}
+		return 0
+	})
+	gate, worse := []string{"compare", "--fail-if", "rtt > 10%"}, startsWith("worse")
+	return []Rate{
+		{"probes: 30 % of requests fail, none before: worse", each(0), each(0.3), []string{"compare"}, exits(1), 100, 100},
+		{"probes: all requests fail, none before: worse", each(0), each(1), gate, exits(1), 100, 100},
+		{"probes: 0.1 % fail, then 2 %: worse", each(0.001), each(0.02), gate, worse, 95, 100},
+		{"probes: 2 % fail, then 0.1 %: worse", each(0.02), each(0.001), gate, worse, 0, 0},
+		{"probes: 1 % fail before and now: worse", each(0.01), each(0.01), gate, worse, 0, 5},
+		{"probes: 1 % fail before and now: good", each(0.01), each(0.01), gate, startsWith("good"), 90, 100},
+		{"probes: outages in 30 % of runs before and now: worse", outages, outages, gate, worse, 0, 5},
+	}
+}
+
+// versionRates are of two versions in one study, whose blocks differ more than they do.
+func versionRates() []Rate {
+	versions := func(slower float64) Truth {
+		const study = "study: versions\nservice: monitor\nrequests: 100\nfactors: {stack: [s@base, s]}\n" +
+			"design: {replications: 20, seed: 1}\nresponses: [rtt]\n"
+		blocks := map[int]float64{}
+		return Truth{Study: study, RTT: func(r *rand.Rand, version, block int) float64 {
+			if _, ok := blocks[block]; !ok {
+				blocks[block] = math.Exp(0.3 * r.NormFloat64())
+			}
+			v := 1e-3 * blocks[block] * math.Exp(0.02*r.NormFloat64())
+			if version == 1 {
+				v *= slower
+			}
+			return v
+		}}
+	}
+	detect := []string{"compare", "--detect", "5%"}
+	return []Rate{
+		{Name: "versions: nothing changed: worse", New: versions(1), Args: detect, Answer: startsWith("worse"), Hi: 5},
+		{Name: "versions: nothing changed: good", New: versions(1), Args: detect, Answer: startsWith("good"), Lo: 90, Hi: 100},
+		{Name: "versions: 10 % slower: worse", New: versions(1.1), Args: detect, Answer: startsWith("worse"), Lo: 95, Hi: 100},
+		{Name: "versions: 10 % quicker: good", New: versions(0.9), Args: detect, Answer: startsWith("good"), Lo: 95, Hi: 100},
+	}
+}
+
+// exits is the answer of an exit code.
+func exits(want int) func(string, int) bool {
+	return func(_ string, code int) bool { return code == want }
+}
+
+const claimStudy = `study: claims
+service: monitor
+requests: 100
+factors:
+  stack: [axis2, dpws, rest, coap]
+  ip: [ipv4, ipv6]
+design: {replications: 6, seed: 1}
+responses: [rtt]
+published: {table: cloud-of-things, columns: {stack: stack}}
+`
+
+// claimRates are of the cloud of things: cells are stack by stack, ipv4 first.
+func claimRates() []Rate {
+	truth := func(rtt func(stack, ip int) float64) Truth {
+		return Truth{Study: claimStudy, RTT: func(r *rand.Rand, cell, _ int) float64 {
+			return 1e-3 * rtt(cell/2, cell%2) * math.Exp(0.02*r.NormFloat64())
+		}}
+	}
+	args := []string{"report", "--claims"}
+	return []Rate{
+		{Name: "claims: IPv6 doubles one stack and halves another: alike confirmed", New: truth(func(stack, ip int) float64 {
+			return []float64{1, []float64{2, 0.5, 1, 1}[stack]}[ip]
+		}), Args: args, Answer: contains("confirmed     transmission_rtt: ipv4 and ipv6 alike")},
+		{Name: "claims: 1.5 times where 11.48 is published: confirmed",
+			New:  truth(func(stack, _ int) float64 { return []float64{1.5, 1, 1, 1}[stack] }),
+			Args: args, Answer: contains("confirmed     transmission_rtt: axis2 above rest")},
+		{Name: "claims: nothing differs: an order confirmed", New: truth(func(int, int) float64 { return 1 }), Args: args,
+			Answer: contains("confirmed     transmission_rtt: rest below"), Hi: 5},
+	}
+}
+
+// Parts is the part of bench that counts verdicts.
+func Parts() []labbench.Part {
+	return []labbench.Part{{Name: "verdicts",
+		Says: "how often compare, choose, report and claims are wrong on simulated data", Measure: rows}}
+}
+
+// studies is how many are fabricated for a row of the table.
+const studies = 200
+
+func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	var out []labbench.Row
+	for _, x := range Rates() {
+		hits, err := x.Count(b.Dir, studies, Runner(ctx, b.Exe))
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", x.Name, err)
+		}
+		got := 100 * float64(hits) / studies
+		row := labbench.Row{Figure: "% " + x.Name, Wanted: fmt.Sprintf("%g to %g", x.Lo, x.Hi),
+			Measured: fmt.Sprintf("%.1f", got), Verdict: "met"}
+		if got < x.Lo-x.Slack(studies) || got > x.Hi+x.Slack(studies) {
+			row.Verdict = "not met"
+		}
+		out = append(out, row)
+	}
+	if len(out) > 0 {
+		out[0].How = fmt.Sprintf("%d simulated results per row, judged by the program itself; met: within four standard "+
+			"errors of the count", studies)
+	}
+	return out, nil
+}
+
+// Runner runs the program at exe.
+func Runner(ctx context.Context, exe string) func(args ...string) (string, int, error) {
+	return func(args ...string) (string, int, error) {
+		cmd := exec.CommandContext(ctx, exe, args...)
+		cmd.Args[0] = "edgegauge"
+		out, err := cmd.Output()
+		var code *exec.ExitError
+		if errors.As(err, &code) && code.ExitCode() < 2 {
+			return string(out), code.ExitCode(), nil
+		}
+		if code != nil {
+			err = fmt.Errorf("edgegauge %s: %w: %s", strings.Join(args, " "), err, code.Stderr)
+		}
+		return string(out), 0, err
+	}
+}

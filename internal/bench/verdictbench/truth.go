@@ -1,0 +1,123 @@
+// Package verdictbench holds the verdicts of the command line against fabricated
+// truths: it writes results whose truth is known, asks compare, choose, report
+// and report --claims, and counts how often the answer is wrong. It measures nothing.
+package verdictbench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// A Truth is what the trials of a fabricated study give.
+type Truth struct {
+	Treatments, Blocks int
+	// RTT is one trial's, in s; NaN: the trial is invalid.
+	RTT func(r *rand.Rand, treatment, block int) float64
+	// Waiting is how long each side waited for a CPU, in s for each s of the run.
+	Waiting float64
+	// Study is the text of the study; empty: Treatments stacks called s1, s2, ….
+	Study string
+	// Failed is how many of the probeRequests requests of a run fail. Where it is
+	// given, the truth is a probe of Blocks runs, and a file.
+	Failed func(r *rand.Rand, run int) int
+}
+
+// probeRequests are those of a fabricated probe's run.
+const probeRequests = 200
+
+func (t Truth) study() []byte {
+	if t.Study != "" {
+		return []byte(t.Study)
+	}
+	var names []string
+	for i := range t.Treatments {
+		names = append(names, fmt.Sprintf("s%d", i+1))
+	}
+	stacks := "factors: {stack: [" + strings.Join(names, ", ") + "]}"
+	if len(names) == 1 {
+		stacks = "stack: " + names[0]
+	}
+	return fmt.Appendf(nil,
+		"study: truth\nservice: monitor\nrequests: 100\n%s\ndesign: {replications: %d, seed: 1}\nresponses: [rtt]\n",
+		stacks, t.Blocks)
+}
+
+// writeProbe writes what probe --json prints.
+func (t Truth) writeProbe(path string, r *rand.Rand) error {
+	runs, failures := []map[string]any{}, 0
+	for i := range t.Blocks {
+		failed, v := t.Failed(r, i), t.RTT(r, 0, i+1)
+		failures += failed
+		run := map[string]any{"requests": probeRequests, "failures": failed, "request_body": 0}
+		if n := probeRequests - failed; n > 0 {
+			times := map[string]any{"n": n, "mean": v, "sd": v / 10, "median": v, "p95": 1.2 * v, "p99": nil, "min": 0.9 * v,
+				"max": 1.3 * v}
+			run["rtt"], run["response_time"], run["response_body"], run["answers"] = times, times, 2, 1/v
+		}
+		runs = append(runs, run)
+	}
+	text, err := json.Marshal(map[string]any{"format": 1, "kind": "probe", "url": "http://h/", "requests": t.Blocks * probeRequests,
+		"failures": failures, "first_failure": "connection refused", "runs": t.Blocks, "per_run": runs})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// Write writes a results directory as a lab leaves it, or a probe's file.
+func (t Truth) Write(dir string, r *rand.Rand) error {
+	if t.Failed != nil {
+		return t.writeProbe(dir, r)
+	}
+	text := t.study()
+	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
+	if err != nil {
+		return err
+	}
+	p, err := study.Expand(s)
+	if err != nil {
+		return err
+	}
+	var csv bytes.Buffer
+	if err := p.WriteCSV(&csv); err != nil {
+		return err
+	}
+	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
+		Facts: []byte(`{"edgegauge":{"version":"bench"}}`), Program: "bench"})
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	for _, trial := range p.Trials {
+		if err := t.trial(kept, trial, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Truth) trial(s *store.Store, trial study.Trial, r *rand.Rand) error {
+	a, err := s.Begin(trial.ID)
+	if err != nil {
+		return err
+	}
+	v := t.RTT(r, trial.Cell, trial.Block)
+	if math.IsNaN(v) {
+		return a.Invalidate("all requests failed", "", nil)
+	}
+	quality := []store.Quality{{Key: "span", Unit: "s", Value: 1},
+		{Key: "run_queue_wait_client", Unit: "s", Value: t.Waiting}}
+	return a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10,
+		Median: v, P95: 1.2 * v,
+		Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, quality)
+}

@@ -1,0 +1,124 @@
+package device
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A supervisor is a process of ours between the lab and a program: Supervise on
+// this machine, the agent on another.
+type supervisor interface {
+	// kill has the program and all it started killed, and makes sure that the
+	// process's exit is then known within a time, whatever becomes of the supervisor.
+	kill()
+}
+
+const (
+	// firstWord is how long a supervisor may take to say that the program runs.
+	firstWord = 20 * time.Second
+	// obedience is how long a supervisor may take to end after it was told to.
+	obedience = 5 * time.Second
+)
+
+// localSupervisor is the lab's side of Supervise.
+type localSupervisor struct {
+	control *os.File
+	cmd     *exec.Cmd
+	group   tracker
+	insist  sync.Once
+	ended   chan struct{} // closed when the supervisor was waited for
+}
+
+// kill tells the supervisor, and does its work if that is not done in time: it may
+// be stopped, or starved.
+func (s *localSupervisor) kill() {
+	s.shut()
+	s.insist.Do(func() {
+		go func() {
+			select {
+			case <-s.ended:
+			case <-time.After(obedience):
+				s.force()
+			}
+		}()
+	})
+}
+
+// shut ends the supervisor's read. Subtle: not by Fd, whose number may be another
+// file's by the time it is used.
+func (s *localSupervisor) shut() {
+	if c, err := s.control.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
+	}
+}
+
+// force kills the program's processes and then the supervisor; in that order,
+// since without it they are no longer its descendants.
+func (s *localSupervisor) force() {
+	killTree(s.cmd.Process.Pid)
+	s.group.killAll()
+	s.cmd.Process.Kill()
+}
+
+// begin reads the first word: the process id, or why there is none. It ends with
+// ctx, and after firstWord.
+func (s *localSupervisor) begin(ctx context.Context, in *bufio.Reader) (pid int, err error) {
+	s.control.SetReadDeadline(time.Now().Add(firstWord))
+	defer context.AfterFunc(ctx, func() { s.control.SetReadDeadline(time.Unix(1, 0)) })()
+	line, err := in.ReadBytes('\n')
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return 0, fmt.Errorf("%w: its supervisor did not answer within %v", errNotStarted, firstWord)
+	case err != nil:
+		return 0, fmt.Errorf("%w: its supervisor exited without an answer", errNotStarted)
+	}
+	var first struct {
+		PID int    `json:"pid"`
+		Err string `json:"err"`
+	}
+	if err := json.Unmarshal(line, &first); err != nil {
+		return 0, fmt.Errorf("%w: its supervisor said %q", errNotStarted, line)
+	}
+	if first.Err != "" {
+		return 0, fmt.Errorf("%w: %s", errNotStarted, first.Err)
+	}
+	return first.PID, s.control.SetReadDeadline(time.Time{})
+}
+
+// watch reads how the program ended, reaps the supervisor and delivers the exit.
+func (s *localSupervisor) watch(in *bufio.Reader, exit chan<- Exit) {
+	var e Exit
+	line, err := in.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &e)
+	}
+	if err != nil {
+		e = Exit{Code: -1, Signal: "SIGKILL", Err: "its supervisor was killed"}
+	}
+	s.reap()
+	exit <- e
+	close(exit)
+}
+
+// reap waits for a supervisor that has said its last word, and leaves nothing of
+// its program.
+func (s *localSupervisor) reap() {
+	s.control.Close()
+	late := time.AfterFunc(obedience, s.force)
+	s.cmd.Wait()
+	late.Stop()
+	close(s.ended)
+	s.group.killAll()
+	s.group.remove()
+}

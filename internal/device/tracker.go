@@ -1,0 +1,132 @@
+package device
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+)
+
+// A tracker is a control group without any controller that holds one program's
+// processes and nothing else: it limits and counts nothing, but a process leaves
+// it by no fork and no new session, so all of them are found even when their
+// supervisor was killed. Empty where the kernel or the user's rights allow none.
+type tracker string
+
+// trackerPrefix begins the name of each tracker, then the lab's kernel.Owner.
+const trackerPrefix = "edgegauge-tracker-"
+
+// newTracker makes a tracker below this process's own group, and ends and removes
+// those that labs that are gone have left.
+func newTracker() tracker {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	for _, base := range trackerBases(cgroupRoot, own) {
+		sweepTrackers(base)
+		dir := filepath.Join(base, fmt.Sprintf("%s%s-%d", trackerPrefix, kernel.Owner(), groups.Add(1)))
+		if os.Mkdir(dir, 0o755) == nil {
+			return tracker(dir)
+		}
+	}
+	return ""
+}
+
+// trackerBases are this process's groups below which one changes nothing: of
+// cgroup v2 where its children have no controllers, of v1 the freezer's.
+//
+// Subtle: a child with the CPU controller would share the CPU with its siblings as
+// groups do, no longer as processes.
+func trackerBases(root string, own []byte) (bases []string) {
+	for line := range strings.Lines(string(own)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		switch f[1] {
+		case "":
+			for _, mount := range []string{root, filepath.Join(root, "unified")} {
+				base := filepath.Join(mount, f[2])
+				given, err := os.ReadFile(filepath.Join(base, "cgroup.subtree_control"))
+				if err == nil && len(bytes.TrimSpace(given)) == 0 {
+					bases = append(bases, base)
+				}
+			}
+		case "freezer":
+			bases = append(bases, filepath.Join(root, "freezer", f[2]))
+		}
+	}
+	return bases
+}
+
+// sweepTrackers ends and removes what labs that are gone have left.
+func sweepTrackers(base string) {
+	old, _ := filepath.Glob(filepath.Join(base, trackerPrefix+"*"))
+	for _, dir := range old {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), trackerPrefix), "-")
+		if kernel.OwnerGone(owner) {
+			t := tracker(dir)
+			t.killAll()
+			t.remove()
+		}
+	}
+}
+
+// pids are the processes in it.
+func (t tracker) pids() (pids []int) {
+	if t == "" {
+		return nil
+	}
+	b, _ := os.ReadFile(filepath.Join(string(t), "cgroup.procs"))
+	for _, f := range bytes.Fields(b) {
+		if pid, err := strconv.Atoi(string(f)); err == nil && pid > 0 { // 0: of another PID namespace
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// killAll kills until none is left, within bounds: a fork bomb is not ours to win.
+func (t tracker) killAll() {
+	for range 100 {
+		alive := false
+		for _, pid := range t.pids() {
+			if p, err := kernel.ReadProcess(pid); err == nil && !p.Ended() {
+				alive = true
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		if !alive {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// remove removes it. The kernel may take a moment longer to let go of processes
+// than their parent takes to hear of their end; what stays, a later lab sweeps.
+func (t tracker) remove() {
+	for range 20 {
+		if t == "" || os.Remove(string(t)) == nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// visit moves this process into a group until the returned function moves it back,
+// so that a child begins its life there. Where that is refused it does nothing.
+func visit(group string) (leave func()) {
+	if group == "" || os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte("0"), 0) != nil {
+		return func() {}
+	}
+	return func() { os.WriteFile(filepath.Join(filepath.Dir(group), "cgroup.procs"), []byte("0"), 0) }
+}

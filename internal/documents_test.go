@@ -1,0 +1,147 @@
+package internal
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// read reads a file below the top of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// doc/dependencies.md has a line for each module that go.mod requires, says
+// "tests only" of those that only tests import, and of no others.
+func TestDependenciesAreNamed(t *testing.T) {
+	page := read(t, "doc/dependencies.md")
+	direct, _, _ := strings.Cut(read(t, "go.mod"), ")")
+	modules := regexp.MustCompile(`(?m)^\t(\S+) v`).FindAllStringSubmatch(direct, -1)
+	if len(modules) < 15 {
+		t.Fatalf("found %d modules", len(modules))
+	}
+	product := productImports(t)
+	tests, err := section(page, "Tests only:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range modules {
+		used := slices.ContainsFunc(product, func(path string) bool {
+			return path == m[1] ||
+				strings.HasPrefix(path, m[1]+"/")
+		})
+		row := strings.Contains(page, "| `"+m[1]+"` |")
+		test := strings.Contains(tests, "`"+m[1]+"`")
+		if row != used || test == used {
+			t.Errorf("%s: imported outside tests: %v; has a row in the table: %v; named under \"Tests only\": %v", m[1],
+				used, row, test)
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]\\S+\\.\\S+/\\S+)` \\|").FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(direct, "\t"+row[1]+" v") {
+			t.Errorf("doc/dependencies.md names %s, which go.mod does not require", row[1])
+		}
+	}
+}
+
+// section is the paragraph that begins with some words.
+func section(page, begin string) (string, error) {
+	for p := range strings.SplitSeq(page, "\n\n") {
+		if strings.HasPrefix(p, begin) {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("no paragraph begins with %q", begin)
+}
+
+// productImports are the paths that files other than tests import.
+func productImports(t *testing.T) []string {
+	t.Helper()
+	var paths []string
+	eachFile(t, func(path string, f *ast.File) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, im := range f.Imports {
+			paths = append(paths, strings.Trim(im.Path.Value, `"`))
+		}
+	})
+	return paths
+}
+
+// eachFile parses every Go file of cmd, internal and stacks.
+func eachFile(t *testing.T, visit func(path string, f *ast.File)) {
+	t.Helper()
+	for _, top := range []string{"../cmd", "../internal", "../stacks"} {
+		err := filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && (d.Name() == "testdata" || d.Name() == "build") {
+				return filepath.SkipDir
+			}
+			if !strings.HasSuffix(path, ".go") {
+				return nil
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			visit(filepath.ToSlash(path), f)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every package that the gate names exists: go test says so of some, and passes
+// over others.
+func TestTheGateNamesPackagesThatExist(t *testing.T) {
+	found := 0
+	for _, m := range regexp.MustCompile(`\./((?:internal|stacks|cmd)[a-z0-9/-]*)`).FindAllStringSubmatch(read(t,
+		".ci/test"), -1) {
+		found++
+		if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(strings.TrimSuffix(m[1], "/")))); err != nil {
+			t.Errorf(".ci/test names %s: %v", m[0], err)
+		}
+	}
+	if found < 12 {
+		t.Errorf("found %d packages", found)
+	}
+}
+
+// Every test that the gate runs in a lane of its own exists; one that was renamed
+// would run alone, and slow the gate.
+func TestTheGateNamesTestsThatExist(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^machines='\^\((.*)\)\$'$`).FindStringSubmatch(read(t, ".ci/test"))
+	if line == nil {
+		t.Fatal(".ci/test has no list of machines' tests")
+	}
+	declared := map[string]bool{}
+	eachFile(t, func(path string, f *ast.File) {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(path, "../cmd/edgegauge/") {
+				declared[fn.Name.Name] = true
+			}
+		}
+	})
+	for name := range strings.SplitSeq(line[1], "|") {
+		if !declared[name] {
+			t.Errorf("cmd/edgegauge has no %s", name)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package drive
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+)
+
+func TestTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(echo))
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+	server.StartTLS()
+	defer server.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(ca, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, connection := range []string{KeepAlive, PerRequest} {
+		for _, concurrency := range []int{1, 3} {
+			s := Spec{URL: server.URL, Connection: connection, Concurrency: concurrency, Credentials: Credentials{CA: ca}}
+			r, xs := drive(t, s, Load{Schedule: ClosedLoop(30, 0)}, numbered{pad: 2000})
+			sound(t, xs)
+			if len(xs) != 30 || r.Quality.Reconnects != 0 {
+				t.Errorf("%s, concurrency %d: %d exchanges, %d reconnects", connection, concurrency, len(xs), r.Quality.Reconnects)
+			}
+		}
+	}
+	if _, err := Dial(t.Context(), Spec{URL: server.URL}); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a server nobody vouches for: %v", err)
+	}
+	if _, err := Dial(t.Context(), Spec{URL: server.URL, Credentials: Credentials{CA: "/dev/null"}}); err == nil {
+		t.Error("an authority without a certificate is taken")
+	}
+	old := httptest.NewUnstartedServer(http.HandlerFunc(echo))
+	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS12}
+	old.StartTLS()
+	defer old.Close()
+	if _, err := Dial(t.Context(), Spec{URL: old.URL, Credentials: Credentials{Insecure: true}}); err == nil {
+		t.Error("TLS 1.2 is taken for TLS 1.3")
+	}
+}
+
+// A TLS server that stops answering, and one that closes between requests.
+func TestTLSBadServers(t *testing.T) {
+	slow := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		time.Sleep(300 * time.Millisecond)
+	}))
+	defer slow.Close()
+	closing := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.Header().Set("Connection", "close")
+	}))
+	defer closing.Close()
+	for _, concurrency := range []int{1, 2} {
+		d, err := Dial(t.Context(), Spec{URL: slow.URL, Concurrency: concurrency, Credentials: Credentials{Insecure: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Timeout = 100 * time.Millisecond // after the handshakes, which may be slow here
+		r, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(concurrency, 0), Record: true}, Fixed("x"))
+		d.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for x := range r.Exchanges() {
+			if x.Failure != "no response within 100ms" {
+				t.Errorf("concurrency %d: %q", concurrency, x.Failure)
+			}
+		}
+		r, xs := drive(t, Spec{URL: closing.URL, Concurrency: concurrency, Credentials: Credentials{Insecure: true}},
+			Load{Schedule: ClosedLoop(6, 0)}, Fixed("x"))
+		sound(t, xs)
+		if r.Quality.Reconnects < 6-concurrency {
+			t.Errorf("concurrency %d: %d reconnects", concurrency, r.Quality.Reconnects)
+		}
+	}
+}
+
+// coapEcho answers with the request's body, over DTLS if there is a key.
+func coapEcho(t *testing.T, psk *coap.PSK, delay time.Duration) string {
+	t.Helper()
+	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
+		time.Sleep(delay)
+		resp.Format = req.Format
+		resp.Body = append(resp.Body, req.Body...)
+	}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	local := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	var at string
+	if psk != nil {
+		l, err := coap.ListenDTLS("udp", local, *psk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = "coaps://" + l.Addr().String()
+		go func() { done <- s.ServeListener(ctx, l) }()
+	} else {
+		conn, err := net.ListenUDP("udp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = "coap://" + conn.LocalAddr().String()
+		go func() { done <- s.Serve(ctx, conn) }()
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return at
+}
+
+// created is numbered over CoAP, whose answer to a POST is 2.04 or 2.05.
+type created struct{ numbered }
+
+func (c created) Decode(seq uint64, status int, body []byte) error {
+	if status/100 != 2 {
+		return fmt.Errorf("status %d", status)
+	}
+	return c.numbered.Decode(seq, 200, body)
+}
+
+func TestCoAP(t *testing.T) {
+	psk := coap.PSK{Identity: "meter", Key: []byte("0123456789abcdef")}
+	plain, secure := coapEcho(t, nil, 0), coapEcho(t, &psk, 0)
+	for _, c := range []struct {
+		url         string
+		concurrency int
+		connection  string
+		pad         int // 200 × 30: several blocks
+	}{
+		{plain, 1, KeepAlive, 1}, {plain, 1, KeepAlive, 200}, {plain, 4, KeepAlive, 200}, {plain, 2, PerRequest, 50},
+		{secure, 1, KeepAlive, 200}, {secure, 2, KeepAlive, 1}, {secure, 1, PerRequest, 1},
+	} {
+		s := Spec{URL: c.url + "/echo", ContentType: "application/octet-stream", Concurrency: c.concurrency,
+			Connection:  c.connection,
+			Credentials: Credentials{Identity: psk.Identity, Key: psk.Key}}
+		_, xs := drive(t, s, Load{Schedule: ClosedLoop(30, 0)}, created{numbered{c.pad}})
+		sound(t, xs)
+		if want := int64(3 + 30*c.pad); len(xs) != 30 || xs[29].In != want || xs[29].Out != want {
+			t.Errorf("%+v: %d exchanges, the last %d B out, %d B in; want %d B", c, len(xs), xs[29].Out, xs[29].In, want)
+		}
+	}
+	d, err := Dial(t.Context(), Spec{URL: secure, Timeout: 300 * time.Millisecond,
+		Credentials: Credentials{Identity: "meter", Key: []byte("wrong key, 16 B.")}})
+	if err == nil {
+		d.Close()
+		t.Error("a wrong key opens the door")
+	}
+}
+
+// A wait is looked at every longestWait; an answer may take longer than that.
+func TestSlowAnswerOverDTLS(t *testing.T) {
+	psk := coap.PSK{Identity: "meter", Key: []byte("0123456789abcdef")}
+	url := coapEcho(t, &psk, 5*longestWait/2)
+	s := Spec{URL: url + "/echo", ContentType: "application/octet-stream",
+		Credentials: Credentials{Identity: psk.Identity, Key: psk.Key}}
+	_, xs := drive(t, s, Load{Schedule: ClosedLoop(2, 0)}, created{numbered{1}})
+	sound(t, xs)
+}
+
+// A lost request is sent again after ACK_TIMEOUT, 2 to 3 s; it is counted.
+func TestCoAPRetransmission(t *testing.T) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		buf := make([]byte, 100)
+		for seen := map[string]bool{}; ; {
+			n, from, err := l.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if !seen[from.String()] { // the first of each client is lost
+				seen[from.String()] = true
+				continue
+			}
+			token := int(buf[0] & 15)
+			buf[0], buf[1] = 0x60|byte(token), 0x44 // ACK, 2.04
+			l.WriteTo(buf[:min(n, 4+token)], from)
+		}
+	}()
+	for _, concurrency := range []int{1, 2} {
+		r, xs := drive(t, Spec{URL: "coap://" + l.LocalAddr().String(), Concurrency: concurrency},
+			Load{Schedule: ClosedLoop(concurrency+1, 0)}, Fixed("x"))
+		sound(t, xs)
+		if r.Quality.Retransmissions != concurrency || xs[0].RTT() < 2*time.Second || xs[0].RTT() > 3500*time.Millisecond ||
+			xs[concurrency].RTT() > time.Second {
+			t.Errorf("concurrency %d: %d retransmissions, RTT %v, then %v", concurrency, r.Quality.Retransmissions, xs[0].RTT(),
+				xs[concurrency].RTT())
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package instrument
+
+import (
+	"context"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// An Agent is the program of ours on another machine, as far as a meter that is
+// read there needs it.
+type Agent interface {
+	// Describe asks the instrument of that specification what it is; what it tells
+	// besides goes into told.
+	Describe(ctx context.Context, spec string, told any) (measure.Description, error)
+	// Clock is the instant here at which the monotonic clock there was zero, and
+	// how far that may be off.
+	Clock(ctx context.Context) (zero time.Time, off time.Duration, err error)
+	// Watch keeps the instrument's samples there until ctx ends, and emits them then.
+	// It says when it began, on the clock there.
+	Watch(ctx context.Context, spec string, began func(time.Duration), emit func(measure.Sample), told any) error
+}
+
+// A Remote reaches an Agent: a new one if the last was lost.
+type Remote func(ctx context.Context) (Agent, error)
+
+// Told is what an agent's meter says of itself besides its readings.
+type Told struct {
+	Facts   energy.Facts
+	Quality MeterStats
+}
+
+// A boardMeter is a meter on another machine: its readings are kept there and
+// come after the trial. Their instants are the device's, moved to this machine's
+// clock, which is as far off as the quality's clock says.
+type boardMeter struct {
+	agent       Remote
+	spec        string
+	description measure.Description
+	told        Told
+}
+
+// OpenOnBoard opens a meter that is read on another machine.
+func OpenOnBoard(ctx context.Context, spec string, agent Remote) (Meter, error) {
+	m := &boardMeter{agent: agent, spec: spec}
+	a, err := agent(ctx)
+	if err == nil {
+		m.description, err = a.Describe(ctx, spec, &m.told)
+	}
+	return m, err
+}
+
+// Describe implements measure.Instrument.
+func (m *boardMeter) Describe() measure.Description { return m.description }
+
+// Facts implements Meter.
+func (m *boardMeter) Facts() energy.Facts { return m.told.Facts }
+
+// Stats implements Meter.
+func (m *boardMeter) Stats() MeterStats { return m.told.Quality }
+
+// Observe implements measure.Instrument.
+func (m *boardMeter) Observe(ctx context.Context, emit func(measure.Sample)) error {
+	zero := Start(ctx)
+	a, err := m.agent(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	there, off, err := a.Clock(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	var later time.Duration // from the lab's zero to the observation's
+	err = a.Watch(ctx, m.spec, func(began time.Duration) { later = there.Add(began).Sub(zero) }, func(s measure.Sample) {
+		s.At += later
+		emit(s)
+	}, &m.told)
+	if m.told.Quality.Clock.Method == "" {
+		m.told.Quality.Clock.Method, m.told.Quality.Clock.Bias = "round trip", off
+	}
+	return err
+}
+
+// OpenOnAgent opens a meter of this machine for its agent, which tells the lab
+// what only meters have.
+func OpenOnAgent(ctx context.Context, spec string) (measure.Instrument, error) {
+	m, err := Open(ctx, spec, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return toldMeter{m}, nil
+}
+
+// A toldMeter is a meter behind an agent.
+type toldMeter struct{ Meter }
+
+// Tell is what the agent sends besides samples.
+func (m toldMeter) Tell() any { return &Told{m.Facts(), m.Stats()} }
+
+// Close closes the meter.
+func (m toldMeter) Close() error {
+	Close(m.Meter)
+	return nil
+}

@@ -1,0 +1,155 @@
+package packet
+
+import "time"
+
+// A half is one direction of a TCP connection: which of its sequence numbers
+// were seen. They count from the SYN, which is 0, in 64 bits.
+type half struct {
+	begun  bool
+	midway bool // begun by something else than a SYN
+	isn    uint32
+	next   int64 // one past the highest seen
+	holes  []hole
+	acked  uint32 // highest number the other side acknowledged, as on the wire
+	hasAck bool
+	fin    int64 // number of the FIN; 0: none seen
+	window uint16
+	mss    int // the largest payload this side accepts; 0: not said
+
+	last     signature
+	lastAt   time.Duration
+	way      Way
+	iface    int
+	segments int64
+
+	// IPv4 identifications, which some senders count up packet by packet.
+	topID            uint16
+	counted, skipped int64 // steps by one, and others
+}
+
+// A hole is what was not seen yet below what was.
+type hole struct {
+	from, to int64
+	sighting
+}
+
+// A sighting is when a segment passed, and what tells when it was sent.
+type sighting struct {
+	since   time.Duration
+	stamp   uint32 // TSval
+	stamped bool
+	id      uint16
+}
+
+// sentBefore says whether the sender sent the segment that opened the gap before
+// the one that fills it, if the sender's own clock or counter tells: then the
+// second was sent again, however soon it came. Clock and counter wrap, so their
+// differences are taken signed (RFC 7323, section 5.2).
+func (a sighting) sentBefore(b sighting, counts bool) (before, known bool) {
+	if d := int32(b.stamp - a.stamp); a.stamped && b.stamped && d != 0 {
+		return d > 0, true
+	}
+	if d := int16(b.id - a.id); counts && d != 0 {
+		return d > 0, true
+	}
+	return false, false
+}
+
+// noteID follows the identifications of one direction's packets.
+func (h *half) noteID(id uint16) {
+	switch d := int16(id - h.topID); {
+	case h.segments == 0:
+		h.topID = id
+	case d == 1:
+		h.counted++
+		h.topID = id
+	default:
+		h.skipped++
+		if d > 0 {
+			h.topID = id
+		}
+	}
+}
+
+// countsIDs says whether nearly all identifications follow each other.
+func (h *half) countsIDs() bool { return h.counted >= 8 && h.skipped*8 <= h.counted }
+
+// A signature tells a packet captured twice from one sent twice.
+type signature struct {
+	crc uint32
+	id  uint16
+	len int
+}
+
+// begin fixes the sequence number that counts as 0.
+func (h *half) begin(isn uint32, next int64) { h.begun, h.isn, h.next = true, isn, next }
+
+// number unwraps a sequence number: the one nearest to what was seen last. The
+// difference, taken in 32 bits and signed, is right for numbers less than 2 GiB
+// apart (RFC 9293, section 3.4).
+func (h *half) number(seq uint32) int64 {
+	return h.next + int64(int32(seq-h.isn-uint32(h.next)))
+}
+
+// noteAck keeps the highest acknowledgement of this half, on the wire's scale,
+// since it may come before the half's first segment.
+func (h *half) noteAck(ack uint32) {
+	if !h.hasAck || int32(ack-h.acked) > 0 {
+		h.acked, h.hasAck = ack, true
+	}
+}
+
+// unseen returns how many acknowledged numbers the capture lacks.
+func (h *half) unseen() int64 {
+	if !h.hasAck {
+		return 0
+	}
+	acked := h.number(h.acked)
+	n := max(acked-h.next, 0)
+	for _, g := range h.holes {
+		n += max(min(g.to, acked)-g.from, 0)
+	}
+	return n
+}
+
+// finAcked says whether the FIN was seen and acknowledged.
+func (h *half) finAcked() bool {
+	return h.fin > 0 && h.hasAck && h.number(h.acked) > h.fin
+}
+
+// see marks [from, to) as seen and returns how many of it were new, and what
+// opened the oldest gap they fill (since 0: they fill none).
+func (h *half) see(from, to int64, now sighting) (fresh int64, gap sighting) {
+	if to <= from {
+		return 0, gap
+	}
+	if from > h.next {
+		h.holes = append(h.holes, hole{h.next, from, now})
+	}
+	if to > h.next {
+		fresh = to - max(from, h.next)
+		h.next = to
+	}
+	for i := 0; i < len(h.holes); i++ {
+		g := h.holes[i]
+		if g.to <= from || g.from >= to {
+			continue
+		}
+		fresh += min(g.to, to) - max(g.from, from)
+		if gap.since == 0 || g.since < gap.since {
+			gap = g.sighting
+		}
+		left, right := hole{g.from, from, g.sighting}, hole{to, g.to, g.sighting}
+		h.holes = append(h.holes[:i], h.holes[i+1:]...)
+		i--
+		for _, rest := range []hole{left, right} {
+			if rest.to > rest.from {
+				i++
+				h.holes = append(h.holes, hole{})
+				copy(h.holes[i+1:], h.holes[i:])
+				h.holes[i] = rest
+			}
+		}
+	}
+	return fresh, gap
+}

@@ -1,0 +1,107 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrLocked says that another process, or another open file of this one, holds
+// the lock.
+var ErrLocked = errors.New("it is locked by another process")
+
+// Lock takes the kernel's lock of an open file or folder (flock(2)) at once, or
+// returns ErrLocked. The lock ends when f is closed, so at the latest with this
+// process, however it ends.
+func Lock(f *os.File) error { return flock(f, unix.LOCK_EX|unix.LOCK_NB) }
+
+// WaitLock is Lock that waits until the lock is free.
+func WaitLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
+
+// Unlock gives the lock back while f stays open.
+func Unlock(f *os.File) error { return flock(f, unix.LOCK_UN) }
+
+// flock uses the descriptor without making f block, as Fd would.
+func flock(f *os.File, how int) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := c.Control(func(fd uintptr) {
+		for {
+			if failed = unix.Flock(int(fd), how); failed != unix.EINTR {
+				return
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if errors.Is(failed, unix.EWOULDBLOCK) {
+		failed = ErrLocked
+	}
+	if failed != nil {
+		return &fs.PathError{Op: "lock", Path: f.Name(), Err: failed}
+	}
+	return nil
+}
+
+// LockFolder locks a folder itself, not a file in it, at once or with ErrLocked.
+// Close the file to give it back.
+func LockFolder(dir string) (*os.File, error) { return lockFolder(dir, Lock) }
+
+// WaitLockFolder is LockFolder that waits until the lock is free.
+func WaitLockFolder(dir string) (*os.File, error) { return lockFolder(dir, WaitLock) }
+
+func lockFolder(dir string, lock func(*os.File) error) (*os.File, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// LockFile opens a lock file, makes it if it is not there, and locks it at once
+// or with ErrLocked. In a folder that others may write to, a link, a pipe or a
+// device in the file's place is refused and neither followed nor waited for.
+func LockFile(path string, perm fs.FileMode) (*os.File, error) {
+	// Subtle: without O_NONBLOCK opening a FIFO waits for its other end for ever.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("a lock file must not be a link; remove it")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	i, err := f.Stat()
+	if err == nil && !i.Mode().IsRegular() {
+		err = &fs.PathError{Op: "lock", Path: path, Err: fmt.Errorf("not a regular file (%v); remove it", i.Mode().Type())}
+	}
+	if err == nil {
+		err = Lock(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// IsOwnFolder says whether path is a folder, not a link to one, that belongs to
+// this process's user.
+func IsOwnFolder(path string) bool {
+	i, err := os.Lstat(path)
+	if err != nil || !i.IsDir() {
+		return false
+	}
+	st, ok := i.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}

@@ -1,0 +1,138 @@
+package kernel
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// holdLock is a process that holds the lock of a file until it is killed.
+func holdLock() {
+	f, err := LockFile(os.Getenv("KERNEL_TEST_FILE"), 0o600)
+	fmt.Println(err)
+	if err == nil {
+		time.Sleep(time.Hour)
+	}
+	f.Close()
+	os.Exit(0)
+}
+
+// The lock of a killed process is free.
+func TestLockEndsWithItsProcess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "KERNEL_TEST=hold lock", "KERNEL_TEST_FILE="+file)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "<nil>\n" {
+		t.Fatalf("the child says %q", line)
+	}
+	if f, err := LockFile(file, 0o600); !errors.Is(err, ErrLocked) {
+		f.Close()
+		t.Fatalf("got %v while another process holds it", err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	f, err := LockFile(file, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+func TestLockFolder(t *testing.T) {
+	dir := t.TempDir()
+	first, err := LockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := LockFolder(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
+		f.Close()
+		t.Fatalf("got %v, want it locked, and which", err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		f, err := WaitLockFolder(dir)
+		f.Close()
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	first.Close()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "file")
+	os.WriteFile(file, nil, 0o600)
+	for _, bad := range []string{filepath.Join(dir, "none"), file} {
+		if f, err := LockFolder(bad); err == nil {
+			f.Close()
+			t.Errorf("%s was locked as a folder", bad)
+		}
+	}
+}
+
+// What others put in a lock file's place is refused at once.
+func TestLockFileIsNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	victim := in("victim")
+	os.WriteFile(victim, []byte("precious"), 0o600)
+	if err := errors.Join(unix.Mkfifo(in("pipe"), 0o666), os.Symlink(victim, in("link")), os.Mkdir(in("folder"), 0o755),
+		os.Symlink(in("nowhere"), in("dangling"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"pipe": "regular", "link": "link", "dangling": "link",
+		"folder": "directory"} {
+		done := make(chan error, 1)
+		go func() {
+			f, err := LockFile(in(name), 0o600)
+			f.Close()
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", name, err, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: it waits", name)
+		}
+	}
+	if _, err := os.Lstat(in("nowhere")); err == nil {
+		t.Error("a file was made where a link led")
+	}
+}
+
+func TestIsOwnFolder(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	os.Symlink(dir, link)
+	if !IsOwnFolder(dir) || IsOwnFolder(link) || IsOwnFolder(filepath.Join(dir, "none")) {
+		t.Errorf("folder %v, link to it %v, none %v", IsOwnFolder(dir), IsOwnFolder(link),
+			IsOwnFolder(filepath.Join(dir, "none")))
+	}
+	if os.Geteuid() == 0 {
+		if os.Chown(dir, 12345, 12345); IsOwnFolder(dir) {
+			t.Error("another user's folder is ours")
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package kernel
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Process is what the kernel says of one (proc_pid_stat(5)).
+type Process struct {
+	State  byte          // 'R' running, 'S' sleeping, 'T' stopped, 'Z' ended and not yet waited for, …
+	Parent int           // its process id
+	Began  int64         // when, in the kernel's ticks since boot
+	Waited time.Duration // CPU time of its children that ended and were waited for, in steps of 10 ms
+}
+
+// ticks is USER_HZ, the kernel's ticks a second on every platform Go runs on.
+const ticks = 100
+
+// ReadProcess reads /proc/PID/stat. The error is fs.ErrNotExist, or ESRCH, if
+// there is no such process.
+func ReadProcess(pid int) (Process, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Process{}, err
+	}
+	return parseStat(b)
+}
+
+// parseStat counts fields from the last bracket, since the process's name, the
+// second field, may hold spaces and brackets.
+func parseStat(b []byte) (Process, error) {
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return Process{}, fmt.Errorf("the kernel's statistics of a process are incomplete: %q", b)
+	}
+	number := func(field int) (n int64) { // as proc_pid_stat(5) counts
+		n, err := strconv.ParseInt(string(f[field-3]), 10, 64)
+		if err != nil {
+			n = 0
+		}
+		return n
+	}
+	return Process{State: f[0][0], Parent: int(number(4)), Began: number(22),
+		Waited: time.Duration(number(16)+number(17)) * time.Second / ticks}, nil
+}
+
+// Ended says that the process has ended and is kept only until its parent waits
+// for it.
+func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
+
+// Descendants lists the living descendants of pid as all of /proc shows them:
+// complete, but it takes milliseconds.
+func Descendants(pid int) []int {
+	all, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	children, ended := map[int][]int{}, map[int]bool{}
+	for _, e := range all {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if p, err := ReadProcess(id); err == nil {
+			children[p.Parent] = append(children[p.Parent], id)
+			ended[id] = p.Ended()
+		}
+	}
+	var living []int
+	for todo := children[pid]; len(todo) > 0; {
+		id := todo[0]
+		todo = append(todo[1:], children[id]...)
+		if !ended[id] {
+			living = append(living, id)
+		}
+	}
+	return living
+}
+
+// Family lists the descendants of pid as its threads name them (proc_pid_task(5),
+// children), which is quick: while a program is measured. One that ends meanwhile
+// may hide its siblings: to kill, use Descendants. Where the kernel keeps no such
+// list it is Descendants.
+func Family(pid int) []int {
+	var found []int
+	for todo := []int{pid}; len(todo) > 0; todo = todo[1:] {
+		children, ok := childrenOf(todo[0])
+		if !ok {
+			return Descendants(pid)
+		}
+		found, todo = append(found, children...), append(todo, children...)
+	}
+	return found
+}
+
+// childrenOf is not ok where the kernel keeps no list of children.
+func childrenOf(pid int) (children []int, ok bool) {
+	dir := fmt.Sprintf("/proc/%d/task/", pid)
+	threads, _ := os.ReadDir(dir) // none: it has ended
+	for _, t := range threads {
+		b, err := os.ReadFile(dir + t.Name() + "/children")
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(dir + t.Name()); err == nil {
+				return nil, false
+			}
+		}
+		for _, f := range bytes.Fields(b) {
+			if id, err := strconv.Atoi(string(f)); err == nil {
+				children = append(children, id)
+			}
+		}
+	}
+	return children, true
+}
+
+// CPUTime is the CPU time that a process has used, threads that ended included,
+// by the scheduler's account, in ns: the clock of clock_getcpuclockid(3).
+// /proc/PID/schedstat would give the first thread only, /proc/PID/stat steps of 10 ms.
+func CPUTime(pid int) (time.Duration, error) {
+	const scheduler = 2
+	var ts unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduler), &ts); err != nil {
+		return 0, err
+	}
+	return time.Duration(ts.Nano()), nil
+}
+
+// ThreadCPUTime is the CPU time of the calling thread, to which its goroutine is
+// locked.
+func ThreadCPUTime() time.Duration {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano())
+}
+
+// OwnCPUTime is the CPU time of this process.
+func OwnCPUTime() time.Duration {
+	var u unix.Rusage
+	unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Monotonic is now on CLOCK_MONOTONIC, which every process of the machine reads
+// alike.
+func Monotonic() time.Duration {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return time.Duration(ts.Nano())
+}
+
+// Waiting is how long the living threads of a process were ready to run and had
+// no CPU: the second field of each one's schedstat. Not ok where the kernel keeps
+// no such account (CONFIG_SCHED_INFO) or the process is gone.
+func Waiting(pid int) (waiting time.Duration, ok bool) {
+	return sumWaiting(fmt.Sprintf("/proc/%d/task/", pid))
+}
+
+func sumWaiting(dir string) (sum time.Duration, ok bool) {
+	threads, _ := os.ReadDir(dir)
+	for _, t := range threads {
+		w, good := readWaiting(dir + t.Name() + "/schedstat")
+		sum, ok = sum+w, ok || good
+	}
+	return sum, ok
+}
+
+// ThreadWaiting is Waiting of the calling thread alone.
+func ThreadWaiting() time.Duration {
+	w, _ := readWaiting("/proc/thread-self/schedstat")
+	return w
+}
+
+func readWaiting(schedstat string) (time.Duration, bool) {
+	b, err := os.ReadFile(schedstat)
+	if err != nil {
+		return 0, false
+	}
+	f := bytes.Fields(b)
+	if len(f) < 2 {
+		return 0, false
+	}
+	ns, err := strconv.ParseInt(string(f[1]), 10, 64)
+	return time.Duration(ns), err == nil
+}
+
+// Stolen is how long the host of this virtual machine has let its CPUs wait,
+// per CPU, since it started: the field "steal" of /proc/stat, in steps of 10 ms
+// shared by all CPUs. 0 on a machine of its own.
+func Stolen() time.Duration {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	return stolen(b)
+}
+
+func stolen(procStat []byte) time.Duration {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go has Linux for
+	var sum time.Duration
+	cpus := 0
+	for line := range bytes.Lines(procStat) {
+		f := bytes.Fields(line)
+		if len(f) < 9 || !bytes.HasPrefix(f[0], []byte("cpu")) {
+			continue
+		}
+		if string(f[0]) != "cpu" {
+			cpus++
+			continue
+		}
+		ticks, _ := strconv.ParseInt(string(f[8]), 10, 64)
+		sum = time.Duration(ticks) * tick
+	}
+	return sum / time.Duration(max(cpus, 1))
+}
+
+// StatusBytes is a size in /proc/PID/status, such as VmHWM, in B; 0 if the
+// process or the line is missing.
+func StatusBytes(pid int, key string) int64 {
+	return sizeIn(fmt.Sprintf("/proc/%d/status", pid), key)
+}
+
+func sizeIn(file, key string) int64 {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(b) {
+		f := bytes.Fields(line)
+		if len(f) > 1 && string(f[0]) == key+":" {
+			kib, _ := strconv.ParseInt(string(f[1]), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package kernel
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// OnThread runs f on a thread of its own, which ends with f, so that whatever f
+// does to its thread is undone. What f starts inherits it.
+//
+// Subtle: the main thread never ends and would keep what f did, so f never runs
+// there.
+func OnThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			OnThread(f) // it cannot get this thread, which we hold
+			runtime.UnlockOSThread()
+			return
+		}
+		f() // locked for good: the thread ends with this goroutine
+	}()
+	<-done
+}
+
+// A Placement is where a child process runs. The zero value is wherever its
+// parent may run, in the parent's network namespace.
+type Placement struct {
+	CPUs    []int    // those it may run on; nil: all of its parent's
+	Network *os.File // the network namespace it is in; nil: its parent's
+}
+
+// Start starts cmd where p says: the child inherits both from the thread that
+// forks it; this process keeps its own.
+//
+// Subtle: cmd must not have a parent-death signal, which would be sent as soon as
+// that thread ends.
+func (p Placement) Start(cmd *exec.Cmd) (err error) {
+	if len(p.CPUs) == 0 && p.Network == nil {
+		return cmd.Start()
+	}
+	OnThread(func() {
+		if err = p.enter(); err == nil {
+			err = cmd.Start()
+		}
+	})
+	return err
+}
+
+// enter puts the calling thread there.
+func (p Placement) enter() error {
+	if len(p.CPUs) > 0 {
+		if err := pin(p.CPUs); err != nil {
+			return err
+		}
+	}
+	if p.Network != nil {
+		return enterNetwork(p.Network)
+	}
+	return nil
+}
+
+// pin lets the calling thread run on these CPUs only.
+func pin(cpus []int) error {
+	var set unix.CPUSet
+	allowed := AllowedCPUs()
+	err := error(unix.EINVAL)
+	for _, cpu := range cpus {
+		set.Set(cpu)
+		if !slices.Contains(allowed, cpu) { // the kernel would silently leave it out
+			return fmt.Errorf("pin to CPU %d: %w; this process may use %v", cpu, err, allowed)
+		}
+	}
+	if err = unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("pin to CPU %v: %w; this process may use %v", cpus, err, allowed)
+	}
+	return nil
+}
+
+// AllowedCPUs lists the CPUs that the calling thread may run on; nil if the
+// kernel does not say.
+func AllowedCPUs() []int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	var cpus []int
+	for i := range len(set) * bits.UintSize {
+		if set.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	return cpus
+}

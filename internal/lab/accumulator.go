@@ -1,0 +1,178 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A spare is the memory of values between two accumulators: of one trial's sides, and
+// of one trial and the next. It is not of the Go heap, where a study of long
+// trials would take up to twice as much before the collector came.
+type spare [][]int64
+
+func (s *spare) take(n int) []int64 {
+	for i, v := range *s {
+		if cap(v) >= n {
+			*s = slices.Delete(*s, i, i+1)
+			return v[:0]
+		}
+	}
+	for _, v := range *s { // all too small
+		unmapped(v)
+	}
+	*s = nil
+	return mapped(n)
+}
+
+// give takes a column's memory back. One that outgrew its room lies on the heap.
+func (s *spare) give(room, values []int64) {
+	switch {
+	case cap(room) == 0:
+	case unsafe.SliceData(room) != unsafe.SliceData(values):
+		unmapped(room)
+	default:
+		*s = append(*s, room)
+	}
+}
+
+// mapped is room for n values outside the heap; nil if there is none: append
+// then makes it on the heap.
+func mapped(n int) []int64 {
+	if n == 0 {
+		return nil
+	}
+	b, err := unix.Mmap(-1, 0, n*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), n)[:0]
+}
+
+func unmapped(v []int64) {
+	if cap(v) > 0 {
+		_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), cap(v)*8))
+	}
+}
+
+// An accumulator holds one side's figures of a running trial, at most 56 B a request.
+type accumulator struct {
+	n, failed int
+	why       string          // of the first failure
+	lost      map[uint64]bool // the requests that failed
+	blind     bool            // the stack runs without hooks: a phase of 0 was not seen
+	wrong     string          // the first fault in a record's own figures
+	last      int64           // ns, the end of the last answered exchange
+	busy      int64           // ns, the sum of all round trips
+	whole     int64           // ns, the sum of all total times
+	check     recordCheck
+
+	columns []column
+	x       measure.Exchange // the last answered one
+	out, in int64            // B, sums
+
+	thirds [2]float64 // s, mean RTT of the first and the last third; 0: too few
+}
+
+// A column is one response variable of one side.
+type column struct {
+	*measure.Field         // if rare: as long as all values are 0, none is kept
+	room           []int64 // what a spare lent
+	values         []int64 // in room, unless there came more than expected
+}
+
+// reserve makes room for the expected requests, so that nothing doubles.
+func (t *accumulator) reserve(side measure.Side, requests int, from *spare) {
+	t.check.side = side
+	fields := measure.Summaries(side)
+	t.columns = make([]column, len(fields))
+	for i, f := range fields {
+		room := from.take(requests)
+		t.columns[i] = column{Field: f, room: room, values: room}
+	}
+}
+
+// add takes an exchange into account.
+func (t *accumulator) add(x measure.Exchange) {
+	t.n++
+	if fault := t.check.fault(x); fault != "" {
+		if t.wrong == "" {
+			t.wrong = fault
+		}
+		return // sums of what is impossible may overflow
+	}
+	t.out += x.Out
+	t.in += x.In
+	if x.Failure != "" {
+		t.failed++
+		if t.lost == nil {
+			t.lost = map[uint64]bool{}
+		}
+		t.lost[x.Seq] = true
+		if t.why == "" {
+			t.why = x.Failure
+		}
+		return
+	}
+	t.last = max(t.last, int64(x.Done))
+	t.busy += int64(x.RTT())
+	t.whole += int64(x.Total)
+	t.x = x // a parameter whose address is taken would be allocated
+	for i := range t.columns {
+		c := &t.columns[i]
+		v := c.Value(&t.x)
+		if c.Rare() && v != 0 && len(c.values) == 0 { // the first: all answered before it had 0
+			for range t.n - t.failed - 1 {
+				c.values = append(c.values, 0)
+			}
+		}
+		if !c.Rare() || v != 0 || len(c.values) > 0 {
+			c.values = append(c.values, v)
+		}
+	}
+}
+
+// results are the trial's figures of this side.
+func (t *accumulator) results(side measure.Side) []store.Result {
+	var out []store.Result
+	for _, c := range t.columns {
+		if first, last, err := stat.Thirds(c.values); err == nil && c.Name == "rtt" { // before WithinTrial, which reorders
+			t.thirds = [2]float64{first * c.Scale(), last * c.Scale()}
+		}
+		w, err := stat.WithinTrial(c.values)
+		if err != nil {
+			continue // no request was answered: there is nothing to say
+		}
+		if w.Max == 0 && (side == measure.Server || t.blind) {
+			continue // a side that cannot see its phases, such as the floor
+		}
+		r, scale := c.Response, c.Scale()
+		out = append(out, store.Result{
+			Side: side, Response: r.Name, Unit: r.Unit, N: int64(w.N), Method: store.Measured,
+			Mean: w.Mean * scale, SD: w.SD * scale, Median: w.Median * scale, P95: w.P95 * scale, Min: w.Min * scale,
+			Max: w.Max * scale,
+		})
+	}
+	return out
+}
+
+// release gives the values' memory back: the other side's come next.
+func (t *accumulator) release(to *spare) {
+	for i := range t.columns {
+		to.give(t.columns[i].room, t.columns[i].values)
+		t.columns[i].room, t.columns[i].values = nil, nil
+	}
+}
+
+// single is a response of which a trial has one figure.
+func single(side measure.Side, response string, v float64) store.Result {
+	r, _ := measure.FindResponse(response)
+	return store.Result{Side: side, Response: r.Name, Unit: r.Unit, N: 1, Method: store.Measured,
+		Mean: v, SD: math.NaN(), Median: v, P95: math.NaN(), Min: v, Max: v}
+}

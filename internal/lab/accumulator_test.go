@@ -1,0 +1,98 @@
+package lab
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// Both sides and the next trial use the same memory: at most 56 B a request,
+// however many trials there are.
+func TestAccumulatorReusesMemory(t *testing.T) {
+	const n = 1000
+	var s spare
+	trial := func() {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			var y accumulator
+			y.reserve(side, n, &s)
+			for i := range n {
+				y.add(measure.Exchange{Seq: uint64(i) + 1, Done: 1, Total: 1})
+			}
+			if got := len(y.columns[0].values); got != n {
+				t.Fatalf("%s: %d values, want %d: the spare was not empty", side, got, n)
+			}
+			y.release(&s)
+		}
+	}
+	trial()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const more = 10
+	for range more {
+		trial()
+	}
+	runtime.ReadMemStats(&after)
+	if b := (after.TotalAlloc - before.TotalAlloc) / more; b > 8*n {
+		t.Errorf("a trial allocates %d B, want less than one of its 11 columns, %d B", b, 8*n)
+	}
+	var y accumulator // gets more than was asked for
+	y.reserve(measure.Server, 10, &s)
+	for i := range 3 * n {
+		y.add(measure.Exchange{Seq: uint64(i) + 1, Sent: 1, Done: 2, Total: 1, Sensor: 1})
+	}
+	if got := len(y.columns[0].values); got != 3*n {
+		t.Errorf("%d values, want %d", got, 3*n)
+	}
+	kept := len(s)
+	y.release(&s)
+	y.release(&s)
+	if len(s) != kept {
+		t.Errorf("%d columns kept, want %d: those that lie on the heap are the collector's", len(s), kept)
+	}
+	s.take(2 * n)
+	if len(s) != 0 {
+		t.Errorf("%d columns that are too small were kept", len(s))
+	}
+}
+
+// The thirds are those of the order in time, which the quantiles destroy.
+func TestAccumulatorKeepsTheThirds(t *testing.T) {
+	var s spare
+	var y accumulator
+	y.reserve(measure.Client, 9, &s)
+	for i := range 9 {
+		y.add(measure.Exchange{Seq: uint64(i) + 1, Done: time.Duration(9-i) * time.Second, Total: time.Hour})
+	}
+	y.results(measure.Client)
+	if y.thirds != [2]float64{8, 2} {
+		t.Errorf("got %v, want 8 s and 2 s", y.thirds)
+	}
+	y.release(&s)
+}
+
+// A client that says what its connections took gets that figure over all its
+// requests, those before it included; one that does not gets none.
+func TestConnectionIsSaidOrNot(t *testing.T) {
+	find := func(took ...time.Duration) (mean float64, ok bool) {
+		var s spare
+		var y accumulator
+		y.reserve(measure.Client, len(took), &s)
+		for i, d := range took {
+			y.add(measure.Exchange{Seq: uint64(i) + 1, Sent: 1, Done: 2, Total: d + 1, Connection: d})
+		}
+		for _, r := range y.results(measure.Client) {
+			if r.Response == "connection" {
+				return r.Mean, true
+			}
+		}
+		return 0, false
+	}
+	if mean, ok := find(0, 0, 0); ok {
+		t.Errorf("a client that says nothing has connections of %g s", mean)
+	}
+	if mean, _ := find(0, 0, 6*time.Millisecond); mean < 0.00199 || mean > 0.00201 {
+		t.Errorf("three requests, one of which connected in 6 ms: mean %g s, want 0.002", mean)
+	}
+}

@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+const atClient, atServer = 0, 1
+
+// sides are the two sides in the order of everything that there are two of.
+var sides = [2]measure.Side{atClient: measure.Client, atServer: measure.Server}
+
+// A course is what a trial's session did, and when: attachments need it to read
+// their findings, and the gates judge it.
+type course struct {
+	zero    time.Time // from which instruments count
+	message stack.Message
+	url     string       // of the server
+	warmUp  stack.WarmUp // on the lab's clock
+	asked   stack.Run    // what the recorded run was to be
+	run     stack.Span   // the recorded run, on the clock of the session's process
+	phases  stack.Phases
+	sides   [2]accumulator
+	usage   [2][2]device.Usage // of each side, before and after the recorded run
+	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
+	onWire  int64              // B of the run's packets, both ways; 0: not captured
+	ends    [2]stack.End       // what the programs said at the end of their records
+}
+
+// cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.
+func (c *course) cpuOf(side int) time.Duration {
+	if c.cpu[side] > 0 {
+		return c.cpu[side]
+	}
+	return c.usage[side][1].CPU - c.usage[side][0].CPU
+}

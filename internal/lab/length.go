@@ -1,0 +1,37 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// recordedRun is the run that counts.
+func (t *trialRunner) recordedRun() stack.Run {
+	run := t.load()
+	run.Record, run.Requests, run.Duration = true, t.setup.Requests, int64(t.setup.Duration)
+	if least := t.setup.MinDuration; least > 0 {
+		run.Requests, run.Duration = 0, int64(longEnough(run.Requests, least, t.course.warmUp))
+	}
+	return run
+}
+
+// longEnough is how long a run has to last to have so many requests, at the pace of
+// the warm-up and with a quarter more, and no less than least. It is limited by time
+// only: a program knows "requests or duration, the nearer one", and becomes quicker
+// while it runs, so that a number would end it too soon.
+func longEnough(requests int, least time.Duration, warmUp stack.WarmUp) time.Duration {
+	seems := warmUp.Ended.Sub(warmUp.Began) / time.Duration(max(1, warmUp.Client)) * time.Duration(requests)
+	return max(least, seems+seems/4)
+}
+
+// tooFew says that a run limited by time had fewer requests than the study wants.
+func (t *trialRunner) tooFew() string {
+	n, want := t.course.sides[atClient].n, t.setup.Requests
+	if t.setup.MinDuration == 0 || n >= want {
+		return ""
+	}
+	return fmt.Sprintf("%d requests were recorded in %v, at least %d were requested: the run was slower than its warm-up",
+		n, time.Duration(t.course.asked.Duration), want)
+}

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+func TestRunsAreLongEnough(t *testing.T) {
+	began := time.Now()
+	warm := func(n int, took time.Duration) stack.WarmUp {
+		return stack.WarmUp{Client: n, Span: stack.Span{Began: began, Ended: began.Add(took)}}
+	}
+	for _, tt := range []struct {
+		requests int
+		least    time.Duration
+		warmUp   stack.WarmUp
+		want     time.Duration
+	}{
+		{500, 100 * time.Millisecond, warm(100, time.Millisecond), 100 * time.Millisecond}, // quick: the time decides
+		{8, 100 * time.Millisecond, warm(2, 200*time.Millisecond), time.Second},            // a slow link: the number
+		{8, 100 * time.Millisecond, stack.WarmUp{}, 100 * time.Millisecond},
+	} {
+		if got := longEnough(tt.requests, tt.least, tt.warmUp); got != tt.want {
+			t.Errorf("%d requests, %v, warm-up %+v: got %v, want %v", tt.requests, tt.least, tt.warmUp, got, tt.want)
+		}
+	}
+}
+
+func TestTooFewRequestsForALeastTime(t *testing.T) {
+	r := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Requests: 5, MinDuration: time.Second}}, nil)
+	for n, want := range map[int]string{4: "at least 5 were requested", 5: "", 900: ""} {
+		r.course.sides[atClient].n, r.course.sides[atServer].n = n, n
+		if got := r.counts(); !says(got, want) && !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%d requests: got %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Two programs on one CPU wait for each other by construction: that is no starvation.
+// What others take of the CPU is.
+func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
+	for _, tt := range []struct {
+		cpu, waited [2]time.Duration
+		want        time.Duration
+	}{
+		{[2]time.Duration{600, 400}, [2]time.Duration{350, 300}, 0},   // alone: one ready while the other runs
+		{[2]time.Duration{300, 200}, [2]time.Duration{260, 250}, 500}, // half of the CPU is another program's
+		{[2]time.Duration{10, 10}, [2]time.Duration{3, 2}, 5},         // behind a link both sleep
+	} {
+		s := &study.Setup{Placement: study.Together}
+		r := newTrialRunner(&Lab{CPUs: []int{1, 0}}, study.Trial{Setup: s}, nil)
+		if !r.oneCPU() {
+			t.Fatal("together: the programs do not share one CPU")
+		}
+		r.course.run = stack.Span{Began: time.Unix(0, 0), Ended: time.Unix(0, int64(1000*time.Millisecond))}
+		for side := range sides {
+			r.course.usage[side][1] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
+				Waiting: tt.waited[side] * time.Millisecond}
+		}
+		if got := r.waitForOthers(); got != tt.want*time.Millisecond {
+			t.Errorf("CPU %v, waited %v: got %v, want %v ms", tt.cpu, tt.waited, got, int64(tt.want))
+		}
+	}
+}
+
+func TestCPUsOfPlacements(t *testing.T) {
+	all := []int{3, 1, 0}
+	for _, tt := range []struct {
+		placement string
+		pin       study.Pin
+		all       []int
+		want      [2][]int
+	}{
+		{study.Together, study.Pin{}, all, [2][]int{{3}, {3}}},
+		{study.Apart, study.Pin{}, all, [2][]int{{1}, {3}}},
+		{study.Free, study.Pin{}, all, [2][]int{nil, nil}},
+		{"", study.Pin{}, all, [2][]int{nil, nil}},
+		{study.Together, study.Pin{}, nil, [2][]int{nil, nil}},
+		{study.Together, study.Pin{Client: []int{0}}, all, [2][]int{{0}, nil}}, // a pin wins
+	} {
+		got := CPUsOf(&study.Setup{Placement: tt.placement}, tt.pin, tt.all)
+		if !equal(got.Client, tt.want[0]) || !equal(got.Server, tt.want[1]) {
+			t.Errorf("%s, pinned %v: got %v, want %v", tt.placement, tt.pin, got, tt.want)
+		}
+	}
+}
+
+func equal(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,335 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// modelMark begins the spec of what is no meter but a power profile.
+const modelMark = "model:"
+
+// energyResponses are those that need a meter or a model.
+var energyResponses = []string{"energy", "energy_gross", "trial_energy", "power"}
+
+// IsEnergy says whether a response needs a meter or a model.
+func IsEnergy(response string) bool { return slices.Contains(energyResponses, response) }
+
+// NeedsMeter says whether a study asks for energy.
+func NeedsMeter(s study.Study) bool {
+	return slices.ContainsFunc(s.Responses, func(w study.Word) bool { return slices.Contains(energyResponses, w.Text) })
+}
+
+// Meters lists what the plan's treatments name as meters, models left out.
+func Meters(p study.Plan) (meters, models []string) {
+	for _, t := range p.Trials {
+		for _, spec := range []string{t.Setup.Client.Meter, t.Setup.Server.Meter} {
+			switch {
+			case spec == "":
+			case strings.HasPrefix(spec, modelMark):
+				models = append(models, spec)
+			default:
+				meters = append(meters, spec)
+			}
+		}
+	}
+	slices.Sort(meters)
+	slices.Sort(models)
+	return slices.Compact(meters), slices.Compact(models)
+}
+
+// A meterSession is one side's meter while a trial runs.
+type meterSession struct {
+	side  measure.Side
+	spec  string
+	meter instrument.Meter
+	idle  energy.Window
+	stop  context.CancelFunc
+	done  chan error // its one value is why the observation failed
+
+	failed error
+
+	mu      sync.Mutex
+	samples []measure.Sample
+}
+
+func (s *meterSession) add(x measure.Sample) {
+	s.mu.Lock()
+	s.samples = append(s.samples, x)
+	s.mu.Unlock()
+}
+
+// end ends the observation, once, and says why it failed.
+func (s *meterSession) end() error {
+	s.stop()
+	err, open := <-s.done
+	if open {
+		s.failed = err
+		close(s.done)
+	}
+	return s.failed
+}
+
+// idleReadings is how many readings the idle power is the mean of.
+const idleReadings = 40
+
+// meters are those of both sides' supplies, and the models where there is none.
+type meters struct {
+	trial    *trialRunner
+	sessions []*meterSession
+	findings findings
+}
+
+// before starts the meters.
+func (m *meters) before(context.Context) error {
+	r := m.trial
+	for i, end := range [2]study.Side{r.setup.Client, r.setup.Server} {
+		if end.Meter == "" || strings.HasPrefix(end.Meter, modelMark) || !NeedsMeter(r.lab.Plan.Study) {
+			continue
+		}
+		meter, ok := r.lab.Meters[end.Meter]
+		if !ok {
+			return fmt.Errorf("%w: meter %s is not open", errLab, end.Meter)
+		}
+		m.sessions = append(m.sessions, m.observe(sides[i], end.Meter, meter))
+	}
+	return nil
+}
+
+// idle waits while the meters take the idle: both programs are ready and warm,
+// and nothing is driven.
+func (m *meters) idle(ctx context.Context) error {
+	if len(m.sessions) == 0 {
+		return nil
+	}
+	var settle, idle time.Duration
+	for _, s := range m.sessions {
+		f := s.meter.Facts()
+		settle, idle = max(settle, f.Margin()), max(idle, idleReadings*f.Interval)
+	}
+	if err := sleep(ctx, settle); err != nil {
+		return context.Cause(ctx)
+	}
+	from := time.Since(m.trial.course.zero)
+	if err := sleep(ctx, idle+settle); err != nil { // the run's window is widened into the idle
+		return context.Cause(ctx)
+	}
+	for _, s := range m.sessions {
+		s.idle = energy.Window{From: from, To: from + idle}
+	}
+	return nil
+}
+
+func (m *meters) observe(side measure.Side, spec string, meter instrument.Meter) *meterSession {
+	ctx, cancel := context.WithCancel(instrument.WithStart(context.Background(), m.trial.course.zero))
+	s := &meterSession{side: side, spec: spec, meter: meter, stop: cancel, done: make(chan error, 1)}
+	go func() { s.done <- meter.Observe(ctx, s.add) }()
+	return s
+}
+
+// window is a span on the clock of the readings.
+func (m *meters) window(s stack.Span) energy.Window {
+	zero := m.trial.course.zero
+	return energy.Window{From: s.Began.Sub(zero), To: s.Ended.Sub(zero)}
+}
+
+// after ends the meters after the idle behind the run, and gives the energy of
+// the run.
+func (m *meters) after(ctx context.Context) (findings, error) {
+	err := m.read(ctx)
+	return m.findings, err
+}
+
+func (m *meters) read(ctx context.Context) error {
+	window := m.window(m.trial.course.run)
+	m.notePhases(window)
+	for _, s := range m.sessions {
+		f := s.meter.Facts()
+		if err := sleep(ctx, f.Margin()+4*f.Interval-time.Since(m.trial.course.run.Ended)); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	for _, s := range m.sessions {
+		if err := m.settle(s, window); err != nil {
+			return fmt.Errorf("meter %s: %w", s.spec, err)
+		}
+	}
+	m.sessions = nil
+	return nil
+}
+
+// notePhases keeps what the trial did when, on the clock of the readings, so
+// that a power trace can be read.
+func (m *meters) notePhases(run energy.Window) {
+	if len(m.sessions) == 0 && !m.modelled() {
+		return
+	}
+	note := func(name string, w energy.Window) {
+		if w.Length() > 0 {
+			m.findings.note(name+"_from", "s", w.From.Seconds())
+			m.findings.note(name+"_to", "s", w.To.Seconds())
+		}
+	}
+	note("warm_up", m.window(m.trial.course.warmUp.Span))
+	if len(m.sessions) > 0 {
+		note("idle", m.sessions[0].idle)
+	}
+	note("run", run)
+}
+
+// modelled says whether a side's energy is computed, not read.
+func (m *meters) modelled() bool {
+	s := m.trial.setup
+	return NeedsMeter(m.trial.lab.Plan.Study) &&
+		(strings.HasPrefix(s.Client.Meter, modelMark) || strings.HasPrefix(s.Server.Meter, modelMark))
+}
+
+// settle turns one meter's readings into the trial's energy.
+func (m *meters) settle(s *meterSession, window energy.Window) error {
+	if err := s.end(); err != nil {
+		return err
+	}
+	for _, q := range s.meter.Stats().Items() {
+		m.findings.note(string(s.side)+"_"+q.Key, q.Unit, q.Value)
+	}
+	if err := s.meter.Stats().Err(); err != nil {
+		return err
+	}
+	w, err := m.trial.attempt.Samples(store.Source{Side: s.side, Instrument: s.meter.Describe().Name,
+		Method: store.Measured})
+	if err == nil {
+		err = errors.Join(w.Append(s.samples), w.Close())
+	}
+	if err != nil {
+		return labFault(err)
+	}
+	trace := energy.NewTrace(s.meter.Facts(), s.samples)
+	idle, err := trace.MeasureIdle(s.idle)
+	if err != nil {
+		return err
+	}
+	e, err := energy.OfTrial(trace, window, idle)
+	if err != nil {
+		return err
+	}
+	m.addEnergy(s.side, e.Gross, e.Net, e.MeanPower, store.Measured)
+	m.findings.note(string(s.side)+"_energy_error", "J", e.NetError)
+	m.findings.note(string(s.side)+"_idle_power", "W", e.Idle)
+	return m.keepDoubts(s, e)
+}
+
+// keepDoubts writes the estimate with what is doubtful about it beside the logs.
+func (m *meters) keepDoubts(s *meterSession, e energy.TrialEnergy) error {
+	var doubts []string
+	keys := map[string]bool{}
+	for _, d := range append(e.Doubts, s.meter.Stats().Doubts()...) {
+		doubts = append(doubts, d.Error())
+		if k := (energy.Doubt{}); errors.As(d, &k) && !keys[k.Key] {
+			keys[k.Key] = true
+			m.findings.note(string(s.side)+"_doubt_"+k.Key, "1", 1)
+		}
+	}
+	m.findings.note(string(s.side)+"_energy_doubts", "1", float64(len(doubts)))
+	b, err := json.MarshalIndent(map[string]any{
+		"meter": s.spec, "method": e.Method, "from_s": e.From.Seconds(), "to_s": e.To.Seconds(), "gross_J": e.Gross,
+		"net_J":  e.Net,
+		"mean_W": e.MeanPower, "idle_W": e.Idle, "error_J": e.Error, "net_error_J": e.NetError, "doubts": doubts,
+	}, "", "  ")
+	if err == nil {
+		err = m.trial.attempt.Keep("energy-"+string(s.side)+".json", b)
+	}
+	if err != nil {
+		return labFault(err)
+	}
+	return nil
+}
+
+// model adds modelled energy from CPU time and bytes: those on the wire where packets
+// were captured, else those of the bodies.
+func (m *meters) model(context.Context) error {
+	r := m.trial
+	m.findings = findings{}
+	window := m.window(r.course.run)
+	for i, end := range []study.Side{r.setup.Client, r.setup.Server} {
+		name, ok := strings.CutPrefix(end.Meter, modelMark)
+		if !ok || !NeedsMeter(r.lab.Plan.Study) {
+			continue
+		}
+		profile, ok := r.lab.Profiles[name]
+		if !ok {
+			return fmt.Errorf("%w: no power profile %q", errLab, name)
+		}
+		t := &r.course.sides[i]
+		bytes := t.in + t.out
+		if r.course.onWire > 0 {
+			bytes = r.course.onWire
+		}
+		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.course.cpuOf(i),
+			Bytes: bytes, Wakes: t.n})
+		power := gross / window.Length().Seconds()
+		m.addEnergy(sides[i], gross, net, power, store.Modelled)
+		if err := m.keepModel(sides[i], power, window); err != nil {
+			return labFault(err)
+		}
+	}
+	r.findings.add(m.findings)
+	return nil
+}
+
+// keepModel keeps the one thing a model knows of the run: its mean power.
+func (m *meters) keepModel(side measure.Side, power float64, run energy.Window) error {
+	w, err := m.trial.attempt.Samples(store.Source{Side: side, Instrument: "model", Method: store.Modelled})
+	if err != nil {
+		return err
+	}
+	flat := []measure.Sample{{Quantity: energy.Power, At: run.From, Value: power},
+		{Quantity: energy.Power, At: run.To, Value: power}}
+	return errors.Join(w.Append(flat), w.Close())
+}
+
+// addEnergy adds the responses; per request, energy is net of idle.
+func (m *meters) addEnergy(side measure.Side, gross, net, power float64, method store.Method) {
+	n := float64(max(1, m.trial.course.sides[atClient].n))
+	for _, x := range []struct {
+		response string
+		v        float64
+	}{{"energy", net / n}, {"energy_gross", gross / n}, {"trial_energy", gross}, {"power", power}} {
+		if math.IsNaN(x.v) {
+			continue
+		}
+		one := single(side, x.response, x.v)
+		one.Method = method
+		m.findings.results = append(m.findings.results, one)
+	}
+}
+
+// close ends meters that nobody will read.
+func (m *meters) close() {
+	for _, s := range m.sessions {
+		s.end()
+	}
+	m.sessions = nil
+}
+
+// EnergyAsked is where a study asks for energy.
+func EnergyAsked(s study.Study) study.Pos {
+	for _, w := range s.Responses {
+		if slices.Contains(energyResponses, w.Text) {
+			return w.Pos
+		}
+	}
+	return study.Pos{File: s.File}
+}

@@ -1,0 +1,363 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// stages are what was copied to the devices that are away: for each agent, since
+// all of it ends with the agent.
+type stages map[*device.Remote]*stage
+
+// A stage is what one agent has of ours: paths there.
+type stage struct {
+	agent       agent
+	name        string            // of the device
+	stacks      map[string]string // folder of each stack that was copied whole
+	credentials map[string]string // by name; a file's path, or the value itself
+}
+
+// An agent is what staging needs of a device.Remote.
+type agent interface {
+	Exe() string
+	Err() error
+	Make(ctx context.Context, dir string) (at string, err error)
+	Remove(ctx context.Context, path string) error
+	PutAll(ctx context.Context, here string, names []string, there string) (at string, err error)
+	Run(ctx context.Context, dir string, env []string, argv ...string) (output string, code int, err error)
+}
+
+// A place is where a side's program runs.
+type place struct {
+	device  device.Device
+	away    device.Away     // nil: on the lab's machine
+	network *device.Network // the interface to it; nil: the lab's machine has its address
+	stage   *stage
+	scratch string // of this trial, there
+}
+
+// Second names the second of two equal machines, which is the server's where a
+// link lies between both.
+func Second(device string) string { return device + second }
+
+// First is the name without that.
+func First(device string) string { return strings.TrimSuffix(device, second) }
+
+const second = " (server)"
+
+// A placement is where a trial's two programs run.
+type placement struct {
+	trial *trialRunner
+	at    [2]place
+}
+
+// before connects to devices that are away, and copies there what the trial
+// needs and they do not have.
+func (p *placement) before(ctx context.Context) error {
+	for i := range p.at {
+		if i == atServer && p.trial.existing() {
+			continue
+		}
+		end, _, _ := p.trial.side(i)
+		on, ok := p.trial.lab.Devices[end.Device]
+		if !ok {
+			return fmt.Errorf("%w: unknown device %q", errLab, end.Device)
+		}
+		p.at[i] = place{device: on}
+		if away, ok := on.(device.Away); ok {
+			p.at[i].away = away
+			if err := p.trial.reach(ctx, &p.at[i], i, end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *placement) after(context.Context) (findings, error) { return findings{}, nil }
+
+// close removes the trial's scratch folders.
+func (p *placement) close() {
+	for _, at := range p.at {
+		if at.scratch != "" { // not within the trial's context, which may have ended
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			at.stage.agent.Remove(ctx, filepath.Base(at.scratch))
+			cancel()
+		}
+	}
+}
+
+// sameMachine says whether both programs run on one machine.
+func (p *placement) sameMachine() bool { return p.at[atClient].away == p.at[atServer].away }
+
+func (t *trialRunner) reach(ctx context.Context, p *place, side int, end study.Side) error {
+	remote, err := p.away.Remote(ctx)
+	if err != nil {
+		return err
+	}
+	if b, ok := p.away.(device.Behind); ok {
+		l, _ := LinkOf(t.setup, t.lab.Links)
+		n, err := b.Network(ctx, l.LargestPacket())
+		if err != nil {
+			return err
+		}
+		p.network = &n
+	}
+	if t.lab.stages == nil {
+		t.lab.stages = stages{}
+	}
+	p.stage = t.lab.stages[remote]
+	if p.stage == nil {
+		p.stage = &stage{agent: remote, name: remote.Name, stacks: map[string]string{}, credentials: map[string]string{}}
+		t.lab.stages[remote] = p.stage
+	}
+	if p.scratch, err = remote.Make(ctx, fmt.Sprintf("trial-%d-%d", t.plan.ID, time.Now().UnixNano())); err != nil {
+		return err
+	}
+	d, ok := t.lab.Stacks[end.Stack]
+	if !ok {
+		return fmt.Errorf("%w: no stack %q", errLab, end.Stack)
+	}
+	if err := p.stage.bring(ctx, d, crossed(p.away, d)); err != nil {
+		return p.stage.blame(err)
+	}
+	return p.stage.blame(p.stage.bringFiles(ctx, t.credentials(side)))
+}
+
+// blame makes an error of a standing connection the lab's own: it would come
+// again in every trial.
+func (s *stage) blame(err error) error {
+	if err != nil && s.agent.Err() == nil && !errors.Is(err, context.DeadlineExceeded) &&
+		!errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w: %w", errLab, err)
+	}
+	return err
+}
+
+// bring copies a stack's files, unless they are there, and builds there what must
+// be built where it runs. Crossed is the folder, below build/, of the native
+// programs that were built here for the device; empty: there is none. A stack
+// counts as copied only when all of it is there, so that a retry begins anew.
+func (s *stage) bring(ctx context.Context, d stack.Description, crossed string) error {
+	if _, there := s.stacks[d.Name]; there || d.Dir == "" { // the binary itself is there
+		return nil
+	}
+	if crossed != "" {
+		var programs []string
+		for _, p := range d.Build.Product {
+			if _, err := os.Stat(filepath.Join(crossed, filepath.Base(p))); err == nil {
+				programs = append(programs, filepath.Base(p))
+			}
+		}
+		at, err := s.agent.PutAll(ctx, crossed, programs, "stacks/"+d.Name+"/build")
+		if err == nil {
+			s.stacks[d.Name] = filepath.Dir(at)
+		}
+		return err
+	}
+	for _, n := range d.RunNeeds() {
+		met := n.MetBy(func(argv ...string) (string, bool) {
+			out, code, err := s.agent.Run(ctx, "", nil, argv...)
+			return out, err == nil && code == 0
+		})
+		if !met {
+			return fmt.Errorf("on %s: %s", s.name, n)
+		}
+	}
+	at, err := s.agent.PutAll(ctx, d.Dir, d.Files(), "stacks/"+d.Name)
+	if err != nil {
+		return err
+	}
+	if d.Build.Native && len(d.Build.Command) > 0 {
+		out, code, err := s.agent.Run(ctx, at, nil, d.Build.Command...)
+		if err == nil && code != 0 {
+			err = fmt.Errorf("status %d:\n%s", code, out)
+		}
+		if err != nil {
+			return fmt.Errorf("build stack %s on %s: %w", d.Name, s.name, err)
+		}
+	}
+	s.stacks[d.Name] = at
+	return nil
+}
+
+// crossed is the folder of a stack's programs that were made here for the
+// architecture of a machine that cannot make them itself; empty: there is none.
+func crossed(on device.Away, d stack.Description) string {
+	m, ok := on.(interface{ Target() string })
+	if !ok || d.Dir == "" || len(d.Serve.Command) == 0 || !strings.HasPrefix(d.Serve.Command[0], "build/") {
+		return ""
+	}
+	dir := filepath.Join(d.Dir, "build", m.Target())
+	if _, err := os.Stat(filepath.Join(dir, filepath.Base(d.Serve.Command[0]))); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// bringFiles copies the values that are files here, unless they are there, and
+// notes how each is called there.
+func (s *stage) bringFiles(ctx context.Context, values map[string]string) error {
+	for key, v := range values {
+		if _, there := s.credentials[key]; there {
+			continue
+		}
+		i, err := os.Stat(v)
+		if !filepath.IsAbs(v) || err != nil || !i.Mode().IsRegular() {
+			s.credentials[key] = v
+			continue
+		}
+		at, err := s.agent.PutAll(ctx, filepath.Dir(v), []string{filepath.Base(v)}, "credentials")
+		if err != nil {
+			return err
+		}
+		s.credentials[key] = at + "/" + filepath.Base(v)
+	}
+	return nil
+}
+
+// credentials are those that a side needs for the treatment's security, as they
+// are on the lab's machine.
+func (t *trialRunner) credentials(side int) map[string]string {
+	return stack.CredentialsFor(t.setup.Security, sides[side], t.lab.Credentials)
+}
+
+// secrets are the credentials as a side's program finds them.
+func (p *placement) secrets(side int) map[string]string {
+	values := p.trial.credentials(side)
+	if at := p.at[side]; at.away != nil {
+		for key := range values {
+			values[key] = at.stage.credentials[key]
+		}
+	}
+	return values
+}
+
+// between is the address that the server listens on where a side is a board: one
+// that the client can reach.
+func (p *placement) between(ctx context.Context) (string, error) {
+	client, server, ip := p.at[atClient], p.at[atServer], p.trial.setup.IP
+	on, reached := server, "the board"
+	if server.away == nil {
+		on, reached = client, "this machine"
+	}
+	board, here, err := on.away.Addresses(ctx)
+	if err != nil {
+		return "", err
+	}
+	at := board
+	if server.away == nil {
+		at = here
+	}
+	switch {
+	case !at.IsValid():
+		return "",
+			fmt.Errorf("%w: client and server cannot reach each other directly: %s is behind a jump host; put both sides on it",
+				errLab, on.stage.name)
+	case at.Is4() == (ip == "ipv6"):
+		return "",
+			fmt.Errorf("%w: the study asks for %s, but %s is reached at %v; write the board's other address, such as "+
+				"ssh://pi@[2001:db8::7]",
+				errLab, ip, reached, at)
+	}
+	return at.String(), nil
+}
+
+func loopback(ip string) string {
+	if ip == "ipv6" {
+		return "::1"
+	}
+	return "127.0.0.1"
+}
+
+// IsAway says whether a device's name says that it is on another machine.
+func IsAway(name string) bool { return strings.Contains(name, "://") }
+
+// Refusal says what of a treatment cannot be done where a side is away; empty:
+// nothing.
+func Refusal(s *study.Setup, linked, packets bool) string {
+	switch {
+	case !IsAway(s.Client.Device) && !IsAway(s.Server.Device):
+	case linked:
+		return "a link lies between two programs on this machine, and " + awayOf(s) +
+			" is another: the network to it is real; drop the link"
+	case packets && IsAway(s.Client.Device):
+		return "packets are captured where the client runs, on this machine only; put the server on " + s.Client.Device +
+			", or ask for no packets"
+	}
+	return ""
+}
+
+func awayOf(s *study.Setup) string {
+	if IsAway(s.Server.Device) {
+		return s.Server.Device
+	}
+	return s.Client.Device
+}
+
+// portOf is a URL's port, or its scheme's.
+func portOf(u *url.URL) (uint16, error) {
+	at, _, err := drive.Spec{URL: u.String()}.Address()
+	if err != nil {
+		return 0, err
+	}
+	_, text, err := net.SplitHostPort(at)
+	if err != nil {
+		return 0, err
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	return uint16(port), err
+}
+
+// towards is the interface by which this machine's packets go to a URL's host.
+func towards(ctx context.Context, to string) (string, error) {
+	at, _, err := drive.Spec{URL: to}.Address()
+	if err != nil {
+		return "", err
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "udp", at) // sends nothing
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	from, there := c.LocalAddr().(*net.UDPAddr).AddrPort().Addr(), c.RemoteAddr().(*net.UDPAddr).AddrPort().Addr()
+	if from == there || there.IsLoopback() { // an address of this machine
+		return "lo", nil
+	}
+	return interfaceOf(from.Unmap().WithZone(""))
+}
+
+// interfaceOf is the interface that has an address of this machine.
+func interfaceOf(at netip.Addr) (string, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return "", err
+	}
+	for _, i := range all {
+		addresses, err := i.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addresses {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().WithZone("") == at {
+				return i.Name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no interface here has the address %v", at)
+}

@@ -1,0 +1,258 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// programs are the trial's two processes, which its session speaks with.
+type programs struct {
+	trial  *trialRunner
+	places *placement
+	link   *linked
+	sensor *sensed
+
+	server, client *program
+	served         stack.Ready
+	dir            string // scratch folder of both on this machine
+	ioDir          string // the server's, below the study's io_dir; empty: dir
+	logs           *logWatch
+}
+
+// A program is one side's process and the protocol with it.
+type program struct {
+	name    string // for errors
+	stack   string
+	log     string // as people are told: below the results directory
+	logPath string
+	process process
+	conn    *stack.Conn
+	stopped bool
+}
+
+// StackVerb is the hidden verb of the binary that runs a stack inside it:
+// stack-program NAME serve|call. It is not the beginning of "stacks", which people type.
+const StackVerb = "stack-program"
+
+// grace is how long a program may take to end by itself.
+const grace = 5 * time.Second
+
+// before starts both programs at once, since a virtual machine takes its time.
+func (p *programs) before(ctx context.Context) error {
+	t := p.trial
+	var err error
+	if t.course.message, err = t.request(); err != nil {
+		return err
+	}
+	if p.dir, err = os.MkdirTemp(t.lab.Scratch, "trial-"); err != nil {
+		return labFault(err)
+	}
+	if t.setup.IODir != "" {
+		if p.ioDir, err = os.MkdirTemp(t.setup.IODir, "edgegauge-trial-"); err != nil {
+			return labFault(fmt.Errorf("io_dir: %w", err))
+		}
+	}
+	p.logs = watchLogs(t)
+	if !t.existing() {
+		if p.server, err = p.start(ctx, atServer); err != nil {
+			return err
+		}
+	}
+	p.client, err = p.start(ctx, atClient)
+	return err
+}
+
+// both are the two programs; nil: a side that has none.
+func (p *programs) both() [2]*program { return [2]*program{atClient: p.client, atServer: p.server} }
+
+// start starts the program of one side. What cannot be started on the lab's
+// machine would not be in the next trial either.
+func (p *programs) start(ctx context.Context, side int) (*program, error) {
+	t := p.trial
+	end, verb, pin := t.side(side)
+	d, ok := t.lab.Stacks[end.Stack]
+	if !ok {
+		return nil, fmt.Errorf("%w: no stack %q", errLab, end.Stack)
+	}
+	on := p.places.at[side]
+	c, err := t.command(d, verb, on)
+	if err != nil {
+		return nil, err
+	}
+	c.CPUs = pin
+	if on.network == nil { // a link leads to a machine's interface, not to its programs
+		c.Namespace = p.link.namespace(side)
+	}
+	one := &program{name: "stacks/" + d.Name + " " + verb, stack: d.Name}
+	one.logPath, one.log = t.logNames(verb + ".log")
+	c.Log = one.logPath
+	one.process, one.conn, err = t.lab.start(ctx, on.device, c)
+	switch {
+	case err == nil:
+		return one, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", one.name, context.Cause(ctx))
+	case on.away == nil:
+		return nil, fmt.Errorf("%w: %s: %w", errLab, one.name, err)
+	}
+	return nil, fmt.Errorf("%s: %w", one.name, err)
+}
+
+// start starts a command, in a test another way.
+func (l *Lab) start(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
+	if l.launch != nil {
+		return l.launch(ctx, on, c)
+	}
+	return start(ctx, on, c)
+}
+
+// command is what runs a stack's program at its place.
+func (t *trialRunner) command(d stack.Description, verb string, on place) (device.Command, error) {
+	exe, dir := t.lab.Exe, d.Dir
+	if on.away != nil {
+		exe, dir = on.stage.agent.Exe(), on.stage.stacks[d.Name]
+	}
+	if d.Dir == "" {
+		return device.Command{Argv: []string{exe, StackVerb, d.Name, verb}}, nil
+	}
+	prog := d.Serve
+	if verb == "call" {
+		prog = d.Call
+	}
+	argv, err := prog.Argv(t.setup.Heap)
+	return device.Command{Argv: argv, Dir: dir, Env: prog.Env}, err
+}
+
+func (p *programs) session() *stack.Session {
+	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.trial.lab.Plan.Study.Timeouts.Ready, EndWithin: grace}
+	if p.server != nil {
+		s.Server = p.server.conn
+	}
+	return s
+}
+
+// serve is the server's first line.
+func (p *programs) serve(ctx context.Context) (stack.Serve, error) {
+	host, err := p.link.host(ctx)
+	if err != nil {
+		return stack.Serve{}, err
+	}
+	secrets := p.places.secrets(atServer)
+	return p.trial.serve(host, secrets, p.scratch(), p.sensor.name), nil
+}
+
+// call is the client's first line.
+func (p *programs) call() (stack.Call, error) {
+	t := p.trial
+	if !t.existing() {
+		return t.call(p.places.secrets(atClient)), nil
+	}
+	call := t.call(nil)
+	job, ok := t.lab.Requests[t.setup]
+	if !ok {
+		return call, fmt.Errorf("nothing to ask %s", t.setup.URL)
+	}
+	var err error
+	call.Request, err = json.Marshal(job)
+	return call, err
+}
+
+// scratch is the folder of the server's program.
+func (p *programs) scratch() string {
+	if at := p.places.at[atServer]; at.away != nil {
+		return at.scratch
+	}
+	if p.ioDir != "" {
+		return p.ioDir
+	}
+	return p.dir
+}
+
+// explain makes an error of the session one that names program and log.
+func (p *programs) explain(err error) error {
+	var side *stack.SideError
+	if !errors.As(err, &side) {
+		return err
+	}
+	return p.both()[sideIndex(side.Side)].explain(side.DidNot, side.Err)
+}
+
+// after ends both programs and says what they left behind.
+func (p *programs) after(ctx context.Context) (findings, error) {
+	if err := p.trial.session.End(ctx); err != nil {
+		return findings{}, p.explain(err)
+	}
+	for _, one := range p.both() {
+		if one == nil {
+			continue
+		}
+		e, killed := one.stop(ctx, grace)
+		switch {
+		case killed && ctx.Err() != nil:
+			return findings{}, fmt.Errorf("%s did not exit: %w; see %s", one.name, context.Cause(ctx), one.log)
+		case killed:
+			return findings{}, fmt.Errorf("%s did not exit within %v of the end of its input; see %s", one.name, grace, one.log)
+		case e.Orphans > 0:
+			return findings{}, fmt.Errorf("%s left %d processes behind; see %s", one.name, e.Orphans, one.log)
+		}
+	}
+	return p.logs.stop()
+}
+
+// close ends what still runs and removes the scratch folder.
+func (p *programs) close() {
+	for _, one := range p.both() {
+		one.kill()
+	}
+	if p.logs != nil {
+		p.logs.stop()
+	}
+	for _, dir := range []string{p.dir, p.ioDir} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
+// explain says what a program did not do, in its own words where it had any, and
+// where its log is. A nil err: there is no more to say than that.
+func (p *program) explain(didNot string, err error) error {
+	var said reason
+	var own *stack.ProgramError
+	switch {
+	case err == nil:
+		return reason{fmt.Errorf("%s %s; see %s", p.name, didNot, p.log)}
+	case errors.Is(err, errLab) || errors.As(err, &said):
+		return err
+	case errors.As(err, &own):
+		return reason{fmt.Errorf("%s: %w; see %s", p.name, err, p.log)}
+	case errors.Is(err, stack.ErrSilent) || errors.Is(err, errGone):
+		select { // its output ends a moment before its exit is known
+		case e := <-p.process.Exited():
+			err = fmt.Errorf("it ended with %s", e.Reason())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return reason{fmt.Errorf("%s %s: %w; see %s", p.name, didNot, err, p.log)}
+}
+
+// stop gives the program grace to end by itself, while ctx lasts.
+func (p *program) stop(ctx context.Context, grace time.Duration) (device.Exit, bool) {
+	p.stopped = true
+	return p.process.Stop(ctx, grace)
+}
+
+// kill ends a program that nobody has stopped.
+func (p *program) kill() {
+	if p != nil && !p.stopped {
+		p.process.Kill()
+		p.stopped = true
+	}
+}

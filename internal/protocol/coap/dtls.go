@@ -1,0 +1,152 @@
+package coap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pion/dtls/v3"
+	dtlsnet "github.com/pion/dtls/v3/pkg/net"
+)
+
+// A Suite is a DTLS 1.2 cipher suite.
+type Suite = dtls.CipherSuiteID
+
+// The suites with a pre-shared key that this package speaks. The first is
+// mandatory for CoAP: RFC 7252, section 9.1.3.1.
+const (
+	CCM8 = dtls.TLS_PSK_WITH_AES_128_CCM_8
+	CCM  = dtls.TLS_PSK_WITH_AES_128_CCM
+	GCM  = dtls.TLS_PSK_WITH_AES_128_GCM_SHA256
+)
+
+// A PSK is a pre-shared key and its identity (RFC 4279).
+type PSK struct {
+	Identity string
+	Key      []byte
+	Suites   []Suite // in order of preference; none: CCM8, CCM, GCM
+}
+
+// handshakeTime is how long a DTLS handshake may take: room for three flights
+// to be lost and sent again after 1, 2 and 4 s.
+const handshakeTime = 10 * time.Second
+
+var errIdentity = errors.New("unknown PSK identity")
+
+func (k PSK) suites() []Suite {
+	if len(k.Suites) == 0 {
+		return []Suite{CCM8, CCM, GCM}
+	}
+	return k.Suites
+}
+
+// DialDTLS makes a client of the server at address over DTLS 1.2.
+func DialDTLS(ctx context.Context, address string, k PSK, p Params) (*Client, error) {
+	udp, err := net.Dial("udp", address)
+	if err != nil {
+		return nil, fmt.Errorf("coap: %w", err)
+	}
+	session, err := dtls.ClientWithOptions(dtlsnet.PacketConnFromConn(udp), udp.RemoteAddr(),
+		dtls.WithPSK(func([]byte) ([]byte, error) { return k.Key, nil }),
+		dtls.WithPSKIdentityHint([]byte(k.Identity)),
+		dtls.WithCipherSuites(k.suites()...))
+	if err == nil {
+		err = handshake(ctx, session)
+	}
+	if err != nil {
+		udp.Close()
+		return nil, fmt.Errorf("dtls handshake with %s: %w", address, err)
+	}
+	return NewClient(session, p), nil
+}
+
+// ListenDTLS listens for DTLS 1.2 sessions of those who know the key. Hand the
+// listener to ServeListener.
+func ListenDTLS(network string, addr *net.UDPAddr, k PSK) (net.Listener, error) {
+	l, err := dtls.ListenWithOptions(network, addr,
+		dtls.WithPSK(func(identity []byte) ([]byte, error) {
+			if string(identity) != k.Identity {
+				return nil, errIdentity
+			}
+			return k.Key, nil
+		}),
+		dtls.WithPSKIdentityHint([]byte(k.Identity)),
+		dtls.WithCipherSuites(k.suites()...))
+	if err != nil {
+		return nil, fmt.Errorf("dtls on %v: %w", addr, err)
+	}
+	return l, nil
+}
+
+// handshake makes a connection ready, if it is one that needs that.
+func handshake(ctx context.Context, conn net.Conn) error {
+	s, ok := conn.(interface{ HandshakeContext(context.Context) error })
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	return s.HandshakeContext(ctx)
+}
+
+// ServeListener answers on the connections of a listener, each of which must
+// keep datagrams apart, until ctx ends; then it closes all and returns nil.
+// Handlers of different connections run at the same time.
+func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
+	ep := s.endpoint(nil)
+	defer ep.keepTime()()
+	var sessions sync.WaitGroup
+	defer sessions.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	defer l.Close()
+	limit := s.MaxSessions
+	set(&limit, 1024)
+	// Apart, so that strangers who never finish a handshake do not take the
+	// places of those who did.
+	shaking, open := make(chan struct{}, limit), make(chan struct{}, limit)
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("coap server on %v: %w", l.Addr(), err)
+		}
+		if !try(shaking) {
+			ep.s.Counts.Ignored.Add(1)
+			conn.Close()
+			continue
+		}
+		sessions.Go(func() {
+			err := handshake(ctx, conn)
+			<-shaking
+			if err != nil || !try(open) {
+				ep.s.Counts.Ignored.Add(1)
+				conn.Close()
+				return
+			}
+			defer func() { <-open }()
+			// A session's end, good or bad, concerns nobody but its peer.
+			_ = ep.serveConn(ctx, conn)
+		})
+	}
+}
+
+// try takes a place if one is free.
+func try(places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}

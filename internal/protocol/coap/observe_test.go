@@ -1,0 +1,171 @@
+package coap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A clock is a resource whose state is a number, and a large one.
+type clock struct{ n atomic.Int64 }
+
+func (c *clock) serve(req *Request, resp *Response) {
+	switch string(req.Path) {
+	case "clock":
+		resp.Body = fmt.Append(resp.Body, c.n.Load())
+	case "large":
+		resp.Body = append(resp.Body, strings.Repeat(fmt.Sprint(c.n.Load()%10), 5000)...)
+	case "gone":
+		if c.n.Load() > 0 {
+			resp.Code = NotFound
+		}
+	}
+}
+
+func everything([]byte) bool { return true }
+
+func TestObserve(t *testing.T) {
+	for _, kind := range []Type{Confirmable, NonConfirmable} {
+		c := &clock{}
+		s := &Server{Handler: c.serve, Observable: everything, Notifications: kind}
+		client, err := Dial(start(t, s, "127.0.0.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for _, path := range []string{"clock", "large"} {
+			last, heard := "", 0
+			err = client.Observe(ctx, &Call{Method: GET, Path: path}, func(r Reply) bool {
+				heard++
+				if last = string(r.Body); r.Code != Content || path == "large" && len(last) != 5000 {
+					t.Errorf("%v: got %v, %d bytes", kind, r.Code, len(last))
+				}
+				if heard == 20 {
+					return false
+				}
+				c.n.Add(1)
+				s.Changed(path)
+				return true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprint(c.n.Load()); path == "clock" && last != want {
+				t.Errorf("the last state heard is %s, want %s", last, want)
+			}
+		}
+		s.Changed("clock")
+		if n := s.Counts.Notifications.Load(); n != 38 {
+			t.Errorf("%v: %d notifications, want 38: after deregistration none", kind, n)
+		}
+		if err := client.Observe(ctx, &Call{Method: GET, Path: "gone"},
+			func(Reply) bool { c.n.Add(1); s.Changed("gone"); return true }); !errors.Is(err, ErrNotObserved) {
+			t.Errorf("an error as notification: %v", err)
+		}
+	}
+}
+
+// A server that has nothing to observe, or not this, answers a plain GET.
+func TestObserveWhatCannotBeObserved(t *testing.T) {
+	for name, observable := range map[string]func([]byte) bool{"nothing": nil,
+		"not this": func([]byte) bool { return false }} {
+		client, err := Dial(start(t, &Server{Handler: (&clock{}).serve, Observable: observable}, "127.0.0.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		call := &Call{Method: GET, Path: "clock"}
+		if err := client.Observe(ctx, call, func(Reply) bool { return false }); !errors.Is(err, ErrNotObserved) {
+			t.Errorf("%s is observable: %v", name, err)
+		}
+	}
+}
+
+// Who does not acknowledge hears one notification five times and is struck out;
+// who answers with a reset at once; nobody can make the server remember more than MaxObservers.
+func TestObserversThatAreGone(t *testing.T) {
+	c := &clock{}
+	s := &Server{Handler: c.serve, Observable: everything, MaxObservers: 40}
+	d := newDesk(t, s)
+	d.ep.enlist()
+	out := &recorder{}
+	register := func(from byte, token string) string {
+		d.peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, from}), 5683)
+		m := Message{Code: GET, ID: uint16(from)<<8 | uint16(token[0]), Token: []byte(token)}
+		m.Add(Observe, nil)
+		m.AddString(URIPath, "clock")
+		var answer Message
+		answer.Decode(d.raw(m.Append(nil)))
+		if _, ok := answer.Uint(Observe); ok {
+			return "observed"
+		}
+		return "not"
+	}
+	for i := range 100 {
+		register(1, string([]byte{byte(i), 1}))
+	}
+	if n := len(d.ep.observers); n != maxObserving {
+		t.Errorf("one peer has %d observers", n)
+	}
+	for i := range 200 {
+		register(byte(i), "t")
+	}
+	if n := len(d.ep.observers); n != 40 {
+		t.Errorf("%d observers", n)
+	}
+	for p := range d.ep.peers {
+		d.ep.peers[p].conn = out // answers are recorded
+	}
+	s.Changed("clock")
+	if len(out.sent) != 40 || len(d.ep.pending) != 40 {
+		t.Errorf("%d notifications sent, %d wait", len(out.sent), len(d.ep.pending))
+	}
+	first := d.ep.pending[0]
+	d.ep.mu.Lock()
+	d.ep.settle(first.peer, first.id, true)
+	d.ep.mu.Unlock()
+	if n := len(d.ep.observers); n != 39 {
+		t.Errorf("%d observers after a reset", n)
+	}
+	s.Changed("clock") // nobody has acknowledged: nothing more is sent
+	if len(out.sent) != 40 {
+		t.Errorf("%d notifications sent without an acknowledgement", len(out.sent))
+	}
+	now := d.ep.now()
+	for range 2000 {
+		now += 100 * time.Millisecond
+		d.ep.tick(now)
+	}
+	if len(out.sent) != 40+39*4 || len(d.ep.observers) != 0 || len(d.ep.pending) != 0 {
+		t.Errorf("%d datagrams sent, %d observers and %d notifications left", len(out.sent), len(d.ep.observers),
+			len(d.ep.pending))
+	}
+	for _, p := range d.ep.peers {
+		if p.busy != 0 {
+			t.Errorf("peer %v is busy %d times", p.addr, p.busy)
+		}
+	}
+}
+
+// RFC 7641, section 3.4.
+func TestFresher(t *testing.T) {
+	for _, tt := range []struct {
+		a, b uint32
+		d    time.Duration
+		want bool
+	}{{1, 2, 0, true}, {2, 1, 0, false}, {2, 2, 0, false}, {1<<24 - 1, 0, 0, true}, {0, 1<<24 - 1, 0, false},
+		{2, 1, 129 * time.Second, true}} {
+		if got := fresher(tt.a, tt.b, 0, tt.d); got != tt.want {
+			t.Errorf("%d after %d, %v later: %v", tt.b, tt.a, tt.d, got)
+		}
+	}
+}

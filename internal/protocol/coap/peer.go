@@ -1,0 +1,133 @@
+package coap
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// history is how many of a peer's messages are remembered to know duplicates.
+// A client that keeps to NSTART = 1 (RFC 7252, section 4.7) needs one.
+const history = 16
+
+// A peer is whom the endpoint has heard of lately.
+type peer struct {
+	addr netip.AddrPort
+	conn net.Conn // nil: reached through the endpoint's socket
+	at   time.Duration
+	busy int // handlers at work for it
+
+	ids    [history]uint16 // apart from the rest, to be searched quickly
+	heard  [history]exchange
+	oldest int // index to be overwritten next
+	nHeard int
+
+	transfers  []*transfer
+	prev, next *peer
+}
+
+// An exchange is the server's memory of one request.
+type exchange struct {
+	hash  uint64 // of the whole datagram
+	at    time.Duration
+	turn  uint32 // counts reuses of this place
+	reply []byte // empty while the handler runs, and for non-confirmable requests
+}
+
+// peerOf finds or makes the peer at addr, and pushes out the one idle longest
+// if there are too many. It returns nil if all are busy.
+func (ep *endpoint) peerOf(addr netip.AddrPort, now time.Duration) *peer {
+	p := ep.peers[addr]
+	if p == nil {
+		if len(ep.peers) >= ep.maxPeers && !ep.forgetOldest() {
+			return nil
+		}
+		p = &peer{addr: addr}
+		ep.peers[addr] = p
+		ep.known.push(p)
+	}
+	p.at = now
+	ep.known.touch(p)
+	return p
+}
+
+func (ep *endpoint) forgetOldest() bool {
+	for p := ep.known.first; p != nil; p = p.next {
+		if p.busy == 0 {
+			ep.forget(p)
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops all memory of a peer.
+func (ep *endpoint) forget(p *peer) {
+	for len(p.transfers) > 0 {
+		ep.s.Counts.Expired.Add(1)
+		ep.drop(p.transfers[0])
+	}
+	ep.cancel(p)
+	ep.observers = slices.DeleteFunc(ep.observers, func(o *observer) bool { return o.peer == p })
+	if p.conn == nil {
+		delete(ep.peers, p.addr)
+		ep.known.remove(p)
+	}
+}
+
+// recall finds a message that was heard before.
+func (p *peer) recall(id uint16, hash uint64, now time.Duration) *exchange {
+	for i, v := range p.ids[:p.nHeard] {
+		if e := &p.heard[i]; v == id && e.hash == hash && now-e.at < exchangeLifetime {
+			return e
+		}
+	}
+	return nil
+}
+
+// remember makes room for a message not heard before.
+func (p *peer) remember(id uint16, hash uint64, now time.Duration) *exchange {
+	i := p.oldest
+	p.oldest = (i + 1) % history
+	p.nHeard = max(p.nHeard, i+1)
+	p.ids[i] = id
+	e := &p.heard[i]
+	e.hash, e.at, e.reply = hash, now, e.reply[:0]
+	e.turn++
+	return e
+}
+
+// A peerList is ordered by when a peer was last heard, first the longest ago.
+type peerList struct{ first, last *peer }
+
+func (l *peerList) push(p *peer) {
+	p.prev, p.next = l.last, nil
+	if l.last == nil {
+		l.first = p
+	} else {
+		l.last.next = p
+	}
+	l.last = p
+}
+
+func (l *peerList) remove(p *peer) {
+	if p.prev == nil {
+		l.first = p.next
+	} else {
+		p.prev.next = p.next
+	}
+	if p.next == nil {
+		l.last = p.prev
+	} else {
+		p.next.prev = p.prev
+	}
+	p.prev, p.next = nil, nil
+}
+
+func (l *peerList) touch(p *peer) {
+	if l.last != p {
+		l.remove(p)
+		l.push(p)
+	}
+}

@@ -1,0 +1,200 @@
+package dpws
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const tick = "urn:x/tick"
+
+// source serves the subscriptions, and nothing else.
+func source(t *testing.T, s *Subscriptions) string {
+	n := NewNamer()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		a, ok := s.Answer(nil, n, b, r.URL.Path)
+		if !ok {
+			t.Errorf("no answer to %s", b)
+		}
+		w.Write(a)
+	}))
+	s.At = srv.URL + "/events"
+	t.Cleanup(func() { s.Close(); srv.Close() })
+	return srv.URL
+}
+
+func heard(t *testing.T) (at string, events chan string) {
+	events = make(chan string, 1000)
+	srv := httptest.NewServer(Sink(func(action string, envelope []byte) { events <- action + string(envelope) }))
+	t.Cleanup(srv.Close)
+	return srv.URL, events
+}
+
+func next(t *testing.T, events chan string) string {
+	t.Helper()
+	select {
+	case e := <-events:
+		return e
+	case <-time.After(20 * time.Second):
+		t.Fatal("no event came")
+		return ""
+	}
+}
+
+func TestSubscribeNotifyRenewUnsubscribe(t *testing.T) {
+	var clock atomic.Int64 // s
+	s := &Subscriptions{Longest: 100 * time.Second, now: func() time.Time { return time.Unix(clock.Load(), 0) }}
+	at := source(t, s)
+	to, events := heard(t)
+	n := NewNamer()
+	sub, err := Subscribe(t.Context(), http.DefaultClient, at, to, []string{"urn:x/other", tick}, 60*time.Second)
+	if err != nil || sub.Expires != 60*time.Second {
+		t.Fatalf("got %+v, %v", sub, err)
+	}
+	s.Notify(n, "urn:x/unwanted", []byte("<a/>"))
+	s.Notify(n, tick, []byte("<b/>"))
+	if e := next(t, events); !strings.HasPrefix(e, tick) || !strings.Contains(e, "<b/>") {
+		t.Errorf("heard %s", e)
+	}
+	clock.Store(50)
+	if err := sub.Status(t.Context()); err != nil || sub.Expires != 10*time.Second {
+		t.Errorf("status: %v, %v", sub.Expires, err)
+	}
+	if err := sub.Renew(t.Context(), time.Hour); err != nil || sub.Expires != 100*time.Second {
+		t.Errorf("renew: %v, %v; want the longest there is", sub.Expires, err)
+	}
+	clock.Store(149)
+	s.Notify(n, tick, []byte("<c/>"))
+	if e := next(t, events); !strings.Contains(e, "<c/>") {
+		t.Errorf("heard %s", e)
+	}
+	clock.Store(150)
+	s.Notify(n, tick, []byte("<late/>"))
+	if err := sub.Renew(t.Context(), time.Minute); err == nil || s.Counts.Expired.Load() != 1 {
+		t.Errorf("renewed after its end: %v, %d expired", err, s.Counts.Expired.Load())
+	}
+	if sub, err = Subscribe(t.Context(), http.DefaultClient, at, to, []string{tick}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := sub.Unsubscribe(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.Notify(n, tick, []byte("<late/>"))
+	s.Close()
+	if len(events) != 0 || len(s.all) != 0 || s.Counts.Sent.Load() != 2 {
+		t.Errorf("%d events after the end, %d subscriptions, %d sent", len(events), len(s.all), s.Counts.Sent.Load())
+	}
+}
+
+func TestSubscriptionsAreBounded(t *testing.T) {
+	s := &Subscriptions{Most: 5}
+	at := source(t, s)
+	to, _ := heard(t)
+	for i := range 20 {
+		if _, err := Subscribe(t.Context(), http.DefaultClient, at, to, []string{tick},
+			time.Minute); (err == nil) != (i < 5) {
+			t.Errorf("subscription %d: %v", i, err)
+		}
+	}
+	if s.Counts.Refused.Load() != 15 {
+		t.Errorf("%d refused", s.Counts.Refused.Load())
+	}
+	s.Close()
+	if _, err := Subscribe(t.Context(), http.DefaultClient, at, to, []string{tick}, time.Minute); err == nil {
+		t.Error("a subscription began after the end of all")
+	}
+	s = &Subscriptions{Most: 5}
+	at = source(t, s)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	if _, err := Subscribe(t.Context(), http.DefaultClient, at, gone.URL, []string{tick}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	stuck := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stuck }))
+	defer slow.Close()
+	if _, err := Subscribe(t.Context(), http.DefaultClient, at, slow.URL, []string{tick}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	n := NewNamer()
+	for range 1000 {
+		s.Notify(n, tick, []byte("<a/>"))
+	}
+	for end := time.Now().Add(20 * time.Second); s.Counts.Failed.Load() == 0 &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if s.Counts.Failed.Load() != 1 || s.Counts.Dropped.Load() < 900 {
+		t.Errorf("%d failed, %d dropped", s.Counts.Failed.Load(), s.Counts.Dropped.Load())
+	}
+	close(stuck)
+	s.Close()
+}
+
+func TestBadSubscriptionsAreRefused(t *testing.T) {
+	s := &Subscriptions{}
+	good := func(mode, to, expires, dialect string) string {
+		return fmt.Sprintf(`<soap:Envelope xmlns:soap="%s" xmlns:wsa="%s" xmlns:wse="%s"><soap:Header><wsa:Action>%s</wsa:Action><wsa:MessageID>urn:uuid:1</wsa:MessageID></soap:Header>`+
+			`<soap:Body><wse:Subscribe><wse:Delivery Mode="%s"><wse:NotifyTo><wsa:Address>%s</wsa:Address></wse:NotifyTo></wse:Delivery><wse:Expires>%s</wse:Expires>`+
+			`<wse:Filter Dialect="%s">urn:x</wse:Filter></wse:Subscribe></soap:Body></soap:Envelope>`, soapSpace, wsaSpace,
+			eventingSpace, actionSubscribe, mode, to, expires, dialect)
+	}
+	for _, tt := range []struct{ envelope, want string }{
+		{good(pushMode, "http://h/", "PT1M", actionFilter), "SubscribeResponse"},
+		{good(pushMode, "http://h/", "P1DT2H", actionFilter), "PT3600S"},
+		{good("urn:pull", "http://h/", "PT1M", actionFilter), "wse:DeliveryModeRequestedUnavailable"},
+		{good(pushMode, "file:///etc/passwd", "PT1M", actionFilter), "wse:InvalidMessage"},
+		{good(pushMode, "http://h/", "soon", actionFilter), "wse:InvalidExpirationTime"},
+		{good(pushMode, "http://h/", "PT0S", actionFilter), "wse:InvalidExpirationTime"},
+		{good(pushMode, "http://h/", "2001-01-01T00:00:00Z", actionFilter), "wse:InvalidExpirationTime"},
+		{good(pushMode, "http://h/", "PT1M", "urn:xpath"), "wse:FilteringRequestedUnavailable"},
+	} {
+		a, ok := s.Answer(nil, NewNamer(), []byte(tt.envelope), "/x")
+		if !ok || !strings.Contains(string(a), tt.want) {
+			t.Errorf("got %s, want %s", a, tt.want)
+		}
+	}
+	if _, ok := s.Answer(nil, NewNamer(), []byte("<no/>"), "/x"); ok {
+		t.Error("what is no envelope got an answer")
+	}
+	s.Close()
+}
+
+// FuzzEventing puts requests before an event source: nothing panics, grows, or
+// goes anywhere but to HTTP.
+func FuzzEventing(f *testing.F) {
+	const head = `<s:Envelope xmlns:s="` + soapSpace + `" xmlns:a="` + wsaSpace + `" xmlns:e="` + eventingSpace +
+		`"><s:Header><a:Action>`
+	f.Add([]byte(head+actionSubscribe+
+		`</a:Action><a:MessageID>urn:uuid:1</a:MessageID></s:Header><s:Body><e:Subscribe><e:Delivery><e:NotifyTo><a:Address>http://127.0.0.1:1/</a:Address>`+
+		`<a:ReferenceParameters><e:Identifier>x</e:Identifier></a:ReferenceParameters></e:NotifyTo></e:Delivery><e:Expires>P1DT2H3M4.5S</e:Expires><e:Filter Dialect="`+actionFilter+`">urn:x urn:y</e:Filter></e:Subscribe></s:Body></s:Envelope>`), "/x")
+	f.Add([]byte(head+actionRenew+
+		`</a:Action></s:Header><s:Body><e:Renew><e:Expires>2999-01-01T00:00:00Z</e:Expires></e:Renew></s:Body></s:Envelope>`),
+		"/events/none")
+	f.Add([]byte(head+actionUnsubscribe+`</a:Action></s:Header><s:Body/></s:Envelope>`), "")
+	n := NewNamer()
+	f.Fuzz(func(t *testing.T, b []byte, path string) {
+		s := &Subscriptions{Most: 2}
+		defer s.Close()
+		for range 4 {
+			answer, ok := s.Answer(nil, n, b, path)
+			var h Header
+			if ok && open(answer, &h, nil) != nil || !ok && len(answer) > 0 {
+				t.Fatalf("answer %s to %s", answer, b)
+			}
+		}
+		if len(s.all) > 2 {
+			t.Fatalf("%d subscriptions", len(s.all))
+		}
+		for _, sub := range s.all {
+			if left := time.Until(sub.until); !isHTTP(sub.to) || left > time.Hour {
+				t.Fatalf("%s is told for %v", sub.to, left)
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package mqtt
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A Refusal is a broker's word that it does not do what was asked.
+type Refusal struct {
+	Kind   Kind
+	Reason byte // MQTT 5.0, section 2.4; 3.1.1: the return code of CONNACK
+}
+
+// Error says which packet refused, and with which reason.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("mqtt: the broker refused with %v, reason 0x%02x", r.Kind, r.Reason)
+}
+
+// Step reads one packet of what was received and does what it asks for. m is
+// the message that it delivers, valid until the next Step or Space; more is
+// false if no whole packet is left. After an error the connection is of no use.
+func (s *Session) Step() (m *Message, more bool, err error) {
+	size, err := s.packet.Decode(s.p.Version, s.in[s.at:s.n], s.p.MaxPacket)
+	if err != nil || size == 0 {
+		return nil, false, err
+	}
+	s.at += size
+	m, err = s.took(&s.packet)
+	return m, true, err
+}
+
+func (s *Session) took(p *Packet) (*Message, error) {
+	if (s.phase == connecting) != (p.Kind == Connack) {
+		return nil, errUnordered
+	}
+	switch p.Kind {
+	case Connack:
+		return nil, s.welcome(p)
+	case Suback:
+		return nil, s.subscribed(p)
+	case Publish:
+		return s.message(p), nil
+	case Puback, Pubrec, Pubcomp:
+		return nil, s.acknowledged(p)
+	case Pubrel:
+		return s.release(p.ID), nil
+	case Disconnect:
+		return nil, &Refusal{Disconnect, p.Reason}
+	}
+	return nil, nil
+}
+
+// welcome: section 4.4 says what of an old session is sent again.
+func (s *Session) welcome(p *Packet) error {
+	if p.Reason != 0 {
+		return &Refusal{Connack, p.Reason}
+	}
+	s.limits = p.Limits
+	if !p.SessionPresent {
+		for _, o := range s.under {
+			if o.state != queued {
+				return ErrSessionLost
+			}
+		}
+		s.held = s.held[:0]
+		if len(s.p.Filters) > 0 {
+			s.phase, s.asked = subscribing, s.freeID()
+			s.out = AppendSubscribe(s.out, s.p.Version, s.asked, s.p.QoS, s.p.Filters...)
+			return nil
+		}
+	}
+	s.phase = ready
+	for _, o := range s.under {
+		switch o.state {
+		case published:
+			s.resent++
+			o.frame[0] |= 8 // DUP
+			s.out = append(s.out, o.frame...)
+		case pubreced:
+			s.resent++
+			s.out = AppendAck(s.out, Pubrel, o.id, 0)
+		}
+	}
+	s.flush()
+	return nil
+}
+
+func (s *Session) subscribed(p *Packet) error {
+	if s.phase != subscribing || p.ID != s.asked || len(p.Reasons) != len(s.p.Filters) {
+		return errUnordered
+	}
+	for _, r := range p.Reasons {
+		if r != s.p.QoS { // also one that is less than was asked for
+			return &Refusal{Suback, r}
+		}
+	}
+	s.phase = ready
+	s.flush()
+	return nil
+}
+
+// message delivers a PUBLISH, or holds it back until its PUBREL.
+func (s *Session) message(p *Packet) *Message {
+	switch p.QoS {
+	case 1:
+		s.out = AppendAck(s.out, Puback, p.ID, 0)
+	case 2:
+		s.out = AppendAck(s.out, Pubrec, p.ID, 0)
+		for _, h := range s.held {
+			if h.id == p.ID {
+				return nil // again
+			}
+		}
+		h := &held{id: p.ID}
+		h.keep(&p.Message)
+		s.held = append(s.held, h)
+		return nil
+	}
+	return &p.Message
+}
+
+// keep copies m: what it was received into is used again.
+func (h *held) keep(m *Message) {
+	h.m = *m
+	for _, field := range []*[]byte{&h.m.Topic, &h.m.ResponseTopic, &h.m.Correlation, &h.m.ContentType, &h.m.Failure,
+		&h.m.Payload} {
+		*field = bytes.Clone(*field)
+	}
+}
+
+// release delivers a held message; a PUBREL repeated finds none.
+func (s *Session) release(id uint16) *Message {
+	for i, h := range s.held {
+		if h.id == id {
+			s.out = AppendAck(s.out, Pubcomp, id, 0)
+			s.held = append(s.held[:i], s.held[i+1:]...)
+			return &h.m
+		}
+	}
+	s.out = AppendAck(s.out, Pubcomp, id, s.unknown())
+	return nil
+}
+
+// unknown is the reason "packet identifier not found" (section 3.7.2.1).
+func (s *Session) unknown() byte { return byte(when(s.p.Version == V5, 0x92)) }
+
+// acknowledged goes on with a handshake of ours. What is unknown was complete
+// before the broker heard of it.
+func (s *Session) acknowledged(p *Packet) error {
+	o := s.find(p.ID)
+	switch {
+	case o == nil:
+		if p.Kind == Pubrec {
+			s.out = AppendAck(s.out, Pubrel, p.ID, s.unknown())
+		}
+	case o.state == queued || (p.Kind == Puback) != (o.qos == 1) || p.Kind == Pubcomp && o.state != pubreced:
+		return errUnordered
+	case p.Reason >= 0x80 && !(p.Kind == Pubcomp && p.Reason == 0x92): // that a repeated PUBREL is answered with
+		s.done(o)
+		return &Refusal{p.Kind, p.Reason}
+	case p.Kind == Pubrec:
+		o.state = pubreced
+		s.out = AppendAck(s.out, Pubrel, o.id, 0)
+	default:
+		s.done(o)
+	}
+	return nil
+}

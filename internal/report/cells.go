@@ -1,0 +1,202 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A Point is one trial's mean.
+type Point struct {
+	Trial, Block int
+	Mean, Median float64
+	P95, SD      float64 // within the trial; NaN where it had too few requests
+	Min          float64 // of the trial's requests
+}
+
+// A Cell is one response of one side of one treatment.
+type Cell struct {
+	Treatment  int
+	Side       measure.Side
+	Response   string
+	Unit       string
+	Method     store.Method
+	Points     []Point
+	Mean       stat.Summary // of trial means
+	Median     stat.Summary // of trial medians
+	SD         float64      // of trial means; NaN for one trial
+	P95        float64      // median of the trials' p95; NaN where a trial had too few requests
+	Min        float64      // least of all requests
+	RequestSD  float64      // of requests within a trial, pooled over the trials; NaN where a trial has one figure
+	AboveFloor stat.Comparison
+	HasFloor   bool
+	Published  *paper.Beside // the published figure of the same; nil: there is none
+	Clustered  bool          // its trials fall into two clusters: the median tells more than the mean
+	Skewed     bool          // a few slow requests or trials weigh much in its mean
+	ByMedian   bool          // the median of trial medians is its headline, not the mean of trial means
+	Waiting    float64       // s its side's threads were ready and had no CPU, in each s of the run; median of trials
+	Warnings   []string
+
+	lacking int // trials that have no value of it
+}
+
+type cellKey struct {
+	treatment int
+	side      measure.Side
+	response  string
+}
+
+// cells gathers the trial table and summarizes each cell.
+func (r *Report) cells(s *store.Store) error {
+	index := map[cellKey]int{}
+	for row, err := range s.Results() {
+		if err != nil {
+			return err
+		}
+		i := r.treatmentOf(row.Treatment)
+		if i < 0 {
+			return fmt.Errorf("trial %d has a treatment that study.yaml does not have; was it edited? restore it from "+
+				"study.yaml of the run", row.ID)
+		}
+		k := cellKey{i, row.Side, row.Response}
+		at, ok := index[k]
+		if !ok {
+			at = len(r.Cells)
+			index[k] = at
+			r.Cells = append(r.Cells, Cell{Treatment: i, Side: row.Side, Response: row.Response, Unit: row.Unit,
+				Method: row.Method})
+		}
+		c := &r.Cells[at]
+		if math.IsNaN(row.Mean) || math.IsNaN(row.Median) { // a trial in which nothing was answered, or read
+			c.lacking++
+			continue
+		}
+		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min})
+	}
+	r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool {
+		if len(c.Points) == 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no valid trial has a value of %s at the %s",
+				r.Treatments[c.Treatment].Name(), words(c.Response), c.Side))
+		}
+		return len(c.Points) == 0
+	})
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if err := c.summarize(r.Study.Design.Confidence); err != nil {
+			return err
+		}
+		if c.Clustered && c.Unit == "s" {
+			c.Warnings = append(c.Warnings, "two clusters of times: "+r.clusterCause(c.Treatment))
+		}
+	}
+	slices.SortStableFunc(r.Cells, func(a, b Cell) int { return compareCells(a, b) })
+	return nil
+}
+
+func compareCells(a, b Cell) int {
+	if a.Treatment != b.Treatment {
+		return a.Treatment - b.Treatment
+	}
+	if ra, rb := rank(a.Response), rank(b.Response); ra != rb {
+		return ra - rb
+	}
+	return strings.Compare(string(a.Side), string(b.Side))
+}
+
+// rank is the place of a response in a report.
+func rank(name string) int {
+	return slices.IndexFunc(measure.Responses(), func(r measure.Response) bool { return r.Name == name })
+}
+
+// within summarizes the requests: their variances are averaged over the trials,
+// all of about one size.
+func (c *Cell) within() {
+	variance := 0.0
+	c.Min = math.Inf(1)
+	for _, p := range c.Points {
+		variance += p.SD * p.SD / float64(len(c.Points))
+		c.Min = min(c.Min, p.Min)
+	}
+	c.RequestSD = math.Sqrt(variance)
+}
+
+func (c *Cell) summarize(confidence float64) error {
+	means, medians := make([]float64, len(c.Points)), make([]float64, len(c.Points))
+	p95 := make([]float64, 0, len(c.Points))
+	for i, p := range c.Points {
+		means[i], medians[i] = p.Mean, p.Median
+		if !math.IsNaN(p.P95) {
+			p95 = append(p95, p.P95)
+		}
+	}
+	var err error
+	mean := stat.PositiveMean
+	if mayBeNegative(c.Response) {
+		mean = stat.Mean
+	}
+	if c.Mean, err = mean(means, confidence); errors.Is(err, stat.ErrSign) {
+		c.Mean, err = stat.Mean(means, confidence)
+		c.Warnings = append(c.Warnings, "a trial has a figure below 0, which this cannot be: look at the trial")
+	}
+	if err != nil {
+		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
+	}
+	if c.Median, err = stat.Median(medians, confidence); err != nil {
+		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
+	}
+	if c.lacking > 0 {
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("%d of %d valid trials have no value of it: what is shown is of the others", c.lacking,
+				c.lacking+len(c.Points)))
+	}
+	c.SD, c.P95 = stat.SD(means), math.NaN()
+	if len(p95) == len(c.Points) {
+		slices.Sort(p95)
+		c.P95 = (p95[(len(p95)-1)/2] + p95[len(p95)/2]) / 2
+	}
+	c.within()
+	for _, w := range c.Mean.Warnings {
+		c.Warnings = append(c.Warnings, w.Error())
+	}
+	for _, w := range c.Median.Warnings {
+		c.Warnings = append(c.Warnings, "median: "+w.Error())
+	}
+	if far, err := stat.Outliers(means); err == nil && len(far) > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d trials are outliers (modified z above %g); they are kept",
+			len(far), len(means), stat.OutlierLimit))
+	}
+	c.cluster(means)
+	c.Skewed = c.skewed(means)
+	return nil
+}
+
+// mayBeNegative reports whether a response is a difference: energy net of the
+// idle of its trial.
+func mayBeNegative(response string) bool { return response == "energy" }
+
+// cluster notes whether the trials fall into two clusters.
+func (c *Cell) cluster(means []float64) {
+	k, ok := stat.FindClusters(means)
+	if c.Clustered = ok; ok {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("trials fall into two clusters, %d around %s and %d around %s: read "+
+			"the median, since the mean lies between them", k.NLow, Format(k.Low, c.Unit), k.NHigh, Format(k.High, c.Unit)))
+	}
+}
+
+// Cell finds a cell.
+func (r *Report) Cell(treatment int, side measure.Side, response string) (*Cell, bool) {
+	i := slices.IndexFunc(r.Cells, func(c Cell) bool {
+		return c.Treatment == treatment && c.Side == side && c.Response == response
+	})
+	if i < 0 {
+		return nil, false
+	}
+	return &r.Cells[i], true
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// JSON writes the whole choice: the object of the one level there is, or a list of
+// them under "levels".
+func (c Chosen) JSON(w io.Writer) error {
+	var all []chosenLevel
+	for _, l := range c.Levels {
+		all = append(all, l.json(c.Warnings))
+	}
+	var out any = map[string]any{"format": chosenFormat, "levels": all}
+	if len(all) == 1 {
+		all[0].Format = chosenFormat
+		out = all[0]
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+type chosenFigure struct {
+	Figure   string        `json:"figure"`
+	Unit     string        `json:"unit"`
+	Mean     stat.Number   `json:"mean"`
+	CI       stat.Interval `json:"ci"`
+	Trials   int           `json:"trials"`
+	Modelled bool          `json:"modelled,omitempty"`
+}
+type chosenCheck struct {
+	Requirement string       `json:"requirement"`
+	Met         string       `json:"met"` // yes, no, undecided
+	Figure      chosenFigure `json:"figure"`
+	Needed      int          `json:"trials_needed,omitempty"`
+	Doubt       string       `json:"doubt,omitempty"`
+}
+type chosenCandidate struct {
+	Rank       int            `json:"rank"` // by the first objective, among those alike in meeting the requirements
+	Treatment  string         `json:"treatment"`
+	Meets      string         `json:"meets"`
+	Objectives []chosenFigure `json:"objectives"`
+	Checks     []chosenCheck  `json:"requirements"`
+	Ratio      stat.Number    `json:"ratio_to_best"`
+	RatioCI    stat.Interval  `json:"ratio_ci"`
+	PHolm      stat.Number    `json:"p_holm"`
+	Noise      bool           `json:"within_noise"`
+	Front      bool           `json:"pareto_front"`
+	BeatBy     string         `json:"beaten_by,omitempty"`
+	Unsure     bool           `json:"beaten_within_noise,omitempty"`
+	Odd        bool           `json:"mean_and_typical_disagree,omitempty"`
+	Starved    bool           `json:"starved,omitempty"`
+}
+
+// chosenFormat is the version of what JSON writes.
+const chosenFormat = 1
+
+type chosenLevel struct {
+	Format     int               `json:"format,omitempty"` // of the whole, if this is the one level
+	Level      string            `json:"level,omitempty"`
+	Answer     string            `json:"answer"`
+	Choice     string            `json:"choice"` // empty: none
+	Candidates []chosenCandidate `json:"candidates"`
+	Next       []string          `json:"next"`
+	Left       []string          `json:"left_out"`
+	Warnings   []string          `json:"warnings"`
+}
+
+func (c LevelChoice) json(warnings []string) chosenLevel {
+	of := func(f advise.Estimate) chosenFigure {
+		return chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
+			len(f.Values), f.Modelled}
+	}
+	out := chosenLevel{Level: c.Name, Answer: c.answer(), Candidates: []chosenCandidate{}, Next: orEmpty(c.Next()), Left: orEmpty(c.Left),
+		Warnings: orEmpty(warnings)}
+	if best, ok := c.Best(); ok {
+		out.Choice = best.Name
+	}
+	for i, x := range c.Candidates {
+		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{}, stat.Number(x.Ratio.Estimate),
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure, x.Odd, x.Starved}
+		for _, f := range x.Objectives {
+			y.Objectives = append(y.Objectives, of(f))
+		}
+		for _, k := range x.Checks {
+			y.Checks = append(y.Checks, chosenCheck{k.Requirement.Text, checkWord(k), of(k.Figure), k.Needed, k.Doubt})
+		}
+		out.Candidates = append(out.Candidates, y)
+	}
+	return out
+}

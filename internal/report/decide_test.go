@@ -1,0 +1,153 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// fabricated writes results in which every trial's RTT is known: rtt by stack
+// and block; NaN is an invalid trial.
+func fabricated(t testing.TB, file string, rtt func(at map[string]string, block int) float64,
+	quality ...store.Quality) string {
+	t.Helper()
+	w := world{value: func(map[string]string, measure.Side, string) (float64, float64) { return math.NaN(), 0 },
+		method:  store.Measured,
+		quality: func(map[string]string, int) []store.Quality { return quality }}
+	w.exact = func(at map[string]string, block int) []store.Result {
+		v := rtt(at, block)
+		if math.IsNaN(v) {
+			return nil
+		}
+		return []store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10, Median: v,
+			P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}
+	}
+	return w.write(t, file)
+}
+
+const twoStacks = "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [steady, spiky]}\ndesign: " +
+	"{replications: 30, seed: 1}\n"
+
+// wobble is a spread of 2 % that depends on the block only.
+func wobble(block int) float64 { return 1 + 0.01*float64((block*7)%5-2) }
+
+// A stack whose mean is higher is not called quicker by its typical trial, nor
+// is a ratio below 1 called "next".
+func TestMeanAndTypicalTrialMayDisagree(t *testing.T) {
+	dir := fabricated(t, twoStacks, func(at map[string]string, block int) float64 {
+		switch {
+		case at["stack"] == "steady":
+			return 1e-3 * wobble(block)
+		case block%15 == 1:
+			return 20e-3
+		}
+		return 0.5e-3 * wobble(block+1)
+	})
+	got := strings.Join(reportOf(t, dir).Verdict(), "\n")
+	if strings.Contains(got, "next is spiky") || !strings.Contains(got, "mean and typical trial disagree") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Levels of a link are never ranked against each other, and the answer is no
+// longer than a screen whatever the number of treatments.
+func TestOneVerdictForEachLink(t *testing.T) {
+	file := "study: s\nservice: monitor\nrequests: 100\nfactors:\n  stack: [a, b]\n  link: [none, {name: far, delay: " +
+		"20ms}]\ndesign: {replications: 5, seed: 1}\n"
+	dir := fabricated(t, file, func(at map[string]string, block int) float64 {
+		v := map[string]float64{"a": 21e-6, "b": 30e-6}[at["stack"]] * wobble(block)
+		if at["link"] == "far" {
+			v += 40e-3 * wobble(block+2)
+		}
+		return v
+	})
+	lines := reportOf(t, dir).Verdict()
+	for _, line := range lines {
+		if strings.Contains(line, "none") && strings.Contains(line, "far") {
+			t.Errorf("two links in one sentence: %s", line)
+		}
+	}
+	for _, want := range []string{"Quickest, link none: a, 21.0 µs", "Quickest, link far: a, "} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, want) }) {
+			t.Errorf("no %q in %q", want, lines)
+		}
+	}
+	var text strings.Builder
+	if err := reportOf(t, dir).Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); strings.Contains(got, "sooner than far") || !strings.Contains(got, "sooner than b") {
+		t.Errorf("the text says which link is quicker, or not which stack:\n%s", got)
+	}
+	var many []string
+	for i := range 30 {
+		many = append(many, "s"+string(rune('a'+i%26))+string(rune('a'+i/26)))
+	}
+	file = "study: s\nservice: monitor\nrequests: 100\nfactors:\n  stack: [" + strings.Join(many, ", ") +
+		"]\n  n: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\ndesign: {replications: 3, seed: 1}\n"
+	dir = fabricated(t, file, func(at map[string]string, block int) float64 { return 1e-3 * wobble(block+len(at["n"])) })
+	var b strings.Builder
+	for _, line := range reportOf(t, dir).Verdict() {
+		wrap(&b, line, "  ")
+	}
+	if n := strings.Count(b.String(), "\n"); n > 30 {
+		t.Errorf("the answer has %d lines:\n%s", n, b.String())
+	}
+}
+
+// A busy machine stands in the answer itself.
+func TestStarvationIsInTheAnswer(t *testing.T) {
+	q := []store.Quality{{Key: "span", Unit: "s", Value: 1}, {Key: "run_queue_wait_client", Unit: "s", Value: 0.08},
+		{Key: "stolen_client", Unit: "s", Value: 0.05}} // 0.13 together: over the limit of 0.1
+	dir := fabricated(t, twoStacks, func(at map[string]string,
+		block int) float64 {
+		return 1e-3 * wobble(block+len(at["stack"]))
+	}, q...)
+	r := reportOf(t, dir)
+	if got := r.Verdict()[0]; !strings.HasPrefix(got, "CPU starvation: in 2 of 2 treatments") {
+		t.Errorf("got %q", got)
+	}
+	for _, s := range r.Series() {
+		if !s.Starved() {
+			t.Errorf("%s is not starved", s.Name())
+		}
+	}
+}
+
+// Intervals of positive quantities are positive, and two clusters of trials are
+// told, with the median in their place.
+func TestIntervalsArePositiveAndClustersTold(t *testing.T) {
+	dir := fabricated(t, strings.Replace(twoStacks, "30", "10", 1), func(at map[string]string, block int) float64 {
+		if at["stack"] == "steady" {
+			return map[bool]float64{true: 400e-6, false: 5e-6}[block == 3]
+		}
+		return map[bool]float64{true: 60e-6, false: 13e-6}[block%2 == 0] * wobble(block)
+	})
+	r := reportOf(t, dir)
+	for _, c := range r.Cells {
+		if c.Mean.Lo <= 0 {
+			t.Errorf("%s: %v to %v", r.Treatments[c.Treatment].Name(), c.Mean.Lo, c.Mean.Hi)
+		}
+	}
+	if got := strings.Join(r.Verdict(), "\n"); !strings.Contains(got, "medians, since trials fall into two clusters") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// An RTT of a timer is an alarm with its cause.
+func TestTimersAreAlarms(t *testing.T) {
+	dir := fabricated(t, twoStacks, func(at map[string]string, block int) float64 {
+		return map[string]float64{"steady": 220e-6, "spiky": 41e-3}[at["stack"]] * wobble(block)
+	})
+	r := reportOf(t, dir)
+	if len(r.Alarms) != 1 || !strings.Contains(r.Alarms[0], "spiky") || !strings.Contains(r.Alarms[0], "TCP_NODELAY") {
+		t.Errorf("got %q", r.Alarms)
+	}
+	if got := strings.Join(r.Verdict(), "\n"); !strings.Contains(got, "Check: spiky: ") {
+		t.Errorf("got %s", got)
+	}
+}

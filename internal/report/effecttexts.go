@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// sentences say what the factors do to a response; of each factor the next and
+// the last level only, unless all are asked for. Of the factors without it says nothing.
+func (e Effects) sentences(confidence float64, all bool, without ...string) []string {
+	var out []string
+	for i, c := range e.Levels {
+		if slices.Contains(without, c.Factor) {
+			continue
+		}
+		first := i == 0 || e.Levels[i-1].Factor != c.Factor
+		last := i == len(e.Levels)-1 || e.Levels[i+1].Factor != c.Factor
+		if all || first || last {
+			out = append(out, c.Sentence(e.Panel, confidence))
+		}
+	}
+	return out
+}
+
+// allocation is the variation in a line: "stack 93.1 %, link 4.0 %, residual 2.9 %".
+func (e Effects) allocation() string {
+	if e.Anova == nil {
+		return ""
+	}
+	var parts []string
+	rest := 1.0
+	for _, t := range e.Anova.Terms {
+		v := float64(t.Variation)
+		if math.IsNaN(v) {
+			return "no variation at all"
+		}
+		rest -= v
+		star := ""
+		if float64(t.P) < 0.05 && t.Term != "block" {
+			star = "*"
+		}
+		parts = append(parts, t.Term+" "+shareText(v)+star)
+	}
+	return strings.Join(append(parts, "residual "+shareText(max(0, rest))), ", ")
+}
+
+// headline are the responses of which a terminal gets sentences.
+var headline = []string{"rtt", "delay", "message_size", "cpu", "energy", "energy_gross"}
+
+// effectsText prints sentences of the headline responses and, if asked, the allocation
+// of variation of all.
+func (r *Report) effectsText(b *strings.Builder) {
+	var rows []string
+	said := len(r.Factors) == 1 && r.Published == nil // by the verdict already
+	given := r.groupFactors()
+	for _, e := range r.Effects {
+		if !said && e.Side == measure.Client && isHeadline(e.Response) {
+			for _, s := range e.sentences(r.Study.Design.Confidence, false, given...) {
+				wrap(b, s, "  ")
+			}
+		}
+		if a := e.allocation(); a != "" && a != "no variation at all" {
+			rows = append(rows, fmt.Sprintf("  %s, %s: %s", e.Response, e.Side, a))
+		}
+	}
+	if !said && len(r.Effects) > 0 {
+		b.WriteByte('\n')
+	}
+	if len(rows) == 0 || !r.ShowAnova {
+		return
+	}
+	b.WriteString("What explains the variation of trials (* p < 0.05):\n")
+	for _, row := range rows {
+		hang(b, "  ", row, "      ")
+	}
+	b.WriteByte('\n')
+}
+
+func isHeadline(response string) bool { return slices.Contains(headline, response) }
+
+// effectsView is what the page shows of a panel.
+type effectsView struct {
+	Title, Summary, Type string
+	Log                  bool
+	Sentences, Warnings  []string
+	Rows, Levels         [][]string
+}
+
+func (r *Report) effectsViews() []effectsView {
+	var out []effectsView
+	for _, e := range r.Effects {
+		v := effectsView{Title: words(e.Response) + " at the " + string(e.Side), Summary: e.allocation(), Log: e.Log,
+			Sentences: e.sentences(r.Study.Design.Confidence, true), Warnings: e.Warnings}
+		if e.Anova != nil {
+			v.Type = e.Anova.Type
+			v.Rows = anovaRows(*e.Anova)
+			for _, x := range e.Anova.Effects {
+				if x.Term != "" {
+					v.Levels = append(v.Levels, e.effectRow(x))
+				}
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (e Effects) effectRow(x stat.Effect) []string {
+	value, lo, hi := x.Value, x.Lo, x.Hi
+	text := plain
+	if e.Log {
+		value, lo, hi, text = math.Exp(value), math.Exp(lo), math.Exp(hi), ratioText
+	}
+	between := "–"
+	if !math.IsNaN(lo) && !math.IsNaN(hi) {
+		between = text(lo) + " to " + text(hi)
+	}
+	return []string{x.Term, strings.Join(x.Levels, " "), text(value), between}
+}
+
+func anovaRows(v stat.Anova) [][]string {
+	var rows [][]string
+	rest := 1.0
+	for _, t := range v.Terms {
+		rest -= float64(t.Variation)
+		rows = append(rows, []string{t.Term, strconv.Itoa(t.DF), plain(float64(t.SS)), plain(float64(t.F)),
+			pText(float64(t.P)), plain(float64(t.EtaSquared)), shareText(float64(t.Variation))})
+	}
+	return append(rows, []string{"residual", strconv.Itoa(v.Residual.DF), plain(float64(v.Residual.SS)), "", "", "",
+		shareText(max(0, rest))})
+}
+
+type effectsJSON struct {
+	Response string       `json:"response"`
+	Side     string       `json:"side"`
+	Scale    string       `json:"scale"` // log: effects are ratios; linear: differences
+	Anova    *stat.Anova  `json:"anova"`
+	Effects  []effectJSON `json:"effects"`
+	Levels   []levelJSON  `json:"levels"`
+	Says     []string     `json:"sentences"`
+	Warnings []string     `json:"warnings"`
+}
+
+type effectJSON struct {
+	Term   string        `json:"term"`
+	Levels []string      `json:"levels"`
+	Value  stat.Number   `json:"value"`
+	CI     stat.Interval `json:"ci"`
+}
+
+type levelJSON struct {
+	Factor    string        `json:"factor"`
+	Best      string        `json:"best"`
+	Other     string        `json:"other"`
+	Ratio     stat.Number   `json:"ratio"` // how many times better the best is
+	CI        stat.Interval `json:"ratio_ci"`
+	PHolm     stat.Number   `json:"p_holm"`
+	Alike     bool          `json:"alike"`
+	Published stat.Number   `json:"published"`
+}
+
+func (r *Report) effectsJSON() []effectsJSON {
+	out := []effectsJSON{}
+	for _, e := range r.Effects {
+		x := effectsJSON{e.Response, string(e.Side), "linear", e.Anova, []effectJSON{}, []levelJSON{},
+			orEmpty(e.sentences(r.Study.Design.Confidence, true)), orEmpty(e.Warnings)}
+		exp := func(v float64) float64 { return v }
+		if e.Log {
+			x.Scale, exp = "log", math.Exp
+		}
+		if e.Anova != nil {
+			for _, y := range e.Anova.Effects {
+				if y.Term != "" {
+					x.Effects = append(x.Effects, effectJSON{y.Term, y.Levels, stat.Number(exp(y.Value)),
+						stat.Interval{exp(y.Lo), exp(y.Hi)}})
+				}
+			}
+		}
+		for _, c := range e.Levels {
+			x.Levels = append(x.Levels, levelJSON{c.Factor, c.Best, c.Other, stat.Number(c.Estimate), stat.Interval{c.Lo, c.Hi},
+				stat.Number(c.PHolm), c.Alike, stat.Number(c.Published)})
+		}
+		out = append(out, x)
+	}
+	return out
+}

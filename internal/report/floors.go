@@ -1,0 +1,99 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// floorMark is in the names of bare exchanges, before the transport. Results that
+// do not say which stacks are floors are judged by it.
+const floorMark = "floor-"
+
+// stackFacts finds a stack's facts; a study may use a reference stack's short name.
+func (r *Report) stackFacts(stack string) StackFacts {
+	facts, ok := r.Facts.Stacks[stack]
+	if !ok {
+		facts = r.Facts.Stacks["reference/"+stack]
+	}
+	return facts
+}
+
+// isFloor tells whether a stack is a bare exchange of bytes.
+func (r *Report) isFloor(stack string) bool {
+	if floor := r.stackFacts(stack).Floor; floor != nil {
+		return *floor
+	}
+	return strings.Contains(stack, floorMark)
+}
+
+// isFloorOver is isFloor of the bare exchange over that transport.
+func (r *Report) isFloorOver(stack, transport string) bool {
+	facts := r.stackFacts(stack)
+	if facts.Floor != nil {
+		return *facts.Floor && slices.Contains(facts.Transports, transport)
+	}
+	return strings.HasSuffix(stack, floorMark+transport)
+}
+
+// floorOf finds the bare exchange over the same transport whose other factors
+// are the same.
+func (r *Report) floorOf(i int) int {
+	t := r.Treatments[i]
+	if r.isFloor(t.Stack) || t.setup != nil && t.setup.URL != "" { // a floor has the sizes of the lab's messages
+		return -1
+	}
+	kind := "tcp"
+	for _, tr := range r.stackFacts(t.Stack).Transports {
+		if tr == "coap" || tr == "udp" {
+			kind = "udp"
+		}
+	}
+	for j, u := range r.Treatments {
+		if !r.isFloorOver(u.Stack, kind) {
+			continue
+		}
+		differ := 0
+		for k := range t.Levels {
+			if t.Levels[k] != u.Levels[k] {
+				differ++
+			}
+		}
+		if differ <= 1 {
+			return j
+		}
+	}
+	return -1
+}
+
+// aboveFloor compares each stack's times with its floor's, paired by block.
+func (r *Report) aboveFloor() {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		floor := r.Treatments[c.Treatment].Floor
+		if floor < 0 || c.Response != "rtt" && c.Response != "response_time" {
+			continue
+		}
+		f, ok := r.Cell(floor, c.Side, c.Response)
+		if !ok {
+			continue
+		}
+		if x, err := Ratio(c, f, r.Study.Design.Confidence); err == nil {
+			c.AboveFloor, c.HasFloor = x, true
+		}
+	}
+}
+
+// Ratio is a/b with its interval, on the blocks that both have.
+func Ratio(a, b *Cell, confidence float64) (stat.Comparison, error) {
+	var xs, ys []float64
+	for _, p := range a.Points {
+		for _, q := range b.Points {
+			if p.Block == q.Block {
+				xs, ys = append(xs, a.value(p)), append(ys, b.value(q))
+			}
+		}
+	}
+	return stat.RatioPaired(xs, ys, confidence)
+}

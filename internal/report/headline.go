@@ -1,0 +1,80 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// skewFrom is the share from which mean and median differ so much that a few slow
+// requests or trials weigh more than all others.
+const skewFrom = 0.10
+
+// skewed reports whether the mean is not typical: in a third of the trials it lies far
+// from the median of their requests, or the mean of the trials far from their median.
+func (c *Cell) skewed(means []float64) bool {
+	far := 0
+	for _, p := range c.Points {
+		if !math.IsNaN(p.SD) && apart(p.Mean, p.Median) {
+			far++
+		}
+	}
+	if far > 0 && 3*far >= len(c.Points) {
+		return true
+	}
+	m, err := stat.Median(means, 0.95)
+	return err == nil && len(means) > 2 && apart(c.Mean.Center, m.Center)
+}
+
+func apart(mean, median float64) bool {
+	return median != 0 && math.Abs(mean/median-1) >= skewFrom
+}
+
+// chooseHeadlines decides, for each response of a side, whether its figure is the
+// median of trial medians: where trials are skewed or in clusters. All treatments have
+// the same, or they could not be compared. Results of earlier versions keep the mean.
+func (r *Report) chooseHeadlines() {
+	if r.Facts.Placement == nil {
+		return
+	}
+	type panel struct {
+		side     measure.Side
+		response string
+	}
+	wanted, lacking := map[panel]bool{}, map[panel]bool{}
+	for _, c := range r.Cells {
+		p := panel{c.Side, c.Response}
+		wanted[p] = wanted[p] || c.Skewed || c.Clustered
+		lacking[p] = lacking[p] || !c.Median.HasInterval() && c.Mean.HasInterval()
+	}
+	for i := range r.Cells {
+		p := panel{r.Cells[i].Side, r.Cells[i].Response}
+		r.Cells[i].ByMedian = wanted[p] && !lacking[p]
+	}
+}
+
+// Headline is the figure that is shown and ranked.
+func (c *Cell) Headline() stat.Summary {
+	if c.ByMedian {
+		return c.Median
+	}
+	return c.Mean
+}
+
+// value is a trial's, of which the headline is made.
+func (c *Cell) value(p Point) float64 {
+	if c.ByMedian {
+		return p.Median
+	}
+	return p.Mean
+}
+
+// byMedian says how a response's figures are titled that are medians.
+func (r *Report) byMedian(side measure.Side, response string) string {
+	if slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Side == side && c.Response == response && c.ByMedian }) {
+		return " (median)"
+	}
+	return ""
+}

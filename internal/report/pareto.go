@@ -1,0 +1,157 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// Places in a Pareto picture: shares of its width, and px of its height.
+const (
+	paretoLeft   = 0.09
+	paretoWide   = 0.66 // to the right of it there is room for names
+	paretoTop    = 30
+	paretoHigh   = 230
+	paretoBottom = 44
+	nameHeight   = 15
+	mostParetos  = 3
+)
+
+// A paretoPoint is one treatment: what it costs in two responses.
+type paretoPoint struct {
+	name  string
+	x, y  stat.Summary
+	front bool // no other treatment costs less in one and no more in the other
+}
+
+// paretos are pictures of bytes and time, one for each level that has three treatments
+// or more.
+func (r *Report) paretos() []Picture {
+	var out []Picture
+	for i, g := range r.groups() {
+		for _, bytes := range []string{"wire_bytes", "message_size"} {
+			points := r.paretoPoints(g, bytes, "rtt")
+			if len(points) > 2 {
+				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, words(bytes),
+					"RTT"+r.byMedian(measure.Client, "rtt"), points))
+				break
+			}
+		}
+		if len(out) == mostParetos {
+			break
+		}
+	}
+	return out
+}
+
+func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {
+	var out []paretoPoint
+	for _, i := range g.treatments {
+		a, ok := r.Cell(i, measure.Client, x)
+		b, ok2 := r.Cell(i, measure.Client, y)
+		if ok && ok2 {
+			out = append(out, paretoPoint{name: r.nameIn(g, i), x: a.Headline(), y: b.Headline()})
+		}
+	}
+	for i := range out {
+		out[i].front = true
+		for j, o := range out {
+			if j != i && o.x.Center <= out[i].x.Center && o.y.Center <= out[i].y.Center &&
+				(o.x.Center < out[i].x.Center || o.y.Center < out[i].y.Center) {
+				out[i].front = false
+			}
+		}
+	}
+	return out
+}
+
+// nameIn is a treatment's name without what all of its level have.
+func (r *Report) nameIn(g group, treatment int) string {
+	var parts []string
+	for f, l := range r.Treatments[treatment].Levels {
+		if g.name == "" || len(r.levelsIn(g, f)) > 1 {
+			parts = append(parts, l)
+		}
+	}
+	if len(parts) == 0 {
+		return r.Treatments[treatment].Name()
+	}
+	return strings.Join(parts, " ")
+}
+
+func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Picture {
+	p := Picture{ID: id, Height: paretoTop + paretoHigh + paretoBottom}
+	var xs, ys []float64
+	for _, q := range points {
+		xs, ys = append(xs, q.x.Center), append(ys, q.y.Center, q.y.Lo, q.y.Hi)
+	}
+	ax, ay := newAxis(xs), newAxis(ys)
+	var b strings.Builder
+	head := yTitle + " and " + xTitle
+	if level != "" {
+		head = capital(level) + ": " + head
+	}
+	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s; lower left is better, filled: on the Pareto front</text>`,
+		html.EscapeString(head))
+	paretoGrid(&b, ax, ay, xTitle)
+	used := map[int]bool{} // rows of names that are taken
+	says := []string{head}
+	for _, q := range points {
+		x, y := percent(paretoX(ax, q.x.Center)), paretoY(ay, q.y.Center)
+		says = append(says, fmt.Sprintf("%s %s, %s", q.name, Format(q.x.Center, "B"), Format(q.y.Center, "s")))
+		if q.y.Hi > q.y.Lo {
+			fmt.Fprintf(&b, `<line class="fig-ci" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, x, paretoY(ay, q.y.Lo),
+				paretoY(ay, q.y.Hi))
+		}
+		class := "fig-open"
+		if q.front {
+			class = "fig-front"
+		}
+		fmt.Fprintf(&b, `<circle class="%s" cx="%s" cy="%d" r="6"><title>%s</title></circle>`, class, x, y,
+			html.EscapeString(says[len(says)-1]))
+		row := freeRow(used, y/nameHeight)
+		at := row*nameHeight + nameHeight/2
+		fmt.Fprintf(&b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, percent(paretoLeft+paretoWide+0.03),
+			y, at)
+		fmt.Fprintf(&b, `<text class="fig-name" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide+0.04), at+4,
+			html.EscapeString(shorten(q.name, 24)))
+	}
+	p.Says, p.body = strings.Join(says, "; "), b.String()
+	return p
+}
+
+// freeRow is the row nearest to the wanted one that has no name yet.
+func freeRow(used map[int]bool, want int) int {
+	for d := 0; ; d++ {
+		for _, row := range []int{want + d, want - d} {
+			if row > 0 && !used[row] {
+				used[row] = true
+				return row
+			}
+		}
+	}
+}
+
+func paretoX(a axis, v float64) float64 { return paretoLeft + paretoWide*a.clamp(v) }
+
+func paretoY(a axis, v float64) int { return paretoTop + int((1-a.clamp(v))*paretoHigh) }
+
+func paretoGrid(b *strings.Builder, ax, ay axis, xTitle string) {
+	for _, t := range ax.ticks() {
+		x := percent(paretoX(ax, t))
+		fmt.Fprintf(b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, x, paretoTop, paretoTop+paretoHigh)
+		fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d">%s</text>`, x, paretoTop+paretoHigh+16, ax.label(t, "B"))
+	}
+	for _, t := range ay.ticks() {
+		y := paretoY(ay, t)
+		fmt.Fprintf(b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(paretoLeft),
+			percent(paretoLeft+paretoWide), y, y)
+		fmt.Fprintf(b, `<text class="fig-tick" style="text-anchor:end" x="%s" y="%d">%s</text>`, percent(paretoLeft-0.01), y+4,
+			ay.label(t, "s"))
+	}
+	fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide/2),
+		paretoTop+paretoHigh+34, html.EscapeString(xTitle))
+}

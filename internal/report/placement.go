@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// placements say where the programs of the treatments ran, and what that means; none
+// for results that do not tell.
+func (r *Report) placements() []string {
+	var out []string
+	for _, name := range []string{study.Together, study.Apart, study.Free} {
+		pin, known := r.Facts.Placement[name]
+		n := 0
+		for _, t := range r.Treatments {
+			if t.setup != nil && t.setup.Placement == name {
+				n++
+			}
+		}
+		if !known || n == 0 {
+			continue
+		}
+		of := ""
+		if n < len(r.Treatments) {
+			of = fmt.Sprintf(", %d of %d treatments", n, len(r.Treatments))
+		}
+		out = append(out, fmt.Sprintf("Placement %s%s: %s.", name, of, placementMeans(name, pin)))
+	}
+	if p := r.Study.Pin; r.Facts.Placement != nil && len(p.Client)+len(p.Server) > 0 {
+		out = append(out, fmt.Sprintf("Pinned: client on %s, server on %s.", cpus(p.Client), cpus(p.Server)))
+	}
+	return out
+}
+
+func placementMeans(name string, pin study.Pin) string {
+	switch name {
+	case study.Together:
+		return fmt.Sprintf("client and server shared %s; times are the work of both, and no message waits for another CPU "+
+			"to wake up", cpus(pin.Client))
+	case study.Apart:
+		return fmt.Sprintf("client on %s, server on %s; times contain waking the other CPU", cpus(pin.Client),
+			cpus(pin.Server))
+	}
+	return "the scheduler placed both programs; times depend on whether it put them on one CPU or on two"
+}
+
+func cpus(all []int) string {
+	switch len(all) {
+	case 0:
+		return "any CPU"
+	case 1:
+		return fmt.Sprintf("CPU %d", all[0])
+	}
+	return "CPUs " + strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ", "), "[]")
+}
+
+// clusterCause says what most likely splits a treatment's times in two.
+func (r *Report) clusterCause(treatment int) string {
+	s := r.Treatments[treatment].setup
+	together := s != nil && s.Placement == study.Together ||
+		len(r.Study.Pin.Client) == 1 && slices.Equal(r.Study.Pin.Client, r.Study.Pin.Server)
+	if together {
+		return "both programs shared one CPU, so look for other programs that ran part of the time, and for a CPU that changes " +
+			"its frequency"
+	}
+	return "most likely both programs ran on one CPU in some trials and on two in others; placement: together, or pin, " +
+		"prevents that"
+}
+
+// lengths says how long trials were at least, where the study wanted a least time.
+func (r *Report) lengths() []string {
+	var out []string
+	for _, t := range r.Treatments {
+		if t.setup == nil || t.setup.MinDuration == 0 {
+			continue
+		}
+		text := fmt.Sprintf("Each trial measured for at least %v and at least %d requests.", t.setup.MinDuration,
+			t.setup.Requests)
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	if len(out) > 1 {
+		return []string{"Each trial measured for a least time and a least number of requests, which differ by treatment."}
+	}
+	return out
+}
+
+// conditions are what a reader must know of how it was measured, below the scope.
+func (r *Report) conditions() []string { return append(r.placements(), r.lengths()...) }

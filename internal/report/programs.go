@@ -1,0 +1,124 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// doubtPrograms warns, for the whole and beside the figures, where valid trials of
+// one stack were measured with two builds of it, or with two of edgegauge.
+// Directories of older labs have one facts.json; they are not doubted.
+func (r *Report) doubtPrograms(s *store.Store) error {
+	runs, err := s.Runs()
+	if err != nil || len(runs) < 2 {
+		return err
+	}
+	facts := make([]Facts, len(runs))
+	for i, run := range runs {
+		text, err := s.Facts(run)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &facts[i]); err != nil {
+			return fmt.Errorf("%s: %s: %w", s.Dir(), run.FactsFile, err)
+		}
+	}
+	runOf, err := s.RunOf(runs)
+	if err != nil {
+		return err
+	}
+	seen := map[string]builds{}
+	for _, t := range r.Trials {
+		i := r.treatmentOf(t.Treatment)
+		if i < 0 || t.State != store.Valid {
+			continue
+		}
+		f := facts[runOf[store.AttemptID{Trial: t.ID, Attempt: t.Attempts}]]
+		note(seen, "edgegauge", f.Edgegauge["sha256"], t.ID, i)
+		setup := r.Treatments[i].setup
+		for _, name := range slices.Compact([]string{setup.Client.Stack, setup.Server.Stack}) {
+			note(seen, "stack "+name, digest(f.Stacks[name].Checksums), t.ID, i)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		r.warnBuilds(name, seen[name])
+	}
+	return nil
+}
+
+// builds are the builds of one program: the trials measured with each, by checksum.
+type builds struct {
+	order      []string // of the checksums, by their first trial
+	trials     map[string][]int
+	treatments map[int]bool // that used the program
+}
+
+func note(seen map[string]builds, program, sum string, trial, treatment int) {
+	if sum == "" { // not known: a stack inside edgegauge, or results of an older lab
+		return
+	}
+	b, ok := seen[program]
+	if !ok {
+		b = builds{trials: map[string][]int{}, treatments: map[int]bool{}}
+	}
+	if b.trials[sum] == nil {
+		b.order = append(b.order, sum)
+	}
+	b.trials[sum] = append(b.trials[sum], trial)
+	b.treatments[treatment] = true
+	seen[program] = b
+}
+
+func (r *Report) warnBuilds(program string, b builds) {
+	if len(b.order) < 2 {
+		return
+	}
+	var parts []string
+	for _, sum := range b.order {
+		parts = append(parts, fmt.Sprintf("trials %s with %.8s…", ranges(b.trials[sum]), sum))
+	}
+	text := fmt.Sprintf("%s is %d different builds in these results (%s): their figures are not of one program; "+
+		"measure again into a new directory",
+		program, len(b.order), strings.Join(parts, ", "))
+	r.Warnings = append(r.Warnings, text)
+	for i := range b.treatments {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			r.warnCells(i, side, nil, text)
+		}
+	}
+}
+
+// digest is one text for all the products of a stack.
+func digest(sums map[string]string) string {
+	if len(sums) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(sums) // keys sorted
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// ranges writes numbers short: 1–3, 7.
+func ranges(numbers []int) string {
+	numbers = slices.Sorted(slices.Values(numbers))
+	var parts []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] <= numbers[j]+1 {
+			j++
+		}
+		part := fmt.Sprint(numbers[i])
+		if j > i {
+			part += fmt.Sprintf("–%d", numbers[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return list(parts, 8)
+}

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// sayServices says what cannot be known where the server was there before the lab.
+func (r *Report) sayServices() {
+	var urls []string
+	seen := map[string]bool{}
+	all := true
+	for _, t := range r.Treatments {
+		switch {
+		case t.setup == nil || t.setup.URL == "":
+			all = false
+		case !seen[t.setup.URL]:
+			seen[t.setup.URL] = true
+			urls = append(urls, t.setup.URL)
+		}
+	}
+	if len(urls) == 0 {
+		return
+	}
+	whose := "the server"
+	if !all || len(urls) > 1 {
+		whose = "the server at " + list(urls, 4)
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("%s was there before the lab and was measured from outside: its phases "+
+		"(deserialization, processing, serialization), CPU and memory are unknown; RTT contains them, and the network to it",
+		whose))
+}
+
+// IsLocal reports whether a URL's host is this machine by its name or address.
+func IsLocal(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && a.IsLoopback()
+}
+
+// requestOf is equal for treatments that ask the same.
+func requestOf(s *study.Setup) string {
+	if s.Request == nil {
+		return ""
+	}
+	return s.Request.String()
+}

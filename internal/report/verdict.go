@@ -1,0 +1,290 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// Bounds of a verdict, so that it fits on a screen.
+const (
+	mostSentences = 9 // of all groups together
+	mostNames     = 4 // in one list
+	mostAlarms    = 3
+)
+
+// verdictOf are the questions a verdict answers, in their order. Of the
+// responses of one question the first that was measured answers it.
+var verdictOf = [][]question{
+	{{"rtt", "Quickest"}, {"total_time", "Quickest in all"}},
+	{{"wire_bytes", "Fewest bytes on the wire"}, {"message_size", "Smallest body"}},
+	{{"energy", "Least energy"}, {"energy_gross", "Least energy, idle power included"}},
+	{{"cpu", "Least client CPU"}},
+}
+
+// A question asks for the best in one response.
+type question struct{ response, words string }
+
+// questions are those of a group. Behind a link bytes come first: they are what a
+// device pays for.
+func (r *Report) questions(g group) [][]question {
+	linked := slices.ContainsFunc(g.treatments, func(i int) bool {
+		s := r.Treatments[i].setup
+		return s != nil && s.Link.Text != "none"
+	})
+	if !linked {
+		return verdictOf
+	}
+	out := slices.Clone(verdictOf)
+	out[0], out[1] = out[1], out[0]
+	return out
+}
+
+// Verdict answers in words: first what may spoil the answer, then who is
+// quickest, by how much, how surely, one verdict for each group.
+func (r *Report) Verdict() []string {
+	if len(r.Damage) > 0 {
+		return []string{"No answer is given: these results are not as the lab wrote them."}
+	}
+	said := r.sentencesByGroup()
+	if len(said) == 0 {
+		said = append(said, r.noAnswer())
+	}
+	out := append(slices.Clone(r.starvedWords()), said...)
+	for i, a := range r.Alarms {
+		if i == mostAlarms {
+			out = append(out, fmt.Sprintf("%d more checks failed; they stand beside the figures they touch.", len(r.Alarms)-i))
+			break
+		}
+		out = append(out, "Check: "+a)
+	}
+	return out
+}
+
+// sentencesByGroup are at most mostSentences: all questions of the first groups
+// that fit, and how many groups are left to the tables.
+func (r *Report) sentencesByGroup() []string {
+	groups := r.groups()
+	var out []string
+	for i, g := range groups {
+		var own []string
+		for _, all := range r.questions(g) {
+			for _, q := range all {
+				if v := r.sentencesOn(g, q.response, q.words); len(v) > 0 {
+					own = append(own, v...)
+					break
+				}
+			}
+		}
+		if i > 0 && len(out)+len(own) > mostSentences {
+			return append(out,
+				fmt.Sprintf("%d more groups (%s) have verdicts of their own: see the tables, or edgegauge choose.",
+					len(groups)-i, list(groupNames(groups[i:]), mostNames)))
+		}
+		out = append(out, own...)
+	}
+	return out
+}
+
+func groupNames(all []group) []string {
+	var out []string
+	for _, g := range all {
+		out = append(out, g.name)
+	}
+	return out
+}
+
+// sentencesOn are the verdict of one response in one group: one sentence of
+// what was measured, and one of what was modelled, for the two are never mixed.
+func (r *Report) sentencesOn(g group, response, words string) []string {
+	var out []string
+	if g.name != "" {
+		words += ", " + g.name
+	}
+	for _, method := range []store.Method{store.Measured, store.Modelled} {
+		var cells []*Cell
+		for _, i := range g.treatments {
+			c, ok := r.Cell(i, measure.Client, response)
+			if ok && len(c.Points) > 1 && (c.Method == store.Modelled) == (method == store.Modelled) {
+				cells = append(cells, c)
+			}
+		}
+		head := words
+		if method == store.Modelled {
+			head += " (modelled, not measured)"
+		}
+		if len(cells) > 1 {
+			out = append(out, r.ranked(g, head, cells))
+		}
+	}
+	return out
+}
+
+// noAnswer says why nothing is the best.
+func (r *Report) noAnswer() string {
+	repeated := 0
+	for _, t := range r.Treatments {
+		if t.Valid > 1 && !r.isFloor(t.Stack) {
+			repeated++
+		}
+	}
+	switch {
+	case repeated == 0:
+		return "There is no answer: no treatment has two valid trials."
+	case repeated == 1:
+		return "There is no comparison: one treatment has two valid trials or more."
+	}
+	return "There is no verdict: neither times, message sizes, CPU nor net energy were measured."
+}
+
+// A ranking orders cells by one statistic and compares every pair at once.
+type ranking struct {
+	cells  []*Cell
+	median bool // trials are skewed or fall into clusters: medians are compared, not means
+	pairs  *stat.AllPairs
+}
+
+func rankCells(cells []*Cell, confidence float64) (ranking, error) {
+	k := ranking{cells: slices.Clone(cells)}
+	k.median = slices.ContainsFunc(cells, func(c *Cell) bool { return c.Clustered || c.ByMedian })
+	slices.SortStableFunc(k.cells, func(a, b *Cell) int { return cmp.Compare(k.summary(a).Center, k.summary(b).Center) })
+	blocks := map[int]int{}
+	for _, c := range k.cells {
+		for _, p := range c.Points {
+			if _, ok := blocks[p.Block]; !ok {
+				blocks[p.Block] = len(blocks)
+			}
+		}
+	}
+	rows := make([][]float64, len(k.cells))
+	for i, c := range k.cells {
+		rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
+		for _, p := range c.Points {
+			rows[i][blocks[p.Block]] = p.Mean
+			if k.median {
+				rows[i][blocks[p.Block]] = p.Median
+			}
+		}
+	}
+	var err error
+	k.pairs, err = stat.NewAllPairs(rows, confidence)
+	return k, err
+}
+
+// medianWhy says why medians are compared.
+func (k ranking) medianWhy() string {
+	if slices.ContainsFunc(k.cells, func(c *Cell) bool { return c.Clustered }) {
+		return "trials fall into two clusters"
+	}
+	return "trials are skewed"
+}
+
+// summary is the figure by which cells are ranked.
+func (k ranking) summary(c *Cell) stat.Summary {
+	if k.median {
+		return c.Median
+	}
+	return c.Mean
+}
+
+// ranked names the best treatment, those without a significant difference from
+// it, and how much the next and the last differ. The interval shown is the one
+// the verdict used: it holds for all pairs at once.
+func (r *Report) ranked(g group, head string, cells []*Cell) string {
+	k, err := rankCells(cells, r.Study.Design.Confidence)
+	if err != nil {
+		return fmt.Sprintf("%s: not compared: %v.", head, err)
+	}
+	best := k.cells[0]
+	s := k.summary(best)
+	text := fmt.Sprintf("%s: %s, %s%s", head, r.nameIn(g, best.Treatment), Format(s.Center, best.Unit),
+		between(s, best.Unit))
+	if k.median {
+		text += " (medians, since " + k.medianWhy() + ")"
+	}
+	if best.HasFloor {
+		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
+	}
+	return text + k.others(func(treatment int) string { return r.nameIn(g, treatment) }) + "."
+}
+
+// others says what is known of every treatment but the best.
+func (k ranking) others(nameOf func(treatment int) string) string {
+	var alike, apart, odd nameList
+	for i, c := range k.cells[1:] {
+		name := nameOf(c.Treatment)
+		x, err := k.pairs.Compare(i+1, 0)
+		if err != nil {
+			alike.add(name+" (no common blocks)", x)
+			continue
+		}
+		switch ratio := k.summary(c).Center / k.summary(k.cells[0]).Center; {
+		case x.Lo == x.Hi && x.Estimate == x.Even():
+			alike.add(name, x)
+		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
+			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio), timesAsMuch(x, true)), x)
+		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
+			apart.add(name+", "+timesAsMuch(x, k.pairs.Log), x)
+		default:
+			alike.add(name, x)
+		}
+	}
+	text := ""
+	if len(alike.names) > 0 {
+		text = "; no significant difference from it: " + list(alike.names, mostNames) + alike.span(k.pairs.Log)
+	}
+	if len(odd.names) > 0 {
+		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd.names, 2)
+	}
+	if len(apart.names) > 0 {
+		text += "; next is " + apart.names[0]
+	}
+	if n := len(apart.names); n > 1 {
+		text += "; last is " + apart.names[n-1]
+	}
+	return text
+}
+
+// A nameList gathers treatments of which the same is said.
+type nameList struct {
+	names  []string
+	lo, hi float64 // of their intervals together
+}
+
+func (l *nameList) add(name string, x stat.Comparison) {
+	if len(l.names) == 0 {
+		l.lo, l.hi = x.Lo, x.Hi
+	}
+	l.names, l.lo, l.hi = append(l.names, name), min(l.lo, x.Lo), max(l.hi, x.Hi)
+}
+
+// span is the range of all ratios that the intervals leave possible.
+func (l nameList) span(ratio bool) string {
+	if !ratio || !(l.lo < l.hi) {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s times as much)", ratioText(l.lo), ratioText(l.hi))
+}
+
+func between(s stat.Summary, unit string) string {
+	if !(s.Hi > s.Lo) {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", Format(s.Lo, unit), Format(s.Hi, unit))
+}
+
+func timesAsMuch(x stat.Comparison, ratio bool) string {
+	says := " times as much"
+	if !ratio {
+		says = " more"
+	}
+	if !(x.Hi > x.Lo) {
+		return significant(x.Estimate) + says
+	}
+	return fmt.Sprintf("%s%s (%s to %s)", significant(x.Estimate), says, significant(x.Lo), significant(x.Hi))
+}

@@ -1,0 +1,71 @@
+package conform
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+)
+
+// A server's own error is no refusal, and a fault is one.
+func TestRefusalIsTheProtocolsWord(t *testing.T) {
+	fault := string(codec.AppendFault(codec.SOAP11, nil, &codec.Fault{Code: codec.Sender, Reason: "no"}))
+	fault12 := string(codec.AppendFault(codec.SOAP12, nil, &codec.Fault{Code: codec.Receiver, Reason: "no"}))
+	for _, c := range []struct {
+		enc               codec.Encoding
+		status            int
+		body              string
+		answered, refused bool
+	}{
+		{codec.JSON, 200, "{}", true, false},
+		{codec.JSON, 400, "", false, true},
+		{codec.JSON, 500, `{"error":"I fell over"}`, false, false},
+		{codec.XML, 500, "<Exception>no</Exception>", false, false},
+		{codec.XML, 500, fault, false, false},
+		{codec.SOAP11, 500, fault, false, true},
+		{codec.SOAP11, 500, "<html>I fell over</html>", false, false},
+		{codec.SOAP11, 500, "", false, false},
+		{codec.SOAP12, 500, fault12, false, true},
+		{codec.SOAP12Gzip, 500, fault12, false, true},
+		{codec.SOAP12EXISchema, 500, fault12, false, true},
+		{codec.SOAP12EXISchema, 500, "<html>I fell over</html>", false, false},
+		{codec.SOAP12, 302, "", false, false},
+	} {
+		r := httpReply(c.enc, service.Echo, &http.Response{StatusCode: c.status,
+			Body: io.NopCloser(strings.NewReader(c.body))})
+		if r.answered != c.answered || r.refused != c.refused {
+			t.Errorf("%s, %d, %q: answered %v, refused %v; want %v, %v", c.enc, c.status, c.body, r.answered, r.refused,
+				c.answered, c.refused)
+		}
+	}
+}
+
+func TestRightOnTheNextRequest(t *testing.T) {
+	var request service.Message
+	service.Make(service.Echo, 1, 10, service.Width{}, &request)
+	right, err := service.NewChecker(service.Echo, &request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := codec.Append(codec.JSON, nil, service.Echo, true, &request)
+	if err := (reply{answered: true, body: good}).right(codec.JSON, service.Echo, right); err != nil {
+		t.Error(err)
+	}
+	packed := zipped(codec.Append(codec.XML, nil, service.Echo, true, &request))
+	if err := (reply{answered: true, body: packed}).right(codec.XMLGzip, service.Echo, right); err != nil {
+		t.Error(err)
+	}
+	service.Make(service.Echo, 2, 10, service.Width{}, &request)
+	for what, r := range map[string]reply{
+		"another text": {answered: true, body: codec.Append(codec.JSON, nil, service.Echo, true, &request)},
+		"no message":   {answered: true, body: []byte("OK")},
+		"a refusal":    {refused: true, body: good},
+	} {
+		if err := r.right(codec.JSON, service.Echo, right); err == nil {
+			t.Errorf("%s is taken for the right answer", what)
+		}
+	}
+}

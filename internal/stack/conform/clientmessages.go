@@ -1,0 +1,104 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// A Tap looks at every request that a peer's server decoded; with true the server
+// answers another message than was asked.
+type Tap func(body []byte, request *service.Message) (lie bool)
+
+// What a client asked of a peer.
+type asked struct {
+	mu               sync.Mutex
+	requests         int
+	strange, written error // another message than the seed's, another form than the canonical
+}
+
+// tapped looks at requests for service s with messages of size n.
+func (c suite) tapped(s string, n int, a *asked) Tap {
+	name, enc := service.Name(s), codec.Encoding(c.wish.Encoding)
+	var want service.Message
+	service.Make(name, messageSeed, n, service.Width{}, &want)
+	message, body := codec.Append(codec.JSON, nil, name, false, &want), codec.Append(enc, nil, name, false, &want)
+	return func(got []byte, request *service.Message) bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.requests++
+		if text := codec.Append(codec.JSON, nil, name, false, request); !bytes.Equal(text, message) && a.strange == nil {
+			a.strange = fmt.Errorf("seed %d and n %d make %.100s, it sent %.100s", uint64(messageSeed), n, message, text)
+		}
+		if a.written == nil && !bytes.Equal(got, body) {
+			a.written = fmt.Errorf("it sent %.100q, the contract writes %.100q", got, body)
+		}
+		return false
+	}
+}
+
+// canonical tells whether this encoding has one form only: frameworks write XML as they like.
+func (c suite) canonical() bool {
+	enc := codec.Encoding(c.wish.Encoding)
+	row, known := codec.Find(enc)
+	_, err := codec.Parse(c.wish.Encoding)
+	return known && err == nil && row.Base == "" && !enc.SOAP() && row.Syntax != codec.XMLText
+}
+
+// client runs the checks that take a peer's server.
+func (c suite) client(client *program, peer stack.Description, s string, n int, first bool) {
+	var a asked
+	c.tap = c.tapped(s, n, &a)
+	once := sync.OnceValue(func() error { return c.asks(client, peer, s, n) })
+	c.check(s, "client asks "+peer.Name, once)
+	seen := func(err *error) func() error {
+		return func() error {
+			if once(); a.requests == 0 {
+				return errors.New("no request of it was understood")
+			}
+			return *err
+		}
+	}
+	c.check(s, "client sends the message of its seed", seen(&a.strange))
+	if c.canonical() {
+		c.check(s, "client writes the canonical form", seen(&a.written))
+	}
+	if first {
+		c.tap = func([]byte, *service.Message) bool { return true }
+		c.check(s, "client checks its answers", func() error { return c.disbelieves(client, peer, s) })
+	}
+}
+
+// disbelieves has the client ask a peer that answers something else.
+func (c suite) disbelieves(client *program, peer stack.Description, s string) error {
+	const lies = 3
+	return c.with(peer, "serve", func(ctx context.Context, srv *stack.Conn) error {
+		ready, err := serve(ctx, srv, c.serve(s))
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		var told, answered exchangesOf
+		err = c.seated(client, c.call(s, ready.URL, messageN), srv, func(ctx context.Context, both *stack.Session) error {
+			_, err := both.Measure(ctx, stack.Run{Requests: lies}, &told, &answered)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, x := range told {
+			if x.Failure == "" {
+				return fmt.Errorf("request %d got a wrong answer and is recorded as a success", x.Seq)
+			}
+		}
+		if len(told) != lies {
+			return fmt.Errorf("%d records of %d requests that got wrong answers", len(told), lies)
+		}
+		return nil
+	})
+}

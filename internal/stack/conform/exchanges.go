@@ -1,0 +1,266 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// asks has the stack's client ask a peer's server.
+func (c suite) asks(client *program, peer stack.Description, service string, n int) error {
+	return c.answered(peer, c.serve(service), client, n)
+}
+
+// fixed is sweep for a stack whose server must know the size beforehand.
+func (c suite) fixed(client *program, service string) error {
+	for _, n := range []int{2, 1023} {
+		s := c.serve(service)
+		s.Message.N = n
+		if err := c.answered(c.d, s, client, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answered has the stack's client ask a new server of d for messages of size n.
+func (c suite) answered(d stack.Description, s stack.Serve, client *program, n int) error {
+	return c.with(d, "serve", func(ctx context.Context, srv *stack.Conn) error {
+		ready, err := serve(ctx, srv, s)
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return c.sweep(srv, c.d, client, s.Service, ready.URL, []int{n})
+	})
+}
+
+// sweep runs 23 requests for each n and checks what both sides recorded. d is the
+// client's stack; client holds the one of the stack under the kit.
+func (c suite) sweep(srv *stack.Conn, d stack.Description, client *program, service, url string, ns []int) error {
+	for _, n := range ns {
+		asked := c.call(service, url, n)
+		var err error
+		if d.Name == c.d.Name {
+			err = c.seated(client, asked, srv, exchanges)
+		} else {
+			err = c.with(d, "call", func(ctx context.Context, cl *stack.Conn) error {
+				if _, err := call(ctx, cl, asked); err != nil {
+					return fmt.Errorf("call: %w", err)
+				}
+				return exchanges(ctx, &stack.Session{Server: srv, Client: cl})
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("n %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// serve and call make a program ready as a session does, which tells each side only
+// the credentials that it needs.
+func serve(ctx context.Context, to *stack.Conn, s stack.Serve) (stack.Ready, error) {
+	return (&stack.Session{Server: to}).StartServer(ctx, s)
+}
+
+func call(ctx context.Context, to *stack.Conn, s stack.Call) (stack.Ready, error) {
+	return (&stack.Session{Client: to}).StartClient(ctx, s)
+}
+
+// seated makes the program in a program a client of srv, and runs do with both.
+func (c suite) seated(p *program, s stack.Call, srv *stack.Conn, do func(context.Context, *stack.Session) error) error {
+	ask := func(ctx context.Context, to *stack.Conn) (stack.Ready, error) { return call(ctx, to, s) }
+	if _, err := p.ask(ask); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	defer cancel()
+	if err := do(ctx, &stack.Session{Server: srv, Client: p.running.Conn()}); err != nil {
+		p.close()
+		return err
+	}
+	return p.rest()
+}
+
+// The requests of a session.
+const warmUps, recorded = 2, 23
+
+// exchanges has a session of a warm-up of 2 and 23 recorded requests.
+func exchanges(ctx context.Context, s *stack.Session) error {
+	warmUp, err := s.WarmUp(ctx, stack.Run{Requests: warmUps})
+	if err != nil {
+		return err
+	}
+	if warmUp.Server != warmUps {
+		return fmt.Errorf("server counted %d warm-up requests, want %d", warmUp.Server, warmUps)
+	}
+	const want = recorded
+	client, server := clientRecords{}, serverRecords{}
+	_, err = s.Measure(ctx, stack.Run{Requests: want}, &client, &server)
+	switch {
+	case err != nil:
+		return err
+	case client.n != want:
+		return fmt.Errorf("client counted %d requests, want %d", client.n, want)
+	case server.n != want:
+		return fmt.Errorf("server counted %d requests, want %d", server.n, want)
+	case client.out != server.in || client.in != server.out:
+		return fmt.Errorf("client sent %d B and received %d B, server received %d B and sent %d B",
+			client.out, client.in, server.in, server.out)
+	}
+	return nil
+}
+
+// sums count records, and the bytes of their messages.
+type sums struct {
+	n       int
+	out, in int64
+}
+
+func (s *sums) add(x measure.Exchange) {
+	s.n++
+	s.out += x.Out
+	s.in += x.In
+}
+
+func (*sums) End(stack.End) error { return nil }
+
+// clientRecords is a stack.Sink that accepts only sound records of requests that
+// succeeded one after the other.
+type clientRecords struct {
+	sums
+	last time.Duration
+}
+
+func (r *clientRecords) Record(x measure.Exchange) error {
+	r.add(x)
+	last := r.last
+	r.last = x.Done
+	switch {
+	case x.Failure != "":
+		return fmt.Errorf("request %d: %s", x.Seq, x.Failure)
+	case x.Seq != uint64(r.n):
+		return fmt.Errorf("record %d has seq %d", r.n, x.Seq)
+	case x.Sent < last || x.Sent < x.Due || x.Done <= x.Sent:
+		return fmt.Errorf("request %d: due %v, sent %v, done %v, but the previous one was done %v", x.Seq, x.Due,
+			x.Sent, x.Done, last)
+	case x.Serialization < 0 || x.Deserialization < 0 ||
+		x.Serialization+x.RTT()+x.Deserialization > x.Total+time.Microsecond:
+		return fmt.Errorf("request %d: serialization %v + rtt %v + deserialization %v exceed the total %v",
+			x.Seq, x.Serialization, x.RTT(), x.Deserialization, x.Total)
+	}
+	return nil
+}
+
+// serverRecords is a stack.Sink that accepts only sound records of a server.
+type serverRecords struct {
+	sums
+	last uint64
+}
+
+func (r *serverRecords) Record(x measure.Exchange) error {
+	r.add(x)
+	if x.Seq <= r.last {
+		return fmt.Errorf("server's record %d has seq %d after %d", r.n, x.Seq, r.last)
+	}
+	r.last = x.Seq
+	if x.Serialization < 0 || x.Processing < 0 || x.Deserialization < 0 ||
+		x.Serialization+x.Processing+x.Deserialization > x.Total+time.Microsecond {
+		return fmt.Errorf("server's record %d: phases %v + %v + %v exceed the total %v",
+			x.Seq, x.Deserialization, x.Processing, x.Serialization, x.Total)
+	}
+	return nil
+}
+
+func orNot(err error) error {
+	if err == nil {
+		return errors.New("no error reported")
+	}
+	return err
+}
+
+// twoAtOnce starts another server beside the one at url.
+func (c suite) twoAtOnce(service, url string) error {
+	return c.with(c.d, "serve", func(ctx context.Context, two *stack.Conn) error {
+		b, err := serve(ctx, two, c.serve(service))
+		if err == nil && url == b.URL {
+			return fmt.Errorf("both servers listen on %s", url)
+		}
+		return err
+	})
+}
+
+// tells: what a program cannot do it says as an error of its own.
+func (c suite) tells(verb, service string) error {
+	asked := []string{"service", "encoding"}
+	if verb == "call" {
+		asked = append(asked, "connection")
+	}
+	for _, what := range asked {
+		line, ask := c.serve(service), c.call(service, "http://127.0.0.1:1/"+service, 1)
+		switch what {
+		case "service":
+			line.Service, ask.Service = "no-such-service", "no-such-service"
+		case "encoding":
+			line.Encoding, ask.Encoding = "no-such-encoding", "no-such-encoding"
+		case "connection":
+			ask.Connection = "no-such-connection"
+		}
+		err := c.withoutCare(c.d, verb, func(ctx context.Context, p *stack.Conn) (err error) {
+			if verb == "serve" {
+				_, err = serve(ctx, p, line)
+			} else {
+				_, err = call(ctx, p, ask)
+			}
+			return err
+		})
+		var own *stack.ProgramError
+		if !errors.As(err, &own) {
+			return fmt.Errorf("an unknown %s got %w, want an \"error\" line", what, orNot(err))
+		}
+	}
+	return nil
+}
+
+// connection is used as told. What ends connections may be a matter of the whole
+// program, so only keep-alive, the default, takes the client at hand.
+func (c suite) connection(srv *stack.Conn, client *program, service, at, how string) error {
+	var between *relay
+	if u, err := url.Parse(at); err == nil && slices.Contains(overTCP, c.wish.Transport) {
+		if between, err = newRelay(u.Host); err != nil {
+			return err
+		}
+		defer between.close()
+		u.Host = between.addr()
+		at = u.String()
+	}
+	asked := c.call(service, at, messageN)
+	asked.Connection = how
+	if how != "keep-alive" {
+		client = &program{c: c, verb: "call"}
+	}
+	err := c.seated(client, asked, srv, exchanges)
+	if how != "keep-alive" {
+		err = errors.Join(err, client.close())
+	}
+	if err != nil || between == nil {
+		return err
+	}
+	many, want := between.count(), 1
+	if how == "per-request" {
+		want = warmUps + recorded
+	}
+	if few := (warmUps + recorded) / 5; how == "keep-alive" && many <= few {
+		return nil // a server may end one, and a busy machine takes long
+	}
+	if many != want {
+		return fmt.Errorf("%d requests took %d connections, want %d", warmUps+recorded, many, want)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package conform
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// fakeProgram is a program that is ready for anything, counts warmed requests of a
+// warm-up, and has records of a recorded run. It notes the credentials it was told.
+type fakeProgram struct {
+	warmed  int
+	records []measure.Exchange
+	told    map[string]string
+}
+
+func (p *fakeProgram) conn(t *testing.T) *stack.Conn {
+	in, inFar := net.Pipe()
+	out, outFar := net.Pipe()
+	t.Cleanup(func() { in.Close(); out.Close() })
+	go func() {
+		defer outFar.Close()
+		for lines := bufio.NewScanner(inFar); lines.Scan(); {
+			var c struct {
+				Type            string
+				Record, Discard bool
+				Credentials     map[string]string
+			}
+			if json.Unmarshal(lines.Bytes(), &c) != nil {
+				return
+			}
+			var says []byte
+			switch {
+			case c.Type == "serve" || c.Type == "call":
+				p.told = c.Credentials
+				says = []byte(`{"type":"ready","url":"http://127.0.0.1:1/"}` + "\n")
+			case c.Discard || c.Type == "run" && !c.Record:
+				says = fmt.Appendf(nil, "{\"type\":\"end\",\"count\":%d}\n", p.warmed)
+			default:
+				for _, x := range p.records {
+					says = stack.AppendExchange(says, x)
+				}
+				says = fmt.Appendf(says, "{\"type\":\"end\",\"count\":%d}\n", len(p.records))
+			}
+			if _, err := outFar.Write(says); err != nil {
+				return
+			}
+		}
+	}()
+	return stack.NewConn(in, out)
+}
+
+// soundPrograms are a server and a client that pass.
+func soundPrograms() (server, client *fakeProgram) {
+	server, client = &fakeProgram{warmed: 2}, &fakeProgram{warmed: 2}
+	for i := range 23 {
+		at := time.Duration(i) * time.Millisecond
+		client.records = append(client.records,
+			measure.Exchange{Seq: uint64(i) + 1, Due: at, Sent: at + 1000, Done: at + 5000,
+				Serialization: 500, Deserialization: 500, Total: 9000, Out: 10, In: 20})
+		server.records = append(server.records,
+			measure.Exchange{Seq: uint64(i) + 1, Serialization: 5, Processing: 5, Total: 20, Out: 20, In: 10})
+	}
+	return server, client
+}
+
+func TestExchangesFindWrongRecords(t *testing.T) {
+	for _, tt := range []struct {
+		what  string
+		spoil func(server, client *fakeProgram)
+		want  string
+	}{
+		{"nothing", func(_, _ *fakeProgram) {}, ""},
+		{"a server that counts a request too many", func(s, _ *fakeProgram) { s.warmed = 3 },
+			"server counted 3 warm-up requests, want 2"},
+		{"a server that counts none", func(s, _ *fakeProgram) { s.warmed = 0 }, "server counted 0 warm-up requests"},
+		{"a client that counts one", func(_, c *fakeProgram) { c.warmed = 1 }, "1 requests instead of 2"},
+		{"a client that lost a record", func(_, c *fakeProgram) { c.records = c.records[:22] },
+			"client counted 22 requests, want 23"},
+		{"a server that lost a record", func(s, _ *fakeProgram) { s.records = s.records[:22] },
+			"server counted 22 requests, want 23"},
+		{"a failed request", func(_, c *fakeProgram) { c.records[3].Failure = "no answer" }, "request 4: no answer"},
+		{"a record out of turn", func(_, c *fakeProgram) { c.records[3].Seq = 7 }, "record 4 has seq 7"},
+		{"a request sent before the last was done", func(_, c *fakeProgram) { c.records[3].Sent = 0 }, "request 4: due"},
+		{"a client's phases beyond the total", func(_, c *fakeProgram) { c.records[3].Total = 1 },
+			"request 4: serialization"},
+		{"a server's phases beyond the total", func(s, _ *fakeProgram) { s.records[3].Processing = time.Second },
+			"server's record 4: phases"},
+		{"bytes that the other side has not", func(s, _ *fakeProgram) { s.records[3].In++ }, "server received 231 B"},
+	} {
+		server, client := soundPrograms()
+		tt.spoil(server, client)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := exchanges(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
+		cancel()
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+// Each program is told the credentials that its side and security need, and no others.
+func TestProgramsAreToldOnlyTheirCredentials(t *testing.T) {
+	all := map[string]string{"ca": "a", "cert": "b", "key": "c", "client_key": "d", "psk": "e", "psk_identity": "f",
+		"password": "g"}
+	for _, tt := range []struct{ security, server, client string }{
+		{"none", "", ""},
+		{"tls", "ca cert key", "ca"},
+		{"dtls-psk", "psk psk_identity", "psk psk_identity"},
+	} {
+		c := suite{ctx: t.Context(), kit: Kit{Credentials: all}, wish: stack.Wish{Security: tt.security}}
+		server, client := soundPrograms()
+		if _, err := serve(t.Context(), server.conn(t), c.serve("echo")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call(t.Context(), client.conn(t), c.call("echo", "http://127.0.0.1:1/", 1)); err != nil {
+			t.Fatal(err)
+		}
+		for told, want := range map[*fakeProgram]string{server: tt.server, client: tt.client} {
+			if got := strings.Join(slices.Sorted(maps.Keys(told.told)), " "); got != want {
+				t.Errorf("%s: told %q, want %q", tt.security, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// A program holds one program of the stack under the kit, server or client. It is
+// started when first needed, asked again and again if it takes that, and left
+// when it failed a check: a virtual machine takes seconds to start.
+type program struct {
+	c       suite
+	verb    string
+	running Running
+	cancel  context.CancelFunc
+	again   bool // the program takes another line of its verb
+}
+
+const patience = 2 * time.Minute // for a program on a busy machine to get ready
+
+// ask sends a serve or call line, to a new program if the one at hand takes no other.
+func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Ready, error)) (stack.Ready, error) {
+	if p.running != nil && !p.again {
+		if err := p.close(); err != nil {
+			return stack.Ready{}, err
+		}
+	}
+	if p.running == nil {
+		ctx, cancel := context.WithCancel(p.c.ctx)
+		running, err := p.c.kit.Start(ctx, p.c.d, p.verb)
+		if err != nil {
+			cancel()
+			return stack.Ready{}, err
+		}
+		p.running, p.cancel = running, cancel
+	}
+	ctx, done := context.WithTimeout(p.c.ctx, patience)
+	defer done()
+	ready, err := line(ctx, p.running.Conn())
+	p.again = ready.Again
+	if err != nil {
+		p.close()
+		return stack.Ready{}, fmt.Errorf("%s: %w", p.verb, err)
+	}
+	return ready, nil
+}
+
+// rest closes the program if it takes nothing more.
+func (p *program) rest() error {
+	if p.again {
+		return nil
+	}
+	return p.close()
+}
+
+// close sees a running program end cleanly.
+func (p *program) close() error {
+	if p.running == nil {
+		return nil
+	}
+	defer p.cancel()
+	running := p.running
+	p.running, p.again = nil, false
+	return ended(running, p.c.d, p.verb)
+}
+
+// A server is a program that serves, and what it serves.
+type server struct {
+	program
+	serves   string // the line that it was made ready with
+	security string
+	url      string
+}
+
+// use runs do with a server of the service that has nothing to report yet.
+func (h *server) use(s stack.Serve, do func(srv *stack.Conn, url string) error) error {
+	line := fmt.Sprint(s)
+	if h.running != nil && h.security != s.Security { // a trial's program never changes that
+		if err := h.close(); err != nil {
+			return err
+		}
+	}
+	if h.running == nil || h.serves != line {
+		ready, err := h.ask(func(ctx context.Context, to *stack.Conn) (stack.Ready, error) { return serve(ctx, to, s) })
+		if err != nil {
+			return err
+		}
+		h.serves, h.security, h.url = line, s.Security, ready.URL
+	} else {
+		ctx, cancel := context.WithTimeout(h.c.ctx, patience)
+		defer cancel()
+		if _, err := h.running.Conn().Report(ctx, true, nil); err != nil {
+			return errors.Join(fmt.Errorf("after the previous check: %w", err), h.close())
+		}
+	}
+	if err := do(h.running.Conn(), h.url); err != nil {
+		h.close() // whatever it says: the check has failed already
+		return err
+	}
+	return nil
+}
+
+// with runs do with a program and then sees it end cleanly.
+func (c suite) with(d stack.Description, verb string, do func(context.Context, *stack.Conn) error) error {
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Minute)
+	defer cancel()
+	var p Running
+	var err error
+	if d.Name == c.d.Name {
+		p, err = c.kit.Start(ctx, d, verb)
+	} else {
+		p, err = c.kit.StartPeer(d, verb, c.tap)
+	}
+	if err != nil {
+		return err
+	}
+	err = do(ctx, p.Conn())
+	if ended := ended(p, d, verb); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// ended stops a program and says what was wrong with its end.
+func ended(p Running, d stack.Description, verb string) error {
+	rest, clean := p.Stop(5 * time.Second)
+	switch {
+	case !clean:
+		return fmt.Errorf("%s %s did not exit cleanly within 5 s of the end of its stdin", d.Name, verb)
+	case len(rest) > 0:
+		return fmt.Errorf("%s %s printed %.100q outside the protocol", d.Name, verb, rest)
+	}
+	return nil
+}
+
+// withoutCare is with, for a program that may end as it likes.
+func (c suite) withoutCare(d stack.Description, verb string, do func(context.Context, *stack.Conn) error) error {
+	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
+	defer cancel()
+	p, err := c.kit.Start(ctx, d, verb)
+	if err != nil {
+		return err
+	}
+	err = do(ctx, p.Conn())
+	p.Stop(5 * time.Second)
+	return err
+}

@@ -1,0 +1,116 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// A slowLink stands between a client and a server.
+type slowLink interface {
+	addr() string
+	close()
+}
+
+// overTCP are the transports whose connection begins with TCP's handshake.
+var overTCP = []string{"http", "http2", "grpc", "coap-tcp", "mqtt5", "mqtt311"}
+
+// opening is the least time that opening a connection takes behind a slow link.
+func (c suite) opening() time.Duration {
+	const roundTrip = 2 * linkDelay
+	var d time.Duration
+	if slices.Contains(overTCP, c.wish.Transport) {
+		d += handshakeDelay
+	}
+	if c.wish.Transport == "http3" || c.wish.Security == "tls" || strings.HasPrefix(c.wish.Security, "dtls") {
+		d += roundTrip // a handshake of TLS 1.3; the others take more
+	}
+	if strings.HasPrefix(c.wish.Transport, "mqtt") {
+		d += roundTrip // CONNECT
+	}
+	return d
+}
+
+// slowly puts a slow link before the server at url: the link, and the url through it.
+func (c suite) slowly(server string) (slowLink, string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, "", err
+	}
+	var link slowLink
+	if slices.Contains(overTCP, c.wish.Transport) {
+		link, err = newSlowTCP(u.Host)
+	} else {
+		link, err = newSlowUDP(u.Host)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	u.Host = link.addr()
+	return link, u.String(), nil
+}
+
+// connectsBeforeSent checks what doc/glossary.md says of RTT and connection: with
+// a connection for each request, behind a link on which opening one takes much
+// longer than a round trip, opening is in "connection" and the round trip in the RTT.
+func (c suite) connectsBeforeSent(srv *stack.Conn, service, server string) error {
+	link, slow, err := c.slowly(server)
+	if err != nil {
+		return err
+	}
+	defer link.close()
+	client := &program{c: c, verb: "call"} // what ends connections may be a matter of the whole program
+	asked := c.call(service, slow, messageN)
+	asked.Connection = "per-request"
+	var all, served exchangesOf
+	err = c.seated(client, asked, srv, func(ctx context.Context, s *stack.Session) error {
+		if _, err := s.WarmUp(ctx, stack.Run{Requests: 1}); err != nil {
+			return err
+		}
+		_, err := s.Measure(ctx, stack.Run{Requests: 3}, &all, &served)
+		return err
+	})
+	return errors.Join(err, client.close(), judgeConnecting(all, c.opening()))
+}
+
+// exchangesOf is a stack.Sink that keeps one side's records.
+type exchangesOf []measure.Exchange
+
+func (e *exchangesOf) Record(x measure.Exchange) error { *e = append(*e, x); return nil }
+func (*exchangesOf) End(stack.End) error               { return nil }
+
+// judgeConnecting judges requests behind a slow link. A machine that is busy
+// makes times longer: lower bounds hold for every request, upper ones for the quickest.
+func judgeConnecting(all []measure.Exchange, opening time.Duration) error {
+	const roundTrip = 2 * linkDelay
+	const clocks = 20 * time.Millisecond // what a kernel's timer and two clocks may differ by
+	if len(all) == 0 {
+		return errors.New("no record")
+	}
+	quickest := all[0].RTT()
+	for _, x := range all {
+		quickest = min(quickest, x.RTT())
+		switch {
+		case x.Failure != "":
+			return fmt.Errorf("request %d: %s", x.Seq, x.Failure)
+		case x.RTT() < roundTrip-clocks:
+			return fmt.Errorf("request %d: RTT %v on a link whose round trip is %v", x.Seq, x.RTT(), roundTrip)
+		case x.Connection < opening-clocks:
+			return fmt.Errorf("request %d: connection %v (RTT %v) on a link where opening one takes %v",
+				x.Seq, x.Connection, x.RTT(), opening)
+		case x.Connection+x.RTT() > x.Total+time.Millisecond:
+			return fmt.Errorf("request %d: connection %v + RTT %v exceed the total %v", x.Seq, x.Connection, x.RTT(), x.Total)
+		}
+	}
+	if opening > 0 && quickest > roundTrip+opening-clocks {
+		return fmt.Errorf("RTT %v or more: it contains opening the connection, which takes %v", quickest, opening)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// session runs do between the server and a client of its own stack, or else a
+// peer's; ran is false if there is neither.
+func (c suite) session(srv *stack.Conn, client *program, asked stack.Call,
+	do func(context.Context, *stack.Session) error) (ran bool, err error) {
+	if c.has("client") {
+		return true, c.seated(client, asked, srv, do)
+	}
+	peer, crossed := c.peer(asked.Service)
+	if !crossed {
+		return false, nil
+	}
+	return true, c.with(peer, "call", func(ctx context.Context, cl *stack.Conn) error {
+		if _, err := call(ctx, cl, asked); err != nil {
+			return err
+		}
+		return do(ctx, &stack.Session{Server: srv, Client: cl})
+	})
+}
+
+// times checks that neither side leaves a phase at 0 in all records.
+func (c suite) times(srv *stack.Conn, client *program, s, at string) error {
+	var asked, answered exchangesOf
+	ran, err := c.session(srv, client, c.call(s, at, 1023), func(ctx context.Context, both *stack.Session) error {
+		_, err := both.Measure(ctx, stack.Run{Requests: 5}, &asked, &answered)
+		return err
+	})
+	if err != nil || !ran {
+		return err
+	}
+	err = timed("server", answered, "deserialization", "processing", "serialization", "total")
+	if c.has("client") {
+		err = errors.Join(err, timed("client", asked, "serialization", "deserialization", "total"))
+	}
+	return err
+}
+
+// timed finds a phase that is 0 in all records.
+func timed(side string, records exchangesOf, phases ...string) error {
+	var errs []error
+	for _, p := range phases {
+		f, _ := measure.FindField(p)
+		if !slices.ContainsFunc(records, func(x measure.Exchange) bool { return f.Value(&x) > 0 }) {
+			errs = append(errs, fmt.Errorf("the %s's %s is 0 in all %d records", side, p, len(records)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// knownDelays are by how much a service is made slower. A delay that seems to be in the wrong phase is tried again longer: a
+// program that a busy machine makes slow takes no longer then, one that misplaces the delay does.
+var knownDelays = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond}
+
+// delays checks that a known slowness of the service shows in processing and
+// nowhere else, and in the client's RTT. Times of a busy machine are longer: lower
+// bounds hold for every request, upper ones for the quickest.
+//
+// What a stack takes by itself shrinks as its virtual machine compiles: more rounds follow while the quickest is too slow.
+func (c suite) delays(srv *stack.Conn, client *program, s, at string, knownDelay time.Duration) error {
+	const rounds = 6
+	var err error
+	for range rounds {
+		if err = c.delayed(srv, client, s, at, knownDelay); !errors.Is(err, errMisplaced) {
+			return err
+		}
+	}
+	return err
+}
+
+// errMisplaced: the delay may show where it should not.
+var errMisplaced = errors.New("the delay shows in deserialization or serialization")
+
+func (c suite) delayed(srv *stack.Conn, client *program, s, at string, knownDelay time.Duration) error {
+	const clocks = time.Millisecond
+	var asked, answered exchangesOf
+	ran, err := c.session(srv, client, c.call(s, at, messageN), func(ctx context.Context, both *stack.Session) error {
+		_, err := both.Measure(ctx, stack.Run{Requests: 5}, &asked, &answered)
+		return err
+	})
+	if err != nil || !ran {
+		return err
+	}
+	quickest := time.Duration(1 << 62)
+	for _, x := range answered {
+		quickest = min(quickest, x.Deserialization+x.Serialization)
+		if x.Processing < knownDelay-clocks {
+			return fmt.Errorf("server's record %d: processing %v, with a delay of %v in it", x.Seq, x.Processing, knownDelay)
+		}
+	}
+	if quickest >= knownDelay {
+		return fmt.Errorf("%w: %v or more, with a delay of %v", errMisplaced, quickest, knownDelay)
+	}
+	quickest = 1 << 62
+	for _, x := range asked {
+		quickest = min(quickest, x.Serialization+x.Deserialization)
+		if x.RTT() < knownDelay-clocks {
+			return fmt.Errorf("request %d: RTT %v, of a server that takes %v", x.Seq, x.RTT(), knownDelay)
+		}
+	}
+	if quickest >= knownDelay {
+		return fmt.Errorf("%w, of the client: %v or more, with a server's delay of %v", errMisplaced, quickest, knownDelay)
+	}
+	return nil
+}
+
+// paces checks the due instants of runs that are paced. A client that does not
+// support a setting may say so.
+func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
+	const step = 20 * time.Millisecond
+	const clocks = time.Millisecond
+	for _, run := range []stack.Run{
+		{Requests: 4, Interval: int64(step)},
+		{Requests: 4, Rate: float64(time.Second) / float64(step), Arrival: "constant"},
+		{Duration: int64(5 * step), Interval: int64(step)},
+		{Requests: 6, Rate: 500, Arrival: "poisson", Seed: 7},
+	} {
+		var asked, answered exchangesOf
+		err := c.seated(client, c.call(s, at, messageN), srv, func(ctx context.Context, both *stack.Session) error {
+			_, err := both.Measure(ctx, run, &asked, &answered)
+			return err
+		})
+		var own *stack.ProgramError
+		if errors.As(err, &own) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if len(asked) == 0 || run.Requests > 0 && len(asked) != run.Requests {
+			return fmt.Errorf("%d records of a run %s", len(asked), words(run))
+		}
+		even := true
+		for i, x := range asked {
+			var due time.Duration
+			if i > 0 {
+				due = x.Due - asked[i-1].Due
+				even = even && (due-asked[1].Due+asked[0].Due).Abs() < clocks
+			}
+			switch {
+			case x.Sent < x.Due:
+				return fmt.Errorf("request %d: sent %v before it is due, in a run %s", x.Seq, x.Due-x.Sent, words(run))
+			case i > 0 && run.Arrival != "poisson" && due < step-clocks:
+				return fmt.Errorf("request %d: due %v after the one before, in a run %s", x.Seq, due, words(run))
+			case run.Duration > 0 && x.Due >= time.Duration(run.Duration):
+				return fmt.Errorf("request %d: due at %v, in a run %s", x.Seq, x.Due, words(run))
+			}
+		}
+		if run.Arrival == "poisson" && even {
+			return fmt.Errorf("requests are due at even intervals, in a run %s", words(run))
+		}
+	}
+	return nil
+}
+
+// words say what a run is told.
+func words(r stack.Run) string {
+	var w []string
+	if r.Requests > 0 {
+		w = append(w, fmt.Sprintf("of %d requests", r.Requests))
+	}
+	if r.Duration > 0 {
+		w = append(w, fmt.Sprint("of ", time.Duration(r.Duration)))
+	}
+	if r.Interval > 0 {
+		w = append(w, fmt.Sprint("every ", time.Duration(r.Interval)))
+	}
+	if r.Rate > 0 {
+		w = append(w, fmt.Sprintf("at %v/s, %s", r.Rate, r.Arrival))
+	}
+	return strings.Join(w, ", ")
+}
+
+// givesUp has the client ask a server that takes the connection and says nothing.
+func (c suite) givesUp(client *program, s string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	asked := c.call(s, c.scheme()+"://"+l.Addr().String()+"/"+s, messageN)
+	asked.Timeout = int64(300 * time.Millisecond)
+	if _, err := client.ask(func(ctx context.Context, to *stack.Conn) (stack.Ready, error) {
+		return call(ctx, to, asked)
+	}); err != nil {
+		var own *stack.ProgramError
+		if errors.As(err, &own) {
+			return nil // it connects before it is ready, and says why it is not
+		}
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, patience/4)
+	defer cancel()
+	var got []measure.Exchange
+	_, err = client.running.Conn().Run(ctx, stack.Run{Requests: 1, Record: true}, func(x measure.Exchange) {
+		got = append(got, x)
+	})
+	client.close() // what hangs may leave something behind
+	switch {
+	case err != nil:
+		return fmt.Errorf("a request that nobody answers, with a timeout of 300ms: %w", err)
+	case len(got) != 1 || got[0].Failure == "":
+		return errors.New("a request that nobody answered is recorded as a success")
+	case got[0].Done != 0:
+		return fmt.Errorf("a request that nobody answered is recorded as done at %v", got[0].Done)
+	}
+	return nil
+}
+
+// scheme is how a URL of this transport begins.
+func (c suite) scheme() string {
+	switch {
+	case c.wish.Transport == "coap-tcp":
+		return "coap+tcp"
+	case c.wish.Security == "tls":
+		return "https"
+	}
+	return "http"
+}

@@ -1,0 +1,262 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// A Session is the conversation of one trial with two programs, a server and a
+// client (stacks/PROTOCOL.md). Its methods are called in this order:
+//
+//	StartServer   serve → ready: the server listens
+//	StartClient   call  → ready: the client is connected to its URL
+//	WarmUp        run   → end, report → end: both sides forget the requests
+//	Measure       run   → records, report → records
+//	End           closes both programs' input and waits for the end of their output
+//
+// WarmUp and Measure may be repeated. Every wait ends with its context. It knows
+// no process: in this one, in an emulated guest, in the conformance kit and in a
+// test with net.Pipe it is the same. It is not for concurrent use, and of no
+// further use after an error of WarmUp or Measure.
+//
+// What a program did wrong is a *SideError; any other error is of a caller's own
+// function or sink, as that returned it.
+type Session struct {
+	// Server is nil where the server is no program of the session's: a service that
+	// is already there. StartServer is not called then, and there are no records of it.
+	Server, Client *Conn
+
+	ReadyWithin time.Duration // limit of each wait for "ready"; 0: as long as the context lasts
+	EndWithin   time.Duration // limit of each program's end; 0: as long as the context lasts
+
+	// RunEnded, if not nil, is called when the client has ended a run and before
+	// more than the first of its records is read: the moment to read a process's
+	// CPU time and memory, since printing records is no part of the run.
+	RunEnded func() error
+
+	// Phases that the client reported so far.
+	Phases Phases
+}
+
+// A Sink receives one side's records of a measured run.
+type Sink interface {
+	// Record takes one exchange; an error ends the run and is returned as it is.
+	Record(x measure.Exchange) error
+	// End closes the records. It is called once, and only if they were complete.
+	End(e End) error
+}
+
+// A Span is when something happened, on the clock of the session's process.
+type Span struct{ Began, Ended time.Time }
+
+// Length is how long it took.
+func (s Span) Length() time.Duration { return s.Ended.Sub(s.Began) }
+
+// A SideError says which program did not do what, and why.
+type SideError struct {
+	Side   measure.Side
+	DidNot string // such as `did not say "ready"`
+	Err    error  // nil: there is no more to say
+}
+
+func (e *SideError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("the %s %s", e.Side, e.DidNot)
+	}
+	return fmt.Sprintf("the %s %s: %v", e.Side, e.DidNot, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *SideError) Unwrap() error { return e.Err }
+
+var (
+	errNoURL  = errors.New(`its "ready" has no usable "url"`)
+	errCounts = errors.New("it miscounted")
+)
+
+// MostRecordsOfTime is the limit of one side's records of a run that is bounded
+// by its duration only. A run of a number of requests has that number as its limit.
+const MostRecordsOfTime = 20_000_000
+
+const notReady = `did not say "ready"`
+
+// StartServer makes the server listen. Its answer has a URL with a scheme and a
+// host. Of the credentials it is told those that its side needs, as is the client.
+func (s *Session) StartServer(ctx context.Context, request Serve) (Ready, error) {
+	ctx, cancel := limited(ctx, s.ReadyWithin)
+	defer cancel()
+	request.Credentials = CredentialsFor(request.Security, measure.Server, request.Credentials)
+	ready, err := s.Server.Serve(ctx, request)
+	if err == nil {
+		if u, bad := url.Parse(ready.URL); bad != nil || u.Scheme == "" || u.Host == "" {
+			err = fmt.Errorf("%w: %q", errNoURL, clip([]byte(ready.URL)))
+		}
+	}
+	return ready, blame(ctx, measure.Server, notReady, err)
+}
+
+// StartClient makes the client ready to send requests.
+func (s *Session) StartClient(ctx context.Context, request Call) (Ready, error) {
+	ctx, cancel := limited(ctx, s.ReadyWithin)
+	defer cancel()
+	request.Credentials = CredentialsFor(request.Security, measure.Client, request.Credentials)
+	ready, err := s.Client.Call(ctx, request)
+	s.Phases = s.Phases.Or(ready.Phases)
+	return ready, blame(ctx, measure.Client, notReady, err)
+}
+
+// A WarmUp is what a warm-up came to.
+type WarmUp struct {
+	// Requests as each side counted them. They may differ without a fault: on a link
+	// that loses packets the server may have seen fewer, or one of them twice.
+	Client, Server int
+	Span           // the client's run, without the server's report
+}
+
+// WarmUp has the client send requests that nobody records, and the server forget
+// them.
+func (s *Session) WarmUp(ctx context.Context, run Run) (WarmUp, error) {
+	run.Record = false
+	out := WarmUp{Span: Span{Began: time.Now()}}
+	end, err := s.Client.run(ctx, run, 0, nil)
+	out.Ended = time.Now()
+	s.Phases = s.Phases.Or(end.Phases)
+	if err == nil && run.Requests > 0 && run.Duration == 0 && end.Count != run.Requests {
+		err = fmt.Errorf("%w: %d requests instead of %d", errCounts, end.Count, run.Requests)
+	}
+	if err != nil {
+		return out, blame(ctx, measure.Client, "did not end its warm-up", err)
+	}
+	out.Client = end.Count
+	if s.RunEnded != nil {
+		if err := s.RunEnded(); err != nil {
+			return out, err
+		}
+	}
+	if s.Server == nil {
+		return out, nil
+	}
+	end, err = s.Server.report(ctx, true, 0, nil)
+	out.Server = end.Count
+	return out, blame(ctx, measure.Server, "did not report on the warm-up", err)
+}
+
+// Measure has the client send requests that both sides record. The client's
+// records go to their sink before the server's are asked for: only one side's
+// need to be in memory at a time. The span is the client's run, without records.
+func (s *Session) Measure(ctx context.Context, run Run, client, server Sink) (Span, error) {
+	run.Record = true
+	most := MostRecordsOfTime
+	if run.Requests > 0 {
+		most = run.Requests
+	}
+	span := Span{Began: time.Now()}
+	ended := func() error {
+		span.Ended = time.Now()
+		if s.RunEnded == nil {
+			return nil
+		}
+		return s.RunEnded()
+	}
+	n, err := s.receive(ctx, measure.Client, "did not end its run", ended, client, func(emit emitter) (End, error) {
+		return s.Client.run(ctx, run, most, emit)
+	})
+	if err != nil || s.Server == nil {
+		return span, err
+	}
+	// A server may have seen a request that the client gave up, or one of them twice.
+	_, err = s.receive(ctx, measure.Server, "did not report on the run", nil, server, func(emit emitter) (End, error) {
+		return s.Server.report(ctx, false, 2*n+1000, emit)
+	})
+	return span, err
+}
+
+// receive hands one side's records to its sink; first is called at the first of
+// them, or at the end if there are none.
+func (s *Session) receive(ctx context.Context, side measure.Side, didNot string, first func() error, sink Sink,
+	fetch func(emitter) (End, error)) (int, error) {
+	var own error // not the program's fault
+	begin := func() error {
+		if first == nil {
+			return nil
+		}
+		f := first
+		first = nil
+		return f()
+	}
+	end, err := fetch(func(x measure.Exchange) error {
+		if own = begin(); own == nil {
+			own = sink.Record(x)
+		}
+		return own
+	})
+	if own != nil {
+		return 0, own
+	}
+	if err != nil {
+		return 0, blame(ctx, side, didNot, err)
+	}
+	if err := begin(); err != nil {
+		return 0, err
+	}
+	s.Phases = s.Phases.Or(end.Phases)
+	return end.Count, sink.End(end)
+}
+
+// End closes the client's input and then the server's, and waits for each until it
+// has closed its output, to which it must print nothing more.
+func (s *Session) End(ctx context.Context) error {
+	for _, p := range []struct {
+		side measure.Side
+		conn *Conn
+	}{{measure.Client, s.Client}, {measure.Server, s.Server}} {
+		if p.conn == nil {
+			continue
+		}
+		ctx, cancel := limited(ctx, s.EndWithin)
+		err := blame(ctx, p.side, "did not exit", p.conn.End(ctx))
+		cancel()
+		var late limitError
+		if errors.As(err, &late) {
+			return &SideError{Side: p.side, DidNot: fmt.Sprintf("did not exit within %v of the end of its input", late.d)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limited limits a wait; a d of 0 does not.
+func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, limitError{d})
+}
+
+// limitError is the cause of a wait's end.
+type limitError struct{ d time.Duration }
+
+func (e limitError) Error() string   { return fmt.Sprintf("within %v", e.d) }
+func (limitError) Is(err error) bool { return err == context.DeadlineExceeded }
+
+// blame makes err one of a side's program; the end of a wait is told by its cause.
+func blame(ctx context.Context, side measure.Side, didNot string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		cause := context.Cause(ctx)
+		if errors.Is(err, errDeaf) {
+			cause = fmt.Errorf("%w: %w", errDeaf, cause)
+		}
+		err = cause
+	}
+	return &SideError{side, didNot, err}
+}

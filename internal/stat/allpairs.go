@@ -1,0 +1,137 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// AllPairs compares every pair of several treatments at once, so that whoever
+// picks the best of them from the data, and then compares it with the others,
+// is wrong about any of them in at most 1-confidence of all studies.
+//
+// The values of two treatments are paired by block. The statistic is the paired
+// t, its limit that of the studentized range (Tukey 1953; for unequal variances
+// Games & Howell 1976): with k treatments and n common blocks, q(k, n-1)/√2. A
+// standard deviation below the lower quartile of all pairs' is replaced by that
+// quartile: without it, the pair that looks quietest by chance decides (SAM,
+// Tusher et al. 2001, adds such a constant for the same reason). A few noisy
+// treatments do not move the quartile.
+type AllPairs struct {
+	Log        bool // compared by ratio, since every value is positive; else by difference
+	Confidence float64
+
+	values [][]float64
+	usual  float64 // lower quartile of the variances of the pairs' differences
+}
+
+// NewAllPairs takes one row a treatment and one column a block; NaN where a
+// treatment has no value in a block.
+func NewAllPairs(values [][]float64, confidence float64) (*AllPairs, error) {
+	if len(values) < 2 {
+		return nil, fmt.Errorf("%w: %d treatments are too few to compare; give at least 2", ErrTooFew, len(values))
+	}
+	if !(confidence > 0 && confidence < 1) {
+		return nil, fmt.Errorf("confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)
+	}
+	p := &AllPairs{Log: true, Confidence: confidence, values: values}
+	for i, row := range values {
+		if len(row) != len(values[0]) {
+			return nil, fmt.Errorf("treatment %d has %d blocks, but the first has %d; give one value per block, NaN for a "+
+				"missing one", i+1,
+				len(row), len(values[0]))
+		}
+		for _, x := range row {
+			if math.IsInf(x, 0) {
+				return nil, fmt.Errorf("%w: treatment %d has a value of %v; repeat that trial", ErrNotFinite, i+1, x)
+			}
+			p.Log = p.Log && !(x <= 0)
+		}
+	}
+	p.usual = p.usualVariance()
+	return p, nil
+}
+
+func (p *AllPairs) usualVariance() float64 {
+	var all []float64
+	for i := range p.values {
+		for j := range i {
+			if d, _ := p.differences(i, j); len(d) > 1 {
+				all = append(all, varianceOf(d))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/4]
+}
+
+// differences are those of the blocks both have, on the scale of the test, and
+// the largest absolute value on that scale.
+func (p *AllPairs) differences(i, j int) (d []float64, size float64) {
+	for b, x := range p.values[i] {
+		y := p.values[j][b]
+		if math.IsNaN(x) || math.IsNaN(y) {
+			continue
+		}
+		if p.Log {
+			x, y = math.Log(x), math.Log(y)
+		}
+		d, size = append(d, x-y), max(size, math.Abs(x), math.Abs(y))
+	}
+	if lo, hi := least(d); hi-lo <= 1e-14*size { // rounding of logarithms is no spread
+		for k := range d {
+			d[k] = d[0]
+		}
+	}
+	return d, size
+}
+
+func least(d []float64) (lo, hi float64) {
+	if len(d) == 0 {
+		return 0, 0
+	}
+	return extremes(d)
+}
+
+func varianceOf(d []float64) float64 {
+	if allEqual(d) {
+		return 0
+	}
+	_, v := moments(d)
+	return v
+}
+
+// Compare sets treatment i against j: the ratio i/j, or the difference i-j
+// where Log is false. P and the interval hold for all pairs at once. Where no
+// pair has any spread, the interval has width zero and P is NaN.
+func (p *AllPairs) Compare(i, j int) (Comparison, error) {
+	c, err := p.interval(i, j)
+	if err == nil && c.se > 0 {
+		c.P = rangeUpper(math.Sqrt2*math.Abs(c.center)/c.se, len(p.values), c.DF)
+	}
+	return c, err
+}
+
+// interval is Compare without its p, which takes a double integral.
+func (p *AllPairs) interval(i, j int) (Comparison, error) {
+	d, _ := p.differences(i, j)
+	if len(d) < 2 {
+		return Comparison{}, fmt.Errorf("%w: %d common blocks; run at least 2, preferably 10", ErrTooFew, len(d))
+	}
+	n := len(d)
+	center := meanOf(d)
+	c := Comparison{N: [2]int{n, n}, Confidence: p.Confidence, P: math.NaN(), DF: math.NaN(), log: p.Log, center: center,
+		se: math.Sqrt(max(varianceOf(d), p.usual) / float64(n)),
+		Method: fmt.Sprintf("paired by block, simultaneous over all pairs of %d treatments (studentized range)",
+			len(p.values))}
+	half := 0.0
+	if c.se > 0 {
+		c.DF = float64(n - 1)
+		half = rangeCritical(p.Confidence, len(p.values), c.DF) / math.Sqrt2 * c.se
+	}
+	c.Estimate, c.Lo, c.Hi = c.unlog(center), c.unlog(center-half), c.unlog(center+half)
+	return c, nil
+}

@@ -1,0 +1,30 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+)
+
+// mostBlocks is beyond what anybody runs.
+const mostBlocks = 100_000
+
+// Blocks is the number of blocks after which a t test of paired differences at the
+// two-sided level alpha finds a true difference of effect with at least the given
+// power (0.5 to 1). sd is that of the paired differences of a pilot, with df degrees
+// of freedom. It is the first stage of Stein (1945): (sd·(t(1-alpha/2, df) +
+// t(power, df))/effect)², where the quantiles of t make up for what a small pilot
+// does not know of sd.
+func Blocks(sd, df, effect, alpha, power float64) (int, error) {
+	if !(alpha > 0 && alpha < 1) || !(power > 0.5 && power < 1) {
+		return 0, fmt.Errorf("level %v and power %v do not size anything; write 0.05 and 0.8", alpha, power)
+	}
+	if !(sd >= 0) || !(df >= 1) || !(math.Abs(effect) > 0) || math.IsInf(sd, 0) {
+		return 0, fmt.Errorf("%w: a pilot of %v degrees of freedom with standard deviation %v sizes no test; run 3 blocks or "+
+			"more", ErrTooFew, df, sd)
+	}
+	n := math.Ceil(math.Pow(sd*(tCritical(1-alpha, df)+tCritical(2*power-1, df))/effect, 2))
+	if n > mostBlocks {
+		return 0, fmt.Errorf("%w: more than %d blocks; look for a larger difference", ErrTooFew, mostBlocks)
+	}
+	return max(2, int(n)), nil
+}

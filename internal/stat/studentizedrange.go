@@ -1,0 +1,97 @@
+package stat
+
+import (
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+// rangeUpper is P(Q > q) of the studentized range of k means with df degrees
+// of freedom (Copenhaver & Holland 1988; R's ptukey): the range of k standard
+// normal values over an independent standard deviation.
+func rangeUpper(q float64, k int, df float64) float64 {
+	if !(q > 0) || k < 2 {
+		return 1
+	}
+	if math.IsInf(q, 1) {
+		return 0
+	}
+	if k == 2 { // the range of two is √2 times the |t| of their difference
+		return tTwoSided(q/math.Sqrt2, df)
+	}
+	// The standard deviation s has the density of sqrt(chi²(df)/df); with
+	// s = exp(u) the integrand is smooth and falls off fast on both sides.
+	lg, _ := math.Lgamma(df / 2)
+	// front is the logarithm of 2·(df/2)^(df/2)/Γ(df/2). u spreads by some 1/√(2·df),
+	// further below than above.
+	front := math.Ln2 + df/2*math.Log(df/2) - lg
+	width := 10 / math.Sqrt(2*df)
+	density := func(u float64) float64 {
+		return math.Exp(front + df*u - df/2*math.Exp(2*u))
+	}
+	upper := func(u float64) float64 { return density(u) * normalRangeUpper(q*math.Exp(u), k) }
+	return min(1, gauss(upper, -width-4/df, width))
+}
+
+// normalRangeUpper is P(range of k standard normal values > w).
+func normalRangeUpper(w float64, k int) float64 {
+	if w <= 0 {
+		return 1
+	}
+	// Given the least value z, all others lie within (z, z+w).
+	inside := func(z float64) float64 {
+		return math.Exp(-z*z/2) * math.Pow(normalUpper(z)-normalUpper(z+w), float64(k-1))
+	}
+	const root2Pi = 2.5066282746310002
+	p := 1 - float64(k)/root2Pi*gauss(inside, -9, 9) // beyond 9 lies 2e-19 of the normal distribution
+	return max(0, p)
+}
+
+// legendre are the nodes and weights of Gauss-Legendre quadrature on (-1, 1).
+var legendre = sync.OnceValue(func() (n struct{ x, weight [128]float64 }) {
+	quad.Legendre{}.FixedLocations(n.x[:], n.weight[:], -1, 1)
+	return n
+})
+
+// gauss integrates a smooth function from lo to hi.
+func gauss(f func(float64) float64, lo, hi float64) float64 {
+	n := legendre()
+	middle, half, sum := (lo+hi)/2, (hi-lo)/2, 0.0
+	for i, x := range n.x {
+		sum += n.weight[i] * f(middle+half*x)
+	}
+	return half * sum
+}
+
+type rangeKey struct {
+	confidence, df float64
+	k              int
+}
+
+// rangeLimits keeps what rangeCritical found: it takes some milliseconds.
+var rangeLimits sync.Map
+
+// rangeCritical is the q with P(Q > q) = 1-confidence.
+func rangeCritical(confidence float64, k int, df float64) float64 {
+	if k == 2 {
+		return math.Sqrt2 * tCritical(confidence, df)
+	}
+	key := rangeKey{confidence, df, k}
+	if q, ok := rangeLimits.Load(key); ok {
+		return q.(float64)
+	}
+	lo, hi := 0.0, 8.0
+	for rangeUpper(hi, k, df) > 1-confidence && hi < 1e6 {
+		lo, hi = hi, 2*hi
+	}
+	for hi-lo > 1e-9*hi {
+		if mid := (lo + hi) / 2; rangeUpper(mid, k, df) > 1-confidence {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	rangeLimits.Store(key, (lo+hi)/2)
+	return (lo + hi) / 2
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Nothing in a results directory that leads elsewhere is written through: the
+// file there stays as it was, whatever becomes of the run.
+func TestLinksInADirectoryAreNotWrittenThrough(t *testing.T) {
+	const treasure = "edgegauge results\nkeep me"
+	for _, c := range []struct {
+		name   string // that leads elsewhere
+		before bool   // of a directory that has no results yet
+		do     func(dir string) error
+	}{
+		{"lock", false, func(dir string) error { s, err := Open(dir, header(3)); return closed(s, err) }},
+		{"lock", true, func(dir string) error { s, err := Create(dir, header(3)); return closed(s, err) }},
+		{"plan.csv.partial", true, func(dir string) error { s, err := Create(dir, header(3)); return closed(s, err) }},
+		{"study.yaml.partial", true, func(dir string) error { s, err := Create(dir, header(3)); return closed(s, err) }},
+		{"ledger.sqlite.partial", true, func(dir string) error { s, err := Create(dir, header(3)); return closed(s, err) }},
+		{"study-2.yaml.partial", false, func(dir string) error {
+			h := header(3)
+			h.Study = append(h.Study, "\n# a comment\n"...)
+			s, err := Open(dir, h)
+			return closed(s, err)
+		}},
+		{"plan.csv", false, func(dir string) error { s, err := Open(dir, header(4)); return closed(s, err) }},
+		{"ledger.sqlite-wal", false, func(dir string) error { s, err := Open(dir, header(3)); return closed(s, err) }},
+		{"exchanges", false, func(dir string) error { s, err := Open(dir, header(3)); return closed(s, err) }},
+		{"trials/0003", false, func(dir string) error {
+			s, err := Open(dir, header(3))
+			if err != nil {
+				return err
+			}
+			_, err = s.Begin(3)
+			return closed(s, err)
+		}},
+		{"summary.csv.partial", false, func(dir string) error {
+			return Replace(filepath.Join(dir, "summary.csv"),
+				func(w io.Writer) error { _, err := w.Write([]byte("new")); return err })
+		}},
+	} {
+		dir, elsewhere := finished(t), filepath.Join(t.TempDir(), "treasure")
+		if c.before {
+			dir = t.TempDir()
+			ok(t, os.WriteFile(filepath.Join(dir, lockFile), []byte(lockMagic+"\n"), 0o644))
+		}
+		ok(t, os.WriteFile(elsewhere, []byte(treasure), 0o644))
+		target := filepath.Join(dir, c.name)
+		ok(t, os.RemoveAll(target))
+		ok(t, os.Symlink(elsewhere, target))
+		err := c.do(dir)
+		if got := string(must[[]byte](t)(os.ReadFile(elsewhere))); got != treasure {
+			t.Errorf("%s: the file it led to is now %.40q (%v)", c.name, got, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), c.name) {
+			t.Errorf("%s: got %v, which does not name it", c.name, err)
+		}
+		if strings.HasSuffix(c.name, partialSuffix) && err != nil {
+			t.Errorf("%s: got %v; an unfinished file is made anew", c.name, err)
+		}
+	}
+}
+
+func closed(s *Store, err error) error {
+	if s != nil {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// A power cut while a directory is made leaves one that can be made again.
+func TestACreationCutShortIsMadeAgain(t *testing.T) {
+	for _, left := range [][]string{{"lock"}, {"lock", "exchanges/"},
+		{"lock", "exchanges/", "trials/", "plan.csv.partial"}, {"lock", "plan.csv", "study.yaml", "facts.json.partial"}} {
+		dir := t.TempDir()
+		for _, name := range left {
+			if strings.HasSuffix(name, "/") {
+				ok(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+				continue
+			}
+			ok(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+		}
+		s, err := Create(dir, header(2))
+		if err := closed(s, err); err != nil {
+			t.Errorf("%v: %v", left, err)
+		}
+	}
+	dir := t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(dir, "lock"), nil, 0o644))
+	ok(t, os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o644))
+	if s, err := Create(dir, header(2)); !errors.Is(closed(s, err), ErrForeign) {
+		t.Errorf("a directory with somebody's thesis: got %v, want ErrForeign", err)
+	}
+}
+
+// SQLite says "unable to open database file" of a path that is too long.
+func TestAPathTooLongIsSaidToBe(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat(strings.Repeat("d", 200)+"/", 3))
+	for _, err := range []error{func() error { s, err := Create(dir, header(1)); return closed(s, err) }(),
+		func() error { s, err := OpenReadOnly(dir); return closed(s, err) }()} {
+		if err == nil || !strings.Contains(err.Error(), "use a shorter one") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// What is kept beside the logs has a checksum, as raw files have.
+func TestKeptFilesAreVerified(t *testing.T) {
+	s := create(t, 1)
+	a := write(t, s, 1, 5)
+	ok(t, a.Keep("ready.json", []byte("{}")))
+	ok(t, a.Commit(results, nil))
+	if bad := s.Verify(); bad != nil {
+		t.Errorf("verify: %v", bad)
+	}
+	ok(t, os.WriteFile(filepath.Join(a.Dir(), "ready.json"), []byte("[]"), 0o644))
+	if bad := errors.Join(s.Verify()...); !errors.Is(bad, ErrEdited) || !strings.Contains(bad.Error(), "ready.json") {
+		t.Errorf("edited: got %v", bad)
+	}
+	ok(t, os.Remove(filepath.Join(a.Dir(), "ready.json")))
+	if bad := errors.Join(s.Verify()...); !errors.Is(bad, ErrMissing) {
+		t.Errorf("lost: got %v", bad)
+	}
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A ledger that would keep its reader busy for ever, or run what its maker
+// likes, is refused before it is read.
+func TestAStrangersLedgerIsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"an endless view":     `ALTER TABLE trials RENAME TO kept; CREATE VIEW trials AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, x AS position, 1 AS block, 1 AS replication, '{}' AS treatment, 'valid' AS state FROM n`,
+		"a view of itself":    `CREATE VIEW v AS SELECT * FROM w; CREATE VIEW w AS SELECT * FROM v`,
+		"a trigger":           `CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM results; END`,
+		"a slow CHECK":        `CREATE TABLE slow (x CHECK (length(hex(zeroblob(100000000))) > 0))`,
+		"a generated column":  `ALTER TABLE meta ADD COLUMN g TEXT AS (hex(zeroblob(10000000)))`,
+		"an index of results": `CREATE INDEX mine ON results (abs(mean))`,
+		"a table gone":        `DROP TABLE quality`,
+		"too many trials": `WITH RECURSIVE n(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n LIMIT 210000)
+			INSERT INTO trials SELECT x, x, 1, 1, '{"stack":"a"}', 'valid' FROM n`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := finished(t)
+			execSQL(t, dir, text)
+			for _, open := range []func() (*Store, error){func() (*Store, error) { return OpenReadOnly(dir) },
+				func() (*Store, error) { return Open(dir, header(3)) }} {
+				s, err := open()
+				if closed(s, err); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "; ") {
+					t.Errorf("got %v, want it refused with advice", err)
+				}
+			}
+		})
+	}
+}
+
+// Ledgers of before emulated machines open: their results have one method less.
+func TestTheFirstLedgersOpen(t *testing.T) {
+	was := schema
+	schema = strings.Replace(schema, ", 'counted'", "", 1)
+	dir := finished(t)
+	schema = was
+	s, err := OpenReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if bad := s.Verify(); bad != nil {
+		t.Errorf("verify: %v", bad)
+	}
+}

@@ -1,0 +1,92 @@
+package study
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A study that states requests keeps exactly those; one that states nothing has a
+// least time, and a warm-up whose pace says how many requests that takes.
+func TestLeastTimeOfATrial(t *testing.T) {
+	const base = "study: a\nservice: monitor\nstack: rest-json\n"
+	for _, tt := range []struct {
+		text     string
+		requests int
+		least    time.Duration
+		warmUp   int
+	}{
+		{"", 1000, 500 * time.Millisecond, 100},
+		{"requests: 200\n", 200, 0, 0},
+		{"duration: 2s\n", 0, 0, 0},
+		{"design: {warmup: 0}\n", 1000, 0, 0},
+		{"design: {warmup: 7}\n", 1000, 500 * time.Millisecond, 7},
+		{"requests: 20\nmin_duration: 2s\n", 20, 2 * time.Second, 100},
+		{"rate: 10\nrequests: 20\nmin_duration: 5s\n", 50, 0, 0},
+		{"rate: 100\nrequests: 20000\nmin_duration: 5s\n", 20000, 0, 0},
+	} {
+		s, err := Parse("a.yaml", []byte(base+tt.text), Vocabulary{})
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		p, _ := Expand(s)
+		got := p.Trials[0].Setup
+		if got.Requests != tt.requests || got.MinDuration != tt.least || s.Design.WarmUp.Requests != tt.warmUp {
+			t.Errorf("%q: got %d requests, %v, warm-up %v; want %d, %v, %d", tt.text, got.Requests, got.MinDuration,
+				s.Design.WarmUp, tt.requests, tt.least, tt.warmUp)
+		}
+	}
+	earlier, err := Parse("a.yaml", []byte(base), Vocabulary{Earlier: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := Expand(earlier)
+	if s := p.Trials[0].Setup; s.MinDuration != 0 || s.Placement != "" || earlier.Design.WarmUp != (Span{}) {
+		t.Errorf("results of an earlier version: got %+v, %v", s, earlier.Design.WarmUp)
+	}
+	for text, want := range map[string]string{
+		"duration: 1s\nmin_duration: 1s\n":             "min_duration and duration are both given",
+		"min_duration: 1s\ndesign: {warmup: 0}\n":      "min_duration needs a warm-up",
+		"min_duration: 20m\ndesign: {warmup: 5}\n":     "too long for timeouts.trial",
+		"placement: near\n":                            "placement \"near\" is unknown",
+		"design: {replications: 2, precision: none}\n": "precision",
+	} {
+		if _, err := Parse("a.yaml", []byte(base+text), Vocabulary{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestDefaultPlacement(t *testing.T) {
+	const base = "study: a\nservice: monitor\nstack: rest-json\n"
+	for text, want := range map[string]string{
+		"":                       Together,
+		"concurrency: 4\n":       Free,
+		"rate: 100\n":            Free,
+		"placement: apart\n":     Apart,
+		"pin: {client: 0}\n":     "",
+		"server: {device: pi}\n": "",
+		"link: {delay: 1ms}\n":   Together,
+		"placement: free\n":      Free,
+		"time: instructions\nserver: {device: pi}\nclient: {device: pi}\nrequests: 5\n": "",
+	} {
+		s, err := Parse("a.yaml", []byte(base+text), Vocabulary{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		p, _ := Expand(s)
+		if got := p.Trials[0].Setup.Placement; got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestPrecisionIsSwitchedOff(t *testing.T) {
+	const text = "study: a\nservice: monitor\nstack: rest-json\ndesign: {precision: 2%, budget: 3}\n"
+	s, err := Parse("a.yaml", []byte(text), Vocabulary{}, "design.precision=off")
+	if err != nil || s.Design.Precision != 0 {
+		t.Errorf("got %v, %v; want no precision", s.Design.Precision, err)
+	}
+}

@@ -1,0 +1,112 @@
+package study
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A study without a stack: what is asked of a service that is already there,
+// with every key that a protocol has.
+func TestRequest(t *testing.T) {
+	for text, want := range map[string]Setup{
+		`server: {url: "https://h:8443/a", meter: rapl}
+request: {method: PUT, path: /b?c=1, headers: {X-A: b, Authorization: "Bearer env:TOKEN"}, body: x,
+  content_type: text/plain, accept: text/html, status: 204, match: ok, ca: ca.pem, insecure: false}
+transport: http2
+ip: ipv6`: {URL: "https://h:8443/a", Transport: "http2", Security: "tls", IP: "ipv6", Server: Side{Meter: "rapl"},
+			Request: &Request{Method: "PUT", Path: "/b?c=1", Headers: []string{"X-A: b", "Authorization: Bearer env:TOKEN"},
+				Body: "x", ContentType: "text/plain", Accept: "text/html", Status: 204, Match: "ok", CA: "ca.pem"}},
+		`server: {url: "coap://h/s"}
+request: {status: 2.05, confirmable: off, body_file: b}`: {URL: "coap://h/s", Transport: "coap", Security: "none",
+			Request: &Request{Status: 205, Confirmable: "off", BodyFile: "b"}},
+		`server: {url: "coaps://h/s"}
+request: {psk_identity: i, psk: env:KEY}`: {URL: "coaps://h/s", Transport: "coap", Security: "dtls-psk",
+			Request: &Request{Identity: "i", PSK: "env:KEY"}},
+		`server.url: mqtt://h
+request: {topic: a, response_topic: "b/{id}", qos: 1}
+transport: mqtt311`: {URL: "mqtt://h", Transport: "mqtt311", Security: "none",
+			Request: &Request{Topic: "a", ResponseTopic: "b/{id}", QoS: 1}},
+		`server.url: http://h`: {URL: "http://h", Transport: "http", Security: "none", Request: &Request{}},
+	} {
+		s := parse(t, "study: s\n"+text+"\n")
+		got := *s.treatments[0].setup
+		got.Request.keys = nil
+		want.Connection, want.Arrival, want.Concurrency, want.Requests = "keep-alive", "constant", 1, 1000
+		want.Client, want.Link = Side{Device: "local", Stack: Requester}, Link{Text: "none"}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\ngot  %+v %+v\nwant %+v %+v", text, got, *got.Request, want, *want.Request)
+		}
+		if err := schema(t).Validate(asJSON(t, []byte("study: s\n"+text+"\n"))); err != nil {
+			t.Errorf("%s: the schema refuses it: %v", text, err)
+		}
+	}
+}
+
+// Several services, or a service and a stack, are levels of a factor; several
+// requests too, named by themselves.
+func TestServicesAndRequestsAreLevels(t *testing.T) {
+	s := parse(t, `study: s
+factors:
+  server.url: [http://a, http://b]
+  request: [{path: /x}, {name: large, path: /x, body_file: big}]
+`)
+	var got []string
+	for _, x := range s.treatments {
+		got = append(got, x.words[0].Text+" "+x.words[1].Text+" "+x.setup.URL+x.setup.Request.Path)
+	}
+	if want := []string{"http://a /x http://a/x", "http://a large http://a/x", "http://b /x http://b/x",
+		"http://b large http://b/x"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+	s = parse(t, `study: s
+service: monitor
+request: {path: /x}
+factors:
+  way: [{name: mine, server.url: http://a}, {name: theirs, stack: reference/rest-json}]
+`)
+	mine, theirs := s.treatments[0].setup, s.treatments[1].setup
+	if mine.Service != "" || mine.Request == nil || theirs.Service != "monitor" || theirs.Request != nil {
+		t.Errorf("got %+v and %+v", mine, theirs)
+	}
+}
+
+// What a request cannot say is an error with its place, and no error repeats a secret.
+func TestRequestsThatCannotBe(t *testing.T) {
+	for _, c := range [][2]string{
+		{"server: {url: ftp://h}", `2:15: server.url has the scheme "ftp"; write one of http, https, coap`},
+		{"server: {url: h}", "2:15: server.url is not the URL of a service"},
+		{"server: {url: http://me:s3cret@h/}", "2:15: server.url holds a user or a password"},
+		{"server: {url: 'http://h/?token=s3cret'}", "holds the secret parameter token"},
+		{"server: {url: http://h}\nrequest: {path: x}", `3:17: request path "x" is not the path of a URL`},
+		{"server: {url: http://h}\nrequest: {}", "3:10: request says nothing"},
+		{"server: {url: http://h}\nrequest: {paht: /}", `a request has no key "paht"; did you mean path?`},
+		{"server: {url: http://h}\nrequest: {match: '('}", "is not a regular expression"},
+		{"server: {url: http://h}\nrequest: {headers: {Authorization: Bearer s3cret}}",
+			"Authorization is a secret, and results keep the study; write Authorization: env:NAME"},
+		{"server: {url: http://h}\nrequest: {headers: {X-Api-Key: s3cret}}", "X-Api-Key is a secret"},
+		{"server: {url: http://h}\nrequest: {path: '/?api_key=s3cret'}", "holds the secret parameter api_key"},
+		{"server: {url: coaps://h}\nrequest: {psk: s3cret}", "request psk is a secret"},
+		{"server: {url: http://h}\nrequest: {topic: a, response_topic: b}",
+			"request has topic, which http:// does not know"},
+		{"server: {url: mqtt://h}\nrequest: {topic: a}", "names one of topic and response_topic"},
+		{"server: {url: mqtt://h}", "the request names no topic"},
+		{"server: {url: mqtt://h}\nrequest: {topic: a, response_topic: b}\ntransport: mqtt311\nconcurrency: 2",
+			"get each other's answers"},
+		{"server: {url: coaps://h}", "coaps needs a pre-shared key"},
+		{"server: {url: http://h}\ntransport: coap", "transport coap does not speak to http://"},
+		{"server: {url: http://h}\nservice: monitor", "3:10: with server.url, service changes nothing"},
+		{"server: {url: http://h}\nlink: nb-iot", "with server.url, link changes nothing"},
+		{"server: {url: http://h}\noptions: {a: b}", "with server.url, options.a changes nothing"},
+		{"server: {url: http://h}\ntime: instructions", "a service that is already there is outside"},
+		{"service: monitor\nstack: many\nrequest: {path: /}", "but the study names none"},
+		{"server: {url: http://h}\nrequest: {body: a, body_file: b}", "has a body and a body_file"},
+		{"server: {url: http://h}\nrequest: {status: ok}", `request status "ok" is not a status`},
+	} {
+		text, want := c[0], c[1]
+		_, err := Parse("s.yaml", []byte("study: s\n"+text+"\n"), vocabulary())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}

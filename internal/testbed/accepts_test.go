@@ -1,0 +1,304 @@
+package testbed
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// A way is one way to ask a server: a combination that stacks offer, or do not.
+type way struct {
+	client, server                            string // stacks
+	encoding, security, transport, connection string
+	options                                   string // of the study's options, such as "{parser: dom}"
+}
+
+func (w way) String() string {
+	return strings.Join([]string{w.client, w.server, w.encoding, w.security, w.transport, w.connection, w.options}, " ")
+}
+
+// settings are the way in words of a study.
+func (w way) settings() []string {
+	all := []string{"client: {stack: " + w.client + "}", "server: {stack: " + w.server + "}", "encoding: " + w.encoding,
+		"security: " + w.security, "transport: " + w.transport, "connection: " + w.connection}
+	if w.options != "" {
+		all = append(all, "options: "+w.options)
+	}
+	return all
+}
+
+// studyOf asks the service monitor once in each way, which are levels of the factor "way" if there are several.
+func studyOf(all []way) []byte {
+	text := `study: s
+service: monitor
+requests: 1
+retries: 0
+design: {replications: 1}
+timeouts: {ready: 60s, request: 10s, trial: 2m}
+`
+	if len(all) == 1 {
+		return []byte(text + strings.Join(all[0].settings(), "\n") + "\n")
+	}
+	text += "factors:\n  way:\n"
+	for _, w := range all {
+		text += fmt.Sprintf("    - {name: %q, %s}\n", w, strings.Join(w.settings(), ", "))
+	}
+	return []byte(text)
+}
+
+// waysOf are all ways in which a stack offers the service monitor, to its own client.
+func waysOf(d stack.Description) []way {
+	var out []way
+	for _, o := range d.Serves {
+		if !slices.Contains(o.Services, "monitor") {
+			continue
+		}
+		for _, e := range o.Encodings {
+			for _, s := range o.Security {
+				for _, t := range o.Transports {
+					for _, c := range o.Connections {
+						out = append(out, way{d.Name, d.Name, e, s, t, c, optionsOf(o)})
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// optionsOf are those that an offer is for.
+func optionsOf(o stack.Offer) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(o.Options)) {
+		if v := o.Options[name]; v != "" {
+			all = append(all, fmt.Sprintf("%s: %q", name, v))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return "{" + strings.Join(all, ", ") + "}"
+}
+
+// accepts says whether check accepts a study of that one way.
+func accepts(t *testing.T, b *Testbed, w way) error {
+	text := "study: s\nservice: monitor\n" + strings.Join(w.settings(), "\n") + "\n"
+	_, err := b.Read(t.Context(), "s.yaml", []byte(text))
+	return err
+}
+
+// What check accepts runs a request, and what it refuses would not have: ways that
+// the reference stacks offer, also where one stack's client asks another's server, and
+// ways that differ from one of them in one respect. How a connection is used is tried with every stack and security.
+func TestCheckAcceptsWhatRuns(t *testing.T) {
+	b := bed(t)
+	offered, values := offeredHere(t, b)
+	random := rand.New(rand.NewPCG(1, 2))
+	tried := map[way]bool{}
+	for _, w := range offered {
+		if err := accepts(t, b, w); err != nil {
+			t.Errorf("%s: refused though offered: %v", w, err)
+		}
+		tried[w] = true
+	}
+	for _, w := range offered {
+		for _, other := range offered {
+			pair := w // one stack's client, the other's server, in a way of both
+			pair.server, other.client, other.server = other.server, w.client, w.server
+			tried[pair] = tried[pair] || other == w
+		}
+	}
+	maps.DeleteFunc(tried, func(_ way, offered bool) bool { return !offered })
+	seen := map[way]bool{}
+	for _, w := range offered {
+		if first := (way{client: w.client, security: w.security}); !seen[first] {
+			seen[first] = true
+			for _, w.connection = range values[3] {
+				tried[w] = true
+			}
+		}
+	}
+	for range 100 {
+		w := offered[random.IntN(len(offered))]
+		i := random.IntN(3)
+		*[]*string{&w.encoding, &w.security, &w.transport}[i] = values[i][random.IntN(len(values[i]))]
+		tried[w] = true
+	}
+	var accepted, refused []way
+	for _, w := range slices.SortedFunc(maps.Keys(tried),
+		func(a, b way) int { return strings.Compare(a.String(), b.String()) }) {
+		if accepts(t, b, w) == nil {
+			accepted = append(accepted, w)
+		} else {
+			refused = append(refused, w)
+		}
+	}
+	if len(accepted) < 100 || len(refused) < 100 {
+		t.Fatalf("%d accepted, %d refused", len(accepted), len(refused))
+	}
+	accepted, refused = sample(random, accepted), sample(random, refused)
+	t.Logf("of %d ways, run: %d that check accepts, and %d that it refuses", len(tried), len(accepted), len(refused))
+	for w, why := range ran(t, b, accepted) {
+		if why != "" {
+			t.Errorf("%s: check accepts it, and it does not run: %s", w, why)
+		}
+	}
+	for w, why := range ran(t, b, refused) {
+		if why == "" {
+			t.Errorf("%s: check refuses it, and it runs", w)
+		}
+	}
+}
+
+// What check accepts of responses, a run gives: for each transport, security and use of a connection.
+func TestCheckAcceptsResponsesThatRunGives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("captures packets")
+	}
+	b := bed(t)
+	offered, _ := offeredHere(t, b)
+	var responses []string
+	for _, r := range measure.Responses() {
+		responses = append(responses, r.Name)
+	}
+	plan := func(asked []string, requests string, all ...way) study.Plan {
+		text := strings.Replace(string(studyOf(all)), "requests: 1", "requests: "+requests, 1)
+		p, err := b.Read(t.Context(), "s.yaml", []byte(text), "responses=["+strings.Join(asked, ", ")+"]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	giving := map[string][]way{} // ways by the responses that check accepts
+	seen := map[[3]string]bool{}
+	for _, w := range offered {
+		if kind := [3]string{w.transport, w.security, w.connection}; seen[kind] {
+			continue
+		} else {
+			seen[kind] = true
+		}
+		var accepted []string
+		for _, r := range responses {
+			if b.Obstacles(t.Context(), plan([]string{r}, "3", w)) == nil {
+				accepted = append(accepted, r)
+			}
+		}
+		if accepted != nil {
+			giving[strings.Join(accepted, " ")] = append(giving[strings.Join(accepted, " ")], w)
+		}
+	}
+	if len(giving) < 2 || len(seen) < 15 {
+		t.Fatalf("%d kinds of %d ways", len(giving), len(seen))
+	}
+	for asked, ways := range giving {
+		p := plan(strings.Fields(asked), "3", ways...)
+		for w, why := range outcomes(t, b, p) {
+			if why != "" {
+				t.Errorf("%s: check accepts %s, and it does not run: %s", w, asked, why)
+			}
+		}
+	}
+	http := offered[slices.IndexFunc(offered, func(w way) bool { return w.transport == "http" })]
+	if found := b.Obstacles(t.Context(), plan([]string{"jitter"}, "1", http)); !strings.Contains(fmt.Sprint(found), "two requests") {
+		t.Errorf("the jitter of one request: %v", found)
+	}
+}
+
+// offeredHere are the ways that stacks of the bed offer, and all encodings,
+// securities, transports and connections.
+func offeredHere(t *testing.T, b *Testbed) (offered []way, values [4][]string) {
+	t.Helper()
+	values[3] = []string{"keep-alive", "per-request", "pipelined", "multiplexed"}
+	for _, name := range b.StackNames() {
+		d, _ := b.FindStack(name)
+		if b.StackState(t.Context(), d) != "" {
+			continue
+		}
+		for _, w := range waysOf(d) {
+			offered = append(offered, w)
+			values[0], values[1], values[2] = append(values[0], w.encoding), append(values[1], w.security),
+				append(values[2], w.transport)
+		}
+	}
+	for i := range 3 {
+		slices.Sort(values[i])
+		values[i] = slices.Compact(values[i])
+	}
+	return offered, values
+}
+
+// sample are so many of all as a test has time for.
+func sample(random *rand.Rand, all []way) []way {
+	most := 24
+	if testing.Short() {
+		most = 8
+	}
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(most, len(all))]
+}
+
+// ran runs one request each, whatever check says, and tells why it failed; empty: it
+// did not.
+func ran(t *testing.T, b *Testbed, all []way) map[string]string {
+	t.Helper()
+	text := studyOf(all)
+	v := b.Vocabulary(t.Context())
+	known := v.Stacks
+	v.Stacks = func(name string) (study.StackFacts, bool) {
+		f, ok := known(name)
+		f.Serves = nil // not known: everything is accepted
+		return f, ok
+	}
+	s, err := study.Parse("s.yaml", text, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := study.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := outcomes(t, b, p)
+	if len(out) != len(all) {
+		t.Fatalf("%d ways ran, want %d", len(out), len(all))
+	}
+	return out
+}
+
+// outcomes runs a plan of one replication and tells why treatments failed; empty: they did not.
+func outcomes(t *testing.T, b *Testbed, p study.Plan) map[string]string {
+	t.Helper()
+	e, err := b.Open(t.Context(), Request{Plan: p, Text: []byte("study: s\n"), Out: filepath.Join(t.TempDir(), "out")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.Lab.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	trials, err := e.Lab.Store.Trials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, x := range trials {
+		why := ""
+		if x.State != store.Valid {
+			why = string(x.State) + ": " + x.Reason
+		}
+		name := ""
+		for _, level := range x.Treatment {
+			name = level.Text
+		}
+		out[name] = why
+	}
+	return out
+}

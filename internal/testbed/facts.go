@@ -1,0 +1,105 @@
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// runFacts is facts.json: what a result depends on besides the study.
+type runFacts struct {
+	Format    int                     `json:"format"`
+	Edgegauge map[string]string       `json:"edgegauge"`
+	Seed      uint64                  `json:"seed"`
+	Devices   map[string]device.Facts `json:"devices"`
+	Stacks    map[string]stackFacts   `json:"stacks"`
+	Links     map[string]link.Link    `json:"links,omitempty"`
+	Services  map[string]serviceFacts `json:"services,omitempty"` // already there, by URL
+	Sensors   map[string]sensorFacts  `json:"sensors,omitempty"`  // simulated
+	// Placement says on which CPUs of this machine a treatment's programs run, by its
+	// setting. It is there, if empty, in all results that know the setting.
+	Placement map[string]study.Pin `json:"placement"`
+	// Models are the power models of the plan, by name.
+	Models map[string]instrument.PowerModel `json:"power_models,omitempty"`
+	// LeftOut is what the study wanted and this machine could not do.
+	LeftOut []string `json:"left_out,omitempty"`
+}
+
+type stackFacts struct {
+	Title      string            `json:"title"`
+	Version    string            `json:"version"`
+	Language   string            `json:"language"`
+	Transports []string          `json:"transports"`
+	Floor      bool              `json:"floor"`               // a bare exchange of bytes
+	Checksums  map[string]string `json:"checksums,omitempty"` // SHA-256 of the products
+}
+
+// gatherFacts reaches every device of the plan.
+func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
+	f := runFacts{
+		Format: store.Format, Seed: x.plan.Study.Design.Seed, Devices: map[string]device.Facts{},
+		Stacks:    map[string]stackFacts{},
+		Edgegauge: map[string]string{"version": x.bed.Version, "go": runtime.Version()}, Links: x.lab.Links,
+		Placement: x.placements(), Models: x.lab.Profiles,
+	}
+	if sum, err := stack.FileSum(x.exe); err == nil {
+		f.Edgegauge["sha256"] = sum
+	}
+	var err error
+	if f.Sensors, err = factsOfSensors(x.lab.Sensors); err != nil {
+		return f, err
+	}
+	if f.Services, err = x.factsOfServices(); err != nil {
+		return f, err
+	}
+	for name, d := range x.lab.Devices {
+		facts, err := d.Facts(ctx)
+		if err != nil {
+			return f, fmt.Errorf("device %w", err)
+		}
+		f.Devices[name] = facts
+	}
+	for name, d := range x.lab.Stacks {
+		sums, err := d.Checksums()
+		if err != nil {
+			return f, fmt.Errorf("stack %s: %w", name, err)
+		}
+		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language,
+			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums}
+	}
+	return f, nil
+}
+
+// header is the run as the store keeps it.
+func (x *assembly) header(p study.Plan, text []byte, facts runFacts) (store.Header, error) {
+	text = []byte(study.Redact(string(text)))
+	// Subtle: YAML can write an address in ways (\u0070) that no search finds.
+	if kept, _ := study.Parse(p.Study.File, text, study.Vocabulary{}); len(kept.Passwords) > 0 {
+		w := kept.Passwords[0]
+		return store.Header{},
+			fmt.Errorf("%v: the password of %s would be kept with the results; write http://NAME@HOST?password=env:VARIABLE",
+				w.Pos, w)
+	}
+	h := store.Header{Study: text, Program: x.bed.Version, Trials: lab.Records(p)}
+	for _, o := range p.Study.Overrides {
+		h.Overrides = append(h.Overrides, o.String())
+	}
+	var csv bytes.Buffer
+	if err := p.WriteCSV(&csv); err != nil {
+		return h, err
+	}
+	h.Plan = csv.Bytes()
+	var err error
+	h.Facts, err = json.MarshalIndent(facts, "", "  ")
+	return h, err
+}

@@ -1,0 +1,41 @@
+package testbed
+
+import (
+	"io/fs"
+	"os"
+
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/links"
+)
+
+// LinkProfiles are those of the program and of the folders of links, the later
+// hiding the earlier. Broken ones are in the error.
+func (b *Testbed) LinkProfiles() (map[string]link.Profile, error) {
+	folders := []fs.FS{links.Files}
+	for _, dir := range b.Options.Links {
+		folders = append(folders, os.DirFS(dir))
+	}
+	return link.Load(folders...)
+}
+
+// openLinks finds the links of a plan by the text a study has for them.
+func (x *assembly) openLinks() {
+	all, _ := x.bed.LinkProfiles()
+	byName := map[string]link.Link{}
+	for n, p := range all {
+		byName[n] = p.Link
+	}
+	x.lab.Links = map[string]link.Link{}
+	for t := range x.treatments() {
+		l, ok := lab.LinkOf(t.Setup, byName)
+		text := t.Setup.Link.Text
+		if _, seen := x.lab.Links[text]; seen || !ok {
+			continue
+		}
+		if err := l.Check(); err != nil {
+			x.fault(t, err.Error(), "name another link", "link")
+		}
+		x.lab.Links[text] = l
+	}
+}

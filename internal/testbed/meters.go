@@ -1,0 +1,121 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"edgegauge.example/edgegauge/devices"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// onDevice begins the spec of a meter that the device itself reads; model:, that
+// of what is no meter but a power profile.
+const (
+	onDevice = "device:"
+	modelled = "model:"
+)
+
+// openMeters opens what the plan's treatments name as meters, before anything
+// runs: a meter that is not there is known at once. Those read on boards are opened
+// where the boards are.
+func (x *assembly) openMeters(ctx context.Context) {
+	x.lab.Meters, x.lab.Profiles = map[string]instrument.Meter{}, map[string]instrument.PowerModel{}
+	if !lab.NeedsMeter(x.plan.Study) {
+		for t := range x.treatments() { // a mistyped meter is a mistake even so
+			x.knowMeter(t, "client.meter", t.Setup.Client.Meter)
+			x.knowMeter(t, "server.meter", t.Setup.Server.Meter)
+		}
+		return
+	}
+	if meters, models := lab.Meters(x.plan); len(meters)+len(models) == 0 {
+		x.faults = append(x.faults, study.Error{Pos: lab.EnergyAsked(x.plan.Study),
+			What:   "the study measures energy, but neither side has a meter",
+			Advice: "write client: {meter: avr:/dev/ttyUSB0}, or see doc/energy.md"})
+		return
+	}
+	read := map[string]string{} // meter read on a device → that device
+	for t := range x.treatments() {
+		s := t.Setup
+		if m := s.Client.Meter; m != "" && m == s.Server.Meter && !strings.HasPrefix(m, modelled) {
+			x.fault(t, fmt.Sprintf("meter %s cannot measure both sides separately", m), "assign it to one side",
+				sides("meter")...)
+			continue
+		}
+		x.openMeter(ctx, t, "client.meter", s.Client, read)
+		x.openMeter(ctx, t, "server.meter", s.Server, read)
+	}
+}
+
+func (x *assembly) knowMeter(t study.Trial, key, spec string) {
+	if spec == "" {
+		return
+	}
+	if err := instrument.Known(strings.TrimPrefix(spec, onDevice)); err != nil {
+		x.fault(t, err.Error(), "", key)
+	}
+}
+
+// openMeter opens one side's meter, unless it is open.
+func (x *assembly) openMeter(ctx context.Context, t study.Trial, key string, end study.Side, read map[string]string) {
+	spec := end.Meter
+	if name, ok := strings.CutPrefix(spec, modelled); ok {
+		x.openModel(t, key, name)
+		return
+	}
+	local, onBoard := strings.CutPrefix(spec, onDevice)
+	if other := read[spec]; onBoard && other != "" && other != end.Device {
+		x.fault(t, fmt.Sprintf("meter %s is assigned to both %s and %s", spec, other, end.Device),
+			"measure them in separate studies", key)
+		return
+	}
+	if _, trusting := needsTrust(spec); trusting && x.looking {
+		return
+	}
+	if _, open := read[spec]; spec == "" || open {
+		return
+	}
+	read[spec] = end.Device
+	m, err := x.meter(ctx, local, onBoard, end.Device)
+	if err != nil {
+		x.lack(t, fmt.Sprintf("meter %s: %v", spec, err), "", key)
+		return
+	}
+	if m == nil {
+		return
+	}
+	x.lab.Meters[spec] = m
+	x.close = append(x.close, func() error { instrument.Close(m); return nil })
+}
+
+// meter opens a meter here, or on the device that reads it; nil: that device is not
+// opened yet, and what it says is known later.
+func (x *assembly) meter(ctx context.Context, spec string, onBoard bool, name string) (instrument.Meter, error) {
+	if !onBoard || !x.onOther(name) {
+		return instrument.Open(ctx, x.plan.Study.Secret(spec), instrument.Options{Profiles: devices.Profiles})
+	}
+	away, open := x.lab.Devices[name].(device.Away)
+	if !open {
+		return nil, nil
+	}
+	return instrument.OpenOnBoard(ctx, spec,
+		func(ctx context.Context) (instrument.Agent, error) { return away.Remote(ctx) })
+}
+
+// onOther says whether a device is a machine of its own.
+func (x *assembly) onOther(name string) bool { return isBoard(x.bed, name) || isMachine(x.bed, name) }
+
+func (x *assembly) openModel(t study.Trial, key, name string) {
+	if _, open := x.lab.Profiles[name]; open {
+		return
+	}
+	p, err := instrument.ReadPowerModel(devices.Profiles, name)
+	if err != nil {
+		x.fault(t, err.Error(), "", key)
+		return
+	}
+	x.lab.Profiles[name] = p
+}

@@ -1,0 +1,54 @@
+package testbed
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// lookAtCPUs is how long the load of this machine's CPUs is watched before a run.
+const lookAtCPUs = 200 * time.Millisecond
+
+// placed yields a trial of each treatment whose programs a placement puts on CPUs.
+func (x *assembly) placed() iter.Seq[study.Trial] {
+	return func(yield func(study.Trial) bool) {
+		for t := range x.treatments() {
+			if p := t.Setup.Placement; (p == study.Together || p == study.Apart) && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// seePlacement finds treatments that need more CPUs than there are.
+func (x *assembly) seePlacement() {
+	for t := range x.placed() {
+		if t.Setup.Placement == study.Apart && len(kernel.AllowedCPUs()) < 2 {
+			x.lack(t, "placement apart needs two CPUs, and this process may use one", "write placement: together",
+				"placement")
+		}
+	}
+}
+
+// quietestCPUs are the CPUs for placements, if the plan has any.
+func (x *assembly) quietestCPUs(ctx context.Context) []int {
+	for range x.placed() {
+		return kernel.QuietestCPUs(ctx, lookAtCPUs)
+	}
+	return nil
+}
+
+// placements says where programs run, by the setting.
+func (x *assembly) placements() map[string]study.Pin {
+	out := map[string]study.Pin{}
+	for t := range x.treatments() {
+		if p := t.Setup.Placement; p != "" {
+			out[p] = lab.CPUsOf(t.Setup, x.plan.Study.Pin, x.lab.CPUs)
+		}
+	}
+	return out
+}

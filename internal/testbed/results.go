@@ -1,0 +1,148 @@
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// openStore gathers the facts, and makes or resumes the results directory.
+func (e *Experiment) openStore(ctx context.Context, r Request) error {
+	x := e.assembly
+	facts, err := x.gatherFacts(ctx)
+	if err != nil {
+		return err
+	}
+	facts.LeftOut = r.LeftOut
+	h, err := x.header(r.Plan, r.Text, facts)
+	if err != nil {
+		return err
+	}
+	if err := e.chooseResults(r, h, facts); err != nil {
+		return err
+	}
+	if changed := changedSince(e.Dir, facts); changed != nil {
+		return fmt.Errorf("%s was measured with %s: results of two programs must not be mixed; use the original programs, "+
+			"or run into a new directory",
+			e.Dir, strings.Join(changed, " and "))
+	}
+	if x.lab.Plan, err = asLongAs(r.Plan, e.Dir); err != nil {
+		return err
+	}
+	if h, err = x.header(x.lab.Plan, r.Text, facts); err != nil {
+		return err
+	}
+	if x.lab.Store, err = createOrOpen(e.Dir, h); err != nil {
+		return err
+	}
+	x.close = append(x.close, x.lab.Store.Close)
+	x.lab.Same, err = x.watchStacks(facts)
+	return err
+}
+
+// chooseResults names the results directory.
+func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) error {
+	if e.Dir = r.Out; e.Dir != "" {
+		return nil
+	}
+	results := r.Results
+	if results == "" {
+		results = "results"
+	}
+	base := filepath.Join(results, r.Plan.Study.Name)
+	last := LastNumber(base)
+	e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last))
+	if e.Resumed = last > 0 && unfinished(e.Dir, h); e.Resumed {
+		e.Apart = changedSince(e.Dir, facts)
+	}
+	if !e.Resumed || e.Apart != nil {
+		e.Resumed = false
+		e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last+1))
+	}
+	err := os.MkdirAll(base, 0o777)
+	if err == nil {
+		err = point(results, e.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w; run where you may write, or name a directory with --out", base, err)
+	}
+	return nil
+}
+
+// asLongAs makes the plan as long as results already are: precision may have added blocks.
+func asLongAs(p study.Plan, dir string) (study.Plan, error) {
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return p, nil // nothing there yet; what is wrong with it Open will say
+	}
+	defer s.Close()
+	all, err := s.Trials()
+	if err != nil || len(all) == 0 {
+		return p, err
+	}
+	last := p.Trials[len(p.Trials)-1].Block
+	if more := all[len(all)-1].Block - last; more > 0 && p.Study.Design.Precision > 0 {
+		return p.Extend(more)
+	}
+	return p, nil
+}
+
+func createOrOpen(dir string, h store.Header) (*store.Store, error) {
+	s, err := store.Create(dir, h)
+	if errors.Is(err, store.ErrExists) {
+		return store.Open(dir, h)
+	}
+	return s, err
+}
+
+// unfinished reports whether dir holds results of this study with trials still
+// to run.
+func unfinished(dir string, h store.Header) bool {
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	text, overrides, err := s.Study()
+	if err != nil || !bytes.Equal(text, h.Study) || !slices.Equal(overrides, h.Overrides) {
+		return false
+	}
+	p, err := s.Pending()
+	return err == nil && len(p) > 0
+}
+
+// LastNumber is that of the newest results directory below base; 0: there is none.
+func LastNumber(base string) int {
+	entries, _ := os.ReadDir(base)
+	last := 0
+	for _, e := range entries {
+		var n int
+		if _, err := fmt.Sscanf(e.Name(), "%d", &n); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// point makes latest, in the folder of results, lead to dir.
+func point(results, dir string) error {
+	link := filepath.Join(results, "latest")
+	target, err := filepath.Rel(results, dir)
+	if err != nil {
+		return err
+	}
+	next := link + ".new"
+	os.Remove(next)
+	if err := os.Symlink(target, next); err != nil {
+		return err
+	}
+	return os.Rename(next, link)
+}

@@ -1,0 +1,71 @@
+package testbed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+)
+
+// scratchPrefix begins the name of each lab's folder for temporary files; its
+// kernel.Owner and some random digits follow.
+const scratchPrefix = "edgegauge-lab-"
+
+// A Scratch is a folder in which a lab and all it starts keep their temporary
+// files, so that what a killed lab left is one folder, known to be its.
+type Scratch struct {
+	Dir   string
+	Swept []string // folders of labs that were killed, which are gone now
+	lock  *os.File
+}
+
+// NewScratch makes the folder below base (empty: the system's folder for
+// temporary files), and removes those of labs that ended without doing so. It
+// changes nothing of the process: hand Dir to whoever needs it.
+func NewScratch(base string) (*Scratch, error) {
+	if base == "" {
+		base = os.TempDir()
+	}
+	s := &Scratch{Swept: sweepScratch(base)}
+	var err error
+	if s.Dir, err = os.MkdirTemp(base, scratchPrefix+kernel.Owner()+"-"); err == nil {
+		err = os.Chmod(s.Dir, 0o711) // a stack's program may change its user: Apache does
+	}
+	if err == nil {
+		s.lock, err = kernel.LockFolder(s.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("temporary files: %w; free space there, or set TMPDIR to another folder", err)
+	}
+	return s, nil
+}
+
+// Close removes the folder.
+func (s *Scratch) Close() error {
+	defer s.lock.Close()
+	return os.RemoveAll(s.Dir)
+}
+
+// sweepScratch removes this user's folders of labs that are gone. Two signs are
+// needed: no process here has that number and beginning, and nobody holds the lock,
+// since in another container there may be one that is not seen here.
+func sweepScratch(base string) (swept []string) {
+	all, _ := filepath.Glob(filepath.Join(base, scratchPrefix+"*"))
+	for _, dir := range all {
+		owner, _, ok := strings.Cut(strings.TrimPrefix(filepath.Base(dir), scratchPrefix), "-")
+		if !ok || !kernel.OwnerGone(owner) || !kernel.IsOwnFolder(dir) {
+			continue
+		}
+		lock, err := kernel.LockFolder(dir)
+		if err != nil {
+			continue
+		}
+		if os.RemoveAll(dir) == nil {
+			swept = append(swept, dir)
+		}
+		lock.Close()
+	}
+	return swept
+}

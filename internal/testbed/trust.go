@@ -1,0 +1,136 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// Untrusted is the error of a plan that would run programs which did not come with
+// the installation and which the user did not name.
+type Untrusted struct{ Runs study.Errors }
+
+// Error lists the programs.
+func (u *Untrusted) Error() string {
+	return u.Runs.Error() + "\nthese did not come with edgegauge; review them, then run with --trust"
+}
+
+// Unwrap is the list.
+func (u *Untrusted) Unwrap() error { return u.Runs }
+
+// Foreign lists the programs that a plan would run and that neither came with the
+// installation nor were named by the user: those of its sensors and meters, unless
+// the study is the installation's, and stacks found where the user works; and the
+// passwords of this machine that its meters would send.
+func (b *Testbed) Foreign(p study.Plan) study.Errors {
+	x := b.assemble(p, b.Exe, b.Temp)
+	for t := range x.treatments() {
+		for _, name := range []string{t.Setup.Client.Stack, t.Setup.Server.Stack} {
+			if d, ok := b.FindStack(name); ok && !b.Trusts(d) {
+				x.fault(t, fmt.Sprintf("stack %s in %s runs %s", d.Name, d.Dir, programs(d)), "", "stack", "client.stack",
+					"server.stack")
+			}
+		}
+		if b.installed(p.Study.File) {
+			continue
+		}
+		for _, s := range []struct{ key, spec string }{
+			{"sensor", t.Setup.Sensor}, {"client.meter", t.Setup.Client.Meter}, {"server.meter", t.Setup.Server.Meter},
+		} {
+			if does, ok := needsTrust(s.spec); ok {
+				x.fault(t, s.key+" "+does, "", s.key)
+			}
+		}
+		for _, secret := range x.secrets(t.Setup) {
+			x.fault(t, fmt.Sprintf("request sends %s to %s", secret, t.Setup.URL), "", "request", "server.url")
+		}
+	}
+	// What stands in a --set the user has written.
+	return slices.DeleteFunc(study.Collect(x.faults),
+		func(e *study.Error) bool { return strings.HasPrefix(e.Pos.File, "--set ") })
+}
+
+// runsProgram finds the program that a sensor or a meter is read by.
+func runsProgram(spec string) (command string, ok bool) {
+	spec = strings.TrimPrefix(spec, onDevice)
+	for _, kind := range []string{"program:", "exec:"} {
+		if command, ok := strings.CutPrefix(spec, kind); ok {
+			return command, true
+		}
+	}
+	return "", false
+}
+
+// needsTrust says what a sensor or a meter does that a stranger's study may not do
+// unasked: it runs a program, or sends a password that this machine keeps.
+func needsTrust(spec string) (does string, ok bool) {
+	if command, runs := runsProgram(spec); runs {
+		return "runs " + command, true
+	}
+	if place, plug, ok := instrument.PasswordOf(strings.TrimPrefix(spec, onDevice)); ok {
+		return fmt.Sprintf("sends the %s to %s", place, plug), true
+	}
+	return "", false
+}
+
+// programs are the commands of a stack.
+func programs(d stack.Description) string {
+	seen := map[string]bool{}
+	for _, c := range [][]string{d.Build.Command, d.Serve.Command, d.Call.Command} {
+		if len(c) > 0 {
+			seen[strings.Join(c, " ")] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(seen)), ", ")
+}
+
+// Trusts says whether a stack is inside this program, came with it, or lies in a
+// folder that the user named.
+func (b *Testbed) Trusts(d stack.Description) bool {
+	if d.Dir == "" {
+		return true
+	}
+	if i := slices.IndexFunc(b.Options.Versions, func(v Version) bool { return v.Name == d.Name }); i >= 0 {
+		return b.Options.Versions[i].Trusted
+	}
+	return slices.ContainsFunc(b.Options.Stacks, func(f Folder) bool {
+		dir, err := filepath.Abs(f.Path)
+		return err == nil && f.Trusted && dir == filepath.Dir(d.Dir)
+	})
+}
+
+// installed says whether a study came with the installation.
+func (b *Testbed) installed(file string) bool {
+	real, err := filepath.EvalSymlinks(file)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return false
+	}
+	for _, dir := range installed(b.Exe, "studies") {
+		if dir, err := filepath.EvalSymlinks(dir); err == nil && filepath.Dir(real) == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// missing are a stack's needs that are not met. What a folder that is not trusted
+// says is not run to find that out: its programs are looked for, their versions are not.
+func (b *Testbed) missing(ctx context.Context, d stack.Description) []stack.Need {
+	if !b.Trusts(d) {
+		d.Needs = slices.Clone(d.Needs)
+		for i := range d.Needs {
+			d.Needs[i].Args = nil
+		}
+	}
+	return d.Missing(ctx)
+}

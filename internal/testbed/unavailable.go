@@ -1,0 +1,111 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/instrument/packet"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// Unavailable finds what a study with "unavailable: skip" wants and this machine cannot
+// do: links, packets, and energy where no treatment with a meter is left. It returns
+// the overrides with which Read leaves that out, and each thing with the reason.
+func (b *Testbed) Unavailable(ctx context.Context, p study.Plan) (sets, why []string) {
+	if !p.Study.SkipUnavailable {
+		return nil, nil
+	}
+	x := b.assemble(p, b.Exe, b.Temp)
+	x.looking = true
+	defer x.abandon()
+	x.openLinks()
+	missing, why := x.missingLinks(ctx)
+	gone := map[int]bool{}
+	for _, t := range missing {
+		gone[t.Cell] = true
+	}
+	responses, more := x.missingResponses(gone)
+	return p.Without(missing, responses), append(why, more...)
+}
+
+// missingLinks are the treatments whose link cannot be made.
+func (x *assembly) missingLinks(ctx context.Context) (missing []study.Trial, why []string) {
+	failed := map[link.Shaper]error{}
+	said := map[string]bool{}
+	for t := range x.treatments() {
+		l, ok := x.lab.Links[t.Setup.Link.Text]
+		if !ok || !needsNetwork(x.plan.Study, t.Setup) || l.Check() != nil {
+			continue
+		}
+		err, tried := failed[l.Shaper]
+		if !tried {
+			err = x.tryLink(ctx, l)
+			failed[l.Shaper] = err
+		}
+		if err == nil {
+			continue
+		}
+		missing = append(missing, t)
+		if text := t.Setup.Link.Text; !said[text] {
+			said[text] = true
+			why = append(why, fmt.Sprintf("link %s is left out, since it cannot be made here: %v", text, err))
+		}
+	}
+	return missing, why
+}
+
+// missingResponses are those that no treatment could have, those gone aside.
+func (x *assembly) missingResponses(gone map[int]bool) (out, why []string) {
+	captured, metered := false, false
+	var tapped error
+	for t := range x.treatments() {
+		if gone[t.Cell] {
+			continue
+		}
+		metered = metered || t.Setup.Client.Meter+t.Setup.Server.Meter != ""
+		switch {
+		case !lab.Captured(t.Setup):
+		case needsNetwork(x.plan.Study, t.Setup):
+			captured = true
+		default:
+			if tapped == nil {
+				tapped = tryLoopback()
+			}
+			captured = captured || tapped == nil
+		}
+	}
+	var packets, energy []string
+	for _, w := range x.plan.Study.Responses {
+		r, _ := measure.FindResponse(w.Text)
+		switch {
+		case r.Packets && !captured:
+			packets = append(packets, w.Text)
+		case lab.IsEnergy(w.Text) && !metered:
+			energy = append(energy, w.Text)
+		}
+	}
+	if len(packets) > 0 {
+		text := strings.Join(packets, ", ") + ": not measured, since no treatment is left of which packets are captured"
+		if tapped != nil {
+			text += ": " + tapped.Error()
+		}
+		why = append(why, text)
+	}
+	if len(energy) > 0 {
+		why = append(why, strings.Join(energy, ", ")+": not measured, since no treatment is left that has a meter")
+	}
+	return append(packets, energy...), why
+}
+
+// tryLoopback tries whether packets can be captured on lo.
+func tryLoopback() error {
+	tap, err := packet.Open(packet.TapOptions{Interface: "lo", Blocks: 1})
+	if err != nil {
+		return err
+	}
+	return tap.Close()
+}

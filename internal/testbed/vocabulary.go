@@ -1,0 +1,50 @@
+package testbed
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/device/ssh"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// Vocabulary is what a study may name on this machine.
+func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
+	known, _ := b.LinkProfiles()
+	v := study.Vocabulary{
+		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)),
+		Devices: b.DeviceNames(), Emulated: emulated(),
+		Board:           func(name string) error { _, err := ssh.ParseTarget(name); return err },
+		MostConnections: drive.MostConnections, MostRate: drive.MostRate,
+		Synonyms: measure.Synonyms(), Published: paper.Tables(), StackNames: b.StackNames(),
+		Stacks: func(name string) (study.StackFacts, bool) {
+			d, ok := b.FindStack(name)
+			if !ok {
+				return study.StackFacts{}, false
+			}
+			return b.stackFacts(ctx, d), true
+		},
+	}
+	for _, n := range service.Names() {
+		v.Services[string(n)] = study.ServiceFacts{Sized: n != service.Temperature && n != service.Monitor}
+	}
+	for _, r := range measure.Responses() {
+		v.Responses = append(v.Responses, r.Name)
+	}
+	return v
+}
+
+// Read reads a study and plans it. The error, of type study.Errors, holds every
+// fault of the file.
+func (b *Testbed) Read(ctx context.Context, file string, text []byte, sets ...string) (study.Plan, error) {
+	s, err := study.Parse(file, text, b.Vocabulary(ctx), sets...)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	return study.Expand(s)
+}
