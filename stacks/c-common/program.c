@@ -49,6 +49,7 @@ static void print(const struct exchange *x, size_t seq, int64_t start) {
   printf(",\"serialization\":%lld,\"deserialization\":%lld,\"total\":%lld,\"in\":%lld,\"out\":%lld", (long long)x->serialization,
          (long long)x->deserialization, (long long)x->total, (long long)x->in, (long long)x->out);
   if (!client) printf(",\"processing\":%lld", (long long)x->processing);
+  if (x->connection) printf(",\"connection\":%lld", (long long)x->connection);
   if (x->sensor) printf(",\"sensor\":%lld", (long long)x->sensor);
   if (*x->failure) json_quote(failure, sizeof failure, x->failure), printf(",\"failure\":%s", failure);
   printf("}\n");

@@ -26,6 +26,7 @@ const char *setup_option(const struct setup *s, const char *name, const char *ot
 // One request and its response as this side saw it; instants on now's clock, phases in ns, sizes in bytes of message body.
 struct exchange {
   int64_t due, begun, sent, done;
+  int64_t connection; // client: opening a connection, before sent
   int64_t serialization, processing, sensor, deserialization, total;
   int64_t in, out;
   char failure[160];

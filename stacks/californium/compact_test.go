@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // java runs a class of the stack's jar, by a heap as small as the stack's.
@@ -33,7 +33,8 @@ func TestCompactGolden(t *testing.T) {
 // Golden files with bits turned over and ends cut are taken or refused, and
 // nothing else happens: no other exception, no endless loop, no full heap.
 func TestCompactMutations(t *testing.T) {
-	if out := java(t, "edgegauge.compact.Mutations", "../contract/compact", "30000", "1"); !strings.Contains(out, " refused") {
+	if out := java(t, "edgegauge.compact.Mutations", "../contract/compact", "30000",
+		"1"); !strings.Contains(out, " refused") {
 		t.Errorf("got %q", out)
 	}
 }

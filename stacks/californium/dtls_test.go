@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // A relay carries datagrams between one client and a server, as a router that
@@ -111,7 +111,8 @@ func TestConnectionIDOutlivesTheAddress(t *testing.T) {
 			defer cancel()
 			options := map[string]string{"connection_id": tt.level}
 			srv, cl := start(t, d, "serve"), start(t, d, "call")
-			ready, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "protobuf", Security: tt.security, Transport: "coap", Host: "127.0.0.1",
+			ready, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "protobuf", Security: tt.security,
+				Transport: "coap", Host: "127.0.0.1",
 				Credentials: credentials, Options: options, Limits: stack.Limits{Body: 1 << 20}})
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +127,8 @@ func TestConnectionIDOutlivesTheAddress(t *testing.T) {
 			if !tt.survives {
 				timeout = 3 * time.Second
 			}
-			_, err = cl.Call(ctx, stack.Call{URL: u.String(), Service: "echo", Encoding: "protobuf", Security: tt.security, Transport: "coap", Connection: "keep-alive",
+			_, err = cl.Call(ctx, stack.Call{URL: u.String(), Service: "echo", Encoding: "protobuf", Security: tt.security,
+				Transport: "coap", Connection: "keep-alive",
 				Message: stack.Message{Seed: 1, N: 10}, Timeout: int64(timeout), Credentials: credentials, Options: options})
 			if err != nil {
 				t.Fatal(err)

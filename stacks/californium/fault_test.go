@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // SOAP over CoAP answers what it cannot do by a fault in the request's own
@@ -40,12 +40,14 @@ func TestFaultsOverCoAP(t *testing.T) {
 		{"no sensor", codec.SOAP11, soap(old, "", ask), coap.InternalServerError, codec.Receiver},
 		{"a header that must be understood", codec.SOAP12, soap(now, must, ask), coap.BadRequest, codec.MustUnderstand},
 		{"the other version", codec.SOAP11, soap(now, "", ask), coap.BadRequest, codec.VersionMismatch},
-		{"a header for nobody", codec.SOAP12, soap(now, strings.Replace(must, "1", "0", 1), ask), coap.InternalServerError, codec.Receiver},
+		{"a header for nobody", codec.SOAP12, soap(now, strings.Replace(must, "1", "0", 1), ask), coap.InternalServerError,
+			codec.Receiver},
 		{"no EXI", codec.SOAP12EXISchema, "<a/>", coap.BadRequest, codec.Sender},
 		{"cut EXI", codec.SOAP12EXISchema, "\x80", coap.BadRequest, codec.Sender},
 	} {
 		t.Run(string(x.enc)+" "+x.what, func(t *testing.T) {
-			ready, err := srv.Serve(ctx, stack.Serve{Service: "temperature", Encoding: string(x.enc), Security: "none", Transport: "coap", Host: "127.0.0.1", Sensor: "hwmon:/nonexistent", Limits: stack.Limits{Body: 1 << 20}})
+			ready, err := srv.Serve(ctx, stack.Serve{Service: "temperature", Encoding: string(x.enc), Security: "none",
+				Transport: "coap", Host: "127.0.0.1", Sensor: "hwmon:/nonexistent", Limits: stack.Limits{Body: 1 << 20}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +61,8 @@ func TestFaultsOverCoAP(t *testing.T) {
 			}
 			defer client.Close()
 			number, _ := x.enc.ContentFormat()
-			reply, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path, Format: coap.FormatOf(number), Body: []byte(x.body)})
+			reply, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path, Format: coap.FormatOf(number),
+				Body: []byte(x.body)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +70,8 @@ func TestFaultsOverCoAP(t *testing.T) {
 			var fault *codec.Fault
 			err = codec.Decode(x.enc, reply.Body, service.Temperature, true, &m)
 			if !errors.As(err, &fault) || fault.Code != x.want || reply.Code != x.code || reply.Format != coap.FormatOf(number) {
-				t.Errorf("got %v, format %v, %v; want %v with fault %s in format %d", reply.Code, reply.Format, err, x.code, x.want, number)
+				t.Errorf("got %v, format %v, %v; want %v with fault %s in format %d", reply.Code, reply.Format, err, x.code,
+					x.want, number)
 			}
 		})
 	}

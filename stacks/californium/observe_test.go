@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 var observing = map[string]string{"observe": "on"}
@@ -20,7 +20,8 @@ func TestObserve(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	srv := start(t, d, "serve")
-	ready, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "protobuf", Security: "none", Transport: "coap", Host: "127.0.0.1", Options: observing, Limits: stack.Limits{Body: 1 << 20}})
+	ready, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "protobuf", Security: "none", Transport: "coap",
+		Host: "127.0.0.1", Options: observing, Limits: stack.Limits{Body: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestObserve(t *testing.T) {
 		err = observer.Observe(ctx, &coap.Call{Method: coap.GET, Path: "echo"}, func(r coap.Reply) bool {
 			states = append(states, string(r.Body))
 			body := []byte{10, 1, 'a' + byte(len(states))} // protobuf: field 1, a string of one letter
-			if reply, err := asker.Do(ctx, &coap.Call{Method: coap.POST, Path: "echo", Format: coap.OctetStream, Body: body}); err != nil || reply.Code != coap.Changed {
+			if reply, err := asker.Do(ctx, &coap.Call{Method: coap.POST, Path: "echo", Format: coap.OctetStream,
+				Body: body}); err != nil || reply.Code != coap.Changed {
 				t.Errorf("POST: %v, %v", reply.Code, err)
 			}
 			return len(states) < 10
@@ -60,14 +62,15 @@ func TestObserve(t *testing.T) {
 		}
 		var posts atomic.Int64
 		changed := make(chan struct{}, 100)
-		s := &coap.Server{Observable: func([]byte) bool { return true }, Handler: func(req *coap.Request, resp *coap.Response) {
-			resp.Format = coap.OctetStream
-			resp.Body = append(resp.Body, req.Body...)
-			if req.Method == coap.POST {
-				posts.Add(1)
-				changed <- struct{}{}
-			}
-		}}
+		s := &coap.Server{Observable: func([]byte) bool { return true },
+			Handler: func(req *coap.Request, resp *coap.Response) {
+				resp.Format = coap.OctetStream
+				resp.Body = append(resp.Body, req.Body...)
+				if req.Method == coap.POST {
+					posts.Add(1)
+					changed <- struct{}{}
+				}
+			}}
 		serving, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
 		go func() { defer close(done); s.Serve(serving, conn) }()
@@ -89,7 +92,8 @@ func TestObserve(t *testing.T) {
 // drives has their client observe and send 7 requests, each of which it must hear of.
 func drives(t *testing.T, ctx context.Context, d stack.Description, url string) {
 	cl := start(t, d, "call")
-	if _, err := cl.Call(ctx, stack.Call{URL: url, Service: "echo", Encoding: "protobuf", Security: "none", Transport: "coap", Connection: "keep-alive",
+	if _, err := cl.Call(ctx, stack.Call{URL: url, Service: "echo", Encoding: "protobuf", Security: "none",
+		Transport: "coap", Connection: "keep-alive",
 		Message: stack.Message{Seed: 1, N: 10}, Timeout: int64(20 * time.Second), Options: observing}); err != nil {
 		t.Fatal(err)
 	}

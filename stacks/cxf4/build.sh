@@ -1,7 +1,7 @@
 #!/bin/sh
 cd "$(dirname "$0")" && . ../java-common/build.sh
 
-shared="../cxf/src ../java-common/jaxb ../java-common/jaxrs ../java-common/cxf"
+shared="../cxf/src ../java-common/jaxb ../java-common/jackson ../java-common/jaxrs ../java-common/cxf"
 sources="../java-common/src"
 inputs="$(find $shared -name '*.java')"
 release=17

@@ -1,4 +1,5 @@
-// Package dotnet_test asks gSOAP's servers from .NET: levels that no reference stack serves, so that the conformance kit finds no partner for them.
+// Package dotnet_test asks gSOAP's servers from .NET: levels that no reference stack serves, so that the conformance
+// kit finds no partner for them.
 package dotnet_test
 
 import (
@@ -7,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 func TestAgainstGSOAP(t *testing.T) {
@@ -35,14 +36,17 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(ctx, stack.Serve{Service: service, Encoding: "soap11", Security: security, Transport: "http",
-		Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials, Sensor: "fixed:21.5", Directory: t.TempDir()})
+	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(ctx,
+		stack.Serve{Service: service, Encoding: "soap11", Security: security, Transport: "http",
+			Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials, Sensor: "fixed:21.5",
+			Directory: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, connection := range []string{"per-request", "keep-alive"} {
 		client := stacktest.Start(t, "", "mono", "build/dotnet.exe", "call")
-		_, err = client.Call(ctx, stack.Call{URL: ready.URL, Service: service, Encoding: "soap11", Security: security, Message: stack.Message{Seed: 7, N: 40},
+		_, err = client.Call(ctx, stack.Call{URL: ready.URL, Service: service, Encoding: "soap11", Security: security,
+			Message:    stack.Message{Seed: 7, N: 40},
 			Connection: connection, Timeout: int64(10 * time.Second), Credentials: credentials})
 		if err != nil {
 			t.Fatal(err)
@@ -73,14 +77,17 @@ func TestWrongPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(t.Context(), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username",
-		Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
+	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(t.Context(),
+		stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username",
+			Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := stacktest.Start(t, "", "mono", "build/dotnet.exe", "call")
-	_, err = client.Call(t.Context(), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
-		Connection: "keep-alive", Timeout: int64(10 * time.Second), Credentials: map[string]string{"user": credentials["user"], "password": "guess"}})
+	_, err = client.Call(t.Context(), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11",
+		Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
+		Connection: "keep-alive", Timeout: int64(10 * time.Second),
+		Credentials: map[string]string{"user": credentials["user"], "password": "guess"}})
 	if err != nil {
 		t.Fatal(err)
 	}

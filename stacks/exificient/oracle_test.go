@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
 )
 
 const contract = "../contract"
@@ -130,7 +130,8 @@ func TestBothWays(t *testing.T) {
 			n     int
 			width service.Width
 		}{
-			{0, service.Width{}}, {1, service.Width{}}, {2, service.Width{}}, {3, service.Width{}}, {4, service.Width{}}, {1023, service.Width{}}, {20000, service.Width{}},
+			{0, service.Width{}}, {1, service.Width{}}, {2, service.Width{}}, {3, service.Width{}}, {4, service.Width{}},
+			{1023, service.Width{}}, {20000, service.Width{}},
 			{300, service.Width{Letters: 1, Max: 7}}, // few different strings: the table
 			{3000, service.Width{Letters: 2, Max: service.MaxHundredths / 4000}},
 		} {
@@ -167,12 +168,16 @@ func odd() []service.Message {
 	}
 	wide := strings.Repeat("añ€😀\r\n\t<&>]]>\u0085\U0010ffff", 50)
 	return []service.Message{
-		{Strings: list("", "", "a", "", "a", "b", "b", "a", "c", "\r", "é", "é"), Text: text("é"), Data: text("\x00"), Digest: text("\xff"),
+		{Strings: list("", "", "a", "", "a", "b", "b", "a", "c", "\r", "é", "é"), Text: text("é"), Data: text("\x00"),
+			Digest: text("\xff"),
 			Record: service.Record{ID: text("same"), Message: text("same")}},
-		{Strings: list(wide, "x"+wide, wide, "", wide+"x", wide), Text: text(wide), Total: -1, Celsius: most, Time: -1 << 63, Sequence: -1 << 31,
-			Ints: []int32{-1 << 31, 1<<31 - 1, -1, 0, 1, -64, -65, 63, 64, 127, 128, 16383, 16384}, Data: text(wide), Digest: nil,
+		{Strings: list(wide, "x"+wide, wide, "", wide+"x", wide), Text: text(wide), Total: -1, Celsius: most, Time: -1 << 63,
+			Sequence: -1 << 31,
+			Ints:     []int32{-1 << 31, 1<<31 - 1, -1, 0, 1, -64, -65, 63, 64, 127, 128, 16383, 16384},
+			Data:     text(wide), Digest: nil,
 			Hundredths: []int64{most, -most, most - 1, 1, -1, 10, -10, 100, 1001, 12800, 12799},
-			Record:     service.Record{ID: text(wide), Status: -1, Sequence: 1<<31 - 1, Temperature: -most, Pressure: 10, Running: true, Message: text(wide + " ")}},
+			Record: service.Record{ID: text(wide), Status: -1, Sequence: 1<<31 - 1, Temperature: -most, Pressure: 10,
+				Running: true, Message: text(wide + " ")}},
 		{Total: most, Time: 1<<63 - 1, Accepted: true, Record: service.Record{Message: text("only")}},
 		{Total: -most + 1, Time: 1 << 62, Text: text(" "), Record: service.Record{ID: text("only")}},
 	}
@@ -226,9 +231,12 @@ func TestOtherTexts(t *testing.T) {
 		response bool
 		xml      string
 	}{
-		{service.Sum, false, "<sum" + ns + "><x>+0012.3400</x><x>-0</x><x>.005</x><x>-.00499999999999999999999999999999999999999</x><x>1.00500000000000000000000000000000000001</x><x>7.995</x><x>-0.995</x></sum>"},
+		{service.Sum, false,
+			"<sum" + ns +
+				"><x>+0012.3400</x><x>-0</x><x>.005</x><x>-.00499999999999999999999999999999999999999</x><x>1.00500000000000000000000000000000000001</x><x>7.995</x><x>-0.995</x></sum>"},
 		{service.Sort, false, "<sort" + ns + "><n>+007</n><n>-0</n></sort>"},
-		{service.Monitor, true, "<m:monitorResponse xmlns:m='" + codec.Namespace + "'> <m:accepted>1</m:accepted><!-- --><m:sequence> 5 </m:sequence></m:monitorResponse>"},
+		{service.Monitor, true, "<m:monitorResponse xmlns:m='" + codec.Namespace +
+			"'> <m:accepted>1</m:accepted><!-- --><m:sequence> 5 </m:sequence></m:monitorResponse>"},
 		{service.IO, false, "<io" + ns + "><data> AAEC\n/w== </data></io>"},
 		{service.Echo, false, "<echo" + ns + "><text> a<![CDATA[<]]> &#x10FFFF;</text></echo>"},
 	} {
@@ -242,7 +250,8 @@ func TestOtherTexts(t *testing.T) {
 				t.Errorf("%s as %x: %v", x.xml, exi, err)
 				continue
 			}
-			a, b := codec.Append(codec.XML, nil, x.name, x.response, &want), codec.Append(codec.XML, nil, x.name, x.response, &got)
+			a, b := codec.Append(codec.XML, nil, x.name, x.response, &want),
+				codec.Append(codec.XML, nil, x.name, x.response, &got)
 			if !bytes.Equal(a, b) {
 				t.Errorf("%s in %s is read as %s", x.xml, enc, b)
 			}
@@ -253,7 +262,8 @@ func TestOtherTexts(t *testing.T) {
 // Faults are what EXIficient writes, and reads.
 func TestFaults(t *testing.T) {
 	o := consult(t)
-	for _, f := range []codec.Fault{{Code: codec.Sender, Reason: "no <such> thing"}, {Code: codec.Receiver, Reason: "en"}, {Code: codec.MustUnderstand},
+	for _, f := range []codec.Fault{{Code: codec.Sender, Reason: "no <such> thing"}, {Code: codec.Receiver, Reason: "en"},
+		{Code: codec.MustUnderstand},
 		{Code: codec.VersionMismatch, Reason: strings.Repeat("wörter ", 100) + "."}} {
 		for _, enc := range []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed} {
 			ours := codec.AppendFault(enc, nil, &f)

@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
-// The static ARM programs run on the oldest core they are for: qemu refuses an instruction that it has not (an armhf program dies there).
+// The static ARM programs run on the oldest core they are for: qemu refuses an instruction that it has not (an armhf
+// program dies there).
 func TestARM(t *testing.T) {
 	stacktest.Built(t, ".")
 	c := credentials(t)
@@ -32,7 +33,8 @@ func TestARM(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			for _, cpu := range target.cpus {
-				for _, x := range []struct{ program, security string }{{"gsoap", "none"}, {"gsoap-tls", "tls"}, {"gsoap-wss", "wss-rsa"}} {
+				for _, x := range []struct{ program, security string }{{"gsoap", "none"}, {"gsoap-tls", "tls"},
+					{"gsoap-wss", "wss-rsa"}} {
 					t.Run(cpu+" "+x.security, func(t *testing.T) {
 						emulated(t, []string{target.qemu, "-cpu", cpu, "build/" + target.name + "/" + x.program, "serve"}, x.security, c)
 					})
@@ -48,13 +50,15 @@ func emulated(t *testing.T, argv []string, security string, c map[string]string)
 	if _, err := os.Stat(argv[3]); err != nil {
 		t.Fatal(err)
 	}
-	ready, err := stacktest.Start(t, "", argv...).Serve(within(t), stack.Serve{Service: "sum", Encoding: "soap11", Security: security, Transport: "http", Host: "127.0.0.1",
-		Limits: stack.Limits{Body: 1e6}, Credentials: c})
+	ready, err := stacktest.Start(t, "", argv...).Serve(within(t),
+		stack.Serve{Service: "sum", Encoding: "soap11", Security: security, Transport: "http", Host: "127.0.0.1",
+			Limits: stack.Limits{Body: 1e6}, Credentials: c})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cl := stacktest.Start(t, "", "build/gsoap", "call")
-	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "sum", Encoding: "soap11", Security: security, Message: stack.Message{Seed: 7, N: 100},
+	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "sum", Encoding: "soap11", Security: security,
+		Message:    stack.Message{Seed: 7, N: 100},
 		Connection: "per-request", Timeout: int64(20 * time.Second), Credentials: c})
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // What both have of WS-Security, gSOAP's plugin and CXF's WSS4J understand of each
@@ -24,11 +24,13 @@ func TestCrossesCXF(t *testing.T) {
 		}
 		return stacktest.Start(t, cxf.Dir, argv...)
 	}
-	server, client := start(t, cxf.Serve), start(t, cxf.Call) // asked anew for each level, since they take seconds to start
+	// asked anew for each level, since they take seconds to start
+	server, client := start(t, cxf.Serve), start(t, cxf.Call)
 	ours := func(t *testing.T, verb string) *stack.Conn { return stacktest.Start(t, "", "build/gsoap", verb) }
 	for _, level := range []string{"none", "wss-username", "wss-rsa"} {
 		for _, encoding := range []string{"soap11", "soap12"} {
-			s := stack.Serve{Service: "monitor", Encoding: encoding, Security: level, Credentials: c, Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}}
+			s := stack.Serve{Service: "monitor", Encoding: encoding, Security: level, Credentials: c, Transport: "http",
+				Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}}
 			t.Run("gSOAP asks CXF "+level+" "+encoding, func(t *testing.T) { cross(t, s, server, ours(t, "call")) })
 			t.Run("CXF asks gSOAP "+level+" "+encoding, func(t *testing.T) { cross(t, s, ours(t, "serve"), client) })
 		}
@@ -42,8 +44,10 @@ func cross(t *testing.T, s stack.Serve, server, client *stack.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
-		Message: stack.Message{Seed: 7}, Connection: "keep-alive", Timeout: int64(20 * time.Second), Limits: s.Limits, Credentials: s.Credentials})
+	_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: s.Service, Encoding: s.Encoding,
+		Security: s.Security, Transport: s.Transport,
+		Message: stack.Message{Seed: 7}, Connection: "keep-alive", Timeout: int64(20 * time.Second), Limits: s.Limits,
+		Credentials: s.Credentials})
 	if err != nil {
 		t.Fatal(err)
 	}

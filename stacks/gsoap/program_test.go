@@ -1,4 +1,5 @@
-// Package gsoap_test tests the C programs of this folder from outside: what the conformance kit does not know of WS-Security, and of ARM.
+// Package gsoap_test tests the C programs of this folder from outside: what the conformance kit does not know of
+// WS-Security, and of ARM.
 package gsoap_test
 
 import (
@@ -6,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 func within(t *testing.T) context.Context {

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // request lets our client make one secured request and returns it; nobody has answered it.
@@ -31,8 +31,9 @@ func request(t *testing.T, security string, c map[string]string) []byte {
 	}))
 	defer catcher.Close()
 	cl := stacktest.Start(t, "", "build/gsoap", "call")
-	_, err := cl.Call(within(t), stack.Call{URL: catcher.URL + "/echo", Service: "echo", Encoding: "soap11", Security: security,
-		Message: stack.Message{Seed: 7, N: 5}, Connection: "per-request", Timeout: int64(5 * time.Second), Credentials: c})
+	_, err := cl.Call(within(t), stack.Call{URL: catcher.URL + "/echo", Service: "echo", Encoding: "soap11",
+		Security: security,
+		Message:  stack.Message{Seed: 7, N: 5}, Connection: "per-request", Timeout: int64(5 * time.Second), Credentials: c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +123,15 @@ func TestManyTokens(t *testing.T) {
 	stacktest.Built(t, ".")
 	c := credentials(t)
 	srv := stacktest.Start(t, "", "build/gsoap", "serve")
-	ready, err := srv.Serve(within(t), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username", Credentials: c, Host: "127.0.0.1",
+	ready, err := srv.Serve(within(t), stack.Serve{Service: "echo", Encoding: "soap11", Security: "wss-username",
+		Credentials: c, Host: "127.0.0.1",
 		Limits: stack.Limits{Body: 1e6}, Transport: "http"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cl := stacktest.Start(t, "", "build/gsoap", "call")
-	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username", Message: stack.Message{Seed: 7, N: 5},
+	_, err = cl.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: "soap11", Security: "wss-username",
+		Message:    stack.Message{Seed: 7, N: 5},
 		Connection: "keep-alive", Timeout: int64(10 * time.Second), Credentials: c})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +141,8 @@ func TestManyTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	var took []time.Duration
-	if _, err := srv.Report(within(t), false, func(x measure.Exchange) { took = append(took, x.Deserialization) }); err != nil || len(took) != many {
+	if _, err := srv.Report(within(t), false,
+		func(x measure.Exchange) { took = append(took, x.Deserialization) }); err != nil || len(took) != many {
 		t.Fatalf("%d records, want %d: %v", len(took), many, err)
 	}
 	early, late := median(took[500:1500]), median(took[many-1000:])
@@ -198,7 +202,8 @@ func TestTooLittle(t *testing.T) {
 	}
 }
 
-// gSOAP's plugin takes an HMAC key out of the message that it signs, if the message offers one. Whoever signs so must not pass.
+// gSOAP's plugin takes an HMAC key out of the message that it signs, if the message offers one. Whoever signs so must
+// not pass.
 func TestKeyInTheMessage(t *testing.T) {
 	stacktest.Built(t, ".")
 	c := credentials(t)
@@ -206,7 +211,8 @@ func TestKeyInTheMessage(t *testing.T) {
 	forger["psk"] = strings.Repeat("ab", 16)
 	key, _ := hex.DecodeString(forger["psk"])
 	offer := `<ds:KeyInfo><wsse:SecurityTokenReference><wsse:KeyIdentifier ValueType="http://www.w3.org/2000/09/xmldsig#hmac-sha1">` +
-		base64.StdEncoding.EncodeToString(key) + `</wsse:KeyIdentifier></wsse:SecurityTokenReference></ds:KeyInfo></ds:Signature>`
+		base64.StdEncoding.EncodeToString(key) +
+		`</wsse:KeyIdentifier></wsse:SecurityTokenReference></ds:KeyInfo></ds:Signature>`
 	for _, x := range []struct{ level, why string }{{"wss-hmac", "brings no key"}, {"wss-rsa", "another algorithm"}} {
 		t.Run(x.level, func(t *testing.T) {
 			url := serve(t, stack.Serve{Service: "echo", Encoding: "soap11", Security: x.level, Credentials: c})
@@ -240,7 +246,8 @@ func bytesOf(t *testing.T, level string, c map[string]string) (head [2]int, body
 	counted := make(chan [2]int, 1)
 	go func() { counted <- relay(l, at.Host) }()
 	cl := stacktest.Start(t, "", "build/gsoap", "call")
-	_, err = cl.Call(within(t), stack.Call{URL: "http://" + l.Addr().String() + "/echo", Service: "echo", Encoding: "soap11", Security: level,
+	_, err = cl.Call(within(t), stack.Call{URL: "http://" + l.Addr().String() + "/echo", Service: "echo",
+		Encoding: "soap11", Security: level,
 		Message: stack.Message{Seed: 7, N: 5}, Connection: "per-request", Timeout: int64(5 * time.Second), Credentials: c})
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +285,8 @@ func relay(l net.Listener, to string) (n [2]int) {
 	return [2]int{<-up, int(k)}
 }
 
-// The bytes of each level: what gsoap-on-arm calls the message overhead of security. They were counted; a change of any is a change of the treatment.
+// The bytes of each level: what gsoap-on-arm calls the message overhead of security. They were counted; a change of any
+// is a change of the treatment.
 func TestBytes(t *testing.T) {
 	stacktest.Built(t, ".")
 	c := credentials(t)
@@ -293,7 +301,8 @@ func TestBytes(t *testing.T) {
 		{"wss-rsa", [2]int64{3918, 3902}, 60},
 	} {
 		head, body := bytesOf(t, x.level, c)
-		t.Logf("%-13s request %d B HTTP, %d B body; response %d B HTTP, %d B body", x.level, head[0], body[0], head[1], body[1])
+		t.Logf("%-13s request %d B HTTP, %d B body; response %d B HTTP, %d B body", x.level, head[0], body[0],
+			head[1], body[1])
 		for i := range body {
 			if d := body[i] - x.body[i]; d < -x.vary || d > x.vary {
 				t.Errorf("%s: body %d is %d B, want %d ± %d", x.level, i, body[i], x.body[i], x.vary)

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/device/sensor"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
-// Whatever is wrong with the sensor is a SOAP fault within the time limit, and the next reading is right: stand-alone and as a CGI, whose every request
+// Whatever is wrong with the sensor is a SOAP fault within the time limit, and the next reading is right: stand-alone
+// and as a CGI, whose every request
 // is a process of its own.
 func TestBadDaysOfASensor(t *testing.T) {
 	for _, program := range []string{"../gsoap/build/gsoap", "../gsoap-apache/build/gsoap-apache"} {
@@ -47,7 +48,8 @@ func TestBadDaysOfASensor(t *testing.T) {
 					}
 					began := time.Now()
 					status, text := post(t, url, []byte(question))
-					if took := time.Since(began); took > 4*time.Second || status != 500 || !strings.Contains(text, "Fault>") || !strings.Contains(text, x.want) {
+					if took := time.Since(began); took > 4*time.Second || status != 500 || !strings.Contains(text, "Fault>") ||
+						!strings.Contains(text, x.want) {
 						t.Errorf("after %v: %d, want a fault that says %q: %s", took, status, x.want, text)
 					}
 				})
@@ -80,7 +82,8 @@ func TestReadersTakeTurns(t *testing.T) {
 				t.Fatal(err)
 			}
 			client := stacktest.Start(t, "", "build/gsoap", "call")
-			_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: "temperature", Encoding: "soap11", Security: "none", Message: stack.Message{Seed: 7},
+			_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: "temperature", Encoding: "soap11",
+				Security: "none", Message: stack.Message{Seed: 7},
 				Connection: "per-request", Timeout: int64(10 * time.Second)})
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +115,8 @@ const question = `<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlso
 	`<temperature xmlns="urn:edgegauge:services:1"/></e:Body></e:Envelope>`
 
 func temperature(name, dir string) stack.Serve {
-	return stack.Serve{Service: "temperature", Encoding: "soap11", Security: "none", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
+	return stack.Serve{Service: "temperature", Encoding: "soap11", Security: "none", Transport: "http", Host: "127.0.0.1",
+		Limits: stack.Limits{Body: 1e6},
 		Sensor: name, Directory: dir}
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/device/sensor"
 )
 
 // A probe reads a sensor as the Java stacks do.
@@ -34,7 +34,8 @@ func compiled(t *testing.T) string {
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources: %v", err)
 	}
-	args := append([]string{"--release", "8", "-Xlint:-options", "-d", dir, "test/edgegauge/adapter/SensorProbe.java"}, sources...)
+	args := append([]string{"--release", "8", "-Xlint:-options", "-d", dir,
+		"test/edgegauge/adapter/SensorProbe.java"}, sources...)
 	if out, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -78,8 +79,9 @@ func (p *probe) read() string {
 func TestSensorsOfTheKernel(t *testing.T) {
 	classes, dir := compiled(t), t.TempDir()
 	for name, text := range map[string]string{
-		"hwmon0/temp1_input": "21437\n", "iio0/in_temp_raw": "-312\n", "iio0/in_temp_scale": "62.5\n", "iio1/in_temp_input": "21500\n",
-		"w1": "72 01 : crc=57 YES\n72 01 t=23125\n", "w1bad": "72 01 : crc=57 NO\n72 01 t=23125\n",
+		"hwmon0/temp1_input": "21437\n", "iio0/in_temp_raw": "-312\n", "iio0/in_temp_scale": "62.5\n",
+		"iio1/in_temp_input": "21500\n",
+		"w1":                 "72 01 : crc=57 YES\n72 01 t=23125\n", "w1bad": "72 01 : crc=57 NO\n72 01 t=23125\n",
 	} {
 		path := filepath.Join(dir, name)
 		os.MkdirAll(filepath.Dir(path), 0o755)
@@ -88,8 +90,10 @@ func TestSensorsOfTheKernel(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"fixed:21.5": "2150", "hwmon:" + dir + "/hwmon0": "2144", "hwmon:" + dir + "/hwmon0/temp1_input": "2144", "iio:" + dir + "/iio0": "-1950",
-		"iio:" + dir + "/iio1": "2150", "w1:" + dir + "/w1": "2313", "w1:" + dir + "/w1bad": "check sum", "pressure:1": "no sensor",
+		"fixed:21.5": "2150", "hwmon:" + dir + "/hwmon0": "2144", "hwmon:" + dir + "/hwmon0/temp1_input": "2144",
+		"iio:" + dir + "/iio0": "-1950",
+		"iio:" + dir + "/iio1": "2150", "w1:" + dir + "/w1": "2313", "w1:" + dir + "/w1bad": "check sum",
+		"pressure:1":              "no sensor",
 		"serial:" + dir + "/none": "no such device", "serial:" + dir + "/w1": "no such device",
 	} {
 		if got := open(t, classes, name).read(); !strings.Contains(got, want) {

@@ -7,11 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 const (
@@ -36,9 +37,11 @@ func TestBareProgramsServe(t *testing.T) {
 		{"glassfish3", soap, envelope, ""},
 	} {
 		t.Run(b.stack, func(t *testing.T) {
+			cpu := ownCPU(t)
 			d := stacktest.Built(t, filepath.Join("..", b.stack))
 			classes := t.TempDir()
-			if out, err := exec.Command(filepath.Join("bare", "build.sh"), b.stack, classes).CombinedOutput(); err != nil {
+			if out, err := exec.Command("taskset", "-c", strconv.Itoa(cpu), filepath.Join("bare", "build.sh"), b.stack,
+				classes).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			java := "java"
@@ -46,7 +49,8 @@ func TestBareProgramsServe(t *testing.T) {
 				java = filepath.Join(os.Getenv("JAVA8_HOME"), "bin", "java")
 			}
 			jaxb := "-Djakarta.xml.bind.JAXBContextFactory=org.glassfish.jaxb.runtime.v2.JAXBContextFactory"
-			cmd := exec.Command(java, "-Xmx128m", jaxb, "-cp", classes+":build/lib/*", "Bare", t.TempDir())
+			cmd := exec.Command("taskset", "-c", strconv.Itoa(cpu), java, "-Xmx128m", jaxb, "-cp", classes+":build/lib/*",
+				"Bare", t.TempDir())
 			cmd.Dir, cmd.Stderr, cmd.WaitDelay = d.Dir, os.Stderr, time.Minute
 			in, err := cmd.StdinPipe()
 			if err != nil {
@@ -86,7 +90,8 @@ func TestBareProgramsServe(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Body.Close()
-			if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 200 || !strings.Contains(string(body), "four words of text") {
+			if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 200 ||
+				!strings.Contains(string(body), "four words of text") {
 				t.Errorf("got %s %q %v", r.Status, body, err)
 			}
 		})

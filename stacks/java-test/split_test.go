@@ -5,15 +5,18 @@ package javatest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // A framework is a Java stack in its first encoding that streams a message of
@@ -39,37 +42,59 @@ var containers = []framework{
 	{"glassfish3", "concat", "soap11", "jaxws-rt"},
 }
 
-// A pair is a stack's server and client, in a process each.
+// cpus holds the CPUs that no test has. A test takes one and shares it with no
+// other, so that as many tests run at once as there are CPUs.
+var cpus = func() chan int {
+	all := make(chan int, runtime.NumCPU())
+	for cpu := range cap(all) {
+		all <- cpu
+	}
+	return all
+}()
+
+// ownCPU gives a test a CPU until all that it started has ended. It is called
+// first: cleanups run in reverse order.
+func ownCPU(t *testing.T) int {
+	t.Parallel()
+	cpu := <-cpus
+	t.Cleanup(func() { cpus <- cpu })
+	return cpu
+}
+
+// A pair is a stack's server and client, in a process each, on one CPU.
 type pair struct{ server, client *stack.Conn }
 
 // start starts a pair with options; both end with the test.
-func start(t *testing.T, f framework, service string, n int, options map[string]string) pair {
+func start(t *testing.T, cpu int, f framework, service string, n int, options map[string]string) pair {
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", f.name))
 	c := stacktest.Built(t, filepath.Join("..", cmp.Or(f.client, f.name)))
-	p := pair{program(t, d, d.Serve), program(t, c, c.Call)}
+	p := pair{program(t, cpu, d, d.Serve), program(t, cpu, c, c.Call)}
 	limits := stack.Limits{Body: 16e6}
-	ready, err := p.server.Serve(within(t), stack.Serve{Service: service, Encoding: f.encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
-		Limits: limits, Directory: t.TempDir(), Options: options})
+	ready, err := p.server.Serve(within(t),
+		stack.Serve{Service: service, Encoding: f.encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
+			Limits: limits, Directory: t.TempDir(), Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.client.Call(within(t), stack.Call{URL: ready.URL, Service: service, Encoding: f.encoding, Security: "none", Transport: "http",
-		Message: stack.Message{Seed: 7, N: n}, Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: limits, Options: options})
+	_, err = p.client.Call(within(t), stack.Call{URL: ready.URL, Service: service, Encoding: f.encoding, Security: "none",
+		Transport: "http",
+		Message:   stack.Message{Seed: 7, N: n}, Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: limits,
+		Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// program starts one on the first CPU, which all of them share.
-func program(t *testing.T, d stack.Description, p stack.Program) *stack.Conn {
+// program starts one on a CPU.
+func program(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
 	t.Helper()
 	argv, err := p.Argv(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stacktest.Start(t, d.Dir, append([]string{"taskset", "-c", "0"}, argv...)...)
+	return stacktest.Start(t, d.Dir, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
 }
 
 func within(t *testing.T) context.Context {
@@ -89,7 +114,8 @@ func (p pair) run(t *testing.T, requests int, record bool) (client, server []mea
 			*xs = append(*xs, x)
 		}
 	}
-	if _, err := p.client.Run(within(t), stack.Run{Requests: requests, Record: record, Concurrency: 1}, keep(&client)); err != nil {
+	if _, err := p.client.Run(within(t), stack.Run{Requests: requests, Record: record, Concurrency: 1},
+		keep(&client)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.server.Report(within(t), !record, keep(&server)); err != nil {
@@ -126,8 +152,9 @@ func TestPhasesAddUp(t *testing.T) {
 	const least, most, requests, bound = 5, 25, 20, 0.20
 	for _, f := range slices.Concat(frameworks, containers) {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			with := start(t, f, f.service, 9310, map[string]string{"hooks": "on"})
-			without := start(t, f, f.service, 9310, map[string]string{"hooks": "off"})
+			cpu := ownCPU(t)
+			with := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "on"})
+			without := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "off"})
 			for range 2 {
 				with.run(t, 100, false)
 				without.run(t, 100, false)
@@ -147,7 +174,8 @@ func TestPhasesAddUp(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("phases are %.1f %% of the total without hooks, want 100 ± %.0f %%: %.2f", 100*middle(ratios), 100*bound, ratios)
+			t.Errorf("phases are %.1f %% of the total without hooks, want 100 ± %.0f %%: %.2f", 100*middle(ratios),
+				100*bound, ratios)
 		})
 	}
 }
@@ -181,29 +209,47 @@ var phases = []struct {
 func TestDelayIsProcessing(t *testing.T) {
 	for _, f := range frameworks {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			start(t, f, "echo", 100, slower).delayed(t)
+			start(t, ownCPU(t), f, "echo", 100, slower).delayed(t)
 		})
 	}
 }
 
-// delayed calls a service that is slower by delay.
+// delayed calls a service that is slower by delay. What a framework takes by itself shrinks as its JVM compiles, and on a busy
+// machine that takes long: more rounds follow, up to a limit. A delay that is counted elsewhere shows in every round.
 func (slow pair) delayed(t *testing.T) {
 	t.Helper()
-	const requests = 15
-	slow.run(t, 40, false)
-	client, server := slow.run(t, requests, true)
-	least := slices.MinFunc(server, func(a, b measure.Exchange) int { return cmp.Compare(a.Processing, b.Processing) }).Processing
-	if least < delay || least > 2*delay {
-		t.Errorf("processing took %v with a service of %v", least, delay)
+	const rounds = 6
+	for round := range rounds {
+		slow.run(t, 40, false)
+		wrong := slow.misplaced(t)
+		if len(wrong) == 0 {
+			return
+		}
+		t.Logf("round %d: %s", round, strings.Join(wrong, "; "))
 	}
-	for _, p := range phases {
+	t.Errorf("a delay of %v shows where it should not, in each of %d rounds", delay, rounds)
+}
+
+// misplaced says where the delay shows and should not, or does not and should. It would show in every request: the least
+// time of several is compared, since a busy machine delays some by as much.
+func (slow pair) misplaced(t *testing.T) (wrong []string) {
+	t.Helper()
+	const requests = 15
+	client, server := slow.run(t, requests, true)
+	least := func(of func(i int) time.Duration) time.Duration {
 		all := make([]time.Duration, requests)
 		for i := range all {
-			all[i] = p.of(client[i], server[i])
+			all[i] = of(i)
 		}
-		// It would show in every request; a busy machine delays some by as much.
-		if got := slices.Min(all); got > delay/2 {
-			t.Errorf("%s took %v with a service of %v: the delay shows there", p.name, got, delay)
+		return slices.Min(all)
+	}
+	if got := least(func(i int) time.Duration { return server[i].Processing }); got < delay || got > 2*delay {
+		wrong = append(wrong, fmt.Sprintf("processing took %v", got))
+	}
+	for _, p := range phases {
+		if got := least(func(i int) time.Duration { return p.of(client[i], server[i]) }); got > delay/2 {
+			wrong = append(wrong, fmt.Sprintf("%s took %v", p.name, got))
 		}
 	}
+	return wrong
 }

@@ -3,7 +3,7 @@ cd "$(dirname "$0")" && . ../java-common/build.sh
 
 jersey="../jersey/src/edgegauge/jersey/Entity.java ../jersey/src/edgegauge/jersey/Refusal.java ../jersey/src/edgegauge/jersey/Resource.java
   ../jersey/src/edgegauge/jersey/ServerProtobuf.java ../jersey/src/edgegauge/jersey/ClientProtobuf.java"
-sources="src ../java-common/src ../java-common/protobuf ../java-common/compact"
+sources="src ../java-common/src ../java-common/protobuf ../java-common/compact ../java-common/jackson"
 inputs="$jersey ../contract/services.proto ../contract/services.xsd ../contract/envelope12.xsd $(find ../java-common/jaxb ../java-common/jaxrs -name '*.java')"
 release=11
 

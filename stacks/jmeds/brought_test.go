@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // brought are the stacks, the name of their jar, and what the compiler wants besides it.
@@ -60,7 +60,7 @@ func TestBroughtJar(t *testing.T) {
 			if len(missing) != 1 || !missing[0].Brought || !strings.Contains(missing[0].String(), jar) {
 				t.Fatalf("got %v, want one need that names %s", missing, jar)
 			}
-			if _, err := d.Make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "only you can bring it") {
+			if _, err := d.Make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "only you can supply it") {
 				t.Errorf("built without its jar: %v", err)
 			}
 			stubs := t.TempDir()
@@ -84,8 +84,10 @@ func TestBroughtJar(t *testing.T) {
 				t.Errorf("checksums %v, %v; want the jar's, which is kept with every result", sums, err)
 			}
 			offer := d.Serves[0]
-			told(t, d, stack.Serve{Service: "monitor", Encoding: offer.Encodings[0], Security: "none", Transport: offer.Transports[0], Host: "127.0.0.1"}, "this is a stub")
-			told(t, d, stack.Serve{Service: "sort", Encoding: "no-such-encoding", Security: "none", Transport: offer.Transports[0], Host: "127.0.0.1"}, "no-such-encoding")
+			told(t, d, stack.Serve{Service: "monitor", Encoding: offer.Encodings[0], Security: "none",
+				Transport: offer.Transports[0], Host: "127.0.0.1"}, "this is a stub")
+			told(t, d, stack.Serve{Service: "sort", Encoding: "no-such-encoding", Security: "none",
+				Transport: offer.Transports[0], Host: "127.0.0.1"}, "no-such-encoding")
 		})
 	}
 }

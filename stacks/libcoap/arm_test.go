@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // The static ARM programs serve and call on the oldest core they are for, over UDP and over DTLS with a pre-shared key.
@@ -51,13 +51,15 @@ func ask(t *testing.T, server, client []string, security string, credentials map
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ready, err := stacktest.Start(t, "", server...).Serve(ctx, stack.Serve{Service: "sum", Encoding: "protobuf", Security: security, Transport: "coap", Host: "127.0.0.1",
-		Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
+	ready, err := stacktest.Start(t, "", server...).Serve(ctx,
+		stack.Serve{Service: "sum", Encoding: "protobuf", Security: security, Transport: "coap", Host: "127.0.0.1",
+			Limits: stack.Limits{Body: 1e6}, Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := stacktest.Start(t, "", client...)
-	_, err = c.Call(ctx, stack.Call{URL: ready.URL, Service: "sum", Encoding: "protobuf", Security: security, Transport: "coap", Message: stack.Message{Seed: 7, N: 100},
+	_, err = c.Call(ctx, stack.Call{URL: ready.URL, Service: "sum", Encoding: "protobuf", Security: security,
+		Transport: "coap", Message: stack.Message{Seed: 7, N: 100},
 		Connection: "keep-alive", Timeout: int64(20 * time.Second), Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)

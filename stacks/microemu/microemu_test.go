@@ -10,16 +10,18 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
-// What a throttle predicts is what its programs take: within 1 %, at the quickest of some runs, since a busy machine can only add.
+// What a throttle predicts is what its programs take: within 1 %, at the quickest of some runs, since a busy machine
+// can only add.
 func TestKnownProgramsTakeAsLongAsPredicted(t *testing.T) {
 	stacktest.Built(t, ".")
 	const rate = 2048 // bytecodes per ms
 	nearest := map[string]float64{}
 	for range 4 {
-		out, err := exec.CommandContext(t.Context(), "java", "-Xmx128m", "-cp", "build/app.jar:build/lib/*", "Main", "known", fmt.Sprint(rate)).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "java", "-Xmx128m", "-cp", "build/app.jar:build/lib/*", "Main", "known",
+			fmt.Sprint(rate)).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // 500 kB up and down again, block by block, over every way that Californium has,
@@ -52,17 +52,19 @@ func TestLargeBodiesWithCalifornium(t *testing.T) {
 			if pair.client != pair.server && !way.crossed {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s %s %v, %s asks %s", way.security, way.transport, way.options, pair.client, pair.server), func(t *testing.T) {
-				srv, cl := server, client
-				if pair.server == "ours" {
-					srv = ours(t, way.transport, "serve")
-				}
-				if pair.client == "ours" {
-					cl = ours(t, way.transport, "call")
-				}
-				exchange(t, srv, cl, stack.Serve{Service: "echo", Encoding: "protobuf", Security: way.security, Transport: way.transport, Host: "127.0.0.1",
-					Limits: stack.Limits{Body: 1 << 20}, Credentials: credentials, Options: way.options}, 500_000, 3)
-			})
+			t.Run(fmt.Sprintf("%s %s %v, %s asks %s", way.security, way.transport, way.options, pair.client, pair.server),
+				func(t *testing.T) {
+					srv, cl := server, client
+					if pair.server == "ours" {
+						srv = ours(t, way.transport, "serve")
+					}
+					if pair.client == "ours" {
+						cl = ours(t, way.transport, "call")
+					}
+					exchange(t, srv, cl, stack.Serve{Service: "echo", Encoding: "protobuf", Security: way.security,
+						Transport: way.transport, Host: "127.0.0.1",
+						Limits: stack.Limits{Body: 1 << 20}, Credentials: credentials, Options: way.options}, 500_000, 3)
+				})
 		}
 	}
 }
@@ -76,8 +78,10 @@ func exchange(t *testing.T, srv, cl *stack.Conn, s stack.Serve, n, requests int)
 	if err != nil {
 		t.Fatal("serve:", err)
 	}
-	if _, err := cl.Call(ctx, stack.Call{URL: ready.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport, Connection: "keep-alive",
-		Message: stack.Message{Seed: 5, N: n}, Timeout: int64(time.Minute), Limits: s.Limits, Credentials: s.Credentials, Options: s.Options}); err != nil {
+	if _, err := cl.Call(ctx, stack.Call{URL: ready.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security,
+		Transport: s.Transport, Connection: "keep-alive",
+		Message: stack.Message{Seed: 5, N: n}, Timeout: int64(time.Minute), Limits: s.Limits, Credentials: s.Credentials,
+		Options: s.Options}); err != nil {
 		t.Fatal("call:", err)
 	}
 	if _, err := cl.Run(ctx, stack.Run{Requests: requests, Record: true}, func(x measure.Exchange) {

@@ -9,10 +9,10 @@ import (
 	"io"
 	"time"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A caller is the application above drive: it makes the message anew for every
@@ -57,7 +57,9 @@ func (p *program) call() error {
 	if err := p.read("call", &s); err != nil {
 		return err
 	}
-	if err := p.supports(s.Service, s.Encoding, s.Security, s.Transport); err != nil {
+	wish := stack.Wish{Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
+		Connection: s.Connection}
+	if err := p.supports(wish); err != nil {
 		return err
 	}
 	c, err := p.caller(s)
@@ -73,6 +75,11 @@ func (p *program) call() error {
 	if err != nil {
 		return err
 	}
+	return p.answerRuns(s, spec, c)
+}
+
+// answerRuns connects, and runs what it is asked until stdin ends.
+func (p *program) answerRuns(s stack.Call, spec drive.Spec, c drive.Call) error {
 	ctx := context.Background()
 	d, err := drive.Dial(ctx, spec)
 	if err != nil {
@@ -112,7 +119,9 @@ func (p *program) caller(s stack.Call) (drive.Call, error) {
 // spec is what drive must know of the server and the protocol.
 func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	enc := p.encoding(s.Encoding)
-	spec := drive.Spec{URL: s.URL, Connection: s.Connection, Concurrency: max(s.Concurrency, 1), Timeout: time.Duration(s.Timeout)}
+	spec := drive.Spec{URL: s.URL, Connection: s.Connection, Concurrency: max(s.Concurrency, 1),
+		// an answer may be longer than its request
+		Timeout: time.Duration(s.Timeout), MostBody: int(min(2*s.Limits.Body, 1<<30))}
 	switch p.kind.transport {
 	case "coap", "coap-tcp":
 		number, _ := enc.ContentFormat()
@@ -122,7 +131,7 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 		case "off":
 			spec.NON = true
 		default:
-			return spec, fmt.Errorf("option confirmable %q is none; there are on, off", v)
+			return spec, fmt.Errorf("unknown confirmable %q; supported: on, off", v)
 		}
 	case "mqtt":
 		spec.Protocol = drive.MQTT5
@@ -146,8 +155,8 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 		}
 		spec.ContentType = enc.MediaType(service.Name(s.Service), false)
 		spec.Nagle = s.Options["nodelay"] == "off"
-		if enc == codec.SOAP11 {
-			spec.Header = []string{`SOAPAction: "` + codec.Action(service.Name(s.Service)) + `"`}
+		if action := enc.SOAPAction(service.Name(s.Service)); action != "" {
+			spec.Header = []string{"SOAPAction: " + action}
 		}
 	}
 	switch s.Security {
@@ -161,7 +170,7 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	case "dtls-psk":
 		key, err := hex.DecodeString(s.Credentials["psk"])
 		if err != nil || len(key) == 0 {
-			return spec, errors.New("credentials: psk is not a key in hex")
+			return spec, errors.New("credentials: psk is not a hexadecimal key")
 		}
 		spec.Credentials.Identity, spec.Credentials.Key = s.Credentials["psk_identity"], key
 	}
@@ -171,12 +180,12 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 // run drives one run and prints its records after it.
 func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stack.Run, c drive.Call) error {
 	if r.Concurrency > max(s.Concurrency, 1) {
-		return fmt.Errorf("concurrency %d is more than the %d said at call", r.Concurrency, max(s.Concurrency, 1))
+		return fmt.Errorf("concurrency %d exceeds the %d announced in call", r.Concurrency, max(s.Concurrency, 1))
 	}
 	// A run without a number of requests is counted by its records.
 	load := drive.Load{Record: r.Record || r.Requests == 0, For: time.Duration(r.Duration)}
 	if r.Requests == 0 && r.Duration == 0 {
-		return errors.New("a run has requests or duration")
+		return errors.New("a run needs requests or duration")
 	}
 	switch {
 	case r.Rate > 0 && r.Arrival == "poisson":
@@ -195,10 +204,15 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 	}
 	var line []byte
 	for x := range record.Exchanges() {
+		if s.Request != nil { // copying a body is nobody's serialization
+			x.Serialization, x.Deserialization = 0, 0
+		}
 		line = stack.AppendExchange(line[:0], x)
 		if _, err := p.out.Write(line); err != nil {
 			return io.EOF // the lab is gone
 		}
 	}
-	return p.end(record.Len(), int64(record.Quality.CPU-record.Quality.Spin), phasesOf(c))
+	q := record.Quality
+	return p.endRun(stack.End{Count: record.Len(), CPU: q.CPU - q.Spin, Phases: phasesOf(c),
+		Repetitions: q.Repetitions, Retransmissions: q.Retransmissions})
 }

@@ -3,8 +3,8 @@ package reference
 import (
 	"testing"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
 )
 
 // A caller runs with the garbage collector off: what it allocates stays, for

@@ -9,9 +9,9 @@ import (
 	"net"
 	"strconv"
 
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // coapOptions: confirmable on or off, of the client's requests; answers are alike.
@@ -30,13 +30,13 @@ type coapServer struct {
 }
 
 func serveCoAP(p *program, s stack.Serve) (server, error) {
-	w, err := newWorkers(s, p.encoding(s.Encoding))
+	w, err := p.workers(s)
 	if err != nil {
 		return nil, err
 	}
 	number, ok := w.encoding.ContentFormat()
 	if !ok {
-		return nil, fmt.Errorf("encoding %s has no form in CoAP", w.encoding)
+		return nil, fmt.Errorf("encoding %s has no CoAP content format", w.encoding)
 	}
 	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{}), log: p.log}
 	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body)}
@@ -97,7 +97,7 @@ func oscoreKeys(credentials map[string]string) (coap.Keys, error) {
 	secret, err := hex.DecodeString(credentials["oscore_secret"])
 	salt, err2 := hex.DecodeString(credentials["oscore_salt"])
 	if err != nil || err2 != nil || len(secret) == 0 {
-		return coap.Keys{}, errors.New("credentials: oscore_secret or oscore_salt is not in hex")
+		return coap.Keys{}, errors.New("credentials: oscore_secret or oscore_salt is not hexadecimal")
 	}
 	return coap.Keys{Secret: secret, Salt: salt, SenderID: []byte{1}, RecipientID: []byte{2}}, nil
 }
@@ -105,7 +105,7 @@ func oscoreKeys(credentials map[string]string) (coap.Keys, error) {
 func psk(credentials map[string]string) (coap.PSK, error) {
 	key, err := hex.DecodeString(credentials["psk"])
 	if err != nil || len(key) == 0 {
-		return coap.PSK{}, errors.New("credentials: psk is not a key in hex")
+		return coap.PSK{}, errors.New("credentials: psk is not a hexadecimal key")
 	}
 	return coap.PSK{Identity: credentials["psk_identity"], Key: key}, nil
 }
@@ -131,7 +131,8 @@ func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	case req.Method != coap.POST:
 		resp.Code = coap.MethodNotAllowed
 		return
-	case req.Format != c.format && !(req.Format == coap.NoFormat && len(req.Body) == 0): // no payload, no format (RFC 7252, section 5.5.1)
+	// no payload, no format (RFC 7252, section 5.5.1)
+	case req.Format != c.format && !(req.Format == coap.NoFormat && len(req.Body) == 0):
 		resp.Code = coap.UnsupportedContentFormat
 		return
 	}

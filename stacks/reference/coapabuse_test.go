@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/stack/stacktest"
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // A caller of bad things: one UDP socket before a server of the service echo.
@@ -208,8 +208,10 @@ func TestBadCoAPAtEveryServer(t *testing.T) {
 				// RFC 7959, sections 2.2 to 2.5.
 				{"Block1 with the reserved size", post + "d1 02 0f ff 61", []string{refusal, reset, silence}},
 				{"Block2 with the reserved size", post + "b1 0f ff 0a0161", []string{refusal, reset, silence}},
-				{"the sixth block of a body never begun", post + "d1 02 5e ff " + strings.Repeat("61", 1024), []string{refusal, silence}},
-				{"a block number at the end of all", post + "d3 02 fffffe ff " + strings.Repeat("61", 1024), []string{refusal, silence}},
+				{"the sixth block of a body never begun", post + "d1 02 5e ff " + strings.Repeat("61", 1024),
+					[]string{refusal, silence}},
+				{"a block number at the end of all", post + "d3 02 fffffe ff " + strings.Repeat("61", 1024),
+					[]string{refusal, silence}},
 				{"a middle block that is short", post + "d1 02 0e ff 6161", []string{refusal, silence}},
 				// What is in the message: protobuf cut, and no protobuf.
 				{"protobuf cut in a string", post + "ff 0a7f6161", []string{refusal}},
@@ -244,7 +246,8 @@ func TestBadCoAPAtEveryServer(t *testing.T) {
 			}
 
 			// Block2 asks for the largest that there may be; a discovery asks for all there is.
-			for _, q := range []string{"40 01 0000 bb 2e77656c6c2d6b6e6f776e 04 636f7265", "50 01 0000 b4 6563686f", "40 01 0000 b4 6563686f c1 06"} {
+			for _, q := range []string{"40 01 0000 bb 2e77656c6c2d6b6e6f776e 04 636f7265", "50 01 0000 b4 6563686f",
+				"40 01 0000 b4 6563686f c1 06"} {
 				if answer := v.say(v.datagram(q)); len(answer) > 1024+64 {
 					t.Errorf("%d B are answered to %s", len(answer), q)
 				}
@@ -276,7 +279,8 @@ func TestBadCoAPAtEveryServer(t *testing.T) {
 
 // repeats is a relay before a server, which sends each datagram that wanted picks again, twice, changed by alter,
 // with all that were picked before it.
-func repeats(t *testing.T, server string, wanted func([]byte) bool, alter func([]byte)) (at string, repeated func() int) {
+func repeats(t *testing.T, server string, wanted func([]byte) bool, alter func([]byte)) (at string,
+	repeated func() int) {
 	t.Helper()
 	near, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -345,7 +349,8 @@ func TestReplaysAtEveryServer(t *testing.T) {
 			alter    func([]byte)
 		}{
 			{"dtls-psk", func(b []byte) bool { return b[0] == 23 }, func([]byte) {}},
-			{"oscore", func(b []byte) bool { return len(b) > 4 }, func(b []byte) { binary.BigEndian.PutUint16(b[2:], binary.BigEndian.Uint16(b[2:])+20_000) }},
+			{"oscore", func(b []byte) bool { return len(b) > 4 },
+				func(b []byte) { binary.BigEndian.PutUint16(b[2:], binary.BigEndian.Uint16(b[2:])+20_000) }},
 		} {
 			if name == "libcoap" && way.security == "oscore" {
 				continue // 4.3.1 has none
@@ -362,8 +367,10 @@ func TestReplaysAtEveryServer(t *testing.T) {
 				cl := stacktest.Start(t, "", "/proc/self/exe", Prefix+"coap-protobuf", "call")
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				if _, err := cl.Call(ctx, stack.Call{URL: u.String(), Service: "echo", Encoding: "protobuf", Security: way.security, Transport: "coap", Connection: "keep-alive",
-					Message: stack.Message{Seed: 1, N: 20}, Timeout: int64(20 * time.Second), Limits: stack.Limits{Body: 100_000}, Credentials: credentials}); err != nil {
+				if _, err := cl.Call(ctx, stack.Call{URL: u.String(), Service: "echo", Encoding: "protobuf", Security: way.security,
+					Transport: "coap", Connection: "keep-alive",
+					Message: stack.Message{Seed: 1, N: 20}, Timeout: int64(20 * time.Second), Limits: stack.Limits{Body: 100_000},
+					Credentials: credentials}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := cl.Run(ctx, stack.Run{Requests: asked, Record: true}, func(x measure.Exchange) {

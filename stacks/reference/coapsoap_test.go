@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 func TestFaultsOverCoAP(t *testing.T) {
@@ -32,7 +32,8 @@ func TestFaultsOverCoAP(t *testing.T) {
 		var resp coap.Response
 		s.handle(&coap.Request{Method: coap.POST, Path: []byte(name), Format: coap.XML, Body: []byte(x.body)}, &resp)
 		if resp.Code != x.code || resp.Format != coap.XML || !strings.Contains(string(resp.Body), x.want) {
-			t.Errorf("%s %q: got %v, format %v, %s; want %v and %s", x.encoding, x.body, resp.Code, resp.Format, resp.Body, x.code, x.want)
+			t.Errorf("%s %q: got %v, format %v, %s; want %v and %s", x.encoding, x.body, resp.Code, resp.Format, resp.Body,
+				x.code, x.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // What a server dropped or refused stands in its log, which the lab keeps with
@@ -24,9 +24,12 @@ func TestServersTellWhatTheyDropped(t *testing.T) {
 	}{
 		{"coap-protobuf", stack.Serve{Security: "none", Encoding: "protobuf", Transport: "coap"}, nil, ""},
 		{"coap-protobuf", stack.Serve{Security: "none", Encoding: "protobuf", Transport: "coap"},
-			[]string{"\x49\x02\x00\x01", "\x40\x02\x00\x02\xff", "\x40\x00\x00\x03", "\x60\x00\x00\x04", "\x40\x02\x00\x05\xd1\x18\x01"}, "dropped or refused: 2 malformed, 1 refused, 2 ignored"},
-		{"coap-protobuf", stack.Serve{Security: "oscore", Encoding: "protobuf", Transport: "coap", Credentials: map[string]string{"oscore_secret": "00112233", "oscore_salt": "00"}},
-			[]string{"\x40\x02\x00\x01\x9c\x19\x00\x08contexts\x01\xff0123456789abcdef"}, "dropped or refused: 2 refused, 1 not opened under OSCORE"},
+			[]string{"\x49\x02\x00\x01", "\x40\x02\x00\x02\xff", "\x40\x00\x00\x03", "\x60\x00\x00\x04",
+				"\x40\x02\x00\x05\xd1\x18\x01"}, "dropped or refused: 2 malformed, 1 refused, 2 ignored"},
+		{"coap-protobuf", stack.Serve{Security: "oscore", Encoding: "protobuf", Transport: "coap",
+			Credentials: map[string]string{"oscore_secret": "00112233", "oscore_salt": "00"}},
+			[]string{"\x40\x02\x00\x01\x9c\x19\x00\x08contexts\x01\xff0123456789abcdef"},
+			"dropped or refused: 2 refused, 1 not decrypted under OSCORE"},
 	} {
 		in, stdin := io.Pipe()
 		out, stdout := net.Pipe()

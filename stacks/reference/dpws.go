@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/service/xmlstream"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/dpws"
+	"edgegauge.example/edgegauge/internal/protocol/dpws"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/service/xmlstream"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // dpwsOptions: nodelay on or off at both sides' sockets; the bound of the
@@ -54,11 +54,7 @@ func serveDPWS(p *program, s stack.Serve) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ifi, err := dpws.InterfaceOf(host)
-	if err != nil {
-		return nil, err
-	}
-	w, err := newWorkers(s, p.encoding(s.Encoding))
+	w, err := p.workers(s)
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +65,13 @@ func serveDPWS(p *program, s stack.Serve) (server, error) {
 	if s.Options["nodelay"] == "off" {
 		l = nagled{l}
 	}
-	network, err := dpws.Join(ifi, true)
+	network, err := dpws.JoinAt(host, true)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
-	d := &dpwsServer{httpServer: &httpServer{workers: w, limit: s.Limits.Body, soap: true}, namer: &locked{namer: dpws.NewNamer()}, ended: make(chan struct{})}
+	d := &dpwsServer{httpServer: &httpServer{workers: w, limit: s.Limits.Body, soap: true},
+		namer: &locked{namer: dpws.NewNamer()}, ended: make(chan struct{})}
 	d.describe("http://"+l.Addr().String(), s.Service)
 	d.at = "dpws" + strings.TrimPrefix(d.description.Hosted[0].Addresses[0], "http") + "#" + d.description.EPR
 	d.decode, d.encode = d.read, d.write
@@ -106,7 +103,8 @@ func (d *dpwsServer) describe(at, name string) {
 		Target: dpws.Target{EPR: dpws.NewUUID(), Types: []dpws.QName{{Space: dpws.Space, Local: "Device"}, dpwsDevice},
 			XAddrs: []string{at + "/device"}, MetadataVersion: 1},
 		Manufacturer: "edgegauge", Model: "reference/dpws", Name: "edgegauge " + name, Firmware: goVersion(), Serial: "0",
-		Hosted: []dpws.Hosted{{Addresses: []string{at + "/" + name}, Types: []dpws.QName{dpwsService}, ID: name, WSDL: at + "/" + name + "?wsdl"}},
+		Hosted: []dpws.Hosted{{Addresses: []string{at + "/" + name}, Types: []dpws.QName{dpwsService}, ID: name,
+			WSDL: at + "/" + name + "?wsdl"}},
 	}
 }
 
@@ -135,13 +133,14 @@ func dpwsParams(options map[string]string) (dpws.Params, error) {
 	if text, ok := options["match_delay"]; ok {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
-			return p, fmt.Errorf("option match_delay %q is not a duration; write 2500ms", text)
+			return p, fmt.Errorf("invalid match_delay %q; write it like 2500ms", text)
 		}
 		p.MatchDelay = d
 	}
-	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "events": {"off", "on"}, "discovery": {"once", "first", "each"}, "search": {"probe", "resolve"}} {
+	for name, levels := range map[string][]string{"nodelay": {"on", "off"}, "events": {"off", "on"},
+		"discovery": {"once", "first", "each"}, "search": {"probe", "resolve"}} {
 		if text := options[name]; text != "" && !slices.Contains(levels, text) {
-			return p, fmt.Errorf("option %s %q is none; there are %s", name, text, strings.Join(levels, ", "))
+			return p, fmt.Errorf("unknown %s %q; supported: %s", name, text, strings.Join(levels, ", "))
 		}
 	}
 	return p, nil
@@ -197,7 +196,7 @@ func (d *dpwsServer) event(x *worker) {
 func (d *dpwsServer) gate(w http.ResponseWriter, r *http.Request, x *worker, limit int64) bool {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
-		d.refuse(w, http.StatusMethodNotAllowed, errors.New("only POST is served"))
+		d.refuse(w, http.StatusMethodNotAllowed, errors.New("only POST is supported"))
 		return false
 	}
 	if !d.encoding.Takes(r.Header.Get("Content-Type")) {
@@ -222,7 +221,8 @@ func (d *dpwsServer) describeTo(w http.ResponseWriter, x *worker, hosted *dpws.H
 	d.namer.mu.Lock()
 	b, ok := d.description.Answer(nil, d.namer.namer, &x.header, hosted)
 	if !ok {
-		b = (&dpws.Fault{Code: "Sender", Subcode: "ActionNotSupported", Reason: "the action cannot be processed here"}).Append(nil, d.namer.namer, &x.header)
+		b = (&dpws.Fault{Code: "Sender", Subcode: "ActionNotSupported",
+			Reason: "the action cannot be processed here"}).Append(nil, d.namer.namer, &x.header)
 	}
 	d.namer.mu.Unlock()
 	w.Header().Set("Content-Type", d.encoding.MediaType(d.name, true))
@@ -233,7 +233,7 @@ func (d *dpwsServer) describeTo(w http.ResponseWriter, x *worker, hosted *dpws.H
 }
 
 // errOther means that a request is not for the service, but about it.
-var errOther = errors.New("another action")
+var errOther = errors.New("unknown action")
 
 // serve answers requests for the service, and those about it.
 func (d *dpwsServer) serve(w http.ResponseWriter, r *http.Request) {
@@ -286,7 +286,8 @@ func (d *dpwsServer) read(x *worker) error {
 		return understood, err
 	})
 	if err == nil && (len(h.Action) == 0 || len(h.MessageID) == 0) {
-		err = errors.New("a required header representing a Message Addressing Property is not present") // WS-Addressing 1.0, SOAP binding, section 6.4.2
+		// WS-Addressing 1.0, SOAP binding, section 6.4.2
+		err = errors.New("a required header representing a Message Addressing Property is not present")
 	}
 	return err
 }
@@ -318,12 +319,12 @@ func wsdlOf(name service.Name, at string) string {
 			`<wsdl:service name="Services"><wsdl:port name="Port12" binding="tns:Services12"><soap12:address location="{at}"/></wsdl:port></wsdl:service></wsdl:definitions>`)
 }
 
-// interfaceTo finds the interface by which u's host is reached. Nothing is sent.
-func interfaceTo(u *url.URL) (*net.Interface, error) {
+// addressTo is this machine's address from which u's host is reached. Nothing is sent.
+func addressTo(u *url.URL) (netip.Addr, error) {
 	c, err := net.Dial("udp", u.Host)
 	if err != nil {
-		return nil, err
+		return netip.Addr{}, err
 	}
 	defer c.Close()
-	return dpws.InterfaceOf(c.LocalAddr().(*net.UDPAddr).AddrPort().Addr())
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
 }

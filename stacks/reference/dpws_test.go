@@ -15,8 +15,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // TestMain makes this binary a stack's program too, for tests that start one.
@@ -47,20 +47,23 @@ func TestDPWSInterop(t *testing.T) {
 	if *sdcri, err = stack.Read("../dpws-sdcri"); err != nil {
 		t.Fatal(err)
 	}
-	foreign := len(sdcri.Missing(t.Context())) == 0 && sdcri.Built()
+	foreign := !testing.Short() && len(sdcri.Missing(t.Context())) == 0 && sdcri.Built()
 	if !foreign && os.Getenv("CI") == "true" {
 		t.Fatal("stacks/dpws-sdcri is not built; run: edgegauge stacks build dpws-sdcri")
 	}
 	for _, tt := range []struct {
 		device, client, search string
 	}{
-		{"reference/dpws", "reference/dpws", "probe"}, {"dpws-sdcri", "reference/dpws", "probe"}, {"reference/dpws", "dpws-sdcri", "probe"},
-		{"reference/dpws", "reference/dpws", "resolve"}, {"dpws-sdcri", "reference/dpws", "resolve"}, {"reference/dpws", "dpws-sdcri", "resolve"},
+		{"reference/dpws", "reference/dpws", "probe"}, {"dpws-sdcri", "reference/dpws", "probe"},
+		{"reference/dpws", "dpws-sdcri", "probe"},
+		{"reference/dpws", "reference/dpws", "resolve"}, {"dpws-sdcri", "reference/dpws", "resolve"},
+		{"reference/dpws", "dpws-sdcri", "resolve"},
 	} {
 		for _, place := range []struct {
 			name, host string
 			client     *os.File
-		}{{"lo, IPv4", "127.0.0.1", device}, {"lo, IPv6", "::1", device}, {"veth, IPv4", "10.77.0.1", client}, {"veth, IPv6", "fd77::1", client}} {
+		}{{"lo, IPv4", "127.0.0.1", device}, {"lo, IPv6", "::1", device}, {"veth, IPv4", "10.77.0.1", client},
+			{"veth, IPv6", "fd77::1", client}} {
 			if place.name == "lo, IPv4" && tt.client != tt.device && tt.search == "probe" {
 				continue // the conformance kit crosses them there
 			}
@@ -71,7 +74,8 @@ func TestDPWSInterop(t *testing.T) {
 				if tt.client != tt.device && !foreign {
 					t.Skip("stacks/dpws-sdcri is not built; run: edgegauge stacks build dpws-sdcri")
 				}
-				invoke(t, start(t, *sdcri, tt.device, "serve", device), start(t, *sdcri, tt.client, "call", place.client), place.host, tt.search)
+				invoke(t, start(t, *sdcri, tt.device, "serve", device), start(t, *sdcri, tt.client, "call", place.client),
+					place.host, tt.search)
 			})
 		}
 	}
@@ -88,19 +92,22 @@ func invokeKnown(t *testing.T, srv, cl *stack.Conn, host, search string, known f
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	s := stack.Serve{Service: "monitor", Encoding: "soap12", Security: "none", Transport: "dpws", Host: host, Limits: stack.Limits{Body: 1 << 20}}
+	s := stack.Serve{Service: "monitor", Encoding: "soap12", Security: "none", Transport: "dpws", Host: host,
+		Limits: stack.Limits{Body: 1 << 20}}
 	served, err := srv.Serve(ctx, s)
 	if err != nil {
 		t.Fatal("device:", err)
 	}
 	known(served.URL)
-	ready, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
-		Message: stack.Message{Seed: 3, N: 16}, Connection: "keep-alive", Timeout: int64(30 * time.Second),
+	ready, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: s.Service, Encoding: s.Encoding, Security: s.Security,
+		Transport: s.Transport,
+		Message:   stack.Message{Seed: 3, N: 16}, Connection: "keep-alive", Timeout: int64(30 * time.Second),
 		Options: map[string]string{"search": search}})
 	if err != nil {
 		t.Fatal("client:", err)
 	}
-	if ready.Phases.Discovery < 50*time.Microsecond || ready.Phases.Metadata < 50*time.Microsecond || ready.Phases.FirstInvoke != 0 {
+	if ready.Phases.Discovery < 50*time.Microsecond || ready.Phases.Metadata < 50*time.Microsecond ||
+		ready.Phases.FirstInvoke != 0 {
 		t.Errorf("got phases %+v", ready.Phases)
 	}
 	n := 0
@@ -115,7 +122,8 @@ func invokeKnown(t *testing.T, srv, cl *stack.Conn, host, search string, known f
 	if end, err := srv.Report(ctx, false, nil); err != nil || end.Count != 5 {
 		t.Errorf("the device counts %d requests, %v", end.Count, err)
 	}
-	t.Logf("discovery %v, metadata %v, first invoke %v", ready.Phases.Discovery.Round(time.Millisecond), ready.Phases.Metadata.Round(time.Microsecond), end.Phases.FirstInvoke.Round(time.Microsecond))
+	t.Logf("discovery %v, metadata %v, first invoke %v", ready.Phases.Discovery.Round(time.Millisecond),
+		ready.Phases.Metadata.Round(time.Microsecond), end.Phases.FirstInvoke.Round(time.Microsecond))
 }
 
 // start starts a program in a network namespace and ends it with the test.
@@ -188,11 +196,15 @@ func twoNamespaces() (first, second *os.File, err error) {
 		err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "vb", PeerNamespace: netlink.NsFd(second.Fd())})
 		return errors.Join(err, up("lo"), up("va", "10.77.0.1/24", "fd77::1/64"))
 	})
-	err = errors.Join(err, within(second, func() error { return errors.Join(up("lo"), up("vb", "10.77.0.2/24", "fd77::2/64")) }))
+	err = errors.Join(err, within(second, func() error {
+		return errors.Join(up("lo"),
+			up("vb", "10.77.0.2/24", "fd77::2/64"))
+	}))
 	if err != nil {
 		return nil, nil, err
 	}
-	return first, second, errors.Join(within(first, func() error { return settled("va") }), within(second, func() error { return settled("vb") }))
+	return first, second, errors.Join(within(first, func() error { return settled("va") }),
+		within(second, func() error { return settled("vb") }))
 }
 
 // settled waits until the interface's link-local address can be used: the
@@ -273,7 +285,8 @@ func TestDPWSOverIPv6Alone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	invoke(t, start(t, stack.Description{}, "reference/dpws", "serve", device), start(t, stack.Description{}, "reference/dpws", "call", client), "fd77::1", "probe")
+	invoke(t, start(t, stack.Description{}, "reference/dpws", "serve", device),
+		start(t, stack.Description{}, "reference/dpws", "call", client), "fd77::1", "probe")
 }
 
 func dropIPv4(name string) error {

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/dpws"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/protocol/dpws"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A locked Namer is for many requests at a time.
@@ -115,11 +115,11 @@ func findDPWS(p *program, s *stack.Call, plain *caller) (drive.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	ifi, err := interfaceTo(u)
+	at, err := addressTo(u)
 	if err != nil {
 		return nil, err
 	}
-	network, err := dpws.Join(ifi, false)
+	network, err := dpws.JoinAt(at, false)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func findDPWS(p *program, s *stack.Call, plain *caller) (drive.Call, error) {
 	target, err := find(ctx, u.Fragment)
 	if err != nil {
 		finder.Close()
-		return nil, fmt.Errorf("%w; is multicast on %s possible?", err, ifi.Name)
+		return nil, fmt.Errorf("%w; is multicast from %v possible?", err, at)
 	}
 	located := time.Now()
 	hosted, err := describe(ctx, target, s.Service)

@@ -11,16 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/dpws"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/protocol/dpws"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // beside is a network namespace of the test's own, and SDCri to run in it.
 func beside(t *testing.T) (*os.File, stack.Description) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the stack dpws-sdcri")
+	}
 	ns, _, err := twoNamespaces()
 	if err != nil {
 		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
@@ -43,7 +46,8 @@ func TestDPWSEvents(t *testing.T) {
 	defer cancel()
 	for _, device := range []string{"reference/dpws", "dpws-sdcri"} {
 		srv := start(t, sdcri, device, "serve", ns)
-		served, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none", Host: "127.0.0.1", Options: on, Limits: stack.Limits{Body: 1 << 20}})
+		served, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none",
+			Host: "127.0.0.1", Options: on, Limits: stack.Limits{Body: 1 << 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +55,8 @@ func TestDPWSEvents(t *testing.T) {
 		t.Run("ours hears "+device, func(t *testing.T) { hears(t, ctx, served.URL, ns) })
 		t.Run("dpws-sdcri hears "+device, func(t *testing.T) {
 			cl := start(t, sdcri, "dpws-sdcri", "call", ns)
-			if _, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none", Message: stack.Message{Seed: 1, N: 3},
+			if _, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: "echo", Encoding: "soap12", Transport: "dpws",
+				Security: "none", Message: stack.Message{Seed: 1, N: 3},
 				Connection: "keep-alive", Timeout: int64(20 * time.Second), Options: on}); err != nil {
 				t.Fatal(err)
 			}
@@ -92,8 +97,13 @@ func resolves(t *testing.T, ctx context.Context, url string, ns *os.File) {
 
 // hears subscribes at the service, asks it, and hears of it.
 func hears(t *testing.T, ctx context.Context, url string, ns *os.File) {
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
-		err = errors.Join(within(ns, func() error { c, err = new(net.Dialer).DialContext(ctx, network, address); return nil }), err)
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network,
+		address string) (c net.Conn, err error) {
+		err = errors.Join(within(ns, func() error {
+			c, err = new(net.Dialer).DialContext(ctx, network,
+				address)
+			return nil
+		}), err)
 		return c, err
 	}}}
 	defer client.CloseIdleConnections()
@@ -104,7 +114,10 @@ func hears(t *testing.T, ctx context.Context, url string, ns *os.File) {
 		t.Fatal(err)
 	}
 	events := make(chan string, 100)
-	sink := &http.Server{Handler: dpws.Sink(func(action string, envelope []byte) { events <- action + " " + string(envelope) })}
+	sink := &http.Server{Handler: dpws.Sink(func(action string, envelope []byte) {
+		events <- action + " " +
+			"" + string(envelope)
+	})}
 	go sink.Serve(l)
 	defer sink.Close()
 	action := codec.Action("echo") + "Event"
@@ -123,7 +136,8 @@ func hears(t *testing.T, ctx context.Context, url string, ns *os.File) {
 	}
 	ask := func(text string) {
 		m := service.Message{Text: []byte(text)}
-		h := dpws.Header{Action: []byte(codec.Action("echo")), To: []byte(url), MessageID: []byte(dpws.NewUUID()), ReplyTo: []byte(dpws.Anonymous)}
+		h := dpws.Header{Action: []byte(codec.Action("echo")), To: []byte(url), MessageID: []byte(dpws.NewUUID()),
+			ReplyTo: []byte(dpws.Anonymous)}
 		b := append(codec.Append(codec.XML, h.AppendStart(nil), "echo", false, &m), dpws.End...)
 		if err := dpws.Post(ctx, client, url, b, &dpws.Header{}, nil); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"edgegauge/stacks/reference/dpws"
+	"edgegauge.example/edgegauge/internal/protocol/dpws"
 )
 
 // forgedMatch is a ProbeMatches that answers nothing that was asked: it says of
@@ -50,7 +50,8 @@ func TestForgedMatchesMisleadNobody(t *testing.T) {
 					}
 					forged.Add(1)
 					match := fmt.Sprintf(forgedMatch, dpws.NewUUID(), device.Load())
-					for _, lie := range []string{match, "\x16\x03\x01 no XML <", match + strings.Repeat(" ", 20_000), strings.ReplaceAll(match, "ProbeMatch", "ResolveMatch")[:len(match)/2],
+					for _, lie := range []string{match, "\x16\x03\x01 no XML <", match + strings.Repeat(" ", 20_000),
+						strings.ReplaceAll(match, "ProbeMatch", "ResolveMatch")[:len(match)/2],
 						strings.Replace(match, "/ProbeMatches<", "/Hello<", 1)} {
 						network.Unicast([]byte(lie), from)
 					}

@@ -10,14 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/dpws"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/protocol/dpws"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // The option discovery says which requests begin with a search; a listener on
 // the group counts the Probes that are not repetitions.
 func TestDPWSSearchesAsOftenAsTheOptionSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the stack dpws-sdcri")
+	}
 	ns, _, err := twoNamespaces()
 	if err != nil {
 		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))
@@ -42,16 +45,19 @@ func TestDPWSSearchesAsOftenAsTheOptionSays(t *testing.T) {
 	for _, tt := range []struct {
 		client, level string
 		want          int // searches of a start and runs of 2 and 3 requests
-	}{{"reference/dpws", "once", 1}, {"reference/dpws", "first", 3}, {"reference/dpws", "each", 6}, {"dpws-sdcri", "first", 3}} {
+	}{{"reference/dpws", "once", 1}, {"reference/dpws", "first", 3}, {"reference/dpws", "each", 6},
+		{"dpws-sdcri", "first", 3}} {
 		before := probes()
 		srv, cl := start(t, sdcri, "reference/dpws", "serve", ns), start(t, sdcri, tt.client, "call", ns)
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-		served, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none", Host: "127.0.0.1", Options: map[string]string{"match_delay": "10ms"},
+		served, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none",
+			Host: "127.0.0.1", Options: map[string]string{"match_delay": "10ms"},
 			Limits: stack.Limits{Body: 1 << 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = cl.Call(ctx, stack.Call{URL: served.URL, Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none", Message: stack.Message{Seed: 1, N: 3},
+		_, err = cl.Call(ctx, stack.Call{URL: served.URL, Service: "echo", Encoding: "soap12", Transport: "dpws",
+			Security: "none", Message: stack.Message{Seed: 1, N: 3},
 			Connection: "keep-alive", Timeout: int64(20 * time.Second), Options: map[string]string{"discovery": tt.level}})
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +78,9 @@ func TestDPWSSearchesAsOftenAsTheOptionSays(t *testing.T) {
 	}
 }
 
-// listen counts the different Probes that a group hears.
+// listen counts the different Probes that a group hears. Before it says a count
+// it sends a mark to the group and waits until that has come back: what was sent
+// before is counted then, however busy the machine is.
 func listen(t *testing.T, join func() (dpws.Network, error)) (count func() int) {
 	network, err := join()
 	if err != nil {
@@ -80,11 +88,13 @@ func listen(t *testing.T, join func() (dpws.Network, error)) (count func() int) 
 	}
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	done := make(chan struct{})
+	done, marks, mark := make(chan struct{}), make(chan string, 1), 0
 	go func() {
 		defer close(done)
 		network.Receive(func(b []byte, _ netip.AddrPort) {
-			if bytes.Contains(b, []byte("/discovery/2009/01/Probe<")) {
+			if bytes.HasPrefix(b, []byte("mark ")) {
+				marks <- string(b)
+			} else if bytes.Contains(b, []byte("/discovery/2009/01/Probe<")) {
 				mu.Lock()
 				seen[string(b)] = true
 				mu.Unlock()
@@ -92,5 +102,18 @@ func listen(t *testing.T, join func() (dpws.Network, error)) (count func() int) 
 		})
 	}()
 	t.Cleanup(func() { network.Close(); <-done })
-	return func() int { mu.Lock(); defer mu.Unlock(); return len(seen) }
+	return func() int {
+		mark++
+		if err := network.Multicast(fmt.Appendf(nil, "mark %d", mark)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-marks:
+		case <-time.After(time.Minute):
+			t.Fatal("the group does not hear its own mark")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return len(seen)
+	}
 }

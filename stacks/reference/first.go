@@ -3,8 +3,8 @@ package reference
 import (
 	"time"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A firstInvoke times a client's very first request. With more than one under

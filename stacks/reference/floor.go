@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A floorCaller sends and awaits as many bytes as the encoding's messages have.
@@ -60,7 +60,8 @@ func serveFloor(p *program, s stack.Serve) (server, error) {
 		return nil, err
 	}
 	f := &floorServer{size: record{in: uint32(len(call.body)), out: uint32(call.answer)}, ended: make(chan struct{})}
-	f.Floor, err = drive.ListenFloor(p.kind.transport, netip.AddrPortFrom(host, uint16(s.Port)), len(call.body), call.answer)
+	f.Floor, err = drive.ListenFloor(p.kind.transport, netip.AddrPortFrom(host, uint16(s.Port)),
+		len(call.body), call.answer)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (h *httpServer) unary(x *worker, r *http.Request) (code int, err error) {
 	case len(b) < grpcPrefix, int64(binary.BigEndian.Uint32(b[1:])) != int64(len(b)-grpcPrefix):
 		return grpcInternal, errors.New("the request is not one gRPC message")
 	case b[0] != 0:
-		return grpcUnimplemented, errors.New("compressed messages are not taken")
+		return grpcUnimplemented, errors.New("compressed messages are not supported")
 	}
 	x.body = append(x.body[:0], x.frame[grpcPrefix:]...)
 	if err = h.work(x); errors.Is(err, errService) {

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // grpcPeer is a command that speaks gRPC by grpcio. CI must have it.
@@ -23,10 +23,12 @@ func grpcPeer(t *testing.T, args ...string) *exec.Cmd {
 		python = "python3"
 	}
 	dir := t.TempDir()
-	out, err := exec.Command(python, "-m", "grpc_tools.protoc", "-I../contract", "--python_out="+dir, "--grpc_python_out="+dir,
+	out, err := exec.Command(python, "-m", "grpc_tools.protoc", "-I../contract", "--python_out="+dir,
+		"--grpc_python_out="+dir,
 		"services.proto", "grpc.proto").CombinedOutput()
 	if err != nil {
-		advice := strings.TrimSpace(string(out)) + "; python3 -m venv V && V/bin/pip install grpcio-tools, then EDGEGAUGE_PYTHON=V/bin/python"
+		advice := strings.TrimSpace(string(out)) +
+			"; python3 -m venv V && V/bin/pip install grpcio-tools, then EDGEGAUGE_PYTHON=V/bin/python"
 		if os.Getenv("CI") == "true" {
 			t.Fatal(advice)
 		}
@@ -40,7 +42,8 @@ func grpcPeer(t *testing.T, args ...string) *exec.Cmd {
 func TestGRPCCallsOurServer(t *testing.T) {
 	k, _ := find("grpc")
 	p := &program{kind: k}
-	srv, err := serveHTTP(p, stack.Serve{Service: "monitor", Encoding: "protobuf", Host: "127.0.0.1", Limits: stack.Limits{Body: 1 << 20}})
+	srv, err := serveHTTP(p, stack.Serve{Service: "monitor", Encoding: "protobuf", Host: "127.0.0.1",
+		Limits: stack.Limits{Body: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,14 +73,16 @@ func TestWeCallGRPCServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, n := range map[service.Name]int{service.Monitor: 16, service.Concat: 30_000} { // the second: some 500 kB, over the windows
+	// the second: some 500 kB, over the windows
+	for name, n := range map[service.Name]int{service.Monitor: 16, service.Concat: 30_000} {
 		for _, concurrency := range []int{1, 3} {
 			c := &caller{name: name, encoding: codec.Protobuf}
 			service.Make(name, 7, n, service.Width{}, &c.request)
 			if c.check, err = service.NewChecker(name, &c.request); err != nil {
 				t.Fatal(err)
 			}
-			d, err := drive.Dial(t.Context(), drive.Spec{URL: "http://127.0.0.1:" + strings.TrimSpace(port) + grpcService + string(name), Protocol: drive.GRPC,
+			d, err := drive.Dial(t.Context(), drive.Spec{URL: "http://127.0.0.1:" + strings.TrimSpace(port) + grpcService +
+				string(name), Protocol: drive.GRPC,
 				ContentType: "application/grpc+proto", Concurrency: concurrency, Timeout: 30 * time.Second})
 			if err != nil {
 				t.Fatal(err)
@@ -97,7 +102,8 @@ func TestWeCallGRPCServer(t *testing.T) {
 			d.Close()
 		}
 	}
-	d, err := drive.Dial(t.Context(), drive.Spec{URL: "http://127.0.0.1:" + strings.TrimSpace(port) + grpcService + "sort", Protocol: drive.GRPC,
+	d, err := drive.Dial(t.Context(), drive.Spec{URL: "http://127.0.0.1:" + strings.TrimSpace(port) + grpcService + "sort",
+		Protocol:    drive.GRPC,
 		ContentType: "application/grpc+proto"})
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // An httpServer is REST or SOAP on net/http.
@@ -31,7 +31,7 @@ type httpServer struct {
 
 // serveHTTP listens for REST or SOAP, with TLS 1.3 where security asks for it.
 func serveHTTP(p *program, s stack.Serve) (server, error) {
-	w, err := newWorkers(s, p.encoding(s.Encoding))
+	w, err := p.workers(s)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (h *httpServer) handle(w http.ResponseWriter, r *http.Request) {
 	defer h.pool.Put(x)
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
-		h.refuse(w, http.StatusMethodNotAllowed, errors.New("only POST is served"))
+		h.refuse(w, http.StatusMethodNotAllowed, errors.New("only POST is supported"))
 		return
 	}
 	if !h.encoding.Takes(r.Header.Get("Content-Type")) {
@@ -179,8 +179,8 @@ func (h *httpServer) refuse(w http.ResponseWriter, status int, err error) {
 	fault := faultOf(err)
 	w.Header().Set("Content-Type", h.encoding.MediaType(h.name, true))
 	// SOAP 1.1, section 6.2: every fault is a 500. SOAP 1.2 part 2, table 20: a Sender fault is a 400.
-	if status == http.StatusBadRequest && h.encoding == codec.SOAP11 {
-		status = http.StatusInternalServerError
+	if status == http.StatusBadRequest {
+		status = (&codec.Fault{Code: codec.Sender}).Status(h.encoding)
 	}
 	w.WriteHeader(status)
 	w.Write(codec.AppendFault(h.encoding, nil, fault))

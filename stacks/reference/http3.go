@@ -8,12 +8,12 @@ import (
 
 	"github.com/quic-go/quic-go/http3"
 
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // serveHTTP3 listens for REST over HTTP/3; the handler is that of HTTP/1.1 and 2.
 func serveHTTP3(p *program, s stack.Serve) (server, error) {
-	w, err := newWorkers(s, p.encoding(s.Encoding))
+	w, err := p.workers(s)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/quic-go/quic-go"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 func http3Serve(t *testing.T) (server, drive.Spec) {
@@ -24,13 +24,15 @@ func http3Serve(t *testing.T) (server, drive.Spec) {
 		t.Fatal(err)
 	}
 	k, _ := find("http3")
-	srv, err := k.serve(&program{kind: k, log: log.New(io.Discard, "", 0)}, stack.Serve{Service: "echo", Encoding: "json", Host: "127.0.0.1",
-		Security: "tls", Credentials: credentials, Limits: stack.Limits{Body: 100_000}})
+	srv, err := k.serve(&program{kind: k, log: log.New(io.Discard, "", 0)},
+		stack.Serve{Service: "echo", Encoding: "json", Host: "127.0.0.1",
+			Security: "tls", Credentials: credentials, Limits: stack.Limits{Body: 100_000}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.close)
-	return srv, drive.Spec{URL: srv.url(), Protocol: drive.HTTP3, ContentType: "application/json", Credentials: drive.Credentials{CA: credentials["ca"]}}
+	return srv, drive.Spec{URL: srv.url(), Protocol: drive.HTTP3, ContentType: "application/json",
+		Credentials: drive.Credentials{CA: credentials["ca"]}}
 }
 
 func TestHTTP3(t *testing.T) {
@@ -40,7 +42,8 @@ func TestHTTP3(t *testing.T) {
 			spec.Connection, spec.Concurrency = connection, concurrency
 			record := mqttDrive(t, spec, 20, 30_000)
 			if n := srv.take().n; n != 20 || record.Quality.Reconnects > 0 {
-				t.Errorf("%s, %d at once: %d served, %d connections made anew", connection, concurrency, n, record.Quality.Reconnects)
+				t.Errorf("%s, %d at once: %d served, %d connections made anew", connection, concurrency, n,
+					record.Quality.Reconnects)
 			}
 		}
 	}
@@ -79,7 +82,8 @@ func TestHTTP3Refuses(t *testing.T) {
 		{"a push from a client", true, "\x01\x00"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		conn, err := quic.DialAddr(ctx, u.Host, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", NextProtos: []string{"h3"}}, nil)
+		conn, err := quic.DialAddr(ctx, u.Host,
+			&tls.Config{RootCAs: roots, ServerName: "127.0.0.1", NextProtos: []string{"h3"}}, nil)
 		if err != nil {
 			t.Fatal(tt.what, err)
 		}

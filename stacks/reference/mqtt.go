@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/mqtt"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // mqttOptions: qos 0, 1 or 2, of requests and answers.
@@ -67,7 +67,7 @@ type openBroker func(p *program, s stack.Serve, limit int, socket string) (broke
 
 func serveMQTT(open openBroker) func(*program, stack.Serve) (server, error) {
 	return func(p *program, s stack.Serve) (server, error) {
-		w, err := newWorkers(s, p.encoding(s.Encoding))
+		w, err := p.workers(s)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func mqttQoS(options map[string]string) (byte, error) {
 	case "1", "2":
 		return v[0] - '0', nil
 	default:
-		return 0, fmt.Errorf("option qos %q is none; there are 0, 1, 2", v)
+		return 0, fmt.Errorf("unknown qos %q; supported: 0, 1, 2", v)
 	}
 }
 
@@ -168,7 +168,8 @@ func (m *mqttServer) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := mqtt.NewSession(mqtt.Params{Version: m.version, ClientID: "responder", QoS: m.qos, Filters: []string{m.name + "/request/#"}})
+	s := mqtt.NewSession(mqtt.Params{Version: m.version, ClientID: "responder", QoS: m.qos,
+		Filters: []string{m.name + "/request/#"}})
 	m.mu.Lock()
 	m.s, m.conn = s, conn
 	m.mu.Unlock()
@@ -263,7 +264,8 @@ func (m *mqttServer) addressed(request *mqtt.Message) *mqtt.Message {
 	base := m.name + "/response/"
 	if m.version == mqtt.V5 {
 		answer.Topic, answer.Correlation = bytes.Clone(request.ResponseTopic), bytes.Clone(request.Correlation)
-		if !bytes.HasPrefix(answer.Topic, []byte(base)) || len(answer.Topic) == len(base) || bytes.ContainsAny(answer.Topic, "+#") {
+		if !bytes.HasPrefix(answer.Topic, []byte(base)) || len(answer.Topic) == len(base) ||
+			bytes.ContainsAny(answer.Topic, "+#") {
 			return nil
 		}
 		return answer
@@ -323,4 +325,4 @@ func mqttListen(s stack.Serve) (net.Listener, error) {
 	return tls.NewListener(l, config), nil
 }
 
-var errNoBroker = errors.New("the broker does not listen")
+var errNoBroker = errors.New("the broker is not listening")

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/mqtt"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 var mqttStacks = []string{"mqtt", "mqtt-mosquitto"}
@@ -67,7 +67,8 @@ func mqttAsk(t *testing.T, d *drive.Driver, n, letters int) *drive.Record {
 	}
 	for x := range record.Exchanges() {
 		if x.Failure != "" || x.RTT() <= 0 {
-			t.Errorf("%s QoS %d, %s, %d at once: request %d: %q, rtt %v", d.Protocol, d.QoS, d.Connection, d.Concurrency, x.Seq, x.Failure, x.RTT())
+			t.Errorf("%s QoS %d, %s, %d at once: request %d: %q, rtt %v", d.Protocol, d.QoS, d.Connection, d.Concurrency, x.Seq,
+				x.Failure, x.RTT())
 			break
 		}
 	}
@@ -83,7 +84,8 @@ func TestMQTTAgainstBrokers(t *testing.T) {
 		for _, version := range []string{mqtt5, mqtt311} {
 			for qos := range byte(3) {
 				for _, security := range []string{"none", "tls"} {
-					srv := mqttServe(t, name, stack.Serve{Transport: version, Security: security, Credentials: credentials, Options: map[string]string{"qos": fmt.Sprint(qos)}})
+					srv := mqttServe(t, name, stack.Serve{Transport: version, Security: security, Credentials: credentials,
+						Options: map[string]string{"qos": fmt.Sprint(qos)}})
 					want := 0
 					for _, connection := range []string{drive.KeepAlive, drive.PerRequest} {
 						for _, concurrency := range []int{1, 4} {
@@ -179,7 +181,8 @@ func TestMQTTSurvivesCuts(t *testing.T) {
 					}
 					return 1 << 40, 20 + 9*int64(n)
 				})
-				spec := drive.Spec{URL: "mqtt://" + c.Addr().String() + "/echo", Protocol: version, QoS: qos, Connection: drive.KeepAlive, Timeout: 20 * time.Second}
+				spec := drive.Spec{URL: "mqtt://" + c.Addr().String() + "/echo", Protocol: version, QoS: qos,
+					Connection: drive.KeepAlive, Timeout: 20 * time.Second}
 				cuts := 0
 				for range requests {
 					record := mqttAsk(t, dialCut(t, spec), 3, 20)
@@ -234,7 +237,7 @@ func TestMQTTBrokersRefuse(t *testing.T) {
 			{"PUBREL without its flag", hello4 + "6002 0001"},
 			{"a reserved type", hello4 + "0000"},
 			{"HTTP", hex.EncodeToString([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))},
-			{"a property twice", hello5 + "3007 0001 61 04 0100 0100"},
+			{"a repeated property", hello5 + "3007 0001 61 04 0100 0100"},
 			{"a topic alias of 0", hello5 + "3006 0000 03 230000"},
 			{"a response topic with a wildcard", hello5 + "3008 0001 61 04 08 0001 23"},
 			{"packet identifier 0", hello4 + "3205 0001 61 0000"},
@@ -255,7 +258,8 @@ func TestMQTTBrokersRefuse(t *testing.T) {
 			heard, err := io.ReadAll(conn)
 			conn.Close()
 			// A subscription may also be refused alone; who names a bad place for an answer gets none.
-			refused := strings.HasSuffix(hex.EncodeToString(heard), "9003000180") || strings.HasPrefix(tt.what, "a response topic")
+			refused := strings.HasSuffix(hex.EncodeToString(heard), "9003000180") ||
+				strings.HasPrefix(tt.what, "a response topic")
 			if err != nil && os.IsTimeout(err) && !refused {
 				t.Errorf("%s: %s: the connection stands; it said %x", name, tt.what, heard)
 			}
@@ -275,7 +279,8 @@ func TestMQTTTopicMischief(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := mqtt.NewClient(ctx, conn, mqtt.NewSession(mqtt.Params{Version: mqtt.V5, ClientID: "rogue", QoS: 2, Filters: []string{"#"}}))
+		client, err := mqtt.NewClient(ctx, conn,
+			mqtt.NewSession(mqtt.Params{Version: mqtt.V5, ClientID: "rogue", QoS: 2, Filters: []string{"#"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +293,8 @@ func TestMQTTTopicMischief(t *testing.T) {
 				t.Fatalf("%s, response topic %q: %v", name, topic, err)
 			}
 		}
-		right := &mqtt.Message{Topic: []byte("echo/request"), Payload: []byte(`}`), ResponseTopic: []byte("echo/response/rogue"), Correlation: []byte("7"), QoS: 2}
+		right := &mqtt.Message{Topic: []byte("echo/request"), Payload: []byte(`}`),
+			ResponseTopic: []byte("echo/response/rogue"), Correlation: []byte("7"), QoS: 2}
 		if err := client.Publish(ctx, right); err != nil {
 			t.Fatal(err)
 		}
@@ -325,14 +331,16 @@ func TestMQTTAsTsharkSeesIt(t *testing.T) {
 	for _, version := range []mqtt.Version{mqtt.V311, mqtt.V5} {
 		b := mqtt.AppendConnect(nil, version, &mqtt.Hello{ClientID: "abc", Clean: true, Expiry: 5})
 		b = mqtt.AppendSubscribe(b, version, 1, 2, "echo/response/abc", "x")
-		b, _ = mqtt.AppendPublish(b, version, 2, &mqtt.Message{Topic: []byte("echo/request"), Payload: []byte("hello"), QoS: 2,
-			ResponseTopic: []byte("echo/response/abc"), Correlation: []byte{1, 2}, Failure: []byte("none")})
+		b, _ = mqtt.AppendPublish(b, version, 2,
+			&mqtt.Message{Topic: []byte("echo/request"), Payload: []byte("hello"), QoS: 2,
+				ResponseTopic: []byte("echo/response/abc"), Correlation: []byte{1, 2}, Failure: []byte("none")})
 		b = mqtt.AppendBare(mqtt.AppendAck(b, mqtt.Pubrel, 2, 0), mqtt.Disconnect)
 		file := t.TempDir() + "/c.pcap"
 		if err := os.WriteFile(file, classicPcap(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(tshark, "-r", file, "-d", "tcp.port==1883,mqtt", "-T", "fields", "-e", "mqtt.msgtype", "-e", "mqtt.topic", "-e", "mqtt.msg",
+		out, err := exec.Command(tshark, "-r", file, "-d", "tcp.port==1883,mqtt", "-T", "fields", "-e", "mqtt.msgtype", "-e",
+			"mqtt.topic", "-e", "mqtt.msg",
 			"-e", "mqtt.prop_string", "-e", "mqtt.prop_value", "-e", "_ws.malformed").Output()
 		want := "1,8,3,6,14\techo/response/abc,x,echo/request\t68656c6c6f\t"
 		if version == mqtt.V5 {

@@ -16,7 +16,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
 
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // An embedded broker is mochi's, in this process.
@@ -36,8 +36,10 @@ func openEmbedded(_ *program, s stack.Serve, limit int, socket string) (broker, 
 		return nil, err
 	}
 	// Everything it would log is a client's doing, which the client is told.
-	server := broker5.New(&broker5.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(math.MaxInt)}))})
+	server := broker5.New(&broker5.Options{Logger: slog.New(slog.NewTextHandler(io.Discard,
+		&slog.HandlerOptions{Level: slog.Level(math.MaxInt)}))})
 	server.Options.Capabilities.MaximumPacketSize = uint32(limit)
+	server.Options.Capabilities.RetainAvailable = 0 // nothing here needs it, and it would be kept without bound
 	e := &embedded{server, l.Addr().String()}
 	err = server.AddHook(new(openToAll), nil)
 	if err == nil {
@@ -114,7 +116,8 @@ func startMosquitto(p *program, s stack.Serve, port, limit int, socket string) (
 	if err := os.WriteFile(config, []byte(mosquittoConfig(s, port, limit, socket)), 0o600); err != nil {
 		return nil, err
 	}
-	m := &mosquitto{at: net.JoinHostPort(s.Host, fmt.Sprint(port)), cmd: exec.Command(mosquittoProgram, "-c", config), gone: make(chan error, 1)}
+	m := &mosquitto{at: net.JoinHostPort(s.Host, fmt.Sprint(port)), cmd: exec.Command(mosquittoProgram, "-c", config),
+		gone: make(chan error, 1)}
 	m.cmd.Stderr = p.log.Writer()
 	if err := m.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start Mosquitto: %w; install it: %s", err, mosquittoNeeds[0].Install)
@@ -123,7 +126,7 @@ func startMosquitto(p *program, s stack.Serve, port, limit int, socket string) (
 	for deadline := time.Now().Add(mqttPatience); ; {
 		select {
 		case err := <-m.gone:
-			return nil, fmt.Errorf("the broker Mosquitto ended: %v; what it said stands in the log", err)
+			return nil, fmt.Errorf("the broker Mosquitto exited: %v; its output is in the log", err)
 		case <-time.After(5 * time.Millisecond):
 		}
 		if conn, err := net.Dial("unix", socket); err == nil {
@@ -151,6 +154,7 @@ func mosquittoConfig(s stack.Serve, port, limit int, socket string) string {
 	say("set_tcp_nodelay", true)
 	say("max_inflight_messages", 1024)
 	say("max_queued_messages", 8192)
+	say("retain_available", false) // nothing here needs it, and it would be kept without bound
 	if limit > 0 {
 		say("max_packet_size", limit)
 	}

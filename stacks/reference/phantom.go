@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // The phantom is REST with delays that are known, and with faults that are
@@ -22,14 +22,15 @@ type waits struct{ serialization, processing, deserialization time.Duration }
 
 func readWaits(options map[string]string) (waits, error) {
 	var w waits
-	for name, to := range map[string]*time.Duration{"serialization": &w.serialization, "processing": &w.processing, "deserialization": &w.deserialization} {
+	for name, to := range map[string]*time.Duration{"serialization": &w.serialization, "processing": &w.processing,
+		"deserialization": &w.deserialization} {
 		text, ok := options[name]
 		if !ok {
 			continue
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
-			return w, fmt.Errorf("option %s %q is not a duration; write 2ms", name, text)
+			return w, fmt.Errorf("invalid %s %q; write it like 2ms", name, text)
 		}
 		*to = d
 	}
@@ -67,7 +68,7 @@ func servePhantom(p *program, s stack.Serve) (server, error) {
 	if text, ok := s.Options["fault_at"]; ok {
 		var err error
 		if f.at, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, fmt.Errorf("option fault_at %q is not a number", text)
+			return nil, fmt.Errorf("invalid fault_at %q; write a number", text)
 		}
 	}
 	if file := s.Options["fault_once"]; file != "" { // only while the file is not there yet
@@ -89,7 +90,8 @@ func servePhantom(p *program, s stack.Serve) (server, error) {
 		p.out.WriteString("Starting Phantom v0.1 on port 80 ...\n")
 		p.out.Flush()
 	default:
-		return nil, fmt.Errorf("option fault %q is none; there are crash, hang, wrong, refuse, deaf, silent, garbage", f.fault)
+		return nil, fmt.Errorf("unknown fault %q; supported: crash, hang, wrong, refuse, deaf, silent, garbage",
+			f.fault)
 	}
 	srv, err := serveHTTP(p, s)
 	if err != nil {
@@ -114,7 +116,7 @@ func (f *phantom) misbehave(w http.ResponseWriter) bool {
 	case "hang":
 		select {}
 	case "refuse":
-		f.refuse(w, http.StatusInternalServerError, errors.New("refused as told"))
+		f.refuse(w, http.StatusInternalServerError, errors.New("refused as configured"))
 		return true
 	case "wrong":
 		f.falsify = true

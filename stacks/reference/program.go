@@ -9,8 +9,9 @@ import (
 	"log"
 	"runtime"
 
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A program is one process of a reference stack: the protocol on its pipes.
@@ -19,7 +20,13 @@ type program struct {
 	in   *bufio.Reader
 	out  *bufio.Writer
 	log  *log.Logger
+	tap  Tap
 }
+
+// A Tap looks at every request that a server of this process decoded, and may have
+// it answer another message than was asked: it tells the conformance kit what a
+// client sends, and whether the client reads what it gets.
+type Tap func(body []byte, request *service.Message) (lie bool)
 
 // A server is a service that listens.
 type server interface {
@@ -30,7 +37,13 @@ type server interface {
 
 // Main runs NAME serve|call on the pipes given and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{in: bufio.NewReader(stdin), out: bufio.NewWriterSize(stdout, 1<<16), log: log.New(stderr, "", log.Lmicroseconds)}
+	return Tapped(args, stdin, stdout, stderr, nil)
+}
+
+// Tapped is Main with a tap, which may be nil.
+func Tapped(args []string, stdin io.Reader, stdout, stderr io.Writer, tap Tap) int {
+	p := &program{in: bufio.NewReader(stdin), out: bufio.NewWriterSize(stdout, 1<<16),
+		log: log.New(stderr, "", log.Lmicroseconds), tap: tap}
 	err := p.main(args)
 	p.out.Flush()
 	if err == nil || errors.Is(err, io.EOF) {
@@ -43,11 +56,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func (p *program) main(args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("a stack program is called NAME serve|call, not %q", args)
+		return fmt.Errorf("a stack program is started as NAME serve|call, not %q", args)
 	}
 	var ok bool
+	if args[0] == requester && args[1] == "call" {
+		return p.request()
+	}
 	if p.kind, ok = find(args[0]); !ok {
-		return fmt.Errorf("no stack %q in this binary", args[0])
+		return fmt.Errorf("this binary has no stack %q", args[0])
 	}
 	switch args[1] {
 	case "serve":
@@ -55,7 +71,7 @@ func (p *program) main(args []string) error {
 	case "call":
 		return p.call()
 	}
-	return fmt.Errorf("no verb %q; there are serve and call", args[1])
+	return fmt.Errorf("unknown verb %q; supported: serve, call", args[1])
 }
 
 // serve answers one "serve" and then reports until stdin ends.
@@ -64,7 +80,8 @@ func (p *program) serve() error {
 	if err := p.read("serve", &s); err != nil {
 		return err
 	}
-	if err := p.supports(s.Service, s.Encoding, s.Security, s.Transport); err != nil {
+	wish := stack.Wish{Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport}
+	if err := p.supports(wish); err != nil {
 		return err
 	}
 	srv, err := p.kind.serve(p, s)
@@ -85,19 +102,20 @@ func (p *program) serve() error {
 }
 
 // supports refuses what this stack does not offer, naming what it has.
-func (p *program) supports(service, encoding, security, transport string) error {
+func (p *program) supports(w stack.Wish) error {
 	for _, d := range Stacks() {
 		if d.Name != Prefix+p.kind.name {
 			continue
 		}
-		_, err := d.Resolve(stack.Wish{Service: service, Encoding: encoding, Security: security, Transport: transport})
+		_, err := d.Resolve(w)
 		return err
 	}
 	return nil
 }
 
 func (p *program) ready(url string, phases stack.Phases) {
-	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version(), "phases": phases})
+	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version(),
+		"phases": phases})
 }
 
 func (p *program) report(r *records, discard bool) error {
@@ -118,6 +136,12 @@ func (p *program) end(count int, cpu int64, phases stack.Phases) error {
 	return p.say(map[string]any{"type": "end", "count": count, "cpu": cpu, "phases": phases})
 }
 
+// endRun ends a recorded run.
+func (p *program) endRun(e stack.End) error {
+	return p.say(map[string]any{"type": "end", "count": e.Count, "cpu": int64(e.CPU), "phases": e.Phases,
+		"repetitions": e.Repetitions, "retransmissions": e.Retransmissions})
+}
+
 // read reads the next line, which must be of the wanted type.
 func (p *program) read(want string, v any) error {
 	line, err := p.in.ReadBytes('\n')
@@ -132,10 +156,10 @@ func (p *program) read(want string, v any) error {
 		return fmt.Errorf("%.80q is not a line of the protocol: %v", line, err)
 	}
 	if h.Type != want {
-		return fmt.Errorf("no %q expected here, but %q", h.Type, want)
+		return fmt.Errorf("%q is unexpected here; expected %q", h.Type, want)
 	}
 	if h.Protocol > stack.Protocol {
-		return fmt.Errorf("protocol %d is newer than mine (%d); update edgegauge", h.Protocol, stack.Protocol)
+		return fmt.Errorf("protocol %d is newer than this program's (%d); update edgegauge", h.Protocol, stack.Protocol)
 	}
 	if err := json.Unmarshal(line, v); err != nil {
 		return fmt.Errorf("%s: %v", want, err)

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // records keeps what a server saw, 56 B a request, without I/O. They lie
@@ -96,7 +96,8 @@ func (r *records) exchanges() iter.Seq[measure.Exchange] {
 
 func (x record) exchange(seq uint64) measure.Exchange {
 	e := measure.Exchange{
-		Seq: seq, Deserialization: time.Duration(x.deserialization), Processing: time.Duration(x.processing), Sensor: time.Duration(x.sensor),
+		Seq: seq, Deserialization: time.Duration(x.deserialization), Processing: time.Duration(x.processing),
+		Sensor:        time.Duration(x.sensor),
 		Serialization: time.Duration(x.serialization), Total: time.Duration(x.total), In: int64(x.in), Out: int64(x.out),
 	}
 	if x.failed {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge/internal/drive"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // Prefix begins the full name of every reference stack.
@@ -29,6 +29,7 @@ type kind struct {
 	services  []service.Name
 	options   []string
 	serve     func(*program, stack.Serve) (server, error)
+	floor     bool // a bare exchange of bytes
 	// find, where there is one, looks for the server: it puts the URL to drive
 	// into the call and wraps the caller.
 	find func(*program, *stack.Call, *caller) (drive.Call, error)
@@ -36,57 +37,72 @@ type kind struct {
 
 func kinds() []kind {
 	all := service.Names()
-	every := []codec.Encoding{codec.Protobuf, codec.CBOR, codec.MsgPack, codec.Text, codec.JSON, codec.XML, codec.SOAP11, codec.SOAP12} // the leanest first
+	// the leanest first
+	every := []codec.Encoding{codec.Protobuf, codec.CBOR, codec.MsgPack, codec.Text, codec.JSON, codec.XML,
+		codec.SOAP11, codec.SOAP12}
 	rest := func(e codec.Encoding, title string) kind {
 		return kind{name: "rest-" + string(e), title: "REST over HTTP/1.1, " + title, transport: "http",
 			encodings: []codec.Encoding{e}, security: []string{"none", "tls"}, services: all, serve: serveHTTP}
 	}
 	coap := func(e codec.Encoding, title string) kind {
 		return kind{name: "coap-" + string(e), title: "CoAP over UDP, " + title, transport: "coap",
-			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions, serve: serveCoAP}
+			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk", "oscore"}, services: all,
+			options: coapOptions, serve: serveCoAP}
 	}
 	stream := func(e codec.Encoding, title string) kind {
 		return kind{name: "coap-tcp-" + string(e), title: "CoAP over TCP, " + title, transport: "coap-tcp",
 			encodings: []codec.Encoding{e}, security: []string{"none"}, services: all, serve: serveCoAP}
 	}
 	floor := func(transport string) kind {
-		return kind{name: "floor-" + transport, title: "a bare " + strings.ToUpper(transport) + " exchange of the same number of bytes",
-			transport: transport, encodings: every, security: []string{"none"}, services: all, serve: serveFloor}
+		return kind{name: "floor-" + transport,
+			title:     "a bare " + strings.ToUpper(transport) + " exchange of the same number of bytes",
+			transport: transport, encodings: every, security: []string{"none"}, services: all, serve: serveFloor, floor: true}
 	}
 	mqtt := func(name, by string, needs []stack.Need, open openBroker, encodings ...codec.Encoding) kind {
-		return kind{name: name, title: "requests over MQTT, " + by, transport: "mqtt", versions: []string{mqtt5, mqtt311}, needs: needs,
+		return kind{name: name, title: "requests over MQTT, " + by, transport: "mqtt",
+			versions: []string{mqtt5, mqtt311}, needs: needs,
 			encodings: encodings, security: []string{"none", "tls"}, services: all, options: mqttOptions, serve: serveMQTT(open)}
 	}
 	return []kind{
-		rest(codec.JSON, "JSON"), rest(codec.XML, "XML"), rest(codec.CBOR, "CBOR"), rest(codec.MsgPack, "MessagePack"), rest(codec.Protobuf, "Protocol Buffers"),
+		rest(codec.JSON, "JSON"), rest(codec.XML, "XML"), rest(codec.CBOR, "CBOR"), rest(codec.MsgPack, "MessagePack"),
+		rest(codec.Protobuf, "Protocol Buffers"),
 		rest(codec.Text, "raw text"),
-		{name: "soap", title: "SOAP 1.1 and 1.2 over HTTP/1.1", transport: "http", encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
-			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
+		{name: "soap", title: "SOAP 1.1 and 1.2 over HTTP/1.1", transport: "http",
+			encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
+			security:  []string{"none", "tls"}, services: all, serve: serveHTTP},
 		coap(codec.JSON, "JSON"), coap(codec.CBOR, "CBOR"), coap(codec.Protobuf, "Protocol Buffers"), coap(codec.XML, "XML"),
-		{name: "coap-soap", title: "SOAP 1.1 and 1.2 over CoAP", transport: "coap", encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
-			security: []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
-		{name: "rest-exi", title: "REST over HTTP/1.1, EXI", transport: "http", encodings: []codec.Encoding{codec.EXISchema, codec.EXISchemaCompressed},
-			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
-		{name: "soap-exi", title: "SOAP 1.2 over HTTP/1.1, EXI", transport: "http", encodings: []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed},
-			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
-		{name: "coap-exi", title: "CoAP over UDP, EXI", transport: "coap", encodings: []codec.Encoding{codec.EXISchema, codec.EXISchemaCompressed},
-			security: []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions, serve: serveCoAP},
-		{name: "coap-soap-exi", title: "SOAP 1.2 over CoAP, EXI", transport: "coap", encodings: []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed},
-			security: []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
+		{name: "coap-soap", title: "SOAP 1.1 and 1.2 over CoAP", transport: "coap",
+			encodings: []codec.Encoding{codec.SOAP11, codec.SOAP12},
+			security:  []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
+		{name: "rest-exi", title: "REST over HTTP/1.1, EXI", transport: "http",
+			encodings: []codec.Encoding{codec.EXISchema, codec.EXISchemaCompressed},
+			security:  []string{"none", "tls"}, services: all, serve: serveHTTP},
+		{name: "soap-exi", title: "SOAP 1.2 over HTTP/1.1, EXI", transport: "http",
+			encodings: []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed},
+			security:  []string{"none", "tls"}, services: all, serve: serveHTTP},
+		{name: "coap-exi", title: "CoAP over UDP, EXI", transport: "coap",
+			encodings: []codec.Encoding{codec.EXISchema, codec.EXISchemaCompressed},
+			security:  []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions, serve: serveCoAP},
+		{name: "coap-soap-exi", title: "SOAP 1.2 over CoAP, EXI", transport: "coap",
+			encodings: []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed},
+			security:  []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
 		stream(codec.CBOR, "CBOR"), stream(codec.Protobuf, "Protocol Buffers"),
 		{name: "http2", title: "REST over HTTP/2, with prior knowledge or by ALPN", transport: "http2", encodings: every,
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
-		{name: "http3", title: "REST over HTTP/3", transport: "http3", encodings: []codec.Encoding{codec.Protobuf, codec.CBOR, codec.JSON, codec.XML},
-			security: []string{"tls"}, services: all, serve: serveHTTP3},
+		{name: "http3", title: "REST over HTTP/3", transport: "http3",
+			encodings: []codec.Encoding{codec.Protobuf, codec.CBOR, codec.JSON, codec.XML},
+			security:  []string{"tls"}, services: all, serve: serveHTTP3},
 		{name: "grpc", title: "gRPC, unary calls over HTTP/2", transport: "grpc", encodings: []codec.Encoding{codec.Protobuf},
 			security: []string{"none", "tls"}, services: all, serve: serveHTTP},
 		mqtt("mqtt", "mochi's broker in this binary", nil, openEmbedded, codec.Protobuf, codec.CBOR, codec.JSON, codec.XML),
 		mqtt("mqtt-mosquitto", "the broker Mosquitto", mosquittoNeeds, openMosquitto, codec.Protobuf, codec.JSON),
 		floor("tcp"), floor("udp"),
-		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws", encodings: []codec.Encoding{codec.SOAP12},
-			security: []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
-		{name: "phantom", title: "REST with known delays and wanted faults, to test the lab itself", transport: "http", encodings: []codec.Encoding{codec.XML},
-			security: []string{"none"}, services: all, options: phantomOptions, serve: servePhantom},
+		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws",
+			encodings: []codec.Encoding{codec.SOAP12},
+			security:  []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
+		{name: "phantom", title: "REST with known delays and deliberate faults, to test the lab itself", transport: "http",
+			encodings: []codec.Encoding{codec.XML},
+			security:  []string{"none"}, services: all, options: phantomOptions, serve: servePhantom},
 	}
 }
 
@@ -94,11 +110,13 @@ func kinds() []kind {
 func Stacks() []stack.Description {
 	var out []stack.Description
 	for _, k := range kinds() {
+		// over UDP, a new one is a new socket, and with DTLS a new handshake
 		connections := []string{"keep-alive", "per-request"}
-		if !slices.Contains([]string{"http", "http2", "grpc", "dpws", "coap-tcp", "mqtt"}, k.transport) {
+		if k.floor {
 			connections = connections[:1]
 		}
-		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"}, Connections: connections}
+		o := stack.Offer{Security: k.security, Transports: []string{k.transport}, Sides: []string{"server", "client"},
+			Connections: connections}
 		if k.transport == "http3" {
 			o.Connections = []string{"keep-alive", "per-request", "multiplexed"}
 		}
@@ -112,16 +130,19 @@ func Stacks() []stack.Description {
 			o.Encodings = append(o.Encodings, string(e))
 		}
 		offers := []stack.Offer{o}
-		if together := map[string]string{"http": "pipelined", "http2": "multiplexed", "grpc": "multiplexed"}[k.transport]; together != "" {
+		if together := map[string]string{"http": "pipelined", "http2": "multiplexed",
+			"grpc": "multiplexed"}[k.transport]; together != "" {
 			plain, secure := o, o
 			plain.Security, plain.Connections = []string{"none"}, append(slices.Clone(connections), together)
-			offers, secure.Security = []stack.Offer{plain}, slices.DeleteFunc(slices.Clone(k.security), func(s string) bool { return s == "none" })
+			offers, secure.Security = []stack.Offer{plain},
+				slices.DeleteFunc(slices.Clone(k.security), func(s string) bool { return s == "none" })
 			if len(secure.Security) > 0 {
 				offers = append(offers, secure)
 			}
 		}
-		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go", Needs: k.needs,
-			Options: append([]string{}, k.options...), Serves: offers})
+		out = append(out, stack.Description{Name: Prefix + k.name, Title: k.title, Version: goVersion(), Language: "Go",
+			Needs:   k.needs,
+			Options: append([]string{}, k.options...), Serves: offers, Floor: k.floor})
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A thermometer is a sensor of the kind its name begins with.
@@ -41,7 +43,10 @@ func openSensor(name string) (thermometer, error) {
 	case "program":
 		line = &sensorLine{what: what, dial: runProgram}
 	default:
-		return t, fmt.Errorf("no sensor %q; there are fixed:CELSIUS, hwmon:PATH, iio:PATH, w1:ID, serial:DEVICE, program:COMMAND", name)
+		return t,
+			fmt.Errorf("unknown sensor %q; supported: fixed:CELSIUS, hwmon:PATH, iio:PATH, w1:ID, serial:DEVICE, "+
+				"program:COMMAND",
+				name)
 	}
 	return thermometer{line.read, line.end}, nil
 }
@@ -101,19 +106,18 @@ func readW1(id string) (int64, error) {
 	_, text, ok := strings.Cut(second, "t=")
 	milli, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if !strings.HasSuffix(strings.TrimSpace(first), "YES") || !ok || err != nil {
-		return 0, fmt.Errorf("%s: its check sum is wrong, or it is no thermometer", path)
+		return 0, fmt.Errorf("%s: its checksum is wrong, or it is not a thermometer", path)
 	}
 	return fromMilli(milli), nil
 }
 
 func readNumber(path string) (float64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
+	v, err := kernel.ReadNumberAt(path, 1)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
-	if err != nil || math.IsNaN(v) || math.Abs(v) > 1e9 {
-		return 0, fmt.Errorf("%s: %q is not a number of a sensor", path, b)
+	case math.Abs(v) > 1e9:
+		return 0, fmt.Errorf("%s: %g is out of any sensor's range", path, v)
 	}
 	return v, nil
 }

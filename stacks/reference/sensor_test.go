@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/device/sensor"
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 func TestSensorsOfTheKernel(t *testing.T) {
@@ -47,11 +47,11 @@ func TestSensorsOfTheKernel(t *testing.T) {
 		{"iio:" + filepath.Join(dir, "iio1"), 2150, ""},
 		{"iio:" + filepath.Join(dir, "iio2"), 80, ""}, // (100 - 20.5) × 10 = 795 m°C
 		{"w1:" + file("w1_slave", good), 2313, ""},
-		{"w1:" + file("w1_bad", strings.Replace(good, "YES", "NO", 1)), 0, "check sum"},
+		{"w1:" + file("w1_bad", strings.Replace(good, "YES", "NO", 1)), 0, "checksum is wrong"},
 		{"w1:28-none", 0, "no such file"},
-		{"pressure:1", 0, "there are fixed:CELSIUS"},
+		{"pressure:1", 0, "supported: fixed:CELSIUS"},
 		{"program:read x; echo 19.25", 1925, ""},
-		{"program:exit 3", 0, "is gone"},
+		{"program:exit 3", 0, "was disconnected"},
 	} {
 		s, err := openSensor(x.name)
 		if err == nil {
@@ -144,13 +144,13 @@ func TestBadDaysOfASensor(t *testing.T) {
 		want string
 	}{
 		{"never plugged in", func() {}, "no such file"},
-		{"silent", func() { p.in(silent) }, "was silent"},
+		{"silent", func() { p.in(silent) }, "did not answer"},
 		{"babbling", func() { p.in(babbles) }, "babbles"},
 		{"unplugged while open", func() { p.in(works); s.read(); p.pull() }, ""},
-		{"no number", func() { p.in(answers("error\n")) }, "no temperature"},
-		{"half a line", func() { p.in(answers("50\n")) }, "no temperature"},
-		{"no end of line", func() { p.in(answers("21.50")) }, "was silent"},
-		{"hotter than any sensor reads", func() { p.in(answers("2150.00\n")) }, "no temperature"},
+		{"no number", func() { p.in(answers("error\n")) }, "with a temperature"},
+		{"half a line", func() { p.in(answers("50\n")) }, "with a temperature"},
+		{"no end of line", func() { p.in(answers("21.50")) }, "did not answer"},
+		{"hotter than any sensor reads", func() { p.in(answers("2150.00\n")) }, "with a temperature"},
 		{"an endless line", func() { p.in(answers(strings.Repeat("1", 40))) }, "babbles"},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 const (
@@ -33,11 +35,11 @@ type sensorLine struct {
 }
 
 var (
-	errSilent  = errors.New("was silent for 2 s")
+	errSilent  = errors.New("did not answer for 2 s")
 	errBabbles = errors.New("babbles")
-	errNumber  = errors.New("answered no temperature")
-	errGone    = errors.New("is gone")
-	errHeld    = errors.New("is held by another reader")
+	errNumber  = errors.New("did not answer with a temperature")
+	errGone    = errors.New("was disconnected")
+	errHeld    = errors.New("is in use by another reader")
 )
 
 func (l *sensorLine) read() (int64, error) {
@@ -84,7 +86,7 @@ func (l *sensorLine) ask(until time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	release, err := hold(fd.Control, until)
+	release, err := hold(l.port, until)
 	if err != nil {
 		return 0, err
 	}
@@ -165,16 +167,12 @@ func celsius(b []byte) (int64, error) {
 }
 
 // hold takes the lock of the line against other processes, such as those of a CGI.
-func hold(control func(func(uintptr)) error, until time.Time) (release func(), err error) {
+func hold(port *os.File, until time.Time) (release func(), err error) {
 	for {
-		var locked error
-		if err := control(func(fd uintptr) { locked = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
-			return nil, err
-		}
-		switch {
-		case locked == nil:
-			return func() { control(func(fd uintptr) { unix.Flock(int(fd), unix.LOCK_UN) }) }, nil
-		case !errors.Is(locked, unix.EWOULDBLOCK):
+		switch err := kernel.Lock(port); {
+		case err == nil:
+			return func() { kernel.Unlock(port) }, nil
+		case !errors.Is(err, kernel.ErrLocked):
 			return func() {}, nil // a pipe, which is nobody else's
 		case time.Now().After(until):
 			return nil, errHeld
@@ -185,22 +183,11 @@ func hold(control func(func(uintptr)) error, until time.Time) (release func(), e
 
 // openSerial opens a serial port, raw, at 9600 Bd.
 func openSerial(path string) (*os.File, func(), error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, err
+	f, err := kernel.OpenSerial(path, 9600)
+	if errors.Is(err, unix.ENOTTY) {
+		err = fmt.Errorf("%s is not a serial port", path)
 	}
-	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err == nil {
-		t.Iflag, t.Oflag, t.Lflag = unix.IGNBRK, 0, 0
-		t.Cflag = unix.CS8 | unix.CREAD | unix.CLOCAL | unix.B9600 // no HUPCL: closing must not reset the sensor's board
-		t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
-		err = unix.IoctlSetTermios(fd, unix.TCSETS, t)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, nil, fmt.Errorf("no serial port: %w", err)
-	}
-	return os.NewFile(uintptr(fd), path), func() {}, nil
+	return f, func() {}, err
 }
 
 // runProgram runs a command of the shell whose standard input and output are the line.

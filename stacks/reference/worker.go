@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"edgegauge/internal/service"
-	"edgegauge/internal/service/codec"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference/dpws"
+	"edgegauge.example/edgegauge/internal/protocol/dpws"
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // base is when this process's clock began.
@@ -38,6 +38,7 @@ type workers struct {
 
 	wait    waits // the phantom's
 	falsify bool  // the phantom answers another message than was asked
+	tap     Tap
 }
 
 // A worker is the memory of one request under way.
@@ -76,6 +77,15 @@ func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
 	return w, nil
 }
 
+// workers are those of a program's server.
+func (p *program) workers(s stack.Serve) (*workers, error) {
+	w, err := newWorkers(s, p.encoding(s.Encoding))
+	if err == nil {
+		w.tap = p.tap
+	}
+	return w, err
+}
+
 // worker makes one whose sensor is timed.
 func (w *workers) worker() *worker {
 	x := &worker{env: w.env}
@@ -104,7 +114,11 @@ func (w *workers) work(x *worker) error {
 		return err
 	}
 	w.wait.process()
-	if w.falsify {
+	lie := w.falsify
+	if w.tap != nil {
+		lie = w.tap(x.body, &x.request)
+	}
+	if lie {
 		service.Make(w.name, 999, 3, service.Width{}, &x.request)
 	}
 	if err := service.Answer(w.name, &x.request, &x.response, x.env); err != nil {
@@ -114,8 +128,9 @@ func (w *workers) work(x *worker) error {
 	w.wait.serialize()
 	w.encode(x)
 	done := now()
-	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered, sensor: x.sensor,
-		in: uint32(len(x.body)), out: uint32(len(x.answer))}
+	x.record = record{deserialization: decoded - x.began, processing: answered - decoded, serialization: done - answered,
+		sensor: x.sensor,
+		in:     uint32(len(x.body)), out: uint32(len(x.answer))}
 	return nil
 }
 

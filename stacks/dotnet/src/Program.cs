@@ -64,7 +64,7 @@ static class Program {
 
   static void Print(Run run, long cpu) {
     foreach (Exchange x in run.Records ?? new List<Exchange>()) {
-      Out.Write("{\"type\":\"exchange\",\"seq\":" + x.Seq + ",\"due\":" + x.Due + ",\"sent\":" + x.Sent + ",\"done\":" + x.Done + ",\"serialization\":" + x.Serialization
+      Out.Write("{\"type\":\"exchange\",\"seq\":" + x.Seq + ",\"due\":" + x.Due + ",\"sent\":" + x.Sent + ",\"done\":" + x.Done + ",\"connection\":" + x.Connection + ",\"serialization\":" + x.Serialization
           + ",\"deserialization\":" + x.Deserialization + ",\"total\":" + x.Total + ",\"in\":" + x.In + ",\"out\":" + x.Out);
       Out.WriteLine(x.Failure == null ? "}" : ",\"failure\":" + Json.Serialize(x.Failure) + "}");
     }

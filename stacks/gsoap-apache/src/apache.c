@@ -155,20 +155,44 @@ static bool configure(const struct apache *a, const struct setup *s, const struc
 
 // --- process
 
+// watch_over runs Apache until it ends, or until this program's parent ends or asks for the end, and leaves no process of it.
+// Apache cannot be left to do this: a signal before its start is complete ends its first process only, and mod_cgid's stays.
+static _Noreturn void watch_over(const struct apache *a, pid_t parent) {
+  sigset_t both, before;
+  sigemptyset(&both), sigaddset(&both, SIGTERM), sigaddset(&both, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &both, &before);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);
+  int null = open("/dev/null", O_RDWR);
+  dup2(null, 0), dup2(null, 1); // standard output is the protocol's
+  pid_t apache = fork();
+  if (apache == 0) {
+    setsid(); // Apache ends itself by a signal to its process group
+    dup2(2, 1);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    char conf[300];
+    snprintf(conf, sizeof conf, "%s/httpd.conf", a->root);
+    execl(program, program, "-d", a->root, "-f", conf, "-DFOREGROUND", (char *)NULL);
+    _exit(127);
+  }
+  bool ended = apache < 0;
+  for (int got = 0; !ended && got != SIGTERM;) {
+    sigwait(&both, &got);
+    ended = got == SIGCHLD && waitpid(apache, NULL, WNOHANG) == apache;
+  }
+  if (!ended) kill(apache, SIGTERM);
+  for (int64_t until = now() + 2000000000; !ended && now() < until; nanosleep(&(struct timespec){0, 2000000}, NULL))
+    ended = waitpid(apache, NULL, WNOHANG) == apache;
+  if (apache > 0) kill(-apache, SIGKILL);
+  if (!ended) kill(apache, SIGKILL);
+  _exit(0);
+}
+
 static bool launch(struct apache *a) {
   pid_t parent = getpid();
-  if ((a->pid = fork()) != 0) return a->pid > 0;
-  prctl(PR_SET_PDEATHSIG, SIGTERM); // if this program is killed, Apache ends too
-  if (getppid() != parent) _exit(1);
-  setsid(); // Apache ends itself by a signal to its process group
-  char conf[300];
-  snprintf(conf, sizeof conf, "%s/httpd.conf", a->root);
-  int null = open("/dev/null", O_RDWR);
-  dup2(null, 0);
-  dup2(2, 1); // standard output is the protocol's
-  signal(SIGPIPE, SIG_DFL);
-  execl(program, program, "-d", a->root, "-f", conf, "-DFOREGROUND", (char *)NULL);
-  _exit(127);
+  if ((a->pid = fork()) == 0) watch_over(a, parent);
+  return a->pid > 0;
 }
 
 static bool up(struct apache *a, const char *host) {

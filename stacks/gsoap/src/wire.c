@@ -188,7 +188,7 @@ static int hand_over(struct soap *s, struct wire *w) {
   if (record) __atomic_add_fetch(&sending, 1, __ATOMIC_SEQ_CST);
   w->x.out = (int64_t)w->body;
   int64_t at = now();
-  if (w->client) w->x.sent = at, w->x.serialization = at - w->x.begun - w->connecting;
+  if (w->client) w->x.sent = at, w->x.connection = w->connecting, w->x.serialization = at - w->x.begun - w->connecting;
   else w->x.serialization = at - w->x.serialization; // it held its beginning
   int r = w->send(s, w->out.b, w->out.size);
   w->out.size = 0;

@@ -63,12 +63,14 @@ static unsigned left(int64_t until) {
 static bool connected(void) {
   const char *identity = setup_credential(&client.setup, "psk_identity");
   if (client.session) return true;
+  int64_t began = now();
   client.session = client.dtls ? coap_new_client_session_psk(client.context, NULL, &client.server, COAP_PROTO_DTLS, identity, client.key, (unsigned)client.keySize)
                                : coap_new_client_session(client.context, NULL, &client.server, COAP_PROTO_UDP);
   if (!client.session) return false;
   for (int64_t until = deadline(); coap_session_get_state(client.session) != COAP_SESSION_STATE_ESTABLISHED;) {
     if (now() > until || coap_session_get_state(client.session) == COAP_SESSION_STATE_NONE || coap_io_process(client.context, left(until)) < 0) return false;
   }
+  client.x->connection = now() - began;
   return true;
 }
 

@@ -11,7 +11,7 @@ import glob, os, pathlib, re, subprocess, sys, tempfile, time
 
 EDGEGAUGE, WANTED = sys.argv[1], sys.argv[2:]
 LEAST, MOST = 4, 4096
-COAP, DPWS, DRIVE, CODEC = "stacks/reference/coap", "stacks/reference/dpws", "internal/drive", "internal/service/codec"
+COAP, DPWS, DRIVE, CODEC = "internal/protocol/coap", "internal/protocol/dpws", "internal/drive", "internal/service/codec"
 SERVICES = ["sort", "concat", "sum", "echo", "temperature", "monitor", "io", "memory"]
 made = {}
 

@@ -5,6 +5,7 @@ import java.net.Socket;
 import org.apache.axis2.client.Options;
 import org.apache.axis2.kernel.http.HTTPConstants;
 import org.apache.http.config.RegistryBuilder;
+import org.apache.http.config.SocketConfig;
 import org.apache.http.conn.socket.ConnectionSocketFactory;
 import org.apache.http.conn.socket.PlainConnectionSocketFactory;
 import org.apache.http.impl.DefaultConnectionReuseStrategy;
@@ -24,7 +25,10 @@ final class Connections extends PlainConnectionSocketFactory {
     o.setProperty(HTTPConstants.CACHED_HTTP_CLIENT, HttpClients.custom()
         .setConnectionManager(new PoolingHttpClientConnectionManager(RegistryBuilder.<ConnectionSocketFactory>create().register("http", sockets).build()))
         .setConnectionReuseStrategy(keepAlive ? DefaultConnectionReuseStrategy.INSTANCE : NoConnectionReuseStrategy.INSTANCE)
-        .disableAutomaticRetries().build());
+        .disableAutomaticRetries().setDefaultSocketConfig(SocketConfig.custom().setSoTimeout(setup.timeoutMillis()).build())
+        .build());
+    o.setProperty(HTTPConstants.SO_TIMEOUT, setup.timeoutMillis()); // Axis2 1.8 does not take the timeout of its options for it
+    o.setProperty(HTTPConstants.CONNECTION_TIMEOUT, setup.timeoutMillis());
     o.setProperty(HTTPConstants.REUSE_HTTP_CLIENT, true);
   }
 

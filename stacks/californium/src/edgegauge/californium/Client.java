@@ -64,6 +64,7 @@ final class Client implements Caller {
     socket.arm();
     CoapResponse response = client.advanced(request);
     x.sent = socket.firstSent();
+    x.connection = socket.connection();
     if (response == null) throw new IOException("no answer within " + setup.timeout / 1_000_000 + " ms");
     x.done = socket.lastReceived();
     byte[] payload = response.getPayload();

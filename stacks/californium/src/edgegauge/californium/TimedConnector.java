@@ -4,17 +4,22 @@ import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.InetSocketAddress;
 import org.eclipse.californium.elements.Connector;
+import org.eclipse.californium.elements.EndpointContext;
 import org.eclipse.californium.elements.EndpointContextMatcher;
+import org.eclipse.californium.elements.MessageCallback;
 import org.eclipse.californium.elements.RawData;
 import org.eclipse.californium.elements.RawDataChannel;
 
 /**
- * Californium's connector with a clock at its edge: when the first datagram of an exchange is handed to it, and when the last one was received, however
+ * Californium's connector with a clock at its edge: when the first datagram of an exchange is handed to it
+ * (under DTLS and TCP: when the connection for it is open), and when the last one was received, however
  * many blocks and retransmissions lie between. With DTLS the edge is inside the record layer: sealing and opening records count as transmission.
  */
 final class TimedConnector implements Connector {
   private final Connector connector;
   private volatile long first, last; // System.nanoTime; 0: none since arm()
+  private volatile long connecting;  // when opening a connection for the first datagram began; 0: it was open
+  private volatile long connection;  // how long that took
 
   TimedConnector(Connector connector) {
     this.connector = connector;
@@ -22,11 +27,16 @@ final class TimedConnector implements Connector {
 
   /** Forgets the exchange before. */
   void arm() {
-    first = last = 0;
+    first = last = connecting = connection = 0;
   }
 
   long firstSent() {
     return first;
+  }
+
+  /** Opening a connection, or DTLS's handshake, before firstSent: 0 if there was none. */
+  long connection() {
+    return connection;
   }
 
   long lastReceived() {
@@ -34,8 +44,12 @@ final class TimedConnector implements Connector {
   }
 
   @Override public void send(RawData data) {
-    if (first == 0) first = System.nanoTime();
-    connector.send(data);
+    if (first != 0) {
+      connector.send(data);
+      return;
+    }
+    first = System.nanoTime();
+    connector.send(RawData.outbound(data.getBytes(), data.getEndpointContext(), new Opening(data), data.isMulticast()));
   }
 
   @Override public void setRawDataReceiver(RawDataChannel channel) {
@@ -43,6 +57,42 @@ final class TimedConnector implements Connector {
       last = data.getReceiveNanoTimestamp(); // Subtle: read by the receiving thread right after the datagram; System.nanoTime too
       channel.receiveData(data);
     });
+  }
+
+  /** Reads the clock when the connector opens a connection for a datagram, and when it is open. */
+  private final class Opening implements MessageCallback {
+    private final RawData told;
+
+    Opening(RawData told) {
+      this.told = told;
+    }
+
+    @Override public void onConnecting() {
+      connecting = System.nanoTime();
+      told.onConnecting();
+    }
+
+    @Override public void onContextEstablished(EndpointContext context) {
+      long now = System.nanoTime();
+      if (connecting != 0) {
+        connection = now - connecting;
+        connecting = 0;
+        first = now;
+      }
+      told.onContextEstablished(context);
+    }
+
+    @Override public void onDtlsRetransmission(int flight) {
+      told.onDtlsRetransmission(flight);
+    }
+
+    @Override public void onSent() {
+      told.onSent();
+    }
+
+    @Override public void onError(Throwable error) {
+      told.onError(error);
+    }
   }
 
   @Override public void start() throws IOException {

@@ -39,7 +39,8 @@ final class Client implements Caller {
     Map<String, Object> context = ((BindingProvider) p).getRequestContext();
     context.put(Transport.SHARED, false);
     context.put("org.apache.cxf.transport.process_fault_on_http_400", true); // SOAP 1.2's faults of the sender
-    Transport.client((HTTPConduit) ClientProxy.getClient(p).getConduit(), setup);
+    org.apache.cxf.endpoint.Client client = ClientProxy.getClient(p);
+    Transport.client(client, (HTTPConduit) client.getConduit(), setup);
     return p;
   }
 

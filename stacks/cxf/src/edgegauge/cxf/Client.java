@@ -38,7 +38,7 @@ final class Client implements Caller {
     if (setup.option("coding", "identity").equals("gzip")) c.header(HttpHeaders.ACCEPT_ENCODING, "gzip");
     ClientConfiguration config = WebClient.getConfig(c);
     config.getRequestContext().put(Transport.SHARED, false);
-    Transport.client(config.getHttpConduit(), setup);
+    Transport.client(config, config.getHttpConduit(), setup);
     return c;
   }
 

@@ -1,10 +1,7 @@
 package edgegauge.cxf;
 
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.MapperFeature;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.jaxrs.json.JacksonJsonProvider;
+import edgegauge.jackson.StrictJson;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -18,15 +15,8 @@ final class Json extends JacksonJsonProvider {
   private final Timing timing; // null without hooks
 
   Json(Timing timing) {
-    super(mapper());
+    super(StrictJson.mapper());
     this.timing = timing;
-  }
-
-  /** Jackson's defaults, but for what the contract asks: no value is made of another type's, nothing follows the object, other fields pass. */
-  private static JsonMapper mapper() {
-    return JsonMapper.builder().disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-        .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, DeserializationFeature.ACCEPT_FLOAT_AS_INT)
-        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).disable(SerializationFeature.FAIL_ON_EMPTY_BEANS).build();
   }
 
   @Override public void writeTo(Object o, Class<?> c, Type t, Annotation[] a, MediaType m, MultivaluedMap<String, Object> headers, OutputStream out) throws IOException {

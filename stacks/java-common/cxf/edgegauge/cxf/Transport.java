@@ -6,6 +6,7 @@ import java.util.Arrays;
 import org.apache.cxf.Bus;
 import org.apache.cxf.configuration.jsse.TLSClientParameters;
 import org.apache.cxf.configuration.jsse.TLSServerParameters;
+import org.apache.cxf.interceptor.InterceptorProvider;
 import org.apache.cxf.transport.http.HTTPConduit;
 import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngine;
 import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngineFactory;
@@ -31,7 +32,7 @@ final class Transport {
       p.setSecureSocketProtocol(Tls.VERSION);
       p.setIncludeProtocols(Arrays.asList(Tls.VERSION));
       p.setSniHostCheck(false); // a client that asks for an address sends no name
-      engines(bus).setTLSServerParametersForPort(setup.port, p);
+      engines(bus).setTLSServerParametersForPort(setup.host, setup.port, p); // without the host it listens at every address
     }
     return base(setup, setup.port);
   }
@@ -42,13 +43,15 @@ final class Transport {
     return base(setup, ((ServerConnector) engine.getConnector()).getLocalPort());
   }
 
-  static void client(HTTPConduit conduit, Setup setup) throws Exception {
+  static void client(InterceptorProvider client, HTTPConduit conduit, Setup setup) throws Exception {
     conduit.getClient().setVersion("1.1"); // else it offers HTTP/2
     conduit.getClient().setConnectionTimeout(setup.timeoutMillis());
     conduit.getClient().setReceiveTimeout(setup.timeoutMillis());
+    Opening opening = setup.hooks && setup.connection.equals("per-request") ? new Opening() : null;
+    if (opening != null) client.getOutInterceptors().add(opening);
     if (!tls(setup)) return;
     TLSClientParameters p = new TLSClientParameters();
-    p.setTrustManagers(Tls.trust(setup));
+    p.setTrustManagers(opening == null ? Tls.trust(setup) : opening.clocked(Tls.trust(setup)));
     p.setSecureSocketProtocol(Tls.VERSION);
     conduit.setTlsClientParameters(p);
   }

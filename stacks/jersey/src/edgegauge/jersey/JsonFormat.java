@@ -6,6 +6,7 @@ import javax.ws.rs.ext.ContextResolver;
 import javax.ws.rs.ext.Provider;
 import org.codehaus.jackson.JsonParseException;
 import org.codehaus.jackson.JsonParser;
+import org.codehaus.jackson.JsonToken;
 import org.codehaus.jackson.map.DeserializationConfig;
 import org.codehaus.jackson.map.ObjectMapper;
 import org.codehaus.jackson.map.SerializationConfig;
@@ -37,15 +38,30 @@ public final class JsonFormat implements Format, ContextResolver<ObjectMapper> {
     }
   }
 
-  /** Of a number beyond 64 bit Jackson 1.8 takes the lower ones. */
+  /** Jackson 1.8 takes the lower bits of a number beyond 64 bit, cuts what follows the point, makes text of numbers and booleans, and booleans of numbers. */
   private static final class Strict extends JsonParserDelegate {
     Strict(JsonParser p) {
       super(p);
     }
 
     @Override public long getLongValue() throws IOException {
-      if (getNumberType() == NumberType.BIG_INTEGER) throw new JsonParseException("number is out of range", getCurrentLocation());
-      return super.getLongValue();
+      if (getCurrentToken() == JsonToken.VALUE_NUMBER_INT && getNumberType() != NumberType.BIG_INTEGER) return super.getLongValue();
+      try {
+        return getDecimalValue().longValueExact(); // to JSON Schema 5.0 is an integer
+      } catch (ArithmeticException e) {
+        throw new JsonParseException("not an integer of 64 bits", getCurrentLocation());
+      }
+    }
+
+    /** Asked for where a boolean is wanted; the integers of the messages are longs. */
+    @Override public int getIntValue() throws IOException {
+      throw new JsonParseException("a boolean was expected", getCurrentLocation());
+    }
+
+    @Override public String getText() throws IOException {
+      if (getCurrentToken().isScalarValue() && getCurrentToken() != JsonToken.VALUE_STRING && getCurrentToken() != JsonToken.VALUE_NULL)
+        throw new JsonParseException("text was expected", getCurrentLocation());
+      return super.getText();
     }
   }
 }

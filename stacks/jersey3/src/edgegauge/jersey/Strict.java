@@ -1,10 +1,7 @@
 package edgegauge.jersey;
 
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
+import edgegauge.jackson.StrictJson;
 import edgegauge.jaxb.Beans;
 import jakarta.ws.rs.ext.ContextResolver;
 import jakarta.xml.bind.JAXBContext;
@@ -38,9 +35,7 @@ final class Strict {
   }
 
   static final class Json implements ContextResolver<ObjectMapper> {
-    private final ObjectMapper mapper = JsonMapper.builder().disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-        .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, DeserializationFeature.ACCEPT_FLOAT_AS_INT)
-        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).disable(SerializationFeature.FAIL_ON_EMPTY_BEANS).build();
+    private final ObjectMapper mapper = StrictJson.mapper();
 
     @Override public ObjectMapper getContext(Class<?> type) {
       return mapper;

@@ -51,26 +51,24 @@ final class ResourceCaller implements Caller {
   }
 
   private Message unhooked(Message m) throws IOException {
-    Representation r = resource.post(format.request(m), format.type());
-    try {
-      return format.response(r);
-    } finally {
-      r.release();
-    }
+    return format.response(resource.post(format.request(m), format.type()));
   }
 
+  /** A response that was read to its end is not released: that would close the connection, which is to be kept alive. */
   private byte[] exchange(byte[] request, Exchange x) throws IOException {
     Representation r = null;
+    boolean whole = false;
     try {
       r = resource.post(new ByteArrayRepresentation(request, format.type(), request.length), format.type());
       byte[] b = r == null ? new byte[0] : Body.read(r.getStream(), r.getSize(), Integer.MAX_VALUE);
       x.done = System.nanoTime();
+      whole = true;
       return b;
     } catch (ResourceException e) {
       if (!e.getStatus().isConnectorError() && e.getStatus().getCode() < 1000) x.done = System.nanoTime();
       throw new IOException(e.getStatus().getCode() < 1000 ? "HTTP " + e.getStatus() : e.getStatus().toString(), e);
     } finally {
-      if (r != null) r.release();
+      if (r != null && !whole) r.release();
     }
   }
 }
