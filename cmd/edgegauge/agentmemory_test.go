@@ -10,15 +10,21 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/qemu"
-	"edgegauge/internal/lab"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/lab"
 )
 
-// The agent in a machine with an ARM core has at most 5 MB in memory while a
-// program runs. EDGEGAUGE_MACHINES names other machines that are built here.
+// The agent in a machine with an ARM core takes at most 5 MB of memory while a
+// program runs: anonymous pages, its heap, stacks and variables, which are nobody
+// else's and stay until it ends. Pages of its file are shared with every other
+// process of this program, there as long as the kernel has no better use for them,
+// and so depend on how busy the machine is: they are logged, not judged. EDGEGAUGE_MACHINES names other machines that
+// are built here.
 func TestAgentIsSmallOnARM(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	needTUN(t)
 	machine(t)
 	names := []string{machineInCI}
@@ -29,8 +35,8 @@ func TestAgentIsSmallOnARM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all, own := agentMemory(t, name)
 			t.Logf("%d KiB resident, %d KiB of them its own", all, own)
-			if all > 5_000_000/1024 || own < 500 || own > all {
-				t.Errorf("got %d KiB resident, %d KiB of them its own, want at most 5 MB", all, own)
+			if own > 5_000_000/1024 || own < 500 || own > all {
+				t.Errorf("got %d KiB of its own (%d KiB resident with its file), want at most 5 MB", own, all)
 			}
 		})
 	}
@@ -43,11 +49,7 @@ func agentMemory(t *testing.T, name string) (all, own int) {
 	if !ok {
 		t.Fatalf("no machine %q", name)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := emulatedDevice(ctx, b, false, study.Clock, false, exe, 0)
+	d, err := localBed(t).OpenDevice(ctx, b.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,8 @@ func agentMemory(t *testing.T, name string) (all, own int) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
-	io.WriteString(p.Stdin, `{"type":"serve","service":"echo","encoding":"json","security":"none","transport":"http","host":"127.0.0.1","port":0}`+"\n")
+	io.WriteString(p.Stdin,
+		`{"type":"serve","service":"echo","encoding":"json","security":"none","transport":"http","host":"127.0.0.1","port":0}`+"\n")
 	if line, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil || !strings.Contains(line, "ready") {
 		t.Fatalf("got %q, %v", line, err)
 	}

@@ -1,16 +1,16 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/report"
-	"edgegauge/internal/report/tidy"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/report/tidy"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 func analyzeCmd() *cobra.Command {
@@ -20,13 +20,17 @@ func analyzeCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "analyze FILE.csv --response COLUMN --by COLUMN,…",
-		Short: "the whole analysis of any tidy table: groups, analysis of variance, contrasts",
-		Long: `Analyze judges a table that anybody made as a report judges a study: one row an observation, one column the response, one or more
-columns the factors, and, if trials were run in blocks, one column the block. The rows of one treatment and block are averaged
-first; without --block each row is a replicate. FILE - is the standard input. doc/method.md says what each figure is.`,
-		Example: "  edgegauge analyze trials.csv --response rtt --by stack,link --block replication\n  edgegauge analyze trials.csv --response rtt --by stack --json | jq '.contrasts[] | select(.p_holm < 0.05)'",
-		Args:    cobra.ExactArgs(1),
+		Short: "statistical analysis of any tidy table: groups, analysis of variance, contrasts",
+		Long: `Analyze runs the statistics of a report on any table: one row per observation, one column with the response, one or more
+columns with the factors and, if trials were run in blocks, one column with the block. Rows of the same treatment and block
+are averaged first. Without --block each row is a replicate. FILE - reads standard input. doc/method.md defines each figure.`,
+		Example: "  edgegauge analyze trials.csv --response rtt --by stack,link --block replication\n  edgegauge analyze " +
+			"trials.csv --response rtt --by stack --json | jq '.contrasts[] | select(.p_holm < 0.05)'",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if columns.Response == "" || len(columns.Factors) == 0 {
+				return exit{exitUsage, errors.New("analyze needs --response and --by; write, for example: " + exampleOf(cmd))}
+			}
 			var err error
 			if columns.Separator, err = separatorOf(separator); err != nil {
 				return exit{exitUsage, err}
@@ -38,29 +42,26 @@ first; without --block each row is a replicate. FILE - is the standard input. do
 			if !asJSON {
 				return report.WriteAnalysis(cmd.OutOrStdout(), a, columns.Factors, o.Confidence)
 			}
-			enc := json.NewEncoder(cmd.OutOrStdout())
-			enc.SetIndent("", "  ")
-			return enc.Encode(a)
+			return writeJSON(cmd.OutOrStdout(), struct {
+				Format int `json:"format"`
+				stat.Analysis
+			}{jsonFormat, a})
 		},
 	}
-	c.Flags().StringVar(&columns.Response, "response", "", "column of the response")
-	c.Flags().StringSliceVar(&columns.Factors, "by", nil, "columns of the factors, separated by commas")
-	c.Flags().StringVar(&columns.Block, "block", "", "column of the block (default: each row is a replicate)")
-	c.Flags().StringVar(&separator, "separator", ",", "between columns: one character, or tab")
-	c.Flags().IntVar(&o.Type, "type", 0, "of the sums of squares: 1, 2 or 3 (default 1 where the design is balanced, else 3)")
+	c.Flags().StringVar(&columns.Response, "response", "", "column with the response")
+	c.Flags().StringSliceVar(&columns.Factors, "by", nil, "columns with the factors, separated by commas")
+	c.Flags().StringVar(&columns.Block, "block", "", "column with the block (default: each row is a replicate)")
+	c.Flags().StringVar(&separator, "separator", ",", "column separator: one character, or tab")
+	c.Flags().IntVar(&o.Type, "type", 0,
+		"type of the sums of squares: 1, 2 or 3 (default: 1 if the design is balanced, else 3)")
 	c.Flags().Float64Var(&o.Confidence, "confidence", 0.95, "of every interval")
 	c.Flags().BoolVar(&asJSON, "json", false, "write JSON, as in doc/method.md")
-	for _, name := range []string{"response", "by"} {
-		if err := c.MarkFlagRequired(name); err != nil {
-			panic(err) // the flag stands three lines above
-		}
-	}
 	return c
 }
 
 func analyze(stdin io.Reader, path string, columns tidy.Columns, o stat.AnovaOptions) (stat.Analysis, error) {
 	if o.Type < 0 || o.Type > 3 {
-		return stat.Analysis{}, fmt.Errorf("--type %d is no type of sums of squares; write 1, 2 or 3", o.Type)
+		return stat.Analysis{}, fmt.Errorf("invalid --type %d; write 1, 2 or 3", o.Type)
 	}
 	if !(o.Confidence > 0 && o.Confidence < 1) {
 		return stat.Analysis{}, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", o.Confidence)
@@ -69,7 +70,7 @@ func analyze(stdin io.Reader, path string, columns tidy.Columns, o stat.AnovaOpt
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return stat.Analysis{}, err
+			return stat.Analysis{}, unreadable(path, err)
 		}
 		defer f.Close()
 		in = f

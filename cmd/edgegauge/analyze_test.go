@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"testing"
 
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 type oracle struct {
@@ -51,6 +51,9 @@ func oracles(t *testing.T) map[string]oracle {
 
 // What scipy and statsmodels say of the same files, to 1e-9 relative.
 func TestAnalyzeAgreesWithStatsmodels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for name, want := range oracles(t) {
 		args := []string{"analyze", "testdata/analyze/" + name + ".csv", "--response", "y", "--by", "a,b", "--json"}
 		if want.Blocked {
@@ -88,7 +91,8 @@ func TestAnalyzeAgreesWithStatsmodels(t *testing.T) {
 			near("median", g.Median, w.Median)
 		}
 		if got.Anova.Type != want.Type || len(got.Anova.Terms) != len(want.Terms) {
-			t.Errorf("%s: got type %s with %d terms, want %s with %d", name, got.Anova.Type, len(got.Anova.Terms), want.Type, len(want.Terms))
+			t.Errorf("%s: got type %s with %d terms, want %s with %d", name, got.Anova.Type, len(got.Anova.Terms), want.Type,
+				len(want.Terms))
 		}
 		for _, g := range got.Anova.Terms {
 			w := want.Terms[g.Term]
@@ -104,7 +108,8 @@ func TestAnalyzeAgreesWithStatsmodels(t *testing.T) {
 	}
 }
 
-func compareContrasts(t *testing.T, name string, got []stat.Contrast, want []map[string]any, near func(string, stat.Number, float64)) {
+func compareContrasts(t *testing.T, name string, got []stat.Contrast, want []map[string]any,
+	near func(string, stat.Number, float64)) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: got %d contrasts, want %d", name, len(got), len(want))

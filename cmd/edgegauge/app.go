@@ -3,32 +3,34 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
+	"io"
 	"os"
-	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
-	"sync"
 
-	"edgegauge/internal/advise/paper"
-	"edgegauge/internal/lab"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/service"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/study"
-	"edgegauge/stacks/reference"
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
-// app is what the verbs share: where the stacks are, and what a study may name.
+// app is what the verbs share: the testbed, made when a verb first needs it.
 type app struct {
 	stackFolders []string
-
-	once   sync.Once
-	stacks map[string]stack.Description
-	err    error
+	quiet        bool // neither progress nor notes
+	made         *testbed.Testbed
+	left         []string // out of the study that was read last, since this machine cannot do it
 }
 
+// stamp is the version of a release, which its build sets: -ldflags "-X main.stamp=1.2.3".
+var stamp string
+
+// version is what this program was built from.
 func version() string {
+	if stamp != "" {
+		return stamp
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
@@ -42,119 +44,100 @@ func version() string {
 	return v
 }
 
-// folders lists where stacks are looked for, the later ones hiding the earlier.
-func (a *app) folders() []string {
-	var dirs []string
-	if exe, err := os.Executable(); err == nil {
-		dirs = append(dirs, filepath.Join(filepath.Dir(exe), "stacks"), filepath.Join(filepath.Dir(exe), "..", "stacks"))
-	}
-	dirs = append(dirs, "stacks")
-	if env := os.Getenv("EDGEGAUGE_STACKS"); env != "" {
-		dirs = append(dirs, filepath.SplitList(env)...)
-	}
-	return append(dirs, a.stackFolders...)
-}
-
-// load reads all stacks once. Broken descriptions are reported by who asks for
-// them; the others work.
-func (a *app) load() (map[string]stack.Description, error) {
-	a.once.Do(func() {
-		a.stacks = map[string]stack.Description{}
-		for _, d := range reference.Stacks() {
-			a.stacks[d.Name] = d
-		}
-		found, err := stack.Load(a.folders()...)
-		a.err = err
-		for _, d := range found {
-			a.stacks[d.Name] = d
-		}
-	})
-	return a.stacks, a.err
-}
-
-func (a *app) stackNames() []string {
-	all, _ := a.load()
-	var names []string
-	for n := range all {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// find finds a stack by its full name, or by a reference stack's short one.
-func (a *app) find(name string) (stack.Description, bool) {
-	all, _ := a.load()
-	if d, ok := all[name]; ok {
-		return d, true
-	}
-	d, ok := all[reference.Prefix+name]
-	return d, ok
-}
-
-// vocabulary is what a study may name on this machine.
-func (a *app) vocabulary(ctx context.Context) study.Vocabulary {
-	known, _ := profiles()
-	v := study.Vocabulary{
-		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)), Devices: deviceNames(), Emulated: emulated(), Board: boardName,
-		Published: paper.Tables(), StackNames: a.stackNames(),
-		Stacks: func(name string) (study.StackFacts, bool) {
-			d, ok := a.find(name)
-			if !ok {
-				return study.StackFacts{}, false
+func versionCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "print the version of this program",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), struct {
+					Format   int    `json:"format"`
+					Version  string `json:"version"`
+					Go       string `json:"go"`
+					Platform string `json:"platform"`
+				}{jsonFormat, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 			}
-			return facts(ctx, d), true
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "edgegauge", version())
+			return err
 		},
 	}
-	for _, n := range service.Names() {
-		v.Services[string(n)] = study.ServiceFacts{Sized: n != service.Temperature && n != service.Monitor}
-	}
-	for _, r := range measure.Responses() {
-		v.Responses = append(v.Responses, r.Name)
-	}
-	return v
+	jsonFlag(c, &asJSON)
+	return c
 }
 
-func facts(ctx context.Context, d stack.Description) study.StackFacts {
-	f := study.StackFacts{Name: d.Name, Options: append(lab.MessageOptions(), d.Options...)}
-	if missing := d.Missing(ctx); len(missing) > 0 {
-		f.Missing = missing[0].String()
-	} else if !d.Built() {
-		f.Missing = "it is not built; run: edgegauge stacks build " + d.Name
+// notes is where progress and notes go.
+func (a *app) notes() io.Writer {
+	if a.quiet {
+		return io.Discard
 	}
-	for _, o := range d.Serves {
-		f.Serves = append(f.Serves, study.Cell{
-			Services: o.Services, Encodings: o.Encodings, Securities: o.Security, Transports: o.Transports,
-			Options: o.Options, Client: slices.Contains(o.Sides, string(measure.Client)), Server: slices.Contains(o.Sides, string(measure.Server)),
-		})
-	}
-	return f
+	return os.Stderr
 }
 
-// read reads and checks a study file.
-func (a *app) read(ctx context.Context, file string, sets []string) (study.Study, []byte, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return study.Study{}, nil, exit{exitUsage, err}
+// bed is the testbed that the command line describes.
+func (a *app) bed() (*testbed.Testbed, error) {
+	if a.made != nil {
+		return a.made, nil
 	}
-	s, err := study.Parse(file, data, a.vocabulary(ctx), sets...)
-	if err != nil {
-		return s, data, exit{exitUsage, err}
-	}
-	return s, data, nil
-}
-
-// needed are the stacks that a plan uses, by the name the plan has for them.
-func (a *app) needed(p study.Plan) (map[string]stack.Description, error) {
-	out := map[string]stack.Description{}
-	for _, t := range p.Trials {
-		for _, name := range []string{t.Setup.Client.Stack, t.Setup.Server.Stack} {
-			d, ok := a.find(name)
-			if !ok {
-				return nil, fmt.Errorf("no stack %q", name)
-			}
-			out[name] = d
+	for _, dir := range a.stackFolders {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, exit{exitUsage, fmt.Errorf("--stacks %s: no such folder; name one that holds folders of stacks", dir)}
 		}
 	}
-	return out, nil
+	o, err := testbed.Local(version(), a.stackFolders...)
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	o.Rootless = true
+	a.made = testbed.New(o)
+	return a.made, nil
+}
+
+// read reads a study file and plans it.
+func (a *app) read(ctx context.Context, file string, sets []string) (*testbed.Testbed, study.Plan, []byte, error) {
+	bed, err := a.bed()
+	if err != nil {
+		return nil, study.Plan{}, nil, err
+	}
+	file, text, err := a.studyFile(file)
+	if err != nil {
+		return bed, study.Plan{}, nil, exit{exitUsage, err}
+	}
+	p, err := bed.Read(ctx, file, text, sets...)
+	if err != nil {
+		return bed, p, text, exit{exitUsage, err}
+	}
+	if more, left := bed.Unavailable(ctx, p); more != nil {
+		if p, err = bed.Read(ctx, file, text, append(slices.Clone(sets), more...)...); err != nil {
+			return bed, p, text, exit{exitUsage, err}
+		}
+		a.left = left
+		for _, line := range left {
+			fmt.Fprintln(a.notes(), line)
+		}
+	}
+	for _, w := range p.Study.Passwords {
+		fmt.Fprintf(os.Stderr,
+			"%v: warning: a password stands in the study; it is not kept with results; write "+
+				"http://NAME@HOST?password=env:VARIABLE\n", w.Pos)
+	}
+	return bed, p, text, nil
+}
+
+// newScratch makes a folder for temporary files, and tells what labs that were
+// killed had left.
+func newScratch(w io.Writer) (*testbed.Scratch, error) {
+	s, err := testbed.NewScratch("")
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	tellSwept(w, s.Swept)
+	return s, nil
+}
+
+func tellSwept(w io.Writer, swept []string) {
+	for _, dir := range swept {
+		fmt.Fprintf(w, "removed %s, left by a killed lab\n", dir)
+	}
 }

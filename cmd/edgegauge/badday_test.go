@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // labCommand is edgegauge in this script's folder.
@@ -109,7 +109,8 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if took := time.Since(began); took > within {
 		ts.Fatalf("it took %v to stop: %s", took, said.String())
 	}
-	if code := cmd.ProcessState.ExitCode(); code != exitUnmeasured || !strings.Contains(said.String(), "run the same command again to go on") {
+	if code := cmd.ProcessState.ExitCode(); code != exitUnmeasured ||
+		!strings.Contains(said.String(), "run the same command again to resume") {
 		ts.Fatalf("exit code %d, it said: %s", code, said.String())
 	}
 }

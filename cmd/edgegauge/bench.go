@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/drive/drivebench"
-	"edgegauge/internal/lab/labbench"
-	"edgegauge/internal/report/reportbench"
+	"edgegauge.example/edgegauge/internal/bench/drivebench"
+	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/bench/reportbench"
+	"edgegauge.example/edgegauge/internal/bench/verdictbench"
 )
 
 // floorVerb is the hidden verb of the bare server that bench sets beside C's.
@@ -36,16 +38,16 @@ func storeMain(args []string) int {
 }
 
 func benchCmd(a *app) *cobra.Command {
-	all := append(labbench.Parts(), reportbench.Parts()...)
+	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts())
 	var says strings.Builder
 	for _, p := range all {
 		fmt.Fprintf(&says, "\n  %-9s %s", p.Name, p.Says)
 	}
 	return &cobra.Command{
 		Use:   "bench [NAME...]",
-		Short: "measure what edgegauge promises of itself, and say which promise is kept",
-		Long: `Bench prints a table: figure, what is wanted, what was measured with its 95 % interval, and whether the promise is kept; "unsure"
-means that the interval reaches over the bound. It takes some minutes and wants a quiet machine. All figures, or those named:
+		Short: "measure edgegauge's own performance against its targets",
+		Long: `Bench prints a table: figure, target, measured value with its 95 % interval, and whether the target is met. "unsure" means
+that the interval includes the bound. It takes some minutes and needs a quiet machine. It measures all figures, or those named:
 ` + says.String(),
 		Example: "  edgegauge bench\n  edgegauge bench drive store",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,12 +65,16 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	scratch, err := newScratch(os.Stderr)
+	scratch, err := newScratch(a.notes())
 	if err != nil {
 		return err
 	}
 	defer scratch.Close()
-	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir, Find: a.find}
+	bed, err := a.bed()
+	if err != nil {
+		return err
+	}
+	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir, Find: bed.FindStack}
 	var broken error
 	for _, p := range parts {
 		rows, err := p.Measure(ctx, b)

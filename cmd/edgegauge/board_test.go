@@ -7,8 +7,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/ssh/sshtest"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/ssh/sshtest"
 )
 
 // cmdBoard makes this script a board behind a real sshd: ssh://board. Later calls
@@ -61,7 +61,8 @@ func cmdBoard(ts *testscript.TestScript, neg bool, args []string) {
 	case "clean":
 		var left []string
 		for range 200 {
-			if left, _ = filepath.Glob(filepath.Join(ts.MkAbs(args[1]), device.AgentPrefix+"*")); len(left) == 0 && len(s.Programs()) == 0 {
+			if left, _ = filepath.Glob(filepath.Join(ts.MkAbs(args[1]), device.AgentPrefix+"*")); len(left) == 0 &&
+				len(s.Programs()) == 0 {
 				return
 			}
 			time.Sleep(20 * time.Millisecond)

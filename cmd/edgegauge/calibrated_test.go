@@ -51,14 +51,16 @@ func TestCalibratedMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := run("devices", "calibrate", "cortex-a53/icount", "--against", "local", "--study", file)
-	for _, want := range []string{"What a board would do is not known", "make one with: edgegauge devices calibrate", "calibrations/cortex-a53-icount-local.yaml, version 1:", "rest-json client serialization, B 2000:"} {
+	for _, want := range []string{"What a board would do is not known", "make one with: edgegauge devices calibrate",
+		"calibrations/cortex-a53-icount-local.yaml, version 1:", "rest-json client serialization, B 2000:"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("calibrate does not say %q:\n%s", want, said)
 		}
 	}
 	later := []string{"run", file, "--out", "later", "--set", "design.replications=3", "--set", "design.seed=2"}
 	said = run(later...)
-	for _, want := range []string{"PREDICTED, not measured", "(calibration cortex-a53-icount-local, version 1,", "the machine client serialization"} {
+	for _, want := range []string{"PREDICTED, not measured", "(calibration cortex-a53-icount-local, version 1,",
+		"the machine client serialization"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the later run does not say %q:\n%s", want, said)
 		}
@@ -67,10 +69,12 @@ func TestCalibratedMachine(t *testing.T) {
 		t.Errorf("what was measured on the board is predicted too:\n%s", said)
 	}
 	later[3] = "larger"
-	if said := run(append(later, "--set", "size=20kB")...); !strings.Contains(said, "says nothing: it holds from 2000 to 2000 B, not for 20000") || strings.Contains(said, "PREDICTED") {
+	if said := run(append(later, "--set", "size=20kB")...); !strings.Contains(said,
+		"says nothing: it covers 2000 to 2000 B, not 20000") || strings.Contains(said, "PREDICTED") {
 		t.Errorf("a larger message: %s", said)
 	}
-	said = run("devices", "calibrate", "cortex-a53/icount", "--against", "local", "--from", "results/calibrate-cortex-a53-icount/001")
+	said = run("devices", "calibrate", "cortex-a53/icount", "--against", "local", "--from",
+		"results/calibrate-cortex-a53-icount/001")
 	if !strings.Contains(said, "version 2") || !exists(filepath.Join(dir, "calibrations/cortex-a53-icount-local.1.yaml")) {
 		t.Errorf("made again: %s", said)
 	}

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"edgegauge/internal/advise/calibration"
-	"edgegauge/internal/device/ssh"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/advise/calibration"
+	"edgegauge.example/edgegauge/internal/device/ssh"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 // calibrationFolder is where calibrations are kept and looked for, beside the
@@ -37,7 +39,7 @@ func calibrations(w io.Writer) []calibration.File {
 }
 
 func readCalibration(name string) (calibration.File, error) {
-	text, err := os.ReadFile(name)
+	text, err := kernel.ReadFile(name, 16<<20)
 	if err != nil {
 		return calibration.File{}, err
 	}
@@ -59,12 +61,14 @@ type emulationCalibrating struct {
 
 // calibrateEmulation compares a machine with a board, by a run made now or by
 // results that are there, and keeps how they compare.
-func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, machine string, c emulationCalibrating) error {
+func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, machine string,
+	c emulationCalibrating) error {
 	if c.against == "" {
-		return exit{exitUsage, fmt.Errorf("name the board to compare %s with, such as --against ssh://pi@board", machine)}
+		return exit{exitUsage, fmt.Errorf("name the board to compare %s with, e.g. --against ssh://pi@board", machine)}
 	}
 	if c.against != "local" && !strings.HasPrefix(c.against, ssh.Scheme) {
-		return exit{exitUsage, fmt.Errorf("--against %s is no board; write ssh://USER@HOST, or local, which is this machine", c.against)}
+		return exit{exitUsage, fmt.Errorf("--against %s is not a board; write ssh://USER@HOST, or local for this machine",
+			c.against)}
 	}
 	if len(c.from) == 0 {
 		dir, err := a.compareWithBoard(ctx, w, machine, c)
@@ -85,7 +89,8 @@ func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, mac
 
 // fitted is the calibration that results support.
 func fitted(machine string, c emulationCalibrating) (calibration.File, []string, error) {
-	f := calibration.File{Format: calibration.Format, Version: 1, Made: time.Now().UTC().Truncate(time.Second), Device: machine, Reached: c.against}
+	f := calibration.File{Format: calibration.Format, Version: 1, Made: time.Now().UTC().Truncate(time.Second),
+		Device: machine, Reached: c.against}
 	var all []calibration.Measured
 	for _, dir := range c.from {
 		r, err := soundReport(dir)
@@ -97,7 +102,7 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 				f.Facts = facts
 			}
 			if len(d.Emulation) == 0 {
-				return f, nil, exit{exitUsage, fmt.Errorf("%s: %s is no emulated machine there", dir, machine)}
+				return f, nil, exit{exitUsage, fmt.Errorf("%s: %s is not an emulated machine in these results", dir, machine)}
 			}
 		}
 		if d, ok := r.Facts.Devices[c.against]; ok {
@@ -139,10 +144,11 @@ func keepCalibration(w io.Writer, f calibration.File, out string) error {
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	fmt.Fprintf(w, "%s, version %d: %s beside %s\n", out, f.Version, f.Device, f.Board)
+	fmt.Fprintf(w, "%s, version %d: %s compared with %s\n", out, f.Version, f.Device, f.Board)
 	for _, e := range f.Entries {
 		for _, p := range e.Points {
-			fmt.Fprintf(w, "  %s %s %s, %s %d: %.3g times the board's (%.3g to %.3g)\n", e.Where["stack"], e.Side, e.Response, e.Where["size in"], p.Size,
+			fmt.Fprintf(w, "  %s %s %s, %s %d: %.3g times the board's (%.3g to %.3g)\n", e.Where["stack"], e.Side, e.Response,
+				e.Where["size in"], p.Size,
 				p.Overhead, p.Lo, p.Hi)
 		}
 	}
@@ -159,7 +165,8 @@ func plainName(s string) string {
 }
 
 // compareWithBoard conducts the study of both and returns its results.
-func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string, c emulationCalibrating) (string, error) {
+func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
+	c emulationCalibrating) (string, error) {
 	name := plainName("calibrate-" + machine)
 	file := c.study
 	if file == "" {
@@ -174,11 +181,11 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 		}
 	}
 	base := filepath.Join("results", name)
-	dir := filepath.Join(base, fmt.Sprintf("%03d", lastNumber(base)+1))
+	dir := filepath.Join(base, fmt.Sprintf("%03d", testbed.LastNumber(base)+1))
 	if err := os.MkdirAll(base, 0o777); err != nil {
 		return "", exit{exitUnmeasured, err}
 	}
-	return dir, a.run(ctx, w, file, c.sets, dir)
+	return dir, a.run(ctx, w, file, c.sets, dir, false, false)
 }
 
 // calibrationStudy asks both devices the same, as client and as server.
@@ -211,5 +218,7 @@ factors:
 			text += fmt.Sprintf("  %s: %s\n", f.key, quoted(f.levels))
 		}
 	}
-	return text + fixed + fmt.Sprintf("requests: 50\ndesign: {replications: %d, seed: 1, warmup: 10}\ntimeouts: {ready: 60s, request: 60s, trial: 10m}\n", c.replications)
+	return text + fixed +
+		fmt.Sprintf("requests: 50\ndesign: {replications: %d, seed: 1, warmup: 10}\ntimeouts: {ready: 60s, request: 60s, "+
+			"trial: 10m}\n", c.replications)
 }

@@ -1,46 +1,90 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"edgegauge/internal/study"
 )
 
 func checkCmd(a *app) *cobra.Command {
 	var sets []string
+	var asJSON bool
 	c := &cobra.Command{
-		Use:     "check STUDY...",
-		Short:   "find everything that run would complain about, before anything runs",
+		Use:   "check STUDY...",
+		Short: "find every problem that would stop run, before anything runs",
+		Long: `Check lists everything that would keep a study from running on this machine: errors in the file, missing stacks, devices and
+meters, and missing permissions. It opens meters and tests links, but runs no part of the study. It does not connect to boards.`,
 		Example: "  edgegauge check studies/quickstart.yaml --set requests=100",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			out := checkedJSON{Format: jsonFormat}
 			for _, file := range args {
-				s, _, err := a.read(cmd.Context(), file, sets)
-				if err != nil {
+				x, err := a.check(cmd.Context(), file, sets)
+				out.Studies = append(out.Studies, x)
+				switch {
+				case err != nil && asJSON:
+					return errors.Join(writeJSON(cmd.OutOrStdout(), out), err)
+				case err != nil:
 					return err
+				case asJSON:
+					continue
 				}
-				p, err := study.Expand(s)
-				if err != nil {
-					return exit{exitUsage, err}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d treatments, %d trials: ready to run\n", file, x.Treatments, x.Trials)
+				if len(x.Asks) > 0 {
+					fmt.Fprintln(cmd.OutOrStdout(),
+						"run asks for confirmation, or needs --trust, since these did not come with edgegauge:")
 				}
-				known, _ := profiles()
-				if _, err := neededLinks(p, known); err != nil {
-					return exit{exitUsage, fmt.Errorf("%s: %w", file, err)}
+				for _, foreign := range x.Asks {
+					fmt.Fprintln(cmd.OutOrStdout(), foreign)
 				}
-				if err := refuseAway(p); err != nil {
-					return exit{exitUsage, err}
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d treatments, %d trials: ready to run\n", file, s.Treatments(), len(p.Trials))
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), out)
 			}
 			return nil
 		},
 	}
 	setFlag(c, &sets)
+	jsonFlag(c, &asJSON)
 	return c
 }
 
+// checkedJSON is what check --json prints: the studies up to the first with a fault.
+type checkedJSON struct {
+	Format  int            `json:"format"`
+	Studies []checkedStudy `json:"studies"`
+}
+
+type checkedStudy struct {
+	File       string      `json:"file"`
+	Ready      bool        `json:"ready"`
+	Treatments int         `json:"treatments"`
+	Trials     int         `json:"trials"`
+	Faults     []faultJSON `json:"faults"`
+	Asks       []string    `json:"asks"` // what run asks about before it runs it
+}
+
+func (a *app) check(ctx context.Context, file string, sets []string) (checkedStudy, error) {
+	x := checkedStudy{File: file, Asks: []string{}}
+	bed, p, _, err := a.read(ctx, file, sets)
+	if err == nil {
+		if found := bed.Obstacles(ctx, p); found != nil {
+			err = obstacles(found)
+		}
+	}
+	if x.Faults = faultsOf(file, err); err != nil {
+		return x, err
+	}
+	x.Ready, x.Treatments, x.Trials = true, p.Study.Treatments(), len(p.Trials)
+	for _, foreign := range bed.Foreign(p) {
+		x.Asks = append(x.Asks, foreign.Error())
+	}
+	return x, nil
+}
+
 func setFlag(c *cobra.Command, sets *[]string) {
-	c.Flags().StringArrayVar(sets, "set", nil, "override a value of the study, such as requests=100 or design.seed=2 (repeatable; recorded)")
+	c.Flags().StringArrayVar(sets, "set", nil,
+		"override a setting of the study, e.g. requests=100 or design.seed=2 (repeatable; recorded)")
 }

@@ -6,27 +6,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 type chooseFlags struct {
 	minimize, maximize, require []string
 	confidence                  float64
-	json                        bool
+	json, across                bool
 }
 
 func chooseCmd() *cobra.Command {
 	var f chooseFlags
 	c := &cobra.Command{
 		Use:   "choose DIR --minimize FIGURE",
-		Short: "which treatment to take: the best under requirements, and how sure that is",
-		Long: `Choose ranks the treatments of a results directory by the first of --minimize or --maximize, among those that meet every --require
-beyond doubt (Holm over all of them). It says which differences are within noise, which treatments lie on the Pareto front of all
-objectives, and what to measure next. A figure is a response, as rtt, rtt.p95, server.cpu; where both sides have it and none is
-named, the worse side counts. The exit code is 1 if no treatment meets the requirements beyond doubt.`,
-		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu --minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'",
-		Args:    cobra.ExactArgs(1),
+		Short: "which treatment to choose: the best that meets the requirements, and how sure that is",
+		Long: `Choose ranks the treatments of a results directory by the first --minimize or --maximize, among those that meet every
+--require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all pairs compared
+simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A figure is a
+response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows. If both sides
+have it and none is named, the worse side counts. Each link, device, service, message and load has a verdict of its own,
+unless --across is given. The exit code is 1 if, in one of them, no treatment meets the requirements beyond doubt.`,
+		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
+			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := choose(args[0], f)
 			if err != nil {
@@ -39,16 +42,18 @@ named, the worse side counts. The exit code is 1 if no treatment meets the requi
 			if err := write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if _, ok := out.Best(); !ok {
+			if !out.Met() {
 				return exit{exitWorse, errors.New("no treatment meets the requirements beyond doubt")}
 			}
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&f.minimize, "minimize", nil, "figure to make small (repeatable; the first ranks)")
-	c.Flags().StringArrayVar(&f.maximize, "maximize", nil, "figure to make large (repeatable; ranks after --minimize)")
-	c.Flags().StringArrayVar(&f.require, "require", nil, "requirement, as 'rtt.p95 < 100ms' (repeatable)")
+	c.Flags().StringArrayVar(&f.minimize, "minimize", nil,
+		"figure to minimize (repeatable; the first determines the ranking)")
+	c.Flags().StringArrayVar(&f.maximize, "maximize", nil, "figure to maximize (repeatable; ranks after --minimize)")
+	c.Flags().StringArrayVar(&f.require, "require", nil, "requirement, e.g. 'rtt.p95 < 100ms' (repeatable)")
 	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every verdict")
+	c.Flags().BoolVar(&f.across, "across", false, "rank across links, devices, services, messages and loads as well")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	return c
 }
@@ -59,13 +64,13 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 		for _, text := range list {
 			t, err := advise.ParseTerm(text)
 			if err != nil {
-				return report.Chosen{}, exit{exitUsage, err}
+				return report.Chosen{}, exit{exitUsage, fmt.Errorf("--%s %w", []string{"minimize", "maximize"}[i], err)}
 			}
 			objectives = append(objectives, advise.Objective{Term: t, Maximize: i == 1})
 		}
 	}
 	if len(objectives) == 0 {
-		return report.Chosen{}, exit{exitUsage, errors.New("nothing to choose by; say --minimize rtt, or --maximize throughput")}
+		return report.Chosen{}, exit{exitUsage, errors.New("no objective; write --minimize rtt, or --maximize throughput")}
 	}
 	var requirements []advise.Condition
 	for _, text := range f.require {
@@ -76,19 +81,40 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 		requirements = append(requirements, k)
 	}
 	if !(f.confidence > 0 && f.confidence < 1) {
-		return report.Chosen{}, exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
+		return report.Chosen{}, exit{exitUsage,
+			fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
 	}
 	r, err := soundReport(dir)
 	if err != nil {
 		return report.Chosen{}, err
 	}
-	c, err := advise.Choose(r.Series(), objectives, requirements, f.confidence)
-	if err != nil {
-		code := exitUnmeasured
-		if errors.Is(err, advise.ErrNotMeasured) {
-			code = exitUsage
+	for i, o := range objectives {
+		if !o.Named {
+			objectives[i].Term = r.Headline(o.Term)
 		}
-		return report.Chosen{}, exit{code, fmt.Errorf("%s: %w", dir, err)}
 	}
-	return report.Chosen{Dir: dir, Choice: c, Warnings: r.Warnings}, nil
+	levels := r.Levels()
+	if f.across {
+		levels = []report.Level{{Series: r.Series()}}
+	}
+	out := report.Chosen{Dir: dir, Warnings: r.Doubts()}
+	var lacking error
+	for _, l := range levels {
+		c, err := advise.Choose(l.Series, objectives, requirements, f.confidence)
+		switch {
+		case errors.Is(err, advise.ErrNotMeasured):
+			lacking = err
+			if l.Name != "" {
+				out.Warnings = append(out.Warnings, l.Name+": "+err.Error())
+			}
+			continue
+		case err != nil:
+			return out, exit{exitUnmeasured, fmt.Errorf("%s: %w", dir, err)}
+		}
+		out.Levels = append(out.Levels, report.LevelChoice{Name: l.Name, Choice: c})
+	}
+	if len(out.Levels) == 0 {
+		return out, exit{exitUsage, fmt.Errorf("%s: %w", dir, lacking)}
+	}
+	return out, nil
 }

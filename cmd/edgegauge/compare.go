@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/advise"
-	"edgegauge/internal/report"
-	"edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 type compareFlags struct {
@@ -20,25 +23,56 @@ type compareFlags struct {
 	confidence float64
 	strict     bool
 	all, json  bool
+	undecided  int // exit code
+	detect     []string
 	junit      string
+	markdown   string
+	versionFlags
+	lost     bool // lost trials and requests that failed are no change for the worse
+	otherURL bool // probes may be of different URLs
 }
 
-func compareCmd() *cobra.Command {
+func compareCmd(a *app) *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
-		Use:   "compare OLD NEW",
-		Short: "did it get worse? two results directories, figure by figure",
-		Long: `Compare sets the results in NEW against those in OLD: new over old with its interval, Holm over all figures, equality proven and not assumed.
+		Use:   "compare OLD NEW | compare --base REVISION --with STUDY --detect 5%",
+		Short: "did it get worse? two versions, two results directories or two probes, figure by figure",
+		Long: `Compare compares the results in NEW with those in OLD: the ratio new/old with its interval, Holm-corrected over all figures.
+Equality is tested, not assumed. OLD and NEW are results directories, or files written by edgegauge probe --json.
 
---fail-if names what must not happen, as 'rtt > 5%' (more than 5 % above OLD), 'rtt.p95 > 10%', 'server.cpu > 5%' or 'throughput < -5%'.
-The floors are no candidates and are left out of conditions. The exit code is 1 if a condition is met beyond doubt for any treatment, and 0 if all are excluded beyond doubt. If neither is so the
-answer is "undecided", with the number of trials that would tell; the exit code is then 0, or 1 with --strict.`,
-		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest --fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml",
-		Args:    cobra.ExactArgs(2),
+--fail-if names a regression, such as 'rtt > 5%' (more than 5 % above OLD), 'rtt.p95 > 10%', 'server.cpu > 5%' or
+'throughput < -5%'. A mean is judged both by the ratio of the means, which users experience, and by that of typical trials
+(geometric means). If a condition on a time names no figure, it also covers tails (p95) and spikes; 'rtt.mean > 5%' does not.
+Conditions do not apply to the floors.
+
+With --base and --with, compare measures both versions itself: in every block of one study each stack runs in the base version
+and as it is now, in random order. --base is a git revision (checked out into a temporary folder; a stack that says how is
+built there, or --build does it), a folder (a stack's, or one of several), or a binary (another edgegauge for the stacks inside
+it, or what a stack's commands begin with). --detect is the smallest difference of interest. After --pilot blocks compare says
+how many blocks and minutes find it with the given --power, and runs them (--plan: only says so). The answer is worse if NEW is
+slower beyond doubt, unless a difference of that size is excluded; good if it is excluded. "compare RESULTS" judges again.
+--from RESULTS in place of --base says what it would take, by results of earlier.
+
+The exit code is 1 if a condition is met beyond doubt for any treatment, or if NEW has fewer valid trials than OLD of those
+planned (--allow-lost accepts that). It is 0 if every condition is excluded beyond doubt. Otherwise the answer is
+"undecided", with the number of trials needed to decide; the exit code is then 0, or the one of --undecided-exit; --strict
+stands for 1. A difference that waiting for a CPU could explain is never decided. More failed requests of a probe, beyond
+chance, are worse, too. Probes of different URLs are refused without --other-url.`,
+		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest " +
+			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json --fail-if " +
+			"'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n" +
+			"  edgegauge compare --from results/latest --with study.yaml --detect 5%",
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, err := compare(args[0], args[1], f)
-			if err != nil {
+			out, err := f.do(cmd.Context(), a, cmd.OutOrStdout(), args)
+			if err != nil || out.Old == "" { // nothing was judged
 				return err
+			}
+			out.Command = command(os.Args[1:])
+			if f.markdown != "" {
+				if err := writeFile(f.markdown, out.Markdown); err != nil {
+					return exit{exitUsage, err}
+				}
 			}
 			if f.junit != "" {
 				if err := writeFile(f.junit, out.JUnit); err != nil {
@@ -52,34 +86,126 @@ answer is "undecided", with the number of trials that would tell; the exit code 
 			if err := write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			return compareExit(out.Verdict(), f.strict)
+			switch {
+			case len(out.Lost) > 0:
+				return exit{exitWorse, errors.New("worse: valid trials are missing; --allow-lost accepts that")}
+			case out.Failed.Verdict == stat.Confirmed:
+				return exit{exitWorse, errors.New("worse: more requests failed; --allow-lost accepts that")}
+			}
+			return compareExit(out.Verdict(), f.undecidedExit())
 		},
 	}
-	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "condition that must not be met, as 'rtt > 5%' (repeatable)")
-	c.Flags().StringSliceVar(&f.responses, "response", nil, "compare these responses only (default all that both have)")
-	c.Flags().Float64Var(&f.margin, "equal-within", 0.05, "share within which figures count as equal")
+	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "condition that must not be met, e.g. 'rtt > 5%' (repeatable)")
+	c.Flags().StringSliceVar(&f.responses, "response", nil, "compare only these responses (default: all that both have)")
+	c.Flags().Float64Var(&f.margin, "equal-within", 0.05, "relative difference within which figures count as equal")
 	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every interval")
-	c.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 when undecided, too")
-	c.Flags().BoolVar(&f.all, "all", false, "show the figures that are equal or undecided, too")
+	c.Flags().BoolVar(&f.strict, "strict", false, "also exit with 1 if undecided")
+	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if undecided, such as 4 (default 0)")
+	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or that more requests failed")
+	c.Flags().BoolVar(&f.otherURL, "other-url", false, "compare probes of different URLs")
+	c.Flags().BoolVar(&f.all, "all", false, "also show figures that are equal or undecided")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().StringVar(&f.junit, "junit", "", "write JUnit XML to this file, too")
+	c.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
+	c.Flags().StringVar(&f.markdown, "markdown", "", "also write the answer as markdown, for a comment, to this file")
+	v := &f.versionFlags
+	c.Flags().StringVar(&v.base, "base", "", "measure this version beside the present one: a git revision, a folder or a binary")
+	c.Flags().StringVar(&v.with, "with", "", "the study to measure both with")
+	c.Flags().StringArrayVar(&f.detect, "detect", nil, "smallest difference to find: 5% (of the RTT), or e.g. 'server.cpu > 5%' "+
+		"(repeatable)")
+	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
+	c.Flags().StringVar(&v.from, "from", "", "size the comparison by these results, and run nothing")
+	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
+	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks that show how much trials spread; they count")
+	c.Flags().Float64Var(&v.power, "power", 0.8, "probability of finding the difference if it is there")
+	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time that all blocks may take; 0: any")
+	c.Flags().StringVar(&v.out, "out", "", "results directory of both versions (default results/NAME/NUMBER)")
+	setFlag(c, &v.sets)
+	trustFlag(c, &v.trust)
 	return c
 }
 
-func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
-	var conditions []advise.Condition
-	for _, text := range f.failIf {
-		k, err := advise.ParseChange(text)
-		if err != nil {
-			return report.Compared{}, exit{exitUsage, fmt.Errorf("--fail-if %w", err)}
+// do judges what the arguments name. Where nothing is judged, Old is empty.
+func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string) (report.Compared, error) {
+	if f.undecided < 0 || f.undecided > 125 || f.strict && f.undecided > exitWorse {
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("--undecided-exit %d: write 0 to 125, and not --strict besides",
+			f.undecided)}
+	}
+	measures := f.base != "" || f.with != ""
+	switch {
+	case measures && len(args) > 0:
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("--base and --with measure both versions themselves: leave out %s",
+			strings.Join(args, " "))}
+	case measures:
+		return a.measureVersions(ctx, w, f)
+	case len(args) == 2:
+		return compare(args[0], args[1], f)
+	case len(args) == 1:
+		return compareWithin(args[0], f)
+	}
+	return report.Compared{}, exit{exitUsage, errors.New("compare takes OLD NEW, RESULTS of both versions, or --base and --with")}
+}
+
+// undecidedExit is the exit code of an answer that is undecided.
+func (f compareFlags) undecidedExit() int {
+	if f.strict {
+		return exitWorse
+	}
+	return f.undecided
+}
+
+// command is this command line as a shell reads it.
+func command(args []string) string {
+	out := []string{"edgegauge"}
+	for _, arg := range args {
+		out = append(out, report.Quoted(arg))
+	}
+	return strings.Join(out, " ")
+}
+
+// conditions are those of --fail-if and --detect. What is wrong with a number among
+// the flags is an error, too.
+func (f compareFlags) conditions() ([]advise.Condition, error) {
+	var out []advise.Condition
+	for _, x := range []struct {
+		flag  string
+		texts []string
+		parse func(string) (advise.Condition, error)
+	}{{"--fail-if", f.failIf, advise.ParseChange}, {"--detect", f.detect, advise.ParseDetect}} {
+		for _, text := range x.texts {
+			k, err := x.parse(text)
+			if err != nil {
+				return nil, exit{exitUsage, fmt.Errorf("%s %w", x.flag, err)}
+			}
+			out = append(out, k)
 		}
-		conditions = append(conditions, k)
 	}
 	if !(f.margin > 0 && f.margin < 1) {
-		return report.Compared{}, exit{exitUsage, fmt.Errorf("--equal-within %v is not between 0 and 1; write 0.05 for 5 %%", f.margin)}
+		return nil, exit{exitUsage, fmt.Errorf("--equal-within %v is not between 0 and 1; write 0.05 for 5 %%", f.margin)}
 	}
 	if !(f.confidence > 0 && f.confidence < 1) {
-		return report.Compared{}, exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
+		return nil, exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
+	}
+	return out, nil
+}
+
+func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
+	conditions, err := f.conditions()
+	if err != nil {
+		return report.Compared{}, err
+	}
+	before, probed, err := readProbe(oldDir)
+	if err != nil {
+		return report.Compared{}, err
+	}
+	after, both, err := readProbe(newDir)
+	switch {
+	case err != nil:
+		return report.Compared{}, err
+	case probed != both:
+		return report.Compared{}, exit{exitUsage,
+			fmt.Errorf("%s and %s: one is a probe, the other a results directory; compare two of a kind", oldDir, newDir)}
+	case probed:
+		return compareProbes(oldDir, newDir, before, after, conditions, f)
 	}
 	old, err := soundReport(oldDir)
 	if err != nil {
@@ -90,7 +216,9 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 		return report.Compared{}, err
 	}
 	if a, b := old.Study.Time, new.Study.Time; a != b {
-		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has time: %s and %s time: %s; counted instructions and a clock's seconds cannot be compared", oldDir, a, newDir, b)}
+		return report.Compared{}, exit{exitUsage,
+			fmt.Errorf("%s has time: %s, but %s has time: %s; counted instructions and clock time cannot be compared", oldDir,
+				a, newDir, b)}
 	}
 	a, err := only(old.Series(), f.responses)
 	if err != nil {
@@ -100,11 +228,44 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
-	out := report.Compared{Old: oldDir, New: newDir, Confidence: f.confidence, Differences: report.SetupDifferences(old, new), All: f.all}
+	out := report.Compared{Old: oldDir, New: newDir, Confidence: f.confidence,
+		Differences: report.SetupDifferences(old, new), All: f.all}
 	if out.Comparison, err = advise.Compare(a, b, conditions, f.confidence, f.margin); err != nil {
-		return out, exit{exitUsage, fmt.Errorf("%s, %s: %w", oldDir, newDir, err)}
+		if lost := advise.Losses(old.Attempts(), new.Attempts()); errors.Is(err, advise.ErrNothingInCommon) &&
+			len(lost) > 0 && !f.lost && sharesTreatments(old, new) {
+			err = nil // nothing is left to compare, since all trials were lost
+		}
+		if err != nil {
+			return out, exit{exitUsage, fmt.Errorf("%s, %s: %w", oldDir, newDir, err)}
+		}
+	}
+	if !f.lost {
+		out.Lost = advise.Losses(old.Attempts(), new.Attempts())
+	}
+	for _, side := range []struct {
+		name string
+		r    *report.Report
+	}{{"old", old}, {"new", new}} {
+		for _, w := range side.r.Doubts() {
+			out.Warnings = append(out.Warnings, side.name+": "+w)
+		}
+	}
+	if v := out.Verdict(); v == stat.Undecided || len(old.Starved)+len(new.Starved) > 0 {
+		out.Cure = report.Interleave(old, new)
 	}
 	return out, nil
+}
+
+// sharesTreatments reports whether two results planned any treatment alike.
+func sharesTreatments(old, new *report.Report) bool {
+	for _, a := range old.Attempts() {
+		for _, b := range new.Attempts() {
+			if a.Name == b.Name && !a.Floor {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // only keeps the series of the named responses; of all where none is named.
@@ -132,12 +293,15 @@ func only(all []advise.Series, names []string) ([]advise.Series, error) {
 	return out, nil
 }
 
-func compareExit(v stat.Verdict, strict bool) error {
+// compareExit is the error of a verdict; undecided is the exit code if that is it.
+func compareExit(v stat.Verdict, undecided int) error {
 	switch {
 	case v == stat.Confirmed:
 		return exit{exitWorse, fmt.Errorf("worse beyond doubt")}
-	case v == stat.Undecided && strict:
-		return exit{exitWorse, fmt.Errorf("undecided, and --strict counts that as worse")}
+	case v == stat.Undecided && undecided == exitWorse:
+		return exit{exitWorse, fmt.Errorf("undecided, which --strict counts as worse")}
+	case v == stat.Undecided && undecided != exitDone:
+		return exit{undecided, fmt.Errorf("undecided")}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,10 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/lab"
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/conform"
+	"edgegauge.example/edgegauge/stacks/reference"
 )
 
 // quickly has JVMs compile at once and lightly. The kit asks for right answers, not for
@@ -20,20 +22,21 @@ import (
 const quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
 
 // newKit is the conformance kit on this machine. dir is its scratch.
-func newKit(exe, dir string) (stack.Kit, error) {
+func newKit(exe, dir string) (conform.Kit, error) {
 	credentials, err := stack.NewCredentials(dir)
-	return stack.Kit{
+	return conform.Kit{
 		Credentials: credentials, Directory: dir, Peer: referencePeer, Parallel: min(2, runtime.NumCPU()),
-		Start: func(ctx context.Context, d stack.Description, verb string) (stack.Running, error) {
+		Start: func(ctx context.Context, d stack.Description, verb string) (conform.Running, error) {
 			return startProgram(ctx, device.Local{Exe: exe}, d, verb)
 		},
+		StartPeer: startPeer,
 	}, err
 }
 
 // referencePeer finds the stack inside this binary that can do the wish.
 func referencePeer(w stack.Wish) (stack.Description, bool) {
 	for _, d := range reference.Stacks() {
-		if _, err := d.Resolve(w); err == nil && !lab.IsFloor(d.Name) && d.Name != reference.Prefix+"phantom" {
+		if _, err := d.Resolve(w); err == nil && !d.Floor && d.Name != reference.Prefix+"phantom" {
 			return d, true
 		}
 	}
@@ -45,7 +48,7 @@ type runningProgram struct {
 	conn    *stack.Conn
 }
 
-func startProgram(ctx context.Context, on device.Local, d stack.Description, verb string) (stack.Running, error) {
+func startProgram(ctx context.Context, on device.Local, d stack.Description, verb string) (conform.Running, error) {
 	c := device.Command{Argv: []string{on.Exe, lab.StackVerb, d.Name, verb}, Log: os.DevNull}
 	if d.Dir != "" {
 		prog := d.Serve
@@ -73,4 +76,39 @@ func (r *runningProgram) Stop(grace time.Duration) ([]byte, bool) {
 	rest, _ := io.ReadAll(io.LimitReader(r.process.Stdout, 1<<16))
 	e, killed := r.process.Stop(context.Background(), grace)
 	return rest, !killed && e.Orphans == 0
+}
+
+// A peer is a program of a stack in this binary that runs in this process: it is
+// not under test, and starting a process for each of its thousands of uses costs more than they do.
+type peer struct {
+	conn          *stack.Conn
+	stdin, stdout *os.File // our ends
+}
+
+func startPeer(d stack.Description, verb string, tap conform.Tap) (conform.Running, error) {
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), stdin.Close())
+	}
+	p := &peer{stack.NewConn(stdin, stdout), stdin, stdout}
+	go func() {
+		reference.Tapped([]string{d.Name, verb}, in, out, io.Discard, reference.Tap(tap))
+		in.Close()
+		out.Close()
+	}()
+	return p, nil
+}
+
+func (p *peer) Conn() *stack.Conn { return p.conn }
+
+func (p *peer) Stop(grace time.Duration) ([]byte, bool) {
+	p.stdin.Close()
+	defer p.stdout.Close()
+	p.stdout.SetReadDeadline(time.Now().Add(grace))
+	rest, err := io.ReadAll(io.LimitReader(p.stdout, 1<<16))
+	return rest, err == nil
 }

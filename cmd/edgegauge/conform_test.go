@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/conform"
+	"edgegauge.example/edgegauge/stacks/reference"
 )
 
-// conform runs the kit until so many checks failed.
-func conform(t *testing.T, d stack.Description, most int) (failures []string, passed int) {
+// runKit runs the conformance kit until so many checks failed.
+func runKit(t *testing.T, d stack.Description, most int) (failures []string, passed int) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -25,7 +26,7 @@ func conform(t *testing.T, d stack.Description, most int) (failures []string, pa
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	stack.Conform(ctx, d, kit, func(check string, err error) {
+	conform.Run(ctx, d, kit, func(check string, err error) {
 		if err == nil {
 			passed++
 		} else if failures = append(failures, check+": "+err.Error()); len(failures) >= most {
@@ -37,11 +38,14 @@ func conform(t *testing.T, d stack.Description, most int) (failures []string, pa
 
 // The gate runs the kit on every stack; here it runs on one of each kind.
 func TestReferenceStacksConform(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for _, d := range reference.Stacks() {
 		if !slices.Contains([]string{"reference/rest-xml", "reference/coap-cbor", "reference/floor-udp"}, d.Name) {
 			continue
 		}
-		failures, passed := conform(t, d, 100)
+		failures, passed := runKit(t, d, 100)
 		if len(failures) > 0 || passed < 10 {
 			t.Errorf("%s: %d passed, failed: %s", d.Name, passed, strings.Join(failures, "\n"))
 		}
@@ -51,6 +55,9 @@ func TestReferenceStacksConform(t *testing.T) {
 // A kit that finds nothing is worth nothing: each of these stacks is a good one
 // spoiled on its way out.
 func TestKitFindsWhatIsWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -59,21 +66,23 @@ func TestKitFindsWhatIsWrong(t *testing.T) {
 		what, filter, want string
 		after              int
 	}{
-		{"counts one too few", `sed -u 's/"count":23/"count":22/'`, `23 records, but "end" counts 22`, 1},
-		{"prints besides the protocol", `sed -u 's/^{.*"ready".*$/&\nListening .../'`, "not protocol", 1},
+		{"counts one too few", `sed -u 's/"count":23/"count":22/'`, `23 records, but "end" says 22`, 1},
+		{"prints outside the protocol", `sed -u 's/^{.*"ready".*$/&\nListening .../'`, "violated the protocol", 1},
 		{"prints after the end", `cat; echo goodbye`, `printed "goodbye`, 1},
-		{"outlives its stdin", `cat; sleep 60`, "did not end cleanly", 1},
-		{"has phases beyond the total", `sed -u 's/"serialization":/"serialization":9/'`, "in a total of", 1},
+		{"outlives its stdin", `cat; sleep 60`, "did not exit cleanly", 1},
+		{"has phases beyond the total", `sed -u 's/"serialization":/"serialization":9/'`, "exceed the total", 1},
 		{"has sizes of its own", `sed -u 's/"in":/"in":1/'`, "server received", 1},
 		{"hides its errors", `sed -u 's/"type":"error"/"type":"mishap"/'`, `want an "error" line`, 1},
 	} {
 		run := func(verb string) stack.Program {
-			return stack.Program{Command: []string{"sh", "-c", exe + " stack reference/rest-json " + verb + " | (" + tt.filter + ")"}}
+			return stack.Program{Command: []string{"sh", "-c",
+				exe + " stack-program reference/rest-json " + verb + " | (" + tt.filter + ")"}}
 		}
-		failures, _ := conform(t, stack.Description{
+		failures, _ := runKit(t, stack.Description{
 			Name: "spoiled", Dir: "/", Serve: run("serve"), Call: run("call"),
-			Serves: []stack.Offer{{Services: []string{"sum"}, Encodings: []string{"json"}, Security: []string{"none"}, Transports: []string{"http"},
-				Sides: []string{"server", "client"}, Connections: []string{"keep-alive"}}},
+			Serves: []stack.Offer{{Services: []string{"sum"}, Encodings: []string{"json"}, Security: []string{"none"},
+				Transports: []string{"http"},
+				Sides:      []string{"server", "client"}, Connections: []string{"keep-alive"}}},
 		}, tt.after)
 		if !strings.Contains(strings.Join(failures, "\n"), tt.want) {
 			t.Errorf("a stack that %s: found %q, want %q", tt.what, failures, tt.want)

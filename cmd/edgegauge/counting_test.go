@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"edgegauge/internal/stack/stacktest"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 const countingStudy = `

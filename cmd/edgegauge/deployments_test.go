@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"edgegauge/internal/instrument/packet"
-	"edgegauge/internal/measure"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/instrument/packet"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // In every deployment of gsoap-on-arm 101 calls give 101 delays, none below
@@ -30,7 +30,7 @@ func TestEveryCallOfEveryDeploymentHasItsDelay(t *testing.T) {
 	edgegauge(t, "stacks", "build", "gsoap", "gsoap-apache", "dotnet")
 	out := filepath.Join(t.TempDir(), "out")
 	const calls, treatments = 101, 28
-	edgegauge(t, "run", "studies/gsoap-on-arm.yaml", "--set", "design.replications=1", "--set", "retries=3", "--out", out)
+	edgegauge(t, "run", "studies/gsoap-on-arm.yaml", "--set", "design.replications=1", "--set", "retries=40", "--out", out)
 	s, err := store.OpenReadOnly(out)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,8 @@ func TestEveryCallOfEveryDeploymentHasItsDelay(t *testing.T) {
 	}
 	for _, trial := range trials {
 		got := map[string]map[uint64]float64{}
-		for xs, err := range s.Samples(trial.ID, store.Source{Side: measure.Client, Instrument: "packet", Method: store.Measured}) {
+		for xs, err := range s.Samples(trial.ID,
+			store.Source{Side: measure.Client, Instrument: "packet", Method: store.Measured}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,56 +7,63 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
-func devicesBuildCmd() *cobra.Command {
+func devicesBuildCmd(a *app) *cobra.Command {
 	var newest, again, java bool
 	c := &cobra.Command{
 		Use:   "build NAME...",
-		Short: "build emulated machines of Debian packages, unless they are built",
-		Long: `Build makes an emulated machine: it fetches Debian packages of the machine's architecture (apt-get, without root and without
-touching this machine's packages), takes the kernel from one or compiles it, and keeps all of it below EDGEGAUGE_CACHE, or
-edgegauge in the user's cache. Versions and checksums are pinned; with --newest, Debian's present versions are taken, which make
-another machine, whose counted times differ. With --java the Java runtime of Debian is made too, which studies of Java stacks
-there need: 17, HotSpot on ARMv7 and ARMv8, an interpreter (Zero) below.`,
+		Short: "build emulated machines from Debian packages, unless up to date",
+		Long: `Build creates an emulated machine. It downloads Debian packages for the machine's architecture (with apt-get, without root
+and without touching this machine's packages), takes the kernel from a package or compiles it, and keeps everything under
+EDGEGAUGE_CACHE, or under edgegauge in the user's cache. Versions and checksums are pinned. --newest takes Debian's current
+versions instead: that is a different machine, with different counted times. --java also builds Debian's Java runtime, which
+Java stacks need there: Java 17, HotSpot on ARMv7 and ARMv8, an interpreter (Zero) on older cores.`,
 		Example: "  edgegauge devices build cortex-a53\n  edgegauge devices build raspberry-pi-1 --java",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cache, err := cacheDir()
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
+			u, err := bed.Builder()
 			if err != nil {
 				return exit{exitUnmeasured, err}
 			}
 			for _, name := range args {
 				if _, ok := device.FindCore(name); ok {
-					if err := device.BuildCounter(cmd.Context(), counter(cache)); err != nil {
-						return exit{exitUnmeasured, inCache(err)}
+					if err := bed.BuildCounter(cmd.Context()); err != nil {
+						return exit{exitUnmeasured, testbed.InCache(err)}
 					}
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: built\n", name)
 					continue
 				}
 				b, ok := qemu.Find(name)
 				if !ok {
-					return exit{exitUsage, fmt.Errorf("no emulated device %q; edgegauge devices list shows them", name)}
+					return exit{exitUsage, fmt.Errorf("unknown emulated device %q; to list them: edgegauge devices list", name)}
 				}
-				u := qemu.Builder{Cache: cache, Newest: newest, Tell: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), name+": "+s) }}
-				parts := []machinePart{{name, func() error { _, err := qemu.OpenImage(b, u.Dir(b)); return err }, func() error { _, err := u.Build(cmd.Context(), b); return err }}}
+				u.Newest, u.Tell = newest, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), name+": "+s) }
+				parts := []machinePart{{name, func() error { _, err := qemu.OpenImage(b, u.Dir(b)); return err },
+					func() error { _, err := u.Build(cmd.Context(), b); return err }}}
 				if java {
-					parts = append(parts, machinePart{name + ": Java", func() error { _, err := u.OpenJava(b); return err }, func() error { _, err := u.BuildJava(cmd.Context(), b); return err }})
+					parts = append(parts, machinePart{name + ": Java", func() error { _, err := u.OpenJava(b); return err },
+						func() error { _, err := u.BuildJava(cmd.Context(), b); return err }})
 				}
 				for _, p := range parts {
 					if err := p.make(cmd.OutOrStdout(), again); err != nil {
-						return exit{exitUnmeasured, inCache(err)}
+						return exit{exitUnmeasured, testbed.InCache(err)}
 					}
 				}
 			}
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&newest, "newest", false, "take Debian's present versions, not the pinned ones")
-	c.Flags().BoolVar(&java, "java", false, "make its Java runtime too")
-	c.Flags().BoolVar(&again, "again", false, "build even what is built")
+	c.Flags().BoolVar(&newest, "newest", false, "use Debian's current versions, not the pinned ones")
+	c.Flags().BoolVar(&java, "java", false, "also build its Java runtime")
+	c.Flags().BoolVar(&again, "again", false, "rebuild even if up to date")
 	return c
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,29 +10,32 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/qemu"
-	"edgegauge/internal/device/ssh"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/ssh"
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
-func devicesCheckCmd() *cobra.Command {
+func devicesCheckCmd(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check NAME",
-		Short: "say whether a device is fit to measure on: governor, throttling, clock source, load, swap",
-		Long: `Check looks at a device, this machine, one behind ssh or an emulated one, and says what would disturb or falsify a measurement and what to do about it.
-It ends with 1 if something would falsify it.`,
-		Example: "  edgegauge devices check local\n  edgegauge devices check ssh://pi@board\n  edgegauge devices check raspberry-pi-1",
-		Args:    cobra.ExactArgs(1),
+		Short: "check whether a device is fit to measure on: governor, throttling, clock source, load, swap",
+		Long: `Check examines a device (this machine, a board behind ssh, or an emulated machine). It says what would disturb or falsify a
+measurement and how to fix it. The exit code is 1 if something would falsify it.`,
+		Example: "  edgegauge devices check local\n  edgegauge devices check ssh://pi@board\n  edgegauge devices check " +
+			"raspberry-pi-1",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := checkDevice(cmd.Context(), args[0])
+			found, err := a.checkDevice(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return errors.Join(enc.Encode(found), unfit(args[0], found))
+				return errors.Join(writeJSON(cmd.OutOrStdout(), struct {
+					Format   int              `json:"format"`
+					Device   string           `json:"device"`
+					Findings []device.Finding `json:"findings"`
+				}{jsonFormat, args[0], found}), unfit(args[0], found))
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, f := range found {
@@ -49,7 +51,7 @@ It ends with 1 if something would falsify it.`,
 			return errors.Join(w.Flush(), unfit(args[0], found))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(c, &asJSON)
 	return c
 }
 
@@ -63,39 +65,21 @@ func unfit(name string, found []device.Finding) error {
 }
 
 // checkDevice looks at a device; those made of this machine are as fit as it.
-func checkDevice(ctx context.Context, name string) ([]device.Finding, error) {
-	if strings.HasPrefix(name, ssh.Scheme) {
-		exe, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		b, err := ssh.New(name, exe, version())
-		if err != nil {
-			return nil, exit{exitUsage, err}
-		}
-		defer b.Close()
-		found, err := b.Check(ctx)
-		if err != nil {
-			return nil, exit{exitUnmeasured, err}
-		}
-		return found, nil
+func (a *app) checkDevice(ctx context.Context, name string) ([]device.Finding, error) {
+	bed, err := a.bed()
+	if err != nil {
+		return nil, err
 	}
-	if b, _, ok := findMachine(name); ok {
-		cache, err := cacheDir()
-		if err != nil {
-			return nil, exit{exitUsage, err}
-		}
-		return append(b.Check(ctx, qemu.Builder{Cache: cache}.Dir(b)), device.CheckFitness(os.DirFS("/"))...), nil
+	k, ok := bed.KindOf(name)
+	if !ok {
+		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; %s", name,
+			meant.Advice(name, bed.DeviceNames(), "to list them: edgegauge devices list"))}
 	}
-	all, _ := deviceProfiles()
-	if p, ok := all[name]; name == "local" || ok && p.Limits != nil {
-		found := device.CheckFitness(os.DirFS("/"))
-		if ok && p.Limits != nil {
-			found = append(found, p.Limits.Check())
-		}
-		return found, nil
+	found, err := k.Fitness(ctx, bed, name)
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
 	}
-	return nil, exit{exitUsage, fmt.Errorf("no device %q; edgegauge devices list shows them", name)}
+	return found, nil
 }
 
 func devicesShellCmd() *cobra.Command {
@@ -106,14 +90,14 @@ func devicesShellCmd() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.HasPrefix(args[0], ssh.Scheme) {
-				return exit{exitUsage, fmt.Errorf("%s is no device with a console of its own; there are those of ssh://", args[0])}
+				return exit{exitUsage, fmt.Errorf("%s has no console; only ssh:// devices have one", args[0])}
 			}
 			code, err := ssh.Shell(cmd.Context(), args[0], os.Stdin, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil {
 				return exit{exitUnmeasured, err}
 			}
 			if code != 0 {
-				return exit{code, fmt.Errorf("the console ended with status %d", code)}
+				return exit{code, fmt.Errorf("the console exited with status %d", code)}
 			}
 			return nil
 		},

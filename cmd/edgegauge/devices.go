@@ -16,25 +16,27 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
-	"edgegauge/devices"
-	"edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/devices"
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 func devicesCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "devices",
-		Short:   "meters and device profiles: what there is, watch one live, calibrate",
-		Example: "  edgegauge devices\n  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices calibrate hwmon:ina219 --profile my-board",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
+		Use:   "devices",
+		Short: "list, watch and calibrate meters and device profiles",
+		Example: "  edgegauge devices\n  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices calibrate " +
+			"hwmon:ina219 --profile my-board",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
 	}
-	c.AddCommand(devicesListCmd(), devicesBuildCmd(), devicesCheckCmd(), devicesShellCmd(), meterCmd(), calibrateCmd(a))
+	c.AddCommand(devicesListCmd(a), devicesBuildCmd(a), devicesCheckCmd(a), devicesShellCmd(), meterCmd(), calibrateCmd(a))
 	return c
 }
 
 func listDevices(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "METER\tEXAMPLE\tWHAT IT IS")
+	fmt.Fprintln(t, "METER\tEXAMPLE\tDESCRIPTION")
 	for _, s := range instrument.All() {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, s.Example, s.Says)
 	}
@@ -42,11 +44,11 @@ func listDevices(w io.Writer) error {
 	files, err := fs.Glob(devices.Profiles, "*.yaml")
 	for _, f := range files {
 		name := strings.TrimSuffix(f, ".yaml")
-		p, err := instrument.ReadProfile(devices.Profiles, name)
+		p, err := instrument.ReadPowerModel(devices.Profiles, name)
 		if err != nil {
 			continue // a device without a power profile
 		}
-		fmt.Fprintf(t, "%s\t%.3g W idle, %.3g W more a busy core\t%s\n", name, p.IdleW, p.BusyWPerCore, p.Fit.From)
+		fmt.Fprintf(t, "%s\t%.3g W idle, %.3g W per busy core\t%s\n", name, p.IdleW, p.BusyWPerCore, p.Fit.From)
 	}
 	return errors.Join(err, t.Flush())
 }
@@ -57,12 +59,16 @@ func meterCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "meter METER",
 		Short: "watch a meter live: volts, amperes, watts, and its health",
-		Long: `Meter shows one line a second: mean volts, amperes and watts, and what the meter says of its own health. It ends with --for, an
-interrupt, or an error: a meter that is silent, gone, or in use by another program.`,
-		Example: "  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices meter 'ppk2:/dev/ttyACM0?mode=ampere&mV=3300' --for 10s --json",
-		Args:    cobra.ExactArgs(1),
+		Long: `Meter prints one line per second: mean volts, amperes and watts, and the meter's own health report. It ends after --for, on
+an interrupt, or on an error: the meter is silent, gone, or in use by another program.`,
+		Example: "  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices meter " +
+			"'ppk2:/dev/ttyACM0?mode=ampere&mV=3300' --for 10s --json",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := instrument.Known(args[0]); err != nil {
+				return err
+			}
 			m, err := instrument.Open(ctx, args[0], instrument.Options{})
 			if err != nil {
 				return exit{exitUnmeasured, err}
@@ -81,7 +87,7 @@ interrupt, or an error: a meter that is silent, gone, or in use by another progr
 	}
 	c.Flags().DurationVar(&length, "for", 0, "how long to watch (0: until interrupted)")
 	c.Flags().DurationVar(&every, "every", time.Second, "a line's time")
-	c.Flags().BoolVar(&asJSON, "json", false, "a JSON object a line")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return c
 }
 
@@ -92,7 +98,8 @@ func watchMeter(ctx context.Context, w io.Writer, m instrument.Meter, every time
 		how = "MODELLED, not measured"
 	}
 	if !asJSON {
-		fmt.Fprintf(w, "%s: %s; a reading every %v; watching takes %.2g %% of a core of the device\n", d.Name, how, d.Interval, 100*d.Overhead)
+		fmt.Fprintf(w, "%s: %s; one reading every %v; reading it takes %.2g %% of one of the device's cores\n", d.Name, how,
+			d.Interval, 100*d.Overhead)
 	}
 	seen := false
 	err := instrument.Live(ctx, m, every, func(l instrument.Look) {
@@ -104,7 +111,7 @@ func watchMeter(ctx context.Context, w io.Writer, m instrument.Meter, every time
 		fmt.Fprintf(w, "%s V  %s A  %s W   %s\n", figure(l.Volts), figure(l.Amps), figure(l.Watts), health(l))
 	})
 	if err == nil && !seen {
-		err = fmt.Errorf("no reading was complete; watch for longer than %v", max(every, 4*d.Interval))
+		err = fmt.Errorf("no complete reading; watch for longer than %v", max(every, 4*d.Interval))
 	}
 	return err
 }
@@ -121,7 +128,8 @@ func health(l instrument.Look) string {
 	q := l.Quality
 	parts := []string{fmt.Sprintf("%d readings", q.Readings)}
 	if q.Clock.Method != "" {
-		parts = append(parts, fmt.Sprintf("clock by %s ±%v", q.Clock.Method, (q.Clock.Residual+q.Clock.Bias).Round(time.Microsecond)))
+		parts = append(parts, fmt.Sprintf("clock synchronized by %s ±%v", q.Clock.Method,
+			(q.Clock.Residual+q.Clock.Bias).Round(time.Microsecond)))
 	}
 	for _, d := range q.Doubts() {
 		parts = append(parts, d.Error())
@@ -163,54 +171,62 @@ func calibrateCmd(a *app) *cobra.Command {
 	var e emulationCalibrating
 	cmd := &cobra.Command{
 		Use:   "calibrate METER|MACHINE",
-		Short: "fit a power profile of this machine to a meter, the energy meter to a reference, or an emulated machine to a board",
-		Long: `Of an emulated machine, calibrate runs the same on it and on a board (--against), 10 replications in random order, and keeps how they compare, stack by
-stack, in calibrations/MACHINE-BOARD.yaml. Reports of later runs on that machine then say what the board would do, with an interval, or why that is
-not known. With --from it takes results that are there. Results are kept in results/calibrate-MACHINE.
+		Short: "calibrate this machine's power profile, the energy meter, or an emulated machine against a board",
+		Long: `For an emulated machine, calibrate runs the same study on it and on a board (--against), 10 replications in random order, and
+records how they compare, per stack, in calibrations/MACHINE-BOARD.yaml. Later reports on that machine predict what the
+board would do, with an interval, or say why they cannot. --from uses existing results instead of a new run. Results
+are kept in results/calibrate-MACHINE.
 
-With --profile, calibrate loads this machine with none to all of its cores, in random order, while METER reads what it draws, and
-prints the profile that fits best, with the fit's error. Keep it as devices/NAME.yaml; the modelled power of this kind of device comes
-from it. Run it on the device the meter feeds, and let nothing else run.
+With --profile, calibrate loads from none to all of this machine's cores, in random order, while METER reads its power, and
+prints the profile that fits best, with the error of the fit. Save it as devices/NAME.yaml: the modelled power of this kind
+of device is computed from it. Run it on the device that the meter measures, with nothing else running.
 
-With --unloaded, --volts or --amps, it makes the energy meter (avr:) agree with a better instrument, and keeps that in the meter. First
---unloaded, with nothing connected; then a steady load with --volts and --amps as the reference shows them.`,
+With --unloaded, --volts or --amps, calibrate adjusts the energy meter (avr:) to a better instrument and stores the result in
+the meter. First run it with --unloaded and nothing connected; then with a steady load, and --volts and --amps as the
+reference shows them.`,
 		Example: "  edgegauge devices calibrate avr:/dev/ttyUSB0 --profile my-board --out devices/my-board.yaml\n" +
-			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 --volts 5.021 --amps 0.3504\n" +
-			"  edgegauge devices calibrate raspberry-pi-1 --against ssh://pi@board\n  edgegauge devices calibrate raspberry-pi-1 --against ssh://pi@board --from results/real-versus-emulated/001",
+			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 " +
+			"--volts 5.021 --amps 0.3504\n" +
+			"  edgegauge devices calibrate raspberry-pi-1 --against ssh://pi@board\n  edgegauge devices calibrate " +
+			"raspberry-pi-1 --against ssh://pi@board --from results/real-versus-emulated/001",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.out = c.out
-			if _, _, machine := findMachine(args[0]); machine {
+			if testbed.IsMachine(args[0]) {
 				return a.calibrateEmulation(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], e)
 			}
 			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.profile, "profile", "", "title of the device to fit a profile of")
-	f.StringVar(&c.out, "out", "", "file of the profile (default standard output), or of the machine's calibration (default calibrations/MACHINE-BOARD.yaml)")
-	f.StringVar(&e.against, "against", "", "the board to compare an emulated machine with: ssh://USER@HOST, or local")
-	f.StringSliceVar(&e.from, "from", nil, "results of both, measured before, in place of a run")
-	f.StringVar(&e.study, "study", "", "study of both to run in place of the usual one")
-	f.StringSliceVar(&e.stacks, "stacks", []string{"reference/rest-json", "reference/rest-xml", "reference/soap-xml", "reference/coap-cbor"}, "stacks to compare")
+	f.StringVar(&c.profile, "profile", "", "fit a power profile; title of the device")
+	f.StringVar(&c.out, "out", "",
+		"output file (default for a profile: standard output; for a machine: calibrations/MACHINE-BOARD.yaml)")
+	f.StringVar(&e.against, "against", "", "board to compare an emulated machine with: ssh://USER@HOST, or local")
+	f.StringSliceVar(&e.from, "from", nil, "existing results of both, instead of a new run")
+	f.StringVar(&e.study, "study", "", "study of both to run instead of the default one")
+	f.StringSliceVar(&e.stacks, "stacks", []string{"reference/rest-json", "reference/rest-xml", "reference/soap-xml",
+		"reference/coap-cbor"}, "stacks to compare")
 	f.StringSliceVar(&e.sizes, "sizes", []string{"1kB", "10kB", "100kB"}, "message sizes to compare")
-	f.IntVar(&e.replications, "replications", 10, "trials of each on each")
-	f.StringArrayVar(&e.sets, "set", nil, "override a value of the study (repeatable)")
-	f.DurationVar(&c.Length, "stage", 3*time.Second, "length of a stage")
+	f.IntVar(&e.replications, "replications", 10, "trials per stack, size and device")
+	f.StringArrayVar(&e.sets, "set", nil, "override a setting of the study (repeatable)")
+	f.DurationVar(&c.Length, "stage", 3*time.Second, "duration of a stage")
 	f.IntVar(&c.Rounds, "rounds", 3, "rounds of stages")
 	f.IntVar(&c.Cores, "cores", 0, "cores to load (default all)")
-	f.Uint64Var(&c.Seed, "seed", 1, "of the stages' order")
-	f.BoolVar(&c.Unloaded, "unloaded", false, "nothing is connected to the energy meter: set its zero")
+	f.Uint64Var(&c.Seed, "seed", 1, "seed of the random order of stages")
+	f.BoolVar(&c.Unloaded, "unloaded", false, "set the zero of the energy meter, with nothing connected")
 	f.Float64Var(&c.Volts, "volts", 0, "what a better instrument shows")
 	f.Float64Var(&c.Amps, "amps", 0, "what a better instrument shows")
-	f.StringVar(&c.label, "label", "", "name to keep in the meter, up to 12 bytes")
+	f.StringVar(&c.label, "label", "", "name to store in the meter, up to 12 bytes")
 	return cmd
 }
 
 func (c calibrating) run(ctx context.Context, w, progress io.Writer, spec string) error {
 	adjust := c.Unloaded || c.Volts != 0 || c.Amps != 0
 	if adjust == (c.profile != "") {
-		return exit{exitUsage, errors.New("write either --profile TITLE, to fit this machine to the meter, or --unloaded, --volts, --amps, to adjust the energy meter")}
+		return exit{exitUsage,
+			errors.New("write either --profile TITLE, to fit a power profile of this machine, or --unloaded, --volts, " +
+				"--amps, to adjust the energy meter")}
 	}
 	m, err := instrument.Open(ctx, spec, instrument.Options{})
 	if err != nil {
@@ -231,13 +247,14 @@ func (c calibrating) run(ctx context.Context, w, progress io.Writer, spec string
 func (c calibrating) adjust(ctx context.Context, w io.Writer, m instrument.Meter) error {
 	avr, ok := m.(*instrument.EnergyMeter)
 	if !ok {
-		return fmt.Errorf("%s keeps no calibration; only the energy meter (avr:) does", m.Describe().Name)
+		return fmt.Errorf("%s stores no calibration; only the energy meter (avr:) does", m.Describe().Name)
 	}
 	k, err := avr.Adjust(ctx, c.Reference, 3*time.Second, c.label)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "kept in the meter: %.6g V a step, %.6g A a step, offsets %.3g V, %.3g A\n", k.VoltsPerStep, k.AmpsPerStep, k.VoltsOffset, k.AmpsOffset)
+	fmt.Fprintf(w, "stored in the meter: %.6g V per step, %.6g A per step, offsets %.3g V, %.3g A\n", k.VoltsPerStep,
+		k.AmpsPerStep, k.VoltsOffset, k.AmpsOffset)
 	return nil
 }
 
@@ -252,7 +269,8 @@ func (c calibrating) fit(ctx context.Context, w, progress io.Writer, m instrumen
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "fit: typical error %.2g %%, worst %.2g %%; it lacks %s\n", 100*p.Fit.Typical, 100*p.Fit.Worst, p.Fit.Lacks)
+	fmt.Fprintf(progress, "fit: typical error %.2g %%, worst %.2g %%; not modelled: %s\n", 100*p.Fit.Typical,
+		100*p.Fit.Worst, p.Fit.Lacks)
 	if c.out == "" {
 		_, err = w.Write(b)
 		return err

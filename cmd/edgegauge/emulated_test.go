@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"edgegauge/internal/device/qemu"
-	"edgegauge/internal/stack/stacktest"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // machineInCI is the machine that the tests build and boot: of those without a
@@ -78,7 +78,12 @@ func edgegauge(t *testing.T, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, args...)
+	stacks, err := filepath.Abs("../../stacks")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd.Dir, cmd.Args[0] = "../..", "edgegauge"
+	cmd.Env = append(os.Environ(), "EDGEGAUGE_STACKS="+stacks) // the test binary lies elsewhere: they are not beside it
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
@@ -108,11 +113,11 @@ func TestCountedTimeIsTheSame(t *testing.T) {
 	if err := os.WriteFile(file, []byte(countedStudy), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	var sums [2][]string
 	for i, out := range []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")} {
 		if i == 1 {
-			go busy(stop)
+			go busy(&stop)
 		}
 		table := edgegauge(t, "run", file, "--out", out)
 		if !strings.Contains(strings.ReplaceAll(table, "\n", " "), "counted instructions at 1000 million a second") {
@@ -120,7 +125,7 @@ func TestCountedTimeIsTheSame(t *testing.T) {
 		}
 		sums[i] = timings(t, out)
 	}
-	close(stop)
+	stop.Store(true)
 	if !slices.Equal(sums[0], sums[1]) {
 		t.Errorf("got %v and %v, want the same twice", sums[0], sums[1])
 	}
@@ -129,13 +134,9 @@ func TestCountedTimeIsTheSame(t *testing.T) {
 	}
 }
 
-func busy(stop chan struct{}) {
-	for {
-		select {
-		case <-stop:
-			return
-		default:
-		}
+// busy keeps a CPU busy until stop is set.
+func busy(stop *atomic.Bool) {
+	for !stop.Load() {
 	}
 }
 
@@ -206,9 +207,11 @@ func TestMachineAmongOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row.Response == "rtt" && row.Treatment[0].Text == "both" && row.Median < 0.015 { // the server is paced, which loses some of each wait
+			// the server is paced, which loses some of each wait
+			if row.Response == "rtt" && row.Treatment[0].Text == "both" && row.Median < 0.015 {
 				t.Errorf("%s %v: rtt is %v s; want 0.02", out, row.Treatment, row.Median)
-			} else if row.Response == "rtt" && row.Treatment[0].Text != "both" && (row.Method != store.Measured || row.Min < 0.0199) {
+			} else if row.Response == "rtt" && row.Treatment[0].Text != "both" &&
+				(row.Method != store.Measured || row.Min < 0.0199) {
 				t.Errorf("%s %v: rtt is at least %v s, %s; want 0.02, measured", out, row.Treatment, row.Min, row.Method)
 			}
 		}
@@ -249,7 +252,7 @@ packets: keep
 responses: [rtt, delay, wire_bytes, packets]
 design: {replications: 1, seed: 1, warmup: 1}
 timeouts: {ready: 60s, request: 30s, trial: 5m}
-retries: 5
+retries: 40
 `
 
 // A link lies before a machine, on either side, and between two: a round trip
@@ -277,7 +280,8 @@ func TestLinkBeforeMachines(t *testing.T) {
 		}
 		seen[row.Response]++
 		if (row.Response == "rtt" || row.Response == "delay") && (row.Min < 0.1999 || row.Median > 1) {
-			t.Errorf("%v: %s is %v to %v s; want the link's 0.2 and what an emulated machine adds", row.Treatment, row.Response, row.Min, row.Median)
+			t.Errorf("%v: %s is %v to %v s; want the link's 0.2 and what an emulated machine adds", row.Treatment, row.Response,
+				row.Min, row.Median)
 		}
 		if row.Response == "wire_bytes" && (row.Min < 300 || row.Max > 3000) {
 			t.Errorf("%v: %v to %v B on the wire", row.Treatment, row.Min, row.Max)
@@ -314,7 +318,8 @@ func TestKilledLabsMachine(t *testing.T) {
 		all, _ := filepath.Glob(filepath.Join(os.TempDir(), "*", "edgegauge-machine-*"))
 		return all
 	}
-	for end := time.Now().Add(2 * time.Minute); len(folders()) == 0 || len(processesBelow(folders()[0])) == 0; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(folders()) == 0 ||
+		len(processesBelow(folders()[0])) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			lab.Process.Kill()
 			t.Fatal("no machine was started")
@@ -332,10 +337,13 @@ func TestKilledLabsMachine(t *testing.T) {
 		}
 	}
 	quick := filepath.Join(dir, "quick.yaml")
-	if err := os.WriteFile(quick, []byte("study: quick\nservice: monitor\nstack: phantom\nrequests: 2\ndesign: {replications: 1}\n"), 0o644); err != nil {
+	if err := os.WriteFile(quick,
+		[]byte("study: quick\nservice: monitor\nstack: phantom\nrequests: 2\ndesign: {replications: 1}\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if said := edgegauge(t, "run", quick, "--out", filepath.Join(dir, "quick")); !strings.Contains(said, "which a killed lab left") {
+	if said := edgegauge(t, "run", quick, "--out", filepath.Join(dir, "quick")); !strings.Contains(said,
+		"left by a killed lab") {
 		t.Errorf("the next lab said:\n%s", said)
 	}
 }
@@ -348,15 +356,12 @@ func TestConstrainedUnderCgroup2(t *testing.T) {
 	ownTemp(t)
 	dir := t.TempDir()
 	build := exec.Command("go", "test", "-c", "-o", filepath.Join(dir, "device.test"), "./internal/device")
-	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+b.GOARCH, "GOFLAGS=-ldflags=-s")
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+b.GOARCH,
+		"GOFLAGS=-ldflags=-s")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := emulatedDevice(t.Context(), b, false, study.Clock, false, exe, 0)
+	d, err := localBed(t).OpenDevice(t.Context(), b.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,12 +485,14 @@ mount -o remount,ro "$1/small"
 		t.Fatalf("%v: %s", err, out)
 	}
 	facts, _ := os.ReadFile(filepath.Join(dir, "full/facts.json"))
-	for _, want := range []string{"full: 0", "closed: 3", "build: 3", "read-only file system; free space there, or name another folder with EDGEGAUGE_CACHE"} {
+	for _, want := range []string{"full: 0", "closed: 3", "build: 3",
+		"read-only file system; free space there, or set EDGEGAUGE_CACHE to another folder"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	if !strings.Contains(string(facts), "its state after boot could not be kept") || strings.Contains(string(out), ".state") {
+	if !strings.Contains(string(facts), "its state after boot could not be saved") ||
+		strings.Contains(string(out), ".state") {
 		t.Errorf("the state: %s", facts)
 	}
 	if t.Failed() {
@@ -502,7 +509,9 @@ func TestMachineIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := qemu.Builder{Cache: t.TempDir(), Tell: func(s string) { t.Log(s) }}
-	if err := os.Symlink(filepath.Join(first.Cache, "apt-"+b.Debian), filepath.Join(again.Cache, "apt-"+b.Debian)); err != nil { // what was fetched
+	// what was fetched
+	if err := os.Symlink(filepath.Join(first.Cache, "apt-"+b.Debian),
+		filepath.Join(again.Cache, "apt-"+b.Debian)); err != nil {
 		t.Fatal(err)
 	}
 	two, err := again.Build(t.Context(), b)

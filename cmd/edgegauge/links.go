@@ -1,58 +1,45 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/lab"
-	"edgegauge/internal/link"
-	"edgegauge/internal/study"
-	"edgegauge/links"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/meant"
 )
 
-// profiles are the link profiles of the program and of the user's folders, the
-// later hiding the earlier: ./links, then those of EDGEGAUGE_LINKS.
-func profiles() (map[string]link.Profile, error) {
-	folders := []fs.FS{links.Files, os.DirFS("links")}
-	for _, dir := range filepath.SplitList(os.Getenv("EDGEGAUGE_LINKS")) {
-		folders = append(folders, os.DirFS(dir))
-	}
-	return link.Load(folders...)
-}
-
-func linksCmd() *cobra.Command {
+func linksCmd(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "links [NAME]",
-		Short: "list the link profiles, or the figures of one with their sources",
-		Long: `Links lists the link profiles a study may name, or says where each figure of one is from.
-A profile of your own is a file NAME.yaml in ./links or in a folder of EDGEGAUGE_LINKS; doc/links.md says what stands in it.`,
+		Short: "list the link profiles, or show the figures of one and their sources",
+		Long: `Links lists the link profiles that a study may name, or shows the source of each figure of one profile.
+Your own profiles are files NAME.yaml in ./links or in a folder of EDGEGAUGE_LINKS; doc/links.md describes the format.`,
 		Example: "  edgegauge links\n  edgegauge links nb-iot",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, broken := profiles()
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
+			all, broken := bed.LinkProfiles()
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			if len(args) == 1 {
 				p, ok := all[args[0]]
 				if !ok {
-					return exit{exitUsage, errors.Join(fmt.Errorf("no link %q; edgegauge links lists them", args[0]), broken)}
+					return exit{exitUsage, errors.Join(fmt.Errorf("unknown link %q; %s", args[0], meant.Advice(args[0],
+						slices.Sorted(maps.Keys(all)), "to list them: edgegauge links")), broken)}
 				}
 				all = map[string]link.Profile{args[0]: p}
 			}
 			switch {
 			case asJSON:
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return errors.Join(enc.Encode(all), broken)
+				return errors.Join(writeJSON(cmd.OutOrStdout(), linksOf(all)), broken)
 			case len(args) == 1:
 				p := all[args[0]]
 				fmt.Fprintf(w, "%s: %s\n\nFIGURE\tVALUE\tSOURCE\n", p.Name, p.Title)
@@ -60,7 +47,7 @@ A profile of your own is a file NAME.yaml in ./links or in a folder of EDGEGAUGE
 					fmt.Fprintf(w, "%s\t%s\t%s\n", f.Key, f.Value, f.Source)
 				}
 			default:
-				fmt.Fprintln(w, "LINK\tWHAT\tUP\tDOWN")
+				fmt.Fprintln(w, "LINK\tDESCRIPTION\tUP\tDOWN")
 				for _, n := range slices.Sorted(maps.Keys(all)) {
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n, all[n].Title, all[n].Up, all[n].Down)
 				}
@@ -68,26 +55,56 @@ A profile of your own is a file NAME.yaml in ./links or in a folder of EDGEGAUGE
 			return errors.Join(w.Flush(), broken)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(c, &asJSON)
 	return c
 }
 
-// neededLinks are the links of a plan by the text a study has for them, each
-// checked.
-func neededLinks(p study.Plan, all map[string]link.Profile) (map[string]link.Link, error) {
-	byName := map[string]link.Link{}
-	for n, x := range all {
-		byName[n] = x.Link
+// linksJSON is what links --json prints.
+type linksJSON struct {
+	Format int        `json:"format"`
+	Links  []linkJSON `json:"links"`
+}
+
+type linkJSON struct {
+	Name    string       `json:"name"`
+	Title   string       `json:"title"`
+	MTU     int          `json:"mtu_B"` // of an IP packet
+	Up      shapeJSON    `json:"up"`    // client to server
+	Down    shapeJSON    `json:"down"`
+	Figures []figureJSON `json:"figures"`
+}
+
+type shapeJSON struct {
+	Delay       float64 `json:"delay_s"`
+	DelayStdDev float64 `json:"delay_stddev_s"`
+	Loss        float64 `json:"loss"`               // probability
+	Burst       float64 `json:"loss_burst_packets"` // 0: losses are independent
+	Rate        int64   `json:"rate_bit_per_s"`     // 0: unlimited
+	Queue       int     `json:"queue_packets"`      // 0: the default
+	Overhead    int     `json:"overhead_B"`         // of each frame
+	Frame       int     `json:"frame_B"`            // payload of the largest frame; 0: a packet is one frame
+	Reorder     bool    `json:"reorder"`
+}
+
+type figureJSON struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+func linksOf(all map[string]link.Profile) linksJSON {
+	shape := func(s link.Shape) shapeJSON {
+		return shapeJSON{s.Delay.Seconds(), s.DelayStdDev.Seconds(), s.Loss, s.Burst, s.Rate, s.Queue, s.Overhead, s.Frame,
+			s.Reorder}
 	}
-	out := map[string]link.Link{}
-	var errs []error
-	for _, t := range p.Trials {
-		l, ok := lab.LinkOf(t.Setup, byName)
-		if _, seen := out[t.Setup.Link.Text]; !ok || seen {
-			continue
+	out := linksJSON{jsonFormat, []linkJSON{}}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p := all[name]
+		x := linkJSON{name, p.Title, p.LargestPacket(), shape(p.Up), shape(p.Down), []figureJSON{}}
+		for _, f := range p.Figures {
+			x.Figures = append(x.Figures, figureJSON(f))
 		}
-		errs = append(errs, l.Check())
-		out[t.Setup.Link.Text] = l
+		out.Links = append(out.Links, x)
 	}
-	return out, errors.Join(errs...)
+	return out
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"edgegauge/stacks/reference/coap"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 // cmdListen starts a server that lasts as long as its script, and puts its
@@ -48,9 +48,10 @@ var hostile = map[string][2]string{
 	"silent":         {"", ""},
 	"endless header": {"HTTP/1.1 200 OK\r\n", "X: y\r\n"},
 	"one long line":  {"HTTP/1.1 200 ", strings.Repeat("x", 1<<16)},
-	"endless body":   {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"},
-	"huge body":      {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "x"},
-	"wrong length":   {"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "x"},
+	"endless body": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"},
+	"huge body":    {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "x"},
+	"wrong length": {"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "x"},
 }
 
 func listenHostile(l net.Listener, say [2]string) {

@@ -5,18 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/qemu"
-	"edgegauge/internal/device/sensor"
-	"edgegauge/internal/lab"
-	"edgegauge/internal/lab/labbench"
-	"edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // Exit codes, the same for every verb.
@@ -26,6 +30,17 @@ const (
 	exitUsage      = 2 // the command line or the study is wrong
 	exitUnmeasured = 3 // the lab could not measure
 )
+
+// exitMeanings are the codes as help and doc/compare-in-ci.md say them.
+var exitMeanings = []struct {
+	code  int
+	means string
+}{
+	{exitDone, "done; the answer is good, or undecided unless asked otherwise"},
+	{exitWorse, "the answer is worse, or a requirement is not met; undecided with --strict"},
+	{exitUsage, "the command line or the study is wrong"},
+	{exitUnmeasured, "the lab could not measure, or results are missing, unreadable or edited"},
+}
 
 // An exit is an error that decides the exit code.
 type exit struct {
@@ -45,24 +60,54 @@ func main() {
 			os.Exit(hidden(os.Args[2:]))
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
+	go endAtOnce(ends)
 	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// sameSignal is the time within which a second signal is an echo of the first: timeout(1)
+// sends one to its child and then one to the whole process group.
+const sameSignal = 200 * time.Millisecond
+
+// orderlyEnd is how long an orderly end may take.
+const orderlyEnd = time.Minute
+
+// endAtOnce ends this process and all it started at the second signal, or when the
+// first, which asks for an orderly end, has not led to it in time.
+func endAtOnce(ends []os.Signal) {
+	got := make(chan os.Signal, 2)
+	signal.Notify(got, ends...)
+	<-got
+	first, late := time.Now(), time.After(orderlyEnd)
+	for again := false; !again; {
+		select {
+		case <-got:
+			again = time.Since(first) > sameSignal
+		case <-late:
+			again = true
+		}
+	}
+	device.EndDescendants()
+	fmt.Fprintln(os.Stderr, "stopped immediately; run the same command again to resume")
+	os.Exit(exitUnmeasured)
 }
 
 // hiddenVerbs are this binary's child processes: no person calls them.
 var hiddenVerbs = map[string]func(args []string) int{
-	device.KeepVerb:    func(args []string) int { return device.Keep(args[1:]) }, // keep -- argv
-	device.EnterVerb:   device.Enter,                                             // enter DIR… -- argv
-	device.AgentVerb:   agentMain,                                                // agent DIR [CHANNEL]
-	lab.StackVerb:      stackMain,
-	link.Verb:          func([]string) int { return link.Main() },
-	qemu.NetworkVerb:   qemu.ConfigureGuest,
-	qemu.MemoryVerb:    qemu.PrintMemory,
-	driveVerb:          driveMain,
-	floorVerb:          floorMain,
-	labbench.StoreVerb: storeMain,
-	sensor.Verb:        sensorMain,
+	device.SuperviseVerb: device.Supervise, // supervise [GROUP] -- argv
+	device.EnterVerb:     device.Enter,     // enter DIR… -- argv
+	device.AgentVerb:     agentMain,        // agent DIR [CHANNEL]
+	lab.StackVerb:        stackMain,
+	link.Verb:            func([]string) int { return link.Main() },
+	link.TryVerb:         link.Try,
+	qemu.NetworkVerb:     qemu.ConfigureGuest,
+	qemu.MemoryVerb:      qemu.PrintMemory,
+	driveVerb:            driveMain,
+	floorVerb:            floorMain,
+	labbench.StoreVerb:   storeMain,
+	sensor.Verb:          sensorMain,
 }
 
 func run(ctx context.Context, args []string) int {
@@ -72,7 +117,7 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintln(os.Stderr, err)
+	complain(err)
 	var e exit
 	if errors.As(err, &e) {
 		return e.code
@@ -80,20 +125,58 @@ func run(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
+// complain prints an error, in red where a terminal shows it.
+func complain(err error) {
+	text := printable.Text(err.Error())
+	if coloured(os.Stderr) {
+		text = red + text + plain
+	}
+	fmt.Fprintln(os.Stderr, text)
+}
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "edgegauge",
 		Short:         "which web-service stack should a small device speak, what does it cost, and how sure are we?",
+		Long:          exitHelp(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return addressSpace()
+		},
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
+	// What studies, stacks and results of strangers say goes through here.
+	root.SetOut(printable.NewWriter(paint(os.Stdout)))
+	root.SetErr(printable.NewWriter(paint(os.Stderr)))
 	a := &app{}
-	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "folder of stacks, besides the usual ones (repeatable)")
+	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "additional folder of stacks (repeatable)")
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only: no progress, no notes")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
-	root.AddCommand(analyzeCmd(), compareCmd(), chooseCmd(), linksCmd())
+	root.AddCommand(analyzeCmd(), compareCmd(a), chooseCmd(), linksCmd(a), schemaCmd(), publishCmd(a), versionCmd())
 	root.AddCommand(devicesCmd(a))
-	root.AddCommand(benchCmd(a))
+	root.AddCommand(benchCmd(a), manCmd())
+	plainMistakes(root)
 	return root
+}
+
+// exitHelp lists the exit codes.
+func exitHelp() string {
+	text := "Which web-service stack should a small device speak, what does it cost, and how sure are we?\n\nExit codes:"
+	for _, x := range exitMeanings {
+		text += fmt.Sprintf("\n  %d  %s", x.code, x.means)
+	}
+	return text + "\nAn undecided answer of compare exits with the code that --undecided-exit names."
+}
+
+// addressSpace is an error if this process may not reserve what a Go program reserves: it would end later, in the middle of a
+// run, with a dump of its runtime. (Below some 0.8 GB it ends before main.)
+func addressSpace() error {
+	const least = 4 << 30 // B
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil || limit.Cur >= least || bits.UintSize == 32 {
+		return nil
+	}
+	return exit{exitUnmeasured, fmt.Errorf("the address space of this process is limited to %d MB, and %d MB are needed; "+
+		"run: ulimit -v unlimited", limit.Cur>>20, least>>20)}
 }

@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 // TestMain makes the test binary edgegauge itself, hidden verbs included.
@@ -16,16 +21,40 @@ func TestMain(m *testing.M) {
 			os.Exit(hidden(os.Args[2:]))
 		}
 	}
+	// Programs for emulated machines are made of it. A child of a test starts here again, in another folder.
+	if root, err := filepath.Abs("../.."); err == nil && os.Getenv("EDGEGAUGE_SOURCE") == "" {
+		os.Setenv("EDGEGAUGE_SOURCE", root)
+	}
 	testscript.Main(m, map[string]func(){"edgegauge": main})
 }
 
+// Scripts that judge times of this machine, links included, run one after the other, and nothing of ours beside them in the gate.
+var clocked = []string{"run_constrained", "run_energy", "run_links", "run_ordinary_user", "run_phantom", "run_rootless", "run_ssh"}
+
 func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runScripts(t, slices.DeleteFunc(files, func(file string) bool {
+		return slices.Contains(clocked, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+	})...)
+}
+
+func TestClockedScripts(t *testing.T) {
+	for _, name := range clocked {
+		t.Run("alone", func(t *testing.T) { runScripts(t, "testdata/script/"+name+".txtar") })
+	}
+}
+
+func runScripts(t *testing.T, files ...string) {
+	t.Helper()
 	root, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root+"/../..")
 			return os.Chmod(filepath.Dir(e.WorkDir), 0o755) // for what scripts do as another user
@@ -41,9 +70,37 @@ func TestScripts(t *testing.T) {
 			"listen":    cmdListen,
 			"killoften": cmdKillOften,
 			"interrupt": cmdInterrupt,
+			"wreck":     cmdWreck,
 			"board":     cmdBoard,
 		},
 	})
+}
+
+// localBed is the testbed of the tests' own process.
+func localBed(t *testing.T, stacks ...string) *testbed.Testbed {
+	t.Helper()
+	bed, err := (&app{stackFolders: stacks}).bed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bed
+}
+
+// The table of exit codes is that of the program, whole.
+func TestExitCodesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../doc/compare-in-ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Exit codes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	want := "\n| exit code | means |\n|---|---|\n"
+	for _, x := range exitMeanings {
+		want += fmt.Sprintf("| %d | %s |\n", x.code, strings.ReplaceAll(x.means, "--strict", "`--strict`"))
+	}
+	if !strings.HasPrefix(table, want) {
+		t.Errorf("doc/compare-in-ci.md has %s, want %s", table, want)
+	}
 }
 
 func TestExitCodes(t *testing.T) {
@@ -56,7 +113,7 @@ func TestExitCodes(t *testing.T) {
 		{"no such verb", []string{"frobnicate"}, exitUsage},
 		{"no such flag", []string{"run", "--nonsense"}, exitUsage},
 		{"no such study", []string{"check", "no-such.yaml"}, exitUsage},
-		{"no such results", []string{"report", "no-such-dir"}, exitUnmeasured},
+		{"no such results", []string{"report", "no-such-dir"}, exitUsage},
 		{"no such format", []string{"report", ".", "--format", "docx"}, exitUsage},
 	} {
 		if got := run(context.Background(), tt.args); got != tt.want {

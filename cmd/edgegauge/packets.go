@@ -6,24 +6,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/instrument/packet"
+	"edgegauge.example/edgegauge/internal/instrument/packet"
 )
 
 func packetsCmd(*app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "packets FILE",
-		Short:   "delay, jitter, bytes and handshakes of every connection and exchange in a capture file",
-		Long:    "Packets reads a pcapng or pcap file of anybody's and says for each TCP connection, request and UDP exchange what a study's\nresponses of the same names say; doc/packets.md defines them.",
+		Use:   "packets FILE",
+		Short: "delay, jitter, bytes and handshakes of every connection and exchange in a capture file",
+		Long: "Packets reads any pcapng or pcap file. For each TCP connection, request and UDP exchange it prints the " +
+			"same figures as the\nresponses of a study; doc/packets.md defines them.",
 		Example: "  edgegauge packets results/latest/packets/0001-1-lo.pcapng\n  edgegauge packets dump.pcap --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {
-				return exit{exitUsage, err}
+				return exit{exitUsage, unreadable(args[0], err)}
 			}
 			defer f.Close()
 			found, err := packet.Analyze(f)
+			if err != nil && found.Packets == 0 {
+				return exit{exitUsage, fmt.Errorf("%s: %w", args[0], err)}
+			}
 			if err != nil {
 				return exit{exitUnmeasured, fmt.Errorf("%s: %w", args[0], err)}
 			}

@@ -8,7 +8,8 @@ import (
 
 	"golang.org/x/term"
 
-	"edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // progress shows a running lab: one line that renews itself on a terminal, a
@@ -32,14 +33,14 @@ func (p *progress) tell(x lab.Progress) {
 	what := strings.Join(treatment, " ")
 	if x.Failure != nil {
 		p.clear()
-		fmt.Fprintf(p.out, "invalid: %v\n", x.Failure)
+		fmt.Fprintf(p.out, "invalid: %s\n", printable.Text(fmt.Sprint(x.Failure)))
 	}
 	if p.terminal {
 		p.renew(fmt.Sprintf("%d/%d%s%s  %s: %s", x.Done, x.Total, left(x.Left), failures(x.Failures), what, x.Step))
 		return
 	}
 	if x.Step == "" && x.Failure == nil {
-		fmt.Fprintf(p.out, "%d/%d%s%s  %s\n", x.Done, x.Total, left(x.Left), failures(x.Failures), what)
+		fmt.Fprintf(p.out, "%d/%d%s%s  %s\n", x.Done, x.Total, left(x.Left), failures(x.Failures), printable.Line(what))
 	}
 }
 
@@ -58,6 +59,7 @@ func failures(n int) string {
 }
 
 func (p *progress) renew(line string) {
+	line = printable.Line(line)
 	width, _, err := term.GetSize(int(p.out.Fd()))
 	if err == nil && len(line) >= width {
 		line = line[:max(0, width-1)]

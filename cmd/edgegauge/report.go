@@ -13,21 +13,31 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/report"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 func reportCmd(*app) *cobra.Command {
+	var asJSON, anova bool
 	var format, out string
 	var claims bool
 	c := &cobra.Command{
 		Use:   "report DIR",
-		Short: "print what a results directory says, recomputed from its raw data",
-		Long: `Report summarizes a results directory. That of a study which names a published table ends with the paper's claims, each one confirmed, contradicted
-or undecided. With --claims it prints these scorecards only, of any number of directories.`,
-		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  edgegauge report results/latest --format svg --out figures\n  edgegauge report --claims results/*/001 --format json",
-		Args:    cobra.MinimumNArgs(1),
+		Short: "summarize a results directory",
+		Long: `Report summarizes a results directory. If the study names a published table, the report ends with the paper's claims, each
+confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.`,
+		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  " +
+			"edgegauge report results/latest --format svg --out figures\n" +
+			"  edgegauge report --claims results/*/001 --format json",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON {
+				if cmd.Flags().Changed("format") && format != "json" {
+					return exit{exitUsage, fmt.Errorf("--json and --format %s are both given; keep one", format)}
+				}
+				format = "json"
+			}
 			emit := func(write func(io.Writer) error) error {
 				if out != "" {
 					return store.Replace(out, write)
@@ -38,14 +48,15 @@ or undecided. With --claims it prints these scorecards only, of any number of di
 				return emit(func(w io.Writer) error { return reportClaims(w, args, format) })
 			}
 			if len(args) > 1 {
-				return exit{exitUsage, errors.New("a report is of one directory; name one, or add --claims")}
+				return exit{exitUsage, errors.New("a report takes one directory; name one, or add --claims")}
 			}
 			write, ok := report.Formats[format]
 			switch {
 			case format == pictures && out == "":
-				return exit{exitUsage, fmt.Errorf("--format svg writes a folder, one file a figure; name it with --out")}
+				return exit{exitUsage, fmt.Errorf("--format svg writes one file per figure into a folder; name it with --out")}
 			case !ok && format != pictures:
-				return exit{exitUsage, fmt.Errorf("no format %q; there are %s", format, strings.Join(formatNames(), ", "))}
+				return exit{exitUsage, fmt.Errorf("unknown format %q; %s", format,
+					meant.Advice(format, formatNames(), ""))}
 			}
 			r, err := readReport(args[0], rawTraces[format])
 			switch {
@@ -54,19 +65,26 @@ or undecided. With --claims it prints these scorecards only, of any number of di
 			case format == pictures:
 				return writePictures(cmd.OutOrStdout(), r, out)
 			}
-			return emit(func(w io.Writer) error { return write(r, w) })
+			r.ShowAnova = anova
+			if err := emit(func(w io.Writer) error { return write(r, w) }); err != nil || format != "text" || out != "" {
+				return err
+			}
+			return writeNext(cmd.OutOrStdout(), args[0], r)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as --format json")
+	c.Flags().BoolVar(&anova, "anova", false, "also say which factors explain the variation of trials (text; other formats always do)")
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
-	c.Flags().StringVar(&out, "out", "", "write to this file; for svg, into this folder")
-	c.Flags().BoolVar(&claims, "claims", false, "only what becomes of the published claims, of one or more directories (text, json)")
+	c.Flags().StringVar(&out, "out", "", "output file; for svg, output folder")
+	c.Flags().BoolVar(&claims, "claims", false,
+		"print only the verdicts on published claims, for one or more directories (text, json)")
 	return c
 }
 
 func reportClaims(w io.Writer, dirs []string, format string) error {
 	write, ok := report.ClaimFormats[format]
 	if !ok {
-		return exit{exitUsage, fmt.Errorf("claims have no format %q; there are json, text", format)}
+		return exit{exitUsage, fmt.Errorf("--claims does not support format %q; supported: json, text", format)}
 	}
 	var all []*report.Report
 	for _, d := range dirs {
@@ -117,6 +135,9 @@ func writePictures(w io.Writer, r *report.Report, dir string) error {
 // traces 0, the raw files are only checked, not read.
 func readReport(dir string, traces int) (*report.Report, error) {
 	s, err := store.OpenReadOnly(dir)
+	if info, e := os.Stat(dir); errors.Is(err, store.ErrForeign) || err != nil && (e != nil || !info.IsDir()) {
+		return nil, exit{exitUsage, notResults(dir)}
+	}
 	if err != nil {
 		return nil, exit{exitUnmeasured, err}
 	}
@@ -142,7 +163,9 @@ func soundReport(dir string) (*report.Report, error) {
 		return nil, err
 	}
 	if len(r.Damage) > 0 {
-		return nil, exit{exitUnmeasured, fmt.Errorf("%s: %s; nothing is decided by such figures: restore them or measure again", dir, strings.Join(r.Damage, "; "))}
+		return nil,
+			exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: restore them or measure again", dir,
+				strings.Join(r.Damage, "; "))}
 	}
 	return r, nil
 }

@@ -9,158 +9,158 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/instrument/packet"
-	"edgegauge/internal/lab"
-	"edgegauge/internal/link"
-	"edgegauge/internal/report"
-	"edgegauge/internal/stack"
-	"edgegauge/internal/store"
-	"edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 func runCmd(a *app) *cobra.Command {
 	var sets []string
 	var out string
+	var trust, asJSON bool
 	c := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "conduct a study: measure, keep the results, print the table, write the report",
-		Long: `Run conducts a study and keeps everything in a results directory: results/NAME/NUMBER, or the one named by --out.
-A run that was stopped or killed is resumed by running it again: no finished trial is repeated.`,
-		Example: "  edgegauge run studies/quickstart.yaml\n  edgegauge run studies/cloud-of-things.yaml --set requests=100 --set design.replications=3 --out /tmp/try",
-		Args:    cobra.ExactArgs(1),
+		Long: `Run conducts a study and keeps everything in a results directory: results/NAME/NUMBER, or the one given with --out.
+To resume a run that was stopped or killed, run it again: finished trials are not repeated. STUDY is a file, or the name of
+a study that comes with edgegauge; without it, run lists them.`,
+		Example: "  edgegauge run quickstart\n  edgegauge run my-study.yaml\n  edgegauge run studies/cloud-of-things.yaml --set " +
+			"requests=100 --set design.replications=3 --out /tmp/try",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out)
+			if len(args) == 0 {
+				return whichStudy()
+			}
+			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out, trust, asJSON)
 		},
 	}
 	setFlag(c, &sets)
+	trustFlag(c, &trust)
 	c.Flags().StringVar(&out, "out", "", "results directory (default results/NAME/NUMBER)")
+	jsonFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out string) error {
-	s, text, err := a.read(ctx, file, sets)
+func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out string,
+	trust, asJSON bool) error {
+	e, err := a.open(ctx, file, sets, out, trust)
 	if err != nil {
 		return err
 	}
-	plan, err := study.Expand(s)
-	if err != nil {
-		return exit{exitUsage, err}
-	}
-	if err := refuseAway(plan); err != nil {
-		return exit{exitUsage, err}
-	}
-	l, err := a.newLab(ctx, plan)
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	if needsNetwork(l) && link.Able() != nil {
-		return rootless()
-	}
-	scratch, err := newScratch(os.Stderr)
-	if err != nil {
+	defer closeExperiment(e)
+	outcome, r, err := a.conduct(ctx, e)
+	switch {
+	case err != nil:
 		return err
+	case asJSON:
+		return errors.Join(writeRun(w, e, outcome, r), gaveUp(outcome))
 	}
-	defer scratch.Close()
-	defer closeDevices(l.Devices)
-	if err := mayCapture(plan); err != nil {
+	if err := r.Text(w); err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	closeMeters, err := openMeters(ctx, l, plan)
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	defer closeMeters()
-	header, err := a.header(ctx, plan, text, l)
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	dir, err := chooseResults(out, s.Name, header)
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	if l.Plan, err = asLongAs(plan, dir); err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	if header, err = a.header(ctx, l.Plan, text, l); err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	if l.Store, err = createOrOpen(dir, header); err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	defer l.Store.Close()
-	keys, err := os.MkdirTemp("", "edgegauge-keys-")
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	defer os.RemoveAll(keys)
-	reached, err := boardAddresses(ctx, l.Devices)
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	if l.Credentials, err = stack.NewCredentials(keys, append(reached, link.ServerAddress.IPv4, link.ServerAddress.IPv6)...); err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	show := newProgress(os.Stderr, l.Store.Dir())
-	l.Progress = show.tell
-	outcome, err := l.Run(ctx)
-	show.end()
-	if errors.Is(err, lab.ErrStopped) {
-		return exit{exitUnmeasured, fmt.Errorf("stopped; what is done is kept in %s: run the same command again to go on", l.Store.Dir())}
-	}
-	if err != nil {
-		return exit{exitUnmeasured, err}
-	}
-	if err := writeReport(w, l.Store); err != nil {
-		return exit{exitUnmeasured, err}
-	}
+	fmt.Fprintf(w, "\n%s\n", filepath.Join(e.Dir, "report.html"))
 	if outcome.Unmet != "" {
 		fmt.Fprintln(w, outcome.Unmet)
+	}
+	if err := writeNext(w, e.Dir, r); err != nil {
+		return exit{exitUnmeasured, err}
 	}
 	return gaveUp(outcome)
 }
 
-// newScratch makes the folder for this process's temporary files, and tells what
-// labs that were killed had left.
-func newScratch(w io.Writer) (*lab.Scratch, error) {
-	s, err := lab.NewScratch()
-	if err != nil {
-		return nil, exit{exitUnmeasured, err}
+func closeExperiment(e *testbed.Experiment) {
+	if err := e.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
-	for _, dir := range s.Swept {
-		fmt.Fprintf(w, "removed %s, which a killed lab left\n", dir)
-	}
-	return s, nil
 }
 
-// needsNetwork says whether a run makes network namespaces.
-func needsNetwork(l *lab.Lab) bool {
-	for _, d := range l.Devices {
-		if _, ok := d.(device.Behind); ok {
+// open reads a study and opens its experiment, which is to be closed.
+func (a *app) open(ctx context.Context, file string, sets []string, out string, trust bool) (*testbed.Experiment, error) {
+	bed, plan, text, err := a.read(ctx, file, sets)
+	if err != nil {
+		return nil, err
+	}
+	if out != "" {
+		if err := checkOut(out); err != nil {
+			return nil, exit{exitUsage, err}
+		}
+	}
+	r := testbed.Request{Plan: plan, Text: text, Out: out, Trust: trust, LeftOut: a.left}
+	e, err := bed.Open(ctx, r)
+	if foreign := new(testbed.Untrusted); errors.As(err, &foreign) && asks(foreign.Runs.Error()) {
+		r.Trust = true
+		e, err = bed.Open(ctx, r)
+	}
+	var found study.Errors
+	switch {
+	case errors.Is(err, testbed.ErrRootless):
+		return nil, rootless()
+	case errors.As(err, new(*testbed.Untrusted)):
+		return nil, exit{exitUsage, err}
+	case errors.As(err, &found):
+		return nil, obstacles(found)
+	case out != "" && badPlace(err):
+		return nil, exit{exitUsage, err}
+	case err != nil:
+		return nil, exit{exitUnmeasured, err}
+	}
+	tellSwept(a.notes(), e.Swept)
+	if e.Resumed {
+		fmt.Fprintf(a.notes(), "resuming %s\n", e.Dir)
+	}
+	if e.Apart != nil {
+		fmt.Fprintf(a.notes(), "the previous run used %s; starting %s\n", strings.Join(e.Apart, " and "), e.Dir)
+	}
+	return e, nil
+}
+
+// badPlace says whether a named directory cannot take these results.
+func badPlace(err error) bool {
+	for _, kind := range []error{store.ErrForeign, store.ErrChanged, store.ErrDenied, store.ErrNewer} {
+		if errors.Is(err, kind) {
 			return true
 		}
 	}
-	return len(l.Links) > 0
+	return false
 }
 
-// mayCapture tries whether packets can be captured on lo, if the plan needs them.
-func mayCapture(p study.Plan) error {
-	s := p.Study
-	bare := slices.ContainsFunc(p.Trials, func(t study.Trial) bool { return !lab.IsLinked(t.Setup) })
-	if !lab.NeedsPackets(s) || !bare { // behind a link, whoever made it may capture
-		return nil
+// obstacles are the error of a study that cannot run here: its own fault, or what
+// this machine lacks.
+func obstacles(found study.Errors) error {
+	if found.Here() {
+		return exit{exitUnmeasured, found}
 	}
-	tap, err := packet.Open(packet.TapOptions{Interface: "lo", Blocks: 1})
+	return exit{exitUsage, found}
+}
+
+// conduct runs the lab, shows how far it is, and writes the report's files.
+func (a *app) conduct(ctx context.Context, e *testbed.Experiment) (lab.Outcome, *report.Report, error) {
+	show := newProgress(os.Stderr, e.Dir)
+	if !a.quiet {
+		e.Lab.Progress = show.tell
+	}
+	outcome, err := e.Lab.Run(ctx)
+	show.end()
+	if errors.Is(err, lab.ErrStopped) {
+		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command again to resume",
+			e.Dir)}
+	}
+	var r *report.Report
+	if err == nil {
+		r, err = writeReport(e.Lab.Store, a.notes())
+	}
 	if err != nil {
-		return fmt.Errorf("%s asks for packets: %w", s.File, err)
+		return outcome, nil, exit{exitUnmeasured, err}
 	}
-	return tap.Close()
+	return outcome, r, nil
 }
 
 // rootless runs this very command again where it may make links.
@@ -186,215 +186,38 @@ func gaveUp(o lab.Outcome) error {
 		}
 		text += fmt.Sprintf("\n  %s (%d attempts)", t.Reason, t.Attempts)
 	}
-	return exit{exitUnmeasured, errors.New(text)}
+	return exit{exitUnmeasured, errors.New(text + "\n  " + o.Advice)}
 }
 
-// newLab gathers what the plan needs.
-func (a *app) newLab(ctx context.Context, p study.Plan) (*lab.Lab, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	stacks, err := a.needed(p)
-	if err != nil {
-		return nil, err
-	}
-	on, err := neededDevices(ctx, p, stacks, exe)
-	if err != nil {
-		return nil, err
-	}
-	all, _ := profiles()
-	used, err := neededLinks(p, all)
-	if err != nil {
-		return nil, err
-	}
-	sensors, err := neededSensors(p, exe)
-	if err != nil {
-		return nil, err
-	}
-	return &lab.Lab{Plan: p, Exe: exe, Stacks: stacks, Links: used, Devices: on, Sensors: sensors}, nil
-}
-
-// header is the run as the store keeps it.
-func (a *app) header(ctx context.Context, p study.Plan, text []byte, l *lab.Lab) (store.Header, error) {
-	h := store.Header{Study: text, Program: version(), Trials: lab.Records(p)}
-	for _, o := range p.Study.Overrides {
-		h.Overrides = append(h.Overrides, o.String())
-	}
-	var csv bytes.Buffer
-	if err := p.WriteCSV(&csv); err != nil {
-		return h, err
-	}
-	h.Plan = csv.Bytes()
-	facts, err := gatherFacts(ctx, p, l)
-	if err != nil {
-		return h, err
-	}
-	h.Facts, err = json.MarshalIndent(facts, "", "  ")
-	return h, err
-}
-
-// runFacts is facts.json: what a result depends on besides the study.
-type runFacts struct {
-	Format    int                     `json:"format"`
-	Edgegauge map[string]string       `json:"edgegauge"`
-	Seed      uint64                  `json:"seed"`
-	Devices   map[string]device.Facts `json:"devices"`
-	Stacks    map[string]stackFacts   `json:"stacks"`
-	Links     map[string]link.Link    `json:"links,omitempty"`
-	Sensors   map[string]sensorFacts  `json:"sensors,omitempty"` // simulated
-}
-
-type stackFacts struct {
-	Title      string            `json:"title"`
-	Version    string            `json:"version"`
-	Language   string            `json:"language"`
-	Transports []string          `json:"transports"`
-	Checksums  map[string]string `json:"checksums,omitempty"` // SHA-256 of the products
-}
-
-func gatherFacts(ctx context.Context, p study.Plan, l *lab.Lab) (runFacts, error) {
-	f := runFacts{
-		Format: store.Format, Seed: p.Study.Design.Seed, Devices: map[string]device.Facts{}, Stacks: map[string]stackFacts{},
-		Edgegauge: map[string]string{"version": version(), "go": runtime.Version()},
-	}
-	if sum, err := stack.FileSum(l.Exe); err == nil {
-		f.Edgegauge["sha256"] = sum
-	}
-	f.Links = l.Links
-	var err error
-	if f.Sensors, err = factsOfSensors(l.Sensors); err != nil {
-		return f, err
-	}
-	for name, d := range l.Devices {
-		facts, err := d.Facts(ctx)
-		if err != nil {
-			return f, fmt.Errorf("device %w", err)
-		}
-		f.Devices[name] = facts
-	}
-	for name, d := range l.Stacks {
-		sums, err := d.Checksums()
-		if err != nil {
-			return f, fmt.Errorf("stack %s: %w", name, err)
-		}
-		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language, Transports: d.Serves[0].Transports, Checksums: sums}
-	}
-	return f, nil
-}
-
-// chooseResults names the results directory: out, or results/NAME/NUMBER, the
-// newest if it is unfinished and of this very study, else the next.
-func chooseResults(out, name string, h store.Header) (string, error) {
-	if out != "" {
-		return out, nil
-	}
-	base := filepath.Join("results", name)
-	last := lastNumber(base)
-	dir := filepath.Join(base, fmt.Sprintf("%03d", last))
-	if last == 0 || !unfinished(dir, h) {
-		dir = filepath.Join(base, fmt.Sprintf("%03d", last+1))
-	} else {
-		fmt.Fprintf(os.Stderr, "resuming %s\n", dir)
-	}
-	err := os.MkdirAll(base, 0o777)
-	if err == nil {
-		err = point(dir)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w; run where you may write, or name a directory with --out", base, err)
-	}
-	return dir, nil
-}
-
-// asLongAs makes the plan as long as results already are: precision may have added blocks.
-func asLongAs(p study.Plan, dir string) (study.Plan, error) {
-	s, err := store.OpenReadOnly(dir)
-	if err != nil {
-		return p, nil // nothing there yet; what is wrong with it Open will say
-	}
-	defer s.Close()
-	all, err := s.Trials()
-	if err != nil || len(all) == 0 {
-		return p, err
-	}
-	last := p.Trials[len(p.Trials)-1].Block
-	if more := all[len(all)-1].Block - last; more > 0 && p.Study.Design.Precision > 0 {
-		return p.Extend(more)
-	}
-	return p, nil
-}
-
-func createOrOpen(dir string, h store.Header) (*store.Store, error) {
-	s, err := store.Create(dir, h)
-	if errors.Is(err, store.ErrExists) {
-		return store.Open(dir, h)
-	}
-	return s, err
-}
-
-// unfinished reports whether dir holds results of this study with trials still
-// to run.
-func unfinished(dir string, h store.Header) bool {
-	s, err := store.OpenReadOnly(dir)
-	if err != nil {
-		return false
-	}
-	defer s.Close()
-	text, overrides, err := s.Study()
-	if err != nil || !bytes.Equal(text, h.Study) || !slices.Equal(overrides, h.Overrides) {
-		return false
-	}
-	p, err := s.Pending()
-	return err == nil && len(p) > 0
-}
-
-func lastNumber(base string) int {
-	entries, _ := os.ReadDir(base)
-	last := 0
-	for _, e := range entries {
-		var n int
-		if _, err := fmt.Sscanf(e.Name(), "%d", &n); err == nil {
-			last = max(last, n)
-		}
-	}
-	return last
-}
-
-// point makes results/latest lead to dir.
-func point(dir string) error {
-	link := filepath.Join("results", "latest")
-	target, err := filepath.Rel("results", dir)
-	if err != nil {
-		return err
-	}
-	next := link + ".new"
-	os.Remove(next)
-	if err := os.Symlink(target, next); err != nil {
-		return err
-	}
-	return os.Rename(next, link)
-}
-
-// writeReport renews summary.csv and report.html and prints the table.
-func writeReport(w io.Writer, s *store.Store) error {
+// writeReport reads what was measured and renews summary.csv and report.html.
+func writeReport(s *store.Store, notes io.Writer) (*report.Report, error) {
 	r, err := report.Read(s)
 	if err == nil {
-		r.Predict(calibrations(os.Stderr), time.Now())
+		r.Predict(calibrations(notes), time.Now())
 		err = r.ReadRaw(s, report.PageTraces)
 	}
-	if err != nil {
+	if err == nil {
+		err = store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV)
+	}
+	if err == nil {
+		err = store.Replace(filepath.Join(s.Dir(), "report.html"), r.HTML)
+	}
+	return r, err
+}
+
+// writeRun writes what run --json prints: where the results are, and the report as report --json prints it.
+func writeRun(w io.Writer, e *testbed.Experiment, o lab.Outcome, r *report.Report) error {
+	var text bytes.Buffer
+	if err := r.JSON(&text); err != nil {
 		return err
 	}
-	if err := store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV); err != nil {
-		return err
-	}
-	if err := store.Replace(filepath.Join(s.Dir(), "report.html"), r.HTML); err != nil {
-		return err
-	}
-	if err := r.Text(w); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "\n%s\n", filepath.Join(s.Dir(), "report.html"))
-	return err
+	return writeJSON(w, struct {
+		Format  int             `json:"format"`
+		Results string          `json:"results"` // the directory
+		Page    string          `json:"page"`
+		Resumed bool            `json:"resumed"`
+		Lost    int             `json:"lost_trials"`
+		Unmet   string          `json:"unmet,omitempty"` // the precision that was not reached
+		Report  json.RawMessage `json:"report"`
+	}{jsonFormat, e.Dir, filepath.Join(e.Dir, "report.html"), e.Resumed, len(o.Missing), o.Unmet, text.Bytes()})
 }

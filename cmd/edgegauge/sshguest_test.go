@@ -15,15 +15,16 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"edgegauge/internal/device"
-	"edgegauge/internal/device/qemu"
-	"edgegauge/internal/device/ssh"
-	"edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/device/ssh"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // sshGuestPackages make the emulated machine a small Linux with an SSH server
 // that knows nothing of edgegauge.
-var sshGuestPackages = []string{"busybox-static", "dropbear-bin", "libc6", "libcrypt1", "libgmp10", "libtomcrypt1", "libtommath1", "zlib1g"}
+var sshGuestPackages = []string{"busybox-static", "dropbear-bin", "libc6", "libcrypt1", "libgmp10", "libtomcrypt1",
+	"libtommath1", "zlib1g"}
 
 // sshGuestInit is its first process. Everything it has lies in memory, so it
 // starts anew after each reboot, as a board with a read-only disk does.
@@ -60,7 +61,8 @@ func newSSHGuest(t *testing.T) *sshGuest {
 		t.Fatal(err)
 	}
 	net := os.Getpid() % 250
-	g := &sshGuest{t: t, dir: t.TempDir(), image: im, tap: fmt.Sprintf("egt%d", net), here: fmt.Sprintf("10.105.%d.1", net), there: fmt.Sprintf("10.105.%d.2", net)}
+	g := &sshGuest{t: t, dir: t.TempDir(), image: im, tap: fmt.Sprintf("egt%d", net),
+		here: fmt.Sprintf("10.105.%d.1", net), there: fmt.Sprintf("10.105.%d.2", net)}
 	root := filepath.Join(g.dir, "root")
 	if _, err := u.Unpack(t.Context(), b, root, sshGuestPackages...); err != nil {
 		t.Logf("with the pinned versions: %v", err)
@@ -80,10 +82,12 @@ func (g *sshGuest) keys(root string) {
 	g.t.Setenv("HOME", home)
 	g.t.Setenv("XDG_CACHE_HOME", "")
 	g.t.Setenv("SSH_AUTH_SOCK", "")
-	for _, d := range []string{filepath.Join(home, ".ssh"), filepath.Join(root, "keys"), filepath.Join(root, "root/.ssh"), filepath.Join(root, "home/pi/.ssh")} {
+	for _, d := range []string{filepath.Join(home, ".ssh"), filepath.Join(root, "keys"), filepath.Join(root, "root/.ssh"),
+		filepath.Join(root, "home/pi/.ssh")} {
 		g.must(os.MkdirAll(d, 0o700))
 	}
-	for _, key := range []string{filepath.Join(root, "keys/host"), filepath.Join(home, ".ssh/id_ed25519"), filepath.Join(home, ".ssh/stranger")} {
+	for _, key := range []string{filepath.Join(root, "keys/host"), filepath.Join(home, ".ssh/id_ed25519"),
+		filepath.Join(home, ".ssh/stranger")} {
 		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
 			g.t.Fatalf("%v: %s", err, out)
 		}
@@ -92,7 +96,9 @@ func (g *sshGuest) keys(root string) {
 	g.write(filepath.Join(root, "root/.ssh/authorized_keys"), mine)
 	g.write(filepath.Join(root, "home/pi/.ssh/authorized_keys"), mine)
 	g.write(filepath.Join(root, "etc/passwd"), "root:x:0:0::/root:/bin/sh\npi:x:1000:1000::/home/pi:/bin/sh\n")
-	g.write(filepath.Join(home, ".ssh/config"), fmt.Sprintf("Host board\n  HostName %s\n  User root\n  IdentityFile %s\n", g.there, filepath.Join(home, ".ssh/id_ed25519")))
+	g.write(filepath.Join(home, ".ssh/config"),
+		fmt.Sprintf("Host board\n  HostName %s\n  User root\n  IdentityFile %s\n", g.there,
+			filepath.Join(home, ".ssh/id_ed25519")))
 	g.know(filepath.Join(root, "keys/host.pub"))
 }
 
@@ -110,7 +116,8 @@ func (g *sshGuest) pack(root string) {
 		g.must(os.MkdirAll(filepath.Join(root, d), 0o755))
 	}
 	g.initrd = filepath.Join(g.dir, "initrd")
-	pack := exec.Command("sh", "-c", `{ cat "$1"; find . -path ./usr/share -prune -o -path './usr/lib/*/gconv' -prune -o -print | cpio -o -H newc -R 0:0 --quiet | gzip -1; } >"$2"`, "-", filepath.Join(g.image.Dir, "base.cpio.gz"), g.initrd)
+	pack := exec.Command("sh", "-c",
+		`{ cat "$1"; find . -path ./usr/share -prune -o -path './usr/lib/*/gconv' -prune -o -print | cpio -o -H newc -R 0:0 --quiet | gzip -1; } >"$2"`, "-", filepath.Join(g.image.Dir, "base.cpio.gz"), g.initrd)
 	pack.Dir = root
 	if out, err := pack.CombinedOutput(); err != nil {
 		g.t.Fatalf("%v: %s", err, out)
@@ -120,9 +127,12 @@ func (g *sshGuest) pack(root string) {
 // power boots the board and waits until its SSH server answers.
 func (g *sshGuest) power() {
 	b := g.image.Board
-	g.cmd = exec.Command(b.Program, "-M", b.Machine, "-cpu", b.CPU, "-m", fmt.Sprint(b.MemoryMiB), "-display", "none", "-monitor", "none",
-		"-serial", "file:"+filepath.Join(g.dir, "console"), "-kernel", filepath.Join(g.image.Dir, "kernel"), "-initrd", g.initrd,
-		"-append", "console=ttyAMA0 quiet", "-netdev", "tap,id=n,script=no,downscript=no,ifname="+g.tap, "-device", "virtio-net-device,netdev=n")
+	g.cmd = exec.Command(b.Program, "-M", b.Machine, "-cpu", b.CPU, "-m", fmt.Sprint(b.MemoryMiB), "-display", "none",
+		"-monitor", "none",
+		"-serial", "file:"+filepath.Join(g.dir, "console"), "-kernel", filepath.Join(g.image.Dir, "kernel"),
+		"-initrd", g.initrd,
+		"-append", "console=ttyAMA0 quiet", "-netdev", "tap,id=n,script=no,downscript=no,ifname="+g.tap, "-device",
+		"virtio-net-device,netdev=n")
 	g.must(g.cmd.Start())
 	g.t.Cleanup(g.cut)
 	end := time.Now().Add(4 * time.Minute)
@@ -216,9 +226,7 @@ timeouts: {ready: 90s, request: 60s, trial: 5m}
 func TestSSHToAnotherMachine(t *testing.T) {
 	needTUN(t)
 	g := newSSHGuest(t)
-	exe, err := os.Executable()
-	g.must(err)
-	agent, err := guestProgram(t.Context(), "board", "arm64", "", exe)
+	agent, err := localBed(t).GuestProgram(t.Context(), "board", "arm64", "")
 	g.must(err)
 	g.must(os.MkdirAll(filepath.Join(g.dir, "home/.cache/edgegauge"), 0o755))
 	g.must(os.Symlink(agent, filepath.Join(g.dir, "home/.cache/edgegauge/edgegauge-arm64")))
@@ -273,10 +281,14 @@ func (g *sshGuest) refusals(t *testing.T) {
 		before     func()
 		want       []string
 	}{
-		{"a disk too small for the agent", "ssh://board/small", nil, []string{"copy edgegauge", "o space left", "name another folder"}},
-		{"a closed folder", "ssh://pi@board/locked", nil, []string{"make a folder to work in", "ermission denied", "name another folder"}},
-		{"a key that it does not know", "ssh://board", func() { g.must(os.Rename(known+"/stranger", known+"/id_ed25519")) }, []string{"took none of our keys", "ssh-copy-id"}},
-		{"a key that is not the board's", "ssh://board", func() { g.know(known + "/stranger.pub") }, []string{"not the one known of it", "ssh-keygen -R"}},
+		{"a disk too small for the agent", "ssh://board/small", nil,
+			[]string{"copy edgegauge", "o space left", "name another folder"}},
+		{"a closed folder", "ssh://pi@board/locked", nil,
+			[]string{"create a folder to work in", "ermission denied", "name another folder"}},
+		{"a key that it does not know", "ssh://board", func() { g.must(os.Rename(known+"/stranger", known+"/id_ed25519")) },
+			[]string{"accepted none of our keys", "ssh-copy-id"}},
+		{"a key that is not the board's", "ssh://board", func() { g.know(known + "/stranger.pub") },
+			[]string{"not the known one", "ssh-keygen -R"}},
 	} {
 		saved := [2]string{g.read(known + "/id_ed25519"), g.read(known + "/known_hosts")}
 		if tt.before != nil {
@@ -301,7 +313,8 @@ func (g *sshGuest) refusals(t *testing.T) {
 	g.must(err)
 	big := t.TempDir()
 	g.must(os.WriteFile(filepath.Join(big, "big"), make([]byte, 80<<20), 0o644))
-	if _, err := r.PutAll(t.Context(), big, []string{"big"}, "stack"); err == nil || !strings.Contains(err.Error(), "o space left") {
+	if _, err := r.PutAll(t.Context(), big, []string{"big"}, "stack"); err == nil ||
+		!strings.Contains(err.Error(), "o space left") {
 		t.Errorf("a disk too small for a stack: got %v", err)
 	}
 }
@@ -319,7 +332,8 @@ func lost(t *testing.T, b *ssh.Board, lose func()) {
 		t.Fatalf("got %q, %v", line, err)
 	}
 	lose()
-	if e := p.Wait(); e.Code != -1 || !strings.Contains(e.Err, "connection was lost") || !strings.Contains(e.Err, "ssh://board") {
+	if e := p.Wait(); e.Code != -1 || !strings.Contains(e.Err, "connection was lost") ||
+		!strings.Contains(e.Err, "ssh://board") {
 		t.Errorf("got %+v", e)
 	}
 	if f, err := b.Facts(ctx); err != nil || f.Arch != "arm64" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,17 +12,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge/internal/stack"
-	"edgegauge/stacks/reference"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/testbed"
+	"edgegauge.example/edgegauge/stacks/reference"
 )
 
 func stacksCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "stacks",
-		Short:   "list, build and check the stacks that can be measured",
-		Example: "  edgegauge stacks list\n  edgegauge stacks build axis2\n  edgegauge stacks check axis2",
+		Short:   "list, begin, build and check the stacks that can be measured",
+		Example: "  edgegauge stacks list\n  edgegauge stacks new mine --lang python\n  edgegauge stacks check axis2",
 	}
-	c.AddCommand(stacksListCmd(a), stacksBuildCmd(a), stacksCheckCmd(a))
+	c.AddCommand(stacksListCmd(a), stacksNewCmd(a), stacksBuildCmd(a), stacksCheckCmd(a))
 	return c
 }
 
@@ -36,42 +37,73 @@ func stacksListCmd(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "list the stacks: what they are, what they serve, and what is missing",
+		Short: "list the stacks: description, encodings, and what is missing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			type row struct {
-				Name, Title, Version, Language, State string
-				Serves                                []stack.Offer
+			var rows []stackRow
+			bed, err := a.bed()
+			if err != nil {
+				return err
 			}
-			var rows []row
-			all, broken := a.load()
-			for _, n := range a.stackNames() {
+			all, broken := bed.Stacks()
+			for _, n := range bed.StackNames() {
 				d := all[n]
-				state := "ready"
-				if f := facts(cmd.Context(), d); f.Missing != "" {
-					state = f.Missing
+				state := bed.StackState(cmd.Context(), d)
+				if state == "" {
+					state = "ready"
 				}
-				rows = append(rows, row{d.Name, d.Title, d.Version, d.Language, state, d.Serves})
+				x := stackRow{d.Name, d.Title, d.Version, d.Language, state, nil}
+				for _, o := range d.Serves {
+					x.Serves = append(x.Serves, offerJSON(o))
+				}
+				rows = append(rows, x)
 			}
 			out := cmd.OutOrStdout()
 			if asJSON {
-				enc := json.NewEncoder(out)
-				enc.SetIndent("", "  ")
-				return errors.Join(enc.Encode(rows), broken)
+				return errors.Join(writeJSON(out, struct {
+					Format int        `json:"format"`
+					Stacks []stackRow `json:"stacks"`
+				}{jsonFormat, rows}), broken)
 			}
 			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "STACK\tWHAT\tENCODINGS\tSTATE")
+			fmt.Fprintln(w, "STACK\tDESCRIPTION\tENCODINGS\tSTATE")
 			for _, r := range rows {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Title, encodings(r.Serves), r.State)
 			}
 			return errors.Join(w.Flush(), broken)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(c, &asJSON)
 	return c
 }
 
-func encodings(offers []stack.Offer) string {
+// A stackRow is one stack of the list.
+type stackRow struct {
+	Name     string      `json:"name"`
+	Title    string      `json:"title"`
+	Version  string      `json:"version"`
+	Language string      `json:"language"`
+	State    string      `json:"state"` // ready, or what is missing
+	Serves   []offerJSON `json:"serves"`
+}
+
+// An offerJSON is a stack.Offer: every combination of its lists.
+type offerJSON struct {
+	Services    []string          `json:"services"`
+	Encodings   []string          `json:"encodings"`
+	Security    []string          `json:"security"`
+	Transports  []string          `json:"transports"`
+	Sides       []string          `json:"sides"`
+	Connections []string          `json:"connections"`
+	Options     map[string]string `json:"options,omitempty"` // that a study must give
+}
+
+func unknownStack(bed *testbed.Testbed, name string) error {
+	return fmt.Errorf("unknown stack %q; %s", name,
+		meant.Advice(name, bed.StackNames(), "to list them: edgegauge stacks list"))
+}
+
+func encodings(offers []offerJSON) string {
 	var all []string
 	seen := map[string]bool{}
 	for _, o := range offers {
@@ -86,41 +118,48 @@ func encodings(offers []stack.Offer) string {
 }
 
 func stacksBuildCmd(a *app) *cobra.Command {
-	var everything bool
+	var everything, trust bool
 	c := &cobra.Command{
 		Use:     "build [NAME...]",
-		Short:   "build stacks, unless they are built; says what was built and how long it took",
+		Short:   "build stacks that are not up to date",
 		Example: "  edgegauge stacks build axis2 jersey\n  edgegauge stacks build --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, broken := a.load()
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
+			all, broken := bed.Stacks()
 			if everything {
 				if broken != nil {
 					return exit{exitUsage, broken}
 				}
-				args = a.stackNames()
+				args = bed.StackNames()
 			}
 			if len(args) == 0 {
-				return exit{exitUsage, errors.New("name a stack, or say --all; edgegauge stacks list shows them")}
+				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
 			}
 			for _, n := range args {
 				if _, ok := all[n]; !ok {
-					return exit{exitUsage, fmt.Errorf("no stack %q; edgegauge stacks list shows them", n)}
+					return exit{exitUsage, unknownStack(bed, n)}
 				}
 			}
-			if err := a.build(cmd.Context(), cmd.OutOrStdout(), args, everything); err != nil {
+			if err := a.mayRun(bed, args, trust); err != nil {
+				return err
+			}
+			if err := build(cmd.Context(), cmd.OutOrStdout(), all, args, everything); err != nil {
 				return exit{exitUnmeasured, err}
 			}
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&everything, "all", false, "every stack whose needs are met")
+	trustFlag(c, &trust)
+	c.Flags().BoolVar(&everything, "all", false, "every stack whose prerequisites are installed")
 	return c
 }
 
 // build makes the stacks that are not made and tells of each; with lenient, one
 // whose needs are not met is left out.
-func (a *app) build(ctx context.Context, w io.Writer, names []string, lenient bool) error {
-	all, _ := a.load()
+func build(ctx context.Context, w io.Writer, all map[string]stack.Description, names []string, lenient bool) error {
 	var errs []error
 	var built, whole, left int
 	start := time.Now()
@@ -147,67 +186,10 @@ func (a *app) build(ctx context.Context, w io.Writer, names []string, lenient bo
 		}
 	}
 	if lenient {
-		fmt.Fprintf(w, "%d built in %.1f s, %d up to date, %d left out, %d failed\n", built, time.Since(start).Seconds(), whole, left, len(errs))
+		fmt.Fprintf(w, "%d built in %.1f s, %d up to date, %d skipped, %d failed\n", built, time.Since(start).Seconds(),
+			whole, left, len(errs))
 	}
 	return errors.Join(errs...)
-}
-
-func stacksCheckCmd(a *app) *cobra.Command {
-	var everything bool
-	c := &cobra.Command{
-		Use:     "check [NAME...]",
-		Short:   "run the conformance kit on stacks: the same that the project's gate runs",
-		Example: "  edgegauge stacks check rest-json axis2\n  edgegauge stacks check --all",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if everything {
-				var left []string
-				args, left = a.whole(cmd.Context())
-				for _, l := range left {
-					fmt.Fprintln(cmd.OutOrStdout(), l)
-				}
-			}
-			if len(args) == 0 {
-				return exit{exitUsage, errors.New("name a stack, or say --all; edgegauge stacks list shows them")}
-			}
-			exe, err := os.Executable()
-			if err != nil {
-				return err
-			}
-			scratch, err := newScratch(os.Stderr)
-			if err != nil {
-				return err
-			}
-			defer scratch.Close()
-			kit, err := newKit(exe, scratch.Dir)
-			if err != nil {
-				return err
-			}
-			failed := 0
-			for _, n := range args {
-				d, ok := a.find(n)
-				if !ok {
-					return exit{exitUsage, fmt.Errorf("no stack %q; edgegauge stacks list shows them", n)}
-				}
-				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
-					return exit{exitUnmeasured, err}
-				}
-				stack.Conform(cmd.Context(), d, kit, func(check string, err error) {
-					if err != nil {
-						failed++
-						fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s %s: %v\n", n, check, err)
-						return
-					}
-					fmt.Fprintf(cmd.OutOrStdout(), "ok   %s %s\n", n, check)
-				})
-			}
-			if failed > 0 {
-				return exit{exitWorse, fmt.Errorf("%d checks failed", failed)}
-			}
-			return nil
-		},
-	}
-	c.Flags().BoolVar(&everything, "all", false, "every stack whose needs are met")
-	return c
 }
 
 // leftOut says why a stack is passed over: the project's gate takes no stack that
@@ -220,9 +202,9 @@ func leftOut(missing stack.Need) string {
 }
 
 // whole are the stacks that can be checked here, and the others with what they miss.
-func (a *app) whole(ctx context.Context) (names, left []string) {
-	all, _ := a.load()
-	for _, n := range a.stackNames() {
+func whole(ctx context.Context, bed *testbed.Testbed) (names, left []string) {
+	all, _ := bed.Stacks()
+	for _, n := range bed.StackNames() {
 		if missing := all[n].Missing(ctx); len(missing) > 0 {
 			left = append(left, fmt.Sprintf("%s: %s: %s", leftOut(missing[0]), n, missing[0]))
 			continue

@@ -16,7 +16,8 @@ func TestStacksPassedOver(t *testing.T) {
 	dir := t.TempDir()
 	const installable = `{program: no-such-runtime, install: apt-get install ghost-runtime}`
 	const own = `{file: jar/own.jar, brought: true, install: put the jar there}`
-	for name, needs := range map[string]string{"ghost": installable, "own": own, "both": own + ", " + installable, "whole": `{file: stack.yaml, install: "-"}`} {
+	for name, needs := range map[string]string{"ghost": installable, "own": own, "both": own + ", " + installable,
+		"whole": `{file: stack.yaml, install: "-"}`} {
 		text := fmt.Sprintf(`title: %s
 version: "1"
 language: Java
@@ -31,11 +32,12 @@ serves: [{services: [monitor], encodings: [xml], security: [none], transports: [
 			t.Fatal(err)
 		}
 	}
-	names, left := (&app{stackFolders: []string{dir}}).whole(t.Context())
+	names, left := whole(t.Context(), localBed(t, dir))
 	for _, want := range []string{
 		"left out: ghost: no-such-runtime is missing; run: apt-get install ghost-runtime",
 		"left out: both: no-such-runtime is missing; run: apt-get install ghost-runtime",
-		"not brought: own: " + filepath.Join(dir, "own/jar/own.jar") + " is missing, and only you can bring it: put the jar there",
+		"not brought: own: " + filepath.Join(dir, "own/jar/own.jar") +
+			" is missing, and only you can supply it: put the jar there",
 	} {
 		if !slices.Contains(left, want) {
 			t.Errorf("got %s, want %q among them", strings.Join(left, "\n"), want)

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
+)
+
+// A base is the version that compare --base names: a revision, a folder or a binary.
+type base struct {
+	what string // in words
+	// of is the base version of a stack; the error says why there is none.
+	of      func(ctx context.Context, d stack.Description) (stack.Description, error)
+	trusted bool // the user named the very programs
+	close   func()
+}
+
+// openBase finds out what name is. A revision is checked out below scratch; build,
+// if not empty, is run there by a shell.
+func openBase(ctx context.Context, name, scratch, build string) (*base, error) {
+	path := strings.HasPrefix(name, ".") || filepath.IsAbs(name)
+	info, err := os.Stat(name)
+	var commit string
+	var unknown error
+	if !path {
+		commit, unknown = git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	}
+	switch {
+	case err == nil && !path && unknown == nil:
+		return nil, exit{exitUsage, fmt.Errorf("--base %s is both a file and a revision; write ./%[1]s for the file, or the "+
+			"revision's number", name)}
+	case err == nil && build != "":
+		return nil, exit{exitUsage, errors.New("--build is for a revision; a folder or a binary is taken as it is")}
+	case err == nil && info.IsDir():
+		return folderBase(name)
+	case err == nil:
+		return binaryBase(ctx, name)
+	case path || unknown != nil:
+		return nil, exit{exitUsage, fmt.Errorf("--base %s is no file, no folder and no revision of a git repository here; a "+
+			"shallow clone lacks most revisions: git fetch --depth 1 origin %[1]s, then --base FETCH_HEAD", name)}
+	}
+	return revisionBase(ctx, name, commit, filepath.Join(scratch, "base"), build)
+}
+
+// git runs git here, and returns the line it prints.
+func git(ctx context.Context, args ...string) (string, error) {
+	var said bytes.Buffer
+	c := exec.CommandContext(ctx, "git", args...)
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func revisionBase(ctx context.Context, name, commit, tree, build string) (*base, error) {
+	top, err := git(ctx, "rev-parse", "--show-toplevel")
+	if err == nil {
+		_, err = git(ctx, "-C", top, "worktree", "prune") // of labs that were killed
+	}
+	if err == nil {
+		_, err = git(ctx, "-C", top, "worktree", "add", "--quiet", "--detach", tree, commit)
+	}
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	b := &base{what: fmt.Sprintf("%s (%.10s)", name, commit), close: func() {
+		if _, err := git(context.WithoutCancel(ctx), "-C", top, "worktree", "remove", "--force", tree); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}}
+	if build != "" {
+		c := exec.CommandContext(ctx, "sh", "-c", build)
+		c.Dir, c.Stdout, c.Stderr = tree, os.Stderr, os.Stderr
+		if err := c.Run(); err != nil {
+			b.close()
+			return nil, exit{exitUnmeasured, fmt.Errorf("--build %q in %s: %w", build, name, err)}
+		}
+	}
+	b.of = func(ctx context.Context, d stack.Description) (stack.Description, error) {
+		if d.Dir == "" {
+			return d, fmt.Errorf("stack %s is inside edgegauge: build edgegauge of %s and give the binary as --base", d.Name, name)
+		}
+		dir, err := filepath.EvalSymlinks(d.Dir)
+		if err != nil {
+			return d, err
+		}
+		in, err := filepath.Rel(top, dir)
+		if err != nil || in == ".." || strings.HasPrefix(in, "../") {
+			return d, fmt.Errorf("stack %s lies in %s, outside the repository %s, so no revision has it", d.Name, dir, top)
+		}
+		return made(ctx, filepath.Join(tree, in), fmt.Sprintf("%s has no %s/stack.yaml", name, in))
+	}
+	return b, nil
+}
+
+// made reads the stack in dir and builds it if it says how.
+func made(ctx context.Context, dir, none string) (stack.Description, error) {
+	d, err := stack.Read(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return d, errors.New(none)
+	case err != nil || len(d.Build.Command) == 0:
+		return d, err
+	}
+	_, err = d.Make(ctx, io.Discard)
+	return d, err
+}
+
+// folderBase: the folder is a stack's, or holds folders of stacks.
+func folderBase(dir string) (*base, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	taken := ""
+	return &base{what: dir, trusted: true, close: func() {},
+		of: func(ctx context.Context, d stack.Description) (stack.Description, error) {
+			switch {
+			case d.Dir == "":
+				return d, fmt.Errorf("stack %s is inside edgegauge; give another edgegauge's binary as --base", d.Name)
+			case taken != "":
+				return d, fmt.Errorf("%s is one stack, and taken for %s; give a folder that holds %s, too", dir, taken, d.Name)
+			case exists(filepath.Join(dir, "stack.yaml")):
+				taken = d.Name
+				return made(ctx, dir, "")
+			}
+			return made(ctx, filepath.Join(dir, d.Name), fmt.Sprintf("%s has neither stack.yaml nor %s/stack.yaml", dir, d.Name))
+		}}, nil
+}
+
+// binaryBase: the binary is another edgegauge, or takes the place of the file that
+// a stack's commands begin with.
+func binaryBase(ctx context.Context, file string) (*base, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	return &base{what: file, trusted: true, close: func() {},
+		of: func(ctx context.Context, d stack.Description) (stack.Description, error) {
+			if d.Dir == "" {
+				return insideOf(ctx, file, d)
+			}
+			other, err := filepath.Rel(d.Dir, file)
+			if err != nil {
+				return d, err
+			}
+			replaced := false
+			for _, p := range []*stack.Program{&d.Serve, &d.Call} {
+				if len(p.Command) > 0 && exists(filepath.Join(d.Dir, p.Command[0])) {
+					p.Command = append([]string{other}, p.Command[1:]...)
+					replaced = true
+				}
+			}
+			if !replaced {
+				return d, fmt.Errorf("the commands of stack %s begin with no file of its folder, so %s cannot take its place; give a "+
+					"folder or a revision as --base", d.Name, file)
+			}
+			d.Build = stack.Build{Product: []string{other}}
+			return d, nil
+		}}, nil
+}
+
+// insideOf is a stack inside another edgegauge.
+func insideOf(ctx context.Context, file string, d stack.Description) (stack.Description, error) {
+	out, err := exec.CommandContext(ctx, file, "version").Output()
+	if err != nil || !bytes.HasPrefix(out, []byte("edgegauge ")) {
+		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is no edgegauge: its verb version prints %.40q (%v)", d.Name,
+			file, out, err)
+	}
+	name := "./" + filepath.Base(file)
+	d.Dir, d.Build = filepath.Dir(file), stack.Build{Product: []string{filepath.Base(file)}}
+	d.Serve = stack.Program{Command: []string{name, lab.StackVerb, d.Name, "serve"}}
+	d.Call = stack.Program{Command: []string{name, lab.StackVerb, d.Name, "call"}}
+	return d, nil
+}
+
+// versions are the base versions of a study's stacks; left says which have none, and why.
+func (b *base) versions(ctx context.Context, bed *testbed.Testbed, names []string) (out map[string]testbed.Version, left []error) {
+	out = map[string]testbed.Version{}
+	for _, n := range names {
+		d, ok := bed.FindStack(n)
+		if !ok {
+			continue
+		}
+		old, err := b.of(ctx, d)
+		if err != nil {
+			left = append(left, err)
+			continue
+		}
+		old.Name, old.Title, old.Version = study.Base(d.Name), old.Title+" (base)", b.what
+		out[n] = testbed.Version{Description: old, Trusted: b.trusted || bed.Trusts(d)}
+	}
+	return out, left
+}

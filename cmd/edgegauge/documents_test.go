@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A block is a piece of code in a document.
+type block struct {
+	page string
+	line int    // from 1
+	lang string // of a fence; empty: it is indented, or its fence names none
+	text string
+	why  string // why it is not run; empty: it is
+}
+
+func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
+
+// isStudy reports whether the block is a whole study.
+func (b block) isStudy() bool {
+	return b.lang == "yaml" && strings.Contains(b.text, "study:") &&
+		regexp.MustCompile(`(?m)^(service|server|stack|factors):`).MatchString(b.text)
+}
+
+var notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
+
+// blocksOf finds the code of a document: fenced or indented by four spaces. A
+// comment before a block says why it is not run.
+func blocksOf(page, text string) []block {
+	var out []block
+	var open *block
+	fenced, after, why := false, true, ""
+	for i, line := range strings.Split(text, "\n") {
+		code, indented := strings.CutPrefix(line, "    ")
+		switch fence, isFence := strings.CutPrefix(line, "```"); {
+		case isFence && fenced:
+			out, open, fenced = append(out, *open), nil, false
+		case isFence:
+			if open != nil {
+				out = append(out, *open)
+			}
+			open, fenced, why = &block{page: page, line: i + 1, lang: fence, why: why}, true, ""
+		case fenced:
+			open.text += line + "\n"
+		case indented && (open != nil || after):
+			if open == nil {
+				open, why = &block{page: page, line: i + 1, why: why}, ""
+			}
+			open.text += code + "\n"
+		case strings.TrimSpace(line) == "":
+			if open != nil {
+				open.text += "\n"
+			}
+		default:
+			if open != nil {
+				out, open = append(out, *open), nil
+			}
+			why = ""
+			if m := notRun.FindStringSubmatch(line); m != nil {
+				why = m[1]
+			}
+		}
+		after = strings.TrimSpace(line) == "" || notRun.MatchString(line)
+	}
+	if open != nil {
+		out = append(out, *open)
+	}
+	return out
+}
+
+func documents(t *testing.T) []block {
+	t.Helper()
+	pages, _ := filepath.Glob("../../doc/*.md")
+	var all []block
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, blocksOf(strings.TrimPrefix(page, "../../"), string(text))...)
+	}
+	return all
+}
+
+// Every block of code is one that TestDocumentsRun runs, or says why not.
+func TestBlocksAreRunOrSayWhyNot(t *testing.T) {
+	found := 0
+	for _, b := range documents(t) {
+		found++
+		commands := b.lang == "" || b.lang == "sh"
+		switch {
+		case b.why != "" || b.isStudy() || b.lang == "python" || b.lang == "sql":
+		case !commands:
+			t.Errorf("%s: nothing runs a block of %s; write before it <!-- not run: why -->", b, b.lang)
+		default:
+			for line := range strings.Lines(b.text) {
+				if !strings.HasPrefix(line, "edgegauge ") && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "  ") {
+					t.Errorf("%s: %q is no command of edgegauge; write before the block <!-- not run: why -->", b,
+						strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("found %d blocks", found)
+	}
+	if got := fmt.Sprint(blocksOf("p", "a\n\n    b\n\n    c\nd\n\n<!-- not run: e -->\n\n```yaml\nf\n```\n")); got !=
+		"[p:3 p:10]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// briefly is edgegauge as documents run it: with few requests and trials. An answer
+// of "worse" or "not met" is an answer: what it is depends on the machine.
+const briefly = `#!/bin/sh
+case "$1" in
+run)
+	case "$*" in *requests=*) ;; *) set -- "$@" --set requests=5 ;; esac
+	case "$*" in *retries=*) ;; *) set -- "$@" --set retries=60 ;; esac # a busy machine hands packets over late
+	case "$*" in *design=*) ;; *) set -- "$@" --set 'design={replications: 2}' ;; esac ;;
+compare)
+	case "$*" in *--base*) set -- "$@" --set requests=5 --pilot 3 --max-time 1s --set retries=60 ;; esac ;;
+probe)
+	case "$*" in *--duration*) set -- "$@" --duration 200ms ;; *) set -- "$@" --requests 100 ;; esac
+	set -- "$@" --runs 3 ;;
+esac
+"$EDGEGAUGE" "$@"
+code=$?
+case "$1 $code" in "choose 1" | "compare 1" | "probe 1") exit 0 ;; esac
+exit $code
+`
+
+// Every command of README and doc/ runs, page by page in a folder of its own with
+// what the page speaks of: its studies, earlier results, a table, a capture and a
+// service. The examples in Python and SQL read results that were measured.
+func TestDocumentsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("captures packets, which needs root")
+	}
+	o := newOwn(t)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"path": %q}`, r.URL)
+	}))
+	defer service.Close()
+	host := strings.TrimPrefix(service.URL, "http://")
+	put := strings.NewReplacer("127.0.0.1:8080", host, "192.0.2.1:8080", host, "http://192.0.2.1/", service.URL+"/",
+		"/tmp/try", "try", "FILE.pcapng", "capture.pcapng")
+	earlier := stageResults(t, o)
+	pages := map[string][]block{}
+	for _, b := range documents(t) {
+		if b.why == "" {
+			pages[b.page] = append(pages[b.page], b)
+		}
+	}
+	for page, blocks := range pages {
+		t.Run(page, func(t *testing.T) {
+			dir := stage(t, o, earlier, blocks, put)
+			for _, b := range blocks {
+				switch text := put.Replace(b.text); b.lang {
+				case "yaml":
+					runPrinted(t, o, dir, b)
+				case "python":
+					inPython(t, filepath.Join(dir, "results/latest"), b, text)
+				case "sql":
+					inPython(t, filepath.Join(dir, "results/latest"), b,
+						"import duckdb; print(duckdb.sql('''"+text+"''').fetchall())")
+				default:
+					shell(t, dir, b, text)
+				}
+			}
+		})
+	}
+}
+
+// stageResults measures what pages take for granted: results of two stacks.
+func stageResults(t *testing.T, o own) string {
+	t.Helper()
+	o.write(t, "earlier.yaml", `study: earlier
+service: monitor
+factors: {stack: [rest-json, coap-cbor]}
+requests: 100
+design: {replications: 3}
+packets: keep
+`)
+	if out, code := o.run(t, "run", "earlier.yaml"); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	return filepath.Join(o.dir, "results/earlier/001")
+}
+
+// stage makes the folder of a page.
+func stage(t *testing.T, o own, earlier string, blocks []block, put *strings.Replacer) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, from := range map[string]string{"baseline": earlier, "old": earlier, "new": earlier,
+		"results/earlier/001": earlier, "studies": "../../studies", "links": "../../links"} {
+		if name == "new" && blocks[0].page == "doc/compare-in-ci.md" {
+			continue // the page measures it itself
+		}
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := map[string]string{
+		"bin/edgegauge": briefly,
+		"study.yaml":    "study: gate\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n",
+		"table.csv":     "stack,block,rtt\na,1,1.0\na,2,1.1\na,3,1.2\nb,1,2.0\nb,2,2.2\nb,3,2.1\n",
+	}
+	for _, b := range blocks {
+		if name := regexp.MustCompile(`(?m)^study: (\S+)`).FindStringSubmatch(b.text); b.isStudy() && name != nil {
+			files[name[1]+".yaml"] = put.Replace(b.text)
+		}
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	captures, _ := filepath.Glob(filepath.Join(earlier, "packets", "*.pcapng"))
+	if len(captures) == 0 {
+		t.Fatal("no capture to read")
+	}
+	text, err := os.ReadFile(captures[0])
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "capture.pcapng"), text, 0o644)
+	}
+	if err == nil {
+		err = os.Symlink("earlier/001", filepath.Join(dir, "results/latest"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+	t.Setenv("EDGEGAUGE", o.exe)
+	return dir
+}
+
+// shell runs commands as they stand, and stops at the first that fails.
+func shell(t *testing.T, dir string, b block, text string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "sh", "-euxc", text)
+	c.Dir, c.Stdin = dir, nil
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil {
+		said := out.String()
+		t.Errorf("%s: %v: …%s", b, err, said[max(0, len(said)-3000):])
+	}
+}
+
+// runPrinted runs a printed study if that is cheap: no foreign stack, no link.
+func runPrinted(t *testing.T, o own, dir string, b block) {
+	t.Helper()
+	name := regexp.MustCompile(`(?m)^study: (\S+)`).FindStringSubmatch(b.text)
+	if name == nil || regexp.MustCompile(`axis2|link|ssh:|192\.0\.2|server\.url|url:|meter`).MatchString(b.text) {
+		return // checked by TestPrintedStudiesAreGood, and where a command of the page names it, run by that
+	}
+	shell(t, dir, b, fmt.Sprintf("edgegauge check %s.yaml || exit 0\nedgegauge run %[1]s.yaml --out printed-%[1]s "+
+		"--set requests=5 --set 'design={replications: 1}'\n", name[1]))
+}
+
+// inPython runs an example; it must name both stacks of the results.
+func inPython(t *testing.T, dir string, b block, code string) {
+	t.Helper()
+	py := os.Getenv("EDGEGAUGE_PYTHON")
+	if py == "" {
+		py = "python3"
+	}
+	if out, err := exec.Command(py, "-c", "import pandas, pyarrow, duckdb").CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s cannot import pandas, pyarrow and duckdb: %v: %s", py, err, out)
+		}
+		t.Logf("%s: not run: %s has no pandas, pyarrow and duckdb", b, py)
+		return
+	}
+	c := exec.CommandContext(t.Context(), py, "-c", code)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("rest-json")) || !bytes.Contains(out, []byte("coap-cbor")) {
+		t.Errorf("%s: %v: %s", b, err, out)
+	}
+}

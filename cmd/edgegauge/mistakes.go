@@ -1,0 +1,188 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/studies"
+)
+
+// plainMistakes makes every command say of a wrong command line what is wrong and what to write,
+// instead of what cobra says.
+func plainMistakes(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagMistake)
+	root.SetHelpCommand(helpCmd())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	plainArguments(root)
+}
+
+func plainArguments(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		plainArguments(sub)
+	}
+	if c.HasSubCommands() {
+		c.SuggestionsMinimumDistance = 2
+		if !c.Runnable() {
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+		c.Args = func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownVerb(c, args)
+		}
+		return
+	}
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if check(c, args) == nil {
+				return nil
+			}
+			return wrongArguments(c, args)
+		}
+	}
+}
+
+func helpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "explain a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			switch {
+			case err != nil:
+				return err
+			case found.HasSubCommands() && len(rest) > 0:
+				return unknownVerb(found, rest)
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// unknownVerb is the mistake of args, the first of which is no command below c.
+func unknownVerb(c *cobra.Command, args []string) error {
+	var names []string
+	for _, s := range c.SuggestionsFor(args[0]) {
+		names = append(names, strings.Join(append([]string{c.CommandPath(), s}, args[1:]...), " "))
+	}
+	if names == nil {
+		for _, group := range c.Commands() { // list: stacks list, devices list
+			for _, sub := range group.Commands() {
+				if sub.Name() == args[0] {
+					names = append(names, sub.CommandPath())
+				}
+			}
+		}
+	}
+	if file := args[0]; names == nil && (isStudyName(file) || filepath.Ext(file) == ".yaml") {
+		names = []string{"edgegauge run " + file}
+	}
+	advice := c.CommandPath() + " --help lists the commands"
+	if names != nil {
+		advice = meant.Question(names...)
+	}
+	return fmt.Errorf("unknown command %q; %s", strings.TrimPrefix(c.CommandPath()+" "+args[0], "edgegauge "), advice)
+}
+
+// isStudyName says whether a study of that name comes with the program.
+func isStudyName(name string) bool {
+	_, err := studies.Files.Open(name + ".yaml")
+	return err == nil
+}
+
+// wrongArguments says which arguments are missing or too many.
+func wrongArguments(c *cobra.Command, args []string) error {
+	var wanted []string
+	for _, w := range strings.Fields(c.Use)[1:] {
+		if strings.HasPrefix(w, "-") {
+			break
+		}
+		wanted = append(wanted, w)
+	}
+	all := strings.Join(wanted, " and ")
+	switch {
+	case len(wanted) == 0:
+		return fmt.Errorf("%s takes no argument, but %q was given; leave it out", c.CommandPath(), args[0])
+	case len(args) > len(wanted):
+		return fmt.Errorf("%s takes only %s; leave out %q", c.CommandPath(), all, args[len(wanted)])
+	case len(args) > 0:
+		return fmt.Errorf("%s needs %s, but only %q was given; write, for example: %s", c.CommandPath(), all, args[0],
+			exampleOf(c))
+	}
+	return fmt.Errorf("%s needs %s; write, for example: %s", c.CommandPath(), all, exampleOf(c))
+}
+
+func exampleOf(c *cobra.Command) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
+	if first == "" {
+		return c.UseLine()
+	}
+	return first
+}
+
+// flagMistake puts the errors of pflag into plain words.
+func flagMistake(c *cobra.Command, err error) error {
+	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+		return unknownVerb(c, args) // whose flags they are
+	}
+	var unknown *pflag.NotExistError
+	var lacking *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name, dashes := unknown.GetSpecifiedName(), "--"
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			name, dashes = short, "-"
+		}
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		var near []string
+		for _, n := range meant.Names(name, known) {
+			near = append(near, "--"+n)
+		}
+		advice := c.CommandPath() + " --help lists the flags"
+		if near != nil {
+			advice = meant.Question(near...)
+		}
+		return fmt.Errorf("unknown flag %s%s of %s; %s", dashes, name, c.CommandPath(), advice)
+	case errors.As(err, &lacking):
+		f := lacking.GetFlag()
+		return fmt.Errorf("--%s needs a value: %s", f.Name, f.Usage)
+	case errors.As(err, &invalid):
+		return flagValueMistake(invalid.GetFlag(), invalid.GetValue())
+	}
+	return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
+}
+
+// flagValueMistake says what kind of value a flag takes, with an example.
+func flagValueMistake(f *pflag.Flag, value string) error {
+	form, example := "a whole number", "100"
+	switch f.Value.Type() {
+	case "float64":
+		form = "a number"
+	case "duration":
+		form, example = "a duration", "10s"
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			return fmt.Errorf("--%s %s has no unit; write, for example, --%[1]s %[2]ss or --%[1]s %[2]sms", f.Name, value)
+		}
+	case "bool":
+		form, example = "true or false", "true"
+	case "uint8":
+		example = "1"
+	}
+	if !slices.Contains([]string{"0", "0s", "-1", "false", "[]", ""}, f.DefValue) {
+		example = f.DefValue
+	}
+	return fmt.Errorf("--%s %q is not %s; write, for example, --%[1]s %[4]s", f.Name, value, form, example)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/report"
+)
+
+// mostMore is the most trials of a treatment that are proposed to decide a difference.
+const mostMore = 200
+
+// writeNext proposes commands that fit the results of a directory.
+func writeNext(w io.Writer, dir string, r *report.Report) error {
+	valid := func(t report.Treatment) bool { return t.Valid > 0 }
+	if len(r.Damage) > 0 || !slices.ContainsFunc(r.Treatments, valid) {
+		return nil
+	}
+	again := "run " + report.Quoted(filepath.Join(dir, "study.yaml"))
+	for _, o := range r.Study.Overrides {
+		again += " --set " + report.Quoted(o.String())
+	}
+	var b strings.Builder
+	propose := func(what, command string) { fmt.Fprintf(&b, "  %s:\n    edgegauge %s\n", what, command) }
+	b.WriteString("\nWhat to do next:\n")
+	switch pair, trials := closest(dir, r); {
+	case len(r.Starved) > 0:
+		propose("measure again on a quieter machine", again)
+	case trials > 0 && r.Study.Design.Precision == 0:
+		propose(fmt.Sprintf("about %d trials each would tell %s apart", trials, pair),
+			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
+	}
+	if len(r.Treatments) > 1 {
+		propose("find the best that meets what you require, such as --require 'rtt.p95 < 100ms'",
+			fmt.Sprintf("choose %s --minimize rtt", report.Quoted(dir)))
+	}
+	after := report.Quoted(filepath.Clean(dir) + "-after")
+	propose("after a change, measure again and compare; --fail-if 'rtt > 5%' makes it a gate",
+		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
+	propose("give data, facts, study and report to others", "publish "+report.Quoted(dir))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// closest finds the two treatments, undecided by their RTT, that the fewest trials would tell apart; 0: there are none.
+func closest(dir string, r *report.Report) (pair string, trials int) {
+	if len(r.Treatments) < 2 {
+		return "", 0
+	}
+	found, err := choose(dir, chooseFlags{minimize: []string{"rtt"}, confidence: r.Study.Design.Confidence})
+	if err != nil {
+		return "", 0 // without RTT there is nothing to propose
+	}
+	least := math.MaxInt
+	for _, l := range found.Levels {
+		for _, x := range l.Candidates[1:] {
+			if n := max(x.Needed, len(x.Objectives[0].Values)+1); x.Noise && x.Needed > 0 && n < least && n <= mostMore {
+				least, pair = n, l.Candidates[0].Name+" and "+x.Name
+			}
+		}
+	}
+	if least == math.MaxInt {
+		return "", 0
+	}
+	return pair, least
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// The interval of the arrival rate covers the true one as often as it says,
+// since every run has arrivals of its own. With one seed for all runs it
+// excluded the truth nearly always.
+func TestProbeIntervalCoversTheRate(t *testing.T) {
+	const rate, probes, runs = 500.0, 400, 6
+	covered := 0
+	for i := range probes {
+		p := probe{confidence: 0.95, runs: runs}
+		p.job = drive.Job{Spec: drive.Spec{URL: "http://h/"}, Rate: rate, Arrivals: drive.Random, Seed: uint64(1 + 1000*i)}
+		var all []figures
+		for run := range runs {
+			var x figures
+			for due := range drive.Poisson(rate, p.jobOf(run).Seed, 0, time.Second) {
+				_ = x.add(measure.Exchange{Due: due, Sent: due, Done: due + time.Millisecond})
+				x.quality.Elapsed = due + time.Millisecond
+			}
+			all = append(all, x)
+		}
+		table, err := p.table(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range table {
+			if f.Name == "answers" && f.CI != nil && f.CI[0] <= rate && rate <= f.CI[1] {
+				covered++
+			}
+		}
+	}
+	// Three standard errors of a share of 0.95 in 400: 0.033.
+	if share := float64(covered) / probes; math.Abs(share-0.95) > 0.033 {
+		t.Errorf("the 95 %% interval of the rate covers it in %.1f %% of %d probes", 100*share, probes)
+	}
+}
+
+// Failed requests have no size and no time, and what cannot be negative has no
+// interval below zero.
+func TestProbeFiguresAreOfAnswers(t *testing.T) {
+	p := probe{confidence: 0.95}
+	var all []figures
+	for _, rtt := range []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond, 900 * time.Millisecond} {
+		x := figures{quality: drive.DriverStats{Elapsed: time.Second, Repetitions: 2, RunQueueWait: 300 * time.Millisecond}}
+		for i := range 10 {
+			e := measure.Exchange{Done: rtt, Out: 7, In: 100}
+			if i%2 == 1 {
+				e = measure.Exchange{Out: 7, In: 3, Failure: "cut off"}
+			}
+			_ = x.add(e)
+		}
+		all = append(all, x)
+	}
+	table, err := p.table(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, f := range table {
+		switch f.Name {
+		case "response body", "request body":
+			if want := map[string]float64{"response body": 100, "request body": 7}[f.Name]; f.Mean != want {
+				t.Errorf("%s %g B, want %g", f.Name, f.Mean, want)
+			}
+			seen++
+		case "rtt":
+			if len(f.CI) != 2 || f.CI[0] <= 0 || f.CI[0] > f.Mean || f.CI[1] < f.Mean {
+				t.Errorf("rtt %g, interval %v", f.Mean, f.CI)
+			}
+			seen++
+		}
+	}
+	total := totalOf(all)
+	if text := total.String(); seen != 3 || text != "40 requests, 20 failures (the first: cut off), 8 retried" {
+		t.Errorf("%d figures; %s", seen, text)
+	}
+	if text := strings.Join(total.warnings(), "\n"); !strings.Contains(text, "up to 48 requests") ||
+		!strings.Contains(text, "waited for a CPU for 0.3 s") {
+		t.Errorf("warnings: %s", text)
+	}
+}
+
+// A file of a probe that was damaged or made up is an error, not a verdict and not a crash.
+func TestCompareRefusesImpossibleProbes(t *testing.T) {
+	const run = `{"requests":2,"failures":0,"rtt":{"n":2,"mean":1,"median":1,"min":1,"max":1},` +
+		`"response_time":{"n":2,"mean":1,"median":1,"min":1,"max":1},"request_body":1,"response_body":1,"answers":1,"waiting":0}`
+	const good = `{"format":1,"kind":"probe","url":"http://a/","requests":4,"failures":0,"per_run":[` + run + "," + run + "]}"
+	o := newOwn(t)
+	o.write(t, "good.json", good)
+	if out, code := o.run(t, "compare", "good.json", "good.json"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	for _, change := range [][2]string{
+		{`"response_body":1`, `"response_body":null`}, {`"response_body":1,`, ""}, {`"rtt":{`, `"other":{`},
+		{`"response_time":{`, `"other":{`}, {`"failures":0`, `"failures":7`}, {`"failures":0`, `"failures":-1`},
+		{`"requests":4`, `"requests":-4`}, {`{"requests":2`, `{"requests":-2`},
+	} {
+		o.write(t, "bad.json", strings.Replace(good, change[0], change[1], 1))
+		for _, pair := range [][]string{{"good.json", "bad.json"}, {"bad.json", "good.json"}} {
+			out, code := o.run(t, append([]string{"compare"}, pair...)...)
+			if code != exitUsage || !strings.Contains(out, "bad.json is damaged") {
+				t.Errorf("%v: exit %d: %s", change, code, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A bound is one --fail-if of a probe: a figure that must not be beyond a value.
+type bound struct {
+	text   string
+	figure string // response, rtt, failures or rate
+	of     string // mean, max or p99.9 of the times; share or number of the failures
+	less   bool
+	at     float64 // s, 1/s, or as failures are counted
+}
+
+// times are the units of a bound on a time.
+var times = map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60}
+
+const boundExample = "write, for example, 'p99>20ms', 'rtt.mean>5ms', 'failures>0', 'failures>1%' or 'rate<100'"
+
+var (
+	boundName  = regexp.MustCompile(`^[A-Za-z0-9_.]*`)
+	boundValue = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?`)
+	percentile = regexp.MustCompile(`^p[0-9]{1,2}(\.[0-9]+)?$`)
+)
+
+// parseBound reads NAME>VALUE or NAME<VALUE. An error says at which character.
+func parseBound(text string) (bound, error) {
+	b := bound{text: strings.TrimSpace(text)}
+	at := 0
+	skip := func() {
+		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " "))
+	}
+	fail := func(what, advice string) (bound, error) {
+		return b, fmt.Errorf("--fail-if %q, character %d: %s; %s", text, len([]rune(text[:at]))+1, what, advice)
+	}
+	skip()
+	name := boundName.FindString(text[at:])
+	if why := b.named(name); why != "" {
+		return fail(why, boundExample)
+	}
+	at += len(name)
+	skip()
+	if at == len(text) || text[at] != '<' && text[at] != '>' {
+		return fail("< or > is expected here", boundExample)
+	}
+	b.less = text[at] == '<'
+	at++
+	if strings.HasPrefix(text[at:], "=") { // beyond doubt, there is no difference
+		at++
+	}
+	skip()
+	value := boundValue.FindString(text[at:])
+	if value == "" {
+		return fail("a number is expected here", boundExample)
+	}
+	b.at, _ = strconv.ParseFloat(value, 64)
+	at += len(value)
+	skip()
+	unit := strings.TrimSpace(text[at:])
+	switch b.figure {
+	case "failures":
+		if b.of = "number"; unit == "%" {
+			b.of, b.at = "share", b.at/100
+		} else if unit != "" {
+			return fail(fmt.Sprintf("unknown unit %q of failures", unit), "write a number or a share such as 1%")
+		}
+	case "rate":
+		if unit != "" && unit != "/s" {
+			return fail(fmt.Sprintf("unknown unit %q of a rate", unit), "write answers per second, such as 100 or 100/s")
+		}
+	default:
+		factor, ok := times[unit]
+		if !ok {
+			return fail(fmt.Sprintf("unknown unit %q of a time", unit), "write ns, us, ms, s or min")
+		}
+		b.at *= factor
+	}
+	return b, nil
+}
+
+// named takes the figure; it says what is wrong with its name.
+func (b *bound) named(name string) string {
+	b.figure, b.of = "response", name
+	if head, rest, ok := strings.Cut(name, "."); ok && (head == "rtt" || head == "response") {
+		b.figure, b.of = head, rest
+	} else if name == "failures" || name == "rate" {
+		b.figure, b.of = name, ""
+		return ""
+	} else if name == "rtt" {
+		b.figure, b.of = "rtt", "mean"
+	}
+	switch {
+	case b.of == "median":
+		b.of = "p50"
+	case slices.Contains([]string{"mean", "max"}, b.of):
+	case !percentile.MatchString(b.of):
+		return fmt.Sprintf("unknown figure %q: there are mean, median, max and percentiles such as p99 (of the response "+
+			"time; rtt.p99 of the RTT), failures and rate", name)
+	}
+	return ""
+}
+
+// share is the percentile as a share; 0: it is none.
+func (b bound) share() float64 {
+	v, err := strconv.ParseFloat(strings.TrimPrefix(b.of, "p"), 64)
+	if err != nil || b.of[0] != 'p' {
+		return 0
+	}
+	return v / 100
+}
+
+// needs is how many requests of a run are the least for the figure.
+func (b bound) needs() int {
+	q := b.share()
+	if q == 0 || b.figure == "failures" || b.figure == "rate" {
+		return 1
+	}
+	return int(math.Ceil(1/min(q, 1-q) - 1e-9))
+}
+
+// of one run; false if it has too few answers.
+func (b bound) ofRun(x figures) (float64, bool) {
+	values := x.response
+	if b.figure == "rtt" {
+		values = x.rtt
+	}
+	switch {
+	case b.figure == "rate":
+		return float64(len(x.rtt)) / x.quality.Elapsed.Seconds(), true
+	case len(values) == 0:
+		return 0, false
+	case b.of == "max":
+		return float64(slices.Max(values)) * 1e-9, true
+	case b.of == "mean":
+		w, err := stat.WithinTrial(slices.Clone(values))
+		return w.Mean * 1e-9, err == nil
+	}
+	v, err := stat.QuantileWithin(slices.Clone(values), b.share())
+	return v * 1e-9, err == nil
+}
+
+// A judged is what became of a bound.
+type judged struct {
+	Condition string `json:"condition"`
+	// Value is the mean of runs; the greatest of all for max; over all runs for failures; null: unknown.
+	Value   *float64     `json:"value"`
+	Unit    string       `json:"unit"`
+	CI      []float64    `json:"ci"` // null: there is none
+	Verdict stat.Verdict `json:"verdict"`
+	Why     string       `json:"why"`
+}
+
+// judge holds the runs against the bound. Failures and the greatest value are
+// facts; of means and percentiles the interval decides, and where there is none,
+// since there is one run, the value itself.
+func (b bound) judge(all []figures, confidence float64) judged {
+	j := judged{Condition: b.text, Unit: "s"}
+	fact := func(v float64) judged {
+		j.Value, j.Verdict = &v, stat.Contradicted
+		if b.less && v < b.at || !b.less && v > b.at {
+			j.Verdict = stat.Confirmed
+		}
+		return j
+	}
+	if b.figure == "failures" {
+		t := totalOf(all)
+		j.Unit, j.Why = "1", fmt.Sprintf("%d of %d requests failed", t.failed, t.sent)
+		if b.of == "share" {
+			return fact(float64(t.failed) / float64(t.sent))
+		}
+		return fact(float64(t.failed))
+	}
+	if b.figure == "rate" {
+		j.Unit = "1/s"
+	}
+	var values []float64
+	for i, x := range all {
+		v, ok := b.ofRun(x)
+		if !ok {
+			j.Verdict = stat.Undecided
+			j.Why = fmt.Sprintf("run %d has %d answers, and %s needs %d", i+1, len(x.rtt), b.of, b.needs())
+			return j
+		}
+		values = append(values, v)
+	}
+	if b.of == "max" {
+		j.Why = "the greatest of all requests"
+		return fact(slices.Max(values))
+	}
+	p, err := overRuns(values, confidence)
+	if err != nil || p.CI == nil {
+		j.Why = "one run has no interval: the value itself was judged; --runs 6 tells more"
+		if len(values) > 1 {
+			j.Why = "the runs have no interval: the value itself was judged"
+		}
+		return fact(mean(values))
+	}
+	j.Value, j.CI = &p.Mean, p.CI
+	switch lo, hi := p.CI[0], p.CI[1]; {
+	case !b.less && lo > b.at || b.less && hi < b.at:
+		j.Verdict = stat.Confirmed
+	case !b.less && hi <= b.at || b.less && lo >= b.at:
+		j.Verdict = stat.Contradicted
+	default:
+		j.Verdict, j.Why = stat.Undecided, "the interval holds the bound; more --runs would tell"
+	}
+	return j
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// String is a line for a terminal.
+func (j judged) String() string {
+	word := map[stat.Verdict]string{stat.Confirmed: "met", stat.Contradicted: "not met",
+		stat.Undecided: "undecided"}[j.Verdict]
+	text := fmt.Sprintf("%s: %s", j.Condition, word)
+	if j.Value != nil && !strings.Contains(j.Why, "requests failed") {
+		text += ", " + report.Format(*j.Value, j.Unit)
+	}
+	if j.CI != nil {
+		text += fmt.Sprintf(" (%s to %s)", report.Format(j.CI[0], j.Unit), report.Format(j.CI[1], j.Unit))
+	}
+	if j.Why != "" {
+		text += "; " + j.Why
+	}
+	return text
+}

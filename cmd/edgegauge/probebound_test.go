@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// What a condition of probe means, and where one that means nothing is wrong.
+func TestBoundsOfProbe(t *testing.T) {
+	for text, want := range map[string]bound{
+		"p99>20ms":            {figure: "response", of: "p99", at: 0.02},
+		" rtt.p99.9 >= 1.5 s": {figure: "rtt", of: "p99.9", at: 1.5},
+		"median<300us":        {figure: "response", of: "p50", less: true, at: 300e-6},
+		"response.max>1min":   {figure: "response", of: "max", at: 60},
+		"failures>0":          {figure: "failures", of: "number"},
+		"failures > 1%":       {figure: "failures", of: "share", at: 0.01},
+		"rate<100/s":          {figure: "rate", less: true, at: 100},
+	} {
+		want.text = strings.TrimSpace(text)
+		got, err := parseBound(text)
+		if err != nil || math.Abs(got.at-want.at) > 1e-12 {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		}
+		if got.at = want.at; got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"p99>20mss":  `"p99>20mss", character 7: unknown unit "mss" of a time; write ns, us, ms, s or min`,
+		"p99":        "character 4: < or > is expected here",
+		"p99>":       "character 5: a number is expected here",
+		"p100>1s":    `character 1: unknown figure "p100"`,
+		"rrt>1s":     `character 1: unknown figure "rrt"`,
+		"rate>5ms":   `character 7: unknown unit "ms" of a rate`,
+		"failures>x": "character 10: a number is expected here",
+		"":           "character 1: unknown figure",
+	} {
+		if _, err := parseBound(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// runsOf are runs of 100 requests, all of the same time in a run.
+func runsOf(failed int, times ...time.Duration) []figures {
+	var all []figures
+	for _, d := range times {
+		x := figures{sent: 100 + failed, failed: failed, quality: drive.DriverStats{Elapsed: 100 * d}}
+		for range 100 {
+			x.rtt, x.response = append(x.rtt, int64(d)), append(x.response, int64(d))
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// A condition is met or excluded by the interval over the runs, and undecided where
+// that holds the bound; failures and the greatest value are facts.
+func TestConditionsOfProbe(t *testing.T) {
+	const ms = time.Millisecond
+	steady := runsOf(0, 10*ms, 11*ms, 9*ms, 10*ms, 10*ms, 10*ms)
+	for text, want := range map[string]stat.Verdict{
+		"p99>5ms": stat.Confirmed, "p99>20ms": stat.Contradicted, "p99>10ms": stat.Undecided,
+		"rtt.mean<20ms": stat.Confirmed, "max>10.5ms": stat.Confirmed, "max>11.5ms": stat.Contradicted,
+		"failures>0": stat.Contradicted, "rate<50": stat.Contradicted, "rate<200": stat.Confirmed,
+		"p99.9>5ms": stat.Undecided, // 100 requests say nothing of it
+	} {
+		b, err := parseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.judge(steady, 0.95); got.Verdict != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	b, _ := parseBound("p99>5ms")
+	if got := b.judge(runsOf(0, 10*ms), 0.95); got.Verdict != stat.Confirmed ||
+		!strings.Contains(got.Why, "one run has no interval") {
+		t.Errorf("one run: got %s", got)
+	}
+	b, _ = parseBound("failures>5%")
+	if got := b.judge(runsOf(10, ms, ms), 0.95); got.Verdict != stat.Confirmed || got.Why != "20 of 220 requests failed" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The verb itself: conditions decide the exit code, by a service whose time is
+// known; timers and the kind of loop are named; two outputs are compared.
+func TestProbeGates(t *testing.T) {
+	o, a := newOwn(t), &account{}
+	url := serveOwnMQTT(t, a)
+	probe := func(want int, args ...string) string {
+		t.Helper()
+		args = append([]string{"probe", url, "--topic", "sensor/request", "--response-topic", "sensor/response",
+			"--body", "body", "--requests", "20", "--warmup", "0"}, args...)
+		out, code := o.run(t, args...)
+		if code != want {
+			t.Errorf("%v: exit code %d, want %d: %s", args, code, want, out)
+		}
+		return out
+	}
+	o.write(t, "body", "21.5")
+	// Every request takes 5 ms or more, whatever the machine does.
+	out := probe(exitWorse, "--runs", "3", "--fail-if", "rtt.mean>4ms", "--fail-if", "failures>0")
+	if !strings.Contains(out, "rtt.mean>4ms: met, ") ||
+		!strings.Contains(out, "failures>0: not met; 0 of 60 requests failed") ||
+		!strings.Contains(out, "closed loop: 1 connections") || !strings.Contains(out, "coordinated omission") {
+		t.Errorf("got %s", out)
+	}
+	if a.requests != 60 || a.wrong != "" {
+		t.Errorf("the service saw %d requests, want 60; %s", a.requests, a.wrong)
+	}
+	probe(exitDone, "--runs", "3", "--fail-if", "median<4ms", "--fail-if", "failures>0")
+	if out := probe(exitUsage, "--fail-if", "p99>20ms"); !strings.Contains(out,
+		"p99 needs at least 100 requests in a run") {
+		t.Errorf("got %s", out)
+	}
+	if out := probe(exitUsage, "--fail-if", "p99>20mss"); !strings.Contains(out, "character 7") {
+		t.Errorf("got %s", out)
+	}
+	if out := probe(exitDone, "--runs", "1", "--rate", "50"); !strings.Contains(out,
+		"open loop: 50 requests per second (constant)") {
+		t.Errorf("got %s", out)
+	}
+	old := probe(exitDone, "--runs", "6", "--json")
+	var read probeReport
+	if err := json.Unmarshal([]byte(old), &read); err != nil || read.Format != 1 || len(read.PerRun) != 6 ||
+		read.Load.Loop != "closed" ||
+		read.PerRun[0].RTT.Mean < 0.005 || read.PerRun[0].RTT.P99 != nil || read.Load.Protocol != "mqtt5" {
+		t.Fatalf("%v: got %s", err, old)
+	}
+	// Ten times the times, made here: a change that is certain.
+	slow := read
+	slow.PerRun = nil
+	for _, r := range read.PerRun {
+		r.RTT.Mean, r.RTT.Median, *r.RTT.P95 = 10*r.RTT.Mean, 10*r.RTT.Median, 10**r.RTT.P95
+		slow.PerRun, slow.Load.Concurrency = append(slow.PerRun, r), 2
+	}
+	text, _ := json.Marshal(slow)
+	o.write(t, "old.json", old)
+	o.write(t, "slow.json", string(text))
+	o.write(t, "earlier.json", `{"url": "http://h/", "runs": 6, "figures": []}`)
+	o.write(t, "newer.json", `{"format": 2, "kind": "probe", "url": "http://h/"}`)
+	one := slow
+	one.PerRun = slow.PerRun[:1]
+	text, _ = json.Marshal(one)
+	o.write(t, "one.json", string(text))
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"old.json", "slow.json", "--fail-if", "rtt.median > 100%"}, exitWorse,
+			"worse: a condition is met beyond doubt"},
+		{[]string{"old.json", "slow.json"}, exitDone, "the set-up differs: load: mqtt5 POST, keep-alive, closed loop over 1"},
+		{[]string{"old.json", "one.json", "--fail-if", "rtt.median > 100%"}, exitDone, "1 runs: intervals are wide"},
+		{[]string{"old.json", "earlier.json"}, exitUsage, "earlier.json has no figures of runs"},
+		{[]string{"old.json", "newer.json"}, exitUsage, "newer.json has format 2, and this edgegauge reads 1"},
+		{[]string{"old.json", "."}, exitUsage, "one is a probe, the other a results directory"},
+		{[]string{"old.json", "body"}, exitUsage, "body is not what edgegauge probe --json prints"},
+	} {
+		out, code := o.run(t, append([]string{"compare"}, c.args...)...)
+		if code != c.code || !strings.Contains(strings.Join(strings.Fields(out), " "), c.want) {
+			t.Errorf("%v: exit code %d, want %d: %s; want %q", c.args, code, c.code, out, c.want)
+		}
+	}
+}
+
+// Files of format 1 stay readable: this one was written by the first version of it.
+func TestProbeReadsFormatOne(t *testing.T) {
+	path := filepath.Join("testdata", "probe", "format1.json")
+	p, is, err := readProbe(path)
+	if err != nil || !is || len(p.PerRun) != 2 || len(p.series()) != 5 || p.series()[0].Trials[1].Median != 0.0061 {
+		t.Errorf("got %+v, %v, %v", p, is, err)
+	}
+	if text, _ := os.ReadFile(path); !strings.Contains(string(text), `"format": 1`) {
+		t.Error("it is not of format 1")
+	}
+}
+
+// A delayed acknowledgement is named: 40 ms in every request, with 1 ms of work.
+func TestProbeHintsAtTimers(t *testing.T) {
+	p := probe{job: drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/"}}}
+	if got := p.hints(runsOf(0, 41*time.Millisecond, 41*time.Millisecond)); len(got) != 1 ||
+		!strings.Contains(got[0], "delayed acknowledgement") || strings.Contains(got[0], "network") {
+		t.Errorf("got %q", got)
+	}
+	p.job.URL = "http://192.0.2.1/"
+	if got := p.hints(runsOf(0, 41*time.Millisecond)); len(got) != 1 ||
+		!strings.Contains(got[0], "or the network takes as long") {
+		t.Errorf("far away: got %q", got)
+	}
+	if got := p.hints(runsOf(0, 5*time.Millisecond)); len(got) != 0 {
+		t.Errorf("5 ms: got %q", got)
+	}
+}

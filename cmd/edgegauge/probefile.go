@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// probeFormat is the version of what probe --json prints (doc/formats.md).
+const probeFormat = 1
+
+// A probeReport is what probe --json prints.
+type probeReport struct {
+	Format          int        `json:"format"`
+	Kind            string     `json:"kind"` // probe
+	URL             string     `json:"url"`
+	Load            probeLoad  `json:"load"`
+	Requests        int        `json:"requests"`
+	Failures        int        `json:"failures"`
+	FirstFailure    string     `json:"first_failure"`
+	Repetitions     int        `json:"repetitions"`
+	Retransmissions int        `json:"retransmissions"`
+	Reconnects      int        `json:"reconnects"`
+	Seed            uint64     `json:"seed"`
+	Warnings        []string   `json:"warnings"`
+	Hints           []string   `json:"hints"`
+	Figures         []probed   `json:"figures"`
+	Runs            int        `json:"runs"`
+	PerRun          []probeRun `json:"per_run"`
+	Conditions      []judged   `json:"conditions,omitempty"`
+	Verdict         string     `json:"verdict,omitempty"` // of the conditions
+}
+
+// A probeLoad is what was sent, and how.
+type probeLoad struct {
+	Loop        string  `json:"loop"` // closed or open
+	Protocol    string  `json:"protocol"`
+	Method      string  `json:"method"`
+	Connection  string  `json:"connection"`
+	Concurrency int     `json:"concurrency"`
+	Rate        float64 `json:"rate"` // 1/s; 0: closed loop
+	Arrival     string  `json:"arrival,omitempty"`
+	Body        int     `json:"body_B"`
+}
+
+// A probeRun is one run's figures, in s, B and 1/s; null where no request was answered.
+type probeRun struct {
+	Requests     int      `json:"requests"` // 0: an earlier edgegauge wrote it
+	Failures     int      `json:"failures"`
+	RTT          *within  `json:"rtt"`
+	ResponseTime *within  `json:"response_time"`
+	RequestBody  float64  `json:"request_body"`
+	ResponseBody *float64 `json:"response_body"`
+	Answers      float64  `json:"answers"`
+	Waiting      float64  `json:"waiting"` // s without a CPU in each s of the run
+}
+
+// within are the figures within one run; null where there are too few requests.
+type within struct {
+	N      int      `json:"n"`
+	Mean   float64  `json:"mean"`
+	SD     *float64 `json:"sd"`
+	Median float64  `json:"median"`
+	P95    *float64 `json:"p95"`
+	P99    *float64 `json:"p99"`
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+}
+
+// withinOf are the figures of times in ns; nil: there are none.
+func withinOf(times []int64) *within {
+	w, err := stat.WithinTrial(slices.Clone(times))
+	if err != nil {
+		return nil
+	}
+	known := func(v float64) *float64 {
+		if v *= 1e-9; math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	return &within{w.N, w.Mean * 1e-9, known(w.SD), w.Median * 1e-9, known(w.P95), known(w.P99), w.Min * 1e-9, w.Max * 1e-9}
+}
+
+// mostProbe is the size in bytes up to which such a file is read.
+const mostProbe = 256 << 20
+
+// readProbe reads what probe --json printed; false if the file is something else.
+func readProbe(path string) (probeReport, bool, error) {
+	var p probeReport
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return p, false, nil
+	}
+	text, err := kernel.ReadFile(path, mostProbe)
+	if err != nil {
+		return p, true, exit{exitUnmeasured, err}
+	}
+	switch err := json.Unmarshal(text, &p); {
+	case len(bytes.TrimSpace(text)) == 0:
+		return p, true, exit{exitUnmeasured, fmt.Errorf("%s is empty: the probe that was to write it measured nothing, and "+
+			"said why as an error; probe again", path)}
+	case err != nil || p.Kind != "probe" && p.URL == "":
+		return p, true, exit{exitUsage, fmt.Errorf("%s is not what edgegauge probe --json prints; name results directories, or files made by: "+
+			"edgegauge probe URL --json > FILE", path)}
+	case p.Format > probeFormat:
+		return p, true, exit{exitUsage,
+			fmt.Errorf("%s has format %d, and this edgegauge reads %d; update edgegauge", path, p.Format, probeFormat)}
+	case !p.possible():
+		return p, true, exit{exitUsage, fmt.Errorf("%s is damaged: it counts what cannot be, such as more failures than requests, or "+
+			"lacks figures of a run; probe again", path)}
+	case len(p.PerRun) == 0 && p.answered() == 0 && p.Requests > 0: // of failures alone
+	case len(p.PerRun) == 0:
+		return p, true, exit{exitUsage,
+			fmt.Errorf("%s has no figures of runs: an earlier edgegauge wrote it; probe again", path)}
+	}
+	return p, true, nil
+}
+
+// possible reports whether no count contradicts another, and each run has all of its figures or none.
+func (p probeReport) possible() bool {
+	counts := func(failures, requests int) bool { return 0 <= failures && failures <= requests }
+	for _, r := range p.PerRun {
+		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) || (r.RTT == nil) != (r.ResponseBody == nil) {
+			return false
+		}
+	}
+	return counts(p.Failures, p.Requests)
+}
+
+// answered is how many requests were answered.
+func (p probeReport) answered() int { return p.Requests - p.Failures }
+
+// failures are those of each run; of all runs together, where an earlier edgegauge
+// wrote the file.
+func (p probeReport) failures() []stat.Share {
+	var out []stat.Share
+	for _, r := range p.PerRun {
+		if r.Requests == 0 {
+			return []stat.Share{{Hits: p.Failures, N: p.Requests}}
+		}
+		out = append(out, stat.Share{Hits: r.Failures, N: r.Requests})
+	}
+	if out == nil {
+		return []stat.Share{{Hits: p.Failures, N: p.Requests}}
+	}
+	return out
+}
+
+// series are a probe's responses, a run being a trial. Runs without an answer have none.
+func (p probeReport) series() []advise.Series {
+	value := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	times := func(w *within) advise.TrialSummary {
+		return advise.TrialSummary{Mean: w.Mean, Median: w.Median, P95: value(w.P95), SD: value(w.SD)}
+	}
+	single := func(v float64) advise.TrialSummary {
+		return advise.TrialSummary{Mean: v, Median: v, P95: math.NaN(), SD: math.NaN()}
+	}
+	var out []advise.Series
+	for _, r := range []struct {
+		name string
+		of   func(probeRun) advise.TrialSummary
+	}{
+		{"rtt", func(r probeRun) advise.TrialSummary { return times(r.RTT) }},
+		{"response_time", func(r probeRun) advise.TrialSummary { return times(r.ResponseTime) }},
+		{"message_size", func(r probeRun) advise.TrialSummary { return single(r.RequestBody) }},
+		{"response_size", func(r probeRun) advise.TrialSummary { return single(*r.ResponseBody) }},
+		{"throughput", func(r probeRun) advise.TrialSummary { return single(r.Answers) }},
+	} {
+		known, _ := measure.FindResponse(r.name)
+		s := advise.Series{Factors: []string{"probe"}, Levels: []string{"probe"}, Side: measure.Client, Response: r.name,
+			Unit: known.Unit}
+		var waits []float64
+		for i, run := range p.PerRun {
+			if run.RTT == nil {
+				continue
+			}
+			t := r.of(run)
+			t.ID, t.Block = i+1, i+1
+			s.Trials, waits = append(s.Trials, t), append(waits, run.Waiting)
+		}
+		if known.Unit != "B" {
+			s.Waiting = middle(waits)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// compareProbes sets two probes against each other as compare does two results.
+func compareProbes(oldPath, newPath string, old, new probeReport, conditions []advise.Condition,
+	f compareFlags) (report.Compared, error) {
+	out := report.Compared{Old: oldPath, New: newPath, Confidence: f.confidence, All: f.all,
+		Differences: differencesOf(old, new)}
+	switch {
+	case old.URL != new.URL && !f.otherURL:
+		return out, exit{exitUsage, fmt.Errorf("%s is of %s and %s of %s: two services, not two versions of one; "+
+			"--other-url compares them", oldPath, old.URL, newPath, new.URL)}
+	case old.answered() == 0:
+		return out, exit{exitUnmeasured, fmt.Errorf("%s: all %d requests failed (the first: %s), so there is nothing to "+
+			"compare with; probe the old version again", oldPath, old.Requests, old.FirstFailure)}
+	}
+	var failed advise.Failures
+	if !f.lost {
+		failed = advise.JudgeFailures(old.failures(), new.failures(), f.confidence)
+	}
+	if new.answered() == 0 {
+		out.Failed = failed
+		out.Warnings = append(out.Warnings, fmt.Sprintf("new: all %d requests failed (the first: %s): there are no times to "+
+			"compare", new.Requests, new.FirstFailure))
+		if f.lost {
+			return out, exit{exitUnmeasured, fmt.Errorf("%s: %s", newPath, out.Warnings[0])}
+		}
+		return out, nil
+	}
+	a, err := only(old.series(), f.responses)
+	if err != nil {
+		return out, err
+	}
+	b, err := only(new.series(), f.responses)
+	if err != nil {
+		return out, err
+	}
+	if out.Comparison, err = advise.Compare(a, b, conditions, f.confidence, f.margin); err != nil {
+		return out, exit{exitUsage, fmt.Errorf("%s, %s: %w", oldPath, newPath, err)}
+	}
+	out.Failed = failed
+	for _, side := range []struct {
+		name string
+		p    probeReport
+	}{{"old", old}, {"new", new}} {
+		if n := len(side.p.PerRun); n < fewRuns {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d runs: intervals are wide, and one run has none; probe with "+
+				"--runs 10 or more", side.name, n))
+		}
+		if share := stat.Pooled(side.p.failures()).Of(); side.p.Failures > 0 {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d of %d requests failed (%.2g %%; the first: %s); times are "+
+				"of those answered", side.name, side.p.Failures, side.p.Requests, 100*share, side.p.FirstFailure))
+		}
+		for _, w := range side.p.Warnings {
+			out.Warnings = append(out.Warnings, side.name+": "+w)
+		}
+	}
+	if out.Comparison.Verdict() == stat.Undecided {
+		out.Cure = "probe both again with more --runs, in turns, on a quieter machine"
+	}
+	return out, nil
+}
+
+// fewRuns is below what a 95 % interval of a median needs.
+const fewRuns = 6
+
+// differencesOf says what two probes did not do alike.
+func differencesOf(old, new probeReport) []string {
+	var out []string
+	for _, x := range []struct{ what, old, new string }{
+		{"URL", old.URL, new.URL},
+		{"load", old.Load.String(), new.Load.String()},
+	} {
+		if x.old != x.new {
+			out = append(out, fmt.Sprintf("%s: %s before, %s now", x.what, x.old, x.new))
+		}
+	}
+	return out
+}
+
+func (l probeLoad) String() string {
+	text := fmt.Sprintf("%s %s, %s, closed loop over %d connections", l.Protocol, l.Method, l.Connection, l.Concurrency)
+	if l.Loop == "open" {
+		text = fmt.Sprintf("%s %s, %s, open loop of %g/s (%s) over %d connections", l.Protocol, l.Method, l.Connection,
+			l.Rate, l.Arrival, l.Concurrency)
+	}
+	if l.Body > 0 {
+		text += fmt.Sprintf(", body of %d B", l.Body)
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/crate"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// publishing is what publish was asked.
+type publishing struct {
+	out, title, description, license string
+	authors                          []string
+}
+
+func publishCmd(a *app) *cobra.Command {
+	var p publishing
+	c := &cobra.Command{
+		Use:   "publish RESULTS...",
+		Short: "pack results for publication: raw data, facts, study, report and checksums as an RO-Crate",
+		Long: `Publish packs results directories into one zip file, an RO-Crate 1.1, as archives such as Zenodo take it: the study, the
+plan, the facts of the machines, every raw file, the ledger, a fresh report, the checksum of each file, and metadata that say
+who measured what, when, and with what. Results that are damaged or unfinished are refused. The facts name the machines
+that were measured and their addresses; read them before you publish. doc/publish.md goes through it step by step.`,
+		Example: "  edgegauge publish results/latest --author 'Josiah Carberry <0000-0002-1825-0097>' --license CC-BY-4.0\n" +
+			"  edgegauge publish results/sensor/001 results/sensor/002 --title 'Two boards' --out boards.zip",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out, err := a.publish(args, p, time.Now())
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
+			}
+			return err
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&p.out, "out", "", "file to write (default NAME-NUMBER.crate.zip)")
+	f.StringArrayVar(&p.authors, "author", nil, "author, as 'NAME <ORCID>' (repeatable)")
+	f.StringVar(&p.license, "license", "", "license of the data: CC-BY-4.0, CC0-1.0, … or a URL")
+	f.StringVar(&p.title, "title", "", "title of the data set (default: the study's question)")
+	f.StringVar(&p.description, "description", "", "what the data set is about (default: the report's answer)")
+	return c
+}
+
+// publish packs the results and returns the name of the file.
+func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error) {
+	c := crate.Crate{Title: p.title, Description: p.description, Published: now,
+		Program: crate.Program{Name: "edgegauge", Version: version(), URL: "https://edgegauge.example/"}}
+	for _, text := range p.authors {
+		author, err := crate.ParseAuthor(text)
+		if err != nil {
+			return "", exit{exitUsage, fmt.Errorf("--author %w", err)}
+		}
+		c.Authors = append(c.Authors, author)
+	}
+	if p.license != "" {
+		var err error
+		if c.License, err = crate.LicenseURL(p.license); err != nil {
+			return "", exit{exitUsage, fmt.Errorf("--license: %w", err)}
+		}
+	}
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		part, err := publishable(dir)
+		if err != nil {
+			return "", err
+		}
+		if seen[part.Folder] {
+			return "", exit{exitUsage, fmt.Errorf("%s: the crate has a folder %s already; name each results directory once, "+
+				"or rename one", dir, part.Folder)}
+		}
+		seen[part.Folder] = true
+		c.Parts = append(c.Parts, part)
+	}
+	if c.Title == "" {
+		c.Title = c.Parts[0].Title
+	}
+	if c.Description == "" {
+		c.Description = c.Parts[0].Description
+	}
+	out := p.out
+	if out == "" {
+		out = c.Parts[0].Folder + ".crate.zip"
+	}
+	if exists(out) {
+		return "", exit{exitUsage, fmt.Errorf("%s is there already; remove it, or name another file with --out", out)}
+	}
+	if err := writable(filepath.Dir(out)); err != nil {
+		return "", exit{exitUsage, fmt.Errorf("--out %s: %w", out, err)}
+	}
+	if err := store.Replace(out, c.Write); err != nil {
+		return "", exit{exitUnmeasured, err}
+	}
+	for _, x := range []struct{ lacks, do string }{
+		{strings.Join(p.authors, ""), "no author is named; add --author 'NAME <ORCID>'"},
+		{p.license, "no license is given, so that others may not reuse the data; add --license CC-BY-4.0, or another"},
+	} {
+		if x.lacks == "" {
+			fmt.Fprintln(a.notes(), "note: "+x.do)
+		}
+	}
+	return out, nil
+}
+
+// writable says why no file can be made in a folder.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".edgegauge-*")
+	if p := new(fs.PathError); errors.As(err, &p) {
+		return fmt.Errorf("no file can be made in %s: %w; name one where you may write", dir, p.Err)
+	}
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// publishable is a results directory as a part of a crate, if its results are whole and final.
+func publishable(dir string) (crate.Part, error) {
+	r, err := soundReport(dir)
+	if err != nil {
+		return crate.Part{}, err
+	}
+	refuse := func(err error) (crate.Part, error) {
+		return crate.Part{}, exit{exitUnmeasured, err}
+	}
+	if store.Busy(dir) {
+		return refuse(fmt.Errorf("%s: a lab is still measuring; publish when it is done", dir))
+	}
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return refuse(err)
+	}
+	defer s.Close()
+	left, err := s.Pending()
+	if err != nil {
+		return refuse(err)
+	}
+	unfinished := 0
+	for _, t := range left {
+		if t.State != store.Invalid {
+			unfinished++
+		}
+	}
+	if unfinished > 0 {
+		return refuse(fmt.Errorf("%s: %d trials have not been measured; finish the run first: edgegauge run STUDY --out %[1]s",
+			dir, unfinished))
+	}
+	if damage := s.Verify(); damage != nil {
+		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))
+	}
+	runs, err := s.Runs()
+	if err != nil {
+		return refuse(err)
+	}
+	last := runs[len(runs)-1]
+	whole, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		whole, err = filepath.Abs(whole)
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	part := crate.Part{Folder: r.Study.Name + "-" + filepath.Base(whole), Title: r.Study.Name, Input: last.StudyFile,
+		Started: runs[0].Started, Description: strings.Join(r.Verdict(), " ")}
+	if r.Study.Question != "" {
+		part.Title = r.Study.Question
+	}
+	if len(last.Overrides) > 0 {
+		part.Description += " The study was run with --set " + strings.Join(last.Overrides, " --set ") + "."
+	}
+	if part.Files, err = filesOf(whole); err != nil {
+		return refuse(err)
+	}
+	part.Files = append(part.Files,
+		crate.File{Name: "summary.csv", Says: saysOf("summary.csv"), Write: r.CSV},
+		crate.File{Name: "report.html", Says: saysOf("report.html"), Write: func(w io.Writer) error { return pageOf(whole, w) }})
+	return part, nil
+}
+
+// pageOf writes the report's page of results, with its figures of single requests.
+func pageOf(dir string, w io.Writer) error {
+	r, err := readReport(dir, report.PageTraces)
+	if err != nil {
+		return err
+	}
+	return r.HTML(w)
+}
+
+// said is what the files of a results directory hold; of others, what is in their folder.
+var said = map[string]string{
+	"facts.json": "the machines, programs and versions that were measured", "ledger.sqlite": "which trials are valid, and " +
+		"their figures", "plan.csv": "the trials in the order they ran", "study.yaml": "the study as it was run",
+	"summary.csv": "one row per treatment, side and response", "report.html": "the report, for a browser",
+	"exchanges": "every request of a trial, as one side saw it", "samples": "every reading of an instrument",
+	"packets": "captured packets of a trial", "trials": "what the programs of a trial said",
+	"invalid": "raw data of an attempt that does not count",
+}
+
+func saysOf(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	return said[first]
+}
+
+// filesOf are the files of a results directory but those that are made anew, or tell only who writes.
+func filesOf(dir string) ([]crate.File, error) {
+	var files []crate.File
+	from := os.DirFS(dir)
+	err := fs.WalkDir(from, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
+			return err
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%s is no plain file; remove it", filepath.Join(dir, name))
+		case name == "lock" || name == "summary.csv" || name == "report.html" || name == "ledger.sqlite-shm" ||
+			strings.HasSuffix(name, ".partial"):
+			return nil
+		}
+		if info, err := e.Info(); err != nil || name == "ledger.sqlite-wal" && info.Size() == 0 {
+			return err
+		}
+		files = append(files, crate.FileOf(from, name, saysOf(name)))
+		return nil
+	})
+	return files, err
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/conform"
+	"edgegauge.example/edgegauge/internal/testbed"
+)
+
+func stacksCheckCmd(a *app) *cobra.Command {
+	var everything, trust, explain, asJSON bool
+	var only string
+	c := &cobra.Command{
+		Use:   "check [NAME...]",
+		Short: "run the conformance tests on stacks, as the project's own test suite does",
+		Long: "Runs the conformance tests on stacks, as the project's own test suite does.\n\n" +
+			"Each line is a check: ok or FAIL, the stack, the combination of encoding, security, transport and\n" +
+			"service, and what is checked. --explain says what each check looks at, and why.",
+		Example: "  edgegauge stacks check rest-json axis2\n  edgegauge stacks check --all\n" +
+			"  edgegauge stacks check --explain",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			if asJSON {
+				out = io.Discard
+			}
+			if explain && len(args) == 0 && !everything {
+				for _, k := range conform.Checks() {
+					fmt.Fprintf(out, "%s\n%s\n", k.Name, indented(k.Explanation))
+				}
+				return nil
+			}
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
+			if everything {
+				var left []string
+				args, left = whole(cmd.Context(), bed)
+				for _, l := range left {
+					fmt.Fprintln(out, l)
+				}
+			}
+			if len(args) == 0 {
+				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
+			}
+			if err := a.mayRun(bed, args, trust); err != nil {
+				return err
+			}
+			exe, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			scratch, err := newScratch(a.notes())
+			if err != nil {
+				return err
+			}
+			defer scratch.Close()
+			kit, err := newKit(exe, scratch.Dir)
+			if err != nil {
+				return err
+			}
+			kit.Only = only
+			failed, all := 0, []checkedStack{}
+			for _, n := range args {
+				d, err := described(bed, n)
+				if err != nil {
+					return err
+				}
+				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
+					return exit{exitUnmeasured, err}
+				}
+				x, err := checked(cmd.Context(), out, d, kit, explain)
+				if err != nil {
+					return err
+				}
+				failed += x.Failed
+				all = append(all, x)
+			}
+			if asJSON {
+				err := writeJSON(cmd.OutOrStdout(), struct {
+					Format int            `json:"format"`
+					Stacks []checkedStack `json:"stacks"`
+				}{jsonFormat, all})
+				if err != nil {
+					return err
+				}
+			}
+			if failed > 0 {
+				return exit{exitWorse, fmt.Errorf("%d checks failed", failed)}
+			}
+			return nil
+		},
+	}
+	trustFlag(c, &trust)
+	c.Flags().BoolVar(&everything, "all", false, "every stack whose prerequisites are installed")
+	c.Flags().BoolVar(&explain, "explain", false, "say what each failed check looks at; without a name, of all checks")
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&only, "only", "", "run only checks whose names contain this text")
+	return c
+}
+
+// described finds a stack, or says what is wrong with its stack.yaml.
+func described(bed *testbed.Testbed, name string) (stack.Description, error) {
+	d, ok := bed.FindStack(name)
+	if ok {
+		return d, nil
+	}
+	if _, broken := bed.Stacks(); broken != nil && strings.Contains(broken.Error(), "/"+name+"/stack.yaml") {
+		return d, exit{exitUsage, broken}
+	}
+	return d, exit{exitUsage, unknownStack(bed, name)}
+}
+
+// A checkedStack is what the kit found of one stack.
+type checkedStack struct {
+	Name       string            `json:"name"`
+	Passed     int               `json:"passed"`
+	Failed     int               `json:"failed"`
+	Checks     []stackCheck      `json:"checks"`
+	NotChecked map[string]string `json:"not_checked"` // and why
+}
+
+type stackCheck struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Fault  string `json:"fault,omitempty"`
+}
+
+// checked runs the kit on one stack, and prints each check and a summary.
+func checked(ctx context.Context, w io.Writer, d stack.Description, kit conform.Kit, explain bool) (checkedStack, error) {
+	began := time.Now()
+	x := checkedStack{Name: d.Name, Checks: []stackCheck{}, NotChecked: d.Deviates}
+	failed := map[string]bool{}
+	conform.Run(ctx, d, kit, func(check string, err error) {
+		if err == nil {
+			x.Passed++
+			x.Checks = append(x.Checks, stackCheck{check, true, ""})
+			fmt.Fprintf(w, "ok   %s %s\n", d.Name, check)
+			return
+		}
+		failed[check] = true
+		x.Checks = append(x.Checks, stackCheck{check, false, err.Error()})
+		fmt.Fprintf(w, "FAIL %s %s: %v\n", d.Name, check, err)
+		if explain {
+			fmt.Fprintln(w, indented(conform.Explain(check)))
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return x, err
+	}
+	x.Failed = len(failed)
+	if x.Passed+x.Failed == 0 {
+		return x, exit{exitUsage, fmt.Errorf("no check of %s contains %q", d.Name, kit.Only)}
+	}
+	fmt.Fprintf(w, "%s: %d checks passed, %d failed, in %.0f s\n", d.Name, x.Passed, x.Failed,
+		time.Since(began).Seconds())
+	for _, name := range slices.Sorted(maps.Keys(d.Deviates)) {
+		fmt.Fprintf(w, "%s: not checked, %s: %s\n", d.Name, name, d.Deviates[name])
+	}
+	if x.Failed > 0 && !explain {
+		fmt.Fprintf(w, "%s: --explain says what a failed check looks at; --only TEXT repeats one\n", d.Name)
+	}
+	if !slices.ContainsFunc(d.Serves, func(o stack.Offer) bool { return slices.Contains(o.Sides, "client") }) {
+		fmt.Fprintf(w, "%s: it has no client; a study names one that asks it, such as client: {stack: %s}\n", d.Name,
+			clientFor(d))
+	}
+	return x, nil
+}
+
+// clientFor names a stack inside this binary whose client can ask a server of d.
+func clientFor(d stack.Description) string {
+	for _, o := range d.Serves {
+		p, ok := referencePeer(stack.Wish{Service: o.Services[0], Encoding: o.Encodings[0], Security: o.Security[0],
+			Transport: o.Transports[0]})
+		if ok {
+			return p.Name
+		}
+	}
+	return "NAME"
+}
+
+// indented breaks a text into lines that stand below a name.
+func indented(text string) string {
+	var b strings.Builder
+	width := 0
+	for _, word := range strings.Fields(text) {
+		if width+len(word) > 90 || width == 0 {
+			if width > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString("    ")
+			width = 0
+		} else {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+		width += len(word) + 1
+	}
+	return b.String()
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/stacks/skeletons"
+)
+
+func stacksNewCmd(a *app) *cobra.Command {
+	var lang, folder string
+	languages := strings.Join(skeletons.Languages(), ", ")
+	c := &cobra.Command{
+		Use:   "new NAME --lang LANGUAGE",
+		Short: "write a small stack to begin one's own with",
+		Long: "Writes the folder stacks/NAME: a stack that serves echo and monitor as JSON over HTTP and passes\n" +
+			"stacks check. Comments say where one's own framework goes. Languages: " + languages + ".",
+		Example: "  edgegauge stacks new mine --lang python\n  edgegauge stacks check mine --trust",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			if !stackName.MatchString(name) {
+				return exit{exitUsage, fmt.Errorf("%q cannot be a stack's name; use letters, digits, dashes and points", name)}
+			}
+			if lang == "" {
+				return exit{exitUsage, fmt.Errorf("name the language of the stack; --lang takes %s", languages)}
+			}
+			if !slices.Contains(skeletons.Languages(), lang) {
+				return exit{exitUsage, fmt.Errorf("no skeleton in %q; %s", lang,
+					meant.Advice(lang, skeletons.Languages(), "--lang takes "+languages))}
+			}
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
+			if d, ok := bed.FindStack(name); ok {
+				return exit{exitUsage, fmt.Errorf("there is a stack %s already; take another name", d.Name)}
+			}
+			dir := filepath.Join(folder, name)
+			files, err := writeSkeleton(dir, name, lang)
+			if errors.Is(err, fs.ErrExist) {
+				return exit{exitUsage, fmt.Errorf("%s is there already; remove it or take another name", dir)}
+			}
+			if err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			out := cmd.OutOrStdout()
+			for _, f := range files {
+				fmt.Fprintln(out, f)
+			}
+			check := "edgegauge stacks check " + name + " --trust"
+			if folder != "stacks" {
+				check += " --stacks " + folder
+			}
+			fmt.Fprintf(out, "it runs as it is: %s\n", check)
+			fmt.Fprintln(out, "then look for YOUR FRAMEWORK in it; stacks/PROTOCOL.md says what it speaks")
+			return nil
+		},
+	}
+	c.Flags().StringVar(&lang, "lang", "", "language: "+languages)
+	c.Flags().StringVar(&folder, "in", "stacks", "folder in which to make the stack's folder")
+	return c
+}
+
+var stackName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// writeSkeleton makes dir, which must not be there, and returns the files written.
+func writeSkeleton(dir, name, lang string) ([]string, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, from := range skeletons.Of(lang) {
+		err := fs.WalkDir(from.FS, ".", func(p string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			b, err := fs.ReadFile(from.FS, p)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(dir, filepath.FromSlash(path.Join(from.In, strings.TrimSuffix(p, ".txt"))))
+			mode := fs.FileMode(0o644)
+			if strings.HasSuffix(p, ".sh") {
+				mode = 0o755
+			}
+			files = append(files, to)
+			text := strings.ReplaceAll(string(b), "@NAME@", name)
+			return errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(text), mode))
+		})
+		if err != nil {
+			return files, err
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
+	"edgegauge.example/edgegauge/studies"
+)
+
+// studyFile reads the study that the user named: a file, or by its name alone one of this folder, of
+// studies/, or of those the program comes with.
+func (a *app) studyFile(name string) (file string, text []byte, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return name, nil, studyFolder(name)
+	case err == nil:
+		text, err := kernel.ReadFile(name, study.MostText)
+		return name, text, unreadable(name, err)
+	case filepath.Ext(name) == "" && filepath.Base(name) == name:
+		for _, file := range []string{name + ".yaml", name + ".yml", filepath.Join("studies", name+".yaml")} {
+			if text, err := kernel.ReadFile(file, study.MostText); err == nil {
+				fmt.Fprintf(a.notes(), "%s: the study in %s\n", name, file)
+				return file, text, nil
+			}
+		}
+		if text, err := studies.Files.ReadFile(name + ".yaml"); err == nil {
+			fmt.Fprintf(a.notes(), "%s: the study that comes with edgegauge\n", name)
+			return name + ".yaml", text, nil
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return name, nil, unreadable(name, err)
+	}
+	return name, nil, noStudy(name)
+}
+
+// unreadable says why a file cannot be read; nil where err is nil.
+func unreadable(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s cannot be read: %w", name, err)
+}
+
+// studiesIn are the files of a folder that may be studies.
+func studiesIn(dir string) []string {
+	var files []string
+	for _, pattern := range []string{"*.yaml", "*.yml"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern))
+		for _, f := range found {
+			if _, ok := studyName(f); ok {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
+// builtInStudies are the names of the studies that the program comes with.
+func builtInStudies() []string {
+	files, _ := fs.Glob(studies.Files, "*.yaml")
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(f, ".yaml")
+	}
+	return files
+}
+
+var studyLine = regexp.MustCompile(`(?m)^study:\s*['"]?([^\s'"#]+)`)
+
+// studyName is the name of the study in a file; false: it holds none.
+func studyName(file string) (string, bool) {
+	text, err := kernel.ReadFile(file, study.MostText)
+	m := studyLine.FindSubmatch(text)
+	if err != nil || m == nil {
+		return "", false
+	}
+	return string(m[1]), true
+}
+
+// studyFolder is the mistake of a folder where a study is wanted.
+func studyFolder(dir string) error {
+	if exists(filepath.Join(dir, "ledger.sqlite")) {
+		return fmt.Errorf("%s holds results; to see them: edgegauge report %[1]s; to repeat the study: edgegauge run %s", dir,
+			filepath.Join(dir, "study.yaml"))
+	}
+	switch found := studiesIn(dir); {
+	case len(found) == 0:
+		return fmt.Errorf("%s is a folder without studies; name a study; edgegauge run lists those there are", dir)
+	case len(found) > 3:
+		return fmt.Errorf("%s is a folder; name one of its %d studies, such as %s", dir, len(found), found[0])
+	default:
+		return fmt.Errorf("%s is a folder; %s", dir, meant.Question(found...))
+	}
+}
+
+// noStudy is the mistake of a file that is not there.
+func noStudy(name string) error {
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	for _, other := range []string{stem + ".yaml", stem + ".yml", filepath.Join("studies", filepath.Base(stem)+".yaml")} {
+		if other != name && exists(other) {
+			return fmt.Errorf("%s: no such file; did you mean %s?", name, other)
+		}
+	}
+	known := builtInStudies()
+	for _, file := range append(studiesIn(filepath.Dir(name)), studiesIn("studies")...) {
+		known = append(known, file, strings.TrimSuffix(file, filepath.Ext(file)))
+	}
+	if near := meant.Nearest(name, known); near != "" {
+		return fmt.Errorf("%s: no such file; did you mean %s?", name, near)
+	}
+	if near := meant.Nearest(filepath.Base(stem), builtInStudies()); near != "" {
+		return fmt.Errorf("%s: no such file; did you mean %s, which comes with edgegauge?", name, near)
+	}
+	return fmt.Errorf("%s: no such file; edgegauge run lists the studies there are", name)
+}
+
+// whichStudy is the answer to a run without a study: those there are.
+func whichStudy() error {
+	var b strings.Builder
+	fmt.Fprintln(&b, "edgegauge run needs a study. Begin with: edgegauge run quickstart")
+	for _, f := range studiesIn(".") {
+		fmt.Fprintf(&b, "  %s\n", f)
+	}
+	for _, name := range builtInStudies() {
+		var s struct{ Question string }
+		text, err := studies.Files.ReadFile(name + ".yaml")
+		if err == nil {
+			err = yaml.Unmarshal(text, &s)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "  %-26s  %s\n", name, s.Question)
+	}
+	b.WriteString("For a study of your own, see doc/write-a-study.md")
+	return errors.New(b.String())
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// notResults is the mistake of a path where a results directory is wanted.
+func notResults(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return unreadable(path, err)
+	case err != nil:
+		known, _ := filepath.Glob("results/*/[0-9]*")
+		siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+		siblings = slices.DeleteFunc(siblings, func(s string) bool { return !exists(filepath.Join(s, "ledger.sqlite")) })
+		if near := meant.Nearest(path, append(siblings, known...)); near != "" {
+			return fmt.Errorf("%s: no such directory; did you mean %s?", path, near)
+		}
+		return fmt.Errorf("%s: no such directory; name one that edgegauge run wrote, such as results/latest", path)
+	case !info.IsDir():
+		name, ok := studyName(path)
+		if !ok {
+			return fmt.Errorf("%s is a file; name a directory that edgegauge run wrote, such as results/latest", path)
+		}
+		if newest := testbed.LastNumber(filepath.Join("results", name)); newest > 0 {
+			return fmt.Errorf("%s is a study, not results; did you mean %s?", path,
+				filepath.Join("results", name, fmt.Sprintf("%03d", newest)))
+		}
+		return fmt.Errorf("%s is a study, not results; measure it first: edgegauge run %[1]s", path)
+	}
+	for _, inside := range []string{"latest", fmt.Sprintf("%03d", testbed.LastNumber(path))} {
+		if in := filepath.Join(path, inside); exists(filepath.Join(in, "ledger.sqlite")) {
+			return fmt.Errorf("%s: no results here; did you mean %s?", path, in)
+		}
+	}
+	return fmt.Errorf("%s: no results here (no ledger.sqlite); name a directory that edgegauge run wrote, such as "+
+		"results/latest", path)
+}
+
+// checkOut says at once if no results can be written to a directory that is not there yet.
+func checkOut(dir string) error {
+	if exists(dir) {
+		return nil // the store looks closer
+	}
+	var made []string
+	for d := filepath.Clean(dir); !exists(d); d = filepath.Dir(d) {
+		made = append(made, d)
+	}
+	err := os.MkdirAll(dir, 0o777)
+	for _, d := range made {
+		os.Remove(d) // only a trial
+	}
+	if err == nil {
+		return nil
+	}
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("--out %s: no directory can be made there: %w; name one where you may write", dir, err)
+}

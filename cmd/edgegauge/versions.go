@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
+)
+
+// A versionFlags is what compare is asked where it measures.
+type versionFlags struct {
+	base, with, build, from, out string
+	sets                         []string
+	pilot                        int
+	power                        float64
+	most                         time.Duration // that all blocks may take
+	plan, trust                  bool
+}
+
+// check says what is wrong with the flags together.
+func (v versionFlags) check(conditions []advise.Condition) error {
+	detects := slices.ContainsFunc(conditions, func(k advise.Condition) bool { return k.Detect })
+	switch {
+	case v.with == "":
+		return errors.New("--base needs --with STUDY, which says what to measure")
+	case !detects:
+		return errors.New("nothing says which difference to look for; write --detect 5%")
+	case v.base == "" && v.from == "":
+		return errors.New("--with needs --base REVISION, FOLDER or BINARY; or --from RESULTS, to say how many trials it would take")
+	case v.pilot < 3:
+		return fmt.Errorf("--pilot %d shows no spread; write 3 or more", v.pilot)
+	case !(v.power > 0.5 && v.power < 1):
+		return fmt.Errorf("--power %v is not between 0.5 and 1; write 0.8 for 80 %%", v.power)
+	}
+	return nil
+}
+
+// measureVersions measures base and new in the blocks of one study, as many as find
+// the wanted difference, and judges them.
+func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) (report.Compared, error) {
+	none := report.Compared{}
+	conditions, err := f.conditions()
+	if err != nil {
+		return none, err
+	}
+	v := f.versionFlags
+	if err := v.check(conditions); err != nil {
+		return none, exit{exitUsage, err}
+	}
+	if v.from != "" {
+		return none, sizeFrom(w, v.from, conditions, f)
+	}
+	sets, end, err := a.putBeside(ctx, v)
+	if err != nil {
+		return none, err
+	}
+	defer end()
+	dir, missing, err := a.blocks(ctx, v, sets, v.out, v.pilot)
+	if err != nil {
+		return none, err
+	}
+	if missing != nil { // what cannot be measured is not sized: it is lost, or base has it no better
+		out, err := compareWithin(dir, f)
+		if err == nil && len(out.Lost) == 0 {
+			err = missing
+		}
+		return out, err
+	}
+	size, err := sizeOf(dir, conditions, f)
+	if err != nil {
+		return none, err
+	}
+	if v.plan {
+		_, err := fmt.Fprintf(w, "%s\nwithout --plan, the same command with --out %s runs the rest\n", size, dir)
+		return none, err
+	}
+	fmt.Fprintln(os.Stderr, size)
+	if n := size.affordable(v.most); n > size.have {
+		if _, missing, err = a.blocks(ctx, v, sets, dir, n); err != nil {
+			return none, err
+		}
+	}
+	out, err := compareWithin(dir, f)
+	if err != nil {
+		return out, errors.Join(missing, err)
+	}
+	if missing != nil {
+		out.Warnings = append(out.Warnings, missing.Error())
+	}
+	out.Sizing = size.String()
+	if size.affordable(v.most) < size.wanted {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d blocks were wanted, and --max-time %v allows %d: a difference of the "+
+			"size asked for may be missed", size.wanted, v.most, size.affordable(v.most)))
+	}
+	return out, nil
+}
+
+// putBeside makes the base version of the study's stacks known to the testbed, and
+// returns the overrides that measure it beside the new one. end removes what was made.
+func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end func(), err error) {
+	bed, plan, _, err := a.read(ctx, v.with, v.sets)
+	if err != nil {
+		return nil, nil, err
+	}
+	if bed.NeedsNetwork(plan) && link.Able() != nil {
+		return nil, nil, rootless() // runs all of this again, before anything is made
+	}
+	key, names, err := plan.Versioned()
+	if err == nil {
+		err = a.mayRun(bed, names, v.trust)
+	}
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	scratch, err := newScratch(os.Stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := openBase(ctx, v.base, scratch.Dir, v.build)
+	if err != nil {
+		return nil, nil, errors.Join(err, scratch.Close())
+	}
+	end = func() {
+		b.close()
+		if err := scratch.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	versions, left := b.versions(ctx, bed, names)
+	if len(versions) == 0 {
+		end()
+		return nil, nil, exit{exitUsage, fmt.Errorf("nothing can be interleaved: %w", errors.Join(left...))}
+	}
+	for _, err := range left {
+		fmt.Fprintf(os.Stderr, "not compared: %v\n", err)
+	}
+	o := bed.Options
+	for _, n := range names {
+		if one, ok := versions[n]; ok {
+			o.Versions = append(o.Versions, one)
+		}
+	}
+	a.made = testbed.New(o)
+	sets = append(slices.Clone(v.sets), "design.precision=off")
+	return append(sets, plan.Beside(key, names, func(n string) string { return short(n, versions) })...), end, nil
+}
+
+// short is the name of a stack's base version as a study has it; empty: there is none.
+func short(name string, versions map[string]testbed.Version) string {
+	if _, ok := versions[name]; !ok {
+		return ""
+	}
+	return study.Base(name)
+}
+
+// blocks runs the study up to that many blocks. missing is what could not be measured.
+func (a *app) blocks(ctx context.Context, v versionFlags, sets []string, out string, n int) (dir string, missing, err error) {
+	e, err := a.open(ctx, v.with, append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n)), out, v.trust)
+	if err != nil {
+		return "", nil, err
+	}
+	defer closeExperiment(e)
+	outcome, _, err := a.conduct(ctx, e)
+	return e.Dir, gaveUp(outcome), err
+}
+
+// A sizing is how many blocks a study takes.
+type sizing struct {
+	sizes        []advise.Size
+	have, wanted int           // blocks
+	each         time.Duration // a block
+	versions     int           // trials of a block, of both versions
+	alpha, power float64
+}
+
+// sizeOf sizes a study by the blocks that results have.
+func sizeOf(dir string, conditions []advise.Condition, f compareFlags) (sizing, error) {
+	r, err := soundReport(dir)
+	if err != nil {
+		return sizing{}, err
+	}
+	old, new := r.Versions()
+	s := sizing{alpha: 1 - f.confidence, power: f.power}
+	if s.sizes, err = advise.Sizes(old, new, slices.DeleteFunc(slices.Clone(conditions),
+		func(k advise.Condition) bool { return !k.Detect }), f.confidence, f.power); err != nil {
+		return s, exit{exitUsage, fmt.Errorf("%s: %w", dir, err)}
+	}
+	for _, x := range s.sizes {
+		s.wanted = max(s.wanted, x.Blocks)
+	}
+	kept, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return s, exit{exitUnmeasured, err}
+	}
+	defer kept.Close()
+	took, err := kept.Took()
+	if err != nil {
+		return s, exit{exitUnmeasured, err}
+	}
+	for _, t := range r.Trials {
+		s.have = max(s.have, t.Block)
+	}
+	s.versions, s.each = len(r.Treatments), took/time.Duration(max(1, s.have))
+	if len(old) == 0 { // a block has one version so far
+		s.versions, s.each = 2*s.versions, 2*s.each
+	}
+	return s, nil
+}
+
+// sizeFrom prints how many blocks a comparison would take, by results of earlier.
+func sizeFrom(w io.Writer, dir string, conditions []advise.Condition, f compareFlags) error {
+	s, err := sizeOf(dir, conditions, f)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, s)
+	return err
+}
+
+// affordable is how many blocks are run: those wanted, if they fit into a time; 0: any.
+func (s sizing) affordable(most time.Duration) int {
+	n := max(s.wanted, s.have)
+	if most > 0 && s.each > 0 {
+		n = min(n, max(s.have, int(most/s.each)))
+	}
+	return n
+}
+
+// String says it as one sentence a figure, and one of the cost.
+func (s sizing) String() string {
+	var b strings.Builder
+	for _, x := range s.sizes {
+		from := fmt.Sprintf("%d blocks with both versions", x.Pilot)
+		if !x.Paired {
+			from = fmt.Sprintf("%d trials of one version, whose blocks do not cancel", x.Pilot)
+		}
+		fmt.Fprintf(&b, "%s, %s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% with a "+
+			"power of %g %% at a level of %.3g %% (two-sided)\n", x.Condition.Text, x.Treatment, 100*(math.Exp(x.SD)-1), from, x.Blocks,
+			100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
+	}
+	n := max(s.wanted, s.have)
+	fmt.Fprintf(&b, "that is %d blocks, %d trials in all, about %s", n, n*s.versions, minutes(time.Duration(n)*s.each))
+	if s.have > 0 && s.have < n {
+		fmt.Fprintf(&b, "; %d blocks are measured", s.have)
+	}
+	return b.String()
+}
+
+// minutes is a duration as one reads it: "40 s", "12 min", "2.5 h".
+func minutes(d time.Duration) string {
+	switch {
+	case d < 90*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// compareWithin judges two versions that were measured in one study.
+func compareWithin(dir string, f compareFlags) (report.Compared, error) {
+	conditions, err := f.conditions()
+	if err != nil {
+		return report.Compared{}, err
+	}
+	r, err := soundReport(dir)
+	if err != nil {
+		return report.Compared{}, err
+	}
+	old, new := r.Versions()
+	if len(old) == 0 {
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has one version of each stack, so there is nothing to compare; "+
+			"give two results directories, or measure both versions: edgegauge compare --base REVISION --with STUDY --detect 5%%", dir)}
+	}
+	out := report.Compared{Old: "base", New: "new", Dir: dir, Paired: true, Confidence: f.confidence, All: f.all}
+	if old, err = only(old, f.responses); err != nil {
+		return out, err
+	}
+	if new, err = only(new, f.responses); err != nil {
+		return out, err
+	}
+	var lost []advise.Loss
+	if !f.lost {
+		lost = advise.Losses(r.VersionAttempts())
+	}
+	if out.Comparison, err = advise.Compare(old, new, conditions, f.confidence, f.margin); err != nil &&
+		!(len(lost) > 0 && errors.Is(err, advise.ErrNothingInCommon)) {
+		return out, exit{exitUsage, fmt.Errorf("%s: %w", dir, err)}
+	}
+	out.Lost = lost
+	out.Base = r.BaseVersion()
+	out.Warnings = r.Doubts()
+	if v := out.Verdict(); v == stat.Undecided || len(r.Starved) > 0 {
+		out.Cure = "measure more blocks (--power 0.9), or on a quieter machine"
+	}
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+)
+
+// cmdWreck runs a lab again and again, at random instants kills or stops processes
+// that it started, supervisors and programs alike, and asks it to end, once or
+// twice: wreck TIMES STUDY. Each time it must end, and leave no process.
+func cmdWreck(ts *testscript.TestScript, neg bool, args []string) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	hit := 0
+	for i := range atoi(ts, args[0]) {
+		twice := i%2 == 0
+		cmd := labCommand(ts, []string{"run", args[1], "--out", fmt.Sprintf("wrecked-%d", i)})
+		var said strings.Builder
+		cmd.Stdout, cmd.Stderr = &said, &said
+		ts.Check(cmd.Start())
+		for range 3000 { // until it has started something
+			if len(kernel.Descendants(cmd.Process.Pid)) > 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		what := []string{fmt.Sprintf("seed %d, round %d", seed, i)}
+		for range 3 {
+			time.Sleep(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+			how := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[random.IntN(2)]
+			if all := kernel.Descendants(cmd.Process.Pid); len(all) > 0 {
+				pid := all[random.IntN(len(all))]
+				if syscall.Kill(pid, how) == nil {
+					hit++
+					what = append(what, fmt.Sprintf("%v %d of %v", how, pid, all))
+				}
+			}
+		}
+		cmd.Process.Signal(syscall.SIGINT)
+		if twice {
+			time.Sleep(50 * time.Millisecond)
+			cmd.Process.Signal(syscall.SIGINT)
+		}
+		endsWithin(ts, cmd, time.Minute, strings.Join(what, "; "), &said)
+		cmdLeftover(ts, false, nil)
+	}
+	ts.Logf("%d processes were killed or stopped, seed %d", hit, seed)
+	if hit == 0 {
+		ts.Fatalf("no process was hit: nothing was tested")
+	}
+}
+
+func endsWithin(ts *testscript.TestScript, cmd *exec.Cmd, most time.Duration, what string, said *strings.Builder) {
+	late := time.AfterFunc(most, func() { cmd.Process.Signal(syscall.SIGQUIT) })
+	cmd.Wait()
+	if !late.Stop() {
+		ts.Fatalf("it did not end within %v: %s: %s", most, what, said.String())
+	}
+}
