@@ -1,38 +1,61 @@
-# edgegauge: make run answers a question, make test checks everything, make bench prints the figures.
+# edgegauge: make run answers a question, make check is for every change, make test checks everything, make bench prints figures.
 export CGO_ENABLED = 0
 export JAVA8_HOME ?= $(CURDIR)/.cache/jdk8
+export FUZZ_TIME
 GO = go
 BIN = bin/edgegauge
 
-.PHONY: build run test test-go setup stacks conform fuzz cross bench firmware clean
+.PHONY: help build run check test test-go setup stacks conform fuzz cross bench firmware dist rename clean
 
-build:
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/edgegauge
 	@$(GO) build -trimpath -o $(BIN) ./cmd/edgegauge
 
-run: build
+run: build ## run studies/quickstart.yaml: needs Go only
 	@$(BIN) run studies/quickstart.yaml
 
-setup:
-	@.ci/setup
+check: ## format, vet, staticcheck, short tests: needs Go only; run it before each commit
+	@.ci/check
 
-stacks: build
-	@$(BIN) stacks build --all
-
-# Everything: installs what is missing, builds the foreign stacks, runs all tests.
-test: setup stacks firmware cross
+test: setup stacks firmware cross ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
 	@.ci/test
 
-cross:
+test-go: ## all Go tests, with what is installed here; the others say what they need
+	@$(GO) test -p 1 -timeout 30m ./...
+
+conform: build ## the conformance kit on every stack that is built here
+	@$(BIN) stacks check --all
+
+fuzz: ## every fuzz target for FUZZ_TIME (2s): make fuzz FUZZ_TIME=10m
+	@.ci/fuzz
+
+setup: ## install what the tests need beyond Go (Debian, root)
+	@.ci/setup
+
+stacks: build ## build the foreign stacks
+	@$(BIN) stacks build --all
+
+cross: ## build for amd64, arm64, armv7 and armv6
 	@for t in amd64: arm64: arm:7 arm:6; do \
 	  GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -o /dev/null ./cmd/edgegauge || exit 1; done
 	@echo "cross-builds for amd64, arm64, armv7, armv6: ok"
 
-bench: build
+bench: build ## benchmarks of the lab itself: what the driver, the link and the instruments cost
 	@$(BIN) bench
 
-firmware:
+firmware: ## build the firmware of the energy meter and of the sensor
 	@$(MAKE) -s -C firmware/energy-meter firmware
 	@$(MAKE) -s -C firmware/temperature sim
 
-clean:
-	rm -rf bin .cache
+dist: ## make a release in dist/: archives, .deb, .rpm, SBOM, checksums; ARCHS='amd64 arm64 armv7 armv6'
+	@.ci/dist $(ARCHS)
+
+rename: ## give the module another path: make rename MODULE=host.name/path
+	@.ci/rename "$(MODULE)"
+	@$(GO) build ./...
+	@$(GO) vet ./...
+
+clean: ## remove what was built and fetched
+	rm -rf bin dist .cache

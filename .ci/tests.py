@@ -1,10 +1,12 @@
-"""Reads go test -json: prints what go test prints, writes .cache/again.txt (a line of package and -run pattern for each test
-that failed) and .cache/skipped.txt, and exits with 1 if anything failed."""
+"""tests.py NAME: reads go test -json and prints what go test prints. Writes .cache/NAME.again (a line of package and -run
+pattern for each test that failed), .cache/NAME.skipped, and .cache/NAME.count (how many passed and failed); exits with 1 if
+anything failed."""
 import json
 import re
 import sys
 
-output, failed, skipped, packages, broken = {}, {}, [], [], set()
+name = sys.argv[1]
+output, failed, skipped, packages, broken, passed = {}, {}, [], [], set(), 0
 
 
 def pattern(test):
@@ -23,8 +25,11 @@ for line in sys.stdin:
             broken.add(package)  # its other tests did not run
         if test:
             output.setdefault((package, test), []).append(event["Output"])
-        elif event["Output"] != "PASS\n":
+        elif event["Output"] != "PASS\n" and "[no test files]" not in event["Output"]:
             print(event["Output"], end="", flush=True)
+    elif action == "pass" and test:
+        passed += 1
+        output.pop((package, test), None)
     elif action == "fail" and test:
         failed.setdefault(package, []).append(test)
         print("".join(output.get((package, test), [])), end="", flush=True)
@@ -33,13 +38,15 @@ for line in sys.stdin:
     elif action == "skip" and test:
         skipped.append(f"{package} {test}: {''.join(output.get((package, test), [])).strip()}")
 
-with open(".cache/again.txt", "w", encoding="utf-8") as f:
+with open(f".cache/{name}.again", "w", encoding="utf-8") as f:
     for package in dict.fromkeys(packages):
         tests = failed.get(package, [])
         # A parent fails because its subtests do; those say it more exactly. A package that names none did not build.
         leaves = [t for t in tests if not any(o.startswith(t + "/") for o in tests)]
         for p in ["."] if package in broken or not leaves else [pattern(t) for t in leaves]:
             print(package, p, file=f)
-with open(".cache/skipped.txt", "w", encoding="utf-8") as f:
+with open(f".cache/{name}.skipped", "w", encoding="utf-8") as f:
     f.writelines(s + "\n" for s in skipped)
+with open(f".cache/{name}.count", "w", encoding="utf-8") as f:
+    print(passed, sum(len(t) for t in failed.values()), file=f)
 sys.exit(1 if packages else 0)
