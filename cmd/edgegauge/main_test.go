@@ -121,3 +121,15 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// needs passes over a test for which this machine lacks what, but fails in CI.
+func needs(t *testing.T, has bool, what string) {
+	t.Helper()
+	if has {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("needs %s", what)
+	}
+	t.Skipf("needs %s", what)
+}

@@ -78,25 +78,13 @@ func TestRelease(t *testing.T) {
 	t.Run("again", func(t *testing.T) { sameElsewhere(t, c, name) })
 	t.Run("rpm", func(t *testing.T) { likeTheDeb(t, c, name+"amd64") })
 	t.Run("installed", func(t *testing.T) {
-		needRelease(t, os.Geteuid() == 0 && exists("../../.cache/clean-root.tar"), "root, and .ci/clean-root")
+		needs(t, os.Geteuid() == 0 && exists("../../.cache/clean-root.tar"), "root, and .ci/clean-root")
 		out, err := exec.CommandContext(t.Context(), "../../.ci/installed",
 			filepath.Join(c.dir, name+"amd64.deb"), releaseVersion).CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
-}
-
-// needRelease passes over what needs more than Go, but not in CI.
-func needRelease(t *testing.T, has bool, what string) {
-	t.Helper()
-	if has {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("needs %s", what)
-	}
-	t.Skipf("needs %s", what)
 }
 
 // releaseSteps are the commands of the release workflow up to those that need a service.
@@ -185,7 +173,7 @@ func sameElsewhere(t *testing.T, c clone, name string) {
 // likeTheDeb compares the files of both packages.
 func likeTheDeb(t *testing.T, c clone, name string) {
 	_, err := exec.LookPath("rpm")
-	needRelease(t, err == nil, "rpm and dpkg-deb")
+	needs(t, err == nil, "rpm and dpkg-deb")
 	c.sh("rpm --checksig --nosignature " + name + ".rpm")
 	rpm := c.sh("rpm --query --package --list " + name + ".rpm | sort")
 	deb := c.sh("dpkg-deb --fsys-tarfile " + name + ".deb | tar -t | sed -n 's#^\\.##; /[^/]$/p' | sort")

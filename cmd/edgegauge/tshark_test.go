@@ -44,12 +44,7 @@ type frame struct {
 func framesOf(t *testing.T, file, layer string) []frame {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("sudo apt-get install tshark")
-	}
+	needs(t, err == nil, "tshark; run: apt-get install tshark")
 	read := func(more ...string) [][]string {
 		args := append([]string{"-n", "-r", file, "-Y", layer, "-T", "fields", "-E", "separator=|", "-e", "frame.time_epoch", "-e", "frame.len",
 			"-e", layer + ".srcport", "-e", layer + ".dstport", "-e", layer + ".stream"}, more...)
@@ -103,6 +98,7 @@ func TestPacketFiguresAgreeWithTshark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("captures packets")
 	}
+	needs(t, os.Geteuid() == 0, "root, to capture packets")
 	last := func(c []frame) int64 { return c[len(c)-1].at }
 	lastACK := func(c []frame) int64 {
 		var at int64
@@ -176,6 +172,7 @@ func TestPacketsOfHiddenRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("captures packets")
 	}
+	needs(t, os.Geteuid() == 0, "root, to capture packets")
 	for name, tt := range map[string]struct{ settings, layer, kind, why string }{
 		"QUIC": {"stack: http3\nencoding: protobuf", "udp", "exchanges", "QUIC hides where a request begins and ends"},
 		"MQTT": {"stack: mqtt\nencoding: cbor", "tcp", "connections", "MQTT messages and acknowledgements"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -196,8 +197,10 @@ func TestCheckAcceptsResponsesThatRunGives(t *testing.T) {
 			giving[strings.Join(accepted, " ")] = append(giving[strings.Join(accepted, " ")], w)
 		}
 	}
-	if len(giving) < 2 || len(seen) < 15 {
+	if err := tryLoopback(); (len(giving) < 2 && err == nil) || len(seen) < 15 {
 		t.Fatalf("%d kinds of %d ways", len(giving), len(seen))
+	} else if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal(err)
 	}
 	for asked, ways := range giving {
 		p := plan(strings.Fields(asked), "3", ways...)

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A probed is one figure of a probe, with its interval over the runs.
+type probed struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Mean   float64   `json:"mean"`
+	CI     []float64 `json:"ci"` // of the mean that Method names; null: there is none
+	Method string    `json:"method"`
+}
+
+func (p *probe) print(w io.Writer, all []figures) error {
+	t := totalOf(all)
+	table, err := p.table(all)
+	if err != nil {
+		if p.asJSON && t.sent > 0 { // that requests failed is a figure, too
+			err = errors.Join(err, p.writeJSON(w, all, t, []probed{}, nil))
+		}
+		return exit{exitUnmeasured, err}
+	}
+	var judgements []judged
+	for _, b := range p.bounds {
+		judgements = append(judgements, b.judge(all, p.confidence))
+	}
+	verdict := verdictOf(judgements)
+	if p.asJSON {
+		if err := p.writeJSON(w, all, t, table, judgements); err != nil {
+			return err
+		}
+		return compareExit(verdict, p.undecidedExit())
+	}
+	fmt.Fprintf(w, "%s: %d runs, %s\n%s\n", p.job.URL, len(all), t, p.loop())
+	for _, warning := range t.warnings() {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+	for _, hint := range p.hints(all) {
+		fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+	if err := writeFigures(w, table); err != nil {
+		return err
+	}
+	for _, j := range judgements {
+		fmt.Fprintln(w, j)
+	}
+	return compareExit(verdict, p.undecidedExit())
+}
+
+// undecidedExit is the exit code of an answer that is undecided.
+func (p *probe) undecidedExit() int {
+	if p.strict {
+		return exitWorse
+	}
+	return exitDone
+}
+
+// verdictOf is that of all conditions: confirmed if any is met.
+func verdictOf(all []judged) stat.Verdict {
+	out := stat.Verdict("")
+	for _, j := range all {
+		switch {
+		case j.Verdict == stat.Confirmed || out == stat.Confirmed:
+			out = stat.Confirmed
+		case j.Verdict == stat.Undecided || out == stat.Undecided:
+			out = stat.Undecided
+		default:
+			out = stat.Contradicted
+		}
+	}
+	return out
+}
+
+// loop says how requests followed each other, and what that means for tails.
+func (p *probe) loop() string {
+	if p.job.Rate > 0 {
+		return fmt.Sprintf("open loop: %g requests per second (%s), sent when due; response time counts from then",
+			p.job.Rate, p.job.Arrivals)
+	}
+	return fmt.Sprintf("closed loop: %d connections, each sends when it was answered; a slow answer delays what would "+
+		"have been sent meanwhile, so tails are understated (coordinated omission): --rate measures them", p.job.Concurrency)
+}
+
+// hints name likely causes of what the times look like.
+func (p *probe) hints(all []figures) []string {
+	out := []string{}
+	var medians, p95s []float64
+	least := math.Inf(1)
+	for _, x := range all {
+		if w, err := stat.WithinTrial(slices.Clone(x.rtt)); err == nil {
+			medians, p95s = append(medians, w.Median*1e-9), append(p95s, w.P95*1e-9)
+			least = min(least, w.Min*1e-9)
+		}
+	}
+	const quick = 10e-3 // s: so near, no network takes as long as a timer
+	if hint := report.TimerHint(medians, p95s, "runs"); hint != "" {
+		if !report.IsLocal(p.job.URL) && least > quick {
+			hint += "; or the network takes as long"
+		}
+		out = append(out, hint)
+	}
+	return out
+}
+
+func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, judgements []judged) error {
+	loop := drive.Closed
+	if p.job.Rate > 0 {
+		loop = "open"
+	}
+	out := probeReport{Format: probeFormat, Kind: "probe", URL: p.job.URL, Load: probeLoad{Loop: loop,
+		Protocol: p.job.Protocol, Method: p.job.Method, Connection: p.job.Connection, Concurrency: p.job.Concurrency,
+		Rate: p.job.Rate, Arrival: p.job.Arrivals, Body: len(p.job.Body)},
+		Requests: t.sent, Failures: t.failed, FirstFailure: t.why, Repetitions: t.repetitions,
+		Retransmissions: t.retransmissions, Reconnects: t.reconnects, Seed: p.job.Seed, Warnings: t.warnings(),
+		Hints: p.hints(all), Figures: table, Runs: len(all), Conditions: judgements, Verdict: string(verdictOf(judgements))}
+	for _, x := range all {
+		elapsed := x.quality.Elapsed.Seconds()
+		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt), ResponseTime: withinOf(x.response),
+			RequestBody: float64(x.out) / float64(max(1, x.sent))}
+		if elapsed > 0 {
+			r.Answers, r.Waiting = float64(len(x.rtt))/elapsed, max(x.quality.RunQueueWait, 0).Seconds()/elapsed
+		}
+		if n := len(x.rtt); n > 0 {
+			body := float64(x.in) / float64(n)
+			r.ResponseBody = &body
+		}
+		out.PerRun = append(out.PerRun, r)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+func writeFigures(w io.Writer, table []probed) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "figure\tmean of runs\t95 % from\tto\t")
+	for _, x := range table {
+		lo, hi := math.NaN(), math.NaN()
+		if x.CI != nil {
+			lo, hi = x.CI[0], x.CI[1]
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t\n", x.Name, report.Format(x.Mean, x.Unit), report.Format(lo, x.Unit),
+			report.Format(hi, x.Unit))
+	}
+	return tw.Flush()
+}
+
+// table summarizes the runs. A run without any answer has no latencies.
+func (p *probe) table(all []figures) ([]probed, error) {
+	rows := []struct {
+		name, unit string
+		values     []float64
+	}{{name: "rtt", unit: "s"}, {name: "rtt median", unit: "s"}, {name: "rtt p95", unit: "s"},
+		{name: "rtt p99", unit: "s"},
+		{name: "response time", unit: "s"}, {name: "response time p99", unit: "s"}, {name: "request body", unit: "B"},
+		{name: "response body", unit: "B"}, {name: "answers", unit: "1/s"}}
+	for _, x := range all {
+		rtt, err := stat.WithinTrial(x.rtt)
+		if err != nil {
+			return nil, fmt.Errorf("%s: every request of a run failed; first failure: %s", p.job.URL, x.why)
+		}
+		response, err := stat.WithinTrial(x.response)
+		if err != nil {
+			return nil, err
+		}
+		n, answered := float64(x.sent), float64(len(x.rtt))
+		for i, v := range []float64{rtt.Mean * 1e-9, rtt.Median * 1e-9, rtt.P95 * 1e-9, rtt.P99 * 1e-9,
+			response.Mean * 1e-9, response.P99 * 1e-9,
+			float64(x.out) / n, float64(x.in) / answered, answered / x.quality.Elapsed.Seconds()} {
+			rows[i].values = append(rows[i].values, v)
+		}
+	}
+	var out []probed
+	for _, r := range rows {
+		x, err := overRuns(r.values, p.confidence)
+		if err != nil {
+			continue // too few requests for that percentile
+		}
+		x.Name, x.Unit = r.name, r.unit
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// overRuns is the mean of the runs with its interval. What is measured here is
+// never below zero: where runs differ so much that the interval of their mean
+// would reach there, it is the geometric mean and the interval on the log scale.
+func overRuns(values []float64, confidence float64) (probed, error) {
+	s, err := stat.Mean(values, confidence)
+	if err != nil {
+		return probed{}, err
+	}
+	x := probed{Mean: s.Center, Method: s.Method}
+	switch {
+	case !(s.Lo < s.Hi):
+		return x, nil
+	case s.Lo > 0:
+		x.CI = []float64{s.Lo, s.Hi}
+		return x, nil
+	}
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i] = math.Log(v)
+	}
+	if s, err = stat.Mean(logs, confidence); err != nil { // a zero among them
+		return x, nil
+	}
+	return probed{Mean: math.Exp(s.Center), CI: []float64{math.Exp(s.Lo), math.Exp(s.Hi)},
+		Method: "geometric mean of trial means, t interval of their logarithms"}, nil
+}
+
+// A total is what all runs say together.
+type total struct {
+	sent, failed, repetitions, retransmissions, reconnects int
+	why                                                    string  // of the first failure
+	starved                                                float64 // s without a CPU in each s of the run, median of runs
+	// the driver's p99 lateness over the median RTT, likewise
+	late float64
+}
+
+func totalOf(all []figures) (t total) {
+	var starved, late []float64
+	for _, x := range all {
+		t.sent, t.failed = t.sent+x.sent, t.failed+x.failed
+		t.repetitions += x.quality.Repetitions
+		t.retransmissions += x.quality.Retransmissions
+		t.reconnects += x.quality.Reconnects
+		if t.why == "" {
+			t.why = x.why
+		}
+		if q := x.quality; q.Elapsed > 0 {
+			starved = append(starved, max(q.RunQueueWait, 0).Seconds()/q.Elapsed.Seconds())
+		}
+		if rtt, err := stat.WithinTrial(x.rtt); err == nil && rtt.Median > 0 {
+			late = append(late, float64(x.quality.LatenessP99)/rtt.Median)
+		}
+	}
+	t.starved, t.late = middle(starved), middle(late)
+	return t
+}
+
+// middle is the median, 0 of nothing.
+func middle(values []float64) float64 {
+	w, err := stat.WithinTrial(values)
+	if err != nil {
+		return 0
+	}
+	return w.Median
+}
+
+func (t total) String() string {
+	text := fmt.Sprintf("%d requests, %d failures", t.sent, t.failed)
+	if t.why != "" {
+		text += fmt.Sprintf(" (the first: %s)", t.why)
+	}
+	if t.repetitions > 0 {
+		text += fmt.Sprintf(", %d retried", t.repetitions)
+	}
+	if t.retransmissions > 0 {
+		text += fmt.Sprintf(", %d messages retransmitted by the protocol", t.retransmissions)
+	}
+	return text
+}
+
+const (
+	starvedFrom = 0.10 // s without a CPU in each s of the run, as for trials
+	lateFrom    = 0.10 // of the median RTT
+)
+
+// warnings are doubts about the figures. It is not nil.
+func (t total) warnings() []string {
+	out := []string{}
+	if t.repetitions > 0 {
+		out = append(out,
+			fmt.Sprintf("%d connections broke during a request, which was then retried: the server may have seen up to %d "+
+				"requests, and the times include the lost attempts; find out why the server closes connections", t.repetitions,
+				t.sent+t.repetitions))
+	}
+	if t.starved > starvedFrom {
+		out = append(out, fmt.Sprintf("the driver waited for a CPU for %.2g s of each second (median of runs): "+
+			"times include that wait; use a quieter machine, or pin with --cpu", t.starved))
+	}
+	if t.late > lateFrom {
+		out = append(out, fmt.Sprintf("1 %% of requests were sent late, by at least %.2g times the median "+
+			"RTT: the driver cannot keep up; response times include that delay", t.late))
+	}
+	return out
+}
