@@ -1,12 +1,12 @@
 """tests.py NAME: reads go test -json and prints what go test prints. Writes .cache/NAME.again (a line of package and -run
-pattern for each test that failed), .cache/NAME.skipped, and .cache/NAME.count (how many passed and failed); exits with 1 if
-anything failed."""
+pattern for each test that failed), .cache/NAME.skipped, .cache/NAME.count (how many passed and failed) and .cache/NAME.seconds
+(those of each test of a second and more); exits with 1 if anything failed."""
 import json
 import re
 import sys
 
 name = sys.argv[1]
-output, failed, skipped, packages, broken, passed = {}, {}, [], [], set(), 0
+output, failed, skipped, packages, broken, passed, seconds = {}, {}, [], [], set(), 0, []
 
 
 def pattern(test):
@@ -20,6 +20,8 @@ for line in sys.stdin:
         print(line, end="", flush=True)
         continue
     action, package, test = event["Action"], event.get("Package", event.get("ImportPath", "")), event.get("Test", "")
+    if action in ("pass", "fail") and test and event.get("Elapsed", 0) >= 1:
+        seconds.append((event["Elapsed"], package, test))
     if action in ("output", "build-output"):
         if event["Output"].startswith("panic: "):
             broken.add(package)  # its other tests did not run
@@ -49,4 +51,6 @@ with open(f".cache/{name}.skipped", "w", encoding="utf-8") as f:
     f.writelines(s + "\n" for s in skipped)
 with open(f".cache/{name}.count", "w", encoding="utf-8") as f:
     print(passed, sum(len(t) for t in failed.values()), file=f)
+with open(f".cache/{name}.seconds", "w", encoding="utf-8") as f:
+    f.writelines(f"{s:.0f} {p} {t}\n" for s, p, t in sorted(seconds, reverse=True))
 sys.exit(1 if packages else 0)
