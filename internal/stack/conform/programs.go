@@ -18,13 +18,18 @@ type program struct {
 	running Running
 	cancel  context.CancelFunc
 	again   bool // the program takes another line of its verb
+	asked   int  // lines of its verb so far
 }
+
+// mostLines a program gets before it is started anew: a trial sends one, and a framework may keep a
+// former server's memory (of Jersey 3 some 2 MB), until 128 MB are full and good requests fail.
+const mostLines = 16
 
 const patience = 2 * time.Minute // for a program on a busy machine to get ready
 
 // ask sends a serve or call line, to a new program if the one at hand takes no other.
 func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Ready, error)) (stack.Ready, error) {
-	if p.running != nil && !p.again {
+	if p.running != nil && (!p.again || p.asked == mostLines) {
 		if err := p.close(); err != nil {
 			return stack.Ready{}, err
 		}
@@ -36,8 +41,9 @@ func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Read
 			cancel()
 			return stack.Ready{}, err
 		}
-		p.running, p.cancel = running, cancel
+		p.running, p.cancel, p.asked = running, cancel, 0
 	}
+	p.asked++
 	ctx, done := context.WithTimeout(p.c.ctx, patience)
 	defer done()
 	ready, err := line(ctx, p.running.Conn())

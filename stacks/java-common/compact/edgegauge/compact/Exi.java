@@ -26,10 +26,10 @@ import org.apache.xerces.xni.parser.XMLInputSource;
 /** EXI by EXIficient, with the options that contract/README.md says for each name. The grammars are made once, encoders and decoders once a thread. */
 final class Exi extends Form {
   private static final Map<String, Grammars> GRAMMARS = new HashMap<>();
-  private static final int KEPT = 1 << 14; // bytes: a decoder holds all values of its last message, and every thread of a server has one
+  private static final int KEPT = 1 << 14; // bytes: a coder holds all values of its last message, and every thread of a server has one
 
   private final EXIFactory factory;
-  private final ThreadLocal<StAXEncoder> writers = new ThreadLocal<>();
+  private final ThreadLocal<Sink> sinks = new ThreadLocal<>();
   private final ThreadLocal<Source> sources = new ThreadLocal<>();
 
   /** An empty schema is none. */
@@ -69,11 +69,10 @@ final class Exi extends Form {
 
   @Override public XMLStreamWriter writer(OutputStream out) throws XMLStreamException {
     try {
-      StAXEncoder w = writers.get();
-      if (w == null) w = new StAXEncoder(factory);
-      // Subtle: with compression EXIficient's encoder has ended its deflater after one document.
-      if (factory.getCodingMode() == CodingMode.BIT_PACKED) writers.set(w);
-      w.setOutputStream(out);
+      Sink w = sinks.get();
+      sinks.remove(); // comes back if this message leaves it small
+      if (w == null) w = new Sink();
+      w.begin(out);
       return w;
     } catch (EXIException | IOException e) {
       throw refused(e);
@@ -104,6 +103,26 @@ final class Exi extends Form {
 
   @Override public int contentFormat() {
     return 47; // application/exi
+  }
+
+  /** EXIficient's writer, which its thread keeps after a small document. */
+  private final class Sink extends StAXEncoder {
+    private Counted counted;
+
+    private Sink() throws EXIException {
+      super(factory);
+    }
+
+    void begin(OutputStream out) throws EXIException, IOException {
+      setOutputStream(counted = new Counted(out));
+    }
+
+    @Override public void close() throws XMLStreamException {
+      super.close();
+      // Subtle: with compression EXIficient's encoder has ended its deflater after one document.
+      if (factory.getCodingMode() == CodingMode.BIT_PACKED && counted.bytes <= KEPT) sinks.set(this);
+      counted = null;
+    }
   }
 
   /** EXIficient's reader on a decoder that is bounded. */

@@ -8,18 +8,21 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 import javax.xml.stream.XMLStreamWriter;
 
-/** Fast Infoset, by the serializer and parser of com.sun.xml.fastinfoset, one of each a thread. */
+/** Fast Infoset, by the serializer and parser of com.sun.xml.fastinfoset. */
 final class FastInfoset extends Form {
-  private final ThreadLocal<StAXDocumentSerializer> serializers = ThreadLocal.withInitial(StAXDocumentSerializer::new);
+  private static final int KEPT = 1 << 14; // bytes: a serializer keeps buffers as large as its last message, and every thread of a server has one
+
+  private final ThreadLocal<Serializer> serializers = new ThreadLocal<>();
 
   FastInfoset(long limit) {
     super(limit);
   }
 
   @Override public XMLStreamWriter writer(OutputStream out) {
-    StAXDocumentSerializer s = serializers.get();
-    s.reset();
-    s.setOutputStream(out);
+    Serializer s = serializers.get();
+    serializers.remove(); // comes back if this message leaves it small
+    if (s == null) s = new Serializer();
+    s.begin(out);
     return s;
   }
 
@@ -38,6 +41,21 @@ final class FastInfoset extends Form {
 
   @Override public int contentFormat() {
     return 42; // application/octet-stream: it has none of its own
+  }
+
+  private final class Serializer extends StAXDocumentSerializer {
+    private Counted counted;
+
+    void begin(OutputStream out) {
+      reset();
+      setOutputStream(counted = new Counted(out));
+    }
+
+    @Override public void close() throws XMLStreamException {
+      super.close();
+      if (counted.bytes <= KEPT) serializers.set(this);
+      counted = null;
+    }
   }
 
   private static final class Parser extends StAXDocumentParser {
