@@ -66,6 +66,7 @@ func runScripts(t *testing.T, files ...string) {
 			"killlab":   cmdKillLab,
 			"near":      cmdNear,
 			"sql":       cmdSQL,
+			"fabricate": cmdFabricate,
 			"between":   cmdBetween,
 			"listen":    cmdListen,
 			"killoften": cmdKillOften,

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"edgegauge.example/edgegauge/internal/bench/verdictbench"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -102,6 +104,19 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	defer db.Close()
 	_, err = db.Exec(args[1])
 	ts.Check(err)
+}
+
+// cmdFabricate writes results whose truth is known: fabricate STUDY.yaml RTT DIR. Trials differ by some 2 %.
+func cmdFabricate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: fabricate STUDY.yaml RTT DIR")
+	}
+	rtt, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	truth := verdictbench.Truth{Study: ts.ReadFile(args[0]), RTT: func(r *rand.Rand, _, _ int) float64 {
+		return rtt.Seconds() * (1 + 0.02*r.NormFloat64())
+	}}
+	ts.Check(truth.Write(ts.MkAbs(args[2]), rand.New(rand.NewPCG(1, uint64(rtt)))))
 }
 
 // cmdNear checks a figure of summary.csv: near FILE 'column=value …' mean WANT SHARE.
