@@ -266,6 +266,10 @@ func findMutants(t *testing.T, lang, file string, mutants []mutant) {
 	}
 	kit.Parallel = 1
 	dir := t.TempDir()
+	if _, err := writeSkeleton(filepath.Join(dir, "right"), "right", lang); err != nil {
+		t.Fatal(err)
+	}
+	readStack(t, filepath.Join(dir, "right"))
 	slots := make(chan struct{}, 4) // they wait more than they work
 	var wg sync.WaitGroup
 	for i, m := range mutants {
