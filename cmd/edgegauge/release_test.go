@@ -177,7 +177,7 @@ func likeTheDeb(t *testing.T, c clone, name string) {
 	needs(t, err == nil, "rpm and dpkg-deb")
 	c.sh("rpm --checksig --nosignature " + name + ".rpm")
 	rpm := c.sh("rpm --query --package --list " + name + ".rpm | sort")
-	deb := c.sh("dpkg-deb --fsys-tarfile " + name + ".deb | tar -t | sed -n 's#^\\.##; /[^/]$/p' | sort")
+	deb := c.sh("dpkg-deb --fsys-tarfile " + name + ".deb | tar -t | sed -n 's#^\\.##; /lintian\\|Debian/d; /[^/]$/p' | sort")
 	for s := bufio.NewScanner(strings.NewReader(deb)); s.Scan(); {
 		if !strings.Contains(rpm, s.Text()+"\n") {
 			t.Errorf("the .rpm has no %s", s.Text())
