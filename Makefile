@@ -5,7 +5,7 @@ export FUZZ_TIME
 GO = go
 BIN = bin/edgegauge
 
-.PHONY: help build run check test test-go setup stacks conform fuzz cross bench firmware dist rename clean
+.PHONY: help build run check test test-go setup stacks conform fuzz cross board bench firmware dist rename clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,13 @@ setup: ## install what the tests need beyond Go (Debian, root)
 stacks: build ## build the foreign stacks
 	@$(BIN) stacks build --all
 
-cross: ## build for amd64, arm64, armv7 and armv6
+board: ## build bin/edgegauge-board-ARCH, which edgegauge sends to boards; each must be 12 MB or less
+	@for t in amd64: arm64: arm:7 arm:6; do arch=$${t%%:*} arm=$${t##*:}; \
+	  GOOS=linux GOARCH=$$arch GOARM=$$arm $(GO) build -tags board -trimpath -ldflags '-s -w' -o $(BIN)-board-$$arch$$arm ./cmd/edgegauge-board || exit 1; \
+	  [ $$(wc -c <$(BIN)-board-$$arch$$arm) -le 12000000 ] || { echo "$(BIN)-board-$$arch$$arm is larger than 12 MB"; exit 1; }; done
+	@ls -l $(BIN)-board-*
+
+cross: board ## build for amd64, arm64, armv7 and armv6
 	@for t in amd64: arm64: arm:7 arm:6; do \
 	  GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -o /dev/null ./cmd/edgegauge || exit 1; done
 	@echo "cross-builds for amd64, arm64, armv7, armv6: ok"

@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
@@ -27,22 +27,7 @@ type app struct {
 var stamp string
 
 // version is what this program was built from.
-func version() string {
-	if stamp != "" {
-		return stamp
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v += " " + s.Value
-		}
-	}
-	return v
-}
+func version() string { return device.Build(stamp) }
 
 func versionCmd() *cobra.Command {
 	var asJSON bool

@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -11,10 +13,10 @@ import (
 	"edgegauge.example/edgegauge/internal/device/ssh/sshtest"
 )
 
-// cmdBoard makes this script a board behind a real sshd: ssh://board. Later calls
-// are what happens to it: board cut|reboot|kill AFTER ARGUMENTS… runs a lab with the
-// arguments and does it in mid-trial, kill to the lab; board clean DIR fails if an agent left
-// something there.
+// cmdBoard makes this script a board behind a real sshd: ssh://board. board small puts
+// edgegauge-board where it is found. Later calls are what happens to it: board
+// cut|reboot|kill AFTER ARGUMENTS… runs a lab with the arguments and does it in
+// mid-trial, kill to the lab; board clean DIR fails if an agent left something there.
 func cmdBoard(ts *testscript.TestScript, neg bool, args []string) {
 	if missing := sshtest.Missing(); missing != "" {
 		ts.Fatalf("%s", missing)
@@ -30,6 +32,13 @@ func cmdBoard(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := boards[ts.MkAbs(".")]
 	switch args[0] {
+	case "small":
+		file := filepath.Join(s.Home, ".cache/edgegauge/edgegauge-board-"+runtime.GOARCH)
+		build := exec.Command("go", "build", "-tags", "board", "-trimpath", "-ldflags", "-s -w -X 'main.stamp="+version()+"'", "-o", file,
+			"edgegauge.example/edgegauge/cmd/edgegauge-board")
+		if out, err := build.CombinedOutput(); err != nil {
+			ts.Fatalf("%v: %s", err, out)
+		}
 	case "stranger":
 		ts.Check(s.Know("other"))
 	case "cut", "reboot", "kill":
@@ -69,7 +78,7 @@ func cmdBoard(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Fatalf("left on the board: %v %v", left, s.Programs())
 	default:
-		ts.Fatalf("usage: board [stranger | cut|reboot|kill AFTER ARGUMENTS… | clean DIR]")
+		ts.Fatalf("usage: board [small | stranger | cut|reboot|kill AFTER ARGUMENTS… | clean DIR]")
 	}
 }
 

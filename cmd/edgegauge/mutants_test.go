@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -104,13 +106,149 @@ var pythonMutants = []mutant{
 	{"client reports errors", `if line["connection"] not in ("keep-alive", "per-request"):`, `if False:`},
 }
 
+var nodeMutants = []mutant{
+	{"refuses wrong fields", ` && (value | 0) === value`, ``},
+	{"server writes the canonical form", "`\"${f}\":", "`\"${f}\": "},
+	{"client checks its answers", `if (received[f] !== expected[f])`, `if (false)`},
+	{"listens on its host only", `host: line.host }`, `host: "0.0.0.0" }`},
+}
+
+var goMutants = []mutant{
+	{"refuses wrong fields", ` && x >= math.MinInt32 && x <= math.MaxInt32`, ``},
+	{"client checks its answers", `received != *c.expected`, `received == (message{})`},
+	{"a known delay", `record{decoded - begun, answered - decoded,`, `record{answered - decoded, decoded - begun,`},
+	{"connection keep-alive", `DisableKeepAlives: l.Connection == "per-request"`, `DisableKeepAlives: true`},
+}
+
+var rustMutants = []mutant{
+	{"a known delay", `wait_until(decoded + self.delay);`, `wait_until(decoded + self.delay / 1000);`},
+	{"client checks its answers", `if received != self.expected {`, `if false {`},
+}
+
+var rustJSONMutants = []mutant{
+	{"server writes the canonical form", `'\n' => b.push_str("\\n"),`, ``},
+	{"refuses wrong fields", `} else if exact && d != 0 {`, `} else if false {`},
+}
+
+var javaMutants = []mutant{
+	{"refuses wrong fields", ` && d.longValue() == d.intValue()`, ``},
+	{"server writes the canonical form", `append("\":");`, `append("\": ");`},
+	{"echo server answers", `records.clear();`, ``},
+	{"client checks its answers", `if (!received.equals(expected))`, `if (false)`},
+}
+
+var cMutants = []mutant{
+	{"refuses wrong fields", `if (!wrong && have != (1u << f.count) - 1)`, `if (false)`},
+	{"server writes the canonical form", `"%s\"%s\":"`, `"%s\"%s\": "`},
+	{"refuses bad requests", `return h->length > limit ? LARGE :`, `return`},
+	{"listens on its host only", `resolve(host, *port ? port : "0")`, `resolve("0.0.0.0", *port ? port : "0")`},
+	{"a known delay", `r.deserialization = decoded - begun, r.processing = answered - decoded`,
+		`r.processing = decoded - begun, r.deserialization = answered - decoded`},
+	{"client sends the message of its seed", `strtoull(get(line, "message.seed"), NULL, 10)`,
+		`(uint64_t)number(line, "message.seed")`},
+	{"client checks its answers", `if (!wrong && !same(&received, &client.expected))`, `if (false)`},
+	{"connection keep-alive", `if (*x.failure || client.per_request || client.h.close)`, `if (true)`},
+}
+
 // Each mutant is found by the check that is for it; the kit runs no other. That
-// the skeleton itself passes all checks is a test of its own.
+// the skeletons themselves pass all checks are tests of their own.
 func TestKitFindsMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
-	findMutants(t, "python", "stack.py", pythonMutants)
+	for _, of := range []struct {
+		lang, file string
+		mutants    []mutant
+	}{
+		{"python", "stack.py", pythonMutants}, {"node", "stack.js", nodeMutants}, {"go", "main.go", goMutants},
+		{"rust", "src/main.rs", rustMutants}, {"rust", "src/json.rs", rustJSONMutants},
+		{"java", "Stack.java", javaMutants}, {"c", "stack.c", cMutants},
+	} {
+		t.Run(of.lang+" "+filepath.Base(of.file), func(t *testing.T) { findMutants(t, of.lang, of.file, of.mutants) })
+	}
+}
+
+// adapterMutants are the same in real adapters, one for each of the languages
+// that have one outside of this binary.
+var adapterMutants = []struct {
+	stack, file string
+	mutant
+}{
+	{"restlet", "src/edgegauge/restlet/Resource.java", mutant{"times its phases", `x.processing = t2 - t1;`, ``}},
+	{"restlet", "src/edgegauge/restlet/ResourceCaller.java",
+		mutant{"times its phases", `x.deserialization = System.nanoTime() - t0;`, ``}},
+	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`, `x.deserialization = 0`}},
+	{"libcoap", "src/client.c", mutant{"times its phases", `x->serialization = now() - x->begun;`, ``}},
+}
+
+func TestKitFindsMutantsOfAdapters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range adapterMutants {
+		t.Run(m.stack+" "+filepath.Base(m.file), func(t *testing.T) {
+			t.Parallel() // they wait more than they work
+			kit, err := newKit(exe, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			kit.Parallel = 1
+			of, err := stack.Read(filepath.Join("..", "..", "stacks", m.stack))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !of.Built() && os.Getenv("CI") == "" {
+				t.Skip("not built; edgegauge stacks build " + m.stack)
+			}
+			in := t.TempDir()
+			for _, folder := range []string{m.stack, "c-common", "contract"} {
+				if err := os.CopyFS(filepath.Join(in, folder), os.DirFS(filepath.Join("..", "..", "stacks", folder))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := filepath.Join(in, m.stack)
+			if err := m.apply(filepath.Join(dir, m.file)); err != nil {
+				t.Fatal(err)
+			}
+			build := "./build.sh"
+			if filepath.Ext(m.file) == ".java" { // one class of many: no Maven
+				build = "mkdir mutant && javac -nowarn -cp 'build/app.jar:build/lib/*' -d mutant " + m.file +
+					" && jar uf build/app.jar -C mutant ."
+			}
+			sh := exec.Command("sh", "-c", build)
+			sh.Dir = dir
+			if out, err := sh.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			d, err := stack.Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !runCheck(t.Context(), d, kit, m.check) {
+				t.Errorf("%s instead of %s: not found by %q", m.new, m.old, m.check)
+			}
+		})
+	}
+}
+
+// apply changes the file.
+func (m mutant) apply(file string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(b), m.old) {
+		return fmt.Errorf("%s: no %s in it", file, m.old)
+	}
+	i, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.ReplaceAll(string(b), m.old, m.new)), i.Mode())
 }
 
 func findMutants(t *testing.T, lang, file string, mutants []mutant) {
@@ -124,6 +262,10 @@ func findMutants(t *testing.T, lang, file string, mutants []mutant) {
 	}
 	kit.Parallel = 1
 	dir := t.TempDir()
+	if _, err := writeSkeleton(filepath.Join(dir, "right"), "right", lang); err != nil {
+		t.Fatal(err)
+	}
+	readStack(t, filepath.Join(dir, "right"))
 	slots := make(chan struct{}, 4) // they wait more than they work
 	var wg sync.WaitGroup
 	for i, m := range mutants {
@@ -135,13 +277,7 @@ func findMutants(t *testing.T, lang, file string, mutants []mutant) {
 				t.Error(err)
 				return
 			}
-			b, err := os.ReadFile(filepath.Join(name, file))
-			if err != nil || !strings.Contains(string(b), m.old) {
-				t.Errorf("%s: no %s in it: %v", lang, m.old, err)
-				return
-			}
-			err = os.WriteFile(filepath.Join(name, file), []byte(strings.ReplaceAll(string(b), m.old, m.new)), 0o644)
-			if err != nil {
+			if err := m.apply(filepath.Join(name, file)); err != nil {
 				t.Error(err)
 				return
 			}
@@ -162,14 +298,19 @@ func findMutant(ctx context.Context, dir string, kit conform.Kit, check string) 
 	if _, err := d.Make(ctx, os.Stderr); err != nil {
 		return false, err
 	}
+	return runCheck(ctx, d, kit, check), nil
+}
+
+// runCheck tells whether a check, and no other is run, fails.
+func runCheck(ctx context.Context, d stack.Description, kit conform.Kit, check string) (fails bool) {
 	kit.Only = check
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
 	conform.Run(ctx, d, kit, func(_ string, err error) {
 		if err != nil {
-			found = true
+			fails = true
 			cancel()
 		}
 	})
-	return found, nil
+	return fails
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"edgegauge.example/edgegauge/internal/report"
 )
@@ -14,35 +13,46 @@ import (
 // mostMore is the most trials of a treatment that are proposed to decide a difference.
 const mostMore = 200
 
-// writeNext proposes commands that fit the results of a directory.
-func writeNext(w io.Writer, dir string, r *report.Report) error {
+// propose finds commands that fit the results of a directory.
+func propose(dir string, r *report.Report) []report.Step {
 	valid := func(t report.Treatment) bool { return t.Valid > 0 }
 	if len(r.Damage) > 0 || !slices.ContainsFunc(r.Treatments, valid) {
 		return nil
 	}
-	again := "run " + report.Quoted(filepath.Join(dir, "study.yaml"))
+	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml"))
 	for _, o := range r.Study.Overrides {
 		again += " --set " + report.Quoted(o.String())
 	}
-	var b strings.Builder
-	propose := func(what, command string) { fmt.Fprintf(&b, "  %s:\n    edgegauge %s\n", what, command) }
-	b.WriteString("\nWhat to do next:\n")
+	var steps []report.Step
+	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	switch pair, trials := closest(dir, r); {
 	case len(r.Starved) > 0:
-		propose("measure again on a quieter machine", again)
+		add("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0:
-		propose(fmt.Sprintf("about %d trials each would tell %s apart", trials, pair),
+		add(fmt.Sprintf("about %d trials each would tell %s apart", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
 	if len(r.Treatments) > 1 {
-		propose("find the best that meets what you require, such as --require 'rtt.p95 < 100ms'",
-			fmt.Sprintf("choose %s --minimize rtt", report.Quoted(dir)))
+		add("find the best that meets what you require, such as --require 'rtt.p95 < 100ms'",
+			fmt.Sprintf("edgegauge choose %s --minimize rtt", report.Quoted(dir)))
 	}
 	after := report.Quoted(filepath.Clean(dir) + "-after")
-	propose("after a change, measure again and compare; --fail-if 'rtt > 5%' makes it a gate",
+	add("after a change, measure again and compare; --fail-if 'rtt > 5%' makes it a gate",
 		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
-	propose("give data, facts, study and report to others", "publish "+report.Quoted(dir))
-	_, err := io.WriteString(w, b.String())
+	add("give data, facts, study and report to others", "edgegauge publish "+report.Quoted(dir))
+	return steps
+}
+
+// writeNext prints what propose found.
+func writeNext(w io.Writer, steps []report.Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	text := "\nWhat to do next:\n"
+	for _, s := range steps {
+		text += fmt.Sprintf("  %s:\n    %s\n", s.What, s.Command)
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -66,10 +66,13 @@ confirmed, contradicted or undecided. --claims prints only these claims, for any
 				return writePictures(cmd.OutOrStdout(), r, out)
 			}
 			r.ShowAnova = anova
+			if format == "html" || format == "text" {
+				r.Next = propose(args[0], r)
+			}
 			if err := emit(func(w io.Writer) error { return write(r, w) }); err != nil || format != "text" || out != "" {
 				return err
 			}
-			return writeNext(cmd.OutOrStdout(), args[0], r)
+			return writeNext(cmd.OutOrStdout(), r.Next)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as --format json")

@@ -70,7 +70,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if outcome.Unmet != "" {
 		fmt.Fprintln(w, outcome.Unmet)
 	}
-	if err := writeNext(w, e.Dir, r); err != nil {
+	if err := writeNext(w, r.Next); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	return gaveUp(outcome)
@@ -155,7 +155,7 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment) (lab.Outcome, 
 	}
 	var r *report.Report
 	if err == nil {
-		r, err = writeReport(e.Lab.Store, a.notes())
+		r, err = writeReport(e, a.notes())
 	}
 	if err != nil {
 		return outcome, nil, exit{exitUnmeasured, err}
@@ -190,11 +190,13 @@ func gaveUp(o lab.Outcome) error {
 }
 
 // writeReport reads what was measured and renews summary.csv and report.html.
-func writeReport(s *store.Store, notes io.Writer) (*report.Report, error) {
+func writeReport(e *testbed.Experiment, notes io.Writer) (*report.Report, error) {
+	s := e.Lab.Store
 	r, err := report.Read(s)
 	if err == nil {
 		r.Predict(calibrations(notes), time.Now())
 		err = r.ReadRaw(s, report.PageTraces)
+		r.Next = propose(e.Dir, r)
 	}
 	if err == nil {
 		err = store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV)

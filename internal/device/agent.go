@@ -341,3 +341,22 @@ func (a *agent) full(err error) error {
 
 // inside is a path of the agent's folder, whatever was written.
 func inside(path string) string { return strings.TrimPrefix(filepath.Clean("/"+path), "/") }
+
+// Build names what a program was built from, so that lab and agent can compare
+// it: stamp, or where that is empty, what Go put into the binary.
+func Build(stamp string) string {
+	if stamp != "" {
+		return stamp
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v += " " + s.Value
+		}
+	}
+	return v
+}

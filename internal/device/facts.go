@@ -28,6 +28,16 @@ type Facts struct {
 	// Emulation is what an emulated machine is made of: the mode, the unit of its
 	// time, QEMU's version and command line, versions and checksums.
 	Emulation map[string]string `json:"emulation,omitempty"`
+	// Agent is the program that was sent there; nil where none was.
+	Agent *Sent `json:"agent,omitempty"`
+}
+
+// Sent is a program that was sent to a device.
+type Sent struct {
+	File   string `json:"file"` // its name here
+	SizeB  int64  `json:"size_B"`
+	SHA256 string `json:"sha256"`
+	Why    string `json:"why"` // this one and not another
 }
 
 // Facts reads them from /proc and /sys.

@@ -95,7 +95,7 @@ func (d *Driver) newStream(i int) (stream, error) {
 	case "http", "https":
 		switch {
 		case d.Protocol == HTTP3:
-			return d.newHTTP3Stream(i), nil
+			return d.newHTTP3Stream(i)
 		case d.Connection == Multiplexed:
 			return &muxStream{grpc: d.Protocol == GRPC}, nil
 		case d.Protocol == HTTP1:

@@ -18,6 +18,7 @@ const (
 	HTTP1 = "http/1.1"
 	HTTP2 = "h2"   // RFC 9113: with prior knowledge over TCP, by ALPN over TLS
 	GRPC  = "grpc" // unary calls over HTTP/2, without compression
+	HTTP3 = "h3"   // RFC 9114 over QUIC
 )
 
 // http2Conn speaks HTTP/2, one stream at a time. Its frames go into one buffer:

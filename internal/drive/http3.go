@@ -1,3 +1,5 @@
+//go:build !board
+
 package drive
 
 import (
@@ -16,9 +18,6 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 )
-
-// HTTP3 is a Spec.Protocol: RFC 9114 over QUIC.
-const HTTP3 = "h3"
 
 // http3Stream is a lane that moves its own bytes: QUIC is quic-go's, with its
 // goroutines, timers and packets. So the driver's other engines do not fit, and
@@ -44,7 +43,7 @@ type http3Conn struct {
 // http3Window is so large that a response never waits for it, as HTTP/2's here.
 const http3Window = 64 << 20 // B
 
-func (d *Driver) newHTTP3Stream(number int) *http3Stream {
+func (d *Driver) newHTTP3Stream(number int) (stream, error) {
 	w := &http3Stream{d: d, number: number}
 	w.request = http.Request{Method: d.Method, Host: d.host, Header: http.Header{},
 		URL: &url.URL{Scheme: "https", Host: d.host, Path: d.path}}
@@ -63,7 +62,7 @@ func (d *Driver) newHTTP3Stream(number int) *http3Stream {
 		set(name, strings.TrimSpace(value))
 	}
 	w.request.Header["User-Agent"] = nil // as the other drivers: none
-	return w
+	return w, nil
 }
 
 // dial makes a connection. Note: 0-RTT is for GET and HEAD in quic-go, and our

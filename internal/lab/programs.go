@@ -37,9 +37,8 @@ type program struct {
 	stopped bool
 }
 
-// StackVerb is the hidden verb of the binary that runs a stack inside it:
-// stack-program NAME serve|call. It is not the beginning of "stacks", which people type.
-const StackVerb = "stack-program"
+// StackVerb is the hidden verb of the binary that runs a stack inside it.
+const StackVerb = stack.ProgramVerb
 
 // grace is how long a program may take to end by itself.
 const grace = 5 * time.Second

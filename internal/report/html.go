@@ -25,6 +25,9 @@ var pageCSS string
 //go:embed page/explore.js
 var pageJS string
 
+//go:embed page/sort.js
+var sortJS string
+
 // The page's chart library; page/vendor has its licences.
 var (
 	//go:embed page/vendor/d3.min.js
@@ -74,6 +77,7 @@ type view struct {
 	Facts                 string
 	Dir                   string
 	Judgement             judgement
+	Next                  []Step
 	Predicted             [][]string // below its head
 	PredictedHead         []string
 	PredictedSays         []string
@@ -118,6 +122,7 @@ func (r *Report) view() (view, error) {
 		Warnings: append(r.damage(), r.Warnings...),
 		Scope:    r.scope(), Conditions: r.conditions(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors,
 		Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
+		Next:      r.Next,
 		Predicted: r.predictedRows(), PredictedHead: predictedHead, PredictedSays: append(r.predictedOf(), r.Unpredicted...),
 	}
 	for _, p := range r.paretos() {
@@ -153,7 +158,7 @@ func (r *Report) view() (view, error) {
 	if v.Data, err = r.pageData(); err != nil {
 		return v, err
 	}
-	v.Scripts = []template.JS{template.JS(d3JS), template.JS(plotJS), template.JS(pageJS)}
+	v.Scripts = []template.JS{template.JS(d3JS), template.JS(plotJS), template.JS(pageJS), template.JS(sortJS)}
 	v.AnyPublished = slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Published != nil })
 	v.Design = r.design()
 	v.Devices, v.Stacks = r.facts()

@@ -194,6 +194,7 @@ func TestPageIsAccessible(t *testing.T) {
 	r.Warnings = []string{"device local: load was 8.6 when the run began"}
 	r.Cells[0].Warnings = []string{"1 of 6 trials are outliers"}
 	r.fakeTrace(0, measure.Client, store.Measured)
+	r.Next = []Step{{"find the best", "edgegauge choose results/latest --minimize rtt"}}
 	path, _ := written(t, r)
 	b := startBrowser(t)
 	for _, scheme := range []string{"light", "dark"} {
@@ -221,6 +222,52 @@ func TestPageIsAccessible(t *testing.T) {
 					v.Nodes[0].FailureSummary)
 			}
 			b.shoot(t, "page-"+scheme+fmt.Sprint(width), true)
+		}
+	}
+}
+
+// A click on a head sorts by what the column means, not by its text.
+func TestTablesSort(t *testing.T) {
+	path, _ := written(t, fakeReport(t, 3, 2, 6))
+	b := startBrowser(t)
+	b.open(t, path)
+	b.eval(t, nil, `globalThis.table = document.querySelector("section.panel table")`)
+	column := func(n int, cells ...string) string {
+		for i, c := range cells { // the rows are given what to sort
+			b.eval(t, nil, fmt.Sprintf(`table.tBodies[0].rows[%d].cells[%d].textContent = %q`, i, n, c))
+		}
+		b.eval(t, nil, fmt.Sprintf(`table.tHead.rows[0].cells[%d].firstChild.click()`, n))
+		return b.text(t, fmt.Sprintf(`[...table.tBodies[0].rows].slice(0, %d).map((r) => r.cells[%d].textContent).join("|")`, 6, n))
+	}
+	b.eval(t, nil, `while (table.tBodies[0].rows.length > 6) table.tBodies[0].deleteRow(6)`)
+	if n := b.text(t, `table.tBodies[0].rows.length`); n != "6" {
+		t.Fatalf("%s rows", n)
+	}
+	if got, want := column(1, "2.00 ms", "–", "100 µs", "−1.5 ms", "900 ns", "1.10 s"), "−1.5 ms|900 ns|100 µs|2.00 ms|1.10 s|–"; got != want {
+		t.Errorf("ascending: %s, want %s", got, want)
+	}
+	if got, want := column(1), "1.10 s|2.00 ms|100 µs|900 ns|−1.5 ms|–"; got != want {
+		t.Errorf("descending: %s, want %s", got, want)
+	}
+	if got := b.text(t, `table.tHead.rows[0].cells[1].getAttribute("aria-sort")`); got != "descending" {
+		t.Errorf("the head says %s", got)
+	}
+	if got, want := column(0, "b", "a", "c", "f", "e", "d"), "a|b|c|d|e|f"; got != want {
+		t.Errorf("words: %s, want %s", got, want)
+	}
+	b.clean(t)
+}
+
+func TestPageSaysWhatToDoNext(t *testing.T) {
+	r := fakeReport(t, 3, 2, 6)
+	r.Next = []Step{{"look <closer>", "edgegauge choose 'a b' --minimize rtt"}}
+	var page strings.Builder
+	if err := r.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`href="#next"`, "look &lt;closer&gt;:", "<code>edgegauge choose &#39;a b&#39; --minimize rtt</code>"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %s", want)
 		}
 	}
 }

@@ -42,9 +42,14 @@ type Report struct {
 	Predicted   []Predicted // what a board would do; Predict fills both
 	Unpredicted []string    // where that is not known, and why
 
+	Next []Step // what to do with these results; the page shows it
+
 	Distributions []*Distribution // as Cells; ReadRaw fills them
 	Traces        []*Trace        // trial by trial; ReadRaw fills them
 }
+
+// A Step is what a reader may do next, and the command that does it.
+type Step struct{ What, Command string }
 
 // A Treatment is one level of every factor.
 type Treatment struct {

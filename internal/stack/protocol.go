@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// ProgramVerb is the hidden verb of the binary that runs a stack inside it:
+// stack-program NAME serve|call. It is not the beginning of "stacks", which people type.
+const ProgramVerb = "stack-program"
+
 // Protocol is the version of the adapter protocol spoken here.
 const Protocol = 1
 

@@ -16,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/stacks/reference"
 )
 
 // An assembly is a lab being put together, with everything found on the way that
@@ -102,7 +103,8 @@ func (x *assembly) wants() iter.Seq2[study.Trial, wanted] {
 					continue
 				}
 				seen[name] = true
-				w := wanted{name: name, exe: x.exe, temp: x.temp, time: x.plan.Study.Time, java: x.runsJava(name), number: machines}
+				w := wanted{name: name, exe: x.exe, temp: x.temp, time: x.plan.Study.Time, java: x.runsJava(name),
+					whole: x.runsWhole(name), number: machines}
 				if isMachine(x.bed, name) {
 					machines++
 				}
@@ -120,6 +122,18 @@ func (x *assembly) runsJava(device string) bool {
 		at := places(t.Setup)
 		if at[0] == device && x.lab.Stacks[t.Setup.Client.Stack].Call.Runs("java") ||
 			at[1] == device && x.lab.Stacks[t.Setup.Server.Stack].Serve.Runs("java") {
+			return true
+		}
+	}
+	return false
+}
+
+// runsWhole says whether a plan has programs on a device that only the whole edgegauge has.
+func (x *assembly) runsWhole(device string) bool {
+	for t := range x.treatments() {
+		at := places(t.Setup)
+		if at[0] == device && reference.Whole(t.Setup.Client.Stack, "client", t.Setup.Transport) ||
+			at[1] == device && reference.Whole(t.Setup.Server.Stack, "server", t.Setup.Transport) {
 			return true
 		}
 	}

@@ -93,6 +93,7 @@ type wanted struct {
 	temp   string // folder for temporary files
 	time   study.Time
 	java   bool  // programs in Java run there
+	whole  bool  // programs run there that edgegauge-board does not have
 	number uint8 // of the machine among those of the plan
 }
 
@@ -170,7 +171,12 @@ func fitnessLimited(ctx context.Context, b *Testbed, name string) ([]device.Find
 func isBoard(_ *Testbed, name string) bool { return strings.HasPrefix(name, ssh.Scheme) }
 
 func openBoard(_ context.Context, b *Testbed, w wanted) (device.Device, error) {
-	return ssh.New(w.name, w.exe, b.Version)
+	board, err := ssh.New(w.name, w.exe, b.Version)
+	if err != nil {
+		return nil, err
+	}
+	board.Whole = w.whole
+	return board, nil
 }
 
 // refuseBoard: the wire to a board is real, and only this machine looks at it.

@@ -147,6 +147,19 @@ func Stacks() []stack.Description {
 	return out
 }
 
+// Whole tells whether a side (server or client) of a stack in this binary needs
+// what edgegauge-board leaves out: QUIC, or the embedded MQTT broker.
+func Whole(name, side, transport string) bool {
+	k, ok := find(name)
+	switch {
+	case !ok:
+		return false
+	case k.transport == "mqtt":
+		return side == "server" && k.needs == nil
+	}
+	return k.transport == "http3" || transport == "http3"
+}
+
 func goVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return strings.TrimPrefix(info.GoVersion, "go")

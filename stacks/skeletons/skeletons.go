@@ -10,11 +10,11 @@ import (
 // In the files @NAME@ stands for the stack's name; go.mod is called go.mod.txt,
 // since no module can be embedded in another.
 //
-//go:embed python node go
+//go:embed python node go rust java c
 var files embed.FS
 
 // Languages lists what Of knows.
-func Languages() []string { return []string{"python", "node", "go"} }
+func Languages() []string { return []string{"python", "node", "go", "rust", "java", "c"} }
 
 // A Part is a tree of files and the folder of the new stack that it goes to.
 type Part struct {

@@ -32,32 +32,60 @@ func ownArch() string {
 	return "arm"
 }
 
-// findBinary finds an edgegauge for a machine of that name: this program if it
-// runs there, else a file edgegauge-ARCH beside it or in the user's cache.
-func findBinary(exe, machine string) (string, error) {
+// boardFile begins the name of the program that is enough for most studies on a
+// board: cmd/edgegauge-board.
+const boardFile = "edgegauge-board-"
+
+// findBinary finds an edgegauge for a machine of that name: the small
+// edgegauge-board-ARCH beside this program or in the user's cache, unless whole is
+// needed; else this program, if it runs there, or a file edgegauge-ARCH. Why says
+// how it came to that.
+func findBinary(exe, machine string, whole bool) (file, why string, err error) {
 	archs, ok := machines[machine]
 	if !ok {
-		return "", refusal{fmt.Sprintf("it is a %s, an architecture unknown to edgegauge", machine)}
+		return "", "", refusal{fmt.Sprintf("it is a %s, an architecture unknown to edgegauge", machine)}
 	}
-	folders := []string{filepath.Dir(exe)}
+	real := exe
+	if r, err := filepath.EvalSymlinks(exe); err == nil {
+		real = r // a run's exe is a link in a folder of its own
+	}
+	folders := []string{filepath.Dir(real)}
 	if cache, err := os.UserCacheDir(); err == nil {
 		folders = append(folders, filepath.Join(cache, "edgegauge"))
 	}
-	for _, arch := range archs {
-		if arch == ownArch() {
-			return exe, nil
-		}
+	find := func(prefix, arch string) string {
 		for _, dir := range folders {
-			file := filepath.Join(dir, "edgegauge-"+arch)
+			file := filepath.Join(dir, prefix+arch)
 			if i, err := os.Stat(file); err == nil && i.Mode().IsRegular() {
-				return file, nil
+				return file
 			}
 		}
+		return ""
 	}
-	return "",
-		refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: CGO_ENABLED=0 "+
-			"GOOS=linux %s go build -trimpath -o %s ./cmd/edgegauge",
-			machine, variables(archs[0]), filepath.Join(folders[len(folders)-1], "edgegauge-"+archs[0]))}
+	why = "programs run there that edgegauge-board does not have"
+	if !whole {
+		for _, arch := range archs {
+			if file := find(boardFile, arch); file != "" {
+				return file, "it has all that runs there", nil
+			}
+		}
+		why = "there is no " + boardFile + archs[0] + " beside edgegauge; make board builds it"
+	}
+	for _, arch := range archs {
+		if arch == ownArch() {
+			return exe, why, nil
+		}
+		if file := find("edgegauge-", arch); file != "" {
+			return file, why, nil
+		}
+	}
+	// what is said to be built goes where it is looked for
+	to, flags, pkg := filepath.Join(folders[len(folders)-1], boardFile+archs[0]), "-tags board ", "./cmd/edgegauge-board"
+	if whole {
+		to, flags, pkg = filepath.Join(folders[len(folders)-1], "edgegauge-"+archs[0]), "", "./cmd/edgegauge"
+	}
+	return "", "", refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: CGO_ENABLED=0 "+
+		"GOOS=linux %s go build -trimpath %s-o %s %s", machine, variables(archs[0]), flags, to, pkg)}
 }
 
 // variables are those of go build.

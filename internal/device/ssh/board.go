@@ -28,12 +28,15 @@ type Board struct {
 	// Patience is how long a board that was there before is awaited when it
 	// does not answer: it may be booting.
 	Patience time.Duration
+	// Whole says that programs run there that edgegauge-board does not have.
+	Whole bool
 
 	mu     sync.Mutex
 	client *connection
 	remote *device.Remote
 	ended  chan struct{} // closed when the agent's session has ended
 	before bool          // it was connected once
+	sent   device.Sent   // the agent's program, last
 }
 
 // New names a board; nothing is connected yet.
@@ -75,7 +78,7 @@ func (b *Board) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := install(ctx, client.Client, b.Exe, b.Dir)
+	p, err := install(ctx, client.Client, b.Exe, b.Dir, b.Whole)
 	if err != nil {
 		client.Close()
 		return err
@@ -87,12 +90,12 @@ func (b *Board) connect(ctx context.Context) error {
 	}
 	if b.Build != b.remote.Build && b.Build != "" {
 		err := refusal{fmt.Sprintf("its agent was built from %s, this program from %s: their stacks may differ; rebuild "+
-			"edgegauge-ARCH from the same sources", b.remote.Build, b.Build)}
+			"%s from the same sources", b.remote.Build, b.Build, p.sent.File)}
 		b.client = client
 		b.hangUp()
 		return err
 	}
-	b.client = client
+	b.client, b.sent = client, p.sent
 	return nil
 }
 
@@ -240,7 +243,12 @@ func (b *Board) Facts(ctx context.Context) (device.Facts, error) {
 	if err != nil {
 		return device.Facts{}, err
 	}
-	return r.Facts(ctx)
+	f, err := r.Facts(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sent := b.sent
+	f.Agent = &sent
+	return f, err
 }
 
 // Check says whether the board is fit to measure on.

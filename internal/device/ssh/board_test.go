@@ -3,6 +3,7 @@ package ssh
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -107,6 +108,41 @@ func TestBoard(t *testing.T) {
 		t.Error("the binary lies there while it runs")
 	}
 	b.Close()
+	nothing(t, work)
+}
+
+// The facts have the checksum of what was sent, whichever that was.
+func TestFactsNameTheAgent(t *testing.T) {
+	_, work := serve(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	sums := map[string]string{}
+	for name, more := range map[string]string{"edgegauge": "", boardFile + ownArch(): "small"} { // runs with a tail, too
+		b := append(program[:len(program):len(program)], more...)
+		sums[name] = fmt.Sprintf("%x", sha256.Sum256(b))
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for whole, want := range map[bool]string{false: boardFile + ownArch(), true: "edgegauge"} {
+		b, err := New("ssh://board"+work, filepath.Join(dir, "edgegauge"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Whole = whole
+		f, err := b.Facts(t.Context())
+		if err != nil || f.Agent == nil || f.Agent.File != want || f.Agent.SHA256 != sums[want] || f.Agent.Why == "" {
+			t.Errorf("whole %v: got %+v, %v, want %s %s", whole, f.Agent, err, want, sums[want])
+		}
+		b.Close()
+	}
 	nothing(t, work)
 }
 

@@ -96,23 +96,48 @@ func TestBinaries(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_CACHE_HOME", "")
 	exe := filepath.Join(dir, "bin", "edgegauge")
-	_, err := findBinary(exe, "armv6l")
-	if err == nil || !strings.Contains(err.Error(),
-		"GOARCH=arm GOARM=6 go build -trimpath -o "+dir+"/.cache/edgegauge/edgegauge-arm6 ./cmd/edgegauge") {
-		t.Errorf("got %v", err)
+	for whole, want := range map[bool]string{
+		true:  "GOARCH=arm GOARM=6 go build -trimpath -o " + dir + "/.cache/edgegauge/edgegauge-arm6 ./cmd/edgegauge",
+		false: "go build -trimpath -tags board -o " + dir + "/.cache/edgegauge/edgegauge-board-arm6 ./cmd/edgegauge-board",
+	} {
+		if _, _, err := findBinary(exe, "armv6l", whole); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
-	if _, err := findBinary(exe, "vax"); err == nil {
+	if _, _, err := findBinary(exe, "vax", false); err == nil {
 		t.Error("a vax was found")
 	}
-	os.MkdirAll(filepath.Join(dir, "bin"), 0o755)
-	older := filepath.Join(dir, "bin", "edgegauge-arm6")
-	os.WriteFile(older, nil, 0o755)
-	if got, err := findBinary(exe, "armv7l"); err != nil || got != older {
-		t.Errorf("got %s, %v, want the ARMv6 one, which runs on ARMv7", got, err)
+	file := func(name string) string {
+		name = filepath.Join(dir, name)
+		os.MkdirAll(filepath.Dir(name), 0o755)
+		os.WriteFile(name, nil, 0o755)
+		return name
+	}
+	check := func(machine string, whole bool, want string) {
+		t.Helper()
+		if got, why, err := findBinary(exe, machine, whole); err != nil || got != want || why == "" {
+			t.Errorf("%s, whole %v: got %s (%s), %v, want %s", machine, whole, got, why, err, want)
+		}
+	}
+	older := file("bin/edgegauge-arm6")
+	check("armv7l", true, older) // which runs on ARMv7
+	check("armv7l", false, older)
+	cached := file(".cache/edgegauge/edgegauge-board-arm6")
+	check("armv7l", false, cached)
+	check("armv7l", true, older)
+	beside := file("bin/edgegauge-board-arm7")
+	check("armv7l", false, beside)
+	link := filepath.Join(dir, "link") // as a run names its own program
+	os.Symlink(file("bin/edgegauge"), link)
+	if got, _, err := findBinary(link, "armv7l", false); err != nil || got != beside {
+		t.Errorf("by a link: got %s, %v", got, err)
 	}
 	own := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[ownArch()]
-	if got, err := findBinary(exe, own); own != "" && (err != nil || got != exe) {
-		t.Errorf("got %s, %v, want this program", got, err)
+	if own != "" {
+		check(own, false, exe)
+		small := file("bin/edgegauge-board-" + ownArch())
+		check(own, false, small)
+		check(own, true, exe)
 	}
 }
 

@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	crypto "golang.org/x/crypto/ssh"
@@ -47,11 +50,14 @@ func lastLine(s string) string {
 }
 
 // A place is a folder on the board with the binary in it.
-type place struct{ dir string }
+type place struct {
+	dir  string
+	sent device.Sent
+}
 
 // install makes a folder on the board and copies the binary into it. What fails
 // leaves nothing.
-func install(ctx context.Context, c *crypto.Client, exe, dir string) (place, error) {
+func install(ctx context.Context, c *crypto.Client, exe, dir string, whole bool) (place, error) {
 	folder := `"${TMPDIR:-/tmp}"`
 	if dir != "" {
 		folder = quote(dir)
@@ -68,7 +74,7 @@ func install(ctx context.Context, c *crypto.Client, exe, dir string) (place, err
 	}
 	lines = lines[len(lines)-3:]
 	p := place{dir: strings.TrimSpace(lines[2])}
-	if err := p.fill(ctx, c, exe, strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1]) == "gzip"); err != nil {
+	if err := p.fill(ctx, c, exe, strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1]) == "gzip", whole); err != nil {
 		p.remove(c)
 		return place{}, err
 	}
@@ -77,12 +83,12 @@ func install(ctx context.Context, c *crypto.Client, exe, dir string) (place, err
 
 func clip(s string) string { return s[:min(len(s), 200)] }
 
-func (p place) fill(ctx context.Context, c *crypto.Client, exe, uname string, packed bool) error {
+func (p *place) fill(ctx context.Context, c *crypto.Client, exe, uname string, packed, whole bool) error {
 	system, machine, _ := strings.Cut(uname, " ")
 	if system != "Linux" {
 		return refusal{fmt.Sprintf("it runs %s; the agent needs Linux", clip(uname))}
 	}
-	file, err := findBinary(exe, machine)
+	file, why, err := findBinary(exe, machine, whole)
 	if err != nil {
 		return err
 	}
@@ -91,11 +97,12 @@ func (p place) fill(ctx context.Context, c *crypto.Client, exe, uname string, pa
 		return err
 	}
 	defer f.Close()
-	var from io.Reader = f
+	sum := sha256.New() // of what is sent
+	var from io.Reader = io.TeeReader(f, sum)
 	take := "cat"
 	if packed {
 		take = "gzip -dc"
-		z := pack(f)
+		z := pack(from)
 		defer z.Close() // else its goroutine would wait for ever where the board takes no more
 		from = z
 	}
@@ -110,8 +117,13 @@ func (p place) fill(ctx context.Context, c *crypto.Client, exe, uname string, pa
 		"$status; }",
 		take, at, at, i.Size(), at, quote(p.dir))
 	if _, err := sh(ctx, c, script, from); err != nil {
-		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs some 50 MB: free some, or %s", file, err, elsewhere)
+		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs %d MB: free some, or %s", file, err, i.Size()/1e6+1, elsewhere)
 	}
+	name := file
+	if r, err := filepath.EvalSymlinks(file); err == nil {
+		name = r
+	}
+	p.sent = device.Sent{File: filepath.Base(name), SizeB: i.Size(), SHA256: hex.EncodeToString(sum.Sum(nil)), Why: why}
 	return nil
 }
 

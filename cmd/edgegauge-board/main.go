@@ -1,0 +1,40 @@
+//go:build board
+
+// Edgegauge-board is what edgegauge sends to a board: the agent, and the stacks
+// inside the binary without QUIC and the MQTT broker. It measures nothing by itself.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/stacks/reference"
+)
+
+// stamp is the version of a release, as in cmd/edgegauge.
+var stamp string
+
+// verbs are those that the lab calls on a board.
+var verbs = map[string]func(args []string) int{
+	device.SuperviseVerb: device.Supervise,
+	device.EnterVerb:     device.Enter,
+	device.AgentVerb: func(args []string) int {
+		return device.AgentMain(args, device.Build(stamp), instrument.OpenOnAgent)
+	},
+	stack.ProgramVerb: func(args []string) int { return reference.Main(args, os.Stdin, os.Stdout, os.Stderr) },
+	sensor.Verb:       func([]string) int { return sensor.Main(os.Stdin, os.Stdout) },
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		if verb, ok := verbs[os.Args[1]]; ok {
+			os.Exit(verb(os.Args[2:]))
+		}
+	}
+	fmt.Fprintln(os.Stderr, "edgegauge-board", device.Build(stamp)+": edgegauge sends this program to boards; run edgegauge")
+	os.Exit(2)
+}

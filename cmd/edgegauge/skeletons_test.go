@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/conform"
+	"edgegauge.example/edgegauge/stacks/skeletons"
+)
+
+// Each skeleton passes the whole kit as it is written. Python's does in
+// testdata/script/stacks_new.txtar.
+func TestSkeletonsPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range skeletons.Languages() {
+		if lang == "python" {
+			continue
+		}
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel() // the kit waits more than it works
+			kit, err := newKit(exe, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "mine")
+			if _, err := writeSkeleton(dir, "mine", lang); err != nil {
+				t.Fatal(err)
+			}
+			d := makeStack(t, dir)
+			var passed atomic.Int32
+			conform.Run(t.Context(), d, kit, func(check string, err error) {
+				if err != nil {
+					t.Errorf("%s: %v", check, err)
+				}
+				passed.Add(1)
+			})
+			if passed.Load() < 28 {
+				t.Errorf("%d checks; 28 are for a stack with two services", passed.Load())
+			}
+		})
+	}
+}
+
+// makeStack reads a stack and builds it.
+func makeStack(t *testing.T, dir string) stack.Description {
+	t.Helper()
+	d := readStack(t, dir)
+	if _, err := d.Make(t.Context(), os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// readStack reads a stack. One whose language is not here is passed over, but not in CI.
+func readStack(t *testing.T, dir string) stack.Description {
+	t.Helper()
+	d, err := stack.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := d.Missing(t.Context()); len(missing) > 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	return d
+}

@@ -1,0 +1,20 @@
+//go:build board
+
+package reference
+
+import (
+	"errors"
+
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// What goes to a board has no QUIC and no broker (cmd/edgegauge-board). The lab
+// sends the other program where Whole says so.
+
+func serveHTTP3(*program, stack.Serve) (server, error) {
+	return nil, errors.New("this is edgegauge-board, which has no HTTP/3; use edgegauge")
+}
+
+func openEmbedded(*program, stack.Serve, int, string) (broker, error) {
+	return nil, errors.New("this is edgegauge-board, which has no MQTT broker; use edgegauge")
+}
