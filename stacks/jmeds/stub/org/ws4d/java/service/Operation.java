@@ -28,4 +28,12 @@ public abstract class Operation {
   public ParameterValue createOutputValue() {
     throw new UnsupportedOperationException("this is a stub");
   }
+
+  public void setInputAction(String action) {
+    throw new UnsupportedOperationException("this is a stub");
+  }
+
+  public void setOutputAction(String action) {
+    throw new UnsupportedOperationException("this is a stub");
+  }
 }
