@@ -7,7 +7,7 @@ import org.ws4d.java.service.parameter.ParameterValue;
 import org.ws4d.java.types.QName;
 
 public abstract class Operation {
-  protected Operation(String name, QName portType) {
+  public Operation(String name, QName portType) {
     throw new UnsupportedOperationException("this is a stub");
   }
 
