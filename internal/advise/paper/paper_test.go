@@ -237,7 +237,7 @@ func TestEnoughBlocksAreAskedFor(t *testing.T) {
 	if full, quarter := decided(want), decided(want/4); full < 140 || quarter > 90 {
 		t.Errorf("%d blocks decide %d of 200 studies, a quarter of them %d", want, full, quarter)
 	}
-	asked := 0
+	var asked []int
 	for range 200 {
 		j := judge(30)
 		if j.Verdict != stat.Undecided {
@@ -250,12 +250,13 @@ func TestEnoughBlocksAreAskedFor(t *testing.T) {
 			}
 			continue
 		}
-		if asked++; have != 30 || n <= have {
+		if asked = append(asked, n); have != 30 || n <= have {
 			t.Fatalf("%q after 30 blocks", j.Decided())
 		}
 	}
-	if asked < 20 {
-		t.Errorf("only %d of 200 studies said how many", asked)
+	// Those that are undecided saw less than the truth on average, so they ask for more than it needs.
+	if slices.Sort(asked); len(asked) < 20 || asked[len(asked)/2] < want/2 || asked[len(asked)/2] > 10*want {
+		t.Errorf("%d of 200 studies asked for a median of %d blocks, %d are needed", len(asked), asked[len(asked)/2], want)
 	}
 }
 
