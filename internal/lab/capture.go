@@ -134,7 +134,7 @@ func overUDP(s *study.Setup) bool {
 		scheme, _, _ := strings.Cut(s.URL, ":")
 		return scheme == "coap" || scheme == "udp"
 	}
-	return s.Transport == "coap" || s.Transport == "udp"
+	return s.Transport == "coap" || s.Transport == "coap-draft" || s.Transport == "udp"
 }
 
 // InTotal says whether the packets of a treatment whose requests cannot be told apart

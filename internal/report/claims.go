@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
@@ -30,6 +31,9 @@ func ClaimsText(w io.Writer, all []*Report) error {
 		}
 		r.scorecard(&b)
 	}
+	for _, t := range besides(all) {
+		t.text(&b)
+	}
 	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
@@ -53,11 +57,45 @@ func (r *Report) scorecard(b *strings.Builder) {
 		if text := figuresText(c); text != "" {
 			hang(b, indent, text, indent)
 		}
-		for _, why := range c.Why {
-			hang(b, indent, why, indent)
+		for _, line := range reasons(c) {
+			hang(b, indent, line, indent)
 		}
 	}
 	b.WriteByte('\n')
+}
+
+// reasons are why a claim is judged so, what a model says of it, and what would decide it.
+func reasons(c paper.Judged) []string {
+	out := slices.Clone(c.Why)
+	if c.AsModelled != "" {
+		text := "as modelled: " + string(c.AsModelled)
+		if c.SizeIs != "" {
+			text += ", " + placeText(c)
+		}
+		out = append(out, text+"; a model decides nothing")
+	}
+	if len(c.Decides) > 0 {
+		out = append(out, "would decide: "+c.Decided())
+	}
+	return out
+}
+
+// placeText says where a size lies: "above 0.7 to 0.9".
+func placeText(c paper.Judged) string {
+	lo, hi, _ := c.SizeBounds()
+	return fmt.Sprintf("%s %s to %s", c.SizeIs, figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit))
+}
+
+// sizeText is the verdict on a size, and where ours lies.
+func sizeText(c paper.Judged) string {
+	lo, hi, ok := c.SizeBounds()
+	switch {
+	case !ok || c.Size == "":
+		return ""
+	case c.SizeIs == "" || c.Modelled:
+		return fmt.Sprintf("size %s (bounds %s to %s)", c.Size, figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit))
+	}
+	return fmt.Sprintf("size %s (%s)", c.Size, placeText(c))
 }
 
 func tally(s paper.Scorecard) string {
@@ -94,9 +132,8 @@ func figuresText(c paper.Judged) string {
 	if text := oursText(c); text != "" {
 		parts = append(parts, "ours "+text)
 	}
-	if lo, hi, ok := c.SizeBounds(); ok {
-		parts = append(parts, fmt.Sprintf("direction %s, size %s (within %s to %s)", c.Direction, c.Size,
-			figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit)))
+	if size := sizeText(c); size != "" {
+		parts = append(parts, fmt.Sprintf("direction %s, %s", c.Direction, size))
 	}
 	if c.Covered != nil && *c.Covered {
 		parts = append(parts, "the published value lies in our interval")
@@ -166,9 +203,13 @@ func ClaimsJSON(w io.Writer, all []*Report) error {
 	out := struct {
 		Format  int             `json:"format"`
 		Studies []scorecardJSON `json:"studies"`
-	}{1, []scorecardJSON{}}
+		Besides []besideJSON    `json:"side_by_side"`
+	}{1, []scorecardJSON{}, []besideJSON{}}
 	for _, r := range all {
 		out.Studies = append(out.Studies, r.scorecardJSON())
+	}
+	for _, t := range besides(all) {
+		out.Besides = append(out.Besides, t.json())
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -210,6 +251,10 @@ type claimJSON struct {
 	Missing   []string       `json:"missing"`
 	Why       []string       `json:"why"`
 	Parts     []partJSON     `json:"parts"`
+	// AsModelled is absent where ours is measured, SizeIs where no size is decided.
+	AsModelled stat.Verdict `json:"as_modelled,omitempty"`
+	SizeIs     string       `json:"size_is,omitempty"`
+	Decides    []string     `json:"would_decide"`
 }
 
 type publishedSpan struct {
@@ -248,7 +293,7 @@ func (r *Report) scorecardJSON() scorecardJSON {
 		x := claimJSON{ID: c.ID, Form: c.Form(), Claim: c.Words(), Says: c.Says, Verdict: c.Verdict, Ours: figureOf(c.Ours),
 			Covered: c.Covered,
 			P:       stat.Number(c.P), PHolm: stat.Number(c.PHolm), Modelled: c.Modelled, Missing: orEmpty(c.Missing),
-			Why: orEmpty(c.Why), Parts: []partJSON{}}
+			Why: orEmpty(c.Why), Parts: []partJSON{}, AsModelled: c.AsModelled, SizeIs: c.SizeIs, Decides: orEmpty(c.Decides)}
 		x.Direction, x.Size, x.SizePHolm, x.Waiting = c.Direction, c.Size, stat.Number(c.SizePHolm), c.Waiting
 		if lo, hi, ok := c.SizeBounds(); ok {
 			x.SizeSpan = &[2]float64{lo, hi}
@@ -284,12 +329,12 @@ func (r *Report) claimRows() []claimRow {
 	}
 	for _, c := range r.Published.Claims {
 		row := claimRow{Verdict: string(c.Verdict), Claim: c.Words(), Says: c.Says, Published: publishedFigure(c.Claim),
-			Ours: oursText(c), Why: c.Why}
+			Ours: oursText(c), Why: reasons(c)}
 		if c.Covered != nil {
 			row.Magnitude = map[bool]string{true: "in our interval", false: "outside our interval"}[*c.Covered]
 		}
-		if c.Size != "" {
-			row.Magnitude = strings.TrimPrefix(row.Magnitude+fmt.Sprintf("; direction %s, size %s", c.Direction, c.Size), "; ")
+		if size := sizeText(c); size != "" {
+			row.Magnitude = strings.TrimPrefix(row.Magnitude+fmt.Sprintf("; direction %s, %s", c.Direction, size), "; ")
 		}
 		out = append(out, row)
 	}

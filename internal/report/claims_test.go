@@ -419,7 +419,8 @@ func TestScorecardIsTold(t *testing.T) {
 		"4 confirmed, 0 contradicted, 6 undecided", "! the set-up differs: one machine", "Ours: local (simulated)",
 		"confirmed     total_time at the server: axis2 below cxf (message_kb 100)\n              published ratio 0.842; " +
 			"ours ratio 0.8",
-		"only a meter can decide", "It names no published table",
+		"only a meter can decide", "as modelled: confirmed, inside ", "a model decides nothing",
+		"would decide: a power meter at the server", "the paper had 50", "It names no published table",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())

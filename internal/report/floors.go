@@ -46,7 +46,7 @@ func (r *Report) floorOf(i int) int {
 	}
 	kind := "tcp"
 	for _, tr := range r.stackFacts(t.Stack).Transports {
-		if tr == "coap" || tr == "udp" {
+		if tr == "coap" || tr == "coap-draft" || tr == "udp" {
 			kind = "udp"
 		}
 	}

@@ -1,6 +1,8 @@
 package paper
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -129,14 +131,17 @@ func TestSizeIsJudgedApart(t *testing.T) {
 		ratio, published float64
 		direction, size  stat.Verdict
 		whole            stat.Verdict
+		is               string
 	}{
-		{4, 11.48, stat.Confirmed, stat.Contradicted, stat.Contradicted},
-		{11.48, 11.48, stat.Confirmed, stat.Confirmed, stat.Confirmed},
-		{1.02, 1.9, stat.Confirmed, stat.Contradicted, stat.Contradicted},
-		{1.85, 1.9, stat.Confirmed, stat.Confirmed, stat.Confirmed},
-		{0.009, 0.883, stat.Confirmed, stat.Contradicted, stat.Contradicted},
-		{0.5, 1.9, stat.Contradicted, stat.Contradicted, stat.Contradicted},
-		{1, 1.05, stat.Undecided, stat.Contradicted, stat.Undecided},
+		{4, 11.48, stat.Confirmed, stat.Contradicted, stat.Contradicted, Below},
+		{40, 11.48, stat.Confirmed, stat.Contradicted, stat.Contradicted, Above},
+		{11.48, 11.48, stat.Confirmed, stat.Confirmed, stat.Confirmed, Inside},
+		{1.02, 1.9, stat.Confirmed, stat.Contradicted, stat.Contradicted, Below},
+		{1.85, 1.9, stat.Confirmed, stat.Confirmed, stat.Confirmed, Inside},
+		{0.009, 0.883, stat.Confirmed, stat.Contradicted, stat.Contradicted, Below},
+		{0.5, 1.9, stat.Contradicted, stat.Contradicted, stat.Contradicted, Below},
+		{1, 1.05, stat.Undecided, stat.Contradicted, stat.Undecided, Below},
+		{1.9 * 1.25, 1.9, stat.Confirmed, stat.Undecided, stat.Undecided, ""}, // at the bound itself
 	} {
 		p, err := Load("cloud-of-things")
 		if err != nil {
@@ -156,6 +161,102 @@ func TestSizeIsJudgedApart(t *testing.T) {
 			t.Errorf("%g where %g is published: got direction %s, size %s, verdict %s", tt.ratio, tt.published, j.Direction,
 				j.Size, j.Verdict)
 		}
+		if j.SizeIs != tt.is {
+			t.Errorf("%g where %g is published: it is %q the bounds, want %q", tt.ratio, tt.published, j.SizeIs, tt.is)
+		}
+	}
+}
+
+// What a model says stands apart: it is what meters would have been told, and decides nothing.
+func TestModelsDecideNothing(t *testing.T) {
+	for _, ratio := range []float64{0.1, 4, 11.48, 40} {
+		p, err := Load("cloud-of-things")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", RatioOf: []string{"axis2", "rest"}, Ratio: span{11.48, 11.48}}}
+		var cards [2]Judged
+		for m := range cards {
+			series := things(rand.New(rand.NewPCG(1, 1)))
+			for i := range series {
+				series[i].Modelled = m == 1
+				for k := range series[i].Trials {
+					series[i].Trials[k].Mean = map[bool]float64{true: ratio, false: 1}[series[i].Levels[0] == "axis2"] *
+						(1 + 0.001*float64((k*7+i)%5-2))
+				}
+			}
+			cards[m] = p.Judge(series, Mapping{}, 0.95).Claims[0]
+		}
+		measured, modelled := cards[0], cards[1]
+		if modelled.Verdict != stat.Undecided || modelled.AsModelled != measured.Verdict || modelled.SizeIs != measured.SizeIs {
+			t.Errorf("%g: got %s, as modelled %s %s; measured it is %s %s", ratio, modelled.Verdict, modelled.AsModelled,
+				modelled.SizeIs, measured.Verdict, measured.SizeIs)
+		}
+		if !strings.Contains(modelled.Decided(), "a power meter at the client") || measured.AsModelled != "" ||
+			measured.Decided() != "" {
+			t.Errorf("%g: modelled is decided by %q, measured is %q as modelled, decided by %q", ratio, modelled.Decided(),
+				measured.AsModelled, measured.Decided())
+		}
+	}
+}
+
+// As many blocks as an undecided claim asks for decide it: nearly always if that
+// many are made, and seldom if a quarter of them is.
+func TestEnoughBlocksAreAskedFor(t *testing.T) {
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", Less: []string{"rest", "axis2"}}}
+	r := rand.New(rand.NewPCG(16, 3))
+	judge := func(blocks int) Judged {
+		var series []advise.Series
+		for _, level := range []string{"axis2", "rest"} {
+			s := advise.Series{Factors: []string{"stack"}, Levels: []string{level}, Side: measure.Client, Response: "rtt", Unit: "s"}
+			for b := range blocks {
+				gain := map[string]float64{"axis2": 1.05, "rest": 1}[level]
+				s.Trials = append(s.Trials, advise.TrialSummary{ID: b, Block: b, Mean: gain * math.Exp(0.1*r.NormFloat64())})
+			}
+			series = append(series, s)
+		}
+		return p.Judge(series, Mapping{Columns: nil}, 0.95).Claims[0]
+	}
+	// The truth: differences of logarithms have a deviation of 0.1·√2 around log 1.05.
+	want, err := stat.Blocks(0.1*math.Sqrt2, 1e6, math.Log(1.05), 0.05, power)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := func(blocks int) (n int) {
+		for range 200 {
+			if judge(blocks).Verdict == stat.Confirmed {
+				n++
+			}
+		}
+		return n
+	}
+	if full, quarter := decided(want), decided(want/4); full < 140 || quarter > 90 {
+		t.Errorf("%d blocks decide %d of 200 studies, a quarter of them %d", want, full, quarter)
+	}
+	var asked []int
+	for range 200 {
+		j := judge(30)
+		if j.Verdict != stat.Undecided {
+			continue
+		}
+		var n, have int
+		if _, err := fmt.Sscanf(j.Decided(), "about %d blocks instead of %d", &n, &have); err != nil {
+			if !strings.Contains(j.Decided(), "more trials; how many cannot be said") {
+				t.Fatalf("%q: %v", j.Decided(), err)
+			}
+			continue
+		}
+		if asked = append(asked, n); have != 30 || n <= have {
+			t.Fatalf("%q after 30 blocks", j.Decided())
+		}
+	}
+	// Those that are undecided saw less than the truth on average, so they ask for more than it needs.
+	if slices.Sort(asked); len(asked) < 20 || asked[len(asked)/2] < want/2 || asked[len(asked)/2] > 10*want {
+		t.Errorf("%d of 200 studies asked for a median of %d blocks, %d are needed", len(asked), asked[len(asked)/2], want)
 	}
 }
 

@@ -37,6 +37,8 @@ type Part struct {
 	Holds float64 // p of the part being as claimed
 	Fails float64 // p of the contrary
 	Why   string  // it could not be tested
+
+	bounds []float64 // between which, or on a side of which, it is tested
 }
 
 // A Judged is a claim with what ours say of it.
@@ -58,11 +60,20 @@ type Judged struct {
 	// explain is not decided, and no size is.
 	Waiting float64
 	Why     []string
+	// Decides says what would decide it; empty where it is decided.
+	Decides []string
+	// SizeIs says where ours, or what the model gives, lies beside SizeBounds
+	// (Inside, Above, …); empty where that is undecided or no size is claimed.
+	SizeIs string
+	// AsModelled is the verdict if the model were the truth; empty where ours is
+	// measured. It decides nothing.
+	AsModelled stat.Verdict
 	// Covered says whether the published figure lies in our interval (or, of a
 	// range, meets it); nil where it cannot be said.
 	Covered *bool
 
-	whole bool // missing treatments leave what was measured telling
+	whole bool           // missing treatments leave what was measured telling
+	model [2]provisional // of direction and size, where ours is modelled
 }
 
 // A Scorecard is every claim of a paper with its verdict.
@@ -86,17 +97,38 @@ func (p Paper) Judge(series []advise.Series, m Mapping, confidence float64) Scor
 		out.Claims = append(out.Claims, j)
 		ps[i], ps[len(p.Claims)+i] = j.P, j.SizeP
 	}
-	holm := stat.Holm(ps)
+	holm, modelled := stat.Holm(ps), stat.Holm(modelledPs(out.Claims))
+	tested := 0
+	for _, p := range ps {
+		if !math.IsNaN(p) {
+			tested++
+		}
+	}
 	for i := range out.Claims {
-		out.Claims[i].conclude(holm[i], holm[len(p.Claims)+i], 1-confidence)
+		j := &out.Claims[i]
+		j.conclude(holm[i], holm[len(p.Claims)+i], 1-confidence)
+		j.asModelled(modelled[i], modelled[len(p.Claims)+i], 1-confidence)
+		j.Decides = j.decides(p, tested, 1-confidence)
 	}
 	return out
+}
+
+// modelledPs are the p values that models give, of directions, then of sizes.
+func modelledPs(claims []Judged) []float64 {
+	ps := make([]float64, 2*len(claims))
+	for i, j := range claims {
+		ps[i], ps[len(claims)+i] = math.NaN(), math.NaN()
+		if j.Modelled {
+			ps[i], ps[len(claims)+i] = j.model[0].p, j.model[1].p
+		}
+	}
+	return ps
 }
 
 // test makes the parts of one claim and joins their p values.
 func (v view) test(c Claim, confidence float64) Judged {
 	j := Judged{Claim: c, P: math.NaN(), PHolm: math.NaN(), SizeP: math.NaN(), SizePHolm: math.NaN(),
-		Verdict: stat.Undecided, Direction: stat.Undecided}
+		Verdict: stat.Undecided, Direction: stat.Undecided, model: [2]provisional{{p: math.NaN()}, {p: math.NaN()}}}
 	t := tester{view: v, claim: c, confidence: confidence, judged: &j}
 	for _, f := range forms {
 		if f.is(c) {
@@ -122,7 +154,7 @@ func (j *Judged) join() {
 	for _, p := range j.Parts {
 		holds, fails = max(holds, p.Holds), min(fails, p.Fails)
 	}
-	j.P, j.Direction = j.weigh(holds, min(1, fails*float64(len(j.Parts))))
+	j.P, j.Direction, j.model[0] = j.weigh(holds, min(1, fails*float64(len(j.Parts))))
 }
 
 // conclude keeps the provisional verdicts if the adjusted p allow it, and says why not.
@@ -135,6 +167,7 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 		j.Size = stat.Undecided
 	}
 	j.Verdict = both(j.Direction, j.Size)
+	j.SizeIs = j.place(j.Size, alpha)
 	if j.Waiting > 0 && j.Verdict == stat.Undecided {
 		j.Why = append(j.Why,
 			"programs waited for a CPU during our run; differences that this could explain are not decided; measure again on "+
@@ -178,6 +211,7 @@ func (s *Scorecard) Void(why string) {
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		c.Verdict, c.Direction, c.Why = stat.Undecided, stat.Undecided, []string{why}
+		c.AsModelled, c.SizeIs, c.Decides = "", "", []string{"results as the lab wrote them: run the study again"}
 		if c.Size != "" {
 			c.Size = stat.Undecided
 		}

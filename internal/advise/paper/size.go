@@ -58,21 +58,27 @@ func (j *Judged) joinSize() {
 	if j.Waiting > 0 {
 		holds, fails = 1, 1
 	}
-	j.SizeP, j.Size = j.weigh(holds, fails)
+	j.SizeP, j.Size, j.model[1] = j.weigh(holds, fails)
 }
 
 // weigh is the p of the likelier answer, and that answer, unless something
-// keeps the claim from being decided at all.
-func (j *Judged) weigh(holds, fails float64) (float64, stat.Verdict) {
+// keeps the claim from being decided at all; and both if a model could decide.
+func (j *Judged) weigh(holds, fails float64) (float64, stat.Verdict, provisional) {
 	if len(j.Missing) > 0 {
 		holds = 1
 		if !j.whole {
 			fails = 1
 		}
 	}
+	p, v := likelier(holds, fails)
+	model := provisional{p, v}
 	if j.Modelled {
-		holds, fails = 1, 1
+		p, v = likelier(1, 1)
 	}
+	return p, v, model
+}
+
+func likelier(holds, fails float64) (float64, stat.Verdict) {
 	switch {
 	case holds < fails:
 		return holds, stat.Confirmed

@@ -412,7 +412,7 @@ func (t *tester) part(where string, f Evidence, bound float64, above bool) {
 	if f.Kind == "difference" {
 		bound = 0
 	}
-	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why}
+	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why, bounds: []float64{bound}}
 	if f.why == "" {
 		if p.Holds, p.Fails = t.beyond(f, bound); !above {
 			p.Holds, p.Fails = p.Fails, p.Holds
@@ -437,7 +437,7 @@ func (t *tester) beyond(f Evidence, bound float64) (above, below float64) {
 
 // between adds the test that f lies within bounds.
 func (t *tester) between(where string, f Evidence, lo, hi float64) {
-	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why}
+	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why, bounds: []float64{lo, hi}}
 	if f.why == "" {
 		var err error
 		if p.Holds, p.Fails, err = f.Between(lo, hi); err != nil {

@@ -212,6 +212,13 @@ func versionRates() []Rate {
 	}
 }
 
+// wrapped is contains for words that a line's end may part.
+func wrapped(words ...string) func(string, int) bool {
+	return func(out string, code int) bool {
+		return contains(words...)(strings.Join(strings.Fields(out), " "), code)
+	}
+}
+
 // exits is the answer of an exit code.
 func exits(want int) func(string, int) bool {
 	return func(_ string, code int) bool { return code == want }
@@ -235,6 +242,11 @@ func claimRates() []Rate {
 			return 1e-3 * rtt(cell/2, cell%2) * math.Exp(0.02*r.NormFloat64())
 		}}
 	}
+	times := func(ratio float64, modelled bool) Truth { // of axis2 over all others
+		t := truth(func(stack, _ int) float64 { return []float64{ratio, 1, 1, 1}[stack] })
+		t.Modelled = modelled
+		return t
+	}
 	args := []string{"report", "--claims"}
 	return []Rate{
 		{Name: "claims: IPv6 doubles one stack and halves another: alike confirmed", New: truth(func(stack, ip int) float64 {
@@ -243,6 +255,20 @@ func claimRates() []Rate {
 		{Name: "claims: 1.5 times where 11.48 is published: confirmed",
 			New:  truth(func(stack, _ int) float64 { return []float64{1.5, 1, 1, 1}[stack] }),
 			Args: args, Answer: contains("confirmed     transmission_rtt: axis2 above rest")},
+		{Name: "claims: 1.5 times where 11.48 is published: the size is below", New: times(1.5, false), Args: args,
+			Answer: wrapped("size contradicted (below "), Lo: 100, Hi: 100},
+		{Name: "claims: 60 times where 11.48 is published: the size is above", New: times(60, false), Args: args,
+			Answer: wrapped("size contradicted (above "), Lo: 100, Hi: 100},
+		{Name: "claims: 11.48 times as published: the size is inside", New: times(11.48, false), Args: args,
+			Answer: wrapped("size confirmed (inside "), Lo: 100, Hi: 100},
+		{Name: "claims: a model of 11.48 times: confirmed as modelled", New: times(11.48, true), Args: args,
+			Answer: wrapped("as modelled: confirmed, inside "), Lo: 100, Hi: 100},
+		{Name: "claims: a model of 11.48 times: decided", New: times(11.48, true), Args: args,
+			Answer: wrapped("direction confirmed", "1 confirmed,", "1 contradicted,")},
+		{Name: "claims: two settings with contrary truths: they disagree", Old: times(11.48, false), New: times(1/11.48, false),
+			Args: args, Answer: wrapped("! the settings disagree: transmission_rtt: axis2 above rest"), Lo: 100, Hi: 100},
+		{Name: "claims: two settings with one truth: they disagree", Old: times(11.48, false), New: times(11.48, false),
+			Args: args, Answer: wrapped("the settings disagree")},
 		{Name: "claims: nothing differs: an order confirmed", New: truth(func(int, int) float64 { return 1 }), Args: args,
 			Answer: contains("confirmed     transmission_rtt: rest below"), Hi: 5},
 	}

@@ -25,6 +25,8 @@ type Truth struct {
 	RTT func(r *rand.Rand, treatment, block int) float64
 	// Waiting is how long each side waited for a CPU, in s for each s of the run.
 	Waiting float64
+	// Modelled: the figures are said to be a model's.
+	Modelled bool
 	// Study is the text of the study; empty: Treatments stacks called s1, s2, ….
 	Study string
 	// Failed is how many of the probeRequests requests of a run fail. Where it is
@@ -117,7 +119,11 @@ func (t Truth) trial(s *store.Store, trial study.Trial, r *rand.Rand) error {
 	}
 	quality := []store.Quality{{Key: "span", Unit: "s", Value: 1},
 		{Key: "run_queue_wait_client", Unit: "s", Value: t.Waiting}}
+	method := store.Measured
+	if t.Modelled {
+		method = store.Modelled
+	}
 	return a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10,
 		Median: v, P95: 1.2 * v,
-		Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, quality)
+		Min: 0.9 * v, Max: 1.3 * v, Method: method}}, quality)
 }

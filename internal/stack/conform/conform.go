@@ -158,7 +158,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 	}
 	peer, crossed := c.peer(s)
 	if crossed {
-		add("server answers "+peer.Name, answers(peer, messageSizes))
+		add("server answers "+peer.Name, answers(peer, c.messageSizes()))
 	}
 	// Crossing with a peer shows more than a stack talking to itself: the own client's
 	// sweep of sizes is for one service.
@@ -167,7 +167,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 	case c.fixedSizes():
 		checks = append(checks, check{"answers", func() error { return c.fixed(client, s) }})
 	case swept:
-		add("answers", answers(c.d, messageSizes))
+		add("answers", answers(c.d, c.messageSizes()))
 	case !crossed:
 		add("answers", answers(c.d, []int{2, 1023}))
 	}
@@ -252,10 +252,22 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 
 func (c suite) has(side string) bool { return slices.Contains(c.offer.Sides, side) }
 
+// largeMessages is the part of the exchanges that a stack deviates from whose
+// messages must fit one datagram.
+const largeMessages = "messages of 65536 elements"
+
+// messageSizes are all the n that the stack is asked with.
+func (c suite) messageSizes() []int {
+	if _, deviates := c.d.Deviates[largeMessages]; deviates {
+		return messageSizes[:len(messageSizes)-1]
+	}
+	return messageSizes
+}
+
 // sizes are the n that service i is asked with by the stack's own client.
 func (c suite) sizes(i int) []int {
 	if i == 0 {
-		return messageSizes
+		return c.messageSizes()
 	}
 	return []int{2, 1023}
 }

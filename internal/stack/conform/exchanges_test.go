@@ -109,6 +109,35 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 	}
 }
 
+// A stack that says it sees no bodies may count no bytes, and no wrong number of them.
+func TestUncountedBytesAreForgivenOnce(t *testing.T) {
+	says := map[string]string{countsBytes: "its framework shows no bodies"}
+	for _, tt := range []struct {
+		what     string
+		spoil    func(x *measure.Exchange)
+		deviates map[string]string
+		fault    bool
+	}{
+		{"none counted, and it says so", func(x *measure.Exchange) { x.In, x.Out = 0, 0 }, says, false},
+		{"none counted", func(x *measure.Exchange) { x.In, x.Out = 0, 0 }, nil, true},
+		{"a byte too many, though it says none", func(x *measure.Exchange) { x.In++ }, says, true},
+		{"only answers not counted", func(x *measure.Exchange) { x.Out = 0 }, says, true},
+		{"all counted rightly", func(*measure.Exchange) {}, says, false},
+	} {
+		server, client := soundPrograms()
+		for i := range server.records {
+			tt.spoil(&server.records[i])
+		}
+		c := suite{d: stack.Description{Deviates: tt.deviates}}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := c.exchanges(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
+		cancel()
+		if (err != nil) != tt.fault {
+			t.Errorf("%s: got %v", tt.what, err)
+		}
+	}
+}
+
 // Each program is told the credentials that its side and security need, and no others.
 func TestProgramsAreToldOnlyTheirCredentials(t *testing.T) {
 	all := map[string]string{"ca": "a", "cert": "b", "key": "c", "client_key": "d", "psk": "e", "psk_identity": "f",
@@ -131,5 +160,16 @@ func TestProgramsAreToldOnlyTheirCredentials(t *testing.T) {
 				t.Errorf("%s: told %q, want %q", tt.security, got, want)
 			}
 		}
+	}
+}
+
+// A stack whose messages must fit one datagram is asked for all sizes but the last.
+func TestMessagesMayHaveToFitADatagram(t *testing.T) {
+	small := suite{d: stack.Description{Deviates: map[string]string{largeMessages: "no blocks"}}}
+	if got := small.messageSizes(); !slices.Equal(got, []int{0, 1, 2, 1023}) {
+		t.Errorf("got %v", got)
+	}
+	if got := (suite{}).messageSizes(); !slices.Equal(got, messageSizes) || got[len(got)-1] != 65536 {
+		t.Errorf("got %v", got)
 	}
 }

@@ -17,10 +17,10 @@ import org.ws4d.coap.interfaces.CoapServer;
 
 /** WS4D-jCoAP, whose jar the user brings: CoAP over UDP, a message in one datagram. */
 public final class Jcoap extends Stack {
-  static final int LARGEST = 1024; // bytes of body in one datagram; blocks are not tried
+  static final int LARGEST = 60_000; // bytes of body in one datagram: requests are not sent in blocks
 
   public Jcoap() {
-    super(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"coap"});
+    super(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"coap-draft"});
   }
 
   @Override protected List<String> connections() {

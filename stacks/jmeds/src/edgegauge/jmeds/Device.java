@@ -52,6 +52,8 @@ final class Device {
       this.log = log;
       setInput(Values.type(setup.service, false));
       setOutput(Values.type(setup.service, true));
+      setInputAction(Values.action(setup.service, false)); // else JMEDS makes up …/ServicesSERVICERequest, and leaves all others without an answer
+      setOutputAction(Values.action(setup.service, true));
     }
 
     /** JMEDS has read the request before, and writes the response after: both are outside of every phase. */

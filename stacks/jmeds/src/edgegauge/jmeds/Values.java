@@ -19,6 +19,10 @@ final class Values {
 
   private Values() {}
 
+  static String action(Service service, boolean response) {
+    return Jmeds.NAMESPACE + "/" + service.name + (response ? "Response" : "");
+  }
+
   /** The contract's element, for the WSDL that JMEDS writes. */
   static Element type(Service service, boolean response) {
     String name = service.name + (response ? "Response" : "");

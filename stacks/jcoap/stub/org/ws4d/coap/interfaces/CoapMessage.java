@@ -10,8 +10,6 @@ public interface CoapMessage {
 
   byte[] getToken();
 
-  void setToken(byte[] token);
-
   CoapMediaType getContentType();
 
   void setContentType(CoapMediaType type);

@@ -4,6 +4,8 @@ package org.ws4d.coap.interfaces;
 import org.ws4d.coap.messages.CoapRequestCode;
 
 public interface CoapRequest extends CoapMessage {
+  void setToken(byte[] token);
+
   void setUriPath(String path);
 
   String getUriPath();

@@ -7,6 +7,4 @@ public interface CoapServer {
   void onRequest(CoapServerChannel channel, CoapRequest request);
 
   void onSeparateResponseFailed(CoapServerChannel channel);
-
-  void onReset(CoapRequest request);
 }

@@ -23,7 +23,7 @@ public class DefaultDevice {
     throw new UnsupportedOperationException("this is a stub");
   }
 
-  public void addService(DefaultService service) {
+  public void addService(LocalService service) {
     throw new UnsupportedOperationException("this is a stub");
   }
 

@@ -4,7 +4,7 @@ package org.ws4d.java.service;
 import org.ws4d.java.communication.CommunicationBinding;
 import org.ws4d.java.types.URI;
 
-public class DefaultService {
+public class DefaultService implements LocalService {
   public void addBinding(CommunicationBinding binding) {
     throw new UnsupportedOperationException("this is a stub");
   }

@@ -7,7 +7,7 @@ import org.ws4d.java.service.parameter.ParameterValue;
 import org.ws4d.java.types.QName;
 
 public abstract class Operation {
-  protected Operation(String name, QName portType) {
+  public Operation(String name, QName portType) {
     throw new UnsupportedOperationException("this is a stub");
   }
 
@@ -26,6 +26,14 @@ public abstract class Operation {
   }
 
   public ParameterValue createOutputValue() {
+    throw new UnsupportedOperationException("this is a stub");
+  }
+
+  public void setInputAction(String action) {
+    throw new UnsupportedOperationException("this is a stub");
+  }
+
+  public void setOutputAction(String action) {
     throw new UnsupportedOperationException("this is a stub");
   }
 }

@@ -1,0 +1,163 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// power is the chance with which the blocks named by decides find what is there.
+const power = 0.8
+
+// A provisional is a p value and the verdict that it would give.
+type provisional struct {
+	p       float64
+	verdict stat.Verdict
+}
+
+// Where ours lies beside SizeBounds.
+const (
+	Inside = "inside"
+	Above  = "above"
+	Below  = "below"
+	Astray = "above and below" // some comparisons are above, others below
+)
+
+// asModelled says what the model would say, by Holm over the modelled claims alone.
+func (j *Judged) asModelled(holm, sizeHolm, alpha float64) {
+	if !j.Modelled {
+		return
+	}
+	direction, size := j.model[0].verdict, j.model[1].verdict
+	if !(holm < alpha) {
+		direction = stat.Undecided
+	}
+	if size != "" && !(sizeHolm < alpha) {
+		size = stat.Undecided
+	}
+	j.AsModelled = both(direction, size)
+	j.SizeIs = j.place(size, alpha)
+}
+
+// place says on which side of the bounds a size lies that is decided.
+func (j *Judged) place(size stat.Verdict, alpha float64) string {
+	lo, hi, ok := j.SizeBounds()
+	switch {
+	case !ok || size == "" || size == stat.Undecided:
+		return ""
+	case size == stat.Confirmed:
+		return Inside
+	}
+	up, down := false, false
+	for _, p := range j.Parts {
+		if p.Why != "" || p.Ours.Kind != j.Kind() {
+			continue
+		}
+		above, _ := p.Ours.Beyond(hi)
+		_, below := p.Ours.Beyond(lo)
+		n := float64(len(j.Parts))
+		up, down = up || above*n < alpha, down || below*n < alpha
+	}
+	switch {
+	case up && down:
+		return Astray
+	case up:
+		return Above
+	}
+	return Below
+}
+
+// decides says what would decide a claim that is undecided. claims is how many
+// share the level.
+func (j *Judged) decides(p Paper, claims int, alpha float64) []string {
+	if j.Verdict != stat.Undecided {
+		return nil
+	}
+	var out []string
+	if len(j.Missing) > 0 {
+		out = append(out, "the treatments that were not measured; the paper had: "+p.Setup)
+	}
+	if j.Modelled {
+		text := "a power meter at the " + j.metered(p) + " (doc/energy-meter.md), on what the paper had: " + p.Setup +
+			"; a pilot of 10 trials shows how many are enough"
+		if p.Trials > 1 {
+			text += fmt.Sprintf(", the paper had %d", p.Trials)
+		}
+		out = append(out, text)
+	}
+	if j.Waiting > 0 {
+		out = append(out, "the same trials while nothing else runs on the machine")
+	}
+	if len(out) == 0 {
+		out = append(out, j.trials(alpha/float64(max(1, claims))))
+	}
+	return out
+}
+
+// metered are the sides at which a modelled figure is to be measured.
+func (j *Judged) metered(p Paper) string {
+	switch {
+	case j.Side != "":
+		return j.Side
+	case p.Side != "":
+		return p.Side
+	}
+	return "client and the server"
+}
+
+// trials says how many blocks would decide, if the figures stay as they are: all
+// of the parts that hold, or the one that fails most clearly.
+func (j *Judged) trials(alpha float64) string {
+	all, one, have := 0, 0, 0
+	bounds := func(p Part) []float64 { return p.bounds }
+	if lo, hi, ok := j.SizeBounds(); ok && j.Direction == stat.Confirmed {
+		bounds = func(Part) []float64 { return []float64{lo, hi} }
+	}
+	for _, p := range j.Parts {
+		if p.Why != "" {
+			return "at least 2 blocks of every treatment, preferably 10"
+		}
+		n := p.blocks(bounds(p), alpha)
+		have = max(have, p.Ours.N[0])
+		if n == 0 {
+			return "more trials; how many cannot be said from these"
+		}
+		all = max(all, n)
+		if fails := p.Fails < p.Holds; fails && (one == 0 || n < one) {
+			one = n
+		}
+	}
+	if one > 0 {
+		all = one
+	}
+	if all == 0 {
+		return "results in which it can be tested"
+	}
+	all = max(all, have+1)
+	return fmt.Sprintf("about %d blocks instead of %d, if the figures stay as they are (power %g)", all, have, power)
+}
+
+// blocks is how many decide on which side of the nearest bound a figure lies; 0: that cannot be said.
+func (p Part) blocks(bounds []float64, alpha float64) int {
+	gap := math.Inf(1)
+	for _, b := range bounds {
+		d := p.Ours.Estimate - b
+		if p.Ours.Kind == "ratio" || p.Ours.Kind == "share" {
+			d = math.Log(p.Ours.Estimate / b)
+		}
+		gap = min(gap, math.Abs(d))
+	}
+	if p.Ours.Kind == "spread ratio" || p.Ours.Method == "" || math.IsNaN(gap) || math.IsInf(gap, 0) {
+		return 0
+	}
+	n, err := stat.Blocks(p.Ours.SD(), p.Ours.DF, gap, alpha, power)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Decided is all that would decide a claim, in one line; empty where it is decided.
+func (j Judged) Decided() string { return strings.Join(j.Decides, "; ") }

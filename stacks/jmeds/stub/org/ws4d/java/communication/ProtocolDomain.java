@@ -1,0 +1,4 @@
+// A stub: what src wants of JMEDS 2.0.0, by the names and signatures that JMEDS publishes. It is compiled against, and never run or shipped.
+package org.ws4d.java.communication;
+
+public interface ProtocolDomain {}
