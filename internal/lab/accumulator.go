@@ -145,6 +145,9 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 		if first, last, err := stat.Thirds(c.values); err == nil && c.Name == "rtt" { // before WithinTrial, which reorders
 			t.thirds = [2]float64{first * c.Scale(), last * c.Scale()}
 		}
+		if c.Response.Unit == "B" && t.out == 0 && t.in == 0 {
+			continue // the stack counts no bytes: every service answers with some
+		}
 		w, err := stat.WithinTrial(c.values)
 		if err != nil {
 			continue // no request was answered: there is nothing to say

@@ -96,3 +96,23 @@ func TestConnectionIsSaidOrNot(t *testing.T) {
 		t.Errorf("three requests, one of which connected in 6 ms: mean %g s, want 0.002", mean)
 	}
 }
+
+// A stack that counts no bytes has no sizes, which would be the smallest of all; one whose request has no body has one of 0.
+func TestUncountedBytesAreNoSize(t *testing.T) {
+	for _, in := range []int64{0, 7} {
+		var y accumulator
+		y.reserve(measure.Client, 2, new(spare))
+		for i := range 2 {
+			y.add(measure.Exchange{Seq: uint64(i) + 1, Sent: 1, Done: 2, Total: 2, In: in})
+		}
+		sizes := map[string]float64{}
+		for _, r := range y.results(measure.Client) {
+			if r.Unit == "B" {
+				sizes[r.Response] = r.Mean
+			}
+		}
+		if _, ok := sizes["message_size"]; ok != (in > 0) || sizes["response_size"] != float64(in) {
+			t.Errorf("answers of %d B: sizes %v", in, sizes)
+		}
+	}
+}
