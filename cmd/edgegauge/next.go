@@ -31,7 +31,7 @@ func writeNext(w io.Writer, dir string, r *report.Report) error {
 	case len(r.Starved) > 0:
 		propose("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0:
-		propose(fmt.Sprintf("about %d trials each would tell %s apart", trials, pair),
+		propose(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
 	if len(r.Treatments) > 1 {
@@ -41,7 +41,7 @@ func writeNext(w io.Writer, dir string, r *report.Report) error {
 	after := report.Quoted(filepath.Clean(dir) + "-after")
 	propose("after a change, measure again and compare; --fail-if 'rtt > 5%' makes it a gate",
 		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
-	propose("give data, facts, study and report to others", "publish "+report.Quoted(dir))
+	propose("publish data, facts, study and report", "publish "+report.Quoted(dir))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -44,7 +44,8 @@ func (s *Store) Results() iter.Seq2[Row, error] {
 			yield(Row{}, err)
 			return
 		}
-		rows, err := s.db.Query(`SELECT r.trial, r.attempt, r.side, r.response, r.unit, r.n, r.mean, r.sd, r.median, r.p95, r.min, r.max, r.method
+		rows, err := s.db.Query(`SELECT r.trial, r.attempt, r.side, r.response, r.unit, r.n, r.mean, r.sd, r.median, r.p95,
+			r.min, r.max, r.method
 			FROM results r JOIN attempts a USING (trial, attempt) JOIN trials t ON t.id = r.trial
 			WHERE a.state = 'valid' ORDER BY t.position, r.side, r.response, r.method`)
 		if err != nil {

@@ -46,7 +46,8 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 		       coalesce(c.attempts, 0), coalesce(c.refused, 0), coalesce(l.reason, ''), coalesce(l.log, '')
 		FROM trials t
 		LEFT JOIN (SELECT trial, count(*) AS attempts, sum(state = 'invalid') AS refused,
-		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last FROM attempts GROUP BY trial) c ON c.trial = t.id
+		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last
+		           FROM attempts GROUP BY trial) c ON c.trial = t.id
 		LEFT JOIN attempts l ON l.trial = t.id AND l.attempt = c.last
 		` + where + ` ORDER BY t.position`)
 	if err != nil {
