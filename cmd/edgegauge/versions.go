@@ -156,7 +156,7 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 	}
 	a.made = testbed.New(o)
 	sets = append(slices.Clone(v.sets), "design.precision=off")
-	return append(sets, plan.Beside(key, names, func(n string) string { return short(n, versions) })...), end, nil
+	return append(sets, plan.WithBase(key, names, func(n string) string { return short(n, versions) })...), end, nil
 }
 
 // short is the name of a stack's base version as a study has it; empty: there is none.

@@ -25,7 +25,7 @@ const (
 
 // A TrialState is a trial and what became of it so far.
 type TrialState struct {
-	Trial
+	PlannedTrial
 	State    State
 	Attempts int    // begun so far, interrupted ones included
 	Refused  int    // attempts found invalid: what a bound on retries counts
@@ -78,7 +78,7 @@ func (s *Store) damaged(format string, args ...any) error {
 
 // AddTrials appends whole blocks to the plan, as adaptive stopping asks: csv is
 // the new lines of plan.csv, without the header.
-func (s *Store) AddTrials(csv []byte, trials []Trial) error {
+func (s *Store) AddTrials(csv []byte, trials []PlannedTrial) error {
 	old, err := s.plan()
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func checkTrials(h Header) error {
 	return nil
 }
 
-func insertPlan(tx *sql.Tx, csv []byte, trials []Trial) error {
+func insertPlan(tx *sql.Tx, csv []byte, trials []PlannedTrial) error {
 	if _, err := tx.Exec("INSERT INTO plan (added, csv) VALUES (?, ?)", now(), csv); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func TestBeside(t *testing.T) {
 			}
 			continue
 		}
-		sets := p.Beside(key, stacks, func(name string) string {
+		sets := p.WithBase(key, stacks, func(name string) string {
 			if name == "a" {
 				return Base(name)
 			}

@@ -17,7 +17,7 @@ func Base(stack string) string { return stack + baseSuffix }
 // IsBase takes the name of a stack's base version apart.
 func IsBase(name string) (stack string, ok bool) { return strings.CutSuffix(name, baseSuffix) }
 
-// Versioned is the setting of which Beside puts another version beside each level,
+// Versioned is the setting of which WithBase puts another version beside each level,
 // and the names of the stacks there, as the study has them.
 func (p Plan) Versioned() (key string, stacks []string, err error) {
 	if slices.ContainsFunc(p.Study.treatments, func(t treatment) bool { return t.setup.URL != "" }) {
@@ -56,10 +56,10 @@ func (p Plan) Versioned() (key string, stacks []string, err error) {
 	return key, stacks, nil
 }
 
-// Beside are the overrides that put another version of each stack beside it, as
+// WithBase are the overrides that put another version of each stack beside it, as
 // one more level of the factor key: in every block each is then measured in both.
 // other is empty for a stack that has none.
-func (p Plan) Beside(key string, stacks []string, other func(stack string) string) []string {
+func (p Plan) WithBase(key string, stacks []string, other func(stack string) string) []string {
 	both := func(s string) []string {
 		if b := other(s); b != "" {
 			return []string{b, s}
