@@ -58,7 +58,7 @@ var badReports = []struct {
 		}
 		r.doubts()
 		return r
-	}, says: []string{"There is no answer", "0 of 3 trials are valid", "did not say &#34;ready&#34; within 10s"}},
+	}, says: []string{"No answer:", "0 of 3 trials are valid", "did not say &#34;ready&#34; within 10s"}},
 	{what: "NaN", make: func(t *testing.T) *Report {
 		r := fakeReport(t, 2, 1, 3)
 		nan := math.NaN()
