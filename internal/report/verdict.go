@@ -21,7 +21,7 @@ const (
 // verdictOf are the questions a verdict answers, in their order. Of the
 // responses of one question the first that was measured answers it.
 var verdictOf = [][]question{
-	{{"rtt", "Quickest"}, {"total_time", "Fastest overall"}},
+	{{"rtt", "Quickest"}, {"total_time", "Quickest overall"}},
 	{{"wire_bytes", "Fewest bytes on the wire"}, {"message_size", "Smallest body"}},
 	{{"energy", "Least energy"}, {"energy_gross", "Least energy, idle power included"}},
 	{{"cpu", "Least client CPU"}},
