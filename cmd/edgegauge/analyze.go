@@ -21,9 +21,10 @@ func analyzeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "analyze FILE.csv --response COLUMN --by COLUMN,…",
 		Short: "statistical analysis of any tidy table: groups, analysis of variance, contrasts",
-		Long: `Analyze runs the statistics of a report on any table: one row per observation, one column with the response, one or more
-columns with the factors and, if trials were run in blocks, one column with the block. Rows of the same treatment and block
-are averaged first. Without --block each row is a replicate. FILE - reads standard input. doc/method.md defines each figure.`,
+		Long: `Analyze runs the statistics of a report on any table: one row per observation, one column with the response,
+one or more columns with the factors and, if trials were run in blocks, one column with the block. Rows of the same
+treatment and block are averaged first. Without --block each row is a replicate. FILE - reads standard input.
+doc/method.md defines each figure.`,
 		Example: "  edgegauge analyze trials.csv --response rtt --by stack,link --block replication\n  edgegauge analyze " +
 			"trials.csv --response rtt --by stack --json | jq '.contrasts[] | select(.p_holm < 0.05)'",
 		Args: cobra.ExactArgs(1),

@@ -42,13 +42,13 @@ func openBase(ctx context.Context, name, scratch, build string) (*base, error) {
 		return nil, exit{exitUsage, fmt.Errorf("--base %s is both a file and a revision; write ./%[1]s for the file, or the "+
 			"revision's number", name)}
 	case err == nil && build != "":
-		return nil, exit{exitUsage, errors.New("--build is for a revision; a folder or a binary is taken as it is")}
+		return nil, exit{exitUsage, errors.New("--build is for a revision; a folder or a binary is used as it is")}
 	case err == nil && info.IsDir():
 		return folderBase(name)
 	case err == nil:
 		return binaryBase(ctx, name)
 	case path || unknown != nil:
-		return nil, exit{exitUsage, fmt.Errorf("--base %s is no file, no folder and no revision of a git repository here; a "+
+		return nil, exit{exitUsage, fmt.Errorf("--base %s is not a file, a folder or a revision of a git repository here; a "+
 			"shallow clone lacks most revisions: git fetch --depth 1 origin %[1]s, then --base FETCH_HEAD", name)}
 	}
 	return revisionBase(ctx, name, commit, filepath.Join(scratch, "base"), build)
@@ -92,7 +92,8 @@ func revisionBase(ctx context.Context, name, commit, tree, build string) (*base,
 	}
 	b.of = func(ctx context.Context, d stack.Description) (stack.Description, error) {
 		if d.Dir == "" {
-			return d, fmt.Errorf("stack %s is inside edgegauge: build edgegauge of %s and give the binary as --base", d.Name, name)
+			return d, fmt.Errorf("stack %s is inside edgegauge: build edgegauge of %s and give the binary as --base", d.Name,
+				name)
 		}
 		dir, err := filepath.EvalSymlinks(d.Dir)
 		if err != nil {
@@ -100,7 +101,7 @@ func revisionBase(ctx context.Context, name, commit, tree, build string) (*base,
 		}
 		in, err := filepath.Rel(top, dir)
 		if err != nil || in == ".." || strings.HasPrefix(in, "../") {
-			return d, fmt.Errorf("stack %s lies in %s, outside the repository %s, so no revision has it", d.Name, dir, top)
+			return d, fmt.Errorf("stack %s lies in %s, outside the repository %s, so no revision contains it", d.Name, dir, top)
 		}
 		return made(ctx, filepath.Join(tree, in), fmt.Sprintf("%s has no %s/stack.yaml", name, in))
 	}
@@ -166,7 +167,7 @@ func binaryBase(ctx context.Context, file string) (*base, error) {
 				}
 			}
 			if !replaced {
-				return d, fmt.Errorf("the commands of stack %s begin with no file of its folder, so %s cannot take its place; give a "+
+				return d, fmt.Errorf("the commands of stack %s begin with no file of its folder, so %s cannot replace it; give a "+
 					"folder or a revision as --base", d.Name, file)
 			}
 			d.Build = stack.Build{Product: []string{other}}
@@ -178,8 +179,8 @@ func binaryBase(ctx context.Context, file string) (*base, error) {
 func insideOf(ctx context.Context, file string, d stack.Description) (stack.Description, error) {
 	out, err := exec.CommandContext(ctx, file, "version").Output()
 	if err != nil || !bytes.HasPrefix(out, []byte("edgegauge ")) {
-		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is no edgegauge: its verb version prints %.40q (%v)", d.Name,
-			file, out, err)
+		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is not edgegauge: its verb version prints %.40q (%v)",
+			d.Name, file, out, err)
 	}
 	name := "./" + filepath.Base(file)
 	d.Dir, d.Build = filepath.Dir(file), stack.Build{Product: []string{filepath.Base(file)}}
@@ -189,7 +190,9 @@ func insideOf(ctx context.Context, file string, d stack.Description) (stack.Desc
 }
 
 // versions are the base versions of a study's stacks; left says which have none, and why.
-func (b *base) versions(ctx context.Context, bed *testbed.Testbed, names []string) (out map[string]testbed.Version, left []error) {
+func (b *base) versions(
+	ctx context.Context, bed *testbed.Testbed, names []string,
+) (out map[string]testbed.Version, left []error) {
 	out = map[string]testbed.Version{}
 	for _, n := range names {
 		d, ok := bed.FindStack(n)

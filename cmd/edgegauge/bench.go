@@ -46,8 +46,9 @@ func benchCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "measure edgegauge's own performance against its targets",
-		Long: `Bench prints a table: figure, target, measured value with its 95 % interval, and whether the target is met. "unsure" means
-that the interval includes the bound. It takes some minutes and needs a quiet machine. It measures all figures, or those named:
+		Long: `Bench prints a table: figure, target, measured value with its 95 % interval, and whether the target is met.
+"unsure" means that the interval includes the bound. It takes some minutes and needs a quiet machine. It measures all
+figures, or those named:
 ` + says.String(),
 		Example: "  edgegauge bench\n  edgegauge bench drive store",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,8 +14,9 @@ func checkCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check STUDY...",
 		Short: "find every problem that would stop run, before anything runs",
-		Long: `Check lists everything that would keep a study from running on this machine: errors in the file, missing stacks, devices and
-meters, and missing permissions. It opens meters and tests links, but runs no part of the study. It does not connect to boards.`,
+		Long: `Check lists everything that would keep a study from running on this machine: errors in the file, missing
+stacks, devices and meters, and missing permissions. It opens meters and tests links, but runs no part of the study. It
+does not connect to boards.`,
 		Example: "  edgegauge check studies/quickstart.yaml --set requests=100",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

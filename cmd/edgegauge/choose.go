@@ -21,12 +21,13 @@ func chooseCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "choose DIR --minimize FIGURE",
 		Short: "which treatment to choose: the best that meets the requirements, and how sure that is",
-		Long: `Choose ranks the treatments of a results directory by the first --minimize or --maximize, among those that meet every
---require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all pairs compared
-simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A figure is a
-response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows. If both sides
-have it and none is named, the worse side counts. Each link, device, service, message and load has a verdict of its own,
-unless --across is given. The exit code is 1 if, in one of them, no treatment meets the requirements beyond doubt.`,
+		Long: `Choose ranks the treatments of a results directory by the first --minimize or --maximize, among those that
+meet every --require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all
+pairs compared simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A
+figure is a response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows.
+If both sides have it and none is named, the worse side counts. Each link, device, service, message and load has a
+verdict of its own, unless --across is given. The exit code is 1 if, in one of them, no treatment meets the
+requirements beyond doubt.`,
 		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
 			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'",
 		Args: cobra.ExactArgs(1),

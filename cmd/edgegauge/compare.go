@@ -37,31 +37,33 @@ func compareCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare OLD NEW | compare --base REVISION --with STUDY --detect 5%",
 		Short: "did it get worse? two versions, two results directories or two probes, figure by figure",
-		Long: `Compare compares the results in NEW with those in OLD: the ratio new/old with its interval, Holm-corrected over all figures.
-Equality is tested, not assumed. OLD and NEW are results directories, or files written by edgegauge probe --json.
+		Long: `Compare compares the results in NEW with those in OLD: the ratio new/old with its interval, Holm-corrected
+over all figures. Equality is tested, not assumed. OLD and NEW are results directories, or files written by edgegauge
+probe --json.
 
 --fail-if names a regression, such as 'rtt > 5%' (more than 5 % above OLD), 'rtt.p95 > 10%', 'server.cpu > 5%' or
-'throughput < -5%'. A mean is judged both by the ratio of the means, which users experience, and by that of typical trials
-(geometric means). If a condition on a time names no figure, it also covers tails (p95) and spikes; 'rtt.mean > 5%' does not.
-Conditions do not apply to the floors.
+'throughput < -5%'. A mean is judged both by the ratio of the means, which users experience, and by that of typical
+trials (geometric means). If a condition on a time names no figure, it also covers tails (p95) and spikes; 'rtt.mean >
+5%' does not. Conditions do not apply to the floors.
 
-With --base and --with, compare measures both versions itself: in every block of one study each stack runs in the base version
-and as it is now, in random order. --base is a git revision (checked out into a temporary folder; a stack that says how is
-built there, or --build does it), a folder (a stack's, or one of several), or a binary (another edgegauge for the stacks inside
-it, or what a stack's commands begin with). --detect is the smallest difference of interest. After --pilot blocks compare says
-how many blocks and minutes find it with the given --power, and runs them (--plan: only says so). The answer is worse if NEW is
-slower beyond doubt, unless a difference of that size is excluded; good if it is excluded. "compare RESULTS" judges again.
---from RESULTS in place of --base says what it would take, by results of earlier.
+With --base and --with, compare measures both versions itself: in every block of one study each stack runs in the base
+version and as it is now, in random order. --base is a git revision (checked out into a temporary folder; a stack that
+says how is built there, or --build does it), a folder (a stack's, or one of several), or a binary (another edgegauge
+for the stacks inside it, or what a stack's commands begin with). --detect is the smallest difference of interest.
+After --pilot blocks compare says how many blocks and minutes it takes to find it with the given --power, and runs them
+(--plan: only says so). The answer is worse if NEW is slower beyond doubt, unless a difference of that size is
+excluded; good if it is excluded. "compare RESULTS" judges again. --from RESULTS in place of --base estimates what it
+would take from earlier results.
 
-The exit code is 1 if a condition is met beyond doubt for any treatment, or if NEW has fewer valid trials than OLD of those
-planned (--allow-lost accepts that). It is 0 if every condition is excluded beyond doubt. Otherwise the answer is
-"undecided", with the number of trials needed to decide; the exit code is then 0, or the one of --undecided-exit; --strict
-stands for 1. A difference that waiting for a CPU could explain is never decided. More failed requests of a probe, beyond
-chance, are worse, too. Probes of different URLs are refused without --other-url.`,
+The exit code is 1 if a condition is met beyond doubt for any treatment, or if NEW has fewer valid trials than OLD of
+those planned (--allow-lost accepts that). It is 0 if every condition is excluded beyond doubt. Otherwise the answer is
+"undecided", with the number of trials needed to decide; the exit code is then 0, or the one that --undecided-exit
+names; --strict stands for 1. A difference that waiting for a CPU could explain is never decided. More failed requests
+of a probe, beyond chance, count as worse, too. Probes of different URLs are refused without --other-url.`,
 		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest " +
-			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json --fail-if " +
-			"'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n" +
-			"  edgegauge compare --from results/latest --with study.yaml --detect 5%",
+			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json " +
+			"--fail-if 'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n  edgegauge compare " +
+			"--from results/latest --with study.yaml --detect 5%",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := f.do(cmd.Context(), a, cmd.OutOrStdout(), args)
@@ -101,23 +103,25 @@ chance, are worse, too. Probes of different URLs are refused without --other-url
 	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every interval")
 	c.Flags().BoolVar(&f.strict, "strict", false, "also exit with 1 if undecided")
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if undecided, such as 4 (default 0)")
-	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or that more requests failed")
+	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or "+
+		"that more requests failed")
 	c.Flags().BoolVar(&f.otherURL, "other-url", false, "compare probes of different URLs")
 	c.Flags().BoolVar(&f.all, "all", false, "also show figures that are equal or undecided")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
-	c.Flags().StringVar(&f.markdown, "markdown", "", "also write the answer as markdown, for a comment, to this file")
+	c.Flags().StringVar(&f.markdown, "markdown", "", "also write the answer to this file as Markdown, for a comment")
 	v := &f.versionFlags
-	c.Flags().StringVar(&v.base, "base", "", "measure this version beside the present one: a git revision, a folder or a binary")
+	c.Flags().StringVar(&v.base, "base", "", "measure this version as well as the present one: a git revision, a "+
+		"folder or a binary")
 	c.Flags().StringVar(&v.with, "with", "", "the study to measure both with")
-	c.Flags().StringArrayVar(&f.detect, "detect", nil, "smallest difference to find: 5% (of the RTT), or e.g. 'server.cpu > 5%' "+
-		"(repeatable)")
+	c.Flags().StringArrayVar(&f.detect, "detect", nil, "smallest difference to find: 5% (of the RTT), or e.g. "+
+		"'server.cpu > 5%' (repeatable)")
 	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
-	c.Flags().StringVar(&v.from, "from", "", "size the comparison by these results, and run nothing")
+	c.Flags().StringVar(&v.from, "from", "", "estimate the size of the comparison from these results, and run nothing")
 	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
-	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks that show how much trials spread; they count")
+	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
 	c.Flags().Float64Var(&v.power, "power", 0.8, "probability of finding the difference if it is there")
-	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time that all blocks may take; 0: any")
+	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
 	c.Flags().StringVar(&v.out, "out", "", "results directory of both versions (default results/NAME/NUMBER)")
 	setFlag(c, &v.sets)
 	trustFlag(c, &v.trust)
@@ -127,13 +131,14 @@ chance, are worse, too. Probes of different URLs are refused without --other-url
 // do judges what the arguments name. Where nothing is judged, Old is empty.
 func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string) (report.Compared, error) {
 	if f.undecided < 0 || f.undecided > 125 || f.strict && f.undecided > exitWorse {
-		return report.Compared{}, exit{exitUsage, fmt.Errorf("--undecided-exit %d: write 0 to 125, and not --strict besides",
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("--undecided-exit %d: write 0 to 125, without --strict",
 			f.undecided)}
 	}
 	measures := f.base != "" || f.with != ""
 	switch {
 	case measures && len(args) > 0:
-		return report.Compared{}, exit{exitUsage, fmt.Errorf("--base and --with measure both versions themselves: leave out %s",
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("--base and --with measure both versions themselves: leave "+
+			"out %s",
 			strings.Join(args, " "))}
 	case measures:
 		return a.measureVersions(ctx, w, f)
@@ -142,7 +147,8 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 	case len(args) == 1:
 		return compareWithin(args[0], f)
 	}
-	return report.Compared{}, exit{exitUsage, errors.New("compare takes OLD NEW, RESULTS of both versions, or --base and --with")}
+	return report.Compared{}, exit{exitUsage, errors.New("compare takes OLD NEW, RESULTS of both versions, or --base " +
+		"and --with")}
 }
 
 // undecidedExit is the exit code of an answer that is undecided.
@@ -203,7 +209,7 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 		return report.Compared{}, err
 	case probed != both:
 		return report.Compared{}, exit{exitUsage,
-			fmt.Errorf("%s and %s: one is a probe, the other a results directory; compare two of a kind", oldDir, newDir)}
+			fmt.Errorf("%s and %s: one is a probe, the other a results directory; compare two of the same kind", oldDir, newDir)}
 	case probed:
 		return compareProbes(oldDir, newDir, before, after, conditions, f)
 	}

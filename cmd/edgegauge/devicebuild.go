@@ -17,11 +17,12 @@ func devicesBuildCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build NAME...",
 		Short: "build emulated machines from Debian packages, unless up to date",
-		Long: `Build creates an emulated machine. It downloads Debian packages for the machine's architecture (with apt-get, without root
-and without touching this machine's packages), takes the kernel from a package or compiles it, and keeps everything under
-EDGEGAUGE_CACHE, or under edgegauge in the user's cache. Versions and checksums are pinned. --newest takes Debian's current
-versions instead: that is a different machine, with different counted times. --java also builds Debian's Java runtime, which
-Java stacks need there: Java 17, HotSpot on ARMv7 and ARMv8, an interpreter (Zero) on older cores.`,
+		Long: `Build creates an emulated machine. It downloads Debian packages for the machine's architecture (with apt-get,
+without root and without touching this machine's packages), takes the kernel from a package or compiles it, and keeps
+everything under EDGEGAUGE_CACHE, or under edgegauge in the user's cache. Versions and checksums are pinned. --newest
+takes Debian's current versions instead: that is a different machine, with different counted times. --java also builds
+Debian's Java runtime, which Java stacks need there: Java 17, HotSpot on ARMv7 and ARMv8, an interpreter (Zero) on
+older cores.`,
 		Example: "  edgegauge devices build cortex-a53\n  edgegauge devices build raspberry-pi-1 --java",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

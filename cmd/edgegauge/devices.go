@@ -59,8 +59,8 @@ func meterCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "meter METER",
 		Short: "watch a meter live: volts, amperes, watts, and its health",
-		Long: `Meter prints one line per second: mean volts, amperes and watts, and the meter's own health report. It ends after --for, on
-an interrupt, or on an error: the meter is silent, gone, or in use by another program.`,
+		Long: `Meter prints one line per second: mean volts, amperes and watts, and the meter's own health report. It ends
+after --for, on an interrupt, or on an error: the meter is silent, gone, or in use by another program.`,
 		Example: "  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices meter " +
 			"'ppk2:/dev/ttyACM0?mode=ampere&mV=3300' --for 10s --json",
 		Args: cobra.ExactArgs(1),
@@ -172,18 +172,18 @@ func calibrateCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate METER|MACHINE",
 		Short: "calibrate this machine's power profile, the energy meter, or an emulated machine against a board",
-		Long: `For an emulated machine, calibrate runs the same study on it and on a board (--against), 10 replications in random order, and
-records how they compare, per stack, in calibrations/MACHINE-BOARD.yaml. Later reports on that machine predict what the
-board would do, with an interval, or say why they cannot. --from uses existing results instead of a new run. Results
-are kept in results/calibrate-MACHINE.
+		Long: `For an emulated machine, calibrate runs the same study on it and on a board (--against), 10 replications in
+random order, and records how they compare, per stack, in calibrations/MACHINE-BOARD.yaml. Later reports on that
+machine predict what the board would do, with an interval, or say why they cannot. --from uses existing results instead
+of a new run. Results are kept in results/calibrate-MACHINE.
 
-With --profile, calibrate loads from none to all of this machine's cores, in random order, while METER reads its power, and
-prints the profile that fits best, with the error of the fit. Save it as devices/NAME.yaml: the modelled power of this kind
-of device is computed from it. Run it on the device that the meter measures, with nothing else running.
+With --profile, calibrate loads from none to all of this machine's cores, in random order, while METER reads its power,
+and prints the profile that fits best, with the error of the fit. Save it as devices/NAME.yaml: the modelled power of
+this kind of device is computed from it. Run it on the device that the meter measures, with nothing else running.
 
-With --unloaded, --volts or --amps, calibrate adjusts the energy meter (avr:) to a better instrument and stores the result in
-the meter. First run it with --unloaded and nothing connected; then with a steady load, and --volts and --amps as the
-reference shows them.`,
+With --unloaded, --volts or --amps, calibrate adjusts the energy meter (avr:) to a better instrument and stores the
+result in the meter. First run it with --unloaded and nothing connected; then with a steady load, and --volts and
+--amps as the reference shows them.`,
 		Example: "  edgegauge devices calibrate avr:/dev/ttyUSB0 --profile my-board --out devices/my-board.yaml\n" +
 			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 " +
 			"--volts 5.021 --amps 0.3504\n" +

@@ -169,8 +169,8 @@ func exitHelp() string {
 	return text + "\nAn undecided answer of compare exits with the code that --undecided-exit names."
 }
 
-// addressSpace is an error if this process may not reserve what a Go program reserves: it would end later, in the middle of a
-// run, with a dump of its runtime. (Below some 0.8 GB it ends before main.)
+// addressSpace is an error if this process may not reserve what a Go program reserves: it would end later, in the
+// middle of a run, with a dump of its runtime. (Below some 0.8 GB it ends before main.)
 func addressSpace() error {
 	const least = 4 << 30 // B
 	var limit unix.Rlimit

@@ -29,7 +29,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	case len(r.Starved) > 0:
 		add("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0:
-		add(fmt.Sprintf("about %d trials each would tell %s apart", trials, pair),
+		add(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
 	if len(r.Treatments) > 1 {
@@ -39,7 +39,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	after := report.Quoted(filepath.Clean(dir) + "-after")
 	add("after a change, measure again and compare; --fail-if 'rtt > 5%' makes it a gate",
 		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
-	add("give data, facts, study and report to others", "edgegauge publish "+report.Quoted(dir))
+	add("publish data, facts, study and report", "edgegauge publish "+report.Quoted(dir))
 	return steps
 }
 

@@ -12,8 +12,8 @@ func planCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan STUDY",
 		Short: "print the trials in the order they would run, as CSV",
-		Long: `Plan prints the trials in the order they would run, as CSV. The same file gives the same plan, byte for byte. Anything that
-would keep the study from running on this machine is listed after the plan, as check lists it.`,
+		Long: `Plan prints the trials in the order they would run, as CSV. The same file gives the same plan, byte for byte.
+Anything that would keep the study from running on this machine is listed after the plan, as check lists it.`,
 		Example: "  edgegauge plan studies/quickstart.yaml | column -s, -t | less",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

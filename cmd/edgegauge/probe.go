@@ -45,28 +45,29 @@ func probeCmd(*app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "probe URL",
 		Short: "measure any HTTP, CoAP, MQTT or gRPC endpoint: RTT, response time, bytes, failures, with intervals",
-		Long: `Probe measures one endpoint in several runs, one after the other, each in a new process with new connections. Intervals come
-from the runs, not from single requests. URLs: http, https (TLS 1.3), coap, coap+tcp, mqtt, mqtts; gRPC is an http URL with
---protocol grpc. Requests over MQTT go to --topic, and answers come on --response-topic, where {id} stands for the client's
-own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on NAME/response/{id}.
+		Long: `Probe measures one endpoint in several runs, one after the other, each in a new process with new connections.
+Intervals come from the runs, not from single requests. URLs: http, https (TLS 1.3), coap, coap+tcp, mqtt, mqtts; gRPC
+is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answers come on --response-topic, where {id}
+stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
+NAME/response/{id}.
 
-Without --rate the load is a closed loop: the next request follows the answer. With --rate, requests are sent on schedule
-whether or not earlier ones were answered, and response time counts from the scheduled instant.
+Without --rate the load is a closed loop: the next request follows the answer. With --rate, requests are sent on
+schedule whether or not earlier ones were answered, and response time counts from the scheduled instant.
 
---fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max, p50 to p99.9;
-rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Of means, percentiles and the rate
-the interval over the runs decides: where it contains the bound, the answer is "undecided". Failures and max are facts.
-The exit code is 1 if a condition is met, or if one is undecided and --strict is given; otherwise 0. 2: the command line is
-wrong; 3: nothing could be measured.
+--fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max, p50 to
+p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Of means, percentiles
+and the rate the interval over the runs decides: where it contains the bound, the answer is "undecided". Failures and
+max are facts. The exit code is 1 if a condition is met, or if one is undecided and --strict is given; otherwise 0. 2:
+the command line is wrong; 3: nothing could be measured.
 
 edgegauge compare sets two outputs of --json against each other.
 
-If a connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once; probe
-reports how many were. Times and response sizes are those of answered requests.`,
-		Example: "  edgegauge probe http://127.0.0.1:8080/ --requests 10000 --concurrency 32\n" +
-			"  edgegauge probe coap://[::1]/sensor --method GET --rate 50 --duration 10s --json\n" +
-			"  edgegauge probe mqtt://127.0.0.1 --topic sensor/request --response-topic 'sensor/response/{id}' --body reading.json\n" +
-			"  edgegauge probe http://127.0.0.1:8080/ --fail-if 'p99>20ms' --fail-if 'failures>0'",
+If a connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
+probe reports how many were. Times and response sizes are those of answered requests.`,
+		Example: "  edgegauge probe http://127.0.0.1:8080/ --requests 10000 --concurrency 32\n  edgegauge probe " +
+			"coap://[::1]/sensor --method GET --rate 50 --duration 10s --json\n  edgegauge probe mqtt://127.0.0.1 --topic " +
+			"sensor/request --response-topic 'sensor/response/{id}' --body reading.json\n  edgegauge probe " +
+			"http://127.0.0.1:8080/ --fail-if 'p99>20ms' --fail-if 'failures>0'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.job.URL = args[0]
@@ -90,7 +91,8 @@ reports how many were. Times and response sizes are those of answered requests.`
 	f.StringVar(&p.job.ResponseTopic, "response-topic", "",
 		"for mqtt URLs: topic that answers come on; {id}: the client's name")
 	f.Uint8Var(&p.job.QoS, "qos", 0, "for mqtt URLs: quality of service, 0, 1 or 2")
-	f.IntVar(&p.job.Status, "expect", 0, "status that every answer must have, CoAP's 2.05 as 205 (default: any of success)")
+	f.IntVar(&p.job.Status, "expect", 0, "status that every answer must have, CoAP's 2.05 as 205 (default: any of "+
+		"success)")
 	f.StringVar(&p.job.Match, "match", "", "regular expression that the body of every answer must match")
 	f.StringArrayVar(&p.failIf, "fail-if", nil, "condition that must not be met, e.g. 'p99>20ms' (repeatable)")
 	f.BoolVar(&p.strict, "strict", false, "also exit with 1 if a condition is undecided")

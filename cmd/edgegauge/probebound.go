@@ -50,7 +50,7 @@ func parseBound(text string) (bound, error) {
 	at += len(name)
 	skip()
 	if at == len(text) || text[at] != '<' && text[at] != '>' {
-		return fail("< or > is expected here", boundExample)
+		return fail("expected < or >", boundExample)
 	}
 	b.less = text[at] == '<'
 	at++
@@ -60,7 +60,7 @@ func parseBound(text string) (bound, error) {
 	skip()
 	value := boundValue.FindString(text[at:])
 	if value == "" {
-		return fail("a number is expected here", boundExample)
+		return fail("expected a number", boundExample)
 	}
 	b.at, _ = strconv.ParseFloat(value, 64)
 	at += len(value)
@@ -193,12 +193,12 @@ func (b bound) judge(all []figures, confidence float64) judged {
 		values = append(values, v)
 	}
 	if b.of == "max" {
-		j.Why = "the greatest of all requests"
+		j.Why = "the largest of all requests"
 		return fact(slices.Max(values))
 	}
 	p, err := overRuns(values, confidence)
 	if err != nil || p.CI == nil {
-		j.Why = "one run has no interval: the value itself was judged; --runs 6 tells more"
+		j.Why = "one run has no interval: the value itself was judged; use --runs 6 or more"
 		if len(values) > 1 {
 			j.Why = "the runs have no interval: the value itself was judged"
 		}
@@ -211,7 +211,7 @@ func (b bound) judge(all []figures, confidence float64) judged {
 	case !b.less && hi <= b.at || b.less && lo >= b.at:
 		j.Verdict = stat.Contradicted
 	default:
-		j.Verdict, j.Why = stat.Undecided, "the interval holds the bound; more --runs would tell"
+		j.Verdict, j.Why = stat.Undecided, "the interval contains the bound; more --runs would decide"
 	}
 	return j
 }

@@ -35,12 +35,12 @@ func TestBoundsOfProbe(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"p99>20mss":  `"p99>20mss", character 7: unknown unit "mss" of a time; write ns, us, ms, s or min`,
-		"p99":        "character 4: < or > is expected here",
-		"p99>":       "character 5: a number is expected here",
+		"p99":        "character 4: expected < or >",
+		"p99>":       "character 5: expected a number",
 		"p100>1s":    `character 1: unknown figure "p100"`,
 		"rrt>1s":     `character 1: unknown figure "rrt"`,
 		"rate>5ms":   `character 7: unknown unit "ms" of a rate`,
-		"failures>x": "character 10: a number is expected here",
+		"failures>x": "character 10: expected a number",
 		"":           "character 1: unknown figure",
 	} {
 		if _, err := parseBound(text); err == nil || !strings.Contains(err.Error(), want) {

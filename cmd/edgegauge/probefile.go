@@ -88,7 +88,8 @@ func withinOf(times []int64) *within {
 		}
 		return &v
 	}
-	return &within{w.N, w.Mean * 1e-9, known(w.SD), w.Median * 1e-9, known(w.P95), known(w.P99), w.Min * 1e-9, w.Max * 1e-9}
+	return &within{w.N, w.Mean * 1e-9, known(w.SD), w.Median * 1e-9, known(w.P95), known(w.P99), w.Min * 1e-9,
+		w.Max * 1e-9}
 }
 
 // mostProbe is the size in bytes up to which such a file is read.
@@ -106,17 +107,17 @@ func readProbe(path string) (probeReport, bool, error) {
 	}
 	switch err := json.Unmarshal(text, &p); {
 	case len(bytes.TrimSpace(text)) == 0:
-		return p, true, exit{exitUnmeasured, fmt.Errorf("%s is empty: the probe that was to write it measured nothing, and "+
-			"said why as an error; probe again", path)}
+		return p, true, exit{exitUnmeasured, fmt.Errorf("%s is empty: the probe that should have written it measured "+
+			"nothing, and reported why; probe again", path)}
 	case err != nil || p.Kind != "probe" && p.URL == "":
-		return p, true, exit{exitUsage, fmt.Errorf("%s is not what edgegauge probe --json prints; name results directories, or files made by: "+
-			"edgegauge probe URL --json > FILE", path)}
+		return p, true, exit{exitUsage, fmt.Errorf("%s is not what edgegauge probe --json prints; name results "+
+			"directories, or files made by: edgegauge probe URL --json > FILE", path)}
 	case p.Format > probeFormat:
 		return p, true, exit{exitUsage,
 			fmt.Errorf("%s has format %d, and this edgegauge reads %d; update edgegauge", path, p.Format, probeFormat)}
 	case !p.possible():
-		return p, true, exit{exitUsage, fmt.Errorf("%s is damaged: it counts what cannot be, such as more failures than requests, or "+
-			"lacks figures of a run; probe again", path)}
+		return p, true, exit{exitUsage, fmt.Errorf("%s is damaged: its counts are impossible, such as more failures than "+
+			"requests, or it lacks figures of a run; probe again", path)}
 	case len(p.PerRun) == 0 && p.answered() == 0 && p.Requests > 0: // of failures alone
 	case len(p.PerRun) == 0:
 		return p, true, exit{exitUsage,
@@ -129,7 +130,8 @@ func readProbe(path string) (probeReport, bool, error) {
 func (p probeReport) possible() bool {
 	counts := func(failures, requests int) bool { return 0 <= failures && failures <= requests }
 	for _, r := range p.PerRun {
-		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) || (r.RTT == nil) != (r.ResponseBody == nil) {
+		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) ||
+			(r.RTT == nil) != (r.ResponseBody == nil) {
 			return false
 		}
 	}
@@ -255,7 +257,7 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 		}
 	}
 	if out.Comparison.Verdict() == stat.Undecided {
-		out.Cure = "probe both again with more --runs, in turns, on a quieter machine"
+		out.Cure = "probe both again with more --runs, alternately, on a quieter machine"
 	}
 	return out, nil
 }

@@ -89,8 +89,9 @@ func (p *probe) loop() string {
 		return fmt.Sprintf("open loop: %g requests per second (%s), sent when due; response time counts from then",
 			p.job.Rate, p.job.Arrivals)
 	}
-	return fmt.Sprintf("closed loop: %d connections, each sends when it was answered; a slow answer delays what would "+
-		"have been sent meanwhile, so tails are understated (coordinated omission): --rate measures them", p.job.Concurrency)
+	return fmt.Sprintf("closed loop: %d connections, each sends its next request when the last is answered; a slow "+
+		"answer delays what would have been sent meanwhile, so tails are understated (coordinated omission): --rate "+
+		"measures them", p.job.Concurrency)
 }
 
 // hints name likely causes of what the times look like.

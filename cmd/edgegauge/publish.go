@@ -27,11 +27,12 @@ func publishCmd(a *app) *cobra.Command {
 	var p publishing
 	c := &cobra.Command{
 		Use:   "publish RESULTS...",
-		Short: "pack results for publication: raw data, facts, study, report and checksums as an RO-Crate",
-		Long: `Publish packs results directories into one zip file, an RO-Crate 1.1, as archives such as Zenodo take it: the study, the
-plan, the facts of the machines, every raw file, the ledger, a fresh report, the checksum of each file, and metadata that say
-who measured what, when, and with what. Results that are damaged or unfinished are refused. The facts name the machines
-that were measured and their addresses; read them before you publish. doc/publish.md goes through it step by step.`,
+		Short: "pack results for publication, as an RO-Crate: raw data, facts, study, report and checksums",
+		Long: `Publish packs results directories into one zip file, an RO-Crate 1.1, which archives such as Zenodo accept:
+the study, the plan, the facts of the machines, every raw file, the ledger, a fresh report, the checksum of each file,
+and metadata that say who measured what, when, and with what. Results that are damaged or unfinished are refused. The
+facts name the machines that were measured and their addresses; read them before you publish. doc/publish.md explains
+it step by step.`,
 		Example: "  edgegauge publish results/latest --author 'Josiah Carberry <0000-0002-1825-0097>' --license CC-BY-4.0\n" +
 			"  edgegauge publish results/sensor/001 results/sensor/002 --title 'Two boards' --out boards.zip",
 		Args: cobra.MinimumNArgs(1),
@@ -93,7 +94,7 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 		out = c.Parts[0].Folder + ".crate.zip"
 	}
 	if exists(out) {
-		return "", exit{exitUsage, fmt.Errorf("%s is there already; remove it, or name another file with --out", out)}
+		return "", exit{exitUsage, fmt.Errorf("%s exists already; remove it, or name another file with --out", out)}
 	}
 	if err := writable(filepath.Dir(out)); err != nil {
 		return "", exit{exitUsage, fmt.Errorf("--out %s: %w", out, err)}
@@ -103,7 +104,7 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 	}
 	for _, x := range []struct{ lacks, do string }{
 		{strings.Join(p.authors, ""), "no author is named; add --author 'NAME <ORCID>'"},
-		{p.license, "no license is given, so that others may not reuse the data; add --license CC-BY-4.0, or another"},
+		{p.license, "no license is given, so nobody may reuse the data; add --license CC-BY-4.0, or another"},
 	} {
 		if x.lacks == "" {
 			fmt.Fprintln(a.notes(), "note: "+x.do)
@@ -149,8 +150,8 @@ func publishable(dir string) (crate.Part, error) {
 		}
 	}
 	if unfinished > 0 {
-		return refuse(fmt.Errorf("%s: %d trials have not been measured; finish the run first: edgegauge run STUDY --out %[1]s",
-			dir, unfinished))
+		return refuse(fmt.Errorf("%s: %d trials have not been measured; finish the run first: edgegauge run STUDY --out "+
+			"%[1]s", dir, unfinished))
 	}
 	if damage := s.Verify(); damage != nil {
 		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))
@@ -180,7 +181,9 @@ func publishable(dir string) (crate.Part, error) {
 	}
 	part.Files = append(part.Files,
 		crate.File{Name: "summary.csv", Says: saysOf("summary.csv"), Write: r.CSV},
-		crate.File{Name: "report.html", Says: saysOf("report.html"), Write: func(w io.Writer) error { return pageOf(whole, w) }})
+		crate.File{Name: "report.html", Says: saysOf("report.html"), Write: func(w io.Writer) error {
+			return pageOf(whole, w)
+		}})
 	return part, nil
 }
 
@@ -195,11 +198,11 @@ func pageOf(dir string, w io.Writer) error {
 
 // said is what the files of a results directory hold; of others, what is in their folder.
 var said = map[string]string{
-	"facts.json": "the machines, programs and versions that were measured", "ledger.sqlite": "which trials are valid, and " +
-		"their figures", "plan.csv": "the trials in the order they ran", "study.yaml": "the study as it was run",
+	"facts.json": "the machines, programs and versions that were measured", "ledger.sqlite": "which trials are valid, " +
+		"and their figures", "plan.csv": "the trials in the order they ran", "study.yaml": "the study as it was run",
 	"summary.csv": "one row per treatment, side and response", "report.html": "the report, for a browser",
 	"exchanges": "every request of a trial, as one side saw it", "samples": "every reading of an instrument",
-	"packets": "captured packets of a trial", "trials": "what the programs of a trial said",
+	"packets": "captured packets of a trial", "trials": "the logs of a trial's programs",
 	"invalid": "raw data of an attempt that does not count",
 }
 
@@ -217,7 +220,7 @@ func filesOf(dir string) ([]crate.File, error) {
 		case err != nil || e.IsDir():
 			return err
 		case !e.Type().IsRegular():
-			return fmt.Errorf("%s is no plain file; remove it", filepath.Join(dir, name))
+			return fmt.Errorf("%s is not a regular file; remove it", filepath.Join(dir, name))
 		case name == "lock" || name == "summary.csv" || name == "report.html" || name == "ledger.sqlite-shm" ||
 			strings.HasSuffix(name, ".partial"):
 			return nil

@@ -112,7 +112,7 @@ func TestPublishRefuses(t *testing.T) {
 		want string
 	}{
 		{"damaged", exitUnmeasured, "0001-1-client.parquet"},
-		{"linked", exitUnmeasured, "is no plain file; remove it"},
+		{"linked", exitUnmeasured, "is not a regular file; remove it"},
 		{"running", exitUnmeasured, "a lab is still measuring"},
 		{"whole whole", exitUsage, "name each results directory once"},
 	} {

@@ -25,8 +25,8 @@ func reportCmd(*app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "summarize a results directory",
-		Long: `Report summarizes a results directory. If the study names a published table, the report ends with the paper's claims, each
-confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.`,
+		Long: `Report summarizes a results directory. If the study names a published table, the report ends with the paper's
+claims, each confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.`,
 		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  " +
 			"edgegauge report results/latest --format svg --out figures\n" +
 			"  edgegauge report --claims results/*/001 --format json",
@@ -76,7 +76,8 @@ confirmed, contradicted or undecided. --claims prints only these claims, for any
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as --format json")
-	c.Flags().BoolVar(&anova, "anova", false, "also say which factors explain the variation of trials (text; other formats always do)")
+	c.Flags().BoolVar(&anova, "anova", false, "also show which factors explain the variation of trials (text; other "+
+		"formats always do)")
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
 	c.Flags().StringVar(&out, "out", "", "output file; for svg, output folder")
 	c.Flags().BoolVar(&claims, "claims", false,

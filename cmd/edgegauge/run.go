@@ -29,11 +29,11 @@ func runCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "conduct a study: measure, keep the results, print the table, write the report",
-		Long: `Run conducts a study and keeps everything in a results directory: results/NAME/NUMBER, or the one given with --out.
-To resume a run that was stopped or killed, run it again: finished trials are not repeated. STUDY is a file, or the name of
-a study that comes with edgegauge; without it, run lists them.`,
-		Example: "  edgegauge run quickstart\n  edgegauge run my-study.yaml\n  edgegauge run studies/cloud-of-things.yaml --set " +
-			"requests=100 --set design.replications=3 --out /tmp/try",
+		Long: `Run conducts a study and keeps everything in a results directory: results/NAME/NUMBER, or the one given with
+--out. To resume a run that was stopped or killed, run it again: finished trials are not repeated. STUDY is a file, or
+the name of a study that comes with edgegauge; without it, run lists them.`,
+		Example: "  edgegauge run quickstart\n  edgegauge run my-study.yaml\n  edgegauge run studies/cloud-of-things.yaml " +
+			"--set requests=100 --set design.replications=3 --out /tmp/try",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -83,7 +83,9 @@ func closeExperiment(e *testbed.Experiment) {
 }
 
 // open reads a study and opens its experiment, which is to be closed.
-func (a *app) open(ctx context.Context, file string, sets []string, out string, trust bool) (*testbed.Experiment, error) {
+func (a *app) open(
+	ctx context.Context, file string, sets []string, out string, trust bool,
+) (*testbed.Experiment, error) {
 	bed, plan, text, err := a.read(ctx, file, sets)
 	if err != nil {
 		return nil, err
@@ -150,7 +152,8 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment) (lab.Outcome, 
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
 	if errors.Is(err, lab.ErrStopped) {
-		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command again to resume",
+		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command "+
+			"again to resume",
 			e.Dir)}
 	}
 	var r *report.Report

@@ -21,7 +21,7 @@ import (
 func stacksCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "stacks",
-		Short:   "list, begin, build and check the stacks that can be measured",
+		Short:   "list, create, build and check the stacks that can be measured",
 		Example: "  edgegauge stacks list\n  edgegauge stacks new mine --lang python\n  edgegauge stacks check axis2",
 	}
 	c.AddCommand(stacksListCmd(a), stacksNewCmd(a), stacksBuildCmd(a), stacksCheckCmd(a))

@@ -104,7 +104,7 @@ func stacksCheckCmd(a *app) *cobra.Command {
 	}
 	trustFlag(c, &trust)
 	c.Flags().BoolVar(&everything, "all", false, "every stack whose prerequisites are installed")
-	c.Flags().BoolVar(&explain, "explain", false, "say what each failed check looks at; without a name, of all checks")
+	c.Flags().BoolVar(&explain, "explain", false, "explain each failed check; without a stack, explain all checks")
 	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&only, "only", "", "run only checks whose names contain this text")
 	return c
@@ -138,7 +138,9 @@ type stackCheck struct {
 }
 
 // checked runs the kit on one stack, and prints each check and a summary.
-func checked(ctx context.Context, w io.Writer, d stack.Description, kit conform.Kit, explain bool) (checkedStack, error) {
+func checked(
+	ctx context.Context, w io.Writer, d stack.Description, kit conform.Kit, explain bool,
+) (checkedStack, error) {
 	began := time.Now()
 	x := checkedStack{Name: d.Name, Checks: []stackCheck{}, NotChecked: d.Deviates}
 	failed := map[string]bool{}

@@ -22,18 +22,18 @@ func stacksNewCmd(a *app) *cobra.Command {
 	languages := strings.Join(skeletons.Languages(), ", ")
 	c := &cobra.Command{
 		Use:   "new NAME --lang LANGUAGE",
-		Short: "write a small stack to begin one's own with",
+		Short: "create a small working stack as a start for your own",
 		Long: "Writes the folder stacks/NAME: a stack that serves echo and monitor as JSON over HTTP and passes\n" +
-			"stacks check. Comments say where one's own framework goes. Languages: " + languages + ".",
+			"stacks check. Comments say where your own framework goes. Languages: " + languages + ".",
 		Example: "  edgegauge stacks new mine --lang python\n  edgegauge stacks check mine --trust",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if !stackName.MatchString(name) {
-				return exit{exitUsage, fmt.Errorf("%q cannot be a stack's name; use letters, digits, dashes and points", name)}
+				return exit{exitUsage, fmt.Errorf("invalid stack name %q; use letters, digits, dashes and dots", name)}
 			}
 			if lang == "" {
-				return exit{exitUsage, fmt.Errorf("name the language of the stack; --lang takes %s", languages)}
+				return exit{exitUsage, fmt.Errorf("name the language of the stack with --lang: %s", languages)}
 			}
 			if !slices.Contains(skeletons.Languages(), lang) {
 				return exit{exitUsage, fmt.Errorf("no skeleton in %q; %s", lang,
@@ -44,12 +44,12 @@ func stacksNewCmd(a *app) *cobra.Command {
 				return err
 			}
 			if d, ok := bed.FindStack(name); ok {
-				return exit{exitUsage, fmt.Errorf("there is a stack %s already; take another name", d.Name)}
+				return exit{exitUsage, fmt.Errorf("a stack %s exists already; choose another name", d.Name)}
 			}
 			dir := filepath.Join(folder, name)
 			files, err := writeSkeleton(dir, name, lang)
 			if errors.Is(err, fs.ErrExist) {
-				return exit{exitUsage, fmt.Errorf("%s is there already; remove it or take another name", dir)}
+				return exit{exitUsage, fmt.Errorf("%s exists already; remove it or choose another name", dir)}
 			}
 			if err != nil {
 				return exit{exitUnmeasured, err}
@@ -62,13 +62,13 @@ func stacksNewCmd(a *app) *cobra.Command {
 			if folder != "stacks" {
 				check += " --stacks " + folder
 			}
-			fmt.Fprintf(out, "it runs as it is: %s\n", check)
+			fmt.Fprintf(out, "it runs as it stands: %s\n", check)
 			fmt.Fprintln(out, "then look for YOUR FRAMEWORK in it; stacks/PROTOCOL.md says what it speaks")
 			return nil
 		},
 	}
 	c.Flags().StringVar(&lang, "lang", "", "language: "+languages)
-	c.Flags().StringVar(&folder, "in", "stacks", "folder in which to make the stack's folder")
+	c.Flags().StringVar(&folder, "in", "stacks", "folder in which to create the stack's folder")
 	return c
 }
 

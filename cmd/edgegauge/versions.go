@@ -37,9 +37,10 @@ func (v versionFlags) check(conditions []advise.Condition) error {
 	case v.with == "":
 		return errors.New("--base needs --with STUDY, which says what to measure")
 	case !detects:
-		return errors.New("nothing says which difference to look for; write --detect 5%")
+		return errors.New("no smallest difference is given; write --detect 5%")
 	case v.base == "" && v.from == "":
-		return errors.New("--with needs --base REVISION, FOLDER or BINARY; or --from RESULTS, to say how many trials it would take")
+		return errors.New("--with needs --base REVISION, FOLDER or BINARY; or --from RESULTS, to say how many trials it " +
+			"would take")
 	case v.pilot < 3:
 		return fmt.Errorf("--pilot %d shows no spread; write 3 or more", v.pilot)
 	case !(v.power > 0.5 && v.power < 1):
@@ -102,8 +103,8 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 	}
 	out.Sizing = size.String()
 	if size.affordable(v.most) < size.wanted {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d blocks were wanted, and --max-time %v allows %d: a difference of the "+
-			"size asked for may be missed", size.wanted, v.most, size.affordable(v.most)))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d blocks are needed, but --max-time %v allows only %d: a "+
+			"difference of the size asked for may be missed", size.wanted, v.most, size.affordable(v.most)))
 	}
 	return out, nil
 }
@@ -142,7 +143,7 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 	versions, left := b.versions(ctx, bed, names)
 	if len(versions) == 0 {
 		end()
-		return nil, nil, exit{exitUsage, fmt.Errorf("nothing can be interleaved: %w", errors.Join(left...))}
+		return nil, nil, exit{exitUsage, fmt.Errorf("the versions cannot be interleaved: %w", errors.Join(left...))}
 	}
 	for _, err := range left {
 		fmt.Fprintf(os.Stderr, "not compared: %v\n", err)
@@ -155,7 +156,7 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 	}
 	a.made = testbed.New(o)
 	sets = append(slices.Clone(v.sets), "design.precision=off")
-	return append(sets, plan.Beside(key, names, func(n string) string { return short(n, versions) })...), end, nil
+	return append(sets, plan.WithBase(key, names, func(n string) string { return short(n, versions) })...), end, nil
 }
 
 // short is the name of a stack's base version as a study has it; empty: there is none.
@@ -167,7 +168,9 @@ func short(name string, versions map[string]testbed.Version) string {
 }
 
 // blocks runs the study up to that many blocks. missing is what could not be measured.
-func (a *app) blocks(ctx context.Context, v versionFlags, sets []string, out string, n int) (dir string, missing, err error) {
+func (a *app) blocks(
+	ctx context.Context, v versionFlags, sets []string, out string, n int,
+) (dir string, missing, err error) {
 	e, err := a.open(ctx, v.with, append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n)), out, v.trust)
 	if err != nil {
 		return "", nil, err
@@ -247,9 +250,9 @@ func (s sizing) String() string {
 		if !x.Paired {
 			from = fmt.Sprintf("%d trials of one version, whose blocks do not cancel", x.Pilot)
 		}
-		fmt.Fprintf(&b, "%s, %s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% with a "+
-			"power of %g %% at a level of %.3g %% (two-sided)\n", x.Condition.Text, x.Treatment, 100*(math.Exp(x.SD)-1), from, x.Blocks,
-			100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
+		fmt.Fprintf(&b, "%s, %s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% "+
+			"with a power of %g %% at a level of %.3g %% (two-sided)\n", x.Condition.Text, x.Treatment,
+			100*(math.Exp(x.SD)-1), from, x.Blocks, 100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
 	}
 	n := max(s.wanted, s.have)
 	fmt.Fprintf(&b, "that is %d blocks, %d trials in all, about %s", n, n*s.versions, minutes(time.Duration(n)*s.each))
@@ -282,8 +285,9 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	}
 	old, new := r.Versions()
 	if len(old) == 0 {
-		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has one version of each stack, so there is nothing to compare; "+
-			"give two results directories, or measure both versions: edgegauge compare --base REVISION --with STUDY --detect 5%%", dir)}
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has one version of each stack, so there is nothing to "+
+			"compare; give two results directories, or measure both versions: edgegauge compare --base REVISION --with STUDY "+
+			"--detect 5%%", dir)}
 	}
 	out := report.Compared{Old: "base", New: "new", Dir: dir, Paired: true, Confidence: f.confidence, All: f.all}
 	if old, err = only(old, f.responses); err != nil {

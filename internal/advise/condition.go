@@ -87,7 +87,8 @@ type Condition struct {
 	Text   string
 }
 
-var conditionForm = regexp.MustCompile(`^\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*([+-]?[0-9.]+(?:e[+-]?[0-9]+)?)\s*([^\s0-9]*)\s*$`)
+var conditionForm = regexp.MustCompile(`^\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*` +
+	`([+-]?[0-9.]+(?:e[+-]?[0-9]+)?)\s*([^\s0-9]*)\s*$`)
 
 // ParseChange reads a condition on a change, as "rtt > 5%": more than 5 %
 // above the baseline. "throughput < -5%" is more than 5 % below it.

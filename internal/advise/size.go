@@ -58,7 +58,8 @@ func Sizes(old, new []Series, conditions []Condition, confidence, power float64)
 	}
 	for i := range out {
 		var err error
-		out[i].Blocks, err = stat.Blocks(out[i].SD, df[i], math.Log(out[i].Condition.Bound), (1-confidence)/float64(len(out)), power)
+		out[i].Blocks, err = stat.Blocks(out[i].SD, df[i], math.Log(out[i].Condition.Bound),
+			(1-confidence)/float64(len(out)), power)
 		if err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", out[i].Condition.Response, out[i].Treatment, err)
 		}

@@ -49,7 +49,8 @@ type File struct {
 // An Author is a person with, if known, an ORCID.
 type Author struct{ Name, ORCID string }
 
-var authorForm = regexp.MustCompile(`^([^<>]+?)\s*(?:<\s*(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\s*>)?$`)
+var authorForm = regexp.MustCompile(`^([^<>]+?)\s*` +
+	`(?:<\s*(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\s*>)?$`)
 
 // ParseAuthor reads "Name" or "Name <ORCID>", where the ORCID may be a URL.
 func ParseAuthor(text string) (Author, error) {
@@ -94,7 +95,8 @@ func LicenseURL(name string) (string, error) {
 	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
 		return name, nil
 	}
-	return "", fmt.Errorf("unknown license %q; write CC-BY-4.0, CC-BY-SA-4.0, CC0-1.0, ODbL-1.0 or the URL of another", name)
+	return "", fmt.Errorf("unknown license %q; write CC-BY-4.0, CC-BY-SA-4.0, CC0-1.0, ODbL-1.0 or the URL of another",
+		name)
 }
 
 // sums is the file of checksums, as sha256sum reads it.

@@ -154,8 +154,8 @@ func (r *run) complete(l *lane, now time.Duration) {
 	r.farewell(l)
 }
 
-// greet lets a new connection's ends know each other before any request. Of a request that is resumed, what the peer says may
-// already contain the whole response.
+// greet lets a new connection's ends know each other before any request. Of a request that is resumed, what the peer
+// says may already contain the whole response.
 func (r *run) greet(l *lane) (whole bool, err error) {
 	for l.greeter != nil && !l.greeter.greeted() {
 		for b := l.conn.next(); b != nil; b = l.conn.next() {

@@ -95,7 +95,7 @@ func (j Job) Call() (Call, error) {
 		var err error
 		if e.match, err = regexp.Compile(j.Match); err != nil {
 			if fault := new(syntax.Error); errors.As(err, &fault) {
-				return nil, fmt.Errorf("%q is no regular expression: %s", j.Match, fault.Code)
+				return nil, fmt.Errorf("%q is not a regular expression: %s", j.Match, fault.Code)
 			}
 			return nil, err
 		}

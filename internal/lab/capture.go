@@ -123,7 +123,8 @@ func Lacks(s *study.Setup, response string) string {
 	case overUDP(s) && !strings.HasPrefix(s.Security, "dtls"):
 		return "UDP without DTLS has no handshake"
 	case s.Connection != "per-request":
-		return "the handshake of a kept-alive connection is over before the first measured request; write connection: per-request"
+		return "the handshake of a kept-alive connection is over before the first measured request; write connection: " +
+			"per-request"
 	}
 	return ""
 }

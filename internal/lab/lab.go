@@ -58,7 +58,7 @@ type Lab struct {
 	Meters      map[string]instrument.Meter      // every meter the plan names, open
 	Profiles    map[string]instrument.PowerModel // every power profile it names
 	Sensors     map[string]sensor.Simulation     // every sensor it names that is simulated
-	// what is asked of services that are already there, secrets included, by the
+	// what is asked of services that are already running, secrets included, by the
 	// setup of their treatments
 	Requests map[*study.Setup]drive.Job
 	// why what a trial runs is not what the run began with; nil: not looked at

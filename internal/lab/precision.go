@@ -63,10 +63,10 @@ func (c *conductor) extend() error {
 }
 
 // Records are a plan's trials as the store keeps them.
-func Records(p study.Plan) []store.Trial {
-	out := make([]store.Trial, len(p.Trials))
+func Records(p study.Plan) []store.PlannedTrial {
+	out := make([]store.PlannedTrial, len(p.Trials))
 	for i, t := range p.Trials {
-		out[i] = store.Trial{ID: t.ID, Block: t.Block, Replication: t.Replication}
+		out[i] = store.PlannedTrial{ID: t.ID, Block: t.Block, Replication: t.Replication}
 		for j, w := range t.Treatment {
 			out[i].Treatment = append(out[i].Treatment, store.Level{Factor: p.Study.Factors[j].Name, Text: w.Text})
 		}

@@ -32,7 +32,7 @@ func TestTrialsWithoutAValue(t *testing.T) {
 			t.Errorf("%s of %s is NaN", c.Response, name)
 		}
 		if lacks := c.Response == "rtt" && strings.HasPrefix(name, "rest"); lacks != strings.Contains(text,
-			"of 8 valid trials have no value of it") {
+			"of 8 valid trials have no value;") {
 			t.Errorf("%s of %s: %d points, %q", c.Response, name, len(c.Points), text)
 		}
 		if c.Response == "throughput" && strings.HasPrefix(name, "twin") {

@@ -26,7 +26,7 @@ var badReports = []struct {
 	charts bool
 }{
 	{what: "one trial", make: func(t *testing.T) *Report { return fakeReport(t, 2, 1, 1) },
-		says: []string{"There is no answer: no treatment has two valid trials.",
+		says: []string{"No answer: no treatment has two valid trials.",
 			"one trial shows no spread between trials, so there is no interval"}, charts: true},
 	{what: "zero variance", make: func(t *testing.T) *Report {
 		r := fakeReport(t, 2, 1, 4)
@@ -58,7 +58,7 @@ var badReports = []struct {
 		}
 		r.doubts()
 		return r
-	}, says: []string{"There is no answer", "0 of 3 trials are valid", "did not say &#34;ready&#34; within 10s"}},
+	}, says: []string{"No answer:", "0 of 3 trials are valid", "did not say &#34;ready&#34; within 10s"}},
 	{what: "NaN", make: func(t *testing.T) *Report {
 		r := fakeReport(t, 2, 1, 3)
 		nan := math.NaN()
@@ -94,7 +94,7 @@ var badReports = []struct {
 		r := fakeReport(t, 2, 1, 3)
 		r.Damage = []string{"results/fake/exchanges/0001-1-client.parquet: changed since the lab wrote it"}
 		return r
-	}, says: []string{"These results are not as the lab wrote them; do not trust what follows.", "0001-1-client.parquet"},
+	}, says: []string{"These results have changed since the lab wrote them; do not trust what follows.", "0001-1-client.parquet"},
 		charts: true},
 }
 

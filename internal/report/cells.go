@@ -62,7 +62,7 @@ func (r *Report) cells(s *store.Store) error {
 		}
 		i := r.treatmentOf(row.Treatment)
 		if i < 0 {
-			return fmt.Errorf("trial %d has a treatment that study.yaml does not have; was it edited? restore it from "+
+			return fmt.Errorf("trial %d has a treatment that is not in study.yaml; was that file edited? restore it from "+
 				"study.yaml of the run", row.ID)
 		}
 		k := cellKey{i, row.Side, row.Response}
@@ -143,7 +143,7 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	if c.Mean, err = mean(means, confidence); errors.Is(err, stat.ErrSign) {
 		c.Mean, err = stat.Mean(means, confidence)
-		c.Warnings = append(c.Warnings, "a trial has a figure below 0, which this cannot be: look at the trial")
+		c.Warnings = append(c.Warnings, "a trial has a negative value, which is impossible here; look at the trial")
 	}
 	if err != nil {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
@@ -153,7 +153,7 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	if c.lacking > 0 {
 		c.Warnings = append(c.Warnings,
-			fmt.Sprintf("%d of %d valid trials have no value of it: what is shown is of the others", c.lacking,
+			fmt.Sprintf("%d of %d valid trials have no value; the figures are of the others", c.lacking,
 				c.lacking+len(c.Points)))
 	}
 	c.SD, c.P95 = stat.SD(means), math.NaN()

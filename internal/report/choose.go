@@ -102,7 +102,8 @@ func (c LevelChoice) text(b *strings.Builder) {
 	for i, x := range c.Candidates {
 		row := []string{fmt.Sprintf("%d. %s", i+1, x.Name), meetsWord(x.Meets, len(x.Checks))}
 		for _, f := range x.Objectives {
-			row = append(row, strings.TrimSpace(Format(f.Center.Center, f.Unit)+" "+interval(f.Center.Center, f.Center.Lo, f.Center.Hi)))
+			row = append(row, strings.TrimSpace(Format(f.Center.Center, f.Unit)+" "+
+				interval(f.Center.Center, f.Center.Lo, f.Center.Hi)))
 		}
 		rows = append(rows, append(row, noiseWord(x), frontWord(x)))
 	}
@@ -134,7 +135,8 @@ func (c LevelChoice) checks(b *strings.Builder) {
 	for _, x := range c.Candidates {
 		for _, k := range x.Checks {
 			rows = append(rows, []string{k.Requirement.Text, x.Name, string(k.Figure.Side),
-				Format(k.Figure.Center.Center, k.Figure.Unit), interval(k.Figure.Center.Center, k.Figure.Center.Lo, k.Figure.Center.Hi),
+				Format(k.Figure.Center.Center, k.Figure.Unit),
+				interval(k.Figure.Center.Center, k.Figure.Center.Lo, k.Figure.Center.Hi),
 				checkWord(k)})
 		}
 	}

@@ -76,13 +76,15 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 		return chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
 			len(f.Values), f.Modelled}
 	}
-	out := chosenLevel{Level: c.Name, Answer: c.answer(), Candidates: []chosenCandidate{}, Next: orEmpty(c.Next()), Left: orEmpty(c.Left),
+	out := chosenLevel{Level: c.Name, Answer: c.answer(), Candidates: []chosenCandidate{}, Next: orEmpty(c.Next()),
+		Left:     orEmpty(c.Left),
 		Warnings: orEmpty(warnings)}
 	if best, ok := c.Best(); ok {
 		out.Choice = best.Name
 	}
 	for i, x := range c.Candidates {
-		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{}, stat.Number(x.Ratio.Estimate),
+		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{},
+			stat.Number(x.Ratio.Estimate),
 			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure, x.Odd, x.Starved}
 		for _, f := range x.Objectives {
 			y.Objectives = append(y.Objectives, of(f))

@@ -67,9 +67,9 @@ func (c Compared) Markdown(w io.Writer) error {
 		}
 	}
 	n := c.count()
-	fmt.Fprintf(&b, "\nAll figures: %d higher, %d lower, %d equal within %g %%, %d undecided.\n", n[advise.Higher], n[advise.Lower],
-		n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
-	fmt.Fprintf(&b, "\n<details><summary>How sure, and how to repeat it</summary>\n\n%s.\n", markdownText(c.how()))
+	fmt.Fprintf(&b, "\nAll figures: %d higher, %d lower, %d equal within %g %%, %d undecided.\n", n[advise.Higher],
+		n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
+	fmt.Fprintf(&b, "\n<details><summary>Confidence, and how to reproduce this</summary>\n\n%s.\n", markdownText(c.how()))
 	for line := range strings.Lines(c.Sizing) {
 		fmt.Fprintf(&b, "\n%s\n", markdownText(strings.TrimSpace(line)))
 	}

@@ -36,18 +36,18 @@ func (c Compared) verdict() string {
 	switch c.Comparison.Verdict() {
 	case stat.Confirmed:
 		if len(c.Lost) > 0 {
-			return fmt.Sprintf("worse: valid trials are missing of %d treatments that had them", len(c.Lost))
+			return fmt.Sprintf("worse: valid trials are missing (treatments: %d)", len(c.Lost))
 		}
 		if c.Failed.Verdict == stat.Confirmed {
 			return fmt.Sprintf("worse: %.3g %% of requests failed, %.3g %% before", 100*c.Failed.New.Of(), 100*c.Failed.Old.Of())
 		}
 		if c.detects() {
-			return "worse: a change for the worse is beyond doubt"
+			return "worse: a regression is beyond doubt"
 		}
 		return "worse: a condition is met beyond doubt"
 	case stat.Contradicted:
 		if c.detects() {
-			return "good: a change for the worse of the size looked for is excluded beyond doubt"
+			return "good: a regression of the size looked for is excluded beyond doubt"
 		}
 		return "good: every condition is excluded beyond doubt"
 	case stat.Undecided:
@@ -73,14 +73,15 @@ func (c Compared) how() string {
 		return fmt.Sprintf("old: %s; new: as it is now; both in %s. New over old, %.0f %% intervals (paired by block, on "+
 			"logarithms), p by Holm over %d figures", base, c.Dir, 100*c.Confidence, len(c.Contrasts))
 	}
-	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %d figures",
+	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %d "+
+		"figures",
 		c.Old, c.New, 100*c.Confidence, len(c.Contrasts))
 }
 
 // whyUndecided names the first reason that fits.
 func (c Compared) whyUndecided() string {
 	if c.Failed.Verdict == stat.Undecided {
-		return "more requests failed than before, in few runs; more runs would tell"
+		return "more requests failed than before, but in few runs; more runs would decide"
 	}
 	spikes, starved := false, false
 	for _, o := range c.Outcomes {
@@ -91,11 +92,11 @@ func (c Compared) whyUndecided() string {
 	}
 	switch {
 	case starved:
-		return "programs waited for a CPU, which may explain what differs; nothing is decided by such trials"
+		return "programs waited for a CPU, which may explain the difference; such trials decide nothing"
 	case spikes:
-		return "there are more spikes than before, and the mean may have risen beyond the bound; more trials would tell"
+		return "there are more spikes than before, and the mean may have risen beyond the bound; more trials would decide"
 	}
-	return "the intervals hold the bound; more trials would tell"
+	return "the intervals contain the bound; more trials would decide"
 }
 
 func (c Compared) count() map[advise.Change]int {
@@ -219,16 +220,16 @@ func whatNext(o advise.Outcome) string {
 	case o.Contrast.Doubt != "":
 		return o.Contrast.Doubt
 	case o.Contrast.Allowance > 1:
-		return "the machine was too busy to tell, however many trials"
+		return "the machine was too busy; more trials would not help"
 	case o.Needed > 0:
 		if o.Condition.Detect {
-			return fmt.Sprintf("the interval holds both no change and the bound; %d blocks find such a change in 4 of 5 studies "+
-				"(there are %d)", o.Needed, min(o.Contrast.Trials[0], o.Contrast.Trials[1]))
+			return fmt.Sprintf("the interval contains both no change and the bound; %d blocks find such a change in 4 of 5 "+
+				"studies (there are %d)", o.Needed, min(o.Contrast.Trials[0], o.Contrast.Trials[1]))
 		}
-		return fmt.Sprintf("about %d trials a side would tell (there are %d and %d)",
+		return fmt.Sprintf("about %d trials per side would decide (there are %d and %d)",
 			max(o.Needed, o.Contrast.Trials[0]+1, o.Contrast.Trials[1]+1), o.Contrast.Trials[0], o.Contrast.Trials[1])
 	}
-	return "it lies so near the bound that no affordable number of trials would tell"
+	return "too close to the bound; no practical number of trials would decide"
 }
 
 func (c Compared) table(b *strings.Builder) {
@@ -343,10 +344,11 @@ func (c Compared) JSON(w io.Writer) error {
 		Failures    *failures  `json:"failures,omitempty"` // of two probes
 		Warnings    []string   `json:"warnings"`
 		Cure        string     `json:"to_decide,omitempty"`
-	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{}, orEmpty(c.OnlyOld),
-		orEmpty(c.OnlyNew), orEmpty(c.Differences), []string{}, nil, orEmpty(c.Warnings), c.Cure}
+	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{},
+		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Differences), []string{}, nil, orEmpty(c.Warnings), c.Cure}
 	if f := c.Failed; f.New.N > 0 {
-		out.Failures = &failures{[2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test, verdictWord(f.Verdict)}
+		out.Failures = &failures{[2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
+			verdictWord(f.Verdict)}
 	}
 	for _, l := range c.Lost {
 		out.Lost = append(out.Lost, l.String())

@@ -39,6 +39,6 @@ func (r *Report) damage() []string {
 	if len(r.Damage) == 0 {
 		return nil
 	}
-	out := []string{"These results are not as the lab wrote them; do not trust what follows."}
+	out := []string{"These results have changed since the lab wrote them; do not trust what follows."}
 	return append(out, r.Damage...)
 }

@@ -24,12 +24,12 @@ func TestDriftOfACompilingMachine(t *testing.T) {
 		slowness       func(request int) float64
 		want           string
 	}{
-		{"no warm-up", 0, 8, compiling, "it still warms up; raise design.warmup"},
-		{"no warm-up, and too few trials for a test to be sure", 0, 3, compiling, "it still warms up; raise design.warmup"},
-		{"a warm-up that is too short", 30, 8, compiling, "it still warms up; raise design.warmup"},
+		{"no warm-up", 0, 8, compiling, "still warming up; raise design.warmup"},
+		{"no warm-up, and too few trials for a test to be sure", 0, 3, compiling, "still warming up; raise design.warmup"},
+		{"a warm-up that is too short", 30, 8, compiling, "still warming up; raise design.warmup"},
 		{"the study's warm-up", 200, 8, compiling, ""},
 		{"the study's warm-up, twice the trials", 200, 16, compiling, ""},
-		{"a heap that fills", 200, 8, func(i int) float64 { return 1 + float64(i-200)/50 }, "something fills or heats up"},
+		{"a heap that fills", 200, 8, func(i int) float64 { return 1 + float64(i-200)/50 }, "something fills up or heats up"},
 	} {
 		r := rand.New(rand.NewPCG(3, 7))
 		w := world{value: twoTruths, method: store.Measured, quality: func(at map[string]string, block int) []store.Quality {

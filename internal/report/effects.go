@@ -74,7 +74,7 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
 	if len(series) > orderTreatments {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not looked for: %d treatments are over %d",
+		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not tested: %d treatments exceed the limit of %d",
 			len(series), orderTreatments))
 	} else {
 		e.order(t)

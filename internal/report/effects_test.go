@@ -145,9 +145,9 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 		timed := c.Response != "message_size"
 		for want, expected := range map[string]bool{
 			"not steady": stack == "soap" && timed, "takes 0.8": stack == "soap" && timed,
-			"it still warms up; raise design.warmup":                   stack == "soap" && timed,
-			"had no CPU, for 0.2 s together in each second of the run": stack == "twin" && timed,
-			"24 of 800 requests failed":                                stack == "rest",
+			"still warming up; raise design.warmup":                      stack == "soap" && timed,
+			"had no CPU, for a total of 0.2 s in each second of the run": stack == "twin" && timed,
+			"24 of 800 requests failed":                                  stack == "rest",
 		} {
 			if strings.Contains(text, want) != expected {
 				t.Errorf("%s %s: %q there is %v, want %v: %s", stack, c.Response, want, !expected, expected, text)
@@ -159,8 +159,8 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 func TestPrecisionThatWasNotReachedIsSaid(t *testing.T) {
 	file := strings.Replace(twoFactors, "replications: 8", "replications: 8, precision: 0.1%", 1)
 	r := reportOf(t, simulated(t, file, twoTruths))
-	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "the precision asked, 0.1") ||
-		!strings.Contains(text, "is not reached by") {
+	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "the requested precision of 0.1") ||
+		!strings.Contains(text, "was not reached by") {
 		t.Errorf("got %s", text)
 	}
 	r = reportOf(t, simulated(t, strings.Replace(file, "0.1%", "50%", 1), twoTruths))

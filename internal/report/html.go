@@ -120,7 +120,8 @@ func (r *Report) view() (view, error) {
 	v := view{
 		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(),
 		Warnings: append(r.damage(), r.Warnings...),
-		Scope:    r.scope(), Conditions: r.conditions(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS), Factors: r.Factors,
+		Scope:    r.scope(), Conditions: r.conditions(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS),
+		Factors: r.Factors,
 		Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
 		Next:      r.Next,
 		Predicted: r.predictedRows(), PredictedHead: predictedHead, PredictedSays: append(r.predictedOf(), r.Unpredicted...),
@@ -281,7 +282,7 @@ func (n *noteList) lines() []string {
 func (r *Report) design() [][2]string {
 	d := r.Study.Design
 	out := [][2]string{
-		{"order", "randomized complete blocks, one block a replication"},
+		{"order", "randomized complete blocks, one block per replication"},
 		{"seed", fmt.Sprint(d.Seed)},
 		{"replications asked", fmt.Sprint(d.Replications)},
 	}

@@ -12,7 +12,8 @@ import (
 func (r *Report) LaTeX(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("% made by edgegauge report --format " +
-		"latex\n\\documentclass[a4paper,10pt]{article}\n\\usepackage[landscape,margin=15mm]{geometry}\n\\usepackage{longtable}\n\\begin{document}\n")
+		"latex\n\\documentclass[a4paper,10pt]{article}\n\\usepackage[landscape,margin=15mm]{geometry}\n" +
+		"\\usepackage{longtable}\n\\begin{document}\n")
 	fmt.Fprintf(&b, "\\section*{%s}\n", latexText(r.Study.Name))
 	for _, line := range r.damage() {
 		fmt.Fprintf(&b, "\\textbf{%s}\n\n", latexText(line))

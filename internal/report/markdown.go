@@ -33,7 +33,7 @@ func (r *Report) flatTables() []flatTable {
 			Rows: append([][]string{{"response", "side", "share of the variation"}}, allocation...)})
 	}
 	if rows := r.besideRows(); len(rows) > 0 {
-		out = append(out, flatTable{Title: "Beside the figures of " + r.Published.Paper.Reference(),
+		out = append(out, flatTable{Title: "Compared with the figures of " + r.Published.Paper.Reference(),
 			Rows: append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published",
 				"interval"}}, rows...)})
 	}
@@ -122,7 +122,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		b.WriteByte('\n')
 	}
 	if len(r.Warnings) > 0 {
-		b.WriteString("## To bear in mind\n\n")
+		b.WriteString("## Caveats\n\n")
 		for _, line := range r.Warnings {
 			fmt.Fprintf(&b, "- %s\n", markdownText(line))
 		}

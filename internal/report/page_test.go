@@ -129,7 +129,7 @@ func (p pageUnderTest) pick() {
 	}
 	p.click(`fieldset:has([name="pick-encoding"]) button:last-of-type`) // none
 	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
-		"No treatment is picked") {
+		"No treatment is selected") {
 		p.Errorf("without levels the chart says %q", got)
 	}
 	p.click(`fieldset:has([name="pick-encoding"]) button:nth-last-of-type(2)`) // all

@@ -101,7 +101,8 @@ func (r *Report) pageData() (template.JS, error) {
 }
 
 func (r *Report) dataPanel(p Panel) dataPanel {
-	out := dataPanel{ID: p.ID(), Title: capital(words(p.Response)) + " at the " + string(p.Side) + r.byMedian(p.Side, p.Response), Unit: p.Unit,
+	out := dataPanel{ID: p.ID(), Title: capital(words(p.Response)) + " at the " + string(p.Side) +
+		r.byMedian(p.Side, p.Response), Unit: p.Unit,
 		Rows: []dataRow{}}
 	for i, f := range r.figure(p).Rows {
 		c, ok := r.Cell(i, p.Side, p.Response)

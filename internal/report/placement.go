@@ -63,8 +63,8 @@ func (r *Report) clusterCause(treatment int) string {
 	together := s != nil && s.Placement == study.Together ||
 		len(r.Study.Pin.Client) == 1 && slices.Equal(r.Study.Pin.Client, r.Study.Pin.Server)
 	if together {
-		return "both programs shared one CPU, so look for other programs that ran part of the time, and for a CPU that changes " +
-			"its frequency"
+		return "both programs shared one CPU, so look for other programs that ran part of the time, and for a CPU that " +
+			"changes its frequency"
 	}
 	return "most likely both programs ran on one CPU in some trials and on two in others; placement: together, or pin, " +
 		"prevents that"
@@ -84,7 +84,7 @@ func (r *Report) lengths() []string {
 		}
 	}
 	if len(out) > 1 {
-		return []string{"Each trial measured for a least time and a least number of requests, which differ by treatment."}
+		return []string{"Each trial measured for a minimum time and a minimum number of requests; both differ by treatment."}
 	}
 	return out
 }

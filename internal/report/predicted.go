@@ -80,14 +80,14 @@ func (r *Report) Predict(all []calibration.File, now time.Time) {
 				why = ""
 				break
 			}
-			why = fmt.Sprintf("calibration %s says nothing: %v", all[k].Name, err)
+			why = fmt.Sprintf("calibration %s cannot be used: %v", all[k].Name, err)
 		}
 		if what := c.Response + " of the " + string(c.Side); why != "" && !slices.Contains(lacking[why], what) {
 			lacking[why] = append(lacking[why], what)
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(lacking)) {
-		r.Unpredicted = append(r.Unpredicted, fmt.Sprintf("What a board would do is not known for %s: %s",
+		r.Unpredicted = append(r.Unpredicted, fmt.Sprintf("No prediction of a board for %s: %s",
 			list(lacking[why], 4), why))
 	}
 }
@@ -118,7 +118,7 @@ func (r *Report) predictedOf() []string {
 			p.By.Made.Format(time.DateOnly))] = true
 	}
 	return []string{fmt.Sprintf("PREDICTED, not measured: what %s would do. The mean of as many trials there lies "+
-		"within the interval with %.0f %% probability, if nothing but the board differs. It decides nothing.",
+		"within the interval with %.0f %% probability if only the board differs. No verdict is based on it.",
 		strings.Join(slices.Sorted(maps.Keys(seen)), " or "), 100*r.Study.Design.Confidence)}
 }
 

@@ -84,7 +84,7 @@ func (r *Report) warnBuilds(program string, b builds) {
 	for _, sum := range b.order {
 		parts = append(parts, fmt.Sprintf("trials %s with %.8s…", ranges(b.trials[sum]), sum))
 	}
-	text := fmt.Sprintf("%s is %d different builds in these results (%s): their figures are not of one program; "+
+	text := fmt.Sprintf("%s appears in %d different builds in these results (%s), so its figures are not of one program; "+
 		"measure again into a new directory",
 		program, len(b.order), strings.Join(parts, ", "))
 	r.Warnings = append(r.Warnings, text)

@@ -28,7 +28,7 @@ func (r *Report) published() error {
 	}
 	card := p.Judge(series, m, r.Study.Design.Confidence)
 	if len(r.Damage) > 0 {
-		card.Void("the results are not as the lab wrote them: nothing is decided by them")
+		card.Void("the results have changed since the lab wrote them, so they decide nothing")
 	}
 	r.Published = &card
 	if missing := p.Missing(series, m); len(missing) > 0 {
@@ -84,7 +84,7 @@ func (r *Report) besideRows() [][]string {
 
 func (r *Report) besides(b *strings.Builder) {
 	if rows := r.besideRows(); len(rows) > 0 {
-		wrap(b, fmt.Sprintf("Beside the figures of %s:", r.Published.Paper.Reference()), "  ")
+		wrap(b, fmt.Sprintf("Compared with the figures of %s:", r.Published.Paper.Reference()), "  ")
 		writeColumns(b, append([][]string{{"treatment", "side", "response", "ours", "published", "ours/published",
 			"interval"}}, rows...))
 	}

@@ -75,7 +75,7 @@ func TestPublishedStandsBesideOurs(t *testing.T) {
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Beside the figures of", "15.5 s ±290 ms", "J (modelled)"} {
+	for _, want := range []string{"Compared with the figures of", "15.5 s ±290 ms", "J (modelled)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

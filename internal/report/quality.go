@@ -51,22 +51,22 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			r.noteWaiting(i, side, share)
 			if share > waitFrom {
 				r.warnCells(i, side, timed,
-					fmt.Sprintf("the %s's threads were ready to run and had no CPU, for %.2g s together in each second of the run "+
+					fmt.Sprintf("the %s's threads were ready to run and had no CPU, for a total of %.2g s in each second of the run "+
 						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
 		}
 		if failed, all := sum(trials, "failures"), sum(trials, "requests"); failed > 0 {
-			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests failed and are in no time or size", failed,
+			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests failed; times and sizes exclude them", failed,
 				all))
 		}
 		if again, all := sum(trials, "repetitions"), sum(trials, "requests"); again > 0 {
 			r.warnCells(i, measure.Client, nil,
-				fmt.Sprintf("%.0f of %.0f requests were sent a second time, since the server closed their connection: "+
-					"their times contain the lost attempt, and the server may have served them twice", again, all))
+				fmt.Sprintf("%.0f of %.0f requests were sent a second time, because the server closed their connection: "+
+					"their times include the lost attempt, and the server may have served them twice", again, all))
 		}
 		if again, all := sum(trials, "retransmissions"), sum(trials, "requests"); again > 0 {
-			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol sent %.0f messages again in %.0f requests: "+
-				"times contain its waiting for that", again, all))
+			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol retransmitted %.0f messages in %.0f requests: "+
+				"times include the wait before each", again, all))
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func (r *Report) starvedWords() []string {
 		most, touched[s.Treatment] = max(most, s.Share), true
 	}
 	return []string{fmt.Sprintf("CPU starvation: in %d of %d treatments programs were ready to run and had no CPU, for "+
-		"up to %s s in each second of the run; times include that wait, and differences may be the machine's. Measure "+
+		"up to %s s in each second of the run; times include that wait, and differences may come from the machine. Measure "+
 		"again on a quieter machine.",
 		len(touched), len(r.Treatments), significant(most))}
 }
@@ -172,13 +172,13 @@ func plainDrift(first, last []float64, ratio float64) bool {
 
 func steadier(ratio float64) string {
 	if ratio < 1 {
-		return "it still warms up; raise design.warmup"
+		return "still warming up; raise design.warmup"
 	}
-	return "something fills or heats up; look at the time course"
+	return "something fills up or heats up; look at the time course"
 }
 
-// waitShare is the time that a side had no CPU, in s for each s of the run, the median of the trials: its threads waited for
-// one, or the host of this virtual machine had taken it.
+// waitShare is the time that a side had no CPU, in s for each s of the run, the median of the trials: its threads
+// waited for one, or the host of this virtual machine had taken it.
 // Where both programs shared one CPU, waiting for each other is no starvation.
 func waitShare(trials []map[string]float64, side measure.Side) float64 {
 	var shares []float64
@@ -233,7 +233,7 @@ func (r *Report) doubtPrecision() {
 		}
 	}
 	if len(wide) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the precision asked, %s %%, is not reached by %d figures: %s",
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the requested precision of %s %% was not reached by %d figures: %s",
 			strings.TrimSuffix(significant(100*d.Precision), ".00"), len(wide), list(wide, 3)))
 	}
 }

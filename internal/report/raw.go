@@ -72,7 +72,7 @@ func (r *Report) readDistributions(s *store.Store) error {
 	}
 	if len(failed) > 0 {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("distributions lack %d trials whose exchanges cannot be read, the first because: %v",
+			fmt.Sprintf("distributions leave out %d trials whose exchanges cannot be read; the first error: %v",
 				len(failed), failed[0]))
 	}
 	return nil

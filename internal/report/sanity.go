@@ -26,10 +26,10 @@ var waits = []struct {
 	says   string
 }{
 	{38e-3, 48e-3,
-		"near 40 ms, the delayed acknowledgement of Linux: header and body are likely written separately, and Nagle's " +
+		"near 40 ms, the delayed acknowledgement of Linux: header and body are probably written separately, and Nagle's " +
 			"algorithm holds the second write; send both in one write, or set TCP_NODELAY"},
 	{195e-3, 230e-3,
-		"near 200 ms, the least retransmission time-out of TCP and the delayed acknowledgement of other systems: look for " +
+		"near 200 ms, the minimum retransmission timeout of TCP and the delayed acknowledgement of other systems: look for " +
 			"lost packets and for a header and a body in two writes; set TCP_NODELAY"},
 }
 
@@ -136,14 +136,14 @@ func (r *Report) checkThroughput(i int) {
 	n := float64(s.Concurrency)
 	if under := r.underWay(i, "rtt"); under > n*(1+littleSlack) {
 		r.alarm(i,
-			fmt.Sprintf("throughput × RTT is %s requests under way where %d can be: one of the two is wrong; look at the "+
-				"clocks and at requests answered twice", significant(under), s.Concurrency))
+			fmt.Sprintf("throughput × RTT is %s requests in flight, but at most %d are possible: one of the two is wrong; "+
+				"check the clocks, and look for requests answered twice", significant(under), s.Concurrency))
 		return
 	}
 	if under := r.underWay(i, "total_time"); under < n*littleIdle {
 		r.alarm(i,
-			fmt.Sprintf("throughput × total time is %s requests under way where %d should be: the client was idle between "+
-				"requests; give it a CPU, or look for time that no phase counts", significant(under), s.Concurrency))
+			fmt.Sprintf("throughput × total time is %s requests in flight, but there should be %d: the client was idle between "+
+				"requests; give it a CPU, or look for time that no phase covers", significant(under), s.Concurrency))
 	}
 }
 
@@ -182,9 +182,9 @@ func (r *Report) checkFloors() {
 	for i, p := range stat.Holm(ps) {
 		if c := r.Cells[i]; p < warnAt && c.AboveFloor.Hi < 1 {
 			r.alarm(c.Treatment,
-				fmt.Sprintf("RTT is %s times its floor (%s): no stack is quicker than a bare exchange of as many bytes; the "+
-					"floor ran under other conditions, or the stack answers before it has read all; compare placement (pin) and "+
-					"message sizes",
+				fmt.Sprintf("RTT is %s times its floor (%s): no stack is faster than a bare exchange of the same number of "+
+					"bytes; the floor ran under other conditions, or the stack answers before it has read the request; compare "+
+					"placement (pin) and message sizes",
 					ratioText(c.AboveFloor.Estimate), ratioRange(c.AboveFloor)))
 		}
 	}

@@ -21,7 +21,9 @@ type Level struct {
 func (r *Report) Levels() []Level {
 	var out []Level
 	for _, g := range r.groups() {
-		out = append(out, Level{g.name, r.series(func(treatment int) bool { return slices.Contains(g.treatments, treatment) })})
+		out = append(out, Level{g.name, r.series(func(treatment int) bool {
+			return slices.Contains(g.treatments, treatment)
+		})})
 	}
 	return out
 }
@@ -110,7 +112,8 @@ func Interleave(old, new *Report) string {
 // Quoted is a word as a shell reads it.
 func Quoted(path string) string {
 	if strings.IndexFunc(path, func(c rune) bool {
-		return !(c == '/' || c == '.' || c == '-' || c == '_' || c == '=' || c == '%' || c == ':' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' ||
+		return !(c == '/' || c == '.' || c == '-' || c == '_' || c == '=' || c == '%' || c == ':' || c == '@' ||
+			c >= '0' && c <= '9' || c >= 'a' && c <= 'z' ||
 			c >= 'A' && c <= 'Z')
 	}) < 0 {
 		return path

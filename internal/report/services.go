@@ -30,8 +30,9 @@ func (r *Report) sayServices() {
 	if !all || len(urls) > 1 {
 		whose = "the server at " + list(urls, 4)
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("%s was there before the lab and was measured from outside: its phases "+
-		"(deserialization, processing, serialization), CPU and memory are unknown; RTT contains them, and the network to it",
+	r.Warnings = append(r.Warnings, fmt.Sprintf("%s was not started by the lab and was measured from outside: its phases "+
+		"(deserialization, processing, serialization), CPU and memory are unknown; RTT includes its work and the network "+
+		"to it",
 		whose))
 }
 

@@ -85,7 +85,7 @@ func header(t testing.TB, file string, s study.Study, plan study.Plan) store.Hea
 	h := store.Header{Study: []byte(file), Plan: csv.Bytes(),
 		Facts: []byte(`{"devices": {"local": {"Model": "simulated", "CPUs": 2}}}`)}
 	for _, trial := range plan.Trials {
-		x := store.Trial{ID: trial.ID, Block: trial.Block, Replication: trial.Replication}
+		x := store.PlannedTrial{ID: trial.ID, Block: trial.Block, Replication: trial.Replication}
 		for i, w := range trial.Treatment {
 			x.Treatment = append(x.Treatment, store.Level{Factor: s.Factors[i].Name, Text: w.Text})
 		}

@@ -68,7 +68,8 @@ func (d *Distribution) draw(b *strings.Builder, a axis, top int) {
 		return
 	}
 	fmt.Fprintf(b,
-		`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path class="fig-hist" d="M0 100`, top, shapeHeight, spreadBins)
+		`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path `+
+			`class="fig-hist" d="M0 100`, top, shapeHeight, spreadBins)
 	for i, s := range shares {
 		if h := 100 - math.Round(s/most*1000)/10; h < 100 {
 			fmt.Fprintf(b, "M%d 100V%vh1V100", i, h)
@@ -148,7 +149,8 @@ func (d *Distribution) drawCourse(b *strings.Builder, top int) {
 	}
 	y := func(v float64) float64 { return math.Round((hi-v)/(hi-lo)*1000) / 10 }
 	fmt.Fprintf(b,
-		`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path class="fig-band" d="M`, top, shapeHeight, len(d.Course)-1)
+		`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d 100" preserveAspectRatio="none"><path `+
+			`class="fig-band" d="M`, top, shapeHeight, len(d.Course)-1)
 	for i, p := range d.Course {
 		fmt.Fprintf(b, "%d %v ", i, y(p.Hi))
 	}

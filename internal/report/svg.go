@@ -42,19 +42,25 @@ const margin = 10
 func (p Picture) File(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+
 		`<svg xmlns="http://www.w3.org/2000/svg" width="740" height="%d" role="img" aria-labelledby="t-%s">`+
-		`<title id="t-%s">%s</title><style>%s</style><rect width="740" height="%d" fill="#fff"/><svg x="%d" y="%d" width="720" height="%d" class="fig">%s</svg></svg>`+"\n",
+		`<title id="t-%s">%s</title><style>%s</style><rect width="740" height="%d" fill="#fff"/><svg x="%d" y="%d" `+
+		`width="720" height="%d" class="fig">%s</svg></svg>`+"\n",
 		p.Height+2*margin, p.ID, p.ID, html.EscapeString(p.Says), fileStyle, p.Height+2*margin, margin, margin,
 		p.Height, p.body)
 	return err
 }
 
 // fileStyle is for figures that stand alone; the page has its own.
-const fileStyle = `svg{overflow:visible;font:13px system-ui,"DejaVu Sans",sans-serif}.fig-name{fill:#1b1f24}.fig-value{fill:#1b1f24;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:6px;stroke-linejoin:round}.fig-key{fill:#4b5563;font-size:12px}` +
-	`.fig-grid{stroke:#e3e6ea}.fig-tick{fill:#4b5563;font-size:12px;text-anchor:middle}.fig-pt{fill:#2563a8;fill-opacity:.35}.fig-ci{stroke:#12365e;stroke-width:2.5}` +
-	`.fig-mean{fill:#12365e;stroke:#fff}.fig-floor{stroke:#b45309;stroke-width:2.5}.fig-pub{fill:none;stroke:#7c3aed;stroke-width:2}.fig-isfloor{opacity:.75}` +
-	`.fig-front{fill:#12365e;stroke:#fff;stroke-width:1.5}.fig-open{fill:#fff;stroke:#12365e;stroke-width:2}` +
-	`.fig-hist{fill:#2563a8;fill-opacity:.55}.fig-median{stroke:#12365e;stroke-width:2}.fig-band{fill:#2563a8;fill-opacity:.22}.fig-line{fill:none;stroke:#12365e;stroke-width:1.5}` +
-	`.fig-warm-up{fill:#b45309;fill-opacity:.16}.fig-idle{fill:#4b5563;fill-opacity:.13}.fig-measured-run{fill:#14653a;fill-opacity:.17}`
+const fileStyle = `svg{overflow:visible;font:13px system-ui,"DejaVu Sans",sans-serif}.fig-name{fill:#1b1f24}` +
+	`.fig-value{fill:#1b1f24;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:6px;` +
+	`stroke-linejoin:round}.fig-key{fill:#4b5563;font-size:12px}.fig-grid{stroke:#e3e6ea}` +
+	`.fig-tick{fill:#4b5563;font-size:12px;text-anchor:middle}.fig-pt{fill:#2563a8;fill-opacity:.35}` +
+	`.fig-ci{stroke:#12365e;stroke-width:2.5}.fig-mean{fill:#12365e;stroke:#fff}` +
+	`.fig-floor{stroke:#b45309;stroke-width:2.5}.fig-pub{fill:none;stroke:#7c3aed;stroke-width:2}` +
+	`.fig-isfloor{opacity:.75}.fig-front{fill:#12365e;stroke:#fff;stroke-width:1.5}` +
+	`.fig-open{fill:#fff;stroke:#12365e;stroke-width:2}.fig-hist{fill:#2563a8;fill-opacity:.55}` +
+	`.fig-median{stroke:#12365e;stroke-width:2}.fig-band{fill:#2563a8;fill-opacity:.22}` +
+	`.fig-line{fill:none;stroke:#12365e;stroke-width:1.5}.fig-warm-up{fill:#b45309;fill-opacity:.16}` +
+	`.fig-idle{fill:#4b5563;fill-opacity:.13}.fig-measured-run{fill:#14653a;fill-opacity:.17}`
 
 // SVG draws the figure as an element to stand in a page.
 func (f Figure) SVG(w io.Writer) error { return f.Picture().SVG(w) }

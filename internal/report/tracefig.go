@@ -53,7 +53,7 @@ func (x *Trace) describe(r *Report) string {
 		}
 	}
 	if x.Method == store.Modelled {
-		text += "; the model knows the mean of the run only"
+		text += "; the model knows only the mean of the run"
 	}
 	return text
 }
@@ -81,7 +81,7 @@ func (x *Trace) drawPhases(b *strings.Builder, ax axis) {
 	}
 }
 
-// drawPower draws steps: a reading stands for the time since the one before it.
+// drawPower draws steps: each reading covers the time since the one before it.
 func (x *Trace) drawPower(b *strings.Builder, ax, ay axis) {
 	const wide, high = 1000, 100
 	px := func(p TracePoint) string { return short(ax.at(p.At) * wide) }

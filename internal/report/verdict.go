@@ -21,7 +21,7 @@ const (
 // verdictOf are the questions a verdict answers, in their order. Of the
 // responses of one question the first that was measured answers it.
 var verdictOf = [][]question{
-	{{"rtt", "Quickest"}, {"total_time", "Quickest in all"}},
+	{{"rtt", "Quickest"}, {"total_time", "Quickest overall"}},
 	{{"wire_bytes", "Fewest bytes on the wire"}, {"message_size", "Smallest body"}},
 	{{"energy", "Least energy"}, {"energy_gross", "Least energy, idle power included"}},
 	{{"cpu", "Least client CPU"}},
@@ -49,7 +49,7 @@ func (r *Report) questions(g group) [][]question {
 // quickest, by how much, how surely, one verdict for each group.
 func (r *Report) Verdict() []string {
 	if len(r.Damage) > 0 {
-		return []string{"No answer is given: these results are not as the lab wrote them."}
+		return []string{"No answer: these results have changed since the lab wrote them."}
 	}
 	said := r.sentencesByGroup()
 	if len(said) == 0 {
@@ -58,7 +58,7 @@ func (r *Report) Verdict() []string {
 	out := append(slices.Clone(r.starvedWords()), said...)
 	for i, a := range r.Alarms {
 		if i == mostAlarms {
-			out = append(out, fmt.Sprintf("%d more checks failed; they stand beside the figures they touch.", len(r.Alarms)-i))
+			out = append(out, fmt.Sprintf("%d more checks failed; see the figures they concern.", len(r.Alarms)-i))
 			break
 		}
 		out = append(out, "Check: "+a)
@@ -135,11 +135,11 @@ func (r *Report) noAnswer() string {
 	}
 	switch {
 	case repeated == 0:
-		return "There is no answer: no treatment has two valid trials."
+		return "No answer: no treatment has two valid trials."
 	case repeated == 1:
-		return "There is no comparison: one treatment has two valid trials or more."
+		return "No comparison: only one treatment has two or more valid trials."
 	}
-	return "There is no verdict: neither times, message sizes, CPU nor net energy were measured."
+	return "No verdict: times, message sizes, CPU and net energy were not measured."
 }
 
 // A ranking orders cells by one statistic and compares every pair at once.

@@ -28,7 +28,7 @@ import (
 // function or sink, as that returned it.
 type Session struct {
 	// Server is nil where the server is no program of the session's: a service that
-	// is already there. StartServer is not called then, and there are no records of it.
+	// is already running. StartServer is not called then, and there are no records of it.
 	Server, Client *Conn
 
 	ReadyWithin time.Duration // limit of each wait for "ready"; 0: as long as the context lasts

@@ -19,8 +19,8 @@ func Blocks(sd, df, effect, alpha, power float64) (int, error) {
 		return 0, fmt.Errorf("level %v and power %v do not size anything; write 0.05 and 0.8", alpha, power)
 	}
 	if !(sd >= 0) || !(df >= 1) || !(math.Abs(effect) > 0) || math.IsInf(sd, 0) {
-		return 0, fmt.Errorf("%w: a pilot of %v degrees of freedom with standard deviation %v sizes no test; run 3 blocks or "+
-			"more", ErrTooFew, df, sd)
+		return 0, fmt.Errorf("%w: a pilot of %v degrees of freedom with standard deviation %v sizes no test; run 3 blocks "+
+			"or more", ErrTooFew, df, sd)
 	}
 	n := math.Ceil(math.Pow(sd*(tCritical(1-alpha, df)+tCritical(2*power-1, df))/effect, 2))
 	if n > mostBlocks {

@@ -69,7 +69,8 @@ func (s *Store) Begin(trial int) (*Attempt, error) {
 			return err
 		}
 		host, _ := os.Hostname()
-		if _, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, host, pid) VALUES (?, ?, 'running', ?, ?, ?)`,
+		if _, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, host, pid) VALUES (?, ?, 'running', `+
+			`?, ?, ?)`,
 			trial, a.Number, now(), host, os.Getpid()); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ type Quality struct {
 
 // A Row is a Result with the trial it belongs to: a row of the trial table.
 type Row struct {
-	Trial
+	PlannedTrial
 	Attempt int
 	Result
 }
@@ -44,7 +44,8 @@ func (s *Store) Results() iter.Seq2[Row, error] {
 			yield(Row{}, err)
 			return
 		}
-		rows, err := s.db.Query(`SELECT r.trial, r.attempt, r.side, r.response, r.unit, r.n, r.mean, r.sd, r.median, r.p95, r.min, r.max, r.method
+		rows, err := s.db.Query(`SELECT r.trial, r.attempt, r.side, r.response, r.unit, r.n, r.mean, r.sd, r.median, r.p95,
+			r.min, r.max, r.method
 			FROM results r JOIN attempts a USING (trial, attempt) JOIN trials t ON t.id = r.trial
 			WHERE a.state = 'valid' ORDER BY t.position, r.side, r.response, r.method`)
 		if err != nil {
@@ -58,7 +59,7 @@ func (s *Store) Results() iter.Seq2[Row, error] {
 			r := &row.Result
 			err := rows.Scan(&trial, &row.Attempt, &r.Side, &r.Response, &r.Unit, &r.N, (*real)(&r.Mean), (*real)(&r.SD),
 				(*real)(&r.Median), (*real)(&r.P95), (*real)(&r.Min), (*real)(&r.Max), &r.Method)
-			row.Trial = trials[trial]
+			row.PlannedTrial = trials[trial]
 			if !yield(row, s.word(err)) || err != nil {
 				return
 			}
@@ -69,14 +70,14 @@ func (s *Store) Results() iter.Seq2[Row, error] {
 	}
 }
 
-func (s *Store) trialsByID() (map[int]Trial, error) {
+func (s *Store) trialsByID() (map[int]PlannedTrial, error) {
 	all, err := s.Trials()
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int]Trial, len(all))
+	byID := make(map[int]PlannedTrial, len(all))
 	for _, t := range all {
-		byID[t.ID] = t.Trial
+		byID[t.ID] = t.PlannedTrial
 	}
 	return byID, nil
 }

@@ -89,8 +89,7 @@ func (s *Store) extendPlan(h Header) error {
 		line, was, is := firstDifference(old, h.Plan)
 		return fail(ErrChanged,
 			"%s: started with a different plan: line %d was %q, but is %q; restore the study's seed and factors, or run into "+
-				"a new "+
-				"directory", s.dir, line, was, is)
+				"a new directory", s.dir, line, was, is)
 	}
 	return s.AddTrials(tail, h.Trials[len(h.Trials)-bytes.Count(tail, []byte("\n")):])
 }
@@ -174,7 +173,8 @@ func (s *Store) settleInterrupted() error {
 		}
 	}
 	return s.change(func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`UPDATE attempts SET state = 'interrupted', ended = ?, reason = 'the lab ended in mid-trial' WHERE state = 'running'`, now()); err != nil {
+		if _, err := tx.Exec(`UPDATE attempts SET state = 'interrupted', ended = ?, reason = 'the lab ended in mid-trial' `+
+			`WHERE state = 'running'`, now()); err != nil {
 			return err
 		}
 		_, err := tx.Exec("UPDATE trials SET state = 'planned' WHERE state = 'running'")

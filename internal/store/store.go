@@ -38,13 +38,13 @@ type Header struct {
 	Study     []byte          // the study file as read
 	Overrides []string        // "path=value", as given on the command line
 	Plan      []byte          // plan.csv: a header line, then one line a trial, in order
-	Trials    []Trial         // the same trials, in the same order
+	Trials    []PlannedTrial  // the same trials, in the same order
 	Facts     json.RawMessage // what both devices are; any JSON
 	Program   string          // version of the program that runs
 }
 
-// A Trial is one run of one treatment.
-type Trial struct {
+// A PlannedTrial is one run of one treatment, as the plan has it.
+type PlannedTrial struct {
 	ID, Block, Replication int
 	Treatment              []Level // in the order of the study's factors
 }

@@ -25,7 +25,7 @@ const (
 
 // A TrialState is a trial and what became of it so far.
 type TrialState struct {
-	Trial
+	PlannedTrial
 	State    State
 	Attempts int    // begun so far, interrupted ones included
 	Refused  int    // attempts found invalid: what a bound on retries counts
@@ -46,7 +46,8 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 		       coalesce(c.attempts, 0), coalesce(c.refused, 0), coalesce(l.reason, ''), coalesce(l.log, '')
 		FROM trials t
 		LEFT JOIN (SELECT trial, count(*) AS attempts, sum(state = 'invalid') AS refused,
-		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last FROM attempts GROUP BY trial) c ON c.trial = t.id
+		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last
+		           FROM attempts GROUP BY trial) c ON c.trial = t.id
 		LEFT JOIN attempts l ON l.trial = t.id AND l.attempt = c.last
 		` + where + ` ORDER BY t.position`)
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Store) damaged(format string, args ...any) error {
 
 // AddTrials appends whole blocks to the plan, as adaptive stopping asks: csv is
 // the new lines of plan.csv, without the header.
-func (s *Store) AddTrials(csv []byte, trials []Trial) error {
+func (s *Store) AddTrials(csv []byte, trials []PlannedTrial) error {
 	old, err := s.plan()
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func checkTrials(h Header) error {
 	return nil
 }
 
-func insertPlan(tx *sql.Tx, csv []byte, trials []Trial) error {
+func insertPlan(tx *sql.Tx, csv []byte, trials []PlannedTrial) error {
 	if _, err := tx.Exec("INSERT INTO plan (added, csv) VALUES (?, ?)", now(), csv); err != nil {
 		return err
 	}

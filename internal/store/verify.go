@@ -119,7 +119,8 @@ func (s *Store) checkRows(note func(error)) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.db.Query(`SELECT trial, attempt, t.treatment, a.state, digest FROM attempts a JOIN trials t ON t.id = trial
+	rows, err := s.db.Query(`SELECT trial, attempt, t.treatment, a.state, digest
+		FROM attempts a JOIN trials t ON t.id = trial
 		WHERE digest IS NOT NULL OR a.state IN ('valid', 'invalid') ORDER BY trial, attempt`)
 	if err != nil {
 		return s.word(err)

@@ -225,7 +225,7 @@ func (t *candidate) sides() bool {
 	}
 	if s.Client.Stack == "" || s.Server.Stack == "" {
 		t.fail(t.top, "the study has no stack",
-			"write stack: NAME, such as stack: reference/rest-json; or server: {url: …} for a service that is already there")
+			"write stack: NAME, such as stack: reference/rest-json; or server: {url: …} for a service that is already running")
 		return false
 	}
 	return true

@@ -30,7 +30,7 @@ type Trial struct {
 
 // Expand makes the plan of a study that Parse returned without error: every
 // wanted treatment once in each block, in random order (randomized complete
-// blocks), one block a replication.
+// blocks), one block per replication.
 func Expand(s Study) (Plan, error) {
 	if len(s.treatments) == 0 {
 		return Plan{}, errors.New("a study without treatments cannot be planned; use one that Parse returned without error")

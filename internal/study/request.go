@@ -12,7 +12,7 @@ import (
 	"edgegauge.example/edgegauge/internal/meant"
 )
 
-// A Request is what is asked of a service that is already there. Values may end in
+// A Request is what is asked of a service that is already running. Values may end in
 // env:NAME or file:PATH, which stand for secrets: a study keeps none.
 type Request struct {
 	Method, Path  string   // empty: GET, or POST with a body; the path and query of the URL
@@ -66,7 +66,7 @@ func SecretPlace(value string) (place string, ok bool) {
 	return m[1], true
 }
 
-// readURL reads the URL of a service that is already there.
+// readURL reads the URL of a service that is already running.
 func readURL(r *reader, what string, n *node) (Setting, bool) {
 	if !r.scalar(what, n, "a URL such as http://192.0.2.1:8080/") {
 		return Setting{}, false
@@ -172,7 +172,8 @@ func readRequest(r *reader, what string, n *node) (Setting, bool) {
 		}
 		i := slices.IndexFunc(requestKeys, func(k requestKey) bool { return k.name == p.key.Text })
 		if i < 0 {
-			r.fail(p.key.Pos, fmt.Sprintf("a request has no key %q", p.key.Text), meant.Advice(p.key.Text, requestKeyNames(), manual))
+			r.fail(p.key.Pos, fmt.Sprintf("a request has no key %q", p.key.Text), meant.Advice(p.key.Text, requestKeyNames(),
+				manual))
 			good = false
 			continue
 		}
@@ -349,13 +350,13 @@ func readStatus(r *reader, what string, n *node, q *Request) bool {
 var useless = []string{"service", "n", "size", "stack", "client.stack", "server.stack", "server.device", "encoding",
 	"security", "link", "heap", "sensor", "io_dir"}
 
-// existing checks what goes with a service that is already there, and fills in
+// existing checks what goes with a service that is already running, and fills in
 // the rest of its setup. It reports whether the treatment has one.
 func (t *candidate) existing() bool {
 	s := t.setup
 	if s.URL == "" {
 		if p, has := t.sets["request"]; has && (p.factor >= 0 || !t.anyURL()) {
-			t.complain("request says what is asked of a service that is already there, but the study names none",
+			t.complain("request says what is asked of a service that is already running, but the study names none",
 				"write server: {url: http://…}, or remove request", "request")
 		}
 		s.Request = nil
@@ -393,7 +394,7 @@ func (t *candidate) existing() bool {
 	}
 	t.requested(u)
 	if t.study.Time == Instructions {
-		t.complain("time: instructions counts in an emulated device, and a service that is already there is outside",
+		t.complain("time: instructions counts in an emulated device, and a service that is already running is outside",
 			"write time: clock", "server.url")
 	}
 	return true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A study without a stack: what is asked of a service that is already there,
+// A study without a stack: what is asked of a service that is already running,
 // with every key that a protocol has.
 func TestRequest(t *testing.T) {
 	for text, want := range map[string]Setup{
@@ -98,7 +98,7 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		{"server: {url: http://h}\nservice: monitor", "3:10: with server.url, service changes nothing"},
 		{"server: {url: http://h}\nlink: nb-iot", "with server.url, link changes nothing"},
 		{"server: {url: http://h}\noptions: {a: b}", "with server.url, options.a changes nothing"},
-		{"server: {url: http://h}\ntime: instructions", "a service that is already there is outside"},
+		{"server: {url: http://h}\ntime: instructions", "a service that is already running is outside"},
 		{"service: monitor\nstack: many\nrequest: {path: /}", "but the study names none"},
 		{"server: {url: http://h}\nrequest: {body: a, body_file: b}", "has a body and a body_file"},
 		{"server: {url: http://h}\nrequest: {status: ok}", `request status "ok" is not a status`},

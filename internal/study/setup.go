@@ -24,7 +24,7 @@ type Setup struct {
 	Client, Server Side
 	Link           Link
 
-	URL     string   // of a service that is already there: the lab starts no server
+	URL     string   // of a service that is already running: the lab starts no server
 	Request *Request // what it is asked; nil without URL
 
 	Requests    int           // of the measured part, or the fewest with MinDuration; 0: Duration says it

@@ -60,7 +60,7 @@ timeouts: {ready: 60s, request: 10s, trial: 2m}
 func waysOf(d stack.Description) []way {
 	var out []way
 	for _, o := range d.Serves {
-		if !slices.Contains(o.Services, "monitor") {
+		if !slices.Contains(o.Services, "monitor") || len(o.Sides) < 2 {
 			continue
 		}
 		for _, e := range o.Encodings {
@@ -155,6 +155,80 @@ func TestCheckAcceptsWhatRuns(t *testing.T) {
 	}
 	for w, why := range ran(t, b, refused) {
 		if why == "" {
+			t.Errorf("%s: check refuses it, and it runs", w)
+		}
+	}
+}
+
+// The same of stacks in other languages, as far as they are built here: all that they offer is
+// accepted, and of a few stacks a way that check accepts is run, and of a few others one that it refuses.
+func TestCheckAcceptsWhatForeignStacksRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs stacks in other languages")
+	}
+	folder, err := filepath.Abs("../../stacks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bed(t, folder)
+	offered, values := offeredHere(t, b)
+	offered = slices.DeleteFunc(offered, func(w way) bool { return strings.HasPrefix(w.client, "reference/") })
+	if len(offered) == 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no stack in another language is built")
+		}
+		t.Skip("no stack in another language is built")
+	}
+	v := b.Vocabulary(t.Context())
+	facts := map[string]study.StackFacts{} // else each reading asks for each program's version
+	v.Stacks = func(name string) (study.StackFacts, bool) {
+		if _, ok := facts[name]; !ok {
+			facts[name], _ = b.Vocabulary(t.Context()).Stacks(name)
+		}
+		return facts[name], true
+	}
+	check := func(w way) error {
+		_, err := study.Parse("s.yaml", studyOf([]way{w}), v)
+		return err
+	}
+	for _, w := range offered {
+		if err := check(w); err != nil {
+			t.Errorf("%s: refused though offered: %v", w, err)
+		}
+	}
+	const each = 3
+	random := rand.New(rand.NewPCG(3, 4))
+	random.Shuffle(len(offered), func(i, j int) { offered[i], offered[j] = offered[j], offered[i] })
+	var accepted, refused []way
+	taken := map[string]bool{}
+	for _, w := range offered {
+		if len(accepted) < each && !taken[w.client] {
+			taken[w.client] = true
+			accepted = append(accepted, w)
+		}
+	}
+	taken = map[string]bool{}
+	for _, w := range offered {
+		if len(refused) == each || taken[w.client] {
+			continue
+		}
+		i := random.IntN(4)
+		*[]*string{&w.encoding, &w.security, &w.transport, &w.connection}[i] = values[i][random.IntN(len(values[i]))]
+		if check(w) != nil {
+			taken[w.client] = true
+			refused = append(refused, w)
+		}
+	}
+	if len(accepted) != min(each, len(facts)) || len(refused) != min(each, len(facts)) {
+		t.Errorf("of %d stacks: %v accepted, %v refused", len(facts), accepted, refused)
+	}
+	t.Logf("of %d ways, run: %v, which check accepts, and %v, which it refuses", len(offered), accepted, refused)
+	for w, why := range ran(t, b, append(accepted, refused...)) {
+		named := func(x way) bool { return x.String() == w }
+		if why != "" && slices.ContainsFunc(accepted, named) {
+			t.Errorf("%s: check accepts it, and it does not run: %s", w, why)
+		}
+		if why == "" && slices.ContainsFunc(refused, named) {
 			t.Errorf("%s: check refuses it, and it runs", w)
 		}
 	}

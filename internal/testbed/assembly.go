@@ -99,7 +99,7 @@ func (x *assembly) wants() iter.Seq2[study.Trial, wanted] {
 		machines := uint8(0)
 		for t := range x.treatments() {
 			for _, name := range places(t.Setup) {
-				if name == "" || seen[name] { // a service that is already there has no device
+				if name == "" || seen[name] { // a service that is already running has no device
 					continue
 				}
 				seen[name] = true

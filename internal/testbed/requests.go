@@ -23,7 +23,7 @@ import (
 // patience is how long a service may take to be found there.
 const patience = 3 * time.Second
 
-// openRequests makes what is asked of services that are already there, and finds
+// openRequests makes what is asked of services that are already running, and finds
 // what stands in the way of asking it. It connects to them and asks nothing.
 func (x *assembly) openRequests(ctx context.Context) {
 	x.lab.Requests = map[*study.Setup]drive.Job{}
@@ -59,7 +59,7 @@ func (x *assembly) openRequests(ctx context.Context) {
 	x.measuresOnlyServers()
 }
 
-// job is what is asked of a service that is already there.
+// job is what is asked of a service that is already running.
 func (x *assembly) job(s *study.Setup) (drive.Job, error) {
 	q := s.Request
 	job := drive.Job{Body: []byte(q.Body), Status: q.Status, Match: q.Match, Spec: drive.Spec{
@@ -229,7 +229,7 @@ func (x *assembly) measuresOnlyServers() {
 		r, ok := measure.FindResponse(w.Text)
 		if ok && (!slices.Contains(r.Sides, measure.Client) || slices.Contains(unknown, w.Text)) {
 			x.faults = append(x.faults, study.Error{Pos: w.Pos,
-				What:   fmt.Sprintf("response %s cannot be known of a service that is already there", w.Text),
+				What:   fmt.Sprintf("response %s cannot be known of a service that is already running", w.Text),
 				Advice: "remove it; rtt, total_time, throughput, message_size and response_size are known"})
 		}
 	}
@@ -279,7 +279,7 @@ func (x *assembly) within(path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// A serviceFacts is what is known of a service that was already there.
+// A serviceFacts is what is known of a service that was already running.
 type serviceFacts struct {
 	Address string            `json:"address,omitempty"` // that its host resolved to
 	Bodies  map[string]string `json:"bodies,omitempty"`  // SHA-256 of the files that were sent

@@ -52,7 +52,7 @@ func (x *assembly) watchStacks(facts runFacts) (func(study.Trial) error, error) 
 	}
 	return func(t study.Trial) error {
 		for _, name := range []string{t.Setup.Client.Stack, t.Setup.Server.Stack} {
-			if name == "" { // a service that is already there
+			if name == "" { // a service that is already running
 				continue
 			}
 			if err := all[name].same(x.lab.Stacks[name]); err != nil {

@@ -306,17 +306,23 @@ func (d *dpwsServer) write(x *worker) {
 // wsdlOf is the contract's WSDL, cut down to one service and SOAP 1.2.
 func wsdlOf(name service.Name, at string) string {
 	return strings.NewReplacer("{name}", string(name), "{ns}", codec.Namespace, "{at}", at).Replace(
-		`<wsdl:definitions name="Services" targetNamespace="{ns}" xmlns:tns="{ns}" xmlns:wsdl="http://schemas.xmlsoap.org/wsdl/" ` +
-			`xmlns:soap12="http://schemas.xmlsoap.org/wsdl/soap12/" xmlns:wsam="http://www.w3.org/2007/05/addressing/metadata" xmlns:xs="http://www.w3.org/2001/XMLSchema">` +
+		`<wsdl:definitions name="Services" targetNamespace="{ns}" xmlns:tns="{ns}" ` +
+			`xmlns:wsdl="http://schemas.xmlsoap.org/wsdl/" ` +
+			`xmlns:soap12="http://schemas.xmlsoap.org/wsdl/soap12/" ` +
+			`xmlns:wsam="http://www.w3.org/2007/05/addressing/metadata" xmlns:xs="http://www.w3.org/2001/XMLSchema">` +
 			`<wsdl:types><xs:schema><xs:import namespace="{ns}"/></xs:schema></wsdl:types>` +
 			`<wsdl:message name="{name}"><wsdl:part name="parameters" element="tns:{name}"/></wsdl:message>` +
 			`<wsdl:message name="{name}Response"><wsdl:part name="parameters" element="tns:{name}Response"/></wsdl:message>` +
-			`<wsdl:portType name="Services"><wsdl:operation name="{name}"><wsdl:input message="tns:{name}" wsam:Action="{ns}/{name}"/>` +
+			`<wsdl:portType name="Services"><wsdl:operation name="{name}"><wsdl:input message="tns:{name}" ` +
+			`wsam:Action="{ns}/{name}"/>` +
 			`<wsdl:output message="tns:{name}Response" wsam:Action="{ns}/{name}Response"/></wsdl:operation></wsdl:portType>` +
-			`<wsdl:binding name="Services12" type="tns:Services"><soap12:binding style="document" transport="http://schemas.xmlsoap.org/soap/http"/>` +
-			`<wsdl:operation name="{name}"><soap12:operation soapAction="{ns}/{name}"/><wsdl:input><soap12:body use="literal"/></wsdl:input>` +
+			`<wsdl:binding name="Services12" type="tns:Services"><soap12:binding style="document" ` +
+			`transport="http://schemas.xmlsoap.org/soap/http"/>` +
+			`<wsdl:operation name="{name}"><soap12:operation soapAction="{ns}/{name}"/><wsdl:input><soap12:body ` +
+			`use="literal"/></wsdl:input>` +
 			`<wsdl:output><soap12:body use="literal"/></wsdl:output></wsdl:operation></wsdl:binding>` +
-			`<wsdl:service name="Services"><wsdl:port name="Port12" binding="tns:Services12"><soap12:address location="{at}"/></wsdl:port></wsdl:service></wsdl:definitions>`)
+			`<wsdl:service name="Services"><wsdl:port name="Port12" binding="tns:Services12"><soap12:address ` +
+			`location="{at}"/></wsdl:port></wsdl:service></wsdl:definitions>`)
 }
 
 // addressTo is this machine's address from which u's host is reached. Nothing is sent.

@@ -8,13 +8,13 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// requester is the client that asks a service which is already there what a study
+// requester is the client that asks a service which is already running what a study
 // describes. It is no stack: it knows no service, encoding or message.
 const requester = Prefix + "request"
 
 // Requester describes that client. It has no server.
 func Requester() stack.Description {
-	return stack.Description{Name: requester, Title: "requests that a study describes, to a service that is already there",
+	return stack.Description{Name: requester, Title: "requests that a study describes, to a service that is already running",
 		Version: goVersion(), Language: "Go",
 		Serves: []stack.Offer{{Sides: []string{"client"}, Transports: []string{"http", "http2", "http3", "grpc", "coap",
 			"coap-tcp", "mqtt5", "mqtt311"}}}}

@@ -64,7 +64,8 @@ func (b *bench) nginx(ctx context.Context) (url string, stop func(), err error) 
 	d := b.dir
 	conf := fmt.Sprintf(`worker_processes 1; daemon off; pid %s/pid; error_log %s/error.log;
 events { worker_connections 256; }
-http { access_log off; keepalive_requests 1000000000; client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
+http { access_log off; keepalive_requests 1000000000;
+client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
 uwsgi_temp_path %s; scgi_temp_path %s; server { listen %s; root %s; } }`, d, d, d, d, d, d, d, at, d)
 	if err := os.WriteFile(filepath.Join(d, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		return "", nil, err

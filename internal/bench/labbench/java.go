@@ -196,8 +196,8 @@ func (j java) serve(ctx context.Context, options map[string]string) (*child, sta
 		return nil, stack.Ready{}, err
 	}
 	c.session = &stack.Session{Server: stack.NewConn(c.in, c.out)}
-	r, err := c.session.StartServer(ctx, stack.Serve{Service: "monitor", Encoding: j.encoding, Security: "none", Transport: "http",
-		Host: "127.0.0.1", Limits: stack.Limits{Body: 1 << 20}, Directory: folder, Options: options})
+	r, err := c.session.StartServer(ctx, stack.Serve{Service: "monitor", Encoding: j.encoding, Security: "none",
+		Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1 << 20}, Directory: folder, Options: options})
 	if err != nil {
 		c.end()
 		return nil, r, err

@@ -53,8 +53,8 @@ func TestPhaseRow(t *testing.T) {
 	for block := 1; block <= 4; block++ {
 		for stack, mean := range map[string]float64{"reference/rest-protobuf": 1, "jersey": 8, "californium": 6} {
 			all = append(all, store.Row{
-				Trial:  store.Trial{Block: block, Treatment: []store.Level{{Factor: "stack", Text: stack}}},
-				Result: store.Result{Side: measure.Client, Response: "serialization", Mean: mean * (1 + 0.01*float64(block))},
+				PlannedTrial: store.PlannedTrial{Block: block, Treatment: []store.Level{{Factor: "stack", Text: stack}}},
+				Result:       store.Result{Side: measure.Client, Response: "serialization", Mean: mean * (1 + 0.01*float64(block))},
 			})
 		}
 	}

@@ -216,7 +216,7 @@ func header(trials int) store.Header {
 	plan := strings.Builder{}
 	plan.WriteString("trial,block,replication,stack\n")
 	for i := range trials {
-		t := store.Trial{ID: i + 1, Block: i/2 + 1, Replication: i/2 + 1,
+		t := store.PlannedTrial{ID: i + 1, Block: i/2 + 1, Replication: i/2 + 1,
 			Treatment: []store.Level{{Factor: "stack", Text: string(rune('a' + i%2))}}}
 		fmt.Fprintf(&plan, "%d,%d,%d,%s\n", t.ID, t.Block, t.Replication, t.Treatment[0].Text)
 		h.Trials = append(h.Trials, t)

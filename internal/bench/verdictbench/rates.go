@@ -206,8 +206,10 @@ func versionRates() []Rate {
 	detect := []string{"compare", "--detect", "5%"}
 	return []Rate{
 		{Name: "versions: nothing changed: worse", New: versions(1), Args: detect, Answer: startsWith("worse"), Hi: 5},
-		{Name: "versions: nothing changed: good", New: versions(1), Args: detect, Answer: startsWith("good"), Lo: 90, Hi: 100},
-		{Name: "versions: 10 % slower: worse", New: versions(1.1), Args: detect, Answer: startsWith("worse"), Lo: 95, Hi: 100},
+		{Name: "versions: nothing changed: good", New: versions(1), Args: detect, Answer: startsWith("good"), Lo: 90,
+			Hi: 100},
+		{Name: "versions: 10 % slower: worse", New: versions(1.1), Args: detect, Answer: startsWith("worse"), Lo: 95,
+			Hi: 100},
 		{Name: "versions: 10 % quicker: good", New: versions(0.9), Args: detect, Answer: startsWith("good"), Lo: 95, Hi: 100},
 	}
 }

@@ -68,7 +68,8 @@ func (t Truth) writeProbe(path string, r *rand.Rand) error {
 		}
 		runs = append(runs, run)
 	}
-	text, err := json.Marshal(map[string]any{"format": 1, "kind": "probe", "url": "http://h/", "requests": t.Blocks * probeRequests,
+	text, err := json.Marshal(map[string]any{"format": 1, "kind": "probe", "url": "http://h/",
+		"requests": t.Blocks * probeRequests,
 		"failures": failures, "first_failure": "connection refused", "runs": t.Blocks, "per_run": runs})
 	if err != nil {
 		return err

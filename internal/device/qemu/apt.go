@@ -63,8 +63,10 @@ func (a *apt) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	conf := fmt.Sprintf(`Dir::State "%[1]s/var/lib/apt"; Dir::Cache "%[1]s/var/cache/apt"; Dir::State::status "%[1]s/var/lib/dpkg/status";
-Dir::Etc::sourcelist "%[1]s/sources.list"; Dir::Etc::sourceparts "-"; APT::Architecture "%[2]s"; APT::Architectures { "%[2]s"; };
+	conf := fmt.Sprintf(`Dir::State "%[1]s/var/lib/apt"; Dir::Cache "%[1]s/var/cache/apt";
+Dir::State::status "%[1]s/var/lib/dpkg/status";
+Dir::Etc::sourcelist "%[1]s/sources.list"; Dir::Etc::sourceparts "-"; APT::Architecture "%[2]s";
+APT::Architectures { "%[2]s"; };
 Acquire::Languages "none"; Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; APT::Sandbox::User "";
 `, a.dir, a.arch)
 	for name, text := range map[string]string{"apt.conf": conf,

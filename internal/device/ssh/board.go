@@ -83,20 +83,24 @@ func (b *Board) connect(ctx context.Context) error {
 		client.Close()
 		return err
 	}
-	if b.remote, b.ended, err = b.start(ctx, client, p); err != nil {
+	r, ended, err := b.start(ctx, client, p)
+	if err != nil {
 		p.remove(client.Client)
 		client.Close()
 		return err
 	}
-	if b.Build != b.remote.Build && b.Build != "" {
-		err := refusal{fmt.Sprintf("its agent was built from %s, this program from %s: their stacks may differ; rebuild "+
-			"%s from the same sources", b.remote.Build, b.Build, p.sent.File)}
-		b.client = client
-		b.hangUp()
-		return err
+	return b.accept(client, r, ended, p.sent)
+}
+
+// accept takes a started agent, unless it is of another build.
+func (b *Board) accept(client *connection, r *device.Remote, ended chan struct{}, sent device.Sent) error {
+	b.client, b.remote, b.ended, b.sent = client, r, ended, sent
+	if b.Build == r.Build || b.Build == "" {
+		return nil
 	}
-	b.client, b.sent = client, p.sent
-	return nil
+	b.hangUp()
+	return refusal{fmt.Sprintf("its agent was built from %s, this program from %s: their stacks may differ; rebuild "+
+		"%s from the same sources", r.Build, b.Build, sent.File)}
 }
 
 // start starts the agent, and speaks with it on the session's stdin and stdout.

@@ -160,11 +160,11 @@
   const phaseColor = { "warm-up": "var(--floor)", idle: "var(--soft)", "measured run": "var(--good)" };
   const says = {
     trials: () => "Every point is a trial; bars are intervals of the mean of trials.",
-    distribution: () => `All requests of each treatment's valid trials: how large a share lies within a value. It shows what a request may meet and gives no interval. The axis ends at ${percent(0.999)}.`,
-    course: () => "From the first request of the recorded run to the last: the mean of the trials. With three treatments or fewer, the band reaches from the least trial to the largest.",
+    distribution: () => `All requests of each treatment's valid trials: the share of requests within a value. It shows what a single request may take, and has no interval. The axis ends at ${percent(0.999)}.`,
+    course: () => "From the first request of the recorded run to the last: the mean of the trials. With three treatments or fewer, the band spans the lowest to the highest trial.",
     power: () => {
       const x = data.traces[state.trace];
-      return (x.method === "modelled" ? "Modelled, not measured: the model knows the mean of the run only. " : `Measured by ${x.instrument}. `) + "Seconds since the trial began; a reading stands for the time since the one before it.";
+      return (x.method === "modelled" ? "Modelled, not measured: the model knows only the mean of the run. " : `Measured by ${x.instrument}. `) + "Seconds since the trial began; each reading covers the time since the one before it.";
     },
   };
 
@@ -219,7 +219,7 @@
       for (const g of svg.querySelectorAll("g[aria-label]")) g.setAttribute("role", "group");
       chart.replaceChildren(svg);
       log.checked = used;
-    } else chart.replaceChildren(el("p", {}, rows().length ? "Of this response there is one figure a trial, no distribution: look at its trials." : "No treatment is picked: tick a level of each factor."));
+    } else chart.replaceChildren(el("p", {}, rows().length ? "This response has one figure per trial and no distribution; look at its trials." : "No treatment is selected: select a level of each factor."));
     legend.replaceChildren(...keys().map(([c, text, broken]) => el("li", {}, el("span", { className: broken ? "swatch broken" : "swatch", style: "color:" + c }), text)));
     caption.textContent = drawn ? says[state.view]() : "";
   }

@@ -234,9 +234,9 @@ func (t *table) value(text string, line int) (float64, error) {
 	case err != nil && strings.Count(text, ",") == 1:
 		return say(fmt.Sprintf("%q; write a decimal point", text))
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return say(fmt.Sprintf("%q, which is not a number; leave the unit and the thousands' marks out", text))
+		return say(fmt.Sprintf("%q, which is not a number; remove units and thousands separators", text))
 	case math.IsNaN(y) || math.IsInf(y, 0):
-		return say(fmt.Sprintf("%q, which no mean can hold; leave the row out and say why", text))
+		return say(fmt.Sprintf("%q, which has no mean; leave the row out and say why", text))
 	}
 	return y, nil
 }
@@ -250,9 +250,9 @@ func (t *table) syntax(err error) error {
 			maxRecord, len(t.rows))}
 	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &p):
 		return &Error{t.file, p.Line,
-			"it has not as many columns as the first line; mend the row, and quote a value that holds a comma"}
+			"its number of columns differs from the first line's; fix the row, and quote values that contain a comma"}
 	case errors.As(err, &p):
-		return &Error{t.file, p.Line, fmt.Sprintf("%v; write a quote within quotes twice", p.Err)}
+		return &Error{t.file, p.Line, fmt.Sprintf("%v; double each quote inside a quoted value", p.Err)}
 	}
 	return fmt.Errorf("%s: %w", t.file, err)
 }
@@ -260,7 +260,7 @@ func (t *table) syntax(err error) error {
 func (t *table) done() (stat.Table, error) {
 	if len(t.faults) > 0 {
 		if len(t.faults) == maxErrors {
-			t.faults = append(t.faults, &Error{t.file, 0, "there may be more; mend these first"})
+			t.faults = append(t.faults, &Error{t.file, 0, "there may be more; fix these first"})
 		}
 		return stat.Table{}, errors.Join(t.faults...)
 	}
@@ -270,7 +270,7 @@ func (t *table) done() (stat.Table, error) {
 	for i := range t.sums {
 		if t.rows[i].Y = t.sums[i].mean(); math.IsNaN(t.rows[i].Y) || math.IsInf(t.rows[i].Y, 0) {
 			return stat.Table{}, &Error{t.file, 0,
-				fmt.Sprintf("the mean of treatment %s in block %s is beyond all numbers; write %s in a larger unit",
+				fmt.Sprintf("the mean of treatment %s in block %s is too large to represent; give %s in a larger unit",
 					strings.Join(t.rows[i].Levels, " "), t.rows[i].Block, t.columns.Response)}
 		}
 	}

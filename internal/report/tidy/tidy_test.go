@@ -21,11 +21,11 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 		{"no block column", "a,b,y\n", `f.csv:1: no column "rep" (--block)`},
 		{"twice", "a,a,rep,y\n", `f.csv:1: two columns are called "a"`},
 		{"semicolons", "a;b;rep;y\n1;2;3;4\n", "f.csv:1: the columns are not separated by commas; say --separator ';'"},
-		{"ragged", "a,b,rep,y\nx,y,1,2\nx,y,1\n", "f.csv:3: it has not as many columns"},
+		{"ragged", "a,b,rep,y\nx,y,1,2\nx,y,1\n", "f.csv:3: its number of columns differs"},
 		{"not a number", "a,b,rep,y\nx,y,1,2\nx,y,1,3ms\n", `f.csv:3: y is "3ms", which is not a number`},
 		{"decimal comma", "a,b,rep,y\nx,y,1,\"2,5\"\n", `f.csv:2: y is "2,5"; write a decimal point`},
-		{"NaN", "a,b,rep,y\nx,y,1,NaN\n", `f.csv:2: y is "NaN", which no mean can hold`},
-		{"too large", "a,b,rep,y\nx,y,1,1e999\n", `f.csv:2: y is "1e999", which no mean can hold`},
+		{"NaN", "a,b,rep,y\nx,y,1,NaN\n", `f.csv:2: y is "NaN", which has no mean`},
+		{"too large", "a,b,rep,y\nx,y,1,1e999\n", `f.csv:2: y is "1e999", which has no mean`},
 		{"missing value", "a,b,rep,y\nx,y,1,\n", "f.csv:2: y is empty; a missing value is not zero"},
 		{"missing level", "a,b,rep,y\nx,,1,2\n", `f.csv:2: factor "b" is empty`},
 		{"missing block", "a,b,rep,y\nx,y,,2\n", `f.csv:2: block "rep" is empty`},
@@ -34,7 +34,7 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 		{"a quote that swallows the file", "a,b,rep,y\nx,\"y" + strings.Repeat("x,y,1,2\n", 1<<18),
 			"f.csv: a row of more than 1048576 B"},
 		{"faults on two lines, blank and quoted lines counted", "a,b,rep,y\n\n\"x\n\",y,1,p\nx,y,1,q\n",
-			`f.csv:3: y is "p", which is not a number; leave the unit and the thousands' marks out` + "\n" +
+			`f.csv:3: y is "p", which is not a number; remove units and thousands separators` + "\n" +
 				`f.csv:5: y is "q"`},
 		{"overflow", "a,b,rep,y\nx,y,1,1e308\nx,y,1,1.5e308\n",
 			"f.csv: the mean of treatment x y in block 1 is beyond all numbers"},

@@ -72,7 +72,7 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 	}
 	for name := range d.Deviates {
 		if Explain(name) == "" {
-			report("stack.yaml", fmt.Errorf("deviates names %q, which is no check; stacks check --explain lists them", name))
+			report("stack.yaml", fmt.Errorf("deviates names an unknown check, %q; stacks check --explain lists them", name))
 		}
 	}
 	todo, ended := make(chan suite), make(chan error)

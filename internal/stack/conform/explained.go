@@ -21,31 +21,32 @@ func Checks() []Check {
 			"opening is in connection, before sent, and the round trip is between sent and done."},
 		{"refuses wrong fields", "The server refuses JSON in which a field is missing, of another type, or out of range. A " +
 			"server that reads what it wants and ignores the rest measures less work than others do."},
-		{"server writes the canonical form", "Where the contract leaves one form (JSON, CBOR, MessagePack, protobuf, text), " +
-			"answers have these bytes: spaces or another order would be another message size."},
+		{"server writes the canonical form", "Where the contract leaves one form (JSON, CBOR, MessagePack, protobuf, " +
+			"text), answers have these bytes: spaces or another order would be another message size."},
 		{"refuses numbers out of range", "The server refuses numbers that do not fit 32 bits."},
-		{"listens on its host only", "The server listens on the host it was told, 127.0.0.1, and on no other address of the " +
-			"machine: what is measured must not be open to the network."},
+		{"listens on its host only", "The server listens on the host it was told, 127.0.0.1, and on no other address of " +
+			"the machine: what is measured must not be open to the network."},
 		{"times its phases", "No phase is 0 in all records: deserialization, processing, serialization and total of the " +
 			"server, serialization, deserialization and total of the client."},
-		{"refuses bad requests and continues", "Cut bodies, garbage, another media type and bodies over the limit are refused " +
-			"with the protocol's own word (HTTP 4xx, CoAP 4.xx, a fault), and the next good request is answered."},
-		{"refuses truncated and endless bodies", "Over HTTP/1.1, bodies that are shorter than announced, or that exceed the " +
-			"limit without announcing a length, are refused."},
+		{"refuses bad requests and continues", "Truncated bodies, garbage, another media type and bodies over the limit " +
+			"are refused with the protocol's own error (HTTP 4xx, CoAP 4.xx, a fault), and the next valid request is answered."},
+		{"refuses truncated and endless bodies", "Over HTTP/1.1, bodies that are shorter than announced, or that exceed " +
+			"the limit without announcing a length, are refused."},
 		{"refuses forged WS-Security", "Forged, old and repeated messages get a fault."},
 		{"paces requests as told", "In runs with an interval, a rate or a duration, requests are due when the run says and " +
 			"none is sent before. A client that cannot do a run says so in an error line: nothing is rounded or replaced."},
 		{"client gives up after its timeout", "A request that a server takes and never answers is a failure without done, " +
 			"after the timeout that the call line gives."},
 		{"a known delay shows in processing", "With the option delay the service is slower by 50 ms: in the server's " +
-			"processing and in the client's RTT, and nowhere else. So a wrong unit or two swapped phases are found. If the delay seems to be " +
-			"elsewhere, it is tried again with 500 ms: a busy machine is slow in every phase, but not by as much."},
+			"processing and in the client's RTT, and nowhere else. So a wrong unit or two swapped phases are found. If the " +
+			"delay seems to be elsewhere, it is tried again with 500 ms: a busy machine is slow in every phase, but not by as " +
+			"much."},
 		{"two at once", "Two servers of the stack run beside each other, on ports of their own."},
 		{"client asks", "The stack's client asks a peer's server."},
 		{"client sends the message of its seed", "What the peer's server received is the message that seed and n make " +
 			"(stacks/contract/README.md). The seed has 64 bits."},
-		{"client writes the canonical form", "Requests have the bytes of the contract, as answers must."},
-		{"client checks its answers", "A peer's server answers another message than was asked. Each such request must be " +
+		{"client writes the canonical form", "Requests, like answers, have exactly the bytes of the contract."},
+		{"client checks its answers", "A peer's server answers with the wrong message. Each such request must be " +
 			"recorded as a failure."},
 		{"server reports errors", "An unknown service or encoding gets a line of type error, with a reason."},
 		{"client reports errors", "So does an unknown connection."},

@@ -71,7 +71,8 @@ func (f forgery) bytes() ([]byte, error) {
 		return fmt.Sprintf(`<s:Body xmlns:s="%s" xmlns:wsu="%s" wsu:Id="B%s">%s</s:Body>`, soap, nsWSU, id, inner)
 	}
 	made := time.Now().Add(-f.age).UTC()
-	stamp := fmt.Sprintf(`<wsu:Timestamp xmlns:wsu="%s" wsu:Id="T%s"><wsu:Created>%s</wsu:Created><wsu:Expires>%s</wsu:Expires></wsu:Timestamp>`,
+	stamp := fmt.Sprintf(`<wsu:Timestamp xmlns:wsu="%s" wsu:Id="T%s"><wsu:Created>%s</wsu:Created><wsu:Expires>%s`+
+		`</wsu:Expires></wsu:Timestamp>`,
 		nsWSU, id, made.Format(xsdTime), made.Add(5*time.Minute).Format(xsdTime))
 	body := element(f.body)
 	var head, token, signature, key string
@@ -112,7 +113,8 @@ func (f forgery) bytes() ([]byte, error) {
 		body = element(inner)
 	}
 	// A receiver decrypts before it verifies: what came first stands last.
-	header := fmt.Sprintf(`<s:Header>%s<wsse:Security xmlns:wsse="%s" s:mustUnderstand="1">%s%s%s%s</wsse:Security></s:Header>`, hidden, nsWSSE, head, token, key, signature)
+	header := fmt.Sprintf(`<s:Header>%s<wsse:Security xmlns:wsse="%s" s:mustUnderstand="1">%s%s%s%s</wsse:Security>`+
+		`</s:Header>`, hidden, nsWSSE, head, token, key, signature)
 	if f.noHeader {
 		header = ""
 	}
@@ -135,7 +137,8 @@ func (f forgery) usernameToken(made time.Time) string {
 	if f.clear {
 		kind, value = "PasswordText", password
 	}
-	return fmt.Sprintf(`<wsse:UsernameToken xmlns:wsu="%s" wsu:Id="U%s"><wsse:Username>%s</wsse:Username><wsse:Password Type="%s%s">%s</wsse:Password>`+
+	return fmt.Sprintf(`<wsse:UsernameToken xmlns:wsu="%s" wsu:Id="U%s"><wsse:Username>%s</wsse:Username>`+
+		`<wsse:Password Type="%s%s">%s</wsse:Password>`+
 		`<wsse:Nonce EncodingType="%s">%s</wsse:Nonce><wsu:Created>%s</wsu:Created></wsse:UsernameToken>`, nsWSU, rand.Text(),
 		f.credentials["user"], tokenProfile, kind, value,
 		base64Binary, base64.StdEncoding.EncodeToString(nonce), created)
@@ -160,11 +163,13 @@ func (f forgery) sign(id string, refs []reference) (token, signature string, err
 	}
 	var info strings.Builder
 	fmt.Fprintf(&info,
-		`<ds:SignedInfo xmlns:ds="%s"><ds:CanonicalizationMethod Algorithm="%s"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm="%s"></ds:SignatureMethod>`,
+		`<ds:SignedInfo xmlns:ds="%s"><ds:CanonicalizationMethod Algorithm="%s"></ds:CanonicalizationMethod>`+
+			`<ds:SignatureMethod Algorithm="%s"></ds:SignatureMethod>`,
 		nsDS, excC14N, algorithm)
 	for _, r := range refs {
 		fmt.Fprintf(&info,
-			`<ds:Reference URI="#%s"><ds:Transforms><ds:Transform Algorithm="%s"></ds:Transform></ds:Transforms><ds:DigestMethod Algorithm="%s"></ds:DigestMethod>`+
+			`<ds:Reference URI="#%s"><ds:Transforms><ds:Transform Algorithm="%s"></ds:Transform></ds:Transforms>`+
+				`<ds:DigestMethod Algorithm="%s"></ds:DigestMethod>`+
 				`<ds:DigestValue>%s</ds:DigestValue></ds:Reference>`, r.id, excC14N, digest, sum(h, r.element))
 	}
 	info.WriteString(`</ds:SignedInfo>`)
@@ -201,9 +206,11 @@ func (f forgery) sign(id string, refs []reference) (token, signature string, err
 	}
 	named := ""
 	if f.level != "wss-hmac" {
-		token = fmt.Sprintf(`<wsse:BinarySecurityToken xmlns:wsu="%s" EncodingType="%s" ValueType="%sX509v3" wsu:Id="X%s">%s</wsse:BinarySecurityToken>`,
+		token = fmt.Sprintf(`<wsse:BinarySecurityToken xmlns:wsu="%s" EncodingType="%s" ValueType="%sX509v3" `+
+			`wsu:Id="X%s">%s</wsse:BinarySecurityToken>`,
 			nsWSU, base64Binary, x509Profile, id, base64.StdEncoding.EncodeToString(pair.Certificate[0]))
-		named = fmt.Sprintf(`<ds:KeyInfo><wsse:SecurityTokenReference><wsse:Reference URI="#X%s" ValueType="%sX509v3"/></wsse:SecurityTokenReference></ds:KeyInfo>`, id, x509Profile)
+		named = fmt.Sprintf(`<ds:KeyInfo><wsse:SecurityTokenReference><wsse:Reference URI="#X%s" ValueType="%sX509v3"/>`+
+			`</wsse:SecurityTokenReference></ds:KeyInfo>`, id, x509Profile)
 	}
 	return token, fmt.Sprintf(`<ds:Signature xmlns:ds="%s">%s<ds:SignatureValue>%s</ds:SignatureValue>%s</ds:Signature>`,
 		nsDS, info.String(), base64.StdEncoding.EncodeToString(value), named), nil
@@ -244,14 +251,20 @@ func (f forgery) encrypt(id, plain string) (key, content string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	key = fmt.Sprintf(`<xenc:EncryptedKey xmlns:xenc="%s" Id="K%s"><xenc:EncryptionMethod Algorithm="%srsa-oaep-mgf1p"/><ds:KeyInfo xmlns:ds="%s"><wsse:SecurityTokenReference>`+
-		`<ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>%s</ds:X509IssuerName><ds:X509SerialNumber>%s</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data>`+
-		`</wsse:SecurityTokenReference></ds:KeyInfo><xenc:CipherData><xenc:CipherValue>%s</xenc:CipherValue></xenc:CipherData>`+
+	key = fmt.Sprintf(`<xenc:EncryptedKey xmlns:xenc="%s" Id="K%s"><xenc:EncryptionMethod `+
+		`Algorithm="%srsa-oaep-mgf1p"/><ds:KeyInfo xmlns:ds="%s"><wsse:SecurityTokenReference>`+
+		`<ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>%s</ds:X509IssuerName><ds:X509SerialNumber>%s`+
+		`</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data>`+
+		`</wsse:SecurityTokenReference></ds:KeyInfo><xenc:CipherData><xenc:CipherValue>%s</xenc:CipherValue>`+
+		`</xenc:CipherData>`+
 		`<xenc:ReferenceList><xenc:DataReference URI="#D%s"/></xenc:ReferenceList></xenc:EncryptedKey>`,
 		nsXENC, id, nsXENC, nsDS, cert.Issuer, cert.SerialNumber, base64.StdEncoding.EncodeToString(wrapped), id)
-	content = fmt.Sprintf(`<xenc:EncryptedData xmlns:xenc="%s" Id="D%s" Type="%sContent"><xenc:EncryptionMethod Algorithm="http://www.w3.org/2009/xmlenc11#aes128-gcm"/>`+
-		`<ds:KeyInfo xmlns:ds="%s"><wsse:SecurityTokenReference xmlns:wsse="%s" xmlns:wsse11="http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd" `+
-		`wsse11:TokenType="http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKey"><wsse:Reference URI="#K%s"/></wsse:SecurityTokenReference></ds:KeyInfo>`+
+	content = fmt.Sprintf(`<xenc:EncryptedData xmlns:xenc="%s" Id="D%s" Type="%sContent"><xenc:EncryptionMethod `+
+		`Algorithm="http://www.w3.org/2009/xmlenc11#aes128-gcm"/>`+
+		`<ds:KeyInfo xmlns:ds="%s"><wsse:SecurityTokenReference xmlns:wsse="%s" `+
+		`xmlns:wsse11="http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd" `+
+		`wsse11:TokenType="http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKey">`+
+		`<wsse:Reference URI="#K%s"/></wsse:SecurityTokenReference></ds:KeyInfo>`+
 		`<xenc:CipherData><xenc:CipherValue>%s</xenc:CipherValue></xenc:CipherData></xenc:EncryptedData>`,
 		nsXENC, id, nsXENC, nsDS, nsWSSE, id, base64.StdEncoding.EncodeToString(sealed))
 	return key, content, nil

@@ -129,7 +129,7 @@ func (c suite) listens(at string) error {
 			}
 		}
 		if err == nil {
-			return fmt.Errorf("told to listen on 127.0.0.1, it is at %s too", net.JoinHostPort(other, port))
+			return fmt.Errorf("told to listen on 127.0.0.1 only, it also listens on %s", net.JoinHostPort(other, port))
 		}
 	}
 	return nil

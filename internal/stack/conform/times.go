@@ -61,15 +61,16 @@ func timed(side string, records exchangesOf, phases ...string) error {
 	return errors.Join(errs...)
 }
 
-// knownDelays are by how much a service is made slower. A delay that seems to be in the wrong phase is tried again longer: a
-// program that a busy machine makes slow takes no longer then, one that misplaces the delay does.
+// knownDelays are by how much a service is made slower. A delay that seems to be in the wrong phase is tried again
+// longer: a program that a busy machine makes slow takes no longer then, one that misplaces the delay does.
 var knownDelays = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond}
 
 // delays checks that a known slowness of the service shows in processing and
 // nowhere else, and in the client's RTT. Times of a busy machine are longer: lower
 // bounds hold for every request, upper ones for the quickest.
 //
-// What a stack takes by itself shrinks as its virtual machine compiles: more rounds follow while the quickest is too slow.
+// What a stack takes by itself shrinks as its virtual machine compiles: more rounds follow while the quickest is too
+// slow.
 func (c suite) delays(srv *stack.Conn, client *program, s, at string, knownDelay time.Duration) error {
 	const rounds = 6
 	var err error

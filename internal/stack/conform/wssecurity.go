@@ -47,7 +47,7 @@ func forgeries(stranger map[string]string, other string) []spoiling {
 		{"a Timestamp that has expired", allLevels, func(f *forgery) { f.age = time.Hour }},
 		{"a Timestamp in the future", allLevels, func(f *forgery) { f.age = -time.Hour }},
 		{"a wrong password", tokened, func(f *forgery) { f.password = "guess" }},
-		{"a password in cleartexttext", tokened, func(f *forgery) { f.clear = true }},
+		{"a password in cleartext", tokened, func(f *forgery) { f.clear = true }},
 		{"a body changed after it was signed", plainBody, func(f *forgery) { f.altered = other }},
 		{"a changed ciphertext", cipherBody, func(f *forgery) { f.spoiled = true }},
 		{"a body replaced between signing and encryption", cipherBody, func(f *forgery) { f.altered = other }},

@@ -18,7 +18,7 @@ func TestBeside(t *testing.T) {
 			`factors.stack=["a@base", "a", "b"]; exclude=[{"stack": ["a@base", "a"], "connection": ["per-request"]}]`, ""},
 		{"service: monitor\nserver: {stack: a}\nclient: {stack: b}\n", "", "sets both"},
 		{"service: monitor\nfactors: {x: [{name: p, stack: a, encoding: json}, {name: q, stack: b, encoding: xml}]}\n", "", "together with other"},
-		{"server: {url: 'http://h/'}\nrequest: {method: GET}\n", "", "already there"},
+		{"server: {url: 'http://h/'}\nrequest: {method: GET}\n", "", "does not start"},
 	} {
 		s, err := Parse("s.yaml", []byte(head+tt.study), Vocabulary{})
 		if err != nil {
@@ -35,7 +35,7 @@ func TestBeside(t *testing.T) {
 			}
 			continue
 		}
-		sets := p.Beside(key, stacks, func(name string) string {
+		sets := p.WithBase(key, stacks, func(name string) string {
 			if name == "a" {
 				return Base(name)
 			}

@@ -17,17 +17,17 @@ func Base(stack string) string { return stack + baseSuffix }
 // IsBase takes the name of a stack's base version apart.
 func IsBase(name string) (stack string, ok bool) { return strings.CutSuffix(name, baseSuffix) }
 
-// Versioned is the setting of which Beside puts another version beside each level,
+// Versioned is the setting of which WithBase puts another version beside each level,
 // and the names of the stacks there, as the study has them.
 func (p Plan) Versioned() (key string, stacks []string, err error) {
 	if slices.ContainsFunc(p.Study.treatments, func(t treatment) bool { return t.setup.URL != "" }) {
-		return "", nil, errors.New("the study measures a service that is already there, of which edgegauge starts no version; " +
-			"probe both versions instead: edgegauge probe URL --json")
+		return "", nil, errors.New("the study measures a service that edgegauge does not start, so it cannot start another " +
+			"version; probe both versions instead: edgegauge probe URL --json")
 	}
 	for _, s := range p.Study.Fixed {
 		if slices.Contains(stackKeys, s.Key) {
 			if key != "" {
-				return "", nil, fmt.Errorf("the study sets both %s and %s; which of the two has another version cannot be said: "+
+				return "", nil, fmt.Errorf("the study sets both %s and %s; it is unclear which of the two has another version; "+
 					"write stack alone", key, s.Key)
 			}
 			key, stacks = s.Key, []string{s.Value.Text}
@@ -39,10 +39,10 @@ func (p Plan) Versioned() (key string, stacks []string, err error) {
 				switch {
 				case !slices.Contains(stackKeys, s.Key):
 				case f.Name != s.Key || len(l.Sets) > 1:
-					return "", nil, fmt.Errorf("factor %q sets %s together with other things, so no version can be put beside it; "+
-						"write factors: {%s: [...]}", f.Name, s.Key, s.Key)
+					return "", nil, fmt.Errorf("factor %q sets %s together with other settings, so no other version can be added to "+
+						"it; write factors: {%s: [...]}", f.Name, s.Key, s.Key)
 				case key != "" && key != s.Key:
-					return "", nil, fmt.Errorf("the study sets both %s and %s; which of the two has another version cannot be said: "+
+					return "", nil, fmt.Errorf("the study sets both %s and %s; it is unclear which of the two has another version; "+
 						"write stack alone", key, s.Key)
 				default:
 					key, stacks = s.Key, append(stacks, l.Text)
@@ -56,10 +56,10 @@ func (p Plan) Versioned() (key string, stacks []string, err error) {
 	return key, stacks, nil
 }
 
-// Beside are the overrides that put another version of each stack beside it, as
+// WithBase are the overrides that put another version of each stack beside it, as
 // one more level of the factor key: in every block each is then measured in both.
 // other is empty for a stack that has none.
-func (p Plan) Beside(key string, stacks []string, other func(stack string) string) []string {
+func (p Plan) WithBase(key string, stacks []string, other func(stack string) string) []string {
 	both := func(s string) []string {
 		if b := other(s); b != "" {
 			return []string{b, s}
