@@ -29,7 +29,8 @@ func (c suite) opening() time.Duration {
 	if slices.Contains(overTCP, c.wish.Transport) {
 		d += handshakeDelay
 	}
-	if c.wish.Transport == "http3" || strings.HasPrefix(c.wish.Security, "tls") || strings.HasPrefix(c.wish.Security, "dtls") {
+	tls := strings.HasPrefix(c.wish.Security, "tls") || strings.HasPrefix(c.wish.Security, "dtls")
+	if tls || c.wish.Transport == "http3" {
 		d += roundTrip // a handshake of TLS 1.3; the others take as much or more
 	}
 	if strings.HasPrefix(c.wish.Transport, "mqtt") {
