@@ -45,17 +45,20 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				return err
 			}
 			if everything {
-				var left []string
-				args, left = whole(cmd.Context(), bed)
-				for _, l := range left {
-					fmt.Fprintln(out, l)
-				}
+				args = bed.StackNames()
 			}
 			if len(args) == 0 {
 				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
 			}
 			if err := a.mayRun(bed, args, trust); err != nil {
 				return err
+			}
+			if everything { // Subtle: to find out what is missing runs programs that stacks name
+				var left []string
+				args, left = whole(cmd.Context(), bed)
+				for _, l := range left {
+					fmt.Fprintln(out, l)
+				}
 			}
 			exe, err := os.Executable()
 			if err != nil {

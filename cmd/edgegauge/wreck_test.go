@@ -58,6 +58,33 @@ func cmdWreck(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdInterruptTwice stops all that a lab has started, as if it hung, and sends the
+// lab Ctrl-C twice: interrupttwice ARGUMENTS. An orderly end would wait for those
+// programs for seconds; the second signal must not.
+func cmdInterruptTwice(ts *testscript.TestScript, neg bool, args []string) {
+	var said strings.Builder
+	cmd := labCommand(ts, args)
+	cmd.Stderr = &said
+	ts.Check(cmd.Start())
+	var stopped []int
+	for end := time.Now().Add(30 * time.Second); len(stopped) < 4 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		stopped = kernel.Descendants(cmd.Process.Pid) // two supervisors with a program each
+	}
+	for _, pid := range stopped {
+		syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	time.Sleep(2 * sameSignal)
+	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	began := time.Now()
+	endsWithin(ts, cmd, time.Minute, fmt.Sprintf("%d processes stopped", len(stopped)), &said)
+	if took := time.Since(began); len(stopped) < 4 || took > orderlyEnd/6 ||
+		!strings.Contains(said.String(), "stopped immediately") || cmd.ProcessState.ExitCode() != exitUnmeasured {
+		ts.Fatalf("%d processes were stopped; it took %v to end after the second signal, with exit code %d, and said: %s",
+			len(stopped), took, cmd.ProcessState.ExitCode(), said.String())
+	}
+}
+
 func endsWithin(ts *testscript.TestScript, cmd *exec.Cmd, most time.Duration, what string, said *strings.Builder) {
 	late := time.AfterFunc(most, func() { cmd.Process.Signal(syscall.SIGQUIT) })
 	cmd.Wait()

@@ -57,12 +57,13 @@ func TestMultiplexAgainstNetHTTP(t *testing.T) {
 		for p := peak.Load(); now > p && !peak.CompareAndSwap(p, now); p = peak.Load() {
 		}
 		echo(w, r)
-	})
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			connections.Add(1)
+	}, func(s *http.Server) {
+		s.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				connections.Add(1)
+			}
 		}
-	}
+	})
 	for _, tt := range []struct {
 		path             string
 		inFlight, n, pad int

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Nothing in a results directory that leads elsewhere is written through: the
@@ -126,5 +128,38 @@ func TestKeptFilesAreVerified(t *testing.T) {
 	ok(t, os.Remove(filepath.Join(a.Dir(), "ready.json")))
 	if bad := errors.Join(s.Verify()...); !errors.Is(bad, ErrMissing) {
 		t.Errorf("lost: got %v", bad)
+	}
+}
+
+// A new file is made new: what lies at its path, a link, a second name or a pipe, is
+// neither written to nor waited for.
+func TestANewFileTakesNothingOver(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(dir, "elsewhere")
+	for what, lay := range map[string]func(path string) error{
+		"link":          func(path string) error { return os.Symlink(elsewhere, path) },
+		"dangling link": func(path string) error { return os.Symlink(filepath.Join(dir, "nothing"), path) },
+		"second name":   func(path string) error { return os.Link(elsewhere, path) },
+		"pipe": func(path string) error {
+			ok(t, unix.Mkfifo(path, 0o600))
+			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // nobody waits for a reader
+			t.Cleanup(func() { unix.Close(fd) })
+			return err
+		},
+		"unfinished file": func(path string) error { return os.WriteFile(path, []byte("old"), 0o600) },
+	} {
+		ok(t, os.WriteFile(elsewhere, []byte("keep me"), 0o600))
+		path := filepath.Join(dir, "of a "+what)
+		ok(t, lay(path))
+		if f, err := createNew(path); err == nil {
+			f.Close()
+			t.Errorf("a %s was taken for the new file", what)
+		}
+		if got := string(must[[]byte](t)(os.ReadFile(elsewhere))); got != "keep me" {
+			t.Errorf("%s: the file it led to is now %q", what, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
+		t.Error("a file was made where a dangling link leads")
 	}
 }

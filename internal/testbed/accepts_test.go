@@ -196,7 +196,7 @@ func TestCheckAcceptsWhatForeignStacksRun(t *testing.T) {
 			t.Errorf("%s: refused though offered: %v", w, err)
 		}
 	}
-	const each = 3
+	const each = 2
 	random := rand.New(rand.NewPCG(3, 4))
 	random.Shuffle(len(offered), func(i, j int) { offered[i], offered[j] = offered[j], offered[i] })
 	var accepted, refused []way

@@ -60,6 +60,9 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 			if x.Failure != "" {
 				t.Errorf("request %d: %s", x.Seq, x.Failure)
 			}
+			if x.Connection <= 0 && connection == "per-request" {
+				t.Errorf("request %d opened a connection in no time", x.Seq)
+			}
 			rtt, total = append(rtt, x.RTT()), append(total, x.Total)
 		})
 		if err != nil || end.Count != 23 || end.Phases.FirstInvoke != 0 {

@@ -168,8 +168,8 @@ func (n *namespace) dialFromOutside(address string) (c net.Conn, err error) {
 	return c, err
 }
 
-// tun makes the TUN interface t0 with 10.8.0.1/24 and returns its descriptor.
-func (n *namespace) tun(t testing.TB) (fd int) {
+// tun makes the TUN interface t0 with an address and returns its descriptor.
+func (n *namespace) tun(t testing.TB, address string) (fd int) {
 	var err error
 	n.do(func() { // on the namespace's thread: the descriptor belongs to the namespace that opened it
 		fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -190,7 +190,7 @@ func (n *namespace) tun(t testing.TB) (fd int) {
 		if err != nil {
 			return err
 		}
-		addr, err := netlink.ParseAddr("10.8.0.1/24")
+		addr, err := netlink.ParseAddr(address)
 		if err != nil {
 			return err
 		}

@@ -233,7 +233,7 @@ func TestSnaplenAndWay(t *testing.T) {
 // TestTUN captures bare IP from a TUN interface, as the userspace link has it.
 func TestTUN(t *testing.T) {
 	n := newNamespace(t)
-	fd := n.tun(t)
+	fd := n.tun(t, "10.8.0.1/24")
 	defer unix.Close(fd)
 	r := n.start(t, RecordOptions{Tap: TapOptions{Interface: "t0", Ports: []uint16{9}, Quiet: 30 * ms},
 		Application: Datagrams})

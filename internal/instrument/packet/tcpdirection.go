@@ -24,6 +24,7 @@ type half struct {
 
 	// IPv4 identifications, which some senders count up packet by packet.
 	topID            uint16
+	numbered         bool  // topID is one
 	counted, skipped int64 // steps by one, and others
 }
 
@@ -55,11 +56,13 @@ func (a sighting) sentBefore(b sighting, counts bool) (before, known bool) {
 	return false, false
 }
 
-// noteID follows the identifications of one direction's packets.
+// noteID follows the identifications of one direction's packets. A zero is none:
+// Linux begins to count, at any number, after its SYN+ACK.
 func (h *half) noteID(id uint16) {
 	switch d := int16(id - h.topID); {
-	case h.segments == 0:
-		h.topID = id
+	case id == 0:
+	case !h.numbered:
+		h.topID, h.numbered = id, true
 	case d == 1:
 		h.counted++
 		h.topID = id

@@ -38,3 +38,25 @@ func TestSeeAgainstASet(t *testing.T) {
 		}
 	}
 }
+
+// Linux sends its SYN+ACK with identification 0 and then counts from any number:
+// one in the upper half is, as a difference, before 0.
+func TestIdentificationsCountFromAnyNumber(t *testing.T) {
+	for _, first := range []uint16{1, 0x7fff, 0x8000, 0xffef} {
+		var h half
+		h.noteID(0)
+		for i := range uint16(40) {
+			h.noteID(first + i)
+		}
+		if !h.countsIDs() {
+			t.Errorf("from %d: %d steps by one and %d others are taken for no counter", first, h.counted, h.skipped)
+		}
+	}
+	var h half
+	for range 40 {
+		h.noteID(0)
+	}
+	if h.countsIDs() {
+		t.Error("zeros are taken for a counter")
+	}
+}

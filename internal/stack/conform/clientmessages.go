@@ -69,10 +69,32 @@ func (c suite) client(client *program, peer stack.Description, s string, n int, 
 	if c.canonical() {
 		c.check(s, "client writes the canonical form", seen(&a.written))
 	}
-	if first {
-		c.tap = func([]byte, *service.Message) bool { return true }
-		c.check(s, "client checks its answers", func() error { return c.disbelieves(client, peer, s) })
+	if !first {
+		return
 	}
+	if !c.has("server") { // with one, these checks take it
+		c.tap = nil
+		add := func(what string, do func(srv *stack.Conn, url string) error) {
+			c.check(s, what, func() error { return c.served(peer, s, do) })
+		}
+		c.connections(client, s, add)
+		if c.representative() {
+			c.conduct(client, s, add)
+		}
+	}
+	c.tap = func([]byte, *service.Message) bool { return true }
+	c.check(s, "client checks its answers", func() error { return c.disbelieves(client, peer, s) })
+}
+
+// served runs do with a peer that serves s.
+func (c suite) served(peer stack.Description, s string, do func(srv *stack.Conn, url string) error) error {
+	return c.with(peer, "serve", func(ctx context.Context, srv *stack.Conn) error {
+		ready, err := serve(ctx, srv, c.serve(s))
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return do(srv, ready.URL)
+	})
 }
 
 // disbelieves has the client ask a peer that answers something else.

@@ -172,18 +172,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 		add("answers", answers(c.d, []int{2, 1023}))
 	}
 	if first && c.has("client") {
-		for _, conn := range c.offer.Connections {
-			if conn != "keep-alive" && !c.representative() {
-				continue
-			}
-			add("connection "+conn, func(srv *stack.Conn, url string) error { return c.connection(srv, client, s, url, conn) })
-			// DPWS learns from a device where its service is: a link before the one is not before the other.
-			if conn == "per-request" && c.wish.Transport != "dpws" {
-				add("RTT excludes connecting", func(srv *stack.Conn, url string) error {
-					return c.connectsBeforeSent(srv, s, url)
-				})
-			}
-		}
+		c.connections(client, s, add)
 	}
 	if first || s == string(service.Monitor) {
 		if codec.Encoding(c.wish.Encoding).Syntax() == codec.JSONText && c.askable(s) {
@@ -212,10 +201,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 			add("refuses forged WS-Security", func(_ *stack.Conn, url string) error { return c.refusesForgeries(s, url) })
 		}
 		if c.representative() && c.has("client") && !c.fixedSizes() {
-			add("paces requests as told", func(srv *stack.Conn, url string) error { return c.paces(srv, client, s, url) })
-			if slices.Contains(overTCP, c.wish.Transport) && c.wish.Transport != "mqtt5" && c.wish.Transport != "mqtt311" {
-				add("client gives up after its timeout", func(*stack.Conn, string) error { return c.givesUp(client, s) })
-			}
+			c.conduct(client, s, add)
 		}
 		if c.representative() && slices.Contains(c.d.Options, "delay") {
 			checks = append(checks, check{"a known delay shows in processing", func() error {
@@ -247,6 +233,31 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 			}
 			return err
 		})
+	}
+}
+
+// An adder adds a check that takes a server.
+type adder func(what string, do func(srv *stack.Conn, url string) error)
+
+// connections adds the checks of how a client connects.
+func (c suite) connections(client *program, s string, add adder) {
+	for _, conn := range c.offer.Connections {
+		if conn != "keep-alive" && !c.representative() {
+			continue
+		}
+		add("connection "+conn, func(srv *stack.Conn, url string) error { return c.connection(srv, client, s, url, conn) })
+		// DPWS learns from a device where its service is: a link before the one is not before the other.
+		if conn == "per-request" && c.wish.Transport != "dpws" {
+			add("RTT excludes connecting", func(srv *stack.Conn, url string) error { return c.connectsBeforeSent(srv, s, url) })
+		}
+	}
+}
+
+// conduct adds the checks of when a client sends, and for how long it waits.
+func (c suite) conduct(client *program, s string, add adder) {
+	add("paces requests as told", func(srv *stack.Conn, url string) error { return c.paces(srv, client, s, url) })
+	if slices.Contains(overTCP, c.wish.Transport) && c.wish.Transport != "mqtt5" && c.wish.Transport != "mqtt311" {
+		add("client gives up after its timeout", func(*stack.Conn, string) error { return c.givesUp(client, s) })
 	}
 }
 

@@ -29,8 +29,9 @@ func (c suite) opening() time.Duration {
 	if slices.Contains(overTCP, c.wish.Transport) {
 		d += handshakeDelay
 	}
-	if c.wish.Transport == "http3" || c.wish.Security == "tls" || strings.HasPrefix(c.wish.Security, "dtls") {
-		d += roundTrip // a handshake of TLS 1.3; the others take more
+	tls := strings.HasPrefix(c.wish.Security, "tls") || strings.HasPrefix(c.wish.Security, "dtls")
+	if tls || c.wish.Transport == "http3" {
+		d += roundTrip // a handshake of TLS 1.3; the others take as much or more
 	}
 	if strings.HasPrefix(c.wish.Transport, "mqtt") {
 		d += roundTrip // CONNECT

@@ -10,8 +10,7 @@ public partial class Services {
   protected override WebRequest GetWebRequest(Uri uri) {
     var r = (HttpWebRequest)base.GetWebRequest(uri);
     r.KeepAlive = Keep;
-    if (!Keep) Exchange.Mine.Asked = Clock.Now; // next it opens the connection, and then it serializes
-    return r;
+    return new ConnectedRequest(r);
   }
 }
 

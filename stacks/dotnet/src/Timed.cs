@@ -5,7 +5,6 @@ using System.Web.Services.Protocols;
 /// <summary>One request and its response as this side saw it; instants in ns of Clock, sizes of the bodies in bytes.</summary>
 class Exchange {
   public long Seq, Due, Begun, Sent, Done, Connection, Serialization, Deserialization, Total, Out, In;
-  public long Asked; // when the framework was given a request that opens a connection; 0: it may be kept
   public string Failure;
   [ThreadStatic] public static Exchange Mine; // of the request this thread makes
 }
@@ -25,12 +24,11 @@ class TimedExtension : SoapExtension {
     Exchange x = Exchange.Mine;
     switch (m.Stage) {
       case SoapMessageStage.BeforeSerialize:
-        began = Clock.Now;
-        if (x.Asked > 0) x.Connection = began - x.Asked;
+        began = Clock.Now; // next the framework asks for a connection, and then it serializes
         break;
       case SoapMessageStage.AfterSerialize:
         x.Sent = Clock.Now;
-        x.Serialization += x.Sent - began;
+        x.Serialization += x.Sent - began - x.Connection;
         x.Out = body.Length;
         body.WriteTo(wire);
         break;
