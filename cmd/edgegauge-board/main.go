@@ -35,6 +35,7 @@ func main() {
 			os.Exit(verb(os.Args[2:]))
 		}
 	}
-	fmt.Fprintln(os.Stderr, "edgegauge-board", device.Build(stamp)+": edgegauge sends this program to boards; run edgegauge")
+	fmt.Fprintln(os.Stderr, "edgegauge-board",
+		device.Build(stamp)+": edgegauge sends this program to boards; run edgegauge")
 	os.Exit(2)
 }

@@ -93,7 +93,8 @@ func sizeText(c paper.Judged) string {
 	case !ok || c.Size == "":
 		return ""
 	case c.SizeIs == "" || c.Modelled:
-		return fmt.Sprintf("size %s (bounds %s to %s)", c.Size, figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit))
+		return fmt.Sprintf("size %s (bounds %s to %s)", c.Size,
+			figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit))
 	}
 	return fmt.Sprintf("size %s (%s)", c.Size, placeText(c))
 }

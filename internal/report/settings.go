@@ -74,7 +74,8 @@ func (t besideTable) verdicts(claim int) []stat.Verdict {
 
 func (t besideTable) text(b *strings.Builder) {
 	const indent, verdict = "  ", "                "
-	wrap(b, fmt.Sprintf("Side by side: the claims of %s in %d settings.", t.cards[0].Paper.Reference(), len(t.cards)), indent)
+	wrap(b, fmt.Sprintf("Side by side: the claims of %s in %d settings.", t.cards[0].Paper.Reference(),
+		len(t.cards)), indent)
 	b.WriteByte('\n')
 	for i, c := range t.cards[0].Claims {
 		words := c.Words()

@@ -29,6 +29,7 @@ func ownExe(scratch string) (string, error) {
 type stamp struct {
 	size     int64
 	modified time.Time
+	changed  time.Time // by the kernel's account, which no program sets
 	inode    uint64
 }
 
@@ -97,7 +98,7 @@ func stamps(d stack.Description) (map[string]stamp, error) {
 			}
 			s := stamp{size: i.Size(), modified: i.ModTime()}
 			if st, ok := i.Sys().(*syscall.Stat_t); ok {
-				s.inode = st.Ino
+				s.inode, s.changed = st.Ino, time.Unix(st.Ctim.Unix())
 			}
 			out[path] = s
 			return nil

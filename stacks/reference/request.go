@@ -14,7 +14,8 @@ const requester = Prefix + "request"
 
 // Requester describes that client. It has no server.
 func Requester() stack.Description {
-	return stack.Description{Name: requester, Title: "requests that a study describes, to a service that is already running",
+	return stack.Description{Name: requester,
+		Title:   "requests that a study describes, to a service that is already running",
 		Version: goVersion(), Language: "Go",
 		Serves: []stack.Offer{{Sides: []string{"client"}, Transports: []string{"http", "http2", "http3", "grpc", "coap",
 			"coap-tcp", "mqtt5", "mqtt311"}}}}

@@ -84,8 +84,8 @@ func findBinary(exe, machine string, whole bool) (file, why string, err error) {
 	if whole {
 		to, flags, pkg = filepath.Join(folders[len(folders)-1], "edgegauge-"+archs[0]), "", "./cmd/edgegauge"
 	}
-	return "", "", refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: CGO_ENABLED=0 "+
-		"GOOS=linux %s go build -trimpath %s-o %s %s", machine, variables(archs[0]), flags, to, pkg)}
+	return "", "", refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: "+
+		"CGO_ENABLED=0 GOOS=linux %s go build -trimpath %s-o %s %s", machine, variables(archs[0]), flags, to, pkg)}
 }
 
 // variables are those of go build.

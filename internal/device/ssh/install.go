@@ -117,7 +117,8 @@ func (p *place) fill(ctx context.Context, c *crypto.Client, exe, uname string, p
 		"$status; }",
 		take, at, at, i.Size(), at, quote(p.dir))
 	if _, err := sh(ctx, c, script, from); err != nil {
-		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs %d MB: free some, or %s", file, err, i.Size()/1e6+1, elsewhere)
+		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs %d MB: free some, or %s", file, err, i.Size()/1e6+1,
+			elsewhere)
 	}
 	name := file
 	if r, err := filepath.EvalSymlinks(file); err == nil {
