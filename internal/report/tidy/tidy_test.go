@@ -37,7 +37,7 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 			`f.csv:3: y is "p", which is not a number; remove units and thousands separators` + "\n" +
 				`f.csv:5: y is "q"`},
 		{"overflow", "a,b,rep,y\nx,y,1,1e308\nx,y,1,1.5e308\n",
-			"f.csv: the mean of treatment x y in block 1 is beyond all numbers"},
+			"f.csv: the mean of treatment x y in block 1 is too large to represent"},
 		{"many", "a,b,rep,y\n" + strings.Repeat("x,y,1,bad\n", 50), "there may be more"},
 	} {
 		_, err := Read(strings.NewReader(tt.text), "f.csv", columns)
