@@ -70,7 +70,7 @@ func TestCalibratedMachine(t *testing.T) {
 	}
 	later[3] = "larger"
 	if said := run(append(later, "--set", "size=20kB")...); !strings.Contains(said,
-		"says nothing: it covers 2000 to 2000 B, not 20000") || strings.Contains(said, "PREDICTED") {
+		"cannot be used: it covers 2000 to 2000 B, not 20000") || strings.Contains(said, "PREDICTED") {
 		t.Errorf("a larger message: %s", said)
 	}
 	said = run("devices", "calibrate", "cortex-a53/icount", "--against", "local", "--from",
