@@ -110,22 +110,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	// Apart, so that strangers who never finish a handshake do not take the
 	// places of those who did.
 	shaking, open := make(chan struct{}, limit), make(chan struct{}, limit)
-	for {
-		conn, err := l.Accept()
-		if ctx.Err() != nil {
-			if err == nil {
-				conn.Close()
-			}
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("coap server on %v: %w", l.Addr(), err)
-		}
-		if !try(shaking) {
-			ep.s.Counts.Ignored.Add(1)
-			conn.Close()
-			continue
-		}
+	return ep.admit(ctx, l, shaking, func(conn net.Conn) {
 		sessions.Go(func() {
 			err := handshake(ctx, conn)
 			<-shaking
@@ -138,6 +123,29 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 			// A session's end, good or bad, concerns nobody but its peer.
 			_ = ep.serveConn(ctx, conn)
 		})
+	})
+}
+
+// admit gives serve the listener's connections until ctx ends: those for which a
+// place is free, which serve gives back. The others are closed and counted.
+func (ep *endpoint) admit(ctx context.Context, l net.Listener, places chan struct{}, serve func(net.Conn)) error {
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("coap server on %v: %w", l.Addr(), err)
+		}
+		if !try(places) {
+			ep.s.Counts.Ignored.Add(1)
+			conn.Close()
+			continue
+		}
+		serve(conn)
 	}
 }
 

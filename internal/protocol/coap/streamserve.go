@@ -2,7 +2,6 @@ package coap
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -24,27 +23,12 @@ func (s *Server) ServeStreams(ctx context.Context, l net.Listener) error {
 	limit := s.MaxSessions
 	set(&limit, 1024)
 	places := make(chan struct{}, limit)
-	for {
-		conn, err := l.Accept()
-		if ctx.Err() != nil {
-			if err == nil {
-				conn.Close()
-			}
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("coap server on %v: %w", l.Addr(), err)
-		}
-		if !try(places) {
-			ep.s.Counts.Ignored.Add(1)
-			conn.Close()
-			continue
-		}
+	return ep.admit(ctx, l, places, func(conn net.Conn) {
 		open.Go(func() {
 			defer func() { <-places }()
 			ep.serveStream(ctx, conn)
 		})
-	}
+	})
 }
 
 // serveStream answers on one connection until it ends; how it ends concerns
