@@ -31,24 +31,29 @@ func studyOf(treatments, replications, requests int) []byte {
 		strings.Join(levels, ", "), requests, replications, responses)
 }
 
-// Make writes a results directory as a lab leaves it, with exchanges of both
-// sides drawn at random, on all CPUs.
-func Make(dir string, treatments, replications, requests int) error {
-	text := studyOf(treatments, replications, requests)
+// Create begins a results directory of a study, as a lab does, without a trial.
+func Create(dir string, text []byte) (*store.Store, study.Plan, error) {
 	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
 	if err != nil {
-		return err
+		return nil, study.Plan{}, err
 	}
 	p, err := study.Expand(s)
 	if err != nil {
-		return err
+		return nil, p, err
 	}
 	var csv bytes.Buffer
 	if err := p.WriteCSV(&csv); err != nil {
-		return err
+		return nil, p, err
 	}
 	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
 		Facts: []byte(`{"edgegauge":{"version":"bench"}}`), Program: "bench"})
+	return kept, p, err
+}
+
+// Make writes a results directory as a lab leaves it, with exchanges of both
+// sides drawn at random, on all CPUs.
+func Make(dir string, treatments, replications, requests int) error {
+	kept, p, err := Create(dir, studyOf(treatments, replications, requests))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@
 package verdictbench
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/bench/reportbench"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -82,21 +81,7 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	if t.Failed != nil {
 		return t.writeProbe(dir, r)
 	}
-	text := t.study()
-	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
-	if err != nil {
-		return err
-	}
-	p, err := study.Expand(s)
-	if err != nil {
-		return err
-	}
-	var csv bytes.Buffer
-	if err := p.WriteCSV(&csv); err != nil {
-		return err
-	}
-	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
-		Facts: []byte(`{"edgegauge":{"version":"bench"}}`), Program: "bench"})
+	kept, p, err := reportbench.Create(dir, t.study())
 	if err != nil {
 		return err
 	}
