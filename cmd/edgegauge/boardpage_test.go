@@ -14,12 +14,8 @@ func TestBoardPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
-	if missing := sshtest.Missing(); missing != "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
+	missing := sshtest.Missing()
+	needs(t, missing == "", missing)
 	s, err := sshtest.Start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -67,11 +68,7 @@ func readStack(t *testing.T, dir string) stack.Description {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if missing := d.Missing(t.Context()); len(missing) > 0 {
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
+	missing := d.Missing(t.Context())
+	needs(t, len(missing) == 0, fmt.Sprint(missing))
 	return d
 }
