@@ -67,6 +67,7 @@ type accumulator struct {
 	why       string          // of the first failure
 	lost      map[uint64]bool // the requests that failed
 	blind     bool            // the stack runs without hooks: a phase of 0 was not seen
+	uncounted bool            // the stack counts no bytes: sizes of 0 were not seen
 	wrong     string          // the first fault in a record's own figures
 	last      int64           // ns, the end of the last answered exchange
 	busy      int64           // ns, the sum of all round trips
@@ -145,8 +146,8 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 		if first, last, err := stat.Thirds(c.values); err == nil && c.Name == "rtt" { // before WithinTrial, which reorders
 			t.thirds = [2]float64{first * c.Scale(), last * c.Scale()}
 		}
-		if c.Response.Unit == "B" && t.out == 0 && t.in == 0 {
-			continue // the stack counts no bytes: every service answers with some
+		if t.uncounted && c.Response.Unit == "B" && t.out == 0 && t.in == 0 {
+			continue
 		}
 		w, err := stat.WithinTrial(c.values)
 		if err != nil {

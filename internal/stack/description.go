@@ -38,6 +38,10 @@ type Description struct {
 	Deviates map[string]string `yaml:"deviates"`
 }
 
+// CountsBytes is the part of the kit's exchanges that a stack deviates from whose
+// framework shows no bodies: its records say 0 B of each.
+const CountsBytes = "counts the bytes of its messages"
+
 // A Need is a program that must be there before the stack can be built or run.
 type Need struct {
 	Program string   `yaml:"program"`

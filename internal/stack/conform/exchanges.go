@@ -124,15 +124,12 @@ func (e unequalBytes) Error() string {
 		e.client.out, e.client.in, e.server.in, e.server.out)
 }
 
-// countsBytes is the part of the exchanges that a stack without hooks at its bodies deviates from.
-const countsBytes = "counts the bytes of its messages"
-
-// exchanges are those of a session, where a stack that deviates from countsBytes may
+// exchanges are those of a session, where a stack that deviates from stack.CountsBytes may
 // have counted none: both of its figures are 0. Wrong ones are not forgiven.
 func (c suite) exchanges(ctx context.Context, s *stack.Session) error {
 	err := exchanges(ctx, s)
 	var e unequalBytes
-	if _, deviates := c.d.Deviates[countsBytes]; !deviates || !errors.As(err, &e) {
+	if _, deviates := c.d.Deviates[stack.CountsBytes]; !deviates || !errors.As(err, &e) {
 		return err
 	}
 	for _, side := range []sums{e.client, e.server} {

@@ -111,7 +111,7 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 
 // A stack that says it sees no bodies may count no bytes, and no wrong number of them.
 func TestUncountedBytesAreForgivenOnce(t *testing.T) {
-	says := map[string]string{countsBytes: "its framework shows no bodies"}
+	says := map[string]string{stack.CountsBytes: "its framework shows no bodies"}
 	for _, tt := range []struct {
 		what     string
 		spoil    func(x *measure.Exchange)

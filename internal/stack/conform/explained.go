@@ -1,6 +1,10 @@
 package conform
 
-import "strings"
+import (
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/stack"
+)
 
 // A Check is one kind of check. Its name ends the name of each check that Run
 // reports, after encoding, security, transport and service; some say more behind it.
@@ -13,7 +17,7 @@ func Checks() []Check {
 			"sides must count the same requests and the same bytes, with phases that add up to no more than total."},
 		{"answers", "The stack's own client asks its own server, as above."},
 		{largeMessages, "A part of the two above. A stack whose messages must fit one datagram may deviate."},
-		{countsBytes, "A part of the two above. A stack whose framework shows its adapter no bodies may deviate: it then " +
+		{stack.CountsBytes, "A part of the two above. A stack whose framework shows its adapter no bodies may deviate: it then " +
 			"reports 0 B, and a wrong number is still a fault."},
 		{"connection", "The client uses connections as told: keep-alive takes one for all requests, per-request one for " +
 			"each. They are counted between client and server."},
