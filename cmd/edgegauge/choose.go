@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -89,19 +90,20 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 	if err != nil {
 		return report.Chosen{}, err
 	}
-	for i, o := range objectives {
-		if !o.Named {
-			objectives[i].Term = r.Headline(o.Term)
-		}
-	}
 	levels := r.Levels()
 	if f.across {
-		levels = []report.Level{{Series: r.Series()}}
+		levels = []report.Level{r.Whole()}
 	}
 	out := report.Chosen{Dir: dir, Warnings: r.Doubts()}
 	var lacking error
 	for _, l := range levels {
-		c, err := advise.Choose(l.Series, objectives, requirements, f.confidence)
+		ranked := slices.Clone(objectives)
+		for i, o := range objectives {
+			if !o.Named {
+				ranked[i].Term = l.Headline(o.Term)
+			}
+		}
+		c, err := advise.Choose(l.Series, ranked, requirements, f.confidence)
 		switch {
 		case errors.Is(err, advise.ErrNotMeasured):
 			lacking = err

@@ -58,6 +58,16 @@ func (r *Report) groups() []group {
 	return out
 }
 
+// groupOf is the index of the group that a treatment, or a floor, belongs to; -1: a
+// floor that stands under no group.
+func (r *Report) groupOf(groups []group, treatment int) int {
+	if len(groups) == 1 {
+		return 0
+	}
+	key := given(r.Treatments[treatment].setup)
+	return slices.IndexFunc(groups, func(g group) bool { return given(r.Treatments[g.treatments[0]].setup) == key })
+}
+
 // groupFactors are those by which verdicts are apart, such as a link: to say that one
 // of their levels is better than another would answer nobody.
 func (r *Report) groupFactors() []string {

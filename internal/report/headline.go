@@ -32,9 +32,10 @@ func apart(mean, median float64) bool {
 	return median != 0 && math.Abs(mean/median-1) >= skewFrom
 }
 
-// chooseHeadlines decides, for each response of a side, whether its figure is the
-// median of trial medians: where trials are skewed or in clusters. All treatments have
-// the same, or they could not be compared. Results of earlier versions keep the mean.
+// chooseHeadlines decides, for each response of a side and each group, whether its
+// figure is the median of trial medians: where trials are skewed or in clusters. All
+// treatments of a group have the same, or they could not be compared. Results of
+// earlier versions keep the mean.
 func (r *Report) chooseHeadlines() {
 	if r.Facts.Placement == nil {
 		return
@@ -42,15 +43,18 @@ func (r *Report) chooseHeadlines() {
 	type panel struct {
 		side     measure.Side
 		response string
+		group    int
 	}
+	groups := r.groups()
+	of := func(c Cell) panel { return panel{c.Side, c.Response, r.groupOf(groups, c.Treatment)} }
 	wanted, lacking := map[panel]bool{}, map[panel]bool{}
 	for _, c := range r.Cells {
-		p := panel{c.Side, c.Response}
+		p := of(c)
 		wanted[p] = wanted[p] || c.Skewed || c.Clustered
 		lacking[p] = lacking[p] || !c.Median.HasInterval() && c.Mean.HasInterval()
 	}
 	for i := range r.Cells {
-		p := panel{r.Cells[i].Side, r.Cells[i].Response}
+		p := of(r.Cells[i])
 		r.Cells[i].ByMedian = wanted[p] && !lacking[p]
 	}
 }
@@ -71,10 +75,29 @@ func (c *Cell) value(p Point) float64 {
 	return p.Mean
 }
 
-// byMedian says how a response's figures are titled that are medians.
+// byMedian says how a response's figures are titled that are medians, and of which
+// groups they are where not of all.
 func (r *Report) byMedian(side measure.Side, response string) string {
-	if slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Side == side && c.Response == response && c.ByMedian }) {
+	groups, all := r.groups(), true
+	var by []string
+	for _, c := range r.Cells {
+		if c.Side != side || c.Response != response {
+			continue
+		}
+		all = all && c.ByMedian
+		name := "other floors"
+		if g := r.groupOf(groups, c.Treatment); g >= 0 {
+			name = groups[g].name
+		}
+		if c.ByMedian && !slices.Contains(by, name) {
+			by = append(by, name)
+		}
+	}
+	switch {
+	case len(by) == 0:
+		return ""
+	case all:
 		return " (median)"
 	}
-	return ""
+	return " (median: " + list(by, mostNames) + ")"
 }

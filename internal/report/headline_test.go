@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -46,6 +48,37 @@ func TestHeadlineOfSkewedTrials(t *testing.T) {
 	}
 	if c := r.Cells[0]; c.Headline().Center != c.Median.Center || c.Mean.Center == c.Median.Center {
 		t.Errorf("got %v, want %v", c.Headline(), c.Median)
+	}
+}
+
+// Trials that are skewed over one link decide nothing about another: there the mean remains, with its narrower interval.
+func TestHeadlineOfEachLevel(t *testing.T) {
+	file := "study: s\nservice: monitor\nrequests: 100\nfactors:\n  stack: [a, b, floor-tcp]\n  link: [none, {name: far, " +
+		"delay: 20ms}]\nexclude: [{link: far, stack: floor-tcp}]\ndesign: {replications: 10, seed: 1}\n"
+	r := reportOf(t, fabricated(t, file, func(at map[string]string, block int) float64 {
+		if at["link"] == "none" && at["stack"] == "a" && block > 7 {
+			return 3e-3 * wobble(block)
+		}
+		return 1e-3 * wobble(block)
+	}))
+	r.Facts.Placement = map[string]study.Pin{}
+	r.chooseHeadlines()
+	for _, c := range r.Cells {
+		if want := r.Treatments[c.Treatment].Levels[1] == "none"; c.ByMedian != want {
+			t.Errorf("%s: by median %v, want %v", r.Treatments[c.Treatment].Name(), c.ByMedian, want)
+		}
+	}
+	if got := r.byMedian(measure.Client, "rtt"); got != " (median: link none)" {
+		t.Errorf("titled %q", got)
+	}
+	for _, l := range r.Levels() {
+		want := map[string]string{"link none": "median", "link far": ""}[l.Name]
+		if got := l.Headline(advise.Term{Response: "rtt"}).Figure; got != want {
+			t.Errorf("%s is chosen by %q, want %q", l.Name, got, want)
+		}
+	}
+	if got := r.Whole().Headline(advise.Term{Response: "rtt"}).Figure; got != "median" {
+		t.Errorf("all levels together are chosen by %q, want the median", got)
 	}
 }
 

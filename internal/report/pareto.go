@@ -35,8 +35,11 @@ func (r *Report) paretos() []Picture {
 		for _, bytes := range []string{"wire_bytes", "message_size"} {
 			points := r.paretoPoints(g, bytes, "rtt")
 			if len(points) > 2 {
-				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, words(bytes),
-					"RTT"+r.byMedian(measure.Client, "rtt"), points))
+				rtt := "RTT"
+				if c, _ := r.Cell(g.treatments[0], measure.Client, "rtt"); c != nil && c.ByMedian {
+					rtt += " (median)"
+				}
+				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, words(bytes), rtt, points))
 				break
 			}
 		}

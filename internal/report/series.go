@@ -13,27 +13,35 @@ import (
 // A Level is a part of the results that has a verdict of its own: treatments that
 // differ in what one can choose, and not in what one is given, such as the link.
 type Level struct {
-	Name   string // "link nb-iot"; empty where there is one
-	Series []advise.Series
+	Name     string // "link nb-iot"; empty where there is one
+	Series   []advise.Series
+	byMedian func(advise.Term) bool
 }
 
 // Levels are all of them, in the order of the study.
 func (r *Report) Levels() []Level {
 	var out []Level
 	for _, g := range r.groups() {
-		out = append(out, Level{g.name, r.series(func(treatment int) bool {
-			return slices.Contains(g.treatments, treatment)
-		})})
+		out = append(out, r.level(g.name, func(treatment int) bool { return slices.Contains(g.treatments, treatment) }))
 	}
 	return out
 }
 
+// Whole is everything as one level, across what verdicts keep apart.
+func (r *Report) Whole() Level { return r.level("", func(int) bool { return true }) }
+
+func (r *Report) level(name string, wanted func(treatment int) bool) Level {
+	return Level{name, r.series(wanted), func(t advise.Term) bool {
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool {
+			return wanted(c.Treatment) && c.ByMedian && c.Response == t.Response && (t.Side == "" || t.Side == c.Side)
+		})
+	}}
+}
+
 // Headline is the term with the figure by which the report ranks: the median where
-// trials are skewed.
-func (r *Report) Headline(t advise.Term) advise.Term {
-	if slices.ContainsFunc(r.Cells, func(c Cell) bool {
-		return c.ByMedian && c.Response == t.Response && (t.Side == "" || t.Side == c.Side)
-	}) {
+// trials of the level are skewed.
+func (l Level) Headline(t advise.Term) advise.Term {
+	if l.byMedian(t) {
 		t.Figure = "median"
 	}
 	return t
