@@ -20,19 +20,6 @@ const (
 	littleIdle     = 0.50 // share of them that may be missing
 )
 
-// waits are delays that come from timers, not from work, where there is no link.
-var waits = []struct {
-	lo, hi float64 // s
-	says   string
-}{
-	{38e-3, 48e-3,
-		"near 40 ms, the delayed acknowledgement of Linux: header and body are probably written separately, and Nagle's " +
-			"algorithm holds the second write; send both in one write, or set TCP_NODELAY"},
-	{195e-3, 230e-3,
-		"near 200 ms, the minimum retransmission timeout of TCP and the delayed acknowledgement of other systems: look for " +
-			"lost packets and for a header and a body in two writes; set TCP_NODELAY"},
-}
-
 // checkSanity looks for figures that cannot be right as they stand: each alarm
 // names what was seen, the likely cause and what to try.
 func (r *Report) checkSanity() {
@@ -105,13 +92,13 @@ func (r *Report) checkTimers(i int) {
 // TimerHint says that RTTs gather where timers are, by the medians and 95th
 // percentiles of trials or runs, in s; empty: they do not.
 func TimerHint(medians, p95s []float64, runs string) string {
-	for _, w := range waits {
+	for _, w := range measure.Timers {
 		var median, p95 int
 		for i, m := range medians {
 			switch {
-			case m > w.lo && m < w.hi:
+			case w.Holds(m):
 				median++
-			case p95s[i] > w.lo && p95s[i] < w.hi && p95s[i] > 3*m:
+			case w.Holds(p95s[i]) && p95s[i] > 3*m:
 				p95++
 			}
 		}
@@ -120,7 +107,7 @@ func TimerHint(medians, p95s []float64, runs string) string {
 			if p95 > median {
 				what = "the p95 of RTT"
 			}
-			return fmt.Sprintf("%s lies %s (%d of %d %s)", what, w.says, median+p95, n, runs)
+			return fmt.Sprintf("%s lies %s (%d of %d %s)", what, w.Says, median+p95, n, runs)
 		}
 	}
 	return ""

@@ -190,6 +190,9 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 		if !c.fixedSizes() {
 			add("times its phases", func(srv *stack.Conn, url string) error { return c.times(srv, client, s, url) })
 		}
+		if c.representative() && slices.Contains(overTCP, c.wish.Transport) {
+			add("waits for no timer", func(srv *stack.Conn, url string) error { return c.waits(srv, client, s, url) })
+		}
 		if c.askable(s) {
 			add("refuses bad requests and continues", func(_ *stack.Conn, url string) error { return c.refuses(s, url) })
 		}

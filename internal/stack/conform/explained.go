@@ -17,8 +17,8 @@ func Checks() []Check {
 			"sides must count the same requests and the same bytes, with phases that add up to no more than total."},
 		{"answers", "The stack's own client asks its own server, as above."},
 		{largeMessages, "A part of the two above. A stack whose messages must fit one datagram may deviate."},
-		{stack.CountsBytes, "A part of the two above. A stack whose framework shows its adapter no bodies may deviate: it then " +
-			"reports 0 B, and a wrong number is still a fault."},
+		{stack.CountsBytes, "A part of the two above. A stack whose framework shows its adapter no bodies may deviate: it " +
+			"then reports 0 B, and a wrong number is still a fault."},
 		{"connection", "The client uses connections as told: keep-alive takes one for all requests, per-request one for " +
 			"each. They are counted between client and server."},
 		{"RTT excludes connecting", "Behind a link on which opening a connection takes longer than a round trip, " +
@@ -32,6 +32,8 @@ func Checks() []Check {
 			"the machine: what is measured must not be open to the network."},
 		{"times its phases", "No phase is 0 in all records: deserialization, processing, serialization and total of the " +
 			"server, serialization, deserialization and total of the client."},
+		{"waits for no timer", "On one connection, round trips do not take the 40 ms or 200 ms for which TCP delays " +
+			"acknowledgements or repeats segments: a message in two writes waits for them, unless TCP_NODELAY is set."},
 		{"refuses bad requests and continues", "Truncated bodies, garbage, another media type and bodies over the limit " +
 			"are refused with the protocol's own error (HTTP 4xx, CoAP 4.xx, a fault), and the next valid request is answered."},
 		{"refuses truncated and endless bodies", "Over HTTP/1.1, bodies that are shorter than announced, or that exceed " +

@@ -61,6 +61,43 @@ func timed(side string, records exchangesOf, phases ...string) error {
 	return errors.Join(errs...)
 }
 
+// waits checks that requests on one connection do not wait for a timer of TCP, as they
+// do where a message is sent in two writes. What waits once may be a busy machine's.
+func (c suite) waits(srv *stack.Conn, client *program, s, at string) error {
+	var err error
+	for range 3 {
+		var asked, answered exchangesOf
+		ran, e := c.session(srv, client, c.call(s, at, messageN), func(ctx context.Context, both *stack.Session) error {
+			_, err := both.Measure(ctx, stack.Run{Requests: recorded}, &asked, &answered)
+			return err
+		})
+		if e != nil || !ran {
+			return e
+		}
+		if err = waited(asked, answered); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// waited finds a timer for which a third of the requests or more waited: RTT less what
+// the server says that it did.
+func waited(asked, answered exchangesOf) error {
+	for _, t := range measure.Timers {
+		n := 0
+		for i, x := range asked {
+			if i < len(answered) && t.Holds((x.RTT() - answered[i].Total).Seconds()) {
+				n++
+			}
+		}
+		if 3*n >= len(asked) {
+			return fmt.Errorf("%d of %d requests waited: RTT, less the server's total, lies %s", n, len(asked), t.Says)
+		}
+	}
+	return nil
+}
+
 // knownDelays are by how much a service is made slower. A delay that seems to be in the wrong phase is tried again
 // longer: a program that a busy machine makes slow takes no longer then, one that misplaces the delay does.
 var knownDelays = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond}
