@@ -29,6 +29,7 @@ var pythonMutants = []mutant{
 	{"refuses wrong fields", `if value == int(value) and `, `if `},
 	{"refuses wrong fields", ` and not isinstance(value, bool)`, ``},
 	{"refuses wrong fields", `body.decode("utf-8")`, `body.decode("utf-8", "replace")`},
+	{"refuses wrong fields", `raise Refused("half a surrogate pair in " + field)`, `value = message[field] = "?"`},
 	{"refuses wrong fields", `raise Refused("not an object")`, `message = message[0]`},
 	{"refuses wrong fields", `json.loads(body.decode("utf-8"), parse_float=Decimal, parse_constant=no_constant)`,
 		`json.JSONDecoder(parse_float=Decimal).raw_decode(body.decode("utf-8"))[0]`},

@@ -97,8 +97,10 @@ func wrongFields(good []byte) []badRequest {
 	}
 	all = append(all, badRequest{what: "a list", body: fmt.Appendf(nil, "[%s]", good)},
 		badRequest{what: "something behind the object", body: append(slices.Clone(good), '}')})
-	if body := bytes.Replace(good, []byte(`":"`), []byte("\":\"\xff"), 1); !bytes.Equal(body, good) {
-		all = append(all, badRequest{what: "text that is not UTF-8", body: body})
+	for what, text := range map[string]string{"text that is not UTF-8": "\xff", "half a surrogate pair": `\ud83d`} {
+		if body := bytes.Replace(good, []byte(`":"`), []byte(`":"`+text), 1); !bytes.Equal(body, good) {
+			all = append(all, badRequest{what: what, body: body})
+		}
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.cfg.CoercionAction;
 import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.deser.std.StdScalarDeserializer;
+import com.fasterxml.jackson.databind.deser.std.StringDeserializer;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.type.LogicalType;
@@ -19,14 +20,30 @@ public final class StrictJson {
   private StrictJson() {}
 
   public static JsonMapper mapper() {
-    SimpleModule integers = new SimpleModule();
-    integers.addDeserializer(Long.class, new Whole());
+    SimpleModule strict = new SimpleModule();
+    strict.addDeserializer(Long.class, new Whole()).addDeserializer(String.class, new Text());
     return JsonMapper.builder().disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
         .withCoercionConfig(LogicalType.Textual, c -> c.setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail)
             .setCoercion(CoercionInputShape.Integer, CoercionAction.Fail).setCoercion(CoercionInputShape.Float, CoercionAction.Fail))
         .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, DeserializationFeature.ACCEPT_FLOAT_AS_INT)
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
-        .addModule(integers).build();
+        .addModule(strict).build();
+  }
+
+  /** Half a surrogate pair is no text: UTF-8 has no bytes for it. */
+  private static final class Text extends StringDeserializer {
+    private static final long serialVersionUID = 1;
+
+    @Override public String deserialize(JsonParser p, DeserializationContext context) throws IOException {
+      String text = super.deserialize(p, context);
+      for (int i = 0; i < text.length(); i++) {
+        if (!Character.isSurrogate(text.charAt(i))) continue;
+        if (i + 1 == text.length() || !Character.isSurrogatePair(text.charAt(i), text.charAt(i + 1)))
+          return (String) context.handleWeirdStringValue(String.class, text, "half a surrogate pair");
+        i++;
+      }
+      return text;
+    }
   }
 
   /** To JSON Schema 5.0 is an integer. ACCEPT_FLOAT_AS_INT would take 5.5 too. */
