@@ -17,8 +17,8 @@ func Checks() []Check {
 			"sides must count the same requests and the same bytes, with phases that add up to no more than total."},
 		{"answers", "The stack's own client asks its own server, as above."},
 		{largeMessages, "A part of the two above. A stack whose messages must fit one datagram may deviate."},
-		{stack.CountsBytes, "A part of the two above. A stack whose framework shows its adapter no bodies may deviate: it then " +
-			"reports 0 B, and a wrong number is still a fault."},
+		{stack.CountsBytes, "A part of the two above. A stack whose framework shows its adapter no bodies may deviate: " +
+			"it then reports 0 B, and a wrong number is still a fault."},
 		{"connection", "The client uses connections as told: keep-alive takes one for all requests, per-request one for " +
 			"each. They are counted between client and server."},
 		{"RTT excludes connecting", "Behind a link on which opening a connection takes longer than a round trip, " +
