@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -48,6 +49,52 @@ func TestReferenceStacksConform(t *testing.T) {
 		failures, passed := runKit(t, d, 100)
 		if len(failures) > 0 || passed < 10 {
 			t.Errorf("%s: %d passed, failed: %s", d.Name, passed, strings.Join(failures, "\n"))
+		}
+	}
+}
+
+// What it takes to open a connection is looked at behind a slow link in every stack, with every security and
+// transport that it offers with a connection for each request.
+func TestEveryWayToConnectIsChecked(t *testing.T) {
+	elsewhere := map[string]bool{
+		// no stack of this binary serves them: stacks/dotnet has gSOAP as the kit's peer
+		"dotnet soap11 tls12 http": true, "dotnet soap11 wss-username http": true,
+		// a device tells its client where its service is: nothing stands between them
+		"reference/dpws soap12 none dpws": true,
+	}
+	all, err := localBed(t, "../../stacks").Stacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := errors.New("nothing is started here")
+	kit := conform.Kit{
+		Start:     func(context.Context, stack.Description, string) (conform.Running, error) { return nil, no },
+		StartPeer: func(stack.Description, string, conform.Tap) (conform.Running, error) { return nil, no },
+		Peer:      referencePeer, Only: "RTT excludes connecting",
+	}
+	securities := map[string]bool{}
+	for name, d := range all {
+		var checks []string
+		conform.Run(t.Context(), d, kit, func(check string, _ error) { checks = append(checks, check) })
+		for _, o := range d.Serves {
+			if !slices.Contains(o.Connections, "per-request") || !slices.Contains(o.Sides, "client") {
+				continue
+			}
+			for _, security := range o.Security {
+				for _, transport := range o.Transports {
+					securities[security] = true
+					way := strings.Join([]string{o.Encodings[0], security, transport}, " ")
+					checked := slices.ContainsFunc(checks, func(check string) bool { return strings.HasPrefix(check, way+" ") })
+					if checked == elsewhere[name+" "+way] {
+						t.Errorf("%s %s: checked by the kit is %v", name, way, checked)
+					}
+				}
+			}
+		}
+	}
+	for _, security := range []string{"none", "tls", "tls12", "dtls-psk", "dtls-x509", "oscore", "wss-rsa"} {
+		if !securities[security] {
+			t.Errorf("no stack was seen that offers %s and a connection for each request", security)
 		}
 	}
 }

@@ -72,6 +72,19 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 	}
 }
 
+// What the conformance kit checks of a client's connections where it finds a peer, here also for the levels
+// that only gSOAP serves: behind a slow link the handshakes of TCP and of TLS are in connection and not in the RTT.
+func TestConnectsAsToldToGSOAP(t *testing.T) {
+	gsoap, d := stacktest.Built(t, "../gsoap"), stacktest.Built(t, ".")
+	credentials, err := stack.NewCredentials(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range []string{"connection per-request", "connection keep-alive", "RTT excludes connecting"} {
+		stacktest.Between(t, d, gsoap, credentials, check)
+	}
+}
+
 // A wrong password is a failure with the server's reason, and no crash.
 func TestWrongPassword(t *testing.T) {
 	stacktest.Built(t, "../gsoap")

@@ -52,8 +52,8 @@ func TestOpeningHasEachHandshake(t *testing.T) {
 		roundTrips          int
 		handshake           bool // of TCP
 	}{
-		{"none", "http", 0, true}, {"tls", "http", 1, true}, {"tls12", "http", 1, true}, {"none", "http3", 1, false},
-		{"dtls-psk", "coap", 1, false}, {"none", "coap", 0, false}, {"oscore", "coap", 0, false}, {"none", "mqtt5", 1, true},
+		{"none", "http", 0, true}, {"tls", "http", 1, true}, {"tls12", "http", 2, true}, {"none", "http3", 1, false},
+		{"dtls-psk", "coap", 2, false}, {"none", "coap", 0, false}, {"oscore", "coap", 0, false}, {"none", "mqtt5", 1, true},
 		{"tls", "mqtt311", 2, true}, {"none", "grpc", 0, true}, {"tls", "http2", 1, true}, {"none", "coap-tcp", 0, true},
 	} {
 		got := suite{wish: stack.Wish{Security: tt.security, Transport: tt.transport}}.opening()

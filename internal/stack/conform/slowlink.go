@@ -29,9 +29,11 @@ func (c suite) opening() time.Duration {
 	if slices.Contains(overTCP, c.wish.Transport) {
 		d += handshakeDelay
 	}
-	tls := strings.HasPrefix(c.wish.Security, "tls") || strings.HasPrefix(c.wish.Security, "dtls")
-	if tls || c.wish.Transport == "http3" {
-		d += roundTrip // a handshake of TLS 1.3; the others take as much or more
+	switch {
+	case c.wish.Security == "tls12", strings.HasPrefix(c.wish.Security, "dtls"):
+		d += 2 * roundTrip // RFC 5246, section 7.3: a whole handshake; a cookie of DTLS takes one more
+	case c.wish.Security == "tls", c.wish.Transport == "http3":
+		d += roundTrip // RFC 8446, section 2
 	}
 	if strings.HasPrefix(c.wish.Transport, "mqtt") {
 		d += roundTrip // CONNECT

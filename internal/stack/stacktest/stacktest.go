@@ -3,6 +3,8 @@
 package stacktest
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/conform"
 )
 
 // Built makes the stack in a folder, or skips the test where what it needs is
@@ -36,29 +39,96 @@ func Built(t *testing.T, dir string) stack.Description {
 // test, and must end well.
 func Start(t *testing.T, dir string, argv ...string) *stack.Conn {
 	t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
+	p, err := launch(exec.Command(argv[0], argv[1:]...), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.end(30 * time.Second); err != nil {
+			t.Errorf("%v: %v", argv, err)
+		}
+		p.out.Close()
+	})
+	return p.conn
+}
+
+// Between runs the checks of the conformance kit whose name contains check on a
+// stack whose peer, for what no stack inside edgegauge serves, is another foreign
+// stack. A peer shows nothing of the requests it took: checks that look at them fail.
+func Between(t *testing.T, d, peer stack.Description, credentials map[string]string, check string) {
+	t.Helper()
+	start := func(ctx context.Context, d stack.Description, verb string) (conform.Running, error) {
+		program := d.Serve
+		if verb == "call" {
+			program = d.Call
+		}
+		argv, err := program.Argv(0)
+		if err != nil {
+			return nil, err
+		}
+		return launch(exec.CommandContext(ctx, argv[0], argv[1:]...), d.Dir)
+	}
+	conform.Run(t.Context(), d, conform.Kit{
+		Start: start,
+		StartPeer: func(d stack.Description, verb string, _ conform.Tap) (conform.Running, error) {
+			return start(t.Context(), d, verb)
+		},
+		Peer: func(w stack.Wish) (stack.Description, bool) {
+			_, err := peer.Resolve(w)
+			return peer, err == nil
+		},
+		Credentials: credentials, Directory: t.TempDir(), Only: check,
+	}, func(name string, err error) {
+		t.Run(name, func(t *testing.T) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// A program is a started one.
+type program struct {
+	cmd  *exec.Cmd
+	in   io.Closer
+	out  *os.File
+	conn *stack.Conn
+}
+
+func launch(cmd *exec.Cmd, dir string) (*program, error) {
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	err = cmd.Start()
 	w.Close()
-	t.Cleanup(func() {
-		in.Close()
-		kill := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
-		defer kill.Stop()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", argv, err)
-		}
+	if err != nil {
 		r.Close()
-	})
-	return stack.NewConn(in, r)
+		return nil, fmt.Errorf("%v: %w", cmd.Args, err)
+	}
+	return &program{cmd, in, r, stack.NewConn(in, r)}, nil
+}
+
+// end closes the program's stdin, and kills it if it has not ended in time.
+func (p *program) end(grace time.Duration) error {
+	p.in.Close()
+	kill := time.AfterFunc(grace, func() { p.cmd.Process.Kill() })
+	defer kill.Stop()
+	return p.cmd.Wait()
+}
+
+func (p *program) Conn() *stack.Conn { return p.conn }
+
+func (p *program) Stop(grace time.Duration) (rest []byte, clean bool) {
+	err := p.end(grace)
+	defer p.out.Close()
+	p.out.SetReadDeadline(time.Now().Add(grace))
+	rest, _ = io.ReadAll(io.LimitReader(p.out, 1<<16))
+	return rest, err == nil
 }
