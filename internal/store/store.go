@@ -28,6 +28,7 @@ const (
 	lockFile   = "lock"
 	invalidDir = "invalid"
 	trialsDir  = "trials"
+	benchesDir = "benches"
 )
 
 // kinds are the folders of raw files, one file per trial, attempt and source.
@@ -58,6 +59,7 @@ type Store struct {
 	dir      string
 	db       *sql.DB
 	lock     *os.File // nil when read-only
+	benches  bool     // the ledger has columns for benches: older ones have not
 	scratch  string   // a copy of a ledger that could not be opened in place
 	create   func(path string) (diskFile, error)
 	mu       sync.Mutex
