@@ -64,7 +64,9 @@ func (s *Store) BeginOn(trial int, on Bench) (*Attempt, error) {
 	a := &Attempt{Trial: trial, Bench: on, s: s, open: map[*fileWriter]bool{}}
 	err := s.change(func(tx *sql.Tx) error {
 		var state State
-		err := tx.QueryRow(`SELECT state, (SELECT count(*) + 1 FROM attempts WHERE trial = id) FROM trials WHERE id = ?`,
+		err := tx.QueryRow(`SELECT state, coalesce(
+			(SELECT max(attempt) + 1 FROM attempts WHERE trial = id),
+			(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'first_attempt'), 1) FROM trials WHERE id = ?`,
 			trial).Scan(&state, &a.Number)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fail(ErrNoData, "trial %d: not in the plan of %s", trial, s.dir)

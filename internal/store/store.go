@@ -42,6 +42,7 @@ type Header struct {
 	Trials    []PlannedTrial  // the same trials, in the same order
 	Facts     json.RawMessage // what both devices are; any JSON
 	Program   string          // version of the program that runs
+	First     int             // number of each trial's first attempt, in a bench's own results (Order); 0: 1
 }
 
 // A PlannedTrial is one run of one treatment, as the plan has it.
