@@ -203,7 +203,7 @@ var said = map[string]string{
 	"summary.csv": "one row per treatment, side and response", "report.html": "the report, for a browser",
 	"exchanges": "every request of a trial, as one side saw it", "samples": "every reading of an instrument",
 	"packets": "captured packets of a trial", "trials": "the logs of a trial's programs",
-	"invalid": "raw data of an attempt that does not count",
+	"invalid": "raw data of an attempt that does not count", "benches": "what a bench is, where several shared the study",
 }
 
 func saysOf(name string) string {

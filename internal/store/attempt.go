@@ -14,10 +14,11 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// An Attempt is one run of a trial. It ends with Commit or Invalidate; if
-// neither comes, it was interrupted and the trial is run again.
+// An Attempt is one run of a trial. It ends with Commit, Invalidate or Supersede;
+// if none comes, it was interrupted and the trial is run again.
 type Attempt struct {
 	Trial, Number int
+	Bench         Bench // that it runs on
 
 	s      *Store
 	mu     sync.Mutex
@@ -53,11 +54,19 @@ type fileRecord struct {
 }
 
 // Begin records that a pending trial runs now and makes its log directory.
-func (s *Store) Begin(trial int) (*Attempt, error) {
-	a := &Attempt{Trial: trial, s: s, open: map[*fileWriter]bool{}}
+func (s *Store) Begin(trial int) (*Attempt, error) { return s.BeginOn(trial, Bench{}) }
+
+// BeginOn is Begin for a trial that runs on one of several benches.
+func (s *Store) BeginOn(trial int, on Bench) (*Attempt, error) {
+	if err := s.takesBench(on); err != nil {
+		return nil, err
+	}
+	a := &Attempt{Trial: trial, Bench: on, s: s, open: map[*fileWriter]bool{}}
 	err := s.change(func(tx *sql.Tx) error {
 		var state State
-		err := tx.QueryRow(`SELECT state, (SELECT count(*) + 1 FROM attempts WHERE trial = id) FROM trials WHERE id = ?`,
+		err := tx.QueryRow(`SELECT state, coalesce(
+			(SELECT max(attempt) + 1 FROM attempts WHERE trial = id),
+			(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'first_attempt'), 1) FROM trials WHERE id = ?`,
 			trial).Scan(&state, &a.Number)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fail(ErrNoData, "trial %d: not in the plan of %s", trial, s.dir)
@@ -73,6 +82,12 @@ func (s *Store) Begin(trial int) (*Attempt, error) {
 			`?, ?, ?)`,
 			trial, a.Number, now(), host, os.Getpid()); err != nil {
 			return err
+		}
+		if on != (Bench{}) {
+			if _, err := tx.Exec("UPDATE attempts SET bench = ?, boot = ? WHERE trial = ? AND attempt = ?", on.Name, on.Boot,
+				trial, a.Number); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec("UPDATE trials SET state = 'running' WHERE id = ?", trial)
 		return err
@@ -202,6 +217,17 @@ func (a *Attempt) Invalidate(reason, log string, quality []Quality) error {
 	return a.conclude(Invalid, reason, log, nil, quality)
 }
 
+// Supersede records that the attempt does not count although it was measured
+// well: its block had been given to another attempt, for a cause that has nothing
+// to do with its values. It may have been recorded as interrupted before. Its
+// figures are not kept; its raw files are, in invalid/.
+func (a *Attempt) Supersede(reason string, quality []Quality) error {
+	if !a.s.benches {
+		return a.s.olderThanBenches()
+	}
+	return a.conclude(Superseded, reason, "", nil, quality)
+}
+
 func (a *Attempt) conclude(state State, reason, log string, results []Result, quality []Quality) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,16 +256,26 @@ func (a *Attempt) conclude(state State, reason, log string, results []Result, qu
 		if err := insertResults(tx, a.Trial, a.Number, results, quality); err != nil {
 			return err
 		}
-		got, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''), digest = ?
-			WHERE trial = ? AND attempt = ? AND state = 'running'`,
-			state, now(), reason, log, digestRows(state, treatment, results, quality), a.Trial, a.Number)
-		if err != nil {
+		var was State
+		if err := tx.QueryRow("SELECT state FROM attempts WHERE trial = ? AND attempt = ?", a.Trial, a.Number).
+			Scan(&was); err != nil {
 			return err
 		}
-		if n, err := got.RowsAffected(); err != nil || n != 1 {
-			return fmt.Errorf("trial %d: attempt %d is not running", a.Trial, a.Number)
+		if was != Running && (state != Superseded || was != Interrupted) {
+			return fmt.Errorf("trial %d: attempt %d is %s, not running", a.Trial, a.Number, was)
 		}
-		_, err = tx.Exec("UPDATE trials SET state = ? WHERE id = ?", state, a.Trial)
+		if _, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''),
+			digest = ? WHERE trial = ? AND attempt = ?`, state, now(), reason, log,
+			digestRows(state, treatment, a.Bench, results, quality), a.Trial, a.Number); err != nil {
+			return err
+		}
+		if was == Interrupted { // the trial is another attempt's by now
+			return nil
+		}
+		if state == Superseded {
+			state = Planned
+		}
+		_, err := tx.Exec("UPDATE trials SET state = ? WHERE id = ?", state, a.Trial)
 		return err
 	})
 }

@@ -61,7 +61,7 @@ func openOwn(path string, flags int) (*os.File, error) {
 
 // checkOwn refuses to write into a directory of which a part leads elsewhere.
 func checkOwn(dir string) error {
-	for _, name := range append([]string{invalidDir, trialsDir}, kinds...) {
+	for _, name := range append([]string{invalidDir, trialsDir, benchesDir}, kinds...) {
 		st, err := os.Lstat(filepath.Join(dir, name))
 		if err == nil && !st.IsDir() {
 			return leadsElsewhere(filepath.Join(dir, name))

@@ -33,6 +33,7 @@ type Quality struct {
 type Row struct {
 	PlannedTrial
 	Attempt int
+	Bench   string // that it ran on; empty: the one bench of a study run alone
 	Result
 }
 
@@ -45,7 +46,7 @@ func (s *Store) Results() iter.Seq2[Row, error] {
 			return
 		}
 		rows, err := s.db.Query(`SELECT r.trial, r.attempt, r.side, r.response, r.unit, r.n, r.mean, r.sd, r.median, r.p95,
-			r.min, r.max, r.method
+			r.min, r.max, r.method, ` + s.benchColumns() + `
 			FROM results r JOIN attempts a USING (trial, attempt) JOIN trials t ON t.id = r.trial
 			WHERE a.state = 'valid' ORDER BY t.position, r.side, r.response, r.method`)
 		if err != nil {
@@ -56,9 +57,11 @@ func (s *Store) Results() iter.Seq2[Row, error] {
 		for rows.Next() {
 			var trial int
 			var row Row
+			var boot string
 			r := &row.Result
 			err := rows.Scan(&trial, &row.Attempt, &r.Side, &r.Response, &r.Unit, &r.N, (*real)(&r.Mean), (*real)(&r.SD),
-				(*real)(&r.Median), (*real)(&r.P95), (*real)(&r.Min), (*real)(&r.Max), &r.Method)
+				(*real)(&r.Median), (*real)(&r.P95), (*real)(&r.Min), (*real)(&r.Max), &r.Method,
+				&row.Bench, &boot)
 			row.PlannedTrial = trials[trial]
 			if !yield(row, s.word(err)) || err != nil {
 				return
@@ -187,10 +190,13 @@ func insertResults(tx *sql.Tx, trial, attempt int, results []Result, quality []Q
 }
 
 // digestRows is the checksum of an attempt: its verdict, its trial's treatment
-// as the ledger has it, and its rows in any order. By it Verify finds a ledger
+// as the ledger has it, its bench, and its rows in any order. By it Verify finds a ledger
 // edited by hand.
-func digestRows(state State, treatment string, results []Result, quality []Quality) string {
+func digestRows(state State, treatment string, on Bench, results []Result, quality []Quality) string {
 	lines := []string{"attempt\t" + string(state) + "\t" + treatment}
+	if on != (Bench{}) {
+		lines = append(lines, fmt.Sprintf("bench\t%q\t%q", on.Name, on.Boot))
+	}
 	for _, r := range results {
 		line := fmt.Sprintf("result\t%q\t%q\t%q\t%q\t%d", r.Side, r.Response, r.Unit, r.Method, r.N)
 		for _, v := range r.figures() {

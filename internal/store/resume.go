@@ -172,12 +172,17 @@ func (s *Store) settleInterrupted() error {
 			return err
 		}
 	}
+	own := "state = 'running'"
+	if s.benches {
+		own += " AND bench = ''" // what benches have in hand goes on without us: see Withdraw
+	}
 	return s.change(func(tx *sql.Tx) error {
 		if _, err := tx.Exec(`UPDATE attempts SET state = 'interrupted', ended = ?, reason = 'the lab ended in mid-trial' `+
-			`WHERE state = 'running'`, now()); err != nil {
+			`WHERE `+own, now()); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE trials SET state = 'planned' WHERE state = 'running'")
+		_, err := tx.Exec(`UPDATE trials SET state = 'planned' WHERE state = 'running'
+			AND id NOT IN (SELECT trial FROM attempts WHERE state = 'running')`)
 		return err
 	})
 }

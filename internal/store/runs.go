@@ -27,17 +27,13 @@ type Run struct {
 }
 
 func newRun(number int, h Header) (Run, error) {
-	facts := h.Facts
-	if len(facts) == 0 {
-		facts = json.RawMessage("{}")
-	}
-	text, err := json.MarshalIndent(factsText{Format, facts}, "", "  ")
+	facts, err := factsFileOf(h.Facts)
 	if err != nil {
-		return Run{}, fmt.Errorf("facts are not JSON: %w", err)
+		return Run{}, err
 	}
 	host, _ := os.Hostname()
 	r := Run{Number: number, Started: time.Now().UTC(), Host: host, PID: os.Getpid(), Program: h.Program,
-		Overrides: h.Overrides, StudyFile: studyFile, FactsFile: factsFile, study: h.Study, facts: append(text, '\n')}
+		Overrides: h.Overrides, StudyFile: studyFile, FactsFile: factsFile, study: h.Study, facts: facts}
 	if number > 1 {
 		r.StudyFile = fmt.Sprintf("study-%d.yaml", number)
 		r.FactsFile = fmt.Sprintf("facts-%d.json", number)
@@ -50,6 +46,18 @@ func newRun(number int, h Header) (Run, error) {
 type factsText struct {
 	Format int             `json:"format"`
 	Facts  json.RawMessage `json:"facts"`
+}
+
+// factsFileOf is the text of a file of facts; none are {}.
+func factsFileOf(facts json.RawMessage) ([]byte, error) {
+	if len(facts) == 0 {
+		facts = json.RawMessage("{}")
+	}
+	text, err := json.MarshalIndent(factsText{Format, facts}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("facts are not JSON: %w", err)
+	}
+	return append(text, '\n'), nil
 }
 
 // write puts the run's own files into dir, before the ledger names them.
@@ -139,16 +147,18 @@ func (s *Store) lastRun() (Run, error) {
 }
 
 // Facts returns the facts a run found, as the lab gave them.
-func (s *Store) Facts(r Run) (json.RawMessage, error) {
-	b, err := kernel.ReadFile(s.path(r.FactsFile), mostText)
+func (s *Store) Facts(r Run) (json.RawMessage, error) { return s.readFacts(r.FactsFile) }
+
+func (s *Store) readFacts(name string) (json.RawMessage, error) {
+	b, err := kernel.ReadFile(s.path(name), mostText)
 	if err != nil {
 		return nil, s.word(err)
 	}
 	var text factsText
 	if err := json.Unmarshal(b, &text); err != nil {
-		return nil, fail(ErrCorrupt, "%s: not JSON (%v); restore it from a copy", s.path(r.FactsFile), err)
+		return nil, fail(ErrCorrupt, "%s: not JSON (%v); restore it from a copy", s.path(name), err)
 	}
-	return text.Facts, checkFormat(s.path(r.FactsFile), int64(text.Format))
+	return text.Facts, checkFormat(s.path(name), int64(text.Format))
 }
 
 // Took is how long all attempts took that ended.

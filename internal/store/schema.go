@@ -18,6 +18,11 @@ const (
 	mostBytes  = 4 << 30    // of the file
 )
 
+// beforeBenches makes the statements of ledgers older than benches: they lack the
+// table of benches, two columns of attempts and one of their states.
+var beforeBenches = strings.NewReplacer(", 'superseded'", "", " bench TEXT NOT NULL DEFAULT '', boot TEXT NOT NULL "+
+	"DEFAULT '',", "")
+
 // checkSchema refuses views, triggers, virtual tables and any table that is not
 // as schema.sql makes it: a view may be endless, a CHECK as slow as one likes.
 func (s *Store) checkSchema(path string) error {
@@ -29,6 +34,7 @@ func (s *Store) checkSchema(path string) error {
 	for _, text := range statements(schema) {
 		known[text] = true
 		known[strings.Replace(text, ", 'counted'", "", 1)] = true // before emulated machines
+		known[beforeBenches.Replace(text)] = true
 	}
 	rows, err := s.db.Query("SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' " +
 		"ESCAPE '\\'")
@@ -36,7 +42,7 @@ func (s *Store) checkSchema(path string) error {
 		return err
 	}
 	defer rows.Close()
-	tables := 0
+	tables, withBench := 0, false
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
@@ -45,12 +51,18 @@ func (s *Store) checkSchema(path string) error {
 		if all := statements(text); len(all) != 1 || !known[all[0]] {
 			return fail(ErrCorrupt, "%s: %.40q is not as edgegauge created it; restore it from a copy", path, name)
 		}
+		s.benches = s.benches || name == "benches"
+		withBench = withBench || name == "attempts" && strings.Contains(text, "bench")
 		tables++
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if want := len(statements(schema)); tables != want {
+	want := len(statements(schema))
+	if !withBench {
+		want--
+	}
+	if tables != want || withBench != s.benches {
 		return fail(ErrCorrupt, "%s: only %d of %d tables and indexes are there; restore it from a copy", path, tables, want)
 	}
 	return nil
@@ -78,7 +90,10 @@ func (s *Store) checkSizes(path string) error {
 		table string
 		most  int64
 	}{{"meta", 1000}, {"runs", 100_000}, {"plan", mostTrials}, {"trials", mostTrials}, {"attempts", 10 * mostTrials},
-		{"files", mostRows}, {"results", mostRows}, {"quality", mostRows}} {
+		{"benches", 100_000}, {"files", mostRows}, {"results", mostRows}, {"quality", mostRows}} {
+		if t.table == benchesDir && !s.benches {
+			continue
+		}
 		var n int64
 		if err := s.db.QueryRow("SELECT count(*) FROM " + t.table).Scan(&n); err != nil {
 			return err

@@ -15,13 +15,18 @@ CREATE TABLE trials (
 ) STRICT;
 CREATE TABLE attempts (
   trial INTEGER NOT NULL REFERENCES trials, attempt INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('running', 'valid', 'invalid', 'interrupted')),
+  state TEXT NOT NULL CHECK (state IN ('running', 'valid', 'invalid', 'interrupted', 'superseded')),
   started TEXT NOT NULL, ended TEXT, host TEXT NOT NULL, pid INTEGER NOT NULL,
   reason TEXT, log TEXT, digest TEXT,
+  bench TEXT NOT NULL DEFAULT '', boot TEXT NOT NULL DEFAULT '',   -- empty: the one bench of a study run alone
   PRIMARY KEY (trial, attempt)
 ) STRICT;
 CREATE UNIQUE INDEX never_twice ON attempts (trial) WHERE state = 'valid';
 CREATE UNIQUE INDEX one_at_a_time ON attempts (trial) WHERE state = 'running';
+CREATE TABLE benches (       -- each time a bench brought facts that differ from its last
+  bench TEXT NOT NULL, number INTEGER NOT NULL, since TEXT NOT NULL, facts_sha256 TEXT NOT NULL,
+  PRIMARY KEY (bench, number)
+) STRICT;
 CREATE TABLE files (
   path TEXT PRIMARY KEY, trial INTEGER NOT NULL, attempt INTEGER NOT NULL, kind TEXT NOT NULL,
   side TEXT NOT NULL, instrument TEXT NOT NULL, method TEXT NOT NULL,

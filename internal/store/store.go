@@ -28,6 +28,7 @@ const (
 	lockFile   = "lock"
 	invalidDir = "invalid"
 	trialsDir  = "trials"
+	benchesDir = "benches"
 )
 
 // kinds are the folders of raw files, one file per trial, attempt and source.
@@ -41,6 +42,7 @@ type Header struct {
 	Trials    []PlannedTrial  // the same trials, in the same order
 	Facts     json.RawMessage // what both devices are; any JSON
 	Program   string          // version of the program that runs
+	First     int             // number of each trial's first attempt, in a bench's own results (Order); 0: 1
 }
 
 // A PlannedTrial is one run of one treatment, as the plan has it.
@@ -58,6 +60,7 @@ type Store struct {
 	dir      string
 	db       *sql.DB
 	lock     *os.File // nil when read-only
+	benches  bool     // the ledger has columns for benches: older ones have not
 	scratch  string   // a copy of a ledger that could not be opened in place
 	create   func(path string) (diskFile, error)
 	mu       sync.Mutex

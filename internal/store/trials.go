@@ -21,6 +21,8 @@ const (
 	Invalid State = "invalid" // the last attempt failed: TrialState.Reason
 	// Interrupted is a state of attempts only: the lab ended in the middle of a trial.
 	Interrupted State = "interrupted"
+	// Superseded is a state of attempts only: valid when measured, but its block had been given to another attempt.
+	Superseded State = "superseded"
 )
 
 // A TrialState is a trial and what became of it so far.

@@ -73,6 +73,7 @@ func (s *Store) Verify() []error {
 		}
 	}
 	note(s.checkRuns(note))
+	note(s.checkBenches(note))
 	note(s.checkPlan())
 	note(s.checkRaw(note))
 	note(s.checkRows(note))
@@ -119,9 +120,9 @@ func (s *Store) checkRows(note func(error)) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.db.Query(`SELECT trial, attempt, t.treatment, a.state, digest
+	rows, err := s.db.Query(`SELECT trial, attempt, t.treatment, a.state, digest, ` + s.benchColumns() + `
 		FROM attempts a JOIN trials t ON t.id = trial
-		WHERE digest IS NOT NULL OR a.state IN ('valid', 'invalid') ORDER BY trial, attempt`)
+		WHERE digest IS NOT NULL OR a.state IN ('valid', 'invalid', 'superseded') ORDER BY trial, attempt`)
 	if err != nil {
 		return s.word(err)
 	}
@@ -131,7 +132,8 @@ func (s *Store) checkRows(note func(error)) error {
 		var treatment string
 		var state State
 		var want *string
-		if err := rows.Scan(&trial, &attempt, &treatment, &state, &want); err != nil {
+		var on Bench
+		if err := rows.Scan(&trial, &attempt, &treatment, &state, &want, &on.Name, &on.Boot); err != nil {
 			return s.word(err)
 		}
 		quality := noted[AttemptID{trial, attempt}]
@@ -139,7 +141,7 @@ func (s *Store) checkRows(note func(error)) error {
 		if state != Valid {
 			own = nil
 		}
-		if want == nil || digestRows(state, treatment, own, quality) != *want {
+		if want == nil || digestRows(state, treatment, on, own, quality) != *want {
 			note(fail(ErrEdited,
 				"%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy",
 				s.path(ledgerFile), trial, attempt))

@@ -1,0 +1,253 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+var onA, onB = Bench{"a", "boot-a"}, Bench{"b", "boot-b"}
+
+// deliver measures an order as its bench does, into results of its own, which are closed
+// then; those trials whose number is in failing have an invalid attempt first.
+func deliver(t *testing.T, s *Store, o Order, failing ...int) string {
+	t.Helper()
+	h := header(len(must[[]TrialState](t)(s.Trials())))
+	h.Plan, h.First = must[[]byte](t)(s.BlockPlan(o.Block)), o.Attempt
+	h.Trials = slices.DeleteFunc(h.Trials, func(p PlannedTrial) bool { return p.Block != o.Block })
+	dir := filepath.Join(must[string](t)(s.Incoming(o.Bench.Name)), "results")
+	own := must[*Store](t)(Create(dir, h))
+	for _, p := range h.Trials {
+		if slices.Contains(failing, p.ID) {
+			ok(t, write(t, own, p.ID, 30).Invalidate("it rained", "serve.log", quality))
+		}
+		a := write(t, own, p.ID, 30)
+		ok(t, a.Keep("ready.json", []byte(`{}`)))
+		ok(t, os.WriteFile(filepath.Join(a.Dir(), "serve.log"), []byte("hello\n"), 0o644))
+		ok(t, a.Commit(results, quality))
+	}
+	ok(t, own.Close())
+	return dir
+}
+
+// verified fails if the results are not whole.
+func verified(t *testing.T, s *Store) {
+	t.Helper()
+	if found := s.Verify(); found != nil {
+		t.Errorf("verify: %v", found)
+	}
+}
+
+// states are those of all attempts, by trial and attempt.
+func states(t *testing.T, s *Store) map[AttemptID]State {
+	t.Helper()
+	all := map[AttemptID]State{}
+	for _, a := range must[[]AttemptState](t)(s.Attempts()) {
+		all[a.AttemptID] = a.State
+	}
+	return all
+}
+
+// What a bench delivers is as if it had been measured here: files, figures, qualities,
+// logs, and the bench's facts. Asked again, Take answers the same.
+func TestTakeKeepsWhatABenchMeasured(t *testing.T) {
+	s := create(t, 4)
+	o := must[Order](t)(s.Order(2, onA, 2))
+	dir := deliver(t, s, o, 4)
+	for range 2 {
+		if got := must[State](t)(s.Take(o, 2, dir)); got != Valid {
+			t.Fatalf("got %s, want it kept", got)
+		}
+	}
+	want := map[AttemptID]State{{3, 1}: Valid, {4, 1}: Invalid, {4, 2}: Valid}
+	if got := states(t, s); len(got) != len(want) || got[AttemptID{4, 1}] != Invalid || got[AttemptID{4, 2}] != Valid {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	n := 0
+	for batch, err := range s.Exchanges(4, measure.Client) {
+		ok(t, err)
+		n += len(batch)
+	}
+	if log, err := os.ReadFile(filepath.Join(s.TrialDir(4, 2), "serve.log")); n != 30 || string(log) != "hello\n" {
+		t.Errorf("got %d exchanges and the log %q %v", n, log, err)
+	}
+	if q := must[[]Quality](t)(s.Quality(4, 1)); len(q) != len(quality) {
+		t.Errorf("got qualities %v of the invalid attempt", q)
+	}
+	if facts, err := s.BenchFacts(); err != nil || !strings.Contains(string(facts["a"]), "6.1") {
+		t.Errorf("got facts %s %v", facts, err)
+	}
+	if bench := must[[]AttemptState](t)(s.Attempts())[0].Bench; bench != onA {
+		t.Errorf("it ran on %v", bench)
+	}
+	verified(t, s)
+}
+
+// Orders outlive the process that gave them, and no number is drawn twice, however many
+// attempts of its own a bench has made under one.
+func TestOrdersAreDrawnOnce(t *testing.T) {
+	s := create(t, 4)
+	first := must[Order](t)(s.Order(1, onA, 2))
+	if _, err := s.Order(1, onB, 2); !errors.Is(err, ErrNoData) {
+		t.Errorf("a block under way was given to another: %v", err)
+	}
+	dir := s.Dir()
+	ok(t, s.Close())
+	s = must[*Store](t)(Open(dir, header(4)))
+	defer s.Close()
+	if got := must[[]Order](t)(s.Orders()); !slices.Equal(got, []Order{first}) {
+		t.Fatalf("got %v, want the order %v", got, first)
+	}
+	late := deliver(t, s, first, 1, 2)
+	ok(t, s.Withdraw(first, "silence"))
+	second := must[Order](t)(s.Order(1, onB, 2))
+	if second.Attempt <= first.Attempt+2 {
+		t.Errorf("the second order has attempt %d, which the first may use", second.Attempt)
+	}
+	for range 2 {
+		if got := must[State](t)(s.Take(first, 2, late)); got != Superseded {
+			t.Errorf("the late one: got %s", got)
+		}
+	}
+	ok(t, s.Withdraw(first, "again")) // changes nothing
+	if got := must[State](t)(s.Take(second, 2, deliver(t, s, second))); got != Valid {
+		t.Errorf("the second: got %s", got)
+	}
+	for row, err := range s.Results() {
+		ok(t, err)
+		if row.Attempt != second.Attempt {
+			t.Errorf("trial %d has results of attempt %d", row.ID, row.Attempt)
+		}
+	}
+	all := must[[]TrialState](t)(s.Trials())
+	if all[0].State != Valid || all[2].State != Planned {
+		t.Errorf("got %+v", all)
+	}
+	aside, _ := filepath.Glob(filepath.Join(dir, invalidDir, "exchanges-0001-1-*"))
+	if len(aside) != 2 {
+		t.Errorf("the raw files of the late one are not in invalid/: %v", aside)
+	}
+	verified(t, s)
+}
+
+// A trial that no attempt made valid is done, and is not given away again.
+func TestABlockWithAnAbandonedTrialIsDone(t *testing.T) {
+	s := create(t, 2)
+	o := must[Order](t)(s.Order(1, onA, 0))
+	h := header(2)
+	h.First = o.Attempt
+	dir := filepath.Join(must[string](t)(s.Incoming("a")), "results")
+	own := must[*Store](t)(Create(dir, h))
+	ok(t, write(t, own, 1, 10).Commit(results, quality))
+	ok(t, write(t, own, 2, 10).Invalidate("it rained", "", nil))
+	ok(t, own.Close())
+	if got := must[State](t)(s.Take(o, 0, dir)); got != Valid {
+		t.Fatalf("got %s", got)
+	}
+	if _, err := s.Order(1, onB, 0); !errors.Is(err, ErrNoData) {
+		t.Errorf("it was given away again: %v", err)
+	}
+	// With more retries only the trial that lacks is.
+	o = must[Order](t)(s.Order(1, onA, 1))
+	if got := must[map[int]bool](t)(s.ordered(o)); len(got) != 1 || !got[2] {
+		t.Errorf("got %v, want trial 2 alone", got)
+	}
+	verified(t, s)
+}
+
+// Results that are not what was ordered are refused, and change nothing.
+func TestTakeRefusesLies(t *testing.T) {
+	type lie struct {
+		dir   func(t *testing.T, s *Store, o Order) string
+		order func(Order) Order
+	}
+	edit := func(sql string) func(*testing.T, *Store, Order) string {
+		return func(t *testing.T, s *Store, o Order) string {
+			dir := deliver(t, s, o)
+			execSQL(t, dir, sql)
+			return dir
+		}
+	}
+	in := func(change func(h *Header)) func(*testing.T, *Store, Order) string {
+		return func(t *testing.T, s *Store, o Order) string {
+			h := header(2)
+			h.First = o.Attempt
+			change(&h)
+			dir := filepath.Join(must[string](t)(s.Incoming("a")), "results")
+			own := must[*Store](t)(Create(dir, h))
+			for _, p := range h.Trials {
+				ok(t, write(t, own, p.ID, 10).Commit(results, quality))
+			}
+			ok(t, own.Close())
+			return dir
+		}
+	}
+	for name, l := range map[string]lie{
+		"nothing at all": {dir: func(t *testing.T, s *Store, o Order) string { return t.TempDir() }},
+		"a damaged file": {dir: func(t *testing.T, s *Store, o Order) string {
+			dir := deliver(t, s, o)
+			ok(t, os.WriteFile(filepath.Join(dir, "exchanges", "0001-1-client.parquet"), []byte("PAR1"), 0o644))
+			return dir
+		}},
+		"an edited figure":  {dir: edit("UPDATE results SET mean = mean / 2")},
+		"another treatment": {dir: edit(`UPDATE trials SET treatment = '{"stack":"b"}'; UPDATE attempts SET digest = NULL`)},
+		"another study":     {dir: in(func(h *Header) { h.Study = []byte("study: u\n") })},
+		"another plan": {dir: in(func(h *Header) {
+			h.Plan = []byte("id,block,replication,stack\n1,1,1,b\n2,1,1,a\n")
+			h.Trials[0].Treatment, h.Trials[1].Treatment = h.Trials[1].Treatment, h.Trials[0].Treatment
+		})},
+		"other overrides":  {dir: in(func(h *Header) { h.Overrides = []string{"requests=1"} })},
+		"half a block":     {dir: edit("DELETE FROM results; DELETE FROM quality; DELETE FROM files; DELETE FROM attempts WHERE trial = 2")},
+		"another attempt":  {dir: in(func(h *Header) { h.First = 2 })},
+		"a path elsewhere": {dir: edit("UPDATE files SET path = '../../' || path")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := create(t, 4)
+			o := must[Order](t)(s.Order(1, onA, 2))
+			if _, err := s.Take(o, 2, l.dir(t, s, o)); !errors.Is(err, ErrRefused) {
+				t.Fatalf("got %v, want it refused", err)
+			}
+			if got := must[[]Order](t)(s.Orders()); len(got) != 1 {
+				t.Errorf("the order is no longer under way: %v", got)
+			}
+			verified(t, s)
+		})
+	}
+	s := create(t, 4)
+	o := must[Order](t)(s.Order(1, onA, 2))
+	dir := deliver(t, s, o)
+	for name, other := range map[string]Order{
+		"another bench's order":  {o.Block, o.Attempt, onB},
+		"another worker's order": {o.Block, o.Attempt, Bench{"a", "later"}},
+		"a number never drawn":   {o.Block, o.Attempt + 1, onA},
+		"a block never given":    {2, o.Attempt, onA},
+	} {
+		if _, err := s.Take(other, 2, dir); !errors.Is(err, ErrNoData) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// Names that travel stay below the directory they are meant for.
+func TestPortableNames(t *testing.T) {
+	s := create(t, 2)
+	o := must[Order](t)(s.Order(1, onA, 2))
+	names := must[[]string](t)(Files(deliver(t, s, o, 1)))
+	for _, want := range []string{"ledger.sqlite", "facts.json", "plan.csv", "study.yaml", "trials/0001-2/serve.log",
+		"exchanges/0001-2-client.parquet", "invalid/samples-0001-1-server-rapl.parquet"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not among %q", want, names)
+		}
+	}
+	for _, bad := range []string{"lock", "../x", "/etc/passwd", "exchanges/../../x", "trials/x/y", "exchanges/.x",
+		"ledger.sqlite-wal", "trials/0001/a/b", "incoming/x", ""} {
+		if Portable(bad) {
+			t.Errorf("%q may travel", bad)
+		}
+	}
+}
