@@ -16,6 +16,9 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
+// equalWithin is the relative difference within which figures count as equal, unless asked otherwise.
+const equalWithin = 0.05
+
 type compareFlags struct {
 	failIf     []string
 	responses  []string
@@ -99,7 +102,7 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 	}
 	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "condition that must not be met, e.g. 'rtt > 5%' (repeatable)")
 	c.Flags().StringSliceVar(&f.responses, "response", nil, "compare only these responses (default: all that both have)")
-	c.Flags().Float64Var(&f.margin, "equal-within", 0.05, "relative difference within which figures count as equal")
+	c.Flags().Float64Var(&f.margin, "equal-within", equalWithin, "relative difference within which figures count as equal")
 	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every interval")
 	c.Flags().BoolVar(&f.strict, "strict", false, "also exit with 1 if undecided")
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if undecided, such as 4 (default 0)")

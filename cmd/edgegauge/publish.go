@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 type publishing struct {
 	out, title, description, license string
 	authors                          []string
+	withoutRaw                       bool
 }
 
 func publishCmd(a *app) *cobra.Command {
@@ -30,14 +32,23 @@ func publishCmd(a *app) *cobra.Command {
 		Short: "pack results for publication, as an RO-Crate: raw data, facts, study, report and checksums",
 		Long: `Publish packs results directories into one zip file, an RO-Crate 1.1, which archives such as Zenodo accept:
 the study, the plan, the facts of the machines, every raw file, the ledger, a fresh report, the checksum of each file,
-and metadata that say who measured what, when, and with what. Results that are damaged or unfinished are refused. The
+and metadata that say who measured what, when, and with what. Results that are damaged or unfinished are refused.
+
+With --without-raw, publish writes a small results directory in place of the file: study, plan, facts and every trial's
+figures, without raw files and logs. report and compare read it, and run --like repeats it. It fits in a repository. The
 facts name the machines that were measured and their addresses; read them before you publish. doc/publish.md explains
 it step by step.`,
 		Example: "  edgegauge publish results/latest --author 'Josiah Carberry <0000-0002-1825-0097>' --license CC-BY-4.0\n" +
-			"  edgegauge publish results/sensor/001 results/sensor/002 --title 'Two boards' --out boards.zip",
+			"  edgegauge publish results/sensor/001 results/sensor/002 --title 'Two boards' --out " +
+			"boards.zip\n  edgegauge publish results/latest " +
+			"--without-raw --out findings/sensor",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, err := a.publish(args, p, time.Now())
+			pack := a.publish
+			if p.withoutRaw {
+				pack = a.keep
+			}
+			out, err := pack(args, p, time.Now())
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
 			}
@@ -45,7 +56,9 @@ it step by step.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&p.out, "out", "", "file to write (default NAME-NUMBER.crate.zip)")
+	f.StringVar(&p.out, "out", "", "file to write (default NAME-NUMBER.crate.zip); with --without-raw, "+
+		"directory (default NAME-NUMBER)")
+	f.BoolVar(&p.withoutRaw, "without-raw", false, "write a results directory without raw files and logs, and no crate")
 	f.StringArrayVar(&p.authors, "author", nil, "author, as 'NAME <ORCID>' (repeatable)")
 	f.StringVar(&p.license, "license", "", "license of the data: CC-BY-4.0, CC0-1.0, … or a URL")
 	f.StringVar(&p.title, "title", "", "title of the data set (default: the study's question)")
@@ -111,6 +124,42 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 		}
 	}
 	return out, nil
+}
+
+// keep writes a copy of results without raw files and returns its name.
+func (a *app) keep(dirs []string, p publishing, _ time.Time) (string, error) {
+	if len(dirs) > 1 || len(p.authors) > 0 || p.license+p.title+p.description != "" {
+		return "", exit{exitUsage, errors.New("--without-raw copies one results directory, and takes no option but --out")}
+	}
+	part, err := publishable(dirs[0])
+	if err != nil {
+		return "", err
+	}
+	out := cmp.Or(p.out, part.Folder)
+	s, err := store.OpenReadOnly(dirs[0])
+	if err != nil {
+		return "", exit{exitUnmeasured, err}
+	}
+	defer s.Close()
+	if err := s.Keep(out); err != nil {
+		if badPlace(err) || errors.Is(err, store.ErrExists) {
+			return "", exit{exitUsage, fmt.Errorf("--out: %w", err)}
+		}
+		return "", exit{exitUnmeasured, err}
+	}
+	if err := summarize(out); err != nil {
+		return "", err
+	}
+	return out, nil
+}
+
+// summarize writes a directory's summary.csv.
+func summarize(dir string) error {
+	r, err := readReport(dir, 0)
+	if err == nil {
+		err = store.Replace(filepath.Join(dir, "summary.csv"), r.CSV)
+	}
+	return err
 }
 
 // writable says why no file can be made in a folder.

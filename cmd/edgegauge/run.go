@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,11 +10,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/report"
@@ -22,46 +25,91 @@ import (
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
+// running is what run was asked.
+type running struct {
+	sets          []string
+	out, like     string
+	trust, asJSON bool
+}
+
 func runCmd(a *app) *cobra.Command {
-	var sets []string
-	var out string
-	var trust, asJSON bool
+	var f running
 	c := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "conduct a study: measure, keep the results, print the table, write the report",
 		Long: `Run conducts a study and keeps everything in a results directory: results/NAME/NUMBER, or the one given with
 --out. To resume a run that was stopped or killed, run it again: finished trials are not repeated. STUDY is a file, or
-the name of a study that comes with edgegauge; without it, run lists them.`,
+the name of a study that comes with edgegauge; without it, run lists them.
+
+--like RESULTS repeats the study kept in a results directory, or in a copy of one by publish --without-raw, with its
+seed and its settings; --set adds to these. Then run says what differs in the machine, and of each figure, and of each
+ratio between treatments, whether it agrees with the kept one within 5 %, differs by more, or cannot be told. The exit
+code is 1 if any differs. With fewer replications (--set design.replications=3) more cannot be told.`,
 		Example: "  edgegauge run quickstart\n  edgegauge run my-study.yaml\n  edgegauge run studies/cloud-of-things.yaml " +
-			"--set requests=100 --set design.replications=3 --out /tmp/try",
+			"--set requests=100 --set design.replications=3 --out /tmp/try\n" +
+			"  edgegauge run --like results/latest --out again",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case f.like != "" && len(args) > 0:
+				return exit{exitUsage, fmt.Errorf("--like %s repeats the study kept there; leave out %s", f.like, args[0])}
+			case f.like != "":
+				return a.repeat(cmd.Context(), cmd.OutOrStdout(), f)
+			case len(args) == 0:
 				return whichStudy()
 			}
-			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out, trust, asJSON)
+			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], f, nil)
 		},
 	}
-	setFlag(c, &sets)
-	trustFlag(c, &trust)
-	c.Flags().StringVar(&out, "out", "", "results directory (default results/NAME/NUMBER)")
-	jsonFlag(c, &asJSON)
+	setFlag(c, &f.sets)
+	trustFlag(c, &f.trust)
+	c.Flags().StringVar(&f.out, "out", "", "results directory (default results/NAME/NUMBER)")
+	c.Flags().StringVar(&f.like, "like", "", "repeat the study kept in this results directory, and say whether the "+
+		"results agree")
+	jsonFlag(c, &f.asJSON)
 	return c
 }
 
-func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out string,
-	trust, asJSON bool) error {
-	e, err := a.open(ctx, file, sets, out, trust)
+// repeat runs the study that is kept in a results directory.
+func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
+	kept, err := soundReport(f.like)
+	if err != nil {
+		return err
+	}
+	s, err := store.OpenReadOnly(f.like)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	runs, err := s.Runs()
+	if err = errors.Join(err, s.Close()); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	last := runs[len(runs)-1]
+	f.sets = slices.Concat(last.Overrides, f.sets)
+	return a.run(ctx, w, filepath.Join(f.like, last.StudyFile), f, kept)
+}
+
+// run conducts a study. Where like is not nil, the results are set against these.
+func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like *report.Report) error {
+	e, err := a.open(ctx, file, f.sets, f.out, f.trust)
 	if err != nil {
 		return err
 	}
 	defer closeExperiment(e)
 	outcome, r, err := a.conduct(ctx, e)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case asJSON:
-		return errors.Join(writeRun(w, e, outcome, r), gaveUp(outcome))
+	}
+	var again *report.Repeated
+	if like != nil {
+		x, err := report.Repeat(like, r, like.Study.Design.Confidence, equalWithin)
+		if err != nil {
+			return exit{exitUnmeasured, errors.Join(err, gaveUp(outcome))}
+		}
+		again = &x
+	}
+	if f.asJSON {
+		return errors.Join(writeRun(w, e, outcome, r, again), gaveUp(outcome), differs(again))
 	}
 	if err := r.Text(w); err != nil {
 		return exit{exitUnmeasured, err}
@@ -73,7 +121,21 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, 
 	if err := writeNext(w, r.Next); err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	return gaveUp(outcome)
+	if again != nil {
+		fmt.Fprintln(w)
+		if err := again.Text(w); err != nil {
+			return exit{exitUnmeasured, err}
+		}
+	}
+	return cmp.Or(gaveUp(outcome), differs(again))
+}
+
+// differs is the error of a repetition whose results differ from those it repeats.
+func differs(again *report.Repeated) error {
+	if again == nil || again.Agreement() != advise.Differs {
+		return nil
+	}
+	return exit{exitWorse, fmt.Errorf("differs from %s", again.Like)}
 }
 
 func closeExperiment(e *testbed.Experiment) {
@@ -211,10 +273,16 @@ func writeReport(e *testbed.Experiment, notes io.Writer) (*report.Report, error)
 }
 
 // writeRun writes what run --json prints: where the results are, and the report as report --json prints it.
-func writeRun(w io.Writer, e *testbed.Experiment, o lab.Outcome, r *report.Report) error {
-	var text bytes.Buffer
+func writeRun(w io.Writer, e *testbed.Experiment, o lab.Outcome, r *report.Report,
+	again *report.Repeated) error {
+	var text, repetition bytes.Buffer
 	if err := r.JSON(&text); err != nil {
 		return err
+	}
+	if again != nil {
+		if err := again.JSON(&repetition); err != nil {
+			return err
+		}
 	}
 	return writeJSON(w, struct {
 		Format  int             `json:"format"`
@@ -224,5 +292,7 @@ func writeRun(w io.Writer, e *testbed.Experiment, o lab.Outcome, r *report.Repor
 		Lost    int             `json:"lost_trials"`
 		Unmet   string          `json:"unmet,omitempty"` // the precision that was not reached
 		Report  json.RawMessage `json:"report"`
-	}{jsonFormat, e.Dir, filepath.Join(e.Dir, "report.html"), e.Resumed, len(o.Missing), o.Unmet, text.Bytes()})
+		Again   json.RawMessage `json:"repetition,omitempty"` // with --like
+	}{jsonFormat, e.Dir, filepath.Join(e.Dir, "report.html"), e.Resumed, len(o.Missing), o.Unmet, text.Bytes(),
+		repetition.Bytes()})
 }

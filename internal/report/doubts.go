@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -20,6 +21,10 @@ func (r *Report) doubts() {
 		if t.Valid < t.Wanted {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d of %d trials are valid", t.Name(), t.Valid, t.Wanted))
 		}
+	}
+	if len(r.LeftOut) > 0 {
+		r.Warnings = append(r.Warnings, "a copy without raw files ("+strings.Join(r.LeftOut, ", ")+"): it has every trial's "+
+			"figures, but no single request, reading or packet")
 	}
 	shown := 0
 	for _, t := range r.Trials {

@@ -37,8 +37,11 @@ const courseParts = 60
 // ReadRaw adds what only the raw files show: distributions, courses and power
 // traces, these of about as many trials and sides as asked for. A file that cannot be read leaves a warning, not an
 // error: the trial
-// table stands without it.
+// table stands without it. A copy that leaves raw files out has none of them.
 func (r *Report) ReadRaw(s *store.Store, traces int) error {
+	if len(r.LeftOut) > 0 {
+		return nil
+	}
 	if err := r.readDistributions(s); err != nil {
 		return err
 	}

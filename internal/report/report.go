@@ -35,6 +35,7 @@ type Report struct {
 	Starved    []Starvation     // sides that waited for a CPU
 	Alarms     []string         // figures that cannot be right as they stand, each with its likely cause and what to try
 	Damage     []string         // how the files differ from what the lab wrote
+	LeftOut    []string         // folders of raw files that these results, a copy, do not hold
 	Effects    []Effects        // of the factors, in the order of Panels
 	ShowAnova  bool             // Text says what explains the variation of trials, too
 	Published  *paper.Scorecard // what was published, and what ours say of its claims; nil: nothing is asked
@@ -82,6 +83,9 @@ func Read(s *store.Store) (*Report, error) {
 	r := &Report{Dir: s.Dir()}
 	for _, err := range s.Verify() {
 		r.Damage = append(r.Damage, err.Error())
+	}
+	if r.LeftOut, err = s.LeftOut(); err != nil {
+		return nil, err
 	}
 	if err := r.readFacts(s); err != nil {
 		return nil, err

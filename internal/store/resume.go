@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,10 @@ import (
 func (s *Store) resume(h Header) error {
 	if err := checkTrials(h); err != nil {
 		return err
+	}
+	if leftOut, err := s.LeftOut(); err != nil || len(leftOut) > 0 {
+		return cmp.Or(err, fail(ErrChanged, "%s: a copy without raw files, which cannot be continued; run into a new "+
+			"directory", s.dir))
 	}
 	var bad error
 	if err := s.checkRuns(func(err error) { bad = errors.Join(bad, err) }); err != nil || bad != nil {

@@ -1,0 +1,153 @@
+package advise
+
+import (
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// An Agreement is what a repetition says of one figure: Agrees and Differs are
+// both proven, against the same bounds.
+type Agreement string
+
+// The words for an agreement.
+const (
+	Agrees     Agreement = "agrees"
+	Differs    Agreement = "differs"
+	CannotTell Agreement = "cannot tell"
+)
+
+// A Repeated is a figure of kept results (Old) beside that of their repetition (New).
+type Repeated struct {
+	Contrast
+	Agreement Agreement
+	P         float64 // of the agreement's word, adjusted by Holm; NaN where there is no test
+}
+
+// A Repetition is how results compare with those that they repeat.
+type Repetition struct {
+	Figures []Repeated // of each treatment, side and response
+	Ratios  []Repeated // of each treatment to the first, likewise
+	// OnlyOld are treatments that the repetition lacks, and OnlyNew those that only it has.
+	OnlyOld, OnlyNew []string
+	Margin           float64 // share within which figures agree
+}
+
+// Repeat sets results against those that they repeat. A figure agrees if it is
+// proven to lie within the margin of the old one, and differs if it is proven to
+// lie outside: two one-sided tests either way, Welch on logarithms, Holm over all
+// figures and, apart, over all ratios between treatments. On another machine the
+// figures may all differ and the ratios still agree.
+func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
+	figures, err := Compare(old, new, nil, confidence, margin)
+	if err != nil {
+		return Repetition{}, err
+	}
+	out := Repetition{Figures: agreements(figures.Contrasts, confidence, margin), OnlyOld: figures.OnlyOld,
+		OnlyNew: figures.OnlyNew, Margin: margin}
+	var ratios []Contrast
+	before := relative(old)
+	for _, b := range relative(new) {
+		if a, ok := find(before, b); ok {
+			ratios = append(ratios, contrast(a, b, "mean", confidence))
+		}
+	}
+	judgeChanges(ratios, confidence, margin)
+	out.Ratios = agreements(ratios, confidence, margin)
+	return out, nil
+}
+
+// agreements judges one family of contrasts.
+func agreements(cs []Contrast, confidence, margin float64) []Repeated {
+	out := make([]Repeated, len(cs))
+	inside, outside := make([]float64, len(cs)), make([]float64, len(cs))
+	for i, c := range cs {
+		out[i] = Repeated{Contrast: c, Agreement: CannotTell, P: math.NaN()}
+		inside[i], outside[i] = c.within(margin)
+	}
+	inside, outside = stat.Holm(inside), stat.Holm(outside)
+	for i := range out {
+		switch r := &out[i]; {
+		case r.Change == Same || inside[i] < 1-confidence:
+			r.Agreement, r.P = Agrees, inside[i]
+		case outside[i] < 1-confidence:
+			r.Agreement, r.P = Differs, outside[i]
+		}
+	}
+	return out
+}
+
+// within are the p of the answers that the ratio lies within the margin of 1, and
+// outside. What waiting for a CPU may have done proves neither.
+func (c Contrast) within(margin float64) (inside, outside float64) {
+	if math.IsNaN(c.Ratio.Estimate) {
+		return math.NaN(), math.NaN()
+	}
+	most := 1 + margin
+	inside, outside, err := c.Ratio.Between(1/most, most)
+	if err != nil {
+		return math.NaN(), math.NaN()
+	}
+	if c.Allowance > 1 {
+		_, outside, err = c.Ratio.Between(1/(most*c.Allowance), most*c.Allowance)
+		if inside = 1; err != nil {
+			outside = math.NaN()
+		}
+	}
+	return inside, outside
+}
+
+// relative are the ratios of each treatment to the first one that has the same
+// response at the same side, block by block. What is not above 0 has none.
+func relative(all []Series) []Series {
+	first := map[[2]string]Series{}
+	var out []Series
+	for _, s := range all {
+		key := [2]string{string(s.Side), s.Response}
+		base, ok := first[key]
+		if !ok {
+			first[key] = s
+			continue
+		}
+		r := Series{Factors: []string{"over"}, Levels: []string{s.Name() + " over " + base.Name()}, Stack: s.Stack,
+			Floor: s.Floor, Side: s.Side, Response: s.Response, Unit: "1", Modelled: s.Modelled || base.Modelled,
+			Waiting: max(s.Waiting, base.Waiting)}
+		for _, t := range s.Trials {
+			i := slices.IndexFunc(base.Trials, func(b TrialSummary) bool { return b.Block == t.Block })
+			if i >= 0 && t.Mean > 0 && base.Trials[i].Mean > 0 {
+				none := math.NaN()
+				r.Trials = append(r.Trials, TrialSummary{ID: t.ID, Block: t.Block, Mean: t.Mean / base.Trials[i].Mean,
+					Median: none, P95: none, SD: none})
+			}
+		}
+		if len(r.Trials) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Count is how many of the figures are judged so.
+func Count(all []Repeated, a Agreement) int {
+	n := 0
+	for _, r := range all {
+		if r.Agreement == a {
+			n++
+		}
+	}
+	return n
+}
+
+// Agreement is that of the whole: it differs if any figure or ratio does, and
+// agrees if all do.
+func (r Repetition) Agreement() Agreement {
+	all := slices.Concat(r.Figures, r.Ratios)
+	switch {
+	case Count(all, Differs) > 0:
+		return Differs
+	case Count(all, Agrees) == len(all):
+		return Agrees
+	}
+	return CannotTell
+}

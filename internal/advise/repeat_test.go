@@ -1,0 +1,81 @@
+package advise
+
+import (
+	"math"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// seriesOf is a series of RTTs of a treatment, with a value a block.
+func seriesOf(treatment string, values ...float64) Series {
+	s := Series{Factors: []string{"stack"}, Levels: []string{treatment}, Side: measure.Client, Response: "rtt", Unit: "s"}
+	for i, v := range values {
+		s.Trials = append(s.Trials, TrialSummary{ID: i + 1, Block: i + 1, Mean: v, Median: v, P95: v, SD: 0})
+	}
+	return s
+}
+
+// near are ten values of about v, which differ by half a per cent.
+func near(v float64) []float64 {
+	out := make([]float64, 10)
+	for i := range out {
+		out[i] = v * (1 + 0.005*math.Cos(float64(3*i)))
+	}
+	return out
+}
+
+// A machine twice as slow differs in every figure and agrees in every ratio; one stack that is slower differs in both;
+// few or scattered trials tell neither, and nor do those that waited for a CPU.
+func TestRepeat(t *testing.T) {
+	old := []Series{seriesOf("a", near(1)...), seriesOf("b", near(3)...)}
+	waited := seriesOf("b", near(6)...)
+	waited.Waiting = 0.5
+	for _, tt := range []struct {
+		name            string
+		new             []Series
+		figures, ratios []Agreement
+		whole           Agreement
+	}{
+		{"the same", []Series{seriesOf("a", near(1.001)...), seriesOf("b", near(3)...)}, []Agreement{Agrees, Agrees},
+			[]Agreement{Agrees}, Agrees},
+		{"a slower machine", []Series{seriesOf("a", near(2)...), seriesOf("b", near(6)...)}, []Agreement{Differs, Differs},
+			[]Agreement{Agrees}, Differs},
+		{"a slower stack", []Series{seriesOf("a", near(1)...), seriesOf("b", near(6)...)}, []Agreement{Agrees, Differs},
+			[]Agreement{Differs}, Differs},
+		{"scattered trials", []Series{seriesOf("a", near(1)...), seriesOf("b", 1, 9, 2, 5, 3)}, []Agreement{Agrees, CannotTell},
+			[]Agreement{CannotTell}, CannotTell},
+		{"one trial", []Series{seriesOf("a", 1), seriesOf("b", 3)}, []Agreement{CannotTell, CannotTell},
+			[]Agreement{CannotTell}, CannotTell},
+		{"waiting for a CPU", []Series{seriesOf("a", near(1)...), waited}, []Agreement{Agrees, CannotTell},
+			[]Agreement{CannotTell}, CannotTell},
+		{"a difference within the margin", []Series{seriesOf("a", near(1.03)...), seriesOf("b", near(3.09)...)},
+			[]Agreement{Agrees, Agrees}, []Agreement{Agrees}, Agrees},
+	} {
+		r, err := Repeat(old, tt.new, 0.95, 0.05)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		for what, x := range map[string]struct {
+			got  []Repeated
+			want []Agreement
+		}{"figures": {r.Figures, tt.figures}, "ratios": {r.Ratios, tt.ratios}} {
+			if len(x.got) != len(x.want) {
+				t.Fatalf("%s: %d %s, want %d", tt.name, len(x.got), what, len(x.want))
+			}
+			for i, want := range x.want {
+				if got := x.got[i]; got.Agreement != want {
+					t.Errorf("%s, %s of %s: got %s (%v, %v to %v), want %s", tt.name, what, got.Treatment, got.Agreement,
+						got.Ratio.Estimate, got.Ratio.Lo, got.Ratio.Hi, want)
+				}
+			}
+		}
+		if got := r.Agreement(); got != tt.whole {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.whole)
+		}
+	}
+	if r, _ := Repeat(old, old, 0.95, 0.05); r.Ratios[0].Treatment != "b over a" {
+		t.Errorf("the ratio is of %q", r.Ratios[0].Treatment)
+	}
+}

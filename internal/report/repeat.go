@@ -1,0 +1,149 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A Repeated is what run --like has to tell: results beside those that they repeat.
+type Repeated struct {
+	Like, Again string // directories
+	advise.Repetition
+	Confidence  float64
+	Differences []string // of the machines and the set-up
+	Fewer       string   // what fewer replications mean for the verdict; empty: there are as many
+	Warnings    []string // of both results
+}
+
+// Repeat sets results against those that they repeat.
+func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
+	out := Repeated{Like: like.Dir, Again: again.Dir, Confidence: confidence, Differences: SetupDifferences(like, again)}
+	var err error
+	if out.Repetition, err = advise.Repeat(like.Series(), again.Series(), confidence, margin); err != nil {
+		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
+	}
+	if was, is := like.replications(), again.replications(); is < was {
+		out.Fewer = fmt.Sprintf("%d replications, %d in the kept results: intervals are wider, so more figures cannot "+
+			"be told; those that agree or differ do so as surely as with all", is, was)
+	}
+	for _, side := range []struct {
+		name string
+		r    *Report
+	}{{"kept", like}, {"again", again}} {
+		for _, w := range side.r.Doubts() {
+			out.Warnings = append(out.Warnings, side.name+": "+w)
+		}
+	}
+	return out, nil
+}
+
+// replications are the most valid trials that a treatment has.
+func (r *Report) replications() int {
+	n := 0
+	for _, t := range r.Treatments {
+		n = max(n, t.Valid)
+	}
+	return n
+}
+
+// Text writes the answer for a terminal: what differs in the machine first.
+func (c Repeated) Text(w io.Writer) error {
+	var b strings.Builder
+	if len(c.Differences) == 0 {
+		wrap(&b, "Same study, settings and kind of machine as "+c.Like+".", "  ")
+	}
+	for _, d := range c.Differences {
+		wrap(&b, "! the set-up differs: "+d, "  ")
+	}
+	for _, list := range []struct {
+		names []string
+		where string
+	}{{c.OnlyOld, c.Like}, {c.OnlyNew, c.Again}} {
+		if len(list.names) > 0 {
+			wrap(&b, fmt.Sprintf("! only in %s, so not compared: %s", list.where, strings.Join(list.names, ", ")), "  ")
+		}
+	}
+	if c.Fewer != "" {
+		wrap(&b, "! "+c.Fewer, "  ")
+	}
+	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %.0f %% confidence, Welch on logarithms, Holm.", c.Agreement(),
+		tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios), 100*c.Margin, 100*c.Confidence), "  ")
+	b.WriteByte('\n')
+	for _, part := range []struct {
+		name string
+		all  []advise.Repeated
+	}{{"figure", c.Figures}, {"ratio", c.Ratios}} {
+		if len(part.all) == 0 {
+			continue
+		}
+		rows := [][]string{{part.name, "kept", "again", "again/kept", "interval", "p (Holm)", "answer"}}
+		for _, x := range part.all {
+			rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
+				Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.P), string(x.Agreement)})
+		}
+		writeColumns(&b, rows)
+	}
+	for i, text := range c.Warnings {
+		if i == mostWarnings {
+			wrap(&b, fmt.Sprintf("! %d more warnings; the reports have them", len(c.Warnings)-i), "  ")
+			break
+		}
+		wrap(&b, "! "+text, "  ")
+	}
+	_, err := io.WriteString(w, printable.Text(b.String()))
+	return err
+}
+
+// tallyOf counts the answers: "figures: 3 agree, 1 differs, 2 cannot be told".
+func tallyOf(what string, all []advise.Repeated) string {
+	return fmt.Sprintf("%s: %d agree, %d differ, %d cannot be told", what, advise.Count(all, advise.Agrees),
+		advise.Count(all, advise.Differs), advise.Count(all, advise.CannotTell))
+}
+
+// JSON writes the same; doc/formats.md names the keys.
+func (c Repeated) JSON(w io.Writer) error {
+	type figure struct {
+		Treatment string           `json:"treatment"`
+		Side      string           `json:"side"`
+		Response  string           `json:"response"`
+		Unit      string           `json:"unit"`
+		Kept      stat.Number      `json:"kept"`
+		Again     stat.Number      `json:"again"`
+		Trials    [2]int           `json:"trials"`
+		Ratio     stat.Number      `json:"ratio"`
+		RatioCI   stat.Interval    `json:"ratio_ci"`
+		PHolm     stat.Number      `json:"p_holm"`
+		Agreement advise.Agreement `json:"agreement"`
+		Doubt     string           `json:"doubt,omitempty"`
+	}
+	figures := func(all []advise.Repeated) []figure {
+		out := []figure{}
+		for _, x := range all {
+			out = append(out, figure{x.Treatment, string(x.Side), x.Response, x.Unit, stat.Number(x.Old), stat.Number(x.New),
+				x.Trials, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.P), x.Agreement,
+				x.Doubt})
+		}
+		return out
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Like        string           `json:"like"`
+		Agreement   advise.Agreement `json:"agreement"`
+		Margin      float64          `json:"margin"`
+		Differences []string         `json:"setup_differences"`
+		Fewer       string           `json:"fewer_replications,omitempty"`
+		Figures     []figure         `json:"figures"`
+		Ratios      []figure         `json:"ratios"`
+		OnlyKept    []string         `json:"only_kept"`
+		OnlyAgain   []string         `json:"only_again"`
+		Warnings    []string         `json:"warnings"`
+	}{c.Like, c.Agreement(), c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures), figures(c.Ratios),
+		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Warnings)})
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// leftOutKey of the table meta names the folders that a copy by Keep does not hold.
+const leftOutKey = "left_out"
+
+// readyFile is what a trial's programs said when they were ready.
+const readyFile = "ready.json"
+
+// Keep copies results into a new directory, small enough for a repository: studies,
+// facts, plan and ledger, and of each treatment's first valid trial what its
+// programs said of themselves. Raw files and logs are left out; the copy says so,
+// and is complete without them. It cannot be resumed.
+func (s *Store) Keep(dir string) (err error) {
+	if err := checkPlace(dir); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fail(ErrExists, "%s exists already; remove it, or name another directory", dir)
+	}
+	temp := dir + partialSuffix
+	if err := os.RemoveAll(temp); err != nil {
+		return word(filepath.Dir(dir), err)
+	}
+	if err := os.MkdirAll(temp, 0o755); err != nil {
+		return word(filepath.Dir(dir), err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(word(dir, err), os.RemoveAll(temp))
+		}
+	}()
+	names, err := s.texts()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		to := filepath.Join(temp, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := copyFile(to, s.path(name)); err != nil {
+			return err
+		}
+	}
+	if err := s.keepLedger(filepath.Join(temp, ledgerFile)); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(filepath.Clean(dir)))
+}
+
+// texts are the files of a copy besides its ledger.
+func (s *Store) texts() ([]string, error) {
+	names := []string{planFile}
+	runs, err := s.Runs()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		names = append(names, r.StudyFile, r.FactsFile)
+	}
+	trials, err := s.Trials()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, t := range trials {
+		name := filepath.Join(trialsDir, trialName(t.ID, t.Attempts), readyFile)
+		if treatment := fmt.Sprint(t.Treatment); t.State == Valid && !seen[treatment] {
+			if _, err := os.Stat(s.path(name)); err == nil {
+				names, seen[treatment] = append(names, name), true
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// keepLedger writes the ledger without the space that deleted rows left, as one
+// file without a log.
+func (s *Store) keepLedger(path string) error {
+	from, err := s.db.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	_, err = from.ExecContext(context.Background(), "PRAGMA query_only = 0") // it forbids this, too
+	if err == nil {
+		_, err = from.ExecContext(context.Background(), "VACUUM INTO ?", path)
+	}
+	if _, again := from.ExecContext(context.Background(), "PRAGMA query_only = 1"); err == nil {
+		err = again
+	}
+	if err = errors.Join(err, from.Close()); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(path, "synchronous(FULL)", untrusted, heapLimit))
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(append(slices.Clone(kinds), invalidDir, trialsDir))
+	if err == nil {
+		_, err = db.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", leftOutKey, string(text))
+	}
+	return errors.Join(err, db.Close())
+}
+
+// LeftOut are the folders of raw files and logs that this copy of results does
+// not hold; none, if these are the results as the lab left them.
+func (s *Store) LeftOut() ([]string, error) {
+	var text string
+	switch err := s.db.QueryRow("SELECT value FROM meta WHERE key = ?", leftOutKey).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, s.word(err)
+	}
+	var names []string
+	if err := json.Unmarshal([]byte(text), &names); err != nil {
+		return nil, s.damaged("%s %q: %v", leftOutKey, text, err)
+	}
+	return names, nil
+}
+
+// leaves reports whether a file lies in a folder that the copy leaves out.
+func leaves(leftOut []string, name string) bool {
+	folder, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+	return slices.Contains(leftOut, folder)
+}

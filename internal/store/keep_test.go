@@ -1,0 +1,93 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A copy without raw files has every figure, is whole, and misses only what it leaves out.
+func TestKeep(t *testing.T) {
+	s := create(t, 4)
+	for trial := range 4 {
+		ok(t, write(t, s, trial+1, 10).Commit(results, quality))
+	}
+	ready := filepath.Join(s.TrialDir(1, 1), readyFile)
+	ok(t, os.WriteFile(ready, []byte("{}"), 0o644))
+	dir := filepath.Join(t.TempDir(), "below", "kept")
+	ok(t, s.Keep(dir))
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, strings.TrimPrefix(path, dir+"/"))
+		}
+		return err
+	})
+	want := []string{"facts.json", "ledger.sqlite", "plan.csv", "study.yaml", "trials/0001/ready.json"}
+	if err != nil || !slices.Equal(names, want) {
+		t.Errorf("got %v (%v), want %v", names, err, want)
+	}
+	kept := must[*Store](t)(OpenReadOnly(dir))
+	defer kept.Close()
+	if found := kept.Verify(); len(found) > 0 {
+		t.Errorf("a whole copy has faults: %v", found)
+	}
+	if leftOut, err := kept.LeftOut(); err != nil || !slices.Contains(leftOut, "exchanges") {
+		t.Errorf("left out %v, %v", leftOut, err)
+	}
+	if got, was := rowsOf(t, kept), rowsOf(t, s); got != was || got == 0 {
+		t.Errorf("got %d rows of results, want %d", got, was)
+	}
+	if leftOut, err := s.LeftOut(); err != nil || leftOut != nil {
+		t.Errorf("the original leaves out %v, %v", leftOut, err)
+	}
+	if err := s.Keep(dir); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	if _, err := Open(dir, header(4)); !errors.Is(err, ErrChanged) {
+		t.Errorf("a copy was resumed: %v", err)
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, planFile), nil, 0o644))
+	if found := kept.Verify(); len(found) != 1 || !errors.Is(found[0], ErrEdited) {
+		t.Errorf("an edited plan: got %v", found)
+	}
+}
+
+// Raw files that are there are compared, in a copy too; those of an original are missed.
+func TestKeepComparesWhatIsThere(t *testing.T) {
+	s := create(t, 1)
+	ok(t, write(t, s, 1, 10).Commit(results, quality))
+	dir := filepath.Join(t.TempDir(), "kept")
+	ok(t, s.Keep(dir))
+	kept := must[*Store](t)(OpenReadOnly(dir))
+	defer kept.Close()
+	raw, err := filepath.Glob(s.path("exchanges/*"))
+	if err != nil || len(raw) == 0 {
+		t.Fatalf("no raw files: %v", err)
+	}
+	name := strings.TrimPrefix(raw[0], s.Dir()+"/")
+	if err := os.MkdirAll(filepath.Dir(kept.path(name)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, os.WriteFile(kept.path(name), []byte("other"), 0o644))
+	if found := kept.Verify(); len(found) != 1 || !errors.Is(found[0], ErrEdited) {
+		t.Errorf("another raw file: got %v", found)
+	}
+	ok(t, os.Remove(raw[0]))
+	if found := s.Verify(); len(found) != 1 || !errors.Is(found[0], ErrMissing) {
+		t.Errorf("a missing raw file: got %v", found)
+	}
+}
+
+func rowsOf(t *testing.T, s *Store) int {
+	t.Helper()
+	n := 0
+	for _, err := range s.Results() {
+		ok(t, err)
+		n++
+	}
+	return n
+}
