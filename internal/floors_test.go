@@ -18,7 +18,7 @@ var floors = []struct {
 }{
 	{"ground", []string{"internal/kernel", "internal/meant"}}, // what any program needs
 	{"words", []string{"internal/measure", "internal/printable", "internal/service", "internal/stat", "internal/study"}},
-	{"files", []string{"devices", "links", "published", "stacks/contract",
+	{"files", []string{"batteries", "devices", "links", "published", "radios", "stacks/contract",
 		"stacks/skeletons", "studies"}}, // embedded, no code
 	// spoken by both a driver and a stack; part of neither
 	{"protocols", []string{"internal/protocol"}},

@@ -20,6 +20,7 @@ import (
 // package), or after "no: " why its bytes are no stranger's. doc/fuzzing.md says
 // the same for people.
 var readers = map[string]string{
+	"internal/advise/battery.Read":                  "FuzzRead",
 	"internal/advise/calibration.Read":              "FuzzRead",
 	"internal/advise/paper.ParseClaims":             "FuzzParseClaims",
 	"internal/device.Connect":                       "internal/device/rpc.FuzzGreeting",

@@ -8,13 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/battery"
 	"edgegauge.example/edgegauge/internal/report"
 )
 
 type chooseFlags struct {
 	minimize, maximize, require []string
-	confidence                  float64
-	json, across                bool
+	need                        []string
+	batteryFlags
+	confidence   float64
+	json, across bool
 }
 
 func chooseCmd() *cobra.Command {
@@ -26,11 +29,13 @@ func chooseCmd() *cobra.Command {
 meet every --require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all
 pairs compared simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A
 figure is a response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows.
-If both sides have it and none is named, the worse side counts. Each link, device, service, message and load has a
+If both sides have it and none is named, the worse side counts. --need 'battery > 5y' asks what forecast models, with
+--battery, --link and --period; it is met only by the whole interval. Each link, device, service, message and load has a
 verdict of its own, unless --across is given. The exit code is 1 if, in one of them, no treatment meets the
 requirements beyond doubt.`,
 		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
-			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'",
+			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'\n  edgegauge choose " +
+			"results/latest --minimize rtt --need 'battery > 1y' --battery 2xAA --link nb-iot --period 1h",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := choose(args[0], f)
@@ -54,6 +59,8 @@ requirements beyond doubt.`,
 		"figure to minimize (repeatable; the first determines the ranking)")
 	c.Flags().StringArrayVar(&f.maximize, "maximize", nil, "figure to maximize (repeatable; ranks after --minimize)")
 	c.Flags().StringArrayVar(&f.require, "require", nil, "requirement, e.g. 'rtt.p95 < 100ms' (repeatable)")
+	c.Flags().StringArrayVar(&f.need, "need", nil, "need on what is modelled, e.g. 'battery > 5y' (repeatable)")
+	f.add(c)
 	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every verdict")
 	c.Flags().BoolVar(&f.across, "across", false, "rank across links, devices, services, messages and loads as well")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
@@ -90,6 +97,10 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 	if err != nil {
 		return report.Chosen{}, err
 	}
+	life, needs, err := f.needs(r)
+	if err != nil {
+		return report.Chosen{}, err
+	}
 	levels := r.Levels()
 	if f.across {
 		levels = []report.Level{r.Whole()}
@@ -97,13 +108,17 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 	out := report.Chosen{Dir: dir, Warnings: r.Doubts()}
 	var lacking error
 	for _, l := range levels {
+		if len(needs) > 0 && !life.Has(l.Series) {
+			out.Warnings = append(out.Warnings, l.Name+": left out, since others were measured over "+f.link)
+			continue
+		}
 		ranked := slices.Clone(objectives)
 		for i, o := range objectives {
 			if !o.Named {
 				ranked[i].Term = l.Headline(o.Term)
 			}
 		}
-		c, err := advise.Choose(l.Series, ranked, requirements, f.confidence)
+		c, err := advise.Choose(l.Series, ranked, requirements, f.confidence, needs...)
 		switch {
 		case errors.Is(err, advise.ErrNotMeasured):
 			lacking = err
@@ -120,4 +135,28 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 		return out, exit{exitUsage, fmt.Errorf("%s: %w", dir, lacking)}
 	}
 	return out, nil
+}
+
+// needs are the needs on a battery, and the forecasts that they are judged by.
+func (f chooseFlags) needs(r *report.Report) (life report.Forecasts, needs []advise.Need, err error) {
+	if len(f.need) == 0 {
+		if f.batteryFlags.any() {
+			return life, nil, exit{exitUsage, errors.New("--battery, --link, --period, --set and --joules are of a need; " +
+				"write, for example, --need 'battery > 5y'")}
+		}
+		return life, nil, nil
+	}
+	k, err := f.conditions(f.confidence)
+	if err != nil {
+		return life, nil, err
+	}
+	life = r.Forecast(k, report.Joules(f.joules))
+	for _, text := range f.need {
+		n, err := battery.ParseNeed(text)
+		if err != nil {
+			return life, nil, exit{exitUsage, fmt.Errorf("--need %w", err)}
+		}
+		needs = append(needs, life.Need(n))
+	}
+	return life, needs, nil
 }

@@ -26,6 +26,7 @@ var jsonRuns = []string{
 	"report out --json",
 	"compare out out --json",
 	"choose out --minimize rtt --json",
+	"forecast out --battery 2xAA --link nb-iot --period 1h --json",
 	"analyze table.csv --response y --by a --json",
 	"links --json",
 	"links nb-iot --json",
@@ -37,6 +38,7 @@ var jsonRuns = []string{
 	"probe URL --requests 50 --runs 2 --json",
 	"version --json",
 	"schema",
+	"schema battery",
 }
 
 // Every verb that prints facts has --json: one object, with a format, whose keys are in snake_case

@@ -43,6 +43,10 @@ type Check struct {
 	Doubt       string // why nothing could be tested; empty: it was
 }
 
+// A Need is a requirement on what no trial measures but a model tells, such as a
+// battery's life. Judge gives the check of a treatment by its name.
+type Need struct{ Judge func(treatment string) Check }
+
 // A Candidate is one treatment.
 type Candidate struct {
 	Name       string
@@ -84,8 +88,10 @@ func (c Choice) Best() (Candidate, bool) {
 	return c.Candidates[0], true
 }
 
-// Choose ranks treatments, floors aside, by the objectives under the requirements.
-func Choose(all []Series, objectives []Objective, requirements []Condition, confidence float64) (Choice, error) {
+// Choose ranks treatments, floors aside, by the objectives under the requirements and
+// needs. Holm's correction is over the requirements: a model's interval is no test.
+func Choose(all []Series, objectives []Objective, requirements []Condition, confidence float64,
+	needs ...Need) (Choice, error) {
 	c := Choice{Objectives: objectives, Confidence: confidence}
 	terms := []Term{}
 	for _, o := range objectives {
@@ -109,6 +115,12 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 		return c, fmt.Errorf("%w: no treatment has every requested figure: %s", ErrNotMeasured, strings.Join(c.Left, "; "))
 	}
 	judgeChecks(c.Candidates, confidence)
+	for i := range c.Candidates {
+		for _, n := range needs {
+			c.Candidates[i].Checks = append(c.Candidates[i].Checks, n.Judge(c.Candidates[i].Name))
+		}
+	}
+	meet(c.Candidates)
 	c.rank()
 	c.front()
 	c.noise(all)
@@ -241,6 +253,10 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
 		}
 	}
+}
+
+// meet says of each candidate whether it meets all that is asked.
+func meet(cs []Candidate) {
 	for i := range cs {
 		for _, k := range cs[i].Checks {
 			switch {

@@ -163,3 +163,24 @@ func TestChooseRanksMediansByTheirMedian(t *testing.T) {
 		t.Errorf("got %+v, %v", c.Candidates, err)
 	}
 }
+
+// A need is judged by its model, and ranks like a requirement.
+func TestNeeds(t *testing.T) {
+	all := []Series{series("quick", "rtt", 1, 1.1, 1), series("slow", "rtt", 2, 2.1, 2), series("open", "rtt", 1.5, 1.4, 1.5)}
+	verdicts := map[string]stat.Verdict{"quick": stat.Contradicted, "slow": stat.Confirmed, "open": stat.Undecided}
+	need := Need{Judge: func(name string) Check { return Check{Verdict: verdicts[name], Doubt: "modelled"} }}
+	c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}}, []Condition{mustRequire(t, "rtt < 10s")}, 0.95, need)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, x := range c.Candidates {
+		order = append(order, x.Name)
+		if x.Meets != verdicts[x.Name] || len(x.Checks) != 2 || x.Checks[0].Verdict != stat.Confirmed {
+			t.Errorf("%s: got %v, %+v", x.Name, x.Meets, x.Checks)
+		}
+	}
+	if got := strings.Join(order, " "); got != "slow open quick" {
+		t.Errorf("got %s", got)
+	}
+}

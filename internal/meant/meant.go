@@ -18,7 +18,7 @@ func Nearest(word string, known []string) string {
 		if len(k) > 2*64 {
 			continue
 		}
-		d := distance(strings.ToLower(word), k)
+		d := distance(strings.ToLower(word), strings.ToLower(k))
 		if _, short, in := strings.Cut(k, "/"); in {
 			d = min(d, distance(strings.ToLower(word), short))
 		}

@@ -16,6 +16,7 @@ func TestAdvice(t *testing.T) {
 		{"mqtt5-cbor", stacks, "did you mean reference/mqtt5?"},
 		{"output", []string{"out", "set"}, "did you mean out?"},
 		{"nbiot", []string{"lte-m", "nb-iot"}, "did you mean nb-iot?"},
+		{"2xAAA", []string{"2xAA", "CR2032", "D"}, "did you mean 2xAA?"},
 		{"zzz", []string{"a", "b"}, "write one of a, b"},
 		{"zzz", []string{"a"}, "write a"},
 		{"zzz", nil, "remove it"},

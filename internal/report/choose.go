@@ -134,10 +134,15 @@ func (c LevelChoice) checks(b *strings.Builder) {
 	rows := [][]string{{"requirement", "treatment", "side", "value", "", "met"}}
 	for _, x := range c.Candidates {
 		for _, k := range x.Checks {
-			rows = append(rows, []string{k.Requirement.Text, x.Name, string(k.Figure.Side),
-				Format(k.Figure.Center.Center, k.Figure.Unit),
-				interval(k.Figure.Center.Center, k.Figure.Center.Lo, k.Figure.Center.Hi),
-				checkWord(k)})
+			f := k.Figure
+			value, within := Format(f.Center.Center, f.Unit), interval(f.Center.Center, f.Center.Lo, f.Center.Hi)
+			if f.Modelled {
+				value += " (modelled)"
+			}
+			if len(f.Values) == 0 && f.Center.HasInterval() { // of a model, not of trials: seldom symmetric
+				within = significant(f.Center.Lo) + " to " + significant(f.Center.Hi)
+			}
+			rows = append(rows, []string{k.Requirement.Text, x.Name, string(f.Side), value, within, checkWord(k)})
 		}
 	}
 	writeColumns(b, rows)

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/batteries"
+	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/radios"
+)
+
+// batteryFlags say what a battery's life is forecast for.
+type batteryFlags struct {
+	battery, link, joules string
+	period                time.Duration
+	set                   []string
+}
+
+func (f *batteryFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.battery, "battery", "", "a file NAME.yaml in ./batteries, or one that comes with edgegauge")
+	c.Flags().StringVar(&f.link, "link", "", "radio: a file NAME.yaml in ./radios, or one that comes with edgegauge")
+	c.Flags().DurationVar(&f.period, "period", 0, "from one report to the next, e.g. 15m or 24h")
+	c.Flags().StringArrayVar(&f.set, "set", nil,
+		"figure in the place of a file's, e.g. radio.inactivity=5s or device.sleep=5uW..20uW (repeatable)")
+	c.Flags().StringVar(&f.joules, "joules", "",
+		"what joules of the results stand for: processor, exchange (the radio too) or none (default: processor if measured)")
+}
+
+// any reports whether something was said of a battery.
+func (f *batteryFlags) any() bool {
+	return f.battery+f.link+f.joules != "" || f.period != 0 || len(f.set) > 0
+}
+
+// conditions finds the files; every mistake is one of usage.
+func (f *batteryFlags) conditions(confidence float64) (battery.Conditions, error) {
+	c := battery.Conditions{Period: f.period, Confidence: confidence}
+	if f.period <= 0 {
+		return c, exit{exitUsage, errors.New("--period is missing or not positive; write, for example, --period 1h")}
+	}
+	if as := report.Joules(f.joules); !slices.Contains([]report.Joules{"", report.OfProcessor, report.OfExchange,
+		report.NoJoules}, as) {
+		return c, exit{exitUsage, fmt.Errorf("--joules %q: write processor, exchange or none", f.joules)}
+	}
+	for _, text := range f.set {
+		x, err := battery.ParseSet(text)
+		if err != nil {
+			return c, exit{exitUsage, fmt.Errorf("--set %w", err)}
+		}
+		c.Set = append(c.Set, x)
+	}
+	var err error
+	if c.Radio, err = found(battery.Radio, "link", f.link, radios.Files, "radios"); err != nil {
+		return c, err
+	}
+	c.Battery, err = found(battery.Battery, "battery", f.battery, batteries.Files, "batteries")
+	return c, err
+}
+
+// found is the profile of that name, from the working folder or from the program.
+func found(kind battery.Kind, flag, name string, own fs.FS, folder string) (battery.Profile, error) {
+	all, broken := battery.Load(kind, own, os.DirFS(folder))
+	p, ok := all[name]
+	if !ok {
+		names := slices.Sorted(maps.Keys(all))
+		return p, exit{exitUsage, errors.Join(fmt.Errorf("--%s: unknown %s %q; %s", flag, kind, name,
+			meant.Advice(name, names, "write one of "+fmt.Sprint(names))), broken)}
+	}
+	return p, nil
+}
+
+func forecastCmd() *cobra.Command {
+	var f batteryFlags
+	var confidence float64
+	var asJSON, each bool
+	var svg string
+	c := &cobra.Command{
+		Use:   "forecast RESULTS... --battery NAME --link NAME --period TIME",
+		Short: "how long a battery lasts, by the bytes and joules of results and a model of the radio",
+		Long: `Forecast tells how long a battery lasts in a device that sends the measured request once in each period: an
+interval, what the energy goes into, what to change first, and what is least certain. Bytes, joules and waiting are
+those of the results; what the radio does besides (attach, timers, C-DRX, paging, PSM) and what the battery loses are
+figures of files, each with its source and its limits. All of it is modelled, not measured. doc/battery-life.md goes
+through an example.`,
+		Example: "  edgegauge forecast results/latest --battery 2xAA --link nb-iot --period 1h\n" +
+			"  edgegauge forecast results/latest --battery CR2032 --link ble --period 1m --set device.sleep=3uW",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !(confidence > 0 && confidence < 1) {
+				return exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)}
+			}
+			k, err := f.conditions(confidence)
+			if err != nil {
+				return err
+			}
+			out, err := forecast(args, k, report.Joules(f.joules))
+			if err != nil {
+				return err
+			}
+			out.Each = each
+			if svg != "" {
+				if err := store.Replace(svg, out.Picture().File); err != nil {
+					return exit{exitUsage, fmt.Errorf("--svg: %w", err)}
+				}
+			}
+			if asJSON {
+				return out.JSON(cmd.OutOrStdout())
+			}
+			return out.Text(cmd.OutOrStdout())
+		},
+	}
+	f.add(c)
+	c.Flags().Float64Var(&confidence, "confidence", 0.95, "of the interval")
+	c.Flags().BoolVar(&each, "each", false, "say of each treatment what its energy goes into, not of the best alone")
+	c.Flags().StringVar(&svg, "svg", "", "write what the energy goes into as a picture, too")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// forecast joins the forecasts of all results. It is an error if there is none at all.
+func forecast(dirs []string, k battery.Conditions, joules report.Joules) (report.Forecasts, error) {
+	all := report.Forecasts{Conditions: k}
+	for _, dir := range dirs {
+		r, err := soundReport(dir)
+		if err != nil {
+			return all, err
+		}
+		one := r.Forecast(k, joules)
+		for _, row := range one.Rows {
+			if len(dirs) > 1 {
+				row.Name = dir + ": " + row.Name
+			}
+			all.Rows = append(all.Rows, row)
+		}
+		all.Warnings = append(all.Warnings, one.Warnings...)
+	}
+	all.Sort()
+	if !slices.ContainsFunc(all.Rows, func(r report.ForecastRow) bool { return r.Err == nil }) {
+		if len(all.Rows) == 0 {
+			return all, exit{exitUsage, errors.New("the results have no treatment but floors")}
+		}
+		return all, exit{exitUsage, all.Rows[0].Err}
+	}
+	return all, nil
+}

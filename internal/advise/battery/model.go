@@ -1,0 +1,164 @@
+package battery
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Traffic is what one report of a device is, as it was measured in one trial.
+type Traffic struct {
+	Up, Down float64 // B on the wire, or of the bodies alone
+	Packets  float64 // both ways; 0: one each way
+	Joules   float64 // of the device, besides the radio; NaN: not measured
+	Wait     float64 // s it waited for the response; NaN: not measured over this link
+	// Whole says that Joules contain the radio, from the first byte of the request to the last of the response.
+	Whole bool
+}
+
+// values are the figures of the model, one each, by key.
+type values map[string]float64
+
+// A Part is one of the things that a battery's energy goes into.
+type Part struct {
+	Name  string
+	Watts float64 // mean over the life
+	Share float64 // of the battery's energy
+}
+
+// The parts, in the order of a table.
+const (
+	partSleep = iota
+	partDevice
+	partSetup
+	partSend
+	partReceive
+	partWait
+	partTail
+	partPaging
+	partProcessing
+	partExchange
+	partConverter
+	drawn // how many are drawn by the device
+)
+
+var partNames = [...]string{"radio asleep", "device asleep", "setup", "sending", "receiving",
+	"waiting for the response", "tail until the release", "reachable by paging",
+	"processing", "the exchange, as in the results", "converter"}
+
+// ErrPulse says that the battery cannot give the current that the device draws.
+var ErrPulse = errors.New("the pulse is too high")
+
+// ErrBusy says that a report takes longer than its period.
+var ErrBusy = errors.New("the period is too short")
+
+// watts is the mean power of each part, in W at the battery, for a report in each
+// period (s). A period of +Inf is no traffic at all. busy is how long a report takes
+// until its last byte.
+//
+// Equation: P = Σ E/period + sleep · (1 − awake/period) + device.sleep, over the efficiency.
+func (v values) watts(t Traffic, period float64) (p [drawn]float64, busy float64) {
+	rate := 1 / period
+	packets := t.Packets
+	if packets == 0 {
+		packets = 2
+	}
+	overhead := packets / 2 * v["radio.overhead"]
+	send := 8 * (t.Up + overhead) / v["radio.up_rate"]
+	receive := 8 * (t.Down + overhead) / v["radio.down_rate"]
+	wait := v["radio.wait"]
+	if !math.IsNaN(t.Wait) {
+		wait = t.Wait
+	}
+	setup := v["radio.setup_time"]
+	busy = setup + send + wait + receive
+	tail := min(v["radio.inactivity"], max(0, period-busy))
+	paging := min(v["radio.active"], max(0, period-busy-tail))
+
+	p[partSetup] = rate * setup * v["radio.setup_power"]
+	p[partSend] = rate * send * v["radio.send"]
+	p[partReceive] = rate * receive * v["radio.receive"]
+	p[partWait] = rate * v.listen(wait)
+	p[partTail] = rate * v.listen(tail)
+	p[partPaging] = rate * paging * v.cycled("radio.paging_on", "radio.paging_cycle")
+	p[partProcessing] = rate * v["device.processing"]
+	switch {
+	case t.Whole:
+		p[partSend], p[partReceive], p[partWait], p[partExchange] = 0, 0, 0, rate*t.Joules
+	case !math.IsNaN(t.Joules):
+		p[partProcessing] += rate * t.Joules
+	}
+	p[partSleep] = v["radio.sleep"] * max(0, 1-rate*(busy+tail+paging))
+	p[partDevice] = v["device.sleep"]
+	var sum float64
+	for _, w := range p {
+		sum += w
+	}
+	p[partConverter] = sum * (1/v["device.efficiency"] - 1)
+	return p, busy
+}
+
+// cycled is the mean power of receiving for a part of each cycle; all the time where
+// there is no cycle.
+func (v values) cycled(on, cycle string) float64 {
+	if v[cycle] == 0 {
+		return v["radio.receive"]
+	}
+	return v["radio.idle"] + (v["radio.receive"]-v["radio.idle"])*min(1, v[on]/v[cycle])
+}
+
+// listen is the energy, in J, of being connected without traffic for d s: receiving
+// all the time at first, then in cycles.
+func (v values) listen(d float64) float64 {
+	first := min(d, v["radio.monitor"])
+	return first*v["radio.receive"] + (d-first)*v.cycled("radio.drx_on", "radio.drx_cycle")
+}
+
+// peak is the highest current, in A.
+func (v values) peak() float64 {
+	return max(v["radio.send"], v["radio.receive"]) / v["battery.voltage"] / v["device.efficiency"]
+}
+
+// joules is the energy that the battery has for the device.
+func (v values) joules() float64 {
+	e := v["battery.capacity"] * 3600 * v["battery.voltage"]
+	if v.peak() > v["battery.rated"] {
+		e *= v["battery.derated"]
+	}
+	return e
+}
+
+// life is how long the battery gives watts, in s, and what is left in it when its
+// shelf life ends it, in J.
+//
+// Self-discharge takes a share of what remains: dE/dt = −rE − P, so E reaches 0 at ln(1 + rE₀/P)/r, with
+// r = −ln(1 − share) a year.
+func (v values) life(watts float64) (seconds, left float64) {
+	e := v["battery.joules"]
+	r := -math.Log1p(-v["battery.self_discharge"]) / Year.Seconds()
+	if seconds = e / watts; r > 0 {
+		seconds = math.Log1p(r*e/watts) / r
+	}
+	if most := v["battery.shelf_life"]; seconds > most {
+		seconds, left = most, max(0, e-watts*most)
+		if r > 0 {
+			left = (e+watts/r)*math.Exp(-r*most) - watts/r
+		}
+	}
+	return seconds, left
+}
+
+// possible is an error if the device cannot work so at all.
+func (v values) possible(t Traffic, period time.Duration) error {
+	if peak := v.peak(); peak > v["battery.pulse"] {
+		return fmt.Errorf("%w: the radio draws %.3g mA, and the battery gives pulses of at most %.3g mA; name another "+
+			"battery, or state what a capacitor makes of it: --set battery.pulse=%.0fmA", ErrPulse, 1e3*peak,
+			1e3*v["battery.pulse"], math.Ceil(1e3*peak))
+	}
+	if _, busy := v.watts(t, period.Seconds()); busy > period.Seconds() {
+		return fmt.Errorf("%w: a report takes %.3g s until its last byte, and the period is %v; write a longer --period",
+			ErrBusy, busy, period)
+	}
+	return nil
+}

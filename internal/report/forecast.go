@@ -1,0 +1,408 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// Joules says what the joules of results stand for in a forecast.
+type Joules string
+
+// The meanings of joules.
+const (
+	OfProcessor Joules = "processor" // of the device without its radio
+	OfExchange  Joules = "exchange"  // of the device with its radio, while a request is under way
+	NoJoules    Joules = "none"      // they are not used
+)
+
+// Forecasts are the forecasts of results, treatment by treatment.
+type Forecasts struct {
+	Conditions battery.Conditions
+	Rows       []ForecastRow // the longest life first; without a forecast last
+	Each       bool          // Text says of each treatment what its energy goes into, not of the first alone
+	Warnings   []string
+}
+
+// A ForecastRow is the forecast of one treatment.
+type ForecastRow struct {
+	Name   string
+	Levels string // of the treatment, as advise names it
+	battery.Forecast
+	Notes []string // what the forecast rests on
+	Err   error    // there is none, and why
+}
+
+// Forecast forecasts the battery's life with each treatment, floors aside. If some
+// were measured over a link of the radio's name, these alone.
+func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
+	out := Forecasts{Conditions: c, Warnings: r.Doubts()}
+	over := func(t Treatment) bool { return t.setup != nil && t.setup.Link.Text == c.Radio.Name }
+	some := slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return over(t) && !r.isFloor(t.Stack) })
+	for i, t := range r.Treatments {
+		if r.isFloor(t.Stack) || some && !over(t) {
+			continue
+		}
+		row := ForecastRow{Name: t.Name(), Levels: strings.Join(t.Levels, " ")}
+		var trials []battery.Traffic
+		if trials, row.Notes, row.Err = r.traffic(i, c.Radio.Name, joules); row.Err == nil {
+			row.Forecast, row.Err = battery.Predict(trials, c)
+		}
+		if row.Err == nil && !some {
+			row.Notes = append(row.Notes, "measured over another link than "+c.Radio.Name+": what was sent again, and bytes of "+
+				"acknowledgements, are that link's")
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	out.Sort()
+	return out
+}
+
+// Need is the need on these forecasts.
+func (f Forecasts) Need(n battery.Need) advise.Need {
+	return advise.Need{Judge: func(treatment string) advise.Check {
+		const unit = "years"
+		term, year := advise.Term{Response: "battery", Figure: "mean"}, battery.Year.Seconds()
+		k := advise.Check{Verdict: stat.Undecided, Figure: advise.Estimate{Term: term, Unit: unit, Modelled: true},
+			Requirement: advise.Condition{Term: term, Text: n.Text, Less: !n.More, Bound: n.Bound / year}}
+		i := slices.IndexFunc(f.Rows, func(r ForecastRow) bool { return r.Levels == treatment })
+		if i < 0 {
+			k.Doubt = "it was not measured over " + f.Conditions.Radio.Name
+			return k
+		}
+		r := f.Rows[i]
+		k.Figure.Center = stat.Summary{N: r.Trials, Center: r.Life / year, Lo: r.Lo / year, Hi: r.Hi / year,
+			Confidence: f.Conditions.Confidence, Method: "modelled"}
+		switch {
+		case errors.Is(r.Err, battery.ErrPulse) || errors.Is(r.Err, battery.ErrBusy):
+			k.Verdict, k.Doubt = stat.Contradicted, r.Err.Error()
+		case r.Err != nil:
+			k.Doubt = r.Err.Error()
+		default:
+			if k.Verdict = n.Verdict(r.Forecast); k.Verdict == stat.Undecided {
+				k.Doubt = fmt.Sprintf("modelled as %s to %s; edgegauge forecast says which figures to state more exactly",
+					LifeText(r.Lo), LifeText(r.Hi))
+			}
+		}
+		return k
+	}}
+}
+
+// Has reports whether there is a forecast, or why there is none, of one of the series.
+func (f Forecasts) Has(all []advise.Series) bool {
+	return slices.ContainsFunc(all, func(s advise.Series) bool {
+		return slices.ContainsFunc(f.Rows, func(r ForecastRow) bool { return r.Levels == s.Name() })
+	})
+}
+
+// Sort puts the longest life first, and what has no forecast last.
+func (f *Forecasts) Sort() {
+	slices.SortStableFunc(f.Rows, func(a, b ForecastRow) int {
+		if failed := b.Err == nil; failed != (a.Err == nil) {
+			return map[bool]int{true: 1, false: -1}[failed]
+		}
+		return cmp.Compare(b.Life, a.Life)
+	})
+}
+
+// traffic is what one report is, trial by trial, and what that rests on.
+func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []battery.Traffic, notes []string,
+	err error) {
+	perTrial := func(response string) map[int]float64 {
+		out := map[int]float64{}
+		if c, ok := r.Cell(treatment, measure.Client, response); ok {
+			for _, p := range c.Points {
+				if !math.IsNaN(p.Mean) {
+					out[p.Trial] = p.Mean
+				}
+			}
+		}
+		return out
+	}
+	wire, out, in := perTrial("wire_bytes"), perTrial("message_size"), perTrial("response_size")
+	packets, again := perTrial("packets"), perTrial("retransmissions")
+	base, bodies := wire, len(wire) == 0
+	if bodies {
+		base = out
+		notes = append(notes, "bytes: of the bodies alone; headers, acknowledgements and retransmissions were not measured "+
+			"and are not in it (add wire_bytes, packets and retransmissions to the study's responses)")
+	}
+	if len(base) == 0 {
+		return nil, nil, errors.New("no bytes were measured; add wire_bytes or message_size to the study's responses and " +
+			"run it again")
+	}
+	energy, whole, note := r.joules(treatment, joules)
+	notes = append(notes, note...)
+	wait := map[int]float64{}
+	if s := r.Treatments[treatment].setup; s != nil {
+		if s.Link.Text == radio {
+			wait = perTrial("rtt")
+		}
+		if s.Connection == "keep-alive" {
+			notes = append(notes, "connections were kept open: no handshake is in it. For a device that connects for each "+
+				"report, measure connection: per-request")
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(base)) {
+		t := battery.Traffic{Up: out[id], Down: in[id], Packets: packets[id], Joules: math.NaN(), Wait: math.NaN(),
+			Whole: whole}
+		if !bodies {
+			// Headers and acknowledgements go both ways alike.
+			share, rest := out[id]/max(1, out[id]+in[id]), wire[id]-out[id]-in[id]
+			t.Up, t.Down = out[id]+rest/2, in[id]+rest/2
+			if rest < 0 || len(out) == 0 {
+				t.Up, t.Down = wire[id]*share, wire[id]*(1-share)
+			}
+		}
+		if w, ok := wait[id]; ok {
+			t.Wait = w
+		}
+		if j, ok := energy[id]; ok {
+			t.Joules = j
+		}
+		if whole && math.IsNaN(t.Joules) {
+			continue
+		}
+		trials = append(trials, t)
+	}
+	if !bodies {
+		text := "bytes: on the wire, as measured"
+		if len(again) > 0 {
+			text += fmt.Sprintf(", with %s retransmitted packets a request in them", significant(meanOf(again)))
+		}
+		notes = append(notes, text)
+	}
+	if len(wait) > 0 {
+		notes = append(notes, "waiting for the response: as measured over this link")
+	}
+	if len(trials) == 1 {
+		notes = append(notes, "one trial: the interval does not contain how trials differ")
+	}
+	return trials, notes, nil
+}
+
+// joules are those of the client for a request, trial by trial.
+func (r *Report) joules(treatment int, as Joules) (energy map[int]float64, whole bool, notes []string) {
+	response := "energy"
+	if as == OfExchange {
+		response = "energy_gross"
+	}
+	c, ok := r.Cell(treatment, measure.Client, response)
+	switch {
+	case !ok && as == OfExchange:
+		return nil, false, []string{"joules: the results have no energy_gross of the client; the radio's model stands in " +
+			"their place"}
+	case !ok:
+		return nil, false, []string{"joules: the results have none; what the processor takes is device.processing (" +
+			"--set device.processing=…)"}
+	case as == NoJoules, as == "" && c.Method != store.Measured:
+		return nil, false, []string{fmt.Sprintf("joules: the client's %s ones are not used (--joules says what they "+
+			"stand for)", c.Method)}
+	}
+	energy = map[int]float64{}
+	for _, p := range c.Points {
+		energy[p.Trial] = max(0, p.Mean)
+	}
+	what := "of the processor, added to the radio's"
+	if as == OfExchange {
+		what = "in the place of sending, receiving and waiting"
+	}
+	return energy, as == OfExchange, []string{fmt.Sprintf("joules: %s %s at the client, %s", c.Method, response, what)}
+}
+
+func meanOf(m map[int]float64) float64 {
+	var sum float64
+	for _, x := range m {
+		sum += x
+	}
+	return sum / float64(len(m))
+}
+
+// LifeText is a time in the unit that people plan in.
+func LifeText(s float64) string {
+	for _, u := range []struct {
+		unit string
+		s    float64
+	}{{" years", battery.Year.Seconds()}, {" days", 86400}, {" h", 3600}} {
+		if s >= u.s || u.s == 3600 {
+			return significant(s/u.s) + u.unit
+		}
+	}
+	return ""
+}
+
+// title says what is forecast, and that it is no measurement.
+func (f Forecasts) title() string {
+	return fmt.Sprintf("MODELLED, not measured: how long %s lasts with %s and a report every %s",
+		f.Conditions.Battery.Name, f.Conditions.Radio.Name, periodText(f.Conditions.Period))
+}
+
+// periodText is a duration without the zeros of time.Duration: 1h, not 1h0m0s.
+func periodText(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if t, ok := strings.CutSuffix(text, zero); ok {
+			text = t + zero[:1]
+		}
+	}
+	return text
+}
+
+// Text writes the forecasts for a terminal.
+func (f Forecasts) Text(w io.Writer) error {
+	var b strings.Builder
+	wrap(&b, f.title()+".", "  ")
+	b.WriteByte('\n')
+	rows := [][]string{{"treatment", "life", fmt.Sprintf("%.3g %% interval", 100*f.Conditions.Confidence), "mean power",
+		"peak"}}
+	for _, r := range f.Rows {
+		if r.Err == nil {
+			rows = append(rows, []string{r.Name, LifeText(r.Life), LifeText(r.Lo) + " to " + LifeText(r.Hi),
+				Format(r.Watts, "W"), significant(1e3*r.Peak) + " mA"})
+		}
+	}
+	if len(rows) > 1 {
+		writeColumns(&b, rows)
+	}
+	for i, r := range f.Rows {
+		if r.Err == nil && (i == 0 || f.Each) {
+			r.text(&b, len(f.Rows) > 1)
+		}
+	}
+	for _, l := range f.notes() {
+		wrap(&b, l, "  ")
+	}
+	for _, l := range f.Warnings {
+		wrap(&b, "! "+l, "  ")
+	}
+	_, err := io.WriteString(w, printable.Text(b.String()))
+	return err
+}
+
+// barWidth is the longest bar, in characters.
+const barWidth = 40
+
+func (r ForecastRow) text(b *strings.Builder, named bool) {
+	head := "What the energy goes into"
+	if named {
+		head = r.Name + ": what the energy goes into"
+	}
+	wrap(b, head, "  ")
+	width := 0
+	for _, p := range r.Parts {
+		width = max(width, len(p.Name))
+	}
+	for _, p := range r.Parts {
+		fmt.Fprintf(b, "  %s  %5.1f %%  %s\n", pad(p.Name, width, false), 100*p.Share,
+			strings.Repeat("█", int(math.Round(barWidth*p.Share))))
+	}
+	b.WriteByte('\n')
+	rows := [][]string{{"what to change first", "now", "change", "life"}}
+	for _, l := range r.first() {
+		rows = append(rows, []string{l.Key, figureText(l.Value, l.Unit), changeText(l.Factor),
+			fmt.Sprintf("%s times as long: %s", ratioText(l.Changed/r.Life), LifeText(l.Changed))})
+	}
+	writeColumns(b, rows)
+	if open := r.open(); len(open) > 0 {
+		rows = [][]string{{"what is least certain", "limits", "life at them"}}
+		for _, l := range open {
+			rows = append(rows, []string{l.Key, figureText(l.Low, l.Unit) + " to " + figureText(l.High, l.Unit),
+				LifeText(l.Lo) + " to " + LifeText(l.Hi)})
+		}
+		writeColumns(b, rows)
+	}
+}
+
+// mostRows is how many figures a table names.
+const mostRows = 5
+
+// first are the changes that gain most, those of the period and of the bytes among them.
+func (r ForecastRow) first() []battery.Lever {
+	all := append([]battery.Lever{r.Period, r.Bytes}, r.Levers...)
+	all = slices.DeleteFunc(all, func(l battery.Lever) bool { return !(l.Changed > r.Life*1.001) })
+	slices.SortStableFunc(all, func(a, b battery.Lever) int { return cmp.Compare(b.Changed, a.Changed) })
+	return all[:min(mostRows, len(all))]
+}
+
+// open are the figures whose limits move the life most.
+func (r ForecastRow) open() []battery.Lever {
+	all := slices.DeleteFunc(slices.Clone(r.Levers), func(l battery.Lever) bool { return !(l.Hi > l.Lo*1.001) })
+	slices.SortStableFunc(all, func(a, b battery.Lever) int { return cmp.Compare(b.Hi/b.Lo, a.Hi/a.Lo) })
+	return all[:min(mostRows, len(all))]
+}
+
+func changeText(factor float64) string {
+	if factor < 1 {
+		return "halved"
+	}
+	return "doubled"
+}
+
+// figureText is a figure in the unit that it is stated in.
+func figureText(v float64, unit string) string {
+	switch unit {
+	case "s":
+		if v >= 60 {
+			return LifeText(v)
+		}
+	case "bit/s":
+		return significant(v/1e3) + " kbit/s"
+	case "A", "Ah":
+		return significant(1e3*v) + " m" + unit
+	case "1":
+		return significant(100*v) + " %"
+	}
+	return Format(v, unit)
+}
+
+// notes say what the forecasts rest on, each once, and why there is none.
+func (f Forecasts) notes() []string {
+	var out []string
+	say := func(about, text string) {
+		if about != "" && len(f.Rows) > 1 {
+			text = about + ": " + text
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	if len(f.Rows) > 1 && !f.Each && f.Rows[1].Err == nil {
+		out = append(out, "--each says the same of each treatment.")
+	}
+	for _, r := range f.Rows {
+		if r.Err != nil {
+			say(r.Name, r.Err.Error())
+			continue
+		}
+		for _, n := range r.Notes {
+			say("", n)
+		}
+		if r.Busy {
+			say(r.Name, "the connection is not released before the next report: the radio never sleeps. Each report is "+
+				"taken to set up its connection all the same")
+		}
+		if r.Shelf {
+			say(r.Name, "the battery's shelf life ends it, before the device has used it up")
+		}
+		if slices.ContainsFunc(r.Levers, func(l battery.Lever) bool { return l.Key == "device.sleep" && l.High == 0 }) {
+			say("", "the device besides its radio is taken to draw nothing while it sleeps; state it: --set device.sleep=…")
+		}
+	}
+	return append(out, fmt.Sprintf("The interval contains how trials differ, and the limits of the figures in "+
+		"radios/%s.yaml and batteries/%s.yaml, where the source of each is; many are assumed. It does not contain what the "+
+		"model leaves out (doc/method.md).",
+		f.Conditions.Radio.Name, f.Conditions.Battery.Name))
+}

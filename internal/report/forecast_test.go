@@ -1,0 +1,213 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/batteries"
+	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/radios"
+)
+
+// measuredOver is a report of treatments, each over a link, of two trials with the given figures.
+func measuredOver(links []string, figures map[string]float64, method store.Method) *Report {
+	r := &Report{Factors: []string{"stack"}}
+	for i, l := range links {
+		r.Treatments = append(r.Treatments, Treatment{Levels: []string{fmt.Sprintf("%s-%d", l, i)}, Stack: "rest-json",
+			setup: &study.Setup{Link: study.Link{Text: l}, Connection: "per-request"}})
+		for name, x := range figures {
+			m, _ := measure.FindResponse(name)
+			x *= float64(1 + i)
+			r.Cells = append(r.Cells, Cell{Treatment: i, Side: measure.Client, Response: name, Unit: m.Unit, Method: method,
+				Points: []Point{{Trial: 1, Block: 1, Mean: x}, {Trial: 2, Block: 2, Mean: x}}})
+		}
+	}
+	return r
+}
+
+func lasting(t testing.TB, radio, cell string) battery.Conditions {
+	t.Helper()
+	rs, err := battery.Load(battery.Radio, radios.Files)
+	cells, err2 := battery.Load(battery.Battery, batteries.Files)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	return battery.Conditions{Radio: rs[radio], Battery: cells[cell], Period: time.Hour, Confidence: 0.95}
+}
+
+func TestTraffic(t *testing.T) {
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "packets": 6, "rtt": 2,
+		"retransmissions": 0.5, "energy": 0.1, "energy_gross": 0.3}
+	for _, tt := range []struct {
+		what   string
+		link   string
+		joules Joules
+		method store.Method
+		drop   []string
+		want   battery.Traffic // NaN: not measured
+		notes  []string
+	}{
+		{"headers go both ways alike; the wait is that of the link; measured joules are the processor's", "nb-iot", "",
+			store.Measured, nil, battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.1},
+			[]string{"on the wire, as measured, with 0.500 retransmitted", "as measured over this link",
+				"measured energy at the client, of the processor"}},
+		{"another link's wait is not this one's", "lte-m", "", store.Measured, nil,
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: math.NaN(), Joules: 0.1}, []string{"on the wire"}},
+		{"modelled joules may contain a radio", "nb-iot", "", store.Modelled, nil,
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"modelled ones are not used"}},
+		{"modelled joules of the processor", "nb-iot", OfProcessor, store.Modelled, nil,
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.1}, []string{"modelled energy at the client"}},
+		{"joules of the whole exchange", "nb-iot", OfExchange, store.Modelled, nil,
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.3, Whole: true},
+			[]string{"modelled energy_gross at the client, in the place of sending"}},
+		{"no joules wanted", "nb-iot", NoJoules, store.Measured, nil,
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"not used"}},
+		{"no joules there", "nb-iot", OfExchange, store.Measured, []string{"energy", "energy_gross"},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"no energy_gross of the client"}},
+		{"bodies alone, and it is said", "none", "", store.Measured, []string{"wire_bytes", "packets", "energy", "retransmissions"},
+			battery.Traffic{Up: 100, Down: 200, Wait: math.NaN(), Joules: math.NaN()},
+			[]string{"of the bodies alone; headers, acknowledgements and retransmissions were not measured"}},
+		{"the wire alone", "none", "", store.Measured, []string{"message_size", "response_size", "energy"},
+			battery.Traffic{Up: 0, Down: 500, Packets: 6, Wait: math.NaN(), Joules: math.NaN()}, nil},
+	} {
+		kept := map[string]float64{}
+		for name, x := range figures {
+			if !slices.Contains(tt.drop, name) {
+				kept[name] = x
+			}
+		}
+		r := measuredOver([]string{tt.link}, kept, tt.method)
+		trials, notes, err := r.traffic(0, "nb-iot", tt.joules)
+		if err != nil || len(trials) != 2 {
+			t.Errorf("%s: got %v, %v", tt.what, trials, err)
+			continue
+		}
+		// NaN differs from itself
+		if got, want := fmt.Sprintf("%+v", trials[1]), fmt.Sprintf("%+v", tt.want); got != want {
+			t.Errorf("%s: got %s, want %s", tt.what, got, want)
+		}
+		for _, n := range tt.notes {
+			if !strings.Contains(strings.Join(notes, "\n"), n) {
+				t.Errorf("%s: %q is not said: %q", tt.what, n, notes)
+			}
+		}
+	}
+	if _, _, err := measuredOver([]string{"none"}, map[string]float64{"rtt": 1}, store.Measured).traffic(0, "nb-iot", ""); err == nil {
+		t.Error("no bytes, and a forecast")
+	}
+}
+
+func TestForecastOfReport(t *testing.T) {
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200}
+	r := measuredOver([]string{"nb-iot", "lte-m", "nb-iot"}, figures, store.Measured)
+	f := r.Forecast(lasting(t, "nb-iot", "2xAA"), "")
+	if len(f.Rows) != 2 || f.Rows[0].Name != "nb-iot-0" || f.Rows[1].Name != "nb-iot-2" || f.Rows[0].Life <= f.Rows[1].Life {
+		t.Fatalf("the longest life over this link is first: got %+v", f.Rows)
+	}
+	f.Conditions.Confidence = 0.95
+	var text, data, picture bytes.Buffer
+	if err := errors.Join(f.Text(&text), f.JSON(&data), f.Picture().File(&picture)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"MODELLED, not measured: how long 2xAA lasts with nb-iot and a report every 1h.",
+		"nb-iot-0: what the energy goes into", "setup", "█", "what to change first", "the period", "what is least certain",
+		"radio.setup_time", "device.sleep=…", "radios/nb-iot.yaml", "--each"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in %s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "nb-iot-2: what the energy") {
+		t.Errorf("the second is explained without --each: %s", text.String())
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := len([]rune(line)); n > Columns+1 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	var got struct {
+		Format    int
+		Forecasts []struct {
+			Modelled bool
+			Life     float64    `json:"life_s"`
+			Interval [2]float64 `json:"interval_s"`
+			Parts    []struct{ Share float64 }
+			Figures  []struct {
+				Figure, Source string
+				Life           float64 `json:"life_when_changed_s"`
+			}
+		}
+	}
+	if err := json.Unmarshal(data.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	x := got.Forecasts[0]
+	var sum float64
+	for _, p := range x.Parts {
+		sum += p.Share
+	}
+	if got.Format != 1 || !x.Modelled || x.Life != f.Rows[0].Life || x.Interval != [2]float64{f.Rows[0].Lo, f.Rows[0].Hi} ||
+		math.Abs(sum-1) > 1e-9 || len(x.Figures) < 20 {
+		t.Errorf("got %+v", got)
+	}
+	// The picture is XML; its bars are as wide as the shares.
+	d, wide := xml.NewDecoder(&picture), 0.0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "rect" && len(e.Attr) > 0 && e.Attr[0].Value == "fig-hist" {
+			for _, a := range e.Attr {
+				var w float64
+				if _, err := fmt.Sscanf(a.Value, "%g%%", &w); a.Name.Local == "width" && err == nil {
+					wide += w
+				}
+			}
+		}
+	}
+	if math.Abs(wide-200) > 0.2 {
+		t.Errorf("two bars are %g %% wide", wide)
+	}
+
+	// Over another link it is forecast, and said; what cannot be is last, and why.
+	f = measuredOver([]string{"lte-m"}, figures, store.Measured).Forecast(lasting(t, "nb-iot", "2xAA"), "")
+	if len(f.Rows) != 1 || !strings.Contains(strings.Join(f.notes(), "\n"), "measured over another link than nb-iot") {
+		t.Errorf("got %+v", f.notes())
+	}
+	f = r.Forecast(lasting(t, "nb-iot", "CR2032"), "")
+	if f.Rows[0].Err == nil || !strings.Contains(strings.Join(f.notes(), "\n"), "the pulse is too high") {
+		t.Errorf("got %+v", f.Rows)
+	}
+}
+
+func TestLifeText(t *testing.T) {
+	for _, tt := range []struct {
+		s    float64
+		want string
+	}{{5 * battery.Year.Seconds(), "5.00 years"}, {100 * 86400, "100 days"}, {7200, "2.00 h"}, {60, "0.0167 h"}} {
+		if got := LifeText(tt.s); got != tt.want {
+			t.Errorf("%g s: got %s, want %s", tt.s, got, tt.want)
+		}
+	}
+	for d, want := range map[time.Duration]string{time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m",
+		10 * time.Second: "10s", 24 * time.Hour: "24h"} {
+		if got := periodText(d); got != want {
+			t.Errorf("%v: got %s", d, got)
+		}
+	}
+}

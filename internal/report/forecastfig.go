@@ -1,0 +1,56 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// Places of a forecast's picture, in px.
+const (
+	forecastHead = 24
+	forecastHigh = 62
+	barTop       = 20 // of the row
+	barHeight    = 18
+	leastLabel   = 0.16 // a part below this share has its name in its tooltip only
+)
+
+// Picture draws the shares of each forecast's parts as one bar.
+func (f Forecasts) Picture() Picture {
+	p := Picture{ID: "forecast"}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s</text>`, html.EscapeString(f.title()))
+	says := []string{f.title()}
+	top := forecastHead
+	for _, r := range f.Rows {
+		if r.Err != nil {
+			continue
+		}
+		life := fmt.Sprintf("%s (%s to %s)", LifeText(r.Life), LifeText(r.Lo), LifeText(r.Hi))
+		openRow(&b, r.Name, life, false, top)
+		at := 0.0
+		parts := make([]string, 0, len(r.Parts))
+		for i, q := range r.Parts {
+			text := fmt.Sprintf("%s %.1f %%", q.Name, 100*q.Share)
+			parts = append(parts, text)
+			fmt.Fprintf(&b, `<rect class="fig-hist" style="fill-opacity:%s" x="%s" y="%d" width="%s" height="%d" stroke="#fff">`+
+				`<title>%s</title></rect>`, opacity(i), percent(at), top+barTop, percent(q.Share), barHeight,
+				html.EscapeString(text))
+			if q.Share >= leastLabel {
+				fmt.Fprintf(&b, `<text class="fig-key" x="%s" y="%d">%s</text>`, percent(at), top+barTop+barHeight+14,
+					html.EscapeString(text))
+			}
+			at += q.Share
+		}
+		b.WriteString("</g>")
+		says = append(says, r.Name+" "+life+": "+strings.Join(parts, ", "))
+		top += forecastHigh
+	}
+	p.Height, p.Says, p.body = top, strings.Join(says, "; "), b.String()
+	return p
+}
+
+// opacity tells the neighbours of a bar apart: the largest part is the darkest.
+func opacity(part int) string {
+	return fmt.Sprintf("%.2f", max(0.1, 0.85-0.15*float64(part)))
+}

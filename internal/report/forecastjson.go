@@ -1,0 +1,82 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// forecastFormat is the version of what JSON writes.
+const forecastFormat = 1
+
+type forecastPart struct {
+	Part  string  `json:"part"`
+	Watts float64 `json:"mean_W"`
+	Share float64 `json:"share"`
+}
+
+type forecastLever struct {
+	Figure  string        `json:"figure"`
+	Unit    string        `json:"unit"`
+	Value   stat.Number   `json:"value"`
+	Limits  stat.Interval `json:"limits"`
+	Lives   stat.Interval `json:"life_at_limits_s"`
+	Factor  float64       `json:"changed_by,omitempty"`
+	Changed stat.Number   `json:"life_when_changed_s"`
+	Source  string        `json:"source,omitempty"`
+}
+
+type forecastOut struct {
+	Treatment string          `json:"treatment"`
+	Modelled  bool            `json:"modelled"` // always
+	Life      stat.Number     `json:"life_s"`
+	Interval  stat.Interval   `json:"interval_s"`
+	Trials    int             `json:"trials"`
+	Watts     float64         `json:"mean_W"`
+	Peak      float64         `json:"peak_A"`
+	Joules    float64         `json:"battery_J"`
+	Parts     []forecastPart  `json:"parts"`
+	Levers    []forecastLever `json:"figures"`
+	Rests     []string        `json:"rests_on"`
+	Why       string          `json:"why_not,omitempty"` // there is no forecast
+}
+
+// JSON writes the forecasts.
+func (f Forecasts) JSON(w io.Writer) error {
+	out := struct {
+		Format     int           `json:"format"`
+		Battery    string        `json:"battery"`
+		Radio      string        `json:"radio"`
+		Period     float64       `json:"period_s"`
+		Confidence float64       `json:"confidence"`
+		Forecasts  []forecastOut `json:"forecasts"`
+		Notes      []string      `json:"notes"`
+		Warnings   []string      `json:"warnings"`
+	}{forecastFormat, f.Conditions.Battery.Name, f.Conditions.Radio.Name, f.Conditions.Period.Seconds(),
+		f.Conditions.Confidence, []forecastOut{}, orEmpty(f.notes()), orEmpty(f.Warnings)}
+	for _, r := range f.Rows {
+		out.Forecasts = append(out.Forecasts, r.json())
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+func (r ForecastRow) json() forecastOut {
+	if r.Err != nil {
+		return forecastOut{Treatment: r.Name, Modelled: true, Parts: []forecastPart{}, Levers: []forecastLever{},
+			Rests: []string{}, Why: r.Err.Error()}
+	}
+	out := forecastOut{Treatment: r.Name, Modelled: true, Life: stat.Number(r.Life), Interval: stat.Interval{r.Lo, r.Hi},
+		Trials: r.Trials, Watts: r.Watts, Peak: r.Peak, Joules: r.Joules, Rests: orEmpty(r.Notes)}
+	for _, p := range r.Parts {
+		out.Parts = append(out.Parts, forecastPart{p.Name, p.Watts, p.Share})
+	}
+	for _, l := range append([]battery.Lever{r.Period, r.Bytes}, r.Levers...) {
+		out.Levers = append(out.Levers, forecastLever{l.Key, l.Unit, stat.Number(l.Value), stat.Interval{l.Low, l.High},
+			stat.Interval{l.Lo, l.Hi}, l.Factor, stat.Number(l.Changed), l.Source})
+	}
+	return out
+}
