@@ -2,10 +2,11 @@
 export CGO_ENABLED = 0
 export JAVA8_HOME ?= $(CURDIR)/.cache/jdk8
 export FUZZ_TIME
+SCHEDULES = 10000
 GO = go
 BIN = bin/edgegauge
 
-.PHONY: help build run check test test-go setup stacks conform fuzz cross board bench firmware dist rename clean
+.PHONY: help build run check test test-go setup stacks conform fuzz chaos cross board bench firmware dist rename clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +31,9 @@ conform: build ## the conformance kit on every stack that is built here
 
 fuzz: ## every fuzz target for FUZZ_TIME (2s): make fuzz FUZZ_TIME=10m
 	@.ci/fuzz
+
+chaos: ## 10,000 random schedules of faults in a simulated fleet: make chaos SCHEDULES=200
+	@$(GO) test ./internal/fleet -run TestChaos -v -timeout 12h -schedules $(SCHEDULES)
 
 setup: ## install what the tests need beyond Go (Debian, root)
 	@.ci/setup

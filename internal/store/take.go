@@ -194,7 +194,8 @@ func (s *Store) sameStudy(from *Store, block int) error {
 	}
 	for _, t := range trials {
 		own, ok := all[t.ID]
-		if !ok || own.Block != block || t.Block != block || encodeTreatment(own.Treatment) != encodeTreatment(t.Treatment) {
+		if !ok || own.Block != block || t.Block != block ||
+			encodeTreatment(own.Treatment) != encodeTreatment(t.Treatment) {
 			return fmt.Errorf("trial %d is not in the plan of block %d", t.ID, block)
 		}
 	}
@@ -228,7 +229,8 @@ func (s *Store) BlockPlan(block int) ([]byte, error) {
 
 // delivered reads all attempts of a ledger with everything that hangs on them.
 func (s *Store) delivered() ([]delivered, error) {
-	rows, err := s.db.Query(`SELECT trial, attempt, a.state, started, coalesce(ended, ''), host, pid, reason, log, treatment
+	rows, err := s.db.Query(`SELECT trial, attempt, a.state, started, coalesce(ended, ''), host, pid, reason, log,
+		treatment
 		FROM attempts a JOIN trials ON id = trial ORDER BY trial, attempt`)
 	if err != nil {
 		return nil, s.word(err)
@@ -268,7 +270,8 @@ func (s *Store) delivered() ([]delivered, error) {
 }
 
 func (s *Store) deliveredFiles(all []delivered, at map[AttemptID]int) error {
-	rows, err := s.db.Query(`SELECT path, trial, attempt, kind, side, instrument, method, "rows", bytes, sha256 FROM files`)
+	rows, err := s.db.Query(`SELECT path, trial, attempt, kind, side, instrument, method, "rows", bytes, sha256
+		FROM files`)
 	if err != nil {
 		return s.word(err)
 	}
@@ -447,13 +450,13 @@ func insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
 		state, results, reason = Superseded, nil, &late
 	}
 	// Subtle: the first attempt has a row since the order; those after it have none.
-	got, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, ended, host, pid, reason, log, digest, bench,
-		boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trial, attempt) DO UPDATE SET state = excluded.state,
+	got, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, ended, host, pid, reason, log, digest,
+		bench, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trial, attempt) DO UPDATE SET state = excluded.state,
 		started = excluded.started, ended = excluded.ended, host = excluded.host, pid = excluded.pid,
 		reason = excluded.reason, log = excluded.log, digest = excluded.digest
 		WHERE bench = excluded.bench AND boot = excluded.boot AND state IN ('running', 'interrupted')`, a.Trial, a.Attempt,
-		state, a.started, a.ended, a.host, a.pid, reason, a.log, digestRows(state, a.treatment, o.Bench, results, a.quality),
-		o.Bench.Name, o.Bench.Boot)
+		state, a.started, a.ended, a.host, a.pid, reason, a.log,
+		digestRows(state, a.treatment, o.Bench, results, a.quality), o.Bench.Name, o.Bench.Boot)
 	if err != nil {
 		return err
 	}

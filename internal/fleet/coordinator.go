@@ -1,0 +1,458 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A Coordinator gives the blocks of a plan to benches, until each is measured.
+type Coordinator struct {
+	Run       string // see Task
+	Program   string // version: benches of another get no orders
+	Study     []byte
+	Overrides []string
+	Retries   int
+	Ledger    Ledger
+	Board     Board
+	Benches   []string      // that take part; empty: all that are heard
+	Lease     time.Duration // 0: Lease
+	Tell      func(Event)   // from one goroutine; nil: nobody listens
+}
+
+// An Event is what a person may want to know of a fleet at work.
+type Event struct {
+	Bench string
+	Block int    // 0: of no block
+	What  string // in words
+	// Done says that the block is measured.
+	Done bool
+}
+
+// An Outcome counts what a coordinator met.
+type Outcome struct {
+	Kept, TooLate, Interrupted int            // orders
+	Refused, Damaged           int            // deliveries
+	Blocks                     map[string]int // kept, by bench
+}
+
+// mostFailures in a row is how often a bench may give up or be refused before it gets
+// no more orders.
+const mostFailures = 3
+
+// fetchRate is what a fetch may take at least: a hub that stands still must not hold a
+// block for ever.
+const fetchRate = 100 << 10 // B/s
+
+// A seat is what a coordinator knows of a bench.
+type seat struct {
+	beat     Beat
+	heard    time.Time       // on this process's monotonic clock, as are all its times
+	held     time.Time       // when it was given its order, or last said that it has it in hand
+	retired  map[string]bool // boots that a later one has replaced
+	order    *store.Order    // under way, as the ledger has it
+	plan     []byte          // of its block; nil: not read yet
+	fetching *fetch
+	told     *Task // what was assigned last; nil: nothing known
+	failures int
+	barred   string // why it gets no orders
+	said     string // the last reason that was told
+}
+
+// A fetch is a delivery on its way.
+type fetch struct {
+	order store.Order
+	d     Delivery
+	dir   string
+	err   error
+}
+
+// conducting is a Coordinator at work. Only its loop touches it.
+type conducting struct {
+	*Coordinator
+	seats   map[string]*seat
+	todo    []int          // blocks to be given away, in the order of the plan
+	homes   map[int]string // the bench of a block of which a part is valid
+	fetched chan *fetch
+	outcome Outcome
+}
+
+// Conduct works until every block is measured. Its error is the ledger's, or ctx's: it
+// may be called again in another process, and takes up what is under way.
+func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
+	w := &conducting{Coordinator: c, seats: map[string]*seat{}, fetched: make(chan *fetch),
+		outcome: Outcome{Blocks: map[string]int{}}}
+	ctx, cancel := context.WithCancel(ctx)
+	defer w.settle()
+	defer cancel()
+	if err := w.resume(); err != nil {
+		return w.outcome, err
+	}
+	tick := time.NewTicker(w.lease() / beats)
+	defer tick.Stop()
+	for {
+		if done, err := w.pass(ctx); done || err != nil {
+			return w.outcome, err
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case b := <-w.Board.Alive():
+			err = w.hear(b)
+		case d := <-w.Board.Results():
+			err = w.receive(ctx, d)
+		case f := <-w.fetched:
+			err = w.take(f)
+		case <-tick.C:
+			for _, s := range w.seats {
+				s.told = nil // a hub may have forgotten it
+			}
+		}
+		if err != nil {
+			return w.outcome, err
+		}
+	}
+}
+
+// settle waits for fetches, whose context has ended.
+func (w *conducting) settle() {
+	for _, s := range w.seats {
+		if s.fetching != nil {
+			f := <-w.fetched
+			w.Ledger.RemoveIncoming(f.dir)
+		}
+	}
+}
+
+func (w *conducting) lease() time.Duration { return cmp.Or(w.Lease, Lease) }
+
+// resume reads the ledger. Each order under way gets a fresh lease.
+func (w *conducting) resume() error {
+	orders, err := w.Ledger.Orders()
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		if len(w.Benches) > 0 && !slices.Contains(w.Benches, o.Bench.Name) || w.seat(o.Bench.Name).order != nil {
+			if err := w.Ledger.Withdraw(o, "its bench takes no part any more"); err != nil {
+				return err
+			}
+			continue
+		}
+		s := w.seat(o.Bench.Name)
+		s.order, s.held, s.beat.Boot = &o, time.Now(), o.Bench.Boot
+	}
+	return w.plan()
+}
+
+// plan lists the blocks that are to be given away.
+func (w *conducting) plan() error {
+	trials, err := w.Ledger.Trials()
+	if err != nil {
+		return err
+	}
+	attempts, err := w.Ledger.Attempts()
+	if err != nil {
+		return err
+	}
+	blocks := map[int]int{}
+	w.todo, w.homes = nil, map[int]string{}
+	for _, t := range trials {
+		blocks[t.ID] = t.Block
+		left := (t.State == store.Planned || t.State == store.Invalid) && t.Refused <= w.Retries
+		if left && !slices.Contains(w.todo, t.Block) {
+			w.todo = append(w.todo, t.Block)
+		}
+	}
+	for _, a := range attempts {
+		if a.State == store.Valid {
+			w.homes[blocks[a.Trial]] = a.Bench.Name
+		}
+	}
+	return nil
+}
+
+func (w *conducting) seat(bench string) *seat {
+	s := w.seats[bench]
+	if s == nil {
+		s = &seat{retired: map[string]bool{}}
+		w.seats[bench] = s
+	}
+	return s
+}
+
+func (w *conducting) tell(e Event) {
+	if w.Tell != nil {
+		w.Tell(e)
+	}
+}
+
+// pass makes benches do what the ledger says; true: nothing is left to do.
+func (w *conducting) pass(ctx context.Context) (bool, error) {
+	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
+		s := w.seats[name]
+		if s.order == nil || s.fetching != nil || time.Since(s.held) <= w.lease() {
+			continue
+		}
+		reason := fmt.Sprintf("its bench was silent for %v", w.lease())
+		if time.Since(s.heard) <= w.lease() {
+			reason = fmt.Sprintf("its bench did not take it up within %v", w.lease())
+			w.fail(s, reason)
+		}
+		if err := w.withdraw(s, reason); err != nil {
+			return false, err
+		}
+	}
+	done := len(w.todo) == 0
+	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
+		s := w.seats[name]
+		if s.order == nil && w.fit(name, s) {
+			if err := w.give(name, s); err != nil {
+				return false, err
+			}
+		}
+		done = done && s.order == nil
+	}
+	w.assign(ctx)
+	return done, nil
+}
+
+// fit says whether a bench may get an order, and tells why not, once.
+func (w *conducting) fit(name string, s *seat) bool {
+	why := s.barred
+	switch twin := w.twin(name, s); {
+	case s.beat.Bench == "" || time.Since(s.heard) > w.lease():
+		return false // it is not there
+	case len(w.Benches) > 0 && !slices.Contains(w.Benches, name):
+		why = "it was not named with --benches"
+	case s.beat.Program != w.Program:
+		why = fmt.Sprintf("it runs edgegauge %s, this is %s: install the same on both", s.beat.Program, w.Program)
+	case twin != "":
+		why = fmt.Sprintf("it is the same machine as bench %s, and one machine is one bench", twin)
+	}
+	if why != "" && why != s.said {
+		w.tell(Event{Bench: name, What: "gets no orders: " + why})
+	}
+	s.said = why
+	return why == ""
+}
+
+// twin is another bench on the same machine, which was there before.
+func (w *conducting) twin(name string, s *seat) string {
+	for _, other := range slices.Sorted(maps.Keys(w.seats)) {
+		o := w.seats[other]
+		if other != name && o.beat.Machine == s.beat.Machine && s.beat.Machine != "" && o.said == "" &&
+			(o.order != nil || other < name) && time.Since(o.heard) <= w.lease() {
+			return other
+		}
+	}
+	return ""
+}
+
+// give draws an order for a bench: the next block that it may measure.
+func (w *conducting) give(name string, s *seat) error {
+	for i, block := range w.todo {
+		// What is left of a block that is measured in part belongs to the bench of that part.
+		if home, ok := w.homes[block]; ok && home != name {
+			continue
+		}
+		o, err := w.Ledger.Order(block, store.Bench{Name: name, Boot: s.beat.Boot}, w.Retries)
+		if err != nil {
+			return err
+		}
+		w.todo = slices.Delete(w.todo, i, i+1)
+		s.order, s.plan, s.held = &o, nil, time.Now()
+		return nil
+	}
+	return nil
+}
+
+// withdraw ends an order without results; its block may be given away again.
+func (w *conducting) withdraw(s *seat, reason string) error {
+	o := *s.order
+	if err := w.Ledger.Withdraw(o, reason); err != nil {
+		return err
+	}
+	s.order = nil
+	w.outcome.Interrupted++
+	w.tell(Event{Bench: o.Bench.Name, Block: o.Block, What: "interrupted: " + reason})
+	return w.plan()
+}
+
+// assign tells every bench that was not told yet what it is to do.
+func (w *conducting) assign(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
+		s := w.seats[name]
+		o, err := w.order(s)
+		if err == nil && (s.told == nil || *s.told != o.Task) && w.Board.Assign(ctx, name, o) == nil {
+			s.told = &o.Task // otherwise it is told at the next tick
+		}
+	}
+}
+
+// order is what a bench is to do.
+func (w *conducting) order(s *seat) (Order, error) {
+	o := Order{Task: Task{Run: w.Run}, Boot: s.beat.Boot}
+	if s.order == nil {
+		return o, nil
+	}
+	o.Block, o.Attempt, o.Boot = s.order.Block, s.order.Attempt, s.order.Bench.Boot
+	o.Retries, o.Program, o.Study, o.Overrides = w.Retries, w.Program, w.Study, w.Overrides
+	var err error
+	if s.plan == nil {
+		s.plan, err = w.Ledger.BlockPlan(o.Block)
+	}
+	o.Plan = s.plan
+	return o, err
+}
+
+// hear takes a bench's beat.
+func (w *conducting) hear(b Beat) error {
+	s := w.seat(b.Bench)
+	if s.retired[b.Boot] {
+		return nil // a worker that another of that name has replaced, or its late words
+	}
+	holds := s.order != nil && b.Task == w.task(*s.order)
+	if s.beat.Boot != b.Boot && s.beat.Boot != "" {
+		s.retired[s.beat.Boot] = true
+		s.failures, s.barred = 0, ""
+		if s.order != nil && !(holds && b.Done) {
+			if err := w.withdraw(s, "its worker was started again"); err != nil {
+				return err
+			}
+			holds = false
+		}
+	}
+	s.beat, s.heard = b, time.Now()
+	if holds {
+		s.held = s.heard
+	}
+	if holds && b.Failed != "" {
+		w.fail(s, b.Failed)
+		return w.withdraw(s, b.Failed)
+	}
+	return nil
+}
+
+func (w *conducting) task(o store.Order) Task {
+	return Task{Run: w.Run, Block: o.Block, Attempt: o.Attempt}
+}
+
+// fail counts an order that a bench did not measure as it should have.
+func (w *conducting) fail(s *seat, why string) {
+	if s.failures++; s.failures == mostFailures {
+		s.barred = fmt.Sprintf("%d orders in a row came to nothing, the last one: %s", mostFailures, why)
+	}
+}
+
+// receive answers results, or begins to fetch them.
+func (w *conducting) receive(ctx context.Context, d Delivery) error {
+	if d.Run != w.Run {
+		d.Answer(Answer{Unknown, "another run is coordinated here"})
+		return nil
+	}
+	s := w.seat(d.Bench)
+	o := store.Order{Block: d.Block, Attempt: d.Attempt, Bench: store.Bench{Name: d.Bench, Boot: d.Boot}}
+	if f := s.fetching; f != nil {
+		if f.order == o { // it asks again: the answer goes to whom still waits for it
+			f.d.Answer = d.Answer
+		}
+		return nil
+	}
+	fate, err := w.Ledger.Fate(o)
+	switch {
+	case errors.Is(err, store.ErrNoData):
+		w.refuse(d.Answer, Event{Bench: d.Bench, Block: d.Block, What: err.Error()})
+		return nil
+	case err != nil:
+		return err
+	case fate == store.Valid:
+		d.Answer(Answer{Verdict: Kept})
+		return nil
+	case fate == store.Superseded:
+		d.Answer(Answer{Verdict: TooLate})
+		return nil
+	}
+	f := &fetch{order: o, d: d}
+	if f.dir, err = w.Ledger.Incoming(d.Bench); err != nil {
+		return err
+	}
+	s.fetching = f
+	most := w.lease()
+	for _, file := range d.Files {
+		most += time.Duration(float64(file.Bytes) / fetchRate * float64(time.Second))
+	}
+	go func() {
+		limited, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		f.err = d.Fetch(limited, f.dir)
+		w.fetched <- f
+	}()
+	return nil
+}
+
+func (w *conducting) refuse(answer func(Answer), e Event) {
+	w.outcome.Refused++
+	answer(Answer{Refused, e.What})
+	e.What = "refused: " + e.What
+	w.tell(e)
+}
+
+// take puts fetched results into the ledger, and answers.
+func (w *conducting) take(f *fetch) error {
+	defer w.Ledger.RemoveIncoming(f.dir)
+	s := w.seat(f.order.Bench.Name)
+	s.fetching = nil
+	s.held = time.Now() // the fetch may have taken longer than a lease
+	under := s.order != nil && *s.order == f.order
+	event := Event{Bench: f.order.Bench.Name, Block: f.order.Block}
+	switch {
+	case errors.Is(f.err, ErrDamaged):
+		w.outcome.Damaged++
+		event.What = "damaged: " + f.err.Error()
+		w.tell(event)
+		f.d.Answer(Answer{Damaged, f.err.Error()})
+		if w.fail(s, f.err.Error()); under && s.barred != "" {
+			return w.withdraw(s, s.barred)
+		}
+		return nil
+	case f.err != nil:
+		return nil // the bench asks again
+	}
+	state, err := w.Ledger.Take(f.order, w.Retries, f.dir)
+	switch {
+	case errors.Is(err, store.ErrRefused):
+		event.What = err.Error()
+		w.refuse(f.d.Answer, event)
+		if !under {
+			return nil
+		}
+		w.fail(s, err.Error())
+		return w.withdraw(s, err.Error())
+	case err != nil:
+		return err
+	case state == store.Superseded:
+		w.outcome.TooLate++
+		event.What = "too late: its results are kept, and do not count"
+		w.tell(event)
+		f.d.Answer(Answer{Verdict: TooLate})
+		return nil
+	}
+	if under {
+		s.order = nil
+	}
+	s.failures = 0
+	w.outcome.Kept++
+	w.outcome.Blocks[event.Bench]++
+	event.What, event.Done = "kept", true
+	w.tell(event)
+	f.d.Answer(Answer{Verdict: Kept})
+	return nil
+}

@@ -1,0 +1,147 @@
+// Package fleet shares a plan among benches. A coordinator gives each bench whole
+// blocks and takes their results into the ledger; a worker on each bench measures what
+// it is told and keeps the results until they are kept by the coordinator.
+//
+// Three rules carry it. The unit of work is a block: a bench measures every treatment
+// of it, so that benches never differ between treatments. The ledger (store.Store) is
+// the authority: it draws the attempt number of each order, and only what was measured
+// under an order that is under way counts. What carries the messages may lose, repeat,
+// delay or forget all of them: an order is a value that is told again, and results are
+// offered until they are answered.
+//
+// The package knows no broker and conducts no trial: Board and Bench are the two ends of
+// a transport (package wire), and how a block is measured is a function.
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"regexp"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// Lease is for how long a bench may be silent before its block is given away.
+const Lease = time.Minute
+
+// beats is how often a bench is heard within a lease.
+const beats = 4
+
+// A Task names an order among all there are.
+type Task struct {
+	Run     string `json:"run"` // of a study: its results directory's, drawn when that was made
+	Block   int    `json:"block"`
+	Attempt int    `json:"attempt"` // as the ledger drew it; 0: there is no task
+}
+
+// An Order is what a bench is to do. One without a task is: nothing.
+type Order struct {
+	Task
+	Boot      string   `json:"boot"` // of the worker it is meant for
+	Retries   int      `json:"retries"`
+	Program   string   `json:"program"` // version of the coordinator
+	Study     []byte   `json:"study"`
+	Overrides []string `json:"overrides,omitempty"` // path=value
+	Plan      []byte   `json:"plan"`                // plan.csv of the block alone
+}
+
+// A Beat is how a bench is heard.
+type Beat struct {
+	Bench   string `json:"bench"`
+	Boot    string `json:"boot"`    // random, of this worker process
+	Machine string `json:"machine"` // id of the lab host, or what stands for it
+	Program string `json:"program"` // version
+	Task           // that it has in hand
+	// Done says that the task is measured and its results are still here.
+	Done bool `json:"done,omitempty"`
+	// Failed says why the bench gave the task up.
+	Failed string `json:"failed,omitempty"`
+}
+
+// A Result offers what a bench measured.
+type Result struct {
+	Task
+	Bench string `json:"bench"`
+	Boot  string `json:"boot"` // that the order was meant for
+	Files []File `json:"files"`
+}
+
+// A File is one of a results directory.
+type File struct {
+	Name   string `json:"name"` // with slashes, store.Portable
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// A Verdict is what a coordinator answers to results.
+type Verdict string
+
+const (
+	Kept    Verdict = "kept"     // durable in the ledger: the bench may forget them
+	TooLate Verdict = "too late" // the block had been given away again; the bench may forget them
+	Refused Verdict = "refused"  // they are not what was ordered; the bench may forget them
+	Damaged Verdict = "damaged"  // files did not arrive whole: send them again
+	Unknown Verdict = "unknown"  // of another run: its coordinator is not here
+)
+
+// An Answer is a verdict, with the reason in words.
+type Answer struct {
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why,omitempty"`
+}
+
+// A Board is the coordinator's end of a transport.
+type Board interface {
+	// Assign makes o what the bench is to do, until another is assigned. The same again
+	// changes nothing.
+	Assign(ctx context.Context, bench string, o Order) error
+	Alive() <-chan Beat
+	Results() <-chan Delivery
+}
+
+// A Delivery is a result at the coordinator's end. The transport vouches for its Bench.
+type Delivery struct {
+	Result
+	// Fetch writes the files into dir, durably, and compares their checksums (ErrDamaged).
+	Fetch  func(ctx context.Context, dir string) error
+	Answer func(Answer)
+}
+
+// A Bench is the worker's end of a transport.
+type Bench interface {
+	// Orders tells what the bench is to do, again and again. No order at all says nothing.
+	Orders() <-chan Order
+	Beat(ctx context.Context, b Beat) error
+	// Deliver offers results, whose files lie in dir, and waits for the answer.
+	Deliver(ctx context.Context, r Result, dir string) (Answer, error)
+}
+
+// ErrDamaged is that a file is not what its checksum says.
+var ErrDamaged = errors.New("damaged")
+
+// A Ledger is what a coordinator needs of a store.Store.
+type Ledger interface {
+	Trials() ([]store.TrialState, error)
+	Attempts() ([]store.AttemptState, error)
+	Orders() ([]store.Order, error)
+	Order(block int, on store.Bench, retries int) (store.Order, error)
+	Withdraw(o store.Order, reason string) error
+	Fate(o store.Order) (store.State, error)
+	Take(o store.Order, retries int, dir string) (store.State, error)
+	BlockPlan(block int) ([]byte, error)
+	Incoming(name string) (string, error)
+	RemoveIncoming(dir string) error
+}
+
+// runID matches what NewID draws.
+var runID = regexp.MustCompile(`^[0-9a-f]{24}$`)
+
+// NewID draws an id for a run or a boot.
+func NewID() string {
+	var b [12]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,315 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A board whose benches the test itself plays.
+type playedBoard struct {
+	alive    chan Beat
+	results  chan Delivery
+	mu       sync.Mutex
+	assigned map[string]Order
+}
+
+func (b *playedBoard) Alive() <-chan Beat       { return b.alive }
+func (b *playedBoard) Results() <-chan Delivery { return b.results }
+func (b *playedBoard) Assign(_ context.Context, name string, o Order) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.assigned[name] = o
+	return nil
+}
+
+// of is what a bench is to do, once all is quiet.
+func (b *playedBoard) of(name string) Order {
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.assigned[name]
+}
+
+// A stage is a coordinator at work, before benches that the test plays.
+type stage struct {
+	*playedBoard
+	ledger *store.Store
+	mu     sync.Mutex
+	said   []string
+}
+
+func (s *stage) hasSaid(what string) bool {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.said, func(line string) bool { return strings.Contains(line, what) })
+}
+
+func (s *stage) beat(bench, boot string, change func(*Beat)) {
+	b := Beat{Bench: bench, Boot: boot, Machine: bench, Program: "v1"}
+	if change != nil {
+		change(&b)
+	}
+	s.alive <- b
+}
+
+// onStage runs a play and ends the coordinator.
+func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) {
+	dir := filepath.Join(t.TempDir(), "results")
+	synctest.Test(t, func(t *testing.T) {
+		ledger, err := store.Create(dir, chaosHeader())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ledger.Close()
+		s := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
+			assigned: map[string]Order{}}}
+		c := Coordinator{Run: NewID(), Program: "v1", Retries: 2, Ledger: ledger, Board: s, Benches: benches, Tell: func(e Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.said = append(s.said, e.Bench+" "+e.What)
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if _, err := c.Conduct(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("the coordinator ended: %v", err)
+			}
+		})
+		play(t, s)
+		cancel()
+		running.Wait()
+	})
+}
+
+// A bench of another version, on a machine that is one bench already, or that was not
+// asked gets no orders, and the coordinator says why.
+func TestWhoGetsNoOrders(t *testing.T) {
+	onStage(t, []string{"a", "b", "c"}, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		s.beat("b", "1", func(b *Beat) { b.Machine = "a" })
+		s.beat("c", "1", func(b *Beat) { b.Program = "v0" })
+		s.beat("d", "1", nil)
+		if s.of("a").Attempt == 0 {
+			t.Error("a got no order")
+		}
+		for name, why := range map[string]string{"b": "it is the same machine as bench a", "c": "it runs edgegauge v0, this is v1",
+			"d": "it was not named"} {
+			if s.of(name).Attempt != 0 || !s.hasSaid(name+" gets no orders: "+why) {
+				t.Errorf("%s: got the order %v; said %q", name, s.of(name).Task, s.said)
+			}
+		}
+	})
+}
+
+// A bench that lives, but never takes up what it is told, does not hold a block; after
+// some of it, it gets none.
+func TestABenchThatDoesNothing(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		for range 50 {
+			s.beat("a", "1", nil)
+			time.Sleep(15 * time.Second)
+		}
+		if s.of("a").Attempt != 0 || !s.hasSaid("did not take it up") || !s.hasSaid("a gets no orders: 3 orders in a row") {
+			t.Errorf("it has %v; said %q", s.of("a").Task, s.said)
+		}
+		s.beat("b", "1", nil)
+		if s.of("b").Block != 1 {
+			t.Errorf("the other bench got %v, want block 1", s.of("b").Task)
+		}
+	})
+}
+
+// A worker that another of its name has replaced is not heard any more, or the two
+// would interrupt each other for ever.
+func TestTwoWorkersOfOneName(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		first := s.of("a")
+		s.beat("a", "2", nil)
+		second := s.of("a")
+		for range 10 {
+			s.beat("a", "1", nil)
+			s.beat("a", "2", func(b *Beat) { b.Task = second.Task })
+			time.Sleep(15 * time.Second)
+		}
+		if got := s.of("a"); first.Boot != "1" || second.Boot != "2" || got.Task != second.Task {
+			t.Errorf("got %v, then %v, at last %v", first, second.Task, got.Task)
+		}
+	})
+}
+
+// Results of a bench count only under its own orders, and of this run.
+func TestForgedResults(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		s.beat("b", "1", nil)
+		own := s.of("a")
+		for name, r := range map[string]Result{
+			"another's order": {Task: own.Task, Bench: "b", Boot: "1"},
+			"another boot":    {Task: own.Task, Bench: "a", Boot: "2"},
+			"a made-up order": {Task: Task{own.Run, 3, 9}, Bench: "a", Boot: "1"},
+			"another run":     {Task: Task{NewID(), own.Block, own.Attempt}, Bench: "a", Boot: "1"},
+		} {
+			answers := make(chan Answer, 1)
+			s.results <- Delivery{Result: r, Answer: func(a Answer) { answers <- a },
+				Fetch: func(context.Context, string) error { return nil }}
+			want := Refused
+			if name == "another run" {
+				want = Unknown
+			}
+			if got := <-answers; got.Verdict != want {
+				t.Errorf("%s: got %v, want %s", name, got, want)
+			}
+		}
+		if s.of("a").Task != own.Task {
+			t.Errorf("a's order is gone: %v", s.of("a"))
+		}
+	})
+}
+
+// A played bench end: what a worker says, and what it is told.
+type playedBench struct {
+	orders  chan Order
+	mu      sync.Mutex
+	beats   []Beat
+	still   time.Duration // for which the next beat holds the process up
+	answers func(Result) (Answer, error)
+	offers  []Result
+}
+
+func (b *playedBench) Orders() <-chan Order { return b.orders }
+
+func (b *playedBench) Beat(_ context.Context, beat Beat) error {
+	b.mu.Lock()
+	b.beats = append(b.beats, beat)
+	still := b.still
+	b.still = 0
+	b.mu.Unlock()
+	time.Sleep(still)
+	return nil
+}
+
+func (b *playedBench) Deliver(_ context.Context, r Result, _ string) (Answer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.offers = append(b.offers, r)
+	return b.answers(r)
+}
+
+func (b *playedBench) last() Beat {
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.beats[len(b.beats)-1]
+}
+
+// work runs a worker in dir while play lasts. A block takes it a minute.
+func work(t *testing.T, dir string, b *playedBench, play func(boot string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b.orders = make(chan Order)
+	w := Worker{Name: "a", Machine: "m", Program: "v1", Bench: b, Dir: dir,
+		Conduct: func(ctx context.Context, _ Order, dir string) error {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			if !pause(ctx, time.Minute) {
+				return ctx.Err()
+			}
+			return os.WriteFile(filepath.Join(dir, "plan.csv"), []byte("x"), 0o644)
+		}}
+	var running sync.WaitGroup
+	running.Go(func() { w.Work(ctx) })
+	play(b.last().Boot)
+	cancel()
+	running.Wait()
+}
+
+// What was measured is offered until it is answered: past a hub that is away, damage on
+// the way, a worker that was started again, and other runs meanwhile.
+func TestResultsAreOfferedUntilKept(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		verdict := Answer{Verdict: Damaged}
+		var away error
+		b := &playedBench{answers: func(Result) (Answer, error) { return verdict, away }}
+		o := Order{Task: Task{NewID(), 1, 1}}
+		work(t, dir, b, func(boot string) {
+			o.Boot = boot
+			b.orders <- o
+			time.Sleep(90 * time.Second)
+			if got := b.last(); !got.Done || got.Task != o.Task {
+				t.Errorf("got the beat %+v", got)
+			}
+			away = errors.New("no hub")
+			time.Sleep(10 * time.Minute)
+		})
+		offered := len(b.offers)
+		if offered < 10 || b.offers[0].Files[0].Name != "plan.csv" || b.offers[0].Boot != o.Boot {
+			t.Fatalf("offered %d times: %+v", offered, b.offers)
+		}
+		verdict, away = Answer{Verdict: Unknown}, nil
+		work(t, dir, b, func(boot string) { // its coordinator is away: another run is measured
+			other := Order{Task: Task{NewID(), 1, 1}, Boot: boot}
+			b.orders <- other
+			if got := b.last(); got.Task != other.Task || got.Done {
+				t.Errorf("got the beat %+v, want the other run's order in hand", got)
+			}
+			time.Sleep(50 * time.Second)
+		})
+		work(t, dir, b, func(string) {
+			verdict = Answer{Verdict: Kept}
+			b.orders <- Order{Task: Task{Run: o.Run}}
+			time.Sleep(time.Minute)
+			if got := b.offers[len(b.offers)-1]; got.Task != o.Task || got.Boot != o.Boot {
+				t.Errorf("offered %+v, want the first run's", got)
+			}
+		})
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	})
+}
+
+// A worker that stood still for a lease gives its order up, and says so until another
+// order comes. Less than a lease changes nothing.
+func TestAWorkerThatStoodStill(t *testing.T) {
+	for still, stale := range map[time.Duration]bool{50 * time.Second: false, 80 * time.Second: true} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			b := &playedBench{answers: func(Result) (Answer, error) { return Answer{}, errors.New("no hub") }}
+			work(t, dir, b, func(boot string) {
+				o := Order{Task: Task{NewID(), 1, 1}, Boot: boot}
+				b.orders <- o
+				synctest.Wait()
+				b.mu.Lock()
+				b.still = still
+				b.mu.Unlock()
+				time.Sleep(3 * time.Minute)
+				for range 2 {
+					got := b.last()
+					if got.Task != o.Task || got.Done == stale || strings.Contains(got.Failed, "stood still") != stale {
+						t.Errorf("after %v: got the beat %+v", still, got)
+					}
+					b.orders <- o
+				}
+				next := Order{Task: Task{o.Run, 1, 4}, Boot: boot}
+				b.orders <- next
+				if got := b.last(); stale && (got.Task != next.Task || got.Failed != "") {
+					t.Errorf("the next order: got the beat %+v", got)
+				}
+			})
+		})
+	}
+}
