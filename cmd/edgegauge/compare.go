@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -224,82 +225,46 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
-	if a, b := old.Study.Time, new.Study.Time; a != b {
-		return report.Compared{}, exit{exitUsage,
-			fmt.Errorf("%s has time: %s, but %s has time: %s; counted instructions and clock time cannot be compared", oldDir,
-				a, newDir, b)}
-	}
-	a, err := only(old.Series(), f.responses)
+	wanted, err := terms(f.responses)
 	if err != nil {
 		return report.Compared{}, err
 	}
-	b, err := only(new.Series(), f.responses)
+	out, err := report.Compare(old, new, report.Terms{Conditions: conditions, Confidence: f.confidence, Margin: f.margin,
+		Only: func(all []advise.Series) []advise.Series { return matching(all, wanted) }, AllowLost: f.lost})
 	if err != nil {
-		return report.Compared{}, err
+		return out, exit{exitUsage, err}
 	}
-	out := report.Compared{Old: oldDir, New: newDir, Confidence: f.confidence,
-		Differences: report.SetupDifferences(old, new), All: f.all}
-	if out.Comparison, err = advise.Compare(a, b, conditions, f.confidence, f.margin); err != nil {
-		if lost := advise.Losses(old.Attempts(), new.Attempts()); errors.Is(err, advise.ErrNothingInCommon) &&
-			len(lost) > 0 && !f.lost && sharesTreatments(old, new) {
-			err = nil // nothing is left to compare, since all trials were lost
-		}
-		if err != nil {
-			return out, exit{exitUsage, fmt.Errorf("%s, %s: %w", oldDir, newDir, err)}
-		}
-	}
-	if !f.lost {
-		out.Lost = advise.Losses(old.Attempts(), new.Attempts())
-	}
-	for _, side := range []struct {
-		name string
-		r    *report.Report
-	}{{"old", old}, {"new", new}} {
-		for _, w := range side.r.Doubts() {
-			out.Warnings = append(out.Warnings, side.name+": "+w)
-		}
-	}
-	if v := out.Verdict(); v == stat.Undecided || len(old.Starved)+len(new.Starved) > 0 {
-		out.Cure = report.Interleave(old, new)
-	}
+	out.Old, out.New, out.All = oldDir, newDir, f.all
 	return out, nil
-}
-
-// sharesTreatments reports whether two results planned any treatment alike.
-func sharesTreatments(old, new *report.Report) bool {
-	for _, a := range old.Attempts() {
-		for _, b := range new.Attempts() {
-			if a.Name == b.Name && !a.Floor {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // only keeps the series of the named responses; of all where none is named.
 func only(all []advise.Series, names []string) ([]advise.Series, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var terms []advise.Term
+	wanted, err := terms(names)
+	return matching(all, wanted), err
+}
+
+// terms are those of --response.
+func terms(names []string) ([]advise.Term, error) {
+	var out []advise.Term
 	for _, n := range names {
 		t, err := advise.ParseTerm(n)
 		if err != nil {
 			return nil, exit{exitUsage, fmt.Errorf("--response %w", err)}
 		}
-		terms = append(terms, t)
-	}
-	var out []advise.Series
-	for _, s := range all {
-		for _, t := range terms {
-			if t.Matches(s) {
-				out = append(out, s)
-				break
-			}
-		}
+		out = append(out, t)
 	}
 	return out, nil
+}
+
+// matching are the series that one of the terms means; all where there is none.
+func matching(all []advise.Series, wanted []advise.Term) []advise.Series {
+	if len(wanted) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s advise.Series) bool {
+		return !slices.ContainsFunc(wanted, func(t advise.Term) bool { return t.Matches(s) })
+	})
 }
 
 // compareExit is the error of a verdict; undecided is the exit code if that is it.

@@ -606,7 +606,7 @@ func (w *world) judge() error {
 	if err != nil {
 		return err
 	}
-	attempts, err := s.Attempts()
+	attempts, err := s.Attempts(0)
 	if err != nil {
 		return err
 	}

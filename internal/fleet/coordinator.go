@@ -158,7 +158,7 @@ func (w *conducting) plan() error {
 	if err != nil {
 		return err
 	}
-	attempts, err := w.Ledger.Attempts()
+	attempts, err := w.Ledger.Attempts(0)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ var ErrDamaged = errors.New("damaged")
 // A Ledger is what a coordinator needs of a store.Store.
 type Ledger interface {
 	Trials() ([]store.TrialState, error)
-	Attempts() ([]store.AttemptState, error)
+	Attempts(trial int) ([]store.AttemptState, error)
 	Orders() ([]store.Order, error)
 	Order(block int, on store.Bench, retries int) (store.Order, error)
 	Withdraw(o store.Order, reason string) error

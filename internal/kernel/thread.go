@@ -36,6 +36,7 @@ func OnThread(f func()) {
 type Placement struct {
 	CPUs    []int    // those it may run on; nil: all of its parent's
 	Network *os.File // the network namespace it is in; nil: its parent's
+	Idle    bool     // it gets only the time that nothing else wants (SCHED_IDLE, sched(7))
 }
 
 // Start starts cmd where p says: the child inherits both from the thread that
@@ -44,7 +45,7 @@ type Placement struct {
 // Subtle: cmd must not have a parent-death signal, which would be sent as soon as
 // that thread ends.
 func (p Placement) Start(cmd *exec.Cmd) (err error) {
-	if len(p.CPUs) == 0 && p.Network == nil {
+	if len(p.CPUs) == 0 && p.Network == nil && !p.Idle {
 		return cmd.Start()
 	}
 	OnThread(func() {
@@ -60,6 +61,12 @@ func (p Placement) enter() error {
 	if len(p.CPUs) > 0 {
 		if err := pin(p.CPUs); err != nil {
 			return err
+		}
+	}
+	if p.Idle {
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
+		if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
+			return fmt.Errorf("run when idle: %w", err)
 		}
 	}
 	if p.Network != nil {

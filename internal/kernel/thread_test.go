@@ -136,3 +136,20 @@ func pinFromMainThread() {
 	}
 	os.Exit(0)
 }
+
+// A child that may only idle has that policy, and this process keeps its own.
+func TestIdleIsTheChildsAlone(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "cut -d' ' -f41 /proc/$$/stat") // policy, proc_pid_stat(5)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := (Placement{Idle: true}).Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || strings.TrimSpace(out.String()) != "5" { // SCHED_IDLE, sched.h
+		t.Errorf("got policy %q, want 5 (%v)", out.String(), err)
+	}
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Policy == unix.SCHED_IDLE {
+		t.Errorf("this thread has policy %d (%v)", attr.Policy, err)
+	}
+}

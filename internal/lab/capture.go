@@ -165,12 +165,13 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 	return nil
 }
 
-// unit is what counts as one request on the wire.
-func (c *capture) unit(scheme string) packet.Unit {
+// OnWire is what counts as one request of a treatment in captured packets, where the
+// server's URL has that scheme.
+func OnWire(s *study.Setup, scheme string) packet.Unit {
 	switch {
 	case scheme == "coap" || scheme == "coaps" || scheme == "udp":
 		return packet.PerExchange
-	case c.trial.setup.Connection == "per-request":
+	case s.Connection == "per-request":
 		return packet.PerConnection
 	}
 	return packet.PerRequest
@@ -214,7 +215,7 @@ func (c *capture) selection(wanted []measure.Quantity) packet.Selection {
 	t := c.trial
 	u, _ := url.Parse(t.course.url)
 	client := &t.course.sides[atClient]
-	return packet.Selection{Unit: c.unit(u.Scheme), Skip: t.course.warmUp.Client, Count: client.n, Quantities: wanted,
+	return packet.Selection{Unit: OnWire(t.setup, u.Scheme), Skip: t.course.warmUp.Client, Count: client.n, Quantities: wanted,
 		Failed: client.lost}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report/pagetest"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -99,8 +100,8 @@ var badReports = []struct {
 }
 
 func TestPagesOfBadResults(t *testing.T) {
-	b := startBrowser(t)
-	b.size(t, 800, 700)
+	b := pagetest.Start(t)
+	b.Size(t, 800, 700)
 	for _, tt := range badReports {
 		t.Run(tt.what, func(t *testing.T) {
 			r := tt.make(t)
@@ -126,26 +127,26 @@ func TestPagesOfBadResults(t *testing.T) {
 					t.Errorf("%s: a NaN is drawn", p.ID)
 				}
 			}
-			b.open(t, path)
+			b.Open(t, "file://"+path)
 			p := pageUnderTest{t, b}
 			if !tt.charts {
 				if n := p.count("html.js"); n != 0 {
 					t.Error("nothing is there to be explored, yet it is offered")
 				}
-				b.clean(t)
+				b.Clean(t, "file://")
 				return
 			}
 			for _, view := range []string{"trials", "distribution", "course", "power"} {
-				b.eval(t, nil, `document.querySelector('input[name="view"][value="`+view+
+				b.Eval(t, nil, `document.querySelector('input[name="view"][value="`+view+
 					`"]')?.click(); document.getElementById("x-log").click()`)
 				if n := p.count("#explore .chart > *"); n != 1 {
 					t.Errorf("%s: %d charts", view, n)
 				}
-				if s := p.b.text(t, `document.querySelector("#explore .chart").innerHTML`); strings.Contains(s, "NaN") {
+				if s := p.b.Text(t, `document.querySelector("#explore .chart").innerHTML`); strings.Contains(s, "NaN") {
 					t.Errorf("%s: the chart has a NaN: …%s…", view, s[max(0, strings.Index(s, "NaN")-100):strings.Index(s, "NaN")])
 				}
 			}
-			b.clean(t)
+			b.Clean(t, "file://")
 		})
 	}
 }

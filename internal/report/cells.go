@@ -60,7 +60,7 @@ func (r *Report) cells(s *store.Store) error {
 		if err != nil {
 			return err
 		}
-		i := r.treatmentOf(row.Treatment)
+		i := r.TreatmentOf(row.Treatment)
 		if i < 0 {
 			return fmt.Errorf("trial %d has a treatment that is not in study.yaml; was that file edited? restore it from "+
 				"study.yaml of the run", row.ID)

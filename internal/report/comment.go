@@ -33,7 +33,7 @@ func (c Compared) annotations() []string {
 // on, how sure it is, and how to repeat it.
 func (c Compared) Markdown(w io.Writer) error {
 	var b strings.Builder
-	word, rest, _ := strings.Cut(c.verdict(), ":")
+	word, rest, _ := strings.Cut(c.Says(), ":")
 	fmt.Fprintf(&b, "**%s**:%s\n\n", word, markdownText(rest))
 	rows := c.Outcomes
 	if len(rows) > 0 {

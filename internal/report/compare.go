@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -31,8 +32,66 @@ type Compared struct {
 	All         bool     // show what did not change, too
 }
 
-// Verdict is the first sentence.
-func (c Compared) verdict() string {
+// Terms say how two results are compared.
+type Terms struct {
+	Conditions         []advise.Condition
+	Confidence, Margin float64                               // of intervals; within which figures count as equal
+	Only               func([]advise.Series) []advise.Series // those wanted; nil: all
+	AllowLost          bool                                  // do not count as worse that the new lacks trials
+}
+
+// Compare compares two results. Its errors say what the two do not have in common.
+func Compare(old, new *Report, t Terms) (Compared, error) {
+	out := Compared{Old: old.Dir, New: new.Dir, Confidence: t.Confidence, Differences: SetupDifferences(old, new)}
+	if a, b := old.Study.Time, new.Study.Time; a != b {
+		return out, fmt.Errorf("%s has time: %s, but %s has time: %s; counted instructions and clock time cannot be "+
+			"compared", old.Dir, a, new.Dir, b)
+	}
+	a, b := old.Series(), new.Series()
+	if t.Only != nil {
+		a, b = t.Only(a), t.Only(b)
+	}
+	var err error
+	if out.Comparison, err = advise.Compare(a, b, t.Conditions, t.Confidence, t.Margin); err != nil {
+		if lost := advise.Losses(old.Attempts(), new.Attempts()); errors.Is(err, advise.ErrNothingInCommon) &&
+			len(lost) > 0 && !t.AllowLost && sharesTreatments(old, new) {
+			err = nil // nothing is left to compare, since all trials were lost
+		}
+		if err != nil {
+			return out, fmt.Errorf("%s, %s: %w", old.Dir, new.Dir, err)
+		}
+	}
+	if !t.AllowLost {
+		out.Lost = advise.Losses(old.Attempts(), new.Attempts())
+	}
+	for _, side := range []struct {
+		name string
+		r    *Report
+	}{{"old", old}, {"new", new}} {
+		for _, w := range side.r.Doubts() {
+			out.Warnings = append(out.Warnings, side.name+": "+w)
+		}
+	}
+	if v := out.Comparison.Verdict(); v == stat.Undecided || len(old.Starved)+len(new.Starved) > 0 {
+		out.Cure = Interleave(old, new)
+	}
+	return out, nil
+}
+
+// sharesTreatments reports whether two results planned any treatment alike.
+func sharesTreatments(old, new *Report) bool {
+	for _, a := range old.Attempts() {
+		for _, b := range new.Attempts() {
+			if a.Name == b.Name && !a.Floor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Says is the first sentence.
+func (c Compared) Says() string {
 	switch c.Comparison.Verdict() {
 	case stat.Confirmed:
 		if len(c.Lost) > 0 {
@@ -110,7 +169,7 @@ func (c Compared) count() map[advise.Change]int {
 // Text writes the comparison for a terminal.
 func (c Compared) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", c.verdict())
+	fmt.Fprintf(&b, "%s\n", c.Says())
 	wrap(&b, c.how(), "  ")
 	for line := range strings.Lines(c.Sizing) {
 		wrap(&b, "size: "+strings.TrimSpace(line), "  ")
@@ -232,9 +291,10 @@ func whatNext(o advise.Outcome) string {
 	return "too close to the bound; no practical number of trials would decide"
 }
 
-func (c Compared) table(b *strings.Builder) {
-	rows := [][]string{{"figure", "old", "new", "new/old", "interval", "p (Holm)", "change"}}
-	hidden := 0
+// Rows are the comparison's contrasts in words, below their head; hidden counts those
+// that All would show.
+func (c Compared) Rows() (rows [][]string, hidden int) {
+	rows = [][]string{{"figure", "old", "new", "new/old", "interval", "p (Holm)", "change"}}
 	for _, x := range c.Contrasts {
 		if !c.All && (x.Change == advise.Equal || x.Change == advise.Same || x.Change == advise.Unknown) {
 			hidden++
@@ -243,6 +303,11 @@ func (c Compared) table(b *strings.Builder) {
 		rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
 			Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.PHolm), changeWord(x, c.Margin)})
 	}
+	return rows, hidden
+}
+
+func (c Compared) table(b *strings.Builder) {
+	rows, hidden := c.Rows()
 	if len(rows) > 1 {
 		writeColumns(b, rows)
 	}

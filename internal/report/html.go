@@ -19,6 +19,9 @@ import (
 //go:embed page/page.html
 var pageHTML string
 
+//go:embed page/parts.html
+var partsHTML string
+
 //go:embed page/style.css
 var pageCSS string
 
@@ -41,7 +44,7 @@ var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"courseParts": func() int { return courseParts },
 		"percent":     func(share float64) string { return significant(share*100) + " %" },
-	}).Parse(pageHTML + analysisHTML))
+	}).Parse(pageHTML + partsHTML + analysisHTML))
 })
 
 // HTML writes one page that needs nothing else: no network, and no script to be
@@ -53,6 +56,25 @@ func (r *Report) HTML(w io.Writer) error {
 	}
 	return page().Execute(w, v)
 }
+
+// Parts writes what HTML writes between the page's head and its scripts, byte for
+// byte, to stand in another page that brings Assets.
+func (r *Report) Parts(w io.Writer) error {
+	v, err := r.view()
+	if err != nil {
+		return err
+	}
+	return page().ExecuteTemplate(w, "parts", v)
+}
+
+// Assets are the style and the scripts of the page, by name. Scripts are in the
+// order in which they are to be read.
+func Assets() (style string, scripts []Script) {
+	return pageCSS, []Script{{"d3.min.js", d3JS}, {"plot.umd.min.js", plotJS}, {"explore.js", pageJS}, {"sort.js", sortJS}}
+}
+
+// A Script is one of the page's.
+type Script struct{ Name, Text string }
 
 // view is what the page shows, in words and drawings.
 type view struct {
@@ -159,7 +181,10 @@ func (r *Report) view() (view, error) {
 	if v.Data, err = r.pageData(); err != nil {
 		return v, err
 	}
-	v.Scripts = []template.JS{template.JS(d3JS), template.JS(plotJS), template.JS(pageJS), template.JS(sortJS)}
+	_, scripts := Assets()
+	for _, s := range scripts {
+		v.Scripts = append(v.Scripts, template.JS(s.Text))
+	}
 	v.AnyPublished = slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Published != nil })
 	v.Design = r.design()
 	v.Devices, v.Stacks = r.facts()

@@ -2,12 +2,12 @@ package report
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report/pagetest"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -22,11 +22,11 @@ func TestPageInBrowser(t *testing.T) {
 	if size > 3<<20 {
 		t.Errorf("the page has %d B, want 3 MB at most", size)
 	}
-	b := startBrowser(t)
-	b.size(t, 1100, 900)
-	b.open(t, path)
+	b := pagetest.Start(t)
+	b.Size(t, 1100, 900)
+	b.Open(t, "file://"+path)
 	var ready float64
-	b.eval(t, &ready, `Number(document.getElementById("explore").dataset.ready || NaN) || 1e9`)
+	b.Eval(t, &ready, `Number(document.getElementById("explore").dataset.ready || NaN) || 1e9`)
 	t.Logf("%d B, ready after %.0f ms", size, ready)
 	if ready > 10_000 { // the promise is 1 s: edgegauge bench holds it
 		t.Errorf("ready after %v ms", ready)
@@ -36,7 +36,7 @@ func TestPageInBrowser(t *testing.T) {
 	// what spans more than 12 times is logarithmic by itself
 	for _, v := range []struct{ view, log string }{{"distribution", "true"}, {"trials", "false"}} {
 		p.click(`input[name="view"][value="` + v.view + `"]`)
-		if got := b.text(t, `document.getElementById("x-log").checked`); got != v.log {
+		if got := b.Text(t, `document.getElementById("x-log").checked`); got != v.log {
 			t.Errorf("%s: logarithmic %s, want %s", v.view, got, v.log)
 		}
 	}
@@ -49,22 +49,22 @@ func TestPageInBrowser(t *testing.T) {
 	t.Run("hover", func(t *testing.T) { pageUnderTest{t, b}.hover() })
 	t.Run("pick", func(t *testing.T) { pageUnderTest{t, b}.pick() })
 	t.Run("views", func(t *testing.T) { pageUnderTest{t, b}.views() })
-	b.clean(t)
+	b.Clean(t, "file://")
 }
 
 type pageUnderTest struct {
 	*testing.T
-	b *browser
+	b *pagetest.Browser
 }
 
 // label is what the chart says of itself.
 func (p pageUnderTest) label() string {
-	return p.b.text(p.T, `document.querySelector("#explore .chart svg").getAttribute("aria-label")`)
+	return p.b.Text(p.T, `document.querySelector("#explore .chart svg").getAttribute("aria-label")`)
 }
 
 func (p pageUnderTest) count(selector string) int {
 	var n int
-	p.b.eval(p.T, &n, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
+	p.b.Eval(p.T, &n, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 	return n
 }
 
@@ -80,24 +80,24 @@ func (p pageUnderTest) chartShows(label, mark string, marks int) {
 
 // hover puts the pointer on a trial and reads its value.
 func (p pageUnderTest) hover() {
-	p.b.eval(p.T, nil, `document.getElementById("explore").scrollIntoView()`)
+	p.b.Eval(p.T, nil, `document.getElementById("explore").scrollIntoView()`)
 	var at []float64
-	p.b.eval(p.T, &at,
+	p.b.Eval(p.T, &at,
 		`(() => { const r = document.querySelector("#explore .chart circle").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
-	p.b.move(p.T, at[0]-2, at[1])
-	p.b.move(p.T, at[0], at[1])
+	p.b.Move(p.T, at[0]-2, at[1])
+	p.b.Move(p.T, at[0], at[1])
 	tip := p.await(`document.querySelector('#explore .chart g[aria-label="tip"]').textContent`, "stack-0 encoding-0")
 	if !strings.Contains(tip, "s") || !strings.Contains(tip, "trial ") && !strings.Contains(tip, "mean ") {
 		p.Errorf("the tip says %q", tip)
 	}
-	p.b.shoot(p.T, "hover", false)
+	p.b.Shoot(p.T, "hover", false)
 }
 
 // await waits until an expression contains a text.
 func (p pageUnderTest) await(expression, want string) string {
 	p.Helper()
 	var got string
-	p.b.eval(p.T, &got,
+	p.b.Eval(p.T, &got,
 		fmt.Sprintf(`(async () => { for (let i = 0; i < 600; i++) { const v = String(%s); if (v.includes(%q)) return v; await new Promise((r) => setTimeout(r, 50)); } return "never: " + %s; })()`, expression, want, expression))
 	if strings.HasPrefix(got, "never: ") {
 		p.Fatalf("%s never contained %q: %s", expression, want, got)
@@ -108,7 +108,7 @@ func (p pageUnderTest) await(expression, want string) string {
 // pick chooses levels, another response and a logarithmic scale.
 func (p pageUnderTest) pick() {
 	ticks := func() string {
-		return p.b.text(p.T,
+		return p.b.Text(p.T,
 			`[...document.querySelectorAll('#explore .chart g[aria-label="x-axis tick label"] text')].map((t) => t.textContent).join(" ")`)
 	}
 	linear := ticks()
@@ -121,14 +121,14 @@ func (p pageUnderTest) pick() {
 	p.chartShows("RTT at the client: trials, means and intervals of 10 treatments", "circle", 10*10)
 	p.click(`input[name="pick-stack"][value="stack-3"]`)
 	p.chartShows("RTT at the client: trials, means and intervals of 9 treatments", "circle", 9*10)
-	p.b.eval(p.T, nil,
+	p.b.Eval(p.T, nil,
 		`(() => { const s = document.getElementById("x-panel"); s.value = [...s.options].findIndex((o) => o.text === "Message size at the client"); s.dispatchEvent(new Event("change")); })()`)
 	p.chartShows("Message size at the client: trials", "circle", 9*10)
 	if got := ticks(); !strings.HasSuffix(got, "B") {
 		p.Errorf("the ticks of sizes are %q", got)
 	}
 	p.click(`fieldset:has([name="pick-encoding"]) button:last-of-type`) // none
-	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
+	if got := p.b.Text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
 		"No treatment is selected") {
 		p.Errorf("without levels the chart says %q", got)
 	}
@@ -139,7 +139,7 @@ func (p pageUnderTest) pick() {
 
 func (p pageUnderTest) click(selector string) {
 	p.Helper()
-	p.b.eval(p.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
+	p.b.Eval(p.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
 }
 
 // views looks at distributions, courses and power.
@@ -148,23 +148,23 @@ func (p pageUnderTest) views() {
 	p.click(`input[name="view"][value="distribution"]`)
 	p.chartShows("RTT at the client: share of requests within a value, 20 treatments", `g[aria-label="line"] path`, 20)
 	p.hoverLine("of 4000 requests within")
-	p.b.shoot(p.T, "distribution", false)
+	p.b.Shoot(p.T, "distribution", false)
 	p.click(`input[name="view"][value="course"]`)
 	p.chartShows("RTT at the client over the recorded run, 20 treatments", `g[aria-label="line"] path`, 20)
 	p.hoverLine("% of the run")
 	p.click(`button.look[data-panel="cpu-client"]`)
-	if got := p.b.text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
+	if got := p.b.Text(p.T, `document.querySelector("#explore .chart").textContent`); !strings.Contains(got,
 		"no distribution") {
 		p.Errorf("of a response without a distribution the chart says %q", got)
 	}
 	p.click(`button.look[data-view="power"]`)
 	p.chartShows("Power of the client over trial 1, stack-0 encoding-0, measured by exec", `g[aria-label="rect"] rect`, 3)
 	p.hoverLine("measured 3")
-	p.b.shoot(p.T, "power", false)
-	p.b.eval(p.T, nil,
+	p.b.Shoot(p.T, "power", false)
+	p.b.Eval(p.T, nil,
 		`(() => { const s = document.getElementById("x-trace"); s.value = 1; s.dispatchEvent(new Event("change")); })()`)
 	p.chartShows("Power of the server over trial 1, stack-0 encoding-0, modelled by exec", `g[aria-label="rect"] rect`, 3)
-	if got := p.b.text(p.T, `document.querySelector("#explore .caption").textContent`); !strings.HasPrefix(got,
+	if got := p.b.Text(p.T, `document.querySelector("#explore .caption").textContent`); !strings.HasPrefix(got,
 		"Modelled, not measured") {
 		p.Errorf("a modelled trace says %q", got)
 	}
@@ -174,54 +174,34 @@ func (p pageUnderTest) views() {
 // hoverLine puts the pointer near the right end of a line, where its tip must be.
 func (p pageUnderTest) hoverLine(want string) {
 	p.Helper()
-	p.b.eval(p.T, nil, `document.querySelector("#explore .chart").scrollIntoView()`)
+	p.b.Eval(p.T, nil, `document.querySelector("#explore .chart").scrollIntoView()`)
 	var at []float64
-	p.b.eval(p.T, &at,
+	p.b.Eval(p.T, &at,
 		`(() => { const l = document.querySelector('#explore .chart g[aria-label="line"] path'), q = l.getPointAtLength(l.getTotalLength() * 0.8).matrixTransform(l.getScreenCTM()); return [q.x, q.y]; })()`)
-	p.b.move(p.T, at[0]-3, at[1]-3)
-	p.b.move(p.T, at[0], at[1])
+	p.b.Move(p.T, at[0]-3, at[1]-3)
+	p.b.Move(p.T, at[0], at[1])
 	p.await(`document.querySelector('#explore .chart g[aria-label="tip"]').textContent`, want)
 }
 
 // Everyone can read the page: axe-core finds nothing, in both colour schemes,
 // and on a phone nothing is wider than the screen.
 func TestPageIsAccessible(t *testing.T) {
-	axe, err := os.ReadFile("testdata/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := fakeReport(t, 3, 2, 6)
 	r.Warnings = []string{"device local: load was 8.6 when the run began"}
 	r.Cells[0].Warnings = []string{"1 of 6 trials are outliers"}
 	r.fakeTrace(0, measure.Client, store.Measured)
 	r.Next = []Step{{"find the best", "edgegauge choose results/latest --minimize rtt"}}
 	path, _ := written(t, r)
-	b := startBrowser(t)
+	b := pagetest.Start(t)
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{1100, 360} {
-			b.must(t, nil, "Emulation.setEmulatedMedia",
-				map[string]any{"media": "screen", "features": []map[string]string{{"name": "prefers-color-scheme",
-					"value": scheme}}})
-			b.size(t, width, 800)
-			b.open(t, path)
-			b.eval(t, nil, `for (const d of document.querySelectorAll("details")) d.open = true`)
+			b.Scheme(t, scheme)
+			b.Size(t, width, 800)
+			b.Open(t, "file://"+path)
+			b.Eval(t, nil, `for (const d of document.querySelectorAll("details")) d.open = true`)
 			what := fmt.Sprintf("%s at %d px", scheme, width)
-			var wide int
-			b.eval(t, &wide, `document.documentElement.scrollWidth`)
-			if wide > width {
-				t.Errorf("%s: the page is %d px wide", what, wide)
-			}
-			b.eval(t, nil, string(axe)+";0")
-			var found []struct {
-				ID, Help string
-				Nodes    []struct{ HTML, FailureSummary string }
-			}
-			b.eval(t, &found, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`)
-			for _, v := range found {
-				t.Errorf("%s: %s: %s, %d times: %.300s: %.300s", what, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML,
-					v.Nodes[0].FailureSummary)
-			}
-			b.shoot(t, "page-"+scheme+fmt.Sprint(width), true)
+			b.Accessible(t, what, width)
+			b.Shoot(t, "page-"+scheme+fmt.Sprint(width), true)
 		}
 	}
 }
@@ -229,18 +209,18 @@ func TestPageIsAccessible(t *testing.T) {
 // A click on a head sorts by what the column means, not by its text.
 func TestTablesSort(t *testing.T) {
 	path, _ := written(t, fakeReport(t, 3, 2, 6))
-	b := startBrowser(t)
-	b.open(t, path)
-	b.eval(t, nil, `globalThis.table = document.querySelector("section.panel table")`)
+	b := pagetest.Start(t)
+	b.Open(t, "file://"+path)
+	b.Eval(t, nil, `globalThis.table = document.querySelector("section.panel table")`)
 	column := func(n int, cells ...string) string {
 		for i, c := range cells { // the rows are given what to sort
-			b.eval(t, nil, fmt.Sprintf(`table.tBodies[0].rows[%d].cells[%d].textContent = %q`, i, n, c))
+			b.Eval(t, nil, fmt.Sprintf(`table.tBodies[0].rows[%d].cells[%d].textContent = %q`, i, n, c))
 		}
-		b.eval(t, nil, fmt.Sprintf(`table.tHead.rows[0].cells[%d].firstChild.click()`, n))
-		return b.text(t, fmt.Sprintf(`[...table.tBodies[0].rows].slice(0, %d).map((r) => r.cells[%d].textContent).join("|")`, 6, n))
+		b.Eval(t, nil, fmt.Sprintf(`table.tHead.rows[0].cells[%d].firstChild.click()`, n))
+		return b.Text(t, fmt.Sprintf(`[...table.tBodies[0].rows].slice(0, %d).map((r) => r.cells[%d].textContent).join("|")`, 6, n))
 	}
-	b.eval(t, nil, `while (table.tBodies[0].rows.length > 6) table.tBodies[0].deleteRow(6)`)
-	if n := b.text(t, `table.tBodies[0].rows.length`); n != "6" {
+	b.Eval(t, nil, `while (table.tBodies[0].rows.length > 6) table.tBodies[0].deleteRow(6)`)
+	if n := b.Text(t, `table.tBodies[0].rows.length`); n != "6" {
 		t.Fatalf("%s rows", n)
 	}
 	if got, want := column(1, "2.00 ms", "–", "100 µs", "−1.5 ms", "900 ns", "1.10 s"), "−1.5 ms|900 ns|100 µs|2.00 ms|1.10 s|–"; got != want {
@@ -249,13 +229,13 @@ func TestTablesSort(t *testing.T) {
 	if got, want := column(1), "1.10 s|2.00 ms|100 µs|900 ns|−1.5 ms|–"; got != want {
 		t.Errorf("descending: %s, want %s", got, want)
 	}
-	if got := b.text(t, `table.tHead.rows[0].cells[1].getAttribute("aria-sort")`); got != "descending" {
+	if got := b.Text(t, `table.tHead.rows[0].cells[1].getAttribute("aria-sort")`); got != "descending" {
 		t.Errorf("the head says %s", got)
 	}
 	if got, want := column(0, "b", "a", "c", "f", "e", "d"), "a|b|c|d|e|f"; got != want {
 		t.Errorf("words: %s, want %s", got, want)
 	}
-	b.clean(t)
+	b.Clean(t, "file://")
 }
 
 func TestPageSaysWhatToDoNext(t *testing.T) {
@@ -275,19 +255,19 @@ func TestPageSaysWhatToDoNext(t *testing.T) {
 // Without scripts, and on paper, the static figures are there and the rest is not.
 func TestPageWithoutScripts(t *testing.T) {
 	path, _ := written(t, fakeReport(t, 3, 2, 6))
-	b := startBrowser(t)
-	b.must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
-	b.size(t, 900, 800)
-	b.open(t, path)
+	b := pagetest.Start(t)
+	b.Must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	b.Size(t, 900, 800)
+	b.Open(t, "file://"+path)
 	var doc struct{ Root struct{ NodeID int } }
-	b.must(t, &doc, "DOM.getDocument", nil)
+	b.Must(t, &doc, "DOM.getDocument", nil)
 	visible := func(selector string) bool {
 		var node struct{ NodeID int }
-		b.must(t, &node, "DOM.querySelector", map[string]any{"nodeId": doc.Root.NodeID, "selector": selector})
+		b.Must(t, &node, "DOM.querySelector", map[string]any{"nodeId": doc.Root.NodeID, "selector": selector})
 		if node.NodeID == 0 {
 			t.Fatalf("no %s", selector)
 		}
-		_, err := b.call("DOM.getBoxModel", map[string]any{"nodeId": node.NodeID})
+		_, err := b.Call("DOM.getBoxModel", map[string]any{"nodeId": node.NodeID})
 		return err == nil
 	}
 	for selector, want := range map[string]bool{"#rtt .fig": true, "#rtt .fig circle": true, "#explore": false,
@@ -296,12 +276,12 @@ func TestPageWithoutScripts(t *testing.T) {
 			t.Errorf("%s is visible: %v, want %v", selector, got, want)
 		}
 	}
-	b.must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
-	b.open(t, path)
-	b.must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "print"})
-	b.must(t, &doc, "DOM.getDocument", nil)
+	b.Must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
+	b.Open(t, "file://"+path)
+	b.Must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "print"})
+	b.Must(t, &doc, "DOM.getDocument", nil)
 	if visible("#explore") || !visible("#rtt .fig") {
 		t.Error("on paper the chart of the screen is shown, or the figure is not")
 	}
-	b.shoot(t, "print", true)
+	b.Shoot(t, "print", true)
 }

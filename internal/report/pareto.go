@@ -152,7 +152,7 @@ func paretoGrid(b *strings.Builder, ax, ay axis, xTitle string) {
 		y := paretoY(ay, t)
 		fmt.Fprintf(b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(paretoLeft),
 			percent(paretoLeft+paretoWide), y, y)
-		fmt.Fprintf(b, `<text class="fig-tick" style="text-anchor:end" x="%s" y="%d">%s</text>`, percent(paretoLeft-0.01),
+		fmt.Fprintf(b, `<text class="fig-tick fig-last" x="%s" y="%d">%s</text>`, percent(paretoLeft-0.01),
 			y+4, ay.label(t, "s"))
 	}
 	fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide/2),

@@ -36,7 +36,7 @@ func (r *Report) doubtPrograms(s *store.Store) error {
 	}
 	seen := map[string]builds{}
 	for _, t := range r.Trials {
-		i := r.treatmentOf(t.Treatment)
+		i := r.TreatmentOf(t.Treatment)
 		if i < 0 || t.State != store.Valid {
 			continue
 		}

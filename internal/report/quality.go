@@ -33,7 +33,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		return err
 	}
 	for _, t := range r.Trials {
-		i := r.treatmentOf(t.Treatment)
+		i := r.TreatmentOf(t.Treatment)
 		if i < 0 || t.State != store.Valid {
 			continue
 		}

@@ -117,7 +117,7 @@ type trialScratch struct {
 // read adds both sides' exchanges of the trial at a place in the plan.
 func (x *trialScratch) read(place int) error {
 	t := x.r.Trials[place]
-	treatment := x.r.treatmentOf(t.Treatment)
+	treatment := x.r.TreatmentOf(t.Treatment)
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		wanted := map[string]*Distribution{} // by the name of the field
 		for _, f := range measure.Summaries(side) {

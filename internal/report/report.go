@@ -63,6 +63,9 @@ type Treatment struct {
 	setup *study.Setup
 }
 
+// Setup is every setting of the treatment.
+func (t Treatment) Setup() *study.Setup { return t.setup }
+
 // Name is the treatment in words: its levels, or its stack or URL where nothing varies.
 func (t Treatment) Name() string {
 	switch {
@@ -76,14 +79,24 @@ func (t Treatment) Name() string {
 
 // Read summarizes an open store.
 func Read(s *store.Store) (*Report, error) {
+	var damage []string
+	for _, err := range s.Verify() {
+		damage = append(damage, err.Error())
+	}
+	return read(s, damage)
+}
+
+// ReadUnverified is Read for results too large, or still too much in motion, to be
+// compared with their checksums: it reads the ledger only, and Damage is empty
+// whatever the files are.
+func ReadUnverified(s *store.Store) (*Report, error) { return read(s, nil) }
+
+func read(s *store.Store, damage []string) (*Report, error) {
 	text, overrides, err := s.Study()
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Dir: s.Dir()}
-	for _, err := range s.Verify() {
-		r.Damage = append(r.Damage, err.Error())
-	}
+	r := &Report{Dir: s.Dir(), Damage: damage}
 	if r.LeftOut, err = s.LeftOut(); err != nil {
 		return nil, err
 	}
@@ -149,7 +162,7 @@ func (r *Report) treatments() error {
 		r.Treatments[i].Floor = r.floorOf(i)
 	}
 	for _, t := range r.Trials {
-		i := r.treatmentOf(t.Treatment)
+		i := r.TreatmentOf(t.Treatment)
 		if i < 0 {
 			continue
 		}
@@ -161,7 +174,8 @@ func (r *Report) treatments() error {
 	return nil
 }
 
-func (r *Report) treatmentOf(levels []store.Level) int {
+// TreatmentOf is the place of a trial's treatment among Treatments; -1: it is none.
+func (r *Report) TreatmentOf(levels []store.Level) int {
 	return slices.IndexFunc(r.Treatments, func(t Treatment) bool {
 		return len(t.Levels) == len(levels) && !slices.ContainsFunc(levels, func(l store.Level) bool {
 			k := slices.Index(r.Factors, l.Factor)

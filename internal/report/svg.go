@@ -53,7 +53,8 @@ func (p Picture) File(w io.Writer) error {
 const fileStyle = `svg{overflow:visible;font:13px system-ui,"DejaVu Sans",sans-serif}.fig-name{fill:#1b1f24}` +
 	`.fig-value{fill:#1b1f24;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:6px;` +
 	`stroke-linejoin:round}.fig-key{fill:#4b5563;font-size:12px}.fig-grid{stroke:#e3e6ea}` +
-	`.fig-tick{fill:#4b5563;font-size:12px;text-anchor:middle}.fig-pt{fill:#2563a8;fill-opacity:.35}` +
+	`.fig-tick{fill:#4b5563;font-size:12px;text-anchor:middle}.fig-first{text-anchor:start}` +
+	`.fig-last{text-anchor:end}.fig-pt{fill:#2563a8;fill-opacity:.35}` +
 	`.fig-ci{stroke:#12365e;stroke-width:2.5}.fig-mean{fill:#12365e;stroke:#fff}` +
 	`.fig-floor{stroke:#b45309;stroke-width:2.5}.fig-pub{fill:none;stroke:#7c3aed;stroke-width:2}` +
 	`.fig-isfloor{opacity:.75}.fig-front{fill:#12365e;stroke:#fff;stroke-width:1.5}` +
@@ -98,11 +99,11 @@ func (a axis) grid(b *strings.Builder, unit string, bottom int) {
 		anchor := ""
 		switch at := a.at(t); {
 		case at < 0.03:
-			anchor = ` style="text-anchor:start"`
+			anchor = " fig-first"
 		case at > 0.97:
-			anchor = ` style="text-anchor:end"`
+			anchor = " fig-last"
 		}
-		fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d"%s>%s</text>`, x, bottom+19, anchor, a.label(t, unit))
+		fmt.Fprintf(b, `<text class="fig-tick%s" x="%s" y="%d">%s</text>`, anchor, x, bottom+19, a.label(t, unit))
 	}
 }
 

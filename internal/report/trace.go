@@ -73,8 +73,28 @@ func (r *Report) readTraces(s *store.Store, most int) error {
 	return nil
 }
 
+// ReadTracesOf returns the power traces of one trial, one for each side and
+// instrument that saw some. What cannot be read is an error.
+func (r *Report) ReadTracesOf(s *store.Store, t store.TrialState) ([]*Trace, error) {
+	sources, err := s.Sources(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Trace
+	for _, src := range sources {
+		x, err := r.readTrace(s, t, src)
+		if err != nil {
+			return nil, err
+		}
+		if len(x.Points) > 0 {
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
 func (r *Report) readTrace(s *store.Store, t store.TrialState, src store.Source) (*Trace, error) {
-	x := &Trace{Treatment: r.treatmentOf(t.Treatment), Trial: t.ID, Block: t.Block, Side: src.Side,
+	x := &Trace{Treatment: r.TreatmentOf(t.Treatment), Trial: t.ID, Block: t.Block, Side: src.Side,
 		Instrument: src.Instrument, Method: src.Method}
 	var readings []measure.Sample
 	for batch, err := range s.Samples(t.ID, src) {

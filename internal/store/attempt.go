@@ -316,8 +316,10 @@ func (a *Attempt) recordFiles(tx *sql.Tx, paths []string) error {
 	return nil
 }
 
+// path is a file of the directory. Names come from the ledger, which may be a
+// stranger's: rooted first, they cannot climb out of it.
 func (s *Store) path(elem ...string) string {
-	return filepath.Join(append([]string{s.dir}, elem...)...)
+	return filepath.Join(s.dir, filepath.Join("/", filepath.Join(elem...)))
 }
 
 // trialName is 0017 for the first attempt, 0017-2 for the second.

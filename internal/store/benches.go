@@ -51,33 +51,6 @@ func (s *Store) benchColumns() string {
 	return "bench, boot"
 }
 
-// An AttemptState is an attempt, where it ran and what became of it.
-type AttemptState struct {
-	AttemptID
-	Bench  Bench
-	State  State
-	Reason string // why it does not count
-}
-
-// Attempts lists all attempts, by trial and number.
-func (s *Store) Attempts() ([]AttemptState, error) {
-	rows, err := s.db.Query("SELECT trial, attempt, " + s.benchColumns() +
-		", state, coalesce(reason, '') FROM attempts ORDER BY trial, attempt")
-	if err != nil {
-		return nil, s.word(err)
-	}
-	defer rows.Close()
-	var all []AttemptState
-	for rows.Next() {
-		var a AttemptState
-		if err := rows.Scan(&a.Trial, &a.Attempt, &a.Bench.Name, &a.Bench.Boot, &a.State, &a.Reason); err != nil {
-			return nil, s.word(err)
-		}
-		all = append(all, a)
-	}
-	return all, s.word(rows.Err())
-}
-
 // AddBench keeps the facts of a bench (any JSON), in a file of their own where
 // they differ from the last that it brought.
 func (s *Store) AddBench(name string, facts json.RawMessage) error {

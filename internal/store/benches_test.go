@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -25,7 +26,10 @@ func TestAttemptsSayOnWhichBenchTheyRan(t *testing.T) {
 	if _, err := s.BeginOn(3, Bench{"../3", "b1"}); err == nil || !strings.Contains(err.Error(), "letters") {
 		t.Errorf("a name that is a path: got %v, want it refused", err)
 	}
-	got := must[[]AttemptState](t)(s.Attempts())
+	got := must[[]AttemptState](t)(s.Attempts(0))
+	for i := range got {
+		got[i].Began, got[i].Ended = time.Time{}, time.Time{}
+	}
 	want := []AttemptState{{AttemptID: AttemptID{1, 1}, Bench: Bench{"shelf-2", "b7"}, State: Valid},
 		{AttemptID: AttemptID{2, 1}, State: Valid}}
 	if !reflect.DeepEqual(got, want) {
@@ -69,7 +73,7 @@ func TestASupersededAttemptDoesNotCount(t *testing.T) {
 		t.Error("a superseded attempt was committed")
 	}
 	states := map[AttemptID]State{}
-	for _, a := range must[[]AttemptState](t)(s.Attempts()) {
+	for _, a := range must[[]AttemptState](t)(s.Attempts(0)) {
 		states[a.AttemptID] = a.State
 	}
 	want := map[AttemptID]State{{1, 1}: Superseded, {2, 1}: Superseded, {2, 2}: Valid}
@@ -123,7 +127,7 @@ func TestLedgersOlderThanBenchesOpen(t *testing.T) {
 			t.Errorf("trial %d ran on %q", row.ID, row.Bench)
 		}
 	}
-	if attempts := must[[]AttemptState](t)(read.Attempts()); n == 0 || len(attempts) == 0 {
+	if attempts := must[[]AttemptState](t)(read.Attempts(0)); n == 0 || len(attempts) == 0 {
 		t.Errorf("%d rows, %d attempts", n, len(attempts))
 	}
 	if facts := must[map[string]json.RawMessage](t)(read.BenchFacts()); len(facts) != 0 {

@@ -47,7 +47,7 @@ func verified(t *testing.T, s *Store) {
 func states(t *testing.T, s *Store) map[AttemptID]State {
 	t.Helper()
 	all := map[AttemptID]State{}
-	for _, a := range must[[]AttemptState](t)(s.Attempts()) {
+	for _, a := range must[[]AttemptState](t)(s.Attempts(0)) {
 		all[a.AttemptID] = a.State
 	}
 	return all
@@ -82,7 +82,7 @@ func TestTakeKeepsWhatABenchMeasured(t *testing.T) {
 	if facts, err := s.BenchFacts(); err != nil || !strings.Contains(string(facts["a"]), "6.1") {
 		t.Errorf("got facts %s %v", facts, err)
 	}
-	if bench := must[[]AttemptState](t)(s.Attempts())[0].Bench; bench != onA {
+	if bench := must[[]AttemptState](t)(s.Attempts(0))[0].Bench; bench != onA {
 		t.Errorf("it ran on %v", bench)
 	}
 	verified(t, s)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
 )
 
 // Twenty treatments in 25 blocks: 10 million exchanges in 500 trials.
@@ -43,7 +44,7 @@ func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 	}
 	defer os.RemoveAll(dir)
 	results, page := filepath.Join(dir, "results"), filepath.Join(dir, "report.html")
-	if err := Make(results, treatments, replications, requests); err != nil {
+	if err := fabricated.Make(results, treatments, replications, requests); err != nil {
 		return nil, err
 	}
 	var walls, cpus, peaks []float64

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
@@ -16,7 +17,7 @@ import (
 // distributions of it have the trials' own figures.
 func TestMadeResultsAreReported(t *testing.T) {
 	dir := t.TempDir() + "/results"
-	if err := Make(dir, 3, 2, 500); err != nil {
+	if err := fabricated.Make(dir, 3, 2, 500); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.OpenReadOnly(dir)
@@ -69,7 +70,7 @@ func TestAnAddedFieldIsReported(t *testing.T) {
 			Response: measure.Response{Quantity: measure.Quantity{Name: "queue_time", Unit: "s"},
 				Sides: []measure.Side{measure.Client}}})
 	dir := filepath.Join(t.TempDir(), "results")
-	if err := Make(dir, 3, 2, 400); err != nil {
+	if err := fabricated.Make(dir, 3, 2, 400); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.OpenReadOnly(dir)

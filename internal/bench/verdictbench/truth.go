@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"edgegauge.example/edgegauge/internal/bench/reportbench"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -81,7 +81,7 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	if t.Failed != nil {
 		return t.writeProbe(dir, r)
 	}
-	kept, p, err := reportbench.Create(dir, t.study())
+	kept, p, err := fabricated.Create(dir, t.study())
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
-package report
+// Package pagetest is what tests of pages share: a browser, as a reader has it. Only
+// tests import it.
+package pagetest
 
 import (
 	"bufio"
 	"bytes"
 	"context"
+	_ "embed" // axe
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,22 +14,23 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// A browser is a headless Chromium spoken to over two pipes: one JSON message
+// A Browser is a headless Chromium spoken to over two pipes: one JSON message
 // each way, ended by a NUL (Chrome DevTools Protocol, --remote-debugging-pipe).
-type browser struct {
+type Browser struct {
 	to      io.Writer
 	session string
 
 	mu      sync.Mutex
 	next    int
 	waiting map[int]chan answer
-	events  []event
+	events  []Event
 }
 
 type answer struct {
@@ -34,7 +38,8 @@ type answer struct {
 	Error  *struct{ Message string }
 }
 
-type event struct {
+// An Event is one that the browser told.
+type Event struct {
 	Method string
 	Params json.RawMessage
 }
@@ -42,9 +47,9 @@ type event struct {
 // slow is how long a busy machine may take for a step.
 const slow = 60 * time.Second
 
-// startBrowser starts Chromium for one test. Where there is none the test is
+// Start starts Chromium for one test. Where there is none the test is
 // passed over, but never in CI.
-func startBrowser(t *testing.T) *browser {
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -71,7 +76,7 @@ func startBrowser(t *testing.T) *browser {
 	}
 	fromUs.Close()
 	toUs.Close()
-	b := &browser{to: toThem, waiting: map[int]chan answer{}}
+	b := &Browser{to: toThem, waiting: map[int]chan answer{}}
 	ended := make(chan struct{})
 	go func() {
 		b.listen(fromThem)
@@ -79,7 +84,7 @@ func startBrowser(t *testing.T) *browser {
 	}()
 	t.Cleanup(func() {
 		b.session = ""
-		_, _ = b.call("Browser.close", nil)
+		_, _ = b.Call("Browser.close", nil)
 		toThem.Close()
 		stop := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
 		<-ended
@@ -91,11 +96,11 @@ func startBrowser(t *testing.T) *browser {
 	})
 	var target struct{ TargetID string }
 	var attached struct{ SessionID string }
-	b.must(t, &target, "Target.createTarget", map[string]any{"url": "about:blank"})
-	b.must(t, &attached, "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true})
+	b.Must(t, &target, "Target.createTarget", map[string]any{"url": "about:blank"})
+	b.Must(t, &attached, "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true})
 	b.session = attached.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
-		b.must(t, nil, domain+".enable", nil)
+		b.Must(t, nil, domain+".enable", nil)
 	}
 	return b
 }
@@ -109,7 +114,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-func (b *browser) listen(r io.Reader) {
+func (b *Browser) listen(r io.Reader) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for {
 		text, err := in.ReadBytes(0)
@@ -119,14 +124,14 @@ func (b *browser) listen(r io.Reader) {
 		var m struct {
 			ID int
 			answer
-			event
+			Event
 		}
 		if json.Unmarshal(bytes.TrimRight(text, "\x00"), &m) != nil {
 			continue
 		}
 		b.mu.Lock()
 		if m.ID == 0 {
-			b.events = append(b.events, m.event)
+			b.events = append(b.events, m.Event)
 		} else if to := b.waiting[m.ID]; to != nil {
 			to <- m.answer
 			delete(b.waiting, m.ID)
@@ -141,7 +146,8 @@ func (b *browser) listen(r io.Reader) {
 	b.waiting = nil
 }
 
-func (b *browser) call(method string, params any) (json.RawMessage, error) {
+// Call asks the browser something, and returns its answer.
+func (b *Browser) Call(method string, params any) (json.RawMessage, error) {
 	b.mu.Lock()
 	if b.waiting == nil {
 		b.mu.Unlock()
@@ -177,9 +183,10 @@ func (b *browser) call(method string, params any) (json.RawMessage, error) {
 	}
 }
 
-func (b *browser) must(t *testing.T, to any, method string, params any) {
+// Must is Call, whose answer is decoded into to unless that is nil; its error ends the test.
+func (b *Browser) Must(t *testing.T, to any, method string, params any) {
 	t.Helper()
-	text, err := b.call(method, params)
+	text, err := b.Call(method, params)
 	if err == nil && to != nil {
 		err = json.Unmarshal(text, to)
 	}
@@ -188,11 +195,11 @@ func (b *browser) must(t *testing.T, to any, method string, params any) {
 	}
 }
 
-// happened are the events of a kind so far.
-func (b *browser) happened(method string) []event {
+// Happened are the events of a kind so far.
+func (b *Browser) Happened(method string) []Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []event
+	var out []Event
 	for _, e := range b.events {
 		if e.Method == method {
 			out = append(out, e)
@@ -201,24 +208,24 @@ func (b *browser) happened(method string) []event {
 	return out
 }
 
-// open loads a file and waits for its load event.
-func (b *browser) open(t *testing.T, path string) {
+// Open loads an address and waits for its load event.
+func (b *Browser) Open(t *testing.T, url string) {
 	t.Helper()
-	loads := len(b.happened("Page.loadEventFired"))
-	b.must(t, nil, "Page.navigate", map[string]any{"url": "file://" + path})
+	loads := len(b.Happened("Page.loadEventFired"))
+	b.Must(t, nil, "Page.navigate", map[string]any{"url": url})
 	ctx, cancel := context.WithTimeout(t.Context(), slow)
 	defer cancel()
-	for len(b.happened("Page.loadEventFired")) == loads {
+	for len(b.Happened("Page.loadEventFired")) == loads {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s did not load within %v", path, slow)
+			t.Fatalf("%s did not load within %v", url, slow)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// eval returns the value of an expression, awaited if it is a promise.
-func (b *browser) eval(t *testing.T, to any, expression string) {
+// Eval returns the value of an expression, awaited if it is a promise.
+func (b *Browser) Eval(t *testing.T, to any, expression string) {
 	t.Helper()
 	var got struct {
 		Result           struct{ Value json.RawMessage }
@@ -227,7 +234,7 @@ func (b *browser) eval(t *testing.T, to any, expression string) {
 			Exception struct{ Description string }
 		}
 	}
-	b.must(t, &got, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true,
+	b.Must(t, &got, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true,
 		"returnByValue": true})
 	if got.ExceptionDetails != nil {
 		t.Fatalf("%.200s: %s %s", expression, got.ExceptionDetails.Text, got.ExceptionDetails.Exception.Description)
@@ -240,34 +247,35 @@ func (b *browser) eval(t *testing.T, to any, expression string) {
 	}
 }
 
-func (b *browser) text(t *testing.T, expression string) string {
+// Text is the value of an expression as text.
+func (b *Browser) Text(t *testing.T, expression string) string {
 	t.Helper()
 	var s string
-	b.eval(t, &s, "String("+expression+")")
+	b.Eval(t, &s, "String("+expression+")")
 	return s
 }
 
-// size gives the page a width and height in CSS px.
-func (b *browser) size(t *testing.T, width, height int) {
+// Size gives the page a width and height in CSS px.
+func (b *Browser) Size(t *testing.T, width, height int) {
 	t.Helper()
-	b.must(t, nil, "Emulation.setDeviceMetricsOverride",
+	b.Must(t, nil, "Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
 }
 
-// move puts the pointer at a place of the window.
-func (b *browser) move(t *testing.T, x, y float64) {
+// Move puts the pointer at a place of the window.
+func (b *Browser) Move(t *testing.T, x, y float64) {
 	t.Helper()
-	b.must(t, nil, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y})
+	b.Must(t, nil, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y})
 }
 
-// shoot keeps a picture of the page where EDGEGAUGE_SHOTS names a folder.
-func (b *browser) shoot(t *testing.T, name string, whole bool) {
+// Shoot keeps a picture of the page where EDGEGAUGE_SHOTS names a folder.
+func (b *Browser) Shoot(t *testing.T, name string, whole bool) {
 	dir := os.Getenv("EDGEGAUGE_SHOTS")
 	if dir == "" {
 		return
 	}
 	var shot struct{ Data string }
-	b.must(t, &shot, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole})
+	b.Must(t, &shot, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole})
 	png, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err == nil {
 		err = os.WriteFile(dir+"/"+name+".png", png, 0o644)
@@ -277,23 +285,53 @@ func (b *browser) shoot(t *testing.T, name string, whole bool) {
 	}
 }
 
-// clean fails if the page complained, or asked for anything but itself.
-func (b *browser) clean(t *testing.T) {
+// Clean fails if the pages complained, or asked for what does not begin with one of
+// the addresses.
+func (b *Browser) Clean(t *testing.T, own ...string) {
 	t.Helper()
-	for _, e := range b.happened("Runtime.exceptionThrown") {
-		t.Errorf("exception: %.600s", e.Params)
+	for _, kind := range []string{"Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"} {
+		for _, e := range b.Happened(kind) {
+			t.Errorf("%s: %.600s", kind, e.Params)
+		}
 	}
-	for _, e := range b.happened("Log.entryAdded") {
-		t.Errorf("log: %.600s", e.Params)
-	}
-	for _, e := range b.happened("Runtime.consoleAPICalled") {
-		t.Errorf("console: %.600s", e.Params)
-	}
-	for _, e := range b.happened("Network.requestWillBeSent") {
+	for _, e := range b.Happened("Network.requestWillBeSent") {
 		var p struct{ Request struct{ URL string } }
-		if json.Unmarshal(e.Params, &p) != nil || !strings.HasPrefix(p.Request.URL, "file://") &&
-			!strings.HasPrefix(p.Request.URL, "data:") && p.Request.URL != "about:blank" {
+		if json.Unmarshal(e.Params, &p) != nil || !slices.ContainsFunc(append(own, "data:", "about:blank"),
+			func(begin string) bool { return strings.HasPrefix(p.Request.URL, begin) }) {
 			t.Errorf("the page asked for %.200s", e.Params)
 		}
 	}
+}
+
+// axe-core 4.14.1, of Deque.
+//
+//go:embed axe.min.js
+var axe string
+
+// Accessible fails for each rule of axe-core that the open page breaks, and if it is
+// wider than the window. What says which page and window it is.
+func (b *Browser) Accessible(t *testing.T, what string, width int) {
+	t.Helper()
+	var wide int
+	b.Eval(t, &wide, `document.documentElement.scrollWidth`)
+	if wide > width {
+		t.Errorf("%s: the page is %d px wide", what, wide)
+	}
+	b.Eval(t, nil, axe+";0")
+	var found []struct {
+		ID, Help string
+		Nodes    []struct{ HTML, FailureSummary string }
+	}
+	b.Eval(t, &found, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`)
+	for _, v := range found {
+		t.Errorf("%s: %s: %s, %d times: %.300s: %.300s", what, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML,
+			v.Nodes[0].FailureSummary)
+	}
+}
+
+// Scheme shows pages in light or dark colours.
+func (b *Browser) Scheme(t *testing.T, scheme string) {
+	t.Helper()
+	b.Must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "screen",
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 }

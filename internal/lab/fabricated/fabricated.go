@@ -1,4 +1,6 @@
-package reportbench
+// Package fabricated writes results directories as a lab leaves them, with exchanges
+// drawn at random: for benches and tests of what reads results. It measures nothing.
+package fabricated
 
 import (
 	"bytes"
@@ -19,8 +21,8 @@ import (
 // responses are the six of the promise; three of them both sides see.
 const responses = "[rtt, serialization, deserialization, processing, total_time, message_size]"
 
-// studyOf is a study with that many treatments, replications and requests.
-func studyOf(treatments, replications, requests int) []byte {
+// Study is a study with that many treatments, replications and requests.
+func Study(treatments, replications, requests int) []byte {
 	levels := make([]string, treatments)
 	for i := range levels {
 		levels[i] = fmt.Sprintf("%dB", 100*(i+1))
@@ -53,7 +55,7 @@ func Create(dir string, text []byte) (*store.Store, study.Plan, error) {
 // Make writes a results directory as a lab leaves it, with exchanges of both
 // sides drawn at random, on all CPUs.
 func Make(dir string, treatments, replications, requests int) error {
-	kept, p, err := Create(dir, studyOf(treatments, replications, requests))
+	kept, p, err := Create(dir, Study(treatments, replications, requests))
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func Make(dir string, treatments, replications, requests int) error {
 			var failed error
 			for t := range next {
 				if failed == nil {
-					failed = keepTrial(kept, t, requests)
+					failed = Trial(kept, t, requests, nil)
 				}
 			}
 			errs <- failed
@@ -84,7 +86,9 @@ func Make(dir string, treatments, replications, requests int) error {
 	return err
 }
 
-func keepTrial(s *store.Store, t study.Trial, requests int) error {
+// Trial conducts a trial of that many requests. Besides writes what else the attempt
+// left; nil: nothing.
+func Trial(s *store.Store, t study.Trial, requests int, besides func(*store.Attempt) error) error {
 	a, err := s.Begin(t.ID)
 	if err != nil {
 		return err
@@ -107,6 +111,11 @@ func keepTrial(s *store.Store, t study.Trial, requests int) error {
 			return err
 		}
 		results = append(results, more...)
+	}
+	if besides != nil {
+		if err := besides(a); err != nil {
+			return err
+		}
 	}
 	return a.Commit(results, nil)
 }
