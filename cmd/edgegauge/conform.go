@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
@@ -78,6 +79,15 @@ func (r *runningProgram) Stop(grace time.Duration) ([]byte, bool) {
 	return rest, !killed && e.Orphans == 0
 }
 
+// Sockets are those of the supervisor's descendants: a program may leave a daemon behind.
+func (r *runningProgram) Sockets() ([]kernel.Socket, error) {
+	program, err := kernel.ReadProcess(r.process.PID)
+	if err != nil {
+		return nil, err
+	}
+	return kernel.Sockets(kernel.Descendants(program.Parent))
+}
+
 // A peer is a program of a stack in this binary that runs in this process: it is
 // not under test, and starting a process for each of its thousands of uses costs more than they do.
 type peer struct {
@@ -112,3 +122,6 @@ func (p *peer) Stop(grace time.Duration) ([]byte, bool) {
 	rest, err := io.ReadAll(io.LimitReader(p.stdout, 1<<16))
 	return rest, err == nil
 }
+
+// Sockets of a peer are this process's own and not looked at.
+func (*peer) Sockets() ([]kernel.Socket, error) { return nil, nil }

@@ -99,6 +99,16 @@ func TestEveryWayToConnectIsChecked(t *testing.T) {
 	}
 }
 
+// openBeside passes everything on, and listens on every address meanwhile.
+const openBeside = `python3 -c '
+import socket, sys
+s = socket.socket()
+s.bind(("0.0.0.0", 0))
+s.listen()
+for line in sys.stdin.buffer:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()'`
+
 // A kit that finds nothing is worth nothing: each of these stacks is a good one
 // spoiled on its way out.
 func TestKitFindsWhatIsWrong(t *testing.T) {
@@ -119,6 +129,7 @@ func TestKitFindsWhatIsWrong(t *testing.T) {
 		{"outlives its stdin", `cat; sleep 60`, "did not exit cleanly", 1},
 		{"has phases beyond the total", `sed -u 's/"serialization":/"serialization":9/'`, "exceed the total", 1},
 		{"has sizes of its own", `sed -u 's/"in":/"in":1/'`, "server received", 1},
+		{"is open to the network", openBeside, "socket is bound to 0.0.0.0:", 1},
 		{"hides its errors", `sed -u 's/"type":"error"/"type":"mishap"/'`, `want an "error" line`, 1},
 	} {
 		run := func(verb string) stack.Program {

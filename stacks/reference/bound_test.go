@@ -1,19 +1,17 @@
 package reference
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -105,54 +103,20 @@ func boundOnly(t *testing.T, ns *os.File, k kind, transport, security, host stri
 }
 
 // onlyAt looks at every socket of a namespace that takes what is sent to it.
-func onlyAt(t *testing.T, ns *os.File, whose, host string) (seen int) {
+func onlyAt(t *testing.T, ns *os.File, whose, host string) int {
 	t.Helper()
-	err := within(ns, func() error {
-		for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
-			f, err := os.Open("/proc/thread-self/net/" + table)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			lines := bufio.NewScanner(f)
-			lines.Scan() // the heading
-			for lines.Scan() {
-				fields := strings.Fields(lines.Text())
-				const listening = "0A"
-				if table[:3] == "tcp" && fields[3] != listening {
-					continue
-				}
-				seen++
-				if at := procAddress(fields[1]); at != host && at != discoveryGroup {
-					t.Errorf("%s: a %s socket is bound to %s, not to %s only", whose, table, at, host)
-				}
-			}
-		}
-		return nil
+	var sockets []kernel.Socket
+	err := within(ns, func() (err error) {
+		sockets, err = kernel.NetworkSockets()
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen
-}
-
-// procAddress is the address in /proc/net's ADDRESS:PORT: words in the order of
-// this machine's bytes, a little-endian one.
-func procAddress(text string) string {
-	b, err := hex.DecodeString(strings.Split(text, ":")[0])
-	if err != nil {
-		return text
+	for _, s := range sockets {
+		if at := s.Local.Addr().String(); at != host && at != discoveryGroup {
+			t.Errorf("%s: a %s socket is bound to %s, not to %s only", whose, s.Network, at, host)
+		}
 	}
-	for word := range slices.Chunk(b, 4) {
-		slices.Reverse(word)
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a.Unmap().String()
-}
-
-// An address of /proc/net/udp as the kernel of a little-endian machine writes it.
-func TestProcAddress(t *testing.T) {
-	if got := procAddress("FAFFFFEF:0E76"); got != discoveryGroup {
-		t.Errorf("read %s", got)
-	}
+	return len(sockets)
 }

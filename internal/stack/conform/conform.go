@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -39,6 +40,8 @@ type Running interface {
 	// Stop closes stdin, waits for the end, and returns what the program still
 	// printed; clean is false if it had to be killed or left processes behind.
 	Stop(grace time.Duration) (rest []byte, clean bool)
+	// Sockets are those of its processes; none if it has no process of its own.
+	Sockets() ([]kernel.Socket, error)
 }
 
 // sizes that a stack must answer rightly for (stacks/PROTOCOL.md); the last is 64 KiB.
@@ -187,6 +190,9 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 	}
 	if first {
 		add("listens on its host only", func(_ *stack.Conn, url string) error { return c.listens(url) })
+		if c.representative() {
+			add("server binds its host only", func(*stack.Conn, string) error { return c.boundToHost(h.running) })
+		}
 		if !c.fixedSizes() {
 			add("times its phases", func(srv *stack.Conn, url string) error { return c.times(srv, client, s, url) })
 		}
@@ -244,6 +250,11 @@ type adder func(what string, do func(srv *stack.Conn, url string) error)
 
 // connections adds the checks of how a client connects.
 func (c suite) connections(client *program, s string, add adder) {
+	if c.representative() {
+		add("client binds the server's host only", func(srv *stack.Conn, url string) error {
+			return c.clientBinds(srv, client, s, url)
+		})
+	}
 	for _, conn := range c.offer.Connections {
 		if conn != "keep-alive" && !c.representative() {
 			continue

@@ -30,6 +30,10 @@ func Checks() []Check {
 		{"refuses numbers out of range", "The server refuses numbers that do not fit 32 bits."},
 		{"listens on its host only", "The server listens on the host it was told, 127.0.0.1, and on no other address of " +
 			"the machine: what is measured must not be open to the network."},
+		{"server binds its host only", "No TCP socket of the server's processes listens, and no UDP socket is bound, on " +
+			"another address, on whatever port. A device of DPWS may be bound to the group of WS-Discovery, too."},
+		{"client binds the server's host only", "After requests to a server on 127.0.0.1 no TCP socket of the client " +
+			"listens, and no UDP socket is bound, on another address: it would take what others send into a trial."},
 		{"times its phases", "No phase is 0 in all records: deserialization, processing, serialization and total of the " +
 			"server, serialization, deserialization and total of the client."},
 		{"waits for no timer", "On one connection, round trips do not take the 40 ms or 200 ms for which TCP delays " +

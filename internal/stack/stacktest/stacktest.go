@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
 )
@@ -131,4 +132,8 @@ func (p *program) Stop(grace time.Duration) (rest []byte, clean bool) {
 	p.out.SetReadDeadline(time.Now().Add(grace))
 	rest, _ = io.ReadAll(io.LimitReader(p.out, 1<<16))
 	return rest, err == nil
+}
+
+func (p *program) Sockets() ([]kernel.Socket, error) {
+	return kernel.Sockets(append(kernel.Family(p.cmd.Process.Pid), p.cmd.Process.Pid))
 }

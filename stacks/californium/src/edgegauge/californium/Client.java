@@ -5,7 +5,10 @@ import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.Setup;
 import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.californium.core.CoapClient;
@@ -90,11 +93,20 @@ final class Client implements Caller {
   }
 
   private void open() throws Exception {
-    socket = new TimedConnector(Californium.connector(setup, conf, new InetSocketAddress(0), false));
+    socket = new TimedConnector(Californium.connector(setup, conf, new InetSocketAddress(source(), 0), false));
     endpoint = Californium.endpoint(setup, conf, socket, contexts);
     endpoint.start();
     client.setEndpoint(endpoint);
     if (observes) observe();
+  }
+
+  /** The address of this machine that the server is asked from: on any other, the socket would hear strangers. */
+  private InetAddress source() throws Exception {
+    URI server = new URI(setup.url);
+    try (DatagramSocket s = new DatagramSocket()) {
+      s.connect(InetAddress.getByName(server.getHost()), Math.max(1, server.getPort())); // sends nothing
+      return s.getLocalAddress();
+    }
   }
 
   /** Registers, and waits for the first state. What follows quickly may be told as one: a request waits for its own. */
