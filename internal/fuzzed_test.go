@@ -22,6 +22,7 @@ import (
 var readers = map[string]string{
 	"internal/advise/battery.Read":                  "FuzzRead",
 	"internal/advise/calibration.Read":              "FuzzRead",
+	"internal/advise/cost.Read":                     "FuzzRead",
 	"internal/advise/paper.ParseClaims":             "FuzzParseClaims",
 	"internal/device.Connect":                       "internal/device/rpc.FuzzGreeting",
 	"internal/device.Remote.Put":                    "no: the lab's own file, copied and not read",

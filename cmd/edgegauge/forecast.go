@@ -13,6 +13,7 @@ import (
 
 	"edgegauge.example/edgegauge/batteries"
 	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/advise/cost"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
@@ -36,6 +37,8 @@ func (f *batteryFlags) add(c *cobra.Command) {
 		"what joules of the results stand for: processor, exchange (the radio too) or none (default: processor if measured)")
 }
 
+var errNoPeriod = errors.New("--period is missing or not positive; write, for example, --period 1h")
+
 // any reports whether something was said of a battery.
 func (f *batteryFlags) any() bool {
 	return f.battery+f.link+f.joules != "" || f.period != 0 || len(f.set) > 0
@@ -45,7 +48,7 @@ func (f *batteryFlags) any() bool {
 func (f *batteryFlags) conditions(confidence float64) (battery.Conditions, error) {
 	c := battery.Conditions{Period: f.period, Confidence: confidence}
 	if f.period <= 0 {
-		return c, exit{exitUsage, errors.New("--period is missing or not positive; write, for example, --period 1h")}
+		return c, exit{exitUsage, errNoPeriod}
 	}
 	if as := report.Joules(f.joules); !slices.Contains([]report.Joules{"", report.OfProcessor, report.OfExchange,
 		report.NoJoules}, as) {
@@ -80,29 +83,43 @@ func found(kind battery.Kind, flag, name string, own fs.FS, folder string) (batt
 
 func forecastCmd() *cobra.Command {
 	var f batteryFlags
+	var many fleetFlags
 	var confidence float64
 	var asJSON, each bool
 	var svg string
 	c := &cobra.Command{
 		Use:   "forecast RESULTS... --battery NAME --link NAME --period TIME",
-		Short: "how long a battery lasts, by the bytes and joules of results and a model of the radio",
+		Short: "how long a battery lasts, and what many devices take of servers and network",
 		Long: `Forecast tells how long a battery lasts in a device that sends the measured request once in each period: an
 interval, what the energy goes into, what to change first, and what is least certain. Bytes, joules and waiting are
 those of the results; what the radio does besides (attach, timers, C-DRX, paging, PSM) and what the battery loses are
 figures of files, each with its source and its limits. All of it is modelled, not measured. doc/battery-life.md goes
-through an example.`,
+through an example.
+
+With --devices it tells what so many devices take in a month: cores of servers and bytes on the wire, and with --prices
+servers and money. It may be asked without a battery.`,
 		Example: "  edgegauge forecast results/latest --battery 2xAA --link nb-iot --period 1h\n" +
-			"  edgegauge forecast results/latest --battery CR2032 --link ble --period 1m --set device.sleep=3uW",
+			"  edgegauge forecast results/latest --battery CR2032 --link ble --period 1m --set device.sleep=3uW\n" +
+			"  edgegauge forecast results/latest --period 1h --devices 100000 --prices prices.yaml",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(confidence > 0 && confidence < 1) {
 				return exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)}
 			}
-			k, err := f.conditions(confidence)
+			fleet, err := many.fleet(f.period)
 			if err != nil {
 				return err
 			}
-			out, err := forecast(args, k, report.Joules(f.joules))
+			var k battery.Conditions
+			if alone := fleet != nil && f.battery+f.link == ""; !alone {
+				if k, err = f.conditions(confidence); err != nil {
+					return err
+				}
+			}
+			if svg != "" && k.Battery.Name == "" {
+				return exit{exitUsage, errors.New("--svg draws what a battery's energy goes into; name one with --battery")}
+			}
+			out, err := forecast(args, k, report.Joules(f.joules), fleet)
 			if err != nil {
 				return err
 			}
@@ -119,6 +136,8 @@ through an example.`,
 		},
 	}
 	f.add(c)
+	c.Flags().IntVar(&many.devices, "devices", 0, "say what so many devices take in a month")
+	c.Flags().StringVar(&many.prices, "prices", "", "file of prices (doc/battery-life.md)")
 	c.Flags().Float64Var(&confidence, "confidence", 0.95, "of the interval")
 	c.Flags().BoolVar(&each, "each", false, "say of each treatment what its energy goes into, not of the best alone")
 	c.Flags().StringVar(&svg, "svg", "", "write what the energy goes into as a picture, too")
@@ -126,24 +145,75 @@ through an example.`,
 	return c
 }
 
+// fleetFlags say how many devices there are, and what their month costs.
+type fleetFlags struct {
+	devices int
+	prices  string
+}
+
+// fleet is what is asked of many devices; nil: nothing.
+func (f fleetFlags) fleet(period time.Duration) (*report.Fleet, error) {
+	switch {
+	case f.devices == 0 && f.prices == "":
+		return nil, nil
+	case f.devices < 1:
+		return nil, exit{exitUsage, errors.New("--devices is missing or not positive; write, for example, --devices 100000")}
+	case period <= 0:
+		return nil, exit{exitUsage, errNoPeriod}
+	}
+	out := &report.Fleet{Devices: f.devices, Period: period}
+	if f.prices == "" {
+		return out, nil
+	}
+	text, err := os.ReadFile(f.prices)
+	if err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("--prices: %w", err)}
+	}
+	p, err := cost.Read(text)
+	if err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("--prices %s: %w", f.prices, err)}
+	}
+	out.Prices = &p
+	return out, nil
+}
+
 // forecast joins the forecasts of all results. It is an error if there is none at all.
-func forecast(dirs []string, k battery.Conditions, joules report.Joules) (report.Forecasts, error) {
-	all := report.Forecasts{Conditions: k}
+func forecast(dirs []string, k battery.Conditions, joules report.Joules, fleet *report.Fleet) (report.Forecasts,
+	error) {
+	all := report.Forecasts{Conditions: k, Fleet: fleet}
 	for _, dir := range dirs {
 		r, err := soundReport(dir)
 		if err != nil {
 			return all, err
 		}
-		one := r.Forecast(k, joules)
-		for _, row := range one.Rows {
+		of := func(name string) string {
 			if len(dirs) > 1 {
-				row.Name = dir + ": " + row.Name
+				return dir + ": " + name
 			}
+			return name
+		}
+		all.Warnings = append(all.Warnings, r.Doubts()...)
+		if fleet != nil {
+			for _, row := range r.Fleet(fleet.Devices, fleet.Period, fleet.Prices).Rows {
+				row.Name = of(row.Name)
+				fleet.Rows = append(fleet.Rows, row)
+			}
+		}
+		if k.Battery.Name == "" {
+			continue
+		}
+		for _, row := range r.Forecast(k, joules).Rows {
+			row.Name = of(row.Name)
 			all.Rows = append(all.Rows, row)
 		}
-		all.Warnings = append(all.Warnings, one.Warnings...)
 	}
 	all.Sort()
+	if fleet != nil && slices.ContainsFunc(fleet.Rows, func(r report.FleetRow) bool { return r.Err == nil }) {
+		return all, nil
+	}
+	if fleet != nil && k.Battery.Name == "" && len(fleet.Rows) > 0 {
+		return all, exit{exitUsage, fleet.Rows[0].Err}
+	}
 	if !slices.ContainsFunc(all.Rows, func(r report.ForecastRow) bool { return r.Err == nil }) {
 		if len(all.Rows) == 0 {
 			return all, exit{exitUsage, errors.New("the results have no treatment but floors")}

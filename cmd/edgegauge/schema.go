@@ -14,7 +14,8 @@ func schemaCmd() *cobra.Command {
 		Use:   "schema [study|radio|battery]",
 		Short: "print the JSON Schema of study files, for editors",
 		Long: `Schema prints the JSON Schema (draft 2020-12) of study files, or of files that describe a radio or a battery.
-With it, an editor completes keys and marks mistakes while you write (doc/write-a-study.md). edgegauge check finds more.`,
+With it, an editor completes keys and marks mistakes while you write (doc/write-a-study.md). edgegauge check finds
+more.`,
 		Example: "  edgegauge schema > study-1.json\n  edgegauge schema radio > radio.json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -33,6 +33,7 @@ const (
 type Forecasts struct {
 	Conditions battery.Conditions
 	Rows       []ForecastRow // the longest life first; without a forecast last
+	Fleet      *Fleet        // nil: nothing is asked of many devices
 	Each       bool          // Text says of each treatment what its energy goes into, not of the first alone
 	Warnings   []string
 }
@@ -49,7 +50,7 @@ type ForecastRow struct {
 // Forecast forecasts the battery's life with each treatment, floors aside. If some
 // were measured over a link of the radio's name, these alone.
 func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
-	out := Forecasts{Conditions: c, Warnings: r.Doubts()}
+	out := Forecasts{Conditions: c}
 	over := func(t Treatment) bool { return t.setup != nil && t.setup.Link.Text == c.Radio.Name }
 	some := slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return over(t) && !r.isFloor(t.Stack) })
 	for i, t := range r.Treatments {
@@ -264,7 +265,21 @@ func periodText(d time.Duration) string {
 // Text writes the forecasts for a terminal.
 func (f Forecasts) Text(w io.Writer) error {
 	var b strings.Builder
-	wrap(&b, f.title()+".", "  ")
+	if f.Conditions.Battery.Name != "" {
+		f.lives(&b)
+	}
+	if f.Fleet != nil {
+		f.Fleet.text(&b)
+	}
+	for _, l := range f.Warnings {
+		wrap(&b, "! "+l, "  ")
+	}
+	_, err := io.WriteString(w, printable.Text(b.String()))
+	return err
+}
+
+func (f Forecasts) lives(b *strings.Builder) {
+	wrap(b, f.title()+".", "  ")
 	b.WriteByte('\n')
 	rows := [][]string{{"treatment", "life", fmt.Sprintf("%.3g %% interval", 100*f.Conditions.Confidence), "mean power",
 		"peak"}}
@@ -275,21 +290,19 @@ func (f Forecasts) Text(w io.Writer) error {
 		}
 	}
 	if len(rows) > 1 {
-		writeColumns(&b, rows)
+		writeColumns(b, rows)
 	}
 	for i, r := range f.Rows {
 		if r.Err == nil && (i == 0 || f.Each) {
-			r.text(&b, len(f.Rows) > 1)
+			r.text(b, len(f.Rows) > 1)
 		}
 	}
 	for _, l := range f.notes() {
-		wrap(&b, l, "  ")
+		wrap(b, l, "  ")
 	}
-	for _, l := range f.Warnings {
-		wrap(&b, "! "+l, "  ")
+	if f.Fleet != nil {
+		b.WriteByte('\n')
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
 }
 
 // barWidth is the longest bar, in characters.

@@ -15,7 +15,9 @@ import (
 
 	"edgegauge.example/edgegauge/batteries"
 	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/advise/cost"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/radios"
@@ -209,5 +211,41 @@ func TestLifeText(t *testing.T) {
 		if got := periodText(d); got != want {
 			t.Errorf("%v: got %s", d, got)
 		}
+	}
+}
+
+// A fleet takes what a request takes, times the requests; what was not measured is not told.
+func TestFleet(t *testing.T) {
+	r := measuredOver([]string{"none", "none"}, map[string]float64{"wire_bytes": 1000}, store.Measured)
+	for i := range r.Cells {
+		r.Cells[i].Mean = stat.Summary{Center: 1000, Lo: 900, Hi: 1100}
+	}
+	r.Cells = append(r.Cells, Cell{Treatment: 0, Side: measure.Server, Response: "cpu", Unit: "s", Method: store.Measured,
+		Mean: stat.Summary{Center: 0.05, Lo: 0.04, Hi: 0.061}})
+	p := cost.Prices{Currency: "EUR", ServerMonth: 20, ServerCores: 4, Utilization: 0.5, Gigabyte: 0.1}
+	fleet := r.Fleet(360_000, time.Hour, &p)
+	if len(fleet.Rows) != 2 || fleet.Rows[0].Err != nil || fleet.Rows[0].Cores.Center != 5 || fleet.Rows[1].Err == nil {
+		t.Fatalf("got %+v", fleet.Rows)
+	}
+	f := Forecasts{Fleet: &fleet}
+	var text, data bytes.Buffer
+	if err := errors.Join(f.Text(&text), f.JSON(&data)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"In a month, 360000 devices with a report every 1h take", "5.00 (4.00 to 6.10)",
+		"263 GB (237 GB to 289 GB)", "3 (2 to 4)", "EUR", "86.3 (63.7 to 109)", "none-1: the server's cpu was not measured",
+		"Memory, connections, storage and outages are not in it"} {
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
+			t.Errorf("%q is not in %s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "MODELLED") || !strings.Contains(data.String(), `"servers"`) {
+		t.Errorf("no battery was asked for: %s%s", text.String(), data.String())
+	}
+	fleet.Prices = nil
+	text.Reset()
+	if err := f.Text(&text); err != nil || strings.Contains(text.String(), "EUR") ||
+		!strings.Contains(text.String(), "--prices FILE") {
+		t.Errorf("without prices: %v %s", err, text.String())
 	}
 }

@@ -52,10 +52,14 @@ func (f Forecasts) JSON(w io.Writer) error {
 		Period     float64       `json:"period_s"`
 		Confidence float64       `json:"confidence"`
 		Forecasts  []forecastOut `json:"forecasts"`
+		Fleet      *fleetJSON    `json:"fleet,omitempty"`
 		Notes      []string      `json:"notes"`
 		Warnings   []string      `json:"warnings"`
 	}{forecastFormat, f.Conditions.Battery.Name, f.Conditions.Radio.Name, f.Conditions.Period.Seconds(),
-		f.Conditions.Confidence, []forecastOut{}, orEmpty(f.notes()), orEmpty(f.Warnings)}
+		f.Conditions.Confidence, []forecastOut{}, f.Fleet.json(), []string{}, orEmpty(f.Warnings)}
+	if len(f.Rows) > 0 {
+		out.Notes = f.notes()
+	}
 	for _, r := range f.Rows {
 		out.Forecasts = append(out.Forecasts, r.json())
 	}

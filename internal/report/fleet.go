@@ -1,0 +1,152 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/advise/cost"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A Fleet is what many devices take of servers and network in a month.
+type Fleet struct {
+	Devices int
+	Period  time.Duration
+	Prices  *cost.Prices // nil: cores and bytes alone are told
+	Rows    []FleetRow
+}
+
+// A FleetRow is the month with one treatment.
+type FleetRow struct {
+	Name string
+	cost.Month
+	Err error // there is none, and why
+}
+
+// Fleet says what the devices take with each treatment, floors aside.
+func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet {
+	out := Fleet{Devices: devices, Period: period, Prices: p}
+	for i, t := range r.Treatments {
+		if r.isFloor(t.Stack) {
+			continue
+		}
+		row := FleetRow{Name: t.Name()}
+		cpu, ok := r.Cell(i, measure.Server, "cpu")
+		wire, ok2 := r.Cell(i, measure.Client, "wire_bytes")
+		switch {
+		case !ok:
+			row.Err = errors.New("the server's cpu was not measured; add cpu to the study's responses and run it again")
+		case !ok2:
+			row.Err = errors.New("the bytes on the wire were not measured; add wire_bytes to the study's responses and " +
+				"run it again")
+		default:
+			row.Month = cost.Of(float64(devices), period, cpu.Mean, wire.Mean, p)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// text writes the table and what it rests on.
+func (f Fleet) text(b *strings.Builder) {
+	wrap(b, fmt.Sprintf("In a month, %d devices with a report every %s take, extrapolated from one request:", f.Devices,
+		periodText(f.Period)), "  ")
+	b.WriteByte('\n')
+	rows := [][]string{{"treatment", "busy cores", "on the wire"}}
+	if f.Prices != nil {
+		rows[0] = append(rows[0], "servers", f.Prices.Currency)
+	}
+	var why []string
+	for _, r := range f.Rows {
+		if r.Err != nil {
+			why = append(why, r.Name+": "+r.Err.Error())
+			continue
+		}
+		row := []string{r.Name, amountText(r.Cores, ""), amountText(r.Bytes, "B")}
+		if f.Prices != nil {
+			row = append(row, wholeText(r.Servers), amountText(r.Cost, ""))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 1 {
+		writeColumns(b, rows)
+	}
+	for _, l := range append(why, f.notes()...) {
+		wrap(b, l, "  ")
+	}
+}
+
+func (f Fleet) notes() []string {
+	out := []string{"busy cores: CPU time of the server for a request, as measured on its machine and at the load of " +
+		"the study, times the reports a second. Memory, connections, storage and outages are not in it: devices report at " +
+		"random instants"}
+	if f.Prices == nil {
+		return append(out, "servers and cost need prices: --prices FILE (doc/battery-life.md)")
+	}
+	return append(out, fmt.Sprintf("servers: of %g cores, of which %g %% may be busy; the ends of the cost are those of "+
+		"its parts added", f.Prices.ServerCores, 100*f.Prices.Utilization))
+}
+
+// amountText is a figure with the ends of its interval.
+func amountText(a cost.Amount, unit string) string {
+	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
+		return Format(a.Center, unit)
+	}
+	return fmt.Sprintf("%s (%s to %s)", Format(a.Center, unit), Format(a.Lo, unit), Format(a.Hi, unit))
+}
+
+// wholeText is a number of whole things.
+func wholeText(a cost.Amount) string {
+	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
+		return fmt.Sprintf("%.0f", a.Center)
+	}
+	return fmt.Sprintf("%.0f (%.0f to %.0f)", a.Center, a.Lo, a.Hi)
+}
+
+type fleetJSON struct {
+	Devices  int         `json:"devices"`
+	Period   float64     `json:"period_s"`
+	Currency string      `json:"currency,omitempty"`
+	Rows     []monthJSON `json:"treatments"`
+	Notes    []string    `json:"notes"`
+}
+
+type monthJSON struct {
+	Treatment string     `json:"treatment"`
+	Cores     amountJSON `json:"busy_cores"`
+	Bytes     amountJSON `json:"wire_B"`
+	Servers   amountJSON `json:"servers"`
+	Cost      amountJSON `json:"cost"`
+	Why       string     `json:"why_not,omitempty"` // there is no forecast
+}
+
+type amountJSON struct {
+	Value    stat.Number   `json:"value"`
+	Interval stat.Interval `json:"interval"`
+}
+
+func (f *Fleet) json() *fleetJSON {
+	if f == nil {
+		return nil
+	}
+	out := &fleetJSON{Devices: f.Devices, Period: f.Period.Seconds(), Rows: []monthJSON{}, Notes: f.notes()}
+	if f.Prices != nil {
+		out.Currency = f.Prices.Currency
+	}
+	of := func(a cost.Amount) amountJSON {
+		return amountJSON{stat.Number(a.Center), stat.Interval{a.Lo, a.Hi}}
+	}
+	for _, r := range f.Rows {
+		row := monthJSON{Treatment: r.Name}
+		if r.Err != nil {
+			row.Why = r.Err.Error()
+		} else {
+			row.Cores, row.Bytes, row.Servers, row.Cost = of(r.Cores), of(r.Bytes), of(r.Servers), of(r.Cost)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
