@@ -31,7 +31,8 @@ var floors = []struct {
 	{"heads", []string{"internal/advise", "internal/fleet", "internal/lab"}},
 	// puts a lab together of everything below; whoever shows or serves labs stands above
 	{"assembly", []string{"internal/testbed"}},
-	{"faces", []string{"internal/report", "internal/web"}},
+	{"faces", []string{"internal/report"}},
+	{"pages", []string{"internal/web"}}, // shows the reports of many results, and running labs
 	{"benches", []string{"internal/bench"}},
 	{"main", []string{"cmd"}},
 }

@@ -37,6 +37,7 @@ var readers = map[string]string{
 	"internal/instrument/packet.Analyze":            "FuzzAnalyze",
 	"internal/instrument/packet.AnalyzeWith":        "FuzzAnalyze",
 	"internal/instrument/packet.NewReader":          "FuzzAnalyze",
+	"internal/lab/fabricated.Create":                "no: a study of a bench's or a test's own",
 	"internal/lab.Conduct":                          "no: the lab's own job, read inside its machine",
 	"internal/protocol/coap.ClientExchange.Receive": "FuzzExchange",
 	"internal/protocol/coap.Message.Decode":         "FuzzDecode",
@@ -60,6 +61,7 @@ var readers = map[string]string{
 	"stacks/reference.Main":                         "no: the lab's own lines on its stdin",
 	"stacks/reference.Tapped":                       "no: the lab's own lines on its stdin",
 	"internal/study.Parse":                          "FuzzParse",
+	"internal/web.Server.Follow":                    "no: the lab's own lines, through a pipe of this program",
 }
 
 // others are targets of what takes bytes in other ways: methods without export,
@@ -73,7 +75,7 @@ var others = []string{
 	"internal/protocol/coap.FuzzProtected", "internal/protocol/coap.FuzzServer", "internal/protocol/mqtt.FuzzSession",
 	"internal/service/codec.FuzzRoundTrip", "internal/service/codec.FuzzScaled", "internal/service/xmlstream.FuzzWrite",
 	"internal/stack.FuzzConn", "internal/stack.FuzzExchange", "internal/store.FuzzDecodeExchanges",
-	"internal/store.FuzzOpenLedger",
+	"internal/store.FuzzOpenLedger", "internal/web.FuzzAddress",
 }
 
 // encoders begin the names of functions whose bytes are their own output.

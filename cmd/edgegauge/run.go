@@ -27,9 +27,9 @@ import (
 
 // running is what run was asked.
 type running struct {
-	sets          []string
-	out, like     string
-	trust, asJSON bool
+	sets            []string
+	out, like, page string
+	trust, asJSON   bool
 }
 
 func runCmd(a *app) *cobra.Command {
@@ -66,6 +66,9 @@ code is 1 if any differs. With fewer replications (--set design.replications=3) 
 	c.Flags().StringVar(&f.out, "out", "", "results directory (default results/NAME/NUMBER)")
 	c.Flags().StringVar(&f.like, "like", "", "repeat the study kept in this results directory, and say whether the "+
 		"results agree")
+	c.Flags().StringVar(&f.page, "web", "", "serve a page that shows the run (default "+webAddress+"; another: "+
+		"--web=127.0.0.1:PORT)")
+	c.Flags().Lookup("web").NoOptDefVal = webAddress
 	jsonFlag(c, &f.asJSON)
 	return c
 }
@@ -96,7 +99,16 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		return err
 	}
 	defer closeExperiment(e)
-	outcome, r, err := a.conduct(ctx, e)
+	var watchers []func(lab.Progress)
+	if f.page != "" {
+		p, err := watch(e, f.page, a.notes())
+		if err != nil {
+			return err
+		}
+		defer p.end()
+		watchers = append(watchers, p.tell)
+	}
+	outcome, r, err := a.conduct(ctx, e, watchers...)
 	if err != nil {
 		return err
 	}
@@ -205,11 +217,19 @@ func obstacles(found study.Errors) error {
 	return exit{exitUsage, found}
 }
 
-// conduct runs the lab, shows how far it is, and writes the report's files.
-func (a *app) conduct(ctx context.Context, e *testbed.Experiment) (lab.Outcome, *report.Report, error) {
+// conduct runs the lab, shows how far it is, also to the watchers, and writes the
+// report's files.
+func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...func(lab.Progress)) (
+	lab.Outcome, *report.Report, error,
+) {
 	show := newProgress(os.Stderr, e.Dir)
 	if !a.quiet {
-		e.Lab.Progress = show.tell
+		watchers = append(watchers, show.tell)
+	}
+	e.Lab.Progress = func(x lab.Progress) {
+		for _, tell := range watchers {
+			tell(x)
+		}
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()

@@ -215,8 +215,8 @@ func (c *capture) selection(wanted []measure.Quantity) packet.Selection {
 	t := c.trial
 	u, _ := url.Parse(t.course.url)
 	client := &t.course.sides[atClient]
-	return packet.Selection{Unit: OnWire(t.setup, u.Scheme), Skip: t.course.warmUp.Client, Count: client.n, Quantities: wanted,
-		Failed: client.lost}
+	return packet.Selection{Unit: OnWire(t.setup, u.Scheme), Skip: t.course.warmUp.Client, Count: client.n,
+		Quantities: wanted, Failed: client.lost}
 }
 
 // contradicted says how the client's clock contradicts the packets: an exchange

@@ -252,6 +252,17 @@ func TestPageSaysWhatToDoNext(t *testing.T) {
 	}
 }
 
+// A study without factors has its charts, too.
+func TestPageWithoutFactors(t *testing.T) {
+	r := fakeReport(t, 1, 1, 4)
+	r.Factors, r.Treatments[0].Levels = nil, nil
+	path, _ := written(t, r)
+	b := pagetest.Start(t)
+	b.Open(t, "file://"+path)
+	pageUnderTest{t, b}.chartShows("RTT at the client: trials, means and intervals of 1 treatments", "circle", 4)
+	b.Clean(t, "file://")
+}
+
 // Without scripts, and on paper, the static figures are there and the rest is not.
 func TestPageWithoutScripts(t *testing.T) {
 	path, _ := written(t, fakeReport(t, 3, 2, 6))

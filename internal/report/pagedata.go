@@ -85,10 +85,10 @@ type dataTrace struct {
 }
 
 func (r *Report) pageData() (template.JS, error) {
-	d := pageData{Factors: r.Factors, Confidence: r.Study.Design.Confidence, Shares: numbers(shareSteps()...),
+	d := pageData{Factors: orEmpty(r.Factors), Confidence: r.Study.Design.Confidence, Shares: numbers(shareSteps()...),
 		Panels: []dataPanel{}, Traces: []dataTrace{}}
 	for _, t := range r.Treatments {
-		d.Treatments = append(d.Treatments, dataTreatment{t.Name(), t.Levels, r.isFloor(t.Stack)})
+		d.Treatments = append(d.Treatments, dataTreatment{t.Name(), orEmpty(t.Levels), r.isFloor(t.Stack)})
 	}
 	for _, p := range r.Panels() {
 		d.Panels = append(d.Panels, r.dataPanel(p))

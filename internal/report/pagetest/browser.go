@@ -213,12 +213,19 @@ func (b *Browser) Open(t *testing.T, url string) {
 	t.Helper()
 	loads := len(b.Happened("Page.loadEventFired"))
 	b.Must(t, nil, "Page.navigate", map[string]any{"url": url})
+	b.Await(t, func() bool { return len(b.Happened("Page.loadEventFired")) > loads }, url)
+}
+
+// Await waits until something is so, as long as a busy machine may take. What says
+// what is waited for.
+func (b *Browser) Await(t *testing.T, so func() bool, what string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), slow)
 	defer cancel()
-	for len(b.Happened("Page.loadEventFired")) == loads {
+	for !so() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s did not load within %v", url, slow)
+			t.Fatalf("%s: not within %v", what, slow)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

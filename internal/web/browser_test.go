@@ -1,0 +1,230 @@
+package web
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/report/pagetest"
+)
+
+// A reader is a person at a browser.
+type reader struct {
+	*testing.T
+	b   *pagetest.Browser
+	url string
+}
+
+func (r reader) open(to string) { r.b.Open(r.T, r.url+to) }
+
+// follow clicks a link and waits until its page is there.
+func (r reader) follow(selector string) {
+	r.Helper()
+	to := r.b.Text(r.T, fmt.Sprintf(`document.querySelector(%q).href`, selector))
+	loads := len(r.b.Happened("Page.loadEventFired"))
+	r.b.Eval(r.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
+	r.loaded(loads)
+	if got := r.b.Text(r.T, "location.href"); got != to {
+		r.Errorf("%s led to %s, want %s", selector, got, to)
+	}
+}
+
+// send submits the form that a button is in.
+func (r reader) send(button string) {
+	r.Helper()
+	loads := len(r.b.Happened("Page.loadEventFired"))
+	r.b.Eval(r.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, button))
+	r.loaded(loads)
+}
+
+func (r reader) loaded(before int) {
+	r.Helper()
+	r.b.Await(r.T, func() bool { return len(r.b.Happened("Page.loadEventFired")) > before }, "the next page")
+}
+
+func (r reader) text(selector string) string {
+	return r.b.Text(r.T, fmt.Sprintf(`document.querySelector(%q).textContent`, selector))
+}
+
+func (r reader) count(selector string) int {
+	var n int
+	r.b.Eval(r.T, &n, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
+	return n
+}
+
+func (r reader) says(selector, want string) {
+	r.Helper()
+	if got := r.text(selector); !strings.Contains(got, want) {
+		r.Errorf("%s says %.300q, want %q", selector, got, want)
+	}
+}
+
+// atBrowser serves folders to a browser.
+func atBrowser(t *testing.T, folders ...string) (reader, *Server) {
+	t.Helper()
+	s := served(t, Options{Folders: folders, Version: "test"})
+	h := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		s.hub.end()
+		h.Close()
+	})
+	return reader{t, pagetest.Start(t), h.URL + "/"}, s
+}
+
+// A person filters the results, opens one, and goes down to a packet in three clicks;
+// then compares two.
+func TestTasksInBrowser(t *testing.T) {
+	r, s := atBrowser(t, house(t))
+	r.b.Size(t, 1100, 900)
+	r.open("")
+	r.says("#count", "3 of 3")
+
+	t.Log("filter")
+	r.b.Eval(t, nil, `document.querySelector("select[name=study]").value = "wired"`)
+	r.send(".look-for button")
+	r.says("#count", "1 of 3")
+	if got := r.b.Text(t, "location.search"); !strings.Contains(got, "study=wired") {
+		t.Errorf("the address is %s", got)
+	}
+	r.b.Shoot(t, "all", true)
+
+	t.Log("drill")
+	r.follow(".results tbody a")
+	r.says("h1", "What is on the wire?")
+	if ready := r.b.Text(t, `document.getElementById("explore").dataset.ready > 0`); ready != "true" {
+		t.Error("the report's chart is not drawn")
+	}
+	r.b.Shoot(t, "result", false)
+	r.follow(".trials a.mark")
+	r.says("h1", "Trial 1")
+	r.b.Shoot(t, "trial", true)
+	r.follow(`#client a[href*="/x/"]`)
+	r.says("h1", "of trial 1")
+	seq := strings.Fields(r.text("h1"))[1]
+	if got := r.count(".packets tbody tr"); got != 2 {
+		t.Errorf("got %d packets, want 2", got)
+	}
+	r.says(".packets pre", "request "+seq)
+	r.b.Eval(t, nil, `document.querySelectorAll("details").forEach((d) => d.open = true)`)
+	r.b.Shoot(t, "exchange", true)
+
+	t.Log("compare")
+	r.open("?study=report-bench")
+	r.b.Eval(t, nil, `document.querySelectorAll("input[name=r]").forEach((x) => x.checked = true)`)
+	r.send("form[action] button")
+	r.says("h1", "Compare")
+	r.says("#settings", "requests")
+	r.says(".against", "against the baseline")
+	base := r.text(".compared li:first-child .path")
+	r.follow(".compared a[href*=base]")
+	if now := r.text(".compared li:first-child .path"); now == base {
+		t.Errorf("the baseline is still %s", now)
+	}
+	r.b.Shoot(t, "compare", true)
+
+	t.Log("a page that is not there")
+	r.open("r/" + id(t, s, "wired/001") + "/")
+	r.b.Clean(t, r.url)
+}
+
+// Everyone can read the pages, in both colour schemes and on a phone.
+func TestPagesAreAccessible(t *testing.T) {
+	r, s := atBrowser(t, house(t))
+	result := "r/" + id(t, s, "wired/001") + "/"
+	pages := map[string]string{"all": "", "filtered": "?q=nothing", "now": "now/", "result": result, "trial": result + "t/1/",
+		"exchange": result + "t/1/x/7/", "choose": "compare/",
+		"compare": "compare/?all=1&r=" + id(t, s, "alpha/001") + "&r=" + id(t, s, "alpha/002")}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{1100, 360} {
+			r.b.Scheme(t, scheme)
+			r.b.Size(t, width, 800)
+			for name, to := range pages {
+				r.open(to)
+				r.b.Eval(t, nil, `for (const d of document.querySelectorAll("details")) d.open = true`)
+				what := fmt.Sprintf("%s-%s-%d", name, scheme, width)
+				r.b.Accessible(t, what, width)
+				r.b.Shoot(t, what, true)
+			}
+		}
+	}
+	r.b.Clean(t, r.url)
+}
+
+// A page that watches follows the run, says when the server is gone, heals when it is
+// back, and neither grows nor listens while it is hidden.
+func TestWatchInBrowser(t *testing.T) {
+	l := underWay(t, 20)
+	s := served(t, Options{Folders: []string{l.dir}, Version: "test"})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ok(t, err)
+	address := listener.Addr().String()
+	h := &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
+	h.Start()
+	r := reader{t, pagetest.Start(t), "http://" + address + "/"}
+	r.b.Size(t, 1100, 900)
+	r.open("now/")
+	state := func() string { return r.b.Text(t, `document.getElementById("link").dataset.state`) }
+	shown := func(what string) {
+		t.Helper()
+		r.b.Await(t, func() bool { return strings.Contains(r.text("#live"), what) }, what)
+	}
+	shown("0 of 40")
+	l.conduct(5)
+	l.fail("the rain")
+	shown("5 of 40")
+	shown("the rain")
+	nodes := r.count("*")
+	for range 8 {
+		l.conduct(1)
+	}
+	shown("13 of 40")
+	if got := r.count("*"); got != nodes { // the figure has a point and a title more for each trial
+		added := r.count("#live .fig-pt") - 5
+		if got != nodes+2*added {
+			t.Errorf("the page had %d elements and has %d after 8 trials", nodes, got)
+		}
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{1100, 360} {
+			r.b.Scheme(t, scheme)
+			r.b.Size(t, width, 800)
+			what := fmt.Sprintf("watch-%s-%d", scheme, width)
+			r.b.Accessible(t, what, width)
+			r.b.Shoot(t, what, true)
+		}
+	}
+	if got := state(); got != "live" {
+		t.Errorf("the page says %q", got)
+	}
+	r.b.Clean(t, r.url)
+
+	s.hub.end()
+	h.Close()
+	r.b.Await(t, func() bool { return state() == "lost" }, "the page to say that the connection is lost")
+	l.conduct(1)
+	again := served(t, Options{Folders: []string{l.dir}})
+	listener, err = net.Listen("tcp", address)
+	ok(t, err)
+	h = &httptest.Server{Listener: listener, Config: &http.Server{Handler: again.Handler()}}
+	h.Start()
+	defer h.Close()
+	defer again.hub.end()
+	shown("14 of 40")
+	if got := r.count("section.run"); got != 1 {
+		t.Errorf("the run is shown %d times", got)
+	}
+
+	readers := func() int {
+		again.hub.mu.Lock()
+		defer again.hub.mu.Unlock()
+		return again.hub.readers
+	}
+	r.b.Eval(t, nil, `Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`)
+	r.b.Await(t, func() bool { return readers() == 0 }, "the hidden page to stop watching")
+	l.conduct(1)
+	r.b.Eval(t, nil, `Object.defineProperty(document, "hidden", {value: false}); document.dispatchEvent(new Event("visibilitychange"))`)
+	shown("15 of 40")
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Export writes the pages of the folders' results into dir, which is made and must be
+// empty: the same pages, with links that hold without a server. It returns how many
+// files it wrote.
+func Export(o Options, dir string) (int, error) {
+	o.Token = ""
+	s, err := New(o)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	s.static = true
+	if len(s.places()) == 0 {
+		return 0, errors.New("there are no results in the folders given; name directories that edgegauge run wrote")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s is not empty; name a folder that is new or empty", dir)
+	}
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	return s.follow(root)
+}
+
+var linkOrSource = regexp.MustCompile(`(?:href|src)="([^"#?:]+)"`)
+
+// follow writes the first page and all that pages lead to.
+func (s *Server) follow(root *os.Root) (int, error) {
+	todo := []string{"index.html"}
+	for done := 0; done < len(todo); done++ {
+		name := todo[done]
+		b, err := s.render("/" + strings.TrimSuffix(name, "index.html"))
+		if err != nil {
+			return done, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return done, err
+		}
+		if err := root.WriteFile(name, b, 0o644); err != nil {
+			return done, err
+		}
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		for _, m := range linkOrSource.FindAllSubmatch(b, -1) {
+			to, err := url.PathUnescape(string(m[1]))
+			if err != nil {
+				continue
+			}
+			if to = path.Join(path.Dir(name), to); !slices.Contains(todo, to) {
+				todo = append(todo, to)
+			}
+		}
+	}
+	return len(todo), nil
+}
+
+// render answers a request into memory.
+func (s *Server) render(to string) ([]byte, error) {
+	r, err := http.NewRequest(http.MethodGet, (&url.URL{Scheme: "http", Host: "localhost", Path: to}).String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &memory{header: http.Header{}, code: http.StatusOK}
+	s.Handler().ServeHTTP(w, r)
+	if w.code != http.StatusOK {
+		return nil, fmt.Errorf("%d: %.300s", w.code, w.body.String())
+	}
+	return w.body.Bytes(), nil
+}
+
+// A memory is an answer that goes nowhere.
+type memory struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+// Header is the answer's.
+func (m *memory) Header() http.Header { return m.header }
+
+// WriteHeader takes the status.
+func (m *memory) WriteHeader(code int) { m.code = code }
+
+func (m *memory) Write(b []byte) (int, error) { return m.body.Write(b) }

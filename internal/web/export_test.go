@@ -1,0 +1,87 @@
+package web
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/report/pagetest"
+)
+
+// The folder has the pages of the server, every link of it leads to a file of it, and
+// nothing in it needs a server.
+func TestExport(t *testing.T) {
+	dir, to := house(t), filepath.Join(t.TempDir(), "page")
+	n, err := Export(Options{Folders: []string{filepath.Join(dir, "alpha"), filepath.Join(dir, "wired/001")}, Token: "x"}, to)
+	ok(t, err)
+	files, pages := 0, 0
+	links := regexp.MustCompile(`(?:href|src|action)="([^"#]*)[^"]*"`)
+	ok(t, filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		if filepath.Ext(path) != ".html" {
+			return nil
+		}
+		pages++
+		b, err := os.ReadFile(path)
+		for _, m := range links.FindAllStringSubmatch(string(b), -1) {
+			if m[1] == "" {
+				continue
+			}
+			if st, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil || st.IsDir() {
+				t.Errorf("%s leads to %s: %v", path, m[1], err)
+			}
+		}
+		if strings.Contains(string(b), "<form") && !strings.Contains(string(b), "compared") {
+			t.Errorf("%s has a form", path)
+		}
+		return err
+	}))
+	// three results of 12, 12 and 3 trials, each trial with its slowest requests
+	if want := 2 + 3 + 27 + 27*mostPicks; files != n || pages != want {
+		t.Errorf("%d files, %d were said, %d pages, want %d", files, n, pages, want)
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	result := "r/" + id(t, s, "wired/001") + "/"
+	kept, err := os.ReadFile(filepath.Join(to, result, "index.html"))
+	ok(t, err)
+	_, parts, _ := strings.Cut(shows(t, s, "/"+result), "<header>")
+	if !strings.Contains(string(kept), parts) {
+		t.Error("the report is another than the server's")
+	}
+	if _, err := Export(Options{Folders: []string{dir}}, to); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("into a folder that is full: %v", err)
+	}
+	if _, err := Export(Options{Folders: []string{t.TempDir()}}, filepath.Join(t.TempDir(), "x")); err == nil {
+		t.Error("of no results")
+	}
+}
+
+// From disk a person goes from the list to a packet, and to the comparison.
+func TestExportInBrowser(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "page")
+	_, err := Export(Options{Folders: []string{house(t)}, Version: "test"}, to)
+	ok(t, err)
+	r := reader{t, pagetest.Start(t), "file://" + to + "/"}
+	r.b.Size(t, 1100, 900)
+	r.open("index.html")
+	r.says("#count", "3 of 3 results")
+	r.follow(`.results tbody a`)
+	if ready := r.b.Text(t, `document.getElementById("explore").dataset.ready > 0`); ready != "true" {
+		t.Error("the report's chart is not drawn")
+	}
+	r.follow(".trials a.mark")
+	r.follow(`#client a[href*="/x/"]`)
+	if r.count(".packets tbody tr") != 2 {
+		t.Error("there are no packets")
+	}
+	r.follow(".brand")
+	r.follow(`#count a`)
+	r.says("h1", "Compare")
+	r.b.Clean(t, "file://")
+}

@@ -1,0 +1,219 @@
+package web
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// An entry is what the list of all results says of one.
+type entry struct {
+	Key             string // of the ledger it was read from
+	Study, Question string
+	Stacks          []string
+	Devices         []string
+	Links           []string
+	Began           time.Time // the first run
+	PID             int       // of the last run, on Host
+	Host            string
+	Trials, Valid   int
+	Refused         int // invalid attempts
+	Fault           string
+}
+
+// An index remembers entries by the path of the results, for as long as their ledgers
+// do not change; in a file too, where there is a folder for it.
+type index struct {
+	file    string // empty: none
+	mu      sync.Mutex
+	entries map[string]entry
+}
+
+// indexFormat is the version of the file; another one is not read.
+const indexFormat = 1
+
+type indexText struct {
+	Format  int              `json:"format"`
+	Entries map[string]entry `json:"entries"`
+}
+
+func newIndex(cache string) *index {
+	x := &index{entries: map[string]entry{}}
+	if cache == "" {
+		return x
+	}
+	x.file = filepath.Join(cache, "web-index.json")
+	text, err := kernel.ReadFile(x.file, 64<<20)
+	var kept indexText
+	if err == nil && json.Unmarshal(text, &kept) == nil && kept.Format == indexFormat && kept.Entries != nil {
+		x.entries = kept.Entries
+	}
+	return x
+}
+
+// of gives the entries of places, in their order. Those that are new or changed are
+// read, by as many readers as there are CPUs.
+func (x *index) of(places []place) []entry {
+	out := make([]entry, len(places))
+	var stale []int
+	x.mu.Lock()
+	for i, p := range places {
+		e, ok := x.entries[p.path()]
+		if out[i] = e; !ok || e.Key != p.key {
+			stale = append(stale, i)
+		}
+	}
+	x.mu.Unlock()
+	if len(stale) == 0 {
+		return out
+	}
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(runtime.NumCPU(), len(stale)) {
+		group.Go(func() {
+			for i := range next {
+				out[i] = readEntry(places[i])
+			}
+		})
+	}
+	for _, i := range stale {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	x.keep(places, out, stale)
+	return out
+}
+
+// keep remembers what was read anew. The file is written only where some of it will
+// stay as it is: a running study changes again at once.
+func (x *index) keep(places []place, all []entry, fresh []int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, i := range fresh {
+		x.entries[places[i].path()] = all[i]
+	}
+	if x.file == "" || !slices.ContainsFunc(fresh, func(i int) bool { return !all[i].running(places[i]) }) {
+		return
+	}
+	if os.MkdirAll(filepath.Dir(x.file), 0o755) == nil {
+		// Without the file the next start is slower, and nothing else.
+		_ = store.Replace(x.file, func(w io.Writer) error {
+			return json.NewEncoder(w).Encode(indexText{indexFormat, x.entries})
+		})
+	}
+}
+
+// readEntry reads what an entry says. Results that cannot be read have a Fault.
+func readEntry(p place) entry {
+	e := entry{Key: p.key}
+	if err := e.read(p); err != nil {
+		e.Fault = err.Error()
+	}
+	return e
+}
+
+func (e *entry) read(p place) error {
+	s, err := p.store(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	runs, err := s.Runs()
+	if err != nil {
+		return err
+	}
+	last := runs[len(runs)-1]
+	e.Began, e.PID, e.Host = runs[0].Started, last.PID, last.Host
+	trials, err := s.Trials()
+	if err != nil {
+		return err
+	}
+	e.Trials = len(trials)
+	for _, t := range trials {
+		e.Refused += t.Refused
+		if t.State == store.Valid {
+			e.Valid++
+		}
+	}
+	y, err := readStudy(s, last)
+	if err != nil {
+		return err
+	}
+	e.Study, e.Question = y.Name, y.Question
+	plan, err := study.Expand(y)
+	if err != nil {
+		return err
+	}
+	for _, t := range plan.Trials[:y.Treatments()] {
+		x := t.Setup
+		for _, name := range []string{x.Client.Stack, x.Server.Stack, x.URL} {
+			e.Stacks = addOnce(e.Stacks, name)
+		}
+		e.Devices = addOnce(addOnce(e.Devices, x.Client.Device), x.Server.Device)
+		e.Links = addOnce(e.Links, x.Link.Text)
+	}
+	return nil
+}
+
+// readStudy parses a results directory's study as report does.
+func readStudy(s *store.Store, run store.Run) (study.Study, error) {
+	text, overrides, err := s.Study()
+	if err != nil {
+		return study.Study{}, err
+	}
+	facts, err := s.Facts(run)
+	if err != nil {
+		return study.Study{}, err
+	}
+	var placed struct{ Placement map[string]any }
+	if err := json.Unmarshal(facts, &placed); err != nil {
+		return study.Study{}, err
+	}
+	return study.Parse("study.yaml", text, study.Vocabulary{Earlier: placed.Placement == nil}, overrides...)
+}
+
+func addOnce(list []string, name string) []string {
+	if name == "" || slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}
+
+// running says whether a lab is writing to the results now. Subtle: the lock is asked
+// only while the process that took it last is alive; else asking would take it for a
+// moment, in which a lab that begins would be refused.
+func (e *entry) running(p place) bool {
+	host, err := os.Hostname()
+	if err != nil || e.Host != host || e.PID <= 0 || e.Fault != "" {
+		return false
+	}
+	if err := unix.Kill(e.PID, 0); err != nil && err != unix.EPERM {
+		return false
+	}
+	return store.Busy(p.path())
+}
+
+// state is how far the results are, in a word that is also a class of the style.
+func (e *entry) state(p place) string {
+	switch {
+	case e.Fault != "":
+		return "unreadable"
+	case e.running(p):
+		return "running"
+	case e.Valid < e.Trials:
+		return "unfinished"
+	}
+	return "whole"
+}

@@ -1,0 +1,325 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+type nowView struct {
+	Frame
+	Live liveView
+}
+
+// A liveView is what runs now.
+type liveView struct {
+	Frame
+	Running []*running
+	Ended   []*running // while somebody watched
+	Newest  []found    // where nothing runs
+	Over    bool       // the lab that opened this page has ended
+}
+
+// Says is the state in a sentence, for those who hear the page.
+func (v liveView) Says() string {
+	var parts []string
+	for _, r := range v.Running {
+		parts = append(parts, fmt.Sprintf("%s: %d of %d trials valid, %d attempts invalid", r.Study, r.Valid, r.Total,
+			r.Refused))
+	}
+	for _, r := range v.Ended {
+		parts = append(parts, r.Study+" has ended")
+	}
+	if len(parts) == 0 {
+		return "Nothing runs now."
+	}
+	return strings.Join(parts, "; ")
+}
+
+// A running study, as its ledger has it.
+type running struct {
+	place                         place
+	Study, Question               string
+	Shown, Path                   string
+	Total, Valid, Refused, Blocks int
+	Left, Wanted, Step            string
+	Current                       *currentTrial
+	Strip                         []trialMark
+	Each                          int // trials that a mark of the strip stands for
+	Failures                      []failureRow
+	Head                          []string
+	Rows                          [][]string
+	Picture                       *report.Picture
+	Drawn                         string // what the picture shows
+	Fault                         string
+}
+
+type currentTrial struct {
+	ID, Attempt, Block int
+	Name               string
+	Began              time.Time
+	To                 string
+}
+
+type failureRow struct {
+	Trial, Attempt int
+	To, Reason     string
+}
+
+// A watch remembers what was found running, so that not every look searches all folders.
+type watch struct {
+	places  []place
+	search  time.Time
+	known   map[string]*running // by id
+	ended   []*running
+	resting []found
+}
+
+// live says what runs now.
+func (s *Server) live(w *watch, step stepOf, over bool) liveView {
+	if w.known == nil {
+		w.known = map[string]*running{}
+	}
+	if time.Since(w.search) >= searchEvery {
+		w.search, w.places, w.resting = time.Now(), nil, nil
+		for _, f := range s.results() {
+			switch {
+			case f.State == "running":
+				w.places = append(w.places, f.place)
+			case len(w.resting) < 5:
+				w.resting = append(w.resting, f)
+			}
+		}
+	}
+	v := liveView{Over: over}
+	for _, old := range w.places {
+		st, err := old.folder.root.Lstat(old.dir + "/" + ledgerFile)
+		if err != nil {
+			continue
+		}
+		p := old.folder.place(old.dir, st)
+		r := w.known[p.id]
+		if r == nil || r.place.key != p.key {
+			r = readRunning(p)
+			w.known[p.id] = r
+		}
+		shown := *r
+		if step.Dir == p.path() {
+			shown.Step = step.Step
+		}
+		v.Running = append(v.Running, &shown)
+	}
+	for id, r := range w.known {
+		if !slices.ContainsFunc(v.Running, func(x *running) bool { return x.place.id == id }) {
+			w.ended = append(w.ended, readRunning(r.place))
+			delete(w.known, id)
+		}
+	}
+	v.Ended = slices.DeleteFunc(slices.Clone(w.ended), func(r *running) bool { return w.known[r.place.id] != nil })
+	if len(v.Running)+len(v.Ended) == 0 {
+		v.Newest = w.resting
+	}
+	return v
+}
+
+func (s *Server) now(r *http.Request) (string, any, error) {
+	v := nowView{Frame: s.frame(r, "Now")}
+	v.Where = "now"
+	s.hub.mu.Lock()
+	step, over := s.hub.step, s.hub.ended
+	s.hub.mu.Unlock()
+	v.Live = s.live(new(watch), step, over)
+	v.Live.Frame = v.Frame
+	return "now", v, nil
+}
+
+// readRunning reads a running study's ledger. What is wrong with it is its Fault.
+func readRunning(p place) *running {
+	r := &running{place: p, Study: p.shown(), Shown: p.shown(), Path: "r/" + p.id + "/"}
+	if err := r.read(); err != nil {
+		r.Fault = err.Error()
+	}
+	return r
+}
+
+func (r *running) read() error {
+	s, err := r.place.store(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	runs, err := s.Runs()
+	if err != nil {
+		return err
+	}
+	last := runs[len(runs)-1]
+	y, err := readStudy(s, last)
+	if err != nil {
+		return err
+	}
+	r.Study, r.Question = y.Name, y.Question
+	trials, err := s.Trials()
+	if err != nil {
+		return err
+	}
+	attempts, err := s.Attempts(0)
+	if err != nil {
+		return err
+	}
+	r.count(trials, attempts)
+	r.foresee(trials, attempts, last, y)
+	return r.summarize(s, trials, y)
+}
+
+// mostMarks is how many marks a strip has.
+const mostMarks = 1000
+
+// mostFailures of those that failed last are named.
+const mostFailures = 5
+
+func (r *running) count(trials []store.TrialState, attempts []store.AttemptState) {
+	r.Total = len(trials)
+	names := map[int]store.TrialState{}
+	r.Each = (len(trials) + mostMarks - 1) / mostMarks
+	for i, t := range trials {
+		names[t.ID] = t
+		r.Refused += t.Refused
+		r.Blocks = max(r.Blocks, t.Block)
+		if t.State == store.Valid {
+			r.Valid++
+		}
+		m := mark(r.place, t)
+		if i%r.Each == 0 {
+			r.Strip = append(r.Strip, m)
+		} else if last := &r.Strip[len(r.Strip)-1]; urgency(t.State) > urgency(last.State) {
+			*last = m // of several trials the mark shows the one to look at
+		}
+	}
+	for _, a := range slices.Backward(attempts) {
+		t := names[a.Trial]
+		switch {
+		case a.State == store.Running && r.Current == nil:
+			r.Current = &currentTrial{a.Trial, a.Attempt, t.Block, levelsOf(t), a.Began, trialPath(r.place, a.Trial)}
+		case a.State == store.Invalid && len(r.Failures) < mostFailures:
+			r.Failures = append(r.Failures, failureRow{a.Trial, a.Attempt, trialPath(r.place, a.Trial), a.Reason})
+		}
+	}
+}
+
+// urgency orders the states of trials by what a reader must see first.
+func urgency(s store.State) int {
+	return slices.Index([]store.State{store.Planned, store.Valid, store.Invalid, store.Running}, s)
+}
+
+// foresee estimates the time left from the pace of this run: attempts that were lost count.
+func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptState, run store.Run, y study.Study) {
+	var ended int
+	var first, last time.Time
+	for _, a := range attempts {
+		if a.Began.Before(run.Started) || a.Ended.IsZero() {
+			continue
+		}
+		if ended++; first.IsZero() {
+			first = a.Began
+		}
+		last = a.Ended
+	}
+	if ended > 0 {
+		left := time.Duration(float64(last.Sub(first)) / float64(ended) * float64(r.Total-r.Valid))
+		r.Left = "about " + left.Round(time.Second).String()
+	}
+	if d := y.Design; d.Precision > 0 {
+		r.Wanted = fmt.Sprintf("blocks are added until every interval is within %.3g %% of its mean", 100*d.Precision)
+		if d.Budget.Blocks > 0 {
+			r.Wanted += fmt.Sprintf(", at most %d", d.Budget.Blocks)
+		} else if d.Budget.Time > 0 {
+			r.Wanted += fmt.Sprintf(", for at most %v", d.Budget.Time)
+		}
+	}
+}
+
+// mostColumns is how many responses the table of figures so far has.
+const mostColumns = 6
+
+// summarize gives the means of the trials so far, with their intervals.
+func (r *running) summarize(s *store.Store, trials []store.TrialState, y study.Study) error {
+	var names []string // treatments, in the order of the study
+	for _, t := range trials {
+		if t.Block == trials[0].Block {
+			names = append(names, levelsOf(t))
+		}
+	}
+	slices.Sort(names)
+	means := map[report.Panel]map[string][]float64{}
+	for row, err := range s.Results() {
+		if err != nil {
+			return err
+		}
+		if row.Method == store.Modelled {
+			continue // the report tells the modelled from the measured
+		}
+		p := report.Panel{Side: row.Side, Response: row.Response, Unit: row.Unit}
+		if means[p] == nil {
+			means[p] = map[string][]float64{}
+		}
+		name := levelsOf(store.TrialState{PlannedTrial: row.PlannedTrial})
+		means[p][name] = append(means[p][name], row.Mean)
+	}
+	var panels []report.Panel
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		for _, x := range measure.Responses() {
+			if p := (report.Panel{Side: side, Response: x.Name, Unit: x.Unit}); means[p] != nil && len(panels) < mostColumns {
+				panels = append(panels, p)
+			}
+		}
+	}
+	if len(panels) == 0 {
+		return nil
+	}
+	r.Head = []string{"treatment", "trials"}
+	r.Rows = make([][]string, len(names))
+	for i, name := range names {
+		r.Rows[i] = []string{name, itoa(len(means[panels[0]][name]))}
+	}
+	for k, p := range panels {
+		r.Head = append(r.Head, report.Words(p.Response)+", "+string(p.Side))
+		f := report.Figure{ID: "so-far", Unit: p.Unit,
+			Title: fmt.Sprintf("%s at the %s, so far", report.Words(p.Response), p.Side)}
+		for i, name := range names {
+			row := soFar(name, means[p][name], y.Design.Confidence, p.Unit)
+			f.Rows = append(f.Rows, row)
+			r.Rows[i] = append(r.Rows[i], row.Value)
+		}
+		if k == 0 {
+			pic := f.Picture()
+			r.Picture, r.Drawn = &pic, f.Title
+		}
+	}
+	return nil
+}
+
+// soFar is the mean of some trials with its interval, as a row of a figure.
+func soFar(name string, points []float64, confidence float64, unit string) report.FigureRow {
+	nan := math.NaN()
+	row := report.FigureRow{Name: name, Value: "–", Points: points, Center: nan, Lo: nan, Hi: nan, Floor: nan,
+		Published: nan, PubLo: nan, PubHi: nan}
+	m, err := stat.Mean(points, confidence)
+	if err != nil {
+		return row
+	}
+	row.Center, row.Value = m.Center, report.Format(m.Center, unit)
+	if m.HasInterval() {
+		row.Lo, row.Hi = m.Lo, m.Hi
+		row.Value = fmt.Sprintf("%s (%s to %s)", row.Value, report.Format(m.Lo, unit), report.Format(m.Hi, unit))
+	}
+	return row
+}

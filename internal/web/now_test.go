@@ -1,0 +1,233 @@
+package web
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// An ongoing study: this process holds its lock.
+type ongoing struct {
+	*testing.T
+	kept *store.Store
+	plan study.Plan
+	dir  string // of the folder
+	next int
+}
+
+func underWay(t *testing.T, replications int) *ongoing {
+	t.Helper()
+	dir := t.TempDir()
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "run/001"), fabricated.Study(2, replications, 20))
+	ok(t, err)
+	t.Cleanup(func() { kept.Close() })
+	return &ongoing{t, kept, plan, dir, 0}
+}
+
+// conduct conducts the next trials.
+func (l *ongoing) conduct(n int) {
+	l.Helper()
+	for range n {
+		ok(l.T, fabricated.Trial(l.kept, l.plan.Trials[l.next], 20, nil))
+		l.next++
+	}
+}
+
+// fail has an attempt of the next trial fail.
+func (l *ongoing) fail(why string) {
+	l.Helper()
+	a, err := l.kept.Begin(l.plan.Trials[l.next].ID)
+	ok(l.T, err)
+	ok(l.T, a.Invalidate(why, "", nil))
+}
+
+func TestNowShowsTheLedger(t *testing.T) {
+	l := underWay(t, 3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	shows(t, s, "/now/", "report-bench", "<dd>0 of 6</dd>", `class="mark planned"`)
+	l.conduct(3)
+	l.fail("the rain <b>")
+	a, err := l.kept.Begin(l.plan.Trials[l.next].ID)
+	ok(t, err)
+	body := shows(t, s, "/now/", "<dd>3 of 6</dd>", "<dt>invalid attempts</dt><dd>1</dd>", "the rain &lt;b&gt;", "<dt>left</dt>",
+		fmt.Sprintf(">trial %d</a>, attempt 2", a.Trial), "RTT, client", "RTT at the client, so far")
+	for class, want := range map[string]int{"valid": 3, "running": 1, "planned": 2} {
+		// one more of each is the legend's
+		if got := strings.Count(body, `class="mark `+class+`"`); got != want+1 {
+			t.Errorf("%d marks are %s, want %d", got-1, class, want)
+		}
+	}
+	shows(t, s, "/", "1 running now")
+	ok(t, l.kept.Close())
+	shows(t, s, "/now/", "Nothing runs now", "unfinished")
+}
+
+// Of more trials than marks each mark shows the one of its trials to look at first.
+func TestStripIsBounded(t *testing.T) {
+	trials := make([]store.TrialState, 2500)
+	for i := range trials {
+		trials[i] = store.TrialState{PlannedTrial: store.PlannedTrial{ID: i + 1, Block: 1}, State: store.Valid}
+	}
+	trials[1000].State, trials[2000].State = store.Invalid, store.Running
+	var r running
+	r.place = place{id: "x"}
+	r.count(trials, nil)
+	if r.Each != 3 || len(r.Strip) != 834 || r.Strip[333].ID != 1001 || r.Strip[333].State != store.Invalid ||
+		r.Strip[666].State != store.Running || r.Valid != 2498 {
+		t.Errorf("each %d, %d marks, %+v", r.Each, len(r.Strip), r.Strip[333])
+	}
+}
+
+// A stream is one that a test reads.
+type stream struct {
+	*testing.T
+	c  net.Conn
+	in *bufio.Reader
+}
+
+func watching(t *testing.T, h *httptest.Server, last string) stream {
+	t.Helper()
+	c, err := net.Dial("tcp", h.Listener.Addr().String())
+	ok(t, err)
+	t.Cleanup(func() { c.Close() })
+	fmt.Fprintf(c, "GET /now/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: %s\r\n\r\n", last)
+	a, err := http.ReadResponse(bufio.NewReader(c), nil)
+	ok(t, err)
+	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("X-Accel-Buffering") != "no" {
+		t.Fatalf("%d %v", a.StatusCode, a.Header)
+	}
+	return stream{t, c, bufio.NewReader(a.Body)}
+}
+
+// event waits for the next state.
+func (s stream) event() (id, html, says string) {
+	s.Helper()
+	for {
+		line, err := s.in.ReadString('\n')
+		ok(s.T, err)
+		line = strings.TrimRight(line, "\n")
+		if rest, found := strings.CutPrefix(line, "id: "); found {
+			id = rest
+		}
+		if rest, found := strings.CutPrefix(line, "data: "); found {
+			var x struct{ HTML, Says string }
+			ok(s.T, json.Unmarshal([]byte(rest), &x))
+			return id, x.HTML, x.Says
+		}
+	}
+}
+
+// until reads states until one says something.
+func (s stream) until(what string) (id, html string) {
+	s.Helper()
+	for {
+		id, html, says := s.event()
+		if strings.Contains(html, what) || strings.Contains(says, what) {
+			return id, html
+		}
+	}
+}
+
+// Readers get the newest state when it changes; one that comes back what it lacks; and
+// nobody looks when nobody watches.
+func TestStreamTellsTheNewest(t *testing.T) {
+	l := underWay(t, 20)
+	s := served(t, Options{Folders: []string{l.dir}})
+	h := httptest.NewServer(s.Handler())
+	t.Cleanup(h.Close)
+	t.Cleanup(s.hub.end)
+	first := watching(t, h, "")
+	first.until("0 of 40 trials valid")
+	l.conduct(2)
+	id, html := first.until("2 of 40 trials valid")
+	if !strings.Contains(html, "<dd>2 of 40</dd>") || strings.Contains(html, "<script") {
+		t.Errorf("got %.300s", html)
+	}
+	// A reader that slept has one event to read, not one for each trial.
+	again := watching(t, h, id)
+	l.conduct(1)
+	if _, _, says := again.event(); !strings.Contains(says, "3 of 40") {
+		t.Errorf("the first event after coming back says %q", says)
+	}
+	late := watching(t, h, "")
+	if _, _, says := late.event(); !strings.Contains(says, " of 40 trials valid") {
+		t.Errorf("who comes late is told %q", says)
+	}
+	ok(t, l.kept.Close())
+	first.until("has ended")
+	for _, x := range []stream{first, again, late} {
+		x.c.Close()
+	}
+	for waited := 0; ; waited++ {
+		s.hub.mu.Lock()
+		readers := s.hub.readers
+		s.hub.mu.Unlock()
+		if readers == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // go test ends it if they never leave
+	}
+}
+
+// Readers that never read cost the others nothing.
+func TestSlowReadersHoldNobodyUp(t *testing.T) {
+	l := underWay(t, 20)
+	s := served(t, Options{Folders: []string{l.dir}})
+	h := httptest.NewServer(s.Handler())
+	t.Cleanup(h.Close)
+	t.Cleanup(s.hub.end)
+	for range 20 {
+		c, err := net.Dial("tcp", h.Listener.Addr().String())
+		ok(t, err)
+		defer c.Close()
+		fmt.Fprint(c, "GET /now/events HTTP/1.1\r\nHost: localhost\r\n\r\n") // and reads nothing
+	}
+	r := watching(t, h, "")
+	for i := range 3 {
+		l.conduct(1)
+		r.until(fmt.Sprintf("%d of 40 trials valid", i+1))
+	}
+}
+
+// The steps of a lab are shown, the newest only, until it ends.
+func TestFollowShowsTheStep(t *testing.T) {
+	l := underWay(t, 3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	r, w, err := os.Pipe()
+	ok(t, err)
+	whole, err := filepath.EvalSymlinks(filepath.Join(l.dir, "run/001"))
+	ok(t, err)
+	tell := func(step string) {
+		_, err := fmt.Fprintf(w, `{"dir": %q, "step": %q}`+"\n", whole, step)
+		ok(t, err)
+	}
+	tell("warm up")
+	tell("measure <it>")
+	ended := make(chan struct{})
+	go func() {
+		s.Follow(r)
+		close(ended)
+	}()
+	for { // go test ends it if it never comes
+		if strings.Contains(get(t, s, "/now/").Body.String(), "<b>Step:</b> measure &lt;it&gt;") {
+			break
+		}
+	}
+	w.Close()
+	<-ended
+	shows(t, s, "/now/", "The lab that opened this page has ended")
+	s.Follow(io.LimitReader(endless{}, 1<<20)) // no lines at all
+}

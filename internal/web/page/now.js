@@ -1,0 +1,50 @@
+// Keeps the page as its server sees the running study. Only parts that changed are
+// replaced, so that the page does not grow, scroll or lose the reader's place.
+(() => {
+  "use strict";
+  const main = document.querySelector("main[data-events]");
+  const live = document.getElementById("live"), link = document.getElementById("link"), says = document.getElementById("says");
+  const texts = { live: "Live.", lost: "Connection lost; trying again.", refused: "The server refuses this page: reload it.", waiting: "Connecting …" };
+  const show = (state) => { link.dataset.state = state; link.textContent = texts[state]; };
+  let source = null, spoken = 0;
+
+  function renew(html) {
+    const next = document.createElement("div");
+    next.innerHTML = html; // made by the server's templates, which escape all that studies and stacks say
+    const shape = (root) => [...root.querySelectorAll("[data-part]")].map((e) => e.dataset.part).join(" ");
+    if (shape(live) !== shape(next)) return live.replaceChildren(...next.childNodes);
+    const old = live.querySelectorAll("[data-part]");
+    next.querySelectorAll("[data-part]").forEach((e, i) => { if (!e.isEqualNode(old[i])) old[i].replaceWith(e); });
+  }
+
+  // At most every 10 s is anything said aloud.
+  function speak(text) {
+    if (Date.now() - spoken < 10000 || says.textContent === text) return;
+    spoken = Date.now();
+    says.textContent = text;
+  }
+
+  function open() {
+    if (source || document.hidden) return;
+    show("waiting");
+    source = new EventSource(main.dataset.events);
+    source.onopen = () => show("live");
+    source.addEventListener("state", (e) => { const x = JSON.parse(e.data); renew(x.html); speak(x.says); });
+    source.onerror = () => {
+      if (source.readyState !== EventSource.CLOSED) return show("lost");
+      // The server answered, and not with a stream: too many pages watch, or it has a new token.
+      close();
+      show("refused");
+      setTimeout(open, 5000);
+    };
+  }
+  function close() {
+    if (source) source.close();
+    source = null;
+  }
+  // A hidden page holds no connection: browsers open six to a server.
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", open);
+  open();
+})();

@@ -1,0 +1,240 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// The list is filtered by what the address says, and says it again in its form.
+func TestListIsFiltered(t *testing.T) {
+	s := served(t, Options{Folders: []string{house(t)}})
+	today, tomorrow := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
+	for query, want := range map[string]int{"": 3, "?q=wire": 1, "?q=ALPHA+report": 2, "?q=nothing": 0, "?study=wired": 1,
+		"?stack=rest-json": 2, "?stack=coap-json&study=report-bench": 0, "?device=local": 3, "?device=board": 0, "?link=none": 3,
+		"?state=whole": 3, "?state=running": 0, "?to=" + tomorrow: 3, "?from=" + tomorrow: 0, "?from=" + today + "&q=002": 1,
+		"?to=2020-01-01": 0, "?from=nonsense": 3, "?page=7": 3} {
+		body := shows(t, s, "/"+query, fmt.Sprintf(`id="count">%d of 3 results`, want))
+		if got := strings.Count(body, `href="r/`); got != want {
+			t.Errorf("%s: %d results are listed, want %d", query, got, want)
+		}
+	}
+	shows(t, s, "/?study=wired&q=a%26b", `<option selected>wired</option>`, `value="a&amp;b"`)
+}
+
+// A long list is cut into pages that lead to each other and keep the query.
+func TestListHasPages(t *testing.T) {
+	dir := t.TempDir()
+	one := filepath.Join(dir, "000")
+	ok(t, fabricated.Make(one, 2, 1, 5))
+	for i := 1; i < perPage+5; i++ {
+		ok(t, os.CopyFS(filepath.Join(dir, fmt.Sprintf("%03d", i)), os.DirFS(one)))
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	first := shows(t, s, "/?q=report", fmt.Sprintf("%d of %[1]d results", perPage+5), `href="?page=1&amp;q=report"`)
+	second := shows(t, s, "/?page=1&q=report", `href="?q=report"`)
+	if a, b := strings.Count(first, `href="r/`), strings.Count(second, `href="r/`); a != perPage || b != 5 {
+		t.Errorf("got %d and %d results, want %d and 5", a, b, perPage)
+	}
+	if len(first) > 300_000 {
+		t.Errorf("a page of %d results has %d B", perPage, len(first))
+	}
+}
+
+// The index reads a ledger once, in memory and over a new start, until it changes.
+func TestIndexReadsWhatChanged(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	made := filepath.Join(dir, "a")
+	kept, plan, err := fabricated.Create(made, fabricated.Study(2, 2, 20))
+	ok(t, err)
+	ok(t, fabricated.Trial(kept, plan.Trials[0], 20, nil))
+	ok(t, kept.Close())
+	valid := func(s *Server) int { return s.index.of(s.places())[0].Valid }
+	if got := valid(served(t, Options{Folders: []string{dir}, Cache: cache})); got != 1 {
+		t.Fatalf("got %d valid trials, want 1", got)
+	}
+	file := filepath.Join(cache, "web-index.json")
+	text, err := os.ReadFile(file)
+	ok(t, err)
+	ok(t, os.WriteFile(file, []byte(strings.Replace(string(text), `"Valid":1`, `"Valid":77`, 1)), 0o644))
+	s := served(t, Options{Folders: []string{dir}, Cache: cache})
+	if got := valid(s); got != 77 { // it was not read again
+		t.Errorf("got %d, want the 77 of the file", got)
+	}
+	kept, err = store.Open(made, header(t, made))
+	ok(t, err)
+	ok(t, fabricated.Trial(kept, plan.Trials[1], 20, nil))
+	defer kept.Close()
+	if got := valid(s); got != 2 { // though the ledger itself has not changed: its log has
+		t.Errorf("got %d valid trials, want 2", got)
+	}
+	ok(t, os.WriteFile(file, []byte("{"), 0o644))
+	if got := valid(served(t, Options{Folders: []string{dir}, Cache: cache})); got != 2 {
+		t.Errorf("with a damaged index: got %d", got)
+	}
+}
+
+// header is what resumes results.
+func header(t *testing.T, dir string) store.Header {
+	t.Helper()
+	s, err := store.OpenReadOnly(dir)
+	ok(t, err)
+	defer s.Close()
+	text, overrides, err := s.Study()
+	ok(t, err)
+	plan, err := s.Plan()
+	ok(t, err)
+	trials, err := s.Trials()
+	ok(t, err)
+	h := store.Header{Study: text, Overrides: overrides, Plan: plan, Facts: []byte(`{}`)}
+	for _, x := range trials {
+		h.Trials = append(h.Trials, x.PlannedTrial)
+	}
+	return h
+}
+
+// The page of a result has the report's own parts, byte for byte.
+func TestResultIsTheReport(t *testing.T) {
+	dir := house(t)
+	s := served(t, Options{Folders: []string{dir}, Finish: func(dir string, r *report.Report) {
+		r.Next = []report.Step{{What: "look", Command: "edgegauge look " + dir}}
+	}})
+	kept, err := store.OpenReadOnly(filepath.Join(dir, "alpha/001"))
+	ok(t, err)
+	defer kept.Close()
+	r, err := report.Read(kept)
+	ok(t, err)
+	ok(t, r.ReadRaw(kept, report.PageTraces))
+	r.Next = []report.Step{{What: "look", Command: "edgegauge look " + filepath.Join(dir, "alpha/001")}}
+	var parts strings.Builder
+	ok(t, r.Parts(&parts))
+	body := shows(t, s, "/r/"+id(t, s, "alpha/001")+"/", parts.String(), `<script src="../../assets/explore.js" defer>`)
+	if strings.Contains(body, "have not been read") {
+		t.Error("the raw files of a small result were not read")
+	}
+}
+
+// Of many records the page reads the ledger first, and says so.
+func TestLargeResultsOpenFromTheLedger(t *testing.T) {
+	dir := t.TempDir()
+	made := filepath.Join(dir, "large")
+	ok(t, fabricated.Make(made, 2, 2, 20))
+	s := served(t, Options{Folders: []string{dir}})
+	s.reports.most = 100 // of 2 × 2 × 2 × 20 records
+	to := "/r/" + id(t, s, "large") + "/"
+	// A damaged file is not noticed before it is read.
+	ok(t, os.Truncate(filepath.Join(made, "exchanges/0001-1-client.parquet"), 100))
+	first := shows(t, s, to, "The 160 records in the raw files have not been read", `href="?whole=1"`)
+	if strings.Contains(first, "Distribution of requests") {
+		t.Error("there are distributions without raw files")
+	}
+	shows(t, s, to+"?whole=1", "These results have changed since the lab wrote them")
+	if again := shows(t, s, to); !strings.Contains(again, "These results have changed") {
+		t.Error("what was read is forgotten")
+	}
+}
+
+// A trial and its requests: figures of the files, packets of the right request.
+func TestTrialAndRequest(t *testing.T) {
+	s := served(t, Options{Folders: []string{house(t)}})
+	trial := "/r/" + id(t, s, "wired/001") + "/t/2/"
+	body := shows(t, s, trial, "Trial 2: coap-json", "40 requests were recorded", "Mean phases at the client, by its own clock",
+		"Mean phases at the server, by its own clock", "0002-1-lo.pcapng", "serve.log", "RTT at the client of the 40 requests",
+		"trial 1, before it", "trial 3, after it")
+	if n := strings.Count(body, `/x/`); n != mostPicks {
+		t.Errorf("%d requests are named, want %d", n, mostPicks)
+	}
+	for _, seq := range []int{1, 7, wiredRequests} {
+		// Each request says its number on the wire; the warm-up's are not among them.
+		page := shows(t, s, fmt.Sprintf("%sx/%d/", trial, seq), "the client&#39;s clock", "2 packets,", "client → server",
+			"server → client", "500 µs")
+		dump := regexp.MustCompile(`\|([^|]+)\|`).FindAllStringSubmatch(page, -1)
+		var said strings.Builder
+		for _, m := range dump {
+			said.WriteString(m[1])
+		}
+		if want := fmt.Sprintf("request %d", seq); !strings.HasSuffix(strings.Split(said.String(), "answer")[0], want) &&
+			!strings.Contains(said.String(), want+".") {
+			t.Errorf("request %d: its packets say %q", seq, said.String())
+		}
+	}
+	if w := get(t, s, trial+"x/?seq=5"); w.Code != 303 || w.Header().Get("Location") != trial+"x/5/" {
+		t.Errorf("the form led to %d %q", w.Code, w.Header().Get("Location"))
+	}
+	for _, to := range []string{"t/9/", "t/x/", "t/2/x/41/", "t/2/x/0/", "t/2/a/2/serve.log", "t/2/packets/0001-1-lo.pcapng"} {
+		if w := get(t, s, "/r/"+id(t, s, "wired/001")+"/"+to); w.Code != 404 {
+			t.Errorf("%s: got %d, want 404", to, w.Code)
+		}
+	}
+	file := get(t, s, trial+"packets/0002-1-lo.pcapng")
+	if file.Code != 200 || !strings.Contains(file.Header().Get("Content-Disposition"), "attachment") ||
+		file.Body.Len() < 1000 {
+		t.Errorf("the capture: %d, %v, %d B", file.Code, file.Header(), file.Body.Len())
+	}
+}
+
+// With several requests under way no record of the server is called the client's.
+func TestSidesAreNotPairedWhereTheyCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "a"), []byte("study: many\nservice: echo\nstack: rest-json\n"+
+		"factors: {concurrency: [1, 4]}\nrequests: 20\ndesign: {replications: 1}\n"))
+	ok(t, err)
+	for _, trial := range plan.Trials {
+		ok(t, fabricated.Trial(kept, trial, 20, nil))
+	}
+	ok(t, kept.Close())
+	s := served(t, Options{Folders: []string{dir}})
+	for _, trial := range plan.Trials {
+		page := shows(t, s, fmt.Sprintf("/r/%s/t/%d/x/3/", id(t, s, "a"), trial.ID))
+		alone := trial.Setup.Concurrency == 1
+		if strings.Contains(page, "by the server&#39;s clock") != alone || strings.Contains(page, "under way at once") == alone {
+			t.Errorf("concurrency %d: the server's record is shown or not, wrongly", trial.Setup.Concurrency)
+		}
+	}
+}
+
+// A comparison is that of the command line, and names what was asked differently.
+func TestCompare(t *testing.T) {
+	dir := house(t)
+	s := served(t, Options{Folders: []string{dir}})
+	a, b, c := id(t, s, "alpha/001"), id(t, s, "alpha/002"), id(t, s, "wired/001")
+	shows(t, s, "/compare/", "Choose two results", a, b, c)
+	page := shows(t, s, "/compare/?all=1&r="+a+"&r="+b, `<th scope="row">requests</th><td>300</td><td>400</td>`,
+		"100B rtt, client")
+	var old, new *report.Report
+	for _, x := range []struct {
+		name string
+		to   **report.Report
+	}{{"alpha/001", &old}, {"alpha/002", &new}} {
+		kept, err := store.OpenReadOnly(filepath.Join(dir, x.name))
+		ok(t, err)
+		defer kept.Close()
+		*x.to, err = report.Read(kept)
+		ok(t, err)
+	}
+	want, err := report.Compare(old, new, report.Terms{Confidence: 0.95, Margin: 0.05})
+	ok(t, err)
+	want.All = true
+	rows, _ := want.Rows()
+	for _, row := range rows[1:] {
+		if !strings.Contains(page, `<th scope="row">`+row[0]+`</th><td>`+strings.Join(row[1:], "</td><td>")+"</td>") {
+			t.Errorf("no row %q", row)
+		}
+	}
+	pinned := shows(t, s, "/compare/?all=1&r="+a+"&r="+b+"&base="+b)
+	if !strings.Contains(pinned, `<th scope="row">requests</th><td>400</td><td>300</td>`) {
+		t.Error("the baseline pinned is not the first")
+	}
+	shows(t, s, "/compare/?r="+a+"&r="+b+"&r="+c, "no treatments in common", "factor size")
+	if w := get(t, s, "/compare/?r="+a+"&r=none"); w.Code != 404 {
+		t.Errorf("a result that is not there: %d", w.Code)
+	}
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A held report is one in memory, with the parts of its page.
+type held struct {
+	place
+	*report.Report
+	whole bool // its raw files have been read, and compared with their checksums
+	rows  int64
+	parts template.HTML
+}
+
+// reports remembers the last that were made, the newest first.
+type reports struct {
+	server *Server
+	most   int64 // records that are read without being asked for
+	mu     sync.Mutex
+	last   []*held
+}
+
+// mostReports is how many stay in memory.
+const mostReports = 8
+
+// mostRows is how many records are read in about a second.
+const mostRows = 2_000_000
+
+// of gives the report of a result: with its raw files if that was asked for, if they
+// are few, or if they have been read already.
+func (c *reports) of(p place, whole bool) (*held, error) {
+	if h := c.known(p, whole); h != nil {
+		return h, nil
+	}
+	s, err := p.store(true)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	h := &held{place: p}
+	if h.rows, err = s.Rows(); err != nil {
+		return nil, unreadable(err)
+	}
+	e := c.server.index.of([]place{p})[0]
+	h.whole = whole || h.rows <= c.most && !e.running(p)
+	if h.Report, err = c.read(s, h.whole); err != nil {
+		return nil, unreadable(err)
+	}
+	h.Report.Dir = p.shown()
+	if c.server.Finish != nil {
+		c.server.Finish(p.shown(), h.Report)
+	}
+	var b bytes.Buffer
+	if err := h.Parts(&b); err != nil {
+		return nil, unreadable(err)
+	}
+	h.parts = template.HTML(b.String())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = slices.DeleteFunc(c.last, func(old *held) bool { return old.id == p.id })
+	c.last = append([]*held{h}, c.last[:min(len(c.last), mostReports-1)]...)
+	return h, nil
+}
+
+func (c *reports) read(s *store.Store, whole bool) (*report.Report, error) {
+	if !whole {
+		return report.ReadUnverified(s)
+	}
+	r, err := report.Read(s)
+	if err == nil {
+		err = r.ReadRaw(s, report.PageTraces)
+	}
+	return r, err
+}
+
+// known is a report in memory that is still true; nil: there is none.
+func (c *reports) known(p place, whole bool) *held {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.last, func(h *held) bool {
+		return h.id == p.id && h.key == p.key && (h.whole || !whole)
+	})
+	if i < 0 {
+		return nil
+	}
+	return c.last[i]
+}
+
+type resultView struct {
+	Frame
+	ID, Shown  string
+	Parts      template.HTML
+	Whole      bool
+	Rows       int64
+	Running    bool
+	Treatments []treatmentRow
+}
+
+// A treatmentRow leads from a treatment to its trials.
+type treatmentRow struct {
+	Name   string
+	Trials []trialMark
+}
+
+// A trialMark is a trial in a row or a strip.
+type trialMark struct {
+	ID    int
+	State store.State
+	Says  string
+	To    string // its page, from the top
+}
+
+func (s *Server) result(r *http.Request) (string, any, error) {
+	p, err := s.find(r.PathValue("id"))
+	if err != nil {
+		return "", nil, err
+	}
+	h, err := s.reports.of(p, r.URL.Query().Get("whole") != "" || s.static)
+	if err != nil {
+		return "", nil, err
+	}
+	v := resultView{Frame: s.frame(r, h.Study.Name+" "+p.shown()), ID: p.id, Shown: p.shown(), Parts: h.parts,
+		Whole: h.whole, Rows: h.rows, Treatments: h.trialRows()}
+	e := s.index.of([]place{p})[0]
+	v.Running = e.running(p)
+	return "result", v, nil
+}
+
+// trialRows lists the trials by treatment, in the order of the plan.
+func (h *held) trialRows() []treatmentRow {
+	rows := make([]treatmentRow, len(h.Treatments))
+	for i, t := range h.Treatments {
+		rows[i].Name = t.Name()
+	}
+	for _, t := range h.Trials {
+		if i := h.TreatmentOf(t.Treatment); i >= 0 {
+			rows[i].Trials = append(rows[i].Trials, mark(h.place, t))
+		}
+	}
+	return rows
+}
+
+func mark(p place, t store.TrialState) trialMark {
+	return trialMark{t.ID, t.State, trialSays(t), trialPath(p, t.ID)}
+}
+
+// trialSays is a trial in words.
+func trialSays(t store.TrialState) string {
+	text := "trial " + itoa(t.ID) + ": " + levelsOf(t) + ", " + string(t.State)
+	if t.Refused > 0 {
+		text += ", " + itoa(t.Refused) + " invalid attempts, the last: " + t.Reason
+	}
+	return text
+}
+
+// levelsOf is a trial's treatment in words.
+func levelsOf(t store.TrialState) string {
+	var levels []string
+	for _, l := range t.Treatment {
+		levels = append(levels, l.Text)
+	}
+	return strings.Join(levels, " ")
+}

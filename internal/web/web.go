@@ -1,0 +1,149 @@
+// Package web is the page that edgegauge web serves: it lists the results in the
+// folders given, shows a running study, and leads from a report down to a packet. It
+// reads only, starts nothing, and computes no figure: report, stat and advise do.
+//
+// What it shows was written by strangers: guard.go says what is refused before any
+// page is made, folders.go which files are opened at all.
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/report"
+)
+
+// Options say what is served, and to whom.
+type Options struct {
+	Folders []string // that results are looked for in; links below them are not followed
+	Cache   string   // folder in which the index of results is kept; empty: it is not
+	Token   string   // asked of every browser once; empty: none is asked
+	Hosts   []string // names by which the server may be called, besides those of loopback
+	Version string   // of this program
+	// Finish adds to a report what its page says besides the results; nil: nothing.
+	Finish func(dir string, r *report.Report)
+}
+
+// A Server answers the requests of browsers. Its methods may be called from several
+// goroutines.
+type Server struct {
+	Options
+	folders []*folder
+	index   *index
+	reports *reports
+	hub     *hub
+	static  bool // pages are written to files: see Export
+	streams chan struct{}
+	busy    chan struct{} // as many as are rendered at once
+}
+
+// mostStreams is how many pages may watch at once.
+const mostStreams = 64
+
+// New opens the folders. Close releases them.
+func New(o Options) (*Server, error) {
+	s := &Server{Options: o, streams: make(chan struct{}, mostStreams), busy: make(chan struct{}, runtime.NumCPU())}
+	for _, path := range o.Folders {
+		f, err := openFolder(path)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.folders = append(s.folders, f)
+	}
+	s.index = newIndex(o.Cache)
+	s.reports = &reports{server: s, most: mostRows}
+	s.hub = newHub(s)
+	return s, nil
+}
+
+// Close releases the folders.
+func (s *Server) Close() error {
+	var errs []error
+	for _, f := range s.folders {
+		errs = append(errs, f.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Serve answers on a listener, with TLS where there is a certificate, until the server
+// that it gives to started is shut down.
+func (s *Server) Serve(l net.Listener, cert, key string, started func(*http.Server)) error {
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10}
+	h.RegisterOnShutdown(s.hub.end)
+	started(h)
+	var err error
+	if cert != "" {
+		err = h.ServeTLS(l, cert, key)
+	} else {
+		err = h.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Handler answers all requests, guarded.
+func (s *Server) Handler() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /{$}", s.page(s.all))
+	m.HandleFunc("GET /now/{$}", s.page(s.now))
+	m.HandleFunc("GET /now/events", s.events)
+	m.HandleFunc("GET /compare/{$}", s.page(s.compare))
+	m.HandleFunc("GET /r/{id}/{$}", s.page(s.result))
+	m.HandleFunc("GET /r/{id}/t/{trial}/{$}", s.page(s.trial))
+	m.HandleFunc("GET /r/{id}/t/{trial}/x/{$}", s.goToExchange)
+	m.HandleFunc("GET /r/{id}/t/{trial}/x/{seq}/{$}", s.page(s.exchange))
+	m.HandleFunc("GET /r/{id}/t/{trial}/a/{attempt}/{file}", s.log)
+	m.HandleFunc("GET /r/{id}/t/{trial}/packets/{file}", s.capture)
+	m.HandleFunc("GET /assets/{file}", s.asset)
+	m.HandleFunc("POST /enter", s.enter)
+	return s.guard(m)
+}
+
+// A fault is why a page cannot be shown.
+type fault struct {
+	code int
+	text string
+}
+
+func (f fault) Error() string { return f.text }
+
+// notFound is a fault of the address.
+func notFound(format string, args ...any) error {
+	return fault{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+
+// unreadable is a fault of the results: a page cannot be made of them.
+func unreadable(err error) error { return fault{http.StatusUnprocessableEntity, err.Error()} }
+
+// page renders what a function returns, or says why there is nothing. At most as many
+// as there are CPUs are made at once.
+func (s *Server) page(view func(*http.Request) (string, any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.busy <- struct{}{}:
+			defer func() { <-s.busy }()
+		case <-r.Context().Done():
+			return
+		}
+		name, v, err := view(r)
+		if err != nil {
+			var f fault
+			if !errors.As(err, &f) {
+				f = fault{http.StatusUnprocessableEntity, err.Error()}
+			}
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(f.code)
+			_ = pages().ExecuteTemplate(w, "fault", faultView{s.frame(r, "Not shown"), f.text}) // the browser went away
+			return
+		}
+		s.write(w, name, v)
+	}
+}
