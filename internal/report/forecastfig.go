@@ -12,7 +12,7 @@ const (
 	forecastHigh = 62
 	barTop       = 20 // of the row
 	barHeight    = 18
-	leastLabel   = 0.16 // a part below this share has its name in its tooltip only
+	mostNamed    = 4 // parts named below the bar, the darkest first; the others have their names in tooltips only
 )
 
 // Picture draws the shares of each forecast's parts as one bar.
@@ -36,13 +36,10 @@ func (f Forecasts) Picture() Picture {
 			fmt.Fprintf(&b, `<rect class="fig-hist" style="fill-opacity:%s" x="%s" y="%d" width="%s" height="%d" stroke="#fff">`+
 				`<title>%s</title></rect>`, opacity(i), percent(at), top+barTop, percent(q.Share), barHeight,
 				html.EscapeString(text))
-			if q.Share >= leastLabel {
-				fmt.Fprintf(&b, `<text class="fig-key" x="%s" y="%d">%s</text>`, percent(at), top+barTop+barHeight+14,
-					html.EscapeString(text))
-			}
 			at += q.Share
 		}
-		b.WriteString("</g>")
+		fmt.Fprintf(&b, `<text class="fig-key" x="0" y="%d">%s</text></g>`, top+barTop+barHeight+14,
+			html.EscapeString(strings.Join(parts[:min(mostNamed, len(parts))], " · ")))
 		says = append(says, r.Name+" "+life+": "+strings.Join(parts, ", "))
 		top += forecastHigh
 	}
