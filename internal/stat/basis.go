@@ -7,6 +7,8 @@ import "math"
 type basis struct {
 	q [][]float64
 	r [][]float64 // r[j][i]: part of column j along q[i], i <= j
+	// sweep takes out of a column what is spanned before q; nil: nothing is.
+	sweep func([]float64)
 }
 
 // add takes a column in, or reports false if the columns before span it.
@@ -15,6 +17,9 @@ func (b *basis) add(column []float64) bool {
 	r := make([]float64, len(b.q)+1)
 	before := norm(v)
 	for range 2 {
+		if b.sweep != nil {
+			b.sweep(v)
+		}
 		for i, q := range b.q {
 			part := dot(q, v)
 			r[i] += part
@@ -39,6 +44,9 @@ func (b *basis) add(column []float64) bool {
 func (b *basis) rest(y []float64) []float64 {
 	v := append([]float64(nil), y...)
 	for range 2 {
+		if b.sweep != nil {
+			b.sweep(v)
+		}
 		for _, q := range b.q {
 			part := dot(q, v)
 			for k := range v {

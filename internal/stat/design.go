@@ -184,6 +184,11 @@ func (d *design) fit(terms []term) (*basis, []int) {
 		one[i] = math.Sqrt(c.n)
 	}
 	b.add(one)
+	return b, d.enter(b, terms)
+}
+
+// enter adds the terms' columns to b and returns how many each added.
+func (d *design) enter(b *basis, terms []term) []int {
 	added := make([]int, len(terms))
 	for i, t := range terms {
 		for _, column := range d.columns(t) {
@@ -192,7 +197,27 @@ func (d *design) fit(terms []term) (*basis, []int) {
 			}
 		}
 	}
-	return b, added
+	return added
+}
+
+// fitInBlocks is fit of the terms after the blocks, which are no columns of its
+// basis: a column less its mean in each block is what they do not span (Frisch and
+// Waugh 1933). With hundreds of blocks it is many times quicker, and the fit is the same.
+func (d *design) fitInBlocks(terms []term) (*basis, []int) {
+	b := &basis{sweep: d.sweepBlocks}
+	return b, d.enter(b, terms)
+}
+
+// sweepBlocks makes the sum of a weighted column 0 in each block.
+func (d *design) sweepBlocks(v []float64) {
+	sums, sizes := make([]float64, len(d.blocks)), make([]float64, len(d.blocks))
+	for i, c := range d.cells {
+		sums[c.block] += v[i] * math.Sqrt(c.n)
+		sizes[c.block] += c.n
+	}
+	for i, c := range d.cells {
+		v[i] -= sums[c.block] / sizes[c.block] * math.Sqrt(c.n)
+	}
 }
 
 // lastSS is the sum of squares that the last term explains after the others.

@@ -1,6 +1,9 @@
 package stat
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Thirds returns the means of the first and the last third of a series in
 // time order. Collected from every trial, RatioPaired(lasts, firsts) tests,
@@ -99,8 +102,9 @@ func lastF(t Table, name string) (Test, error) {
 	if len(terms) == 0 || terms[len(terms)-1].name != "other" {
 		return Test{}, fmt.Errorf("%s: %w: it is the same for all rows", name, ErrTooFew)
 	}
-	b, added := d.fit(terms)
-	d1, d2 := float64(added[len(added)-1]), d.n-float64(len(b.q))
+	terms = slices.DeleteFunc(terms, func(t term) bool { return t.name == blockTerm })
+	b, added := d.fitInBlocks(terms)
+	d1, d2 := float64(added[len(added)-1]), d.n-float64(len(b.q)+len(d.blocks))
 	rest := b.rest(d.y)
 	within := d.within + dot(rest, rest)
 	if d1 == 0 || d2 <= 0 || within <= 0 {
