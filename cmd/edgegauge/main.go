@@ -108,6 +108,7 @@ var hiddenVerbs = map[string]func(args []string) int{
 	floorVerb:            floorMain,
 	labbench.StoreVerb:   storeMain,
 	sensor.Verb:          sensorMain,
+	watchVerb:            watchMain,
 }
 
 func run(ctx context.Context, args []string) int {
@@ -154,7 +155,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only: no progress, no notes")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
 	root.AddCommand(analyzeCmd(), compareCmd(a), chooseCmd(), linksCmd(a), schemaCmd(), publishCmd(a), versionCmd())
-	root.AddCommand(devicesCmd(a))
+	root.AddCommand(devicesCmd(a), webCmd(a))
 	root.AddCommand(benchCmd(a), manCmd())
 	plainMistakes(root)
 	return root

@@ -34,6 +34,9 @@ func plainArguments(c *cobra.Command) {
 		if !c.Runnable() {
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
+		if c.Args != nil { // it takes others than verbs, too
+			return
+		}
 		c.Args = func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

@@ -24,7 +24,7 @@ import (
 
 func runCmd(a *app) *cobra.Command {
 	var sets []string
-	var out string
+	var out, page string
 	var trust, asJSON bool
 	c := &cobra.Command{
 		Use:   "run STUDY",
@@ -39,24 +39,36 @@ the name of a study that comes with edgegauge; without it, run lists them.`,
 			if len(args) == 0 {
 				return whichStudy()
 			}
-			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out, trust, asJSON)
+			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out, page, trust, asJSON)
 		},
 	}
 	setFlag(c, &sets)
 	trustFlag(c, &trust)
 	c.Flags().StringVar(&out, "out", "", "results directory (default results/NAME/NUMBER)")
+	c.Flags().StringVar(&page, "web", "", "serve a page that shows the run (default "+webAddress+"; another: "+
+		"--web=127.0.0.1:PORT)")
+	c.Flags().Lookup("web").NoOptDefVal = webAddress
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out string,
+func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out, page string,
 	trust, asJSON bool) error {
 	e, err := a.open(ctx, file, sets, out, trust)
 	if err != nil {
 		return err
 	}
 	defer closeExperiment(e)
-	outcome, r, err := a.conduct(ctx, e)
+	var watchers []func(lab.Progress)
+	if page != "" {
+		p, err := watch(e, page, a.notes())
+		if err != nil {
+			return err
+		}
+		defer p.end()
+		watchers = append(watchers, p.tell)
+	}
+	outcome, r, err := a.conduct(ctx, e, watchers...)
 	switch {
 	case err != nil:
 		return err
@@ -143,11 +155,19 @@ func obstacles(found study.Errors) error {
 	return exit{exitUsage, found}
 }
 
-// conduct runs the lab, shows how far it is, and writes the report's files.
-func (a *app) conduct(ctx context.Context, e *testbed.Experiment) (lab.Outcome, *report.Report, error) {
+// conduct runs the lab, shows how far it is, also to the watchers, and writes the
+// report's files.
+func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...func(lab.Progress)) (
+	lab.Outcome, *report.Report, error,
+) {
 	show := newProgress(os.Stderr, e.Dir)
 	if !a.quiet {
-		e.Lab.Progress = show.tell
+		watchers = append(watchers, show.tell)
+	}
+	e.Lab.Progress = func(x lab.Progress) {
+		for _, tell := range watchers {
+			tell(x)
+		}
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
