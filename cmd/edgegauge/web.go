@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -229,7 +230,14 @@ func watch(e *testbed.Experiment, address string, notes io.Writer) (*watched, er
 		return nil, exit{exitUnmeasured, err}
 	}
 	defer told.Close()
-	w := &watched{cmd: exec.Command("/proc/self/exe", watchVerb, e.Dir), steps: tells, dir: e.Dir}
+	dir, err := filepath.Abs(e.Dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // as the page knows it
+	}
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	w := &watched{cmd: exec.Command("/proc/self/exe", watchVerb, e.Dir), steps: tells, dir: dir}
 	w.cmd.Stdin, w.cmd.Stderr, w.cmd.ExtraFiles = told, os.Stderr, []*os.File{socket}
 	where := kernel.Placement{Idle: true}
 	if n := len(e.Lab.CPUs); n > 1 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // begun starts edgegauge in the background and returns the first line that it prints
@@ -110,16 +111,17 @@ func TestWebRefuses(t *testing.T) {
 func TestRunWithAPage(t *testing.T) {
 	o := newOwn(t)
 	o.write(t, "watched.yaml", "study: watched\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n"+
-		"requests: 20\nretries: 60\ndesign: {replications: 500, cooldown: 20ms}\n")
+		"requests: 20\nretries: 60\ndesign: {replications: 30, cooldown: 100ms}\n")
 	c, line := begun(t, o, (*exec.Cmd).StderrPipe, "run", "watched.yaml", "--web=127.0.0.1:0", "--out", "r")
 	address, found := strings.CutPrefix(line, "watch it at ")
 	if !found {
 		t.Fatalf("it says %q", line)
 	}
 	step := regexp.MustCompile(`<b>Step:</b> ([a-z ]+)`)
-	valid := regexp.MustCompile(`<dd>(\d+) of 1000</dd>`)
-	for { // go test ends it if it never is so
+	valid := regexp.MustCompile(`<dd>(\d+) of 60</dd>`)
+	for { // until the run has ended, if it never is so
 		_, page := fetched(t, address)
+		time.Sleep(20 * time.Millisecond)
 		n := 0
 		if m := valid.FindStringSubmatch(page); m != nil {
 			fmt.Sscan(m[1], &n)

@@ -213,6 +213,15 @@ func (s *Server) places() []place {
 	return all
 }
 
+// IDs are the names of all results in addresses: r/ID/.
+func (s *Server) IDs() []string {
+	var all []string
+	for _, p := range s.places() {
+		all = append(all, p.id)
+	}
+	return all
+}
+
 // find is the result that an address names.
 func (s *Server) find(id string) (place, error) {
 	all := s.places()

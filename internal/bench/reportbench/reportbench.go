@@ -27,7 +27,8 @@ const (
 
 // Parts are the rows of bench that are the report's.
 func Parts() []labbench.Part {
-	return []labbench.Part{{Name: "report", Says: "the page of 10 million exchanges", Measure: rows}}
+	return []labbench.Part{{Name: "report", Says: "the page of 10 million exchanges", Measure: rows},
+		{Name: "web", Says: "the page of many and of large results", Measure: pageRows}}
 }
 
 // A cost is what one run of the report took.

@@ -1,0 +1,127 @@
+package reportbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/web"
+)
+
+// manyResults is how many the list of the page has.
+const manyResults = 1000
+
+// pageRows times the page that edgegauge web serves.
+func pageRows(_ context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	dir, err := os.MkdirTemp(b.Dir, "pagebench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	list, err := listRow(filepath.Join(dir, "many"), filepath.Join(dir, "cache"))
+	if err != nil {
+		return nil, err
+	}
+	large, err := largeRows(filepath.Join(dir, "large"))
+	return append([]labbench.Row{list}, large...), err
+}
+
+// listRow times the first page of many results, from an index that is there.
+func listRow(dir, cache string) (labbench.Row, error) {
+	one := filepath.Join(dir, "0000")
+	if err := fabricated.Make(one, 2, 2, 20); err != nil {
+		return labbench.Row{}, err
+	}
+	for i := 1; i < manyResults; i++ {
+		if err := os.CopyFS(filepath.Join(dir, fmt.Sprintf("%04d", i)), os.DirFS(one)); err != nil {
+			return labbench.Row{}, err
+		}
+	}
+	var times []float64
+	for i := range rounds + 1 { // the first makes the index
+		took, err := asked(web.Options{Folders: []string{dir}, Cache: cache}, "")
+		if err != nil {
+			return labbench.Row{}, err
+		}
+		if i > 0 {
+			times = append(times, took[0])
+		}
+	}
+	row := atMost(fmt.Sprintf("s to the first page of %d results", manyResults), middle(times), 0.1)
+	row.How = fmt.Sprintf("a server begun anew, its index there, %d times, median: folders walked, ledgers' times compared",
+		rounds)
+	return row, nil
+}
+
+// largeRows time the pages of 10 million exchanges: of the result, of a trial, of a request.
+func largeRows(dir string) ([]labbench.Row, error) {
+	if err := fabricated.Make(dir, 5, 1, 1_000_000); err != nil { // both sides' records: 10 million
+		return nil, err
+	}
+	var times [3][]float64
+	for range rounds {
+		took, err := asked(web.Options{Folders: []string{dir}}, "", "t/3/", "t/3/x/777777/")
+		if err != nil {
+			return nil, err
+		}
+		for i := range times {
+			times[i] = append(times[i], took[i])
+		}
+	}
+	out := []labbench.Row{
+		atMost("s to the page of a result of 10 million records", middle(times[0]), 1),
+		atMost("s to the page of a trial of 1 million requests", middle(times[1]), 1),
+		atMost("s to the page of one of its requests", middle(times[2]), 0.3),
+	}
+	out[0].How = "from its ledger; the page offers to read the raw files"
+	out[1].How = "both sides: 8 figures of distribution and course, thinned to 2000 points, checksums compared"
+	return out, nil
+}
+
+// asked begins a server, asks it for the list or, of the only result, for pages one
+// after the other, and returns how long each took, in s.
+func asked(o web.Options, pages ...string) ([]float64, error) {
+	s, err := web.New(o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	var h *http.Server
+	begun := make(chan struct{})
+	go func() {
+		ended <- s.Serve(l, "", "", func(x *http.Server) { h = x; close(begun) })
+	}()
+	<-begun
+	base := "http://" + l.Addr().String() + "/"
+	if len(pages) > 1 {
+		base += "r/" + s.IDs()[0] + "/"
+	}
+	var out []float64
+	for _, p := range pages {
+		at := time.Now()
+		a, err := http.Get(base + p)
+		if err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+		_, err = io.Copy(io.Discard, a.Body)
+		a.Body.Close()
+		out = append(out, time.Since(at).Seconds())
+		if err != nil || a.StatusCode != http.StatusOK {
+			return nil, errors.Join(fmt.Errorf("%s: %s: %w", p, a.Status, err), h.Close())
+		}
+	}
+	return out, errors.Join(h.Close(), <-ended)
+}
