@@ -71,7 +71,7 @@ func (r *Report) findBenches() {
 		return
 	}
 	slices.Sort(names)
-	r.Benches = &Benches{Kind: stat.KindOfBenches(r.Study.Design.Benches, len(names)), of: map[int]string{}}
+	r.Benches = &Benches{of: map[int]string{}}
 	panels := map[cellKey][]*Cell{} // by side and response
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -83,9 +83,13 @@ func (r *Report) findBenches() {
 	}
 	left := map[string]int{}
 	for _, cells := range panels {
-		for bench, n := range r.Benches.share(cells) {
+		for bench, n := range r.Benches.findWhole(cells) {
 			left[bench] = max(left[bench], n)
 		}
+	}
+	r.Benches.Kind = stat.KindOfBenches(r.Study.Design.Benches, len(r.Benches.Names))
+	for _, cells := range panels {
+		cells[0].on.share(cells, r.Benches.Kind)
 	}
 	for _, name := range names {
 		if !slices.Contains(r.Benches.Names, name) {
@@ -98,17 +102,19 @@ func (r *Report) findBenches() {
 	slices.Sort(r.Benches.Names)
 }
 
-// share gives the cells of a panel their units. It returns how many blocks of each
-// bench lack a trial.
-func (b *Benches) share(cells []*Cell) map[string]int {
+// findWhole tells the cells of a panel which blocks are whole: a trial of each, all on one
+// bench. It returns how many blocks of each bench are not.
+func (b *Benches) findWhole(cells []*Cell) map[string]int {
 	trials, bench := map[int]int{}, map[int]string{}
 	for _, c := range cells {
 		for _, p := range c.Points {
-			trials[p.Block]++
+			if was, ok := bench[p.Block]; !ok || was == p.Bench {
+				trials[p.Block]++
+			}
 			bench[p.Block] = p.Bench
 		}
 	}
-	on := &onBenches{kind: b.Kind, column: map[int]int{}}
+	on := &onBenches{column: map[int]int{}}
 	left := map[string]int{}
 	var names []string
 	for _, block := range slices.Sorted(maps.Keys(trials)) {
@@ -126,9 +132,17 @@ func (b *Benches) share(cells []*Cell) map[string]int {
 	if on.Benches, err = stat.NewBenches(names); err != nil {
 		on.Benches = nil
 	}
-	positive := true
 	for _, c := range cells {
 		c.on = on
+	}
+	return left
+}
+
+// share gives the cells of a panel their units.
+func (on *onBenches) share(cells []*Cell, kind stat.BenchKind) {
+	on.kind = kind
+	positive := true
+	for _, c := range cells {
 		for _, p := range c.Points {
 			positive = positive && p.Mean > 0 && p.Median > 0
 		}
@@ -136,7 +150,6 @@ func (b *Benches) share(cells []*Cell) map[string]int {
 	for _, c := range cells {
 		c.units = on.unitsOf(c, positive)
 	}
-	return left
 }
 
 // unitsOf are the units of a cell's trials; none where they cannot be judged.

@@ -114,4 +114,14 @@ func TestWhatBenchesDidInVainIsSaid(t *testing.T) {
 	if len(r.Benches.Facts) != 1 {
 		t.Errorf("facts: %s", r.Benches.Facts)
 	}
+	// A third bench that has done no whole block does not make them benches like these.
+	r = reportOf(t, fleetOf(t, "", []string{"b1", "b2", "b3"}, func(at map[string]string, block int) float64 {
+		if block%3 == 0 && at["stack"] == "soap" {
+			return math.NaN()
+		}
+		return 1e-3 * float64(block)
+	}))
+	if r.Benches.Kind != stat.FixedBenches || len(r.Benches.Names) != 2 {
+		t.Errorf("with a bench of no whole block: got %s, %v", r.Benches.Kind, r.Benches.Names)
+	}
 }
