@@ -28,7 +28,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	switch pair, trials := closest(dir, r); {
 	case len(r.Starved) > 0:
 		add("measure again on a quieter machine", again)
-	case trials > 0 && r.Study.Design.Precision == 0:
+	case trials > 0 && r.Study.Design.Precision == 0 && !r.OfBenches():
 		add(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}

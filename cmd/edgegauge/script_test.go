@@ -106,16 +106,30 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdFabricate writes results whose truth is known: fabricate STUDY.yaml RTT DIR. Trials differ by some 2 %.
+// fleets are benches that fabricate can make: what they are, by name.
+var fleets = map[string]verdictbench.Fleet{
+	"agree": {Benches: 4, Spread: 0.2}, "two": {Benches: 2, Spread: 0.2}, "rank": {Benches: 4, Spread: 0.2, Rank: 0.1},
+	"odd": {Benches: 4, Spread: 0.2, Odd: 1.5}, "moves": {Benches: 4, Spread: 0.2, Moves: 1.5},
+	"lacks": {Benches: 4, Spread: 0.2, Lacks: true},
+}
+
+// cmdFabricate writes results whose truth is known: fabricate STUDY.yaml RTT DIR [FLEET]. Trials differ by some 2 %.
 func cmdFabricate(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: fabricate STUDY.yaml RTT DIR")
+	if neg || len(args) != 3 && len(args) != 4 {
+		ts.Fatalf("usage: fabricate STUDY.yaml RTT DIR [FLEET]")
 	}
 	rtt, err := time.ParseDuration(args[1])
 	ts.Check(err)
 	truth := verdictbench.Truth{Study: ts.ReadFile(args[0]), RTT: func(r *rand.Rand, _, _ int) float64 {
 		return rtt.Seconds() * (1 + 0.02*r.NormFloat64())
 	}}
+	if len(args) == 4 {
+		f, ok := fleets[args[3]]
+		if !ok {
+			ts.Fatalf("no fleet is called %s", args[3])
+		}
+		truth.Fleet = &f
+	}
 	ts.Check(truth.Write(ts.MkAbs(args[2]), rand.New(rand.NewPCG(1, uint64(rtt)))))
 }
 

@@ -83,16 +83,26 @@ type cell struct {
 // widest says which interval is widest in relation to its mean, if it is wider
 // than wanted; "" if none is.
 func (c *conductor) widest() (string, error) {
-	means := map[cell][]float64{}
+	means, benches := map[cell][]float64{}, map[cell][]string{}
 	for row, err := range c.Store.Results() {
 		if err != nil {
 			return "", err
 		}
 		k := cell{c.trials[row.ID].Cell, row.Side, row.Response}
-		means[k] = append(means[k], row.Mean)
+		means[k], benches[k] = append(means[k], row.Mean), append(benches[k], row.Bench)
 	}
 	worst, text := c.Plan.Study.Design.Precision, ""
 	for k, xs := range means {
+		if b, err := stat.NewBenches(benches[k]); err == nil {
+			kind := stat.KindOfBenches(c.Plan.Study.Design.Benches, len(b.Names))
+			if b.DF(kind) < 1 {
+				return fmt.Sprintf("%d benches of one block each show no error", len(b.Names)), nil
+			}
+			if kind == stat.RandomBenches && len(b.Names) < 3 {
+				return "two benches are too few for benches like these", nil
+			}
+			xs = b.Units(kind, xs)
+		}
 		s, err := stat.Mean(xs, c.Plan.Study.Design.Confidence)
 		if err != nil || !s.HasInterval() || s.Center == 0 {
 			continue // constant, or all zero: more trials add nothing

@@ -433,3 +433,31 @@ func TestPrecisionOfNegativeMeans(t *testing.T) {
 		l.Store.Close()
 	}
 }
+
+// Precision is that of the intervals that a report shows: of several benches, those of
+// the kind that the study says.
+func TestPrecisionOfSeveralBenches(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, x := range []struct {
+		said, benches, want string
+	}{{"", "aabbcc", "energy of the client is known within 124.2 %"}, {"fixed", "aabbcc", ""},
+		{"random", "aaabbb", "two benches are too few for benches like these"}} {
+		l, _ := fakeLab(t, soundStack(), 6)
+		l.Plan.Study.Design.Precision, l.Plan.Study.Design.Benches = 0.02, x.said
+		c := conductor{Lab: l, trials: map[int]study.Trial{}}
+		for i, v := range []float64{0.99, 1.01, 1.99, 2.01, 2.99, 3.01} {
+			c.trials[i+1] = study.Trial{}
+			a, err := l.Store.BeginOn(i+1, store.Bench{Name: x.benches[i : i+1], Boot: "1"})
+			if err == nil {
+				err = a.Commit([]store.Result{single("client", "energy", v)}, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if wide, err := c.widest(); err != nil || wide != x.want {
+			t.Errorf("%q on %s: got %q %v, want %q", x.said, x.benches, wide, err, x.want)
+		}
+		l.Store.Close()
+	}
+}

@@ -19,6 +19,7 @@ type Point struct {
 	Mean, Median float64
 	P95, SD      float64 // within the trial; NaN where it had too few requests
 	Min          float64 // of the trial's requests
+	Bench        string  // that it ran on; empty: the one bench of a study run alone
 }
 
 // A Cell is one response of one side of one treatment.
@@ -44,7 +45,9 @@ type Cell struct {
 	Waiting    float64       // s its side's threads were ready and had no CPU, in each s of the run; median of trials
 	Warnings   []string
 
-	lacking int // trials that have no value of it
+	lacking int        // trials that have no value of it
+	on      *onBenches // where its trials ran; nil: one bench
+	units   []Point    // what is judged where there are several benches
 }
 
 type cellKey struct {
@@ -78,7 +81,8 @@ func (r *Report) cells(s *store.Store) error {
 			c.lacking++
 			continue
 		}
-		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min})
+		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min,
+			row.Bench})
 	}
 	r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool {
 		if len(c.Points) == 0 {
@@ -87,6 +91,7 @@ func (r *Report) cells(s *store.Store) error {
 		}
 		return len(c.Points) == 0
 	})
+	r.findBenches()
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if err := c.summarize(r.Study.Design.Confidence); err != nil {
@@ -141,14 +146,20 @@ func (c *Cell) summarize(confidence float64) error {
 	if mayBeNegative(c.Response) {
 		mean = stat.Mean
 	}
-	if c.Mean, err = mean(means, confidence); errors.Is(err, stat.ErrSign) {
-		c.Mean, err = stat.Mean(means, confidence)
+	judged, judgedMedians := c.summands(means), c.summands(medians)
+	if c.Mean, err = mean(judged, confidence); errors.Is(err, stat.ErrSign) {
+		c.Mean, err = stat.Mean(judged, confidence)
 		c.Warnings = append(c.Warnings, "a trial has a negative value, which is impossible here; look at the trial")
 	}
 	if err != nil {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
 	}
-	if c.Median, err = stat.Median(medians, confidence); err != nil {
+	if c.on != nil { // order statistics would take benches for trials
+		c.Median, err = mean(judgedMedians, confidence)
+	} else {
+		c.Median, err = stat.Median(medians, confidence)
+	}
+	if err != nil {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
 	}
 	if c.lacking > 0 {
@@ -168,6 +179,7 @@ func (c *Cell) summarize(confidence float64) error {
 	for _, w := range c.Median.Warnings {
 		c.Warnings = append(c.Warnings, "median: "+w.Error())
 	}
+	means = c.apartFromBenches(means)
 	if far, err := stat.Outliers(means); err == nil && len(far) > 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d trials are outliers (modified z above %g); they are kept",
 			len(far), len(means), stat.OutlierLimit))

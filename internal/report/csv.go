@@ -20,6 +20,9 @@ func (r *Report) CSV(w io.Writer) error {
 	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high",
 		"sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low",
 		"times_published_high", "request_min", "request_sd")
+	if r.Benches != nil {
+		head = append(head, "benches", "intervals_for")
+	}
 	if err := c.Write(printable.Row(head)); err != nil {
 		return err
 	}
@@ -34,6 +37,9 @@ func (r *Report) CSV(w io.Writer) error {
 			row = append(row, "", "", "", "")
 		}
 		row = append(row, number(x.Min), number(x.RequestSD))
+		if r.Benches != nil {
+			row = append(row, strconv.Itoa(len(r.Benches.Names)), string(r.Benches.Kind))
+		}
 		if err := c.Write(printable.Row(row)); err != nil {
 			return err
 		}
@@ -66,6 +72,7 @@ func (r *Report) JSON(w io.Writer) error {
 		P95       *float64          `json:"p95"`
 		Floor     *float64          `json:"times_floor,omitempty"`
 		Means     []float64         `json:"trial_means"`
+		Benches   []string          `json:"trial_benches,omitempty"` // of the same trials, where there are several
 		Warnings  []string          `json:"warnings"`
 		Published *publishedJSON    `json:"published,omitempty"`
 		Predicted *predictedJSON    `json:"predicted,omitempty"` // of a board; no measurement
@@ -82,8 +89,9 @@ func (r *Report) JSON(w io.Writer) error {
 		Claims   *scorecardJSON      `json:"claims,omitempty"`
 		Facts    json.RawMessage     `json:"facts"`
 		Runtimes map[string][]string `json:"runtimes"` // by stack
+		Benches  *benchesJSON        `json:"benches,omitempty"`
 	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...),
-		orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts, r.Runtimes}
+		orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts, r.Runtimes, r.benchesJSON()}
 	if r.Published != nil {
 		card := r.scorecardJSON()
 		out.Claims = &card
@@ -91,7 +99,7 @@ func (r *Report) JSON(w io.Writer) error {
 	for i, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points),
 			exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, append([]string{}, x.Warnings...),
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, nil, append([]string{}, x.Warnings...),
 			publishedOf(x.Published), r.predictedJSON(i)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
@@ -101,6 +109,9 @@ func (r *Report) JSON(w io.Writer) error {
 		}
 		for _, p := range x.Points {
 			c.Means = append(c.Means, p.Mean)
+			if r.Benches != nil {
+				c.Benches = append(c.Benches, p.Bench)
+			}
 		}
 		out.Cells = append(out.Cells, c)
 	}

@@ -15,6 +15,11 @@ import (
 func fabricated(t testing.TB, file string, rtt func(at map[string]string, block int) float64,
 	quality ...store.Quality) string {
 	t.Helper()
+	return exactly(rtt, quality...).write(t, file)
+}
+
+// exactly is the world in which every trial's RTT is known.
+func exactly(rtt func(at map[string]string, block int) float64, quality ...store.Quality) world {
 	w := world{value: func(map[string]string, measure.Side, string) (float64, float64) { return math.NaN(), 0 },
 		method:  store.Measured,
 		quality: func(map[string]string, int) []store.Quality { return quality }}
@@ -26,7 +31,7 @@ func fabricated(t testing.TB, file string, rtt func(at map[string]string, block 
 		return []store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10, Median: v,
 			P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}
 	}
-	return w.write(t, file)
+	return w
 }
 
 const twoStacks = "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [steady, spiky]}\ndesign: " +

@@ -67,6 +67,7 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 	a, err := stat.AnalyzeVariance(t, stat.AnovaOptions{Confidence: r.Study.Design.Confidence})
 	if err == nil {
 		e.Anova = &a
+		r.nameBlocks(a.Terms)
 		for _, w := range a.Warnings {
 			e.Warnings = append(e.Warnings, w.Error())
 		}
@@ -76,7 +77,7 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 	if len(series) > orderTreatments {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not tested: %d treatments exceed the limit of %d",
 			len(series), orderTreatments))
-	} else {
+	} else if r.Benches == nil {
 		e.order(t)
 	}
 	if e.Log {
@@ -104,8 +105,12 @@ func (r *Report) table(p Panel) (stat.Table, []advise.Series) {
 			continue
 		}
 		series = append(series, s)
-		for _, x := range c.Points {
-			rows = append(rows, placed{place[x.Trial], stat.Row{Levels: s.Levels, Block: fmt.Sprint(x.Block), Y: c.value(x)}})
+		for _, x := range c.replicates() {
+			at := place[x.Trial]
+			if c.on != nil { // a unit is no trial
+				at = x.Block
+			}
+			rows = append(rows, placed{at, stat.Row{Levels: s.Levels, Block: fmt.Sprint(x.Block), Y: c.value(x)}})
 		}
 	}
 	slices.SortFunc(rows, func(a, b placed) int { return a.at - b.at })

@@ -42,7 +42,7 @@ func (e Effects) allocation() string {
 		}
 		rest -= v
 		star := ""
-		if float64(t.P) < 0.05 && t.Term != "block" {
+		if float64(t.P) < 0.05 && t.Term != "block" && t.Term != "bench" {
 			star = "*"
 		}
 		parts = append(parts, t.Term+" "+shareText(v)+star)

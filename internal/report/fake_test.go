@@ -76,7 +76,7 @@ func (r *Report) addFake(t *testing.T, rnd *rand.Rand, treatment int, name strin
 		}
 		mean := sum / float64(len(values)) / d.perUnit
 		c.Points = append(c.Points, Point{b*len(r.Treatments) + treatment + 1, b + 1, mean, mean, mean * 1.3,
-			mean / 10, mean / 2})
+			mean / 10, mean / 2, ""})
 		var h histogram
 		h.add(values)
 		d.take(b*len(r.Treatments)+treatment, &h, values)

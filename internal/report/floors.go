@@ -88,8 +88,8 @@ func (r *Report) aboveFloor() {
 // Ratio is a/b with its interval, on the blocks that both have.
 func Ratio(a, b *Cell, confidence float64) (stat.Comparison, error) {
 	var xs, ys []float64
-	for _, p := range a.Points {
-		for _, q := range b.Points {
+	for _, p := range a.replicates() {
+		for _, q := range b.replicates() {
 			if p.Block == q.Block {
 				xs, ys = append(xs, a.value(p)), append(ys, b.value(q))
 			}

@@ -103,6 +103,7 @@ type view struct {
 	Predicted             [][]string // below its head
 	PredictedHead         []string
 	PredictedSays         []string
+	Benches               []flatTable
 }
 
 type section struct {
@@ -131,11 +132,11 @@ type tableRow struct {
 }
 
 type planRow struct {
-	Trial, Block int
-	Treatment    string
-	State        store.State
-	Attempts     int
-	Reason       string
+	Trial, Block     int
+	Treatment, Bench string
+	State            store.State
+	Attempts         int
+	Reason           string
 }
 
 func (r *Report) view() (view, error) {
@@ -147,6 +148,7 @@ func (r *Report) view() (view, error) {
 		Program: r.Facts.Edgegauge["version"], Facts: string(r.RawFacts), Dir: r.Dir,
 		Next:      r.Next,
 		Predicted: r.predictedRows(), PredictedHead: predictedHead, PredictedSays: append(r.predictedOf(), r.Unpredicted...),
+		Benches: r.benchTables(),
 	}
 	for _, p := range r.paretos() {
 		v.Fronts = append(v.Fronts, element(p))
@@ -168,6 +170,9 @@ func (r *Report) view() (view, error) {
 	}
 	for _, t := range r.Trials {
 		row := planRow{Trial: t.ID, Block: t.Block, State: t.State, Attempts: t.Attempts, Reason: t.Reason}
+		if r.Benches != nil {
+			row.Bench = r.Benches.of[t.ID]
+		}
 		for _, l := range t.Treatment {
 			row.Treatment = strings.TrimSpace(row.Treatment + " " + l.Text)
 		}
@@ -197,8 +202,8 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trials%s", len(r.Treatments),
-		valid, wanted, 100*r.Study.Design.Confidence, r.time())
+	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trials%s%s", len(r.Treatments),
+		valid, wanted, 100*r.Study.Design.Confidence, r.onBenches(), r.time())
 }
 
 // time says what time is, where it is no clock's.

@@ -22,6 +22,7 @@ func (r *Report) flatTables() []flatTable {
 	for _, p := range r.Panels() {
 		out = append(out, r.flat(p))
 	}
+	out = append(out, r.benchTables()...)
 	var allocation [][]string
 	for _, e := range r.Effects {
 		if a := e.allocation(); a != "" {

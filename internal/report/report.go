@@ -43,6 +43,8 @@ type Report struct {
 	Predicted   []Predicted // what a board would do; Predict fills both
 	Unpredicted []string    // where that is not known, and why
 
+	Benches *Benches // nil: the study ran on one
+
 	Next []Step // what to do with these results; the page shows it
 
 	Distributions []*Distribution // as Cells; ReadRaw fills them
@@ -129,6 +131,9 @@ func read(s *store.Store, damage []string) (*Report, error) {
 		return nil, err
 	}
 	r.sayServices()
+	if err := r.judgeBenches(s); err != nil {
+		return nil, err
+	}
 	r.doubtPrecision()
 	r.doubtModels()
 	r.checkSanity()

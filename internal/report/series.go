@@ -60,7 +60,7 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		t := r.Treatments[c.Treatment]
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
 			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting}
-		for _, p := range c.Points {
+		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
 				P95: p.P95, SD: p.SD})
 		}
@@ -83,6 +83,10 @@ func (r *Report) Attempts() []advise.Attempts {
 // figures: starvation first, then failed checks, then every warning once.
 func (r *Report) Doubts() []string {
 	out := append(slices.Clone(r.starvedWords()), r.Alarms...)
+	if r.OfBenches() {
+		out = append(out, "intervals are for benches like these: a bench counts once, and trials that are said to be "+
+			"missing for a decision are benches")
+	}
 	for _, w := range r.warnings() {
 		if !slices.ContainsFunc(out, func(said string) bool {
 			return strings.HasPrefix(w, said) ||

@@ -33,6 +33,7 @@ type world struct {
 	method  store.Method // of energy
 	quality func(at map[string]string, block int) []store.Quality
 	exact   func(at map[string]string, block int) []store.Result // nil: drawn from value
+	bench   func(block int) store.Bench                          // nil: the study runs alone
 }
 
 func (w world) write(t testing.TB, file string) string {
@@ -60,7 +61,11 @@ func (w world) write(t testing.TB, file string) string {
 		if w.exact != nil {
 			results = w.exact(at, trial.Block)
 		}
-		a, err := st.Begin(trial.ID)
+		on := store.Bench{}
+		if w.bench != nil {
+			on = w.bench(trial.Block)
+		}
+		a, err := st.BeginOn(trial.ID, on)
 		if err != nil {
 			t.Fatal(err)
 		}

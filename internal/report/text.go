@@ -38,6 +38,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		r.tables(&b, side)
 	}
+	r.benchesText(&b)
 	r.effectsText(&b)
 	r.besides(&b)
 	r.predicted(&b)

@@ -56,6 +56,7 @@ func (r *Report) Verdict() []string {
 		said = append(said, r.noAnswer())
 	}
 	out := append(slices.Clone(r.starvedWords()), said...)
+	out = append(out, r.disagreements()...)
 	for i, a := range r.Alarms {
 		if i == mostAlarms {
 			out = append(out, fmt.Sprintf("%d more checks failed; see the figures they concern.", len(r.Alarms)-i))
@@ -110,7 +111,7 @@ func (r *Report) sentencesOn(g group, response, words string) []string {
 		var cells []*Cell
 		for _, i := range g.treatments {
 			c, ok := r.Cell(i, measure.Client, response)
-			if ok && len(c.Points) > 1 && (c.Method == store.Modelled) == (method == store.Modelled) {
+			if ok && len(c.replicates()) > 1 && (c.Method == store.Modelled) == (method == store.Modelled) {
 				cells = append(cells, c)
 			}
 		}
@@ -134,6 +135,8 @@ func (r *Report) noAnswer() string {
 		}
 	}
 	switch {
+	case r.Benches != nil && len(r.Benches.Names) < 2:
+		return "No comparison: of several benches fewer than two did whole blocks, with a valid trial of every treatment."
 	case repeated == 0:
 		return "No answer: no treatment has two valid trials."
 	case repeated == 1:
@@ -155,7 +158,7 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 	slices.SortStableFunc(k.cells, func(a, b *Cell) int { return cmp.Compare(k.summary(a).Center, k.summary(b).Center) })
 	blocks := map[int]int{}
 	for _, c := range k.cells {
-		for _, p := range c.Points {
+		for _, p := range c.replicates() {
 			if _, ok := blocks[p.Block]; !ok {
 				blocks[p.Block] = len(blocks)
 			}
@@ -164,7 +167,7 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 	rows := make([][]float64, len(k.cells))
 	for i, c := range k.cells {
 		rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
-		for _, p := range c.Points {
+		for _, p := range c.replicates() {
 			rows[i][blocks[p.Block]] = p.Mean
 			if k.median {
 				rows[i][blocks[p.Block]] = p.Median

@@ -29,6 +29,9 @@ var designKeys = []key{
 		s.Design.Budget = Budget{Blocks: v.Requests, Time: v.Time}
 	}},
 	{"confidence", func(r *reader, s *Study, n *node) { s.Design.Confidence = r.openRatio("confidence", n, 0.5, 1) }},
+	{"benches", func(r *reader, s *Study, n *node) {
+		s.Design.Benches, _ = r.choice("benches", n, []string{"fixed", "random"})
+	}},
 	{"order", func(r *reader, s *Study, n *node) { r.choice("order", n, []string{"randomized"}) }},
 }
 

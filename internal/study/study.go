@@ -49,6 +49,7 @@ type Design struct {
 	Precision    float64 // half-width over mean to reach by more blocks; 0: no more blocks
 	Budget       Budget  // of those blocks
 	Confidence   float64 // of every interval
+	Benches      string  // "fixed": intervals are for these benches; "random": for benches like these; "": by their number
 
 	cold bool // the file says that there is no warm-up
 }

@@ -149,7 +149,44 @@ func Rates() []Rate {
 			}
 		}
 	}
-	return slices.Concat(failureRates(), versionRates(), out, claimRates())
+	return slices.Concat(failureRates(), versionRates(), fleetRates(), out, claimRates())
+}
+
+// fleetRates are of benches that differ by 20 % and share a study of three treatments;
+// the last is the given number of times as slow.
+func fleetRates() []Rate {
+	of := func(last float64, f Fleet) Truth {
+		f.Spread = 0.2
+		return Truth{Treatments: 3, Blocks: 5 * f.Benches, Fleet: &f, RTT: func(r *rand.Rand, treatment, _ int) float64 {
+			v := around(1e-3)(r, 0, 0)
+			if treatment == 2 {
+				v *= last
+			}
+			return v
+		}}
+	}
+	agree, rank := Fleet{Benches: 6}, Fleet{Benches: 6, Rank: 0.05}
+	report := []string{"report"}
+	return []Rate{
+		{Name: "benches: equal treatments, benches agree: next is …", New: of(1, agree), Args: report,
+			Answer: contains("next is"), Hi: 5},
+		{Name: "benches: equal treatments, benches rank them differently by 5 %: next is …", New: of(1, rank), Args: report,
+			Answer: contains("next is"), Hi: 5},
+		{Name: "benches: two, equal treatments, for these benches: next is …", New: of(1, Fleet{Benches: 2}), Args: report,
+			Answer: contains("next is"), Hi: 5},
+		{Name: "benches: one treatment 20 % slower, benches rank them differently by 5 %: it is next or last",
+			New: of(1.2, rank), Args: report, Answer: wrapped("is s3, 1."), Lo: 90, Hi: 100},
+		{Name: "benches: they agree: some are said to disagree", New: of(1, agree), Args: report,
+			Answer: contains("Benches disagree"), Hi: 5},
+		{Name: "benches: they rank treatments differently by 5 %: said to disagree", New: of(1, rank), Args: report,
+			Answer: contains("Benches disagree"), Lo: 95, Hi: 100},
+		{Name: "benches: one takes 30 % longer for one treatment: it is named, and the others agree",
+			New: of(1, Fleet{Benches: 6, Odd: 1.3}), Args: report,
+			Answer: wrapped("Benches disagree, RTT: b1 ranks treatments differently"), Lo: 90, Hi: 100},
+		{Name: "benches: one takes 30 % longer for one treatment: another is named",
+			New: of(1, Fleet{Benches: 6, Odd: 1.3}), Args: report,
+			Answer: wrapped("RTT: b2 ranks", "RTT: b3 ranks", "RTT: b4 ranks", "RTT: b5 ranks", "RTT: b6 ranks"), Hi: 0},
+	}
 }
 
 // failureRates are of two probes of which requests fail, each request for itself

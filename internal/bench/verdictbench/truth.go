@@ -31,6 +31,35 @@ type Truth struct {
 	// Failed is how many of the probeRequests requests of a run fail. Where it is
 	// given, the truth is a probe of Blocks runs, and a file.
 	Failed func(r *rand.Rand, run int) int
+	// Fleet is what the benches are that share the study; nil: one bench.
+	Fleet *Fleet
+}
+
+// A Fleet is several benches that take turns at the blocks: b1, b2, ….
+type Fleet struct {
+	Benches int
+	Spread  float64 // of benches, relative
+	Rank    float64 // how much benches rank treatments differently: spread of treatment×bench, relative
+	Odd     float64 // how many times as long the last treatment takes on b1; 0: as long as elsewhere
+	Moves   float64 // how many times as long all takes on b1 in the second half of the study; 0: as long as before
+	Lacks   bool    // the last treatment never works on b1
+}
+
+// draw gives each bench what it is, by bench and treatment.
+func (f *Fleet) draw(r *rand.Rand, treatments int) [][]float64 {
+	times := make([][]float64, f.Benches)
+	for b := range times {
+		bench := f.Spread * r.NormFloat64()
+		for range treatments {
+			times[b] = append(times[b], math.Exp(bench+f.Rank*r.NormFloat64()))
+		}
+	}
+	if last := treatments - 1; f.Odd > 0 {
+		times[0][last] *= f.Odd
+	} else if f.Lacks {
+		times[0][last] = math.NaN()
+	}
+	return times
 }
 
 // probeRequests are those of a fabricated probe's run.
@@ -86,20 +115,32 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 		return err
 	}
 	defer kept.Close()
+	var times [][]float64
+	if t.Fleet != nil {
+		times = t.Fleet.draw(r, p.Study.Treatments())
+	}
 	for _, trial := range p.Trials {
-		if err := t.trial(kept, trial, r); err != nil {
+		v, on := t.RTT(r, trial.Cell, trial.Block), store.Bench{}
+		if f := t.Fleet; f != nil {
+			b := (trial.Block - 1) % f.Benches
+			on = store.Bench{Name: fmt.Sprintf("b%d", b+1), Boot: "1"}
+			v *= times[b][trial.Cell]
+			if f.Moves > 0 && b == 0 && 2*trial.Block > p.Study.Design.Replications {
+				v *= f.Moves
+			}
+		}
+		if err := t.trial(kept, trial, on, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t Truth) trial(s *store.Store, trial study.Trial, r *rand.Rand) error {
-	a, err := s.Begin(trial.ID)
+func (t Truth) trial(s *store.Store, trial study.Trial, on store.Bench, v float64) error {
+	a, err := s.BeginOn(trial.ID, on)
 	if err != nil {
 		return err
 	}
-	v := t.RTT(r, trial.Cell, trial.Block)
 	if math.IsNaN(v) {
 		return a.Invalidate("all requests failed", "", nil)
 	}

@@ -1,0 +1,383 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// Benches are what is known of the benches that shared a study.
+type Benches struct {
+	Kind   stat.BenchKind
+	Names  []string // those that did whole blocks
+	Panels []BenchPanel
+	Moved  []BenchDrift // of control treatments
+	Facts  map[string]json.RawMessage
+
+	of map[int]string // trial to bench
+}
+
+// A BenchPanel is one response of one side, over the benches.
+type BenchPanel struct {
+	Panel
+	Log       bool // judged on logarithms: contrasts are ratios, variances relative
+	Model     stat.BenchModel
+	Contrasts []BenchContrast
+}
+
+// A BenchContrast sets a treatment against the best of its group, twice.
+type BenchContrast struct {
+	Treatment, Best int
+	These, Like     stat.Comparison
+}
+
+// A BenchDrift is a control treatment on one bench: the second half of its trials
+// over the first.
+type BenchDrift struct {
+	Bench     string
+	Treatment int
+	stat.Comparison
+	Moved bool
+}
+
+// movedAt is the p of a value 3 standard errors off.
+const movedAt = 0.0027
+
+// onBenches is where the trials of a panel ran.
+type onBenches struct {
+	*stat.Benches
+	kind   stat.BenchKind
+	column map[int]int // block to its place among the whole blocks
+}
+
+// findBenches sorts out, where trials ran on several benches, which blocks are whole in
+// each panel, and makes of them the units that are judged.
+func (r *Report) findBenches() {
+	var names []string
+	for _, c := range r.Cells {
+		for _, p := range c.Points {
+			if !slices.Contains(names, p.Bench) {
+				names = append(names, p.Bench)
+			}
+		}
+	}
+	if len(names) < 2 {
+		return
+	}
+	slices.Sort(names)
+	r.Benches = &Benches{of: map[int]string{}}
+	panels := map[cellKey][]*Cell{} // by side and response
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		k := cellKey{side: c.Side, response: c.Response}
+		panels[k] = append(panels[k], c)
+		for _, p := range c.Points {
+			r.Benches.of[p.Trial] = p.Bench
+		}
+	}
+	left := map[string]int{}
+	for _, cells := range panels {
+		for bench, n := range r.Benches.findWhole(cells) {
+			left[bench] = max(left[bench], n)
+		}
+	}
+	r.Benches.Kind = stat.KindOfBenches(r.Study.Design.Benches, len(r.Benches.Names))
+	for _, cells := range panels {
+		cells[0].on.share(cells, r.Benches.Kind)
+	}
+	for _, name := range names {
+		if !slices.Contains(r.Benches.Names, name) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s did no whole block: a bench must run every treatment; its "+
+				"trials are in no figure", name))
+		} else if n := left[name]; n > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: %d blocks lack a trial and are in no figure", name, n))
+		}
+	}
+	slices.Sort(r.Benches.Names)
+}
+
+// findWhole tells the cells of a panel which blocks are whole: a trial of each, all on one
+// bench. It returns how many blocks of each bench are not.
+func (b *Benches) findWhole(cells []*Cell) map[string]int {
+	trials, bench := map[int]int{}, map[int]string{}
+	for _, c := range cells {
+		for _, p := range c.Points {
+			if was, ok := bench[p.Block]; !ok || was == p.Bench {
+				trials[p.Block]++
+			}
+			bench[p.Block] = p.Bench
+		}
+	}
+	on := &onBenches{column: map[int]int{}}
+	left := map[string]int{}
+	var names []string
+	for _, block := range slices.Sorted(maps.Keys(trials)) {
+		if trials[block] < len(cells) {
+			left[bench[block]]++
+			continue
+		}
+		on.column[block] = len(names)
+		names = append(names, bench[block])
+		if !slices.Contains(b.Names, bench[block]) {
+			b.Names = append(b.Names, bench[block])
+		}
+	}
+	var err error
+	if on.Benches, err = stat.NewBenches(names); err != nil {
+		on.Benches = nil
+	}
+	for _, c := range cells {
+		c.on = on
+	}
+	return left
+}
+
+// share gives the cells of a panel their units.
+func (on *onBenches) share(cells []*Cell, kind stat.BenchKind) {
+	on.kind = kind
+	positive := true
+	for _, c := range cells {
+		for _, p := range c.Points {
+			positive = positive && p.Mean > 0 && p.Median > 0
+		}
+	}
+	for _, c := range cells {
+		c.units = on.unitsOf(c, positive)
+	}
+}
+
+// unitsOf are the units of a cell's trials; none where they cannot be judged.
+func (on *onBenches) unitsOf(c *Cell, positive bool) []Point {
+	if on.Benches == nil || on.DF(on.kind) < 1 {
+		return nil
+	}
+	units := func(value func(Point) float64) []float64 {
+		ys := on.values(c, value)
+		if !positive {
+			return on.Units(on.kind, ys)
+		}
+		for i, y := range ys {
+			ys[i] = math.Log(y)
+		}
+		ys = on.Units(on.kind, ys)
+		for i, y := range ys {
+			ys[i] = math.Exp(y)
+		}
+		return ys
+	}
+	means, medians := units(func(p Point) float64 { return p.Mean }), units(func(p Point) float64 { return p.Median })
+	p95 := units(func(p Point) float64 { return p.P95 })
+	sd := on.values(c, func(p Point) float64 { return p.SD * p.SD })
+	within := math.Sqrt(sum64(sd) / float64(len(sd)))
+	out := make([]Point, len(means))
+	for i := range out {
+		out[i] = Point{Trial: i + 1, Block: i + 1, Mean: means[i], Median: medians[i], P95: p95[i], SD: within,
+			Min: math.NaN()}
+	}
+	return out
+}
+
+func sum64(xs []float64) (sum float64) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
+}
+
+// values are those of a cell's trials in whole blocks, in their order.
+func (on *onBenches) values(c *Cell, value func(Point) float64) []float64 {
+	ys := make([]float64, len(on.column))
+	for _, p := range c.Points {
+		if i, ok := on.column[p.Block]; ok {
+			ys[i] = value(p)
+		}
+	}
+	return ys
+}
+
+// replicates are what is judged: trials, or units where there are several benches.
+func (c *Cell) replicates() []Point {
+	if c.on != nil {
+		return c.units
+	}
+	return c.Points
+}
+
+// summands are what a cell's own figure is the mean of: its trials' values, or their
+// units on the scale of the values.
+func (c *Cell) summands(values []float64) []float64 {
+	if c.on == nil {
+		return values
+	}
+	if c.units == nil {
+		return []float64{sum64(values) / float64(len(values))} // no interval
+	}
+	ys := make([]float64, len(c.on.column))
+	for i, p := range c.Points {
+		if at, ok := c.on.column[p.Block]; ok {
+			ys[at] = values[i]
+		}
+	}
+	return c.on.Units(c.on.kind, ys)
+}
+
+// apartFromBenches takes out of the trials' values what their benches differ by: two
+// benches are no two clusters.
+func (c *Cell) apartFromBenches(values []float64) []float64 {
+	if c.on == nil {
+		return values
+	}
+	sums, counts := map[string]float64{}, map[string]float64{}
+	for i, p := range c.Points {
+		sums[p.Bench] += values[i]
+		counts[p.Bench]++
+	}
+	all := sum64(values) / float64(len(values))
+	out := make([]float64, len(values))
+	for i, p := range c.Points {
+		out[i] = values[i] - sums[p.Bench]/counts[p.Bench] + all
+	}
+	return out
+}
+
+// OfBenches reports whether a bench is what counts once, not a trial.
+func (r *Report) OfBenches() bool { return r.Benches != nil && r.Benches.Kind == stat.RandomBenches }
+
+// nameBlocks calls the blocks of an analysis benches where each of them is one.
+func (r *Report) nameBlocks(terms []stat.Term) {
+	for i := range terms {
+		if r.OfBenches() && terms[i].Term == "block" {
+			terms[i].Term = "bench"
+		}
+	}
+}
+
+// judgeBenches compares the benches, and counts attempts that were superseded.
+func (r *Report) judgeBenches(s *store.Store) error {
+	attempts, err := s.Attempts(0)
+	if err != nil {
+		return err
+	}
+	superseded := 0
+	for _, a := range attempts {
+		if a.State == store.Superseded {
+			superseded++
+		}
+	}
+	if superseded > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d attempts were superseded: measured well, but their blocks had been "+
+			"given to other attempts before anybody saw a value; they are in no figure", superseded))
+	}
+	if r.Benches == nil {
+		return nil
+	}
+	if r.Benches.Facts, err = s.BenchFacts(); err != nil {
+		return err
+	}
+	if r.Benches.Kind == stat.RandomBenches && len(r.Benches.Names) == 2 {
+		r.Warnings = append(r.Warnings, "two benches leave one degree of freedom for benches like these: intervals are "+
+			"wide; measure on a third, or write design.benches: fixed")
+	}
+	for _, p := range r.Panels() {
+		if x, ok := r.benchPanel(p); ok {
+			r.Benches.Panels = append(r.Benches.Panels, x)
+		}
+	}
+	r.watchControls()
+	return nil
+}
+
+// benchPanel judges one response; not where nothing varies, as sizes.
+func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
+	x := BenchPanel{Panel: p, Log: true}
+	var cells []*Cell
+	for i := range r.Treatments {
+		if c, ok := r.Cell(i, p.Side, p.Response); ok && c.units != nil {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) < 2 {
+		return x, false
+	}
+	rows := make([][]float64, len(cells))
+	for i, c := range cells {
+		rows[i] = c.on.values(c, c.value)
+		x.Log = x.Log && slices.Min(rows[i]) > 0
+	}
+	var scaled [][]float64
+	for _, row := range rows {
+		scaled = append(scaled, slices.Clone(row))
+		for i := range row {
+			if x.Log {
+				scaled[len(scaled)-1][i] = math.Log(row[i])
+			}
+		}
+	}
+	x.Model = cells[0].on.Model(scaled, r.Study.Design.Confidence)
+	if !(x.Model.Error > 1e-24) { // nothing varies but rounding
+		return x, false
+	}
+	for _, g := range r.groups() {
+		best := -1
+		for i, c := range cells {
+			if slices.Contains(g.treatments, c.Treatment) && (best < 0 ||
+				(c.Headline().Center < cells[best].Headline().Center) != moreIsBetter(p.Response)) {
+				best = i
+			}
+		}
+		for i, c := range cells {
+			if i == best || !slices.Contains(g.treatments, c.Treatment) {
+				continue
+			}
+			contrast := c.on.Difference
+			if x.Log {
+				contrast = c.on.Ratio
+			}
+			k := BenchContrast{Treatment: c.Treatment, Best: cells[best].Treatment}
+			var err error
+			if k.These, err = contrast(stat.FixedBenches, rows[i], rows[best], r.Study.Design.Confidence); err != nil {
+				continue
+			}
+			if k.Like, err = contrast(stat.RandomBenches, rows[i], rows[best], r.Study.Design.Confidence); err != nil {
+				continue
+			}
+			x.Contrasts = append(x.Contrasts, k)
+		}
+	}
+	return x, true
+}
+
+// watchControls looks whether a floor changed on a bench while the study ran.
+func (r *Report) watchControls() {
+	for i, t := range r.Treatments {
+		c, ok := r.Cell(i, measure.Client, "rtt")
+		if !ok || !r.isFloor(t.Stack) {
+			continue
+		}
+		for _, bench := range r.Benches.Names {
+			var own []float64
+			for _, p := range c.Points { // in the order of the plan
+				if p.Bench == bench {
+					own = append(own, c.value(p))
+				}
+			}
+			half := len(own) / 2
+			x, err := stat.RatioWelch(own[half:], own[:half], r.Study.Design.Confidence)
+			if err != nil {
+				continue // too few blocks to tell
+			}
+			r.Benches.Moved = append(r.Benches.Moved, BenchDrift{bench, i, x, x.P < movedAt})
+			if x.P < movedAt {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: its control %s moved by more than 3 standard errors: the "+
+					"second half of its trials takes %s times as long as the first (%s); look at the bench", bench, t.Name(),
+					ratioText(x.Estimate), ratioRange(x)))
+			}
+		}
+	}
+}

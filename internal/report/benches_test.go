@@ -1,0 +1,127 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// fleetOf writes results of two stacks in six blocks, which the benches run in turn; rtt
+// says a trial's, in s.
+func fleetOf(t *testing.T, design string, benches []string, rtt func(at map[string]string, block int) float64) string {
+	t.Helper()
+	w := exactly(rtt)
+	w.bench = func(block int) store.Bench { return store.Bench{Name: benches[(block-1)%len(benches)], Boot: "1"} }
+	return w.write(t, "study: fleet\nservice: monitor\nrequests: 100\nfactors: {stack: [rest-json, soap]}\n"+
+		"responses: [rtt]\ndesign: {replications: 6, seed: 1"+design+"}\n")
+}
+
+// reopened opens results to go on with them.
+func reopened(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "study.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := study.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(dir, header(t, string(text), s, plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// Figures of several benches are means over benches, with the interval of the kind: here
+// worked out by hand.
+func TestFiguresOfSeveralBenches(t *testing.T) {
+	// b1, b2 and b3 run two blocks each: rest-json takes 1 and 3 ms on b1, 4 and 6 on b2, 7 and 9 on b3; soap 4/9 of that.
+	times := []float64{1, 4, 7, 3, 6, 9}
+	at := func(at map[string]string, block int) float64 {
+		return float64(len(at["stack"])) / 9 * times[block-1] * 1e-3
+	}
+	three := []string{"b1", "b2", "b3"}
+	r := reportOf(t, fleetOf(t, "", three, at))
+	c, _ := r.Cell(0, measure.Client, "rtt")
+	// means of benches: 2, 5, 8 ms; their standard error is 3/√3, t(0.975, 2) = 4.302653
+	half := 4.302652729911275 * 3e-3 / math.Sqrt(3)
+	if c.Mean.Center != 5e-3 || math.Abs(c.Mean.Hi-c.Mean.Center*math.Exp(half/5e-3)) > 1e-9 {
+		t.Errorf("for benches like these: got %+v", c.Mean)
+	}
+	r = reportOf(t, fleetOf(t, ", benches: fixed", three, at))
+	c, _ = r.Cell(0, measure.Client, "rtt")
+	// each block lies 1 ms from its bench's mean: variance 6·1/3, standard error √(2/6), t(0.975, 3) = 3.182446
+	half = 3.182446305284263e-3 * math.Sqrt(2./6)
+	if math.Abs(c.Mean.Center-5e-3) > 1e-15 || math.Abs(c.Mean.Hi-5e-3-half) > 1e-12 {
+		t.Errorf("for these benches: got %+v, want half-width %g", c.Mean, half)
+	}
+	if x, err := Ratio(c, c, 0.95); err != nil || x.Estimate != 1 {
+		t.Errorf("ratio to itself: %+v, %v", x, err)
+	}
+	if r.Benches.Kind != stat.FixedBenches || len(r.Benches.Names) != 3 || len(r.Benches.Panels) != 0 {
+		t.Errorf("benches %+v, want 3, fixed, and no model of ratios that do not vary", r.Benches)
+	}
+}
+
+// What does not count is said: attempts that were superseded, blocks that lack a trial,
+// and facts of each bench are kept.
+func TestWhatBenchesDidInVainIsSaid(t *testing.T) {
+	dir := fleetOf(t, "", []string{"b1", "b2"}, func(at map[string]string, block int) float64 {
+		if block == 6 && at["stack"] == "soap" {
+			return math.NaN()
+		}
+		return 1e-3 * (1 + 0.1*float64(len(at["stack"])) + 0.01*float64(block%4))
+	})
+	s := reopened(t, dir)
+	pending, err := s.Pending()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.BeginOn(pending[0].ID, store.Bench{Name: "b2", Boot: "1"})
+	if err == nil {
+		err = errors.Join(a.Supersede("its lease ran out", nil), s.AddBench("b1", json.RawMessage(`{"kernel":"6.1"}`)),
+			s.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reportOf(t, dir)
+	all := strings.Join(r.Warnings, "\n")
+	for _, want := range []string{"1 attempts were superseded", "bench b2: 1 blocks lack a trial and are in no figure"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("warnings lack %q:\n%s", want, all)
+		}
+	}
+	c, _ := r.Cell(0, measure.Client, "rtt")
+	if c.Mean.N != 4 { // blocks that count less benches, and the mean
+		t.Errorf("the figure is of %d units, want 5 whole blocks - 2 benches + 1", c.Mean.N)
+	}
+	if len(r.Benches.Facts) != 1 {
+		t.Errorf("facts: %s", r.Benches.Facts)
+	}
+	// A third bench that has done no whole block does not make them benches like these.
+	r = reportOf(t, fleetOf(t, "", []string{"b1", "b2", "b3"}, func(at map[string]string, block int) float64 {
+		if block%3 == 0 && at["stack"] == "soap" {
+			return math.NaN()
+		}
+		return 1e-3 * float64(block)
+	}))
+	if r.Benches.Kind != stat.FixedBenches || len(r.Benches.Names) != 2 {
+		t.Errorf("with a bench of no whole block: got %s, %v", r.Benches.Kind, r.Benches.Names)
+	}
+}

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// onBenches says on how many benches, and for which, intervals are.
+func (r *Report) onBenches() string {
+	if r.Benches == nil {
+		return ""
+	}
+	return fmt.Sprintf(" on %d benches, %s", len(r.Benches.Names), kindWords(r.Benches.Kind))
+}
+
+func kindWords(k stat.BenchKind) string {
+	if k == stat.FixedBenches {
+		return "for these benches"
+	}
+	return "for benches like these"
+}
+
+// disagreements say for each question of the verdict whether benches answer it alike.
+func (r *Report) disagreements() []string {
+	if r.Benches == nil {
+		return nil
+	}
+	var out []string
+	for _, all := range verdictOf {
+		for _, q := range all {
+			i := slices.IndexFunc(r.Benches.Panels, func(p BenchPanel) bool {
+				return p.Side == measure.Client && p.Response == q.response
+			})
+			if i < 0 {
+				continue
+			}
+			if r.Benches.Panels[i].disagree(r.Study.Design.Confidence) {
+				out = append(out, fmt.Sprintf("Benches disagree, %s: %s.", words(q.response),
+					r.Benches.Panels[i].agreement(r.Study.Design.Confidence)))
+			}
+			break
+		}
+	}
+	return out
+}
+
+func (p BenchPanel) disagree(confidence float64) bool { return float64(p.Model.P) < 1-confidence }
+
+// agreement is the test of treatment×bench in words.
+func (p BenchPanel) agreement(confidence float64) string {
+	m := p.Model
+	test := fmt.Sprintf("F(%g, %g) = %s, p = %.2g", m.DF1, m.DF2, significant(float64(m.F)), m.P)
+	switch {
+	case !p.disagree(confidence):
+		return "no sign that benches rank treatments differently: " + test
+	case m.Driver == "":
+		return "the two benches rank treatments differently: " + test
+	case float64(m.PWithout) < 1-confidence:
+		return fmt.Sprintf("benches rank treatments differently (%s), most of all %s; the others do, too (p = %.2g without "+
+			"it)", test, m.Driver, m.PWithout)
+	}
+	return fmt.Sprintf("%s ranks treatments differently (%s); the others agree (p = %.2g without it)", m.Driver, test,
+		m.PWithout)
+}
+
+// spreads are the standard deviations of the model: of logarithms, in per cent.
+func (p BenchPanel) spreads() string {
+	var parts []string
+	for _, x := range []struct {
+		name     string
+		variance stat.Number
+	}{{"benches", p.Model.Bench}, {"treatment by bench", p.Model.Interaction}, {"blocks", p.Model.Block},
+		{"error", p.Model.Error}} {
+		sd := math.Sqrt(float64(x.variance))
+		text := Format(sd, p.Unit)
+		if p.Log {
+			text = significant(100*sd) + " %"
+		}
+		parts = append(parts, x.name+" "+text)
+	}
+	return "standard deviations: " + strings.Join(parts, ", ")
+}
+
+// benchTables are the contrasts of each response, with what is known of its benches.
+func (r *Report) benchTables() []flatTable {
+	if r.Benches == nil {
+		return nil
+	}
+	var out []flatTable
+	for _, p := range r.Benches.Panels {
+		head := "times as much"
+		if !p.Log {
+			head = "more"
+		}
+		t := flatTable{Title: "Benches: " + words(p.Response) + " at the " + string(p.Side),
+			Rows:  [][]string{{"treatment", "against", head, "for these benches", "for benches like these"}},
+			Notes: []string{capital(p.spreads()) + "; " + p.agreement(r.Study.Design.Confidence)}}
+		for _, c := range p.Contrasts {
+			t.Rows = append(t.Rows, []string{r.Treatments[c.Treatment].Name(), r.Treatments[c.Best].Name(),
+				significant(c.Like.Estimate), significant(c.These.Lo) + " to " + significant(c.These.Hi),
+				significant(c.Like.Lo) + " to " + significant(c.Like.Hi)})
+		}
+		out = append(out, t)
+	}
+	if len(r.Benches.Moved) > 0 {
+		t := flatTable{Title: "Benches: second half of the control's trials over the first",
+			Rows: [][]string{{"bench", "control", "times as long", "interval", "moved by more than 3 standard errors"}}}
+		for _, d := range r.Benches.Moved {
+			t.Rows = append(t.Rows, []string{d.Bench, r.Treatments[d.Treatment].Name(), significant(d.Estimate),
+				significant(d.Lo) + " to " + significant(d.Hi), map[bool]string{true: "yes", false: "no"}[d.Moved]})
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// benchesText prints the tables of benches for the client's times and bytes; the page and
+// other formats have all.
+func (r *Report) benchesText(b *strings.Builder) {
+	for _, t := range r.benchTables() {
+		if strings.HasSuffix(t.Title, "at the server") {
+			continue
+		}
+		b.WriteString(t.Title + "\n")
+		widths := make([]int, len(t.Rows[0]))
+		for _, row := range t.Rows {
+			for i, x := range row {
+				widths[i] = max(widths[i], len([]rune(x)))
+			}
+		}
+		for _, row := range t.Rows {
+			line := ""
+			for i, x := range row {
+				line += pad(x, widths[i], i > 1) + "  "
+			}
+			b.WriteString("  " + strings.TrimRight(line, " ") + "\n")
+		}
+		for _, n := range t.Notes {
+			wrap(b, "  "+n, "  ")
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// benchesJSON is what JSON says of the benches.
+type benchesJSON struct {
+	Kind   stat.BenchKind             `json:"intervals_for"`
+	Names  []string                   `json:"names"`
+	Panels []benchPanelJSON           `json:"responses"`
+	Drift  []benchDriftJSON           `json:"controls"`
+	Facts  map[string]json.RawMessage `json:"facts"`
+}
+
+type benchPanelJSON struct {
+	Response  string              `json:"response"`
+	Side      string              `json:"side"`
+	Scale     string              `json:"scale"` // log: contrasts are ratios
+	Model     benchModelJSON      `json:"model"`
+	Contrasts []benchContrastJSON `json:"contrasts"`
+}
+
+type benchModelJSON struct {
+	Bench       stat.Number `json:"bench_variance"`
+	Interaction stat.Number `json:"treatment_by_bench_variance"`
+	Block       stat.Number `json:"block_variance"`
+	Error       stat.Number `json:"error_variance"`
+	F           stat.Number `json:"f"`
+	DF1         stat.Number `json:"df1"`
+	DF2         stat.Number `json:"df2"`
+	P           stat.Number `json:"p"`
+	Driver      string      `json:"driver,omitempty"`
+	PWithout    stat.Number `json:"p_without_driver"`
+}
+
+type benchContrastJSON struct {
+	Treatment string        `json:"treatment"`
+	Against   string        `json:"against"`
+	Estimate  stat.Number   `json:"estimate"`
+	These     stat.Interval `json:"ci_these_benches"`
+	Like      stat.Interval `json:"ci_benches_like_these"`
+}
+
+type benchDriftJSON struct {
+	Bench     string        `json:"bench"`
+	Treatment string        `json:"treatment"`
+	Ratio     stat.Number   `json:"ratio"`
+	RatioCI   stat.Interval `json:"ratio_ci"`
+	Moved     bool          `json:"moved"`
+}
+
+func (r *Report) benchesJSON() *benchesJSON {
+	if r.Benches == nil {
+		return nil
+	}
+	out := &benchesJSON{Kind: r.Benches.Kind, Names: r.Benches.Names, Panels: []benchPanelJSON{},
+		Drift: []benchDriftJSON{}, Facts: r.Benches.Facts}
+	for _, p := range r.Benches.Panels {
+		x := benchPanelJSON{Response: p.Response, Side: string(p.Side), Scale: "linear", Model: benchModelJSON(p.Model),
+			Contrasts: []benchContrastJSON{}}
+		if p.Log {
+			x.Scale = "log"
+		}
+		for _, c := range p.Contrasts {
+			x.Contrasts = append(x.Contrasts, benchContrastJSON{r.Treatments[c.Treatment].Name(),
+				r.Treatments[c.Best].Name(), stat.Number(c.Like.Estimate), stat.Interval{c.These.Lo, c.These.Hi},
+				stat.Interval{c.Like.Lo, c.Like.Hi}})
+		}
+		out.Panels = append(out.Panels, x)
+	}
+	for _, d := range r.Benches.Moved {
+		out.Drift = append(out.Drift, benchDriftJSON{d.Bench, r.Treatments[d.Treatment].Name(), stat.Number(d.Estimate),
+			stat.Interval{d.Lo, d.Hi}, d.Moved})
+	}
+	return out
+}
