@@ -78,4 +78,14 @@ func TestRepeat(t *testing.T) {
 	if r, _ := Repeat(old, old, 0.95, 0.05); r.Ratios[0].Treatment != "b over a" {
 		t.Errorf("the ratio is of %q", r.Ratios[0].Treatment)
 	}
+
+	// Three trials each of a hundred stacks agree: each is proven by itself.
+	var kept, again []Series
+	for i := range 100 {
+		name := string(rune('a'+i/26)) + string(rune('a'+i%26))
+		kept, again = append(kept, seriesOf(name, near(1)[:3]...)), append(again, seriesOf(name, near(1)[3:6]...))
+	}
+	if r, err := Repeat(kept, again, 0.95, 0.05); err != nil || r.Agreement() != Agrees || len(r.Ratios) != 99 {
+		t.Errorf("a hundred stacks: got %s, %d ratios, %v", r.Agreement(), len(r.Ratios), err)
+	}
 }
