@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,8 +80,9 @@ func blocksOf(page, text string) []block {
 func documents(t *testing.T) []block {
 	t.Helper()
 	pages, _ := filepath.Glob("../../doc/*.md")
+	findings, _ := filepath.Glob("../../doc/findings/*.md")
 	var all []block
-	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+	for _, page := range slices.Concat(pages, findings, []string{"../../README.md", "../../CONTRIBUTING.md"}) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -21,15 +21,18 @@ import (
 func reportCmd(*app) *cobra.Command {
 	var asJSON, anova bool
 	var format, out string
-	var claims bool
+	var claims, findings bool
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "summarize a results directory",
 		Long: `Report summarizes a results directory. If the study names a published table, the report ends with the paper's
-claims, each confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.`,
+claims, each confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.
+--findings writes a page with figures for each of the five papers, and one over all, into the folder --out, from results
+of their studies: at most one directory for each.`,
 		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  " +
 			"edgegauge report results/latest --format svg --out figures\n" +
-			"  edgegauge report --claims results/*/001 --format json",
+			"  edgegauge report --claims results/*/001 --format json\n  edgegauge report --findings findings/* --out " +
+			"doc/findings",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON {
@@ -46,6 +49,9 @@ claims, each confirmed, contradicted or undecided. --claims prints only these cl
 			}
 			if claims {
 				return emit(func(w io.Writer) error { return reportClaims(w, args, format) })
+			}
+			if findings {
+				return writeFindings(cmd.OutOrStdout(), args, out)
 			}
 			if len(args) > 1 {
 				return exit{exitUsage, errors.New("a report takes one directory; name one, or add --claims")}
@@ -82,7 +88,45 @@ claims, each confirmed, contradicted or undecided. --claims prints only these cl
 	c.Flags().StringVar(&out, "out", "", "output file; for svg, output folder")
 	c.Flags().BoolVar(&claims, "claims", false,
 		"print only the verdicts on published claims, for one or more directories (text, json)")
+	c.Flags().BoolVar(&findings, "findings", false, "write pages on the five papers, from results of their studies")
 	return c
+}
+
+// writeFindings writes the pages on the papers into a folder, and lists the files.
+func writeFindings(w io.Writer, dirs []string, out string) error {
+	if out == "" {
+		return exit{exitUsage, errors.New("--findings writes pages and figures into a folder; name it with --out")}
+	}
+	var all []*report.Report
+	for _, dir := range dirs {
+		r, err := soundReport(dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	files, err := report.Findings(all)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	return writeFiles(w, files, out)
+}
+
+// writeFiles writes files into a folder, and lists them.
+func writeFiles(w io.Writer, files []report.File, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit{exitUsage, err}
+	}
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name)
+		if err := store.Replace(name, f.Write); err != nil {
+			return exit{exitUnmeasured, err}
+		}
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func reportClaims(w io.Writer, dirs []string, format string) error {
@@ -119,19 +163,11 @@ func formatNames() []string {
 
 // writePictures writes every figure as a file of its own, and lists them.
 func writePictures(w io.Writer, r *report.Report, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit{exitUsage, err}
-	}
+	var files []report.File
 	for _, p := range r.Pictures() {
-		name := filepath.Join(dir, p.ID+".svg")
-		if err := store.Replace(name, p.File); err != nil {
-			return exit{exitUnmeasured, err}
-		}
-		if _, err := fmt.Fprintln(w, name); err != nil {
-			return err
-		}
+		files = append(files, report.File{Name: p.ID + ".svg", Write: p.File})
 	}
-	return nil
+	return writeFiles(w, files, dir)
 }
 
 // readReport summarizes a results directory; one that was changed by hand is

@@ -22,7 +22,7 @@ const (
 type Repeated struct {
 	Contrast
 	Agreement Agreement
-	P         float64 // of the agreement's word, adjusted by Holm; NaN where there is no test
+	P         float64 // of the agreement's word, of Differs adjusted by Holm; NaN where there is none
 }
 
 // A Repetition is how results compare with those that they repeat.
@@ -36,9 +36,11 @@ type Repetition struct {
 
 // Repeat sets results against those that they repeat. A figure agrees if it is
 // proven to lie within the margin of the old one, and differs if it is proven to
-// lie outside: two one-sided tests either way, Welch on logarithms, Holm over all
-// figures and, apart, over all ratios between treatments. On another machine the
-// figures may all differ and the ratios still agree.
+// lie outside, Welch on logarithms. Differences are adjusted by Holm over all
+// figures and, apart, over all ratios between treatments, since one is enough for
+// the whole to differ. Agreements are not: the whole agrees only if each figure
+// does, which errs no more often than one of them. On another machine the figures
+// may all differ and the ratios still agree.
 func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
 	figures, err := Compare(old, new, nil, confidence, margin)
 	if err != nil {
@@ -66,7 +68,7 @@ func agreements(cs []Contrast, confidence, margin float64) []Repeated {
 		out[i] = Repeated{Contrast: c, Agreement: CannotTell, P: math.NaN()}
 		inside[i], outside[i] = c.within(margin)
 	}
-	inside, outside = stat.Holm(inside), stat.Holm(outside)
+	outside = stat.Holm(outside)
 	for i := range out {
 		switch r := &out[i]; {
 		case r.Change == Same || inside[i] < 1-confidence:

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -77,5 +78,58 @@ func TestRepeat(t *testing.T) {
 	}
 	if r, _ := Repeat(old, old, 0.95, 0.05); r.Ratios[0].Treatment != "b over a" {
 		t.Errorf("the ratio is of %q", r.Ratios[0].Treatment)
+	}
+
+	// Three trials each of a hundred stacks agree: each is proven by itself.
+	var kept, again []Series
+	for i := range 100 {
+		name := string(rune('a'+i/26)) + string(rune('a'+i%26))
+		kept, again = append(kept, seriesOf(name, near(1)[:3]...)), append(again, seriesOf(name, near(1)[3:6]...))
+	}
+	if r, err := Repeat(kept, again, 0.95, 0.05); err != nil || r.Agreement() != Agrees || len(r.Ratios) != 99 {
+		t.Errorf("a hundred stacks: got %s, %d ratios, %v", r.Agreement(), len(r.Ratios), err)
+	}
+}
+
+// Where nothing changed, at most one repetition in twenty says that it differs; where one of the stacks became slower by the
+// margin, at most one in twenty says that the whole agrees. The seeds are fixed: the rates do not vary.
+func TestRepeatErrs(t *testing.T) {
+	const repetitions = 400
+	scattered := func(r *rand.Rand, name string, mean float64, trials int) Series {
+		values := make([]float64, trials)
+		for i := range values {
+			values[i] = mean * math.Exp(0.01*r.NormFloat64())
+		}
+		return seriesOf(name, values...)
+	}
+	for _, tt := range []struct {
+		name string
+		last float64 // of the stacks, times what it was
+		bad  Agreement
+	}{{"nothing changed", 1, Differs}, {"one stack at the margin", 1.05, Agrees}} {
+		for _, trials := range []int{3, 10} {
+			r, wrong := rand.New(rand.NewPCG(uint64(trials), 1)), 0
+			for range repetitions {
+				var old, again []Series
+				for _, name := range []string{"a", "b", "c", "d", "e"} {
+					factor := 1.0
+					if name == "e" {
+						factor = tt.last
+					}
+					old = append(old, scattered(r, name, 1, 10))
+					again = append(again, scattered(r, name, factor, trials))
+				}
+				x, err := Repeat(old, again, 0.95, 0.05)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if x.Agreement() == tt.bad {
+					wrong++
+				}
+			}
+			if share := float64(wrong) / repetitions; share > 0.07 { // 5 %, and twice the error of 400 draws
+				t.Errorf("%s, %d trials: %.1f %% of repetitions say %q", tt.name, trials, 100*share, tt.bad)
+			}
+		}
 	}
 }

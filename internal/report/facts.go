@@ -14,6 +14,7 @@ type Facts struct {
 	Devices   map[string]struct {
 		Model, Kernel, OS, Arch string
 		CPUs                    int
+		Load                    float64 // when the run began
 		Doubts                  []string
 		Emulation               map[string]string
 	} `json:"devices"`
@@ -40,6 +41,7 @@ func (r *Report) readFacts(s *store.Store) error {
 	if err != nil {
 		return err
 	}
+	r.Started = runs[0].Started
 	if r.RawFacts, err = s.Facts(runs[len(runs)-1]); err != nil {
 		return err
 	}

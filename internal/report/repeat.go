@@ -72,8 +72,9 @@ func (c Repeated) Text(w io.Writer) error {
 	if c.Fewer != "" {
 		wrap(&b, "! "+c.Fewer, "  ")
 	}
-	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %.0f %% confidence, Welch on logarithms, Holm.", c.Agreement(),
-		tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios), 100*c.Margin, 100*c.Confidence), "  ")
+	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %.0f %% confidence, Welch on logarithms; Holm for "+
+		"differences.", c.Agreement(), tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios),
+		100*c.Margin, 100*c.Confidence), "  ")
 	b.WriteByte('\n')
 	for _, part := range []struct {
 		name string
@@ -82,7 +83,7 @@ func (c Repeated) Text(w io.Writer) error {
 		if len(part.all) == 0 {
 			continue
 		}
-		rows := [][]string{{part.name, "kept", "again", "again/kept", "interval", "p (Holm)", "answer"}}
+		rows := [][]string{{part.name, "kept", "again", "again/kept", "interval", "p", "answer"}}
 		for _, x := range part.all {
 			rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
 				Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.P), string(x.Agreement)})
@@ -118,7 +119,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		Trials    [2]int           `json:"trials"`
 		Ratio     stat.Number      `json:"ratio"`
 		RatioCI   stat.Interval    `json:"ratio_ci"`
-		PHolm     stat.Number      `json:"p_holm"`
+		P         stat.Number      `json:"p"`
 		Agreement advise.Agreement `json:"agreement"`
 		Doubt     string           `json:"doubt,omitempty"`
 	}

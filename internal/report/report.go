@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/store"
@@ -24,6 +25,7 @@ var Formats = map[string]func(*Report, io.Writer) error{
 type Report struct {
 	Study      study.Study
 	Dir        string
+	Started    time.Time // of the first run
 	Factors    []string
 	Treatments []Treatment
 	Cells      []Cell // treatment by treatment, in the order of measure.Responses, client first

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The pages of findings and their pictures are those that the kept results make, and no others.
+func TestFindingsAreMadeOfKeptResults(t *testing.T) {
+	kept, err := filepath.Glob("../../findings/*")
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("no results are kept: %v", err)
+	}
+	anew := t.TempDir()
+	if err := writeFindings(io.Discard, kept, anew); err != nil {
+		t.Fatal(err)
+	}
+	const again = "edgegauge report --findings findings/* --out doc/findings"
+	made, err := os.ReadDir(anew)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range made {
+		want, err := os.ReadFile(filepath.Join(anew, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join("../../doc/findings", f.Name())); err != nil || string(got) != string(want) {
+			t.Errorf("doc/findings/%s is not what findings/ makes (%v); run: %s", f.Name(), err, again)
+		}
+	}
+	there, err := os.ReadDir("../../doc/findings")
+	if err != nil || len(there) != len(made) {
+		t.Errorf("doc/findings has %d files, findings/ makes %d (%v); remove the others, and run: %s", len(there), len(made), err,
+			again)
+	}
+}
+
+// Kept results are small: the repository carries them for ever.
+func TestKeptResultsAreSmall(t *testing.T) {
+	var bytes int64
+	err := filepath.Walk("../../findings", func(_ string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			bytes += info.Size()
+		}
+		return err
+	})
+	if err != nil || bytes == 0 || bytes > 20e6 {
+		t.Errorf("findings/ holds %d B (%v), want up to 20 MB", bytes, err)
+	}
+}

@@ -1,0 +1,309 @@
+package report
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// findingTexts are the words of the pages of findings: page.md frames those of
+// the papers, NAME.md, and README.md is the one over all. They hold no figure:
+// each is filled in.
+//
+//go:embed findings/*.md
+var findingTexts embed.FS
+
+// A File is a file to be written, by its name below a folder.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// A finding is what results say of one paper, as the words ask for it.
+type finding struct {
+	Paper   paper.Paper
+	Results *Report // nil: none are kept
+
+	files *[]File // pictures that the words ask for
+}
+
+// allFindings are what results say of all papers.
+type allFindings []finding
+
+// Findings are the pages on all papers, and one over all, made of kept results:
+// at most one for each paper. A paper without results has a page that says so.
+func Findings(all []*Report) ([]File, error) {
+	var files []File
+	var found allFindings
+	for _, name := range paper.Names() {
+		p, err := paper.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		f := finding{Paper: p, files: &files}
+		for _, r := range all {
+			switch {
+			case r.Published == nil || r.Published.Paper.Name != name:
+			case f.Results != nil:
+				return nil, fmt.Errorf("%s and %s are both of %s; name one of them", f.Results.Dir, r.Dir, name)
+			default:
+				f.Results = r
+			}
+		}
+		found = append(found, f)
+	}
+	for _, r := range all {
+		if r.Published == nil {
+			return nil, fmt.Errorf("%s: its study names no published table, so there is no page for it", r.Dir)
+		}
+	}
+	for _, f := range found {
+		if err := f.page(f.Paper.Name, "page.md", f); err != nil {
+			return nil, err
+		}
+	}
+	over := finding{files: &files}
+	return files, over.page("README", "README.md", found)
+}
+
+// Total counts the verdicts on all papers.
+func (all allFindings) Total() string {
+	n, judged := 0, map[stat.Verdict]int{}
+	for _, f := range all {
+		n += len(f.Paper.Claims)
+		if f.Results == nil {
+			continue
+		}
+		for _, c := range f.Results.Published.Claims {
+			judged[c.Verdict]++
+		}
+	}
+	decided := judged[stat.Confirmed] + judged[stat.Contradicted]
+	open := judged[stat.Undecided]
+	return fmt.Sprintf("Of %d claims, %d are decided: %d confirmed and %d contradicted. %d were judged and are "+
+		"undecided, and %d wait for results.", n, decided, judged[stat.Confirmed], judged[stat.Contradicted], open,
+		n-decided-open)
+}
+
+// Scope is what was run, in short.
+func (f finding) Scope() string {
+	if f.Results == nil {
+		return "no results are kept"
+	}
+	valid := 0
+	for _, t := range f.Results.Treatments {
+		valid += t.Valid
+	}
+	return fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
+}
+
+// page fills in the words of a page.
+func (f finding) page(name, frame string, data any) error {
+	t, err := template.New(frame).ParseFS(findingTexts, slices.Compact([]string{"findings/" + frame,
+		"findings/" + name + ".md"})...)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return err
+	}
+	*f.files = append(*f.files, File{name + ".md", func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.TrimSpace(b.String())+"\n")
+		return err
+	}})
+	return nil
+}
+
+// Ours is our headline figure of a treatment, with its interval.
+func (f finding) Ours(response, side, treatment string) (string, error) {
+	c, err := f.cell(response, side, treatment)
+	if err != nil {
+		return "", err
+	}
+	s := c.Headline()
+	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
+}
+
+func (f finding) cell(response, side, treatment string) (*Cell, error) {
+	for i, t := range f.Results.Treatments {
+		if c, ok := f.Results.Cell(i, measure.Side(side), response); ok && t.Name() == treatment {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: no %s at the %s of %q is kept", f.Paper.Name, response, side, treatment)
+}
+
+// Times is how many times as much one treatment has as another, in each block,
+// with the interval.
+func (f finding) Times(response, side, a, b string) (string, error) {
+	x, err := f.cell(response, side, a)
+	if err != nil {
+		return "", err
+	}
+	y, err := f.cell(response, side, b)
+	if err != nil {
+		return "", err
+	}
+	var xs, ys []float64
+	for _, p := range x.Points {
+		if i := slices.IndexFunc(y.Points, func(q Point) bool { return q.Block == p.Block }); i >= 0 {
+			xs, ys = append(xs, p.Mean), append(ys, y.Points[i].Mean)
+		}
+	}
+	c, err := stat.RatioPaired(xs, ys, f.Results.Study.Design.Confidence)
+	if err != nil {
+		return "", fmt.Errorf("%s: %s of %s over %s: %w", f.Paper.Name, response, a, b, err)
+	}
+	if c.Lo == c.Hi {
+		return significant(c.Estimate) + " times", nil
+	}
+	return significant(c.Estimate) + " times (" + ratioRange(c) + ")", nil
+}
+
+// Theirs is a published figure: that of the row with the levels, "column=value …".
+func (f finding) Theirs(response, levels string) (string, error) {
+	for _, r := range f.Paper.Rows {
+		match := r.Response == response
+		for level := range strings.FieldsSeq(levels) {
+			column, value, _ := strings.Cut(level, "=")
+			match = match && (r.At[column] == value || column == "side" && string(r.Side) == value)
+		}
+		if match {
+			return Format(r.Mean, r.Unit), nil
+		}
+	}
+	return "", fmt.Errorf("%s publishes no %s at %q", f.Paper.Name, response, levels)
+}
+
+// claim finds a claim of the paper by its name.
+func (f finding) claim(id string) (paper.Judged, error) {
+	for _, c := range f.Results.Published.Claims {
+		if c.ID == id {
+			return c, nil
+		}
+	}
+	return paper.Judged{}, fmt.Errorf("%s makes no claim %q", f.Paper.Name, id)
+}
+
+// Verdict is that on a claim.
+func (f finding) Verdict(id string) (stat.Verdict, error) {
+	c, err := f.claim(id)
+	return c.Verdict, err
+}
+
+// Claim is a claim with its verdict and figures, in a sentence.
+func (f finding) Claim(id string) (string, error) {
+	c, err := f.claim(id)
+	return markdownText(fmt.Sprintf("%s: %s (%s)", c.Words(), c.Verdict, figuresText(c))), err
+}
+
+// Figures draws each response and side that the paper has a figure of, as files
+// beside the page.
+func (f finding) Figures() string {
+	var b strings.Builder
+	for _, p := range f.Results.Panels() {
+		if !slices.ContainsFunc(f.Results.Cells, func(c Cell) bool {
+			return c.Published != nil && c.Response == p.Response && c.Side == p.Side
+		}) {
+			continue
+		}
+		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.figure(p)
+		*f.files = append(*f.files, File{name, figure.File})
+		fmt.Fprintf(&b, "%s:\n\n![%[1]s, each treatment's trials, mean and interval; squares: published](%s)\n\n",
+			markdownText(figure.Title), name)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Tally counts the verdicts.
+func (f finding) Tally() string {
+	if f.Results == nil {
+		return fmt.Sprintf("%d claims, none judged", len(f.Paper.Claims))
+	}
+	return tally(*f.Results.Published)
+}
+
+// Scorecard is the table of all claims, each with its reason and what would decide it.
+func (f finding) Scorecard() string {
+	var b strings.Builder
+	b.WriteString("| claim | published | ours | verdict | why, and what would decide |\n|---|---|---|---|---|\n")
+	for _, c := range f.Results.Published.Claims {
+		why := reasons(c)
+		if size := sizeText(c); size != "" {
+			why = append([]string{fmt.Sprintf("direction %s, %s", c.Direction, size)}, why...)
+		}
+		for _, cell := range []string{c.Words(), publishedFigure(c.Claim), oursText(c), string(c.Verdict),
+			strings.Join(why, "; ")} {
+			b.WriteString("| " + markdownText(cell) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
+}
+
+// Measured says what was run, on what, when, and how busy that was.
+func (f finding) Measured() []string {
+	r := f.Results
+	wanted, valid, refused, least := 0, 0, 0, r.Treatments[0].Valid
+	for _, t := range r.Treatments {
+		wanted, valid, least = wanted+t.Wanted, valid+t.Valid, min(least, t.Valid)
+	}
+	for _, t := range r.Trials {
+		refused += t.Refused
+	}
+	out := []string{fmt.Sprintf("Study `%s`: %d treatments, %d of %d trials valid. Replications of each treatment: %d; "+
+		"%s. Attempts that the lab refused and repeated: %d.", r.Study.Name, len(r.Treatments), valid, wanted, least,
+		theirTrials(f.Paper), refused),
+		"On: " + markdownText(r.ownSetup()) + "."}
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		d := r.Facts.Devices[name]
+		out = append(out, fmt.Sprintf("Device %s: %d CPUs, %s, %s; load %.1f when it last began; first run on %s (UTC).",
+			name, d.CPUs, markdownText(d.OS), markdownText(d.Kernel), d.Load, r.Started.Format("2006-01-02")))
+	}
+	var changed []string
+	for _, o := range r.Study.Overrides {
+		changed = append(changed, "`"+o.String()+"`")
+	}
+	if len(changed) > 0 {
+		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+". Unchanged, the study has its full size.")
+	}
+	return append(out, f.waited())
+}
+
+func theirTrials(p paper.Paper) string {
+	if p.Trials == 0 {
+		return "the paper does not say how many it had"
+	}
+	return fmt.Sprintf("the paper had %d", p.Trials)
+}
+
+// waited says how long programs waited for a CPU in the busiest treatment.
+func (f finding) waited() string {
+	most, where := 0.0, ""
+	for _, c := range f.Results.Cells {
+		if c.Waiting > most {
+			most, where = c.Waiting, f.Results.Treatments[c.Treatment].Name()
+		}
+	}
+	switch starved := f.Results.starvedWords(); {
+	case len(starved) > 0:
+		return starved[0]
+	case most == 0:
+		return "No program waited for a CPU, or the machine does not tell."
+	}
+	return fmt.Sprintf("No treatment starved: programs that were ready to run waited for a CPU for at most %.2g s "+
+		"in each second of the run (%s).",
+		most, where)
+}
+
+// Kept is the folder of the results, as the repository has it.
+func (f finding) Kept() string { return "findings/" + filepath.Base(f.Results.Dir) }
