@@ -304,7 +304,7 @@ func (w *conducting) order(s *seat) (Order, error) {
 		return o, nil
 	}
 	o.Block, o.Attempt, o.Boot = s.order.Block, s.order.Attempt, s.order.Bench.Boot
-	o.Retries, o.Program, o.Study, o.Overrides = w.Retries, w.Program, w.Study, w.Overrides
+	o.Retries, o.Study, o.Overrides = w.Retries, w.Study, w.Overrides
 	var err error
 	if s.plan == nil {
 		s.plan, err = w.Ledger.BlockPlan(o.Block)

@@ -42,7 +42,6 @@ type Order struct {
 	Task
 	Boot      string   `json:"boot"` // of the worker it is meant for
 	Retries   int      `json:"retries"`
-	Program   string   `json:"program"` // version of the coordinator
 	Study     []byte   `json:"study"`
 	Overrides []string `json:"overrides,omitempty"` // path=value
 	Plan      []byte   `json:"plan"`                // plan.csv of the block alone
