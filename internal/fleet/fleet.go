@@ -99,6 +99,8 @@ type Board interface {
 	Assign(ctx context.Context, bench string, o Order) error
 	Alive() <-chan Beat
 	Results() <-chan Delivery
+	// Drained names benches that are to get no more orders.
+	Drained() <-chan string
 }
 
 // A Delivery is a result at the coordinator's end. The transport vouches for its Bench.

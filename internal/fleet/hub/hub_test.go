@@ -231,7 +231,7 @@ func TestABenchMayOnlyDoItsOwn(t *testing.T) {
 		}
 	}
 	publish, _ := wire.Permissions("b")
-	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "$JS.API.STREAM.DELETE.KV_assign",
+	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "fleet.drain.a", "$JS.API.STREAM.DELETE.KV_assign",
 		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", "_INBOX_coordinator.x", "_INBOX_b.x", "$SYS.REQ.SERVER.PING") {
 		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); may(subject) {
 			t.Errorf("a may publish to %s", subject)
@@ -283,6 +283,27 @@ func TestAnAnswerIsNoOrder(t *testing.T) {
 	}
 	if d := <-board.Results(); d.Run != "right" || d.Bench != "a" {
 		t.Errorf("got %+v", d.Result)
+	}
+}
+
+// A bench is drained by whoever holds the coordinator's credentials, if there is one at
+// work.
+func TestDrain(t *testing.T) {
+	l := newLab(t, "a")
+	if err := wire.Drain(t.Context(), l.who[""], "a"); !errors.Is(err, wire.ErrNobody) {
+		t.Errorf("without a coordinator: got %v", err)
+	}
+	board, err := wire.OpenBoard(l.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	drained := make(chan string, 1)
+	go func() { drained <- <-board.Drained() }()
+	if err := wire.Drain(t.Context(), l.who[""], "a"); err != nil {
+		t.Error(err)
+	} else if got := <-drained; got != "a" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -18,8 +18,17 @@ import (
 // lookEvery is how often a bench reads its order, in case it missed that it changed.
 const lookEvery = 5 * time.Second
 
-// answerWithin is how long an answer to results may take: they are fetched before.
-const answerWithin = time.Minute
+// answerWithin is how long an answer to results is waited for: then the bench asks again,
+// which does no harm where they are still being fetched. Much less than a lease: a hub
+// that was started again has forgotten who waits.
+const answerWithin = 5 * time.Second
+
+// An upload is given up after so long and a time for its bytes: an emptied hub has
+// forgotten what it was to acknowledge.
+const (
+	uploadWithin = 10 * time.Second
+	uploadRate   = 100 << 10 // B/s
+)
 
 // A Bench is a worker's end.
 type Bench struct {
@@ -158,6 +167,9 @@ func upload(ctx context.Context, objects jetstream.ObjectStore, object, path str
 		return err
 	}
 	defer from.Close()
+	most := uploadWithin + time.Duration(float64(f.Bytes)/uploadRate*float64(time.Second))
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	meta := jetstream.ObjectMeta{Name: object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
 	_, err = objects.Put(ctx, meta, from)
 	return err

@@ -27,6 +27,7 @@ type Board struct {
 	js      jetstream.JetStream
 	alive   chan fleet.Beat
 	results chan fleet.Delivery
+	drained chan string
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
@@ -34,7 +35,8 @@ type Board struct {
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
-	b := &Board{alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64)}
+	b := &Board{alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
+		drained: make(chan string)}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
 	if b.nc, err = connect(c, false, func(err error) { b.end(err) }); err != nil {
@@ -47,6 +49,9 @@ func OpenBoard(c Credentials) (*Board, error) {
 		_, err = b.nc.Subscribe(resultPrefix+"*", b.hearResult)
 	}
 	if err == nil {
+		_, err = b.nc.Subscribe(drainPrefix+"*", b.hearDrain)
+	}
+	if err == nil {
 		err = b.nc.Flush()
 	}
 	if err != nil {
@@ -54,6 +59,40 @@ func OpenBoard(c Credentials) (*Board, error) {
 	}
 	return b, nil
 }
+
+// ErrNobody means that no coordinator is at work.
+var ErrNobody = errors.New("no study is shared now")
+
+// Drain has the coordinator that is at work give a bench no more orders. It waits until
+// that has heard it.
+func Drain(ctx context.Context, c Credentials, bench string) error {
+	nc, err := connect(c, false, func(error) {})
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	_, err = nc.RequestWithContext(ctx, drainPrefix+bench, nil)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return ErrNobody
+	}
+	return err
+}
+
+// hearDrain trusts who sends it: no bench may.
+func (b *Board) hearDrain(m *nats.Msg) {
+	name, ok := benchOf(m.Subject, drainPrefix)
+	if !ok {
+		return
+	}
+	select {
+	case b.drained <- name:
+		m.Respond(nil)
+	case <-b.ctx.Done():
+	}
+}
+
+// Drained are benches that are to get no more orders.
+func (b *Board) Drained() <-chan string { return b.drained }
 
 // Close ends the connection, once what was said has been sent.
 func (b *Board) Close() error {

@@ -28,6 +28,7 @@ const (
 	assignBucket  = "assign"
 	alivePrefix   = "fleet.alive."
 	resultPrefix  = "fleet.result."
+	drainPrefix   = "fleet.drain."
 	objectPrefix  = "raw_"
 	chunk         = 1 << 20 // B; the library's 128 KiB take four times as long where every write is synced
 	mostBeat      = 64 << 10
