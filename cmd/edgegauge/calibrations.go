@@ -185,7 +185,7 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 	if err := os.MkdirAll(base, 0o777); err != nil {
 		return "", exit{exitUnmeasured, err}
 	}
-	return dir, a.run(ctx, w, file, c.sets, dir, false, false)
+	return dir, a.run(ctx, w, file, c.sets, dir, sharing{}, false, false)
 }
 
 // calibrationStudy asks both devices the same, as client and as server.

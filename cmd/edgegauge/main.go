@@ -154,7 +154,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only: no progress, no notes")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
 	root.AddCommand(analyzeCmd(), compareCmd(a), chooseCmd(), linksCmd(a), schemaCmd(), publishCmd(a), versionCmd())
-	root.AddCommand(devicesCmd(a))
+	root.AddCommand(devicesCmd(a), workerCmd(a), benchesCmd(a))
 	root.AddCommand(benchCmd(a), manCmd())
 	plainMistakes(root)
 	return root

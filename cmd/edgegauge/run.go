@@ -26,6 +26,7 @@ func runCmd(a *app) *cobra.Command {
 	var sets []string
 	var out string
 	var trust, asJSON bool
+	var shared sharing
 	c := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "conduct a study: measure, keep the results, print the table, write the report",
@@ -39,9 +40,10 @@ the name of a study that comes with edgegauge; without it, run lists them.`,
 			if len(args) == 0 {
 				return whichStudy()
 			}
-			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out, trust, asJSON)
+			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], sets, out, shared, trust, asJSON)
 		},
 	}
+	shared.flags(c)
 	setFlag(c, &sets)
 	trustFlag(c, &trust)
 	c.Flags().StringVar(&out, "out", "", "results directory (default results/NAME/NUMBER)")
@@ -50,13 +52,22 @@ the name of a study that comes with edgegauge; without it, run lists them.`,
 }
 
 func (a *app) run(ctx context.Context, w io.Writer, file string, sets []string, out string,
-	trust, asJSON bool) error {
-	e, err := a.open(ctx, file, sets, out, trust)
+	shared sharing, trust, asJSON bool) error {
+	if err := shared.check(); err != nil {
+		return exit{exitUsage, err}
+	}
+	e, err := a.open(ctx, file, sets, out, trust, shared.benches != "")
 	if err != nil {
 		return err
 	}
 	defer closeExperiment(e)
-	outcome, r, err := a.conduct(ctx, e)
+	conduct := a.conduct
+	if shared.benches != "" {
+		conduct = func(ctx context.Context, e *testbed.Experiment) (lab.Outcome, *report.Report, error) {
+			return a.share(ctx, e, shared, trust)
+		}
+	}
+	outcome, r, err := conduct(ctx, e)
 	switch {
 	case err != nil:
 		return err
@@ -82,9 +93,10 @@ func closeExperiment(e *testbed.Experiment) {
 	}
 }
 
-// open reads a study and opens its experiment, which is to be closed.
+// open reads a study and opens its experiment, which is to be closed; shared: benches
+// measure it.
 func (a *app) open(
-	ctx context.Context, file string, sets []string, out string, trust bool,
+	ctx context.Context, file string, sets []string, out string, trust, shared bool,
 ) (*testbed.Experiment, error) {
 	bed, plan, text, err := a.read(ctx, file, sets)
 	if err != nil {
@@ -96,7 +108,11 @@ func (a *app) open(
 		}
 	}
 	r := testbed.Request{Plan: plan, Text: text, Out: out, Trust: trust, LeftOut: a.left}
-	e, err := bed.Open(ctx, r)
+	open := bed.Open
+	if shared {
+		open = bed.OpenShared
+	}
+	e, err := open(ctx, r)
 	if foreign := new(testbed.Untrusted); errors.As(err, &foreign) && asks(foreign.Runs.Error()) {
 		r.Trust = true
 		e, err = bed.Open(ctx, r)
@@ -105,7 +121,7 @@ func (a *app) open(
 	switch {
 	case errors.Is(err, testbed.ErrRootless):
 		return nil, rootless()
-	case errors.As(err, new(*testbed.Untrusted)):
+	case errors.As(err, new(*testbed.Untrusted)), errors.As(err, new(testbed.NotShared)):
 		return nil, exit{exitUsage, err}
 	case errors.As(err, &found):
 		return nil, obstacles(found)
@@ -151,6 +167,11 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment) (lab.Outcome, 
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
+	return a.finish(e, outcome, err)
+}
+
+// finish says that a run was stopped, or writes the report's files.
+func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab.Outcome, *report.Report, error) {
 	if errors.Is(err, lab.ErrStopped) {
 		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command "+
 			"again to resume",
