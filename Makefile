@@ -11,8 +11,8 @@ BIN = bin/edgegauge
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/edgegauge
-	@$(GO) build -trimpath -o $(BIN) ./cmd/edgegauge
+build: ## build bin/edgegauge and bin/edgegauge-hub
+	@$(GO) build -trimpath -o bin/ ./cmd/edgegauge ./cmd/edgegauge-hub
 
 run: build ## run studies/quickstart.yaml: needs Go only
 	@$(BIN) run studies/quickstart.yaml

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"edgegauge.example/edgegauge/internal/fleet/hub"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	if root, err := filepath.Abs("../.."); err == nil && os.Getenv("EDGEGAUGE_SOURCE") == "" {
 		os.Setenv("EDGEGAUGE_SOURCE", root)
 	}
-	testscript.Main(m, map[string]func(){"edgegauge": main})
+	testscript.Main(m, map[string]func(){"edgegauge": main, "edgegauge-hub": func() { os.Exit(hub.Main(os.Args[1:])) }})
 }
 
 // Scripts that judge times of this machine, links included, run one after the other, and nothing of ours beside them in the gate.
@@ -74,6 +75,9 @@ func runScripts(t *testing.T, files ...string) {
 			"wreck":          cmdWreck,
 			"board":          cmdBoard,
 			"interrupttwice": cmdInterruptTwice,
+			"killfleet":      cmdKillFleet,
+			"hub":            cmdHub,
+			"onepertrial":    cmdOnePerTrial,
 		},
 	})
 }

@@ -22,7 +22,7 @@ var mistakes = []struct {
 	{"stack list", "", `unknown command "stack"; did you mean edgegauge stacks list?`},
 	{"stacks lst", "", `unknown command "stacks lst"; did you mean edgegauge stacks list?`},
 	{"devices lst", "", `did you mean edgegauge devices list?`},
-	{"list", "", `did you mean edgegauge devices list or edgegauge stacks list?`},
+	{"list", "", `did you mean edgegauge benches list, edgegauge devices list or edgegauge stacks list?`},
 	{"rnu good.yaml", "", `did you mean edgegauge run good.yaml?`},
 	{"rnu good.yaml --set requests=5", "", `unknown command "rnu" … run`},
 	{"compar a b", "", `did you mean edgegauge compare a b?`},

@@ -30,6 +30,7 @@ type running struct {
 	sets            []string
 	out, like, page string
 	trust, asJSON   bool
+	shared          sharing
 }
 
 func runCmd(a *app) *cobra.Command {
@@ -61,6 +62,7 @@ code is 1 if any differs. With fewer replications (--set design.replications=3) 
 			return a.run(cmd.Context(), cmd.OutOrStdout(), args[0], f, nil)
 		},
 	}
+	f.shared.flags(c)
 	setFlag(c, &f.sets)
 	trustFlag(c, &f.trust)
 	c.Flags().StringVar(&f.out, "out", "", "results directory (default results/NAME/NUMBER)")
@@ -94,7 +96,10 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 
 // run conducts a study. Where like is not nil, the results are set against these.
 func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like *report.Report) error {
-	e, err := a.open(ctx, file, f.sets, f.out, f.trust)
+	if err := f.shared.check(); err != nil {
+		return exit{exitUsage, err}
+	}
+	e, err := a.open(ctx, file, f.sets, f.out, f.trust, f.shared.benches != "")
 	if err != nil {
 		return err
 	}
@@ -108,7 +113,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		defer p.end()
 		watchers = append(watchers, p.tell)
 	}
-	outcome, r, err := a.conduct(ctx, e, watchers...)
+	conduct := func() (lab.Outcome, *report.Report, error) { return a.conduct(ctx, e, watchers...) }
+	if f.shared.benches != "" {
+		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared, f.trust) }
+	}
+	outcome, r, err := conduct()
 	if err != nil {
 		return err
 	}
@@ -156,9 +165,10 @@ func closeExperiment(e *testbed.Experiment) {
 	}
 }
 
-// open reads a study and opens its experiment, which is to be closed.
+// open reads a study and opens its experiment, which is to be closed; shared: benches
+// measure it.
 func (a *app) open(
-	ctx context.Context, file string, sets []string, out string, trust bool,
+	ctx context.Context, file string, sets []string, out string, trust, shared bool,
 ) (*testbed.Experiment, error) {
 	bed, plan, text, err := a.read(ctx, file, sets)
 	if err != nil {
@@ -170,16 +180,20 @@ func (a *app) open(
 		}
 	}
 	r := testbed.Request{Plan: plan, Text: text, Out: out, Trust: trust, LeftOut: a.left}
-	e, err := bed.Open(ctx, r)
+	open := bed.Open
+	if shared {
+		open = bed.OpenShared
+	}
+	e, err := open(ctx, r)
 	if foreign := new(testbed.Untrusted); errors.As(err, &foreign) && asks(foreign.Runs.Error()) {
 		r.Trust = true
-		e, err = bed.Open(ctx, r)
+		e, err = open(ctx, r)
 	}
 	var found study.Errors
 	switch {
 	case errors.Is(err, testbed.ErrRootless):
 		return nil, rootless()
-	case errors.As(err, new(*testbed.Untrusted)):
+	case errors.As(err, new(*testbed.Untrusted)), errors.As(err, new(testbed.NotShared)):
 		return nil, exit{exitUsage, err}
 	case errors.As(err, &found):
 		return nil, obstacles(found)
@@ -233,6 +247,11 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...fu
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
+	return a.finish(e, outcome, err)
+}
+
+// finish says that a run was stopped, or writes the report's files.
+func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab.Outcome, *report.Report, error) {
 	if errors.Is(err, lab.ErrStopped) {
 		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command "+
 			"again to resume",

@@ -171,7 +171,8 @@ func short(name string, versions map[string]testbed.Version) string {
 func (a *app) blocks(
 	ctx context.Context, v versionFlags, sets []string, out string, n int,
 ) (dir string, missing, err error) {
-	e, err := a.open(ctx, v.with, append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n)), out, v.trust)
+	sets = append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n))
+	e, err := a.open(ctx, v.with, sets, out, v.trust, false)
 	if err != nil {
 		return "", nil, err
 	}

@@ -124,6 +124,7 @@ func (b *boardEnd) kill() {
 
 func (b *boardEnd) Alive() <-chan Beat       { return b.alive }
 func (b *boardEnd) Results() <-chan Delivery { return b.results }
+func (b *boardEnd) Drained() <-chan string   { return nil }
 
 func (b *boardEnd) Assign(_ context.Context, name string, o Order) error {
 	if b.isDead() {

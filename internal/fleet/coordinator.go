@@ -61,6 +61,7 @@ type seat struct {
 	fetching *fetch
 	told     *Task // what was assigned last; nil: nothing known
 	failures int
+	drained  bool
 	barred   string // why it gets no orders
 	said     string // the last reason that was told
 }
@@ -110,6 +111,8 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 			err = w.receive(ctx, d)
 		case f := <-w.fetched:
 			err = w.take(f)
+		case name := <-w.Board.Drained():
+			w.seat(name).drained = true
 		case <-tick.C:
 			for _, s := range w.seats {
 				s.told = nil // a hub may have forgotten it
@@ -204,7 +207,9 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 		reason := fmt.Sprintf("its bench was silent for %v", w.lease())
 		if time.Since(s.heard) <= w.lease() {
 			reason = fmt.Sprintf("its bench did not take it up within %v", w.lease())
-			w.fail(s, reason)
+			if !s.beat.Done { // else it still waits for the answer to what it had before
+				w.fail(s, reason)
+			}
 		}
 		if err := w.withdraw(s, reason); err != nil {
 			return false, err
@@ -234,6 +239,8 @@ func (w *conducting) fit(name string, s *seat) bool {
 		why = "it was not named with --benches"
 	case s.beat.Program != w.Program:
 		why = fmt.Sprintf("it runs edgegauge %s, this is %s: install the same on both", s.beat.Program, w.Program)
+	case s.drained:
+		why = "it is drained"
 	case twin != "":
 		why = fmt.Sprintf("it is the same machine as bench %s, and one machine is one bench", twin)
 	}
@@ -304,7 +311,7 @@ func (w *conducting) order(s *seat) (Order, error) {
 		return o, nil
 	}
 	o.Block, o.Attempt, o.Boot = s.order.Block, s.order.Attempt, s.order.Bench.Boot
-	o.Retries, o.Program, o.Study, o.Overrides = w.Retries, w.Program, w.Study, w.Overrides
+	o.Retries, o.Study, o.Overrides = w.Retries, w.Study, w.Overrides
 	var err error
 	if s.plan == nil {
 		s.plan, err = w.Ledger.BlockPlan(o.Block)

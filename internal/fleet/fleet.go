@@ -42,7 +42,6 @@ type Order struct {
 	Task
 	Boot      string   `json:"boot"` // of the worker it is meant for
 	Retries   int      `json:"retries"`
-	Program   string   `json:"program"` // version of the coordinator
 	Study     []byte   `json:"study"`
 	Overrides []string `json:"overrides,omitempty"` // path=value
 	Plan      []byte   `json:"plan"`                // plan.csv of the block alone
@@ -100,6 +99,8 @@ type Board interface {
 	Assign(ctx context.Context, bench string, o Order) error
 	Alive() <-chan Beat
 	Results() <-chan Delivery
+	// Drained names benches that are to get no more orders.
+	Drained() <-chan string
 }
 
 // A Delivery is a result at the coordinator's end. The transport vouches for its Bench.

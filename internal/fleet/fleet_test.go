@@ -19,12 +19,14 @@ import (
 type playedBoard struct {
 	alive    chan Beat
 	results  chan Delivery
+	drained  chan string
 	mu       sync.Mutex
 	assigned map[string]Order
 }
 
 func (b *playedBoard) Alive() <-chan Beat       { return b.alive }
 func (b *playedBoard) Results() <-chan Delivery { return b.results }
+func (b *playedBoard) Drained() <-chan string   { return b.drained }
 func (b *playedBoard) Assign(_ context.Context, name string, o Order) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +75,7 @@ func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) 
 		}
 		defer ledger.Close()
 		s := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
-			assigned: map[string]Order{}}}
+			drained: make(chan string), assigned: map[string]Order{}}}
 		c := Coordinator{Run: NewID(), Program: "v1", Retries: 2, Ledger: ledger, Board: s, Benches: benches, Tell: func(e Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -92,19 +94,22 @@ func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) 
 	})
 }
 
-// A bench of another version, on a machine that is one bench already, or that was not
-// asked gets no orders, and the coordinator says why.
+// A bench of another version, on a machine that is one bench already, that is drained, or
+// that was not asked gets no orders, and the coordinator says why.
 func TestWhoGetsNoOrders(t *testing.T) {
-	onStage(t, []string{"a", "b", "c"}, func(t *testing.T, s *stage) {
+	onStage(t, []string{"a", "b", "c", "e"}, func(t *testing.T, s *stage) {
 		s.beat("a", "1", nil)
 		s.beat("b", "1", func(b *Beat) { b.Machine = "a" })
 		s.beat("c", "1", func(b *Beat) { b.Program = "v0" })
 		s.beat("d", "1", nil)
+		s.drained <- "e"
+		s.beat("e", "1", nil)
+		s.beat("e", "2", nil)
 		if s.of("a").Attempt == 0 {
 			t.Error("a got no order")
 		}
 		for name, why := range map[string]string{"b": "it is the same machine as bench a", "c": "it runs edgegauge v0, this is v1",
-			"d": "it was not named"} {
+			"d": "it was not named", "e": "it is drained"} {
 			if s.of(name).Attempt != 0 || !s.hasSaid(name+" gets no orders: "+why) {
 				t.Errorf("%s: got the order %v; said %q", name, s.of(name).Task, s.said)
 			}

@@ -7,6 +7,7 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -179,6 +180,17 @@ func (s *Store) Close() error {
 		s.lock.Close() // releases the lock; the file stays, or two labs could each lock their own
 	}
 	return word(s.dir, err)
+}
+
+// ID is the same for the same results wherever they are moved, and no others have it.
+func (s *Store) ID() (string, error) {
+	runs, err := s.Runs()
+	if err != nil {
+		return "", err
+	}
+	first := runs[0]
+	return digestOf(fmt.Appendf(nil, "%s\t%s\t%d\t%s", first.Started.Format(time.RFC3339Nano), first.Host, first.PID,
+		first.studyDigest))[:24], nil
 }
 
 // Dir is the results directory.

@@ -451,7 +451,8 @@ func insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
 	}
 	// Subtle: the first attempt has a row since the order; those after it have none.
 	got, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, ended, host, pid, reason, log, digest,
-		bench, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trial, attempt) DO UPDATE SET state = excluded.state,
+		bench, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (trial, attempt) DO UPDATE SET state = excluded.state,
 		started = excluded.started, ended = excluded.ended, host = excluded.host, pid = excluded.pid,
 		reason = excluded.reason, log = excluded.log, digest = excluded.digest
 		WHERE bench = excluded.bench AND boot = excluded.boot AND state IN ('running', 'interrupted')`, a.Trial, a.Attempt,

@@ -31,6 +31,8 @@ type Request struct {
 	LeftOut []string // what Unavailable left out of the plan, and why; kept with the results
 	// Trust says that the user has seen what Foreign lists, and wants it run.
 	Trust bool
+
+	shared bool // by OpenShared
 }
 
 // An Experiment is a plan's lab, ready to run, with what was opened for it.

@@ -44,6 +44,12 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 		return err
 	}
 	x.close = append(x.close, x.lab.Store.Close)
+	if err := alone(x.lab.Store, r.shared); err != nil {
+		return err
+	}
+	if r.shared {
+		return nil
+	}
 	x.lab.Same, err = x.watchStacks(facts)
 	return err
 }

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/wire"
+)
+
+// Files in a fleet's folder.
+const (
+	keysFile        = "keys.json"        // for the hub
+	coordinatorFile = "coordinator.json" // credentials
+)
+
+func benchesCmd(a *app) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "benches",
+		Short: "the benches of a fleet: list, check, drain, add and remove them",
+		Long: `Benches keeps who a hub admits, in a folder: keys.json, which edgegauge-hub reads whenever it changes, and
+coordinator.json, the credentials for edgegauge run --benches.`,
+		Example: "  edgegauge benches add rack1 --nats tls://lab.example:4222\n  edgegauge benches list",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, dir, 0, false) },
+	}
+	c.PersistentFlags().StringVar(&dir, "fleet", "fleet", "folder of the fleet's keys")
+	c.AddCommand(benchesListCmd(&dir), benchesCheckCmd(&dir), benchesDrainCmd(&dir), benchesAddCmd(&dir),
+		benchesRemoveCmd(&dir))
+	return c
+}
+
+func benchesListCmd(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "list the benches that the hub admits", Args: cobra.NoArgs,
+		Example: "  edgegauge benches list",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, 0, false) },
+	}
+}
+
+func benchesCheckCmd(dir *string) *cobra.Command {
+	var wait time.Duration
+	c := &cobra.Command{
+		Use: "check", Short: "listen which benches are there, and say why one would get no orders", Args: cobra.NoArgs,
+		Long: "Check listens for the benches. Its exit code is 3 if one is not heard, runs another version, or is the same " +
+			"machine as another.",
+		Example: "  edgegauge benches check",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, wait, true) },
+	}
+	c.Flags().DurationVar(&wait, "wait", fleet.Lease/3, "how long to listen; a bench is heard four times a lease")
+	return c
+}
+
+// readKeys reads a fleet's keys; none are no error.
+func readKeys(dir string) (wire.Keys, error) {
+	k := wire.Keys{Benches: map[string]string{}}
+	text, err := os.ReadFile(filepath.Join(dir, keysFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil {
+		return k, exit{exitUsage, fmt.Errorf("%s: %w", filepath.Join(dir, keysFile), err)}
+	}
+	return k, nil
+}
+
+func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check bool) error {
+	k, err := readKeys(dir)
+	if err != nil {
+		return err
+	}
+	if len(k.Benches) == 0 {
+		return exit{exitUsage, fmt.Errorf("%s: there are no benches; add one: edgegauge benches add NAME --nats URL", dir)}
+	}
+	var heard map[string]fleet.Beat
+	if check {
+		if heard, err = listenFor(cmd.Context(), dir, wait, len(k.Benches)); err != nil {
+			return exit{exitUnmeasured, err}
+		}
+	}
+	return writeBenches(cmd.OutOrStdout(), k, heard, check)
+}
+
+// listenFor hears benches until all have spoken, or the time is over.
+func listenFor(ctx context.Context, dir string, wait time.Duration, all int) (map[string]fleet.Beat, error) {
+	who, err := wire.ReadCredentials(filepath.Join(dir, coordinatorFile))
+	if err != nil {
+		return nil, err
+	}
+	board, err := wire.OpenBoard(who)
+	if err != nil {
+		return nil, err
+	}
+	defer board.Close()
+	heard, over := map[string]fleet.Beat{}, time.After(wait)
+	for len(heard) < all {
+		select {
+		case b := <-board.Alive():
+			heard[b.Bench] = b
+		case <-over:
+			return heard, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return heard, nil
+}
+
+func writeBenches(w io.Writer, k wire.Keys, heard map[string]fleet.Beat, check bool) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	machines := map[string]string{}
+	bad := 0
+	for _, name := range slices.Sorted(maps.Keys(k.Benches)) {
+		if !check {
+			fmt.Fprintln(t, name)
+			continue
+		}
+		b, ok := heard[name]
+		state := "ready"
+		switch twin := machines[b.Machine]; {
+		case !ok:
+			state = "not heard"
+		case b.Program != version():
+			state = fmt.Sprintf("runs edgegauge %s, this is %s: install the same on both", b.Program, version())
+		case twin != "":
+			state = "the same machine as " + twin + ": one machine is one bench"
+		case b.Attempt > 0:
+			state = fmt.Sprintf("measures block %d", b.Block)
+		}
+		if ok {
+			machines[b.Machine] = name
+		}
+		if !ok || b.Program != version() || machines[b.Machine] != name {
+			bad++
+		}
+		fmt.Fprintf(t, "%s\t%s\n", name, state)
+	}
+	if err := t.Flush(); err != nil || bad == 0 {
+		return err
+	}
+	return exit{exitUnmeasured, fmt.Errorf("%d of %d benches would get no orders", bad, len(k.Benches))}
+}
+
+func benchesAddCmd(dir *string) *cobra.Command {
+	var url, ca string
+	c := &cobra.Command{
+		Use: "add NAME", Short: "admit a bench, and print a line to paste there", Args: cobra.ExactArgs(1),
+		Long: `Add makes a key for a bench and prints one line, which holds the secret: paste it into a shell on the bench.
+It writes the credentials there and starts the worker. The first bench makes the coordinator's credentials, too.`,
+		Example: "  edgegauge benches add rack1 --nats nats://127.0.0.1:4222\n" +
+			"  edgegauge benches add rack1 --nats tls://lab.example:4222 --ca hub.pem",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return addBench(cmd.OutOrStdout(), *dir, args[0], url, ca)
+		},
+	}
+	c.Flags().StringVar(&url, "nats", "", "URL of the hub, as the bench reaches it")
+	c.Flags().StringVar(&ca, "ca", "", "file of the certificate that vouches for the hub's (PEM)")
+	return c
+}
+
+func addBench(w io.Writer, dir, name, url, ca string) error {
+	k, err := readKeys(dir)
+	if err != nil {
+		return err
+	}
+	if err = wire.CheckName(name); err == nil && k.Benches[name] != "" {
+		err = fmt.Errorf("there is a bench %s; for a new key, remove it first", name)
+	}
+	if err == nil && url == "" {
+		err = errors.New("name the hub with --nats, as the bench reaches it: --nats tls://lab.example:4222")
+	}
+	bench := wire.Credentials{URL: url, Bench: name}
+	if err == nil && ca != "" {
+		var pem []byte
+		pem, err = os.ReadFile(ca)
+		bench.CA = string(pem)
+	}
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	if k.Benches[name], bench.Seed, err = wire.NewKey(); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	if k.Coordinator == "" {
+		own := wire.Credentials{URL: url, CA: bench.CA}
+		if k.Coordinator, own.Seed, err = wire.NewKey(); err == nil {
+			err = own.Write(filepath.Join(dir, coordinatorFile))
+		}
+	}
+	if err == nil {
+		err = writeSecret(filepath.Join(dir, keysFile), k)
+	}
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	text, err := json.Marshal(bench)
+	if err != nil {
+		return exit{exitUnmeasured, err}
+	}
+	_, err = fmt.Fprintf(w, "(umask 077; echo %s | base64 -d >%s.json) && edgegauge worker --creds %[2]s.json\n",
+		base64.StdEncoding.EncodeToString(text), name)
+	return err
+}
+
+func benchesDrainCmd(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "drain NAME", Short: "give a bench no more blocks of the study that is shared now", Args: cobra.ExactArgs(1),
+		Long: "Drain lets a bench end the block that it measures, and gives it no other until the study is done or " +
+			"resumed.",
+		Example: "  edgegauge benches drain rack1",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, err := readKeys(*dir)
+			if err != nil {
+				return err
+			}
+			if k.Benches[args[0]] == "" {
+				return knownBench(args[0], slices.Sorted(maps.Keys(k.Benches)))
+			}
+			who, err := wire.ReadCredentials(filepath.Join(*dir, coordinatorFile))
+			if err != nil {
+				return exit{exitUsage, err}
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), drainWithin)
+			defer cancel()
+			if err := wire.Drain(ctx, who, args[0]); err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			return nil
+		},
+	}
+}
+
+// drainWithin is how long a coordinator may take to hear it.
+const drainWithin = 10 * time.Second
+
+func benchesRemoveCmd(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "turn a bench away: its key opens nothing any more", Args: cobra.ExactArgs(1),
+		Example: "  edgegauge benches remove rack1",
+		RunE: func(_ *cobra.Command, args []string) error {
+			k, err := readKeys(*dir)
+			if err != nil {
+				return err
+			}
+			if k.Benches[args[0]] == "" {
+				return knownBench(args[0], slices.Sorted(maps.Keys(k.Benches)))
+			}
+			delete(k.Benches, args[0])
+			if err := writeSecret(filepath.Join(*dir, keysFile), k); err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/wire"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/testbed"
+)
+
+// A sharing says which benches measure a study.
+type sharing struct {
+	benches string // a number of benches on this machine, names, or anyBench; empty: the study is not shared
+	nats    string // where the hub is, if not where the credentials say
+	creds   string
+	lease   time.Duration
+}
+
+// anyBench is whoever the hub admits.
+const anyBench = "any"
+
+// mostLocal is how many benches of this machine may share a study.
+const mostLocal = 16
+
+func (s *sharing) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.benches, "benches", "", "share the study among benches: their names (a,b), any, or how many "+
+		"on this machine, which take turns")
+	hubFlags(c, &s.nats, &s.creds)
+	leaseFlag(c, &s.lease)
+}
+
+func hubFlags(c *cobra.Command, nats, creds *string) {
+	c.Flags().StringVar(nats, "nats", "", "URL of the hub (default: the one in the credentials)")
+	c.Flags().StringVar(creds, "creds", "", "file of credentials, as edgegauge benches add writes it")
+}
+
+func leaseFlag(c *cobra.Command, lease *time.Duration) {
+	c.Flags().DurationVar(lease, "lease", fleet.Lease,
+		"how long a bench may be silent before its block is given to another; the same for run and worker")
+}
+
+// local is how many benches of this machine are asked for; 0: benches elsewhere.
+func (s sharing) local() int {
+	n, _ := strconv.Atoi(s.benches)
+	return n
+}
+
+// names are those of the benches; nil: any.
+func (s sharing) names() []string {
+	if n := s.local(); n > 0 {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf("here-%d", i+1)
+		}
+		return all
+	}
+	if s.benches == anyBench {
+		return nil
+	}
+	return strings.Split(s.benches, ",")
+}
+
+// check finds flags that do not go together.
+func (s sharing) check() error {
+	n, err := strconv.Atoi(s.benches)
+	switch {
+	case s.benches == "" && s.nats+s.creds != "":
+		return errors.New("--nats and --creds lead to benches: add --benches with their names, or any")
+	case s.benches == "":
+		return nil
+	case err == nil && (n < 1 || n > mostLocal):
+		return fmt.Errorf("--benches %d: a machine has 1 to %d benches", n, mostLocal)
+	case err == nil && s.nats+s.creds != "":
+		return fmt.Errorf("--benches %d starts benches on this machine; name those that the hub knows, or any", n)
+	case err != nil && s.creds == "":
+		return errors.New("--benches with names needs --creds, the coordinator's credentials; edgegauge benches add " +
+			"made them")
+	}
+	return leaseCheck(s.lease)
+}
+
+func leaseCheck(lease time.Duration) error {
+	if lease < time.Second {
+		return fmt.Errorf("--lease %v: at least 1s", lease)
+	}
+	return nil
+}
+
+// share has benches measure an experiment, and writes the report's files.
+func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust bool) (lab.Outcome, *report.Report,
+	error) {
+	fails := func(err error) (lab.Outcome, *report.Report, error) {
+		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
+	}
+	var who wire.Credentials
+	var here *localFleet
+	var err error
+	if s.local() > 0 {
+		if here, err = a.startLocal(s, e.Dir, trust); err != nil {
+			return fails(err)
+		}
+		defer here.stop()
+		who = here.who
+	} else if who, err = wire.ReadCredentials(s.creds); err != nil {
+		return lab.Outcome{}, nil, exit{exitUsage, err}
+	}
+	if s.nats != "" {
+		who.URL = s.nats
+	}
+	board, err := wire.OpenBoard(who)
+	if err != nil {
+		return fails(err)
+	}
+	c, err := e.Coordinator()
+	if err != nil {
+		return fails(errors.Join(err, board.Close()))
+	}
+	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
+	c.Tell = a.tellFleet(e)
+	out, err := c.Conduct(ctx)
+	if ctx.Err() != nil {
+		err = lab.ErrStopped
+	}
+	if closed := board.Close(); err == nil {
+		err = closed
+	}
+	if here != nil {
+		here.done = err == nil
+	}
+	if n := s.local(); n > 1 && err == nil {
+		fmt.Fprintf(a.notes(), "the %d benches are one machine, and took turns: they show nothing of other machines\n", n)
+	}
+	if out.Refused+out.Damaged+out.TooLate+out.Interrupted > 0 {
+		fmt.Fprintf(a.notes(), "%d orders were interrupted, %d results came too late, %d were refused, %d damaged\n",
+			out.Interrupted, out.TooLate, out.Refused, out.Damaged)
+	}
+	outcome, err2 := e.Outcome()
+	if err == nil {
+		err = err2
+	}
+	return a.finish(e, outcome, err)
+}
+
+// tellFleet prints what happens, a line each.
+func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
+	blocks, done := map[int]bool{}, map[int]bool{}
+	for _, t := range e.Lab.Plan.Trials {
+		blocks[t.Block] = true
+	}
+	return func(x fleet.Event) {
+		line := fmt.Sprintf("bench %s: %s", x.Bench, x.What)
+		if x.Block > 0 {
+			line = fmt.Sprintf("bench %s: block %d: %s", x.Bench, x.Block, x.What)
+		}
+		if x.Done {
+			done[x.Block] = true
+			line += fmt.Sprintf("; %d of %d blocks measured", len(done), len(blocks))
+		}
+		fmt.Fprintln(a.notes(), printable.Line(line))
+	}
+}
+
+// A localFleet is a hub and workers on this machine, which end with this process.
+type localFleet struct {
+	who  wire.Credentials // the coordinator's
+	temp *testbed.Scratch
+	work string // where the workers keep results
+	hub  *child
+	all  []*child
+	done bool // the study is: nothing that a worker still has is wanted
+}
+
+// A child is a process that ends with its standard input.
+type child struct {
+	cmd *exec.Cmd
+	end func() error
+}
+
+func (c *child) stop() {
+	c.end()
+	c.cmd.Wait()
+}
+
+func start(cmd *exec.Cmd) (*child, error) {
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C is for this process, which ends them in order
+	return &child{cmd, in.Close}, cmd.Start()
+}
+
+// startLocal starts a hub with keys of its own, and workers.
+func (a *app) startLocal(s sharing, dir string, trust bool) (_ *localFleet, err error) {
+	f := &localFleet{work: filepath.Join(dir, "incoming", "here")}
+	if f.temp, err = newScratch(a.notes()); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.stop()
+		}
+	}()
+	keys := wire.Keys{Benches: map[string]string{}}
+	seeds := map[string]string{}
+	for _, name := range s.names() {
+		if keys.Benches[name], seeds[name], err = wire.NewKey(); err != nil {
+			return nil, err
+		}
+	}
+	if keys.Coordinator, f.who.Seed, err = wire.NewKey(); err != nil {
+		return nil, err
+	}
+	if err = writeSecret(filepath.Join(f.temp.Dir, keysFile), keys); err != nil {
+		return nil, err
+	}
+	if err = f.startHub(); err != nil {
+		return nil, err
+	}
+	if err = os.MkdirAll(f.work, 0o755); err != nil {
+		return nil, err
+	}
+	for _, name := range s.names() {
+		file := filepath.Join(f.temp.Dir, name+".json")
+		if err = (wire.Credentials{URL: f.who.URL, Bench: name, Seed: seeds[name]}).Write(file); err != nil {
+			return nil, err
+		}
+		args := []string{"worker", "--creds", file, "--dir", filepath.Join(f.work, name), "--lease", s.lease.String(),
+			"--turn", filepath.Join(f.temp.Dir, "turn"), "--child", "--quiet"}
+		for _, stacks := range a.stackFolders {
+			args = append(args, "--stacks", stacks)
+		}
+		if trust {
+			args = append(args, "--trust")
+		}
+		var c *child
+		cmd := exec.Command("/proc/self/exe", args...)
+		cmd.Args[0] = os.Args[0]
+		if c, err = start(cmd); err != nil {
+			return nil, err
+		}
+		f.all = append(f.all, c)
+	}
+	return f, nil
+}
+
+// hubProgram is the message server's: beside this program, or where programs are.
+func hubProgram() (string, error) {
+	const name = "edgegauge-hub"
+	if exe, err := os.Executable(); err == nil && exists(filepath.Join(filepath.Dir(exe), name)) {
+		return filepath.Join(filepath.Dir(exe), name), nil
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is missing: put it beside edgegauge (make build makes both)", name)
+	}
+	return path, nil
+}
+
+func (f *localFleet) startHub() error {
+	program, err := hubProgram()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, "-child", "-store", filepath.Join(f.temp.Dir, "hub"), "-keys",
+		filepath.Join(f.temp.Dir, keysFile))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if f.hub, err = start(cmd); err != nil {
+		f.hub = nil
+		return err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var said struct{ URL string }
+	if err == nil {
+		err = json.Unmarshal(line, &said)
+	}
+	if err != nil {
+		return fmt.Errorf("%s did not start: %w", program, err)
+	}
+	f.who.URL = said.URL
+	return nil
+}
+
+// stop ends workers and hub.
+func (f *localFleet) stop() {
+	var ending sync.WaitGroup
+	for _, c := range f.all {
+		ending.Go(c.stop)
+	}
+	ending.Wait()
+	if f.hub != nil {
+		f.hub.stop()
+	}
+	if f.done {
+		os.RemoveAll(f.work)
+		os.Remove(filepath.Dir(f.work)) // unless results are in it
+	}
+	f.temp.Close()
+}
+
+// writeSecret writes JSON that only its owner may read: readers see the old or the new.
+func writeSecret(file string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = os.WriteFile(file+".new", append(text, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	return err
+}
+
+// knownBench refuses a name that is none of the known.
+func knownBench(name string, known []string) error {
+	text := fmt.Sprintf("no bench %q", name)
+	if near := meant.Nearest(name, known); near != "" {
+		text += fmt.Sprintf("; did you mean %s?", near)
+	} else {
+		text += "; edgegauge benches list shows them"
+	}
+	return exit{exitUsage, errors.New(text)}
+}

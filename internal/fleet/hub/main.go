@@ -1,0 +1,51 @@
+package hub
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Main is the program edgegauge-hub: it prints where it listens, as JSON, and runs until
+// a signal ends it. It returns the exit code.
+func Main(args []string) int {
+	var o Options
+	flags := flag.NewFlagSet("edgegauge-hub", flag.ContinueOnError)
+	flags.StringVar(&o.Listen, "listen", "127.0.0.1:0", "address to listen on; beyond loopback it needs -cert and -key")
+	flags.StringVar(&o.Store, "store", "", "folder for what the hub keeps")
+	flags.StringVar(&o.Keys, "keys", "", "file of who is admitted, as edgegauge benches add writes it")
+	flags.StringVar(&o.Cert, "cert", "", "file of the hub's certificate (PEM)")
+	flags.StringVar(&o.Key, "key", "", "file of the certificate's key (PEM)")
+	child := flags.Bool("child", false, "end with the standard input: for a hub that another program starts")
+	err := flags.Parse(args)
+	if err == nil && (flags.NArg() > 0 || o.Store == "" || o.Keys == "") {
+		err = fmt.Errorf("usage: edgegauge-hub -store FOLDER -keys FILE [-listen HOST:PORT -cert FILE -key FILE]")
+		fmt.Fprintln(os.Stderr, err)
+	}
+	if err != nil {
+		return 2
+	}
+	h, err := Start(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	defer h.Stop()
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	if *child {
+		go func() {
+			io.Copy(io.Discard, os.Stdin)
+			ends <- syscall.SIGTERM
+		}()
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": h.URL()}); err != nil {
+		return 3
+	}
+	<-ends
+	return 0
+}

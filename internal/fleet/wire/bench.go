@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+)
+
+// lookEvery is how often a bench reads its order, in case it missed that it changed.
+const lookEvery = 5 * time.Second
+
+// answerWithin is how long an answer to results is waited for: then the bench asks again,
+// which does no harm where they are still being fetched. Much less than a lease: a hub
+// that was started again has forgotten who waits.
+const answerWithin = 5 * time.Second
+
+// An upload is given up after so long and a time for its bytes: an emptied hub has
+// forgotten what it was to acknowledge.
+const (
+	uploadWithin = 10 * time.Second
+	uploadRate   = 100 << 10 // B/s
+)
+
+// A Bench is a worker's end.
+type Bench struct {
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	name   string
+	orders chan fleet.Order
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	looked chan struct{} // closed when nobody looks any more
+}
+
+// OpenBench connects a bench. A hub that is away is waited for; one that does not know
+// the key is ErrUnknownKey. It is to be closed.
+func OpenBench(c Credentials) (*Bench, error) {
+	if err := CheckName(c.Bench); err != nil {
+		return nil, err
+	}
+	b := &Bench{name: c.Bench, orders: make(chan fleet.Order), looked: make(chan struct{})}
+	b.ctx, b.end = context.WithCancelCause(context.Background())
+	var err error
+	if b.nc, err = connect(c, true, func(err error) { b.end(err) }); err != nil {
+		return nil, err
+	}
+	if b.js, err = jetstream.New(b.nc); err == nil {
+		_, err = b.nc.Subscribe(assignSubject(b.name), func(m *nats.Msg) { b.told(m.Data) })
+	}
+	if err != nil {
+		b.nc.Close()
+		return nil, err
+	}
+	go b.look()
+	return b, nil
+}
+
+// Done is closed when the bench can never be reached again; Err says why.
+func (b *Bench) Done() <-chan struct{} { return b.ctx.Done() }
+
+// Err is why the connection ended for good; nil: Close did it.
+func (b *Bench) Err() error {
+	if err := context.Cause(b.ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// Close ends the connection.
+func (b *Bench) Close() {
+	b.end(nil)
+	b.nc.Close()
+	<-b.looked
+}
+
+// Orders tells what the bench is to do, when it changes and every few seconds.
+func (b *Bench) Orders() <-chan fleet.Order { return b.orders }
+
+func (b *Bench) told(text []byte) {
+	var o fleet.Order
+	if json.Unmarshal(text, &o) != nil {
+		return
+	}
+	select {
+	case b.orders <- o:
+	case <-b.ctx.Done():
+	}
+}
+
+func (b *Bench) look() {
+	defer close(b.looked)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		m, err := b.nc.Request(orderSubject(b.name), nil, connectWithin)
+		if err == nil && m.Header.Get("Nats-Subject") == assignSubject(b.name) {
+			b.told(m.Data)
+		}
+		select {
+		case <-tick.C:
+		case <-b.ctx.Done():
+			return
+		}
+	}
+}
+
+// Beat says that the bench lives.
+func (b *Bench) Beat(_ context.Context, beat fleet.Beat) error {
+	text, err := json.Marshal(beat)
+	if err != nil || !b.nc.IsConnected() { // the library would keep it, and send it when it is stale
+		return err
+	}
+	return b.nc.Publish(alivePrefix+b.name, text)
+}
+
+// Deliver uploads what is not there yet, and asks.
+func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.Answer, error) {
+	ctx, cancel := until(ctx, b.ctx)
+	defer cancel()
+	var a fleet.Answer
+	objects, err := b.js.ObjectStore(ctx, objectPrefix+b.name)
+	if err != nil {
+		return a, err
+	}
+	for _, f := range r.Files {
+		if err := upload(ctx, objects, objectName(r.Task, f), filepath.Join(dir, filepath.FromSlash(f.Name)), f); err != nil {
+			return a, fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return a, err
+	}
+	asked, stop := context.WithTimeout(ctx, answerWithin)
+	defer stop()
+	m, err := b.nc.RequestWithContext(asked, resultPrefix+b.name, text)
+	if err == nil {
+		err = json.Unmarshal(m.Data, &a)
+	}
+	if err != nil || a.Verdict != fleet.Damaged {
+		return a, err
+	}
+	for _, f := range r.Files { // all are sent again
+		if err := objects.Delete(ctx, objectName(r.Task, f)); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// upload sends a file that is not whole at the hub.
+func upload(ctx context.Context, objects jetstream.ObjectStore, object, path string, f fleet.File) error {
+	if there, err := objects.GetInfo(ctx, object); err == nil && there.Size == uint64(f.Bytes) {
+		return nil
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	most := uploadWithin + time.Duration(float64(f.Bytes)/uploadRate*float64(time.Second))
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	meta := jetstream.ObjectMeta{Name: object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
+	_, err = objects.Put(ctx, meta, from)
+	return err
+}

@@ -1,0 +1,219 @@
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// NotShared is the error of a study or of results that one bench measures and not many,
+// or the other way round.
+type NotShared struct{ why string }
+
+func (n NotShared) Error() string { return n.why }
+
+// OpenShared makes or resumes the results of a plan that benches measure. Nothing of
+// this machine is opened, and its lab conducts no trial.
+func (b *Testbed) OpenShared(ctx context.Context, r Request) (*Experiment, error) {
+	if r.Plan.Study.Design.Precision > 0 {
+		return nil, NotShared{"design.precision: benches measure a plan of fixed length; add --set design.precision=off"}
+	}
+	r.shared = true
+	x := b.assemble(r.Plan, b.Exe, b.Temp)
+	e := &Experiment{assembly: x, Lab: x.lab}
+	if err := e.openStore(ctx, r); err != nil {
+		return nil, errors.Join(err, x.abandon())
+	}
+	return e, nil
+}
+
+// alone refuses to mix what one bench measures with what many do: blocks of both would
+// be compared as if of one.
+func alone(s *store.Store, shared bool) error {
+	all, err := s.Attempts(0)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		switch {
+		case !shared && a.Bench.Name != "":
+			return NotShared{s.Dir() + " is measured by benches; go on with --benches, or run into a new directory"}
+		case shared && a.Bench.Name == "" && a.State == store.Valid:
+			return NotShared{s.Dir() + " is measured here alone; go on without --benches, or run into a new directory"}
+		}
+	}
+	return nil
+}
+
+// A Station measures blocks for a fleet with what this machine offers. The lab of a study
+// stays open from block to block. What a study may run here is decided here: what came
+// with edgegauge, and the stacks that the user of this machine named; with Trust, all.
+type Station struct {
+	Bed      *Testbed
+	Trust    bool
+	Progress func(lab.Progress) // nil: nobody looks
+
+	mu      sync.Mutex // one block at a time
+	run     string     // whose lab is open
+	plan    study.Plan
+	text    []byte
+	facts   runFacts
+	x       *assembly
+	scratch *Scratch
+}
+
+// Conduct measures an order's block into dir.
+func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(ctx, o); err != nil {
+		return err
+	}
+	p := s.plan
+	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t study.Trial) bool { return t.Block != o.Block })
+	p.Study.Retries = o.Retries
+	h, err := s.x.header(p, s.text, s.facts)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(h.Plan, o.Plan) {
+		return fmt.Errorf("block %d is another here than at the coordinator: is the same edgegauge installed on both, with "+
+			"the same stacks, devices and links?", o.Block)
+	}
+	h.First = o.Attempt
+	l := s.x.lab
+	if l.Store, err = store.Create(dir, h); err != nil {
+		return err
+	}
+	l.Plan, l.Progress = p, s.Progress
+	_, err = l.Run(ctx)
+	return errors.Join(err, l.Store.Close())
+}
+
+// open opens the lab of an order's run, unless it is open.
+func (s *Station) open(ctx context.Context, o fleet.Order) error {
+	if s.run == o.Run {
+		return nil
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	p, err := s.Bed.Read(ctx, "the study", o.Study, o.Overrides...)
+	if err != nil {
+		return err
+	}
+	// The plan is at least as long as the block's number.
+	if last := p.Trials[len(p.Trials)-1].Block; o.Block > last {
+		return fmt.Errorf("there is no block %d", o.Block)
+	}
+	p.Study.Design.Precision = 0 // the coordinator decides how many blocks there are
+	s.plan, s.text = p, o.Study
+	if s.scratch, err = NewScratch(s.Bed.Temp); err != nil {
+		return err
+	}
+	exe, err := ownExe(s.scratch.Dir)
+	if err == nil {
+		s.x = s.Bed.assemble(p, exe, s.scratch.Dir)
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	s.run = o.Run
+	return nil
+}
+
+// prepare opens what the plan needs.
+func (s *Station) prepare(ctx context.Context) error {
+	x := s.x
+	if !s.Trust {
+		if foreign := s.Bed.Foreign(x.plan); foreign != nil {
+			return fmt.Errorf("this bench does not run what the study names: %w; start its worker with --trust if it may",
+				foreign)
+		}
+		for t := range x.treatments() {
+			if t.Setup.URL != "" { // a study could have it read files and send them anywhere
+				return fmt.Errorf("this bench asks no service that is already running (%s); start its worker with --trust if it "+
+					"may", t.Setup.URL)
+			}
+		}
+	}
+	x.look(ctx)
+	if err := x.err(); err != nil {
+		return err
+	}
+	if s.Bed.NeedsNetwork(x.plan) && link.Able() != nil {
+		return fmt.Errorf("%w; start the worker as root", link.Able())
+	}
+	x.openDevices(ctx)
+	x.openMeters(ctx)
+	x.lab.CPUs = x.quietestCPUs(ctx)
+	if err := x.err(); err != nil {
+		return err
+	}
+	var err error
+	if s.facts, err = x.gatherFacts(ctx); err != nil {
+		return err
+	}
+	if x.lab.Same, err = x.watchStacks(s.facts); err != nil {
+		return err
+	}
+	return x.openCredentials(ctx)
+}
+
+// Close closes the lab that is open.
+func (s *Station) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.close()
+}
+
+func (s *Station) close() error {
+	var errs []error
+	if s.x != nil {
+		errs = append(errs, s.x.abandon())
+	}
+	if s.scratch != nil {
+		errs = append(errs, s.scratch.Close())
+	}
+	s.run, s.x, s.scratch = "", nil, nil
+	return errors.Join(errs...)
+}
+
+// Coordinator is the coordinator of a shared experiment; its board is to be added.
+func (e *Experiment) Coordinator() (fleet.Coordinator, error) {
+	s := e.Lab.Store
+	text, sets, err := s.Study()
+	if err != nil {
+		return fleet.Coordinator{}, err
+	}
+	id, err := s.ID()
+	return fleet.Coordinator{Run: id, Program: e.assembly.bed.Version, Study: text, Overrides: sets,
+		Retries: e.Lab.Plan.Study.Retries, Ledger: s}, err
+}
+
+// Outcome is what a plan that was measured elsewhere came to.
+func (e *Experiment) Outcome() (lab.Outcome, error) {
+	var out lab.Outcome
+	all, err := e.Lab.Store.Trials()
+	for _, t := range all {
+		if out.Invalid += t.Refused; t.State == store.Valid {
+			out.Valid++
+		} else if t.Refused > e.Lab.Plan.Study.Retries {
+			out.Missing = append(out.Missing, t)
+		}
+	}
+	if n := len(out.Missing); n > 0 {
+		out.Advice = "fix the cause and run again with more retries, such as --set retries=5"
+	}
+	return out, err
+}
