@@ -69,8 +69,8 @@ func TestRelease(t *testing.T) {
 	files := strings.Fields(c.sh("tar -tzf " + name + "armv6.tar.gz"))
 	for _, want := range []string{"edgegauge", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "SECURITY.md",
 		"doc/method.md", "studies/quickstart.yaml", "links/nb-iot.yaml", "stacks/PROTOCOL.md", "stacks/axis2/stack.yaml",
-		"man/man1/edgegauge-run.1.gz", "completions/completion.zsh", "sbom.cdx.json", "edgegauge-board-amd64",
-		"edgegauge-board-arm7"} {
+		"man/man1/edgegauge-run.1.gz", "completions/completion.zsh", "sbom.cdx.json", "edgegauge-hub",
+		"edgegauge-board-amd64", "edgegauge-board-arm7"} {
 		if !slices.Contains(files, "edgegauge_"+releaseVersion+"_linux_armv6/"+want) {
 			t.Errorf("the archive has no %s", want)
 		}

@@ -23,7 +23,8 @@ type AttemptState struct {
 // Attempts lists those of one trial, or of all where trial is 0, in the order they began.
 func (s *Store) Attempts(trial int) ([]AttemptState, error) {
 	rows, err := s.db.Query("SELECT trial, attempt, "+s.benchColumns()+`, state, started, coalesce(ended, ''),
-		coalesce(reason, ''), coalesce(log, '') FROM attempts WHERE trial = ?1 OR ?1 = 0 ORDER BY started, trial, attempt`, trial)
+		coalesce(reason, ''), coalesce(log, '') FROM attempts
+		WHERE trial = ?1 OR ?1 = 0 ORDER BY started, trial, attempt`, trial)
 	if err != nil {
 		return nil, s.word(err)
 	}
@@ -32,7 +33,8 @@ func (s *Store) Attempts(trial int) ([]AttemptState, error) {
 	for rows.Next() {
 		var a AttemptState
 		var began, ended string
-		if err := rows.Scan(&a.Trial, &a.Attempt, &a.Bench.Name, &a.Bench.Boot, &a.State, &began, &ended, &a.Reason, &a.Log); err != nil {
+		if err := rows.Scan(&a.Trial, &a.Attempt, &a.Bench.Name, &a.Bench.Boot, &a.State, &began, &ended, &a.Reason,
+			&a.Log); err != nil {
 			return nil, s.word(err)
 		}
 		if a.Began, err = time.Parse(time.RFC3339Nano, began); err == nil && ended != "" {

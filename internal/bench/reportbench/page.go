@@ -56,7 +56,8 @@ func listRow(dir, cache string) (labbench.Row, error) {
 		}
 	}
 	row := atMost(fmt.Sprintf("s to the first page of %d results", manyResults), middle(times), 0.1)
-	row.How = fmt.Sprintf("a server begun anew, its index there, %d times, median: folders walked, ledgers' times compared",
+	row.How = fmt.Sprintf("a server begun anew, its index there, %d times, median: folders walked, ledgers' times "+
+		"compared",
 		rounds)
 	return row, nil
 }
