@@ -146,6 +146,60 @@ func TestMultiplexReset(t *testing.T) {
 	}
 }
 
+// Bodies larger than the connection's window wait for it, many at once. A server of net/http ends a connection on
+// which more is sent than it allowed.
+func TestMultiplexWaitsForTheWindow(t *testing.T) {
+	const inFlight, body = 40, 50_000
+	server, _ := http2Server(t, false, echo, func(s *http.Server) {
+		s.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerConnection: 1 << 16}
+	})
+	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: inFlight},
+		Load{Schedule: ClosedLoop(2*inFlight, 0), Record: true}, same(strings.Repeat("x", body)))
+	want(t, "behind a window of 64 KiB", record, 2*inFlight)
+}
+
+// A window that opens by little is work for those bodies that it lets go, not for all that wait: the others have no
+// stream here, so that to look at one is a panic.
+func TestMultiplexWindowWorkIsForWhatItLetsGo(t *testing.T) {
+	const waiting, body = 1000, 100
+	m := &multiplexer{muxConn: &muxConn{w: &http2Conn{}}, flight: map[uint32]*lane{}}
+	m.w.http2Connection = http2Connection{perStream: http2Window, frame: http2Frame}
+	all := make([]*muxStream, waiting)
+	m.streams = all
+	for i := range all {
+		l := &lane{number: i}
+		id := uint32(2*i + 1)
+		all[i] = &muxStream{id: id, body: make([]byte, body), stream: http2Stream{window: http2Window}}
+		m.flight[id] = l
+		m.load(id)
+		m.save(l)
+	}
+	if len(m.blocked) != waiting {
+		t.Fatalf("%d bodies wait, want %d", len(m.blocked), waiting)
+	}
+	const step = body / 4
+	for sent := step; sent <= waiting*body; sent += step {
+		m.streams = all[:(sent-1)/body+1]
+		if sent%body == 0 && sent < waiting*body {
+			m.streams = all[:sent/body+1] // the next one finds the window used up
+		}
+		m.w.window = step
+		m.w.out = m.w.out[:0]
+		m.connectionFrame(frameWindow, 0, nil, 0)
+		if got := len(m.w.out) - http2HeaderBytes; got != step || m.w.window != 0 {
+			t.Fatalf("after %d B: framed %d B of %d, and %d B of the window are left", sent, got, step, m.w.window)
+		}
+		if left := waiting - sent/body; len(m.blocked) != left {
+			t.Fatalf("after %d B: %d bodies wait, want %d", sent, len(m.blocked), left)
+		}
+	}
+	for i, s := range all {
+		if !s.ended || len(s.body) > 0 {
+			t.Fatalf("body %d was not framed whole", i)
+		}
+	}
+}
+
 // Bad frames end the connection and every request on it; nothing is taken for a
 // response that is none.
 func TestMultiplexBadServers(t *testing.T) {

@@ -220,6 +220,16 @@ func (d *design) sweepBlocks(v []float64) {
 	}
 }
 
+// added are the columns that each term adds in fit.
+func (d *design) added(terms []term) []int {
+	if len(terms) == 0 || terms[0].name != blockTerm {
+		_, added := d.fit(terms)
+		return added
+	}
+	_, added := d.fitInBlocks(terms[1:]) // the blocks come first: nothing else spans a column of theirs
+	return append([]int{terms[0].df}, added...)
+}
+
 // lastSS is the sum of squares that the last term explains after the others.
 func (d *design) lastSS(terms []term) float64 {
 	b, added := d.fit(terms)

@@ -25,6 +25,9 @@ func TestFitInBlocksIsTheFitWithBlocks(t *testing.T) {
 			t.Fatalf("%d columns and %d blocks, %v; want %d columns, %v",
 				len(inside.q), len(d.blocks), also, len(whole.q), added)
 		}
+		if got := d.added(terms); fmt.Sprint(got) != fmt.Sprint(added) {
+			t.Errorf("added %v, want %v", got, added)
+		}
 		last := also[len(also)-1]
 		got := inside.explained(d.y, len(inside.q)-last, len(inside.q))
 		want := whole.explained(d.y, len(whole.q)-last, len(whole.q))
