@@ -162,10 +162,6 @@ func TestABlockWithAnAbandonedTrialIsDone(t *testing.T) {
 
 // Results that are not what was ordered are refused, and change nothing.
 func TestTakeRefusesLies(t *testing.T) {
-	type lie struct {
-		dir   func(t *testing.T, s *Store, o Order) string
-		order func(Order) Order
-	}
 	edit := func(sql string) func(*testing.T, *Store, Order) string {
 		return func(t *testing.T, s *Store, o Order) string {
 			dir := deliver(t, s, o)
@@ -187,29 +183,30 @@ func TestTakeRefusesLies(t *testing.T) {
 			return dir
 		}
 	}
-	for name, l := range map[string]lie{
-		"nothing at all": {dir: func(t *testing.T, s *Store, o Order) string { return t.TempDir() }},
-		"a damaged file": {dir: func(t *testing.T, s *Store, o Order) string {
+	for name, lie := range map[string]func(*testing.T, *Store, Order) string{
+		"nothing at all": func(t *testing.T, s *Store, o Order) string { return t.TempDir() },
+		"a damaged file": func(t *testing.T, s *Store, o Order) string {
 			dir := deliver(t, s, o)
 			ok(t, os.WriteFile(filepath.Join(dir, "exchanges", "0001-1-client.parquet"), []byte("PAR1"), 0o644))
 			return dir
-		}},
-		"an edited figure":  {dir: edit("UPDATE results SET mean = mean / 2")},
-		"another treatment": {dir: edit(`UPDATE trials SET treatment = '{"stack":"b"}'; UPDATE attempts SET digest = NULL`)},
-		"another study":     {dir: in(func(h *Header) { h.Study = []byte("study: u\n") })},
-		"another plan": {dir: in(func(h *Header) {
+		},
+		"an edited figure":  edit("UPDATE results SET mean = mean / 2"),
+		"another treatment": edit(`UPDATE trials SET treatment = '{"stack":"b"}'; UPDATE attempts SET digest = NULL`),
+		"another study":     in(func(h *Header) { h.Study = []byte("study: u\n") }),
+		"another plan": in(func(h *Header) {
 			h.Plan = []byte("id,block,replication,stack\n1,1,1,b\n2,1,1,a\n")
 			h.Trials[0].Treatment, h.Trials[1].Treatment = h.Trials[1].Treatment, h.Trials[0].Treatment
-		})},
-		"other overrides":  {dir: in(func(h *Header) { h.Overrides = []string{"requests=1"} })},
-		"half a block":     {dir: edit("DELETE FROM results; DELETE FROM quality; DELETE FROM files; DELETE FROM attempts WHERE trial = 2")},
-		"another attempt":  {dir: in(func(h *Header) { h.First = 2 })},
-		"a path elsewhere": {dir: edit("UPDATE files SET path = '../../' || path")},
+		}),
+		"other overrides": in(func(h *Header) { h.Overrides = []string{"requests=1"} }),
+		"half a block": edit("DELETE FROM results; DELETE FROM quality; DELETE FROM files; " +
+			"DELETE FROM attempts WHERE trial = 2"),
+		"another attempt":  in(func(h *Header) { h.First = 2 }),
+		"a path elsewhere": edit("UPDATE files SET path = '../../' || path"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := create(t, 4)
 			o := must[Order](t)(s.Order(1, onA, 2))
-			if _, err := s.Take(o, 2, l.dir(t, s, o)); !errors.Is(err, ErrRefused) {
+			if _, err := s.Take(o, 2, lie(t, s, o)); !errors.Is(err, ErrRefused) {
 				t.Fatalf("got %v, want it refused", err)
 			}
 			if got := must[[]Order](t)(s.Orders()); len(got) != 1 {
