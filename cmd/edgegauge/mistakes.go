@@ -34,7 +34,7 @@ func plainArguments(c *cobra.Command) {
 		if !c.Runnable() {
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
-		if c.Args != nil { // it takes others than verbs, too
+		if c.Args != nil && c.Args(c, []string{"a word"}) == nil { // it takes others than verbs, too
 			return
 		}
 		c.Args = func(c *cobra.Command, args []string) error {
