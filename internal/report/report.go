@@ -87,12 +87,16 @@ func Read(s *store.Store) (*Report, error) {
 	for _, err := range s.Verify() {
 		damage = append(damage, err.Error())
 	}
-	return read(s, damage)
+	r, err := read(s, damage)
+	if err == nil && len(r.Damage) == 0 {
+		r.Effects = r.effectsOfAll()
+	}
+	return r, err
 }
 
-// ReadUnverified is Read for results too large, or still too much in motion, to be
-// compared with their checksums: it reads the ledger only, and Damage is empty
-// whatever the files are.
+// ReadUnverified is Read for a first look at results that are large, or still in
+// motion: it reads the ledger only, Damage is empty whatever the files are, and
+// Effects, which take longest, are left out.
 func ReadUnverified(s *store.Store) (*Report, error) { return read(s, nil) }
 
 func read(s *store.Store, damage []string) (*Report, error) {
@@ -141,9 +145,6 @@ func read(s *store.Store, damage []string) (*Report, error) {
 	r.checkSanity()
 	if err := r.published(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
-	}
-	if len(r.Damage) == 0 {
-		r.Effects = r.effectsOfAll()
 	}
 	r.doubts()
 	return r, nil

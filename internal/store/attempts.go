@@ -107,7 +107,6 @@ func (r *rawFile) exchangeAt(row int64) (x measure.Exchange, err error) {
 	if err != nil {
 		return x, err
 	}
-	//lint:ignore SA1019 the generic reader wants a Go type; these columns are the file's
 	reader := parquet.NewReader(r.File)
 	defer reader.Close()
 	if err := reader.SeekToRow(row); err != nil {

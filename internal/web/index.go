@@ -195,6 +195,9 @@ func addOnce(list []string, name string) []string {
 // only while the process that took it last is alive; else asking would take it for a
 // moment, in which a lab that begins would be refused.
 func (e *entry) running(p place) bool {
+	if e.Valid == e.Trials { // there is nothing to do, or nothing yet
+		return false
+	}
 	host, err := os.Hostname()
 	if err != nil || e.Host != host || e.PID <= 0 || e.Fault != "" {
 		return false
