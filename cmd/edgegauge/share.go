@@ -23,6 +23,7 @@ import (
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
@@ -161,9 +162,16 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 
 // tellFleet prints what happens, a line each.
 func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
-	blocks, done := map[int]bool{}, map[int]bool{}
-	for _, t := range e.Lab.Plan.Trials {
-		blocks[t.Block] = true
+	left := map[int]bool{}            // whether a block was still to be measured when this began
+	trials, _ := e.Lab.Store.Trials() // what is wrong with them the coordinator says
+	for _, t := range trials {
+		left[t.Block] = left[t.Block] || t.State != store.Valid && t.Refused <= e.Lab.Plan.Study.Retries
+	}
+	done := 0
+	for _, l := range left {
+		if !l {
+			done++
+		}
 	}
 	return func(x fleet.Event) {
 		line := fmt.Sprintf("bench %s: %s", x.Bench, x.What)
@@ -171,8 +179,8 @@ func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 			line = fmt.Sprintf("bench %s: block %d: %s", x.Bench, x.Block, x.What)
 		}
 		if x.Done {
-			done[x.Block] = true
-			line += fmt.Sprintf("; %d of %d blocks measured", len(done), len(blocks))
+			done++
+			line += fmt.Sprintf("; %d of %d blocks measured", done, len(left))
 		}
 		fmt.Fprintln(a.notes(), printable.Line(line))
 	}
