@@ -84,6 +84,9 @@ func statements(text string) []string {
 	return all
 }
 
+// mostOfAnAttempt is for rows of one table: a lab writes hundreds at most.
+const mostOfAnAttempt = 10_000
+
 // checkSizes refuses a ledger that would keep a report busy for ever.
 func (s *Store) checkSizes(path string) error {
 	for _, t := range []struct {
@@ -101,6 +104,17 @@ func (s *Store) checkSizes(path string) error {
 		if n > t.most {
 			return fail(ErrCorrupt, "%s: %d rows of %s, but this program reads at most %d; split the study", path, n,
 				t.table, t.most)
+		}
+	}
+	for _, table := range []string{"files", "results", "quality"} {
+		var n int64
+		query := "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM " + table + " GROUP BY trial, attempt)"
+		if err := s.db.QueryRow(query).Scan(&n); err != nil {
+			return err
+		}
+		if n > mostOfAnAttempt {
+			return fail(ErrCorrupt, "%s: %d rows of %s of one trial, but this program reads at most %d; restore it from a copy",
+				path, n, table, mostOfAnAttempt)
 		}
 	}
 	return nil

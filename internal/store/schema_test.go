@@ -17,6 +17,8 @@ func TestAStrangersLedgerIsRefused(t *testing.T) {
 		"a generated column":  `ALTER TABLE meta ADD COLUMN g TEXT AS (hex(zeroblob(10000000)))`,
 		"an index of results": `CREATE INDEX mine ON results (abs(mean))`,
 		"a table gone":        `DROP TABLE quality`,
+		"too much of one trial": `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 10001)
+			INSERT INTO quality SELECT 0, 1, 'k' || x, 1.0, 's' FROM n`,
 		"too many trials": `WITH RECURSIVE n(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n LIMIT 210000)
 			INSERT INTO trials SELECT x, x, 1, 1, '{"stack":"a"}', 'valid' FROM n`,
 	} {
