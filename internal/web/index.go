@@ -218,5 +218,5 @@ func (e *entry) state(p place) string {
 	case e.Valid < e.Trials:
 		return "unfinished"
 	}
-	return "whole"
+	return "complete"
 }

@@ -20,7 +20,7 @@ func TestListIsFiltered(t *testing.T) {
 	today, tomorrow := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
 	for query, want := range map[string]int{"": 3, "?q=wire": 1, "?q=ALPHA+report": 2, "?q=nothing": 0, "?study=wired": 1,
 		"?stack=rest-json": 2, "?stack=coap-json&study=report-bench": 0, "?device=local": 3, "?device=board": 0, "?link=none": 3,
-		"?state=whole": 3, "?state=running": 0, "?to=" + tomorrow: 3, "?from=" + tomorrow: 0, "?from=" + today + "&q=002": 1,
+		"?state=complete": 3, "?state=running": 0, "?to=" + tomorrow: 3, "?from=" + tomorrow: 0, "?from=" + today + "&q=002": 1,
 		"?to=2020-01-01": 0, "?from=nonsense": 3, "?page=7": 3} {
 		body := shows(t, s, "/"+query, fmt.Sprintf(`id="count">%d of 3 results`, want))
 		if got := strings.Count(body, `href="r/`); got != want {
