@@ -11,7 +11,8 @@ import (
 // is YAML. To set a setting fixes it: a factor of that name goes. To set
 // factors.NAME varies it: a fixed value of that name goes. n and size are one
 // thing said in two ways, so each replaces the other; so are requests and
-// duration. An exclusion of a factor set this way keeps what still applies.
+// duration. How long a trial is, fixed, is so for levels that bring their own too.
+// An exclusion of a factor set this way keeps what still applies.
 func (r *reader) override(s *Study, root *node, sets []string) {
 	for i, text := range sets {
 		pos := Pos{File: fmt.Sprintf("--set %d", i+1)}
@@ -95,11 +96,26 @@ func (r *reader) clear(root *node, name string, keepPlace bool) {
 			continue
 		}
 		for _, p := range slices.Clone(f.pairs) {
-			if !covers(p.key.Text, key) || keepPlace && p.key.Text == name {
-				continue
+			switch {
+			case keepPlace && p.key.Text == name:
+			case covers(p.key.Text, key):
+				f.drop(p.key.Text)
+				r.overridden[p.key.Text] = true
+			case !keepPlace && slices.Contains(lengths, key):
+				p.value.dropInLevels(key)
 			}
-			f.drop(p.key.Text)
-			r.overridden[p.key.Text] = true
+		}
+	}
+}
+
+// lengths say how long a trial is. Fixed, they are so for levels that bring their
+// own too: no level is named after them, as one is after its link.
+var lengths = []string{"requests", "duration", "min_duration"}
+
+func (n *node) dropInLevels(key string) {
+	for _, level := range n.items {
+		if level.kind == mapping {
+			level.drop(key)
 		}
 	}
 }

@@ -79,6 +79,15 @@ func TestOverrides(t *testing.T) {
 			func(s Study, _ *Setup) bool { return s.Treatments() == 12 }},
 		{"varied, then fixed", []string{"factors.n=[1, 2]", "n=7"},
 			func(s Study, x *Setup) bool { return s.Treatments() == 6 && x.N == 7 }},
+		{"how long, where levels of another factor say so too",
+			[]string{"factors.link=[nb-iot, none]",
+				"factors.path=[{name: a, ip: ipv4, min_duration: 1s}, {name: b, ip: ipv6, requests: 9}]",
+				"exclude=[]", "design.warmup=3", "min_duration=2s", "requests=70"},
+			func(s Study, x *Setup) bool {
+				last := s.treatments[len(s.treatments)-1].setup
+				return s.Treatments() == 12 && x.MinDuration == 2e9 && last.MinDuration == 2e9 &&
+					x.Requests == 70 && last.Requests == 70 && last.IP == "ipv6"
+			}},
 		{"no exclusions", []string{"exclude=[]"}, func(s Study, _ *Setup) bool { return s.Treatments() == 9 }},
 	} {
 		s, err := Parse("test.yaml", []byte(overridden), vocabulary(), c.sets...)
