@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/bench/reportbench"
 	"edgegauge.example/edgegauge/internal/bench/verdictbench"
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // floorVerb is the hidden verb of the bare server that bench sets beside C's.
@@ -75,7 +77,8 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 	if err != nil {
 		return err
 	}
-	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir, Find: bed.FindStack}
+	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir, Notes: a.notes(), Find: bed.FindStack,
+		Command: inProcess}
 	var broken error
 	for _, p := range parts {
 		rows, err := p.Measure(ctx, b)
@@ -91,6 +94,22 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 		return exit{exitUnmeasured, broken}
 	}
 	return nil
+}
+
+// inProcess runs a command as its process would, and returns what it printed and its
+// exit code; an error if that is neither "done" nor "worse".
+func inProcess(ctx context.Context, args ...string) (string, int, error) {
+	var out, notes bytes.Buffer
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(printable.NewWriter(&out))
+	root.SetErr(printable.NewWriter(&notes))
+	err := root.ExecuteContext(ctx)
+	code := exitCode(err)
+	if code > exitWorse {
+		return "", code, fmt.Errorf("edgegauge %s: %w: %s", strings.Join(args, " "), err, notes.String())
+	}
+	return out.String(), code, nil
 }
 
 func printRows(w io.Writer, p labbench.Part, rows []labbench.Row) {

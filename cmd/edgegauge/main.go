@@ -115,10 +115,17 @@ func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err != nil {
+		complain(err)
+	}
+	return exitCode(err)
+}
+
+// exitCode is what an error of a command ends its process with.
+func exitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	complain(err)
 	var e exit
 	if errors.As(err, &e) {
 		return e.code

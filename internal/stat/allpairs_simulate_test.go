@@ -68,7 +68,7 @@ func bestIsToldApart(r *rand.Rand, draw func(*rand.Rand, int) float64, k, n int)
 func TestSimulatedBestOfEquals(t *testing.T) {
 	var rows []simulation
 	for _, w := range worlds {
-		for _, k := range []int{2, 5, 11, 30} {
+		for _, k := range []int{2, 3, 5, 11, 30} {
 			for _, n := range []int{5, 10, 30} {
 				runs := 8_000
 				if k == 30 {

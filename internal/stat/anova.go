@@ -110,7 +110,7 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, ad
 	rest := all.rest(d.y)
 	within := d.within + dot(rest, rest)
 	total := dot(d.y, d.y) + d.within
-	a.Residual = Residual{int(d.n) - len(all.q), Number(within)}
+	a.Residual = Residual{int(d.n) - 1 - sumOf(added), Number(within)}
 	var scale float64
 	for _, r := range t.Rows {
 		scale = max(scale, math.Abs(r.Y))
@@ -130,13 +130,21 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, ad
 				ErrNoSpread))
 	}
 	mse := float64(a.Residual.SS) / float64(a.Residual.DF) // NaN for 0/0
-	from := 1
+	from := 1                                              // after the grand mean
+	if hasBlocks(terms) {
+		from = 0
+	}
 	for i, tm := range terms {
-		sequential := all.explained(d.y, from, from+added[i])
-		from += added[i]
+		var sequential float64
+		if tm.name == blockTerm {
+			sequential = d.blockSS()
+		} else {
+			sequential = all.explained(d.y, from, from+added[i])
+			from += added[i]
+		}
 		ss := sequential
 		if kind > 1 {
-			ss = d.lastSS(others(terms, i, kind))
+			ss = d.lastSS(terms, i, kind)
 		}
 		line := Term{Term: tm.name, DF: tm.df, SS: Number(ss), F: Number(math.NaN()), P: Number(math.NaN()),
 			EtaSquared: Number(ss / total), Variation: Number(sequential / total)}
@@ -154,7 +162,7 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, ad
 	}
 }
 
-// others are the terms that term i is judged after, then the term itself.
+// others are the terms that term i is judged after.
 func others(terms []term, i, kind int) []term {
 	var out []term
 	for j, t := range terms {
@@ -163,26 +171,29 @@ func others(terms []term, i, kind int) []term {
 			out = append(out, t)
 		}
 	}
-	return append(out, terms[i])
+	return out
 }
 
 // blockSD solves for the variance of blocks: SS(block | rest) is expected to
 // be (blocks-1)·σ² plus the variance times the trace of what of the block
 // indicators the other terms do not explain.
 func (d *design) blockSD(terms []term, block int, mse float64) float64 {
-	order := others(terms, block, 3)
-	rest, _ := d.fit(order[:len(order)-1])
-	var trace float64
-	for b := range d.blocks {
-		z := make([]float64, len(d.cells))
+	rest, _ := d.fit(others(terms, block, 3))
+	trace := d.n
+	for _, q := range rest.q {
+		sums := make([]float64, len(d.blocks))
 		for i, c := range d.cells {
-			if c.block == b {
-				z[i] = math.Sqrt(c.n)
-			}
+			sums[c.block] += q[i] * math.Sqrt(c.n)
 		}
-		r := rest.rest(z)
-		trace += dot(r, r)
+		trace -= dot(sums, sums)
 	}
-	v := (d.lastSS(order) - float64(terms[block].df)*mse) / trace
+	v := (d.lastSS(terms, block, 3) - float64(terms[block].df)*mse) / trace
 	return math.Sqrt(max(0, v))
+}
+
+func sumOf(xs []int) (n int) {
+	for _, x := range xs {
+		n += x
+	}
+	return n
 }

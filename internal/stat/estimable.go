@@ -44,7 +44,7 @@ func (d *design) estimable(order int) ([]term, []error) {
 		drop(fmt.Sprintf("the model would have more than %d columns", mostColumn),
 			func(t term) bool { return len(t.factors) == top })
 	}
-	added := d.added(terms)
+	_, added := d.fit(terms)
 	short := map[string]bool{}
 	for i, t := range terms {
 		short[t.name] = added[i] < t.df

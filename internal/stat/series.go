@@ -2,7 +2,6 @@ package stat
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Thirds returns the means of the first and the last third of a series in
@@ -102,9 +101,8 @@ func lastF(t Table, name string) (Test, error) {
 	if len(terms) == 0 || terms[len(terms)-1].name != "other" {
 		return Test{}, fmt.Errorf("%s: %w: it is the same for all rows", name, ErrTooFew)
 	}
-	terms = slices.DeleteFunc(terms, func(t term) bool { return t.name == blockTerm })
-	b, added := d.fitInBlocks(terms)
-	d1, d2 := float64(added[len(added)-1]), d.n-float64(len(b.q)+len(d.blocks))
+	b, added := d.fit(terms)
+	d1, d2 := float64(added[len(added)-1]), d.n-float64(1+sumOf(added))
 	rest := b.rest(d.y)
 	within := d.within + dot(rest, rest)
 	if d1 == 0 || d2 <= 0 || within <= 0 {

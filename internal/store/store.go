@@ -65,6 +65,7 @@ type Store struct {
 	scratch  string   // a copy of a ledger that could not be opened in place
 	create   func(path string) (diskFile, error)
 	mu       sync.Mutex
+	together *sql.Tx // of Together; else nil
 	verified map[string]bool
 }
 

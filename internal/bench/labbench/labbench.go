@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -21,8 +22,12 @@ type Bench struct {
 	Exe    string   // edgegauge itself, with all its hidden verbs
 	Stacks []string // further folders of stacks
 	Dir    string   // scratch, on a disk: the store syncs
+	Notes  io.Writer
 
 	Find func(stack string) (stack.Description, bool)
+	// Command runs one of edgegauge's commands in this process, from its command line on:
+	// what it printed, and its exit code.
+	Command func(ctx context.Context, args ...string) (out string, code int, err error)
 }
 
 // A Row is one promise and what became of it.

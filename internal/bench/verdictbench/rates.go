@@ -23,34 +23,48 @@ type Rate struct {
 	Args     []string
 	Answer   func(out string, code int) bool // reports whether the answer that is counted was given
 	Lo, Hi   float64                         // per cent within which the count must lie
+	Also     []Rate                          // asked of the same data sets; their truths are this one
 }
 
-// Count fabricates that many studies in dir and counts the answers; run runs the
-// program with arguments, and returns what it printed and its exit code.
-func (x Rate) Count(dir string, studies int, run func(args ...string) (string, int, error)) (int, error) {
+// All is the rate and those asked of the same data sets.
+func (x Rate) All() []Rate { return append([]Rate{x}, x.Also...) }
+
+// A Runner runs the program with arguments, and returns what it printed and its exit code.
+type Runner func(args ...string) (string, int, error)
+
+// Count fabricates that many studies in dir and counts the answers to each of All. The
+// seed is the rate's name, so that a row does not change when others do.
+func (x Rate) Count(dir string, studies int, run Runner) ([]int, error) {
 	h := fnv.New64a()
 	h.Write([]byte(x.Name))
 	r := rand.New(rand.NewPCG(h.Sum64(), 1))
-	hits := 0
+	all := x.All()
+	hits := make([]int, len(all))
 	for i := range studies {
-		args := append([]string(nil), x.Args...)
+		var made []string
 		for k, t := range []Truth{x.Old, x.New} {
 			if t.RTT == nil {
 				continue
 			}
 			to := filepath.Join(dir, fmt.Sprintf("%d-%d", i, k))
 			if err := t.Write(to, r); err != nil {
-				return 0, err
+				return nil, err
 			}
-			defer os.RemoveAll(to)
-			args = append(args, to)
+			made = append(made, to)
 		}
-		out, code, err := run(args...)
-		if err != nil {
-			return 0, err
+		for k, asked := range all {
+			out, code, err := run(slices.Concat(asked.Args, made)...)
+			if err != nil {
+				return nil, err
+			}
+			if asked.Answer(out, code) {
+				hits[k]++
+			}
 		}
-		if x.Answer(out, code) {
-			hits++
+		for _, to := range made {
+			if err := os.RemoveAll(to); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return hits, nil
@@ -98,8 +112,26 @@ var shapes = []struct {
 	}},
 }
 
-// Rates are all that is counted, the quick ones first.
-func Rates() []Rate {
+// A Group is rates of one kind of truth.
+type Group struct {
+	Name, Says string
+	Rates      []Rate
+}
+
+// Groups are all that is counted, the quick ones first.
+func Groups() []Group {
+	return []Group{
+		{"probes", "probes of which requests fail", failureRates()},
+		{"versions", "two versions in one study", versionRates()},
+		{"compare", "results before and after a change", compareRates()},
+		{"claims", "a paper's claims", claimRates()},
+		{"benches", "several benches that share a study", fleetRates()},
+		{"equals", "2 to 30 equal treatments", equalRates()},
+	}
+}
+
+// compareRates are of two results directories.
+func compareRates() []Rate {
 	gate := []string{"compare", "--fail-if", "rtt > 5%"}
 	trials := func(n int, draw func(*rand.Rand, int, int) float64) Truth {
 		return Truth{Treatments: 1, Blocks: n, RTT: draw}
@@ -118,38 +150,42 @@ func Rates() []Rate {
 	}
 	busy := trials(10, around(1.4e-3))
 	busy.Waiting = 0.4
-	out := []Rate{
-		{"compare: a typical trial half as long, the mean up by 80 %: good", trials(30, around(1e-3)), trials(30, spiky),
-			gate, startsWith("good"), 0, 0},
-		{"compare: 8 of 10 trials invalid: worse", trials(10, around(1e-3)), trials(10, half), gate,
-			startsWith("worse"), 100, 100},
-		{"compare: the same program beside busy loops, 40 % longer: worse", trials(10, around(1e-3)), busy, gate,
-			startsWith("worse"), 0, 0},
-		{"compare: nothing changed: worse", trials(10, around(1e-3)), trials(10, around(1e-3)), gate,
-			startsWith("worse"), 0, 5},
-		{"compare: nothing changed: good", trials(10, around(1e-3)), trials(10, around(1e-3)), gate,
-			startsWith("good"), 50, 100},
-		{"compare: exactly 5 % slower: worse", trials(10, around(1e-3)), trials(10, around(1.05e-3)), gate,
-			startsWith("worse"), 0, 5},
-		{"compare: exactly 5 % slower: good", trials(10, around(1e-3)), trials(10, around(1.05e-3)), gate,
-			startsWith("good"), 0, 5},
-		{"compare: 15 % slower: worse", trials(10, around(1e-3)), trials(10, around(1.15e-3)), gate,
-			startsWith("worse"), 95, 100},
+	same := trials(10, around(1e-3))
+	rate := func(name string, to Truth, word string, lo, hi float64, also ...Rate) Rate {
+		return Rate{Name: name, Old: same, New: to, Args: gate, Answer: startsWith(word), Lo: lo, Hi: hi, Also: also}
 	}
-	for _, k := range []int{2, 5, 11, 30} {
+	better := rate("compare: a typical trial half as long, the mean up by 80 %: good", trials(30, spiky), "good", 0, 0)
+	better.Old = trials(30, around(1e-3))
+	return []Rate{
+		better,
+		rate("compare: 8 of 10 trials invalid: worse", trials(10, half), "worse", 100, 100),
+		rate("compare: the same program beside busy loops, 40 % longer: worse", busy, "worse", 0, 0),
+		rate("compare: nothing changed: worse", same, "worse", 0, 5,
+			Rate{Name: "compare: nothing changed: good", Args: gate, Answer: startsWith("good"), Lo: 50, Hi: 100}),
+		rate("compare: exactly 5 % slower: worse", trials(10, around(1.05e-3)), "worse", 0, 5,
+			Rate{Name: "compare: exactly 5 % slower: good", Args: gate, Answer: startsWith("good"), Hi: 5}),
+		rate("compare: 15 % slower: worse", trials(10, around(1.15e-3)), "worse", 95, 100),
+	}
+}
+
+// equalRates are of treatments of which none is better: who picks the best from the
+// data may tell it apart in 5 % of studies.
+func equalRates() []Rate {
+	var out []Rate
+	for _, k := range []int{2, 3, 5, 11, 30} {
 		for _, n := range []int{5, 10, 30} {
 			for _, s := range shapes {
 				equal := Truth{Treatments: k, Blocks: n, RTT: func(r *rand.Rand, _, _ int) float64 { return s.draw(r) }}
 				name := fmt.Sprintf("%d equal treatments, %d blocks, %s", k, n, s.name)
 				out = append(out, Rate{Name: "report: next is …; " + name, New: equal, Args: []string{"report"},
-					Answer: contains("next is"), Hi: 5})
-				out = append(out, Rate{Name: "choose: a ratio to the best; " + name, New: equal,
-					Args:   []string{"choose", "--json", "--minimize", "rtt"},
-					Answer: contains(`"within_noise": false,` + "\n" + `      "pareto_front": false`), Hi: 5})
+					Answer: contains("next is"), Hi: 5,
+					Also: []Rate{{Name: "choose: a ratio to the best; " + name,
+						Args:   []string{"choose", "--json", "--minimize", "rtt"},
+						Answer: contains(`"within_noise": false,` + "\n" + `      "pareto_front": false`), Hi: 5}}})
 			}
 		}
 	}
-	return slices.Concat(failureRates(), versionRates(), fleetRates(), out, claimRates())
+	return out
 }
 
 // fleetRates are of benches that differ by 20 % and share a study of three treatments;
@@ -211,15 +247,18 @@ func failureRates() []Rate {
 		}
 		return 0
 	})
-	gate, worse := []string{"compare", "--fail-if", "rtt > 10%"}, startsWith("worse")
+	plain, gate, worse := []string{"compare"}, []string{"compare", "--fail-if", "rtt > 10%"}, startsWith("worse")
+	rate := func(name string, old, to Truth, args []string, answer func(string, int) bool, lo, hi float64) Rate {
+		return Rate{Name: name, Old: old, New: to, Args: args, Answer: answer, Lo: lo, Hi: hi}
+	}
 	return []Rate{
-		{"probes: 30 % of requests fail, none before: worse", each(0), each(0.3), []string{"compare"}, exits(1), 100, 100},
-		{"probes: all requests fail, none before: worse", each(0), each(1), gate, exits(1), 100, 100},
-		{"probes: 0.1 % fail, then 2 %: worse", each(0.001), each(0.02), gate, worse, 95, 100},
-		{"probes: 2 % fail, then 0.1 %: worse", each(0.02), each(0.001), gate, worse, 0, 0},
-		{"probes: 1 % fail before and now: worse", each(0.01), each(0.01), gate, worse, 0, 5},
-		{"probes: 1 % fail before and now: good", each(0.01), each(0.01), gate, startsWith("good"), 90, 100},
-		{"probes: outages in 30 % of runs before and now: worse", outages, outages, gate, worse, 0, 5},
+		rate("probes: 30 % of requests fail, none before: worse", each(0), each(0.3), plain, exits(1), 100, 100),
+		rate("probes: all requests fail, none before: worse", each(0), each(1), gate, exits(1), 100, 100),
+		rate("probes: 0.1 % fail, then 2 %: worse", each(0.001), each(0.02), gate, worse, 95, 100),
+		rate("probes: 2 % fail, then 0.1 %: worse", each(0.02), each(0.001), gate, worse, 0, 0),
+		rate("probes: 1 % fail before and now: worse", each(0.01), each(0.01), gate, worse, 0, 5),
+		rate("probes: 1 % fail before and now: good", each(0.01), each(0.01), gate, startsWith("good"), 90, 100),
+		rate("probes: outages in 30 % of runs before and now: worse", outages, outages, gate, worse, 0, 5),
 	}
 }
 
@@ -316,37 +355,55 @@ func claimRates() []Rate {
 
 // Parts is the part of bench that counts verdicts.
 func Parts() []labbench.Part {
-	return []labbench.Part{{Name: "verdicts",
-		Says: "how often compare, choose, report and claims are wrong on simulated data", Measure: rows}}
+	part := labbench.Part{Name: "verdicts",
+		Says: "how often compare, choose, report and claims are wrong on simulated data"}
+	for _, g := range Groups() {
+		part.Each = append(part.Each, labbench.Part{Name: "verdicts/" + g.Name, Says: "wrong answers about " + g.Says,
+			Measure: func(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) { return rows(ctx, b, g.Rates) }})
+	}
+	part.Measure = func(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+		var all []Rate
+		for _, g := range Groups() {
+			all = append(all, g.Rates...)
+		}
+		return rows(ctx, b, all)
+	}
+	return []labbench.Part{part}
 }
 
 // studies is how many are fabricated for a row of the table.
 const studies = 200
 
-func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+// rows asks the commands in this process: starting one for each question took most of
+// the time. A test asks them as processes.
+func rows(ctx context.Context, b *labbench.Bench, rates []Rate) ([]labbench.Row, error) {
 	var out []labbench.Row
-	for _, x := range Rates() {
-		hits, err := x.Count(b.Dir, studies, Runner(ctx, b.Exe))
+	run := func(args ...string) (string, int, error) { return b.Command(ctx, args...) }
+	for _, x := range rates {
+		hits, err := x.Count(b.Dir, studies, run)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", x.Name, err)
 		}
-		got := 100 * float64(hits) / studies
-		row := labbench.Row{Figure: "% " + x.Name, Wanted: fmt.Sprintf("%g to %g", x.Lo, x.Hi),
-			Measured: fmt.Sprintf("%.1f", got), Verdict: "met"}
-		if got < x.Lo-x.Slack(studies) || got > x.Hi+x.Slack(studies) {
-			row.Verdict = "not met"
+		for k, asked := range x.All() {
+			got := 100 * float64(hits[k]) / studies
+			row := labbench.Row{Figure: "% " + asked.Name, Wanted: fmt.Sprintf("%g to %g", asked.Lo, asked.Hi),
+				Measured: fmt.Sprintf("%.1f", got), Verdict: "met"}
+			if got < asked.Lo-asked.Slack(studies) || got > asked.Hi+asked.Slack(studies) {
+				row.Verdict = "not met"
+			}
+			fmt.Fprintf(b.Notes, "%s: %s\n", asked.Name, row.Measured)
+			out = append(out, row)
 		}
-		out = append(out, row)
 	}
 	if len(out) > 0 {
-		out[0].How = fmt.Sprintf("%d simulated results per row, judged by the program itself; met: within four standard "+
-			"errors of the count", studies)
+		out[0].How = fmt.Sprintf("%d simulated results per row, judged by the commands themselves; met: within four "+
+			"standard errors of the count; the seed of a row is its name, or that of the row above on the same data", studies)
 	}
 	return out, nil
 }
 
-// Runner runs the program at exe.
-func Runner(ctx context.Context, exe string) func(args ...string) (string, int, error) {
+// Processes runs the program at exe, a process each time.
+func Processes(ctx context.Context, exe string) Runner {
 	return func(args ...string) (string, int, error) {
 		cmd := exec.CommandContext(ctx, exe, args...)
 		cmd.Args[0] = "edgegauge"

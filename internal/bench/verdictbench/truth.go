@@ -119,6 +119,10 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	if t.Fleet != nil {
 		times = t.Fleet.draw(r, p.Study.Treatments())
 	}
+	return kept.Together(func() error { return t.trials(kept, p, times, r) })
+}
+
+func (t Truth) trials(kept *store.Store, p study.Plan, times [][]float64, r *rand.Rand) error {
 	for _, trial := range p.Trials {
 		v, on := t.RTT(r, trial.Cell, trial.Block), store.Bench{}
 		if f := t.Fleet; f != nil {
