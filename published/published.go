@@ -4,8 +4,8 @@ package published
 
 import "embed"
 
-// Files holds NAME.csv for each paper, papers.yaml (what each one measured and
-// on what) and claims.yaml (what each one concludes).
+// Files holds NAME.csv for each paper, papers.yaml (what each paper measured and
+// on what) and claims.yaml (what it concludes).
 //
 //go:embed *.csv *.yaml
 var Files embed.FS

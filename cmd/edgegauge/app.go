@@ -67,7 +67,7 @@ func (a *app) bed() (*testbed.Testbed, error) {
 	}
 	for _, dir := range a.stackFolders {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, exit{exitUsage, fmt.Errorf("--stacks %s: no such folder; name one that holds folders of stacks", dir)}
+			return nil, exit{exitUsage, fmt.Errorf("--stacks %s: no such folder; name one that contains stack folders", dir)}
 		}
 	}
 	o, err := testbed.Local(version(), a.stackFolders...)
@@ -104,7 +104,7 @@ func (a *app) read(ctx context.Context, file string, sets []string) (*testbed.Te
 	}
 	for _, w := range p.Study.Passwords {
 		fmt.Fprintf(os.Stderr,
-			"%v: warning: a password stands in the study; it is not kept with results; write "+
+			"%v: warning: the study contains a password, which is not stored with results; write "+
 				"http://NAME@HOST?password=env:VARIABLE\n", w.Pos)
 	}
 	return bed, p, text, nil

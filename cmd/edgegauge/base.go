@@ -134,7 +134,8 @@ func folderBase(dir string) (*base, error) {
 			case d.Dir == "":
 				return d, fmt.Errorf("stack %s is inside edgegauge; give another edgegauge's binary as --base", d.Name)
 			case taken != "":
-				return d, fmt.Errorf("%s is one stack, and taken for %s; give a folder that holds %s, too", dir, taken, d.Name)
+				return d, fmt.Errorf("%s contains one stack, which is used as %s; give a folder that also contains "+
+					"%s", dir, taken, d.Name)
 			case exists(filepath.Join(dir, "stack.yaml")):
 				taken = d.Name
 				return made(ctx, dir, "")
@@ -167,8 +168,8 @@ func binaryBase(ctx context.Context, file string) (*base, error) {
 				}
 			}
 			if !replaced {
-				return d, fmt.Errorf("the commands of stack %s begin with no file of its folder, so %s cannot replace it; give a "+
-					"folder or a revision as --base", d.Name, file)
+				return d, fmt.Errorf("no command of stack %s begins with a file of its folder, so %s cannot replace it; give "+
+					"a folder or a revision as --base", d.Name, file)
 			}
 			d.Build = stack.Build{Product: []string{other}}
 			return d, nil
@@ -179,7 +180,7 @@ func binaryBase(ctx context.Context, file string) (*base, error) {
 func insideOf(ctx context.Context, file string, d stack.Description) (stack.Description, error) {
 	out, err := exec.CommandContext(ctx, file, "version").Output()
 	if err != nil || !bytes.HasPrefix(out, []byte("edgegauge ")) {
-		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is not edgegauge: its verb version prints %.40q (%v)",
+		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is not edgegauge: its command version prints %.40q (%v)",
 			d.Name, file, out, err)
 	}
 	name := "./" + filepath.Base(file)

@@ -32,8 +32,8 @@ func benchesCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "benches",
 		Short: "the benches of a fleet: list, check, drain, add and remove them",
-		Long: `Benches keeps who a hub admits, in a folder: keys.json, which edgegauge-hub reads whenever it changes, and
-coordinator.json, the credentials for edgegauge run --benches.`,
+		Long: `Benches manages the benches that a hub admits. It keeps two files in a folder: keys.json, which edgegauge-hub
+reads whenever it changes, and coordinator.json, the credentials for edgegauge run --benches.`,
 		Example: "  edgegauge benches add rack1 --nats tls://lab.example:4222\n  edgegauge benches list",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, dir, 0, false) },
@@ -55,13 +55,13 @@ func benchesListCmd(dir *string) *cobra.Command {
 func benchesCheckCmd(dir *string) *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
-		Use: "check", Short: "listen which benches are there, and say why one would get no orders", Args: cobra.NoArgs,
+		Use: "check", Short: "listen for the benches, and say why one would get no orders", Args: cobra.NoArgs,
 		Long: "Check listens for the benches. Its exit code is 3 if one is not heard, runs another version, or is the same " +
 			"machine as another.",
 		Example: "  edgegauge benches check",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, wait, true) },
 	}
-	c.Flags().DurationVar(&wait, "wait", fleet.Lease/3, "how long to listen; a bench is heard four times a lease")
+	c.Flags().DurationVar(&wait, "wait", fleet.Lease/3, "how long to listen; a bench reports four times per lease")
 	return c
 }
 
@@ -171,7 +171,7 @@ It writes the credentials there and starts the worker. The first bench makes the
 		},
 	}
 	c.Flags().StringVar(&url, "nats", "", "URL of the hub, as the bench reaches it")
-	c.Flags().StringVar(&ca, "ca", "", "file of the certificate that vouches for the hub's (PEM)")
+	c.Flags().StringVar(&ca, "ca", "", "PEM file of the authority that signed the hub's certificate")
 	return c
 }
 
@@ -181,7 +181,7 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 		return err
 	}
 	if err = wire.CheckName(name); err == nil && k.Benches[name] != "" {
-		err = fmt.Errorf("there is a bench %s; for a new key, remove it first", name)
+		err = fmt.Errorf("bench %s exists already; to give it a new key, remove it first", name)
 	}
 	if err == nil && url == "" {
 		err = errors.New("name the hub with --nats, as the bench reaches it: --nats tls://lab.example:4222")
@@ -224,9 +224,8 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 
 func benchesDrainCmd(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "drain NAME", Short: "give a bench no more blocks of the study that is shared now", Args: cobra.ExactArgs(1),
-		Long: "Drain lets a bench end the block that it measures, and gives it no other until the study is done or " +
-			"resumed.",
+		Use: "drain NAME", Short: "give a bench no more blocks of the current study", Args: cobra.ExactArgs(1),
+		Long:    "Drain lets a bench finish its current block, and gives it no other until the study is done or resumed.",
 		Example: "  edgegauge benches drain rack1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, err := readKeys(*dir)
@@ -255,7 +254,7 @@ const drainWithin = 10 * time.Second
 
 func benchesRemoveCmd(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "turn a bench away: its key opens nothing any more", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "remove a bench: its key is no longer accepted", Args: cobra.ExactArgs(1),
 		Example: "  edgegauge benches remove rack1",
 		RunE: func(_ *cobra.Command, args []string) error {
 			k, err := readKeys(*dir)

@@ -29,9 +29,9 @@ func chooseCmd() *cobra.Command {
 meet every --require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all
 pairs compared simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A
 figure is a response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows.
-If both sides have it and none is named, the worse side counts. --need 'battery > 5y' asks what forecast models, with
---battery, --link and --period; it is met only by the whole interval. Each link, device, service, message and load has a
-verdict of its own, unless --across is given. The exit code is 1 if, in one of them, no treatment meets the
+If both sides have it and none is named, the worse side counts. --need 'battery > 5y' is a requirement on what forecast
+models, with --battery, --link and --period; the whole interval must meet it. Each link, device, service, message and
+load has a verdict of its own, unless --across is given. The exit code is 1 if, in one of them, no treatment meets the
 requirements beyond doubt.`,
 		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
 			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'\n  edgegauge choose " +
@@ -59,7 +59,7 @@ requirements beyond doubt.`,
 		"figure to minimize (repeatable; the first determines the ranking)")
 	c.Flags().StringArrayVar(&f.maximize, "maximize", nil, "figure to maximize (repeatable; ranks after --minimize)")
 	c.Flags().StringArrayVar(&f.require, "require", nil, "requirement, e.g. 'rtt.p95 < 100ms' (repeatable)")
-	c.Flags().StringArrayVar(&f.need, "need", nil, "need on what is modelled, e.g. 'battery > 5y' (repeatable)")
+	c.Flags().StringArrayVar(&f.need, "need", nil, "requirement on a modelled figure, e.g. 'battery > 5y' (repeatable)")
 	f.add(c)
 	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every verdict")
 	c.Flags().BoolVar(&f.across, "across", false, "rank across links, devices, services, messages and loads as well")
@@ -141,8 +141,8 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 func (f chooseFlags) needs(r *report.Report) (life report.Forecasts, needs []advise.Need, err error) {
 	if len(f.need) == 0 {
 		if f.batteryFlags.any() {
-			return life, nil, exit{exitUsage, errors.New("--battery, --link, --period, --set and --joules are of a need; " +
-				"write, for example, --need 'battery > 5y'")}
+			return life, nil, exit{exitUsage, errors.New("--battery, --link, --period, --set and --joules belong to " +
+				"--need; write, for example, --need 'battery > 5y'")}
 		}
 		return life, nil, nil
 	}

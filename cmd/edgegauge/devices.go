@@ -86,7 +86,7 @@ after --for, on an interrupt, or on an error: the meter is silent, gone, or in u
 		},
 	}
 	c.Flags().DurationVar(&length, "for", 0, "how long to watch (0: until interrupted)")
-	c.Flags().DurationVar(&every, "every", time.Second, "a line's time")
+	c.Flags().DurationVar(&every, "every", time.Second, "time per line")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return c
 }
@@ -215,8 +215,8 @@ result in the meter. First run it with --unloaded and nothing connected; then wi
 	f.IntVar(&c.Cores, "cores", 0, "cores to load (default all)")
 	f.Uint64Var(&c.Seed, "seed", 1, "seed of the random order of stages")
 	f.BoolVar(&c.Unloaded, "unloaded", false, "set the zero of the energy meter, with nothing connected")
-	f.Float64Var(&c.Volts, "volts", 0, "what a better instrument shows")
-	f.Float64Var(&c.Amps, "amps", 0, "what a better instrument shows")
+	f.Float64Var(&c.Volts, "volts", 0, "volts that a better instrument shows")
+	f.Float64Var(&c.Amps, "amps", 0, "amperes that a better instrument shows")
 	f.StringVar(&c.label, "label", "", "name to store in the meter, up to 12 bytes")
 	return cmd
 }

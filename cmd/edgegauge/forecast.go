@@ -30,11 +30,12 @@ type batteryFlags struct {
 func (f *batteryFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.battery, "battery", "", "a file NAME.yaml in ./batteries, or one that comes with edgegauge")
 	c.Flags().StringVar(&f.link, "link", "", "radio: a file NAME.yaml in ./radios, or one that comes with edgegauge")
-	c.Flags().DurationVar(&f.period, "period", 0, "from one report to the next, e.g. 15m or 24h")
+	c.Flags().DurationVar(&f.period, "period", 0, "time from one report to the next, e.g. 15m or 24h")
 	c.Flags().StringArrayVar(&f.set, "set", nil,
-		"figure in the place of a file's, e.g. radio.inactivity=5s or device.sleep=5uW..20uW (repeatable)")
+		"override a figure of a file, e.g. radio.inactivity=5s or device.sleep=5uW..20uW (repeatable)")
 	c.Flags().StringVar(&f.joules, "joules", "",
-		"what joules of the results stand for: processor, exchange (the radio too) or none (default: processor if measured)")
+		"what the joules in the results cover: processor, exchange (the radio too) or none (default: processor if "+
+			"measured)")
 }
 
 var errNoPeriod = errors.New("--period is missing or not positive; write, for example, --period 1h")
@@ -89,15 +90,15 @@ func forecastCmd() *cobra.Command {
 	var svg string
 	c := &cobra.Command{
 		Use:   "forecast RESULTS... --battery NAME --link NAME --period TIME",
-		Short: "how long a battery lasts, and what many devices take of servers and network",
-		Long: `Forecast tells how long a battery lasts in a device that sends the measured request once in each period: an
-interval, what the energy goes into, what to change first, and what is least certain. Bytes, joules and waiting are
-those of the results; what the radio does besides (attach, timers, C-DRX, paging, PSM) and what the battery loses are
-figures of files, each with its source and its limits. All of it is modelled, not measured. doc/battery-life.md goes
-through an example.
+		Short: "how long a battery lasts, and how much server and network capacity many devices need",
+		Long: `Forecast estimates how long a battery lasts in a device that sends the measured request once per period. It
+prints an interval, where the energy goes, what to change first, and which figures are least certain. Bytes, joules and
+waiting times come from the results. What the radio does in addition (attach, timers, C-DRX, paging, PSM) and what the
+battery loses come from files, in which each figure has a source and limits. All of it is modelled, not measured.
+doc/battery-life.md goes through an example.
 
-With --devices it tells what so many devices take in a month: cores of servers and bytes on the wire, and with --prices
-servers and money. It may be asked without a battery.`,
+With --devices it says what this many devices need per month: server cores and bytes on the wire, and with --prices
+servers and money. --battery is then optional.`,
 		Example: "  edgegauge forecast results/latest --battery 2xAA --link nb-iot --period 1h\n" +
 			"  edgegauge forecast results/latest --battery CR2032 --link ble --period 1m --set device.sleep=3uW\n" +
 			"  edgegauge forecast results/latest --period 1h --devices 100000 --prices prices.yaml",
@@ -117,7 +118,7 @@ servers and money. It may be asked without a battery.`,
 				}
 			}
 			if svg != "" && k.Battery.Name == "" {
-				return exit{exitUsage, errors.New("--svg draws what a battery's energy goes into; name one with --battery")}
+				return exit{exitUsage, errors.New("--svg draws where a battery's energy goes; name a battery with --battery")}
 			}
 			out, err := forecast(args, k, report.Joules(f.joules), fleet)
 			if err != nil {
@@ -136,11 +137,11 @@ servers and money. It may be asked without a battery.`,
 		},
 	}
 	f.add(c)
-	c.Flags().IntVar(&many.devices, "devices", 0, "say what so many devices take in a month")
+	c.Flags().IntVar(&many.devices, "devices", 0, "say what this many devices need per month")
 	c.Flags().StringVar(&many.prices, "prices", "", "file of prices (doc/battery-life.md)")
 	c.Flags().Float64Var(&confidence, "confidence", 0.95, "of the interval")
-	c.Flags().BoolVar(&each, "each", false, "say of each treatment what its energy goes into, not of the best alone")
-	c.Flags().StringVar(&svg, "svg", "", "write what the energy goes into as a picture, too")
+	c.Flags().BoolVar(&each, "each", false, "show where the energy goes for each treatment, not only for the best")
+	c.Flags().StringVar(&svg, "svg", "", "also draw where the energy goes, as SVG, to this file")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -216,7 +217,7 @@ func forecast(dirs []string, k battery.Conditions, joules report.Joules, fleet *
 	}
 	if !slices.ContainsFunc(all.Rows, func(r report.ForecastRow) bool { return r.Err == nil }) {
 		if len(all.Rows) == 0 {
-			return all, exit{exitUsage, errors.New("the results have no treatment but floors")}
+			return all, exit{exitUsage, errors.New("the results contain only floors")}
 		}
 		return all, exit{exitUsage, all.Rows[0].Err}
 	}

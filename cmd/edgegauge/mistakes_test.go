@@ -90,11 +90,11 @@ var mistakes = []struct {
 	{"packets hello.json", "", "not a pcap or pcapng capture"},
 	{"packets nothing.pcapng", "", "nothing.pcapng cannot be read: no such file"},
 	{"analyze nothing.csv --response y --by a", "", "nothing.csv cannot be read: no such file"},
-	{"run good.yaml --out /proc/x", "", "--out /proc/x: no directory can be made there"},
+	{"run good.yaml --out /proc/x", "", "--out /proc/x: cannot create a directory there"},
 	{"run good.yaml --out folder", "", "folder: not empty, and not results of edgegauge"},
 	{"run good.yaml --out old", "", "started with a different study … new directory"},
 	{"publish old --out hello.json", "", "hello.json exists already; remove it, or name another"},
-	{"publish old --out /proc/x.zip", "", "no file can be made in /proc"},
+	{"publish old --out /proc/x.zip", "", "cannot create a file in /proc"},
 	{"publish old --author <0000-0002-1825-0097>", "", "--author … write, for example, \"Josiah Carberry <0000"},
 	{"publish old --license MITT", "", "unknown license \"MITT\"; write CC-BY-4.0"},
 	// --set

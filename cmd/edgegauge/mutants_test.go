@@ -55,7 +55,7 @@ var pythonMutants = []mutant{
 	{"times its phases", `"processing": answered - decoded`, `"processing": 0`},
 	{"times its phases", `"serialization": encoded - answered`, `"serialization": 0`},
 	{"times its phases", `"deserialization": decoded - begun, "processing": answered - decoded,`, `"processing": 0,`},
-	{"waits for no timer", `wbufsize = -1  # head and body in one write: two would meet Nagle and delayed acknowledgements, 40 ms
+	{"waits for no timer", `wbufsize = -1  # header and body in one write: with two, Nagle and delayed acknowledgements cost 40 ms
         disable_nagle_algorithm = True`, `wbufsize = 0`},
 	{"a known delay", `"deserialization": decoded - begun, "processing": answered - decoded`,
 		`"deserialization": answered - decoded, "processing": decoded - begun`},

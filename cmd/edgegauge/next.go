@@ -33,7 +33,7 @@ func propose(dir string, r *report.Report) []report.Step {
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
 	if len(r.Treatments) > 1 {
-		add("find the best that meets what you require, such as --require 'rtt.p95 < 100ms'",
+		add("find the best treatment that meets your requirements, such as --require 'rtt.p95 < 100ms'",
 			fmt.Sprintf("edgegauge choose %s --minimize rtt", report.Quoted(dir)))
 	}
 	after := report.Quoted(filepath.Clean(dir) + "-after")

@@ -55,15 +55,15 @@ Without --rate the load is a closed loop: the next request follows the answer. W
 schedule whether or not earlier ones were answered, and response time counts from the scheduled instant.
 
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max, p50 to
-p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Of means, percentiles
-and the rate the interval over the runs decides: where it contains the bound, the answer is "undecided". Failures and
-max are facts. The exit code is 1 if a condition is met, or if one is undecided and --strict is given; otherwise 0. 2:
-the command line is wrong; 3: nothing could be measured.
+p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means, percentiles
+and the rate are judged by their interval over the runs: if it contains the bound, the answer is "undecided". Failures
+and max are judged as counted. The exit code is 1 if a condition is met, or if one is undecided and --strict is given;
+otherwise 0. 2: the command line is wrong; 3: nothing could be measured.
 
-edgegauge compare sets two outputs of --json against each other.
+edgegauge compare compares two outputs of --json.
 
 If a connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
-probe reports how many were. Times and response sizes are those of answered requests.`,
+probe reports how many were sent again. Times and response sizes are those of answered requests.`,
 		Example: "  edgegauge probe http://127.0.0.1:8080/ --requests 10000 --concurrency 32\n  edgegauge probe " +
 			"coap://[::1]/sensor --method GET --rate 50 --duration 10s --json\n  edgegauge probe mqtt://127.0.0.1 --topic " +
 			"sensor/request --response-topic 'sensor/response/{id}' --body reading.json\n  edgegauge probe " +

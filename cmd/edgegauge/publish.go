@@ -166,7 +166,7 @@ func summarize(dir string) error {
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".edgegauge-*")
 	if p := new(fs.PathError); errors.As(err, &p) {
-		return fmt.Errorf("no file can be made in %s: %w; name one where you may write", dir, p.Err)
+		return fmt.Errorf("cannot create a file in %s: %w; name a folder where you may write", dir, p.Err)
 	}
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }

@@ -42,10 +42,10 @@ func runCmd(a *app) *cobra.Command {
 --out. To resume a run that was stopped or killed, run it again: finished trials are not repeated. STUDY is a file, or
 the name of a study that comes with edgegauge; without it, run lists them.
 
---like RESULTS repeats the study kept in a results directory, or in a copy of one by publish --without-raw, with its
-seed and its settings; --set adds to these. Then run says what differs in the machine, and of each figure, and of each
-ratio between treatments, whether it agrees with the kept one within 5 %, differs by more, or cannot be told. The exit
-code is 1 if any differs. With fewer replications (--set design.replications=3) more cannot be told.`,
+--like RESULTS repeats the study of a results directory, or of a copy made by publish --without-raw, with the same seed
+and settings; --set adds to these. Then run reports what differs in the machine. For each figure, and for each ratio
+between treatments, it says whether it agrees with the earlier one within 5 %, differs by more, or is undecided. The
+exit code is 1 if any differs. With fewer replications (--set design.replications=3) more are undecided.`,
 		Example: "  edgegauge run quickstart\n  edgegauge run my-study.yaml\n  edgegauge run studies/cloud-of-things.yaml " +
 			"--set requests=100 --set design.replications=3 --out /tmp/try\n" +
 			"  edgegauge run --like results/latest --out again",
@@ -53,7 +53,7 @@ code is 1 if any differs. With fewer replications (--set design.replications=3) 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.like != "" && len(args) > 0:
-				return exit{exitUsage, fmt.Errorf("--like %s repeats the study kept there; leave out %s", f.like, args[0])}
+				return exit{exitUsage, fmt.Errorf("--like %s repeats the study of those results; leave out %s", f.like, args[0])}
 			case f.like != "":
 				return a.repeat(cmd.Context(), cmd.OutOrStdout(), f)
 			case len(args) == 0:
@@ -66,7 +66,7 @@ code is 1 if any differs. With fewer replications (--set design.replications=3) 
 	setFlag(c, &f.sets)
 	trustFlag(c, &f.trust)
 	c.Flags().StringVar(&f.out, "out", "", "results directory (default results/NAME/NUMBER)")
-	c.Flags().StringVar(&f.like, "like", "", "repeat the study kept in this results directory, and say whether the "+
+	c.Flags().StringVar(&f.like, "like", "", "repeat the study of this results directory, and say whether the "+
 		"results agree")
 	c.Flags().StringVar(&f.page, "web", "", "serve a page that shows the run (default "+webAddress+"; another: "+
 		"--web=127.0.0.1:PORT)")

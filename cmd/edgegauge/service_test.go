@@ -369,7 +369,7 @@ func TestServicesThatCannotBeMeasured(t *testing.T) {
 		{"server: {url: " + url + "}\nrequest: {headers: {Authorization: env:NO_SUCH_VARIABLE}}",
 			"the environment variable NO_SUCH_VARIABLE is not set", exitUnmeasured},
 		{"server: {url: " + url + "}\nresponses: [rtt, processing]",
-			"3:18: response processing cannot be known of a service that is already running", exitUsage},
+			"3:18: response processing cannot be measured at a service that is already running", exitUsage},
 		{"server: {url: " + url + "}\nconnection: multiplexed", "multiplexing is supported only for HTTP/2", exitUsage},
 		{"server: {url: " + url + ", meter: 'model:raspberry-pi-1'}\nresponses: [energy]",
 			"needs a program on the server's machine", exitUsage},

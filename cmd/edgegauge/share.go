@@ -42,8 +42,8 @@ const anyBench = "any"
 const mostLocal = 16
 
 func (s *sharing) flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.benches, "benches", "", "share the study among benches: their names (a,b), any, or how many "+
-		"on this machine, which take turns")
+	c.Flags().StringVar(&s.benches, "benches", "", "share the study among benches: names (a,b), any, or a number of "+
+		"benches on this machine, which take turns")
 	hubFlags(c, &s.nats, &s.creds)
 	leaseFlag(c, &s.lease)
 }
@@ -84,7 +84,7 @@ func (s sharing) check() error {
 	n, err := strconv.Atoi(s.benches)
 	switch {
 	case s.benches == "" && s.nats+s.creds != "":
-		return errors.New("--nats and --creds lead to benches: add --benches with their names, or any")
+		return errors.New("--nats and --creds are for benches: add --benches with their names, or any")
 	case s.benches == "":
 		return nil
 	case err == nil && (n < 1 || n > mostLocal):
@@ -100,7 +100,7 @@ func (s sharing) check() error {
 
 func leaseCheck(lease time.Duration) error {
 	if lease < time.Second {
-		return fmt.Errorf("--lease %v: at least 1s", lease)
+		return fmt.Errorf("--lease %v is too short; write 1s or more", lease)
 	}
 	return nil
 }
@@ -147,7 +147,8 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 		here.done = err == nil
 	}
 	if n := s.local(); n > 1 && err == nil {
-		fmt.Fprintf(a.notes(), "the %d benches are one machine, and took turns: they show nothing of other machines\n", n)
+		fmt.Fprintf(a.notes(), "the %d benches are one machine, and took turns: the results say nothing about other "+
+			"machines\n", n)
 	}
 	if out.Refused+out.Damaged+out.TooLate+out.Interrupted > 0 {
 		fmt.Fprintf(a.notes(), "%d orders were interrupted, %d results came too late, %d were refused, %d damaged\n",
@@ -279,7 +280,7 @@ func hubProgram() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%s is missing: put it beside edgegauge (make build makes both)", name)
+		return "", fmt.Errorf("%s is missing: put it into the folder of edgegauge (make build builds both)", name)
 	}
 	return path, nil
 }

@@ -181,7 +181,7 @@ func checked(
 		fmt.Fprintf(w, "%s: --explain says what a failed check looks at; --only TEXT repeats one\n", d.Name)
 	}
 	if !slices.ContainsFunc(d.Serves, func(o stack.Offer) bool { return slices.Contains(o.Sides, "client") }) {
-		fmt.Fprintf(w, "%s: it has no client; a study names one that asks it, such as client: {stack: %s}\n", d.Name,
+		fmt.Fprintf(w, "%s has no client; a study must name one that can call it, such as client: {stack: %s}\n", d.Name,
 			clientFor(d))
 	}
 	return x, nil

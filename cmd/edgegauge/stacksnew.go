@@ -62,8 +62,8 @@ func stacksNewCmd(a *app) *cobra.Command {
 			if folder != "stacks" {
 				check += " --stacks " + folder
 			}
-			fmt.Fprintf(out, "it runs as it stands: %s\n", check)
-			fmt.Fprintln(out, "then look for YOUR FRAMEWORK in it; stacks/PROTOCOL.md says what it speaks")
+			fmt.Fprintf(out, "it runs as it is: %s\n", check)
+			fmt.Fprintln(out, "then replace the parts marked YOUR FRAMEWORK; stacks/PROTOCOL.md describes the protocol")
 			return nil
 		},
 	}

@@ -101,7 +101,7 @@ func studyFolder(dir string) error {
 	}
 	switch found := studiesIn(dir); {
 	case len(found) == 0:
-		return fmt.Errorf("%s is a folder without studies; name a study; edgegauge run lists those there are", dir)
+		return fmt.Errorf("%s is a folder without studies; name a study; edgegauge run lists the studies", dir)
 	case len(found) > 3:
 		return fmt.Errorf("%s is a folder; name one of its %d studies, such as %s", dir, len(found), found[0])
 	default:
@@ -127,7 +127,7 @@ func noStudy(name string) error {
 	if near := meant.Nearest(filepath.Base(stem), builtInStudies()); near != "" {
 		return fmt.Errorf("%s: no such file; did you mean %s, which comes with edgegauge?", name, near)
 	}
-	return fmt.Errorf("%s: no such file; edgegauge run lists the studies there are", name)
+	return fmt.Errorf("%s: no such file; edgegauge run lists the studies", name)
 }
 
 // whichStudy is the answer to a run without a study: those there are.
@@ -210,5 +210,5 @@ func checkOut(dir string) error {
 	if p := new(fs.PathError); errors.As(err, &p) {
 		err = p.Err
 	}
-	return fmt.Errorf("--out %s: no directory can be made there: %w; name one where you may write", dir, err)
+	return fmt.Errorf("--out %s: cannot create a directory there: %w; name one where you may write", dir, err)
 }

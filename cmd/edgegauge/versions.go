@@ -249,7 +249,7 @@ func (s sizing) String() string {
 	for _, x := range s.sizes {
 		from := fmt.Sprintf("%d blocks with both versions", x.Pilot)
 		if !x.Paired {
-			from = fmt.Sprintf("%d trials of one version, whose blocks do not cancel", x.Pilot)
+			from = fmt.Sprintf("%d trials of one version, so differences between blocks do not cancel", x.Pilot)
 		}
 		fmt.Fprintf(&b, "%s, %s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% "+
 			"with a power of %g %% at a level of %.3g %% (two-sided)\n", x.Condition.Text, x.Treatment,

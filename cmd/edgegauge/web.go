@@ -42,9 +42,9 @@ func webCmd(a *app) *cobra.Command {
 		Use:   "web [RESULTS...]",
 		Short: "serve a page: watch a study run, look through results, compare them",
 		Long: `Web serves a page for the browser. It shows the results in the folders given (default: results), the study that
-runs now, and of each result its report, trials, requests and packets. It only reads. It listens on this machine's
-loopback address; elsewhere it needs a certificate (--tls-cert, --tls-key) and asks every browser for the token that
-it prints.`,
+runs now, and for each result its report, trials, requests and packets. It only reads. By default it listens on this
+machine's loopback address; on any other it needs a certificate (--tls-cert, --tls-key) and asks every browser for the
+token that it prints.`,
 		Example: "  edgegauge web\n  edgegauge web results/quickstart --listen 127.0.0.1:9000\n  " +
 			"edgegauge web export page results/latest",
 		Args: cobra.ArbitraryArgs,
@@ -55,8 +55,9 @@ it prints.`,
 			return a.web(cmd.Context(), cmd.OutOrStdout(), args, f)
 		},
 	}
-	c.Flags().StringVar(&f.listen, "listen", webAddress, "address and port; port 0: any that is free")
-	c.Flags().BoolVar(&f.token, "token", false, "ask for a token on loopback, too: other users of this machine reach it")
+	c.Flags().StringVar(&f.listen, "listen", webAddress, "address and port; port 0: any free port")
+	c.Flags().BoolVar(&f.token, "token", false, "also ask for a token on loopback, which other users of this "+
+		"machine can reach")
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "certificate file (PEM), needed beyond loopback")
 	c.Flags().StringVar(&f.key, "tls-key", "", "its key file (PEM)")
 	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another name by which browsers may call this server (repeatable)")
@@ -68,9 +69,9 @@ func webExportCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export DIR RESULTS...",
 		Short: "write the pages of results as files that need no server",
-		Long: `Export writes the pages of results into a new folder: reports, trials with their slowest requests, and of two
-or more results their comparison with the first. The folder opens from disk, asks for nothing elsewhere, and can be
-sent to others.`,
+		Long: `Export writes the pages of results into a new folder: reports, trials with their slowest requests, and for
+two or more results a comparison with the first. The pages open from disk, load nothing from elsewhere, and can be sent
+to others.`,
 		Example: "  edgegauge web export page results/latest\n  edgegauge web export both baseline results/latest",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

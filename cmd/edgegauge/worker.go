@@ -34,9 +34,9 @@ func workerCmd(a *app) *cobra.Command {
 		Use:   "worker",
 		Short: "measure blocks of studies for a coordinator: this machine becomes one of its benches",
 		Long: `Worker connects to a hub and measures what a coordinator (edgegauge run --benches) orders, until it is
-stopped. Results stay in a folder here until the coordinator has kept them, whatever happens to the network. A study may
-run what came with edgegauge and the stacks that are installed here or named with --stacks; programs that it names
-itself need --trust.`,
+stopped. Results stay in a folder here until the coordinator has stored them, even if the network fails. A study may
+use what came with edgegauge, and stacks that are installed here or given with --stacks; other programs that it names
+need --trust.`,
 		Example: "  edgegauge worker --creds rack1.json\n  edgegauge worker --creds rack1.json --stacks my-stacks",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.work(cmd.Context(), w) },
@@ -44,9 +44,10 @@ itself need --trust.`,
 	hubFlags(c, &w.nats, &w.creds)
 	leaseFlag(c, &w.lease)
 	trustFlag(c, &w.trust)
-	c.Flags().StringVar(&w.dir, "dir", "", "where results lie until they are kept (default: in the user's cache)")
+	c.Flags().StringVar(&w.dir, "dir", "", "folder for results until the coordinator has them (default: in the "+
+		"user's cache)")
 	c.Flags().StringVar(&w.turn, "turn", "", "file that is locked while a block is measured")
-	c.Flags().BoolVar(&w.child, "child", false, "end with the standard input")
+	c.Flags().BoolVar(&w.child, "child", false, "end when standard input ends")
 	for _, hidden := range []string{"turn", "child"} { // of the benches that run --benches N starts
 		c.Flags().Lookup(hidden).Hidden = true
 	}

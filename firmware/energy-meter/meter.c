@@ -1,7 +1,7 @@
 /* The energy meter: an ATmega328P (Arduino Nano, 16 MHz) that reads a supply's voltage on
  * ADC0 and its current on ADC1 without pause and sends the sums of each period, by default
- * 170 times a second. It judges nothing: calibration is kept here and applied by the host.
- * doc/energy-meter.md has the circuit; wire.h the frames; `make firmware` builds it.
+ * 170 times per second. It only measures: calibration is stored here and applied by the host.
+ * The circuit is in doc/energy-meter.md, the frames are in wire.h; `make firmware` builds it.
  *
  * Time is Timer 1 at clock/8: one tick is 0.5 us, 32 bits wrap after 35.8 minutes.
  */
@@ -16,7 +16,7 @@
 
 #include "wire.h"
 
-#define ADC_ON (_BV(ADEN) | _BV(ADPS2) | _BV(ADPS1) | _BV(ADPS0)) /* clock/128: 104 us a conversion */
+#define ADC_ON (_BV(ADEN) | _BV(ADPS2) | _BV(ADPS1) | _BV(ADPS0)) /* clock/128: 104 us per conversion */
 #define ADC_GO (ADC_ON | _BV(ADIE) | _BV(ADSC))
 #define VOLTAGE (_BV(REFS0) | 0)
 #define CURRENT (_BV(REFS0) | 1)
@@ -58,7 +58,7 @@ static uint16_t put(uint8_t c, uint16_t crc) {
   return _crc_xmodem_update(crc, c);
 }
 
-/* send queues a whole frame or nothing, and says whether it did. */
+/* send queues a complete frame or nothing, and returns whether it did. */
 static uint8_t send(uint8_t type, const void *payload, uint8_t len) {
   if ((uint8_t)(tail - head - 1) < len + WIRE_FRAME) return 0;
   const uint8_t *p = payload;
@@ -78,8 +78,8 @@ static uint16_t pairs;
 static uint32_t sum_v, sum_i, sum_vi;
 static uint8_t limits;
 
-/* Subtle: single conversions, restarted here, so that the channel is never in doubt; a
- * free-running converter latches ADMUX at a moment of its own. */
+/* Subtle: single conversions, restarted here, so that the channel is always known; a
+ * free-running converter latches ADMUX at a time of its own. */
 ISR(ADC_vect) {
   uint16_t a = ADC;
   if (ADMUX == VOLTAGE) {
@@ -160,7 +160,7 @@ static void push_edge(uint8_t edge, uint32_t t) {
 }
 
 /* wait_for_other waits for the other edge. A pulse shorter than this handler has already
- * ended: its end is stamped late, and says so, instead of turning all later edges over. */
+ * ended: its end is stamped late and marked as late, so that later edges are not inverted. */
 static void wait_for_other(void) {
   for (uint8_t tries = 4; tries; tries--) {
     TCCR1B ^= _BV(ICES1);
@@ -221,7 +221,7 @@ static void store_cal(const void *payload) {
 }
 
 /* bandgap reads the internal 1.1 V reference against AVcc, 64 conversions summed. AVcc is
- * USB's 5 V give or take 5 %; the host scales by this sum at calibration over this sum now. */
+ * USB's 5 V +-5 %; the host scales by the ratio of this sum at calibration to this sum now. */
 static uint16_t bandgap(void) {
   ADCSRA &= ~_BV(ADIE);
   while (ADCSRA & _BV(ADSC)) {}
@@ -251,7 +251,7 @@ static void describe(void) {
 
 static volatile struct { uint8_t type, len, payload[WIRE_MAX], ready; uint32_t t; } command;
 
-/* The last byte of a good frame is stamped here: the echo's clock fit rests on it. */
+/* The last byte of a valid frame is stamped here: the clock fit of the echo depends on it. */
 ISR(USART_RX_vect) {
   static uint8_t state, got;
   static uint16_t crc, sent;
@@ -273,8 +273,8 @@ ISR(USART_RX_vect) {
   crc = _crc_xmodem_update(crc, c);
 }
 
-/* set_period takes ticks and comes as near as whole timer wraps allow; the info frame says
- * what became of it. */
+/* set_period takes ticks and comes as close as whole timer wraps allow; the info frame reports
+ * the resulting period. */
 static uint8_t set_period(uint32_t ticks) {
   if (ticks < WIRE_PERIOD_MIN || ticks > WIRE_PERIOD_MAX) return WIRE_BAD;
   uint8_t n = (ticks + 32767) / 32768;

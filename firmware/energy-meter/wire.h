@@ -1,4 +1,4 @@
-/* The energy meter's serial protocol, format 1. Both ways the same frame, little-endian:
+/* The energy meter's serial protocol, format 1. The frame is the same in both directions, little-endian:
  *
  *   A5 | type | len | payload, len bytes | crc lo | crc hi
  *
@@ -13,9 +13,9 @@
 #define WIRE_FRAME 5 /* bytes around a payload */
 #define WIRE_MAX 30  /* longest payload of a command */
 
-#define WIRE_PERIOD 11765      /* 169.996 a second */
-#define WIRE_PERIOD_MIN 4000   /* 500 a second */
-#define WIRE_PERIOD_MAX 200000 /* 10 a second */
+#define WIRE_PERIOD 11765      /* 169.996 per second */
+#define WIRE_PERIOD_MIN 4000   /* 500 per second */
+#define WIRE_PERIOD_MAX 200000 /* 10 per second */
 
 /* meter to host */
 #define WIRE_DATA 'D'
@@ -29,7 +29,7 @@
 #define WIRE_STOP 'X'
 #define WIRE_RATE 'R'      /* period u32, ticks; refused while streaming */
 #define WIRE_QUERY 'Q'     /* an info frame follows the echo */
-#define WIRE_CALIBRATE 'C' /* struct wire_cal, kept in EEPROM; refused while streaming */
+#define WIRE_CALIBRATE 'C' /* struct wire_cal, stored in EEPROM; refused while streaming */
 
 #define WIRE_OK 0
 #define WIRE_BAD 1
@@ -37,7 +37,7 @@
 #define WIRE_UNKNOWN 3
 
 #define WIRE_PIN 1     /* the marker pin is high */
-#define WIRE_LIMIT_V 2 /* a conversion of the period stood at the converter's end: the sum is too low */
+#define WIRE_LIMIT_V 2 /* a conversion of the period was at the converter's limit: the sum is too low */
 #define WIRE_LIMIT_I 4
 #define WIRE_EDGE_LATE 2
 #define WIRE_BOOT 0x80

@@ -1,7 +1,8 @@
-/* A thermometer on a serial line: asked "T\n" at 9600 Bd, 8N1, it answers "21.50\n".
+/* A thermometer on a serial line: it answers "T\n" at 9600 Bd, 8N1, with "21.50\n".
  *
- * ATmega328P (Arduino Nano, Uno) with a TMP36 or LM35-like sensor on ADC0: 10 mV/°C, and 500 mV at 0 °C. The reading is the mean of 4 conversions against
- * AVcc of 5 V. Between requests the core sleeps. Anything but "T" is ignored, so a line's end may be LF or CR LF.
+ * ATmega328P (Arduino Nano, Uno) with a TMP36 or LM35-like sensor on ADC0: 10 mV/°C, and 500 mV at 0 °C. The reading is
+ * the mean of 4 conversions against AVcc of 5 V. Between requests the core sleeps. Anything but "T" is ignored, so a
+ * line may end in LF or CR LF.
  */
 #include <avr/interrupt.h>
 #include <avr/io.h>
@@ -32,7 +33,8 @@ static unsigned convert(void) {
 static long celsius(void) {
   long sum = 0;
   for (char k = 0; k < 4; k++) sum += convert();
-  /* Tenths of mV of 4 conversions of 1024 steps of 5 V, less the 500 mV of 0 °C: a tenth of a mV is a hundredth of a degree. */
+  /* Tenths of mV of 4 conversions of 1024 steps of 5 V, less the 500 mV of 0 °C: a tenth of a mV is a hundredth of a
+   * degree. */
   return (sum * 50000 + 2048) / 4096 - 5000;
 }
 
@@ -51,7 +53,7 @@ int main(void) {
   for (;;) {
     cli();
     if (!asked) {
-      /* Subtle: the instruction after sei runs before any interrupt, so none is slept through. */
+      /* Subtle: the instruction after sei runs before any interrupt, so sleep never misses one. */
       sleep_enable();
       sei();
       sleep_cpu();

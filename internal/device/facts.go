@@ -77,7 +77,7 @@ func (f Facts) doubts() []string {
 	}
 	if f.Load > 0.5*float64(f.CPUs) {
 		d = append(d, "load was "+strconv.FormatFloat(f.Load, 'f', 1, 64)+
-			" when the run began: this machine has other work to do")
+			" when the run began: other programs use this machine")
 	}
 	if f.ClockSource == "hpet" || f.ClockSource == "acpi_pm" {
 		d = append(d, "clock source "+f.ClockSource+" is slow to read")

@@ -106,7 +106,7 @@ func (m machine) throttling() Finding {
 const hot = 75.0
 
 func (m machine) temperature() Finding {
-	f := Finding{What: "temperature", Says: "this kernel does not tell"}
+	f := Finding{What: "temperature", Says: "this kernel does not report it"}
 	zones, _ := fs.Glob(m.root, "sys/class/thermal/thermal_zone*/temp")
 	warmest, seen := 0.0, false
 	for _, z := range zones {
@@ -128,7 +128,7 @@ func (m machine) clockSource() Finding {
 	f := Finding{What: "clock source", Says: c}
 	switch c {
 	case "":
-		f.Says = "this kernel does not tell"
+		f.Says = "this kernel does not report it"
 	case "hpet", "acpi_pm", "jiffies", "refined-jiffies":
 		f.Do = "reading it is slow or coarse; if available_clocksource lists another, write that to current_clocksource"
 		f.Bad = strings.Contains(c, "jiffies")
@@ -137,7 +137,7 @@ func (m machine) clockSource() Finding {
 }
 
 func (m machine) load() Finding {
-	f := Finding{What: "load", Says: "this kernel does not tell"}
+	f := Finding{What: "load", Says: "this kernel does not report it"}
 	words := strings.Fields(m.text("proc/loadavg"))
 	if len(words) == 0 {
 		return f

@@ -144,7 +144,7 @@ func (w *conducting) resume() error {
 	}
 	for _, o := range orders {
 		if len(w.Benches) > 0 && !slices.Contains(w.Benches, o.Bench.Name) || w.seat(o.Bench.Name).order != nil {
-			if err := w.Ledger.Withdraw(o, "its bench takes no part any more"); err != nil {
+			if err := w.Ledger.Withdraw(o, "its bench no longer takes part"); err != nil {
 				return err
 			}
 			continue
@@ -206,7 +206,7 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 		}
 		reason := fmt.Sprintf("its bench was silent for %v", w.lease())
 		if time.Since(s.heard) <= w.lease() {
-			reason = fmt.Sprintf("its bench did not take it up within %v", w.lease())
+			reason = fmt.Sprintf("its bench did not start it within %v", w.lease())
 			if !s.beat.Done { // else it still waits for the answer to what it had before
 				w.fail(s, reason)
 			}
@@ -355,7 +355,7 @@ func (w *conducting) task(o store.Order) Task {
 // fail counts an order that a bench did not measure as it should have.
 func (w *conducting) fail(s *seat, why string) {
 	if s.failures++; s.failures == mostFailures {
-		s.barred = fmt.Sprintf("%d orders in a row came to nothing, the last one: %s", mostFailures, why)
+		s.barred = fmt.Sprintf("%d orders in a row failed; the last one: %s", mostFailures, why)
 	}
 }
 
@@ -447,7 +447,7 @@ func (w *conducting) take(f *fetch) error {
 		return err
 	case state == store.Superseded:
 		w.outcome.TooLate++
-		event.What = "too late: its results are kept, and do not count"
+		event.What = "too late: its results are stored, but do not count"
 		w.tell(event)
 		f.d.Answer(Answer{Verdict: TooLate})
 		return nil

@@ -120,7 +120,7 @@ type Bench interface {
 	Deliver(ctx context.Context, r Result, dir string) (Answer, error)
 }
 
-// ErrDamaged is that a file is not what its checksum says.
+// ErrDamaged is that a file does not match its checksum.
 var ErrDamaged = errors.New("damaged")
 
 // A Ledger is what a coordinator needs of a store.Store.

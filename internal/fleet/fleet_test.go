@@ -125,7 +125,7 @@ func TestABenchThatDoesNothing(t *testing.T) {
 			s.beat("a", "1", nil)
 			time.Sleep(15 * time.Second)
 		}
-		if s.of("a").Attempt != 0 || !s.hasSaid("did not take it up") || !s.hasSaid("a gets no orders: 3 orders in a row") {
+		if s.of("a").Attempt != 0 || !s.hasSaid("did not start it") || !s.hasSaid("a gets no orders: 3 orders in a row") {
 			t.Errorf("it has %v; said %q", s.of("a").Task, s.said)
 		}
 		s.beat("b", "1", nil)
@@ -304,7 +304,7 @@ func TestAWorkerThatStoodStill(t *testing.T) {
 				time.Sleep(3 * time.Minute)
 				for range 2 {
 					got := b.last()
-					if got.Task != o.Task || got.Done == stale || strings.Contains(got.Failed, "stood still") != stale {
+					if got.Task != o.Task || got.Done == stale || strings.Contains(got.Failed, "was suspended") != stale {
 						t.Errorf("after %v: got the beat %+v", still, got)
 					}
 					b.orders <- o

@@ -180,7 +180,7 @@ func (w *working) obey(ctx context.Context, o Order) {
 		return
 	case w.job != nil && w.busy:
 		// Subtle: an order of another worker of this bench ends ours, too.
-		w.job.failed = cmp.Or(w.job.failed, "its block was given away again")
+		w.job.failed = cmp.Or(w.job.failed, "its block was reassigned")
 		w.job.cancel()
 		return // the order is told again
 	case w.job != nil && w.job.done:
@@ -243,7 +243,7 @@ func (w *working) tell(what string, done bool) {
 // process, a lid that was shut. The order is lost, and what was measured is nonsense.
 func (w *working) wake() {
 	if still := time.Since(w.ticked); w.busy && still > cmp.Or(w.Worker.Lease, Lease) {
-		w.job.failed = fmt.Sprintf("the worker stood still for %v", still.Round(time.Second))
+		w.job.failed = fmt.Sprintf("the worker was suspended for %v", still.Round(time.Second))
 		w.job.cancel()
 	}
 }

@@ -136,7 +136,8 @@ func (m *execMeter) learnInterval(ctx context.Context) error {
 		case ended && err != nil:
 			return err
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s does not say its rate, and printed %d readings in 10 s; let it say \"rate\"", m.argv[0], n)
+			return fmt.Errorf("%s does not declare its rate, and printed %d readings in 10 s; make it declare "+
+				"\"rate\"", m.argv[0], n)
 		}
 		select {
 		case <-m.done:

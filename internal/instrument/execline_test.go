@@ -127,7 +127,7 @@ func TestProgramsThatFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
-	if _, err := openProgram(t, "stubborn"); err == nil || !strings.Contains(err.Error(), "does not say its rate") {
+	if _, err := openProgram(t, "stubborn"); err == nil || !strings.Contains(err.Error(), "does not declare its rate") {
 		t.Errorf("a program without rate or readings: %v", err)
 	}
 	m, err := openProgram(t, "dies")

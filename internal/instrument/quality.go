@@ -70,7 +70,7 @@ func (q MeterStats) Doubts() []error {
 	add(q.OverRange, "over_range", "readings were out of the meter's range")
 	add(q.Failed, "failed", "readings failed")
 	if q.Readings > 20 && q.Repeats+1 >= q.Readings {
-		add(q.Readings, "stuck", "readings, that is all, are the same: the meter is stuck, or too coarse for this load")
+		add(q.Readings, "stuck", "readings, all of them, are the same: the meter is stuck, or too coarse for this load")
 	}
 	return doubts
 }

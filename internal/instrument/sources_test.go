@@ -324,7 +324,7 @@ func TestSensorsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := Open(t.Context(), "hwmon", Options{Root: tree(piHwmon)})
 		watch(m, 505*time.Millisecond)
-		if d := m.Stats().Doubts(); len(d) != 1 || !strings.Contains(d[0].Error(), "51 readings, that is all, are the same") {
+		if d := m.Stats().Doubts(); len(d) != 1 || !strings.Contains(d[0].Error(), "51 readings, all of them, are the same") {
 			t.Errorf("a sensor that is stuck: %v", d)
 		}
 	})

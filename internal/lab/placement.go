@@ -293,11 +293,11 @@ func Refusal(s *study.Setup, linked, packets bool) string {
 	switch {
 	case !IsAway(s.Client.Device) && !IsAway(s.Server.Device):
 	case linked:
-		return "a link lies between two programs on this machine, and " + awayOf(s) +
-			" is another: the network to it is real; drop the link"
+		return "a link connects two programs on this machine, and " + awayOf(s) +
+			" is another: the network to it is real; remove the link"
 	case packets && IsAway(s.Client.Device):
-		return "packets are captured where the client runs, on this machine only; put the server on " + s.Client.Device +
-			", or ask for no packets"
+		return "packets are captured at the client, and only on this machine; swap the sides, so that the server is on " +
+			s.Client.Device + ", or ask for no packets"
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func Responses() []Response {
 			"once: search for the server sent to its address known (DPWS: Probe to match)", false},
 		{Quantity{"metadata", "s"}, atClient, "once: description of the server and its service fetched and read", false},
 		{Quantity{"first_invoke", "s"}, atClient, "total_time of the client's very first request, warm-up included", false},
-		{Quantity{"energy", "J"}, atBoth, "energy per request, net of the idle of the same trial", false},
+		{Quantity{"energy", "J"}, atBoth, "energy per request, net of the idle energy of the same trial", false},
 		{Quantity{"energy_gross", "J"}, atBoth, "energy per request, idle included", false},
 		{Quantity{"trial_energy", "J"}, atBoth, "energy of the recorded run, idle included", false},
 		{Quantity{"power", "W"}, atBoth, "mean power of the recorded run", false},

@@ -93,10 +93,11 @@ func (r *Report) findBenches() {
 	}
 	for _, name := range names {
 		if !slices.Contains(r.Benches.Names, name) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s did no whole block: a bench must run every treatment; its "+
-				"trials are in no figure", name))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s completed no block: a bench must run every treatment; "+
+				"its trials are excluded from all figures", name))
 		} else if n := left[name]; n > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: %d blocks lack a trial and are in no figure", name, n))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: %d blocks lack a trial and are excluded from all "+
+				"figures", name, n))
 		}
 	}
 	slices.Sort(r.Benches.Names)
@@ -271,8 +272,8 @@ func (r *Report) judgeBenches(s *store.Store) error {
 		}
 	}
 	if superseded > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d attempts were superseded: measured well, but their blocks had been "+
-			"given to other attempts before anybody saw a value; they are in no figure", superseded))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d attempts were superseded: their trials were valid, but their "+
+			"blocks had been reassigned before anyone saw a value; they are excluded from all figures", superseded))
 	}
 	if r.Benches == nil {
 		return nil
@@ -375,7 +376,7 @@ func (r *Report) watchControls() {
 			r.Benches.Moved = append(r.Benches.Moved, BenchDrift{bench, i, x, x.P < movedAt})
 			if x.P < movedAt {
 				r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: its control %s moved by more than 3 standard errors: the "+
-					"second half of its trials takes %s times as long as the first (%s); look at the bench", bench, t.Name(),
+					"second half of its trials takes %s times as long as the first (%s); check the bench", bench, t.Name(),
 					ratioText(x.Estimate), ratioRange(x)))
 			}
 		}

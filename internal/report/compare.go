@@ -151,7 +151,7 @@ func (c Compared) whyUndecided() string {
 	}
 	switch {
 	case starved:
-		return "programs waited for a CPU, which may explain the difference; such trials decide nothing"
+		return "programs waited for a CPU, which may explain the difference; such trials cannot decide"
 	case spikes:
 		return "there are more spikes than before, and the mean may have risen beyond the bound; more trials would decide"
 	}

@@ -24,7 +24,7 @@ func (r *Report) doubts() {
 	}
 	if len(r.LeftOut) > 0 {
 		r.Warnings = append(r.Warnings, "a copy without raw files ("+strings.Join(r.LeftOut, ", ")+"): it has every trial's "+
-			"figures, but no single request, reading or packet")
+			"figures, but no individual requests, readings or packets")
 	}
 	shown := 0
 	for _, t := range r.Trials {

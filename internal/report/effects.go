@@ -281,7 +281,7 @@ var doings = map[string][2]string{
 	"wire_bytes": {"puts", "fewer bytes on the wire"},
 	"cpu":        {"needs", "less CPU time"}, "energy": {"needs", "less energy"},
 	"energy_gross": {"needs", "less energy, idle included"}, "trial_energy": {"needs", "less energy in all"},
-	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests a second"},
+	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests per second"},
 }
 
 // Sentence says what the contrast means, as "rest answers 2.2 times sooner than soap (2.1 to 2.3; published 2.2)".

@@ -77,7 +77,7 @@ func TestEffectsFindTheTruth(t *testing.T) {
 		}
 	}
 	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, true), "\n"); !strings.Contains(says,
-		"times more requests a second than soap") {
+		"times more requests per second than soap") {
 		t.Errorf("more is better: %s", says)
 	}
 	// no spread: the values themselves decide

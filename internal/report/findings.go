@@ -298,7 +298,7 @@ func (f finding) waited() string {
 	case len(starved) > 0:
 		return starved[0]
 	case most == 0:
-		return "No program waited for a CPU, or the machine does not tell."
+		return "No program waited for a CPU, or the machine does not report it."
 	}
 	return fmt.Sprintf("No treatment starved: programs that were ready to run waited for a CPU for at most %.2g s "+
 		"in each second of the run (%s).",

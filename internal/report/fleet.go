@@ -52,7 +52,7 @@ func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet 
 
 // text writes the table and what it rests on.
 func (f Fleet) text(b *strings.Builder) {
-	wrap(b, fmt.Sprintf("In a month, %d devices with a report every %s take, extrapolated from one request:", f.Devices,
+	wrap(b, fmt.Sprintf("Per month, %d devices that report every %s need, extrapolated from one request:", f.Devices,
 		periodText(f.Period)), "  ")
 	b.WriteByte('\n')
 	rows := [][]string{{"treatment", "busy cores", "on the wire"}}
@@ -81,13 +81,13 @@ func (f Fleet) text(b *strings.Builder) {
 
 func (f Fleet) notes() []string {
 	out := []string{"busy cores: CPU time of the server for a request, as measured on its machine and at the load of " +
-		"the study, times the reports a second. Memory, connections, storage and outages are not in it: devices report at " +
-		"random instants"}
+		"the study, times the reports per second. Memory, connections, storage and outages are not included; devices " +
+		"are assumed to report at random times"}
 	if f.Prices == nil {
 		return append(out, "servers and cost need prices: --prices FILE (doc/battery-life.md)")
 	}
-	return append(out, fmt.Sprintf("servers: of %g cores, of which %g %% may be busy; the ends of the cost are those of "+
-		"its parts added", f.Prices.ServerCores, 100*f.Prices.Utilization))
+	return append(out, fmt.Sprintf("servers: %g cores each, of which %g %% may be busy; the limits of the cost are "+
+		"the sums of the limits of its parts", f.Prices.ServerCores, 100*f.Prices.Utilization))
 }
 
 // amountText is a figure with the ends of its interval.

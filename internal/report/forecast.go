@@ -63,8 +63,8 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 			row.Forecast, row.Err = battery.Predict(trials, c)
 		}
 		if row.Err == nil && !some {
-			row.Notes = append(row.Notes, "measured over another link than "+c.Radio.Name+": what was sent again, and bytes of "+
-				"acknowledgements, are that link's")
+			row.Notes = append(row.Notes, "measured over a link other than "+c.Radio.Name+": retransmissions and "+
+				"acknowledgement bytes are those of that link")
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -138,8 +138,8 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 	base, bodies := wire, len(wire) == 0
 	if bodies {
 		base = out
-		notes = append(notes, "bytes: of the bodies alone; headers, acknowledgements and retransmissions were not measured "+
-			"and are not in it (add wire_bytes, packets and retransmissions to the study's responses)")
+		notes = append(notes, "bytes: bodies only; headers, acknowledgements and retransmissions were not measured and "+
+			"are not included (add wire_bytes, packets and retransmissions to the study's responses)")
 	}
 	if len(base) == 0 {
 		return nil, nil, errors.New("no bytes were measured; add wire_bytes or message_size to the study's responses and " +
@@ -153,7 +153,8 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 			wait = perTrial("rtt")
 		}
 		if s.Connection == "keep-alive" {
-			notes = append(notes, "connections were kept open: no handshake is in it. For a device that connects for each "+
+			notes = append(notes, "connections were kept open, so no handshake is included. For a device that connects "+
+				"for each "+
 				"report, measure connection: per-request")
 		}
 	}
@@ -182,7 +183,7 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 	if !bodies {
 		text := "bytes: on the wire, as measured"
 		if len(again) > 0 {
-			text += fmt.Sprintf(", with %s retransmitted packets a request in them", significant(meanOf(again)))
+			text += fmt.Sprintf(", including %s retransmitted packets per request", significant(meanOf(again)))
 		}
 		notes = append(notes, text)
 	}
@@ -190,7 +191,7 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 		notes = append(notes, "waiting for the response: as measured over this link")
 	}
 	if len(trials) == 1 {
-		notes = append(notes, "one trial: the interval does not contain how trials differ")
+		notes = append(notes, "one trial: the interval does not include the variation between trials")
 	}
 	return trials, notes, nil
 }
@@ -204,14 +205,14 @@ func (r *Report) joules(treatment int, as Joules) (energy map[int]float64, whole
 	c, ok := r.Cell(treatment, measure.Client, response)
 	switch {
 	case !ok && as == OfExchange:
-		return nil, false, []string{"joules: the results have no energy_gross of the client; the radio's model stands in " +
-			"their place"}
+		return nil, false, []string{"joules: the results have no energy_gross of the client; the radio's model is used " +
+			"instead"}
 	case !ok:
-		return nil, false, []string{"joules: the results have none; what the processor takes is device.processing (" +
+		return nil, false, []string{"joules: the results have none; the processor's energy is device.processing (" +
 			"--set device.processing=…)"}
 	case as == NoJoules, as == "" && c.Method != store.Measured:
 		return nil, false, []string{fmt.Sprintf("joules: the client's %s ones are not used (--joules says what they "+
-			"stand for)", c.Method)}
+			"cover)", c.Method)}
 	}
 	energy = map[int]float64{}
 	for _, p := range c.Points {
@@ -219,7 +220,7 @@ func (r *Report) joules(treatment int, as Joules) (energy map[int]float64, whole
 	}
 	what := "of the processor, added to the radio's"
 	if as == OfExchange {
-		what = "in the place of sending, receiving and waiting"
+		what = "instead of sending, receiving and waiting"
 	}
 	return energy, as == OfExchange, []string{fmt.Sprintf("joules: %s %s at the client, %s", c.Method, response, what)}
 }
@@ -309,9 +310,9 @@ func (f Forecasts) lives(b *strings.Builder) {
 const barWidth = 40
 
 func (r ForecastRow) text(b *strings.Builder, named bool) {
-	head := "What the energy goes into"
+	head := "Where the energy goes"
 	if named {
-		head = r.Name + ": what the energy goes into"
+		head = r.Name + ": where the energy goes"
 	}
 	wrap(b, head, "  ")
 	width := 0
@@ -330,7 +331,7 @@ func (r ForecastRow) text(b *strings.Builder, named bool) {
 	}
 	writeColumns(b, rows)
 	if open := r.open(); len(open) > 0 {
-		rows = [][]string{{"what is least certain", "limits", "life at them"}}
+		rows = [][]string{{"least certain", "limits", "life at its limits"}}
 		for _, l := range open {
 			rows = append(rows, []string{l.Key, figureText(l.Low, l.Unit) + " to " + figureText(l.High, l.Unit),
 				LifeText(l.Lo) + " to " + LifeText(l.Hi)})
@@ -393,7 +394,7 @@ func (f Forecasts) notes() []string {
 		}
 	}
 	if len(f.Rows) > 1 && !f.Each && f.Rows[1].Err == nil {
-		out = append(out, "--each says the same of each treatment.")
+		out = append(out, "--each shows this for each treatment.")
 	}
 	for _, r := range f.Rows {
 		if r.Err != nil {
@@ -404,18 +405,19 @@ func (f Forecasts) notes() []string {
 			say("", n)
 		}
 		if r.Busy {
-			say(r.Name, "the connection is not released before the next report: the radio never sleeps. Each report is "+
-				"taken to set up its connection all the same")
+			say(r.Name, "the connection is not released before the next report: the radio never sleeps. The model still "+
+				"sets up a connection for each report")
 		}
 		if r.Shelf {
-			say(r.Name, "the battery's shelf life ends it, before the device has used it up")
+			say(r.Name, "the battery reaches the end of its shelf life before the device has drained it")
 		}
 		if slices.ContainsFunc(r.Levers, func(l battery.Lever) bool { return l.Key == "device.sleep" && l.High == 0 }) {
-			say("", "the device besides its radio is taken to draw nothing while it sleeps; state it: --set device.sleep=…")
+			say("", "apart from its radio, the device is assumed to draw nothing while it sleeps; if it does, add --set "+
+				"device.sleep=…")
 		}
 	}
-	return append(out, fmt.Sprintf("The interval contains how trials differ, and the limits of the figures in "+
-		"radios/%s.yaml and batteries/%s.yaml, where the source of each is; many are assumed. It does not contain what the "+
-		"model leaves out (doc/method.md).",
+	return append(out, fmt.Sprintf("The interval includes the variation between trials, and the limits of the "+
+		"figures in radios/%s.yaml and batteries/%s.yaml, which name their sources; many are assumed. It does not "+
+		"include what the model leaves out (doc/method.md).",
 		f.Conditions.Radio.Name, f.Conditions.Battery.Name))
 }

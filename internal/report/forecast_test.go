@@ -73,14 +73,14 @@ func TestTraffic(t *testing.T) {
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.1}, []string{"modelled energy at the client"}},
 		{"joules of the whole exchange", "nb-iot", OfExchange, store.Modelled, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.3, Whole: true},
-			[]string{"modelled energy_gross at the client, in the place of sending"}},
+			[]string{"modelled energy_gross at the client, instead of sending"}},
 		{"no joules wanted", "nb-iot", NoJoules, store.Measured, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"not used"}},
 		{"no joules there", "nb-iot", OfExchange, store.Measured, []string{"energy", "energy_gross"},
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"no energy_gross of the client"}},
 		{"bodies alone, and it is said", "none", "", store.Measured, []string{"wire_bytes", "packets", "energy", "retransmissions"},
 			battery.Traffic{Up: 100, Down: 200, Wait: math.NaN(), Joules: math.NaN()},
-			[]string{"of the bodies alone; headers, acknowledgements and retransmissions were not measured"}},
+			[]string{"bodies only; headers, acknowledgements and retransmissions were not measured"}},
 		{"the wire alone", "none", "", store.Measured, []string{"message_size", "response_size", "energy"},
 			battery.Traffic{Up: 0, Down: 500, Packets: 6, Wait: math.NaN(), Joules: math.NaN()}, nil},
 	} {
@@ -124,13 +124,13 @@ func TestForecastOfReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"MODELLED, not measured: how long 2xAA lasts with nb-iot and a report every 1h.",
-		"nb-iot-0: what the energy goes into", "setup", "█", "what to change first", "the period", "what is least certain",
+		"nb-iot-0: where the energy goes", "setup", "█", "what to change first", "the period", "least certain",
 		"radio.setup_time", "device.sleep=…", "radios/nb-iot.yaml", "--each"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in %s", want, text.String())
 		}
 	}
-	if strings.Contains(text.String(), "nb-iot-2: what the energy") {
+	if strings.Contains(text.String(), "nb-iot-2: where the energy") {
 		t.Errorf("the second is explained without --each: %s", text.String())
 	}
 	for line := range strings.Lines(text.String()) {
@@ -188,7 +188,7 @@ func TestForecastOfReport(t *testing.T) {
 
 	// Over another link it is forecast, and said; what cannot be is last, and why.
 	f = measuredOver([]string{"lte-m"}, figures, store.Measured).Forecast(lasting(t, "nb-iot", "2xAA"), "")
-	if len(f.Rows) != 1 || !strings.Contains(strings.Join(f.notes(), "\n"), "measured over another link than nb-iot") {
+	if len(f.Rows) != 1 || !strings.Contains(strings.Join(f.notes(), "\n"), "measured over a link other than nb-iot") {
 		t.Errorf("got %+v", f.notes())
 	}
 	f = r.Forecast(lasting(t, "nb-iot", "CR2032"), "")
@@ -232,9 +232,9 @@ func TestFleet(t *testing.T) {
 	if err := errors.Join(f.Text(&text), f.JSON(&data)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"In a month, 360000 devices with a report every 1h take", "5.00 (4.00 to 6.10)",
+	for _, want := range []string{"Per month, 360000 devices that report every 1h need", "5.00 (4.00 to 6.10)",
 		"263 GB (237 GB to 289 GB)", "3 (2 to 4)", "EUR", "86.3 (63.7 to 109)", "none-1: the server's cpu was not measured",
-		"Memory, connections, storage and outages are not in it"} {
+		"Memory, connections, storage and outages are not included"} {
 		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
 			t.Errorf("%q is not in %s", want, text.String())
 		}

@@ -29,8 +29,8 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
 	if was, is := like.replications(), again.replications(); is < was {
-		out.Fewer = fmt.Sprintf("%d replications, %d in the kept results: intervals are wider, so more figures cannot "+
-			"be told; those that agree or differ do so as surely as with all", is, was)
+		out.Fewer = fmt.Sprintf("%d replications, %d in the kept results: intervals are wider, so more figures are "+
+			"undecided; those that agree or differ do so with the same certainty", is, was)
 	}
 	for _, side := range []struct {
 		name string
@@ -101,9 +101,9 @@ func (c Repeated) Text(w io.Writer) error {
 	return err
 }
 
-// tallyOf counts the answers: "figures: 3 agree, 1 differs, 2 cannot be told".
+// tallyOf counts the answers: "figures: 3 agree, 1 differs, 2 undecided".
 func tallyOf(what string, all []advise.Repeated) string {
-	return fmt.Sprintf("%s: %d agree, %d differ, %d cannot be told", what, advise.Count(all, advise.Agrees),
+	return fmt.Sprintf("%s: %d agree, %d differ, %d undecided", what, advise.Count(all, advise.Agrees),
 		advise.Count(all, advise.Differs), advise.Count(all, advise.CannotTell))
 }
 

@@ -194,7 +194,7 @@ func (r *Report) doubtModels() {
 				continue
 			}
 			text := fmt.Sprintf("modelled energy at the %s: the constants of %s are applied to the CPU time of another "+
-				"machine (%s), which is neither's energy; run on the board, or use a meter", side, board, s.Device)
+				"machine (%s), so the result is the energy of neither; run on the board, or use a meter", side, board, s.Device)
 			r.warnCells(i, side, metered, text)
 			if !said[text] {
 				said[text] = true

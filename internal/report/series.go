@@ -84,8 +84,8 @@ func (r *Report) Attempts() []advise.Attempts {
 func (r *Report) Doubts() []string {
 	out := append(slices.Clone(r.starvedWords()), r.Alarms...)
 	if r.OfBenches() {
-		out = append(out, "intervals are for benches like these: a bench counts once, and trials that are said to be "+
-			"missing for a decision are benches")
+		out = append(out, "intervals are for benches like these: a bench counts once, and where more trials are asked "+
+			"for, benches are meant")
 	}
 	for _, w := range r.warnings() {
 		if !slices.ContainsFunc(out, func(said string) bool {

@@ -136,7 +136,7 @@ func (r *Report) noAnswer() string {
 	}
 	switch {
 	case r.Benches != nil && len(r.Benches.Names) < 2:
-		return "No comparison: of several benches fewer than two did whole blocks, with a valid trial of every treatment."
+		return "No comparison: fewer than two benches completed a block with a valid trial of every treatment."
 	case repeated == 0:
 		return "No answer: no treatment has two valid trials."
 	case repeated == 1:

@@ -40,7 +40,8 @@ func checkBenchName(name string) error {
 }
 
 func (s *Store) olderThanBenches() error {
-	return fail(ErrChanged, "%s: begun by an edgegauge that knew one bench only; run into a new directory", s.dir)
+	return fail(ErrChanged, "%s: begun by an older edgegauge, which supported one bench only; run into a new "+
+		"directory", s.dir)
 }
 
 // benchColumns are the columns of attempts that say where one ran.

@@ -443,7 +443,7 @@ func (f deliveredFile) home(counts bool) string {
 func insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
 	state, results, reason := a.state, a.results, a.reason
 	if !counts {
-		late := "its block had been given away again"
+		late := "its block had been reassigned"
 		if reason != nil {
 			late += "; " + *reason
 		}
@@ -462,7 +462,7 @@ func insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
 		return err
 	}
 	if n, err := got.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("trial %d: attempt %d is another order's", a.Trial, a.Attempt)
+		return fmt.Errorf("trial %d: attempt %d belongs to another order", a.Trial, a.Attempt)
 	}
 	for _, f := range a.files {
 		if _, err := tx.Exec(`INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.home(counts), a.Trial, a.Attempt,

@@ -157,7 +157,8 @@ var plainFile = newForm(`^[A-Za-z0-9][A-Za-z0-9._-]*$`, 100)
 func (r *reader) fileName(what string, n *node) (string, bool) {
 	v, ok := r.name(what, n)
 	if ok && !plainFile.MatchString(v) {
-		r.fail(n.pos, fmt.Sprintf("%s %q names files", what, v), "use letters, digits, dots, - and _ only, such as which-way")
+		r.fail(n.pos, fmt.Sprintf("%s %q is used in file names", what, v),
+			"use letters, digits, dots, - and _ only, such as which-way")
 		return "", false
 	}
 	return v, ok

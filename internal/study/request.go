@@ -83,11 +83,11 @@ func readURL(r *reader, what string, n *node) (Setting, bool) {
 		return bad(fmt.Sprintf("has the scheme %q", u.Scheme), "write one of "+schemeNames)
 	}
 	if u.User != nil { // what stands there is not repeated
-		return bad("holds a user or a password, and results keep the study",
+		return bad("contains a user or a password, and the study is stored with results",
 			`write request: {headers: {Authorization: "Basic env:NAME"}}`)
 	}
 	if name := secretParameter(u.RawQuery); name != "" {
-		return bad(fmt.Sprintf("holds the secret parameter %s, and results keep the study", name),
+		return bad(fmt.Sprintf("contains the secret parameter %s, and the study is stored with results", name),
 			"send it in a header: request: {headers: {Authorization: env:NAME}}")
 	}
 	return fixed(n.text, n.pos, n.text, func(s *Setup) *string { return &s.URL }), true
@@ -259,7 +259,7 @@ func pathFault(text string) (what, advice string) {
 	_, query, _ := strings.Cut(text, "?")
 	switch name := secretParameter(query); {
 	case name != "":
-		return fmt.Sprintf("holds the secret parameter %s, and results keep the study", name),
+		return fmt.Sprintf("contains the secret parameter %s, and the study is stored with results", name),
 			"send it in a header: request: {headers: {Authorization: env:NAME}}"
 	case !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " #"):
 		return fmt.Sprintf("%q is not the path of a URL", text), "begin it with /, such as /sensor?unit=C"
@@ -285,7 +285,7 @@ func placeFault(text string) (what, advice string) {
 	if place, ok := SecretPlace(text); ok && place == text {
 		return "", ""
 	}
-	return "is a secret, and results keep the study", "write env:NAME or file:PATH"
+	return "is a secret, and the study is stored with results", "write env:NAME or file:PATH"
 }
 
 var headerName = newForm("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", 100)
@@ -316,7 +316,7 @@ func readHeaders(r *reader, what string, n *node, q *Request) bool {
 			bad(v.pos, name+" has a line break", "write it on one line")
 		default:
 			if _, elsewhere := SecretPlace(v.text); secretName.MatchString(name) && !elsewhere {
-				bad(v.pos, fmt.Sprintf("%s is a secret, and results keep the study", name),
+				bad(v.pos, fmt.Sprintf("%s is a secret, and the study is stored with results", name),
 					fmt.Sprintf("write %s: env:NAME or file:PATH; words may stand before it: \"Bearer env:NAME\"", name))
 				continue
 			}
@@ -356,7 +356,7 @@ func (t *candidate) existing() bool {
 	s := t.setup
 	if s.URL == "" {
 		if p, has := t.sets["request"]; has && (p.factor >= 0 || !t.anyURL()) {
-			t.complain("request says what is asked of a service that is already running, but the study names none",
+			t.complain("request describes what to send to a service that is already running, but the study names none",
 				"write server: {url: http://…}, or remove request", "request")
 		}
 		s.Request = nil
@@ -368,7 +368,7 @@ func (t *candidate) existing() bool {
 		at := t.sets["server.url"]
 		// What stands at the top is for the treatments that have no URL.
 		if p, given := t.sets[key]; given && !(at.factor >= 0 && p.factor < 0 && t.someWithoutURL()) {
-			t.complain(fmt.Sprintf("with server.url, %s changes nothing: the service there is as it is", key),
+			t.complain(fmt.Sprintf("with server.url, %s has no effect: edgegauge does not start that service", key),
 				"remove one of the two", "server.url", key)
 		}
 	}
@@ -386,7 +386,7 @@ func (t *candidate) existing() bool {
 		s.Transport = kind.transports[0]
 	}
 	if !slices.Contains(kind.transports, s.Transport) {
-		t.complain(fmt.Sprintf("transport %s does not speak to %s://", s.Transport, u.Scheme),
+		t.complain(fmt.Sprintf("transport %s cannot be used with %s://", s.Transport, u.Scheme),
 			"write "+strings.Join(kind.transports, " or "), "transport", "server.url")
 	}
 	if s.Request == nil {
@@ -394,7 +394,7 @@ func (t *candidate) existing() bool {
 	}
 	t.requested(u)
 	if t.study.Time == Instructions {
-		t.complain("time: instructions counts in an emulated device, and a service that is already running is outside",
+		t.complain("time: instructions counts in an emulated device, but a service that is already running is outside it",
 			"write time: clock", "server.url")
 	}
 	return true
@@ -411,7 +411,7 @@ func (t *candidate) requested(u *url.URL) {
 		speaks := k.schemes == "" || slices.ContainsFunc(strings.Fields(k.schemes),
 			func(scheme string) bool { return strings.HasPrefix(u.Scheme, scheme) })
 		if !speaks && slices.Contains(q.keys, k.name) {
-			t.complain(fmt.Sprintf("request has %s, which %s:// does not know", k.name, u.Scheme), "remove it", "request",
+			t.complain(fmt.Sprintf("request has %s, which %s:// does not support", k.name, u.Scheme), "remove it", "request",
 				"server.url")
 		}
 	}

@@ -46,9 +46,9 @@ func alone(s *store.Store, shared bool) error {
 	for _, a := range all {
 		switch {
 		case !shared && a.Bench.Name != "":
-			return NotShared{s.Dir() + " is measured by benches; go on with --benches, or run into a new directory"}
+			return NotShared{s.Dir() + " was begun with benches; resume with --benches, or run into a new directory"}
 		case shared && a.Bench.Name == "" && a.State == store.Valid:
-			return NotShared{s.Dir() + " is measured here alone; go on without --benches, or run into a new directory"}
+			return NotShared{s.Dir() + " was begun without benches; resume without --benches, or run into a new directory"}
 		}
 	}
 	return nil
@@ -86,8 +86,8 @@ func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error 
 		return err
 	}
 	if !bytes.Equal(h.Plan, o.Plan) {
-		return fmt.Errorf("block %d is another here than at the coordinator: is the same edgegauge installed on both, with "+
-			"the same stacks, devices and links?", o.Block)
+		return fmt.Errorf("block %d differs from the coordinator's; install the same edgegauge on both, with the same "+
+			"stacks, devices and links", o.Block)
 	}
 	h.First = o.Attempt
 	l := s.x.lab
@@ -137,13 +137,13 @@ func (s *Station) prepare(ctx context.Context) error {
 	x := s.x
 	if !s.Trust {
 		if foreign := s.Bed.Foreign(x.plan); foreign != nil {
-			return fmt.Errorf("this bench does not run what the study names: %w; start its worker with --trust if it may",
+			return fmt.Errorf("this bench may not run what the study names: %w; to allow it, start its worker with --trust",
 				foreign)
 		}
 		for t := range x.treatments() {
 			if t.Setup.URL != "" { // a study could have it read files and send them anywhere
-				return fmt.Errorf("this bench asks no service that is already running (%s); start its worker with --trust if it "+
-					"may", t.Setup.URL)
+				return fmt.Errorf("this bench may not call a service that is already running (%s); to allow it, start its "+
+					"worker with --trust", t.Setup.URL)
 			}
 		}
 	}

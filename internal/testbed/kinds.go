@@ -43,7 +43,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{"local", "this machine", namesOf("local"), isNamed("local"), titled, readyAlways, openLocal,
 			refuseNothing, fitnessHere},
-		{"PROFILE", "this machine under limits of CPU and memory", constrainedNames, isConstrained, titled, readyLimits,
+		{"PROFILE", "this machine with CPU and memory limits", constrainedNames, isConstrained, titled, readyLimits,
 			openConstrained,
 			refuseNothing, fitnessLimited},
 		{"instructions-CORE", "a core emulated to count user instructions", coreNames, isCore, stateOfCore, readyCore,

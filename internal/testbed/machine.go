@@ -202,8 +202,8 @@ func (b *Testbed) guestAtHand(device, arch, arm string) error {
 		return nil
 	}
 	if _, ok := b.source(); !ok {
-		return fmt.Errorf("device %s: it runs this program too: put %s beside %s, or name the folder of its source with "+
-			"EDGEGAUGE_SOURCE", device, name, b.Exe)
+		return fmt.Errorf("device %s: it needs this program, built for it: put %s into %s, or name the folder of its "+
+			"source with EDGEGAUGE_SOURCE", device, name, b.Exe)
 	}
 	return nil
 }
@@ -229,9 +229,10 @@ func (b *Testbed) GuestProgram(ctx context.Context, device, arch, arm string) (s
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM="+arm, "GOFLAGS=")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		if err := writable(filepath.Dir(out)); err != nil {
-			return "", fmt.Errorf("device %s runs this program too, which is made for it: %w", device, InCache(err))
+			return "", fmt.Errorf("device %s needs this program, built for it: %w", device, InCache(err))
 		}
-		return "", fmt.Errorf("device %s runs this program too: go build for %s: %w: %s", device, name, err, said)
+		return "", fmt.Errorf("device %s needs this program, built for it: go build for %s: %w: "+
+			"%s", device, name, err, said)
 	}
 	return out, nil
 }

@@ -212,7 +212,7 @@ func (x *assembly) onlyServers(t study.Trial) {
 			"name a meter of the supply, such as avr:/dev/ttyUSB0, or remove it", "server.meter")
 	}
 	if isMachine(x.bed, s.Client.Device) {
-		x.fault(t, fmt.Sprintf("device %s is emulated, and reaches only what the lab starts", s.Client.Device),
+		x.fault(t, fmt.Sprintf("device %s is emulated, and can reach only what the lab starts", s.Client.Device),
 			"write client: {device: local}, or a board", "client.device", "server.url")
 	}
 }
@@ -229,7 +229,7 @@ func (x *assembly) measuresOnlyServers() {
 		r, ok := measure.FindResponse(w.Text)
 		if ok && (!slices.Contains(r.Sides, measure.Client) || slices.Contains(unknown, w.Text)) {
 			x.faults = append(x.faults, study.Error{Pos: w.Pos,
-				What:   fmt.Sprintf("response %s cannot be known of a service that is already running", w.Text),
+				What:   fmt.Sprintf("response %s cannot be measured at a service that is already running", w.Text),
 				Advice: "remove it; rtt, total_time, throughput, message_size and response_size are known"})
 		}
 	}

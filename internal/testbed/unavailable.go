@@ -89,14 +89,15 @@ func (x *assembly) missingResponses(gone map[int]bool) (out, why []string) {
 		}
 	}
 	if len(packets) > 0 {
-		text := strings.Join(packets, ", ") + ": not measured, since no treatment is left of which packets are captured"
+		text := strings.Join(packets, ", ") + ": not measured, since packets are captured for none of the remaining " +
+			"treatments"
 		if tapped != nil {
 			text += ": " + tapped.Error()
 		}
 		why = append(why, text)
 	}
 	if len(energy) > 0 {
-		why = append(why, strings.Join(energy, ", ")+": not measured, since no treatment is left that has a meter")
+		why = append(why, strings.Join(energy, ", ")+": not measured, since none of the remaining treatments has a meter")
 	}
 	return append(packets, energy...), why
 }

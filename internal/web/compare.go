@@ -110,7 +110,7 @@ func (s *Server) compare(r *http.Request) (string, any, error) {
 func against(base, h *held, all bool) comparison {
 	out := comparison{Shown: h.shown()}
 	if len(base.Damage)+len(h.Damage) > 0 {
-		out.Problem = "One of both has changed since the lab wrote it; no verdict is based on such figures."
+		out.Problem = "One of the two has changed since the lab wrote it; no verdict is based on such figures."
 		return out
 	}
 	c, err := report.Compare(base.Report, h.Report, report.Terms{Confidence: 0.95, Margin: 0.05})

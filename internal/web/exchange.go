@@ -92,8 +92,8 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 // each side in its own order, so only of one under way at a time both mean the same.
 func (t *trialAt) serversRecord(seq uint64) (x measure.Exchange, why string) {
 	if t.treatment >= 0 && t.Treatments[t.treatment].Setup().Concurrency > 1 {
-		return x, "Several requests were under way at once: the server's order may be another, so its record of this " +
-			"request is not known. The trial's page has its distributions."
+		return x, "Several requests were in flight at once. The server may have recorded them in another order, so its " +
+			"record of this request is unknown. The trial's page shows its distributions."
 	}
 	x, err := t.kept.Exchange(t.state.ID, measure.Server, seq)
 	switch {
@@ -109,8 +109,8 @@ func (t *trialAt) serversRecord(seq uint64) (x measure.Exchange, why string) {
 // instants that it recorded, the others are lengths, which lie where their order puts them.
 func atClient(x measure.Exchange) exchangeSide {
 	v := exchangeSide{Side: measure.Client, Failure: x.Failure, Figures: figures(x, measure.Client),
-		Recorded: "Due, sent and done are instants that the client recorded. The other phases are lengths, drawn where " +
-			"their order puts them."}
+		Recorded: "Due, sent and done are times that the client recorded. The other phases are durations, drawn in " +
+			"their order."}
 	zero := min(x.Due, x.Sent-x.Connection-x.Serialization)
 	var bars []report.Bar
 	add := func(name string, from, to time.Duration, class string) {
@@ -134,8 +134,8 @@ func atClient(x measure.Exchange) exchangeSide {
 // atServer places the server's phases on the server's clock: all are lengths.
 func atServer(x measure.Exchange) exchangeSide {
 	v := exchangeSide{Side: measure.Server, Failure: x.Failure, Figures: figures(x, measure.Server),
-		Recorded: "The server records lengths, which are drawn in their order. Its clock is not the client's: where on the " +
-			"client's axis they lie is not known."}
+		Recorded: "The server records durations, drawn in their order. Its clock is not the client's, so their " +
+			"position on the client's axis is unknown."}
 	var bars []report.Bar
 	at := time.Duration(0)
 	for _, p := range []struct {
@@ -199,7 +199,7 @@ type packetRow struct {
 func (t *trialAt) packets(seq uint64) (rows []packetRow, says string, download *fileLink) {
 	links, err := t.captures()
 	if err != nil || len(links) == 0 {
-		return nil, "No packets were kept. A study that says packets: keep keeps them.", nil
+		return nil, "No packets were stored. To store them, write packets: keep in the study.", nil
 	}
 	download = &links[0]
 	if t.treatment < 0 {
@@ -207,7 +207,7 @@ func (t *trialAt) packets(seq uint64) (rows []packetRow, says string, download *
 	}
 	setup := t.Treatments[t.treatment].Setup()
 	if why := lab.Overlaps(setup); why != "" {
-		return nil, "The packets of this request cannot be told from those of others: " + why + ".", download
+		return nil, "The packets of this request cannot be distinguished from those of others: " + why + ".", download
 	}
 	c, err := t.columns(measure.Client)
 	if err != nil {

@@ -169,7 +169,7 @@ func (p place) atMost(name string, most int64) error {
 }
 
 func leadsElsewhere(name string) error {
-	return fmt.Errorf("%s is a link, a pipe or similar; results with such are not opened: replace it by a plain "+
+	return fmt.Errorf("%s is a link, a pipe or similar; such results are not opened: replace it with a regular "+
 		"file", name)
 }
 

@@ -48,7 +48,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * time.Minute))
 		switch {
 		case !s.knows(r.Host):
-			http.Error(w, "this server has another name; use the address that edgegauge web printed",
+			http.Error(w, "unknown host name; use the address that edgegauge web printed",
 				http.StatusMisdirectedRequest)
 		case r.ContentLength > mostBody:
 			http.Error(w, "too large", http.StatusRequestEntityTooLarge)

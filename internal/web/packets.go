@@ -55,8 +55,8 @@ func (t *trialAt) callIn(file string, unit packet.Unit, count int, seq uint64) (
 	}
 	calls := all.Calls(unit)
 	if len(calls) < count || seq > uint64(count) {
-		return capturedCall{}, fmt.Errorf("the capture has %d requests, and the client recorded %d: which packets are whose "+
-			"is not known", len(calls), count)
+		return capturedCall{}, fmt.Errorf("the capture has %d requests, but the client recorded %d: packets cannot be "+
+			"assigned to requests", len(calls), count)
 	}
 	i := len(calls) - count + int(seq) - 1
 	out := capturedCall{call: calls[i]}

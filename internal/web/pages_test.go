@@ -194,7 +194,7 @@ func TestSidesAreNotPairedWhereTheyCannotBe(t *testing.T) {
 	for _, trial := range plan.Trials {
 		page := shows(t, s, fmt.Sprintf("/r/%s/t/%d/x/3/", id(t, s, "a"), trial.ID))
 		alone := trial.Setup.Concurrency == 1
-		if strings.Contains(page, "by the server&#39;s clock") != alone || strings.Contains(page, "under way at once") == alone {
+		if strings.Contains(page, "by the server&#39;s clock") != alone || strings.Contains(page, "in flight at once") == alone {
 			t.Errorf("concurrency %d: the server's record is shown or not, wrongly", trial.Setup.Concurrency)
 		}
 	}

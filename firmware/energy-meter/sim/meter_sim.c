@@ -1,8 +1,8 @@
-/* meter_sim runs the energy meter's firmware in simavr and plays a script to it.
+/* meter_sim runs the energy meter's firmware in simavr and feeds it a script.
  *
  *   meter_sim [-pty] [-noise MV] [-seed N] [-eeprom FILE] [-times FILE] meter.elf < script
  *
- * The script has a line an event, in order of time, which is in seconds since power-up:
+ * The script has one line per event, ordered by time, in seconds since power-up:
  *
  *   0 v 2500      millivolts on ADC0 (voltage); i for ADC1 (current)
  *   1.5 m 1       level of the marker pin
@@ -10,14 +10,14 @@
  *   3 reset       the reset button
  *   600 end
  *
- * Virtual time (the default): bytes that the meter sends go to stdout as fast as they can be
- * made, the same every time; -times writes for each the ns at which its last bit was sent,
+ * Virtual time (the default): bytes that the meter sends go to stdout as fast as
+ * possible, identical in every run; -times writes for each the ns at which its last bit was sent,
  * as a 64-bit number. With -pty they go to a pseudo terminal in real time, the first line on
  * stdout being "pty PATH T0", T0 the CLOCK_MONOTONIC ns of power-up; closing stdin does not
  * end it, the script's end does.
  *
- * simavr is GPL-3, and so is this program once linked with it. It is a test tool: nothing of
- * it goes into edgegauge.
+ * simavr is GPL-3, and so is this program once linked with it. It is a test tool: no part of
+ * it is in edgegauge.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -139,7 +139,7 @@ static void read_script(void) {
     else
       for (unsigned k = 0, b; sscanf(arg + 2 * k, "%2x", &b) == 1; k++) add(at + k * BYTE, 'x', (int)b);
   }
-  /* stable by construction but for overlapping rx, which no host sends */
+  /* stable by construction except for overlapping rx, which no host sends */
   for (size_t k = 1; k < n_events; k++)
     if (events[k].at < events[k - 1].at) {
       qsort(events, n_events, sizeof *events, earlier);
@@ -187,7 +187,7 @@ static void eeprom(const char *file, int save) {
   fclose(f);
 }
 
-/* step runs until the cycle, or the end of the script, and does what a reset asks. */
+/* step runs until the cycle or the end of the script, and performs a reset if asked to. */
 static void run_to(avr_cycle_count_t cycle) {
   while (avr->cycle < cycle && ended != 1) {
     int state = avr_run(avr);
@@ -220,7 +220,7 @@ static void open_pty(void) {
   tcsetattr(slave, TCSANOW, &raw);
 }
 
-/* exchange moves bytes between the pty and the UART. What nobody reads is dropped, as by a
+/* exchange moves bytes between the pty and the UART. Unread bytes are dropped, as on a
  * serial line. */
 static void exchange(void) {
   static uint8_t in[512];
@@ -275,7 +275,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: meter_sim [-pty] [-noise MV] [-seed N] [-eeprom FILE] [-times FILE] meter.elf < script\n");
     return 2;
   }
-  /* Subtle: simavr talks on stdout, which is ours alone. */
+  /* Subtle: simavr prints to stdout, which must carry our output only. */
   if (!(out = fdopen(dup(1), "w")) || dup2(2, 1) < 0) die("stdout");
   read_script();
   setup(elf);

@@ -1,11 +1,12 @@
-/* temperature_sim runs the thermometer's firmware in simavr, in real time, its serial line being a pseudo terminal.
+/* temperature_sim runs the thermometer's firmware in simavr, in real time, with a pseudo terminal as its serial line.
  *
  *   temperature_sim temperature.elf
  *
- * It says one line on stdout, {"device":"/dev/pts/3"}, and ends when stdin ends. The air around the sensor warms and cools between 20 and 25 °C, so that
- * successive readings differ.
+ * It prints one line on stdout, {"device":"/dev/pts/3"}, and ends when stdin ends. The air around the sensor warms and
+ * cools between 20 and 25 °C, so that successive readings differ.
  *
- * simavr is GPL-3, and so is this program once linked with it: nothing of it goes into edgegauge, which runs it as a process of its own.
+ * simavr is GPL-3, and so is this program once linked with it. No part of it is in edgegauge, which runs it as a separate
+ * process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +29,7 @@
 
 #define HZ 16000000
 #define BYTE (HZ / 960)  /* cycles of a byte at 9600 Bd: ten bits */
-#define SLICE (HZ / 5000) /* 200 us: finer sleeps cost a core */
+#define SLICE (HZ / 5000) /* 200 us: shorter sleeps would use a whole core */
 
 static avr_t *avr;
 static int pty;

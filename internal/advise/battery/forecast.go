@@ -63,7 +63,7 @@ func (c Conditions) figures() ([]Figure, error) {
 		f, ok := by[k.name]
 		if !ok {
 			if k.need {
-				return nil, fmt.Errorf("nothing states %s: %s", k.name, k.says)
+				return nil, fmt.Errorf("%s is not known: %s", k.name, k.says)
 			}
 			f = exactly(k.name, k.unit, k.other)
 		}
@@ -136,7 +136,7 @@ func Predict(trials []Traffic, c Conditions) (Forecast, error) {
 	return f, nil
 }
 
-// parts says what the energy goes into.
+// parts says where the energy goes.
 func (f *Forecast) parts(v values, trials []Traffic, period, left float64) {
 	var sum [drawn]float64
 	for _, t := range trials {
@@ -244,7 +244,7 @@ func ParseNeed(text string) (Need, error) {
 		what, bound, _ = strings.Cut(n.Text, "<")
 	}
 	if strings.TrimSpace(what) != "battery" {
-		return n, fmt.Errorf("%q: a need is on the battery's life; write, for example, 'battery > 5y'", text)
+		return n, fmt.Errorf("%q: a need must be about the battery's life; write, for example, 'battery > 5y'", text)
 	}
 	var err error
 	if n.Bound, err = ParseQuantity(strings.TrimPrefix(bound, "="), "s"); err != nil {

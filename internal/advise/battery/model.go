@@ -153,7 +153,7 @@ func (v values) life(watts float64) (seconds, left float64) {
 func (v values) possible(t Traffic, period time.Duration) error {
 	if peak := v.peak(); peak > v["battery.pulse"] {
 		return fmt.Errorf("%w: the radio draws %.3g mA, and the battery gives pulses of at most %.3g mA; name another "+
-			"battery, or state what a capacitor makes of it: --set battery.pulse=%.0fmA", ErrPulse, 1e3*peak,
+			"battery, or the pulse that a capacitor allows: --set battery.pulse=%.0fmA", ErrPulse, 1e3*peak,
 			1e3*v["battery.pulse"], math.Ceil(1e3*peak))
 	}
 	if _, busy := v.watts(t, period.Seconds()); busy > period.Seconds() {

@@ -112,7 +112,7 @@ func (h *Hub) watch() {
 			err = h.server.ReloadOptions(settings)
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v; the hub goes on with what it has read before\n", h.options.Keys, err)
+			fmt.Fprintf(os.Stderr, "%s: %v; the hub continues with what it read before\n", h.options.Keys, err)
 		}
 		last = now
 	}
@@ -160,7 +160,7 @@ func users(file string) ([]*server.NkeyUser, error) {
 		err = json.Unmarshal(text, &k)
 	}
 	if err == nil && !nkeys.IsValidPublicUserKey(k.Coordinator) {
-		err = errors.New("no key of a coordinator")
+		err = errors.New("no coordinator key")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; make it with edgegauge benches add", file, err)

@@ -16,11 +16,11 @@ func Main(args []string) int {
 	var o Options
 	flags := flag.NewFlagSet("edgegauge-hub", flag.ContinueOnError)
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:0", "address to listen on; beyond loopback it needs -cert and -key")
-	flags.StringVar(&o.Store, "store", "", "folder for what the hub keeps")
-	flags.StringVar(&o.Keys, "keys", "", "file of who is admitted, as edgegauge benches add writes it")
+	flags.StringVar(&o.Store, "store", "", "folder for the hub's data")
+	flags.StringVar(&o.Keys, "keys", "", "file of admitted keys, as edgegauge benches add writes it")
 	flags.StringVar(&o.Cert, "cert", "", "file of the hub's certificate (PEM)")
 	flags.StringVar(&o.Key, "key", "", "file of the certificate's key (PEM)")
-	child := flags.Bool("child", false, "end with the standard input: for a hub that another program starts")
+	child := flags.Bool("child", false, "end when standard input ends, for a hub that another program starts")
 	err := flags.Parse(args)
 	if err == nil && (flags.NArg() > 0 || o.Store == "" || o.Keys == "") {
 		err = fmt.Errorf("usage: edgegauge-hub -store FOLDER -keys FILE [-listen HOST:PORT -cert FILE -key FILE]")

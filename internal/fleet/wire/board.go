@@ -198,7 +198,7 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, dir string) error {
 	}
 	for _, f := range r.Files {
 		if !store.Portable(f.Name) {
-			return fmt.Errorf("%w: %.200q is no file of results", fleet.ErrDamaged, f.Name)
+			return fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
 		}
 		if err := fetchFile(ctx, objects, objectName(r.Task, f), f, dir); err != nil {
 			return err
@@ -236,7 +236,7 @@ func fetchFile(ctx context.Context, objects jetstream.ObjectStore, object string
 		return err
 	}
 	if n != f.Bytes || hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
-		return fmt.Errorf("%w: %s is not what its checksum says", fleet.ErrDamaged, f.Name)
+		return fmt.Errorf("%w: %s does not match its checksum", fleet.ErrDamaged, f.Name)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func rootCA(pem string) nats.Option {
 	return func(o *nats.Options) error {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM([]byte(pem)) {
-			return errors.New("the certificate in the credentials cannot be read; make them anew with edgegauge benches add")
+			return errors.New("the certificate in the credentials cannot be read; recreate them with edgegauge benches add")
 		}
 		o.Secure = true
 		o.TLSConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}

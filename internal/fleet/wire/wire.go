@@ -115,7 +115,7 @@ func ReadCredentials(file string) (Credentials, error) {
 		err = CheckName(c.Bench)
 	}
 	if err != nil {
-		return c, fmt.Errorf("%s: %w; write it anew with edgegauge benches add", file, err)
+		return c, fmt.Errorf("%s: %w; recreate it with edgegauge benches add", file, err)
 	}
 	return c, nil
 }

@@ -157,7 +157,7 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 	r.Error = r.NetError
 	if r.Net > 0 && r.NetError > 0.02*r.Net {
 		r.Doubts = append(r.Doubts, doubt("coarse",
-			"this meter knows the net energy of %.3g J only to %.2g J; batch more requests", r.Net, r.NetError))
+			"this meter measures the net energy of %.3g J only to within %.2g J; batch more requests", r.Net, r.NetError))
 	}
 	if r.Net < -r.NetError {
 		r.Doubts = append(r.Doubts, doubt("below_idle",

@@ -20,7 +20,8 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	}
 	if fromClient && fresh > 0 && !c.begun {
 		if c.begun = true; isMQTT(s.data) {
-			c.NoRequests = "MQTT messages and acknowledgements of both sides interleave: packets do not tell requests apart"
+			c.NoRequests = "MQTT messages and acknowledgements of both sides interleave: packets cannot be assigned to " +
+				"requests"
 		}
 	}
 	if c.NoRequests != "" {

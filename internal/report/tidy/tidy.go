@@ -134,7 +134,7 @@ func (t *table) header(head []string) error {
 		names = append(names, name)
 	}
 	if len(head) == 1 && strings.ContainsAny(head[0], ";\t") && t.columns.Separator == 0 {
-		return &Error{t.file, 1, "the columns are not separated by commas; say --separator ';' or --separator tab"}
+		return &Error{t.file, 1, "the columns are not separated by commas; write --separator ';' or --separator tab"}
 	}
 	find := func(flag, name string) (int, error) {
 		i, ok := place[name]

@@ -20,7 +20,7 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 		{"no such column", "a,b,rep,z\n", `f.csv:1: no column "y" (--response); there are a, b, rep, z`},
 		{"no block column", "a,b,y\n", `f.csv:1: no column "rep" (--block)`},
 		{"twice", "a,a,rep,y\n", `f.csv:1: two columns are called "a"`},
-		{"semicolons", "a;b;rep;y\n1;2;3;4\n", "f.csv:1: the columns are not separated by commas; say --separator ';'"},
+		{"semicolons", "a;b;rep;y\n1;2;3;4\n", "f.csv:1: the columns are not separated by commas; write --separator ';'"},
 		{"ragged", "a,b,rep,y\nx,y,1,2\nx,y,1\n", "f.csv:3: its number of columns differs"},
 		{"not a number", "a,b,rep,y\nx,y,1,2\nx,y,1,3ms\n", `f.csv:3: y is "3ms", which is not a number`},
 		{"decimal comma", "a,b,rep,y\nx,y,1,\"2,5\"\n", `f.csv:2: y is "2,5"; write a decimal point`},

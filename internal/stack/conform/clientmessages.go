@@ -60,7 +60,7 @@ func (c suite) client(client *program, peer stack.Description, s string, n int, 
 	seen := func(err *error) func() error {
 		return func() error {
 			if once(); a.requests == 0 {
-				return errors.New("no request of it was understood")
+				return errors.New("none of its requests was understood")
 			}
 			return *err
 		}

@@ -1,6 +1,6 @@
 // A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1.
-// It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object a line on
-// stdin and stdout. Replace what is marked YOUR FRAMEWORK; keep the clock where it is.
+// It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object per line on
+// stdin and stdout. Replace the parts marked YOUR FRAMEWORK; keep the timing points.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -126,7 +126,7 @@ static void from_seed(uint64_t seed, long n, struct message *m) {
   letters(&m->message, &seed, n, mixed, 52);
 }
 
-// JSON. A span is a value as it is written; reading one moves its begin.
+// JSON. A span is a value as written; reading one moves its begin.
 
 struct span { const char *at, *end; };
 
@@ -217,7 +217,7 @@ static bool scan_number(struct span *s, struct number *n) {
   return true;
 }
 
-// read_number gives the number times 10^places, rounded, halves away from zero; false if it is none or beyond most.
+// read_number returns the number times 10^places, rounded, halves away from zero; false if it is not a number or exceeds most.
 static bool read_number(struct span *s, int places, bool exact, int64_t most, int64_t *to) {
   struct number n;
   if (!scan_number(s, &n)) return false;
@@ -280,7 +280,7 @@ static bool lookup(struct span s, const char *path, struct span *value) {
   return found && path[n] ? lookup(*value, path + n + 1, value) : found;
 }
 
-// get gives a field of a line as text, "" if it is absent. What it gives is never freed: there are few.
+// get returns a field of a line as text, "" if it is absent. The text is never freed: there are few.
 static const char *get(struct span line, const char *path) {
   struct span v;
   struct text t = {0};
@@ -353,7 +353,7 @@ static bool read_field(struct span v, enum kind kind, void *to) {
   return false;
 }
 
-// decode gives NULL, or what is wrong. The message owns what was read, in either case.
+// decode returns NULL, or what is wrong. The message owns what was read, in either case.
 static const char *decode(const char *body, size_t size, struct fields f, struct message *m) {
   struct span s = {body, body + size};
   struct text name = {0}, scratch = {0};
@@ -382,7 +382,7 @@ static const char *decode(const char *body, size_t size, struct fields f, struct
   return wrong;
 }
 
-// HTTP/1.1, as little as is needed. YOUR FRAMEWORK: its own.
+// HTTP/1.1, only what is needed. YOUR FRAMEWORK: its own.
 
 struct conn { int fd; struct text in; size_t used; ns deadline; }; // deadline 0: none
 
@@ -407,7 +407,7 @@ static enum got fill(struct conn *c) {
   return GOT;
 }
 
-// line gives the bytes to the next \r\n, without it, in place.
+// line returns the bytes to the next \r\n, without it, in place.
 static enum got head_line(struct conn *c, char *to, size_t size) {
   for (;;) {
     char *from = c->in.s + c->used, *end = c->in.n > c->used ? memmem(from, c->in.n - c->used, "\r\n", 2) : NULL;
@@ -485,19 +485,19 @@ struct record { ns deserialization, processing, serialization, total; size_t in,
 
 static struct { struct record *r; size_t count, room; } records;
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
-// read while an answer is sent: the client may have it before the record is there
+// held for reading while an answer is sent: the client may have it before it is recorded
 static pthread_rwlock_t sending = PTHREAD_RWLOCK_INITIALIZER;
-static ns limit, delay; // delay: by which the service is slower, to test the lab
+static ns limit, delay; // delay: slows the service, to test the lab
 
 static void respond(struct conn *c, struct text *head, int status, const char *type, const char *body, size_t n) {
-  head->n = 0; // head and body in one write: two would meet Nagle and delayed acknowledgements, 40 ms
+  head->n = 0; // header and body in one write: with two, Nagle and delayed acknowledgements cost 40 ms
   appendf(head, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", status, status == 200 ? "OK" : "Refused", type, n,
           status == 200 ? "" : "Connection: close\r\n");
   append(head, body, n);
   send_all(c->fd, head->s, head->n);
 }
 
-// refuse answers with an error and ends the connection. What still comes is read and dropped for a
+// refuse answers with an error and ends the connection. Further input is read and dropped for a
 // second: closing would reset the connection, and the client would never see the answer.
 static void refuse(struct conn *c, int status, const char *why) {
   struct text head = {0};
@@ -522,7 +522,7 @@ static bool serve_one(struct conn *c, struct http *h, struct text *out, struct t
   if (strcasecmp(h->type, JSON_TYPE)) return refuse(c, 415, "send " JSON_TYPE "\n"), false;
   if ((g = receive_body(c, h, limit)) == LARGE) return refuse(c, 413, "the body is larger than the limit\n"), false;
   if (g != GOT) return refuse(c, 400, "the body is not whole\n"), false;
-  ns begun = now(); // the request is whole
+  ns begun = now(); // the request is complete
   const char *wrong = decode(h->body.s, h->body.n, request_fields(), &request);
   ns decoded = now();
   if (wrong) {
@@ -586,13 +586,13 @@ static void fail(const char *format, ...) {
   _exit(1);
 }
 
-// next_line reads a line of a type; its end is the program's.
+// next_line reads a line of a type; at the end of stdin the program ends.
 static struct span next_line(const char *type) {
   static char *line;
   static size_t room;
   ssize_t n = getline(&line, &room, stdin);
-  if (n <= 0) _exit(0); // whatever threads are left
-  char *kept = strndup(line, (size_t)n); // what get gives may be needed as long as the program runs
+  if (n <= 0) _exit(0); // even if threads still run
+  char *kept = strndup(line, (size_t)n); // what get returns may be needed as long as the program runs
   struct span s = {kept, kept + n};
   if (strcmp(get(s, "type"), type)) fail("no type \"%.50s\" expected here; send %s", get(s, "type"), type);
   return s;
@@ -617,7 +617,7 @@ static void serve(struct span line) {
   delay = number(line, "options.delay");
   int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-  if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 128)) fail("cannot listen on %s: %s", host, strerror(errno)); // this host and no other
+  if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 128)) fail("cannot listen on %s: %s", host, strerror(errno)); // this host only
   struct sockaddr_storage own;
   socklen_t size = sizeof own;
   getsockname(fd, (struct sockaddr *)&own, &size);
@@ -753,7 +753,7 @@ static void run(struct span ask) {
     if (*x.failure || client.per_request || client.h.close) hang_up();
     x.total = now() - begun;
     if (record && count == room) all = grown(all, (size_t)(room = 2 * room + 1024) * sizeof *all);
-    if (record) all[count] = x; // printed after the last: no output between requests
+    if (record) all[count] = x; // printed after the last request: no output in between
     count++;
   }
   for (long i = 0; record && i < count; i++) print(&all[i], i + 1, start);
@@ -769,7 +769,7 @@ static void call(struct span line) {
   if (!client.per_request && strcmp(connection, "keep-alive")) fail("no connection \"%.50s\"; there are keep-alive, per-request", connection);
   if (number(line, "message.letters") || number(line, "message.max")) fail("letters and max are for concat and sum");
   if (sscanf(url, "http://[%100[^]]]:%7[0-9]%255s", client.host, port, client.path) != 3 &&
-      sscanf(url, "http://%100[^]:/]:%7[0-9]%255s", client.host, port, client.path) != 3) fail("no URL of HTTP: %.100s", url);
+      sscanf(url, "http://%100[^]:/]:%7[0-9]%255s", client.host, port, client.path) != 3) fail("not an HTTP URL: %.100s", url);
   client.to = resolve(client.host, port);
   snprintf(client.host, sizeof client.host, "%.*s", (int)strcspn(url + 7, "/"), url + 7);
   client.timeout = *get(line, "timeout") ? number(line, "timeout") : 30000000000;

@@ -1,6 +1,6 @@
 // A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1.
-// It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object a line on
-// stdin and stdout. Replace what is marked YOUR FRAMEWORK; keep the clock where it is.
+// It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object per line on
+// stdin and stdout. Replace the parts marked YOUR FRAMEWORK; keep the timing points.
 package main
 
 import (
@@ -71,7 +71,7 @@ func answer(service string, q *message) *message {
 	return &message{accepted: true, sequence: q.sequence}
 }
 
-// fromSeed makes the message of a seed (stacks/contract/README.md).
+// fromSeed generates the message for a seed (stacks/contract/README.md).
 func fromSeed(service string, seed uint64, n int) *message {
 	next := func() uint64 {
 		seed += 0x9E3779B97F4A7C15
@@ -130,7 +130,7 @@ func encode(fields []field) []byte {
 	return append(b, '}')
 }
 
-// appendString escapes what must be and nothing else; encoding/json escapes more.
+// appendString escapes only what must be escaped; encoding/json escapes more.
 func appendString(b []byte, s string) []byte {
 	short := map[byte]byte{'"': '"', '\\': '\\', '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 	b = append(b, '"')
@@ -191,8 +191,8 @@ type record struct{ deserialization, processing, serialization, total, in, out i
 type server struct {
 	service string
 	limit   int64
-	delay   time.Duration // by which the service is slower, to test the lab
-	sending sync.RWMutex  // read while an answer is sent: the client may have it before the record is there
+	delay   time.Duration // slows the service, to test the lab
+	sending sync.RWMutex  // held for reading while an answer is sent: the client may have it before it is recorded
 	mu      sync.Mutex
 	records []record
 }
@@ -224,7 +224,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusBadRequest, err.Error())
 		return
 	}
-	begun := now() // the request is whole
+	begun := now() // the request is complete
 	var request message
 	if err := decode(body, request.fields(s.service, false)); err != nil {
 		refuse(http.StatusBadRequest, err.Error())
@@ -250,7 +250,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func serve(l *line) error {
 	delay, _ := strconv.ParseInt(l.Options["delay"], 10, 64)
 	s := &server{service: l.Service, limit: l.Limits.Body, delay: time.Duration(delay)}
-	listener, err := net.Listen("tcp", net.JoinHostPort(l.Host, strconv.Itoa(l.Port))) // this host and no other
+	listener, err := net.Listen("tcp", net.JoinHostPort(l.Host, strconv.Itoa(l.Port))) // this host only
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ type client struct {
 	http              *http.Client
 }
 
-// once sends one request and fills x, or says what went wrong.
+// once sends one request and fills x, or returns what went wrong.
 func (c *client) once(x *exchange) error {
 	begun := now()
 	body := encode(c.request.fields(c.service, false))
@@ -342,7 +342,7 @@ func call(l *line) error {
 		return errors.New("letters and max are for concat and sum")
 	}
 	if u, err := url.Parse(l.URL); err != nil || u.Scheme != "http" {
-		return fmt.Errorf("no URL of HTTP: %s", l.URL)
+		return fmt.Errorf("not an HTTP URL: %s", l.URL)
 	}
 	request := fromSeed(l.Service, l.Message.Seed, l.Message.N)
 	c := &client{l.Service, l.URL, request, answer(l.Service, request), &http.Client{Timeout: time.Duration(l.Timeout),
@@ -390,7 +390,7 @@ func (c *client) run(r *line) error {
 		}
 		x.total = now() - begun
 		if r.Record {
-			all = append(all, x) // printed after the last: no output between requests
+			all = append(all, x) // printed after the last request: no output in between
 		}
 	}
 	for i, x := range all {
@@ -414,7 +414,7 @@ func (c *client) run(r *line) error {
 
 // The adapter protocol.
 
-// A line is any that the lab sends.
+// A line is any line that the lab sends.
 type line struct {
 	Type, Service, Encoding, Security, Transport, Host, URL, Connection, Arrival string
 	Protocol, Port, Requests, Concurrency                                        int

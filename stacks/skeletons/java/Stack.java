@@ -28,8 +28,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1. It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object a
- * line on stdin and stdout. Replace what is marked YOUR FRAMEWORK; keep the clock where it is.
+ * A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1. It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object per
+ * line on stdin and stdout. Replace the parts marked YOUR FRAMEWORK; keep the timing points.
  */
 public final class Stack {
   private static final String VERSION = "0.1"; // YOUR FRAMEWORK: its version
@@ -45,7 +45,7 @@ public final class Stack {
     for (long left; (left = instant - now()) > 0; ) LockSupport.parkNanos(left);
   }
 
-  /** What the contract does not allow, or this stack does not do. */
+  /** What the contract does not allow, or this stack does not support. */
   static final class Refused extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -54,7 +54,7 @@ public final class Stack {
     }
   }
 
-  // The messages of a seed (stacks/contract/README.md). Decimals are in hundredths.
+  // Messages generated from a seed (stacks/contract/README.md). Decimals are in hundredths.
 
   private static final String MIXED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -215,7 +215,7 @@ public final class Stack {
       return new Refused("not JSON: " + wanted + " expected at " + at);
     }
 
-    /** The next character that is no space; 0 at the end. */
+    /** The next character that is not white space; 0 at the end. */
     private char peek() {
       while (at < s.length() && " \t\r\n".indexOf(s.charAt(at)) >= 0) at++;
       return at < s.length() ? s.charAt(at) : 0;
@@ -289,9 +289,9 @@ public final class Stack {
 
   static final class Server {
     private final String service;
-    private final long limit, delay; // delay: by which the service is slower, to test the lab
+    private final long limit, delay; // delay: slows the service, to test the lab
     private final List<String> records = new ArrayList<>();
-    // read while an answer is sent: the client may have it before the record is there
+    // held for reading while an answer is sent: the client may have it before it is recorded
     private final ReentrantReadWriteLock sending = new ReentrantReadWriteLock();
 
     Server(Map<String, Object> line) {
@@ -328,7 +328,7 @@ public final class Stack {
     }
 
     private void work(HttpExchange http, byte[] body) throws IOException {
-      long begun = now(); // the request is whole
+      long begun = now(); // the request is complete
       Map<String, Object> request;
       try {
         request = decode(body, Stack.request(service));
@@ -381,10 +381,10 @@ public final class Stack {
 
   /** Serves until another line than report, and returns that. */
   static Map<String, Object> serve(Map<String, Object> line) throws Exception {
-    System.setProperty("sun.net.httpserver.nodelay", "true"); // head and body are two writes: they would meet Nagle and delayed acknowledgements
+    System.setProperty("sun.net.httpserver.nodelay", "true"); // header and body are two writes: Nagle and delayed acknowledgements would cost 40 ms
     String host = text(line, "host");
     Server server = new Server(line);
-    HttpServer http = HttpServer.create(new InetSocketAddress(InetAddress.getByName(host), (int) number(line, "port", 0)), 128); // this host and no other
+    HttpServer http = HttpServer.create(new InetSocketAddress(InetAddress.getByName(host), (int) number(line, "port", 0)), 128); // this host only
     http.createContext("/", server::handle);
     http.setExecutor(Executors.newCachedThreadPool());
     http.start();
@@ -416,16 +416,16 @@ public final class Stack {
         throw new Refused("no connection \"" + connection + "\"; there are keep-alive, per-request");
       }
       if (number(message, "letters", 0) != 0 || number(message, "max", 0) != 0) throw new Refused("letters and max are for concat and sum");
-      // Read once by the JDK. A header Connection: close in the request does not keep it from keeping connections.
+      // Read once by the JDK. A header Connection: close in the request does not stop it from keeping connections.
       System.setProperty("http.keepAlive", Boolean.toString(connection.equals("keep-alive")));
       url = new URL(text(line, "url"));
-      if (!url.getProtocol().equals("http")) throw new Refused("no URL of HTTP: " + url);
+      if (!url.getProtocol().equals("http")) throw new Refused("not an HTTP URL: " + url);
       timeout = (int) Math.max(1, number(line, "timeout", 30_000_000_000L) / 1_000_000);
       request = fromSeed(service, number(message, "seed", 0), number(message, "n", 0)); // a seed of 64 bits keeps its bits
       expected = answer(service, request);
     }
 
-    /** Sends one request and fills the fields; fails with what went wrong. */
+    /** Sends one request and fills the fields; throws if it fails. */
     private void once() throws Exception {
       sent = done = connection = serialization = deserialization = out = in = 0;
       long begun = now();
@@ -442,7 +442,7 @@ public final class Stack {
       http.setFixedLengthStreamingMode(out); // so that nothing is sent twice
       int status;
       byte[] got = new byte[0];
-      http.connect(); // takes the connection that was kept, or makes one
+      http.connect(); // takes a kept connection, or opens one
       sent = now();
       connection = sent - opening;
       try (OutputStream to = http.getOutputStream()) {
@@ -485,7 +485,7 @@ public final class Stack {
           failure = reason(e);
         }
         long total = now() - begun;
-        if (Boolean.TRUE.equals(ask.get("record"))) { // printed after the last: no output between requests
+        if (Boolean.TRUE.equals(ask.get("record"))) { // printed after the last request: no output in between
           records.add(",\"due\":" + due + (sent == 0 ? "" : ",\"sent\":" + (sent - start)) + (done == 0 ? "" : ",\"done\":" + (done - start))
               + ",\"connection\":" + connection + ",\"serialization\":" + serialization + ",\"deserialization\":" + deserialization
               + ",\"total\":" + total + ",\"out\":" + out + ",\"in\":" + in
@@ -538,7 +538,7 @@ public final class Stack {
     return line;
   }
 
-  /** A program that says again takes another serve or call line: a virtual machine takes long to start. */
+  /** A program that reports again accepts another serve or call line: a virtual machine takes long to start. */
   static void ready(String more) {
     STDOUT.print("{\"type\":\"ready\",\"again\":true,\"version\":\"" + VERSION + "\",\"runtime\":\"Java " + System.getProperty("java.version") + "\"" + more + "}\n");
     STDOUT.flush();
@@ -573,11 +573,11 @@ public final class Stack {
         offered(line, "transport", "http");
         line = args[0].equals("serve") ? serve(line) : call(line);
       }
-    } catch (Exception e) { // whatever it is, the lab must read the reason
+    } catch (Exception e) { // of any kind: the lab must read the reason
       STDOUT.print(quote(new StringBuilder("{\"type\":\"error\",\"message\":"), reason(e)) + "}\n");
       status = 1;
     }
     STDOUT.flush();
-    Runtime.getRuntime().halt(status); // the end of stdin ends it, whatever threads are left
+    Runtime.getRuntime().halt(status); // the end of stdin ends the program, even if threads still run
   }
 }

@@ -1,7 +1,7 @@
 'use strict';
 // A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1.
-// It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object a line on
-// stdin and stdout. Replace what is marked YOUR FRAMEWORK; keep the clock where it is.
+// It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object per line on
+// stdin and stdout. Replace the parts marked YOUR FRAMEWORK; keep the timing points.
 const http = require('node:http');
 const readline = require('node:readline');
 
@@ -11,7 +11,7 @@ const now = () => Number(process.hrtime.bigint()); // ns; exact for 104 days
 
 class Refused extends Error {} // a message that the contract does not allow
 
-// The messages of a seed (stacks/contract/README.md).
+// Messages generated from a seed (stacks/contract/README.md).
 
 function splitmix(seed) {
   const mask = (1n << 64n) - 1n;
@@ -73,7 +73,7 @@ function checked(value, kind, field) {
   if (kind === 'boolean' && typeof value === 'boolean') return value;
   if (kind === 'int32' && Number.isInteger(value) && (value | 0) === value) return value;
   if (kind === 'decimal' && typeof value === 'number' && Math.abs(value) <= 1e13) {
-    const text = String(Math.abs(value)); // the digits that were written, halves away from zero
+    const text = String(Math.abs(value)); // the digits as written, halves away from zero
     const k = text.includes('e') ? 0 : Math.round(Number(`${text}e2`));
     return value < 0 ? -k : k;
   }
@@ -103,7 +103,7 @@ function decode(body, fields) {
 function serve(line) {
   const { service } = line;
   const limit = line.limits?.body ?? 16000000;
-  const delay = Number(line.options?.delay ?? 0) / 1e6; // ms by which the service is slower, to test the lab
+  const delay = Number(line.options?.delay ?? 0) / 1e6; // ms that slow the service, to test the lab
   let records = [];
 
   function respond(res, status, body, type) {
@@ -116,7 +116,7 @@ function serve(line) {
   const refuse = (res, status, why) => respond(res, status, Buffer.from(`${why}\n`), 'text/plain');
 
   async function work(res, body) {
-    const begun = now(); // the request is whole
+    const begun = now(); // the request is complete
     const request = decode(body, REQUEST[service]);
     const decoded = now();
     if (delay > 0) await new Promise((done) => { setTimeout(done, delay + 1); });
@@ -152,7 +152,7 @@ function serve(line) {
   });
 
   server.on('error', (e) => fail(e));
-  server.listen({ port: line.port ?? 0, host: line.host }, () => { // this host and no other
+  server.listen({ port: line.port ?? 0, host: line.host }, () => { // this host only
     const host = line.host.includes(':') ? `[${line.host}]` : line.host;
     ready({ url: `http://${host}:${server.address().port}/${service}` });
   });
@@ -176,12 +176,12 @@ function call(line, seed) {
   const request = make(service, seed, message.n);
   const expected = answer(service, request);
   const url = new URL(line.url);
-  if (url.protocol !== 'http:') throw new Refused(`no URL of HTTP: ${line.url}`);
+  if (url.protocol !== 'http:') throw new Refused(`not an HTTP URL: ${line.url}`);
   const keep = connection === 'keep-alive';
   const agent = new http.Agent({ keepAlive: keep, maxSockets: 1 });
   const timeout = (line.timeout ?? 30e9) / 1e6;
 
-  /** Sends one request and fills x; fails with what went wrong. */
+  /** Sends one request and fills x; throws if it fails. */
   async function once(x) {
     const begun = now();
     const body = encode(request, REQUEST[service]);
@@ -258,7 +258,7 @@ function call(line, seed) {
       }
       x.total = now() - begun;
       for (const instant of ['sent', 'done']) if (x[instant] !== undefined) x[instant] -= start;
-      if (ask.record) records.push(x); // printed after the last: no output between requests
+      if (ask.record) records.push(x); // printed after the last request: no output in between
     }
     records.forEach((x) => say(x));
     say({ type: 'end', count });
@@ -302,4 +302,4 @@ async function main(verb) {
   }
 }
 
-main(process.argv[2]).then(() => process.exit(0), fail); // the end of stdin ends it, whatever is open
+main(process.argv[2]).then(() => process.exit(0), fail); // the end of stdin ends the program, even if something is open

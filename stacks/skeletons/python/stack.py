@@ -1,7 +1,7 @@
 """A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1.
 
-It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object a line on
-stdin and stdout. Replace what is marked YOUR FRAMEWORK; keep the clock where it is.
+It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object per line on
+stdin and stdout. Replace the parts marked YOUR FRAMEWORK; keep the timing points.
 """
 import http.client
 import http.server
@@ -24,7 +24,7 @@ class Refused(Exception):
     """A message that the contract does not allow."""
 
 
-# The messages of a seed (stacks/contract/README.md).
+# Messages generated from a seed (stacks/contract/README.md).
 
 def splitmix(seed):
     mask = (1 << 64) - 1
@@ -119,12 +119,12 @@ def decode(body, fields):
 
 def serve(line):
     service, limit = line["service"], line.get("limits", {}).get("body", 16000000)
-    delay = int(line.get("options", {}).get("delay", 0))  # ns by which the service is slower, to test the lab
+    delay = int(line.get("options", {}).get("delay", 0))  # ns that slow the service, to test the lab
     records, sending, lock = [], 0, threading.Condition()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body in one write: two would meet Nagle and delayed acknowledgements, 40 ms
+        wbufsize = -1  # header and body in one write: with two, Nagle and delayed acknowledgements cost 40 ms
         disable_nagle_algorithm = True
 
         def respond(self, status, body, kind=JSON):
@@ -154,7 +154,7 @@ def serve(line):
             body = self.rfile.read(int(length))
             if len(body) < int(length):
                 return self.refuse(400, "the body is shorter than announced")
-            begun = now()  # the request is whole
+            begun = now()  # the request is complete
             try:
                 request = decode(body, REQUEST[service])
             except Refused as e:
@@ -188,7 +188,7 @@ def serve(line):
         address_family = socket.AF_INET6 if ":" in line["host"] else socket.AF_INET
         daemon_threads = True
 
-    server = Server((line["host"], line.get("port", 0)), Handler)  # this host and no other
+    server = Server((line["host"], line.get("port", 0)), Handler)  # this host only
     threading.Thread(target=server.serve_forever, daemon=True).start()
     host = "[%s]" % line["host"] if ":" in line["host"] else line["host"]
     ready(url="http://%s:%d/%s" % (host, server.server_address[1], service))
@@ -217,12 +217,12 @@ def call(line):
     expected = answer(service, request)
     url = re.fullmatch(r"http://(\[[^]]+\]|[^:/]+):(\d+)(/.*)", line["url"])
     if not url:
-        raise Refused("no URL of HTTP: " + line["url"])
+        raise Refused("not an HTTP URL: " + line["url"])
     connection = None
     host, port, path, timeout = url[1].strip("[]"), int(url[2]), url[3], line.get("timeout", 30 * 10**9) / 1e9
 
     def once(x):
-        """Sends one request and fills x; raises what went wrong."""
+        """Sends one request and fills x; raises an error if it fails."""
         nonlocal connection
         begun = now()
         body = encode(request, REQUEST[service])
@@ -281,7 +281,7 @@ def call(line):
             for instant in "sent", "done":
                 if instant in x:
                     x[instant] -= start
-            if ask.get("record"):  # printed after the last: no output between requests
+            if ask.get("record"):  # printed after the last request: no output in between
                 records.append(x)
         for x in records:
             say(type="exchange", **x)
@@ -331,8 +331,8 @@ def main(verb):
 if __name__ == "__main__":
     try:
         main(sys.argv[1])
-    except Exception as e:  # whatever it is, the lab must read the reason
+    except Exception as e:  # of any kind: the lab must read the reason
         say(type="error", message=" ".join(str(e).split()) or type(e).__name__)
         sys.stdout.flush()
         os._exit(1)
-    os._exit(0)  # the end of stdin ends it, whatever threads are left
+    os._exit(0)  # the end of stdin ends the program, even if threads still run

@@ -1,4 +1,4 @@
-//! HTTP/1.1, as little as is needed. YOUR FRAMEWORK: its own server and client.
+//! HTTP/1.1, only what is needed. YOUR FRAMEWORK: its own server and client.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -45,7 +45,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(stream: TcpStream) -> std::io::Result<Connection> {
-        stream.set_nodelay(true)?; // two writes would meet Nagle and delayed acknowledgements, 40 ms
+        stream.set_nodelay(true)?; // with two writes Nagle and delayed acknowledgements cost 40 ms
         Ok(Connection { stream, read: Vec::new(), at: 0, deadline: None })
     }
 
@@ -159,7 +159,7 @@ impl Connection {
         self.send(&head, body)
     }
 
-    /// Answers with an error and ends the connection. What still comes is read and dropped for a
+    /// Answers with an error and ends the connection. Further input is read and dropped for a
     /// second: closing would reset the connection, and the client would never see the answer.
     pub fn refuse(&mut self, status: u16, why: &str) -> Result<(), Trouble> {
         self.respond(status, "text/plain", why.as_bytes())?;

@@ -3,9 +3,9 @@
 pub enum Value {
     Null,
     Bool(bool),
-    Number(String), // as it is written: seeds have 64 bits, and decimals are rounded by their digits
+    Number(String), // as written: seeds have 64 bits, and decimals are rounded by their digits
     Text(String),
-    List, // of what no message has
+    List, // no message has one
     Object(Vec<(String, Value)>),
 }
 
@@ -37,7 +37,7 @@ pub fn read(text: &str) -> Result<Value, String> {
 }
 
 impl Value {
-    /// A field of an object; the last of the name counts.
+    /// A field of an object; the last one of that name counts.
     pub fn at(&self, name: &str) -> Option<&Value> {
         match self {
             Value::Object(fields) => fields.iter().rev().find(|f| f.0 == name).map(|f| &f.1),
@@ -45,7 +45,7 @@ impl Value {
         }
     }
 
-    /// A text or a number as it is written; empty if there is none.
+    /// A text or a number as written; empty if there is none.
     pub fn get(&self, name: &str) -> String {
         match self.at(name) {
             Some(Value::Text(s) | Value::Number(s)) => s.clone(),
@@ -90,7 +90,7 @@ impl Value {
     }
 }
 
-/// The number times 10^places, rounded, halves away from zero; none if that is beyond 10^15, or not exact if it must be.
+/// The number times 10^places, rounded, halves away from zero; None if that is beyond 10^15, or inexact where it must be exact.
 fn scaled(n: &str, places: i64, exact: bool) -> Option<i64> {
     let (mantissa, exponent) = n.split_once(|c| c == 'e' || c == 'E').unwrap_or((n, "0"));
     let (minus, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |m| (true, m));

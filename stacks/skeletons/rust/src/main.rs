@@ -1,6 +1,6 @@
 //! A stack for edgegauge: the services echo and monitor, as JSON over HTTP/1.1.
-//! It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object a line on
-//! stdin and stdout. Replace what is marked YOUR FRAMEWORK; keep the clock where it is.
+//! It speaks the adapter protocol (stacks/PROTOCOL.md): one JSON object per line on
+//! stdin and stdout. Replace the parts marked YOUR FRAMEWORK; keep the timing points.
 
 mod http;
 mod json;
@@ -143,9 +143,9 @@ struct Record {
 struct Server {
     service: Service,
     limit: usize,
-    delay: Duration, // by which the service is slower, to test the lab
+    delay: Duration, // slows the service, to test the lab
     records: Mutex<Vec<Record>>,
-    sending: RwLock<()>, // read while an answer is sent: the client may have it before the record is there
+    sending: RwLock<()>, // held for reading while an answer is sent: the client may have it before it is recorded
 }
 
 impl Server {
@@ -177,7 +177,7 @@ impl Server {
             Err(_) => return c.refuse(400, "the body is not whole"),
             Ok(body) => body,
         };
-        let begun = Instant::now(); // the request is whole
+        let begun = Instant::now(); // the request is complete
         let request = match decode(self.service, false, &body) {
             Err(why) => return c.refuse(400, &why),
             Ok(request) => request,
@@ -204,7 +204,7 @@ impl Server {
 
 fn serve(line: &Value, service: Service) -> Result<(), String> {
     let host = line.get("host");
-    let listener = TcpListener::bind(address(&host, line.number("port") as u16)?) // this host and no other
+    let listener = TcpListener::bind(address(&host, line.number("port") as u16)?) // this host only
         .map_err(|e| format!("cannot listen on {host}: {e}"))?;
     let server = Arc::new(Server {
         service,
@@ -267,7 +267,7 @@ struct Client {
 }
 
 impl Client {
-    /// Sends one request and fills x, or says what went wrong.
+    /// Sends one request and fills x, or returns what went wrong.
     fn once(&mut self, x: &mut Exchange, start: Instant) -> Result<(), String> {
         let begun = Instant::now();
         let body = encode(&self.request);
@@ -337,7 +337,7 @@ impl Client {
             }
             x.total = since(begun);
             if ask.flag("record") {
-                all.push(x); // printed after the last: no output between requests
+                all.push(x); // printed after the last request: no output in between
             }
         }
         let mut out = String::new();
@@ -369,7 +369,7 @@ fn call(line: &Value, service: Service) -> Result<(), String> {
     if message.number("letters") != 0 || message.number("max") != 0 {
         return Err("letters and max are for concat and sum".into());
     }
-    let (to, path) = url.strip_prefix("http://").and_then(|u| u.split_once('/')).ok_or(format!("no URL of HTTP: {url}"))?;
+    let (to, path) = url.strip_prefix("http://").and_then(|u| u.split_once('/')).ok_or(format!("not an HTTP URL: {url}"))?;
     let request = from_seed(service, message.get("seed").parse().unwrap_or(0), message.number("n") as usize);
     let mut client = Client {
         service,
@@ -447,5 +447,5 @@ fn main() {
             1
         }
     };
-    std::process::exit(status); // the end of stdin ends it, whatever threads are left
+    std::process::exit(status); // the end of stdin ends the program, even if threads still run
 }
