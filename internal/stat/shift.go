@@ -100,11 +100,13 @@ func Shifts(ys, ses []float64, between, confidence float64) ([]Shift, error) {
 		ws[i] = 1 / (between*between + se*se + resolution*resolution)
 	}
 	var out []Shift
-	level, _ := huber(ys, ws)
+	level, _ := huber(ys, ws, middle(ys))
+	old, new := level, level
 	whole := loss(ys, ws, level)
 	for at := leastOld; at <= len(ys)-leastNew; at++ {
-		old, oldW := huber(ys[:at], ws[:at])
-		new, newW := huber(ys[at:], ws[at:])
+		var oldW, newW float64
+		old, oldW = huber(ys[:at], ws[:at], old)
+		new, newW = huber(ys[at:], ws[at:], new)
 		s := Shift{At: at, By: new - old, SE: math.Sqrt(1/oldW + 1/newW), DF: df, Confidence: confidence}
 		s.T = s.By / s.SE
 		s.P = tTwoSided(s.T, df)
@@ -125,11 +127,11 @@ func Shifts(ys, ses []float64, between, confidence float64) ([]Shift, error) {
 // loss is Huber's, of runs about a level.
 func loss(ys, ws []float64, level float64) (sum float64) {
 	for i, y := range ys {
-		r := math.Abs(y-level) * math.Sqrt(ws[i])
-		if r > clip {
-			sum += clip * (r - clip/2)
+		r := (y - level) * (y - level) * ws[i]
+		if r > clip*clip {
+			sum += clip*math.Sqrt(r) - clip*clip/2
 		} else {
-			sum += r * r / 2
+			sum += r / 2
 		}
 	}
 	return sum
@@ -153,34 +155,37 @@ func withoutOne(ys, ws []float64, other, otherW, way float64) float64 {
 	return way * (sum/w - other) / math.Sqrt(1/w+1/otherW)
 }
 
-// huber is the level of runs with known weights, and the sum of the weights.
-func huber(ys, ws []float64) (level, weight float64) {
+// huber is the level of runs with known weights, and the sum of the weights. The search
+// begins at a level, wherever that is: there is one answer only.
+func huber(ys, ws []float64, begin float64) (level, weight float64) {
 	var sum float64
 	for i := range ys {
 		sum, weight = sum+ws[i]*ys[i], weight+ws[i]
 	}
-	level = sum / weight
 	if len(ys) < 3 {
-		return level, weight
+		return sum / weight, weight
 	}
-	level = selectQuantile(slices.Clone(ys), 0.5)
-	for range 30 {
+	level = begin
+	for range 100 {
 		var sum, w float64
 		for i, y := range ys {
 			v := ws[i]
-			if r := math.Abs(y-level) * math.Sqrt(v); r > clip {
-				v *= clip / r
+			if r := (y - level) * (y - level) * v; r > clip*clip {
+				v *= clip / math.Sqrt(r)
 			}
 			sum, w = sum+v*y, w+v
 		}
 		next := sum / w
-		if math.Abs(next-level)*math.Sqrt(weight) < 1e-9 {
-			return next, weight
+		near := (next-level)*(next-level)*weight < 1e-12
+		if level = next; near {
+			break
 		}
-		level = next
 	}
 	return level, weight
 }
+
+// middle is the median.
+func middle(ys []float64) float64 { return selectQuantile(slices.Clone(ys), 0.5) }
 
 // Level is the level of runs as Shifts has it, and its standard error.
 func Level(ys, ses []float64, between float64) (level, se float64) {
@@ -191,6 +196,14 @@ func Level(ys, ses []float64, between float64) (level, se float64) {
 	for i, s := range ses {
 		ws[i] = 1 / (between*between + s*s + resolution*resolution)
 	}
-	level, w := huber(ys, ws)
+	level, w := huber(ys, ws, middle(ys))
 	return level, math.Sqrt(1 / w)
+}
+
+// HalfWidth is that of the t interval of a mean of n values; NaN for fewer than two.
+func HalfWidth(se float64, n int, confidence float64) float64 {
+	if n < 2 {
+		return math.NaN()
+	}
+	return tCritical(confidence, float64(n-1)) * se
 }
