@@ -149,7 +149,9 @@ func readPast(dir string) (report.Past, error) {
 		r.Damage = append(r.Damage, err.Error())
 	}
 	r.Dir = dir
-	return report.PastOf(r, confirms), nil
+	p := report.PastOf(r, confirms)
+	p.Took, err = s.Took()
+	return p, err
 }
 
 // confirmsOf reads what results confirm; nil: nothing.

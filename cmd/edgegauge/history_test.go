@@ -197,20 +197,28 @@ func TestHistoryShowsConfirmations(t *testing.T) {
 	o := newOwn(t)
 	for name, x := range map[string]struct {
 		slower float64
+		code   int // of confirm
 		says   []string
 	}{
-		"worse": {1.1, []string{"1 confirmed regression", "confirmed worse from", "interleaved in 20 blocks (worse/c)"}},
-		"none":  {1, []string{"no confirmed regression", "not confirmed: a suspect from"}},
-		"small": {1.05, []string{"1 confirmed regression"}},
+		"worse": {1.1, exitWorse, []string{"1 confirmed regression", "confirmed worse from", "interleaved in 20 blocks (worse/c)"}},
+		"none":  {1, exitDone, []string{"no confirmed regression", "not confirmed: a suspect from"}},
+		"small": {1.05, exitWorse, []string{"1 confirmed regression"}},
+		"gain":  {0.8, exitDone, []string{"no confirmed regression", "confirmed better"}},
 	} {
 		dir := filepath.Join(o.dir, name)
 		pasts(t, dir, append(level(12, past{rtt: 1e-3}), level(3, past{rtt: 1.1e-3})...)...)
 		confirmed(t, filepath.Join(dir, "c"), filepath.Join(dir, "010"), filepath.Join(dir, "015"), x.slower)
 		out := o.says(t, exitDone, []string{"history", name}, x.says...)
+		o.says(t, x.code, []string{"confirm", name + "/c"}, "interleaved: 40 trials", "s RTT, client 20")
 		if strings.Contains(out, "to confirm:") {
 			t.Errorf("%s: it is still to be confirmed:\n%s", name, out)
 		}
 	}
+	o.says(t, exitUsage, []string{"confirm", "none/001"}, "is no confirmation")
+	o.says(t, exitUsage, []string{"confirm", "none/002", "none/001"}, "write OLD first")
+	o.says(t, exitUsage, []string{"confirm", "none/001", "none/002", "--detect", "much"}, "write a change such as 5%")
+	ok(t, os.Remove(filepath.Join(o.dir, "worse/c", report.ConfirmationFile)))
+	o.says(t, exitDone, []string{"history", "worse"}, "it is a comparison, and no run", "1 suspect to confirm")
 	ok(t, os.WriteFile(filepath.Join(o.dir, "none/c", report.ConfirmationFile), []byte(`{"format": 9}`), 0o644))
 	o.says(t, exitDone, []string{"history", "none"}, "format 9 is not 1", "1 suspect to confirm")
 }

@@ -16,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -86,6 +87,9 @@ type Past struct {
 	Failed   string    // why it is left out
 	Confirms *Confirms // it is a confirmation, and no run
 	Answers  []PastAnswer
+	Doubts   []string      // about a confirmation
+	Trials   int           // valid ones
+	Took     time.Duration // all trials
 }
 
 // A PastAnswer is what a confirmation said of a series.
@@ -106,12 +110,21 @@ type PastFigure struct {
 // PastOf takes from a report what a history needs; c is not nil where the results are a confirmation.
 func PastOf(r *Report, c *Confirms) Past {
 	p := Past{Dir: r.Dir, Study: r.Study.Name, Began: r.Started, Confirms: c}
+	for _, t := range r.Trials {
+		if t.State == store.Valid {
+			p.Trials++
+		}
+	}
 	if len(r.Damage) > 0 {
 		p.Failed = strings.Join(r.Damage, "; ")
 		return p
 	}
 	if c != nil {
 		p.answer(r)
+		return p
+	}
+	if base, _ := r.Versions(); len(base) > 0 {
+		p.Failed = "two versions were measured in its blocks: it is a comparison, and no run of the history"
 		return p
 	}
 	p.asked(r)
@@ -301,10 +314,20 @@ func (p Past) differs(from Past) string {
 
 // answer computes what a confirmation said, series by series, from its ledger.
 func (p *Past) answer(r *Report) {
+	var terms []advise.Term
+	for _, text := range p.Confirms.Responses {
+		t, err := advise.ParseTerm(text)
+		if err != nil {
+			p.Failed = err.Error()
+			return
+		}
+		terms = append(terms, t)
+	}
+	p.Doubts = r.Doubts()
 	old, new := r.Versions()
 	wanted := func(all []advise.Series) []advise.Series {
 		return slices.DeleteFunc(all, func(s advise.Series) bool {
-			return s.Floor || !slices.Contains(p.Confirms.Responses, s.Response)
+			return s.Floor || !slices.ContainsFunc(terms, func(t advise.Term) bool { return t.Matches(s) })
 		})
 	}
 	old, new = wanted(old), wanted(new)
