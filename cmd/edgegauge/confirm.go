@@ -18,6 +18,7 @@ import (
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 type confirmFlags struct {
@@ -71,7 +72,7 @@ a change for the worse is confirmed, else 0; --undecided-exit names another for 
 	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
 	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
 	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
-	c.Flags().Float64Var(&v.power, "power", 0.9, "probability of confirming a change of --detect if it is there")
+	c.Flags().Float64Var(&v.power, "power", 0.98, "probability of confirming a change of --detect if it is there")
 	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
 	c.Flags().StringVar(&v.out, "out", "", "results directory (default results/NAME/NUMBER)")
 	trustFlag(c, &v.trust)
@@ -137,7 +138,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
 		return "", err
 	}
-	c := compareFlags{responses: f.responses, margin: detect, confidence: 1 - report.ConfirmedAt, lost: true, versionFlags: v}
+	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - report.ConfirmedAt, lost: true, versionFlags: v}
 	for _, t := range asked {
 		bound := fmt.Sprintf("> %g%%", 100*detect)
 		if report.MoreIsBetter(t.Response) {
@@ -206,8 +207,13 @@ func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report,
 			for file, sum := range was.Checksums {
 				differs = differs || sums[file] != sum
 			}
-			if len(was.Checksums) == 0 {
-				fmt.Fprintf(a.notes(), "%s keeps no checksums of stack %s: nobody can say whether it is the one here\n", dir, n)
+			clean := was.Commit != "" && !strings.HasSuffix(was.Commit, "+")
+			switch {
+			case len(was.Checksums) > 0:
+			case clean:
+				differs = testbed.CommitOf(ctx, d.Dir) != was.Commit
+			default:
+				fmt.Fprintf(a.notes(), "%s keeps neither checksums nor a clean commit of stack %s: nobody can say whether it is the one here\n", dir, n)
 			}
 		}
 		if known && differs && !any {

@@ -317,6 +317,12 @@ func (h History) Picture(id string, j history.Judged, base int) Picture {
 	return p
 }
 
+// MarkSign is the sign of a mark, and the class of the style that goes with it.
+func MarkSign(m history.Mark) (sign, class string) {
+	sign, class, _ = markOf(m)
+	return sign, class
+}
+
 // markOf is a mark's sign and class, and how far left of its run its line stands.
 func markOf(m history.Mark) (sign, class string, left float64) {
 	switch m.Kind {

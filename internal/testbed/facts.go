@@ -49,9 +49,9 @@ type stackFacts struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// commitOf is the commit of the git repository in which a folder is; empty: there is none,
-// or no git.
-func commitOf(ctx context.Context, dir string) string {
+// CommitOf is the commit of the git repository in which a folder is; empty: there is none,
+// or no git. A + behind it says that files of the folder differ from it.
+func CommitOf(ctx context.Context, dir string) string {
 	if dir == "" {
 		return ""
 	}
@@ -104,7 +104,7 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 			return f, fmt.Errorf("stack %s: %w", name, err)
 		}
 		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language,
-			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums, Commit: commitOf(ctx, d.Dir)}
+			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums, Commit: CommitOf(ctx, d.Dir)}
 	}
 	return f, nil
 }

@@ -31,8 +31,8 @@ type Noise struct {
 // Usual is the noise of a run that shared/loaded machines showed: 3 % in all.
 var Usual = Noise{Between: 0.0283, Trial: 0.0316, Trials: 10}
 
-// blocks is how many a confirmation has; at the usual noise they find 5 % in 9 of 10.
-const blocks = 24
+// blocks is how many a confirmation has; at the usual noise they confirm 5 % in 49 of 50.
+const blocks = 32
 
 // least is the relative change that matters to a confirmation.
 const least = 0.05
@@ -260,7 +260,7 @@ func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 		change(&n)
 		return n
 	}
-	quiet("quiet, 6 series judged together", with(func(n *Noise) { n.Series = 6 }), histories/10, 2)
+	quiet("quiet, 6 series judged together", with(func(n *Noise) { n.Series = 6 }), histories * 3 / 10, 2)
 	quiet("quiet, 1 run of 50 takes 20 % longer", with(func(n *Noise) { n.Odd = 0.02 }), histories/4, 3)
 	quiet("quiet, runs follow each other (correlation 0.3)", with(func(n *Noise) { n.Follow = 0.3 }), histories/4, 4)
 	for _, x := range []struct {
