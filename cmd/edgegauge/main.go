@@ -163,7 +163,8 @@ func newRoot() *cobra.Command {
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
 	root.AddCommand(analyzeCmd(), compareCmd(a), chooseCmd(), forecastCmd(), linksCmd(a), schemaCmd(), publishCmd(a),
 		versionCmd())
-	root.AddCommand(devicesCmd(a), webCmd(a), workerCmd(a), benchesCmd(a))
+	root.AddCommand(devicesCmd(a), webCmd(a), workerCmd(a), benchesCmd(a), historyCmd(a),
+		confirmCmd(a))
 	root.AddCommand(benchCmd(a), manCmd())
 	plainMistakes(root)
 	return root

@@ -34,6 +34,7 @@ type StackFacts struct {
 	Transports               []string
 	Floor                    *bool // nil: results of a version that did not say
 	Checksums                map[string]string
+	Commit                   string // of the git repository its folder is in; with a + if files of it differ
 }
 
 func (r *Report) readFacts(s *store.Store) error {

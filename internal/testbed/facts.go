@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"runtime"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/instrument"
@@ -42,6 +44,33 @@ type stackFacts struct {
 	Transports []string          `json:"transports"`
 	Floor      bool              `json:"floor"`               // a bare exchange of bytes
 	Checksums  map[string]string `json:"checksums,omitempty"` // SHA-256 of the products
+	// Commit is that of the git repository in which its folder is; with a + where files of
+	// the folder differ from it.
+	Commit string `json:"commit,omitempty"`
+}
+
+// CommitOf is the commit of the git repository in which a folder is; empty: there is none,
+// or no git. A + behind it says that files of the folder differ from it.
+func CommitOf(ctx context.Context, dir string) string {
+	if dir == "" {
+		return ""
+	}
+	git := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	commit, err := git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil || len(commit) < 12 {
+		return ""
+	}
+	if tracked, err := git("ls-files", "--", "."); err != nil || tracked == "" {
+		return "" // the repository has nothing of this folder
+	}
+	changed, err := git("status", "--porcelain", "--", ".")
+	if commit = commit[:12]; err != nil || changed != "" {
+		commit += "+"
+	}
+	return commit
 }
 
 // gatherFacts reaches every device of the plan.
@@ -75,7 +104,7 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 			return f, fmt.Errorf("stack %s: %w", name, err)
 		}
 		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language,
-			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums}
+			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums, Commit: CommitOf(ctx, d.Dir)}
 	}
 	return f, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -132,10 +133,13 @@ func TestTasksInBrowser(t *testing.T) {
 
 // Everyone can read the pages, in both colour schemes and on a phone.
 func TestPagesAreAccessible(t *testing.T) {
-	r, s := atBrowser(t, house(t))
+	dir := house(t)
+	gates(t, filepath.Join(dir, "gate"), true)
+	r, s := atBrowser(t, dir)
 	result := "r/" + id(t, s, "wired/001") + "/"
 	pages := map[string]string{"all": "", "filtered": "?q=nothing", "now": "now/", "result": result, "trial": result + "t/1/",
 		"exchange": result + "t/1/x/7/", "choose": "compare/",
+		"history": "history/?study=gate&base=" + id(t, s, "gate/001"), "histories": "history/",
 		"compare": "compare/?all=1&r=" + id(t, s, "alpha/001") + "&r=" + id(t, s, "alpha/002")}
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{1100, 360} {

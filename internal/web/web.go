@@ -35,6 +35,7 @@ type Server struct {
 	folders []*folder
 	index   *index
 	reports *reports
+	pasts   pasts
 	hub     *hub
 	static  bool // pages are written to files: see Export
 	streams chan struct{}
@@ -96,6 +97,7 @@ func (s *Server) Handler() http.Handler {
 	m.HandleFunc("GET /now/{$}", s.page(s.now))
 	m.HandleFunc("GET /now/events", s.events)
 	m.HandleFunc("GET /compare/{$}", s.page(s.compare))
+	m.HandleFunc("GET /history/{$}", s.page(s.history))
 	m.HandleFunc("GET /r/{id}/{$}", s.page(s.result))
 	m.HandleFunc("GET /r/{id}/t/{trial}/{$}", s.page(s.trial))
 	m.HandleFunc("GET /r/{id}/t/{trial}/x/{$}", s.goToExchange)

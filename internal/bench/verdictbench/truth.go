@@ -31,6 +31,8 @@ type Truth struct {
 	// Failed is how many of the probeRequests requests of a run fail. Where it is
 	// given, the truth is a probe of Blocks runs, and a file.
 	Failed func(r *rand.Rand, run int) int
+	// Facts is the text of facts.json; empty: of a machine of which nothing is known.
+	Facts string
 	// Fleet is what the benches are that share the study; nil: one bench.
 	Fleet *Fleet
 }
@@ -110,7 +112,11 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	if t.Failed != nil {
 		return t.writeProbe(dir, r)
 	}
-	kept, p, err := fabricated.Create(dir, t.study())
+	facts := t.Facts
+	if facts == "" {
+		facts = `{"edgegauge":{"version":"bench"}}`
+	}
+	kept, p, err := fabricated.CreateOn(dir, t.study(), []byte(facts))
 	if err != nil {
 		return err
 	}

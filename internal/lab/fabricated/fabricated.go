@@ -35,6 +35,11 @@ func Study(treatments, replications, requests int) []byte {
 
 // Create begins a results directory of a study, as a lab does, without a trial.
 func Create(dir string, text []byte) (*store.Store, study.Plan, error) {
+	return CreateOn(dir, text, []byte(`{"edgegauge":{"version":"bench"}}`))
+}
+
+// CreateOn is Create with the facts that the lab is said to have found.
+func CreateOn(dir string, text, facts []byte) (*store.Store, study.Plan, error) {
 	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
 	if err != nil {
 		return nil, study.Plan{}, err
@@ -48,7 +53,7 @@ func Create(dir string, text []byte) (*store.Store, study.Plan, error) {
 		return nil, p, err
 	}
 	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
-		Facts: []byte(`{"edgegauge":{"version":"bench"}}`), Program: "bench"})
+		Facts: facts, Program: "bench"})
 	return kept, p, err
 }
 

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/testbed"
+)
+
+type confirmFlags struct {
+	responses []string
+	detect    string
+	undecided int
+	json      bool
+	another   bool // the programs here need not be those of NEW
+	versionFlags
+}
+
+func confirmCmd(a *app) *cobra.Command {
+	var f confirmFlags
+	c := &cobra.Command{
+		Use:   "confirm OLD NEW | confirm RESULTS",
+		Short: "is a suspect of a history a regression? measure both versions again, interleaved",
+		Long: `Confirm measures a suspect of a history again before anybody is told: in every block of one study, that of NEW,
+each stack runs in the version of OLD and in that of NEW, in random order. So day, machine and other programs affect
+both alike. After --pilot blocks it says how many blocks, trials and minutes find a change of --detect with the given
+--power, and runs them (--plan: only says so).
+
+The version of NEW is what is here now; confirm refuses if NEW's own facts say that its stacks were others
+(--any-version accepts it). The version of OLD is --base: a git revision, a folder or a binary, as for compare. Without
+--base it is the commit that OLD keeps.
+
+A change is confirmed at a level of 0.1 %, shared by the figures asked about; worse and better are then beyond doubt.
+It is "not confirmed" if a change of --detect is excluded (95 %), else confirm "cannot tell". The results are kept, and
+history shows them at the suspect's mark. "confirm RESULTS" says again what came of such results. The exit code is 1 if
+a change for the worse is confirmed, else 0; --undecided-exit names another for "cannot tell".`,
+		Example: "  edgegauge confirm results/gate/012 results/gate/015 --base 1f2e3d4c5b6a\n  edgegauge confirm results/gate/012 " +
+			"results/gate/015 --base ./before --response rtt --response server.cpu --plan",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := args[0]
+			if len(args) == 2 {
+				var err error
+				if dir, err = f.measure(cmd.Context(), a, cmd.OutOrStdout(), args[0], args[1]); err != nil || dir == "" {
+					return err
+				}
+			}
+			return f.judge(cmd.OutOrStdout(), dir)
+		},
+	}
+	c.Flags().StringSliceVar(&f.responses, "response", []string{"rtt"}, "responses to measure again")
+	c.Flags().StringVar(&f.detect, "detect", "5%", "the least change that matters")
+	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if confirm cannot tell, such as 4 (default 0)")
+	c.Flags().BoolVar(&f.another, "any-version", false, "measure what is here, whatever NEW was measured with")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON (doc/formats.md)")
+	v := &f.versionFlags
+	c.Flags().StringVar(&v.base, "base", "", "the version of OLD: a git revision, a folder or a binary")
+	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
+	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
+	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
+	c.Flags().Float64Var(&v.power, "power", 0.98, "probability of confirming a change of --detect if it is there")
+	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
+	c.Flags().StringVar(&v.out, "out", "", "results directory (default results/NAME/NUMBER)")
+	trustFlag(c, &v.trust)
+	return c
+}
+
+// matters is the least change that matters, as a share.
+func (f confirmFlags) matters() (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSuffix(f.detect, "%"), 64)
+	if err != nil || !strings.HasSuffix(f.detect, "%") || !(x > 0 && x < 1000) {
+		return 0, exit{exitUsage, fmt.Errorf("--detect %s: write a change such as 5%%", f.detect)}
+	}
+	return x / 100, nil
+}
+
+// measure runs the study of both versions and returns where its results are; empty: only
+// its size was asked.
+func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, newDir string) (string, error) {
+	detect, err := f.matters()
+	if err != nil {
+		return "", err
+	}
+	asked, err := terms(f.responses)
+	if err != nil {
+		return "", err
+	}
+	old, err := soundReport(oldDir)
+	if err != nil {
+		return "", err
+	}
+	new, err := soundReport(newDir)
+	if err != nil {
+		return "", err
+	}
+	if !old.Started.Before(new.Started) {
+		return "", exit{exitUsage, fmt.Errorf("%s did not begin before %s; write OLD first", oldDir, newDir)}
+	}
+	if _, err := report.MakeHistory([]report.Past{report.PastOf(old, nil), report.PastOf(new, nil)}, "", report.ByDate,
+		asked); err != nil {
+		return "", exit{exitUsage, err}
+	}
+	v := f.versionFlags
+	if v.base == "" {
+		if v.base = commitOf(old); v.base == "" {
+			return "", exit{exitUsage, fmt.Errorf("%s does not say from which commit its stacks are; name that version with "+
+				"--base: a git revision, a folder or a binary", oldDir)}
+		}
+	}
+	kept, err := store.OpenReadOnly(newDir)
+	if err != nil {
+		return "", exit{exitUnmeasured, err}
+	}
+	defer kept.Close()
+	_, overrides, err := kept.Study()
+	if err != nil {
+		return "", exit{exitUnmeasured, err}
+	}
+	runs, err := kept.Runs()
+	if err != nil {
+		return "", exit{exitUnmeasured, err}
+	}
+	v.with, v.sets = filepath.Join(newDir, runs[len(runs)-1].StudyFile), overrides
+	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
+		return "", err
+	}
+	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - report.ConfirmedAt, lost: true, versionFlags: v}
+	for _, t := range asked {
+		bound := fmt.Sprintf("> %g%%", 100*detect)
+		if report.MoreIsBetter(t.Response) {
+			bound = fmt.Sprintf("< -%g%%", 100*detect)
+		}
+		c.detect = append(c.detect, side(t)+".mean "+bound)
+	}
+	fmt.Fprintf(a.notes(), "confirm %s (%s) against %s (now)\n", v.base, oldDir, newDir)
+	out, err := a.measureVersions(ctx, w, c)
+	if err != nil || out.Dir == "" {
+		return "", err
+	}
+	for _, text := range out.Warnings {
+		fmt.Fprintln(a.notes(), text)
+	}
+	return out.Dir, report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir, Responses: f.responses,
+		Detect: detect}.Write(out.Dir)
+}
+
+// side is a term's response with its side.
+func side(t advise.Term) string {
+	if t.Side != "" {
+		return string(t.Side) + "." + t.Response
+	}
+	return t.Response
+}
+
+// commitOf is the one commit of all stacks of a result; empty: they have none, several, or
+// were changed after it.
+func commitOf(r *report.Report) string {
+	p := report.PastOf(r, nil)
+	if len(p.Commits) != 1 || strings.HasSuffix(p.Commits[0], "+") {
+		return ""
+	}
+	return p.Commits[0]
+}
+
+// isVersionOf refuses stacks here that are not those with which results were measured.
+func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report, dir string, any bool) error {
+	bed, plan, _, err := a.read(ctx, v.with, v.sets)
+	if err != nil {
+		return err
+	}
+	_, names, err := plan.Versioned()
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	for _, n := range names {
+		d, ok := bed.FindStack(n)
+		if !ok {
+			continue
+		}
+		was, known := r.Facts.Stacks[d.Name]
+		var differs bool
+		if d.Dir == "" {
+			sum, err := stack.FileSum("/proc/self/exe")
+			if err != nil {
+				return exit{exitUnmeasured, err}
+			}
+			differs = sum != r.Facts.Edgegauge["sha256"]
+		} else {
+			sums, err := d.Checksums()
+			if err != nil {
+				return exit{exitUsage, fmt.Errorf("stack %s: %w", n, err)}
+			}
+			for file, sum := range was.Checksums {
+				differs = differs || sums[file] != sum
+			}
+			clean := was.Commit != "" && !strings.HasSuffix(was.Commit, "+")
+			switch {
+			case len(was.Checksums) > 0:
+			case clean:
+				differs = testbed.CommitOf(ctx, d.Dir) != was.Commit
+			default:
+				fmt.Fprintf(a.notes(), "%s keeps neither checksums nor a clean commit of stack %s: nobody can say whether it is the one here\n", dir, n)
+			}
+		}
+		if known && differs && !any {
+			return exit{exitUsage, fmt.Errorf("stack %s here is not the one that %s measured; check out and build that version, "+
+				"or accept what is here with --any-version", n, dir)}
+		}
+	}
+	return nil
+}
+
+// judge says what came of a confirmation.
+func (f confirmFlags) judge(w io.Writer, dir string) error {
+	if f.undecided < 0 || f.undecided > 125 {
+		return exit{exitUsage, fmt.Errorf("--undecided-exit %d: write 0 to 125", f.undecided)}
+	}
+	p, err := readPast(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return exit{exitUsage, notResults(dir)}
+	case err != nil:
+		return exit{exitUnmeasured, err}
+	case p.Confirms == nil:
+		return exit{exitUsage, fmt.Errorf("%s is no confirmation; write edgegauge confirm OLD NEW", dir)}
+	case p.Failed != "":
+		return exit{exitUnmeasured, fmt.Errorf("%s: %s", dir, p.Failed)}
+	}
+	write := p.ConfirmationText
+	if f.json {
+		write = p.ConfirmationJSON
+	}
+	if err := write(w); err != nil {
+		return err
+	}
+	switch v := p.Verdict(); {
+	case v == history.Worse:
+		return exit{exitWorse, errors.New("confirmed worse")}
+	case v == history.CannotTell && f.undecided != exitDone:
+		return exit{f.undecided, errors.New("cannot tell")}
+	}
+	return nil
+}

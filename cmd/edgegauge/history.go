@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+type historyFlags struct {
+	by, study string
+	responses []string
+	json      bool
+}
+
+func historyCmd(a *app) *cobra.Command {
+	var f historyFlags
+	c := &cobra.Command{
+		Use:   "history RESULTS...",
+		Short: "where did it change? the same study over days, commits or versions",
+		Long: `History shows the results of one study in their order, each figure with its interval, and marks where the level
+changed. RESULTS are results directories, or folders of them. What asks something else than the newest result is left
+out, and said to be: other settings, treatments or warm-up. The number of trials, the seed and the precision may differ.
+
+Each run weighs by its own standard error and by how much runs differ beyond their errors. A change of the machine (its
+model, CPUs, kernel or system, a stack's runtime; for stacks outside edgegauge, edgegauge itself) begins a new level and
+is no regression. One odd run is said to be odd, and nothing else. What changed otherwise is a suspect, and no more:
+"edgegauge confirm" measures both versions again, interleaved, and history then shows what came of it. One of 20 runs
+without any change is suspected, whatever the number of responses and treatments: they share that rate, so ask
+about few. The exit code is 0 whatever is found.`,
+		Example: "  edgegauge history results/gate\n  edgegauge history results --study gate --by commit\n  " +
+			"edgegauge history results/gate --response rtt --response server.cpu --json",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			terms, err := terms(f.responses)
+			if err != nil {
+				return err
+			}
+			pasts, err := readPasts(args)
+			if err != nil {
+				return err
+			}
+			h, err := report.MakeHistory(pasts, f.study, f.by, terms)
+			if err != nil {
+				return exit{exitUsage, err}
+			}
+			if f.json {
+				return h.JSON(cmd.OutOrStdout())
+			}
+			return h.Text(cmd.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&f.by, "by", report.ByDate, "what runs are called by: date, commit or version")
+	c.Flags().StringVar(&f.study, "study", "", "name of the study, where the results are of several")
+	c.Flags().StringSliceVar(&f.responses, "response", nil, "responses to judge (default: rtt)")
+	jsonFlag(c, &f.json)
+	return c
+}
+
+// deepestResults is how many folders below the one named results are looked for.
+const deepestResults = 5
+
+// resultsBelow are the results directories at or below a path. Links are not followed
+// below it.
+func resultsBelow(path string) ([]string, error) {
+	var out []string
+	if whole, err := filepath.EvalSymlinks(path); err == nil && exists(filepath.Join(whole, "ledger.sqlite")) {
+		return []string{path}, nil
+	}
+	err := filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		if exists(filepath.Join(at, "ledger.sqlite")) {
+			out = append(out, at)
+			return fs.SkipDir
+		}
+		inside, err := filepath.Rel(path, at)
+		if at != path && (strings.HasPrefix(e.Name(), ".") ||
+			strings.Count(inside, string(filepath.Separator)) >= deepestResults) {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	if len(out) == 0 {
+		return nil, exit{exitUsage, fmt.Errorf("%s holds no results; name a directory that edgegauge run wrote, or a folder "+
+			"of such", path)}
+	}
+	return out, nil
+}
+
+// readPasts reads what a history needs of all results that paths name. What cannot be
+// read is among them, with the reason.
+func readPasts(paths []string) ([]report.Past, error) {
+	var out []report.Past
+	seen := map[string]bool{}
+	for _, path := range paths {
+		dirs, err := resultsBelow(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			whole, err := filepath.EvalSymlinks(dir)
+			if err != nil {
+				return nil, exit{exitUsage, err}
+			}
+			if seen[whole] {
+				continue
+			}
+			seen[whole] = true
+			past, err := readPast(dir)
+			if err != nil {
+				past.Dir, past.Failed = dir, printable.Text(err.Error())
+			}
+			out = append(out, past)
+		}
+	}
+	return out, nil
+}
+
+// readPast reads one result, and checks its files.
+func readPast(dir string) (report.Past, error) {
+	confirms, err := confirmsOf(dir)
+	if err != nil {
+		return report.Past{}, err
+	}
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return report.Past{}, err
+	}
+	defer s.Close()
+	r, err := report.ReadUnverified(s) // without the effects of factors, which take longest
+	if err != nil {
+		return report.Past{}, err
+	}
+	for _, err := range s.Verify() {
+		r.Damage = append(r.Damage, err.Error())
+	}
+	r.Dir = dir
+	p := report.PastOf(r, confirms)
+	p.Took, err = s.Took()
+	return p, err
+}
+
+// confirmsOf reads what results confirm; nil: nothing.
+func confirmsOf(dir string) (*report.Confirms, error) {
+	text, err := kernel.ReadFile(filepath.Join(dir, report.ConfirmationFile), 1<<20)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := report.ReadConfirms(text)
+	return &c, err
+}

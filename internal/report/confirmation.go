@@ -1,0 +1,90 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// MoreIsBetter reports whether a response is the better the larger it is.
+func MoreIsBetter(response string) bool { return moreIsBetter(response) }
+
+// Verdict is that of a confirmation as a whole: worse if any figure is, else better if any
+// is, else not confirmed if all are so.
+func (p Past) Verdict() history.Verdict {
+	has := func(v history.Verdict) bool {
+		return slices.ContainsFunc(p.Answers, func(a PastAnswer) bool { return a.Verdict == v })
+	}
+	for _, v := range []history.Verdict{history.Worse, history.CannotTell, history.Better, history.NotConfirmed} {
+		if has(v) {
+			return v
+		}
+	}
+	return history.CannotTell
+}
+
+// ConfirmationText writes what a confirmation said, a line a figure.
+func (p Past) ConfirmationText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", p.Verdict())
+	wrap(&b, fmt.Sprintf("  old: the version of %s; new: that of %s; both in %s, interleaved: %s in %s", p.Confirms.OldDir,
+		p.Confirms.NewDir, p.Dir, counted(p.Trials, "trial"), Format(p.Took.Seconds(), "s")), "  ")
+	b.WriteByte('\n')
+	rows := [][]string{{"figure", "blocks", "new/old", "interval", "verdict"}}
+	for _, a := range p.Answers {
+		rows = append(rows, []string{fmt.Sprintf("%s %s, %s", a.Treatment, words(a.Response), a.Side), fmt.Sprint(a.Blocks),
+			ratioText(a.Ratio.Estimate), ratioRange(a.Ratio), string(a.Verdict)})
+	}
+	writeColumns(&b, rows)
+	wrap(&b, fmt.Sprintf("intervals of %.4g %%, paired by block; a change of less than %g %% does not matter",
+		100*p.confidence(), 100*p.Confirms.Detect), "  ")
+	for _, text := range p.Doubts {
+		wrap(&b, "! "+text, "  ")
+	}
+	_, err := io.WriteString(w, printable.Text(b.String()))
+	return err
+}
+
+// confidence is that of a confirmation's intervals.
+func (p Past) confidence() float64 { return 1 - ConfirmedAt/float64(max(1, len(p.Answers))) }
+
+// ConfirmationJSON writes the same for programs.
+func (p Past) ConfirmationJSON(w io.Writer) error {
+	type answer struct {
+		Treatment string        `json:"treatment"`
+		Side      string        `json:"side"`
+		Response  string        `json:"response"`
+		Verdict   string        `json:"verdict"` // confirmed worse, confirmed better, not confirmed, cannot tell
+		Blocks    int           `json:"blocks"`
+		Ratio     stat.Number   `json:"ratio"`
+		CI        stat.Interval `json:"ratio_ci"`
+	}
+	out := struct {
+		Format     int      `json:"format"`
+		Verdict    string   `json:"verdict"`
+		Dir        string   `json:"dir"`
+		Old        string   `json:"old"`
+		New        string   `json:"new"`
+		Trials     int      `json:"trials"`
+		Took       float64  `json:"took_s"`
+		Confidence float64  `json:"confidence"`
+		Detect     float64  `json:"detect"`
+		Figures    []answer `json:"figures"`
+		Warnings   []string `json:"warnings"`
+	}{1, string(p.Verdict()), p.Dir, p.Confirms.OldDir, p.Confirms.NewDir, p.Trials, p.Took.Seconds(), p.confidence(),
+		p.Confirms.Detect, []answer{}, orEmpty(p.Doubts)}
+	for _, a := range p.Answers {
+		out.Figures = append(out.Figures, answer{a.Treatment, string(a.Side), a.Response, string(a.Verdict), a.Blocks,
+			stat.Number(a.Ratio.Estimate), stat.Interval{a.Ratio.Lo, a.Ratio.Hi}})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}

@@ -1,0 +1,273 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"sync"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
+)
+
+type historyView struct {
+	Frame
+	Studies   []string // to choose from
+	Study     string
+	By        string
+	Bys       []string
+	Responses []responseChoice
+	Base      string // id of the run that is pinned; empty: none
+	Unpin     string // address without it
+	Answer    string
+	Charts    []chart
+	LeftOut   []string
+	Problem   string
+}
+
+type responseChoice struct {
+	Name, Says string
+	Asked      bool
+}
+
+// A chart is a series with all that is said of it.
+type chart struct {
+	Title   string
+	Figure  template.HTML
+	Between string // how runs differ beyond their own errors; empty: it is not judged
+	Why     string
+	Marks   []markRow
+	Rows    []historyRow
+	Based   bool // rows are set against a baseline
+}
+
+// A markRow is a mark in words.
+type markRow struct {
+	Sign, Class, Says string
+	To                string // results of its confirmation, from the top; empty: there are none
+	Command           string // that confirms it
+}
+
+// A historyRow is a run of a chart.
+type historyRow struct {
+	Label, Path, Value, Interval, Marks string
+	OfBase                              string // times the baseline
+	Base                                bool
+	Pin                                 string // the address that makes it the baseline
+}
+
+// A pasts remembers what histories need of results, for as long as their ledgers do not change.
+type pasts struct {
+	mu    sync.Mutex
+	known map[string]keptPast // by path
+}
+
+type keptPast struct {
+	key  string
+	past report.Past
+}
+
+// of reads what is not known, on all CPUs.
+func (k *pasts) of(places []place) []report.Past {
+	out := make([]report.Past, len(places))
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range min(runtime.NumCPU(), len(places)) {
+		group.Go(func() {
+			for i := range next {
+				out[i] = k.one(places[i])
+			}
+		})
+	}
+	for i := range places {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return out
+}
+
+func (k *pasts) one(p place) report.Past {
+	k.mu.Lock()
+	kept, ok := k.known[p.path()]
+	k.mu.Unlock()
+	if ok && kept.key == p.key {
+		return kept.past
+	}
+	past, err := readPast(p)
+	if past.Dir = p.shown(); err != nil {
+		past.Failed = err.Error()
+	}
+	for i := range past.Answers {
+		past.Answers[i].Dir = past.Dir
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil {
+		k.known = map[string]keptPast{}
+	}
+	k.known[p.path()] = keptPast{p.key, past}
+	return past
+}
+
+// readPast reads a result's ledger; its raw files are read by its own page.
+func readPast(p place) (report.Past, error) {
+	confirms, err := confirmsOf(p)
+	if err != nil {
+		return report.Past{}, err
+	}
+	s, err := p.store(false)
+	if err != nil {
+		return report.Past{}, err
+	}
+	defer s.Close()
+	r, err := report.ReadUnverified(s)
+	if err != nil {
+		return report.Past{}, err
+	}
+	return report.PastOf(r, confirms), nil
+}
+
+// confirmsOf reads what results confirm; nil: nothing.
+func confirmsOf(p place) (*report.Confirms, error) {
+	f, err := p.open(report.ConfirmationFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	c, err := report.ReadConfirms(text)
+	return &c, err
+}
+
+func (s *Server) history(r *http.Request) (string, any, error) {
+	q := r.URL.Query()
+	v := historyView{Frame: s.frame(r, "History"), Study: q.Get("study"), By: q.Get("by"), Base: q.Get("base"),
+		Bys: []string{report.ByDate, report.ByCommit, report.ByVersion}}
+	v.Where = "history"
+	if !slices.Contains(v.Bys, v.By) {
+		v.By = report.ByDate
+	}
+	ids := map[string]found{} // by how a directory is shown
+	var places []place
+	for _, f := range s.results() {
+		if f.Fault != "" {
+			continue
+		}
+		v.Studies = addOnce(v.Studies, f.Study)
+		ids[f.Shown()] = f
+	}
+	slices.Sort(v.Studies)
+	if v.Study == "" && len(v.Studies) == 1 {
+		v.Study = v.Studies[0]
+	}
+	if v.Study == "" {
+		return "history", v, nil
+	}
+	for _, f := range ids {
+		if f.Study == v.Study {
+			places = append(places, f.place)
+		}
+	}
+	all := s.pasts.of(places)
+	slices.SortFunc(all, func(a, b report.Past) int { return a.Began.Compare(b.Began) })
+	var terms []advise.Term
+	for _, name := range q["response"] {
+		if t, err := advise.ParseTerm(name); err == nil { // another is passed over
+			terms = append(terms, t)
+		}
+	}
+	h, err := report.MakeHistory(all, v.Study, v.By, terms)
+	if err != nil {
+		v.Problem = err.Error()
+		return "history", v, nil
+	}
+	v.Answer, v.LeftOut = h.Answer(), h.LeftOut
+	v.responses(h)
+	v.charts(h, ids, q)
+	return "history", v, nil
+}
+
+// responses are those that the newest run has.
+func (v *historyView) responses(h report.History) {
+	newest := h.Runs[len(h.Runs)-1]
+	for _, x := range measure.Responses() {
+		if slices.ContainsFunc(newest.Figures, func(f report.PastFigure) bool { return f.Response == x.Name }) {
+			v.Responses = append(v.Responses, responseChoice{x.Name, report.Words(x.Name),
+				slices.ContainsFunc(h.Series, func(j history.Judged) bool { return j.Response == x.Name })})
+		}
+	}
+}
+
+// with is the address of the view with another baseline.
+func (v *historyView) with(q url.Values, base string) string {
+	out := url.Values{"study": {v.Study}, "by": {v.By}}
+	if len(q["response"]) > 0 {
+		out["response"] = q["response"]
+	}
+	if base != "" {
+		out.Set("base", base)
+	}
+	return "?" + out.Encode()
+}
+
+func (v *historyView) charts(h report.History, ids map[string]found, q url.Values) {
+	base := slices.IndexFunc(h.Runs, func(p report.Past) bool { return v.Base != "" && ids[p.Dir].id == v.Base })
+	if base >= 0 {
+		v.Unpin = v.with(q, "")
+	}
+	commands := map[string]string{} // by series and place
+	key := func(j history.Judged, m history.Mark) string {
+		return fmt.Sprint(j.Treatment, " ", j.Side, " ", j.Response, " ", m.At)
+	}
+	for _, s := range h.Suspicions() {
+		commands[key(s.Series, s.Mark)] = s.Command()
+	}
+	for i, j := range h.Series {
+		c := chart{Title: fmt.Sprintf("%s: %s, %s", j.Treatment, report.Words(j.Response), j.Side), Why: j.Why,
+			Based: base >= 0}
+		if j.Why == "" {
+			c.Figure = figure(h.Picture(fmt.Sprintf("history-%d", i), j, base))
+			c.Between = fmt.Sprintf("%.2g %%", 100*j.Between)
+		}
+		for _, m := range j.Marks {
+			row := markRow{Says: h.MarkWords(j, m)}
+			row.Sign, row.Class = report.MarkSign(m)
+			if m.Kind == history.Suspect {
+				row.Command = commands[key(j, m)]
+			}
+			if m.Confirmation != nil {
+				row.To = ids[m.Confirmation.Dir].Path()
+			}
+			c.Marks = append(c.Marks, row)
+		}
+		baseAt := slices.IndexFunc(j.Points, func(p history.Point) bool { return p.Run == base })
+		for k, cells := range h.HistoryRows(j) {
+			run := j.Points[k].Run
+			id := ids[h.Runs[run].Dir].id
+			row := historyRow{Label: cells[0], Path: "r/" + id + "/", Value: cells[1], Interval: cells[2], Marks: cells[3],
+				Base: run == base, Pin: v.with(q, id)}
+			if baseAt >= 0 {
+				row.OfBase = fmt.Sprintf("%.3f", math.Exp(j.Points[k].Log-j.Points[baseAt].Log))
+			}
+			c.Rows = append(c.Rows, row)
+		}
+		slices.Reverse(c.Rows) // the newest first
+		v.Charts = append(v.Charts, c)
+	}
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// gate writes a run of a study: the RTT of each stack, in s.
+func gate(t testing.TB, dir, stacks, kernel, title string, rtts ...float64) {
+	t.Helper()
+	facts, err := json.Marshal(map[string]any{"edgegauge": map[string]string{"version": "test"},
+		"devices": map[string]any{"local": map[string]string{"kernel": kernel}},
+		"stacks":  map[string]any{"s": map[string]string{"version": title, "commit": "0123456789ab"}}})
+	ok(t, err)
+	kept, plan, err := fabricated.CreateOn(dir, fmt.Appendf(nil, "study: gate\nservice: monitor\nrequests: 100\n%s\n"+
+		"design: {replications: 8, seed: 1}\nresponses: [rtt]\n", stacks), facts)
+	ok(t, err)
+	defer kept.Close()
+	r := rand.New(rand.NewPCG(uint64(len(dir)), uint64(dir[len(dir)-1])))
+	for _, trial := range plan.Trials {
+		a, err := kept.Begin(trial.ID)
+		ok(t, err)
+		v := rtts[trial.Cell] * math.Exp(0.01*r.NormFloat64())
+		ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10,
+			Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, nil))
+	}
+}
+
+// gates makes a history: eight runs, four on another kernel, and four that are 30 %
+// slower; two of the last are confirmed if that is wanted.
+func gates(t testing.TB, dir string, confirm bool) {
+	t.Helper()
+	for i := range 16 {
+		kernel, rtt := "6.1", 1e-3
+		if i >= 8 {
+			kernel = "6.6"
+		}
+		if i >= 13 {
+			rtt = 1.3e-3
+		}
+		gate(t, filepath.Join(dir, fmt.Sprintf("%03d", i+1)), "stack: s", kernel, "<script>alert(1)</script>", rtt)
+	}
+	if !confirm {
+		return
+	}
+	both := filepath.Join(dir, "confirmed")
+	gate(t, both, "factors: {stack: [s@base, s]}", "6.6", "1", 1e-3, 1.3e-3)
+	began := func(name string) report.Past {
+		s, err := store.OpenReadOnly(filepath.Join(dir, name))
+		ok(t, err)
+		defer s.Close()
+		r, err := report.ReadUnverified(s)
+		ok(t, err)
+		return report.PastOf(r, nil)
+	}
+	ok(t, report.Confirms{Old: began("012").Began, New: began("016").Began, Responses: []string{"rtt"}, Detect: 0.05}.Write(both))
+}
+
+// Results on disk come out as marks of the page, with links to what they rest on.
+func TestHistoryPage(t *testing.T) {
+	dir := t.TempDir()
+	gates(t, filepath.Join(dir, "gate"), false)
+	s := served(t, Options{Folders: []string{dir}})
+	page := shows(t, s, "/history/", "gate by date: 16 runs", "no confirmed regression; 1 suspect to confirm",
+		`class="mark-suspect"`, `class="mark-machine"`, "local kernel: 6.1 → 6.6", "To confirm: <code>edgegauge confirm ",
+		"16 runs as a table", `class="fig-mark mark-suspect"`)
+	if strings.Count(page, `<circle class="fig-mean"`) != 16 || strings.Count(page, `class="fig-level"`) != 3 {
+		t.Errorf("the figure has %d points and %d levels, want 16 and 3", strings.Count(page, `<circle class="fig-mean"`),
+			strings.Count(page, `class="fig-level"`))
+	}
+	one := id(t, s, "gate/001")
+	shows(t, s, "/history/?study=gate&by=date&base="+one, "A baseline is pinned", "times the baseline", "<td>1.000</td>",
+		`class="fig-floor"`, "<b>baseline</b>")
+	named := shows(t, s, "/history/?study=gate&by=version", "by version", "&lt;script&gt;alert(1)")
+	if strings.Contains(named, "<script>alert") {
+		t.Error("a version of a stranger is a script of the page")
+	}
+	shows(t, s, "/history/?study=gate&by=commit", "0123456789ab")
+	shows(t, s, "/history/?study=none", "no result is of study")
+	shows(t, s, "/history/?by=weather&response=nonsense&base=nowhere", "gate by date: 16 runs")
+	gates(t, filepath.Join(dir, "other"), true)
+	ok(t, os.RemoveAll(filepath.Join(dir, "gate")))
+	shows(t, s, "/history/", "1 confirmed regression", `class="mark-worse"`, "confirmed worse from",
+		`href="../r/`+id(t, s, "other/confirmed")+`/">The results that say so`)
+}
+
+// A history of several studies is of the one chosen.
+func TestHistoryIsOfOneStudy(t *testing.T) {
+	s := served(t, Options{Folders: []string{house(t)}})
+	shows(t, s, "/history/", "Choose a study", "<option>wired</option>")
+	shows(t, s, "/history/?study=report-bench", "1 runs", "left out", "asks something else than the newest", "requests: 300, there 400")
+}
