@@ -3,6 +3,7 @@ export CGO_ENABLED = 0
 export JAVA8_HOME ?= $(CURDIR)/.cache/jdk8
 export FUZZ_TIME
 SCHEDULES = 10000
+FLEETS = 200
 GO = go
 BIN = bin/edgegauge
 
@@ -32,8 +33,9 @@ conform: build ## the conformance kit on every stack that is built here
 fuzz: ## every fuzz target for FUZZ_TIME (2s): make fuzz FUZZ_TIME=10m
 	@.ci/fuzz
 
-chaos: ## 10,000 random schedules of faults in a simulated fleet: make chaos SCHEDULES=200
+chaos: ## faults drawn from seeds: 10,000 simulated fleets, 200 of real processes (root): make chaos SCHEDULES=200 FLEETS=5
 	@$(GO) test ./internal/fleet -run TestChaos -v -timeout 12h -schedules $(SCHEDULES)
+	@$(GO) test ./cmd/edgegauge -run TestFaults -v -timeout 12h -faultruns $(FLEETS) -faultswide 2
 
 setup: ## install what the tests need beyond Go (Debian, root)
 	@.ci/setup

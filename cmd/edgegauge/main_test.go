@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	if root, err := filepath.Abs("../.."); err == nil && os.Getenv("EDGEGAUGE_SOURCE") == "" {
 		os.Setenv("EDGEGAUGE_SOURCE", root)
 	}
-	testscript.Main(m, map[string]func(){"edgegauge": main, "edgegauge-hub": func() { os.Exit(hub.Main(os.Args[1:])) }})
+	testscript.Main(m, map[string]func(){"edgegauge": main, "edgegauge-hub": func() { os.Exit(hub.Main(os.Args[1:])) },
+		"edgegauge-other": func() { stamp = "another"; main() }, "tell-time": tellTime})
 }
 
 // Scripts that judge times of this machine, links included, run one after the other, and nothing of ours beside them in the gate.
@@ -75,7 +76,6 @@ func runScripts(t *testing.T, files ...string) {
 			"wreck":          cmdWreck,
 			"board":          cmdBoard,
 			"interrupttwice": cmdInterruptTwice,
-			"killfleet":      cmdKillFleet,
 			"hub":            cmdHub,
 			"onepertrial":    cmdOnePerTrial,
 		},
