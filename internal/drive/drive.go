@@ -30,6 +30,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/drive/tally"
 )
 
 // A Driver holds connections to one server. It survives several runs, one at a
@@ -180,7 +182,7 @@ type run struct {
 	keeps    bool
 	feed     feed
 	quality  *DriverStats
-	late     histogram
+	late     tally.Histogram
 	last     time.Duration // end of the last exchange
 	shared   bool          // several goroutines: mu guards call, record, feed, quality, late
 	mu       sync.Mutex
@@ -226,8 +228,8 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 	}
 	rec.Quality.since(before)
 	rec.Quality.Elapsed, rec.Quality.Spin = r.last, r.spun
-	rec.Quality.LatenessP50, rec.Quality.LatenessP99 = r.late.quantile(0.5), r.late.quantile(0.99)
-	rec.Quality.LatenessMax = r.late.max
+	rec.Quality.LatenessP50, rec.Quality.LatenessP99 = r.late.Quantile(0.5), r.late.Quantile(0.99)
+	rec.Quality.LatenessMax = r.late.Max()
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -291,6 +293,6 @@ func (r *run) keep(l *lane, err error) {
 // an instant, on a lane free since another.
 func (r *run) lateness(due, free, now time.Duration) {
 	if due >= 0 {
-		r.late.add(now - max(due, free))
+		r.late.Add(now - max(due, free))
 	}
 }

@@ -236,16 +236,3 @@ func TestRecordKeepsRows(t *testing.T) {
 		}
 	}
 }
-
-func TestHistogram(t *testing.T) {
-	var h histogram
-	for i := range 1000 {
-		h.add(time.Duration(i+1) * time.Microsecond)
-	}
-	for p, want := range map[float64]time.Duration{0.5: 500 * time.Microsecond, 0.99: 990 * time.Microsecond,
-		1: time.Millisecond} {
-		if got := h.quantile(p); got < want || got > want*17/16 {
-			t.Errorf("quantile %g: got %v, want %v to 6 %% more", p, got, want)
-		}
-	}
-}

@@ -1,8 +1,6 @@
 package drive
 
 import (
-	"math"
-	"math/bits"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -75,42 +73,4 @@ func (q *DriverStats) since(e effort) {
 
 func (q *DriverStats) place() {
 	q.CPUs, q.GOMAXPROCS = kernel.AllowedCPUs(), runtime.GOMAXPROCS(0)
-}
-
-// histogram counts durations in classes 1/16 of a power of two wide, so that a
-// quantile is right within 6 %, in 4 KiB and without allocation.
-type histogram struct {
-	counts [64 * 16]uint32
-	n      int
-	max    time.Duration
-}
-
-func (h *histogram) add(d time.Duration) {
-	d = max(d, 0)
-	h.counts[class(uint64(d))]++
-	h.n++
-	h.max = max(h.max, d)
-}
-
-func class(v uint64) int {
-	if v < 16 {
-		return int(v)
-	}
-	shift := bits.Len64(v) - 5
-	return (shift+1)*16 + int(v>>shift)&15
-}
-
-// quantile is the upper edge of the class that holds it; 0 if there is nothing.
-func (h *histogram) quantile(p float64) time.Duration {
-	rank, seen := int(math.Ceil(p*float64(h.n))), 0
-	for i, c := range h.counts {
-		if seen += int(c); c > 0 && seen >= rank {
-			if i < 16 {
-				return time.Duration(i)
-			}
-			shift := i/16 - 1
-			return min(time.Duration((uint64(i&15)+17)<<shift-1), h.max)
-		}
-	}
-	return 0
 }

@@ -86,6 +86,9 @@ type End struct {
 	// Of a client's run: requests sent a second time over another connection, and
 	// messages that the protocol itself sent again (CoAP, MQTT).
 	Repetitions, Retransmissions int
+	// Population is what became of many devices (internal/drive/population, Result),
+	// in JSON, where the client was told to be them. Its records may be a sample.
+	Population string
 }
 
 // emitter takes a record; its error ends the reading.
@@ -143,7 +146,7 @@ func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitte
 			case h.Type == "end" && (recorded && h.Count != got || h.Count < 0):
 				return End{}, fmt.Errorf("%w: %d records, but \"end\" says %d", errNotProtocol, got, h.Count)
 			case h.Type == "end":
-				return End{h.Count, time.Duration(h.CPU), h.Phases, h.Repetitions, h.Retransmissions}, nil
+				return End{h.Count, time.Duration(h.CPU), h.Phases, h.Repetitions, h.Retransmissions, string(h.Population)}, nil
 			case h.Type != "exchange":
 				return End{}, fmt.Errorf("%w: %q among the records", errNotProtocol, clip([]byte(h.Type)))
 			}

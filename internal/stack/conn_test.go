@@ -149,7 +149,7 @@ func FuzzConn(f *testing.F) {
 		n := 0
 		count, err := c.Report(context.Background(), false, func(measure.Exchange) { n++ })
 		if err == nil && n != 0 && count.Count != n {
-			t.Fatalf("took %d records for %d", count, n)
+			t.Fatalf("took %d records for %d", count.Count, n)
 		}
 	})
 }

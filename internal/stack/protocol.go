@@ -55,6 +55,8 @@ type Call struct {
 	// Request is what to ask in place of a service's message. Only edgegauge's own
 	// client is told it; its form is no part of the protocol.
 	Request json.RawMessage `json:"request,omitempty"`
+	// Population makes the client many devices (internal/drive/population, Spec). Likewise.
+	Population json.RawMessage `json:"population,omitempty"`
 }
 
 // Message says which message to send (stacks/contract/README.md).
@@ -120,8 +122,9 @@ type header struct {
 	Count   int    `json:"count"`
 	CPU     int64  `json:"cpu"`
 	// Of a client's run; see End.
-	Repetitions     int `json:"repetitions"`
-	Retransmissions int `json:"retransmissions"`
+	Repetitions     int             `json:"repetitions"`
+	Retransmissions int             `json:"retransmissions"`
+	Population      json.RawMessage `json:"population"`
 	Ready
 }
 

@@ -5,10 +5,11 @@ package reference
 import (
 	"errors"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// What goes to a board has no QUIC and no broker (cmd/edgegauge-board). The lab
+// What goes to a board has no QUIC, no broker and no populations (cmd/edgegauge-board). The lab
 // sends the other program where Whole says so.
 
 func serveHTTP3(*program, stack.Serve) (server, error) {
@@ -17,4 +18,8 @@ func serveHTTP3(*program, stack.Serve) (server, error) {
 
 func openEmbedded(*program, stack.Serve, int, string) (broker, error) {
 	return nil, errors.New("this is edgegauge-board, which has no MQTT broker; use edgegauge")
+}
+
+func (p *program) populate(stack.Call, drive.Spec, drive.Call) error {
+	return errors.New("this is edgegauge-board, which has no populations of devices; use edgegauge")
 }

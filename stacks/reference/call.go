@@ -75,6 +75,9 @@ func (p *program) call() error {
 	if err != nil {
 		return err
 	}
+	if s.Population != nil {
+		return p.populate(s, spec, c)
+	}
 	return p.answerRuns(s, spec, c)
 }
 

@@ -142,8 +142,12 @@ func (p *program) end(count int, cpu int64, phases stack.Phases) error {
 
 // endRun ends a recorded run.
 func (p *program) endRun(e stack.End) error {
-	return p.say(map[string]any{"type": "end", "count": e.Count, "cpu": int64(e.CPU), "phases": e.Phases,
-		"repetitions": e.Repetitions, "retransmissions": e.Retransmissions})
+	line := map[string]any{"type": "end", "count": e.Count, "cpu": int64(e.CPU), "phases": e.Phases,
+		"repetitions": e.Repetitions, "retransmissions": e.Retransmissions}
+	if e.Population != "" {
+		line["population"] = json.RawMessage(e.Population)
+	}
+	return p.say(line)
 }
 
 // read reads the next line, which must be of the wanted type.

@@ -1,0 +1,103 @@
+package population
+
+import (
+	"math"
+	"time"
+)
+
+// What devices do, as arithmetic: the same seed gives the same instants. Nothing of
+// it is kept in a device's record.
+
+// draw is a number that looks random, of a device and what it is for: SplitMix64's
+// finalizer (Steele, Lea and Flood 2014) over a counter.
+func draw(seed uint64, device int, what uint64) uint64 {
+	z := seed + 0x9e3779b97f4a7c15*(uint64(device)+1) + 0xd1342543de82ef95*(what+1)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	z ^= z >> 31
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	return z ^ z>>27
+}
+
+// share is draw as a number from 0 to below 1.
+func share(seed uint64, device int, what uint64) float64 {
+	return float64(draw(seed, device, what)>>11) / (1 << 53)
+}
+
+// What numbers are drawn for; jitters of reports and timeouts come above them.
+const (
+	forPhase = iota
+	forOutage
+	forMessage
+	forJitter  = 1 << 32 // and the number of the report
+	forTimeout = 2 << 32 // and the message ID
+	forRetry   = 3 << 32 // and the message ID
+	forSample  = 4 << 32 // and the run and the message ID
+)
+
+// classOf is the class of a device: the first devices are of the first class.
+func (s *Spec) classOf(device int) *Class {
+	upto := 0.0
+	for i := range s.Classes {
+		upto += s.Classes[i].Share
+		if float64(device) < math.Round(upto*float64(s.Devices)) {
+			return &s.Classes[i]
+		}
+	}
+	return &s.Classes[len(s.Classes)-1]
+}
+
+// due is when a device's report number k is due, in ns of the run: on a grid of its
+// own, so that no error adds up, and later by the jitter of that report.
+func (s *Spec) due(device int, k uint32) int64 {
+	c := s.classOf(device)
+	at := s.start(device) + int64(k)*int64(c.Period)
+	if s.Phase == Random {
+		at += int64(share(s.Seed, device, forPhase) * float64(c.Period))
+	}
+	if c.Jitter > 0 {
+		at += int64(share(s.Seed, device, forJitter+uint64(k)) * c.Jitter * float64(c.Period))
+	}
+	return at
+}
+
+// start is when a device is switched on.
+func (s *Spec) start(device int) int64 {
+	if s.Ramp == 0 {
+		return 0
+	}
+	return int64(float64(device) / s.Ramp * 1e9)
+}
+
+// after is how long a device waits after so many failures in a row, from 1, before it
+// tries again; u is from 0 to below 1.
+func (b *Backoff) after(failures int, u float64) time.Duration {
+	d := math.Min(float64(b.First)*math.Pow(b.Factor, float64(failures-1)), float64(b.Most))
+	switch b.Jitter {
+	case Full:
+		d *= u
+	case Equal:
+		d = d/2 + u*d/2
+	}
+	return time.Duration(d)
+}
+
+// hits says whether the outage cuts a device off at an instant.
+func (s *Spec) hits(device int, now int64) bool {
+	o := &s.Outage
+	return o.For > 0 && now >= int64(o.At) && now < int64(o.At+o.For) && share(s.Seed, device, forOutage) < o.Share
+}
+
+// RFC 7252, section 4.8.
+const (
+	ackTimeout      = 2 * time.Second
+	ackRandomFactor = 1.5
+	maxRetransmit   = 4
+)
+
+// ackWait is how long a confirmable message that was sent again so many times waits
+// for its acknowledgement (RFC 7252, section 4.2).
+func (s *Spec) ackWait(device int, id uint16, again int) time.Duration {
+	u := share(s.Seed, device, forTimeout+uint64(id))
+	return time.Duration(float64(ackTimeout)*(1+u*(ackRandomFactor-1))) << again
+}

@@ -1,0 +1,471 @@
+package population
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive/tally"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+)
+
+// A device is all that is kept of one: 40 B without a pointer, so that a million are
+// one piece of memory which no collector looks at. Its class, phase, address, token
+// and timeouts are computed when they are needed.
+type device struct {
+	at   int64  // when it wants to be called, ns of the run
+	due  int64  // when the request under way was due
+	sent int64  // when that, or a ping, was first sent; below 0: nothing was yet
+	next int32  // in its slot of the wheel
+	prev int32  // likewise; see wheel
+	k    uint32 // number of its next report, from 0
+	id   uint16 // message ID of what it sent last
+	what state
+	// tries: retransmissions of the request under way in the lower 3 bits, and above
+	// them how often in a row its reports failed, up to mostFailures.
+	tries uint8
+}
+
+const mostFailures = 31
+
+func (d *device) again() int    { return int(d.tries & 7) }
+func (d *device) failures() int { return int(d.tries >> 3) }
+
+func (d *device) setFailures(n int) { d.tries = uint8(min(n, mostFailures)) << 3 }
+
+// A state is what a device does.
+type state uint8
+
+const (
+	resting  state = iota // nothing more is due
+	sleeping              // until its next report
+	silent                // until its next ping: that comes before its next report
+	retrying              // until it tries again after a failure
+	unacked               // a confirmable request was sent, nothing came back
+	acked                 // an answer is to come: acknowledged, or not confirmable
+)
+
+// A message is something to be sent. Its bytes are made when it is.
+type message struct {
+	device int32
+	id     uint16
+	kind   kind
+}
+
+type kind uint8
+
+const (
+	request kind = iota
+	repeated
+	ping
+	ack
+	reset
+)
+
+// Why requests failed, apart from what Judge says.
+var (
+	errNoAnswer = errors.New("no answer in time")
+	errReset    = errors.New("the server rejected the request with a reset")
+	errBlocks   = errors.New("the answer comes in blocks, which devices of a population do not fetch")
+	errEnded    = errors.New("the run ended")
+)
+
+// A core is all devices: a state machine that knows neither clock nor socket. Whoever
+// runs it calls fire when next says, hands on what is in out, tells left when it did,
+// and brings what comes back to receive. Instants are ns of the run.
+type core struct {
+	*Spec
+	devices []device
+	wheel   wheel
+	ready   []turn // what was taken out of the wheel, in the order of their instants
+	head    int    // of ready, the first whose turn is to come
+	out     []message
+	span    int64  // nothing is due at or after it
+	most    int64  // requests; 0: no limit
+	salt    uint16 // of this run, in each token
+	started int64  // requests
+	waiting int    // requests under way
+	good    []byte // an answer that was right
+	in      coap.Message
+
+	Counts
+	late tally.Histogram
+	rows rows
+	back recovery
+}
+
+// Counts are what happened in a run, all devices together.
+type Counts struct {
+	Requests int64 `json:"requests"` // begun: sent for the first time
+	Answered int64 `json:"answered"` // with a right answer
+	Failed   int64 `json:"failed"`   // without; Requests = Answered + Failed
+	Wrong    int64 `json:"wrong"`    // of Failed: an answer came, and it was not right
+	Retries  int64 `json:"retries"`  // of Requests: a report that had failed before
+	// Skipped reports were due while the device still waited for an answer, or tried
+	// again: they are no requests.
+	Skipped         int64 `json:"skipped"`
+	Retransmissions int64 `json:"retransmissions"` // messages that CoAP sent again (RFC 7252, section 4.2)
+	// Duplicates are answers to a request that had been answered before; Strays are
+	// datagrams that are no answer to anything.
+	Duplicates int64 `json:"duplicates"`
+	Strays     int64 `json:"strays"`
+	Separate   int64 `json:"separate"` // answers apart from their acknowledgement
+	Pings      int64 `json:"pings"`
+	Pongs      int64 `json:"pongs"`
+	// Withheld are datagrams to and from devices that the outage had cut off.
+	Withheld     int64 `json:"withheld"`
+	DatagramsOut int64 `json:"datagrams_out"`
+	DatagramsIn  int64 `json:"datagrams_in"`
+	BytesOut     int64 `json:"bytes_out"` // B of UDP payload
+	BytesIn      int64 `json:"bytes_in"`
+}
+
+func newCore(s *Spec) *core {
+	return &core{Spec: s, devices: make([]device, s.Devices)}
+}
+
+// begin sets all devices to the instant 0 of a run.
+func (c *core) begin(l Load, salt uint16) {
+	c.span, c.most, c.salt = int64(l.For), int64(l.Requests), salt
+	if c.span == 0 {
+		c.span = int64(longest)
+	}
+	c.Counts, c.late, c.started, c.waiting = Counts{}, tally.Histogram{}, 0, 0
+	c.ready, c.head, c.out = c.ready[:0], 0, c.out[:0]
+	c.rows.reset(l.Record)
+	c.back = recovery{tolerated: c.Devices / 100, end: int64(c.Outage.At + c.Outage.For), at: -1}
+	c.wheel.reset(c.devices)
+	for i := range c.devices {
+		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, i, forMessage)) + salt}
+		c.sleep(int32(i), 0)
+	}
+}
+
+// schedule has a device called at an instant, and at no other.
+func (c *core) schedule(i int32, at int64) {
+	c.wheel.remove(i)
+	d := &c.devices[i]
+	d.at = at
+	if c.head == len(c.ready) || uint32(at>>tickBits) > c.wheel.tick {
+		c.wheel.add(i)
+		return
+	}
+	// Its slot has been taken out already: it goes between the others of it.
+	d.prev = called
+	rest := c.ready[c.head:]
+	place, _ := slices.BinarySearchFunc(rest, at, func(t turn, at int64) int { return cmp.Compare(t.at, at) })
+	c.ready = slices.Insert(c.ready, c.head+place, turn{at, i})
+}
+
+// sleep lets a device wait for its next report, or ping, after now.
+func (c *core) sleep(i int32, now int64) {
+	d := &c.devices[i]
+	at := c.due(int(i), d.k)
+	for now > 0 && at <= now && at < c.span { // it was busy then
+		c.Skipped++
+		d.k++
+		at = c.due(int(i), d.k)
+	}
+	d.what = sleeping
+	if alive := int64(c.classOf(int(i)).KeepAlive); alive > 0 && d.sent >= 0 && d.sent+alive < at {
+		d.what, at = silent, d.sent+alive
+	}
+	if at >= c.span {
+		d.what = resting
+		return
+	}
+	c.schedule(i, at)
+}
+
+// next is the instant at which fire is to be called, at the latest.
+func (c *core) next() (int64, bool) {
+	if c.head < len(c.ready) {
+		return c.ready[c.head].at, true
+	}
+	return c.wheel.next()
+}
+
+// fire does what is due by now, one device after the other in the order of their
+// instants, until there are so many messages to send.
+func (c *core) fire(now int64, most int) {
+	for len(c.out) < most {
+		if c.head == len(c.ready) {
+			var ok bool
+			c.head = 0
+			if c.ready, ok = c.wheel.take(now, c.ready[:0]); !ok {
+				return
+			}
+			slices.SortFunc(c.ready, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+		}
+		t := c.ready[c.head]
+		if t.at > now {
+			return
+		}
+		c.head++
+		if d := &c.devices[t.device]; d.prev == called && d.at == t.at {
+			d.prev = away
+			c.call(t.device, now)
+		}
+	}
+}
+
+// call is a device's turn.
+func (c *core) call(i int32, now int64) {
+	d := &c.devices[i]
+	switch d.what {
+	case sleeping:
+		d.k++
+		c.ask(i, now)
+	case retrying:
+		c.Retries++
+		c.ask(i, now)
+	case silent:
+		d.id++
+		d.sent = now
+		c.Pings++
+		c.out = append(c.out, message{i, d.id, ping})
+		c.sleep(i, 0)
+	case unacked:
+		if now < d.sent+int64(c.Timeout) && d.again() < maxRetransmit {
+			d.tries++
+			c.Retransmissions++
+			c.out = append(c.out, message{i, d.id, repeated})
+			c.await(i, now)
+			return
+		}
+		c.fail(i, now, errNoAnswer)
+	case acked:
+		c.fail(i, now, errNoAnswer)
+	}
+}
+
+// ask begins a request that is due at the device's instant.
+func (c *core) ask(i int32, now int64) {
+	d := &c.devices[i]
+	if c.most > 0 && c.started >= c.most {
+		d.what = resting
+		return
+	}
+	c.started++
+	c.waiting++
+	d.id++
+	d.due, d.sent = d.at, now
+	d.setFailures(d.failures())
+	d.what = unacked
+	if c.NON {
+		d.what = acked
+	}
+	c.out = append(c.out, message{i, d.id, request})
+	c.await(i, now)
+}
+
+// await has a device called when an acknowledgement or its answer is late.
+func (c *core) await(i int32, now int64) {
+	d := &c.devices[i]
+	at := d.sent + int64(c.Timeout)
+	if d.what == unacked {
+		at = min(at, now+int64(c.ackWait(int(i), d.id, d.again())))
+	}
+	c.schedule(i, at)
+}
+
+// left notes that a message was handed to the kernel at an instant.
+func (c *core) left(m message, now int64) {
+	if m.kind != request {
+		return
+	}
+	d := &c.devices[m.device]
+	if d.id == m.id && (d.what == unacked || d.what == acked) {
+		d.sent = max(now, d.due)
+	}
+	c.Requests++
+	c.late.Add(time.Duration(now - d.due))
+}
+
+// receive takes a datagram for a device.
+func (c *core) receive(i int32, b []byte, now int64) {
+	m := &c.in
+	d := &c.devices[i]
+	busy := d.what == unacked || d.what == acked
+	if err := m.Decode(b); err != nil || m.Type == coap.Confirmable && m.Code == coap.Empty {
+		c.Strays++
+		return
+	}
+	mine := c.token(d.id)
+	switch {
+	case m.Code != coap.Empty && bytes.Equal(m.Token, mine[:]):
+		c.answer(i, m, busy, now)
+	case m.Type == coap.Reset && m.ID == d.id && busy:
+		c.fail(i, now, errReset)
+	case m.Type == coap.Reset && m.ID == d.id:
+		c.Pongs++
+	case m.Type == coap.Acknowledgement && m.Code == coap.Empty && m.ID == d.id && busy:
+		if d.what == unacked {
+			d.what = acked
+			c.await(i, now)
+		}
+	default:
+		c.Strays++
+		if m.Type == coap.Confirmable { // RFC 7252, section 4.2: of no interest
+			c.out = append(c.out, message{i, m.ID, reset})
+		}
+	}
+}
+
+// answer takes an answer with the token of the device's last request.
+func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
+	d := &c.devices[i]
+	if m.Type == coap.Confirmable { // also a second time: the first may have been lost
+		c.out = append(c.out, message{i, m.ID, ack})
+	}
+	if !busy {
+		c.Duplicates++
+		return
+	}
+	if m.Type != coap.Acknowledgement {
+		c.Separate++
+	} else if m.ID != d.id {
+		c.Strays++
+		return
+	}
+	if err := c.judge(m); err != nil {
+		c.Wrong++
+		c.fail(i, now, err)
+		return
+	}
+	c.Answered++
+	c.done(i, now, nil, len(m.Payload))
+	if d.failures() > 0 {
+		c.back.change(-1, now)
+	}
+	d.setFailures(0)
+	c.sleep(i, now)
+}
+
+// judge says what is wrong with an answer.
+func (c *core) judge(m *coap.Message) error {
+	for _, o := range m.Options {
+		if o.Number == coap.Block2 && len(o.Value) > 0 && o.Value[len(o.Value)-1]&8 != 0 {
+			return errBlocks
+		}
+	}
+	switch {
+	case m.Code.Class() != 2:
+		return fmt.Errorf("answer %v: %.100s", m.Code, m.Payload)
+	case c.Judge == nil || c.good != nil && bytes.Equal(m.Payload, c.good):
+		return nil
+	}
+	if err := c.Judge(m.Payload); err != nil {
+		return err
+	}
+	c.good = append(c.good[:0], m.Payload...)
+	return nil
+}
+
+// done ends the request under way.
+func (c *core) done(i int32, now int64, why error, size int) {
+	d := &c.devices[i]
+	c.waiting--
+	c.wheel.remove(i)
+	r := row{due: d.due, sent: d.sent, in: uint32(size)}
+	if why == nil {
+		r.done = max(now, d.sent+1) // Subtle: one clock read stands for a batch
+	}
+	c.rows.put(r, why, draw(c.Seed, int(i), forSample+uint64(c.salt)<<16|uint64(d.id)))
+}
+
+// fail ends the request under way without a right answer.
+func (c *core) fail(i int32, now int64, why error) {
+	d := &c.devices[i]
+	c.Failed++
+	c.done(i, now, why, 0)
+	if d.failures() == 0 {
+		c.back.change(1, now)
+	}
+	d.setFailures(d.failures() + 1)
+	if c.Retry.First == 0 {
+		c.sleep(i, now)
+		return
+	}
+	at := now + int64(c.Retry.after(d.failures(), share(c.Seed, int(i), forRetry+uint64(d.id))))
+	if d.what = retrying; at >= c.span {
+		d.what = resting
+		return
+	}
+	c.schedule(i, at)
+}
+
+// end gives up what is under way.
+func (c *core) end(now int64) {
+	for i := range c.devices {
+		if d := &c.devices[i]; d.what == unacked || d.what == acked {
+			c.Failed++
+			c.done(int32(i), now, errEnded, 0)
+			d.what = resting
+		}
+	}
+}
+
+// token is that of a message. It repeats in no device within 65,536 messages.
+func (c *core) token(id uint16) [4]byte {
+	return [4]byte{byte(id >> 8), byte(id), byte(c.salt >> 8), byte(c.salt)}
+}
+
+// append makes the bytes of a message.
+func (c *core) append(b []byte, m message) []byte {
+	head := func(t coap.Type, code uint8, token byte) {
+		b = append(b, 1<<6|byte(t)<<4|token, code)
+		b = binary.BigEndian.AppendUint16(b, m.id)
+	}
+	switch m.kind {
+	case request, repeated:
+		t := coap.Confirmable
+		if c.NON {
+			t = coap.NonConfirmable
+		}
+		head(t, c.Method, 4)
+		token := c.token(m.id)
+		return append(append(b, token[:]...), c.Request...)
+	case ping:
+		head(coap.Confirmable, 0, 0)
+	case ack:
+		head(coap.Acknowledgement, 0, 0)
+	case reset:
+		head(coap.Reset, 0, 0)
+	}
+	return b
+}
+
+// calm is how long all but the tolerated devices must be up to be called recovered.
+const calm = 10 * time.Second
+
+// A recovery watches how many devices are down: those whose last request failed.
+type recovery struct {
+	down, tolerated int
+	end             int64 // of the outage
+	bad             bool  // more than the tolerated are down
+	since           int64 // when that changed last
+	most            int   // devices that were down at once
+	at              int64 // when they had recovered; -1: not yet
+}
+
+// change counts a device that goes down (1) or comes up (-1).
+func (r *recovery) change(by int, now int64) {
+	r.look(now)
+	r.down += by
+	r.most = max(r.most, r.down)
+	if bad := r.down > r.tolerated; bad != r.bad {
+		r.bad, r.since = bad, now
+	}
+}
+
+// look closes the time up to now: was it calm for long enough?
+func (r *recovery) look(now int64) {
+	if from := max(r.since, r.end); r.at < 0 && !r.bad && now-from >= int64(calm) {
+		r.at = from
+	}
+}

@@ -1,0 +1,242 @@
+package population
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// A Population is devices that can be set going, several times one after the other.
+type Population struct {
+	core  *core
+	runs  uint16
+	batch int // datagrams in a system call
+}
+
+// A Load is how long a run lasts. One of For and Requests must limit it.
+type Load struct {
+	For      time.Duration // nothing is due at or after it
+	Requests int           // begun; no more are
+	Record   bool          // keep rows
+}
+
+// A Result is what became of a run.
+type Result struct {
+	Counts
+	Devices int           `json:"devices"`
+	Elapsed time.Duration `json:"elapsed"` // from the start of the run to the end of its last request
+	// CPU is that of this process in the run, system calls included.
+	CPU time.Duration `json:"cpu"`
+	// RunQueueWait is how long its threads were ready and had no CPU; -1: the kernel does not say.
+	RunQueueWait time.Duration `json:"run_queue_wait"`
+	// Lateness is from the instant a request was due to the one at which the driver handed
+	// it to the kernel. It is the driver's own fault, or its machine's.
+	LatenessP50 time.Duration `json:"lateness_p50"`
+	LatenessP99 time.Duration `json:"lateness_p99"`
+	LatenessMax time.Duration `json:"lateness_max"`
+	// Dropped are datagrams that the kernel threw away because this socket's receive
+	// buffer was full; -1: it does not say.
+	Dropped int64 `json:"dropped"`
+	// Kept rows of Requests: all, or one of Sampled at random.
+	Kept    int `json:"kept"`
+	Sampled int `json:"sampled"`
+	// DownMost is how many devices were down at once: their last request had failed.
+	DownMost int `json:"down_most"`
+	// Recovery is the time from the end of the outage until at most 1 % of the devices
+	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage.
+	Recovery time.Duration `json:"recovery"`
+
+	rows *rows
+	body int
+}
+
+// Exchanges yields the rows, in the order in which they ended. It is good until the
+// population runs again.
+func (r *Result) Exchanges() iter.Seq[measure.Exchange] { return r.rows.exchanges(r.body) }
+
+// New checks a Spec and makes the devices. Nothing is sent.
+func New(s Spec) (*Population, error) {
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	// A blocked raw call holds its P; without a second one the end of ctx does not get through.
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
+	return &Population{core: newCore(&s), batch: batchSize}, nil
+}
+
+// longestWait bounds each wait, so that the end of ctx is seen.
+const longestWait = 20 * time.Millisecond
+
+// extraMemory is what the heap may grow by before the collector, else off, comes.
+const extraMemory = 256 << 20
+
+// Run sets all devices going, from the beginning, on a socket of its own. A failed
+// request is data, not an error. When ctx ends, requests under way fail, and the result
+// so far is returned with ctx's error.
+func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
+	if l.For < 0 || l.For > longest || l.For == 0 && l.Requests <= 0 {
+		return nil, fmt.Errorf("population: a run of %v; write 1ns to %v, or a number of requests", l.For, longest)
+	}
+	s, err := newSocket(p.core.Server)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	defer s.close()
+	s.most = p.batch
+	p.runs++
+	e := &engine{core: p.core, socket: s}
+	e.begin(l, p.runs*0x9e37^uint16(os.Getpid()))
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	defer quiet()()
+	defer context.AfterFunc(ctx, func() { e.stop.Store(true) })()
+	cpu, wait, knows := effort()
+	e.base = time.Now()
+	err = e.run()
+	end := e.now()
+	e.end(end)
+	e.back.look(end)
+	cpu2, wait2, _ := effort()
+	r := &Result{Counts: e.Counts, Devices: e.Devices, Elapsed: time.Duration(end), CPU: cpu2 - cpu, RunQueueWait: -1,
+		LatenessP50: e.late.Quantile(0.5), LatenessP99: e.late.Quantile(0.99), LatenessMax: e.late.Max(),
+		Dropped: s.dropped(), Kept: e.rows.n, Sampled: 1 << e.rows.halved, DownMost: e.back.most, Recovery: -1,
+		rows: &e.rows, body: e.Body}
+	if knows {
+		r.RunQueueWait = max(wait2-wait, 0)
+	}
+	if e.Outage.For > 0 && e.back.at >= 0 {
+		r.Recovery = time.Duration(e.back.at - e.back.end)
+	}
+	return r, errors.Join(err, ctx.Err())
+}
+
+// quiet turns garbage collection off until what it returns is called.
+func quiet() func() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + extraMemory)
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+func effort() (cpu, wait time.Duration, knows bool) {
+	wait, knows = kernel.Waiting(os.Getpid())
+	return kernel.OwnCPUTime(), wait, knows
+}
+
+// An engine is one run.
+type engine struct {
+	*core
+	socket *socket
+	base   time.Time
+	stop   atomic.Bool
+}
+
+func (e *engine) now() int64 { return int64(time.Since(e.base)) }
+
+func (e *engine) run() error {
+	for !e.stop.Load() {
+		full, err := e.take()
+		if err != nil {
+			return err
+		}
+		e.fire(e.now(), batchSize)
+		sent := len(e.out)
+		if err := e.flush(); err != nil {
+			return err
+		}
+		if full || sent > 0 {
+			continue // more may be there, or be due
+		}
+		next, ok := e.next()
+		now := e.now()
+		if e.waiting == 0 && (!ok || now >= e.span || e.most > 0 && e.started >= e.most) {
+			return nil
+		}
+		wait := longestWait
+		if ok {
+			wait = min(wait, time.Duration(next-now))
+		}
+		if wait > 0 {
+			e.socket.wait(wait, false)
+		}
+	}
+	return nil
+}
+
+// take hands on what came in; full: there may be more.
+func (e *engine) take() (full bool, err error) {
+	n, err := e.socket.receive()
+	if err != nil || n == 0 {
+		return false, err
+	}
+	now := e.now()
+	for i := range n {
+		b, device := e.socket.datagram(i)
+		switch {
+		case device < 0 || device >= e.Devices:
+			e.Strays++
+		case e.hits(device, now):
+			e.Withheld++
+		default:
+			e.DatagramsIn++
+			e.BytesIn += int64(len(b))
+			e.receive(int32(device), b, now)
+		}
+	}
+	return n == e.socket.most, nil
+}
+
+// flush sends what is to be sent, a batch at a time. What cannot be sent at once waits:
+// it is late then, which is counted.
+func (e *engine) flush() error {
+	for from := 0; from < len(e.out); {
+		messages := e.out[from:min(from+batchSize, len(e.out))]
+		from += len(messages)
+		now := e.now()
+		n := 0
+		for _, m := range messages {
+			if e.hits(int(m.device), now) {
+				e.Withheld++
+				e.left(m, now)
+				continue
+			}
+			b := e.append(e.socket.place(n), m)
+			e.socket.put(n, len(b), int(m.device))
+			e.DatagramsOut++
+			e.BytesOut += int64(len(b))
+			messages[n] = m
+			n++
+		}
+		for sent := 0; sent < n && !e.stop.Load(); {
+			k, err := e.socket.send(sent, n)
+			if err != nil {
+				return fmt.Errorf("population: send from %v: %w", addressOf(int(messages[sent].device)), err)
+			}
+			for _, m := range messages[sent : sent+k] {
+				e.left(m, now)
+			}
+			if sent += k; sent < n {
+				e.socket.wait(time.Millisecond, true)
+				now = e.now()
+			}
+		}
+	}
+	e.out = e.out[:0]
+	return nil
+}

@@ -1,0 +1,257 @@
+package population
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+)
+
+// A counter is a server's own account, apart from all that the population says.
+type counter struct {
+	mu       sync.Mutex
+	requests int
+	peers    map[netip.Addr]int
+	bytes    int
+}
+
+// count serves CoAP on a socket until the test ends.
+func (c *counter) serve(t *testing.T, conn *net.UDPConn) {
+	c.peers = map[netip.Addr]int{}
+	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.requests++
+		c.bytes += len(req.Body)
+		c.peers[req.From.Addr().Unmap()]++
+		resp.Body = append(resp.Body, "ok"...)
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Serve(ctx, conn) }()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+// posted is a Spec whose devices post four bytes.
+func posted(n int, period time.Duration, at net.Addr) Spec {
+	s := sensors(n, period, Random)
+	m := coap.Message{Code: coap.POST, Payload: []byte("data")}
+	m.AddParts(coap.URIPath, "echo", '/')
+	s.Server = at.(*net.UDPAddr).AddrPort()
+	s.Request, s.Body = m.Append(nil)[4:], 4
+	s.Timeout = 30 * time.Second
+	s.Judge = func(b []byte) error {
+		if string(b) != "ok" {
+			return fmt.Errorf("got %q", b)
+		}
+		return nil
+	}
+	return s
+}
+
+// udp reads the kernel's counters of UDP, of this thread's network.
+func udp(t *testing.T) map[string]int64 {
+	b, err := os.ReadFile("/proc/thread-self/net/snmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	out := map[string]int64{}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if f[0] != "Udp:" {
+			continue
+		}
+		if names == nil {
+			names = f
+			continue
+		}
+		for i, n := range names[1:] {
+			var v int64
+			fmt.Sscan(f[i+1], &v)
+			out[n] = v
+		}
+	}
+	return out
+}
+
+// up brings up the loopback interface of this thread's network.
+func up() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+}
+
+// Devices, server and kernel count the same, in a network where nobody else is: each
+// device is a peer of its own, of the address that is its number.
+func TestThreeAccountsAgree(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		non  bool
+		most int
+	}{{"CON", false, batchSize}, {"NON", true, batchSize}, {"one by one", false, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			ns, err := kernel.NewNetwork()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ns.Close()
+			const n, rounds = 3000, 2
+			var server counter
+			var result *Result
+			var before, after map[string]int64
+			err = kernel.InNetwork(ns, func() error {
+				if err := up(); err != nil {
+					return err
+				}
+				conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+				if err != nil {
+					return err
+				}
+				server.serve(t, conn)
+				s := posted(n, time.Second, conn.LocalAddr())
+				s.NON = tt.non
+				p, err := New(s)
+				if err != nil {
+					return err
+				}
+				p.batch = tt.most
+				before = udp(t)
+				result, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
+				after = udp(t)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// On a busy machine a device may still wait when it is due again.
+			if result.Answered != result.Requests || result.Skipped+result.Requests != n*rounds {
+				t.Errorf("got %+v, want %d reports, all answered or skipped", result, n*rounds)
+			}
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			if server.requests != int(result.Requests) || server.bytes != 4*server.requests || len(server.peers) != n {
+				t.Errorf("the server counted %d requests with %d B from %d peers, the devices %d from %d", server.requests,
+					server.bytes, len(server.peers), result.Requests, n)
+			}
+			for i := range n {
+				if server.peers[addressOf(i)] == 0 {
+					t.Fatalf("nothing came from device %d, %v", i, addressOf(i))
+				}
+			}
+			// Both ends are in this network, so each datagram is one out and one in.
+			all := result.DatagramsOut + result.DatagramsIn
+			if out := after["OutDatagrams"] - before["OutDatagrams"]; out != all {
+				t.Errorf("the kernel sent %d datagrams, the devices account for %d", out, all)
+			}
+			lost := after["RcvbufErrors"] - before["RcvbufErrors"]
+			if in := after["InDatagrams"] - before["InDatagrams"]; in+lost != all || lost < result.Dropped {
+				t.Errorf("the kernel delivered %d datagrams and dropped %d, of %d", in, lost, all)
+			}
+			kept := 0
+			for x := range result.Exchanges() {
+				if kept++; x.Sent < x.Due || x.Done <= x.Sent || x.Out != 4 || x.In != 2 || x.Failure != "" {
+					t.Fatalf("got %+v", x)
+				}
+			}
+			if kept != int(result.Requests) || result.Sampled != 1 {
+				t.Errorf("kept %d rows, one of %d", kept, result.Sampled)
+			}
+		})
+	}
+}
+
+// Without a server, requests fail and say so; a run ends with its context.
+func TestNobodyAnswers(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s := posted(50, time.Second, conn.LocalAddr())
+	s.Timeout = 100 * time.Millisecond
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Run(t.Context(), Load{For: time.Second, Record: true})
+	if err != nil || r.Failed != 50 || r.Requests != 50 || r.DownMost != 50 {
+		t.Errorf("got %+v, %v; want 50 failures", r, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if r, err = p.Run(ctx, Load{For: time.Hour}); err == nil || r.Requests != r.Failed {
+		t.Errorf("got %+v, %v; want the context's error", r, err)
+	}
+	for _, l := range []Load{{}, {For: -1}, {For: 1 << 62}} {
+		if _, err := p.Run(t.Context(), l); err == nil {
+			t.Errorf("%+v: got no error", l)
+		}
+	}
+}
+
+// A datagram from a stranger is no answer.
+func TestStrangersAreNotHeard(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s, err := newSocket(conn.LocalAddr().(*net.UDPAddr).AddrPort())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	s.put(0, copy(s.place(0)[:4], "ping"), 4711)
+	if n, err := s.send(0, 1); n != 1 || err != nil {
+		t.Fatalf("sent %d, %v", n, err)
+	}
+	b := make([]byte, 10)
+	_, from, err := conn.ReadFromUDPAddrPort(b)
+	if err != nil || from.Addr() != addressOf(4711) {
+		t.Fatalf("got %v, %v; want %v", from, err, addressOf(4711))
+	}
+	other, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, c := range []*net.UDPConn{other, conn} {
+		if _, err := c.WriteToUDPAddrPort([]byte("pong"), from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int
+	for len(got) < 2 {
+		s.wait(time.Second, false)
+		n, err := s.receive()
+		if err != nil || n == 0 {
+			t.Fatalf("received %d, %v", n, err)
+		}
+		for i := range n {
+			_, device := s.datagram(i)
+			got = append(got, device)
+		}
+	}
+	if got[0] != -1 || got[1] != 4711 {
+		t.Errorf("got datagrams for %v, want none and 4711", got)
+	}
+}

@@ -1,0 +1,116 @@
+package population
+
+import (
+	"iter"
+	"math/bits"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// A row is one request as it is kept, 40 B at most; done of 0: it failed.
+type row struct {
+	due, sent, done int64
+	in              uint32 // B of the answer's payload
+	why             uint32 // index into reasons; 0: it did not fail
+	draw            uint32 // says whether it stays when rows are thinned
+}
+
+// MostRows is how many requests of a run are kept as rows. Above it, each is kept with
+// the same probability, a power of one half; what is counted is counted of all.
+const MostRows = 1 << 17
+
+const chunkRows = 4096
+
+// mostReasons bounds the table of failures: a server may put a different number into
+// each one.
+const mostReasons, longestReason = 1000, 200
+
+// rows are a random sample of a run's requests: all of them if they are few.
+type rows struct {
+	keep    bool
+	chunks  [][]row
+	n       int
+	halved  int // a row stays if so many of the lowest bits of its draw are 0
+	reasons []string
+	index   map[string]uint32
+}
+
+func (r *rows) reset(keep bool) {
+	*r = rows{keep: keep, chunks: r.chunks, reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
+}
+
+// put keeps a row, if it is one of the sample. The sample depends on draw only, so it
+// knows nothing of how long a request took.
+func (r *rows) put(x row, why error, draw uint64) {
+	x.draw = uint32(draw >> 32)
+	if !r.keep || bits.TrailingZeros32(x.draw) < r.halved {
+		return
+	}
+	if why != nil {
+		x.why = r.reason(why.Error())
+	}
+	if r.n == MostRows {
+		r.thin()
+		if bits.TrailingZeros32(x.draw) < r.halved {
+			return
+		}
+	}
+	if r.n == len(r.chunks)*chunkRows {
+		r.chunks = append(r.chunks, make([]row, chunkRows))
+	}
+	*r.at(r.n) = x
+	r.n++
+}
+
+func (r *rows) at(i int) *row { return &r.chunks[i/chunkRows][i%chunkRows] }
+
+// thin drops every other row, until one is dropped.
+func (r *rows) thin() {
+	for before := r.n; r.n == before && r.halved < 32; {
+		r.halved++
+		kept := 0
+		for i := range r.n {
+			if x := *r.at(i); bits.TrailingZeros32(x.draw) >= r.halved {
+				*r.at(kept) = x
+				kept++
+			}
+		}
+		r.n = kept
+	}
+}
+
+// reason interns the text of a failure.
+func (r *rows) reason(text string) uint32 {
+	if len(text) > longestReason {
+		text = text[:longestReason]
+	}
+	if i, ok := r.index[text]; ok {
+		return i
+	}
+	if len(r.reasons) >= mostReasons {
+		return 1
+	}
+	i := uint32(len(r.reasons))
+	r.reasons = append(r.reasons, text)
+	r.index[text] = i
+	return i
+}
+
+// exchanges yields the rows, numbered from 1. Devices do not serialize: their message
+// was made before the run.
+func (r *rows) exchanges(body int) iter.Seq[measure.Exchange] {
+	return func(yield func(measure.Exchange) bool) {
+		for i := range r.n {
+			w := r.at(i)
+			x := measure.Exchange{Seq: uint64(i) + 1, Due: time.Duration(w.due), Sent: time.Duration(w.sent),
+				Done: time.Duration(w.done), Out: int64(body), In: int64(w.in), Failure: r.reasons[w.why]}
+			if w.done > 0 {
+				x.Total = x.Done - x.Sent
+			}
+			if !yield(x) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Package population drives many devices that each do little: a hundred thousand
+// sensors that report once a minute. Package drive is right for single exchanges and
+// for requests as fast as they go; here a device has a period, a phase, an address
+// and a way to come back after an outage.
+//
+//	p, err := population.New(population.Spec{Server: server, Devices: 100_000, Period: time.Minute, …})
+//	result, err := p.Run(ctx, population.Load{For: 5 * time.Minute, Record: true})
+//	for exchange := range result.Exchanges() { … }
+//
+// It is three parts, read in this order:
+//
+//	behave.go   when a device is due: pure arithmetic from a seed
+//	core.go     what devices do: a state machine without clock and socket, over wheel.go
+//	engine.go   one thread that brings clock and socket (socket.go) to it
+//
+// All devices share one UDP socket. Each has an address of 127.0.0.0/8, every one of
+// which is local on Linux: a datagram is sent from it, and the answer says in a control
+// message for which it is (IP_PKTINFO, ip(7)). Servers see distinct peers.
+package population
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+)
+
+// A Spec says who the devices are and what they do. Durations are in ns in JSON.
+type Spec struct {
+	Server  netip.AddrPort `json:"server"`  // in 127.0.0.0/8
+	Devices int            `json:"devices"` // 1 to MostDevices
+	Classes []Class        `json:"classes"` // at least one; their shares add up to 1
+	Phase   string         `json:"phase"`   // Random or Aligned
+	Ramp    float64        `json:"ramp"`    // devices switched on per second; 0: all at once
+	Retry   Backoff        `json:"retry"`
+	Outage  Outage         `json:"outage"`
+	NON     bool           `json:"non"`     // requests are non-confirmable: a lost one is not sent again
+	Timeout time.Duration  `json:"timeout"` // of a request, retransmissions included
+	Seed    uint64         `json:"seed"`
+
+	// Request is a CoAP message as RFC 7252 has it after the token: options and payload.
+	Request []byte `json:"-"`
+	Method  uint8  `json:"-"` // its code, such as 2 for POST
+	Body    int    `json:"-"` // B of the payload in Request
+	// Judge says what is wrong with the payload of an answer of 2.xx. One equal to a right
+	// one is not judged again. nil: each is right.
+	Judge func(payload []byte) error `json:"-"`
+}
+
+// A Class is devices of one kind.
+type Class struct {
+	Name   string        `json:"name"`
+	Share  float64       `json:"share"`  // of all devices, 0 to 1
+	Period time.Duration `json:"period"` // between two reports
+	Jitter float64       `json:"jitter"` // each report is later by 0 to Jitter periods, drawn anew
+	// KeepAlive is the longest silence: a device that has sent nothing for so long sends
+	// an empty confirmable message, CoAP's ping (RFC 7252, section 4.3). 0: it does not.
+	KeepAlive time.Duration `json:"keepalive"`
+}
+
+// The phases of devices.
+const (
+	Random  = "random"  // each device's first report is uniform in its period
+	Aligned = "aligned" // all report at once, as devices with a clock do at full minutes
+)
+
+// A Backoff says when a device whose report failed tries again. First of 0: with its
+// next report.
+type Backoff struct {
+	First  time.Duration `json:"first"`  // delay before the first retry
+	Factor float64       `json:"factor"` // of each further one, at least 1
+	Most   time.Duration `json:"most"`   // no delay is longer
+	Jitter string        `json:"jitter"` // None, Equal or Full
+}
+
+// The jitters of a back-off, by Brooker, "Exponential Backoff And Jitter" (AWS
+// Architecture Blog, 2015).
+const (
+	None  = "none"  // the delay itself
+	Equal = "equal" // half the delay, and a random part up to the other half
+	Full  = "full"  // uniform from 0 to the delay
+)
+
+// An Outage cuts devices off: what they send is lost, and what is sent to them.
+type Outage struct {
+	At    time.Duration `json:"at"`    // since the run began
+	For   time.Duration `json:"for"`   // 0: there is none
+	Share float64       `json:"share"` // of the devices
+}
+
+// MostDevices is how many addresses 127.0.0.0/8 leaves to devices.
+const MostDevices = 16_000_000
+
+// mostBody is the largest message that goes without blocks (RFC 7959).
+const mostBody = 1024
+
+// Check refuses what cannot be driven.
+func (s *Spec) Check() error {
+	share := 0.0
+	for _, c := range s.Classes {
+		share += c.Share
+		switch {
+		case c.Period < time.Millisecond:
+			return fmt.Errorf("a period of %v; write at least 1ms", c.Period)
+		case c.Period > longest:
+			return fmt.Errorf("a period of %v; write at most %v", c.Period, longest)
+		case !(c.Jitter >= 0 && c.Jitter <= 1):
+			return fmt.Errorf("a jitter of %g; write 0 to 1", c.Jitter)
+		case c.KeepAlive != 0 && c.KeepAlive < time.Millisecond:
+			return fmt.Errorf("keepalive of %v; write at least 1ms", c.KeepAlive)
+		}
+	}
+	loopback := netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8)
+	switch {
+	case s.Devices < 1 || s.Devices > MostDevices:
+		return fmt.Errorf("%d devices; write 1 to %d", s.Devices, MostDevices)
+	case math.Abs(share-1) > 1e-9:
+		return fmt.Errorf("the shares of the classes add up to %g, not to 1", share)
+	case !loopback.Contains(s.Server.Addr()):
+		return fmt.Errorf("the server is at %v; devices have addresses of 127.0.0.0/8 and reach only this machine", s.Server)
+	case s.Phase != Random && s.Phase != Aligned:
+		return fmt.Errorf("unknown phase %q; write %s or %s", s.Phase, Random, Aligned)
+	case s.Ramp < 0:
+		return errors.New("a ramp below 0")
+	case s.Timeout < time.Millisecond:
+		return fmt.Errorf("a timeout of %v; write at least 1ms", s.Timeout)
+	case s.Body > mostBody:
+		return fmt.Errorf("a body of %d B; devices send at most %d, what goes without blocks", s.Body, mostBody)
+	case s.Retry.First < 0 || s.Retry.First > 0 && (s.Retry.Factor < 1 || s.Retry.Most < s.Retry.First):
+		return fmt.Errorf("a back-off from %v by %g to %v; it must not shrink", s.Retry.First, s.Retry.Factor, s.Retry.Most)
+	case s.Retry.First > 0 && s.Retry.Jitter != None && s.Retry.Jitter != Equal && s.Retry.Jitter != Full:
+		return fmt.Errorf("unknown jitter %q of a back-off; write %s, %s or %s", s.Retry.Jitter, None, Equal, Full)
+	case s.Outage.For < 0 || s.Outage.At < 0 || s.Outage.For > 0 && !(s.Outage.Share > 0 && s.Outage.Share <= 1):
+		return errors.New("an outage needs an instant, a length, and a share above 0 and up to 1")
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+//go:build !board
+
+package reference
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// populate makes the client many devices, and runs what it is asked until stdin ends.
+func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call) error {
+	if p.kind.transport != "coap" || s.Security != "" && s.Security != "none" {
+		return fmt.Errorf("a population speaks CoAP over UDP without security, not %s with %s", p.kind.transport, s.Security)
+	}
+	var spec population.Spec
+	err := json.Unmarshal(s.Population, &spec)
+	if err == nil {
+		err = fill(&spec, d, c)
+	}
+	if err != nil {
+		return fmt.Errorf("call: population: %w", err)
+	}
+	devices, err := population.New(spec)
+	if err != nil {
+		return err
+	}
+	p.ready(s.URL, stack.Phases{})
+	for {
+		var r stack.Run
+		if err := p.read("run", &r); err != nil {
+			return err
+		}
+		if err := p.runPopulation(devices, r); err != nil {
+			return err
+		}
+	}
+}
+
+// fill makes the one request of all devices, and what judges its answers.
+func fill(spec *population.Spec, d drive.Spec, c drive.Call) error {
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return err
+	}
+	if spec.Server, err = netip.ParseAddrPort(u.Host); err != nil {
+		return err
+	}
+	format, err := strconv.ParseUint(d.ContentType, 10, 16)
+	if err != nil {
+		return err
+	}
+	body, err := c.Encode(0, nil)
+	if err != nil {
+		return err
+	}
+	m := coap.Message{Code: coap.POST, Payload: body}
+	m.AddParts(coap.URIPath, u.Path, '/')
+	m.AddUint(coap.ContentFormat, uint32(format))
+	const header = 4 // without a token
+	spec.Method, spec.Request, spec.Body = uint8(coap.POST), m.Append(nil)[header:], len(body)
+	spec.NON, spec.Timeout = d.NON, d.Timeout
+	checker, _ := c.(drive.Checker)
+	spec.Judge = func(payload []byte) error {
+		err := c.Decode(0, 205, payload)
+		if err == nil && checker != nil {
+			err = checker.Check(0)
+		}
+		return err
+	}
+	return nil
+}
+
+func (p *program) runPopulation(devices *population.Population, r stack.Run) error {
+	load := population.Load{For: time.Duration(r.Duration), Requests: r.Requests, Record: r.Record}
+	result, err := devices.Run(context.Background(), load)
+	if err != nil {
+		return err
+	}
+	if !r.Record {
+		return p.end(int(result.Requests), int64(result.CPU), stack.Phases{})
+	}
+	var line []byte
+	for x := range result.Exchanges() {
+		line = stack.AppendExchange(line[:0], x)
+		if _, err := p.out.Write(line); err != nil {
+			return io.EOF // the lab is gone
+		}
+	}
+	told, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return p.endRun(stack.End{Count: result.Kept, CPU: result.CPU, Retransmissions: int(result.Retransmissions),
+		Population: string(told)})
+}
