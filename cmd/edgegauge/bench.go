@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/bench/capacitybench"
 	"edgegauge.example/edgegauge/internal/bench/drivebench"
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/bench/reportbench"
@@ -38,7 +39,7 @@ func storeMain(args []string) int {
 }
 
 func benchCmd(a *app) *cobra.Command {
-	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts())
+	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts(), capacitybench.Parts())
 	var says strings.Builder
 	for _, p := range all {
 		fmt.Fprintf(&says, "\n  %-9s %s", p.Name, p.Says)
