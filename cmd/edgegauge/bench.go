@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/bench/capacitybench"
 	"edgegauge.example/edgegauge/internal/bench/drivebench"
 	"edgegauge.example/edgegauge/internal/bench/historybench"
 	"edgegauge.example/edgegauge/internal/bench/labbench"
@@ -41,7 +42,8 @@ func storeMain(args []string) int {
 }
 
 func benchCmd(a *app) *cobra.Command {
-	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts(), historybench.Parts())
+	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts(), historybench.Parts(),
+		capacitybench.Parts())
 	var says strings.Builder
 	for _, p := range all {
 		fmt.Fprintf(&says, "\n  %-9s %s", p.Name, p.Says)

@@ -27,6 +27,7 @@ type course struct {
 	usage   [2][2]device.Usage // of each side, before and after the recorded run
 	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
 	onWire  int64              // B of the run's packets, both ways; 0: not captured
+	late    *lateness          // of the client under open load; nil: not judged
 	ends    [2]stack.End       // what the programs said at the end of their records
 }
 

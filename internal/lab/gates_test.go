@@ -42,6 +42,13 @@ func TestGates(t *testing.T) {
 			r.setup.Link.Up.Loss = 0.05
 			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 100, 100, 6
 		}, "6 of 100 requests failed"},
+		{"failures where the server may be overloaded", func(r *trialRunner) {
+			r.lab.Overload, r.course.sides[atClient].failed = true, 1
+		}, ""},
+		{"a client that is late", func(r *trialRunner) {
+			r.lab.MostLate, r.course.late = time.Millisecond, newLateness(1)
+			r.course.late.add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+		}, "p99 2ms of 1ms allowed"},
 		{"an impossible record", func(r *trialRunner) { r.course.sides[atServer].wrong = "request 1 has a negative phase" },
 			"the server's record of request 1"},
 		{"bodies that differ", func(r *trialRunner) { r.course.sides[atServer].in = 21 }, "the server received 21 B"},

@@ -62,7 +62,12 @@ type Lab struct {
 	// setup of their treatments
 	Requests map[*study.Setup]drive.Job
 	// why what a trial runs is not what the run began with; nil: not looked at
-	Same     func(study.Trial) error
+	Same func(study.Trial) error
+	// Overload says that trials may ask more of a server than it can do: that requests fail
+	// is then a figure, not a fault.
+	Overload bool
+	// MostLate is how late a client under open load may take up requests, p99; 0: not judged.
+	MostLate time.Duration
 	Progress func(Progress) // called from one goroutine; nil: nobody looks
 
 	spare  spare

@@ -26,6 +26,9 @@ func (t *trialRunner) recorder(side int) *recorder {
 	end, _, _ := t.side(side)
 	_, k.sums.uncounted = t.lab.Stacks[end.Stack].Deviates[stack.CountsBytes]
 	k.sums.check.unnumbered = k.sums.blind && side == atServer
+	if side == atClient && t.setup.Rate > 0 && t.lab.MostLate > 0 {
+		t.course.late = newLateness(t.setup.Concurrency)
+	}
 	k.sums.check.elapsed = func() time.Duration { return time.Since(began) }
 	return k
 }
@@ -52,6 +55,9 @@ func (k *recorder) Record(x measure.Exchange) error {
 		return err
 	}
 	k.sums.add(x)
+	if l := k.trial.course.late; l != nil && k.side == atClient {
+		l.add(x)
+	}
 	if k.batch = append(k.batch, x); len(k.batch) < batchSize {
 		return nil
 	}

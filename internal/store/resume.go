@@ -46,8 +46,10 @@ func (s *Store) resume(h Header) error {
 	return s.recordRun(h)
 }
 
-// mayGrow are the settings that only add trials, blocks or words.
-var mayGrow = []string{"design.replications", "design.precision", "design.budget", "retries", "question", "notes"}
+// mayGrow are the settings that only add trials, blocks or words. That the plan so far stays
+// as it was, extendPlan sees to: a search for a capacity adds rates as it goes.
+var mayGrow = []string{"factors.rate", "design.replications", "design.precision", "design.budget", "retries",
+	"question", "notes"}
 
 func grows(key string) bool {
 	return slices.ContainsFunc(mayGrow, func(p string) bool { return key == p || strings.HasPrefix(key, p+".") })

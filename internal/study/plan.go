@@ -76,6 +76,30 @@ func (s Study) block(b int) []Trial {
 	return trials
 }
 
+// Sequence is a plan whose blocks hold chosen levels of the one factor that the study
+// varies, each block in the order given: for searches, whose trials follow from those before.
+// A level that the study does not have is an error.
+func Sequence(s Study, blocks [][]string) (Plan, error) {
+	p := Plan{Study: s}
+	if len(s.Factors) != 1 {
+		return p, fmt.Errorf("%s varies %d factors; a sequence varies one", s.Name, len(s.Factors))
+	}
+	for b, levels := range blocks {
+		g := stream(s.Design.Seed, b+1, forMessages)
+		seed := g.next() >> 11
+		for _, level := range levels {
+			cell := slices.IndexFunc(s.treatments, func(t treatment) bool { return t.words[0].Text == level })
+			if cell < 0 {
+				return p, fmt.Errorf("%s has no level %s of %s", s.Name, level, s.Factors[0].Name)
+			}
+			t := s.treatments[cell]
+			p.Trials = append(p.Trials, Trial{ID: len(p.Trials) + 1, Block: b + 1, Replication: b + 1, Treatment: t.words,
+				Cell: cell, Setup: t.setup, MessageSeed: seed})
+		}
+	}
+	return p, nil
+}
+
 // WriteCSV writes id, block, replication, and a column for each factor, one
 // row a trial in the order to run them.
 func (p Plan) WriteCSV(w io.Writer) error {

@@ -69,8 +69,12 @@ func (x *assembly) look(ctx context.Context) {
 // treatments yields a trial of each treatment.
 func (x *assembly) treatments() iter.Seq[study.Trial] {
 	return func(yield func(study.Trial) bool) {
+		seen := map[int]bool{}
 		for _, t := range x.plan.Trials {
-			if t.Block > x.plan.Trials[0].Block || !yield(t) {
+			if seen[t.Cell] {
+				continue
+			}
+			if seen[t.Cell] = true; !yield(t) {
 				return
 			}
 		}

@@ -1,0 +1,201 @@
+package stat
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The same by numpy and scipy (testdata/capacity.py).
+func TestFitCapacityIsThatOfScipy(t *testing.T) {
+	blocks := [][]CapacityTrial{
+		{{95, 1.12}, {101, 0.97}, {106, 0.93}}, {{94, 1.09}, {99, 1.05}, {104, 0.94}},
+		{{97, 1.02}, {100, 1.01}, {107, 0.88}}, {{93, 1.15}, {102, 0.99}, {105, 0.91}},
+	}
+	c, err := FitCapacity(blocks, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"rate", c.Rate, oracleRate}, {"lower end", c.Lo, oracleLo}, {"upper end", c.Hi, oracleHi},
+		{"slope", c.Slope, oracleSlope}, {"noise", c.Noise, oracleNoise}, {"p of a parabola", c.Bent, oracleBent},
+	} {
+		if !(math.Abs(x.got/x.want-1) < 1e-9) {
+			t.Errorf("%s: %.12g, not %.12g", x.what, x.got, x.want)
+		}
+	}
+	if c.Below == 0 || c.Above == 0 || c.Below >= c.Above || c.Trials != 12 || !c.Fits() {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFitCapacityRefuses(t *testing.T) {
+	flat := [][]CapacityTrial{{{95, 1}, {100, 1}, {105, 1}}, {{95, 1}, {100, 1}, {105, 1}}, {{95, 1}, {100, 1}, {105, 1}}}
+	if _, err := FitCapacity(flat, 0.95); !errors.Is(err, ErrNoKnee) {
+		t.Error(err)
+	}
+	if _, err := FitCapacity(flat[:2], 0.95); !errors.Is(err, ErrTooFew) {
+		t.Error(err)
+	}
+	if _, err := FitCapacity([][]CapacityTrial{flat[0], flat[1], flat[2][:2]}, 0.95); !errors.Is(err, ErrTooFew) {
+		t.Error(err)
+	}
+}
+
+// A parabola is seen, and a bend to both sides is not one.
+func TestFitCapacitySeesABend(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	make := func(f func(x float64) float64) [][]CapacityTrial {
+		blocks := [][]CapacityTrial{}
+		for range 8 {
+			var b []CapacityTrial
+			for _, x := range []float64{-1, -0.5, 0, 0.5, 1} {
+				x += 0.2 * r.NormFloat64()
+				b = append(b, CapacityTrial{100 + 10*x, math.Exp(f(x) + 0.01*r.NormFloat64())})
+			}
+			blocks = append(blocks, b)
+		}
+		return blocks
+	}
+	for what, tt := range map[string]struct {
+		f    func(float64) float64
+		fits bool
+	}{
+		"line":     {func(x float64) float64 { return -0.1 * x }, true},
+		"s":        {func(x float64) float64 { return -0.2 * math.Atan(3*x) }, true},
+		"parabola": {func(x float64) float64 { return -0.1*x - 0.05*x*x }, false},
+	} {
+		c, err := FitCapacity(make(tt.f), 0.95)
+		if err != nil || c.Fits() != tt.fits {
+			t.Errorf("%s: p %g, %v", what, c.Bent, err)
+		}
+	}
+}
+
+func search() CapacitySearch {
+	return CapacitySearch{First: 30, Least: 1, Most: 100000, Precision: 0.025, Budget: 60, Confidence: 0.95, Seed: 3}
+}
+
+// run asks f for the margin at each rate until the search ends.
+func (s CapacitySearch) run(f func(rate float64) float64) (CapacityStep, []CapacityTrial) {
+	var trials []CapacityTrial
+	for {
+		step := s.Next(trials)
+		if len(step.Rates) == 0 {
+			return step, trials
+		}
+		for _, rate := range step.Rates {
+			trials = append(trials, CapacityTrial{rate, f(rate)})
+		}
+	}
+}
+
+// The interval of the whole search, its stopping included, holds the truth: of servers
+// whose margin falls in a curve, by trials that differ.
+func TestSearchHoldsTheTruth(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, noise := range []float64{0.005, 0.02, 0.05} {
+		const n = 800
+		held, none := 0, 0
+		for i := range n {
+			s := search()
+			s.Seed = uint64(i)
+			step, _ := s.run(func(rate float64) float64 {
+				return (1300 - rate*math.Exp(noise*r.NormFloat64())) / 300
+			})
+			switch c := step.Capacity; {
+			case c.Trials == 0 || math.IsNaN(c.Lo):
+				none++
+			case c.Lo <= 1000 && 1000 <= c.Hi:
+				held++
+			}
+		}
+		share := float64(held) / float64(n-none)
+		t.Logf("noise %g: %.1f %%, none %d", noise, 100*share, none)
+		if share < 0.935 || share > 0.985 || none > n/10 {
+			t.Errorf("noise %g: %.1f %% of %d intervals hold the truth, %d searches have none", noise, 100*share, n-none, none)
+		}
+	}
+}
+
+// A step without noise: the rate at which a server begins to refuse.
+func TestSearchFindsACliff(t *testing.T) {
+	step, trials := search().run(func(rate float64) float64 {
+		if rate <= 777 {
+			return math.Inf(1)
+		}
+		return 0
+	})
+	c := step.Capacity
+	if step.Stage != Precise || !(c.Lo <= 777 && 777 <= c.Hi) || !c.Precise(0.025) || len(trials) > 45 {
+		t.Errorf("stage %d after %d trials: %+v", step.Stage, len(trials), c)
+	}
+}
+
+func TestSearchEnds(t *testing.T) {
+	always := func(m float64) func(float64) float64 { return func(float64) float64 { return m } }
+	if step, trials := search().run(always(2)); step.Stage != AboveMost || trials[len(trials)-1].Rate != 100000 {
+		t.Errorf("%+v", step)
+	}
+	if step, trials := search().run(always(0.5)); step.Stage != BelowLeast || trials[len(trials)-1].Rate != 1 {
+		t.Errorf("%+v", step)
+	}
+	// Much noise: no search may say that it knows better than it can.
+	r := rand.New(rand.NewPCG(1, 1))
+	wrong, exhausted := 0, 0
+	const n = 400
+	for i := range n {
+		s := search()
+		s.Seed = uint64(i)
+		step, trials := s.run(func(rate float64) float64 { return math.Exp(r.NormFloat64()) * 500 / rate })
+		if len(trials) > 60 {
+			t.Errorf("%d trials", len(trials))
+		}
+		if step.Stage == Exhausted {
+			exhausted++
+		} else if c := step.Capacity; !(c.Lo <= 500 && 500 <= c.Hi) {
+			wrong++
+		}
+	}
+	t.Logf("much noise: %d of %d exhausted, %d wrong", exhausted, n, wrong)
+	if exhausted < n*9/10 || wrong > n*4/100 {
+		t.Errorf("much noise: %d of %d exhausted, %d wrong", exhausted, n, wrong)
+	}
+}
+
+// What comes next follows from the trials alone, also within a block.
+func TestSearchIsResumed(t *testing.T) {
+	f := func(rate float64) float64 { return 500 / rate }
+	_, all := search().run(f)
+	for n := range all {
+		step := search().Next(all[:n])
+		if len(step.Rates) == 0 || step.Rates[0] != all[n].Rate {
+			t.Fatalf("after %d trials %v is next, not %g", n, step.Rates, all[n].Rate)
+		}
+	}
+	rates := map[float64]bool{}
+	for _, x := range all {
+		rates[x.Rate] = true
+	}
+	if len(rates) < len(all)-3 {
+		t.Errorf("%d rates in %d trials", len(rates), len(all))
+	}
+	if slices.ContainsFunc(all, func(x CapacityTrial) bool { return x.Rate <= 0 }) {
+		t.Error("a rate of 0")
+	}
+}
+
+// Printed by testdata/capacity.py.
+const (
+	oracleRate  = 100.35226487001484
+	oracleLo    = 99.26361843867144
+	oracleHi    = 101.458946205436
+	oracleSlope = -0.0168775417589051
+	oracleNoise = 0.013846793743652802
+	oracleBent  = 0.9193540080087167
+)

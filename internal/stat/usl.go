@@ -1,0 +1,257 @@
+package stat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A LoadPoint is one trial with so many requests under way at once.
+type LoadPoint struct {
+	N          float64 // requests under way, 1 or more
+	Throughput float64 // answers/s
+}
+
+// A USL is the Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007)
+// fitted to trials: X(N) = γN / (1 + α(N−1) + βN(N−1)), where α is contention, β the
+// cost of coherency and γ the throughput of one request at a time.
+type USL struct {
+	Alpha, Beta, Gamma       float64
+	AlphaSE, BetaSE, GammaSE float64 // standard errors
+	DF                       int     // of the residuals
+	Confidence               float64
+	Largest                  float64 // N that was measured
+	// Peak is the N of the highest throughput, with an interval by the delta method on its
+	// logarithm; NaN: none is within reach, since β is not told from 0, or the law has its
+	// peak above twice the largest N measured.
+	Peak, PeakLo, PeakHi float64
+	// Misfit is the p-value of the law against the means of the levels, by F; NaN where no
+	// level has two trials.
+	Misfit float64
+
+	weights []float64 // of the trials' errors
+}
+
+// ErrNoFit means that no law was found that the trials would follow.
+var ErrNoFit = errors.New("the fit does not converge")
+
+// At is the throughput at n, in answers/s.
+func (u USL) At(n float64) float64 {
+	return u.Gamma * n / (1 + u.Alpha*(n-1) + u.Beta*n*(n-1))
+}
+
+// Fits reports whether the trials do not contradict the law, at 1 %.
+func (u USL) Fits() bool { return !(u.Misfit < 0.01) }
+
+// FitUSL fits the law by nonlinear least squares. Its errors are taken to be equal at
+// all N, as R's usl takes them, or relative to the level's mean: throughputs of trials scatter
+// in per cent, and with equal errors the interval of a peak then holds it too seldom. At least
+// four different N are wanted: three fit any law.
+func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) {
+	u := USL{Confidence: confidence, Peak: math.NaN(), PeakLo: math.NaN(), PeakHi: math.NaN(), Misfit: math.NaN()}
+	levels := map[float64][]float64{}
+	for _, t := range trials {
+		if !(t.N >= 1) || !(t.Throughput > 0) || math.IsInf(t.N+t.Throughput, 0) {
+			return u, fmt.Errorf("%w: %g answers/s with %g under way", ErrNotFinite, t.Throughput, t.N)
+		}
+		levels[t.N] = append(levels[t.N], t.Throughput)
+		u.Largest = max(u.Largest, t.N)
+	}
+	if len(levels) < 4 {
+		return u, fmt.Errorf("%w: %d levels of concurrency; measure at least 4", ErrTooFew, len(levels))
+	}
+	u.weights = make([]float64, len(trials))
+	for i, t := range trials {
+		if u.weights[i] = 1; relative {
+			u.weights[i] = 1 / meanOf(levels[t.N])
+		}
+	}
+	rest, cov, err := u.fit(trials)
+	if err != nil {
+		return u, err
+	}
+	u.DF = len(trials) - 3
+	noise := rest / float64(u.DF)
+	u.AlphaSE, u.BetaSE, u.GammaSE = math.Sqrt(noise*cov.At(0, 0)), math.Sqrt(noise*cov.At(1, 1)),
+		math.Sqrt(noise*cov.At(2, 2))
+	u.misfit(levels, rest, relative)
+	t := tCritical(confidence, float64(u.DF))
+	if !(u.Beta-t*u.BetaSE > 0) || u.Alpha >= 1 || (1-u.Alpha)/u.Beta > 4*u.Largest*u.Largest {
+		return u, nil
+	}
+	u.Peak = math.Sqrt((1 - u.Alpha) / u.Beta)
+	// ln N = (ln(1−α) − ln β)/2
+	da, db := -1/(2*(1-u.Alpha)), -1/(2*u.Beta)
+	se := math.Sqrt(noise * (da*da*cov.At(0, 0) + 2*da*db*cov.At(0, 1) + db*db*cov.At(1, 1)))
+	u.PeakLo, u.PeakHi = u.Peak*math.Exp(-t*se), u.Peak*math.Exp(t*se)
+	return u, nil
+}
+
+// fit finds α, β and γ by Levenberg and Marquardt's method from the solution of the
+// linear form N/X = (1 + α(N−1) + βN(N−1))/γ; it returns the sum of squares that is left,
+// and the inverse of JᵀJ.
+func (u *USL) fit(trials []LoadPoint) (rest float64, cov *mat.Dense, err error) {
+	a, b := mat.NewDense(len(trials), 3, nil), mat.NewVecDense(len(trials), nil)
+	for i, t := range trials {
+		w := u.weights[i] * t.Throughput / t.N // so that the errors of X weigh alike
+		a.SetRow(i, []float64{w, w * (t.N - 1), w * t.N * (t.N - 1)})
+		b.SetVec(i, u.weights[i])
+	}
+	var x mat.VecDense
+	if err := x.SolveVec(a, b); err == nil && x.AtVec(0) > 0 {
+		u.Gamma = 1 / x.AtVec(0)
+		u.Alpha, u.Beta = x.AtVec(1)*u.Gamma, x.AtVec(2)*u.Gamma
+	} else {
+		u.Gamma = trials[0].Throughput / trials[0].N
+	}
+	if !u.sound() {
+		u.Alpha, u.Beta = max(u.Alpha, 0), max(u.Beta, 0)
+	}
+	rest = u.rest(trials)
+	for step, damp := 0, 1e-3; step < 1000; step++ {
+		jj, jr := u.normal(trials)
+		if damp > 1e20 {
+			break
+		}
+		damped := mat.DenseCopyOf(jj)
+		for k := range 3 {
+			damped.Set(k, k, jj.At(k, k)*(1+damp))
+		}
+		var d mat.VecDense
+		if err := d.SolveVec(damped, jr); err != nil && !errors.As(err, new(mat.Condition)) {
+			damp *= 10
+			continue
+		}
+		next := *u
+		next.Alpha, next.Beta, next.Gamma = u.Alpha+d.AtVec(0), u.Beta+d.AtVec(1), u.Gamma+d.AtVec(2)
+		r := next.rest(trials)
+		if !next.sound() || !(r <= rest) {
+			damp *= 10
+			continue
+		}
+		small := math.Abs(d.AtVec(0)) < 1e-12 && math.Abs(d.AtVec(1)) < 1e-14 && math.Abs(d.AtVec(2)) < 1e-12*u.Gamma
+		*u, rest, damp = next, r, max(damp/10, 1e-15)
+		if small {
+			break
+		}
+	}
+	jj, _ := u.normal(trials)
+	scale := make([]float64, 3) // β is thousands of times smaller than γ
+	for i := range 3 {
+		scale[i] = math.Sqrt(jj.At(i, i))
+	}
+	for i := range 3 {
+		for k := range 3 {
+			jj.Set(i, k, jj.At(i, k)/scale[i]/scale[k])
+		}
+	}
+	cov = mat.NewDense(3, 3, nil)
+	if err := cov.Inverse(jj); err != nil || !u.sound() {
+		return rest, nil, ErrNoFit
+	}
+	for i := range 3 {
+		for k := range 3 {
+			cov.Set(i, k, cov.At(i, k)/scale[i]/scale[k])
+		}
+	}
+	return rest, cov, nil
+}
+
+// sound: the law is positive at every N that was measured.
+func (u USL) sound() bool {
+	for _, n := range []float64{1, u.Largest / 2, u.Largest} {
+		if !(1+u.Alpha*(n-1)+u.Beta*n*(n-1) > 0) {
+			return false
+		}
+	}
+	return u.Gamma > 0
+}
+
+func (u USL) rest(trials []LoadPoint) float64 {
+	sum := 0.0
+	for i, t := range trials {
+		d := (t.Throughput - u.At(t.N)) * u.weights[i]
+		sum += d * d
+	}
+	return sum
+}
+
+// normal is JᵀJ, and Jᵀ times the residuals.
+func (u USL) normal(trials []LoadPoint) (*mat.Dense, *mat.VecDense) {
+	jj, jr := mat.NewDense(3, 3, nil), mat.NewVecDense(3, nil)
+	for at, t := range trials {
+		n, w := t.N, u.weights[at]
+		q := 1 + u.Alpha*(n-1) + u.Beta*n*(n-1)
+		g := []float64{-w * u.Gamma * n * (n - 1) / (q * q), -w * u.Gamma * n * n * (n - 1) / (q * q), w * n / q}
+		d := w * (t.Throughput - u.At(n))
+		for i := range g {
+			jr.SetVec(i, jr.AtVec(i)+g[i]*d)
+			for k := range g {
+				jj.Set(i, k, jj.At(i, k)+g[i]*g[k])
+			}
+		}
+	}
+	return jj, jr
+}
+
+// misfit compares what the law leaves with what the levels' own means leave.
+func (u *USL) misfit(levels map[float64][]float64, rest float64, relative bool) {
+	pure, n := 0.0, 0
+	for _, xs := range levels {
+		m := meanOf(xs)
+		w := 1.0
+		if relative {
+			w = 1 / m
+		}
+		for _, x := range xs {
+			pure += w * w * (x - m) * (x - m)
+		}
+		n += len(xs)
+	}
+	d1, d2 := len(levels)-3, n-len(levels)
+	if d1 < 1 || d2 < 1 || pure == 0 {
+		return
+	}
+	u.Misfit = fUpper(max(0, rest-pure)/float64(d1)/(pure/float64(d2)), float64(d1), float64(d2))
+}
+
+// A ClosedQueue is a server that takes Demand of every request for itself, one after
+// another, while each request spends Elsewhere besides: the network, the client, and what
+// the server does for all at once. It has no coherency cost, so its throughput never falls.
+type ClosedQueue struct {
+	Demand, Elsewhere float64 // s
+}
+
+// FitClosedQueue takes both from the data: Demand from the highest mean throughput of a
+// level, and the rest from the mean at the smallest N.
+func FitClosedQueue(trials []LoadPoint) (ClosedQueue, error) {
+	levels := map[float64][]float64{}
+	least := math.Inf(1)
+	for _, t := range trials {
+		levels[t.N] = append(levels[t.N], t.Throughput)
+		least = min(least, t.N)
+	}
+	if len(levels) == 0 {
+		return ClosedQueue{}, ErrNoData
+	}
+	most := 0.0
+	for _, xs := range levels {
+		most = max(most, meanOf(xs))
+	}
+	one := least / meanOf(levels[least])
+	return ClosedQueue{1 / most, max(0, one-1/most)}, nil
+}
+
+// At is its throughput with n requests under way, in answers/s: exact mean value
+// analysis (Reiser and Lavenberg 1980), for exponential times of service.
+func (q ClosedQueue) At(n int) float64 {
+	waiting, x := 0.0, 0.0
+	for i := 1; i <= n; i++ {
+		r := q.Demand * (1 + waiting)
+		x = float64(i) / (r + q.Elsewhere)
+		waiting = x * r
+	}
+	return x
+}

@@ -1,0 +1,146 @@
+package stat
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func points(n, x []float64) []LoadPoint {
+	var out []LoadPoint
+	for i := range n {
+		out = append(out, LoadPoint{n[i], x[i]})
+	}
+	return out
+}
+
+// SPEC SDM91 on a SPARCcenter 2000, as R's package usl 3.0.3 prints it: alpha 0.0277285
+// (0.0091217), beta 0.0001044 (0.0000199), gamma 89.9952330 (14.2134894), peak 96.5
+// (github.com/smoeding/usl, README). Further digits, the second set (the package's own
+// tests/coef.R) and the third, which has no peak, are scipy's (testdata/usl.py).
+var uslOracle = []struct {
+	name            string
+	trials          []LoadPoint
+	estimate, error [3]float64
+	peak, lo, hi    float64
+}{
+	{"specsdm91", points([]float64{1, 18, 36, 72, 108, 144, 216},
+		[]float64{64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775, 1702.2}),
+		[3]float64{0.027728475709956176, 0.00010436548276142526, 89.99523305185035},
+		[3]float64{0.009121732247606004, 1.9875270564254176e-05, 14.213489964457766},
+		96.5195614627134, 74.52999531328531, 124.99699893706936},
+	{"tests/coef.R", points([]float64{1, 2, 4, 6, 8, 10}, []float64{1, 1.8868, 3.0769, 3.5294, 3.5398, 3.3557}),
+		[3]float64{0.020005761328069492, 0.01999966527817233, 1.0000051217329067},
+		[3]float64{3.525808477889965e-06, 2.6538491775311537e-07, 6.0907209800899696e-06},
+		7.000038000681004, 6.999921303671129, 7.000154699636357},
+	{"rising", points([]float64{1, 4, 8, 12, 16, 20, 24, 28, 32, 48, 64},
+		[]float64{20, 78, 130, 170, 190, 200, 210, 230, 260, 280, 310}),
+		[3]float64{0.07814784864211724, -0.00020112129101230284, 24.766174086852146},
+		[3]float64{0.013405016522211828, 0.000119994793474069, 2.1570568587247516}, math.NaN(), math.NaN(), math.NaN()},
+}
+
+func TestUSLIsThatOfROnPublishedData(t *testing.T) {
+	for _, o := range uslOracle {
+		u, err := FitUSL(o.trials, false, 0.95)
+		if err != nil {
+			t.Errorf("%s: %v", o.name, err)
+			continue
+		}
+		near := func(what string, got, want, within float64) {
+			if math.IsNaN(got) != math.IsNaN(want) || math.Abs(got-want) > within*math.Abs(want) {
+				t.Errorf("%s: %s is %.9g, not %.9g", o.name, what, got, want)
+			}
+		}
+		near("alpha", u.Alpha, o.estimate[0], 5e-7)
+		near("beta", u.Beta, o.estimate[1], 5e-7)
+		near("gamma", u.Gamma, o.estimate[2], 5e-7)
+		near("error of alpha", u.AlphaSE, o.error[0], 1e-4)
+		near("error of beta", u.BetaSE, o.error[1], 1e-4)
+		near("error of gamma", u.GammaSE, o.error[2], 1e-4)
+		near("peak", u.Peak, o.peak, 5e-7)
+		near("lower end", u.PeakLo, o.lo, 1e-5)
+		near("upper end", u.PeakHi, o.hi, 1e-5)
+	}
+}
+
+// Simulated servers of known peak: how often the interval holds it, and how often a
+// server without a peak is said to have one.
+func TestUSLPeakIsInItsInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const rounds = 1000
+	for _, truth := range []USL{
+		{Alpha: 0.03, Beta: 1e-4, Gamma: 90}, {Alpha: 0.1, Beta: 2e-3, Gamma: 1000}, {Alpha: 0.02, Beta: 0, Gamma: 50},
+	} {
+		held, peaks := 0, 0
+		for range rounds {
+			var trials []LoadPoint
+			for n := 1.0; n <= 256; n *= 2 {
+				for range 5 {
+					trials = append(trials, LoadPoint{n, truth.At(n) * (1 + 0.03*r.NormFloat64())})
+				}
+			}
+			u, err := FitUSL(trials, true, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !math.IsNaN(u.Peak) {
+				peaks++
+			}
+			if p := math.Sqrt((1 - truth.Alpha) / truth.Beta); u.PeakLo <= p && p <= u.PeakHi {
+				held++
+			}
+		}
+		t.Logf("alpha %g beta %g: a peak in %d of %d, held by %d", truth.Alpha, truth.Beta, peaks, rounds, held)
+		if truth.Beta == 0 && peaks > rounds*4/100 {
+			t.Errorf("%d of %d servers without a peak were said to have one", peaks, rounds)
+		}
+		if truth.Beta > 0 && (peaks < rounds*99/100 || held < rounds*93/100 || held > rounds*99/100) {
+			t.Errorf("alpha %g beta %g: %d of %d have a peak, %d intervals hold it", truth.Alpha, truth.Beta, peaks, rounds, held)
+		}
+	}
+}
+
+func TestUSLSaysThatTheLawDoesNotFit(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var trials []LoadPoint
+	for n := 1.0; n <= 256; n *= 2 {
+		for range 5 {
+			x := 100 * min(n, 16) // straight up, then flat
+			trials = append(trials, LoadPoint{n, x * (1 + 0.02*r.NormFloat64())})
+		}
+	}
+	u, err := FitUSL(trials, true, 0.95)
+	if err != nil || u.Fits() {
+		t.Errorf("p %g, %v", u.Misfit, err)
+	}
+	q, err := FitClosedQueue(trials)
+	if err != nil || math.Abs(q.At(256)-1600) > 40 || math.Abs(q.At(1)-100) > 5 {
+		t.Errorf("%+v: %g, %g, %v", q, q.At(1), q.At(256), err)
+	}
+}
+
+// The machine repairman's queue, by its closed form: X = (1 − p0)/D, where
+// 1/p0 = Σ N!/(N−k)! (D/Z)^k.
+func TestClosedQueueIsTheMachineRepairmans(t *testing.T) {
+	q := ClosedQueue{Demand: 0.01, Elsewhere: 0.1}
+	for _, n := range []int{1, 5, 20, 60} {
+		sum, term := 1.0, 1.0
+		for k := 0; k < n; k++ {
+			term *= float64(n-k) * q.Demand / q.Elsewhere
+			sum += term
+		}
+		if want := (1 - 1/sum) / q.Demand; math.Abs(q.At(n)-want) > 1e-9*want {
+			t.Errorf("N %d: %.9g, not %.9g", n, q.At(n), want)
+		}
+	}
+}
+
+func TestUSLRefuses(t *testing.T) {
+	if _, err := FitUSL(points([]float64{1, 2, 4}, []float64{1, 2, 3}), true, 0.95); !errors.Is(err, ErrTooFew) {
+		t.Error(err)
+	}
+	if _, err := FitUSL(points([]float64{1, 2, 4, 8}, []float64{1, 2, 3, 0}), true, 0.95); !errors.Is(err, ErrNotFinite) {
+		t.Error(err)
+	}
+}
