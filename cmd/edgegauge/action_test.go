@@ -272,7 +272,7 @@ func TestJUnitIsReadByOthers(t *testing.T) {
 	c.Failed = advise.Failures{Old: stat.Share{Hits: 0, N: 9}, New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided, P: 0.2,
 		Test: "Fisher's exact test over requests"}
 	file := filepath.Join(t.TempDir(), "junit.xml")
-	if err := writeFile(file, c.JUnit); err != nil {
+	if err := writeFile("--junit", file, c.JUnit); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(py, "-c", `

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -69,9 +68,9 @@ func analyze(stdin io.Reader, path string, columns tidy.Columns, o stat.AnovaOpt
 	}
 	in := stdin
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := openFile(path)
 		if err != nil {
-			return stat.Analysis{}, unreadable(path, err)
+			return stat.Analysis{}, err
 		}
 		defer f.Close()
 		in = f

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 func checkCmd(a *app) *cobra.Command {
@@ -32,7 +34,8 @@ does not connect to boards.`,
 				case asJSON:
 					continue
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d treatments, %d trials: ready to run\n", file, x.Treatments, x.Trials)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s: ready to run\n", file, report.Count(x.Treatments, "treatment"),
+					report.Count(x.Trials, "trial"))
 				if len(x.Asks) > 0 {
 					fmt.Fprintln(cmd.OutOrStdout(),
 						"run asks for confirmation, or needs --trust, since these did not come with edgegauge:")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -76,12 +77,12 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 			}
 			out.Command = command(os.Args[1:])
 			if f.markdown != "" {
-				if err := writeFile(f.markdown, out.Markdown); err != nil {
+				if err := writeFile("--markdown", f.markdown, out.Markdown); err != nil {
 					return exit{exitUsage, err}
 				}
 			}
 			if f.junit != "" {
-				if err := writeFile(f.junit, out.JUnit); err != nil {
+				if err := writeFile("--junit", f.junit, out.JUnit); err != nil {
 					return exit{exitUsage, err}
 				}
 			}
@@ -280,11 +281,15 @@ func compareExit(v stat.Verdict, undecided int) error {
 	return nil
 }
 
-// writeFile writes path, which nothing else reads meanwhile.
-func writeFile(path string, write func(io.Writer) error) error {
+// writeFile writes the file that a flag names, which nothing else reads meanwhile.
+func writeFile(flag, path string, write func(io.Writer) error) error {
 	var b strings.Builder
 	if err := write(&b); err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(b.String()), 0o644)
+	err := os.WriteFile(path, []byte(b.String()), 0o644)
+	if p := new(fs.PathError); errors.As(err, &p) {
+		return fmt.Errorf("%s %s cannot be written: %w; name a file where you may write", flag, path, p.Err)
+	}
+	return err
 }

@@ -71,6 +71,9 @@ func (a *app) checkDevice(ctx context.Context, name string) ([]device.Finding, e
 		return nil, err
 	}
 	k, ok := bed.KindOf(name)
+	if !ok && strings.Contains(name, "@") {
+		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; did you mean ssh://%[1]s?", name)}
+	}
 	if !ok {
 		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; %s", name,
 			meant.Advice(name, bed.DeviceNames(), "to list them: edgegauge devices list"))}

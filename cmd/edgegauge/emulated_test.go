@@ -414,7 +414,7 @@ func TestJavaInAMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := edgegauge(t, "run", file, "--out", filepath.Join(dir, "out"))
-	for _, want := range []string{"1 of 1 trials valid", "counted instructions"} {
+	for _, want := range []string{"1 of 1 trial valid", "counted instructions"} {
 		if !strings.Contains(strings.ReplaceAll(said, "\n", " "), want) {
 			t.Errorf("%q is missing in the report:\n%s", want, said)
 		}

@@ -120,6 +120,11 @@ servers and money. --battery is then optional.`,
 			if svg != "" && k.Battery.Name == "" {
 				return exit{exitUsage, errors.New("--svg draws where a battery's energy goes; name a battery with --battery")}
 			}
+			if svg != "" {
+				if err := creatable("--svg", svg); err != nil {
+					return err
+				}
+			}
 			out, err := forecast(args, k, report.Joules(f.joules), fleet)
 			if err != nil {
 				return err

@@ -114,7 +114,7 @@ var hiddenVerbs = map[string]func(args []string) int{
 func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := outputError(root.ExecuteContext(ctx))
 	if err != nil {
 		complain(err)
 	}

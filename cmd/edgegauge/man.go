@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -13,6 +16,12 @@ func manCmd() *cobra.Command {
 		Example: "  edgegauge man /usr/local/share/man/man1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch info, err := os.Stat(args[0]); {
+			case err != nil:
+				return exit{exitUsage, fmt.Errorf("%s: no such folder; create it first: mkdir -p %[1]s", args[0])}
+			case !info.IsDir():
+				return exit{exitUsage, fmt.Errorf("%s is a file; name a folder", args[0])}
+			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true // it would hold the day on which the pages were made
 			header := &doc.GenManHeader{Section: "1", Source: "edgegauge " + version(), Manual: "edgegauge"}

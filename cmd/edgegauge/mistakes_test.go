@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -97,7 +98,23 @@ var mistakes = []struct {
 	{"publish old --out /proc/x.zip", "", "cannot create a file in /proc"},
 	{"publish old --author <0000-0002-1825-0097>", "", "--author … write, for example, \"Josiah Carberry <0000"},
 	{"publish old --license MITT", "", "unknown license \"MITT\"; write CC-BY-4.0"},
+	{"run good.yaml --out hello.json", "", "--out hello.json is a file; name a directory"},
+	{"report old --out folder", "", "--out folder is a folder; name a file"},
+	{"report old --format html --out /proc/x.html", "", "--out /proc/x.html: cannot create a file in /proc … you may write"},
+	{"report old --format svg --out /proc/x", "", "--out /proc/x: cannot create a directory there … you may write"},
+	{"compare old old --junit /proc/x.xml", "", "--junit /proc/x.xml cannot be written … you may write"},
+	{"compare old old --fail-if rtt", "", "e.g. 'rtt > 5%'"},
+	{"compare --base HEAD --with good.yaml --detect 5", "", "--detect \"5\" has no unit; write 5%"},
+	{"forecast old --battery 2xAA --link nb-iot --period 1h --svg folder", "", "--svg folder is a folder; name a file"},
+	{"analyze folder --response y --by a", "", "folder is a folder; name a file"},
+	{"packets folder", "", "folder is a folder; name a file"},
+	{"packets empty.yaml", "", "empty.yaml: the file is empty; capture again"},
+	{"man hello.json", "", "hello.json is a file; name a folder"},
+	{"check empty.yaml", "", "empty.yaml:1:1: the study is empty; write at least study: NAME"},
+	{"devices check pi@board", "", "did you mean ssh://pi@board?"},
 	// --set
+	{"check good.yaml --set timeouts.trial=5", "", "--set 1: invalid trial \"5\"; give its unit"},
+	{"check good.yaml --set design.replications=99999999999999999999", "", "is out of range; write 1 to"},
 	{"check good.yaml --set request=100", "", "--set 1: request is a number; did you mean requests: 100?"},
 	{"check good.yaml --set replications=3", "", "did you mean design.replications? write --set design.replications=…"},
 	{"check good.yaml --set requests", "", "write KEY=VALUE, such as requests=100"},
@@ -129,6 +146,7 @@ var mistakes = []struct {
 	{"check s.yaml", strings.Replace(one, "rest-json", "rest-jso", 1), "s.yaml:4:8: no stack \"rest-jso\"; did you mean reference/rest-json?"},
 	{"check s.yaml", strings.Replace(one, "echo", "ecko", 1), "s.yaml:2:10: no service \"ecko\"; did you mean echo?"},
 	{"check s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: rest-json}\n", "write its levels as a list such as [a, b]"},
+	{"check s.yaml", "study: s\n\tservice: echo\n", "s.yaml:2:1: not YAML … indent with spaces, not tabs"},
 	{"check s.yaml", "hello\n", "s.yaml:1:1: … write keys and values, the first study: NAME"},
 }
 
@@ -142,6 +160,7 @@ func TestMistakes(t *testing.T) {
 		"design: {replications: 1}\n")
 	o.write(t, "first.yaml", one+"requests: 5\ndesign: {replications: 1}\n")
 	o.write(t, "hello.json", "hello\n")
+	o.write(t, "empty.yaml", "")
 	for _, dir := range []string{"old", "results/x/001"} {
 		if out, code := o.run(t, "run", "first.yaml", "--quiet", "--out", dir); code != exitDone {
 			t.Fatalf("exit code %d: %s", code, out)
@@ -177,6 +196,23 @@ func TestMistakes(t *testing.T) {
 			}
 			rest = rest[at+len(want):]
 		}
+	}
+}
+
+// A full disk under the output is said in words, and is no mistake of the command line.
+func TestFullOutput(t *testing.T) {
+	o := newOwn(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	var said strings.Builder
+	c := exec.CommandContext(t.Context(), o.exe, "links")
+	c.Stdout, c.Stderr = full, &said
+	if err := c.Run(); c.ProcessState.ExitCode() != exitUnmeasured ||
+		!strings.Contains(said.String(), "standard output cannot be written: no space left on device; free some") {
+		t.Errorf("exit code %d: %s (%v)", c.ProcessState.ExitCode(), said.String(), err)
 	}
 }
 

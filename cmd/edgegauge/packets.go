@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +18,9 @@ func packetsCmd(*app) *cobra.Command {
 		Example: "  edgegauge packets results/latest/packets/0001-1-lo.pcapng\n  edgegauge packets dump.pcap --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := os.Open(args[0])
+			f, err := openFile(args[0])
 			if err != nil {
-				return exit{exitUsage, unreadable(args[0], err)}
+				return exit{exitUsage, err}
 			}
 			defer f.Close()
 			found, err := packet.Analyze(f)

@@ -41,6 +41,11 @@ of their studies: at most one directory for each.`,
 				}
 				format = "json"
 			}
+			if out != "" && format != pictures && !findings {
+				if err := creatable("--out", out); err != nil {
+					return err
+				}
+			}
 			emit := func(write func(io.Writer) error) error {
 				if out != "" {
 					return store.Replace(out, write)
@@ -114,7 +119,11 @@ func writeFindings(w io.Writer, dirs []string, out string) error {
 
 // writeFiles writes files into a folder, and lists them.
 func writeFiles(w io.Writer, files []report.File, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	err := checkOut(dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return exit{exitUsage, err}
 	}
 	for _, f := range files {

@@ -193,6 +193,9 @@ func notResults(path string) error {
 
 // checkOut says at once if no results can be written to a directory that is not there yet.
 func checkOut(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("--out %s is a file; name a directory", dir)
+	}
 	if exists(dir) {
 		return nil // the store looks closer
 	}

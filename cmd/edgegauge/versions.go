@@ -251,8 +251,12 @@ func (s sizing) String() string {
 		if !x.Paired {
 			from = fmt.Sprintf("%d trials of one version, so differences between blocks do not cancel", x.Pilot)
 		}
-		fmt.Fprintf(&b, "%s, %s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% "+
-			"with a power of %g %% at a level of %.3g %% (two-sided)\n", x.Condition.Text, x.Treatment,
+		what := x.Condition.Text
+		if x.Treatment != "" { // the study has more than one
+			what += ", " + x.Treatment
+		}
+		fmt.Fprintf(&b, "%s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% "+
+			"with a power of %g %% at a level of %.3g %% (two-sided)\n", what,
 			100*(math.Exp(x.SD)-1), from, x.Blocks, 100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
 	}
 	n := max(s.wanted, s.have)

@@ -93,7 +93,7 @@ var conditionForm = regexp.MustCompile(`^\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*` +
 // ParseChange reads a condition on a change, as "rtt > 5%": more than 5 %
 // above the baseline. "throughput < -5%" is more than 5 % below it.
 func ParseChange(text string) (Condition, error) {
-	c, value, unit, err := parse(text)
+	c, value, unit, err := parse(text, "rtt > 5%")
 	if err != nil {
 		return c, err
 	}
@@ -114,6 +114,9 @@ func ParseDetect(text string) (Condition, error) {
 			text = "rtt > " + strings.TrimSpace(value) + "%"
 		}
 	}
+	if _, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+		return Condition{}, fmt.Errorf("%q has no unit; write %s%%", text, strings.TrimSpace(text))
+	}
 	c, err := ParseChange(text)
 	if err != nil {
 		return c, err
@@ -128,7 +131,7 @@ func ParseDetect(text string) (Condition, error) {
 // ParseRequirement reads a bound on a figure, as "rtt.p95 < 100ms" or
 // "peak_rss < 32MB".
 func ParseRequirement(text string) (Condition, error) {
-	c, value, unit, err := parse(text)
+	c, value, unit, err := parse(text, "rtt.p95 < 100ms")
 	if err != nil {
 		return c, err
 	}
@@ -146,11 +149,11 @@ func ParseRequirement(text string) (Condition, error) {
 	return c, nil
 }
 
-func parse(text string) (c Condition, value float64, unit string, err error) {
+func parse(text, example string) (c Condition, value float64, unit string, err error) {
 	m := conditionForm.FindStringSubmatch(text)
 	if m == nil {
-		return c, 0, "", fmt.Errorf("%q is not a condition; write RESPONSE, < or >, and a bound, e.g. 'rtt.p95 < 100ms'",
-			text)
+		return c, 0, "", fmt.Errorf("%q is not a condition; write RESPONSE, < or >, and a bound, e.g. '%s'",
+			text, example)
 	}
 	if c.Term, err = ParseTerm(m[1]); err != nil {
 		return c, 0, "", err

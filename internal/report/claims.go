@@ -25,7 +25,7 @@ func ClaimsText(w io.Writer, all []*Report) error {
 			wrap(&b, "! "+line, "  ")
 		}
 		if r.Published == nil {
-			wrap(&b, "It names no published table; write published: NAME in its study.", "  ")
+			wrap(&b, "The study names no published table; add published: NAME to it.", "  ")
 			b.WriteByte('\n')
 			continue
 		}

@@ -202,8 +202,8 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%d treatments, %d of %d trials valid, %.0f %% intervals from trials%s%s", len(r.Treatments),
-		valid, wanted, 100*r.Study.Design.Confidence, r.onBenches(), r.time())
+	return fmt.Sprintf("%s, %d of %s valid, %.0f %% intervals from trials%s%s", Count(len(r.Treatments), "treatment"),
+		valid, Count(wanted, "trial"), 100*r.Study.Design.Confidence, r.onBenches(), r.time())
 }
 
 // time says what time is, where it is no clock's.

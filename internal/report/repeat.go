@@ -29,7 +29,7 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
 	if was, is := like.replications(), again.replications(); is < was {
-		out.Fewer = fmt.Sprintf("%d replications, %d in the kept results: intervals are wider, so more figures are "+
+		out.Fewer = fmt.Sprintf("%d replications, %d in the earlier results: intervals are wider, so more figures are "+
 			"undecided; those that agree or differ do so with the same certainty", is, was)
 	}
 	for _, side := range []struct {

@@ -60,6 +60,9 @@ func wordFor(dir string, err error, need func() int64) error {
 		return fail(ErrDiskFull, "disk full: %s: %v; free %d MB and run again: nothing committed is lost", dir, err,
 			(need()+1<<20-1)>>20)
 	}
+	if p := (&fs.PathError{}); errors.As(err, &p) && p.Op == "stat" && errors.Is(err, fs.ErrPermission) {
+		return fail(ErrDenied, "%s: %v; results cannot be read here: ask their owner to permit it", dir, err)
+	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fail(ErrDenied,
 			"%s: %v; results cannot be written here: choose another directory, or change its permissions", dir, err)

@@ -132,6 +132,9 @@ func (t *candidate) load() {
 			"lower concurrency or raise requests", "concurrency", "requests")
 	}
 	patience := t.study.Timeouts.Trial
+	if patience <= 0 {
+		return // it is wrong, and has been reported
+	}
 	if s.MinDuration >= patience {
 		t.complain(fmt.Sprintf("min_duration %s: too long for timeouts.trial, %s", durationText(s.MinDuration),
 			durationText(patience)), "raise timeouts: {trial: …}", "min_duration")

@@ -94,6 +94,9 @@ func yamlError(err error, at func(line, col int) Pos) Error {
 		return fault(at(1, 1), "not YAML: "+err.Error(), "correct it")
 	}
 	what := strings.TrimPrefix(one.Message, "yaml: ")
+	if strings.Contains(what, "no documents") {
+		return fault(at(1, 1), "the study is empty", "write at least study: NAME, service: and stack:")
+	}
 	if one.ContextMsg != "" {
 		what += " " + one.ContextMsg
 	}
@@ -102,7 +105,7 @@ func yamlError(err error, at func(line, col int) Pos) Error {
 
 func yamlAdvice(what string) string {
 	for _, a := range [][2]string{
-		{"no documents", "write at least study: NAME, service: and stack:"},
+		{"tab character", "indent with spaces, not tabs"},
 		{"found multiple", "keep one document, and remove the line ---"},
 		{"mapping values", "put a text that holds a colon between quotes"},
 		{"cannot start any token", "indent with spaces, not tabs, and put a text that starts with @, ` or % between quotes"},
@@ -140,7 +143,7 @@ func (t *tree) node(y *yaml.Node) *node {
 		return t.node(y.Content[0])
 	case yaml.AliasNode:
 		if t.open[y.Alias] {
-			t.errs.add(fault(pos, "alias *"+y.Value+" stands inside what it names", "write the value out"))
+			t.errs.add(fault(pos, "alias *"+y.Value+" is inside the value it refers to", "write the value out"))
 			return nil
 		}
 		n := t.node(y.Alias)

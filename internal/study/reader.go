@@ -1,6 +1,7 @@
 package study
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -160,6 +161,10 @@ func (r *reader) number(what string, n *node, least, most int64) (int64, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseInt(n.text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		r.fail(n.pos, fmt.Sprintf("%s %s is out of range", what, n.text), fmt.Sprintf("write %d to %d", least, most))
+		return 0, false
+	}
 	if n.tag != "!!int" || err != nil || n.text[0] == '+' {
 		r.fail(n.pos, fmt.Sprintf("%s %q is not a whole number", what, n.text),
 			"write digits only, without quotes, such as 100")

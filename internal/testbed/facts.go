@@ -116,7 +116,7 @@ func (x *assembly) header(p study.Plan, text []byte, facts runFacts) (store.Head
 	if kept, _ := study.Parse(p.Study.File, text, study.Vocabulary{}); len(kept.Passwords) > 0 {
 		w := kept.Passwords[0]
 		return store.Header{},
-			fmt.Errorf("%v: the password of %s would be kept with the results; write http://NAME@HOST?password=env:VARIABLE",
+			fmt.Errorf("%v: the password of %s would be stored with the results; write http://NAME@HOST?password=env:VARIABLE",
 				w.Pos, w)
 	}
 	h := store.Header{Study: text, Program: x.bed.Version, Trials: lab.Records(p)}

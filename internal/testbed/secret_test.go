@@ -44,7 +44,7 @@ func TestResultsKeepNoPassword(t *testing.T) {
 		{"a factor", "factors: {client.meter: ['" + spec + "', '" + spec + "/']}", nil, ""},
 		{"by --set", "", []string{"client.meter=" + spec}, ""},
 		{"hidden from a search", `client: {meter: "` + strings.Replace(spec, ":", `\u003a`, 1) + `"}`, nil,
-			"would be kept with the results"},
+			"would be stored with the results"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")

@@ -130,7 +130,10 @@ func (b *Testbed) cacheDir() (string, error) {
 // InCache adds to an error of files below the cache that could not be written
 // what to do.
 func InCache(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; set EDGEGAUGE_CACHE to a folder where you may write", err)
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w; free space there, or set EDGEGAUGE_CACHE to another folder", err)
 	}
 	return err

@@ -40,7 +40,7 @@ func (v liveView) Says() string {
 		parts = append(parts, r.Study+" has ended")
 	}
 	if len(parts) == 0 {
-		return "Nothing runs now."
+		return "No study is running."
 	}
 	return strings.Join(parts, "; ")
 }

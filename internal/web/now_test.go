@@ -72,7 +72,7 @@ func TestNowShowsTheLedger(t *testing.T) {
 	}
 	shows(t, s, "/", "1 running now")
 	ok(t, l.kept.Close())
-	shows(t, s, "/now/", "Nothing runs now", "unfinished")
+	shows(t, s, "/now/", "No study is running", "unfinished")
 }
 
 // Of more trials than marks each mark shows the one of its trials to look at first.

@@ -23,7 +23,7 @@ func TestRead(t *testing.T) {
 		{good + "wait: 1s\n", "radios/x.yaml:8: wait: write {value: …, source: …}"},
 		{good + "wait: {value: 1, source: s}\n", `radios/x.yaml:8: wait: value "1": write a number and its unit, such as 10s`},
 		{good + "wait: {value: -1s, source: s}\n", "a number that is not negative"},
-		{good + "wait: {value: 3s, high: 2s, source: s}\n", "does not lie between low and high"},
+		{good + "wait: {value: 3s, high: 2s, source: s}\n", "is not between low and high"},
 		{good + "wait: {value: 3s, hi: 2s, source: s}\n", `radios/x.yaml:8: unknown key "hi" of a figure`},
 		{good + "idle: {value: 3W, source: s}\n", "radios/x.yaml:8: idle is there twice"},
 		{strings.Replace(good, "value: 20kbit", "value: 0bit", 1), "radios/x.yaml:6: up_rate: it is more than 0"},

@@ -56,8 +56,8 @@ var keys = []key{
 	{"battery.rated", "A", false, "up to this current all of the capacity is there", math.Inf(1), 0},
 	{"battery.derated", "1", false, "share of the capacity that is there if pulses are higher", 1, 0},
 	{"battery.pulse", "A", false, "the highest pulse that it can give", math.Inf(1), 0},
-	{"device.sleep", "W", false, "all the time, besides the radio: processor asleep, sensors, regulator", 0, 0.5},
-	{"device.processing", "J", false, "for each report, besides the radio", 0, 0.5},
+	{"device.sleep", "W", false, "all the time, without the radio: processor asleep, sensors, regulator", 0, 0.5},
+	{"device.processing", "J", false, "for each report, without the radio", 0, 0.5},
 	{"device.efficiency", "1", false, "of the converter between battery and device", 1, 0},
 }
 
@@ -167,7 +167,7 @@ func figureOf(k key, value, low, high string) (Figure, error) {
 func (f Figure) check() error {
 	switch {
 	case f.Low > f.Value || f.Value > f.High:
-		return errors.New("the value does not lie between low and high")
+		return errors.New("the value is not between low and high")
 	case f.Unit == "1" && f.High > 1:
 		return errors.New("a share is at most 100%")
 	}

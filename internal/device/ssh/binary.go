@@ -69,7 +69,7 @@ func findBinary(exe, machine string, whole bool) (file, why string, err error) {
 				return file, "it has all that runs there", nil
 			}
 		}
-		why = "there is no " + boardFile + archs[0] + " beside edgegauge; make board builds it"
+		why = "there is no " + boardFile + archs[0] + " in the folder of edgegauge; make board builds it"
 	}
 	for _, arch := range archs {
 		if arch == ownArch() {

@@ -231,7 +231,7 @@ func TestRefusedFiles(t *testing.T) {
 		is    error
 		words string
 	}{
-		{"empty", nil, ErrFormat, "0 bytes"},
+		{"empty", nil, ErrEmpty, "empty"},
 		{"text", []byte("hello world"), ErrFormat, "68656c6c"},
 		{"gzip", []byte{0x1f, 0x8b, 8, 0}, nil, "gunzip"},
 		{"simple packets", simple, ErrCorrupt, "no timestamp"},

@@ -14,6 +14,7 @@ import (
 var (
 	ErrTruncated = errors.New("the file ends inside a packet; capture again, or repair it with tshark -r IN -w OUT")
 	ErrCorrupt   = errors.New("not a well-formed capture file; capture again")
+	ErrEmpty     = errors.New("the file is empty; capture again")
 	ErrFormat    = errors.New("not a pcap or pcapng capture; convert it with tshark -F pcapng -r IN -w OUT")
 )
 
@@ -42,6 +43,9 @@ type Reader struct {
 func NewReader(r io.Reader) (*Reader, error) {
 	x := &Reader{r: bufio.NewReaderSize(r, 1<<16)}
 	magic, err := x.r.Peek(4)
+	if len(magic) == 0 {
+		return nil, ErrEmpty
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%d bytes: %w", len(magic), ErrFormat)
 	}

@@ -101,7 +101,7 @@ func revisionBase(ctx context.Context, name, commit, tree, build string) (*base,
 		}
 		in, err := filepath.Rel(top, dir)
 		if err != nil || in == ".." || strings.HasPrefix(in, "../") {
-			return d, fmt.Errorf("stack %s lies in %s, outside the repository %s, so no revision contains it", d.Name, dir, top)
+			return d, fmt.Errorf("stack %s is in %s, outside the repository %s, so no revision contains it", d.Name, dir, top)
 		}
 		return made(ctx, filepath.Join(tree, in), fmt.Sprintf("%s has no %s/stack.yaml", name, in))
 	}

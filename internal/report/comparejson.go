@@ -1,0 +1,89 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// JSON writes the whole comparison.
+func (c Compared) JSON(w io.Writer) error {
+	type contrast struct {
+		Treatment string        `json:"treatment"`
+		Side      string        `json:"side"`
+		Response  string        `json:"response"`
+		Figure    string        `json:"figure"`
+		Unit      string        `json:"unit"`
+		Old       stat.Number   `json:"old"`
+		New       stat.Number   `json:"new"`
+		Trials    [2]int        `json:"trials"`
+		Ratio     stat.Number   `json:"ratio"`
+		RatioCI   stat.Interval `json:"ratio_ci"`
+		PHolm     stat.Number   `json:"p_holm"`
+		Change    string        `json:"change"`
+		Doubt     string        `json:"doubt,omitempty"`
+		MeanRatio stat.Number   `json:"mean_ratio"` // of the arithmetic means
+		MeanCI    stat.Interval `json:"mean_ratio_ci"`
+		Warnings  []string      `json:"warnings"`
+	}
+	of := func(x advise.Contrast) contrast {
+		return contrast{x.Treatment, string(x.Side), x.Response, x.Figure, x.Unit, stat.Number(x.Old), stat.Number(x.New),
+			x.Trials, stat.Number(x.Ratio.Estimate),
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), string(x.Change), x.Doubt,
+			stat.Number(x.MeanRatio.Estimate), stat.Interval{x.MeanRatio.Lo, x.MeanRatio.Hi}, orEmpty(x.Warnings)}
+	}
+	type outcome struct {
+		Condition string   `json:"condition"`
+		Verdict   string   `json:"verdict"` // met, excluded, undecided
+		Needed    int      `json:"trials_needed,omitempty"`
+		Contrast  contrast `json:"contrast"`
+		Findings  []string `json:"findings"` // spikes, tails and means that tell another story than the typical trial
+		Spikes    [2]int   `json:"spikes"`   // trials, old and new
+	}
+	type failures struct {
+		Old     [2]int  `json:"old"` // failed, of all requests
+		New     [2]int  `json:"new"`
+		P       float64 `json:"p"`
+		Test    string  `json:"test"`
+		Verdict string  `json:"verdict"` // worse, good: chance may explain it, undecided
+	}
+	out := struct {
+		Format      int        `json:"format"`
+		Old         string     `json:"old"`
+		New         string     `json:"new"`
+		Paired      bool       `json:"paired"` // by block, both of one study
+		Base        string     `json:"base,omitempty"`
+		Verdict     string     `json:"verdict"` // worse, good, undecided; empty without conditions
+		Margin      float64    `json:"margin"`
+		Conditions  []outcome  `json:"conditions"`
+		Contrasts   []contrast `json:"contrasts"`
+		OnlyOld     []string   `json:"only_old"`
+		OnlyNew     []string   `json:"only_new"`
+		Differences []string   `json:"setup_differences"`
+		Lost        []string   `json:"lost_trials"`
+		Failures    *failures  `json:"failures,omitempty"` // of two probes
+		Warnings    []string   `json:"warnings"`
+		Cure        string     `json:"to_decide,omitempty"`
+	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{},
+		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Differences), []string{}, nil, orEmpty(c.Warnings), c.Cure}
+	if f := c.Failed; f.New.N > 0 {
+		out.Failures = &failures{[2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
+			verdictWord(f.Verdict)}
+	}
+	for _, l := range c.Lost {
+		out.Lost = append(out.Lost, l.String())
+	}
+	for _, o := range c.Outcomes {
+		out.Conditions = append(out.Conditions,
+			outcome{o.Condition.Text, outcomeWord(o), o.Needed, of(o.Contrast), orEmpty(findings(o)),
+				[2]int{o.Spikes.Old, o.Spikes.New}})
+	}
+	for _, x := range c.Contrasts {
+		out.Contrasts = append(out.Contrasts, of(x))
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}

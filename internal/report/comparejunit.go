@@ -1,0 +1,97 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+type junitCase struct {
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Failure *junitText `xml:"failure"`
+	Skipped *junitText `xml:"skipped"`
+	Out     string     `xml:"system-out,omitempty"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+// JUnit writes a test case for each condition and treatment: a failure where it
+// is met, skipped where it is undecided. Without conditions there is one for
+// each figure, and none fails.
+func (c Compared) JUnit(w io.Writer) error {
+	s := junitSuite{Name: "edgegauge compare " + c.Old + " " + c.New}
+	if c.Paired {
+		s.Name = "edgegauge compare " + c.Dir
+	}
+	for _, l := range c.Lost {
+		s.Failures++
+		s.Cases = append(s.Cases, junitCase{Class: "lost trials", Name: l.Treatment, Failure: &junitText{l.String()}})
+	}
+	if f := c.Failed; f.New.Hits+f.Old.Hits > 0 {
+		k := junitCase{Class: "failures", Name: "requests that failed", Out: f.String()}
+		switch f.Verdict {
+		case stat.Confirmed:
+			k.Failure = &junitText{f.String()}
+			s.Failures++
+		case stat.Undecided:
+			k.Skipped = &junitText{"undecided: " + f.String()}
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, k)
+	}
+	for _, o := range c.Outcomes {
+		x := o.Contrast
+		k := junitCase{Class: o.Condition.Text, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side),
+			Out: sentence(x) + ": " + outcomeWord(o)}
+		switch o.Verdict {
+		case stat.Confirmed:
+			k.Failure = &junitText{sentence(x)}
+			s.Failures++
+		case stat.Undecided:
+			k.Skipped = &junitText{"undecided: " + whatNext(o)}
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, k)
+	}
+	if len(c.Outcomes) == 0 {
+		for _, x := range c.Contrasts {
+			s.Cases = append(s.Cases, junitCase{Class: x.Response, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side),
+				Out: sentence(x) + ": " + changeWord(x, c.Margin)})
+		}
+	}
+	s.Tests = len(s.Cases)
+	all := struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}{Suites: []junitSuite{s}}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func sentence(x advise.Contrast) string {
+	return fmt.Sprintf("%s of %s at the %s: %s before, %s now, ratio %s (%s)", words(x.Response), x.Treatment, x.Side,
+		Format(x.Old, x.Unit), Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio))
+}
