@@ -22,7 +22,10 @@ func Checks() []Check {
 		{"connection", "The client uses connections as told: keep-alive takes one for all requests, per-request one for " +
 			"each. They are counted between client and server."},
 		{"RTT excludes connecting", "Behind a link on which opening a connection takes longer than a round trip, " +
-			"opening is in connection, before sent, and the round trip is between sent and done."},
+			"opening is in connection, before sent, and the round trip is between sent and done. Not of DPWS: the client " +
+			"asks a multicast group for the device, and connects to the address that the device itself says, so the link " +
+			"cannot stand between them unless another device answers for it with other addresses. After that it is HTTP: " +
+			"reference/dpws opens connections with the driver of this program's HTTP stacks, which are checked."},
 		{"refuses wrong fields", "The server refuses JSON in which a field is missing, of another type, or out of range. A " +
 			"server that reads what it wants and ignores the rest measures less work than others do."},
 		{"server writes the canonical form", "Where the contract leaves one form (JSON, CBOR, MessagePack, protobuf, " +
