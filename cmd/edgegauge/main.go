@@ -180,7 +180,8 @@ func exitHelp() string {
 }
 
 // addressSpace is an error if this process may not reserve what a Go program reserves: it would end later, in the
-// middle of a run, with a dump of its runtime. (Below some 0.8 GB it ends before main.)
+// middle of a run, with a dump of its runtime. Below some 0.75 GB even an empty Go program
+// ends before its first package is initialized: runtime.(*pageAlloc).sysInit reserves 585 MB.
 func addressSpace() error {
 	const least = 4 << 30 // B
 	var limit unix.Rlimit

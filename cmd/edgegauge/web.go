@@ -79,6 +79,10 @@ to others.`,
 				return err
 			}
 			n, err := web.Export(a.webOptions(args[1:]), args[0])
+			var unreadable web.Unreadable
+			if errors.As(err, &unreadable) {
+				return exit{exitUnmeasured, err}
+			}
 			if err != nil {
 				return exit{exitUsage, err}
 			}

@@ -30,7 +30,13 @@ func rangeUpper(q float64, k int, df float64) float64 {
 	density := func(u float64) float64 {
 		return math.Exp(front + df*u - df/2*math.Exp(2*u))
 	}
-	upper := func(u float64) float64 { return density(u) * normalRangeUpper(q*math.Exp(u), k) }
+	upper := func(u float64) float64 {
+		p := density(u)
+		if p < 1e-17 { // most of the width
+			return 0
+		}
+		return p * normalRangeUpper(q*math.Exp(u), k)
+	}
 	return min(1, gauss(upper, -width-4/df, width))
 }
 
@@ -40,12 +46,39 @@ func normalRangeUpper(w float64, k int) float64 {
 		return 1
 	}
 	// Given the least value z, all others lie within (z, z+w).
-	inside := func(z float64) float64 {
-		return math.Exp(-z*z/2) * math.Pow(normalUpper(z)-normalUpper(z+w), float64(k-1))
+	inside := 0.0
+	for _, n := range normalNodes() {
+		if n.density > 1e-17 {
+			inside += n.density * power(n.upper-normalUpper(n.z+w), k-1)
+		}
 	}
-	const root2Pi = 2.5066282746310002
-	p := 1 - float64(k)/root2Pi*gauss(inside, -9, 9) // beyond 9 lies 2e-19 of the normal distribution
-	return max(0, p)
+	return max(0, 1-float64(k)*inside)
+}
+
+// A normalNode is one of the quadrature of the standard normal distribution: its weight
+// times the density there, and P(Z > z).
+type normalNode struct{ z, density, upper float64 }
+
+// normalNodes reach to 9, beyond which lies 2e-19 of the normal distribution.
+var normalNodes = sync.OnceValue(func() (nodes [128]normalNode) {
+	n := legendre()
+	for i, x := range n.x {
+		z := 9 * x
+		nodes[i] = normalNode{z, 9 * n.weight[i] * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi), normalUpper(z)}
+	}
+	return nodes
+})
+
+// power is x to the n, for n ≥ 0.
+func power(x float64, n int) float64 {
+	y := 1.0
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			y *= x
+		}
+		x *= x
+	}
+	return y
 }
 
 // legendre are the nodes and weights of Gauss-Legendre quadrature on (-1, 1).

@@ -86,17 +86,26 @@ func (s *Server) render(to string) ([]byte, error) {
 	}
 	w := &memory{header: http.Header{}, code: http.StatusOK}
 	s.Handler().ServeHTTP(w, r)
+	if w.code == http.StatusUnprocessableEntity && w.fault != "" {
+		return nil, Unreadable(w.fault)
+	}
 	if w.code != http.StatusOK {
 		return nil, fmt.Errorf("%d: %.300s", w.code, w.body.String())
 	}
 	return w.body.Bytes(), nil
 }
 
+// Unreadable is an error that says why results cannot be read.
+type Unreadable string
+
+func (u Unreadable) Error() string { return string(u) }
+
 // A memory is an answer that goes nowhere.
 type memory struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
+	fault  string // why it is not what was asked for
 }
 
 // Header is the answer's.

@@ -143,6 +143,9 @@ func (s *Server) page(view func(*http.Request) (string, any, error)) http.Handle
 			}
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(f.code)
+			if m, ok := w.(*memory); ok {
+				m.fault = f.text
+			}
 			_ = pages().ExecuteTemplate(w, "fault", faultView{s.frame(r, "Not shown"), f.text}) // the browser went away
 			return
 		}

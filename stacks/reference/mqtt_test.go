@@ -268,6 +268,34 @@ func TestMQTTBrokersRefuse(t *testing.T) {
 	}
 }
 
+// A retained message is kept for nobody: who sends them could fill a broker without bound.
+func TestMQTTBrokersRetainNothing(t *testing.T) {
+	const retained = "100f 0004 4d515454 04 02 0000 0003 414243" + "3104 0001 78 41"
+	const subscribe = "100f 0004 4d515454 04 02 0000 0003 444546" + "8206 0001 0001 78 00"
+	for _, name := range mqttStacks {
+		srv := mqttServe(t, name, stack.Serve{Transport: mqtt5})
+		at := strings.TrimSuffix(strings.TrimPrefix(srv.url(), "mqtt://"), "/echo")
+		var heard []byte
+		for _, text := range []string{retained, subscribe} {
+			b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := net.Dial("tcp", at)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			conn.Write(b)
+			conn.SetDeadline(time.Now().Add(time.Second))
+			heard, _ = io.ReadAll(conn)
+			conn.Close()
+		}
+		if want := "20020000" + "9003000100"; hex.EncodeToString(heard) != want {
+			t.Errorf("%s: a later subscriber heard %x, want CONNACK and SUBACK alone (%s)", name, heard, want)
+		}
+	}
+}
+
 // Requests that say a wrong place for the answer, or a wrong one twice, move
 // nobody; the responder serves the next one.
 func TestMQTTTopicMischief(t *testing.T) {

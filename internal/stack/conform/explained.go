@@ -22,7 +22,10 @@ func Checks() []Check {
 		{"connection", "The client uses connections as told: keep-alive uses one for all requests, per-request one for " +
 			"each. They are counted between client and server."},
 		{"RTT excludes connecting", "Over a link on which opening a connection takes longer than a round trip, opening " +
-			"is part of connection, before sent, and the round trip is between sent and done."},
+			"is part of connection, before sent, and the round trip is between sent and done. Not checked for DPWS: the " +
+			"client finds the device by multicast and connects to the address that the device itself gives, so no link can " +
+			"stand between them. Afterwards it is HTTP: reference/dpws opens connections with the driver of this " +
+			"program's HTTP stacks, which are checked."},
 		{"refuses wrong fields", "The server refuses JSON in which a field is missing, of another type, or out of " +
 			"range. A server that checks less does less work than others, so its times cannot be compared."},
 		{"server writes the canonical form", "Where the contract defines one form (JSON, CBOR, MessagePack, protobuf, " +
