@@ -260,7 +260,7 @@ func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 		change(&n)
 		return n
 	}
-	quiet("quiet, 6 series judged together", with(func(n *Noise) { n.Series = 6 }), histories*3/10, 2)
+	quiet("quiet, 6 series judged together", with(func(n *Noise) { n.Series = 6 }), histories/10, 2)
 	quiet("quiet, 1 run of 50 takes 20 % longer", with(func(n *Noise) { n.Odd = 0.02 }), histories/4, 3)
 	quiet("quiet, runs follow each other (correlation 0.3)", with(func(n *Noise) { n.Follow = 0.3 }), histories/4, 4)
 	for _, x := range []struct {
