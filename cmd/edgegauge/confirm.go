@@ -48,8 +48,8 @@ A change is confirmed at a level of 0.1 %, shared by the figures asked about; wo
 It is "not confirmed" if a change of --detect is excluded (95 %), else confirm "cannot tell". The results are kept, and
 history shows them at the suspect's mark. "confirm RESULTS" says again what came of such results. The exit code is 1 if
 a change for the worse is confirmed, else 0; --undecided-exit names another for "cannot tell".`,
-		Example: "  edgegauge confirm results/gate/012 results/gate/015 --base 1f2e3d4c5b6a\n  edgegauge confirm results/gate/012 " +
-			"results/gate/015 --base ./before --response rtt --response server.cpu --plan",
+		Example: "  edgegauge confirm results/gate/012 results/gate/015 --base 1f2e3d4c5b6a\n  edgegauge confirm " +
+			"results/gate/012 results/gate/015 --base ./before --response rtt --response server.cpu --plan",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
@@ -138,7 +138,8 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
 		return "", err
 	}
-	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - report.ConfirmedAt, lost: true, versionFlags: v}
+	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - report.ConfirmedAt, lost: true,
+		versionFlags: v}
 	for _, t := range asked {
 		bound := fmt.Sprintf("> %g%%", 100*detect)
 		if report.MoreIsBetter(t.Response) {
@@ -154,8 +155,8 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	for _, text := range out.Warnings {
 		fmt.Fprintln(a.notes(), text)
 	}
-	return out.Dir, report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir, Responses: f.responses,
-		Detect: detect}.Write(out.Dir)
+	return out.Dir, report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir,
+		Responses: f.responses, Detect: detect}.Write(out.Dir)
 }
 
 // side is a term's response with its side.
@@ -213,12 +214,13 @@ func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report,
 			case clean:
 				differs = testbed.CommitOf(ctx, d.Dir) != was.Commit
 			default:
-				fmt.Fprintf(a.notes(), "%s keeps neither checksums nor a clean commit of stack %s: nobody can say whether it is the one here\n", dir, n)
+				fmt.Fprintf(a.notes(), "%s keeps neither checksums nor a clean commit of stack %s: nobody can say whether it is "+
+					"the one here\n", dir, n)
 			}
 		}
 		if known && differs && !any {
-			return exit{exitUsage, fmt.Errorf("stack %s here is not the one that %s measured; check out and build that version, "+
-				"or accept what is here with --any-version", n, dir)}
+			return exit{exitUsage, fmt.Errorf("stack %s here is not the one that %s measured; check out and build that "+
+				"version, or accept what is here with --any-version", n, dir)}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -25,6 +26,8 @@ var jsonRuns = []string{
 	"plan s.yaml --json",
 	"report out --json",
 	"compare out out --json",
+	"history runs --json",
+	"confirm both --json",
 	"choose out --minimize rtt --json",
 	"forecast out --battery 2xAA --link nb-iot --period 1h --json",
 	"analyze table.csv --response y --by a --json",
@@ -51,6 +54,8 @@ func TestJSONOfEveryVerb(t *testing.T) {
 	o.write(t, "capture.pcapng", "\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00") // of no packet
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer service.Close()
+	pasts(t, filepath.Join(o.dir, "runs"), level(2, past{rtt: 1e-3})...)
+	confirmed(t, filepath.Join(o.dir, "both"), filepath.Join(o.dir, "runs/001"), filepath.Join(o.dir, "runs/002"), 1)
 	done := map[string]bool{}
 	for _, line := range jsonRuns {
 		args := strings.Fields(strings.Replace(line, "URL", service.URL, 1))

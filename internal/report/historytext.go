@@ -267,8 +267,8 @@ func (h History) Picture(id string, j history.Judged, base int) Picture {
 	x := func(i float64) string { return percent(0.09 + 0.89*(i-float64(first)+0.5)/float64(len(rows)-first)) }
 	y := func(v float64) string { return short(historyTop + historyHeight*(1-a.clamp(v))) }
 	for _, t := range a.ticks() {
-		fmt.Fprintf(&b, `<line class="fig-grid" x1="9%%" x2="100%%" y1="%s" y2="%s"/><text class="fig-key" x="0" y="%s">%s</text>`,
-			y(t), y(t), y(t), html.EscapeString(a.label(t, j.Unit)))
+		fmt.Fprintf(&b, `<line class="fig-grid" x1="0" x2="100%%" y1="%s" y2="%[1]s"/><text class="fig-key" x="0" y="%[1]s" `+
+			`dy="-4">%[2]s</text>`, y(t), html.EscapeString(a.label(t, j.Unit)))
 	}
 	for i, r := range rows {
 		if r.run == base {

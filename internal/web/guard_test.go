@@ -217,7 +217,10 @@ func TestResultsOfStrangersAreData(t *testing.T) {
 	if strings.Contains(list, "elsewhere") || strings.Contains(list, filepath.Join(dir, "link")+"<") {
 		t.Error("a link to a folder was followed")
 	}
-	pages := []string{"/", "/now/", "/compare/"}
+	pages := []string{"/", "/now/", "/compare/", "/history/"}
+	for _, f := range s.results() {
+		pages = append(pages, "/history/?study="+url.QueryEscape(f.Study))
+	}
 	for _, p := range s.places() {
 		for _, rest := range []string{"", "t/1/", "t/1/x/1/", "t/1/a/1/serve.log", "t/1/a/1/ready.json", "t/1/packets/x"} {
 			pages = append(pages, "/r/"+p.id+"/"+rest)
@@ -258,7 +261,8 @@ func FuzzAddress(f *testing.F) {
 		"compare/?r=" + one + "&r=" + other + "&base=" + other + "&all=1", "compare/?r=" + one + "&r=" + one,
 		"r/" + one + "/?whole=1", "r/" + one + "/t/1/", "r/" + one + "/t/-1/", "r/" + one + "/t/1/x/?seq=-5",
 		"r/" + one + "/t/1/x/18446744073709551615/", "r/" + one + "/t/1/x/7/", "r/" + one + "/t/1/a/1/..%2f..%2fstudy.yaml",
-		"r/" + one + "/t/1/packets/%2e%2e", "assets/%00"} {
+		"r/" + one + "/t/1/packets/%2e%2e", "assets/%00",
+		"history/?study=wired&by=commit&response=rtt&response=client.&base=" + one} {
 		f.Add(to)
 	}
 	f.Fuzz(func(t *testing.T, to string) {

@@ -104,6 +104,8 @@ type Judged struct {
 	Between float64 // of the newest machine: standard deviation of runs beyond their own errors, on logarithms
 	Levels  []Level
 	Marks   []Mark
+
+	newest []stat.Shift // of the last level, by its own places
 }
 
 // Terms of the judgement.
@@ -185,7 +187,7 @@ func (j *Judged) levels(series int, confirmations []Confirmation) (fresh stat.Sh
 	}
 	last := j.Levels[len(j.Levels)-1]
 	fresh.P = math.Inf(1)
-	for _, s := range j.shifts(last.From, last.To) {
+	for _, s := range j.newest {
 		worse := s.By > 0 != j.Higher
 		if at := last.From + s.At; worse && last.To-at <= Fresh && s.Least >= loneRun && s.P < fresh.P &&
 			j.confirmed(at, confirmations) == nil {
@@ -238,6 +240,7 @@ func (j *Judged) segment(from, to, series int, confirmations []Confirmation) {
 		confirmations = slices.DeleteFunc(slices.Clone(confirmations), func(c Confirmation) bool { return c.Dir == by.Dir })
 	case !(p <= OldLevel):
 		j.Levels = append(j.Levels, Level{From: from, To: to, Between: j.Between})
+		j.newest = all
 		return
 	default:
 		by = j.confirmed(from+best.At, confirmations)
