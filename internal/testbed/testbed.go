@@ -65,6 +65,7 @@ type Testbed struct {
 	broken error
 	// reserved are stacks inside this program whose names folders have, too.
 	reserved map[string]error
+	found    sync.Map // programs in the version that a stack needs, by versionOf
 }
 
 // New makes a testbed. It reads nothing yet.

@@ -125,12 +125,36 @@ func (b *Testbed) installed(file string) bool {
 
 // missing are a stack's needs that are not met. What a folder that is not trusted
 // says is not run to find that out: its programs are looked for, their versions are not.
+//
+// Many stacks need the same programs, and some take a second to say their version: one that was found is not
+// asked again.
 func (b *Testbed) missing(ctx context.Context, d stack.Description) []stack.Need {
-	if !b.Trusts(d) {
-		d.Needs = slices.Clone(d.Needs)
+	trusted := b.Trusts(d)
+	d.Needs = slices.DeleteFunc(slices.Clone(d.Needs), func(n stack.Need) bool {
+		_, found := b.found.Load(versionOf(n))
+		return found && trusted
+	})
+	if !trusted {
 		for i := range d.Needs {
 			d.Needs[i].Args = nil
 		}
 	}
-	return d.Missing(ctx)
+	missing := d.Missing(ctx)
+	for _, n := range d.Needs {
+		version := versionOf(n)
+		lacks := slices.ContainsFunc(missing, func(m stack.Need) bool { return versionOf(m) == version })
+		if version != "" && !lacks && ctx.Err() == nil {
+			b.found.Store(version, true)
+		}
+	}
+	return missing
+}
+
+// versionOf names the program and version that a need asks for, whatever stack has it; "" if it asks for something
+// else, or for a program of the stack's own folder.
+func versionOf(n stack.Need) string {
+	if n.Program == "" || len(n.Args) == 0 || strings.Contains(n.Program, "/") {
+		return ""
+	}
+	return fmt.Sprintf("%q %q %q", n.Program, n.Args, n.Version)
 }

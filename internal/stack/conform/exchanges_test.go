@@ -130,7 +130,7 @@ func TestUncountedBytesAreForgivenOnce(t *testing.T) {
 		}
 		c := suite{d: stack.Description{Deviates: tt.deviates}}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := c.exchanges(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
+		err := c.exchanges(recorded)(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
 		cancel()
 		if (err != nil) != tt.fault {
 			t.Errorf("%s: got %v", tt.what, err)
@@ -171,5 +171,21 @@ func TestMessagesMayHaveToFitADatagram(t *testing.T) {
 	}
 	if got := (suite{}).messageSizes(); !slices.Equal(got, messageSizes) || got[len(got)-1] != 65536 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Each size has its requests, and the largest fewer in all combinations but a stack's first.
+func TestLargestMessagesAreFew(t *testing.T) {
+	for _, n := range messageSizes {
+		few := n == 65536
+		if got := (suite{leading: true}).requests(n); got != recorded {
+			t.Errorf("n %d, first combination: %d requests, want %d", n, got, recorded)
+		}
+		if got := (suite{}).requests(n); few != (got == fewLarge) || !few && got != recorded {
+			t.Errorf("n %d: %d requests", n, got)
+		}
+	}
+	if fewLarge < 2 || fewLarge >= recorded {
+		t.Errorf("%d of the largest, %d of others", fewLarge, recorded)
 	}
 }
