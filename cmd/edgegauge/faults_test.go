@@ -51,7 +51,7 @@ var (
 const (
 	faultLease  = 4 * time.Second
 	faultEnds   = 10 * time.Minute // a study is over by then, or never
-	hubDisk     = 24 << 20         // B that the hub's file system has
+	hubDisk     = 48 << 20         // B that the hub's file system has
 	faultsHub   = "hub"
 	faultsBoss  = "coordinator"
 	faultsLiar  = "liar"

@@ -160,6 +160,14 @@ func (b *Board) answer(r fleet.Result, reply string, a fleet.Answer) {
 	})
 }
 
+// replicas is how many hubs keep what is written: one that is alone names no cluster.
+func (b *Board) replicas() int {
+	if b.nc.ConnectedClusterName() == "" {
+		return 1
+	}
+	return 3
+}
+
 // Assign writes what a bench is to do, where it is not written yet.
 func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	text, err := json.Marshal(o)
@@ -170,14 +178,15 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	defer cancel()
 	kv, err := b.js.KeyValue(ctx, assignBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage})
+		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage,
+			Replicas: b.replicas()})
 	}
 	if err != nil {
 		return err
 	}
 	if _, err := b.js.ObjectStore(ctx, objectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
 		if _, err := b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectPrefix + bench,
-			Storage: jetstream.FileStorage}); err != nil {
+			Storage: jetstream.FileStorage, Replicas: b.replicas()}); err != nil {
 			return err
 		}
 	}
