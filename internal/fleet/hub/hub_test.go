@@ -443,3 +443,55 @@ func TestAHubWhoseDiskWasFull(t *testing.T) {
 		}
 	}
 }
+
+// A bench's bucket that takes nothing any more is made anew, and the bench's results arrive; one in which something still
+// arrives is left alone.
+func TestABucketIsMended(t *testing.T) {
+	l := newLab(t, "a")
+	const lease = time.Second
+	h := plan(1)
+	s, err := store.Create(filepath.Join(t.TempDir(), "results"), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	board, err := wire.OpenBoard(l.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	if err := board.Assign(ctx, "a", fleet.Order{}); err != nil {
+		t.Fatal(err)
+	}
+	nc, _ := l.as("")
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(ctx, "OBJ_raw_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := stream.CachedInfo().Config
+	broken.MaxBytes, broken.Discard = 1, jetstream.DiscardNew
+	if _, err := js.UpdateStream(ctx, broken); err != nil {
+		t.Fatal(err)
+	}
+	end, err := wire.OpenBench(l.who["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	w := fleet.Worker{Name: "a", Machine: "a", Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease, Conduct: conduct(h)}
+	var bench sync.WaitGroup
+	bench.Go(func() { w.Work(ctx) })
+	defer bench.Wait()
+	defer cancel()
+	c := fleet.Coordinator{Run: fleet.NewID(), Program: "v1", Ledger: s, Board: board, Lease: lease,
+		Tell: func(e fleet.Event) { t.Log(e) }}
+	if out, err := c.Conduct(ctx); err != nil || out.Kept != 1 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+}
