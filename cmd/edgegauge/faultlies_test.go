@@ -115,6 +115,7 @@ func (f *faulty) lie(dice *rand.Rand, alone string) (end func()) {
 	beat := fleet.Beat{Bench: faultsLiar, Boot: fleet.NewID(), Machine: faultsLiar, Program: version()}
 	f.met["a liar"]++
 	told := 0
+	var order fleet.Order
 	lying.Go(func() {
 		tick := time.NewTicker(faultLease / 8)
 		defer tick.Stop()
@@ -126,11 +127,12 @@ func (f *faulty) lie(dice *rand.Rand, alone string) (end func()) {
 				if text, err := json.Marshal(beat); err == nil && nc.IsConnected() {
 					nc.Publish("fleet.alive."+faultsLiar, text)
 				}
-			case o := <-orders:
-				if beat.Task = o.Task; o.Attempt > 0 {
+				if order.Attempt > 0 { // one that only said that it measures would hold its block for ever
 					told++
-					tellLie(ctx, nc, js, o, dice.IntN(7), alone)
+					tellLie(ctx, nc, js, order, dice.IntN(7), alone)
 				}
+			case order = <-orders:
+				beat.Task = order.Task
 			}
 		}
 	})
@@ -144,7 +146,7 @@ func (f *faulty) lie(dice *rand.Rand, alone string) (end func()) {
 
 // tellLie delivers something that was not measured under an order. Its errors are the network's.
 func tellLie(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, o fleet.Order, which int, alone string) {
-	ctx, cancel := context.WithTimeout(ctx, faultLease)
+	ctx, cancel := context.WithTimeout(ctx, faultLease/2)
 	defer cancel()
 	r := fleet.Result{Task: o.Task, Bench: faultsLiar, Boot: o.Boot}
 	objects, err := js.ObjectStore(ctx, "raw_"+faultsLiar)

@@ -126,6 +126,25 @@ func (b *boardEnd) Alive() <-chan Beat       { return b.alive }
 func (b *boardEnd) Results() <-chan Delivery { return b.results }
 func (b *boardEnd) Drained() <-chan string   { return nil }
 
+// Mend forgets what a bench has left with the hub.
+func (b *boardEnd) Mend(_ context.Context, name string) error {
+	if b.isDead() {
+		return errKilled
+	}
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	if b.w.hub.down {
+		return errors.New("no hub")
+	}
+	for key, at := range b.w.hub.objects {
+		if strings.HasPrefix(filepath.Base(at), name+"-") {
+			delete(b.w.hub.objects, key)
+		}
+	}
+	b.w.faults["mended"]++
+	return nil
+}
+
 func (b *boardEnd) Assign(_ context.Context, name string, o Order) error {
 	if b.isDead() {
 		return errKilled

@@ -61,6 +61,7 @@ type seat struct {
 	fetching *fetch
 	told     *Task // what was assigned last; nil: nothing known
 	failures int
+	offered  time.Time // since when it has results that do not arrive, or were last mended; 0: it has none
 	drained  bool
 	barred   string // why it gets no orders
 	said     string // the last reason that was told
@@ -117,6 +118,7 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 			for _, s := range w.seats {
 				s.told = nil // a hub may have forgotten it
 			}
+			w.mend(ctx)
 		}
 		if err != nil {
 			return w.outcome, err
@@ -320,6 +322,18 @@ func (w *conducting) order(s *seat) (Order, error) {
 	return o, err
 }
 
+// mend has the transport look after benches whose results have not arrived for a lease.
+func (w *conducting) mend(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
+		s := w.seats[name]
+		if !s.offered.IsZero() && s.fetching == nil && time.Since(s.offered) > w.lease() &&
+			time.Since(s.heard) <= w.lease() {
+			w.Board.Mend(ctx, name) // it is called again
+			s.offered = time.Now()
+		}
+	}
+}
+
 // hear takes a bench's beat.
 func (w *conducting) hear(b Beat) error {
 	s := w.seat(b.Bench)
@@ -336,6 +350,12 @@ func (w *conducting) hear(b Beat) error {
 			}
 			holds = false
 		}
+	}
+	switch {
+	case !b.Done || b.Run != w.Run:
+		s.offered = time.Time{}
+	case s.offered.IsZero() || s.beat.Task != b.Task:
+		s.offered = time.Now()
 	}
 	s.beat, s.heard = b, time.Now()
 	if holds {

@@ -101,6 +101,9 @@ type Board interface {
 	Results() <-chan Delivery
 	// Drained names benches that are to get no more orders.
 	Drained() <-chan string
+	// Mend is called again and again while a bench has results that do not arrive. What
+	// carries them may be broken, and nothing that it holds is needed.
+	Mend(ctx context.Context, bench string) error
 }
 
 // A Delivery is a result at the coordinator's end. The transport vouches for its Bench.

@@ -24,6 +24,9 @@ type playedBoard struct {
 	assigned map[string]Order
 }
 
+// Mend is what a played hub never needs.
+func (b *playedBoard) Mend(context.Context, string) error { return nil }
+
 func (b *playedBoard) Alive() <-chan Beat       { return b.alive }
 func (b *playedBoard) Results() <-chan Delivery { return b.results }
 func (b *playedBoard) Drained() <-chan string   { return b.drained }

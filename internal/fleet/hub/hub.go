@@ -3,13 +3,18 @@
 package hub
 
 import (
+	"cmp"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -26,12 +31,19 @@ type Options struct {
 	// Cert and Key are PEM files of a certificate; without them the hub listens on
 	// loopback only.
 	Cert, Key string
+	// Cluster are the addresses, host:port, at which three or five hubs reach each other;
+	// empty: this hub is alone. Route is this one's.
+	Cluster []string
+	Route   string
+	CA      string // PEM file of who signed the certificates of the others; empty: Cert
 }
 
 // A Hub is a running server.
 type Hub struct {
-	server  *server.Server
+	server  *server.Server // watch replaces it
+	url     string
 	options Options
+	broken  log // of the server
 	ends    chan struct{}
 	ended   chan struct{}
 }
@@ -41,30 +53,79 @@ const readyWithin = 30 * time.Second
 
 // Start starts a hub, which is to be stopped. It refuses to listen beyond loopback
 // without a certificate, and to run where writes are not synced before they are
-// acknowledged.
+// acknowledged. Where its store cannot be written any more it starts anew by itself,
+// once it can.
 func Start(o Options) (*Hub, error) {
-	settings, err := o.settings()
-	if err != nil {
+	h := &Hub{options: o, broken: make(log, 1), ends: make(chan struct{}), ended: make(chan struct{})}
+	if err := h.open(); err != nil {
 		return nil, err
+	}
+	h.url = h.server.ClientURL()
+	h.options.Listen = h.server.Addr().String()
+	go h.watch()
+	return h, nil
+}
+
+// open starts the server.
+func (h *Hub) open() error {
+	settings, err := h.options.settings()
+	if err != nil {
+		return err
 	}
 	s, err := server.NewServer(settings)
 	if err != nil {
-		return nil, fmt.Errorf("hub: %w", err)
+		return fmt.Errorf("hub: %w", err)
 	}
-	h := &Hub{server: s, options: o, ends: make(chan struct{}), ended: make(chan struct{})}
+	s.SetLogger(h.broken, false, false)
 	go s.Start()
 	if !s.ReadyForConnections(readyWithin) {
-		err = fmt.Errorf("hub: not ready within %v: is %s in use, or %s on a full disk?", readyWithin, o.Listen, o.Store)
+		err = fmt.Errorf("hub: not ready within %v: is %s in use, or %s on a full disk?", readyWithin, h.options.Listen,
+			h.options.Store)
 	} else {
 		err = synced(s)
 	}
 	if err != nil {
 		s.Shutdown()
-		return nil, err
+		return err
 	}
-	go h.watch()
-	return h, nil
+	h.server = s
+	return nil
 }
+
+// A log hears that the server's store is broken. The server goes on without it, and says
+// so nowhere else: of a write that failed it never answers another, until it is started
+// again (filestore.go, werr, of v2.15.2).
+type log chan string
+
+// hear keeps the first of what it is to hear.
+func (l log) hear(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	if !strings.Contains(text, "failed to store a msg") && !strings.Contains(strings.ToLower(text), "disabl") {
+		return
+	}
+	select {
+	case l <- text:
+	default:
+	}
+}
+
+// Errorf, Warnf and the others are server.Logger.
+func (l log) Errorf(format string, v ...any) { l.hear(format, v...) }
+
+// Warnf hears a warning.
+func (l log) Warnf(format string, v ...any) { l.hear(format, v...) }
+
+// Fatalf hears why the server ends.
+func (l log) Fatalf(format string, v ...any) { l.hear(format, v...) }
+
+// Noticef hears nothing.
+func (l log) Noticef(string, ...any) {}
+
+// Debugf hears nothing.
+func (l log) Debugf(string, ...any) {}
+
+// Tracef hears nothing.
+func (l log) Tracef(string, ...any) {}
 
 // synced reads back whether the store syncs each write.
 func synced(s *server.Server) error {
@@ -79,7 +140,7 @@ func synced(s *server.Server) error {
 }
 
 // URL is where clients reach the hub.
-func (h *Hub) URL() string { return h.server.ClientURL() }
+func (h *Hub) URL() string { return h.url }
 
 // Stop ends the hub.
 func (h *Hub) Stop() {
@@ -89,7 +150,8 @@ func (h *Hub) Stop() {
 	h.server.WaitForShutdown()
 }
 
-// watch admits and turns away as the file of keys changes.
+// watch admits and turns away as the file of keys changes, and starts the server again
+// where its store is broken.
 func (h *Hub) watch() {
 	defer close(h.ended)
 	tick := time.NewTicker(time.Second)
@@ -99,15 +161,18 @@ func (h *Hub) watch() {
 		select {
 		case <-h.ends:
 			return
+		case why := <-h.broken:
+			h.reopen(why, tick.C)
 		case <-tick.C:
+			if !h.server.JetStreamEnabled() {
+				h.reopen("it has given its store up", tick.C)
+			}
 		}
 		now, err := os.Stat(h.options.Keys)
 		if err != nil || last != nil && now.ModTime().Equal(last.ModTime()) && now.Size() == last.Size() {
 			continue
 		}
-		o := h.options
-		o.Listen = h.server.Addr().String()
-		settings, err := o.settings()
+		settings, err := h.options.settings()
 		if err == nil {
 			err = h.server.ReloadOptions(settings)
 		}
@@ -116,6 +181,48 @@ func (h *Hub) watch() {
 		}
 		last = now
 	}
+}
+
+// reopen starts the server again, once its store can be written; who was connected comes
+// back.
+func (h *Hub) reopen(why string, tick <-chan time.Time) {
+	fmt.Fprintf(os.Stderr, "hub: its store is broken (%s); it starts again once %s can be written\n", why,
+		h.options.Store)
+	h.server.Shutdown()
+	h.server.WaitForShutdown()
+	for {
+		select {
+		case <-h.ends:
+			return
+		case <-tick:
+		}
+		select {
+		case <-h.broken: // the server's last words
+		default:
+		}
+		err := writable(h.options.Store)
+		if err == nil {
+			err = h.open()
+		}
+		if err == nil {
+			fmt.Fprintln(os.Stderr, "hub: it is there again")
+			return
+		}
+	}
+}
+
+// writable tries whether a folder takes the largest message.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "room")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, wire.MostPayload))
+	return errors.Join(err, f.Close())
 }
 
 // settings are the server's.
@@ -148,9 +255,61 @@ func (o Options) settings() (*server.Options, error) {
 		}
 		s.TLS, s.TLSConfig = true, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 	}
+	if err := o.join(s); err != nil {
+		return nil, err
+	}
 	s.Nkeys, err = users(o.Keys)
 	return s, err
 }
+
+// clusterName is what clients hear of a hub that is not alone.
+const clusterName = "edgegauge"
+
+// join makes a server one of a cluster. Both ends of a route show a certificate: who has
+// none is no hub.
+func (o Options) join(s *server.Options) error {
+	switch n := len(o.Cluster); {
+	case n == 0 && o.Route == "":
+		return nil
+	case n != 3 && n != 5:
+		return fmt.Errorf("hub: a cluster of %d; write the addresses of three hubs, or of five", n)
+	case !slices.Contains(o.Cluster, o.Route):
+		return fmt.Errorf("hub: %q is none of the cluster's addresses %s; name this hub's with -route", o.Route,
+			strings.Join(o.Cluster, ","))
+	case o.Cert == "":
+		return errors.New("hub: a cluster needs a certificate: -cert and -key")
+	}
+	host, text, err := net.SplitHostPort(o.Route)
+	if err != nil {
+		return fmt.Errorf("hub: %s: %w; write an address such as 192.0.2.1:6222", o.Route, err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return fmt.Errorf("hub: %s: no port", o.Route)
+	}
+	ca, err := os.ReadFile(cmp.Or(o.CA, o.Cert))
+	if err != nil {
+		return fmt.Errorf("hub: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return fmt.Errorf("hub: %s: no certificate", cmp.Or(o.CA, o.Cert))
+	}
+	// Subtle: a node that is replaced is known by the name that was there before.
+	s.ServerName = "edgegauge-hub-" + o.Route
+	s.Cluster = server.ClusterOpts{Name: clusterName, Host: host, Port: port, TLSTimeout: routeWithin.Seconds(),
+		TLSConfig: &tls.Config{Certificates: s.TLSConfig.Certificates, MinVersion: tls.VersionTLS13, RootCAs: pool,
+			ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}}
+	for _, other := range o.Cluster {
+		if other != o.Route {
+			s.Routes = append(s.Routes, &url.URL{Scheme: "nats-route", Host: other})
+		}
+	}
+	return nil
+}
+
+// routeWithin is how long two hubs may take to show each other their certificates.
+const routeWithin = 10 * time.Second
 
 // users reads whom the hub admits, and to what.
 func users(file string) ([]*server.NkeyUser, error) {

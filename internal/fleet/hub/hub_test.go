@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
@@ -385,5 +386,112 @@ func TestAHubRefuses(t *testing.T) {
 	}
 	if err := synced(l.hub.server); err != nil {
 		t.Error(err)
+	}
+}
+
+// A hub whose disk was full takes writes again once there is room, without being started by hand: the server itself would
+// refuse a stream's writes for ever after one that failed.
+func TestAHubWhoseDiskWasFull(t *testing.T) {
+	disk := t.TempDir()
+	if err := unix.Mount("hub", disk, "tmpfs", 0, "size=40m"); errors.Is(err, unix.EPERM) && os.Getenv("CI") != "true" {
+		t.Skip("needs root, for a small file system")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	l := newLab(t, "a")
+	l.hub.Stop()
+	l.options.Store = filepath.Join(disk, "store")
+	l.start()
+	board, err := wire.OpenBoard(l.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	assign := func(block int) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		return board.Assign(ctx, "a", fleet.Order{Task: fleet.Task{Run: "r", Block: block, Attempt: 1},
+			Plan: make([]byte, 64<<10)}) // more than what is left of a page
+	}
+	if err := assign(1); err != nil {
+		t.Fatal(err)
+	}
+	filler, err := os.Create(filepath.Join(disk, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = filler.Write(make([]byte, 4096))
+	}
+	filler.Close()
+	failed := 0
+	for end := time.Now().Add(30 * time.Second); failed < 2 && time.Now().Before(end); {
+		if assign(2+failed) != nil {
+			failed++
+		}
+	}
+	if failed < 2 {
+		t.Fatal("a full disk took all writes")
+	}
+	if err := os.Remove(filler.Name()); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); assign(9) != nil; {
+		if time.Now().After(end) {
+			t.Fatal("it takes no write a minute after there is room")
+		}
+	}
+}
+
+// A bench's bucket that takes nothing any more is made anew, and the bench's results arrive; one in which something still
+// arrives is left alone.
+func TestABucketIsMended(t *testing.T) {
+	l := newLab(t, "a")
+	const lease = time.Second
+	h := plan(1)
+	s, err := store.Create(filepath.Join(t.TempDir(), "results"), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	board, err := wire.OpenBoard(l.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	if err := board.Assign(ctx, "a", fleet.Order{}); err != nil {
+		t.Fatal(err)
+	}
+	nc, _ := l.as("")
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(ctx, "OBJ_raw_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := stream.CachedInfo().Config
+	broken.MaxBytes, broken.Discard = 1, jetstream.DiscardNew
+	if _, err := js.UpdateStream(ctx, broken); err != nil {
+		t.Fatal(err)
+	}
+	end, err := wire.OpenBench(l.who["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	w := fleet.Worker{Name: "a", Machine: "a", Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease, Conduct: conduct(h)}
+	var bench sync.WaitGroup
+	bench.Go(func() { w.Work(ctx) })
+	defer bench.Wait()
+	defer cancel()
+	c := fleet.Coordinator{Run: fleet.NewID(), Program: "v1", Ledger: s, Board: board, Lease: lease,
+		Tell: func(e fleet.Event) { t.Log(e) }}
+	if out, err := c.Conduct(ctx); err != nil || out.Kept != 1 {
+		t.Errorf("got %+v, %v", out, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -21,13 +22,20 @@ func Main(args []string) int {
 	flags.StringVar(&o.Cert, "cert", "", "file of the hub's certificate (PEM)")
 	flags.StringVar(&o.Key, "key", "", "file of the certificate's key (PEM)")
 	child := flags.Bool("child", false, "end when standard input ends, for a hub that another program starts")
+	cluster := flags.String("cluster", "", "addresses HOST:PORT, with commas, of the three or five hubs of a cluster")
+	flags.StringVar(&o.Route, "route", "", "this hub's address among those")
+	flags.StringVar(&o.CA, "ca", "", "file of the certificate that vouches for the hubs' (PEM; default: -cert)")
 	err := flags.Parse(args)
 	if err == nil && (flags.NArg() > 0 || o.Store == "" || o.Keys == "") {
-		err = fmt.Errorf("usage: edgegauge-hub -store FOLDER -keys FILE [-listen HOST:PORT -cert FILE -key FILE]")
+		err = fmt.Errorf("usage: edgegauge-hub -store FOLDER -keys FILE [-listen HOST:PORT -cert FILE -key FILE] " +
+			"[-cluster HOST:PORT,HOST:PORT,HOST:PORT -route HOST:PORT -ca FILE]")
 		fmt.Fprintln(os.Stderr, err)
 	}
 	if err != nil {
 		return 2
+	}
+	if *cluster != "" {
+		o.Cluster = strings.Split(*cluster, ",")
 	}
 	h, err := Start(o)
 	if err != nil {

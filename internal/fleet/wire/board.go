@@ -31,12 +31,13 @@ type Board struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+	arrived map[string]uint64 // what a bench's bucket had when Mend last looked; only its caller touches it
 }
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
 	b := &Board{alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
-		drained: make(chan string)}
+		drained: make(chan string), arrived: map[string]uint64{}}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
 	if b.nc, err = connect(c, false, func(err error) { b.end(err) }); err != nil {
@@ -160,6 +161,14 @@ func (b *Board) answer(r fleet.Result, reply string, a fleet.Answer) {
 	})
 }
 
+// replicas is how many hubs keep what is written: one that is alone names no cluster.
+func (b *Board) replicas() int {
+	if b.nc.ConnectedClusterName() == "" {
+		return 1
+	}
+	return 3
+}
+
 // Assign writes what a bench is to do, where it is not written yet.
 func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	text, err := json.Marshal(o)
@@ -170,14 +179,15 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	defer cancel()
 	kv, err := b.js.KeyValue(ctx, assignBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage})
+		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage,
+			Replicas: b.replicas()})
 	}
 	if err != nil {
 		return err
 	}
 	if _, err := b.js.ObjectStore(ctx, objectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
 		if _, err := b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectPrefix + bench,
-			Storage: jetstream.FileStorage}); err != nil {
+			Storage: jetstream.FileStorage, Replicas: b.replicas()}); err != nil {
 			return err
 		}
 	}
@@ -186,6 +196,25 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	}
 	_, err = kv.Put(ctx, bench, text)
 	return err
+}
+
+// Mend makes a bench's bucket anew where nothing has arrived in it since the last call: a
+// stream that failed once may refuse everything, and a hub of a cluster that was lost may
+// have taken with it what the others count on.
+func (b *Board) Mend(ctx context.Context, bench string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	bucket := objectPrefix + bench
+	s, err := b.js.Stream(ctx, "OBJ_"+bucket)
+	if err == nil {
+		before, seen := b.arrived[bench]
+		b.arrived[bench] = s.CachedInfo().State.LastSeq
+		if !seen || before != b.arrived[bench] {
+			return nil
+		}
+	}
+	delete(b.arrived, bench)
+	return b.js.DeleteObjectStore(ctx, bucket) // the next Assign makes it
 }
 
 // fetch writes the files of a result into dir.

@@ -1,0 +1,287 @@
+package hub
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/wire"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A ring is a cluster of hubs, of which each may be lost.
+type ring struct {
+	*lab
+	hubs    []*Hub
+	options []Options
+}
+
+func freeAddresses(t *testing.T, n int) []string {
+	t.Helper()
+	var all []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+// newRing starts three hubs with one certificate, and gives the credentials all their addresses.
+func newRing(t *testing.T, benches ...string) *ring {
+	t.Helper()
+	l := newLab(t, benches...) // for its keys; its hub is not used
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "hub.pem"), filepath.Join(dir, "hub.key")
+	selfSigned(t, cert, key)
+	pem, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &ring{lab: l, hubs: make([]*Hub, 3)}
+	all := freeAddresses(t, 6)
+	var urls []string
+	for i := range r.hubs {
+		r.options = append(r.options, Options{Listen: all[i], Store: filepath.Join(dir, fmt.Sprint(i)), Keys: l.options.Keys,
+			Cert: cert, Key: key, Cluster: all[3:], Route: all[3+i]})
+		urls = append(urls, "tls://"+all[i])
+	}
+	for name, c := range l.who {
+		c.URL, c.CA = strings.Join(urls, ","), string(pem)
+		l.who[name] = c
+	}
+	for i := range r.hubs {
+		r.begin(i)
+	}
+	t.Cleanup(func() {
+		for _, h := range r.hubs {
+			h.Stop()
+		}
+	})
+	return r
+}
+
+func (r *ring) begin(i int) {
+	r.t.Helper()
+	var err error
+	if r.hubs[i], err = Start(r.options[i]); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// A hub of three is lost and replaced by an empty one while blocks are measured, the one that leads a stream first and
+// another then: each block counts once, and what is written has three copies again.
+func TestBlocksOverACluster(t *testing.T) {
+	r := newRing(t, "a", "b")
+	const blocks = 8
+	h := plan(blocks)
+	s, err := store.Create(filepath.Join(t.TempDir(), "results"), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	const lease = 8 * time.Second
+	var benches sync.WaitGroup
+	for _, name := range []string{"a", "b"} {
+		end, err := wire.OpenBench(r.who[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end.Close()
+		w := fleet.Worker{Name: name, Machine: name, Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease,
+			Conduct: conduct(h)}
+		benches.Go(func() { w.Work(ctx) })
+	}
+	board, err := wire.OpenBoard(r.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, lost := 0, 0
+	c := fleet.Coordinator{Run: fleet.NewID(), Program: "v1", Ledger: s, Board: board, Lease: lease}
+	c.Tell = func(e fleet.Event) {
+		if t.Log(e); !e.Done {
+			return
+		}
+		if done++; done != 2 && done != 5 {
+			return
+		}
+		i := r.leader(lost)
+		lost++
+		r.hubs[i].Stop()
+		if err := os.RemoveAll(r.options[i].Store); err != nil {
+			t.Error(err)
+		}
+		r.begin(i)
+	}
+	out, err := c.Conduct(ctx)
+	if err != nil || out.Kept != blocks || lost != 2 {
+		t.Errorf("got %+v, %v; %d hubs were lost", out, err, lost)
+	}
+	r.whole()
+	if err := board.Close(); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	benches.Wait()
+	if found := s.Verify(); found != nil {
+		t.Error(found)
+	}
+	all, err := s.Trials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		if x.State != store.Valid {
+			t.Errorf("trial %d is %s", x.ID, x.State)
+		}
+	}
+}
+
+// js is a connection with the coordinator's rights.
+func (r *ring) js() jetstream.JetStream {
+	r.t.Helper()
+	who := r.who[""]
+	pair, err := nkeys.FromSeed([]byte(who.Seed))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	nc, err := nats.Connect(who.URL, nats.Nkey(public, pair.Sign), nats.RootCAs(r.options[0].Cert))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return js
+}
+
+// leader is the hub that leads the orders, or one that does not.
+func (r *ring) leader(other int) int {
+	r.t.Helper()
+	for i, h := range r.hubs {
+		if h.server.JetStreamIsStreamLeader("$G", "KV_assign") {
+			return (i + other) % len(r.hubs)
+		}
+	}
+	return 0
+}
+
+// whole waits until the orders have three copies that are all up to date.
+func (r *ring) whole() {
+	r.t.Helper()
+	js := r.js()
+	var last string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Second)
+		stream, err := js.Stream(ctx, "KV_assign")
+		cancel()
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		info := stream.CachedInfo()
+		last = fmt.Sprintf("%+v", info.Cluster)
+		if info.Config.Replicas != 3 {
+			r.t.Fatalf("%d copies of the orders are kept", info.Config.Replicas)
+		}
+		current := 0
+		for _, p := range info.Cluster.Replicas {
+			if p.Current && !p.Offline {
+				current++
+			}
+		}
+		if info.Cluster.Leader != "" && current == 2 {
+			return
+		}
+	}
+	r.t.Errorf("not all copies are up to date after a minute: %s", last)
+}
+
+// Who has no certificate is no hub, and a cluster is whole or none.
+func TestAClusterRefuses(t *testing.T) {
+	r := newRing(t, "a")
+	conn, err := tls.Dial("tcp", r.options[0].Route, &tls.Config{InsecureSkipVerify: true})
+	if err == nil { // TLS 1.3: what the other end says to the client's certificate is heard at the first read
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_, err = conn.Read(make([]byte, 1))
+	}
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a route without a certificate: got %v", err)
+	}
+	good := r.options[0]
+	good.Listen, good.Store = "127.0.0.1:0", t.TempDir()
+	for what, change := range map[string]func(*Options){
+		"two hubs":             func(o *Options) { o.Cluster = o.Cluster[:2] },
+		"four hubs":            func(o *Options) { o.Cluster = append(o.Cluster, "127.0.0.1:1") },
+		"no address of ours":   func(o *Options) { o.Route = "127.0.0.1:1" },
+		"a route and no other": func(o *Options) { o.Cluster = nil },
+		"no certificate":       func(o *Options) { o.Cert, o.Key = "", "" },
+		"no CA":                func(o *Options) { o.CA = o.Key },
+	} {
+		o := good
+		o.Cluster = append([]string(nil), good.Cluster...)
+		change(&o)
+		if h, err := Start(o); err == nil {
+			h.Stop()
+			t.Errorf("it starts with %s", what)
+		}
+	}
+}
+
+// selfSigned writes a certificate of loopback, which vouches for itself, and its key.
+func selfSigned(t *testing.T, certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hub"}, IsCA: true,
+		BasicConstraintsValid: true, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, &c, &c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der},
+		keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
