@@ -62,7 +62,9 @@ var readers = map[string]string{
 	"internal/store.Attempt.Keep":                   "no: the lab's own file, kept and not read",
 	"stacks/reference.Main":                         "no: the lab's own lines on its stdin",
 	"stacks/reference.Tapped":                       "no: the lab's own lines on its stdin",
+	"internal/study.Edit":                           "FuzzEdit",
 	"internal/study.Parse":                          "FuzzParse",
+	"internal/testbed.Testbed.ReadAvailable":        "internal/study.FuzzParse",
 	"internal/web.Server.Follow":                    "no: the lab's own lines, through a pipe of this program",
 }
 

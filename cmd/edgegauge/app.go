@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -89,14 +88,11 @@ func (a *app) read(ctx context.Context, file string, sets []string) (*testbed.Te
 	if err != nil {
 		return bed, study.Plan{}, nil, exit{exitUsage, err}
 	}
-	p, err := bed.Read(ctx, file, text, sets...)
+	p, left, err := bed.ReadAvailable(ctx, file, text, sets...)
 	if err != nil {
 		return bed, p, text, exit{exitUsage, err}
 	}
-	if more, left := bed.Unavailable(ctx, p); more != nil {
-		if p, err = bed.Read(ctx, file, text, append(slices.Clone(sets), more...)...); err != nil {
-			return bed, p, text, exit{exitUsage, err}
-		}
+	if len(left) > 0 {
 		a.left = left
 		for _, line := range left {
 			fmt.Fprintln(a.notes(), line)

@@ -109,6 +109,7 @@ var hiddenVerbs = map[string]func(args []string) int{
 	labbench.StoreVerb:   storeMain,
 	sensor.Verb:          sensorMain,
 	watchVerb:            watchMain,
+	pageVerb:             pageMain,
 }
 
 func run(ctx context.Context, args []string) int {

@@ -236,6 +236,11 @@ func obstacles(found study.Errors) error {
 func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...func(lab.Progress)) (
 	lab.Outcome, *report.Report, error,
 ) {
+	if n, err := newNotice(); err == nil { // without it pages show less
+		defer n.Close()
+		watchers = append(watchers, n.tell)
+		e.Lab.Watch = n.watch
+	}
 	show := newProgress(os.Stderr, e.Dir)
 	if !a.quiet {
 		watchers = append(watchers, show.tell)

@@ -33,7 +33,8 @@ const webAddress = "127.0.0.1:8642"
 type webFlags struct {
 	listen, cert, key string
 	hosts             []string
-	token             bool
+	token, control    bool
+	studies           string
 }
 
 func webCmd(a *app) *cobra.Command {
@@ -42,15 +43,23 @@ func webCmd(a *app) *cobra.Command {
 		Use:   "web [RESULTS...]",
 		Short: "serve a page: watch a study run, look through results, compare them",
 		Long: `Web serves a page for the browser. It shows the results in the folders given (default: results), the study that
-runs now, and for each result its report, trials, requests and packets. It only reads. By default it listens on this
-machine's loopback address; on any other it needs a certificate (--tls-cert, --tls-key) and asks every browser for the
-token that it prints.`,
+runs now, and of each result its report, trials, requests and packets, and it judges new studies as you write them. It
+listens on this machine's loopback address; elsewhere it needs a certificate (--tls-cert, --tls-key) and asks every
+browser for the token that it prints.
+
+It only reads, unless --control is given. Then the page also stops and resumes studies, and saves and starts new ones,
+which runs programs: it asks for the token on loopback, too. Results go into the first folder. A study that was started
+goes on when the page ends.`,
 		Example: "  edgegauge web\n  edgegauge web results/quickstart --listen 127.0.0.1:9000\n  " +
+			"edgegauge web --control --studies my-studies\n  " +
 			"edgegauge web export page results/latest",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"results"}
+				if f.control { // a first study has none yet
+					_ = os.Mkdir("results", 0o777)
+				}
 			}
 			return a.web(cmd.Context(), cmd.OutOrStdout(), args, f)
 		},
@@ -58,6 +67,8 @@ token that it prints.`,
 	c.Flags().StringVar(&f.listen, "listen", webAddress, "address and port; port 0: any free port")
 	c.Flags().BoolVar(&f.token, "token", false, "also ask for a token on loopback, which other users of this "+
 		"machine can reach")
+	c.Flags().BoolVar(&f.control, "control", false, "let the page stop, resume, save and start studies")
+	c.Flags().StringVar(&f.studies, "studies", ".", "folder in which the page saves studies")
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "certificate file (PEM), needed beyond loopback")
 	c.Flags().StringVar(&f.key, "tls-key", "", "its key file (PEM)")
 	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another name by which browsers may call this server (repeatable)")
@@ -116,19 +127,24 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 	if err := folders(paths); err != nil {
 		return err
 	}
-	o := a.webOptions(paths)
-	if bed, err := a.bed(); err == nil {
-		o.Cache = bed.Cache
-	}
 	beyond, err := f.beyondLoopback()
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	if o.Hosts = f.hosts; beyond {
-		o.Hosts = append(o.Hosts, names(f.listen)...)
+	p := pageSetting{Folders: paths, Hosts: f.hosts, Stacks: a.stackFolders, Cert: f.cert, Key: f.key,
+		StudiesIn: f.studies}
+	if beyond {
+		p.Hosts = append(p.Hosts, names(f.listen)...)
 	}
-	if beyond || f.token {
-		o.Token = web.NewToken()
+	if beyond || f.token || f.control {
+		p.Token = web.NewToken()
+	}
+	if info, err := os.Stat(f.studies); f.control && (err != nil || !info.IsDir()) {
+		return exit{exitUsage, fmt.Errorf("--studies %s: no such folder; make it, or name another", f.studies)}
+	}
+	o, err := a.pageOptions(p)
+	if err != nil {
+		return err
 	}
 	s, err := web.New(o)
 	if err != nil {
@@ -139,16 +155,31 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 	if err != nil {
 		return exit{exitUnmeasured, fmt.Errorf("%w; name another address with --listen, such as 127.0.0.1:0", err)}
 	}
+	defer l.Close()
 	scheme := "http"
 	if f.cert != "" {
 		scheme = "https"
 	}
 	address := fmt.Sprintf("%s://%s/", scheme, l.Addr())
-	if o.Token != "" {
-		address += "?token=" + o.Token
+	if p.Token != "" {
+		address += "?token=" + p.Token
 	}
 	fmt.Fprintln(w, address)
+	if f.control {
+		return a.control(ctx, l, p)
+	}
 	return s.Serve(l, f.cert, f.key, endsWith(ctx))
+}
+
+// pageOptions are those of a page that serves folders for as long as it is let.
+func (a *app) pageOptions(p pageSetting) (web.Options, error) {
+	o := a.webOptions(p.Folders)
+	bed, err := a.bed()
+	if err != nil {
+		return o, err
+	}
+	o.Cache, o.Bed, o.Hosts, o.Token = bed.Cache, bed, p.Hosts, p.Token
+	return o, nil
 }
 
 // endsWith has a server end when ctx does.

@@ -37,6 +37,7 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/instrument"
 	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -69,6 +70,9 @@ type Lab struct {
 	// MostLate is how late a client under open load may take up requests, p99; 0: not judged.
 	MostLate time.Duration
 	Progress func(Progress) // called from one goroutine; nil: nobody looks
+	// Watch takes the mean power of a side's supply, in W, twice a second while a meter
+	// reads it. The meters' goroutines call it: it must not wait. Nil: nobody looks.
+	Watch func(side measure.Side, watts float64)
 
 	spare  spare
 	stages stages

@@ -136,7 +136,15 @@ func (m *meters) idle(ctx context.Context) error {
 func (m *meters) observe(side measure.Side, spec string, meter instrument.Meter) *meterSession {
 	ctx, cancel := context.WithCancel(instrument.WithStart(context.Background(), m.trial.course.zero))
 	s := &meterSession{side: side, spec: spec, meter: meter, stop: cancel, done: make(chan error, 1)}
-	go func() { s.done <- meter.Observe(ctx, s.add) }()
+	emit := s.add
+	if watch := m.trial.lab.Watch; watch != nil {
+		t := thinner{tell: func(watts float64) { watch(side, watts) }}
+		emit = func(x measure.Sample) {
+			s.add(x)
+			t.add(x)
+		}
+	}
+	go func() { s.done <- meter.Observe(ctx, emit) }()
 	return s
 }
 

@@ -57,6 +57,40 @@ func Busy(dir string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
+// ErrNoWriter means that no lab of this user on this machine writes to a directory.
+var ErrNoWriter = errors.New("no lab writes there")
+
+// Writer is the process of the lab that writes to dir, to be signalled, or ErrNoWriter. The
+// lock file names it, but is not believed, since results of strangers may name any process:
+// the process must have that very file open. It takes no lock.
+func Writer(dir string) (*os.Process, error) {
+	path := filepath.Join(dir, lockFile)
+	lock, err := os.Lstat(path)
+	if err != nil || !lock.Mode().IsRegular() {
+		return nil, ErrNoWriter
+	}
+	b, err := kernel.ReadFile(path, 4096)
+	if err != nil {
+		return nil, ErrNoWriter
+	}
+	var pid int
+	if _, err := fmt.Sscanf(string(b), lockMagic+"\npid %d on", &pid); err != nil || pid <= 1 {
+		return nil, ErrNoWriter
+	}
+	// Subtle: the handle is taken first. What the number stands for may change; what the handle does cannot.
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return nil, ErrNoWriter
+	}
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, fd := range open {
+		if f, err := os.Stat(fd); err == nil && os.SameFile(f, lock) {
+			return p, nil
+		}
+	}
+	return nil, errors.Join(ErrNoWriter, p.Release())
+}
+
 // overwrite keeps the file non-empty at all times: its first line marks the
 // directory as ours. It is durable, and so is its name, before anything else is
 // made: after a power cut the directory is still known as ours.

@@ -3,6 +3,7 @@ package testbed
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/instrument/packet"
@@ -30,6 +31,22 @@ func (b *Testbed) Unavailable(ctx context.Context, p study.Plan) (sets, why []st
 	}
 	responses, more := x.missingResponses(gone)
 	return p.Without(missing, responses), append(why, more...)
+}
+
+// ReadAvailable is Read without what Unavailable finds, each thing of which is in left,
+// with the reason.
+func (b *Testbed) ReadAvailable(ctx context.Context, file string, text []byte, sets ...string) (
+	p study.Plan, left []string, err error,
+) {
+	if p, err = b.Read(ctx, file, text, sets...); err != nil {
+		return p, nil, err
+	}
+	more, left := b.Unavailable(ctx, p)
+	if more == nil {
+		return p, nil, nil
+	}
+	p, err = b.Read(ctx, file, text, append(slices.Clone(sets), more...)...)
+	return p, left, err
 }
 
 // missingLinks are the treatments whose link cannot be made.

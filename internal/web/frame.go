@@ -81,6 +81,8 @@ type Frame struct {
 	Where   string // of the navigation: all, now, compare, or nothing
 	Version string
 	Static  bool // written to a file, where no server answers
+	Control bool // studies can be stopped and started from here
+	Writes  bool // there is a page for a new study
 	depth   int  // folders between the page and the top
 	Trail   []crumb
 }
@@ -102,7 +104,8 @@ func (f Frame) To(to string) string {
 
 // frame is that of the page a request asks for.
 func (s *Server) frame(r *http.Request, title string) Frame {
-	return Frame{Title: title, Version: s.Version, Static: s.static, depth: strings.Count(r.URL.Path, "/") - 1}
+	return Frame{Title: title, Version: s.Version, Static: s.static, Control: s.Control != nil && !s.static,
+		Writes: s.Bed != nil && !s.static, depth: strings.Count(r.URL.Path, "/") - 1}
 }
 
 // A faultView is a page that says why there is no other.
@@ -130,7 +133,7 @@ var assets = sync.OnceValue(func() map[string][]byte {
 	for _, x := range scripts {
 		all[x.Name] = []byte(x.Text)
 	}
-	for _, name := range []string{"web.css", "now.js", "icon.svg"} {
+	for _, name := range []string{"web.css", "now.js", "new.js", "icon.svg"} {
 		all[name], _ = files.ReadFile("page/" + name) // embedded
 	}
 	return all

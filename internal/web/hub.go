@@ -132,7 +132,7 @@ func (h *hub) renew(w *watch) {
 	step, ended := h.step, h.ended
 	h.mu.Unlock()
 	v := h.server.live(w, step, ended)
-	v.Frame = Frame{depth: 1}
+	v.Frame = Frame{Control: h.server.Control != nil, depth: 1}
 	var b bytes.Buffer
 	if err := pages().ExecuteTemplate(&b, "live", v); err != nil {
 		return // the page shows the same fault

@@ -27,6 +27,7 @@ type liveView struct {
 	Ended   []*running // while somebody watched
 	Newest  []found    // where nothing runs
 	Over    bool       // the lab that opened this page has ended
+	Begun   []started  // by this server, and not running
 }
 
 // Says is the state in a sentence, for those who hear the page.
@@ -60,6 +61,8 @@ type running struct {
 	Rows                          [][]string
 	Picture                       *report.Picture
 	Drawn                         string // what the picture shows
+	Stopping                      bool   // it was asked to
+	Live                          []liveRow
 	Fault                         string
 }
 
@@ -82,14 +85,16 @@ type watch struct {
 	known   map[string]*running // by id
 	ended   []*running
 	resting []found
+	cpu     cpuClock
+	courses map[string]*labCourse // by id
 }
 
 // live says what runs now.
 func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	if w.known == nil {
-		w.known = map[string]*running{}
+		w.known, w.courses = map[string]*running{}, map[string]*labCourse{}
 	}
-	if time.Since(w.search) >= searchEvery {
+	if time.Since(w.search) >= searchEvery || s.changing() {
 		w.search, w.places, w.resting = time.Now(), nil, nil
 		for _, f := range s.results() {
 			switch {
@@ -101,6 +106,10 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		}
 	}
 	v := liveView{Over: over}
+	busy := -1.0
+	if len(w.places) > 0 {
+		busy = w.cpu.since()
+	}
 	for _, old := range w.places {
 		st, err := old.folder.root.Lstat(old.dir + "/" + ledgerFile)
 		if err != nil {
@@ -113,6 +122,14 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 			w.known[p.id] = r
 		}
 		shown := *r
+		shown.Stopping = s.orders.stops(p.path())
+		c := w.courses[p.id]
+		if c == nil {
+			c = new(labCourse)
+			w.courses[p.id] = c
+		}
+		shown.Step = c.renew(p, busy)
+		shown.Live = c.rows()
 		if step.Dir == p.path() {
 			shown.Step = step.Step
 		}
@@ -122,9 +139,11 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		if !slices.ContainsFunc(v.Running, func(x *running) bool { return x.place.id == id }) {
 			w.ended = append(w.ended, readRunning(r.place))
 			delete(w.known, id)
+			delete(w.courses, id)
 		}
 	}
 	v.Ended = slices.DeleteFunc(slices.Clone(w.ended), func(r *running) bool { return w.known[r.place.id] != nil })
+	v.Begun = s.begun(v.Running)
 	if len(v.Running)+len(v.Ended) == 0 {
 		v.Newest = w.resting
 	}

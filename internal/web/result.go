@@ -102,6 +102,7 @@ type resultView struct {
 	Whole      bool
 	Rows       int64
 	Running    bool
+	Unfinished bool
 	Treatments []treatmentRow
 }
 
@@ -131,7 +132,7 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 	v := resultView{Frame: s.frame(r, h.Study.Name+" "+p.shown()), ID: p.id, Shown: p.shown(), Parts: h.parts,
 		Whole: h.whole, Rows: h.rows, Treatments: h.trialRows()}
 	e := s.index.of([]place{p})[0]
-	v.Running = e.running(p)
+	v.Running, v.Unfinished = e.running(p), e.state(p) == "unfinished"
 	return "result", v, nil
 }
 

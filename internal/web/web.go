@@ -1,6 +1,7 @@
 // Package web is the page that edgegauge web serves: it lists the results in the
 // folders given, shows a running study, and leads from a report down to a packet. It
-// reads only, starts nothing, and computes no figure: report, stat and advise do.
+// reads only, unless it is given a Control, and computes no figure: report, stat and
+// advise do.
 //
 // What it shows was written by strangers: guard.go says what is refused before any
 // page is made, folders.go which files are opened at all.
@@ -11,10 +12,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 // Options say what is served, and to whom.
@@ -26,6 +29,10 @@ type Options struct {
 	Version string   // of this program
 	// Finish adds to a report what its page says besides the results; nil: nothing.
 	Finish func(dir string, r *report.Report)
+	// Bed says what a new study may name, and whether it can run here; nil: pages offer none.
+	Bed *testbed.Testbed
+	// Control lets pages stop and start studies, and needs a Token and a Bed; nil: they only read.
+	Control *Control
 }
 
 // A Server answers the requests of browsers. Its methods may be called from several
@@ -37,7 +44,10 @@ type Server struct {
 	reports *reports
 	pasts   pasts
 	hub     *hub
-	static  bool // pages are written to files: see Export
+	keys    formKeys
+	orders  orders
+	studies string // folder for studies, absolute
+	static  bool   // pages are written to files: see Export
 	streams chan struct{}
 	busy    chan struct{} // as many as are rendered at once
 }
@@ -47,6 +57,9 @@ const mostStreams = 64
 
 // New opens the folders. Close releases them.
 func New(o Options) (*Server, error) {
+	if o.Control != nil && (o.Token == "" || o.Bed == nil || len(o.Folders) == 0) {
+		return nil, errors.New("pages that start studies need a token, a testbed and a folder for results")
+	}
 	s := &Server{Options: o, streams: make(chan struct{}, mostStreams), busy: make(chan struct{}, runtime.NumCPU())}
 	for _, path := range o.Folders {
 		f, err := openFolder(path)
@@ -56,6 +69,14 @@ func New(o Options) (*Server, error) {
 		}
 		s.folders = append(s.folders, f)
 	}
+	if o.Control != nil {
+		whole, err := filepath.Abs(o.Control.Studies)
+		if err != nil {
+			return nil, err
+		}
+		s.studies = whole
+	}
+	s.orders.stopping = map[string]int{}
 	s.index = newIndex(o.Cache)
 	s.reports = &reports{server: s, most: mostRows}
 	s.hub = newHub(s)
@@ -106,6 +127,17 @@ func (s *Server) Handler() http.Handler {
 	m.HandleFunc("GET /r/{id}/t/{trial}/packets/{file}", s.capture)
 	m.HandleFunc("GET /assets/{file}", s.asset)
 	m.HandleFunc("POST /enter", s.enter)
+	if s.Bed != nil {
+		m.HandleFunc("GET /new/{$}", s.page(s.newStudy))
+		m.HandleFunc("POST /new/{$}", s.writeStudy)
+		m.HandleFunc("GET /new/words.json", s.words)
+	}
+	if s.Control != nil {
+		m.HandleFunc("GET /r/{id}/stop/{$}", s.page(s.stopPage))
+		m.HandleFunc("POST /r/{id}/stop/{$}", s.acted(s.stop))
+		m.HandleFunc("GET /r/{id}/resume/{$}", s.page(s.resumePage))
+		m.HandleFunc("POST /r/{id}/resume/{$}", s.acted(s.resume))
+	}
 	return s.guard(m)
 }
 
@@ -137,18 +169,27 @@ func (s *Server) page(view func(*http.Request) (string, any, error)) http.Handle
 		}
 		name, v, err := view(r)
 		if err != nil {
-			var f fault
-			if !errors.As(err, &f) {
-				f = fault{http.StatusUnprocessableEntity, err.Error()}
-			}
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.WriteHeader(f.code)
-			if m, ok := w.(*memory); ok {
-				m.fault = f.text
-			}
-			_ = pages().ExecuteTemplate(w, "fault", faultView{s.frame(r, "Not shown"), f.text}) // the browser went away
+			s.refuse(w, r, err)
 			return
 		}
 		s.write(w, name, v)
 	}
+}
+
+// refuse says why there is no page.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var f fault
+	if !errors.As(err, &f) {
+		f = fault{http.StatusUnprocessableEntity, err.Error()}
+	}
+	title := "Not shown"
+	if r.Method == http.MethodPost {
+		title = "Not done"
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(f.code)
+	if m, ok := w.(*memory); ok {
+		m.fault = f.text
+	}
+	_ = pages().ExecuteTemplate(w, "fault", faultView{s.frame(r, title), f.text}) // the browser went away
 }

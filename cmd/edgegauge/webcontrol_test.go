@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A controller is a browser that has shown a page's token.
+type controller struct {
+	*testing.T
+	client http.Client
+	url    string
+}
+
+func enter(t *testing.T, address string) *controller {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, _, found := strings.Cut(address, "?token=")
+	c := &controller{t, http.Client{Jar: jar, Timeout: time.Minute}, bare}
+	if code, page := c.do("GET", strings.TrimPrefix(address, bare), nil); code != 200 || !found {
+		t.Fatalf("%s: %d %.300s", address, code, page)
+	}
+	return c
+}
+
+func (c *controller) do(method, to string, f url.Values) (int, string) {
+	c.Helper()
+	r, err := http.NewRequest(method, c.url+to, strings.NewReader(f.Encode()))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", strings.TrimSuffix(c.url, "/"))
+	}
+	a, err := c.client.Do(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return a.StatusCode, string(b)
+}
+
+var pageKey = regexp.MustCompile(`name="key" value="([^"]+)"`)
+
+// send sends the form of a page.
+func (c *controller) send(to string, f url.Values) string {
+	c.Helper()
+	code, page := c.do("GET", to, nil)
+	m := pageKey.FindStringSubmatch(page)
+	if m == nil {
+		c.Fatalf("%s: %d: %.500s", to, code, page)
+	}
+	f.Set("key", m[1])
+	code, page = c.do("POST", to, f)
+	if code != 200 {
+		c.Fatalf("%s: %d: %.500s", to, code, page)
+	}
+	return page
+}
+
+// until waits for Now to say something.
+func (c *controller) until(what string) string {
+	c.Helper()
+	so := regexp.MustCompile(what)
+	for range 600 {
+		if _, page := c.do("GET", "now/", nil); so.MatchString(page) {
+			return page
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	_, page := c.do("GET", "now/", nil)
+	c.Fatalf("Now does not say %s: %s", what, page)
+	return ""
+}
+
+// scheduled is a process's scheduling policy and its session (proc_pid_stat(5)).
+func scheduled(t *testing.T, pid int) (policy, session string) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	return f[38], f[3]
+}
+
+// childWith finds a child of a process by an argument.
+func childWith(parent int, arg string) int {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range all {
+		args, _ := os.ReadFile(name)
+		b, err := os.ReadFile(filepath.Dir(name) + "/stat")
+		if err != nil || !strings.Contains(string(args), arg) {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		if f := strings.Fields(rest); f[1] == fmt.Sprint(parent) {
+			var pid int
+			fmt.Sscan(filepath.Base(filepath.Dir(name)), &pid)
+			return pid
+		}
+	}
+	return 0
+}
+
+// Two studies are started from two browsers. The page and who started it are killed; both
+// studies go on, another page finds them, and stops and resumes them.
+func TestWebControl(t *testing.T) {
+	o := newOwn(t)
+	serve := func() (*exec.Cmd, *controller) {
+		c, address := begun(t, o, (*exec.Cmd).StdoutPipe, "web", "--control", "--listen", "127.0.0.1:0")
+		return c, enter(t, address)
+	}
+	server, one := serve()
+	_, other := server, enterAgain(one)
+	study := func(name string) url.Values {
+		return url.Values{"do": {"start"}, "beside": {"1"}, "text": {"study: " + name + "\nservice: monitor\n" +
+			"factors: {stack: [rest-json, coap-cbor]}\nrequests: 20\nretries: 100\ndesign: {replications: 400, cooldown: 50ms}\n"}}
+	}
+	one.send("new/", study("left"))
+	other.send("new/", study("right"))
+	one.until(`left</a> <span class="state running"(?s).*>[1-9]\d* of 800<(?s).*right</a>|right</a> <span class="state running"(?s).*left</a>`)
+	page := childWith(server.Process.Pid, pageVerb)
+	own, _ := scheduled(t, os.Getpid())
+	if policy, _ := scheduled(t, page); policy != "5" { // SCHED_IDLE
+		t.Errorf("the page has policy %s", policy)
+	}
+	for _, name := range []string{"left", "right"} {
+		pid := childWith(server.Process.Pid, "--out="+o.dir+"/results/"+name+"/001")
+		if pid == 0 {
+			t.Fatalf("no process measures %s", name)
+		}
+		t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+		if policy, session := scheduled(t, pid); policy != own || session != fmt.Sprint(pid) {
+			t.Errorf("%s has policy %s, want %s, and session %s", name, policy, own, session)
+		}
+	}
+
+	t.Log("the page dies, and the process that started it says so; again, with both killed")
+	syscall.Kill(page, syscall.SIGKILL)
+	if err := server.Wait(); err == nil || server.ProcessState.ExitCode() != exitUnmeasured {
+		t.Errorf("it ended with %v", err)
+	}
+	server, _ = serve()
+	server.Process.Kill()
+	server.Wait()
+	server, one = serve()
+	links := regexp.MustCompile(`href="\.\./(r/[^"/]+/stop/)"`)
+	found := links.FindAllStringSubmatch(one.until(`left</a> <span class="state running"(?s).*right</a>|right</a> <span class="state running"(?s).*left</a>`), -1)
+	if len(found) != 2 {
+		t.Fatalf("Now offers to stop %v", found)
+	}
+	for _, m := range found {
+		one.send(m[1], url.Values{})
+	}
+	one.until("Nothing runs now")
+	for _, name := range []string{"left", "right"} {
+		b, err := os.ReadFile(lastLog(t, o, name))
+		if err != nil || !strings.Contains(string(b), "stopped; results so far are in") {
+			t.Errorf("%s printed %v: %s", name, err, b)
+		}
+	}
+
+	t.Log("resume")
+	resume := regexp.MustCompile(`href="\.\./(r/[^"/]*left[^"/]*/resume/)"`)
+	m := resume.FindStringSubmatch(one.until(`left[^"/]*/resume/`))
+	_, before := one.do("GET", strings.TrimSuffix(m[1], "resume/")+"t/1/", nil)
+	one.send(m[1], url.Values{})
+	again := links.FindStringSubmatch(one.until(`left</a> <span class="state running"`))
+	one.send(again[1], url.Values{})
+	one.until(`ended with code 3(?s).*stopped; results so far`)
+	if _, after := one.do("GET", strings.TrimSuffix(m[1], "resume/")+"t/1/", nil); attemptsOf(after) != attemptsOf(before) {
+		t.Error("the first trial was measured again")
+	}
+
+	t.Log("a study that cannot run says why")
+	bad := study("bad")
+	bad.Set("text", strings.Replace(bad.Get("text"), "requests: 20", "requests: 20\nclient.meter: avr:/dev/nothing-here\nresponses: [energy]", 1))
+	one.send("new/", bad)
+	one.until(`bad <span(?s).*ended with code \d(?s).*nothing-here`)
+	if entries, err := os.ReadDir(o.dir + "/results/bad"); err == nil && len(entries) > 0 {
+		t.Errorf("a refused study left %v", entries)
+	}
+	server.Process.Signal(syscall.SIGTERM)
+	if err := server.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// enterAgain is another browser with its own cookie.
+func enterAgain(c *controller) *controller {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	at, err := url.Parse(c.url)
+	if err != nil {
+		c.Fatal(err)
+	}
+	jar.SetCookies(at, c.client.Jar.Cookies(at))
+	return &controller{c.T, http.Client{Jar: jar, Timeout: time.Minute}, c.url}
+}
+
+func lastLog(t *testing.T, o own, name string) string {
+	t.Helper()
+	logs, _ := filepath.Glob(filepath.Join(o.dir, "results/.web/*-"+name+".log"))
+	if len(logs) == 0 {
+		t.Fatalf("%s has no log", name)
+	}
+	return logs[len(logs)-1]
+}
+
+var attemptRow = regexp.MustCompile(`(?s)<section id="attempts">.*?</section>`)
+
+func attemptsOf(page string) string { return attemptRow.FindString(page) }

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"encoding/json"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// NoticeName is the name of the notice that a lab keeps of what it does (kernel.Notice).
+const NoticeName = "edgegauge-lab"
+
+// A LabNotice is what a lab does now, as JSON in its notice.
+type LabNotice struct {
+	Step  string                   `json:"step,omitempty"`
+	Watts map[measure.Side]float64 `json:"watts,omitempty"` // the mean power of the last half second
+	At    int64                    `json:"at,omitempty"`    // when Watts was told last, in ms since 1970
+}
+
+// A liveRow is a figure of a running trial, with its last values.
+type liveRow struct {
+	Name, Value string
+	Points      string // of the last minute, as an SVG's polyline has them
+}
+
+// A labCourse follows one running lab.
+type labCourse struct {
+	cpu   []float64 // busy CPUs of the machine
+	watts map[measure.Side][]float64
+	told  int64
+}
+
+// How many values are drawn, and how old a power may be.
+const (
+	mostPoints = 60
+	tooOld     = 3 * time.Second
+)
+
+// renew reads what the lab of a place says.
+func (c *labCourse) renew(p place, busy float64) (step string) {
+	if busy >= 0 {
+		c.cpu = last(append(c.cpu, busy))
+	}
+	lab, err := store.Writer(p.path())
+	if err != nil {
+		return ""
+	}
+	defer lab.Release()
+	var n LabNotice
+	b, err := kernel.ReadNotice(lab.Pid, NoticeName)
+	if err != nil || json.Unmarshal(b, &n) != nil {
+		return ""
+	}
+	if time.Since(time.UnixMilli(n.At)) > tooOld {
+		c.watts = nil
+	} else if n.At != c.told {
+		c.told = n.At
+		if c.watts == nil {
+			c.watts = map[measure.Side][]float64{}
+		}
+		for side, w := range n.Watts {
+			c.watts[side] = last(append(c.watts[side], w))
+		}
+	}
+	return n.Step
+}
+
+func last(points []float64) []float64 { return points[max(0, len(points)-mostPoints):] }
+
+// rows are what is shown of it.
+func (c *labCourse) rows() []liveRow {
+	var out []liveRow
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		if p := c.watts[side]; len(p) > 0 {
+			out = append(out, liveRow{"power, " + string(side), report.Format(p[len(p)-1], "W"), polyline(p)})
+		}
+	}
+	if p := c.cpu; len(p) > 0 {
+		out = append(out, liveRow{"busy CPUs of this machine", strconv.FormatFloat(p[len(p)-1], 'f', 1, 64) + " of " +
+			itoa(runtime.NumCPU()), polyline(p)})
+	}
+	return out
+}
+
+// polyline draws values into a box of 60 by 20, from 0 up.
+func polyline(values []float64) string {
+	most := 0.0
+	for _, v := range values {
+		most = max(most, v)
+	}
+	var b strings.Builder
+	for i, v := range values {
+		y := 19.0
+		if most > 0 {
+			y = 19 - 18*max(0, v)/most
+		}
+		b.WriteString(strconv.Itoa(i+mostPoints-len(values)) + "," + strconv.FormatFloat(y, 'f', 1, 64) + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// A cpuClock tells how many CPUs were busy since it was asked last.
+type cpuClock struct {
+	busy float64 // ticks
+	at   time.Time
+}
+
+// since is -1 where it is not known.
+func (c *cpuClock) since() float64 {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return -1
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return -1
+	}
+	busy := 0.0
+	for i, x := range f[1:9] { // user nice system idle iowait irq softirq steal
+		if v, err := strconv.ParseFloat(x, 64); err == nil && i != 3 && i != 4 {
+			busy += v
+		}
+	}
+	const ticks = 100 // a second, on every platform Go runs on
+	old := *c
+	c.busy, c.at = busy, time.Now()
+	if old.at.IsZero() {
+		return -1
+	}
+	return max(0, busy-old.busy) / ticks / c.at.Sub(old.at).Seconds()
+}
