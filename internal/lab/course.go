@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -27,7 +28,9 @@ type course struct {
 	usage   [2][2]device.Usage // of each side, before and after the recorded run
 	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
 	onWire  int64              // B of the run's packets, both ways; 0: not captured
-	ends    [2]stack.End       // what the programs said at the end of their records
+	// what became of many devices; nil: the client was none
+	population *population.Result
+	ends       [2]stack.End // what the programs said at the end of their records
 }
 
 // cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.
