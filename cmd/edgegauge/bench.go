@@ -17,6 +17,7 @@ import (
 	"edgegauge.example/edgegauge/internal/bench/drivebench"
 	"edgegauge.example/edgegauge/internal/bench/historybench"
 	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/bench/populationbench"
 	"edgegauge.example/edgegauge/internal/bench/reportbench"
 	"edgegauge.example/edgegauge/internal/bench/verdictbench"
 	"edgegauge.example/edgegauge/internal/printable"
@@ -43,10 +44,10 @@ func storeMain(args []string) int {
 
 func benchCmd(a *app) *cobra.Command {
 	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts(), historybench.Parts(),
-		capacitybench.Parts())
+		capacitybench.Parts(), populationbench.Parts())
 	var says strings.Builder
 	for _, p := range all {
-		fmt.Fprintf(&says, "\n  %-9s %s", p.Name, p.Says)
+		fmt.Fprintf(&says, "\n  %-10s %s", p.Name, p.Says)
 	}
 	return &cobra.Command{
 		Use:   "bench [NAME...]",

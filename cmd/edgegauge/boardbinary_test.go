@@ -29,7 +29,7 @@ func TestBoardBinary(t *testing.T) {
 		t.Errorf("no stacks among %s", deps)
 	}
 	for _, no := range []string{"sqlite", "parquet", "quic-go", "mochi", "cobra", "gonum", "edgegauge/internal/report",
-		"edgegauge/internal/store", "edgegauge/internal/lab"} {
+		"edgegauge/internal/store", "edgegauge/internal/lab", "edgegauge/internal/drive/population"} {
 		if strings.Contains(string(deps), no) {
 			t.Errorf("%s is among its dependencies", no)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -28,7 +29,9 @@ type course struct {
 	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
 	onWire  int64              // B of the run's packets, both ways; 0: not captured
 	late    *lateness          // of the client under open load; nil: not judged
-	ends    [2]stack.End       // what the programs said at the end of their records
+	// what became of many devices; nil: the client was none
+	population *population.Result
+	ends       [2]stack.End // what the programs said at the end of their records
 }
 
 // cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.

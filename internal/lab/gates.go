@@ -27,6 +27,9 @@ func (t *trialRunner) check(context.Context) error {
 
 // gates say why the trial is invalid, or nothing.
 func (t *trialRunner) gates() []func() string {
+	if t.populated() {
+		return t.populationGates()
+	}
 	if t.existing() {
 		return []func() string{t.counts, t.records, t.answers, t.accounts, t.littlesLaw, t.driver, t.late}
 	}
@@ -85,6 +88,7 @@ func (t *trialRunner) summarize() {
 		f.note("requests_at_server", "1", float64(server.n))
 	}
 	f.note("span", "s", time.Duration(client.last).Seconds())
+	t.summarizePopulation()
 	if client.thirds[0] > 0 {
 		f.note("rtt_first_third", "s", client.thirds[0])
 		f.note("rtt_last_third", "s", client.thirds[1])

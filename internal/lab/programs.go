@@ -130,7 +130,8 @@ func (t *trialRunner) command(d stack.Description, verb string, on place) (devic
 }
 
 func (p *programs) session() *stack.Session {
-	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.trial.lab.Plan.Study.Timeouts.Ready, EndWithin: grace}
+	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.trial.lab.Plan.Study.Timeouts.Ready, EndWithin: grace,
+		Sampled: p.trial.populated()}
 	if p.server != nil {
 		s.Server = p.server.conn
 	}
@@ -151,7 +152,8 @@ func (p *programs) serve(ctx context.Context) (stack.Serve, error) {
 func (p *programs) call() (stack.Call, error) {
 	t := p.trial
 	if !t.existing() {
-		return t.call(p.places.secrets(atClient)), nil
+		call := t.call(p.places.secrets(atClient))
+		return call, t.tellPopulation(&call)
 	}
 	call := t.call(nil)
 	job, ok := t.lab.Requests[t.setup]

@@ -86,6 +86,11 @@ func (k *recorder) End(e stack.End) error {
 	t := k.trial
 	t.course.cpu[k.side], t.course.ends[k.side] = e.CPU, e
 	t.findings.results = append(t.findings.results, k.sums.results(sides[k.side])...)
+	if k.side == atClient {
+		if err := t.takePopulation(e, k.sums); err != nil {
+			return err
+		}
+	}
 	k.sums.release(&t.lab.spare)
 	return nil
 }

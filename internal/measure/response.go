@@ -24,6 +24,16 @@ var (
 func Responses() []Response {
 	return append(ofExchanges(), []Response{
 		{Quantity{"throughput", "1/s"}, atClient, "requests answered per second", false},
+		{Quantity{"sent_rate", "1/s"}, atClient, "devices: requests sent per second of the run", false},
+		{Quantity{"failed_share", "1"}, atClient, "devices: share of the requests without a right answer in time", false},
+		{Quantity{"resent", "1"}, atClient, "devices: messages that CoAP sent again (RFC 7252), per request", false},
+		{Quantity{"datagram_bytes", "B"}, atClient, "devices: UDP payload per request, both directions, all messages counted",
+			false},
+		{Quantity{"driver_lateness", "s"}, atClient,
+			"devices: p99 of the time by which the driver sent a request later than it was due; not the server's", false},
+		{Quantity{"recovery_time", "s"}, atClient,
+			"devices: end of the outage until at most 1 % of the devices were down, for 10 s; down: their last request failed",
+			false},
 		{Quantity{"cpu", "s"}, atBoth, "CPU time of the side's processes per request", false},
 		{Quantity{"instructions", "1"}, []Side{Server},
 			"user instructions of the server's program per request, on a device that counts them", false},

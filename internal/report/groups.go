@@ -21,8 +21,10 @@ func given(s *study.Setup) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%+v|%s|%s|%s|%d|%d|%s|%d|%g|%s|%s", s.Link, s.Client.Device, s.Server.Device, s.Service, s.N,
-		s.Size, s.IP, s.Concurrency, s.Rate, s.Arrival, requestOf(s))
+	devices := s.Population
+	devices.Reconnect, devices.Lateness = study.Reconnect{}, 0 // a reconnect is chosen, a bound no load
+	return fmt.Sprintf("%+v|%+v|%s|%s|%s|%d|%d|%s|%d|%g|%s|%s", devices, s.Link, s.Client.Device, s.Server.Device,
+		s.Service, s.N, s.Size, s.IP, s.Concurrency, s.Rate, s.Arrival, requestOf(s))
 }
 
 // groups splits the treatments, floors aside, in the order of the study. Where

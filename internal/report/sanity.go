@@ -117,7 +117,8 @@ func TimerHint(medians, p95s []float64, runs string) string {
 // loop of n connections, throughput × time is n (Little 1961).
 func (r *Report) checkThroughput(i int) {
 	s := r.Treatments[i].setup
-	if s == nil || s.Rate > 0 || s.Concurrency < 1 || s.Connection == "pipelined" || s.Connection == "multiplexed" {
+	if s == nil || s.Rate > 0 || s.Concurrency < 1 || s.Connection == "pipelined" || s.Connection == "multiplexed" ||
+		s.Population.Devices > 0 {
 		return
 	}
 	n := float64(s.Concurrency)

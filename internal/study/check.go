@@ -43,6 +43,9 @@ func (t *candidate) complain(what, advice string, keys ...string) {
 
 // check completes the setup and reports what cannot be run.
 func (t *candidate) check() {
+	if !t.population() {
+		return
+	}
 	if t.existing() {
 		t.load()
 		return
@@ -55,6 +58,7 @@ func (t *candidate) check() {
 	if t.sides() {
 		t.served()
 		t.options()
+		t.populated()
 	}
 }
 
@@ -195,7 +199,7 @@ func (t *candidate) place() {
 		s.Server.Device != thisMachine, t.study.Time == Instructions:
 		s.Placement = ""
 	case s.Placement != "" || t.vocabulary.Earlier:
-	case s.Rate == 0 && s.Concurrency == 1:
+	case s.Rate == 0 && s.Concurrency == 1 && s.Population.Devices == 0:
 		s.Placement = Together
 	default:
 		s.Placement = Free

@@ -182,6 +182,9 @@ func (b *builder) distinct(f Factor) bool {
 	return good
 }
 
+// mappings are settings whose value is a mapping, so that a level of theirs is no compound one.
+var mappings = []string{"link", "request", "reconnect", "outage", "mix"}
+
 // level reads one level of the factor named. Its text is its name, or its
 // value, or its settings as "axis2 encoding=xml".
 func (r *reader) level(factor string, n *node) (Level, bool) {
@@ -190,7 +193,7 @@ func (r *reader) level(factor string, n *node) (Level, bool) {
 		r.fail(n.pos, fmt.Sprintf("a level of %q is a list", factor), "write one value, or {name: …, SETTING: value}")
 		return raw, false
 	}
-	if n.kind == scalar || factor == "link" || factor == "request" {
+	if n.kind == scalar || slices.Contains(mappings, factor) {
 		sets, ok := r.assign(Word{factor, n.pos}, n)
 		if !ok {
 			return raw, false

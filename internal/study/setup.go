@@ -34,6 +34,8 @@ type Setup struct {
 	Rate        float64       // requests/s over all connections; 0: closed loop
 	Arrival     string        // constant or poisson, where Rate is above 0
 
+	Population Population // many devices in place of one client
+
 	// Placement says where on this machine both programs run; empty: a device or a pin says it.
 	Placement string
 	Capture   string // off: no packets are captured, whatever the study asks

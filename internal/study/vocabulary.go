@@ -42,6 +42,8 @@ type StackFacts struct {
 	Missing string // why it cannot run here and the command that mends it; empty: it can
 	Serves  []Cell // nil: not known, everything is accepted
 	Options []string
+	// Populations says that its client can be many devices.
+	Populations bool
 }
 
 // A Cell is one row of the table of what a stack serves: every combination of

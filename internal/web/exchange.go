@@ -12,6 +12,7 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 type exchangeView struct {
@@ -88,10 +89,13 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 	return "exchange", v, nil
 }
 
+// severalAtOnce tells whether more than one request may be under way.
+func severalAtOnce(s *study.Setup) bool { return s.Concurrency > 1 || s.Population.Devices > 1 }
+
 // serversRecord is the server's record of a client's request. Requests are numbered by
 // each side in its own order, so only of one under way at a time both mean the same.
 func (t *trialAt) serversRecord(seq uint64) (x measure.Exchange, why string) {
-	if t.treatment >= 0 && t.Treatments[t.treatment].Setup().Concurrency > 1 {
+	if t.treatment >= 0 && severalAtOnce(t.Treatments[t.treatment].Setup()) {
 		return x, "Several requests were in flight at once. The server may have recorded them in another order, so its " +
 			"record of this request is unknown. The trial's page shows its distributions."
 	}

@@ -171,10 +171,18 @@ func (t *trialAt) facts() [][2]string {
 		return out
 	}
 	x := t.Treatments[t.treatment].Setup()
+	concurrency := itoa(x.Concurrency)
+	if p := x.Population; p.Devices > 0 {
+		concurrency = ""
+		out = append(out, [2]string{"devices", itoa(p.Devices)}, [2]string{"phase", p.Phase})
+		if p.Period > 0 {
+			out = append(out, [2]string{"period", p.Period.String()})
+		}
+	}
 	for _, f := range [][2]string{{"service", x.Service}, {"client", x.Client.Stack + " on " + x.Client.Device},
 		{"server", x.Server.Stack + " on " + x.Server.Device}, {"server at", x.URL}, {"encoding", x.Encoding},
 		{"security", x.Security}, {"transport", x.Transport}, {"connection", x.Connection}, {"link", x.Link.Text},
-		{"concurrency", itoa(x.Concurrency)}, {"placement", x.Placement}} {
+		{"concurrency", concurrency}, {"placement", x.Placement}} {
 		known := slices.ContainsFunc(out, func(o [2]string) bool { return o[0] == f[0] })
 		if f[1] != "" && !strings.HasPrefix(f[1], " on ") && !known {
 			out = append(out, f)

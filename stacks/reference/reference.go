@@ -160,6 +160,12 @@ func Whole(name, side, transport string) bool {
 	return k.transport == "http3" || transport == "http3"
 }
 
+// Populates tells whether the client of a stack can be many devices.
+func Populates(name string) bool {
+	k, ok := find(name)
+	return ok && k.transport == "coap"
+}
+
 func goVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return strings.TrimPrefix(info.GoVersion, "go")

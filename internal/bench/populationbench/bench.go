@@ -1,0 +1,185 @@
+// Package populationbench measures what it costs to be many devices: the client of a
+// reference stack, in a process of its own, against that stack's server in another.
+package populationbench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// stackName is the stack whose client is the devices.
+const stackName = "reference/coap-protobuf"
+
+// A Case is a population and how long it runs.
+type Case struct {
+	Devices int
+	Period  time.Duration
+	For     time.Duration
+	NON     bool
+}
+
+// A Figure is what a Case came to.
+type Figure struct {
+	population.Result
+	Served    int   // requests that the server says it had
+	Anonymous int64 // B of the client's memory at the end of the run that no file backs
+	Peak      int64 // B, the most that was resident, program included
+}
+
+// Parts are what edgegauge bench can measure here.
+func Parts() []labbench.Part {
+	return []labbench.Part{{Name: "population", Says: "many CoAP devices in one process", Measure: rows}}
+}
+
+func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	many, err := Measure(ctx, b.Exe, Case{Devices: 100_000, Period: time.Minute, For: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	million, err := Measure(ctx, b.Exe, Case{Devices: 1_000_000, Period: time.Hour, For: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	quick, err := Measure(ctx, b.Exe, Case{Devices: 20_000, Period: time.Second, For: 10 * time.Second, NON: true})
+	if err != nil {
+		return nil, err
+	}
+	return table(many, million, quick), nil
+}
+
+// table compares the figures with what is promised.
+func table(many, million, quick Figure) []labbench.Row {
+	row := func(figure string, v, bound float64, atMost bool, format string) labbench.Row {
+		sign, met := "≥", v >= bound
+		if atMost {
+			sign, met = "≤", v <= bound
+		}
+		r := labbench.Row{Figure: figure, Wanted: fmt.Sprintf("%s %.4g", sign, bound), Measured: fmt.Sprintf(format, v),
+			Verdict: "not met"}
+		if met {
+			r.Verdict = "met"
+		}
+		return r
+	}
+	share := func(f Figure) float64 { return 100 * f.CPU.Seconds() / f.Elapsed.Seconds() }
+	all := []labbench.Row{
+		row("MB of 100,000 devices, one request a minute each", float64(many.Anonymous)/1e6, 20, true, "%.1f"),
+		row("% of a core, the same", share(many), 10, true, "%.2f"),
+		row("MB of 1,000,000 devices, one request an hour each", float64(million.Anonymous)/1e6, 80, true, "%.1f"),
+		row("% of a core, the same", share(million), 10, true, "%.2f"),
+		row("exchanges per CPU second of the client, 20,000 a second", float64(quick.Answered)/quick.CPU.Seconds(), 60_000,
+			false, "%.0f"),
+	}
+	for _, f := range []struct {
+		name string
+		Figure
+	}{{"100,000", many}, {"1,000,000", million}, {"20,000", quick}} {
+		r := f.Figure
+		all = append(all, labbench.Row{Figure: "account of the " + f.name + " devices", Measured: fmt.Sprintf(
+			"%d requests, %d answered, %d failed, %d skipped, %d sent again; the server served %d; %d answers dropped; "+
+				"lateness p50 %v, p99 %v, max %v; %.0f MB resident with the program", r.Requests, r.Answered, r.Failed, r.Skipped,
+			r.Retransmissions, r.Served, r.Dropped, r.LatenessP50, r.LatenessP99, r.LatenessMax, float64(r.Peak)/1e6)})
+	}
+	all[0].How = "client and server of " + stackName + " in a process each, on any CPU: confirmable requests for 60 s, " +
+		"the last row non-confirmable for 10 s; memory is the client's at the end of the run, without what the program's " +
+		"file backs (RssAnon of /proc/PID/status); CPU time is the client's, system calls included"
+	return all
+}
+
+// Measure runs a case. exe is this program, with its verb stack-program.
+func Measure(ctx context.Context, exe string, c Case) (f Figure, err error) {
+	server, err := start(ctx, exe, "serve")
+	if err != nil {
+		return f, err
+	}
+	defer server.end()
+	client, err := start(ctx, exe, "call")
+	if err != nil {
+		return f, err
+	}
+	defer client.end()
+	s := stack.Session{Server: server.conn, Client: client.conn, ReadyWithin: time.Minute, EndWithin: 10 * time.Second,
+		Sampled: true}
+	const service, encoding = "monitor", "protobuf"
+	message := stack.Message{Seed: 1, N: 16}
+	limits := stack.Limits{Body: 1 << 20}
+	ready, err := s.StartServer(ctx, stack.Serve{Service: service, Encoding: encoding, Security: "none", Transport: "coap",
+		Host: "127.0.0.1", Limits: limits, Message: message})
+	if err != nil {
+		return f, err
+	}
+	spec := population.Spec{Devices: c.Devices, Phase: population.Random, Seed: 1,
+		Classes: []population.Class{{Share: 1, Period: c.Period}}}
+	call := stack.Call{URL: ready.URL, Service: service, Encoding: encoding, Security: "none", Transport: "coap",
+		Message: message, Connection: "keep-alive", Timeout: int64(20 * time.Second), Limits: limits}
+	if c.NON {
+		call.Options = map[string]string{"confirmable": "off"}
+	}
+	if call.Population, err = json.Marshal(spec); err != nil {
+		return f, err
+	}
+	if _, err = s.StartClient(ctx, call); err != nil {
+		return f, err
+	}
+	s.RunEnded = func() error {
+		pid := client.cmd.Process.Pid
+		f.Anonymous, f.Peak = kernel.StatusBytes(pid, "RssAnon"), kernel.StatusBytes(pid, "VmHWM")
+		return nil
+	}
+	var told, served sink
+	if _, err = s.Measure(ctx, stack.Run{Duration: int64(c.For), Concurrency: 1}, &told, &served); err != nil {
+		return f, err
+	}
+	f.Served = served.end.Count
+	err = json.Unmarshal([]byte(told.end.Population), &f.Result)
+	return f, errors.Join(err, s.End(ctx))
+}
+
+// A sink keeps nothing but the end.
+type sink struct{ end stack.End }
+
+func (*sink) Record(measure.Exchange) error { return nil }
+func (s *sink) End(e stack.End) error       { s.end = e; return nil }
+
+// A program is one side's process.
+type program struct {
+	cmd  *exec.Cmd
+	conn *stack.Conn
+}
+
+func start(ctx context.Context, exe, verb string) (*program, error) {
+	cmd := exec.CommandContext(ctx, exe, stack.ProgramVerb, stackName, verb)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r, ok := out.(stack.DeadlineReader)
+	if !ok {
+		return nil, fmt.Errorf("a pipe of type %T has no deadline", out)
+	}
+	return &program{cmd, stack.NewConn(in, r)}, cmd.Start()
+}
+
+// end ends the program, gently if it has not ended.
+func (p *program) end() {
+	if p.cmd.Process != nil {
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+	}
+}

@@ -1,0 +1,164 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// populated says whether the client is many devices.
+func (t *trialRunner) populated() bool { return t.setup.Population.Devices > 0 }
+
+// populationSpec is what the client is told of its devices. Server, message and timeout
+// are in the rest of the call.
+func populationSpec(p *study.Population, seed uint64) population.Spec {
+	s := population.Spec{Devices: p.Devices, Phase: p.Phase, Ramp: p.Ramp, Seed: seed,
+		Retry: population.Backoff{First: p.Reconnect.First, Factor: p.Reconnect.Factor, Most: p.Reconnect.Most,
+			Jitter: p.Reconnect.Jitter},
+		Outage: population.Outage{At: p.Outage.At, For: p.Outage.For, Share: p.Outage.Share},
+	}
+	for _, c := range p.Mix {
+		s.Classes = append(s.Classes, population.Class{Name: c.Name, Share: c.Share, Period: c.Period, Jitter: c.Jitter,
+			KeepAlive: c.KeepAlive})
+	}
+	if len(p.Mix) == 0 {
+		s.Classes = []population.Class{{Share: 1, Period: p.Period, Jitter: p.Jitter, KeepAlive: p.KeepAlive}}
+	}
+	return s
+}
+
+// tellPopulation puts the devices into the client's call.
+func (t *trialRunner) tellPopulation(call *stack.Call) error {
+	if !t.populated() {
+		return nil
+	}
+	var err error
+	call.Population, err = json.Marshal(populationSpec(&t.setup.Population, t.plan.MessageSeed))
+	return err
+}
+
+// takePopulation reads the client's account of its devices. Figures of single requests
+// come from the records, which may be a sample; counts are of all.
+func (t *trialRunner) takePopulation(e stack.End, sums *accumulator) error {
+	if !t.populated() {
+		return nil
+	}
+	r := new(population.Result)
+	if err := json.Unmarshal([]byte(e.Population), r); err != nil {
+		return fmt.Errorf("the client says nothing of its devices: %w", err)
+	}
+	t.course.population = r
+	sums.n, sums.failed, sums.last = int(r.Requests), int(r.Failed), int64(r.Elapsed)
+	return nil
+}
+
+// ofDevices are the responses that a population gives, beside those of one figure a trial.
+var ofDevices = []string{"rtt", "response_time", "message_size", "response_size"}
+
+// summarizePopulation adds what only devices have.
+func (t *trialRunner) summarizePopulation() {
+	f, r := &t.findings, t.course.population
+	if r == nil {
+		return
+	}
+	// Nobody serializes or connects: the figures would be 0, and no measurement.
+	f.results = slices.DeleteFunc(f.results, func(x store.Result) bool {
+		m, ok := measure.FindResponse(x.Response)
+		return ok && x.Side == measure.Client && x.N > 1 && !slices.Contains(ofDevices, m.Name)
+	})
+	one := func(response string, v float64) {
+		f.results = append(f.results, single(measure.Client, response, v))
+	}
+	if n := float64(r.Requests); n > 0 {
+		one("sent_rate", n/max(time.Duration(t.course.asked.Duration), 1).Seconds())
+		one("failed_share", float64(r.Failed)/n)
+		one("resent", float64(r.Retransmissions)/n)
+		one("datagram_bytes", float64(r.BytesOut+r.BytesIn)/n)
+		one("driver_lateness", r.LatenessP99.Seconds())
+	}
+	if r.Recovery >= 0 {
+		one("recovery_time", r.Recovery.Seconds())
+	}
+	for _, x := range []struct {
+		key   string
+		value int64
+	}{
+		{"devices", int64(r.Devices)}, {"devices_down_most", int64(r.DownMost)}, {"reports_skipped", r.Skipped},
+		{"reports_retried", r.Retries}, {"answers_wrong", r.Wrong}, {"answers_duplicate", r.Duplicates},
+		{"answers_separate", r.Separate}, {"pings", r.Pings}, {"pongs", r.Pongs}, {"strays", r.Strays},
+		{"datagrams_out", r.DatagramsOut}, {"datagrams_in", r.DatagramsIn}, {"datagrams_withheld", r.Withheld},
+		{"datagrams_dropped", r.Dropped}, {"rows_kept", int64(r.Kept)},
+	} {
+		f.note(x.key, "1", float64(x.value))
+	}
+	f.note("lateness_p50", "s", r.LatenessP50.Seconds())
+	f.note("lateness_p99", "s", r.LatenessP99.Seconds())
+	f.note("lateness_max", "s", r.LatenessMax.Seconds())
+}
+
+// populationGates judge a trial of many devices. Failed requests are what it measures;
+// a driver that was late, or lost answers, is no measurement.
+func (t *trialRunner) populationGates() []func() string {
+	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.accounts, t.punctual, t.devicesDriver}
+}
+
+// devicesCounted: the devices' account agrees with itself and with the server's. A
+// request that failed may have reached the server; one that was sent again, twice.
+func (t *trialRunner) devicesCounted() string {
+	r, served := t.course.population, int64(t.course.sides[atServer].n)
+	switch {
+	case r == nil || r.Requests == 0:
+		return "no request was sent"
+	case r.Answered+r.Failed != r.Requests:
+		return fmt.Sprintf("%d requests were answered and %d failed, of %d", r.Answered, r.Failed, r.Requests)
+	case served < r.Answered || served > r.Requests+r.Retransmissions:
+		return fmt.Sprintf("the devices counted %d requests, %d of them answered, and %d sent again; the server %d",
+			r.Requests, r.Answered, r.Retransmissions, served)
+	}
+	return ""
+}
+
+// devicesAnswered: an answer that comes is right.
+func (t *trialRunner) devicesAnswered() string {
+	c, r := &t.course.sides[atClient], t.course.population
+	switch {
+	case r.Wrong > 0:
+		return fmt.Sprintf("%d of %d answers were wrong; first failure: %s", r.Wrong, r.Answered+r.Wrong, c.why)
+	case r.Answered == 0:
+		return fmt.Sprintf("none of %d requests was answered; first failure: %s", r.Requests, c.why)
+	}
+	return ""
+}
+
+// punctual: the driver sent when devices were due, and read what came.
+func (t *trialRunner) punctual() string {
+	r, bound := t.course.population, t.setup.Population.Lateness
+	switch {
+	case r.LatenessP99 > bound:
+		return fmt.Sprintf("the driver was late: 1 %% of the requests left later than %v after they were due, %v is "+
+			"allowed; take fewer devices, a longer period, more jitter or a quieter machine, or allow more with lateness",
+			r.LatenessP99.Round(10*time.Microsecond), bound)
+	case r.Dropped > 0:
+		return fmt.Sprintf("the kernel dropped %d answers since the driver read too slowly; take fewer devices, "+
+			"or let root raise net.core.rmem_max", r.Dropped)
+	}
+	return ""
+}
+
+// devicesDriver: the client had time to spare.
+func (t *trialRunner) devicesDriver() string {
+	const busiest = 0.8
+	r := t.course.population
+	if share := r.CPU.Seconds() / r.Elapsed.Seconds(); share >= busiest {
+		return fmt.Sprintf("the driver was busy for %.0f %% of the run: with so many devices it measures itself; "+
+			"take fewer, or a longer period", 100*share)
+	}
+	return ""
+}

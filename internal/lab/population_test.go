@@ -1,0 +1,122 @@
+package lab
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// soundDevices is a trial of many devices that passes every gate.
+func soundDevices() *trialRunner {
+	t := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Concurrency: 1, Population: study.Population{Devices: 100,
+		Lateness: 10 * time.Millisecond}}}, nil)
+	r := &population.Result{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
+	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
+	t.course.population = r
+	t.course.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
+	t.course.sides[atServer] = accumulator{n: 995}
+	return t
+}
+
+func TestGatesOfDevices(t *testing.T) {
+	for _, tt := range []struct {
+		what  string
+		spoil func(*trialRunner, *population.Result)
+		want  string
+	}{
+		{"sound", func(*trialRunner, *population.Result) {}, ""},
+		{"all that was sent was served", func(t *trialRunner, _ *population.Result) { t.course.sides[atServer].n = 1020 }, ""},
+		{"late", func(_ *trialRunner, r *population.Result) { r.LatenessP99 = 11 * time.Millisecond },
+			"the driver was late: 1 % of the requests left later than 11ms"},
+		{"dropped", func(_ *trialRunner, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
+		{"busy", func(_ *trialRunner, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
+		{"a wrong answer", func(_ *trialRunner, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
+		{"no answer", func(t *trialRunner, r *population.Result) {
+			r.Answered, r.Failed = 0, 1000
+		}, "none of 1000 requests was answered"},
+		{"nothing sent", func(_ *trialRunner, r *population.Result) { *r = population.Result{} }, "no request was sent"},
+		{"the server served fewer than were answered", func(t *trialRunner, _ *population.Result) {
+			t.course.sides[atServer].n = 989
+		}, "the server 989"},
+		{"the server served more than was sent", func(t *trialRunner, _ *population.Result) {
+			t.course.sides[atServer].n = 1021
+		}, "the server 1021"},
+		{"its own sums", func(_ *trialRunner, r *population.Result) { r.Failed = 9 }, "990 requests were answered and 9 failed"},
+	} {
+		r := soundDevices()
+		tt.spoil(r, r.course.population)
+		got := ""
+		for _, gate := range r.gates() {
+			if got = gate(); got != "" {
+				break
+			}
+		}
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
+		}
+	}
+}
+
+// Counts are of all requests, also where the records are a sample.
+func TestCountsOfDevicesAreOfAll(t *testing.T) {
+	r := soundDevices()
+	sums := &accumulator{n: 250, failed: 3}
+	var told population.Result
+	told.Requests, told.Failed, told.Elapsed, told.Sampled = 1000, 10, 10*time.Second, 4
+	b, _ := json.Marshal(told)
+	if err := r.takePopulation(stack.End{Population: string(b)}, sums); err != nil {
+		t.Fatal(err)
+	}
+	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.course.population.Sampled != 4 {
+		t.Errorf("got %d requests, %d failed, in %d ns", sums.n, sums.failed, sums.last)
+	}
+	if err := r.takePopulation(stack.End{}, sums); err == nil {
+		t.Error("a client that says nothing of its devices: got no error")
+	}
+}
+
+func TestResponsesOfDevices(t *testing.T) {
+	r := soundDevices()
+	r.course.asked.Duration = int64(5 * time.Second)
+	p := r.course.population
+	p.BytesOut, p.BytesIn, p.Recovery = 50_000, 30_000, 12*time.Second
+	r.findings.results = []store.Result{{Side: measure.Client, Response: "serialization", N: 9},
+		{Side: measure.Client, Response: "response_time", N: 9}, {Side: measure.Server, Response: "serialization", N: 9}}
+	r.summarizePopulation()
+	got := map[string]float64{}
+	for _, x := range r.findings.results {
+		if x.Side == measure.Client {
+			got[x.Response] = x.Mean
+		}
+	}
+	want := map[string]float64{"response_time": 0, "sent_rate": 200, "failed_share": 0.01, "resent": 0.02,
+		"datagram_bytes": 80, "driver_lateness": 0.009, "recovery_time": 12}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSpecOfDevices(t *testing.T) {
+	p := study.Population{Devices: 10, Period: time.Minute, Jitter: 0.1, Phase: "aligned", Ramp: 5, KeepAlive: time.Second,
+		Reconnect: study.Reconnect{First: 1, Most: 3, Factor: 2, Jitter: "equal"}, Outage: study.Outage{At: 4, For: 5, Share: 0.5}}
+	want := population.Spec{Devices: 10, Phase: population.Aligned, Ramp: 5, Seed: 9,
+		Classes: []population.Class{{Share: 1, Period: time.Minute, Jitter: 0.1, KeepAlive: time.Second}},
+		Retry:   population.Backoff{First: 1, Most: 3, Factor: 2, Jitter: population.Equal},
+		Outage:  population.Outage{At: 4, For: 5, Share: 0.5}}
+	if got := populationSpec(&p, 9); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	p.Mix = []study.Class{{Name: "a", Share: 1, Period: 7, KeepAlive: 8, Jitter: 0.3}}
+	want.Classes = []population.Class{{Name: "a", Share: 1, Period: 7, KeepAlive: 8, Jitter: 0.3}}
+	if got := populationSpec(&p, 9); !reflect.DeepEqual(got, want) {
+		t.Errorf("mix: got %+v, want %+v", got, want)
+	}
+}

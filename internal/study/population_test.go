@@ -1,0 +1,108 @@
+package study
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+const devicesBase = "study: a\nservice: monitor\nstack: reference/coap-cbor\ndevices: 1000\n"
+
+func TestDevices(t *testing.T) {
+	one := func(change func(*Population)) Population {
+		p := Population{Devices: 1000, Period: time.Minute, Phase: "random", Reconnect: defaultReconnect,
+			Lateness: 50 * time.Millisecond}
+		change(&p)
+		return p
+	}
+	for text, want := range map[string]struct {
+		Population
+		lasts time.Duration
+	}{
+		"period: 60s\n":              {one(func(*Population) {}), time.Minute},
+		"period: 60s\nramp: 500/s\n": {one(func(p *Population) { p.Ramp = 500 }), 62 * time.Second},
+		"period: 1s\nduration: 5m\n": {one(func(p *Population) { p.Period, p.Lateness = time.Second, 10*time.Millisecond }),
+			5 * time.Minute},
+		"period: 60s\njitter: 10%\nphase: aligned\nkeepalive: 45s\nlateness: 7ms\nreconnect: off\n": {one(func(p *Population) {
+			p.Jitter, p.Phase, p.KeepAlive, p.Lateness = 0.1, "aligned", 45*time.Second, 7*time.Millisecond
+			p.Reconnect = Reconnect{}
+		}), time.Minute},
+		"period: 60s\nreconnect: equal\n": {one(func(p *Population) { p.Reconnect.Jitter = "equal" }), time.Minute},
+		"period: 60s\nreconnect: {first: 2s, factor: 1.5, most: 1m, jitter: none}\n": {one(func(p *Population) {
+			p.Reconnect = Reconnect{2 * time.Second, time.Minute, 1.5, "none"}
+		}), time.Minute},
+		"period: 60s\nduration: 3m\noutage: {at: 30s, for: 20s, share: 50%}\n": {one(func(p *Population) {
+			p.Outage = Outage{30 * time.Second, 20 * time.Second, 0.5}
+		}), 3 * time.Minute},
+		"mix: {sensor: {share: 90%, period: 1m, jitter: 5%}, tracker: {share: 10%, period: 2s, keepalive: 1s}}\n": {
+			one(func(p *Population) {
+				p.Period, p.Lateness = 0, 20*time.Millisecond
+				p.Mix = []Class{{"sensor", 0.9, time.Minute, 0, 0.05}, {"tracker", 0.1, 2 * time.Second, time.Second, 0}}
+			}), time.Minute},
+	} {
+		s, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if err := schema(t).Validate(asJSON(t, []byte(devicesBase+text))); err != nil {
+			t.Errorf("%s: schema: %v", text, err)
+		}
+		p, _ := Expand(s)
+		got := p.Trials[0].Setup
+		if !reflect.DeepEqual(got.Population, want.Population) || got.Duration != want.lasts || got.Requests != 0 ||
+			got.Placement != Free {
+			t.Errorf("%s: got %+v for %v, %s, %d requests; want %+v for %v", text, got.Population, got.Duration, got.Placement,
+				got.Requests, want.Population, want.lasts)
+		}
+	}
+}
+
+// What cannot be is refused, at its place and with advice.
+func TestDevicesThatCannotBe(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                          "devices without a period",
+		"period: 60s\nrate: 10\n":                                   "devices with rate",
+		"period: 60s\nrequests: 10\n":                               "devices with requests",
+		"period: 60s\nconcurrency: 2\n":                             "devices with concurrency",
+		"period: 60s\nlink: lte-m\n":                                "which no link leads to",
+		"period: 60s\nip: ipv6\n":                                   "write ip: ipv4",
+		"period: 60s\nserver: {device: pi}\n":                       "only a server on this machine",
+		"period: 60s\nresponses: [wire_bytes]\n":                    "wire_bytes is not available with devices",
+		"period: 60s\nsecurity: dtls-psk\n":                         "without security",
+		"period: 60s\njitter: 200%\n":                               "not a share",
+		"period: 60s\nphase: full\n":                                "phase \"full\" is unknown",
+		"period: 60s\nreconnect: {most: 1ms}\n":                     "above its most",
+		"period: 60s\nreconnect: {factor: 0.5}\n":                   "no factor",
+		"period: 60s\nreconnect: {jiter: full}\n":                   "did you mean jitter?",
+		"period: 60s\noutage: {at: 10s}\n":                          "cuts nobody off",
+		"period: 60s\noutage: {at: 30s, for: 30s}\n":                "not before the trial",
+		"period: 20m\n":                                             "too long for timeouts.trial",
+		"mix: {a: {share: 50%, period: 1s}}\n":                      "add up to 50%",
+		"mix: {a: {share: 100%}}\n":                                 "lacks its share or its period",
+		"period: 1s\nmix: {a: {share: 100%, period: 1s}}\n":         "mix with period",
+		"time: instructions\nperiod: 60s\n":                         "time: clock",
+		"period: 60s\nserver: {url: \"coap://127.0.0.1:5683/a\"}\n": "devices with server.url",
+	} {
+		if _, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+	for _, k := range populationKeys {
+		text := "study: a\nservice: monitor\nstack: reference/coap-cbor\n" + k + ": " + map[string]string{"phase": "aligned",
+			"reconnect": "full", "outage": "{for: 1s}", "jitter": "10%", "ramp": "1",
+			"mix": "{a: {share: 1, period: 1s}}"}[k]
+		if strings.HasSuffix(text, ": ") {
+			text += "1s"
+		}
+		if _, err := Parse("a.yaml", []byte(text+"\n"), Vocabulary{}); err == nil || !strings.Contains(err.Error(), k+" without devices") {
+			t.Errorf("%s: got %v", k, err)
+		}
+	}
+	v := Vocabulary{Stacks: func(name string) (StackFacts, bool) { return StackFacts{Populations: name != "rest-json"}, true }}
+	text := strings.Replace(devicesBase, "reference/coap-cbor", "rest-json", 1) + "period: 1s\n"
+	if _, err := Parse("a.yaml", []byte(text), v); err == nil || !strings.Contains(err.Error(), "cannot be many devices") {
+		t.Errorf("got %v", err)
+	}
+}
