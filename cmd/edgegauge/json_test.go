@@ -30,6 +30,7 @@ var jsonRuns = []string{
 	"confirm both --json",
 	"choose out --minimize rtt --json",
 	"forecast out --battery 2xAA --link nb-iot --period 1h --json",
+	"capacity s.yaml --scale concurrency --most 8 --blocks 2 --length 100ms --set stack=rest-json --out scaling --json",
 	"analyze table.csv --response y --by a --json",
 	"links --json",
 	"links nb-iot --json",

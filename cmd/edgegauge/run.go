@@ -170,7 +170,18 @@ func closeExperiment(e *testbed.Experiment) {
 func (a *app) open(
 	ctx context.Context, file string, sets []string, out string, trust, shared bool,
 ) (*testbed.Experiment, error) {
-	bed, plan, text, err := a.read(ctx, file, sets)
+	_, plan, text, err := a.read(ctx, file, sets)
+	if err != nil {
+		return nil, err
+	}
+	return a.openPlan(ctx, plan, text, out, trust, shared)
+}
+
+// openPlan opens the experiment of a plan, which is to be closed.
+func (a *app) openPlan(
+	ctx context.Context, plan study.Plan, text []byte, out string, trust, shared bool,
+) (*testbed.Experiment, error) {
+	bed, err := a.bed()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A refusing server answers every request at once, and refuses a share of them that follows
+// from the number it sees in each 100 ms: all above the number it bears.
+type refusing struct {
+	mu     sync.Mutex
+	bears  int // in each slot
+	slot   int64
+	seen   int
+	served int
+}
+
+func (r *refusing) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slot := time.Now().UnixMilli() / 100; slot != r.slot {
+		r.slot, r.seen = slot, 0
+	}
+	if r.seen++; r.seen > r.bears {
+		http.Error(w, "too many", http.StatusServiceUnavailable)
+		return
+	}
+	r.served++
+	fmt.Fprint(w, "ok")
+}
+
+type capacityAnswer struct {
+	Ended    string     `json:"ended"`
+	Rate     float64    `json:"requests_per_s"`
+	Interval [2]float64 `json:"interval"`
+	Devices  float64    `json:"devices"`
+	Binding  string     `json:"binding"`
+	Results  string     `json:"results"`
+	Trials   []struct {
+		Rate   float64 `json:"rate"`
+		Counts bool    `json:"counts"`
+	} `json:"trials"`
+}
+
+// A server that refuses what is above 20 requests in 100 ms: at a constant rate r it
+// refuses 1 − 200/r, so that 5 % of failures are just met at 210.5 requests/s. The
+// truth is a count, whatever the machine does besides. Requests that come late in one slot come in
+// the next, so that a busy machine can only make it refuse more.
+func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
+	server := &refusing{bears: 20}
+	s := httptest.NewServer(server)
+	defer s.Close()
+	o := newOwn(t)
+	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 150\narrival: constant\n"+
+		"concurrency: 8\nduration: 1s\ndesign: {warmup: 0}\n", s.URL))
+	args := []string{"-q", "capacity", "s.yaml", "--slo", "failed < 5%, response_time p50 < 4s", "--length", "1s",
+		"--late", "2s", "--period", "1m", "--precision", "8", "--budget", "45", "--json"}
+	out, code := o.run(t, args...)
+	var got capacityAnswer
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
+		t.Fatalf("code %d, %v\n%s", code, err, out)
+	}
+	t.Logf("%+v", got)
+	const truth = 200 / 0.95
+	if got.Rate < truth*0.75 || got.Rate > truth*1.1 || got.Interval[0] > truth*1.02 {
+		t.Errorf("%g (%v) requests/s, not %g", got.Rate, got.Interval, truth)
+	}
+	if got.Binding != "failed < 5%" || got.Devices != math.Floor(got.Rate*60) {
+		t.Errorf("%s binds; %g devices", got.Binding, got.Devices)
+	}
+	counting := 0
+	for _, x := range got.Trials {
+		if x.Counts {
+			counting++
+		}
+	}
+	if counting < 9 || counting == len(got.Trials) {
+		t.Errorf("%d of %d trials count", counting, len(got.Trials))
+	}
+	page, err := os.ReadFile(filepath.Join(o.dir, got.Results, "capacity.html"))
+	if err != nil || strings.Count(string(page), "<svg") != 2 || strings.Count(string(page), "<circle") != 2*len(got.Trials) {
+		t.Errorf("%v: %d circles", err, strings.Count(string(page), "<circle"))
+	}
+	text, code := o.run(t, "report", got.Results)
+	if code != 0 || !strings.Contains(text, fmt.Sprintf("%d of %d trials valid", len(got.Trials), len(got.Trials))) {
+		t.Errorf("code %d\n%s", code, text)
+	}
+
+	// The same search, named: it is there, and nothing is measured again.
+	before := server.served
+	again, code := o.run(t, append(args, "--out", got.Results)...)
+	if code != 0 || again != out || server.served != before {
+		t.Errorf("code %d; %d more requests\n%s", code, server.served-before, again)
+	}
+	// Another question to the same results is refused.
+	if text, code := o.run(t, "-q", "capacity", "s.yaml", "--slo", "failed < 6%", "--length", "1s", "--late", "2s", "--out",
+		got.Results); code != 2 || !strings.Contains(text, "holds another search") {
+		t.Errorf("code %d: %s", code, text)
+	}
+}
+
+// A search that is killed goes on where it was.
+func TestCapacityIsResumed(t *testing.T) {
+	s := httptest.NewServer(&refusing{bears: 20})
+	defer s.Close()
+	o := newOwn(t)
+	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 600\narrival: constant\n"+
+		"concurrency: 8\nduration: 1s\ndesign: {warmup: 0}\n", s.URL))
+	args := []string{"-q", "capacity", "s.yaml", "--slo", "failed < 20%", "--length", "500ms", "--late", "2s",
+		"--precision", "25", "--budget", "10", "--json"}
+	if out, code := o.run(t, args...); code != 0 && code != 3 {
+		t.Fatalf("code %d\n%s", code, out)
+	}
+	// Take the note of its end away, and the last trial: as a kill leaves it.
+	note := filepath.Join(o.dir, "results/refuses/001/capacity-search.json")
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(note, []byte(strings.Replace(string(text), `"ended": true`, `"ended": false`, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args[len(args)-2] = "16"
+	out, _ := o.run(t, args...)
+	var got capacityAnswer
+	if err := json.Unmarshal([]byte(out[:strings.LastIndex(out, "}")+1]), &got); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got.Results != "results/refuses/001" || len(got.Trials) < 11 {
+		t.Errorf("%s has %d trials", got.Results, len(got.Trials))
+	}
+}
+
+// What cannot be asked, and what has no answer.
+func TestCapacityRefuses(t *testing.T) {
+	server := &refusing{bears: 0}
+	s := httptest.NewServer(server)
+	defer s.Close()
+	o := newOwn(t)
+	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 200\nconcurrency: 8\n"+
+		"duration: 1s\n", s.URL))
+	o.write(t, "two.yaml", fmt.Sprintf("study: two\nserver: {url: %q}\nfactors: {connection: [keep-alive, per-request]}\n"+
+		"requests: 5\n", s.URL))
+	for _, tt := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"s.yaml", 2, "--slo is missing"},
+		{"s.yaml --slo failed<5", 2, "write it in %"},
+		{"s.yaml --slo failed<5% --precision 0", 2, "--precision 0"},
+		{"s.yaml --slo failed<5% --scale concurrency", 2, "takes no --slo"},
+		{"s.yaml --slo failed<5% --scale up", 2, "write rate or concurrency"},
+		{"s.yaml --slo rtt.p99<10s", 2, "timeouts.request"},
+		{"two.yaml --slo failed<5%", 2, "has 2 treatments"},
+		{"s.yaml --slo failed<5% --length 1s --late 2s", 1, "not kept to at 200 requests/s"},
+	} {
+		out, code := o.run(t, append([]string{"-q", "capacity"}, strings.Fields(tt.args)...)...)
+		if code != tt.code || !strings.Contains(out, tt.says) {
+			t.Errorf("%s: code %d\n%s", tt.args, code, out)
+		}
+	}
+}
+
+// Throughput by requests under way, of a server with one worker that takes 2 ms.
+func TestScalingOfAServerWithOneWorker(t *testing.T) {
+	var worker sync.Mutex
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		worker.Lock()
+		defer worker.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		fmt.Fprint(w, "ok")
+	}))
+	defer s.Close()
+	o := newOwn(t)
+	o.write(t, "s.yaml", fmt.Sprintf("study: one\nserver: {url: %q}\nrequest: {path: /}\nrequests: 5\ndesign: {warmup: 0}\n",
+		s.URL))
+	out, code := o.run(t, "-q", "capacity", "s.yaml", "--scale", "concurrency", "--most", "8", "--blocks", "2", "--length",
+		"300ms", "--json")
+	var got struct {
+		Alpha  struct{ Value float64 }
+		Levels []struct {
+			N        float64 `json:"in_flight"`
+			Measured float64 `json:"requests_per_s"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
+		t.Fatalf("code %d, %v\n%s", code, err, out)
+	}
+	if len(got.Levels) != 4 || got.Levels[3].N != 8 || got.Levels[3].Measured > 500 || got.Alpha.Value < 0.3 {
+		t.Errorf("%+v", got)
+	}
+	if text, code := o.run(t, "report", "results/latest"); code != 0 || !strings.Contains(text, "8 of 8 trials valid") {
+		t.Errorf("code %d\n%s", code, text)
+	}
+}

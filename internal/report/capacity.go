@@ -1,0 +1,331 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/advise/slo"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A CapacityTrial is a trial of a search for a capacity.
+type CapacityTrial struct {
+	Block   int
+	Rate    float64 // requests/s offered
+	Kept    []slo.Kept
+	Binding int // which condition has the least margin
+	Counts  bool
+}
+
+// A Capacity is what a search for the rate that a server bears came to.
+type Capacity struct {
+	Study, Dir string
+	SLO        slo.SLO
+	Precision  float64 // half-width over the rate that was asked
+	Step       stat.CapacityStep
+	Trials     []CapacityTrial
+	Invalid    int           // attempts that were not valid, and repeated
+	Length     time.Duration // of a trial
+	InFlight   int           // requests under way at once, at most
+	Arrival    string
+	Driver     float64       // requests/s that the driver itself does; 0: not measured
+	Floor      string        // stack that it was measured against
+	Most       float64       // requests/s that were searched up to
+	Least      float64       // the same down to
+	Period     time.Duration // of a device; 0: not asked
+	Confidence float64
+}
+
+// Found reports whether there is a capacity with an interval.
+func (c *Capacity) Found() bool {
+	return c.Step.Capacity.Trials > 0 && !math.IsNaN(c.Step.Capacity.Lo)
+}
+
+// Binding is the condition that was nearest to being broken in most of the trials that count.
+func (c *Capacity) Binding() slo.Condition {
+	n := make([]int, len(c.SLO))
+	for _, t := range c.Trials {
+		if t.Counts {
+			n[t.Binding]++
+		}
+	}
+	return c.SLO[slices.Index(n, slices.Max(n))]
+}
+
+// Headline is the answer in a sentence.
+func (c *Capacity) Headline() string {
+	k, length := c.Step.Capacity, c.Length.String()
+	switch {
+	case c.Step.Stage == stat.AboveMost:
+		return fmt.Sprintf("The server bears at least %s requests/s in trials of %s: the search went no higher.",
+			significant(c.Step.Lo), length)
+	case c.Step.Stage == stat.BelowLeast:
+		return fmt.Sprintf("The server does not keep to this even at %s requests/s in trials of %s.", significant(c.Least),
+			length)
+	case !c.Found():
+		return fmt.Sprintf("Not found within the budget of trials: between %s and %s requests/s by single trials of %s.",
+			significant(min(c.Step.Lo, c.Step.Hi)), significant(max(c.Step.Lo, c.Step.Hi)), length)
+	}
+	return fmt.Sprintf("The server bears %s requests/s (%s to %s, %g %% interval) in trials of %s.", significant(k.Rate),
+		significant(k.Lo), significant(k.Hi), 100*c.Confidence, length)
+}
+
+// devices are those that a rate is enough for.
+func (c *Capacity) devices(rate float64) float64 { return math.Floor(rate * c.Period.Seconds()) }
+
+// Says are the sentences below the headline.
+func (c *Capacity) Says() []string {
+	var out []string
+	k := c.Step.Capacity
+	switch {
+	case c.Period == 0:
+	case c.Found():
+		out = append(out, fmt.Sprintf("That is %.0f devices (%.0f to %.0f) that send once in %v.", c.devices(k.Rate),
+			c.devices(k.Lo), c.devices(k.Hi), c.Period))
+	case c.Step.Stage == stat.AboveMost:
+		out = append(out, fmt.Sprintf("That is at least %.0f devices that send once in %v.", c.devices(c.Step.Lo), c.Period))
+	}
+	if len(c.SLO) > 1 && k.Trials > 0 {
+		out = append(out, fmt.Sprintf("What binds is %s.", c.Binding().Text))
+	}
+	if c.Found() && c.Step.Stage == stat.Exhausted {
+		out = append(out, fmt.Sprintf("The budget of trials ended at ±%.1f %%; asked were ±%.1f %%.",
+			100*(k.Hi-k.Lo)/2/k.Rate, 100*c.Precision))
+	}
+	if c.Found() && !k.Fits() {
+		out = append(out, fmt.Sprintf("The trials do not follow a line near the knee (p = %.2g), so the interval may be too "+
+			"narrow. By count, most trials kept to it up to %s requests/s, and most broke it from %s on.", k.Bent,
+			rateOr(k.Below), rateOr(k.Above)))
+	}
+	out = append(out, fmt.Sprintf("It holds for trials of %v with %s arrivals and at most %d requests under way; longer "+
+		"trials see a queue grow further.", c.Length, c.Arrival, c.InFlight))
+	if c.Driver > 0 {
+		out = append(out, fmt.Sprintf("The driver itself does %s requests/s against %s; the search went up to half of that.",
+			significant(c.Driver), c.Floor))
+	} else {
+		out = append(out, "What the driver itself can do was not measured: it is not this program's.")
+	}
+	if c.Invalid > 0 {
+		out = append(out, fmt.Sprintf("%d trials were invalid and were repeated; edgegauge report says why.", c.Invalid))
+	}
+	return out
+}
+
+func rateOr(rate float64) string {
+	if rate == 0 {
+		return "no rate"
+	}
+	return significant(rate)
+}
+
+// figure is a condition's figure in words.
+func capacityFigure(c slo.Condition, v float64) string {
+	switch {
+	case c.Figure == slo.Failed:
+		return significant(100*v) + " %"
+	case math.IsInf(v, 1):
+		return "none answered"
+	}
+	return Format(v, "s")
+}
+
+// Text writes the answer for people.
+func (c *Capacity) Text(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s\n\n%s\n", c.Study, c.SLO, c.Headline())
+	for _, s := range c.Says() {
+		fmt.Fprintln(w, s)
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "block\trequests/s\t")
+	for _, k := range c.SLO {
+		fmt.Fprintf(tw, "%s\t", strings.TrimSpace(strings.Split(k.Text, "<")[0]))
+	}
+	fmt.Fprintln(tw, "kept\tcounts\t")
+	for _, t := range c.Trials {
+		fmt.Fprintf(tw, "%d\t%s\t", t.Block, significant(t.Rate))
+		for i, k := range t.Kept {
+			fmt.Fprintf(tw, "%s\t", capacityFigure(c.SLO[i], k.Figure))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t\n", yesNo(t.Kept[t.Binding].Margin >= 1), yesNo(t.Counts))
+	}
+	return tw.Flush()
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// stages are the words of JSON.
+var stages = map[stat.CapacityStage]string{stat.Bracketing: "unfinished", stat.Measuring: "unfinished",
+	stat.Precise: "precise", stat.Exhausted: "budget ended", stat.AboveMost: "above the highest rate",
+	stat.BelowLeast: "below the lowest rate"}
+
+// capacityFormat is the version of what JSON writes.
+const capacityFormat = 1
+
+// JSON writes the answer for programs.
+func (c *Capacity) JSON(w io.Writer) error {
+	type keptJSON struct {
+		Condition string      `json:"condition"`
+		Value     stat.Number `json:"value"` // s, or a share; null: too many requests failed
+	}
+	type trialJSON struct {
+		Block  int        `json:"block"`
+		Rate   float64    `json:"rate"`
+		Kept   bool       `json:"kept"`
+		Counts bool       `json:"counts"`
+		Of     []keptJSON `json:"of"`
+	}
+	out := struct {
+		Format     int           `json:"format"`
+		Study      string        `json:"study"`
+		Results    string        `json:"results"`
+		SLO        string        `json:"slo"`
+		Ended      string        `json:"ended"`
+		Rate       stat.Number   `json:"requests_per_s"`
+		Interval   stat.Interval `json:"interval"`
+		Confidence float64       `json:"confidence"`
+		Period     float64       `json:"period_s,omitempty"`
+		Devices    stat.Number   `json:"devices"`
+		DevicesIn  stat.Interval `json:"devices_interval"`
+		Binding    string        `json:"binding,omitempty"`
+		Fits       bool          `json:"fits"`
+		Length     float64       `json:"trial_s"`
+		InFlight   int           `json:"in_flight"`
+		Arrival    string        `json:"arrival"`
+		Bracket    []float64     `json:"bracket"` // highest rate of one trial that kept to it, lowest that did not; 0: none
+		Driver     float64       `json:"driver_requests_per_s"`
+		Trials     []trialJSON   `json:"trials"`
+		Invalid    int           `json:"invalid"`
+		Says       []string      `json:"says"`
+	}{capacityFormat, c.Study, c.Dir, c.SLO.String(), stages[c.Step.Stage], stat.Number(math.NaN()),
+		stat.Interval{math.NaN(), math.NaN()}, c.Confidence, c.Period.Seconds(), stat.Number(math.NaN()),
+		stat.Interval{math.NaN(), math.NaN()}, "", c.Step.Capacity.Fits(), c.Length.Seconds(), c.InFlight, c.Arrival,
+		[]float64{c.Step.Lo, c.Step.Hi}, c.Driver, []trialJSON{}, c.Invalid, append([]string{c.Headline()}, c.Says()...)}
+	if k := c.Step.Capacity; c.Found() {
+		out.Rate, out.Interval = stat.Number(k.Rate), stat.Interval{k.Lo, k.Hi}
+		if c.Period > 0 {
+			out.Devices, out.DevicesIn = stat.Number(c.devices(k.Rate)), stat.Interval{c.devices(k.Lo), c.devices(k.Hi)}
+		}
+		out.Binding = c.Binding().Text
+	}
+	for _, t := range c.Trials {
+		j := trialJSON{Block: t.Block, Rate: t.Rate, Kept: t.Kept[t.Binding].Margin >= 1, Counts: t.Counts}
+		for i, k := range t.Kept {
+			if math.IsInf(k.Figure, 0) {
+				k.Figure = math.NaN()
+			}
+			j.Of = append(j.Of, keptJSON{c.SLO[i].Text, stat.Number(k.Figure)})
+		}
+		out.Trials = append(out.Trials, j)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+// Places of a curve, in px.
+const (
+	curveHigh = 200
+	curveHead = 26
+)
+
+// Pictures are the figure of each condition against the rate: a point for each trial, filled
+// where it counts, the bound, and the capacity with its interval.
+func (c *Capacity) Pictures() []Picture {
+	var rates []float64
+	for _, t := range c.Trials {
+		rates = append(rates, t.Rate)
+	}
+	x := newAxis(rates)
+	var out []Picture
+	for i, k := range c.SLO {
+		unit, scale := "s", 1.0
+		if k.Figure == slo.Failed {
+			unit, scale = "%", 100
+		}
+		values := []float64{k.Bound * scale}
+		for _, t := range c.Trials {
+			values = append(values, t.Kept[i].Figure*scale)
+		}
+		y := newAxis(values)
+		at := func(v float64) float64 { return curveHead + curveHigh*(1-y.at(v)) }
+		p := Picture{ID: fmt.Sprintf("capacity-%d", i+1), Height: curveHead + curveHigh + axisHeight,
+			Says: k.Text + " against the rate. " + c.Headline()}
+		var b strings.Builder
+		fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s</text>`, html.EscapeString(k.Text))
+		fmt.Fprintf(&b, `<text class="fig-value" x="100%%" y="14">requests/s offered</text>`)
+		if c.Found() {
+			lo, mid, hi := x.clamp(c.Step.Capacity.Lo), x.clamp(c.Step.Capacity.Rate), x.clamp(c.Step.Capacity.Hi)
+			fmt.Fprintf(&b, `<rect class="fig-band" x="%s" y="%d" width="%s" height="%d"/>`, percent(lo), curveHead,
+				percent(hi-lo), curveHigh)
+			fmt.Fprintf(&b, `<line class="fig-median" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(mid), percent(mid), curveHead,
+				curveHead+curveHigh)
+		}
+		fmt.Fprintf(&b, `<line class="fig-floor" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/>`, at(k.Bound*scale),
+			at(k.Bound*scale))
+		for _, t := range c.Trials {
+			v := t.Kept[i].Figure * scale
+			if math.IsInf(v, 0) || y.log && v <= 0 {
+				v = map[bool]float64{true: y.hi, false: y.lo}[math.IsInf(v, 0)]
+			}
+			class := "fig-open"
+			if t.Counts {
+				class = "fig-front"
+			}
+			fmt.Fprintf(&b, `<circle class="%s" cx="%s" cy="%.1f" r="4"><title>%s requests/s: %s</title></circle>`, class,
+				percent(x.at(t.Rate)), at(v), significant(t.Rate), capacityFigure(k, t.Kept[i].Figure))
+		}
+		for _, v := range y.ticks() {
+			fmt.Fprintf(&b, `<text class="fig-key" x="2" y="%.1f">%s</text>`, at(v)-2, y.label(v, unit))
+		}
+		x.grid(&b, "1/s", curveHead+curveHigh)
+		p.body = b.String()
+		out = append(out, p)
+	}
+	return out
+}
+
+// HTML writes the answer as a page that needs nothing else.
+func (c *Capacity) HTML(w io.Writer) error {
+	style, _ := Assets()
+	esc := html.EscapeString
+	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>%s: capacity</title>`+
+		`<meta name="viewport" content="width=device-width"><style>%s</style><main><h1>%s: how much the server bears</h1>`+
+		"\n<p>%s</p>\n<p><strong>%s</strong></p>\n", esc(c.Study), style, esc(c.Study), esc(c.SLO.String()),
+		esc(c.Headline()))
+	for _, s := range c.Says() {
+		fmt.Fprintf(w, "<p>%s</p>\n", esc(s))
+	}
+	for _, p := range c.Pictures() {
+		if err := p.SVG(w); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(w, "<p>A point is a trial in fresh processes. Filled ones count in the answer; the others only found the "+
+		"place. The horizontal line is the bound, the band the interval.</p>\n<table><tr><th>block</th><th>requests/s</th>")
+	for _, k := range c.SLO {
+		fmt.Fprintf(w, "<th>%s</th>", esc(k.Text))
+	}
+	fmt.Fprintln(w, "<th>counts</th></tr>")
+	for _, t := range c.Trials {
+		fmt.Fprintf(w, "<tr><td>%d</td><td>%s</td>", t.Block, significant(t.Rate))
+		for i, k := range t.Kept {
+			fmt.Fprintf(w, "<td>%s</td>", esc(capacityFigure(c.SLO[i], k.Figure)))
+		}
+		fmt.Fprintf(w, "<td>%s</td></tr>\n", yesNo(t.Counts))
+	}
+	_, err := fmt.Fprintln(w, "</table></main></html>")
+	return err
+}
