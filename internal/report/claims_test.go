@@ -420,7 +420,7 @@ func TestScorecardIsTold(t *testing.T) {
 		"confirmed     total_time at the server: axis2 below cxf (message_kb 100)\n              published ratio 0.842; " +
 			"ours ratio 0.8",
 		"only a meter can decide", "as modelled: confirmed, inside ", "a model decides nothing",
-		"would decide: a power meter at the server", "the paper had 50", "It names no published table",
+		"would decide: a power meter at the server", "the paper had 50", "The study names no published table",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
