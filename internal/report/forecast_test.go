@@ -63,7 +63,7 @@ func TestTraffic(t *testing.T) {
 	}{
 		{"headers go both ways alike; the wait is that of the link; measured joules are the processor's", "nb-iot", "",
 			store.Measured, nil, battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.1},
-			[]string{"including 0.500 retransmitted packets per request", "as measured over this link",
+			[]string{"on the wire, as measured, including 0.500 retransmitted", "as measured over this link",
 				"measured energy at the client, of the processor"}},
 		{"another link's wait is not this one's", "lte-m", "", store.Measured, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: math.NaN(), Joules: 0.1}, []string{"on the wire"}},
