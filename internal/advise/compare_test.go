@@ -144,6 +144,31 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A block that is slow for both of two interleaved versions is no spike of the quicker one, whose
+// median it may pass by more; a trial that is slow alone is one.
+func TestSlowBlocksAreNoSpikes(t *testing.T) {
+	took := []float64{10, 10.2, 9.9, 10.1, 9.8, 10, 10.3, 9.7, 10.1, 14.9}
+	var quicker []float64
+	for i, v := range took {
+		quicker = append(quicker, v*(0.9+0.001*float64(i%3)))
+	}
+	quicker[9] = 14.5 // 1.6 times its median, and 3 % less than its fellow
+	for _, interleaved := range []bool{true, false} {
+		for _, alone := range []bool{true, false} {
+			old, new := series("A", "rtt", took...), series("A", "rtt", quicker...)
+			if alone {
+				new.Trials[4].Mean, new.Trials[9].Mean = 40, 13.3
+			}
+			old.Interleaved, new.Interleaved = interleaved, interleaved
+			o := Outcome{Contrast: Contrast{Allowance: 1}}
+			o.spikes(old, new)
+			if want := alone || !interleaved; (o.Spikes.New > 0) != want {
+				t.Errorf("interleaved %v, one trial slow alone %v: got %+v", interleaved, alone, o.Spikes)
+			}
+		}
+	}
+}
+
 // Nothing changed in 40 treatments: Holm keeps false alarms at 5 % of the comparisons.
 func TestFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

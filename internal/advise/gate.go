@@ -98,18 +98,48 @@ type Spikes struct {
 // modified z is beyond stat.OutlierLimit besides.
 const spikeFrom = 1.5
 
-func spikesOf(xs []float64) (n int, worst float64) {
+// spikesBeside counts the spikes of s, of which xs are the values. Where other was measured
+// in the same blocks, a slow block is no spike of either: a spike takes so many times as
+// long as its fellow in the block, too, beside what the two differ by in a typical block.
+func (s Series) spikesBeside(xs []float64, other Series) (n int, worst float64) {
 	far, err := stat.Outliers(xs)
 	m, err2 := stat.Median(xs, 0.95)
 	if err != nil || err2 != nil {
 		return 0, 0
 	}
+	expected := s.besideFellows(other)
 	for _, i := range far {
-		if xs[i] > spikeFrom*m.Center {
+		if limit := spikeFrom * max(m.Center, expected[s.Trials[i].Block]); xs[i] > limit {
 			n, worst = n+1, max(worst, xs[i])
 		}
 	}
 	return n, worst
+}
+
+// besideFellows is, by block, how long a trial of s would take if it differed from its
+// fellow as in the median block; empty where they share no blocks.
+func (s Series) besideFellows(other Series) map[int]float64 {
+	expected := map[int]float64{}
+	if !s.Interleaved || !other.Interleaved {
+		return expected
+	}
+	for _, t := range other.Trials {
+		expected[t.Block] = t.Mean
+	}
+	var ratios []float64
+	for _, t := range s.Trials {
+		if fellow := expected[t.Block]; fellow > 0 {
+			ratios = append(ratios, t.Mean/fellow)
+		}
+	}
+	if len(ratios) == 0 {
+		return map[int]float64{}
+	}
+	slices.Sort(ratios)
+	for block := range expected {
+		expected[block] *= ratios[len(ratios)/2]
+	}
+	return expected
 }
 
 // spikes are a finding of their own: they meet the condition where the new
@@ -122,8 +152,8 @@ func (o *Outcome) spikes(old, new Series) {
 		return
 	}
 	s := Spikes{Trials: [2]int{len(a), len(b)}, P: math.NaN()}
-	s.Old, _ = spikesOf(a)
-	s.New, s.Worst = spikesOf(b)
+	s.Old, _ = old.spikesBeside(a, new)
+	s.New, s.Worst = new.spikesBeside(b, old)
 	if s.New > 0 {
 		s.P = stat.FisherMore(s.New, len(b), s.Old, len(a))
 		p := Part{Name: "spikes", Ratio: none(), Met: min(1, 2*s.P)} // two-sided, as the others
