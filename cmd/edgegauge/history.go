@@ -34,9 +34,9 @@ out, and said to be: other settings, treatments or warm-up. The number of trials
 Each run weighs by its own standard error and by how much runs differ beyond their errors. A change of the machine (its
 model, CPUs, kernel or system, a stack's runtime; for stacks outside edgegauge, edgegauge itself) begins a new level and
 is no regression. One odd run is said to be odd, and nothing else. What changed otherwise is a suspect, and no more:
-"edgegauge confirm" measures both versions again, interleaved, and history then shows what came of it. One of 20 runs
-without any change is suspected, whatever the number of responses and treatments: they share that rate, so ask
-about few. The exit code is 0 whatever is found.`,
+"edgegauge confirm" measures both versions again, interleaved, and history then shows what came of it. Some 4 to 6 of
+100 runs without any change are suspected, whatever the number of responses and treatments: they share that rate, so
+ask about few. The exit code is 0 whatever is found.`,
 		Example: "  edgegauge history results/gate\n  edgegauge history results --study gate --by commit\n  " +
 			"edgegauge history results/gate --response rtt --response server.cpu --json",
 		Args: cobra.MinimumNArgs(1),
