@@ -79,6 +79,9 @@ func bed(t *testing.T, stacks ...string) *Testbed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(temp) })
+	if err := os.Chmod(temp, 0o755); err != nil { // for servers that work as another user, as below /tmp
+		t.Fatal(err)
+	}
 	o := Options{Exe: exe, Version: "test", Temp: temp, Cache: t.TempDir()}
 	for _, dir := range stacks {
 		o.Stacks = append(o.Stacks, Folder{Path: dir, Trusted: true})

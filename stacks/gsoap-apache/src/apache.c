@@ -82,7 +82,8 @@ static bool folder(struct apache *a, const struct setup *s, const struct passwd 
   char path[300], cgi[4200];
   ssize_t n = readlink("/proc/self/exe", cgi, 4096);
   const char *below = *s->directory ? s->directory : "/tmp";
-  if (n < 0 || snprintf(a->root, sizeof a->root, "%s/apache-XXXXXX", below) > 80) { snprintf(why, size, "the directory's name is too long for Apache's socket: %s", below); return false; }
+  // A socket's name has 107 characters: Apache puts /run/cgid, a full stop and its process's number behind the folder's.
+  if (n < 0 || snprintf(a->root, sizeof a->root, "%s/apache-XXXXXX", below) > 90) { snprintf(why, size, "the directory's name is too long for Apache's socket: %s", below); return false; }
   cgi[n] = 0;
   strcpy(strrchr(cgi, '/'), "/gsoap");
   if (!mkdtemp(a->root)) return failed(why, size, a->root);
