@@ -285,7 +285,6 @@ func TestControlInBrowser(t *testing.T) {
 	t.Log("resume")
 	r.follow("a.resume")
 	r.says("main", "3 of 12 trials are valid")
-	everywhere("resume")
 	r.send(".orders button")
 	o := st.last(t, 1)
 	if dir, _ := filepath.EvalSymlinks(filepath.Join(l.dir, "run/001")); o.Out != dir || o.Study != dir+"/study.yaml" || o.Trust {
@@ -353,7 +352,6 @@ func TestControlInBrowser(t *testing.T) {
 	}
 	turn(`document.querySelector("#suggest button").click()`)
 	want += "retries: 4\nconnection: per-request"
-	everywhere("mended")
 
 	t.Log("save and start")
 	r.send(`button[value=start]`)
