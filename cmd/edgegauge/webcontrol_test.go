@@ -193,6 +193,35 @@ func TestWebControl(t *testing.T) {
 		t.Error("the first trial was measured again")
 	}
 
+	t.Log("a study with a meter of the user's: asked for, then its power as it comes")
+	o.write(t, "meter.sh", `echo '{"type":"meter","name":"test counter","clock":"host","kind":"cumulative","rate":50}'
+while sleep 0.015; do awk '{printf "{\"t\":%.3f,\"J\":%.3f}\n", $1, 2*$1}' /proc/uptime; done
+`)
+	metered := url.Values{"do": {"start"}, "text": {"study: metered\nservice: monitor\nstack: phantom\noptions: {processing: 20ms}\n" +
+		`client: {meter: 'exec:["sh", "meter.sh"]'}` + "\nrequests: 300\ndesign: {replications: 20, warmup: 5}\n" +
+		"responses: [rtt, power]\nretries: 100\n"}}
+	asked := one.send("new/", metered)
+	m = regexp.MustCompile(`name="trust" value="([^"]+)"`).FindStringSubmatch(asked)
+	if m == nil || !strings.Contains(asked, "meter.sh") {
+		t.Fatalf("it does not ask: %s", asked)
+	}
+	metered.Set("trust", m[1])
+	one.send("new/", metered)
+	shown := one.until(`<dt>power, client</dt><dd>[\d.]+ m?W`)
+	watts := regexp.MustCompile(`<dt>power, client</dt><dd>([\d.]+) W`).FindStringSubmatch(shown)
+	var w float64
+	if watts != nil {
+		fmt.Sscan(watts[1], &w)
+	}
+	if w < 1.8 || w > 2.2 { // it always gives 2 W
+		t.Errorf("the page shows %v", watts)
+	}
+	if !regexp.MustCompile(`<b>Step:</b> [a-z]`).MatchString(shown) {
+		t.Error("the page does not show the step")
+	}
+	one.send(links.FindStringSubmatch(shown)[1], url.Values{})
+	one.until(`metered</h?(?s).*ended with code 3|metered <span(?s).*ended with code 3`)
+
 	t.Log("a study that cannot run says why")
 	bad := study("bad")
 	bad.Set("text", strings.Replace(bad.Get("text"), "requests: 20", "requests: 20\nclient.meter: avr:/dev/nothing-here\nresponses: [energy]", 1))

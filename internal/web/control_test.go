@@ -1,11 +1,11 @@
 package web
 
 import (
+	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -285,7 +285,6 @@ func TestControlInBrowser(t *testing.T) {
 	t.Log("resume")
 	r.follow("a.resume")
 	r.says("main", "3 of 12 trials are valid")
-	everywhere("resume")
 	r.send(".orders button")
 	o := st.last(t, 1)
 	if dir, _ := filepath.EvalSymlinks(filepath.Join(l.dir, "run/001")); o.Out != dir || o.Study != dir+"/study.yaml" || o.Trust {
@@ -353,7 +352,6 @@ func TestControlInBrowser(t *testing.T) {
 	}
 	turn(`document.querySelector("#suggest button").click()`)
 	want += "retries: 4\nconnection: per-request"
-	everywhere("mended")
 
 	t.Log("save and start")
 	r.send(`button[value=start]`)
@@ -412,10 +410,15 @@ func TestStreamsADayLong(t *testing.T) {
 	ok(t, err)
 	defer a.Body.Close()
 	const day = 24 * 60 * 60 // a state each second
-	bytesRead := make(chan int64)
+	events := make(chan int, day)
 	go func() {
-		n, _ := io.Copy(io.Discard, a.Body)
-		bytesRead <- n
+		defer close(events)
+		for in, n := bufio.NewScanner(a.Body), 0; in.Scan(); {
+			if in.Text() == "event: state" {
+				n++
+				events <- n
+			}
+		}
 	}()
 	heap := func() uint64 {
 		runtime.GC()
@@ -432,14 +435,16 @@ func TestStreamsADayLong(t *testing.T) {
 		s.hub.now.data = fmt.Appendf(nil, `{"html": "%0500d"}`, i)
 		s.hub.now.next = make(chan struct{})
 	}
-	for i := range day / 100 {
+	for i := range 1000 {
 		state(i)
 	}
+	<-events
 	before, goroutines := heap(), runtime.NumGoroutine()
+	read := 0
 	for i := range day {
 		state(i)
-		if i%64 == 0 {
-			runtime.Gosched()
+		if i%10 == 9 { // a reader that is slow misses states, so that it is waited for
+			read = <-events
 		}
 	}
 	if grown := int64(heap()) - int64(before); grown > 2_000_000 {
@@ -448,12 +453,8 @@ func TestStreamsADayLong(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > goroutines+2 {
 		t.Errorf("%d goroutines became %d", goroutines, n)
 	}
-	s.hub.mu.Lock()
-	last := s.hub.now.number
-	s.hub.mu.Unlock()
-	a.Body.Close()
-	if n := <-bytesRead; last < day || n < 10_000 {
-		t.Errorf("%d events, of which %d B were read", last, n)
+	if read < day/10 {
+		t.Errorf("the page got %d events", read)
 	}
 }
 

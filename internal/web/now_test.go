@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -73,6 +75,38 @@ func TestNowShowsTheLedger(t *testing.T) {
 	shows(t, s, "/", "1 running now")
 	ok(t, l.kept.Close())
 	shows(t, s, "/now/", "No study is running", "unfinished")
+}
+
+// What a lab says of itself is shown while it is new: its step, and its power in W.
+func TestNowShowsTheNotice(t *testing.T) {
+	l := underWay(t, 3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	n, err := kernel.NewNotice(NoticeName)
+	ok(t, err)
+	defer n.Close()
+	says := func(age time.Duration) {
+		b, err := json.Marshal(LabNotice{Step: "measure <it>", Watts: map[measure.Side]float64{measure.Server: 2.5},
+			At: time.Now().Add(-age).UnixMilli()})
+		ok(t, err)
+		n.Write(b)
+	}
+	says(0)
+	shows(t, s, "/now/", "<b>Step:</b> measure &lt;it&gt;", "<dt>power, server</dt><dd>2.50 W")
+	says(time.Minute)
+	if body := shows(t, s, "/now/", "measure &lt;it&gt;"); strings.Contains(body, "2.50 W") {
+		t.Error("the power of a minute ago is shown as now")
+	}
+	n.Write([]byte("{"))
+	if body := shows(t, s, "/now/", "report-bench"); strings.Contains(body, "<b>Step:") {
+		t.Error("a notice that is none is shown")
+	}
+	var c labCourse
+	for i := range 500 {
+		c.cpu = last(append(c.cpu, float64(i)))
+	}
+	if len(c.cpu) != mostPoints || c.cpu[0] != 440 || strings.Count(polyline(c.cpu), ",") != mostPoints {
+		t.Errorf("%d points, the first %v", len(c.cpu), c.cpu[0])
+	}
 }
 
 // Of more trials than marks each mark shows the one of its trials to look at first.
