@@ -81,20 +81,20 @@ func table(many, million, quick Figure) []labbench.Row {
 		row("exchanges per CPU second of the client, 20,000 a second", float64(quick.Answered)/quick.CPU.Seconds(), 60_000,
 			false, "%.0f"),
 	}
-	for _, f := range []struct {
-		name string
-		Figure
-	}{{"100,000", many}, {"1,000,000", million}, {"20,000", quick}} {
-		r := f.Figure
-		all = append(all, labbench.Row{Figure: "account of the " + f.name + " devices", Measured: fmt.Sprintf(
-			"%d requests, %d answered, %d failed, %d skipped, %d sent again; the server served %d; %d answers dropped; "+
-				"lateness p50 %v, p99 %v, max %v; %.0f MB resident with the program", r.Requests, r.Answered, r.Failed, r.Skipped,
-			r.Retransmissions, r.Served, r.Dropped, r.LatenessP50, r.LatenessP99, r.LatenessMax, float64(r.Peak)/1e6)})
-	}
-	all[0].How = "client and server of " + stackName + " in a process each, on any CPU: confirmable requests for 60 s, " +
-		"the last row non-confirmable for 10 s; memory is the client's at the end of the run, without what the program's " +
-		"file backs (RssAnon of /proc/PID/status); CPU time is the client's, system calls included"
+	all[0].How = "client and server of " + stackName + " in a process each, on any CPU; memory is the client's " +
+		"at the end of the run, without what the program's file backs (RssAnon of /proc/PID/status); CPU time is " +
+		"the client's, system calls included. Confirmable, 60 s: " + many.account()
+	all[2].How = "likewise, 60 s: " + million.account()
+	all[4].How = "non-confirmable, 10 s: " + quick.account()
 	return all
+}
+
+// account says what became of a case.
+func (f *Figure) account() string {
+	return fmt.Sprintf("%d requests, %d answered, %d failed, %d reports skipped, %d messages sent again; "+
+		"the server served %d; %d answers dropped; lateness p50 %v, p99 %v, max %v; %.0f MB resident with the program",
+		f.Requests, f.Answered, f.Failed, f.Skipped, f.Retransmissions, f.Served, f.Dropped, f.LatenessP50,
+		f.LatenessP99, f.LatenessMax, float64(f.Peak)/1e6)
 }
 
 // Measure runs a case. exe is this program, with its verb stack-program.

@@ -44,7 +44,7 @@ func TestSmallPopulations(t *testing.T) {
 		t.Errorf("%.1f B a device, want about 40", b)
 	}
 	rows := table(got[0], got[0], got[0])
-	if len(rows) != 8 || rows[0].Verdict == "" || !strings.Contains(rows[5].Measured, "the server served") {
+	if len(rows) != 5 || rows[0].Verdict == "" || !strings.Contains(rows[4].How, "the server served") {
 		t.Errorf("got %+v", rows)
 	}
 }

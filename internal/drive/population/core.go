@@ -301,8 +301,8 @@ func (c *core) receive(i int32, b []byte, now int64) {
 		c.answer(i, m, busy, now)
 	case m.Type == coap.Reset && m.ID == d.id && busy:
 		c.fail(i, now, errReset)
-	case m.Type == coap.Reset && m.ID == d.id:
-		c.Pongs++
+	case m.Type == coap.Reset && (m.ID == d.id || m.ID == d.id-1 && c.classOf(int(i)).KeepAlive > 0):
+		c.Pongs++ // the device may have sent a request since
 	case m.Type == coap.Acknowledgement && m.Code == coap.Empty && m.ID == d.id && busy:
 		if d.what == unacked {
 			d.what = acked

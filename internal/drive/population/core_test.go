@@ -301,6 +301,13 @@ func TestKeepAlive(t *testing.T) {
 	if w.Pings != 40 || w.Pongs != 40 || w.Requests != 20 || w.Answered != 20 {
 		t.Errorf("got %+v, want 40 pings and 20 requests", w.Counts)
 	}
+	// The answer to a ping comes when the next report is under way.
+	s.Classes[0].KeepAlive = 60*time.Second - rtt/2
+	w = &world{core: newCore(&s), server: answers}
+	w.run(Load{For: 120 * time.Second})
+	if w.Pings != 20 || w.Pongs != 20 || w.Requests != 20 || w.Answered != 20 || w.Strays != 0 {
+		t.Errorf("got %+v, want 20 pings and 20 requests", w.Counts)
+	}
 }
 
 // After an outage of everyone the three jitters do what Brooker's article says: without
@@ -369,5 +376,34 @@ func TestRowsAreASample(t *testing.T) {
 	}
 	if got := float64(below) / float64(r.n); math.Abs(got-0.25) > 0.01 {
 		t.Errorf("%g of the rows are of the first quarter", got)
+	}
+}
+
+// An answer that comes while a device's turn to send again is near takes that turn away.
+func TestAnswerComesBeforeTheTurn(t *testing.T) {
+	const n = 3
+	s := sensors(n, time.Hour, Aligned)
+	c := newCore(&s)
+	c.begin(Load{For: 3 * time.Hour}, 1)
+	c.fire(0, n)
+	asked := append([]message(nil), c.out...)
+	for _, m := range asked {
+		c.left(m, 0)
+	}
+	c.out = c.out[:0]
+	now := int64(ackTimeout)
+	for i := range int32(n) { // all are due in one slot, one after the other
+		c.schedule(i, now+int64(i))
+	}
+	c.fire(now+n, 1) // the first sends again; the turns of the others are to come
+	if len(c.out) != 1 || c.out[0].kind != repeated || c.out[0].device != 0 {
+		t.Fatalf("got %+v", c.out)
+	}
+	c.out = c.out[:0]
+	token := c.token(asked[1].id)
+	c.receive(1, bytesOf(coap.Acknowledgement, coap.Content, asked[1].id, token[:], "ok"), now+n)
+	c.fire(now+n, batchSize)
+	if len(c.out) != 1 || c.out[0].device != 2 || c.Answered != 1 || c.Retransmissions != 2 {
+		t.Errorf("got %+v and %+v, want device 2 alone to send again", c.out, c.Counts)
 	}
 }
