@@ -59,7 +59,7 @@ func (c Capacity) Fits() bool { return !(c.Bent < 0.01) }
 // the slope well told from 0: among much noise some interval is narrow by chance, since the
 // line happens to be steep. The rates that were measured enclose it.
 func (c Capacity) Precise(share float64) bool {
-	return c.Trials > 0 && (c.Hi-c.Lo)/2 <= share*c.Rate && c.flat < 0.3 && c.least <= c.Lo && c.Hi <= c.most
+	return c.Trials > 0 && (c.Hi-c.Lo)/2 <= share*c.Rate && c.flat < steep && c.least <= c.Lo && c.Hi <= c.most
 }
 
 // ErrNoKnee means that the margin does not fall with the rate.
@@ -259,6 +259,9 @@ const (
 	leastBlocks   = 6 // before the first look at the interval: of fewer, it happens to be narrow too often
 )
 
+// steep is how flat a line may be, as Capacity.flat has it, to stop a search.
+const steep = 0.3
+
 // forStopping is what of the allowed error the interval of a search may take: it stops where
 // an interval happens to be narrow, and such intervals hold the truth less often than
 // they say. Found by simulation (edgegauge bench capacity).
@@ -314,6 +317,9 @@ func (s CapacitySearch) Next(trials []CapacityTrial) CapacityStep {
 			continue
 		}
 		center = s.take(&step, b, center, window)
+		if !pilot && step.Capacity.flat > steep { // a pilot that saw too little noise
+			window = min(1.25*window, widest)
+		}
 		if pilot && len(step.Blocks) == pilotBlocks {
 			pilot = false
 			if w := windowFor(step.Blocks, s.confidence()); max(w/window, window/w) > aboutRight {

@@ -324,3 +324,35 @@ func TestBelowIsUnbiased(t *testing.T) {
 		t.Errorf("got %d of %d, want about %d", third, draws, draws/3)
 	}
 }
+
+func TestSequence(t *testing.T) {
+	s, err := Parse("s.yaml", []byte("study: s\nserver: {url: 'http://127.0.0.1'}\nrequest: {path: /}\nrequests: 5\n"+
+		"factors: {rate: [10, 20, 30]}\n"), Vocabulary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Sequence(s, [][]string{{"20"}, {"30", "20"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	for i, x := range p.Trials {
+		if got = append(got, x.Setup.Rate); x.ID != i+1 || x.Replication != x.Block {
+			t.Errorf("%+v", x)
+		}
+	}
+	if !slices.Equal(got, []float64{20, 30, 20}) || p.Trials[0].Block != 1 || p.Trials[2].Block != 2 {
+		t.Errorf("rates %v of %+v", got, p.Trials)
+	}
+	if p.Trials[0].MessageSeed != whole.Trials[0].MessageSeed || p.Trials[1].MessageSeed == p.Trials[0].MessageSeed ||
+		p.Trials[0].Setup != p.Trials[2].Setup {
+		t.Error("a block has not its own messages, or a treatment not its one setup")
+	}
+	if _, err := Sequence(s, [][]string{{"40"}}); err == nil {
+		t.Error("40 is no level")
+	}
+}
