@@ -134,6 +134,10 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	if err != nil {
 		return fails(errors.Join(err, board.Close()))
 	}
+	host, _ := os.Hostname()
+	if err := board.Conduct(fmt.Sprintf("%s, from %s", e.Dir, host)); err != nil {
+		return fails(errors.Join(err, board.Close()))
+	}
 	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
 	c.Tell = a.tellFleet(e)
 	out, err := c.Conduct(ctx)

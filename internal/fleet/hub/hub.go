@@ -72,6 +72,9 @@ func (h *Hub) open() error {
 	if err != nil {
 		return err
 	}
+	if err := writable(h.options.Store); err != nil { // the server would begin, and carry nothing
+		return fmt.Errorf("hub: its folder cannot be written: %w", err)
+	}
 	s, err := server.NewServer(settings)
 	if err != nil {
 		return fmt.Errorf("hub: %w", err)
@@ -200,11 +203,7 @@ func (h *Hub) reopen(why string, tick <-chan time.Time) {
 		case <-h.broken: // the server's last words
 		default:
 		}
-		err := writable(h.options.Store)
-		if err == nil {
-			err = h.open()
-		}
-		if err == nil {
+		if h.open() == nil {
 			fmt.Fprintln(os.Stderr, "hub: it is there again")
 			return
 		}

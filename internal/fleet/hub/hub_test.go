@@ -495,3 +495,37 @@ func TestABucketIsMended(t *testing.T) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
+
+// One coordinator conducts at a time; another is told who does, and may once that has ended.
+func TestOneConducts(t *testing.T) {
+	l := newLab(t, "a")
+	open := func() *wire.Board {
+		t.Helper()
+		b, err := wire.OpenBoard(l.who[""])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	first, second := open(), open()
+	defer second.Close()
+	if err := first.Conduct("results/x, from here"); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Conduct("y"); !errors.Is(err, wire.ErrAnother) || !strings.Contains(err.Error(), "results/x, from here") {
+		t.Errorf("a second coordinator: got %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Conduct("y"); err != nil {
+		t.Errorf("after the first has ended: got %v", err)
+	}
+	nc, _ := l.as("a")
+	if err := nc.Publish("fleet.conduct", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Request("fleet.conduct", nil, 300*time.Millisecond); err == nil {
+		t.Error("a bench may ask what is conducted")
+	}
+}

@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -32,6 +34,28 @@ type Board struct {
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
 	arrived map[string]uint64 // what a bench's bucket had when Mend last looked; only its caller touches it
+}
+
+// ErrAnother means that another coordinator is at work: benches would be torn between
+// the two.
+var ErrAnother = errors.New("another study is shared on this hub now; wait until it is done, or stop it")
+
+// answersWithin is how long a coordinator that is there may take to say so. One that has
+// ended and is not yet missed by the hub never does.
+const answersWithin = 2 * time.Second
+
+// Conduct has this board be the one that conducts: until it is closed, another gets
+// ErrAnother, with the words of this one. Who only listens need not call it.
+func (b *Board) Conduct(words string) error {
+	m, err := b.nc.Request(conductSubject, nil, answersWithin)
+	if err == nil {
+		return fmt.Errorf("%w (%s)", ErrAnother, printable.Line(string(m.Data)))
+	}
+	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrTimeout) {
+		return err
+	}
+	_, err = b.nc.Subscribe(conductSubject, func(m *nats.Msg) { m.Respond([]byte(words)) })
+	return errors.Join(err, b.nc.Flush())
 }
 
 // OpenBoard connects a coordinator. It is to be closed.

@@ -25,15 +25,16 @@ import (
 )
 
 const (
-	assignBucket  = "assign"
-	alivePrefix   = "fleet.alive."
-	resultPrefix  = "fleet.result."
-	drainPrefix   = "fleet.drain."
-	objectPrefix  = "raw_"
-	chunk         = 1 << 20 // B; the library's 128 KiB take four times as long where every write is synced
-	mostBeat      = 64 << 10
-	MostPayload   = 8 << 20 // B of a message, as the hub is told
-	connectWithin = 5 * time.Second
+	assignBucket   = "assign"
+	alivePrefix    = "fleet.alive."
+	resultPrefix   = "fleet.result."
+	drainPrefix    = "fleet.drain."
+	conductSubject = "fleet.conduct"
+	objectPrefix   = "raw_"
+	chunk          = 1 << 20 // B; the library's 128 KiB take four times as long where every write is synced
+	mostBeat       = 64 << 10
+	MostPayload    = 8 << 20 // B of a message, as the hub is told
+	connectWithin  = 5 * time.Second
 )
 
 // inbox is where a bench is answered. Each has its own, or one could read another's.
