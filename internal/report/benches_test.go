@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,25 @@ func TestFiguresOfSeveralBenches(t *testing.T) {
 	}
 	if r.Benches.Kind != stat.FixedBenches || len(r.Benches.Names) != 3 || len(r.Benches.Panels) != 0 {
 		t.Errorf("benches %+v, want 3, fixed, and no model of ratios that do not vary", r.Benches)
+	}
+}
+
+// One starved trial among times of several benches makes the interval wide; no time
+// becomes negative, and no report fails.
+func TestWideSpreadOfSeveralBenches(t *testing.T) {
+	for _, kind := range []string{"fixed", "random"} {
+		times := []float64{1, 4, 7, 300, 6, 9}
+		r := reportOf(t, fleetOf(t, ", benches: "+kind, []string{"b1", "b2", "b3"},
+			func(at map[string]string, block int) float64 { return float64(len(at["stack"])) * times[block-1] * 1e-4 }))
+		c, _ := r.Cell(0, measure.Client, "rtt")
+		for _, f := range []stat.Summary{c.Mean, c.Median} {
+			if !(0 < f.Lo && f.Lo < f.Center && f.Center < f.Hi) {
+				t.Errorf("%s: got %+v", kind, f)
+			}
+		}
+		if slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, "negative") }) {
+			t.Errorf("%s: warnings %q", kind, c.Warnings)
+		}
 	}
 }
 

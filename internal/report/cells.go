@@ -143,8 +143,11 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	var err error
 	mean := stat.PositiveMean
-	if mayBeNegative(c.Response) {
+	switch {
+	case mayBeNegative(c.Response):
 		mean = stat.Mean
+	case c.on != nil:
+		mean = stat.PositiveMeanOfUnits
 	}
 	judged, judgedMedians := c.summands(means), c.summands(medians)
 	if c.Mean, err = mean(judged, confidence); errors.Is(err, stat.ErrSign) {

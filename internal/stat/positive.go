@@ -16,18 +16,37 @@ func PositiveMean(xs []float64, confidence float64) (Summary, error) {
 		return s, err
 	}
 	least, _ := extremes(xs)
-	switch {
-	case least < 0:
+	if least < 0 {
 		return s, fmt.Errorf("%w: a trial gave %v, but this quantity cannot be negative; look at the trial", ErrSign, least)
-	case least == 0:
-		s.Lo, s.Method = 0, "mean of trial means, t interval from 0"
-	default:
+	}
+	return s.positive(least > 0), nil
+}
+
+// PositiveMeanOfUnits is PositiveMean for units of a Layout: their mean is that of
+// values that cannot be negative, but one of them may be, since what its bench and
+// block differ by was taken from it.
+func PositiveMeanOfUnits(units []float64, confidence float64) (Summary, error) {
+	s, err := Mean(units, confidence)
+	if err != nil || !(s.Lo <= 0) || s.Lo == s.Hi {
+		return s, err
+	}
+	if s.Center < 0 {
+		return s, fmt.Errorf("%w: the mean is %v, but this quantity cannot be negative; look at the trials", ErrSign, s.Center)
+	}
+	return s.positive(s.Center > 0), nil
+}
+
+// positive makes an interval that reaches 0 or below one of the mean's logarithm; without one it begins at 0.
+func (s Summary) positive(logarithm bool) Summary {
+	if logarithm {
 		factor := math.Exp(s.HalfWidth() / s.Center)
 		s.Lo, s.Hi, s.Method = s.Center/factor, s.Center*factor,
 			"mean of trial means, t interval of its logarithm (delta method)"
+	} else {
+		s.Lo, s.Method = 0, "mean of trial means, t interval from 0"
 	}
 	s.Warnings = append(s.Warnings,
 		fmt.Errorf("trials spread as widely as their mean is large: the interval says little more than the order of "+
 			"magnitude; run more trials, and look at them"))
-	return s, nil
+	return s
 }
