@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -101,6 +102,40 @@ func TestResponsesOfDevices(t *testing.T) {
 		"datagram_bytes": 80, "driver_lateness": 0.009, "recovery_time": 12}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Each setting of devices changes what the client is told, or the bound of its lateness.
+func TestEverySettingOfDevicesIsTold(t *testing.T) {
+	const text = "study: s\nservice: monitor\nstack: reference/coap-json\ndevices: 10\nperiod: 1s\nduration: 10s\n" +
+		"design: {replications: 1}\n"
+	values := map[string][2]string{
+		"devices": {"10", "20"}, "period": {"1s", "2s"}, "jitter": {"0", "10%"}, "phase": {"random", "aligned"},
+		"ramp": {"5/s", "6/s"}, "keepalive": {"3s", "4s"}, "reconnect": {"none", "full"},
+		"outage": {"{at: 1s, for: 2s}", "{at: 1s, for: 3s}"}, "lateness": {"1ms", "2ms"},
+		"mix": {"[{share: 1, period: 1s}]", "[{share: 1, period: 3s}]"},
+	}
+	for _, name := range study.PopulationSettings() {
+		var told [2]string
+		for i, value := range values[name] {
+			file := text
+			if name == "mix" {
+				file = strings.Replace(file, "period: 1s\n", "", 1)
+			}
+			s, err := study.Parse("s.yaml", []byte(file), study.Vocabulary{}, name+"="+value)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			plan, err := study.Expand(s)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			p := plan.Trials[0].Setup.Population
+			told[i] = fmt.Sprintf("%+v %v", populationSpec(&p, 1), p.Lateness)
+		}
+		if told[0] == told[1] {
+			t.Errorf("%s: %v make no difference: %s", name, values[name], told[0])
+		}
 	}
 }
 

@@ -31,7 +31,8 @@ func PositiveMeanOfUnits(units []float64, confidence float64) (Summary, error) {
 		return s, err
 	}
 	if s.Center < 0 {
-		return s, fmt.Errorf("%w: the mean is %v, but this quantity cannot be negative; look at the trials", ErrSign, s.Center)
+		return s, fmt.Errorf("%w: the mean is %v, but this quantity cannot be negative; look at the trials", ErrSign,
+			s.Center)
 	}
 	return s.positive(s.Center > 0), nil
 }

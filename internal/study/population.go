@@ -56,6 +56,9 @@ var defaultReconnect = Reconnect{First: time.Second, Most: 120 * time.Second, Fa
 
 var reconnectJitters = []string{"none", "equal", "full"}
 
+// PopulationSettings are the names of the settings that make a client many devices.
+func PopulationSettings() []string { return append([]string{"devices"}, populationKeys...) }
+
 // populationKeys are the settings that only devices have.
 var populationKeys = []string{"period", "jitter", "phase", "ramp", "keepalive", "reconnect", "outage", "lateness",
 	"mix"}
