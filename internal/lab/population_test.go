@@ -113,7 +113,7 @@ func TestEverySettingOfDevicesIsTold(t *testing.T) {
 		"devices": {"10", "20"}, "period": {"1s", "2s"}, "jitter": {"0", "10%"}, "phase": {"random", "aligned"},
 		"ramp": {"5/s", "6/s"}, "keepalive": {"3s", "4s"}, "reconnect": {"none", "full"},
 		"outage": {"{at: 1s, for: 2s}", "{at: 1s, for: 3s}"}, "lateness": {"1ms", "2ms"},
-		"mix": {"[{share: 1, period: 1s}]", "[{share: 1, period: 3s}]"},
+		"mix": {"{a: {share: 100%, period: 1s}}", "{a: {share: 100%, period: 3s}}"},
 	}
 	for _, name := range study.PopulationSettings() {
 		var told [2]string
