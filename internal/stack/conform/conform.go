@@ -63,12 +63,15 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 		report(check, err)
 	}
 	var all []suite
+	seen := map[string]bool{} // encodings
 	for _, o := range d.Serves {
 		for _, enc := range o.Encodings {
 			for _, sec := range o.Security {
 				for _, tr := range o.Transports {
 					w := stack.Wish{Encoding: enc, Security: sec, Transport: tr}
-					all = append(all, suite{ctx: ctx, d: d, kit: kit, wish: w, offer: o, report: told, leading: len(all) == 0})
+					all = append(all, suite{ctx: ctx, d: d, kit: kit, wish: w, offer: o, report: told, leading: len(all) == 0,
+						first: !seen[enc]})
+					seen[enc] = true
 				}
 			}
 		}
@@ -115,6 +118,7 @@ type suite struct {
 	report func(string, error)
 	// leading: the stack's first combination, with which is checked what depends on none.
 	leading bool
+	first   bool // combination of its encoding
 	tap     Tap // of a peer's server
 }
 

@@ -95,10 +95,10 @@ const warmUps, recorded = 2, 23
 // all are equal, so what the first shows of a size, the last shows too, and they take most of the kit's time.
 const fewLarge = 5
 
-// requests is how many of n are recorded. The stack's first combination has as many of the largest
-// messages as of others: what keeps memory of each is found there.
+// requests is how many of n are recorded. The first combination of an encoding has as many of the largest
+// messages as of others: a codec that keeps memory of each is found there.
 func (c suite) requests(n int) int {
-	if n == messageSizes[len(messageSizes)-1] && !c.leading {
+	if n == messageSizes[len(messageSizes)-1] && !c.first {
 		return fewLarge
 	}
 	return recorded

@@ -174,11 +174,11 @@ func TestMessagesMayHaveToFitADatagram(t *testing.T) {
 	}
 }
 
-// Each size has its requests, and the largest fewer in all combinations but a stack's first.
+// Each size has its requests, and the largest fewer in all combinations but the first of an encoding.
 func TestLargestMessagesAreFew(t *testing.T) {
 	for _, n := range messageSizes {
 		few := n == 65536
-		if got := (suite{leading: true}).requests(n); got != recorded {
+		if got := (suite{first: true}).requests(n); got != recorded {
 			t.Errorf("n %d, first combination: %d requests, want %d", n, got, recorded)
 		}
 		if got := (suite{}).requests(n); few != (got == fewLarge) || !few && got != recorded {
