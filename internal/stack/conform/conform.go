@@ -119,7 +119,7 @@ type suite struct {
 	// leading: the stack's first combination, with which is checked what depends on none.
 	leading bool
 	first   bool // combination of its encoding
-	tap     Tap // of a peer's server
+	tap     Tap  // of a peer's server
 }
 
 // all checks one combination of encoding, security and transport.
