@@ -85,7 +85,9 @@ func TestWideSpreadOfSeveralBenches(t *testing.T) {
 	for _, kind := range []string{"fixed", "random"} {
 		times := []float64{1, 4, 7, 300, 6, 9}
 		r := reportOf(t, fleetOf(t, ", benches: "+kind, []string{"b1", "b2", "b3"},
-			func(at map[string]string, block int) float64 { return float64(len(at["stack"])) * times[block-1] * 1e-4 }))
+			func(at map[string]string, block int) float64 {
+				return float64(len(at["stack"])) * times[block-1] * 1e-4
+			}))
 		c, _ := r.Cell(0, measure.Client, "rtt")
 		for _, f := range []stat.Summary{c.Mean, c.Median} {
 			if !(0 < f.Lo && f.Lo < f.Center && f.Center < f.Hi) {

@@ -72,21 +72,27 @@ func (r *Report) clusterCause(treatment int) string {
 
 // lengths says how long trials were at least, where the study wanted a least time.
 func (r *Report) lengths() []string {
-	var out []string
+	var times, requests []string
 	for _, t := range r.Treatments {
 		if t.setup == nil || t.setup.MinDuration == 0 {
 			continue
 		}
-		text := fmt.Sprintf("Each trial measured for at least %v and at least %d requests.", t.setup.MinDuration,
-			t.setup.Requests)
-		if !slices.Contains(out, text) {
-			out = append(out, text)
+		if text := t.setup.MinDuration.String(); !slices.Contains(times, text) {
+			times = append(times, text)
+		}
+		if text := fmt.Sprint(t.setup.Requests); !slices.Contains(requests, text) {
+			requests = append(requests, text)
 		}
 	}
-	if len(out) > 1 {
-		return []string{"Each trial measured for a minimum time and a minimum number of requests; both differ by treatment."}
+	if len(times) == 0 {
+		return nil
 	}
-	return out
+	differs := ""
+	if len(times)+len(requests) > 2 {
+		differs = ", by treatment"
+	}
+	return []string{fmt.Sprintf("Each trial measured for at least %s and at least %s requests%s.", strings.Join(times, " or "),
+		strings.Join(requests, " or "), differs)}
 }
 
 // conditions are what a reader must know of how it was measured, below the scope.
