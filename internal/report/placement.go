@@ -91,8 +91,8 @@ func (r *Report) lengths() []string {
 	if len(times)+len(requests) > 2 {
 		differs = ", by treatment"
 	}
-	return []string{fmt.Sprintf("Each trial measured for at least %s and at least %s requests%s.", strings.Join(times, " or "),
-		strings.Join(requests, " or "), differs)}
+	return []string{fmt.Sprintf("Each trial measured for at least %s and at least %s requests%s.",
+		strings.Join(times, " or "), strings.Join(requests, " or "), differs)}
 }
 
 // conditions are what a reader must know of how it was measured, below the scope.
