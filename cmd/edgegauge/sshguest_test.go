@@ -32,7 +32,7 @@ const sshGuestInit = `#!/bin/busybox sh
 /bin/busybox --install -s /bin; export PATH=/bin:/usr/bin:/usr/sbin
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmpfs /tmp
 mkdir -p /dev/pts /small /half /locked; mount -t devpts devpts /dev/pts
-mount -t tmpfs -o size=1m tmpfs /small; mount -t tmpfs -o size=24m tmpfs /half; chmod 755 /locked
+mount -t tmpfs -o size=1m tmpfs /small; mount -t tmpfs -o size=64m tmpfs /half; chmod 755 /locked
 for m in $(cat /modules/list); do insmod /modules/$m; done
 ip link set lo up; ip link set eth0 up; ip addr add %s/30 dev eth0
 chmod 755 /home; chown -R 1000:1000 /home/pi; chmod -R go= /root /home/pi
@@ -312,7 +312,7 @@ func (g *sshGuest) refusals(t *testing.T) {
 	r, err := b.Remote(t.Context())
 	g.must(err)
 	big := t.TempDir()
-	g.must(os.WriteFile(filepath.Join(big, "big"), make([]byte, 32<<20), 0o644))
+	g.must(os.WriteFile(filepath.Join(big, "big"), make([]byte, 80<<20), 0o644))
 	if _, err := r.PutAll(t.Context(), big, []string{"big"}, "stack"); err == nil ||
 		!strings.Contains(err.Error(), "o space left") {
 		t.Errorf("a disk too small for a stack: got %v", err)
