@@ -173,7 +173,7 @@ func TestWebControl(t *testing.T) {
 	for _, m := range found {
 		one.send(m[1], url.Values{})
 	}
-	one.until("Nothing runs now")
+	one.until("No study is running")
 	for _, name := range []string{"left", "right"} {
 		b, err := os.ReadFile(lastLog(t, o, name))
 		if err != nil || !strings.Contains(string(b), "stopped; results so far are in") {
