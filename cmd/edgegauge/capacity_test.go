@@ -56,6 +56,9 @@ type capacityAnswer struct {
 // truth is a count, whatever the machine does besides. Requests that come late in one slot come in
 // the next, so that a busy machine can only make it refuse more.
 func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for a capacity")
+	}
 	server := &refusing{bears: 20}
 	s := httptest.NewServer(server)
 	defer s.Close()
@@ -110,6 +113,9 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 
 // A search that is killed goes on where it was.
 func TestCapacityIsResumed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for a capacity")
+	}
 	s := httptest.NewServer(&refusing{bears: 20})
 	defer s.Close()
 	o := newOwn(t)
@@ -173,6 +179,9 @@ func TestCapacityRefuses(t *testing.T) {
 
 // Throughput by requests under way, of a server with one worker that takes 2 ms.
 func TestScalingOfAServerWithOneWorker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for a capacity")
+	}
 	var worker sync.Mutex
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		worker.Lock()

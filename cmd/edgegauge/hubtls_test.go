@@ -29,6 +29,9 @@ func hubProcess(dir string, args ...string) *exec.Cmd {
 // A hub in a process of its own lets in who speaks TLS to it, trusts its certificate, and has a key that it knows; and
 // lets a bench's key do what is the bench's, whatever program holds it.
 func TestHubOverTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
 	dir, other := t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, other} {
 		if err := hubCertificate(d, "127.0.0.1"); err != nil {

@@ -116,6 +116,9 @@ const truthStudy = "study: truth\nservice: monitor\nrequests: 100\nfactors: {sta
 // Every command that opens results ends on a stranger's, in bounded time and memory, and says in words
 // what is wrong or what they hold. A new command must say here how it is given results.
 func TestNoCommandHangsOnAStrangersResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes large ledgers")
+	}
 	t.Parallel()
 	var lines []string
 	eachCommand(newRoot(), func(c *cobra.Command) {

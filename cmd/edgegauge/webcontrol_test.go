@@ -126,6 +126,9 @@ func childWith(parent int, arg string) int {
 // Two studies are started from two browsers. The page and who started it are killed; both
 // studies go on, another page finds them, and stops and resumes them.
 func TestWebControl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("conducts studies")
+	}
 	o := newOwn(t)
 	serve := func() (*exec.Cmd, *controller) {
 		c, address := begun(t, o, (*exec.Cmd).StdoutPipe, "web", "--control", "--listen", "127.0.0.1:0")

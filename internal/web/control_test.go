@@ -402,6 +402,9 @@ func TestControlInBrowser(t *testing.T) {
 
 // A day of events to a page that watches leaves nothing behind in the server.
 func TestStreamsADayLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a day of states")
+	}
 	s := served(t, Options{Folders: []string{t.TempDir()}})
 	h := httptest.NewServer(s.Handler())
 	defer h.Close()

@@ -95,6 +95,9 @@ func (r *ring) begin(i int) {
 // A hub of three is lost and replaced by an empty one while blocks are measured, the one that leads a stream first and
 // another then: each block counts once, and what is written has three copies again.
 func TestBlocksOverACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for elections")
+	}
 	r := newRing(t, "a", "b")
 	const blocks = 8
 	h := plan(blocks)

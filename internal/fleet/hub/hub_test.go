@@ -392,6 +392,9 @@ func TestAHubRefuses(t *testing.T) {
 // A hub whose disk was full takes writes again once there is room, without being started by hand: the server itself would
 // refuse a stream's writes for ever after one that failed.
 func TestAHubWhoseDiskWasFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the hub to start again")
+	}
 	disk := t.TempDir()
 	if err := unix.Mount("hub", disk, "tmpfs", 0, "size=40m"); errors.Is(err, unix.EPERM) && os.Getenv("CI") != "true" {
 		t.Skip("needs root, for a small file system")
@@ -447,6 +450,9 @@ func TestAHubWhoseDiskWasFull(t *testing.T) {
 // A bench's bucket that takes nothing any more is made anew, and the bench's results arrive; one in which something still
 // arrives is left alone.
 func TestABucketIsMended(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the hub to start again")
+	}
 	l := newLab(t, "a")
 	const lease = time.Second
 	h := plan(1)
