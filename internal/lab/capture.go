@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,11 +28,12 @@ type capture struct {
 	keep      io.WriteCloser    // nil: packets are not kept
 }
 
-// packetQuantities are the asked responses that packets give; nil where none is asked.
-func packetQuantities(s study.Study) []measure.Quantity {
+// packetQuantities are the asked responses that packets give, of a study or of one of
+// its treatments; nil where none is asked.
+func packetQuantities(s study.Study, leftOut ...string) []measure.Quantity {
 	var out []measure.Quantity
 	for _, w := range s.Responses {
-		if r, ok := measure.FindResponse(w.Text); ok && r.Packets {
+		if r, ok := measure.FindResponse(w.Text); ok && r.Packets && !slices.Contains(leftOut, w.Text) {
 			out = append(out, r.Quantity)
 		}
 	}
@@ -55,7 +57,7 @@ func (c *capture) before(ctx context.Context) error {
 		return err
 	}
 	c.total = InTotal(t.setup, t.lab.Plan.Study)
-	for _, q := range packetQuantities(t.lab.Plan.Study) {
+	for _, q := range packetQuantities(t.lab.Plan.Study, t.setup.LeaveOut...) {
 		if reason := Lacks(t.setup, q.Name); reason != "" && !c.total {
 			return fmt.Errorf("%w: packets cannot give %s: %s", errLab, q.Name, reason)
 		}
@@ -142,7 +144,7 @@ func overUDP(s *study.Setup) bool {
 // give all that the study asks nevertheless: the bytes of the whole run, shared
 // equally by its requests. Behind a link the client's packets are alone.
 func InTotal(s *study.Setup, of study.Study) bool {
-	for _, q := range packetQuantities(of) {
+	for _, q := range packetQuantities(of, s.LeaveOut...) {
 		if q.Name != packet.WireBytes.Name {
 			return false
 		}
@@ -192,7 +194,7 @@ func (c *capture) after(context.Context) (f findings, err error) {
 	if err != nil {
 		return f, fmt.Errorf("capture packets: %w", err)
 	}
-	wanted := packetQuantities(c.trial.lab.Plan.Study)
+	wanted := packetQuantities(c.trial.lab.Plan.Study, c.trial.setup.LeaveOut...)
 	if len(wanted) == 0 {
 		return f, nil
 	}

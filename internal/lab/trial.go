@@ -255,11 +255,10 @@ func (t *trialRunner) readUsage(when int) error {
 func (t *trialRunner) commit(context.Context) error {
 	t.timeless()
 	wanted := t.lab.Plan.Study.Responses
-	if len(wanted) > 0 {
-		t.findings.results = slices.DeleteFunc(t.findings.results, func(x store.Result) bool {
-			return !slices.ContainsFunc(wanted, func(w study.Word) bool { return w.Text == x.Response })
-		})
-	}
+	t.findings.results = slices.DeleteFunc(t.findings.results, func(x store.Result) bool {
+		return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(w study.Word) bool { return w.Text == x.Response }) ||
+			slices.Contains(t.setup.LeaveOut, x.Response)
+	})
 	return labFault(t.attempt.Commit(t.findings.results, t.findings.quality))
 }
 

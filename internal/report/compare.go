@@ -328,12 +328,18 @@ func changeWord(x advise.Contrast, margin float64) string {
 	return string(x.Change)
 }
 
-// ratioText prints a ratio with as many digits as tell it from 1.
+// ratioText prints a ratio with as many digits as tell it from 1. Beyond a million it
+// comes from an interval that knows nothing, and its digits would only look like knowledge.
 func ratioText(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	const most = 1_000_000
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "–"
-	}
-	if v > 0.5 && v < 2 {
+	case v > most:
+		return ">1000000"
+	case v > 0 && v < 1./most:
+		return "<0.000001"
+	case v > 0.5 && v < 2:
 		return fmt.Sprintf("%.3f", v)
 	}
 	return significant(v)

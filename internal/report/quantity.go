@@ -83,6 +83,8 @@ func interval(center, lo, hi float64) string {
 		return "±<0.1%"
 	case share < 9.95:
 		return fmt.Sprintf("±%.1f%%", share)
+	case share > 1000:
+		return "±>1000%"
 	}
 	return fmt.Sprintf("±%.0f%%", share)
 }

@@ -140,6 +140,21 @@ func (r *reader) response(w Word) bool {
 	return false
 }
 
+// readLeaveOut reads names of responses.
+func readLeaveOut(r *reader, what string, n *node) (Setting, bool) {
+	if !r.kind(what, n, list, "a list such as [cpu, serialization]") {
+		return Setting{}, false
+	}
+	good := true
+	var names []string
+	for _, item := range n.items {
+		name, ok := r.name(what, item)
+		ok = ok && r.response(Word{name, item.pos})
+		good, names = good && ok, append(names, name)
+	}
+	return fixed(strings.Join(names, " "), n.pos, names, func(s *Setup) *[]string { return &s.LeaveOut }), good
+}
+
 func (r *reader) choice(what string, n *node, names []string) (string, bool) {
 	if !r.scalar(what, n, "one of "+join(names)) {
 		return "", false

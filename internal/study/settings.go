@@ -56,6 +56,7 @@ var settings = []setting{
 	{"mix", readMix},
 	{"placement", choice([]string{Together, Apart, Free}, func(s *Setup) *string { return &s.Placement })},
 	{"capture", choice([]string{"on", "off"}, func(s *Setup) *string { return &s.Capture })},
+	{"leave_out", readLeaveOut},
 	{"heap", size(1<<20, 1<<50, func(s *Setup) *int64 { return &s.Heap })},
 	{"sensor", sensor(func(s *Setup) *string { return &s.Sensor })},
 	{"io_dir", name(func(s *Setup) *string { return &s.IODir })},

@@ -39,6 +39,8 @@ type Setup struct {
 	// Placement says where on this machine both programs run; empty: a device or a pin says it.
 	Placement string
 	Capture   string // off: no packets are captured, whatever the study asks
+	// LeaveOut are responses that these trials do not give, whatever the study asks.
+	LeaveOut []string
 
 	Heap int64 // B a managed runtime may take; 0: its own choice
 	// of service temperature: serial:/dev/ttyUSB0, …, or simulated, simulated:avr, simulated:go, which the lab starts

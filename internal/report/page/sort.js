@@ -5,7 +5,7 @@
   // The number a cell begins with, its prefix minded: 12.3 µs; text if there is none.
   function key(cell) {
     const text = cell.textContent.trim();
-    const m = /^[±×]?([-−]?[\d.]+(?:e[-+]?\d+)?)\s*(?:([GMkmµnpf])(?=[A-Za-z/]))?/.exec(text);
+    const m = /^[±×]?[<>]?([-−]?[\d.]+(?:e[-+]?\d+)?)\s*(?:([GMkmµnpf])(?=[A-Za-z/]))?/.exec(text);
     return m ? Number(m[1].replace("−", "-")) * (factor[m[2]] || 1) : text;
   }
   const empty = (k) => k === "" || k === "–";
