@@ -29,7 +29,7 @@ type Note struct {
 	Most     float64  `json:"most_requests_per_s"`   // up to which it searches
 	Driver   float64  `json:"driver_requests_per_s"` // that the driver itself does; 0: not measured
 	Floor    string   `json:"floor"`                 // stack that the driver was measured against
-	Ended    bool     `json:"ended"`
+	Ended    bool     `json:"ended"`                 // the search wants no more trials
 }
 
 // ReadNote reads the note of a results directory.
