@@ -201,7 +201,8 @@ func (j Job) run(ctx context.Context) (*Record, ChildReport, error) {
 
 // write streams a record; nothing is held twice.
 func (r *Record) write(w io.Writer, result ChildReport) error {
-	if err := json.NewEncoder(w).Encode(resultLine{Format: format, ChildReport: result, Reasons: r.reasons}); err != nil {
+	line := resultLine{Format: format, ChildReport: result, Reasons: r.reasons.Texts}
+	if err := json.NewEncoder(w).Encode(line); err != nil {
 		return err
 	}
 	var b [rowBytes]byte
