@@ -64,7 +64,7 @@ func undocumented(fset *token.FileSet, f *ast.File) []string {
 const longestLine = 120
 
 func TestExportedNamesHaveDocComments(t *testing.T) {
-	seen := 0
+	seen, fields := 0, 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -94,10 +94,15 @@ func TestExportedNamesHaveDocComments(t *testing.T) {
 		for _, name := range undocumented(fset, f) {
 			t.Errorf("%s has no doc comment: say what a caller needs (shape, unit, errors, source)", name)
 		}
+		n, bare := bareFields(fset, f)
+		fields += n
+		for _, name := range bare {
+			t.Errorf("%s is part of a format and has no comment: say its shape and unit", name)
+		}
 		return nil
 	})
-	if err != nil || seen < 100 {
-		t.Errorf("read %d files: %v", seen, err)
+	if err != nil || seen < 100 || fields < 300 {
+		t.Errorf("read %d files with %d fields of formats: %v", seen, fields, err)
 	}
 }
 

@@ -31,6 +31,7 @@ var floors = []struct {
 	{"heads", []string{"internal/advise", "internal/fleet", "internal/lab"}},
 	// puts a lab together of everything below; whoever shows or serves labs stands above
 	{"assembly", []string{"internal/testbed"}},
+	{"searches", []string{"internal/capacity"}}, // each opens many labs, one after another
 	{"faces", []string{"internal/report"}},
 	{"pages", []string{"internal/web"}}, // shows the reports of many results, and running labs
 	{"benches", []string{"internal/bench"}},

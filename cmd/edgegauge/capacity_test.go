@@ -93,6 +93,9 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 	if err != nil || strings.Count(string(page), "<svg") != 2 || strings.Count(string(page), "<circle") != 2*len(got.Trials) {
 		t.Errorf("%v: %d circles", err, strings.Count(string(page), "<circle"))
 	}
+	if _, err := os.Stat(filepath.Join(o.dir, "capacity-search.json")); err == nil {
+		t.Error("the search left its note outside the results")
+	}
 	text, code := o.run(t, "report", got.Results)
 	if code != 0 || !strings.Contains(text, fmt.Sprintf("%d of %d trials valid", len(got.Trials), len(got.Trials))) {
 		t.Errorf("code %d\n%s", code, text)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -116,20 +115,13 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 	c.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
 	c.Flags().StringVar(&f.markdown, "markdown", "", "also write the answer to this file as Markdown, for a comment")
 	v := &f.versionFlags
-	c.Flags().StringVar(&v.base, "base", "", "measure this version as well as the present one: a git revision, a "+
-		"folder or a binary")
+	v.flags(c, "measure this version as well as the present one: a git revision, a folder or a binary",
+		" of both versions", 0.8, "finding the difference if it is there")
 	c.Flags().StringVar(&v.with, "with", "", "the study to measure both with")
 	c.Flags().StringArrayVar(&f.detect, "detect", nil, "smallest difference to find: 5% (of the RTT), or e.g. "+
 		"'server.cpu > 5%' (repeatable)")
-	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
 	c.Flags().StringVar(&v.from, "from", "", "estimate the size of the comparison from these results, and run nothing")
-	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
-	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
-	c.Flags().Float64Var(&v.power, "power", 0.8, "probability of finding the difference if it is there")
-	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
-	c.Flags().StringVar(&v.out, "out", "", "results directory of both versions (default results/NAME/NUMBER)")
 	setFlag(c, &v.sets)
-	trustFlag(c, &v.trust)
 	return c
 }
 

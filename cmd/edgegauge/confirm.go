@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,15 +66,8 @@ a change for the worse is confirmed, else 0; --undecided-exit names another for 
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if confirm cannot tell, such as 4 (default 0)")
 	c.Flags().BoolVar(&f.another, "any-version", false, "measure what is here, whatever NEW was measured with")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON (doc/formats.md)")
-	v := &f.versionFlags
-	c.Flags().StringVar(&v.base, "base", "", "the version of OLD: a git revision, a folder or a binary")
-	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
-	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
-	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
-	c.Flags().Float64Var(&v.power, "power", 0.98, "probability of confirming a change of --detect if it is there")
-	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
-	c.Flags().StringVar(&v.out, "out", "", "results directory (default results/NAME/NUMBER)")
-	trustFlag(c, &v.trust)
+	f.versionFlags.flags(c, "the version of OLD: a git revision, a folder or a binary", "", 0.98,
+		"confirming a change of --detect if it is there")
 	return c
 }
 

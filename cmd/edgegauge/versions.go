@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/report"
@@ -28,6 +30,18 @@ type versionFlags struct {
 	power                        float64
 	most                         time.Duration // that all blocks may take
 	plan, trust                  bool
+}
+
+// flags are those of compare and confirm: what base says, and out after it, differs.
+func (v *versionFlags) flags(c *cobra.Command, base, out string, power float64, found string) {
+	c.Flags().StringVar(&v.base, "base", "", base)
+	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
+	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
+	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
+	c.Flags().Float64Var(&v.power, "power", power, "probability of "+found)
+	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
+	c.Flags().StringVar(&v.out, "out", "", "results directory"+out+" (default results/NAME/NUMBER)")
+	trustFlag(c, &v.trust)
 }
 
 // check says what is wrong with the flags together.

@@ -41,6 +41,12 @@ func begun(t *testing.T, o own, said func(*exec.Cmd) (io.ReadCloser, error), arg
 func fetched(t *testing.T, address string) (int, string) {
 	t.Helper()
 	a, err := http.Get(address)
+	return answered(t, a, err)
+}
+
+// answered is the code and the text of an answer.
+func answered(t *testing.T, a *http.Response, err error) (int, string) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -48,15 +47,7 @@ func (c *controller) do(method, to string, f url.Values) (int, string) {
 		r.Header.Set("Origin", strings.TrimSuffix(c.url, "/"))
 	}
 	a, err := c.client.Do(r)
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer a.Body.Close()
-	b, err := io.ReadAll(a.Body)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return a.StatusCode, string(b)
+	return answered(c.T, a, err)
 }
 
 var pageKey = regexp.MustCompile(`name="key" value="([^"]+)"`)

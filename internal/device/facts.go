@@ -14,17 +14,17 @@ import (
 // Facts is what a machine is: kept with every result, so that unlike machines
 // are never compared unawares. An empty field could not be read.
 type Facts struct {
-	Model       string   `json:"model"`
-	Arch        string   `json:"arch"`
-	Kernel      string   `json:"kernel"`
-	OS          string   `json:"os"`
-	CPUs        int      `json:"cpus"`
-	MemoryB     int64    `json:"memory_B"`
-	SwapB       int64    `json:"swap_B"`
-	Governor    string   `json:"governor"` // of the frequency of CPU 0
-	ClockSource string   `json:"clock_source"`
-	Load        float64  `json:"load"` // of the last minute, when the run began
-	Doubts      []string `json:"doubts,omitempty"`
+	Model       string   `json:"model"`            // of the machine, or of its CPU
+	Arch        string   `json:"arch"`             // as Go names it, such as arm64
+	Kernel      string   `json:"kernel"`           // its release
+	OS          string   `json:"os"`               // name and version of the distribution
+	CPUs        int      `json:"cpus"`             // that programs may use
+	MemoryB     int64    `json:"memory_B"`         // B
+	SwapB       int64    `json:"swap_B"`           // B
+	Governor    string   `json:"governor"`         // of the frequency of CPU 0
+	ClockSource string   `json:"clock_source"`     // the kernel's, such as tsc
+	Load        float64  `json:"load"`             // of the last minute, when the run began
+	Doubts      []string `json:"doubts,omitempty"` // what makes its figures less sure, in sentences
 	// Emulation is what an emulated machine is made of: the mode, the unit of its
 	// time, QEMU's version and command line, versions and checksums.
 	Emulation map[string]string `json:"emulation,omitempty"`
@@ -34,10 +34,10 @@ type Facts struct {
 
 // Sent is a program that was sent to a device.
 type Sent struct {
-	File   string `json:"file"` // its name here
-	SizeB  int64  `json:"size_B"`
-	SHA256 string `json:"sha256"`
-	Why    string `json:"why"` // this one and not another
+	File   string `json:"file"`   // its name here
+	SizeB  int64  `json:"size_B"` // B
+	SHA256 string `json:"sha256"` // in hex
+	Why    string `json:"why"`    // this one and not another
 }
 
 // Facts reads them from /proc and /sys.

@@ -9,7 +9,7 @@ import (
 
 // A Finding is one thing that decides whether a machine is fit to measure on.
 type Finding struct {
-	What string `json:"what"`
+	What string `json:"what"`          // what was looked at, in words
 	Says string `json:"says"`          // what was found
 	Do   string `json:"do,omitempty"`  // what to do about it; empty: it is fit
 	Bad  bool   `json:"bad,omitempty"` // figures taken so are wrong, not only noisy

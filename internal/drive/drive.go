@@ -284,7 +284,7 @@ func (r *run) keep(l *lane, err error) {
 		return
 	}
 	if err != nil {
-		l.row.failure = r.record.reason(r.reason(l, err))
+		l.row.failure = r.record.reasons.Of(r.reason(l, err))
 	}
 	r.record.put(int(l.seq)-1, &l.row)
 }

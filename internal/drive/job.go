@@ -35,16 +35,16 @@ const (
 // every request. Requests or Duration limits it, the nearer one.
 type Job struct {
 	Spec
-	Body     []byte        `json:"body,omitempty"`
+	Body     []byte        `json:"body,omitempty"`     // B of each request; none: a request without a body
 	Status   int           `json:"status,omitempty"`   // that every response must have; any of class 2
 	Match    string        `json:"match,omitempty"`    // regular expression that every body must match
 	WarmUp   int           `json:"warm_up,omitempty"`  // requests in a closed loop before, not recorded
 	Arrivals string        `json:"arrivals,omitempty"` // Closed
 	Rate     float64       `json:"rate,omitempty"`     // requests a second
-	Seed     uint64        `json:"seed,omitempty"`
-	Pause    time.Duration `json:"pause,omitempty"`
-	Requests int           `json:"requests,omitempty"`
-	Duration time.Duration `json:"duration,omitempty"`
+	Seed     uint64        `json:"seed,omitempty"`     // of random arrivals
+	Pause    time.Duration `json:"pause,omitempty"`    // ns, in a closed loop: from an answer to the next request
+	Requests int           `json:"requests,omitempty"` // at most; 0: no limit
+	Duration time.Duration `json:"duration,omitempty"` // ns, at most; 0: no limit
 }
 
 // load is the job as a Load, or why it cannot be one.
@@ -105,9 +105,9 @@ func (j Job) Call() (Call, error) {
 
 // A ChildReport is what a child says about its run, besides the exchanges.
 type ChildReport struct {
-	Quality   DriverStats `json:"quality"`
-	Address   string      `json:"address"` // that the URL's host was found to be
-	Exchanges int         `json:"exchanges"`
+	Quality   DriverStats `json:"quality"`           // the driver's own
+	Address   string      `json:"address"`           // that the URL's host was found to be
+	Exchanges int         `json:"exchanges"`         // how many follow, each in a fixed number of bytes
 	Stopped   bool        `json:"stopped,omitempty"` // before its end; the exchanges are those until then
 }
 
@@ -201,7 +201,8 @@ func (j Job) run(ctx context.Context) (*Record, ChildReport, error) {
 
 // write streams a record; nothing is held twice.
 func (r *Record) write(w io.Writer, result ChildReport) error {
-	if err := json.NewEncoder(w).Encode(resultLine{Format: format, ChildReport: result, Reasons: r.reasons}); err != nil {
+	line := resultLine{Format: format, ChildReport: result, Reasons: r.reasons.Texts}
+	if err := json.NewEncoder(w).Encode(line); err != nil {
 		return err
 	}
 	var b [rowBytes]byte

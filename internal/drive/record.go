@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/reasons"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -16,7 +17,7 @@ type row struct {
 	ser, deser, total int64
 	connection        int64  // opening one for this request, before sent
 	out, in           uint32 // B; a body of 4 GiB is refused before it gets here
-	failure           uint32 // index into reasons; 0: success
+	failure           uint32 // number of a text in reasons; 0: success
 }
 
 // packed is a row as it is kept while measuring, 56 B: with the heap's own
@@ -45,16 +46,11 @@ type Record struct {
 	count   int           // rows in use
 	long    map[int]int64 // totals that do not fit a packed row
 	opened  [][]int64     // connection, in chunks like the rows; nil where all are 0
-	reasons []string
-	index   map[string]uint32
+	reasons reasons.Table
 }
 
-// mostReasons bounds the table of failure texts: a server may put a different
-// number into every one.
-const mostReasons, longestReason = 1000, 200
-
 func newRecord() *Record {
-	return &Record{reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
+	return &Record{reasons: reasons.New()}
 }
 
 // reserve makes and touches rows up to n, so that no page faults while measuring.
@@ -131,23 +127,6 @@ func (r *Record) row(i int) row {
 	return w
 }
 
-// reason interns the text of a failure.
-func (r *Record) reason(text string) uint32 {
-	if len(text) > longestReason {
-		text = text[:longestReason]
-	}
-	if i, ok := r.index[text]; ok {
-		return i
-	}
-	if len(r.reasons) >= mostReasons {
-		return 1
-	}
-	i := uint32(len(r.reasons))
-	r.reasons = append(r.reasons, text)
-	r.index[text] = i
-	return i
-}
-
 // Len is the number of exchanges kept; 0 for a run that was not recorded.
 func (r *Record) Len() int { return r.count }
 
@@ -156,7 +135,7 @@ func (r *Record) Exchanges() iter.Seq[measure.Exchange] {
 	return func(yield func(measure.Exchange) bool) {
 		for i := range r.count {
 			w := r.row(i)
-			if !yield(w.exchange(i, r.reasons)) {
+			if !yield(w.exchange(i, r.reasons.Texts)) {
 				return
 			}
 		}

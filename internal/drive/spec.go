@@ -63,7 +63,7 @@ type Credentials struct {
 	ServerName string `json:"server_name,omitempty"` // empty: the URL's host
 	Insecure   bool   `json:"insecure,omitempty"`    // takes any server for right
 	Identity   string `json:"identity,omitempty"`    // DTLS, pre-shared key
-	Key        []byte `json:"key,omitempty"`
+	Key        []byte `json:"key,omitempty"`         // DTLS, pre-shared key of Identity
 	// OSCORE, for coap: the client's view without an ID context; every connection makes its own.
 	OSCORE coap.Keys `json:"oscore,omitzero"`
 }

@@ -32,24 +32,24 @@ const beats = 4
 
 // A Task names an order among all there are.
 type Task struct {
-	Run     string `json:"run"` // of a study: its results directory's, drawn when that was made
-	Block   int    `json:"block"`
+	Run     string `json:"run"`     // of a study: its results directory's, drawn when that was made
+	Block   int    `json:"block"`   // of the plan, from 1
 	Attempt int    `json:"attempt"` // as the ledger drew it; 0: there is no task
 }
 
 // An Order is what a bench is to do. One without a task is: nothing.
 type Order struct {
 	Task
-	Boot      string   `json:"boot"` // of the worker it is meant for
-	Retries   int      `json:"retries"`
-	Study     []byte   `json:"study"`
+	Boot      string   `json:"boot"`                // of the worker it is meant for
+	Retries   int      `json:"retries"`             // further attempts of a trial that was not valid
+	Study     []byte   `json:"study"`               // the study file as read
 	Overrides []string `json:"overrides,omitempty"` // path=value
 	Plan      []byte   `json:"plan"`                // plan.csv of the block alone
 }
 
 // A Beat is how a bench is heard.
 type Beat struct {
-	Bench   string `json:"bench"`
+	Bench   string `json:"bench"`   // its name
 	Boot    string `json:"boot"`    // random, of this worker process
 	Machine string `json:"machine"` // id of the lab host, or what stands for it
 	Program string `json:"program"` // version
@@ -63,16 +63,16 @@ type Beat struct {
 // A Result offers what a bench measured.
 type Result struct {
 	Task
-	Bench string `json:"bench"`
-	Boot  string `json:"boot"` // that the order was meant for
-	Files []File `json:"files"`
+	Bench string `json:"bench"` // its name
+	Boot  string `json:"boot"`  // that the order was meant for
+	Files []File `json:"files"` // all of the results directory
 }
 
 // A File is one of a results directory.
 type File struct {
-	Name   string `json:"name"` // with slashes, store.Portable
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
+	Name   string `json:"name"`   // with slashes, store.Portable
+	Bytes  int64  `json:"bytes"`  // size
+	SHA256 string `json:"sha256"` // in hex
 }
 
 // A Verdict is what a coordinator answers to results.
@@ -88,8 +88,8 @@ const (
 
 // An Answer is a verdict, with the reason in words.
 type Answer struct {
-	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"`
+	Verdict Verdict `json:"verdict"`       // what becomes of the result
+	Why     string  `json:"why,omitempty"` // in words, where it is refused
 }
 
 // A Board is the coordinator's end of a transport.

@@ -21,13 +21,14 @@ import (
 // A PowerModel is the power of a device in a few constants. What is computed from
 // it is modelled, never measured, and is called so everywhere.
 type PowerModel struct {
-	Title        string  `yaml:"title"`
-	IdleW        float64 `yaml:"idle_W"`
-	BusyWPerCore float64 `yaml:"busy_W_per_core"` // over idle
-	Cores        int     `yaml:"cores"`
-	RadioJPerB   float64 `yaml:"radio_J_per_B"`
+	Title        string  `yaml:"title"`            // what device it is of
+	IdleW        float64 `yaml:"idle_W"`           // W
+	BusyWPerCore float64 `yaml:"busy_W_per_core"`  // over idle
+	Cores        int     `yaml:"cores"`            // that can be busy at once
+	RadioJPerB   float64 `yaml:"radio_J_per_B"`    // J for each byte that is sent or received
 	RadioJWake   float64 `yaml:"radio_J_per_wake"` // of Load.Wakes
-	Fit          struct {
+	// Fit is where the constants come from.
+	Fit struct {
 		From    string  `yaml:"from"`    // what it was fitted to
 		Points  int     `yaml:"points"`  // 0: taken from a data sheet
 		Typical float64 `yaml:"typical"` // root mean square of the relative errors

@@ -22,15 +22,15 @@ type DirectionStats struct {
 
 // Late are quantiles of lateness, in nanoseconds.
 type Late struct {
-	P50 time.Duration `json:"p50"`
-	P99 time.Duration `json:"p99"`
-	Max time.Duration `json:"max"`
+	P50 time.Duration `json:"p50"` // ns
+	P99 time.Duration `json:"p99"` // ns
+	Max time.Duration `json:"max"` // ns
 }
 
 // A Report is the quality of both directions.
 type Report struct {
-	Up   DirectionStats `json:"up"`
-	Down DirectionStats `json:"down"`
+	Up   DirectionStats `json:"up"`   // from client to server
+	Down DirectionStats `json:"down"` // from server to client
 }
 
 // leastTolerance is the lateness that a virtual machine's wake-ups make of

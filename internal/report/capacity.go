@@ -6,58 +6,16 @@ import (
 	"html"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"edgegauge.example/edgegauge/internal/advise/slo"
+	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A CapacityTrial is a trial of a search for a capacity.
-type CapacityTrial struct {
-	Block   int
-	Rate    float64 // requests/s offered
-	Kept    []slo.Kept
-	Binding int // which condition has the least margin
-	Counts  bool
-}
-
-// A Capacity is what a search for the rate that a server bears came to.
-type Capacity struct {
-	Study, Dir string
-	SLO        slo.SLO
-	Precision  float64 // half-width over the rate that was asked
-	Step       stat.CapacityStep
-	Trials     []CapacityTrial
-	Invalid    int           // attempts that were not valid, and repeated
-	Length     time.Duration // of a trial
-	InFlight   int           // requests under way at once, at most
-	Arrival    string
-	Driver     float64       // requests/s that the driver itself does; 0: not measured
-	Floor      string        // stack that it was measured against
-	Most       float64       // requests/s that were searched up to
-	Least      float64       // the same down to
-	Period     time.Duration // of a device; 0: not asked
-	Confidence float64
-}
-
-// Found reports whether there is a capacity with an interval.
-func (c *Capacity) Found() bool {
-	return c.Step.Capacity.Trials > 0 && !math.IsNaN(c.Step.Capacity.Lo)
-}
-
-// Binding is the condition that was nearest to being broken in most of the trials that count.
-func (c *Capacity) Binding() slo.Condition {
-	n := make([]int, len(c.SLO))
-	for _, t := range c.Trials {
-		if t.Counts {
-			n[t.Binding]++
-		}
-	}
-	return c.SLO[slices.Index(n, slices.Max(n))]
-}
+// A Capacity tells what a search for the rate that a server bears came to.
+type Capacity struct{ capacity.Answer }
 
 // Headline is the answer in a sentence.
 func (c *Capacity) Headline() string {

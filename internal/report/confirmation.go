@@ -7,10 +7,62 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
+
+// A PastAnswer is what a confirmation said of a series.
+type PastAnswer struct {
+	setup string // a digest
+	history.Confirmation
+}
+
+// answer computes what a confirmation said, series by series, from its ledger.
+func (p *Past) answer(r *Report) {
+	var terms []advise.Term
+	for _, text := range p.Confirms.Responses {
+		t, err := advise.ParseTerm(text)
+		if err != nil {
+			p.Failed = err.Error()
+			return
+		}
+		terms = append(terms, t)
+	}
+	p.Doubts = r.Doubts()
+	old, new := r.Versions()
+	wanted := func(all []advise.Series) []advise.Series {
+		return slices.DeleteFunc(all, func(s advise.Series) bool {
+			return s.Floor || !slices.ContainsFunc(terms, func(t advise.Term) bool { return t.Matches(s) })
+		})
+	}
+	old, new = wanted(old), wanted(new)
+	c, err := advise.Compare(old, new, nil, 1-ConfirmedAt/float64(max(1, min(len(old), len(new)))), p.Confirms.Detect)
+	if err != nil {
+		p.Failed = err.Error()
+		return
+	}
+	setups := map[string]string{} // by the name of a series
+	for i, s := range r.Series() {
+		if levels, base := versioned(s.Levels); !base {
+			s.Levels = levels
+			setups[s.Name()] = setupDigest(r.Treatments[r.Cells[i].Treatment].setup)
+		}
+	}
+	for _, x := range c.Contrasts {
+		verdict := history.CannotTell
+		if x.Doubt == "" || x.Change == advise.Same {
+			verdict = history.Decide(x.Ratio, p.Confirms.Detect, x.Allowance, moreIsBetter(x.Response))
+		}
+		if x.Change == advise.Same {
+			verdict = history.NotConfirmed
+		}
+		p.Answers = append(p.Answers, PastAnswer{setups[x.Treatment], history.Confirmation{Treatment: x.Treatment,
+			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir,
+			Blocks: min(x.Trials[0], x.Trials[1])}})
+	}
+}
 
 // MoreIsBetter reports whether a response is the better the larger it is.
 func MoreIsBetter(response string) bool { return moreIsBetter(response) }

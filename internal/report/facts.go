@@ -10,15 +10,16 @@ import (
 
 // Facts are the parts of facts.json that a report reads.
 type Facts struct {
-	Edgegauge map[string]string `json:"edgegauge"`
-	Devices   map[string]struct {
+	Edgegauge map[string]string `json:"edgegauge"` // of this program: version, sha256 and the like
+	// Devices is what is known of each, by its name.
+	Devices map[string]struct {
 		Model, Kernel, OS, Arch string
 		CPUs                    int
 		Load                    float64 // when the run began
 		Doubts                  []string
 		Emulation               map[string]string
 	} `json:"devices"`
-	Stacks map[string]StackFacts `json:"stacks"`
+	Stacks map[string]StackFacts `json:"stacks"` // by name
 	// Placement says on which CPUs a treatment's programs ran, by the setting; nil:
 	// results of a version that did not place them.
 	Placement map[string]study.Pin `json:"placement"`

@@ -8,19 +8,13 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
-	"time"
 
+	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A Scaling is how the throughput of a server grows with the requests under way.
-type Scaling struct {
-	Study, Dir string
-	Length     time.Duration // of a trial
-	Trials     []stat.LoadPoint
-	Law        stat.USL
-	Queue      stat.ClosedQueue // beside it: a server without cost of coherency
-}
+// A Scaling tells how the throughput of a server grows with the requests under way.
+type Scaling struct{ capacity.Scaling }
 
 // Headline is the answer in a sentence.
 func (s *Scaling) Headline() string {

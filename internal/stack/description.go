@@ -18,16 +18,16 @@ import (
 // A Description is a stack's stack.yaml: what it is, what it needs, how it is
 // built and started, and what it can do.
 type Description struct {
-	Name     string  `yaml:"-"` // the folder's name, or reference/…
-	Dir      string  `yaml:"-"` // absolute; empty for the stacks inside this binary
-	Title    string  `yaml:"title"`
-	Version  string  `yaml:"version"` // upstream's
-	Language string  `yaml:"language"`
-	Needs    []Need  `yaml:"needs"`
-	Build    Build   `yaml:"build"`
-	Serve    Program `yaml:"serve"`
-	Call     Program `yaml:"call"`
-	Serves   []Offer `yaml:"serves"`
+	Name     string  `yaml:"-"`        // the folder's name, or reference/…
+	Dir      string  `yaml:"-"`        // absolute; empty for the stacks inside this binary
+	Title    string  `yaml:"title"`    // as printed
+	Version  string  `yaml:"version"`  // upstream's
+	Language string  `yaml:"language"` // that it is written in
+	Needs    []Need  `yaml:"needs"`    // all of them have to be there
+	Build    Build   `yaml:"build"`    // no command: nothing is built
+	Serve    Program `yaml:"serve"`    // starts the server; no command: it has none
+	Call     Program `yaml:"call"`     // starts the client; no command: it has none
+	Serves   []Offer `yaml:"serves"`   // at least one
 	// Floor marks a bare exchange of bytes, the limit no stack can beat: it reads no
 	// message, and its server must know the sizes beforehand. Only the lab has some.
 	Floor bool `yaml:"-"`
@@ -44,7 +44,7 @@ const CountsBytes = "counts the bytes of its messages"
 
 // A Need is a program that must be there before the stack can be built or run.
 type Need struct {
-	Program string   `yaml:"program"`
+	Program string   `yaml:"program"` // looked for in PATH
 	Args    []string `yaml:"args"`    // make it print its version
 	Version string   `yaml:"version"` // must occur in what it prints; empty: any
 	File    string   `yaml:"file"`    // or: a file that must be there, by its path from the stack's folder
@@ -73,9 +73,9 @@ func (d Description) RunNeeds() []Need {
 
 // Build says how a stack is made from its inputs.
 type Build struct {
-	Command []string `yaml:"command"`
-	Product []string `yaml:"product"`
-	Inputs  []string `yaml:"inputs"` // files and folders, besides stack.yaml
+	Command []string `yaml:"command"` // an argv, run in the stack's folder
+	Product []string `yaml:"product"` // files, by their paths from the stack's folder
+	Inputs  []string `yaml:"inputs"`  // files and folders, besides stack.yaml
 	// Native products run only where they were built: on another machine they
 	// are built anew.
 	Native bool `yaml:"native"`
@@ -83,9 +83,9 @@ type Build struct {
 
 // A Program is an argv. "{heap}" in it is replaced by a size in bytes.
 type Program struct {
-	Command []string `yaml:"command"`
-	Heap    string   `yaml:"heap"`
-	Env     []string `yaml:"env"`
+	Command []string `yaml:"command"` // the argv
+	Heap    string   `yaml:"heap"`    // default of {heap}, such as 64MiB
+	Env     []string `yaml:"env"`     // NAME=VALUE, added to the environment
 }
 
 // Runs says whether the program's file is of that name.
@@ -94,12 +94,12 @@ func (p Program) Runs(name string) bool { return len(p.Command) > 0 && p.Command
 // An Offer is a set of combinations that a stack can do: every service with
 // every encoding, security, transport, side and connection in it.
 type Offer struct {
-	Services    []string `yaml:"services"`
-	Encodings   []string `yaml:"encodings"`
-	Security    []string `yaml:"security"`
-	Transports  []string `yaml:"transports"`
-	Sides       []string `yaml:"sides"`
-	Connections []string `yaml:"connections"`
+	Services    []string `yaml:"services"`    // names, as in a study
+	Encodings   []string `yaml:"encodings"`   // likewise
+	Security    []string `yaml:"security"`    // likewise
+	Transports  []string `yaml:"transports"`  // likewise
+	Sides       []string `yaml:"sides"`       // client, server
+	Connections []string `yaml:"connections"` // keep-alive, per-request, pipelined, multiplexed
 	// Options are what options of the study must be for this offer; one that is
 	// not given is empty.
 	Options map[string]string `yaml:"options"`

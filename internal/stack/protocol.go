@@ -20,38 +20,38 @@ const Protocol = 1
 
 // Serve asks a program to serve; see stacks/PROTOCOL.md for each field.
 type Serve struct {
-	Type        string            `json:"type"` // set by Conn
-	Protocol    int               `json:"protocol"`
-	Service     string            `json:"service"`
-	Encoding    string            `json:"encoding"`
-	Security    string            `json:"security"`
-	Transport   string            `json:"transport"`
-	Host        string            `json:"host"`
-	Port        int               `json:"port"`
-	Limits      Limits            `json:"limits"`
-	Credentials map[string]string `json:"credentials,omitempty"`
-	Sensor      string            `json:"sensor,omitempty"`
-	Directory   string            `json:"directory,omitempty"`
-	Message     Message           `json:"message"` // what will be asked; only the floor needs to know
-	Options     map[string]string `json:"options,omitempty"`
+	Type        string            `json:"type"`                  // set by Conn
+	Protocol    int               `json:"protocol"`              // version of the protocol
+	Service     string            `json:"service"`               // name, as in a study
+	Encoding    string            `json:"encoding"`              // likewise
+	Security    string            `json:"security"`              // likewise
+	Transport   string            `json:"transport"`             // likewise
+	Host        string            `json:"host"`                  // address to listen on
+	Port        int               `json:"port"`                  // 0: any
+	Limits      Limits            `json:"limits"`                // of requests
+	Credentials map[string]string `json:"credentials,omitempty"` // paths of files, by what they hold
+	Sensor      string            `json:"sensor,omitempty"`      // where temperature reads, such as fixed:21.5
+	Directory   string            `json:"directory,omitempty"`   // where the program may write
+	Message     Message           `json:"message"`               // what will be asked; only the floor needs to know
+	Options     map[string]string `json:"options,omitempty"`     // free options of the study, by name
 }
 
 // Call asks a program to become a client.
 type Call struct {
-	Type        string            `json:"type"`
-	Protocol    int               `json:"protocol"`
-	URL         string            `json:"url"`
-	Service     string            `json:"service"`
-	Encoding    string            `json:"encoding"`
-	Security    string            `json:"security"`
-	Transport   string            `json:"transport"`
-	Message     Message           `json:"message"`
-	Connection  string            `json:"connection"`
+	Type        string            `json:"type"`                  // set by Conn
+	Protocol    int               `json:"protocol"`              // version of the protocol
+	URL         string            `json:"url"`                   // the server's
+	Service     string            `json:"service"`               // name, as in a study
+	Encoding    string            `json:"encoding"`              // likewise
+	Security    string            `json:"security"`              // likewise
+	Transport   string            `json:"transport"`             // likewise
+	Message     Message           `json:"message"`               // which one to send
+	Connection  string            `json:"connection"`            // keep-alive, per-request, pipelined or multiplexed
 	Concurrency int               `json:"concurrency,omitempty"` // the most that any run will ask for
 	Timeout     int64             `json:"timeout"`               // ns a request
-	Limits      Limits            `json:"limits"`
-	Credentials map[string]string `json:"credentials,omitempty"`
-	Options     map[string]string `json:"options,omitempty"`
+	Limits      Limits            `json:"limits"`                // of answers
+	Credentials map[string]string `json:"credentials,omitempty"` // paths of files, by what they hold
+	Options     map[string]string `json:"options,omitempty"`     // free options of the study, by name
 	// Request is what to ask in place of a service's message. Only edgegauge's own
 	// client is told it; its form is no part of the protocol.
 	Request json.RawMessage `json:"request,omitempty"`
@@ -61,10 +61,10 @@ type Call struct {
 
 // Message says which message to send (stacks/contract/README.md).
 type Message struct {
-	Seed    uint64 `json:"seed"`
-	N       int    `json:"n"`
-	Letters int    `json:"letters,omitempty"`
-	Max     uint64 `json:"max,omitempty"`
+	Seed    uint64 `json:"seed"`              // that it is generated from
+	N       int    `json:"n"`                 // elements
+	Letters int    `json:"letters,omitempty"` // of each text; 0: as the service has it
+	Max     uint64 `json:"max,omitempty"`     // largest number; 0: as the service has it
 }
 
 // Limits bound what a program accepts.
@@ -74,28 +74,28 @@ type Limits struct {
 
 // Run asks a client to send requests.
 type Run struct {
-	Type        string  `json:"type"`
-	Requests    int     `json:"requests,omitempty"`
-	Duration    int64   `json:"duration,omitempty"` // ns
-	Record      bool    `json:"record"`
-	Interval    int64   `json:"interval,omitempty"` // ns between due instants, closed loop
-	Concurrency int     `json:"concurrency,omitempty"`
-	Rate        float64 `json:"rate,omitempty"` // requests/s, open loop
-	Arrival     string  `json:"arrival,omitempty"`
-	Seed        uint64  `json:"seed,omitempty"`
+	Type        string  `json:"type"`                  // set by Conn
+	Requests    int     `json:"requests,omitempty"`    // at most; 0: no limit
+	Duration    int64   `json:"duration,omitempty"`    // ns
+	Record      bool    `json:"record"`                // send an exchange for each request
+	Interval    int64   `json:"interval,omitempty"`    // ns between due instants, closed loop
+	Concurrency int     `json:"concurrency,omitempty"` // requests under way at once; 0: one
+	Rate        float64 `json:"rate,omitempty"`        // requests/s, open loop
+	Arrival     string  `json:"arrival,omitempty"`     // of an open loop: constant or poisson
+	Seed        uint64  `json:"seed,omitempty"`        // of poisson arrivals
 }
 
 // Report asks a server for what it recorded since the last report.
 type Report struct {
-	Type    string `json:"type"`
-	Discard bool   `json:"discard"`
+	Type    string `json:"type"`    // set by Conn
+	Discard bool   `json:"discard"` // drop the records instead of sending them
 }
 
 // Ready is a program's answer to Serve or Call.
 type Ready struct {
-	URL     string `json:"url"`
-	Version string `json:"version"`
-	Runtime string `json:"runtime"`
+	URL     string `json:"url"`     // the server's; of a client: empty
+	Version string `json:"version"` // of the framework, in the program's words
+	Runtime string `json:"runtime"` // what the program runs on, in its words
 	// Phases of a client that are over before its first request.
 	Phases Phases `json:"phases,omitzero"`
 	// Again: the program takes another line of its verb.

@@ -8,22 +8,22 @@ import (
 // An Analysis is everything stat says of one response in a tidy table. Its
 // JSON is stable and documented in doc/method.md.
 type Analysis struct {
-	Response  string     `json:"response"`
-	Groups    []Group    `json:"groups"`
-	Anova     *Anova     `json:"anova"` // nil where there is nothing to analyse; a warning says why
-	Contrasts []Contrast `json:"contrasts"`
-	Warnings  []string   `json:"warnings"`
+	Response  string     `json:"response"`  // column of the table
+	Groups    []Group    `json:"groups"`    // one for each treatment
+	Anova     *Anova     `json:"anova"`     // nil where there is nothing to analyse; a warning says why
+	Contrasts []Contrast `json:"contrasts"` // of pairs of treatments: of all pairs where those are few
+	Warnings  []string   `json:"warnings"`  // in sentences
 }
 
 // A Group is one treatment. N counts its replicates.
 type Group struct {
-	By       map[string]string `json:"by"`
-	N        int               `json:"n"`
-	Mean     Number            `json:"mean"`
-	SD       Number            `json:"sd"`
-	CI       Interval          `json:"ci"`
-	Median   Number            `json:"median"`
-	MedianCI Interval          `json:"median_ci"`
+	By       map[string]string `json:"by"`        // level of each factor
+	N        int               `json:"n"`         // replicates
+	Mean     Number            `json:"mean"`      // in the unit of the response; likewise the others
+	SD       Number            `json:"sd"`        // standard deviation
+	CI       Interval          `json:"ci"`        // of the mean
+	Median   Number            `json:"median"`    // of the replicates
+	MedianCI Interval          `json:"median_ci"` // of the median
 }
 
 // Analyze makes the whole analysis of a table: groups, analysis of variance,

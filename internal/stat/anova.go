@@ -17,9 +17,9 @@ type AnovaOptions struct {
 // blocks explain. The block is additive: its interactions are the error. For
 // the tests of treatments it does not matter whether it is fixed or random.
 type Anova struct {
-	Type     string   `json:"type"` // "I", "II" or "III"
-	Terms    []Term   `json:"terms"`
-	Residual Residual `json:"residual"`
+	Type     string   `json:"type"`     // "I", "II" or "III"
+	Terms    []Term   `json:"terms"`    // factors, interactions and blocks, in the order of the model
+	Residual Residual `json:"residual"` // what no term explains
 
 	Effects []Effect `json:"-"`
 	// of random blocks (method of moments, Henderson's third); 0 where the estimate is negative, NaN without blocks
@@ -33,19 +33,19 @@ type Anova struct {
 // squares in order, so that with the residual's the shares make 1; both agree
 // in a balanced design.
 type Term struct {
-	Term       string `json:"term"`
-	DF         int    `json:"df"`
-	SS         Number `json:"ss"`
-	F          Number `json:"f"`
-	P          Number `json:"p"`
-	EtaSquared Number `json:"eta_squared"`
-	Variation  Number `json:"variation"`
+	Term       string `json:"term"`        // a factor, an interaction of several, or the block
+	DF         int    `json:"df"`          // degrees of freedom
+	SS         Number `json:"ss"`          // sum of squares, in the square of the unit of the response
+	F          Number `json:"f"`           // mean square over that of the residual
+	P          Number `json:"p"`           // 0 to 1
+	EtaSquared Number `json:"eta_squared"` // 0 to 1
+	Variation  Number `json:"variation"`   // 0 to 1
 }
 
 // Residual is what no term explains.
 type Residual struct {
-	DF int    `json:"df"`
-	SS Number `json:"ss"`
+	DF int    `json:"df"` // degrees of freedom
+	SS Number `json:"ss"` // sum of squares
 }
 
 // An Effect is how far a level (or a combination) lies from what the terms

@@ -10,13 +10,13 @@ import (
 // first minus second, ratio first over second. P belongs to the ratio, or to
 // the difference where Method says so.
 type Contrast struct {
-	Between    [2]map[string]string `json:"between"`
-	Difference Number               `json:"difference"`
-	Ratio      Number               `json:"ratio"`
-	RatioCI    Interval             `json:"ratio_ci"`
-	P          Number               `json:"p"`
-	PHolm      Number               `json:"p_holm"`
-	Method     string               `json:"method"`
+	Between    [2]map[string]string `json:"between"`    // level of each factor, of both
+	Difference Number               `json:"difference"` // in the unit of the response
+	Ratio      Number               `json:"ratio"`      // of the geometric means
+	RatioCI    Interval             `json:"ratio_ci"`   // interval of Ratio
+	P          Number               `json:"p"`          // two-sided
+	PHolm      Number               `json:"p_holm"`     // P, adjusted for all contrasts by Holm
+	Method     string               `json:"method"`     // name of the test
 }
 
 // Every pair of treatments is compared while that makes at most mostPairs

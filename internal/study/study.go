@@ -73,8 +73,8 @@ type Timeouts struct{ Ready, Request, Trial time.Duration }
 
 // Pin names the CPUs a side's programs run on; empty: any.
 type Pin struct {
-	Client []int `json:"client,omitempty"`
-	Server []int `json:"server,omitempty"`
+	Client []int `json:"client,omitempty"` // numbers of CPUs
+	Server []int `json:"server,omitempty"` // likewise
 }
 
 // A Time says what the time of a study's figures is. One study has one: figures

@@ -19,7 +19,7 @@ const NoticeName = "edgegauge-lab"
 
 // A LabNotice is what a lab does now, as JSON in its notice.
 type LabNotice struct {
-	Step  string                   `json:"step,omitempty"`
+	Step  string                   `json:"step,omitempty"`  // of the trial, in words
 	Watts map[measure.Side]float64 `json:"watts,omitempty"` // the mean power of the last half second
 	At    int64                    `json:"at,omitempty"`    // when Watts was told last, in ms since 1970
 }

@@ -22,15 +22,15 @@ const Format = 1
 
 // A File is one calibration: an emulated machine beside a board.
 type File struct {
-	Format  int       `yaml:"format"`
-	Name    string    `yaml:"name"`
-	Version int       `yaml:"version"` // 1, and one more each time it is made anew
-	Made    time.Time `yaml:"made"`
+	Format  int       `yaml:"format"`   // 1
+	Name    string    `yaml:"name"`     // of the calibration
+	Version int       `yaml:"version"`  // 1, and one more each time it is made anew
+	Made    time.Time `yaml:"made"`     // when it was measured
 	Board   string    `yaml:"board"`    // what it is, in words
 	Reached string    `yaml:"reached"`  // as which device of the study, such as ssh://pi@board
 	Device  string    `yaml:"emulated"` // the machine's name
 	Facts   Facts     `yaml:"facts"`    // what must be the same later
-	Entries []Entry   `yaml:"entries"`
+	Entries []Entry   `yaml:"entries"`  // a row for each response of a side under the same conditions
 }
 
 // Facts are what figures on an emulated machine depend on besides the treatment.
@@ -41,21 +41,21 @@ type Facts struct {
 
 // An Entry is one response of one side under the same conditions.
 type Entry struct {
-	Side     measure.Side      `yaml:"side"`
-	Response string            `yaml:"response"`
-	Where    map[string]string `yaml:"where"`  // the conditions: setting → value
-	Points   []Point           `yaml:"points"` // by size
+	Side     measure.Side      `yaml:"side"`     // client or server
+	Response string            `yaml:"response"` // name of a time, such as rtt
+	Where    map[string]string `yaml:"where"`    // the conditions: setting → value
+	Points   []Point           `yaml:"points"`   // by size
 }
 
 // A Point is what was measured with messages of one size: means of trials in
 // seconds. The rest is for people: emulated over real, with its 95 % interval.
 type Point struct {
-	Size     int64     `yaml:"size"` // B, or elements: Where says which
-	Real     []float64 `yaml:"real_s,flow"`
-	Emulated []float64 `yaml:"emulated_s,flow"`
-	Overhead float64   `yaml:"overhead"`
-	Lo       float64   `yaml:"overhead_lo"`
-	Hi       float64   `yaml:"overhead_hi"`
+	Size     int64     `yaml:"size"`            // B, or elements: Where says which
+	Real     []float64 `yaml:"real_s,flow"`     // s, of the board
+	Emulated []float64 `yaml:"emulated_s,flow"` // s, of the emulated machine
+	Overhead float64   `yaml:"overhead"`        // emulated over real
+	Lo       float64   `yaml:"overhead_lo"`     // 95 % interval of Overhead
+	Hi       float64   `yaml:"overhead_hi"`     // likewise
 }
 
 // A Measured is one response of one side of one treatment of a run.

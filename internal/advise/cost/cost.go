@@ -15,7 +15,7 @@ import (
 
 // Prices are what a user pays, as the file of prices has them.
 type Prices struct {
-	Currency    string  `yaml:"currency"`
+	Currency    string  `yaml:"currency"`     // as printed beside every sum, such as EUR
 	ServerMonth float64 `yaml:"server_month"` // of one server
 	ServerCores float64 `yaml:"server_cores"` // of one server, each as fast as those that were measured
 	Utilization float64 `yaml:"utilization"`  // share of its cores that a server may be busy on average

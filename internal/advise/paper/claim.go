@@ -14,11 +14,11 @@ import (
 // A Claim is what a paper concludes, as published/claims.yaml states it.
 // Exactly one of the forms is set.
 type Claim struct {
-	ID       string            `yaml:"id"`
-	Says     string            `yaml:"says"`
-	Response string            `yaml:"response"`
-	Side     string            `yaml:"side"`
-	At       map[string]string `yaml:"at"`
+	ID       string            `yaml:"id"`       // unique in its paper
+	Says     string            `yaml:"says"`     // the claim in the paper's words
+	Response string            `yaml:"response"` // our name of what it is about
+	Side     string            `yaml:"side"`     // client or server; empty: as the response or the paper says
+	At       map[string]string `yaml:"at"`       // level of each dimension at which it holds
 	// Everywhere: it holds in each treatment by itself, not on average.
 	Everywhere bool `yaml:"everywhere"`
 
@@ -33,15 +33,15 @@ type Claim struct {
 	ShareBelow    float64  `yaml:"share_below"`    // likewise
 	GrowthIn      string   `yaml:"growth_in"`      // a column of numbers: response ∝ column^exponent
 	SlopePer      string   `yaml:"slope_per"`      // a column of numbers: response = a + slope·column
-	Interaction   []string `yaml:"interaction"`
-	Equivalent    []string `yaml:"equivalent"` // two levels
-	Within        share    `yaml:"within"`
+	Interaction   []string `yaml:"interaction"`    // which level of the first is lower depends on the second
+	Equivalent    []string `yaml:"equivalent"`     // two levels
+	Within        share    `yaml:"within"`         // share by which Equivalent may differ, such as 0.1
 
-	Ratio      span     `yaml:"published_ratio"`
-	Exponent   span     `yaml:"published_exponent"`
-	Slope      *float64 `yaml:"published_slope"`
-	Difference *float64 `yaml:"published_difference"`
-	Unit       string   `yaml:"unit"` // of Slope and Difference
+	Ratio      span     `yaml:"published_ratio"`      // lowest and highest that the paper found; nil: it names none
+	Exponent   span     `yaml:"published_exponent"`   // likewise, of GrowthIn
+	Slope      *float64 `yaml:"published_slope"`      // of SlopePer, in Unit; nil: likewise
+	Difference *float64 `yaml:"published_difference"` // in Unit; nil: likewise
+	Unit       string   `yaml:"unit"`                 // of Slope and Difference
 }
 
 // A span is one figure or the range of several.

@@ -23,17 +23,17 @@ import (
 // known of both.
 type Paper struct {
 	Name       string            `yaml:"-"`
-	Title      string            `yaml:"title"`
-	Year       int               `yaml:"year"` // 0: not known
-	Setup      string            `yaml:"setup"`
-	Trials     int               `yaml:"trials"` // behind each mean; 0: not said
-	Confidence float64           `yaml:"confidence"`
-	Statistic  string            `yaml:"statistic"` // of a table with several, the one that is a mean
-	Responses  map[string]string `yaml:"responses"` // published name → ours
-	Spread     string            `yaml:"spread"`    // what a deviation is of: requests "within" a trial, or trials (empty)
-	Side       string            `yaml:"side"`      // of a table without a column side
-	Aside      string            `yaml:"aside"`
-	Columns    []string          `yaml:"-"` // that tell treatments apart
+	Title      string            `yaml:"title"`      // as printed
+	Year       int               `yaml:"year"`       // 0: not known
+	Setup      string            `yaml:"setup"`      // machines and programs, in words
+	Trials     int               `yaml:"trials"`     // behind each mean; 0: not said
+	Confidence float64           `yaml:"confidence"` // of its intervals, 0 to 1
+	Statistic  string            `yaml:"statistic"`  // of a table with several, the one that is a mean
+	Responses  map[string]string `yaml:"responses"`  // published name → ours
+	Spread     string            `yaml:"spread"`     // deviations are of requests ("within" a trial) or of trials (empty)
+	Side       string            `yaml:"side"`       // of a table without a column side
+	Aside      string            `yaml:"aside"`      // what a reader has to know besides
+	Columns    []string          `yaml:"-"`          // that tell treatments apart
 	Rows       []Row             `yaml:"-"`
 	Claims     []Claim           `yaml:"-"`
 }

@@ -1,8 +1,6 @@
 package paper
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,7 +8,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A tester makes the parts of one claim.
@@ -231,177 +228,6 @@ func pairs(a, b selection) (xs, ys [][]float64) {
 		}
 	}
 	return xs, ys
-}
-
-// ratio compares two selections, paired by block, averaged over strata on the
-// log scale; where a value is not positive, their difference.
-func (t *tester) ratio(a, b selection) Evidence {
-	xs, ys := pairs(a, b)
-	c, err := stat.RatioPaired(average(xs, geometric), average(ys, geometric), t.confidence)
-	if errors.Is(err, stat.ErrSign) {
-		return t.difference(a, b)
-	}
-	f := figure("ratio", "", c, err, len(xs))
-	if f.why == "" && len(a.scope.strata) > 1 {
-		f.why = t.disagreement(a, b)
-	}
-	return f
-}
-
-// difference is a-b, paired by block, averaged over strata.
-func (t *tester) difference(a, b selection) Evidence {
-	xs, ys := pairs(a, b)
-	c, err := stat.DifferencePaired(average(xs, arithmetic), average(ys, arithmetic), t.confidence)
-	unit := t.claim.Unit
-	if found := t.find(a.responses[0], a.scope.side); unit == "" && len(found) > 0 {
-		unit = found[0].Unit
-	}
-	return figure("difference", unit, c, err, len(xs))
-}
-
-func figure(kind, unit string, c stat.Comparison, err error, blocks int) Evidence {
-	f := Evidence{Kind: kind, Unit: unit, Comparison: c}
-	switch {
-	case blocks == 0:
-		f.Comparison, f.why = noRatio, "no block has valid trials of both"
-	case blocks == 1:
-		f.Comparison, f.why = noRatio, "one block shows no spread; run at least 2, preferably 10"
-	case err != nil:
-		f.Comparison, f.why = noRatio, err.Error()
-	}
-	return f
-}
-
-func average(rows [][]float64, how func([]float64) float64) []float64 {
-	out := make([]float64, len(rows))
-	for i, r := range rows {
-		out[i] = how(r)
-	}
-	return out
-}
-
-func arithmetic(xs []float64) float64 {
-	var sum float64
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
-}
-
-// geometric is the least value where one is not positive: RatioPaired then says so.
-func geometric(xs []float64) float64 {
-	if least := slices.Min(xs); least <= 0 || len(xs) == 1 {
-		return least
-	}
-	var sum float64
-	for _, x := range xs {
-		sum += math.Log(x)
-	}
-	return math.Exp(sum / float64(len(xs)))
-}
-
-// spread is the ratio of the standard deviations of trials.
-func (t *tester) spread(a, b selection) Evidence {
-	if t.paper.Spread == "within" {
-		return t.spreadWithin(a, b)
-	}
-	var as, bs [][]float64
-	for _, stratum := range a.scope.strata {
-		va, vb := a.at(stratum), b.at(stratum)
-		if len(va) > 0 && len(vb) > 0 {
-			as, bs = append(as, inOrder(va)), append(bs, inOrder(vb))
-		}
-	}
-	c, err := stat.SpreadRatio(as, bs, t.confidence)
-	n := 2
-	if len(as) == 0 {
-		n = 0
-	}
-	return figure("spread ratio", "", c, err, n)
-}
-
-// spreadWithin is the ratio of the standard deviations of requests within
-// trials, paired by block.
-func (t *tester) spreadWithin(a, b selection) Evidence {
-	a.within, b.within = true, true
-	f := t.ratio(a, b)
-	if f.Kind == "ratio" {
-		f.Kind = "spread ratio"
-	}
-	return f
-}
-
-func inOrder(m map[int]float64) []float64 {
-	var out []float64
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, m[k])
-	}
-	return out
-}
-
-// slopes fits a line through a column's values in each block and stratum, both
-// axes on the given scale, and averages over strata.
-func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evidence {
-	var xs []float64
-	var picks []selection
-	for _, l := range t.values(column) {
-		if !t.has(column, l) {
-			continue
-		}
-		x, err := number(l)
-		if err != nil {
-			return Evidence{Comparison: noRatio, why: err.Error()}
-		}
-		xs, picks = append(xs, scale(x)), append(picks, s.level(column, l))
-	}
-	if len(xs) < 2 {
-		return Evidence{Comparison: noRatio, why: fmt.Sprintf("fewer than two levels of %s were measured", column)}
-	}
-	perBlock := map[int][]float64{}
-	strata := 0
-	for _, stratum := range s.strata {
-		at := make([]map[int]float64, len(picks))
-		full := true
-		for i, p := range picks {
-			at[i] = p.at(stratum)
-			full = full && len(at[i]) > 0
-		}
-		if !full {
-			continue
-		}
-		strata++
-		for block := range at[0] {
-			if b, ok := slopeOf(xs, at, block, scale); ok {
-				perBlock[block] = append(perBlock[block], b)
-			}
-		}
-	}
-	var slopes []float64
-	for _, block := range slices.Sorted(maps.Keys(perBlock)) {
-		if len(perBlock[block]) == strata {
-			slopes = append(slopes, arithmetic(perBlock[block]))
-		}
-	}
-	c, err := stat.One(slopes, t.confidence)
-	return figure("slope", "", c, err, len(slopes))
-}
-
-// slopeOf is the least-squares slope in one block, if it has all levels.
-func slopeOf(xs []float64, at []map[int]float64, block int, scale func(float64) float64) (float64, bool) {
-	ys := make([]float64, len(xs))
-	for i := range xs {
-		y, ok := at[i][block]
-		if ys[i] = scale(y); !ok || math.IsNaN(ys[i]) || math.IsInf(ys[i], 0) {
-			return 0, false
-		}
-	}
-	mx, my := arithmetic(xs), arithmetic(ys)
-	var sxy, sxx float64
-	for i := range xs {
-		sxy += (xs[i] - mx) * (ys[i] - my)
-		sxx += (xs[i] - mx) * (xs[i] - mx)
-	}
-	return sxy / sxx, sxx > 0
 }
 
 func (t *tester) above(where string, f Evidence, bound float64) { t.part(where, f, bound, true) }

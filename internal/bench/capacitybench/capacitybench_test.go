@@ -70,10 +70,10 @@ func TestTopKeepsTheLargest(t *testing.T) {
 func TestSearchBracketsFromFar(t *testing.T) {
 	s := Servers()[0]
 	for _, first := range []float64{3, 40000} {
-		step, n := s.Search(rand.New(rand.NewPCG(1, 9)), stat.CapacitySearch{First: first, Least: 1, Most: 1e6,
-			Precision: 0.1, Budget: 100, Confidence: 0.95})
-		if step.Stage != stat.Precise || math.Abs(step.Capacity.Rate/780-1) > 0.3 {
-			t.Errorf("from %g: stage %d, %+v, %d trials", first, step.Stage, step.Capacity, n)
+		step, n, err := s.Search(t.Context(), rand.New(rand.NewPCG(1, 9)), stat.CapacitySearch{First: first, Least: 1,
+			Most: 1e6, Precision: 0.1, Budget: 100, Confidence: 0.95})
+		if err != nil || step.Stage != stat.Precise || math.Abs(step.Capacity.Rate/780-1) > 0.3 {
+			t.Errorf("from %g: %v, stage %d, %+v, %d trials", first, err, step.Stage, step.Capacity, n)
 		}
 	}
 }

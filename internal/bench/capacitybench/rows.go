@@ -48,6 +48,7 @@ func (c Count) Coverage() float64 { return float64(c.Held) / float64(c.Searches-
 type outcome struct {
 	step     stat.CapacityStep
 	trials   int
+	err      error
 	bisected float64
 	halvings int
 }
@@ -64,8 +65,8 @@ func (s Server) Count(ctx context.Context, n, truthTrials int, seed uint64) (Cou
 				r := rand.New(rand.NewPCG(seed, uint64(i)+2))
 				first := c.Truth * (0.1 + 0.5*r.Float64())
 				o := &all[i]
-				o.step, o.trials = s.Search(r, stat.CapacitySearch{First: first, Least: 1, Most: 1e6, Precision: precision,
-					Budget: budget, Confidence: 0.95, Seed: uint64(i)})
+				o.step, o.trials, o.err = s.Search(ctx, r, stat.CapacitySearch{First: first, Least: 1, Most: 1e6,
+					Precision: precision, Budget: budget, Confidence: 0.95, Seed: uint64(i)})
 				o.bisected, o.halvings = s.Bisect(r, first, 0.02)
 			}
 		})
@@ -76,6 +77,9 @@ func (s Server) Count(ctx context.Context, n, truthTrials int, seed uint64) (Cou
 	}
 	var widths, errs []float64
 	for _, o := range all {
+		if o.err != nil {
+			return c, o.err
+		}
 		c.Trials += float64(o.trials) / float64(n)
 		c.BisectTrials += float64(o.halvings) / float64(n)
 		errs = append(errs, math.Abs(o.bisected/c.Truth-1))

@@ -3,10 +3,12 @@
 package capacitybench
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -124,19 +126,47 @@ func (s Server) Truth(r *rand.Rand, trials int) float64 {
 	return rate
 }
 
-// Search searches for its capacity as edgegauge does.
-func (s Server) Search(r *rand.Rand, q stat.CapacitySearch) (stat.CapacityStep, int) {
-	var trials []stat.CapacityTrial
-	for {
-		step := q.Next(trials)
-		if len(step.Rates) == 0 {
-			return step, len(trials)
+// Search searches for its capacity as edgegauge does, and returns how many trials that took.
+func (s Server) Search(ctx context.Context, r *rand.Rand, q stat.CapacitySearch) (stat.CapacityStep, int, error) {
+	at := &searched{Server: s, r: r}
+	c := capacity.Conductor{Server: at, Search: q}
+	err := c.Conduct(ctx)
+	return c.Step, len(at.trials), err
+}
+
+// searched is a server with the trials that a search had of it.
+type searched struct {
+	Server
+	r      *rand.Rand
+	trials []stat.CapacityTrial
+}
+
+// Driver is not known: nothing is driven.
+func (s *searched) Driver(context.Context) (float64, error) { return 0, nil }
+
+// Closed is what all workers do without a pause.
+func (s *searched) Closed(context.Context) (float64, error) {
+	const n = 1000
+	sum := 0.0
+	for range n {
+		sum += s.Service(s.r)
+	}
+	return n / sum * float64(s.Workers), nil
+}
+
+// Trials conducts those of new blocks.
+func (s *searched) Trials(ctx context.Context, blocks [][]float64) ([]stat.CapacityTrial, error) {
+	done := 0
+	for _, rates := range blocks {
+		if done += len(rates); done <= len(s.trials) {
+			continue
 		}
-		block := s.Block * r.NormFloat64()
-		for _, rate := range step.Rates {
-			trials = append(trials, stat.CapacityTrial{Rate: rate, Margin: s.disturbed(r, rate, block)})
+		block := s.Block * s.r.NormFloat64()
+		for _, rate := range rates {
+			s.trials = append(s.trials, stat.CapacityTrial{Rate: rate, Margin: s.disturbed(s.r, rate, block)})
 		}
 	}
+	return s.trials, ctx.Err()
 }
 
 // Bisect does what people do: halve the bracket until it is ±2 % wide, by one trial at

@@ -21,24 +21,24 @@ type Image struct {
 
 // Made is image.json: all that the machine's figures depend on besides the job.
 type Made struct {
-	Format   int               `json:"format"`
-	Recipe   string            `json:"recipe"` // SHA-256 of how it is built: another one, another image
-	Packages []Package         `json:"packages"`
+	Format   int               `json:"format"`             // 1
+	Recipe   string            `json:"recipe"`             // SHA-256 of how it is built: another one, another image
+	Packages []Package         `json:"packages"`           // of Debian, each once
 	Compiler string            `json:"compiler,omitempty"` // of the kernel
-	Files    map[string]Digest `json:"files"`
+	Files    map[string]Digest `json:"files"`              // of the image, by name
 }
 
 // A Package is a Debian package that went into an image.
 type Package struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	SHA256  string `json:"sha256"`
+	Name    string `json:"name"`    // as Debian has it
+	Version string `json:"version"` // as Debian has it
+	SHA256  string `json:"sha256"`  // of the .deb file, in hex
 }
 
 // A Digest is a file's size and checksum.
 type Digest struct {
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`   // B
+	SHA256 string `json:"sha256"` // in hex
 }
 
 const (

@@ -16,8 +16,8 @@ const Protocol = 1
 
 // A Hello is what a side says of itself before anything else.
 type Hello struct {
-	Protocol int    `json:"protocol"`
-	Build    string `json:"build"` // what the program was built from
+	Protocol int    `json:"protocol"` // version of the calls
+	Build    string `json:"build"`    // what the program was built from
 	// Silence is how long the lab may be unheard before the agent takes it for
 	// dead; the lab sends a ping every third of it. 0: for ever, and no pings,
 	// for channels on which nothing may happen while a trial runs.

@@ -34,7 +34,7 @@ type Load struct {
 // A Result is what became of a run.
 type Result struct {
 	Counts
-	Devices int           `json:"devices"`
+	Devices int           `json:"devices"` // that were switched on
 	Elapsed time.Duration `json:"elapsed"` // from the start of the run to the end of its last request
 	// CPU is that of this process in the run, system calls included.
 	CPU time.Duration `json:"cpu"`

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/reasons"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -12,7 +13,7 @@ import (
 type row struct {
 	due, sent, done int64
 	in              uint32 // B of the answer's payload
-	why             uint32 // index into reasons; 0: it did not fail
+	why             uint32 // number of a text in reasons; 0: it did not fail
 	draw            uint32 // says whether it stays when rows are thinned
 }
 
@@ -22,22 +23,17 @@ const MostRows = 1 << 17
 
 const chunkRows = 4096
 
-// mostReasons bounds the table of failures: a server may put a different number into
-// each one.
-const mostReasons, longestReason = 1000, 200
-
 // rows are a random sample of a run's requests: all of them if they are few.
 type rows struct {
 	keep    bool
 	chunks  [][]row
 	n       int
 	halved  int // a row stays if so many of the lowest bits of its draw are 0
-	reasons []string
-	index   map[string]uint32
+	reasons reasons.Table
 }
 
 func (r *rows) reset(keep bool) {
-	*r = rows{keep: keep, chunks: r.chunks, reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
+	*r = rows{keep: keep, chunks: r.chunks, reasons: reasons.New()}
 }
 
 // put keeps a row, if it is one of the sample. The sample depends on draw only, so it
@@ -48,7 +44,7 @@ func (r *rows) put(x row, why error, draw uint64) {
 		return
 	}
 	if why != nil {
-		x.why = r.reason(why.Error())
+		x.why = r.reasons.Of(why.Error())
 	}
 	if r.n == MostRows {
 		r.thin()
@@ -80,23 +76,6 @@ func (r *rows) thin() {
 	}
 }
 
-// reason interns the text of a failure.
-func (r *rows) reason(text string) uint32 {
-	if len(text) > longestReason {
-		text = text[:longestReason]
-	}
-	if i, ok := r.index[text]; ok {
-		return i
-	}
-	if len(r.reasons) >= mostReasons {
-		return 1
-	}
-	i := uint32(len(r.reasons))
-	r.reasons = append(r.reasons, text)
-	r.index[text] = i
-	return i
-}
-
 // exchanges yields the rows, numbered from 1. Devices do not serialize: their message
 // was made before the run.
 func (r *rows) exchanges(body int) iter.Seq[measure.Exchange] {
@@ -104,7 +83,7 @@ func (r *rows) exchanges(body int) iter.Seq[measure.Exchange] {
 		for i := range r.n {
 			w := r.at(i)
 			x := measure.Exchange{Seq: uint64(i) + 1, Due: time.Duration(w.due), Sent: time.Duration(w.sent),
-				Done: time.Duration(w.done), Out: int64(body), In: int64(w.in), Failure: r.reasons[w.why]}
+				Done: time.Duration(w.done), Out: int64(body), In: int64(w.in), Failure: r.reasons.Texts[w.why]}
 			if w.done > 0 {
 				x.Total = x.Done - x.Sent
 			}

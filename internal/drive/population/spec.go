@@ -33,11 +33,11 @@ type Spec struct {
 	Classes []Class        `json:"classes"` // at least one; their shares add up to 1
 	Phase   string         `json:"phase"`   // Random or Aligned
 	Ramp    float64        `json:"ramp"`    // devices switched on per second; 0: all at once
-	Retry   Backoff        `json:"retry"`
-	Outage  Outage         `json:"outage"`
+	Retry   Backoff        `json:"retry"`   // after a report that failed
+	Outage  Outage         `json:"outage"`  // of the server, as devices see it; none: zero
 	NON     bool           `json:"non"`     // requests are non-confirmable: a lost one is not sent again
 	Timeout time.Duration  `json:"timeout"` // of a request, retransmissions included
-	Seed    uint64         `json:"seed"`
+	Seed    uint64         `json:"seed"`    // of all that is random
 
 	// Request is a CoAP message as RFC 7252 has it after the token: options and payload.
 	Request []byte `json:"-"`
@@ -50,7 +50,7 @@ type Spec struct {
 
 // A Class is devices of one kind.
 type Class struct {
-	Name   string        `json:"name"`
+	Name   string        `json:"name"`   // as the study has it
 	Share  float64       `json:"share"`  // of all devices, 0 to 1
 	Period time.Duration `json:"period"` // between two reports
 	Jitter float64       `json:"jitter"` // each report is later by 0 to Jitter periods, drawn anew

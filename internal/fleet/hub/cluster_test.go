@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,8 +23,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
-	"edgegauge.example/edgegauge/internal/fleet"
-	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -99,38 +96,9 @@ func TestBlocksOverACluster(t *testing.T) {
 		t.Skip("waits for elections")
 	}
 	r := newRing(t, "a", "b")
-	const blocks = 8
-	h := plan(blocks)
-	s, err := store.Create(filepath.Join(t.TempDir(), "results"), h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	const lease = 8 * time.Second
-	var benches sync.WaitGroup
-	for _, name := range []string{"a", "b"} {
-		end, err := wire.OpenBench(r.who[name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer end.Close()
-		w := fleet.Worker{Name: name, Machine: name, Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease,
-			Conduct: conduct(h)}
-		benches.Go(func() { w.Work(ctx) })
-	}
-	board, err := wire.OpenBoard(r.who[""])
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, lost := 0, 0
-	c := fleet.Coordinator{Run: fleet.NewID(), Program: "v1", Ledger: s, Board: board, Lease: lease}
-	c.Tell = func(e fleet.Event) {
-		if t.Log(e); !e.Done {
-			return
-		}
-		if done++; done != 2 && done != 5 {
+	lost := 0
+	r.measures(8, 5*time.Minute, func(n int) {
+		if n != 2 && n != 5 {
 			return
 		}
 		i := r.leader(lost)
@@ -140,28 +108,9 @@ func TestBlocksOverACluster(t *testing.T) {
 			t.Error(err)
 		}
 		r.begin(i)
-	}
-	out, err := c.Conduct(ctx)
-	if err != nil || out.Kept != blocks || lost != 2 {
-		t.Errorf("got %+v, %v; %d hubs were lost", out, err, lost)
-	}
-	r.whole()
-	if err := board.Close(); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	benches.Wait()
-	if found := s.Verify(); found != nil {
-		t.Error(found)
-	}
-	all, err := s.Trials()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range all {
-		if x.State != store.Valid {
-			t.Errorf("trial %d is %s", x.ID, x.State)
-		}
+	}, func(*store.Store) { r.whole() })
+	if lost != 2 {
+		t.Errorf("%d hubs were lost", lost)
 	}
 }
 

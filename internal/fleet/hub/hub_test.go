@@ -120,19 +120,21 @@ func conduct(h store.Header) func(context.Context, fleet.Order, string) error {
 	}
 }
 
-// Blocks are measured over a real hub, which is emptied and started again meanwhile:
-// each counts once, and no bench needs to be started again.
-func TestBlocksOverAHub(t *testing.T) {
-	l := newLab(t, "a", "b")
-	const blocks = 6
+// measures conducts blocks with two benches: each counts once, and no bench needs to be
+// started again. done is told how many blocks are done, after each; check looks before the
+// coordinator goes.
+func (l *lab) measures(blocks int, within time.Duration, done func(n int), check func(*store.Store)) {
+	t := l.t
+	t.Helper()
 	h := plan(blocks)
 	s, err := store.Create(filepath.Join(t.TempDir(), "results"), h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
+	const lease = 8 * time.Second
 	var benches sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
 		end, err := wire.OpenBench(l.who[name])
@@ -140,7 +142,7 @@ func TestBlocksOverAHub(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer end.Close()
-		w := fleet.Worker{Name: name, Machine: name, Program: "v1", Bench: end, Dir: t.TempDir(), Lease: 8 * time.Second,
+		w := fleet.Worker{Name: name, Machine: name, Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease,
 			Conduct: conduct(h)}
 		benches.Go(func() { w.Work(ctx) })
 	}
@@ -148,20 +150,18 @@ func TestBlocksOverAHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	emptied := false
-	c := fleet.Coordinator{Run: fleet.NewID(), Program: "v1", Ledger: s, Board: board, Lease: 8 * time.Second,
+	n := 0
+	c := fleet.Coordinator{Run: fleet.NewID(), Program: "v1", Ledger: s, Board: board, Lease: lease,
 		Tell: func(e fleet.Event) {
-			if t.Log(e); e.Done && !emptied {
-				emptied = true
-				l.hub.Stop()
-				os.RemoveAll(l.options.Store)
-				l.start()
+			if t.Log(e); e.Done {
+				n++
+				done(n)
 			}
 		}}
-	out, err := c.Conduct(ctx)
-	if err != nil || out.Kept != blocks || !emptied {
-		t.Errorf("got %+v, %v; the hub was emptied: %t", out, err, emptied)
+	if out, err := c.Conduct(ctx); err != nil || out.Kept != blocks {
+		t.Errorf("got %+v, %v", out, err)
 	}
+	check(s)
 	if err := board.Close(); err != nil {
 		t.Error(err)
 	}
@@ -179,8 +179,26 @@ func TestBlocksOverAHub(t *testing.T) {
 			t.Errorf("trial %d is %s", x.ID, x.State)
 		}
 	}
-	if log, err := os.Stat(filepath.Join(s.TrialDir(1, 1), "serve.log")); err != nil || log.Size() != 3<<20 {
-		t.Errorf("the log did not arrive: %v", err)
+}
+
+// Blocks are measured over a real hub, which is emptied and started again meanwhile.
+func TestBlocksOverAHub(t *testing.T) {
+	l := newLab(t, "a", "b")
+	emptied := false
+	l.measures(6, 2*time.Minute, func(n int) {
+		if n == 1 {
+			emptied = true
+			l.hub.Stop()
+			os.RemoveAll(l.options.Store)
+			l.start()
+		}
+	}, func(s *store.Store) {
+		if log, err := os.Stat(filepath.Join(s.TrialDir(1, 1), "serve.log")); err != nil || log.Size() != 3<<20 {
+			t.Errorf("the log did not arrive: %v", err)
+		}
+	})
+	if !emptied {
+		t.Error("the hub was not emptied")
 	}
 }
 

@@ -60,13 +60,13 @@ func Permissions(bench string) (publish, subscribe []string) {
 
 // Keys are who a hub admits: public keys.
 type Keys struct {
-	Coordinator string            `json:"coordinator"`
-	Benches     map[string]string `json:"benches"` // by name
+	Coordinator string            `json:"coordinator"` // an nkey, U…
+	Benches     map[string]string `json:"benches"`     // by name
 }
 
 // Credentials are what one end needs to reach a hub. They hold a secret.
 type Credentials struct {
-	URL   string `json:"url"`
+	URL   string `json:"url"`             // of the hubs, with commas between them: nats://HOST:PORT or tls://HOST:PORT
 	Bench string `json:"bench,omitempty"` // empty: the coordinator's
 	Seed  string `json:"seed"`            // private
 	CA    string `json:"ca,omitempty"`    // PEM of who signed the hub's certificate; empty: the system knows

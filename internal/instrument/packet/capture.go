@@ -45,7 +45,7 @@ func (c Capture) BytesBetween(began, ended time.Time) int64 {
 
 // Traffic is what one direction carried.
 type Traffic struct {
-	Packets int64 `json:"packets"`
+	Packets int64 `json:"packets"`    // frames
 	Bytes   int64 `json:"wire_bytes"` // of whole frames, link-layer header included, without FCS
 	Payload int64 `json:"payload"`    // of TCP or UDP, each byte once
 }

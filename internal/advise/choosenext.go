@@ -1,0 +1,137 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// noise compares the first objective of each candidate with that of the best,
+// paired by block, all pairs at once since the best was picked from the data,
+// and says what would tell them apart.
+func (c *Choice) noise(all []Series) {
+	for i := range c.Candidates {
+		c.Candidates[i].Ratio = none()
+	}
+	best := &c.Candidates[0]
+	best.Ratio.Estimate = 1
+	pairs, series, err := c.pairs(all)
+	for i := range c.Candidates[1:] {
+		x := &c.Candidates[i+1]
+		x.Noise = true
+		if err != nil {
+			continue
+		}
+		r, err := pairs.Compare(i+1, 0)
+		if err != nil {
+			continue
+		}
+		x.Ratio, x.PHolm = r, r.P
+		x.Difference = !pairs.Log
+		x.Starved = series[i+1].Starved() || series[0].Starved()
+		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
+		x.Noise = !(r.P < 1-c.Confidence) && !exact
+		if wide := allowance(series[i+1], series[0]); wide > 1 && pairs.Log {
+			x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
+		}
+		x.Odd = x.odd(*best, c.Objectives[0].Maximize)
+		if x.Noise && pairs.Log && !x.Starved {
+			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
+		}
+	}
+}
+
+// odd reports whether the means and the typical trials of two candidates
+// disagree: the candidate ranks behind by its mean, and a typical trial of it is
+// significantly better, or the ratio of the means lies outside the interval.
+func (x Candidate) odd(best Candidate, maximize bool) bool {
+	if x.Difference || !(x.Ratio.Lo < x.Ratio.Hi) {
+		return false
+	}
+	ratio := x.Objectives[0].Center.Center / best.Objectives[0].Center.Center
+	worse := x.Ratio.Lo > 1
+	if maximize {
+		worse = x.Ratio.Hi < 1
+	}
+	return (ratio < x.Ratio.Lo || ratio > x.Ratio.Hi) && !worse
+}
+
+// pairs are all candidates' first objective, one row each.
+func (c *Choice) pairs(all []Series) (*stat.AllPairs, []Series, error) {
+	var series []Series
+	at := map[int]int{}
+	for _, x := range c.Candidates {
+		s, _ := series1(all, x.Name, x.Objectives[0].Term)
+		series = append(series, s)
+		for _, t := range s.Trials {
+			if _, ok := at[t.Block]; !ok {
+				at[t.Block] = len(at)
+			}
+		}
+	}
+	rows := make([][]float64, len(series))
+	for i, s := range series {
+		rows[i] = slices.Repeat([]float64{math.NaN()}, len(at))
+		for k, v := range c.Candidates[i].Objectives[0].Values {
+			rows[i][at[s.Trials[k].Block]] = v
+		}
+	}
+	p, err := stat.NewAllPairs(rows, c.Confidence)
+	return p, series, err
+}
+
+func series1(all []Series, name string, t Term) (Series, bool) {
+	i := slices.IndexFunc(all, func(s Series) bool { return s.Name() == name && t.Matches(s) && s.Side == t.Side })
+	if i < 0 {
+		return Series{}, false
+	}
+	return all[i], true
+}
+
+// Next says what to measure to be surer, the most telling first.
+func (c Choice) Next() []string {
+	var out []string
+	for _, x := range c.Candidates {
+		for _, k := range x.Checks {
+			if k.Verdict != stat.Undecided {
+				continue
+			}
+			switch {
+			case k.Doubt != "":
+				out = append(out, fmt.Sprintf("%s, %s: %s", x.Name, k.Requirement.Text, k.Doubt))
+			case k.Needed > 0:
+				out = append(out, fmt.Sprintf("%s, %s: about %d trials would decide (it has %d)", x.Name, k.Requirement.Text,
+					max(k.Needed, len(k.Figure.Values)+1), len(k.Figure.Values)))
+			default:
+				out = append(out, fmt.Sprintf("%s, %s: too close to the bound; no practical number of trials would decide", x.Name,
+					k.Requirement.Text))
+			}
+		}
+	}
+	for _, x := range c.Candidates[1:] {
+		if !x.Noise || x.Meets == stat.Contradicted {
+			continue
+		}
+		n := len(x.Objectives[0].Values)
+		switch {
+		case math.IsNaN(x.Ratio.Estimate):
+			out = append(out, fmt.Sprintf("%s vs %s: run at least two blocks with both", x.Name, c.Candidates[0].Name))
+		case x.Starved:
+			out = append(out,
+				fmt.Sprintf("%s vs %s: programs waited for a CPU, which may explain the difference; measure again on a "+
+					"quieter machine", x.Name, c.Candidates[0].Name))
+		case x.Odd:
+			out = append(out,
+				fmt.Sprintf("%s vs %s: mean and typical trial disagree because of a few slow trials; inspect them, or choose by "+
+					"%s.median", x.Name, c.Candidates[0].Name, x.Objectives[0].Response))
+		case x.Needed > 0:
+			out = append(out, fmt.Sprintf("%s vs %s, %.1f %% apart: about %d trials each would decide (there are %d)", x.Name,
+				c.Candidates[0].Name, 100*math.Abs(x.Ratio.Estimate-1), max(x.Needed, n+1), n))
+		default:
+			out = append(out, fmt.Sprintf("%s vs %s: practically equal; choose by something else", x.Name, c.Candidates[0].Name))
+		}
+	}
+	return out
+}

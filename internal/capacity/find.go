@@ -1,0 +1,192 @@
+package capacity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
+)
+
+// A Host is the program that a search runs in, a command or a page. It decides what may
+// run, and shows it.
+type Host struct {
+	Bed *testbed.Testbed
+	// Open opens the experiment of a plan in a results directory; empty: the one that
+	// testbed.Open chooses. The search closes it by Close.
+	Open func(ctx context.Context, p study.Plan, text []byte, dir string) (*testbed.Experiment, error)
+	// Run runs its lab. Trials that could not be measured are an error.
+	Run   func(context.Context, *testbed.Experiment) (lab.Outcome, error)
+	Close func(*testbed.Experiment)
+	// Keep, if not nil, writes what the host keeps beside the results, after every block.
+	Keep func(*testbed.Experiment) error
+	// Resuming, if not nil, is told the results directory of a search that goes on.
+	Resuming func(dir string)
+}
+
+// inFlight is how many requests may be under way where a study does not say: a server that
+// waits for one client's next request shows nothing of what it bears.
+const inFlight = 64
+
+// Find searches for the rate at which a study's server just keeps to an objective. The
+// study has one treatment; its load is replaced. Errors of Host.Open and Host.Run are
+// passed on; a question that cannot be asked is Refused; others say what could not be
+// measured. The answer's Dir says where results are, also of a search that was stopped.
+func Find(ctx context.Context, h Host, q Question) (*Answer, error) {
+	s := &studied{Host: h, asked: q, out: &Answer{}}
+	search, err := s.prepare(ctx)
+	if err != nil {
+		return s.out, err
+	}
+	c := &Conductor{Server: s, Search: search}
+	c.Note = func() error { return s.note(c).write(s.out.Dir) }
+	resumed, err := s.resume(c)
+	if err == nil && !resumed {
+		err = c.Bound(ctx, q.Length)
+	}
+	if err != nil {
+		return s.out, err
+	}
+	s.out.Driver, s.out.Most = c.Driver, c.Search.Most
+	err = c.Conduct(ctx)
+	s.gather(c)
+	return s.out, err
+}
+
+// prepare reads the study and says how every trial is loaded.
+func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
+	var none stat.CapacitySearch
+	q := s.asked
+	p, _, err := s.Bed.ReadAvailable(ctx, q.File, q.Text, q.Sets...)
+	if err != nil {
+		return none, Refused{err}
+	}
+	s.base = p.Study
+	if n := s.base.Treatments(); n != 1 {
+		return none, Refused{fmt.Errorf("%s has %d treatments, and a capacity is of one: choose the levels with --set, "+
+			"for example --set %s=%s", q.File, n, s.base.Factors[0].Name, s.base.Factors[0].Levels[0].Text)}
+	}
+	if s.base.Time == study.Instructions {
+		return none, Refused{fmt.Errorf("%s counts instructions; a capacity needs a clock", q.File)}
+	}
+	if t := s.base.Timeouts.Request; t <= q.SLO.Longest() {
+		return none, Refused{fmt.Errorf("a request fails after %v (timeouts.request), which the bound of %v never sees; "+
+			"raise it", t, q.SLO.Longest())}
+	}
+	s.load = s.loadOf()
+	search := stat.CapacitySearch{Least: float64(q.SLO.Needs()) / q.Length.Seconds(), Most: drive.MostRate,
+		Precision: q.Precision / 100, Budget: q.Budget, Confidence: s.base.Design.Confidence, Seed: s.base.Design.Seed}
+	*s.out = Answer{Study: s.base.Name, SLO: q.SLO, Precision: search.Precision, Length: q.Length, Period: q.Period,
+		Confidence: search.Confidence, Least: search.Least}
+	if p, err = s.expand(ctx); err != nil {
+		return none, err
+	}
+	s.setup = p.Trials[0].Setup
+	search.First = s.setup.Rate
+	return search, nil
+}
+
+// fixes reports whether the study gives a setting, fixed or as a factor.
+func (s *studied) fixes(name string) bool {
+	named := func(x study.Setting) bool { return x.Key == name }
+	return slices.ContainsFunc(s.base.Fixed, named) || slices.ContainsFunc(s.base.Factors, func(f study.Factor) bool {
+		return slices.ContainsFunc(f.Levels[0].Sets, named)
+	})
+}
+
+// loadOf are the settings of every trial, but for its rate. What varies with one level
+// becomes fixed: the rate is the one factor.
+func (s *studied) loadOf() []string {
+	load := []string{"duration=" + s.asked.Length.String(), "design.replications=1", "design.precision=off"}
+	for _, f := range s.base.Factors {
+		if len(f.Levels[0].Sets) == 1 && f.Levels[0].Sets[0].Key == f.Name {
+			load = append(load, f.Name+"="+f.Levels[0].Text)
+		}
+	}
+	if !s.fixes("concurrency") {
+		load = append(load, fmt.Sprintf("concurrency=%d", inFlight))
+	}
+	return load
+}
+
+// settings are what tells two searches with the same objective apart.
+func (s *studied) settings() []string {
+	return append(slices.Concat(s.asked.Sets, s.load), fmt.Sprintf("precision %g %%", s.asked.Precision))
+}
+
+// note says where the search stands.
+func (s *studied) note(c *Conductor) Note {
+	return Note{noteFormat, s.asked.SLO.String(), s.settings(), c.Search.First, c.Search.Most, c.Driver, s.out.Floor,
+		c.Ended()}
+}
+
+// resume finds a search to go on with: in the directory that was named, or in the newest
+// of this study, if its search has not ended.
+func (s *studied) resume(c *Conductor) (bool, error) {
+	s.dir = s.asked.Out
+	dir, named := s.asked.Out, s.asked.Out != ""
+	if !named {
+		base := filepath.Join("results", s.base.Name)
+		n := testbed.LastNumber(base)
+		if n == 0 {
+			return false, nil
+		}
+		dir = filepath.Join(base, fmt.Sprintf("%03d", n))
+	}
+	n, err := ReadNote(dir)
+	if errors.As(err, new(*fs.PathError)) {
+		return false, nil // whatever else is there, Host.Open says
+	}
+	var blocks [][]float64
+	if err == nil {
+		if err = n.asks(dir, s.asked.SLO.String(), s.settings()); err == nil {
+			blocks, err = blocksOf(dir)
+		}
+	}
+	switch {
+	case err != nil && named:
+		return false, Refused{err}
+	case err != nil, n.Ended && !named:
+		return false, nil
+	}
+	c.Search.First, c.Search.Most, c.Driver, c.Blocks = n.First, n.Most, n.Driver, blocks
+	s.dir, s.out.Dir, s.out.Floor = dir, dir, n.Floor
+	if s.Resuming != nil {
+		s.Resuming(dir)
+	}
+	return true, nil
+}
+
+// floor is the bare server of a transport, against which the driver itself is measured;
+// empty: the client drives itself, and its own lateness tells, or it is on another machine.
+func floor(s *study.Setup) string {
+	switch {
+	case s.URL == "" && !strings.HasPrefix(s.Client.Stack, "reference/"), s.Client.Device != "local":
+		return ""
+	case strings.HasPrefix(s.Transport, "coap"), s.Transport == "udp", strings.HasPrefix(s.URL, "coap"),
+		strings.HasPrefix(s.URL, "udp"):
+		return "floor-udp"
+	}
+	return "floor-tcp"
+}
+
+// late is how late the driver may be in a valid trial.
+func (q Question) late() time.Duration {
+	const most = 50 * time.Millisecond
+	switch short := q.SLO.Shortest(); {
+	case q.Late > 0:
+		return q.Late
+	case short > 0:
+		return min(short/10, most)
+	}
+	return most
+}

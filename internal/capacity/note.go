@@ -1,0 +1,93 @@
+package capacity
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// NoteFile is the name of a Note in a results directory.
+const NoteFile = "capacity-search.json"
+
+// noteFormat is the version of a Note.
+const noteFormat = 1
+
+// A Note is what a search leaves in its results directory: by it, the same question
+// finds them again.
+type Note struct {
+	Format   int      `json:"format"`                // 1
+	SLO      string   `json:"slo"`                   // as slo.Parse reads it
+	Settings []string `json:"settings"`              // of every trial, and the precision
+	First    float64  `json:"first_requests_per_s"`  // of the first trial
+	Most     float64  `json:"most_requests_per_s"`   // up to which it searches
+	Driver   float64  `json:"driver_requests_per_s"` // that the driver itself does; 0: not measured
+	Floor    string   `json:"floor"`                 // stack that the driver was measured against
+	Ended    bool     `json:"ended"`                 // the search wants no more trials
+}
+
+// ReadNote reads the note of a results directory.
+func ReadNote(dir string) (Note, error) {
+	var n Note
+	text, err := os.ReadFile(filepath.Join(dir, NoteFile))
+	if err != nil {
+		return n, err
+	}
+	if err := json.Unmarshal(text, &n); err != nil || n.Format != noteFormat {
+		return n, fmt.Errorf("%s: %s is not of this program", dir, NoteFile)
+	}
+	return n, nil
+}
+
+// write keeps the note in a results directory.
+func (n Note) write(dir string) error {
+	return store.Replace(filepath.Join(dir, NoteFile), func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(n)
+	})
+}
+
+// asks is an error where the note is of another question than that.
+func (n Note) asks(dir, objective string, settings []string) error {
+	if n.SLO != objective || !slices.Equal(n.Settings, settings) {
+		return fmt.Errorf("%s holds another search, for %s; name another directory", dir, n.SLO)
+	}
+	return nil
+}
+
+// blocksOf are the rates of the trials that a results directory has planned, in requests/s.
+func blocksOf(dir string) ([][]float64, error) {
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	trials, err := s.Trials()
+	if err != nil {
+		return nil, err
+	}
+	var blocks [][]float64
+	for _, t := range trials {
+		for len(blocks) < t.Block {
+			blocks = append(blocks, nil)
+		}
+		i := slices.IndexFunc(t.Treatment, func(l store.Level) bool { return l.Factor == "rate" })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: trial %d has no rate", dir, t.ID)
+		}
+		rate, err := strconv.ParseFloat(strings.TrimSuffix(t.Treatment[i].Text, "/s"), 64)
+		if err != nil {
+			return nil, err
+		}
+		blocks[t.Block-1] = append(blocks[t.Block-1], rate)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,82 @@
+package capacity
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/advise/slo"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+func TestNoteIsFoundAgain(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ReadNote(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no note: %v", err)
+	}
+	n := Note{Format: noteFormat, SLO: "failed < 5%", Settings: []string{"size=1kB", "precision 2.5 %"}, First: 75, Most: 8000,
+		Driver: 16000, Floor: "floor-tcp"}
+	if err := n.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadNote(dir)
+	if err != nil || got.First != n.First || got.Most != n.Most || got.Driver != n.Driver || got.Floor != n.Floor || got.Ended {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := got.asks(dir, n.SLO, n.Settings); err != nil {
+		t.Error(err)
+	}
+	for _, other := range []error{got.asks(dir, "failed < 6%", n.Settings), got.asks(dir, n.SLO, n.Settings[1:])} {
+		if other == nil || !strings.Contains(other.Error(), "holds another search, for failed < 5%") {
+			t.Errorf("another question: %v", other)
+		}
+	}
+	for _, text := range []string{"{", `{"format": 2}`} {
+		if err := os.WriteFile(filepath.Join(dir, NoteFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadNote(dir); err == nil || !strings.Contains(err.Error(), "not of this program") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The driver may be late by a tenth of the shortest bound, at most by 50 ms.
+func TestLateness(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"response_time p99 < 200ms, rtt p50 < 100ms": 10 * time.Millisecond,
+		"response_time p99 < 2s":                     50 * time.Millisecond,
+		"failed < 1%":                                50 * time.Millisecond,
+	} {
+		objective, err := slo.Parse(text)
+		if got := (Question{SLO: objective}).late(); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+		if got := (Question{SLO: objective, Late: time.Second}).late(); got != time.Second {
+			t.Errorf("%s, but one second: %v", text, got)
+		}
+	}
+}
+
+// The driver is measured against the bare server of the same transport, where it is this program's and here.
+func TestFloor(t *testing.T) {
+	own := study.Side{Stack: "reference/go", Device: "local"}
+	for _, tt := range []struct {
+		setup study.Setup
+		want  string
+	}{
+		{study.Setup{Client: own, Transport: "http"}, "floor-tcp"},
+		{study.Setup{Client: own, Transport: "coap"}, "floor-udp"},
+		{study.Setup{Client: own, URL: "coap://[::1]/"}, "floor-udp"},
+		{study.Setup{Client: study.Side{Stack: "gsoap", Device: "local"}, Transport: "http"}, ""},
+		{study.Setup{Client: study.Side{Stack: "reference/go", Device: "board"}, Transport: "http"}, ""},
+	} {
+		if got := floor(&tt.setup); got != tt.want {
+			t.Errorf("%+v: %q", tt.setup, got)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A ScalingQuestion is what a measurement of the throughput at growing concurrency is asked.
+type ScalingQuestion struct {
+	File   string        // name of the study file, for errors
+	Text   []byte        // the study file as read
+	Sets   []string      // settings of the user, as --set has them
+	Out    string        // results directory; empty: the next below results/NAME
+	Length time.Duration // of a trial
+	Most   int           // requests under way
+	Blocks int           // trials of each level
+}
+
+// A Scaling is how the throughput of a server grows with the requests under way.
+type Scaling struct {
+	Study, Dir string           // name of the study, results directory
+	Length     time.Duration    // of a trial
+	Trials     []stat.LoadPoint // requests under way, requests/s
+	Law        stat.USL         // fitted to Trials
+	Queue      stat.ClosedQueue // beside it: a server without cost of coherency
+}
+
+// levels are 1, 2, 4, … requests under way, and the most.
+func (q ScalingQuestion) levels() []string {
+	var levels []string
+	for n := 1; n < q.Most; n *= 2 {
+		levels = append(levels, strconv.Itoa(n))
+	}
+	return append(levels, strconv.Itoa(q.Most))
+}
+
+// Scale measures the throughput at growing concurrency and fits the Universal Scalability
+// Law. The study has one treatment; its load is replaced. Errors are as those of Find.
+func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
+	levels := q.levels()
+	sets := append(slices.Clone(q.Sets), "factors.concurrency=["+strings.Join(levels, ", ")+"]",
+		"duration="+q.Length.String(), fmt.Sprintf("design.replications=%d", q.Blocks), "design.precision=off")
+	p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, sets...)
+	switch {
+	case err != nil:
+		return nil, Refused{err}
+	case p.Study.Treatments() != len(levels):
+		return nil, Refused{fmt.Errorf("%s varies more than the concurrency; choose the levels of its factors with --set",
+			q.File)}
+	}
+	under := map[int]int{} // requests, by trial
+	for _, t := range p.Trials {
+		if under[t.ID] = t.Setup.Concurrency; t.Setup.Rate > 0 {
+			return nil, Refused{fmt.Errorf("%s has a rate; with --scale concurrency the loop is closed: --set rate=0", q.File)}
+		}
+	}
+	e, err := h.Open(ctx, p, q.Text, q.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close(e)
+	out := &Scaling{Study: p.Study.Name, Dir: e.Dir, Length: q.Length}
+	if _, err = h.Run(ctx, e); err == nil && h.Keep != nil {
+		err = h.Keep(e)
+	}
+	if err != nil {
+		return out, err
+	}
+	for row, err := range e.Lab.Store.Results() {
+		if err != nil {
+			return out, err
+		}
+		if row.Response == "throughput" {
+			out.Trials = append(out.Trials, stat.LoadPoint{N: float64(under[row.ID]), Throughput: row.Mean})
+		}
+	}
+	if out.Law, err = stat.FitUSL(out.Trials, true, p.Study.Design.Confidence); err == nil {
+		out.Queue, err = stat.FitClosedQueue(out.Trials)
+	}
+	return out, err
+}

@@ -1,0 +1,35 @@
+// Package plural counts things in English.
+package plural
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Count is a number with its noun: "1 trial", "2 trials", "3 queries".
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun = of(noun)
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// of is the plural of a noun that follows the rules.
+func of(noun string) string {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case y && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") && !strings.HasSuffix(stem, "o"):
+		return stem + "ies"
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// Verb is the form of a verb after a count: Verb(1, "was", "were") is "was".
+func Verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

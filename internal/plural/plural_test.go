@@ -1,0 +1,18 @@
+package plural
+
+import "testing"
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"0 trials": Count(0, "trial"), "1 trial": Count(1, "trial"), "2 trials": Count(2, "trial"),
+		"2 benches": Count(2, "bench"), "1 bench": Count(1, "bench"), "3 queries": Count(3, "query"),
+		"2 days": Count(2, "day"), "2 boxes": Count(2, "box"), "0 more warnings": Count(0, "more warning"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if Verb(1, "was", "were") != "was" || Verb(0, "was", "were") != "were" {
+		t.Error("the verb does not follow the number")
+	}
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ConfirmationFile is the file that makes results a confirmation: it names the two runs
+// whose versions were measured again. What came of it is computed from the ledger.
+const ConfirmationFile = "confirmation.json"
+
+// confirmationFormat is the version of that file.
+const confirmationFormat = 1
+
+// mostConfirmation is what such a file may have, in B.
+const mostConfirmation = 64 << 10
+
+// A Confirms says which runs of a history were measured again, interleaved.
+type Confirms struct {
+	Format    int       `json:"format"`    // 1
+	Old       time.Time `json:"old"`       // when the run began whose version is the base
+	New       time.Time `json:"new"`       // when the run began whose version is the new one
+	OldDir    string    `json:"old_dir"`   // as it was given
+	NewDir    string    `json:"new_dir"`   // likewise
+	Responses []string  `json:"responses"` // that were asked about
+	Detect    float64   `json:"detect"`    // the least relative change that matters
+}
+
+// ConfirmedAt is the level of a confirmation, two-sided, shared by all series it asks
+// about: so often it finds a change where there is none.
+const ConfirmedAt = 0.001
+
+// Write writes the file into the results directory of the confirmation.
+func (c Confirms) Write(dir string) error {
+	c.Format = confirmationFormat
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ConfirmationFile), append(text, '\n'), 0o644)
+}
+
+// ReadConfirms reads the text of such a file.
+func ReadConfirms(text []byte) (Confirms, error) {
+	var c Confirms
+	if len(text) > mostConfirmation {
+		return c, fmt.Errorf("%s: %d B, more than any that edgegauge writes", ConfirmationFile, len(text))
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", ConfirmationFile, err)
+	}
+	if c.Format != confirmationFormat {
+		return c, fmt.Errorf("%s: format %d is not %d; install the edgegauge that wrote it", ConfirmationFile, c.Format,
+			confirmationFormat)
+	}
+	if !(c.Detect > 0) || len(c.Responses) == 0 {
+		return c, fmt.Errorf("%s: it names no responses or no change that matters", ConfirmationFile)
+	}
+	return c, nil
+}

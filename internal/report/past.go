@@ -1,0 +1,186 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// A Past is what a history needs of one result.
+type Past struct {
+	Dir      string
+	Study    string
+	Began    time.Time
+	Asked    map[string]string // settings by name, less those that change how often is measured and not what
+	Treated  string            // a digest of every setting of every treatment
+	Versions []string          // of the stacks, in words
+	Commits  []string          // of the stacks, where they are known
+	Figures  []PastFigure
+	Failed   string    // why it is left out
+	Confirms *Confirms // it is a confirmation, and no run
+	Answers  []PastAnswer
+	Doubts   []string      // about a confirmation
+	Trials   int           // valid ones
+	Took     time.Duration // all trials
+}
+
+// A PastFigure is a series' point in one result.
+type PastFigure struct {
+	Treatment string
+	advise.Series
+	history.Point
+	Why   string // there is no point
+	setup string // a digest of its settings, whatever the treatment is called
+}
+
+// PastOf takes from a report what a history needs; c is not nil where the results are a confirmation.
+func PastOf(r *Report, c *Confirms) Past {
+	p := Past{Dir: r.Dir, Study: r.Study.Name, Began: r.Started, Confirms: c}
+	for _, t := range r.Trials {
+		if t.State == store.Valid {
+			p.Trials++
+		}
+	}
+	if len(r.Damage) > 0 {
+		p.Failed = strings.Join(r.Damage, "; ")
+		return p
+	}
+	if c != nil {
+		p.answer(r)
+		return p
+	}
+	if base, _ := r.Versions(); len(base) > 0 {
+		p.Failed = "two versions were measured in its blocks: it is a comparison, and no run of the history"
+		return p
+	}
+	p.asked(r)
+	machine := r.machine()
+	for i, s := range r.Series() {
+		if s.Floor {
+			continue
+		}
+		f := PastFigure{Series: s, Treatment: r.Treatments[r.Cells[i].Treatment].Name()}
+		f.Point, f.Why = pointOf(s)
+		setup := r.Treatments[r.Cells[i].Treatment].setup
+		f.setup = setupDigest(setup)
+		f.Machine = machine
+		f.Program = r.program(setup)
+		if !r.inside(setup) {
+			f.Machine = append(slices.Clone(machine), "edgegauge="+r.Facts.Edgegauge["version"])
+		}
+		f.Series.Trials = nil
+		p.Figures = append(p.Figures, f)
+	}
+	for _, name := range sortedKeys(r.Facts.Stacks) {
+		x := r.Facts.Stacks[name]
+		if r.isFloor(name) {
+			continue
+		}
+		version, commit := x.Version, x.Commit
+		if strings.HasPrefix(name, insidePrefix) {
+			version = r.Facts.Edgegauge["version"]
+			if _, after, ok := strings.Cut(version, " "); ok {
+				commit = after
+			}
+		}
+		p.Versions, p.Commits = addWord(p.Versions, version), addWord(p.Commits, commit)
+	}
+	return p
+}
+
+// insidePrefix begins the names of the stacks inside the binary.
+const insidePrefix = "reference/"
+
+func addWord(list []string, word string) []string {
+	if word == "" || slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
+}
+
+// stacksOf are the names of a treatment's stacks.
+func stacksOf(s *study.Setup) []string {
+	if s == nil {
+		return nil
+	}
+	return []string{s.Client.Stack, s.Server.Stack}
+}
+
+// inside: all programs of a treatment are inside edgegauge.
+func (r *Report) inside(s *study.Setup) bool {
+	return !slices.ContainsFunc(stacksOf(s), func(name string) bool {
+		return name != "" && !strings.HasPrefix(name, insidePrefix)
+	})
+}
+
+// program identifies a treatment's programs by their checksums; empty: they are not known.
+func (r *Report) program(s *study.Setup) string {
+	h := sha256.New()
+	for _, name := range stacksOf(s) {
+		x, ok := r.Facts.Stacks[name]
+		switch {
+		case ok && len(x.Checksums) > 0:
+			for _, file := range sortedKeys(x.Checksums) {
+				fmt.Fprintln(h, file, x.Checksums[file])
+			}
+		case strings.HasPrefix(name, insidePrefix) && r.Facts.Edgegauge["sha256"] != "":
+			fmt.Fprintln(h, r.Facts.Edgegauge["sha256"])
+		default:
+			return ""
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// machine are facts of the devices, "NAME: what=value"; a change of one begins a new level.
+func (r *Report) machine() []string {
+	var out []string
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		d := r.Facts.Devices[name]
+		for _, x := range [][2]string{{"model", d.Model}, {"kernel", d.Kernel}, {"os", d.OS}, {"arch", d.Arch},
+			{"CPUs", fmt.Sprint(d.CPUs)}} {
+			out = append(out, name+" "+x[0]+"="+x[1])
+		}
+		for _, key := range sortedKeys(d.Emulation) {
+			out = append(out, name+" "+key+"="+d.Emulation[key])
+		}
+	}
+	for _, name := range sortedKeys(r.Runtimes) {
+		if !strings.HasPrefix(name, insidePrefix) && !r.isFloor(name) {
+			out = append(out, name+" runtime="+strings.Join(r.Runtimes[name], ", "))
+		}
+	}
+	return out
+}
+
+// pointOf is the mean of the logarithms of the trials, with its standard error.
+func pointOf(s advise.Series) (history.Point, string) {
+	var logs []float64
+	for _, t := range s.Trials {
+		if !(t.Mean > 0) || math.IsInf(t.Mean, 0) {
+			return history.Point{}, fmt.Sprintf("trial %d gave %v, which has no logarithm", t.ID, t.Mean)
+		}
+		logs = append(logs, math.Log(t.Mean))
+	}
+	if len(logs) < 2 {
+		return history.Point{}, fmt.Sprintf("%d valid trials show no spread", len(logs))
+	}
+	m, err := stat.Mean(logs, 0.95)
+	if err != nil {
+		return history.Point{}, err.Error()
+	}
+	if s.Starved() {
+		return history.Point{}, "programs waited for a CPU, so the figure is not of the programs"
+	}
+	return history.Point{Log: m.Center, SE: stat.SD(logs) / math.Sqrt(float64(len(logs))), Trials: len(logs)}, ""
+}

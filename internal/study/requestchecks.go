@@ -1,0 +1,130 @@
+package study
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// useless are the settings that change nothing for a service that is already
+// there: another program answers there, at a place of its own.
+var useless = []string{"service", "n", "size", "stack", "client.stack", "server.stack", "server.device", "encoding",
+	"security", "link", "heap", "sensor", "io_dir"}
+
+// existing checks what goes with a service that is already running, and fills in
+// the rest of its setup. It reports whether the treatment has one.
+func (t *candidate) existing() bool {
+	s := t.setup
+	if s.URL == "" {
+		if p, has := t.sets["request"]; has && (p.factor >= 0 || !t.anyURL()) {
+			t.complain("request describes what to send to a service that is already running, but the study names none",
+				"write server: {url: http://…}, or remove request", "request")
+		}
+		s.Request = nil
+		return false
+	}
+	u, _ := url.Parse(s.URL)
+	kind := schemes[u.Scheme]
+	for _, key := range append(slices.Clone(useless), t.optionKeys()...) {
+		at := t.sets["server.url"]
+		// What stands at the top is for the treatments that have no URL.
+		if p, given := t.sets[key]; given && !(at.factor >= 0 && p.factor < 0 && t.someWithoutURL()) {
+			t.complain(fmt.Sprintf("with server.url, %s has no effect: edgegauge does not start that service", key),
+				"remove one of the two", "server.url", key)
+		}
+	}
+	*s = Setup{URL: s.URL, Request: s.Request, Transport: s.Transport, Connection: s.Connection, IP: s.IP,
+		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: Link{Text: "none"}, Requests: s.Requests,
+		Duration: s.Duration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival, Security: kind.security}
+	s.Client.Stack = Requester
+	if !t.has("ip") {
+		s.IP = "" // as the URL's host resolves
+	}
+	if s.Connection == "" {
+		s.Connection = usual["connection"]
+	}
+	if s.Transport == "" {
+		s.Transport = kind.transports[0]
+	}
+	if !slices.Contains(kind.transports, s.Transport) {
+		t.complain(fmt.Sprintf("transport %s cannot be used with %s://", s.Transport, u.Scheme),
+			"write "+strings.Join(kind.transports, " or "), "transport", "server.url")
+	}
+	if s.Request == nil {
+		s.Request = &Request{}
+	}
+	t.requested(u)
+	if t.study.Time == Instructions {
+		t.complain("time: instructions counts in an emulated device, but a service that is already running is outside it",
+			"write time: clock", "server.url")
+	}
+	return true
+}
+
+// Requester is the stack whose client asks what a study describes. It is no stack
+// that a study may name.
+const Requester = "reference/request"
+
+// requested checks that the protocol can say what the request says.
+func (t *candidate) requested(u *url.URL) {
+	s, q := t.setup, t.setup.Request
+	for _, k := range requestKeys {
+		speaks := k.schemes == "" || slices.ContainsFunc(strings.Fields(k.schemes),
+			func(scheme string) bool { return strings.HasPrefix(u.Scheme, scheme) })
+		if !speaks && slices.Contains(q.keys, k.name) {
+			t.complain(fmt.Sprintf("request has %s, which %s:// does not support", k.name, u.Scheme), "remove it", "request",
+				"server.url")
+		}
+	}
+	switch {
+	case strings.HasPrefix(u.Scheme, "mqtt") && q.Topic == "" && strings.Trim(u.Path, "/") == "":
+		t.complain("the request names no topic",
+			"write request: {topic: sensor/request, response_topic: sensor/response}", "request", "server.url")
+	case (q.Topic == "") != (q.ResponseTopic == ""):
+		t.complain("the request names one of topic and response_topic",
+			"name both: requests go to one, answers come on the other", "request")
+	case s.Transport == "mqtt311" && s.Concurrency > 1 && q.ResponseTopic != "" &&
+		!strings.Contains(q.ResponseTopic, "{id}"):
+		t.complain(fmt.Sprintf("with MQTT 3.1.1 the %d connections would get each other's answers", s.Concurrency),
+			"write concurrency: 1, transport: mqtt5, or {id} in the response topic", "concurrency", "request")
+	case u.Scheme == "coaps" && q.PSK == "":
+		t.complain("coaps needs a pre-shared key", "write request: {psk_identity: NAME, psk: env:VARIABLE}", "request",
+			"server.url")
+	}
+}
+
+// anyURL reports whether any treatment of the study has a URL.
+func (t *candidate) anyURL() bool {
+	_, fixed := t.fixed["server.url"]
+	return fixed || t.levels(func(l Level, sets bool) bool { return sets })
+}
+
+// someWithoutURL reports whether a level of the factor with URLs sets none.
+func (t *candidate) someWithoutURL() bool {
+	return t.levels(func(l Level, sets bool) bool { return !sets })
+}
+
+// levels reports whether a level of the factors that set server.url is as wanted.
+func (t *candidate) levels(want func(l Level, sets bool) bool) bool {
+	sets := func(l Level) bool {
+		return slices.ContainsFunc(l.Sets, func(s Setting) bool { return s.Key == "server.url" })
+	}
+	for _, f := range t.study.Factors {
+		if slices.ContainsFunc(f.Levels, sets) {
+			return slices.ContainsFunc(f.Levels, func(l Level) bool { return want(l, sets(l)) })
+		}
+	}
+	return false
+}
+
+func (t *candidate) optionKeys() []string {
+	var keys []string
+	for k := range t.sets {
+		if strings.HasPrefix(k, "options.") {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
