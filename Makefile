@@ -51,8 +51,7 @@ board: ## build bin/edgegauge-board-ARCH, which edgegauge sends to boards; each 
 
 cross: board ## build for amd64, arm64, armv7 and armv6
 	@for t in amd64: arm64: arm:7 arm:6; do \
-	  GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -o /dev/null ./cmd/edgegauge && \
-	  GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -o /dev/null ./cmd/edgegauge-hub || exit 1; done
+	  GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -ldflags=-w -o /dev/null ./cmd/edgegauge ./cmd/edgegauge-hub || exit 1; done
 	@echo "cross-builds for amd64, arm64, armv7, armv6: ok"
 
 bench: build ## benchmarks of the lab itself: what the driver, the link and the instruments cost

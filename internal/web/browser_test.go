@@ -78,6 +78,7 @@ func atBrowser(t *testing.T, folders ...string) (reader, *Server) {
 // A person filters the results, opens one, and goes down to a packet in three clicks;
 // then compares two.
 func TestTasksInBrowser(t *testing.T) {
+	pagetest.Need(t)
 	r, s := atBrowser(t, house(t))
 	r.b.Size(t, 1100, 900)
 	r.open("")
@@ -133,6 +134,7 @@ func TestTasksInBrowser(t *testing.T) {
 
 // Everyone can read the pages, in both colour schemes and on a phone.
 func TestPagesAreAccessible(t *testing.T) {
+	pagetest.Need(t)
 	dir := house(t)
 	gates(t, filepath.Join(dir, "gate"), true)
 	r, s := atBrowser(t, dir)
@@ -160,6 +162,7 @@ func TestPagesAreAccessible(t *testing.T) {
 // A page that watches follows the run, says when the server is gone, heals when it is
 // back, and neither grows nor listens while it is hidden.
 func TestWatchInBrowser(t *testing.T) {
+	pagetest.Need(t)
 	l := underWay(t, 20)
 	s := served(t, Options{Folders: []string{l.dir}, Version: "test"})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

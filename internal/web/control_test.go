@@ -241,6 +241,7 @@ func TestOnlyALabIsStopped(t *testing.T) {
 // A person stops a study that runs, and resumes it; writes one with a fault, mends it, saves
 // and starts it; at two widths, in both schemes.
 func TestControlInBrowser(t *testing.T) {
+	pagetest.Need(t)
 	l := underWay(t, 6)
 	l.conduct(3)
 	s, st, mine := controlled(t, l.dir)

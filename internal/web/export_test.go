@@ -64,6 +64,7 @@ func TestExport(t *testing.T) {
 
 // From disk a person goes from the list to a packet, and to the comparison.
 func TestExportInBrowser(t *testing.T) {
+	pagetest.Need(t)
 	to := filepath.Join(t.TempDir(), "page")
 	_, err := Export(Options{Folders: []string{house(t)}, Version: "test"}, to)
 	ok(t, err)

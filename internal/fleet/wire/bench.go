@@ -126,6 +126,8 @@ func (b *Bench) Beat(_ context.Context, beat fleet.Beat) error {
 func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.Answer, error) {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
+	ctx, end := whileConnected(ctx, b.nc)
+	defer end()
 	var a fleet.Answer
 	objects, err := b.js.ObjectStore(ctx, objectPrefix+b.name)
 	if err != nil {

@@ -245,6 +245,8 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 func (b *Board) fetch(ctx context.Context, r fleet.Result, dir string) error {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
+	ctx, end := whileConnected(ctx, b.nc)
+	defer end()
 	objects, err := b.js.ObjectStore(ctx, objectPrefix+r.Bench)
 	if err != nil {
 		return err
@@ -268,7 +270,8 @@ func fetchFile(ctx context.Context, objects jetstream.ObjectStore, object string
 	if err != nil {
 		return err
 	}
-	defer from.Close()
+	body := reader(ctx, from)
+	defer body.Close()
 	path := filepath.Join(dir, filepath.FromSlash(f.Name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -278,7 +281,7 @@ func fetchFile(ctx context.Context, objects jetstream.ObjectStore, object string
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, f.Bytes+1))
+	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(body, f.Bytes+1))
 	if errors.Is(err, jetstream.ErrDigestMismatch) {
 		err = fmt.Errorf("%w: %s: %w", fleet.ErrDamaged, f.Name, err)
 	}
@@ -292,4 +295,18 @@ func fetchFile(ctx context.Context, objects jetstream.ObjectStore, object string
 		return fmt.Errorf("%w: %s does not match its checksum", fleet.ErrDamaged, f.Name)
 	}
 	return nil
+}
+
+// reader reads an object until ctx ends. The library's own waits for the deadline of ctx even when it is cancelled, and
+// cannot be closed meanwhile; that goes on unseen.
+func reader(ctx context.Context, from io.ReadCloser) io.ReadCloser {
+	r, w := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		defer stop()
+		_, err := io.Copy(w, from)
+		w.CloseWithError(err)
+		from.Close()
+	}()
+	return r
 }

@@ -47,9 +47,9 @@ type Event struct {
 // slow is how long a busy machine may take for a step.
 const slow = 60 * time.Second
 
-// Start starts Chromium for one test. Where there is none the test is
-// passed over, but never in CI.
-func Start(t *testing.T) *Browser {
+// Need is where Chromium is. Where there is none the test is passed over, but
+// never in CI. A test that prepares much calls it first.
+func Need(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -58,6 +58,13 @@ func Start(t *testing.T) *Browser {
 		}
 		t.Skip("needs chromium: apt-get install chromium")
 	}
+	return path
+}
+
+// Start starts Chromium for one test, if there is one.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	path := Need(t)
 	fromUs, toThem := pipe(t)
 	fromThem, toUs := pipe(t)
 	args := []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(), "--no-first-run",
