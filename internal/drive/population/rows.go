@@ -30,14 +30,14 @@ const mostReasons, longestReason = 1000, 200
 type rows struct {
 	keep    bool
 	chunks  [][]row
-	n       int
+	n, most int
 	halved  int // a row stays if so many of the lowest bits of its draw are 0
 	reasons []string
 	index   map[string]uint32
 }
 
-func (r *rows) reset(keep bool) {
-	*r = rows{keep: keep, chunks: r.chunks, reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
+func (r *rows) reset(keep bool, most int) {
+	*r = rows{keep: keep, most: most, chunks: r.chunks, reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
 }
 
 // put keeps a row, if it is one of the sample. The sample depends on draw only, so it
@@ -50,7 +50,7 @@ func (r *rows) put(x row, why error, draw uint64) {
 	if why != nil {
 		x.why = r.reason(why.Error())
 	}
-	if r.n == MostRows {
+	if r.n == r.most {
 		r.thin()
 		if bits.TrailingZeros32(x.draw) < r.halved {
 			return
