@@ -340,7 +340,7 @@ func (t *candidate) populated() {
 	}
 	if facts.Streams {
 		t.streams()
-	} else if t.has("connection") {
+	} else if t.vocabulary.Stacks != nil && t.has("connection") {
 		t.complain("devices with connection: CoAP over UDP has none", "remove connection", "devices", "connection")
 	}
 }

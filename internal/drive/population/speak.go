@@ -101,7 +101,7 @@ const ownSubscribe = 1 // packet identifier of SUBSCRIBE; those of PUBLISH are o
 // name appends what a device calls itself.
 func (*mqttSpeaker) name(s *streams, i int32, b []byte) []byte {
 	b = strconv.AppendUint(append(b, 'd'), uint64(s.number(i)), 16)
-	b = strconv.AppendUint(append(b, '-'), uint64(s.salt), 16)
+	b = strconv.AppendUint(append(b, '-'), uint64(s.own), 16)
 	return strconv.AppendUint(append(b, '-'), uint64(s.links[i].conn), 16)
 }
 

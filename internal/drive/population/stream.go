@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -116,13 +117,15 @@ type streams struct {
 	scratch []byte
 	speak   speaker
 	wire    wire
-	fault   error // the machine's
-	opens   int64
-	over    bool // the outage, and what it held is let go
+	fault   error  // the machine's
+	opens   int64  // connections now
+	own     uint32 // of this population, in the names of its devices: connections outlive runs
+	over    bool   // the outage, and what it held is let go
 }
 
 func newStreams(c *core, w wire) *streams {
-	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{}, held: map[int32][]byte{}}
+	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{}, held: map[int32][]byte{},
+		own: rand.Uint32()}
 	for i := range s.links {
 		s.links[i].fd = -1
 	}

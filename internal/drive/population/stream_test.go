@@ -301,6 +301,56 @@ func TestStreamsAnswerInPieces(t *testing.T) {
 	}
 }
 
+// A device of MQTT 3.1.1 with QoS 1 connects, subscribes, asks, waits for its answer and the
+// acknowledgement, pings when it was silent, and keeps its connection and name for the next run.
+func TestDeviceWithMQTT(t *testing.T) {
+	p := onPaper(func(s *Spec) {
+		s.Stream = &Stream{Protocol: MQTT311, QoS: 1, Topic: "a"}
+		s.Classes[0].KeepAlive = 4 * time.Second
+	})
+	p.s.own = 0xf
+	in := func(b string) { p.s.received(0, []byte(b), p.at) }
+	p.until(0)
+	p.s.opened(0, p.at)
+	in("\x20\x02\x00\x00")
+	in("\x90\x04\x00\x01\x01")
+	in("\x01")
+	acked := []byte{0x40, 2, byte(p.s.links[0].id >> 8), byte(p.s.links[0].id)}
+	in("\x32\x16\x00\x11a/response/d0-f-1\x00\x05o")
+	if p.s.Answered != 0 {
+		t.Error("answered before it was acknowledged")
+	}
+	in(string(acked))
+	p.until(4*time.Second + 9*time.Millisecond)
+	in("\xd0\x00")
+	p.until(8*time.Second + 19*time.Millisecond)
+	got := strings.Split(p.took(), ", ")
+	publish := fmt.Sprintf("send 0 %q", "2\x15\x00\x10a/request/d0-f-1"+string(acked[2:])+"q")
+	want := []string{"dial 0", `send 0 "\x10\x12\x00\x04MQTT\x04\x02\x00\x04\x00\x06d0-f-1"`,
+		`send 0 "\x82'\x00\x01\x00\x11a/response/d0-f-1\x01\x00\x0ea/error/d0-f-1\x01"`, publish,
+		`send 0 "@\x02\x00\x05"`, `send 0 "\xc0\x00"`, `send 0 "\xc0\x00"`}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if c := p.s.Counts; c.Answered != 1 || c.Pings != 2 || c.Pongs != 1 || c.Strays+c.Duplicates != 0 {
+		t.Errorf("got %+v", c)
+	}
+	p.until(8*time.Second + 19*time.Millisecond + p.s.Timeout) // no answer to the second ping
+	if got := p.took(); got != "hang 0" || p.s.devices[0].what != retrying {
+		t.Errorf("got %s", got)
+	}
+	p.until(15 * time.Second)
+	p.s.opened(0, p.at)
+	in("\x20\x02\x00\x00\x90\x04\x00\x01\x01\x01")
+	p.s.finish(p.at)
+	p.took()
+	p.s.set(Load{For: time.Minute}, 2)
+	p.until(time.Millisecond)
+	if got := p.took(); !strings.Contains(got, "a/request/d0-f-2") || p.s.Connects != 0 || p.s.OpenMost != 1 {
+		t.Errorf("in the next run: got %s, %+v", got, p.s.Counts)
+	}
+}
+
 // Parts together say what one process says: sums, and a recovery of all.
 func TestMergedParts(t *testing.T) {
 	part := func(late time.Duration, steps ...Step) *Result {
