@@ -13,7 +13,10 @@ const (
 	mostHead = 64 << 10 // B of status line, headers, interim responses; and again of trailers
 )
 
-var errHead = errors.New("response: header larger than 64 KiB")
+var (
+	errHead     = errors.New("response: header larger than 64 KiB")
+	errUnframed = errors.New("response: without a length")
+)
 
 // tooLarge says that a response has a longer body than was allowed.
 func tooLarge(most int) error { return fmt.Errorf("response: body larger than %d bytes", most) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive/population"
@@ -79,28 +80,48 @@ func (t *trialRunner) summarizePopulation() {
 	if n := float64(r.Requests); n > 0 {
 		one("sent_rate", n/max(time.Duration(t.course.asked.Duration), 1).Seconds())
 		one("failed_share", float64(r.Failed)/n)
-		one("resent", float64(r.Retransmissions)/n)
-		one("datagram_bytes", float64(r.BytesOut+r.BytesIn)/n)
+		if !r.Streams { // TCP sends again unseen
+			one("resent", float64(r.Retransmissions)/n)
+			one("datagram_bytes", float64(r.BytesOut+r.BytesIn)/n)
+		}
 		one("driver_lateness", r.LatenessP99.Seconds())
 	}
 	if r.Recovery >= 0 {
 		one("recovery_time", r.Recovery.Seconds())
 	}
-	for _, x := range []struct {
-		key   string
-		value int64
-	}{
-		{"devices", int64(r.Devices)}, {"devices_down_most", int64(r.DownMost)}, {"reports_skipped", r.Skipped},
-		{"reports_retried", r.Retries}, {"answers_wrong", r.Wrong}, {"answers_duplicate", r.Duplicates},
-		{"answers_separate", r.Separate}, {"pings", r.Pings}, {"pongs", r.Pongs}, {"strays", r.Strays},
-		{"datagrams_out", r.DatagramsOut}, {"datagrams_in", r.DatagramsIn}, {"datagrams_withheld", r.Withheld},
-		{"datagrams_dropped", r.Dropped}, {"rows_kept", int64(r.Kept)},
-	} {
+	for _, x := range notesOfDevices(r) {
 		f.note(x.key, "1", float64(x.value))
 	}
 	f.note("lateness_p50", "s", r.LatenessP50.Seconds())
 	f.note("lateness_p99", "s", r.LatenessP99.Seconds())
 	f.note("lateness_max", "s", r.LatenessMax.Seconds())
+}
+
+// A counted is one count of a trial's quality record.
+type counted struct {
+	key   string
+	value int64
+}
+
+// notesOfDevices are what was counted besides the responses.
+func notesOfDevices(r *population.Result) []counted {
+	notes := []counted{
+		{"devices", int64(r.Devices)}, {"devices_down_most", int64(r.DownMost)}, {"reports_skipped", r.Skipped},
+		{"reports_retried", r.Retries}, {"answers_wrong", r.Wrong}, {"answers_duplicate", r.Duplicates},
+		{"answers_separate", r.Separate}, {"pings", r.Pings}, {"pongs", r.Pongs}, {"strays", r.Strays},
+		{"datagrams_out", r.DatagramsOut}, {"datagrams_in", r.DatagramsIn}, {"datagrams_withheld", r.Withheld},
+		{"datagrams_dropped", r.Dropped}, {"rows_kept", int64(r.Kept)},
+	}
+	if !r.Streams {
+		return notes
+	}
+	notes = slices.DeleteFunc(notes, func(x counted) bool {
+		return strings.HasPrefix(x.key, "datagrams") || x.key == "answers_separate"
+	})
+	return append(notes, counted{"connections_opened", r.Connects}, counted{"connections_failed", r.ConnectFailed},
+		counted{"connections_broken", r.Broken}, counted{"connections_most", r.OpenMost}, counted{"messages_withheld", r.Withheld},
+		counted{"stream_bytes_out", r.BytesOut}, counted{"stream_bytes_in", r.BytesIn}, counted{"driver_processes",
+			int64(max(r.Shards, 1))})
 }
 
 // populationGates judge a trial of many devices. Failed requests are what it measures;
@@ -156,7 +177,7 @@ func (t *trialRunner) punctual() string {
 func (t *trialRunner) devicesDriver() string {
 	const busiest = 0.8
 	r := t.course.population
-	if share := r.CPU.Seconds() / r.Elapsed.Seconds(); share >= busiest {
+	if share := r.CPU.Seconds() / r.Elapsed.Seconds() / float64(max(r.Shards, 1)); share >= busiest {
 		return fmt.Sprintf("the driver was busy for %.0f %% of the run: with so many devices it measures itself; "+
 			"take fewer, or a longer period", 100*share)
 	}

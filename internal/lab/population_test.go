@@ -39,6 +39,7 @@ func TestGatesOfDevices(t *testing.T) {
 			"the driver was late: 1 % of the requests left later than 11ms"},
 		{"dropped", func(_ *trialRunner, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
 		{"busy", func(_ *trialRunner, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
+		{"busy on two CPUs", func(_ *trialRunner, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
 		{"a wrong answer", func(_ *trialRunner, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
 		{"no answer", func(t *trialRunner, r *population.Result) {
 			r.Answered, r.Failed = 0, 1000
@@ -102,6 +103,21 @@ func TestResponsesOfDevices(t *testing.T) {
 		"datagram_bytes": 80, "driver_lateness": 0.009, "recovery_time": 12}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Devices with connections tell of them, and nothing of datagrams.
+func TestNotesOfStreams(t *testing.T) {
+	r := &population.Result{Streams: true, Counts: population.Counts{Withheld: 3}, Shards: 2}
+	got := map[string]int64{}
+	for _, x := range notesOfDevices(r) {
+		got[x.key] = x.value
+	}
+	if _, ok := got["datagrams_out"]; ok || got["messages_withheld"] != 3 || got["driver_processes"] != 2 {
+		t.Errorf("got %v", got)
+	}
+	if r.Streams = false; len(notesOfDevices(r)) != 15 {
+		t.Errorf("datagrams: got %v", notesOfDevices(r))
 	}
 }
 

@@ -232,11 +232,18 @@ func (p *Population) periods() (shortest, longest time.Duration) {
 
 // notWithDevices are settings that say how one client paces requests: each device has
 // a period for that.
-var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min_duration", "server.url", "connection"}
+var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min_duration", "server.url"}
 
 // ofPackets are responses for which each request is looked for in captured packets.
 var ofPackets = []string{"delay", "delay_to_data", "jitter", "jitter_rfc3550", "wire_bytes", "packets",
 	"retransmissions", "handshake_bytes", "handshake_time"}
+
+// ofDatagrams are responses that only devices without connections have.
+var ofDatagrams = []string{"resent", "datagram_bytes"}
+
+// joinRamp is how many devices with a connection of their own are switched on per second: a
+// server's queue of connections that it has not accepted is often 100 long (listen(2)).
+const joinRamp = 500
 
 // mostLateness is the largest default bound of the driver's lateness.
 const mostLateness = 50 * time.Millisecond
@@ -319,13 +326,62 @@ func (t *candidate) populated() {
 		return
 	}
 	s := t.setup
-	if facts, _ := t.stack(s.Client.Stack); t.vocabulary.Stacks != nil && !facts.Populations {
+	facts, _ := t.stack(s.Client.Stack)
+	if t.vocabulary.Stacks != nil && !facts.Populations {
 		t.complain(fmt.Sprintf("stack %q cannot be many devices", s.Client.Stack),
-			"write client: {stack: reference/coap-json}, or another of reference/coap-…", "devices", "stack", "client.stack")
+			"write client: {stack: reference/coap-json}, or another of reference/coap-…, mqtt…, rest-…, soap… and floor-tcp",
+			"devices", "stack", "client.stack")
 		return
 	}
 	if s.Security != "" && s.Security != "none" {
-		t.complain(fmt.Sprintf("many devices speak CoAP without security, not with %s", s.Security), "write security: none",
+		t.complain(fmt.Sprintf("many devices speak without security, not with %s", s.Security), "write security: none",
 			"devices", "stack", "security")
+		return
 	}
+	if facts.Streams {
+		t.streams()
+	} else if t.vocabulary.Stacks != nil && t.has("connection") {
+		t.complain("devices with connection: CoAP over UDP has none", "remove connection", "devices", "connection")
+	}
+}
+
+// streams completes and checks devices that have a connection each.
+func (t *candidate) streams() {
+	s, p := t.setup, &t.setup.Population
+	http := s.Transport == "http"
+	switch {
+	case s.Connection == "per-request" && http && p.alive():
+		t.complain("keepalive with a connection for each request, which is never silent", "remove keepalive", "keepalive",
+			"connection")
+	case s.Connection != "keep-alive" && !(s.Connection == "per-request" && http):
+		t.complain(fmt.Sprintf("devices with connection %s over %s", s.Connection, s.Transport),
+			"write connection: keep-alive; devices that speak HTTP may have per-request", "devices", "connection")
+	case s.Options["qos"] == "2":
+		t.complain("devices with QoS 2", "write options.qos: 0 or 1", "devices", "options.qos")
+	case !strings.HasPrefix(s.Transport, "mqtt") && !p.wholeSeconds():
+		t.complain("keepalive over "+s.Transport+" is the kernel's, in whole seconds", "write keepalive: 10s, for example",
+			"keepalive", "mix")
+	}
+	for _, w := range t.study.Responses {
+		if slices.Contains(ofDatagrams, w.Text) {
+			t.complain(fmt.Sprintf("response %s is not available with devices that have connections: TCP sends again unseen",
+				w.Text), "remove it, or exclude the treatment", "devices")
+		}
+	}
+	if !http && !t.has("ramp") && p.Phase == "random" {
+		p.Ramp = joinRamp
+		if !t.has("duration") {
+			s.Duration += time.Duration(float64(p.Devices) / p.Ramp * float64(time.Second))
+		}
+	}
+}
+
+// alive says whether devices send pings.
+func (p *Population) alive() bool {
+	return p.KeepAlive > 0 || slices.ContainsFunc(p.Mix, func(c Class) bool { return c.KeepAlive > 0 })
+}
+
+func (p *Population) wholeSeconds() bool {
+	return p.KeepAlive%time.Second == 0 &&
+		!slices.ContainsFunc(p.Mix, func(c Class) bool { return c.KeepAlive%time.Second != 0 })
 }

@@ -101,8 +101,66 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		}
 	}
 	v := Vocabulary{Stacks: func(name string) (StackFacts, bool) { return StackFacts{Populations: name != "rest-json"}, true }}
+	streamsThatCannotBe(t)
 	text := strings.Replace(devicesBase, "reference/coap-cbor", "rest-json", 1) + "period: 1s\n"
 	if _, err := Parse("a.yaml", []byte(text), v); err == nil || !strings.Contains(err.Error(), "cannot be many devices") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// streaming knows two stacks, of devices with connections.
+func streaming(name string) (StackFacts, bool) {
+	transports := []string{"mqtt5", "mqtt311"}
+	if name == "rest" {
+		transports = []string{"http"}
+	}
+	return StackFacts{Name: name, Populations: true, Streams: true, Options: []string{"qos"}, Serves: []Cell{{
+		Services: []string{"monitor"}, Encodings: []string{"json"}, Securities: []string{"none", "tls"}, Transports: transports,
+		Connections: []string{"keep-alive", "per-request", "pipelined"}, Client: true, Server: true}}}, true
+}
+
+func streamsThatCannotBe(t *testing.T) {
+	for text, want := range map[string]string{
+		"stack: mqtt\nsecurity: tls\n":                          "without security, not with tls",
+		"stack: mqtt\nconnection: per-request\n":                "connection per-request over mqtt5",
+		"stack: rest\nconnection: pipelined\n":                  "connection pipelined over http",
+		"stack: mqtt\noptions.qos: 2\n":                         "devices with QoS 2",
+		"stack: rest\nkeepalive: 1500ms\n":                      "in whole seconds",
+		"stack: rest\nkeepalive: 5s\nconnection: per-request\n": "never silent",
+		"stack: mqtt\nresponses: [resent]\n":                    "resent is not available with devices that have connections",
+		"stack: mqtt\nresponses: [rtt, datagram_bytes]\n":       "datagram_bytes is not available",
+	} {
+		text = "study: a\nservice: monitor\ndevices: 1000\nperiod: 60s\n" + text
+		if _, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Devices that connect when they are switched on are switched on one after the other, unless
+// they are to report together; the trial is longer by that.
+func TestDevicesWithConnections(t *testing.T) {
+	for text, want := range map[string]struct {
+		ramp  float64
+		lasts time.Duration
+	}{
+		"stack: mqtt\n":                                    {500, 62 * time.Second},
+		"stack: mqtt\nduration: 90s\n":                     {500, 90 * time.Second},
+		"stack: mqtt\nramp: 100/s\n":                       {100, 70 * time.Second},
+		"stack: mqtt\nphase: aligned\n":                    {0, time.Minute},
+		"stack: rest\n":                                    {0, time.Minute},
+		"stack: rest\nconnection: per-request\n":           {0, time.Minute},
+		"stack: mqtt\noptions.qos: 1\nkeepalive: 1500ms\n": {500, 62 * time.Second},
+	} {
+		text = "study: a\nservice: monitor\ndevices: 1000\nperiod: 60s\n" + text
+		s, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		p, _ := Expand(s)
+		if got := p.Trials[0].Setup; got.Population.Ramp != want.ramp || got.Duration != want.lasts {
+			t.Errorf("%q: got %g/s and %v, want %+v", text, got.Population.Ramp, got.Duration, want)
+		}
 	}
 }

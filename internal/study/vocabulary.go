@@ -44,6 +44,8 @@ type StackFacts struct {
 	Options []string
 	// Populations says that its client can be many devices.
 	Populations bool
+	// Streams says that each of them has a connection over TCP.
+	Streams bool
 }
 
 // A Cell is one row of the table of what a stack serves: every combination of

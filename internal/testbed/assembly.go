@@ -60,6 +60,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seePackets()
 	x.openRequests(ctx)
 	x.seePlacement()
+	x.seeDescriptors()
 	if x.bed.NeedsNetwork(x.plan) {
 		x.mayLink(ctx)
 	}

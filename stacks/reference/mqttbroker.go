@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/stack"
@@ -49,6 +50,9 @@ func startMosquitto(p *program, s stack.Serve, port, limit int, socket string) (
 	m := &mosquitto{at: net.JoinHostPort(s.Host, fmt.Sprint(port)), cmd: exec.Command(mosquittoProgram, "-c", config),
 		gone: make(chan error, 1)}
 	m.cmd.Stderr = p.log.Writer()
+	if err := inheritDescriptors(); err != nil {
+		return nil, err
+	}
 	if err := m.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start Mosquitto: %w; install it: %s", err, mosquittoNeeds[0].Install)
 	}
@@ -68,6 +72,18 @@ func startMosquitto(p *program, s stack.Serve, port, limit int, socket string) (
 			return nil, errNoBroker
 		}
 	}
+}
+
+// inheritDescriptors lets the broker open as many files as this program may. Go raises its own
+// limit when it starts, and gives a child the one of before, 1024 on most systems, unless
+// the program sets it itself.
+func inheritDescriptors() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = limit.Max
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 }
 
 // mosquittoConfig keeps nothing on disk and sets TCP_NODELAY, as all stacks here do.

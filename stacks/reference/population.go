@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
@@ -20,8 +21,9 @@ import (
 
 // populate makes the client many devices, and runs what it is asked until stdin ends.
 func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call) error {
-	if p.kind.transport != "coap" || s.Security != "" && s.Security != "none" {
-		return fmt.Errorf("a population speaks CoAP over UDP without security, not %s with %s", p.kind.transport, s.Security)
+	if !Populates(p.kind.name) || s.Security != "" && s.Security != "none" {
+		return fmt.Errorf("a population speaks CoAP, MQTT, HTTP/1.1 or bare TCP, without security, not %s with %s",
+			p.kind.transport, s.Security)
 	}
 	var spec population.Spec
 	err := json.Unmarshal(s.Population, &spec)
@@ -31,10 +33,14 @@ func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call) error {
 	if err != nil {
 		return fmt.Errorf("call: population: %w", err)
 	}
+	if n := processes(&spec); n > 1 && !p.part {
+		return p.share(s, spec, n)
+	}
 	devices, err := population.New(spec)
 	if err != nil {
 		return err
 	}
+	defer devices.Close()
 	p.ready(s.URL, stack.Phases{})
 	for {
 		var r stack.Run
@@ -56,27 +62,58 @@ func fill(spec *population.Spec, d drive.Spec, c drive.Call) error {
 	if spec.Server, err = netip.ParseAddrPort(u.Host); err != nil {
 		return err
 	}
-	format, err := strconv.ParseUint(d.ContentType, 10, 16)
-	if err != nil {
-		return err
-	}
 	body, err := c.Encode(0, nil)
 	if err != nil {
 		return err
 	}
-	m := coap.Message{Code: coap.POST, Payload: body}
-	m.AddParts(coap.URIPath, u.Path, '/')
-	m.AddUint(coap.ContentFormat, uint32(format))
-	const header = 4 // without a token
-	spec.Method, spec.Request, spec.Body = uint8(coap.POST), m.Append(nil)[header:], len(body)
-	spec.NON, spec.Timeout = d.NON, d.Timeout
+	right := 200
+	if u.Scheme == "coap" {
+		right = 205
+		err = fillCoAP(spec, d, u.Path, body)
+	} else {
+		err = fillStream(spec, d, strings.Trim(u.Path, "/"), body)
+	}
+	if err != nil {
+		return err
+	}
+	spec.Body, spec.Timeout = len(body), d.Timeout
 	checker, _ := c.(drive.Checker)
 	spec.Judge = func(payload []byte) error {
-		err := c.Decode(0, 205, payload)
+		err := c.Decode(0, right, payload)
 		if err == nil && checker != nil {
 			err = checker.Check(0)
 		}
 		return err
+	}
+	return nil
+}
+
+func fillCoAP(spec *population.Spec, d drive.Spec, path string, body []byte) error {
+	format, err := strconv.ParseUint(d.ContentType, 10, 16)
+	if err != nil {
+		return err
+	}
+	m := coap.Message{Code: coap.POST, Payload: body}
+	m.AddParts(coap.URIPath, path, '/')
+	m.AddUint(coap.ContentFormat, uint32(format))
+	const header = 4 // without a token
+	spec.Method, spec.Request, spec.NON = uint8(coap.POST), m.Append(nil)[header:], d.NON
+	return nil
+}
+
+// fillStream says how devices speak over connections: as the Driver would.
+func fillStream(spec *population.Spec, d drive.Spec, name string, body []byte) error {
+	spec.Request = body
+	switch s, _, _ := strings.Cut(d.URL, ":"); s {
+	case "http":
+		spec.Stream = &population.Stream{Protocol: population.HTTP, PerRequest: d.Connection == drive.PerRequest}
+		var err error
+		spec.Request, err = drive.HTTPRequest(d, body)
+		return err
+	case "mqtt":
+		spec.Stream = &population.Stream{Protocol: d.Protocol, QoS: d.QoS, Topic: name, ContentType: d.ContentType}
+	default:
+		spec.Stream, spec.Judge = &population.Stream{Protocol: population.TCP, Answer: d.Answer}, nil
 	}
 	return nil
 }

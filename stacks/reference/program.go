@@ -21,7 +21,11 @@ type program struct {
 	out  *bufio.Writer
 	log  *log.Logger
 	tap  Tap
+	part bool // this process is a part of many devices; see shards.go
 }
+
+// shardVerb is call for a process that is a part of many devices.
+const shardVerb = "shard"
 
 // A Tap looks at every request that a server of this process decoded, and may have
 // it answer another message than was asked: it tells the conformance kit what a
@@ -69,6 +73,9 @@ func (p *program) main(args []string) error {
 	case "serve":
 		return p.serve()
 	case "call":
+		return p.call()
+	case shardVerb:
+		p.part = true
 		return p.call()
 	}
 	return fmt.Errorf("unknown verb %q; supported: serve, call", args[1])

@@ -163,7 +163,13 @@ func Whole(name, side, transport string) bool {
 // Populates tells whether the client of a stack can be many devices.
 func Populates(name string) bool {
 	k, ok := find(name)
-	return ok && k.transport == "coap"
+	return ok && (k.transport == "coap" || KeepsConnections(name))
+}
+
+// KeepsConnections tells whether devices of a stack have a connection each, over TCP.
+func KeepsConnections(name string) bool {
+	k, ok := find(name)
+	return ok && k.name != "phantom" && slices.Contains([]string{"http", "mqtt", "tcp"}, k.transport)
 }
 
 func goVersion() string {

@@ -39,7 +39,8 @@ type Figure struct {
 
 // Parts are what edgegauge bench can measure here.
 func Parts() []labbench.Part {
-	return []labbench.Part{{Name: "population", Says: "many CoAP devices in one process", Measure: rows}}
+	return []labbench.Part{{Name: "population", Says: "many CoAP devices in one process", Measure: rows},
+		{Name: "streams", Says: "many devices with connections: MQTT in one process, TCP in several", Measure: streamRows}}
 }
 
 func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
@@ -58,27 +59,29 @@ func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 	return table(many, million, quick), nil
 }
 
+// promise compares a figure with what is promised.
+func promise(figure string, v, bound float64, atMost bool, format string) labbench.Row {
+	sign, met := "≥", v >= bound
+	if atMost {
+		sign, met = "≤", v <= bound
+	}
+	r := labbench.Row{Figure: figure, Wanted: fmt.Sprintf("%s %.4g", sign, bound), Measured: fmt.Sprintf(format, v),
+		Verdict: "not met"}
+	if met {
+		r.Verdict = "met"
+	}
+	return r
+}
+
 // table compares the figures with what is promised.
 func table(many, million, quick Figure) []labbench.Row {
-	row := func(figure string, v, bound float64, atMost bool, format string) labbench.Row {
-		sign, met := "≥", v >= bound
-		if atMost {
-			sign, met = "≤", v <= bound
-		}
-		r := labbench.Row{Figure: figure, Wanted: fmt.Sprintf("%s %.4g", sign, bound), Measured: fmt.Sprintf(format, v),
-			Verdict: "not met"}
-		if met {
-			r.Verdict = "met"
-		}
-		return r
-	}
 	share := func(f Figure) float64 { return 100 * f.CPU.Seconds() / f.Elapsed.Seconds() }
 	all := []labbench.Row{
-		row("MB of 100,000 devices, one request a minute each", float64(many.Anonymous)/1e6, 20, true, "%.1f"),
-		row("% of a core, the same", share(many), 10, true, "%.2f"),
-		row("MB of 1,000,000 devices, one request an hour each", float64(million.Anonymous)/1e6, 80, true, "%.1f"),
-		row("% of a core, the same", share(million), 10, true, "%.2f"),
-		row("exchanges per CPU second of the client, 20,000 a second", float64(quick.Answered)/quick.CPU.Seconds(), 60_000,
+		promise("MB of 100,000 devices, one request a minute each", float64(many.Anonymous)/1e6, 20, true, "%.1f"),
+		promise("% of a core, the same", share(many), 10, true, "%.2f"),
+		promise("MB of 1,000,000 devices, one request an hour each", float64(million.Anonymous)/1e6, 80, true, "%.1f"),
+		promise("% of a core, the same", share(million), 10, true, "%.2f"),
+		promise("exchanges per CPU second of the client, 20,000 a second", float64(quick.Answered)/quick.CPU.Seconds(), 60_000,
 			false, "%.0f"),
 	}
 	all[0].How = "client and server of " + stackName + " in a process each, on any CPU; memory is the client's " +
@@ -159,7 +162,11 @@ type program struct {
 }
 
 func start(ctx context.Context, exe, verb string) (*program, error) {
-	cmd := exec.CommandContext(ctx, exe, stack.ProgramVerb, stackName, verb)
+	return startStack(ctx, exe, stackName, verb)
+}
+
+func startStack(ctx context.Context, exe, name, verb string) (*program, error) {
+	cmd := exec.CommandContext(ctx, exe, stack.ProgramVerb, name, verb)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -101,3 +101,22 @@ func (s *Spec) ackWait(device int, id uint16, again int) time.Duration {
 	u := share(s.Seed, device, forTimeout+uint64(id))
 	return time.Duration(float64(ackTimeout)*(1+u*(ackRandomFactor-1))) << again
 }
+
+// TCP's timers: Linux sends a segment again after 200 ms at the least (TCP_RTO_MIN of
+// include/net/tcp.h), an opening one after 1 s (RFC 6298, section 2.1), and each time
+// after twice as long (section 5.5).
+const (
+	segmentAgain = 200 * time.Millisecond
+	openingAgain = time.Second
+)
+
+// again is when what was first sent at an instant, and is lost until the outage ends, is
+// sent for the first time after it.
+func (o *Outage) again(sent int64, first time.Duration) int64 {
+	end := int64(o.At + o.For)
+	at := sent
+	for wait := int64(first); at < end; wait *= 2 {
+		at += wait
+	}
+	return at
+}

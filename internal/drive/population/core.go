@@ -47,6 +47,11 @@ const (
 	retrying              // until it tries again after a failure
 	unacked               // a confirmable request was sent, nothing came back
 	acked                 // an answer is to come: acknowledged, or not confirmable
+	// What only streams do:
+	off     // not switched on yet
+	joining // a connection is being opened; no request is under way
+	asking  // a request is under way, which may wait for its connection
+	pinged  // an answer to a ping is to come
 )
 
 // A message is something to be sent. Its bytes are made when it is.
@@ -91,6 +96,8 @@ type core struct {
 	waiting int    // requests under way
 	good    []byte // an answer that was right
 	in      coap.Message
+	// turn is what is done when a device is called: call, or that of streams.
+	turn func(i int32, now int64)
 
 	Counts
 	late tally.Histogram
@@ -116,6 +123,12 @@ type Counts struct {
 	Separate   int64 `json:"separate"` // answers apart from their acknowledgement
 	Pings      int64 `json:"pings"`
 	Pongs      int64 `json:"pongs"`
+	// Of streams: connections opened, attempts that failed, connections that ended
+	// although the device wanted them, and how many there were at once, at most.
+	Connects      int64 `json:"connects,omitempty"`
+	ConnectFailed int64 `json:"connects_failed,omitempty"`
+	Broken        int64 `json:"broken,omitempty"`
+	OpenMost      int64 `json:"open_most,omitempty"`
 	// Withheld are datagrams to and from devices that the outage had cut off.
 	Withheld     int64 `json:"withheld"`
 	DatagramsOut int64 `json:"datagrams_out"`
@@ -125,8 +138,13 @@ type Counts struct {
 }
 
 func newCore(s *Spec) *core {
-	return &core{Spec: s, devices: make([]device, s.Devices)}
+	c := &core{Spec: s, devices: make([]device, s.here())}
+	c.turn = c.call
+	return c
 }
+
+// number is that of a device among those of all shards.
+func (c *core) number(i int32) int { return int(i)*max(c.Shards, 1) + c.Shard }
 
 // begin sets all devices to the instant 0 of a run.
 func (c *core) begin(l Load, salt uint16) {
@@ -136,11 +154,11 @@ func (c *core) begin(l Load, salt uint16) {
 	}
 	c.Counts, c.late, c.started, c.waiting = Counts{}, tally.Histogram{}, 0, 0
 	c.ready, c.head, c.out = c.ready[:0], 0, c.out[:0]
-	c.rows.reset(l.Record)
-	c.back = recovery{tolerated: c.Devices / 100, end: int64(c.Outage.At + c.Outage.For), at: -1}
+	c.rows.reset(l.Record, cmp.Or(c.Rows, MostRows))
+	c.back = recovery{tolerated: len(c.devices) / 100, keep: c.Shards > 1, end: int64(c.Outage.At + c.Outage.For), at: -1}
 	c.wheel.reset(c.devices)
 	for i := range c.devices {
-		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, i, forMessage)) + salt}
+		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
 		c.sleep(int32(i), 0)
 	}
 }
@@ -164,14 +182,14 @@ func (c *core) schedule(i int32, at int64) {
 // sleep lets a device wait for its next report, or ping, after now.
 func (c *core) sleep(i int32, now int64) {
 	d := &c.devices[i]
-	at := c.due(int(i), d.k)
+	at := c.due(c.number(i), d.k)
 	for now > 0 && at <= now && at < c.span { // it was busy then
 		c.Skipped++
 		d.k++
-		at = c.due(int(i), d.k)
+		at = c.due(c.number(i), d.k)
 	}
 	d.what = sleeping
-	if alive := int64(c.classOf(int(i)).KeepAlive); alive > 0 && d.sent >= 0 && d.sent+alive < at {
+	if alive := c.alive(i); alive > 0 && d.sent >= 0 && d.sent+alive < at {
 		d.what, at = silent, d.sent+alive
 	}
 	if at >= c.span {
@@ -179,6 +197,14 @@ func (c *core) sleep(i int32, now int64) {
 		return
 	}
 	c.schedule(i, at)
+}
+
+// alive is after how many ns of silence a device sends a ping; 0: never.
+func (c *core) alive(i int32) int64 {
+	if c.Stream != nil && !c.Stream.mqtt() {
+		return 0 // the kernel probes
+	}
+	return int64(c.classOf(c.number(i)).KeepAlive)
 }
 
 // next is the instant at which fire is to be called, at the latest.
@@ -192,7 +218,7 @@ func (c *core) next() (int64, bool) {
 // fire does what is due by now, one device after the other in the order of their
 // instants, until there are so many messages to send.
 func (c *core) fire(now int64, most int) {
-	for len(c.out) < most {
+	for n := 0; n < most && len(c.out) < most; n++ {
 		if c.head == len(c.ready) {
 			var ok bool
 			c.head = 0
@@ -208,7 +234,7 @@ func (c *core) fire(now int64, most int) {
 		c.head++
 		if d := &c.devices[t.device]; d.prev == called && d.at == t.at {
 			d.prev = away
-			c.call(t.device, now)
+			c.turn(t.device, now)
 		}
 	}
 }
@@ -268,7 +294,7 @@ func (c *core) await(i int32, now int64) {
 	d := &c.devices[i]
 	at := d.sent + int64(c.Timeout)
 	if d.what == unacked {
-		at = min(at, now+int64(c.ackWait(int(i), d.id, d.again())))
+		at = min(at, now+int64(c.ackWait(c.number(i), d.id, d.again())))
 	}
 	c.schedule(i, at)
 }
@@ -301,7 +327,7 @@ func (c *core) receive(i int32, b []byte, now int64) {
 		c.answer(i, m, busy, now)
 	case m.Type == coap.Reset && m.ID == d.id && busy:
 		c.fail(i, now, errReset)
-	case m.Type == coap.Reset && (m.ID == d.id || m.ID == d.id-1 && c.classOf(int(i)).KeepAlive > 0):
+	case m.Type == coap.Reset && (m.ID == d.id || m.ID == d.id-1 && c.classOf(c.number(i)).KeepAlive > 0):
 		c.Pongs++ // the device may have sent a request since
 	case m.Type == coap.Acknowledgement && m.Code == coap.Empty && m.ID == d.id && busy:
 		if d.what == unacked {
@@ -332,7 +358,7 @@ func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 		c.Strays++
 		return
 	}
-	if err := c.judge(m); err != nil {
+	if err := c.wrong(m); err != nil {
 		c.Wrong++
 		c.fail(i, now, err)
 		return
@@ -346,8 +372,8 @@ func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 	c.sleep(i, now)
 }
 
-// judge says what is wrong with an answer.
-func (c *core) judge(m *coap.Message) error {
+// wrong says what is wrong with an answer.
+func (c *core) wrong(m *coap.Message) error {
 	for _, o := range m.Options {
 		if o.Number == coap.Block2 && len(o.Value) > 0 && o.Value[len(o.Value)-1]&8 != 0 {
 			return errBlocks
@@ -356,13 +382,19 @@ func (c *core) judge(m *coap.Message) error {
 	switch {
 	case m.Code.Class() != 2:
 		return fmt.Errorf("answer %v: %.100s", m.Code, m.Payload)
-	case c.Judge == nil || c.good != nil && bytes.Equal(m.Payload, c.good):
+	}
+	return c.judge(m.Payload)
+}
+
+// judge says what is wrong with the payload of an answer that is no failure.
+func (c *core) judge(payload []byte) error {
+	if c.Judge == nil || c.good != nil && bytes.Equal(payload, c.good) {
 		return nil
 	}
-	if err := c.Judge(m.Payload); err != nil {
+	if err := c.Judge(payload); err != nil {
 		return err
 	}
-	c.good = append(c.good[:0], m.Payload...)
+	c.good = append(c.good[:0], payload...)
 	return nil
 }
 
@@ -375,7 +407,7 @@ func (c *core) done(i int32, now int64, why error, size int) {
 	if why == nil {
 		r.done = max(now, d.sent+1) // Subtle: one clock read stands for a batch
 	}
-	c.rows.put(r, why, draw(c.Seed, int(i), forSample+uint64(c.salt)<<16|uint64(d.id)))
+	c.rows.put(r, why, draw(c.Seed, c.number(i), forSample+uint64(c.salt)<<16|uint64(d.id)))
 }
 
 // fail ends the request under way without a right answer.
@@ -391,7 +423,7 @@ func (c *core) fail(i int32, now int64, why error) {
 		c.sleep(i, now)
 		return
 	}
-	at := now + int64(c.Retry.after(d.failures(), share(c.Seed, int(i), forRetry+uint64(d.id))))
+	at := now + int64(c.Retry.after(d.failures(), share(c.Seed, c.number(i), forRetry+uint64(d.id))))
 	if d.what = retrying; at >= c.span {
 		d.what = resting
 		return
@@ -402,7 +434,7 @@ func (c *core) fail(i int32, now int64, why error) {
 // end gives up what is under way.
 func (c *core) end(now int64) {
 	for i := range c.devices {
-		if d := &c.devices[i]; d.what == unacked || d.what == acked {
+		if d := &c.devices[i]; d.what == unacked || d.what == acked || d.what == asking {
 			c.Failed++
 			c.done(int32(i), now, errEnded, 0)
 			d.what = resting
@@ -450,6 +482,8 @@ type recovery struct {
 	bad             bool  // more than the tolerated are down
 	since           int64 // when that changed last
 	most            int   // devices that were down at once
+	keep            bool  // steps
+	steps           []Step
 	at              int64 // when they had recovered; -1: not yet
 }
 
@@ -457,10 +491,31 @@ type recovery struct {
 func (r *recovery) change(by int, now int64) {
 	r.look(now)
 	r.down += by
+	if r.keep {
+		r.note(by, now)
+	}
 	r.most = max(r.most, r.down)
 	if bad := r.down > r.tolerated; bad != r.bad {
 		r.bad, r.since = bad, now
 	}
+}
+
+// stepBits: a step is of 2^23 ns, 8.4 ms.
+const stepBits = 23
+
+// A Step is by how many the devices that are down became more in a short time.
+type Step struct {
+	At int64 `json:"at"` // ns of the run
+	By int   `json:"by"`
+}
+
+func (r *recovery) note(by int, now int64) {
+	at := now >> stepBits << stepBits
+	if n := len(r.steps); n > 0 && r.steps[n-1].At == at {
+		r.steps[n-1].By += by
+		return
+	}
+	r.steps = append(r.steps, Step{at, by})
 }
 
 // look closes the time up to now: was it calm for long enough?

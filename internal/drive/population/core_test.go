@@ -357,7 +357,7 @@ func TestRecovery(t *testing.T) {
 // A sample of the rows is drawn without regard to time: its quantiles are those of all.
 func TestRowsAreASample(t *testing.T) {
 	var r rows
-	r.reset(true)
+	r.reset(true, MostRows)
 	const n = 1_000_000
 	for i := range n {
 		r.put(row{due: int64(i), done: 1}, nil, draw(1, i, forSample))

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"edgegauge.example/edgegauge/internal/drive/tally"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -20,6 +21,7 @@ import (
 // A Population is devices that can be set going, several times one after the other.
 type Population struct {
 	core  *core
+	links *connections // of streams
 	runs  uint16
 	batch int // datagrams in a system call
 }
@@ -56,6 +58,13 @@ type Result struct {
 	// Recovery is the time from the end of the outage until at most 1 % of the devices
 	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage.
 	Recovery time.Duration `json:"recovery"`
+	Streams  bool          `json:"streams,omitempty"` // devices have connections; datagrams are not counted
+	// Shards is how many processes the devices were. What follows is for Merge, of a part.
+	Shards  int              `json:"shards,omitempty"`
+	Late    *tally.Histogram `json:"late,omitempty"`
+	Steps   []Step           `json:"steps,omitempty"`
+	Outage  time.Duration    `json:"outage,omitempty"`  // when it ended
+	Stopped time.Duration    `json:"stopped,omitempty"` // when it was looked last
 
 	rows *rows
 	body int
@@ -72,7 +81,25 @@ func New(s Spec) (*Population, error) {
 	}
 	// A blocked raw call holds its P; without a second one the end of ctx does not get through.
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
-	return &Population{core: newCore(&s), batch: batchSize}, nil
+	p := &Population{core: newCore(&s), batch: batchSize}
+	if s.Stream == nil {
+		return p, nil
+	}
+	err := s.enough()
+	if err == nil {
+		p.links, err = newConnections(p.core)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	return p, nil
+}
+
+// Close closes what connections the devices still have.
+func (p *Population) Close() {
+	if p.links != nil {
+		p.links.close()
+	}
 }
 
 // longestWait bounds each wait, so that the end of ctx is seen.
@@ -88,38 +115,67 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	if l.For < 0 || l.For > longest || l.For == 0 && l.Requests <= 0 {
 		return nil, fmt.Errorf("population: a run of %v; write 1ns to %v, or a number of requests", l.For, longest)
 	}
-	s, err := newSocket(p.core.Server)
-	if err != nil {
-		return nil, fmt.Errorf("population: %w", err)
+	var e runner
+	if p.links != nil {
+		e = p.links
+	} else {
+		s, err := newSocket(p.core.Server)
+		if err != nil {
+			return nil, fmt.Errorf("population: %w", err)
+		}
+		defer s.close()
+		s.most = p.batch
+		e = &engine{core: p.core, socket: s}
 	}
-	defer s.close()
-	s.most = p.batch
 	p.runs++
-	e := &engine{core: p.core, socket: s}
-	e.begin(l, p.runs*0x9e37^uint16(os.Getpid()))
+	e.set(l, p.runs*0x9e37^uint16(os.Getpid()))
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	defer quiet()()
-	defer context.AfterFunc(ctx, func() { e.stop.Store(true) })()
+	defer context.AfterFunc(ctx, e.halt)()
 	cpu, wait, knows := effort()
-	e.base = time.Now()
-	err = e.run()
+	e.begun(time.Now())
+	err := e.run()
 	end := e.now()
-	e.end(end)
-	e.back.look(end)
+	e.finish(end)
+	p.core.back.look(end)
 	cpu2, wait2, _ := effort()
-	r := &Result{Counts: e.Counts, Devices: e.Devices, Elapsed: time.Duration(end), CPU: cpu2 - cpu, RunQueueWait: -1,
-		LatenessP50: e.late.Quantile(0.5), LatenessP99: e.late.Quantile(0.99), LatenessMax: e.late.Max(),
-		Dropped: s.dropped(), Kept: e.rows.n, Sampled: 1 << e.rows.halved, DownMost: e.back.most, Recovery: -1,
-		rows: &e.rows, body: e.Body}
+	r := p.core.result(end)
+	r.CPU, r.RunQueueWait, r.Dropped = cpu2-cpu, -1, e.dropped()
 	if knows {
 		r.RunQueueWait = max(wait2-wait, 0)
 	}
-	if e.Outage.For > 0 && e.back.at >= 0 {
-		r.Recovery = time.Duration(e.back.at - e.back.end)
-	}
 	return r, errors.Join(err, ctx.Err())
+}
+
+// A runner brings clock and sockets to a core.
+type runner interface {
+	set(l Load, salt uint16) // to the instant 0 of a run
+	begun(at time.Time)
+	run() error
+	halt() // ends run, from another goroutine
+	now() int64
+	finish(now int64) // gives up what is under way
+	dropped() int64
+}
+
+// result is the account of a run that ended at an instant.
+func (c *core) result(end int64) *Result {
+	r := &Result{Counts: c.Counts, Devices: len(c.devices), Elapsed: time.Duration(end),
+		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
+		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
+		Streams: c.Stream != nil, rows: &c.rows, body: c.Body}
+	if c.Outage.For > 0 && c.back.at >= 0 {
+		r.Recovery = time.Duration(c.back.at - c.back.end)
+	}
+	if c.Shards > 1 {
+		r.Late, r.Steps, r.Stopped = &c.late, c.back.steps, time.Duration(end)
+		if c.Outage.For > 0 {
+			r.Outage = time.Duration(c.back.end)
+		}
+	}
+	return r
 }
 
 // quiet turns garbage collection off until what it returns is called.
@@ -147,7 +203,12 @@ type engine struct {
 	stop   atomic.Bool
 }
 
-func (e *engine) now() int64 { return int64(time.Since(e.base)) }
+func (e *engine) now() int64              { return int64(time.Since(e.base)) }
+func (e *engine) set(l Load, salt uint16) { e.begin(l, salt) }
+func (e *engine) begun(at time.Time)      { e.base = at }
+func (e *engine) halt()                   { e.stop.Store(true) }
+func (e *engine) finish(now int64)        { e.end(now) }
+func (e *engine) dropped() int64          { return e.socket.dropped() }
 
 func (e *engine) run() error {
 	for !e.stop.Load() {

@@ -27,13 +27,13 @@ const chunkRows = 4096
 type rows struct {
 	keep    bool
 	chunks  [][]row
-	n       int
+	n, most int
 	halved  int // a row stays if so many of the lowest bits of its draw are 0
 	reasons reasons.Table
 }
 
-func (r *rows) reset(keep bool) {
-	*r = rows{keep: keep, chunks: r.chunks, reasons: reasons.New()}
+func (r *rows) reset(keep bool, most int) {
+	*r = rows{keep: keep, most: most, chunks: r.chunks, reasons: reasons.New()}
 }
 
 // put keeps a row, if it is one of the sample. The sample depends on draw only, so it
@@ -46,7 +46,7 @@ func (r *rows) put(x row, why error, draw uint64) {
 	if why != nil {
 		x.why = r.reasons.Of(why.Error())
 	}
-	if r.n == MostRows {
+	if r.n == r.most {
 		r.thin()
 		if bits.TrailingZeros32(x.draw) < r.halved {
 			return

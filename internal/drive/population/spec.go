@@ -13,7 +13,14 @@
 //	core.go     what devices do: a state machine without clock and socket, over wheel.go
 //	engine.go   one thread that brings clock and socket (socket.go) to it
 //
-// All devices share one UDP socket. Each has an address of 127.0.0.0/8, every one of
+// and, for devices that keep a connection,
+//
+//	stream.go   what they do besides: a state machine likewise
+//	speak.go    MQTT, HTTP and the bare exchange, as they say it
+//	connect.go  one thread that brings clock and connections to it
+//	merge.go    the account of several processes, each with a part of the devices
+//
+// Devices that speak CoAP share one UDP socket. Each has an address of 127.0.0.0/8, every one of
 // which is local on Linux: a datagram is sent from it, and the answer says in a control
 // message for which it is (IP_PKTINFO, ip(7)). Servers see distinct peers.
 package population
@@ -38,12 +45,23 @@ type Spec struct {
 	NON     bool           `json:"non"`     // requests are non-confirmable: a lost one is not sent again
 	Timeout time.Duration  `json:"timeout"` // of a request, retransmissions included
 	Seed    uint64         `json:"seed"`    // of all that is random
+	// Shard of Shards, from 0: this process is each Shards-th of the Devices. Shards of 0
+	// is 1 for a population; a program may take it to choose as many as it needs.
+	Shard  int `json:"shard,omitempty"`
+	Shards int `json:"shards,omitempty"`
+	Rows   int `json:"rows,omitempty"` // the most that are kept; 0: MostRows
+	// Servers, where there are any, are in place of Server: each device has one of them.
+	Servers []netip.AddrPort `json:"servers,omitempty"`
 
-	// Request is a CoAP message as RFC 7252 has it after the token: options and payload.
+	// Stream is how devices that keep a connection speak; nil: they speak CoAP over UDP.
+	Stream *Stream `json:"-"`
+
+	// Request is a CoAP message as RFC 7252 has it after the token: options and payload. Of
+	// streams it is what goes out for each report: MQTT's payload, HTTP's head and body, bytes.
 	Request []byte `json:"-"`
 	Method  uint8  `json:"-"` // its code, such as 2 for POST
 	Body    int    `json:"-"` // B of the payload in Request
-	// Judge says what is wrong with the payload of an answer of 2.xx. One equal to a right
+	// Judge says what is wrong with the payload of an answer of 2.xx, or MQTT's. One equal to a right
 	// one is not judged again. nil: each is right.
 	Judge func(payload []byte) error `json:"-"`
 }
@@ -55,7 +73,8 @@ type Class struct {
 	Period time.Duration `json:"period"` // between two reports
 	Jitter float64       `json:"jitter"` // each report is later by 0 to Jitter periods, drawn anew
 	// KeepAlive is the longest silence: a device that has sent nothing for so long sends
-	// an empty confirmable message, CoAP's ping (RFC 7252, section 4.3). 0: it does not.
+	// an empty confirmable message, CoAP's ping (RFC 7252, section 4.3), or MQTT's PINGREQ;
+	// over HTTP and bare TCP the kernel sends its probe. 0: it does not.
 	KeepAlive time.Duration `json:"keepalive"`
 }
 
@@ -92,6 +111,9 @@ type Outage struct {
 // MostDevices is how many addresses 127.0.0.0/8 leaves to devices.
 const MostDevices = 16_000_000
 
+// mostStream is the largest request over a connection.
+const mostStream = 60_000
+
 // mostBody is the largest message that goes without blocks (RFC 7959).
 const mostBody = 1024
 
@@ -111,13 +133,16 @@ func (s *Spec) Check() error {
 			return fmt.Errorf("keepalive of %v; write at least 1ms", c.KeepAlive)
 		}
 	}
+	if err := s.parts(); err != nil {
+		return err
+	}
 	loopback := netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8)
 	switch {
 	case s.Devices < 1 || s.Devices > MostDevices:
 		return fmt.Errorf("%d devices; write 1 to %d", s.Devices, MostDevices)
 	case math.Abs(share-1) > 1e-9:
 		return fmt.Errorf("the shares of the classes add up to %g, not to 1", share)
-	case !loopback.Contains(s.Server.Addr()):
+	case !loopback.Contains(s.server(0).Addr()):
 		return fmt.Errorf("the server is at %v; devices have addresses of 127.0.0.0/8 and reach only this machine", s.Server)
 	case s.Phase != Random && s.Phase != Aligned:
 		return fmt.Errorf("unknown phase %q; write %s or %s", s.Phase, Random, Aligned)
@@ -125,7 +150,9 @@ func (s *Spec) Check() error {
 		return errors.New("a ramp below 0")
 	case s.Timeout < time.Millisecond:
 		return fmt.Errorf("a timeout of %v; write at least 1ms", s.Timeout)
-	case s.Body > mostBody:
+	case s.Stream != nil && len(s.Request) > mostStream:
+		return fmt.Errorf("a request of %d B; devices send at most %d", len(s.Request), mostStream)
+	case s.Stream == nil && s.Body > mostBody:
 		return fmt.Errorf("a body of %d B; devices send at most %d, what goes without blocks", s.Body, mostBody)
 	case s.Retry.First < 0 || s.Retry.First > 0 && (s.Retry.Factor < 1 || s.Retry.Most < s.Retry.First):
 		return fmt.Errorf("a back-off from %v by %g to %v; it must not shrink", s.Retry.First, s.Retry.Factor, s.Retry.Most)
@@ -135,4 +162,33 @@ func (s *Spec) Check() error {
 		return errors.New("an outage needs an instant, a length, and a share above 0 and up to 1")
 	}
 	return nil
+}
+
+// here is how many of the devices are this process's.
+func (s *Spec) here() int {
+	n := max(s.Shards, 1)
+	return (s.Devices - s.Shard + n - 1) / n
+}
+
+// parts refuses a division that is none, and a way to speak that is unknown.
+func (s *Spec) parts() error {
+	switch {
+	case s.Shards < 0 || s.Shard < 0 || s.Shard >= max(s.Shards, 1) || s.Shards > s.Devices:
+		return fmt.Errorf("part %d of %d, of %d devices", s.Shard, s.Shards, s.Devices)
+	case s.Stream == nil && (s.Shards > 1 || len(s.Servers) > 0):
+		return errors.New("devices that speak CoAP are one process, with one server")
+	case s.Rows < 0 || s.Rows > MostRows:
+		return fmt.Errorf("%d rows; write 0 to %d", s.Rows, MostRows)
+	case s.Stream != nil:
+		return s.Stream.check()
+	}
+	return nil
+}
+
+// server is the one of a device.
+func (s *Spec) server(number int) netip.AddrPort {
+	if n := len(s.Servers); n > 0 {
+		return s.Servers[number%n]
+	}
+	return s.Server
 }

@@ -2,6 +2,8 @@
 package tally
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/bits"
 	"time"
@@ -50,4 +52,47 @@ func (h *Histogram) Quantile(p float64) time.Duration {
 		}
 	}
 	return 0
+}
+
+// Merge counts what another counted.
+func (h *Histogram) Merge(o *Histogram) {
+	for i, c := range o.counts {
+		h.counts[i] += c
+	}
+	h.n += o.n
+	h.max = max(h.max, o.max)
+}
+
+// histogramJSON is a Histogram as text: its classes that are not empty, each with its count.
+type histogramJSON struct {
+	Classes [][2]uint32   `json:"classes"`
+	Max     time.Duration `json:"max"` // ns
+}
+
+// MarshalJSON keeps all that was counted.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	x := histogramJSON{Classes: [][2]uint32{}, Max: h.max}
+	for i, c := range h.counts {
+		if c > 0 {
+			x.Classes = append(x.Classes, [2]uint32{uint32(i), c})
+		}
+	}
+	return json.Marshal(x)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *Histogram) UnmarshalJSON(b []byte) error {
+	var x histogramJSON
+	if err := json.Unmarshal(b, &x); err != nil {
+		return err
+	}
+	*h = Histogram{max: x.Max}
+	for _, c := range x.Classes {
+		if int(c[0]) >= len(h.counts) {
+			return fmt.Errorf("tally: class %d; there are %d", c[0], len(h.counts))
+		}
+		h.counts[c[0]] += c[1]
+		h.n += int(c[1])
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -15,5 +16,29 @@ func TestHistogram(t *testing.T) {
 		if got := h.Quantile(p); got < want || got > want*17/16 {
 			t.Errorf("quantile %g: got %v, want %v to 6 %% more", p, got, want)
 		}
+	}
+}
+
+// Two histograms together, one of them sent as text, are the histogram of all.
+func TestHistogramsTogether(t *testing.T) {
+	var all, a, b, read Histogram
+	for i := range 1000 {
+		d := time.Duration(i*i+1) * time.Microsecond
+		all.Add(d)
+		if i%3 == 0 {
+			a.Add(d)
+		} else {
+			b.Add(d)
+		}
+	}
+	text, err := json.Marshal(&b)
+	if err == nil {
+		err = json.Unmarshal(text, &read)
+	}
+	if a.Merge(&read); err != nil || a != all {
+		t.Errorf("got %d up to %v, want %d up to %v: %v", a.N(), a.Max(), all.N(), all.Max(), err)
+	}
+	if err := json.Unmarshal([]byte(`{"classes":[[1024,1]]}`), &read); err == nil {
+		t.Error("took a class that there is not")
 	}
 }

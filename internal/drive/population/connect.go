@@ -1,0 +1,260 @@
+package population
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/drive"
+)
+
+// connections are the sockets of streams, one epoll for all of them.
+type connections struct {
+	*streams
+	ep     int
+	events [256]unix.EpollEvent
+	buf    []byte
+	unsent map[int32][]byte // what the kernel had no room for
+	base   time.Time
+	stop   atomic.Bool
+}
+
+// onceReceived is how much is read at once; less than asked for means that no more is there.
+const onceReceived = 64 << 10
+
+func newConnections(c *core) (*connections, error) {
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	x := &connections{ep: ep, buf: make([]byte, onceReceived), unsent: map[int32][]byte{}}
+	x.streams = newStreams(c, x)
+	return x, nil
+}
+
+// Descriptors is how many of a process's are for devices, of those that it may open.
+func Descriptors(limit uint64) int { return max(int(min(limit, 1<<30))-spare, 0) }
+
+// spare descriptors are the program's own: pipes, files, epoll.
+const spare = 100
+
+// enough refuses more connections than this process may have.
+func (s *Spec) enough() error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || s.Stream == nil || s.Stream.PerRequest {
+		return err
+	}
+	if n := Descriptors(limit.Cur); s.here() > n {
+		return fmt.Errorf("%d connections in a process that may open %d files; take at most %d devices", s.here(),
+			limit.Cur, n)
+	}
+	return nil
+}
+
+func (x *connections) close() {
+	for i := range x.links {
+		if x.links[i].fd >= 0 {
+			unix.Close(int(x.links[i].fd))
+		}
+	}
+	unix.Close(x.ep)
+}
+
+func (x *connections) now() int64         { return int64(time.Since(x.base)) }
+func (x *connections) begun(at time.Time) { x.base = at }
+func (x *connections) halt()              { x.stop.Store(true) }
+
+// dropped: TCP loses nothing.
+func (x *connections) dropped() int64 { return 0 }
+
+// dial begins to open a connection from the device's own address. The kernel finds a port
+// when it knows the destination, so each address has all of them for each server.
+func (x *connections) dial(i int32) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("population: a socket for device %d: %w", x.number(i), err)
+	}
+	x.links[i].fd = int32(fd)
+	number := x.number(i)
+	server := x.server(number)
+	err = x.prepare(fd, i)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: addressOf(number).As4()})
+	}
+	if err == nil {
+		err = unix.Connect(fd, &unix.SockaddrInet4{Addr: server.Addr().As4(), Port: int(server.Port())})
+	}
+	switch {
+	case err == nil || errors.Is(err, unix.EINPROGRESS):
+		// Subtle: edge-triggered, so that no call is needed for what is waited for.
+		return unix.EpollCtl(x.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{
+			Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: i, Pad: int32(fd)})
+	case errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
+		return fmt.Errorf("population: connect %v to %v: %w", addressOf(number), server, err)
+	}
+	x.broken(i, x.now(), fmt.Errorf("connect: %w", err))
+	return nil
+}
+
+// prepare sets what a connection is to be like.
+func (x *connections) prepare(fd int, i int32) error {
+	err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	}
+	if alive := x.classOf(x.number(i)).KeepAlive; err == nil && alive > 0 && !x.Stream.mqtt() && !x.Stream.PerRequest {
+		seconds := max(int(alive/time.Second), 1)
+		err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1),
+			unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds),
+			unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, seconds))
+	}
+	return err
+}
+
+// send hands bytes to the kernel, and keeps what it has no room for. That a connection is
+// gone is told by epoll.
+func (x *connections) send(i int32, b []byte) error {
+	if old := x.unsent[i]; len(old) > 0 {
+		x.unsent[i] = append(old, b...)
+		return nil
+	}
+	n, e := drive.SendNow(int(x.links[i].fd), b)
+	switch {
+	case e == unix.EAGAIN:
+		n = 0
+	case e != 0:
+		return nil
+	}
+	if n < len(b) {
+		x.unsent[i] = append([]byte(nil), b[n:]...)
+	}
+	return nil
+}
+
+func (x *connections) hang(i int32) {
+	unix.Close(int(x.links[i].fd))
+	x.links[i].fd = -1
+	delete(x.unsent, i)
+}
+
+// run has devices called when they are due, until the end of the run.
+func (x *connections) run() error {
+	for !x.stop.Load() && x.fault == nil {
+		n := x.look(0)
+		if now := x.now(); !x.over && now >= int64(x.Outage.At+x.Outage.For) {
+			for _, i := range x.after(now) {
+				x.read(i, true)
+			}
+		}
+		x.fire(x.now(), batchSize)
+		if n > 0 {
+			continue // more may be there, or be due
+		}
+		next, ok := x.next()
+		now := x.now()
+		if x.waiting == 0 && (!ok || now >= x.span || x.most > 0 && x.started >= x.most) {
+			break
+		}
+		wait := longestWait
+		if ok {
+			wait = min(wait, time.Duration(next-now))
+		}
+		if wait > 0 {
+			x.wait(wait)
+		}
+	}
+	return x.fault
+}
+
+// wait waits until something happened, for at most so long; epoll itself knows no ns.
+func (x *connections) wait(d time.Duration) {
+	p := unix.PollFd{Fd: int32(x.ep), Events: unix.POLLIN}
+	ts := unix.NsecToTimespec(int64(d))
+	syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	runtime.Gosched() // Subtle: see drive/sys.go
+}
+
+// look does what follows from what happened, and says how much did.
+func (x *connections) look(ms int) int {
+	n, _, e := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(x.ep), uintptr(unsafe.Pointer(&x.events[0])),
+		uintptr(len(x.events)), uintptr(ms), 0, 0)
+	if e != 0 {
+		runtime.Gosched()
+		return 0
+	}
+	for _, ev := range x.events[:n] {
+		x.happened(ev)
+	}
+	return int(n)
+}
+
+func (x *connections) happened(ev unix.EpollEvent) {
+	i := ev.Fd
+	l := &x.links[i]
+	if l.fd != ev.Pad {
+		return // closed since
+	}
+	if l.phase == opening {
+		if !x.openedNow(i) {
+			return
+		}
+	}
+	if l.fd == ev.Pad && ev.Events&unix.EPOLLOUT != 0 {
+		if b, ok := x.unsent[i]; ok {
+			delete(x.unsent, i)
+			x.blame(x.send(i, b))
+		}
+	}
+	const ends = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if l.fd == ev.Pad && ev.Events&(unix.EPOLLIN|ends) != 0 {
+		x.read(i, ev.Events&ends != 0)
+	}
+}
+
+// openedNow tells the state machine how the opening of a connection ended.
+func (x *connections) openedNow(i int32) bool {
+	e, err := unix.GetsockoptInt(int(x.links[i].fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && e != 0 {
+		err = syscall.Errno(e)
+	}
+	if err != nil {
+		x.broken(i, x.now(), fmt.Errorf("connect: %w", err))
+		return false
+	}
+	x.opened(i, x.now())
+	return true
+}
+
+// read takes what is there; ends: the connection may have ended behind it.
+func (x *connections) read(i int32, ends bool) {
+	l := &x.links[i]
+	for fd := l.fd; fd >= 0 && l.fd == fd; {
+		if x.hits(x.number(i), x.now()) {
+			x.Withheld++
+			l.marks |= cutIn
+			return
+		}
+		n, e := drive.ReceiveNow(int(fd), x.buf)
+		now := x.now()
+		switch {
+		case e == unix.EAGAIN:
+			return
+		case e != 0:
+			x.broken(i, now, fmt.Errorf("receive: %w", e))
+			return
+		case n == 0:
+			x.broken(i, now, errClosed)
+			return
+		}
+		x.received(i, x.buf[:n], now)
+		if n < len(x.buf) && !ends {
+			return
+		}
+	}
+}

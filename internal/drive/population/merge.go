@@ -1,0 +1,78 @@
+package population
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/drive/tally"
+)
+
+// Merge is the account of all devices from those of the processes that were a part of them
+// each, and were started together. Counts are sums; lateness is that of all requests; the
+// devices that were down are added up in steps of 8.4 ms. The most of the connections open at
+// once is the sum of the parts' most, and may have been less.
+func Merge(parts []*Result) *Result {
+	all := &Result{Recovery: -1, Streams: true, Shards: len(parts)}
+	var late tally.Histogram
+	var steps []Step
+	for _, p := range parts {
+		all.Counts.add(&p.Counts)
+		all.Devices += p.Devices
+		all.Elapsed = max(all.Elapsed, p.Elapsed)
+		all.CPU += p.CPU
+		if all.RunQueueWait += p.RunQueueWait; p.RunQueueWait < 0 {
+			all.RunQueueWait = -1
+		}
+		all.Dropped += p.Dropped
+		all.Kept += p.Kept
+		all.Sampled = max(all.Sampled, p.Sampled)
+		all.Outage = max(all.Outage, p.Outage)
+		all.Stopped = max(all.Stopped, p.Stopped)
+		if p.Late != nil {
+			late.Merge(p.Late)
+		}
+		steps = append(steps, p.Steps...)
+	}
+	all.LatenessP50, all.LatenessP99, all.LatenessMax = late.Quantile(0.5), late.Quantile(0.99), late.Max()
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	back := recovery{tolerated: all.Devices / 100, end: int64(all.Outage), at: -1}
+	for i := 0; i < len(steps); {
+		by, at := 0, steps[i].At
+		for ; i < len(steps) && steps[i].At == at; i++ {
+			by += steps[i].By
+		}
+		back.change(by, at)
+	}
+	back.look(int64(all.Stopped))
+	all.DownMost = back.most
+	if all.Outage > 0 && back.at >= 0 {
+		all.Recovery = time.Duration(back.at - back.end)
+	}
+	all.Outage, all.Stopped = 0, 0
+	return all
+}
+
+// add adds another's counts.
+func (c *Counts) add(o *Counts) {
+	for _, x := range []struct {
+		to   *int64
+		from int64
+	}{
+		{&c.Requests, o.Requests}, {&c.Answered, o.Answered}, {&c.Failed, o.Failed}, {&c.Wrong, o.Wrong},
+		{&c.Retries, o.Retries}, {&c.Skipped, o.Skipped}, {&c.Retransmissions, o.Retransmissions},
+		{&c.Duplicates, o.Duplicates}, {&c.Strays, o.Strays}, {&c.Separate, o.Separate}, {&c.Pings, o.Pings},
+		{&c.Pongs, o.Pongs}, {&c.Connects, o.Connects}, {&c.ConnectFailed, o.ConnectFailed}, {&c.Broken, o.Broken},
+		{&c.OpenMost, o.OpenMost}, {&c.Withheld, o.Withheld}, {&c.DatagramsOut, o.DatagramsOut},
+		{&c.DatagramsIn, o.DatagramsIn}, {&c.BytesOut, o.BytesOut}, {&c.BytesIn, o.BytesIn},
+	} {
+		*x.to += x.from
+	}
+}
+
+// Thin says whether a row of a part, which kept one of its own Sampled, stays among the rows
+// of all, of which one of so many stays. Rows are told apart by their number in the part.
+func (r *Result) Thin(sampled int, part, row uint64) bool {
+	n := uint64(sampled / max(r.Sampled, 1))
+	return n <= 1 || draw(part, 0, forSample+row)%n == 0
+}

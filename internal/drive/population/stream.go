@@ -1,0 +1,536 @@
+package population
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// A Stream says how devices speak over connections of their own.
+type Stream struct {
+	Protocol string // MQTT5, MQTT311, HTTP or TCP
+	// PerRequest: HTTP with a connection for each request. Otherwise a connection lasts.
+	PerRequest  bool
+	QoS         byte   // MQTT: 0 or 1, of requests and answers
+	Topic       string // MQTT: what the topics begin with, as at drive's mqttConn
+	ContentType string // MQTT 5: of the requests
+	Answer      int    // TCP: B of an answer
+}
+
+// The protocols of streams.
+const (
+	MQTT5   = "mqtt5"
+	MQTT311 = "mqtt311"
+	HTTP    = "http" // HTTP/1.1
+	TCP     = "tcp"  // the bare exchange
+)
+
+func (s *Stream) mqtt() bool { return s.Protocol == MQTT5 || s.Protocol == MQTT311 }
+
+// joins says whether a device opens its connection when it is switched on, and again
+// when it breaks. HTTP opens one when it has a request.
+func (s *Stream) joins() bool { return s.Protocol != HTTP }
+
+func (s *Stream) check() error {
+	switch {
+	case !s.mqtt() && s.Protocol != HTTP && s.Protocol != TCP:
+		return fmt.Errorf("unknown protocol %q; write %s, %s, %s or %s", s.Protocol, MQTT5, MQTT311, HTTP, TCP)
+	case s.PerRequest && s.Protocol != HTTP:
+		return fmt.Errorf("a connection for each request is for HTTP, not for %s", s.Protocol)
+	case s.mqtt() && (s.QoS > 1 || s.Topic == ""):
+		return fmt.Errorf("QoS %d below topic %q; devices take QoS 0 or 1, and a topic", s.QoS, s.Topic)
+	case s.Protocol == TCP && s.Answer < 1:
+		return errors.New("a bare exchange without an answer; state at least 1 byte")
+	}
+	return nil
+}
+
+// A link is all that is kept of a device's connection, beside its record: 16 B without a
+// pointer.
+type link struct {
+	fd    int32  // -1: none
+	got   int32  // B of the answer that came; TCP
+	conn  uint16 // number of its connection
+	id    uint16 // MQTT: identifier of the packet under way
+	phase phase
+	marks mark
+}
+
+// A phase is how far a connection is.
+type phase uint8
+
+const (
+	closed   phase = iota
+	opening        // the kernel opens it
+	greeting       // MQTT: CONNECT was sent, or SUBSCRIBE
+	open
+)
+
+// Marks of a link.
+type mark uint8
+
+const (
+	answered mark = 1 << iota // MQTT: the answer is here, and
+	settled                   // the request was acknowledged
+	idle                      // after the delay it connects again, and asks nothing
+	cutOut                    // the outage holds what the device sent, or its opening
+	cutIn                     // the outage holds what was sent to it
+)
+
+// A wire is what brings bytes of a device to its server. Its errors are the machine's,
+// and end the run.
+type wire interface {
+	dial(i int32) error // opened or broken tells the end
+	send(i int32, b []byte) error
+	hang(i int32) // closes
+	now() int64   // ns of the run
+}
+
+// Why connections ended.
+var (
+	errClosed = errors.New("the server closed the connection")
+	errNoPong = errors.New("no answer to a ping in time")
+	errNoOpen = errors.New("no connection in time")
+	errLonger = errors.New("an answer without an end, or too long")
+)
+
+// late is why a request failed that waited too long.
+func late(p phase) error {
+	if p == open {
+		return errNoAnswer
+	}
+	return errNoOpen
+}
+
+// mostAnswer bounds what is kept of an answer that has not come whole.
+const mostAnswer = 1 << 20
+
+// streams are the devices of a core that keep connections. Whoever runs it calls fire
+// when next says, and opened, received and broken when that happened.
+type streams struct {
+	*core
+	links   []link
+	rest    map[int32][]byte // what came and is no whole answer yet
+	held    map[int32][]byte // what the outage holds
+	scratch []byte
+	speak   speaker
+	wire    wire
+	fault   error  // the machine's
+	opens   int64  // connections now
+	own     uint32 // of this population, in the names of its devices: connections outlive runs
+	over    bool   // the outage, and what it held is let go
+}
+
+func newStreams(c *core, w wire) *streams {
+	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{}, held: map[int32][]byte{},
+		own: rand.Uint32()}
+	for i := range s.links {
+		s.links[i].fd = -1
+	}
+	s.speak = newSpeaker(c.Stream)
+	c.turn = s.call
+	return s
+}
+
+// set is begin for streams. Devices that are connected stay so.
+func (s *streams) set(l Load, salt uint16) {
+	s.begin(l, salt)
+	s.OpenMost = s.opens
+	s.over = s.Outage.For == 0
+	if !s.Stream.joins() {
+		return
+	}
+	for i := range s.devices {
+		i := int32(i)
+		if s.links[i].phase == open {
+			s.devices[i].sent = 0
+			s.sleep(i, 0)
+			continue
+		}
+		s.devices[i].what = off
+		s.later(i, s.start(s.number(i)))
+	}
+}
+
+// finish gives up what is under way. Connections at rest stay open for the next run.
+func (s *streams) finish(now int64) {
+	for i := range s.devices {
+		if s.links[i].phase != open || s.devices[i].what == asking || s.devices[i].what == pinged {
+			s.hang(int32(i))
+		}
+	}
+	s.end(now)
+}
+
+// later has a device called, unless the run is over by then.
+func (s *streams) later(i int32, at int64) {
+	if at >= s.span {
+		s.wheel.remove(i)
+		s.devices[i].what = resting
+		return
+	}
+	s.schedule(i, at)
+}
+
+// call is a device's turn.
+func (s *streams) call(i int32, now int64) {
+	d, l := &s.devices[i], &s.links[i]
+	switch d.what {
+	case sleeping:
+		d.k++
+		s.ask(i, d.at, now)
+	case retrying:
+		if l.marks&idle != 0 {
+			s.join(i, now)
+			return
+		}
+		s.Retries++
+		s.ask(i, d.at, now)
+	case off:
+		s.join(i, now)
+	case silent:
+		s.ping(i, now)
+	case joining:
+		s.goOn(i, now)
+	case asking:
+		if now >= d.sent+int64(s.Timeout) {
+			s.broken(i, now, late(l.phase))
+			return
+		}
+		if s.letGo(i, now); d.what == asking {
+			s.await(i)
+		}
+	case pinged:
+		s.broken(i, now, errNoPong)
+	}
+}
+
+// join opens a connection without a request; a report that is due comes with it.
+func (s *streams) join(i int32, now int64) {
+	d := &s.devices[i]
+	s.links[i].marks &^= idle
+	if at := s.due(s.number(i), d.k); at <= now && d.failures() == 0 {
+		d.k++
+		s.ask(i, at, now)
+		return
+	}
+	d.what, d.sent = joining, now
+	s.connect(i, now)
+	if d.what == joining {
+		s.awaitOpen(i)
+	}
+}
+
+// awaitOpen has a device called that opens a connection: when that lasts too long, when
+// the outage lets it go, or when its report is due.
+func (s *streams) awaitOpen(i int32) {
+	d := &s.devices[i]
+	at := d.sent + int64(s.Timeout)
+	if s.links[i].marks&cutOut != 0 {
+		at = min(at, s.Outage.again(d.sent, openingAgain))
+	}
+	if d.failures() == 0 {
+		at = min(at, max(s.due(s.number(i), d.k), d.sent))
+	}
+	s.schedule(i, at)
+}
+
+// goOn is the turn of a device that opens a connection.
+func (s *streams) goOn(i int32, now int64) {
+	d := &s.devices[i]
+	due := s.due(s.number(i), d.k)
+	switch {
+	case now >= d.sent+int64(s.Timeout):
+		s.broken(i, now, errNoOpen)
+	case d.failures() == 0 && due <= now && due < s.span:
+		d.k++
+		s.ask(i, due, now)
+	default:
+		s.letGo(i, now)
+		if d.what == joining {
+			s.schedule(i, d.sent+int64(s.Timeout))
+		}
+	}
+}
+
+// connect opens a connection, unless the outage prevents it.
+func (s *streams) connect(i int32, now int64) {
+	l := &s.links[i]
+	l.conn++
+	s.Connects++
+	if s.hits(s.number(i), now) {
+		l.marks |= cutOut
+		s.Withheld++
+		return
+	}
+	s.dial(i)
+}
+
+func (s *streams) dial(i int32) {
+	s.links[i].phase = opening
+	s.blame(s.wire.dial(i))
+}
+
+// blame notes what ends the run.
+func (s *streams) blame(err error) {
+	if s.fault == nil {
+		s.fault = err
+	}
+}
+
+// ask begins a request that was due at an instant: over the connection, or by opening one.
+func (s *streams) ask(i int32, due, now int64) {
+	d, l := &s.devices[i], &s.links[i]
+	if s.most > 0 && s.started >= s.most {
+		d.what = resting
+		return
+	}
+	s.started++
+	s.waiting++
+	s.Requests++
+	d.id++
+	d.due, d.sent, d.what = due, now, asking
+	l.marks &^= answered | settled | idle
+	l.got = 0
+	switch {
+	case l.phase == open:
+		s.transmit(i, now)
+	case l.phase == closed && l.marks&cutOut == 0:
+		s.connect(i, now)
+	}
+	// Subtle: of the clock again, since each device costs system calls here.
+	left := s.wire.now()
+	s.late.Add(time.Duration(left - due))
+	if d.what == asking && d.due == due {
+		d.sent = max(left, due)
+		s.await(i)
+	}
+}
+
+// await has a device called when its answer is late, or when the outage lets its request go.
+func (s *streams) await(i int32) {
+	d, l := &s.devices[i], &s.links[i]
+	at := d.sent + int64(s.Timeout)
+	if l.marks&cutOut != 0 {
+		first := segmentAgain
+		if l.phase == closed {
+			first = openingAgain
+		}
+		at = min(at, s.Outage.again(d.sent, first))
+	}
+	s.schedule(i, at)
+}
+
+// transmit sends the request.
+func (s *streams) transmit(i int32, now int64) {
+	s.scratch = s.speak.ask(s, i, s.scratch[:0])
+	s.write(i, s.scratch, now)
+}
+
+// write sends bytes of a device, or has the outage hold them.
+func (s *streams) write(i int32, b []byte, now int64) {
+	if len(b) == 0 {
+		return
+	}
+	if s.links[i].marks&cutOut != 0 || s.hits(s.number(i), now) {
+		s.Withheld++
+		s.links[i].marks |= cutOut
+		s.held[i] = append(s.held[i], b...)
+		return
+	}
+	s.BytesOut += int64(len(b))
+	s.blame(s.wire.send(i, b))
+}
+
+// letGo sends what the outage held, as TCP does: again, after its end.
+func (s *streams) letGo(i int32, now int64) {
+	l := &s.links[i]
+	if l.marks&cutOut == 0 || s.hits(s.number(i), now) {
+		return
+	}
+	l.marks &^= cutOut
+	if l.phase == closed {
+		s.dial(i)
+		return
+	}
+	b := s.held[i]
+	delete(s.held, i)
+	s.write(i, b, now)
+}
+
+// after is called once, when the outage is over. It lets go what no request waits for,
+// and lists the devices to which something was sent meanwhile.
+func (s *streams) after(now int64) (readable []int32) {
+	s.over = true
+	for i := range s.links {
+		l, i := &s.links[i], int32(i)
+		if l.marks&cutIn != 0 {
+			l.marks &^= cutIn
+			readable = append(readable, i)
+		}
+		if what := s.devices[i].what; what != asking && what != joining {
+			s.letGo(i, now)
+		}
+	}
+	return readable
+}
+
+// opened: the kernel has opened the connection.
+func (s *streams) opened(i int32, now int64) {
+	l := &s.links[i]
+	s.opens++
+	s.OpenMost = max(s.OpenMost, s.opens)
+	l.phase = greeting
+	s.scratch = s.speak.greet(s, i, s.scratch[:0])
+	if len(s.scratch) > 0 {
+		s.write(i, s.scratch, now)
+		return
+	}
+	s.up(i, now)
+}
+
+// up: requests can go out.
+func (s *streams) up(i int32, now int64) {
+	d := &s.devices[i]
+	s.links[i].phase = open
+	switch d.what {
+	case asking:
+		s.transmit(i, now)
+	case joining:
+		if d.failures() > 0 {
+			s.back.change(-1, now)
+		}
+		d.setFailures(0)
+		d.sent = now
+		s.sleep(i, now)
+	}
+}
+
+// ping asks for a sign of life.
+func (s *streams) ping(i int32, now int64) {
+	d := &s.devices[i]
+	s.Pings++
+	d.what, d.sent = pinged, now
+	s.scratch = s.speak.ping(s.scratch[:0])
+	s.write(i, s.scratch, now)
+	if d.what == pinged {
+		s.schedule(i, now+int64(s.Timeout))
+	}
+}
+
+// pong: a sign of life came.
+func (s *streams) pong(i int32, now int64) {
+	s.Pongs++
+	if s.devices[i].what == pinged {
+		s.sleep(i, now)
+	}
+}
+
+// received takes bytes that came for a device.
+func (s *streams) received(i int32, b []byte, now int64) {
+	s.BytesIn += int64(len(b))
+	l := &s.links[i]
+	if old, ok := s.rest[i]; ok {
+		b = append(old, b...)
+		delete(s.rest, i)
+	}
+	for len(b) > 0 && l.phase != closed {
+		n, err := s.speak.take(s, i, b, now)
+		if err == nil && n == 0 && len(b) > mostAnswer {
+			err = errLonger
+		}
+		if err != nil {
+			s.broken(i, now, err)
+			return
+		}
+		if n == 0 {
+			s.rest[i] = bytes.Clone(b)
+			return
+		}
+		b = b[n:]
+	}
+}
+
+// reply takes the answer to the request under way, or what is wrong with it.
+func (s *streams) reply(i int32, payload []byte, err error, now int64) {
+	d := &s.devices[i]
+	if d.what != asking {
+		s.Strays++
+		return
+	}
+	if err == nil {
+		err = s.judge(payload)
+	}
+	if err != nil {
+		s.Wrong++
+		s.fail(i, now, err)
+		return
+	}
+	s.right(i, len(payload), now)
+}
+
+// right ends the request under way with a right answer of so many bytes.
+func (s *streams) right(i int32, size int, now int64) {
+	d := &s.devices[i]
+	s.Answered++
+	s.done(i, now, nil, size)
+	if d.failures() > 0 {
+		s.back.change(-1, now)
+	}
+	d.setFailures(0)
+	s.sleep(i, now)
+}
+
+// broken: a connection has ended, or is given up, and what was under way fails.
+func (s *streams) broken(i int32, now int64, why error) {
+	d, l := &s.devices[i], &s.links[i]
+	switch {
+	case l.phase == opening || l.phase == closed && l.marks&cutOut != 0:
+		s.ConnectFailed++
+	case l.phase != closed:
+		s.Broken++
+	}
+	s.hang(i)
+	switch d.what {
+	case asking:
+		s.fail(i, now, why)
+	case joining, pinged, sleeping, silent:
+		if s.Stream.joins() {
+			s.lost(i, now)
+		}
+	}
+}
+
+// lost has a device connect again that has no request.
+func (s *streams) lost(i int32, now int64) {
+	d := &s.devices[i]
+	s.wheel.remove(i)
+	if d.failures() == 0 {
+		s.back.change(1, now)
+	}
+	d.setFailures(d.failures() + 1)
+	if s.Retry.First == 0 {
+		s.sleep(i, now)
+		return
+	}
+	d.id++ // a number of its own for the draw
+	d.what = retrying
+	s.links[i].marks |= idle
+	s.later(i, now+int64(s.Retry.after(d.failures(), share(s.Seed, s.number(i), forRetry+uint64(d.id)))))
+}
+
+// hang closes a connection, whatever became of it.
+func (s *streams) hang(i int32) {
+	l := &s.links[i]
+	if l.phase > opening {
+		s.opens--
+	}
+	if l.fd >= 0 {
+		s.wire.hang(i)
+	}
+	l.phase, l.marks, l.got = closed, l.marks&idle, 0
+	delete(s.rest, i)
+	delete(s.held, i)
+}

@@ -1,0 +1,460 @@
+package population
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+)
+
+// A paper is a wire that writes down what it is asked, at an instant that the test sets.
+type paper struct {
+	at  int64
+	did []string
+	s   *streams
+}
+
+func (p *paper) now() int64 { return p.at }
+
+func (p *paper) dial(i int32) error {
+	p.did = append(p.did, fmt.Sprintf("dial %d", i))
+	p.s.links[i].fd = i
+	return nil
+}
+
+func (p *paper) send(i int32, b []byte) error {
+	p.did = append(p.did, fmt.Sprintf("send %d %q", i, b))
+	return nil
+}
+
+func (p *paper) hang(i int32) {
+	p.did = append(p.did, fmt.Sprintf("hang %d", i))
+	p.s.links[i].fd = -1
+}
+
+// onPaper is one device that asks "q" over bare TCP for "a" once in ten seconds.
+func onPaper(change func(*Spec)) *paper {
+	s := sensors(1, 10*time.Second, Aligned)
+	s.Stream, s.Request, s.Timeout = &Stream{Protocol: TCP, Answer: 1}, []byte("q"), 5*time.Second
+	s.Retry = Backoff{First: time.Second, Factor: 2, Most: 4 * time.Second, Jitter: None}
+	if change != nil {
+		change(&s)
+	}
+	p := new(paper)
+	p.s = newStreams(newCore(&s), p)
+	p.s.set(Load{For: 100 * time.Second, Record: true}, 1)
+	return p
+}
+
+// until has everything done that is due by an instant.
+func (p *paper) until(at time.Duration) {
+	for {
+		next, ok := p.s.next()
+		if !ok || next > int64(at) {
+			break
+		}
+		// Subtle: next is the beginning of a slot; its devices are due a little later.
+		for p.at = max(next, p.at); ; p.at += int64(time.Millisecond) {
+			before := len(p.did)
+			p.s.fire(p.at, batchSize)
+			if again, ok := p.s.next(); len(p.did) != before || !ok || again > p.at || p.at >= int64(at) {
+				break
+			}
+		}
+		if p.at >= int64(at) {
+			break
+		}
+	}
+	p.at = int64(at)
+}
+
+func (p *paper) took() string {
+	s := strings.Join(p.did, ", ")
+	p.did = nil
+	return s
+}
+
+// What a device with a connection does, step by step.
+func TestDeviceWithConnection(t *testing.T) {
+	const s = time.Second
+	offGrid := func(x *Spec) { x.Outage = Outage{At: 8 * s, For: 10 * s, Share: 1} }
+	for _, tt := range []struct {
+		name   string
+		change func(*Spec)
+		do     func(p *paper)
+		want   string
+		counts Counts
+	}{
+		{"reports over one connection", nil, func(p *paper) {
+			p.until(0)
+			p.s.opened(0, p.at)
+			p.s.received(0, []byte("a"), p.at+1)
+			p.until(10*s + 5*time.Millisecond)
+			p.s.received(0, []byte("a"), p.at)
+		}, `dial 0, send 0 "q", send 0 "q"`, Counts{Requests: 2, Answered: 2, Connects: 1, OpenMost: 1, BytesOut: 2, BytesIn: 2}},
+		{"no answer: the connection is given up, and opened again after a second", nil, func(p *paper) {
+			p.until(0)
+			p.s.opened(0, p.at)
+			p.until(5*s + 9*time.Millisecond)
+			p.until(6*s + 20*time.Millisecond)
+			p.s.opened(0, p.at)
+			p.s.received(0, []byte("a"), p.at)
+		}, `dial 0, send 0 "q", hang 0, dial 0, send 0 "q"`, Counts{Requests: 2, Answered: 1, Failed: 1, Retries: 1, Connects: 2,
+			Broken: 1, OpenMost: 1, BytesOut: 2, BytesIn: 1}},
+		{"the server closes at rest", nil, func(p *paper) {
+			p.until(0)
+			p.s.opened(0, p.at)
+			p.s.received(0, []byte("a"), p.at)
+			p.at = int64(s)
+			p.s.broken(0, p.at, errClosed)
+			p.until(2*s + 20*time.Millisecond)
+		}, `dial 0, send 0 "q", hang 0, dial 0`, Counts{Requests: 1, Answered: 1, Connects: 2, Broken: 1, OpenMost: 1, BytesOut: 1,
+			BytesIn: 1}},
+		{"nobody takes connections: 1 s, 2 s, 4 s", nil, func(p *paper) {
+			p.until(0)
+			for _, at := range []time.Duration{0, 1010, 3030, 7050} {
+				p.until(at * time.Millisecond)
+				p.s.broken(0, p.at, errors.New("refused"))
+			}
+		}, `dial 0, hang 0, dial 0, hang 0, dial 0, hang 0, dial 0, hang 0`, Counts{Requests: 4, Failed: 4, Retries: 3, Connects: 4,
+			ConnectFailed: 4}},
+		// It asks at 10 s. TCP sends again at 10.2, 10.6, 11.4, 13.0, 16.2 s: not before it gives up at 15 s.
+		{"an outage swallows a request", offGrid, func(p *paper) {
+			p.until(0)
+			p.s.opened(0, p.at)
+			p.s.received(0, []byte("a"), p.at)
+			p.until(15*s + 9*time.Millisecond)
+			p.until(16*s + 30*time.Millisecond) // an attempt, in vain: the next would be at 17, then at 19 s
+			p.until(19*s + 40*time.Millisecond)
+			p.s.opened(0, p.at)
+		}, `dial 0, send 0 "q", hang 0, dial 0, send 0 "q"`, Counts{Requests: 3, Answered: 1, Failed: 1, Retries: 1, Connects: 2, Broken: 1,
+			Withheld: 2, OpenMost: 1, BytesOut: 2, BytesIn: 1}},
+		// It asks at 10 s, the outage ends at 12 s: TCP sends again at 13 s.
+		{"a short outage delays a request", func(x *Spec) { x.Outage = Outage{At: 8 * s, For: 4 * s, Share: 1} }, func(p *paper) {
+			p.until(0)
+			p.s.opened(0, p.at)
+			p.s.received(0, []byte("a"), p.at)
+			p.until(12900 * time.Millisecond)
+			p.did = append(p.did, "12.9 s")
+			p.until(13020 * time.Millisecond)
+			p.s.received(0, []byte("a"), p.at)
+		}, `dial 0, send 0 "q", 12.9 s, send 0 "q"`, Counts{Requests: 2, Answered: 2, Connects: 1, Withheld: 1, OpenMost: 1, BytesOut: 2,
+			BytesIn: 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := onPaper(tt.change)
+			tt.do(p)
+			if got := p.took(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			got := p.s.Counts
+			if tt.counts.Requests = got.Answered + got.Failed + int64(p.s.waiting); !reflect.DeepEqual(got, tt.counts) {
+				t.Errorf("got %+v, want %+v", got, tt.counts)
+			}
+		})
+	}
+}
+
+// TCP sends again after 0.2 s, 0.4 s, 0.8 s, …; an opening one after 1 s, 2 s, ….
+func TestAgainAfterOutage(t *testing.T) {
+	o := Outage{At: 8 * time.Second, For: 10 * time.Second, Share: 1}
+	for _, tt := range []struct{ sent, first, want time.Duration }{
+		{18 * time.Second, segmentAgain, 18 * time.Second}, {17900 * time.Millisecond, segmentAgain, 18100 * time.Millisecond},
+		{10 * time.Second, segmentAgain, 22600 * time.Millisecond}, {10 * time.Second, openingAgain, 25 * time.Second},
+		{16 * time.Second, openingAgain, 19 * time.Second},
+	} {
+		if got := o.again(int64(tt.sent), tt.first); got != int64(tt.want) {
+			t.Errorf("sent at %v: got %v, want %v", tt.sent, time.Duration(got), tt.want)
+		}
+	}
+}
+
+// tcpCounters reads the kernel's counters of TCP, of this thread's network.
+func tcpCounters(t *testing.T) map[string]int64 {
+	b, err := os.ReadFile("/proc/thread-self/net/snmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	out := map[string]int64{}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if f[0] != "Tcp:" {
+			continue
+		}
+		if names == nil {
+			names = f
+			continue
+		}
+		for i, n := range names[1:] {
+			var v int64
+			fmt.Sscan(f[i+1], &v)
+			out[n] = v
+		}
+	}
+	return out
+}
+
+// Devices, server and kernel count the same requests and connections, in a network where
+// nobody else is.
+func TestStreamsThreeAccountsAgree(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		request bool // a connection for each
+	}{{"kept alive", false}, {"per request", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			ns, err := kernel.NewNetwork()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ns.Close()
+			const n, rounds = 300, 3
+			var served, bytesIn atomic.Int64
+			var result *Result
+			var before, after map[string]int64
+			err = kernel.InNetwork(ns, func() error {
+				if err := up(); err != nil {
+					return err
+				}
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					b, _ := io.ReadAll(r.Body)
+					served.Add(1)
+					bytesIn.Add(int64(len(b)))
+					fmt.Fprint(w, "ok")
+				})}
+				go h.Serve(l)
+				defer h.Close()
+				s := posted(n, time.Second, &net.UDPAddr{})
+				s.Server = netip.MustParseAddrPort(l.Addr().String())
+				s.Stream = &Stream{Protocol: HTTP, PerRequest: tt.request}
+				s.Request = []byte("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\ndata")
+				p, err := New(s)
+				if err != nil {
+					return err
+				}
+				defer p.Close()
+				before = tcpCounters(t)
+				result, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
+				after = tcpCounters(t)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := result
+			conns := int64(n)
+			if tt.request {
+				conns = r.Requests
+			}
+			// On a busy machine a device may still wait when it is due again.
+			if r.Requests+r.Skipped != n*rounds || r.Answered != r.Requests || served.Load() != r.Answered || bytesIn.Load() != 4*r.Answered {
+				t.Errorf("%d requests, %d answered; the server had %d with %d B", r.Requests, r.Answered, served.Load(), bytesIn.Load())
+			}
+			if opened := after["ActiveOpens"] - before["ActiveOpens"]; r.Connects != conns || opened != conns {
+				t.Errorf("%d connections, the kernel opened %d, want %d", r.Connects, opened, conns)
+			}
+			if accepted := after["PassiveOpens"] - before["PassiveOpens"]; accepted != conns {
+				t.Errorf("the kernel accepted %d connections, want %d", accepted, conns)
+			}
+			if r.Kept != int(r.Requests) || r.Sampled != 1 || r.OpenMost < 1 || r.OpenMost > n {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+// An answer that comes in pieces, also within a chunk, is one answer.
+func TestStreamsAnswerInPieces(t *testing.T) {
+	p := onPaper(func(s *Spec) {
+		s.Stream = &Stream{Protocol: HTTP}
+		s.Judge = func(b []byte) error {
+			if string(b) != "hello world" {
+				return fmt.Errorf("got %q", b)
+			}
+			return nil
+		}
+	})
+	const answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nhello \r\n5\r\nworld\r\n0\r\n\r\n"
+	p.until(0)
+	p.s.opened(0, p.at)
+	for i := range len(answer) {
+		p.s.received(0, []byte(answer[i:i+1]), p.at+int64(i))
+	}
+	if p.s.Answered != 1 || p.s.Failed != 0 || p.s.devices[0].what != sleeping || len(p.s.rest) != 0 {
+		t.Errorf("got %+v", p.s.Counts)
+	}
+}
+
+// A device of MQTT 3.1.1 with QoS 1 connects, subscribes, asks, waits for its answer and the
+// acknowledgement, pings when it was silent, and keeps its connection and name for the next run.
+func TestDeviceWithMQTT(t *testing.T) {
+	p := onPaper(func(s *Spec) {
+		s.Stream = &Stream{Protocol: MQTT311, QoS: 1, Topic: "a"}
+		s.Classes[0].KeepAlive = 4 * time.Second
+	})
+	p.s.own = 0xf
+	in := func(b string) { p.s.received(0, []byte(b), p.at) }
+	p.until(0)
+	p.s.opened(0, p.at)
+	in("\x20\x02\x00\x00")
+	in("\x90\x04\x00\x01\x01")
+	in("\x01")
+	acked := []byte{0x40, 2, byte(p.s.links[0].id >> 8), byte(p.s.links[0].id)}
+	in("\x32\x16\x00\x11a/response/d0-f-1\x00\x05o")
+	if p.s.Answered != 0 {
+		t.Error("answered before it was acknowledged")
+	}
+	in(string(acked))
+	p.until(4*time.Second + 9*time.Millisecond)
+	in("\xd0\x00")
+	p.until(8*time.Second + 19*time.Millisecond)
+	got := strings.Split(p.took(), ", ")
+	publish := fmt.Sprintf("send 0 %q", "2\x15\x00\x10a/request/d0-f-1"+string(acked[2:])+"q")
+	want := []string{"dial 0", `send 0 "\x10\x12\x00\x04MQTT\x04\x02\x00\x04\x00\x06d0-f-1"`,
+		`send 0 "\x82'\x00\x01\x00\x11a/response/d0-f-1\x01\x00\x0ea/error/d0-f-1\x01"`, publish,
+		`send 0 "@\x02\x00\x05"`, `send 0 "\xc0\x00"`, `send 0 "\xc0\x00"`}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if c := p.s.Counts; c.Answered != 1 || c.Pings != 2 || c.Pongs != 1 || c.Strays+c.Duplicates != 0 {
+		t.Errorf("got %+v", c)
+	}
+	p.until(8*time.Second + 19*time.Millisecond + p.s.Timeout) // no answer to the second ping
+	if got := p.took(); got != "hang 0" || p.s.devices[0].what != retrying {
+		t.Errorf("got %s", got)
+	}
+	p.until(15 * time.Second)
+	p.s.opened(0, p.at)
+	in("\x20\x02\x00\x00\x90\x04\x00\x01\x01\x01")
+	p.s.finish(p.at)
+	p.took()
+	p.s.set(Load{For: time.Minute}, 2)
+	p.until(time.Millisecond)
+	if got := p.took(); !strings.Contains(got, "a/request/d0-f-2") || p.s.Connects != 0 || p.s.OpenMost != 1 {
+		t.Errorf("in the next run: got %s, %+v", got, p.s.Counts)
+	}
+}
+
+// Parts together say what one process says: sums, and a recovery of all.
+func TestMergedParts(t *testing.T) {
+	part := func(late time.Duration, steps ...Step) *Result {
+		c := newCore(&Spec{Devices: 200, Shards: 2})
+		c.late.Add(late)
+		return &Result{Counts: Counts{Requests: 3, Answered: 2, Failed: 1, Connects: 5}, Devices: 100, CPU: time.Second,
+			Elapsed: time.Minute, Late: &c.late, Steps: steps, Outage: 10 * time.Second, Stopped: time.Minute, Recovery: -1,
+			Sampled: 1, Kept: 2}
+	}
+	const s = int64(time.Second)
+	got := Merge([]*Result{part(time.Millisecond, Step{5 * s, 100}, Step{12 * s, -99}),
+		part(time.Second, Step{5 * s, 50}, Step{20 * s, -49})})
+	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10}, Devices: 200, CPU: 2 * time.Second,
+		Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second, Sampled: 1, Kept: 4,
+		LatenessP50: got.LatenessP50, LatenessP99: time.Second, LatenessMax: time.Second}
+	if !reflect.DeepEqual(got, want) || got.LatenessP50 > 1100*time.Microsecond {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Each field of Counts is in the sum.
+func TestCountsAddEveryField(t *testing.T) {
+	var one, sum Counts
+	v := reflect.ValueOf(&one).Elem()
+	for i := range v.NumField() {
+		v.Field(i).SetInt(int64(i + 1))
+	}
+	sum.add(&one)
+	if sum != one {
+		t.Errorf("got %+v, want %+v", sum, one)
+	}
+}
+
+// Thinning a part that kept more than another leaves the share that the other has.
+func TestThin(t *testing.T) {
+	r, kept := &Result{Sampled: 2}, 0
+	for i := range 10_000 {
+		if r.Thin(8, 3, uint64(i)) {
+			kept++
+		}
+	}
+	if kept < 2300 || kept > 2700 {
+		t.Errorf("kept %d of 10000, want about 2500", kept)
+	}
+	if !(&Result{Sampled: 8}).Thin(8, 0, 1) {
+		t.Error("a row of the part that kept least was dropped")
+	}
+}
+
+// Parts are all devices, each once.
+func TestPartsAreAll(t *testing.T) {
+	seen := map[int]int{}
+	for shard := range 3 {
+		c := newCore(&Spec{Devices: 10, Shard: shard, Shards: 3})
+		for i := range c.devices {
+			seen[c.number(int32(i))]++
+		}
+	}
+	if len(seen) != 10 {
+		t.Errorf("got %v", seen)
+	}
+	for n, times := range seen {
+		if n < 0 || n > 9 || times != 1 {
+			t.Errorf("device %d is in %d parts", n, times)
+		}
+	}
+}
+
+// A process refuses more connections than it may open.
+func TestTooManyConnections(t *testing.T) {
+	s := posted(3_000_000, time.Hour, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: 9})
+	s.Stream = &Stream{Protocol: HTTP}
+	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "take at most") {
+		t.Errorf("got %v", err)
+	}
+	s.Stream.PerRequest, s.Devices = true, 3000
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+}
+
+// The end of ctx ends a run with connections.
+func TestStreamsStop(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := posted(10, time.Millisecond, &net.UDPAddr{})
+	s.Server, s.Stream = netip.MustParseAddrPort(l.Addr().String()), &Stream{Protocol: TCP, Answer: 2}
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	r, err := p.Run(ctx, Load{For: time.Hour, Record: true})
+	if !errors.Is(err, context.DeadlineExceeded) || r.Requests != r.Answered+r.Failed || r.Requests < 10 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if bytes.Contains([]byte(fmt.Sprint(p.links.links)), []byte("{-1 0 0 0 2")) {
+		t.Error("a link is in the middle of opening")
+	}
+}

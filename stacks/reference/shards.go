@@ -1,0 +1,177 @@
+//go:build !board
+
+package reference
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// Devices that keep connections are as many processes as their descriptors need: each is
+// this program again, told which part of the devices it is.
+
+// processes is how many processes a population is: as many as it says, or as it needs.
+func processes(s *population.Spec) int {
+	var limit unix.Rlimit
+	switch {
+	case s.Stream == nil:
+		return 1
+	case s.Shards > 0:
+		return s.Shards
+	case s.Stream.PerRequest || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil:
+		return 1
+	}
+	each := max(population.Descriptors(limit.Cur), 1)
+	return (s.Devices + each - 1) / each
+}
+
+// A shard is one of the processes.
+type shard struct {
+	cmd  *exec.Cmd
+	conn *stack.Conn
+	rows []measure.Exchange
+	told *population.Result
+	err  error
+}
+
+// share starts the processes and has them run what this one is asked, until stdin ends.
+func (p *program) share(s stack.Call, spec population.Spec, n int) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	shards := make([]*shard, n)
+	defer func() {
+		cancel() // kills those that have not ended
+		for _, x := range shards {
+			if x != nil {
+				_ = x.cmd.Wait()
+			}
+		}
+	}()
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for i := range shards {
+		if shards[i], err = p.startShard(ctx, exe); err != nil {
+			return err
+		}
+		part := spec
+		part.Shard, part.Shards, part.Rows = i, n, max(cmp.Or(spec.Rows, population.MostRows)/n, 1)
+		call := s
+		if call.Population, err = json.Marshal(part); err != nil {
+			return err
+		}
+		if _, err = shards[i].conn.Call(ctx, call); err != nil {
+			return fmt.Errorf("part %d of the devices: %w", i, err)
+		}
+	}
+	p.ready(s.URL, stack.Phases{})
+	for {
+		var r stack.Run
+		if err := p.read("run", &r); err != nil {
+			return err
+		}
+		if err := p.runShards(ctx, shards, r, len(spec.Request)); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *program) startShard(ctx context.Context, exe string) (*shard, error) {
+	x := &shard{cmd: exec.CommandContext(ctx, exe, stack.ProgramVerb, Prefix+p.kind.name, shardVerb)}
+	x.cmd.Stderr = p.log.Writer()
+	in, err := x.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := x.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r, ok := out.(stack.DeadlineReader)
+	if !ok {
+		return nil, fmt.Errorf("a pipe of type %T has no deadline", out)
+	}
+	x.conn = stack.NewConn(in, r)
+	return x, x.cmd.Start()
+}
+
+// runShards has all run at once, and tells their accounts as one.
+func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, body int) error {
+	var all sync.WaitGroup
+	for i, x := range shards {
+		part := r
+		if r.Requests > 0 {
+			part.Requests = (r.Requests + i) / len(shards) // together as many
+			if part.Requests == 0 {
+				x.told, x.err = &population.Result{}, nil
+				continue
+			}
+		}
+		all.Go(func() { x.run(ctx, part) })
+	}
+	all.Wait()
+	var parts []*population.Result
+	requests := 0
+	for i, x := range shards {
+		if x.err != nil {
+			return fmt.Errorf("part %d of the devices: %w", i, x.err)
+		}
+		parts = append(parts, x.told)
+		requests += int(x.told.Requests)
+	}
+	merged := population.Merge(parts)
+	if !r.Record {
+		return p.end(requests, int64(merged.CPU), stack.Phases{})
+	}
+	merged.Kept = 0
+	var line []byte
+	for i, x := range shards {
+		for j, row := range x.rows {
+			if !x.told.Thin(merged.Sampled, uint64(i), uint64(j)) {
+				continue
+			}
+			merged.Kept++
+			row.Seq = uint64(merged.Kept)
+			line = stack.AppendExchange(line[:0], row)
+			if _, err := p.out.Write(line); err != nil {
+				return io.EOF // the lab is gone
+			}
+		}
+		x.rows = nil
+	}
+	told, err := json.Marshal(merged)
+	if err != nil {
+		return err
+	}
+	return p.endRun(stack.End{Count: merged.Kept, CPU: merged.CPU, Population: string(told)})
+}
+
+func (x *shard) run(ctx context.Context, r stack.Run) {
+	var e stack.End
+	e, x.err = x.conn.Run(ctx, r, func(row measure.Exchange) { x.rows = append(x.rows, row) })
+	if x.err != nil {
+		return
+	}
+	x.told = &population.Result{Counts: population.Counts{Requests: int64(e.Count)}, CPU: e.CPU}
+	if r.Record {
+		x.told = new(population.Result)
+		x.err = json.Unmarshal([]byte(e.Population), x.told)
+	}
+	if errors.Is(x.err, io.EOF) {
+		x.err = io.ErrUnexpectedEOF // else it would be taken for the lab's
+	}
+}
+
