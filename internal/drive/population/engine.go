@@ -1,6 +1,7 @@
 package population
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,11 @@ type Load struct {
 	For      time.Duration // nothing is due at or after it
 	Requests int           // begun; no more are
 	Record   bool          // keep rows
+	// Watch takes the state once a second, on the thread that sends: it must not wait. Nil:
+	// nobody looks.
+	Watch func(State)
+
+	every time.Duration // in a test; 0: tellEvery
 }
 
 // A Result is what became of a run.
@@ -95,7 +101,7 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	defer s.close()
 	s.most = p.batch
 	p.runs++
-	e := &engine{core: p.core, socket: s}
+	e := &engine{core: p.core, socket: s, tell: teller{to: l.Watch, every: int64(cmp.Or(l.every, tellEvery))}}
 	e.begin(l, p.runs*0x9e37^uint16(os.Getpid()))
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -145,6 +151,7 @@ type engine struct {
 	socket *socket
 	base   time.Time
 	stop   atomic.Bool
+	tell   teller
 }
 
 func (e *engine) now() int64 { return int64(time.Since(e.base)) }
@@ -160,6 +167,7 @@ func (e *engine) run() error {
 		if err := e.flush(); err != nil {
 			return err
 		}
+		e.tell.look(e.core, e.now())
 		if full || sent > 0 {
 			continue // more may be there, or be due
 		}
