@@ -9,6 +9,7 @@ import (
 // A Standing is whether a bench takes part now.
 type Standing string
 
+// How a bench may stand.
 const (
 	Up      Standing = "up"
 	Drained Standing = "drained" // it gets no more orders, and ends the one it has

@@ -3,7 +3,10 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,6 +58,33 @@ func TestNowShowsBenches(t *testing.T) {
 	// the report's own table
 	shows(t, s, one, `<section id="benches">`, "<td>1</td><td>rack1</td>")
 	shows(t, s, fmt.Sprintf("%st/%d/", one, l.plan.Trials[0].ID), "1 on rack1")
+}
+
+// A search for a capacity is called one: while it goes on, and with what it came to.
+func TestSearchesAreShown(t *testing.T) {
+	l := underWay(t, 3)
+	l.conduct(3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	write := func(name, text string) {
+		ok(t, os.WriteFile(filepath.Join(l.dir, "run/001", name), []byte(text), 0o644))
+	}
+	write(searchFile, `{"format": 1, "slo": "failed < 1% <b>", "ended": false}`)
+	if body := shows(t, s, "/now/", "failed &lt; 1% &lt;b&gt;. Trials are added"); strings.Contains(body, "<dt>left</dt>") {
+		t.Error("the time left of a search is foreseen")
+	}
+	one := "/r/" + id(t, s, "run/001") + "/"
+	if body := shows(t, s, one); strings.Contains(body, "A search for") {
+		t.Error("a search that has not ended has an answer")
+	}
+	write(answerFile, `{"format": 1, "slo": "failed < 1%", "says": ["<script> 900 requests/s"]}`)
+	shows(t, s, one, "A search for the capacity of a server</b>: failed &lt; 1%.", "&lt;script&gt; 900 requests/s")
+	write(answerFile, strings.Repeat("x", mostAnswer+5))
+	shows(t, s, one)
+	ok(t, os.Remove(filepath.Join(l.dir, "run/001", answerFile)))
+	ok(t, syscall.Mkfifo(filepath.Join(l.dir, "run/001", answerFile), 0o644)) // nobody writes to it
+	if body := shows(t, s, one); strings.Contains(body, "A search for") {
+		t.Error("a pipe has an answer")
+	}
 }
 
 // Benches are compared anew when there is more to compare, and not at every look.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,7 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/report/pagetest"
 )
 
@@ -254,6 +259,16 @@ func TestWatchInBrowser(t *testing.T) {
 			t.Errorf("the page had %d elements and has %d after 8 trials", nodes, got)
 		}
 	}
+	n, err := kernel.NewNotice(NoticeName)
+	ok(t, err)
+	defer n.Close()
+	text, err := json.Marshal(LabNotice{Step: "measure", Devices: &population.State{Devices: 10_000, Down: 12, Requests: 4711,
+		Failed: 12, Rate: 166, Lateness: 2e5}, Benches: []fleet.BenchState{{Bench: "rack1", Standing: fleet.Up, Block: 7,
+		Heard: time.Now()}, {Bench: "rack2", Standing: fleet.Barred, Why: "it runs edgegauge v0, this is v1"}}})
+	ok(t, err)
+	n.Write(text)
+	shown("9988 of 10000")
+	shown("rack2")
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{1100, 360} {
 			r.b.Scheme(t, scheme)

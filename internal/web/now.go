@@ -66,6 +66,7 @@ type running struct {
 	Benches                       []benchRow
 	MoreBenches                   int
 	Disagree                      []string // in what benches differ so far
+	Searches                      string   // for the capacity at which a server keeps this
 	Fault                         string
 	pace                          time.Duration // of an attempt, those that were lost among them
 }
@@ -218,6 +219,9 @@ func (r *running) read() error {
 		r.Current = nil // each bench has its own
 	}
 	r.foresee(trials, attempts, last, y)
+	if slo := r.place.searches(); slo != "" {
+		r.Searches, r.Left = slo, ""
+	}
 	return r.summarize(s, trials, y)
 }
 

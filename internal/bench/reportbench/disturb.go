@@ -63,8 +63,8 @@ func disturbanceRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, er
 
 func disturb(ctx context.Context, b *labbench.Bench, dir, name, text string) ([]labbench.Row, error) {
 	file, out := filepath.Join(dir, name+".yaml"), filepath.Join(dir, name)
-	text += fmt.Sprintf("retries: 100\nresponses: [rtt]\ndesign: {replications: %d, warmup: 50, cooldown: 200ms, seed: 1}\n",
-		2*pairs)
+	text += fmt.Sprintf("retries: 100\nresponses: [rtt]\ndesign: {replications: %d, warmup: 50, cooldown: 200ms, "+
+		"seed: 1}\n", 2*pairs)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
@@ -281,6 +281,7 @@ func waitRow() (labbench.Row, error) {
 	<-stopped
 	slices.Sort(waits)
 	row := atMost("µs the lab waits for a change, p99", waits[changes*99/100], 10)
-	row.How = fmt.Sprintf("%d changes written while a page reads 1000 times a second; median %.2g", changes, waits[changes/2])
+	row.How = fmt.Sprintf("%d changes written while a page reads 1000 times a second; median %.2g", changes,
+		waits[changes/2])
 	return row, nil
 }

@@ -56,8 +56,8 @@ func liveRow(dir string) (labbench.Row, error) {
 		return labbench.Row{}, err
 	}
 	var delays []float64
-	for i, t := range plan.Trials[:seen] {
-		time.Sleep(1100*time.Millisecond + time.Duration(37*i)*time.Millisecond) // trials of a second, in no step with the page
+	for i, t := range plan.Trials[:seen] { // of a second each, in no step with the page
+		time.Sleep(1100*time.Millisecond + time.Duration(37*i)*time.Millisecond)
 		if err := fabricated.Trial(kept, t, 20, nil); err != nil {
 			return labbench.Row{}, err
 		}
