@@ -71,8 +71,8 @@ func heardOf(rows []benchRow, said []fleet.BenchState, more int) []benchRow {
 		}
 		b := &rows[i]
 		b.Standing, b.Why, b.Arriving = string(x.Standing), x.Why, x.Arriving
-		if x.Block == 0 {
-			b.Block = 0
+		if b.Block != x.Block { // the ledger was read a moment before
+			b.Block, b.Began = x.Block, time.Time{}
 		}
 		if !x.Heard.IsZero() {
 			b.Heard = fmt.Sprintf("%v ago", max(0, time.Since(x.Heard)).Round(time.Second))
