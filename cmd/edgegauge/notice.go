@@ -1,10 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -27,7 +32,7 @@ func newNotice() (*notice, error) {
 func (n *notice) tell(x lab.Progress) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.now.Step = x.Step
+	n.now.Step, n.now.Devices = x.Step, nil
 	n.write()
 }
 
@@ -40,6 +45,39 @@ func (n *notice) watch(side measure.Side, watts float64) {
 	n.now.Watts[side] = watts
 	n.now.At = time.Now().UnixMilli()
 	n.write()
+}
+
+func (n *notice) devices(s population.State) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.now.Devices = &s
+	n.write()
+}
+
+// mostShown is how many benches a notice has room for.
+const mostShown = 300
+
+// show says how the benches are; of too many, first those that something is wrong with.
+func (n *notice) show(all []fleet.BenchState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b fleet.BenchState) int { return cmp.Compare(well(a), well(b)) })
+	shown := all[:min(len(all), mostShown)]
+	for i := range shown {
+		if w := shown[i].Why; len(w) > 100 {
+			shown[i].Why = strings.ToValidUTF8(w[:100], "") + " …"
+		}
+	}
+	n.now.Benches, n.now.MoreBenches = shown, len(all)-len(shown)
+	n.write()
+}
+
+// well is 0 for a bench that something is wrong with.
+func well(b fleet.BenchState) int {
+	if b.Standing == fleet.Up {
+		return 1
+	}
+	return 0
 }
 
 func (n *notice) write() {

@@ -250,7 +250,7 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...fu
 	if n, err := newNotice(); err == nil { // without it pages show less
 		defer n.Close()
 		watchers = append(watchers, n.tell)
-		e.Lab.Watch = n.watch
+		e.Lab.Watch, e.Lab.WatchDevices = n.watch, n.devices
 	}
 	show := newProgress(os.Stderr, e.Dir)
 	if !a.quiet {

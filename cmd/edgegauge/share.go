@@ -140,6 +140,10 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	}
 	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
 	c.Tell = a.tellFleet(e)
+	if n, err := newNotice(); err == nil { // without it pages show less
+		defer n.Close()
+		c.Show = n.show
+	}
 	out, err := c.Conduct(ctx)
 	if ctx.Err() != nil {
 		err = lab.ErrStopped

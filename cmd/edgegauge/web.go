@@ -132,7 +132,7 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 		return exit{exitUsage, err}
 	}
 	p := pageSetting{Folders: paths, Hosts: f.hosts, Stacks: a.stackFolders, Cert: f.cert, Key: f.key,
-		StudiesIn: f.studies}
+		StudiesIn: f.studies, Control: f.control}
 	if beyond {
 		p.Hosts = append(p.Hosts, names(f.listen)...)
 	}
@@ -146,11 +146,11 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 	if err != nil {
 		return err
 	}
-	s, err := web.New(o)
+	s, err := web.New(o) // to say here what is wrong with the folders
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	defer s.Close()
+	s.Close()
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return exit{exitUnmeasured, fmt.Errorf("%w; name another address with --listen, such as 127.0.0.1:0", err)}
@@ -165,10 +165,7 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 		address += "?token=" + p.Token
 	}
 	fmt.Fprintln(w, address)
-	if f.control {
-		return a.control(ctx, l, p)
-	}
-	return s.Serve(l, f.cert, f.key, endsWith(ctx))
+	return a.servePages(ctx, l, p)
 }
 
 // pageOptions are those of a page that serves folders for as long as it is let.

@@ -67,6 +67,9 @@ func TestWebServes(t *testing.T) {
 		!strings.Contains(page, ">earlier</a>") {
 		t.Errorf("%s: %d %.300s", address, code, page)
 	}
+	if policy, _ := scheduled(t, childWith(c.Process.Pid, pageVerb)); policy != "5" { // SCHED_IDLE
+		t.Errorf("the page has policy %s", policy)
+	}
 	c.Process.Signal(syscall.SIGTERM)
 	if err := c.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
@@ -160,4 +163,34 @@ func TestRunWithAPage(t *testing.T) {
 	if _, err := http.Get(address); err == nil {
 		t.Error("the page outlived the run")
 	}
+}
+
+// The page of a study that benches share shows each of them, and what it measures.
+func TestSharedRunWithAPage(t *testing.T) {
+	o := newOwn(t)
+	exe, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(exe, filepath.Join(o.dir, "edgegauge-hub")) // by this name the test binary is the hub
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", o.dir+":"+os.Getenv("PATH"))
+	o.write(t, "shared.yaml", "study: shared\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n"+
+		"requests: 20\nretries: 60\ndesign: {replications: 200, cooldown: 100ms}\n")
+	c, line := begun(t, o, (*exec.Cmd).StderrPipe, "run", "shared.yaml", "--benches", "2", "--web=127.0.0.1:0", "--out", "r")
+	address, found := strings.CutPrefix(line, "watch it at ")
+	if !found {
+		t.Fatalf("it says %q", line)
+	}
+	up := regexp.MustCompile(`(?s)here-1</th><td><span class="state up">up</span></td><td>.*here-2</th><td><span class="state up">`)
+	busy := regexp.MustCompile(`<td>block \d+`)
+	for { // until the run has ended, if it never is so
+		if _, page := fetched(t, address); up.MatchString(page) && busy.MatchString(page) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.Process.Signal(os.Interrupt)
+	c.Wait()
 }

@@ -19,10 +19,10 @@ import (
 	"edgegauge.example/edgegauge/internal/web"
 )
 
-// Three processes serve a page that starts studies. This one keeps its own CPUs and
-// priority, listens, and starts the other two: the page, which gets only time that nothing
-// else wants (children would inherit that, so the page itself starts none), and each study,
-// in a session of its own, so that it outlives both.
+// This process keeps its own CPUs and priority, listens, and starts others: the page, which
+// gets only time that nothing else wants, lest it disturb a trial, and, where it may start
+// studies, each of these in a session of its own, so that it outlives both. The page starts
+// none itself: they would inherit its priority.
 
 // pageVerb is the hidden verb of the page. Its listener is file 3; file 4 is a socket over
 // which its setting comes, then answers to its orders.
@@ -32,6 +32,7 @@ const pageVerb = "web-page"
 type pageSetting struct {
 	Folders, Hosts, Stacks      []string
 	Token, Cert, Key, StudiesIn string
+	Control                     bool // it may start studies
 }
 
 // An orderLine is an order of the page, by a number of its own.
@@ -48,8 +49,8 @@ type doneLine struct {
 	Code  int    `json:"code,omitempty"`
 }
 
-// control serves a page that may start studies, until ctx ends.
-func (a *app) control(ctx context.Context, l net.Listener, p pageSetting) error {
+// servePages has the page's process serve, and starts what that orders, until ctx ends.
+func (a *app) servePages(ctx context.Context, l net.Listener, p pageSetting) error {
 	socket, err := l.(*net.TCPListener).File()
 	if err != nil {
 		return exit{exitUnmeasured, err}
@@ -86,6 +87,10 @@ func (a *app) control(ctx context.Context, l net.Listener, p pageSetting) error 
 		var x orderLine
 		if err := in.Decode(&x); err != nil {
 			break
+		}
+		if !p.Control {
+			out.send(doneLine{ID: x.ID, Fault: "this page only reads"})
+			continue
 		}
 		a.order(x, p.Stacks, out)
 	}
@@ -181,7 +186,9 @@ func servePage() error {
 	if err != nil {
 		return err
 	}
-	o.Control = &web.Control{Start: c.start, Studies: p.StudiesIn}
+	if p.Control {
+		o.Control = &web.Control{Start: c.start, Studies: p.StudiesIn}
+	}
 	s, err := web.New(o)
 	if err != nil {
 		return err

@@ -214,7 +214,14 @@ while sleep 0.015; do awk '{printf "{\"t\":%.3f,\"J\":%.3f}\n", $1, 2*$1}' /proc
 		t.Error("the page does not show the step")
 	}
 	one.send(links.FindStringSubmatch(shown)[1], url.Values{})
-	one.until(`metered</h?(?s).*ended with code 3|metered <span(?s).*ended with code 3`)
+	one.until(`metered <span class="state interrupted">ended with code 3`)
+
+	t.Log("many devices: how they are, while they run")
+	one.send("new/", url.Values{"do": {"start"}, "text": {"study: crowd\nservice: monitor\nstack: coap-protobuf\ndevices: 50\n" +
+		"period: 1s\nduration: 4s\nlateness: 20s\nretries: 100\ndesign: {replications: 50}\n"}})
+	shown = one.until(`<dt>devices up</dt><dd>50 of 50(?s).*<dt>failed requests</dt><dd>0 of [1-9]`)
+	one.send(links.FindStringSubmatch(shown)[1], url.Values{})
+	one.until(`crowd <span class="state interrupted">ended with code 3`)
 
 	t.Log("a study that cannot run says why")
 	bad := study("bad")

@@ -24,6 +24,9 @@ type Coordinator struct {
 	Benches   []string      // that take part; empty: all that are heard
 	Lease     time.Duration // 0: Lease
 	Tell      func(Event)   // from one goroutine; nil: nobody listens
+	// Show takes the state of all benches whenever one may have changed, from one
+	// goroutine; nil: nobody looks.
+	Show func([]BenchState)
 }
 
 // An Event is what a person may want to know of a fleet at work.
@@ -83,6 +86,7 @@ type conducting struct {
 	homes   map[int]string // the bench of a block of which a part is valid
 	fetched chan *fetch
 	outcome Outcome
+	shown   time.Time
 }
 
 // Conduct works until every block is measured. Its error is the ledger's, or ctx's: it
@@ -99,10 +103,11 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 	tick := time.NewTicker(w.lease() / beats)
 	defer tick.Stop()
 	for {
-		if done, err := w.pass(ctx); done || err != nil {
+		done, err := w.pass(ctx)
+		w.show()
+		if done || err != nil {
 			return w.outcome, err
 		}
-		var err error
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()

@@ -51,6 +51,19 @@ type stage struct {
 	ledger *store.Store
 	mu     sync.Mutex
 	said   []string
+	shown  []BenchState
+}
+
+// shows is what was shown last of a bench.
+func (s *stage) shows(bench string) (x BenchState) {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.shown, func(x BenchState) bool { return x.Bench == bench }); i >= 0 {
+		x = s.shown[i]
+	}
+	x.Heard = time.Time{}
+	return x
 }
 
 func (s *stage) hasSaid(what string) bool {
@@ -83,6 +96,10 @@ func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) 
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.said = append(s.said, e.Bench+" "+e.What)
+		}, Show: func(all []BenchState) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.shown = all
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -116,6 +133,33 @@ func TestWhoGetsNoOrders(t *testing.T) {
 			if s.of(name).Attempt != 0 || !s.hasSaid(name+" gets no orders: "+why) {
 				t.Errorf("%s: got the order %v; said %q", name, s.of(name).Task, s.said)
 			}
+		}
+	})
+}
+
+// How each bench stands is shown: up with its block, drained, barred and why, lost.
+func TestStatesAreShown(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		s.beat("b", "1", func(b *Beat) { b.Program = "v0" })
+		s.beat("c", "1", nil)
+		s.drained <- "c"
+		time.Sleep(Lease / 2)
+		s.beat("a", "1", func(b *Beat) { b.Task, b.Done = s.of("a").Task, true })
+		for _, want := range []BenchState{{Bench: "a", Standing: Up, Block: 1, Arriving: true},
+			{Bench: "b", Standing: Barred, Why: "it runs edgegauge v0, this is v1: install the same on both"},
+			{Bench: "c", Standing: Drained, Block: 2}} {
+			if got := s.shows(want.Bench); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		}
+		time.Sleep(Lease + time.Second)
+		s.beat("b", "1", nil)
+		if got := s.shows("a"); got.Standing != Lost || got.Block != 0 {
+			t.Errorf("a silent bench is %+v", got)
+		}
+		if got := s.shows("b"); got.Standing != Up || got.Block != 1 {
+			t.Errorf("a bench that was mended is %+v", got)
 		}
 	})
 }

@@ -21,7 +21,7 @@ type Notice struct {
 	b  [noticeLength]byte
 }
 
-const noticeLength = 1024 // B: a header, and the text
+const noticeLength = 64 << 10 // B: a header, and the text
 
 // ErrNoNotice means that a process has no such notice, or not one of ours to read.
 var ErrNoNotice = errors.New("no notice")
@@ -37,7 +37,7 @@ func NewNotice(name string) (*Notice, error) {
 	return n, nil
 }
 
-// Write replaces the text; one of more than 1000 B is left out. It takes some µs.
+// Write replaces the text; one of more than 65,000 B is left out. A short one takes some µs.
 func (n *Notice) Write(text []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

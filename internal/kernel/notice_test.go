@@ -46,7 +46,7 @@ func TestNoticeIsReadWhole(t *testing.T) {
 	if len(seen) != 2 || seen[strings.Repeat("a", 900)] == 0 || seen[strings.Repeat("b", 400)] == 0 {
 		t.Errorf("of %d writes %d different texts were read", writes, len(seen))
 	}
-	n.Write(make([]byte, 2000)) // left out
+	n.Write(make([]byte, 70_000)) // left out
 	if err := n.Close(); err != nil {
 		t.Error(err)
 	}

@@ -35,6 +35,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/sensor"
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/instrument"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -73,6 +74,9 @@ type Lab struct {
 	// Watch takes the mean power of a side's supply, in W, twice a second while a meter
 	// reads it. The meters' goroutines call it: it must not wait. Nil: nobody looks.
 	Watch func(side measure.Side, watts float64)
+	// WatchDevices takes, once a second, how the devices of a running trial are. The
+	// goroutine that reads the client calls it. Nil: nobody looks.
+	WatchDevices func(population.State)
 
 	spare  spare
 	stages stages

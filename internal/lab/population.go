@@ -45,6 +45,14 @@ func (t *trialRunner) tellPopulation(call *stack.Call) error {
 	return err
 }
 
+// showDevices hands on how the devices are.
+func (l *Lab) showDevices(told json.RawMessage) {
+	var s population.State
+	if l.WatchDevices != nil && json.Unmarshal(told, &s) == nil {
+		l.WatchDevices(s)
+	}
+}
+
 // takePopulation reads the client's account of its devices. Figures of single requests
 // come from the records, which may be a sample; counts are of all.
 func (t *trialRunner) takePopulation(e stack.End, sums *accumulator) error {

@@ -135,6 +135,9 @@ func (p *programs) session() *stack.Session {
 	if p.server != nil {
 		s.Server = p.server.conn
 	}
+	if p.trial.populated() {
+		p.client.conn.Devices = p.trial.lab.showDevices
+	}
 	return s
 }
 

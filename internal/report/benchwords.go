@@ -26,8 +26,8 @@ func kindWords(k stat.BenchKind) string {
 	return "for benches like these"
 }
 
-// disagreements say for each question of the verdict whether benches answer it alike.
-func (r *Report) disagreements() []string {
+// Disagreements say for each question of the verdict that benches do not answer it alike.
+func (r *Report) Disagreements() []string {
 	if r.Benches == nil {
 		return nil
 	}

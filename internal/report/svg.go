@@ -76,11 +76,14 @@ func (f Figure) Picture() Picture {
 	var b strings.Builder
 	a.grid(&b, f.Unit, p.Height-axisHeight)
 	for i, row := range f.Rows {
-		row.draw(&b, a, f.Unit, topMargin+i*rowHeight)
+		row.draw(&b, a, f.Unit, topMargin+i*rowHeight, max(20, mostTrials/len(f.Rows)))
 	}
 	p.body = b.String()
 	return p
 }
+
+// mostTrials is about how many trials a figure draws; of more, the extremes of each stretch.
+const mostTrials = 2000
 
 // describe is the figure in words, for those who do not see it.
 func (f Figure) describe() string {
@@ -107,7 +110,7 @@ func (a axis) grid(b *strings.Builder, unit string, bottom int) {
 	}
 }
 
-func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
+func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top, most int) {
 	openRow(b, r.Name, r.Value, r.IsFloor, top)
 	mid := top + stripMid
 	if a.shows(r.Floor) {
@@ -115,8 +118,8 @@ func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top int) {
 		fmt.Fprintf(b, `<line class="fig-floor" x1="%s" x2="%s" y1="%d" y2="%d"><title>floor %s</title></line>`, x, x, mid-9,
 			mid+9, Format(r.Floor, unit))
 	}
-	for i, v := range r.Points {
-		if a.shows(v) { // every other point a little higher, so that equal ones are seen
+	for _, i := range Thinned(r.Points, most) {
+		if v := r.Points[i]; a.shows(v) { // every other point a little higher, so that equal ones are seen
 			fmt.Fprintf(b, `<circle class="fig-pt" cx="%s" cy="%d" r="3.5"><title>%s</title></circle>`, percent(a.at(v)),
 				mid-2+4*(i%2), r.says(i, unit))
 		}

@@ -88,3 +88,29 @@ func TestAxisTicks(t *testing.T) {
 		}
 	}
 }
+
+// Of very many trials a figure draws some, the extremes among them.
+func TestFiguresHaveAtMostSoManyPoints(t *testing.T) {
+	points := make([]float64, 30_000)
+	for i := range points {
+		points[i] = 1 + float64(i%7)/10
+	}
+	points[777], points[22_222] = 0.5, 3
+	rows := make([]FigureRow, 3)
+	for i := range rows {
+		rows[i] = FigureRow{Name: "a", Points: points, Center: 1.3, Lo: 1.2, Hi: 1.4, Floor: math.NaN(), Published: math.NaN()}
+	}
+	var b strings.Builder
+	if err := (Figure{ID: "x", Unit: "s", Rows: rows}).SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	svg := b.String()
+	if n := strings.Count(svg, `class="fig-pt"`); n > mostTrials || n < mostTrials*9/10 {
+		t.Errorf("%d points are drawn", n)
+	}
+	for _, v := range []float64{0.5, 3} {
+		if strings.Count(svg, "<title>"+Format(v, "s")+"</title>") != len(rows) {
+			t.Errorf("the extreme %v is lost", v)
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (r *Report) Verdict() []string {
 		said = append(said, r.noAnswer())
 	}
 	out := append(slices.Clone(r.starvedWords()), said...)
-	out = append(out, r.disagreements()...)
+	out = append(out, r.Disagreements()...)
 	for i, a := range r.Alarms {
 		if i == mostAlarms {
 			out = append(out, fmt.Sprintf("%d more checks failed; see the figures they concern.", len(r.Alarms)-i))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -43,7 +44,7 @@ func Waterfall(id, name string, bars []Bar) Picture {
 
 // Thinned are the places of at most so many values, in order: of each stretch the
 // least and the largest, so that no extreme is lost.
-func Thinned(values []int64, most int) []int {
+func Thinned[T cmp.Ordered](values []T, most int) []int {
 	if len(values) <= most {
 		all := make([]int, len(values))
 		for i := range all {

@@ -39,7 +39,14 @@ type Conn struct {
 	r    *bufio.Reader
 	stop func(time.Time) error // sets the deadline of reads
 	line []byte
+
+	// Devices takes, while a client that was told to be many devices runs, how they are
+	// (internal/drive/population, State, in JSON). nil: such lines violate the protocol.
+	Devices func(json.RawMessage)
 }
+
+// DevicesLine is the type of such a line.
+const DevicesLine = "devices"
 
 // NewConn speaks with the program whose stdin is w and stdout r.
 func NewConn(w io.Writer, r DeadlineReader) *Conn {
@@ -133,7 +140,7 @@ func plain(emit func(measure.Exchange)) emitter {
 func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitter) (End, error) {
 	defer watch(ctx, c.stop)()
 	var x measure.Exchange
-	for got := 0; ; got++ {
+	for got := 0; ; {
 		line, err := c.read(ctx)
 		if err != nil {
 			return End{}, err
@@ -147,6 +154,9 @@ func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitte
 				return End{}, fmt.Errorf("%w: %d records, but \"end\" says %d", errNotProtocol, got, h.Count)
 			case h.Type == "end":
 				return End{h.Count, time.Duration(h.CPU), h.Phases, h.Repetitions, h.Retransmissions, string(h.Population)}, nil
+			case h.Type == DevicesLine && c.Devices != nil:
+				c.Devices(h.Population)
+				continue
 			case h.Type != "exchange":
 				return End{}, fmt.Errorf("%w: %q among the records", errNotProtocol, clip([]byte(h.Type)))
 			}
@@ -163,6 +173,7 @@ func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitte
 		if err := emit(x); err != nil {
 			return End{}, err
 		}
+		got++
 	}
 }
 

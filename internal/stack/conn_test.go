@@ -67,6 +67,25 @@ func TestWholeConversation(t *testing.T) {
 	}
 }
 
+// Devices are heard of between records, by whoever waits for that; from a program that has
+// none they are no words of the protocol.
+func TestDevicesAreHeard(t *testing.T) {
+	said := `{"type":"devices","population":{"devices":7}}` + "\n" + `{"type":"exchange","seq":1,"sent":5,"done":9}` + "\n" +
+		`{"type":"devices","population":{"devices":8}}` + "\n" + `{"type":"end","count":1}` + "\n"
+	c := program(t, said)
+	var heard []string
+	c.Devices = func(b json.RawMessage) { heard = append(heard, string(b)) }
+	if e, err := c.Run(t.Context(), Run{Record: true}, nil); err != nil || e.Count != 1 {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	if len(heard) != 2 || heard[0] != `{"devices":7}` || heard[1] != `{"devices":8}` {
+		t.Errorf("heard %q", heard)
+	}
+	if _, err := program(t, said).Run(t.Context(), Run{Record: true}, nil); !errors.Is(err, errNotProtocol) {
+		t.Errorf("from a program without devices: %v", err)
+	}
+}
+
 func TestProgramsThatMisbehave(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)
 	for _, tt := range []struct{ what, says, want string }{

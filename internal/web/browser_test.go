@@ -1,14 +1,20 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/report/pagetest"
 )
 
@@ -21,12 +27,44 @@ type reader struct {
 
 func (r reader) open(to string) { r.b.Open(r.T, r.url+to) }
 
+// A look is a window as a person has it.
+type look struct {
+	scheme string
+	width  int
+}
+
+// looks have between them both schemes, a screen and a phone.
+var looks = []look{{"light", 1100}, {"dark", 360}}
+
+func (r reader) as(l look) {
+	r.Helper()
+	r.Logf("%s, %d px", l.scheme, l.width)
+	r.b.Scheme(r.T, l.scheme)
+	r.b.Size(r.T, l.width, 900)
+}
+
+// click clicks what a person can: an element that is within the window, under nothing.
+func (r reader) click(selector string) {
+	r.Helper()
+	under := r.b.Text(r.T, fmt.Sprintf(`((e) => {
+		e.scrollIntoView({block: "center", inline: "center"});
+		const b = e.getClientRects()[0];
+		if (!b) return "nowhere";
+		const top = document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2);
+		return e.contains(top) ? "" : "under " + (top ? top.outerHTML.slice(0, 200) : "the window's edge");
+	})(document.querySelector(%q))`, selector))
+	if under != "" {
+		r.Errorf("%s cannot be clicked: it is %s", selector, under)
+	}
+	r.b.Eval(r.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
+}
+
 // follow clicks a link and waits until its page is there.
 func (r reader) follow(selector string) {
 	r.Helper()
 	to := r.b.Text(r.T, fmt.Sprintf(`document.querySelector(%q).href`, selector))
 	loads := len(r.b.Happened("Page.loadEventFired"))
-	r.b.Eval(r.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
+	r.click(selector)
 	r.loaded(loads)
 	if got := r.b.Text(r.T, "location.href"); got != to {
 		r.Errorf("%s led to %s, want %s", selector, got, to)
@@ -37,7 +75,7 @@ func (r reader) follow(selector string) {
 func (r reader) send(button string) {
 	r.Helper()
 	loads := len(r.b.Happened("Page.loadEventFired"))
-	r.b.Eval(r.T, nil, fmt.Sprintf(`document.querySelector(%q).click()`, button))
+	r.click(button)
 	r.loaded(loads)
 }
 
@@ -76,18 +114,51 @@ func atBrowser(t *testing.T, folders ...string) (reader, *Server) {
 }
 
 // A person filters the results, opens one, and goes down to a packet in three clicks;
-// then compares two.
+// compares two; finds a regression, and sees it confirmed.
 func TestTasksInBrowser(t *testing.T) {
 	pagetest.Need(t)
-	r, s := atBrowser(t, house(t))
-	r.b.Size(t, 1100, 900)
+	past := t.TempDir()
+	gates(t, filepath.Join(past, "gate"))
+	r, s := atBrowser(t, house(t), past)
+	for _, l := range looks {
+		r.as(l)
+		r.lookThrough()
+		r.findRegression(past)
+		ok(t, os.RemoveAll(filepath.Join(past, "gate/confirmed"))) // for whom comes next
+	}
+	t.Log("a page that is not there")
+	r.open("r/" + id(t, s, "wired/001") + "/")
+	r.b.Clean(t, r.url)
+}
+
+// findRegression finds a suspect in the history of a study, and what confirms it.
+func (r reader) findRegression(past string) {
+	r.Helper()
+	t := r.T
+	r.open("history/?study=gate")
+	r.says("#answer", "no confirmed regression; 1 suspect to confirm")
+	r.says(".marks .mark-suspect", "To confirm: edgegauge confirm ")
+	confirmGate(t, filepath.Join(past, "gate")) // as that command does
+	r.b.Must(t, nil, "Page.reload", nil)
+	r.b.Await(t, func() bool { return strings.Contains(r.text("h1"), "History") && r.count(".marks .mark-worse") == 1 },
+		"the confirmation")
+	r.says("#answer", "1 confirmed regression")
+	r.b.Shoot(t, "regression", true)
+	r.follow(".marks .mark-worse a")
+	r.says("h1", "gate")
+	r.says("main", "s@base")
+}
+
+// lookThrough filters, drills down and compares.
+func (r reader) lookThrough() {
+	t := r.T
 	r.open("")
-	r.says("#count", "3 of 3")
+	r.says("#count", "19 of 19")
 
 	t.Log("filter")
 	r.b.Eval(t, nil, `document.querySelector("select[name=study]").value = "wired"`)
 	r.send(".look-for button")
-	r.says("#count", "1 of 3")
+	r.says("#count", "1 of 19")
 	if got := r.b.Text(t, "location.search"); !strings.Contains(got, "study=wired") {
 		t.Errorf("the address is %s", got)
 	}
@@ -126,17 +197,14 @@ func TestTasksInBrowser(t *testing.T) {
 		t.Errorf("the baseline is still %s", now)
 	}
 	r.b.Shoot(t, "compare", true)
-
-	t.Log("a page that is not there")
-	r.open("r/" + id(t, s, "wired/001") + "/")
-	r.b.Clean(t, r.url)
 }
 
 // Everyone can read the pages, in both colour schemes and on a phone.
 func TestPagesAreAccessible(t *testing.T) {
 	pagetest.Need(t)
 	dir := house(t)
-	gates(t, filepath.Join(dir, "gate"), true)
+	gates(t, filepath.Join(dir, "gate"))
+	confirmGate(t, filepath.Join(dir, "gate"))
 	r, s := atBrowser(t, dir)
 	result := "r/" + id(t, s, "wired/001") + "/"
 	pages := map[string]string{"all": "", "filtered": "?q=nothing", "now": "now/", "result": result, "trial": result + "t/1/",
@@ -194,6 +262,16 @@ func TestWatchInBrowser(t *testing.T) {
 			t.Errorf("the page had %d elements and has %d after 8 trials", nodes, got)
 		}
 	}
+	n, err := kernel.NewNotice(NoticeName)
+	ok(t, err)
+	defer n.Close()
+	text, err := json.Marshal(LabNotice{Step: "measure", Devices: &population.State{Devices: 10_000, Down: 12, Requests: 4711,
+		Failed: 12, Rate: 166, Lateness: 2e5}, Benches: []fleet.BenchState{{Bench: "rack1", Standing: fleet.Up, Block: 7,
+		Heard: time.Now()}, {Bench: "rack2", Standing: fleet.Barred, Why: "it runs edgegauge v0, this is v1"}}})
+	ok(t, err)
+	n.Write(text)
+	shown("9988 of 10000")
+	shown("rack2")
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{1100, 360} {
 			r.b.Scheme(t, scheme)

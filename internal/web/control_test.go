@@ -242,18 +242,27 @@ func TestOnlyALabIsStopped(t *testing.T) {
 // and starts it; at two widths, in both schemes.
 func TestControlInBrowser(t *testing.T) {
 	pagetest.Need(t)
+	b := pagetest.Start(t)
+	for _, l := range looks {
+		controlInBrowser(t, b, l)
+	}
+}
+
+func controlInBrowser(t *testing.T, b *pagetest.Browser, as look) {
 	l := underWay(t, 6)
 	l.conduct(3)
 	s, st, mine := controlled(t, l.dir)
 	h := httptest.NewServer(s.Handler())
-	t.Cleanup(func() {
-		s.hub.end()
-		h.Close()
-	})
-	r := reader{t, pagetest.Start(t), h.URL + "/"}
-	r.b.Size(t, 1280, 900)
+	defer h.Close()
+	defer s.hub.end()
+	r := reader{t, b, h.URL + "/"}
+	r.as(as)
 	everywhere := func(what string) {
 		t.Helper()
+		if as != looks[0] { // it was looked at
+			return
+		}
+		defer r.as(as)
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int{360, 1280} {
 				r.b.Scheme(t, scheme)
@@ -302,7 +311,6 @@ func TestControlInBrowser(t *testing.T) {
 	everywhere("now")
 
 	t.Log("write a study with a fault, and mend it")
-	r.b.Size(t, 1280, 900)
 	r.open("new/")
 	turn := func(act string) {
 		t.Helper()
@@ -392,13 +400,16 @@ func TestControlInBrowser(t *testing.T) {
 
 	t.Log("without JavaScript")
 	r.b.Must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
-	r.b.Must(t, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "screen"})
+	r.as(as)
 	r.open("new/?from=quickstart")
 	r.b.Must(t, nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
 	r.b.Eval(t, nil, `document.getElementById("text").value = "study: tea\nservice: tee\n"`)
 	r.send(`button[value=check]`)
 	r.says(".faults", "line 2, column 10")
-	r.b.Clean(t, r.url)
+	r.open("")
+	if as == looks[len(looks)-1] {
+		r.b.Clean(t, "http://127.0.0.1:")
+	}
 }
 
 // A day of events to a page that watches leaves nothing behind in the server.

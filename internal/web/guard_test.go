@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 const token = "0123456789abcdef"
@@ -247,6 +249,40 @@ func TestResultsOfStrangersAreData(t *testing.T) {
 	log := "/r/" + id(t, s, "hostile") + "/t/1/a/1/" + url.PathEscape(`"><svg onload=alert(3)>.log`)
 	if w := get(t, s, log); w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		t.Errorf("the log: %d %s", w.Code, w.Header())
+	}
+}
+
+// A history of strangers' results is shown as text, in bounded length, whatever their facts
+// and confirmations are.
+func TestHistoriesOfStrangersAreData(t *testing.T) {
+	dir := t.TempDir()
+	const bad = `<script>alert(1)</script><svg onload=alert(3)>`
+	long := strings.Repeat(bad, 3<<20/len(bad))
+	for i := range 6 {
+		gate(t, filepath.Join(dir, fmt.Sprint("gate/", i)), "stack: s", fmt.Sprint(i/3, long), fmt.Sprint(i, long), 1e-3)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	ok(t, os.WriteFile(secret, []byte(`{"format": "swordfish"}`), 0o644))
+	file := func(run int) string { return filepath.Join(dir, fmt.Sprint("gate/", run), report.ConfirmationFile) }
+	ok(t, os.Symlink(secret, file(0)))
+	ok(t, syscall.Mkfifo(file(1), 0o644))
+	ok(t, os.WriteFile(file(2), []byte(`{"responses": ["`+bad+`"], "old": "`+bad), 0o644))
+	ok(t, os.Truncate(filepath.Join(dir, "gate/3", ledgerFile), 9000))
+	s := served(t, Options{Folders: []string{dir}, Bed: bench(t)})
+	many := "/history/?study=gate" + strings.Repeat("&response=rtt&response=client.rtt&response="+url.QueryEscape(bad), 900)
+	for _, to := range []string{"/history/", "/history/?study=gate&by=version", "/history/?study=gate&by=commit", many,
+		"/history/?study=" + url.QueryEscape(bad), "/history/?base=" + url.QueryEscape(bad), "/new/?from=..%2f..%2fetc%2fpasswd",
+		"/new/?file=..%2fsecret", "/new/?file=%2fetc%2fpasswd", "/new/?file=a.yaml", "/new/?like=" + url.QueryEscape(bad),
+		"/new/?like=" + id(t, s, "gate/3"), "/new/?like=" + id(t, s, "gate/4")} {
+		w := get(t, s, to)
+		if w.Code >= 500 || w.Body.Len() > 200_000 {
+			t.Errorf("%.80s: %d, %d B: %.300s", to, w.Code, w.Body.Len(), w.Body)
+		}
+		for _, not := range []string{"<script>", "<svg onload", "swordfish", "root:x:"} {
+			if strings.Contains(w.Body.String(), not) {
+				t.Errorf("%.80s has %q", to, not)
+			}
+		}
 	}
 }
 

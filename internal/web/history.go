@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/advise"
@@ -134,8 +135,23 @@ func readPast(p place) (report.Past, error) {
 	if err != nil {
 		return report.Past{}, err
 	}
-	return report.PastOf(r, confirms), nil
+	past := report.PastOf(r, confirms)
+	lists := [][]string{past.Versions, past.Commits}
+	for _, f := range past.Figures {
+		lists = append(lists, f.Machine)
+	}
+	for _, list := range lists { // they are a stranger's, each is shown with every run, and all are held
+		for i, text := range list {
+			if len(text) > mostName {
+				list[i] = strings.ToValidUTF8(text[:mostName], "") + " …"
+			}
+		}
+	}
+	return past, nil
 }
+
+// mostName is how much of a version or a fact of a machine a history shows, in B.
+const mostName = 1000
 
 // confirmsOf reads what results confirm; nil: nothing.
 func confirmsOf(p place) (*report.Confirms, error) {

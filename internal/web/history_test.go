@@ -37,9 +37,9 @@ func gate(t testing.TB, dir, stacks, kernel, title string, rtts ...float64) {
 	}
 }
 
-// gates makes a history: eight runs, four on another kernel, and four that are 30 %
-// slower; two of the last are confirmed if that is wanted.
-func gates(t testing.TB, dir string, confirm bool) {
+// gates makes a history: eight runs, five on another kernel, and three that are 30 %
+// slower.
+func gates(t testing.TB, dir string) {
 	t.Helper()
 	for i := range 16 {
 		kernel, rtt := "6.1", 1e-3
@@ -51,9 +51,11 @@ func gates(t testing.TB, dir string, confirm bool) {
 		}
 		gate(t, filepath.Join(dir, fmt.Sprintf("%03d", i+1)), "stack: s", kernel, "<script>alert(1)</script>", rtt)
 	}
-	if !confirm {
-		return
-	}
+}
+
+// confirmGate makes the confirmation of the slower ones.
+func confirmGate(t testing.TB, dir string) {
+	t.Helper()
 	both := filepath.Join(dir, "confirmed")
 	gate(t, both, "factors: {stack: [s@base, s]}", "6.6", "1", 1e-3, 1.3e-3)
 	began := func(name string) report.Past {
@@ -70,7 +72,7 @@ func gates(t testing.TB, dir string, confirm bool) {
 // Results on disk come out as marks of the page, with links to what they rest on.
 func TestHistoryPage(t *testing.T) {
 	dir := t.TempDir()
-	gates(t, filepath.Join(dir, "gate"), false)
+	gates(t, filepath.Join(dir, "gate"))
 	s := served(t, Options{Folders: []string{dir}})
 	page := shows(t, s, "/history/", "gate by date: 16 runs", "no confirmed regression; 1 suspect to confirm",
 		`class="mark-suspect"`, `class="mark-machine"`, "local kernel: 6.1 → 6.6", "To confirm: <code>edgegauge confirm ",
@@ -89,7 +91,8 @@ func TestHistoryPage(t *testing.T) {
 	shows(t, s, "/history/?study=gate&by=commit", "0123456789ab")
 	shows(t, s, "/history/?study=none", "no result is of study")
 	shows(t, s, "/history/?by=weather&response=nonsense&base=nowhere", "gate by date: 16 runs")
-	gates(t, filepath.Join(dir, "other"), true)
+	gates(t, filepath.Join(dir, "other"))
+	confirmGate(t, filepath.Join(dir, "other"))
 	ok(t, os.RemoveAll(filepath.Join(dir, "gate")))
 	shows(t, s, "/history/", "1 confirmed regression", `class="mark-worse"`, "confirmed worse from",
 		`href="../r/`+id(t, s, "other/confirmed")+`/">The results that say so`)

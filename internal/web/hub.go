@@ -11,9 +11,11 @@ import (
 	"time"
 )
 
-// How often running studies are looked at, and all folders for new ones.
+// How often the state is made anew, and ledgers are read; how often it is looked whether one
+// has changed; and how often all folders are searched for new studies.
 const (
-	lookEvery   = time.Second
+	renewEvery  = time.Second
+	lookEvery   = 200 * time.Millisecond
 	searchEvery = 5 * time.Second
 )
 
@@ -77,11 +79,11 @@ func (s *Server) Follow(r io.Reader) {
 		s.hub.mu.Unlock()
 		if err != nil {
 			if watching { // who does is shown the end
-				time.Sleep(2 * lookEvery)
+				time.Sleep(2 * renewEvery)
 			}
 			return
 		}
-		time.Sleep(lookEvery)
+		time.Sleep(renewEvery)
 	}
 }
 
@@ -114,8 +116,12 @@ func (h *hub) look(stop chan struct{}) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var w watch
+	var made time.Time
 	for {
-		h.renew(&w)
+		if time.Since(made) >= renewEvery || time.Since(w.read) >= renewEvery && w.stirred() {
+			made = time.Now()
+			h.renew(&w)
+		}
 		select {
 		case <-stop:
 			return

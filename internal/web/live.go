@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
@@ -22,6 +24,11 @@ type LabNotice struct {
 	Step  string                   `json:"step,omitempty"`  // of the trial, in words
 	Watts map[measure.Side]float64 `json:"watts,omitempty"` // the mean power of the last half second
 	At    int64                    `json:"at,omitempty"`    // when Watts was told last, in ms since 1970
+	// Devices is how the devices of the current trial are; nil: it has none, or they wait.
+	Devices *population.State `json:"devices,omitempty"`
+	// Benches are those that share the study, MoreBenches how many are not listed.
+	Benches     []fleet.BenchState `json:"benches,omitempty"`
+	MoreBenches int                `json:"more_benches,omitempty"`
 }
 
 // A liveRow is a figure of a running trial, with its last values.
@@ -35,6 +42,8 @@ type labCourse struct {
 	cpu   []float64 // busy CPUs of the machine
 	watts map[measure.Side][]float64
 	told  int64
+	// of the current trial's devices, the newest last
+	devices []population.State
 }
 
 // How many values are drawn, and how old a power may be.
@@ -44,19 +53,18 @@ const (
 )
 
 // renew reads what the lab of a place says.
-func (c *labCourse) renew(p place, busy float64) (step string) {
+func (c *labCourse) renew(p place, busy float64) (n LabNotice) {
 	if busy >= 0 {
 		c.cpu = last(append(c.cpu, busy))
 	}
 	lab, err := store.Writer(p.path())
 	if err != nil {
-		return ""
+		return n
 	}
 	defer lab.Release()
-	var n LabNotice
 	b, err := kernel.ReadNotice(lab.Pid, NoticeName)
 	if err != nil || json.Unmarshal(b, &n) != nil {
-		return ""
+		return LabNotice{}
 	}
 	if time.Since(time.UnixMilli(n.At)) > tooOld {
 		c.watts = nil
@@ -69,14 +77,44 @@ func (c *labCourse) renew(p place, busy float64) (step string) {
 			c.watts[side] = last(append(c.watts[side], w))
 		}
 	}
-	return n.Step
+	switch k := len(c.devices); {
+	case n.Devices == nil:
+		c.devices = nil
+	case k == 0 || c.devices[k-1] != *n.Devices:
+		c.devices = last(append(c.devices, *n.Devices))
+	}
+	return n
 }
 
-func last(points []float64) []float64 { return points[max(0, len(points)-mostPoints):] }
+func last[T any](points []T) []T { return points[max(0, len(points)-mostPoints):] }
+
+// ofDevices are the figures of the devices of a trial.
+func (c *labCourse) ofDevices() []liveRow {
+	if len(c.devices) == 0 {
+		return nil
+	}
+	course := func(of func(population.State) float64) string {
+		var p []float64
+		for _, s := range c.devices {
+			p = append(p, of(s))
+		}
+		return polyline(p)
+	}
+	s := c.devices[len(c.devices)-1]
+	return []liveRow{
+		{"devices up", itoa(s.Devices-s.Down) + " of " + itoa(s.Devices),
+			course(func(s population.State) float64 { return float64(s.Devices - s.Down) })},
+		{"requests sent", report.Format(s.Rate, "1/s"), course(func(s population.State) float64 { return s.Rate })},
+		{"failed requests", strconv.FormatInt(s.Failed, 10) + " of " + strconv.FormatInt(s.Requests, 10),
+			course(func(s population.State) float64 { return float64(s.Failed) })},
+		{"lateness of the driver, p99", report.Format(s.Lateness.Seconds(), "s"),
+			course(func(s population.State) float64 { return s.Lateness.Seconds() })},
+	}
+}
 
 // rows are what is shown of it.
 func (c *labCourse) rows() []liveRow {
-	var out []liveRow
+	out := c.ofDevices()
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		if p := c.watts[side]; len(p) > 0 {
 			out = append(out, liveRow{"power, " + string(side), report.Format(p[len(p)-1], "W"), polyline(p)})

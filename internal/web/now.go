@@ -63,7 +63,12 @@ type running struct {
 	Drawn                         string // what the picture shows
 	Stopping                      bool   // it was asked to
 	Live                          []liveRow
+	Benches                       []benchRow
+	MoreBenches                   int
+	Disagree                      []string // in what benches differ so far
+	Searches                      string   // for the capacity at which a server keeps this
 	Fault                         string
+	pace                          time.Duration // of an attempt, those that were lost among them
 }
 
 type currentTrial struct {
@@ -85,8 +90,18 @@ type watch struct {
 	known   map[string]*running // by id
 	ended   []*running
 	resting []found
+	read    time.Time // of a ledger, last
 	cpu     cpuClock
 	courses map[string]*labCourse // by id
+}
+
+// stirred says whether the ledger of a running study has changed since it was read.
+func (w *watch) stirred() bool {
+	return slices.ContainsFunc(w.places, func(p place) bool {
+		r := w.known[p.id]
+		st, err := p.folder.root.Lstat(p.dir + "/" + ledgerFile)
+		return r != nil && err == nil && p.folder.place(p.dir, st).key != r.place.key
+	})
 }
 
 // live says what runs now.
@@ -107,7 +122,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	}
 	v := liveView{Over: over}
 	busy := -1.0
-	if len(w.places) > 0 {
+	if len(w.places) > 0 && time.Since(w.cpu.at) > renewEvery*9/10 {
 		busy = w.cpu.since()
 	}
 	for _, old := range w.places {
@@ -118,6 +133,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		p := old.folder.place(old.dir, st)
 		r := w.known[p.id]
 		if r == nil || r.place.key != p.key {
+			w.read = time.Now()
 			r = readRunning(p)
 			w.known[p.id] = r
 		}
@@ -128,8 +144,12 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 			c = new(labCourse)
 			w.courses[p.id] = c
 		}
-		shown.Step = c.renew(p, busy)
-		shown.Live = c.rows()
+		said := c.renew(p, busy)
+		shown.Step, shown.Live = said.Step, c.rows()
+		shown.Benches, shown.MoreBenches = heardOf(r.Benches, said.Benches, said.MoreBenches), said.MoreBenches
+		if len(r.Benches) > 1 {
+			shown.Disagree = s.agreed.of(p, r.Valid)
+		}
 		if step.Dir == p.path() {
 			shown.Step = step.Step
 		}
@@ -195,7 +215,13 @@ func (r *running) read() error {
 		return err
 	}
 	r.count(trials, attempts)
+	if r.Benches = benchesOf(trials, attempts); r.Benches != nil {
+		r.Current = nil // each bench has its own
+	}
 	r.foresee(trials, attempts, last, y)
+	if slo := r.place.searches(); slo != "" {
+		r.Searches, r.Left = slo, ""
+	}
 	return r.summarize(s, trials, y)
 }
 
@@ -253,7 +279,8 @@ func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptSta
 		last = a.Ended
 	}
 	if ended > 0 {
-		left := time.Duration(float64(last.Sub(first)) / float64(ended) * float64(r.Total-r.Valid))
+		r.pace = time.Duration(float64(last.Sub(first)) / float64(ended))
+		left := r.pace * time.Duration(r.Total-r.Valid)
 		r.Left = "about " + left.Round(time.Second).String()
 	}
 	if d := y.Design; d.Precision > 0 {
@@ -293,6 +320,7 @@ func (r *running) summarize(s *store.Store, trials []store.TrialState, y study.S
 		name := levelsOf(store.TrialState{PlannedTrial: row.PlannedTrial})
 		means[p][name] = append(means[p][name], row.Mean)
 	}
+	r.expect(means, y.Design)
 	var panels []report.Panel
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		for _, x := range measure.Responses() {
@@ -324,6 +352,45 @@ func (r *running) summarize(s *store.Store, trials []store.TrialState, y study.S
 		}
 	}
 	return nil
+}
+
+// expect says how near the wanted precision is, and what it takes if trials vary as they did.
+func (r *running) expect(means map[report.Panel]map[string][]float64, d study.Design) {
+	if d.Precision == 0 {
+		return
+	}
+	widest, at, blocks := 0.0, "", 0
+	for p, of := range means {
+		for _, points := range of {
+			m, err := stat.Mean(points, d.Confidence)
+			if err != nil || !m.HasInterval() || m.Center == 0 {
+				continue
+			}
+			if share := m.HalfWidth() / math.Abs(m.Center); share > widest {
+				widest, at, blocks = share, report.Words(p.Response)+" at the "+string(p.Side), len(points)
+			}
+		}
+	}
+	if at == "" {
+		return
+	}
+	r.Wanted += fmt.Sprintf("; so far %s is known within %.2g %%", at, 100*widest)
+	if widest <= d.Precision || r.Blocks == 0 {
+		return
+	}
+	// An interval shrinks with the root of the number of trials.
+	need := math.Ceil(float64(blocks) * math.Pow(widest/d.Precision, 2))
+	if d.Budget.Blocks > 0 {
+		need = min(need, float64(d.Replications+d.Budget.Blocks))
+	}
+	more := max(0, need*float64(r.Total)/float64(r.Blocks)-float64(r.Valid)) * r.pace.Seconds()
+	if d.Budget.Blocks == 0 && d.Budget.Time > 0 {
+		more = min(more, d.Budget.Time.Seconds())
+	}
+	if need > float64(r.Blocks) {
+		r.Left = "about " + time.Duration(more*float64(time.Second)).Round(time.Second).String()
+		r.Wanted += fmt.Sprintf(", which takes some %.0f blocks in all", need)
+	}
 }
 
 // soFar is the mean of some trials with its interval, as a row of a figure.

@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -77,6 +79,29 @@ func TestNowShowsTheLedger(t *testing.T) {
 	shows(t, s, "/now/", "No study is running", "unfinished")
 }
 
+// With a precision wanted, the time left is that of the blocks it takes, within the budget.
+func TestNowForeseesThePrecision(t *testing.T) {
+	panel := report.Panel{Side: measure.Client, Response: "rtt", Unit: "s"}
+	means := map[report.Panel]map[string][]float64{panel: {"a": {1, 1.1, 0.9, 1, 1, 1, 1.05, 0.95}, "b": {5, 5, 5, 5, 5, 5, 5, 5.001}}}
+	// scipy.stats.t.ppf(0.975, 7) * numpy.std(a, ddof=1) / sqrt(8) = 0.049976
+	for _, tt := range []struct {
+		d    study.Design
+		left string
+		says string
+	}{
+		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8}, "about 6m28s", "within 5 %, which takes some 200 blocks"},
+		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Blocks: 12}}, "about 28s", "20 blocks"},
+		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Time: time.Minute}}, "about 1m0s", "200 blocks"},
+		{study.Design{Precision: 0.1, Confidence: 0.95, Replications: 8}, "about 4s", "within 5 %"},
+	} {
+		r := running{Total: 16, Valid: 12, Blocks: 8, Left: "about 4s", pace: time.Second}
+		r.expect(means, tt.d)
+		if r.Left != tt.left || !strings.Contains(r.Wanted, tt.says) {
+			t.Errorf("%+v: left %s, %s", tt.d, r.Left, r.Wanted)
+		}
+	}
+}
+
 // What a lab says of itself is shown while it is new: its step, and its power in W.
 func TestNowShowsTheNotice(t *testing.T) {
 	l := underWay(t, 3)
@@ -86,12 +111,15 @@ func TestNowShowsTheNotice(t *testing.T) {
 	defer n.Close()
 	says := func(age time.Duration) {
 		b, err := json.Marshal(LabNotice{Step: "measure <it>", Watts: map[measure.Side]float64{measure.Server: 2.5},
-			At: time.Now().Add(-age).UnixMilli()})
+			At:      time.Now().Add(-age).UnixMilli(),
+			Devices: &population.State{Devices: 1000, Down: 30, Requests: 5000, Failed: 40, Rate: 16.7, Lateness: 2e6}})
 		ok(t, err)
 		n.Write(b)
 	}
 	says(0)
-	shows(t, s, "/now/", "<b>Step:</b> measure &lt;it&gt;", "<dt>power, server</dt><dd>2.50 W")
+	shows(t, s, "/now/", "<b>Step:</b> measure &lt;it&gt;", "<dt>power, server</dt><dd>2.50 W",
+		"<dt>devices up</dt><dd>970 of 1000", "<dt>failed requests</dt><dd>40 of 5000", "<dt>requests sent</dt><dd>16.7",
+		"<dt>lateness of the driver, p99</dt><dd>2.00 ms")
 	says(time.Minute)
 	if body := shows(t, s, "/now/", "measure &lt;it&gt;"); strings.Contains(body, "2.50 W") {
 		t.Error("the power of a minute ago is shown as now")

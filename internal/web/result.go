@@ -104,6 +104,7 @@ type resultView struct {
 	Running    bool
 	Unfinished bool
 	Treatments []treatmentRow
+	Searched   *searched // nil: it is no search
 }
 
 // A treatmentRow leads from a treatment to its trials.
@@ -130,7 +131,7 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	v := resultView{Frame: s.frame(r, h.Study.Name+" "+p.shown()), ID: p.id, Shown: p.shown(), Parts: h.parts,
-		Whole: h.whole, Rows: h.rows, Treatments: h.trialRows()}
+		Whole: h.whole, Rows: h.rows, Treatments: h.trialRows(), Searched: p.searched()}
 	e := s.index.of([]place{p})[0]
 	v.Running, v.Unfinished = e.running(p), e.state(p) == "unfinished"
 	return "result", v, nil

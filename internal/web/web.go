@@ -46,6 +46,7 @@ type Server struct {
 	hub     *hub
 	keys    formKeys
 	orders  orders
+	agreed  agreements
 	studies string // folder for studies, absolute
 	static  bool   // pages are written to files: see Export
 	streams chan struct{}

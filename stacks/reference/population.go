@@ -118,8 +118,17 @@ func fillStream(spec *population.Spec, d drive.Spec, name string, body []byte) e
 	return nil
 }
 
+// sayDevices says how a run goes, a line of some 150 B: the lab reads while it waits for the end.
+func (p *program) sayDevices(s population.State) {
+	told, err := json.Marshal(s)
+	if err == nil {
+		_ = p.say(map[string]any{"type": stack.DevicesLine, "population": json.RawMessage(told)}) // the run's end tells
+	}
+}
+
 func (p *program) runPopulation(devices *population.Population, r stack.Run) error {
-	load := population.Load{For: time.Duration(r.Duration), Requests: r.Requests, Record: r.Record}
+	load := population.Load{For: time.Duration(r.Duration), Requests: r.Requests, Record: r.Record,
+		Watch: p.sayDevices}
 	result, err := devices.Run(context.Background(), load)
 	if err != nil {
 		return err

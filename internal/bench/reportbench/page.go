@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/web"
 )
 
@@ -26,16 +31,28 @@ func pageRows(_ context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	list, err := listRow(filepath.Join(dir, "many"), filepath.Join(dir, "cache"))
+	wait, err := waitRow()
 	if err != nil {
 		return nil, err
+	}
+	live, err := liveRow(filepath.Join(dir, "live"))
+	if err != nil {
+		return []labbench.Row{wait}, err
+	}
+	list, err := listRow(filepath.Join(dir, "many"), filepath.Join(dir, "cache"))
+	if err != nil {
+		return []labbench.Row{wait, live}, err
+	}
+	past, err := historyRow(filepath.Join(dir, "past"))
+	if err != nil {
+		return []labbench.Row{wait, live, list}, err
 	}
 	result, err := resultRow(filepath.Join(dir, "large"))
 	if err != nil {
 		return nil, err
 	}
 	long, err := longRows(filepath.Join(dir, "long"))
-	return append([]labbench.Row{list, result}, long...), err
+	return append([]labbench.Row{wait, live, list, past, result}, long...), err
 }
 
 // listRow times the first page of many results, from an index that is there.
@@ -64,6 +81,63 @@ func listRow(dir, cache string) (labbench.Row, error) {
 		"compared",
 		rounds)
 	return row, nil
+}
+
+// historyRow times the page of the history of many runs.
+func historyRow(dir string) (labbench.Row, error) {
+	runs, errs := make(chan int), make(chan error, runtime.NumCPU())
+	for range runtime.NumCPU() {
+		go func() {
+			var failed error
+			for i := range runs {
+				if failed == nil {
+					failed = pastRun(filepath.Join(dir, fmt.Sprintf("%04d", i)), uint64(i))
+				}
+			}
+			errs <- failed
+		}()
+	}
+	for i := range manyResults {
+		runs <- i
+	}
+	close(runs)
+	var err error
+	for range runtime.NumCPU() {
+		err = errors.Join(err, <-errs)
+	}
+	if err != nil {
+		return labbench.Row{}, err
+	}
+	took, err := asked(web.Options{Folders: []string{dir}}, "history/", "history/")
+	if err != nil {
+		return labbench.Row{}, err
+	}
+	row := atMost(fmt.Sprintf("s to the history of %d results, opened again", manyResults), took[1], 1)
+	row.How = fmt.Sprintf("one series; the first time, with no index and all ledgers to be read: %.3g s", took[0])
+	return row, nil
+}
+
+// pastRun makes results without change but noise.
+func pastRun(dir string, seed uint64) error {
+	s, plan, err := fabricated.Create(dir, []byte("study: gate\nservice: monitor\nstack: s\nrequests: 100\n"+
+		"design: {replications: 4, seed: 1}\nresponses: [rtt]\n"))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r := rand.New(rand.NewPCG(seed, 1))
+	for _, t := range plan.Trials {
+		a, err := s.Begin(t.ID)
+		if err != nil {
+			return err
+		}
+		v := 1e-3 * math.Exp(0.03*r.NormFloat64())
+		if err := a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10,
+			Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // resultRow times the page of the same results that the report is timed with.
@@ -127,7 +201,7 @@ func asked(o web.Options, pages ...string) ([]float64, error) {
 	}()
 	<-begun
 	base := "http://" + l.Addr().String() + "/"
-	if len(pages) > 1 {
+	if len(pages) > 1 && pages[1] != pages[0] { // those of a result
 		base += "r/" + s.IDs()[0] + "/"
 	}
 	var out []float64

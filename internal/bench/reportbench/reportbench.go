@@ -28,7 +28,8 @@ const (
 // Parts are the rows of bench that are the report's.
 func Parts() []labbench.Part {
 	return []labbench.Part{{Name: "report", Says: "the page of 10 million exchanges", Measure: rows},
-		{Name: "web", Says: "the page of many and of large results", Measure: pageRows}}
+		{Name: "web", Says: "the page of many and of large results", Measure: pageRows},
+		{Name: "disturb", Says: "trials while the page is read, and while it is not", Measure: disturbanceRows}}
 }
 
 // A cost is what one run of the report took.

@@ -153,6 +153,7 @@ func (x *connections) run() error {
 			}
 		}
 		x.fire(x.now(), batchSize)
+		x.tell.look(x.core, x.now())
 		if n > 0 {
 			continue // more may be there, or be due
 		}

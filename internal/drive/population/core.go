@@ -103,6 +103,7 @@ type core struct {
 	late tally.Histogram
 	rows rows
 	back recovery
+	tell teller
 }
 
 // Counts are what happened in a run, all devices together.

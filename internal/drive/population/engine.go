@@ -1,6 +1,7 @@
 package population
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,11 @@ type Load struct {
 	For      time.Duration // nothing is due at or after it
 	Requests int           // begun; no more are
 	Record   bool          // keep rows
+	// Watch takes the state once a second, on the thread that sends: it must not wait. Nil:
+	// nobody looks.
+	Watch func(State)
+
+	every time.Duration // in a test; 0: tellEvery
 }
 
 // A Result is what became of a run.
@@ -129,6 +135,7 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	}
 	p.runs++
 	e.set(l, p.runs*0x9e37^uint16(os.Getpid()))
+	p.core.tell = teller{to: l.Watch, every: int64(cmp.Or(l.every, tellEvery))}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -221,6 +228,7 @@ func (e *engine) run() error {
 		if err := e.flush(); err != nil {
 			return err
 		}
+		e.tell.look(e.core, e.now())
 		if full || sent > 0 {
 			continue // more may be there, or be due
 		}

@@ -255,3 +255,33 @@ func TestStrangersAreNotHeard(t *testing.T) {
 		t.Errorf("got datagrams for %v, want none and 4711", got)
 	}
 }
+
+// A watcher sees the run grow up to what it comes to.
+func TestWatch(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	new(counter).serve(t, conn)
+	p, err := New(posted(50, 100*time.Millisecond, conn.LocalAddr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []State
+	r, err := p.Run(t.Context(), Load{For: 400 * time.Millisecond, every: 50 * time.Millisecond,
+		Watch: func(s State) { seen = append(seen, s) }})
+	if err != nil || len(seen) == 0 {
+		t.Fatalf("it was told %d states, %v", len(seen), err)
+	}
+	before := int64(0)
+	for _, s := range seen {
+		if s.Devices != 50 || s.Requests < before || s.Requests > r.Requests || (s.Rate > 0) != (s.Requests > before) {
+			t.Errorf("of %d requests: %+v, after %d", r.Requests, s, before)
+		}
+		before = s.Requests
+	}
+	if before == 0 || seen[len(seen)-1].Lateness <= 0 {
+		t.Errorf("the last is %+v", seen[len(seen)-1])
+	}
+}

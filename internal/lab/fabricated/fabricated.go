@@ -94,7 +94,16 @@ func Make(dir string, treatments, replications, requests int) error {
 // Trial conducts a trial of that many requests. Besides writes what else the attempt
 // left; nil: nothing.
 func Trial(s *store.Store, t study.Trial, requests int, besides func(*store.Attempt) error) error {
-	a, err := s.Begin(t.ID)
+	return conduct(s, t, requests, store.Bench{}, besides)
+}
+
+// TrialOn conducts a trial on one of several benches.
+func TrialOn(s *store.Store, t study.Trial, requests int, on store.Bench) error {
+	return conduct(s, t, requests, on, nil)
+}
+
+func conduct(s *store.Store, t study.Trial, requests int, on store.Bench, besides func(*store.Attempt) error) error {
+	a, err := s.BeginOn(t.ID, on)
 	if err != nil {
 		return err
 	}

@@ -78,6 +78,17 @@
 
   const lines = (points, x, y) => [false, true].map((d) => Plot.line(points.filter((p) => dashed(p.t) === d), { x, y, z: "t", stroke: (p) => color(p.t), strokeWidth: 1.8, strokeDasharray: d ? "6,3" : null, clip: true }));
 
+  // Of more trials than are drawn, the least and the largest of each stretch, in order.
+  const thinned = (trials, most) => {
+    const some = trials.filter((x) => x[2] !== null), parts = Math.floor(most / 2);
+    if (some.length <= most) return some;
+    return d3.range(parts).flatMap((p) => {
+      const stretch = some.slice(Math.floor((p * some.length) / parts), Math.floor(((p + 1) * some.length) / parts));
+      const ends = new Set([d3.minIndex(stretch, (x) => x[2]), d3.maxIndex(stretch, (x) => x[2])]);
+      return d3.sort(ends).map((i) => stretch[i]);
+    });
+  };
+
   const draw = {
     trials(width) {
       const p = panel(), all = rows();
@@ -85,7 +96,7 @@
       const points = [], means = [], floors = [], published = [];
       for (const r of all) {
         const y = r.t, what = r.modelled ? "modelled " : "";
-        for (const [trial, block, v] of r.trials) if (v !== null) points.push({ x: v, y, says: `${name(y)}\n${what}trial ${trial}, block ${block}: ${format(v, p.unit)}` });
+        for (const [trial, block, v] of thinned(r.trials, Math.max(20, 2000 / all.length))) points.push({ x: v, y, says: `${name(y)}\n${what}trial ${trial}, block ${block}: ${format(v, p.unit)}` });
         if (r.mean[0] !== null) means.push({ x: r.mean[0], lo: r.mean[1], hi: r.mean[2], y, says: `${name(y)}\n${what}mean ${format(r.mean[0], p.unit)}` + (r.mean[2] > r.mean[1] ? `\n${percent(data.confidence)} interval ${format(r.mean[1], p.unit)} to ${format(r.mean[2], p.unit)}` : "") + (r.floor ? `\nfloor ${format(r.floor, p.unit)}` : "") });
         if (r.floor !== null) floors.push({ x: r.floor, y });
         if (r.published[0] !== null) published.push({ x: r.published[0], lo: r.published[1], hi: r.published[2], y, says: `${name(y)}\npublished ${format(r.published[0], p.unit)}` });

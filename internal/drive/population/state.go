@@ -1,0 +1,38 @@
+package population
+
+import "time"
+
+// A State is how a run goes while it does.
+type State struct {
+	Devices  int   `json:"devices"`
+	Down     int   `json:"down"`     // their last request failed
+	Requests int64 `json:"requests"` // begun so far
+	Failed   int64 `json:"failed"`   // of them
+	// Rate is of requests begun since the last State, in 1/s.
+	Rate float64 `json:"rate"`
+	// Lateness of all requests so far, p99; see Result.
+	Lateness time.Duration `json:"lateness_p99"`
+}
+
+// A teller tells the State now and then.
+type teller struct {
+	to    func(State) // nil: nobody looks
+	every int64       // ns
+	last  int64       // instant
+	sent  int64       // requests then
+}
+
+// tellEvery is how often a State is told.
+const tellEvery = time.Second
+
+// look tells the state of a run if it is time to.
+func (t *teller) look(c *core, now int64) {
+	if t.to == nil || now-t.last < t.every {
+		return
+	}
+	s := State{Devices: len(c.devices), Down: c.back.down, Requests: c.Requests, Failed: c.Failed,
+		Rate:     float64(c.Requests-t.sent) / time.Duration(now-t.last).Seconds(),
+		Lateness: c.late.Quantile(0.99)}
+	t.last, t.sent = now, c.Requests
+	t.to(s)
+}

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// shared conducts blocks of a study on benches, in turn.
+func (l *ongoing) shared(blocks int, benches ...string) {
+	l.Helper()
+	for block := 1; block <= blocks; block++ {
+		on := store.Bench{Name: benches[(block-1)%len(benches)], Boot: "b"}
+		for _, t := range l.plan.Trials {
+			if t.Block == block {
+				ok(l.T, fabricated.TrialOn(l.kept, t, 20, on))
+			}
+		}
+	}
+}
+
+// Benches are shown with what the ledger and the coordinator say of them; the result says
+// where each trial ran.
+func TestNowShowsBenches(t *testing.T) {
+	l := underWay(t, 6)
+	l.shared(4, "rack1", "rack2")
+	_, err := l.kept.BeginOn(l.plan.Trials[len(l.plan.Trials)-1].ID, store.Bench{Name: "rack2", Boot: "b"})
+	ok(t, err)
+	s := served(t, Options{Folders: []string{l.dir}})
+	body := shows(t, s, "/now/", `<th scope="row">rack1</th><td><span class="state not heard">`, ">block 6, since ")
+	if strings.Contains(body, "<b>Now:</b>") {
+		t.Error("one of several trials is called the current one")
+	}
+	n, err := kernel.NewNotice(NoticeName)
+	ok(t, err)
+	defer n.Close()
+	text, err := json.Marshal(LabNotice{MoreBenches: 7, Benches: []fleet.BenchState{
+		{Bench: "rack1", Standing: fleet.Lost, Heard: time.Now().Add(-5 * time.Minute)},
+		{Bench: "rack2", Standing: fleet.Up, Block: 6, Arriving: true, Heard: time.Now()},
+		{Bench: "rack3", Standing: fleet.Barred, Why: "it runs <edgegauge> v0"}}})
+	ok(t, err)
+	n.Write(text)
+	shows(t, s, "/now/", `<th scope="row">rack1</th><td><span class="state lost">lost</span></td><td></td><td>4</td><td>5m0s ago`,
+		`<span class="state up">up</span></td><td>block 6, its results arrive</td><td>4</td>`,
+		`<span class="state barred">barred</span> it runs &lt;edgegauge&gt; v0`, "7 more are not listed")
+	ok(t, l.kept.Close())
+	one := "/r/" + id(t, s, "run/001") + "/"
+	// the report's own table
+	shows(t, s, one, `<section id="benches">`, "<td>1</td><td>rack1</td>")
+	shows(t, s, fmt.Sprintf("%st/%d/", one, l.plan.Trials[0].ID), "1 on rack1")
+}
+
+// A search for a capacity is called one: while it goes on, and with what it came to.
+func TestSearchesAreShown(t *testing.T) {
+	l := underWay(t, 3)
+	l.conduct(3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	write := func(name, text string) {
+		ok(t, os.WriteFile(filepath.Join(l.dir, "run/001", name), []byte(text), 0o644))
+	}
+	write(searchFile, `{"format": 1, "slo": "failed < 1% <b>", "ended": false}`)
+	if body := shows(t, s, "/now/", "failed &lt; 1% &lt;b&gt;. Trials are added"); strings.Contains(body, "<dt>left</dt>") {
+		t.Error("the time left of a search is foreseen")
+	}
+	one := "/r/" + id(t, s, "run/001") + "/"
+	if body := shows(t, s, one); strings.Contains(body, "A search for") {
+		t.Error("a search that has not ended has an answer")
+	}
+	write(answerFile, `{"format": 1, "slo": "failed < 1%", "says": ["<script> 900 requests/s"]}`)
+	shows(t, s, one, "A search for the capacity of a server</b>: failed &lt; 1%.", "&lt;script&gt; 900 requests/s")
+	write(answerFile, strings.Repeat("x", mostAnswer+5))
+	shows(t, s, one)
+	ok(t, os.Remove(filepath.Join(l.dir, "run/001", answerFile)))
+	ok(t, syscall.Mkfifo(filepath.Join(l.dir, "run/001", answerFile), 0o644)) // nobody writes to it
+	if body := shows(t, s, one); strings.Contains(body, "A search for") {
+		t.Error("a pipe has an answer")
+	}
+}
+
+// Benches are compared anew when there is more to compare, and not at every look.
+func TestBenchesAreComparedNowAndThen(t *testing.T) {
+	l := underWay(t, 6)
+	l.shared(4, "rack1", "rack2")
+	s := served(t, Options{Folders: []string{l.dir}})
+	p := s.places()[0]
+	var x agreements
+	x.of(p, 8)
+	first := x.known[p.path()].at
+	x.of(p, 8)
+	x.of(p, 10) // too soon
+	if x.known[p.path()].at != first {
+		t.Error("benches were compared again at once")
+	}
+	x.known[p.path()] = agreement{at: first.Add(-judgeEvery), valid: 8, lines: []string{"old"}}
+	if got := x.of(p, 8); len(got) != 1 {
+		t.Error("benches were compared again, and nothing was new")
+	}
+	x.of(p, 10)
+	if a := x.known[p.path()]; a.valid != 10 || len(a.lines) > 0 {
+		t.Errorf("got %+v", a)
+	}
+}
