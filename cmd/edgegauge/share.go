@@ -134,15 +134,17 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	if err != nil {
 		return fails(errors.Join(err, board.Close()))
 	}
-	host, _ := os.Hostname()
-	if err := board.Conduct(fmt.Sprintf("%s, from %s", e.Dir, host)); err != nil {
+	held, err := a.claim(ctx, board, e, s.lease)
+	if err != nil {
 		return fails(errors.Join(err, board.Close()))
 	}
 	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
 	c.Tell = a.tellFleet(e)
-	out, err := c.Conduct(ctx)
+	out, err := c.Conduct(held)
 	if ctx.Err() != nil {
 		err = lab.ErrStopped
+	} else if held.Err() != nil {
+		err = context.Cause(held)
 	}
 	if closed := board.Close(); err == nil {
 		err = closed
@@ -165,6 +167,19 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	return a.finish(e, outcome, err)
 }
 
+// claim makes this the coordinator of all benches of a hub, until the context that it
+// returns ends.
+func (a *app) claim(ctx context.Context, board *wire.Board, e *testbed.Experiment, lease time.Duration) (
+	context.Context, error) {
+	place, err := e.Lab.Store.Place()
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	h := fleet.Hold{ID: fleet.NewID(), Place: place, Words: fmt.Sprintf("%s, from %s", e.Dir, host)}
+	return board.Conduct(ctx, h, lease, func(line string) { fmt.Fprintln(a.notes(), printable.Line(line)) })
+}
+
 // tellFleet prints what happens, a line each.
 func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 	left := map[int]bool{}            // whether a block was still to be measured when this began
@@ -179,6 +194,9 @@ func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 		}
 	}
 	return func(x fleet.Event) {
+		if x.Block > 0 {
+			left[x.Block] = true // one that precision has added, too
+		}
 		line := fmt.Sprintf("bench %s: %s", x.Bench, x.What)
 		if x.Block > 0 {
 			line = fmt.Sprintf("bench %s: block %d: %s", x.Bench, x.Block, x.What)

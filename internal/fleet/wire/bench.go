@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -131,9 +129,10 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	if err != nil {
 		return a, err
 	}
-	for _, f := range r.Files {
-		if err := upload(ctx, objects, objectName(r.Task, f), filepath.Join(dir, filepath.FromSlash(f.Name)), f); err != nil {
-			return a, fmt.Errorf("%s: %w", f.Name, err)
+	parcels := parcelsOf(r)
+	for _, p := range parcels {
+		if err := upload(ctx, objects, p, dir); err != nil {
+			return a, fmt.Errorf("%s: %w", p.files[0].Name, err)
 		}
 	}
 	text, err := json.Marshal(r)
@@ -149,28 +148,25 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	if err != nil || a.Verdict != fleet.Damaged {
 		return a, err
 	}
-	for _, f := range r.Files { // all are sent again
-		if err := objects.Delete(ctx, objectName(r.Task, f)); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+	for _, p := range parcels { // all are sent again
+		if err := objects.Delete(ctx, p.object); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 			return a, err
 		}
 	}
 	return a, nil
 }
 
-// upload sends a file that is not whole at the hub.
-func upload(ctx context.Context, objects jetstream.ObjectStore, object, path string, f fleet.File) error {
-	if there, err := objects.GetInfo(ctx, object); err == nil && there.Size == uint64(f.Bytes) {
+// upload sends a parcel that is not whole at the hub.
+func upload(ctx context.Context, objects jetstream.ObjectStore, p parcel, dir string) error {
+	if there, err := objects.GetInfo(ctx, p.object); err == nil && there.Size == uint64(p.bytes()) {
 		return nil
 	}
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
+	from := &packer{dir: dir, left: p.files}
 	defer from.Close()
-	most := uploadWithin + time.Duration(float64(f.Bytes)/uploadRate*float64(time.Second))
+	most := uploadWithin + time.Duration(float64(p.bytes())/uploadRate*float64(time.Second))
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	meta := jetstream.ObjectMeta{Name: object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
-	_, err = objects.Put(ctx, meta, from)
+	meta := jetstream.ObjectMeta{Name: p.object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
+	_, err := objects.Put(ctx, meta, from)
 	return err
 }

@@ -3,23 +3,17 @@ package wire
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -33,35 +27,17 @@ type Board struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
-	arrived map[string]uint64 // what a bench's bucket had when Mend last looked; only its caller touches it
-}
-
-// ErrAnother means that another coordinator is at work: benches would be torn between
-// the two.
-var ErrAnother = errors.New("another study is shared on this hub now; wait until it is done, or stop it")
-
-// answersWithin is how long a coordinator that is there may take to say so. One that has
-// ended and is not yet missed by the hub never does.
-const answersWithin = 2 * time.Second
-
-// Conduct has this board be the one that conducts: until it is closed, another gets
-// ErrAnother, with the words of this one. Who only listens need not call it.
-func (b *Board) Conduct(words string) error {
-	m, err := b.nc.Request(conductSubject, nil, answersWithin)
-	if err == nil {
-		return fmt.Errorf("%w (%s)", ErrAnother, printable.Line(string(m.Data)))
-	}
-	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrTimeout) {
-		return err
-	}
-	_, err = b.nc.Subscribe(conductSubject, func(m *nats.Msg) { m.Respond([]byte(words)) })
-	return errors.Join(err, b.nc.Flush())
+	// Only who calls Assign and Mend touches these.
+	arrived map[string]uint64  // what a bench's bucket had when Mend last looked
+	orders  jetstream.KeyValue // nil: to be looked up
+	written map[string][]byte  // what a bench is to do, as Assign wrote it last
+	chair   *chair             // nil: it only listens
 }
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
 	b := &Board{alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
-		drained: make(chan string), arrived: map[string]uint64{}}
+		drained: make(chan string), arrived: map[string]uint64{}, written: map[string][]byte{}}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
 	if b.nc, err = connect(c, false, func(err error) { b.end(err) }); err != nil {
@@ -122,6 +98,9 @@ func (b *Board) Drained() <-chan string { return b.drained }
 // Close ends the connection, once what was said has been sent.
 func (b *Board) Close() error {
 	b.running.Wait()
+	if b.chair != nil {
+		b.chair.leave()
+	}
 	err := b.nc.Flush()
 	b.end(nil)
 	b.nc.Close()
@@ -193,32 +172,59 @@ func (b *Board) replicas() int {
 	return 3
 }
 
-// Assign writes what a bench is to do, where it is not written yet.
+// Assign writes what a bench is to do. Where it wrote the same before, it sees to it that
+// the hub has not forgotten that, or the bench's bucket.
 func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
+	if b.chair != nil && !b.chair.claim.Held() {
+		return errAway
+	}
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
+	if b.orders == nil {
+		if b.orders, err = b.bucket(ctx); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(b.written[bench], text) {
+		if old, err := b.orders.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
+			return b.makeRoom(ctx, bench)
+		}
+	}
+	if _, err = b.orders.Put(ctx, bench, text); err != nil { // it was forgotten, or there is no hub
+		b.orders = nil
+		return err
+	}
+	_, known := b.written[bench]
+	if b.written[bench] = text; known {
+		return nil
+	}
+	return b.makeRoom(ctx, bench)
+}
+
+// errAway is that this coordinator has not reached the hub for so long that another may conduct.
+var errAway = errors.New("the hub was not reached for a lease")
+
+// bucket is that of the orders.
+func (b *Board) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := b.js.KeyValue(ctx, assignBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage,
 			Replicas: b.replicas()})
 	}
-	if err != nil {
-		return err
+	return kv, err
+}
+
+// makeRoom makes the bucket of a bench's objects where there is none.
+func (b *Board) makeRoom(ctx context.Context, bench string) error {
+	_, err := b.js.ObjectStore(ctx, objectPrefix+bench)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		_, err = b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectPrefix + bench,
+			Storage: jetstream.FileStorage, Replicas: b.replicas()})
 	}
-	if _, err := b.js.ObjectStore(ctx, objectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
-		if _, err := b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectPrefix + bench,
-			Storage: jetstream.FileStorage, Replicas: b.replicas()}); err != nil {
-			return err
-		}
-	}
-	if old, err := kv.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
-		return nil
-	}
-	_, err = kv.Put(ctx, bench, text)
 	return err
 }
 
@@ -238,7 +244,7 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 		}
 	}
 	delete(b.arrived, bench)
-	return b.js.DeleteObjectStore(ctx, bucket) // the next Assign makes it
+	return b.js.DeleteObjectStore(ctx, bucket) // the next Assign of the same makes it
 }
 
 // fetch writes the files of a result into dir.
@@ -250,46 +256,39 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, dir string) error {
 		return err
 	}
 	for _, f := range r.Files {
-		if !store.Portable(f.Name) {
+		if !store.Portable(f.Name) || f.Bytes < 0 {
 			return fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
 		}
-		if err := fetchFile(ctx, objects, objectName(r.Task, f), f, dir); err != nil {
-			return err
+	}
+	to := &unpacker{dir: dir}
+	for _, p := range parcelsOf(r) {
+		if err := fetchParcel(ctx, objects, p, to); err != nil {
+			return errors.Join(err, to.sync())
 		}
 	}
-	return nil
+	return to.sync()
 }
 
-func fetchFile(ctx context.Context, objects jetstream.ObjectStore, object string, f fleet.File, dir string) error {
-	from, err := objects.Get(ctx, object)
+func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, to *unpacker) error {
+	from, err := objects.Get(ctx, p.object)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return fmt.Errorf("%w: %s is missing", fleet.ErrDamaged, f.Name)
+		return fmt.Errorf("%w: %s is missing", fleet.ErrDamaged, p.files[0].Name)
 	}
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	path := filepath.Join(dir, filepath.FromSlash(f.Name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+	for _, f := range p.files {
+		if err := to.file(from, f); err != nil {
+			return err
+		}
 	}
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
+	n, err := from.Read(make([]byte, 1)) // the library compares the digest at the end
+	if n > 0 {
+		return fmt.Errorf("%w: %s is longer than was said", fleet.ErrDamaged, p.files[len(p.files)-1].Name)
 	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, f.Bytes+1))
-	if errors.Is(err, jetstream.ErrDigestMismatch) {
-		err = fmt.Errorf("%w: %s: %w", fleet.ErrDamaged, f.Name, err)
-	}
-	if err == nil {
-		err = to.Sync()
-	}
-	if err = errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	if n != f.Bytes || hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
-		return fmt.Errorf("%w: %s does not match its checksum", fleet.ErrDamaged, f.Name)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return damaged(err, p.files[0])
 	}
 	return nil
 }

@@ -20,8 +20,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"edgegauge.example/edgegauge/internal/fleet"
 )
 
 const (
@@ -177,12 +175,6 @@ func lost(err error) error {
 		return ErrUnknownKey
 	}
 	return err
-}
-
-// objectName is where a file of a task lies in its bench's bucket: a name is never used
-// twice, so that nobody overwrites what another has written.
-func objectName(t fleet.Task, f fleet.File) string {
-	return fmt.Sprintf("%s/%d-%d/%s", t.Run, t.Block, t.Attempt, f.SHA256)
 }
 
 // benchOf is the bench that a subject belongs to: the hub lets nobody else publish there.
