@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/meant"
@@ -251,14 +252,14 @@ func (a *app) startLocal(s sharing, dir string, trust bool) (_ *localFleet, err 
 			f.stop()
 		}
 	}()
-	keys := wire.Keys{Benches: map[string]string{}}
+	keys := admit.Keys{Benches: map[string]string{}}
 	seeds := map[string]string{}
 	for _, name := range s.names() {
-		if keys.Benches[name], seeds[name], err = wire.NewKey(); err != nil {
+		if keys.Benches[name], seeds[name], err = admit.NewKey(); err != nil {
 			return nil, err
 		}
 	}
-	if keys.Coordinator, f.who.Seed, err = wire.NewKey(); err != nil {
+	if keys.Coordinator, f.who.Seed, err = admit.NewKey(); err != nil {
 		return nil, err
 	}
 	if err = writeSecret(filepath.Join(f.temp.Dir, keysFile), keys); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
@@ -113,16 +114,16 @@ func startCrowd(ctx context.Context, program, dir string, benches int) (_ *crowd
 			c.end()
 		}
 	}()
-	keys := wire.Keys{Benches: map[string]string{}}
+	keys := admit.Keys{Benches: map[string]string{}}
 	seeds := map[string]string{}
 	for i := range benches {
 		name := fmt.Sprintf("bench-%04d", i)
-		if keys.Benches[name], seeds[name], err = wire.NewKey(); err != nil {
+		if keys.Benches[name], seeds[name], err = admit.NewKey(); err != nil {
 			return nil, err
 		}
 		c.names = append(c.names, name)
 	}
-	if keys.Coordinator, c.who.Seed, err = wire.NewKey(); err != nil {
+	if keys.Coordinator, c.who.Seed, err = admit.NewKey(); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(keys)

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 )
 
 // lookEvery is how often a bench reads its order, in case it missed that it changed.
@@ -42,7 +43,7 @@ type Bench struct {
 // OpenBench connects a bench. A hub that is away is waited for; one that does not know
 // the key is ErrUnknownKey. It is to be closed.
 func OpenBench(c Credentials) (*Bench, error) {
-	if err := CheckName(c.Bench); err != nil {
+	if err := admit.CheckName(c.Bench); err != nil {
 		return nil, err
 	}
 	b := &Bench{name: c.Bench, orders: make(chan fleet.Order), looked: make(chan struct{})}
@@ -52,7 +53,7 @@ func OpenBench(c Credentials) (*Bench, error) {
 		return nil, err
 	}
 	if b.js, err = jetstream.New(b.nc); err == nil {
-		_, err = b.nc.Subscribe(assignSubject(b.name), func(m *nats.Msg) { b.told(m.Data) })
+		_, err = b.nc.Subscribe(admit.AssignSubject(b.name), func(m *nats.Msg) { b.told(m.Data) })
 	}
 	if err != nil {
 		b.nc.Close()
@@ -99,8 +100,8 @@ func (b *Bench) look() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		m, err := b.nc.Request(orderSubject(b.name), nil, connectWithin)
-		if err == nil && m.Header.Get("Nats-Subject") == assignSubject(b.name) {
+		m, err := b.nc.Request(admit.OrderSubject(b.name), nil, connectWithin)
+		if err == nil && m.Header.Get("Nats-Subject") == admit.AssignSubject(b.name) {
 			b.told(m.Data)
 		}
 		select {
@@ -117,7 +118,7 @@ func (b *Bench) Beat(_ context.Context, beat fleet.Beat) error {
 	if err != nil || !b.nc.IsConnected() { // the library would keep it, and send it when it is stale
 		return err
 	}
-	return b.nc.Publish(alivePrefix+b.name, text)
+	return b.nc.Publish(admit.AlivePrefix+b.name, text)
 }
 
 // Deliver uploads what is not there yet, and asks.
@@ -125,7 +126,7 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
 	var a fleet.Answer
-	objects, err := b.js.ObjectStore(ctx, objectPrefix+b.name)
+	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name)
 	if err != nil {
 		return a, err
 	}
@@ -141,7 +142,7 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	}
 	asked, stop := context.WithTimeout(ctx, answerWithin)
 	defer stop()
-	m, err := b.nc.RequestWithContext(asked, resultPrefix+b.name, text)
+	m, err := b.nc.RequestWithContext(asked, admit.ResultPrefix+b.name, text)
 	if err == nil {
 		err = json.Unmarshal(m.Data, &a)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -27,6 +28,8 @@ type Board struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+	rooms   sync.WaitGroup
+	making  chan struct{} // rooms, so many at once
 	// Only who calls Assign and Mend touches these.
 	arrived map[string]uint64  // what a bench's bucket had when Mend last looked
 	orders  jetstream.KeyValue // nil: to be looked up
@@ -36,7 +39,7 @@ type Board struct {
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
-	b := &Board{alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
+	b := &Board{making: make(chan struct{}, 8), alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
 		drained: make(chan string), arrived: map[string]uint64{}, written: map[string][]byte{}}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
@@ -44,13 +47,13 @@ func OpenBoard(c Credentials) (*Board, error) {
 		return nil, err
 	}
 	if b.js, err = jetstream.New(b.nc); err == nil {
-		_, err = b.nc.Subscribe(alivePrefix+"*", b.hearBeat)
+		_, err = b.nc.Subscribe(admit.AlivePrefix+"*", b.hearBeat)
 	}
 	if err == nil {
-		_, err = b.nc.Subscribe(resultPrefix+"*", b.hearResult)
+		_, err = b.nc.Subscribe(admit.ResultPrefix+"*", b.hearResult)
 	}
 	if err == nil {
-		_, err = b.nc.Subscribe(drainPrefix+"*", b.hearDrain)
+		_, err = b.nc.Subscribe(admit.DrainPrefix+"*", b.hearDrain)
 	}
 	if err == nil {
 		err = b.nc.Flush()
@@ -72,7 +75,7 @@ func Drain(ctx context.Context, c Credentials, bench string) error {
 		return err
 	}
 	defer nc.Close()
-	_, err = nc.RequestWithContext(ctx, drainPrefix+bench, nil)
+	_, err = nc.RequestWithContext(ctx, admit.DrainPrefix+bench, nil)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return ErrNobody
 	}
@@ -81,7 +84,7 @@ func Drain(ctx context.Context, c Credentials, bench string) error {
 
 // hearDrain trusts who sends it: no bench may.
 func (b *Board) hearDrain(m *nats.Msg) {
-	name, ok := benchOf(m.Subject, drainPrefix)
+	name, ok := benchOf(m.Subject, admit.DrainPrefix)
 	if !ok {
 		return
 	}
@@ -103,6 +106,7 @@ func (b *Board) Close() error {
 	}
 	err := b.nc.Flush()
 	b.end(nil)
+	b.rooms.Wait()
 	b.nc.Close()
 	return err
 }
@@ -116,7 +120,7 @@ func (b *Board) Results() <-chan fleet.Delivery { return b.results }
 // hearBeat drops what it does not understand: whoever sent it is not heard.
 func (b *Board) hearBeat(m *nats.Msg) {
 	var beat fleet.Beat
-	name, ok := benchOf(m.Subject, alivePrefix)
+	name, ok := benchOf(m.Subject, admit.AlivePrefix)
 	if !ok || len(m.Data) > mostBeat || json.Unmarshal(m.Data, &beat) != nil {
 		return
 	}
@@ -129,10 +133,10 @@ func (b *Board) hearBeat(m *nats.Msg) {
 
 func (b *Board) hearResult(m *nats.Msg) {
 	var r fleet.Result
-	name, ok := benchOf(m.Subject, resultPrefix)
+	name, ok := benchOf(m.Subject, admit.ResultPrefix)
 	// Subtle: the answer is published with the coordinator's rights, so a bench may not
 	// choose where to.
-	if !ok || !strings.HasPrefix(m.Reply, inbox(name)+".") || json.Unmarshal(m.Data, &r) != nil {
+	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") || json.Unmarshal(m.Data, &r) != nil {
 		return
 	}
 	r.Bench = name
@@ -158,7 +162,7 @@ func (b *Board) answer(r fleet.Result, reply string, a fleet.Answer) {
 	b.running.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, connectWithin)
 		defer cancel()
-		if s, err := b.js.Stream(ctx, "OBJ_"+objectPrefix+r.Bench); err == nil {
+		if s, err := b.js.Stream(ctx, "OBJ_"+admit.ObjectPrefix+r.Bench); err == nil {
 			s.Purge(ctx) // what is left takes room, and does no harm
 		}
 	})
@@ -191,7 +195,8 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	}
 	if bytes.Equal(b.written[bench], text) {
 		if old, err := b.orders.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
-			return b.makeRoom(ctx, bench)
+			b.makeRoom(bench)
+			return nil
 		}
 	}
 	if _, err = b.orders.Put(ctx, bench, text); err != nil { // it was forgotten, or there is no hub
@@ -199,10 +204,10 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 		return err
 	}
 	_, known := b.written[bench]
-	if b.written[bench] = text; known {
-		return nil
+	if b.written[bench] = text; !known {
+		b.makeRoom(bench)
 	}
-	return b.makeRoom(ctx, bench)
+	return nil
 }
 
 // errAway is that this coordinator has not reached the hub for so long that another may conduct.
@@ -210,22 +215,31 @@ var errAway = errors.New("the hub was not reached for a lease")
 
 // bucket is that of the orders.
 func (b *Board) bucket(ctx context.Context) (jetstream.KeyValue, error) {
-	kv, err := b.js.KeyValue(ctx, assignBucket)
+	kv, err := b.js.KeyValue(ctx, admit.AssignBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage,
+		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: admit.AssignBucket, Storage: jetstream.FileStorage,
 			Replicas: b.replicas()})
 	}
 	return kv, err
 }
 
-// makeRoom makes the bucket of a bench's objects where there is none.
-func (b *Board) makeRoom(ctx context.Context, bench string) error {
-	_, err := b.js.ObjectStore(ctx, objectPrefix+bench)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		_, err = b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectPrefix + bench,
-			Storage: jetstream.FileStorage, Replicas: b.replicas()})
-	}
-	return err
+// makeRoom makes the bucket of a bench's objects where there is none. No order waits for
+// it: what fails is tried again with the next Assign of the same.
+func (b *Board) makeRoom(bench string) {
+	b.rooms.Go(func() {
+		select {
+		case b.making <- struct{}{}:
+		case <-b.ctx.Done():
+			return
+		}
+		defer func() { <-b.making }()
+		ctx, cancel := context.WithTimeout(b.ctx, connectWithin)
+		defer cancel()
+		if _, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
+			b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: admit.ObjectPrefix + bench,
+				Storage: jetstream.FileStorage, Replicas: b.replicas()})
+		}
+	})
 }
 
 // Mend makes a bench's bucket anew where nothing has arrived in it since the last call: a
@@ -234,7 +248,7 @@ func (b *Board) makeRoom(ctx context.Context, bench string) error {
 func (b *Board) Mend(ctx context.Context, bench string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
-	bucket := objectPrefix + bench
+	bucket := admit.ObjectPrefix + bench
 	s, err := b.js.Stream(ctx, "OBJ_"+bucket)
 	if err == nil {
 		before, seen := b.arrived[bench]
@@ -251,7 +265,7 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 func (b *Board) fetch(ctx context.Context, r fleet.Result, dir string) error {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
-	objects, err := b.js.ObjectStore(ctx, objectPrefix+r.Bench)
+	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+r.Bench)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 )
 
 // chairKey is where the coordinator that conducts is written, beside the orders: no bench
@@ -36,7 +37,7 @@ func (b *Board) Conduct(ctx context.Context, h fleet.Hold, lease time.Duration, 
 	error) {
 	c := &chair{board: b}
 	c.claim = &fleet.Claim{Register: c, Hold: h, Lease: lease, Tell: tell}
-	_, err := b.nc.Subscribe(conductSubject, func(m *nats.Msg) {
+	_, err := b.nc.Subscribe(admit.ConductSubject, func(m *nats.Msg) {
 		if text, err := json.Marshal(h); err == nil && c.claim.Held() {
 			m.Respond(text)
 		}
@@ -110,6 +111,6 @@ func (c *chair) Remove(ctx context.Context, after uint64) error {
 // Ask is fleet.Register's.
 func (c *chair) Ask(ctx context.Context) (fleet.Hold, bool) {
 	var h fleet.Hold
-	m, err := c.board.nc.RequestWithContext(ctx, conductSubject, nil)
+	m, err := c.board.nc.RequestWithContext(ctx, admit.ConductSubject, nil)
 	return h, err == nil && json.Unmarshal(m.Data, &h) == nil
 }
