@@ -83,6 +83,13 @@ func Crowd(ctx context.Context, hub, dir string, benches int) (f Figure, err err
 	if f.Written, f.Reached, err = c.give(ctx, board, 2); err != nil {
 		return f, err
 	}
+	// Buckets are made beside the orders.
+	for made := 0; made < benches; time.Sleep(10 * time.Millisecond) {
+		all, _ := filepath.Glob(filepath.Join(dir, "store", "jetstream", "*", "streams", "OBJ_*"))
+		if made = len(all); ctx.Err() != nil {
+			return f, ctx.Err()
+		}
+	}
 	f.Memory, f.Peak = kernel.StatusBytes(c.hub.Process.Pid, "VmRSS"), kernel.StatusBytes(c.hub.Process.Pid, "VmHWM")
 	return f, nil
 }

@@ -30,12 +30,12 @@ func table(f Figure, g Gap) []labbench.Row {
 		row("MB of the hub, resident", float64(f.Memory)/1e6, 150, "%.1f"),
 		row("ms that sharing adds between two blocks", ms(g.Overhead), ms(allowed), "%.3g"),
 	}
-	all[0].How = fmt.Sprintf("%d benches of one process, each with a connection and a key of its own, beat and read their "+
-		"orders as workers do; orders are given one after the other", f.Benches)
-	all[4].How = "the buckets of all benches are made, a write that is synced for each"
-	all[5].How = fmt.Sprintf("after those orders; at most %.1f MB", float64(f.Peak)/1e6)
-	all[6].How = fmt.Sprintf("a study of %d blocks alone and with one bench of this machine, in turn; medians of %d and %d "+
-		"gaps: %v and %v, with one block of %v alone", g.Blocks, len(g.Alone), len(g.Shared),
+	all[0].How = fmt.Sprintf("%d benches of one process, each with a connection and a key of its own, beat and read "+
+		"their orders as workers do; orders are given one after the other", f.Benches)
+	all[4].How = "a write that is synced for each; their buckets are made beside that"
+	all[5].How = fmt.Sprintf("after those orders, with a bucket for each bench; at most %.1f MB", float64(f.Peak)/1e6)
+	all[6].How = fmt.Sprintf("a study of %d blocks alone and with one bench of this machine, in turn; medians of %d and "+
+		"%d gaps: %v and %v, with one block of %v alone", g.Blocks, len(g.Alone), len(g.Shared),
 		quantile(g.Alone, 0.5).Round(time.Millisecond), quantile(g.Shared, 0.5).Round(time.Millisecond),
 		g.Block.Round(time.Millisecond))
 	return all
@@ -49,7 +49,8 @@ func sizeRows(exe, hub string) ([]labbench.Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, labbench.Row{Figure: "MB of " + info.Name(), Measured: fmt.Sprintf("%.1f", float64(info.Size())/1e6),
+		size := fmt.Sprintf("%.1f", float64(info.Size())/1e6)
+		all = append(all, labbench.Row{Figure: "MB of " + info.Name(), Measured: size,
 			How: "as built here: releases leave out symbols"})
 	}
 	return all, nil

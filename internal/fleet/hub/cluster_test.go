@@ -52,11 +52,13 @@ type ring struct {
 	options []Options
 }
 
+// freeAddresses are on addresses of their own, three in turn: a connection that is made
+// meanwhile takes a port of 127.0.0.1.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
 	var all []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for i := range n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:0", 2+i%3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +345,8 @@ func selfSigned(t *testing.T, certFile, keyFile string) {
 	}
 	c := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hub"}, IsCA: true,
 		BasicConstraintsValid: true, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(127, 0, 0, 2), net.IPv4(127, 0, 0, 3),
+			net.IPv4(127, 0, 0, 4)}}
 	der, err := x509.CreateCertificate(rand.Reader, &c, &c, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

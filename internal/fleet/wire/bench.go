@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -126,23 +127,32 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
 	var a fleet.Answer
-	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name)
-	if err != nil {
-		return a, err
+	var objects jetstream.ObjectStore
+	var err error
+	parcels, enclosed := parcelsOf(r).enclose()
+	if len(parcels) > 0 {
+		if objects, err = b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name); err != nil {
+			return a, err
+		}
 	}
-	parcels := parcelsOf(r)
 	for _, p := range parcels {
 		if err := upload(ctx, objects, p, dir); err != nil {
 			return a, fmt.Errorf("%s: %w", p.files[0].Name, err)
 		}
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
+	ask := nats.NewMsg(admit.ResultPrefix + b.name)
+	if ask.Data, err = json.Marshal(r); err != nil {
 		return a, err
+	}
+	if enclosed != nil {
+		ask.Header.Set(enclosedHeader, strconv.Itoa(len(ask.Data)))
+		if ask.Data, err = enclosed.appendTo(ask.Data, dir); err != nil {
+			return a, err
+		}
 	}
 	asked, stop := context.WithTimeout(ctx, answerWithin)
 	defer stop()
-	m, err := b.nc.RequestWithContext(asked, admit.ResultPrefix+b.name, text)
+	m, err := b.nc.RequestMsgWithContext(asked, ask)
 	if err == nil {
 		err = json.Unmarshal(m.Data, &a)
 	}

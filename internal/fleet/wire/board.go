@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 
@@ -136,12 +135,13 @@ func (b *Board) hearResult(m *nats.Msg) {
 	name, ok := benchOf(m.Subject, admit.ResultPrefix)
 	// Subtle: the answer is published with the coordinator's rights, so a bench may not
 	// choose where to.
-	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") || json.Unmarshal(m.Data, &r) != nil {
+	text, files := apart(m)
+	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") || json.Unmarshal(text, &r) != nil {
 		return
 	}
 	r.Bench = name
 	d := fleet.Delivery{Result: r}
-	d.Fetch = func(ctx context.Context, dir string) error { return b.fetch(ctx, r, dir) }
+	d.Fetch = func(ctx context.Context, dir string) error { return b.fetch(ctx, r, files, dir) }
 	d.Answer = func(a fleet.Answer) { b.answer(r, m.Reply, a) }
 	select {
 	case b.results <- d:
@@ -217,8 +217,8 @@ var errAway = errors.New("the hub was not reached for a lease")
 func (b *Board) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := b.js.KeyValue(ctx, admit.AssignBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: admit.AssignBucket, Storage: jetstream.FileStorage,
-			Replicas: b.replicas()})
+		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: admit.AssignBucket,
+			Storage: jetstream.FileStorage, Replicas: b.replicas()})
 	}
 	return kv, err
 }
@@ -262,28 +262,37 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 }
 
 // fetch writes the files of a result into dir.
-func (b *Board) fetch(ctx context.Context, r fleet.Result, dir string) error {
+func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir string) error {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
-	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+r.Bench)
-	if err != nil {
-		return err
-	}
 	for _, f := range r.Files {
 		if !store.Portable(f.Name) || f.Bytes < 0 {
 			return fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
 		}
 	}
 	to := &unpacker{dir: dir}
-	for _, p := range parcelsOf(r) {
-		if err := fetchParcel(ctx, objects, p, to); err != nil {
+	stored := parcelsOf(r)
+	if files != nil {
+		rest, enclosed := stored.enclose()
+		if stored = rest; enclosed != nil {
+			if err := to.all(bytes.NewReader(files), *enclosed); err != nil {
+				return errors.Join(err, to.sync())
+			}
+		}
+	}
+	for _, p := range stored {
+		if err := b.fetchParcel(ctx, r.Bench, p, to); err != nil {
 			return errors.Join(err, to.sync())
 		}
 	}
 	return to.sync()
 }
 
-func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, to *unpacker) error {
+func (b *Board) fetchParcel(ctx context.Context, bench string, p parcel, to *unpacker) error {
+	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+bench)
+	if err != nil {
+		return err
+	}
 	from, err := objects.Get(ctx, p.object)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("%w: %s is missing", fleet.ErrDamaged, p.files[0].Name)
@@ -292,17 +301,5 @@ func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, t
 		return err
 	}
 	defer from.Close()
-	for _, f := range p.files {
-		if err := to.file(from, f); err != nil {
-			return err
-		}
-	}
-	n, err := from.Read(make([]byte, 1)) // the library compares the digest at the end
-	if n > 0 {
-		return fmt.Errorf("%w: %s is longer than was said", fleet.ErrDamaged, p.files[len(p.files)-1].Name)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return damaged(err, p.files[0])
-	}
-	return nil
+	return to.all(from, p)
 }

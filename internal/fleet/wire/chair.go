@@ -37,14 +37,15 @@ func (b *Board) Conduct(ctx context.Context, h fleet.Hold, lease time.Duration, 
 	error) {
 	c := &chair{board: b}
 	c.claim = &fleet.Claim{Register: c, Hold: h, Lease: lease, Tell: tell}
+	if err := c.claim.Take(ctx); err != nil {
+		return nil, err
+	}
+	// Not before: of nobody who listens the hub says so at once, and nobody waits for an answer.
 	_, err := b.nc.Subscribe(admit.ConductSubject, func(m *nats.Msg) {
 		if text, err := json.Marshal(h); err == nil && c.claim.Held() {
 			m.Respond(text)
 		}
 	})
-	if err == nil {
-		err = c.claim.Take(ctx)
-	}
 	if err != nil {
 		return nil, err
 	}

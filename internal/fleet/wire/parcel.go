@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
@@ -36,8 +38,8 @@ func (p parcel) bytes() (n int64) {
 // parcelsOf says how the files of a result travel. Both ends know it from the result
 // alone. Names of objects follow from the task and the content, and are never used twice:
 // nobody overwrites what another has written.
-func parcelsOf(r fleet.Result) []parcel {
-	var all []parcel
+func parcelsOf(r fleet.Result) parcels {
+	var all parcels
 	var small []fleet.File
 	content := sha256.New()
 	for _, f := range r.Files {
@@ -52,6 +54,42 @@ func parcelsOf(r fleet.Result) []parcel {
 		all = append(all, parcel{objectName(r.Task, hex.EncodeToString(content.Sum(nil))), small})
 	}
 	return all
+}
+
+// parcels are those of one result; the last may be of small files.
+type parcels []parcel
+
+// mostEnclosed is how many bytes travel with the result itself.
+const mostEnclosed = 1 << 20
+
+// enclosedHeader says of a result how many of its bytes are the result; files follow.
+const enclosedHeader = "Edgegauge-Result"
+
+// enclose takes out what travels with the result itself, if anything does: of a block
+// without large files the hub stores nothing, and nobody waits for it.
+func (all parcels) enclose() (rest parcels, enclosed *parcel) {
+	last := len(all) - 1
+	if last < 0 || all[last].bytes() > mostEnclosed {
+		return all, nil
+	}
+	return all[:last], &all[last]
+}
+
+// appendTo appends the bytes of a parcel's files.
+func (p parcel) appendTo(text []byte, dir string) ([]byte, error) {
+	from := &packer{dir: dir, left: p.files}
+	defer from.Close()
+	files, err := io.ReadAll(io.LimitReader(from, p.bytes()))
+	return append(text, files...), err
+}
+
+// apart splits the message of a result; files are nil where none are enclosed.
+func apart(m *nats.Msg) (result, files []byte) {
+	n, err := strconv.Atoi(m.Header.Get(enclosedHeader))
+	if err != nil || n < 0 || n > len(m.Data) {
+		return m.Data, nil
+	}
+	return m.Data[:n], append([]byte{}, m.Data[n:]...)
 }
 
 func objectName(t fleet.Task, content string) string {
@@ -102,6 +140,23 @@ type unpacker struct {
 	syncing sync.WaitGroup
 	mu      sync.Mutex
 	errs    []error
+}
+
+// all writes the files of a parcel.
+func (u *unpacker) all(from io.Reader, p parcel) error {
+	for _, f := range p.files {
+		if err := u.file(from, f); err != nil {
+			return err
+		}
+	}
+	n, err := from.Read(make([]byte, 1)) // the library compares the digest at the end
+	if n > 0 {
+		return fmt.Errorf("%w: %s is longer than was said", fleet.ErrDamaged, p.files[len(p.files)-1].Name)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return damaged(err, p.files[0])
+	}
+	return nil
 }
 
 // file writes the next of a parcel, and compares its checksum.
