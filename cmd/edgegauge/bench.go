@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/bench/capacitybench"
 	"edgegauge.example/edgegauge/internal/bench/drivebench"
+	"edgegauge.example/edgegauge/internal/bench/fleetbench"
 	"edgegauge.example/edgegauge/internal/bench/historybench"
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/bench/populationbench"
@@ -44,7 +45,7 @@ func storeMain(args []string) int {
 
 func benchCmd(a *app) *cobra.Command {
 	all := slices.Concat(labbench.Parts(), reportbench.Parts(), verdictbench.Parts(), historybench.Parts(),
-		capacitybench.Parts(), populationbench.Parts())
+		capacitybench.Parts(), populationbench.Parts(), fleetbench.Parts())
 	var says strings.Builder
 	for _, p := range all {
 		fmt.Fprintf(&says, "\n  %-10s %s", p.Name, p.Says)

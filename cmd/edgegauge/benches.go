@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
 )
 
@@ -66,8 +67,8 @@ func benchesCheckCmd(dir *string) *cobra.Command {
 }
 
 // readKeys reads a fleet's keys; none are no error.
-func readKeys(dir string) (wire.Keys, error) {
-	k := wire.Keys{Benches: map[string]string{}}
+func readKeys(dir string) (admit.Keys, error) {
+	k := admit.Keys{Benches: map[string]string{}}
 	text, err := os.ReadFile(filepath.Join(dir, keysFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, nil
@@ -123,7 +124,7 @@ func listenFor(ctx context.Context, dir string, wait time.Duration, all int) (ma
 	return heard, nil
 }
 
-func writeBenches(w io.Writer, k wire.Keys, heard map[string]fleet.Beat, check bool) error {
+func writeBenches(w io.Writer, k admit.Keys, heard map[string]fleet.Beat, check bool) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	machines := map[string]string{}
 	bad := 0
@@ -180,7 +181,7 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 	if err != nil {
 		return err
 	}
-	if err = wire.CheckName(name); err == nil && k.Benches[name] != "" {
+	if err = admit.CheckName(name); err == nil && k.Benches[name] != "" {
 		err = fmt.Errorf("bench %s exists already; to give it a new key, remove it first", name)
 	}
 	if err == nil && url == "" {
@@ -195,7 +196,7 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	if k.Benches[name], bench.Seed, err = wire.NewKey(); err != nil {
+	if k.Benches[name], bench.Seed, err = admit.NewKey(); err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -203,7 +204,7 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 	}
 	if k.Coordinator == "" {
 		own := wire.Credentials{URL: url, CA: bench.CA}
-		if k.Coordinator, own.Seed, err = wire.NewKey(); err == nil {
+		if k.Coordinator, own.Seed, err = admit.NewKey(); err == nil {
 			err = own.Write(filepath.Join(dir, coordinatorFile))
 		}
 	}

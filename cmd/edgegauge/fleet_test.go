@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -65,7 +66,7 @@ func cmdHub(ts *testscript.TestScript, neg bool, args []string) {
 	go io.Copy(io.Discard, out)
 	var said struct{ URL string }
 	ts.Check(json.Unmarshal(line, &said))
-	_, seed, err := wire.NewKey()
+	_, seed, err := admit.NewKey()
 	ts.Check(err)
 	ts.Check(wire.Credentials{URL: said.URL, Bench: "one", Seed: seed}.Write(ts.MkAbs("stranger.json")))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/meant"
@@ -134,8 +135,8 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	if err != nil {
 		return fails(errors.Join(err, board.Close()))
 	}
-	host, _ := os.Hostname()
-	if err := board.Conduct(fmt.Sprintf("%s, from %s", e.Dir, host)); err != nil {
+	held, err := a.claim(ctx, board, e, s.lease)
+	if err != nil {
 		return fails(errors.Join(err, board.Close()))
 	}
 	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
@@ -144,9 +145,11 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 		defer n.Close()
 		c.Show = n.show
 	}
-	out, err := c.Conduct(ctx)
+	out, err := c.Conduct(held)
 	if ctx.Err() != nil {
 		err = lab.ErrStopped
+	} else if held.Err() != nil {
+		err = context.Cause(held)
 	}
 	if closed := board.Close(); err == nil {
 		err = closed
@@ -169,6 +172,19 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	return a.finish(e, outcome, err)
 }
 
+// claim makes this the coordinator of all benches of a hub, until the context that it
+// returns ends.
+func (a *app) claim(ctx context.Context, board *wire.Board, e *testbed.Experiment, lease time.Duration) (
+	context.Context, error) {
+	place, err := e.Lab.Store.Place()
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	h := fleet.Hold{ID: fleet.NewID(), Place: place, Words: fmt.Sprintf("%s, from %s", e.Dir, host)}
+	return board.Conduct(ctx, h, lease, func(line string) { fmt.Fprintln(a.notes(), printable.Line(line)) })
+}
+
 // tellFleet prints what happens, a line each.
 func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 	left := map[int]bool{}            // whether a block was still to be measured when this began
@@ -183,6 +199,9 @@ func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 		}
 	}
 	return func(x fleet.Event) {
+		if x.Block > 0 {
+			left[x.Block] = true // one that precision has added, too
+		}
 		line := fmt.Sprintf("bench %s: %s", x.Bench, x.What)
 		if x.Block > 0 {
 			line = fmt.Sprintf("bench %s: block %d: %s", x.Bench, x.Block, x.What)
@@ -237,14 +256,14 @@ func (a *app) startLocal(s sharing, dir string, trust bool) (_ *localFleet, err 
 			f.stop()
 		}
 	}()
-	keys := wire.Keys{Benches: map[string]string{}}
+	keys := admit.Keys{Benches: map[string]string{}}
 	seeds := map[string]string{}
 	for _, name := range s.names() {
-		if keys.Benches[name], seeds[name], err = wire.NewKey(); err != nil {
+		if keys.Benches[name], seeds[name], err = admit.NewKey(); err != nil {
 			return nil, err
 		}
 	}
-	if keys.Coordinator, f.who.Seed, err = wire.NewKey(); err != nil {
+	if keys.Coordinator, f.who.Seed, err = admit.NewKey(); err != nil {
 		return nil, err
 	}
 	if err = writeSecret(filepath.Join(f.temp.Dir, keysFile), keys); err != nil {

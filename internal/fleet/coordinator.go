@@ -21,9 +21,12 @@ type Coordinator struct {
 	Retries   int
 	Ledger    Ledger
 	Board     Board
-	Benches   []string      // that take part; empty: all that are heard
-	Lease     time.Duration // 0: Lease
-	Tell      func(Event)   // from one goroutine; nil: nobody listens
+	Benches   []string // that take part; empty: all that are heard
+	// More is asked when every block is measured and no bench is at work: it adds up to n
+	// blocks to the ledger, and returns how many; 0: that was all. nil: it was.
+	More  func(n int) (int, error)
+	Lease time.Duration // 0: Lease
+	Tell  func(Event)   // from one goroutine; nil: nobody listens
 	// Show takes the state of all benches whenever one may have changed, from one
 	// goroutine; nil: nobody looks.
 	Show func([]BenchState)
@@ -233,7 +236,26 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 		done = done && s.order == nil
 	}
 	w.assign(ctx)
-	return done, nil
+	if !done || w.More == nil {
+		return done, nil
+	}
+	return w.extend()
+}
+
+// extend asks for a block for each bench that can measure one, so that none waits for the
+// others.
+func (w *conducting) extend() (bool, error) {
+	fit := 0
+	for name, s := range w.seats {
+		if w.fit(name, s) {
+			fit++
+		}
+	}
+	added, err := w.More(max(fit, 1))
+	if err != nil || added == 0 {
+		return err == nil, err
+	}
+	return false, w.plan()
 }
 
 // fit says whether a bench may get an order, and tells why not, once.

@@ -13,6 +13,28 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
+// MoreBlocks adds up to n blocks to a plan that is measured elsewhere, and wholly so by now,
+// where the wanted precision is not reached and the budget allows more. It returns how many;
+// if none, unmet says why the precision was not reached, unless it was.
+func (l *Lab) MoreBlocks(n int, began time.Time) (added int, unmet string, err error) {
+	c := conductor{Lab: l, began: began, trials: map[int]study.Trial{}}
+	for _, t := range l.Plan.Trials {
+		c.trials[t.ID] = t
+	}
+	if done, err := c.enough(); done || err != nil {
+		return 0, c.outcome.Unmet, err
+	}
+	d := l.Plan.Study.Design
+	last := l.Plan.Trials[len(l.Plan.Trials)-1].Block
+	for added = 1; added < n && (d.Budget.Blocks == 0 || last-d.Replications < d.Budget.Blocks); added++ {
+		if err := c.extend(); err != nil {
+			return added, "", err
+		}
+		last++
+	}
+	return added, "", nil
+}
+
 // enough decides, when every planned trial is done, whether the wanted
 // precision is reached; if not and the budget allows, it adds a block. It looks at
 // the intervals' widths and never at significance: who repeats until a difference

@@ -10,8 +10,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 )
@@ -192,6 +195,21 @@ func (s *Store) ID() (string, error) {
 	first := runs[0]
 	return digestOf(fmt.Appendf(nil, "%s\t%s\t%d\t%s", first.Started.Format(time.RFC3339Nano), first.Host, first.PID,
 		first.studyDigest))[:24], nil
+}
+
+// Place stands for the directory of a store that is open for writing, among those of all
+// machines, until it is moved.
+func (s *Store) Place() (string, error) {
+	var st unix.Stat_t
+	id, err := s.ID()
+	var boot []byte
+	if err == nil {
+		boot, err = os.ReadFile("/proc/sys/kernel/random/boot_id")
+	}
+	if err == nil {
+		err = unix.Fstat(int(s.lock.Fd()), &st)
+	}
+	return fmt.Sprintf("%s %s %d:%d", id, strings.TrimSpace(string(boot)), st.Dev, st.Ino), s.word(err)
 }
 
 // Dir is the results directory.

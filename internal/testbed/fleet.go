@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/lab"
@@ -24,9 +25,6 @@ func (n NotShared) Error() string { return n.why }
 // OpenShared makes or resumes the results of a plan that benches measure. Nothing of
 // this machine is opened, and its lab conducts no trial.
 func (b *Testbed) OpenShared(ctx context.Context, r Request) (*Experiment, error) {
-	if r.Plan.Study.Design.Precision > 0 {
-		return nil, NotShared{"design.precision: benches measure a plan of fixed length; add --set design.precision=off"}
-	}
 	r.shared = true
 	x := b.assemble(r.Plan, b.Exe, b.Temp)
 	e := &Experiment{assembly: x, Lab: x.lab}
@@ -78,7 +76,11 @@ func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error 
 	if err := s.open(ctx, o); err != nil {
 		return err
 	}
-	p := s.plan
+	p, err := longEnough(s.plan, o.Block)
+	if err != nil {
+		return err
+	}
+	p.Study.Design.Precision = 0 // the coordinator decides how many blocks there are
 	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t study.Trial) bool { return t.Block != o.Block })
 	p.Study.Retries = o.Retries
 	h, err := s.x.header(p, s.text, s.facts)
@@ -99,6 +101,19 @@ func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error 
 	return errors.Join(err, l.Store.Close())
 }
 
+// longEnough is a plan with that block, which precision may have added.
+func longEnough(p study.Plan, block int) (study.Plan, error) {
+	more := block - p.Trials[len(p.Trials)-1].Block
+	if more <= 0 {
+		return p, nil
+	}
+	d := p.Study.Design
+	if d.Precision == 0 || d.Budget.Blocks > 0 && more > d.Budget.Blocks {
+		return p, fmt.Errorf("there is no block %d", block)
+	}
+	return p.Extend(more)
+}
+
 // open opens the lab of an order's run, unless it is open.
 func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	if s.run == o.Run {
@@ -111,11 +126,6 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	if err != nil {
 		return err
 	}
-	// The plan is at least as long as the block's number.
-	if last := p.Trials[len(p.Trials)-1].Block; o.Block > last {
-		return fmt.Errorf("there is no block %d", o.Block)
-	}
-	p.Study.Design.Precision = 0 // the coordinator decides how many blocks there are
 	s.plan, s.text = p, o.Study
 	if s.scratch, err = NewScratch(s.Bed.Temp); err != nil {
 		return err
@@ -197,13 +207,22 @@ func (e *Experiment) Coordinator() (fleet.Coordinator, error) {
 		return fleet.Coordinator{}, err
 	}
 	id, err := s.ID()
-	return fleet.Coordinator{Run: id, Program: e.assembly.bed.Version, Study: text, Overrides: sets,
-		Retries: e.Lab.Plan.Study.Retries, Ledger: s}, err
+	c := fleet.Coordinator{Run: id, Program: e.assembly.bed.Version, Study: text, Overrides: sets,
+		Retries: e.Lab.Plan.Study.Retries, Ledger: s}
+	began := time.Now()
+	c.More = func(n int) (added int, err error) {
+		if out, err := e.Outcome(); err != nil || len(out.Missing) > 0 {
+			return 0, err
+		}
+		added, e.unmet, err = e.Lab.MoreBlocks(n, began)
+		return added, err
+	}
+	return c, err
 }
 
 // Outcome is what a plan that was measured elsewhere came to.
 func (e *Experiment) Outcome() (lab.Outcome, error) {
-	var out lab.Outcome
+	out := lab.Outcome{Unmet: e.unmet}
 	all, err := e.Lab.Store.Trials()
 	for _, t := range all {
 		if out.Invalid += t.Refused; t.State == store.Valid {

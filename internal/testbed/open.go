@@ -46,6 +46,7 @@ type Experiment struct {
 	Apart []string
 
 	assembly *assembly
+	unmet    string // lab.Outcome's, of a plan that benches measured
 }
 
 // Open puts a lab together. What stands in its way is an error of type

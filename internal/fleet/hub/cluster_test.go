@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -14,8 +15,11 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,18 +30,32 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
+// hubProgram is as what the test's program is a hub.
+const hubProgram = "edgegauge-hub"
+
+// TestMain lets the test's program be a hub, to be killed.
+func TestMain(m *testing.M) {
+	if os.Args[0] == hubProgram {
+		os.Exit(Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
 // A ring is a cluster of hubs, of which each may be lost.
 type ring struct {
 	*lab
-	hubs    []*Hub
+	hubs    []*Hub      // in this process
+	killed  []*exec.Cmd // or each in its own
 	options []Options
 }
 
+// freeAddresses are on addresses of their own, three in turn: a connection that is made
+// meanwhile takes a port of 127.0.0.1.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
 	var all []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for i := range n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:0", 2+i%3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,8 +65,8 @@ func freeAddresses(t *testing.T, n int) []string {
 	return all
 }
 
-// newRing starts three hubs with one certificate, and gives the credentials all their addresses.
-func newRing(t *testing.T, benches ...string) *ring {
+// layRing prepares three hubs with one certificate, and gives the credentials all their addresses.
+func layRing(t *testing.T, benches ...string) *ring {
 	t.Helper()
 	l := newLab(t, benches...) // for its keys; its hub is not used
 	dir := t.TempDir()
@@ -58,7 +76,7 @@ func newRing(t *testing.T, benches ...string) *ring {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &ring{lab: l, hubs: make([]*Hub, 3)}
+	r := &ring{lab: l, hubs: make([]*Hub, 3), killed: make([]*exec.Cmd, 3)}
 	all := freeAddresses(t, 6)
 	var urls []string
 	for i := range r.hubs {
@@ -70,6 +88,13 @@ func newRing(t *testing.T, benches ...string) *ring {
 		c.URL, c.CA = strings.Join(urls, ","), string(pem)
 		l.who[name] = c
 	}
+	return r
+}
+
+// newRing is three hubs in this process.
+func newRing(t *testing.T, benches ...string) *ring {
+	t.Helper()
+	r := layRing(t, benches...)
 	for i := range r.hubs {
 		r.begin(i)
 	}
@@ -89,13 +114,55 @@ func (r *ring) begin(i int) {
 	}
 }
 
-// A hub of three is lost and replaced by an empty one while blocks are measured, the one that leads a stream first and
+// spawn starts a hub as a process of its own.
+func (r *ring) spawn(i int) {
+	r.t.Helper()
+	o := r.options[i]
+	cmd := exec.Command("/proc/self/exe", "-listen", o.Listen, "-store", o.Store, "-keys", o.Keys, "-cert", o.Cert, "-key",
+		o.Key, "-cluster", strings.Join(o.Cluster, ","), "-route", o.Route)
+	cmd.Args[0], cmd.Stderr = hubProgram, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		r.killed[i] = cmd
+		_, err = bufio.NewReader(out).ReadBytes('\n')
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+}
+
+// lose kills a hub, and takes its folder away.
+func (r *ring) lose(i int) {
+	r.t.Helper()
+	if r.killed[i] == nil {
+		return
+	}
+	r.killed[i].Process.Kill()
+	r.killed[i].Wait()
+	if err := os.RemoveAll(r.options[i].Store); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// A hub of three is killed and replaced by an empty one while blocks are measured, the one that leads a stream first and
 // another then: each block counts once, and what is written has three copies again.
 func TestBlocksOverACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for elections")
 	}
-	r := newRing(t, "a", "b")
+	runtime.LockOSThread() // a hub ends with the thread that started it
+	r := layRing(t, "a", "b")
+	for i := range r.killed {
+		r.spawn(i)
+		t.Cleanup(func() { r.lose(i) })
+	}
+	if t.Failed() {
+		return
+	}
 	lost := 0
 	r.measures(8, 5*time.Minute, func(n int) {
 		if n != 2 && n != 5 {
@@ -103,11 +170,8 @@ func TestBlocksOverACluster(t *testing.T) {
 		}
 		i := r.leader(lost)
 		lost++
-		r.hubs[i].Stop()
-		if err := os.RemoveAll(r.options[i].Store); err != nil {
-			t.Error(err)
-		}
-		r.begin(i)
+		r.lose(i)
+		r.spawn(i)
 	}, func(*store.Store) { r.whole() })
 	if lost != 2 {
 		t.Errorf("%d hubs were lost", lost)
@@ -141,11 +205,20 @@ func (r *ring) js() jetstream.JetStream {
 // leader is the hub that leads the orders, or one that does not.
 func (r *ring) leader(other int) int {
 	r.t.Helper()
-	for i, h := range r.hubs {
-		if h.server.JetStreamIsStreamLeader("$G", "KV_assign") {
-			return (i + other) % len(r.hubs)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	defer cancel()
+	stream, err := r.js().Stream(ctx, "KV_assign")
+	if err != nil {
+		r.t.Error(err)
+		return 0
+	}
+	name := stream.CachedInfo().Cluster.Leader
+	for i, o := range r.options {
+		if strings.HasSuffix(name, "-"+o.Route) {
+			return (i + other) % len(r.options)
 		}
 	}
+	r.t.Errorf("%q leads the orders", name)
 	return 0
 }
 
@@ -221,7 +294,8 @@ func selfSigned(t *testing.T, certFile, keyFile string) {
 	}
 	c := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hub"}, IsCA: true,
 		BasicConstraintsValid: true, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(127, 0, 0, 2), net.IPv4(127, 0, 0, 3),
+			net.IPv4(127, 0, 0, 4)}}
 	der, err := x509.CreateCertificate(rand.Reader, &c, &c, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

@@ -20,14 +20,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"edgegauge.example/edgegauge/internal/fleet/wire"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 )
 
 // Options say where a hub listens, and whom it admits.
 type Options struct {
 	Listen string // host:port; empty: a free port of 127.0.0.1
 	Store  string // folder
-	Keys   string // file of wire.Keys, read again whenever it changes
+	Keys   string // file of admit.Keys, read again whenever it changes
 	// Cert and Key are PEM files of a certificate; without them the hub listens on
 	// loopback only.
 	Cert, Key string
@@ -220,7 +220,7 @@ func writable(dir string) error {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(make([]byte, wire.MostPayload))
+	_, err = f.Write(make([]byte, admit.MostPayload))
 	return errors.Join(err, f.Close())
 }
 
@@ -242,7 +242,7 @@ func (o Options) settings() (*server.Options, error) {
 		port = server.RANDOM_PORT
 	}
 	s := &server.Options{ServerName: "edgegauge-hub", Host: host, Port: port, JetStream: true, StoreDir: o.Store,
-		SyncAlways: true, MaxPayload: wire.MostPayload, NoLog: true, NoSigs: true}
+		SyncAlways: true, MaxPayload: admit.MostPayload, NoLog: true, NoSigs: true}
 	if ip := net.ParseIP(host); o.Cert == "" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("hub: %s can be reached from elsewhere: give it a certificate with --cert and --key, "+
 			"or listen on 127.0.0.1", listen)
@@ -312,7 +312,7 @@ const routeWithin = 10 * time.Second
 
 // users reads whom the hub admits, and to what.
 func users(file string) ([]*server.NkeyUser, error) {
-	var k wire.Keys
+	var k admit.Keys
 	text, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(text, &k)
@@ -325,13 +325,13 @@ func users(file string) ([]*server.NkeyUser, error) {
 	}
 	all := []*server.NkeyUser{{Nkey: k.Coordinator}}
 	for name, key := range k.Benches {
-		if err := wire.CheckName(name); err != nil {
+		if err := admit.CheckName(name); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if !nkeys.IsValidPublicUserKey(key) || key == k.Coordinator {
 			return nil, fmt.Errorf("%s: bench %s has no key of its own", file, name)
 		}
-		publish, subscribe := wire.Permissions(name)
+		publish, subscribe := admit.Permissions(name)
 		all = append(all, &server.NkeyUser{Nkey: key, Permissions: &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe}}})
 	}

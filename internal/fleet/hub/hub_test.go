@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
@@ -37,9 +38,9 @@ func newLab(t *testing.T, benches ...string) *lab {
 	t.Helper()
 	l := &lab{t: t, who: map[string]wire.Credentials{},
 		options: Options{Store: filepath.Join(t.TempDir(), "store"), Keys: filepath.Join(t.TempDir(), "keys.json")}}
-	keys := wire.Keys{Benches: map[string]string{}}
+	keys := admit.Keys{Benches: map[string]string{}}
 	for _, name := range append([]string{""}, benches...) {
-		public, seed, err := wire.NewKey()
+		public, seed, err := admit.NewKey()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func newLab(t *testing.T, benches ...string) *lab {
 	return l
 }
 
-func (l *lab) admit(k wire.Keys) {
+func (l *lab) admit(k admit.Keys) {
 	l.t.Helper()
 	text, err := json.Marshal(k)
 	if err == nil {
@@ -249,7 +250,7 @@ func TestABenchMayOnlyDoItsOwn(t *testing.T) {
 			return true
 		}
 	}
-	publish, _ := wire.Permissions("b")
+	publish, _ := admit.Permissions("b")
 	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "fleet.drain.a", "$JS.API.STREAM.DELETE.KV_assign",
 		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", "_INBOX_coordinator.x", "_INBOX_b.x", "$SYS.REQ.SERVER.PING") {
 		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); may(subject) {
@@ -262,7 +263,7 @@ func TestABenchMayOnlyDoItsOwn(t *testing.T) {
 			t.Errorf("a may subscribe to %s", subject)
 		}
 	}
-	own, _ := wire.Permissions("a")
+	own, _ := admit.Permissions("a")
 	for _, subject := range own {
 		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); !may(subject) {
 			t.Errorf("a may not publish to %s", subject)
@@ -333,7 +334,7 @@ func TestWhoIsAdmitted(t *testing.T) {
 		t.Errorf("without a key: got %v", err)
 	}
 	stranger := l.who["a"]
-	_, stranger.Seed, _ = wire.NewKey()
+	_, stranger.Seed, _ = admit.NewKey()
 	if _, err := wire.OpenBench(stranger); !errors.Is(err, wire.ErrUnknownKey) {
 		t.Errorf("with a key of its own: got %v", err)
 	}
@@ -345,7 +346,7 @@ func TestWhoIsAdmitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end.Close()
-	k := wire.Keys{Benches: map[string]string{}}
+	k := admit.Keys{Benches: map[string]string{}}
 	for name, c := range l.who {
 		pair, err := nkeys.FromSeed([]byte(c.Seed))
 		if err != nil {
@@ -495,6 +496,8 @@ func TestABucketIsMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream, err := js.Stream(ctx, "OBJ_raw_a")
+	for ; err != nil && ctx.Err() == nil; stream, err = js.Stream(ctx, "OBJ_raw_a") { // no order waits for it
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,6 +523,9 @@ func TestABucketIsMended(t *testing.T) {
 	}
 }
 
+// hold is that of a coordinator with results of its own.
+func hold(words string) fleet.Hold { return fleet.Hold{ID: fleet.NewID(), Place: words, Words: words} }
+
 // One coordinator conducts at a time; another is told who does, and may once that has ended.
 func TestOneConducts(t *testing.T) {
 	l := newLab(t, "a")
@@ -533,16 +539,17 @@ func TestOneConducts(t *testing.T) {
 	}
 	first, second := open(), open()
 	defer second.Close()
-	if err := first.Conduct("results/x, from here"); err != nil {
+	if _, err := first.Conduct(t.Context(), hold("results/x, from here"), time.Minute, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Conduct("y"); !errors.Is(err, wire.ErrAnother) || !strings.Contains(err.Error(), "results/x, from here") {
+	_, err := second.Conduct(t.Context(), hold("y"), time.Minute, nil)
+	if !errors.Is(err, fleet.ErrAnother) || !strings.Contains(err.Error(), "results/x, from here") {
 		t.Errorf("a second coordinator: got %v", err)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Conduct("y"); err != nil {
+	if _, err := second.Conduct(t.Context(), hold("y"), time.Minute, nil); err != nil {
 		t.Errorf("after the first has ended: got %v", err)
 	}
 	nc, _ := l.as("a")
@@ -551,5 +558,81 @@ func TestOneConducts(t *testing.T) {
 	}
 	if _, err := nc.Request("fleet.conduct", nil, 300*time.Millisecond); err == nil {
 		t.Error("a bench may ask what is conducted")
+	}
+}
+
+// Of coordinators that start at the same instant one conducts, and the others are refused.
+func TestOneOfManyConducts(t *testing.T) {
+	l := newLab(t, "a")
+	for round := range 5 {
+		const many = 4
+		boards, errs := make([]*wire.Board, many), make([]error, many)
+		for i := range boards {
+			var err error
+			if boards[i], err = wire.OpenBoard(l.who[""]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var all sync.WaitGroup
+		for i, b := range boards {
+			all.Go(func() { _, errs[i] = b.Conduct(t.Context(), hold(fmt.Sprint(i)), time.Minute, nil) })
+		}
+		all.Wait()
+		conduct := 0
+		for i, err := range errs {
+			if err == nil {
+				conduct++
+			} else if !errors.Is(err, fleet.ErrAnother) {
+				t.Errorf("round %d, board %d: %v", round, i, err)
+			}
+			boards[i].Close()
+		}
+		if conduct != 1 {
+			t.Fatalf("round %d: %d coordinators conduct", round, conduct)
+		}
+	}
+}
+
+// A coordinator whose place was taken while it was away ends, and orders nothing any more.
+func TestADisplacedCoordinatorEnds(t *testing.T) {
+	l := newLab(t, "a")
+	board, err := wire.OpenBoard(l.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	held, err := board.Conduct(t.Context(), hold("x"), 2*time.Second, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, _ := l.as("")
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv, err := js.KeyValue(t.Context(), "assign")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taking, stop := context.WithCancel(t.Context())
+	var other sync.WaitGroup
+	other.Go(func() {
+		for n := 0; taking.Err() == nil; n++ { // it renews, as a coordinator does
+			kv.Put(taking, "_coordinator", fmt.Appendf(nil, `{"id":"z","place":"z","words":"z from afar"}`))
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	defer other.Wait()
+	defer stop()
+	select {
+	case <-held.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("it still conducts after a minute")
+	}
+	if err := context.Cause(held); !errors.Is(err, fleet.ErrAnother) || !strings.Contains(err.Error(), "z from afar") {
+		t.Errorf("got %v", err)
+	}
+	if board.Assign(t.Context(), "a", fleet.Order{}) == nil {
+		t.Error("it still gives orders")
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 )
 
 // lookEvery is how often a bench reads its order, in case it missed that it changed.
@@ -44,7 +44,7 @@ type Bench struct {
 // OpenBench connects a bench. A hub that is away is waited for; one that does not know
 // the key is ErrUnknownKey. It is to be closed.
 func OpenBench(c Credentials) (*Bench, error) {
-	if err := CheckName(c.Bench); err != nil {
+	if err := admit.CheckName(c.Bench); err != nil {
 		return nil, err
 	}
 	b := &Bench{name: c.Bench, orders: make(chan fleet.Order), looked: make(chan struct{})}
@@ -54,7 +54,7 @@ func OpenBench(c Credentials) (*Bench, error) {
 		return nil, err
 	}
 	if b.js, err = jetstream.New(b.nc); err == nil {
-		_, err = b.nc.Subscribe(assignSubject(b.name), func(m *nats.Msg) { b.told(m.Data) })
+		_, err = b.nc.Subscribe(admit.AssignSubject(b.name), func(m *nats.Msg) { b.told(m.Data) })
 	}
 	if err != nil {
 		b.nc.Close()
@@ -101,8 +101,8 @@ func (b *Bench) look() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		m, err := b.nc.Request(orderSubject(b.name), nil, connectWithin)
-		if err == nil && m.Header.Get("Nats-Subject") == assignSubject(b.name) {
+		m, err := b.nc.Request(admit.OrderSubject(b.name), nil, connectWithin)
+		if err == nil && m.Header.Get("Nats-Subject") == admit.AssignSubject(b.name) {
 			b.told(m.Data)
 		}
 		select {
@@ -119,7 +119,7 @@ func (b *Bench) Beat(_ context.Context, beat fleet.Beat) error {
 	if err != nil || !b.nc.IsConnected() { // the library would keep it, and send it when it is stale
 		return err
 	}
-	return b.nc.Publish(alivePrefix+b.name, text)
+	return b.nc.Publish(admit.AlivePrefix+b.name, text)
 }
 
 // Deliver uploads what is not there yet, and asks.
@@ -129,50 +129,57 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	ctx, end := whileConnected(ctx, b.nc)
 	defer end()
 	var a fleet.Answer
-	objects, err := b.js.ObjectStore(ctx, objectPrefix+b.name)
-	if err != nil {
-		return a, err
-	}
-	for _, f := range r.Files {
-		if err := upload(ctx, objects, objectName(r.Task, f), filepath.Join(dir, filepath.FromSlash(f.Name)), f); err != nil {
-			return a, fmt.Errorf("%s: %w", f.Name, err)
+	var objects jetstream.ObjectStore
+	var err error
+	parcels, enclosed := parcelsOf(r).enclose()
+	if len(parcels) > 0 {
+		if objects, err = b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name); err != nil {
+			return a, err
 		}
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
+	for _, p := range parcels {
+		if err := upload(ctx, objects, p, dir); err != nil {
+			return a, fmt.Errorf("%s: %w", p.files[0].Name, err)
+		}
+	}
+	ask := nats.NewMsg(admit.ResultPrefix + b.name)
+	if ask.Data, err = json.Marshal(r); err != nil {
 		return a, err
+	}
+	if enclosed != nil {
+		ask.Header.Set(enclosedHeader, strconv.Itoa(len(ask.Data)))
+		if ask.Data, err = enclosed.appendTo(ask.Data, dir); err != nil {
+			return a, err
+		}
 	}
 	asked, stop := context.WithTimeout(ctx, answerWithin)
 	defer stop()
-	m, err := b.nc.RequestWithContext(asked, resultPrefix+b.name, text)
+	m, err := b.nc.RequestMsgWithContext(asked, ask)
 	if err == nil {
 		err = json.Unmarshal(m.Data, &a)
 	}
 	if err != nil || a.Verdict != fleet.Damaged {
 		return a, err
 	}
-	for _, f := range r.Files { // all are sent again
-		if err := objects.Delete(ctx, objectName(r.Task, f)); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+	for _, p := range parcels { // all are sent again
+		if err := objects.Delete(ctx, p.object); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 			return a, err
 		}
 	}
 	return a, nil
 }
 
-// upload sends a file that is not whole at the hub.
-func upload(ctx context.Context, objects jetstream.ObjectStore, object, path string, f fleet.File) error {
-	if there, err := objects.GetInfo(ctx, object); err == nil && there.Size == uint64(f.Bytes) {
+// upload sends a parcel that is not whole at the hub.
+func upload(ctx context.Context, objects jetstream.ObjectStore, p parcel, dir string) error {
+	if there, err := objects.GetInfo(ctx, p.object); err == nil && there.Size == uint64(p.bytes()) {
 		return nil
 	}
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
+	from := &packer{dir: dir, left: p.files}
 	defer from.Close()
-	most := uploadWithin + time.Duration(float64(f.Bytes)/uploadRate*float64(time.Second))
+	most := uploadWithin + time.Duration(float64(p.bytes())/uploadRate*float64(time.Second))
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	meta := jetstream.ObjectMeta{Name: object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
-	_, err = objects.Put(ctx, meta, from)
+	meta := jetstream.ObjectMeta{Name: p.object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
+	_, err := objects.Put(ctx, meta, from)
 	return err
 }

@@ -3,23 +3,18 @@ package wire
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
-	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -33,48 +28,32 @@ type Board struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
-	arrived map[string]uint64 // what a bench's bucket had when Mend last looked; only its caller touches it
-}
-
-// ErrAnother means that another coordinator is at work: benches would be torn between
-// the two.
-var ErrAnother = errors.New("another study is shared on this hub now; wait until it is done, or stop it")
-
-// answersWithin is how long a coordinator that is there may take to say so. One that has
-// ended and is not yet missed by the hub never does.
-const answersWithin = 2 * time.Second
-
-// Conduct has this board be the one that conducts: until it is closed, another gets
-// ErrAnother, with the words of this one. Who only listens need not call it.
-func (b *Board) Conduct(words string) error {
-	m, err := b.nc.Request(conductSubject, nil, answersWithin)
-	if err == nil {
-		return fmt.Errorf("%w (%s)", ErrAnother, printable.Line(string(m.Data)))
-	}
-	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrTimeout) {
-		return err
-	}
-	_, err = b.nc.Subscribe(conductSubject, func(m *nats.Msg) { m.Respond([]byte(words)) })
-	return errors.Join(err, b.nc.Flush())
+	rooms   sync.WaitGroup
+	making  chan struct{} // rooms, so many at once
+	// Only who calls Assign and Mend touches these.
+	arrived map[string]uint64  // what a bench's bucket had when Mend last looked
+	orders  jetstream.KeyValue // nil: to be looked up
+	written map[string][]byte  // what a bench is to do, as Assign wrote it last
+	chair   *chair             // nil: it only listens
 }
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
-	b := &Board{alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
-		drained: make(chan string), arrived: map[string]uint64{}}
+	b := &Board{making: make(chan struct{}, 8), alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
+		drained: make(chan string), arrived: map[string]uint64{}, written: map[string][]byte{}}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
 	if b.nc, err = connect(c, false, func(err error) { b.end(err) }); err != nil {
 		return nil, err
 	}
 	if b.js, err = jetstream.New(b.nc); err == nil {
-		_, err = b.nc.Subscribe(alivePrefix+"*", b.hearBeat)
+		_, err = b.nc.Subscribe(admit.AlivePrefix+"*", b.hearBeat)
 	}
 	if err == nil {
-		_, err = b.nc.Subscribe(resultPrefix+"*", b.hearResult)
+		_, err = b.nc.Subscribe(admit.ResultPrefix+"*", b.hearResult)
 	}
 	if err == nil {
-		_, err = b.nc.Subscribe(drainPrefix+"*", b.hearDrain)
+		_, err = b.nc.Subscribe(admit.DrainPrefix+"*", b.hearDrain)
 	}
 	if err == nil {
 		err = b.nc.Flush()
@@ -96,7 +75,7 @@ func Drain(ctx context.Context, c Credentials, bench string) error {
 		return err
 	}
 	defer nc.Close()
-	_, err = nc.RequestWithContext(ctx, drainPrefix+bench, nil)
+	_, err = nc.RequestWithContext(ctx, admit.DrainPrefix+bench, nil)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return ErrNobody
 	}
@@ -105,7 +84,7 @@ func Drain(ctx context.Context, c Credentials, bench string) error {
 
 // hearDrain trusts who sends it: no bench may.
 func (b *Board) hearDrain(m *nats.Msg) {
-	name, ok := benchOf(m.Subject, drainPrefix)
+	name, ok := benchOf(m.Subject, admit.DrainPrefix)
 	if !ok {
 		return
 	}
@@ -122,8 +101,12 @@ func (b *Board) Drained() <-chan string { return b.drained }
 // Close ends the connection, once what was said has been sent.
 func (b *Board) Close() error {
 	b.running.Wait()
+	if b.chair != nil {
+		b.chair.leave()
+	}
 	err := b.nc.Flush()
 	b.end(nil)
+	b.rooms.Wait()
 	b.nc.Close()
 	return err
 }
@@ -137,7 +120,7 @@ func (b *Board) Results() <-chan fleet.Delivery { return b.results }
 // hearBeat drops what it does not understand: whoever sent it is not heard.
 func (b *Board) hearBeat(m *nats.Msg) {
 	var beat fleet.Beat
-	name, ok := benchOf(m.Subject, alivePrefix)
+	name, ok := benchOf(m.Subject, admit.AlivePrefix)
 	if !ok || len(m.Data) > mostBeat || json.Unmarshal(m.Data, &beat) != nil {
 		return
 	}
@@ -150,15 +133,16 @@ func (b *Board) hearBeat(m *nats.Msg) {
 
 func (b *Board) hearResult(m *nats.Msg) {
 	var r fleet.Result
-	name, ok := benchOf(m.Subject, resultPrefix)
+	name, ok := benchOf(m.Subject, admit.ResultPrefix)
 	// Subtle: the answer is published with the coordinator's rights, so a bench may not
 	// choose where to.
-	if !ok || !strings.HasPrefix(m.Reply, inbox(name)+".") || json.Unmarshal(m.Data, &r) != nil {
+	text, files := apart(m)
+	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") || json.Unmarshal(text, &r) != nil {
 		return
 	}
 	r.Bench = name
 	d := fleet.Delivery{Result: r}
-	d.Fetch = func(ctx context.Context, dir string) error { return b.fetch(ctx, r, dir) }
+	d.Fetch = func(ctx context.Context, dir string) error { return b.fetch(ctx, r, files, dir) }
 	d.Answer = func(a fleet.Answer) { b.answer(r, m.Reply, a) }
 	select {
 	case b.results <- d:
@@ -179,7 +163,7 @@ func (b *Board) answer(r fleet.Result, reply string, a fleet.Answer) {
 	b.running.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, connectWithin)
 		defer cancel()
-		if s, err := b.js.Stream(ctx, "OBJ_"+objectPrefix+r.Bench); err == nil {
+		if s, err := b.js.Stream(ctx, "OBJ_"+admit.ObjectPrefix+r.Bench); err == nil {
 			s.Purge(ctx) // what is left takes room, and does no harm
 		}
 	})
@@ -193,33 +177,70 @@ func (b *Board) replicas() int {
 	return 3
 }
 
-// Assign writes what a bench is to do, where it is not written yet.
+// Assign writes what a bench is to do. Where it wrote the same before, it sees to it that
+// the hub has not forgotten that, or the bench's bucket.
 func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
+	if b.chair != nil && !b.chair.claim.Held() {
+		return errAway
+	}
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
-	kv, err := b.js.KeyValue(ctx, assignBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: assignBucket, Storage: jetstream.FileStorage,
-			Replicas: b.replicas()})
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := b.js.ObjectStore(ctx, objectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
-		if _, err := b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectPrefix + bench,
-			Storage: jetstream.FileStorage, Replicas: b.replicas()}); err != nil {
+	if b.orders == nil {
+		if b.orders, err = b.bucket(ctx); err != nil {
 			return err
 		}
 	}
-	if old, err := kv.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
-		return nil
+	if bytes.Equal(b.written[bench], text) {
+		if old, err := b.orders.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
+			b.makeRoom(bench)
+			return nil
+		}
 	}
-	_, err = kv.Put(ctx, bench, text)
-	return err
+	if _, err = b.orders.Put(ctx, bench, text); err != nil { // it was forgotten, or there is no hub
+		b.orders = nil
+		return err
+	}
+	_, known := b.written[bench]
+	if b.written[bench] = text; !known {
+		b.makeRoom(bench)
+	}
+	return nil
+}
+
+// errAway is that this coordinator has not reached the hub for so long that another may conduct.
+var errAway = errors.New("the hub was not reached for a lease")
+
+// bucket is that of the orders.
+func (b *Board) bucket(ctx context.Context) (jetstream.KeyValue, error) {
+	kv, err := b.js.KeyValue(ctx, admit.AssignBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: admit.AssignBucket,
+			Storage: jetstream.FileStorage, Replicas: b.replicas()})
+	}
+	return kv, err
+}
+
+// makeRoom makes the bucket of a bench's objects where there is none. No order waits for
+// it: what fails is tried again with the next Assign of the same.
+func (b *Board) makeRoom(bench string) {
+	b.rooms.Go(func() {
+		select {
+		case b.making <- struct{}{}:
+		case <-b.ctx.Done():
+			return
+		}
+		defer func() { <-b.making }()
+		ctx, cancel := context.WithTimeout(b.ctx, connectWithin)
+		defer cancel()
+		if _, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
+			b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: admit.ObjectPrefix + bench,
+				Storage: jetstream.FileStorage, Replicas: b.replicas()})
+		}
+	})
 }
 
 // Mend makes a bench's bucket anew where nothing has arrived in it since the last call: a
@@ -228,7 +249,7 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 func (b *Board) Mend(ctx context.Context, bench string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
-	bucket := objectPrefix + bench
+	bucket := admit.ObjectPrefix + bench
 	s, err := b.js.Stream(ctx, "OBJ_"+bucket)
 	if err == nil {
 		before, seen := b.arrived[bench]
@@ -238,63 +259,53 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 		}
 	}
 	delete(b.arrived, bench)
-	return b.js.DeleteObjectStore(ctx, bucket) // the next Assign makes it
+	return b.js.DeleteObjectStore(ctx, bucket) // the next Assign of the same makes it
 }
 
 // fetch writes the files of a result into dir.
-func (b *Board) fetch(ctx context.Context, r fleet.Result, dir string) error {
+func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir string) error {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
 	ctx, end := whileConnected(ctx, b.nc)
 	defer end()
-	objects, err := b.js.ObjectStore(ctx, objectPrefix+r.Bench)
-	if err != nil {
-		return err
-	}
 	for _, f := range r.Files {
-		if !store.Portable(f.Name) {
+		if !store.Portable(f.Name) || f.Bytes < 0 {
 			return fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
 		}
-		if err := fetchFile(ctx, objects, objectName(r.Task, f), f, dir); err != nil {
-			return err
+	}
+	to := &unpacker{dir: dir}
+	stored := parcelsOf(r)
+	if files != nil {
+		rest, enclosed := stored.enclose()
+		if stored = rest; enclosed != nil {
+			if err := to.all(bytes.NewReader(files), *enclosed); err != nil {
+				return errors.Join(err, to.sync())
+			}
 		}
 	}
-	return nil
+	if len(stored) == 0 {
+		return to.sync()
+	}
+	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+r.Bench)
+	for _, p := range stored {
+		if err == nil {
+			err = fetchParcel(ctx, objects, p, to)
+		}
+	}
+	return errors.Join(err, to.sync())
 }
 
-func fetchFile(ctx context.Context, objects jetstream.ObjectStore, object string, f fleet.File, dir string) error {
-	from, err := objects.Get(ctx, object)
+func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, to *unpacker) error {
+	from, err := objects.Get(ctx, p.object)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return fmt.Errorf("%w: %s is missing", fleet.ErrDamaged, f.Name)
+		return fmt.Errorf("%w: %s is missing", fleet.ErrDamaged, p.files[0].Name)
 	}
 	if err != nil {
 		return err
 	}
 	body := reader(ctx, from)
 	defer body.Close()
-	path := filepath.Join(dir, filepath.FromSlash(f.Name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(body, f.Bytes+1))
-	if errors.Is(err, jetstream.ErrDigestMismatch) {
-		err = fmt.Errorf("%w: %s: %w", fleet.ErrDamaged, f.Name, err)
-	}
-	if err == nil {
-		err = to.Sync()
-	}
-	if err = errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	if n != f.Bytes || hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
-		return fmt.Errorf("%w: %s does not match its checksum", fleet.ErrDamaged, f.Name)
-	}
-	return nil
+	return to.all(body, p)
 }
 
 // reader reads an object until ctx ends. The library's own waits for the deadline of ctx even when it is cancelled, and

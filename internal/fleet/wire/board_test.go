@@ -47,7 +47,8 @@ func TestAFetchEndsWithTheConnection(t *testing.T) {
 		cancel(nats.ErrDisconnected)
 	}()
 	dir := t.TempDir()
-	if err := fetchFile(ctx, s, "object", fleet.File{Name: "a", Bytes: 6}, dir); !errors.Is(err, nats.ErrDisconnected) {
+	p := parcel{"object", []fleet.File{{Name: "a", Bytes: 6}}}
+	if err := fetchParcel(ctx, s, p, &unpacker{dir: dir}); !errors.Is(err, nats.ErrDisconnected) {
 		t.Errorf("got %v", err)
 	}
 	if text, err := os.ReadFile(dir + "/a"); string(text) != "abc" {

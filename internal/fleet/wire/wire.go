@@ -4,7 +4,7 @@
 // again what they find missing.
 //
 // A bench's key lets it read its own order, publish its own beats and results, and use
-// its own bucket of objects, and nothing else (Permissions). The package has the client
+// its own bucket of objects, and nothing else (admit.Permissions). The package has the client
 // only; the server is package hub.
 package wire
 
@@ -14,55 +14,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 )
 
 const (
-	assignBucket   = "assign"
-	alivePrefix    = "fleet.alive."
-	resultPrefix   = "fleet.result."
-	drainPrefix    = "fleet.drain."
-	conductSubject = "fleet.conduct"
-	objectPrefix   = "raw_"
-	chunk          = 1 << 20 // B; the library's 128 KiB take four times as long where every write is synced
-	mostBeat       = 64 << 10
-	MostPayload    = 8 << 20 // B of a message, as the hub is told
-	connectWithin  = 5 * time.Second
+	chunk         = 1 << 20 // B; the library's 128 KiB take four times as long where every write is synced
+	mostBeat      = 64 << 10
+	connectWithin = 5 * time.Second
 )
-
-// inbox is where a bench is answered. Each has its own, or one could read another's.
-func inbox(bench string) string { return "_INBOX_" + bench }
-
-func assignSubject(bench string) string { return "$KV." + assignBucket + "." + bench }
-
-// orderSubject asks the hub for a bench's order.
-func orderSubject(bench string) string {
-	return "$JS.API.DIRECT.GET.KV_" + assignBucket + "." + assignSubject(bench)
-}
-
-// Permissions are the subjects that a bench may publish to and subscribe to.
-func Permissions(bench string) (publish, subscribe []string) {
-	raw := objectPrefix + bench
-	publish = []string{alivePrefix + bench, resultPrefix + bench, orderSubject(bench), "$O." + raw + ".>"}
-	for _, call := range []string{"STREAM.INFO", "STREAM.PURGE", "STREAM.MSG.GET", "DIRECT.GET"} {
-		publish = append(publish, "$JS.API."+call+".OBJ_"+raw)
-	}
-	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>", "$JS.API.CONSUMER.CREATE.OBJ_"+raw+".>")
-	return publish, []string{inbox(bench) + ".>", assignSubject(bench)}
-}
-
-// Keys are who a hub admits: public keys.
-type Keys struct {
-	Coordinator string            `json:"coordinator"` // an nkey, U…
-	Benches     map[string]string `json:"benches"`     // by name
-}
 
 // Credentials are what one end needs to reach a hub. They hold a secret.
 type Credentials struct {
@@ -70,32 +35,6 @@ type Credentials struct {
 	Bench string `json:"bench,omitempty"` // empty: the coordinator's
 	Seed  string `json:"seed"`            // private
 	CA    string `json:"ca,omitempty"`    // PEM of who signed the hub's certificate; empty: the system knows
-}
-
-// benchName is what a bench may be called: it is part of subjects, and of names of
-// folders.
-var benchName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
-
-// CheckName refuses what cannot be a bench's name.
-func CheckName(name string) error {
-	if !benchName.MatchString(name) {
-		return fmt.Errorf("bench %.80q: write 1 to 63 letters, digits, - and _, the first a letter or a digit", name)
-	}
-	return nil
-}
-
-// NewKey draws a pair of keys.
-func NewKey() (public, seed string, err error) {
-	pair, err := nkeys.CreateUser()
-	if err != nil {
-		return "", "", err
-	}
-	secret, err := pair.Seed()
-	if err != nil {
-		return "", "", err
-	}
-	public, err = pair.PublicKey()
-	return public, string(secret), err
 }
 
 // ReadCredentials reads a file of credentials, which only its owner may read.
@@ -113,7 +52,7 @@ func ReadCredentials(file string) (Credentials, error) {
 		err = json.Unmarshal(text, &c)
 	}
 	if err == nil && c.Bench != "" {
-		err = CheckName(c.Bench)
+		err = admit.CheckName(c.Bench)
 	}
 	if err != nil {
 		return c, fmt.Errorf("%s: %w; recreate it with edgegauge benches add", file, err)
@@ -148,7 +87,7 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 	if name == "" {
 		name = "coordinator"
 	}
-	options := []nats.Option{nats.Name(name), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix(inbox(name)),
+	options := []nats.Option{nats.Name(name), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix(admit.Inbox(name)),
 		nats.Timeout(connectWithin), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // otherwise a request would only time out
@@ -179,16 +118,10 @@ func lost(err error) error {
 	return err
 }
 
-// objectName is where a file of a task lies in its bench's bucket: a name is never used
-// twice, so that nobody overwrites what another has written.
-func objectName(t fleet.Task, f fleet.File) string {
-	return fmt.Sprintf("%s/%d-%d/%s", t.Run, t.Block, t.Attempt, f.SHA256)
-}
-
 // benchOf is the bench that a subject belongs to: the hub lets nobody else publish there.
 func benchOf(subject, prefix string) (string, bool) {
 	name, ok := strings.CutPrefix(subject, prefix)
-	return name, ok && benchName.MatchString(name)
+	return name, ok && admit.CheckName(name) == nil
 }
 
 // until runs do in a context that ends with an error of its own, too.

@@ -1,0 +1,77 @@
+// Package admit says whom a fleet's hub admits, and to which subjects: what hub and clients
+// must agree on. The hub's program needs nothing else of a fleet.
+package admit
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Names at the hub.
+const (
+	AssignBucket   = "assign"        // of the orders
+	ObjectPrefix   = "raw_"          // of a bench's bucket of objects
+	AlivePrefix    = "fleet.alive."  // of subjects: the bench follows
+	ResultPrefix   = "fleet.result." // likewise
+	DrainPrefix    = "fleet.drain."  // likewise
+	ConductSubject = "fleet.conduct"
+)
+
+// MostPayload is how many bytes a message may have.
+const MostPayload = 8 << 20
+
+// Inbox is where a bench is answered. Each has its own, or one could read another's.
+func Inbox(bench string) string { return "_INBOX_" + bench }
+
+// AssignSubject is where a bench's order is written.
+func AssignSubject(bench string) string { return "$KV." + AssignBucket + "." + bench }
+
+// OrderSubject asks the hub for a bench's order.
+func OrderSubject(bench string) string {
+	return "$JS.API.DIRECT.GET.KV_" + AssignBucket + "." + AssignSubject(bench)
+}
+
+// Permissions are the subjects that a bench may publish to and subscribe to.
+func Permissions(bench string) (publish, subscribe []string) {
+	raw := ObjectPrefix + bench
+	publish = []string{AlivePrefix + bench, ResultPrefix + bench, OrderSubject(bench), "$O." + raw + ".>"}
+	for _, call := range []string{"STREAM.INFO", "STREAM.PURGE", "STREAM.MSG.GET", "DIRECT.GET"} {
+		publish = append(publish, "$JS.API."+call+".OBJ_"+raw)
+	}
+	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>", "$JS.API.CONSUMER.CREATE.OBJ_"+raw+".>")
+	return publish, []string{Inbox(bench) + ".>", AssignSubject(bench)}
+}
+
+// Keys are who a hub admits: public keys.
+type Keys struct {
+	Coordinator string            `json:"coordinator"`
+	Benches     map[string]string `json:"benches"` // by name
+}
+
+// benchName is what a bench may be called: it is part of subjects, and of names of
+// folders.
+var benchName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+
+// CheckName refuses what cannot be a bench's name.
+func CheckName(name string) error {
+	if !benchName.MatchString(name) {
+		return fmt.Errorf("bench %.80q: write 1 to 63 letters, digits, - and _, the first a letter or a digit", name)
+	}
+	return nil
+}
+
+// NewKey draws a pair of keys.
+func NewKey() (public, seed string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", "", err
+	}
+	secret, err := pair.Seed()
+	if err != nil {
+		return "", "", err
+	}
+	public, err = pair.PublicKey()
+	return public, string(secret), err
+}
