@@ -31,6 +31,8 @@ type Estimate struct {
 	Center   stat.Summary // over the trials
 	Values   []float64    // one a trial
 	Modelled bool         // computed from a model, not measured
+
+	waiting float64 // as Series.Waiting, where the trials were starved
 }
 
 // A Check is a requirement's verdict for one candidate; the worse side counts
@@ -66,6 +68,8 @@ type Candidate struct {
 	Front      bool   // no other candidate that may meet the requirements is better in one objective and as good in all
 	BeatBy     string // a candidate that keeps it off the front; empty: it is on it
 	Unsure     bool   // off the front by differences within noise only
+
+	waited bool // waiting for a CPU may explain a difference from the best, even where nothing was starved
 }
 
 // A Choice ranks the candidates: those that meet the requirements by the first
@@ -193,6 +197,9 @@ func figure(all []Series, name string, t Term, confidence float64, small bool,
 		if !found || (m.Center > out.Center.Center) == small {
 			out = Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
 				Values: xs, Modelled: s.Modelled}
+			if s.Starved() {
+				out.waiting = s.Waiting
+			}
 		}
 		found = true
 	}
@@ -249,10 +256,27 @@ func judgeChecks(cs []Candidate, confidence float64) {
 		if k.Verdict = v; k.Doubt != "" {
 			k.Verdict = stat.Undecided
 		}
+		if k.Verdict != stat.Undecided && k.waitingExplains() {
+			k.Verdict, k.Doubt = stat.Undecided, "programs waited for a CPU, which may explain it; measure again on a quieter machine"
+		}
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
 			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
 		}
 	}
+}
+
+// waitingExplains reports whether the verdict would turn if programs had not waited for a
+// CPU: times would have been shorter, rates higher.
+func (k Check) waitingExplains() bool {
+	if k.Figure.waiting == 0 {
+		return false
+	}
+	without := k.Figure.Center.Center / Slower(k.Figure.waiting)
+	if u := k.Figure.Unit; u == "1/s" || u == "B/s" {
+		without = k.Figure.Center.Center * Slower(k.Figure.waiting)
+	}
+	meets := (without < k.Requirement.Bound) == k.Requirement.Less
+	return meets != (k.Verdict == stat.Confirmed)
 }
 
 // meet says of each candidate whether it meets all that is asked.
@@ -348,14 +372,17 @@ func (c *Choice) noise(all []Series) {
 		}
 		x.Ratio, x.PHolm = r, r.P
 		x.Difference = !pairs.Log
-		x.Starved = series[i+1].Starved() || series[0].Starved()
 		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
 		x.Noise = !(r.P < 1-c.Confidence) && !exact
-		if wide := allowance(series[i+1], series[0]); wide > 1 && pairs.Log {
-			x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
+		x.Starved = series[i+1].Starved() || series[0].Starved()
+		if wide := allowance(series[i+1], series[0]); wide > 1 {
+			if pairs.Log {
+				x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
+			}
+			x.waited = true
 		}
 		x.Odd = x.odd(*best, c.Objectives[0].Maximize)
-		if x.Noise && pairs.Log && !x.Starved {
+		if x.Noise && pairs.Log && !x.waited {
 			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
 		}
 	}
@@ -408,6 +435,18 @@ func series1(all []Series, name string, t Term) (Series, bool) {
 	return all[i], true
 }
 
+// equalWithin is the relative difference below which two candidates are practically equal.
+const equalWithin = 0.05
+
+// alike says what is known of a candidate that no practical number of trials would tell from
+// the best.
+func (x Candidate) alike() string {
+	if r := x.Ratio; !x.Difference && r.Lo > 1/(1+equalWithin) && r.Hi < 1+equalWithin {
+		return "practically equal"
+	}
+	return "no practical number of trials would tell them apart"
+}
+
 // Next says what to measure to be surer, the most telling first.
 func (c Choice) Next() []string {
 	var out []string
@@ -436,7 +475,7 @@ func (c Choice) Next() []string {
 		switch {
 		case math.IsNaN(x.Ratio.Estimate):
 			out = append(out, fmt.Sprintf("%s vs %s: run at least two blocks with both", x.Name, c.Candidates[0].Name))
-		case x.Starved:
+		case x.waited:
 			out = append(out,
 				fmt.Sprintf("%s vs %s: programs waited for a CPU, which may explain the difference; measure again on a "+
 					"quieter machine", x.Name, c.Candidates[0].Name))
@@ -448,7 +487,7 @@ func (c Choice) Next() []string {
 			out = append(out, fmt.Sprintf("%s vs %s, %.1f %% apart: about %d trials each would decide (there are %d)", x.Name,
 				c.Candidates[0].Name, 100*math.Abs(x.Ratio.Estimate-1), max(x.Needed, n+1), n))
 		default:
-			out = append(out, fmt.Sprintf("%s vs %s: practically equal; choose by something else", x.Name, c.Candidates[0].Name))
+			out = append(out, fmt.Sprintf("%s vs %s: %s; choose by something else", x.Name, c.Candidates[0].Name, x.alike()))
 		}
 	}
 	return out
