@@ -26,8 +26,10 @@ func TestHopelessPilot(t *testing.T) {
 	}
 	out, code := o.run(t, "compare", "--from", "wild", "--with", "wild.yaml", "--detect", "5%")
 	said := strings.Join(strings.Fields(out), " ")
-	for _, want := range []string{"not even 100000 blocks find a change of 5 %", "no practical number of blocks finds it; 4 are " +
-		"measured", "make trials longer (requests, min_duration), measure on a quieter machine, or look for a larger difference"} {
+	for _, want := range []string{"not even 100000 blocks find a change of 5 %",
+		"no practical number of blocks finds it; 4 are " +
+			"measured",
+		"make trials longer (requests, min_duration), measure on a quieter machine, or look for a larger difference"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
 		}

@@ -241,8 +241,8 @@ func sizeFrom(w io.Writer, dir string, conditions []advise.Condition, f compareF
 }
 
 // calmer is what makes blocks fewer.
-const calmer = "make trials longer (requests, min_duration), measure on a quieter machine, or look for a larger difference " +
-	"(--detect)"
+const calmer = "make trials longer (requests, min_duration), measure on a quieter machine, or look for a larger " +
+	"difference (--detect)"
 
 // hopeless reports whether no practical number of blocks finds some difference.
 func (s sizing) hopeless() bool {

@@ -257,7 +257,8 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			k.Verdict = stat.Undecided
 		}
 		if k.Verdict != stat.Undecided && k.waitingExplains() {
-			k.Verdict, k.Doubt = stat.Undecided, "programs waited for a CPU, which may explain it; measure again on a quieter machine"
+			k.Verdict = stat.Undecided
+			k.Doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
 		}
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
 			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))

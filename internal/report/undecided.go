@@ -68,8 +68,11 @@ func whatNext(o advise.Outcome) string {
 	case advise.Untested:
 		return o.Contrast.Doubt
 	case advise.Waited:
-		return fmt.Sprintf("programs waited for a CPU, which may explain a ratio of up to %.3g; more trials on a machine so busy "+
-			"would not help", o.Contrast.Allowance)
+		explains := fmt.Sprintf("may explain a ratio of up to %.3g", o.Contrast.Allowance)
+		if !slices.ContainsFunc(d.Open, func(p advise.Part) bool { return !p.Tail }) {
+			explains = "makes trials or requests slow now and then"
+		}
+		return fmt.Sprintf("programs waited for a CPU, which %s; more trials on a machine so busy would not help", explains)
 	case advise.Together:
 		return fmt.Sprintf("by itself this is decided (p %.2g), but not among all that is judged at once (p %.2g); %s", d.P,
 			max(d.Holm, d.P), trialsFor(o))

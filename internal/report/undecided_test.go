@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -37,7 +38,8 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 		detect          bool
 		says, next, not string // in the first sentence, in the line of the treatment, in neither
 	}{
-		{"near the bound", made(1, 0.03, 10), made(1.055, 0.03, 10), false, "the intervals contain the bound; more trials would decide",
+		{"near the bound", made(1, 0.03, 10), made(1.055, 0.03, 10), false,
+			"the intervals contain the bound; more trials would decide",
 			" contains the bound; about ", "spikes"},
 		{"one spike, quicker", made(1, 0.01, 30), spiked, false, "there are more spikes than before",
 			"(1 of 30 trials, 0 of 30), which chance may explain (p ", "contain"},
@@ -46,8 +48,10 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 		{"slow tail, looked for", made(1, 0.01, 10), slowTail, true, "but the p95 may be", "the p95 is 2.0", "contain"},
 		{"wide, looked for", made(1, 0.3, 6), made(1.02, 0.3, 6), true, "the intervals contain the bound",
 			"the interval contains both no change and the bound; ", "spikes"},
-		{"busy", made(1, 0.01, 10), busy, false, "programs waited for a CPU", "more trials on a machine so busy would not help", "contain"},
-		{"one trial", made(1, 0.01, 10), made(1, 0.01, 1), false, "a figure cannot be tested", "one value shows no spread", "contain"},
+		{"busy", made(1, 0.01, 10), busy, false, "programs waited for a CPU",
+			"more trials on a machine so busy would not help", "contain"},
+		{"one trial", made(1, 0.01, 10), made(1, 0.01, 1), false, "a figure cannot be tested",
+			"one value shows no spread", "contain"},
 	} {
 		k, err := advise.ParseChange("rtt > 5%")
 		if err != nil {
@@ -61,7 +65,8 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 		}
 		out := Compared{Comparison: c, Confidence: 0.95}
 		said, next := out.Says(), whatNext(c.Outcomes[0])
-		if !strings.HasPrefix(said, "undecided: ") || !strings.Contains(said, tt.says) || !strings.Contains(next, tt.next) ||
+		if !strings.HasPrefix(said, "undecided: ") || !strings.Contains(said, tt.says) || !strings.Contains(next,
+			tt.next) ||
 			strings.Contains(said+next, tt.not) {
 			t.Errorf("%s:\n%s\n%s", tt.what, said, next)
 		}
@@ -69,5 +74,13 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 		if err := out.JSON(&b); err != nil || !strings.Contains(b.String(), `"why": "`) {
 			t.Errorf("%s: %v\n%s", tt.what, err, b.String())
 		}
+	}
+}
+
+// A history of results none of which can be read says why, and is no question of another study.
+func TestHistoryOfNothingReadable(t *testing.T) {
+	_, err := MakeHistory([]Past{{Dir: "a", Failed: "not a database"}}, "", ByDate, nil)
+	if !errors.Is(err, ErrUnreadable) || !strings.Contains(err.Error(), "a: not a database") {
+		t.Errorf("got %v", err)
 	}
 }
