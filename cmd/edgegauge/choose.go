@@ -68,35 +68,49 @@ requirements beyond doubt.`,
 }
 
 func choose(dir string, f chooseFlags) (report.Chosen, error) {
-	var objectives []advise.Objective
-	for i, list := range [][]string{f.minimize, f.maximize} {
-		for _, text := range list {
-			t, err := advise.ParseTerm(text)
-			if err != nil {
-				return report.Chosen{}, exit{exitUsage, fmt.Errorf("--%s %w", []string{"minimize", "maximize"}[i], err)}
-			}
-			objectives = append(objectives, advise.Objective{Term: t, Maximize: i == 1})
-		}
-	}
-	if len(objectives) == 0 {
-		return report.Chosen{}, exit{exitUsage, errors.New("no objective; write --minimize rtt, or --maximize throughput")}
-	}
-	var requirements []advise.Condition
-	for _, text := range f.require {
-		k, err := advise.ParseRequirement(text)
-		if err != nil {
-			return report.Chosen{}, exit{exitUsage, fmt.Errorf("--require %w", err)}
-		}
-		requirements = append(requirements, k)
-	}
-	if !(f.confidence > 0 && f.confidence < 1) {
-		return report.Chosen{}, exit{exitUsage,
-			fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
+	objectives, requirements, err := f.asked()
+	if err != nil {
+		return report.Chosen{}, err
 	}
 	r, err := soundReport(dir)
 	if err != nil {
 		return report.Chosen{}, err
 	}
+	return chosen(r, f, objectives, requirements)
+}
+
+// asked are the objectives and requirements of the flags.
+func (f chooseFlags) asked() (objectives []advise.Objective, requirements []advise.Condition, err error) {
+	for i, list := range [][]string{f.minimize, f.maximize} {
+		for _, text := range list {
+			t, err := advise.ParseTerm(text)
+			if err != nil {
+				return nil, nil, exit{exitUsage, fmt.Errorf("--%s %w", []string{"minimize", "maximize"}[i], err)}
+			}
+			objectives = append(objectives, advise.Objective{Term: t, Maximize: i == 1})
+		}
+	}
+	if len(objectives) == 0 {
+		return nil, nil, exit{exitUsage, errors.New("no objective; write --minimize rtt, or --maximize throughput")}
+	}
+	for _, text := range f.require {
+		k, err := advise.ParseRequirement(text)
+		if err != nil {
+			return nil, nil, exit{exitUsage, fmt.Errorf("--require %w", err)}
+		}
+		requirements = append(requirements, k)
+	}
+	if !(f.confidence > 0 && f.confidence < 1) {
+		return nil, nil, exit{exitUsage,
+			fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
+	}
+	return objectives, requirements, nil
+}
+
+// chosen is the choice from results that are read.
+func chosen(
+	r *report.Report, f chooseFlags, objectives []advise.Objective, requirements []advise.Condition,
+) (report.Chosen, error) {
 	life, needs, err := f.needs(r)
 	if err != nil {
 		return report.Chosen{}, err
@@ -105,7 +119,7 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 	if f.across {
 		levels = []report.Level{r.Whole()}
 	}
-	out := report.Chosen{Dir: dir, Warnings: r.Doubts()}
+	out := report.Chosen{Dir: r.Dir, Warnings: r.Doubts()}
 	var lacking error
 	for _, l := range levels {
 		if len(needs) > 0 && !life.Has(l.Series) {
@@ -127,12 +141,12 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 			}
 			continue
 		case err != nil:
-			return out, exit{exitUnmeasured, fmt.Errorf("%s: %w", dir, err)}
+			return out, exit{exitUnmeasured, fmt.Errorf("%s: %w", r.Dir, err)}
 		}
 		out.Levels = append(out.Levels, report.LevelChoice{Name: l.Name, Choice: c})
 	}
 	if len(out.Levels) == 0 {
-		return out, exit{exitUsage, fmt.Errorf("%s: %w", dir, lacking)}
+		return out, exit{exitUsage, fmt.Errorf("%s: %w", r.Dir, lacking)}
 	}
 	return out, nil
 }

@@ -50,6 +50,9 @@ ask about few. The exit code is 0 whatever is found.`,
 				return err
 			}
 			h, err := report.MakeHistory(pasts, f.study, f.by, terms)
+			if errors.Is(err, report.ErrUnreadable) {
+				return exit{exitUnmeasured, err}
+			}
 			if err != nil {
 				return exit{exitUsage, err}
 			}
@@ -73,6 +76,10 @@ const deepestResults = 5
 // below it.
 func resultsBelow(path string) ([]string, error) {
 	var out []string
+	if path == "" {
+		return nil, exit{exitUsage, errors.New("an empty word names no results; name a directory that edgegauge run wrote, " +
+			"or a folder of such")}
+	}
 	if whole, err := filepath.EvalSymlinks(path); err == nil && exists(filepath.Join(whole, "ledger.sqlite")) {
 		return []string{path}, nil
 	}

@@ -25,7 +25,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	}
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
-	switch pair, trials := closest(dir, r); {
+	switch pair, trials := closest(r); {
 	case len(r.Starved) > 0:
 		add("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0 && !r.OfBenches():
@@ -57,11 +57,16 @@ func writeNext(w io.Writer, steps []report.Step) error {
 }
 
 // closest finds the two treatments, undecided by their RTT, that the fewest trials would tell apart; 0: there are none.
-func closest(dir string, r *report.Report) (pair string, trials int) {
+func closest(r *report.Report) (pair string, trials int) {
 	if len(r.Treatments) < 2 {
 		return "", 0
 	}
-	found, err := choose(dir, chooseFlags{minimize: []string{"rtt"}, confidence: r.Study.Design.Confidence})
+	f := chooseFlags{minimize: []string{"rtt"}, confidence: r.Study.Design.Confidence}
+	objectives, requirements, err := f.asked()
+	if err != nil {
+		return "", 0
+	}
+	found, err := chosen(r, f, objectives, requirements)
 	if err != nil {
 		return "", 0 // without RTT there is nothing to propose
 	}

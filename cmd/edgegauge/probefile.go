@@ -256,7 +256,7 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 			out.Warnings = append(out.Warnings, side.name+": "+w)
 		}
 	}
-	if out.Comparison.Verdict() == stat.Undecided {
+	if out.Verdict() == stat.Undecided && out.Open() {
 		out.Cure = "probe both again with more --runs, alternately, on a quieter machine"
 	}
 	return out, nil

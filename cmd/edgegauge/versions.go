@@ -99,7 +99,10 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		return none, err
 	}
 	if v.plan {
-		_, err := fmt.Fprintf(w, "%s\nwithout --plan, the same command with --out %s runs the rest\n", size, dir)
+		if err := size.print(w); err != nil {
+			return none, err
+		}
+		_, err := fmt.Fprintf(w, "without --plan, the same command with --out %s runs the rest\n", dir)
 		return none, err
 	}
 	fmt.Fprintln(os.Stderr, size)
@@ -116,7 +119,11 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		out.Warnings = append(out.Warnings, missing.Error())
 	}
 	out.Sizing = size.String()
-	if size.affordable(v.most) < size.wanted {
+	switch {
+	case size.hopeless():
+		out.Warnings = append(out.Warnings, "only the pilot was measured: no practical number of blocks finds so small a "+
+			"difference in trials so unlike each other; "+calmer)
+	case size.affordable(v.most) < size.wanted:
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d blocks are needed, but --max-time %v allows only %d: a "+
 			"difference of the size asked for may be missed", size.wanted, v.most, size.affordable(v.most)))
 	}
@@ -244,12 +251,32 @@ func sizeFrom(w io.Writer, dir string, conditions []advise.Condition, f compareF
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w, s)
-	return err
+	return s.print(w)
 }
 
-// affordable is how many blocks are run: those wanted, if they fit into a time; 0: any.
+// calmer is what makes blocks fewer.
+const calmer = "make trials longer (requests, min_duration), measure on a quieter machine, or look for a larger " +
+	"difference (--detect)"
+
+// hopeless reports whether no practical number of blocks finds some difference.
+func (s sizing) hopeless() bool {
+	return slices.ContainsFunc(s.sizes, func(x advise.Size) bool { return x.Blocks == 0 })
+}
+
+// print writes what is planned. What cannot be planned is an error, too.
+func (s sizing) print(w io.Writer) error {
+	if _, err := fmt.Fprintln(w, s); err != nil || !s.hopeless() {
+		return err
+	}
+	return exit{exitUnmeasured, errors.New("no practical number of blocks finds the difference; " + calmer)}
+}
+
+// affordable is how many blocks are run: those wanted, if they fit into a time (0: any),
+// or those there are, if no number would do.
 func (s sizing) affordable(most time.Duration) int {
+	if s.hopeless() {
+		return s.have
+	}
 	n := max(s.wanted, s.have)
 	if most > 0 && s.each > 0 {
 		n = min(n, max(s.have, int(most/s.each)))
@@ -269,9 +296,17 @@ func (s sizing) String() string {
 		if x.Treatment != "" { // the study has more than one
 			what += ", " + x.Treatment
 		}
-		fmt.Fprintf(&b, "%s: the ratio new/old of a block spreads by %.2g %% (%s): %d blocks find a change of %.3g %% "+
+		blocks := fmt.Sprintf("%d blocks find", x.Blocks)
+		if x.Blocks == 0 {
+			blocks = fmt.Sprintf("not even %d blocks find", stat.MostBlocks)
+		}
+		fmt.Fprintf(&b, "%s: the ratio new/old of a block spreads by %.2g %% (%s): %s a change of %.3g %% "+
 			"with a power of %g %% at a level of %.3g %% (two-sided)\n", what,
-			100*(math.Exp(x.SD)-1), from, x.Blocks, 100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
+			100*(math.Exp(x.SD)-1), from, blocks, 100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
+	}
+	if s.hopeless() {
+		fmt.Fprintf(&b, "no practical number of blocks finds it; %d are measured", s.have)
+		return b.String()
 	}
 	n := max(s.wanted, s.have)
 	fmt.Fprintf(&b, "that is %d blocks, %d trials in all, about %s", n, n*s.versions, minutes(time.Duration(n)*s.each))
@@ -326,7 +361,7 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	out.Lost = lost
 	out.Base = r.BaseVersion()
 	out.Warnings = r.Doubts()
-	if v := out.Verdict(); v == stat.Undecided || len(r.Starved) > 0 {
+	if out.Verdict() == stat.Undecided && out.Open() || len(r.Starved) > 0 {
 		out.Cure = "measure more blocks (--power 0.9), or on a quieter machine"
 	}
 	return out, nil

@@ -135,16 +135,18 @@ func mean(xs []float64) float64 {
 	return s.Center
 }
 
+// mostTrials a side is beyond what anybody runs.
+const mostTrials = 10_000
+
 // needed is the number of trials after which an interval on a logarithm, whose
 // single values have the standard deviation sd, is expected to be clear of a
 // bound that is distance away. 0: beyond what anybody runs.
 func needed(sd, distance, alpha float64) int {
-	const most = 10_000
 	if !(sd > 0) || !(math.Abs(distance) > 0) {
 		return 0
 	}
 	n, err := stat.Replications(sd, math.Abs(distance), 1-alpha)
-	if err != nil || n > most {
+	if err != nil || n > mostTrials {
 		return 0
 	}
 	return n

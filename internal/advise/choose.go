@@ -31,6 +31,8 @@ type Estimate struct {
 	Center   stat.Summary // over the trials
 	Values   []float64    // one a trial
 	Modelled bool         // computed from a model, not measured
+
+	waiting float64 // as Series.Waiting, where the trials were starved
 }
 
 // A Check is a requirement's verdict for one candidate; the worse side counts
@@ -66,6 +68,8 @@ type Candidate struct {
 	Front      bool   // no other candidate that may meet the requirements is better in one objective and as good in all
 	BeatBy     string // a candidate that keeps it off the front; empty: it is on it
 	Unsure     bool   // off the front by differences within noise only
+
+	waited bool // waiting for a CPU may explain a difference from the best, even where nothing was starved
 }
 
 // A Choice ranks the candidates: those that meet the requirements by the first
@@ -193,6 +197,9 @@ func figure(all []Series, name string, t Term, confidence float64, small bool,
 		if !found || (m.Center > out.Center.Center) == small {
 			out = Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
 				Values: xs, Modelled: s.Modelled}
+			if s.Starved() {
+				out.waiting = s.Waiting
+			}
 		}
 		found = true
 	}
@@ -249,10 +256,28 @@ func judgeChecks(cs []Candidate, confidence float64) {
 		if k.Verdict = v; k.Doubt != "" {
 			k.Verdict = stat.Undecided
 		}
+		if k.Verdict != stat.Undecided && k.waitingExplains() {
+			k.Verdict = stat.Undecided
+			k.Doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
+		}
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
 			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
 		}
 	}
+}
+
+// waitingExplains reports whether the verdict would turn if programs had not waited for a
+// CPU: times would have been shorter, rates higher.
+func (k Check) waitingExplains() bool {
+	if k.Figure.waiting == 0 {
+		return false
+	}
+	without := k.Figure.Center.Center / Slower(k.Figure.waiting)
+	if u := k.Figure.Unit; u == "1/s" || u == "B/s" {
+		without = k.Figure.Center.Center * Slower(k.Figure.waiting)
+	}
+	meets := (without < k.Requirement.Bound) == k.Requirement.Less
+	return meets != (k.Verdict == stat.Confirmed)
 }
 
 // meet says of each candidate whether it meets all that is asked.

@@ -30,14 +30,17 @@ func (c *Choice) noise(all []Series) {
 		}
 		x.Ratio, x.PHolm = r, r.P
 		x.Difference = !pairs.Log
-		x.Starved = series[i+1].Starved() || series[0].Starved()
 		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
 		x.Noise = !(r.P < 1-c.Confidence) && !exact
-		if wide := allowance(series[i+1], series[0]); wide > 1 && pairs.Log {
-			x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
+		x.Starved = series[i+1].Starved() || series[0].Starved()
+		if wide := allowance(series[i+1], series[0]); wide > 1 {
+			if pairs.Log {
+				x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
+			}
+			x.waited = true
 		}
 		x.Odd = x.odd(*best, c.Objectives[0].Maximize)
-		if x.Noise && pairs.Log && !x.Starved {
+		if x.Noise && pairs.Log && !x.waited {
 			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
 		}
 	}
@@ -90,6 +93,18 @@ func series1(all []Series, name string, t Term) (Series, bool) {
 	return all[i], true
 }
 
+// equalWithin is the relative difference below which two candidates are practically equal.
+const equalWithin = 0.05
+
+// alike says what is known of a candidate that no practical number of trials would tell from
+// the best.
+func (x Candidate) alike() string {
+	if r := x.Ratio; !x.Difference && r.Lo > 1/(1+equalWithin) && r.Hi < 1+equalWithin {
+		return "practically equal"
+	}
+	return "no practical number of trials would tell them apart"
+}
+
 // Next says what to measure to be surer, the most telling first.
 func (c Choice) Next() []string {
 	var out []string
@@ -118,7 +133,7 @@ func (c Choice) Next() []string {
 		switch {
 		case math.IsNaN(x.Ratio.Estimate):
 			out = append(out, fmt.Sprintf("%s vs %s: run at least two blocks with both", x.Name, c.Candidates[0].Name))
-		case x.Starved:
+		case x.waited:
 			out = append(out,
 				fmt.Sprintf("%s vs %s: programs waited for a CPU, which may explain the difference; measure again on a "+
 					"quieter machine", x.Name, c.Candidates[0].Name))
@@ -130,7 +145,7 @@ func (c Choice) Next() []string {
 			out = append(out, fmt.Sprintf("%s vs %s, %.1f %% apart: about %d trials each would decide (there are %d)", x.Name,
 				c.Candidates[0].Name, 100*math.Abs(x.Ratio.Estimate-1), max(x.Needed, n+1), n))
 		default:
-			out = append(out, fmt.Sprintf("%s vs %s: practically equal; choose by something else", x.Name, c.Candidates[0].Name))
+			out = append(out, fmt.Sprintf("%s vs %s: %s; choose by something else", x.Name, c.Candidates[0].Name, x.alike()))
 		}
 	}
 	return out

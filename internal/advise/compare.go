@@ -52,7 +52,16 @@ type Part struct {
 	Ratio    stat.Comparison
 	Met      float64 // p of the condition being met by it
 	Excluded float64 // p of the contrary
+	// Tail says that it need not exclude the condition beyond doubt: it does where its estimate
+	// is on the good side. It is known too roughly for more.
+	Tail bool
 }
+
+// The names of parts that are treated apart.
+const (
+	typicalPart = "typical trial"
+	spikesPart  = "spikes"
+)
 
 // An Outcome is a condition's verdict for one treatment and side.
 type Outcome struct {
@@ -61,7 +70,7 @@ type Outcome struct {
 	Verdict   stat.Verdict // confirmed: the condition is met beyond doubt
 	Parts     []Part
 	Spikes    Spikes
-	Needed    int // trials a side that would decide it; 0: cannot be said
+	Doubt     Doubt // where it is undecided
 }
 
 // A Comparison is what became of everything that both results have.
@@ -300,7 +309,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 		case len(o.Parts) == 0 && o.Contrast.Change == Same:
 			o.Verdict = sameAgainst(o.Condition)
 		case !(p < alpha):
-			o.Needed = o.decide(old, new, alpha/float64(len(out)*max(1, len(o.Parts))))
+			o.Doubt = o.doubt(p, alpha, alpha/float64(len(out)*max(1, len(o.Parts))))
 		case met < excluded:
 			o.Verdict = stat.Confirmed
 		default:
@@ -317,32 +326,4 @@ func sameAgainst(k Condition) stat.Verdict {
 		return stat.Confirmed
 	}
 	return stat.Contradicted
-}
-
-// decide is the number of trials a side that would clear the interval of the
-// bound, if the figures stay as they are.
-func (o Outcome) decide(old, new []Series, alpha float64) int {
-	c := o.Contrast
-	if math.IsNaN(c.Ratio.Estimate) || c.Ratio.Estimate <= 0 || o.Condition.Bound <= 0 || c.Allowance > 1 {
-		return 0
-	}
-	if o.Condition.Detect {
-		n, err := stat.Blocks(c.Ratio.SD(), c.Ratio.DF, math.Log(o.Condition.Bound), alpha*float64(max(1, len(o.Parts))),
-			leastPower)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	var variance float64
-	for _, all := range [][]Series{old, new} {
-		for _, s := range all {
-			if s.Name() == c.Treatment && s.Side == c.Side && s.Response == c.Response {
-				if xs, err := s.values(c.Figure); err == nil {
-					variance += math.Pow(stat.SD(logs(xs)), 2)
-				}
-			}
-		}
-	}
-	return needed(math.Sqrt(variance), math.Log(c.Ratio.Estimate/o.Condition.Bound), alpha)
 }

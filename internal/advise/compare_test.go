@@ -208,12 +208,12 @@ func TestNeededDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.Outcomes[0]
-	if o.Verdict != stat.Undecided || o.Needed <= 6 {
-		t.Fatalf("got %s, %d trials needed", o.Verdict, o.Needed)
+	if o.Verdict != stat.Undecided || o.Doubt.Needed <= 6 {
+		t.Fatalf("got %s, %d trials needed", o.Verdict, o.Doubt.Needed)
 	}
 	again := func(xs []float64) []float64 {
 		var out []float64
-		for len(out) < o.Needed*11/10 { // a tenth more: the sd of repeated values is a little smaller or larger
+		for len(out) < o.Doubt.Needed*11/10 { // a tenth more: the sd of repeated values is a little smaller or larger
 			out = append(out, xs...)
 		}
 		return out

@@ -67,8 +67,8 @@ func (f Failures) String() string {
 		return text + ": no request is answered any more"
 	}
 	means := map[stat.Verdict]string{stat.Confirmed: "chance does not explain it",
-		stat.Undecided: "chance does not explain it if requests fail independently, but they failed in few runs; more " +
-			"runs would decide",
+		stat.Undecided: "chance does not explain it if requests fail independently, but runs differ more than " +
+			"that allows; more runs would decide",
 		stat.Contradicted: "chance may explain it"}[f.Verdict]
 	return fmt.Sprintf("%s: %s (p %.2g, %s)", text, means, f.P, f.Test)
 }

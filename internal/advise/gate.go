@@ -17,7 +17,7 @@ func (o *Outcome) test(old, new Series, confidence float64) {
 	if math.IsNaN(c.Ratio.Estimate) {
 		return
 	}
-	o.part("typical trial", c.Ratio)
+	o.part(typicalPart, c.Ratio)
 	if o.Condition.Detect {
 		o.detect(old, new, confidence)
 		return
@@ -61,18 +61,24 @@ func (o *Outcome) detect(old, new Series, confidence float64) {
 // part adds the test of a ratio against the condition's bound, which waiting for
 // a CPU must not explain.
 func (o *Outcome) part(name string, ratio stat.Comparison) {
+	met, excluded := o.ps(ratio)
+	o.Parts = append(o.Parts, Part{Name: name, Ratio: ratio, Met: met, Excluded: excluded})
+}
+
+// ps are the p of a ratio meeting the condition, and excluding it.
+func (o *Outcome) ps(ratio stat.Comparison) (met, excluded float64) {
 	wide := max(1, o.Contrast.Allowance)
 	from := o.Condition.Bound // which the ratio is beyond if the condition is met
 	if o.Condition.Detect {
 		from = 1
 	}
-	met, _ := ratio.Beyond(from * wide)
-	_, excluded := ratio.Beyond(o.Condition.Bound / wide)
+	met, _ = ratio.Beyond(from * wide)
+	_, excluded = ratio.Beyond(o.Condition.Bound / wide)
 	if o.Condition.Less {
 		_, met = ratio.Beyond(from / wide)
 		excluded, _ = ratio.Beyond(o.Condition.Bound * wide)
 	}
-	o.Parts = append(o.Parts, Part{name, ratio, met, excluded})
+	return met, excluded
 }
 
 // leave makes the last part one that may meet the condition and need not
@@ -80,7 +86,7 @@ func (o *Outcome) part(name string, ratio stat.Comparison) {
 // known too roughly to be excluded beyond doubt by as many trials as a mean.
 func (o *Outcome) leave() {
 	p := &o.Parts[len(o.Parts)-1]
-	p.Excluded = 1
+	p.Tail, p.Excluded = true, 1
 	if (p.Ratio.Estimate < o.Condition.Bound) != o.Condition.Less {
 		p.Excluded = 0
 	}
@@ -156,7 +162,7 @@ func (o *Outcome) spikes(old, new Series) {
 	s.New, s.Worst = new.spikesBeside(b, old)
 	if s.New > 0 {
 		s.P = stat.FisherMore(s.New, len(b), s.Old, len(a))
-		p := Part{Name: "spikes", Ratio: none(), Met: min(1, 2*s.P)} // two-sided, as the others
+		p := Part{Name: spikesPart, Ratio: none(), Met: min(1, 2*s.P), Tail: true} // two-sided, as the others
 		if o.Contrast.Allowance > 1 {
 			p.Met = 1 // a busy machine makes spikes
 		}

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,8 +18,8 @@ type Size struct {
 	Treatment string
 	SD        float64 // of a block's difference of logarithms, new less old
 	Pilot     int     // blocks, or trials of one version, that SD is from
-	Blocks    int
-	Paired    bool // SD is from pairs; else from one version, whose blocks do not cancel
+	Blocks    int     // 0: no practical number of blocks finds it (stat.ErrTooMany)
+	Paired    bool    // SD is from pairs; else from one version, whose blocks do not cancel
 }
 
 // Sizes are those of every condition and treatment, floors aside. The level is
@@ -60,7 +61,7 @@ func Sizes(old, new []Series, conditions []Condition, confidence, power float64)
 		var err error
 		out[i].Blocks, err = stat.Blocks(out[i].SD, df[i], math.Log(out[i].Condition.Bound),
 			(1-confidence)/float64(len(out)), power)
-		if err != nil {
+		if err != nil && !errors.Is(err, stat.ErrTooMany) {
 			return nil, fmt.Errorf("%s of %s: %w", out[i].Condition.Response, out[i].Treatment, err)
 		}
 	}

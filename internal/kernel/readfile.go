@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -8,6 +9,19 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// OpenRegular opens a file that anybody may have written, to read: a regular one, or what a
+// link to one leads to. Opening a FIFO would wait for ever, and a device may never end.
+func OpenRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: errors.New("it is no regular file")}, f.Close())
+	}
+	return f, nil
+}
 
 // ReadFile reads a file that anybody may have written: at most so many bytes, more is
 // an error.

@@ -70,7 +70,7 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 			out.Warnings = append(out.Warnings, side.name+": "+w)
 		}
 	}
-	if v := out.Comparison.Verdict(); v == stat.Undecided || len(old.Starved)+len(new.Starved) > 0 {
+	if out.Verdict() == stat.Undecided && out.Open() || len(old.Starved)+len(new.Starved) > 0 {
 		out.Cure = Interleave(old, new)
 	}
 	return out, nil
@@ -133,27 +133,6 @@ func (c Compared) how() string {
 	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %d "+
 		"figures",
 		c.Old, c.New, 100*c.Confidence, len(c.Contrasts))
-}
-
-// whyUndecided names the first reason that fits.
-func (c Compared) whyUndecided() string {
-	if c.Failed.Verdict == stat.Undecided {
-		return "more requests failed than before, but in few runs; more runs would decide"
-	}
-	spikes, starved := false, false
-	for _, o := range c.Outcomes {
-		if o.Verdict == stat.Undecided {
-			spikes = spikes || o.Spikes.New*o.Spikes.Trials[0] > o.Spikes.Old*o.Spikes.Trials[1]
-			starved = starved || o.Contrast.Allowance > 1
-		}
-	}
-	switch {
-	case starved:
-		return "programs waited for a CPU, which may explain the difference; such trials cannot decide"
-	case spikes:
-		return "there are more spikes than before, and the mean may have risen beyond the bound; more trials would decide"
-	}
-	return "the intervals contain the bound; more trials would decide"
 }
 
 func (c Compared) count() map[advise.Change]int {
@@ -270,23 +249,6 @@ func outcomeWord(o advise.Outcome) string {
 		return "excluded"
 	}
 	return "undecided"
-}
-
-func whatNext(o advise.Outcome) string {
-	switch {
-	case o.Contrast.Doubt != "":
-		return o.Contrast.Doubt
-	case o.Contrast.Allowance > 1:
-		return "the machine was too busy; more trials would not help"
-	case o.Needed > 0:
-		if o.Condition.Detect {
-			return fmt.Sprintf("the interval contains both no change and the bound; %d blocks find such a change in 4 of 5 "+
-				"studies (there are %d)", o.Needed, min(o.Contrast.Trials[0], o.Contrast.Trials[1]))
-		}
-		return fmt.Sprintf("about %d trials per side would decide (there are %d and %d)",
-			max(o.Needed, o.Contrast.Trials[0]+1, o.Contrast.Trials[1]+1), o.Contrast.Trials[0], o.Contrast.Trials[1])
-	}
-	return "too close to the bound; no practical number of trials would decide"
 }
 
 // Rows are the comparison's contrasts in words, below their head; hidden counts those

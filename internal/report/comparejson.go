@@ -38,6 +38,7 @@ func (c Compared) JSON(w io.Writer) error {
 		Condition string   `json:"condition"`
 		Verdict   string   `json:"verdict"` // met, excluded, undecided
 		Needed    int      `json:"trials_needed,omitempty"`
+		Why       string   `json:"why,omitempty"` // it is undecided, and what would decide it
 		Contrast  contrast `json:"contrast"`
 		Findings  []string `json:"findings"` // spikes, tails and means that tell another story than the typical trial
 		Spikes    [2]int   `json:"spikes"`   // trials, old and new
@@ -77,7 +78,7 @@ func (c Compared) JSON(w io.Writer) error {
 	}
 	for _, o := range c.Outcomes {
 		out.Conditions = append(out.Conditions,
-			outcome{o.Condition.Text, outcomeWord(o), o.Needed, of(o.Contrast), orEmpty(findings(o)),
+			outcome{o.Condition.Text, outcomeWord(o), o.Doubt.Needed, whatNext(o), of(o.Contrast), orEmpty(findings(o)),
 				[2]int{o.Spikes.Old, o.Spikes.New}})
 	}
 	for _, x := range c.Contrasts {

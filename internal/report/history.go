@@ -33,6 +33,9 @@ type History struct {
 // ErrNoHistory says that results make no history.
 var ErrNoHistory = errors.New("no history")
 
+// ErrUnreadable says that none of the results can be read.
+var ErrUnreadable = errors.New("no history")
+
 // MakeHistory puts results into one history of a study (empty: the only one there is). What asks something else
 // than the newest result is left out. The terms say which responses; nil: the first that the study has, rtt if it does.
 func MakeHistory(all []Past, studyName, by string, terms []advise.Term) (History, error) {
@@ -73,6 +76,9 @@ func (h *History) runsOf(all []Past) ([]Past, error) {
 	if h.Study == "" && len(h.Others) > 1 {
 		return nil, fmt.Errorf("%w: the results are of %d studies; choose one with --study: %s", ErrNoHistory, len(h.Others),
 			strings.Join(h.Others, ", "))
+	}
+	if len(h.Others) == 0 && len(h.LeftOut) > 0 {
+		return nil, fmt.Errorf("%w: no result can be read: %s", ErrUnreadable, strings.Join(h.LeftOut, "; "))
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("%w: no result is of study %q; there are: %s", ErrNoHistory, h.Study,

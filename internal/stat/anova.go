@@ -83,10 +83,10 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 		return Anova{}, fmt.Errorf("%w: every row has the same treatment; an analysis of variance needs at least two",
 			ErrTooFew)
 	}
-	if columns(terms) > mostColumn {
+	if n := columns(unswept(terms)); n > mostColumn {
 		return Anova{},
 			fmt.Errorf("the factors have %d levels beyond the first of each; an analysis of variance takes at most %d "+
-				"; group some", columns(terms), mostColumn)
+				"; group some", n, mostColumn)
 	}
 	a := Anova{Warnings: warnings, BlockSD: Number(math.NaN())}
 	kind := o.Type

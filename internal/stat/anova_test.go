@@ -2,6 +2,7 @@ package stat
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -236,5 +237,57 @@ func TestAnovaWithoutSpreadGivesNoTest(t *testing.T) {
 	a = must[Anova](t)(AnalyzeVariance(tab, AnovaOptions{}))
 	if a.Terms[0].SS != 0 || !math.IsNaN(float64(a.Terms[0].P)) || !math.IsNaN(float64(a.Terms[0].EtaSquared)) {
 		t.Errorf("all equal: got %+v", a)
+	}
+}
+
+// A study of more blocks than a model may have columns: the sums of squares are those of the
+// textbook formulas for complete blocks, and nothing is left out.
+func TestAnovaOfManyBlocks(t *testing.T) {
+	const blocks, treatments = 1500, 3
+	r := rand.New(rand.NewPCG(21, 4))
+	var table Table
+	table.Factors = []string{"stack"}
+	var y [blocks][treatments]float64
+	for b := range y {
+		block := 5 * r.NormFloat64()
+		for k := range y[b] {
+			y[b][k] = 100 + block + float64(k) + 2*r.NormFloat64()
+			table.Rows = append(table.Rows, Row{[]string{string(rune('a' + k))}, fmt.Sprint(b), y[b][k]})
+		}
+	}
+	a, err := AnalyzeVariance(table, AnovaOptions{})
+	if err != nil || len(a.Warnings) > 0 {
+		t.Fatal(err, a.Warnings)
+	}
+	var grand float64
+	var ofBlock [blocks]float64
+	var ofTreatment [treatments]float64
+	for b := range y {
+		for k, v := range y[b] {
+			grand += v / (blocks * treatments)
+			ofBlock[b] += v / treatments
+			ofTreatment[k] += v / blocks
+		}
+	}
+	var block, treatment, rest float64
+	for b := range y {
+		block += treatments * (ofBlock[b] - grand) * (ofBlock[b] - grand)
+		for k, v := range y[b] {
+			e := v - ofBlock[b] - ofTreatment[k] + grand
+			rest += e * e
+		}
+	}
+	for _, m := range ofTreatment {
+		treatment += blocks * (m - grand) * (m - grand)
+	}
+	f := treatment / (treatments - 1) / (rest / ((blocks - 1) * (treatments - 1)))
+	got := []float64{float64(a.Terms[0].SS), float64(a.Terms[1].SS), float64(a.Residual.SS), float64(a.Terms[1].F)}
+	for i, want := range []float64{block, treatment, rest, f} {
+		if math.Abs(got[i]-want) > 1e-9*want {
+			t.Errorf("%d: got %v, want %v", i, got[i], want)
+		}
+	}
+	if a.Terms[0].Term != "block" || a.Terms[0].DF != blocks-1 || a.Residual.DF != (blocks-1)*(treatments-1) {
+		t.Errorf("got %+v, residual %+v", a.Terms, a.Residual)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// mostColumn bounds the columns of a model; work grows with their square.
+// mostColumn bounds the columns of a model; work grows with their square. Blocks are swept
+// out and take none.
 const mostColumn = 800
 
 // estimable keeps the terms the cells can tell apart, and says what it left
@@ -38,8 +39,8 @@ func (d *design) estimable(order int) ([]term, []error) {
 	drop("some combinations of its levels have no trials",
 		func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })
 	drop(fmt.Sprintf("the model would have more than %d columns", mostColumn),
-		func(t term) bool { return t.df > mostColumn })
-	for columns(terms) > mostColumn && highest(terms) > 1 {
+		func(t term) bool { return t.name != blockTerm && t.df > mostColumn })
+	for columns(unswept(terms)) > mostColumn && highest(terms) > 1 {
 		top := highest(terms)
 		drop(fmt.Sprintf("the model would have more than %d columns", mostColumn),
 			func(t term) bool { return len(t.factors) == top })
@@ -56,6 +57,14 @@ func (d *design) estimable(order int) ([]term, []error) {
 			func(t term) bool { return len(t.factors) == top })
 	}
 	return terms, warnings
+}
+
+// unswept are the terms that take columns.
+func unswept(terms []term) []term {
+	if hasBlocks(terms) {
+		return terms[1:]
+	}
+	return terms
 }
 
 func columns(terms []term) (n int) {

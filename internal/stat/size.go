@@ -1,19 +1,23 @@
 package stat
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
 
-// mostBlocks is beyond what anybody runs.
-const mostBlocks = 100_000
+// MostBlocks is beyond what anybody runs.
+const MostBlocks = 100_000
+
+// ErrTooMany says that no practical number of blocks finds a difference.
+var ErrTooMany = errors.New("too many blocks")
 
 // Blocks is the number of blocks after which a t test of paired differences at the
 // two-sided level alpha finds a true difference of effect with at least the given
 // power (0.5 to 1). sd is that of the paired differences of a pilot, with df degrees
 // of freedom. It is the first stage of Stein (1945): (sd·(t(1-alpha/2, df) +
 // t(power, df))/effect)², where the quantiles of t make up for what a small pilot
-// does not know of sd.
+// does not know of sd. Beyond MostBlocks it is ErrTooMany.
 func Blocks(sd, df, effect, alpha, power float64) (int, error) {
 	if !(alpha > 0 && alpha < 1) || !(power > 0.5 && power < 1) {
 		return 0, fmt.Errorf("level %v and power %v do not size anything; write 0.05 and 0.8", alpha, power)
@@ -23,8 +27,8 @@ func Blocks(sd, df, effect, alpha, power float64) (int, error) {
 			"or more", ErrTooFew, df, sd)
 	}
 	n := math.Ceil(math.Pow(sd*(tCritical(1-alpha, df)+tCritical(2*power-1, df))/effect, 2))
-	if n > mostBlocks {
-		return 0, fmt.Errorf("%w: more than %d blocks; look for a larger difference", ErrTooFew, mostBlocks)
+	if n > MostBlocks {
+		return 0, fmt.Errorf("%w: more than %d; look for a larger difference", ErrTooMany, MostBlocks)
 	}
 	return max(2, int(n)), nil
 }

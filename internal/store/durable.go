@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // partialSuffix marks a file not yet whole. No *.parquet pattern matches it.
@@ -126,7 +128,7 @@ func syncDir(dir string) error {
 }
 
 func copyFile(to, from string) error {
-	b, err := os.ReadFile(from)
+	b, err := kernel.ReadFile(from, mostBytes)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func copyFile(to, from string) error {
 
 // checksum is the SHA-256 of a file, as sha256sum prints it.
 func checksum(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := kernel.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the database driver "sqlite"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 //go:embed schema.sql
@@ -131,7 +133,7 @@ func openAndTry(name string) (*sql.DB, error) {
 //
 //	0  "SQLite format 3\0"    60  user_version    68  application_id    big-endian
 func checkLedgerHeader(path string) error {
-	f, err := os.Open(path)
+	f, err := kernel.OpenRegular(path)
 	if err != nil {
 		return err
 	}

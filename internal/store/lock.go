@@ -49,7 +49,7 @@ func takeLock(dir string) (*os.File, error) {
 
 // Busy says whether a lab is writing to dir.
 func Busy(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, lockFile))
+	f, err := kernel.OpenRegular(filepath.Join(dir, lockFile))
 	if err != nil {
 		return false
 	}
@@ -108,7 +108,7 @@ func overwrite(f *os.File, text string) error {
 }
 
 func holder(path string) string {
-	b, _ := os.ReadFile(path)
+	b, _ := kernel.ReadFile(path, 1<<12)
 	if _, who, ok := strings.Cut(string(b), "\n"); ok && strings.TrimSpace(who) != "" {
 		return strings.TrimSpace(who)
 	}
@@ -156,7 +156,7 @@ func cutShort(dir string, names []string) bool {
 }
 
 func isMarked(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, lockFile))
+	f, err := kernel.OpenRegular(filepath.Join(dir, lockFile))
 	if err != nil {
 		return false
 	}

@@ -3,10 +3,12 @@ package store
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -161,5 +163,42 @@ func TestANewFileTakesNothingOver(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
 		t.Error("a file was made where a dangling link leads")
+	}
+}
+
+// Where a FIFO, a device or a folder takes the place of a file of results, reading ends, and says
+// so: opening a FIFO would wait for ever, and a device never ends.
+func TestFilesThatAreNone(t *testing.T) {
+	for _, name := range []string{ledgerFile, factsFile, studyFile, planFile, lockFile, ledgerFile + "-wal"} {
+		for what, put := range map[string]func(path string) error{
+			"a FIFO":   func(path string) error { return unix.Mkfifo(path, 0o644) },
+			"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+			"a folder": func(path string) error { return os.Mkdir(path, 0o755) },
+		} {
+			dir := finished(t)
+			path := filepath.Join(dir, name)
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			ok(t, put(path))
+			done := make(chan error, 1)
+			go func() {
+				Busy(dir)
+				s, err := OpenReadOnly(dir)
+				if err == nil {
+					err = errors.Join(append(s.Verify(), s.Close())...)
+				}
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				// the lock is no result, and what takes the log's place is not read
+				if err == nil && name != lockFile && name != ledgerFile+"-wal" {
+					t.Errorf("%s in place of %s: taken for results", what, name)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("%s in place of %s: it waits for ever", what, name)
+			}
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) openRaw(kind string, trial int, src Source) (*rawFile, error) {
 	if err := s.checkFileOnce(path, digest); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(s.path(path))
+	f, err := kernel.OpenRegular(s.path(path))
 	if err != nil {
 		return nil, s.word(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,10 +45,11 @@ func TestRetransmissionsAgreeWithTheKernel(t *testing.T) {
 		return segments
 	}
 	want := count(a) + count(b)
-	if lost := int64(r.lost[0] + r.lost[1]); want < lost || r.lost[0] < 10 || r.lost[1] < 10 {
-		t.Fatalf("the kernel sent %d segments again, %v were lost", want, r.lost)
+	lost := [2]int64{r.lost[0].Load(), r.lost[1].Load()}
+	if want < lost[0]+lost[1] || lost[0] < 10 || lost[1] < 10 {
+		t.Fatalf("the kernel sent %d segments again, %v were lost", want, lost)
 	}
-	t.Logf("%v segments lost, %d sent again", r.lost, want)
+	t.Logf("%v segments lost, %d sent again", lost, want)
 	for where, c := range map[string]Capture{"client": here, "server": there} {
 		if len(c.Connections) != 1 {
 			t.Fatalf("at the %s: %d connections", where, len(c.Connections))
@@ -87,7 +89,7 @@ func retransmitted() (int64, error) {
 type losing struct {
 	ends [2]int // descriptors
 	most int    // how many are lost each way
-	lost [2]int
+	lost [2]atomic.Int64
 }
 
 // every is the distance of segments that may be lost.
@@ -147,11 +149,11 @@ func (r *losing) way(i, stop int) {
 		}
 		switch {
 		case held != nil && isFresh:
-			r.lost[i]++
+			r.lost[i].Add(1)
 		case held != nil:
 			pass(held)
 		}
-		if held = nil; isFresh && fresh%every == 0 && r.lost[i] < r.most {
+		if held = nil; isFresh && fresh%every == 0 && int(r.lost[i].Load()) < r.most {
 			held = b
 			continue
 		}

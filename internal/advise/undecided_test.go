@@ -1,0 +1,190 @@
+package advise
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// Each reason for "undecided" is made on purpose, and is the one that is told.
+func TestWhyUndecided(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	steady := func(center float64, n int) Series { return series("A", "rtt", around(r, center, 0.01, n)...) }
+	spiked := func(s Series, to float64, at ...int) Series {
+		for _, i := range at {
+			s.Trials[i].Mean, s.Trials[i].P95 = to, 2*to
+		}
+		return s
+	}
+	p95 := func(s Series, times float64) Series {
+		for i := range s.Trials {
+			s.Trials[i].P95 *= times * (1 + 0.2*float64(i%3))
+		}
+		return s
+	}
+	waiting := func(s Series, w float64) Series { s.Waiting = w; return s }
+	paired := func(s Series) Series { s.Interleaved = true; return s }
+	names := func(parts []Part) (out []string) {
+		for _, p := range parts {
+			out = append(out, p.Name)
+		}
+		return out
+	}
+	gate, detect := mustChange(t, "rtt > 5%"), mustChange(t, "rtt > 5%")
+	detect.Detect = true
+	for _, tt := range []struct {
+		what     string
+		old, new Series
+		k        Condition
+		why      Why
+		open     []string // nil: not looked at
+		counted  bool     // a number of trials is told
+	}{
+		{"one trial", steady(10, 10), steady(12, 1), gate, Untested, nil, false},
+		{"5.2 % slower, bound 5 %", steady(10, 10), steady(10.52, 10), gate, Straddles, nil, true},
+		{"one spike, quicker by 30 %", steady(10, 30), spiked(steady(7, 30), 12, 3), gate, Tails, []string{"spikes"}, true},
+		{"one spike that carries the mean over the bound", steady(10, 10), spiked(steady(10, 10), 30, 3), gate,
+			Straddles, nil, true},
+		{"one spike, looked for", paired(steady(10, 30)), spiked(paired(steady(7, 30)), 12, 3), detect, Tails,
+			[]string{"spikes"},
+			false},
+		{"p95 doubled, looked for", paired(steady(10, 10)), p95(paired(steady(9, 10)), 2), detect, Tails,
+			[]string{"p95"}, false},
+		{"2 % slower and wide, looked for", paired(series("A", "rtt", around(r, 10, 0.1, 6)...)),
+			paired(series("A", "rtt", around(r, 10.2, 0.1, 6)...)), detect, Straddles, nil, true},
+		{"busy, 40 % slower", steady(10, 10), waiting(steady(14, 10), 0.4), gate, Waited, nil, false},
+		{"busy, alike", waiting(steady(10, 10), 0.4), waiting(steady(10, 10), 0.4), gate, Waited, nil, false},
+		{"a little busy, four times as quick, and wide", series("A", "rtt", 2, 10, 50), waiting(series("A", "rtt",
+			1, 3, 9), 0.15),
+			gate, Straddles, nil, true},
+		{"busy, quicker, a spike", waiting(steady(10, 30), 0.11), spiked(waiting(steady(2, 30), 0.11), 9, 3), gate,
+			Waited, nil,
+			false},
+	} {
+		c, err := Compare([]Series{tt.old}, []Series{tt.new}, []Condition{tt.k}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := c.Outcomes[0]
+		if o.Verdict != stat.Undecided {
+			t.Errorf("%s: %s", tt.what, o.Verdict)
+			continue
+		}
+		d := o.Doubt
+		if d.Why != tt.why || tt.open != nil && !slices.Equal(names(d.Open), tt.open) || (d.Needed > 0) != tt.counted {
+			t.Errorf("%s: got %s, %v, %d trials", tt.what, d.Why, names(d.Open), d.Needed)
+		}
+	}
+}
+
+// Of many conditions one is met by itself, and not beyond chance among all.
+func TestDecidedAloneButNotTogether(t *testing.T) {
+	var old, new []Series
+	for i := range 30 {
+		r := rand.New(rand.NewPCG(13, uint64(i)))
+		name := string(rune('A' + i))
+		old = append(old, series(name, "rtt", around(r, 10, 0.05, 6)...))
+		new = append(new, series(name, "rtt", around(r, 11.1, 0.05, 6)...))
+	}
+	c, err := Compare(old, new, []Condition{mustChange(t, "rtt.mean > 5%")}, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[Why]int{}
+	for _, o := range c.Outcomes {
+		if o.Verdict != stat.Undecided {
+			continue
+		}
+		seen[o.Doubt.Why]++
+		if alone := o.Doubt.P < 0.05; alone != (o.Doubt.Why == Together) || o.Doubt.Holm < 0.05 {
+			t.Errorf("%s: %+v", o.Contrast.Treatment, o.Doubt)
+		}
+	}
+	if seen[Together] == 0 || seen[Straddles] == 0 {
+		t.Errorf("got %v", seen)
+	}
+}
+
+// As many spikes again as trials are told to be needed decide.
+func TestSpikesNeededDecide(t *testing.T) {
+	spiky := func(n, each int) Series {
+		r := rand.New(rand.NewPCG(17, uint64(n)))
+		s := series("A", "rtt", around(r, 7, 0.01, n)...)
+		for i := 0; each > 0 && i < n; i += each {
+			s.Trials[i].Mean = 12
+		}
+		return s
+	}
+	k := mustChange(t, "rtt > 5%")
+	judge := func(n int) Outcome {
+		c, err := Compare([]Series{spiky(n, 0)}, []Series{spiky(n, 30)}, []Condition{k}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Outcomes[0]
+	}
+	// A condition that spikes alone meet is met by the count of spikes, whatever the typical trial does.
+	o := judge(30)
+	if o.Verdict != stat.Undecided || o.Doubt.Needed == 0 {
+		t.Fatalf("got %s, %+v", o.Verdict, o.Doubt)
+	}
+	if more := judge(o.Doubt.Needed); more.Verdict != stat.Confirmed {
+		t.Errorf("with %d trials: %s, %+v", o.Doubt.Needed, more.Verdict, more.Doubt)
+	}
+	if fewer := judge(o.Doubt.Needed / 2); fewer.Verdict != stat.Undecided {
+		t.Errorf("with half of them: %s", fewer.Verdict)
+	}
+}
+
+// A requirement is not missed by trials that waited for a CPU, where waiting may explain
+// it; it is where nothing waited, or where it is missed by far.
+func TestBusyTrialsMissNoRequirement(t *testing.T) {
+	k, err := ParseRequirement("rtt < 10s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		center, waiting float64
+		want            stat.Verdict
+	}{{12, 0, stat.Contradicted}, {12, 0.3, stat.Undecided}, {100, 0.3, stat.Contradicted}, {8, 0.3, stat.Confirmed}} {
+		s := series("A", "rtt", around(rand.New(rand.NewPCG(19, 1)), tt.center, 0.01, 10)...)
+		s.Waiting = tt.waiting
+		c, err := Choose([]Series{s}, []Objective{{Term: k.Term}}, []Condition{k}, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := c.Candidates[0].Checks[0]
+		if check.Verdict != tt.want || (check.Doubt != "") != (tt.want == stat.Undecided) {
+			t.Errorf("%g s, waiting %g: %+v", tt.center, tt.waiting, check)
+		}
+	}
+}
+
+// Two treatments that few and wide trials cannot tell apart are not called equal.
+func TestWideIsNotEqual(t *testing.T) {
+	wide := []float64{5, 20, 9, 11, 14, 7}
+	near := make([]float64, len(wide))
+	tight := make([]float64, len(wide))
+	for i, v := range wide {
+		near[i] = wide[(i+3)%6] * 1.00001
+		tight[i] = v * (1 + 1e-6*float64(i%2))
+	}
+	for _, tt := range []struct {
+		b    []float64
+		want string
+	}{{near, "no practical number of trials would tell them apart"}, {tight, "practically equal"}} {
+		term := mustChange(t, "rtt > 5%").Term
+		c, err := Choose([]Series{series("A", "rtt", wide...), series("B", "rtt", tt.b...)}, []Objective{{Term: term}}, nil,
+			0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := c.Candidates[1]
+		x.Needed = 0
+		if got := x.alike(); got != tt.want {
+			t.Errorf("%+v: %s", x.Ratio, got)
+		}
+	}
+}
