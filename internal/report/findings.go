@@ -30,7 +30,8 @@ type File struct {
 // A finding is what results say of one paper, as the words ask for it.
 type finding struct {
 	Paper   paper.Paper
-	Results *Report // nil: none are kept
+	Results *Report   // nil: none are kept
+	Others  []*Report // of the same paper, in other settings or measured again
 
 	files *[]File // pictures that the words ask for
 }
@@ -38,8 +39,9 @@ type finding struct {
 // allFindings are what results say of all papers.
 type allFindings []finding
 
-// Findings are the pages on all papers, and one over all, made of kept results:
-// at most one for each paper. A paper without results has a page that says so.
+// Findings are the pages on all papers, and one over all, made of kept results.
+// The first of each paper give the scorecard; others of it stand beside it, as
+// other settings or as repetitions. A paper without results has a page that says so.
 func Findings(all []*Report) ([]File, error) {
 	var files []File
 	var found allFindings
@@ -52,10 +54,13 @@ func Findings(all []*Report) ([]File, error) {
 		for _, r := range all {
 			switch {
 			case r.Published == nil || r.Published.Paper.Name != name:
-			case f.Results != nil:
-				return nil, fmt.Errorf("%s and %s are both of %s; name one of them", f.Results.Dir, r.Dir, name)
-			default:
+			case f.Results == nil:
 				f.Results = r
+			default:
+				if same := f.sameAs(r); same != "" {
+					return nil, fmt.Errorf("%s and %s are the same results of %s; name one of them", same, r.Dir, name)
+				}
+				f.Others = append(f.Others, r)
 			}
 		}
 		found = append(found, f)
@@ -102,7 +107,11 @@ func (f finding) Scope() string {
 	for _, t := range f.Results.Treatments {
 		valid += t.Valid
 	}
-	return fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
+	text := fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
+	if n := len(f.Others); n > 0 {
+		text += fmt.Sprintf("; %d more results beside them", n)
+	}
+	return text
 }
 
 // page fills in the words of a page.
