@@ -109,7 +109,7 @@ func (f finding) Scope() string {
 	}
 	text := fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
 	if n := len(f.Others); n > 0 {
-		text += fmt.Sprintf("; %d more results beside them", n)
+		text += fmt.Sprintf("; results beside them: %d", n)
 	}
 	return text
 }
@@ -139,7 +139,11 @@ func (f finding) Ours(response, side, treatment string) (string, error) {
 		return "", err
 	}
 	s := c.Headline()
-	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
+	text := Format(s.Center, c.Unit) + modelled(c.Method)
+	if Format(s.Lo, c.Unit) == Format(s.Hi, c.Unit) { // narrower than its digits
+		return text, nil
+	}
+	return text + between(s, c.Unit), nil
 }
 
 func (f finding) cell(response, side, treatment string) (*Cell, error) {
