@@ -93,8 +93,8 @@ func (f finding) Again(r *Report) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []string{fmt.Sprintf("%s; %s; within %g %%.", tallyOf("Figures", c.Figures), tallyOf("ratios between treatments",
-		c.Ratios), 100*margin)}
+	out := []string{fmt.Sprintf("%s; %s; within %g %%.", tallyOf("Figures", c.Figures),
+		tallyOf("ratios between treatments", c.Ratios), 100*margin)}
 	if text := c.held(); text != "" {
 		out = append(out, text)
 	}
