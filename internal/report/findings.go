@@ -2,6 +2,7 @@ package report
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -26,6 +27,9 @@ type File struct {
 	Name  string
 	Write func(io.Writer) error
 }
+
+// errNotKept says that results lack a figure that the words on a paper ask for.
+var errNotKept = errors.New("it is not kept")
 
 // A finding is what results say of one paper, as the words ask for it.
 type finding struct {
@@ -122,7 +126,14 @@ func (f finding) page(name, frame string, data any) error {
 		return err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, data); err != nil {
+	err = t.Execute(&b, data)
+	if errors.Is(err, errNotKept) { // of other treatments than the words speak of
+		b.Reset()
+		if t, err = t.New("reading").Parse("No words were written on these results."); err == nil {
+			err = t.ExecuteTemplate(&b, frame, data)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	*f.files = append(*f.files, File{name + ".md", func(w io.Writer) error {
@@ -152,7 +163,7 @@ func (f finding) cell(response, side, treatment string) (*Cell, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: no %s at the %s of %q is kept", f.Paper.Name, response, side, treatment)
+	return nil, fmt.Errorf("%s: no %s at the %s of %q: %w", f.Paper.Name, response, side, treatment, errNotKept)
 }
 
 // Times is how many times as much one treatment has as another, in each block,

@@ -58,6 +58,9 @@ func (f finding) SideBySide() string {
 	}
 	var b strings.Builder
 	for _, t := range besides(all) {
+		for i, r := range all { // a page names folders as the repository has them
+			t.settings[i] = strings.ReplaceAll(t.settings[i], r.Dir, finding{Results: r}.Kept())
+		}
 		b.WriteString("| claim | " + markdownText(strings.Join(t.settings, "\x00")) + " |\n|---" +
 			strings.Repeat("|---", len(t.settings)) + "|\n")
 		table := strings.ReplaceAll(b.String(), "\x00", " | ")
