@@ -28,7 +28,8 @@ func reportCmd(*app) *cobra.Command {
 		Long: `Report summarizes a results directory. If the study names a published table, the report ends with the paper's
 claims, each confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.
 --findings writes a page with figures for each of the five papers, and one over all, into the folder --out, from results
-of their studies: at most one directory for each.`,
+of their studies. The first directory of each paper gives its scorecard. Others stand beside it: those of other settings
+side by side, those that repeat it with what agrees.`,
 		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  " +
 			"edgegauge report results/latest --format svg --out figures\n" +
 			"  edgegauge report --claims results/*/001 --format json\n  edgegauge report --findings findings/* --out " +

@@ -141,6 +141,22 @@ func Count(all []Repeated, a Agreement) int {
 	return n
 }
 
+// Held counts the figures whose interval of new over old has 1 in it, of those
+// that have an interval. Where nothing changed between the runs, that share should
+// be the intervals' confidence. A figure that is the same in all trials has none.
+func Held(all []Repeated) (held, of int) {
+	for _, r := range all {
+		if !(r.Ratio.Hi > r.Ratio.Lo) {
+			continue
+		}
+		of++
+		if r.Ratio.Lo <= 1 && 1 <= r.Ratio.Hi {
+			held++
+		}
+	}
+	return held, of
+}
+
 // Agreement is that of the whole: it differs if any figure or ratio does, and
 // agrees if all do.
 func (r Repetition) Agreement() Agreement {

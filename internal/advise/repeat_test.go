@@ -91,6 +91,39 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// Intervals hold 1 as often as they say where nothing changed, and seldom where the machine became slower by as much as
+// ten of their half-widths. What never varies has no interval.
+func TestHeld(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, tt := range []struct {
+		factor   float64
+		from, to float64
+	}{{1, 0.93, 0.97}, {1.2, 0, 0.01}} {
+		held, of := 0, 0
+		for range 40 {
+			var old, again []Series
+			for i := range 25 {
+				name := string(rune('a' + i))
+				var a, b []float64
+				for range 8 {
+					a, b = append(a, math.Exp(0.01*r.NormFloat64())), append(b, tt.factor*math.Exp(0.01*r.NormFloat64()))
+				}
+				old, again = append(old, seriesOf(name, a...)), append(again, seriesOf(name, b...))
+			}
+			old, again = append(old, seriesOf("z", 3, 3, 3)), append(again, seriesOf("z", 3, 3, 3))
+			x, err := Repeat(old, again, 0.95, 0.05)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, all := Held(x.Figures)
+			held, of = held+n, of+all
+		}
+		if share := float64(held) / float64(of); of != 1000 || share < tt.from || share > tt.to {
+			t.Errorf("times %g: %d of %d intervals have 1 in them", tt.factor, held, of)
+		}
+	}
+}
+
 // Where nothing changed, at most one repetition in twenty says that it differs; where one of the stacks became slower by the
 // margin, at most one in twenty says that the whole agrees. The seeds are fixed: the rates do not vary.
 func TestRepeatErrs(t *testing.T) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -27,10 +28,14 @@ type File struct {
 	Write func(io.Writer) error
 }
 
+// errNotKept says that results lack a figure that the words on a paper ask for.
+var errNotKept = errors.New("it is not kept")
+
 // A finding is what results say of one paper, as the words ask for it.
 type finding struct {
 	Paper   paper.Paper
-	Results *Report // nil: none are kept
+	Results *Report   // nil: none are kept
+	Others  []*Report // of the same paper, in other settings or measured again
 
 	files *[]File // pictures that the words ask for
 }
@@ -38,8 +43,9 @@ type finding struct {
 // allFindings are what results say of all papers.
 type allFindings []finding
 
-// Findings are the pages on all papers, and one over all, made of kept results:
-// at most one for each paper. A paper without results has a page that says so.
+// Findings are the pages on all papers, and one over all, made of kept results.
+// The first of each paper give the scorecard; others of it stand beside it, as
+// other settings or as repetitions. A paper without results has a page that says so.
 func Findings(all []*Report) ([]File, error) {
 	var files []File
 	var found allFindings
@@ -52,10 +58,13 @@ func Findings(all []*Report) ([]File, error) {
 		for _, r := range all {
 			switch {
 			case r.Published == nil || r.Published.Paper.Name != name:
-			case f.Results != nil:
-				return nil, fmt.Errorf("%s and %s are both of %s; name one of them", f.Results.Dir, r.Dir, name)
-			default:
+			case f.Results == nil:
 				f.Results = r
+			default:
+				if same := f.sameAs(r); same != "" {
+					return nil, fmt.Errorf("%s and %s are the same results of %s; name one of them", same, r.Dir, name)
+				}
+				f.Others = append(f.Others, r)
 			}
 		}
 		found = append(found, f)
@@ -102,7 +111,11 @@ func (f finding) Scope() string {
 	for _, t := range f.Results.Treatments {
 		valid += t.Valid
 	}
-	return fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
+	text := fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
+	if n := len(f.Others); n > 0 {
+		text += fmt.Sprintf("; results beside them: %d", n)
+	}
+	return text
 }
 
 // page fills in the words of a page.
@@ -113,7 +126,14 @@ func (f finding) page(name, frame string, data any) error {
 		return err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, data); err != nil {
+	err = t.Execute(&b, data)
+	if errors.Is(err, errNotKept) { // of other treatments than the words speak of
+		b.Reset()
+		if t, err = t.New("reading").Parse("No words were written on these results."); err == nil {
+			err = t.ExecuteTemplate(&b, frame, data)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	*f.files = append(*f.files, File{name + ".md", func(w io.Writer) error {
@@ -130,7 +150,11 @@ func (f finding) Ours(response, side, treatment string) (string, error) {
 		return "", err
 	}
 	s := c.Headline()
-	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
+	text := Format(s.Center, c.Unit) + modelled(c.Method)
+	if Format(s.Lo, c.Unit) == Format(s.Hi, c.Unit) { // narrower than its digits
+		return text, nil
+	}
+	return text + between(s, c.Unit), nil
 }
 
 func (f finding) cell(response, side, treatment string) (*Cell, error) {
@@ -139,7 +163,7 @@ func (f finding) cell(response, side, treatment string) (*Cell, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: no %s at the %s of %q is kept", f.Paper.Name, response, side, treatment)
+	return nil, fmt.Errorf("%s: no %s at the %s of %q: %w", f.Paper.Name, response, side, treatment, errNotKept)
 }
 
 // Times is how many times as much one treatment has as another, in each block,

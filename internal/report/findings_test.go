@@ -5,8 +5,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // No figure is typed into the words of findings: numbers stand in actions, or are part of a name.
@@ -59,5 +62,64 @@ func TestFindingsWithoutResults(t *testing.T) {
 	}
 	if _, err := Findings([]*Report{{Dir: "d"}}); err == nil {
 		t.Error("results without a paper were taken")
+	}
+}
+
+// Results of one paper stand together: the first gives the scorecard, the same study again says how far it agrees, a
+// contrary setting stands beside it. A copy is refused.
+func TestFindingsOfSeveralSettings(t *testing.T) {
+	scaled := func(by float64, of truth) truth {
+		return func(at map[string]string, side measure.Side, response string) (float64, float64) {
+			mean, sd := of(at, side, response)
+			return by * mean, by * sd
+		}
+	}
+	first := reportOf(t, simulated(t, pies, piesAsPublished))
+	again := reportOf(t, simulated(t, pies, scaled(2, piesAsPublished)))
+	counted := reportOf(t, simulated(t, pies, inverse(piesAsPublished)))
+	for i := range counted.Cells {
+		counted.Cells[i].Method = store.Counted
+	}
+	first.Started, again.Started = time.Unix(1, 0), time.Unix(2, 0)
+	page := func(all ...*Report) string {
+		t.Helper()
+		files, err := Findings(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, f := range files {
+			if f.Name == "frameworks-on-raspberry-pi.md" {
+				if err := f.Write(&b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return b.String()
+	}
+	if got := page(first); strings.Contains(got, "## Measured again") || strings.Contains(got, "## In other settings") {
+		t.Errorf("one result stands beside others:\n%s", got)
+	}
+	got := page(first, again, counted)
+	side, repeated, ok := strings.Cut(got, "## Measured again")
+	_, side, both := strings.Cut(side, "## In other settings")
+	if !ok || !both {
+		t.Fatalf("no repetition or no other setting:\n%s", got)
+	}
+	for _, want := range []string{"local, instructions counted |",
+		"| **the settings disagree:** total\\_time at the server: axis2 below cxf"} {
+		if !strings.Contains(side, want) {
+			t.Errorf("no %q in\n%s", want, side)
+		}
+	}
+	// Twice the times: every figure differs, its interval has no 1 in it, and every ratio and verdict stays.
+	for _, want := range []string{"Figures: 0 agree, ", " 0 undecided; ratios", "The interval of again/kept has 1 in it for 0 of",
+		"verdicts on claims are the same"} {
+		if !strings.Contains(repeated, want) {
+			t.Errorf("no %q in\n%s", want, repeated)
+		}
+	}
+	if _, err := Findings([]*Report{first, first}); err == nil {
+		t.Error("a copy was taken for a repetition")
 	}
 }

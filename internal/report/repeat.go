@@ -75,6 +75,9 @@ func (c Repeated) Text(w io.Writer) error {
 	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %.0f %% confidence, Welch on logarithms; Holm for "+
 		"differences.", c.Agreement(), tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios),
 		100*c.Margin, 100*c.Confidence), "  ")
+	if text := c.held(); text != "" {
+		wrap(&b, text, "  ")
+	}
 	b.WriteByte('\n')
 	for _, part := range []struct {
 		name string
@@ -99,6 +102,21 @@ func (c Repeated) Text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
+}
+
+// held says how often the intervals of again over kept hold 1, as they should
+// where nothing changed; empty where there are none.
+func (c Repeated) held() string {
+	a, n := advise.Held(c.Figures)
+	b, m := advise.Held(c.Ratios)
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("The interval of again/kept has 1 in it for %d of %d figures", a, n)
+	if m > 0 {
+		text += fmt.Sprintf(" and %d of %d ratios", b, m)
+	}
+	return fmt.Sprintf("%s; about %.0f %% of them should where nothing changed.", text, 100*c.Confidence)
 }
 
 // tallyOf counts the answers: "figures: 3 agree, 1 differs, 2 undecided".
@@ -132,6 +150,10 @@ func (c Repeated) JSON(w io.Writer) error {
 		}
 		return out
 	}
+	held := func(all []advise.Repeated) [2]int {
+		n, of := advise.Held(all)
+		return [2]int{n, of}
+	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(struct {
@@ -142,9 +164,11 @@ func (c Repeated) JSON(w io.Writer) error {
 		Fewer       string           `json:"fewer_replications,omitempty"`
 		Figures     []figure         `json:"figures"`
 		Ratios      []figure         `json:"ratios"`
+		FiguresHeld [2]int           `json:"figures_held"` // intervals with 1 in them, of how many
+		RatiosHeld  [2]int           `json:"ratios_held"`
 		OnlyKept    []string         `json:"only_kept"`
 		OnlyAgain   []string         `json:"only_again"`
 		Warnings    []string         `json:"warnings"`
 	}{c.Like, c.Agreement(), c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures), figures(c.Ratios),
-		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Warnings)})
+		held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Warnings)})
 }

@@ -319,3 +319,19 @@ func TestStarvedTrialsDecideNoClaim(t *testing.T) {
 		}
 	}
 }
+
+// A size is said with its unit, if it has one.
+func TestBoundsHaveTheirUnit(t *testing.T) {
+	difference, slope := 0.43, 26.0
+	for want, c := range map[string]Claim{
+		"0.3225 to 0.5375 s": {Difference: &difference, Unit: "s"},
+		"19.5 to 32.5 B":     {Slope: &slope, Unit: "B"},
+		"1.52 to 2.375":      {Ratio: span{1.9, 1.9}},
+	} {
+		j := Judged{Claim: c}
+		lo, hi, ok := c.SizeBounds()
+		if got := j.bounds(lo, hi); !ok || got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -186,19 +186,28 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 	}
 	if lo, hi, ok := j.SizeBounds(); ok && j.Size == stat.Contradicted && j.Direction == stat.Confirmed {
 		j.Why = append(j.Why,
-			fmt.Sprintf("the direction is confirmed, the size is not: it would have to be within %.3g to %.3g", lo, hi))
+			"the direction is confirmed, the size is not: it would have to be within "+j.bounds(lo, hi))
 	}
 	if j.Verdict == stat.Undecided && len(j.Why) == 0 {
 		j.Why = append(j.Why, j.doubt(alpha))
 	}
 }
 
+// bounds are those of a size in words, with the unit of a difference or slope.
+func (j *Judged) bounds(lo, hi float64) string {
+	text := fmt.Sprintf("%.4g to %.4g", lo, hi)
+	if kind := j.Kind(); kind == "difference" || kind == "slope" {
+		text += " " + j.Unit
+	}
+	return text
+}
+
 func (j *Judged) doubt(alpha float64) string {
 	switch {
 	case j.Direction == stat.Confirmed:
 		lo, hi, _ := j.SizeBounds()
-		return fmt.Sprintf("the direction is confirmed; whether the size is within %.3g to %.3g is open; more trials "+
-			"would decide", lo, hi)
+		return fmt.Sprintf("the direction is confirmed; whether the size is within %s is open; more trials "+
+			"would decide", j.bounds(lo, hi))
 	case j.P < alpha && j.Direction == stat.Undecided:
 		return fmt.Sprintf("significant by itself (p %.2g), but not among all claims of the study (Holm: p %.2g); more "+
 			"trials would decide", j.P, j.PHolm)

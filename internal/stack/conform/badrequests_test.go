@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A server's own error is no refusal, and a fault is one.
@@ -40,6 +41,26 @@ func TestRefusalIsTheProtocolsWord(t *testing.T) {
 			t.Errorf("%s, %d, %q: answered %v, refused %v; want %v, %v", c.enc, c.status, c.body, r.answered, r.refused,
 				c.answered, c.refused)
 		}
+	}
+}
+
+// A stack that deviates from the body limit is still asked all the other bad requests.
+func TestDeviatingFromTheBodyLimit(t *testing.T) {
+	all := badRequests(codec.SOAP12, []byte("<a>b</a>"))
+	for _, deviates := range []map[string]string{nil, {bodyOverLimit: "no limit"}} {
+		c := suite{d: stack.Description{Deviates: deviates}}
+		got := c.expected(all)
+		if want := len(all) - len(deviates); len(got) != want {
+			t.Errorf("deviating %v: %d bad requests, want %d", deviates, len(got), want)
+		}
+		for _, b := range got {
+			if _, ok := deviates[b.what]; ok {
+				t.Errorf("%q is sent", b.what)
+			}
+		}
+	}
+	if Explain(bodyOverLimit) == "" {
+		t.Error("stack.yaml may not name it")
 	}
 }
 

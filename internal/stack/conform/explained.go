@@ -43,6 +43,8 @@ func Checks() []Check {
 			"delayed acknowledgement or retransmits: without TCP_NODELAY, a message in two writes waits for that."},
 		{"refuses bad requests and continues", "Truncated bodies, garbage, another media type and bodies over the limit " +
 			"are refused with the protocol's own error (HTTP 4xx, CoAP 4.xx, a fault), and the next valid request is answered."},
+		{bodyOverLimit, "One of the bad requests that are refused. A framework that has no limit, and no hook for one, " +
+			"deviates from it; the others are sent."},
 		{"refuses truncated and endless bodies", "Over HTTP/1.1, bodies that are shorter than announced, or that exceed " +
 			"the limit without announcing a length, are refused."},
 		{"refuses forged WS-Security", "Forged, old and repeated messages get a fault."},
