@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 func checkCmd(a *app) *cobra.Command {
@@ -34,8 +34,8 @@ does not connect to boards.`,
 				case asJSON:
 					continue
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s: ready to run\n", file, report.Count(x.Treatments, "treatment"),
-					report.Count(x.Trials, "trial"))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s: ready to run\n", file, plural.Count(x.Treatments, "treatment"),
+					plural.Count(x.Trials, "trial"))
 				if len(x.Asks) > 0 {
 					fmt.Fprintln(cmd.OutOrStdout(),
 						"run asks for confirmation, or needs --trust, since these did not come with edgegauge:")

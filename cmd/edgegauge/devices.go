@@ -18,6 +18,7 @@ import (
 
 	"edgegauge.example/edgegauge/devices"
 	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
@@ -126,7 +127,7 @@ func figure(x float64) string {
 // health is one line of what the meter says of itself.
 func health(l instrument.Look) string {
 	q := l.Quality
-	parts := []string{fmt.Sprintf("%d readings", q.Readings)}
+	parts := []string{plural.Count(q.Readings, "reading")}
 	if q.Clock.Method != "" {
 		parts = append(parts, fmt.Sprintf("clock synchronized by %s ±%v", q.Clock.Method,
 			(q.Clock.Residual+q.Clock.Bias).Round(time.Microsecond)))

@@ -112,7 +112,7 @@ func TestProbeGates(t *testing.T) {
 	out := probe(exitWorse, "--runs", "3", "--fail-if", "rtt.median>4ms", "--fail-if", "failures>0")
 	if !strings.Contains(out, "rtt.median>4ms: met, ") ||
 		!strings.Contains(out, "failures>0: not met; 0 of 60 requests failed") ||
-		!strings.Contains(out, "closed loop: 1 connections") || !strings.Contains(out, "coordinated omission") {
+		!strings.Contains(out, "closed loop: 1 connection,") || !strings.Contains(out, "coordinated omission") {
 		t.Errorf("got %s", out)
 	}
 	if a.requests != 60 || a.wrong != "" {
@@ -161,7 +161,7 @@ func TestProbeGates(t *testing.T) {
 		{[]string{"old.json", "slow.json", "--fail-if", "rtt.median > 100%"}, exitWorse,
 			"worse: a condition is met beyond doubt"},
 		{[]string{"old.json", "slow.json"}, exitDone, "the set-up differs: load: mqtt5 POST, keep-alive, closed loop over 1"},
-		{[]string{"old.json", "one.json", "--fail-if", "rtt.median > 100%"}, exitDone, "1 runs: intervals are wide"},
+		{[]string{"old.json", "one.json", "--fail-if", "rtt.median > 100%"}, exitDone, "1 run: intervals are wide"},
 		{[]string{"old.json", "earlier.json"}, exitUsage, "earlier.json has no figures of runs"},
 		{[]string{"old.json", "newer.json"}, exitUsage, "newer.json has format 2, and this edgegauge reads 1"},
 		{[]string{"old.json", "."}, exitUsage, "one is a probe, the other a results directory"},

@@ -11,6 +11,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -245,8 +246,8 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 		p    probeReport
 	}{{"old", old}, {"new", new}} {
 		if n := len(side.p.PerRun); n < fewRuns {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d runs: intervals are wide, and one run has none; probe with "+
-				"--runs 10 or more", side.name, n))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s: intervals are wide, and one run has none; probe with "+
+				"--runs 10 or more", side.name, plural.Count(n, "run")))
 		}
 		if share := stat.Pooled(side.p.failures()).Of(); side.p.Failures > 0 {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d of %d requests failed (%.2g %%; the first: %s); times are "+
@@ -280,7 +281,8 @@ func differencesOf(old, new probeReport) []string {
 }
 
 func (l probeLoad) String() string {
-	text := fmt.Sprintf("%s %s, %s, closed loop over %d connections", l.Protocol, l.Method, l.Connection, l.Concurrency)
+	text := fmt.Sprintf("%s %s, %s, closed loop over %s", l.Protocol, l.Method, l.Connection,
+		plural.Count(l.Concurrency, "connection"))
 	if l.Loop == "open" {
 		text = fmt.Sprintf("%s %s, %s, open loop of %g/s (%s) over %d connections", l.Protocol, l.Method, l.Connection,
 			l.Rate, l.Arrival, l.Concurrency)

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -43,7 +44,7 @@ func (p *probe) print(w io.Writer, all []figures) error {
 		}
 		return compareExit(verdict, p.undecidedExit())
 	}
-	fmt.Fprintf(w, "%s: %d runs, %s\n%s\n", p.job.URL, len(all), t, p.loop())
+	fmt.Fprintf(w, "%s: %s, %s\n%s\n", p.job.URL, plural.Count(len(all), "run"), t, p.loop())
 	for _, warning := range t.warnings() {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
@@ -89,9 +90,10 @@ func (p *probe) loop() string {
 		return fmt.Sprintf("open loop: %g requests per second (%s), sent when due; response time counts from then",
 			p.job.Rate, p.job.Arrivals)
 	}
-	return fmt.Sprintf("closed loop: %d connections, each sends its next request when the last is answered; a slow "+
+	return fmt.Sprintf("closed loop: %s its next request when the last is answered; a slow "+
 		"answer delays what would have been sent meanwhile, so tails are understated (coordinated omission): --rate "+
-		"measures them", p.job.Concurrency)
+		"measures them", plural.Count(p.job.Concurrency, "connection")+
+		plural.Verb(p.job.Concurrency, ", which sends", ", each of which sends"))
 }
 
 // hints name likely causes of what the times look like.
@@ -262,7 +264,7 @@ func middle(values []float64) float64 {
 }
 
 func (t total) String() string {
-	text := fmt.Sprintf("%d requests, %d failures", t.sent, t.failed)
+	text := fmt.Sprintf("%s, %s", plural.Count(t.sent, "request"), plural.Count(t.failed, "failure"))
 	if t.why != "" {
 		text += fmt.Sprintf(" (the first: %s)", t.why)
 	}
@@ -270,7 +272,7 @@ func (t total) String() string {
 		text += fmt.Sprintf(", %d retried", t.repetitions)
 	}
 	if t.retransmissions > 0 {
-		text += fmt.Sprintf(", %d messages retransmitted by the protocol", t.retransmissions)
+		text += fmt.Sprintf(", %s retransmitted by the protocol", plural.Count(t.retransmissions, "message"))
 	}
 	return text
 }
@@ -285,8 +287,9 @@ func (t total) warnings() []string {
 	out := []string{}
 	if t.repetitions > 0 {
 		out = append(out,
-			fmt.Sprintf("%d connections broke during a request, which was then retried: the server may have seen up to %d "+
-				"requests, and the times include the lost attempts; find out why the server closes connections", t.repetitions,
+			fmt.Sprintf("%s broke during a request, which was then retried: the server may have seen up to %d "+
+				"requests, and the times include the lost attempts; find out why the server closes connections",
+				plural.Count(t.repetitions, "connection"),
 				t.sent+t.repetitions))
 	}
 	if t.starved > starvedFrom {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/crate"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -199,8 +200,8 @@ func publishable(dir string) (crate.Part, error) {
 		}
 	}
 	if unfinished > 0 {
-		return refuse(fmt.Errorf("%s: %d trials have not been measured; finish the run first: edgegauge run STUDY --out "+
-			"%[1]s", dir, unfinished))
+		return refuse(fmt.Errorf("%s: %s not been measured; finish the run first: edgegauge run STUDY --out "+
+			"%[1]s", dir, plural.Count(unfinished, "trial")+plural.Verb(unfinished, " has", " have")))
 	}
 	if damage := s.Verify(); damage != nil {
 		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))

@@ -19,6 +19,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -298,13 +299,13 @@ func gaveUp(o lab.Outcome) error {
 	if len(o.Missing) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%d trials could not be measured:", len(o.Missing))
+	text := fmt.Sprintf("%s could not be measured:", plural.Count(len(o.Missing), "trial"))
 	for i, t := range o.Missing {
 		if i == 5 {
 			text += fmt.Sprintf("\n  … and %d more; edgegauge report shows them all", len(o.Missing)-i)
 			break
 		}
-		text += fmt.Sprintf("\n  %s (%d attempts)", t.Reason, t.Attempts)
+		text += fmt.Sprintf("\n  %s (%s)", t.Reason, plural.Count(t.Attempts, "attempt"))
 	}
 	return exit{exitUnmeasured, errors.New(text + "\n  " + o.Advice)}
 }

@@ -162,7 +162,7 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 			"machines\n", n)
 	}
 	if out.Refused+out.Damaged+out.TooLate+out.Interrupted > 0 {
-		fmt.Fprintf(a.notes(), "%d orders were interrupted, %d results came too late, %d were refused, %d damaged\n",
+		fmt.Fprintf(a.notes(), "orders: %d interrupted; results: %d too late, %d refused, %d damaged\n",
 			out.Interrupted, out.TooLate, out.Refused, out.Damaged)
 	}
 	outcome, err2 := e.Outcome()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
 	"edgegauge.example/edgegauge/internal/testbed"
@@ -100,7 +101,7 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				}
 			}
 			if failed > 0 {
-				return exit{exitWorse, fmt.Errorf("%d checks failed", failed)}
+				return exit{exitWorse, fmt.Errorf("%s failed", plural.Count(failed, "check"))}
 			}
 			if !slices.ContainsFunc(all, func(x checkedStack) bool { return len(x.Checks) > 0 }) {
 				return exit{exitUsage, fmt.Errorf("no check contains %q; --explain lists them", only)}
@@ -172,7 +173,7 @@ func checked(
 		fmt.Fprintf(w, "%s: no check contains %q\n", d.Name, kit.Only)
 		return x, nil
 	}
-	fmt.Fprintf(w, "%s: %d checks passed, %d failed, in %.0f s\n", d.Name, x.Passed, x.Failed,
+	fmt.Fprintf(w, "%s: %s passed, %d failed, in %.0f s\n", d.Name, plural.Count(x.Passed, "check"), x.Failed,
 		time.Since(began).Seconds())
 	for _, name := range slices.Sorted(maps.Keys(d.Deviates)) {
 		fmt.Fprintf(w, "%s: not checked, %s: %s\n", d.Name, name, d.Deviates[name])

@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -309,9 +310,10 @@ func (s sizing) String() string {
 		return b.String()
 	}
 	n := max(s.wanted, s.have)
-	fmt.Fprintf(&b, "that is %d blocks, %d trials in all, about %s", n, n*s.versions, minutes(time.Duration(n)*s.each))
+	fmt.Fprintf(&b, "that is %s, %s in all, about %s", plural.Count(n, "block"), plural.Count(n*s.versions, "trial"),
+		minutes(time.Duration(n)*s.each))
 	if s.have > 0 && s.have < n {
-		fmt.Fprintf(&b, "; %d blocks are measured", s.have)
+		fmt.Fprintf(&b, "; %s measured", plural.Count(s.have, "block")+plural.Verb(s.have, " is", " are"))
 	}
 	return b.String()
 }

@@ -22,6 +22,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/testbed"
 	"edgegauge.example/edgegauge/internal/web"
@@ -98,7 +99,7 @@ to others.`,
 				return exit{exitUsage, err}
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s/index.html\n", args[0])
-			fmt.Fprintf(a.notes(), "%d files\n", n)
+			fmt.Fprintln(a.notes(), plural.Count(n, "file"))
 			return err
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -217,7 +218,7 @@ type Loss struct {
 
 func (l Loss) String() string {
 	if l.New[1] == 0 {
-		return fmt.Sprintf("%s is missing (before: %d valid trials)", l.Treatment, l.Old[0])
+		return fmt.Sprintf("%s is missing (before: %s)", l.Treatment, plural.Count(l.Old[0], "valid trial"))
 	}
 	return fmt.Sprintf("%s: %d of %d trials are valid (before: %d of %d)", l.Treatment, l.New[0], l.New[1],
 		l.Old[0], l.Old[1])

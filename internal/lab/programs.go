@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
@@ -204,7 +205,7 @@ func (p *programs) after(ctx context.Context) (findings, error) {
 		case killed:
 			return findings{}, fmt.Errorf("%s did not exit within %v of the end of its input; see %s", one.name, grace, one.log)
 		case e.Orphans > 0:
-			return findings{}, fmt.Errorf("%s left %d processes behind; see %s", one.name, e.Orphans, one.log)
+			return findings{}, fmt.Errorf("%s left %s behind; see %s", one.name, plural.Count(e.Orphans, "process"), one.log)
 		}
 	}
 	return p.logs.stop()

@@ -7,7 +7,7 @@ import (
 )
 
 // Count is a number with its noun: "1 trial", "2 trials", "3 queries".
-func Count(n int, noun string) string {
+func Count[N int | int64 | uint64](n N, noun string) string {
 	if n != 1 {
 		noun = of(noun)
 	}
@@ -20,7 +20,8 @@ func of(noun string) string {
 	switch {
 	case y && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") && !strings.HasSuffix(stem, "o"):
 		return stem + "ies"
-	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"),
+		strings.HasSuffix(noun, "sh"):
 		return noun + "es"
 	}
 	return noun + "s"

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -19,7 +20,7 @@ const mostContrasts = 40
 // order of the factors.
 func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence float64) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d treatments, %g %% intervals\n\n", a.Response, len(a.Groups), 100*confidence)
+	fmt.Fprintf(&b, "%s: %s, %g %% intervals\n\n", a.Response, plural.Count(len(a.Groups), "treatment"), 100*confidence)
 	groups := [][]string{{strings.Join(factors, " "), "n", "mean", "interval", "sd", "median", "interval"}}
 	for _, g := range a.Groups {
 		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), plain(float64(g.Mean)),
@@ -66,7 +67,7 @@ func writeContrasts(b *strings.Builder, factors []string, all []stat.Contrast) {
 	}
 	writeColumns(b, rows)
 	if more := len(all) - mostContrasts; more > 0 {
-		fmt.Fprintf(b, "… and %d contrasts more; --json has them all\n\n", more)
+		fmt.Fprintf(b, "… and %s more; --json has them all\n\n", plural.Count(more, "contrast"))
 	}
 }
 

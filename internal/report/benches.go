@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -96,8 +97,8 @@ func (r *Report) findBenches() {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s completed no block: a bench must run every treatment; "+
 				"its trials are excluded from all figures", name))
 		} else if n := left[name]; n > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: %d blocks lack a trial and are excluded from all "+
-				"figures", name, n))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s: %s from all figures", name,
+				plural.Count(n, "block")+plural.Verb(n, " lacks a trial and is excluded", " lack a trial and are excluded")))
 		}
 	}
 	slices.Sort(r.Benches.Names)
@@ -272,8 +273,9 @@ func (r *Report) judgeBenches(s *store.Store) error {
 		}
 	}
 	if superseded > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d attempts were superseded: their trials were valid, but their "+
-			"blocks had been reassigned before anyone saw a value; they are excluded from all figures", superseded))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s superseded: their trials were valid, but their "+
+			"blocks had been reassigned before anyone saw a value; they are excluded from all figures",
+			plural.Count(superseded, "attempt")+plural.Verb(superseded, " was", " were")))
 	}
 	if r.Benches == nil {
 		return nil

@@ -124,7 +124,7 @@ func TestWhatBenchesDidInVainIsSaid(t *testing.T) {
 	}
 	r := reportOf(t, dir)
 	all := strings.Join(r.Warnings, "\n")
-	for _, want := range []string{"1 attempts were superseded", "bench b2: 1 blocks lack a trial and are excluded " +
+	for _, want := range []string{"1 attempt was superseded", "bench b2: 1 block lacks a trial and is excluded " +
 		"from all figures"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("warnings lack %q:\n%s", want, all)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -16,7 +17,7 @@ func (r *Report) onBenches() string {
 	if r.Benches == nil {
 		return ""
 	}
-	return fmt.Sprintf(" on %d benches, %s", len(r.Benches.Names), kindWords(r.Benches.Kind))
+	return fmt.Sprintf(" on %s, %s", plural.Count(len(r.Benches.Names), "bench"), kindWords(r.Benches.Kind))
 }
 
 func kindWords(k stat.BenchKind) string {

@@ -11,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise/slo"
 	"edgegauge.example/edgegauge/internal/capacity"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -62,8 +63,8 @@ func (c *Capacity) Says() []string {
 			"narrow. By count, most trials kept to it up to %s requests/s, and most broke it from %s on.", k.Bent,
 			rateOr(k.Below), rateOr(k.Above)))
 	}
-	out = append(out, fmt.Sprintf("It holds for trials of %v with %s arrivals and at most %d requests under way; longer "+
-		"trials see a queue grow further.", c.Length, c.Arrival, c.InFlight))
+	out = append(out, fmt.Sprintf("It holds for trials of %v with %s arrivals and at most %s under way; longer "+
+		"trials see a queue grow further.", c.Length, c.Arrival, plural.Count(c.InFlight, "request")))
 	if c.Driver > 0 {
 		out = append(out, fmt.Sprintf("The driver itself does %s requests/s against %s; the search went up to half of that.",
 			significant(c.Driver), c.Floor))
@@ -71,7 +72,8 @@ func (c *Capacity) Says() []string {
 		out = append(out, "What the driver itself can do was not measured: it is not this program's.")
 	}
 	if c.Invalid > 0 {
-		out = append(out, fmt.Sprintf("%d trials were invalid and were repeated; edgegauge report says why.", c.Invalid))
+		out = append(out, fmt.Sprintf("%s invalid and repeated; edgegauge report says why.",
+			plural.Count(c.Invalid, "trial")+plural.Verb(c.Invalid, " was", " were")))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -180,8 +181,8 @@ func oursText(c paper.Judged) string {
 		return text + modelledWord(c.Modelled)
 	}
 	if kind, unit, lo, hi, ok := c.Range(); ok && len(c.Parts) > 1 {
-		return fmt.Sprintf("%s %s to %s in %d comparisons%s", kind, figureValue(lo, kind, unit), figureValue(hi, kind, unit),
-			len(c.Parts), modelledWord(c.Modelled))
+		return fmt.Sprintf("%s %s to %s in %s%s", kind, figureValue(lo, kind, unit), figureValue(hi, kind, unit),
+			plural.Count(len(c.Parts), "comparison"), modelledWord(c.Modelled))
 	}
 	var where []string
 	for _, p := range c.Parts {

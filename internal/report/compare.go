@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -111,7 +112,8 @@ func (c Compared) Says() string {
 		return "undecided: " + c.whyUndecided()
 	}
 	n := c.count()
-	return fmt.Sprintf("%d figures: %d higher, %d lower, %d equal within %g %%, %d undecided", len(c.Contrasts),
+	return fmt.Sprintf("%s: %d higher, %d lower, %d equal within %g %%, %d undecided",
+		plural.Count(len(c.Contrasts), "figure"),
 		n[advise.Higher], n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
 }
 
@@ -128,11 +130,10 @@ func (c Compared) how() string {
 			base += " " + c.Base
 		}
 		return fmt.Sprintf("old: %s; new: as it is now; both in %s. New over old, %.0f %% intervals (paired by block, on "+
-			"logarithms), p by Holm over %d figures", base, c.Dir, 100*c.Confidence, len(c.Contrasts))
+			"logarithms), p by Holm over %s", base, c.Dir, 100*c.Confidence, plural.Count(len(c.Contrasts), "figure"))
 	}
-	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %d "+
-		"figures",
-		c.Old, c.New, 100*c.Confidence, len(c.Contrasts))
+	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %s",
+		c.Old, c.New, 100*c.Confidence, plural.Count(len(c.Contrasts), "figure"))
 }
 
 func (c Compared) count() map[advise.Change]int {
@@ -176,7 +177,7 @@ func (c Compared) Text(w io.Writer) error {
 	}
 	for i, text := range c.Warnings {
 		if i == mostWarnings && !c.All {
-			wrap(&b, fmt.Sprintf("! %d more warnings; --all shows them", len(c.Warnings)-i), "  ")
+			wrap(&b, fmt.Sprintf("! %s; --all shows them", plural.Count(len(c.Warnings)-i, "more warning")), "  ")
 			break
 		}
 		wrap(&b, "! "+text, "  ")
@@ -273,7 +274,8 @@ func (c Compared) table(b *strings.Builder) {
 	}
 	if hidden > 0 {
 		n := c.count()
-		wrap(b, fmt.Sprintf("%d figures equal within %g %%, %d undecided; --all shows them", n[advise.Equal]+n[advise.Same],
+		wrap(b, fmt.Sprintf("%s equal within %g %%, %d undecided; --all shows them",
+			plural.Count(n[advise.Equal]+n[advise.Same], "figure"),
 			100*c.Margin, n[advise.Unknown]), "  ")
 	}
 	for _, x := range c.Contrasts {

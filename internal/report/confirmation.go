@@ -9,6 +9,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -86,7 +87,7 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", p.Verdict())
 	wrap(&b, fmt.Sprintf("  old: the version of %s; new: that of %s; both in %s, interleaved: %s in %s", p.Confirms.OldDir,
-		p.Confirms.NewDir, p.Dir, counted(p.Trials, "trial"), Format(p.Took.Seconds(), "s")), "  ")
+		p.Confirms.NewDir, p.Dir, plural.Count(p.Trials, "trial"), Format(p.Took.Seconds(), "s")), "  ")
 	b.WriteByte('\n')
 	rows := [][]string{{"figure", "blocks", "new/old", "interval", "verdict"}}
 	for _, a := range p.Answers {

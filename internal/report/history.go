@@ -9,6 +9,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // The orders of a history.
@@ -200,7 +201,8 @@ func (h *History) collect(terms []advise.Term) {
 			}
 		}
 		if len(s.Points) < 2 {
-			s.Why = fmt.Sprintf("%d runs have a figure; a history needs several", len(s.Points))
+			s.Why = plural.Count(len(s.Points), "run") + plural.Verb(len(s.Points), " has", " have") +
+				" a figure; a history needs several"
 		}
 		h.Series = append(h.Series, history.Judged{Series: s})
 	}

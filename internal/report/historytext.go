@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -60,18 +61,18 @@ func (h History) MarkWords(j history.Judged, m history.Mark) string {
 	case history.Suspect:
 		text := fmt.Sprintf("suspect from %s on: %s, %s", at, way, size)
 		if c := m.Confirmation; c != nil {
-			text += fmt.Sprintf("; measured again in %d blocks (%s), which cannot tell", c.Blocks, c.Dir)
+			text += fmt.Sprintf("; measured again in %s (%s), which cannot tell", plural.Count(c.Blocks, "block"), c.Dir)
 		} else {
 			text += "; not confirmed yet"
 		}
 		return text
 	}
 	c := m.Confirmation
-	text := fmt.Sprintf("%s from %s on: interleaved in %d blocks (%s) it is %s times the baseline (%s)", c.Verdict, at,
-		c.Blocks, c.Dir, ratioText(c.Ratio.Estimate), ratioRange(c.Ratio))
+	text := fmt.Sprintf("%s from %s on: interleaved in %s (%s) it is %s times the baseline (%s)", c.Verdict, at,
+		plural.Count(c.Blocks, "block"), c.Dir, ratioText(c.Ratio.Estimate), ratioRange(c.Ratio))
 	if m.Kind == history.Dismissed {
-		text = fmt.Sprintf("not confirmed: a suspect from %s on, but interleaved in %d blocks (%s) it is %s times the "+
-			"baseline (%s)", at, c.Blocks, c.Dir, ratioText(c.Ratio.Estimate), ratioRange(c.Ratio))
+		text = fmt.Sprintf("not confirmed: a suspect from %s on, but interleaved in %s (%s) it is %s times the "+
+			"baseline (%s)", at, plural.Count(c.Blocks, "block"), c.Dir, ratioText(c.Ratio.Estimate), ratioRange(c.Ratio))
 	}
 	return text
 }
@@ -126,25 +127,18 @@ func (h History) answer() string {
 			}
 		}
 	}
-	text := fmt.Sprintf("%s by %s: %d runs, %s to %s", h.Study, h.By, len(h.Runs), h.Labels[0], h.Labels[len(h.Labels)-1])
+	text := fmt.Sprintf("%s by %s: %s, %s to %s", h.Study, h.By, plural.Count(len(h.Runs), "run"),
+		h.Labels[0], h.Labels[len(h.Labels)-1])
 	switch {
 	case worse > 0:
-		text += "; " + counted(worse, "confirmed regression")
+		text += "; " + plural.Count(worse, "confirmed regression")
 	default:
 		text += "; no confirmed regression"
 	}
 	if s := history.Suspects(h.Series); s > 0 {
-		text += "; " + counted(s, "suspect") + " to confirm"
+		text += "; " + plural.Count(s, "suspect") + " to confirm"
 	}
 	return text
-}
-
-// counted is a number of things.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // Answer is the history in a sentence.
@@ -255,7 +249,7 @@ const (
 // lines across with a sign. Base is the run that is pinned as the baseline; below 0: none.
 func (h History) Picture(id string, j history.Judged, base int) Picture {
 	p := Picture{ID: id, Height: historyTop + historyHeight + axisHeight,
-		Says: fmt.Sprintf("%s %s, %s, over %d runs", j.Treatment, words(j.Response), j.Side, len(j.Points))}
+		Says: fmt.Sprintf("%s %s, %s, over %s", j.Treatment, words(j.Response), j.Side, plural.Count(len(j.Points), "run"))}
 	rows := rowsOf(j)
 	first := max(0, len(rows)-mostPoints)
 	var all []float64

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -202,8 +203,9 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%s, %d of %s valid, %.0f %% intervals from trials%s%s", Count(len(r.Treatments), "treatment"),
-		valid, Count(wanted, "trial"), 100*r.Study.Design.Confidence, r.onBenches(), r.time())
+	return fmt.Sprintf("%s, %d of %s valid, %.0f %% intervals from trials%s%s",
+		plural.Count(len(r.Treatments), "treatment"),
+		valid, plural.Count(wanted, "trial"), 100*r.Study.Design.Confidence, r.onBenches(), r.time())
 }
 
 // time says what time is, where it is no clock's.

@@ -11,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -173,7 +174,8 @@ func pointOf(s advise.Series) (history.Point, string) {
 		logs = append(logs, math.Log(t.Mean))
 	}
 	if len(logs) < 2 {
-		return history.Point{}, fmt.Sprintf("%d valid trials show no spread", len(logs))
+		return history.Point{}, plural.Count(len(logs), "valid trial") +
+			plural.Verb(len(logs), " shows", " show") + " no spread"
 	}
 	m, err := stat.Mean(logs, 0.95)
 	if err != nil {

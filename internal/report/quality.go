@@ -9,6 +9,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -233,7 +234,7 @@ func (r *Report) doubtPrecision() {
 		}
 	}
 	if len(wide) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the requested precision of %s %% was not reached by %d figures: %s",
-			strings.TrimSuffix(significant(100*d.Precision), ".00"), len(wide), list(wide, 3)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the requested precision of %s %% was not reached by %s: %s",
+			strings.TrimSuffix(significant(100*d.Precision), ".00"), plural.Count(len(wide), "figure"), list(wide, 3)))
 	}
 }

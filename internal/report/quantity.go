@@ -88,11 +88,3 @@ func interval(center, lo, hi float64) string {
 	}
 	return fmt.Sprintf("±%.0f%%", share)
 }
-
-// Count is a number of things in words: "1 treatment", "2 treatments".
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -2,14 +2,6 @@ package report
 
 import "testing"
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 trials", 1: "1 trial", 2: "2 trials"} {
-		if got := Count(n, "trial"); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // Digits of an interval that knows nothing would look like knowledge.
 func TestIntervalsThatKnowNothing(t *testing.T) {
 	for v, want := range map[float64]string{1.002: "1.002", 11.48: "11.5", 5888: "5888", 3.6e18: ">1000000",

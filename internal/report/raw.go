@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -75,8 +76,8 @@ func (r *Report) readDistributions(s *store.Store) error {
 	}
 	if len(failed) > 0 {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("distributions leave out %d trials whose exchanges cannot be read; the first error: %v",
-				len(failed), failed[0]))
+			fmt.Sprintf("distributions leave out %s whose exchanges cannot be read; the first error: %v",
+				plural.Count(len(failed), "trial"), failed[0]))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -29,8 +30,8 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
 	if was, is := like.replications(), again.replications(); is < was {
-		out.Fewer = fmt.Sprintf("%d replications, %d in the earlier results: intervals are wider, so more figures are "+
-			"undecided; those that agree or differ do so with the same certainty", is, was)
+		out.Fewer = fmt.Sprintf("%s, %d in the earlier results: intervals are wider, so more figures are "+
+			"undecided; those that agree or differ do so with the same certainty", plural.Count(is, "replication"), was)
 	}
 	for _, side := range []struct {
 		name string
@@ -95,7 +96,7 @@ func (c Repeated) Text(w io.Writer) error {
 	}
 	for i, text := range c.Warnings {
 		if i == mostWarnings {
-			wrap(&b, fmt.Sprintf("! %d more warnings; the reports have them", len(c.Warnings)-i), "  ")
+			wrap(&b, fmt.Sprintf("! %s; the reports have them", plural.Count(len(c.Warnings)-i, "more warning")), "  ")
 			break
 		}
 		wrap(&b, "! "+text, "  ")

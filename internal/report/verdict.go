@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -59,7 +60,8 @@ func (r *Report) Verdict() []string {
 	out = append(out, r.Disagreements()...)
 	for i, a := range r.Alarms {
 		if i == mostAlarms {
-			out = append(out, fmt.Sprintf("%d more checks failed; see the figures they concern.", len(r.Alarms)-i))
+			out = append(out, fmt.Sprintf("%s failed; see the figures %s.", plural.Count(len(r.Alarms)-i, "more check"),
+				plural.Verb(len(r.Alarms)-i, "it concerns", "they concern")))
 			break
 		}
 		out = append(out, "Check: "+a)

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // A CapacityTrial is one trial at one rate, as a search for a server's capacity sees it.
@@ -76,13 +78,14 @@ func FitCapacity(blocks [][]CapacityTrial, confidence float64) (Capacity, error)
 	c := Capacity{Rate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence, Blocks: len(blocks),
 		Bent: math.NaN()}
 	if len(blocks) < 3 {
-		return c, fmt.Errorf("%w: %d blocks give no interval of a capacity; measure at least 3", ErrTooFew, len(blocks))
+		return c, fmt.Errorf("%w: %s no interval of a capacity; measure at least 3", ErrTooFew,
+			plural.Count(len(blocks), "block")+plural.Verb(len(blocks), " gives", " give"))
 	}
 	var xs, ys []float64 // each less its block's mean
 	mean := make([][2]float64, len(blocks))
 	for i, b := range blocks {
 		if len(b) < 3 {
-			return c, fmt.Errorf("%w: a block of %d trials; measure at least 3 rates in each", ErrTooFew, len(b))
+			return c, fmt.Errorf("%w: a block of %s; measure at least 3 rates in each", ErrTooFew, plural.Count(len(b), "trial"))
 		}
 		for _, t := range b {
 			mean[i][0] += t.Rate / float64(len(b))

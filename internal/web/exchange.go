@@ -10,6 +10,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -232,8 +233,8 @@ func (t *trialAt) packets(seq uint64) (rows []packetRow, says string, download *
 		}
 		rows = append(rows, row)
 	}
-	says = fmt.Sprintf("%d packets, %d B on the wire, from %s to %s. Times are the capturing machine's, since the first "+
-		"of them.", len(rows), found.bytes, found.call.Client, found.call.Server)
+	says = fmt.Sprintf("%s, %d B on the wire, from %s to %s. Times are the capturing machine's, since the first "+
+		"of them.", plural.Count(len(rows), "packet"), found.bytes, found.call.Client, found.call.Server)
 	if found.more {
 		says += fmt.Sprintf(" Only the first %d are shown.", mostPackets)
 	}

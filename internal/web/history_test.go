@@ -102,5 +102,5 @@ func TestHistoryPage(t *testing.T) {
 func TestHistoryIsOfOneStudy(t *testing.T) {
 	s := served(t, Options{Folders: []string{house(t)}})
 	shows(t, s, "/history/", "Choose a study", "<option>wired</option>")
-	shows(t, s, "/history/?study=report-bench", "1 runs", "left out", "asks something else than the newest", "requests: 300, there 400")
+	shows(t, s, "/history/?study=report-bench", "1 run,", "left out", "asks something else than the newest", "requests: 300, there 400")
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -127,7 +128,7 @@ func applied(text string, f url.Values) (string, string, error) {
 			return text, "", fault{http.StatusConflict, err.Error()}
 		}
 	}
-	return string(b), fmt.Sprintf("%d values changed in the text", n), nil
+	return string(b), fmt.Sprintf("%s changed in the text", plural.Count(n, "value")), nil
 }
 
 // keysOf are the keys that a path of the form stands for: client.device is one key, or two.

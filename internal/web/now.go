@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -34,8 +35,8 @@ type liveView struct {
 func (v liveView) Says() string {
 	var parts []string
 	for _, r := range v.Running {
-		parts = append(parts, fmt.Sprintf("%s: %d of %d trials valid, %d attempts invalid", r.Study, r.Valid, r.Total,
-			r.Refused))
+		parts = append(parts, fmt.Sprintf("%s: %d of %d trials valid, %s invalid", r.Study, r.Valid, r.Total,
+			plural.Count(r.Refused, "attempt")))
 	}
 	for _, r := range v.Ended {
 		parts = append(parts, r.Study+" has ended")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -65,7 +66,7 @@ func sizeText(m Measured) string {
 
 func point(emulated, real Measured) (Point, error) {
 	if n := min(len(emulated.Trials), len(real.Trials)); n < stat.LeastCalibration {
-		return Point{}, fmt.Errorf("%d trials; at least %d per side are needed", n, stat.LeastCalibration)
+		return Point{}, fmt.Errorf("%s; at least %d per side are needed", plural.Count(n, "trial"), stat.LeastCalibration)
 	}
 	c, err := stat.RatioWelch(emulated.Trials, real.Trials, confidence)
 	if errors.Is(err, stat.ErrSign) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // shown is how many calls of each kind WriteText lists; WriteJSON lists all.
@@ -18,7 +20,7 @@ const shown = 20
 // refused is a dash, its reasons stand below the table.
 func (c Capture) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d packets, %d B, %v\n", c.Packets, c.Bytes, c.Last-c.First)
+	fmt.Fprintf(&b, "%s, %d B, %v\n", plural.Count(c.Packets, "packet"), c.Bytes, c.Last-c.First)
 	for _, n := range []struct {
 		n    int64
 		what string
