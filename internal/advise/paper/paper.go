@@ -56,7 +56,8 @@ func Names() []string {
 	return out
 }
 
-// Tables lists the columns that distinguish each table's treatments. It reads no claims: every reading of a study asks for it.
+// Tables lists the columns that distinguish each table's treatments. It reads no claims, since every reading of a study
+// asks for it.
 func Tables() map[string][]string {
 	out := map[string][]string{}
 	for name, p := range mustCatalogue() {
