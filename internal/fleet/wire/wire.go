@@ -131,8 +131,8 @@ func until(ctx context.Context, end context.Context) (context.Context, context.C
 	return joined, func() { stop(); cancel(nil) }
 }
 
-// whileConnected is a context that ends when the connection is lost, even if it comes back at once: a hub that was started
-// again neither acknowledges nor sends what the one before it had begun.
+// whileConnected is a context that ends when the connection is lost, even if it comes back at once: a hub that was
+// started again neither acknowledges nor sends what the one before it had begun.
 func whileConnected(ctx context.Context, nc *nats.Conn) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	lost := nc.StatusChanged(nats.RECONNECTING)
