@@ -37,7 +37,8 @@ type rows struct {
 }
 
 func (r *rows) reset(keep bool, most int) {
-	*r = rows{keep: keep, most: most, chunks: r.chunks, reasons: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
+	*r = rows{keep: keep, most: most, chunks: r.chunks, reasons: []string{"", "other failures"},
+		index: map[string]uint32{"": 0}}
 }
 
 // put keeps a row, if it is one of the sample. The sample depends on draw only, so it
