@@ -174,4 +174,3 @@ func (x *shard) run(ctx context.Context, r stack.Run) {
 		x.err = io.ErrUnexpectedEOF // else it would be taken for the lab's
 	}
 }
-
