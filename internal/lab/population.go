@@ -127,9 +127,9 @@ func notesOfDevices(r *population.Result) []counted {
 		return strings.HasPrefix(x.key, "datagrams") || x.key == "answers_separate"
 	})
 	return append(notes, counted{"connections_opened", r.Connects}, counted{"connections_failed", r.ConnectFailed},
-		counted{"connections_broken", r.Broken}, counted{"connections_most", r.OpenMost}, counted{"messages_withheld", r.Withheld},
-		counted{"stream_bytes_out", r.BytesOut}, counted{"stream_bytes_in", r.BytesIn}, counted{"driver_processes",
-			int64(max(r.Shards, 1))})
+		counted{"connections_broken", r.Broken}, counted{"connections_most", r.OpenMost},
+		counted{"messages_withheld", r.Withheld}, counted{"stream_bytes_out", r.BytesOut},
+		counted{"stream_bytes_in", r.BytesIn}, counted{"driver_processes", int64(max(r.Shards, 1))})
 }
 
 // populationGates judge a trial of many devices. Failed requests are what it measures;

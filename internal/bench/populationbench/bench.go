@@ -81,8 +81,8 @@ func table(many, million, quick Figure) []labbench.Row {
 		promise("% of a core, the same", share(many), 10, true, "%.2f"),
 		promise("MB of 1,000,000 devices, one request an hour each", float64(million.Anonymous)/1e6, 80, true, "%.1f"),
 		promise("% of a core, the same", share(million), 10, true, "%.2f"),
-		promise("exchanges per CPU second of the client, 20,000 a second", float64(quick.Answered)/quick.CPU.Seconds(), 60_000,
-			false, "%.0f"),
+		promise("exchanges per CPU second of the client, 20,000 a second", float64(quick.Answered)/quick.CPU.Seconds(),
+			60_000, false, "%.0f"),
 	}
 	all[0].How = "client and server of " + stackName + " in a process each, on any CPU; memory is the client's " +
 		"at the end of the run, without what the program's file backs (RssAnon of /proc/PID/status); CPU time is " +

@@ -38,8 +38,8 @@ func streamRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) 
 	if err != nil {
 		return nil, err
 	}
-	many, err := MeasureStreams(ctx, b.Exe, StreamCase{Stack: "reference/floor-tcp", Transport: "tcp", Encoding: "protobuf",
-		Devices: 100_000, Servers: 6, Ramp: 2000, Period: time.Minute, For: 110 * time.Second})
+	many, err := MeasureStreams(ctx, b.Exe, StreamCase{Stack: "reference/floor-tcp", Transport: "tcp",
+		Encoding: "protobuf", Devices: 100_000, Servers: 6, Ramp: 2000, Period: time.Minute, For: 110 * time.Second})
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +53,19 @@ func streamTable(mqtt, many Figure) []labbench.Row {
 		promise("TCP connections of six processes and more at once", float64(many.OpenMost), 100_000, false, "%.0f"),
 		promise("B of the drivers' memory for each", float64(many.Anonymous)/float64(many.Devices), 1000, true, "%.0f"),
 	}
-	rows[0].How = "MQTT 5, QoS 0, one request a minute each to mochi's broker and a service in one process; ramp included: " +
-		mqtt.streamAccount()
+	rows[0].How = "MQTT 5, QoS 0, one request a minute each to mochi's broker and a service in one process; ramp " +
+		"included: " + mqtt.streamAccount()
 	rows[2].How = "bare TCP, six servers, " + fmt.Sprint(many.Shards) + " driver processes, one request a minute each: " +
 		many.streamAccount()
 	return rows
 }
 
 func (f *Figure) streamAccount() string {
-	return fmt.Sprintf("%d requests, %d answered, %d failed, %d reports skipped; %d connections opened, %d failed, %d broken; "+
-		"the server served %d; lateness p50 %v, p99 %v, max %v; %.2f s of the driver's CPU time in %.0f s; "+
-		"%.0f MB resident with the program", f.Requests, f.Answered, f.Failed, f.Skipped, f.Connects, f.ConnectFailed, f.Broken,
-		f.Served, f.LatenessP50, f.LatenessP99, f.LatenessMax, f.CPU.Seconds(), f.Elapsed.Seconds(), float64(f.Peak)/1e6)
+	return fmt.Sprintf("%d requests, %d answered, %d failed, %d reports skipped; %d connections opened, %d failed, "+
+		"%d broken; the server served %d; lateness p50 %v, p99 %v, max %v; %.2f s of the driver's CPU time in %.0f s; "+
+		"%.0f MB resident with the program", f.Requests, f.Answered, f.Failed, f.Skipped, f.Connects, f.ConnectFailed,
+		f.Broken, f.Served, f.LatenessP50, f.LatenessP99, f.LatenessMax, f.CPU.Seconds(), f.Elapsed.Seconds(),
+		float64(f.Peak)/1e6)
 }
 
 // MeasureStreams runs a case. exe is this program, with its verb stack-program.

@@ -52,7 +52,7 @@ func (bareSpeaker) take(s *streams, i int32, b []byte, now int64) (int, error) {
 		return 0, fmt.Errorf("more than the agreed %d bytes came", s.Stream.Answer)
 	case int(l.got) == s.Stream.Answer:
 		l.got = 0
-		s.reply(i, nil, nil, now)
+		s.right(i, s.Stream.Answer, now)
 	}
 	return len(b), nil
 }

@@ -124,8 +124,8 @@ type streams struct {
 }
 
 func newStreams(c *core, w wire) *streams {
-	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{}, held: map[int32][]byte{},
-		own: rand.Uint32()}
+	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{},
+		held: map[int32][]byte{}, own: rand.Uint32()}
 	for i := range s.links {
 		s.links[i].fd = -1
 	}

@@ -458,3 +458,30 @@ func TestStreamsStop(t *testing.T) {
 		t.Error("a link is in the middle of opening")
 	}
 }
+
+// Whatever a server sends, in whatever pieces, requests are answered, failed or under way.
+func FuzzStreams(f *testing.F) {
+	f.Add(uint8(0), uint8(3), []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"))
+	f.Add(uint8(1), uint8(9), []byte("aab"))
+	f.Add(uint8(2), uint8(1), []byte("\x20\x02\x00\x00\x90\x04\x00\x01\x01\x01\x32\x16\x00\x11a/response/d0-f-1\x00\x05o"))
+	f.Add(uint8(3), uint8(200), []byte("\x20\x03\x00\x00\x00\x90\x04\x00\x01\x00\x01\xd0\x00\xe0\x00"))
+	streams := []Stream{{Protocol: HTTP}, {Protocol: TCP, Answer: 2}, {Protocol: MQTT311, Topic: "a", QoS: 1},
+		{Protocol: MQTT5, Topic: "a", QoS: 1}}
+	f.Fuzz(func(t *testing.T, which, piece uint8, b []byte) {
+		p := onPaper(func(s *Spec) { s.Stream = &streams[which%4] })
+		p.s.own = 0xf
+		p.until(0)
+		p.s.opened(0, p.at)
+		for n := max(int(piece), 1); len(b) > 0 && p.s.links[0].phase != closed; p.at++ {
+			p.s.received(0, b[:min(n, len(b))], p.at)
+			b = b[min(n, len(b)):]
+		}
+		c := &p.s.Counts
+		if c.Requests != c.Answered+c.Failed+int64(p.s.waiting) || c.Wrong > c.Failed || p.s.opens < 0 || p.s.opens > 1 || p.s.fault != nil {
+			t.Fatalf("%d under way, %d open: %+v, %v", p.s.waiting, p.s.opens, c, p.s.fault)
+		}
+		if p.s.devices[0].what == asking != (p.s.waiting == 1) {
+			t.Fatalf("state %d, %d under way", p.s.devices[0].what, p.s.waiting)
+		}
+	})
+}
