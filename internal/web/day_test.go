@@ -58,7 +58,7 @@ func TestTwoLabsTwoBrowsers(t *testing.T) {
 	ok(t, left.kept.Close())
 	ok(t, right.kept.Close())
 	both("ended")
-	day := 1500
+	day := 600
 	fmt.Sscan(os.Getenv("EDGEGAUGE_DAY"), &day)
 	readers[0].stays(s, day)
 }

@@ -203,11 +203,13 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 	all := s.pasts.of(places)
 	slices.SortFunc(all, func(a, b report.Past) int { return a.Began.Compare(b.Began) })
 	var terms []advise.Term
+	var asked []string // every link of the page has them
 	for _, name := range q["response"] {
-		if t, err := advise.ParseTerm(name); err == nil { // another is passed over
-			terms = append(terms, t)
+		if t, err := advise.ParseTerm(name); err == nil && !slices.Contains(asked, name) { // another is passed over
+			terms, asked = append(terms, t), append(asked, name)
 		}
 	}
+	q["response"] = asked
 	h, err := report.MakeHistory(all, v.Study, v.By, terms)
 	if err != nil {
 		v.Problem = err.Error()
