@@ -287,8 +287,10 @@ func (k *seeker) seek(ctx context.Context) error {
 			trials = append(trials, k.tallies[id+1])
 		}
 		k.out.Step = k.search.Next(trials)
-		if err := k.note(); err != nil {
-			return exit{exitUnmeasured, err}
+		if len(blocks) > 0 { // before, there is no directory
+			if err := k.note(); err != nil {
+				return exit{exitUnmeasured, err}
+			}
 		}
 		if len(k.out.Step.Rates) == 0 {
 			k.gather(blocks)
