@@ -89,6 +89,9 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 	if counting < 9 || counting == len(got.Trials) {
 		t.Errorf("%d of %d trials count", counting, len(got.Trials))
 	}
+	if _, err := os.Stat(filepath.Join(o.dir, "capacity-search.json")); err == nil {
+		t.Error("it left its note outside of the results")
+	}
 	page, err := os.ReadFile(filepath.Join(o.dir, got.Results, "capacity.html"))
 	if err != nil || strings.Count(string(page), "<svg") != 2 || strings.Count(string(page), "<circle") != 2*len(got.Trials) {
 		t.Errorf("%v: %d circles", err, strings.Count(string(page), "<circle"))

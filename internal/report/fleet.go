@@ -57,7 +57,7 @@ func (f Fleet) text(b *strings.Builder) {
 	b.WriteByte('\n')
 	rows := [][]string{{"treatment", "busy cores", "on the wire"}}
 	if f.Prices != nil {
-		rows[0] = append(rows[0], "servers", f.Prices.Currency)
+		rows[0] = append(rows[0], "devices per server", "servers", f.Prices.Currency)
 	}
 	var why []string
 	for _, r := range f.Rows {
@@ -67,7 +67,7 @@ func (f Fleet) text(b *strings.Builder) {
 		}
 		row := []string{r.Name, amountText(r.Cores, ""), amountText(r.Bytes, "B")}
 		if f.Prices != nil {
-			row = append(row, wholeText(r.Servers), amountText(r.Cost, ""))
+			row = append(row, wholeText(r.PerServer), wholeText(r.Servers), amountText(r.Cost, ""))
 		}
 		rows = append(rows, row)
 	}
@@ -118,6 +118,7 @@ type monthJSON struct {
 	Treatment string     `json:"treatment"`
 	Cores     amountJSON `json:"busy_cores"`
 	Bytes     amountJSON `json:"wire_B"`
+	PerServer amountJSON `json:"devices_per_server"`
 	Servers   amountJSON `json:"servers"`
 	Cost      amountJSON `json:"cost"`
 	Why       string     `json:"why_not,omitempty"` // there is no forecast
@@ -145,6 +146,7 @@ func (f *Fleet) json() *fleetJSON {
 			row.Why = r.Err.Error()
 		} else {
 			row.Cores, row.Bytes, row.Servers, row.Cost = of(r.Cores), of(r.Bytes), of(r.Servers), of(r.Cost)
+			row.PerServer = of(r.PerServer)
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -23,9 +23,10 @@ type CapacityTrial struct {
 // Met reports whether the trial kept to the bound.
 func (t CapacityTrial) Met() bool { return t.Margin >= 1 }
 
-// mostSaid bounds what one trial can say: beyond a margin of 1.4, or below its inverse, it
-// says no more than that the bound is met, or broken.
-var mostSaid = math.Log(1.4)
+// mostSaid bounds what one trial can say: beyond a margin of 1.25, or below its inverse, it
+// says no more than that the bound is met, or broken. With a wider bound, the bend of the
+// logarithm moves the rate; with a narrower one, more trials are needed.
+var mostSaid = math.Log(1.25)
 
 // said is the logarithm of the margin, bounded. Above and below are alike, so that its
 // mean is 0 where half of the trials meet the bound, whatever shape the figure has in the
@@ -73,7 +74,9 @@ var ErrNoKnee = errors.New("the margin does not fall with the rate")
 // its error come from the trials within blocks, the level and its error from the blocks (a
 // drift of the machine meets whole blocks), and the rate from Fieller's interval: all rates
 // at which a mean of 0 is not contradicted, by Student's t with one degree of freedom less
-// than there are blocks. At least three blocks of at least three trials are wanted.
+// than there are blocks. The level's error is at least what the trials within blocks make
+// of it: few blocks are alike by chance, and a search would stop at them. At least three
+// blocks of at least three trials are wanted.
 func FitCapacity(blocks [][]CapacityTrial, confidence float64) (Capacity, error) {
 	c := Capacity{Rate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence, Blocks: len(blocks),
 		Bent: math.NaN()}
@@ -108,8 +111,8 @@ func FitCapacity(blocks [][]CapacityTrial, confidence float64) (Capacity, error)
 		d := ys[i] - c.Slope*xs[i]
 		rest += d * d
 	}
-	noise := math.Sqrt(rest / float64(c.Trials-len(blocks)-1))
-	slopeVar := rest / float64(c.Trials-len(blocks)-1) / sxx
+	noiseVar := rest / float64(c.Trials-len(blocks)-1)
+	slopeVar := noiseVar / sxx
 
 	var x, level float64
 	levels := make([]float64, len(blocks)) // of the margin, were the block's mean rate 0
@@ -122,9 +125,10 @@ func FitCapacity(blocks [][]CapacityTrial, confidence float64) (Capacity, error)
 	for _, l := range levels {
 		levelVar += (l - level) * (l - level) / float64(len(blocks)-1) / float64(len(blocks))
 	}
+	levelVar = max(levelVar, noiseVar/float64(c.Trials))
 	above := level + c.Slope*x // of 0, at the mean rate
 	c.Rate = x - above/c.Slope
-	c.Noise = noise / -c.Slope / c.Rate
+	c.Noise = math.Sqrt(noiseVar) / -c.Slope / c.Rate
 	t := tCritical(confidence, float64(len(blocks)-1))
 	c.flat = t * t * slopeVar / (c.Slope * c.Slope)
 	c.Lo, c.Hi = fieller(above, levelVar, c.Slope, slopeVar, t)
@@ -268,7 +272,7 @@ const steep = 0.3
 // forStopping is what of the allowed error the interval of a search may take: it stops where
 // an interval happens to be narrow, and such intervals hold the truth less often than
 // they say. Found by simulation (edgegauge bench capacity).
-const forStopping = 0.75
+const forStopping = 0.85
 
 func (s CapacitySearch) confidence() float64 { return 1 - forStopping*(1-s.Confidence) }
 

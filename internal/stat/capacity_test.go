@@ -34,6 +34,22 @@ func TestFitCapacityIsThatOfScipy(t *testing.T) {
 	}
 }
 
+// Blocks that agree by chance, although trials within them differ, do not make the rate
+// better known than so many trials can.
+func TestFitCapacityDistrustsEqualBlocks(t *testing.T) {
+	var blocks [][]CapacityTrial
+	for range 6 {
+		blocks = append(blocks, []CapacityTrial{{95, 1.12}, {100, 0.94}, {105, 1 / (1.12 * 0.94)}})
+	}
+	c, err := FitCapacity(blocks, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := tCritical(0.95, 5) * c.Noise / math.Sqrt(18); !((c.Hi-c.Lo)/2/c.Rate >= least) {
+		t.Errorf("half-width %.4f of noise %.4f, less than %.4f", (c.Hi-c.Lo)/2/c.Rate, c.Noise, least)
+	}
+}
+
 func TestFitCapacityRefuses(t *testing.T) {
 	flat := [][]CapacityTrial{{{95, 1}, {100, 1}, {105, 1}}, {{95, 1}, {100, 1}, {105, 1}}, {{95, 1}, {100, 1}, {105, 1}}}
 	if _, err := FitCapacity(flat, 0.95); !errors.Is(err, ErrNoKnee) {
@@ -193,8 +209,8 @@ func TestSearchIsResumed(t *testing.T) {
 // Printed by testdata/capacity.py.
 const (
 	oracleRate  = 100.35226487001484
-	oracleLo    = 99.26361843867144
-	oracleHi    = 101.458946205436
+	oracleLo    = 99.02923528678457
+	oracleHi    = 101.6933293573229
 	oracleSlope = -0.0168775417589051
 	oracleNoise = 0.013846793743652802
 	oracleBent  = 0.9193540080087167

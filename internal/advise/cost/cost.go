@@ -68,6 +68,8 @@ type Month struct {
 	Servers Amount // whole ones; without prices all are NaN
 	Bytes   Amount // on the wire, both ways
 	Cost    Amount // in the currency of the prices; without prices all are NaN
+	// PerServer is how many devices one server's CPU time is enough for, rounded down; without prices all are NaN.
+	PerServer Amount
 }
 
 // Length is the mean length of a month.
@@ -78,11 +80,14 @@ const Length = 365.25 * 24 * time.Hour / 12
 func Of(devices float64, period time.Duration, cpu, wire stat.Summary, p *Prices) Month {
 	rate := devices / period.Seconds()
 	none := Amount{math.NaN(), math.NaN(), math.NaN()}
-	m := Month{Cores: amountOf(cpu, rate), Bytes: amountOf(wire, rate*Length.Seconds()), Servers: none, Cost: none}
+	m := Month{Cores: amountOf(cpu, rate), Bytes: amountOf(wire, rate*Length.Seconds()), Servers: none, Cost: none,
+		PerServer: none}
 	if p == nil {
 		return m
 	}
 	m.Servers = m.Cores.each(func(cores float64) float64 { return math.Ceil(cores/(p.ServerCores*p.Utilization) - 1e-9) })
+	each := func(cpu float64) float64 { return math.Floor(p.ServerCores*p.Utilization*period.Seconds()/cpu + 1e-9) }
+	m.PerServer = Amount{each(cpu.Center), each(cpu.Hi), each(cpu.Lo)}
 	m.Cost = m.Servers.each(func(n float64) float64 { return n*p.ServerMonth + devices*p.DeviceMonth }).
 		plus(m.Bytes.each(func(b float64) float64 { return b / 1e9 * p.Gigabyte }))
 	return m

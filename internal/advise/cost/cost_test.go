@@ -27,6 +27,7 @@ func TestMonth(t *testing.T) {
 	}{
 		{"cores", m.Cores, Amount{5, 4, 6.1}},
 		{"servers: 2 cores each may be busy", m.Servers, Amount{3, 2, 4}},
+		{"devices a server", m.PerServer, Amount{144_000, 118_032, 180_000}}, // 2 cores × 3600 s over 50, 61, 40 ms
 		{"bytes", m.Bytes, Amount{gb * 1e9, 0.9 * gb * 1e9, 1.1 * gb * 1e9}},
 		{"cost", m.Cost, Amount{60 + 90_000 + gb/10, 40 + 90_000 + 0.09*gb, 80 + 90_000 + 0.11*gb}},
 	} {
@@ -37,7 +38,7 @@ func TestMonth(t *testing.T) {
 		}
 	}
 	if m := Of(360_000, time.Hour, cpu, wire, nil); m.Cores.Center != 5 || !math.IsNaN(m.Servers.Center+m.Servers.Lo) ||
-		!math.IsNaN(m.Cost.Hi) {
+		!math.IsNaN(m.Cost.Hi) || !math.IsNaN(m.PerServer.Center) {
 		t.Errorf("without prices: got %+v", m)
 	}
 	if m := Of(360_000, time.Hour, stat.Summary{Center: 0.04, Lo: math.NaN(), Hi: math.NaN()}, wire, &p); m.Servers.Center != 2 ||

@@ -1,6 +1,6 @@
 // Package drivebench measures drive against what a client can cost at best: a
-// ping-pong in C, and wrk. It is not part of the product's hot path; it needs
-// cc, taskset, nginx and wrk.
+// ping-pong in C, wrk and h2load. It is not part of the product's hot path; it needs
+// cc, taskset, nginx, wrk and h2load.
 package drivebench
 
 import (
@@ -65,6 +65,11 @@ func Floors(ctx context.Context, exe string) ([]Measurement, error) {
 // Wrk compares with wrk on nginx.
 func Wrk(ctx context.Context, exe string) ([]Measurement, error) {
 	return measured(exe, func(b *bench) error { return b.wrk(ctx) })
+}
+
+// H2load compares with h2load on nginx, over HTTP/2.
+func H2load(ctx context.Context, exe string) ([]Measurement, error) {
+	return measured(exe, func(b *bench) error { return b.h2load(ctx) })
 }
 
 func measured(exe string, measure func(*bench) error) ([]Measurement, error) {

@@ -24,33 +24,49 @@ const (
 	span        = 2 * time.Second // of each run
 )
 
-// wrk compares requests per second of client CPU, both clients on the same
-// nginx with one worker and a 100 B file.
+// wrk compares with wrk, over HTTP/1.1.
 func (b *bench) wrk(ctx context.Context) error {
-	url, stop, err := b.nginx(ctx)
+	return b.beside(ctx, peer{name: "wrk -t1", protocol: drive.HTTP1, run: b.runWrk})
+}
+
+// h2load compares with h2load, over HTTP/2 with prior knowledge: one stream at a time on each connection.
+func (b *bench) h2load(ctx context.Context) error {
+	return b.beside(ctx, peer{name: "h2load -t1 -m1", protocol: drive.HTTP2, run: b.runH2load})
+}
+
+// A peer is another load generator for nginx. Its requests count by seconds of its CPU, and of the clock.
+type peer struct {
+	name, protocol string
+	run            func(ctx context.Context, url string) (perCPU, rate float64, err error)
+}
+
+// beside compares requests per second of client CPU, both clients in turn on the same
+// nginx with one worker and a 100 B file.
+func (b *bench) beside(ctx context.Context, p peer) error {
+	url, stop, err := b.nginx(ctx, p.protocol)
 	if err != nil {
-		return fmt.Errorf("nginx: %w; apt-get install nginx-light wrk", err)
+		return fmt.Errorf("nginx: %w; apt-get install nginx-light", err)
 	}
 	defer stop()
 	var ours, theirs, ourRate, theirRate []float64
 	for range rounds {
-		perCPU, rate, err := b.runWrk(ctx, url)
+		perCPU, rate, err := p.run(ctx, url)
 		if err != nil {
-			return fmt.Errorf("wrk: %w; apt-get install wrk", err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		theirs, theirRate = append(theirs, perCPU), append(theirRate, rate)
-		if perCPU, rate, err = b.runDrive(ctx, url); err != nil {
+		if perCPU, rate, err = b.runDrive(ctx, url, p.protocol); err != nil {
 			return err
 		}
 		ours, ourRate = append(ours, perCPU), append(ourRate, rate)
 	}
-	b.row("requests per client CPU second, nginx, c=32, vs wrk", "1/s", ours, theirs, ">= 1.0")
-	b.row("requests per second, nginx, c=32, vs wrk -t1", "1/s", ourRate, theirRate, "")
+	b.row("requests per client CPU second, nginx, c=32, vs "+p.name, "1/s", ours, theirs, ">= 1.0")
+	b.row("requests per second, nginx, c=32, vs "+p.name, "1/s", ourRate, theirRate, "")
 	return nil
 }
 
 // nginx serves 100 B with one worker from a private directory and port.
-func (b *bench) nginx(ctx context.Context) (url string, stop func(), err error) {
+func (b *bench) nginx(ctx context.Context, protocol string) (url string, stop func(), err error) {
 	l, err := net.Listen("tcp", loopback.String())
 	if err != nil {
 		return "", nil, err
@@ -61,12 +77,15 @@ func (b *bench) nginx(ctx context.Context) (url string, stop func(), err error) 
 		return "", nil, err
 	}
 	_ = os.Chmod(b.dir, 0o755) // its worker may be another user
-	d := b.dir
+	d, listen := b.dir, at
+	if protocol == drive.HTTP2 {
+		listen += " http2"
+	}
 	conf := fmt.Sprintf(`worker_processes 1; daemon off; pid %s/pid; error_log %s/error.log;
 events { worker_connections 256; }
 http { access_log off; keepalive_requests 1000000000;
 client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
-uwsgi_temp_path %s; scgi_temp_path %s; server { listen %s; root %s; } }`, d, d, d, d, d, d, d, at, d)
+uwsgi_temp_path %s; scgi_temp_path %s; server { listen %s; root %s; } }`, d, d, d, d, d, d, d, listen, d)
 	if err := os.WriteFile(filepath.Join(d, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		return "", nil, err
 	}
@@ -114,8 +133,28 @@ func (b *bench) runWrk(ctx context.Context, url string) (perCPU, rate float64, e
 	return n / cpu, n / wall, err
 }
 
-func (b *bench) runDrive(ctx context.Context, url string) (perCPU, rate float64, err error) {
-	job := drive.Job{Spec: drive.Spec{URL: url, Method: "GET", Concurrency: connections}, Duration: span}
+var loaded = regexp.MustCompile(
+	`requests: \d+ total, \d+ started, \d+ done, (\d+) succeeded, 0 failed, 0 errored, 0 timeout`)
+
+func (b *bench) runH2load(ctx context.Context, url string) (perCPU, rate float64, err error) {
+	cmd := pinned(ctx, b.cpu, "h2load", "-t1", "-m1", "-c"+strconv.Itoa(connections),
+		"-D"+strconv.Itoa(int(span/time.Second)), url)
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, 0, err
+	}
+	m := loaded.FindSubmatch(out)
+	if m == nil || !strings.Contains(string(out), "Application protocol: h2c") {
+		return 0, 0, fmt.Errorf("it printed: %s", out)
+	}
+	n, err := strconv.ParseFloat(string(m[1]), 64)
+	cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	return n / cpu, n / span.Seconds(), err
+}
+
+func (b *bench) runDrive(ctx context.Context, url, protocol string) (perCPU, rate float64, err error) {
+	job := drive.Job{Duration: span,
+		Spec: drive.Spec{URL: url, Protocol: protocol, Method: "GET", Concurrency: connections}}
 	r, err := drive.Exec(ctx, []string{b.exe, "drive"}, job, b.cpu, func(x measure.Exchange) error {
 		if x.Failure != "" || x.In != bytes {
 			return fmt.Errorf("request %d: %d bytes, %s", x.Seq, x.In, x.Failure)

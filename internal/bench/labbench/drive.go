@@ -32,6 +32,17 @@ func wrkRows(ctx context.Context, b *Bench) ([]Row, error) {
 			"medians"), err
 }
 
+func h2loadRows(ctx context.Context, b *Bench) ([]Row, error) {
+	limit := bound{value: 1.0}
+	const figure = "requests per client CPU second over h2load -t1 -m1 -c32"
+	if none := lacking("nginx", "h2load", "taskset"); none != "" {
+		return []Row{missing(figure, limit.String(), none+" is missing: apt-get install nghttp2-client nginx-light")}, nil
+	}
+	figures, err := drivebench.H2load(ctx, b.Exe)
+	return driveTable(figures, limit,
+		"as with wrk, over HTTP/2 with prior knowledge, one stream at a time on each of 32 connections"), err
+}
+
 // driveTable turns drive's own figures into rows; those without a limit stand
 // for comparison.
 func driveTable(figures []drivebench.Measurement, limit bound, how string) []Row {

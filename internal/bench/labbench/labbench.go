@@ -51,6 +51,7 @@ func Parts() []Part {
 	return []Part{
 		{Name: "drive", Says: "the driver compared with a ping-pong in C", Measure: driveRows},
 		{Name: "wrk", Says: "the driver compared with wrk", Measure: wrkRows},
+		{Name: "h2load", Says: "the driver compared with h2load, over HTTP/2", Measure: h2loadRows},
 		{Name: "codec", Says: "our phases compared with Jersey's and Californium's", Measure: codecRows},
 		{Name: "coap", Says: "CoAP requests per CPU second compared with Californium and libcoap", Measure: coapRows},
 		{Name: "java", Says: "overhead of our clock, hooks and start-up on the Java frameworks; for one only: java/cxf",

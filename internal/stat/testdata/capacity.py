@@ -20,9 +20,10 @@ cov = rss / df * np.linalg.inv(X.T @ X)
 slope, var_slope = beta[-1], cov[-1, -1]
 levels = y.mean(1) - slope * x.mean(1)
 xm = x.mean()
+var_level = max(levels.var(ddof=1) / B, rss / df / (B * k))
 q = t.ppf(.975, B - 1)
 def D(r): return levels.mean() + slope * r
-def excess(r): return D(r) ** 2 - q * q * (levels.var(ddof=1) / B + (r - xm) ** 2 * var_slope)
+def excess(r): return D(r) ** 2 - q * q * (var_level + (r - xm) ** 2 * var_slope)
 rate = -levels.mean() / slope
 _, rss2 = fit(design(x, (x - 100) ** 2))
 F = (rss - rss2) / (rss2 / (df - 1))
