@@ -19,9 +19,9 @@ const (
 
 // A BenchState is what a coordinator knows of a bench.
 type BenchState struct {
-	Bench    string    `json:"bench"`
-	Standing Standing  `json:"standing"`
-	Why      string    `json:"why,omitempty"`
+	Bench    string    `json:"bench"`              // its name
+	Standing Standing  `json:"standing"`           // up, drained, lost or barred
+	Why      string    `json:"why,omitempty"`      // in words, where it is barred
 	Block    int       `json:"block,omitempty"`    // it was given; 0: none
 	Arriving bool      `json:"arriving,omitempty"` // the block is measured, its results are on their way
 	Kept     int       `json:"kept"`               // blocks, since this coordinator began

@@ -507,7 +507,7 @@ const stepBits = 23
 // A Step is by how many the devices that are down became more in a short time.
 type Step struct {
 	At int64 `json:"at"` // ns of the run
-	By int   `json:"by"`
+	By int   `json:"by"` // devices
 }
 
 func (r *recovery) note(by int, now int64) {

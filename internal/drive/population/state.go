@@ -4,7 +4,7 @@ import "time"
 
 // A State is how a run goes while it does.
 type State struct {
-	Devices  int   `json:"devices"`
+	Devices  int   `json:"devices"`  // of this process
 	Down     int   `json:"down"`     // their last request failed
 	Requests int64 `json:"requests"` // begun so far
 	Failed   int64 `json:"failed"`   // of them

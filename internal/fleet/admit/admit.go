@@ -46,8 +46,8 @@ func Permissions(bench string) (publish, subscribe []string) {
 
 // Keys are who a hub admits: public keys.
 type Keys struct {
-	Coordinator string            `json:"coordinator"`
-	Benches     map[string]string `json:"benches"` // by name
+	Coordinator string            `json:"coordinator"` // an nkey, U…
+	Benches     map[string]string `json:"benches"`     // by name
 }
 
 // benchName is what a bench may be called: it is part of subjects, and of names of
