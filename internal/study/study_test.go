@@ -149,7 +149,7 @@ func TestEveryKey(t *testing.T) {
 			Down: Shape{40 * time.Millisecond, 5 * time.Millisecond, 0.5, 3, 1_000_000, 50, true}, Shaper: "netem"},
 		Duration: 90 * time.Second, Concurrency: 4, Rate: 2.5, Arrival: "poisson",
 		Capture: "off", LeaveOut: []string{"cpu", "serialization"}, // placement: apart means nothing here, since pins say it
-		Heap:    128 << 20, Sensor: "serial:/dev/ttyUSB0", IODir: "/var/tmp",
+		Heap: 128 << 20, Sensor: "serial:/dev/ttyUSB0", IODir: "/var/tmp",
 		Options: map[string]string{"chunk": "16", "phantom.delay": "20ms", "verbose": "true"},
 	}
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
