@@ -28,6 +28,13 @@ func QuietestCPUs(ctx context.Context, over time.Duration) []int {
 	return cpus
 }
 
+// Idle is how long a CPU has been idle since the machine started, in steps of 10 ms; 0
+// where the kernel does not say.
+func Idle(cpu int) time.Duration {
+	const tick = 10 * time.Millisecond // as for Stolen
+	return time.Duration(idleTicks()[cpu]) * tick
+}
+
 // idleTicks is how long each CPU has been idle, in the kernel's ticks.
 func idleTicks() map[int]int64 {
 	b, err := os.ReadFile("/proc/stat")

@@ -30,9 +30,11 @@ func (t *trialRunner) oneCPU() bool {
 // waitForOthers is how long, in the recorded run, programs that share one CPU were
 // ready while neither of them ran. By construction one of them is often ready while
 // the other runs; that is no starvation. What is left of the run without the CPU
-// time of both is an upper bound of the wait for others, and so is what both waited.
+// time of both, and without the time in which the CPU was idle, is an upper bound of the
+// wait for others, and so is what both waited.
 func (t *trialRunner) waitForOthers() time.Duration {
-	left := t.course.run.Ended.Sub(t.course.run.Began)
+	const step = 10 * time.Millisecond // of the idle time
+	left := t.course.run.Ended.Sub(t.course.run.Began) - max(0, t.course.idle[1]-t.course.idle[0]-step)
 	var waited time.Duration
 	for _, u := range t.course.usage {
 		left -= u[1].CPU - u[0].CPU

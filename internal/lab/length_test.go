@@ -46,11 +46,14 @@ func TestTooFewRequestsForALeastTime(t *testing.T) {
 func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
 	for _, tt := range []struct {
 		cpu, waited [2]time.Duration
+		idle        time.Duration
 		want        time.Duration
 	}{
-		{[2]time.Duration{600, 400}, [2]time.Duration{350, 300}, 0},   // alone: one ready while the other runs
-		{[2]time.Duration{300, 200}, [2]time.Duration{260, 250}, 500}, // half of the CPU is another program's
-		{[2]time.Duration{10, 10}, [2]time.Duration{3, 2}, 5},         // behind a link both sleep
+		{[2]time.Duration{600, 400}, [2]time.Duration{350, 300}, 0, 0},     // alone: one ready while the other runs
+		{[2]time.Duration{300, 200}, [2]time.Duration{260, 250}, 0, 500},   // half of the CPU is another program's
+		{[2]time.Duration{10, 10}, [2]time.Duration{3, 2}, 900, 5},         // behind a link both sleep
+		{[2]time.Duration{200, 200}, [2]time.Duration{90, 80}, 600, 10},    // a sensor sleeps; 10 ms: idle time has steps
+		{[2]time.Duration{200, 200}, [2]time.Duration{190, 180}, 300, 310}, // the same beside another program
 	} {
 		s := &study.Setup{Placement: study.Together}
 		r := newTrialRunner(&Lab{CPUs: []int{1, 0}}, study.Trial{Setup: s}, nil)
@@ -62,6 +65,7 @@ func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
 			r.course.usage[side][1] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
 				Waiting: tt.waited[side] * time.Millisecond}
 		}
+		r.course.idle = [2]time.Duration{time.Hour, time.Hour + tt.idle*time.Millisecond}
 		if got := r.waitForOthers(); got != tt.want*time.Millisecond {
 			t.Errorf("CPU %v, waited %v: got %v, want %v ms", tt.cpu, tt.waited, got, int64(tt.want))
 		}

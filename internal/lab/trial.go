@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -240,6 +241,9 @@ func (t *trialRunner) measure(ctx context.Context) error {
 
 // readUsage reads both programs' usage before (0) or after (1) the recorded run.
 func (t *trialRunner) readUsage(when int) error {
+	if t.oneCPU() && t.setup.Local() {
+		t.course.idle[when] = kernel.Idle(CPUsOf(t.setup, t.lab.Plan.Study.Pin, t.lab.CPUs).Client[0])
+	}
 	for side, p := range t.programs.both() {
 		if p == nil {
 			continue

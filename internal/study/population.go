@@ -278,7 +278,7 @@ func (t *candidate) population() bool {
 	case t.study.Time == Instructions:
 		t.complain("devices are not available with time: instructions", "write time: clock", "devices")
 		return false
-	case t.setup.Client.Device != thisMachine || t.setup.Server.Device != thisMachine:
+	case !t.setup.Local():
 		t.complain("devices reach only a server on this machine", "write client: local and server: local", "devices",
 			"client.device", "server.device")
 		return false

@@ -84,6 +84,11 @@ const (
 // thisMachine is the device on which a placement means something.
 const thisMachine = "local"
 
+// Local reports whether both sides run on this machine itself.
+func (s *Setup) Local() bool {
+	return s.Client.Device == thisMachine && s.Server.Device == thisMachine
+}
+
 func defaultSetup() Setup {
 	return Setup{
 		IP: "ipv4", Arrival: "constant", Concurrency: 1,

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -54,12 +55,12 @@ func freeFiles() int {
 	b, err := os.ReadFile("/proc/sys/fs/file-nr")
 	f := strings.Fields(string(b))
 	if err != nil || len(f) != 3 {
-		return 1 << 40
+		return math.MaxInt32
 	}
 	used, _ := strconv.Atoi(f[0])
 	most, err := strconv.ParseInt(f[2], 10, 64)
 	if err != nil {
-		return 1 << 40 // 2^63-1 where there is no bound, which Atoi reads too
+		return math.MaxInt32
 	}
-	return int(min(most, 1<<40)) - used
+	return int(min(most, math.MaxInt32)) - used // most is 2^63-1 where there is no bound
 }
