@@ -84,8 +84,9 @@ func (r reader) loaded(before int) {
 	r.b.Await(r.T, func() bool { return len(r.b.Happened("Page.loadEventFired")) > before }, "the next page")
 }
 
+// text is "" while the page has no such element.
 func (r reader) text(selector string) string {
-	return r.b.Text(r.T, fmt.Sprintf(`document.querySelector(%q).textContent`, selector))
+	return r.b.Text(r.T, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector))
 }
 
 func (r reader) count(selector string) int {
