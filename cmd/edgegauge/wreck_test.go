@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -66,13 +67,7 @@ func cmdInterruptTwice(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := labCommand(ts, args)
 	cmd.Stderr = &said
 	ts.Check(cmd.Start())
-	var stopped []int
-	for end := time.Now().Add(30 * time.Second); len(stopped) < 4 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		stopped = kernel.Descendants(cmd.Process.Pid) // two supervisors with a program each
-	}
-	for _, pid := range stopped {
-		syscall.Kill(pid, syscall.SIGSTOP)
-	}
+	stopped := stopAll(cmd.Process.Pid, 4) // two supervisors with a program each
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
 	time.Sleep(2 * sameSignal)
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
@@ -83,6 +78,24 @@ func cmdInterruptTwice(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%d processes were stopped; it took %v to end after the second signal, with exit code %d, and said: %s",
 			len(stopped), took, cmd.ProcessState.ExitCode(), said.String())
 	}
+}
+
+// stopAll stops all that a process has started, once that is so many, and none comes or
+// goes any more.
+func stopAll(pid, many int) (stopped []int) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if stopped = kernel.Descendants(pid); len(stopped) < many {
+			continue
+		}
+		for _, p := range stopped {
+			syscall.Kill(p, syscall.SIGSTOP)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if slices.Equal(kernel.Descendants(pid), stopped) {
+			break
+		}
+	}
+	return stopped
 }
 
 func endsWithin(ts *testscript.TestScript, cmd *exec.Cmd, most time.Duration, what string, said *strings.Builder) {
