@@ -28,6 +28,9 @@ func (c *Capacity) Headline() string {
 	case c.Step.Stage == stat.BelowLeast:
 		return fmt.Sprintf("The server does not keep to this even at %s requests/s in trials of %s.", significant(c.Least),
 			length)
+	case !c.Found() && c.Step.Lo == c.Step.Hi:
+		return fmt.Sprintf("Not found within the budget of trials: of trials of %s at %s requests/s, some kept to this and "+
+			"some did not.", length, significant(c.Step.Lo))
 	case !c.Found():
 		return fmt.Sprintf("Not found within the budget of trials: between %s and %s requests/s by single trials of %s.",
 			significant(min(c.Step.Lo, c.Step.Hi)), significant(max(c.Step.Lo, c.Step.Hi)), length)
