@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"html"
+	"math"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -100,9 +102,13 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s; lower left is better, filled: on the Pareto front</text>`,
 		html.EscapeString(head))
 	paretoGrid(&b, ax, ay, xTitle)
-	used := map[int]bool{} // rows of names that are taken
+	heights := make([]int, len(points))
+	for i, q := range points {
+		heights[i] = paretoY(ay, q.y.Center)
+	}
+	rows := nameRows(heights)
 	says := []string{head}
-	for _, q := range points {
+	for i, q := range points {
 		x, y := percent(paretoX(ax, q.x.Center)), paretoY(ay, q.y.Center)
 		says = append(says, fmt.Sprintf("%s %s, %s", q.name, Format(q.x.Center, "B"), Format(q.y.Center, "s")))
 		if q.y.Hi > q.y.Lo {
@@ -115,8 +121,7 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 		}
 		fmt.Fprintf(&b, `<circle class="%s" cx="%s" cy="%d" r="6"><title>%s</title></circle>`, class, x, y,
 			html.EscapeString(says[len(says)-1]))
-		row := freeRow(used, y/nameHeight)
-		at := row*nameHeight + nameHeight/2
+		at := rows[i]*nameHeight + nameHeight/2
 		fmt.Fprintf(&b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, percent(paretoLeft+paretoWide+0.03),
 			y, at)
 		fmt.Fprintf(&b, `<text class="fig-name" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide+0.04), at+4,
@@ -126,16 +131,39 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	return p
 }
 
-// freeRow is the row nearest to the wanted one that has no name yet.
-func freeRow(used map[int]bool, want int) int {
-	for d := 0; ; d++ {
-		for _, row := range []int{want + d, want - d} {
-			if row > 0 && !used[row] {
-				used[row] = true
-				return row
+// nameRows gives each name a row of its own, near the height of its point and in the
+// order of the points, so that the lines between them do not cross: rows that collide
+// are moved apart around their mean (pool adjacent violators).
+func nameRows(heights []int) []int {
+	order := make([]int, len(heights))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return heights[a] - heights[b] })
+	type block struct{ sum, n int } // of wanted rows, each less its place in the order
+	var blocks []block
+	for place, i := range order {
+		b := block{max(heights[i]/nameHeight, 1) - place, 1}
+		for len(blocks) > 0 {
+			last := blocks[len(blocks)-1]
+			if last.sum*b.n < b.sum*last.n {
+				break
 			}
+			b = block{b.sum + last.sum, b.n + last.n}
+			blocks = blocks[:len(blocks)-1]
+		}
+		blocks = append(blocks, b)
+	}
+	rows := make([]int, len(heights))
+	place := 0
+	for _, b := range blocks {
+		first := max(int(math.Round(float64(b.sum)/float64(b.n))), 1)
+		for range b.n {
+			rows[order[place]] = first + place
+			place++
 		}
 	}
+	return rows
 }
 
 func paretoX(a axis, v float64) float64 { return paretoLeft + paretoWide*a.clamp(v) }

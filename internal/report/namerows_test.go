@@ -1,0 +1,33 @@
+package report
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Names stand in the order of their points, each in a row of its own, and where there is
+// room, beside its point.
+func TestNameRows(t *testing.T) {
+	if got := nameRows([]int{100, 20 * nameHeight}); got[0] != 100/nameHeight || got[1] != 20 {
+		t.Errorf("with room: got rows %v", got)
+	}
+	if got := nameRows([]int{8 * nameHeight, 8*nameHeight + 2, 8*nameHeight + 1}); !slices.Equal(got, []int{7, 9, 8}) {
+		t.Errorf("three in a row: got %v", got)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		heights := make([]int, 1+random.IntN(14))
+		for i := range heights {
+			heights[i] = paretoTop + random.IntN(paretoHigh)
+		}
+		rows := nameRows(heights)
+		for i := range rows {
+			for j := range rows {
+				if rows[i] < 1 || heights[i] < heights[j] && rows[i] >= rows[j] || i != j && rows[i] == rows[j] {
+					t.Fatalf("heights %v: rows %v", heights, rows)
+				}
+			}
+		}
+	}
+}
