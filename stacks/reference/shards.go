@@ -110,6 +110,7 @@ func (p *program) startShard(ctx context.Context, exe string) (*shard, error) {
 
 // runShards has all run at once, and tells their accounts as one.
 func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, body int) error {
+	p.tellShards(shards)
 	var all sync.WaitGroup
 	for i, x := range shards {
 		part := r
@@ -157,6 +158,21 @@ func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, b
 		return err
 	}
 	return p.endRun(stack.End{Count: merged.Kept, CPU: merged.CPU, Population: string(told)})
+}
+
+// tellShards has the first process's word of how its devices are pass on that of all.
+func (p *program) tellShards(shards []*shard) {
+	var mu sync.Mutex
+	states := make([]population.State, len(shards))
+	for i, x := range shards {
+		x.conn.Devices = func(told json.RawMessage) {
+			mu.Lock()
+			defer mu.Unlock()
+			if json.Unmarshal(told, &states[i]) == nil && i == 0 {
+				p.sayDevices(population.Together(states))
+			}
+		}
+	}
 }
 
 func (x *shard) run(ctx context.Context, r stack.Run) {

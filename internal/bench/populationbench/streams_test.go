@@ -30,7 +30,7 @@ func TestSmallStreams(t *testing.T) {
 				continue
 			}
 		}
-		c.Encoding, c.Devices, c.Period, c.For = "protobuf", 301, 500*time.Millisecond, time.Second
+		c.Encoding, c.Devices, c.Period, c.For = "protobuf", 301, time.Second, 2*time.Second // they tell how they are
 		f, err := MeasureStreams(t.Context(), exe, c)
 		if err != nil {
 			t.Errorf("%s: %v", c.Stack, err)

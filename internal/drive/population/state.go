@@ -14,6 +14,20 @@ type State struct {
 	Lateness time.Duration `json:"lateness_p99"`
 }
 
+// Together is the state of devices that are several processes. Its lateness is the worst.
+func Together(parts []State) State {
+	var sum State
+	for _, s := range parts {
+		sum.Devices += s.Devices
+		sum.Down += s.Down
+		sum.Requests += s.Requests
+		sum.Failed += s.Failed
+		sum.Rate += s.Rate
+		sum.Lateness = max(sum.Lateness, s.Lateness)
+	}
+	return sum
+}
+
 // A teller tells the State now and then.
 type teller struct {
 	to    func(State) // nil: nobody looks
