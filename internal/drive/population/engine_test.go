@@ -59,8 +59,8 @@ func posted(n int, period time.Duration, at net.Addr) Spec {
 	return s
 }
 
-// udp reads the kernel's counters of UDP, of this thread's network.
-func udp(t *testing.T) map[string]int64 {
+// counters reads the kernel's counters of a protocol, Udp or Tcp, of this thread's network.
+func counters(t *testing.T, protocol string) map[string]int64 {
 	b, err := os.ReadFile("/proc/thread-self/net/snmp")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func udp(t *testing.T) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
-		if f[0] != "Udp:" {
+		if f[0] != protocol+":" {
 			continue
 		}
 		if names == nil {
@@ -134,9 +134,9 @@ func TestThreeAccountsAgree(t *testing.T) {
 					return err
 				}
 				p.batch = tt.most
-				before = udp(t)
+				before = counters(t, "Udp")
 				result, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
-				after = udp(t)
+				after = counters(t, "Udp")
 				return err
 			})
 			if err != nil {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -181,32 +180,6 @@ func TestAgainAfterOutage(t *testing.T) {
 	}
 }
 
-// tcpCounters reads the kernel's counters of TCP, of this thread's network.
-func tcpCounters(t *testing.T) map[string]int64 {
-	b, err := os.ReadFile("/proc/thread-self/net/snmp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	out := map[string]int64{}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		if f[0] != "Tcp:" {
-			continue
-		}
-		if names == nil {
-			names = f
-			continue
-		}
-		for i, n := range names[1:] {
-			var v int64
-			fmt.Sscan(f[i+1], &v)
-			out[n] = v
-		}
-	}
-	return out
-}
-
 // Devices, server and kernel count the same requests and connections, in a network where
 // nobody else is.
 func TestStreamsThreeAccountsAgree(t *testing.T) {
@@ -249,9 +222,9 @@ func TestStreamsThreeAccountsAgree(t *testing.T) {
 					return err
 				}
 				defer p.Close()
-				before = tcpCounters(t)
+				before = counters(t, "Tcp")
 				result, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
-				after = tcpCounters(t)
+				after = counters(t, "Tcp")
 				return err
 			})
 			if err != nil {

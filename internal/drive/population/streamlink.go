@@ -1,0 +1,202 @@
+package population
+
+// A link is all that is kept of a device's connection, beside its record: 16 B without a
+// pointer.
+type link struct {
+	fd    int32  // -1: none
+	got   int32  // B of the answer that came; TCP
+	conn  uint16 // number of its connection
+	id    uint16 // MQTT: identifier of the packet under way
+	phase phase
+	marks mark
+}
+
+// A phase is how far a connection is.
+type phase uint8
+
+const (
+	closed   phase = iota
+	opening        // the kernel opens it
+	greeting       // MQTT: CONNECT was sent, or SUBSCRIBE
+	open
+)
+
+// Marks of a link.
+type mark uint8
+
+const (
+	answered mark = 1 << iota // MQTT: the answer is here, and
+	settled                   // the request was acknowledged
+	idle                      // after the delay it connects again, and asks nothing
+	cutOut                    // the outage holds what the device sent, or its opening
+	cutIn                     // the outage holds what was sent to it
+)
+
+// join opens a connection without a request; a report that is due comes with it.
+func (s *streams) join(i int32, now int64) {
+	d := &s.devices[i]
+	s.links[i].marks &^= idle
+	if at := s.due(s.number(i), d.k); at <= now && d.failures() == 0 {
+		d.k++
+		s.ask(i, at, now)
+		return
+	}
+	d.what, d.sent = joining, now
+	s.connect(i, now)
+	if d.what == joining {
+		s.awaitOpen(i)
+	}
+}
+
+// awaitOpen has a device called that opens a connection: when that lasts too long, when
+// the outage lets it go, or when its report is due.
+func (s *streams) awaitOpen(i int32) {
+	d := &s.devices[i]
+	at := d.sent + int64(s.Timeout)
+	if s.links[i].marks&cutOut != 0 {
+		at = min(at, s.Outage.again(d.sent, openingAgain))
+	}
+	if d.failures() == 0 {
+		at = min(at, max(s.due(s.number(i), d.k), d.sent))
+	}
+	s.schedule(i, at)
+}
+
+// goOn is the turn of a device that opens a connection.
+func (s *streams) goOn(i int32, now int64) {
+	d := &s.devices[i]
+	due := s.due(s.number(i), d.k)
+	switch {
+	case now >= d.sent+int64(s.Timeout):
+		s.broken(i, now, errNoOpen)
+	case d.failures() == 0 && due <= now && due < s.span:
+		d.k++
+		s.ask(i, due, now)
+	default:
+		s.letGo(i, now)
+		if d.what == joining {
+			s.schedule(i, d.sent+int64(s.Timeout))
+		}
+	}
+}
+
+// connect opens a connection, unless the outage prevents it.
+func (s *streams) connect(i int32, now int64) {
+	l := &s.links[i]
+	l.conn++
+	s.Connects++
+	if s.hits(s.number(i), now) {
+		l.marks |= cutOut
+		s.Withheld++
+		return
+	}
+	s.dial(i)
+}
+
+func (s *streams) dial(i int32) {
+	s.links[i].phase = opening
+	s.blame(s.wire.dial(i))
+}
+
+// opened: the kernel has opened the connection.
+func (s *streams) opened(i int32, now int64) {
+	l := &s.links[i]
+	s.opens++
+	s.OpenMost = max(s.OpenMost, s.opens)
+	l.phase = greeting
+	s.scratch = s.speak.greet(s, i, s.scratch[:0])
+	if len(s.scratch) > 0 {
+		s.write(i, s.scratch, now)
+		return
+	}
+	s.up(i, now)
+}
+
+// up: requests can go out.
+func (s *streams) up(i int32, now int64) {
+	d := &s.devices[i]
+	s.links[i].phase = open
+	switch d.what {
+	case asking:
+		s.transmit(i, now)
+	case joining:
+		if d.failures() > 0 {
+			s.back.change(-1, now)
+		}
+		d.setFailures(0)
+		d.sent = now
+		s.sleep(i, now)
+	}
+}
+
+// ping asks for a sign of life.
+func (s *streams) ping(i int32, now int64) {
+	d := &s.devices[i]
+	s.Pings++
+	d.what, d.sent = pinged, now
+	s.scratch = s.speak.ping(s.scratch[:0])
+	s.write(i, s.scratch, now)
+	if d.what == pinged {
+		s.schedule(i, now+int64(s.Timeout))
+	}
+}
+
+// pong: a sign of life came.
+func (s *streams) pong(i int32, now int64) {
+	s.Pongs++
+	if s.devices[i].what == pinged {
+		s.sleep(i, now)
+	}
+}
+
+// broken: a connection has ended, or is given up, and what was under way fails.
+func (s *streams) broken(i int32, now int64, why error) {
+	d, l := &s.devices[i], &s.links[i]
+	switch {
+	case l.phase == opening || l.phase == closed && l.marks&cutOut != 0:
+		s.ConnectFailed++
+	case l.phase != closed:
+		s.Broken++
+	}
+	s.hang(i)
+	switch d.what {
+	case asking:
+		s.fail(i, now, why)
+	case joining, pinged, sleeping, silent:
+		if s.Stream.joins() {
+			s.lost(i, now)
+		}
+	}
+}
+
+// lost has a device connect again that has no request.
+func (s *streams) lost(i int32, now int64) {
+	d := &s.devices[i]
+	s.wheel.remove(i)
+	if d.failures() == 0 {
+		s.back.change(1, now)
+	}
+	d.setFailures(d.failures() + 1)
+	if s.Retry.First == 0 {
+		s.sleep(i, now)
+		return
+	}
+	d.id++ // a number of its own for the draw
+	d.what = retrying
+	s.links[i].marks |= idle
+	s.later(i, now+int64(s.Retry.after(d.failures(), share(s.Seed, s.number(i), forRetry+uint64(d.id)))))
+}
+
+// hang closes a connection, whatever became of it.
+func (s *streams) hang(i int32) {
+	l := &s.links[i]
+	if l.phase > opening {
+		s.opens--
+	}
+	if l.fd >= 0 {
+		s.wire.hang(i)
+	}
+	l.phase, l.marks, l.got = closed, l.marks&idle, 0
+	delete(s.rest, i)
+	delete(s.held, i)
+}
