@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -158,6 +159,7 @@ func (s *sink) End(e stack.End) error       { s.end = e; return nil }
 // A program is one side's process.
 type program struct {
 	cmd  *exec.Cmd
+	in   io.Closer // its standard input: at its end the program ends, and all that it started
 	conn *stack.Conn
 }
 
@@ -180,13 +182,17 @@ func startStack(ctx context.Context, exe, name, verb string) (*program, error) {
 	if !ok {
 		return nil, fmt.Errorf("a pipe of type %T has no deadline", out)
 	}
-	return &program{cmd, stack.NewConn(in, r)}, cmd.Start()
+	return &program{cmd, in, stack.NewConn(in, r)}, cmd.Start()
 }
 
-// end ends the program, gently if it has not ended.
+// end ends the program in order, or kills it if it takes longer than 5 s. One that was
+// killed could not stop what it has started, such as Mosquitto.
 func (p *program) end() {
-	if p.cmd.Process != nil {
-		p.cmd.Process.Kill()
-		p.cmd.Wait()
+	if p.cmd.Process == nil {
+		return
 	}
+	p.in.Close()
+	late := time.AfterFunc(5*time.Second, func() { p.cmd.Process.Kill() })
+	defer late.Stop()
+	p.cmd.Wait()
 }
