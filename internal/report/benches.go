@@ -76,6 +76,7 @@ func (r *Report) findBenches() {
 		}
 	}
 	if len(names) < 2 {
+		r.Warnings = append(r.Warnings, r.lackWords(r.lacks())...)
 		return
 	}
 	slices.Sort(names)
@@ -107,7 +108,7 @@ func (r *Report) findBenches() {
 		}
 	}
 	r.Benches.Lacks = r.lacks()
-	r.Warnings = append(r.Warnings, r.lackWords()...)
+	r.Warnings = append(r.Warnings, r.lackWords(r.Benches.Lacks)...)
 	for _, name := range names {
 		if !slices.Contains(r.Benches.Names, name) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s completed no block: a bench must run every treatment; "+

@@ -192,7 +192,7 @@ func (r *Report) lacks() []BenchLack {
 			return c.Treatment == i && c.on != nil && c.on.holes != nil && c.Side == measure.Client
 		})
 		if at < 0 {
-			if l.Why != "" {
+			if l.Why != "" && r.Treatments[i].Valid == 0 {
 				out = append(out, l)
 			}
 			continue
@@ -216,9 +216,9 @@ func (r *Report) lacks() []BenchLack {
 }
 
 // lackWords say what is estimated from fewer blocks.
-func (r *Report) lackWords() []string {
+func (r *Report) lackWords(all []BenchLack) []string {
 	var out []string
-	for _, l := range r.Benches.Lacks {
+	for _, l := range all {
 		name, why := r.Treatments[l.Treatment].Name(), ""
 		if l.Why != "" {
 			why = ": " + l.Why
