@@ -16,7 +16,7 @@ var floors = []struct {
 	name  string
 	rooms []string
 }{
-	{"ground", []string{"internal/kernel", "internal/meant", "internal/plural"}}, // what any program needs
+	{"ground", []string{"internal/kernel", "internal/meant", "internal/named", "internal/plural"}}, // what any program needs
 	{"words", []string{"internal/measure", "internal/printable", "internal/service", "internal/stat", "internal/study"}},
 	{"files", []string{"batteries", "devices", "links", "published", "radios", "stacks/contract",
 		"stacks/skeletons", "studies"}}, // embedded, no code

@@ -154,6 +154,7 @@ func TestCapacityIsResumed(t *testing.T) {
 
 // What cannot be asked, and what has no answer.
 func TestCapacityRefuses(t *testing.T) {
+	t.Parallel()
 	server := &refusing{bears: 0}
 	s := httptest.NewServer(server)
 	defer s.Close()

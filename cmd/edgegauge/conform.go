@@ -8,11 +8,13 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
 	"edgegauge.example/edgegauge/stacks/reference"
@@ -20,7 +22,7 @@ import (
 
 // quickly has JVMs compile at once and lightly. The kit asks for right answers, not for
 // speed, and most of its time they start: it halves the CPU time of a server and its client.
-const quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
+const quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote"
 
 // newKit is the conformance kit on this machine. dir is its scratch.
 func newKit(exe, dir string) (conform.Kit, error) {
@@ -47,6 +49,9 @@ func referencePeer(w stack.Wish) (stack.Description, bool) {
 type runningProgram struct {
 	process *device.Process
 	conn    *stack.Conn
+
+	mu   sync.Mutex
+	most time.Duration // that its threads have waited for a CPU
 }
 
 func startProgram(ctx context.Context, on device.Local, d stack.Description, verb string) (conform.Running, error) {
@@ -66,17 +71,58 @@ func startProgram(ctx context.Context, on device.Local, d stack.Description, ver
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", d.Name, verb, err)
 	}
-	return &runningProgram{p, stack.NewConn(p.Stdin, p.Stdout)}, nil
+	return &runningProgram{process: p, conn: stack.NewConn(p.Stdin, p.Stdout)}, nil
 }
 
 func (r *runningProgram) Conn() *stack.Conn { return r.conn }
 
-func (r *runningProgram) Stop(grace time.Duration) ([]byte, bool) {
+func (r *runningProgram) Stop(grace time.Duration) ([]byte, error) {
+	began, before := time.Now(), r.waited()
+	ctx, late := context.WithCancel(context.Background())
+	defer late()
+	context.AfterFunc(ctx, func() { r.process.Stdout.SetReadDeadline(time.Now()) })
+	go r.watch(ctx, func() bool { return time.Since(began)-(r.waited()-before) > grace }, late)
 	r.process.Stdin.Close()
-	r.process.Stdout.SetReadDeadline(time.Now().Add(grace))
 	rest, _ := io.ReadAll(io.LimitReader(r.process.Stdout, 1<<16))
-	e, killed := r.process.Stop(context.Background(), grace)
-	return rest, !killed && e.Orphans == 0
+	e, killed := r.process.Stop(ctx, longestExit)
+	switch {
+	case killed:
+		return rest, fmt.Errorf("killed %v after the end of its stdin, of which it wanted a CPU and had none for %v",
+			time.Since(began).Round(time.Millisecond), (r.waited() - before).Round(time.Millisecond))
+	case e.Orphans > 0:
+		return rest, fmt.Errorf("it left %s behind, which had to be killed", plural.Count(e.Orphans, "process"))
+	}
+	return rest, nil
+}
+
+// longestExit bounds how long a program is waited for on a machine that is too busy to run it.
+const longestExit = time.Minute
+
+// watch asks every 100 ms, until ctx ends, and calls then once it is late.
+func (r *runningProgram) watch(ctx context.Context, late func() bool, then func()) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if late() {
+				then()
+				return
+			}
+		}
+	}
+}
+
+// waited is how long the program's threads were ready to run and had no CPU: that is not its own time. It never falls,
+// though a thread's time is gone with it.
+func (r *runningProgram) waited() time.Duration {
+	u, _ := r.process.Usage() // gone by now: it waits for nothing
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.most = max(r.most, u.Waiting)
+	return r.most
 }
 
 // Sockets are those of the supervisor's descendants: a program may leave a daemon behind.
@@ -115,12 +161,11 @@ func startPeer(d stack.Description, verb string, tap conform.Tap) (conform.Runni
 
 func (p *peer) Conn() *stack.Conn { return p.conn }
 
-func (p *peer) Stop(grace time.Duration) ([]byte, bool) {
+func (p *peer) Stop(grace time.Duration) ([]byte, error) {
 	p.stdin.Close()
 	defer p.stdout.Close()
 	p.stdout.SetReadDeadline(time.Now().Add(grace))
-	rest, err := io.ReadAll(io.LimitReader(p.stdout, 1<<16))
-	return rest, err == nil
+	return io.ReadAll(io.LimitReader(p.stdout, 1<<16))
 }
 
 // Sockets of a peer are this process's own and not looked at.

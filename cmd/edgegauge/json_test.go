@@ -48,6 +48,7 @@ var jsonRuns = []string{
 // Every verb that prints facts has --json: one object, with a format, whose keys are in snake_case
 // with, if they have one, a unit behind. doc/formats.md names each.
 func TestJSONOfEveryVerb(t *testing.T) {
+	t.Parallel()
 	o := newOwn(t)
 	o.write(t, "s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: [rest-json, coap-cbor]}\nrequests: 20\n"+
 		"design: {replications: 3}\n")
@@ -222,6 +223,7 @@ func TestColourOnATerminal(t *testing.T) {
 
 // The commands that a run proposes run as they stand.
 func TestWhatToDoNext(t *testing.T) {
+	t.Parallel()
 	o := newOwn(t)
 	o.write(t, "s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: [rest-json, coap-cbor]}\nrequests: 5\n"+
 		"design: {replications: 2}\n")

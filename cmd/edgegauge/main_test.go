@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 var clocked = []string{"run_constrained", "run_energy", "run_links", "run_ordinary_user", "run_phantom", "run_rootless", "run_ssh"}
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)

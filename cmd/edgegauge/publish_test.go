@@ -78,6 +78,7 @@ func TestPublish(t *testing.T) {
 
 // What is damaged, unfinished or twice the same is not published.
 func TestPublishRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOwn(t)
 	o.write(t, "s.yaml", one+"requests: 5\ndesign: {replications: 3}\n")
 	if out, code := o.run(t, "run", "s.yaml", "--quiet", "--out", "whole"); code != exitDone {

@@ -60,6 +60,7 @@ func answered(t *testing.T, a *http.Response, err error) (int, string) {
 
 // The page is served until it is asked to end, and asks for a token if told to.
 func TestWebServes(t *testing.T) {
+	t.Parallel()
 	o := newOwn(t)
 	stageResults(t, o)
 	c, address := begun(t, o, (*exec.Cmd).StdoutPipe, "web", "--listen", "127.0.0.1:0")
@@ -91,6 +92,7 @@ func TestWebServes(t *testing.T) {
 
 // What would let others read the page in the clear, and what is no folder, is refused.
 func TestWebRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOwn(t)
 	if err := os.Mkdir(filepath.Join(o.dir, "there"), 0o755); err != nil {
 		t.Fatal(err)
@@ -120,6 +122,7 @@ func TestWebRefuses(t *testing.T) {
 
 // A run with a page shows its trials and steps, its page only idles, and both end together.
 func TestRunWithAPage(t *testing.T) {
+	t.Parallel()
 	o := newOwn(t)
 	o.write(t, "watched.yaml", "study: watched\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n"+
 		"requests: 20\nretries: 60\ndesign: {replications: 30, cooldown: 100ms}\n")

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 // A Profile is a device as a file in devices/ describes it.
@@ -23,21 +24,13 @@ type Profile struct {
 // is the file's; a later folder hides an earlier one's. Broken files are all in
 // the error, the others are loaded. What other rooms read there is left alone.
 func LoadProfiles(folders ...fs.FS) (map[string]Profile, error) {
-	all := map[string]Profile{}
-	var errs []error
-	for _, f := range folders {
-		names, err := fs.Glob(f, "*.yaml")
-		errs = append(errs, err)
-		for _, n := range names {
-			p, err := readProfile(f, n)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("devices/%s: %w", n, err))
-				continue
-			}
-			all[p.Name] = p
+	return named.Load(func(name string, text []byte) (Profile, error) {
+		p, err := readProfile(name, text)
+		if err != nil {
+			err = fmt.Errorf("devices/%s.yaml: %w", name, err)
 		}
-	}
-	return all, errors.Join(errs...)
+		return p, err
+	}, folders...)
 }
 
 // Names are the devices of this machine that a study may name: local, and the
@@ -52,12 +45,8 @@ func Names(all map[string]Profile) []string {
 	return names
 }
 
-func readProfile(f fs.FS, name string) (Profile, error) {
-	p := Profile{Name: strings.TrimSuffix(path.Base(name), ".yaml")}
-	b, err := fs.ReadFile(f, name)
-	if err != nil {
-		return p, err
-	}
+func readProfile(name string, text []byte) (Profile, error) {
+	p := Profile{Name: name}
 	var file struct {
 		Title       string `yaml:"title"`
 		Constrained *struct {
@@ -65,11 +54,12 @@ func readProfile(f fs.FS, name string) (Profile, error) {
 			Memory string `yaml:"memory"`
 		} `yaml:"constrained"`
 	}
-	if err := yaml.Load(b, &file); err != nil {
+	if err := yaml.Load(text, &file); err != nil {
 		return p, err
 	}
 	p.Title = file.Title
 	if c := file.Constrained; c != nil {
+		var err error
 		p.Limits = &Limits{}
 		if c.CPU == "" && c.Memory == "" {
 			return p, errors.New("constrained names neither cpu nor memory; write {cpu: 10%, memory: 64MiB}")

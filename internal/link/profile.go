@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 // A Profile is a link as a file in links/ describes it, with the source of each figure.
@@ -44,31 +45,19 @@ type profileFigure struct {
 // file's; a later folder hides an earlier one's profile. Broken files are all
 // in the error, the others are loaded.
 func Load(folders ...fs.FS) (map[string]Profile, error) {
-	all := map[string]Profile{}
-	var errs []error
-	for _, f := range folders {
-		names, err := fs.Glob(f, "*.yaml")
-		errs = append(errs, err)
-		for _, n := range names {
-			p, err := readProfile(f, n)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("links/%s: %w", n, err))
-				continue
-			}
-			all[p.Name] = p
+	return named.Load(func(name string, text []byte) (Profile, error) {
+		p, err := readProfile(name, text)
+		if err != nil {
+			err = fmt.Errorf("links/%s.yaml: %w", name, err)
 		}
-	}
-	return all, errors.Join(errs...)
+		return p, err
+	}, folders...)
 }
 
-func readProfile(f fs.FS, name string) (Profile, error) {
-	p := Profile{Link: Link{Name: strings.TrimSuffix(path.Base(name), ".yaml")}}
-	data, err := fs.ReadFile(f, name)
-	if err != nil {
-		return p, err
-	}
+func readProfile(name string, text []byte) (Profile, error) {
+	p := Profile{Link: Link{Name: name}}
 	var file profileFile
-	if err := yaml.Load(data, &file, yaml.WithKnownFields()); err != nil {
+	if err := yaml.Load(text, &file, yaml.WithKnownFields()); err != nil {
 		return p, err
 	}
 	if p.Title = file.Title; p.Title == "" {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 // A Kind is what a file describes.
@@ -39,26 +39,7 @@ type Profile struct {
 // a later folder hides an earlier one's profile. Broken files are all in the error,
 // with the line of each mistake; the others are loaded.
 func Load(kind Kind, folders ...fs.FS) (map[string]Profile, error) {
-	all := map[string]Profile{}
-	var errs []error
-	for _, f := range folders {
-		names, err := fs.Glob(f, "*.yaml")
-		errs = append(errs, err)
-		for _, n := range names {
-			text, err := fs.ReadFile(f, n)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			p, err := Read(kind, strings.TrimSuffix(path.Base(n), ".yaml"), text)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			all[p.Name] = p
-		}
-	}
-	return all, errors.Join(errs...)
+	return named.Load(func(name string, text []byte) (Profile, error) { return Read(kind, name, text) }, folders...)
 }
 
 // Read reads one file. All of its mistakes are in the error.

@@ -205,7 +205,12 @@ func TestKeptAliveRequests(t *testing.T) {
 				}
 			}
 			x := c.Connections[0]
-			if open, end := float64(x.Packets())-packets, float64(x.WireBytes())-bytes; open < 5 || open > 8 || end > 8*80 {
+			again := x.Retransmissions // of opening and closing: on a busy machine an answer to a SYN or a FIN comes late
+			for _, r := range x.Requests {
+				again -= r.Retransmissions
+			}
+			most := float64(8 + 2*again) // each is acknowledged once more
+			if open, end := float64(x.Packets())-packets, float64(x.WireBytes())-bytes; open < 5 || open > most || end > most*80 {
 				t.Errorf("requests leave %v packets and %v B to opening and closing", open, end)
 			}
 			compareRequests(t, file, c)

@@ -105,33 +105,46 @@ func handshake(ctx context.Context, conn net.Conn) error {
 // keep datagrams apart, until ctx ends; then it closes all and returns nil.
 // Handlers of different connections run at the same time.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
+	// Apart, so that strangers who never finish a handshake do not take the
+	// places of those who did.
+	open := make(chan struct{}, s.sessions())
+	return s.accept(ctx, l, func(ctx context.Context, ep *endpoint, conn net.Conn, leave func()) {
+		err := handshake(ctx, conn)
+		leave()
+		if err != nil || !try(open) {
+			ep.s.Counts.Ignored.Add(1)
+			conn.Close()
+			return
+		}
+		defer func() { <-open }()
+		// A session's end, good or bad, concerns nobody but its peer.
+		_ = ep.serveConn(ctx, conn)
+	})
+}
+
+// sessions is how many are open at once.
+func (s *Server) sessions() int {
+	limit := s.MaxSessions
+	set(&limit, 1024)
+	return limit
+}
+
+// accept serves each connection of a listener on a goroutine, until ctx ends; then it closes all and returns nil. A
+// connection takes one of the places until it leaves.
+func (s *Server) accept(ctx context.Context, l net.Listener,
+	serve func(ctx context.Context, ep *endpoint, conn net.Conn, leave func())) error {
 	ep := s.endpoint(nil)
 	defer ep.keepTime()()
-	var sessions sync.WaitGroup
-	defer sessions.Wait()
+	var open sync.WaitGroup
+	defer open.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	defer l.Close()
-	limit := s.MaxSessions
-	set(&limit, 1024)
-	// Apart, so that strangers who never finish a handshake do not take the
-	// places of those who did.
-	shaking, open := make(chan struct{}, limit), make(chan struct{}, limit)
-	return ep.admit(ctx, l, shaking, func(conn net.Conn) {
-		sessions.Go(func() {
-			err := handshake(ctx, conn)
-			<-shaking
-			if err != nil || !try(open) {
-				ep.s.Counts.Ignored.Add(1)
-				conn.Close()
-				return
-			}
-			defer func() { <-open }()
-			// A session's end, good or bad, concerns nobody but its peer.
-			_ = ep.serveConn(ctx, conn)
-		})
+	places := make(chan struct{}, s.sessions())
+	return ep.admit(ctx, l, places, func(conn net.Conn) {
+		open.Go(func() { serve(ctx, ep, conn, func() { <-places }) })
 	})
 }
 

@@ -23,8 +23,8 @@ type peer struct {
 	oldest int // index to be overwritten next
 	nHeard int
 
-	transfers  []*transfer
-	prev, next *peer
+	transfers []*transfer
+	links[peer]
 }
 
 // An exchange is the server's memory of one request.
@@ -96,38 +96,4 @@ func (p *peer) remember(id uint16, hash uint64, now time.Duration) *exchange {
 	e.hash, e.at, e.reply = hash, now, e.reply[:0]
 	e.turn++
 	return e
-}
-
-// A peerList is ordered by when a peer was last heard, first the longest ago.
-type peerList struct{ first, last *peer }
-
-func (l *peerList) push(p *peer) {
-	p.prev, p.next = l.last, nil
-	if l.last == nil {
-		l.first = p
-	} else {
-		l.last.next = p
-	}
-	l.last = p
-}
-
-func (l *peerList) remove(p *peer) {
-	if p.prev == nil {
-		l.first = p.next
-	} else {
-		p.prev.next = p.next
-	}
-	if p.next == nil {
-		l.last = p.prev
-	} else {
-		p.next.prev = p.prev
-	}
-	p.prev, p.next = nil, nil
-}
-
-func (l *peerList) touch(p *peer) {
-	if l.last != p {
-		l.remove(p)
-		l.push(p)
-	}
 }

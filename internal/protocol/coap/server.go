@@ -92,8 +92,8 @@ type endpoint struct {
 
 	mu        sync.Mutex // guards all below, and the peers
 	peers     map[netip.AddrPort]*peer
-	known     peerList
-	transfers transferList
+	known     byUse[peer, *peer]
+	transfers byUse[transfer, *transfer]
 	held      int // bytes of room in transfers
 	free      []*transfer
 	running   []*task

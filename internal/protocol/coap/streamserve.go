@@ -3,7 +3,6 @@ package coap
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -11,23 +10,9 @@ import (
 // until ctx ends; then it closes all and returns nil. A connection idle for
 // EXCHANGE_LIFETIME is closed. Handlers of different connections run at the same time.
 func (s *Server) ServeStreams(ctx context.Context, l net.Listener) error {
-	ep := s.endpoint(nil)
-	defer ep.keepTime()()
-	var open sync.WaitGroup
-	defer open.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	defer stop()
-	defer l.Close()
-	limit := s.MaxSessions
-	set(&limit, 1024)
-	places := make(chan struct{}, limit)
-	return ep.admit(ctx, l, places, func(conn net.Conn) {
-		open.Go(func() {
-			defer func() { <-places }()
-			ep.serveStream(ctx, conn)
-		})
+	return s.accept(ctx, l, func(ctx context.Context, ep *endpoint, conn net.Conn, leave func()) {
+		defer leave()
+		ep.serveStream(ctx, conn)
 	})
 }
 

@@ -16,10 +16,10 @@ type transfer struct {
 	at     time.Duration
 	served bool // the last block has been fetched
 
-	code       Code // of a response, as the next two
-	format     Format
-	tag        [4]byte
-	prev, next *transfer
+	code   Code // of a response, as the next two
+	format Format
+	tag    [4]byte
+	links[transfer]
 }
 
 const (
@@ -138,44 +138,5 @@ func (ep *endpoint) drop(tr *transfer) {
 func (ep *endpoint) recycle(tr *transfer) {
 	if len(ep.free) < 4 && cap(tr.body) <= maxKept {
 		ep.free = append(ep.free, tr)
-	}
-}
-
-// A transferList is ordered by the last use, first the longest ago.
-type transferList struct {
-	first, last *transfer
-	n           int
-}
-
-func (l *transferList) push(tr *transfer) {
-	tr.prev, tr.next = l.last, nil
-	if l.last == nil {
-		l.first = tr
-	} else {
-		l.last.next = tr
-	}
-	l.last = tr
-	l.n++
-}
-
-func (l *transferList) remove(tr *transfer) {
-	if tr.prev == nil {
-		l.first = tr.next
-	} else {
-		tr.prev.next = tr.next
-	}
-	if tr.next == nil {
-		l.last = tr.prev
-	} else {
-		tr.next.prev = tr.prev
-	}
-	tr.prev, tr.next = nil, nil
-	l.n--
-}
-
-func (l *transferList) touch(tr *transfer) {
-	if l.last != tr {
-		l.remove(tr)
-		l.push(tr)
 	}
 }

@@ -38,8 +38,8 @@ type Kit struct {
 type Running interface {
 	Conn() *stack.Conn
 	// Stop closes stdin, waits for the end, and returns what the program still
-	// printed; clean is false if it had to be killed or left processes behind.
-	Stop(grace time.Duration) (rest []byte, clean bool)
+	// printed. The error says that it had to be killed, or what it left behind.
+	Stop(grace time.Duration) (rest []byte, err error)
 	// Sockets are those of its processes; none if it has no process of its own.
 	Sockets() ([]kernel.Socket, error)
 }

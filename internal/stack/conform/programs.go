@@ -25,6 +25,9 @@ type program struct {
 // former server's memory (of Jersey 3 some 2 MB), until 128 MB are full and good requests fail.
 const mostLines = 16
 
+// exitWithin is how long a program may take to end after its stdin has ended (stacks/PROTOCOL.md).
+const exitWithin = 5 * time.Second
+
 const patience = 2 * time.Minute // for a program on a busy machine to get ready
 
 // ask sends a serve or call line, to a new program if the one at hand takes no other.
@@ -133,10 +136,10 @@ func (c suite) with(d stack.Description, verb string, do func(context.Context, *
 
 // ended stops a program and says what was wrong with its end.
 func ended(p Running, d stack.Description, verb string) error {
-	rest, clean := p.Stop(5 * time.Second)
+	rest, err := p.Stop(exitWithin)
 	switch {
-	case !clean:
-		return fmt.Errorf("%s %s did not exit cleanly within 5 s of the end of its stdin", d.Name, verb)
+	case err != nil:
+		return fmt.Errorf("%s %s did not exit cleanly: %w", d.Name, verb, err)
 	case len(rest) > 0:
 		return fmt.Errorf("%s %s printed %.100q outside the protocol", d.Name, verb, rest)
 	}
@@ -152,6 +155,6 @@ func (c suite) withoutCare(d stack.Description, verb string, do func(context.Con
 		return err
 	}
 	err = do(ctx, p.Conn())
-	p.Stop(5 * time.Second)
+	p.Stop(exitWithin)
 	return err
 }

@@ -18,7 +18,7 @@ type bound struct {
 }
 
 func (bound) Conn() *stack.Conn                   { return nil }
-func (bound) Stop(time.Duration) ([]byte, bool)   { return nil, true }
+func (bound) Stop(time.Duration) ([]byte, error)  { return nil, nil }
 func (b bound) Sockets() ([]kernel.Socket, error) { return b.sockets, b.err }
 func on(network, at string) kernel.Socket {
 	return kernel.Socket{Network: network, Local: netip.MustParseAddrPort(at)}

@@ -126,12 +126,12 @@ func (p *program) end(grace time.Duration) error {
 
 func (p *program) Conn() *stack.Conn { return p.conn }
 
-func (p *program) Stop(grace time.Duration) (rest []byte, clean bool) {
-	err := p.end(grace)
+func (p *program) Stop(grace time.Duration) (rest []byte, err error) {
+	err = p.end(grace)
 	defer p.out.Close()
 	p.out.SetReadDeadline(time.Now().Add(grace))
 	rest, _ = io.ReadAll(io.LimitReader(p.out, 1<<16))
-	return rest, err == nil
+	return rest, err
 }
 
 func (p *program) Sockets() ([]kernel.Socket, error) {

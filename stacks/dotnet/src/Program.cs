@@ -3,6 +3,7 @@ using System.Collections.Generic;
 using System.IO;
 using System.Net;
 using System.Reflection;
+using System.Runtime.InteropServices;
 using System.Web.Script.Serialization;
 
 /// <summary>The adapter protocol (stacks/PROTOCOL.md), the client's half.</summary>
@@ -16,12 +17,16 @@ static class Program {
     try {
       if (args.Length != 1 || args[0] != "call") throw new ArgumentException("called with something else than call: this stack has no server");
       Call();
+      Leave(0); // each line was flushed as it was said
       return 0;
     } catch (Exception e) {
       Say(new Dictionary<string, object> { { "type", "error" }, { "message", e.Message } });
       return 1;
     }
   }
+
+  /// <summary>Ends the process without Mono's shutdown, which once in some hundred runs did not end within the 5 s that the protocol gives.</summary>
+  [DllImport("libc", EntryPoint = "_exit")] static extern void Leave(int status);
 
   static void Say(Dictionary<string, object> line) {
     Out.WriteLine(Json.Serialize(line));
