@@ -65,6 +65,13 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 			t.Rows[i].Y = math.Log(t.Rows[i].Y)
 		}
 	}
+	if r.holed(p) { // its units are no blocks
+		e.Warnings = append(e.Warnings, "no analysis of variance: benches lack treatments; see the contrasts of benches")
+		if e.Log {
+			r.levels(&e, series)
+		}
+		return e, true
+	}
 	a, err := stat.AnalyzeVariance(t, stat.AnovaOptions{Confidence: r.Study.Design.Confidence})
 	if err == nil {
 		e.Anova = &a
