@@ -181,9 +181,10 @@ func compareRates() []Rate {
 
 // slower is of two stacks, one of which takes 40 % longer, both waiting so long for a CPU.
 func slower(name string, waiting, share float64) Rate {
-	return Rate{Name: name, New: Truth{Treatments: 2, Blocks: 10, Waiting: waiting, RTT: func(r *rand.Rand, stack, _ int) float64 {
+	of := Truth{Treatments: 2, Blocks: 10, Waiting: waiting, RTT: func(r *rand.Rand, stack, _ int) float64 {
 		return around([]float64{1e-3, 1.4e-3}[stack])(r, 0, 0)
-	}}, Args: []string{"report"}, Answer: contains("next is"), Lo: share, Hi: share}
+	}}
+	return Rate{Name: name, New: of, Args: []string{"report"}, Answer: contains("next is"), Lo: share, Hi: share}
 }
 
 // equalRates are of treatments of which none is better: who picks the best from the
