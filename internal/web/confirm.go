@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -330,7 +330,7 @@ func (o Order) hasConfirmed() bool {
 	if o.Confirm == nil {
 		return false
 	}
-	text, err := os.ReadFile(filepath.Join(o.Out, report.ConfirmationFile))
+	text, err := kernel.ReadFile(filepath.Join(o.Out, report.ConfirmationFile), 1<<20)
 	return err == nil && json.Valid(text)
 }
 

@@ -167,7 +167,24 @@ func compareRates() []Rate {
 		rate("compare: exactly 5 % slower: worse", trials(10, around(1.05e-3)), "worse", 0, 5,
 			Rate{Name: "compare: exactly 5 % slower: good", Args: gate, Answer: startsWith("good"), Hi: 5}),
 		rate("compare: 15 % slower: worse", trials(10, around(1.15e-3)), "worse", 95, 100),
+		{Name: "compare: 7 % of trials take three times as long, none before, 20 each: good", Old: trials(20, around(1e-3)),
+			New: trials(20, func(r *rand.Rand, _, _ int) float64 {
+				if r.Float64() < 0.07 {
+					return around(3e-3)(r, 0, 0)
+				}
+				return around(1e-3)(r, 0, 0)
+			}), Args: gate, Answer: startsWith("good"), Lo: 20, Hi: 27}, // 0.93 to the 20th: none of 20 is slow
+		slower("report: one of two stacks takes 40 % longer: next is …", 0, 100),
+		slower("report: the same beside busy loops: next is …", 0.4, 0),
 	}
+}
+
+// slower is of two stacks, one of which takes 40 % longer, both waiting so long for a CPU.
+func slower(name string, waiting, share float64) Rate {
+	of := Truth{Treatments: 2, Blocks: 10, Waiting: waiting, RTT: func(r *rand.Rand, stack, _ int) float64 {
+		return around([]float64{1e-3, 1.4e-3}[stack])(r, 0, 0)
+	}}
+	return Rate{Name: name, New: of, Args: []string{"report"}, Answer: contains("next is"), Lo: share, Hi: share}
 }
 
 // equalRates are of treatments of which none is better: who picks the best from the

@@ -15,7 +15,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/fleet/admit"
-	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A Board is a coordinator's end.
@@ -268,23 +267,10 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir str
 	defer cancel()
 	ctx, end := whileConnected(ctx, b.nc)
 	defer end()
-	for _, f := range r.Files {
-		if !store.Portable(f.Name) || f.Bytes < 0 {
-			return fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
-		}
-	}
 	to := &unpacker{dir: dir}
-	stored := parcelsOf(r)
-	if files != nil {
-		rest, enclosed := stored.enclose()
-		if stored = rest; enclosed != nil {
-			if err := to.all(bytes.NewReader(files), *enclosed); err != nil {
-				return errors.Join(err, to.sync())
-			}
-		}
-	}
-	if len(stored) == 0 {
-		return to.sync()
+	stored, err := to.enclosed(r, files)
+	if err != nil || len(stored) == 0 {
+		return errors.Join(err, to.sync())
 	}
 	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+r.Bench)
 	for _, p := range stored {

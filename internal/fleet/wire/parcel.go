@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // packed is up to which size files travel together. An object costs some eight round trips
@@ -140,6 +142,24 @@ type unpacker struct {
 	syncing sync.WaitGroup
 	mu      sync.Mutex
 	errs    []error
+}
+
+// enclosed writes what travelled with a result, and returns what the hub has stored of it.
+func (u *unpacker) enclosed(r fleet.Result, files []byte) (stored parcels, err error) {
+	for _, f := range r.Files {
+		if !store.Portable(f.Name) || f.Bytes < 0 {
+			return nil, fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
+		}
+	}
+	stored = parcelsOf(r)
+	if files == nil {
+		return stored, nil
+	}
+	stored, first := stored.enclose()
+	if first == nil {
+		return stored, nil
+	}
+	return stored, u.all(bytes.NewReader(files), *first)
 }
 
 // all writes the files of a parcel.

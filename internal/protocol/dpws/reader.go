@@ -85,6 +85,10 @@ func (r *reader) names() []QName {
 	}
 	out := make([]QName, len(names))
 	for i, n := range names {
+		if len(n.Local) == 0 || bytes.IndexByte(n.Local, ':') >= 0 {
+			r.fail(errName)
+			return nil
+		}
 		out[i] = QName{string(n.Space), string(n.Local)}
 	}
 	return out
@@ -100,6 +104,7 @@ func trim(b []byte) []byte { return bytes.Trim(b, " \t\r\n") }
 
 var (
 	errList     = errors.New("a list has more than 64 entries")
+	errName     = errors.New("a type is no qualified name")
 	errEnvelope = errors.New("not a SOAP 1.2 envelope with a header and a body")
 	errMust     = errors.New("a mustUnderstand header is not understood")
 )

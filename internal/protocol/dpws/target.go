@@ -35,6 +35,9 @@ func appendTypes(dst []byte, prefix string, types []QName) []byte {
 	}
 	dst = append(append(append(dst, '<'), prefix...), ":Types"...)
 	for i, q := range types {
+		if q.Space == "" { // a prefix stands for a namespace
+			continue
+		}
 		dst = append(strconv.AppendInt(append(dst, " xmlns:t"...), int64(i), 10), `="`...)
 		dst = append(xmlstream.AppendValue(dst, []byte(q.Space)), '"')
 	}
@@ -43,7 +46,9 @@ func appendTypes(dst []byte, prefix string, types []QName) []byte {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
-		dst = append(strconv.AppendInt(append(dst, 't'), int64(i), 10), ':')
+		if q.Space != "" {
+			dst = append(strconv.AppendInt(append(dst, 't'), int64(i), 10), ':')
+		}
 		dst = xmlstream.AppendText(dst, []byte(q.Local))
 	}
 	return append(append(append(dst, '<', '/'), prefix...), ":Types>"...)

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"edgegauge.example/edgegauge/internal/fleet"
+	"edgegauge.example/edgegauge/internal/fleet/admit"
+)
+
+// Whatever a bench sends as a result, and says of its files: nothing is written outside the folder
+// given, nothing over a file, and what is taken is what the checksums say.
+func FuzzDelivered(f *testing.F) {
+	said := func(files ...fleet.File) string {
+		text, err := json.Marshal(fleet.Result{Files: files})
+		if err != nil {
+			f.Fatal(err)
+		}
+		return string(text)
+	}
+	of := func(name, text string) fleet.File {
+		sum := sha256.Sum256([]byte(text))
+		return fleet.File{Name: name, Bytes: int64(len(text)), SHA256: hex.EncodeToString(sum[:])}
+	}
+	for _, seed := range []struct{ result, files string }{
+		{said(of("exchanges/0001-1-client.parquet", "abc"), of("trials/0001/serve.log", "de")), "abcde"},
+		{said(of("../up", "abc")), "abc"}, {said(of("/etc/x", "abc")), "abc"}, {said(of("a/../../b", "abc")), "abc"},
+		{said(of("trials/0001/a", "abc"), of("trials/0001/a", "abc")), "abcabc"}, {said(of("trials/0001/a", "abc")), "abcd"},
+		{`{"files":[{"name":"trials/0001/a","bytes":-1}]}`, ""}, {`{"files":[{"name":"trials/0001/a","bytes":9e18}]}`, "x"},
+		{"null", ""}, {"{", "}"},
+	} {
+		f.Add(strconv.Itoa(len(seed.result)), []byte(seed.result+seed.files))
+	}
+	f.Fuzz(func(t *testing.T, length string, data []byte) {
+		above := t.TempDir()
+		dir := filepath.Join(above, "in")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b := &Board{ctx: t.Context(), results: make(chan fleet.Delivery, 1)}
+		m := &nats.Msg{Subject: admit.ResultPrefix + "one", Reply: admit.Inbox("one") + ".1", Data: data,
+			Header: nats.Header{enclosedHeader: {length}}}
+		b.hearResult(m)
+		var r fleet.Result
+		select {
+		case d := <-b.results:
+			r = d.Result
+		default:
+			return
+		}
+		if r.Bench != "one" {
+			t.Fatalf("it speaks for bench %q", r.Bench)
+		}
+		_, files := apart(m)
+		to := &unpacker{dir: dir}
+		stored, err := to.enclosed(r, files)
+		if err := to.sync(); err != nil {
+			t.Fatal(err)
+		}
+		if entries, err := os.ReadDir(above); err != nil || len(entries) != 1 {
+			t.Fatalf("written outside: %v, %v", entries, err)
+		}
+		if err != nil || files == nil {
+			return
+		}
+		later := map[string]bool{}
+		for _, p := range stored {
+			for _, x := range p.files {
+				later[x.Name] = true
+			}
+		}
+		whole(t, dir, r, later)
+	})
+}
+
+// whole holds what was written against what the result says.
+func whole(t *testing.T, dir string, r fleet.Result, later map[string]bool) {
+	t.Helper()
+	written := 0
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			written++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for _, x := range r.Files {
+		if later[x.Name] {
+			continue
+		}
+		want++
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(x.Name)))
+		sum := sha256.Sum256(text)
+		if err != nil || int64(len(text)) != x.Bytes || !bytes.Equal([]byte(hex.EncodeToString(sum[:])), []byte(x.SHA256)) {
+			t.Fatalf("%s: %d B, said to be %d: %v", x.Name, len(text), x.Bytes, err)
+		}
+	}
+	if written != want {
+		t.Fatalf("%d files were written, of %d", written, want)
+	}
+}
