@@ -139,11 +139,11 @@ func (h *hub) renew(w *watch) {
 	h.mu.Unlock()
 	v := h.server.live(w, step, ended)
 	v.Frame = Frame{Control: h.server.Control != nil, depth: 1}
-	var b bytes.Buffer
-	if err := pages().ExecuteTemplate(&b, "live", v); err != nil {
+	text, err := rendered("live", v)
+	if err != nil {
 		return // the page shows the same fault
 	}
-	data, err := json.Marshal(map[string]any{"html": b.String(), "says": v.Says()})
+	data, err := json.Marshal(map[string]any{"html": text, "says": v.Says()})
 	if err != nil {
 		return
 	}
