@@ -135,6 +135,8 @@ func (s *Server) Handler() http.Handler {
 		m.HandleFunc("GET /new/words.json", s.words)
 	}
 	if s.Control != nil {
+		m.HandleFunc("GET /history/confirm/{$}", s.page(s.confirmPage))
+		m.HandleFunc("POST /history/confirm/{$}", s.confirm)
 		m.HandleFunc("GET /r/{id}/stop/{$}", s.page(s.stopPage))
 		m.HandleFunc("POST /r/{id}/stop/{$}", s.acted(s.stop))
 		m.HandleFunc("GET /r/{id}/resume/{$}", s.page(s.resumePage))
