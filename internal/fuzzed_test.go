@@ -70,6 +70,7 @@ var readers = map[string]string{
 	"internal/study.Edit":                           "FuzzEdit",
 	"internal/study.Parse":                          "FuzzParse",
 	"internal/testbed.Testbed.ReadAvailable":        "internal/study.FuzzParse",
+	"internal/testbed.Testbed.ReadElsewhere":        "internal/study.FuzzParse",
 	"internal/web.Server.Follow":                    "no: the lab's own lines, through a pipe of this program",
 }
 

@@ -103,8 +103,8 @@ func (r *Report) findBenches() {
 	r.Benches.Kind = stat.KindOfBenches(r.Study.Design.Benches, len(r.Benches.Names))
 	for _, cells := range panels {
 		if err := cells[0].on.share(cells, r.Benches.Kind); err != nil {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: %v; treatments are not compared", words(cells[0].Response),
-				cells[0].Side, err))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: %v; treatments are not compared",
+				words(cells[0].Response), cells[0].Side, err))
 		}
 	}
 	r.Benches.Lacks = r.lacks()

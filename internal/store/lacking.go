@@ -62,8 +62,8 @@ func (s *Store) checkLacking(note func(error)) error {
 	n := 0
 	err := s.db.QueryRow("SELECT count(*) FROM lacking JOIN attempts USING (trial) WHERE state = 'valid'").Scan(&n)
 	if n > 0 {
-		note(fail(ErrEdited, "%s: of %d trials it says both that they are valid and that their bench cannot run them; restore "+
-			"the ledger from a copy", s.path(ledgerFile), n))
+		note(fail(ErrEdited, "%s: of %d trials it says both that they are valid and that their bench cannot run them; "+
+			"restore the ledger from a copy", s.path(ledgerFile), n))
 	}
 	return s.word(err)
 }
