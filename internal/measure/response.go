@@ -1,6 +1,9 @@
 package measure
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Response is a response variable: a Quantity that a study can ask for, seen
 // at one or both sides.
@@ -11,6 +14,13 @@ type Response struct {
 	// Packets says that it comes from captured packets: it is measured only
 	// where a study asks for it, and needs the right to capture.
 	Packets bool
+}
+
+// Waits reports whether it changes where programs wait for a CPU: times, rates, shares of
+// requests in time, and energy, of which idle power and other programs have a part. Bytes,
+// packets, instructions and CPU time do not wait.
+func (r Response) Waits() bool {
+	return r.Unit != "B" && !slices.Contains([]string{"cpu", "instructions", "packets", "retransmissions"}, r.Name)
 }
 
 var (
@@ -26,7 +36,7 @@ func Responses() []Response {
 		{Quantity{"throughput", "1/s"}, atClient, "requests answered per second", false},
 		{Quantity{"sent_rate", "1/s"}, atClient, "devices: requests sent per second of the run", false},
 		{Quantity{"failed_share", "1"}, atClient, "devices: share of the requests without a right answer in time", false},
-		{Quantity{"resent", "1"}, atClient, "devices: messages that CoAP sent again (RFC 7252), per request", false},
+		{Quantity{"resent", "1"}, atClient, "devices: messages that CoAP or DTLS sent again, or segments that TCP did, per request", false},
 		{Quantity{"datagram_bytes", "B"}, atClient, "devices: UDP payload per request, both directions, all messages counted",
 			false},
 		{Quantity{"driver_lateness", "s"}, atClient,
