@@ -174,10 +174,11 @@ func flagMistake(c *cobra.Command, err error) error {
 // ofOtherTools says what stands here for a flag that many programs have; empty: nothing does.
 func ofOtherTools(c *cobra.Command, name string) string {
 	has := func(flag string) bool { return c.Flags().Lookup(flag) != nil }
-	set := map[string]string{"n": "requests=100", "requests": "requests=100", "c": "concurrency=8",
-		"concurrency": "concurrency=8",
-		"r":           "rate=100", "rate": "rate=100", "d": "duration=10s", "duration": "duration=10s", "seed": "design.seed=7",
-		"replications": "design.replications=5", "repetitions": "design.replications=5", "warmup": "design.warmup=100"}
+	set := map[string]string{
+		"n": "requests=100", "requests": "requests=100", "c": "concurrency=8", "concurrency": "concurrency=8",
+		"r": "rate=100", "rate": "rate=100", "d": "duration=10s", "duration": "duration=10s", "seed": "design.seed=7",
+		"replications": "design.replications=5", "repetitions": "design.replications=5", "warmup": "design.warmup=100",
+	}
 	switch example, ok := set[name]; {
 	case name == "o" && has("out"):
 		return meant.Question("--out")
