@@ -157,3 +157,54 @@ func TestREADMELeadsToTasks(t *testing.T) {
 		}
 	}
 }
+
+// Every link of a document to another, or to a part of one, leads somewhere.
+func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	found := 0
+	for _, pattern := range []string{"../*.md", "../doc/*.md", "../doc/findings/*.md", "../stacks/*.md", "../stacks/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, m := range link.FindAllStringSubmatch(read(t, file[len("../"):]), -1) {
+				to, part, _ := strings.Cut(m[1], "#")
+				if strings.Contains(to, "://") {
+					continue
+				}
+				found++
+				at := file
+				if to != "" {
+					at = filepath.Join(filepath.Dir(file), to)
+				}
+				if _, err := os.Stat(at); err != nil {
+					t.Errorf("%s: %s: %v", file, m[1], err)
+				} else if part != "" && !slices.Contains(anchors(read(t, at[len("../"):])), part) {
+					t.Errorf("%s: %s: no such heading there", file, m[1])
+				}
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("found %d links", found)
+	}
+}
+
+// anchors are what the headings of a document can be linked by, as GitHub makes them.
+func anchors(text string) []string {
+	var out []string
+	inCode := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			inCode = !inCode
+		}
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if inCode || !ok || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		title = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(strings.TrimSpace(strings.ToLower(title)), "$1")
+		out = append(out, strings.ReplaceAll(regexp.MustCompile(`[^\pL\pN_ -]`).ReplaceAllString(title, ""), " ", "-"))
+	}
+	return out
+}

@@ -127,6 +127,9 @@ func noStudy(name string) error {
 	if near := meant.Nearest(filepath.Base(stem), builtInStudies()); near != "" {
 		return fmt.Errorf("%s: no such file; did you mean %s, which comes with edgegauge?", name, near)
 	}
+	if name == "-" {
+		return errors.New("no study is read from standard input; save it in a file and name that")
+	}
 	return fmt.Errorf("%s: no such file; edgegauge run lists the studies", name)
 }
 
@@ -171,6 +174,8 @@ func notResults(path string) error {
 			return fmt.Errorf("%s: no such directory; did you mean %s?", path, near)
 		}
 		return fmt.Errorf("%s: no such directory; name one that edgegauge run wrote, such as results/latest", path)
+	case !info.IsDir() && exists(filepath.Join(filepath.Dir(path), "ledger.sqlite")):
+		return fmt.Errorf("%s is a file of results; did you mean %s?", path, filepath.Dir(path))
 	case !info.IsDir():
 		name, ok := studyName(path)
 		if !ok {

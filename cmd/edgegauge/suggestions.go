@@ -108,7 +108,7 @@ func isStudyName(name string) bool {
 func wrongArguments(c *cobra.Command, args []string) error {
 	var wanted []string
 	for _, w := range strings.Fields(c.Use)[1:] {
-		if strings.HasPrefix(w, "-") {
+		if strings.HasPrefix(w, "-") || w == "|" { // another way to write it follows
 			break
 		}
 		wanted = append(wanted, w)
@@ -150,6 +150,9 @@ func flagMistake(c *cobra.Command, err error) error {
 		}
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if advice := ofOtherTools(c, name); advice != "" {
+			return fmt.Errorf("unknown flag %s%s of %s; %s", dashes, name, c.CommandPath(), advice)
+		}
 		var near []string
 		for _, n := range meant.Names(name, known) {
 			near = append(near, "--"+n)
@@ -166,6 +169,29 @@ func flagMistake(c *cobra.Command, err error) error {
 		return flagValueMistake(invalid.GetFlag(), invalid.GetValue())
 	}
 	return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
+}
+
+// ofOtherTools says what stands here for a flag that many programs have; empty: nothing does.
+func ofOtherTools(c *cobra.Command, name string) string {
+	has := func(flag string) bool { return c.Flags().Lookup(flag) != nil }
+	set := map[string]string{
+		"n": "requests=100", "requests": "requests=100", "c": "concurrency=8", "concurrency": "concurrency=8",
+		"r": "rate=100", "rate": "rate=100", "d": "duration=10s", "duration": "duration=10s", "seed": "design.seed=7",
+		"replications": "design.replications=5", "repetitions": "design.replications=5", "warmup": "design.warmup=100",
+	}
+	switch example, ok := set[name]; {
+	case name == "o" && has("out"):
+		return meant.Question("--out")
+	case name == "q" && has("quiet"):
+		return meant.Question("--quiet")
+	case ok && has(name):
+		return ""
+	case ok && has("set"):
+		return "a study says that; to override it here, write --set " + example
+	case name == "dry-run" && c.Name() == "run":
+		return "edgegauge check STUDY finds what would prevent a run, edgegauge plan STUDY prints its trials"
+	}
+	return ""
 }
 
 // flagValueMistake says what kind of value a flag takes, with an example.

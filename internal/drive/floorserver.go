@@ -123,7 +123,7 @@ func (f *Floor) answerDatagrams() error {
 			0, uintptr(unsafe.Pointer(&from)), uintptr(unsafe.Pointer(&size)))
 		switch {
 		case e == syscall.EAGAIN || e == syscall.EINTR:
-			runtime.Gosched() // Subtle: see interrupted in sys.go
+			giveWay() // Subtle: see interrupted in sys.go
 			continue
 		case e != 0:
 			return fmt.Errorf("floor: receive: %w", e)

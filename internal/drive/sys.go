@@ -17,7 +17,17 @@ import (
 // interrupted: EINTR is SIGURG, with which Go asks a thread to stop for a
 // moment. Within a raw call that cannot be, and a loop of nothing but raw calls
 // offers no other place: the whole process would wait for it for ever. So every
-// such loop yields after EINTR and after an empty wait.
+// such loop gives way after EINTR and after an empty wait.
+
+// giveWay lets the runtime stop this goroutine in a loop of raw calls.
+//
+// Subtle: it must be a call with a prologue of its own. There the collector stops a
+// goroutine whose stack it scans. Gosched has none, and takes the request back when the
+// goroutine goes on. The collector then has to catch it between two calls: on one CPU
+// that other programs also want, that took a minute and more.
+//
+//go:noinline
+func giveWay() { runtime.Gosched() }
 
 // send writes to a socket. EAGAIN means: full, or the socket's time ran out.
 func send(fd int, b []byte, flags int) (int, syscall.Errno) {
@@ -27,7 +37,7 @@ func send(fd int, b []byte, flags int) (int, syscall.Errno) {
 		if e != syscall.EINTR {
 			return int(n), e
 		}
-		runtime.Gosched() // Subtle: see interrupted
+		giveWay() // Subtle: see interrupted
 	}
 }
 
@@ -39,7 +49,7 @@ func receive(fd int, b []byte, flags int) (int, syscall.Errno) {
 		if e != syscall.EINTR {
 			return int(n), e
 		}
-		runtime.Gosched() // Subtle: see interrupted
+		giveWay() // Subtle: see interrupted
 	}
 }
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,30 +16,37 @@ import (
 // A spare is the memory of values between two accumulators: of one trial's sides, and
 // of one trial and the next. It is not of the Go heap, where a study of long
 // trials would take up to twice as much before the collector came.
-type spare [][]int64
+type spare struct {
+	mu    sync.Mutex
+	rooms [][]int64
+}
 
 func (s *spare) take(n int) []int64 {
-	for i, v := range *s {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, v := range s.rooms {
 		if cap(v) >= n {
-			*s = slices.Delete(*s, i, i+1)
+			s.rooms = slices.Delete(s.rooms, i, i+1)
 			return v[:0]
 		}
 	}
-	for _, v := range *s { // all too small
+	for _, v := range s.rooms { // all too small
 		unmapped(v)
 	}
-	*s = nil
+	s.rooms = nil
 	return mapped(n)
 }
 
 // give takes a column's memory back. One that outgrew its room lies on the heap.
 func (s *spare) give(room, values []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case cap(room) == 0:
 	case unsafe.SliceData(room) != unsafe.SliceData(values):
 		unmapped(room)
 	default:
-		*s = append(*s, room)
+		s.rooms = append(s.rooms, room)
 	}
 }
 

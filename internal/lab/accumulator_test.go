@@ -45,15 +45,15 @@ func TestAccumulatorReusesMemory(t *testing.T) {
 	if got := len(y.columns[0].values); got != 3*n {
 		t.Errorf("%d values, want %d", got, 3*n)
 	}
-	kept := len(s)
+	kept := len(s.rooms)
 	y.release(&s)
 	y.release(&s)
-	if len(s) != kept {
-		t.Errorf("%d columns kept, want %d: those that lie on the heap are the collector's", len(s), kept)
+	if len(s.rooms) != kept {
+		t.Errorf("%d columns kept, want %d: those that lie on the heap are the collector's", len(s.rooms), kept)
 	}
 	s.take(2 * n)
-	if len(s) != 0 {
-		t.Errorf("%d columns that are too small were kept", len(s))
+	if len(s.rooms) != 0 {
+		t.Errorf("%d columns that are too small were kept", len(s.rooms))
 	}
 }
 

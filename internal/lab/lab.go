@@ -142,12 +142,8 @@ func (c *conductor) blocks(ctx context.Context) error {
 			}
 			continue
 		}
-		block := pending[0].Block
-		for _, t := range pending {
-			if t.Block != block {
-				break
-			}
-			if err := c.conduct(ctx, c.trials[t.ID]); err != nil {
+		for _, wave := range c.waves(pending) {
+			if err := c.conduct(ctx, wave); err != nil {
 				return err
 			}
 		}
@@ -181,40 +177,81 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 	return todo, nil
 }
 
-// conduct runs one attempt of t and keeps it, valid or not. Its error is the
-// lab's own: a trial's failure is recorded, not returned.
-func (c *conductor) conduct(ctx context.Context, t study.Trial) error {
+// waves parts the pending trials of the first block: each is alone, or with others that
+// run at the same time. A wave stands where the plan has its first trial.
+func (c *conductor) waves(pending []store.TrialState) [][]study.Trial {
+	var waves [][]study.Trial
+	open := map[int]int{} // the wave that takes more, by how many run at once
+	for _, state := range pending {
+		if state.Block != pending[0].Block {
+			break
+		}
+		t := c.trials[state.ID]
+		n := t.Setup.AtOnce
+		if i, ok := open[n]; ok && len(waves[i]) < n {
+			waves[i] = append(waves[i], t)
+			continue
+		}
+		open[n] = len(waves)
+		waves = append(waves, []study.Trial{t})
+	}
+	return waves
+}
+
+// conduct runs one attempt of each trial of a wave and keeps it, valid or not. Its error
+// is the lab's own: a trial's failure is recorded, not returned.
+func (c *conductor) conduct(ctx context.Context, wave []study.Trial) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.Same != nil {
-		if err := c.Same(t); err != nil {
+	runners := make([]*trialRunner, len(wave))
+	for i, t := range wave {
+		if c.Same != nil {
+			if err := c.Same(t); err != nil {
+				return err
+			}
+		}
+		attempt, err := c.Store.Begin(t.ID)
+		if err != nil {
+			return err
+		}
+		runners[i] = newTrialRunner(c.Lab, t, attempt)
+	}
+	failures := conductAll(ctx, runners, func(t study.Trial, step string) { c.tell(t, step, nil) })
+	if ctx.Err() != nil {
+		return ctx.Err() // the ledger calls them interrupted
+	}
+	var fault error
+	for i, one := range runners {
+		if errors.Is(failures[i], errLab) {
+			fault = errors.Join(fault, failures[i])
+			continue
+		}
+		if err := c.settle(one, failures[i]); err != nil {
 			return err
 		}
 	}
-	attempt, err := c.Store.Begin(t.ID)
-	if err != nil {
-		return err
+	if fault != nil {
+		return fault
 	}
-	one := newTrialRunner(c.Lab, t, attempt)
-	failure := one.conduct(ctx, func(step string) { c.tell(t, step, nil) })
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err() // the ledger calls it interrupted
-	case errors.Is(failure, errLab):
-		return failure
-	case failure != nil:
+	return sleep(ctx, c.Plan.Study.Design.CoolDown)
+}
+
+// settle keeps why an attempt is invalid, and tells that it ended.
+func (c *conductor) settle(one *trialRunner, failure error) error {
+	if failure != nil {
 		c.outcome.Invalid++
-		if err := attempt.Invalidate(shorten(failure.Error()), one.log(), one.findings.quality); err != nil {
+		err := one.attempt.Invalidate(shorten(failure.Error()), one.log(), one.findings.quality)
+		if err != nil {
 			return err
 		}
-	default:
+	} else {
 		c.outcome.Valid++
 		c.done++
 	}
 	c.clean++
-	c.tell(t, "", failure)
-	return sleep(ctx, c.Plan.Study.Design.CoolDown)
+	c.tell(one.plan, "", failure)
+	return nil
 }
 
 // mostReason is how much of the reason for an invalid trial is kept.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
@@ -66,6 +67,12 @@ type step struct {
 	do   func(context.Context) error
 }
 
+// flows says that the step follows the one before without waiting for trials at the same
+// time: a pause between warm-up and run changes which packets TCP acknowledges alone.
+func (s step) flows() bool { return s.name == idleStep || s.name == measureStep }
+
+const idleStep, measureStep = "idle", "measure"
+
 // steps are a trial's. Read them aloud: they are the protocol of the experiment.
 //
 // Their order matters. The capture needs the port that the server says, and must
@@ -87,8 +94,8 @@ func (t *trialRunner) steps() []step {
 		{"start the client", t.startClient},
 		{"start the meters", t.attach(with.meters)},
 		{"warm up", t.warmUp},
-		{"idle", with.idle},
-		{"measure", t.measure},
+		{idleStep, with.idle},
+		{measureStep, t.measure},
 		{"read the meters", t.read(with.meters)},
 		{"stop the programs", t.read(with.programs)},
 		{"unplug the sensor", t.read(with.sensor)},
@@ -100,21 +107,61 @@ func (t *trialRunner) steps() []step {
 	}
 }
 
-// conduct conducts the trial, step by step, and leaves nothing behind.
-func (t *trialRunner) conduct(ctx context.Context, tell func(step string)) error {
-	defer t.abandon()
-	limit := t.lab.Plan.Study.Timeouts.Trial
+// conductAll conducts trials that run at the same time, and leaves nothing behind. None
+// begins a step before all have ended the one before, but those that flow: so no program
+// starts or ends while another trial measures. It returns why each failed; nil: it did not.
+func conductAll(ctx context.Context, all []*trialRunner, tell func(t study.Trial, step string)) []error {
+	failures := make([]error, len(all))
+	if len(all) == 0 {
+		return failures
+	}
+	limit := all[0].lab.Plan.Study.Timeouts.Trial
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		fmt.Errorf("the trial took longer than %v (timeouts.trial)", limit))
 	defer cancel()
-	for _, step := range t.steps() {
-		tell(step.name)
+	var telling sync.Mutex
+	told := func(t study.Trial, step string) {
+		telling.Lock()
+		defer telling.Unlock()
+		tell(t, step)
+	}
+	steps := make([][]step, len(all)) // as many for each, since the study says which
+	for i, t := range all {
+		defer t.abandon()
+		steps[i] = t.steps()
+	}
+	for n := 0; n < len(steps[0]); {
+		next := n + 1
+		for next < len(steps[0]) && steps[0][next].flows() {
+			next++
+		}
+		var running sync.WaitGroup
+		for i, t := range all {
+			if failures[i] != nil {
+				continue
+			}
+			running.Go(func() {
+				if failures[i] = t.take(ctx, steps[i][n:next], told); failures[i] != nil {
+					t.abandon()
+				}
+			})
+		}
+		running.Wait()
+		n = next
+	}
+	return failures
+}
+
+// take takes steps of the trial, one after the other.
+func (t *trialRunner) take(ctx context.Context, steps []step, tell func(t study.Trial, step string)) error {
+	for _, s := range steps {
+		tell(t.plan, s.name)
 		err := context.Cause(ctx)
 		if err == nil {
-			err = step.do(ctx)
+			err = s.do(ctx)
 		}
 		if err != nil {
-			return fmt.Errorf("trial %d: %s: %w", t.plan.ID, step.name, err)
+			return fmt.Errorf("trial %d: %s: %w", t.plan.ID, s.name, err)
 		}
 	}
 	return nil

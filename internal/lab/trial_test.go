@@ -83,6 +83,12 @@ func attachedTrial(t *testing.T, l *Lab) (*trialRunner, map[string]*fakeAttachme
 	return one, fakes, log
 }
 
+// alone conducts one trial.
+func alone(t *testing.T, one *trialRunner, tell func(step string)) error {
+	t.Helper()
+	return conductAll(t.Context(), []*trialRunner{one}, func(_ study.Trial, step string) { tell(step) })[0]
+}
+
 var attachmentNames = []string{"devices", "link", "sensor", "programs", "capture", "meters"} // in the order they begin
 
 func bubble(t *testing.T, name string, do func(t *testing.T)) {
@@ -98,7 +104,7 @@ func TestTrialReadsItsAttachments(t *testing.T) {
 		defer l.Store.Close()
 		one, _, log := attachedTrial(t, l)
 		var told []string
-		if err := one.conduct(t.Context(), func(step string) { told = append(told, step) }); err != nil {
+		if err := alone(t, one, func(step string) { told = append(told, step) }); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"before devices", "before link", "before sensor", "before programs", "before capture",
@@ -144,7 +150,7 @@ func TestEveryAttachmentFailing(t *testing.T) {
 				defer l.Store.Close()
 				one, fakes, log := attachedTrial(t, l)
 				fakes[name].fails = fails
-				err := one.conduct(t.Context(), func(string) {})
+				err := alone(t, one, func(string) {})
 				if want := "trial 1: " + step + ": it broke"; err == nil || err.Error() != want {
 					t.Errorf("got %v, want %q", err, want)
 				}

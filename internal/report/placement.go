@@ -95,5 +95,24 @@ func (r *Report) lengths() []string {
 		strings.Join(times, " or "), strings.Join(requests, " or "), differs)}
 }
 
+// atOnce says which trials ran at the same time as others.
+func (r *Report) atOnce() []string {
+	n, most := 0, 0
+	for _, t := range r.Treatments {
+		if t.setup != nil && t.setup.AtOnce > 1 {
+			n, most = n+1, max(most, t.setup.AtOnce)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	of := ""
+	if n < len(r.Treatments) {
+		of = fmt.Sprintf(" of %d of %d treatments", n, len(r.Treatments))
+	}
+	return []string{fmt.Sprintf("Trials%s ran up to %d at once, each behind a link of its own: they waited for their "+
+		"links, not for the CPU.", of, most)}
+}
+
 // conditions are what a reader must know of how it was measured, below the scope.
-func (r *Report) conditions() []string { return append(r.placements(), r.lengths()...) }
+func (r *Report) conditions() []string { return slices.Concat(r.placements(), r.atOnce(), r.lengths()) }

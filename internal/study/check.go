@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/meant"
@@ -55,6 +56,7 @@ func (t *candidate) check() {
 	t.link()
 	t.counted()
 	t.place()
+	t.atOnce()
 	if t.sides() {
 		t.served()
 		t.options()
@@ -203,6 +205,35 @@ func (t *candidate) place() {
 		s.Placement = Together
 	default:
 		s.Placement = Free
+	}
+}
+
+// mostAtOnce is how many trials may run at the same time: each is four processes here.
+const mostAtOnce = 16
+
+// atOnce refuses trials at the same time that would not only wait for their links: two that compute
+// would share this machine's CPUs, two boards' trials the boards, and one supply cannot be parted.
+func (t *candidate) atOnce() {
+	s := t.setup
+	measured := func(meter string) bool { return meter != "" && !strings.HasPrefix(meter, "model:") }
+	refuse := func(why, advice string, keys ...string) {
+		t.complain(fmt.Sprintf("at_once %d %s", s.AtOnce, why), advice, append([]string{"at_once"}, keys...)...)
+	}
+	switch {
+	case s.AtOnce <= 1:
+	case s.URL != "":
+		refuse("is for servers that the lab starts: all trials would ask the same service", "remove at_once", "server.url")
+	case s.Link.Profile == "" && s.Link.Up == (Shape{}) && s.Link.Down == (Shape{}):
+		refuse("takes a link: without one the trials compete for the CPU", "write link: lte-m, for example, or remove it",
+			"link")
+	case s.Client.Device != thisMachine || s.Server.Device != thisMachine:
+		refuse("takes both programs on this machine", "write device: local, or remove at_once", "client.device",
+			"server.device")
+	case measured(s.Client.Meter) || measured(s.Server.Meter):
+		refuse("does not go with a meter: it would read all trials together", "write a meter such as "+
+			"model:nrf9160-lte-m, or remove at_once", "client.meter", "server.meter")
+	case s.Population.Devices > 0 || t.study.Time == Instructions:
+		refuse("does not go with devices or counted instructions", "remove at_once", "devices")
 	}
 }
 

@@ -90,3 +90,32 @@ func TestPrecisionIsSwitchedOff(t *testing.T) {
 		t.Errorf("got %v, %v; want no precision", s.Design.Precision, err)
 	}
 }
+
+// Trials run at the same time only where they wait for links of their own.
+func TestAtOnce(t *testing.T) {
+	const base = "study: a\nservice: monitor\nstack: rest-json\nat_once: 6\n"
+	for text, want := range map[string]string{
+		"link: lte-m\n": "",
+		"link: {delay: 1ms}\nclient: {meter: 'model:nrf9160-lte-m'}\n": "",
+		"":                                      "at_once 6 takes a link",
+		"link: lte-m\nserver: {device: pi}\n":   "at_once 6 takes both programs on this machine",
+		"link: lte-m\nclient: {meter: rapl}\n":  "at_once 6 does not go with a meter",
+		"link: lte-m\ndevices: 5\nperiod: 1s\n": "devices",
+	} {
+		s, err := Parse("a.yaml", []byte(base+text), Vocabulary{})
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", text, err)
+		case want == "":
+			p, _ := Expand(s)
+			if got := p.Trials[0].Setup.AtOnce; got != 6 {
+				t.Errorf("%q: got %d at once, want 6", text, got)
+			}
+		}
+	}
+	if _, err := Parse("a.yaml", []byte(strings.Replace(base, "6", "17", 1)+"link: lte-m\n"), Vocabulary{}); err == nil {
+		t.Error("17 at once are accepted, want 16 at most")
+	}
+}

@@ -38,6 +38,7 @@ type Setup struct {
 
 	// Placement says where on this machine both programs run; empty: a device or a pin says it.
 	Placement string
+	AtOnce    int    // so many trials of a block run at the same time, each behind a link of its own; 0, 1: alone
 	Capture   string // off: no packets are captured, whatever the study asks
 	// LeaveOut are responses that these trials do not give, whatever the study asks.
 	LeaveOut []string
