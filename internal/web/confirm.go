@@ -133,7 +133,7 @@ func (s *Server) confirmations(compared []found) []confirmRow {
 	for k, o := range s.orders.all {
 		c := o.Order.Confirm
 		later := slices.ContainsFunc(s.orders.all[k+1:], func(x *started) bool { return x.Order.Out == o.Order.Out })
-		if c == nil || later || o.Ended && o.Code == 0 {
+		if c == nil || later || o.Ended && o.Code == 0 || o.Order.hasConfirmed() {
 			continue
 		}
 		id := idOf(o.Order.Out)
