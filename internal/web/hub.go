@@ -143,11 +143,11 @@ func (h *hub) renew(w *watch) {
 	v.Frame = Frame{Control: h.server.Control != nil, depth: 1}
 	parts := map[string]string{"says": v.Says()}
 	for _, name := range []string{"live", "confirming"} { // of Now and of histories, which both are one folder down
-		var b bytes.Buffer
-		if err := pages().ExecuteTemplate(&b, name, v); err != nil {
+		text, err := rendered(name, v)
+		if err != nil {
 			return // the page shows the same fault
 		}
-		parts[name] = b.String()
+		parts[name] = text
 	}
 	data, err := json.Marshal(parts)
 	if err != nil {

@@ -287,7 +287,7 @@ func (r *running) count(trials []store.TrialState, attempts []store.AttemptState
 
 // urgency orders the states of trials by what a reader must see first.
 func urgency(s store.State) int {
-	return slices.Index([]store.State{store.Planned, store.Valid, store.Invalid, store.Running}, s)
+	return slices.Index([]store.State{store.Lacking, store.Planned, store.Valid, store.Invalid, store.Running}, s)
 }
 
 // foresee estimates the time left from the pace of this run: attempts that were lost count.

@@ -10,6 +10,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -194,5 +195,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if m, ok := w.(*memory); ok {
 		m.fault = f.text
 	}
-	_ = pages().ExecuteTemplate(w, "fault", faultView{s.frame(r, title), f.text}) // the browser went away
+	text, _ := rendered("fault", faultView{s.frame(r, title), f.text})
+	_, _ = io.WriteString(w, text) // the browser went away
 }
