@@ -165,7 +165,7 @@ func (a *app) host(bed *testbed.Testbed, trust bool) capacity.Host {
 func (a *app) runLab(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) {
 	show := newProgress(os.Stderr, e.Dir)
 	if !a.quiet {
-		e.Lab.Progress = show.tell
+		e.Lab.Progress, e.Lab.WatchDevices = show.tell, show.devices
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
 
+	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 // progress shows a running lab: one line that renews itself on a terminal, a
@@ -18,7 +21,10 @@ type progress struct {
 	out      *os.File
 	terminal bool
 	dir      string
-	shown    bool
+
+	mu    sync.Mutex // devices are told by another goroutine
+	shown bool
+	line  string // without what devices do
 }
 
 func newProgress(out *os.File, dir string) *progress {
@@ -31,17 +37,32 @@ func (p *progress) tell(x lab.Progress) {
 		treatment[i] = w.Text
 	}
 	what := strings.Join(treatment, " ")
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if x.Failure != nil {
 		p.clear()
 		fmt.Fprintf(p.out, "invalid: %s\n", printable.Text(fmt.Sprint(x.Failure)))
 	}
 	if p.terminal {
-		p.renew(fmt.Sprintf("%d/%d%s%s  %s: %s", x.Done, x.Total, left(x.Left), failures(x.Failures), what, x.Step))
+		p.line = fmt.Sprintf("%d/%d%s%s  %s: %s", x.Done, x.Total, left(x.Left), failures(x.Failures), what, x.Step)
+		p.renew(p.line)
 		return
 	}
 	if x.Step == "" && x.Failure == nil {
 		fmt.Fprintf(p.out, "%d/%d%s%s  %s\n", x.Done, x.Total, left(x.Left), failures(x.Failures), printable.Line(what))
 	}
+}
+
+// devices shows how the devices of the running trial are, before all else that the line says:
+// a narrow terminal cuts its end off.
+func (p *progress) devices(s population.State) {
+	if !p.terminal {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.renew(fmt.Sprintf("%d of %d devices up, %s, %d failed, late by %s (p99)  %s", s.Devices-s.Down, s.Devices,
+		report.Format(s.Rate, "1/s"), s.Failed, report.Format(s.Lateness.Seconds(), "s"), p.line))
 }
 
 func left(d time.Duration) string {

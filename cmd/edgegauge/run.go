@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -252,14 +253,20 @@ func obstacles(found study.Errors) error {
 func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...func(lab.Progress)) (
 	lab.Outcome, *report.Report, error,
 ) {
+	var crowd []func(population.State)
 	if n, err := newNotice(); err == nil { // without it pages show less
 		defer n.Close()
 		watchers = append(watchers, n.tell)
-		e.Lab.Watch, e.Lab.WatchDevices = n.watch, n.devices
+		e.Lab.Watch, crowd = n.watch, append(crowd, n.devices)
 	}
 	show := newProgress(os.Stderr, e.Dir)
 	if !a.quiet {
-		watchers = append(watchers, show.tell)
+		watchers, crowd = append(watchers, show.tell), append(crowd, show.devices)
+	}
+	e.Lab.WatchDevices = func(s population.State) {
+		for _, tell := range crowd {
+			tell(s)
+		}
 	}
 	e.Lab.Progress = func(x lab.Progress) {
 		for _, tell := range watchers {

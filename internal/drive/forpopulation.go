@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"crypto/tls"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +39,19 @@ func ParseHTTP(b []byte, most int) (HTTPReply, error) {
 		return HTTPReply{}, nil
 	}
 	return HTTPReply{r.status, b[r.start:r.end], r.pos, r.reusable()}, nil
+}
+
+// TLSConfig is that of a Driver's connections; nil: they have no TLS.
+func TLSConfig(s Spec) (*tls.Config, error) {
+	t, _, err := s.target()
+	if err != nil || !t.overTCP {
+		return nil, err
+	}
+	secret, err := newSecret(t)
+	if err != nil || secret == nil {
+		return nil, err
+	}
+	return secret.tls, nil
 }
 
 // HTTPRequest is what a Driver sends for a request with this body over HTTP/1.1.

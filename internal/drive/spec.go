@@ -64,6 +64,8 @@ type Credentials struct {
 	Insecure   bool   `json:"insecure,omitempty"`    // takes any server for right
 	Identity   string `json:"identity,omitempty"`    // DTLS, pre-shared key
 	Key        []byte `json:"key,omitempty"`         // DTLS, pre-shared key of Identity
+	// CID has DTLS ask the server for a connection ID (RFC 9146).
+	CID bool `json:"cid,omitempty"`
 	// OSCORE, for coap: the client's view without an ID context; every connection makes its own.
 	OSCORE coap.Keys `json:"oscore,omitzero"`
 }

@@ -96,8 +96,12 @@ func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
 		return nil, plain(err)
 	}
 	key := func([]byte) ([]byte, error) { return s.t.Credentials.Key, nil }
-	c, err := dtls.ClientWithOptions(dtlsnet.PacketConnFromConn(conn), conn.RemoteAddr(), dtls.WithPSK(key),
-		dtls.WithPSKIdentityHint([]byte(s.t.Credentials.Identity)), dtls.WithCipherSuites(coap.CCM8, coap.CCM, coap.GCM))
+	options := []dtls.ClientOption{dtls.WithPSK(key), dtls.WithPSKIdentityHint([]byte(s.t.Credentials.Identity)),
+		dtls.WithCipherSuites(coap.CCM8, coap.CCM, coap.GCM)}
+	if s.t.Credentials.CID {
+		options = append(options, dtls.WithConnectionIDGenerator(dtls.OnlySendCIDGenerator()))
+	}
+	c, err := dtls.ClientWithOptions(dtlsnet.PacketConnFromConn(conn), conn.RemoteAddr(), options...)
 	if err == nil {
 		ctx, cancel := context.WithDeadline(context.Background(), r.base.Add(by))
 		defer cancel()

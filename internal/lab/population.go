@@ -88,8 +88,8 @@ func (t *trialRunner) summarizePopulation() {
 	if n := float64(r.Requests); n > 0 {
 		one("sent_rate", n/max(time.Duration(t.course.asked.Duration), 1).Seconds())
 		one("failed_share", float64(r.Failed)/n)
-		if !r.Streams { // TCP sends again unseen
-			one("resent", float64(r.Retransmissions)/n)
+		one("resent", float64(r.Retransmissions)/n)
+		if !r.Streams {
 			one("datagram_bytes", float64(r.BytesOut+r.BytesIn)/n)
 		}
 		one("driver_lateness", r.LatenessP99.Seconds())
@@ -117,6 +117,7 @@ func notesOfDevices(r *population.Result) []counted {
 		{"devices", int64(r.Devices)}, {"devices_down_most", int64(r.DownMost)}, {"reports_skipped", r.Skipped},
 		{"reports_retried", r.Retries}, {"answers_wrong", r.Wrong}, {"answers_duplicate", r.Duplicates},
 		{"answers_separate", r.Separate}, {"pings", r.Pings}, {"pongs", r.Pongs}, {"strays", r.Strays},
+		{"handshakes", r.Handshakes}, {"handshakes_failed", r.HandshakesFailed},
 		{"datagrams_out", r.DatagramsOut}, {"datagrams_in", r.DatagramsIn}, {"datagrams_withheld", r.Withheld},
 		{"datagrams_dropped", r.Dropped}, {"rows_kept", int64(r.Kept)},
 	}
@@ -142,12 +143,17 @@ func (t *trialRunner) populationGates() []func() string {
 // request that failed may have reached the server; one that was sent again, twice.
 func (t *trialRunner) devicesCounted() string {
 	r, served := t.course.population, int64(t.course.sides[atServer].n)
-	switch {
-	case r == nil || r.Requests == 0:
+	if r == nil || r.Requests == 0 {
 		return "no request was sent"
+	}
+	mostServed := r.Requests
+	if !r.Streams { // what TCP sends again reaches the server's program once
+		mostServed += r.Retransmissions
+	}
+	switch {
 	case r.Answered+r.Failed != r.Requests:
 		return fmt.Sprintf("%d requests were answered and %d failed, of %d", r.Answered, r.Failed, r.Requests)
-	case served < r.Answered || served > r.Requests+r.Retransmissions:
+	case served < r.Answered || served > mostServed:
 		return fmt.Sprintf("the devices counted %d requests, %d of them answered, and %d sent again; the server %d",
 			r.Requests, r.Answered, r.Retransmissions, served)
 	}

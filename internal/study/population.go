@@ -238,9 +238,6 @@ var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min
 var ofPackets = []string{"delay", "delay_to_data", "jitter", "jitter_rfc3550", "wire_bytes", "packets",
 	"retransmissions", "handshake_bytes", "handshake_time"}
 
-// ofDatagrams are responses that only devices without connections have.
-var ofDatagrams = []string{"resent", "datagram_bytes"}
-
 // joinRamp is how many devices with a connection of their own are switched on per second: a
 // server's queue of connections that it has not accepted is often 100 long (listen(2)).
 const joinRamp = 500
@@ -333,11 +330,6 @@ func (t *candidate) populated() {
 			"devices", "stack", "client.stack")
 		return
 	}
-	if s.Security != "" && s.Security != "none" {
-		t.complain(fmt.Sprintf("many devices speak without security, not with %s", s.Security), "write security: none",
-			"devices", "stack", "security")
-		return
-	}
 	if facts.Streams {
 		t.streams()
 	} else if t.vocabulary.Stacks != nil && t.has("connection") {
@@ -363,9 +355,9 @@ func (t *candidate) streams() {
 			"keepalive", "mix")
 	}
 	for _, w := range t.study.Responses {
-		if slices.Contains(ofDatagrams, w.Text) {
-			t.complain(fmt.Sprintf("response %s is not available with devices that have connections: TCP sends again unseen",
-				w.Text), "remove it, or exclude the treatment", "devices")
+		if w.Text == "datagram_bytes" {
+			t.complain("response datagram_bytes is not available with devices that have connections: TCP makes its segments unseen",
+				"remove it, or exclude the treatment", "devices")
 		}
 	}
 	if !http && !t.has("ramp") && p.Phase == "random" {

@@ -70,7 +70,6 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		"period: 60s\nip: ipv6\n":                                   "write ip: ipv4",
 		"period: 60s\nserver: {device: pi}\n":                       "only a server on this machine",
 		"period: 60s\nresponses: [wire_bytes]\n":                    "wire_bytes is not available with devices",
-		"period: 60s\nsecurity: dtls-psk\n":                         "without security",
 		"period: 60s\njitter: 200%\n":                               "not a share",
 		"period: 60s\nphase: full\n":                                "phase \"full\" is unknown",
 		"period: 60s\nreconnect: {most: 1ms}\n":                     "above its most",
@@ -121,13 +120,11 @@ func streaming(name string) (StackFacts, bool) {
 
 func streamsThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		"stack: mqtt\nsecurity: tls\n":                          "without security, not with tls",
 		"stack: mqtt\nconnection: per-request\n":                "connection per-request over mqtt5",
 		"stack: rest\nconnection: pipelined\n":                  "connection pipelined over http",
 		"stack: mqtt\noptions.qos: 2\n":                         "devices with QoS 2",
 		"stack: rest\nkeepalive: 1500ms\n":                      "in whole seconds",
 		"stack: rest\nkeepalive: 5s\nconnection: per-request\n": "never silent",
-		"stack: mqtt\nresponses: [resent]\n":                    "resent is not available with devices that have connections",
 		"stack: mqtt\nresponses: [rtt, datagram_bytes]\n":       "datagram_bytes is not available",
 	} {
 		text = "study: a\nservice: monitor\ndevices: 1000\nperiod: 60s\n" + text

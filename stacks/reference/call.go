@@ -136,6 +136,10 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 		default:
 			return spec, fmt.Errorf("unknown confirmable %q; supported: on, off", v)
 		}
+		var err error
+		if spec.Credentials.CID, err = connectionID(s.Security, s.Options); err != nil {
+			return spec, err
+		}
 	case "mqtt":
 		spec.Protocol = drive.MQTT5
 		if s.Transport == mqtt311 {

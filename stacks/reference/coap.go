@@ -15,7 +15,12 @@ import (
 )
 
 // coapOptions: confirmable on or off, of the client's requests; answers are alike.
-var coapOptions = []string{"confirmable"}
+// connection_id on or off: with DTLS, the server gives one (RFC 9146), and the client asks for it.
+var coapOptions = []string{"confirmable", "connection_id"}
+
+// mostSecured are the DTLS sessions, or OSCORE contexts, that a server keeps at once: many devices are
+// peers of their own.
+const mostSecured = 1 << 17
 
 // A coapServer is the service as one CoAP resource, POST to its name.
 type coapServer struct {
@@ -39,7 +44,7 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 		return nil, fmt.Errorf("encoding %s has no CoAP content format", w.encoding)
 	}
 	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{}), log: p.log}
-	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body)}
+	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body), MaxSessions: mostSecured}
 	c.server = srv
 	if s.Security == "oscore" {
 		keys, err := oscoreKeys(s.Credentials)
@@ -47,7 +52,7 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 			return nil, err
 		}
 		keys.SenderID, keys.RecipientID = keys.RecipientID, keys.SenderID
-		srv.Keyring = &coap.Keyring{Keys: keys}
+		srv.Keyring = &coap.Keyring{Keys: keys, Most: mostSecured}
 	}
 	if p.kind.transport == "coap-tcp" {
 		return c.overTCP(srv, s)
@@ -60,6 +65,9 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 	c.end = cancel
 	if s.Security == "dtls-psk" {
 		key, err := psk(s.Credentials)
+		if err == nil {
+			key.CID, err = connectionID(s.Security, s.Options)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +108,19 @@ func oscoreKeys(credentials map[string]string) (coap.Keys, error) {
 		return coap.Keys{}, errors.New("credentials: oscore_secret or oscore_salt is not hexadecimal")
 	}
 	return coap.Keys{Secret: secret, Salt: salt, SenderID: []byte{1}, RecipientID: []byte{2}}, nil
+}
+
+// connectionID reads the option of that name.
+func connectionID(security string, options map[string]string) (bool, error) {
+	switch v := options["connection_id"]; {
+	case v == "" || v == "off":
+		return false, nil
+	case v != "on":
+		return false, fmt.Errorf("unknown connection_id %q; supported: on, off", v)
+	case security != "dtls-psk":
+		return false, errors.New("connection_id is for security dtls-psk; remove it")
+	}
+	return true, nil
 }
 
 func psk(credentials map[string]string) (coap.PSK, error) {

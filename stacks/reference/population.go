@@ -16,14 +16,14 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/drive/population"
 	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/protocol/dtls"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // populate makes the client many devices, and runs what it is asked until stdin ends.
 func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call) error {
-	if !Populates(p.kind.name) || s.Security != "" && s.Security != "none" {
-		return fmt.Errorf("a population speaks CoAP, MQTT, HTTP/1.1 or bare TCP, without security, not %s with %s",
-			p.kind.transport, s.Security)
+	if !Populates(p.kind.name) {
+		return fmt.Errorf("a population speaks CoAP, MQTT, HTTP/1.1 or bare TCP, not %s", p.kind.transport)
 	}
 	var spec population.Spec
 	err := json.Unmarshal(s.Population, &spec)
@@ -67,7 +67,7 @@ func fill(spec *population.Spec, d drive.Spec, c drive.Call) error {
 		return err
 	}
 	right := 200
-	if u.Scheme == "coap" {
+	if u.Scheme == "coap" || u.Scheme == "coaps" {
 		right = 205
 		err = fillCoAP(spec, d, u.Path, body)
 	} else {
@@ -98,23 +98,32 @@ func fillCoAP(spec *population.Spec, d drive.Spec, path string, body []byte) err
 	m.AddUint(coap.ContentFormat, uint32(format))
 	const header = 4 // without a token
 	spec.Method, spec.Request, spec.NON = uint8(coap.POST), m.Append(nil)[header:], d.NON
+	if c := d.Credentials; len(c.OSCORE.Secret) > 0 || len(c.Key) > 0 {
+		spec.Security = &population.Security{OSCORE: c.OSCORE,
+			DTLS: dtls.Keys{Identity: c.Identity, Key: c.Key, CID: c.CID}}
+	}
 	return nil
 }
 
 // fillStream says how devices speak over connections: as the Driver would.
 func fillStream(spec *population.Spec, d drive.Spec, name string, body []byte) error {
 	spec.Request = body
-	switch s, _, _ := strings.Cut(d.URL, ":"); s {
-	case "http":
-		spec.Stream = &population.Stream{Protocol: population.HTTP, PerRequest: d.Connection == drive.PerRequest}
-		var err error
-		spec.Request, err = drive.HTTPRequest(d, body)
+	secret, err := drive.TLSConfig(d)
+	if err != nil {
 		return err
-	case "mqtt":
+	}
+	switch s, _, _ := strings.Cut(d.URL, ":"); s {
+	case "http", "https":
+		spec.Stream = &population.Stream{Protocol: population.HTTP, PerRequest: d.Connection == drive.PerRequest}
+		if spec.Request, err = drive.HTTPRequest(d, body); err != nil {
+			return err
+		}
+	case "mqtt", "mqtts":
 		spec.Stream = &population.Stream{Protocol: d.Protocol, QoS: d.QoS, Topic: name, ContentType: d.ContentType}
 	default:
 		spec.Stream, spec.Judge = &population.Stream{Protocol: population.TCP, Answer: d.Answer}, nil
 	}
+	spec.Stream.TLS = secret
 	return nil
 }
 

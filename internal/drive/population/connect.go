@@ -21,6 +21,7 @@ type connections struct {
 	events [256]unix.EpollEvent
 	buf    []byte
 	unsent map[int32][]byte // what the kernel had no room for
+	before map[int32]uint32 // segments sent again before this run, of connections that are older
 	base   time.Time
 	stop   atomic.Bool
 }
@@ -33,7 +34,8 @@ func newConnections(c *core) (*connections, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &connections{ep: ep, buf: make([]byte, onceReceived), unsent: map[int32][]byte{}}
+	x := &connections{ep: ep, buf: make([]byte, onceReceived), unsent: map[int32][]byte{},
+		before: map[int32]uint32{}}
 	x.streams = newStreams(c, x)
 	return x, nil
 }
@@ -138,9 +140,33 @@ func (x *connections) send(i int32, b []byte) error {
 }
 
 func (x *connections) hang(i int32) {
+	x.Retransmissions += int64(x.resent(i) - x.before[i])
+	delete(x.before, i)
 	unix.Close(int(x.links[i].fd))
 	x.links[i].fd = -1
 	delete(x.unsent, i)
+}
+
+// resent is how many segments the kernel has sent again on a connection, the opening one too.
+func (x *connections) resent(i int32) uint32 {
+	info, err := unix.GetsockoptTCPInfo(int(x.links[i].fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return x.before[i]
+	}
+	return info.Total_retrans
+}
+
+// finish also counts what was sent again on connections that stay open.
+func (x *connections) finish(now int64) {
+	x.streams.finish(now)
+	for i := range x.links {
+		if i := int32(i); x.links[i].fd >= 0 {
+			if n := x.resent(i); n != x.before[i] {
+				x.Retransmissions += int64(n - x.before[i])
+				x.before[i] = n
+			}
+		}
+	}
 }
 
 // run has devices called when they are due, until the end of the run.

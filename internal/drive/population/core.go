@@ -3,7 +3,6 @@ package population
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/drive/tally"
 	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/protocol/dtls"
 )
 
 // A device is all that is kept of one: 40 B without a pointer, so that a million are
@@ -30,10 +30,16 @@ type device struct {
 	tries uint8
 }
 
-const mostFailures = 31
+const (
+	mostFailures = 31
+	mostAgain    = 7
+)
 
 func (d *device) again() int    { return int(d.tries & 7) }
 func (d *device) failures() int { return int(d.tries >> 3) }
+
+// asks says whether a request of a device that speaks CoAP is under way.
+func (d *device) asks() bool { return d.what == unacked || d.what == acked || d.what == shaking }
 
 func (d *device) setFailures(n int) { d.tries = uint8(min(n, mostFailures)) << 3 }
 
@@ -47,28 +53,12 @@ const (
 	retrying              // until it tries again after a failure
 	unacked               // a confirmable request was sent, nothing came back
 	acked                 // an answer is to come: acknowledged, or not confirmable
+	shaking               // a request waits for its DTLS session
 	// What only streams do:
 	off     // not switched on yet
 	joining // a connection is being opened; no request is under way
 	asking  // a request is under way, which may wait for its connection
 	pinged  // an answer to a ping is to come
-)
-
-// A message is something to be sent. Its bytes are made when it is.
-type message struct {
-	device int32
-	id     uint16
-	kind   kind
-}
-
-type kind uint8
-
-const (
-	request kind = iota
-	repeated
-	ping
-	ack
-	reset
 )
 
 // Why requests failed, apart from what Judge says.
@@ -96,6 +86,12 @@ type core struct {
 	waiting int    // requests under way
 	good    []byte // an answer that was right
 	in      coap.Message
+	// Of devices with security, one or neither:
+	sessions []*dtls.Session  // nil in it: none yet
+	moved    []uint16         // handshakes of each device
+	contexts []*coap.Security // OSCORE
+	sealed   coap.Message
+	template []byte // the request as a message, for sealed
 	// turn is what is done when a device is called: call, or that of streams.
 	turn func(i int32, now int64)
 
@@ -104,38 +100,6 @@ type core struct {
 	rows rows
 	back recovery
 	tell teller
-}
-
-// Counts are what happened in a run, all devices together.
-type Counts struct {
-	Requests int64 `json:"requests"` // begun: sent for the first time
-	Answered int64 `json:"answered"` // with a right answer
-	Failed   int64 `json:"failed"`   // without; Requests = Answered + Failed
-	Wrong    int64 `json:"wrong"`    // of Failed: an answer came, and it was not right
-	Retries  int64 `json:"retries"`  // of Requests: a report that had failed before
-	// Skipped reports were due while the device still waited for an answer, or tried
-	// again: they are no requests.
-	Skipped         int64 `json:"skipped"`
-	Retransmissions int64 `json:"retransmissions"` // messages that CoAP sent again (RFC 7252, section 4.2)
-	// Duplicates are answers to a request that had been answered before; Strays are
-	// datagrams that are no answer to anything.
-	Duplicates int64 `json:"duplicates"`
-	Strays     int64 `json:"strays"`
-	Separate   int64 `json:"separate"` // answers apart from their acknowledgement
-	Pings      int64 `json:"pings"`
-	Pongs      int64 `json:"pongs"`
-	// Of streams: connections opened, attempts that failed, connections that ended
-	// although the device wanted them, and how many there were at once, at most.
-	Connects      int64 `json:"connects,omitempty"`
-	ConnectFailed int64 `json:"connects_failed,omitempty"`
-	Broken        int64 `json:"broken,omitempty"`
-	OpenMost      int64 `json:"open_most,omitempty"`
-	// Withheld are datagrams to and from devices that the outage had cut off.
-	Withheld     int64 `json:"withheld"`
-	DatagramsOut int64 `json:"datagrams_out"`
-	DatagramsIn  int64 `json:"datagrams_in"`
-	BytesOut     int64 `json:"bytes_out"` // B of UDP payload
-	BytesIn      int64 `json:"bytes_in"`
 }
 
 func newCore(s *Spec) *core {
@@ -158,6 +122,7 @@ func (c *core) begin(l Load, salt uint16) {
 	c.rows.reset(l.Record, cmp.Or(c.Rows, MostRows))
 	c.back = recovery{tolerated: len(c.devices) / 100, keep: c.Shards > 1, end: int64(c.Outage.At + c.Outage.For), at: -1}
 	c.wheel.reset(c.devices)
+	c.forgetHalf()
 	for i := range c.devices {
 		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
 		c.sleep(int32(i), 0)
@@ -251,6 +216,11 @@ func (c *core) call(i int32, now int64) {
 		c.Retries++
 		c.ask(i, now)
 	case silent:
+		if c.sessions != nil && !c.sessionOpen(i) {
+			d.sent = -1 // nobody is there who would answer
+			c.sleep(i, 0)
+			return
+		}
 		d.id++
 		d.sent = now
 		c.Pings++
@@ -264,9 +234,11 @@ func (c *core) call(i int32, now int64) {
 			c.await(i, now)
 			return
 		}
-		c.fail(i, now, errNoAnswer)
+		c.giveUp(i, now, errNoAnswer)
 	case acked:
-		c.fail(i, now, errNoAnswer)
+		c.giveUp(i, now, errNoAnswer)
+	case shaking:
+		c.shakeAgain(i, now)
 	}
 }
 
@@ -282,31 +254,44 @@ func (c *core) ask(i int32, now int64) {
 	d.id++
 	d.due, d.sent = d.at, now
 	d.setFailures(d.failures())
-	d.what = unacked
-	if c.NON {
-		d.what = acked
+	m := message{i, d.id, request}
+	d.what = c.asked()
+	if c.sessions != nil && !c.sessionOpen(i) {
+		c.shake(i)
+		d.what, m.kind = shaking, hello
 	}
-	c.out = append(c.out, message{i, d.id, request})
+	c.out = append(c.out, m)
 	c.await(i, now)
+}
+
+// asked is what a device does whose request goes out.
+func (c *core) asked() state {
+	if c.NON {
+		return acked
+	}
+	return unacked
 }
 
 // await has a device called when an acknowledgement or its answer is late.
 func (c *core) await(i int32, now int64) {
 	d := &c.devices[i]
 	at := d.sent + int64(c.Timeout)
-	if d.what == unacked {
+	switch d.what {
+	case unacked:
 		at = min(at, now+int64(c.ackWait(c.number(i), d.id, d.again())))
+	case shaking:
+		at = min(at, now+int64(flightAgain)<<d.again())
 	}
 	c.schedule(i, at)
 }
 
 // left notes that a message was handed to the kernel at an instant.
 func (c *core) left(m message, now int64) {
-	if m.kind != request {
+	if m.kind != request && m.kind != hello {
 		return
 	}
 	d := &c.devices[m.device]
-	if d.id == m.id && (d.what == unacked || d.what == acked) {
+	if d.id == m.id && d.asks() {
 		d.sent = max(now, d.due)
 	}
 	c.Requests++
@@ -315,6 +300,15 @@ func (c *core) left(m message, now int64) {
 
 // receive takes a datagram for a device.
 func (c *core) receive(i int32, b []byte, now int64) {
+	if c.sessions != nil {
+		c.receiveSealed(i, b, now)
+		return
+	}
+	c.hear(i, b, now)
+}
+
+// hear takes a message.
+func (c *core) hear(i int32, b []byte, now int64) {
 	m := &c.in
 	d := &c.devices[i]
 	busy := d.what == unacked || d.what == acked
@@ -359,7 +353,11 @@ func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 		c.Strays++
 		return
 	}
-	if err := c.wrong(m); err != nil {
+	err := c.unlock(i, m)
+	if err == nil {
+		err = c.wrong(m)
+	}
+	if err != nil {
 		c.Wrong++
 		c.fail(i, now, err)
 		return
@@ -435,40 +433,13 @@ func (c *core) fail(i int32, now int64, why error) {
 // end gives up what is under way.
 func (c *core) end(now int64) {
 	for i := range c.devices {
-		if d := &c.devices[i]; d.what == unacked || d.what == acked || d.what == asking {
+		if d := &c.devices[i]; d.asks() || d.what == asking {
+			if d.what == shaking {
+				c.HandshakesFailed++
+			}
 			c.Failed++
 			c.done(int32(i), now, errEnded, 0)
 			d.what = resting
 		}
 	}
-}
-
-// token is that of a message. It repeats in no device within 65,536 messages.
-func (c *core) token(id uint16) [4]byte {
-	return [4]byte{byte(id >> 8), byte(id), byte(c.salt >> 8), byte(c.salt)}
-}
-
-// append makes the bytes of a message.
-func (c *core) append(b []byte, m message) []byte {
-	head := func(t coap.Type, code uint8, token byte) {
-		b = append(b, 1<<6|byte(t)<<4|token, code)
-		b = binary.BigEndian.AppendUint16(b, m.id)
-	}
-	switch m.kind {
-	case request, repeated:
-		t := coap.Confirmable
-		if c.NON {
-			t = coap.NonConfirmable
-		}
-		head(t, c.Method, 4)
-		token := c.token(m.id)
-		return append(append(b, token[:]...), c.Request...)
-	case ping:
-		head(coap.Confirmable, 0, 0)
-	case ack:
-		head(coap.Acknowledgement, 0, 0)
-	case reset:
-		head(coap.Reset, 0, 0)
-	}
-	return b
 }

@@ -23,8 +23,10 @@ import (
 type Population struct {
 	core  *core
 	links *connections // of streams
-	runs  uint16
-	batch int // datagrams in a system call
+	// shared is the socket of devices with DTLS: their sessions outlive runs. Nil: each run has one.
+	shared *socket
+	runs   uint16
+	batch  int // datagrams in a system call
 }
 
 // A Load is how long a run lasts. One of For and Requests must limit it.
@@ -88,10 +90,19 @@ func New(s Spec) (*Population, error) {
 	// A blocked raw call holds its P; without a second one the end of ctx does not get through.
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 	p := &Population{core: newCore(&s), batch: batchSize}
-	if s.Stream == nil {
+	err := p.core.secure()
+	if err == nil && s.Stream == nil {
+		if p.core.sessions != nil {
+			p.shared, err = newSocket(s.Server)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("population: %w", err)
+		}
 		return p, nil
 	}
-	err := s.enough()
+	if err == nil {
+		err = s.enough()
+	}
 	if err == nil {
 		p.links, err = newConnections(p.core)
 	}
@@ -105,6 +116,9 @@ func New(s Spec) (*Population, error) {
 func (p *Population) Close() {
 	if p.links != nil {
 		p.links.close()
+	}
+	if p.shared != nil {
+		p.shared.close()
 	}
 }
 
@@ -125,11 +139,14 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	if p.links != nil {
 		e = p.links
 	} else {
-		s, err := newSocket(p.core.Server)
-		if err != nil {
-			return nil, fmt.Errorf("population: %w", err)
+		s := p.shared
+		if s == nil {
+			var err error
+			if s, err = newSocket(p.core.Server); err != nil {
+				return nil, fmt.Errorf("population: %w", err)
+			}
+			defer s.close()
 		}
-		defer s.close()
 		s.most = p.batch
 		e = &engine{core: p.core, socket: s}
 	}
@@ -139,9 +156,10 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	defer quiet()()
+	defer quiet(p.core.secrets())()
 	defer context.AfterFunc(ctx, e.halt)()
 	cpu, wait, knows := effort()
+	drops := e.dropped()
 	e.begun(time.Now())
 	err := e.run()
 	end := e.now()
@@ -149,7 +167,10 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	p.core.back.look(end)
 	cpu2, wait2, _ := effort()
 	r := p.core.result(end)
-	r.CPU, r.RunQueueWait, r.Dropped = cpu2-cpu, -1, e.dropped()
+	r.CPU, r.RunQueueWait, r.Dropped = cpu2-cpu, -1, -1
+	if drops >= 0 {
+		r.Dropped = e.dropped() - drops
+	}
 	if knows {
 		r.RunQueueWait = max(wait2-wait, 0)
 	}
@@ -185,11 +206,12 @@ func (c *core) result(end int64) *Result {
 	return r
 }
 
-// quiet turns garbage collection off until what it returns is called.
-func quiet() func() {
+// quiet turns garbage collection off until what it returns is called, or the heap has grown by
+// more than so many bytes and extraMemory.
+func quiet(more int64) func() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + extraMemory)
+	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + more + extraMemory)
 	percent := debug.SetGCPercent(-1)
 	return func() {
 		debug.SetGCPercent(percent)
@@ -256,9 +278,10 @@ func (e *engine) take() (full bool, err error) {
 	}
 	now := e.now()
 	for i := range n {
-		b, device := e.socket.datagram(i)
+		b, to := e.socket.datagram(i)
+		device := to % e.Devices
 		switch {
-		case device < 0 || device >= e.Devices:
+		case device < 0 || to != e.from(int32(device)):
 			e.Strays++
 		case e.hits(device, now):
 			e.Withheld++
@@ -286,7 +309,11 @@ func (e *engine) flush() error {
 				continue
 			}
 			b := e.append(e.socket.place(n), m)
-			e.socket.put(n, len(b), int(m.device))
+			if len(b) == 0 {
+				e.left(m, now)
+				continue
+			}
+			e.socket.put(n, len(b), e.from(m.device))
 			e.DatagramsOut++
 			e.BytesOut += int64(len(b))
 			messages[n] = m

@@ -26,9 +26,22 @@ type counter struct {
 }
 
 // count serves CoAP on a socket until the test ends.
-func (c *counter) serve(t *testing.T, conn *net.UDPConn) {
+func (c *counter) serve(t *testing.T, conn *net.UDPConn) { c.serveAs(t, conn, nil) }
+
+func (c *counter) serveAs(t *testing.T, conn *net.UDPConn, ring *coap.Keyring) {
+	s := c.server()
+	s.Keyring = ring
+	untilTheEnd(t, func(ctx context.Context) { s.Serve(ctx, conn) })
+}
+
+func (c *counter) serveListener(t *testing.T, l net.Listener) {
+	s := c.server()
+	untilTheEnd(t, func(ctx context.Context) { s.ServeListener(ctx, l) })
+}
+
+func (c *counter) server() *coap.Server {
 	c.peers = map[netip.Addr]int{}
-	s := &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
+	return &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.requests++
@@ -36,9 +49,12 @@ func (c *counter) serve(t *testing.T, conn *net.UDPConn) {
 		c.peers[req.From.Addr().Unmap()]++
 		resp.Body = append(resp.Body, "ok"...)
 	}}
+}
+
+func untilTheEnd(t *testing.T, serve func(context.Context)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(ctx, conn) }()
+	go func() { defer close(done); serve(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
 }
 

@@ -53,23 +53,6 @@ func Merge(parts []*Result) *Result {
 	return all
 }
 
-// add adds another's counts.
-func (c *Counts) add(o *Counts) {
-	for _, x := range []struct {
-		to   *int64
-		from int64
-	}{
-		{&c.Requests, o.Requests}, {&c.Answered, o.Answered}, {&c.Failed, o.Failed}, {&c.Wrong, o.Wrong},
-		{&c.Retries, o.Retries}, {&c.Skipped, o.Skipped}, {&c.Retransmissions, o.Retransmissions},
-		{&c.Duplicates, o.Duplicates}, {&c.Strays, o.Strays}, {&c.Separate, o.Separate}, {&c.Pings, o.Pings},
-		{&c.Pongs, o.Pongs}, {&c.Connects, o.Connects}, {&c.ConnectFailed, o.ConnectFailed}, {&c.Broken, o.Broken},
-		{&c.OpenMost, o.OpenMost}, {&c.Withheld, o.Withheld}, {&c.DatagramsOut, o.DatagramsOut},
-		{&c.DatagramsIn, o.DatagramsIn}, {&c.BytesOut, o.BytesOut}, {&c.BytesIn, o.BytesIn},
-	} {
-		*x.to += x.from
-	}
-}
-
 // Thin says whether a row of a part, which kept one of its own Sampled, stays among the rows
 // of all, of which one of so many stays. Rows are told apart by their number in the part.
 func (r *Result) Thin(sampled int, part, row uint64) bool {

@@ -186,7 +186,7 @@ func (p *mqttSpeaker) take(s *streams, i int32, b []byte, now int64) (int, error
 			filters = append(filters, string(p.topic(s, i, failure)))
 		}
 		s.scratch = mqtt.AppendSubscribe(s.scratch[:0], p.version, ownSubscribe, s.Stream.QoS, filters...)
-		s.write(i, s.scratch, now)
+		s.say(i, s.scratch, now)
 	case mqtt.Suback:
 		for _, r := range p.packet.Reasons {
 			if r != s.Stream.QoS {
@@ -227,7 +227,7 @@ func (p *mqttSpeaker) message(s *streams, i int32, now int64) {
 	l, m := &s.links[i], &p.packet.Message
 	if m.QoS == 1 {
 		s.scratch = mqtt.AppendAck(s.scratch[:0], mqtt.Puback, p.packet.ID, 0)
-		s.write(i, s.scratch, now)
+		s.say(i, s.scratch, now)
 	}
 	var failed error
 	switch {

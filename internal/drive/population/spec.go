@@ -7,11 +7,12 @@
 //	result, err := p.Run(ctx, population.Load{For: 5 * time.Minute, Record: true})
 //	for exchange := range result.Exchanges() { … }
 //
-// It is three parts, read in this order:
+// Its parts, to be read in this order:
 //
 //	behave.go   when a device is due: pure arithmetic from a seed
 //	core.go     what devices do: a state machine without clock and socket, over wheel.go
 //	engine.go   one thread that brings clock and socket (socket.go) to it
+//	secure.go   DTLS and OSCORE of devices that speak CoAP
 //
 // and, for devices that keep a connection,
 //
@@ -55,6 +56,9 @@ type Spec struct {
 
 	// Stream is how devices that keep a connection speak; nil: they speak CoAP over UDP.
 	Stream *Stream `json:"-"`
+
+	// Security protects what devices that speak CoAP send; nil: nothing does.
+	Security *Security `json:"-"`
 
 	// Request is a CoAP message as RFC 7252 has it after the token: options and payload. Of
 	// streams it is what goes out for each report: MQTT's payload, HTTP's head and body, bytes.

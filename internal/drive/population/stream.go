@@ -2,6 +2,7 @@ package population
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,8 @@ type Stream struct {
 	Topic       string // MQTT: what the topics begin with, as at drive's mqttConn
 	ContentType string // MQTT 5: of the requests
 	Answer      int    // TCP: B of an answer
+	// TLS is between; nil: nothing is. Sessions are not resumed.
+	TLS *tls.Config
 }
 
 // The protocols of streams.
@@ -84,6 +87,7 @@ type streams struct {
 	held    map[int32][]byte // what the outage holds
 	scratch []byte
 	speak   speaker
+	shield  *shield // nil: no TLS
 	wire    wire
 	fault   error  // the machine's
 	opens   int64  // connections now
@@ -98,6 +102,9 @@ func newStreams(c *core, w wire) *streams {
 		s.links[i].fd = -1
 	}
 	s.speak = newSpeaker(c.Stream)
+	if c.Stream.TLS != nil {
+		s.shield = &shield{config: c.Stream.TLS, ends: make([]*tlsEnd, len(c.devices)), buf: make([]byte, 16<<10)}
+	}
 	c.turn = s.call
 	return s
 }
@@ -228,7 +235,15 @@ func (s *streams) await(i int32) {
 // transmit sends the request.
 func (s *streams) transmit(i int32, now int64) {
 	s.scratch = s.speak.ask(s, i, s.scratch[:0])
-	s.write(i, s.scratch, now)
+	s.say(i, s.scratch, now)
+}
+
+// say sends what a device says, through TLS if that is between.
+func (s *streams) say(i int32, b []byte, now int64) {
+	if s.shield != nil && len(b) > 0 {
+		b = s.shield.seal(i, b)
+	}
+	s.write(i, b, now)
 }
 
 // write sends bytes of a device, or has the outage hold them.
@@ -282,6 +297,15 @@ func (s *streams) after(now int64) (readable []int32) {
 // received takes bytes that came for a device.
 func (s *streams) received(i int32, b []byte, now int64) {
 	s.BytesIn += int64(len(b))
+	if s.shield != nil {
+		s.unseal(i, b, now)
+		return
+	}
+	s.digest(i, b, now)
+}
+
+// digest takes what the server says.
+func (s *streams) digest(i int32, b []byte, now int64) {
 	l := &s.links[i]
 	if old, ok := s.rest[i]; ok {
 		b = append(old, b...)

@@ -104,9 +104,18 @@ func (s *streams) opened(i int32, now int64) {
 	s.opens++
 	s.OpenMost = max(s.OpenMost, s.opens)
 	l.phase = greeting
+	if s.shield != nil {
+		s.shake(i, now)
+		return
+	}
+	s.greet(i, now)
+}
+
+// greet says what opens a connection, if anything does.
+func (s *streams) greet(i int32, now int64) {
 	s.scratch = s.speak.greet(s, i, s.scratch[:0])
 	if len(s.scratch) > 0 {
-		s.write(i, s.scratch, now)
+		s.say(i, s.scratch, now)
 		return
 	}
 	s.up(i, now)
@@ -135,7 +144,7 @@ func (s *streams) ping(i int32, now int64) {
 	s.Pings++
 	d.what, d.sent = pinged, now
 	s.scratch = s.speak.ping(s.scratch[:0])
-	s.write(i, s.scratch, now)
+	s.say(i, s.scratch, now)
 	if d.what == pinged {
 		s.schedule(i, now+int64(s.Timeout))
 	}
@@ -192,6 +201,9 @@ func (s *streams) hang(i int32) {
 	l := &s.links[i]
 	if l.phase > opening {
 		s.opens--
+	}
+	if s.shield != nil {
+		s.farewell(i)
 	}
 	if l.fd >= 0 {
 		s.wire.hang(i)

@@ -28,7 +28,13 @@ type PSK struct {
 	Identity string
 	Key      []byte
 	Suites   []Suite // in order of preference; none: CCM8, CCM, GCM
+	// CID has a listener give connection IDs (RFC 9146) to those who ask for one: it knows
+	// their sessions from any address.
+	CID bool
 }
+
+// cidSize is that of a connection ID, in B.
+const cidSize = 8
 
 // handshakeTime is how long a DTLS handshake may take: room for three flights
 // to be lost and sent again after 1, 2 and 4 s.
@@ -66,15 +72,18 @@ func DialDTLS(ctx context.Context, address string, k PSK, p Params) (*Client, er
 // ListenDTLS listens for DTLS 1.2 sessions of those who know the key. Hand the
 // listener to ServeListener.
 func ListenDTLS(network string, addr *net.UDPAddr, k PSK) (net.Listener, error) {
-	l, err := dtls.ListenWithOptions(network, addr,
-		dtls.WithPSK(func(identity []byte) ([]byte, error) {
+	options := []dtls.ServerOption{dtls.WithPSK(func(identity []byte) ([]byte, error) {
 			if string(identity) != k.Identity {
 				return nil, errIdentity
 			}
 			return k.Key, nil
 		}),
 		dtls.WithPSKIdentityHint([]byte(k.Identity)),
-		dtls.WithCipherSuites(k.suites()...))
+		dtls.WithCipherSuites(k.suites()...)}
+	if k.CID {
+		options = append(options, dtls.WithConnectionIDGenerator(dtls.RandomCIDGenerator(cidSize)))
+	}
+	l, err := dtls.ListenWithOptions(network, addr, options...)
 	if err != nil {
 		return nil, fmt.Errorf("dtls on %v: %w", addr, err)
 	}

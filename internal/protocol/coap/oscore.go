@@ -51,6 +51,8 @@ type Security struct {
 	top              uint64 // one above the largest sequence number seen
 	seen             uint32 // bit i: top-1-i was seen (section 7.4, window of 32)
 
+	last binding // of the request that SealRequest sealed last
+
 	plain, external, aad, sealed []byte
 	inner                        Message
 }

@@ -89,6 +89,23 @@ func (s *Security) protectRequest(m *Message) (binding, error) {
 	return b, nil
 }
 
+// SealRequest protects a request in place, for those who send without a ClientExchange and
+// ask one thing at a time. Again: it is the last one once more, under its number.
+func (s *Security) SealRequest(m *Message, again bool) error {
+	if again {
+		s.next = s.last.piv
+	}
+	b, err := s.protectRequest(m)
+	s.last = b
+	return err
+}
+
+// OpenAnswer opens the answer to what SealRequest sealed last, in place.
+func (s *Security) OpenAnswer(m *Message) error {
+	_, err := s.unprotectResponse(m, s.last)
+	return err
+}
+
 // protectResponse does so for the response to b. A response that is not the
 // only one to its request, a notification, needs a number of its own.
 func (s *Security) protectResponse(m *Message, b binding, own bool) error {

@@ -1,0 +1,67 @@
+package population
+
+import (
+	"encoding/binary"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+)
+
+// A message is something to be sent. Its bytes are made when it is.
+type message struct {
+	device int32
+	id     uint16
+	kind   kind
+}
+
+type kind uint8
+
+const (
+	request kind = iota
+	repeated
+	ping
+	ack
+	reset
+	hello     // a DTLS handshake begins, for a request
+	flight    // it goes on
+	following // the request, after its handshake
+)
+
+// token is that of a message. It repeats in no device within 65,536 messages.
+func (c *core) token(id uint16) [4]byte {
+	return [4]byte{byte(id >> 8), byte(id), byte(c.salt >> 8), byte(c.salt)}
+}
+
+// append makes the bytes of a message. None: its session has ended since.
+func (c *core) append(b []byte, m message) []byte {
+	if c.sessions != nil {
+		return c.appendSealed(b, m)
+	}
+	return c.appendPlain(b, m)
+}
+
+func (c *core) appendPlain(b []byte, m message) []byte {
+	head := func(t coap.Type, code uint8, token byte) {
+		b = append(b, 1<<6|byte(t)<<4|token, code)
+		b = binary.BigEndian.AppendUint16(b, m.id)
+	}
+	switch m.kind {
+	case request, repeated, following:
+		if c.contexts != nil {
+			return c.appendProtected(b, m)
+		}
+		t := coap.Confirmable
+		if c.NON {
+			t = coap.NonConfirmable
+		}
+		head(t, c.Method, 4)
+		token := c.token(m.id)
+		return append(append(b, token[:]...), c.Request...)
+	case ping:
+		head(coap.Confirmable, 0, 0)
+	case ack:
+		head(coap.Acknowledgement, 0, 0)
+	case reset:
+		head(coap.Reset, 0, 0)
+	}
+	return b
+}
