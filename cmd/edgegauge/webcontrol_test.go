@@ -263,3 +263,111 @@ func lastLog(t *testing.T, o own, name string) string {
 var attemptRow = regexp.MustCompile(`(?s)<section id="attempts">.*?</section>`)
 
 func attemptsOf(page string) string { return attemptRow.FindString(page) }
+
+// A suspect of a history is confirmed from its page: both versions are measured, the page says
+// how far it is, and afterwards what came of it.
+func TestWebConfirms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("conducts studies")
+	}
+	o := newOwn(t)
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@h", "-c", "init.defaultBranch=main"}, args...)...)
+		c.Dir = o.dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	measure := func(dir string) {
+		t.Helper()
+		if out, code := o.run(t, "run", "gate.yaml", "--trust", "--out", dir); code != exitDone {
+			t.Fatalf("%s: exit code %d: %s", dir, code, out)
+		}
+	}
+	git("init", "--quiet", ".")
+	if out, code := o.run(t, "stacks", "new", "mine", "--lang", "python"); code != exitDone {
+		t.Fatal(out)
+	}
+	// Slow enough that waits for a CPU matter to no trial.
+	written, err := os.ReadFile(filepath.Join(o.dir, "stacks/mine/stack.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	takes := func(s string) {
+		o.write(t, "stacks/mine/stack.py", strings.Replace(string(written), "        def do_POST(self):",
+			"        def do_POST(self):\n            time.sleep("+s+")", 1))
+	}
+	takes("0.1")
+	o.write(t, "gate.yaml", "study: gate\nservice: monitor\nstack: mine\nrequests: 2\ndesign: {warmup: 1, replications: 3}\nretries: 20\n")
+	git("add", ".")
+	git("commit", "--quiet", "-m", "one")
+	for i := range 5 { // a history in which a step is found needs some runs before and behind it
+		measure(fmt.Sprintf("results/gate/%03d", i+1))
+	}
+	takes("0.3")
+	git("commit", "--quiet", "-a", "-m", "two")
+	for i := 5; i < 9; i++ {
+		measure(fmt.Sprintf("results/gate/%03d", i+1))
+	}
+	server, address := begun(t, o, (*exec.Cmd).StdoutPipe, "web", "--control", "--listen", "127.0.0.1:0")
+	one := enter(t, address)
+	history := func() string {
+		_, page := one.do("GET", "history/?study=gate", nil)
+		return page
+	}
+	link := regexp.MustCompile(`class="act confirm" href="\.\./(history/confirm/\?[^"]+)"`)
+	m := link.FindStringSubmatch(history())
+	if m == nil {
+		t.Fatalf("the history offers nothing to confirm: %s", history())
+	}
+	to := strings.ReplaceAll(m[1], "&amp;", "&")
+	_, asked := one.do("GET", to, nil)
+	field := func(name string) string {
+		m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(asked)
+		if m == nil {
+			t.Fatalf("the form has no %s: %s", name, asked)
+		}
+		return m[1]
+	}
+	f := url.Values{"trust": {field("trust")}, "detect": {"100%"}, "minutes": {"1"}}
+	for _, name := range []string{"old", "new", "response", "base"} {
+		f.Set(name, field(name))
+	}
+	if len(f.Get("base")) < 7 {
+		t.Errorf("the older version is %q", f.Get("base"))
+	}
+	one.send(to, f)
+	seen := map[string]bool{}
+	so := regexp.MustCompile(`(?s)data-confirms="gate-010[^"]*".*?<span class="state \w+">(\w+)</span>.*?(?:<b>\d+ of (\d+)</b>)?`)
+	for range 1200 {
+		page := history()
+		x := so.FindStringSubmatch(page)
+		if x == nil {
+			break
+		}
+		seen[x[1]] = true
+		if seen["running"] && !strings.Contains(page, "It is being measured again") {
+			t.Error("the suspect does not say that it is being measured again")
+		}
+		if x[1] == "failed" {
+			t.Fatalf("the confirmation failed: %s", page)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	page := history()
+	if !seen["running"] || !strings.Contains(page, "1 confirmed regression") || !strings.Contains(page, "The results that say so") ||
+		strings.Contains(page, "data-confirms") {
+		t.Errorf("it was %v, then: %s", seen, page)
+	}
+	if out, code := o.run(t, "confirm", "results/gate/010"); code != exitWorse || !strings.HasPrefix(out, "confirmed worse") {
+		t.Errorf("the command says, with code %d: %s", code, out)
+	}
+	if _, err := os.Stat(filepath.Join(o.dir, "results/gate/010/confirming.json")); err == nil {
+		t.Error("it says that it goes on")
+	}
+	server.Process.Signal(syscall.SIGTERM)
+	if err := server.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}

@@ -63,7 +63,8 @@ func WaterfallOver(id, name string, bars []Bar, power []*Trace, zero float64, of
 // CourseOver draws the values of a field, ns or B, over the instants of their requests, in s
 // since the trial began, which are in order: those at the places given. The power is beneath,
 // on the same axis.
-func CourseOver(id, name string, f *measure.Field, at []float64, values []int64, places []int, power []*Trace, off string) Picture {
+func CourseOver(id, name string, f *measure.Field, at []float64, values []int64, places []int,
+	power []*Trace, off string) Picture {
 	ys := make([]float64, len(places))
 	ax := axis{math.Inf(1), math.Inf(-1), false}
 	for i, p := range places {
@@ -116,8 +117,8 @@ func (p *Picture) under(a axis, power []*Trace, zero float64, off string) {
 		ay.levels(&b, "W", top, underHeight)
 		x.drawPower(&b, axis{lo, hi, false}, ay, top, underHeight)
 		p.Height = top + underHeight + axisHeight
-		p.Says += fmt.Sprintf("; beneath, on the same axis, the power of the %s by %s, %s, to within %s", x.Side, x.Instrument,
-			value, off)
+		p.Says += fmt.Sprintf("; beneath, on the same axis, the power of the %s by %s, %s, to within %s", x.Side,
+			x.Instrument, value, off)
 	}
 	p.body = b.String()
 }

@@ -24,12 +24,12 @@ import (
 // A ConfirmOrder is what an order measures again: two results of one study, each in the
 // version of its own (edgegauge confirm).
 type ConfirmOrder struct {
-	Old      string        `json:"old"` // results directories
-	New      string        `json:"new"`
+	Old      string        `json:"old"`      // results directory of the earlier run
+	New      string        `json:"new"`      // likewise, of the later
 	Base     string        `json:"base"`     // the version of Old: a revision, a folder or a binary
 	Response string        `json:"response"` // with its side
 	Detect   string        `json:"detect"`   // the least change that matters, such as 5%
-	Most     time.Duration `json:"most"`     // that all blocks may take
+	Most     time.Duration `json:"most"`     // ns that all blocks may take
 	Another  bool          `json:"another"`  // the programs here need not be those of New
 }
 
@@ -133,7 +133,7 @@ func (s *Server) confirmations(compared []found) []confirmRow {
 	for k, o := range s.orders.all {
 		c := o.Order.Confirm
 		later := slices.ContainsFunc(s.orders.all[k+1:], func(x *started) bool { return x.Order.Out == o.Order.Out })
-		if c == nil || later || o.Ended && o.Code == 0 {
+		if c == nil || later || o.Ended && o.Code == 0 || o.Order.hasConfirmed() {
 			continue
 		}
 		id := idOf(o.Order.Out)
@@ -233,7 +233,8 @@ var plainCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 func (s *Server) before(c *confirmView) error {
 	for _, f := range s.results() {
 		x := f.place.confirming()
-		if x == nil || !x.Old.Equal(c.Old.Began) || !x.New.Equal(c.New.Began) || !slices.Equal(x.Responses, []string{c.Response}) {
+		if x == nil || !x.Old.Equal(c.Old.Began) || !x.New.Equal(c.New.Began) ||
+			!slices.Equal(x.Responses, []string{c.Response}) {
 			continue
 		}
 		if _, err := store.Writer(f.path()); err == nil {
@@ -248,7 +249,8 @@ func (s *Server) before(c *confirmView) error {
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
 	for _, o := range s.orders.all {
-		if x := o.Order.Confirm; x != nil && !o.Ended && x.Old == c.Old.path() && x.New == c.New.path() && x.Response == c.Response {
+		if x := o.Order.Confirm; x != nil && !o.Ended && x.Old == c.Old.path() && x.New == c.New.path() &&
+			x.Response == c.Response {
 			return fault{http.StatusConflict, "This is being measured again already."}
 		}
 	}
@@ -281,8 +283,8 @@ func (s *Server) confirm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := r.PostForm
-	v.Base, v.Detect, v.Minutes, v.Another = strings.TrimSpace(f.Get("base")), strings.TrimSpace(f.Get("detect")), f.Get("minutes"),
-		f.Get("another") != ""
+	v.Base, v.Detect = strings.TrimSpace(f.Get("base")), strings.TrimSpace(f.Get("detect"))
+	v.Minutes, v.Another = f.Get("minutes"), f.Get("another") != ""
 	var refused fault
 	if err := s.beginConfirm(r, v); errors.As(err, &refused) {
 		s.page(func(r *http.Request) (string, any, error) {
@@ -303,7 +305,8 @@ func (s *Server) beginConfirm(r *http.Request, v confirmView) error {
 	switch _, err := fmt.Sscanf(v.Minutes+"\n", "%d\n", &minutes); {
 	case v.Base == "":
 		return wrong("The older version is not named: write a git revision, or the path of a folder or a binary.")
-	case strings.HasPrefix(v.Base, "-") || strings.ContainsFunc(v.Base, func(c rune) bool { return c < ' ' }) || len(v.Base) > 4096:
+	case strings.HasPrefix(v.Base, "-") || len(v.Base) > 4096 ||
+		strings.ContainsFunc(v.Base, func(c rune) bool { return c < ' ' }):
 		return wrong("%.40q is no name of a version: write a git revision, or the path of a folder or a binary.", v.Base)
 	case percent == nil || strings.Trim(percent[1], "0.") == "":
 		return wrong("%.20q is no change: write a percentage above 0, such as 5%%.", v.Detect)
@@ -321,8 +324,8 @@ func (s *Server) beginConfirm(r *http.Request, v confirmView) error {
 		}
 	}
 	return s.begin(v.Study, Order{Out: out, Trust: len(v.Foreign) > 0, Confirm: &ConfirmOrder{Old: v.Old.path(),
-		New: v.New.path(), Base: v.Base, Response: v.Response, Detect: percent[1] + "%", Most: time.Duration(minutes) * time.Minute,
-		Another: v.Another}})
+		New: v.New.path(), Base: v.Base, Response: v.Response, Detect: percent[1] + "%",
+		Most: time.Duration(minutes) * time.Minute, Another: v.Another}})
 }
 
 // hasConfirmed says whether an order's confirmation came to a verdict: its exit code says which.
@@ -337,6 +340,6 @@ func (o Order) hasConfirmed() bool {
 // stoppedConfirmation says why a study cannot be resumed by itself: its older version was put
 // beside it by edgegauge confirm.
 func stoppedConfirmation(p place) error {
-	return fault{http.StatusConflict, p.shown() + " is a confirmation that was stopped. Its study's history has the button " +
-		"that goes on with it."}
+	return fault{http.StatusConflict, p.shown() + " is a confirmation that was stopped. Its study's history has the " +
+		"button that goes on with it."}
 }

@@ -58,10 +58,17 @@ func (s *starter) last(t *testing.T, n int) Order {
 	return s.orders[n-1]
 }
 
-// bench is a testbed that finds what is inside this program only.
+// bench is a testbed that finds what is inside this program, those of this repository, and a
+// stranger's stack s.
 func bench(t testing.TB) *testbed.Testbed {
 	o, err := testbed.Local("test")
 	ok(t, err)
+	strange := t.TempDir()
+	ok(t, os.Mkdir(filepath.Join(strange, "s"), 0o755))
+	ok(t, os.WriteFile(filepath.Join(strange, "s/stack.yaml"), []byte("title: Of a stranger\nversion: 1\nlanguage: Go\n"+
+		"serve: {command: [./s, serve]}\ncall: {command: [./s, call]}\nserves:\n  - services: [monitor]\n    encodings: [json]\n"+
+		"    security: [none]\n    transports: [http]\n    sides: [server, client]\n    connections: [keep-alive]\n"), 0o644))
+	o.Stacks = append(o.Stacks, testbed.Folder{Path: strange})
 	o.Stacks = append(o.Stacks, testbed.Folder{Path: "../../stacks"})
 	return testbed.New(o)
 }

@@ -89,7 +89,7 @@ func (r reader) stays(s *Server, states int) {
 			ok(t, err)
 			s.hub.mu.Lock()
 			close(s.hub.now.next)
-			s.hub.now = state{s.hub.now.version, s.hub.now.number + 1, data, make(chan struct{})}
+			s.hub.now = state{version: s.hub.now.version, number: s.hub.now.number + 1, data: data, next: make(chan struct{})}
 			s.hub.mu.Unlock()
 			time.Sleep(time.Millisecond) // a page that is slow would be spared states
 		}

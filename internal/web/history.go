@@ -99,10 +99,14 @@ func (k *pasts) of(places []place) []report.Past {
 }
 
 func (k *pasts) one(p place) report.Past {
+	key := p.key
+	if st, err := p.folder.root.Lstat(p.dir + "/" + report.ConfirmationFile); err == nil { // it comes after the last trial
+		key += fmt.Sprint(" ", st.ModTime().UnixNano())
+	}
 	k.mu.Lock()
 	kept, ok := k.known[p.path()]
 	k.mu.Unlock()
-	if ok && kept.key == p.key {
+	if ok && kept.key == key {
 		return kept.past
 	}
 	past, err := readPast(p)
@@ -117,7 +121,7 @@ func (k *pasts) one(p place) report.Past {
 	if k.known == nil {
 		k.known = map[string]keptPast{}
 	}
-	k.known[p.path()] = keptPast{p.key, past}
+	k.known[p.path()] = keptPast{key, past}
 	return past
 }
 

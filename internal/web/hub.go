@@ -38,6 +38,7 @@ type state struct {
 	version string // the server's start and a number: one that was started again repeats none
 	number  int
 	data    []byte        // the event's
+	old     bool          // made before somebody began to watch: it may be long ago
 	next    chan struct{} // closed when there is a newer one
 }
 
@@ -92,6 +93,7 @@ func (h *hub) join() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.readers++; h.readers == 1 {
+		h.now.old = true
 		h.stop = make(chan struct{})
 		go h.look(h.stop)
 	}
@@ -153,11 +155,15 @@ func (h *hub) renew(w *watch) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if bytes.Equal(data, h.now.data) {
+	same := bytes.Equal(data, h.now.data)
+	if same && !h.now.old {
 		return
 	}
 	close(h.now.next)
-	h.now = state{h.now.version, h.now.number + 1, data, make(chan struct{})}
+	h.now.next, h.now.old = make(chan struct{}), false
+	if !same {
+		h.now.number, h.now.data = h.now.number+1, data
+	}
 }
 
 // How long a stream is silent before it shows that it lives, and how long a reader may
@@ -194,7 +200,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer alive.Stop()
 	for {
 		x := s.hub.newest()
-		if id := fmt.Sprintf("%s-%d", x.version, x.number); x.number > 0 && id != shown {
+		if id := fmt.Sprintf("%s-%d", x.version, x.number); x.number > 0 && !x.old && id != shown {
 			if !send("id: %s\nevent: state\ndata: %s\n\n", id, x.data) {
 				return
 			}

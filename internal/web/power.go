@@ -35,7 +35,7 @@ func (t *trialAt) placed(c *store.Columns, traces []*report.Trace) (placing, err
 	}
 	d, known := t.Facts.Devices[t.Treatments[t.treatment].Setup().Client.Device]
 	if !known || d.Agent != nil || len(d.Emulation) > 0 {
-		return placing{why: "The client ran on another machine, whose clock is not the one of the power readings: they have " +
+		return placing{why: "The client ran on another machine, whose clock is not that of the power readings: they have " +
 			"axes of their own."}, nil
 	}
 	quality, err := t.kept.Quality(t.state.ID, t.state.Attempts)
@@ -106,8 +106,8 @@ func (t *trialAt) powerOverCourse(traces []*report.Trace) (*courseView, string, 
 	f, _ := measure.FindField("rtt")
 	places := report.Thinned(values, mostDots)
 	return &courseView{Title: "RTT at the client over time, and the power beneath", Drawn: len(places), Of: len(values),
-		Off: report.Format(p.off, "s"), Course: report.CourseOver("rtt-power", "RTT at the client", f, at, values, places, power,
-			report.Format(p.off, "s"))}, "", nil
+		Off: report.Format(p.off, "s"), Course: report.CourseOver("rtt-power", "RTT at the client", f, at, values, places,
+			power, report.Format(p.off, "s"))}, "", nil
 }
 
 // powerUnder draws the phases of a request at the client with the power beneath, if both have
@@ -136,7 +136,7 @@ func (t *trialAt) powerUnder(v *exchangeSide, traces []*report.Trace) (string, e
 	}
 	pic := report.WaterfallOver("client", clientPhases, v.bars, power, zero, report.Format(p.off, "s"))
 	v.Picture = &pic
-	return fmt.Sprintf("The power is that of the readings that cover this request, on the client's axis: this machine's clock "+
-		"is that of both. It may lie up to %s to the left or the right, since the client's run began between two instants of "+
-		"the lab.", report.Format(p.off, "s")), nil
+	return fmt.Sprintf("The power is that of the readings that cover this request, on the client's axis: this machine's "+
+		"clock is that of both. It may lie up to %s to the left or the right, since the client's run began between two "+
+		"instants of the lab.", report.Format(p.off, "s")), nil
 }
