@@ -232,7 +232,7 @@ func (p *Population) periods() (shortest, longest time.Duration) {
 
 // notWithDevices are settings that say how one client paces requests: each device has
 // a period for that.
-var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min_duration", "server.url"}
+var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min_duration"}
 
 // ofPackets are responses for which each request is looked for in captured packets.
 var ofPackets = []string{"delay", "delay_to_data", "jitter", "jitter_rfc3550", "wire_bytes", "packets",
