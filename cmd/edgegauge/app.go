@@ -80,6 +80,21 @@ func (a *app) bed() (*testbed.Testbed, error) {
 
 // read reads a study file and plans it.
 func (a *app) read(ctx context.Context, file string, sets []string) (*testbed.Testbed, study.Plan, []byte, error) {
+	return a.readWith(ctx, file, sets, (*testbed.Testbed).ReadAvailable)
+}
+
+// readElsewhere reads a study that benches measure.
+func (a *app) readElsewhere(ctx context.Context, file string, sets []string) (*testbed.Testbed, study.Plan, []byte,
+	error) {
+	return a.readWith(ctx, file, sets, (*testbed.Testbed).ReadElsewhere)
+}
+
+// A planner is a way to read a study, as testbed.ReadAvailable.
+type planner func(b *testbed.Testbed, ctx context.Context, file string, text []byte, sets ...string) (study.Plan,
+	[]string, error)
+
+func (a *app) readWith(ctx context.Context, file string, sets []string, plan planner) (*testbed.Testbed, study.Plan,
+	[]byte, error) {
 	bed, err := a.bed()
 	if err != nil {
 		return nil, study.Plan{}, nil, err
@@ -88,7 +103,7 @@ func (a *app) read(ctx context.Context, file string, sets []string) (*testbed.Te
 	if err != nil {
 		return bed, study.Plan{}, nil, exit{exitUsage, err}
 	}
-	p, left, err := bed.ReadAvailable(ctx, file, text, sets...)
+	p, left, err := plan(bed, ctx, file, text, sets...)
 	if err != nil {
 		return bed, p, text, exit{exitUsage, err}
 	}

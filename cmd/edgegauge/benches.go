@@ -20,6 +20,7 @@ import (
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Files in a fleet's folder.
@@ -69,7 +70,7 @@ func benchesCheckCmd(dir *string) *cobra.Command {
 // readKeys reads a fleet's keys; none are no error.
 func readKeys(dir string) (admit.Keys, error) {
 	k := admit.Keys{Benches: map[string]string{}}
-	text, err := os.ReadFile(filepath.Join(dir, keysFile))
+	text, err := kernel.ReadFile(filepath.Join(dir, keysFile), admit.MostKeys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, nil
 	}
@@ -190,7 +191,7 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 	bench := wire.Credentials{URL: url, Bench: name}
 	if err == nil && ca != "" {
 		var pem []byte
-		pem, err = os.ReadFile(ca)
+		pem, err = kernel.ReadFile(ca, 1<<20)
 		bench.CA = string(pem)
 	}
 	if err != nil {

@@ -140,6 +140,9 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		c.detect = append(c.detect, side(t)+".mean "+bound)
 	}
 	fmt.Fprintf(a.notes(), "confirm %s (%s) against %s (now)\n", v.base, oldDir, newDir)
+	about := report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir, Responses: f.responses,
+		Detect: detect, Base: v.base}
+	c.begun = about.Begin
 	out, err := a.measureVersions(ctx, w, c)
 	if err != nil || out.Dir == "" {
 		return "", err
@@ -147,8 +150,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	for _, text := range out.Warnings {
 		fmt.Fprintln(a.notes(), text)
 	}
-	return out.Dir, report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir,
-		Responses: f.responses, Detect: detect}.Write(out.Dir)
+	return out.Dir, about.Write(out.Dir)
 }
 
 // side is a term's response with its side.

@@ -595,6 +595,10 @@ func countBlocks(s *store.Store) (blocks, wrong int, states map[store.State]int,
 	}
 	first, bad := map[int]store.Bench{}, map[int]bool{}
 	for _, t := range trials {
+		if t.State == store.Lacking { // its bench cannot run it, and need not
+			bad[t.Block] = bad[t.Block] || valid[t.ID] != 0
+			continue
+		}
 		if _, ok := first[t.Block]; !ok {
 			first[t.Block] = places[t.ID]
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/batteries"
 	"edgegauge.example/edgegauge/internal/advise/battery"
 	"edgegauge.example/edgegauge/internal/advise/cost"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
@@ -72,7 +72,7 @@ func (f *batteryFlags) conditions(confidence float64) (battery.Conditions, error
 
 // found is the profile of that name, from the working folder or from the program.
 func found(kind battery.Kind, flag, name string, own fs.FS, folder string) (battery.Profile, error) {
-	all, broken := battery.Load(kind, own, os.DirFS(folder))
+	all, broken := battery.Load(kind, own, kernel.DirFS(folder, 1<<20))
 	p, ok := all[name]
 	if !ok {
 		names := slices.Sorted(maps.Keys(all))
@@ -171,7 +171,7 @@ func (f fleetFlags) fleet(period time.Duration) (*report.Fleet, error) {
 	if f.prices == "" {
 		return out, nil
 	}
-	text, err := os.ReadFile(f.prices)
+	text, err := kernel.ReadFile(f.prices, 1<<20)
 	if err != nil {
 		return nil, exit{exitUsage, fmt.Errorf("--prices: %w", err)}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -159,10 +160,26 @@ type judged struct {
 	Why     string       `json:"why"`
 }
 
-// judge holds the runs against the bound. Failures and the greatest value are
-// facts; of means and percentiles the interval decides, and where there is none,
-// since there is one run, the value itself.
+// judge holds the runs against the bound. What waiting for a CPU may explain is undecided.
 func (b bound) judge(all []figures, confidence float64) judged {
+	j := b.held(all, confidence)
+	waiting := totalOf(all).starved
+	if b.figure == "failures" || j.Value == nil || !advise.WaitingTurns(waiting, *j.Value, j.Unit, b.at) {
+		return j
+	}
+	if j.Verdict != stat.Undecided {
+		j.Verdict, j.Why = stat.Undecided, ""
+	} else {
+		j.Why += "; "
+	}
+	j.Why += fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a "+
+		"quieter machine", waiting)
+	return j
+}
+
+// held is judge on an idle machine. Failures and the greatest value are facts; of means and
+// percentiles the interval decides, and where there is none, since there is one run, the value itself.
+func (b bound) held(all []figures, confidence float64) judged {
 	j := judged{Condition: b.text, Unit: "s"}
 	fact := func(v float64) judged {
 		j.Value, j.Verdict = &v, stat.Contradicted

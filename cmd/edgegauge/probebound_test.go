@@ -81,6 +81,23 @@ func TestConditionsOfProbe(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
+	starved := runsOf(0, 10*ms, 11*ms, 9*ms, 10*ms, 10*ms, 10*ms)
+	for i := range starved {
+		starved[i].quality.RunQueueWait = starved[i].quality.Elapsed * 3 / 10 // times may be 1.56 times as long
+	}
+	for text, want := range map[string]stat.Verdict{
+		"p99>5ms": stat.Confirmed, "p99>8ms": stat.Undecided, "p99>20ms": stat.Contradicted, "max>8ms": stat.Undecided,
+		"mean<8ms": stat.Undecided, "rate<110": stat.Undecided, "rate<90": stat.Contradicted, "rate<200": stat.Confirmed,
+	} {
+		b, err := parseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.judge(starved, 0.95); got.Verdict != want ||
+			strings.Contains(got.Why, "waited for a CPU") != (want == stat.Undecided) {
+			t.Errorf("%s beside other programs: got %s, want %s", text, got, want)
+		}
+	}
 	b, _ := parseBound("p99>5ms")
 	if got := b.judge(runsOf(0, 10*ms), 0.95); got.Verdict != stat.Confirmed ||
 		!strings.Contains(got.Why, "one run has no interval") {

@@ -195,7 +195,7 @@ func (p probeReport) series() []advise.Series {
 			t.ID, t.Block = i+1, i+1
 			s.Trials, waits = append(s.Trials, t), append(waits, run.Waiting)
 		}
-		if known.Unit != "B" {
+		if known.Waits() {
 			s.Waiting = middle(waits)
 		}
 		out = append(out, s)

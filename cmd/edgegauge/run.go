@@ -172,7 +172,11 @@ func closeExperiment(e *testbed.Experiment) {
 func (a *app) open(
 	ctx context.Context, file string, sets []string, out string, trust, shared bool,
 ) (*testbed.Experiment, error) {
-	_, plan, text, err := a.read(ctx, file, sets)
+	read := a.read
+	if shared {
+		read = a.readElsewhere
+	}
+	_, plan, text, err := read(ctx, file, sets)
 	if err != nil {
 		return nil, err
 	}

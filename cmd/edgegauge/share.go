@@ -190,7 +190,8 @@ func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 	left := map[int]bool{}            // whether a block was still to be measured when this began
 	trials, _ := e.Lab.Store.Trials() // what is wrong with them the coordinator says
 	for _, t := range trials {
-		left[t.Block] = left[t.Block] || t.State != store.Valid && t.Refused <= e.Lab.Plan.Study.Retries
+		left[t.Block] = left[t.Block] || t.State != store.Valid && t.State != store.Lacking &&
+			t.Refused <= e.Lab.Plan.Study.Retries
 	}
 	done := 0
 	for _, l := range left {

@@ -149,6 +149,9 @@ func TestNoCommandHangsOnAStrangersResults(t *testing.T) {
 			if !*allStrangers && k != i%len(lines) && i != k%len(hostileLedgers) {
 				continue
 			}
+			if *onlyStrangers != "" && !strings.Contains(h.what+": "+line, *onlyStrangers) {
+				continue
+			}
 			dir := filepath.Join(o.dir, fmt.Sprintf("s%d", i))
 			if err := errors.Join(os.RemoveAll(dir), truth.Write(dir, r)); err != nil {
 				t.Fatal(err)
@@ -209,5 +212,8 @@ func judgeStranger(t *testing.T, o own, what string, args []string, refused bool
 	}
 }
 
-// allStrangers asks every command about every ledger: some minutes.
+// allStrangers asks every command about every ledger: half an hour.
 var allStrangers = flag.Bool("all-strangers", false, "every command on every hostile ledger")
+
+// onlyStrangers is a part of what allStrangers asks: `-all-strangers -only-strangers publish`.
+var onlyStrangers = flag.String("only-strangers", "", "only ledgers and commands with this text in LEDGER: COMMAND")

@@ -31,6 +31,7 @@ type versionFlags struct {
 	power                        float64
 	most                         time.Duration // that all blocks may take
 	plan, trust                  bool
+	begun                        func(dir string) error // told where the results are, before a trial; nil: nobody
 }
 
 // flags are those of compare and confirm: what base says, and out after it, differs.
@@ -199,6 +200,11 @@ func (a *app) blocks(
 		return "", nil, err
 	}
 	defer closeExperiment(e)
+	if v.begun != nil {
+		if err := v.begun(e.Dir); err != nil {
+			return "", nil, exit{exitUnmeasured, err}
+		}
+	}
 	outcome, _, err := a.conduct(ctx, e)
 	return e.Dir, gaveUp(outcome), err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -202,13 +203,16 @@ func (f webFlags) beyondLoopback() (bool, error) {
 		return false, fmt.Errorf("--listen %s: write ADDRESS:PORT, such as %s", f.listen, webAddress)
 	case (f.cert == "") != (f.key == ""):
 		return false, errors.New("--tls-cert and --tls-key belong together; give both")
-	case web.IsLoopback(host):
+	case web.IsLoopback(host) && f.cert == "":
 		return false, nil
 	case f.cert == "":
 		return false, fmt.Errorf("--listen %s: beyond loopback the page needs --tls-cert and --tls-key; or listen on %s and "+
 			"reach it with ssh -L 8642:%[2]s", f.listen, webAddress)
 	}
-	return true, nil
+	if _, err := admit.KeyPair(f.cert, f.key); err != nil { // before an address is printed
+		return false, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	return !web.IsLoopback(host), nil
 }
 
 // names are those by which browsers elsewhere may call this machine.

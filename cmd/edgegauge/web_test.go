@@ -104,6 +104,8 @@ func TestWebRefuses(t *testing.T) {
 		{[]string{"web", "there", "--listen", "lab.example:80"}, exitUsage, "needs --tls-cert"},
 		{[]string{"web", "there", "--listen", "8642"}, exitUsage, "write ADDRESS:PORT"},
 		{[]string{"web", "there", "--tls-cert", "x"}, exitUsage, "belong together"},
+		{[]string{"web", "there", "--tls-cert", "no.pem", "--tls-key", "no.pem"}, exitUsage, "open no.pem: no such file"},
+		{[]string{"web", "there", "--tls-cert", "/dev/zero", "--tls-key", "x"}, exitUsage, "more than 1048576 bytes"},
 		{[]string{"web", "nowhere"}, exitUsage, "nowhere: no such folder"},
 		{[]string{"web"}, exitUsage, "results: no such folder"},
 		{[]string{"web", "export", "page"}, exitUsage, "export"},

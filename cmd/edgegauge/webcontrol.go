@@ -128,14 +128,8 @@ func (a *app) order(x orderLine, stacks []string, out *lines) {
 	for _, dir := range stacks {
 		args = append(args, "--stacks="+dir)
 	}
-	args = append(args, "run", "--out="+x.Order.Out)
-	for _, set := range x.Order.Sets {
-		args = append(args, "--set="+set)
-	}
-	if x.Order.Trust {
-		args = append(args, "--trust")
-	}
-	c := exec.Command("/proc/self/exe", append(args, "--", x.Order.Study)...)
+	args = append(args, argumentsOf(x.Order)...)
+	c := exec.Command("/proc/self/exe", args...)
 	c.Args[0] = os.Args[0]
 	c.Stdout, c.Stderr, c.SysProcAttr = log, log, &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {
@@ -147,6 +141,27 @@ func (a *app) order(x orderLine, stacks []string, out *lines) {
 		_ = c.Wait() // the code says it
 		out.send(doneLine{ID: x.ID, Ended: true, Code: c.ProcessState.ExitCode()})
 	}()
+}
+
+// argumentsOf are those of the command that an order stands for.
+func argumentsOf(o web.Order) []string {
+	args := []string{"run", "--out=" + o.Out}
+	for _, set := range o.Sets {
+		args = append(args, "--set="+set)
+	}
+	rest := []string{o.Study}
+	if c := o.Confirm; c != nil {
+		args = []string{"confirm", "--out=" + o.Out, "--base=" + c.Base, "--response=" + c.Response, "--detect=" + c.Detect,
+			"--max-time=" + c.Most.String()}
+		if c.Another {
+			args = append(args, "--any-version")
+		}
+		rest = []string{c.Old, c.New}
+	}
+	if o.Trust {
+		args = append(args, "--trust")
+	}
+	return append(append(args, "--"), rest...)
 }
 
 // pageMain serves the page until the process that started it ends.

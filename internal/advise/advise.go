@@ -46,16 +46,34 @@ const starvedFrom = 0.10
 // nothing by themselves.
 func (s Series) Starved() bool { return s.Waiting > starvedFrom }
 
-// allowance is the factor by which waiting for a CPU may have changed the ratio
-// of two series: 1 where neither was starved and both waited alike.
-func allowance(a, b Series) float64 {
-	w := max(a.Waiting, b.Waiting)
-	if !a.Starved() && !b.Starved() {
-		if w = math.Abs(a.Waiting - b.Waiting); w < 0.02 {
+// Allowance is the factor by which waiting for a CPU may have changed the ratio
+// of two Series that waited so long: 1 where neither was starved and both waited alike.
+func Allowance(a, b float64) float64 {
+	w := max(a, b)
+	if w <= starvedFrom {
+		if w = math.Abs(a - b); w < 0.02 {
 			return 1
 		}
 	}
 	return Slower(w)
+}
+
+// WaitingTurns reports whether a figure of trials that waited so long for a CPU would lie on the
+// other side of a bound if they had not: times would have been shorter, rates higher.
+func WaitingTurns(waiting, value float64, unit string, bound float64) bool {
+	if waiting <= starvedFrom {
+		return false
+	}
+	without := value / Slower(waiting)
+	if unit == "1/s" || unit == "B/s" {
+		without = value * Slower(waiting)
+	}
+	return (without < bound) != (value < bound)
+}
+
+// Beyond reports whether a ratio is apart from 1 by more than that factor.
+func Beyond(ratio stat.Comparison, factor float64) bool {
+	return ratio.Lo > factor || ratio.Hi < 1/factor
 }
 
 // Slower is how many times as long things may take that wait for a CPU for w s

@@ -64,6 +64,7 @@ type Candidate struct {
 	Noise      bool
 	Odd        bool   // mean and typical trial disagree: a few trials weigh much
 	Starved    bool   // programs waited for a CPU: only what that cannot explain is decided
+	Slowed     bool   // the difference from the best is significant, and waiting for a CPU may explain it
 	Needed     int    // trials that would tell it from the best; 0: cannot be said
 	Front      bool   // no other candidate that may meet the requirements is better in one objective and as good in all
 	BeatBy     string // a candidate that keeps it off the front; empty: it is on it
@@ -269,15 +270,7 @@ func judgeChecks(cs []Candidate, confidence float64) {
 // waitingExplains reports whether the verdict would turn if programs had not waited for a
 // CPU: times would have been shorter, rates higher.
 func (k Check) waitingExplains() bool {
-	if k.Figure.waiting == 0 {
-		return false
-	}
-	without := k.Figure.Center.Center / Slower(k.Figure.waiting)
-	if u := k.Figure.Unit; u == "1/s" || u == "B/s" {
-		without = k.Figure.Center.Center * Slower(k.Figure.waiting)
-	}
-	meets := (without < k.Requirement.Bound) == k.Requirement.Less
-	return meets != (k.Verdict == stat.Confirmed)
+	return WaitingTurns(k.Figure.waiting, k.Figure.Center.Center, k.Figure.Unit, k.Requirement.Bound)
 }
 
 // meet says of each candidate whether it meets all that is asked.

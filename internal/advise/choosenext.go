@@ -33,10 +33,9 @@ func (c *Choice) noise(all []Series) {
 		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
 		x.Noise = !(r.P < 1-c.Confidence) && !exact
 		x.Starved = series[i+1].Starved() || series[0].Starved()
-		if wide := allowance(series[i+1], series[0]); wide > 1 {
-			if pairs.Log {
-				x.Noise = !(r.Lo > wide || r.Hi < 1/wide)
-			}
+		if wide := Allowance(series[i+1].Waiting, series[0].Waiting); wide > 1 {
+			x.Slowed = !x.Noise && !(pairs.Log && Beyond(r, wide))
+			x.Noise = x.Noise || x.Slowed
 			x.waited = true
 		}
 		x.Odd = x.odd(*best, c.Objectives[0].Maximize)

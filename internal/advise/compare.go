@@ -170,7 +170,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	c := Contrast{Treatment: new.Name(), Side: new.Side, Response: new.Response, Unit: new.Unit, Figure: figure,
 		PHolm: math.NaN(), Change: Unknown,
 		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: none(), MeanRatio: none(),
-		Allowance: allowance(old, new)}
+		Allowance: Allowance(old.Waiting, new.Waiting)}
 	a, err := old.values(figure)
 	if err != nil {
 		c.Doubt = "old: " + err.Error()

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -35,7 +35,7 @@ type Note struct {
 // ReadNote reads the note of a results directory.
 func ReadNote(dir string) (Note, error) {
 	var n Note
-	text, err := os.ReadFile(filepath.Join(dir, NoteFile))
+	text, err := kernel.ReadFile(filepath.Join(dir, NoteFile), 1<<20)
 	if err != nil {
 		return n, err
 	}

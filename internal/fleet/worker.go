@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -113,7 +114,7 @@ func (w *working) reopen() error {
 	}
 	for _, e := range all {
 		var o Order
-		text, err := os.ReadFile(filepath.Join(w.Dir, e.Name(), orderFile))
+		text, err := kernel.ReadFile(filepath.Join(w.Dir, e.Name(), orderFile), 64<<20)
 		if err == nil {
 			err = json.Unmarshal(text, &o)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,4 +38,38 @@ func ReadFile(path string, most int64) ([]byte, error) {
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has more than %d bytes", most)}
 	}
 	return b, err
+}
+
+// DirFS is a folder that anybody may have written: its files are regular ones of at most so
+// many bytes, others are errors.
+func DirFS(dir string, most int64) fs.FS { return guarded{dir, most} }
+
+type guarded struct {
+	dir  string
+	most int64
+}
+
+// Open opens a file or a folder, as fs.FS has it.
+func (g guarded) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	path := filepath.Join(g.dir, filepath.FromSlash(name))
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+	case st.IsDir():
+		return f, nil
+	case !st.Mode().IsRegular():
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no regular file")}
+	case st.Size() > g.most:
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it has more than %d bytes", g.most)}
+	default:
+		return f, nil
+	}
+	return nil, errors.Join(err, f.Close())
 }

@@ -114,9 +114,15 @@ func (c *conductor) widest() (string, error) {
 		means[k], benches[k] = append(means[k], row.Mean), append(benches[k], row.Bench)
 	}
 	worst, text := c.Plan.Study.Design.Precision, ""
+	all := map[string]bool{}
+	for _, names := range benches {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
 	for k, xs := range means {
 		if b, err := stat.NewBenches(benches[k]); err == nil {
-			kind := stat.KindOfBenches(c.Plan.Study.Design.Benches, len(b.Names))
+			kind := stat.KindOfBenches(c.Plan.Study.Design.Benches, len(all))
 			if b.DF(kind) < 1 {
 				return fmt.Sprintf("%d benches of one block each show no error", len(b.Names)), nil
 			}
@@ -124,6 +130,9 @@ func (c *conductor) widest() (string, error) {
 				return "two benches are too few for benches like these", nil
 			}
 			xs = b.Units(kind, xs)
+		} else if len(all) > 1 && stat.KindOfBenches(c.Plan.Study.Design.Benches, len(all)) == stat.RandomBenches {
+			return fmt.Sprintf("%s of one treatment is from one bench, which is too few for benches like these",
+				k.response), nil
 		}
 		s, err := stat.Mean(xs, c.Plan.Study.Design.Confidence)
 		if err != nil || !s.HasInterval() || s.Center == 0 {

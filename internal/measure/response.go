@@ -1,6 +1,9 @@
 package measure
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Response is a response variable: a Quantity that a study can ask for, seen
 // at one or both sides.
@@ -11,6 +14,13 @@ type Response struct {
 	// Packets says that it comes from captured packets: it is measured only
 	// where a study asks for it, and needs the right to capture.
 	Packets bool
+}
+
+// Waits reports whether it changes where programs wait for a CPU: times, rates, shares of
+// requests in time, and energy, of which idle power and other programs have a part. Bytes,
+// packets, instructions and CPU time do not wait.
+func (r Response) Waits() bool {
+	return r.Unit != "B" && !slices.Contains([]string{"cpu", "instructions", "packets", "retransmissions"}, r.Name)
 }
 
 var (

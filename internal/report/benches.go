@@ -19,6 +19,7 @@ type Benches struct {
 	Names  []string // those that did whole blocks
 	Panels []BenchPanel
 	Moved  []BenchDrift // of control treatments
+	Lacks  []BenchLack  // treatments that not every bench runs
 	Facts  map[string]json.RawMessage
 
 	of map[int]string // trial to bench
@@ -30,6 +31,8 @@ type BenchPanel struct {
 	Log       bool // judged on logarithms: contrasts are ratios, variances relative
 	Model     stat.BenchModel
 	Contrasts []BenchContrast
+
+	many bool // more than two benches
 }
 
 // A BenchContrast sets a treatment against the best of its group, twice.
@@ -55,6 +58,10 @@ type onBenches struct {
 	*stat.Benches
 	kind   stat.BenchKind
 	column map[int]int // block to its place among the whole blocks
+	// Where benches lack treatments, Benches are those of one cell, nil where it has but one bench.
+	holes    *holes
+	positive bool    // holes are judged on logarithms
+	shift    float64 // see toAll
 }
 
 // findBenches sorts out, where trials ran on several benches, which blocks are whole in
@@ -69,6 +76,7 @@ func (r *Report) findBenches() {
 		}
 	}
 	if len(names) < 2 {
+		r.Warnings = append(r.Warnings, r.lackWords(r.lacks())...)
 		return
 	}
 	slices.Sort(names)
@@ -83,15 +91,24 @@ func (r *Report) findBenches() {
 		}
 	}
 	left := map[string]int{}
+	find := r.Benches.findWhole
+	if r.Study.Design.Incomplete {
+		find = r.Benches.findOwn
+	}
 	for _, cells := range panels {
-		for bench, n := range r.Benches.findWhole(cells) {
+		for bench, n := range find(cells) {
 			left[bench] = max(left[bench], n)
 		}
 	}
 	r.Benches.Kind = stat.KindOfBenches(r.Study.Design.Benches, len(r.Benches.Names))
 	for _, cells := range panels {
-		cells[0].on.share(cells, r.Benches.Kind)
+		if err := cells[0].on.share(cells, r.Benches.Kind); err != nil {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: %v; treatments are not compared", words(cells[0].Response),
+				cells[0].Side, err))
+		}
 	}
+	r.Benches.Lacks = r.lacks()
+	r.Warnings = append(r.Warnings, r.lackWords(r.Benches.Lacks)...)
 	for _, name := range names {
 		if !slices.Contains(r.Benches.Names, name) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("bench %s completed no block: a bench must run every treatment; "+
@@ -141,17 +158,27 @@ func (b *Benches) findWhole(cells []*Cell) map[string]int {
 }
 
 // share gives the cells of a panel their units.
-func (on *onBenches) share(cells []*Cell, kind stat.BenchKind) {
-	on.kind = kind
+func (on *onBenches) share(cells []*Cell, kind stat.BenchKind) error {
 	positive := true
 	for _, c := range cells {
 		for _, p := range c.Points {
 			positive = positive && p.Mean > 0 && p.Median > 0
 		}
 	}
+	if on.holes != nil {
+		return on.holes.share(kind, positive)
+	}
+	on.kind = kind
 	for _, c := range cells {
 		c.units = on.unitsOf(c, positive)
 	}
+	return nil
+}
+
+// within is the standard deviation of requests within a trial, pooled over a cell's trials.
+func (on *onBenches) within(c *Cell) float64 {
+	sd := on.values(c, func(p Point) float64 { return p.SD * p.SD })
+	return math.Sqrt(sum64(sd) / float64(len(sd)))
 }
 
 // unitsOf are the units of a cell's trials; none where they cannot be judged.
@@ -175,8 +202,7 @@ func (on *onBenches) unitsOf(c *Cell, positive bool) []Point {
 	}
 	means, medians := units(func(p Point) float64 { return p.Mean }), units(func(p Point) float64 { return p.Median })
 	p95 := units(func(p Point) float64 { return p.P95 })
-	sd := on.values(c, func(p Point) float64 { return p.SD * p.SD })
-	within := math.Sqrt(sum64(sd) / float64(len(sd)))
+	within := on.within(c)
 	out := make([]Point, len(means))
 	for i := range out {
 		out[i] = Point{Trial: i + 1, Block: i + 1, Mean: means[i], Median: medians[i], P95: p95[i], SD: within,
@@ -217,14 +243,18 @@ func (c *Cell) summands(values []float64) []float64 {
 	if c.on == nil {
 		return values
 	}
-	if c.units == nil {
-		return []float64{sum64(values) / float64(len(values))} // no interval
+	whole := c.on.Benches != nil && c.on.Benches.DF(c.on.kind) > 0
+	if !whole && (c.on.holes == nil || c.on.kind == stat.RandomBenches) {
+		return []float64{c.on.toAll(sum64(values) / float64(len(values)))} // no interval
 	}
 	ys := make([]float64, len(c.on.column))
 	for i, p := range c.Points {
 		if at, ok := c.on.column[p.Block]; ok {
-			ys[at] = values[i]
+			ys[at] = c.on.toAll(values[i])
 		}
+	}
+	if !whole { // one bench runs it: its blocks are what is replicated
+		return ys
 	}
 	return c.on.Units(c.on.kind, ys)
 }
@@ -298,7 +328,7 @@ func (r *Report) judgeBenches(s *store.Store) error {
 
 // benchPanel judges one response; not where nothing varies, as sizes.
 func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
-	x := BenchPanel{Panel: p, Log: true}
+	x := BenchPanel{Panel: p, Log: true, many: len(r.Benches.Names) > 2}
 	var cells []*Cell
 	for i := range r.Treatments {
 		if c, ok := r.Cell(i, p.Side, p.Response); ok && c.units != nil {
@@ -308,6 +338,7 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 	if len(cells) < 2 {
 		return x, false
 	}
+	var err error
 	rows := make([][]float64, len(cells))
 	for i, c := range cells {
 		rows[i] = c.on.values(c, c.value)
@@ -322,7 +353,16 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 			}
 		}
 	}
-	x.Model = cells[0].on.Model(scaled, r.Study.Design.Confidence)
+	h := cells[0].on.holes
+	var holed *stat.Incomplete
+	var place []int
+	if h == nil {
+		x.Model = cells[0].on.Model(scaled, r.Study.Design.Confidence)
+	} else if holed, place, err = h.table(x.Log, (*Cell).value); err != nil {
+		return x, false
+	} else {
+		x.Model = holed.Model(r.Study.Design.Confidence)
+	}
 	if !(x.Model.Error > 1e-24) { // nothing varies but rounding
 		return x, false
 	}
@@ -338,16 +378,21 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 			if i == best || !slices.Contains(g.treatments, c.Treatment) {
 				continue
 			}
-			contrast := c.on.Difference
-			if x.Log {
-				contrast = c.on.Ratio
+			contrast := func(kind stat.BenchKind) (stat.Comparison, error) {
+				switch {
+				case holed != nil:
+					return holed.Contrast(kind, place[slices.Index(h.cells, c)], place[slices.Index(h.cells, cells[best])],
+						r.Study.Design.Confidence, x.Log)
+				case x.Log:
+					return c.on.Ratio(kind, rows[i], rows[best], r.Study.Design.Confidence)
+				}
+				return c.on.Difference(kind, rows[i], rows[best], r.Study.Design.Confidence)
 			}
 			k := BenchContrast{Treatment: c.Treatment, Best: cells[best].Treatment}
-			var err error
-			if k.These, err = contrast(stat.FixedBenches, rows[i], rows[best], r.Study.Design.Confidence); err != nil {
+			if k.These, err = contrast(stat.FixedBenches); err != nil {
 				continue
 			}
-			if k.Like, err = contrast(stat.RandomBenches, rows[i], rows[best], r.Study.Design.Confidence); err != nil {
+			if k.Like, err = contrast(stat.RandomBenches); err != nil {
 				continue
 			}
 			x.Contrasts = append(x.Contrasts, k)

@@ -60,6 +60,8 @@ func (p BenchPanel) agreement(confidence float64) string {
 	switch {
 	case !p.disagree(confidence):
 		return "no sign that benches rank treatments differently: " + test
+	case m.Driver == "" && p.many:
+		return "benches rank treatments differently: " + test
 	case m.Driver == "":
 		return "the two benches rank treatments differently: " + test
 	case float64(m.PWithout) < 1-confidence:
@@ -155,7 +157,17 @@ type benchesJSON struct {
 	Names  []string                   `json:"names"`
 	Panels []benchPanelJSON           `json:"responses"`
 	Drift  []benchDriftJSON           `json:"controls"`
+	Lacks  []benchLackJSON            `json:"lacking,omitempty"`
 	Facts  map[string]json.RawMessage `json:"facts"`
+}
+
+type benchLackJSON struct {
+	Treatment  string      `json:"treatment"`
+	Benches    []string    `json:"benches"` // that run it
+	Blocks     int         `json:"blocks"`
+	Of         int         `json:"of_blocks"`
+	Efficiency stat.Number `json:"efficiency"`
+	Why        string      `json:"why,omitempty"`
 }
 
 type benchPanelJSON struct {
@@ -201,6 +213,10 @@ func (r *Report) benchesJSON() *benchesJSON {
 	}
 	out := &benchesJSON{Kind: r.Benches.Kind, Names: r.Benches.Names, Panels: []benchPanelJSON{},
 		Drift: []benchDriftJSON{}, Facts: r.Benches.Facts}
+	for _, l := range r.Benches.Lacks {
+		out.Lacks = append(out.Lacks, benchLackJSON{r.Treatments[l.Treatment].Name(), append([]string{}, l.Benches...),
+			l.Blocks, l.Of, stat.Number(l.Efficiency), l.Why})
+	}
 	for _, p := range r.Benches.Panels {
 		x := benchPanelJSON{Response: p.Response, Side: string(p.Side), Scale: "linear", Model: benchModelJSON(p.Model),
 			Contrasts: []benchContrastJSON{}}

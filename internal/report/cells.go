@@ -91,7 +91,8 @@ func (r *Report) cells(s *store.Store) error {
 		}
 		return len(c.Points) == 0
 	})
-	r.findBenches()
+	slices.SortStableFunc(r.Cells, func(a, b Cell) int { return compareCells(a, b) })
+	r.findBenches() // it remembers where cells lie
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if err := c.summarize(r.Study.Design.Confidence); err != nil {
@@ -101,7 +102,6 @@ func (r *Report) cells(s *store.Store) error {
 			c.Warnings = append(c.Warnings, "two clusters of times: "+r.clusterCause(c.Treatment))
 		}
 	}
-	slices.SortStableFunc(r.Cells, func(a, b Cell) int { return compareCells(a, b) })
 	return nil
 }
 

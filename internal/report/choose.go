@@ -53,13 +53,15 @@ func (c LevelChoice) answer() string {
 	}
 	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", best.Name, c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
-	var alike, odd []string
+	var alike, odd, slowed []string
 	for _, x := range c.Candidates[1:] {
 		switch {
 		case x.Meets != stat.Confirmed:
 		case x.Odd:
 			odd = append(odd, fmt.Sprintf("%s (mean %s times as much, typical trial %s)", x.Name,
 				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true)))
+		case x.Slowed:
+			slowed = append(slowed, x.Name+", "+timesAsMuch(x.Ratio, !x.Difference))
 		case x.Noise:
 			alike = append(alike, x.Name)
 		}
@@ -69,6 +71,9 @@ func (c LevelChoice) answer() string {
 	}
 	if len(odd) > 0 {
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd, 2)
+	}
+	if len(slowed) > 0 {
+		text += waitingMayExplain + list(slowed, 2)
 	}
 	return text + "."
 }
@@ -166,6 +171,8 @@ func noiseWord(x advise.Candidate) string {
 	switch {
 	case x.Odd:
 		return "mean ≠ typical"
+	case x.Slowed:
+		return "waiting may explain"
 	case x.Noise:
 		return "within noise"
 	case math.IsNaN(x.Ratio.Lo):

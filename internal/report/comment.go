@@ -59,10 +59,10 @@ func (c Compared) Markdown(w io.Writer) error {
 	}
 	for _, o := range c.Outcomes {
 		for _, line := range findings(o) {
-			fmt.Fprintf(&b, "- finding: %s, %s: %s\n", markdownText(o.Contrast.Treatment), o.Contrast.Side, markdownText(line))
+			fmt.Fprintf(&b, "- finding: %s: %s\n", markdownText(whose(o.Contrast, ", ")), markdownText(line))
 		}
 		if o.Verdict == stat.Undecided {
-			fmt.Fprintf(&b, "- undecided: %s, %s: %s\n", markdownText(o.Condition.Text), markdownText(o.Contrast.Treatment),
+			fmt.Fprintf(&b, "- undecided: %s, %s: %s\n", markdownText(o.Condition.Text), markdownText(whose(o.Contrast, " ")),
 				markdownText(whatNext(o)))
 		}
 	}

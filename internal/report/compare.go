@@ -112,9 +112,19 @@ func (c Compared) Says() string {
 		return "undecided: " + c.whyUndecided()
 	}
 	n := c.count()
-	return fmt.Sprintf("%s: %d higher, %d lower, %d equal within %g %%, %d undecided",
+	text := fmt.Sprintf("%s: %d higher, %d lower, %d equal within %g %%, %d undecided",
 		plural.Count(len(c.Contrasts), "figure"),
 		n[advise.Higher], n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
+	waited := 0
+	for _, x := range c.Contrasts {
+		if x.Change == advise.Unknown && x.Allowance > 1 {
+			waited++
+		}
+	}
+	if waited > 0 {
+		text += fmt.Sprintf(" (of %d programs waited for a CPU, which may explain a difference or hide one)", waited)
+	}
+	return text
 }
 
 // detects reports whether all conditions look for a change.
@@ -206,16 +216,23 @@ func (c Compared) conditions(b *strings.Builder) {
 	writeColumns(b, rows)
 	for _, o := range c.Outcomes {
 		for _, line := range findings(o) {
-			wrap(b, fmt.Sprintf("finding: %s, %s: %s", o.Contrast.Treatment, o.Contrast.Side, line), "  ")
+			wrap(b, fmt.Sprintf("finding: %s: %s", whose(o.Contrast, ", "), line), "  ")
 		}
 		if o.Verdict == stat.Undecided {
-			wrap(b, fmt.Sprintf("undecided: %s, %s %s: %s", o.Condition.Text, o.Contrast.Treatment, o.Contrast.Side,
-				whatNext(o)), "  ")
+			wrap(b, fmt.Sprintf("undecided: %s, %s: %s", o.Condition.Text, whose(o.Contrast, " "), whatNext(o)), "  ")
 		}
 	}
 	if c.Comparison.Verdict() == stat.Undecided {
 		b.WriteByte('\n')
 	}
+}
+
+// whose names the treatment and side of a contrast; a study of one treatment has no name for it.
+func whose(c advise.Contrast, between string) string {
+	if c.Treatment == "" {
+		return string(c.Side)
+	}
+	return c.Treatment + between + string(c.Side)
 }
 
 // findings are what a condition's parts show besides the ratio in its row.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 // whose versions were measured again. What came of it is computed from the ledger.
 const ConfirmationFile = "confirmation.json"
 
+// ConfirmingFile is the same file while the confirmation goes on, and after it was stopped.
+const ConfirmingFile = "confirming.json"
+
 // confirmationFormat is the version of that file.
 const confirmationFormat = 1
 
@@ -20,27 +24,42 @@ const mostConfirmation = 64 << 10
 
 // A Confirms says which runs of a history were measured again, interleaved.
 type Confirms struct {
-	Format    int       `json:"format"`    // 1
-	Old       time.Time `json:"old"`       // when the run began whose version is the base
-	New       time.Time `json:"new"`       // when the run began whose version is the new one
-	OldDir    string    `json:"old_dir"`   // as it was given
-	NewDir    string    `json:"new_dir"`   // likewise
-	Responses []string  `json:"responses"` // that were asked about
-	Detect    float64   `json:"detect"`    // the least relative change that matters
+	Format    int       `json:"format"`         // 1
+	Old       time.Time `json:"old"`            // when the run began whose version is the base
+	New       time.Time `json:"new"`            // when the run began whose version is the new one
+	OldDir    string    `json:"old_dir"`        // as it was given
+	NewDir    string    `json:"new_dir"`        // likewise
+	Responses []string  `json:"responses"`      // that were asked about
+	Detect    float64   `json:"detect"`         // the least relative change that matters
+	Base      string    `json:"base,omitempty"` // what was given as the version of Old
 }
 
 // ConfirmedAt is the level of a confirmation, two-sided, shared by all series it asks
 // about: so often it finds a change where there is none.
 const ConfirmedAt = 0.001
 
-// Write writes the file into the results directory of the confirmation.
+// Begin writes what a results directory will confirm.
+func (c Confirms) Begin(dir string) error { return c.write(filepath.Join(dir, ConfirmingFile)) }
+
+// Write writes the file into the results directory of the confirmation, which has ended.
 func (c Confirms) Write(dir string) error {
+	if err := c.write(filepath.Join(dir, ConfirmationFile)); err != nil {
+		return err
+	}
+	err := os.Remove(filepath.Join(dir, ConfirmingFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (c Confirms) write(file string) error {
 	c.Format = confirmationFormat
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, ConfirmationFile), append(text, '\n'), 0o644)
+	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
 // ReadConfirms reads the text of such a file.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -119,6 +120,71 @@ func TestStarvationIsInTheAnswer(t *testing.T) {
 	for _, s := range r.Series() {
 		if !s.Starved() {
 			t.Errorf("%s is not starved", s.Name())
+		}
+	}
+}
+
+// What waiting for a CPU may explain is no answer, wherever one stands: the first sentences, the
+// effects of factors, and choose say so alike. What is further apart is one.
+func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {
+	const file = "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [quick, near, far], n: [1, 2]}\n" +
+		"design: {replications: 6, seed: 1}\nresponses: [rtt, message_size]\n"
+	times := map[string]float64{"quick": 1e-3, "near": 1.4e-3, "far": 5e-3}
+	read := func(waiting float64) *Report {
+		dir := fabricated(t, file, func(at map[string]string, block int) float64 {
+			return times[at["stack"]] * wobble(block+len(at["stack"]))
+		}, store.Quality{Key: "span", Unit: "s", Value: 1},
+			store.Quality{Key: "run_queue_wait_client", Unit: "s", Value: waiting})
+		return reportOf(t, dir)
+	}
+	const near = "not told apart, since waiting for a CPU may explain the difference: near"
+	for _, tt := range []struct {
+		waiting     float64
+		answer, not string
+		levels      [2]string // sentences of near and far
+	}{
+		{0, "next is near, 1.", "waiting", [2]string{"quick answers 1.", "quick answers 5"}},
+		{0.4, near, "next is near", [2]string{"quick and near are not told apart in RTT, since waiting", "quick answers 5"}},
+	} {
+		r := read(tt.waiting)
+		if got := strings.Join(r.Verdict(), "\n"); !strings.Contains(got, tt.answer) || strings.Contains(got, tt.not) ||
+			!strings.Contains(got, " is far, 5") {
+			t.Errorf("waiting %g: got %s", tt.waiting, got)
+		}
+		var says []string
+		for _, e := range r.Effects {
+			says = append(says, e.sentences(0.95, true)...)
+		}
+		for _, want := range tt.levels {
+			if !slices.ContainsFunc(says, func(s string) bool { return strings.HasPrefix(s, want) }) {
+				t.Errorf("waiting %g: no %q in %q", tt.waiting, want, says)
+			}
+		}
+		alike := slices.ContainsFunc(says, func(s string) bool { return strings.HasPrefix(s, "1 and 2 are alike") })
+		if alike != (tt.waiting == 0) {
+			t.Errorf("waiting %g: got %q", tt.waiting, says)
+		}
+		for _, l := range r.Levels() {
+			o := advise.Objective{Term: l.Headline(advise.Term{Response: "rtt"})}
+			c, err := advise.Choose(l.Series, []advise.Objective{o}, nil, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := (LevelChoice{"", c}).answer(); strings.Contains(got, near) != (tt.waiting > 0) {
+				t.Errorf("waiting %g: choose says %q", tt.waiting, got)
+			}
+		}
+	}
+}
+
+// Whatever other programs of a machine may lengthen is left undecided, and not times of requests alone. A new response
+// must say here whether it waits.
+func TestEveryResponseThatWaitsIsKnownTo(t *testing.T) {
+	steady := []string{"message_size", "response_size", "datagram_bytes", "wire_bytes", "handshake_bytes", "peak_rss", "cpu",
+		"instructions", "packets", "retransmissions"}
+	for _, x := range measure.Responses() {
+		if x.Waits() == slices.Contains(steady, x.Name) {
+			t.Errorf("%s: waits: %v", x.Name, x.Waits())
 		}
 	}
 }

@@ -32,6 +32,7 @@ type LevelContrast struct {
 	Modelled  bool             // some of it is computed from a model
 	Disagree  bool             // strata turn the ratio round: no average applies
 	Alike     bool             // proven alike within alikeWithin in every stratum
+	Wide      float64          // the factor that waiting for a CPU may explain; 1: none
 	Published float64          // the same ratio of the published figures; NaN: there is none
 }
 
@@ -63,6 +64,13 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 		for i := range t.Rows {
 			t.Rows[i].Y = math.Log(t.Rows[i].Y)
 		}
+	}
+	if r.holed(p) { // its units are no blocks
+		e.Warnings = append(e.Warnings, "no analysis of variance: benches lack treatments; see the contrasts of benches")
+		if e.Log {
+			r.levels(&e, series)
+		}
+		return e, true
 	}
 	a, err := stat.AnalyzeVariance(t, stat.AnovaOptions{Confidence: r.Study.Design.Confidence})
 	if err == nil {
@@ -203,11 +211,23 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 			continue
 		}
 		x.Strata = advise.Strata(series, factor, a, b, confidence)
+		x.Wide = advise.Allowance(waitOf(series, factor, a), waitOf(series, factor, b))
 		x.Disagree = advise.Disagree(x.Strata)
-		x.Alike = advise.Alike(x.Strata, 1-alikeWithin, 1/(1-alikeWithin)) < 1-confidence
+		x.Alike = x.Wide == 1 && advise.Alike(x.Strata, 1-alikeWithin, 1/(1-alikeWithin)) < 1-confidence
 		out = append(out, x)
 	}
 	return out
+}
+
+// waitOf is how long trials of a level waited for a CPU, the worst treatment's.
+func waitOf(series []advise.Series, factor, level string) float64 {
+	most := 0.0
+	for _, s := range series {
+		if s.Level(factor) == level {
+			most = max(most, s.Waiting)
+		}
+	}
+	return most
 }
 
 // levelOrder is a factor's levels, the best first, averaged over the other factors.
@@ -269,7 +289,20 @@ func (r *Report) publishedRatio(series []advise.Series, factor, a, b string) flo
 // Clear reports whether the two levels differ beyond doubt, on average and not
 // turned round by another factor.
 func (c LevelContrast) Clear(confidence float64) bool {
+	return c.apart(confidence) && !c.Slowed(confidence)
+}
+
+func (c LevelContrast) apart(confidence float64) bool {
 	return !c.Disagree && (c.PHolm < 1-confidence || math.IsNaN(c.PHolm) && c.Estimate != 1)
+}
+
+// Slowed reports whether the two levels differ, and waiting for a CPU may explain it.
+func (c LevelContrast) Slowed(confidence float64) bool {
+	if c.Disagree {
+		return c.Wide > 1 && !slices.ContainsFunc(c.Strata, func(s advise.Stratum) bool { return s.Lo > c.Wide }) ||
+			c.Wide > 1 && !slices.ContainsFunc(c.Strata, func(s advise.Stratum) bool { return s.Hi < 1/c.Wide })
+	}
+	return c.Wide > 1 && c.apart(confidence) && !advise.Beyond(c.Comparison, c.Wide)
 }
 
 // doings are what a lower figure means, as "A answers 2 times sooner than B".
@@ -292,6 +325,11 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	}
 	if c.Modelled {
 		at += ", modelled"
+	}
+	if c.Slowed(confidence) {
+		return fmt.Sprintf("%s and %s are not told apart in %s%s, since waiting for a CPU may explain a ratio of up to %s: "+
+			"ratio %s (%s%s).", c.Best, c.Other, words(p.Response), at, ratioText(c.Wide), ratioText(c.Estimate),
+			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	if c.Disagree {
 		return fmt.Sprintf("Which of %s and %s has the lower %s%s depends on the other factors: ratio %s to %s is %s.",

@@ -162,6 +162,7 @@ type levelJSON struct {
 	CI        stat.Interval `json:"ratio_ci"`
 	PHolm     stat.Number   `json:"p_holm"`
 	Alike     bool          `json:"alike"`
+	Slowed    bool          `json:"waiting_may_explain,omitempty"`
 	Published stat.Number   `json:"published"`
 }
 
@@ -184,7 +185,8 @@ func (r *Report) effectsJSON() []effectsJSON {
 		}
 		for _, c := range e.Levels {
 			x.Levels = append(x.Levels, levelJSON{c.Factor, c.Best, c.Other, stat.Number(c.Estimate), stat.Interval{c.Lo, c.Hi},
-				stat.Number(c.PHolm), c.Alike, stat.Number(c.Published)})
+				stat.Number(c.PHolm), c.Alike, c.Slowed(r.Study.Design.Confidence),
+				stat.Number(c.Published)})
 		}
 		out = append(out, x)
 	}

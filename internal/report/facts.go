@@ -18,6 +18,7 @@ type Facts struct {
 		Load                    float64 // when the run began
 		Doubts                  []string
 		Emulation               map[string]string
+		Agent                   any // the program that was sent there; nil: it is the lab's machine, or emulated
 	} `json:"devices"`
 	Stacks map[string]StackFacts `json:"stacks"` // by name
 	// Placement says on which CPUs a treatment's programs ran, by the setting; nil:

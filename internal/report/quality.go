@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -21,9 +22,20 @@ const (
 	waitFrom  = 0.10 // s without a CPU for each s of the run
 )
 
-// timed are the responses that waiting and drift touch.
+// timed are the responses of requests that drift touches.
 var timed = []string{"rtt", "response_time", "total_time", "serialization", "deserialization", "processing", "delay",
 	"delay_to_data", "throughput"}
+
+// waits are the responses that waiting for a CPU touches.
+var waits = sync.OnceValue(func() []string {
+	var out []string
+	for _, x := range measure.Responses() {
+		if x.Waits() {
+			out = append(out, x.Name)
+		}
+	}
+	return out
+})
 
 // doubtTrials warns, beside the figures they touch, of what the lab noted of
 // the valid trials: drift within them, waiting for a CPU, failures.
@@ -51,7 +63,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			share := waitShare(trials, side)
 			r.noteWaiting(i, side, share)
 			if share > waitFrom {
-				r.warnCells(i, side, timed,
+				r.warnCells(i, side, waits(),
 					fmt.Sprintf("the %s's threads were ready to run and had no CPU, for a total of %.2g s in each second of the run "+
 						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
@@ -92,7 +104,7 @@ func (r *Report) doubtEnergy(noted [][]map[string]float64) {
 // noteWaiting keeps how much a side of a treatment waited.
 func (r *Report) noteWaiting(treatment int, side measure.Side, share float64) {
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Treatment == treatment && slices.Contains(timed, c.Response) {
+		if c := &r.Cells[i]; c.Treatment == treatment && slices.Contains(waits(), c.Response) {
 			c.Waiting = max(c.Waiting, share) // a client's times include the server's wait
 		}
 	}

@@ -174,6 +174,9 @@ func (r *Report) treatments() error {
 		if i < 0 {
 			continue
 		}
+		if t.State == store.Lacking {
+			continue
+		}
 		r.Treatments[i].Wanted++ // by the ledger: a precision adds blocks that the study does not have
 		if t.State == store.Valid {
 			r.Treatments[i].Valid++

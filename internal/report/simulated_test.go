@@ -34,6 +34,7 @@ type world struct {
 	quality func(at map[string]string, block int) []store.Quality
 	exact   func(at map[string]string, block int) []store.Result // nil: drawn from value
 	bench   func(block int) store.Bench                          // nil: the study runs alone
+	lacks   func(at map[string]string, block int) bool           // its bench cannot run it; nil: all can
 }
 
 func (w world) write(t testing.TB, file string) string {
@@ -56,6 +57,12 @@ func (w world) write(t testing.TB, file string) string {
 		at := map[string]string{}
 		for i, w := range trial.Treatment {
 			at[s.Factors[i].Name] = w.Text
+		}
+		if w.lacks != nil && w.lacks(at, trial.Block) {
+			if err := st.Lack(trial.ID, "java is missing"); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
 		results := resultsOf(at, trial.Block, w.value, w.method)
 		if w.exact != nil {
@@ -87,7 +94,7 @@ func header(t testing.TB, file string, s study.Study, plan study.Plan) store.Hea
 	if err := plan.WriteCSV(&csv); err != nil {
 		t.Fatal(err)
 	}
-	h := store.Header{Study: []byte(file), Plan: csv.Bytes(),
+	h := store.Header{Study: []byte(file), Plan: csv.Bytes(), Incomplete: s.Design.Incomplete,
 		Facts: []byte(`{"devices": {"local": {"Model": "simulated", "CPUs": 2}}}`)}
 	for _, trial := range plan.Trials {
 		x := store.PlannedTrial{ID: trial.ID, Block: trial.Block, Replication: trial.Replication}

@@ -61,11 +61,11 @@ func (r *Report) readTraces(s *store.Store, most int) error {
 			return err
 		}
 		for _, src := range sources {
-			x, err := r.readTrace(s, t, src)
+			x, power, err := r.readTrace(s, t, src)
 			if err != nil {
 				r.Warnings = append(r.Warnings, fmt.Sprintf("trial %d: the power trace of the %s cannot be read: %v", t.ID,
 					src.Side, err))
-			} else if len(x.Points) > 0 {
+			} else if x.Points = thinned(power); len(x.Points) > 0 {
 				r.Traces = append(r.Traces, x)
 			}
 		}
@@ -82,24 +82,25 @@ func (r *Report) ReadTracesOf(s *store.Store, t store.TrialState) ([]*Trace, err
 	}
 	var out []*Trace
 	for _, src := range sources {
-		x, err := r.readTrace(s, t, src)
+		x, power, err := r.readTrace(s, t, src)
 		if err != nil {
 			return nil, err
 		}
-		if len(x.Points) > 0 {
+		if x.Points = thinned(power); len(x.Points) > 0 {
 			out = append(out, x)
 		}
 	}
 	return out, nil
 }
 
-func (r *Report) readTrace(s *store.Store, t store.TrialState, src store.Source) (*Trace, error) {
+// readTrace reads all of a trace, and its points apart.
+func (r *Report) readTrace(s *store.Store, t store.TrialState, src store.Source) (*Trace, []TracePoint, error) {
 	x := &Trace{Treatment: r.TreatmentOf(t.Treatment), Trial: t.ID, Block: t.Block, Side: src.Side,
 		Instrument: src.Instrument, Method: src.Method}
 	var readings []measure.Sample
 	for batch, err := range s.Samples(t.ID, src) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, b := range batch {
 			if b.Quantity == energy.Power || b.Quantity == energy.Counter {
@@ -108,10 +109,10 @@ func (r *Report) readTrace(s *store.Store, t store.TrialState, src store.Source)
 		}
 	}
 	power := powerOf(readings)
-	x.Readings, x.Points = len(power), thinned(power)
+	x.Readings = len(power)
 	quality, err := s.Quality(t.ID, t.Attempts)
 	x.Phases = phasesOf(quality)
-	return x, err
+	return x, power, err
 }
 
 // powerOf turns readings into points: those of a counter into the mean power

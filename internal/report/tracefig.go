@@ -12,7 +12,6 @@ import (
 const (
 	traceTop    = 26 // below the key
 	traceHeight = 150
-	traceLeft   = 4
 )
 
 // Picture draws the power over the trial with the trial's phases behind it.
@@ -31,13 +30,8 @@ func (x *Trace) Picture(r *Report) Picture {
 	var b strings.Builder
 	x.drawPhases(&b, ax)
 	ax.grid(&b, "s", traceTop+traceHeight)
-	for _, t := range ay.ticks() {
-		y := traceTop + traceHeight*(1-ay.at(t))
-		fmt.Fprintf(&b,
-			`<line class="fig-grid" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/><text class="fig-key" x="%d" y="%.1f">%s</text>`, y,
-			y, traceLeft, y-3, ay.label(t, "W"))
-	}
-	x.drawPower(&b, ax, ay)
+	ay.levels(&b, "W", traceTop, traceHeight)
+	x.drawPower(&b, ax, ay, traceTop, traceHeight)
 	pic.body = b.String()
 	return pic
 }
@@ -82,12 +76,12 @@ func (x *Trace) drawPhases(b *strings.Builder, ax axis) {
 }
 
 // drawPower draws steps: each reading covers the time since the one before it.
-func (x *Trace) drawPower(b *strings.Builder, ax, ay axis) {
+func (x *Trace) drawPower(b *strings.Builder, ax, ay axis, top, height int) {
 	const wide, high = 1000, 100
 	px := func(p TracePoint) string { return short(ax.at(p.At) * wide) }
 	py := func(w float64) string { return short((1 - ay.clamp(w)) * high) }
-	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none">`, traceTop,
-		traceHeight, wide, high)
+	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none">`, top,
+		height, wide, high)
 	var band, line strings.Builder
 	for i, p := range x.Points {
 		if i == 0 {

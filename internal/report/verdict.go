@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -220,7 +221,7 @@ func (r *Report) ranked(g group, head string, cells []*Cell) string {
 
 // others says what is known of every treatment but the best.
 func (k ranking) others(nameOf func(treatment int) string) string {
-	var alike, apart, odd nameList
+	var alike, apart, odd, slowed nameList
 	for i, c := range k.cells[1:] {
 		name := nameOf(c.Treatment)
 		x, err := k.pairs.Compare(i+1, 0)
@@ -233,6 +234,8 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 			alike.add(name, x)
 		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
 			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio), timesAsMuch(x, true)), x)
+		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
+			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log), x)
 		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
 			apart.add(name+", "+timesAsMuch(x, k.pairs.Log), x)
 		default:
@@ -246,6 +249,9 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 	if len(odd.names) > 0 {
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd.names, 2)
 	}
+	if len(slowed.names) > 0 {
+		text += waitingMayExplain + list(slowed.names, 2)
+	}
 	if len(apart.names) > 0 {
 		text += "; next is " + apart.names[0]
 	}
@@ -253,6 +259,15 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 		text += "; last is " + apart.names[n-1]
 	}
 	return text
+}
+
+// waitingMayExplain is what stands before differences that are no answer, since a busy machine makes such.
+const waitingMayExplain = "; not told apart, since waiting for a CPU may explain the difference: "
+
+// waitingExplains reports whether waiting for a CPU may explain how a cell compares with the best.
+func (k ranking) waitingExplains(c *Cell, x stat.Comparison) bool {
+	wide := advise.Allowance(c.Waiting, k.cells[0].Waiting)
+	return wide > 1 && !(k.pairs.Log && advise.Beyond(x, wide))
 }
 
 // A nameList gathers treatments of which the same is said.

@@ -19,6 +19,11 @@ type Bar struct {
 // Waterfall draws stretches of time below each other, all by one clock. Name says
 // whose they are.
 func Waterfall(id, name string, bars []Bar) Picture {
+	pic, _ := waterfall(id, name, bars)
+	return pic
+}
+
+func waterfall(id, name string, bars []Bar) (Picture, axis) {
 	pic := Picture{ID: id, Height: topMargin + rowHeight*len(bars) + axisHeight}
 	values := []float64{0}
 	var says []string
@@ -39,7 +44,7 @@ func Waterfall(id, name string, bars []Bar) Picture {
 		b.WriteString("</g>")
 	}
 	pic.Says, pic.body = name+": "+strings.Join(says, "; "), b.String()
-	return pic
+	return pic, a
 }
 
 // Thinned are the places of at most so many values, in order: of each stretch the
@@ -85,27 +90,38 @@ func Scatter(id, name string, f *measure.Field, values []int64, places []int) Pi
 	}
 	ax, ay := axis{1, float64(max(len(values), 2)), false}, newAxis(ys)
 	pic := Picture{ID: id, Height: topMargin + scatterHeight + axisHeight}
-	var b, dots strings.Builder
+	var b strings.Builder
 	ax.grid(&b, "1", topMargin+scatterHeight)
-	for _, t := range ay.ticks() {
-		y := topMargin + scatterHeight*(1-ay.at(t))
-		fmt.Fprintf(&b,
-			`<line class="fig-grid" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/><text class="fig-key" x="2" y="%.1f">%s</text>`,
-			y, y, y-3, ay.label(t, f.Response.Unit))
-	}
-	for i, p := range places {
-		if ay.shows(ys[i]) {
-			fmt.Fprintf(&dots, "M%s %sh0", short(ax.at(float64(p+1))*1000), short((1-ay.at(ys[i]))*scatterHeight))
-		}
-	}
-	fmt.Fprintf(&b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 1000 %d" preserveAspectRatio="none" `+
-		`overflow="visible"><path class="fig-dots" vector-effect="non-scaling-stroke" d="%s"/></svg>`, topMargin,
-		scatterHeight, scatterHeight, dots.String())
+	ay.levels(&b, f.Response.Unit, topMargin, scatterHeight)
+	dots(&b, ax, ay, places, func(i int) (x, y float64) { return float64(places[i] + 1), ys[i] })
 	pic.body = b.String()
 	q := quantilesOf(values, f)
 	pic.Says = fmt.Sprintf("%s of the %d requests in their order: least %s, median %s, largest %s", name, len(values),
 		q[0], q[1], q[2])
 	return pic
+}
+
+// dots draws points into a scatter's plane.
+func dots(b *strings.Builder, ax, ay axis, places []int, at func(int) (x, y float64)) {
+	fmt.Fprintf(b, `<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 1000 %d" preserveAspectRatio="none" `+
+		`overflow="visible"><path class="fig-dots" vector-effect="non-scaling-stroke" d="`, topMargin, scatterHeight,
+		scatterHeight)
+	for i := range places {
+		if x, y := at(i); ay.shows(y) {
+			fmt.Fprintf(b, "M%s %sh0", short(ax.at(x)*1000), short((1-ay.at(y))*scatterHeight))
+		}
+	}
+	b.WriteString(`"/></svg>`)
+}
+
+// levels draws the ticks of an axis that goes up, over the whole width of a plane.
+func (a axis) levels(b *strings.Builder, unit string, top, height int) {
+	for _, t := range a.ticks() {
+		y := float64(top) + float64(height)*(1-a.at(t))
+		fmt.Fprintf(b,
+			`<line class="fig-grid" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/><text class="fig-key" x="2" y="%.1f">%s</text>`, y, y,
+			y-3, a.label(t, unit))
+	}
 }
 
 func quantilesOf(values []int64, f *measure.Field) [3]string {

@@ -155,3 +155,83 @@ func TestSimulatedQueues(t *testing.T) {
 		t.Errorf("half-width of whole blocks is %.2g %%, of single trials %.2g %%: want at most a quarter", whole, single)
 	}
 }
+
+// stopped measures the planned blocks on each bench, then one more on each at a time until both
+// treatments' own intervals are narrow enough, or the budget is used: what design.precision
+// does with benches (lab.MoreBlocks). It returns the log ratio, and the first treatment's own
+// mean with what these benches would truly say.
+func stopped(r *rand.Rand, kind BenchKind, bench, inter, precision float64, benches, planned, budget int) (ratio Comparison,
+	mean Summary, own [2]float64) {
+	level, dev := normal(r, benches, 0, bench), [2][]float64{normal(r, benches, 0, inter), normal(r, benches, 0, inter)}
+	var names []string
+	var ys [2][]float64
+	round := func() {
+		for i := range benches {
+			names = append(names, fmt.Sprint("b", i))
+			shared := 0.03 * r.NormFloat64()
+			for t := range ys {
+				ys[t] = append(ys[t], math.Exp(level[i]+dev[t][i]+shared+0.03*r.NormFloat64()))
+			}
+		}
+	}
+	for range planned {
+		round()
+	}
+	for used := 0; ; used += benches {
+		b := got(NewBenches(names))
+		wide := false
+		for t := range ys {
+			s := got(Mean(b.Units(kind, ys[t]), 0.95))
+			wide = wide || s.HalfWidth()/s.Center > precision
+			if t == 0 {
+				mean = s
+			}
+		}
+		if !wide || used >= budget {
+			for i := range benches {
+				own[0] += math.Exp(level[i]+dev[0][i]+0.0009) / float64(benches) // mean of exp of 3 % and 3 %
+				own[1] += (dev[0][i] - dev[1][i]) / float64(benches)
+			}
+			return got(b.Ratio(kind, ys[0], ys[1], 0.95)), mean, own
+		}
+		round()
+	}
+}
+
+// The stop rule looks at widths only, and the intervals that it stops at still hold the truth.
+func TestSimulatedStoppingOfBenches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	var rows []simulation
+	for _, x := range []struct {
+		words         string
+		kind          BenchKind
+		bench, inter  float64
+		precision     float64
+		benches, from int
+	}{
+		{"these benches: 4, at 1 %", FixedBenches, 0.2, 0.05, 0.01, 4, 3},
+		{"these benches: 2, at 2 %", FixedBenches, 0.2, 0.05, 0.02, 2, 3},
+		{"benches like these: 8, at 3 %", RandomBenches, 0.02, 0.02, 0.03, 8, 3},
+		{"benches like these: 3, at 5 %", RandomBenches, 0.02, 0, 0.05, 3, 3},
+	} {
+		once := func(r *rand.Rand) (Comparison, Summary, [2]float64) {
+			return stopped(r, x.kind, x.bench, x.inter, x.precision, x.benches, x.from, 20*x.benches)
+		}
+		rows = append(rows, simulation{"stop rule, ratio for " + x.words, 93, 97, 4000, func(r *rand.Rand) bool {
+			ratio, _, own := once(r)
+			if x.kind == RandomBenches {
+				return spans(ratio, 1)
+			}
+			return spans(ratio, math.Exp(own[1]))
+		}, ""}, simulation{"stop rule, mean for " + x.words, 93, 97, 4000, func(r *rand.Rand) bool {
+			_, mean, own := once(r)
+			if x.kind == RandomBenches {
+				return covers(mean, math.Exp((x.bench*x.bench+x.inter*x.inter+2*0.0009)/2))
+			}
+			return covers(mean, own[0])
+		}, ""})
+	}
+	simulate(t, rows)
+}

@@ -40,7 +40,7 @@ func (s *Store) Take(o Order, retries int, dir string) (State, error) {
 	if err != nil || fate == Valid || fate == Superseded {
 		return fate, err
 	}
-	attempts, err := s.readDelivery(o, retries, dir)
+	attempts, lacks, err := s.readDelivery(o, retries, dir)
 	if err != nil {
 		return "", err
 	}
@@ -53,6 +53,9 @@ func (s *Store) Take(o Order, retries int, dir string) (State, error) {
 			if err := insertDelivered(tx, o, a, counts); err != nil {
 				return err
 			}
+		}
+		if counts {
+			return insertLacking(tx, o, lacks)
 		}
 		return nil
 	})
@@ -71,35 +74,38 @@ func refused(o Order, format string, args ...any) error {
 }
 
 // readDelivery reads a bench's results, compares them with what was ordered, and keeps
-// the bench's facts.
-func (s *Store) readDelivery(o Order, retries int, dir string) ([]delivered, error) {
+// the bench's facts. Lacks are trials that it cannot run, with the reason.
+func (s *Store) readDelivery(o Order, retries int, dir string) (
+	attempts []delivered, lacks map[int]string, err error) {
 	from, err := OpenReadOnly(dir)
 	if err != nil {
-		return nil, refused(o, "%v", err)
+		return nil, nil, refused(o, "%v", err)
 	}
 	defer from.Close()
 	if found := from.Verify(); len(found) > 0 {
-		return nil, refused(o, "%v", found[0])
+		return nil, nil, refused(o, "%v", found[0])
 	}
 	if err := s.sameStudy(from, o.Block); err != nil {
-		return nil, refused(o, "%v", err)
+		return nil, nil, refused(o, "%v", err)
 	}
-	attempts, err := from.delivered()
+	if attempts, err = from.delivered(); err == nil {
+		lacks, err = from.lacked()
+	}
 	if err != nil {
-		return nil, refused(o, "%v", err)
+		return nil, nil, refused(o, "%v", err)
 	}
-	if err := s.checkDelivery(o, retries, attempts); err != nil {
-		return nil, err
+	if err := s.checkDelivery(o, retries, attempts, lacks); err != nil {
+		return nil, nil, err
 	}
 	last, err := from.lastRun()
 	if err != nil {
-		return nil, refused(o, "%v", err)
+		return nil, nil, refused(o, "%v", err)
 	}
 	facts, err := from.Facts(last)
 	if err != nil {
-		return nil, refused(o, "%v", err)
+		return nil, nil, refused(o, "%v", err)
 	}
-	return attempts, s.AddBench(o.Bench.Name, facts)
+	return attempts, lacks, s.AddBench(o.Bench.Name, facts)
 }
 
 // delivered reads all attempts of a ledger with everything that hangs on them.

@@ -104,7 +104,7 @@ func (f deliveredFile) check(a delivered) error {
 }
 
 // checkDelivery says what is wrong with attempts that a bench delivered.
-func (s *Store) checkDelivery(o Order, retries int, attempts []delivered) error {
+func (s *Store) checkDelivery(o Order, retries int, attempts []delivered, lacks map[int]string) error {
 	ordered, err := s.ordered(o)
 	if err != nil {
 		return err
@@ -128,7 +128,21 @@ func (s *Store) checkDelivery(o Order, retries int, attempts []delivered) error 
 			return refused(o, "%v", err)
 		}
 	}
+	for trial, why := range lacks {
+		switch {
+		case !s.incomplete:
+			return refused(o, "trial %d is lacking, and the study wants every treatment of every bench", trial)
+		case !ordered[trial] || valid[trial]+failed[trial] > 0 || len(why) > mostWords:
+			return refused(o, "trial %d cannot be lacking", trial)
+		}
+	}
+	if len(lacks) == len(ordered) {
+		return refused(o, "nothing of it was measured")
+	}
 	for trial := range ordered {
+		if _, lacking := lacks[trial]; lacking {
+			continue
+		}
 		if valid[trial] != 1 && failed[trial] != retries+1 {
 			return refused(o, "trial %d is not done", trial)
 		}

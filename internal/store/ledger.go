@@ -59,6 +59,11 @@ func fillLedger(db *sql.DB, h Header, r Run) error {
 		if _, err := tx.Exec(schema); err != nil {
 			return err
 		}
+		if h.Incomplete {
+			if _, err := tx.Exec(lackingTable); err != nil {
+				return err
+			}
+		}
 		for _, kv := range [][2]string{{"format", strconv.Itoa(Format)}, {"created", r.Started.Format(time.RFC3339Nano)},
 			{"program", h.Program}, {"first_attempt", strconv.Itoa(max(1, h.First))}} {
 			if _, err := tx.Exec("INSERT INTO meta VALUES (?, ?)", kv[0], kv[1]); err != nil {

@@ -33,8 +33,8 @@ func (s *Store) Order(block int, on Bench, retries int) (Order, error) {
 			WHERE block = ?`, retries, block).Scan(&o.Attempt); err != nil {
 			return err
 		}
-		const left = `block = ? AND state IN ('planned', 'invalid') AND (SELECT count(*) FROM attempts a
-			WHERE a.trial = trials.id AND a.state = 'invalid') <= ?`
+		left := `block = ? AND state IN ('planned', 'invalid') AND (SELECT count(*) FROM attempts a
+			WHERE a.trial = trials.id AND a.state = 'invalid') <= ?` + s.unlacking("trials.id")
 		got, err := tx.Exec(`INSERT INTO attempts (trial, attempt, state, started, host, pid, bench, boot)
 			SELECT id, ?, 'running', ?, ?, ?, ?, ? FROM trials WHERE `+left, o.Attempt, now(), host, os.Getpid(), on.Name,
 			on.Boot, block, retries)

@@ -248,3 +248,58 @@ func TestPortableNames(t *testing.T) {
 		}
 	}
 }
+
+// A bench that cannot run a treatment says so, where the study allows it: the trial is lacking,
+// never attempted, and asked of nobody else.
+func TestTakeOfALackingTrial(t *testing.T) {
+	for _, allowed := range []bool{true, false} {
+		h := header(4)
+		h.Incomplete = allowed
+		s := must[*Store](t)(Create(filepath.Join(t.TempDir(), "results"), h))
+		defer s.Close()
+		o := must[Order](t)(s.Order(2, onA, 2))
+		b := header(4)
+		b.Incomplete, b.First = true, o.Attempt
+		b.Plan, b.Trials = must[[]byte](t)(s.BlockPlan(2)), b.Trials[2:]
+		dir := filepath.Join(must[string](t)(s.Incoming("a")), "results")
+		own := must[*Store](t)(Create(dir, b))
+		ok(t, own.Lack(4, "java is missing"))
+		if !allowed {
+			ok(t, write(t, own, 3, 30).Commit(results, quality))
+			ok(t, own.Close())
+			if _, err := s.Take(o, 2, dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "every treatment") {
+				t.Errorf("of a study that wants all: got %v", err)
+			}
+			continue
+		}
+		ok(t, own.Close())
+		if _, err := s.Take(o, 2, dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "trial 3 is not done") {
+			t.Errorf("a trial is neither done nor lacking: got %v", err)
+		}
+		own = must[*Store](t)(Open(dir, b))
+		ok(t, write(t, own, 3, 30).Commit(results, quality))
+		ok(t, own.Close())
+		for range 2 {
+			if got := must[State](t)(s.Take(o, 2, dir)); got != Valid {
+				t.Fatalf("got %s, want it kept", got)
+			}
+		}
+		verified(t, s)
+		all := must[[]TrialState](t)(s.Trials())
+		if x := all[3]; x.State != Lacking || x.Reason != "java is missing" || x.Attempts != 0 {
+			t.Errorf("got %+v", x)
+		}
+		if left := must[[]TrialState](t)(s.Pending()); len(left) != 2 || left[1].ID != 2 {
+			t.Errorf("left to be measured: %+v", left)
+		}
+		if _, err := s.Order(2, onB, 2); !errors.Is(err, ErrNoData) {
+			t.Errorf("the block is done, but ordering it again gave %v", err)
+		}
+		ok(t, s.Close())
+		s = must[*Store](t)(Open(s.Dir(), h)) // the ledger is as it should be
+		defer s.Close()
+		if x := must[[]TrialState](t)(s.Trials())[3]; x.State != Lacking {
+			t.Errorf("opened again: got %+v", x)
+		}
+	}
+}

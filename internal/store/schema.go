@@ -30,7 +30,7 @@ func (s *Store) checkSchema(path string) error {
 		return fail(ErrCorrupt, "%s: %d MB, larger than any ledger of edgegauge; restore it from a copy", path,
 			st.Size()>>20)
 	}
-	known := map[string]bool{}
+	known := map[string]bool{lackingTable: true}
 	for _, text := range statements(schema) {
 		known[text] = true
 		known[strings.Replace(text, ", 'counted'", "", 1)] = true // before emulated machines
@@ -50,6 +50,10 @@ func (s *Store) checkSchema(path string) error {
 		}
 		if all := statements(text); len(all) != 1 || !known[all[0]] {
 			return fail(ErrCorrupt, "%s: %.40q is not as edgegauge created it; restore it from a copy", path, name)
+		}
+		if name == "lacking" {
+			s.incomplete = true
+			continue
 		}
 		s.benches = s.benches || name == "benches"
 		withBench = withBench || name == "attempts" && strings.Contains(text, "bench")
@@ -93,8 +97,8 @@ func (s *Store) checkSizes(path string) error {
 		table string
 		most  int64
 	}{{"meta", 1000}, {"runs", 100_000}, {"plan", mostTrials}, {"trials", mostTrials}, {"attempts", 10 * mostTrials},
-		{"benches", 100_000}, {"files", mostRows}, {"results", mostRows}, {"quality", mostRows}} {
-		if t.table == benchesDir && !s.benches {
+		{"benches", 100_000}, {"lacking", mostTrials}, {"files", mostRows}, {"results", mostRows}, {"quality", mostRows}} {
+		if t.table == benchesDir && !s.benches || t.table == "lacking" && !s.incomplete {
 			continue
 		}
 		var n int64

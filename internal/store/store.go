@@ -46,7 +46,9 @@ type Header struct {
 	Trials    []PlannedTrial  // the same trials, in the same order
 	Facts     json.RawMessage // what both devices are; any JSON
 	Program   string          // version of the program that runs
-	First     int             // number of each trial's first attempt, in a bench's own results (Order); 0: 1
+	// Incomplete says that benches need not run every treatment: trials may be lacking.
+	Incomplete bool
+	First      int // number of each trial's first attempt, in a bench's own results (Order); 0: 1
 }
 
 // A PlannedTrial is one run of one treatment, as the plan has it.
@@ -61,15 +63,16 @@ type Level struct{ Factor, Text string }
 // A Store is an open results directory. Its methods may be called from several
 // goroutines; one Attempt and its writers belong to one goroutine at a time.
 type Store struct {
-	dir      string
-	db       *sql.DB
-	lock     *os.File // nil when read-only
-	benches  bool     // the ledger has columns for benches: older ones have not
-	scratch  string   // a copy of a ledger that could not be opened in place
-	create   func(path string) (diskFile, error)
-	mu       sync.Mutex
-	together *sql.Tx // of Together; else nil
-	verified map[string]bool
+	dir        string
+	db         *sql.DB
+	lock       *os.File // nil when read-only
+	benches    bool     // the ledger has columns for benches: older ones have not
+	incomplete bool     // it has a table of lacking trials
+	scratch    string   // a copy of a ledger that could not be opened in place
+	create     func(path string) (diskFile, error)
+	mu         sync.Mutex
+	together   *sql.Tx // of Together; else nil
+	verified   map[string]bool
 }
 
 // Create makes a results directory and takes its lock. It refuses a directory

@@ -21,6 +21,8 @@ const (
 	Invalid State = "invalid" // the last attempt failed: TrialState.Reason
 	// Interrupted is a state of attempts only: the lab ended in the middle of a trial.
 	Interrupted State = "interrupted"
+	// Lacking is a state of trials only: the bench of their block cannot run the treatment, and need not.
+	Lacking State = "lacking"
 	// Superseded is a state of attempts only: valid when measured, but its block had been given to another attempt.
 	Superseded State = "superseded"
 )
@@ -31,7 +33,7 @@ type TrialState struct {
 	State    State
 	Attempts int    // begun so far, interrupted ones included
 	Refused  int    // attempts found invalid: what a bound on retries counts
-	Reason   string // of the last invalid attempt
+	Reason   string // of the last invalid attempt; why it is lacking
 	Log      string // that the reason refers to
 }
 
@@ -39,7 +41,9 @@ type TrialState struct {
 func (s *Store) Trials() ([]TrialState, error) { return s.trials("") }
 
 // Pending lists, in plan order, the trials that are not yet valid.
-func (s *Store) Pending() ([]TrialState, error) { return s.trials("WHERE t.state <> 'valid'") }
+func (s *Store) Pending() ([]TrialState, error) {
+	return s.trials("WHERE t.state <> 'valid'" + s.unlacking("t.id"))
+}
 
 func (s *Store) trials(where string) ([]TrialState, error) {
 	// Note: one correlated lookup a column would be slower than these two joins.
@@ -56,6 +60,10 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 		return nil, s.word(err)
 	}
 	defer rows.Close()
+	lacked, err := s.lacked()
+	if err != nil {
+		return nil, err
+	}
 	var all []TrialState
 	for rows.Next() {
 		var t TrialState
@@ -66,6 +74,9 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 		}
 		if t.Treatment, err = decodeTreatment(treatment); err != nil {
 			return nil, s.damaged("trial %d: %v", t.ID, err)
+		}
+		if why, ok := lacked[t.ID]; ok {
+			t.State, t.Reason, t.Log = Lacking, why, ""
 		}
 		all = append(all, t)
 	}

@@ -77,6 +77,7 @@ func (s *Store) Verify() []error {
 	note(s.checkPlan())
 	note(s.checkRaw(note))
 	note(s.checkRows(note))
+	note(s.checkLacking(note))
 	for _, kind := range kinds {
 		note(s.checkStrangers(kind, note))
 	}

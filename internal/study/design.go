@@ -30,7 +30,10 @@ var designKeys = []key{
 	}},
 	{"confidence", func(r *reader, s *Study, n *node) { s.Design.Confidence = r.openRatio("confidence", n, 0.5, 1) }},
 	{"benches", func(r *reader, s *Study, n *node) {
-		s.Design.Benches, _ = r.choice("benches", n, []string{"fixed", "random"})
+		s.Design.Benches, _ = r.choice("benches", n, []string{"fixed", "random", "incomplete"})
+		if s.Design.Incomplete = s.Design.Benches == "incomplete"; s.Design.Incomplete {
+			s.Design.Benches = ""
+		}
 	}},
 	{"order", func(r *reader, s *Study, n *node) { r.choice("order", n, []string{"randomized"}) }},
 }

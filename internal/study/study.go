@@ -50,6 +50,7 @@ type Design struct {
 	Budget       Budget  // of those blocks
 	Confidence   float64 // of every interval
 	Benches      string  // "fixed": intervals are for these benches; "random": for benches like these; "": by their number
+	Incomplete   bool    // a bench that cannot run a treatment measures the others
 
 	cold bool // the file says that there is no warm-up
 }

@@ -119,7 +119,7 @@ func (x *assembly) header(p study.Plan, text []byte, facts runFacts) (store.Head
 			fmt.Errorf("%v: the password of %s would be stored with the results; write http://NAME@HOST?password=env:VARIABLE",
 				w.Pos, w)
 	}
-	h := store.Header{Study: text, Program: x.bed.Version, Trials: lab.Records(p)}
+	h := store.Header{Study: text, Program: x.bed.Version, Trials: lab.Records(p), Incomplete: p.Study.Design.Incomplete}
 	for _, o := range p.Study.Overrides {
 		h.Overrides = append(h.Overrides, o.String())
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -63,6 +64,7 @@ type Station struct {
 	mu      sync.Mutex // one block at a time
 	run     string     // whose lab is open
 	plan    study.Plan
+	unable  map[int]string // treatments that cannot run here and need not, with the reason
 	text    []byte
 	facts   runFacts
 	x       *assembly
@@ -96,9 +98,23 @@ func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error 
 	if l.Store, err = store.Create(dir, h); err != nil {
 		return err
 	}
-	l.Plan, l.Progress = p, s.Progress
-	_, err = l.Run(ctx)
+	if p.Trials, err = s.leaveOut(l.Store, p.Trials); err == nil {
+		l.Plan, l.Progress = p, s.Progress
+		_, err = l.Run(ctx)
+	}
 	return errors.Join(err, l.Store.Close())
+}
+
+// leaveOut notes which trials cannot run here, and returns the others.
+func (s *Station) leaveOut(in *store.Store, all []study.Trial) (able []study.Trial, err error) {
+	for _, t := range all {
+		if why, ok := s.unable[t.Cell]; !ok {
+			able = append(able, t)
+		} else if err := in.Lack(t.ID, why); err != nil {
+			return nil, err
+		}
+	}
+	return able, nil
 }
 
 // longEnough is a plan with that block, which precision may have added.
@@ -122,7 +138,11 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	p, err := s.Bed.Read(ctx, "the study", o.Study, o.Overrides...)
+	p, _, err := s.Bed.ReadElsewhere(ctx, "the study", o.Study, o.Overrides...)
+	if err != nil {
+		return err
+	}
+	able, err := s.choose(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -132,7 +152,7 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	}
 	exe, err := ownExe(s.scratch.Dir)
 	if err == nil {
-		s.x = s.Bed.assemble(p, exe, s.scratch.Dir)
+		s.x = s.Bed.assemble(able, exe, s.scratch.Dir)
 		err = s.prepare(ctx)
 	}
 	if err != nil {
@@ -142,20 +162,33 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	return nil
 }
 
+// choose is the plan of the treatments that can run here. It refuses to leave some out,
+// unless the study says that benches may be incomplete, and to leave out all.
+func (s *Station) choose(ctx context.Context, p study.Plan) (study.Plan, error) {
+	s.unable = nil
+	unable := s.Bed.unable(ctx, p, s.Trust)
+	if len(unable) == 0 {
+		return p, nil
+	}
+	first := unable[slices.Min(slices.Collect(maps.Keys(unable)))]
+	n := p.Study.Treatments()
+	switch {
+	case len(unable) == n:
+		return p, fmt.Errorf("this bench can run no treatment of the study: %s", first)
+	case !p.Study.Design.Incomplete:
+		return p, fmt.Errorf("this bench cannot run %d of %d treatments: %s; mend that, or write design: {benches: "+
+			"incomplete}, and it measures the others", len(unable), n, first)
+	}
+	s.unable = unable
+	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t study.Trial) bool { return unable[t.Cell] != "" })
+	return p, nil
+}
+
 // prepare opens what the plan needs.
 func (s *Station) prepare(ctx context.Context) error {
 	x := s.x
-	if !s.Trust {
-		if foreign := s.Bed.Foreign(x.plan); foreign != nil {
-			return fmt.Errorf("this bench may not run what the study names: %w; to allow it, start its worker with --trust",
-				foreign)
-		}
-		for t := range x.treatments() {
-			if t.Setup.URL != "" { // a study could have it read files and send them anywhere
-				return fmt.Errorf("this bench may not call a service that is already running (%s); to allow it, start its "+
-					"worker with --trust", t.Setup.URL)
-			}
-		}
+	if err := s.Bed.allows(x.plan, s.Trust); err != nil {
+		return err
 	}
 	x.look(ctx)
 	if err := x.err(); err != nil {
@@ -224,15 +257,29 @@ func (e *Experiment) Coordinator() (fleet.Coordinator, error) {
 func (e *Experiment) Outcome() (lab.Outcome, error) {
 	out := lab.Outcome{Unmet: e.unmet}
 	all, err := e.Lab.Store.Trials()
+	measured := map[string]bool{} // treatments
+	var lacking []store.TrialState
 	for _, t := range all {
-		if out.Invalid += t.Refused; t.State == store.Valid {
+		out.Invalid += t.Refused
+		switch {
+		case t.State == store.Valid:
 			out.Valid++
-		} else if t.Refused > e.Lab.Plan.Study.Retries {
+			measured[fmt.Sprint(t.Treatment)] = true
+		case t.State == store.Lacking:
+			lacking = append(lacking, t)
+		case t.Refused > e.Lab.Plan.Study.Retries:
 			out.Missing = append(out.Missing, t)
 		}
 	}
 	if n := len(out.Missing); n > 0 {
 		out.Advice = "fix the cause and run again with more retries, such as --set retries=5"
+	}
+	for _, t := range lacking {
+		if of := fmt.Sprint(t.Treatment); !measured[of] {
+			measured[of] = true // it is said once
+			out.Missing = append(out.Missing, t)
+			out.Advice = "no bench can run it: install what it needs on at least two, and run into a new directory"
+		}
 	}
 	return out, err
 }

@@ -12,6 +12,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
 	"edgegauge.example/edgegauge/internal/device/ssh"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -102,7 +103,7 @@ type wanted struct {
 func (b *Testbed) Profiles() (map[string]device.Profile, error) {
 	folders := []fs.FS{devices.Profiles}
 	for _, dir := range b.Options.Devices {
-		folders = append(folders, os.DirFS(dir))
+		folders = append(folders, kernel.DirFS(dir, 1<<20))
 	}
 	return device.LoadProfiles(folders...)
 }

@@ -2,8 +2,8 @@ package testbed
 
 import (
 	"io/fs"
-	"os"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/links"
@@ -14,7 +14,7 @@ import (
 func (b *Testbed) LinkProfiles() (map[string]link.Profile, error) {
 	folders := []fs.FS{links.Files}
 	for _, dir := range b.Options.Links {
-		folders = append(folders, os.DirFS(dir))
+		folders = append(folders, kernel.DirFS(dir, 1<<20))
 	}
 	return link.Load(folders...)
 }

@@ -38,14 +38,20 @@ func (b *Testbed) Unavailable(ctx context.Context, p study.Plan) (sets, why []st
 func (b *Testbed) ReadAvailable(ctx context.Context, file string, text []byte, sets ...string) (
 	p study.Plan, left []string, err error,
 ) {
-	if p, err = b.Read(ctx, file, text, sets...); err != nil {
+	return b.readAvailable(ctx, b.Vocabulary(ctx), file, text, sets...)
+}
+
+func (b *Testbed) readAvailable(ctx context.Context, v study.Vocabulary, file string, text []byte, sets ...string) (
+	p study.Plan, left []string, err error,
+) {
+	if p, err = read(v, file, text, sets...); err != nil {
 		return p, nil, err
 	}
 	more, left := b.Unavailable(ctx, p)
 	if more == nil {
 		return p, nil, nil
 	}
-	p, err = b.Read(ctx, file, text, append(slices.Clone(sets), more...)...)
+	p, err = read(v, file, text, append(slices.Clone(sets), more...)...)
 	return p, left, err
 }
 

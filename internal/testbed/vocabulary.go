@@ -42,7 +42,11 @@ func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
 // Read reads a study and plans it. The error, of type study.Errors, holds every
 // fault of the file.
 func (b *Testbed) Read(ctx context.Context, file string, text []byte, sets ...string) (study.Plan, error) {
-	s, err := study.Parse(file, text, b.Vocabulary(ctx), sets...)
+	return read(b.Vocabulary(ctx), file, text, sets...)
+}
+
+func read(v study.Vocabulary, file string, text []byte, sets ...string) (study.Plan, error) {
+	s, err := study.Parse(file, text, v, sets...)
 	if err != nil {
 		return study.Plan{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,8 +20,9 @@ import (
 // A reader is a person at a browser.
 type reader struct {
 	*testing.T
-	b   *pagetest.Browser
-	url string
+	b    *pagetest.Browser
+	url  string
+	look look
 }
 
 func (r reader) open(to string) { r.b.Open(r.T, r.url+to) }
@@ -111,93 +111,7 @@ func atBrowser(t *testing.T, folders ...string) (reader, *Server) {
 		s.hub.end()
 		h.Close()
 	})
-	return reader{t, pagetest.Start(t), h.URL + "/"}, s
-}
-
-// A person filters the results, opens one, and goes down to a packet in three clicks;
-// compares two; finds a regression, and sees it confirmed.
-func TestTasksInBrowser(t *testing.T) {
-	pagetest.Need(t)
-	past := t.TempDir()
-	gates(t, filepath.Join(past, "gate"))
-	r, s := atBrowser(t, house(t), past)
-	for _, l := range looks {
-		r.as(l)
-		r.lookThrough()
-		r.findRegression(past)
-		ok(t, os.RemoveAll(filepath.Join(past, "gate/confirmed"))) // for whom comes next
-	}
-	t.Log("a page that is not there")
-	r.open("r/" + id(t, s, "wired/001") + "/")
-	r.b.Clean(t, r.url)
-}
-
-// findRegression finds a suspect in the history of a study, and what confirms it.
-func (r reader) findRegression(past string) {
-	r.Helper()
-	t := r.T
-	r.open("history/?study=gate")
-	r.says("#answer", "no confirmed regression; 1 suspect to confirm")
-	r.says(".marks .mark-suspect", "To confirm: edgegauge confirm ")
-	confirmGate(t, filepath.Join(past, "gate")) // as that command does
-	r.b.Must(t, nil, "Page.reload", nil)
-	r.b.Await(t, func() bool { return strings.Contains(r.text("h1"), "History") && r.count(".marks .mark-worse") == 1 },
-		"the confirmation")
-	r.says("#answer", "1 confirmed regression")
-	r.b.Shoot(t, "regression", true)
-	r.follow(".marks .mark-worse a")
-	r.says("h1", "gate")
-	r.says("main", "s@base")
-}
-
-// lookThrough filters, drills down and compares.
-func (r reader) lookThrough() {
-	t := r.T
-	r.open("")
-	r.says("#count", "19 of 19")
-
-	t.Log("filter")
-	r.b.Eval(t, nil, `document.querySelector("select[name=study]").value = "wired"`)
-	r.send(".look-for button")
-	r.says("#count", "1 of 19")
-	if got := r.b.Text(t, "location.search"); !strings.Contains(got, "study=wired") {
-		t.Errorf("the address is %s", got)
-	}
-	r.b.Shoot(t, "all", true)
-
-	t.Log("drill")
-	r.follow(".results tbody a")
-	r.says("h1", "What is on the wire?")
-	if ready := r.b.Text(t, `document.getElementById("explore").dataset.ready > 0`); ready != "true" {
-		t.Error("the report's chart is not drawn")
-	}
-	r.b.Shoot(t, "result", false)
-	r.follow(".trials a.mark")
-	r.says("h1", "Trial 1")
-	r.b.Shoot(t, "trial", true)
-	r.follow(`#client a[href*="/x/"]`)
-	r.says("h1", "of trial 1")
-	seq := strings.Fields(r.text("h1"))[1]
-	if got := r.count(".packets tbody tr"); got != 2 {
-		t.Errorf("got %d packets, want 2", got)
-	}
-	r.says(".packets pre", "request "+seq)
-	r.b.Eval(t, nil, `document.querySelectorAll("details").forEach((d) => d.open = true)`)
-	r.b.Shoot(t, "exchange", true)
-
-	t.Log("compare")
-	r.open("?study=report-bench")
-	r.b.Eval(t, nil, `document.querySelectorAll("input[name=r]").forEach((x) => x.checked = true)`)
-	r.send("form[action] button")
-	r.says("h1", "Compare")
-	r.says("#settings", "requests")
-	r.says(".against", "against the baseline")
-	base := r.text(".compared li:first-child .path")
-	r.follow(".compared a[href*=base]")
-	if now := r.text(".compared li:first-child .path"); now == base {
-		t.Errorf("the baseline is still %s", now)
-	}
-	r.b.Shoot(t, "compare", true)
+	return reader{T: t, b: pagetest.Start(t), url: h.URL + "/"}, s
 }
 
 // Everyone can read the pages, in both colour schemes and on a phone.
@@ -239,7 +153,7 @@ func TestWatchInBrowser(t *testing.T) {
 	address := listener.Addr().String()
 	h := &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
 	h.Start()
-	r := reader{t, pagetest.Start(t), "http://" + address + "/"}
+	r := reader{T: t, b: pagetest.Start(t), url: "http://" + address + "/"}
 	r.b.Size(t, 1100, 900)
 	r.open("now/")
 	state := func() string { return r.b.Text(t, `document.getElementById("link").dataset.state`) }

@@ -31,13 +31,15 @@ type Control struct {
 	Studies string // folder in which studies are saved
 }
 
-// An Order is a study to be conducted.
+// An Order is a study to be conducted, or a suspect to be confirmed.
 type Order struct {
-	Study string   `json:"study"` // its file
+	Study string   `json:"study"` // its file; empty where there is a Confirm
 	Out   string   `json:"out"`   // results directory, made or resumed
 	Sets  []string `json:"sets"`  // overrides
 	Trust bool     `json:"trust"` // the reader has seen what it runs besides, and wants it run
 	Log   string   `json:"log"`   // file for what the process prints
+	// Confirm is the suspect; nil: the order is a study's.
+	Confirm *ConfirmOrder `json:"confirm,omitempty"`
 }
 
 // A started study is one that this server began.
@@ -282,6 +284,9 @@ func (s *Server) resumePage(r *http.Request) (string, any, error) {
 	if _, err := store.Writer(p.path()); err == nil {
 		return "", nil, fault{http.StatusConflict, p.shown() + " is being measured already."}
 	}
+	if p.confirming() != nil {
+		return "", nil, stoppedConfirmation(p)
+	}
 	_, foreign, err := s.resuming(p)
 	if err != nil {
 		return "", nil, err
@@ -299,6 +304,9 @@ func (s *Server) resume(r *http.Request) (string, error) {
 	}
 	if _, err := store.Writer(p.path()); err == nil {
 		return "", fault{http.StatusConflict, p.shown() + " is being measured already."}
+	}
+	if p.confirming() != nil {
+		return "", stoppedConfirmation(p)
 	}
 	o, foreign, err := s.resuming(p)
 	if err != nil {
@@ -330,7 +338,11 @@ func (s *Server) begin(name string, o Order) error {
 	if err := os.MkdirAll(logs, 0o777); err != nil {
 		return fault{http.StatusConflict, err.Error()}
 	}
-	o.Log = filepath.Join(logs, time.Now().UTC().Format("20060102T150405.000")+"-"+name+".log")
+	log := name
+	if o.Confirm != nil {
+		log = "confirm-" + name
+	}
+	o.Log = filepath.Join(logs, time.Now().UTC().Format("20060102T150405.000")+"-"+log+".log")
 	ended, err := s.Control.Start(o)
 	if err != nil {
 		return fault{http.StatusConflict, "It cannot be started: " + err.Error()}
@@ -345,6 +357,9 @@ func (s *Server) begin(name string, o Order) error {
 	go func() {
 		code, known := <-ended
 		said := tail(o.Log)
+		if o.hasConfirmed() { // its code is the verdict
+			code = 0
+		}
 		if known && code == 0 {
 			os.Remove(o.Log) // the results have it all
 		}

@@ -23,7 +23,7 @@ func TestTwoLabsTwoBrowsers(t *testing.T) {
 		s.hub.end()
 		h.Close()
 	})
-	readers := []reader{{t, pagetest.Start(t), h.URL + "/"}, {t, pagetest.Start(t), h.URL + "/"}}
+	readers := []reader{{T: t, b: pagetest.Start(t), url: h.URL + "/"}, {T: t, b: pagetest.Start(t), url: h.URL + "/"}}
 	both := func(texts ...string) {
 		t.Helper()
 		for _, r := range readers {
@@ -71,11 +71,11 @@ func (r reader) stays(s *Server, states int) {
 	s.hub.mu.Lock()
 	close(s.hub.stop) // nobody looks any more: the states are the test's
 	s.hub.stop = make(chan struct{})
-	var x struct{ HTML, Says string }
+	var x struct{ Live, Says string }
 	ok(t, json.Unmarshal(s.hub.now.data, &x))
 	s.hub.mu.Unlock()
-	if strings.Count(x.HTML, "4 of 40") == 0 {
-		t.Fatalf("the state says %s", x.HTML)
+	if strings.Count(x.Live, "4 of 40") == 0 {
+		t.Fatalf("the state says %s", x.Live)
 	}
 	r.b.Eval(t, nil, `window.changes = 0; new MutationObserver(() => window.changes++).observe(`+
 		`document.getElementById("live"), {childList: true, subtree: true})`)
@@ -83,9 +83,9 @@ func (r reader) stays(s *Server, states int) {
 	push := func(n int) {
 		for range n {
 			sent++
-			html := strings.ReplaceAll(x.HTML, "4 of 40", fmt.Sprintf("%d of 40", sent))
+			html := strings.ReplaceAll(x.Live, "4 of 40", fmt.Sprintf("%d of 40", sent))
 			html = strings.ReplaceAll(html, "µs", fmt.Sprintf("%d µs", sent%977)) // figures, table and picture
-			data, err := json.Marshal(map[string]any{"html": html, "says": fmt.Sprint(sent)})
+			data, err := json.Marshal(map[string]any{"live": html, "says": fmt.Sprint(sent)})
 			ok(t, err)
 			s.hub.mu.Lock()
 			close(s.hub.now.next)

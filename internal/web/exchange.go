@@ -29,6 +29,7 @@ type exchangeView struct {
 	PacketsSay   string
 	Download     *fileLink
 	Traces       []traceView
+	PowerSays    string // of the power at the client's phases, or why it is not there
 }
 
 // An exchangeSide is one side's record of a request, by its own clock.
@@ -38,6 +39,8 @@ type exchangeSide struct {
 	Picture  *report.Picture
 	Figures  [][2]string
 	Recorded string
+	bars     []report.Bar // of the picture
+	zero     float64      // its axis begins so long after the client's run, in s
 }
 
 // goToExchange leads from the form of a trial's page to a request.
@@ -83,9 +86,13 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 	v.Packets, v.PacketsSay, v.Download = t.packets(seq)
 	traces, err := t.ReadTracesOf(t.kept, t.state)
 	if err == nil {
-		for _, p := range traces {
-			v.Traces = append(v.Traces, traceView{p.Picture(t.Report)})
-		}
+		v.PowerSays, err = t.powerUnder(&v.Sides[0], traces)
+	}
+	if err != nil {
+		v.PowerSays = fmt.Sprintf("Power: %v", err)
+	}
+	for _, p := range traces {
+		v.Traces = append(v.Traces, traceView{p.Picture(t.Report)})
 	}
 	return "exchange", v, nil
 }
@@ -129,12 +136,16 @@ func atClient(x measure.Exchange) exchangeSide {
 	add("connection", x.Sent-x.Connection, x.Sent, "fig-phase")
 	add(phaseName("rtt"), x.Sent, x.Done, "fig-phase")
 	add("deserialization", x.Done, x.Done+x.Deserialization, "fig-phase")
+	v.bars, v.zero = bars, zero.Seconds()
 	if len(bars) > 0 {
-		p := report.Waterfall("client", "The request at the client, by the client's clock", bars)
+		p := report.Waterfall("client", clientPhases, bars)
 		v.Picture = &p
 	}
 	return v
 }
+
+// clientPhases is what a request's phases at the client are called.
+const clientPhases = "The request at the client, by the client's clock"
 
 // atServer places the server's phases on the server's clock: all are lengths.
 func atServer(x measure.Exchange) exchangeSide {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -49,7 +48,7 @@ var linkOrSource = regexp.MustCompile(`(?:href|src)="([^"#?:]+)"`)
 
 // follow writes the first page and all that pages lead to.
 func (s *Server) follow(root *os.Root) (int, error) {
-	todo := []string{"index.html"}
+	todo, known := []string{"index.html"}, map[string]bool{"index.html": true}
 	for done := 0; done < len(todo); done++ {
 		name := todo[done]
 		b, err := s.render("/" + strings.TrimSuffix(name, "index.html"))
@@ -70,8 +69,8 @@ func (s *Server) follow(root *os.Root) (int, error) {
 			if err != nil {
 				continue
 			}
-			if to = path.Join(path.Dir(name), to); !slices.Contains(todo, to) {
-				todo = append(todo, to)
+			if to = path.Join(path.Dir(name), to); !known[to] {
+				todo, known[to] = append(todo, to), true
 			}
 		}
 	}

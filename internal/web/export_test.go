@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"edgegauge.example/edgegauge/internal/report/pagetest"
 )
 
 // The folder has the pages of the server, every link of it leads to a file of it, and
@@ -60,31 +58,4 @@ func TestExport(t *testing.T) {
 	if _, err := Export(Options{Folders: []string{t.TempDir()}}, filepath.Join(t.TempDir(), "x")); err == nil {
 		t.Error("of no results")
 	}
-}
-
-// From disk a person goes from the list to a packet, and to the comparison.
-func TestExportInBrowser(t *testing.T) {
-	pagetest.Need(t)
-	to := filepath.Join(t.TempDir(), "page")
-	_, err := Export(Options{Folders: []string{house(t)}, Version: "test"}, to)
-	ok(t, err)
-	r := reader{t, pagetest.Start(t), "file://" + to + "/"}
-	for _, l := range looks {
-		r.as(l)
-		r.open("index.html")
-		r.says("#count", "3 of 3 results")
-		r.follow(`.results tbody a`)
-		if ready := r.b.Text(t, `document.getElementById("explore").dataset.ready > 0`); ready != "true" {
-			t.Error("the report's chart is not drawn")
-		}
-		r.follow(".trials a.mark")
-		r.follow(`#client a[href*="/x/"]`)
-		if r.count(".packets tbody tr") != 2 {
-			t.Error("there are no packets")
-		}
-		r.follow(".brand")
-		r.follow(`#count a`)
-		r.says("h1", "Compare")
-	}
-	r.b.Clean(t, "file://")
 }

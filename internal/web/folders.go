@@ -96,15 +96,20 @@ var plainName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 func (f *folder) place(dir string, ledger fs.FileInfo) place {
 	p := place{folder: f, dir: dir}
-	sum := sha256.Sum256([]byte(p.path()))
-	name := filepath.Base(filepath.Dir(p.path())) + "-" + filepath.Base(p.path())
-	name = strings.Trim(plainName.ReplaceAllString(name, "-"), "-")
-	p.id = strings.ToLower(fmt.Sprintf("%.40s-%s", name, hex.EncodeToString(sum[:5])))
+	p.id = idOf(p.path())
 	p.key = fmt.Sprintf("%d %d", ledger.Size(), ledger.ModTime().UnixNano())
 	if log, err := f.root.Lstat(path.Join(dir, ledgerFile+"-wal")); err == nil && log.Size() > 0 {
 		p.key += fmt.Sprintf(" %d %d", log.Size(), log.ModTime().UnixNano())
 	}
 	return p
+}
+
+// idOf is what stands for a results directory in addresses.
+func idOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	name := filepath.Base(filepath.Dir(dir)) + "-" + filepath.Base(dir)
+	name = strings.Trim(plainName.ReplaceAllString(name, "-"), "-")
+	return strings.ToLower(fmt.Sprintf("%.40s-%s", name, hex.EncodeToString(sum[:5])))
 }
 
 // mostFacts is what facts may have, in B.

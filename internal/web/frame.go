@@ -1,9 +1,9 @@
 package web
 
 import (
-	"bytes"
 	"embed"
 	"html/template"
+	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -116,13 +117,24 @@ type faultView struct {
 
 // write renders a page whole before it is sent: what fails half-way is no page.
 func (s *Server) write(w http.ResponseWriter, name string, v any) {
-	var b bytes.Buffer
-	if err := pages().ExecuteTemplate(&b, name, v); err != nil {
+	text, err := rendered(name, v)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // the browser went away
+	_, _ = io.WriteString(w, text) // the browser went away
+}
+
+// rendered is a page, or a part of one. Texts of strangers neither steer a terminal to which it is
+// printed nor turn round the order in which it is read; the text of a study that is written stays as it is.
+func rendered(name string, v any) (string, error) {
+	var b strings.Builder
+	err := pages().ExecuteTemplate(&b, name, v)
+	if name == "new" {
+		return b.String(), err
+	}
+	return printable.Text(b.String()), err
 }
 
 // assets are the files that pages refer to, by name.

@@ -180,7 +180,8 @@ func hostile(t *testing.T, dir string) {
 	t.Helper()
 	const bad = `<script>alert(1)</script><img src=x onerror=alert(2)>`
 	made := filepath.Join(dir, "hostile")
-	kept, plan, err := fabricated.Create(made, fmt.Appendf(nil, "study: hostile\nquestion: '%s'\nnotes: '%[1]s'\nservice: echo\n"+
+	kept, plan, err := fabricated.Create(made, fmt.Appendf(nil, "study: hostile\nquestion: \"\\u202e\\u009b31m%s\"\nnotes: '%[1]s'\n"+
+		"service: echo\n"+
 		"factors: {\"options.x\": ['%[1]s', b]}\nstack: s\nrequests: 20\ndesign: {replications: 2}\n", bad))
 	ok(t, err)
 	a, err := kept.Begin(plan.Trials[0].ID)
@@ -240,7 +241,7 @@ func TestResultsOfStrangersAreData(t *testing.T) {
 		if kind := w.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/html") {
 			continue
 		}
-		for _, not := range []string{"<script>", "<img", "<svg onload", "alert(1)</script>"} {
+		for _, not := range []string{"<script>", "<img", "<svg onload", "alert(1)</script>", "\u202e", "\u009b"} {
 			if strings.Contains(w.Body.String(), not) {
 				t.Errorf("%s has %q", to, not)
 			}

@@ -1,11 +1,8 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"html/template"
-	"io"
-	"io/fs"
 	"math"
 	"net/http"
 	"net/url"
@@ -33,6 +30,8 @@ type historyView struct {
 	Charts    []chart
 	LeftOut   []string
 	Problem   string
+	// Confirming are the confirmations that have not ended.
+	Confirming []confirmRow
 }
 
 type responseChoice struct {
@@ -56,6 +55,8 @@ type markRow struct {
 	Sign, Class, Says string
 	To                string // results of its confirmation, from the top; empty: there are none
 	Command           string // that confirms it
+	Confirm           string // page that starts it, from the top; empty: this page starts nothing
+	Now               bool   // it is being measured again
 }
 
 // A historyRow is a run of a chart.
@@ -122,7 +123,7 @@ func (k *pasts) one(p place) report.Past {
 
 // readPast reads a result's ledger; its raw files are read by its own page.
 func readPast(p place) (report.Past, error) {
-	confirms, err := confirmsOf(p)
+	confirms, err := confirmsIn(p, report.ConfirmationFile)
 	if err != nil {
 		return report.Past{}, err
 	}
@@ -136,6 +137,9 @@ func readPast(p place) (report.Past, error) {
 		return report.Past{}, err
 	}
 	past := report.PastOf(r, confirms)
+	if confirms == nil && p.confirming() != nil {
+		past.Failed = "it is a confirmation that has not ended"
+	}
 	lists := [][]string{past.Versions, past.Commits}
 	for _, f := range past.Figures {
 		lists = append(lists, f.Machine)
@@ -153,24 +157,6 @@ func readPast(p place) (report.Past, error) {
 // mostName is how much of a version or a fact of a machine a history shows, in B.
 const mostName = 1000
 
-// confirmsOf reads what results confirm; nil: nothing.
-func confirmsOf(p place) (*report.Confirms, error) {
-	f, err := p.open(report.ConfirmationFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	if err != nil {
-		return nil, err
-	}
-	c, err := report.ReadConfirms(text)
-	return &c, err
-}
-
 func (s *Server) history(r *http.Request) (string, any, error) {
 	q := r.URL.Query()
 	v := historyView{Frame: s.frame(r, "History"), Study: q.Get("study"), By: q.Get("by"), Base: q.Get("base"),
@@ -181,7 +167,8 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 	}
 	ids := map[string]found{} // by how a directory is shown
 	var places []place
-	for _, f := range s.results() {
+	found := s.results()
+	for _, f := range found {
 		if f.Fault != "" {
 			continue
 		}
@@ -215,7 +202,7 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		v.Problem = err.Error()
 		return "history", v, nil
 	}
-	v.Answer, v.LeftOut = h.Answer(), h.LeftOut
+	v.Answer, v.LeftOut, v.Confirming = h.Answer(), h.LeftOut, s.confirmations(comparing(found))
 	v.responses(h)
 	v.charts(h, ids, q)
 	return "history", v, nil
@@ -244,17 +231,30 @@ func (v *historyView) with(q url.Values, base string) string {
 	return "?" + out.Encode()
 }
 
+// suspect says how a suspect is confirmed.
+func (v *historyView) suspect(row *markRow, x report.Suspicion, ids map[string]found) {
+	row.Command = x.Command()
+	old, new := ids[x.Old.Dir], ids[x.New.Dir]
+	response := string(x.Series.Side) + "." + x.Series.Response
+	row.Now = slices.ContainsFunc(v.Confirming, func(c confirmRow) bool {
+		return c.State != "stopped" && c.State != "failed" && c.about(x.Old, x.New, old.path(), new.path(), response)
+	})
+	if v.Control && !row.Now {
+		row.Confirm = "history/confirm/?" + url.Values{"old": {old.id}, "new": {new.id}, "response": {response}}.Encode()
+	}
+}
+
 func (v *historyView) charts(h report.History, ids map[string]found, q url.Values) {
 	base := slices.IndexFunc(h.Runs, func(p report.Past) bool { return v.Base != "" && ids[p.Dir].id == v.Base })
 	if base >= 0 {
 		v.Unpin = v.with(q, "")
 	}
-	commands := map[string]string{} // by series and place
+	suspicions := map[string]report.Suspicion{} // by series and place
 	key := func(j history.Judged, m history.Mark) string {
 		return fmt.Sprint(j.Treatment, " ", j.Side, " ", j.Response, " ", m.At)
 	}
 	for _, s := range h.Suspicions() {
-		commands[key(s.Series, s.Mark)] = s.Command()
+		suspicions[key(s.Series, s.Mark)] = s
 	}
 	for i, j := range h.Series {
 		c := chart{Title: fmt.Sprintf("%s: %s, %s", j.Treatment, report.Words(j.Response), j.Side), Why: j.Why,
@@ -266,8 +266,8 @@ func (v *historyView) charts(h report.History, ids map[string]found, q url.Value
 		for _, m := range j.Marks {
 			row := markRow{Says: h.MarkWords(j, m)}
 			row.Sign, row.Class = report.MarkSign(m)
-			if m.Kind == history.Suspect {
-				row.Command = commands[key(j, m)]
+			if x, ok := suspicions[key(j, m)]; ok && m.Kind == history.Suspect {
+				v.suspect(&row, x, ids)
 			}
 			if m.Confirmation != nil {
 				row.To = ids[m.Confirmation.Dir].Path()

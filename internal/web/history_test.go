@@ -9,15 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
-// gate writes a run of a study: the RTT of each stack, in s.
-func gate(t testing.TB, dir, stacks, kernel, title string, rtts ...float64) {
+// gateBegun begins a run of a study; this process holds its lock until it is closed.
+func gateBegun(t testing.TB, dir, stacks, kernel, title string) (*store.Store, study.Plan) {
 	t.Helper()
 	facts, err := json.Marshal(map[string]any{"edgegauge": map[string]string{"version": "test"},
 		"devices": map[string]any{"local": map[string]string{"kernel": kernel}},
@@ -26,15 +28,39 @@ func gate(t testing.TB, dir, stacks, kernel, title string, rtts ...float64) {
 	kept, plan, err := fabricated.CreateOn(dir, fmt.Appendf(nil, "study: gate\nservice: monitor\nrequests: 100\n%s\n"+
 		"design: {replications: 8, seed: 1}\nresponses: [rtt]\n", stacks), facts)
 	ok(t, err)
+	return kept, plan
+}
+
+// gateTrial conducts a trial of it: the RTT of each stack, in s.
+func gateTrial(t testing.TB, kept *store.Store, trial study.Trial, r *rand.Rand, rtts ...float64) {
+	t.Helper()
+	a, err := kept.Begin(trial.ID)
+	ok(t, err)
+	v := rtts[trial.Cell] * math.Exp(0.01*r.NormFloat64())
+	ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10,
+		Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, nil))
+}
+
+// gate writes a whole run.
+func gate(t testing.TB, dir, stacks, kernel, title string, rtts ...float64) {
+	t.Helper()
+	kept, plan := gateBegun(t, dir, stacks, kernel, title)
 	defer kept.Close()
 	r := rand.New(rand.NewPCG(uint64(len(dir)), uint64(dir[len(dir)-1])))
 	for _, trial := range plan.Trials {
-		a, err := kept.Begin(trial.ID)
-		ok(t, err)
-		v := rtts[trial.Cell] * math.Exp(0.01*r.NormFloat64())
-		ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10,
-			Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, nil))
+		gateTrial(t, kept, trial, r, rtts...)
 	}
+}
+
+// began is when results began.
+func began(t testing.TB, dir string) time.Time {
+	t.Helper()
+	s, err := store.OpenReadOnly(dir)
+	ok(t, err)
+	defer s.Close()
+	r, err := report.ReadUnverified(s)
+	ok(t, err)
+	return r.Started
 }
 
 // gates makes a history: eight runs, five on another kernel, and three that are 30 %
@@ -58,15 +84,7 @@ func confirmGate(t testing.TB, dir string) {
 	t.Helper()
 	both := filepath.Join(dir, "confirmed")
 	gate(t, both, "factors: {stack: [s@base, s]}", "6.6", "1", 1e-3, 1.3e-3)
-	began := func(name string) report.Past {
-		s, err := store.OpenReadOnly(filepath.Join(dir, name))
-		ok(t, err)
-		defer s.Close()
-		r, err := report.ReadUnverified(s)
-		ok(t, err)
-		return report.PastOf(r, nil)
-	}
-	ok(t, report.Confirms{Old: began("012").Began, New: began("016").Began, Responses: []string{"rtt"}, Detect: 0.05}.Write(both))
+	ok(t, report.Confirms{Old: began(t, filepath.Join(dir, "012")), New: began(t, filepath.Join(dir, "016")), Responses: []string{"rtt"}, Detect: 0.05}.Write(both))
 }
 
 // Results on disk come out as marks of the page, with links to what they rest on.

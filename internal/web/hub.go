@@ -139,11 +139,15 @@ func (h *hub) renew(w *watch) {
 	h.mu.Unlock()
 	v := h.server.live(w, step, ended)
 	v.Frame = Frame{Control: h.server.Control != nil, depth: 1}
-	var b bytes.Buffer
-	if err := pages().ExecuteTemplate(&b, "live", v); err != nil {
-		return // the page shows the same fault
+	parts := map[string]string{"says": v.Says()}
+	for _, name := range []string{"live", "confirming"} { // of Now and of histories, which both are one folder down
+		text, err := rendered(name, v)
+		if err != nil {
+			return // the page shows the same fault
+		}
+		parts[name] = text
 	}
-	data, err := json.Marshal(map[string]any{"html": b.String(), "says": v.Says()})
+	data, err := json.Marshal(parts)
 	if err != nil {
 		return
 	}

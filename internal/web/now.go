@@ -29,6 +29,8 @@ type liveView struct {
 	Newest  []found    // where nothing runs
 	Over    bool       // the lab that opened this page has ended
 	Begun   []started  // by this server, and not running
+	// Confirming are the confirmations that have not ended, for histories.
+	Confirming []confirmRow
 }
 
 // Says is the state in a sentence, for those who hear the page.
@@ -86,14 +88,15 @@ type failureRow struct {
 
 // A watch remembers what was found running, so that not every look searches all folders.
 type watch struct {
-	places  []place
-	search  time.Time
-	known   map[string]*running // by id
-	ended   []*running
-	resting []found
-	read    time.Time // of a ledger, last
-	cpu     cpuClock
-	courses map[string]*labCourse // by id
+	places   []place
+	search   time.Time
+	known    map[string]*running // by id
+	ended    []*running
+	resting  []found
+	compared []found   // results that compare two versions, as they were found
+	read     time.Time // of a ledger, last
+	cpu      cpuClock
+	courses  map[string]*labCourse // by id
 }
 
 // stirred says whether the ledger of a running study has changed since it was read.
@@ -105,6 +108,24 @@ func (w *watch) stirred() bool {
 	})
 }
 
+// newest are the results that compare two versions, as they are now.
+func (w *watch) newest(now []*running) []found {
+	all := slices.Clone(w.compared)
+	for i := range all {
+		f := &all[i]
+		f.State = "unfinished"
+		for _, r := range append(slices.Clone(w.ended), now...) {
+			if r.place.id == f.id {
+				f.Valid, f.Trials = r.Valid, r.Total
+			}
+		}
+		if slices.ContainsFunc(now, func(r *running) bool { return r.place.id == f.id }) {
+			f.State = "running"
+		}
+	}
+	return all
+}
+
 // live says what runs now.
 func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	if w.known == nil {
@@ -112,7 +133,9 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	}
 	if time.Since(w.search) >= searchEvery || s.changing() {
 		w.search, w.places, w.resting = time.Now(), nil, nil
-		for _, f := range s.results() {
+		all := s.results()
+		w.compared = comparing(all)
+		for _, f := range all {
 			switch {
 			case f.State == "running":
 				w.places = append(w.places, f.place)
@@ -165,6 +188,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	}
 	v.Ended = slices.DeleteFunc(slices.Clone(w.ended), func(r *running) bool { return w.known[r.place.id] != nil })
 	v.Begun = s.begun(v.Running)
+	v.Confirming = s.confirmations(w.newest(v.Running))
 	if len(v.Running)+len(v.Ended) == 0 {
 		v.Newest = w.resting
 	}
@@ -263,7 +287,7 @@ func (r *running) count(trials []store.TrialState, attempts []store.AttemptState
 
 // urgency orders the states of trials by what a reader must see first.
 func urgency(s store.State) int {
-	return slices.Index([]store.State{store.Planned, store.Valid, store.Invalid, store.Running}, s)
+	return slices.Index([]store.State{store.Lacking, store.Planned, store.Valid, store.Invalid, store.Running}, s)
 }
 
 // foresee estimates the time left from the pace of this run: attempts that were lost count.

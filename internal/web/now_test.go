@@ -185,9 +185,9 @@ func (s stream) event() (id, html, says string) {
 			id = rest
 		}
 		if rest, found := strings.CutPrefix(line, "data: "); found {
-			var x struct{ HTML, Says string }
+			var x struct{ Live, Says string }
 			ok(s.T, json.Unmarshal([]byte(rest), &x))
-			return id, x.HTML, x.Says
+			return id, x.Live, x.Says
 		}
 	}
 }

@@ -76,6 +76,8 @@ type trialView struct {
 	Attempts       []attemptView
 	Sides          []sideView
 	Traces         []traceView
+	Power          *courseView // requests over time, with the power beneath; nil: there is none, or
+	PowerSays      string      // why
 	Warnings       []string
 	Quality        []store.Quality
 	Captures       []fileLink
@@ -108,6 +110,7 @@ type courseView struct {
 	Title          string
 	Spread, Course report.Picture
 	Drawn, Of      int
+	Off            string // how far the power beneath may lie to either side
 }
 
 // A pick is a request worth a look.
@@ -157,6 +160,9 @@ func (s *Server) trial(r *http.Request) (string, any, error) {
 	}
 	for _, x := range traces {
 		v.Traces = append(v.Traces, traceView{x.Picture(t.Report)})
+	}
+	if v.Power, v.PowerSays, err = t.powerOverCourse(traces); err != nil {
+		v.Missing = append(v.Missing, fmt.Sprintf("Power over the requests: %v", err))
 	}
 	return "trial", v, nil
 }

@@ -10,6 +10,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -134,6 +135,8 @@ func (s *Server) Handler() http.Handler {
 		m.HandleFunc("GET /new/words.json", s.words)
 	}
 	if s.Control != nil {
+		m.HandleFunc("GET /history/confirm/{$}", s.page(s.confirmPage))
+		m.HandleFunc("POST /history/confirm/{$}", s.confirm)
 		m.HandleFunc("GET /r/{id}/stop/{$}", s.page(s.stopPage))
 		m.HandleFunc("POST /r/{id}/stop/{$}", s.acted(s.stop))
 		m.HandleFunc("GET /r/{id}/resume/{$}", s.page(s.resumePage))
@@ -192,5 +195,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if m, ok := w.(*memory); ok {
 		m.fault = f.text
 	}
-	_ = pages().ExecuteTemplate(w, "fault", faultView{s.frame(r, title), f.text}) // the browser went away
+	text, _ := rendered("fault", faultView{s.frame(r, title), f.text})
+	_, _ = io.WriteString(w, text) // the browser went away
 }

@@ -320,6 +320,31 @@ func TestStarvedTrialsDecideNoClaim(t *testing.T) {
 	}
 }
 
+// Sides that waited for a CPU unlike decide nothing that this may explain, though neither starved.
+func TestUnlikeWaitingDecidesNoClaim(t *testing.T) {
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", Less: []string{"rest", "axis2"}}}
+	for waiting, want := range map[float64]stat.Verdict{0.01: stat.Confirmed, 0.09: stat.Undecided} {
+		series := things(rand.New(rand.NewPCG(1, 1)))
+		for i := range series {
+			s := &series[i]
+			slow := s.Levels[0] == "axis2"
+			if slow {
+				s.Waiting = waiting
+			}
+			for k := range s.Trials {
+				s.Trials[k].Mean = map[bool]float64{true: 1.1, false: 1}[slow] * (1 + 0.001*float64((k*7+i)%5-2))
+			}
+		}
+		if j := p.Judge(series, Mapping{}, 0.95).Claims[0]; j.Verdict != want {
+			t.Errorf("waiting %g: got %s, want %s, %v", waiting, j.Verdict, want, j.Why)
+		}
+	}
+}
+
 // A size is said with its unit, if it has one.
 func TestBoundsHaveTheirUnit(t *testing.T) {
 	difference, slope := 0.43, 26.0

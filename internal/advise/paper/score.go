@@ -56,9 +56,10 @@ type Judged struct {
 	Missing          []string // published treatments that were not measured
 	Modelled         bool     // ours is computed from a model
 	// Waiting is the longest wait for a CPU of the trials it rests on, in s for
-	// each s of the run, where it is over advise's limit: what such waiting can
-	// explain is not decided, and no size is.
+	// each s of the run, where it is over advise's limit or differs between what is compared:
+	// what such waiting can explain is not decided, and no size is.
 	Waiting float64
+	wide    float64 // the factor that such waiting can explain; 0: none
 	Why     []string
 	// Decides says what would decide it; empty where it is decided.
 	Decides []string

@@ -184,7 +184,7 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 		judged := s.scope.t.judged
 		judged.Modelled = judged.Modelled || found[0].Modelled
 		if found[0].Starved() {
-			judged.Waiting = max(judged.Waiting, found[0].Waiting)
+			judged.waited(found[0].Waiting, found[0].Waiting)
 		}
 		own := map[int]float64{}
 		for _, t := range found[0].Trials {
@@ -201,6 +201,24 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 	return out
 }
 
+// waiting is how long the selection's trials in one stratum waited for a CPU.
+func (s selection) waiting(stratum map[string]string) float64 {
+	most := 0.0
+	for _, r := range s.responses {
+		for _, x := range s.scope.t.find(r, s.scope.side, stratum, s.want) {
+			most = max(most, x.Waiting)
+		}
+	}
+	return most
+}
+
+// waited keeps what waiting so long on either side of a ratio may explain.
+func (j *Judged) waited(a, b float64) {
+	if wide := advise.Allowance(a, b); wide > 1 {
+		j.wide, j.Waiting = max(j.wide, wide), max(j.Waiting, a, b)
+	}
+}
+
 // pairs are the values of two selections in the blocks that have all of both,
 // per stratum.
 func pairs(a, b selection) (xs, ys [][]float64) {
@@ -209,6 +227,7 @@ func pairs(a, b selection) (xs, ys [][]float64) {
 		va, vb := a.at(stratum), b.at(stratum)
 		if len(va) > 0 && len(vb) > 0 {
 			at = append(at, [2]map[int]float64{va, vb})
+			a.scope.t.judged.waited(a.waiting(stratum), b.waiting(stratum))
 		}
 	}
 	if len(at) == 0 {
@@ -249,9 +268,9 @@ func (t *tester) part(where string, f Evidence, bound float64, above bool) {
 
 // beyond is Beyond by more than waiting for a CPU can explain.
 func (t *tester) beyond(f Evidence, bound float64) (above, below float64) {
-	wide := advise.Slower(t.judged.Waiting)
+	wide := t.judged.wide
 	switch {
-	case wide == 1:
+	case wide <= 1:
 		return f.Beyond(bound)
 	case f.Kind != "ratio":
 		return 1, 1

@@ -3,10 +3,13 @@
 package admit
 
 import (
+	"crypto/tls"
 	"fmt"
 	"regexp"
 
 	"github.com/nats-io/nkeys"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Names at the hub.
@@ -43,6 +46,29 @@ func Permissions(bench string) (publish, subscribe []string) {
 	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>", "$JS.API.CONSUMER.CREATE.OBJ_"+raw+".>")
 	return publish, []string{Inbox(bench) + ".>", AssignSubject(bench)}
 }
+
+// mostPEM is how many bytes a file of a certificate or key may have.
+const mostPEM = 1 << 20
+
+// KeyPair reads a server's certificate and key. Its errors name the file.
+func KeyPair(cert, key string) (tls.Certificate, error) {
+	certPEM, err := kernel.ReadFile(cert, mostPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	keyPEM, err := kernel.ReadFile(key, mostPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		err = fmt.Errorf("%s, %s: %w", cert, key, err)
+	}
+	return pair, err
+}
+
+// MostKeys is how many bytes a file of Keys may have.
+const MostKeys = 16 << 20
 
 // Keys are who a hub admits: public keys.
 type Keys struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"edgegauge.example/edgegauge/internal/fleet/admit"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Options say where a hub listens, and whom it admits.
@@ -248,7 +249,7 @@ func (o Options) settings() (*server.Options, error) {
 			"or listen on 127.0.0.1", listen)
 	}
 	if o.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		pair, err := admit.KeyPair(o.Cert, o.Key)
 		if err != nil {
 			return nil, fmt.Errorf("hub: %w", err)
 		}
@@ -286,7 +287,7 @@ func (o Options) join(s *server.Options) error {
 	if err != nil || port < 1 || port > 65535 {
 		return fmt.Errorf("hub: %s: no port", o.Route)
 	}
-	ca, err := os.ReadFile(cmp.Or(o.CA, o.Cert))
+	ca, err := kernel.ReadFile(cmp.Or(o.CA, o.Cert), 1<<20)
 	if err != nil {
 		return fmt.Errorf("hub: %w", err)
 	}
@@ -313,7 +314,7 @@ const routeWithin = 10 * time.Second
 // users reads whom the hub admits, and to what.
 func users(file string) ([]*server.NkeyUser, error) {
 	var k admit.Keys
-	text, err := os.ReadFile(file)
+	text, err := kernel.ReadFile(file, admit.MostKeys)
 	if err == nil {
 		err = json.Unmarshal(text, &k)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"edgegauge.example/edgegauge/internal/fleet/admit"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 const (
@@ -47,7 +48,7 @@ func ReadCredentials(file string) (Credentials, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		return c, fmt.Errorf("%s: others may read this secret; run: chmod 600 %[1]s", file)
 	}
-	text, err := os.ReadFile(file)
+	text, err := kernel.ReadFile(file, 1<<20)
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}

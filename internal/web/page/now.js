@@ -1,8 +1,9 @@
-// Keeps the page as its server sees the running study. Only parts that changed are
-// replaced, so that the page does not grow, scroll or lose the reader's place.
+// Keeps the page as its server sees what runs. Only parts that changed are replaced, so that
+// the page does not grow, scroll or lose the reader's place. data-shows names what of a state
+// the page shows: all that runs, or what of it confirms a suspect of a history.
 (() => {
   "use strict";
-  const main = document.querySelector("main[data-events]");
+  const main = document.querySelector("main[data-events]"), shows = main.dataset.shows;
   const live = document.getElementById("live"), link = document.getElementById("link"), says = document.getElementById("says");
   const texts = { live: "Live.", lost: "Connection lost; trying again.", refused: "The server refuses this page: reload it.", waiting: "Connecting …" };
   const show = (state) => { link.dataset.state = state; link.textContent = texts[state]; };
@@ -11,6 +12,10 @@
   function renew(html) {
     const next = document.createElement("div");
     next.innerHTML = html; // made by the server's templates, which escape all that studies and stacks say
+    // One that is not under way any more has a verdict, which the figures of a new page show.
+    for (const e of live.querySelectorAll("[data-confirms]")) {
+      if (![...next.querySelectorAll("[data-confirms]")].some((x) => x.dataset.confirms === e.dataset.confirms)) return location.reload();
+    }
     const shape = (root) => [...root.querySelectorAll("[data-part]")].map((e) => e.dataset.part).join(" ");
     if (shape(live) !== shape(next)) return live.replaceChildren(...next.childNodes);
     const old = live.querySelectorAll("[data-part]");
@@ -29,7 +34,7 @@
     show("waiting");
     source = new EventSource(main.dataset.events);
     source.onopen = () => show("live");
-    source.addEventListener("state", (e) => { const x = JSON.parse(e.data); renew(x.html); speak(x.says); });
+    source.addEventListener("state", (e) => { const x = JSON.parse(e.data); renew(x[shows]); speak(x.says); });
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED) return show("lost");
       // The server answered, and not with a stream: too many pages watch, or it has a new token.

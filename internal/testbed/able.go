@@ -1,0 +1,79 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// ReadElsewhere is ReadAvailable for benches: stacks need not be able to run on this machine,
+// only known here.
+func (b *Testbed) ReadElsewhere(ctx context.Context, file string, text []byte, sets ...string) (
+	p study.Plan, left []string, err error,
+) {
+	v := b.Vocabulary(ctx)
+	find := v.Stacks
+	v.Stacks = func(name string) (study.StackFacts, bool) {
+		f, ok := find(name)
+		f.Missing = ""
+		return f, ok
+	}
+	return b.readAvailable(ctx, v, file, text, sets...)
+}
+
+// unable lists the treatments (study.Trial.Cell) that cannot run on this machine, each with
+// the reason. Boards are not reached.
+func (b *Testbed) unable(ctx context.Context, p study.Plan, trust bool) map[int]string {
+	if b.obstacle(ctx, p, trust) == "" { // as a rule all can, and one look is quick
+		return nil
+	}
+	out := map[int]string{}
+	x := b.assemble(p, b.Exe, b.Temp)
+	for t := range x.treatments() {
+		one := p
+		one.Trials = []study.Trial{t}
+		if why := b.obstacle(ctx, one, trust); why != "" {
+			out[t.Cell], _, _ = strings.Cut(why, "\n")
+		}
+	}
+	return out
+}
+
+// obstacle is the first that stands in the way of a plan; empty: nothing.
+func (b *Testbed) obstacle(ctx context.Context, p study.Plan, trust bool) string {
+	needed := b.needed(p)
+	for _, name := range slices.Sorted(maps.Keys(needed)) {
+		if why := b.StackState(ctx, needed[name]); why != "" {
+			return fmt.Sprintf("stack %s cannot run here: %s", name, why)
+		}
+	}
+	if err := b.allows(p, trust); err != nil {
+		return err.Error()
+	}
+	if found := b.Obstacles(ctx, p); len(found) > 0 {
+		return found[0].What
+	}
+	return ""
+}
+
+// allows refuses what a study may not have this bench run.
+func (b *Testbed) allows(p study.Plan, trust bool) error {
+	if trust {
+		return nil
+	}
+	if foreign := b.Foreign(p); foreign != nil {
+		return fmt.Errorf("this bench may not run what the study names: %w; to allow it, start its worker with --trust",
+			foreign)
+	}
+	for _, t := range p.Trials {
+		if t.Setup.URL != "" { // a study could have it read files and send them anywhere
+			return fmt.Errorf("this bench may not call a service that is already running (%s); to allow it, start its "+
+				"worker with --trust", t.Setup.URL)
+		}
+	}
+	return nil
+}
