@@ -36,7 +36,8 @@ func (t *candidate) existing() bool {
 	}
 	*s = Setup{URL: s.URL, Request: s.Request, Transport: s.Transport, Connection: s.Connection, IP: s.IP,
 		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: Link{Text: "none"}, Requests: s.Requests,
-		Duration: s.Duration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival, Security: kind.security, Population: s.Population}
+		Duration: s.Duration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival, Security: kind.security,
+		Population: s.Population}
 	s.Client.Stack = Requester
 	if !t.has("ip") {
 		s.IP = "" // as the URL's host resolves
@@ -103,7 +104,7 @@ func (t *candidate) askedByDevices(u *url.URL) {
 	}
 	switch host := u.Hostname(); {
 	case s.Transport != "http" && s.Transport != "coap":
-		t.complain(fmt.Sprintf("many devices ask a service that is already running over http or coap, not over %s", s.Transport),
+		t.complain("many devices ask a service that is already running over http or coap, not over "+s.Transport,
 			"write server: {url: http://127.0.0.1:8080/}", "devices", "transport", "server.url")
 	case !strings.HasPrefix(host, "127.") && host != "localhost":
 		t.complain("devices have addresses of 127.0.0.0/8 and reach only a service of this machine",

@@ -172,8 +172,8 @@ func flightRows(ctx context.Context, b *Bench) ([]Row, error) {
 	var cost [2][]float64 // s: of many, of one
 	for range peerRounds {
 		for i, n := range []int{1000, 1} {
-			job := drive.Job{Spec: drive.Spec{URL: served.URL, Protocol: drive.HTTP2, Connection: drive.Multiplexed, Concurrency: n,
-				ContentType: codec.Protobuf.MediaType(service.Monitor, false)},
+			job := drive.Job{Spec: drive.Spec{URL: served.URL, Protocol: drive.HTTP2, Connection: drive.Multiplexed,
+				Concurrency: n, ContentType: codec.Protobuf.MediaType(service.Monitor, false)},
 				Body: codec.Append(codec.Protobuf, nil, service.Monitor, false, &m), Requests: 20_000, WarmUp: 2000}
 			r, err := drive.Exec(ctx, []string{b.Exe, "drive"}, job, -1, func(x measure.Exchange) error {
 				if x.Failure != "" {
@@ -187,7 +187,7 @@ func flightRows(ctx context.Context, b *Bench) ([]Row, error) {
 			cost[i] = append(cost[i], (r.Quality.CPU-r.Quality.Spin).Seconds()/float64(r.Exchanges))
 		}
 	}
-	return driveTable([]drivebench.Measurement{{What: figure, Ours: cost[0], Theirs: cost[1], Limit: limit.String()}}, limit,
-		fmt.Sprintf("%d alternating runs of 20,000 requests, HTTP/2 to the reference stack; %.2f and %.2f µs; ratio of medians",
-			peerRounds, 1e6*middle(cost[0]), 1e6*middle(cost[1]))), nil
+	figures := []drivebench.Measurement{{What: figure, Ours: cost[0], Theirs: cost[1], Limit: limit.String()}}
+	return driveTable(figures, limit, fmt.Sprintf("%d alternating runs of 20,000 requests, HTTP/2 to the reference; "+
+		"%.2f and %.2f µs; ratio of medians", peerRounds, 1e6*middle(cost[0]), 1e6*middle(cost[1]))), nil
 }
