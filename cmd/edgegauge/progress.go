@@ -82,7 +82,7 @@ func failures(n int) string {
 func (p *progress) renew(line string) {
 	line = printable.Line(line)
 	width, _, err := term.GetSize(int(p.out.Fd()))
-	if err == nil && len(line) >= width {
+	if err == nil && width > 0 && len(line) >= width { // 0: the terminal does not know
 		line = line[:max(0, width-1)]
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", line)

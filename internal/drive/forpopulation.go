@@ -5,6 +5,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 // What drive/population needs of this package.
@@ -52,6 +54,20 @@ func TLSConfig(s Spec) (*tls.Config, error) {
 		return nil, err
 	}
 	return secret.tls, nil
+}
+
+// CoAPRequest is what a Driver asks over CoAP, without type, message ID, token and blocks.
+func CoAPRequest(s Spec, body []byte) (*coap.Message, error) {
+	t, _, err := s.target()
+	if err != nil {
+		return nil, err
+	}
+	w, err := newCoAPConn(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	w.call.Body = body
+	return w.call.Message(), nil
 }
 
 // HTTPRequest is what a Driver sends for a request with this body over HTTP/1.1.

@@ -17,28 +17,53 @@ import (
 // of one trial and the next. It is not of the Go heap, where a study of long
 // trials would take up to twice as much before the collector came.
 type spare struct {
-	mu    sync.Mutex
-	rooms [][]int64
+	mu      sync.Mutex // trials at once share it
+	columns [][]uint32
+	wide    []int64 // of the column that is summarized
 }
 
-func (s *spare) take(n int) []int64 {
+func (s *spare) take(n int) []uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, v := range s.rooms {
+	for i, v := range s.columns {
 		if cap(v) >= n {
-			s.rooms = slices.Delete(s.rooms, i, i+1)
+			s.columns = slices.Delete(s.columns, i, i+1)
 			return v[:0]
 		}
 	}
-	for _, v := range s.rooms { // all too small
+	for _, v := range s.columns { // all too small
 		unmapped(v)
 	}
-	s.rooms = nil
-	return mapped(n)
+	s.columns = nil
+	return mapped[uint32](n)
+}
+
+// takeWide is empty, for n values; nil if there is no room.
+func (s *spare) takeWide(n int) []int64 {
+	s.mu.Lock()
+	v := s.wide
+	s.wide = nil
+	s.mu.Unlock()
+	if cap(v) < n {
+		unmapped(v)
+		v = mapped[int64](n)
+	}
+	return v[:0]
+}
+
+// giveWide takes back what takeWide lent.
+func (s *spare) giveWide(room []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cap(s.wide) > 0 {
+		unmapped(room)
+		return
+	}
+	s.wide = room
 }
 
 // give takes a column's memory back. One that outgrew its room lies on the heap.
-func (s *spare) give(room, values []int64) {
+func (s *spare) give(room, values []uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -46,30 +71,31 @@ func (s *spare) give(room, values []int64) {
 	case unsafe.SliceData(room) != unsafe.SliceData(values):
 		unmapped(room)
 	default:
-		s.rooms = append(s.rooms, room)
+		s.columns = append(s.columns, room)
 	}
 }
 
 // mapped is room for n values outside the heap; nil if there is none: append
 // then makes it on the heap.
-func mapped(n int) []int64 {
+func mapped[T int64 | uint32](n int) []T {
 	if n == 0 {
 		return nil
 	}
-	b, err := unix.Mmap(-1, 0, n*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	b, err := unix.Mmap(-1, 0, n*int(unsafe.Sizeof(T(0))), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return nil
 	}
-	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), n)[:0]
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)[:0]
 }
 
-func unmapped(v []int64) {
+func unmapped[T int64 | uint32](v []T) {
 	if cap(v) > 0 {
-		_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), cap(v)*8))
+		_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), cap(v)*int(unsafe.Sizeof(T(0)))))
 	}
 }
 
-// An accumulator holds one side's figures of a running trial, at most 56 B a request.
+// An accumulator holds one side's figures of a running trial, at most 28 B a request, and 8 B
+// more while they are summarized.
 type accumulator struct {
 	n, failed int
 	why       string          // of the first failure
@@ -83,22 +109,48 @@ type accumulator struct {
 	check     recordCheck
 
 	columns []column
+	from    *spare
 	x       measure.Exchange // the last answered one
 	out, in int64            // B, sums
 
 	thirds [2]float64 // s, mean RTT of the first and the last third; 0: too few
 }
 
-// A column is one response variable of one side.
+// A column is one response variable of one side: ns or B, of which 4 B hold nearly all.
 type column struct {
-	*measure.Field         // if rare: as long as all values are 0, none is kept
-	room           []int64 // what a spare lent
-	values         []int64 // in room, unless there came more than expected
+	*measure.Field          // if rare: as long as all values are 0, none is kept
+	room           []uint32 // what a spare lent
+	values         []uint32 // in room, unless there came more than expected
+	large          map[int]int64
+}
+
+// put keeps a value.
+func (c *column) put(v int64) {
+	if v < 0 || v > math.MaxUint32 {
+		if c.large == nil {
+			c.large = map[int]int64{}
+		}
+		c.large[len(c.values)] = v
+		v = 0
+	}
+	c.values = append(c.values, uint32(v))
+}
+
+// widen appends all values to dst, in their order.
+func (c *column) widen(dst []int64) []int64 {
+	at := len(dst)
+	for _, v := range c.values {
+		dst = append(dst, int64(v))
+	}
+	for i, v := range c.large {
+		dst[at+i] = v
+	}
+	return dst
 }
 
 // reserve makes room for the expected requests, so that nothing doubles.
 func (t *accumulator) reserve(side measure.Side, requests int, from *spare) {
-	t.check.side = side
+	t.check.side, t.from = side, from
 	fields := measure.Summaries(side)
 	t.columns = make([]column, len(fields))
 	for i, f := range fields {
@@ -138,11 +190,11 @@ func (t *accumulator) add(x measure.Exchange) {
 		v := c.Value(&t.x)
 		if c.Rare() && v != 0 && len(c.values) == 0 { // the first: all answered before it had 0
 			for range t.n - t.failed - 1 {
-				c.values = append(c.values, 0)
+				c.put(0)
 			}
 		}
 		if !c.Rare() || v != 0 || len(c.values) > 0 {
-			c.values = append(c.values, v)
+			c.put(v)
 		}
 	}
 }
@@ -150,14 +202,22 @@ func (t *accumulator) add(x measure.Exchange) {
 // results are the trial's figures of this side.
 func (t *accumulator) results(side measure.Side) []store.Result {
 	var out []store.Result
+	longest := 0
 	for _, c := range t.columns {
-		if first, last, err := stat.Thirds(c.values); err == nil && c.Name == "rtt" { // before WithinTrial, which reorders
+		longest = max(longest, len(c.values))
+	}
+	room := t.from.takeWide(longest)
+	defer t.from.giveWide(room)
+	for i := range t.columns {
+		c := &t.columns[i]
+		values := c.widen(room)
+		if first, last, err := stat.Thirds(values); err == nil && c.Name == "rtt" { // before WithinTrial, which reorders
 			t.thirds = [2]float64{first * c.Scale(), last * c.Scale()}
 		}
 		if t.uncounted && c.Response.Unit == "B" && t.out == 0 && t.in == 0 {
 			continue
 		}
-		w, err := stat.WithinTrial(c.values)
+		w, err := stat.WithinTrial(values)
 		if err != nil {
 			continue // no request was answered: there is nothing to say
 		}
@@ -178,7 +238,7 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 func (t *accumulator) release(to *spare) {
 	for i := range t.columns {
 		to.give(t.columns[i].room, t.columns[i].values)
-		t.columns[i].room, t.columns[i].values = nil, nil
+		t.columns[i].room, t.columns[i].values, t.columns[i].large = nil, nil, nil
 	}
 }
 

@@ -165,8 +165,10 @@ func (p *programs) call() (stack.Call, error) {
 		return call, fmt.Errorf("nothing to ask %s", t.setup.URL)
 	}
 	var err error
-	call.Request, err = json.Marshal(job)
-	return call, err
+	if call.Request, err = json.Marshal(job); err != nil {
+		return call, err
+	}
+	return call, t.tellPopulation(&call)
 }
 
 // scratch is the folder of the server's program.

@@ -232,7 +232,7 @@ func (p *Population) periods() (shortest, longest time.Duration) {
 
 // notWithDevices are settings that say how one client paces requests: each device has
 // a period for that.
-var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min_duration", "server.url"}
+var notWithDevices = []string{"concurrency", "rate", "arrival", "requests", "min_duration"}
 
 // ofPackets are responses for which each request is looked for in captured packets.
 var ofPackets = []string{"delay", "delay_to_data", "jitter", "jitter_rfc3550", "wire_bytes", "packets",
@@ -345,7 +345,7 @@ func (t *candidate) streams() {
 	case s.Connection == "per-request" && http && p.alive():
 		t.complain("keepalive with a connection for each request, which is never silent", "remove keepalive", "keepalive",
 			"connection")
-	case s.Connection != "keep-alive" && !(s.Connection == "per-request" && http):
+	case s.Connection != "" && s.Connection != "keep-alive" && !(s.Connection == "per-request" && http):
 		t.complain(fmt.Sprintf("devices with connection %s over %s", s.Connection, s.Transport),
 			"write connection: keep-alive; devices that speak HTTP may have per-request", "devices", "connection")
 	case s.Options["qos"] == "2":
@@ -356,8 +356,8 @@ func (t *candidate) streams() {
 	}
 	for _, w := range t.study.Responses {
 		if w.Text == "datagram_bytes" {
-			t.complain("response datagram_bytes is not available with devices that have connections: TCP makes its segments unseen",
-				"remove it, or exclude the treatment", "devices")
+			t.complain("response datagram_bytes is not available with devices that have connections: TCP makes its "+
+				"segments unseen", "remove it, or exclude the treatment", "devices")
 		}
 	}
 	if !http && !t.has("ramp") && p.Phase == "random" {

@@ -62,27 +62,26 @@ func TestDevices(t *testing.T) {
 // What cannot be is refused, at its place and with advice.
 func TestDevicesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                          "devices without a period",
-		"period: 60s\nrate: 10\n":                                   "devices with rate",
-		"period: 60s\nrequests: 10\n":                               "devices with requests",
-		"period: 60s\nconcurrency: 2\n":                             "devices with concurrency",
-		"period: 60s\nlink: lte-m\n":                                "which no link leads to",
-		"period: 60s\nip: ipv6\n":                                   "write ip: ipv4",
-		"period: 60s\nserver: {device: pi}\n":                       "only a server on this machine",
-		"period: 60s\nresponses: [wire_bytes]\n":                    "wire_bytes is not available with devices",
-		"period: 60s\njitter: 200%\n":                               "not a share",
-		"period: 60s\nphase: full\n":                                "phase \"full\" is unknown",
-		"period: 60s\nreconnect: {most: 1ms}\n":                     "above its most",
-		"period: 60s\nreconnect: {factor: 0.5}\n":                   "no factor",
-		"period: 60s\nreconnect: {jiter: full}\n":                   "did you mean jitter?",
-		"period: 60s\noutage: {at: 10s}\n":                          "cuts nobody off",
-		"period: 60s\noutage: {at: 30s, for: 30s}\n":                "not before the trial",
-		"period: 20m\n":                                             "too long for timeouts.trial",
-		"mix: {a: {share: 50%, period: 1s}}\n":                      "add up to 50%",
-		"mix: {a: {share: 100%}}\n":                                 "lacks its share or its period",
-		"period: 1s\nmix: {a: {share: 100%, period: 1s}}\n":         "mix with period",
-		"time: instructions\nperiod: 60s\n":                         "time: clock",
-		"period: 60s\nserver: {url: \"coap://127.0.0.1:5683/a\"}\n": "devices with server.url",
+		"":                                                  "devices without a period",
+		"period: 60s\nrate: 10\n":                           "devices with rate",
+		"period: 60s\nrequests: 10\n":                       "devices with requests",
+		"period: 60s\nconcurrency: 2\n":                     "devices with concurrency",
+		"period: 60s\nlink: lte-m\n":                        "which no link leads to",
+		"period: 60s\nip: ipv6\n":                           "write ip: ipv4",
+		"period: 60s\nserver: {device: pi}\n":               "only a server on this machine",
+		"period: 60s\nresponses: [wire_bytes]\n":            "wire_bytes is not available with devices",
+		"period: 60s\njitter: 200%\n":                       "not a share",
+		"period: 60s\nphase: full\n":                        "phase \"full\" is unknown",
+		"period: 60s\nreconnect: {most: 1ms}\n":             "above its most",
+		"period: 60s\nreconnect: {factor: 0.5}\n":           "no factor",
+		"period: 60s\nreconnect: {jiter: full}\n":           "did you mean jitter?",
+		"period: 60s\noutage: {at: 10s}\n":                  "cuts nobody off",
+		"period: 60s\noutage: {at: 30s, for: 30s}\n":        "not before the trial",
+		"period: 20m\n":                                     "too long for timeouts.trial",
+		"mix: {a: {share: 50%, period: 1s}}\n":              "add up to 50%",
+		"mix: {a: {share: 100%}}\n":                         "lacks its share or its period",
+		"period: 1s\nmix: {a: {share: 100%, period: 1s}}\n": "mix with period",
+		"time: instructions\nperiod: 60s\n":                 "time: clock",
 	} {
 		if _, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
@@ -116,6 +115,40 @@ func streaming(name string) (StackFacts, bool) {
 	return StackFacts{Name: name, Populations: true, Streams: true, Options: []string{"qos"}, Serves: []Cell{{
 		Services: []string{"monitor"}, Encodings: []string{"json"}, Securities: []string{"none", "tls"}, Transports: transports,
 		Connections: []string{"keep-alive", "per-request", "pipelined"}, Client: true, Server: true}}}, true
+}
+
+// Devices ask a service of this machine that is already running; what they cannot ask is refused.
+func TestDevicesAskAService(t *testing.T) {
+	for text, want := range map[string]string{
+		"server: {url: \"http://127.0.0.1:8080/\"}\n":                              "",
+		"server: {url: \"https://localhost/\"}\n":                                  "",
+		"server: {url: \"coap://127.0.0.1/a\"}\nrequest: {confirmable: off}\n":     "",
+		"server: {url: \"http://127.0.0.1/\"}\nconnection: per-request\n":          "",
+		"server: {url: \"http://127.0.0.1/\"}\ntransport: http2\n":                 "not over http2",
+		"server: {url: \"mqtt://127.0.0.1/a\"}\n":                                  "not over mqtt5",
+		"server: {url: \"http://192.0.2.1/\"}\n":                                   "only a service of this machine",
+		"server: {url: \"http://127.0.0.1/\"}\nrequest: {status: 404}\n":           "wants status 404",
+		"server: {url: \"http://127.0.0.1/\"}\nconnection: pipelined\n":            "connection pipelined over http",
+		"server: {url: \"http://127.0.0.1/\"}\nkeepalive: 1500ms\n":                "in whole seconds",
+		"server: {url: \"http://127.0.0.1/\"}\nresponses: [rtt, datagram_bytes]\n": "datagram_bytes is not available",
+	} {
+		text = "study: a\ndevices: 1000\nperiod: 60s\n" + text
+		s, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming})
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: got %v, want %q", text, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		p, err := Expand(s)
+		if err != nil || p.Trials[0].Setup.Population.Devices != 1000 || p.Trials[0].Setup.Duration != time.Minute {
+			t.Errorf("%q: got %+v, %v", text, p.Trials, err)
+		}
+	}
 }
 
 func streamsThatCannotBe(t *testing.T) {

@@ -36,7 +36,8 @@ func (t *candidate) existing() bool {
 	}
 	*s = Setup{URL: s.URL, Request: s.Request, Transport: s.Transport, Connection: s.Connection, IP: s.IP,
 		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: Link{Text: "none"}, Requests: s.Requests,
-		Duration: s.Duration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival, Security: kind.security}
+		Duration: s.Duration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival, Security: kind.security,
+		Population: s.Population}
 	s.Client.Stack = Requester
 	if !t.has("ip") {
 		s.IP = "" // as the URL's host resolves
@@ -55,6 +56,7 @@ func (t *candidate) existing() bool {
 		s.Request = &Request{}
 	}
 	t.requested(u)
+	t.askedByDevices(u)
 	if t.study.Time == Instructions {
 		t.complain("time: instructions counts in an emulated device, but a service that is already running is outside it",
 			"write time: clock", "server.url")
@@ -91,6 +93,27 @@ func (t *candidate) requested(u *url.URL) {
 	case u.Scheme == "coaps" && q.PSK == "":
 		t.complain("coaps needs a pre-shared key", "write request: {psk_identity: NAME, psk: env:VARIABLE}", "request",
 			"server.url")
+	}
+}
+
+// askedByDevices checks what many devices can ask of a service that is already running.
+func (t *candidate) askedByDevices(u *url.URL) {
+	s := t.setup
+	if s.Population.Devices == 0 {
+		return
+	}
+	switch host := u.Hostname(); {
+	case s.Transport != "http" && s.Transport != "coap":
+		t.complain("many devices ask a service that is already running over http or coap, not over "+s.Transport,
+			"write server: {url: http://127.0.0.1:8080/}", "devices", "transport", "server.url")
+	case !strings.HasPrefix(host, "127.") && host != "localhost":
+		t.complain("devices have addresses of 127.0.0.0/8 and reach only a service of this machine",
+			"write its URL with 127.0.0.1", "devices", "server.url")
+	case s.Request.Status != 0 && s.Request.Status/100 != 2:
+		t.complain(fmt.Sprintf("devices take an answer of another class than 2 for failed, and the request wants status %d",
+			s.Request.Status), "remove status", "devices", "request")
+	case s.Transport == "http":
+		t.streams()
 	}
 }
 

@@ -20,6 +20,6 @@ func openEmbedded(*program, stack.Serve, int, string) (broker, error) {
 	return nil, errors.New("this is edgegauge-board, which has no MQTT broker; use edgegauge")
 }
 
-func (p *program) populate(stack.Call, drive.Spec, drive.Call) error {
+func (p *program) populate(stack.Call, drive.Spec, drive.Call, int) error {
 	return errors.New("this is edgegauge-board, which has no populations of devices; use edgegauge")
 }

@@ -76,7 +76,7 @@ func (p *program) call() error {
 		return err
 	}
 	if s.Population != nil {
-		return p.populate(s, spec, c)
+		return p.populate(s, spec, c, 0)
 	}
 	return p.answerRuns(s, spec, c)
 }

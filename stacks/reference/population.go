@@ -3,32 +3,32 @@
 package reference
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/drive/population"
-	"edgegauge.example/edgegauge/internal/protocol/coap"
 	"edgegauge.example/edgegauge/internal/protocol/dtls"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// populate makes the client many devices, and runs what it is asked until stdin ends.
-func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call) error {
-	if !Populates(p.kind.name) {
+// populate makes the client many devices, and runs what it is asked until stdin ends. A status is that of
+// right answers; 0: the usual one.
+func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call, status int) error {
+	if s.Request == nil && !Populates(p.kind.name) {
 		return fmt.Errorf("a population speaks CoAP, MQTT, HTTP/1.1 or bare TCP, not %s", p.kind.transport)
 	}
 	var spec population.Spec
 	err := json.Unmarshal(s.Population, &spec)
 	if err == nil {
-		err = fill(&spec, d, c)
+		err = fill(&spec, d, c, status)
 	}
 	if err != nil {
 		return fmt.Errorf("call: population: %w", err)
@@ -54,28 +54,36 @@ func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call) error {
 }
 
 // fill makes the one request of all devices, and what judges its answers.
-func fill(spec *population.Spec, d drive.Spec, c drive.Call) error {
+func fill(spec *population.Spec, d drive.Spec, c drive.Call, right int) error {
 	u, err := url.Parse(d.URL)
 	if err != nil {
 		return err
 	}
-	if spec.Server, err = netip.ParseAddrPort(u.Host); err != nil {
+	at, _, err := d.Address()
+	if err != nil {
+		return err
+	}
+	if port, here := strings.CutPrefix(at, "localhost:"); here {
+		at = "127.0.0.1:" + port
+	}
+	if spec.Server, err = netip.ParseAddrPort(at); err != nil {
 		return err
 	}
 	body, err := c.Encode(0, nil)
 	if err != nil {
 		return err
 	}
-	right := 200
+	usual := 200
 	if u.Scheme == "coap" || u.Scheme == "coaps" {
-		right = 205
-		err = fillCoAP(spec, d, u.Path, body)
+		usual = 205
+		err = fillCoAP(spec, d, body)
 	} else {
 		err = fillStream(spec, d, strings.Trim(u.Path, "/"), body)
 	}
 	if err != nil {
 		return err
 	}
+	right = cmp.Or(right, usual)
 	spec.Body, spec.Timeout = len(body), d.Timeout
 	checker, _ := c.(drive.Checker)
 	spec.Judge = func(payload []byte) error {
@@ -88,16 +96,13 @@ func fill(spec *population.Spec, d drive.Spec, c drive.Call) error {
 	return nil
 }
 
-func fillCoAP(spec *population.Spec, d drive.Spec, path string, body []byte) error {
-	format, err := strconv.ParseUint(d.ContentType, 10, 16)
+func fillCoAP(spec *population.Spec, d drive.Spec, body []byte) error {
+	m, err := drive.CoAPRequest(d, body)
 	if err != nil {
 		return err
 	}
-	m := coap.Message{Code: coap.POST, Payload: body}
-	m.AddParts(coap.URIPath, path, '/')
-	m.AddUint(coap.ContentFormat, uint32(format))
 	const header = 4 // without a token
-	spec.Method, spec.Request, spec.NON = uint8(coap.POST), m.Append(nil)[header:], d.NON
+	spec.Method, spec.Request, spec.NON = uint8(m.Code), m.Append(nil)[header:], d.NON
 	if c := d.Credentials; len(c.OSCORE.Secret) > 0 || len(c.Key) > 0 {
 		spec.Security = &population.Security{OSCORE: c.OSCORE,
 			DTLS: dtls.Keys{Identity: c.Identity, Key: c.Key, CID: c.CID}}

@@ -35,5 +35,8 @@ func (p *program) request() error {
 	if err != nil {
 		return err
 	}
+	if s.Population != nil {
+		return p.populate(s, job.Spec, c, job.Status)
+	}
 	return p.answerRuns(s, job.Spec, c)
 }

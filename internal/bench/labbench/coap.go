@@ -59,5 +59,43 @@ func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
 	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 10 randomized " +
 		"blocks of 60,000 requests after 30,000 " +
 		"of warm-up; ratio of the servers' CPU time per request, all threads, paired by block with its t interval"
+	return b.coapClients(ctx, rows)
+}
+
+// clientStudy has three clients ask one server in turn.
+const clientStudy = `study: coapclients
+service: echo
+n: 98
+server: {device: local, stack: reference/coap-protobuf}
+factors: {client.stack: [reference/coap-protobuf, californium, libcoap]}
+requests: 60000
+heap: 128MB
+design: {replications: 10, warmup: 30000}
+responses: [cpu]
+timeouts: {ready: 60s, request: 10s, trial: 5m}
+`
+
+// coapClients compares requests per second of the client's processor time.
+func (b *Bench) coapClients(ctx context.Context, rows []Row) ([]Row, error) {
+	run, err := b.run(ctx, clientStudy)
+	if err != nil {
+		return rows, err
+	}
+	defer run.forget()
+	all, err := run.rows()
+	if err != nil {
+		return rows, err
+	}
+	at, limit := len(rows), bound{value: 1}
+	for _, p := range []string{"californium", "libcoap"} {
+		theirs, ours := paired(all, p, "coap-protobuf", measure.Client, "cpu")
+		c, err := stat.RatioPaired(theirs, ours, 0.95)
+		if err != nil {
+			return rows, fmt.Errorf("beside %s's client: %w", p, err)
+		}
+		rows = append(rows, Row{Figure: "requests per CPU second of coap-protobuf's client, over " + p + "'s",
+			Wanted: limit.String(), Measured: interval(c.Estimate, c.Lo, c.Hi), Verdict: limit.verdict(c.Estimate, c.Lo, c.Hi)})
+	}
+	rows[at].How = "the same with one server, reference/coap-protobuf, and three clients; records kept as in every trial"
 	return rows, nil
 }

@@ -8,11 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 
 	"edgegauge.example/edgegauge/internal/bench/storebench"
 )
 
-// StoreVerb is the hidden verb `edgegauge bench-store DIR`: it measures the
+// StoreVerb is the hidden verb `edgegauge bench-store DIR [TRIALS REQUESTS]`: it measures the
 // store in a process of its own, since a peak RSS is a process's.
 const StoreVerb = "bench-store"
 
@@ -21,10 +22,21 @@ const storedTrials, storedRequests = 100, 100_000
 
 // StoreMain measures below a directory and prints the result as JSON.
 func StoreMain(args []string, stdout io.Writer) error {
-	if len(args) != 1 {
-		return errors.New(StoreVerb + ": name a directory")
+	trials, requests := storedTrials, storedRequests
+	var err error
+	switch len(args) {
+	case 1:
+	case 3:
+		if trials, err = strconv.Atoi(args[1]); err == nil {
+			requests, err = strconv.Atoi(args[2])
+		}
+	default:
+		err = errors.New("name a directory, or also numbers of trials and of requests in each")
 	}
-	r, err := storebench.Measure(args[0], storedTrials, storedRequests)
+	if err != nil {
+		return fmt.Errorf("%s: %w", StoreVerb, err)
+	}
+	r, err := storebench.Measure(args[0], trials, requests)
 	if err != nil {
 		return err
 	}

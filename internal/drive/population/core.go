@@ -90,6 +90,7 @@ type core struct {
 	sessions []*dtls.Session  // nil in it: none yet
 	moved    []uint16         // handshakes of each device
 	contexts []*coap.Security // OSCORE
+	numbered []int32          // message ID of the request that a context sealed last; -1: none
 	sealed   coap.Message
 	template []byte // the request as a message, for sealed
 	// turn is what is done when a device is called: call, or that of streams.

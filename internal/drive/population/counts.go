@@ -9,8 +9,10 @@ type Counts struct {
 	Retries  int64 `json:"retries"`  // of Requests: a report that had failed before
 	// Skipped reports were due while the device still waited for an answer, or tried
 	// again: they are no requests.
-	Skipped         int64 `json:"skipped"`
-	Retransmissions int64 `json:"retransmissions"` // messages that CoAP (RFC 7252, section 4.2) or DTLS sent again, or segments that TCP did
+	Skipped int64 `json:"skipped"`
+	// Retransmissions are messages that CoAP (RFC 7252, section 4.2) or DTLS sent again, or
+	// segments that TCP did.
+	Retransmissions int64 `json:"retransmissions"`
 	// Duplicates are answers to a request that had been answered before; Strays are
 	// datagrams that are no answer to anything.
 	Duplicates int64 `json:"duplicates"`

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/protocol/coap"
@@ -48,6 +49,7 @@ func (c *core) secure() error {
 	c.contexts = make([]*coap.Security, len(c.devices))
 	random := make([]byte, contextSize*len(c.devices))
 	rand.Read(random)
+	c.numbered = slices.Repeat([]int32{-1}, len(c.devices))
 	for i := range c.contexts {
 		keys := s.OSCORE
 		keys.IDContext = random[i*contextSize:][:contextSize:contextSize]
@@ -166,7 +168,10 @@ func (c *core) appendProtected(b []byte, m message) []byte {
 	if c.NON {
 		x.Type = coap.NonConfirmable
 	}
-	if c.contexts[m.device].SealRequest(x, m.kind == repeated) != nil {
+	// Subtle: of the first message of a request an outage may have kept the sealing too.
+	again := c.numbered[m.device] == int32(m.id)
+	c.numbered[m.device] = int32(m.id)
+	if c.contexts[m.device].SealRequest(x, again) != nil {
 		return b // 2^40 numbers are used up
 	}
 	return x.Append(b)

@@ -127,6 +127,9 @@ func TestSecurityAfterAnOutage(t *testing.T) {
 			if r.Failed == 0 || r.Answered == 0 || r.DownMost < devices/2 {
 				t.Errorf("no outage was seen: %+v", r.Counts)
 			}
+			if r.Wrong != 0 {
+				t.Errorf("%d answers were wrong", r.Wrong)
+			}
 			if (r.Handshakes > 0) != x.again {
 				t.Errorf("%d handshakes after the outage", r.Handshakes)
 			}
@@ -162,5 +165,33 @@ func TestDevicesWithAWrongKey(t *testing.T) {
 	}
 	if r.Failed != 3 || r.HandshakesFailed != 3 || r.Requests != 3 {
 		t.Errorf("%+v", r.Counts)
+	}
+}
+
+// A request whose first message is lost, sealed or not, is answered when it is sent again.
+func TestSecuredRequestsAreSentAgain(t *testing.T) {
+	for name, x := range map[string]Security{"DTLS": {DTLS: testPSK}, "OSCORE": {OSCORE: testOSCORE}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, at := served(t, &x)
+			s := posted(30, 500*time.Millisecond, at)
+			s.Security = &x
+			p, err := New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			if _, err := p.Run(t.Context(), Load{For: 500 * time.Millisecond}); err != nil {
+				t.Fatal(err)
+			}
+			p.core.Outage = Outage{For: 500 * time.Millisecond, Share: 1}
+			r, err := p.Run(t.Context(), Load{For: 500 * time.Millisecond, Record: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Answered != 30 || r.Withheld == 0 || r.Retransmissions == 0 || r.Wrong != 0 {
+				t.Errorf("%+v", r.Counts)
+			}
+		})
 	}
 }

@@ -184,10 +184,8 @@ func (s *socket) wait(d time.Duration, write bool) {
 		p.Events |= unix.POLLOUT
 	}
 	ts := unix.NsecToTimespec(int64(max(d, 0)))
-	_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	if e != 0 || d > 0 {
-		runtime.Gosched()
-	}
+	n, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	yield(e, int(n), d)
 }
 
 // dropped is how many datagrams the kernel has thrown away since its receive buffer was full.

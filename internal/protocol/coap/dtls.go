@@ -73,11 +73,11 @@ func DialDTLS(ctx context.Context, address string, k PSK, p Params) (*Client, er
 // listener to ServeListener.
 func ListenDTLS(network string, addr *net.UDPAddr, k PSK) (net.Listener, error) {
 	options := []dtls.ServerOption{dtls.WithPSK(func(identity []byte) ([]byte, error) {
-			if string(identity) != k.Identity {
-				return nil, errIdentity
-			}
-			return k.Key, nil
-		}),
+		if string(identity) != k.Identity {
+			return nil, errIdentity
+		}
+		return k.Key, nil
+	}),
 		dtls.WithPSKIdentityHint([]byte(k.Identity)),
 		dtls.WithCipherSuites(k.suites()...)}
 	if k.CID {

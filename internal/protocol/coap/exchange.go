@@ -19,6 +19,24 @@ type Call struct {
 	token *[4]byte // to use instead of a random one
 }
 
+// Message is the request of a call that goes without blocks, without message ID and token.
+func (c *Call) Message() *Message {
+	m := &Message{Type: Confirmable, Code: c.Method, Payload: c.Body}
+	if c.NON {
+		m.Type = NonConfirmable
+	}
+	m.AddParts(URIPath, c.Path, '/')
+	m.AddParts(URIQuery, c.Query, '&')
+	m.addFormat(Accept, c.Accept)
+	if len(c.Body) > 0 {
+		m.addFormat(ContentFormat, c.Format)
+	}
+	for _, o := range c.Options {
+		m.Add(o.Number, o.Value)
+	}
+	return m
+}
+
 // A Reply is what came back. Body belongs to the ClientExchange until its next Start.
 type Reply struct {
 	Code   Code
@@ -190,7 +208,7 @@ func (x *ClientExchange) ask(now time.Duration) {
 	m.ID, m.Token = x.mid, x.token[:]
 	m.AddParts(URIPath, x.call.Path, '/')
 	m.AddParts(URIQuery, x.call.Query, '&')
-	x.addFormat(Accept, x.call.Accept)
+	m.addFormat(Accept, x.call.Accept)
 	for _, o := range x.call.Options {
 		if o.Number != Observe || x.first { // a later block is no registration (RFC 7959, section 2.6)
 			m.Add(o.Number, o.Value)
@@ -224,7 +242,7 @@ func (x *ClientExchange) addBlocks() bool {
 	last := true
 	if !x.asks && len(x.call.Body) > 0 {
 		rest := x.call.Body[x.sent:]
-		x.addFormat(ContentFormat, x.call.Format)
+		m.addFormat(ContentFormat, x.call.Format)
 		if x.uploading {
 			last = len(rest) <= size
 			x.offered = Block{Num: uint32(x.sent / size), More: !last, SZX: x.up}
@@ -248,9 +266,9 @@ func (x *ClientExchange) addBlocks() bool {
 	return x.sent/size <= MaxBlockNum && len(x.body)>>(x.down+4) <= MaxBlockNum
 }
 
-func (x *ClientExchange) addFormat(n OptionNumber, f Format) {
+func (m *Message) addFormat(n OptionNumber, f Format) {
 	if v, ok := f.Number(); ok {
-		x.out.AddUint(n, uint32(v))
+		m.AddUint(n, uint32(v))
 	}
 }
 
