@@ -112,6 +112,11 @@ func Lacks(s *study.Setup, response string) string {
 		return why
 	}
 	switch response {
+	case packet.Retransmissions.Name:
+		if overUDP(s) && strings.HasPrefix(s.Security, "dtls") {
+			return "DTLS encrypts anew what is sent again"
+		}
+		return ""
 	case packet.HandshakeBytes.Name, packet.HandshakeTime.Name:
 	case packet.Jitter.Name, packet.JitterRFC3550.Name:
 		if s.Requests == 1 && s.MinDuration == 0 {
@@ -141,29 +146,41 @@ func overUDP(s *study.Setup) bool {
 }
 
 // InTotal says whether the packets of a treatment whose requests cannot be told apart
-// give all that the study asks nevertheless: the bytes of the whole run, shared
-// equally by its requests. Behind a link the client's packets are alone.
+// give all that the study asks nevertheless: bytes, packets and retransmissions of the
+// whole run, shared equally by its requests. Behind a link the client's packets are alone.
 func InTotal(s *study.Setup, of study.Study) bool {
 	for _, q := range packetQuantities(of, s.LeaveOut...) {
-		if q.Name != packet.WireBytes.Name {
+		switch {
+		case q == packet.WireBytes, q == packet.Packets:
+		case q == packet.Retransmissions && s.Transport != "http3": // QUIC encrypts its packet numbers
+		default:
 			return false
 		}
 	}
 	return IsLinked(s) && Overlaps(s) != ""
 }
 
-// addTotal gives the bytes on the wire of a request: those of the run over its requests.
+// addTotal gives what was on the wire of a request: that of the run over its requests.
 func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 	if len(captured.Problems) > 0 {
 		return fmt.Errorf("packet capture: %s", captured.Problems[0])
 	}
 	n := c.trial.course.sides[atClient].n
-	bytes := captured.BytesBetween(c.trial.course.run.Began, c.trial.course.run.Ended)
-	if n == 0 || bytes == 0 {
+	run := captured.Between(c.trial.course.run.Began, c.trial.course.run.Ended)
+	if n == 0 || run.Bytes == 0 {
 		return errors.New("packet capture: no packet was seen in the recorded run")
 	}
-	c.trial.course.onWire = bytes
-	f.results = append(f.results, single(measure.Client, packet.WireBytes.Name, float64(bytes)/float64(n)))
+	c.trial.course.onWire = run.Bytes
+	for _, q := range packetQuantities(c.trial.lab.Plan.Study, c.trial.setup.LeaveOut...) {
+		sum := run.Bytes
+		switch q {
+		case packet.Packets:
+			sum = run.Packets
+		case packet.Retransmissions:
+			sum = run.Retransmissions
+		}
+		f.results = append(f.results, single(measure.Client, q.Name, float64(sum)/float64(n)))
+	}
 	return nil
 }
 
@@ -181,10 +198,11 @@ func OnWire(s *study.Setup, scheme string) packet.Unit {
 
 // after ends the capture, once both programs have closed their connections, and
 // gives its figures: one for each recorded request, or the trial is invalid.
-func (c *capture) after(context.Context) (f findings, err error) {
+func (c *capture) after(ctx context.Context) (f findings, err error) {
 	if c.recording == nil {
 		return f, nil
 	}
+	c.closing(ctx)
 	captured, quality, err := c.stop()
 	if err == nil {
 		err = quality.Err()
@@ -212,13 +230,33 @@ func (c *capture) after(context.Context) (f findings, err error) {
 	return f, err
 }
 
+// closing waits until connections that count as a whole are closed. Programs end as soon as
+// their kernel has taken the last FIN; behind a slow link it is then still under way, and
+// where it is lost, the kernel sends it again.
+func (c *capture) closing(ctx context.Context) {
+	const patience = 15 * time.Second // a FIN that is lost twice, on a link of seconds
+	l, linked := c.trial.link()
+	if !linked || c.trial.setup.Connection != "per-request" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience+4*(l.Up.Delay+l.Down.Delay))
+	defer cancel()
+	for c.recording.Open() > 0 && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // selection is the recorded run's part of the capture.
 func (c *capture) selection(wanted []measure.Quantity) packet.Selection {
 	t := c.trial
 	u, _ := url.Parse(t.course.url)
 	client := &t.course.sides[atClient]
 	return packet.Selection{Unit: OnWire(t.setup, u.Scheme), Skip: t.course.warmUp.Client, Count: client.n,
-		Quantities: wanted, Failed: client.lost}
+		Quantities: wanted, Failed: client.lost,
+		Whole: t.setup.Connection == "per-request"}
 }
 
 // contradicted says how the client's clock contradicts the packets: an exchange

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // check passes the trial through the gates of doc/method.md and adds the figures of
@@ -42,6 +43,9 @@ func (t *trialRunner) summarize() {
 	client, server := &c.sides[atClient], &c.sides[atServer]
 	one := func(side measure.Side, response string, v float64) {
 		f.results = append(f.results, single(side, response, v))
+	}
+	if client.n > 0 && t.course.population == nil && t.programs.link.lossy() {
+		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
 	answered := client.n - client.failed
 	if answered > 0 && client.last > 0 {
@@ -144,10 +148,32 @@ func (t *trialRunner) answers() string {
 		return ""
 	}
 	const bearable = 0.05 // of the requests, where the link itself may lose them
-	if t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n) {
+	if t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n) || t.lostByLink(c.failed, c.n) {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d requests failed; first failure: %s", c.failed, c.n, c.why)
+}
+
+// lostByLink says whether a link that loses may have cost so many of n requests that nobody
+// sends again. To refuse what is likely would keep the lucky trials only.
+func (t *trialRunner) lostByLink(failed, n int) bool {
+	const unlikely = 1e-6
+	l, ok := t.link()
+	if !ok || !t.sentOnce() {
+		return false
+	}
+	lost := 1 - (1-l.Up.Loss)*(1-l.Down.Loss)
+	if max(l.Up.Burst, l.Down.Burst) > 1 { // neighbours are lost together: no count is unlikely
+		return lost > 0
+	}
+	return stat.AtLeast(failed, n, lost) > unlikely
+}
+
+// sentOnce says whether a request that the link loses is not sent again, neither by
+// the stack nor below it.
+func (t *trialRunner) sentOnce() bool {
+	s := t.setup
+	return s.Transport == "udp" || s.Transport == "coap" && s.Options["confirmable"] == "off"
 }
 
 // accounts: a program's own account of its CPU time agrees with the kernel's of

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -16,6 +17,12 @@ func sound() *trialRunner {
 		busy: int64(900 * time.Millisecond)}
 	t.course.sides[atServer] = accumulator{n: 2, out: 10, in: 20}
 	return t
+}
+
+// lossyNON makes the trial's requests non-confirmable ones, behind a link that loses.
+func (t *trialRunner) lossyNON(loss float64) {
+	t.setup.Transport, t.setup.Options = "coap", map[string]string{"confirmable": "off"}
+	t.setup.Link = study.Link{Text: "lossy", Up: study.Shape{Loss: loss}, Down: study.Shape{Loss: loss}}
 }
 
 func TestGates(t *testing.T) {
@@ -42,6 +49,19 @@ func TestGates(t *testing.T) {
 			r.setup.Link.Up.Loss = 0.05
 			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 100, 100, 6
 		}, "6 of 100 requests failed"},
+		{"losses that nobody sends again", func(r *trialRunner) {
+			r.lossyNON(0.05)
+			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 20, 20, 5
+		}, ""},
+		{"more of them than the link explains", func(r *trialRunner) {
+			r.lossyNON(0.05)
+			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 20, 20, 15
+		}, "15 of 20 requests failed"},
+		{"as many where CoAP sends again", func(r *trialRunner) {
+			r.lossyNON(0.05)
+			r.setup.Options = nil
+			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 20, 20, 5
+		}, "5 of 20 requests failed"},
 		{"failures where the server may be overloaded", func(r *trialRunner) {
 			r.lab.Overload, r.course.sides[atClient].failed = true, 1
 		}, ""},
@@ -70,6 +90,24 @@ func TestGates(t *testing.T) {
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}
+	}
+}
+
+// What a study replaces of a profile is the study's, the rest the profile's.
+func TestLinkOfAProfileWithOtherFigures(t *testing.T) {
+	profiles := map[string]link.Link{"radio": {Name: "radio", MTU: 1280,
+		Up:   link.Shape{Delay: time.Second, Rate: 1000, Loss: 0.01, Overhead: 9},
+		Down: link.Shape{Delay: time.Second, Rate: 2000, Loss: 0.01, Overhead: 9}}}
+	l, ok := LinkOf(&study.Setup{Link: study.Link{Text: "mine", Profile: "radio", Replaced: "loss up.rate",
+		Up: study.Shape{Rate: 500}}}, profiles)
+	want := link.Link{Name: "mine", MTU: 1280,
+		Up:   link.Shape{Delay: time.Second, Rate: 500, Overhead: 9},
+		Down: link.Shape{Delay: time.Second, Rate: 2000, Overhead: 9}}
+	if !ok || l != want {
+		t.Errorf("got %+v, want %+v", l, want)
+	}
+	if profiles["radio"].Up.Loss != 0.01 {
+		t.Error("the profile itself was changed")
 	}
 }
 

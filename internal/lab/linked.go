@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/instrument/packet"
@@ -18,6 +19,10 @@ import (
 func LinkOf(s *study.Setup, profiles map[string]link.Link) (link.Link, bool) {
 	if s.Link.Profile != "" {
 		l, ok := profiles[s.Link.Profile]
+		if s.Link.Replaced != "" {
+			l.Name = s.Link.Text
+			replace(&l, s.Link)
+		}
 		return l, ok
 	}
 	l := link.Link{Name: s.Link.Text, Up: shape(s.Link.Up), Down: shape(s.Link.Down), Shaper: link.Shaper(s.Link.Shaper)}
@@ -29,9 +34,36 @@ func IsLinked(s *study.Setup) bool {
 	return s.Link.Profile != "" || s.Link.Up != (study.Shape{}) || s.Link.Down != (study.Shape{})
 }
 
+// replace gives l what a study has in place of the profile's own.
+func replace(l *link.Link, s study.Link) {
+	if s.Shaper != "" {
+		l.Shaper = link.Shaper(s.Shaper)
+	}
+	up, down := shape(s.Up), shape(s.Down)
+	for key := range strings.FieldsSeq(s.Replaced) {
+		switch side, own, one := strings.Cut(key, "."); {
+		case !one:
+			l.Up.Replace(key, up)
+			l.Down.Replace(key, down)
+		case side == "up":
+			l.Up.Replace(own, up)
+		default:
+			l.Down.Replace(own, down)
+		}
+	}
+}
+
 func shape(s study.Shape) link.Shape {
 	return link.Shape{Delay: s.Delay, DelayStdDev: s.DelayStdDev, Loss: s.Loss, Burst: float64(s.Burst), Rate: s.Rate,
 		Queue: s.Queue, Reorder: s.Reorder}
+}
+
+// link is the link of the trial's treatment; false if it has none.
+func (t *trialRunner) link() (link.Link, bool) {
+	if l, ok := t.lab.Links[t.setup.Link.Text]; ok {
+		return l, true
+	}
+	return LinkOf(t.setup, t.lab.Links)
 }
 
 // linked is the link between a trial's two programs, if its treatment has one.
@@ -44,7 +76,7 @@ type linked struct {
 // before makes the trial's link, if its treatment has one.
 func (l *linked) before(ctx context.Context) error {
 	t := l.trial
-	shape, ok := LinkOf(t.setup, t.lab.Links)
+	shape, ok := t.link()
 	client, server := l.places.at[atClient], l.places.at[atServer]
 	switch {
 	case !ok && t.setup.Link.Profile != "":

@@ -110,7 +110,7 @@ func (t *trialRunner) reach(ctx context.Context, p *place, side int, end study.S
 		return err
 	}
 	if b, ok := p.away.(device.Behind); ok {
-		l, _ := LinkOf(t.setup, t.lab.Links)
+		l, _ := t.link()
 		n, err := b.Network(ctx, l.LargestPacket())
 		if err != nil {
 			return err

@@ -94,6 +94,26 @@ func (l Link) Check() error {
 	return nil
 }
 
+// Replace gives s the one figure that key names, as a study has it, of another shape.
+func (s *Shape) Replace(key string, by Shape) {
+	switch key {
+	case "delay":
+		s.Delay = by.Delay
+	case "delay_stddev":
+		s.DelayStdDev = by.DelayStdDev
+	case "loss":
+		s.Loss = by.Loss
+	case "loss_burst":
+		s.Burst = by.Burst
+	case "rate":
+		s.Rate = by.Rate
+	case "queue":
+		s.Queue = by.Queue
+	case "order":
+		s.Reorder = by.Reorder
+	}
+}
+
 func (s Shape) check() error {
 	switch {
 	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0 || s.Frame < 0:

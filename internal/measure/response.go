@@ -35,7 +35,8 @@ func Responses() []Response {
 	return append(ofExchanges(), []Response{
 		{Quantity{"throughput", "1/s"}, atClient, "requests answered per second", false},
 		{Quantity{"sent_rate", "1/s"}, atClient, "devices: requests sent per second of the run", false},
-		{Quantity{"failed_share", "1"}, atClient, "devices: share of the requests without a right answer in time", false},
+		{Quantity{"failed_share", "1"}, atClient,
+			"devices, and links that lose: share of the requests without a right answer in time", false},
 		{Quantity{"resent", "1"}, atClient, "devices: what CoAP, DTLS or TCP sent again, per request", false},
 		{Quantity{"datagram_bytes", "B"}, atClient, "devices: UDP payload per request, both directions, all messages counted",
 			false},

@@ -69,9 +69,13 @@ func Findings(all []*Report) ([]File, error) {
 		}
 		found = append(found, f)
 	}
-	for _, r := range all {
-		if r.Published == nil {
-			return nil, fmt.Errorf("%s: its study names no published table, so there is no page for it", r.Dir)
+	questions, err := questionsOf(all, &files)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range questions {
+		if err := q.page(); err != nil {
+			return nil, err
 		}
 	}
 	for _, f := range found {
@@ -80,7 +84,10 @@ func Findings(all []*Report) ([]File, error) {
 		}
 	}
 	over := finding{files: &files}
-	return files, over.page("README", "README.md", found)
+	return files, over.page("README", "README.md", struct {
+		Papers    allFindings
+		Questions []openQuestion
+	}{found, questions})
 }
 
 // Total counts the verdicts on all papers.
@@ -120,10 +127,23 @@ func (f finding) Scope() string {
 
 // page fills in the words of a page.
 func (f finding) page(name, frame string, data any) error {
+	text, err := filled(frame, name, data)
+	if err != nil {
+		return err
+	}
+	*f.files = append(*f.files, File{name + ".md", func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}})
+	return nil
+}
+
+// filled is a frame with the words on one study, filled in.
+func filled(frame, name string, data any) (string, error) {
 	t, err := template.New(frame).ParseFS(findingTexts, slices.Compact([]string{"findings/" + frame,
 		"findings/" + name + ".md"})...)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var b strings.Builder
 	err = t.Execute(&b, data)
@@ -133,14 +153,7 @@ func (f finding) page(name, frame string, data any) error {
 			err = t.ExecuteTemplate(&b, frame, data)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	*f.files = append(*f.files, File{name + ".md", func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.TrimSpace(b.String())+"\n")
-		return err
-	}})
-	return nil
+	return strings.TrimSpace(b.String()) + "\n", err
 }
 
 // Ours is our headline figure of a treatment, with its interval.
@@ -177,12 +190,7 @@ func (f finding) Times(response, side, a, b string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var xs, ys []float64
-	for _, p := range x.Points {
-		if i := slices.IndexFunc(y.Points, func(q Point) bool { return q.Block == p.Block }); i >= 0 {
-			xs, ys = append(xs, p.Mean), append(ys, y.Points[i].Mean)
-		}
-	}
+	xs, ys := pairedMeans(x, y)
 	c, err := stat.RatioPaired(xs, ys, f.Results.Study.Design.Confidence)
 	if err != nil {
 		return "", fmt.Errorf("%s: %s of %s over %s: %w", f.Paper.Name, response, a, b, err)

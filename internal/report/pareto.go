@@ -61,16 +61,17 @@ func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {
 			out = append(out, paretoPoint{name: r.nameIn(g, i), x: a.Headline(), y: b.Headline()})
 		}
 	}
-	for i := range out {
-		out[i].front = true
-		for j, o := range out {
-			if j != i && o.x.Center <= out[i].x.Center && o.y.Center <= out[i].y.Center &&
-				(o.x.Center < out[i].x.Center || o.y.Center < out[i].y.Center) {
-				out[i].front = false
-			}
-		}
-	}
+	onFront(out)
 	return out
+}
+
+// onFront marks the points of the Pareto front.
+func onFront(all []paretoPoint) {
+	for i, p := range all {
+		all[i].front = !slices.ContainsFunc(all, func(o paretoPoint) bool {
+			return o.x.Center <= p.x.Center && o.y.Center <= p.y.Center && (o.x.Center < p.x.Center || o.y.Center < p.y.Center)
+		})
+	}
 }
 
 // nameIn is a treatment's name without what all of its level have.

@@ -62,6 +62,9 @@ func binomialLower(k, n int, p float64) float64 {
 	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
 }
 
+// AtLeast is the probability of k or more hits in n independent throws of probability p.
+func AtLeast(k, n int, p float64) float64 { return binomialUpper(k, n, p) }
+
 // binomialUpper is P(B >= k).
 func binomialUpper(k, n int, p float64) float64 {
 	if k <= 0 {

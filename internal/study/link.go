@@ -14,6 +14,7 @@ var linkKeys = []string{"delay", "delay_stddev", "loss", "loss_burst", "rate", "
 // readLink reads a profile's name, "none", or a mapping that is the shape:
 //
 //	link: {delay: 40ms, loss: 1%, up: {rate: 64kbit}, down: {rate: 1Mbit}}
+//	link: {profile: nb-iot, loss: 5%}
 func readLink(r *reader, what string, n *node) (Setting, bool) {
 	if n.kind != mapping {
 		v, ok := r.name(what, n)
@@ -42,6 +43,10 @@ func readShapes(r *reader, what string, n *node) (Setting, bool) {
 		case "shaper":
 			v, ok := r.choice(what+" shaper", p.value, []string{"netem"})
 			l.Shaper, good = v, good && ok
+		case "profile":
+			v, ok := r.name("the profile of a link", p.value)
+			ok = ok && r.known("link", Word{v, p.value.pos}, r.vocabulary.Links)
+			l.Profile, good = v, good && ok
 		case "up", "down":
 			side := map[string]*node{"up": up, "down": down}[p.key.Text]
 			*side = *p.value
@@ -58,7 +63,10 @@ func readShapes(r *reader, what string, n *node) (Setting, bool) {
 			"write the name of a profile, or a shape such as {delay: 40ms}")
 		return Setting{}, false
 	}
-	if good && (l.Up.DelayStdDev > 0 && l.Up.Delay == 0 || l.Down.DelayStdDev > 0 && l.Down.Delay == 0) {
+	if l.Profile != "" {
+		l.Replaced = replaced(text)
+		text = append([]string{"profile=" + l.Profile}, text...)
+	} else if good && (l.Up.DelayStdDev > 0 && l.Up.Delay == 0 || l.Down.DelayStdDev > 0 && l.Down.Delay == 0) {
 		r.fail(n.pos, what+" has a delay_stddev without a delay",
 			"write the mean too, such as {delay: 40ms, delay_stddev: 5ms}")
 		return Setting{}, false
@@ -127,7 +135,7 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 		return text, ok
 	}
 	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text),
-		meant.Advice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "shaper"), manual))
+		meant.Advice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "profile", "shaper"), manual))
 	return "", false
 }
 
@@ -149,6 +157,15 @@ func (s *Shape) merge(key string, v Shape) {
 	case "order":
 		s.Reorder = v.Reorder
 	}
+}
+
+// replaced are the keys alone of canonical text.
+func replaced(text []string) string {
+	keys := make([]string, len(text))
+	for i, t := range text {
+		keys[i], _, _ = strings.Cut(t, "=")
+	}
+	return strings.Join(keys, " ")
 }
 
 func prefixed(prefix string, words []string) []string {

@@ -120,7 +120,7 @@ func TestSchemaAndParserKnowTheSameKeys(t *testing.T) {
 	same("limits", keysOf(doc.Properties["limits"].Properties), keyNames(limitKeys)...)
 	same("pin", keysOf(doc.Properties["pin"].Properties), keyNames(pinKeys)...)
 	same("a shape", keysOf(def("shape")), linkKeys...)
-	same("a link", keysOf(def("link")), append(slices.Clone(linkKeys), "name", "shaper", "up", "down")...)
+	same("a link", keysOf(def("link")), append(slices.Clone(linkKeys), "name", "profile", "shaper", "up", "down")...)
 	same("a side", keysOf(def("side")), "device", "meter", "stack")
 	same("a request", keysOf(def("request")), requestKeyNames()...)
 }

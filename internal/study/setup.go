@@ -61,8 +61,12 @@ type Side struct {
 type Link struct {
 	Text     string // "nb-iot", "delay=40ms loss=1%", or the name the study gave the shape
 	Profile  string // empty where Up and Down say it, and for no link at all ("none")
-	Up, Down Shape  // client to server, server to client; zero with a profile
+	Up, Down Shape  // client to server, server to client; with a profile: what replaces it
 	Shaper   string // "netem": the kernel's; empty: ours
+
+	// Replaced are the keys of Up and Down that replace those of the profile, in
+	// the order of the study, such as "loss up.rate".
+	Replaced string
 }
 
 // A Shape is what one direction of a link does to its packets.

@@ -24,7 +24,7 @@ type Options struct {
 	Ports       []uint16    // of the servers; without any, every port counts
 	MTU         int         // largest IP packet of the link; 0: 1500, on loopback 65536
 	Application Application // what UDP carries
-	Sizes       bool        // keep every packet's size, for Capture.BytesBetween
+	Sizes       bool        // keep every packet's size, for Capture.Between
 }
 
 // maxDisorder is how far stamps may run backwards: two CPUs storing packets at

@@ -30,17 +30,29 @@ type sized struct {
 	bytes int
 }
 
-// BytesBetween are those on the wire of all packets from began to ended, both ways,
-// where Options.Sizes kept them.
-func (c Capture) BytesBetween(began, ended time.Time) int64 {
+// A Span is what was on the wire for a while, both ways.
+type Span struct {
+	Packets, Bytes  int64 // of whole frames
+	Retransmissions int64 // of TCP: packets that carried something seen before
+}
+
+// Between is what was on the wire from began to ended, where Options.Sizes kept it.
+func (c Capture) Between(began, ended time.Time) (out Span) {
 	from, to := time.Duration(began.UnixNano()), time.Duration(ended.UnixNano())
-	var sum int64
 	for _, p := range c.sizes {
 		if p.at >= from && p.at <= to {
-			sum += int64(p.bytes)
+			out.Packets++
+			out.Bytes += int64(p.bytes)
 		}
 	}
-	return sum
+	for _, conn := range c.Connections {
+		for _, at := range conn.resent {
+			if at >= from && at <= to {
+				out.Retransmissions++
+			}
+		}
+	}
+	return out
 }
 
 // Traffic is what one direction carried.
@@ -82,6 +94,7 @@ type Call struct {
 
 	NoDelay, NoData, NoBytes, NoHandshake, NoRetransmissions string // why a figure is refused
 
+	session           *Traffic // of DTLS: all of its session, handshake and end included
 	lastACK, lastData time.Duration
 	acked, answered   bool
 	closing           bool  // of a request: the connection began to close
@@ -140,6 +153,8 @@ type Connection struct {
 	Requests      []Call
 	NoRequests    string // why they are not told apart
 	Partial       bool   // its SYN is not in this capture
+
+	resent []time.Duration // stamps of the retransmissions
 }
 
 // A UDPCall is one request and its response over UDP.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -14,7 +15,7 @@ type RecordOptions struct {
 	Tap         TapOptions
 	Keep        io.Writer   // takes a pcapng file; nil: packets are not kept
 	Application Application // how UDP is read
-	Sizes       bool        // keep every packet's size, for Capture.BytesBetween
+	Sizes       bool        // keep every packet's size, for Capture.Between
 }
 
 // A Recording captures from Start to Stop and analyzes as it goes.
@@ -24,6 +25,7 @@ type Recording struct {
 	w      *Writer
 	cancel context.CancelFunc
 	done   chan error
+	mu     sync.Mutex // guards a while packets come
 }
 
 // Start opens the tap in the network namespace of the calling thread (see
@@ -45,11 +47,25 @@ func Start(o RecordOptions) (*Recording, error) {
 }
 
 func (r *Recording) visit(p Packet) error {
+	r.mu.Lock()
 	r.a.Add(p)
+	r.mu.Unlock()
 	if r.w == nil {
 		return nil
 	}
 	return r.w.Write(p)
+}
+
+// Open is how many TCP connections are not closed yet, as far as packets tell.
+func (r *Recording) Open() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.a.order {
+		if !c.ended() {
+			n++
+		}
+	}
+	return n
 }
 
 // Stop ends the capture once everything sent before was delivered and the ring

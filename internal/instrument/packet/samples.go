@@ -57,6 +57,9 @@ type Selection struct {
 	// Failed are the calls, from 1 after the warm-up, that their caller gave up:
 	// the capture may lack their response, and they give no samples.
 	Failed map[uint64]bool
+	// Whole says that each UDP exchange has a DTLS session of its own, whose
+	// handshake and end count in WireBytes and Packets, as a TCP connection's do.
+	Whole bool
 }
 
 // Calls returns the calls of one unit in order. Connections that began before
@@ -143,6 +146,12 @@ func (e *emitter) call(seq uint64, c *Call) error {
 			v, refusal, has = d, c.NoDelay, seq > 1
 		case q == JitterRFC3550:
 			v, refusal, has = e.rfc, c.NoDelay, seq > 1
+		case e.s.Whole && c.session != nil && q == WireBytes:
+			v = float64(c.session.Bytes)
+		case e.s.Whole && c.session != nil && q == Packets:
+			v = float64(c.session.Packets)
+		case q == Retransmissions && e.s.Quantities == nil: // all there are
+			has, refusal = c.NoRetransmissions == "", c.NoBytes
 		case (q == HandshakeBytes || q == HandshakeTime) && e.s.Unit != PerConnection:
 			has, refusal = refusal == "", "" // most calls have none
 		}

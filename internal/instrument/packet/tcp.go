@@ -252,6 +252,7 @@ func (c *conn) sequence(h, o *half, p *Packet, s *segment) (fresh int64, again b
 	}
 	if again {
 		c.Retransmissions++
+		c.resent = append(c.resent, p.At)
 	}
 	return fresh, again
 }
@@ -275,11 +276,14 @@ func (c *conn) probe(h *half, s *segment, from int64) bool {
 	return s.payload == 0 || h.hasAck && h.number(h.acked) >= h.next
 }
 
+// ended says whether the connection was closed, one way or another.
+func (c *conn) ended() bool { return c.End != "" || c.cli.finAcked() && c.srv.finAcked() }
+
 // finish decides how the connection ended and which figures stand.
 func (c *conn) finish() {
 	if c.End == "" {
-		c.End = "open"
-		if c.cli.finAcked() && c.srv.finAcked() {
+		closed := c.ended()
+		if c.End = "open"; closed {
 			c.End = "FIN"
 		}
 	}

@@ -40,6 +40,7 @@ type session struct {
 	bytes     int64         // so far
 	handBytes int64         // to the last handshake datagram
 	unclaimed bool          // its figures belong to the next exchange
+	whole     *Traffic      // all of its datagrams, both ways
 }
 
 func (a *Analyzer) addUDP(p *Packet, s *segment) {
@@ -210,10 +211,14 @@ func (a *Analyzer) addDTLS(f *flow, p *Packet, s *segment) {
 		return
 	}
 	if hello && s.src == f.client && (!f.begun || f.app) {
-		f.session = session{begun: true, start: p.At}
+		f.session = session{begun: true, start: p.At, whole: new(Traffic)}
 		f.cur = nil
 	}
 	f.bytes += int64(s.frame)
+	if f.whole != nil {
+		f.whole.Packets++
+		f.whole.Bytes += int64(s.frame)
+	}
 	if hand && !f.app {
 		f.handAt, f.handBytes = p.At, f.bytes
 	}
@@ -224,6 +229,10 @@ func (a *Analyzer) addDTLS(f *flow, p *Packet, s *segment) {
 		f.app, f.unclaimed = true, f.begun
 	}
 	a.alternate(f, p, s)
+	if f.cur != nil {
+		f.cur.session = f.whole
+		f.cur.NoRetransmissions = "DTLS encrypts anew what is sent again"
+	}
 }
 
 // dtlsRecords says what a datagram's records are (RFC 6347, section 4.1, and

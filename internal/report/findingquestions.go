@@ -1,0 +1,354 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// An openQuestion is what results say of a study that repeats no paper: one run, or
+// several runs of its parts.
+type openQuestion struct {
+	Name  string
+	Parts []*Report
+
+	files *[]File // pictures that the words ask for
+}
+
+// questionsOf sorts results without a paper by their studies. Only a study that words were
+// written on has a page.
+func questionsOf(all []*Report, files *[]File) ([]openQuestion, error) {
+	var out []openQuestion
+	for _, r := range all {
+		if r.Published != nil {
+			continue
+		}
+		if _, err := fs.Stat(findingTexts, "findings/"+r.Study.Name+".md"); err != nil {
+			return nil, fmt.Errorf("%s: its study names no published table, and there are no words on %s, so there is no "+
+				"page for it", r.Dir, r.Study.Name)
+		}
+		i := slices.IndexFunc(out, func(q openQuestion) bool { return q.Name == r.Study.Name })
+		if i < 0 {
+			i, out = len(out), append(out, openQuestion{Name: r.Study.Name, files: files})
+		}
+		if same := (finding{Results: out[i].first(), Others: out[i].Parts}).sameAs(r); same != "" {
+			return nil, fmt.Errorf("%s and %s are the same results of %s; name one of them", same, r.Dir, r.Study.Name)
+		}
+		out[i].Parts = append(out[i].Parts, r)
+	}
+	slices.SortFunc(out, func(a, b openQuestion) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (q openQuestion) first() *Report {
+	if len(q.Parts) == 0 {
+		return &Report{}
+	}
+	return q.Parts[0]
+}
+
+// Question is that of the study.
+func (q openQuestion) Question() string { return markdownText(q.first().Study.Question) }
+
+// Notes are those of the study.
+func (q openQuestion) Notes() string { return markdownText(q.first().Study.Notes) }
+
+// Scope is what was run, in short.
+func (q openQuestion) Scope() string {
+	treatments, trials := 0, 0
+	for _, r := range q.Parts {
+		for _, t := range r.Treatments {
+			if t.Valid > 0 {
+				treatments++
+			}
+			trials += t.Valid
+		}
+	}
+	return fmt.Sprintf("%d treatments, %d trials", treatments, trials)
+}
+
+// Machines are what the parts ran on, each once.
+func (q openQuestion) Machines() []string {
+	var out []string
+	for _, r := range q.Parts {
+		if on := "On: " + markdownText(r.ownSetup()) + "."; !slices.Contains(out, on) {
+			out = append(out, on)
+		}
+		for _, name := range sortedKeys(r.Facts.Devices) {
+			d := r.Facts.Devices[name]
+			on := fmt.Sprintf("Device %s: %d CPUs, %s, %s.", name, d.CPUs, markdownText(d.OS), markdownText(d.Kernel))
+			if !slices.Contains(out, on) {
+				out = append(out, on)
+			}
+		}
+	}
+	return out
+}
+
+// Runs is the table of the parts: what was run, when, and how busy the machine was.
+func (q openQuestion) Runs() string {
+	var b strings.Builder
+	b.WriteString("| results | treatments | valid trials | replications | attempts refused | load | begun (UTC) | longest wait " +
+		"for a CPU in a second |\n|---|---|---|---|---|---|---|---|\n")
+	for _, r := range q.Parts {
+		valid, wanted, refused, least, most, load := 0, 0, 0, math.MaxInt, 0.0, 0.0
+		for _, t := range r.Treatments {
+			valid, wanted, least = valid+t.Valid, wanted+t.Wanted, min(least, t.Valid)
+		}
+		for _, t := range r.Trials {
+			refused += t.Refused
+		}
+		for _, c := range r.Cells {
+			most = max(most, c.Waiting)
+		}
+		for _, d := range r.Facts.Devices {
+			load = max(load, d.Load)
+		}
+		fmt.Fprintf(&b, "| `%s` | %d | %d of %d | %d | %d | %.1f | %s | %s |\n", q.kept(r), len(r.Treatments), valid, wanted, least,
+			refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
+	}
+	return b.String()
+}
+
+// kept is the folder of a part, as the repository has it.
+func (q openQuestion) kept(r *Report) string { return finding{Results: r}.Kept() }
+
+// Kept is the folder of the first part.
+func (q openQuestion) Kept() string { return q.kept(q.first()) }
+
+// Changed are the settings that were changed for a part, replications and repetitions among them.
+func (q openQuestion) Changed() []string {
+	var out []string
+	for _, r := range q.Parts {
+		for _, o := range r.Study.Overrides {
+			if text := "`" + o.String() + "`"; !slices.Contains(out, text) && !strings.HasPrefix(text, "`exclude=") {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// Verdict are the report's answers, of all parts.
+func (q openQuestion) Verdict() string {
+	var b strings.Builder
+	for _, r := range q.Parts {
+		for _, line := range r.Verdict() {
+			fmt.Fprintf(&b, "- %s\n", markdownText(line))
+		}
+	}
+	return b.String()
+}
+
+// has reports whether a treatment's levels contain all words of a text such as "nb-iot kept".
+// A word that ends a level's name matches it: "1%" that of "nb-iot 1%".
+func has(t Treatment, words string) bool {
+	name := " " + strings.Join(t.Levels, " ") + " "
+	for w := range strings.FieldsSeq(words) {
+		if !strings.Contains(name, " "+w+" ") {
+			return false
+		}
+	}
+	return true
+}
+
+// A place is one treatment of one part.
+type place struct {
+	part *Report
+	at   int
+	row  string
+}
+
+// places are the treatments that have a filter's words, by the level of one factor.
+func (q openQuestion) places(factor, filter string) ([]place, error) {
+	var out []place
+	for _, r := range q.Parts {
+		f := slices.Index(r.Factors, factor)
+		for i, t := range r.Treatments {
+			if f >= 0 && has(t, filter) {
+				out = append(out, place{r, i, t.Levels[f]})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no treatment of a factor %s has %q: %w", q.Name, factor, filter, errNotKept)
+	}
+	return out, nil
+}
+
+// Has reports whether any treatment has a filter's words.
+func (q openQuestion) Has(filter string) bool {
+	return slices.ContainsFunc(q.Parts, func(r *Report) bool {
+		return slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return has(t, filter) })
+	})
+}
+
+// Table has a row for each level of a factor and a column for each filter that any treatment
+// has, separated by commas: the mean of trials with its interval. Of trials skewed by losses the median
+// would hide what a loss costs.
+func (q openQuestion) Table(response, side, factor, filters string) (string, error) {
+	var rows []string
+	cells := map[[2]string]string{}
+	var columns []string
+	for filter := range strings.SplitSeq(filters, ",") {
+		filter = strings.TrimSpace(filter)
+		all, _ := q.places(factor, filter)
+		if len(all) > 0 {
+			columns = append(columns, filter)
+		}
+		for _, p := range all {
+			if !slices.Contains(rows, p.row) {
+				rows = append(rows, p.row)
+			}
+			if c, ok := p.part.Cell(p.at, measure.Side(side), response); ok {
+				cells[[2]string{p.row, filter}] = meanText(c)
+			}
+		}
+	}
+	if len(columns) == 0 {
+		return "", fmt.Errorf("%s: no treatment has any of %q: %w", q.Name, filters, errNotKept)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s |", markdownText(factor))
+	for _, c := range columns {
+		b.WriteString(" " + markdownText(c) + " |")
+	}
+	b.WriteString("\n|---" + strings.Repeat("|---", len(columns)) + "|\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "| %s |", markdownText(row))
+		for _, c := range columns {
+			text := cells[[2]string{row, c}]
+			if text == "" {
+				text = "–"
+			}
+			b.WriteString(" " + text + " |")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+func meanText(c *Cell) string {
+	text := Format(c.Mean.Center, c.Unit)
+	if half := interval(c.Mean.Center, c.Mean.Lo, c.Mean.Hi); half != "" {
+		text += " " + half
+	}
+	return text
+}
+
+// Pareto draws two responses of the client against each other, for the treatments that have
+// a filter's words, as a file beside the page.
+func (q openQuestion) Pareto(x, y, factor, filter string) (string, error) {
+	all, err := q.places(factor, filter)
+	if err != nil {
+		return "", err
+	}
+	var points []paretoPoint
+	for _, p := range all {
+		a, ok := p.part.Cell(p.at, measure.Client, x)
+		b, ok2 := p.part.Cell(p.at, measure.Client, y)
+		if ok && ok2 {
+			points = append(points, paretoPoint{name: p.row, x: a.Mean, y: b.Mean})
+		}
+	}
+	onFront(points)
+	name := q.Name + "-pareto-" + strings.NewReplacer(" ", "-", "%", "").Replace(filter)
+	picture := paretoPicture(name, "over "+filter, words(x), words(y)+" (mean)", points)
+	*q.files = append(*q.files, File{name + ".svg", picture.File})
+	return fmt.Sprintf("![%s](%s.svg)", markdownText(picture.Says), name), nil
+}
+
+// Figure draws one response of one side, as a file beside the page.
+func (q openQuestion) Figure(response, side string) (string, error) {
+	r := q.first()
+	for _, p := range r.Panels() {
+		if p.Response == response && string(p.Side) == side {
+			name, figure := q.Name+"-"+p.ID()+".svg", r.figure(p)
+			*q.files = append(*q.files, File{name, figure.File})
+			return fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, mean and interval](%s)", markdownText(figure.Title), name), nil
+		}
+	}
+	return "", fmt.Errorf("%s: no %s at the %s: %w", q.Name, response, side, errNotKept)
+}
+
+// cell is that of the one treatment that has all of a text's words.
+func (q openQuestion) cell(response, side, treatment string) (*Cell, error) {
+	for _, r := range q.Parts {
+		for i, t := range r.Treatments {
+			if c, ok := r.Cell(i, measure.Side(side), response); ok && has(t, treatment) {
+				return c, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: no %s at the %s of %q: %w", q.Name, response, side, treatment, errNotKept)
+}
+
+// Mean is the mean of a treatment's trials, with its interval.
+func (q openQuestion) Mean(response, side, treatment string) (string, error) {
+	c, err := q.cell(response, side, treatment)
+	if err != nil {
+		return "", err
+	}
+	return Format(c.Mean.Center, c.Unit) + modelled(c.Method) + between(c.Mean, c.Unit), nil
+}
+
+// Ours is the headline figure of a treatment, with its interval.
+func (q openQuestion) Ours(response, side, treatment string) (string, error) {
+	c, err := q.cell(response, side, treatment)
+	if err != nil {
+		return "", err
+	}
+	s := c.Headline()
+	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
+}
+
+// Times is how many times as much one treatment has as another, in each block, with the
+// interval. Both must be of one part, or blocks would not pair.
+func (q openQuestion) Times(response, side, a, b string) (string, error) {
+	x, err := q.cell(response, side, a)
+	if err != nil {
+		return "", err
+	}
+	y, err := q.cell(response, side, b)
+	if err != nil {
+		return "", err
+	}
+	xs, ys := pairedMeans(x, y)
+	c, err := stat.RatioPaired(xs, ys, q.first().Study.Design.Confidence)
+	if err != nil {
+		return "", fmt.Errorf("%s: %s of %s over %s: %w", q.Name, response, a, b, err)
+	}
+	if c.Lo == c.Hi {
+		return significant(c.Estimate) + " times", nil
+	}
+	return significant(c.Estimate) + " times (" + ratioRange(c) + ")", nil
+}
+
+// pairedMeans are the means of the blocks that both cells have.
+func pairedMeans(x, y *Cell) (xs, ys []float64) {
+	for _, p := range x.Points {
+		if i := slices.IndexFunc(y.Points, func(o Point) bool { return o.Block == p.Block }); i >= 0 {
+			xs, ys = append(xs, p.Mean), append(ys, y.Points[i].Mean)
+		}
+	}
+	return xs, ys
+}
+
+// page fills in the words of a question's page.
+func (q openQuestion) page() error {
+	text, err := filled("question.md", q.Name, q)
+	if err != nil {
+		return err
+	}
+	*q.files = append(*q.files, File{q.Name + ".md", func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}})
+	return nil
+}
