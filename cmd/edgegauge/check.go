@@ -23,15 +23,14 @@ does not connect to boards.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := checkedJSON{Format: jsonFormat}
+			var faults []error
 			for _, file := range args {
 				x, err := a.check(cmd.Context(), file, sets)
 				out.Studies = append(out.Studies, x)
-				switch {
-				case err != nil && asJSON:
-					return errors.Join(writeJSON(cmd.OutOrStdout(), out), err)
-				case err != nil:
-					return err
-				case asJSON:
+				if err != nil {
+					faults = append(faults, err)
+				}
+				if err != nil || asJSON {
 					continue
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s: ready to run\n", file, plural.Count(x.Treatments, "treatment"),
@@ -45,9 +44,9 @@ does not connect to boards.`,
 				}
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), out)
+				faults = append(faults, writeJSON(cmd.OutOrStdout(), out))
 			}
-			return nil
+			return worst(faults)
 		},
 	}
 	setFlag(c, &sets)
@@ -55,7 +54,23 @@ does not connect to boards.`,
 	return c
 }
 
-// checkedJSON is what check --json prints: the studies up to the first with a fault.
+// worst is all errors as one, with an exit code that tells a fault of a study from
+// what only this machine lacks; nil if there are none.
+func worst(errs []error) error {
+	all := errors.Join(errs...)
+	if all == nil {
+		return nil
+	}
+	code := exitUnmeasured
+	for _, err := range errs {
+		if err != nil && exitCode(err) != exitUnmeasured {
+			code = exitCode(err)
+		}
+	}
+	return exit{code, all}
+}
+
+// checkedJSON is what check --json prints.
 type checkedJSON struct {
 	Format  int            `json:"format"`
 	Studies []checkedStudy `json:"studies"`

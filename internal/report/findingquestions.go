@@ -94,8 +94,8 @@ func (q openQuestion) Machines() []string {
 // Runs is the table of the parts: what was run, when, and how busy the machine was.
 func (q openQuestion) Runs() string {
 	var b strings.Builder
-	b.WriteString("| results | treatments | valid trials | replications | attempts refused | load | begun (UTC) | longest wait " +
-		"for a CPU in a second |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| results | treatments | valid trials | replications | attempts refused | load | begun (UTC) | " +
+		"longest wait for a CPU in a second |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range q.Parts {
 		valid, wanted, refused, least, most, load := 0, 0, 0, math.MaxInt, 0.0, 0.0
 		for _, t := range r.Treatments {
@@ -110,8 +110,8 @@ func (q openQuestion) Runs() string {
 		for _, d := range r.Facts.Devices {
 			load = max(load, d.Load)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d | %d of %d | %d | %d | %.1f | %s | %s |\n", q.kept(r), len(r.Treatments), valid, wanted, least,
-			refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
+		fmt.Fprintf(&b, "| `%s` | %d | %d of %d | %d | %d | %.1f | %s | %s |\n", q.kept(r), len(r.Treatments), valid, wanted,
+			least, refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
 	}
 	return b.String()
 }
@@ -271,7 +271,8 @@ func (q openQuestion) Figure(response, side string) (string, error) {
 		if p.Response == response && string(p.Side) == side {
 			name, figure := q.Name+"-"+p.ID()+".svg", r.figure(p)
 			*q.files = append(*q.files, File{name, figure.File})
-			return fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, mean and interval](%s)", markdownText(figure.Title), name), nil
+			return fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, mean and interval](%s)", markdownText(figure.Title),
+				name), nil
 		}
 	}
 	return "", fmt.Errorf("%s: no %s at the %s: %w", q.Name, response, side, errNotKept)

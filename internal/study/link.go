@@ -135,7 +135,8 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 		return text, ok
 	}
 	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text),
-		meant.Advice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "profile", "shaper"), manual))
+		meant.Advice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "profile", "shaper"),
+			manual))
 	return "", false
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync"
 
 	broker5 "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/listeners"
@@ -19,6 +20,7 @@ import (
 // An embedded broker is mochi's, in this process.
 type embedded struct {
 	server *broker5.Server
+	wire   *hangingUp
 	at     string
 }
 
@@ -37,10 +39,10 @@ func openEmbedded(_ *program, s stack.Serve, limit int, socket string) (broker, 
 		&slog.HandlerOptions{Level: slog.Level(math.MaxInt)}))})
 	server.Options.Capabilities.MaximumPacketSize = uint32(limit)
 	server.Options.Capabilities.RetainAvailable = 0 // nothing here needs it, and it would be kept without bound
-	e := &embedded{server, l.Addr().String()}
+	e := &embedded{server, &hangingUp{Listener: l, open: map[net.Conn]bool{}}, l.Addr().String()}
 	err = server.AddHook(new(openToAll), nil)
 	if err == nil {
-		err = server.AddListener(listeners.NewNet("wire", l))
+		err = server.AddListener(listeners.NewNet("wire", e.wire))
 	}
 	if err == nil {
 		err = server.AddListener(listeners.NewNet("beside", beside))
@@ -77,4 +79,54 @@ func (*openToAll) OnACLCheck(_ *broker5.Client, topic string, _ bool) bool {
 }
 
 func (e *embedded) address() string { return e.at }
-func (e *embedded) close()          { e.server.Close() }
+
+// close ends the broker, which waits for all connections, and closes only those that said CONNECT.
+func (e *embedded) close() {
+	e.wire.hangUp()
+	e.server.Close()
+}
+
+// A hangingUp listener can close the connections that it has accepted.
+type hangingUp struct {
+	net.Listener
+	mu   sync.Mutex
+	open map[net.Conn]bool
+	over bool
+}
+
+func (h *hangingUp) Accept() (net.Conn, error) {
+	c, err := h.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		c.Close()
+		return nil, net.ErrClosed
+	}
+	h.open[c] = true
+	return accepted{c, h}, nil
+}
+
+func (h *hangingUp) hangUp() {
+	h.Listener.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+	for c := range h.open {
+		c.Close()
+	}
+}
+
+type accepted struct {
+	net.Conn
+	by *hangingUp
+}
+
+func (a accepted) Close() error {
+	a.by.mu.Lock()
+	delete(a.by.open, a.Conn)
+	a.by.mu.Unlock()
+	return a.Conn.Close()
+}

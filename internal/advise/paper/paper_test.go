@@ -345,6 +345,32 @@ func TestUnlikeWaitingDecidesNoClaim(t *testing.T) {
 	}
 }
 
+// Waiting that can move a ratio by 6 % decides sizes that lie further from the bounds than that.
+func TestWaitingDecidesSizesFarFromTheBounds(t *testing.T) {
+	for ratio, want := range map[float64]stat.Verdict{
+		1.9: stat.Confirmed, 1.9 * 1.22: stat.Undecided, 1.9 * 1.29: stat.Undecided, 1.9 * 1.4: stat.Contradicted,
+		1.9 / 1.22: stat.Undecided, 1.9 / 1.4: stat.Contradicted,
+	} {
+		p, err := Load("cloud-of-things")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", RatioOf: []string{"axis2", "rest"}, Ratio: span{1.9, 1.9}}}
+		series := things(rand.New(rand.NewPCG(1, 1)))
+		for i := range series {
+			s := &series[i]
+			slow := s.Levels[0] == "axis2"
+			s.Waiting = map[bool]float64{true: 0.05}[slow]
+			for k := range s.Trials {
+				s.Trials[k].Mean = map[bool]float64{true: ratio, false: 1}[slow] * (1 + 0.001*float64((k*7+i)%5-2))
+			}
+		}
+		if j := p.Judge(series, Mapping{}, 0.95).Claims[0]; j.Size != want {
+			t.Errorf("%g where 1.9 is published: got size %s, want %s", ratio, j.Size, want)
+		}
+	}
+}
+
 // A size is said with its unit, if it has one.
 func TestBoundsHaveTheirUnit(t *testing.T) {
 	difference, slope := 0.43, 26.0

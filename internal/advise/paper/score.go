@@ -57,7 +57,7 @@ type Judged struct {
 	Modelled         bool     // ours is computed from a model
 	// Waiting is the longest wait for a CPU of the trials it rests on, in s for
 	// each s of the run, where it is over advise's limit or differs between what is compared:
-	// what such waiting can explain is not decided, and no size is.
+	// what such waiting can explain is not decided.
 	Waiting float64
 	wide    float64 // the factor that such waiting can explain; 0: none
 	Why     []string

@@ -48,17 +48,33 @@ func (j *Judged) joinSize() {
 	for _, p := range j.Parts {
 		inside, outside := 1.0, 1.0
 		if p.Why == "" && p.Ours.Kind == j.Kind() {
-			if in, out, err := p.Ours.Between(lo, hi); err == nil {
+			if in, out, err := j.within(p.Ours, lo, hi); err == nil {
 				inside, outside = in, out
 			}
 		}
 		holds, fails = max(holds, inside), min(fails, outside)
 	}
 	fails = min(1, fails*float64(len(j.Parts)))
-	if j.Waiting > 0 {
-		holds, fails = 1, 1
-	}
 	j.SizeP, j.Size, j.model[1] = j.weigh(holds, fails)
+}
+
+// within are the p of f within bounds and of f outside them, by more than waiting for a CPU
+// can explain: of a ratio it may have made wide times as much, or wide times as little.
+func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, err error) {
+	if j.wide <= 1 {
+		return f.Between(lo, hi)
+	}
+	if f.Kind != "ratio" {
+		return 1, 1, nil
+	}
+	if _, outside, err = f.Between(lo/j.wide, hi*j.wide); err != nil {
+		return 1, 1, err
+	}
+	if lo *= j.wide; lo >= hi/j.wide {
+		return 1, outside, nil
+	}
+	inside, _, err = f.Between(lo, hi/j.wide)
+	return inside, outside, err
 }
 
 // weigh is the p of the likelier answer, and that answer, unless something

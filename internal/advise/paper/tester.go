@@ -285,11 +285,8 @@ func (t *tester) between(where string, f Evidence, lo, hi float64) {
 	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why, bounds: []float64{lo, hi}}
 	if f.why == "" {
 		var err error
-		if p.Holds, p.Fails, err = f.Between(lo, hi); err != nil {
+		if p.Holds, p.Fails, err = t.judged.within(f, lo, hi); err != nil {
 			p.Why = err.Error()
-		}
-		if t.judged.Waiting > 0 {
-			p.Holds, p.Fails = 1, 1
 		}
 	}
 	t.judged.Parts = append(t.judged.Parts, p)

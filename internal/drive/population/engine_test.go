@@ -40,6 +40,13 @@ func (c *counter) serveListener(t *testing.T, l net.Listener) {
 	untilTheEnd(t, func(ctx context.Context) { s.ServeListener(ctx, l) })
 }
 
+// served is how many requests it has answered.
+func (c *counter) served() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests
+}
+
 func (c *counter) server() *coap.Server {
 	c.peers = map[netip.Addr]int{}
 	return &coap.Server{Handler: func(req *coap.Request, resp *coap.Response) {

@@ -83,8 +83,8 @@ func TestDevicesWithSecurity(t *testing.T) {
 					t.Errorf("run %d: %d rows of %d requests", run, r.Kept, r.Requests)
 				}
 			}
-			if c.requests != int(answered) {
-				t.Errorf("the server counted %d requests, the devices %d", c.requests, answered)
+			if n := c.served(); n != int(answered) {
+				t.Errorf("the server counted %d requests, the devices %d", n, answered)
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestSecurityAfterAnOutage(t *testing.T) {
 			if _, err := p.Run(t.Context(), Load{For: time.Second}); err != nil {
 				t.Fatal(err)
 			}
-			before := c.requests
+			before := c.served()
 			p.core.Outage = Outage{At: 300 * time.Millisecond, For: time.Second, Share: 1}
 			r, err := p.Run(t.Context(), Load{For: 4 * time.Second, Record: true})
 			if err != nil {
@@ -142,7 +142,7 @@ func TestSecurityAfterAnOutage(t *testing.T) {
 			if down > devices/10 {
 				t.Errorf("%d devices did not come back: %+v", down, r.Counts)
 			}
-			if got := int64(c.requests - before); got < r.Answered || got > r.Requests+r.Retransmissions {
+			if got := int64(c.served() - before); got < r.Answered || got > r.Requests+r.Retransmissions {
 				t.Errorf("the server counted %d, the devices %+v", got, r.Counts)
 			}
 		})
