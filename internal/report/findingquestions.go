@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -53,8 +54,10 @@ func (q openQuestion) first() *Report {
 	return q.Parts[0]
 }
 
-// Question is that of the study.
-func (q openQuestion) Question() string { return markdownText(q.first().Study.Question) }
+// Question is that of the study, or its name.
+func (q openQuestion) Question() string {
+	return markdownText(cmp.Or(q.first().Study.Question, q.Name))
+}
 
 // Notes are those of the study.
 func (q openQuestion) Notes() string { return markdownText(q.first().Study.Notes) }

@@ -123,3 +123,50 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 		t.Error("a copy was taken for a repetition")
 	}
 }
+
+// Results that repeat no paper have a page if words were written on their study. Its table has the mean of each
+// treatment, by one factor and the words of the others.
+func TestFindingsOfAQuestion(t *testing.T) {
+	r := reportOf(t, simulated(t, pies, piesAsPublished))
+	r.Published, r.Dir, r.Started = nil, "kept/part", time.Unix(1, 0)
+	if _, err := Findings([]*Report{r}); err == nil || !strings.Contains(err.Error(), "there are no words on") {
+		t.Errorf("results without words: got %v", err)
+	}
+	r.Study.Name = "narrow-radio"
+	files, err := Findings([]*Report{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for _, f := range files {
+		var b strings.Builder
+		if err := f.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		pages[f.Name] = b.String()
+	}
+	if got := pages["narrow-radio.md"]; !strings.Contains(got, "| `findings/part` | 6 |") ||
+		!strings.Contains(got, "No words were written on these results.") {
+		t.Errorf("the page of results that its words do not speak of:\n%s", got)
+	}
+	if got := pages["README.md"]; !strings.Contains(got, "[narrow-radio](narrow-radio.md) | 6 treatments") {
+		t.Errorf("the page over all does not lead there:\n%s", got)
+	}
+	if _, err := Findings([]*Report{r, r}); err == nil {
+		t.Error("a copy was taken for another part")
+	}
+	q := openQuestion{Name: "q", Parts: []*Report{r}, files: new([]File)}
+	factor := r.Factors[0]
+	level, other := r.Treatments[0].Levels[0], r.Treatments[0].Levels[1]
+	table, err := q.Table("total_time", "server", factor, other+", no such level")
+	c, ok := r.Cell(0, measure.Server, "total_time")
+	if err != nil || !ok || !strings.Contains(table, "| "+level+" | "+meanText(c)+" |") || strings.Contains(table, "no such") {
+		t.Errorf("got %v, %v and\n%s", err, ok, table)
+	}
+	if _, err := q.Table("total_time", "server", factor, "no such level"); err == nil {
+		t.Error("a table of nothing was made")
+	}
+	if q.Has("no such level") || !q.Has(level+" "+other) {
+		t.Error("levels are not found by their words")
+	}
+}

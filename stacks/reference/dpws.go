@@ -82,7 +82,7 @@ func serveDPWS(p *program, s stack.Serve) (server, error) {
 		d.subscribers = &dpws.Subscriptions{At: "http://" + l.Addr().String() + "/events"}
 		mux.HandleFunc("/events/", d.events)
 	}
-	serve := &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	serve := &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: patience}
 	d.http = serve
 	go serve.Serve(l)
 	var ctx context.Context

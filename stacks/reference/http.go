@@ -61,7 +61,7 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	h.at = scheme + "://" + l.Addr().String() + path
 	mux := http.NewServeMux()
 	mux.HandleFunc(path, handle)
-	serve := &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: 10 * time.Second}
+	serve := &http.Server{Handler: mux, ErrorLog: p.log, ReadHeaderTimeout: patience}
 	h.http = serve
 	if p.kind.transport == "http2" || p.kind.transport == "grpc" {
 		serve.Protocols = new(http.Protocols)
@@ -71,6 +71,10 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	go serve.Serve(l)
 	return h, nil
 }
+
+// patience is how long a client may take to shake hands or to send a header. At 9600 bit/s, with
+// losses, a handshake of TLS or QUIC takes more than ten seconds.
+const patience = 2 * time.Minute
 
 // tlsConfig is the server's, TLS 1.3 with the study's certificate.
 func tlsConfig(s stack.Serve, alpn ...string) (*tls.Config, error) {

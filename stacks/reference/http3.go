@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"edgegauge.example/edgegauge/internal/stack"
@@ -34,7 +35,8 @@ func serveHTTP3(p *program, s stack.Serve) (server, error) {
 	mux := http.NewServeMux()
 	h := &httpServer{workers: w, limit: s.Limits.Body, at: "https://" + conn.LocalAddr().String() + "/" + s.Service}
 	mux.HandleFunc("/"+s.Service, h.handle)
-	serve := &http3.Server{Handler: mux, TLSConfig: http3.ConfigureTLSConfig(config)}
+	serve := &http3.Server{Handler: mux, TLSConfig: http3.ConfigureTLSConfig(config),
+		QUICConfig: &quic.Config{HandshakeIdleTimeout: patience}}
 	h.http = quicServer{serve, conn}
 	go serve.Serve(conn)
 	return h, nil
