@@ -85,8 +85,7 @@ func (q openQuestion) Machines() []string {
 		}
 		for _, name := range sortedKeys(r.Facts.Devices) {
 			d := r.Facts.Devices[name]
-			on := fmt.Sprintf("Device %s: %d CPUs, %s, %s.", name, d.CPUs, markdownText(d.OS), markdownText(d.Kernel))
-			if !slices.Contains(out, on) {
+			if on := machine(name, d.CPUs, d.OS, d.Kernel) + "."; !slices.Contains(out, on) {
 				out = append(out, on)
 			}
 		}

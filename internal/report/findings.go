@@ -12,6 +12,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -298,8 +299,8 @@ func (f finding) Measured() []string {
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {
 		d := r.Facts.Devices[name]
-		out = append(out, fmt.Sprintf("Device %s: %d CPUs, %s, %s; load %.1f when it last began; first run on %s (UTC).",
-			name, d.CPUs, markdownText(d.OS), markdownText(d.Kernel), d.Load, r.Started.Format("2006-01-02")))
+		out = append(out, fmt.Sprintf("%s; load %.1f when it last began; first run on %s (UTC).", machine(name, d.CPUs, d.OS, d.Kernel), d.Load,
+			r.Started.Format("2006-01-02")))
 	}
 	var changed []string
 	for _, o := range r.Study.Overrides {
@@ -309,6 +310,17 @@ func (f finding) Measured() []string {
 		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+". Unchanged, the study has its full size.")
 	}
 	return append(out, f.waited())
+}
+
+// machine is a device in words.
+func machine(name string, cpus int, os, kernel string) string {
+	on := []string{plural.Count(cpus, "CPU")}
+	for _, x := range []string{os, kernel} {
+		if x != "" {
+			on = append(on, markdownText(x))
+		}
+	}
+	return fmt.Sprintf("Device %s: %s", name, strings.Join(on, ", "))
 }
 
 func theirTrials(p paper.Paper) string {
