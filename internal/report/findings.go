@@ -299,8 +299,8 @@ func (f finding) Measured() []string {
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {
 		d := r.Facts.Devices[name]
-		out = append(out, fmt.Sprintf("%s; load %.1f when it last began; first run on %s (UTC).", machine(name, d.CPUs, d.OS, d.Kernel), d.Load,
-			r.Started.Format("2006-01-02")))
+		out = append(out, fmt.Sprintf("%s; load %.1f when it last began; first run on %s (UTC).",
+			machine(name, d.CPUs, d.OS, d.Kernel), d.Load, r.Started.Format("2006-01-02")))
 	}
 	var changed []string
 	for _, o := range r.Study.Overrides {
