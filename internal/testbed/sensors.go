@@ -13,6 +13,10 @@ func (x *assembly) openSensors() {
 	x.lab.Sensors = map[string]sensor.Simulation{}
 	for t := range x.treatments() {
 		name := t.Setup.Sensor
+		if m, _, ok := findMachine(t.Setup.Server.Device); ok && m.Kernel.Own != "" && sensor.IsSimulated(name) {
+			x.fault(t, "device "+m.Name+" cannot simulate a sensor: its kernel has no pseudo terminals",
+				"write sensor: fixed:21.5, which needs none", "sensor", "server.device", "service")
+		}
 		if _, done := x.lab.Sensors[name]; done || !sensor.IsSimulated(name) {
 			continue
 		}
