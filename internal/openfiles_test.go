@@ -15,13 +15,13 @@ import (
 // kernel.ReadFile, kernel.OpenRegular or kernel.DirFS: a FIFO would make them wait for ever, and an
 // endless file fill the memory.
 var opensPlainly = map[string]string{
-	"cmd/edgegauge/files.go":        "streams what a person named; readers have bounds of their own",
-	"cmd/edgegauge/guest.go":        "in an emulated machine, of its own initramfs",
-	"cmd/edgegauge/publish.go":      "lists; opens regular files only",
-	"internal/fleet/worker.go":      "what the worker's own lab wrote, as its ledger lists it",
-	"internal/fleet/wire/parcel.go": "the same",
-	"internal/store/durable.go":     "a folder",
-	"internal/testbed/kinds.go":     "the kernel's own files",
+	"cmd/edgegauge/files.go":             "streams what a person named; readers have bounds of their own",
+	"cmd/edgegauge/guest.go":             "in an emulated machine, of its own initramfs",
+	"cmd/edgegauge/publish.go":           "lists; opens regular files only",
+	"internal/fleet/worker.go":           "what the worker's own lab wrote, as its ledger lists it",
+	"internal/fleet/wire/resultfiles.go": "the same",
+	"internal/store/durable.go":          "a folder",
+	"internal/testbed/kinds.go":          "the kernel's own files",
 }
 
 // Whoever shows, judges or shares results opens no file of a stranger so that it waits for ever.
