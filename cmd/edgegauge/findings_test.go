@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -22,10 +23,18 @@ func TestFindingsAreMadeOfKeptResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	over, err := os.ReadFile(filepath.Join(anew, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range made {
 		want, err := os.ReadFile(filepath.Join(anew, f.Name()))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if name, page := strings.CutSuffix(f.Name(), ".md"); page && name != "README" &&
+			!strings.Contains(string(over), "From ["+name+"]("+f.Name()+"):") {
+			t.Errorf("README.md tells an engineer nothing from %s", f.Name())
 		}
 		if got, err := os.ReadFile(filepath.Join("../../doc/findings", f.Name())); err != nil || string(got) != string(want) {
 			t.Errorf("doc/findings/%s is not what findings/ makes (%v); run: %s", f.Name(), err, again)

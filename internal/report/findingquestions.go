@@ -59,6 +59,9 @@ func (q openQuestion) Question() string {
 	return markdownText(cmp.Or(q.first().Study.Question, q.Name))
 }
 
+// Advice is what we would tell an engineer today.
+func (q openQuestion) Advice() (string, error) { return advice(q.Name, q) }
+
 // Notes are those of the study.
 func (q openQuestion) Notes() string { return markdownText(q.first().Study.Notes) }
 

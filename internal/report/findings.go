@@ -150,11 +150,33 @@ func filled(frame, name string, data any) (string, error) {
 	err = t.Execute(&b, data)
 	if errors.Is(err, errNotKept) { // of other treatments than the words speak of
 		b.Reset()
-		if t, err = t.New("reading").Parse("No words were written on these results."); err == nil {
+		t, err = t.Parse(`{{define "reading"}}No words were written on these results.{{end}}{{define "tables"}}{{end}}`)
+		if err == nil {
 			err = t.ExecuteTemplate(&b, frame, data)
 		}
 	}
 	return strings.TrimSpace(b.String()) + "\n", err
+}
+
+// advice is what the words on a study tell an engineer; empty where they lack a figure.
+func advice(name string, data any) (string, error) {
+	t, err := template.ParseFS(findingTexts, "findings/"+name+".md")
+	if err != nil || t.Lookup("advice") == nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err = t.ExecuteTemplate(&b, "advice", data); errors.Is(err, errNotKept) {
+		return "", nil
+	}
+	return strings.TrimSpace(b.String()), err
+}
+
+// Advice is what we would tell an engineer today.
+func (f finding) Advice() (string, error) {
+	if f.Results == nil {
+		return "", nil
+	}
+	return advice(f.Paper.Name, f)
 }
 
 // Ours is our headline figure of a treatment, with its interval.
@@ -164,11 +186,7 @@ func (f finding) Ours(response, side, treatment string) (string, error) {
 		return "", err
 	}
 	s := c.Headline()
-	text := Format(s.Center, c.Unit) + modelled(c.Method)
-	if Format(s.Lo, c.Unit) == Format(s.Hi, c.Unit) { // narrower than its digits
-		return text, nil
-	}
-	return text + between(s, c.Unit), nil
+	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
 }
 
 func (f finding) cell(response, side, treatment string) (*Cell, error) {

@@ -110,8 +110,11 @@ func (r *Report) atOnce() []string {
 	if n < len(r.Treatments) {
 		of = fmt.Sprintf(" of %d of %d treatments", n, len(r.Treatments))
 	}
-	return []string{fmt.Sprintf("Trials%s ran up to %d at once, each behind a link of its own: they waited for their "+
-		"links, not for the CPU.", of, most)}
+	why := "behind a link of its own: they waited for their links, not for the CPU"
+	if r.Study.Time == study.Instructions {
+		why = "in an emulated machine of its own: it counts instructions, so the others change no figure"
+	}
+	return []string{fmt.Sprintf("Trials%s ran up to %d at once, each %s.", of, most, why)}
 }
 
 // conditions are what a reader must know of how it was measured, below the scope.

@@ -292,10 +292,11 @@ func (l nameList) span(ratio bool) string {
 }
 
 func between(s stat.Summary, unit string) string {
-	if !(s.Hi > s.Lo) {
+	lo, hi := Format(s.Lo, unit), Format(s.Hi, unit)
+	if !(s.Hi > s.Lo) || lo == hi { // or narrower than its digits
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", Format(s.Lo, unit), Format(s.Hi, unit))
+	return fmt.Sprintf(" (%s to %s)", lo, hi)
 }
 
 func timesAsMuch(x stat.Comparison, ratio bool) string {

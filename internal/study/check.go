@@ -213,6 +213,7 @@ const mostAtOnce = 16
 
 // atOnce refuses trials at the same time that would not only wait for their links: two that compute
 // would share this machine's CPUs, two boards' trials the boards, and one supply cannot be parted.
+// Counted instructions are as many whatever shares the CPU.
 func (t *candidate) atOnce() {
 	s := t.setup
 	measured := func(meter string) bool { return meter != "" && !strings.HasPrefix(meter, "model:") }
@@ -223,17 +224,18 @@ func (t *candidate) atOnce() {
 	case s.AtOnce <= 1:
 	case s.URL != "":
 		refuse("is for servers that the lab starts: all trials would ask the same service", "remove at_once", "server.url")
+	case s.Population.Devices > 0:
+		refuse("does not go with devices", "remove at_once", "devices")
+	case t.study.Time == Instructions: // counted says what else cannot be
 	case s.Link.Profile == "" && s.Link.Up == (Shape{}) && s.Link.Down == (Shape{}):
-		refuse("takes a link: without one the trials compete for the CPU", "write link: lte-m, for example, or remove it",
-			"link")
+		refuse("takes a link, or time: instructions: else the trials compete for the CPU",
+			"write link: lte-m, for example, or remove it", "link")
 	case s.Client.Device != thisMachine || s.Server.Device != thisMachine:
 		refuse("takes both programs on this machine", "write device: local, or remove at_once", "client.device",
 			"server.device")
 	case measured(s.Client.Meter) || measured(s.Server.Meter):
 		refuse("does not go with a meter: it would read all trials together", "write a meter such as "+
 			"model:nrf9160-lte-m, or remove at_once", "client.meter", "server.meter")
-	case s.Population.Devices > 0 || t.study.Time == Instructions:
-		refuse("does not go with devices or counted instructions", "remove at_once", "devices")
 	}
 }
 

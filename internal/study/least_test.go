@@ -91,13 +91,14 @@ func TestPrecisionIsSwitchedOff(t *testing.T) {
 	}
 }
 
-// Trials run at the same time only where they wait for links of their own.
+// Trials run at the same time only where they wait for links of their own, or count instructions.
 func TestAtOnce(t *testing.T) {
 	const base = "study: a\nservice: monitor\nstack: rest-json\nat_once: 6\n"
 	for text, want := range map[string]string{
 		"link: lte-m\n": "",
-		"link: {delay: 1ms}\nclient: {meter: 'model:nrf9160-lte-m'}\n": "",
-		"":                                      "at_once 6 takes a link",
+		"link: {delay: 1ms}\nclient: {meter: 'model:nrf9160-lte-m'}\n":                   "",
+		"time: instructions\nclient: {device: cortex-a7}\nserver: {device: cortex-a7}\n": "",
+		"":                                      "at_once 6 takes a link, or time: instructions",
 		"link: lte-m\nserver: {device: pi}\n":   "at_once 6 takes both programs on this machine",
 		"link: lte-m\nclient: {meter: rapl}\n":  "at_once 6 does not go with a meter",
 		"link: lte-m\ndevices: 5\nperiod: 1s\n": "devices",
