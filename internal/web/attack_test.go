@@ -333,14 +333,14 @@ func TestSlowVisitors(t *testing.T) {
 	}
 }
 
-// A result with a hundred thousand trials, or as many treatments, is shown in bounded pages and time.
+// A result with a hundred thousand trials, or with tens of thousands of treatments, is shown in bounded pages and time.
 func TestHugeResults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a result of 100,000 trials")
 	}
 	dir := t.TempDir()
 	for name, design := range map[string]string{"trials": "stack: s\ndesign: {replications: 100000}\n",
-		"treatments": fmt.Sprintf("stack: s\nfactors: {requests: [%s]}\ndesign: {replications: 2}\n", hundredThousand())} {
+		"treatments": fmt.Sprintf("stack: s\nfactors: {requests: [%s]}\ndesign: {replications: 2}\n", manyNumbers())} {
 		kept, plan, err := fabricated.Create(filepath.Join(dir, name), []byte("study: "+name+"\nservice: monitor\n"+design))
 		ok(t, err)
 		for _, trial := range plan.Trials[:3] {
@@ -364,11 +364,28 @@ func TestHugeResults(t *testing.T) {
 	}
 }
 
-// hundredThousand are as many numbers, in words of YAML.
-func hundredThousand() string {
+// manyNumbers are as many as a study may list, in words of YAML.
+func manyNumbers() string {
 	var b strings.Builder
-	for i := range 100_000 {
+	for i := range 40_000 {
 		fmt.Fprintf(&b, "%d,", i+1)
 	}
 	return b.String()
+}
+
+// A link in the folder of results does not lead a study's results or its output elsewhere.
+func TestResultsStayInTheirFolder(t *testing.T) {
+	for _, link := range []string{"tea", ".web"} {
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		ok(t, os.Symlink(elsewhere, filepath.Join(dir, link)))
+		s, st, _ := controlled(t, dir)
+		v := visitor{t, s}
+		w := v.ask("POST", "/new/", url.Values{"text": {tea}, "do": {"start"}, "file": {"tea.yaml"}, "key": {v.key("/new/")}}, nil)
+		if !strings.Contains(w.Body.String(), "is a link") {
+			t.Errorf("%s: %d: %.500s", link, w.Code, w.Body)
+		}
+		if entries, err := os.ReadDir(elsewhere); err != nil || len(entries) > 0 || len(st.orders) > 0 {
+			t.Errorf("%s: %d entries elsewhere, %d studies started, %v", link, len(entries), len(st.orders), err)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -165,7 +164,7 @@ func (r reader) drill(*world) {
 	r.follow(`#client a[href*="/x/"]`)
 	r.says("h1", "of trial 1")
 	seq := strings.Fields(r.text("h1"))[1]
-	if got := r.count(".packets tbody tr"); got != 2 {
+	if got := r.count(".packets tbody th"); got != 2 {
 		r.Errorf("got %d packets, want 2", got)
 	}
 	r.says(".packets pre", "request "+seq)
@@ -280,17 +279,22 @@ func (r reader) share(w *world) {
 
 func (r reader) print(w *world) {
 	defer r.as(r.look)
-	for name, to := range map[string]string{"result": "r/" + id(r.T, w.server, "wired/001") + "/", "history": "history/?study=gate"} {
+	result := "r/" + id(r.T, w.server, "wired/001") + "/"
+	for name, to := range map[string]string{"all": "", "now": "now/", "result": result, "trial": result + "t/1/", "exchange": result + "t/1/x/7/",
+		"history": "history/?study=gate", "compare": "compare/?r=" + id(r.T, w.server, "alpha/001") + "&r=" + id(r.T, w.server, "alpha/002")} {
 		r.open(to)
 		r.b.Must(r.T, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "print"})
-		if got := r.b.Text(r.T, `getComputedStyle(document.querySelector(".site")).display`); got != "none" {
-			r.Errorf("%s: the navigation is printed: %s", name, got)
+		for _, hidden := range []string{".site", ".look-for", "form button"} {
+			if got := r.b.Text(r.T, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length`, hidden)); got != "0" {
+				r.Errorf("%s: %s %s are printed", name, got, hidden)
+			}
 		}
-		var printed struct{ Data string }
-		r.b.Must(r.T, &printed, "Page.printToPDF", map[string]any{"paperWidth": 8.27, "paperHeight": 11.69})
-		pdf, err := base64.StdEncoding.DecodeString(printed.Data)
-		if err != nil || !strings.HasPrefix(string(pdf), "%PDF-") || len(pdf) < 15_000 {
-			r.Errorf("%s: the print has %d B, %v", name, len(pdf), err)
+		if got := r.b.Text(r.T, `getComputedStyle(document.body).backgroundColor + " " + getComputedStyle(document.body).color`); !strings.HasPrefix(got,
+			"rgb(255, 255, 255) rgb(") || strings.HasSuffix(got, " rgb(255, 255, 255)") {
+			r.Errorf("%s: it is printed in %s", name, got)
+		}
+		if pdf := r.b.Print(r.T, fmt.Sprintf("%s-%s-%d", name, r.look.scheme, r.look.width)); !strings.HasPrefix(string(pdf), "%PDF-") || len(pdf) < 10_000 {
+			r.Errorf("%s: the print has %d B", name, len(pdf))
 		}
 	}
 }

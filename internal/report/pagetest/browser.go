@@ -109,19 +109,30 @@ func (b *Browser) Move(t *testing.T, x, y float64) {
 
 // Shoot keeps a picture of the page where EDGEGAUGE_SHOTS names a folder.
 func (b *Browser) Shoot(t *testing.T, name string, whole bool) {
-	dir := os.Getenv("EDGEGAUGE_SHOTS")
-	if dir == "" {
-		return
+	t.Helper()
+	if os.Getenv("EDGEGAUGE_SHOTS") != "" {
+		b.kept(t, name+".png", "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole})
 	}
-	var shot struct{ Data string }
-	b.Must(t, &shot, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole})
-	png, err := base64.StdEncoding.DecodeString(shot.Data)
-	if err == nil {
-		err = os.WriteFile(dir+"/"+name+".png", png, 0o644)
+}
+
+// Print prints the page on A4 as a PDF, and keeps it there, too.
+func (b *Browser) Print(t *testing.T, name string) []byte {
+	t.Helper()
+	return b.kept(t, name+".pdf", "Page.printToPDF", map[string]any{"paperWidth": 8.27, "paperHeight": 11.69})
+}
+
+func (b *Browser) kept(t *testing.T, name, method string, params any) []byte {
+	t.Helper()
+	var made struct{ Data string }
+	b.Must(t, &made, method, params)
+	data, err := base64.StdEncoding.DecodeString(made.Data)
+	if dir := os.Getenv("EDGEGAUGE_SHOTS"); dir != "" && err == nil {
+		err = os.WriteFile(dir+"/"+name, data, 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return data
 }
 
 // Clean fails if the pages complained, or asked for what does not begin with one of
