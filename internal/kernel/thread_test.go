@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,5 +152,28 @@ func TestIdleIsTheChildsAlone(t *testing.T) {
 	attr, err := unix.SchedGetAttr(0, 0)
 	if err != nil || attr.Policy == unix.SCHED_IDLE {
 		t.Errorf("this thread has policy %d (%v)", attr.Policy, err)
+	}
+}
+
+func TestPinProcess(t *testing.T) {
+	allowed := AllowedCPUs()
+	if len(allowed) < 2 {
+		t.Skip("needs two CPUs")
+	}
+	back, err := PinProcess(allowed[1:2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := func() []int { // of a thread that is new
+		var got []int
+		OnThread(func() { got = AllowedCPUs() })
+		return got
+	}
+	if got := on(); !slices.Equal(got, allowed[1:2]) {
+		t.Errorf("pinned to %v, a new thread may use %v", allowed[1:2], got)
+	}
+	back()
+	if got := on(); !slices.Equal(got, allowed) {
+		t.Errorf("afterwards a new thread may use %v, want %v", got, allowed)
 	}
 }

@@ -31,10 +31,11 @@ func (r reader) open(to string) { r.b.Open(r.T, r.url+to) }
 type look struct {
 	scheme string
 	width  int
+	keys   bool // there is a keyboard and no pointer
 }
 
 // looks have between them both schemes, a screen and a phone.
-var looks = []look{{"light", 1100}, {"dark", 360}}
+var looks = []look{{"light", 1100, false}, {"dark", 360, false}}
 
 func (r reader) as(l look) {
 	r.Helper()
@@ -46,6 +47,15 @@ func (r reader) as(l look) {
 // click clicks what a person can: an element that is within the window, under nothing.
 func (r reader) click(selector string) {
 	r.Helper()
+	if r.look.keys {
+		r.tabTo(selector)
+		key := "Enter"
+		if r.b.Text(r.T, `document.activeElement.type`) == "checkbox" {
+			key = " "
+		}
+		r.press(key)
+		return
+	}
 	under := r.b.Text(r.T, fmt.Sprintf(`((e) => {
 		e.scrollIntoView({block: "center", inline: "center"});
 		const b = e.getClientRects()[0];
@@ -106,12 +116,18 @@ func (r reader) says(selector, want string) {
 func atBrowser(t *testing.T, folders ...string) (reader, *Server) {
 	t.Helper()
 	s := served(t, Options{Folders: folders, Version: "test"})
+	return browserOf(t, s), s
+}
+
+// browserOf opens a browser for a server.
+func browserOf(t *testing.T, s *Server) reader {
+	t.Helper()
 	h := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
 		s.hub.end()
 		h.Close()
 	})
-	return reader{T: t, b: pagetest.Start(t), url: h.URL + "/"}, s
+	return reader{T: t, b: pagetest.Start(t), url: h.URL + "/"}
 }
 
 // Everyone can read the pages, in both colour schemes and on a phone.

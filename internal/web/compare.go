@@ -88,6 +88,10 @@ func (s *Server) compare(r *http.Request) (string, any, error) {
 		}
 		return "compare", v, nil
 	}
+	v.Title = "Compare " + all[0].shown() + " and " + all[1].shown()
+	if more := len(all) - 2; more > 0 {
+		v.Title += fmt.Sprintf(" and %d more", more)
+	}
 	base := max(0, slices.IndexFunc(all, func(h *held) bool { return h.id == v.Base }))
 	all[0], all[base] = all[base], all[0]
 	for i, h := range all {

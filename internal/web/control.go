@@ -334,8 +334,8 @@ func agreed(r *http.Request, foreign, beside []string) error {
 
 // begin conducts an order.
 func (s *Server) begin(name string, o Order) error {
-	logs := filepath.Join(s.folders[0].path, ".web")
-	if err := os.MkdirAll(logs, 0o777); err != nil {
+	logs, err := s.ownFolder(".web")
+	if err != nil {
 		return fault{http.StatusConflict, err.Error()}
 	}
 	log := name
@@ -414,8 +414,8 @@ func (s *Server) changing() bool {
 
 // newResults makes a results directory for a study in the first folder: NAME/NUMBER.
 func (s *Server) newResults(name string) (string, error) {
-	base := filepath.Join(s.folders[0].path, name)
-	if err := os.MkdirAll(base, 0o777); err != nil {
+	base, err := s.ownFolder(name)
+	if err != nil {
 		return "", err
 	}
 	for {
@@ -425,4 +425,18 @@ func (s *Server) newResults(name string) (string, error) {
 			return dir, err
 		}
 	}
+}
+
+// ownFolder is a folder right below the first one, made if it is not there. A link, which may be
+// a stranger's and lead anywhere, is refused.
+func (s *Server) ownFolder(name string) (string, error) {
+	f := s.folders[0]
+	if err := f.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	whole := filepath.Join(f.path, name)
+	if st, err := f.root.Lstat(name); err != nil || !st.IsDir() {
+		return "", leadsElsewhere(whole)
+	}
+	return whole, nil
 }

@@ -267,18 +267,21 @@ func TestControlInBrowser(t *testing.T) {
 
 	t.Log("suggestions")
 	r.b.Await(t, func() bool { return r.b.Text(t, `document.getElementById("study").dataset.words > 30`) == "true" }, "the words")
-	r.turn(write(tea))
+	r.turn(func() { r.write("#text", tea) })
 	r.b.Eval(t, nil, `{const x = document.getElementById("text"); x.value += "retr"; x.setSelectionRange(x.value.length, x.value.length)}`)
 	r.b.Eval(t, nil, `document.getElementById("text").dispatchEvent(new Event("input"))`)
 	if got := r.text("#suggest"); got != "retries" {
 		t.Errorf("it suggests %q", got)
 	}
 	r.b.Eval(t, nil, `document.querySelector("#suggest button").click()`)
-	r.turn(`{const x = document.getElementById("text"); x.setRangeText("4\nconnection: per", x.value.length, x.value.length, "end"); x.dispatchEvent(new Event("input"))}`)
+	r.turn(func() {
+		r.b.Eval(t, nil, `{const x = document.getElementById("text"); x.setRangeText("4\nconnection: per", x.value.length, x.value.length, `+
+			`"end"); x.dispatchEvent(new Event("input"))}`)
+	})
 	if got := r.text("#suggest"); got != "per-request" {
 		t.Errorf("it suggests %q", got)
 	}
-	r.turn(`document.querySelector("#suggest button").click()`)
+	r.turn(func() { r.click("#suggest button") })
 	if got := r.b.Text(t, `document.getElementById("text").value`); got != tea+"retries: 4\nconnection: per-request" {
 		t.Errorf("the suggestions made of the text\n%s", got)
 	}
@@ -287,7 +290,7 @@ func TestControlInBrowser(t *testing.T) {
 
 	t.Log("a program of a stranger, asked for")
 	r.open("new/?file=tea.yaml")
-	r.turn(write(brewed))
+	r.turn(func() { r.write("#text", brewed) })
 	r.says("#agree", "runs /bin/true of a stranger")
 	r.says("#agree", "tea runs now")
 	for _, l := range everyLook {

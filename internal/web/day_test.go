@@ -100,12 +100,9 @@ func (r reader) stays(s *Server, states int) {
 		return changes
 	}
 	heap := func() (used float64, nodes int) {
-		for range 3 {
-			r.b.Must(t, nil, "HeapProfiler.collectGarbage", nil)
-		}
-		var u struct{ UsedSize float64 }
-		r.b.Must(t, &u, "Runtime.getHeapUsage", nil)
-		return u.UsedSize, r.count("*")
+		used, err := r.b.Heap()
+		ok(t, err)
+		return used, r.count("*")
 	}
 	push(300)
 	seen := count()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
@@ -30,6 +31,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		"figure": figure,
 		"bytes":  func(n int64) string { return report.Format(float64(n), "B") },
 		"value":  report.Format,
+		"plural": func(n int, noun string) string { return plural.Count(n, noun) },
 		"took":   took,
 		"symbol": func(s store.State) string { return symbols[s] },
 		"choice": func(name, given string, from []string) any {

@@ -115,14 +115,18 @@ func (h *hub) newest() state {
 
 // look renews the state until it is stopped.
 func (h *hub) look(stop chan struct{}) {
-	tick := time.NewTicker(lookEvery)
+	every := renewEvery
+	if h.server.Pace > 0 {
+		every = h.server.Pace
+	}
+	tick := time.NewTicker(min(lookEvery, every))
 	defer tick.Stop()
 	var w watch
 	var made time.Time
 	for {
-		if time.Since(made) >= renewEvery || time.Since(w.read) >= renewEvery && w.stirred() {
+		if time.Since(made) >= every || time.Since(w.read) >= every && w.stirred() {
 			made = time.Now()
-			h.renew(&w)
+			h.renew(&w, stop)
 		}
 		select {
 		case <-stop:
@@ -134,8 +138,9 @@ func (h *hub) look(stop chan struct{}) {
 	}
 }
 
-// renew makes the state anew, and tells the readers if it is another.
-func (h *hub) renew(w *watch) {
+// renew makes the state anew, and tells the readers if it is another and the look has not
+// been stopped meanwhile: then a newer look may have told them already.
+func (h *hub) renew(w *watch, stop chan struct{}) {
 	h.mu.Lock()
 	step, ended := h.step, h.ended
 	h.mu.Unlock()
@@ -155,6 +160,11 @@ func (h *hub) renew(w *watch) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	select {
+	case <-stop:
+		return
+	default:
+	}
 	same := bytes.Equal(data, h.now.data)
 	if same && !h.now.old {
 		return

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,12 +99,13 @@ func faultOf(e study.Error) faultRow {
 	return faultRow{e.Pos.Line, e.Pos.Col, text, e.Here}
 }
 
-// foreseen is how long a plan takes: what its settings alone come to, and what the last
+// foreseen is what a plan costs: what its settings alone come to, and what the last
 // results of that name took for a trial.
 func (s *Server) foreseen(p study.Plan) []string {
 	var least time.Duration
-	for _, t := range p.Trials {
-		least += leastOf(*t.Setup, p.Study.Design)
+	waves := wavesOf(p)
+	for _, w := range waves {
+		least += w + p.Study.Design.CoolDown
 	}
 	var out []string
 	if least > 0 {
@@ -113,9 +116,13 @@ func (s *Server) foreseen(p study.Plan) []string {
 			continue
 		}
 		if pace := paceOf(f.place); pace > 0 {
-			all := (pace + p.Study.Design.CoolDown) * time.Duration(len(p.Trials))
+			all := (pace + p.Study.Design.CoolDown) * time.Duration(len(waves))
 			out = append(out, fmt.Sprintf("about %v if its trials take as long as those in %s: %s each",
 				all.Round(time.Second), f.Shown(), report.Format(pace.Seconds(), "s")))
+			if size := f.size() / int64(f.Valid); size > 0 {
+				out = append(out, fmt.Sprintf("about %s of disk, %s each", report.Format(float64(size)*float64(len(p.Trials)), "B"),
+					report.Format(float64(size), "B")))
+			}
 			break
 		}
 	}
@@ -123,6 +130,24 @@ func (s *Server) foreseen(p study.Plan) []string {
 		out = append(out, "more blocks until the precision is reached, or the budget is spent")
 	}
 	return out
+}
+
+// wavesOf is the least that each group of trials takes by its settings, without the pause after
+// it: a trial alone, or those of a block that run at the same time.
+func wavesOf(p study.Plan) []time.Duration {
+	type group struct{ block, atOnce int }
+	groups := map[group][]time.Duration{}
+	for _, t := range p.Trials {
+		g := group{t.Block, max(1, t.Setup.AtOnce)}
+		groups[g] = append(groups[g], leastOf(*t.Setup, p.Study.Design))
+	}
+	var all []time.Duration
+	for g, runs := range groups {
+		for wave := range slices.Chunk(runs, g.atOnce) {
+			all = append(all, slices.Max(wave))
+		}
+	}
+	return all
 }
 
 // leastOf is the least that a trial takes by its settings.
@@ -133,8 +158,32 @@ func leastOf(x study.Setup, d study.Design) time.Duration {
 		}
 		return time.Duration(float64(requests) / x.Rate * float64(time.Second))
 	}
-	run := max(x.Duration, x.MinDuration, at(x.Requests))
-	return run + max(d.WarmUp.Time, at(d.WarmUp.Requests)) + d.CoolDown
+	return max(x.Duration, x.MinDuration, at(x.Requests)) + max(d.WarmUp.Time, at(d.WarmUp.Requests))
+}
+
+// mostSized is how many files of results are added up.
+const mostSized = 100_000
+
+// size is what the files of results take, in B; 0: not known.
+func (p place) size() int64 {
+	var sum int64
+	n := 0
+	err := fs.WalkDir(p.folder.root.FS(), p.dir, func(_ string, e fs.DirEntry, err error) error {
+		if n++; n > mostSized {
+			err = errors.New("too many files")
+		}
+		if err != nil {
+			return err
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return 0
+	}
+	return sum
 }
 
 // paceOf is how long a trial of some results took, invalid attempts among them; 0: not known.

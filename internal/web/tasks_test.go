@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -43,8 +42,8 @@ var tasks = []struct {
 	{"print", reader.print},
 }
 
-// everyLook are two widths in both schemes.
-var everyLook = []look{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 360}}
+// everyLook are two widths in both schemes; one of them is of a person without a pointer.
+var everyLook = []look{{"light", 1280, false}, {"dark", 1280, true}, {"light", 360, false}, {"dark", 360, false}}
 
 // Each of a person's tasks is done at two widths in both schemes: with no fault of
 // accessibility, no message on the console and no request to elsewhere.
@@ -147,7 +146,7 @@ func (r reader) resume(w *world) {
 
 func (r reader) drill(*world) {
 	r.open("")
-	r.b.Eval(r.T, nil, `document.querySelector("select[name=study]").value = "wired"`)
+	r.choose("select[name=study]", "wired")
 	r.send(".look-for button")
 	r.says("#count", "1 of 20")
 	if got := r.b.Text(r.T, "location.search"); !strings.Contains(got, "study=wired") {
@@ -165,7 +164,7 @@ func (r reader) drill(*world) {
 	r.follow(`#client a[href*="/x/"]`)
 	r.says("h1", "of trial 1")
 	seq := strings.Fields(r.text("h1"))[1]
-	if got := r.count(".packets tbody tr"); got != 2 {
+	if got := r.count(".packets tbody th"); got != 2 {
 		r.Errorf("got %d packets, want 2", got)
 	}
 	r.says(".packets pre", "request "+seq)
@@ -175,7 +174,9 @@ func (r reader) drill(*world) {
 
 func (r reader) compareTwo(*world) {
 	r.open("?study=report-bench&state=complete")
-	r.b.Eval(r.T, nil, `document.querySelectorAll("input[name=r]").forEach((x) => x.checked = true)`)
+	for i := range r.count("input[name=r]") {
+		r.click(fmt.Sprintf("tr:nth-of-type(%d) input[name=r]", i+1))
+	}
 	r.send("form[action] button")
 	r.says("h1", "Compare")
 	r.says("#settings", "requests")
@@ -191,7 +192,7 @@ func (r reader) compareTwo(*world) {
 func (r reader) findRegression(*world) {
 	r.open("")
 	r.follow(`.site a[href$="history/"]`)
-	r.b.Eval(r.T, nil, `document.querySelector("select[name=study]").value = "gate"`)
+	r.choose("select[name=study]", "gate")
 	r.send(".look-for button")
 	r.says("#answer", "no confirmed regression; 1 suspect to confirm")
 	r.says(".marks .mark-suspect", "edgegauge confirm ")
@@ -207,18 +208,15 @@ func (r reader) confirmIt(w *world) {
 	if got := r.b.Text(t, `document.getElementById("base").value`); got != "0123456789ab" {
 		t.Errorf("the older version is %q", got)
 	}
-	set := func(id, value string) {
-		r.b.Eval(t, nil, fmt.Sprintf(`document.getElementById(%q).value = %q`, id, value))
-	}
-	set("base", "")
-	set("detect", "10 %")
+	r.write("#base", "")
+	r.write("#detect", "10 %")
 	r.send(".orders button")
 	r.says("#problem", "The older version is not named")
 	if got := r.b.Text(t, `document.getElementById("detect").value`); got != "10 %" {
 		t.Errorf("the form has forgotten %q", got)
 	}
 	r.fine("confirm")
-	set("base", "1f2e3d4c")
+	r.write("#base", "1f2e3d4c")
 	n := len(w.starts.orders)
 	r.send(".orders button")
 	r.says("#problem", "runs what did not come with edgegauge")
@@ -281,17 +279,22 @@ func (r reader) share(w *world) {
 
 func (r reader) print(w *world) {
 	defer r.as(r.look)
-	for name, to := range map[string]string{"result": "r/" + id(r.T, w.server, "wired/001") + "/", "history": "history/?study=gate"} {
+	result := "r/" + id(r.T, w.server, "wired/001") + "/"
+	for name, to := range map[string]string{"all": "", "now": "now/", "result": result, "trial": result + "t/1/", "exchange": result + "t/1/x/7/",
+		"history": "history/?study=gate", "compare": "compare/?r=" + id(r.T, w.server, "alpha/001") + "&r=" + id(r.T, w.server, "alpha/002")} {
 		r.open(to)
 		r.b.Must(r.T, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "print"})
-		if got := r.b.Text(r.T, `getComputedStyle(document.querySelector(".site")).display`); got != "none" {
-			r.Errorf("%s: the navigation is printed: %s", name, got)
+		for _, hidden := range []string{".site", ".look-for", "form button"} {
+			if got := r.b.Text(r.T, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length`, hidden)); got != "0" {
+				r.Errorf("%s: %s %s are printed", name, got, hidden)
+			}
 		}
-		var printed struct{ Data string }
-		r.b.Must(r.T, &printed, "Page.printToPDF", map[string]any{"paperWidth": 8.27, "paperHeight": 11.69})
-		pdf, err := base64.StdEncoding.DecodeString(printed.Data)
-		if err != nil || !strings.HasPrefix(string(pdf), "%PDF-") || len(pdf) < 15_000 {
-			r.Errorf("%s: the print has %d B, %v", name, len(pdf), err)
+		if got := r.b.Text(r.T, `getComputedStyle(document.body).backgroundColor + " " + getComputedStyle(document.body).color`); !strings.HasPrefix(got,
+			"rgb(255, 255, 255) rgb(") || strings.HasSuffix(got, " rgb(255, 255, 255)") {
+			r.Errorf("%s: it is printed in %s", name, got)
+		}
+		if pdf := r.b.Print(r.T, fmt.Sprintf("%s-%s-%d", name, r.look.scheme, r.look.width)); !strings.HasPrefix(string(pdf), "%PDF-") || len(pdf) < 10_000 {
+			r.Errorf("%s: the print has %d B", name, len(pdf))
 		}
 	}
 }
@@ -300,25 +303,26 @@ func (r reader) print(w *world) {
 func (r reader) writeStudy(w *world) {
 	r.open("new/")
 	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.words > 30`) == "true" }, "the words")
-	r.turn(write("study: tea # green\nservice: monitro\nfactors:\n  stack: [rest-json, coap-cbor] # two\nrequests: 20\n" +
-		"design: {replications: 2, cooldown: 1s}\n"))
+	r.turn(func() {
+		r.write("#text", "study: tea # green\nservice: monitro\nfactors:\n  stack: [rest-json, coap-cbor] # two\nrequests: 20\n"+
+			"design: {replications: 2, cooldown: 1s}\n")
+	})
 	r.says(".faults", "line 2, column 10")
 	r.says(".faults", "monitor")
 	r.fine("fault")
-	r.b.Eval(r.T, nil, `document.querySelector(".faults a").click()`)
+	r.click(".faults a")
 	if got := r.b.Text(r.T, `getSelection().toString() || document.getElementById("text").value.slice(...`+
 		`[document.getElementById("text").selectionStart, document.getElementById("text").selectionEnd])`); got != "service: monitro" {
 		r.Errorf("the fault leads to %q", got)
 	}
-	set := func(path, value string) string {
-		return fmt.Sprintf(`{const x = document.querySelector("[name='set.%s']"); x.value = %q; x.dispatchEvent(new Event("change", `+
-			`{bubbles: true}))}`, path, value)
+	set := func(path, value string) {
+		r.turn(func() { r.write(fmt.Sprintf("[name='set.%s']", path), value) })
 	}
-	r.turn(set("service", "monitor"))
+	set("service", "monitor")
 	r.says("#answer", "2 treatments, 4 trials")
 	r.says("#answer", "at least 4s")
-	r.turn(set("design.replications", "3"))
-	r.turn(set("factors.stack", "[rest-json, coap-cbor, soap]"))
+	set("design.replications", "3")
+	set("factors.stack", "[rest-json, coap-cbor, soap]")
 	want := "study: tea # green\nservice: monitor\nfactors:\n  stack: [rest-json, coap-cbor, soap] # two\nrequests: 20\n" +
 		"design: {replications: 3, cooldown: 1s}\n"
 	if got := r.b.Text(r.T, `document.getElementById("text").value`); got != want {
@@ -340,14 +344,9 @@ func (r reader) writeStudy(w *world) {
 }
 
 // turn does something to a form, and waits for the server's answer.
-func (r reader) turn(act string) {
+func (r reader) turn(act func()) {
 	r.Helper()
 	before := r.b.Text(r.T, `document.getElementById("study").dataset.turn`)
-	r.b.Eval(r.T, nil, act)
-	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.turn`) != before }, act)
-}
-
-// write is the script that writes a text into a new study.
-func write(text string) string {
-	return fmt.Sprintf(`{const x = document.getElementById("text"); x.value = %q; x.dispatchEvent(new Event("input"))}`, text)
+	act()
+	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.turn`) != before }, "the answer")
 }

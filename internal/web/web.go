@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -34,6 +35,8 @@ type Options struct {
 	Bed *testbed.Testbed
 	// Control lets pages stop and start studies, and needs a Token and a Bed; nil: they only read.
 	Control *Control
+	// Pace is how often what runs is looked at for pages that watch; 0: each second.
+	Pace time.Duration
 }
 
 // A Server answers the requests of browsers. Its methods may be called from several
@@ -94,11 +97,14 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
+// How long a browser may take to send a request's header, and all of it.
+const slowHeader, slowBody = 5 * time.Second, 10 * time.Second
+
 // Serve answers on a listener, with TLS where there is a certificate, until the server
 // that it gives to started is shut down.
 func (s *Server) Serve(l net.Listener, cert, key string, started func(*http.Server)) error {
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10}
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: slowHeader, ReadTimeout: slowBody,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 	h.RegisterOnShutdown(s.hub.end)
 	started(h)
 	var err error
@@ -116,33 +122,47 @@ func (s *Server) Serve(l net.Listener, cert, key string, started func(*http.Serv
 // Handler answers all requests, guarded.
 func (s *Server) Handler() http.Handler {
 	m := http.NewServeMux()
-	m.HandleFunc("GET /{$}", s.page(s.all))
-	m.HandleFunc("GET /now/{$}", s.page(s.now))
-	m.HandleFunc("GET /now/events", s.events)
-	m.HandleFunc("GET /compare/{$}", s.page(s.compare))
-	m.HandleFunc("GET /history/{$}", s.page(s.history))
-	m.HandleFunc("GET /r/{id}/{$}", s.page(s.result))
-	m.HandleFunc("GET /r/{id}/t/{trial}/{$}", s.page(s.trial))
-	m.HandleFunc("GET /r/{id}/t/{trial}/x/{$}", s.goToExchange)
-	m.HandleFunc("GET /r/{id}/t/{trial}/x/{seq}/{$}", s.page(s.exchange))
-	m.HandleFunc("GET /r/{id}/t/{trial}/a/{attempt}/{file}", s.log)
-	m.HandleFunc("GET /r/{id}/t/{trial}/packets/{file}", s.capture)
-	m.HandleFunc("GET /assets/{file}", s.asset)
-	m.HandleFunc("POST /enter", s.enter)
-	if s.Bed != nil {
-		m.HandleFunc("GET /new/{$}", s.page(s.newStudy))
-		m.HandleFunc("POST /new/{$}", s.writeStudy)
-		m.HandleFunc("GET /new/words.json", s.words)
-	}
-	if s.Control != nil {
-		m.HandleFunc("GET /history/confirm/{$}", s.page(s.confirmPage))
-		m.HandleFunc("POST /history/confirm/{$}", s.confirm)
-		m.HandleFunc("GET /r/{id}/stop/{$}", s.page(s.stopPage))
-		m.HandleFunc("POST /r/{id}/stop/{$}", s.acted(s.stop))
-		m.HandleFunc("GET /r/{id}/resume/{$}", s.page(s.resumePage))
-		m.HandleFunc("POST /r/{id}/resume/{$}", s.acted(s.resume))
+	for pattern, answer := range s.routes() {
+		m.HandleFunc(pattern, answer)
 	}
 	return s.guard(m)
+}
+
+// routes are all that is answered, by patterns of http.ServeMux.
+func (s *Server) routes() map[string]http.HandlerFunc {
+	all := map[string]http.HandlerFunc{
+		"GET /{$}":                                 s.page(s.all),
+		"GET /now/{$}":                             s.page(s.now),
+		"GET /now/events":                          s.events,
+		"GET /compare/{$}":                         s.page(s.compare),
+		"GET /history/{$}":                         s.page(s.history),
+		"GET /r/{id}/{$}":                          s.page(s.result),
+		"GET /r/{id}/t/{trial}/{$}":                s.page(s.trial),
+		"GET /r/{id}/t/{trial}/x/{$}":              s.goToExchange,
+		"GET /r/{id}/t/{trial}/x/{seq}/{$}":        s.page(s.exchange),
+		"GET /r/{id}/t/{trial}/a/{attempt}/{file}": s.log,
+		"GET /r/{id}/t/{trial}/packets/{file}":     s.capture,
+		"GET /assets/{file}":                       s.asset,
+		"POST /enter":                              s.enter,
+	}
+	if s.Bed != nil {
+		maps.Copy(all, map[string]http.HandlerFunc{
+			"GET /new/{$}":        s.page(s.newStudy),
+			"POST /new/{$}":       s.writeStudy,
+			"GET /new/words.json": s.words,
+		})
+	}
+	if s.Control != nil {
+		maps.Copy(all, map[string]http.HandlerFunc{
+			"GET /history/confirm/{$}":  s.page(s.confirmPage),
+			"POST /history/confirm/{$}": s.confirm,
+			"GET /r/{id}/stop/{$}":      s.page(s.stopPage),
+			"POST /r/{id}/stop/{$}":     s.acted(s.stop),
+			"GET /r/{id}/resume/{$}":    s.page(s.resumePage),
+			"POST /r/{id}/resume/{$}":   s.acted(s.resume),
+		})
+	}
+	return all
 }
 
 // A fault is why a page cannot be shown.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -186,7 +187,7 @@ func (j java) clock(ctx context.Context) ([]float64, error) {
 
 // serve starts the adapter's server.
 func (j java) serve(ctx context.Context, options map[string]string) (*child, stack.Ready, error) {
-	c, err := start(ctx, j.dir, j.argv...)
+	c, err := start(ctx, kernel.Placement{}, j.dir, j.argv...)
 	if err != nil {
 		return nil, stack.Ready{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -98,7 +99,7 @@ func (j java) served(ctx context.Context, hooks string) (served, func(), error) 
 	if err != nil {
 		return served{}, nil, err
 	}
-	client, endClient, err := j.program(ctx, j.client, "call")
+	client, endClient, err := j.program(ctx, nil, j.client, "call")
 	if err != nil {
 		server.end()
 		return served{}, nil, err
@@ -201,7 +202,7 @@ func (j java) bare(ctx context.Context, classes string) (wall, cpu time.Duration
 	}
 	defer os.RemoveAll(folder)
 	began := time.Now()
-	c, err := start(ctx, j.dir, instead(j.argv, classes, "Bare", folder)...)
+	c, err := start(ctx, kernel.Placement{}, j.dir, instead(j.argv, classes, "Bare", folder)...)
 	if err != nil {
 		return 0, 0, err
 	}

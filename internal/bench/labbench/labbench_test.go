@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/drivebench"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -105,7 +106,8 @@ func TestInstead(t *testing.T) {
 
 // A child's processor time is its own: it grows while it works, not while it waits.
 func TestChildCPU(t *testing.T) {
-	c, err := start(t.Context(), "", "sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done; read x")
+	c, err := start(t.Context(), kernel.Placement{}, "", "sh", "-c",
+		"i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done; read x")
 	if err != nil {
 		t.Fatal(err)
 	}

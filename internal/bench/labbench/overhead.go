@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -93,30 +94,11 @@ func (b *Bench) bare(ctx context.Context, name string, requests, warmup int) (ti
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	began := time.Now()
-	server, end, err := b.program(ctx, name, "serve")
+	session, end, err := b.Pair(ctx, Held{Stack: name, Encoding: "protobuf"})
 	if err != nil {
 		return 0, err
 	}
 	defer end()
-	client, endClient, err := b.program(ctx, name, "call")
-	if err != nil {
-		return 0, err
-	}
-	defer endClient()
-	session := &stack.Session{Server: server, Client: client}
-	message, limits := stack.Message{Seed: 1, N: 16}, stack.Limits{Body: 1 << 20}
-	served, err := session.StartServer(ctx,
-		stack.Serve{Service: "monitor", Encoding: "protobuf", Security: "none", Host: "127.0.0.1",
-			Message: message, Limits: limits})
-	if err != nil {
-		return 0, err
-	}
-	if _, err := session.StartClient(ctx, stack.Call{URL: served.URL, Service: "monitor", Encoding: "protobuf",
-		Security: "none",
-		Message:  message, Connection: "keep-alive", Concurrency: 1, Timeout: int64(5 * time.Second),
-		Limits: limits}); err != nil {
-		return 0, err
-	}
 	for _, n := range []int{warmup, requests} {
 		if _, err := session.WarmUp(ctx, stack.Run{Requests: n, Concurrency: 1}); err != nil {
 			return 0, err
@@ -125,8 +107,51 @@ func (b *Bench) bare(ctx context.Context, name string, requests, warmup int) (ti
 	return time.Since(began), nil
 }
 
-func (b *Bench) program(ctx context.Context, name, verb string) (*stack.Conn, func(), error) {
-	c, err := start(ctx, "", b.Exe, lab.StackVerb, "reference/"+name, verb)
+// Held is a server and a client of a reference stack that are held ready for runs.
+type Held struct {
+	Stack, Encoding string
+	Options         map[string]string
+	CPUs            []int // on which both run; nil: on all
+}
+
+// Pair starts them with nothing but pipes, and returns what ends them.
+func (b *Bench) Pair(ctx context.Context, h Held) (s *stack.Session, end func(), err error) {
+	var ends []func()
+	end = func() {
+		for _, f := range slices.Backward(ends) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	s = new(stack.Session)
+	for _, p := range []struct {
+		verb string
+		to   **stack.Conn
+	}{{"serve", &s.Server}, {"call", &s.Client}} {
+		conn, over, err := b.program(ctx, h.CPUs, h.Stack, p.verb)
+		if err != nil {
+			return nil, nil, err
+		}
+		*p.to, ends = conn, append(ends, over)
+	}
+	message, limits := stack.Message{Seed: 1, N: 16}, stack.Limits{Body: 1 << 20}
+	served, err := s.StartServer(ctx, stack.Serve{Service: "monitor", Encoding: h.Encoding, Security: "none",
+		Host: "127.0.0.1", Message: message, Limits: limits, Options: h.Options})
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = s.StartClient(ctx, stack.Call{URL: served.URL, Service: "monitor", Encoding: h.Encoding, Security: "none",
+		Message: message, Connection: "keep-alive", Concurrency: 1, Timeout: int64(5 * time.Second), Limits: limits,
+		Options: h.Options})
+	return s, end, err
+}
+
+func (b *Bench) program(ctx context.Context, cpus []int, name, verb string) (*stack.Conn, func(), error) {
+	c, err := start(ctx, kernel.Placement{CPUs: cpus}, "", b.Exe, lab.StackVerb, "reference/"+name, verb)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,8 +166,8 @@ type child struct {
 	session *stack.Session // of one that serves
 }
 
-// start starts a program in a folder.
-func start(ctx context.Context, dir string, argv ...string) (*child, error) {
+// start starts a program at a place, in a folder.
+func start(ctx context.Context, where kernel.Placement, dir string, argv ...string) (*child, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	stdin, err := cmd.StdinPipe()
@@ -154,7 +179,7 @@ func start(ctx context.Context, dir string, argv ...string) (*child, error) {
 		return nil, err
 	}
 	cmd.Stdout = out
-	err = cmd.Start()
+	err = where.Start(cmd)
 	out.Close()
 	if err != nil {
 		stdout.Close()

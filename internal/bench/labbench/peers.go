@@ -89,7 +89,7 @@ func (b *Bench) beside(ctx context.Context, r rival) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, end, err := b.program(ctx, r.stack, "serve")
+	server, end, err := b.program(ctx, nil, r.stack, "serve")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func askPeers(ctx context.Context, cpu int, program, verb, url string, body []by
 func flightRows(ctx context.Context, b *Bench) ([]Row, error) {
 	limit := bound{atMost: true, value: 1.10}
 	const figure = "client CPU per request, 1,000 in flight on a connection, over 1"
-	server, end, err := b.program(ctx, "http2", "serve")
+	server, end, err := b.program(ctx, nil, "http2", "serve")
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,117 +14,195 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/web"
 )
 
-// pairs are blocks of a study with readers, each beside one without.
+// pairs are bursts with readers, each beside one without.
 const pairs = 40
 
 // How many read the page, and how many of them never take what it sends.
 const readersAll, readersDeaf = 10, 5
 
-// disturbed names the studies whose trials are watched.
-var disturbed = []struct{ name, text string }{
-	{"phantom", "study: phantom\nservice: monitor\nstack: phantom\noptions: {processing: 1ms}\nrequests: 300\n"},
-	{"quickstart", "study: quick\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\nrequests: 1000\n"},
+// burst is how long requests are sent at a time.
+const burst = time.Second
+
+// disturbed are the stacks whose round trips are timed.
+var disturbed = []labbench.Held{
+	{Stack: "phantom", Encoding: "json", Options: map[string]string{"processing": "1ms"}},
+	{Stack: "coap-cbor", Encoding: "cbor"},
+	{Stack: "rest-json", Encoding: "json"},
 }
 
-// disturbanceRows compare trials while ten read the page of their study with trials while
-// nobody does, block by block of one run.
+// disturbanceRows compare round trips while ten read the page of a running study with round
+// trips while nobody does. The programs stay the same, since two starts of one program differ
+// by more than what is looked for.
 func disturbanceRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	const figure, wanted = "% more RTT with readers", "< 0.5 or none within the interval"
+	cpus := kernel.AllowedCPUs()
+	if len(cpus) < 2 {
+		return []labbench.Row{{Figure: figure, Wanted: wanted, Measured: "–", Verdict: "not measured",
+			How: "the page has no CPU of its own here: it needs two"}}, nil
+	}
 	dir, err := os.MkdirTemp(b.Dir, "disturb-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	var rows []labbench.Row
-	for _, d := range disturbed {
-		more, err := disturb(ctx, b, dir, d.name, d.text)
+	for i, h := range disturbed {
+		h.CPUs = cpus[:len(cpus)-1]
+		own := cpus[len(cpus)-1:]
+		logs, err := disturb(ctx, b, filepath.Join(dir, h.Stack), h, own)
 		if err != nil {
-			return rows, fmt.Errorf("%s: %w", d.name, err)
+			return rows, fmt.Errorf("%s: %w", h.Stack, err)
 		}
-		rows = append(rows, more...)
+		m, err := stat.Mean(logs, 0.95)
+		if err != nil {
+			return rows, err
+		}
+		row := disturbanceRow(figure+", "+h.Stack, wanted, m)
+		if i == 0 {
+			row.How = fmt.Sprintf("one server and one client on the CPUs of a trial, %d pairs of bursts of %v, before each of "+
+				"which a trial is committed; in one of a pair %d pages watch through edgegauge web on the last CPU, %d of "+
+				"which never read; which is first alternates; mean log ratio of the mean RTT, 95 %% interval", pairs, burst,
+				readersAll, readersDeaf)
+		}
+		rows = append(rows, row)
 	}
-	rows[0].How = fmt.Sprintf("%d pairs of neighbouring blocks of one run: in one, %d pages watch its study through "+
-		"edgegauge web, %d of which never read; in the other none; which is first alternates; geometric mean of the "+
-		"ratios of the trials' mean RTT, 95 %% interval", pairs, readersAll, readersDeaf)
 	return rows, nil
 }
 
-func disturb(ctx context.Context, b *labbench.Bench, dir, name, text string) ([]labbench.Row, error) {
-	file, out := filepath.Join(dir, name+".yaml"), filepath.Join(dir, name)
-	text += fmt.Sprintf("retries: 100\nresponses: [rtt]\ndesign: {replications: %d, warmup: 50, cooldown: 200ms, "+
-		"seed: 1}\n", 2*pairs)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+// disturb returns the log ratios of the pairs. The page, its readers and this process, which
+// plays the lab, get the CPUs own.
+func disturb(ctx context.Context, b *labbench.Bench, dir string, h labbench.Held, own []int) ([]float64, error) {
+	session, end, err := b.Pair(ctx, h)
+	if err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(out, 0o755); err != nil {
+	defer end()
+	back, err := kernel.PinProcess(own)
+	if err != nil {
 		return nil, err
 	}
-	page, address, err := servePage(ctx, b.Exe, out)
+	defer back()
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "001"), fabricated.Study(4, pairs, 1000))
+	if err != nil {
+		return nil, err
+	}
+	defer kept.Close()
+	told, err := kernel.NewNotice(web.NoticeName)
+	if err != nil {
+		return nil, err
+	}
+	defer told.Close()
+	page, address, err := servePage(ctx, b.Exe, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer page()
-	cmd := exec.CommandContext(ctx, b.Exe, "run", file, "--out", filepath.Join(out, "001"))
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	said, err := cmd.StderrPipe()
-	if err != nil {
+	if _, err := session.WarmUp(ctx, stack.Run{Duration: int64(2 * burst), Concurrency: 1}); err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	watching, last, failed := flip(bufio.NewScanner(said), address)
-	watching.close()
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("run: %w: %s", err, last)
-	}
-	if failed != nil {
-		return nil, failed
-	}
-	return compareBlocks(name, filepath.Join(out, "001"))
-}
-
-// watched says whether the page is read during a block, from 1: in one of each pair.
-func watched(block int) bool { return block%4 == 2 || block%4 == 3 }
-
-var ended = regexp.MustCompile(`^(\d+)/(\d+)`)
-
-// flip follows a run by what it prints, and lets readers come and go at the ends of blocks.
-// Last is its last line.
-func flip(lines *bufio.Scanner, address string) (now readers, last string, failed error) {
-	for lines.Scan() {
-		last = lines.Text()
-		m := ended.FindStringSubmatch(last)
-		if m == nil {
-			continue
-		}
-		done, _ := strconv.Atoi(m[1]) // it is digits
-		total, _ := strconv.Atoi(m[2])
-		block := done*2*pairs/total + 1
-		if want := watched(block); want != (now != nil) {
+	x := playedLab{kept: kept, told: told, plan: plan}
+	var logs []float64
+	for pair := range pairs {
+		var rtt [2]float64 // without readers, with them
+		for i := range 2 {
+			with := (pair + i) % 2
+			var now readers
+			if with == 1 {
+				if now, err = watch(address); err != nil {
+					now.close()
+					return nil, err
+				}
+			}
+			rtt[with], err = x.trial(ctx, session)
 			now.close()
-			now = nil
-			if want && failed == nil {
-				now, failed = watch(address)
+			if err != nil {
+				return nil, err
 			}
 		}
+		logs = append(logs, math.Log(rtt[1]/rtt[0]))
 	}
-	return now, last, failed
+	return logs, nil
 }
+
+// A playedLab does to results what a lab does around a trial.
+type playedLab struct {
+	kept *store.Store
+	told *kernel.Notice
+	plan study.Plan
+	next int // trial
+}
+
+// trial has requests sent for a burst, and returns their mean RTT in s.
+func (x *playedLab) trial(ctx context.Context, s *stack.Session) (float64, error) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			x.tell(i)
+			select {
+			case <-stop:
+				return
+			case <-time.After(burst / 2):
+			}
+		}
+	}()
+	var seen mean
+	err := fabricated.Trial(x.kept, x.plan.Trials[x.next], 1000, func(*store.Attempt) error {
+		_, err := s.Measure(ctx, stack.Run{Duration: int64(burst), Concurrency: 1}, &seen, new(mean))
+		return err
+	})
+	x.next++
+	close(stop)
+	<-stopped
+	if err == nil {
+		err = seen.failed
+	}
+	if err == nil && seen.n == 0 {
+		err = errors.New("no request was sent")
+	}
+	return seen.sum / float64(seen.n), err
+}
+
+// tell says what a lab says of a trial with meters.
+func (x *playedLab) tell(i int) {
+	text, err := json.Marshal(web.LabNotice{Step: "measure", At: time.Now().UnixMilli(),
+		Watts: map[measure.Side]float64{measure.Client: 2.5 + 0.01*float64(i%7), measure.Server: 1.25}})
+	if err == nil {
+		x.told.Write(text)
+	}
+}
+
+// mean is the sink of a side's records.
+type mean struct {
+	n      int
+	sum    float64 // s
+	failed error
+}
+
+func (m *mean) Record(x measure.Exchange) error {
+	if x.Failure != "" {
+		m.failed = fmt.Errorf("request %d: %s", x.Seq, x.Failure)
+	}
+	m.n++
+	m.sum += x.RTT().Seconds()
+	return nil
+}
+
+func (m *mean) End(stack.End) error { return nil }
 
 // readers are connections of pages that watch.
 type readers []net.Conn
@@ -134,7 +213,7 @@ func (r readers) close() {
 	}
 }
 
-// watch opens the streams of all readers.
+// watch opens the streams of all readers, and waits until those that read have a state.
 func watch(address string) (readers, error) {
 	var all readers
 	for i := range readersAll {
@@ -149,9 +228,18 @@ func watch(address string) (readers, error) {
 		if err != nil || !strings.Contains(line, " 200 ") {
 			return all, fmt.Errorf("a page that would watch got %q, %v", line, err)
 		}
-		if i >= readersDeaf {
-			go func() { _, _ = io.Copy(io.Discard, in) }() // until it is closed
+		if i < readersDeaf {
+			continue
 		}
+		for !strings.HasPrefix(line, "data: ") {
+			if line, err = in.ReadString('\n'); err != nil {
+				return all, err
+			}
+		}
+		if !strings.Contains(line, "running") {
+			return all, fmt.Errorf("the page does not show the study: %.300s", line)
+		}
+		go func() { _, _ = io.Copy(io.Discard, in) }() // until it is closed
 	}
 	return all, nil
 }
@@ -176,65 +264,20 @@ func servePage(ctx context.Context, exe, dir string) (end func(), address string
 		end()
 		return nil, "", fmt.Errorf("edgegauge web printed %q", line)
 	}
-	if a, err := http.Get(u.String()); err == nil { // it is there
-		a.Body.Close()
+	a, err := http.Get(u.String()) // it is there
+	if err != nil {
+		end()
+		return nil, "", err
 	}
+	a.Body.Close()
 	return end, u.Host, nil
 }
 
-// compareBlocks sets the blocks with readers against those beside them without.
-func compareBlocks(name, dir string) ([]labbench.Row, error) {
-	s, err := store.OpenReadOnly(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	rtt := map[string]map[int]float64{} // of each treatment, by block
-	for r, err := range s.Results() {
-		if err != nil {
-			return nil, err
-		}
-		if r.Side != measure.Client || r.Response != "rtt" {
-			continue
-		}
-		treatment := name
-		for _, l := range r.Treatment {
-			treatment += " " + l.Text
-		}
-		if rtt[treatment] == nil {
-			rtt[treatment] = map[int]float64{}
-		}
-		rtt[treatment][r.Block] = r.Mean
-	}
-	var rows []labbench.Row
-	for treatment, means := range rtt {
-		var logs []float64
-		for block := 1; block < 2*pairs; block += 2 {
-			a, b := means[block], means[block+1]
-			if a <= 0 || b <= 0 {
-				return nil, fmt.Errorf("%s: block %d or %d has no RTT", treatment, block, block+1)
-			}
-			if watched(block) {
-				a, b = b, a
-			}
-			logs = append(logs, math.Log(b/a))
-		}
-		m, err := stat.Mean(logs, 0.95)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, disturbanceRow(treatment, m))
-	}
-	slices.SortFunc(rows, func(a, b labbench.Row) int { return strings.Compare(a.Figure, b.Figure) })
-	return rows, nil
-}
-
 // disturbanceRow judges the change of an RTT: too small to matter, or not to be told from none.
-func disturbanceRow(treatment string, logs stat.Summary) labbench.Row {
+func disturbanceRow(figure, wanted string, logs stat.Summary) labbench.Row {
 	percent := func(log float64) float64 { return 100 * math.Expm1(log) }
-	row := labbench.Row{Figure: "% more RTT with readers, " + treatment, Wanted: "< 0.5 or none within the interval",
-		Measured: fmt.Sprintf("%+.2f (%+.2f to %+.2f)", percent(logs.Center), percent(logs.Lo), percent(logs.Hi)),
-		Verdict:  "not met"}
+	row := labbench.Row{Figure: figure, Wanted: wanted, Verdict: "not met",
+		Measured: fmt.Sprintf("%+.2f (%+.2f to %+.2f)", percent(logs.Center), percent(logs.Lo), percent(logs.Hi))}
 	switch {
 	case percent(logs.Lo) > -0.5 && percent(logs.Hi) < 0.5:
 		row.Verdict = "met: less than 0.5"
@@ -242,46 +285,4 @@ func disturbanceRow(treatment string, logs stat.Summary) labbench.Row {
 		row.Verdict = "met: no difference within the interval"
 	}
 	return row
-}
-
-// changes is how often the lab's wait is timed.
-const changes = 20_000
-
-// waitRow times what a lab does to tell pages of a change, while one reads all the time.
-func waitRow() (labbench.Row, error) {
-	n, err := kernel.NewNotice("edgegauge-waits")
-	if err != nil {
-		return labbench.Row{}, err
-	}
-	defer n.Close()
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-				_, _ = kernel.ReadNotice(os.Getpid(), "edgegauge-waits") // another look comes
-			}
-		}
-	}()
-	var waits []float64
-	for i := range changes {
-		at := time.Now()
-		text, err := json.Marshal(web.LabNotice{Step: "measure", At: int64(i),
-			Watts: map[measure.Side]float64{measure.Client: 2.5, measure.Server: 1.25}})
-		if err != nil {
-			return labbench.Row{}, err
-		}
-		n.Write(text)
-		waits = append(waits, time.Since(at).Seconds()*1e6)
-	}
-	close(stop)
-	<-stopped
-	slices.Sort(waits)
-	row := atMost("µs the lab waits for a change, p99", waits[changes*99/100], 10)
-	row.How = fmt.Sprintf("%d changes written while a page reads 1000 times a second; median %.2g", changes,
-		waits[changes/2])
-	return row, nil
 }

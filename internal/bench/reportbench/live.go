@@ -2,18 +2,79 @@ package reportbench
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/web"
 )
+
+// liveRows time what is between a lab and a page that watches.
+func liveRows(_ context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	dir, err := os.MkdirTemp(b.Dir, "livebench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	wait, err := waitRow()
+	if err != nil {
+		return nil, err
+	}
+	live, err := liveRow(dir)
+	return []labbench.Row{wait, live}, err
+}
+
+// changes is how often the lab's wait is timed.
+const changes = 20_000
+
+// waitRow times what a lab does to tell pages of a change, while one reads all the time.
+func waitRow() (labbench.Row, error) {
+	n, err := kernel.NewNotice("edgegauge-waits")
+	if err != nil {
+		return labbench.Row{}, err
+	}
+	defer n.Close()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				_, _ = kernel.ReadNotice(os.Getpid(), "edgegauge-waits") // another look comes
+			}
+		}
+	}()
+	var waits []float64
+	for i := range changes {
+		at := time.Now()
+		text, err := json.Marshal(web.LabNotice{Step: "measure", At: int64(i),
+			Watts: map[measure.Side]float64{measure.Client: 2.5, measure.Server: 1.25}})
+		if err != nil {
+			return labbench.Row{}, err
+		}
+		n.Write(text)
+		waits = append(waits, time.Since(at).Seconds()*1e6)
+	}
+	close(stop)
+	<-stopped
+	slices.Sort(waits)
+	row := atMost("µs the lab waits for a change, p99", waits[changes*99/100], 10)
+	row.How = fmt.Sprintf("%d changes written while a page reads 1000 times a second; median %.2g", changes,
+		waits[changes/2])
+	return row, nil
+}
 
 // seen is how many trials are awaited at the page.
 const seen = 10
@@ -25,20 +86,12 @@ func liveRow(dir string) (labbench.Row, error) {
 		return labbench.Row{}, err
 	}
 	defer kept.Close()
-	s, err := web.New(web.Options{Folders: []string{dir}})
+	base, end, err := serve(web.Options{Folders: []string{dir}})
 	if err != nil {
 		return labbench.Row{}, err
 	}
-	defer s.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return labbench.Row{}, err
-	}
-	begun, ended := make(chan *http.Server, 1), make(chan error, 1)
-	go func() { ended <- s.Serve(l, "", "", func(h *http.Server) { begun <- h }) }()
-	h := <-begun
-	defer func() { _ = h.Close(); <-ended }()
-	a, err := http.Get("http://" + l.Addr().String() + "/now/events")
+	defer end()
+	a, err := http.Get(base + "now/events")
 	if err != nil {
 		return labbench.Row{}, err
 	}

@@ -12,11 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report/chromium"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/web"
 )
@@ -24,67 +26,104 @@ import (
 // manyResults is how many the list of the page has.
 const manyResults = 1000
 
-// pageRows times the page that edgegauge web serves.
+// pageRows times the pages of many results and of large ones.
 func pageRows(_ context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 	dir, err := os.MkdirTemp(b.Dir, "pagebench-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	wait, err := waitRow()
-	if err != nil {
-		return nil, err
+	var rows []labbench.Row
+	for _, measure := range []func(dir string) ([]labbench.Row, error){listRows, historyRows, resultRows, longRows} {
+		own, err := os.MkdirTemp(dir, "")
+		if err != nil {
+			return rows, err
+		}
+		more, err := measure(own)
+		if rows = append(rows, more...); err != nil {
+			return rows, err
+		}
 	}
-	live, err := liveRow(filepath.Join(dir, "live"))
-	if err != nil {
-		return []labbench.Row{wait}, err
-	}
-	list, err := listRow(filepath.Join(dir, "many"), filepath.Join(dir, "cache"))
-	if err != nil {
-		return []labbench.Row{wait, live}, err
-	}
-	past, err := historyRow(filepath.Join(dir, "past"))
-	if err != nil {
-		return []labbench.Row{wait, live, list}, err
-	}
-	result, err := resultRow(filepath.Join(dir, "large"))
-	if err != nil {
-		return nil, err
-	}
-	long, err := longRows(filepath.Join(dir, "long"))
-	return append([]labbench.Row{wait, live, list, past, result}, long...), err
+	return rows, nil
 }
 
-// listRow times the first page of many results, from an index that is there.
-func listRow(dir, cache string) (labbench.Row, error) {
+// listRows time the first page of many results, from an index that is there.
+func listRows(whole string) ([]labbench.Row, error) {
+	dir := filepath.Join(whole, "results")
+	o := web.Options{Folders: []string{dir}, Cache: filepath.Join(whole, "cache")}
 	one := filepath.Join(dir, "0000")
 	if err := fabricated.Make(one, 2, 2, 20); err != nil {
-		return labbench.Row{}, err
+		return nil, err
 	}
 	for i := 1; i < manyResults; i++ {
 		if err := os.CopyFS(filepath.Join(dir, fmt.Sprintf("%04d", i)), os.DirFS(one)); err != nil {
-			return labbench.Row{}, err
+			return nil, err
 		}
 	}
 	var times []float64
 	for i := range rounds + 1 { // the first makes the index
-		took, err := asked(web.Options{Folders: []string{dir}, Cache: cache}, "")
+		took, err := asked(o, "")
 		if err != nil {
-			return labbench.Row{}, err
+			return nil, err
 		}
 		if i > 0 {
 			times = append(times, took[0])
 		}
 	}
 	row := atMost(fmt.Sprintf("s to the first page of %d results", manyResults), middle(times), 0.1)
-	row.How = fmt.Sprintf("a server begun anew, its index there, %d times, median: folders walked, ledgers' times "+
-		"compared",
-		rounds)
+	row.How = fmt.Sprintf("the server's time: begun anew, its index there, %d times, median: folders walked, ledgers' times "+
+		"compared", rounds)
+	painted, err := paintRow(o, filepath.Join(whole, "profile"))
+	return []labbench.Row{row, painted}, err
+}
+
+// paints is how often the first page is opened in a browser.
+const paints = 9
+
+// paintRow asks Chromium when it first painted some of the list: its own clock, from the
+// beginning of the navigation.
+func paintRow(o web.Options, profile string) (labbench.Row, error) {
+	const figure, most = "s until Chromium paints that page", 0.1
+	if _, err := chromium.Find(); err != nil {
+		return noBrowser(figure, fmt.Sprintf("≤ %g", most)), nil
+	}
+	base, end, err := serve(o)
+	if err != nil {
+		return labbench.Row{}, err
+	}
+	defer end()
+	b, err := chromium.Start(profile)
+	if err != nil {
+		return labbench.Row{}, err
+	}
+	defer b.Close()
+	var times, answers []float64
+	for i := range paints + 1 { // the first also starts the renderer
+		if err := b.Go("about:blank"); err != nil {
+			return labbench.Row{}, err
+		}
+		if err := b.Go(base); err != nil {
+			return labbench.Row{}, err
+		}
+		var at struct{ Paint, Answer float64 } // ms
+		if err := b.Value(&at, `new Promise((done) => {
+			const say = (e) => done({paint: e.startTime, answer: performance.getEntriesByType("navigation")[0].responseEnd});
+			new PerformanceObserver((l) => l.getEntriesByName("first-contentful-paint").forEach(say)).observe({type: "paint", buffered: true});
+		})`); err != nil {
+			return labbench.Row{}, err
+		}
+		if i > 0 {
+			times, answers = append(times, at.Paint/1e3), append(answers, at.Answer/1e3)
+		}
+	}
+	row := atMost(figure, middle(times), most)
+	row.How = fmt.Sprintf("headless Chromium, from the start of the navigation to its first contentful paint, opened %d "+
+		"times, median; longest %.2g; the answer was there after %.2g", paints, slices.Max(times), middle(answers))
 	return row, nil
 }
 
-// historyRow times the page of the history of many runs.
-func historyRow(dir string) (labbench.Row, error) {
+// historyRows time the page of the history of many runs.
+func historyRows(dir string) ([]labbench.Row, error) {
 	runs, errs := make(chan int), make(chan error, runtime.NumCPU())
 	for range runtime.NumCPU() {
 		go func() {
@@ -106,15 +145,15 @@ func historyRow(dir string) (labbench.Row, error) {
 		err = errors.Join(err, <-errs)
 	}
 	if err != nil {
-		return labbench.Row{}, err
+		return nil, err
 	}
 	took, err := asked(web.Options{Folders: []string{dir}}, "history/", "history/")
 	if err != nil {
-		return labbench.Row{}, err
+		return nil, err
 	}
 	row := atMost(fmt.Sprintf("s to the history of %d results, opened again", manyResults), took[1], 1)
 	row.How = fmt.Sprintf("one series; the first time, with no index and all ledgers to be read: %.3g s", took[0])
-	return row, nil
+	return []labbench.Row{row}, nil
 }
 
 // pastRun makes results without change but noise.
@@ -140,26 +179,28 @@ func pastRun(dir string, seed uint64) error {
 	return nil
 }
 
-// resultRow times the page of the same results that the report is timed with.
-func resultRow(dir string) (labbench.Row, error) {
+// resultRows time the page of the same results that the report is timed with.
+func resultRows(whole string) ([]labbench.Row, error) {
+	dir := filepath.Join(whole, "results")
 	if err := fabricated.Make(dir, treatments, replications, requests); err != nil {
-		return labbench.Row{}, err
+		return nil, err
 	}
 	var times []float64
 	for range rounds {
 		took, err := asked(web.Options{Folders: []string{dir}}, "", "t/3/")
 		if err != nil {
-			return labbench.Row{}, err
+			return nil, err
 		}
 		times = append(times, took[0])
 	}
 	row := atMost("s to the page of a result of 10 million exchanges", middle(times), 1)
 	row.How = fmt.Sprintf("%d trials, from their ledger: the page offers to read the raw files", treatments*replications)
-	return row, nil
+	return []labbench.Row{row}, nil
 }
 
 // longRows time the pages of a trial of a million requests, and of one of these.
-func longRows(dir string) ([]labbench.Row, error) {
+func longRows(whole string) ([]labbench.Row, error) {
+	dir := filepath.Join(whole, "results")
 	if err := fabricated.Make(dir, 2, 1, 1_000_000); err != nil {
 		return nil, err
 	}
@@ -181,6 +222,26 @@ func longRows(dir string) ([]labbench.Row, error) {
 	return out, nil
 }
 
+// serve begins a server in this process. End ends it.
+func serve(o web.Options) (base string, end func(), err error) {
+	s, err := web.New(o)
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, errors.Join(err, s.Close())
+	}
+	begun, ended := make(chan *http.Server, 1), make(chan error, 1)
+	go func() { ended <- s.Serve(l, "", "", func(h *http.Server) { begun <- h }) }()
+	h := <-begun
+	return "http://" + l.Addr().String() + "/", func() {
+		_ = h.Close() // it served long enough
+		<-ended
+		s.Close()
+	}, nil
+}
+
 // asked begins a server, asks it for the list or, of the only result, for pages one
 // after the other, and returns how long each took, in s.
 func asked(o web.Options, pages ...string) ([]float64, error) {
@@ -188,35 +249,29 @@ func asked(o web.Options, pages ...string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ids := s.IDs()
+	s.Close()
+	base, end, err := serve(o)
 	if err != nil {
 		return nil, err
 	}
-	ended := make(chan error, 1)
-	var h *http.Server
-	begun := make(chan struct{})
-	go func() {
-		ended <- s.Serve(l, "", "", func(x *http.Server) { h = x; close(begun) })
-	}()
-	<-begun
-	base := "http://" + l.Addr().String() + "/"
+	defer end()
 	if len(pages) > 1 && pages[1] != pages[0] { // those of a result
-		base += "r/" + s.IDs()[0] + "/"
+		base += "r/" + ids[0] + "/"
 	}
 	var out []float64
 	for _, p := range pages {
 		at := time.Now()
 		a, err := http.Get(base + p)
 		if err != nil {
-			return nil, errors.Join(err, h.Close())
+			return nil, err
 		}
 		_, err = io.Copy(io.Discard, a.Body)
 		a.Body.Close()
 		out = append(out, time.Since(at).Seconds())
 		if err != nil || a.StatusCode != http.StatusOK {
-			return nil, errors.Join(fmt.Errorf("%s: %s: %w", p, a.Status, err), h.Close())
+			return nil, fmt.Errorf("%s: %s: %w", p, a.Status, err)
 		}
 	}
-	return out, errors.Join(h.Close(), <-ended)
+	return out, nil
 }

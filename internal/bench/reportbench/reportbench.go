@@ -17,6 +17,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/report/chromium"
 )
 
 // Twenty treatments in 25 blocks: 10 million exchanges in 500 trials.
@@ -28,8 +29,28 @@ const (
 // Parts are the rows of bench that are the report's.
 func Parts() []labbench.Part {
 	return []labbench.Part{{Name: "report", Says: "the page of 10 million exchanges", Measure: rows},
-		{Name: "web", Says: "the page of many and of large results", Measure: pageRows},
-		{Name: "disturb", Says: "trials while the page is read, and while it is not", Measure: disturbanceRows}}
+		{Name: "web", Says: "the live page; for a part only: web/disturb, web/live, web/day, web/pages", Measure: webRows,
+			Each: webParts()}}
+}
+
+func webParts() []labbench.Part {
+	return []labbench.Part{
+		{Name: "web/disturb", Says: "round trips while ten read, and while nobody does", Measure: disturbanceRows},
+		{Name: "web/live", Says: "the lab's wait and the page's delay", Measure: liveRows},
+		{Name: "web/day", Says: "a day of states in a browser", Measure: dayRows},
+		{Name: "web/pages", Says: "many and large results", Measure: pageRows},
+	}
+}
+
+func webRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+	var all []labbench.Row
+	for _, p := range webParts() {
+		rows, err := p.Measure(ctx, b)
+		if all = append(all, rows...); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // A cost is what one run of the report took.
@@ -93,10 +114,9 @@ var readyMark = regexp.MustCompile(`data-ready="(\d+)"`)
 // from the beginning of the navigation to the end of its script.
 func inBrowser(ctx context.Context, page string) labbench.Row {
 	const figure, wanted = "s until the page is interactive", "≤ 1"
-	chromium, err := exec.LookPath("chromium")
+	program, err := chromium.Find()
 	if err != nil {
-		return labbench.Row{Figure: figure, Wanted: wanted, Measured: "–", Verdict: "not measured",
-			How: "chromium is missing: apt-get install chromium"}
+		return noBrowser(figure, wanted)
 	}
 	var ready []float64
 	for range rounds {
@@ -109,7 +129,7 @@ func inBrowser(ctx context.Context, page string) labbench.Row {
 		if os.Getuid() == 0 {
 			args = append([]string{"--no-sandbox"}, args...)
 		}
-		out, err := exec.CommandContext(ctx, chromium, args...).Output()
+		out, err := exec.CommandContext(ctx, program, args...).Output()
 		m := readyMark.FindSubmatch(out)
 		if err != nil || m == nil {
 			return labbench.Row{Figure: figure, Wanted: wanted, Measured: "–",
@@ -122,6 +142,12 @@ func inBrowser(ctx context.Context, page string) labbench.Row {
 	r.How = fmt.Sprintf("headless Chromium, %d fresh profiles, median: from navigation start to the first chart drawn "+
 		"and its controls at work", rounds)
 	return r
+}
+
+// noBrowser is the row of what only a browser can tell.
+func noBrowser(figure, wanted string) labbench.Row {
+	return labbench.Row{Figure: figure, Wanted: wanted, Measured: "–", Verdict: "not measured",
+		How: "chromium is missing: apt-get install chromium"}
 }
 
 func atMost(figure string, got, most float64) labbench.Row {

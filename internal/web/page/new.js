@@ -72,7 +72,8 @@
     const key = line.match(/^ *([\w.-]*)$/), value = line.match(/^ *([\w.-]+): *(?:\[(?:[^\]]*, *)?)?([\w.-]*)$/);
     const item = line.match(/^ *- ([\w.-]*)$/);
     let found = [], begun = "", tail = "";
-    if (key) [found, begun, tail] = [under(before).map((w) => w.key), key[1], ": "];
+    const has = (k) => !line.startsWith(" ") && text.value.split("\n").some((l) => l.startsWith(k + ":"));
+    if (key) [found, begun, tail] = [under(before).map((w) => w.key).filter((k) => !has(k)), key[1], ": "];
     else if (value) [found, begun] = [(under(before).find((w) => w.key === value[1]) || {}).options || [], value[2]];
     else if (item) {
       const parent = before.split("\n").reverse().find((x) => /^ *[\w.-]+:\s*$/.test(x)) || "";

@@ -9,6 +9,28 @@
   const show = (state) => { link.dataset.state = state; link.textContent = texts[state]; };
   let source = null, spoken = 0;
 
+  // keeping does what replaces parts of the page, and gives the keyboard its place back: the link
+  // that had the focus, or what stands in its part now.
+  function keeping(change) {
+    const held = document.activeElement;
+    if (!live.contains(held)) return change();
+    const part = held.closest("[data-part]"), run = held.closest("section");
+    change();
+    if (live.contains(held)) return;
+    const same = [...live.querySelectorAll("a,[tabindex]")].find((x) => ["href", "aria-label"].every((k) => x.getAttribute(k) === held.getAttribute(k)));
+    const there = run && part && document.getElementById(run.id) && document.getElementById(run.id).querySelector(`[data-part="${part.dataset.part}"] a`);
+    if (same || there) (same || there).focus({ preventScroll: true });
+  }
+
+  // The marks of a plan are one stop of the Tab key; arrows lead along them.
+  live.addEventListener("keydown", (e) => {
+    const mark = e.target.closest(".strip a"), all = mark && [...mark.closest(".strip").querySelectorAll("a")];
+    const to = mark && { ArrowRight: all.indexOf(mark) + 1, ArrowLeft: all.indexOf(mark) - 1, Home: 0, End: all.length - 1 }[e.key];
+    if (to === undefined || to === null || !all[to]) return;
+    e.preventDefault();
+    all[to].focus();
+  });
+
   function renew(html) {
     const next = document.createElement("div");
     next.innerHTML = html; // made by the server's templates, which escape all that studies and stacks say
@@ -16,6 +38,10 @@
     for (const e of live.querySelectorAll("[data-confirms]")) {
       if (![...next.querySelectorAll("[data-confirms]")].some((x) => x.dataset.confirms === e.dataset.confirms)) return location.reload();
     }
+    keeping(() => replace(next));
+  }
+
+  function replace(next) {
     const shape = (root) => [...root.querySelectorAll("[data-part]")].map((e) => e.dataset.part).join(" ");
     if (shape(live) !== shape(next)) return live.replaceChildren(...next.childNodes);
     const old = live.querySelectorAll("[data-part]");
