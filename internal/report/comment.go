@@ -69,19 +69,19 @@ func (c Compared) Markdown(w io.Writer) error {
 	n := c.count()
 	fmt.Fprintf(&b, "\nAll figures: %d higher, %d lower, %d equal within %g %%, %d undecided.\n", n[advise.Higher],
 		n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
-	fmt.Fprintf(&b, "\n<details><summary>Confidence, and how to reproduce this</summary>\n\n%s.\n", markdownText(c.how()))
+	fmt.Fprintf(&b, "\n<details><summary>Confidence, and how to reproduce this</summary>\n\n%s.\n", markdownLine(c.how()))
 	for line := range strings.Lines(c.Sizing) {
-		fmt.Fprintf(&b, "\n%s\n", markdownText(strings.TrimSpace(line)))
+		fmt.Fprintf(&b, "\n%s\n", markdownLine(line))
 	}
 	for i, text := range append(c.Differences, c.Warnings...) {
 		if i == mostWarnings {
 			fmt.Fprintf(&b, "- and %d more\n", len(c.Differences)+len(c.Warnings)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s\n", markdownText(text))
+		fmt.Fprintf(&b, "- %s\n", markdownLine(text))
 	}
 	if c.Command != "" {
-		fmt.Fprintf(&b, "\n    %s\n", c.Command)
+		fmt.Fprintf(&b, "\n%s\n", codeLines(c.Command))
 	}
 	b.WriteString("\n</details>\n")
 	_, err := io.WriteString(w, printable.Text(b.String()))

@@ -56,14 +56,14 @@ func (q openQuestion) first() *Report {
 
 // Question is that of the study, or its name.
 func (q openQuestion) Question() string {
-	return markdownText(cmp.Or(q.first().Study.Question, q.Name))
+	return markdownLine(cmp.Or(q.first().Study.Question, q.Name))
 }
 
 // Advice is what we would tell an engineer today.
 func (q openQuestion) Advice() (string, error) { return advice(q.Name, q) }
 
 // Notes are those of the study.
-func (q openQuestion) Notes() string { return markdownText(q.first().Study.Notes) }
+func (q openQuestion) Notes() string { return markdownLine(q.first().Study.Notes) }
 
 // Scope is what was run, in short.
 func (q openQuestion) Scope() string {
@@ -115,7 +115,7 @@ func (q openQuestion) Runs() string {
 		for _, d := range r.Facts.Devices {
 			load = max(load, d.Load)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d | %d of %d | %d | %d | %.1f | %s | %s |\n", q.kept(r), len(r.Treatments), valid, wanted,
+		fmt.Fprintf(&b, "| %s | %d | %d of %d | %d | %d | %.1f | %s | %s |\n", strings.ReplaceAll(codeSpan(q.kept(r)), "|", `\|`), len(r.Treatments), valid, wanted,
 			least, refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
 	}
 	return b.String()
@@ -132,7 +132,8 @@ func (q openQuestion) Changed() []string {
 	var out []string
 	for _, r := range q.Parts {
 		for _, o := range r.Study.Overrides {
-			if text := "`" + o.String() + "`"; !slices.Contains(out, text) && !strings.HasPrefix(text, "`exclude=") {
+			text := codeSpan(o.String())
+			if !slices.Contains(out, text) && !strings.HasPrefix(o.String(), "exclude=") {
 				out = append(out, text)
 			}
 		}
@@ -145,7 +146,7 @@ func (q openQuestion) Verdict() string {
 	var b strings.Builder
 	for _, r := range q.Parts {
 		for _, line := range r.Verdict() {
-			fmt.Fprintf(&b, "- %s\n", markdownText(line))
+			fmt.Fprintf(&b, "- %s\n", markdownLine(line))
 		}
 	}
 	return b.String()
@@ -232,7 +233,7 @@ func (q openQuestion) Table(response, side, factor, filters string) (string, err
 			if text == "" {
 				text = "–"
 			}
-			b.WriteString(" " + text + " |")
+			b.WriteString(" " + markdownText(text) + " |")
 		}
 		b.WriteByte('\n')
 	}

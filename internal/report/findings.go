@@ -186,7 +186,7 @@ func (f finding) Ours(response, side, treatment string) (string, error) {
 		return "", err
 	}
 	s := c.Headline()
-	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
+	return markdownText(Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit)), nil
 }
 
 func (f finding) cell(response, side, treatment string) (*Cell, error) {
@@ -311,8 +311,8 @@ func (f finding) Measured() []string {
 	for _, t := range r.Trials {
 		refused += t.Refused
 	}
-	out := []string{fmt.Sprintf("Study `%s`: %d treatments, %d of %d trials valid. Replications of each treatment: %d; "+
-		"%s. Attempts that the lab refused and repeated: %d.", r.Study.Name, len(r.Treatments), valid, wanted, least,
+	out := []string{fmt.Sprintf("Study %s: %d treatments, %d of %d trials valid. Replications of each treatment: %d; "+
+		"%s. Attempts that the lab refused and repeated: %d.", codeSpan(r.Study.Name), len(r.Treatments), valid, wanted, least,
 		theirTrials(f.Paper), refused),
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {
@@ -322,7 +322,7 @@ func (f finding) Measured() []string {
 	}
 	var changed []string
 	for _, o := range r.Study.Overrides {
-		changed = append(changed, "`"+o.String()+"`")
+		changed = append(changed, codeSpan(o.String()))
 	}
 	if len(changed) > 0 {
 		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+". Unchanged, the study has its full size.")
@@ -338,7 +338,7 @@ func machine(name string, cpus int, os, kernel string) string {
 			on = append(on, markdownText(x))
 		}
 	}
-	return fmt.Sprintf("Device %s: %s", name, strings.Join(on, ", "))
+	return fmt.Sprintf("Device %s: %s", markdownText(name), strings.Join(on, ", "))
 }
 
 func theirTrials(p paper.Paper) string {
@@ -358,14 +358,16 @@ func (f finding) waited() string {
 	}
 	switch starved := f.Results.starvedWords(); {
 	case len(starved) > 0:
-		return starved[0]
+		return markdownText(starved[0])
 	case most == 0:
 		return "No program waited for a CPU, or the machine does not report it."
 	}
 	return fmt.Sprintf("No treatment starved: programs that were ready to run waited for a CPU for at most %.2g s "+
 		"in each second of the run (%s).",
-		most, where)
+		most, markdownText(where))
 }
 
 // Kept is the folder of the results, as the repository has it.
-func (f finding) Kept() string { return "findings/" + filepath.Base(f.Results.Dir) }
+func (f finding) Kept() string {
+	return "findings/" + strings.NewReplacer("`", "'", "\n", " ", "\r", " ").Replace(filepath.Base(f.Results.Dir))
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/printable"
@@ -91,22 +92,22 @@ func (r *Report) sentencesOf() []string {
 // Markdown writes the report for a wiki, an issue or a pull request.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", markdownText(r.Study.Name))
+	fmt.Fprintf(&b, "# %s\n\n", markdownLine(r.Study.Name))
 	if r.Study.Question != "" {
-		fmt.Fprintf(&b, "%s\n\n", markdownText(r.Study.Question))
+		fmt.Fprintf(&b, "%s\n\n", markdownLine(r.Study.Question))
 	}
 	for _, line := range r.damage() {
 		fmt.Fprintf(&b, "> **%s**\n\n", markdownText(line))
 	}
-	fmt.Fprintf(&b, "%s.\n\n", r.scope())
+	fmt.Fprintf(&b, "%s.\n\n", markdownLine(r.scope()))
 	for _, list := range [][]string{r.Verdict(), r.sentencesOf()} {
 		for _, line := range list {
-			fmt.Fprintf(&b, "- %s\n", markdownText(line))
+			fmt.Fprintf(&b, "- %s\n", markdownLine(line))
 		}
 		b.WriteByte('\n')
 	}
 	for _, t := range r.flatTables() {
-		fmt.Fprintf(&b, "## %s\n\n", markdownText(t.Title))
+		fmt.Fprintf(&b, "## %s\n\n", markdownLine(t.Title))
 		for i, row := range t.Rows {
 			for _, cell := range row {
 				b.WriteString("| " + markdownText(cell) + " ")
@@ -118,20 +119,56 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		b.WriteByte('\n')
 		for _, n := range t.Notes {
-			fmt.Fprintf(&b, "- %s\n", markdownText(n))
+			fmt.Fprintf(&b, "- %s\n", markdownLine(n))
 		}
 		b.WriteByte('\n')
 	}
 	if len(r.Warnings) > 0 {
 		b.WriteString("## Caveats\n\n")
 		for _, line := range r.Warnings {
-			fmt.Fprintf(&b, "- %s\n", markdownText(line))
+			fmt.Fprintf(&b, "- %s\n", markdownLine(line))
 		}
 	}
 	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
 
-// markdownText is text that Markdown shows as it stands (CommonMark 0.31, section 2.4).
+// markdownText is text within a line that Markdown shows as it stands (CommonMark 0.31, section 2.4).
 var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`,
-	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "\n", " ").Replace
+	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "&", "&amp;", "\r\n", " ", "\n", " ", "\r", " ").Replace
+
+// opensBlock is what a line begins with that Markdown takes for a list, a quotation, a rule or a heading.
+var opensBlock = regexp.MustCompile(`^[-+>=]|^[0-9]{1,9}[.)]( |$)`)
+
+// markdownLine is markdownText that a line, a list's item or a heading begins with.
+func markdownLine(s string) string {
+	s = strings.TrimLeft(markdownText(s), " \t")
+	if !opensBlock.MatchString(s) {
+		return s
+	}
+	at := strings.IndexAny(s, "-+>=.)")
+	return s[:at] + `\` + s[at:]
+}
+
+// codeSpan is text as code within a line.
+func codeSpan(s string) string {
+	fence, run := "`", 0
+	for _, c := range s {
+		if run++; c != '`' {
+			run = 0
+		}
+		if run == len(fence) {
+			fence += "`"
+		}
+	}
+	pad := ""
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		pad = " "
+	}
+	return fence + pad + strings.NewReplacer("\r", " ", "\n", " ").Replace(s) + pad + fence
+}
+
+// codeLines is text as a block of code.
+func codeLines(s string) string {
+	return "    " + strings.NewReplacer("\r", " ", "\n", "\n    ").Replace(s)
+}

@@ -51,6 +51,8 @@ type Report struct {
 
 	Distributions []*Distribution // as Cells; ReadRaw fills them
 	Traces        []*Trace        // trial by trial; ReadRaw fills them
+
+	places map[string]int // among Treatments, by placeKey of their levels
 }
 
 // A Step is what a reader may do next, and the command that does it.
@@ -166,8 +168,10 @@ func (r *Report) treatments() error {
 			x.Stack, x.setup = t.Setup.Server.Stack, t.Setup
 		}
 	}
+	r.places = make(map[string]int, len(r.Treatments))
 	for i := range r.Treatments {
 		r.Treatments[i].Floor = r.floorOf(i)
+		r.places[placeKey(r.Treatments[i].Levels)] = i
 	}
 	for _, t := range r.Trials {
 		i := r.TreatmentOf(t.Treatment)
@@ -187,10 +191,19 @@ func (r *Report) treatments() error {
 
 // TreatmentOf is the place of a trial's treatment among Treatments; -1: it is none.
 func (r *Report) TreatmentOf(levels []store.Level) int {
-	return slices.IndexFunc(r.Treatments, func(t Treatment) bool {
-		return len(t.Levels) == len(levels) && !slices.ContainsFunc(levels, func(l store.Level) bool {
-			k := slices.Index(r.Factors, l.Factor)
-			return k < 0 || t.Levels[k] != l.Text
-		})
-	})
+	texts := make([]string, len(r.Factors))
+	for _, l := range levels {
+		k := slices.Index(r.Factors, l.Factor)
+		if k < 0 || len(levels) != len(texts) {
+			return -1
+		}
+		texts[k] = l.Text
+	}
+	if i, ok := r.places[placeKey(texts)]; ok {
+		return i
+	}
+	return -1
 }
+
+// placeKey is levels as one text. The study's have no NUL, so whatever a ledger's hold, only equal ones are equal.
+func placeKey(levels []string) string { return strings.Join(levels, "\x00") }
