@@ -23,7 +23,7 @@ import (
 type Population struct {
 	core  *core
 	links *connections // of streams
-	// shared is the socket of devices with DTLS: their sessions outlive runs. Nil: each run has one.
+	// shared is the socket of devices with DTLS, or that observe: what the server knows of them outlives runs. Nil: each run has one.
 	shared *socket
 	runs   uint16
 	batch  int // datagrams in a system call
@@ -66,7 +66,9 @@ type Result struct {
 	// Recovery is the time from the end of the outage until at most 1 % of the devices
 	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage.
 	Recovery time.Duration `json:"recovery"`
-	Streams  bool          `json:"streams,omitempty"` // devices have connections; datagrams are not counted
+	// Observers are the devices that were registered, or subscribed, at the end.
+	Observers int64 `json:"observers,omitempty"`
+	Streams   bool  `json:"streams,omitempty"` // devices have connections; datagrams are not counted
 	// Shards is how many processes the devices were. What follows is for Merge, of a part.
 	Shards  int              `json:"shards,omitempty"`
 	Late    *tally.Histogram `json:"late,omitempty"`
@@ -91,8 +93,9 @@ func New(s Spec) (*Population, error) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 	p := &Population{core: newCore(&s), batch: batchSize}
 	err := p.core.secure()
+	p.core.reachesSometimes()
 	if err == nil && s.Stream == nil {
-		if p.core.sessions != nil {
+		if p.core.sessions != nil || s.observes() {
 			p.shared, err = newSocket(s.Server)
 		}
 		if err != nil {
@@ -174,6 +177,9 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	if knows {
 		r.RunQueueWait = max(wait2-wait, 0)
 	}
+	if p.links != nil {
+		r.Observers = p.links.subscribed()
+	}
 	return r, errors.Join(err, ctx.Err())
 }
 
@@ -193,7 +199,7 @@ func (c *core) result(end int64) *Result {
 	r := &Result{Counts: c.Counts, Devices: len(c.devices), Elapsed: time.Duration(end),
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
-		Streams: c.Stream != nil, rows: &c.rows, body: c.Body}
+		Streams: c.Stream != nil, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}
 	if c.Outage.For > 0 && c.back.at >= 0 {
 		r.Recovery = time.Duration(c.back.at - c.back.end)
 	}
@@ -245,6 +251,8 @@ func (e *engine) run() error {
 		if err != nil {
 			return err
 		}
+		now := e.now()
+		e.page(now, func(x holding) { e.arrived(x.device, x.bytes, now) })
 		e.fire(e.now(), batchSize)
 		sent := len(e.out)
 		if err := e.flush(); err != nil {
@@ -254,9 +262,9 @@ func (e *engine) run() error {
 		if full || sent > 0 {
 			continue // more may be there, or be due
 		}
-		next, ok := e.next()
-		now := e.now()
-		if e.waiting == 0 && (!ok || now >= e.span || e.most > 0 && e.started >= e.most) {
+		next, ok := e.nextPage(e.next())
+		now = e.now()
+		if e.waiting == 0 && (!ok && !e.listens || now >= e.span || e.most > 0 && e.started >= e.most) {
 			return nil
 		}
 		wait := longestWait
@@ -281,17 +289,39 @@ func (e *engine) take() (full bool, err error) {
 		b, to := e.socket.datagram(i)
 		device := to % e.Devices
 		switch {
-		case device < 0 || to != e.from(int32(device)):
+		case device < 0:
 			e.Strays++
 		case e.hits(device, now):
 			e.Withheld++
+		case e.NAT > 0 && (to != e.from(int32(device)) || e.forgotten(int32(device), now)):
+			e.LostAtNAT++
+		case to != e.from(int32(device)):
+			e.Strays++
 		default:
-			e.DatagramsIn++
-			e.BytesIn += int64(len(b))
-			e.receive(int32(device), b, now)
+			e.come(int32(device), b, now)
 		}
 	}
 	return n == e.socket.most, nil
+}
+
+// come takes a datagram that has passed the network, up to the radio.
+func (e *engine) come(i int32, b []byte, now int64) {
+	switch at := e.reached(i, now); at {
+	case now:
+		e.arrived(i, b, now)
+	case never:
+		e.LostAsleep++
+	default:
+		e.Paged++
+		e.keep(i, 0, b, at)
+	}
+}
+
+func (e *engine) arrived(i int32, b []byte, now int64) {
+	e.woken(i, now)
+	e.DatagramsIn++
+	e.BytesIn += int64(len(b))
+	e.receive(i, b, now)
 }
 
 // flush sends what is to be sent, a batch at a time. What cannot be sent at once waits:
@@ -308,6 +338,7 @@ func (e *engine) flush() error {
 				e.left(m, now)
 				continue
 			}
+			e.rebound(m.device, now)
 			b := e.append(e.socket.place(n), m)
 			if len(b) == 0 {
 				e.left(m, now)
