@@ -147,6 +147,9 @@ func (p *Population) Observes() bool {
 func (t *candidate) reach() {
 	s, p := t.setup, &t.setup.Population
 	udp, mqtt := s.Transport == "coap", strings.HasPrefix(s.Transport, "mqtt")
+	if s.Transport == "" {
+		return // no stack is known: the study is read for a report
+	}
 	if p.NAT == leastNAT {
 		if p.NAT = tcpBinding; udp {
 			p.NAT = udpBinding
