@@ -245,3 +245,22 @@ func TestPagedConnectionKeepsItsOrder(t *testing.T) {
 		t.Errorf("paged again: got %d B", p.s.BytesIn)
 	}
 }
+
+// Likewise what comes at the very instant at which the device is paged, before it is.
+func TestPagedConnectionAtTheInstant(t *testing.T) {
+	p := onPaper(func(x *Spec) { x.Stream.Answer, x.Classes[0].Sleep = 2, Sleep{Mode: EDRX, Active: 1e9, Cycle: 10e9} })
+	p.s.reachesSometimes()
+	p.until(0)
+	p.s.opened(0, p.at)
+	p.at = int64(3 * time.Second)
+	p.s.received(0, []byte("a"), p.at)
+	p.at = p.s.paged(0, 10*time.Second, p.at)
+	p.s.received(0, []byte("b"), p.at)
+	if p.s.BytesIn != 0 {
+		t.Fatal("the second message overtook the first")
+	}
+	p.s.page(p.at, func(x holding) { p.s.pagedNow(x, p.at) })
+	if p.s.Answered != 1 || p.s.BytesIn != 2 {
+		t.Errorf("got %d answers of %d B", p.s.Answered, p.s.BytesIn)
+	}
+}
