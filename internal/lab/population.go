@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -43,8 +44,21 @@ func (t *trialRunner) tellPopulation(call *stack.Call) error {
 		return nil
 	}
 	var err error
-	call.Population, err = json.Marshal(populationSpec(&t.setup.Population, t.plan.MessageSeed))
+	spec := populationSpec(&t.setup.Population, t.plan.MessageSeed)
+	switch l, ok := t.link(); {
+	case ok:
+		spec.Up, spec.Down = way(l.Up), way(l.Down)
+	case t.setup.Link.Profile != "":
+		return fmt.Errorf("%w: no link profile %q", errLab, t.setup.Link.Profile)
+	}
+	call.Population, err = json.Marshal(spec)
 	return err
+}
+
+// way is a direction of the link that each device has.
+func way(s link.Shape) population.Way {
+	return population.Way{Delay: s.Delay, Spread: s.DelayStdDev, Loss: s.Loss, Rate: s.Rate, Overhead: s.Overhead,
+		Frame: s.Frame, Reorder: s.Reorder}
 }
 
 // showDevices hands on how the devices are.
@@ -149,6 +163,7 @@ func notesOfHearing(r *population.Result) (notes []counted) {
 		{"observers", r.Observers}, {"registrations", r.Registrations}, {"registrations_failed", r.RegistrationsFailed},
 		{"notifications", r.Notifications}, {"notifications_missed", r.Missed}, {"notifications_stale", r.Stale},
 		{"nat_forgotten", r.Forgotten}, {"lost_at_nat", r.LostAtNAT}, {"lost_asleep", r.LostAsleep}, {"kept_until_paged", r.Paged},
+		{"lost_by_link", r.LostOnWay},
 	} {
 		if x.value > 0 {
 			notes = append(notes, x)

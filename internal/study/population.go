@@ -305,8 +305,9 @@ func (t *candidate) population() bool {
 		t.complain("devices reach only a server on this machine", "write client: local and server: local", "devices",
 			"client.device", "server.device")
 		return false
-	case t.setup.Link.Profile != "" || t.setup.Link.Up != (Shape{}) || t.setup.Link.Down != (Shape{}):
-		t.complain("devices have addresses of 127.0.0.0/8, which no link leads to", "write link: none", "devices", "link")
+	case t.setup.Link.Shaper != "" || max(t.setup.Link.Up.Burst, t.setup.Link.Down.Burst) > 0:
+		t.complain("devices have a link each, which the driver emulates: without netem and without bursts of losses",
+			"remove shaper or loss_burst", "devices", "link")
 		return false
 	case t.setup.IP != "ipv4":
 		t.complain("devices have addresses of 127.0.0.0/8", "write ip: ipv4", "devices", "ip")

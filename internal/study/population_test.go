@@ -63,11 +63,11 @@ func TestDevices(t *testing.T) {
 // What cannot be is refused, at its place and with advice.
 func TestDevicesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                  "devices without a period",
-		"period: 60s\nrate: 10\n":                           "devices with rate",
-		"period: 60s\nrequests: 10\n":                       "devices with requests",
-		"period: 60s\nconcurrency: 2\n":                     "devices with concurrency",
-		"period: 60s\nlink: lte-m\n":                        "which no link leads to",
+		"":                              "devices without a period",
+		"period: 60s\nrate: 10\n":       "devices with rate",
+		"period: 60s\nrequests: 10\n":   "devices with requests",
+		"period: 60s\nconcurrency: 2\n": "devices with concurrency",
+		"period: 60s\nlink: {delay: 5ms, shaper: netem}\n":  "without netem",
 		"period: 60s\nip: ipv6\n":                           "write ip: ipv4",
 		"period: 60s\nserver: {device: pi}\n":               "only a server on this machine",
 		"period: 60s\nresponses: [wire_bytes]\n":            "wire_bytes is not available with devices",

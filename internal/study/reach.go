@@ -158,6 +158,10 @@ func (t *candidate) reach() {
 	if p.NAT > 0 && s.Connection == "per-request" {
 		t.complain("nat with a connection for each request, which lasts for no silence", "remove nat", "nat", "connection")
 	}
+	if l := s.Link; !udp && (l.Profile != "" || l.Up != Shape{} || l.Down != Shape{}) {
+		t.complain("devices over "+s.Transport+" with a link: TCP on top of one is not emulated",
+			"write link: none, or take CoAP over UDP", "devices", "link", "transport")
+	}
 	if !p.Observes() {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -96,10 +97,13 @@ type core struct {
 	watches  []watch // where devices observe
 	// Of devices that are not always reachable: when they last sent, and last sent or heard; below 0: not yet.
 	spoke, awake []int64
-	kept         holdings
+	kept         holdings // for devices
+	flying       holdings // from them, by the number of their address
 	keptNumber   uint64
-	listens      bool   // there is something to hear until the end, whoever is due
-	template     []byte // the request as a message, for sealed
+	up, down     []course   // of devices with a link
+	chance       *rand.Rand // its losses and spreads
+	listens      bool       // there is something to hear until the end, whoever is due
+	template     []byte     // the request as a message, for sealed
 	// turn is what is done when a device is called: call, or that of streams.
 	turn func(i int32, now int64)
 
@@ -132,6 +136,7 @@ func (c *core) begin(l Load, salt uint16) {
 	c.wheel.reset(c.devices)
 	c.forgetHalf()
 	c.reachAgain()
+	c.waysAgain()
 	c.listens = l.For > 0 && c.observes()
 	for i := range c.devices {
 		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}

@@ -46,6 +46,7 @@ type Counts struct {
 	LostAtNAT  int64 `json:"lost_at_nat,omitempty"`
 	LostAsleep int64 `json:"lost_asleep,omitempty"`
 	Paged      int64 `json:"paged,omitempty"`
+	LostOnWay  int64 `json:"lost_on_way,omitempty"` // by the devices' link
 	// Withheld are datagrams to and from devices that the outage had cut off.
 	Withheld     int64 `json:"withheld"`
 	DatagramsOut int64 `json:"datagrams_out"`
@@ -68,6 +69,7 @@ func (c *Counts) add(o *Counts) {
 		{&c.Registrations, o.Registrations}, {&c.RegistrationsFailed, o.RegistrationsFailed},
 		{&c.Notifications, o.Notifications}, {&c.Missed, o.Missed}, {&c.Stale, o.Stale}, {&c.Unobserved, o.Unobserved},
 		{&c.Forgotten, o.Forgotten}, {&c.LostAtNAT, o.LostAtNAT}, {&c.LostAsleep, o.LostAsleep}, {&c.Paged, o.Paged},
+		{&c.LostOnWay, o.LostOnWay},
 		{&c.Withheld, o.Withheld}, {&c.DatagramsOut, o.DatagramsOut},
 		{&c.DatagramsIn, o.DatagramsIn}, {&c.BytesOut, o.BytesOut}, {&c.BytesIn, o.BytesIn},
 	} {

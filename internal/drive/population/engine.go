@@ -2,6 +2,7 @@ package population
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -94,6 +95,7 @@ func New(s Spec) (*Population, error) {
 	p := &Population{core: newCore(&s), batch: batchSize}
 	err := p.core.secure()
 	p.core.reachesSometimes()
+	p.core.ways()
 	if err == nil && s.Stream == nil {
 		if p.core.sessions != nil || s.observes() {
 			p.shared, err = newSocket(s.Server)
@@ -253,6 +255,9 @@ func (e *engine) run() error {
 		}
 		now := e.now()
 		e.page(now, func(x holding) { e.arrived(x.device, x.bytes, now) })
+		if err := e.depart(now); err != nil {
+			return err
+		}
 		e.fire(e.now(), batchSize)
 		sent := len(e.out)
 		if err := e.flush(); err != nil {
@@ -306,13 +311,19 @@ func (e *engine) take() (full bool, err error) {
 
 // come takes a datagram that has passed the network, up to the radio.
 func (e *engine) come(i int32, b []byte, now int64) {
-	switch at := e.reached(i, now); at {
+	landed := e.land(i, len(b), now)
+	if landed == never {
+		return
+	}
+	switch at := e.reached(i, landed); at {
 	case now:
 		e.arrived(i, b, now)
 	case never:
 		e.LostAsleep++
 	default:
-		e.Paged++
+		if at > landed {
+			e.Paged++
+		}
 		e.keep(i, 0, b, at)
 	}
 }
@@ -344,26 +355,56 @@ func (e *engine) flush() error {
 				e.left(m, now)
 				continue
 			}
-			e.socket.put(n, len(b), e.from(m.device))
 			e.DatagramsOut++
 			e.BytesOut += int64(len(b))
+			if e.fly(m.device, e.from(m.device), b, now) {
+				e.left(m, now)
+				continue
+			}
+			e.socket.put(n, len(b), e.from(m.device))
 			messages[n] = m
 			n++
 		}
-		for sent := 0; sent < n && !e.stop.Load(); {
-			k, err := e.socket.send(sent, n)
-			if err != nil {
-				return fmt.Errorf("population: send from %v: %w", addressOf(int(messages[sent].device)), err)
-			}
-			for _, m := range messages[sent : sent+k] {
+		err := e.send(n, now, func(from, to int, now int64) {
+			for _, m := range messages[from:to] {
 				e.left(m, now)
 			}
-			if sent += k; sent < n {
-				e.socket.wait(time.Millisecond, true)
-				now = e.now()
-			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	e.out = e.out[:0]
+	return nil
+}
+
+// send hands the n datagrams in the socket's room to the kernel, and tells which went when.
+func (e *engine) send(n int, now int64, gone func(from, to int, now int64)) error {
+	for sent := 0; sent < n && !e.stop.Load(); {
+		k, err := e.socket.send(sent, n)
+		if err != nil {
+			return fmt.Errorf("population: send from a device's address: %w", err)
+		}
+		gone(sent, sent+k, now)
+		if sent += k; sent < n {
+			e.socket.wait(time.Millisecond, true)
+			now = e.now()
+		}
+	}
+	return nil
+}
+
+// depart hands to the kernel what has left the devices' links by now.
+func (e *engine) depart(now int64) error {
+	for len(e.flying) > 0 && e.flying[0].at <= now {
+		n := 0
+		for ; n < batchSize && len(e.flying) > 0 && e.flying[0].at <= now; n++ {
+			x := heap.Pop(&e.flying).(holding)
+			e.socket.put(n, len(append(e.socket.place(n), x.bytes...)), int(x.device))
+		}
+		if err := e.send(n, now, func(int, int, int64) {}); err != nil {
+			return err
+		}
+	}
 	return nil
 }

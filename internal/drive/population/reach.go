@@ -152,10 +152,13 @@ func (c *core) page(now int64, to func(x holding)) {
 	}
 }
 
-// nextPage is the instant at which page is to be called, if it is before another.
+// nextPage is the instant at which page is to be called, or something leaves a link, if it is
+// before another.
 func (c *core) nextPage(at int64, ok bool) (int64, bool) {
-	if len(c.kept) > 0 && (!ok || c.kept[0].at < at) {
-		return c.kept[0].at, true
+	for _, h := range []holdings{c.kept, c.flying} {
+		if len(h) > 0 && (!ok || h[0].at < at) {
+			at, ok = h[0].at, true
+		}
 	}
 	return at, ok
 }

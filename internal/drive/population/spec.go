@@ -56,6 +56,9 @@ type Spec struct {
 
 	NAT time.Duration `json:"nat,omitempty"` // after so long a silence of a device it forgets it; 0: there is none
 
+	Up   Way `json:"up"`   // of CoAP, to the server
+	Down Way `json:"down"` // likewise, from it
+
 	// Stream is how devices that keep a connection speak; nil: they speak CoAP over UDP.
 	Stream *Stream `json:"-"`
 
@@ -194,6 +197,15 @@ func (s *Spec) reach() error {
 			return fmt.Errorf("unknown sleep %q; write %s or %s", z.Mode, PSM, EDRX)
 		case z.Active < 0 || z.Mode == EDRX && z.Cycle < time.Millisecond:
 			return fmt.Errorf("a radio that is active for %v and paged every %v; write 0 or more, and at least 1ms", z.Active, z.Cycle)
+		}
+	}
+	if s.Stream != nil && (s.Up != Way{} || s.Down != Way{}) {
+		return errors.New("devices with connections have no link")
+	}
+	for _, w := range []Way{s.Up, s.Down} {
+		if w.Delay < 0 || w.Spread < 0 || !(w.Loss >= 0 && w.Loss < 1) || w.Rate < 0 || w.Overhead < 0 || w.Frame < 0 ||
+			w.Delay > time.Hour || w.Spread > time.Hour {
+			return fmt.Errorf("a link of %+v; write no figure below 0, and a loss below 1", w)
 		}
 	}
 	if s.NAT < 0 {
