@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ import (
 	"edgegauge.example/edgegauge/internal/bench/populationbench"
 	"edgegauge.example/edgegauge/internal/bench/reportbench"
 	"edgegauge.example/edgegauge/internal/bench/verdictbench"
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/printable"
 )
 
@@ -50,7 +52,8 @@ func benchCmd(a *app) *cobra.Command {
 	for _, p := range all {
 		fmt.Fprintf(&says, "\n  %-10s %s", p.Name, p.Says)
 	}
-	return &cobra.Command{
+	asJSON := false
+	c := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "measure edgegauge's own performance against its targets",
 		Long: `Bench prints a table: figure, target, measured value with its 95 % interval, and whether the target is met.
@@ -63,12 +66,14 @@ figures, or those named:
 			if err != nil {
 				return exit{exitUsage, err}
 			}
-			return a.bench(cmd.Context(), cmd.OutOrStdout(), parts)
+			return a.bench(cmd.Context(), cmd.OutOrStdout(), parts, asJSON)
 		},
 	}
+	jsonFlag(c, &asJSON)
+	return c
 }
 
-func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) error {
+func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part, asJSON bool) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return exit{exitUnmeasured, err}
@@ -84,16 +89,27 @@ func (a *app) bench(ctx context.Context, w io.Writer, parts []labbench.Part) err
 	}
 	b := &labbench.Bench{Exe: exe, Stacks: a.stackFolders, Dir: scratch.Dir, Notes: a.notes(), Find: bed.FindStack,
 		Command: inProcess}
+	kept := labbench.Kept{Format: jsonFormat, Began: time.Now().UTC().Truncate(time.Second), Version: version()}
+	if kept.Machine, err = (device.Local{}).Facts(ctx); err != nil {
+		return exit{exitUnmeasured, err}
+	}
 	var broken error
 	for _, p := range parts {
 		rows, err := p.Measure(ctx, b)
-		printRows(w, p, rows)
+		facts, _ := device.Local{}.Facts(ctx)
+		kept.Parts = append(kept.Parts, labbench.KeptPart{Name: p.Name, Says: p.Says, Load: facts.Load, Rows: rows})
+		if !asJSON {
+			printRows(w, p, rows)
+		}
 		if ctx.Err() != nil {
 			return exit{exitUnmeasured, errors.New("stopped")}
 		}
 		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", p.Name, err))
 		}
+	}
+	if asJSON {
+		broken = errors.Join(broken, writeJSON(w, kept))
 	}
 	if broken != nil {
 		return exit{exitUnmeasured, broken}

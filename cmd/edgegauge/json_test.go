@@ -39,6 +39,7 @@ var jsonRuns = []string{
 	"devices list --json",
 	"devices check local --json",
 	"packets capture.pcapng --json",
+	"bench agent --json",
 	"probe URL --requests 50 --runs 2 --json",
 	"version --json",
 	"schema",

@@ -17,6 +17,8 @@ type DriverStats struct {
 	// waited busily for a due instant, so CPU − Spin is work.
 	CPU  time.Duration `json:"cpu"`
 	Spin time.Duration `json:"spin"`
+	// System is the part of CPU that system calls took.
+	System time.Duration `json:"system"`
 	// RunQueueWait is how long its threads were ready to run and had no CPU; -1
 	// where the kernel does not say (no schedstat).
 	RunQueueWait time.Duration `json:"run_queue_wait"`
@@ -48,14 +50,14 @@ type DriverStats struct {
 
 // effort is what the process has used so far.
 type effort struct {
-	cpu, wait time.Duration
-	gcs       int64
+	cpu, system, wait time.Duration
+	gcs               int64
 }
 
 func effortNow() effort {
 	var g debug.GCStats
 	debug.ReadGCStats(&g)
-	e := effort{cpu: kernel.OwnCPUTime(), wait: -1, gcs: g.NumGC}
+	e := effort{cpu: kernel.OwnCPUTime(), system: kernel.OwnSystemTime(), wait: -1, gcs: g.NumGC}
 	if waiting, ok := kernel.Waiting(os.Getpid()); ok {
 		e.wait = waiting
 	}
@@ -64,7 +66,7 @@ func effortNow() effort {
 
 func (q *DriverStats) since(e effort) {
 	now := effortNow()
-	q.CPU = now.cpu - e.cpu
+	q.CPU, q.System = now.cpu-e.cpu, now.system-e.system
 	q.Collections = int(now.gcs - e.gcs)
 	if q.RunQueueWait = -1; now.wait >= 0 && e.wait >= 0 {
 		q.RunQueueWait = max(now.wait-e.wait, 0) // a thread that ended takes its share along

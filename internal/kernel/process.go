@@ -147,6 +147,13 @@ func OwnCPUTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// OwnSystemTime is the part of it that system calls took.
+func OwnSystemTime() time.Duration {
+	var u unix.Rusage
+	unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Stime.Nano())
+}
+
 // Monotonic is now on CLOCK_MONOTONIC, which every process of the machine reads
 // alike.
 func Monotonic() time.Duration {

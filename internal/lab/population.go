@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -23,14 +24,16 @@ func populationSpec(p *study.Population, seed uint64) population.Spec {
 	s := population.Spec{Devices: p.Devices, Phase: p.Phase, Ramp: p.Ramp, Seed: seed,
 		Retry: population.Backoff{First: p.Reconnect.First, Factor: p.Reconnect.Factor, Most: p.Reconnect.Most,
 			Jitter: p.Reconnect.Jitter},
+		NAT:    max(p.NAT, 0),
 		Outage: population.Outage{At: p.Outage.At, For: p.Outage.For, Share: p.Outage.Share},
 	}
 	for _, c := range p.Mix {
 		s.Classes = append(s.Classes, population.Class{Name: c.Name, Share: c.Share, Period: c.Period, Jitter: c.Jitter,
-			KeepAlive: c.KeepAlive})
+			KeepAlive: c.KeepAlive, Observe: c.Observe, Sleep: population.Sleep(c.Sleep)})
 	}
 	if len(p.Mix) == 0 {
-		s.Classes = []population.Class{{Share: 1, Period: p.Period, Jitter: p.Jitter, KeepAlive: p.KeepAlive}}
+		s.Classes = []population.Class{{Share: 1, Period: p.Period, Jitter: p.Jitter, KeepAlive: p.KeepAlive,
+			Observe: p.Observe, Sleep: population.Sleep(p.Sleep)}}
 	}
 	return s
 }
@@ -41,8 +44,21 @@ func (t *trialRunner) tellPopulation(call *stack.Call) error {
 		return nil
 	}
 	var err error
-	call.Population, err = json.Marshal(populationSpec(&t.setup.Population, t.plan.MessageSeed))
+	spec := populationSpec(&t.setup.Population, t.plan.MessageSeed)
+	switch l, ok := t.link(); {
+	case ok:
+		spec.Up, spec.Down = way(l.Up), way(l.Down)
+	case t.setup.Link.Profile != "":
+		return fmt.Errorf("%w: no link profile %q", errLab, t.setup.Link.Profile)
+	}
+	call.Population, err = json.Marshal(spec)
 	return err
+}
+
+// way is a direction of the link that each device has.
+func way(s link.Shape) population.Way {
+	return population.Way{Delay: s.Delay, Spread: s.DelayStdDev, Loss: s.Loss, Rate: s.Rate, Overhead: s.Overhead,
+		Frame: s.Frame, Reorder: s.Reorder}
 }
 
 // showDevices hands on how the devices are.
@@ -94,6 +110,12 @@ func (t *trialRunner) summarizePopulation() {
 		}
 		one("driver_lateness", r.LatenessP99.Seconds())
 	}
+	if t.setup.Population.Observes() {
+		one("notification_rate", float64(r.Notifications)/max(r.Elapsed.Seconds(), 1e-9))
+		if all := r.Notifications + r.Missed; !r.Streams && all > 0 {
+			one("notifications_missed", float64(r.Missed)/float64(all))
+		}
+	}
 	if r.Recovery >= 0 {
 		one("recovery_time", r.Recovery.Seconds())
 	}
@@ -121,6 +143,7 @@ func notesOfDevices(r *population.Result) []counted {
 		{"datagrams_out", r.DatagramsOut}, {"datagrams_in", r.DatagramsIn}, {"datagrams_withheld", r.Withheld},
 		{"datagrams_dropped", r.Dropped}, {"rows_kept", int64(r.Kept)},
 	}
+	notes = append(notes, notesOfHearing(r)...)
 	if !r.Streams {
 		return notes
 	}
@@ -133,6 +156,22 @@ func notesOfDevices(r *population.Result) []counted {
 		counted{"stream_bytes_in", r.BytesIn}, counted{"driver_processes", int64(max(r.Shards, 1))})
 }
 
+// notesOfHearing are what was counted of observers, and of what did not reach devices; nothing
+// where there was neither.
+func notesOfHearing(r *population.Result) (notes []counted) {
+	for _, x := range []counted{
+		{"observers", r.Observers}, {"registrations", r.Registrations}, {"registrations_failed", r.RegistrationsFailed},
+		{"notifications", r.Notifications}, {"notifications_missed", r.Missed}, {"notifications_stale", r.Stale},
+		{"nat_forgotten", r.Forgotten}, {"lost_at_nat", r.LostAtNAT}, {"lost_asleep", r.LostAsleep}, {"kept_until_paged", r.Paged},
+		{"lost_by_link", r.LostOnWay},
+	} {
+		if x.value > 0 {
+			notes = append(notes, x)
+		}
+	}
+	return notes
+}
+
 // populationGates judge a trial of many devices. Failed requests are what it measures;
 // a driver that was late, or lost answers, is no measurement.
 func (t *trialRunner) populationGates() []func() string {
@@ -143,7 +182,7 @@ func (t *trialRunner) populationGates() []func() string {
 // request that failed may have reached the server; one that was sent again, twice.
 func (t *trialRunner) devicesCounted() string {
 	r, served := t.course.population, int64(t.course.sides[atServer].n)
-	if r == nil || r.Requests == 0 {
+	if r == nil || r.Requests+r.Registrations+r.Notifications == 0 {
 		return "no request was sent"
 	}
 	mostServed := r.Requests
@@ -167,7 +206,12 @@ func (t *trialRunner) devicesAnswered() string {
 	switch {
 	case r.Wrong > 0:
 		return fmt.Sprintf("%d of %d answers were wrong; first failure: %s", r.Wrong, r.Answered+r.Wrong, c.why)
-	case r.Answered == 0:
+	case r.Unobserved > 0:
+		return fmt.Sprintf("%d of %d registrations were answered, and register nobody: the server does not notify of what "+
+			"devices observe", r.Unobserved, r.Registrations)
+	case r.RegistrationsFailed > 0 && r.RegistrationsFailed == r.Registrations && r.Notifications == 0:
+		return fmt.Sprintf("none of %d registrations was answered", r.Registrations)
+	case r.Requests > 0 && r.Answered == 0:
 		return fmt.Sprintf("none of %d requests was answered; first failure: %s", r.Requests, c.why)
 	}
 	return ""

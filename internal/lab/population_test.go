@@ -127,7 +127,8 @@ func TestEverySettingOfDevicesIsTold(t *testing.T) {
 		"design: {replications: 1}\n"
 	values := map[string][2]string{
 		"devices": {"10", "20"}, "period": {"1s", "2s"}, "jitter": {"0", "10%"}, "phase": {"random", "aligned"},
-		"ramp": {"5/s", "6/s"}, "keepalive": {"3s", "4s"}, "reconnect": {"none", "full"},
+		"ramp": {"5/s", "6/s"}, "keepalive": {"3s", "4s"}, "observe": {"2m", "3m"},
+		"nat": {"1m", "2m"}, "sleep": {"psm", "edrx"}, "reconnect": {"none", "full"},
 		"outage": {"{at: 1s, for: 2s}", "{at: 1s, for: 3s}"}, "lateness": {"1ms", "2ms"},
 		"mix": {"{a: {share: 100%, period: 1s}}", "{a: {share: 100%, period: 3s}}"},
 	}

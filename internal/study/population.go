@@ -19,6 +19,9 @@ type Population struct {
 	Phase     string        // random or aligned
 	Ramp      float64       // devices switched on per second; 0: all at once
 	KeepAlive time.Duration // the longest silence; 0: no keep-alives
+	Observe   time.Duration // devices hear of changes, and register again after so long without; 0: they do not
+	NAT       time.Duration // after so long a silence of a device it forgets it; 0: there is none
+	Sleep     Sleep
 	Reconnect Reconnect
 	Outage    Outage
 	Lateness  time.Duration // of the driver, p99, above which a trial is invalid
@@ -27,10 +30,11 @@ type Population struct {
 
 // A Class is a part of the devices. What it does not say is as for all.
 type Class struct {
-	Name              string
-	Share             float64
-	Period, KeepAlive time.Duration
-	Jitter            float64
+	Name                       string
+	Share                      float64
+	Period, KeepAlive, Observe time.Duration // Period of 0: it only observes
+	Jitter                     float64
+	Sleep                      Sleep
 }
 
 // A Reconnect says when a device whose report failed tries again. First of 0: with its next report.
@@ -60,8 +64,8 @@ var reconnectJitters = []string{"none", "equal", "full"}
 func PopulationSettings() []string { return append([]string{"devices"}, populationKeys...) }
 
 // populationKeys are the settings that only devices have.
-var populationKeys = []string{"period", "jitter", "phase", "ramp", "keepalive", "reconnect", "outage", "lateness",
-	"mix"}
+var populationKeys = []string{"period", "jitter", "phase", "ramp", "keepalive", "observe", "nat", "sleep",
+	"reconnect", "outage", "lateness", "mix"}
 
 func share(at func(*Setup) *float64) func(*reader, string, *node) (Setting, bool) {
 	return func(r *reader, what string, n *node) (Setting, bool) {
@@ -197,19 +201,23 @@ func readMix(r *reader, what string, n *node) (Setting, bool) {
 				c.Jitter, _, ok = r.ratio(name, q.value, "a share")
 			case "keepalive":
 				c.KeepAlive, ok = r.duration(name, q.value, time.Millisecond)
+			case "observe":
+				c.Observe, ok = r.observe(name, q.value)
+			case "sleep":
+				c.Sleep, ok = r.sleep(name, q.value)
 			default:
-				r.unknownKey(what+" "+c.Name, q.key, "share", "period", "jitter", "keepalive")
+				r.unknownKey(what+" "+c.Name, q.key, "share", "period", "jitter", "keepalive", "observe", "sleep")
 			}
 			good = good && ok
 		}
-		if good && (c.Period == 0 || c.Share == 0) {
-			r.fail(p.key.Pos, fmt.Sprintf("%s %s lacks its share or its period", what, c.Name),
+		if good && (c.Period == 0 && c.Observe == 0 || c.Share == 0) {
+			r.fail(p.key.Pos, fmt.Sprintf("%s %s lacks its share, or both period and observe", what, c.Name),
 				"write {share: 10%, period: 10s}")
 			good = false
 		}
 		sum += c.Share
 		all = append(all, c)
-		text = append(text, fmt.Sprintf("%s=%g%%/%s", c.Name, c.Share*100, durationText(c.Period)))
+		text = append(text, fmt.Sprintf("%s=%g%%/%s", c.Name, c.Share*100, c.does()))
 	}
 	if good && math.Abs(sum-1) > 1e-9 {
 		r.fail(n.pos, fmt.Sprintf("the shares of %s add up to %g%%", what, sum*100), "make them 100%")
@@ -218,14 +226,24 @@ func readMix(r *reader, what string, n *node) (Setting, bool) {
 	return fixed(strings.Join(text, " "), n.pos, all, func(s *Setup) *[]Class { return &s.Population.Mix }), good
 }
 
-// shortest and longest are the periods of the devices.
+// does says what devices of a class do, as far as it is told beside their share.
+func (c *Class) does() string {
+	if c.Period == 0 {
+		return "observe"
+	}
+	return durationText(c.Period)
+}
+
+// shortest and longest are the periods of the devices; 0: none reports.
 func (p *Population) periods() (shortest, longest time.Duration) {
 	if len(p.Mix) == 0 {
 		return p.Period, p.Period
 	}
-	shortest = p.Mix[0].Period
 	for _, c := range p.Mix {
-		shortest, longest = min(shortest, c.Period), max(longest, c.Period)
+		if c.Period > 0 && (shortest == 0 || c.Period < shortest) {
+			shortest = c.Period
+		}
+		longest = max(longest, c.Period)
 	}
 	return shortest, longest
 }
@@ -241,6 +259,9 @@ var ofPackets = []string{"delay", "delay_to_data", "jitter", "jitter_rfc3550", "
 // joinRamp is how many devices with a connection of their own are switched on per second: a
 // server's queue of connections that it has not accepted is often 100 long (listen(2)).
 const joinRamp = 500
+
+// ofClasses are the settings that the classes of a mix have in place of all devices.
+var ofClasses = []string{"period", "jitter", "keepalive", "observe", "sleep"}
 
 // mostLateness is the largest default bound of the driver's lateness.
 const mostLateness = 50 * time.Millisecond
@@ -265,13 +286,18 @@ func (t *candidate) population() bool {
 		}
 	}
 	switch {
-	case len(p.Mix) == 0 && p.Period == 0:
+	case len(p.Mix) == 0 && p.Period == 0 && p.Observe == 0:
 		t.complain("devices without a period", "write period: 60s, how often each reports", "devices")
 		return false
-	case len(p.Mix) > 0 && (t.has("period") || t.has("jitter") || t.has("keepalive")):
-		t.complain("mix with period, jitter or keepalive, which each class has of its own",
-			"move them into the classes of mix", "mix", "period", "jitter", "keepalive")
+	case len(p.Mix) > 0 && slices.ContainsFunc(ofClasses, t.has):
+		t.complain("mix with "+strings.Join(ofClasses, ", ")+", which each class has of its own",
+			"move them into the classes of mix", append([]string{"mix"}, ofClasses...)...)
 		return false
+	case p.Observes() && !t.has("duration"):
+		if _, longest := p.periods(); longest == 0 {
+			t.complain("devices that only observe, without a duration", "write duration: 5m", "devices")
+			return false
+		}
 	case t.study.Time == Instructions:
 		t.complain("devices are not available with time: instructions", "write time: clock", "devices")
 		return false
@@ -279,8 +305,9 @@ func (t *candidate) population() bool {
 		t.complain("devices reach only a server on this machine", "write client: local and server: local", "devices",
 			"client.device", "server.device")
 		return false
-	case t.setup.Link.Profile != "" || t.setup.Link.Up != (Shape{}) || t.setup.Link.Down != (Shape{}):
-		t.complain("devices have addresses of 127.0.0.0/8, which no link leads to", "write link: none", "devices", "link")
+	case t.setup.Link.Shaper != "" || max(t.setup.Link.Up.Burst, t.setup.Link.Down.Burst) > 0:
+		t.complain("devices have a link each, which the driver emulates: without netem and without bursts of losses",
+			"remove shaper or loss_burst", "devices", "link")
 		return false
 	case t.setup.IP != "ipv4":
 		t.complain("devices have addresses of 127.0.0.0/8", "write ip: ipv4", "devices", "ip")
@@ -301,7 +328,9 @@ func (t *candidate) population() bool {
 		p.Reconnect = defaultReconnect
 	}
 	if !t.has("lateness") {
-		p.Lateness = min(shortest/100, mostLateness)
+		if p.Lateness = mostLateness; shortest > 0 {
+			p.Lateness = min(shortest/100, mostLateness)
+		}
 	}
 	if !t.has("duration") {
 		t.setup.Duration = longest
@@ -330,9 +359,15 @@ func (t *candidate) populated() {
 			"devices", "stack", "client.stack")
 		return
 	}
+	t.reach()
 	if facts.Streams {
 		t.streams()
-	} else if t.vocabulary.Stacks != nil && t.has("connection") {
+		return
+	}
+	if s.Population.Observes() {
+		t.joinSlowly()
+	}
+	if t.vocabulary.Stacks != nil && t.has("connection") {
 		t.complain("devices with connection: CoAP over UDP has none", "remove connection", "devices", "connection")
 	}
 }
@@ -360,7 +395,15 @@ func (t *candidate) streams() {
 				"segments unseen", "remove it, or exclude the treatment", "devices")
 		}
 	}
-	if !http && !t.has("ramp") && p.Phase == "random" {
+	if !http {
+		t.joinSlowly()
+	}
+}
+
+// joinSlowly has devices switched on one after the other, since each has something to do then.
+func (t *candidate) joinSlowly() {
+	s, p := t.setup, &t.setup.Population
+	if !t.has("ramp") && p.Phase == "random" {
 		p.Ramp = joinRamp
 		if !t.has("duration") {
 			s.Duration += time.Duration(float64(p.Devices) / p.Ramp * float64(time.Second))

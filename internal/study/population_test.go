@@ -38,7 +38,8 @@ func TestDevices(t *testing.T) {
 		"mix: {sensor: {share: 90%, period: 1m, jitter: 5%}, tracker: {share: 10%, period: 2s, keepalive: 1s}}\n": {
 			one(func(p *Population) {
 				p.Period, p.Lateness = 0, 20*time.Millisecond
-				p.Mix = []Class{{"sensor", 0.9, time.Minute, 0, 0.05}, {"tracker", 0.1, 2 * time.Second, time.Second, 0}}
+				p.Mix = []Class{{Name: "sensor", Share: 0.9, Period: time.Minute, Jitter: 0.05},
+					{Name: "tracker", Share: 0.1, Period: 2 * time.Second, KeepAlive: time.Second}}
 			}), time.Minute},
 	} {
 		s, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{})
@@ -62,11 +63,11 @@ func TestDevices(t *testing.T) {
 // What cannot be is refused, at its place and with advice.
 func TestDevicesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                  "devices without a period",
-		"period: 60s\nrate: 10\n":                           "devices with rate",
-		"period: 60s\nrequests: 10\n":                       "devices with requests",
-		"period: 60s\nconcurrency: 2\n":                     "devices with concurrency",
-		"period: 60s\nlink: lte-m\n":                        "which no link leads to",
+		"":                              "devices without a period",
+		"period: 60s\nrate: 10\n":       "devices with rate",
+		"period: 60s\nrequests: 10\n":   "devices with requests",
+		"period: 60s\nconcurrency: 2\n": "devices with concurrency",
+		"period: 60s\nlink: {delay: 5ms, shaper: netem}\n":  "without netem",
 		"period: 60s\nip: ipv6\n":                           "write ip: ipv4",
 		"period: 60s\nserver: {device: pi}\n":               "only a server on this machine",
 		"period: 60s\nresponses: [wire_bytes]\n":            "wire_bytes is not available with devices",
@@ -79,7 +80,7 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		"period: 60s\noutage: {at: 30s, for: 30s}\n":        "not before the trial",
 		"period: 20m\n":                                     "too long for timeouts.trial",
 		"mix: {a: {share: 50%, period: 1s}}\n":              "add up to 50%",
-		"mix: {a: {share: 100%}}\n":                         "lacks its share or its period",
+		"mix: {a: {share: 100%}}\n":                         "lacks its share, or both period and observe",
 		"period: 1s\nmix: {a: {share: 100%, period: 1s}}\n": "mix with period",
 		"time: instructions\nperiod: 60s\n":                 "time: clock",
 	} {
@@ -89,7 +90,7 @@ func TestDevicesThatCannotBe(t *testing.T) {
 	}
 	for _, k := range populationKeys {
 		text := "study: a\nservice: monitor\nstack: reference/coap-cbor\n" + k + ": " + map[string]string{"phase": "aligned",
-			"reconnect": "full", "outage": "{for: 1s}", "jitter": "10%", "ramp": "1",
+			"reconnect": "full", "sleep": "psm", "outage": "{for: 1s}", "jitter": "10%", "ramp": "1",
 			"mix": "{a: {share: 1, period: 1s}}"}[k]
 		if strings.HasSuffix(text, ": ") {
 			text += "1s"

@@ -113,7 +113,12 @@ func (t *candidate) askedByDevices(u *url.URL) {
 		t.complain(fmt.Sprintf("devices take an answer of another class than 2 for failed, and the request wants status %d",
 			s.Request.Status), "remove status", "devices", "request")
 	case s.Transport == "http":
+		t.reach()
 		t.streams()
+	default:
+		if t.reach(); s.Population.Observes() {
+			t.joinSlowly()
+		}
 	}
 }
 

@@ -302,12 +302,12 @@ func (b *Testbed) NeedsNetwork(p study.Plan) bool {
 }
 
 // needsNetwork: a link is made of namespaces, and the wire to an emulated machine
-// that others speak with ends in one.
+// that others speak with ends in one. Many devices have their links in the driver.
 func needsNetwork(s study.Study, t *study.Setup) bool {
 	if s.Time == study.Instructions {
 		return false
 	}
-	return lab.IsLinked(t) || isMachine(nil, t.Client.Device) || isMachine(nil, t.Server.Device)
+	return lab.IsLinked(t) && t.Population.Devices == 0 || isMachine(nil, t.Client.Device) || isMachine(nil, t.Server.Device)
 }
 
 // mayLink tries a link of each shaper the plan has, or a bare one, where the run

@@ -33,6 +33,10 @@ func (x *assembly) openLinks() {
 		if _, seen := x.lab.Links[text]; seen || !ok {
 			continue
 		}
+		if t.Setup.Population.Devices > 0 && (l.Shaper != link.Userspace || l.Up.Burst > 0 || l.Down.Burst > 0) {
+			x.fault(t, "devices have a link each, which the driver emulates: without netem and without bursts of losses",
+				"name another link", "link")
+		}
 		if err := l.Check(); err != nil {
 			x.fault(t, err.Error(), "name another link", "link")
 		}

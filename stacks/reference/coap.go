@@ -16,7 +16,9 @@ import (
 
 // coapOptions: confirmable on or off, of the client's requests; answers are alike.
 // connection_id on or off: with DTLS, the server gives one (RFC 9146), and the client asks for it.
-var coapOptions = []string{"confirmable", "connection_id"}
+// observe on or off: the server tells observers (RFC 7641) of each answered request; clients that are many
+// devices may be observers.
+var coapOptions = []string{"confirmable", "connection_id", "observe"}
 
 // mostSecured are the DTLS sessions, or OSCORE contexts, that a server keeps at once: many devices are
 // peers of their own.
@@ -32,6 +34,7 @@ type coapServer struct {
 	ended  chan struct{}
 	server *coap.Server
 	log    *log.Logger
+	news   *news // nil: nobody may observe
 }
 
 func serveCoAP(p *program, s stack.Serve) (server, error) {
@@ -46,6 +49,9 @@ func serveCoAP(p *program, s stack.Serve) (server, error) {
 	c := &coapServer{workers: w, path: s.Service, format: coap.FormatOf(number), ended: make(chan struct{}), log: p.log}
 	srv := &coap.Server{Handler: c.handle, MaxBody: int(s.Limits.Body), MaxSessions: mostSecured}
 	c.server = srv
+	if c.news, err = newsOf(s, srv, c.path); err != nil {
+		return nil, err
+	}
 	if s.Security == "oscore" {
 		keys, err := oscoreKeys(s.Credentials)
 		if err != nil {
@@ -139,6 +145,10 @@ func (c *coapServer) close() {
 	c.end()
 	<-c.ended
 	c.sensor.close()
+	if c.news != nil {
+		c.news.close()
+		c.log.Printf("notifications sent: %d", c.server.Counts.Notifications.Load())
+	}
 	if seen := c.server.Counts.String(); seen != "" {
 		c.log.Print("dropped or refused: ", seen)
 	}
@@ -148,6 +158,10 @@ func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	switch {
 	case string(req.Path) != c.path:
 		resp.Code = coap.NotFound
+		return
+	case req.Method == coap.GET && c.news != nil:
+		resp.Format = c.format
+		resp.Body = append(resp.Body, c.news.latest()...)
 		return
 	case req.Method != coap.POST:
 		resp.Code = coap.MethodNotAllowed
@@ -178,5 +192,8 @@ func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	}
 	resp.Format = c.format
 	resp.Body = append(resp.Body, x.answer...)
+	if c.news != nil {
+		c.news.changed(x.answer)
+	}
 	c.keep(x)
 }

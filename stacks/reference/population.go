@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 	"edgegauge.example/edgegauge/internal/protocol/dtls"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -103,6 +104,14 @@ func fillCoAP(spec *population.Spec, d drive.Spec, body []byte) error {
 	}
 	const header = 4 // without a token
 	spec.Method, spec.Request, spec.NON = uint8(m.Code), m.Append(nil)[header:], d.NON
+	r := coap.Message{Code: coap.GET}
+	r.AddBytes(coap.Observe, nil) // 0: register
+	for _, o := range m.Options {
+		if o.Number == coap.URIHost || o.Number == coap.URIPort || o.Number == coap.URIPath || o.Number == coap.URIQuery {
+			r.AddBytes(o.Number, o.Value)
+		}
+	}
+	spec.Registration = r.Append(nil)[header:]
 	if c := d.Credentials; len(c.OSCORE.Secret) > 0 || len(c.Key) > 0 {
 		spec.Security = &population.Security{OSCORE: c.OSCORE,
 			DTLS: dtls.Keys{Identity: c.Identity, Key: c.Key, CID: c.CID}}

@@ -21,7 +21,7 @@ func driveRows(ctx context.Context, b *Bench) ([]Row, error) {
 }
 
 func wrkRows(ctx context.Context, b *Bench) ([]Row, error) {
-	limit := bound{value: 1.0}
+	limit := bound{value: 1.3}
 	const figure = "requests per client CPU second over wrk -t1 -c32"
 	if none := lacking("nginx", "wrk", "taskset"); none != "" {
 		return []Row{missing(figure, limit.String(), none+" is missing: apt-get install wrk nginx-light")}, nil

@@ -12,7 +12,9 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -32,11 +34,28 @@ type Bench struct {
 
 // A Row is one promise and what became of it.
 type Row struct {
-	Figure   string
-	Wanted   string
-	Measured string
-	Verdict  string // in words: met, not met, what to install; empty: no bound
-	How      string // how it was got; empty: as the row before
+	Figure   string `json:"figure"`
+	Wanted   string `json:"wanted,omitempty"`
+	Measured string `json:"measured"`
+	Verdict  string `json:"verdict,omitempty"` // in words: met, not met, what to install; empty: no bound
+	How      string `json:"how,omitempty"`     // how it was got; empty: as the row before
+}
+
+// A Kept is a run of some parts, to be kept.
+type Kept struct {
+	Format  int          `json:"format"` // 1
+	Began   time.Time    `json:"began"`
+	Version string       `json:"version"`
+	Machine device.Facts `json:"machine"`
+	Parts   []KeptPart   `json:"parts"`
+}
+
+// A KeptPart is one of them.
+type KeptPart struct {
+	Name string  `json:"name"`
+	Says string  `json:"says"`
+	Load float64 `json:"load"` // of the machine in the last minute, when the part had ended
+	Rows []Row   `json:"rows"`
 }
 
 // A Part is some rows that are measured together.

@@ -27,9 +27,9 @@ func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
 		requests, warmup int
 		limit            *bound
 	}{
-		{"rest-protobuf", 500, 200, &bound{atMost: true, value: 100}},
-		{"coap-protobuf", 500, 200, &bound{atMost: true, value: 100}},
-		{"rest-protobuf", 10000, 2000, &bound{atMost: true, value: 100}},
+		{"rest-protobuf", 500, 200, &bound{atMost: true, value: 15}},
+		{"coap-protobuf", 500, 200, &bound{atMost: true, value: 15}},
+		{"rest-protobuf", 10000, 2000, &bound{atMost: true, value: 15}},
 	} {
 		r, err := b.overhead(ctx, load.stack, load.requests, load.warmup, load.limit)
 		if err != nil {

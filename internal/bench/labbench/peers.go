@@ -109,7 +109,7 @@ func (b *Bench) beside(ctx context.Context, r rival) ([]Row, error) {
 	}
 	job := drive.Job{Spec: r.spec, Body: body, Duration: peerSpan, WarmUp: 1000}
 	job.URL, job.Concurrency = served.URL, peerConnections
-	var ours, theirs []float64
+	var ours, theirs, system []float64 // of the last: µs of system calls in a request of ours
 	answer := int64(0)
 	for range peerRounds {
 		result, err := drive.Exec(ctx, []string{b.Exe, "drive"}, job, cpu, func(x measure.Exchange) error {
@@ -122,16 +122,23 @@ func (b *Bench) beside(ctx context.Context, r rival) ([]Row, error) {
 			return nil, err
 		}
 		ours = append(ours, float64(result.Exchanges)/result.Quality.CPU.Seconds())
+		system = append(system, 1e6*result.Quality.System.Seconds()/float64(result.Exchanges))
 		rate, err := askPeers(ctx, cpu, program, r.verb, served.URL, body, answer)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.name, err)
 		}
 		theirs = append(theirs, rate)
 	}
-	return driveTable([]drivebench.Measurement{{What: figure, Ours: ours, Theirs: theirs, Limit: limit.String()}}, limit,
+	bare := make([]float64, len(system))
+	for i := range bare {
+		bare[i] = 1e6 / system[i]
+	}
+	return driveTable([]drivebench.Measurement{{What: figure, Ours: ours, Theirs: theirs, Limit: limit.String()},
+		{What: "the same, of a client that were nothing but our system calls", Ours: bare, Theirs: theirs}}, limit,
 		fmt.Sprintf("%d alternating runs of %v to one server of the reference stack, a monitor's record in protobuf, %d "+
-			"connections with one request each, clients on one CPU; medians %.0f and %.0f per second; ratio of medians",
-			peerRounds, peerSpan, peerConnections, middle(ours), middle(theirs))), nil
+			"connections with one request each, clients on one CPU; medians %.0f and %.0f per second; %.2f µs of CPU a request of ours, %.2f of them in system "+
+			"calls, and %.2f of %s; ratio of medians", peerRounds, peerSpan, peerConnections, middle(ours), middle(theirs),
+			1e6/middle(ours), middle(system), 1e6/middle(theirs), r.name)), nil
 }
 
 // askPeers is one run of the peers' program: requests per second of its CPU.
@@ -144,8 +151,8 @@ func askPeers(ctx context.Context, cpu int, program, verb, url string, body []by
 		}
 		return 0, err
 	}
-	var requests, used, wall float64
-	if _, err := fmt.Sscan(string(out), &requests, &used, &wall); err != nil || used <= 0 {
+	var requests, used, wall, system float64
+	if _, err := fmt.Sscan(string(out), &requests, &used, &wall, &system); err != nil || used <= 0 {
 		return 0, fmt.Errorf("it printed %q", out)
 	}
 	return requests / used, nil

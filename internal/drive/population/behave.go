@@ -29,10 +29,12 @@ const (
 	forPhase = iota
 	forOutage
 	forMessage
+	forPaging
 	forJitter  = 1 << 32 // and the number of the report
 	forTimeout = 2 << 32 // and the message ID
 	forRetry   = 3 << 32 // and the message ID
 	forSample  = 4 << 32 // and the run and the message ID
+	forWatch   = 5 << 32 // and the message ID
 )
 
 // classOf is the class of a device: the first devices are of the first class.
@@ -51,6 +53,9 @@ func (s *Spec) classOf(device int) *Class {
 // own, so that no error adds up, and later by the jitter of that report.
 func (s *Spec) due(device int, k uint32) int64 {
 	c := s.classOf(device)
+	if c.Period == 0 {
+		return never // it only listens
+	}
 	at := s.start(device) + int64(k)*int64(c.Period)
 	if s.Phase == Random {
 		at += int64(share(s.Seed, device, forPhase) * float64(c.Period))

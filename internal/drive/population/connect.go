@@ -178,11 +178,13 @@ func (x *connections) run() error {
 				x.read(i, true)
 			}
 		}
+		at := x.now()
+		x.page(at, func(h holding) { x.pagedNow(h, at) })
 		x.fire(x.now(), batchSize)
 		x.tell.look(x.core, x.now())
-		next, ok := x.next()
+		next, ok := x.nextPage(x.next())
 		now := x.now()
-		if n == 0 && x.waiting == 0 && (!ok || now >= x.span || x.most > 0 && x.started >= x.most) {
+		if n == 0 && x.waiting == 0 && (!ok && !x.listens || now >= x.span || x.most > 0 && x.started >= x.most) {
 			break
 		}
 		wait = longestWait
@@ -275,6 +277,8 @@ func (x *connections) read(i int32, ends bool) {
 		switch {
 		case e == unix.EAGAIN:
 			return
+		case (e != 0 || n == 0) && x.cutOff(i, now):
+			return // the end does not pass the NAT either
 		case e != 0:
 			x.broken(i, now, fmt.Errorf("receive: %w", e))
 			return

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -50,6 +51,7 @@ const (
 	resting  state = iota // nothing more is due
 	sleeping              // until its next report
 	silent                // until its next ping: that comes before its next report
+	renewing              // until it registers as an observer: likewise
 	retrying              // until it tries again after a failure
 	unacked               // a confirmable request was sent, nothing came back
 	acked                 // an answer is to come: acknowledged, or not confirmable
@@ -92,7 +94,16 @@ type core struct {
 	contexts []*coap.Security // OSCORE
 	numbered []int32          // message ID of the request that a context sealed last; -1: none
 	sealed   coap.Message
-	template []byte // the request as a message, for sealed
+	watches  []watch // where devices observe
+	// Of devices that are not always reachable: when they last sent, and last sent or heard; below 0: not yet.
+	spoke, awake []int64
+	kept         holdings // for devices
+	flying       holdings // from them, by the number of their address
+	keptNumber   uint64
+	up, down     []course   // of devices with a link
+	chance       *rand.Rand // its losses and spreads
+	listens      bool       // there is something to hear until the end, whoever is due
+	template     []byte     // the request as a message, for sealed
 	// turn is what is done when a device is called: call, or that of streams.
 	turn func(i int32, now int64)
 
@@ -124,8 +135,14 @@ func (c *core) begin(l Load, salt uint16) {
 	c.back = recovery{tolerated: len(c.devices) / 100, keep: c.Shards > 1, end: int64(c.Outage.At + c.Outage.For), at: -1}
 	c.wheel.reset(c.devices)
 	c.forgetHalf()
+	c.reachAgain()
+	c.waysAgain()
+	c.listens = l.For > 0 && c.observes()
 	for i := range c.devices {
 		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
+	}
+	c.watchAgain()
+	for i := range c.devices {
 		c.sleep(int32(i), 0)
 	}
 }
@@ -158,6 +175,9 @@ func (c *core) sleep(i int32, now int64) {
 	d.what = sleeping
 	if alive := c.alive(i); alive > 0 && d.sent >= 0 && d.sent+alive < at {
 		d.what, at = silent, d.sent+alive
+	}
+	if c.watches != nil && c.watches[i].next < at {
+		d.what, at = renewing, max(c.watches[i].next, now)
 	}
 	if at >= c.span {
 		d.what = resting
@@ -216,6 +236,8 @@ func (c *core) call(i int32, now int64) {
 	case retrying:
 		c.Retries++
 		c.ask(i, now)
+	case renewing:
+		c.register(i, now)
 	case silent:
 		if c.sessions != nil && !c.sessionOpen(i) {
 			d.sent = -1 // nobody is there who would answer
@@ -255,8 +277,14 @@ func (c *core) ask(i int32, now int64) {
 	d.id++
 	d.due, d.sent = d.at, now
 	d.setFailures(d.failures())
+	c.sendFirst(i, now)
+}
+
+// sendFirst sends what a device has under way, or shakes hands for it.
+func (c *core) sendFirst(i int32, now int64) {
+	d := &c.devices[i]
 	m := message{i, d.id, request}
-	d.what = c.asked()
+	d.what = c.asked(i)
 	if c.sessions != nil && !c.sessionOpen(i) {
 		c.shake(i)
 		d.what, m.kind = shaking, hello
@@ -265,9 +293,9 @@ func (c *core) ask(i int32, now int64) {
 	c.await(i, now)
 }
 
-// asked is what a device does whose request goes out.
-func (c *core) asked() state {
-	if c.NON {
+// asked is what a device does whose request goes out. A registration is always confirmable.
+func (c *core) asked(i int32) state {
+	if c.NON && !c.registering(i) {
 		return acked
 	}
 	return unacked
@@ -295,7 +323,11 @@ func (c *core) left(m message, now int64) {
 	if d.id == m.id && d.asks() {
 		d.sent = max(now, d.due)
 	}
-	c.Requests++
+	if c.registering(m.device) {
+		c.Registrations++
+	} else {
+		c.Requests++
+	}
 	c.late.Add(time.Duration(now - d.due))
 }
 
@@ -315,6 +347,10 @@ func (c *core) hear(i int32, b []byte, now int64) {
 	busy := d.what == unacked || d.what == acked
 	if err := m.Decode(b); err != nil || m.Type == coap.Confirmable && m.Code == coap.Empty {
 		c.Strays++
+		return
+	}
+	if c.isWatch(m) {
+		c.told(i, m, now)
 		return
 	}
 	mine := c.token(d.id)
@@ -413,6 +449,10 @@ func (c *core) done(i int32, now int64, why error, size int) {
 // fail ends the request under way without a right answer.
 func (c *core) fail(i int32, now int64, why error) {
 	d := &c.devices[i]
+	if c.registering(i) {
+		c.unregistered(i, now)
+		return
+	}
 	c.Failed++
 	c.done(i, now, why, 0)
 	if d.failures() == 0 {
@@ -438,8 +478,12 @@ func (c *core) end(now int64) {
 			if d.what == shaking {
 				c.HandshakesFailed++
 			}
-			c.Failed++
-			c.done(int32(i), now, errEnded, 0)
+			if c.registering(int32(i)) {
+				c.unregistered(int32(i), now)
+			} else {
+				c.Failed++
+				c.done(int32(i), now, errEnded, 0)
+			}
 			d.what = resting
 		}
 	}

@@ -13,8 +13,9 @@ import (
 )
 
 var (
-	server    = netip.MustParseAddrPort("127.0.0.1:5683")
-	elsewhere = netip.MustParseAddrPort("192.0.2.1:5683")
+	server      = netip.MustParseAddrPort("127.0.0.1:5683")
+	loopbackAny = netip.MustParseAddrPort("127.0.0.1:0")
+	elsewhere   = netip.MustParseAddrPort("192.0.2.1:5683")
 )
 
 // A world runs a core in virtual time. Its server gets each datagram and returns the

@@ -29,6 +29,24 @@ type Counts struct {
 	// Of DTLS: handshakes begun, and those that came to nothing.
 	Handshakes       int64 `json:"handshakes,omitempty"`
 	HandshakesFailed int64 `json:"handshakes_failed,omitempty"`
+	// Of devices that observe: registrations that were sent, and that failed; notifications;
+	// those that the server had numbered and that did not come; those that were not newer than
+	// the one before; answers to registrations that register nobody; and over MQTT too,
+	// notifications alone.
+	Registrations       int64 `json:"registrations,omitempty"`
+	RegistrationsFailed int64 `json:"registrations_failed,omitempty"`
+	Notifications       int64 `json:"notifications,omitempty"`
+	Missed              int64 `json:"missed,omitempty"`
+	Stale               int64 `json:"stale,omitempty"`
+	Unobserved          int64 `json:"unobserved,omitempty"`
+	// Forgotten is how often a NAT had forgotten a device when it sent again, and LostAtNAT
+	// the messages that did not pass it. LostAsleep came for radios that slept, and
+	// Paged were kept until a radio woke.
+	Forgotten  int64 `json:"forgotten,omitempty"`
+	LostAtNAT  int64 `json:"lost_at_nat,omitempty"`
+	LostAsleep int64 `json:"lost_asleep,omitempty"`
+	Paged      int64 `json:"paged,omitempty"`
+	LostOnWay  int64 `json:"lost_on_way,omitempty"` // by the devices' link
 	// Withheld are datagrams to and from devices that the outage had cut off.
 	Withheld     int64 `json:"withheld"`
 	DatagramsOut int64 `json:"datagrams_out"`
@@ -48,6 +66,10 @@ func (c *Counts) add(o *Counts) {
 		{&c.Duplicates, o.Duplicates}, {&c.Strays, o.Strays}, {&c.Separate, o.Separate}, {&c.Pings, o.Pings},
 		{&c.Pongs, o.Pongs}, {&c.Connects, o.Connects}, {&c.ConnectFailed, o.ConnectFailed}, {&c.Broken, o.Broken},
 		{&c.OpenMost, o.OpenMost}, {&c.Handshakes, o.Handshakes}, {&c.HandshakesFailed, o.HandshakesFailed},
+		{&c.Registrations, o.Registrations}, {&c.RegistrationsFailed, o.RegistrationsFailed},
+		{&c.Notifications, o.Notifications}, {&c.Missed, o.Missed}, {&c.Stale, o.Stale}, {&c.Unobserved, o.Unobserved},
+		{&c.Forgotten, o.Forgotten}, {&c.LostAtNAT, o.LostAtNAT}, {&c.LostAsleep, o.LostAsleep}, {&c.Paged, o.Paged},
+		{&c.LostOnWay, o.LostOnWay},
 		{&c.Withheld, o.Withheld}, {&c.DatagramsOut, o.DatagramsOut},
 		{&c.DatagramsIn, o.DatagramsIn}, {&c.BytesOut, o.BytesOut}, {&c.BytesIn, o.BytesIn},
 	} {

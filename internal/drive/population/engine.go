@@ -2,6 +2,7 @@ package population
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 type Population struct {
 	core  *core
 	links *connections // of streams
-	// shared is the socket of devices with DTLS: their sessions outlive runs. Nil: each run has one.
+	// shared is the socket of devices with DTLS, or that observe: what the server knows of them outlives runs. Nil: each run has one.
 	shared *socket
 	runs   uint16
 	batch  int // datagrams in a system call
@@ -66,7 +67,9 @@ type Result struct {
 	// Recovery is the time from the end of the outage until at most 1 % of the devices
 	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage.
 	Recovery time.Duration `json:"recovery"`
-	Streams  bool          `json:"streams,omitempty"` // devices have connections; datagrams are not counted
+	// Observers are the devices that were registered, or subscribed, at the end.
+	Observers int64 `json:"observers,omitempty"`
+	Streams   bool  `json:"streams,omitempty"` // devices have connections; datagrams are not counted
 	// Shards is how many processes the devices were. What follows is for Merge, of a part.
 	Shards  int              `json:"shards,omitempty"`
 	Late    *tally.Histogram `json:"late,omitempty"`
@@ -91,8 +94,10 @@ func New(s Spec) (*Population, error) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 	p := &Population{core: newCore(&s), batch: batchSize}
 	err := p.core.secure()
+	p.core.reachesSometimes()
+	p.core.ways()
 	if err == nil && s.Stream == nil {
-		if p.core.sessions != nil {
+		if p.core.sessions != nil || s.observes() {
 			p.shared, err = newSocket(s.Server)
 		}
 		if err != nil {
@@ -174,6 +179,9 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	if knows {
 		r.RunQueueWait = max(wait2-wait, 0)
 	}
+	if p.links != nil {
+		r.Observers = p.links.subscribed()
+	}
 	return r, errors.Join(err, ctx.Err())
 }
 
@@ -193,7 +201,7 @@ func (c *core) result(end int64) *Result {
 	r := &Result{Counts: c.Counts, Devices: len(c.devices), Elapsed: time.Duration(end),
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
-		Streams: c.Stream != nil, rows: &c.rows, body: c.Body}
+		Streams: c.Stream != nil, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}
 	if c.Outage.For > 0 && c.back.at >= 0 {
 		r.Recovery = time.Duration(c.back.at - c.back.end)
 	}
@@ -245,6 +253,11 @@ func (e *engine) run() error {
 		if err != nil {
 			return err
 		}
+		now := e.now()
+		e.page(now, func(x holding) { e.arrived(x.device, x.bytes, now) })
+		if err := e.depart(now); err != nil {
+			return err
+		}
 		e.fire(e.now(), batchSize)
 		sent := len(e.out)
 		if err := e.flush(); err != nil {
@@ -254,9 +267,9 @@ func (e *engine) run() error {
 		if full || sent > 0 {
 			continue // more may be there, or be due
 		}
-		next, ok := e.next()
-		now := e.now()
-		if e.waiting == 0 && (!ok || now >= e.span || e.most > 0 && e.started >= e.most) {
+		next, ok := e.nextPage(e.next())
+		now = e.now()
+		if e.waiting == 0 && (!ok && !e.listens || now >= e.span || e.most > 0 && e.started >= e.most) {
 			return nil
 		}
 		wait := longestWait
@@ -281,17 +294,45 @@ func (e *engine) take() (full bool, err error) {
 		b, to := e.socket.datagram(i)
 		device := to % e.Devices
 		switch {
-		case device < 0 || to != e.from(int32(device)):
+		case device < 0:
 			e.Strays++
 		case e.hits(device, now):
 			e.Withheld++
+		case e.NAT > 0 && (to != e.from(int32(device)) || e.forgotten(int32(device), now)):
+			e.LostAtNAT++
+		case to != e.from(int32(device)):
+			e.Strays++
 		default:
-			e.DatagramsIn++
-			e.BytesIn += int64(len(b))
-			e.receive(int32(device), b, now)
+			e.come(int32(device), b, now)
 		}
 	}
 	return n == e.socket.most, nil
+}
+
+// come takes a datagram that has passed the network, up to the radio.
+func (e *engine) come(i int32, b []byte, now int64) {
+	landed := e.land(i, len(b), now)
+	if landed == never {
+		return
+	}
+	switch at := e.reached(i, landed); at {
+	case now:
+		e.arrived(i, b, now)
+	case never:
+		e.LostAsleep++
+	default:
+		if at > landed {
+			e.Paged++
+		}
+		e.keep(i, 0, b, at)
+	}
+}
+
+func (e *engine) arrived(i int32, b []byte, now int64) {
+	e.woken(i, now)
+	e.DatagramsIn++
+	e.BytesIn += int64(len(b))
+	e.receive(i, b, now)
 }
 
 // flush sends what is to be sent, a batch at a time. What cannot be sent at once waits:
@@ -308,31 +349,62 @@ func (e *engine) flush() error {
 				e.left(m, now)
 				continue
 			}
+			e.rebound(m.device, now)
 			b := e.append(e.socket.place(n), m)
 			if len(b) == 0 {
 				e.left(m, now)
 				continue
 			}
-			e.socket.put(n, len(b), e.from(m.device))
 			e.DatagramsOut++
 			e.BytesOut += int64(len(b))
+			if e.fly(m.device, e.from(m.device), b, now) {
+				e.left(m, now)
+				continue
+			}
+			e.socket.put(n, len(b), e.from(m.device))
 			messages[n] = m
 			n++
 		}
-		for sent := 0; sent < n && !e.stop.Load(); {
-			k, err := e.socket.send(sent, n)
-			if err != nil {
-				return fmt.Errorf("population: send from %v: %w", addressOf(int(messages[sent].device)), err)
-			}
-			for _, m := range messages[sent : sent+k] {
+		err := e.send(n, now, func(from, to int, now int64) {
+			for _, m := range messages[from:to] {
 				e.left(m, now)
 			}
-			if sent += k; sent < n {
-				e.socket.wait(time.Millisecond, true)
-				now = e.now()
-			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	e.out = e.out[:0]
+	return nil
+}
+
+// send hands the n datagrams in the socket's room to the kernel, and tells which went when.
+func (e *engine) send(n int, now int64, gone func(from, to int, now int64)) error {
+	for sent := 0; sent < n && !e.stop.Load(); {
+		k, err := e.socket.send(sent, n)
+		if err != nil {
+			return fmt.Errorf("population: send from a device's address: %w", err)
+		}
+		gone(sent, sent+k, now)
+		if sent += k; sent < n {
+			e.socket.wait(time.Millisecond, true)
+			now = e.now()
+		}
+	}
+	return nil
+}
+
+// depart hands to the kernel what has left the devices' links by now.
+func (e *engine) depart(now int64) error {
+	for len(e.flying) > 0 && e.flying[0].at <= now {
+		n := 0
+		for ; n < batchSize && len(e.flying) > 0 && e.flying[0].at <= now; n++ {
+			x := heap.Pop(&e.flying).(holding)
+			e.socket.put(n, len(append(e.socket.place(n), x.bytes...)), int(x.device))
+		}
+		if err := e.send(n, now, func(int, int, int64) {}); err != nil {
+			return err
+		}
+	}
 	return nil
 }

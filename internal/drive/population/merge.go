@@ -25,6 +25,7 @@ func Merge(parts []*Result) *Result {
 			all.RunQueueWait = -1
 		}
 		all.Dropped += p.Dropped
+		all.Observers += p.Observers
 		all.Kept += p.Kept
 		all.Sampled = max(all.Sampled, p.Sampled)
 		all.Outage = max(all.Outage, p.Outage)

@@ -46,6 +46,10 @@ func (c *core) appendPlain(b []byte, m message) []byte {
 	}
 	switch m.kind {
 	case request, repeated, following:
+		if c.registering(m.device) {
+			head(coap.Confirmable, uint8(coap.GET), uint8(len(watchToken)))
+			return append(append(b, watchToken...), c.Registration...)
+		}
 		if c.contexts != nil {
 			return c.appendProtected(b, m)
 		}

@@ -76,6 +76,7 @@ func (c *core) from(i int32) int {
 func (c *core) shake(i int32) {
 	c.Handshakes++
 	c.moved[i]++
+	c.unwatched(i)
 	c.sessions[i] = dtls.New(&c.Security.DTLS)
 }
 
@@ -136,7 +137,7 @@ func (c *core) receiveSealed(i int32, b []byte, now int64) {
 		c.await(i, now)
 	case event == dtls.Opened:
 		d.setFailures(d.failures())
-		d.what = c.asked()
+		d.what = c.asked(i)
 		c.out = append(c.out, message{i, d.id, following})
 		c.await(i, now)
 	}

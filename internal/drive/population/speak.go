@@ -128,6 +128,23 @@ const (
 
 var topicNames = [...]string{"/request", "/request/", "/response/", "/error/"}
 
+// everything is the filter of all requests.
+func (p *mqttSpeaker) everything(s *streams) string {
+	if p.version == mqtt.V5 {
+		return s.Stream.Topic + topicNames[shared]
+	}
+	return s.Stream.Topic + topicNames[toService] + "+"
+}
+
+// isRequest says whether a topic is one of requests.
+func (p *mqttSpeaker) isRequest(s *streams, topic []byte) bool {
+	rest, ok := bytes.CutPrefix(topic, []byte(s.Stream.Topic))
+	if p.version == mqtt.V5 {
+		return ok && string(rest) == topicNames[shared]
+	}
+	return ok && bytes.HasPrefix(rest, []byte(topicNames[toService]))
+}
+
 // aliveSeconds is MQTT's keep alive: not below the silence that the device allows itself.
 func (p *mqttSpeaker) aliveSeconds(s *streams, i int32) uint16 {
 	const second = 1_000_000_000
@@ -185,6 +202,10 @@ func (p *mqttSpeaker) take(s *streams, i int32, b []byte, now int64) (int, error
 		if p.version == mqtt.V311 {
 			filters = append(filters, string(p.topic(s, i, failure)))
 		}
+		if s.listener(i) {
+			s.Registrations++
+			filters = append(filters, p.everything(s))
+		}
 		s.scratch = mqtt.AppendSubscribe(s.scratch[:0], p.version, ownSubscribe, s.Stream.QoS, filters...)
 		s.say(i, s.scratch, now)
 	case mqtt.Suback:
@@ -228,6 +249,10 @@ func (p *mqttSpeaker) message(s *streams, i int32, now int64) {
 	if m.QoS == 1 {
 		s.scratch = mqtt.AppendAck(s.scratch[:0], mqtt.Puback, p.packet.ID, 0)
 		s.say(i, s.scratch, now)
+	}
+	if s.listener(i) && p.isRequest(s, m.Topic) {
+		s.Notifications++
+		return
 	}
 	var failed error
 	switch {

@@ -54,11 +54,19 @@ type Spec struct {
 	// Servers, where there are any, are in place of Server: each device has one of them.
 	Servers []netip.AddrPort `json:"servers,omitempty"`
 
+	NAT time.Duration `json:"nat,omitempty"` // after so long a silence of a device it forgets it; 0: there is none
+
+	Up   Way `json:"up"`   // of CoAP, to the server
+	Down Way `json:"down"` // likewise, from it
+
 	// Stream is how devices that keep a connection speak; nil: they speak CoAP over UDP.
 	Stream *Stream `json:"-"`
 
 	// Security protects what devices that speak CoAP send; nil: nothing does.
 	Security *Security `json:"-"`
+
+	// Registration is what devices that observe send over CoAP, as Request.
+	Registration []byte `json:"-"`
 
 	// Request is a CoAP message as RFC 7252 has it after the token: options and payload. Of
 	// streams it is what goes out for each report: MQTT's payload, HTTP's head and body, bytes.
@@ -74,12 +82,16 @@ type Spec struct {
 type Class struct {
 	Name   string        `json:"name"`   // as the study has it
 	Share  float64       `json:"share"`  // of all devices, 0 to 1
-	Period time.Duration `json:"period"` // between two reports
+	Period time.Duration `json:"period"` // between two reports; 0: it only observes
 	Jitter float64       `json:"jitter"` // each report is later by 0 to Jitter periods, drawn anew
 	// KeepAlive is the longest silence: a device that has sent nothing for so long sends
 	// an empty confirmable message, CoAP's ping (RFC 7252, section 4.3), or MQTT's PINGREQ;
 	// over HTTP and bare TCP the kernel sends its probe. 0: it does not.
 	KeepAlive time.Duration `json:"keepalive"`
+	// Observe makes a device hear of the changes of what it asks for: over CoAP it registers (RFC 7641), and
+	// again when it has heard nothing for so long; over MQTT it subscribes to all requests. 0: it does not.
+	Observe time.Duration `json:"observe,omitempty"`
+	Sleep   Sleep         `json:"sleep"`
 }
 
 // The phases of devices.
@@ -127,7 +139,7 @@ func (s *Spec) Check() error {
 	for _, c := range s.Classes {
 		share += c.Share
 		switch {
-		case c.Period < time.Millisecond:
+		case c.Period < time.Millisecond && !(c.Period == 0 && c.Observe > 0):
 			return fmt.Errorf("a period of %v; write at least 1ms", c.Period)
 		case c.Period > longest:
 			return fmt.Errorf("a period of %v; write at most %v", c.Period, longest)
@@ -138,6 +150,9 @@ func (s *Spec) Check() error {
 		}
 	}
 	if err := s.parts(); err != nil {
+		return err
+	}
+	if err := s.reach(); err != nil {
 		return err
 	}
 	loopback := netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8)
@@ -164,6 +179,37 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("unknown jitter %q of a back-off; write %s, %s or %s", s.Retry.Jitter, None, Equal, Full)
 	case s.Outage.For < 0 || s.Outage.At < 0 || s.Outage.For > 0 && !(s.Outage.Share > 0 && s.Outage.Share <= 1):
 		return errors.New("an outage needs an instant, a length, and a share above 0 and up to 1")
+	}
+	return nil
+}
+
+// reach refuses what cannot be heard, and radios that cannot sleep so.
+func (s *Spec) reach() error {
+	for _, c := range s.Classes {
+		switch z := c.Sleep; {
+		case c.Observe < 0 || c.Observe > longest || c.Observe > 0 && c.Observe < time.Millisecond:
+			return fmt.Errorf("observe of %v; write 1ms to %v", c.Observe, longest)
+		case c.Observe > 0 && s.Stream != nil && !s.Stream.mqtt():
+			return errors.New("observe is for CoAP over UDP and for MQTT")
+		case c.Observe > 0 && s.Security != nil && len(s.Security.OSCORE.Secret) > 0:
+			return errors.New("observe does not go with OSCORE")
+		case z.Mode != "" && z.Mode != PSM && z.Mode != EDRX:
+			return fmt.Errorf("unknown sleep %q; write %s or %s", z.Mode, PSM, EDRX)
+		case z.Active < 0 || z.Mode == EDRX && z.Cycle < time.Millisecond:
+			return fmt.Errorf("a radio that is active for %v and paged every %v; write 0 or more, and at least 1ms", z.Active, z.Cycle)
+		}
+	}
+	if s.Stream != nil && (s.Up != Way{} || s.Down != Way{}) {
+		return errors.New("devices with connections have no link")
+	}
+	for _, w := range []Way{s.Up, s.Down} {
+		if w.Delay < 0 || w.Spread < 0 || !(w.Loss >= 0 && w.Loss < 1) || w.Rate < 0 || w.Overhead < 0 || w.Frame < 0 ||
+			w.Delay > time.Hour || w.Spread > time.Hour {
+			return fmt.Errorf("a link of %+v; write no figure below 0, and a loss below 1", w)
+		}
+	}
+	if s.NAT < 0 {
+		return fmt.Errorf("a NAT that forgets after %v; write at least 0", s.NAT)
 	}
 	return nil
 }

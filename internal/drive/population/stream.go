@@ -85,6 +85,7 @@ type streams struct {
 	links   []link
 	rest    map[int32][]byte // what came and is no whole answer yet
 	held    map[int32][]byte // what the outage holds
+	parked  map[int32][]byte // what came for a radio that sleeps, until it is paged or its device sends
 	scratch []byte
 	speak   speaker
 	shield  *shield // nil: no TLS
@@ -97,7 +98,7 @@ type streams struct {
 
 func newStreams(c *core, w wire) *streams {
 	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{},
-		held: map[int32][]byte{}, own: rand.Uint32()}
+		held: map[int32][]byte{}, parked: map[int32][]byte{}, own: rand.Uint32()}
 	for i := range s.links {
 		s.links[i].fd = -1
 	}
@@ -112,6 +113,7 @@ func newStreams(c *core, w wire) *streams {
 // set is begin for streams. Devices that are connected stay so.
 func (s *streams) set(l Load, salt uint16) {
 	s.begin(l, salt)
+	clear(s.parked)
 	s.OpenMost = s.opens
 	s.over = s.Outage.For == 0
 	if !s.Stream.joins() {
@@ -257,8 +259,14 @@ func (s *streams) write(i int32, b []byte, now int64) {
 		s.held[i] = append(s.held[i], b...)
 		return
 	}
+	if s.cutOff(i, now) {
+		s.LostAtNAT++
+		return
+	}
+	s.spoken(i, now)
 	s.BytesOut += int64(len(b))
 	s.blame(s.wire.send(i, b))
+	s.unpark(i, now)
 }
 
 // letGo sends what the outage held, as TCP does: again, after its end.
@@ -294,8 +302,30 @@ func (s *streams) after(now int64) (readable []int32) {
 	return readable
 }
 
-// received takes bytes that came for a device.
+// received takes bytes that came for a device, up to its radio.
 func (s *streams) received(i int32, b []byte, now int64) {
+	if s.cutOff(i, now) {
+		s.LostAtNAT++
+		return
+	}
+	at := s.reached(i, now)
+	if at == now && len(s.parked[i]) == 0 {
+		s.arrived(i, b, now)
+		return
+	}
+	s.Paged++
+	if len(s.parked[i]) == 0 && at != never {
+		s.keep(i, s.links[i].conn, nil, at)
+	}
+	s.parked[i] = append(s.parked[i], b...)
+}
+
+// arrived takes bytes that have reached a device.
+func (s *streams) arrived(i int32, b []byte, now int64) {
+	if s.spoke != nil {
+		s.spoke[i] = now // what is acknowledged refreshes the binding too
+	}
+	s.woken(i, now)
 	s.BytesIn += int64(len(b))
 	if s.shield != nil {
 		s.unseal(i, b, now)

@@ -30,6 +30,7 @@ const (
 	idle                      // after the delay it connects again, and asks nothing
 	cutOut                    // the outage holds what the device sent, or its opening
 	cutIn                     // the outage holds what was sent to it
+	gone                      // a NAT has forgotten the connection: nothing passes any more
 )
 
 // join opens a connection without a request; a report that is due comes with it.
@@ -104,6 +105,7 @@ func (s *streams) opened(i int32, now int64) {
 	s.opens++
 	s.OpenMost = max(s.OpenMost, s.opens)
 	l.phase = greeting
+	s.spoken(i, now) // its opening
 	if s.shield != nil {
 		s.shake(i, now)
 		return
@@ -175,8 +177,15 @@ func (s *streams) broken(i int32, now int64, why error) {
 		if s.Stream.joins() {
 			s.lost(i, now)
 		}
+	case resting:
+		if s.listens && now < s.span && s.listener(i) {
+			s.lost(i, now)
+		}
 	}
 }
+
+// listener says whether a device hears of all requests.
+func (s *streams) listener(i int32) bool { return s.classOf(s.number(i)).Observe > 0 }
 
 // lost has a device connect again that has no request.
 func (s *streams) lost(i int32, now int64) {
@@ -186,6 +195,11 @@ func (s *streams) lost(i int32, now int64) {
 		s.back.change(1, now)
 	}
 	d.setFailures(d.failures() + 1)
+	if s.Retry.First == 0 && s.listener(i) { // it has no report that would open a connection
+		d.what = off
+		s.later(i, now+int64(s.classOf(s.number(i)).Observe))
+		return
+	}
 	if s.Retry.First == 0 {
 		s.sleep(i, now)
 		return
@@ -211,4 +225,54 @@ func (s *streams) hang(i int32) {
 	l.phase, l.marks, l.got = closed, l.marks&idle, 0
 	delete(s.rest, i)
 	delete(s.held, i)
+	delete(s.parked, i)
+	if s.spoke != nil {
+		s.spoke[i] = -1
+	}
+}
+
+// cutOff says whether a NAT has forgotten the connection of a device, which nobody is told. A probe of the kernel
+// that comes in time prevents it.
+func (s *streams) cutOff(i int32, now int64) bool {
+	l := &s.links[i]
+	if l.marks&gone != 0 {
+		return true
+	}
+	if !s.forgotten(i, now) || s.probes(i) {
+		return false
+	}
+	s.Forgotten++
+	l.marks |= gone
+	return true
+}
+
+// probes says whether the kernel keeps the binding of a device alive.
+func (s *streams) probes(i int32) bool {
+	alive := s.classOf(s.number(i)).KeepAlive
+	return !s.Stream.mqtt() && alive > 0 && alive < s.NAT
+}
+
+// unpark hands on what came while a radio slept.
+func (s *streams) unpark(i int32, now int64) {
+	if b, ok := s.parked[i]; ok {
+		delete(s.parked, i)
+		s.arrived(i, b, now)
+	}
+}
+
+// pagedNow: the network calls a device, for what came over its connection.
+func (s *streams) pagedNow(x holding, now int64) {
+	if s.links[x.device].conn == x.conn {
+		s.unpark(x.device, now)
+	}
+}
+
+// subscribed is how many devices hear of all requests now.
+func (s *streams) subscribed() (n int64) {
+	for i := range s.links {
+		if s.links[i].phase == open && s.listener(int32(i)) {
+			n++
+		}
+	}
+	return n
 }
