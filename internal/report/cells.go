@@ -184,8 +184,8 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	means = c.apartFromBenches(means)
 	if far, err := stat.Outliers(means); err == nil && len(far) > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d trials are outliers (modified z above %g); they are kept",
-			len(far), len(means), stat.OutlierLimit))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("outliers (modified z above %g): %d of %d trials; kept in every figure",
+			stat.OutlierLimit, len(far), len(means)))
 	}
 	c.cluster(means)
 	c.Skewed = c.skewed(means)

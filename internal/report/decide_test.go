@@ -153,7 +153,7 @@ func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {
 		}
 		var says []string
 		for _, e := range r.Effects {
-			says = append(says, e.sentences(0.95, true)...)
+			says = append(says, e.sentences(0.95, nil)...)
 		}
 		for _, want := range tt.levels {
 			if !slices.ContainsFunc(says, func(s string) bool { return strings.HasPrefix(s, want) }) {

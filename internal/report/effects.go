@@ -30,6 +30,7 @@ type LevelContrast struct {
 	PHolm     float64          // adjusted for picking the best from the data, and over the factors
 	Strata    []advise.Stratum // the same ratio at each combination of the other factors' levels
 	Modelled  bool             // some of it is computed from a model
+	Means     bool             // it compares means, where the verdict goes by medians
 	Disagree  bool             // strata turn the ratio round: no average applies
 	Alike     bool             // proven alike within alikeWithin in every stratum
 	Wide      float64          // the factor that waiting for a CPU may explain; 1: none
@@ -210,6 +211,9 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 		if err != nil {
 			continue
 		}
+		x.Means = slices.ContainsFunc(r.Cells, func(c Cell) bool {
+			return c.ByMedian && c.Response == series[0].Response && c.Side == series[0].Side
+		})
 		x.Strata = advise.Strata(series, factor, a, b, confidence)
 		x.Wide = advise.Allowance(waitOf(series, factor, a), waitOf(series, factor, b))
 		x.Disagree = advise.Disagree(x.Strata)
@@ -313,7 +317,7 @@ var doings = map[string][2]string{
 	"message_size": {"sends messages", "smaller"}, "response_size": {"sends answers", "smaller"},
 	"wire_bytes": {"puts", "fewer bytes on the wire"},
 	"cpu":        {"needs", "less CPU time"}, "energy": {"needs", "less energy"},
-	"energy_gross": {"needs", "less energy, idle included"}, "trial_energy": {"needs", "less energy in all"},
+	"energy_gross": {"needs", "less energy (idle included)"}, "trial_energy": {"needs", "less energy in all"},
 	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests per second"},
 }
 
@@ -326,14 +330,17 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	if c.Modelled {
 		at += ", modelled"
 	}
+	if c.Means {
+		at += ", by means"
+	}
 	if c.Slowed(confidence) {
 		return fmt.Sprintf("%s and %s are not told apart in %s%s, since waiting for a CPU may explain a ratio of up to %s: "+
 			"ratio %s (%s%s).", c.Best, c.Other, words(p.Response), at, ratioText(c.Wide), ratioText(c.Estimate),
 			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	if c.Disagree {
-		return fmt.Sprintf("Which of %s and %s has the lower %s%s depends on the other factors: ratio %s to %s is %s.",
-			c.Best, c.Other, words(p.Response), at, c.Other, c.Best, c.perStratum())
+		return fmt.Sprintf("Which of %s and %s has the lower %s%s depends on the other factors: ratio %s is %s.",
+			c.Best, c.Other, words(p.Response), at, c.ratioOf(p), c.perStratum())
 	}
 	if !c.Clear(confidence) {
 		what := "show no significant difference in " + words(p.Response)
@@ -344,12 +351,24 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	do, ok := doings[p.Response]
+	if ok && advise.Differ(c.Strata) && math.IsNaN(c.Published) { // an average would hold nowhere
+		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.Best, do[0], do[1],
+			c.Other, at, c.ratioOf(p), c.perStratum())
+	}
 	if !ok {
 		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), c.Other, ratioText(c.Estimate),
 			c.Best, at, ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.Best, do[0], ratioText(c.Estimate), do[1], c.Other, at,
 		ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
+}
+
+// ratioOf says of what to what the ratio is: above 1 where the best is better.
+func (c LevelContrast) ratioOf(p Panel) string {
+	if moreIsBetter(p.Response) {
+		return c.Best + " to " + c.Other
+	}
+	return c.Other + " to " + c.Best
 }
 
 // perStratum is the ratio in each stratum, the least first: "0.50 at dpws, 2.00 at axis2".

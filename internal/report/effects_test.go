@@ -69,19 +69,19 @@ func TestEffectsFindTheTruth(t *testing.T) {
 			t.Errorf("%s: got %v of the variation, want %v", term.Term, term.Variation, want)
 		}
 	}
-	says := strings.Join(e.sentences(0.95, true), "\n")
+	says := strings.Join(e.sentences(0.95, nil), "\n")
 	for _, want := range []string{"answers 2.2", "times sooner than soap (", "are alike within 5 % in RTT",
 		"ipv4 answers 1.5"} {
 		if !strings.Contains(says, want) {
 			t.Errorf("no %q in %s", want, says)
 		}
 	}
-	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, true), "\n"); !strings.Contains(says,
+	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, nil), "\n"); !strings.Contains(says,
 		"times more requests per second than soap") {
 		t.Errorf("more is better: %s", says)
 	}
 	// no spread: the values themselves decide
-	if says := strings.Join(effectsOf(t, r, "message_size").sentences(0.95, true), "\n"); !strings.Contains(says,
+	if says := strings.Join(effectsOf(t, r, "message_size").sentences(0.95, nil), "\n"); !strings.Contains(says,
 		"rest sends messages 3.00 times smaller than soap (no spread)") {
 		t.Errorf("sizes: %s", says)
 	}
@@ -109,10 +109,44 @@ func TestEffectsFindTheTruth(t *testing.T) {
 	}
 }
 
+// Where a ratio is another with each level of another factor, no average is said: it would hold nowhere. The terminal
+// leaves the sentence to the verdicts where each level has one of its own.
+func TestNoAverageOverWhatDiffers(t *testing.T) {
+	r := reportOf(t, simulated(t, twoFactors, func(at map[string]string, side measure.Side, response string) (float64, float64) {
+		v, sd := twoTruths(at, side, response)
+		if at["stack"] == "soap" && at["ip"] == "ipv6" {
+			v *= 2
+		}
+		return v, sd
+	}))
+	e := effectsOf(t, r, "rtt")
+	says := strings.Join(e.sentences(0.95, nil), "\n")
+	if !strings.Contains(says, "answers sooner than soap; by how much depends on the other factors: ratio soap to") ||
+		!strings.Contains(says, "at ipv4, 4.4") || strings.Contains(says, "times sooner than soap") {
+		t.Errorf("got %s", says)
+	}
+	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, nil), "\n"); !strings.Contains(says, " to soap is ") {
+		t.Errorf("more is better: %s", says)
+	}
+	var text strings.Builder
+	if err := Formats["text"](r, &text); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "depends on the other factors") {
+		t.Errorf("said twice: %s", text.String())
+	}
+	for i := range r.Cells {
+		r.Cells[i].ByMedian = true
+	}
+	if e, _ := r.effects(e.Panel); !strings.Contains(e.sentences(0.95, nil)[0], ", by means") {
+		t.Errorf("beside verdicts by medians: %v", e.sentences(0.95, nil))
+	}
+}
+
 // The published ratio stands in the sentence where the same was published.
 func TestSentenceNamesThePublishedRatio(t *testing.T) {
 	r := reportOf(t, simulated(t, afterPapers["cloud-of-things"], asPublished(t, "cloud-of-things", 0.01)))
-	says := strings.Join(effectsOf(t, r, "rtt").sentences(0.95, true), "\n")
+	says := strings.Join(effectsOf(t, r, "rtt").sentences(0.95, nil), "\n")
 	if !strings.Contains(says, "rest answers 11.") || !strings.Contains(says, "; published 11.5)") {
 		t.Errorf("got %s", says)
 	}

@@ -7,21 +7,19 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// sentences say what the factors do to a response; of each factor the next and
-// the last level only, unless all are asked for. Of the factors without it says nothing.
-func (e Effects) sentences(confidence float64, all bool, without ...string) []string {
+// sentences say what the factors do to a response. With said, only of the next and the last level
+// of each factor, and nothing of what is said elsewhere.
+func (e Effects) sentences(confidence float64, said func(LevelContrast) bool) []string {
 	var out []string
 	for i, c := range e.Levels {
-		if slices.Contains(without, c.Factor) {
-			continue
-		}
 		first := i == 0 || e.Levels[i-1].Factor != c.Factor
 		last := i == len(e.Levels)-1 || e.Levels[i+1].Factor != c.Factor
-		if all || first || last {
+		if said == nil || (first || last) && !said(c) {
 			out = append(out, c.Sentence(e.Panel, confidence))
 		}
 	}
@@ -58,10 +56,10 @@ var headline = []string{"rtt", "delay", "message_size", "cpu", "energy", "energy
 func (r *Report) effectsText(b *strings.Builder) {
 	var rows []string
 	said := len(r.Factors) == 1 && r.Published == nil // by the verdict already
-	given := r.groupFactors()
+	inVerdicts := r.inVerdicts()
 	for _, e := range r.Effects {
 		if !said && e.Side == measure.Client && isHeadline(e.Response) {
-			for _, s := range e.sentences(r.Study.Design.Confidence, false, given...) {
+			for _, s := range e.sentences(r.Study.Design.Confidence, inVerdicts) {
 				wrap(b, s, "  ")
 			}
 		}
@@ -82,6 +80,15 @@ func (r *Report) effectsText(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
+// inVerdicts tells what verdicts say, or leave out on purpose: levels of a factor that is given, and ratios that are
+// another in each group, which has a verdict of its own.
+func (r *Report) inVerdicts() func(LevelContrast) bool {
+	given := r.groupFactors()
+	return func(c LevelContrast) bool {
+		return slices.Contains(given, c.Factor) || len(r.Factors)-len(given) == 1 && advise.Differ(c.Strata)
+	}
+}
+
 func isHeadline(response string) bool { return slices.Contains(headline, response) }
 
 // effectsView is what the page shows of a panel.
@@ -96,7 +103,7 @@ func (r *Report) effectsViews() []effectsView {
 	var out []effectsView
 	for _, e := range r.Effects {
 		v := effectsView{Title: words(e.Response) + " at the " + string(e.Side), Summary: e.allocation(), Log: e.Log,
-			Sentences: e.sentences(r.Study.Design.Confidence, true), Warnings: e.Warnings}
+			Sentences: e.sentences(r.Study.Design.Confidence, nil), Warnings: e.Warnings}
 		if e.Anova != nil {
 			v.Type = e.Anova.Type
 			v.Rows = anovaRows(*e.Anova)
@@ -170,7 +177,7 @@ func (r *Report) effectsJSON() []effectsJSON {
 	out := []effectsJSON{}
 	for _, e := range r.Effects {
 		x := effectsJSON{e.Response, string(e.Side), "linear", e.Anova, []effectJSON{}, []levelJSON{},
-			orEmpty(e.sentences(r.Study.Design.Confidence, true)), orEmpty(e.Warnings)}
+			orEmpty(e.sentences(r.Study.Design.Confidence, nil)), orEmpty(e.Warnings)}
 		exp := func(v float64) float64 { return v }
 		if e.Log {
 			x.Scale, exp = "log", math.Exp

@@ -84,7 +84,7 @@ func (r *Report) flat(p Panel) flatTable {
 func (r *Report) sentencesOf() []string {
 	var out []string
 	for _, e := range r.Effects {
-		out = append(out, e.sentences(r.Study.Design.Confidence, false)...)
+		out = append(out, e.sentences(r.Study.Design.Confidence, r.inVerdicts())...)
 	}
 	return out
 }

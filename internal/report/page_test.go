@@ -188,7 +188,7 @@ func (p pageUnderTest) hoverLine(want string) {
 func TestPageIsAccessible(t *testing.T) {
 	r := fakeReport(t, 3, 2, 6)
 	r.Warnings = []string{"device local: load was 8.6 when the run began"}
-	r.Cells[0].Warnings = []string{"1 of 6 trials are outliers"}
+	r.Cells[0].Warnings = []string{"outliers (modified z above 3.5): 1 of 6 trials"}
 	r.fakeTrace(0, measure.Client, store.Measured)
 	r.Next = []Step{{"find the best", "edgegauge choose results/latest --minimize rtt"}}
 	path, _ := written(t, r)

@@ -3,6 +3,8 @@ package stat
 import (
 	"fmt"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // An Analysis is everything stat says of one response in a tidy table. Its
@@ -109,8 +111,8 @@ func outliersOf(g treatment, flagged []int) error {
 	if len(flagged) > len(words) {
 		words = append(words, "…")
 	}
-	return fmt.Errorf("%d of %d are outliers, modified z over %v: %s: kept; look for their cause", len(flagged), len(g.ys),
-		OutlierLimit, strings.Join(words, ", "))
+	return fmt.Errorf("%d of %d %s, modified z over %v: %s: kept; look for the cause", len(flagged), len(g.ys),
+		plural.Verb(len(flagged), "is an outlier", "are outliers"), OutlierLimit, strings.Join(words, ", "))
 }
 
 func (t Table) by(g treatment) map[string]string {

@@ -139,7 +139,7 @@ func TestAnalysisOfBadDays(t *testing.T) {
 			[]string{`"ratio":null`, "Welch, t interval on difference of means", "cannot form a ratio"}},
 		{"an outlier", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("p", "4", 1.05), row("p", "5", 30),
 			row("p", "6", 1)},
-			[]string{"1 of 6 are outliers, modified z over 3.5: block 5 (30): kept"}},
+			[]string{"1 of 6 is an outlier, modified z over 3.5: block 5 (30): kept"}},
 		{"few common blocks", []Row{row("p", "1", 1), row("p", "2", 1.1), row("p", "3", 0.9), row("q", "2", 2),
 			row("q", "3", 2.2)},
 			[]string{"1 of 1 comparisons use fewer blocks", "paired by block"}},
