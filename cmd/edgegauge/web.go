@@ -79,7 +79,8 @@ goes on when the page ends.`,
 }
 
 func webExportCmd(a *app) *cobra.Command {
-	return &cobra.Command{
+	var trials int
+	c := &cobra.Command{
 		Use:   "export DIR RESULTS...",
 		Short: "write the pages of results as files that need no server",
 		Long: `Export writes the pages of results into a new folder: reports, trials with their slowest requests, and for
@@ -91,7 +92,10 @@ to others.`,
 			if err := folders(args[1:]); err != nil {
 				return err
 			}
-			n, err := web.Export(a.webOptions(args[1:]), args[0])
+			if trials < 0 {
+				return exit{exitUsage, fmt.Errorf("--trials %d: write how many trials of each result get a page", trials)}
+			}
+			n, without, err := web.Export(a.webOptions(args[1:]), args[0], trials)
 			var unreadable web.Unreadable
 			if errors.As(err, &unreadable) {
 				return exit{exitUnmeasured, err}
@@ -101,9 +105,15 @@ to others.`,
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s/index.html\n", args[0])
 			fmt.Fprintln(a.notes(), plural.Count(n, "file"))
+			if without > 0 {
+				fmt.Fprintf(a.notes(), "%s got no page: more than %d of one result; --trials says how many get one\n",
+					plural.Count(without, "trial"), trials)
+			}
 			return err
 		},
 	}
+	c.Flags().IntVar(&trials, "trials", web.ExportTrials, "how many trials of each result get a page, the first of the plan")
+	return c
 }
 
 // folders refuses what is no folder.
@@ -166,7 +176,9 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 	if p.Token != "" {
 		address += "?token=" + p.Token
 	}
-	fmt.Fprintln(w, address)
+	if _, err := fmt.Fprintln(w, address); err != nil { // nobody would find it
+		return err
+	}
 	return a.servePages(ctx, l, p)
 }
 
@@ -308,7 +320,7 @@ func (w *watched) tell(x lab.Progress) {
 // end tells the page that the lab has ended, and waits for it.
 func (w *watched) end() {
 	w.steps.Close()
-	_ = w.cmd.Wait() // it wrote to stderr what went wrong
+	_ = endOf(w.cmd) // it wrote to stderr what went wrong
 }
 
 // watchMain serves the page of a run until the lab has ended.

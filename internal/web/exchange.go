@@ -57,7 +57,7 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	defer t.kept.Close()
+	defer t.close()
 	seq, err := strconv.ParseUint(r.PathValue("seq"), 10, 63)
 	if err != nil || seq == 0 {
 		return "", nil, notFound("Requests are numbered from 1.")

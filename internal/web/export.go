@@ -10,20 +10,44 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/store"
 )
 
+// An exported is what one page after another of an export would look for again. Results are
+// taken to stay as they are meanwhile.
+type exported struct {
+	found  []place
+	stores map[string]*store.Store // by the place's id
+	trials int                     // of a result, that have a page
+}
+
+// ExportTrials is how many trials of a result have a page of their own if nobody says: a page takes a
+// millisecond and 8 kB or more, and a stranger's ledger may have 200,000 trials.
+const ExportTrials = 10_000
+
 // Export writes the pages of the folders' results into dir, which is made and must be
-// empty: the same pages, with links that hold without a server. It returns how many
-// files it wrote.
-func Export(o Options, dir string) (int, error) {
+// empty: the same pages, with links that hold without a server. Of each result the first trials have a
+// page, in the order of the plan. It returns how many files it wrote, and how many trials have none.
+func Export(o Options, dir string, trials int) (files, without int, err error) {
 	o.Token = ""
 	s, err := New(o)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer s.Close()
+	if files, err = s.export(dir, trials); err == nil {
+		for _, e := range s.index.of(s.found) {
+			without += max(0, e.Trials-trials)
+		}
+	}
+	return files, without, err
+}
+
+func (s *Server) export(dir string, trials int) (int, error) {
+	s.exported = exported{found: s.places(), stores: map[string]*store.Store{}, trials: trials}
 	s.static = true
-	if len(s.places()) == 0 {
+	if len(s.found) == 0 {
 		return 0, errors.New("there are no results in the folders given; name directories that edgegauge run wrote")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

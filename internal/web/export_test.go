@@ -13,7 +13,30 @@ import (
 // nothing in it needs a server.
 func TestExport(t *testing.T) {
 	dir, to := house(t), filepath.Join(t.TempDir(), "page")
-	n, err := Export(Options{Folders: []string{filepath.Join(dir, "alpha"), filepath.Join(dir, "wired/001")}, Token: "x"}, to)
+	given := Options{Folders: []string{filepath.Join(dir, "alpha"), filepath.Join(dir, "wired/001")}, Token: "x"}
+	// three results of 12, 12 and 3 trials, each trial with its slowest requests
+	wholeExport(t, given, to, ExportTrials, 2+3+27+27*mostPicks, 0)
+	wholeExport(t, given, filepath.Join(t.TempDir(), "few"), 2, 2+3+6+6*mostPicks, 21)
+	s := served(t, Options{Folders: []string{dir}})
+	result := "r/" + id(t, s, "wired/001") + "/"
+	kept, err := os.ReadFile(filepath.Join(to, result, "index.html"))
+	ok(t, err)
+	_, parts, _ := strings.Cut(shows(t, s, "/"+result), "<header>")
+	if !strings.Contains(string(kept), parts) {
+		t.Error("the report is another than the server's")
+	}
+	if _, _, err := Export(Options{Folders: []string{dir}}, to, 1); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("into a folder that is full: %v", err)
+	}
+	if _, _, err := Export(Options{Folders: []string{t.TempDir()}}, filepath.Join(t.TempDir(), "x"), 1); err == nil {
+		t.Error("of no results")
+	}
+}
+
+// wholeExport exports, and finds that each link leads to a file.
+func wholeExport(t *testing.T, given Options, to string, trials, wantPages, wantWithout int) {
+	t.Helper()
+	n, without, err := Export(given, to, trials)
 	ok(t, err)
 	files, pages := 0, 0
 	links := regexp.MustCompile(`(?:href|src|action)="([^"#]*)[^"]*"`)
@@ -40,22 +63,8 @@ func TestExport(t *testing.T) {
 		}
 		return err
 	}))
-	// three results of 12, 12 and 3 trials, each trial with its slowest requests
-	if want := 2 + 3 + 27 + 27*mostPicks; files != n || pages != want {
-		t.Errorf("%d files, %d were said, %d pages, want %d", files, n, pages, want)
-	}
-	s := served(t, Options{Folders: []string{dir}})
-	result := "r/" + id(t, s, "wired/001") + "/"
-	kept, err := os.ReadFile(filepath.Join(to, result, "index.html"))
-	ok(t, err)
-	_, parts, _ := strings.Cut(shows(t, s, "/"+result), "<header>")
-	if !strings.Contains(string(kept), parts) {
-		t.Error("the report is another than the server's")
-	}
-	if _, err := Export(Options{Folders: []string{dir}}, to); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("into a folder that is full: %v", err)
-	}
-	if _, err := Export(Options{Folders: []string{t.TempDir()}}, filepath.Join(t.TempDir(), "x")); err == nil {
-		t.Error("of no results")
+	if files != n || pages != wantPages || without != wantWithout {
+		t.Errorf("%d files, %d were said, %d pages, want %d; %d trials without, want %d", files, n, pages, wantPages, without,
+			wantWithout)
 	}
 }

@@ -205,6 +205,9 @@ func (p place) store(raw bool) (*store.Store, error) {
 
 // places lists all results, each once, whatever folders name it.
 func (s *Server) places() []place {
+	if s.static && s.found != nil {
+		return s.found
+	}
 	var all []place
 	seen := map[string]bool{}
 	for _, f := range s.folders {

@@ -16,7 +16,8 @@ import (
 type held struct {
 	place
 	*report.Report
-	whole bool // its raw files have been read, and compared with their checksums
+	at    map[int]int // where a trial is among Trials
+	whole bool        // its raw files have been read, and compared with their checksums
 	rows  int64
 	parts template.HTML
 }
@@ -56,6 +57,10 @@ func (c *reports) of(p place, whole bool) (*held, error) {
 		return nil, unreadable(err)
 	}
 	h.Report.Dir = p.shown()
+	h.at = make(map[int]int, len(h.Trials))
+	for i, t := range h.Trials {
+		h.at[t.ID] = i
+	}
 	if c.server.Finish != nil {
 		c.server.Finish(p.shown(), h.Report)
 	}
@@ -118,7 +123,7 @@ type trialMark struct {
 	ID    int
 	State store.State
 	Says  string
-	To    string // its page, from the top
+	To    string // its page, from the top; empty: it has none
 }
 
 func (s *Server) result(r *http.Request) (string, any, error) {
@@ -131,25 +136,32 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	v := resultView{Frame: s.frame(r, h.Study.Name+" "+p.shown()), ID: p.id, Shown: p.shown(), Parts: h.parts,
-		Whole: h.whole, Rows: h.rows, Treatments: h.trialRows(), Searched: p.searched()}
+		Whole: h.whole, Rows: h.rows, Treatments: s.trialRows(h), Searched: p.searched()}
 	e := s.index.of([]place{p})[0]
 	v.Running, v.Unfinished = e.running(p), e.state(p) == "unfinished"
 	return "result", v, nil
 }
 
 // trialRows lists the trials by treatment, in the order of the plan.
-func (h *held) trialRows() []treatmentRow {
+func (s *Server) trialRows(h *held) []treatmentRow {
 	rows := make([]treatmentRow, len(h.Treatments))
 	for i, t := range h.Treatments {
 		rows[i].Name = t.Name()
 	}
-	for _, t := range h.Trials {
+	for at, t := range h.Trials {
 		if i := h.TreatmentOf(t.Treatment); i >= 0 {
-			rows[i].Trials = append(rows[i].Trials, mark(h.place, t))
+			m := mark(h.place, t)
+			if !s.hasPage(at) {
+				m.To = ""
+			}
+			rows[i].Trials = append(rows[i].Trials, m)
 		}
 	}
 	return rows
 }
+
+// hasPage says whether the trial at some place of the plan has a page.
+func (s *Server) hasPage(at int) bool { return !s.static || at < s.trials }
 
 func mark(p place, t store.TrialState) trialMark {
 	return trialMark{t.ID, t.State, trialSays(t), trialPath(p, t.ID)}

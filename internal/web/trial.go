@@ -26,11 +26,13 @@ func trialPath(p place, trial int) string { return fmt.Sprintf("r/%s/t/%d/", p.i
 type trialAt struct {
 	*held
 	kept      *store.Store
+	index     int // among the report's trials
 	state     store.TrialState
 	treatment int // place among the report's; -1: none
+	close     func()
 }
 
-// trialOf finds the trial that an address names. Close its store.
+// trialOf finds the trial that an address names. Close it.
 func (s *Server) trialOf(r *http.Request) (*trialAt, error) {
 	p, err := s.find(r.PathValue("id"))
 	if err != nil {
@@ -41,15 +43,32 @@ func (s *Server) trialOf(r *http.Request) (*trialAt, error) {
 		return nil, err
 	}
 	id, _ := strconv.Atoi(r.PathValue("trial")) // no number: no trial has 0
-	i := slices.IndexFunc(h.Trials, func(t store.TrialState) bool { return t.ID == id })
-	if i < 0 {
+	i, ok := h.at[id]
+	if !ok {
 		return nil, notFound("%s has no trial %.20q.", p.shown(), r.PathValue("trial"))
 	}
-	kept, err := p.store(false) // its folders were looked through for the report
+	kept, closed, err := s.opened(p)
 	if err != nil {
 		return nil, err
 	}
-	return &trialAt{h, kept, h.Trials[i], h.TreatmentOf(h.Trials[i].Treatment)}, nil
+	return &trialAt{h, kept, i, h.Trials[i], h.TreatmentOf(h.Trials[i].Treatment), closed}, nil
+}
+
+// opened gives the store of results whose folders were looked through for their report, and what
+// closes it. An export keeps it open: looking through a ledger takes as long as it is large.
+func (s *Server) opened(p place) (*store.Store, func(), error) {
+	if kept := s.stores[p.id]; kept != nil {
+		return kept, func() {}, nil
+	}
+	kept, err := p.store(false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.static {
+		s.stores[p.id] = kept
+		return kept, func() {}, nil
+	}
+	return kept, func() { kept.Close() }, nil
 }
 
 // page is the trial's, from the top.
@@ -127,11 +146,11 @@ func (s *Server) trial(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	defer t.kept.Close()
+	defer t.close()
 	v := trialView{Frame: s.frame(r, fmt.Sprintf("Trial %d of %s", t.state.ID, t.shown())), Shown: t.shown(),
 		Name: t.name(), Trial: t.state, Path: t.page(), Facts: t.facts(), Warnings: t.warnings()}
 	v.Trail = t.trail()[:1]
-	v.Before, v.Behind = t.beside()
+	v.Before, v.Behind = s.neighbours(t)
 	if v.Attempts, err = t.attempts(); err != nil {
 		return "", nil, unreadable(err)
 	}
@@ -211,15 +230,14 @@ func (t *trialAt) warnings() []string {
 	return out
 }
 
-func (t *trialAt) beside() (before, behind *crumb) {
-	i := slices.IndexFunc(t.Trials, func(x store.TrialState) bool { return x.ID == t.state.ID })
+func (s *Server) neighbours(t *trialAt) (before, behind *crumb) {
 	to := func(i int) *crumb {
-		if i < 0 || i >= len(t.Trials) {
+		if i < 0 || i >= len(t.Trials) || !s.hasPage(i) {
 			return nil
 		}
 		return &crumb{"trial " + itoa(t.Trials[i].ID), trialPath(t.place, t.Trials[i].ID)}
 	}
-	return to(i - 1), to(i + 1)
+	return to(t.index - 1), to(t.index + 1)
 }
 
 func (t *trialAt) attempts() ([]attemptView, error) {
@@ -401,7 +419,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, kind string, which
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	defer t.kept.Close()
+	defer t.close()
 	name, err := which(t)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)

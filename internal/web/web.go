@@ -53,6 +53,7 @@ type Server struct {
 	agreed  agreements
 	studies string // folder for studies, absolute
 	static  bool   // pages are written to files: see Export
+	exported
 	streams chan struct{}
 	busy    chan struct{} // as many as are rendered at once
 }
@@ -91,6 +92,9 @@ func New(o Options) (*Server, error) {
 // Close releases the folders.
 func (s *Server) Close() error {
 	var errs []error
+	for _, kept := range s.stores {
+		errs = append(errs, kept.Close())
+	}
 	for _, f := range s.folders {
 		errs = append(errs, f.root.Close())
 	}
