@@ -161,6 +161,9 @@ func readPast(p place) (report.Past, error) {
 // mostName is how much of a version or a fact of a machine a history shows, in B.
 const mostName = 1000
 
+// mostSeries is how many series a history's page draws.
+const mostSeries = 200
+
 func (s *Server) history(r *http.Request) (string, any, error) {
 	q := r.URL.Query()
 	v := historyView{Frame: s.frame(r, "History"), Study: q.Get("study"), By: q.Get("by"), Base: q.Get("base"),
@@ -206,8 +209,16 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		v.Problem = err.Error()
 		return "history", v, nil
 	}
+	if len(h.Runs) < 2 {
+		v.Problem = "A history needs two runs of a study or more; there is one of " + v.Study + "."
+		return "history", v, nil
+	}
 	v.Answer, v.LeftOut, v.Confirming = h.Answer(), h.LeftOut, s.confirmations(comparing(found))
 	v.responses(h)
+	if n := len(h.Series); n > mostSeries {
+		v.Problem = fmt.Sprintf("Only the first %d of %d series are shown; edgegauge history judges all.", mostSeries, n)
+		h.Series = h.Series[:mostSeries]
+	}
 	v.charts(h, ids, q)
 	return "history", v, nil
 }

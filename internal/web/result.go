@@ -2,9 +2,11 @@ package web
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -33,6 +35,9 @@ type reports struct {
 // mostReports is how many stay in memory.
 const mostReports = 8
 
+// mostTreatments is how many a result may have to be shown: each is compared with the others.
+const mostTreatments = 1000
+
 // mostRows is how many records are read in about a second.
 const mostRows = 2_000_000
 
@@ -50,6 +55,20 @@ func (c *reports) of(p place, whole bool) (*held, error) {
 	h := &held{place: p}
 	if h.rows, err = s.Rows(); err != nil {
 		return nil, unreadable(err)
+	}
+	trials, err := s.Trials()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	treatments := 0
+	for _, t := range trials {
+		if t.Block == trials[0].Block {
+			treatments++
+		}
+	}
+	if treatments > mostTreatments && !c.server.static {
+		return nil, fault{http.StatusUnprocessableEntity, fmt.Sprintf("%s has %d treatments, and pages compare at most %d. "+
+			"edgegauge report %[1]s --format csv writes the figures of all.", p.shown(), treatments, mostTreatments)}
 	}
 	e := c.server.index.of([]place{p})[0]
 	h.whole = whole || h.rows <= c.most && !e.running(p)
@@ -109,6 +128,8 @@ type resultView struct {
 	Running    bool
 	Unfinished bool
 	Treatments []treatmentRow
+	Last       int       // number of the last trial
+	Cut        bool      // not all trials are listed
 	Searched   *searched // nil: it is no search
 }
 
@@ -135,21 +156,33 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	rows, cut := s.trialRows(h)
 	v := resultView{Frame: s.frame(r, h.Study.Name+" "+p.shown()), ID: p.id, Shown: p.shown(), Parts: h.parts,
-		Whole: h.whole, Rows: h.rows, Treatments: s.trialRows(h), Searched: p.searched()}
+		Whole: h.whole, Rows: h.rows, Treatments: rows, Cut: cut, Last: len(h.Trials), Searched: p.searched()}
 	e := s.index.of([]place{p})[0]
 	v.Running, v.Unfinished = e.running(p), e.state(p) == "unfinished"
 	return "result", v, nil
 }
 
-// trialRows lists the trials by treatment, in the order of the plan.
-func (s *Server) trialRows(h *held) []treatmentRow {
+// mostListed is how many trials a result's page leads to.
+const mostListed = 5000
+
+// trialRows lists the trials by treatment, in the order of the plan; of very many the first of each, unless the pages are
+// exported.
+func (s *Server) trialRows(h *held) (_ []treatmentRow, cut bool) {
+	most := mostListed / max(1, len(h.Treatments))
+	if s.static {
+		most = len(h.Trials)
+	}
 	rows := make([]treatmentRow, len(h.Treatments))
 	for i, t := range h.Treatments {
 		rows[i].Name = t.Name()
 	}
 	for at, t := range h.Trials {
-		if i := h.TreatmentOf(t.Treatment); i >= 0 {
+		i := h.TreatmentOf(t.Treatment)
+		if i >= 0 && len(rows[i].Trials) == most {
+			cut = true
+		} else if i >= 0 {
 			m := mark(h.place, t)
 			if !s.hasPage(at) {
 				m.To = ""
@@ -157,7 +190,16 @@ func (s *Server) trialRows(h *held) []treatmentRow {
 			rows[i].Trials = append(rows[i].Trials, m)
 		}
 	}
-	return rows
+	return rows, cut
+}
+
+// goToTrial leads from the form of a result's page to a trial.
+func (s *Server) goToTrial(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.ParseUint(r.URL.Query().Get("trial"), 10, 31)
+	if err != nil {
+		n = 1
+	}
+	http.Redirect(w, r, fmt.Sprintf("%d/", n), http.StatusSeeOther)
 }
 
 // hasPage says whether the trial at some place of the plan has a page.

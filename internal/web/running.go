@@ -62,6 +62,7 @@ type running struct {
 	Failures                      []failureRow
 	Head                          []string
 	Rows                          [][]string
+	MoreRows                      int // treatments that are not listed
 	Picture                       *report.Picture
 	Drawn                         string // what the picture shows
 	Stopping                      bool   // it was asked to
@@ -318,8 +319,8 @@ func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptSta
 	}
 }
 
-// mostColumns is how many responses the table of figures so far has.
-const mostColumns = 6
+// How many responses and treatments the table of figures so far has.
+const mostColumns, mostLive = 6, 200
 
 // summarize gives the means of the trials so far, with their intervals.
 func (r *running) summarize(s *store.Store, trials []store.TrialState, y study.Study) error {
@@ -330,6 +331,8 @@ func (r *running) summarize(s *store.Store, trials []store.TrialState, y study.S
 		}
 	}
 	slices.Sort(names)
+	r.MoreRows = max(0, len(names)-mostLive)
+	names = names[:len(names)-r.MoreRows]
 	means := map[report.Panel]map[string][]float64{}
 	for row, err := range s.Results() {
 		if err != nil {

@@ -293,3 +293,17 @@ func TestFollowShowsTheStep(t *testing.T) {
 	shows(t, s, "/now/", "The lab that opened this page has ended")
 	s.Follow(io.LimitReader(endless{}, 1<<20)) // no lines at all
 }
+
+// A look that is still under way when its last reader leaves does not tell the next one what is old.
+func TestAStoppedLookTellsNothing(t *testing.T) {
+	s := served(t, Options{Folders: []string{t.TempDir()}})
+	stop := make(chan struct{})
+	close(stop)
+	s.hub.renew(new(watch), stop)
+	if x := s.hub.newest(); x.number != 0 {
+		t.Errorf("it told %.100s", x.data)
+	}
+	if s.hub.renew(new(watch), make(chan struct{})); s.hub.newest().number != 1 {
+		t.Error("one that goes on told nothing")
+	}
+}

@@ -141,6 +141,7 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /compare/{$}":                         s.page(s.compare),
 		"GET /history/{$}":                         s.page(s.history),
 		"GET /r/{id}/{$}":                          s.page(s.result),
+		"GET /r/{id}/t/{$}":                        s.goToTrial,
 		"GET /r/{id}/t/{trial}/{$}":                s.page(s.trial),
 		"GET /r/{id}/t/{trial}/x/{$}":              s.goToExchange,
 		"GET /r/{id}/t/{trial}/x/{seq}/{$}":        s.page(s.exchange),

@@ -117,14 +117,14 @@ type Held struct {
 // Pair starts them with nothing but pipes, and returns what ends them.
 func (b *Bench) Pair(ctx context.Context, h Held) (s *stack.Session, end func(), err error) {
 	var ends []func()
-	end = func() {
+	stop := func() {
 		for _, f := range slices.Backward(ends) {
 			f()
 		}
 	}
 	defer func() {
 		if err != nil {
-			end()
+			stop()
 		}
 	}()
 	s = new(stack.Session)
@@ -147,7 +147,7 @@ func (b *Bench) Pair(ctx context.Context, h Held) (s *stack.Session, end func(),
 	_, err = s.StartClient(ctx, stack.Call{URL: served.URL, Service: "monitor", Encoding: h.Encoding, Security: "none",
 		Message: message, Connection: "keep-alive", Concurrency: 1, Timeout: int64(5 * time.Second), Limits: limits,
 		Options: h.Options})
-	return s, end, err
+	return s, stop, err
 }
 
 func (b *Bench) program(ctx context.Context, cpus []int, name, verb string) (*stack.Conn, func(), error) {

@@ -46,7 +46,7 @@ func dayRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	kept, plan, err := fabricated.Create(filepath.Join(dir, "results/001"), fabricated.Study(2, dayTrials/2+10, 20))
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "results/001"), fabricated.Study(2, dayTrials/2+20, 20))
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func dayRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 	}
 	rows := []labbench.Row{atMost(figure, (after.browser-before.browser)/1e6, mostGrowth),
 		atMost("MB more in the server", (after.server-before.server)/1e6, mostGrowth)}
-	rows[0].How = fmt.Sprintf("a tab of headless Chromium on Now, %d states made %.1f times faster than one a second, %d trials "+
-		"among them; heaps after a collection: browser %.2f, then %.2f MB; server %.2f, then %.2f MB; %d elements, then %d",
+	rows[0].How = fmt.Sprintf("a tab of headless Chromium on Now, %d states, %.1f times faster than one a second, %d "+
+		"trials among them; heaps after a collection: browser %.2f, then %.2f MB; server %.2f, then %.2f MB; %d elements, then %d",
 		states, float64(states)/d.took.Seconds(), dayTrials, before.browser/1e6, after.browser/1e6, before.server/1e6,
 		after.server/1e6, before.elements, after.elements)
 	return rows, nil

@@ -39,7 +39,7 @@ const burst = time.Second
 
 // disturbed are the stacks whose round trips are timed.
 var disturbed = []labbench.Held{
-	{Stack: "phantom", Encoding: "json", Options: map[string]string{"processing": "1ms"}},
+	{Stack: "phantom", Encoding: "xml", Options: map[string]string{"processing": "1ms"}},
 	{Stack: "coap-cbor", Encoding: "cbor"},
 	{Stack: "rest-json", Encoding: "json"},
 }

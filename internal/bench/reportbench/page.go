@@ -71,8 +71,8 @@ func listRows(whole string) ([]labbench.Row, error) {
 		}
 	}
 	row := atMost(fmt.Sprintf("s to the first page of %d results", manyResults), middle(times), 0.1)
-	row.How = fmt.Sprintf("the server's time: begun anew, its index there, %d times, median: folders walked, ledgers' times "+
-		"compared", rounds)
+	row.How = fmt.Sprintf("the server's time: begun anew, its index there, %d times, median: folders walked, ledgers' "+
+		"times compared", rounds)
 	painted, err := paintRow(o, filepath.Join(whole, "profile"))
 	return []labbench.Row{row, painted}, err
 }
@@ -107,8 +107,10 @@ func paintRow(o web.Options, profile string) (labbench.Row, error) {
 		}
 		var at struct{ Paint, Answer float64 } // ms
 		if err := b.Value(&at, `new Promise((done) => {
-			const say = (e) => done({paint: e.startTime, answer: performance.getEntriesByType("navigation")[0].responseEnd});
-			new PerformanceObserver((l) => l.getEntriesByName("first-contentful-paint").forEach(say)).observe({type: "paint", buffered: true});
+			const say = (e) => done({paint: e.startTime,
+				answer: performance.getEntriesByType("navigation")[0].responseEnd});
+			const seen = new PerformanceObserver((l) => l.getEntriesByName("first-contentful-paint").forEach(say));
+			seen.observe({type: "paint", buffered: true});
 		})`); err != nil {
 			return labbench.Row{}, err
 		}
