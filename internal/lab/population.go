@@ -162,8 +162,8 @@ func notesOfHearing(r *population.Result) (notes []counted) {
 	for _, x := range []counted{
 		{"observers", r.Observers}, {"registrations", r.Registrations}, {"registrations_failed", r.RegistrationsFailed},
 		{"notifications", r.Notifications}, {"notifications_missed", r.Missed}, {"notifications_stale", r.Stale},
-		{"nat_forgotten", r.Forgotten}, {"lost_at_nat", r.LostAtNAT}, {"lost_asleep", r.LostAsleep}, {"kept_until_paged", r.Paged},
-		{"lost_by_link", r.LostOnWay},
+		{"nat_forgotten", r.Forgotten}, {"lost_at_nat", r.LostAtNAT}, {"lost_asleep", r.LostAsleep},
+		{"kept_until_paged", r.Paged}, {"lost_by_link", r.LostOnWay},
 	} {
 		if x.value > 0 {
 			notes = append(notes, x)

@@ -84,9 +84,11 @@ func writerOptions(kind string, a *Attempt, side measure.Side) []parquet.WriterO
 type ExchangeWriter struct {
 	out *rawWriter
 	//lint:ignore SA1019 the generic writer wants a Go type; these columns come from measure.Fields
-	w      *parquet.Writer
-	fields []measure.Field
-	rows   []parquet.Row
+	w       *parquet.Writer
+	fields  []measure.Field
+	columns [][]parquet.Value // a batch of each; what is the same in all rows stands there
+	fixed   []bool            // likewise
+	group   int               // rows of the row group under way
 }
 
 // Exchanges opens exchanges/NNNN-A-side.parquet.
@@ -95,56 +97,87 @@ func (a *Attempt) Exchanges(side measure.Side) (*ExchangeWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &ExchangeWriter{out: out, fields: keptFields(), rows: make([]parquet.Row, batchRows)}
-	w.w = parquet.NewWriter(out, append(writerOptions("exchanges", a, side), exchangeSchema(w.fields))...)
-	width := firstField + len(w.fields) + 1
-	values := make([]parquet.Value, batchRows*width)
-	for i := range w.rows {
-		row := values[i*width : (i+1)*width : (i+1)*width]
-		row[trialColumn] = parquet.Int32Value(int32(a.Trial)).Level(0, 0, trialColumn)
-		row[attemptColumn] = parquet.Int32Value(int32(a.Number)).Level(0, 0, attemptColumn)
-		row[sideColumn] = parquet.ByteArrayValue([]byte(side)).Level(0, 0, sideColumn)
-		w.rows[i] = row
+	fields := keptFields()
+	w := &ExchangeWriter{out: out, fields: fields, columns: make([][]parquet.Value, firstField+len(fields)+1),
+		fixed: make([]bool, firstField+len(fields)+1)}
+	w.w = parquet.NewWriter(out, append(writerOptions("exchanges", a, side), exchangeSchema(fields))...)
+	for c := range w.columns {
+		w.columns[c] = make([]parquet.Value, batchRows)
+	}
+	w.fix(trialColumn, parquet.Int32Value(int32(a.Trial)))
+	w.fix(attemptColumn, parquet.Int32Value(int32(a.Number)))
+	w.fix(sideColumn, parquet.ByteArrayValue([]byte(side)))
+	for i := range fields {
+		if fields[i].Presence(side) == measure.Never {
+			w.fix(firstField+i, parquet.Value{})
+		}
 	}
 	return w, nil
 }
 
+// fix gives a column one value for all rows.
+func (w *ExchangeWriter) fix(c int, v parquet.Value) {
+	w.fixed[c] = true
+	for i := range w.columns[c] {
+		w.columns[c][i] = v.Level(0, 0, c)
+	}
+}
+
 // Append adds exchanges, in any number at a time; it keeps none of xs. After an
 // error the file is lost: Close returns the same error.
+//
+// Note: column by column, since rows would be taken apart again; that took half of the time.
 func (w *ExchangeWriter) Append(xs []measure.Exchange) error {
 	for len(xs) > 0 && w.out.err == nil {
-		n := min(len(xs), batchRows)
-		for i := range xs[:n] {
-			w.set(w.rows[i], &xs[i])
+		n := min(len(xs), batchRows, rowGroup-w.group)
+		for c, writer := range w.w.ColumnWriters() {
+			if !w.fixed[c] {
+				w.set(c, xs[:n])
+			}
+			_, err := writer.WriteRowValues(w.columns[c][:n])
+			w.out.note(err)
 		}
-		_, err := w.w.WriteRows(w.rows[:n])
-		w.out.note(err)
+		if w.group += n; w.group == rowGroup {
+			w.out.note(w.w.Flush())
+			w.group = 0
+		}
 		w.out.rec.rows += int64(n)
 		xs = xs[n:]
 	}
 	return w.out.err
 }
 
-// set makes x a row.
-func (w *ExchangeWriter) set(row parquet.Row, x *measure.Exchange) {
-	side := w.out.rec.source.Side
-	row[seqColumn] = parquet.Int64Value(int64(x.Seq)).Level(0, 0, seqColumn)
-	for i := range w.fields {
-		f, c := &w.fields[i], firstField+i
-		v, level := f.Value(x), 0
+// set takes a column of exchanges.
+func (w *ExchangeWriter) set(c int, xs []measure.Exchange) {
+	to := w.columns[c][:len(xs)]
+	switch {
+	case c == seqColumn:
+		for i := range xs {
+			to[i] = parquet.Int64Value(int64(xs[i].Seq))
+		}
+	case c == firstField+len(w.fields):
+		for i := range xs {
+			to[i] = parquet.Value{}
+			if why := xs[i].Failure; why != "" {
+				to[i] = parquet.ByteArrayValue([]byte(why)).Level(0, 1, c)
+			}
+		}
+	default:
+		f := &w.fields[c-firstField]
+		level, nonzero := 0, f.Presence(w.out.rec.source.Side) == measure.Nonzero
 		if f.Optional() {
 			level = 1
 		}
-		if p := f.Presence(side); p == measure.Never || p == measure.Nonzero && v == 0 {
-			row[c] = parquet.Value{}.Level(0, 0, c)
-			continue
+		for i := range xs {
+			switch v := f.Value(&xs[i]); {
+			case nonzero && v == 0:
+				to[i] = parquet.Value{}
+			case level == 0:
+				to[i] = parquet.Int64Value(v)
+			default:
+				to[i] = parquet.Int64Value(v).Level(0, level, c)
+			}
 		}
-		row[c] = parquet.Int64Value(v).Level(0, level, c)
-	}
-	c := firstField + len(w.fields)
-	row[c] = parquet.Value{}.Level(0, 0, c)
-	if x.Failure != "" {
-		row[c] = parquet.ByteArrayValue([]byte(x.Failure)).Level(0, 1, c)
 	}
 }
 

@@ -169,7 +169,8 @@ func (t *candidate) reach() {
 	option := udp && s.URL == "" && t.vocabulary.Stacks != nil
 	switch {
 	case !udp && !mqtt:
-		t.complain("observe over "+s.Transport+", which has no notifications", "remove observe, or take CoAP over UDP or MQTT",
+		t.complain("observe over "+s.Transport+", which has no notifications",
+			"remove observe, or take CoAP over UDP or MQTT",
 			"observe", "mix", "transport")
 	case s.Security == "oscore":
 		t.complain("observe with OSCORE is not available for devices", "take security: none or dtls-psk", "observe", "mix",

@@ -307,7 +307,8 @@ func needsNetwork(s study.Study, t *study.Setup) bool {
 	if s.Time == study.Instructions {
 		return false
 	}
-	return lab.IsLinked(t) && t.Population.Devices == 0 || isMachine(nil, t.Client.Device) || isMachine(nil, t.Server.Device)
+	return lab.IsLinked(t) && t.Population.Devices == 0 || isMachine(nil, t.Client.Device) ||
+		isMachine(nil, t.Server.Device)
 }
 
 // mayLink tries a link of each shaper the plan has, or a bare one, where the run

@@ -171,3 +171,52 @@ func captured(t *testing.T, ctx context.Context, at string) (stop func() (regist
 		return registered, len(ats), after
 	}
 }
+
+// Subscribers of the embedded broker and of Mosquitto hear of each report once: as many notifications as there
+// were reports, times the subscribers.
+func TestSubscribersOfTwoBrokers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds for each broker")
+	}
+	t.Setenv("REFERENCE_TEST_PROGRAM", "1")
+	for _, tt := range []struct{ stack, transport string }{{"mqtt", "mqtt5"}, {"mqtt", mqtt311}, {"mqtt-mosquitto", "mqtt5"}} {
+		if _, err := exec.LookPath("mosquitto"); err != nil && tt.stack != "mqtt" && os.Getenv("CI") != "true" {
+			t.Log("mosquitto is missing; run: apt-get install mosquitto")
+			continue
+		}
+		t.Run(tt.stack+" "+tt.transport, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			at := served(t, stacktest.Start(t, "", "/proc/self/exe", Prefix+tt.stack, "serve"), stack.Serve{Service: "monitor",
+				Encoding: "protobuf", Security: "none", Transport: tt.transport, Host: "127.0.0.1",
+				Message: stack.Message{Seed: 5, N: 16}, Limits: stack.Limits{Body: 1 << 20}})
+			call := stack.Call{URL: at, Service: "monitor", Encoding: "protobuf", Security: "none", Transport: tt.transport,
+				Connection: "keep-alive", Message: stack.Message{Seed: 5, N: 16}, Timeout: int64(20 * time.Second),
+				Limits: stack.Limits{Body: 1 << 20}}
+			call.Population, _ = json.Marshal(population.Spec{Devices: 40, Phase: population.Aligned, Seed: 1,
+				Classes: []population.Class{{Name: "sensor", Share: 0.05, Period: time.Second},
+					{Name: "lamp", Share: 0.95, Observe: time.Minute}}})
+			client := stacktest.Start(t, "", "/proc/self/exe", Prefix+tt.stack, "call")
+			client.Devices = func(json.RawMessage) {}
+			if _, err := client.Call(ctx, call); err != nil {
+				t.Fatal(err)
+			}
+			run := func(record bool) (r population.Result) {
+				end, err := client.Run(ctx, stack.Run{Duration: int64(3200 * time.Millisecond), Record: record},
+					func(measure.Exchange) {})
+				if err == nil && record {
+					err = json.Unmarshal([]byte(end.Population), &r)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			run(false) // all subscribe
+			r := run(true)
+			if r.Observers != 38 || r.Requests != 8 || r.Answered != 8 || r.Notifications != 8*38 || r.Strays+r.Duplicates > 0 {
+				t.Errorf("got %+v, %d subscribers", r.Counts, r.Observers)
+			}
+		})
+	}
+}

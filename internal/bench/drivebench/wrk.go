@@ -48,19 +48,22 @@ func (b *bench) beside(ctx context.Context, p peer) error {
 		return fmt.Errorf("nginx: %w; apt-get install nginx-light", err)
 	}
 	defer stop()
-	var ours, theirs, ourRate, theirRate []float64
+	var ours, theirs, ourRate, theirRate, bare []float64 // bare: by seconds of our system calls alone
 	for range rounds {
 		perCPU, rate, err := p.run(ctx, url)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		theirs, theirRate = append(theirs, perCPU), append(theirRate, rate)
-		if perCPU, rate, err = b.runDrive(ctx, url, p.protocol); err != nil {
+		var perSystem float64
+		if perCPU, perSystem, rate, err = b.runDrive(ctx, url, p.protocol); err != nil {
 			return err
 		}
+		bare = append(bare, perSystem)
 		ours, ourRate = append(ours, perCPU), append(ourRate, rate)
 	}
 	b.row("requests per client CPU second, nginx, c=32, vs "+p.name, "1/s", ours, theirs, ">= 1.0")
+	b.row("the same, of a client that were nothing but our system calls", "1/s", bare, theirs, "")
 	b.row("requests per second, nginx, c=32, vs "+p.name, "1/s", ourRate, theirRate, "")
 	return nil
 }
@@ -152,7 +155,7 @@ func (b *bench) runH2load(ctx context.Context, url string) (perCPU, rate float64
 	return n / cpu, n / span.Seconds(), err
 }
 
-func (b *bench) runDrive(ctx context.Context, url, protocol string) (perCPU, rate float64, err error) {
+func (b *bench) runDrive(ctx context.Context, url, protocol string) (perCPU, perSystem, rate float64, err error) {
 	job := drive.Job{Duration: span,
 		Spec: drive.Spec{URL: url, Protocol: protocol, Method: "GET", Concurrency: connections}}
 	r, err := drive.Exec(ctx, []string{b.exe, "drive"}, job, b.cpu, func(x measure.Exchange) error {
@@ -162,7 +165,8 @@ func (b *bench) runDrive(ctx context.Context, url, protocol string) (perCPU, rat
 		return nil
 	})
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	return float64(r.Exchanges) / r.Quality.CPU.Seconds(), float64(r.Exchanges) / r.Quality.Elapsed.Seconds(), nil
+	n, q := float64(r.Exchanges), r.Quality
+	return n / q.CPU.Seconds(), n / max(q.System.Seconds(), 1e-9), n / q.Elapsed.Seconds(), nil
 }

@@ -34,28 +34,28 @@ type Bench struct {
 
 // A Row is one promise and what became of it.
 type Row struct {
-	Figure   string `json:"figure"`
-	Wanted   string `json:"wanted,omitempty"`
-	Measured string `json:"measured"`
+	Figure   string `json:"figure"`            // in words, with its unit
+	Wanted   string `json:"wanted,omitempty"`  // the bound, such as ≤ 1.1; empty: none
+	Measured string `json:"measured"`          // the centre, and the 95 % interval in brackets
 	Verdict  string `json:"verdict,omitempty"` // in words: met, not met, what to install; empty: no bound
 	How      string `json:"how,omitempty"`     // how it was got; empty: as the row before
 }
 
 // A Kept is a run of some parts, to be kept.
 type Kept struct {
-	Format  int          `json:"format"` // 1
-	Began   time.Time    `json:"began"`
-	Version string       `json:"version"`
-	Machine device.Facts `json:"machine"`
-	Parts   []KeptPart   `json:"parts"`
+	Format  int          `json:"format"`  // 1
+	Began   time.Time    `json:"began"`   // UTC, to the second
+	Version string       `json:"version"` // of edgegauge
+	Machine device.Facts `json:"machine"` // that it ran on
+	Parts   []KeptPart   `json:"parts"`   // in the order in which they were measured
 }
 
 // A KeptPart is one of them.
 type KeptPart struct {
-	Name string  `json:"name"`
-	Says string  `json:"says"`
+	Name string  `json:"name"` // as edgegauge bench takes it
+	Says string  `json:"says"` // what it is about
 	Load float64 `json:"load"` // of the machine in the last minute, when the part had ended
-	Rows []Row   `json:"rows"`
+	Rows []Row   `json:"rows"` // its figures
 }
 
 // A Part is some rows that are measured together.

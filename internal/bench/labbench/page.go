@@ -11,11 +11,11 @@ import (
 func WritePage(w io.Writer, runs []Kept) {
 	for _, k := range runs {
 		m := k.Machine
-		fmt.Fprintf(w, "Measured on %s, %s: %s, %d CPUs, Linux %s, %.1f GB.\n", k.Began.Format("2 January 2006, 15:04"),
+		fmt.Fprintf(w, "Measured on %s, %s: %s, %d CPUs, %s, %.1f GB.\n", k.Began.Format("2 January 2006, 15:04"),
 			"by version "+k.Version, m.Model, m.CPUs, m.Kernel, float64(m.MemoryB)/1e9)
 		for _, p := range k.Parts {
-			fmt.Fprintf(w, "\n### %s\n\n`edgegauge bench %s`; load of the machine when it had ended: %.2f.\n", title(p.Says), p.Name,
-				p.Load)
+			fmt.Fprintf(w, "\n### %s\n\n`edgegauge bench %s`; load of the machine when it had ended: %.2f.\n", title(p.Says),
+				p.Name, p.Load)
 			how := ""
 			for i, r := range p.Rows {
 				if i == 0 || r.How != "" && r.How != how {

@@ -136,9 +136,9 @@ func (b *Bench) beside(ctx context.Context, r rival) ([]Row, error) {
 	return driveTable([]drivebench.Measurement{{What: figure, Ours: ours, Theirs: theirs, Limit: limit.String()},
 		{What: "the same, of a client that were nothing but our system calls", Ours: bare, Theirs: theirs}}, limit,
 		fmt.Sprintf("%d alternating runs of %v to one server of the reference stack, a monitor's record in protobuf, %d "+
-			"connections with one request each, clients on one CPU; medians %.0f and %.0f per second; %.2f µs of CPU a request of ours, %.2f of them in system "+
-			"calls, and %.2f of %s; ratio of medians", peerRounds, peerSpan, peerConnections, middle(ours), middle(theirs),
-			1e6/middle(ours), middle(system), 1e6/middle(theirs), r.name)), nil
+			"connections with one request each, clients on one CPU; medians %.0f and %.0f per second; %.2f µs of CPU a "+
+			"request of ours, %.2f of them in system calls, and %.2f of %s; ratio of medians", peerRounds, peerSpan,
+			peerConnections, middle(ours), middle(theirs), 1e6/middle(ours), middle(system), 1e6/middle(theirs), r.name)), nil
 }
 
 // askPeers is one run of the peers' program: requests per second of its CPU.

@@ -24,7 +24,8 @@ import (
 type Population struct {
 	core  *core
 	links *connections // of streams
-	// shared is the socket of devices with DTLS, or that observe: what the server knows of them outlives runs. Nil: each run has one.
+	// shared is the socket of devices with DTLS, or that observe: what the server knows of them outlives runs. Nil: each
+	// run has one.
 	shared *socket
 	runs   uint16
 	batch  int // datagrams in a system call

@@ -196,7 +196,8 @@ func (s *Spec) reach() error {
 		case z.Mode != "" && z.Mode != PSM && z.Mode != EDRX:
 			return fmt.Errorf("unknown sleep %q; write %s or %s", z.Mode, PSM, EDRX)
 		case z.Active < 0 || z.Mode == EDRX && z.Cycle < time.Millisecond:
-			return fmt.Errorf("a radio that is active for %v and paged every %v; write 0 or more, and at least 1ms", z.Active, z.Cycle)
+			return fmt.Errorf("a radio that is active for %v and paged every %v; write 0 or more, and at least 1ms",
+				z.Active, z.Cycle)
 		}
 	}
 	if s.Stream != nil && (s.Up != Way{} || s.Down != Way{}) {

@@ -9,7 +9,7 @@ import (
 // A Way is one direction of the link that each device has to itself, emulated in the driver as
 // outages are. Its zero value is none.
 type Way struct {
-	Delay    time.Duration `json:"delay,omitempty"`
+	Delay    time.Duration `json:"delay,omitempty"`    // from the transmitter to the other end
 	Spread   time.Duration `json:"spread,omitempty"`   // standard deviation of Delay; drawn again while below 0
 	Loss     float64       `json:"loss,omitempty"`     // probability that a datagram is lost, 0 to 1
 	Rate     int64         `json:"rate,omitempty"`     // bit/s; 0: unlimited
