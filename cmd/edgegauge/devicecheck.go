@@ -78,6 +78,11 @@ func (a *app) checkDevice(ctx context.Context, name string) ([]device.Finding, e
 		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; %s", name,
 			meant.Advice(name, bed.DeviceNames(), "to list them: edgegauge devices list"))}
 	}
+	if strings.HasPrefix(name, ssh.Scheme) {
+		if _, err := ssh.ParseTarget(name); err != nil {
+			return nil, exit{exitUsage, err}
+		}
+	}
 	found, err := k.Fitness(ctx, bed, name)
 	if err != nil {
 		return nil, exit{exitUnmeasured, err}

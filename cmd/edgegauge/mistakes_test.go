@@ -1,10 +1,13 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,13 +15,15 @@ import (
 // one is a study without a fault, to which mistakes are added.
 const one = "study: s\nservice: echo\nn: 5\nstack: rest-json\n"
 
-// mistakes are what newcomers write. Each message says what is wrong and what to write: the words
-// wanted are parted by " … ".
-var mistakes = []struct {
+type mistake struct {
 	args  string // of the command line
 	study string // if not empty, in s.yaml
 	want  string
-}{
+}
+
+// mistakes are what newcomers write. Each message says what is wrong and what to write: the words
+// wanted are parted by " … ".
+var mistakes = []mistake{
 	// verbs
 	{"stack list", "", `unknown command "stack"; did you mean edgegauge stacks list?`},
 	{"stacks lst", "", `unknown command "stacks lst"; did you mean edgegauge stacks list?`},
@@ -159,7 +164,7 @@ var mistakes = []struct {
 }
 
 // goish are words of Go's own errors, and of its formatting gone wrong.
-var goish = regexp.MustCompile(`strconv\.|parsing "|invalid syntax|%!|arg\(s\)|^open |\n\s*goroutine|Usage:`)
+var goish = regexp.MustCompile(`strconv\.|parsing "|invalid syntax|%!|arg\(s\)|\blstat\b|dial tcp|lookup [a-z.-]+ on|^drive |^open |\n\s*goroutine|Usage:`)
 
 // Every mistake is answered with what is wrong and what to do, in a few lines, and exit code 2.
 func TestMistakes(t *testing.T) {
@@ -181,7 +186,9 @@ func TestMistakes(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(o.dir, "folder/inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range mistakes {
+	o.write(t, "table.csv", strings.ReplaceAll(separated, "\t", ","))
+	o.write(t, "table.tsv", separated)
+	for _, m := range append(slices.Clone(mistakes), moreMistakes...) {
 		if m.study != "" {
 			o.write(t, "s.yaml", m.study)
 		}
@@ -204,6 +211,20 @@ func TestMistakes(t *testing.T) {
 				break
 			}
 			rest = rest[at+len(want):]
+		}
+	}
+}
+
+// Where nothing answers as asked, that is said in words, with what to do.
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	for _, m := range nobodyAnswers {
+		out, code := o.run(t, strings.Fields(strings.Replace(m.args, "PLAIN", strings.TrimPrefix(plain.URL, "http://"), 1))...)
+		if code != exitUnmeasured || !strings.Contains(out, m.want) || goish.MatchString(out) {
+			t.Errorf("%s: exit code %d, want %d: %s, want %q", m.args, code, exitUnmeasured, out, m.want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func stacksListCmd(a *app) *cobra.Command {
 				d := all[n]
 				state := bed.StackState(cmd.Context(), d)
 				if state == "" {
-					state = "ready"
+					state = stackReady
 				}
 				x := stackRow{d.Name, d.Title, d.Version, d.Language, state, nil}
 				for _, o := range d.Serves {
@@ -65,17 +65,37 @@ func stacksListCmd(a *app) *cobra.Command {
 					Stacks []stackRow `json:"stacks"`
 				}{jsonFormat, rows}), broken)
 			}
-			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "STACK\tDESCRIPTION\tENCODINGS\tSTATE")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Title, encodings(r.Serves), r.State)
-			}
-			return errors.Join(w.Flush(), broken)
+			return errors.Join(listStacks(out, rows), broken)
 		},
 	}
 	jsonFlag(c, &asJSON)
 	return c
 }
+
+// listStacks prints rows no wider than a screen: the name, whether it is ready, what it is, below that its
+// encodings, and why it is not ready.
+func listStacks(to io.Writer, rows []stackRow) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STACK\tSTATE\tDESCRIPTION, ENCODINGS")
+	for _, r := range rows {
+		state, why := r.State, ""
+		if state != stackReady {
+			state, why = "not ready", r.State
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, state, r.Title)
+		for _, more := range []string{encodings(r.Serves), why} {
+			for line := range strings.Lines(filled(more, "  ", listWidth)) {
+				fmt.Fprintf(w, "\t\t%s\n", strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	return w.Flush()
+}
+
+const (
+	stackReady = "ready"
+	listWidth  = 62 // of the last column, for lines of 100
+)
 
 // A stackRow is one stack of the list.
 type stackRow struct {

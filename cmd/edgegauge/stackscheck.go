@@ -201,21 +201,26 @@ func clientFor(d stack.Description) string {
 }
 
 // indented breaks a text into lines that stand below a name.
-func indented(text string) string {
+func indented(text string) string { return filled(text, "    ", 94) }
+
+// filled breaks a text into lines of at most width characters, each behind indent.
+func filled(text, indent string, width int) string {
 	var b strings.Builder
-	width := 0
+	at := 0
 	for _, word := range strings.Fields(text) {
-		if width+len(word) > 90 || width == 0 {
-			if width > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString("    ")
-			width = 0
-		} else {
+		switch {
+		case at == 0:
+			b.WriteString(indent)
+			at = len(indent)
+		case at+1+len(word) > width:
+			b.WriteString("\n" + indent)
+			at = len(indent)
+		default:
 			b.WriteByte(' ')
+			at++
 		}
 		b.WriteString(word)
-		width += len(word) + 1
+		at += len(word)
 	}
 	return b.String()
 }

@@ -35,6 +35,9 @@ func stacksNewCmd(a *app) *cobra.Command {
 			if lang == "" {
 				return exit{exitUsage, fmt.Errorf("name the language of the stack with --lang: %s", languages)}
 			}
+			if !slices.Contains(skeletons.Languages(), lang) && alsoCalled[strings.ToLower(lang)] != "" {
+				return exit{exitUsage, fmt.Errorf("no skeleton in %q; did you mean %s?", lang, alsoCalled[strings.ToLower(lang)])}
+			}
 			if !slices.Contains(skeletons.Languages(), lang) {
 				return exit{exitUsage, fmt.Errorf("no skeleton in %q; %s", lang,
 					meant.Advice(lang, skeletons.Languages(), "--lang takes "+languages))}
@@ -71,6 +74,10 @@ func stacksNewCmd(a *app) *cobra.Command {
 	c.Flags().StringVar(&folder, "in", "stacks", "folder in which to create the stack's folder")
 	return c
 }
+
+// alsoCalled are the languages by other names that are not near in letters, and what runs beside one of them.
+var alsoCalled = map[string]string{"javascript": "node", "js": "node", "nodejs": "node", "typescript": "node", "ts": "node",
+	"py": "python", "python3": "python", "golang": "go", "rs": "rust", "c++": "c", "cpp": "c", "kotlin": "java", "scala": "java"}
 
 var stackName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 

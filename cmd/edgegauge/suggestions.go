@@ -213,5 +213,8 @@ func flagValueMistake(f *pflag.Flag, value string) error {
 	if !slices.Contains([]string{"0", "0s", "-1", "false", "[]", ""}, f.DefValue) {
 		example = f.DefValue
 	}
+	if f.NoOptDefVal != "" { // a value stands behind =, or not at all
+		return fmt.Errorf("--%s %q is not %s; write --%[1]s alone", f.Name, value, form)
+	}
 	return fmt.Errorf("--%s %q is not %s; write, for example, --%[1]s %[4]s", f.Name, value, form, example)
 }

@@ -22,10 +22,12 @@ package drive
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,12 +66,12 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2)) // and it stays so: runs come later
 	d := &Driver{target: t}
 	if d.secret, err = newSecret(t); err != nil {
-		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
+		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	for i := range t.Concurrency {
 		stream, err := d.newStream(i)
 		if err != nil {
-			return nil, fmt.Errorf("drive %s: %w", s.URL, err)
+			return nil, fmt.Errorf("%s: %w", s.URL, err)
 		}
 		d.lanes = append(d.lanes, newLane(stream, i))
 	}
@@ -85,10 +87,19 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	for _, l := range lanes {
 		if err := d.connect(r, l); err != nil {
 			d.Close()
-			return nil, fmt.Errorf("drive %s: connect to %v: %w; is the server up?", s.URL, t.addr, err)
+			return nil, fmt.Errorf("%s: connect to %v: %w%s", s.URL, t.addr, err, connectAdvice(t.scheme, err))
 		}
 	}
 	return d, nil
+}
+
+// connectAdvice says what may help where no connection came about.
+func connectAdvice(scheme string, err error) string {
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) {
+		return "; what listens there speaks no TLS: write " + strings.TrimSuffix(scheme, "s") + "://"
+	}
+	return "; is the server up?"
 }
 
 // newStream makes what lane number i speaks.

@@ -51,8 +51,14 @@ type Job struct {
 func (j Job) load() (Load, error) {
 	l := Load{Record: true}
 	switch {
-	case j.Requests < 0 || j.Duration < 0 || j.WarmUp < 0 || j.Pause < 0:
-		return l, errors.New("negative requests, duration, warm-up or pause; write 0 or more")
+	case j.Requests < 0:
+		return l, fmt.Errorf("%d requests; write 1 or more", j.Requests)
+	case j.Duration < 0:
+		return l, fmt.Errorf("the duration %v is negative; write, for example, 10s", j.Duration)
+	case j.WarmUp < 0:
+		return l, fmt.Errorf("%d requests of warm-up; write 0 or more", j.WarmUp)
+	case j.Pause < 0:
+		return l, fmt.Errorf("the pause %v is negative; write 0s or more", j.Pause)
 	case j.Requests == 0 && j.Duration == 0:
 		return l, errors.New("neither requests nor duration is set; set one")
 	}

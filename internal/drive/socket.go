@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -21,6 +22,8 @@ const (
 	longestWait = 100 * time.Millisecond
 )
 
+var errNoHost = errors.New("no host; write it behind ://, as in http://host:8080/path")
+
 // resolve finds the address of a host: a literal, or one look-up. family is
 // "", "4" or "6".
 func resolve(ctx context.Context, host string, port uint16, family string) (netip.AddrPort, error) {
@@ -30,9 +33,16 @@ func resolve(ctx context.Context, host string, port uint16, family string) (neti
 		}
 		return netip.AddrPortFrom(addr.Unmap(), port), nil
 	}
+	if host == "" {
+		return netip.AddrPort{}, errNoHost
+	}
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip"+family, host)
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) && unknown.IsNotFound {
+		return netip.AddrPort{}, fmt.Errorf("no host is called %s; check the name, or write an address", host)
+	}
 	if err != nil {
-		return netip.AddrPort{}, err
+		return netip.AddrPort{}, fmt.Errorf("the address of %s was not found: %w", host, err)
 	}
 	return netip.AddrPortFrom(addrs[0].Unmap(), port), nil
 }

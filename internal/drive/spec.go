@@ -119,10 +119,10 @@ func (s Spec) Address() (address string, tcp bool, err error) {
 	}
 	port, err := t.port(u.Port())
 	if err == nil && t.name == "" {
-		err = errors.New("no host")
+		err = errNoHost
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("drive %s: %w", s.URL, err)
+		return "", false, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	return net.JoinHostPort(t.name, strconv.Itoa(int(port))), t.overTCP, nil
 }
@@ -134,7 +134,7 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	if t.addr, err = resolve(ctx, t.name, port, t.Family); err != nil {
-		return nil, fmt.Errorf("drive %s: %w", s.URL, err)
+		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	return t, nil
 }
@@ -146,11 +146,11 @@ func (s Spec) target() (*target, uint16, error) {
 		return nil, 0, err
 	}
 	if err := t.refuse(); err != nil {
-		return nil, 0, fmt.Errorf("drive %s: %w", s.URL, err)
+		return nil, 0, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	port, err := t.port(u.Port())
 	if err != nil {
-		return nil, 0, fmt.Errorf("drive %s: %w", s.URL, err)
+		return nil, 0, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	return t, port, nil
 }
@@ -159,7 +159,11 @@ func (s Spec) target() (*target, uint16, error) {
 func (s Spec) parse() (*target, *url.URL, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, nil, err
+		var bad *url.Error
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return nil, nil, fmt.Errorf("%q is not a URL: %w; write, for example, http://host:8080/path", s.URL, err)
 	}
 	if s.Protocol == "" && (u.Scheme == "mqtt" || u.Scheme == "mqtts") {
 		s.Protocol = MQTT5
@@ -238,12 +242,15 @@ func (t *target) refuse() error {
 			return fmt.Errorf("an answer of %d bytes does not fit a datagram of at most %d; use tcp", t.Answer, mostDatagram)
 		}
 	default:
+		if strings.HasPrefix(t.scheme, "grpc") {
+			return errors.New("gRPC has no scheme of its own; write http:// with --protocol grpc (in a study: transport: grpc)")
+		}
 		return fmt.Errorf("scheme %q is unsupported; supported: http, https, coap, coaps, coap+tcp, mqtt, mqtts, tcp, udp",
 			t.scheme)
 	}
 	switch {
 	case t.name == "":
-		return errors.New("no host")
+		return errNoHost
 	case t.Family != "" && t.Family != "4" && t.Family != "6":
 		return fmt.Errorf("unknown IP version %q; write 4 or 6", t.Family)
 	case t.Connection == Pipelined && (t.scheme != "http" || t.Protocol != HTTP1):

@@ -321,7 +321,13 @@ func ratioText(v float64) string {
 	case v > 0 && v < 1./most:
 		return "<0.000001"
 	case v > 0.5 && v < 2:
-		return fmt.Sprintf("%.3f", v)
+		text := ""
+		for digits := 3; digits <= 6; digits++ {
+			if text = fmt.Sprintf("%.*f", digits, v); strings.Trim(text, "0.") != "1" {
+				return text
+			}
+		}
+		return "1.000"
 	}
 	return significant(v)
 }

@@ -86,8 +86,8 @@ func TestOneVerdictForEachLink(t *testing.T) {
 	if err := reportOf(t, dir).Text(&text); err != nil {
 		t.Fatal(err)
 	}
-	if got := text.String(); strings.Contains(got, "sooner than far") || !strings.Contains(got, "sooner than b") {
-		t.Errorf("the text says which link is quicker, or not which stack:\n%s", got)
+	if got := text.String(); strings.Contains(got, "sooner than far") || strings.Contains(got, "sooner than b") {
+		t.Errorf("the text says which link is quicker, or an average over links:\n%s", got)
 	}
 	var many []string
 	for i := range 30 {

@@ -85,7 +85,8 @@ func (r *Report) effectsText(b *strings.Builder) {
 func (r *Report) inVerdicts() func(LevelContrast) bool {
 	given := r.groupFactors()
 	return func(c LevelContrast) bool {
-		return slices.Contains(given, c.Factor) || len(r.Factors)-len(given) == 1 && advise.Differ(c.Strata)
+		return slices.Contains(given, c.Factor) || len(r.Factors)-len(given) == 1 && advise.Differ(c.Strata) &&
+			math.IsNaN(c.Published)
 	}
 }
 

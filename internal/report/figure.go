@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -66,13 +67,25 @@ func (r *Report) Panels() []Panel {
 	return out
 }
 
+// noFigure says why a treatment has no figure of a response.
+func (r *Report) noFigure(treatment int, response string) string {
+	t := r.Treatments[treatment]
+	switch {
+	case t.Valid == 0:
+		return "no valid trial"
+	case t.setup != nil && slices.Contains(t.setup.LeaveOut, response):
+		return "left out by the study"
+	}
+	return "not measured here"
+}
+
 func (r *Report) figure(p Panel) Figure {
 	f := Figure{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side) +
 		r.byMedian(p.Side, p.Response) + r.modelledHead(p.Side, p.Response), Unit: p.Unit}
 	for i, t := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: "no valid trial", Center: math.NaN(), Lo: math.NaN(),
+			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: r.noFigure(i, p.Response), Center: math.NaN(), Lo: math.NaN(),
 				Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
 			continue
 		}

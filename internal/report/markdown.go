@@ -65,7 +65,7 @@ func (r *Report) flat(p Panel) flatTable {
 	for i, x := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			t.Rows = append(t.Rows, []string{x.Name(), "no valid trial", "–", "–", "–", "–", "0"})
+			t.Rows = append(t.Rows, []string{x.Name(), r.noFigure(i, p.Response), "–", "–", "–", "–", "0"})
 			continue
 		}
 		for _, w := range c.Warnings {
@@ -101,6 +101,9 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%s.\n\n", markdownLine(r.scope()))
 	for _, list := range [][]string{r.Verdict(), r.sentencesOf()} {
+		if len(list) == 0 {
+			continue
+		}
 		for _, line := range list {
 			fmt.Fprintf(&b, "- %s\n", markdownLine(line))
 		}

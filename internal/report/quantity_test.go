@@ -5,7 +5,7 @@ import "testing"
 // Digits of an interval that knows nothing would look like knowledge.
 func TestIntervalsThatKnowNothing(t *testing.T) {
 	for v, want := range map[float64]string{1.002: "1.002", 11.48: "11.5", 5888: "5888", 3.6e18: ">1000000",
-		2.4e-10: "<0.000001", 0.05: "0.0500"} {
+		2.4e-10: "<0.000001", 0.05: "0.0500", 1: "1.000", 1.00042: "1.0004", 0.99996: "0.99996", 1.0000000001: "1.000"} {
 		if got := ratioText(v); got != want {
 			t.Errorf("ratio %g: got %q, want %q", v, got, want)
 		}

@@ -304,8 +304,12 @@ func timesAsMuch(x stat.Comparison, ratio bool) string {
 	if !ratio {
 		says = " more"
 	}
-	if !(x.Hi > x.Lo) {
-		return significant(x.Estimate) + says
+	figure := significant
+	if ratio {
+		figure = ratioText // 1.007 (1.003 to 1.011), where 1.01 (1.00 to 1.01) would seem to hold 1
 	}
-	return fmt.Sprintf("%s%s (%s to %s)", significant(x.Estimate), says, significant(x.Lo), significant(x.Hi))
+	if !(x.Hi > x.Lo) {
+		return figure(x.Estimate) + says
+	}
+	return fmt.Sprintf("%s%s (%s to %s)", figure(x.Estimate), says, figure(x.Lo), figure(x.Hi))
 }

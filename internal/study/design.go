@@ -2,8 +2,12 @@ package study
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 )
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
 
 var designKeys = []key{
 	{"replications", func(r *reader, s *Study, n *node) {
@@ -40,13 +44,13 @@ var designKeys = []key{
 
 var timeoutKeys = []key{
 	{"ready", func(r *reader, s *Study, n *node) {
-		s.Timeouts.Ready, _ = r.duration("ready", n, time.Millisecond)
+		r.limit(&s.Timeouts.Ready, "ready", n)
 	}},
 	{"request", func(r *reader, s *Study, n *node) {
-		s.Timeouts.Request, _ = r.duration("request", n, time.Millisecond)
+		r.limit(&s.Timeouts.Request, "request", n)
 	}},
 	{"trial", func(r *reader, s *Study, n *node) {
-		s.Timeouts.Trial, _ = r.duration("trial", n, time.Millisecond)
+		r.limit(&s.Timeouts.Trial, "trial", n)
 	}},
 }
 
@@ -57,6 +61,13 @@ var limitKeys = []key{
 var pinKeys = []key{
 	{"client", func(r *reader, s *Study, n *node) { s.Pin.Client = r.cpus("client", n) }},
 	{"server", func(r *reader, s *Study, n *node) { s.Pin.Server = r.cpus("server", n) }},
+}
+
+// limit reads a time limit. A wrong one leaves the default, by which all else is judged.
+func (r *reader) limit(to *time.Duration, what string, n *node) {
+	if v, ok := r.duration(what, n, time.Millisecond); ok {
+		*to = v
+	}
 }
 
 // defaultBudget is how many blocks a precision may add where the study says nothing.
@@ -91,6 +102,13 @@ func (r *reader) span(what string, n *node) Span {
 	if n.kind == scalar && n.tag == "!!int" {
 		v, _ := r.count(what, n, 0, MaxTrials*100)
 		return Span{Requests: v}
+	}
+	if number, unit, _ := strings.Cut(n.text, " "); n.kind == scalar && unit != "" && digits.MatchString(number) {
+		if _, _, advice := readDuration(n.text); advice != "" {
+			r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), "write a number alone, such as "+number+
+				", or a duration such as 5s")
+			return Span{}
+		}
 	}
 	v, _ := r.duration(what, n, 0)
 	return Span{Time: v}

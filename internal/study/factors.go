@@ -19,8 +19,16 @@ type builder struct {
 
 // fix takes a setting at the top of the file.
 func (b *builder) fix(p pair) {
+	before := len(b.errs.list)
 	sets, ok := b.assign(p.key, p.value)
 	b.broken = b.broken || !ok
+	if !ok && p.value.kind == list && !slices.Contains(groups, p.key.Text) { // several values make a factor
+		for i := before; i < len(b.errs.list); i++ {
+			if e := b.errs.list[i]; e.Pos == p.value.pos {
+				e.Advice += fmt.Sprintf("; or, to compare several, factors: {%s: %s}", p.key.Text, p.value.scalars())
+			}
+		}
+	}
 	for _, s := range sets {
 		if old, twice := b.fixed[s.Key]; twice {
 			b.fail(s.Value.Pos, fmt.Sprintf("%q is given twice, first %s", s.Key,

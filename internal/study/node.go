@@ -107,7 +107,7 @@ func yamlAdvice(what string) string {
 	for _, a := range [][2]string{
 		{"tab character", "indent with spaces, not tabs"},
 		{"found multiple", "keep one document, and remove the line ---"},
-		{"mapping values", "put a text that holds a colon between quotes"},
+		{"mapping values", "indent the keys of a mapping alike, and put a text that holds a colon between quotes"},
 		{"cannot start any token", "indent with spaces, not tabs, and put a text that starts with @, ` or % between quotes"},
 		{"expected ',' or", "close the bracket, or put the comma between"},
 		{"end of stream", "close the quote or bracket that was opened"},
@@ -200,4 +200,17 @@ func where(p, from Pos) string {
 		return "at " + p.String()
 	}
 	return fmt.Sprintf("at line %d", p.Line)
+}
+
+// scalars are a list's values as they may be written, or what stands for them.
+func (n *node) scalars() string {
+	var words []string
+	for _, x := range n.items {
+		if x.kind != scalar || len(words) == 4 {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, x.text)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
 }

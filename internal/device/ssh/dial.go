@@ -78,6 +78,10 @@ func (h host) connect(ctx context.Context, through *crypto.Client) (*crypto.Clie
 		raw, err = through.DialContext(ctx, "tcp", address)
 	}
 	if err != nil {
+		var unknown *net.DNSError
+		if errors.As(err, &unknown) && unknown.IsNotFound {
+			return nil, fmt.Errorf("no host is called %s; check the name, and whether this works: %s", h.name, h.byHand())
+		}
 		return nil, fmt.Errorf("%w; is it on, and does this work: %s", err, h.byHand())
 	}
 	check, algorithms, err := h.checkKey()
