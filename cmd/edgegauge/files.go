@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,6 +32,20 @@ func creatable(flag, path string) error {
 		return exit{exitUsage, fmt.Errorf("%s %s: %w", flag, path, err)}
 	}
 	return nil
+}
+
+// A printed remembers what could not be printed: no command that passes over it may say that all is well.
+type printed struct {
+	w   io.Writer
+	err error // the first
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if p.err == nil {
+		p.err = err
+	}
+	return n, err
 }
 
 // outputError replaces an error of writing to standard output by one that says what to do.

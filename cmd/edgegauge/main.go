@@ -115,8 +115,13 @@ var hiddenVerbs = map[string]func(args []string) int{
 func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
-	err := outputError(root.ExecuteContext(ctx))
-	if err != nil {
+	out := &printed{w: root.OutOrStdout()}
+	root.SetOut(out)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err
+	}
+	if err = outputError(err); err != nil {
 		complain(err)
 	}
 	return exitCode(err)

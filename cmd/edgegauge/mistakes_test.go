@@ -237,12 +237,14 @@ func TestFullOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	var said strings.Builder
-	c := exec.CommandContext(t.Context(), o.exe, "links")
-	c.Stdout, c.Stderr = full, &said
-	if err := c.Run(); c.ProcessState.ExitCode() != exitUnmeasured ||
-		!strings.Contains(said.String(), "standard output cannot be written: no space left on device; free some") {
-		t.Errorf("exit code %d: %s (%v)", c.ProcessState.ExitCode(), said.String(), err)
+	for _, line := range []string{"links", "check quickstart", "check quickstart --json", "stacks list", "version", "plan quickstart"} {
+		var said strings.Builder
+		c := exec.CommandContext(t.Context(), o.exe, strings.Fields(line)...)
+		c.Stdout, c.Stderr = full, &said
+		if err := c.Run(); c.ProcessState.ExitCode() != exitUnmeasured ||
+			!strings.Contains(said.String(), "standard output cannot be written: no space left on device; free some") {
+			t.Errorf("%s: exit code %d: %s (%v)", line, c.ProcessState.ExitCode(), said.String(), err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -95,12 +96,23 @@ func (a *app) servePages(ctx context.Context, l net.Listener, p pageSetting) err
 		a.order(x, p.Stacks, out)
 	}
 	line.Close()
-	err = page.Wait()
+	err = endOf(page)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return exit{exitUnmeasured, fmt.Errorf("the page has ended (%w); studies that it started go on, and edgegauge web "+
 		"shows them", errors.Join(err, io.ErrUnexpectedEOF))}
+}
+
+// pageEnds is how long a page may take to end once it is told to.
+const pageEnds = 10 * time.Second
+
+// endOf waits for the end of a page that was told to. One that is stopped, or gets no time, is killed: it writes
+// nothing that could be lost.
+func endOf(page *exec.Cmd) error {
+	late := time.AfterFunc(pageEnds, func() { _ = page.Process.Kill() }) // it has ended
+	defer late.Stop()
+	return page.Wait()
 }
 
 // lines are JSON objects that several goroutines send.

@@ -371,3 +371,66 @@ func TestWebConfirms(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// A page that is stopped, as a debugger or a full memory would, keeps nobody from ending.
+func TestStoppedPagesAreNotWaitedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a deadline of 10 s")
+	}
+	t.Parallel()
+	o := newOwn(t)
+	ok(t, os.Mkdir(filepath.Join(o.dir, "results"), 0o755))
+	o.write(t, "watched.yaml", "study: watched\nservice: monitor\nstack: rest-json\nrequests: 20\n"+
+		"design: {replications: 300, cooldown: 100ms}\n")
+	for _, x := range []struct{ verb, line string }{
+		{pageVerb, "web results --listen=127.0.0.1:0"},
+		{pageVerb, "web results --listen=127.0.0.1:0 --control"},
+		{watchVerb, "run watched.yaml --web=127.0.0.1:0 --out r"},
+	} {
+		t.Run(x.line, func(t *testing.T) {
+			t.Parallel()
+			said := (*exec.Cmd).StdoutPipe
+			if x.verb == watchVerb {
+				said = (*exec.Cmd).StderrPipe
+			}
+			c, _ := begun(t, o, said, strings.Fields(x.line)...)
+			var page int
+			for range 600 {
+				if page = childWith(c.Process.Pid, x.verb); page != 0 {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			if page == 0 {
+				t.Fatal("it has no page")
+			}
+			ok(t, syscall.Kill(page, syscall.SIGSTOP))
+			ok(t, c.Process.Signal(os.Interrupt))
+			late := time.AfterFunc(6*pageEnds, func() { c.Process.Kill() })
+			_ = c.Wait() // its code says little here
+			if !late.Stop() {
+				t.Error("it waits for its page for ever")
+			}
+			if syscall.Kill(page, 0) == nil {
+				t.Error("the page is left")
+			}
+		})
+	}
+}
+
+// A page whose address nobody can read is not served.
+func TestWebSaysItsAddressOrEnds(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	ok(t, err)
+	defer full.Close()
+	ok(t, os.Mkdir(filepath.Join(o.dir, "results"), 0o755))
+	c := exec.CommandContext(t.Context(), o.exe, "web", "results", "--listen=127.0.0.1:0")
+	c.Dir, c.Stdout = o.dir, full
+	late := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
+	_ = c.Run() // its code is looked at
+	if !late.Stop() || c.ProcessState.ExitCode() != exitUnmeasured {
+		t.Errorf("it ended with %v", c.ProcessState)
+	}
+}
