@@ -86,6 +86,7 @@
       const b = document.createElement("button");
       b.type = "button";
       b.textContent = x;
+      b.tabIndex = -1; // Tab leads past them to the buttons
       b.addEventListener("click", () => {
         text.setRangeText(x + tail, at - begun.length, at, "end");
         text.focus();
@@ -97,7 +98,13 @@
   text.addEventListener("keydown", (e) => {
     if (e.key === " " && e.ctrlKey && !suggest.hidden) { e.preventDefault(); suggest.firstChild.focus(); }
   });
-  suggest.addEventListener("keydown", (e) => { if (e.key === "Escape") text.focus(); });
+  suggest.addEventListener("keydown", (e) => {
+    if (e.key === "Escape") return text.focus();
+    const to = { ArrowRight: "nextElementSibling", ArrowDown: "nextElementSibling", ArrowLeft: "previousElementSibling", ArrowUp: "previousElementSibling" }[e.key];
+    if (!to || !e.target[to]) return;
+    e.preventDefault();
+    e.target[to].focus();
+  });
   document.getElementById("keys").hidden = false;
   fetch("words.json").then((a) => a.json()).then((w) => { words = w; form.dataset.words = w.length; }).catch(() => {});
 })();
