@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -163,9 +164,11 @@ func TestKitFindsMutants(t *testing.T) {
 		lang, file string
 		mutants    []mutant
 	}{
-		{"python", "stack.py", pythonMutants}, {"node", "stack.js", nodeMutants}, {"go", "main.go", goMutants},
+		{"python", "stack.py", slices.Concat(pythonMutants, newcomersMutants)},
+		{"node", "stack.js", slices.Concat(nodeMutants, newcomersNodeMutants)},
+		{"go", "main.go", slices.Concat(goMutants, newcomersGoMutants)},
 		{"rust", "src/main.rs", rustMutants}, {"rust", "src/json.rs", rustJSONMutants},
-		{"java", "Stack.java", javaMutants}, {"c", "stack.c", cMutants},
+		{"java", "Stack.java", javaMutants}, {"c", "stack.c", slices.Concat(cMutants, newcomersCMutants)},
 	} {
 		t.Run(of.lang+" "+filepath.Base(of.file), func(t *testing.T) { findMutants(t, of.lang, of.file, of.mutants) })
 	}
@@ -180,6 +183,12 @@ var adapterMutants = []struct {
 	{"restlet", "src/edgegauge/restlet/Resource.java", mutant{"times its phases", `x.processing = t2 - t1;`, ``}},
 	{"restlet", "src/edgegauge/restlet/ResourceCaller.java",
 		mutant{"times its phases", `x.deserialization = System.nanoTime() - t0;`, ``}},
+	{"restlet", "src/edgegauge/restlet/Resource.java", mutant{"total begins with the whole request",
+		`    Representation body = receive(entity);
+    Exchange x = Exchange.mine().begin();`, `    Exchange x = Exchange.mine().begin();
+    Representation body = receive(entity);`}},
+	{"libcoap", "src/server.c", mutant{"sort server answers", `out->count = in->count; return`,
+		`out->count = in->count > 1 ? in->count - 1 : in->count; return`}}, // without the last
 	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`, `x.deserialization = 0`}},
 	{"libcoap", "src/client.c", mutant{"times its phases", `x->serialization = now() - x->begun;`, ``}},
 }

@@ -44,8 +44,8 @@ func TestSkeletonsPass(t *testing.T) {
 				}
 				passed.Add(1)
 			})
-			if passed.Load() < 28 {
-				t.Errorf("%d checks; 28 are for a stack with two services", passed.Load())
+			if passed.Load() < 36 {
+				t.Errorf("%d checks; 36 are for a stack with two services", passed.Load())
 			}
 		})
 	}

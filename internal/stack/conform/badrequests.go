@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -33,13 +34,25 @@ import (
 type badRequest struct {
 	what        string
 	contentType string // empty: the right one
+	method      string // of HTTP; empty: POST
+	path        string // behind the right one
 	body        []byte
 }
 
 // refuses sends bad requests, each followed by a good one that must be
 // answered rightly.
 func (c suite) refuses(name, url string) error {
-	return c.refusesEach(name, url, badRequests)
+	return c.refusesEach(name, url, func(enc codec.Encoding, good []byte) []badRequest {
+		all := badRequests(enc, good)
+		rest := slices.Contains([]string{"http", "http2", "http3"}, c.wish.Transport) && !enc.SOAP()
+		if rest || strings.HasPrefix(c.wish.Transport, "coap") {
+			all = append(all, badRequest{what: "an unknown path", path: "/nothing-here", body: good})
+		}
+		if rest {
+			all = append(all, badRequest{what: "another method", method: http.MethodPut, body: good})
+		}
+		return all
+	})
 }
 
 // refusesRange sends numbers that sort has no place for.
@@ -247,9 +260,9 @@ func (c suite) asker() (asker, error) {
 	switch {
 	case slices.Contains([]string{"http", "http2", "http3", "grpc"}, c.wish.Transport) &&
 		(c.wish.Security == "none" || c.wish.Security == "tls"):
-		return c.askHTTP()
+		return c.askHTTP(false)
 	case c.wish.Transport == "dpws":
-		ask, err := c.askHTTP()
+		ask, err := c.askHTTP(false)
 		return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b badRequest) (reply, error) {
 			url, _, _ = strings.Cut(url, "#") // the device's name; before it stands where its service is
 			return ask(ctx, "http"+strings.TrimPrefix(url, "dpws"), enc, name, b)
@@ -264,8 +277,9 @@ func (c suite) asker() (asker, error) {
 	return nil, nil
 }
 
-func (c suite) askHTTP() (asker, error) {
-	transport := &http.Transport{DisableKeepAlives: true}
+// askHTTP opens a connection for each request, or keeps one.
+func (c suite) askHTTP(keep bool) (asker, error) {
+	transport := &http.Transport{DisableKeepAlives: !keep}
 	if c.wish.Security == "tls" {
 		roots, err := c.roots()
 		if err != nil {
@@ -288,7 +302,7 @@ func (c suite) askHTTP() (asker, error) {
 			body, media = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b.body))), b.body...),
 				"application/grpc+proto"
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, cmp.Or(b.method, http.MethodPost), url+b.path, bytes.NewReader(body))
 		if err != nil {
 			return reply{}, err
 		}
@@ -388,7 +402,7 @@ func (c suite) askCoAP() asker {
 		if b.contentType != "" {
 			format = coap.FormatOf(22) // image/jpeg
 		}
-		answer, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path, Format: format, Body: b.body})
+		answer, err := client.Do(ctx, &coap.Call{Method: coap.POST, Path: u.Path + b.path, Format: format, Body: b.body})
 		if err != nil {
 			return reply{}, err
 		}

@@ -80,6 +80,7 @@ func (c suite) client(client *program, peer stack.Description, s string, n int, 
 		c.connections(client, s, add)
 		if c.representative() {
 			c.conduct(client, s, add)
+			c.letters(client, s, add)
 		}
 	}
 	c.tap = func([]byte, *service.Message) bool { return true }
@@ -120,6 +121,9 @@ func (c suite) disbelieves(client *program, peer stack.Description, s string) er
 		}
 		if len(told) != lies {
 			return fmt.Errorf("%d records of %d requests that got wrong answers", len(told), lies)
+		}
+		if len(answered) != lies {
+			return fmt.Errorf("%d requests that got wrong answers were sent %d times", lies, len(answered))
 		}
 		return nil
 	})

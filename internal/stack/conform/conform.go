@@ -165,7 +165,8 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 	}
 	peer, crossed := c.peer(s)
 	if crossed {
-		add("server answers "+peer.Name, answers(peer, c.messageSizes()))
+		// after the largest the smallest: a buffer that is used again may hold what it should not
+		add("server answers "+peer.Name, answers(peer, append(slices.Clone(c.messageSizes()), messageSizes[0])))
 	}
 	// Crossing with a peer shows more than a stack talking to itself: the own client's
 	// sweep of sizes is for one service.
@@ -210,6 +211,15 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 			add("refuses truncated and endless bodies",
 				func(_ *stack.Conn, url string) error { return c.refusesTruncated(s, url) })
 		}
+		if c.cuttable() && c.representative() {
+			add("total begins with the whole request",
+				func(srv *stack.Conn, url string) error { return c.beginsWhole(srv, s, url) })
+			add("answers several connections", func(_ *stack.Conn, url string) error { return c.answersSeveral(s, url) })
+		}
+		if c.askable(s) && c.representative() && c.decoded() {
+			add("decodes each message anew", func(srv *stack.Conn, url string) error { return c.remembers(srv, s, url) })
+		}
+		c.letters(client, s, add)
 		if strings.HasPrefix(c.wish.Security, "wss-") {
 			add("refuses forged WS-Security", func(_ *stack.Conn, url string) error { return c.refusesForgeries(s, url) })
 		}
@@ -269,6 +279,23 @@ func (c suite) connections(client *program, s string, add adder) {
 			add("RTT excludes connecting", func(srv *stack.Conn, url string) error { return c.connectsBeforeSent(srv, s, url) })
 		}
 	}
+}
+
+// letters adds the checks that look at what both sides write.
+func (c suite) letters(client *program, s string, add adder) {
+	if !c.representative() || c.wish.Transport != "http" || c.wish.Security != "none" || c.fixedSizes() {
+		return
+	}
+	add("writes HTTP/1.1 as defined", func(srv *stack.Conn, url string) error { return c.writesHTTP(srv, client, s, url) })
+	add("RTT ends with the last byte", func(srv *stack.Conn, url string) error {
+		return c.endsWithTheLastByte(srv, client, s, url)
+	})
+}
+
+// decoded tells whether a request of any seed can be sent alone, in an encoding of ours.
+func (c suite) decoded() bool {
+	_, err := codec.Parse(c.wish.Encoding)
+	return err == nil && c.wish.Transport != "dpws"
 }
 
 // conduct adds the checks of when a client sends, and for how long it waits.

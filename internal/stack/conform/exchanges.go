@@ -187,6 +187,9 @@ func (r *clientRecords) Record(x measure.Exchange) error {
 		return fmt.Errorf("request %d: %s", x.Seq, x.Failure)
 	case x.Seq != uint64(r.n):
 		return fmt.Errorf("record %d has seq %d", r.n, x.Seq)
+	case x.Due < last:
+		return fmt.Errorf("request %d: due %v, before the previous one was done, %v, in a run back to back", x.Seq,
+			x.Due, last)
 	case x.Sent < last || x.Sent < x.Due || x.Done <= x.Sent:
 		return fmt.Errorf("request %d: due %v, sent %v, done %v, but the previous one was done %v", x.Seq, x.Due,
 			x.Sent, x.Done, last)

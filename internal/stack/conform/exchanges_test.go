@@ -92,6 +92,8 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 		{"a failed request", func(_, c *fakeProgram) { c.records[3].Failure = "no answer" }, "request 4: no answer"},
 		{"a record out of turn", func(_, c *fakeProgram) { c.records[3].Seq = 7 }, "record 4 has seq 7"},
 		{"a request sent before the last was done", func(_, c *fakeProgram) { c.records[3].Sent = 0 }, "request 4: due"},
+		{"a request due before the last was done", func(_, c *fakeProgram) { c.records[3].Due = 0 },
+			"request 4: due 0s, before the previous one was done"},
 		{"a client's phases beyond the total", func(_, c *fakeProgram) { c.records[3].Total = 1 },
 			"request 4: serialization"},
 		{"a server's phases beyond the total", func(s, _ *fakeProgram) { s.records[3].Processing = time.Second },

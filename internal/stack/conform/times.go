@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
@@ -46,7 +48,70 @@ func (c suite) times(srv *stack.Conn, client *program, s, at string) error {
 	if c.has("client") {
 		err = errors.Join(err, timed("client", asked, "serialization", "deserialization", "total"))
 	}
+	if err != nil || !c.first {
+		return err
+	}
+	for range 3 {
+		if err = c.grow(srv, client, s, at); !errors.Is(err, errNoGrowth) {
+			return err
+		}
+	}
 	return err
+}
+
+// leastGrowth is by how much a phase is longer of a large message than of a small one: no machine copies the
+// largest of the kit in less.
+const leastGrowth = time.Microsecond
+
+var errNoGrowth = errors.New("is as long for a large message as for a small one: is it a message's own time, in ns?")
+
+// grow checks that encoding and decoding a large message takes longer than a small one: not where a message
+// was encoded once beforehand, or where times are in another unit. It compares the quickest of some.
+func (c suite) grow(srv *stack.Conn, client *program, s, at string) error {
+	sizes := c.messageSizes()
+	quickest := map[string][]time.Duration{}
+	for _, n := range []int{1, sizes[len(sizes)-1]} {
+		var asked, answered exchangesOf
+		_, err := c.session(srv, client, c.call(s, at, n), func(ctx context.Context, both *stack.Session) error {
+			_, err := both.Measure(ctx, stack.Run{Requests: recorded}, &asked, &answered)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		note := func(side, phase string, records exchangesOf, of func(measure.Exchange) time.Duration) {
+			var all []time.Duration
+			for _, x := range records {
+				all = append(all, of(x))
+			}
+			if len(all) > 0 {
+				quickest[side+"'s "+phase] = append(quickest[side+"'s "+phase], slices.Min(all))
+			}
+		}
+		serialization := func(x measure.Exchange) time.Duration { return x.Serialization }
+		deserialization := func(x measure.Exchange) time.Duration { return x.Deserialization }
+		note("server", "deserialization", answered, deserialization)
+		if s == string(service.Echo) {
+			note("server", "serialization", answered, serialization)
+		}
+		if c.has("client") {
+			note("client", "serialization", asked, serialization)
+			if s == string(service.Echo) {
+				note("client", "deserialization", asked, deserialization)
+			}
+		}
+	}
+	return judgeGrowth(quickest)
+}
+
+// judgeGrowth judges the quickest small and the quickest large message of each phase.
+func judgeGrowth(quickest map[string][]time.Duration) error {
+	for _, phase := range slices.Sorted(maps.Keys(quickest)) {
+		if q := quickest[phase]; len(q) == 2 && q[1] < q[0]+leastGrowth {
+			return fmt.Errorf("the %s (%v, %v) %w", phase, q[0], q[1], errNoGrowth)
+		}
+	}
+	return nil
 }
 
 // timed finds a phase that is 0 in all records.
@@ -160,15 +225,18 @@ func (c suite) delayed(srv *stack.Conn, client *program, s, at string, knownDela
 func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
 	const step = 20 * time.Millisecond
 	const clocks = time.Millisecond
+	const rounding = 10 * time.Microsecond // of an instant that a rate alone determines
 	for _, run := range []stack.Run{
 		{Requests: 4, Interval: int64(step)},
 		{Requests: 4, Rate: float64(time.Second) / float64(step), Arrival: "constant"},
 		{Duration: int64(5 * step), Interval: int64(step)},
 		{Requests: 6, Rate: 500, Arrival: "poisson", Seed: 7},
+		{Requests: 300, Duration: int64(10 * step)},
 	} {
 		var asked, answered exchangesOf
-		err := c.seated(client, c.call(s, at, messageN), srv, func(ctx context.Context, both *stack.Session) error {
-			_, err := both.Measure(ctx, run, &asked, &answered)
+		var span stack.Span
+		err := c.seated(client, c.call(s, at, messageN), srv, func(ctx context.Context, both *stack.Session) (err error) {
+			span, err = both.Measure(ctx, run, &asked, &answered)
 			return err
 		})
 		var own *stack.ProgramError
@@ -178,9 +246,15 @@ func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
 		if err != nil {
 			return err
 		}
-		if len(asked) == 0 || run.Requests > 0 && len(asked) != run.Requests {
+		if len(asked) == 0 || run.Requests > 0 && run.Duration == 0 && len(asked) != run.Requests {
 			return fmt.Errorf("%d records of a run %s", len(asked), words(run))
 		}
+		// the span began before the run, and ended when the first record was read
+		if done := asked[len(asked)-1].Done; span.Length() < done {
+			return fmt.Errorf("records were printed %v after the beginning of a run %s whose last answer came after %v: print "+
+				"them when it is over", span.Length(), words(run), done)
+		}
+		paced := run.Rate > 0 || run.Interval > 0
 		even := true
 		for i, x := range asked {
 			var due time.Duration
@@ -191,7 +265,8 @@ func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
 			switch {
 			case x.Sent < x.Due:
 				return fmt.Errorf("request %d: sent %v before it is due, in a run %s", x.Seq, x.Due-x.Sent, words(run))
-			case i > 0 && run.Arrival != "poisson" && due < step-clocks:
+			case i > 0 && paced && run.Arrival != "poisson" && due < step-clocks,
+				i > 0 && run.Arrival == "constant" && due > step+rounding:
 				return fmt.Errorf("request %d: due %v after the one before, in a run %s", x.Seq, due, words(run))
 			case run.Duration > 0 && x.Due >= time.Duration(run.Duration):
 				return fmt.Errorf("request %d: due at %v, in a run %s", x.Seq, x.Due, words(run))
