@@ -149,8 +149,10 @@ func TestTheGateNamesTestsThatExist(t *testing.T) {
 // The first screen of the README leads to every task, and names the verbs that judge.
 func TestREADMELeadsToTasks(t *testing.T) {
 	screen := strings.Join(strings.SplitAfterN(read(t, "README.md"), "\n", 46)[:45], "")
-	for _, want := range []string{"measure-my-service.md", "measure-my-board.md", "add-a-stack.md", "gate-a-pull-request.md",
-		"read-a-report.md", "which-protocol.md", "use-an-energy-meter.md", "publish.md)", "publish.md#repeat-a-published-study",
+	for _, want := range []string{"measure-my-service.md", "measure-my-board.md", "add-a-stack.md",
+		"gate-a-pull-request.md",
+		"read-a-report.md", "which-protocol.md", "use-an-energy-meter.md", "publish.md)",
+		"publish.md#repeat-a-published-study",
 		"`edgegauge compare`", "`edgegauge choose`", "`edgegauge analyze`"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the first 45 lines have no %s", want)
@@ -162,7 +164,8 @@ func TestREADMELeadsToTasks(t *testing.T) {
 func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	found := 0
-	for _, pattern := range []string{"../*.md", "../doc/*.md", "../doc/findings/*.md", "../stacks/*.md", "../stacks/*/*.md"} {
+	for _, pattern := range []string{"../*.md", "../doc/*.md", "../doc/findings/*.md", "../stacks/*.md",
+		"../stacks/*/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

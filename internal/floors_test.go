@@ -16,13 +16,15 @@ var floors = []struct {
 	name  string
 	rooms []string
 }{
-	{"ground", []string{"internal/kernel", "internal/meant", "internal/named", "internal/plural"}}, // what any program needs
+	// what any program needs
+	{"ground", []string{"internal/kernel", "internal/meant", "internal/named", "internal/plural"}},
 	{"words", []string{"internal/measure", "internal/printable", "internal/service", "internal/stat", "internal/study"}},
 	{"files", []string{"batteries", "devices", "links", "published", "radios", "stacks/contract",
 		"stacks/skeletons", "studies"}}, // embedded, no code
 	// spoken by both a driver and a stack; part of neither
 	{"protocols", []string{"internal/protocol"}},
-	{"hands", []string{"internal/crate", "internal/device", "internal/drive", "internal/instrument", "internal/link", "internal/stack",
+	{"hands", []string{"internal/crate", "internal/device", "internal/drive", "internal/instrument", "internal/link",
+		"internal/stack",
 		"internal/store"}},
 	// all but the first: tests only, of programs in other languages
 	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap",

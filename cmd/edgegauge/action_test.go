@@ -65,8 +65,9 @@ func (r runner) put(t *testing.T, text string) string {
 // run runs the steps; outputs are those of the step compare.
 func (r runner) run(t *testing.T, a action) (outputs map[string]string, summary, said string, failed bool) {
 	t.Helper()
-	files := map[string]string{"GITHUB_OUTPUT": filepath.Join(r.temp, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(r.temp,
-		"summary")}
+	files := map[string]string{"GITHUB_OUTPUT": filepath.Join(r.temp, "output"),
+		"GITHUB_STEP_SUMMARY": filepath.Join(r.temp,
+			"summary")}
 	for _, f := range files {
 		if err := os.WriteFile(f, nil, 0o644); err != nil {
 			t.Fatal(err)
@@ -170,9 +171,11 @@ func TestActionFailsWhatIsSlower(t *testing.T) {
 		failed   bool
 	}{
 		{"slower than before the push, built from the action's source", "main", nil, "main~1", []string{"worse"}, true},
-		{"equal to its base", "main~1", map[string]string{"edgegauge": o.exe, "base": "main~2"}, "", []string{"good", "undecided"}, false},
+		{"equal to its base", "main~1", map[string]string{"edgegauge": o.exe, "base": "main~2"}, "",
+			[]string{"good", "undecided"}, false},
 		{"no such base", "main", map[string]string{"edgegauge": o.exe, "base": "./nothing"}, "", []string{""}, true},
-		{"no such study", "main", map[string]string{"edgegauge": o.exe, "study": "no.yaml"}, "main~1", []string{"error"}, true},
+		{"no such study", "main", map[string]string{"edgegauge": o.exe, "study": "no.yaml"}, "main~1", []string{"error"},
+			true},
 	} {
 		shell("git checkout -q " + tt.at)
 		r := runner{o.dir, t.TempDir(), source, inputs(tt.inputs), tt.before}
@@ -227,7 +230,8 @@ func TestProblemMatcherReadsCompare(t *testing.T) {
 			}
 		}
 	}
-	if len(found["error"]) != 2 || len(found["warning"]) != 1 || !strings.HasPrefix(found["error"][0], "lost trials: gone") ||
+	if len(found["error"]) != 2 || len(found["warning"]) != 1 ||
+		!strings.HasPrefix(found["error"][0], "lost trials: gone") ||
 		!strings.HasPrefix(found["error"][1], "rtt > 5%: RTT of slow at the client: ") ||
 		!strings.HasPrefix(found["warning"][0], "rtt > 5%: RTT of wide at the client: ") {
 		t.Errorf("got %q of %s", found, b.String())
@@ -238,10 +242,12 @@ func TestProblemMatcherReadsCompare(t *testing.T) {
 func someCompared(t *testing.T) report.Compared {
 	t.Helper()
 	series := func(name string, values ...float64) advise.Series {
-		s := advise.Series{Factors: []string{"stack"}, Levels: []string{name}, Side: measure.Client, Response: "rtt", Unit: "s",
+		s := advise.Series{Factors: []string{"stack"}, Levels: []string{name}, Side: measure.Client, Response: "rtt",
+			Unit:        "s",
 			Interleaved: true}
 		for i, v := range values {
-			s.Trials = append(s.Trials, advise.TrialSummary{ID: i + 1, Block: i + 1, Mean: v, Median: v, P95: 1.1 * v, SD: v / 10})
+			s.Trials = append(s.Trials, advise.TrialSummary{ID: i + 1, Block: i + 1, Mean: v, Median: v, P95: 1.1 * v,
+				SD: v / 10})
 		}
 		return s
 	}
@@ -250,7 +256,8 @@ func someCompared(t *testing.T) report.Compared {
 		t.Fatal(err)
 	}
 	old := []advise.Series{series("slow", 1, 1.01, 0.99, 1), series("wide", 1, 2, 1, 2), series("same", 1, 1.01, 0.99, 1)}
-	new := []advise.Series{series("slow", 2, 2.02, 2.01, 2), series("wide", 2, 1, 1, 3), series("same", 1, 1.001, 0.999, 0.99)}
+	new := []advise.Series{series("slow", 2, 2.02, 2.01, 2), series("wide", 2, 1, 1, 3),
+		series("same", 1, 1.001, 0.999, 0.99)}
 	c, err := advise.Compare(old, new, []advise.Condition{k}, 0.95, 0.05)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +276,8 @@ func TestJUnitIsReadByOthers(t *testing.T) {
 	}
 	needs(t, exec.Command(py, "-c", "import junitparser").Run() == nil, "junitparser in "+py)
 	c := someCompared(t)
-	c.Failed = advise.Failures{Old: stat.Share{Hits: 0, N: 9}, New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided, P: 0.2,
+	c.Failed = advise.Failures{Old: stat.Share{Hits: 0, N: 9}, New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided,
+		P:    0.2,
 		Test: "Fisher's exact test over requests"}
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	if err := writeFile("--junit", file, c.JUnit); err != nil {
@@ -288,8 +296,10 @@ for suite in JUnitXml.fromfile(sys.argv[1]):
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, want := range []string{"5 2 0 2\n", "lost trials | gone | Failure: gone is missing", "rtt > 5% | slow, client | Failure: RTT of slow",
-		"rtt > 5% | wide, client | Skipped: undecided: ", "rtt > 5% | same, client |\n", "failures | requests that failed | Skipped: undecided: 3 of 9"} {
+	for _, want := range []string{"5 2 0 2\n", "lost trials | gone | Failure: gone is missing",
+		"rtt > 5% | slow, client | Failure: RTT of slow",
+		"rtt > 5% | wide, client | Skipped: undecided: ", "rtt > 5% | same, client |\n",
+		"failures | requests that failed | Skipped: undecided: 3 of 9"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in %s", want, out)
 		}
@@ -304,7 +314,8 @@ func TestMarkdownComment(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := b.String()
-	if !strings.HasPrefix(got, "**worse**: valid trials are missing") || !strings.Contains(got, "    edgegauge compare results/x/001 --detect 5%\n") {
+	if !strings.HasPrefix(got, "**worse**: valid trials are missing") ||
+		!strings.Contains(got, "    edgegauge compare results/x/001 --detect 5%\n") {
 		t.Errorf("got %s", got)
 	}
 	rows := regexp.MustCompile(`(?m)^\|.*\|$`).FindAllString(got, -1)

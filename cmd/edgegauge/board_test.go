@@ -34,7 +34,8 @@ func cmdBoard(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "small":
 		file := filepath.Join(s.Home, ".cache/edgegauge/edgegauge-board-"+runtime.GOARCH)
-		build := exec.Command("go", "build", "-tags", "board", "-trimpath", "-ldflags", "-s -w -X 'main.stamp="+version()+"'", "-o", file,
+		build := exec.Command("go", "build", "-tags", "board", "-trimpath", "-ldflags", "-s -w -X 'main.stamp="+version()+"'",
+			"-o", file,
 			"edgegauge.example/edgegauge/cmd/edgegauge-board")
 		if out, err := build.CombinedOutput(); err != nil {
 			ts.Fatalf("%v: %s", err, out)

@@ -63,7 +63,8 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 	s := httptest.NewServer(server)
 	defer s.Close()
 	o := newOwn(t)
-	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 150\narrival: constant\n"+
+	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 150\narrival: "+
+		"constant\n"+
 		"concurrency: 8\nduration: 1s\ndesign: {warmup: 0}\n", s.URL))
 	args := []string{"-q", "capacity", "s.yaml", "--slo", "failed < 5%, response_time p50 < 4s", "--length", "1s",
 		"--late", "2s", "--period", "1m", "--precision", "8", "--budget", "45", "--json"}
@@ -93,7 +94,8 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 		t.Error("it left its note outside of the results")
 	}
 	page, err := os.ReadFile(filepath.Join(o.dir, got.Results, "capacity.html"))
-	if err != nil || strings.Count(string(page), "<svg") != 2 || strings.Count(string(page), "<circle") != 2*len(got.Trials) {
+	if err != nil || strings.Count(string(page), "<svg") != 2 ||
+		strings.Count(string(page), "<circle") != 2*len(got.Trials) {
 		t.Errorf("%v: %d circles", err, strings.Count(string(page), "<circle"))
 	}
 	if _, err := os.Stat(filepath.Join(o.dir, "capacity-search.json")); err == nil {
@@ -111,7 +113,8 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 		t.Errorf("code %d; %d more requests\n%s", code, server.served-before, again)
 	}
 	// Another question to the same results is refused.
-	if text, code := o.run(t, "-q", "capacity", "s.yaml", "--slo", "failed < 6%", "--length", "1s", "--late", "2s", "--out",
+	if text, code := o.run(t, "-q", "capacity", "s.yaml", "--slo", "failed < 6%", "--length", "1s", "--late", "2s",
+		"--out",
 		got.Results); code != 2 || !strings.Contains(text, "holds another search") {
 		t.Errorf("code %d: %s", code, text)
 	}
@@ -125,7 +128,8 @@ func TestCapacityIsResumed(t *testing.T) {
 	s := httptest.NewServer(&refusing{bears: 20})
 	defer s.Close()
 	o := newOwn(t)
-	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 600\narrival: constant\n"+
+	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 600\narrival: "+
+		"constant\n"+
 		"concurrency: 8\nduration: 1s\ndesign: {warmup: 0}\n", s.URL))
 	args := []string{"-q", "capacity", "s.yaml", "--slo", "failed < 20%", "--length", "500ms", "--late", "2s",
 		"--precision", "25", "--budget", "10", "--json"}
@@ -138,7 +142,8 @@ func TestCapacityIsResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(note, []byte(strings.Replace(string(text), `"ended": true`, `"ended": false`, 1)), 0o644); err != nil {
+	if err := os.WriteFile(note, []byte(strings.Replace(string(text), `"ended": true`, `"ended": false`, 1)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	args[len(args)-2] = "16"
@@ -198,7 +203,8 @@ func TestScalingOfAServerWithOneWorker(t *testing.T) {
 	}))
 	defer s.Close()
 	o := newOwn(t)
-	o.write(t, "s.yaml", fmt.Sprintf("study: one\nserver: {url: %q}\nrequest: {path: /}\nrequests: 5\ndesign: {warmup: 0}\n",
+	o.write(t, "s.yaml", fmt.Sprintf("study: one\nserver: {url: %q}\nrequest: {path: /}\nrequests: 5\ndesign: {warmup: "+
+		"0}\n",
 		s.URL))
 	out, code := o.run(t, "-q", "capacity", "s.yaml", "--scale", "concurrency", "--most", "8", "--blocks", "2", "--length",
 		"300ms", "--json")

@@ -24,9 +24,15 @@ import (
 // speed, and most of its time they start: it halves the CPU time of a server and its client.
 const quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
 
-// newKit is the conformance kit on this machine. dir is its scratch.
-func newKit(exe, dir string) (conform.Kit, error) {
-	credentials, err := stack.NewCredentials(dir)
+// newKit is the conformance kit on this machine, for these stacks. dir is its scratch.
+func newKit(exe, dir string, stacks ...stack.Description) (conform.Kit, error) {
+	securities := []string{}
+	for _, d := range stacks {
+		for _, o := range d.Serves {
+			securities = append(securities, o.Security...)
+		}
+	}
+	credentials, err := stack.NewCredentials(dir, securities)
 	return conform.Kit{
 		Credentials: credentials, Directory: dir, Peer: referencePeer, Parallel: min(2, runtime.NumCPU()),
 		Start: func(ctx context.Context, d stack.Description, verb string) (conform.Running, error) {

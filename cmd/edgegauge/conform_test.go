@@ -21,7 +21,7 @@ func runKit(t *testing.T, d stack.Description, most int) (failures []string, pas
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit, err := newKit(exe, t.TempDir())
+	kit, err := newKit(exe, t.TempDir(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -237,8 +237,8 @@ func (f *faulty) keep() bool {
 	return false
 }
 
-// measured says whether all blocks are measured though the coordinator has failed: a machine under load may give a trial
-// of which no report can be made.
+// measured says whether all blocks are measured though the coordinator has failed: a machine under load may give a
+// trial of which no report can be made.
 func (f *faulty) measured() bool {
 	s, err := store.OpenReadOnly(f.out)
 	if err != nil {

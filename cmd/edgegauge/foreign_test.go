@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,8 +19,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
-// Programs that know nothing of this lab but its OpenAPI description and its WSDL agree with every server on what is a request and what
-// is not: Schemathesis on each that speaks REST in JSON, Zeep on each that speaks SOAP.
+// Programs that know nothing of this lab but its OpenAPI description and its WSDL agree with every server on what is a
+// request and what is not: Schemathesis on each that speaks REST in JSON, Zeep on each that speaks SOAP.
 func TestForeignClientsAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts every server")
@@ -31,20 +34,24 @@ func TestForeignClientsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clients := startForeignClients(t, python)
 	asked := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		d := all[name]
 		if bed.StackState(t.Context(), d) != "" {
 			continue // whether all are built is for the gate's conformance to say
 		}
-		for _, pair := range [][2]string{{"json", "sort"}, {"json", "monitor"}, {"soap11", "sort"}, {"soap12", "monitor"}} {
-			encoding, service := pair[0], pair[1]
-			if !serves(d, service, encoding) {
-				continue
+		t.Run(name, func(t *testing.T) {
+			server := foreignServer{t: t, d: d}
+			for _, pair := range [][2]string{{"json", "sort"}, {"json", "monitor"}, {"soap11", "sort"}, {"soap12", "monitor"}} {
+				encoding, service := pair[0], pair[1]
+				if !serves(d, service, encoding) {
+					continue
+				}
+				asked[encoding]++
+				clients.ask(t, encoding, service, server.serve(encoding, service))
 			}
-			asked[encoding]++
-			t.Run(name+" "+encoding+" "+service, func(t *testing.T) { foreignClient(t, python, d, service, encoding) })
-		}
+		})
 	}
 	if asked["json"] < 2 || asked["soap11"] < 2 || asked["soap12"] < 2 {
 		t.Errorf("asked %v", asked)
@@ -53,38 +60,98 @@ func TestForeignClientsAgree(t *testing.T) {
 
 func serves(d stack.Description, service, encoding string) bool {
 	return slices.ContainsFunc(d.Serves, func(o stack.Offer) bool {
-		return slices.Contains(o.Services, service) && slices.Contains(o.Encodings, encoding) && slices.Contains(o.Security, "none") &&
+		return slices.Contains(o.Services, service) && slices.Contains(o.Encodings, encoding) &&
+			slices.Contains(o.Security, "none") &&
 			slices.Contains(o.Transports, "http") && slices.Contains(o.Sides, "server")
 	})
 }
 
-func foreignClient(t *testing.T, python string, d stack.Description, service, encoding string) {
-	argv, err := d.Serve.Argv(0)
-	if err != nil {
-		t.Fatal(err)
+// A foreignServer is a stack's server, one process for all that it is asked if it takes that: a virtual machine takes
+// seconds to start.
+type foreignServer struct {
+	t     *testing.T
+	d     stack.Description
+	conn  *stack.Conn
+	again bool // it takes another line
+}
+
+// serve has it serve, and returns the URL.
+func (f *foreignServer) serve(encoding, service string) string {
+	f.t.Helper()
+	if !f.again {
+		argv, err := f.d.Serve.Argv(0)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if len(argv) == 0 { // a reference stack is a hidden verb of this program
+			argv = []string{"/proc/self/exe", lab.StackVerb, f.d.Name, "serve"}
+		} else { // its answers are judged, not its times
+			argv = append([]string{"env", quickly}, argv...)
+		}
+		f.conn = stacktest.Start(f.t, f.d.Dir, argv...)
 	}
-	if len(argv) == 0 { // a reference stack is a hidden verb of this program
-		argv = []string{"/proc/self/exe", lab.StackVerb, d.Name, "serve"}
-	} else { // its answers are judged, not its times
-		argv = append([]string{"env", quickly}, argv...)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
-	srv := stacktest.Start(t, d.Dir, argv...)
-	served, err := srv.Serve(ctx, stack.Serve{Service: service, Encoding: encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
-		Limits: stack.Limits{Body: 1 << 20}})
+	ready, err := f.conn.Serve(ctx, stack.Serve{Service: service, Encoding: encoding, Security: "none", Transport: "http",
+		Host: "127.0.0.1", Limits: stack.Limits{Body: 1 << 20}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.again = ready.Again
+	return ready.URL
+}
+
+// foreignClients is stacks/contract/foreign.py, one process for all that it asks.
+type foreignClients struct {
+	cmd *exec.Cmd
+	in  io.Writer
+	out *json.Decoder
+}
+
+func startForeignClients(t *testing.T, python string) foreignClients {
+	t.Helper()
+	program, err := filepath.Abs("../../stacks/contract/foreign.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	contract, err := filepath.Abs("../../stacks/contract")
+	cmd := exec.CommandContext(t.Context(), python, program)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, python, filepath.Join(contract, "foreign.py"), encoding, service, served.URL)
-	cmd.Dir = t.TempDir()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	return foreignClients{cmd, in, json.NewDecoder(out)}
+}
+
+// ask has a client ask a server, and fails the test if an answer was wrong.
+func (c foreignClients) ask(t *testing.T, encoding, service, url string) {
+	t.Helper()
+	var found struct {
+		Right bool
+		Said  string
+	}
+	late := time.AfterFunc(5*time.Minute, func() { c.cmd.Process.Kill() })
+	defer late.Stop()
+	if _, err := fmt.Fprintln(c.in, encoding, service, url); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.out.Decode(&found); err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.TrimSpace(found.Said); !found.Right {
+		t.Errorf("%s %s:\n%s", encoding, service, said)
 	} else {
-		t.Log(strings.TrimSpace(string(out)))
+		t.Logf("%s %s: %s", encoding, service, said)
 	}
 }

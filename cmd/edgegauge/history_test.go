@@ -132,7 +132,8 @@ func TestHistoryOfFabricatedResults(t *testing.T) {
 		t.Errorf("another kernel is a suspect:\n%s", kernel)
 	}
 
-	pasts(t, in("same"), append(level(10, past{rtt: 1e-3, program: "x"}), level(10, past{rtt: 1.2e-3, program: "x"})...)...)
+	pasts(t, in("same"), append(level(10, past{rtt: 1e-3, program: "x"}),
+		level(10, past{rtt: 1.2e-3, program: "x"})...)...)
 	o.says(t, exitDone, []string{"history", "same"}, "byte for byte the same")
 
 	pasts(t, in("odd"), append(append(level(6, past{rtt: 1e-3}), past{rtt: 1.3e-3}), level(6, past{rtt: 1e-3})...)...)
@@ -153,8 +154,8 @@ func TestHistoryRefuses(t *testing.T) {
 	o := newOwn(t)
 	in := func(name string) string { return filepath.Join(o.dir, name) }
 	pasts(t, in("all/a"), level(3, past{rtt: 1e-3})...)
-	ok(t, verdictbench.Truth{Treatments: 1, Blocks: 3, RTT: func(*rand.Rand, int, int) float64 { return 1 }}.Write(in("all/b"),
-		rand.New(rand.NewPCG(1, 1))))
+	always := func(*rand.Rand, int, int) float64 { return 1 }
+	ok(t, verdictbench.Truth{Treatments: 1, Blocks: 3, RTT: always}.Write(in("all/b"), rand.New(rand.NewPCG(1, 1))))
 	ok(t, os.Mkdir(in("empty"), 0o755))
 	o.says(t, exitUsage, []string{"history", "all"}, "the results are of 2 studies; choose one with --study: gate, truth")
 	o.says(t, exitUsage, []string{"history", "all", "--study", "none"}, "no result is of study")
@@ -173,7 +174,8 @@ func TestHistoryRefuses(t *testing.T) {
 // so many times as long.
 func confirmed(t *testing.T, dir, oldDir, newDir string, slower float64) {
 	t.Helper()
-	study := strings.Replace(strings.Replace(pastStudy, "stack: s\n", "factors: {stack: [s@base, s]}\n", 1), "replications: 6",
+	study := strings.Replace(strings.Replace(pastStudy, "stack: s\n", "factors: {stack: [s@base, s]}\n", 1),
+		"replications: 6",
 		"replications: 20", 1)
 	ok(t, verdictbench.Truth{Study: study, RTT: func(r *rand.Rand, version, block int) float64 {
 		v := 1e-3 * math.Exp(0.2*math.Sin(float64(block))+0.01*r.NormFloat64())
@@ -200,7 +202,8 @@ func TestHistoryShowsConfirmations(t *testing.T) {
 		code   int // of confirm
 		says   []string
 	}{
-		"worse": {1.1, exitWorse, []string{"1 confirmed regression", "confirmed worse from", "interleaved in 20 blocks (worse/c)"}},
+		"worse": {1.1, exitWorse, []string{"1 confirmed regression", "confirmed worse from",
+			"interleaved in 20 blocks (worse/c)"}},
 		"none":  {1, exitDone, []string{"no confirmed regression", "not confirmed: a suspect from"}},
 		"small": {1.05, exitWorse, []string{"1 confirmed regression"}},
 		"gain":  {0.8, exitDone, []string{"no confirmed regression", "confirmed better"}},

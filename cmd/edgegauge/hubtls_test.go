@@ -21,7 +21,8 @@ import (
 
 // hubProcess is a command that runs a hub in a folder.
 func hubProcess(dir string, args ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", append([]string{"-child", "-store", "store", "-keys", "fleet/keys.json"}, args...)...)
+	cmd := exec.Command("/proc/self/exe", append([]string{"-child", "-store", "store", "-keys", "fleet/keys.json"},
+		args...)...)
 	cmd.Args[0], cmd.Dir = "edgegauge-hub", dir
 	return cmd
 }
@@ -110,7 +111,8 @@ func TestHubOverTLS(t *testing.T) {
 	if _, err := nats.Connect(own.URL, nats.Secure(anyone)); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("without a key: got %v", err)
 	}
-	if _, err := nats.Connect(own.URL, nats.Secure(anyone), nats.UserInfo("a", "b")); !errors.Is(err, nats.ErrAuthorization) {
+	if _, err := nats.Connect(own.URL, nats.Secure(anyone), nats.UserInfo("a", "b")); !errors.Is(err,
+		nats.ErrAuthorization) {
 		t.Errorf("with a password: got %v", err)
 	}
 	if _, err := nats.Connect(own.URL, nats.Secure(&tls.Config{InsecureSkipVerify: true,
@@ -161,11 +163,13 @@ func thief(t *testing.T, c wire.Credentials, ca string) {
 	}
 	defer nc.Close()
 	tried := 0
-	for _, subject := range []string{"$KV.assign.two", "$KV.assign.>", "fleet.result.two", "fleet.>", "$O.raw_two.>", ">"} {
+	for _, subject := range []string{"$KV.assign.two", "$KV.assign.>", "fleet.result.two", "fleet.>", "$O.raw_two.>",
+		">"} {
 		nc.SubscribeSync(subject)
 		tried++
 	}
-	for _, subject := range []string{"fleet.result.two", "fleet.alive.two", "fleet.drain.two", "fleet.conduct", "$KV.assign.two",
+	for _, subject := range []string{"fleet.result.two", "fleet.alive.two", "fleet.drain.two", "fleet.conduct",
+		"$KV.assign.two",
 		"$KV.assign.one", "$O.raw_two.C.x", "$JS.API.STREAM.MSG.GET.OBJ_raw_two", "$JS.API.STREAM.DELETE.OBJ_raw_two"} {
 		nc.Publish(subject, []byte("{}"))
 		tried++

@@ -204,11 +204,6 @@ func TestKitFindsMutantsOfAdapters(t *testing.T) {
 	for _, m := range adapterMutants {
 		t.Run(m.stack+" "+filepath.Base(m.file), func(t *testing.T) {
 			t.Parallel() // they wait more than they work
-			kit, err := newKit(exe, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			kit.Parallel = 1
 			of, err := stack.Read(filepath.Join("..", "..", "stacks", m.stack))
 			if err != nil {
 				t.Fatal(err)
@@ -240,6 +235,11 @@ func TestKitFindsMutantsOfAdapters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			kit, err := newKit(exe, t.TempDir(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kit.Parallel = 1
 			if !runCheck(t.Context(), d, kit, m.check) {
 				t.Errorf("%s instead of %s: not found by %q", m.new, m.old, m.check)
 			}
@@ -268,16 +268,15 @@ func findMutants(t *testing.T, lang, file string, mutants []mutant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit, err := newKit(exe, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kit.Parallel = 1
 	dir := t.TempDir()
 	if _, err := writeSkeleton(filepath.Join(dir, "right"), "right", lang); err != nil {
 		t.Fatal(err)
 	}
-	readStack(t, filepath.Join(dir, "right"))
+	kit, err := newKit(exe, t.TempDir(), readStack(t, filepath.Join(dir, "right")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kit.Parallel = 1
 	slots := make(chan struct{}, 4) // they wait more than they work
 	var wg sync.WaitGroup
 	for i, m := range mutants {

@@ -93,7 +93,8 @@ func TestProbeFiguresAreOfAnswers(t *testing.T) {
 func TestCompareRefusesImpossibleProbes(t *testing.T) {
 	const run = `{"requests":2,"failures":0,"rtt":{"n":2,"mean":1,"median":1,"min":1,"max":1},` +
 		`"response_time":{"n":2,"mean":1,"median":1,"min":1,"max":1},"request_body":1,"response_body":1,"answers":1,"waiting":0}`
-	const good = `{"format":1,"kind":"probe","url":"http://a/","requests":4,"failures":0,"per_run":[` + run + "," + run + "]}"
+	const good = `{"format":1,"kind":"probe","url":"http://a/","requests":4,"failures":0,"per_run":[` + run + "," +
+		run + "]}"
 	o := newOwn(t)
 	o.write(t, "good.json", good)
 	if out, code := o.run(t, "compare", "good.json", "good.json"); code != exitDone {

@@ -30,7 +30,8 @@ func TestPublish(t *testing.T) {
 		return out
 	}
 	must("run", "s.yaml", "--quiet", "--trust")
-	if out := must("publish", "results/latest"); !strings.Contains(out, "--author") || !strings.Contains(out, "--license") {
+	if out := must("publish", "results/latest"); !strings.Contains(out, "--author") ||
+		!strings.Contains(out, "--license") {
 		t.Errorf("got %s", out)
 	}
 	must("publish", "results/s/001", "--out", "full.zip", "--author", "Josiah Carberry <0000-0002-1825-0097>",
@@ -68,7 +69,8 @@ func TestPublish(t *testing.T) {
 
 	// Who has the crate reads it, repeats it and compares.
 	must("report", "full.zip.d/s-001")
-	if out, code := o.run(t, "run", "--like", "full.zip.d/s-001", "--out", "again", "--quiet", "--trust"); code != exitDone &&
+	if out, code := o.run(t, "run", "--like", "full.zip.d/s-001", "--out", "again", "--quiet",
+		"--trust"); code != exitDone &&
 		code != exitWorse { // whether times agree depends on the machine
 		t.Fatalf("run --like: exit code %d: %s", code, out)
 	}
@@ -129,7 +131,8 @@ func TestPublishRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	running.Wait()
-	if out, code := o.run(t, "publish", "running"); code != exitUnmeasured || !strings.Contains(out, "trials have not been measured") {
+	if out, code := o.run(t, "publish", "running"); code != exitUnmeasured ||
+		!strings.Contains(out, "trials have not been measured") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if left, _ := filepath.Glob(filepath.Join(o.dir, "*.zip*")); left != nil {
@@ -161,8 +164,8 @@ func unzip(t *testing.T, file, dir string) {
 	}
 }
 
-// isCrate asks RO-Crate's own validator. Of what it recommends, the publisher is whoever takes the crate, and edgegauge does not
-// ask for affiliations.
+// isCrate asks RO-Crate's own validator. Of what it recommends, the publisher is whoever takes the crate, and edgegauge
+// does not ask for affiliations.
 func isCrate(t *testing.T, dir, severity string) {
 	t.Helper()
 	py := os.Getenv("EDGEGAUGE_PYTHON")

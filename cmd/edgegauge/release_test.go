@@ -54,9 +54,9 @@ func tagged(t *testing.T) clone {
 	return c
 }
 
-// The steps of the release workflow make a release: archives that hold what they say, packages of one content, a list of
-// all modules, the same bytes in another folder for another user; and the .deb works on a clean Debian. It is the last
-// commit that is tried, not what is changed since.
+// The steps of the release workflow make a release: archives that hold what they say, packages of one content, a list
+// of all modules, the same bytes in another folder for another user; and the .deb works on a clean Debian. It is the
+// last commit that is tried, not what is changed since.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
@@ -140,7 +140,8 @@ func namesItsModules(t *testing.T, name string) {
 		for _, c := range bom.Components {
 			got = append(got, c.Name+" "+c.Version)
 		}
-		tar := exec.Command("tar", "-xzf", name+arch+".tar.gz", "-C", t.TempDir(), "--strip-components=1", "--wildcards", "*/edgegauge")
+		tar := exec.Command("tar", "-xzf", name+arch+".tar.gz", "-C", t.TempDir(), "--strip-components=1", "--wildcards",
+			"*/edgegauge")
 		if out, err := tar.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -177,7 +178,8 @@ func likeTheDeb(t *testing.T, c clone, name string) {
 	needs(t, err == nil, "rpm and dpkg-deb")
 	c.sh("rpm --checksig --nosignature " + name + ".rpm")
 	rpm := c.sh("rpm --query --package --list " + name + ".rpm | sort")
-	deb := c.sh("dpkg-deb --fsys-tarfile " + name + ".deb | tar -t | sed -n 's#^\\.##; /lintian\\|Debian/d; /[^/]$/p' | sort")
+	deb := c.sh("dpkg-deb --fsys-tarfile " + name + ".deb | tar -t | sed -n 's#^\\.##; /lintian\\|Debian/d; /[^/]$/p' " +
+		"| sort")
 	for s := bufio.NewScanner(strings.NewReader(deb)); s.Scan(); {
 		if !strings.Contains(rpm, s.Text()+"\n") {
 			t.Errorf("the .rpm has no %s", s.Text())

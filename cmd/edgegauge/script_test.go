@@ -151,8 +151,8 @@ func cmdBetween(ts *testscript.TestScript, neg bool, args []string) {
 	holds(ts, args, decimal(ts, args[3]), decimal(ts, args[4]))
 }
 
-// holds checks a figure. A time without a CPU makes what is measured longer, never shorter: beyond an upper bound, the lab is
-// right if its answer says that programs had no CPU, and wrong if it does not.
+// holds checks a figure. A time without a CPU makes what is measured longer, never shorter: beyond an upper bound, the
+// lab is right if its answer says that programs had no CPU, and wrong if it does not.
 func holds(ts *testscript.TestScript, args []string, least, most float64) {
 	got := summaryFigure(ts, args)
 	if got >= least && got <= most {

@@ -28,15 +28,15 @@ func TestSkeletonsPass(t *testing.T) {
 		}
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel() // the kit waits more than it works
-			kit, err := newKit(exe, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
 			dir := filepath.Join(t.TempDir(), "mine")
 			if _, err := writeSkeleton(dir, "mine", lang); err != nil {
 				t.Fatal(err)
 			}
 			d := makeStack(t, dir)
+			kit, err := newKit(exe, t.TempDir(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var passed atomic.Int32
 			conform.Run(t.Context(), d, kit, func(check string, err error) {
 				if err != nil {

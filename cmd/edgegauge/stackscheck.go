@@ -70,17 +70,21 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				return err
 			}
 			defer scratch.Close()
-			kit, err := newKit(exe, scratch.Dir)
-			if err != nil {
-				return err
-			}
-			kit.Only = only
-			failed, all := 0, []checkedStack{}
+			var stacks []stack.Description
 			for _, n := range args {
 				d, err := described(bed, n)
 				if err != nil {
 					return err
 				}
+				stacks = append(stacks, d)
+			}
+			kit, err := newKit(exe, scratch.Dir, stacks...)
+			if err != nil {
+				return err
+			}
+			kit.Only = only
+			failed, all := 0, []checkedStack{}
+			for _, d := range stacks {
 				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
 					return exit{exitUnmeasured, err}
 				}

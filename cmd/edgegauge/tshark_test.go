@@ -46,7 +46,8 @@ func framesOf(t *testing.T, file, layer string) []frame {
 	tshark, err := exec.LookPath("tshark")
 	needs(t, err == nil, "tshark; run: apt-get install tshark")
 	read := func(more ...string) [][]string {
-		args := append([]string{"-n", "-r", file, "-Y", layer, "-T", "fields", "-E", "separator=|", "-e", "frame.time_epoch", "-e", "frame.len",
+		args := append([]string{"-n", "-r", file, "-Y", layer, "-T", "fields", "-E", "separator=|", "-e", "frame.time_epoch",
+			"-e", "frame.len",
 			"-e", layer + ".srcport", "-e", layer + ".dstport", "-e", layer + ".stream"}, more...)
 		out, err := exec.Command(tshark, args...).Output()
 		if err != nil {
@@ -92,8 +93,8 @@ func meansOf(calls [][]frame, ends func([]frame) int64) wireFigures {
 	return f
 }
 
-// What a study says of packets is what tshark counts in the capture that the study keeps: exchanges inside DTLS, connections that
-// carry one MQTT request each, and CoAP in the clear.
+// What a study says of packets is what tshark counts in the capture that the study keeps: exchanges inside DTLS,
+// connections that carry one MQTT request each, and CoAP in the clear.
 func TestPacketFiguresAgreeWithTshark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("captures packets")
@@ -116,11 +117,13 @@ func TestPacketFiguresAgreeWithTshark(t *testing.T) {
 		whole           bool // bytes and packets are those of the whole stream: a session for each request
 		ends            func([]frame) int64
 	}{
-		"CoAP":               {"stack: coap-cbor", "udp", "", false, false, last},
-		"DTLS":               {"stack: coap-cbor\nsecurity: dtls-psk", "udp", "23", false, false, last},
-		"DTLS for each":      {"stack: coap-cbor\nsecurity: dtls-psk\nconnection: per-request", "udp", "23", false, true, last},
-		"MQTT 5, for each":   {"stack: mqtt\nencoding: cbor\nconnection: per-request", "tcp", "", true, false, lastACK},
-		"MQTT 3.1, for each": {"stack: mqtt\nencoding: cbor\ntransport: mqtt311\nconnection: per-request", "tcp", "", true, false, lastACK},
+		"CoAP": {"stack: coap-cbor", "udp", "", false, false, last},
+		"DTLS": {"stack: coap-cbor\nsecurity: dtls-psk", "udp", "23", false, false, last},
+		"DTLS for each": {"stack: coap-cbor\nsecurity: dtls-psk\nconnection: per-request", "udp", "23", false, true,
+			last},
+		"MQTT 5, for each": {"stack: mqtt\nencoding: cbor\nconnection: per-request", "tcp", "", true, false, lastACK},
+		"MQTT 3.1, for each": {"stack: mqtt\nencoding: cbor\ntransport: mqtt311\nconnection: per-request", "tcp", "", true,
+			false, lastACK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOwn(t)

@@ -183,7 +183,8 @@ func TestSharedRunWithAPage(t *testing.T) {
 	t.Setenv("PATH", o.dir+":"+os.Getenv("PATH"))
 	o.write(t, "shared.yaml", "study: shared\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n"+
 		"requests: 20\nretries: 60\ndesign: {replications: 200, cooldown: 100ms}\n")
-	c, line := begun(t, o, (*exec.Cmd).StderrPipe, "run", "shared.yaml", "--benches", "2", "--web=127.0.0.1:0", "--out", "r")
+	c, line := begun(t, o, (*exec.Cmd).StderrPipe, "run", "shared.yaml", "--benches", "2", "--web=127.0.0.1:0",
+		"--out", "r")
 	address, found := strings.CutPrefix(line, "watch it at ")
 	if !found {
 		t.Fatalf("it says %q", line)

@@ -129,7 +129,8 @@ func TestWebControl(t *testing.T) {
 	_, other := server, enterAgain(one)
 	study := func(name string) url.Values {
 		return url.Values{"do": {"start"}, "beside": {"1"}, "text": {"study: " + name + "\nservice: monitor\n" +
-			"factors: {stack: [rest-json, coap-cbor]}\nrequests: 20\nretries: 100\ndesign: {replications: 400, cooldown: 50ms}\n"}}
+			"factors: {stack: [rest-json, coap-cbor]}\nrequests: 20\nretries: 100\ndesign: {replications: 400, cooldown: " +
+			"50ms}\n"}}
 	}
 	one.send("new/", study("left"))
 	other.send("new/", study("right"))
@@ -183,7 +184,8 @@ func TestWebControl(t *testing.T) {
 	again := links.FindStringSubmatch(one.until(`left</a> <span class="state running"`))
 	one.send(again[1], url.Values{})
 	one.until(`ended with code 3(?s).*stopped; results so far`)
-	if _, after := one.do("GET", strings.TrimSuffix(m[1], "resume/")+"t/1/", nil); attemptsOf(after) != attemptsOf(before) {
+	if _, after := one.do("GET", strings.TrimSuffix(m[1], "resume/")+"t/1/",
+		nil); attemptsOf(after) != attemptsOf(before) {
 		t.Error("the first trial was measured again")
 	}
 
@@ -191,7 +193,8 @@ func TestWebControl(t *testing.T) {
 	o.write(t, "meter.sh", `echo '{"type":"meter","name":"test counter","clock":"host","kind":"cumulative","rate":50}'
 while sleep 0.015; do awk '{printf "{\"t\":%.3f,\"J\":%.3f}\n", $1, 2*$1}' /proc/uptime; done
 `)
-	metered := url.Values{"do": {"start"}, "text": {"study: metered\nservice: monitor\nstack: phantom\noptions: {processing: 20ms}\n" +
+	metered := url.Values{"do": {"start"}, "text": {"study: metered\nservice: monitor\nstack: phantom\noptions: " +
+		"{processing: 20ms}\n" +
 		`client: {meter: 'exec:["sh", "meter.sh"]'}` + "\nrequests: 300\ndesign: {replications: 20, warmup: 5}\n" +
 		"responses: [rtt, power]\nretries: 100\n"}}
 	asked := one.send("new/", metered)
@@ -217,7 +220,8 @@ while sleep 0.015; do awk '{printf "{\"t\":%.3f,\"J\":%.3f}\n", $1, 2*$1}' /proc
 	one.until(`metered <span class="state interrupted">ended with code 3`)
 
 	t.Log("many devices: how they are, while they run")
-	one.send("new/", url.Values{"do": {"start"}, "text": {"study: crowd\nservice: monitor\nstack: coap-protobuf\ndevices: 50\n" +
+	one.send("new/", url.Values{"do": {"start"}, "text": {"study: crowd\nservice: monitor\nstack: " +
+		"coap-protobuf\ndevices: 50\n" +
 		"period: 1s\nduration: 4s\nlateness: 20s\nretries: 100\ndesign: {replications: 50}\n"}})
 	shown = one.until(`<dt>devices up</dt><dd>50 of 50(?s).*<dt>failed requests</dt><dd>0 of [1-9]`)
 	one.send(links.FindStringSubmatch(shown)[1], url.Values{})
@@ -225,7 +229,8 @@ while sleep 0.015; do awk '{printf "{\"t\":%.3f,\"J\":%.3f}\n", $1, 2*$1}' /proc
 
 	t.Log("a study that cannot run says why")
 	bad := study("bad")
-	bad.Set("text", strings.Replace(bad.Get("text"), "requests: 20", "requests: 20\nclient.meter: avr:/dev/nothing-here\nresponses: [energy]", 1))
+	bad.Set("text", strings.Replace(bad.Get("text"), "requests: 20",
+		"requests: 20\nclient.meter: avr:/dev/nothing-here\nresponses: [energy]", 1))
 	one.send("new/", bad)
 	one.until(`bad <span(?s).*ended with code \d(?s).*nothing-here`)
 	if entries, err := os.ReadDir(o.dir + "/results/bad"); err == nil && len(entries) > 0 {
@@ -273,7 +278,8 @@ func TestWebConfirms(t *testing.T) {
 	o := newOwn(t)
 	git := func(args ...string) {
 		t.Helper()
-		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@h", "-c", "init.defaultBranch=main"}, args...)...)
+		c := exec.Command("git",
+			append([]string{"-c", "user.name=a", "-c", "user.email=a@h", "-c", "init.defaultBranch=main"}, args...)...)
 		c.Dir = o.dir
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
@@ -299,7 +305,8 @@ func TestWebConfirms(t *testing.T) {
 			"        def do_POST(self):\n            time.sleep("+s+")", 1))
 	}
 	takes("0.1")
-	o.write(t, "gate.yaml", "study: gate\nservice: monitor\nstack: mine\nrequests: 2\ndesign: {warmup: 1, replications: 3}\nretries: 20\n")
+	o.write(t, "gate.yaml", "study: gate\nservice: monitor\nstack: mine\nrequests: 2\ndesign: {warmup: 1, "+
+		"replications: 3}\nretries: 20\n")
 	git("add", ".")
 	git("commit", "--quiet", "-m", "one")
 	for i := range 5 { // a history in which a step is found needs some runs before and behind it
@@ -356,11 +363,13 @@ func TestWebConfirms(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	page := history()
-	if !seen["running"] || !strings.Contains(page, "1 confirmed regression") || !strings.Contains(page, "The results that say so") ||
+	if !seen["running"] || !strings.Contains(page, "1 confirmed regression") ||
+		!strings.Contains(page, "The results that say so") ||
 		strings.Contains(page, "data-confirms") {
 		t.Errorf("it was %v, then: %s", seen, page)
 	}
-	if out, code := o.run(t, "confirm", "results/gate/010"); code != exitWorse || !strings.HasPrefix(out, "confirmed worse") {
+	if out, code := o.run(t, "confirm", "results/gate/010"); code != exitWorse ||
+		!strings.HasPrefix(out, "confirmed worse") {
 		t.Errorf("the command says, with code %d: %s", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(o.dir, "results/gate/010/confirming.json")); err == nil {

@@ -152,7 +152,8 @@ func TestWorseSideCounts(t *testing.T) {
 	}
 }
 
-// What choose ranks by is what report shows: of trial medians the median, though a trial far off makes their mean larger.
+// What choose ranks by is what report shows: of trial medians the median, though a trial far off makes their mean
+// larger.
 func TestChooseRanksMediansByTheirMedian(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	far := around(r, 0.010, 0.02, 10)
@@ -166,7 +167,8 @@ func TestChooseRanksMediansByTheirMedian(t *testing.T) {
 
 // A need is judged by its model, and ranks like a requirement.
 func TestNeeds(t *testing.T) {
-	all := []Series{series("quick", "rtt", 1, 1.1, 1), series("slow", "rtt", 2, 2.1, 2), series("open", "rtt", 1.5, 1.4, 1.5)}
+	all := []Series{series("quick", "rtt", 1, 1.1, 1), series("slow", "rtt", 2, 2.1, 2),
+		series("open", "rtt", 1.5, 1.4, 1.5)}
 	verdicts := map[string]stat.Verdict{"quick": stat.Contradicted, "slow": stat.Confirmed, "open": stat.Undecided}
 	need := Need{Judge: func(name string) Check { return Check{Verdict: verdicts[name], Doubt: "modelled"} }}
 	c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}}, []Condition{mustRequire(t, "rtt < 10s")}, 0.95, need)

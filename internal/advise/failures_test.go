@@ -22,7 +22,8 @@ func TestJudgeFailures(t *testing.T) {
 		old, new []stat.Share
 		want     stat.Verdict
 	}{
-		{"30 % in every run", shares(200, 0, 0, 0, 0, 0, 0, 0, 0), shares(200, 60, 60, 60, 60, 60, 60, 60, 60), stat.Confirmed},
+		{"30 % in every run", shares(200, 0, 0, 0, 0, 0, 0, 0, 0), shares(200, 60, 60, 60, 60, 60, 60, 60, 60),
+			stat.Confirmed},
 		{"an outage in one of six runs", shares(200, 0, 0, 0, 0, 0, 0), shares(200, 0, 0, 200, 0, 0, 0), stat.Undecided},
 		{"one request in 1600", shares(200, 0, 0, 0, 0, 0, 0, 0, 0), shares(200, 0, 1, 0, 0, 0, 0, 0, 0), stat.Contradicted},
 		{"fewer than before", shares(200, 9, 9, 9, 9), shares(200, 0, 0, 0, 0), stat.Contradicted},

@@ -44,7 +44,8 @@ func TestRepeat(t *testing.T) {
 			[]Agreement{Agrees}, Differs},
 		{"a slower stack", []Series{seriesOf("a", near(1)...), seriesOf("b", near(6)...)}, []Agreement{Agrees, Differs},
 			[]Agreement{Differs}, Differs},
-		{"scattered trials", []Series{seriesOf("a", near(1)...), seriesOf("b", 1, 9, 2, 5, 3)}, []Agreement{Agrees, CannotTell},
+		{"scattered trials", []Series{seriesOf("a", near(1)...), seriesOf("b", 1, 9, 2, 5, 3)},
+			[]Agreement{Agrees, CannotTell},
 			[]Agreement{CannotTell}, CannotTell},
 		{"one trial", []Series{seriesOf("a", 1), seriesOf("b", 3)}, []Agreement{CannotTell, CannotTell},
 			[]Agreement{CannotTell}, CannotTell},
@@ -124,8 +125,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// Where nothing changed, at most one repetition in twenty says that it differs; where one of the stacks became slower by the
-// margin, at most one in twenty says that the whole agrees. The seeds are fixed: the rates do not vary.
+// Where nothing changed, at most one repetition in twenty says that it differs; where one of the stacks became slower
+// by the margin, at most one in twenty says that the whole agrees. The seeds are fixed: the rates do not vary.
 func TestRepeatErrs(t *testing.T) {
 	const repetitions = 400
 	scattered := func(r *rand.Rand, name string, mean float64, trials int) Series {

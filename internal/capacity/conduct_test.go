@@ -74,7 +74,8 @@ func conduct(t *testing.T, s *simulated, q stat.CapacitySearch) *Conductor {
 func TestConductorFindsWhatAServerBears(t *testing.T) {
 	s := &simulated{bears: 700, driver: 20000, closed: 3000, noise: 0.02}
 	c := conduct(t, s, search())
-	if got := c.Step.Capacity; c.Step.Stage != stat.Precise || math.Abs(got.Rate/700-1) > 0.03 || got.Lo > 700 || got.Hi < 700 {
+	if got := c.Step.Capacity; c.Step.Stage != stat.Precise || math.Abs(got.Rate/700-1) > 0.03 || got.Lo > 700 ||
+		got.Hi < 700 {
 		t.Errorf("stage %d, %+v", c.Step.Stage, got)
 	}
 	if c.Search.First != 1500 || c.Search.Most != 10000 || c.Driver != 20000 {

@@ -18,13 +18,15 @@ func TestNoteIsFoundAgain(t *testing.T) {
 	if _, err := ReadNote(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no note: %v", err)
 	}
-	n := Note{Format: noteFormat, SLO: "failed < 5%", Settings: []string{"size=1kB", "precision 2.5 %"}, First: 75, Most: 8000,
+	n := Note{Format: noteFormat, SLO: "failed < 5%", Settings: []string{"size=1kB", "precision 2.5 %"}, First: 75,
+		Most:   8000,
 		Driver: 16000, Floor: "floor-tcp"}
 	if err := n.write(dir); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadNote(dir)
-	if err != nil || got.First != n.First || got.Most != n.Most || got.Driver != n.Driver || got.Floor != n.Floor || got.Ended {
+	if err != nil || got.First != n.First || got.Most != n.Most || got.Driver != n.Driver || got.Floor != n.Floor ||
+		got.Ended {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := got.asks(dir, n.SLO, n.Settings); err != nil {

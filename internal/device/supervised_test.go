@@ -233,7 +233,8 @@ func TestFailedStartsKeepNoFile(t *testing.T) {
 		fails()
 	}
 	after := openFiles(t)
-	for deadline := time.Now().Add(20 * time.Second); after > before+10 && time.Now().Before(deadline); after = openFiles(t) {
+	for deadline := time.Now().Add(20 * time.Second); after > before+10 &&
+		time.Now().Before(deadline); after = openFiles(t) {
 		time.Sleep(20 * time.Millisecond) // the last of them are being shut
 	}
 	if after > before+10 {

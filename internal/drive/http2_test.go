@@ -22,7 +22,8 @@ import (
 
 // http2Server is net/http's, on TCP with prior knowledge or on TLS.
 // Before it starts, set changes it.
-func http2Server(t *testing.T, secure bool, h http.HandlerFunc, set ...func(*http.Server)) (*httptest.Server, Credentials) {
+func http2Server(t *testing.T, secure bool, h http.HandlerFunc, set ...func(*http.Server)) (*httptest.Server,
+	Credentials) {
 	s := httptest.NewUnstartedServer(h)
 	for _, f := range set {
 		f(s.Config)

@@ -237,7 +237,8 @@ func TestReconnectIsNotHidden(t *testing.T) {
 	})
 	r, xs := drive(t, Spec{URL: url, Method: "GET"}, Load{Schedule: ClosedLoop(3, 0)}, Fixed("x"))
 	sound(t, xs)
-	if xs[1].RTT() < 30*time.Millisecond || xs[2].RTT() > 20*time.Millisecond || r.Quality.Reconnects != 1 || r.Quality.Repetitions != 1 {
+	if xs[1].RTT() < 30*time.Millisecond || xs[2].RTT() > 20*time.Millisecond || r.Quality.Reconnects != 1 ||
+		r.Quality.Repetitions != 1 {
 		t.Errorf("RTTs %v, %v, %v with %d reconnects; want the second over 30ms, 1 reconnect",
 			xs[0].RTT(), xs[1].RTT(), xs[2].RTT(), r.Quality.Reconnects)
 	}

@@ -188,7 +188,8 @@ func TestStreamsSentTwiceAreToldAndNeverPOST(t *testing.T) {
 					t.Errorf("POST, %s, %d: one request was sent %d times", connection, concurrency, most)
 				}
 				if got := requests + record.Quality.Repetitions; all > got {
-					t.Errorf("%s, %s, %d: the server saw %d requests, the record tells of %d", method, connection, concurrency, all, got)
+					t.Errorf("%s, %s, %d: the server saw %d requests, the record tells of %d", method, connection, concurrency,
+						all, got)
 				}
 				if failed := failures(record); method == "POST" && failed == 0 {
 					t.Errorf("POST, %s, %d: no request failed", connection, concurrency)
@@ -268,7 +269,8 @@ func TestTimeoutsAndLimitsHoldOnStreams(t *testing.T) {
 					{"trickling", "no response within 250ms", trickle, 250 * time.Millisecond},
 					{"endless", "response: body larger than 262144 bytes", endless, 20 * time.Second},
 				} {
-					spec := Spec{Protocol: protocol, Connection: connection, Concurrency: concurrency, Timeout: tt.timeout, MostBody: most}
+					spec := Spec{Protocol: protocol, Connection: connection, Concurrency: concurrency, Timeout: tt.timeout,
+						MostBody: most}
 					if protocol == HTTP2 {
 						server, _ := http2Server(t, false, tt.handler)
 						spec.URL = server.URL
@@ -289,7 +291,8 @@ func TestTimeoutsAndLimitsHoldOnStreams(t *testing.T) {
 					}
 					for x := range record.Exchanges() {
 						if !strings.HasSuffix(x.Failure, tt.want) || x.Done != 0 {
-							t.Errorf("%s, %s, concurrency %d, %s, request %d: %q after %v", protocol, connection, concurrency, tt.what, x.Seq,
+							t.Errorf("%s, %s, concurrency %d, %s, request %d: %q after %v", protocol, connection, concurrency, tt.what,
+								x.Seq,
 								x.Failure, x.RTT())
 						}
 					}

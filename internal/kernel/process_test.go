@@ -123,7 +123,8 @@ func TestWaiting(t *testing.T) {
 
 // Two CPUs, 250 and 50 ticks of which were stolen: 1.5 s for each.
 func TestStolen(t *testing.T) {
-	const text = "cpu  10 20 30 40 50 60 70 300 0 0\ncpu0 1 2 3 4 5 6 7 250 0 0\ncpu1 1 2 3 4 5 6 7 50 0 0\nintr 5 6 7 8 9 10 11 12 13\n"
+	const text = "cpu  10 20 30 40 50 60 70 300 0 0\ncpu0 1 2 3 4 5 6 7 250 0 0\ncpu1 1 2 3 4 5 6 7 50 0 0\nintr 5 6 7 " +
+		"8 9 10 11 12 13\n"
 	if got, want := stolen([]byte(text)), 1500*time.Millisecond; got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}

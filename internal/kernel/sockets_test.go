@@ -38,7 +38,8 @@ func TestSocketsOfAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer asking.Close()
-	want = append(want, Socket{"udp", asking.LocalAddr().(*net.UDPAddr).AddrPort(), asking.RemoteAddr().(*net.UDPAddr).AddrPort()})
+	want = append(want, Socket{"udp", asking.LocalAddr().(*net.UDPAddr).AddrPort(),
+		asking.RemoteAddr().(*net.UDPAddr).AddrPort()})
 
 	here, err := Sockets([]int{os.Getpid()})
 	if err != nil {
@@ -53,7 +54,8 @@ func TestSocketsOfAProcess(t *testing.T) {
 			t.Errorf("%v is missing in %v", s, here)
 		}
 	}
-	if slices.ContainsFunc(here, func(s Socket) bool { return s.Local == connected.LocalAddr().(*net.TCPAddr).AddrPort() }) {
+	if slices.ContainsFunc(here,
+		func(s Socket) bool { return s.Local == connected.LocalAddr().(*net.TCPAddr).AddrPort() }) {
 		t.Errorf("a connection counts as listening: %v", here)
 	}
 

@@ -98,8 +98,8 @@ func TestConnectionIsSaidOrNot(t *testing.T) {
 	}
 }
 
-// A stack that counts no bytes has no sizes, which would be the smallest of all; of one that counts, 0 B is a size: a service that
-// is already running may answer with nothing.
+// A stack that counts no bytes has no sizes, which would be the smallest of all; of one that counts, 0 B is a size: a
+// service that is already running may answer with nothing.
 func TestUncountedBytesAreNoSize(t *testing.T) {
 	for _, uncounted := range []bool{true, false} {
 		y := accumulator{uncounted: uncounted}
@@ -132,7 +132,8 @@ func TestAccumulatorKeepsLargeValues(t *testing.T) {
 			continue
 		}
 		mean := (time.Second + 2*math.MaxUint32 + 1 + time.Hour + 1).Seconds() / 5
-		if math.Abs(r.Mean/mean-1) > 1e-12 || r.Max != 3600 || r.Min != 1e-9 || r.Median != time.Duration(math.MaxUint32).Seconds() {
+		if math.Abs(r.Mean/mean-1) > 1e-12 || r.Max != 3600 || r.Min != 1e-9 ||
+			r.Median != time.Duration(math.MaxUint32).Seconds() {
 			t.Errorf("got %+v, want a mean of %g s", r, mean)
 		}
 		return

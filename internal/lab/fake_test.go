@@ -245,7 +245,8 @@ func fakeHeader(n int) store.Header {
 		Plan: []byte("trial,block,replication,stack\n")}
 	for i := range n {
 		level := store.Level{Factor: "stack", Text: "fake"}
-		h.Trials = append(h.Trials, store.PlannedTrial{ID: i + 1, Block: i + 1, Replication: i + 1, Treatment: []store.Level{level}})
+		h.Trials = append(h.Trials, store.PlannedTrial{ID: i + 1, Block: i + 1, Replication: i + 1,
+			Treatment: []store.Level{level}})
 		h.Plan = fmt.Appendf(h.Plan, "%d,%d,%d,fake\n", i+1, i+1, i+1)
 	}
 	return h

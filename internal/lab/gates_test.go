@@ -168,9 +168,11 @@ func TestResponsesThatPacketsLack(t *testing.T) {
 		{study.Setup{Transport: "coap", Security: "none", Connection: "per-request"}, "handshake_bytes", "no handshake"},
 		{study.Setup{Transport: "coap", Security: "oscore", Connection: "per-request"}, "handshake_bytes", "no handshake"},
 		{study.Setup{Transport: "coap", Security: "dtls-psk", Connection: "per-request"}, "handshake_bytes", ""},
-		{study.Setup{URL: "coap://[::1]:5683/x", Transport: "coap", Security: "none", Connection: "per-request"}, "handshake_bytes",
+		{study.Setup{URL: "coap://[::1]:5683/x", Transport: "coap", Security: "none", Connection: "per-request"},
+			"handshake_bytes",
 			"no handshake"},
-		{study.Setup{URL: "coap+tcp://[::1]:5683/x", Transport: "coap-tcp", Connection: "per-request"}, "handshake_bytes", ""},
+		{study.Setup{URL: "coap+tcp://[::1]:5683/x", Transport: "coap-tcp", Connection: "per-request"},
+			"handshake_bytes", ""},
 		{study.Setup{Transport: "http", Requests: 1}, "jitter", "two requests"},
 		{study.Setup{Transport: "http", Requests: 1, MinDuration: time.Second}, "jitter", ""},
 	} {

@@ -311,7 +311,11 @@ func playLab(tun string) {
 		os.Exit(1)
 	}
 	fmt.Println("open", n.cmd.Process.Pid)
-	if err := kernel.InNetwork(n.Client, func() error { _, err := net.InterfaceByName(Interface); return err }); err != nil {
+	if err := kernel.InNetwork(n.Client, func() error {
+		_,
+			err := net.InterfaceByName(Interface)
+		return err
+	}); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

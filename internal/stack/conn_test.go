@@ -70,7 +70,8 @@ func TestWholeConversation(t *testing.T) {
 // Devices are heard of between records, by whoever waits for that; from a program that has
 // none they are no words of the protocol.
 func TestDevicesAreHeard(t *testing.T) {
-	said := `{"type":"devices","population":{"devices":7}}` + "\n" + `{"type":"exchange","seq":1,"sent":5,"done":9}` + "\n" +
+	said := `{"type":"devices","population":{"devices":7}}` + "\n" + `{"type":"exchange","seq":1,"sent":5,"done":9}` +
+		"\n" +
 		`{"type":"devices","population":{"devices":8}}` + "\n" + `{"type":"end","count":1}` + "\n"
 	c := program(t, said)
 	var heard []string

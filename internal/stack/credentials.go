@@ -11,25 +11,25 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// NewCredentials makes, below dir, a certificate authority, a certificate for a
-// server on this machine or at one of the addresses and one for a client (ECDSA
-// P-256, good for a year;
-// and RSA-2048 ones to sign messages with), a pre-shared key, OSCORE's master
-// secret and salt, and a password,
-// and returns the map the protocol passes on. They are the lab's own: secrets
-// of nothing else.
-func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, error) {
+// NewCredentials makes what programs with these securities need (nil: with any): below dir a certificate
+// authority, a certificate for a server on this machine or at one of the addresses and one for a client (ECDSA
+// P-256, good for a year; for WS-Security by RSA also RSA-2048 ones to sign messages with), a pre-shared key,
+// OSCORE's master secret and salt, and a password. It returns the map the protocol passes on. They are the lab's
+// own: secrets of nothing else.
+func NewCredentials(dir string, securities []string, addresses ...netip.Addr) (map[string]string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,12 @@ func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, err
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"server", "client"} {
+	out := map[string]string{}
+	for name, file := range map[string]string{"server": "", "client": "client_"} {
+		if securities != nil && !slices.ContainsFunc(securities, signsByRSA) {
+			break // to find an RSA key takes as long as a small trial
+		}
+		out[file+"rsa_cert"], out[file+"rsa_key"] = m.path(name+"-rsa.pem"), m.path(name+"-rsa.key")
 		key, err := rsa.GenerateKey(rand.Reader, 2048)
 		if err != nil {
 			return nil, err
@@ -75,16 +80,17 @@ func NewCredentials(dir string, addresses ...netip.Addr) (map[string]string, err
 	if _, err := rand.Read(secret); err != nil {
 		return nil, err
 	}
-	return map[string]string{
+	maps.Copy(out, map[string]string{
 		"ca": m.path("ca.pem"), "cert": m.path("server.pem"), "key": m.path("server.key"),
 		"client_cert": m.path("client.pem"), "client_key": m.path("client.key"),
-		"rsa_cert": m.path("server-rsa.pem"), "rsa_key": m.path("server-rsa.key"),
-		"client_rsa_cert": m.path("client-rsa.pem"), "client_rsa_key": m.path("client-rsa.key"),
 		"psk_identity": "edgegauge", "psk": hex.EncodeToString(secret[:16]),
 		"oscore_secret": hex.EncodeToString(secret[32:48]), "oscore_salt": hex.EncodeToString(secret[48:]),
 		"user": "edgegauge", "password": hex.EncodeToString(secret[16:32]),
-	}, nil
+	})
+	return out, nil
 }
+
+func signsByRSA(security string) bool { return strings.HasPrefix(security, "wss-rsa") }
 
 type authority struct {
 	dir    string
@@ -165,9 +171,9 @@ func credentialNames(security string, side measure.Side) []string {
 		return []string{"user", "password"}
 	case security == "wss-hmac":
 		return []string{"user", "password", "psk"}
-	case strings.HasPrefix(security, "wss-rsa") && server:
+	case signsByRSA(security) && server:
 		return []string{"ca", "rsa_cert", "rsa_key"}
-	case strings.HasPrefix(security, "wss-rsa"):
+	case signsByRSA(security):
 		return []string{"ca", "client_rsa_cert", "client_rsa_key", "rsa_cert"}
 	case server:
 		return []string{"ca", "cert", "key"}

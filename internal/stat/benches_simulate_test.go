@@ -160,7 +160,8 @@ func TestSimulatedQueues(t *testing.T) {
 // treatments' own intervals are narrow enough, or the budget is used: what design.precision
 // does with benches (lab.MoreBlocks). It returns the log ratio, and the first treatment's own
 // mean with what these benches would truly say.
-func stopped(r *rand.Rand, kind BenchKind, bench, inter, precision float64, benches, planned, budget int) (ratio Comparison,
+func stopped(r *rand.Rand, kind BenchKind, bench, inter, precision float64, benches, planned,
+	budget int) (ratio Comparison,
 	mean Summary, own [2]float64) {
 	level, dev := normal(r, benches, 0, bench), [2][]float64{normal(r, benches, 0, inter), normal(r, benches, 0, inter)}
 	var names []string

@@ -96,7 +96,8 @@ func TestUSLPeakIsInItsInterval(t *testing.T) {
 			t.Errorf("%d of %d servers without a peak were said to have one", peaks, rounds)
 		}
 		if truth.Beta > 0 && (peaks < rounds*99/100 || held < rounds*93/100 || held > rounds*99/100) {
-			t.Errorf("alpha %g beta %g: %d of %d have a peak, %d intervals hold it", truth.Alpha, truth.Beta, peaks, rounds, held)
+			t.Errorf("alpha %g beta %g: %d of %d have a peak, %d intervals hold it", truth.Alpha, truth.Beta, peaks,
+				rounds, held)
 		}
 	}
 }

@@ -161,7 +161,8 @@ func makeOlderThanBenches(t *testing.T, dir string) {
 	for _, table := range []string{"meta", "runs", "plan", "trials", "files", "results", "quality"} {
 		text += "INSERT INTO main." + table + " SELECT * FROM new." + table + ";"
 	}
-	execSQL(t, dir, text+"INSERT INTO main.attempts SELECT trial, attempt, state, started, ended, host, pid, reason, log, "+
+	execSQL(t, dir, text+"INSERT INTO main.attempts SELECT trial, attempt, state, started, ended, host, pid, reason, "+
+		"log, "+
 		"digest FROM new.attempts")
 	ok(t, os.Remove(path+".new"))
 }

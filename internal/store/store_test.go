@@ -25,7 +25,8 @@ func header(n int) Header {
 		Plan:    []byte("id,block,replication,stack\n"), // as study.Plan.WriteCSV has it
 	}
 	for i := range n {
-		t := PlannedTrial{ID: i + 1, Block: i/2 + 1, Replication: i/2 + 1, Treatment: []Level{{"stack", string(rune('a' + i%2))}}}
+		t := PlannedTrial{ID: i + 1, Block: i/2 + 1, Replication: i/2 + 1,
+			Treatment: []Level{{"stack", string(rune('a' + i%2))}}}
 		h.Trials = append(h.Trials, t)
 		h.Plan = fmt.Appendf(h.Plan, "%d,%d,%d,%s\n", t.ID, t.Block, t.Replication, t.Treatment[0].Text)
 	}

@@ -12,12 +12,15 @@ func TestBeside(t *testing.T) {
 	const head = "study: s\nrequests: 5\ndesign: {replications: 2}\n"
 	for _, tt := range []struct{ study, want, wrong string }{
 		{"service: monitor\nstack: a\n", `factors.stack=["a@base", "a"]`, ""},
-		{"service: monitor\nfactors: {stack: [a, b], connection: [keep-alive, per-request]}\nexclude: [{stack: b, connection: per-request}]\n",
+		{"service: monitor\nfactors: {stack: [a, b], connection: [keep-alive, per-request]}\nexclude: [{stack: b, " +
+			"connection: per-request}]\n",
 			`factors.stack=["a@base", "a", "b"]; exclude=[{"stack": ["b"], "connection": ["per-request"]}]`, ""},
-		{"service: monitor\nfactors: {stack: [a, b], connection: [keep-alive, per-request]}\nexclude: [{stack: a, connection: per-request}]\n",
+		{"service: monitor\nfactors: {stack: [a, b], connection: [keep-alive, per-request]}\nexclude: [{stack: a, " +
+			"connection: per-request}]\n",
 			`factors.stack=["a@base", "a", "b"]; exclude=[{"stack": ["a@base", "a"], "connection": ["per-request"]}]`, ""},
 		{"service: monitor\nserver: {stack: a}\nclient: {stack: b}\n", "", "sets both"},
-		{"service: monitor\nfactors: {x: [{name: p, stack: a, encoding: json}, {name: q, stack: b, encoding: xml}]}\n", "", "together with other"},
+		{"service: monitor\nfactors: {x: [{name: p, stack: a, encoding: json}, {name: q, stack: b, encoding: xml}]}\n", "",
+			"together with other"},
 		{"server: {url: 'http://h/'}\nrequest: {method: GET}\n", "", "does not start"},
 	} {
 		s, err := Parse("s.yaml", []byte(head+tt.study), Vocabulary{})

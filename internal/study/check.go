@@ -153,7 +153,24 @@ func (t *candidate) load() {
 	if lasts >= patience.Seconds() {
 		t.complain(fmt.Sprintf("%s: too long for timeouts.trial, %s", why, durationText(patience)),
 			"raise timeouts: {trial: …}", "requests", "duration", "rate")
+	} else if warm := t.warmsFor(); warm+lasts >= patience.Seconds() {
+		t.complain(fmt.Sprintf("a warm-up of %s and %s: too long for timeouts.trial, %s", durationText(time.Duration(warm*1e9)),
+			durationText(time.Duration(lasts*1e9)), durationText(patience)),
+			"shorten design: {warmup: …}, or raise timeouts: {trial: …}", "devices", "period", "rate", "duration")
 	}
+}
+
+// warmsFor is how many seconds a warm-up takes at least, as far as the study says it.
+func (t *candidate) warmsFor() float64 {
+	s, w := t.setup, t.study.Design.WarmUp
+	lasts := w.Time.Seconds()
+	if n := float64(w.Requests); s.Population.Devices > 0 {
+		shortest, _ := s.Population.periods()
+		lasts += n / float64(s.Population.Devices) * shortest.Seconds()
+	} else if s.Rate > 0 {
+		lasts += n / s.Rate
+	}
+	return min(lasts, math.MaxInt64/2e9)
 }
 
 // least settles how many requests a trial has at least, and how long it is.
@@ -222,8 +239,6 @@ func (t *candidate) atOnce() {
 	}
 	switch {
 	case s.AtOnce <= 1:
-	case s.URL != "":
-		refuse("is for servers that the lab starts: all trials would ask the same service", "remove at_once", "server.url")
 	case s.Population.Devices > 0:
 		refuse("does not go with devices", "remove at_once", "devices")
 	case t.study.Time == Instructions: // counted says what else cannot be

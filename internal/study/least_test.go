@@ -46,11 +46,13 @@ func TestLeastTimeOfATrial(t *testing.T) {
 		t.Errorf("results of an earlier version: got %+v, %v", s, earlier.Design.WarmUp)
 	}
 	for text, want := range map[string]string{
-		"duration: 1s\nmin_duration: 1s\n":             "min_duration and duration are both given",
-		"min_duration: 1s\ndesign: {warmup: 0}\n":      "min_duration needs a warm-up",
-		"min_duration: 20m\ndesign: {warmup: 5}\n":     "too long for timeouts.trial",
-		"placement: near\n":                            "placement \"near\" is unknown",
-		"design: {replications: 2, precision: none}\n": "precision",
+		"duration: 1s\nmin_duration: 1s\n":                  "min_duration and duration are both given",
+		"min_duration: 1s\ndesign: {warmup: 0}\n":           "min_duration needs a warm-up",
+		"min_duration: 20m\ndesign: {warmup: 5}\n":          "too long for timeouts.trial",
+		"duration: 1s\ndesign: {warmup: 20m}\n":             "a warm-up of 20m",
+		"rate: 10\nrequests: 10\ndesign: {warmup: 10000}\n": "a warm-up of 16m40s and 1s",
+		"placement: near\n":                                 "placement \"near\" is unknown",
+		"design: {replications: 2, precision: none}\n":      "precision",
 	} {
 		if _, err := Parse("a.yaml", []byte(base+text), Vocabulary{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)

@@ -2,6 +2,7 @@ package study
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,7 @@ transport: mqtt311`: {URL: "mqtt://h", Transport: "mqtt311", Security: "none",
 		got := *s.treatments[0].setup
 		got.Request.keys = nil
 		want.Connection, want.Arrival, want.Concurrency, want.Requests = "keep-alive", "constant", 1, 1000
+		want.Capture = "on"
 		want.Client, want.Link = Side{Device: "local", Stack: Requester}, Link{Text: "none"}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\ngot  %+v %+v\nwant %+v %+v", text, got, *got.Request, want, *want.Request)
@@ -68,6 +70,52 @@ factors:
 	mine, theirs := s.treatments[0].setup, s.treatments[1].setup
 	if mine.Service != "" || mine.Request == nil || theirs.Service != "monitor" || theirs.Request != nil {
 		t.Errorf("got %+v and %+v", mine, theirs)
+	}
+}
+
+// Beside server.url each setting has an effect or is refused: none is dropped without a word.
+func TestEverySettingBesideAServiceIsReadOrRefused(t *testing.T) {
+	values := map[string]string{ // that differ from what stands there without them
+		"service": "monitor", "n": "3", "size": "1kB", "stack": "many", "encoding": "xml", "security": "tls",
+		"transport":  "http2",
+		"connection": "per-request", "ip": "ipv6", "client.device": "other", "server.device": "other", "client.stack": "many",
+		"server.stack": "many", "client.meter": "rapl", "server.meter": "rapl", "request": "{path: /b}", "link": "nb-iot",
+		"concurrency": "2", "rate": "10", "arrival": "poisson", "requests": "7", "duration": "3s", "min_duration": "3s",
+		"placement": "apart", "at_once": "2", "capture": "off", "leave_out": "[rtt]", "heap": "16MB", "sensor": "fixed:20",
+		"io_dir": "/tmp", "server.url": "http://other",
+	}
+	v := vocabulary()
+	v.Devices = append(v.Devices, "other")
+	const text = "study: s\nserver.url: http://h\ndesign: {warmup: 5}\n"
+	setup := func(set string) *Setup {
+		sets := []string{"server.url=http://h"}
+		if set != "" {
+			sets = append(sets, set)
+		}
+		if strings.HasPrefix(set, "arrival") {
+			sets = append(sets, "rate=10")
+		}
+		s, err := Parse("s.yaml", []byte(text), v, sets...)
+		if err != nil {
+			return nil
+		}
+		got := s.treatments[0].setup
+		got.Request.keys = nil
+		return got
+	}
+	without := setup("")
+	for _, name := range SettingNames() {
+		if slices.Contains(PopulationSettings(), name) {
+			continue // of devices alone, and Population is kept whole
+		}
+		value, ok := values[name]
+		if !ok {
+			t.Errorf("no value of the setting %s: say one that makes a difference", name)
+			continue
+		}
+		if reflect.DeepEqual(setup(name+"="+value), without) {
+			t.Errorf("%s: %s changes nothing and is not refused", name, value)
+		}
 	}
 }
 

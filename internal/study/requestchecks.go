@@ -10,7 +10,7 @@ import (
 // useless are the settings that change nothing for a service that is already
 // there: another program answers there, at a place of its own.
 var useless = []string{"service", "n", "size", "stack", "client.stack", "server.stack", "server.device", "encoding",
-	"security", "link", "heap", "sensor", "io_dir"}
+	"security", "link", "heap", "sensor", "io_dir", "placement", "at_once"}
 
 // existing checks what goes with a service that is already running, and fills in
 // the rest of its setup. It reports whether the treatment has one.
@@ -36,8 +36,8 @@ func (t *candidate) existing() bool {
 	}
 	*s = Setup{URL: s.URL, Request: s.Request, Transport: s.Transport, Connection: s.Connection, IP: s.IP,
 		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: Link{Text: "none"}, Requests: s.Requests,
-		Duration: s.Duration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival, Security: kind.security,
-		Population: s.Population}
+		Duration: s.Duration, MinDuration: s.MinDuration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival,
+		Security: kind.security, Population: s.Population, Capture: s.Capture, LeaveOut: s.LeaveOut}
 	s.Client.Stack = Requester
 	if !t.has("ip") {
 		s.IP = "" // as the URL's host resolves

@@ -26,7 +26,8 @@ type way struct {
 }
 
 func (w way) String() string {
-	options := strings.NewReplacer("{", "", "}", "", `"`, "", ": ", ":").Replace(w.options) // a name of a level has none of these
+	// a name of a level has none of these
+	options := strings.NewReplacer("{", "", "}", "", `"`, "", ": ", ":").Replace(w.options)
 	words := []string{w.client, w.server, w.encoding, w.security, w.transport, w.connection, options, w.service}
 	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")
 }
@@ -34,7 +35,8 @@ func (w way) String() string {
 // settings are the way in words of a study.
 func (w way) settings() []string {
 	all := []string{"client: {stack: " + w.client + "}", "server: {stack: " + w.server + "}", "encoding: " + w.encoding,
-		"security: " + w.security, "transport: " + w.transport, "connection: " + w.connection, "service: " + cmp.Or(w.service, "monitor")}
+		"security: " + w.security, "transport: " + w.transport, "connection: " + w.connection, "service: " +
+			cmp.Or(w.service, "monitor")}
 	if w.options != "" {
 		all = append(all, "options: "+w.options)
 	}
@@ -308,7 +310,8 @@ func TestCheckAcceptsResponsesThatRunGives(t *testing.T) {
 		}
 	}
 	http := offered[slices.IndexFunc(offered, func(w way) bool { return w.transport == "http" })]
-	if found := b.Obstacles(t.Context(), plan([]string{"jitter"}, "1", http)); !strings.Contains(fmt.Sprint(found), "two requests") {
+	if found := b.Obstacles(t.Context(), plan([]string{"jitter"}, "1", http)); !strings.Contains(fmt.Sprint(found),
+		"two requests") {
 		t.Errorf("the jitter of one request: %v", found)
 	}
 }

@@ -61,6 +61,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.openRequests(ctx)
 	x.seePlacement()
 	x.seeDescriptors()
+	x.seeDevices()
 	if x.bed.NeedsNetwork(x.plan) {
 		x.mayLink(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/stacks/reference"
 )
@@ -27,6 +28,26 @@ func (x *assembly) seeDescriptors() {
 	for t := range x.treatments() {
 		if what, advice := tooManyFiles(t.Setup, int(min(limit.Max, 1<<30)), freeFiles()); what != "" {
 			x.lack(t, what, advice, "devices")
+		}
+	}
+}
+
+// seeDevices finds populations that their client would refuse: a message that needs blocks, for example. The
+// messages of each block are others.
+func (x *assembly) seeDevices() {
+	refused := map[int]bool{} // treatments
+	for _, t := range x.plan.Trials {
+		if t.Setup.Population.Devices == 0 || t.Setup.URL != "" || refused[t.Cell] {
+			continue
+		}
+		call, err := lab.CallOfDevices(x.plan.Study, t)
+		if err == nil {
+			err = reference.CheckDevices(t.Setup.Client.Stack, call)
+		}
+		if err != nil {
+			refused[t.Cell] = true
+			x.fault(t, fmt.Sprintf("stack %s as devices: %v", t.Setup.Client.Stack, err), "", "devices", "size", "n", "period",
+				"keepalive", "mix")
 		}
 	}
 }

@@ -7,10 +7,34 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
+// A message that the devices' client would refuse in each trial is refused before the first.
+func TestDevicesWhoseMessageDoesNotFit(t *testing.T) {
+	b := bed(t)
+	for _, tt := range []struct{ settings, want string }{
+		{"stack: reference/coap-xml\nsize: 20kB", "devices send at most 1024"},
+		{"stack: reference/coap-xml\nsize: 500B\nsecurity: oscore", ""},
+		{"stack: reference/coap-cbor\nsize: 900B\nsecurity: dtls-psk", ""},
+		{"stack: reference/rest-json\nsize: 20kB\nsecurity: tls", ""},
+		{"stack: reference/mqtt\nsize: 900B\nencoding: json", ""},
+		{"stack: reference/floor-tcp\nsize: 900B", ""},
+	} {
+		text := "study: s\nservice: echo\ndevices: 5\nperiod: 1s\nduration: 1s\n" + tt.settings + "\n"
+		p, err := b.Read(t.Context(), "s.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := b.Obstacles(t.Context(), p)
+		if (found == nil) != (tt.want == "") || found != nil && !strings.Contains(found.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.settings, found, tt.want)
+		}
+	}
+}
+
 // Connections that do not fit are refused, with the number that does.
 func TestConnectionsThatDoNotFit(t *testing.T) {
 	setup := func(stack, connection string, n int) *study.Setup {
-		return &study.Setup{Client: study.Side{Stack: stack}, Connection: connection, Population: study.Population{Devices: n}}
+		return &study.Setup{Client: study.Side{Stack: stack}, Connection: connection,
+			Population: study.Population{Devices: n}}
 	}
 	for _, tt := range []struct {
 		name  string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Stacks that need the same program ask it for its version once; one that is missing is looked for again, and an untrusted
-// stack's is not asked at all.
+// Stacks that need the same program ask it for its version once; one that is missing is looked for again, and an
+// untrusted stack's is not asked at all.
 func TestAProgramIsAskedOnce(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	asked := filepath.Join(bin, "asked")

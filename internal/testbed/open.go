@@ -109,10 +109,14 @@ func (x *assembly) openCredentials(ctx context.Context) error {
 		return err
 	}
 	keys := filepath.Join(x.temp, "keys")
+	securities := []string{}
+	for t := range x.treatments() {
+		securities = append(securities, t.Setup.Security)
+	}
 	if err := os.Mkdir(keys, 0o700); err != nil {
 		return err
 	}
-	x.lab.Credentials, err = stack.NewCredentials(keys,
+	x.lab.Credentials, err = stack.NewCredentials(keys, securities,
 		append(reached, link.ServerAddress.IPv4, link.ServerAddress.IPv6)...)
 	return err
 }

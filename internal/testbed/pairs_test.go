@@ -46,7 +46,8 @@ func halvesOf(d stack.Description, side string) []half {
 	return out
 }
 
-// pairOf is the way of one stack's client and another's server if both offer it: by their tables alone, without what a study says.
+// pairOf is the way of one stack's client and another's server if both offer it: by their tables alone, without what a
+// study says.
 func pairOf(client, server half) (way, bool) {
 	w := client.way
 	w.options = cmp.Or(server.way.options, client.way.options)
@@ -66,9 +67,10 @@ func pairOf(client, server half) (way, bool) {
 }
 
 // The same where the client of one stack asks the server of another, both in other languages: check accepts what
-// both tables have and refuses what one lacks; of what it accepts, one request is run for each client and each server that
-// is built here, at least once, and of what it refuses a few. With EDGEGAUGE_PAIRS=stacks, every pair of stacks runs once,
-// with EDGEGAUGE_PAIRS=all in every encoding, security and transport that both have; CONTRIBUTING.md says how.
+// both tables have and refuses what one lacks; of what it accepts, one request is run for each client and each server
+// that is built here, at least once, and of what it refuses a few. With EDGEGAUGE_PAIRS=stacks, every pair of stacks
+// runs once, with EDGEGAUGE_PAIRS=all in every encoding, security and transport that both have; CONTRIBUTING.md says
+// how.
 func TestCheckAcceptsWhatForeignPairsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs stacks in other languages")
@@ -143,7 +145,8 @@ func TestCheckAcceptsWhatForeignPairsRun(t *testing.T) {
 		accepted = once(both, func(w way) way { w.connection = ""; return w })
 		refused = once(lacking, func(w way) way { return way{client: w.client, server: w.server} })
 	}
-	t.Logf("%d ways of pairs; run: %d that check accepts, and %d of %d that it refuses", len(both), len(accepted), len(refused),
+	t.Logf("%d ways of pairs; run: %d that check accepts, and %d of %d that it refuses", len(both), len(accepted),
+		len(refused),
 		len(lacking))
 	for some := range slices.Chunk(accepted, 20) {
 		for w, why := range ran(t, b, some) {

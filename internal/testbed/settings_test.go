@@ -49,6 +49,12 @@ func TestEverySettingIsRead(t *testing.T) {
 		"io_dir":        {sized, t.TempDir(), t.TempDir()},
 		"options.own":   {"", "a", "b"},
 	}
+	dir := t.TempDir()
+	told := filepath.Join(dir, "told")
+	for _, name := range []string{"recorder", "other"} {
+		recorder(t, filepath.Join(dir, "stacks", name), told)
+	}
+	b := bed(t, filepath.Join(dir, "stacks"))
 	for _, name := range append(study.SettingNames(), "options.own") {
 		if name == "server.url" || name == "request" {
 			continue // no stack is told them: cmd/edgegauge has TestServicesThatAreAlreadyThere
@@ -68,15 +74,15 @@ func TestEverySettingIsRead(t *testing.T) {
 				t.Fatalf("no row for the setting %s: say what makes a difference", name)
 			}
 			with := strings.Fields(row.with)
-			one := doings(t, append(with, name+"="+row.one))
-			other := doings(t, append(with, name+"="+row.other))
+			one := doings(t, b, told, append(with, name+"="+row.one))
+			other := doings(t, b, told, append(with, name+"="+row.other))
 			if one == other {
 				t.Errorf("%s or %s: the lab does the same:\n%s", row.one, row.other, one)
 			}
 			if name != "n" {
 				return
 			}
-			if again := doings(t, append(with, name+"="+row.one)); again != one {
+			if again := doings(t, b, told, append(with, name+"="+row.one)); again != one {
 				t.Errorf("%s twice: the lab does not do the same, so this test shows nothing:\n%s\n%s", row.one, one, again)
 			}
 		})
@@ -85,21 +91,19 @@ func TestEverySettingIsRead(t *testing.T) {
 
 // doings is what a lab tells a stack's programs, and has opened, for a study with
 // these settings; or why it cannot run.
-func doings(t *testing.T, sets []string) string {
+func doings(t *testing.T, b *Testbed, told string, sets []string) string {
 	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "told")
-	for _, name := range []string{"recorder", "other"} {
-		recorder(t, filepath.Join(dir, "stacks", name), file)
+	if err := os.WriteFile(told, nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	b := bed(t, filepath.Join(dir, "stacks"))
-	text := "study: s\nservice: monitor\nstack: recorder\ndesign: {replications: 1}\nretries: 0\ntimeouts: {ready: 2s, " +
-		"request: 1s, trial: 20s}\n"
-	p, err := b.Read(t.Context(), "s.yaml", []byte(text), sets...)
+	text := []byte("study: s\nservice: monitor\nstack: recorder\ndesign: {replications: 1}\nretries: 0\ntimeouts: " +
+		"{ready: 2s, " +
+		"request: 1s, trial: 20s}\n")
+	p, err := b.Read(t.Context(), "s.yaml", text, sets...)
 	if err != nil {
 		t.Fatalf("%v: %v", sets, err)
 	}
-	e, err := b.Open(t.Context(), Request{Plan: p, Text: []byte(text), Out: filepath.Join(dir, "out")})
+	e, err := b.Open(t.Context(), Request{Plan: p, Text: text, Out: filepath.Join(t.TempDir(), "out")})
 	if err != nil {
 		return err.Error()
 	}
@@ -107,8 +111,8 @@ func doings(t *testing.T, sets []string) string {
 	if _, err := e.Lab.Run(t.Context()); err != nil {
 		return err.Error()
 	}
-	told, _ := os.ReadFile(file)
-	lines := strings.Split(string(told), "\n")
+	text, _ = os.ReadFile(told)
+	lines := strings.Split(string(text), "\n")
 	slices.Sort(lines) // two programs write at once
 	l := e.Lab
 	opened := fmt.Sprint(keys(l.Devices), keys(l.Links), keys(l.Meters), keys(l.Profiles), keys(l.Sensors),

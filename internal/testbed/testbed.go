@@ -66,6 +66,9 @@ type Testbed struct {
 	// reserved are stacks inside this program whose names folders have, too.
 	reserved map[string]error
 	found    sync.Map // programs in the version that a stack needs, by versionOf
+
+	summed sync.Once
+	ownSum string // of this process's program; empty: it cannot be read
 }
 
 // New makes a testbed. It reads nothing yet.

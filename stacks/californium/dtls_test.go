@@ -98,7 +98,7 @@ func (r *relay) back(far *net.UDPConn) {
 // With a connection ID a session outlives its address; without, it does not.
 func TestConnectionIDOutlivesTheAddress(t *testing.T) {
 	d := built(t)
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,25 @@
-"""foreign.py ENCODING SERVICE URL: asks a server that speaks the contract as a program would that knows only openapi.yaml (json:
-Schemathesis, which makes requests that the description allows and such that it does not) or services.wsdl (soap11, soap12: Zeep).
-Exits with 1 and says what was wrong."""
+"""foreign.py: asks servers that speak the contract as a program would that knows only openapi.yaml (json: Schemathesis, which makes
+requests that the description allows and such that it does not) or services.wsdl (soap11, soap12: Zeep). Reads lines of ENCODING
+SERVICE URL; answers each with a line of JSON: {"right": true or false, "said": what the client printed}. Each client is a process of its
+own, forked from this one, in a folder of its own: to import Schemathesis and Zeep takes as long as most of their work."""
 import json
 import os
-import subprocess
+import random
 import sys
-import urllib.parse
+import tempfile
+
+import schemathesis.cli
+import yaml
+import zeep
+from zeep.transports import Transport
 
 here = os.path.dirname(os.path.abspath(__file__))
-encoding, service, url = sys.argv[1:]
+seed = os.environ.get("FOREIGN_SEED", "1")
+examples = os.environ.get("FOREIGN_EXAMPLES", "40")
 
 
-def openapi():
+def openapi(service):
     """The description of one service in JSON alone."""
-    import yaml
     with open(os.path.join(here, "openapi.yaml"), encoding="utf-8") as f:
         d = yaml.safe_load(f)
     d["paths"] = {p: v for p, v in d["paths"].items() if p == "/" + service}
@@ -27,21 +33,15 @@ def openapi():
         f.write("[phases.coverage]\nunexpected-methods = []\n")  # Grizzly loses its place in a connection after a GET with a body
 
 
-def rest():
-    openapi()
-    base = url[: -len("/" + service)]
-    st = os.path.join(os.path.dirname(sys.executable), "schemathesis")
-    done = subprocess.run([st, "--no-color", "run", "openapi.json", "--url", base, "--phases", "coverage,fuzzing", "--max-examples",
-                           os.environ.get("FOREIGN_EXAMPLES", "40"), "--seed", os.environ.get("FOREIGN_SEED", "1"), "--generation-database",
-                           "none", "--request-timeout", "60"], check=False)
-    sys.exit(done.returncode)
+def rest(service, url):
+    openapi(service)
+    schemathesis.cli.schemathesis(["--no-color", "run", "openapi.json", "--url", url[: -len("/" + service)], "--phases",
+                                   "coverage,fuzzing", "--max-examples", examples, "--seed", seed, "--generation-database", "none",
+                                   "--request-timeout", "60"])  # exits
 
 
-def soap():
-    import random
-    import zeep
-    from zeep.transports import Transport
-    r = random.Random(int(os.environ.get("FOREIGN_SEED", "1")))
+def soap(encoding, service, url):
+    r = random.Random(int(seed))
     client = zeep.Client(os.path.join(here, "services.wsdl"), transport=Transport(operation_timeout=60))
     version = "11" if encoding == "soap11" else "12"
     bindings = [b for b in client.wsdl.bindings if version in b]
@@ -60,4 +60,33 @@ def soap():
     print("10 answers right")
 
 
-rest() if encoding == "json" else soap()
+def ask(encoding, service, url):
+    """Asks in a process of its own, and returns what it printed and whether all was right."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = os.path.join(folder, "said")
+        child = os.fork()
+        if child == 0:
+            os.chdir(folder)
+            to = os.open(said, os.O_WRONLY | os.O_CREAT)
+            os.dup2(to, 1)
+            os.dup2(to, 2)
+            code = 1
+            try:
+                rest(service, url) if encoding == "json" else soap(encoding, service, url)
+                code = 0
+            except SystemExit as e:
+                code = e.code if isinstance(e.code, int) else int(e.code is not None)
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        with open(said, encoding="utf-8", errors="replace") as f:
+            return {"right": status == 0, "said": f.read()}
+
+
+for line in sys.stdin:
+    print(json.dumps(ask(*line.split())), flush=True)

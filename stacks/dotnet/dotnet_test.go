@@ -16,7 +16,7 @@ import (
 func TestAgainstGSOAP(t *testing.T) {
 	stacktest.Built(t, "../gsoap")
 	d := stacktest.Built(t, ".")
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 // that only gSOAP serves: behind a slow link the handshakes of TCP and of TLS are in connection and not in the RTT.
 func TestConnectsAsToldToGSOAP(t *testing.T) {
 	gsoap, d := stacktest.Built(t, "../gsoap"), stacktest.Built(t, ".")
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestConnectsAsToldToGSOAP(t *testing.T) {
 func TestWrongPassword(t *testing.T) {
 	stacktest.Built(t, "../gsoap")
 	stacktest.Built(t, ".")
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func running(t *testing.T, dir string) int {
 func TestDeployments(t *testing.T) {
 	stacktest.Built(t, "../gsoap")
 	stacktest.Built(t, ".")
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func within(t *testing.T) context.Context {
 // credentials makes the lab's own, once for all tests.
 func credentials(t *testing.T) map[string]string {
 	t.Helper()
-	c, err := stack.NewCredentials(t.TempDir())
+	c, err := stack.NewCredentials(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,14 @@
 // Package javatest tests from outside what the Java stacks say of their
-// phases: that they add up, and that a slow service shows in the right one.
+// phases: that they add up. That a slow service shows in the right one the conformance kit checks.
 package javatest
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +34,7 @@ var frameworks = []framework{
 	{"restlet", "sort", "xml", ""},
 }
 
-// containers are servers of hosted_test.go that know hooks: off, as a framework each.
+// containers are GlassFish's servers, which know hooks: off, as a framework each.
 var containers = []framework{
 	{"glassfish7", "concat", "soap11", "jaxws-rt"},
 	{"glassfish3", "concat", "soap11", "jaxws-rt"},
@@ -183,73 +181,4 @@ func TestPhasesAddUp(t *testing.T) {
 func middle(xs []float64) float64 {
 	s := slices.Sorted(slices.Values(xs))
 	return s[len(s)/2]
-}
-
-const delay = 20 * time.Millisecond
-
-var slower = map[string]string{"delay": strconv.Itoa(int(delay))}
-
-// phases are where a delay of the service must not show.
-var phases = []struct {
-	name string
-	of   func(client, server measure.Exchange) time.Duration
-}{
-	{"the client's serialization", func(c, _ measure.Exchange) time.Duration { return c.Serialization }},
-	{"the client's connection", func(c, _ measure.Exchange) time.Duration { return c.Connection }},
-	{"the way there and back", func(c, s measure.Exchange) time.Duration { return c.RTT() - s.Total }},
-	{"the client's deserialization", func(c, _ measure.Exchange) time.Duration { return c.Deserialization }},
-	{"the server's deserialization", func(_, s measure.Exchange) time.Duration { return s.Deserialization }},
-	{"the server's serialization", func(_, s measure.Exchange) time.Duration { return s.Serialization }},
-	{"the rest of the server's total", func(_, s measure.Exchange) time.Duration {
-		return s.Total - s.Deserialization - s.Processing - s.Serialization
-	}},
-}
-
-// A service that is slower by 20 ms is so in processing, and nowhere else.
-func TestDelayIsProcessing(t *testing.T) {
-	for _, f := range frameworks {
-		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			start(t, ownCPU(t), f, "echo", 100, slower).delayed(t)
-		})
-	}
-}
-
-// delayed calls a service that is slower by delay. What a framework takes by itself shrinks as its JVM compiles, and on a busy
-// machine that takes long: more rounds follow, up to a limit. A delay that is counted elsewhere shows in every round.
-func (slow pair) delayed(t *testing.T) {
-	t.Helper()
-	const rounds = 6
-	for round := range rounds {
-		slow.run(t, 40, false)
-		wrong := slow.misplaced(t)
-		if len(wrong) == 0 {
-			return
-		}
-		t.Logf("round %d: %s", round, strings.Join(wrong, "; "))
-	}
-	t.Errorf("a delay of %v shows where it should not, in each of %d rounds", delay, rounds)
-}
-
-// misplaced says where the delay shows and should not, or does not and should. It would show in every request: the least
-// time of several is compared, since a busy machine delays some by as much.
-func (slow pair) misplaced(t *testing.T) (wrong []string) {
-	t.Helper()
-	const requests = 15
-	client, server := slow.run(t, requests, true)
-	least := func(of func(i int) time.Duration) time.Duration {
-		all := make([]time.Duration, requests)
-		for i := range all {
-			all[i] = of(i)
-		}
-		return slices.Min(all)
-	}
-	if got := least(func(i int) time.Duration { return server[i].Processing }); got < delay || got > 2*delay {
-		wrong = append(wrong, fmt.Sprintf("processing took %v", got))
-	}
-	for _, p := range phases {
-		if got := least(func(i int) time.Duration { return p.of(client[i], server[i]) }); got > delay/2 {
-			wrong = append(wrong, fmt.Sprintf("%s took %v", p.name, got))
-		}
-	}
-	return wrong
 }

@@ -60,7 +60,8 @@ func TestBroughtJar(t *testing.T) {
 			if len(missing) != 1 || !missing[0].Brought || !strings.Contains(missing[0].String(), jar) {
 				t.Fatalf("got %v, want one need that names %s", missing, jar)
 			}
-			if _, err := d.Make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "only you can supply it") {
+			if _, err := d.Make(t.Context(), io.Discard); err == nil ||
+				!strings.Contains(err.Error(), "only you can supply it") {
 				t.Errorf("built without its jar: %v", err)
 			}
 			stubs := t.TempDir()

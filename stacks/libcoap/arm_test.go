@@ -15,7 +15,7 @@ import (
 // The static ARM programs serve and call on the oldest core they are for, over UDP and over DTLS with a pre-shared key.
 func TestARM(t *testing.T) {
 	stacktest.Built(t, ".")
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestProgramsBindOnlyTheirAddress(t *testing.T) {
 	if err != nil {
 		lacking(t, fmt.Errorf("a network namespace: %w; run as root", err))
 	}
-	credentials, err := stack.NewCredentials(t.TempDir(), netip.MustParseAddr("127.0.0.5"))
+	credentials, err := stack.NewCredentials(t.TempDir(), nil, netip.MustParseAddr("127.0.0.5"))
 	if err != nil {
 		t.Fatal(err)
 	}

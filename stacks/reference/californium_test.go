@@ -15,7 +15,7 @@ import (
 // among its own two ends and across with ours where ours has the way.
 func TestLargeBodiesWithCalifornium(t *testing.T) {
 	theirs := stacktest.Built(t, "../californium")
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -338,7 +338,7 @@ func repeats(t *testing.T, server string, wanted func([]byte) bool, alter func([
 // protects them: a DTLS record by its number, an OSCORE message, here under
 // other message IDs, by its sequence number.
 func TestReplaysAtEveryServer(t *testing.T) {
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,14 +80,14 @@ func TestDPWSSearchesAsOftenAsTheOptionSays(t *testing.T) {
 	}
 }
 
-// unanswered is how long both clients wait for an answer before they search again (MATCH_TIMEOUT; DPWS 1.1, appendix B),
-// less what a packet's own time may differ by.
+// unanswered is how long both clients wait for an answer before they search again (MATCH_TIMEOUT; DPWS 1.1, appendix
+// B), less what a packet's own time may differ by.
 const unanswered = 9 * time.Second
 
-// listen counts the different Probes that a group hears, and since the last count those that came as late after another as a
-// search goes out again which nobody answered in time: on a busy machine that happens. Before it says a count
-// it sends a mark to the group and waits until that has come back: what was sent
-// before is counted then, however busy the machine is.
+// listen counts the different Probes that a group hears, and since the last count those that came as late after another
+// as a search goes out again which nobody answered in time: on a busy machine that happens. Before it says a count it
+// sends a mark to the group and waits until that has come back: what was sent before is counted then, however busy the
+// machine is.
 func listen(t *testing.T, join func() (dpws.Network, error)) (count func() (all, again int)) {
 	network, err := join()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 func http3Serve(t *testing.T) (server, drive.Spec) {
 	t.Helper()
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func mqttAsk(t *testing.T, d *drive.Driver, n, letters int) *drive.Record {
 }
 
 func TestMQTTAgainstBrokers(t *testing.T) {
-	credentials, err := stack.NewCredentials(t.TempDir())
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
 		t.Fatal(err)
 	}

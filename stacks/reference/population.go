@@ -54,6 +54,33 @@ func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call, status int)
 	}
 }
 
+// CheckDevices finds what a stack's client would refuse of a call that makes it many devices. Nothing is opened and
+// nobody is asked: where the server will be, and with which keys, need not be known.
+func CheckDevices(name string, s stack.Call) error {
+	k, ok := find(name)
+	if !ok || !Populates(k.name) {
+		return fmt.Errorf("stack %s cannot be many devices", name)
+	}
+	p := &program{kind: k}
+	s.Security, s.URL = "none", k.transport+"://127.0.0.1:1/"+s.Service
+	c, err := p.caller(s)
+	if err != nil {
+		return err
+	}
+	d, err := p.spec(s, c)
+	if err != nil {
+		return err
+	}
+	var spec population.Spec
+	if err := json.Unmarshal(s.Population, &spec); err != nil {
+		return err
+	}
+	if err := fill(&spec, d, c, 0); err != nil {
+		return err
+	}
+	return spec.Check()
+}
+
 // fill makes the one request of all devices, and what judges its answers.
 func fill(spec *population.Spec, d drive.Spec, c drive.Call, right int) error {
 	u, err := url.Parse(d.URL)

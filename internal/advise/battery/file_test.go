@@ -14,14 +14,16 @@ func TestRead(t *testing.T) {
 	if err != nil || p.Title != "x" || len(p.Figures) != 6 {
 		t.Fatalf("got %+v, %v", p, err)
 	}
-	if f := p.Figures[0]; f.Key != "radio.sleep" || f.Value != 15e-6 || f.Low != 10e-6 || f.High != 20e-6 || f.Source != "s" {
+	if f := p.Figures[0]; f.Key != "radio.sleep" || f.Value != 15e-6 || f.Low != 10e-6 || f.High != 20e-6 ||
+		f.Source != "s" {
 		t.Errorf("got %+v", f)
 	}
 	for _, tt := range []struct{ text, want string }{
 		{good + "slep: {value: 1W, source: s}\n", `radios/x.yaml:8: unknown key "slep"; did you mean sleep?`},
 		{good + "wait: {value: 1s}\n", "radios/x.yaml:8: wait: it names no source"},
 		{good + "wait: 1s\n", "radios/x.yaml:8: wait: write {value: …, source: …}"},
-		{good + "wait: {value: 1, source: s}\n", `radios/x.yaml:8: wait: value "1": write a number and its unit, such as 10s`},
+		{good + "wait: {value: 1, source: s}\n",
+			`radios/x.yaml:8: wait: value "1": write a number and its unit, such as 10s`},
 		{good + "wait: {value: -1s, source: s}\n", "a number that is not negative"},
 		{good + "wait: {value: 3s, high: 2s, source: s}\n", "is not between low and high"},
 		{good + "wait: {value: 3s, hi: 2s, source: s}\n", `radios/x.yaml:8: unknown key "hi" of a figure`},
@@ -43,7 +45,8 @@ func TestParseQuantity(t *testing.T) {
 	for _, tt := range []struct {
 		text, unit string
 		want       float64
-	}{{"15uW", "W", 15e-6}, {"15µW", "W", 15e-6}, {"2.048s", "s", 2.048}, {"5y", "s", 5 * 365.25 * 86400}, {"20 ms", "s", 0.02},
+	}{{"15uW", "W", 15e-6}, {"15µW", "W", 15e-6}, {"2.048s", "s", 2.048}, {"5y", "s", 5 * 365.25 * 86400},
+		{"20 ms", "s", 0.02},
 		{"3min", "s", 180}, {"2500mAh", "Ah", 2.5}, {"1%", "1", 0.01}, {"5Wh", "J", 18000}, {"62kbit", "bit/s", 62e3},
 		{"73", "B", 73}, {"30mA", "A", 0.03}, {"3V", "V", 3}} {
 		if got, err := ParseQuantity(tt.text, tt.unit); err != nil || math.Abs(got/tt.want-1) > 1e-12 {

@@ -139,8 +139,8 @@ func TestPublishedNBIoTLifetimes(t *testing.T) {
 	}
 }
 
-// What doc/method.md says of radios/nb-iot.yaml: of the means that Robinson measured with 64 B over eight pairs of module
-// and network, six lie within the file's limits, and all above its values.
+// What doc/method.md says of radios/nb-iot.yaml: of the means that Robinson measured with 64 B over eight pairs of
+// module and network, six lie within the file's limits, and all above its values.
 func TestNBIoTBesideTheField(t *testing.T) {
 	rs, cells := load(t)
 	figures, err := conditions(t, rs["nb-iot"], cells["5Wh"], time.Hour).figures()
@@ -181,7 +181,8 @@ func TestNBIoTBesideTheField(t *testing.T) {
 
 // The energy of one report, by hand, in each state.
 func TestStatesByHand(t *testing.T) {
-	radio := profile(t, Radio, "sleep=1mW", "idle=2mW", "receive=100mW", "send=500mW", "setup_time=1s", "setup_power=200mW",
+	radio := profile(t, Radio, "sleep=1mW", "idle=2mW", "receive=100mW", "send=500mW", "setup_time=1s",
+		"setup_power=200mW",
 		"up_rate=8kbit", "down_rate=16kbit", "overhead=100", "wait=3s", "monitor=1s", "inactivity=11s", "drx_cycle=2s",
 		"drx_on=1s", "active=20s", "paging_cycle=10s", "paging_on=1s")
 	cell := profile(t, Battery, "capacity=1Ah", "voltage=1V")

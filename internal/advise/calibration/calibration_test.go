@@ -180,8 +180,10 @@ func TestFilesThatAreNone(t *testing.T) {
 		"[":                  "not a calibration file",
 		"format: 2\nname: x": "format 2 is unsupported (this edgegauge reads 1); use a newer edgegauge",
 		"format: 1\nname: x": "format, machine or entries are missing",
-		"format: 1\nemulated: pi\nentries: [{side: client, response: rtt}]":                                 "points are missing",
-		"format: 1\nemulated: pi\nentries: [{side: client, response: rtt, points: [{size: 2}, {size: 1}]}]": "not sorted by size",
+		"format: 1\nemulated: pi\nentries: [{side: client, response: rtt}]": "points are " +
+			"missing",
+		"format: 1\nemulated: pi\nentries: [{side: client, response: rtt, points: [{size: 2}, {size: 1}]}]": "not sorted " +
+			"by size",
 	} {
 		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: got %v, want %q", text, err, why)

@@ -41,7 +41,8 @@ func TestMonth(t *testing.T) {
 		!math.IsNaN(m.Cost.Hi) || !math.IsNaN(m.PerServer.Center) {
 		t.Errorf("without prices: got %+v", m)
 	}
-	if m := Of(360_000, time.Hour, stat.Summary{Center: 0.04, Lo: math.NaN(), Hi: math.NaN()}, wire, &p); m.Servers.Center != 2 ||
+	if m := Of(360_000, time.Hour, stat.Summary{Center: 0.04, Lo: math.NaN(), Hi: math.NaN()}, wire,
+		&p); m.Servers.Center != 2 ||
 		!math.IsNaN(m.Servers.Lo) {
 		t.Errorf("exactly two servers, and no interval: got %+v", m.Servers)
 	}

@@ -174,7 +174,8 @@ func TestModelsDecideNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", RatioOf: []string{"axis2", "rest"}, Ratio: span{11.48, 11.48}}}
+		p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", RatioOf: []string{"axis2", "rest"},
+			Ratio: span{11.48, 11.48}}}
 		var cards [2]Judged
 		for m := range cards {
 			series := things(rand.New(rand.NewPCG(1, 1)))
@@ -188,7 +189,8 @@ func TestModelsDecideNothing(t *testing.T) {
 			cards[m] = p.Judge(series, Mapping{}, 0.95).Claims[0]
 		}
 		measured, modelled := cards[0], cards[1]
-		if modelled.Verdict != stat.Undecided || modelled.AsModelled != measured.Verdict || modelled.SizeIs != measured.SizeIs {
+		if modelled.Verdict != stat.Undecided || modelled.AsModelled != measured.Verdict ||
+			modelled.SizeIs != measured.SizeIs {
 			t.Errorf("%g: got %s, as modelled %s %s; measured it is %s %s", ratio, modelled.Verdict, modelled.AsModelled,
 				modelled.SizeIs, measured.Verdict, measured.SizeIs)
 		}
@@ -212,7 +214,8 @@ func TestEnoughBlocksAreAskedFor(t *testing.T) {
 	judge := func(blocks int) Judged {
 		var series []advise.Series
 		for _, level := range []string{"axis2", "rest"} {
-			s := advise.Series{Factors: []string{"stack"}, Levels: []string{level}, Side: measure.Client, Response: "rtt", Unit: "s"}
+			s := advise.Series{Factors: []string{"stack"}, Levels: []string{level}, Side: measure.Client, Response: "rtt",
+				Unit: "s"}
 			for b := range blocks {
 				gain := map[string]float64{"axis2": 1.05, "rest": 1}[level]
 				s.Trials = append(s.Trials, advise.TrialSummary{ID: b, Block: b, Mean: gain * math.Exp(0.1*r.NormFloat64())})

@@ -14,7 +14,8 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Condition{{ResponseTime, 0.99, 0.2, ""}, {Failed, 0, 0.001, ""}, {RTT, 0, 1.5, ""}, {TotalTime, 0.5, 20e-6, ""}}
+	want := []Condition{{ResponseTime, 0.99, 0.2, ""}, {Failed, 0, 0.001, ""}, {RTT, 0, 1.5, ""},
+		{TotalTime, 0.5, 20e-6, ""}}
 	for i, c := range s {
 		c.Text = ""
 		if math.Abs(c.Bound-want[i].Bound) > 1e-15 || c.Figure != want[i].Figure || c.Share != want[i].Share {
@@ -53,7 +54,8 @@ func TestJudge(t *testing.T) {
 	trial := func(failed int, slow ...time.Duration) *Tally {
 		y := s.NewTally()
 		for i := range 1000 {
-			x := measure.Exchange{Due: time.Second, Sent: time.Second + 40*time.Millisecond, Done: time.Second + 50*time.Millisecond}
+			x := measure.Exchange{Due: time.Second, Sent: time.Second + 40*time.Millisecond, Done: time.Second +
+				50*time.Millisecond}
 			if i < failed {
 				x = measure.Exchange{Failure: "503"}
 			} else if k := i - failed; k < len(slow) {

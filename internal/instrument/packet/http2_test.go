@@ -12,8 +12,8 @@ func frameOf(kind byte, n int) string {
 	return string(b)
 }
 
-// Of HTTP/2 in the clear, a request begins with HEADERS: SETTINGS, PING and WINDOW_UPDATE that a client sends between are none,
-// wherever segments cut the frames.
+// Of HTTP/2 in the clear, a request begins with HEADERS: SETTINGS, PING and WINDOW_UPDATE that a client sends between
+// are none, wherever segments cut the frames.
 func TestHTTP2RequestsBeginWithHeaders(t *testing.T) {
 	const headers, data, settings, ping, window = 1, 0, 4, 6, 8
 	s := newScript(t)

@@ -210,7 +210,8 @@ func TestKeptAliveRequests(t *testing.T) {
 				again -= r.Retransmissions
 			}
 			most := float64(8 + 2*again) // each is acknowledged once more
-			if open, end := float64(x.Packets())-packets, float64(x.WireBytes())-bytes; open < 5 || open > most || end > most*80 {
+			if open, end := float64(x.Packets())-packets, float64(x.WireBytes())-bytes; open < 5 || open > most ||
+				end > most*80 {
 				t.Errorf("requests leave %v packets and %v B to opening and closing", open, end)
 			}
 			compareRequests(t, file, c)
@@ -218,8 +219,8 @@ func TestKeptAliveRequests(t *testing.T) {
 	}
 }
 
-// compareRequests finds, in tshark's rows, each request's first segment and the last data segment before the next. Data that
-// were there before do not count: on a busy machine acknowledgements come late, and TCP sends the data again.
+// compareRequests finds, in tshark's rows, each request's first segment and the last data segment before the next. Data
+// that were there before do not count: on a busy machine acknowledgements come late, and TCP sends the data again.
 func compareRequests(t *testing.T, file string, c Capture) {
 	var want []time.Duration
 	var start, last time.Duration

@@ -126,15 +126,21 @@ func TestSessionWithPion(t *testing.T) {
 		cid     bool
 		length  uint8
 	}{
-		"CCM-8":                     {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8)}},
-		"CCM":                       {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM)}},
-		"GCM":                       {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_GCM_SHA256)}},
-		"without extended master":   {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), dtls.WithExtendedMasterSecret(dtls.DisableExtendedMasterSecret)}},
-		"extended master required":  {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), dtls.WithExtendedMasterSecret(dtls.RequireExtendedMasterSecret)}},
-		"with a hint":               {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), dtls.WithPSKIdentityHint([]byte("hint"))}},
-		"no cookie":                 {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), dtls.WithInsecureSkipVerifyHello(true)}},
-		"connection ID":             {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), ids}, cid: true, length: 8},
-		"connection ID, GCM":        {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_GCM_SHA256), ids}, cid: true, length: 8},
+		"CCM-8": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8)}},
+		"CCM":   {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM)}},
+		"GCM":   {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_GCM_SHA256)}},
+		"without extended master": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8),
+			dtls.WithExtendedMasterSecret(dtls.DisableExtendedMasterSecret)}},
+		"extended master required": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8),
+			dtls.WithExtendedMasterSecret(dtls.RequireExtendedMasterSecret)}},
+		"with a hint": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8),
+			dtls.WithPSKIdentityHint([]byte("hint"))}},
+		"no cookie": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8),
+			dtls.WithInsecureSkipVerifyHello(true)}},
+		"connection ID": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), ids}, cid: true,
+			length: 8},
+		"connection ID, GCM": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_GCM_SHA256), ids},
+			cid: true, length: 8},
 		"connection ID, none there": {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8)}, cid: true},
 		"connection ID, unasked":    {options: []dtls.ServerOption{suite(dtls.TLS_PSK_WITH_AES_128_CCM_8), ids}},
 	} {
@@ -250,7 +256,8 @@ func FuzzReceive(f *testing.F) {
 		k.CID = cid
 		s := New(&k)
 		for range 3 {
-			if e, err := s.Receive(bytes.Clone(b), func([]byte) { t.Error("data before the handshake") }); err != nil || e == Opened {
+			if e, err := s.Receive(bytes.Clone(b), func([]byte) { t.Error("data before the handshake") }); err != nil ||
+				e == Opened {
 				if e == Opened {
 					t.Error("open without the key")
 				}

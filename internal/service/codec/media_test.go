@@ -48,7 +48,8 @@ func TestParse(t *testing.T) {
 	if e, err := Parse("cbor"); e != CBOR || err != nil {
 		t.Errorf("got %q, %v", e, err)
 	}
-	if _, err := Parse("asn1"); err == nil || !strings.Contains(err.Error(), `unknown encoding "asn1"; available: xml, json,`) {
+	if _, err := Parse("asn1"); err == nil || !strings.Contains(err.Error(),
+		`unknown encoding "asn1"; available: xml, json,`) {
 		t.Errorf("got %v, want the encodings there are", err)
 	}
 }

@@ -226,7 +226,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 		if c.representative() && c.has("client") && !c.fixedSizes() {
 			c.conduct(client, s, add)
 		}
-		if c.representative() && slices.Contains(c.d.Options, "delay") {
+		if (c.first || c.representative()) && slices.Contains(c.d.Options, "delay") {
 			checks = append(checks, check{"a known delay shows in processing", func() error {
 				var err error
 				for _, delay := range knownDelays {

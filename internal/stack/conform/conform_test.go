@@ -21,9 +21,10 @@ func TestClientsWithoutAServerAreCheckedToo(t *testing.T) {
 		Peer:      func(stack.Wish) (stack.Description, bool) { return stack.Description{Name: "peer"}, true },
 	}
 	of := func(sides ...string) (checks []string) {
-		d := stack.Description{Name: "theirs", Serves: []stack.Offer{{Services: []string{"echo", "sum"}, Encodings: []string{"json", "xml"},
-			Security: []string{"none", "tls"}, Transports: []string{"http"}, Sides: sides,
-			Connections: []string{"keep-alive", "per-request"}}}}
+		d := stack.Description{Name: "theirs",
+			Serves: []stack.Offer{{Services: []string{"echo", "sum"}, Encodings: []string{"json", "xml"},
+				Security: []string{"none", "tls"}, Transports: []string{"http"}, Sides: sides,
+				Connections: []string{"keep-alive", "per-request"}}}}
 		Run(t.Context(), d, kit, func(check string, _ error) { checks = append(checks, check) })
 		return checks
 	}

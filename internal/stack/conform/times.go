@@ -185,10 +185,9 @@ func (c suite) delays(srv *stack.Conn, client *program, s, at string, knownDelay
 }
 
 // errMisplaced: the delay may show where it should not.
-var errMisplaced = errors.New("the delay shows in deserialization or serialization")
+var errMisplaced = errors.New("the delay shows where it should not")
 
 func (c suite) delayed(srv *stack.Conn, client *program, s, at string, knownDelay time.Duration) error {
-	const clocks = time.Millisecond
 	var asked, answered exchangesOf
 	ran, err := c.session(srv, client, c.call(s, at, messageN), func(ctx context.Context, both *stack.Session) error {
 		_, err := both.Measure(ctx, stack.Run{Requests: 5}, &asked, &answered)
@@ -197,27 +196,56 @@ func (c suite) delayed(srv *stack.Conn, client *program, s, at string, knownDela
 	if err != nil || !ran {
 		return err
 	}
-	quickest := time.Duration(1 << 62)
-	for _, x := range answered {
-		quickest = min(quickest, x.Deserialization+x.Serialization)
+	return delayShows(asked, answered, knownDelay)
+}
+
+// delayShows finds a known delay of the service that does not show in processing and RTT, or shows elsewhere.
+func delayShows(asked, answered exchangesOf, knownDelay time.Duration) error {
+	const clocks = time.Millisecond
+	if len(asked) != len(answered) {
+		return fmt.Errorf("%d records of the client, %d of the server", len(asked), len(answered))
+	}
+	for i, x := range answered {
 		if x.Processing < knownDelay-clocks {
 			return fmt.Errorf("server's record %d: processing %v, with a delay of %v in it", x.Seq, x.Processing, knownDelay)
 		}
-	}
-	if quickest >= knownDelay {
-		return fmt.Errorf("%w: %v or more, with a delay of %v", errMisplaced, quickest, knownDelay)
-	}
-	quickest = 1 << 62
-	for _, x := range asked {
-		quickest = min(quickest, x.Serialization+x.Deserialization)
-		if x.RTT() < knownDelay-clocks {
-			return fmt.Errorf("request %d: RTT %v, of a server that takes %v", x.Seq, x.RTT(), knownDelay)
+		if rtt := asked[i].RTT(); rtt < knownDelay-clocks {
+			return fmt.Errorf("request %d: RTT %v, of a server that takes %v", asked[i].Seq, rtt, knownDelay)
 		}
 	}
-	if quickest >= knownDelay {
-		return fmt.Errorf("%w, of the client: %v or more, with a server's delay of %v", errMisplaced, quickest, knownDelay)
+	for _, p := range elsewhere {
+		quickest := time.Duration(1 << 62)
+		for i := range asked {
+			quickest = min(quickest, p.of(asked[i], answered[i], knownDelay))
+		}
+		if quickest >= knownDelay {
+			return fmt.Errorf("%w: %s %v or more, with a delay of %v", errMisplaced, p.words, quickest, knownDelay)
+		}
 	}
 	return nil
+}
+
+// elsewhere is where a delay of the service must not show, of a request as its client and its server recorded it.
+var elsewhere = []struct {
+	words string
+	of    func(client, server measure.Exchange, delay time.Duration) time.Duration
+}{
+	{"processing exceeds the delay by", func(_, s measure.Exchange, delay time.Duration) time.Duration {
+		return s.Processing - delay
+	}},
+	{"the server's deserialization and serialization take", func(_, s measure.Exchange, _ time.Duration) time.Duration {
+		return s.Deserialization + s.Serialization
+	}},
+	{"the rest of the server's total is", func(_, s measure.Exchange, _ time.Duration) time.Duration {
+		return s.Total - s.Deserialization - s.Processing - s.Serialization
+	}},
+	{"the client's serialization and deserialization take", func(c, _ measure.Exchange, _ time.Duration) time.Duration {
+		return c.Serialization + c.Deserialization
+	}},
+	{"the client's connecting takes", func(c, _ measure.Exchange, _ time.Duration) time.Duration { return c.Connection }},
+	{"RTT exceeds the server's total by", func(c, s measure.Exchange, _ time.Duration) time.Duration {
+		return c.RTT() - s.Total
+	}},
 }
 
 // paces checks the due instants of runs that are paced. A client that does not

@@ -72,7 +72,7 @@ func (c suite) refusesForgeries(name, url string) error {
 	if err != nil {
 		return err
 	}
-	stranger, err := stack.NewCredentials(filepath.Join(c.kit.Directory, "stranger-"+c.wish.Encoding+c.wish.Security))
+	stranger, err := stack.NewCredentials(filepath.Join(c.kit.Directory, "stranger-"+c.wish.Encoding+c.wish.Security), nil)
 	if err != nil {
 		return err
 	}
