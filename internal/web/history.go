@@ -161,8 +161,8 @@ func readPast(p place) (report.Past, error) {
 // mostName is how much of a version or a fact of a machine a history shows, in B.
 const mostName = 1000
 
-// mostSeries is how many series a history's page draws.
-const mostSeries = 200
+// How many series a history's page draws, and of how many figures a run may be.
+const mostSeries, mostPastFigures = 200, 10_000
 
 func (s *Server) history(r *http.Request) (string, any, error) {
 	q := r.URL.Query()
@@ -204,6 +204,16 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		}
 	}
 	q["response"] = asked
+	all = slices.DeleteFunc(all, func(p report.Past) bool {
+		over := len(p.Figures) > mostPastFigures
+		if over {
+			v.Problem = fmt.Sprintf("%s has %d figures, and is left out here; edgegauge history judges all.", p.Dir, len(p.Figures))
+		}
+		return over
+	})
+	if len(all) == 0 {
+		return "history", v, nil
+	}
 	h, err := report.MakeHistory(all, v.Study, v.By, terms)
 	if err != nil {
 		v.Problem = err.Error()
