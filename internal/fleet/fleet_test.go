@@ -82,7 +82,7 @@ func (s *stage) beat(bench, boot string, change func(*Beat)) {
 }
 
 // onStage runs a play and ends the coordinator.
-func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) {
+func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage), change ...func(*Coordinator)) {
 	dir := filepath.Join(t.TempDir(), "results")
 	synctest.Test(t, func(t *testing.T) {
 		ledger, err := store.Create(dir, chaosHeader())
@@ -101,6 +101,9 @@ func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) 
 			defer s.mu.Unlock()
 			s.shown = all
 		}}
+		for _, change := range change {
+			change(&c)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
