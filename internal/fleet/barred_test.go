@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,5 +114,23 @@ func TestADriftingBenchIsDrained(t *testing.T) {
 	w.measured["a"] = 32
 	if err := w.watchControl("a", a); err != nil || !strings.Contains(a.drained, "its control moved") {
 		t.Errorf("beside another: %v, drained %q", err, a.drained)
+	}
+}
+
+// Results that no hub takes are not offered for ever: the bench says why.
+func TestLargeResults(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "ledger.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size, want := range map[int64]string{MostResults: "", MostResults + 1: "have 4294967297 B, and a hub takes 4294967296"} {
+		if err := f.Truncate(size); err != nil { // sparse
+			t.Fatal(err)
+		}
+		if err := small(dir); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d B: got %v", size, err)
+		}
 	}
 }

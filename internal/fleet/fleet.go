@@ -27,6 +27,9 @@ import (
 // Lease is for how long a bench may be silent before its block is given away.
 const Lease = time.Minute
 
+// MostResults is how many bytes the results of a block may have: a hub stores no more of a bench.
+const MostResults = 4 << 30
+
 // beats is how often a bench is heard within a lease.
 const beats = 4
 

@@ -230,6 +230,9 @@ func (w *working) end(err error) {
 		return
 	}
 	if err == nil && w.job.failed == "" {
+		err = small(w.results())
+	}
+	if err == nil && w.job.failed == "" {
 		var text []byte
 		if text, err = json.Marshal(w.job.order); err == nil {
 			err = store.Replace(filepath.Join(w.folder(w.job.order.Task), orderFile), func(f io.Writer) error {
@@ -306,6 +309,22 @@ func (w *working) deliver(ctx context.Context, o Order, dir string) (Answer, err
 		r.Files = append(r.Files, f)
 	}
 	return w.Bench.Deliver(ctx, r, dir)
+}
+
+// small refuses results that no hub takes.
+func small(dir string) error {
+	names, err := store.Files(dir)
+	all := int64(0)
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			all += info.Size()
+		}
+	}
+	if err == nil && all > MostResults {
+		err = fmt.Errorf("the results of the block have %d B, and a hub takes %d; measure for a shorter time, or keep no packets",
+			all, int64(MostResults))
+	}
+	return err
 }
 
 // describe makes the checksum of a file.

@@ -48,7 +48,7 @@ func Permissions(bench string) (publish, subscribe []string) {
 	for _, call := range []string{"STREAM.INFO", "STREAM.PURGE", "STREAM.MSG.GET", "DIRECT.GET"} {
 		publish = append(publish, "$JS.API."+call+".OBJ_"+raw)
 	}
-	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>", "$JS.API.CONSUMER.CREATE.OBJ_"+raw+".>")
+	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>")
 	return publish, []string{Inbox(bench) + ".>", AssignSubject(bench), JoinSubject(bench, "*")}
 }
 
