@@ -113,8 +113,8 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
 	}
 	if n, names := testbed.Drivers(e.Lab.Plan), s.names(); names != nil && len(names) < n {
-		return lab.Outcome{}, nil, exit{exitUsage, fmt.Errorf("the study is driven from %d benches (driven_from), and %d are "+
-			"named: add others to --benches", n, len(names))}
+		return lab.Outcome{}, nil, exit{exitUsage, fmt.Errorf("the study is driven from %d benches (driven_from), and %d "+
+			"are named: add others to --benches", n, len(names))}
 	}
 	var who wire.Credentials
 	var here *localFleet

@@ -48,8 +48,8 @@ need --trust.`,
 	trustFlag(c, &w.trust)
 	c.Flags().StringVar(&w.dir, "dir", "", "folder for results until the coordinator has them (default: in the "+
 		"user's cache)")
-	c.Flags().StringVar(&w.address, "address", "", "IP address at which other benches reach servers here, for studies with "+
-		"driven_from (default: the one at which this machine reaches the hub)")
+	c.Flags().StringVar(&w.address, "address", "", "IP address at which other benches reach servers here, for studies "+
+		"with driven_from (default: the one at which this machine reaches the hub)")
 	c.Flags().StringVar(&w.turn, "turn", "", "file that is locked while a block is measured")
 	c.Flags().BoolVar(&w.child, "child", false, "end when standard input ends")
 	for _, hidden := range []string{"turn", "child"} { // of the benches that run --benches N starts

@@ -2,9 +2,11 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,4 +135,41 @@ func TestLargeResults(t *testing.T) {
 			t.Errorf("%d B: got %v", size, err)
 		}
 	}
+}
+
+// A hub that takes no orders for many leases, though beats come through, is no bench's fault: none is barred, none is
+// said to be silent, and each gets its order when the hub is back.
+func TestAHubTakesNoOrders(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.playedBoard.mu.Lock()
+		s.away, s.patience = true, 5*time.Second
+		s.playedBoard.mu.Unlock()
+		ends := make(chan struct{})
+		var beating sync.WaitGroup
+		for i := range 20 {
+			beating.Go(func() {
+				for {
+					select {
+					case s.alive <- Beat{Bench: fmt.Sprintf("b%02d", i), Boot: "1", Machine: fmt.Sprint(i), Program: "v1"}:
+						time.Sleep(Lease / 4)
+					case <-ends:
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(10 * Lease)
+		if s.hasSaid("interrupted") || s.hasSaid("gets no orders") {
+			t.Errorf("said %q", s.said)
+		}
+		s.playedBoard.mu.Lock()
+		s.away = false
+		s.playedBoard.mu.Unlock()
+		time.Sleep(Lease / 2)
+		if first := s.of("b00"); first.Attempt != 1 || first.Block == 0 {
+			t.Errorf("got %+v, want the first order there was", first.Task)
+		}
+		close(ends)
+		beating.Wait()
+	})
 }

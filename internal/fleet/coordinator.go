@@ -71,6 +71,7 @@ type seat struct {
 	plan     []byte          // of its block; nil: not read yet
 	fetching *fetch
 	told     *Task // what was assigned last; nil: nothing known
+	reached  Task  // the last that was assigned
 	failures int
 	offered  time.Time // since when it has results that do not arrive, or were last mended; 0: it has none
 	team     []string  // benches that help with its order
@@ -90,6 +91,8 @@ type conducting struct {
 	measured map[string]int // blocks of which a bench has valid trials
 	fetched  chan *fetch
 	outcome  Outcome
+	away     bool      // the hub did not take an order since the last tick
+	failed   string    // the bench whose order that was
 	stuck    time.Time // since when nobody can measure what is left; zero: somebody can
 	shown    time.Time
 	waits    string    // what was said last of benches that are waited for
@@ -127,6 +130,7 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 		case name := <-w.Board.Drained():
 			w.seat(name).drained = "it is drained"
 		case <-tick.C:
+			w.away = false
 			for _, s := range w.seats {
 				s.told = nil // a hub may have forgotten it
 			}
@@ -218,6 +222,9 @@ func (w *conducting) tell(e Event) {
 func (w *conducting) pass(ctx context.Context) (bool, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
 		s := w.seats[name]
+		if s.order != nil && s.reached != w.task(*s.order) && time.Since(s.heard) <= w.lease() {
+			s.held = time.Now() // it is not the bench's fault that a hub did not take its order yet
+		}
 		if s.order == nil || s.fetching != nil || time.Since(s.held) <= w.lease() {
 			continue
 		}
@@ -348,14 +355,25 @@ func (w *conducting) withdraw(s *seat, reason string) error {
 	return w.plan()
 }
 
-// assign tells every bench that was not told yet what it is to do.
+// assign tells every bench that was not told yet what it is to do. A hub that does not take one order
+// takes no other, and to try each would last for longer than benches may be silent: the rest is told at
+// the next tick, whoever failed last.
 func (w *conducting) assign(ctx context.Context) {
-	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
+	names := slices.Sorted(maps.Keys(w.seats))
+	if i, found := slices.BinarySearch(names, w.failed); found {
+		names = append(names[i+1:], names[:i+1]...)
+	}
+	for _, name := range names {
 		s := w.seats[name]
 		o, err := w.order(s)
-		if err == nil && (s.told == nil || *s.told != o.Task) && w.Board.Assign(ctx, name, o) == nil {
-			s.told = &o.Task // otherwise it is told at the next tick
+		if err != nil || w.away || s.told != nil && *s.told == o.Task {
+			continue
 		}
+		if w.Board.Assign(ctx, name, o) != nil {
+			w.away, w.failed = true, name
+			return
+		}
+		s.told, s.reached = &o.Task, o.Task
 	}
 }
 

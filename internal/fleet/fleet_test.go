@@ -22,6 +22,9 @@ type playedBoard struct {
 	drained  chan string
 	mu       sync.Mutex
 	assigned map[string]Order
+	away     bool          // the hub takes no orders, and says so only after
+	patience time.Duration // some time
+	tried    int
 }
 
 // Mend is what a played hub never needs.
@@ -32,8 +35,15 @@ func (b *playedBoard) Results() <-chan Delivery { return b.results }
 func (b *playedBoard) Drained() <-chan string   { return b.drained }
 func (b *playedBoard) Assign(_ context.Context, name string, o Order) error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.assigned[name] = o
+	away := b.away
+	if b.tried++; !away {
+		b.assigned[name] = o
+	}
+	b.mu.Unlock()
+	if away {
+		time.Sleep(b.patience)
+		return errors.New("no hub")
+	}
 	return nil
 }
 

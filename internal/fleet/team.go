@@ -102,7 +102,8 @@ func (w *conducting) lose(helper, why string) error {
 	s := w.seats[helper]
 	main := w.seats[s.helps]
 	s.helps = ""
-	if main == nil || main.order == nil || main.fetching != nil || main.beat.Done && main.beat.Task == w.task(*main.order) {
+	if main == nil || main.order == nil || main.fetching != nil ||
+		main.beat.Done && main.beat.Task == w.task(*main.order) {
 		return nil
 	}
 	return w.withdraw(main, fmt.Sprintf("bench %s helped with it: %s", helper, why))

@@ -321,8 +321,8 @@ func small(dir string) error {
 		}
 	}
 	if err == nil && all > MostResults {
-		err = fmt.Errorf("the results of the block have %d B, and a hub takes %d; measure for a shorter time, or keep no packets",
-			all, int64(MostResults))
+		err = fmt.Errorf("the results of the block have %d B, and a hub takes %d; measure for a shorter time, or keep no "+
+			"packets", all, int64(MostResults))
 	}
 	return err
 }

@@ -315,8 +315,8 @@ func (j *joint) tooFarApart() string {
 	if !j.wanted() || j.apart <= most {
 		return ""
 	}
-	return fmt.Sprintf("the benches began up to %v apart, as far as their clocks tell; %v is allowed, 1 %% of %v; measure "+
-		"longer, or lower the rate, or write arrival: poisson, or connect the benches better",
+	return fmt.Sprintf("the benches began up to %v apart, as far as their clocks tell; %v is allowed, 1 %% of %v; "+
+		"measure longer, or lower the rate, or write arrival: poisson, or connect the benches better",
 		j.apart.Round(time.Microsecond), most, j.trial.setup.Interval())
 }
 
@@ -374,7 +374,9 @@ func (j *joint) addUsage() {
 			u.CPU += v.CPU
 			u.Waiting += v.Waiting
 			u.PeakRSS = max(u.PeakRSS, v.PeakRSS)
-			u.Periods, u.Throttled, u.ThrottledFor = u.Periods+v.Periods, u.Throttled+v.Throttled, u.ThrottledFor+v.ThrottledFor
+			u.Periods += v.Periods
+			u.Throttled += v.Throttled
+			u.ThrottledFor += v.ThrottledFor
 		}
 	}
 }

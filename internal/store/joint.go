@@ -17,7 +17,7 @@ const JointFile = "joint.json"
 type Joint struct {
 	Apart   time.Duration `json:"apart_ns"`   // between the instants at which two benches began, bound included
 	Allowed time.Duration `json:"allowed_ns"` // for the treatment
-	Benches []JointBench  `json:"benches"`    // in the order of their requests in the file of exchanges; the last has the server
+	Benches []JointBench  `json:"benches"`    // in the order of their requests among all; the last has the server
 }
 
 // A JointBench is one of them.

@@ -64,6 +64,7 @@ func (t *candidate) driven() {
 	case s.MostApart() < bestBound:
 		refuse(fmt.Sprintf("at a constant rate of %g requests per second of each: the benches would have to begin within "+
 			"%v, 1 %% of the time between two requests, and no network tells their clocks so well", s.Rate, s.MostApart()),
-			fmt.Sprintf("write arrival: poisson, or a rate of at most %.0f", InstantShare/bestBound.Seconds()), "rate", "arrival")
+			fmt.Sprintf("write arrival: poisson, or a rate of at most %.0f", InstantShare/bestBound.Seconds()), "rate",
+			"arrival")
 	}
 }
