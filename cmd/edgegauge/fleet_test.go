@@ -5,16 +5,19 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -97,4 +100,53 @@ func cmdOnePerTrial(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the results are not whole: %v", found)
 	}
 	ts.Logf("attempts: %v", states)
+}
+
+// cmdJoint checks what is kept of trials that several benches drove: which benches those were, that the server counted
+// the requests that they say they sent, and that their clocks are as far ahead as said, as far as they tell:
+// joint DIR HELPER=AHEAD… BENCH.
+func cmdJoint(ts *testscript.TestScript, neg bool, args []string) {
+	s, err := store.OpenReadOnly(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer s.Close()
+	trials, err := s.Trials()
+	ts.Check(err)
+	found := 0
+	for _, t := range trials {
+		id := store.AttemptID{Trial: t.ID, Attempt: t.Attempts}
+		j, err := s.Joint(id)
+		if errors.Is(err, store.ErrNoData) {
+			continue
+		}
+		ts.Check(err)
+		if found++; len(j.Benches) != len(args)-1 || j.Apart <= 0 || j.Apart > j.Allowed {
+			ts.Fatalf("trial %d: got %+v", t.ID, j)
+		}
+		next := uint64(1)
+		for i, b := range j.Benches {
+			name, text, helper := strings.Cut(args[i+1], "=")
+			ahead, _ := time.ParseDuration(text)
+			if b.Bench != name || b.First != next || b.Requests == 0 || (b.Ahead-ahead).Abs() > b.Bound || helper != (b.Bound > 0) {
+				ts.Fatalf("trial %d: got %+v for %s, whose requests begin at %d", t.ID, b, args[i+1], next)
+			}
+			next += uint64(b.Requests)
+		}
+		sent := rowsOf(ts, s, t.ID, measure.Client)
+		if served := rowsOf(ts, s, t.ID, measure.Server); sent != int(next-1) || served != sent {
+			ts.Fatalf("trial %d: the benches say that they sent %d requests, there are %d, and the server counted %d", t.ID,
+				next-1, sent, served)
+		}
+	}
+	if found == 0 {
+		ts.Fatalf("no trial was driven from several benches")
+	}
+}
+
+func rowsOf(ts *testscript.TestScript, s *store.Store, trial int, side measure.Side) int {
+	n := 0
+	for batch, err := range s.Exchanges(trial, side) {
+		ts.Check(err)
+		n += len(batch)
+	}
+	return n
 }

@@ -79,6 +79,7 @@ func runScripts(t *testing.T, files ...string) {
 			"interrupttwice": cmdInterruptTwice,
 			"hub":            cmdHub,
 			"onepertrial":    cmdOnePerTrial,
+			"joint":          cmdJoint,
 		},
 	})
 }

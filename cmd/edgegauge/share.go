@@ -112,6 +112,10 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	fails := func(err error) (lab.Outcome, *report.Report, error) {
 		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
 	}
+	if n, names := testbed.Drivers(e.Lab.Plan), s.names(); names != nil && len(names) < n {
+		return lab.Outcome{}, nil, exit{exitUsage, fmt.Errorf("the study is driven from %d benches (driven_from), and %d "+
+			"are named: add others to --benches", n, len(names))}
+	}
 	var who wire.Credentials
 	var here *localFleet
 	var err error
@@ -158,8 +162,12 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 		here.done = err == nil
 	}
 	if n := s.local(); n > 1 && err == nil {
-		fmt.Fprintf(a.notes(), "the %d benches are one machine, and took turns: the results say nothing about other "+
-			"machines\n", n)
+		how := "took turns"
+		if c.Drivers > 1 {
+			how = "shared its CPUs with the servers"
+		}
+		fmt.Fprintf(a.notes(), "the %d benches are one machine, and %s: the results say nothing about other machines\n", n,
+			how)
 	}
 	if out.Refused+out.Damaged+out.TooLate+out.Interrupted > 0 {
 		fmt.Fprintf(a.notes(), "orders: %d interrupted; results: %d too late, %d refused, %d damaged\n",
@@ -204,7 +212,10 @@ func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
 			left[x.Block] = true // one that precision has added, too
 		}
 		line := fmt.Sprintf("bench %s: %s", x.Bench, x.What)
-		if x.Block > 0 {
+		switch {
+		case x.Bench == "":
+			line = x.What
+		case x.Block > 0:
 			line = fmt.Sprintf("bench %s: block %d: %s", x.Bench, x.Block, x.What)
 		}
 		if x.Done {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +25,7 @@ import (
 // A workerRun is what the verb worker is told.
 type workerRun struct {
 	nats, creds, dir, turn string
+	address                string // at which other benches reach this one; empty: where it reaches the hub
 	lease                  time.Duration
 	trust, child           bool
 }
@@ -46,6 +48,8 @@ need --trust.`,
 	trustFlag(c, &w.trust)
 	c.Flags().StringVar(&w.dir, "dir", "", "folder for results until the coordinator has them (default: in the "+
 		"user's cache)")
+	c.Flags().StringVar(&w.address, "address", "", "IP address at which other benches reach servers here, for studies "+
+		"with driven_from (default: the one at which this machine reaches the hub)")
 	c.Flags().StringVar(&w.turn, "turn", "", "file that is locked while a block is measured")
 	c.Flags().BoolVar(&w.child, "child", false, "end when standard input ends")
 	for _, hidden := range []string{"turn", "child"} { // of the benches that run --benches N starts
@@ -110,7 +114,8 @@ func (a *app) serveBench(ctx context.Context, r workerRun, who wire.Credentials)
 		return exit{exitUnmeasured, err}
 	}
 	defer end.Close()
-	station := &testbed.Station{Bed: bed, Trust: r.trust}
+	station := &testbed.Station{Bed: bed, Trust: r.trust, Name: who.Bench, Join: end.Join,
+		Address: func() string { return cmp.Or(r.address, end.Address()) }}
 	defer station.Close()
 	machine := machineID()
 	if r.turn != "" {
@@ -127,7 +132,7 @@ func (a *app) serveBench(ctx context.Context, r workerRun, who wire.Credentials)
 		}
 	}()
 	w := fleet.Worker{Name: who.Bench, Machine: machine, Program: version(), Bench: end, Dir: r.dir, Lease: r.lease,
-		Conduct: inTurn(r.turn, station.Conduct), Tell: func(e fleet.Event) {
+		Conduct: inTurn(r.turn, station.Conduct), Help: station.Help, Tell: func(e fleet.Event) {
 			fmt.Fprintln(a.notes(), printable.Line(fmt.Sprintf("block %d: %s", e.Block, e.What)))
 		}}
 	err = w.Work(ctx)

@@ -21,9 +21,15 @@ type Coordinator struct {
 	Ledger    Ledger
 	Board     Board
 	Benches   []string // that take part; empty: all that are heard
+	// Drivers is how many benches measure a block together: the first of them has the servers.
+	// 0, 1: each measures alone.
+	Drivers int
 	// More is asked when every block is measured and no bench is at work: it adds up to n
 	// blocks to the ledger, and returns how many; 0: that was all. nil: it was.
-	More  func(n int) (int, error)
+	More func(n int) (int, error)
+	// Moved looks at a bench's control treatments: it says what of them changed while the study ran,
+	// or nothing. nil: nobody looks.
+	Moved func(bench string) (string, error)
 	Lease time.Duration // 0: Lease
 	Tell  func(Event)   // from one goroutine; nil: nobody listens
 	// Show takes the state of all benches whenever one may have changed, from one
@@ -65,22 +71,32 @@ type seat struct {
 	plan     []byte          // of its block; nil: not read yet
 	fetching *fetch
 	told     *Task // what was assigned last; nil: nothing known
+	reached  Task  // the last that was assigned
 	failures int
 	offered  time.Time // since when it has results that do not arrive, or were last mended; 0: it has none
-	drained  bool
-	barred   string // why it gets no orders
-	said     string // the last reason that was told
+	team     []string  // benches that help with its order
+	helps    string    // the bench whose order this one helps with
+	drained  string    // why it gets no more orders, though it could; empty: it does
+	claimed  time.Time // since when it says that it is on the machine that its beats name
+	barred   string    // why it gets no orders
+	said     string    // the last reason that was told
 }
 
 // conducting is a Coordinator at work. Only its loop touches it.
 type conducting struct {
 	*Coordinator
-	seats   map[string]*seat
-	todo    []int          // blocks to be given away, in the order of the plan
-	homes   map[int]string // the bench of a block of which a part is valid
-	fetched chan *fetch
-	outcome Outcome
-	shown   time.Time
+	seats    map[string]*seat
+	todo     []int          // blocks to be given away, in the order of the plan
+	homes    map[int]string // the bench of a block of which a part is valid
+	measured map[string]int // blocks of which a bench has valid trials
+	fetched  chan *fetch
+	outcome  Outcome
+	away     bool      // the hub did not take an order since the last tick
+	failed   string    // the bench whose order that was
+	stuck    time.Time // since when nobody can measure what is left; zero: somebody can
+	shown    time.Time
+	waits    string    // what was said last of benches that are waited for
+	short    time.Time // since when they are; zero: they are not
 }
 
 // Conduct works until every block is measured. Its error is the ledger's, or ctx's: it
@@ -112,8 +128,9 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 		case f := <-w.fetched:
 			err = w.take(f)
 		case name := <-w.Board.Drained():
-			w.seat(name).drained = true
+			w.seat(name).drained = "it is drained"
 		case <-tick.C:
+			w.away = false
 			for _, s := range w.seats {
 				s.told = nil // a hub may have forgotten it
 			}
@@ -167,7 +184,7 @@ func (w *conducting) plan() error {
 		return err
 	}
 	blocks := map[int]int{}
-	w.todo, w.homes = nil, map[int]string{}
+	w.todo, w.homes, w.measured = nil, map[int]string{}, map[string]int{}
 	for _, t := range trials {
 		blocks[t.ID] = t.Block
 		left := (t.State == store.Planned || t.State == store.Invalid) && t.Refused <= w.Retries
@@ -177,6 +194,9 @@ func (w *conducting) plan() error {
 	}
 	for _, a := range attempts {
 		if a.State == store.Valid {
+			if _, seen := w.homes[blocks[a.Trial]]; !seen {
+				w.measured[a.Bench.Name]++
+			}
 			w.homes[blocks[a.Trial]] = a.Bench.Name
 		}
 	}
@@ -202,6 +222,9 @@ func (w *conducting) tell(e Event) {
 func (w *conducting) pass(ctx context.Context) (bool, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
 		s := w.seats[name]
+		if s.order != nil && s.reached != w.task(*s.order) && time.Since(s.heard) <= w.lease() {
+			s.held = time.Now() // it is not the bench's fault that a hub did not take its order yet
+		}
 		if s.order == nil || s.fetching != nil || time.Since(s.held) <= w.lease() {
 			continue
 		}
@@ -216,17 +239,26 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	done := len(w.todo) == 0
-	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
-		s := w.seats[name]
-		if s.order == nil && w.fit(name, s) {
-			if err := w.give(name, s); err != nil {
-				return false, err
-			}
+	if err := w.missHelpers(); err != nil {
+		return false, err
+	}
+	var free []string
+	for _, name := range w.ranked() {
+		if s := w.seats[name]; s.order == nil && s.helps == "" && w.fit(name, s) {
+			free = append(free, name)
 		}
+	}
+	if err := w.giveAll(free); err != nil {
+		return false, err
+	}
+	done := len(w.todo) == 0
+	for _, s := range w.seats {
 		done = done && s.order == nil
 	}
 	w.assign(ctx)
+	if err := w.nobody(); err != nil {
+		return false, err
+	}
 	if !done || w.More == nil {
 		return done, nil
 	}
@@ -242,7 +274,7 @@ func (w *conducting) extend() (bool, error) {
 			fit++
 		}
 	}
-	added, err := w.More(max(fit, 1))
+	added, err := w.More(max(fit/max(w.Drivers, 1), 1))
 	if err != nil || added == 0 {
 		return err == nil, err
 	}
@@ -259,8 +291,8 @@ func (w *conducting) fit(name string, s *seat) bool {
 		why = "it was not named with --benches"
 	case s.beat.Program != w.Program:
 		why = fmt.Sprintf("it runs edgegauge %s, this is %s: install the same on both", s.beat.Program, w.Program)
-	case s.drained:
-		why = "it is drained"
+	case s.drained != "":
+		why = s.drained
 	case twin != "":
 		why = fmt.Sprintf("it is the same machine as bench %s, and one machine is one bench", twin)
 	}
@@ -276,11 +308,21 @@ func (w *conducting) twin(name string, s *seat) string {
 	for _, other := range slices.Sorted(maps.Keys(w.seats)) {
 		o := w.seats[other]
 		if other != name && o.beat.Machine == s.beat.Machine && s.beat.Machine != "" && o.said == "" &&
-			(o.order != nil || other < name) && time.Since(o.heard) <= w.lease() {
+			w.wasThere(other, name) && time.Since(o.heard) <= w.lease() {
 			return other
 		}
 	}
 	return ""
+}
+
+// wasThere says whether of two benches on one machine the first was there before: whoever has results
+// in the ledger, then who claimed to be there first. So nobody can take a machine away from another.
+func (w *conducting) wasThere(first, second string) bool {
+	if one, other := w.measured[first] > 0, w.measured[second] > 0; one != other {
+		return one
+	}
+	a, b := w.seats[first].claimed, w.seats[second].claimed
+	return a.Before(b) || a.Equal(b) && first < second
 }
 
 // give draws an order for a bench: the next block that it may measure.
@@ -307,30 +349,47 @@ func (w *conducting) withdraw(s *seat, reason string) error {
 	if err := w.Ledger.Withdraw(o, reason); err != nil {
 		return err
 	}
-	s.order = nil
+	w.over(o.Bench.Name, s)
 	w.outcome.Interrupted++
 	w.tell(Event{Bench: o.Bench.Name, Block: o.Block, What: "interrupted: " + reason})
 	return w.plan()
 }
 
-// assign tells every bench that was not told yet what it is to do.
+// assign tells every bench that was not told yet what it is to do. A hub that does not take one order
+// takes no other, and to try each would last for longer than benches may be silent: the rest is told at
+// the next tick, whoever failed last.
 func (w *conducting) assign(ctx context.Context) {
-	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
+	names := slices.Sorted(maps.Keys(w.seats))
+	if i, found := slices.BinarySearch(names, w.failed); found {
+		names = append(names[i+1:], names[:i+1]...)
+	}
+	for _, name := range names {
 		s := w.seats[name]
 		o, err := w.order(s)
-		if err == nil && (s.told == nil || *s.told != o.Task) && w.Board.Assign(ctx, name, o) == nil {
-			s.told = &o.Task // otherwise it is told at the next tick
+		if err != nil || w.away || s.told != nil && *s.told == o.Task {
+			continue
 		}
+		if w.Board.Assign(ctx, name, o) != nil {
+			w.away, w.failed = true, name
+			return
+		}
+		s.told, s.reached = &o.Task, o.Task
 	}
 }
 
 // order is what a bench is to do.
 func (w *conducting) order(s *seat) (Order, error) {
 	o := Order{Task: Task{Run: w.Run}, Boot: s.beat.Boot}
+	if main := w.seats[s.helps]; main != nil && main.order != nil {
+		boot := o.Boot
+		o, err := w.order(main)
+		o.Boot, o.Helps, o.Helpers = boot, s.helps, nil
+		return o, err
+	}
 	if s.order == nil {
 		return o, nil
 	}
-	o.Block, o.Attempt, o.Boot = s.order.Block, s.order.Attempt, s.order.Bench.Boot
+	o.Block, o.Attempt, o.Boot, o.Helpers = s.order.Block, s.order.Attempt, s.order.Bench.Boot, s.team
 	o.Retries, o.Study, o.Overrides = w.Retries, w.Study, w.Overrides
 	var err error
 	if s.plan == nil {
@@ -358,7 +417,7 @@ func (w *conducting) hear(b Beat) error {
 	if s.retired[b.Boot] {
 		return nil // a worker that another of that name has replaced, or its late words
 	}
-	holds := s.order != nil && b.Task == w.task(*s.order)
+	holds := s.order != nil && b.Task == w.task(*s.order) && b.Helps == ""
 	if s.beat.Boot != b.Boot && s.beat.Boot != "" {
 		s.retired[s.beat.Boot] = true
 		s.failures, s.barred = 0, ""
@@ -368,6 +427,11 @@ func (w *conducting) hear(b Beat) error {
 			}
 			holds = false
 		}
+		if s.helps != "" {
+			if err := w.lose(b.Bench, "its worker was started again"); err != nil {
+				return err
+			}
+		}
 	}
 	switch {
 	case !b.Done || b.Run != w.Run:
@@ -375,15 +439,20 @@ func (w *conducting) hear(b Beat) error {
 	case s.offered.IsZero() || s.beat.Task != b.Task:
 		s.offered = time.Now()
 	}
+	if s.claimed.IsZero() || s.beat.Machine != b.Machine {
+		s.claimed = time.Now()
+	}
 	s.beat, s.heard = b, time.Now()
 	if holds {
 		s.held = s.heard
 	}
 	if holds && b.Failed != "" {
-		w.fail(s, b.Failed)
+		if !b.Cut {
+			w.fail(s, b.Failed)
+		}
 		return w.withdraw(s, b.Failed)
 	}
-	return nil
+	return w.hearHelper(b, s)
 }
 
 func (w *conducting) task(o store.Order) Task {

@@ -110,13 +110,20 @@ func (w *conducting) take(f *fetch) error {
 		return nil
 	}
 	if under {
-		s.order = nil
+		for _, helper := range s.team {
+			w.seats[helper].failures = 0
+		}
+		w.over(f.order.Bench.Name, s)
 	}
 	s.failures = 0
 	w.outcome.Kept++
 	w.outcome.Blocks[event.Bench]++
 	event.What, event.Done = "kept", true
 	w.tell(event)
+	w.measured[event.Bench]++
+	if err := w.watchControl(event.Bench, s); err != nil {
+		return err
+	}
 	f.d.Answer(Answer{Verdict: Kept})
 	return nil
 }

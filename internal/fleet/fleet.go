@@ -27,6 +27,9 @@ import (
 // Lease is for how long a bench may be silent before its block is given away.
 const Lease = time.Minute
 
+// MostResults is how many bytes the results of a block may have: a hub stores no more of a bench.
+const MostResults = 4 << 30
+
 // beats is how often a bench is heard within a lease.
 const beats = 4
 
@@ -45,6 +48,10 @@ type Order struct {
 	Study     []byte   `json:"study"`               // the study file as read
 	Overrides []string `json:"overrides,omitempty"` // path=value
 	Plan      []byte   `json:"plan"`                // plan.csv of the block alone
+	Helpers   []string `json:"helpers,omitempty"`   // benches that drive this one's servers as well
+	// Helps is the bench whose block this is, where this one only drives its servers as well, until
+	// it is told another order or that bench has ended.
+	Helps string `json:"helps,omitempty"`
 }
 
 // A Beat is how a bench is heard.
@@ -58,6 +65,9 @@ type Beat struct {
 	Done bool `json:"done,omitempty"`
 	// Failed says why the bench gave the task up.
 	Failed string `json:"failed,omitempty"`
+	// Cut says that it failed for want of another bench, which it could not reach.
+	Cut   bool   `json:"cut,omitempty"`
+	Helps string `json:"helps,omitempty"` // Order's, of the task in hand
 }
 
 // A Result offers what a bench measured.
@@ -122,6 +132,9 @@ type Bench interface {
 	// Deliver offers results, whose files lie in dir, and waits for the answer.
 	Deliver(ctx context.Context, r Result, dir string) (Answer, error)
 }
+
+// ErrCut is that a bench could not reach another that it measures with.
+var ErrCut = errors.New("benches that measure together lost each other")
 
 // ErrDamaged is that a file does not match its checksum.
 var ErrDamaged = errors.New("damaged")

@@ -22,6 +22,9 @@ type playedBoard struct {
 	drained  chan string
 	mu       sync.Mutex
 	assigned map[string]Order
+	away     bool          // the hub takes no orders, and says so only after
+	patience time.Duration // some time
+	tried    int
 }
 
 // Mend is what a played hub never needs.
@@ -32,8 +35,15 @@ func (b *playedBoard) Results() <-chan Delivery { return b.results }
 func (b *playedBoard) Drained() <-chan string   { return b.drained }
 func (b *playedBoard) Assign(_ context.Context, name string, o Order) error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.assigned[name] = o
+	away := b.away
+	if b.tried++; !away {
+		b.assigned[name] = o
+	}
+	b.mu.Unlock()
+	if away {
+		time.Sleep(b.patience)
+		return errors.New("no hub")
+	}
 	return nil
 }
 
@@ -82,7 +92,7 @@ func (s *stage) beat(bench, boot string, change func(*Beat)) {
 }
 
 // onStage runs a play and ends the coordinator.
-func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) {
+func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage), change ...func(*Coordinator)) {
 	dir := filepath.Join(t.TempDir(), "results")
 	synctest.Test(t, func(t *testing.T) {
 		ledger, err := store.Create(dir, chaosHeader())
@@ -101,6 +111,9 @@ func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage)) 
 			defer s.mu.Unlock()
 			s.shown = all
 		}}
+		for _, change := range change {
+			change(&c)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {

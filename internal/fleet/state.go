@@ -24,6 +24,7 @@ type BenchState struct {
 	Why      string    `json:"why,omitempty"`      // in words, where it is barred
 	Block    int       `json:"block,omitempty"`    // it was given; 0: none
 	Arriving bool      `json:"arriving,omitempty"` // the block is measured, its results are on their way
+	Helps    string    `json:"helps,omitempty"`    // the bench whose block it is, where it only drives that one's servers
 	Kept     int       `json:"kept"`               // blocks, since this coordinator began
 	Heard    time.Time `json:"heard,omitzero"`     // last; zero: never
 }
@@ -37,10 +38,13 @@ func (w *conducting) states() []BenchState {
 		if s.order != nil {
 			x.Block, x.Arriving = s.order.Block, s.fetching != nil || s.beat.Done && s.beat.Task == w.task(*s.order)
 		}
+		if main := w.seats[s.helps]; main != nil && main.order != nil {
+			x.Block, x.Helps = main.order.Block, s.helps
+		}
 		switch {
 		case time.Since(s.heard) > w.lease():
 			x.Standing = Lost
-		case s.drained:
+		case s.drained != "":
 			x.Standing = Drained
 		case s.said != "":
 			x.Standing, x.Why = Barred, s.said

@@ -30,7 +30,10 @@ type Worker struct {
 	// Conduct measures an order's block into dir, a results directory that is to be made
 	// and is closed afterwards. Its error says why the order cannot be measured here.
 	Conduct func(ctx context.Context, o Order, dir string) error
-	Tell    func(Event) // nil: nobody listens
+	// Help drives another bench's servers as well (Order.Helps), until ctx ends or that bench has
+	// ended the conversation.
+	Help func(ctx context.Context, o Order) error
+	Tell func(Event) // nil: nobody listens
 }
 
 // A job is an order in hand.
@@ -39,6 +42,7 @@ type job struct {
 	cancel context.CancelFunc
 	done   bool   // measured
 	failed string // why it was given up
+	cut    bool   // it was for want of another bench
 }
 
 // working is a Worker at work. Only its loop touches it.
@@ -197,6 +201,12 @@ func (w *working) obey(ctx context.Context, o Order) {
 		w.clear(w.job.order.Task) // what was given up; of what stays, the next start is rid
 	}
 	w.job, w.busy = &job{order: o, cancel: cancel}, true
+	if o.Helps != "" {
+		w.tell("helps bench "+o.Helps, false)
+		go func() { w.measured <- w.Help(one, o) }()
+		w.beat(ctx)
+		return
+	}
 	w.tell("measures", false)
 	dir := w.results()
 	go func() {
@@ -214,6 +224,14 @@ func (w *working) obey(ctx context.Context, o Order) {
 func (w *working) end(err error) {
 	w.busy = false
 	w.job.cancel()
+	w.job.cut = errors.Is(err, ErrCut)
+	if w.job.order.Helps != "" && (err == nil || w.job.failed != "") { // there are no results of it
+		w.past, w.job = w.job.order.Task, nil
+		return
+	}
+	if err == nil && w.job.failed == "" {
+		err = small(w.results())
+	}
 	if err == nil && w.job.failed == "" {
 		var text []byte
 		if text, err = json.Marshal(w.job.order); err == nil {
@@ -254,8 +272,9 @@ func (w *working) beat(ctx context.Context) {
 	b := Beat{Bench: w.Name, Boot: w.boot, Machine: w.Machine, Program: w.Program}
 	if j := w.job; j != nil {
 		b.Task, b.Done = j.order.Task, j.done
+		b.Helps = j.order.Helps
 		if !w.busy {
-			b.Failed = j.failed
+			b.Failed, b.Cut = j.failed, j.cut
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(w.Worker.Lease, Lease)/beats)
@@ -290,6 +309,22 @@ func (w *working) deliver(ctx context.Context, o Order, dir string) (Answer, err
 		r.Files = append(r.Files, f)
 	}
 	return w.Bench.Deliver(ctx, r, dir)
+}
+
+// small refuses results that no hub takes.
+func small(dir string) error {
+	names, err := store.Files(dir)
+	all := int64(0)
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			all += info.Size()
+		}
+	}
+	if err == nil && all > MostResults {
+		err = fmt.Errorf("the results of the block have %d B, and a hub takes %d; measure for a shorter time, or keep no "+
+			"packets", all, int64(MostResults))
+	}
+	return err
 }
 
 // describe makes the checksum of a file.

@@ -44,7 +44,7 @@ func packetQuantities(s study.Study, leftOut ...string) []measure.Quantity {
 func NeedsPackets(s study.Study) bool { return s.Packets || len(packetQuantities(s)) > 0 }
 
 // Captured says whether the packets of a treatment are captured where a study needs them.
-func Captured(s *study.Setup) bool { return s.Capture != "off" }
+func Captured(s *study.Setup) bool { return s.Capture != "off" && !s.Joint() }
 
 // before captures the server's port from before the client connects.
 func (c *capture) before(ctx context.Context) error {

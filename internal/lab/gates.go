@@ -32,9 +32,11 @@ func (t *trialRunner) gates() []func() string {
 		return t.populationGates()
 	}
 	if t.existing() {
-		return []func() string{t.counts, t.records, t.answers, t.accounts, t.littlesLaw, t.driver, t.late}
+		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.accounts, t.littlesLaw, t.driver,
+			t.late}
 	}
-	return []func() string{t.counts, t.records, t.answers, t.accounts, t.bytes, t.littlesLaw, t.driver, t.late}
+	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.accounts, t.bytes, t.littlesLaw,
+		t.driver, t.late}
 }
 
 // summarize adds throughput, CPU and memory, and the quality record.
@@ -210,10 +212,10 @@ func (t *trialRunner) littlesLaw() string {
 	if t.setup.Rate > 0 || c.last == 0 {
 		return ""
 	}
-	inside := float64(c.busy) / float64(c.last)
-	if limit := float64(t.setup.Concurrency) * 1.01; inside > limit {
+	inside, connections := float64(c.busy)/float64(c.last), t.setup.Concurrency*max(1, t.setup.DrivenFrom)
+	if limit := float64(connections) * 1.01; inside > limit {
 		return fmt.Sprintf("on average %.2f requests were in flight on %d connections: the timestamps are inconsistent",
-			inside, t.setup.Concurrency)
+			inside, connections)
 	}
 	return ""
 }
@@ -225,6 +227,9 @@ func (t *trialRunner) driver() string {
 		return ""
 	}
 	const busiest = 0.8
+	if t.setup.Joint() {
+		return t.joint.driverBusy(busiest)
+	}
 	if share := float64(cpu) / float64(c.last); share >= busiest {
 		return fmt.Sprintf("the client was busy for %.0f %% of the run: at %g requests per second it measures itself; "+
 			"lower the rate",

@@ -65,6 +65,10 @@ type Lab struct {
 	Requests map[*study.Setup]drive.Job
 	// why what a trial runs is not what the run began with; nil: not looked at
 	Same func(study.Trial) error
+	// Bench is the name of this one among those of a fleet, Address where the others reach it, and
+	// Helpers are those that drive its servers as well, where a study asks for that.
+	Bench, Address string
+	Helpers        []Helper
 	// Overload says that trials may ask more of a server than it can do: that requests fail
 	// is then a figure, not a fault.
 	Overload bool

@@ -25,6 +25,9 @@ func newLateness(connections int) *lateness {
 	return &lateness{free: make(instants, max(1, connections))}
 }
 
+// anew begins with another client's records: its connections are all free.
+func (l *lateness) anew() { clear(l.free) }
+
 // add takes the next record in the order of Seq.
 func (l *lateness) add(x measure.Exchange) {
 	took := x.Sent - x.Serialization - x.Connection

@@ -132,6 +132,8 @@ func (l *linked) network() *device.Network {
 func (l *linked) host(ctx context.Context) (string, error) {
 	client, server, ip := l.places.at[atClient], l.places.at[atServer], l.trial.setup.IP
 	switch {
+	case l.trial.setup.Joint() && server.away == nil:
+		return l.trial.addressFor(ip)
 	case l.line == nil && l.places.sameMachine():
 		return loopback(ip), nil
 	case server.network != nil:

@@ -32,6 +32,7 @@ type trialRunner struct {
 	attachments attachments
 	attached    []attachment // begun, in order: closed in the opposite one
 	programs    *programs
+	joint       *joint
 	session     *stack.Session
 	course      course
 	findings    findings
@@ -39,7 +40,7 @@ type trialRunner struct {
 
 // attachments are those of a trial, each with its place in the steps.
 type attachments struct {
-	devices, link, sensor, programs, capture, meters attachment
+	devices, link, sensor, programs, joint, capture, meters attachment
 
 	idle  func(context.Context) error // between warm-up and run: the meters measure the idle power
 	model func(context.Context) error // when packets are read: energy without a meter is modelled
@@ -52,9 +53,10 @@ func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
 	link := &linked{trial: t, places: places}
 	sensor := &sensed{trial: t, places: places}
 	t.programs = &programs{trial: t, places: places, link: link, sensor: sensor}
+	t.joint = &joint{trial: t}
 	meters := &meters{trial: t}
 	t.attachments = attachments{
-		devices: places, link: link, sensor: sensor, programs: t.programs,
+		devices: places, link: link, sensor: sensor, programs: t.programs, joint: t.joint,
 		capture: &capture{trial: t, places: places, link: link}, meters: meters, idle: meters.idle,
 		model: meters.model,
 	}
@@ -89,6 +91,7 @@ func (t *trialRunner) steps() []step {
 		{"shape the link", t.attach(with.link)},
 		{"plug in the sensor", t.attach(with.sensor)},
 		{"start the programs", t.attach(with.programs)},
+		{"reach the other benches", t.attach(with.joint)},
 		{"start the server", t.startServer},
 		{"capture packets", t.attach(with.capture)},
 		{"start the client", t.startClient},
@@ -97,6 +100,7 @@ func (t *trialRunner) steps() []step {
 		{idleStep, with.idle},
 		{measureStep, t.measure},
 		{"read the meters", t.read(with.meters)},
+		{"stop the other benches", t.read(with.joint)},
 		{"stop the programs", t.read(with.programs)},
 		{"unplug the sensor", t.read(with.sensor)},
 		{"read the packets", t.read(with.capture)},
@@ -224,6 +228,9 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 		return t.programs.explain(err)
 	}
 	t.course.phases = t.session.Phases
+	if err := t.joint.start(ctx); err != nil {
+		return err
+	}
 	return t.keepReady(t.programs.served, called)
 }
 
@@ -264,7 +271,11 @@ func (t *trialRunner) warmUp(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	t.course.warmUp, err = t.session.WarmUp(ctx, run)
+	if t.setup.Joint() {
+		err = t.joint.warmUp(ctx, run)
+	} else {
+		t.course.warmUp, err = t.session.WarmUp(ctx, run)
+	}
 	t.course.phases = t.session.Phases
 	return t.programs.explain(err)
 }
@@ -281,7 +292,13 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	defer server.close()
 	var err error
 	t.course.asked = t.recordedRun()
-	t.course.run, err = t.session.Measure(ctx, t.course.asked, client, server)
+	if t.setup.Joint() {
+		if err = t.joint.measure(ctx, t.course.asked, client, server); err == nil {
+			err = t.joint.keep()
+		}
+	} else {
+		t.course.run, err = t.session.Measure(ctx, t.course.asked, client, server)
+	}
 	t.course.phases = t.session.Phases
 	return t.programs.explain(err)
 }

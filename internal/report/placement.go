@@ -117,5 +117,34 @@ func (r *Report) atOnce() []string {
 	return []string{fmt.Sprintf("Trials%s ran up to %d at once, each %s.", of, most, why)}
 }
 
+// sayJoint says which servers several benches drove, and how far apart those began.
+func (r *Report) sayJoint(noted [][]map[string]float64) {
+	n, most, apart := 0, 0, 0.0
+	for i, t := range r.Treatments {
+		if t.setup == nil || !t.setup.Joint() {
+			continue
+		}
+		if len(noted[i]) == 0 {
+			continue
+		}
+		n, most = n+1, max(most, t.setup.DrivenFrom)
+		for _, m := range noted[i] {
+			apart = max(apart, m["begun_apart"])
+		}
+	}
+	if n == 0 {
+		return
+	}
+	of := ""
+	if n < len(r.Treatments) {
+		of = fmt.Sprintf(" of %d of %d treatments", n, len(r.Treatments))
+	}
+	r.joint = []string{fmt.Sprintf("The servers%s were driven from up to %d benches at once. In no trial did these begin "+
+		"more than %s apart, as far as their clocks tell; throughput is the sum of all, and times are those of all requests.",
+		of, most, Format(apart, "s"))}
+}
+
 // conditions are what a reader must know of how it was measured, below the scope.
-func (r *Report) conditions() []string { return slices.Concat(r.placements(), r.atOnce(), r.lengths()) }
+func (r *Report) conditions() []string {
+	return slices.Concat(r.placements(), r.atOnce(), r.joint, r.lengths())
+}

@@ -56,6 +56,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 		noted[i] = append(noted[i], m)
 	}
+	r.sayJoint(noted)
 	r.doubtDrift(noted)
 	r.doubtEnergy(noted)
 	for i, trials := range noted {

@@ -46,6 +46,7 @@ type Report struct {
 	Unpredicted []string    // where that is not known, and why
 
 	Benches *Benches // nil: the study ran on one
+	joint   []string // how several benches drove the servers together, in words
 
 	Next []Step // what to do with these results; the page shows it
 

@@ -121,17 +121,18 @@ func (r *Report) checkThroughput(i int) {
 		s.Population.Devices > 0 {
 		return
 	}
-	n := float64(s.Concurrency)
+	most := s.Concurrency * max(s.DrivenFrom, 1)
+	n := float64(most)
 	if under := r.underWay(i, "rtt"); under > n*(1+littleSlack) {
 		r.alarm(i,
 			fmt.Sprintf("throughput × RTT is %s requests in flight, but at most %d are possible: one of the two is wrong; "+
-				"check the clocks, and look for requests answered twice", significant(under), s.Concurrency))
+				"check the clocks, and look for requests answered twice", significant(under), most))
 		return
 	}
 	if under := r.underWay(i, "total_time"); under < n*littleIdle {
 		r.alarm(i,
 			fmt.Sprintf("throughput × total time is %s requests in flight, but there should be %d: the client was idle between "+
-				"requests; give it a CPU, or look for time that no phase covers", significant(under), s.Concurrency))
+				"requests; give it a CPU, or look for time that no phase covers", significant(under), most))
 	}
 }
 

@@ -49,6 +49,7 @@ func (t *candidate) check() {
 	}
 	if t.existing() {
 		t.load()
+		t.driven()
 		return
 	}
 	t.message()
@@ -57,6 +58,7 @@ func (t *candidate) check() {
 	t.counted()
 	t.place()
 	t.atOnce()
+	t.driven()
 	if t.sides() {
 		t.served()
 		t.options()
@@ -218,7 +220,7 @@ func (t *candidate) place() {
 		s.Server.Device != thisMachine, t.study.Time == Instructions:
 		s.Placement = ""
 	case s.Placement != "" || t.vocabulary.Earlier:
-	case s.Rate == 0 && s.Concurrency == 1 && s.Population.Devices == 0:
+	case s.Rate == 0 && s.Concurrency == 1 && s.Population.Devices == 0 && !s.Joint():
 		s.Placement = Together
 	default:
 		s.Placement = Free

@@ -58,6 +58,7 @@ var settings = []setting{
 	{"lateness", duration(time.Microsecond, func(s *Setup) *time.Duration { return &s.Population.Lateness })},
 	{"mix", readMix},
 	{"placement", choice([]string{Together, Apart, Free}, func(s *Setup) *string { return &s.Placement })},
+	{"driven_from", count(1, mostDrivenFrom, func(s *Setup) *int { return &s.DrivenFrom })},
 	{"at_once", count(1, mostAtOnce, func(s *Setup) *int { return &s.AtOnce })},
 	{"capture", choice([]string{"on", "off"}, func(s *Setup) *string { return &s.Capture })},
 	{"leave_out", readLeaveOut},

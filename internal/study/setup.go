@@ -36,6 +36,8 @@ type Setup struct {
 
 	Population Population // many devices in place of one client
 
+	DrivenFrom int // so many benches send at the same time, each at Rate or over Concurrency connections; 0, 1: one
+
 	// Placement says where on this machine both programs run; empty: a device or a pin says it.
 	Placement string
 	AtOnce    int    // so many trials of a block run at the same time, each behind a link of its own; 0, 1: alone

@@ -173,10 +173,10 @@ func TestEveryKey(t *testing.T) {
 	// Every setting differs from its default here, or this test would not see
 	// that one is lost. What is asked of a service that is already running has TestRequest,
 	// what many devices do has TestDevices, and what
-	// runs at the same time has TestAtOnce.
+	// runs at the same time has TestAtOnce, and several benches TestDrivenFrom.
 	for _, k := range settingNames() {
 		if k != "devices" && !slices.Contains(populationKeys, k) && !slices.Contains([]string{"n", "requests", "min_duration", "server.url", "request",
-			"at_once"}, k) && !setsKey(s.Fixed, k) {
+			"at_once", "driven_from"}, k) && !setsKey(s.Fixed, k) {
 			t.Errorf("%s does not give %q", file, k)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -60,9 +61,18 @@ type Station struct {
 	Bed      *Testbed
 	Trust    bool
 	Progress func(lab.Progress) // nil: nobody looks
+	// Name is the bench's, Address where others reach it, and Join opens a byte stream to another
+	// that measures with it. Only studies that several benches drive together need them.
+	Name    string
+	Address func() string
+	Join    func(ctx context.Context, bench string, t fleet.Task) (io.ReadWriteCloser, error)
+	// Clock is what stands for this machine's monotonic clock in a test; nil: that itself.
+	Clock func() time.Duration
 
-	mu      sync.Mutex // one block at a time
-	run     string     // whose lab is open
+	mu      sync.Mutex                    // one block at a time
+	run     string                        // whose lab is open
+	helps   bool                          // the lab has clients alone
+	clients map[*study.Setup]*study.Setup // for it, the setups of the plan
 	plan    study.Plan
 	unable  map[int]string // treatments that cannot run here and need not, with the reason
 	text    []byte
@@ -78,6 +88,11 @@ func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error 
 	if err := s.open(ctx, o); err != nil {
 		return err
 	}
+	leave, err := s.joinHelpers(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	p, err := longEnough(s.plan, o.Block)
 	if err != nil {
 		return err
@@ -101,6 +116,9 @@ func (s *Station) Conduct(ctx context.Context, o fleet.Order, dir string) error 
 	if p.Trials, err = s.leaveOut(l.Store, p.Trials); err == nil {
 		l.Plan, l.Progress = p, s.Progress
 		_, err = l.Run(ctx)
+	}
+	if s.cut() {
+		err = fmt.Errorf("%w: %w", fleet.ErrCut, err)
 	}
 	return errors.Join(err, l.Store.Close())
 }
@@ -132,7 +150,7 @@ func longEnough(p study.Plan, block int) (study.Plan, error) {
 
 // open opens the lab of an order's run, unless it is open.
 func (s *Station) open(ctx context.Context, o fleet.Order) error {
-	if s.run == o.Run {
+	if s.run == o.Run && s.helps == (o.Helps != "") {
 		return nil
 	}
 	if err := s.close(); err != nil {
@@ -142,17 +160,23 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	if err != nil {
 		return err
 	}
+	s.plan, s.text, s.clients = p, o.Study, map[*study.Setup]*study.Setup{}
+	if s.helps = o.Helps != ""; s.helps {
+		p = s.clientsOf(p)
+	}
 	able, err := s.choose(ctx, p)
 	if err != nil {
 		return err
 	}
-	s.plan, s.text = p, o.Study
 	if s.scratch, err = NewScratch(s.Bed.Temp); err != nil {
 		return err
 	}
 	exe, err := ownExe(s.scratch.Dir)
 	if err == nil {
 		s.x = s.Bed.assemble(able, exe, s.scratch.Dir)
+		if s.x.lab.Bench = s.Name; s.Address != nil {
+			s.x.lab.Address = s.Address()
+		}
 		err = s.prepare(ctx)
 	}
 	if err != nil {
@@ -241,7 +265,7 @@ func (e *Experiment) Coordinator() (fleet.Coordinator, error) {
 	}
 	id, err := s.ID()
 	c := fleet.Coordinator{Run: id, Program: e.assembly.bed.Version, Study: text, Overrides: sets,
-		Retries: e.Lab.Plan.Study.Retries, Ledger: s}
+		Retries: e.Lab.Plan.Study.Retries, Ledger: s, Drivers: Drivers(e.Lab.Plan), Moved: e.moved}
 	began := time.Now()
 	c.More = func(n int) (added int, err error) {
 		if out, err := e.Outcome(); err != nil || len(out.Missing) > 0 {

@@ -72,6 +72,7 @@ func (b *Testbed) Open(ctx context.Context, r Request) (*Experiment, error) {
 
 func (e *Experiment) open(ctx context.Context, r Request) error {
 	x := e.assembly
+	x.refuseJoint()
 	x.look(ctx)
 	if err := x.err(); err != nil {
 		return err
@@ -107,6 +108,9 @@ func (x *assembly) openCredentials(ctx context.Context) error {
 	reached, err := addresses(ctx, x.lab.Devices)
 	if err != nil {
 		return err
+	}
+	if at, err := netip.ParseAddr(x.lab.Address); err == nil {
+		reached = append(reached, at)
 	}
 	keys := filepath.Join(x.temp, "keys")
 	securities := []string{}

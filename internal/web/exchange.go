@@ -35,6 +35,7 @@ type exchangeView struct {
 // An exchangeSide is one side's record of a request, by its own clock.
 type exchangeSide struct {
 	Side     measure.Side
+	Bench    string // of the client, where several benches drove the server; else empty
 	Failure  string
 	Picture  *report.Picture
 	Figures  [][2]string
@@ -71,6 +72,9 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 	}
 	v := exchangeView{Frame: s.frame(r, fmt.Sprintf("Request %d of trial %d", seq, t.state.ID)), Shown: t.shown(),
 		Name: t.name(), Trial: t.state.ID, Seq: seq, TrialPath: t.page(), Sides: []exchangeSide{atClient(x)}}
+	if j, err := t.kept.Joint(store.AttemptID{Trial: t.state.ID, Attempt: t.state.Attempts}); err == nil {
+		v.Sides[0].Bench = j.Of(seq)
+	}
 	v.Trail = t.trail()
 	if seq > 1 && !s.static {
 		v.Before = fmt.Sprintf("%sx/%d/", t.page(), seq-1)
@@ -98,7 +102,9 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 }
 
 // severalAtOnce tells whether more than one request may be under way.
-func severalAtOnce(s *study.Setup) bool { return s.Concurrency > 1 || s.Population.Devices > 1 }
+func severalAtOnce(s *study.Setup) bool {
+	return s.Concurrency > 1 || s.Population.Devices > 1 || s.Joint()
+}
 
 // serversRecord is the server's record of a client's request. Requests are numbered by
 // each side in its own order, so only of one under way at a time both mean the same.

@@ -213,6 +213,12 @@ func (t *trialAt) facts() [][2]string {
 			out = append(out, f)
 		}
 	}
+	if j, err := t.kept.Joint(store.AttemptID{Trial: t.state.ID, Attempt: t.state.Attempts}); err == nil {
+		for _, b := range j.Benches {
+			out = append(out, [2]string{"driven from " + b.Bench, fmt.Sprintf("%d requests, from %d", b.Requests, b.First)})
+		}
+		out = append(out, [2]string{"began", fmt.Sprintf("at most %v apart", j.Apart)})
+	}
 	return out
 }
 

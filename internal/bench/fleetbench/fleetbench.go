@@ -55,13 +55,14 @@ type Figure struct {
 	Benches int
 	Written []time.Duration // from an order to its write being synced and acknowledged
 	Reached []time.Duration // from an order to its bench; the longest last
-	All     time.Duration   // for one order to each bench, the first of all: their buckets are made
+	All     time.Duration   // for one order to each bench, the first of all
 	Memory  int64           // B of the hub, resident, with what backs its program
+	Stored  int64           // the same where each bench has large results, which the hub stores for a while
 	Peak    int64
 }
 
 // Crowd starts a hub whose store is in dir, connects benches that beat as workers do, and
-// gives each two orders: the first makes its buckets, the second is timed.
+// gives each two orders, of which the second is timed. Then each has its bucket made.
 func Crowd(ctx context.Context, hub, dir string, benches int) (f Figure, err error) {
 	f.Benches = benches
 	c, err := startCrowd(ctx, hub, dir, benches)
@@ -83,14 +84,13 @@ func Crowd(ctx context.Context, hub, dir string, benches int) (f Figure, err err
 	if f.Written, f.Reached, err = c.give(ctx, board, 2); err != nil {
 		return f, err
 	}
-	// Buckets are made beside the orders.
-	for made := 0; made < benches; time.Sleep(10 * time.Millisecond) {
-		all, _ := filepath.Glob(filepath.Join(dir, "store", "jetstream", "*", "streams", "OBJ_*"))
-		if made = len(all); ctx.Err() != nil {
-			return f, ctx.Err()
+	f.Memory = kernel.StatusBytes(c.hub.Process.Pid, "VmRSS")
+	for _, end := range c.ends {
+		if _, err := end.Room(ctx); err != nil {
+			return f, err
 		}
 	}
-	f.Memory, f.Peak = kernel.StatusBytes(c.hub.Process.Pid, "VmRSS"), kernel.StatusBytes(c.hub.Process.Pid, "VmHWM")
+	f.Stored, f.Peak = kernel.StatusBytes(c.hub.Process.Pid, "VmRSS"), kernel.StatusBytes(c.hub.Process.Pid, "VmHWM")
 	return f, nil
 }
 

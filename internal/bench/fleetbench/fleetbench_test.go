@@ -33,7 +33,7 @@ func TestSmallCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(f.Written) != benches || len(f.Reached) != benches || f.Reached[0] <= 0 || f.Written[0] <= 0 ||
-		f.All < f.Written[0] || f.Memory < 1<<20 || f.Peak < f.Memory {
+		f.All < f.Written[0] || f.Memory < 1<<20 || f.Stored < 1<<20 || f.Peak < f.Memory {
 		t.Errorf("got %+v", f)
 	}
 	rows := table(f, Gap{Alone: []time.Duration{1}, Shared: []time.Duration{2}, Overhead: time.Second, Block: 60 * time.Second})

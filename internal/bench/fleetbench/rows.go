@@ -28,13 +28,16 @@ func table(f Figure, g Gap) []labbench.Row {
 		row("the same, p99", ms(quantile(f.Written, 0.99)), 0, "%.3g"),
 		row("s for the first order of each bench", f.All.Seconds(), 3, "%.2f"),
 		row("MB of the hub, resident", float64(f.Memory)/1e6, 150, "%.1f"),
+		row("the same, with a bucket for each bench", float64(f.Stored)/1e6, 150, "%.1f"),
 		row("ms that sharing adds between two blocks", ms(g.Overhead), ms(allowed), "%.3g"),
 	}
 	all[0].How = fmt.Sprintf("%d benches of one process, each with a connection and a key of its own, beat and read "+
 		"their orders as workers do; orders are given one after the other", f.Benches)
-	all[4].How = "a write that is synced for each; their buckets are made beside that"
-	all[5].How = fmt.Sprintf("after those orders, with a bucket for each bench; at most %.1f MB", float64(f.Peak)/1e6)
-	all[6].How = fmt.Sprintf("a study of %d blocks alone and with one bench of this machine, in turn; medians of %d and "+
+	all[4].How = "a write that is synced for each"
+	all[5].How = "after those orders"
+	all[6].How = fmt.Sprintf("only benches whose results have a file of more than 1 MiB need one; at most %.1f MB",
+		float64(f.Peak)/1e6)
+	all[7].How = fmt.Sprintf("a study of %d blocks alone and with one bench of this machine, in turn; medians of %d and "+
 		"%d gaps: %v and %v, with one block of %v alone", g.Blocks, len(g.Alone), len(g.Shared),
 		quantile(g.Alone, 0.5).Round(time.Millisecond), quantile(g.Shared, 0.5).Round(time.Millisecond),
 		g.Block.Round(time.Millisecond))

@@ -20,6 +20,7 @@ const (
 	ResultPrefix   = "fleet.result." // likewise
 	DrainPrefix    = "fleet.drain."  // likewise
 	ConductSubject = "fleet.conduct"
+	JoinPrefix     = "fleet.join." // the bench that is spoken to follows, and who speaks
 )
 
 // MostPayload is how many bytes a message may have.
@@ -31,6 +32,9 @@ func Inbox(bench string) string { return "_INBOX_" + bench }
 // AssignSubject is where a bench's order is written.
 func AssignSubject(bench string) string { return "$KV." + AssignBucket + "." + bench }
 
+// JoinSubject is where a bench speaks to another that it measures with.
+func JoinSubject(to, from string) string { return JoinPrefix + to + "." + from }
+
 // OrderSubject asks the hub for a bench's order.
 func OrderSubject(bench string) string {
 	return "$JS.API.DIRECT.GET.KV_" + AssignBucket + "." + AssignSubject(bench)
@@ -39,12 +43,13 @@ func OrderSubject(bench string) string {
 // Permissions are the subjects that a bench may publish to and subscribe to.
 func Permissions(bench string) (publish, subscribe []string) {
 	raw := ObjectPrefix + bench
-	publish = []string{AlivePrefix + bench, ResultPrefix + bench, OrderSubject(bench), "$O." + raw + ".>"}
+	publish = []string{AlivePrefix + bench, ResultPrefix + bench, OrderSubject(bench), "$O." + raw + ".>",
+		JoinSubject("*", bench)}
 	for _, call := range []string{"STREAM.INFO", "STREAM.PURGE", "STREAM.MSG.GET", "DIRECT.GET"} {
 		publish = append(publish, "$JS.API."+call+".OBJ_"+raw)
 	}
-	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>", "$JS.API.CONSUMER.CREATE.OBJ_"+raw+".>")
-	return publish, []string{Inbox(bench) + ".>", AssignSubject(bench)}
+	publish = append(publish, "$JS.API.DIRECT.GET.OBJ_"+raw+".>")
+	return publish, []string{Inbox(bench) + ".>", AssignSubject(bench), JoinSubject(bench, "*")}
 }
 
 // mostPEM is how many bytes a file of a certificate or key may have.

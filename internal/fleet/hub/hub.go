@@ -243,7 +243,8 @@ func (o Options) settings() (*server.Options, error) {
 		port = server.RANDOM_PORT
 	}
 	s := &server.Options{ServerName: "edgegauge-hub", Host: host, Port: port, JetStream: true, StoreDir: o.Store,
-		SyncAlways: true, MaxPayload: admit.MostPayload, NoLog: true, NoSigs: true}
+		// Each bench has a limit of its own, which would be taken off what a limit of all leaves.
+		JetStreamMaxStore: mostStore, SyncAlways: true, MaxPayload: admit.MostPayload, NoLog: true, NoSigs: true}
 	if ip := net.ParseIP(host); o.Cert == "" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("hub: %s can be reached from elsewhere: give it a certificate with --cert and --key, "+
 			"or listen on 127.0.0.1", listen)
@@ -261,6 +262,9 @@ func (o Options) settings() (*server.Options, error) {
 	s.Nkeys, err = users(o.Keys)
 	return s, err
 }
+
+// mostStore is more than any disk has.
+const mostStore = 1 << 60
 
 // clusterName is what clients hear of a hub that is not alone.
 const clusterName = "edgegauge"

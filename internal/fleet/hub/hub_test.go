@@ -487,7 +487,12 @@ func TestABucketIsMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer board.Close()
-	if err := board.Assign(ctx, "a", fleet.Order{}); err != nil {
+	end, err := wire.OpenBench(l.who["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	if _, err := end.Room(ctx); err != nil {
 		t.Fatal(err)
 	}
 	nc, _ := l.as("")
@@ -496,21 +501,17 @@ func TestABucketIsMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream, err := js.Stream(ctx, "OBJ_raw_a")
-	for ; err != nil && ctx.Err() == nil; stream, err = js.Stream(ctx, "OBJ_raw_a") { // no order waits for it
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := stream.CachedInfo().Config
+	if broken.MaxBytes < fleet.MostResults || broken.MaxBytes > 2*fleet.MostResults {
+		t.Errorf("a bench may store %d B, want little more than the %d of a block", broken.MaxBytes, int64(fleet.MostResults))
+	}
 	broken.MaxBytes, broken.Discard = 1, jetstream.DiscardNew
 	if _, err := js.UpdateStream(ctx, broken); err != nil {
 		t.Fatal(err)
 	}
-	end, err := wire.OpenBench(l.who["a"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer end.Close()
 	w := fleet.Worker{Name: "a", Machine: "a", Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease, Conduct: conduct(h)}
 	var bench sync.WaitGroup
 	bench.Go(func() { w.Work(ctx) })

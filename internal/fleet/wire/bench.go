@@ -133,7 +133,7 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 	var err error
 	parcels, enclosed := parcelsOf(r).enclose()
 	if len(parcels) > 0 {
-		if objects, err = b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name); err != nil {
+		if objects, err = b.Room(ctx); err != nil {
 			return a, err
 		}
 	}
@@ -167,6 +167,26 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 		}
 	}
 	return a, nil
+}
+
+// roomHeader marks what asks for a bucket in place of a result.
+const roomHeader = "Edgegauge-Room"
+
+// Room is the bench's bucket at the hub. Where there is none, the coordinator is asked to make it: of
+// most benches nothing is ever stored.
+func (b *Bench) Room(ctx context.Context) (jetstream.ObjectStore, error) {
+	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name)
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return objects, err
+	}
+	ask := nats.NewMsg(admit.ResultPrefix + b.name)
+	ask.Header.Set(roomHeader, "1")
+	asked, stop := context.WithTimeout(ctx, answerWithin)
+	defer stop()
+	if _, err := b.nc.RequestMsgWithContext(asked, ask); err != nil {
+		return nil, err
+	}
+	return b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name)
 }
 
 // upload sends a parcel that is not whole at the hub.

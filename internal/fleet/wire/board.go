@@ -29,6 +29,7 @@ type Board struct {
 	running sync.WaitGroup
 	rooms   sync.WaitGroup
 	making  chan struct{} // rooms, so many at once
+	asked   sync.Map      // benches whose rooms are being made
 	// Only who calls Assign and Mend touches these.
 	arrived map[string]uint64  // what a bench's bucket had when Mend last looked
 	orders  jetstream.KeyValue // nil: to be looked up
@@ -136,7 +137,14 @@ func (b *Board) hearResult(m *nats.Msg) {
 	// Subtle: the answer is published with the coordinator's rights, so a bench may not
 	// choose where to.
 	text, files := apart(m)
-	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") || json.Unmarshal(text, &r) != nil {
+	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") {
+		return
+	}
+	if m.Header.Get(roomHeader) != "" {
+		b.makeRoom(name, m.Reply)
+		return
+	}
+	if json.Unmarshal(text, &r) != nil {
 		return
 	}
 	r.Bench = name
@@ -177,7 +185,7 @@ func (b *Board) replicas() int {
 }
 
 // Assign writes what a bench is to do. Where it wrote the same before, it sees to it that
-// the hub has not forgotten that, or the bench's bucket.
+// the hub has not forgotten that.
 func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	if b.chair != nil && !b.chair.claim.Held() {
 		return errAway
@@ -195,7 +203,6 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	}
 	if bytes.Equal(b.written[bench], text) {
 		if old, err := b.orders.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
-			b.makeRoom(bench)
 			return nil
 		}
 	}
@@ -203,10 +210,7 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 		b.orders = nil
 		return err
 	}
-	_, known := b.written[bench]
-	if b.written[bench] = text; !known {
-		b.makeRoom(bench)
-	}
+	b.written[bench] = text
 	return nil
 }
 
@@ -223,10 +227,14 @@ func (b *Board) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, err
 }
 
-// makeRoom makes the bucket of a bench's objects where there is none. No order waits for
-// it: what fails is tried again with the next Assign of the same.
-func (b *Board) makeRoom(bench string) {
+// makeRoom makes the bucket of a bench's objects where there is none, and says so. It is limited, so
+// that no bench fills the hub's disk.
+func (b *Board) makeRoom(bench, reply string) {
+	if _, busy := b.asked.LoadOrStore(bench, true); busy {
+		return // it asks again
+	}
 	b.rooms.Go(func() {
+		defer b.asked.Delete(bench)
 		select {
 		case b.making <- struct{}{}:
 		case <-b.ctx.Done():
@@ -235,9 +243,13 @@ func (b *Board) makeRoom(bench string) {
 		defer func() { <-b.making }()
 		ctx, cancel := context.WithTimeout(b.ctx, connectWithin)
 		defer cancel()
-		if _, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+bench); errors.Is(err, jetstream.ErrBucketNotFound) {
-			b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: admit.ObjectPrefix + bench,
-				Storage: jetstream.FileStorage, Replicas: b.replicas()})
+		_, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+bench)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			_, err = b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: admit.ObjectPrefix + bench,
+				Storage: jetstream.FileStorage, Replicas: b.replicas(), MaxBytes: fleet.MostResults + fleet.MostResults/8})
+		}
+		if err == nil {
+			b.nc.Publish(reply, nil)
 		}
 	})
 }
@@ -258,7 +270,7 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 		}
 	}
 	delete(b.arrived, bench)
-	return b.js.DeleteObjectStore(ctx, bucket) // the next Assign of the same makes it
+	return b.js.DeleteObjectStore(ctx, bucket) // the bench asks for another
 }
 
 // fetch writes the files of a result into dir.

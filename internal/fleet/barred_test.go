@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A study that nobody may measure ends, and says why each bench may not; one whose bench is silent waits.
+func TestNobodyIsLeft(t *testing.T) {
+	for _, x := range []struct {
+		benches []string
+		within  time.Duration
+	}{{[]string{"a", "b"}, 2 * Lease}, {nil, 12 * Lease}} {
+		dir := filepath.Join(t.TempDir(), "results")
+		synctest.Test(t, func(t *testing.T) {
+			ledger, err := store.Create(dir, chaosHeader())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ledger.Close()
+			s := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
+				drained: make(chan string), assigned: map[string]Order{}}}
+			ended := make(chan error, 1)
+			c := Coordinator{Run: NewID(), Program: "v1", Ledger: ledger, Board: s, Benches: x.benches}
+			go func() {
+				_, err := c.Conduct(t.Context())
+				ended <- err
+			}()
+			old := func(b *Beat) { b.Program = "v0" }
+			s.beat("a", "1", old)
+			if x.benches != nil { // the other may come
+				for range 40 {
+					time.Sleep(Lease / 4)
+					s.beat("a", "1", old)
+				}
+			}
+			s.beat("b", "1", old)
+			began := time.Now()
+			for {
+				select {
+				case err := <-ended:
+					if !errors.Is(err, ErrNobody) || !strings.Contains(err.Error(), "a: it runs edgegauge v0") ||
+						!strings.Contains(err.Error(), "b: it runs edgegauge v0") || time.Since(began) < Lease {
+						t.Errorf("ended after %v: %v", time.Since(began), err)
+					}
+					return
+				case <-time.After(Lease / 4):
+				}
+				if time.Since(began) > x.within {
+					t.Fatalf("it waits after %v", time.Since(began))
+				}
+				for _, name := range []string{"a", "b"} {
+					select {
+					case s.alive <- Beat{Bench: name, Boot: "1", Machine: name, Program: "v0"}:
+					case err := <-ended:
+						ended <- err
+					}
+				}
+			}
+		})
+	}
+}
+
+// Nobody takes the machine of a bench that was there before, whatever name it has; a bench with results
+// was there before a coordinator that begins again.
+func TestAMachineIsNotTaken(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("b", "1", nil)
+		time.Sleep(time.Second)
+		s.beat("a", "1", func(b *Beat) { b.Machine = "x" })
+		if s.of("a").Attempt == 0 {
+			t.Error("a got no order")
+		}
+		s.beat("a", "1", func(b *Beat) { b.Machine, b.Task = "b", s.of("a").Task })
+		s.beat("b", "1", func(b *Beat) { b.Task, b.Failed = s.of("b").Task, "once" })
+		if o := s.of("b"); o.Attempt == 0 || s.hasSaid("b gets no orders") {
+			t.Errorf("b got %+v; said %q", o, s.said)
+		}
+		s.beat("a", "1", func(b *Beat) { b.Machine, b.Task, b.Failed = "b", s.of("a").Task, "once" })
+		if !s.hasSaid("a gets no orders: it is the same machine as bench b") {
+			t.Errorf("said %q", s.said)
+		}
+	})
+}
+
+// A bench whose control has moved is drained, unless it is the last; it is looked at after 8 blocks, 16, ….
+func TestADriftingBenchIsDrained(t *testing.T) {
+	looks := 0
+	w := &conducting{Coordinator: &Coordinator{Moved: func(bench string) (string, error) {
+		looks++
+		return "its control moved", nil
+	}}, seats: map[string]*seat{}, measured: map[string]int{}}
+	var said []string
+	w.Tell = func(e Event) { said = append(said, e.Bench+" "+e.What) }
+	a := w.seat("a")
+	for n := range 20 {
+		w.measured["a"] = n + 1
+		if err := w.watchControl("a", a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if looks != 2 || a.drained != "" || len(said) != 2 || !strings.Contains(said[0], "it measures on") {
+		t.Errorf("alone: %d looks, drained %q; said %q", looks, a.drained, said)
+	}
+	b := w.seat("b")
+	b.beat.Bench, b.heard = "b", time.Now()
+	w.measured["a"] = 32
+	if err := w.watchControl("a", a); err != nil || !strings.Contains(a.drained, "its control moved") {
+		t.Errorf("beside another: %v, drained %q", err, a.drained)
+	}
+}
+
+// Results that no hub takes are not offered for ever: the bench says why.
+func TestLargeResults(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "ledger.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size, want := range map[int64]string{MostResults: "", MostResults + 1: "have 4294967297 B, and a hub takes 4294967296"} {
+		if err := f.Truncate(size); err != nil { // sparse
+			t.Fatal(err)
+		}
+		if err := small(dir); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d B: got %v", size, err)
+		}
+	}
+}
+
+// A hub that takes no orders for many leases, though beats come through, is no bench's fault: none is barred, none is
+// said to be silent, and each gets its order when the hub is back.
+func TestAHubTakesNoOrders(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.playedBoard.mu.Lock()
+		s.away, s.patience = true, 5*time.Second
+		s.playedBoard.mu.Unlock()
+		ends := make(chan struct{})
+		var beating sync.WaitGroup
+		for i := range 20 {
+			beating.Go(func() {
+				for {
+					select {
+					case s.alive <- Beat{Bench: fmt.Sprintf("b%02d", i), Boot: "1", Machine: fmt.Sprint(i), Program: "v1"}:
+						time.Sleep(Lease / 4)
+					case <-ends:
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(10 * Lease)
+		if s.hasSaid("interrupted") || s.hasSaid("gets no orders") {
+			t.Errorf("said %q", s.said)
+		}
+		s.playedBoard.mu.Lock()
+		s.away = false
+		s.playedBoard.mu.Unlock()
+		time.Sleep(Lease / 2)
+		if first := s.of("b00"); first.Attempt != 1 || first.Block == 0 {
+			t.Errorf("got %+v, want the first order there was", first.Task)
+		}
+		close(ends)
+		beating.Wait()
+	})
+}

@@ -1,0 +1,508 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A Helper is another bench, which drives the servers of this one as well: Lab.Help is at the
+// other end of Conn.
+type Helper struct {
+	Bench string
+	Conn  *rpc.Conn
+}
+
+// joint is the part of other benches in a trial: a client on each, which begins at the same instant
+// as ours. Their records become those of one client.
+type joint struct {
+	trial   *trialRunner
+	helpers []*helping
+	began   time.Duration // when our client was told to, on our clock
+	own     *jointSink    // of our client
+	apart   time.Duration // the largest difference of the instants of two benches, bound included
+}
+
+// A helping is one helper in a trial.
+type helping struct {
+	Helper
+	session       *stack.Session
+	sink          *jointSink
+	before, after offset
+	began         began
+	usage         [2]device.Usage // before and after the recorded run
+	arrived       chan struct{}   // closed when its run has ended
+	turn          chan struct{}   // closed when its records may come
+	done          chan error
+	stopped       bool
+}
+
+// An offset is how far another machine's monotonic clock is ahead of ours, and by how much that may
+// be wrong.
+type offset struct{ Ahead, Bound time.Duration }
+
+// clockExchanges is how many messages an offset is taken from: the quickest of many was delayed least.
+const clockExchanges = 64
+
+// measureOffset asks another machine for its clock. The answer was given at some instant between
+// question and answer; nothing is said about which, so the bound is half of the time between them.
+func measureOffset(ctx context.Context, to *rpc.Conn) (offset, error) {
+	var best offset
+	for i := range clockExchanges {
+		var there time.Duration
+		from := kernel.Monotonic()
+		if err := to.Call(ctx, opClock, nil, &there); err != nil {
+			return best, err
+		}
+		until := kernel.Monotonic()
+		if bound := (until - from + 1) / 2; i == 0 || bound < best.Bound {
+			best = offset{there - (from + bound), bound}
+		}
+	}
+	return best, nil
+}
+
+// leastLead is how long before they begin the benches are told to.
+const leastLead = 20 * time.Millisecond
+
+func (j *joint) wanted() bool { return j.trial.setup.Joint() }
+
+// before starts a client on each of the other benches.
+func (j *joint) before(context.Context) error {
+	t := j.trial
+	if !j.wanted() {
+		return nil
+	}
+	if n := t.setup.DrivenFrom - 1; len(t.lab.Helpers) < n {
+		return fmt.Errorf("%w: the server is to be driven from %d benches; share the study with run --benches", errLab, n+1)
+	}
+	for _, h := range t.lab.Helpers[:t.setup.DrivenFrom-1] {
+		j.helpers = append(j.helpers, &helping{Helper: h})
+	}
+	return nil
+}
+
+// start starts the clients, which connect to the server.
+func (j *joint) start(ctx context.Context) error {
+	t := j.trial
+	return j.each(func(h *helping) error {
+		args := helpArgs{Trial: t.plan.ID, URL: t.course.url}
+		if !t.existing() {
+			var err error
+			if args.Credentials, err = carried(t.credentials(atClient)); err != nil {
+				return labFault(err)
+			}
+		}
+		var ready stack.Ready
+		ctx, cancel := context.WithTimeout(ctx, t.lab.Plan.Study.Timeouts.Ready)
+		defer cancel()
+		if err := h.Conn.Call(ctx, opClient, args, &ready); err != nil {
+			return err
+		}
+		s := h.Conn.Open()
+		go func() { // ends with the client's output, or with the connection
+			if h.Conn.Call(context.Background(), opPipe, nil, nil, s) != nil {
+				s.Close()
+			}
+		}()
+		h.session = &stack.Session{Client: stack.NewConn(toHelper{s}, s), EndWithin: grace}
+		return nil
+	})
+}
+
+// toHelper is the sending half of a stream.
+type toHelper struct{ *rpc.Stream }
+
+func (s toHelper) Close() error { return s.CloseWrite(nil) }
+
+// each does something with all helpers at once, and names the first that failed.
+func (j *joint) each(do func(*helping) error) error {
+	errs := make([]error, len(j.helpers))
+	var running sync.WaitGroup
+	for i, h := range j.helpers {
+		running.Go(func() { errs[i] = h.blame(do(h)) })
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blame names the bench. A connection that is lost will not be there for the next trial either.
+func (h *helping) blame(err error) error {
+	if err == nil {
+		return nil
+	}
+	if h.Conn.Err() != nil || errors.Is(err, rpc.ErrLost) {
+		return fmt.Errorf("%w: bench %s: %w", errLab, h.Bench, err)
+	}
+	return reason{fmt.Errorf("bench %s: %w", h.Bench, err)}
+}
+
+// warmUp has all clients send what nobody records. The server is asked for its count when all have ended.
+func (j *joint) warmUp(ctx context.Context, run stack.Run) error {
+	return j.together(ctx, nil, func(ctx context.Context, h *helping) error {
+		_, err := h.session.WarmUp(ctx, h.share(j, run))
+		return err
+	}, func(ctx context.Context) (err error) {
+		j.trial.course.warmUp, err = j.trial.session.WarmUp(ctx, run)
+		return j.trial.programs.explain(err)
+	})
+}
+
+// share is a helper's part of a run: the same load, with arrivals of its own.
+func (h *helping) share(j *joint, run stack.Run) stack.Run {
+	for i, other := range j.helpers {
+		if other == h && run.Seed > 0 {
+			run.Seed += uint64(i+1) << 32
+		}
+	}
+	return run
+}
+
+// measure has all clients begin at one instant. The records of the other benches come before ours,
+// one bench after the other, when all runs have ended.
+func (j *joint) measure(ctx context.Context, run stack.Run, client *recorder, server stack.Sink) error {
+	t := j.trial
+	at, err := j.agree(ctx)
+	if err != nil {
+		return err
+	}
+	j.own = &jointSink{recorder: client}
+	return j.together(ctx, j.compare, func(ctx context.Context, h *helping) error {
+		h.sink = &jointSink{recorder: client, other: true}
+		_, err := h.session.Measure(ctx, h.share(j, run), h.sink, nil)
+		return err
+	}, func(ctx context.Context) (err error) {
+		sleepUntil(at)
+		j.began = kernel.Monotonic()
+		t.course.run, err = t.session.Measure(ctx, run, j.own, server)
+		return t.programs.explain(err)
+	})
+}
+
+// agree measures the clocks, and tells all benches when to begin: the instant on our clock.
+func (j *joint) agree(ctx context.Context) (at time.Duration, err error) {
+	lead := leastLead
+	for _, h := range j.helpers { // one after the other, so that none delays another
+		if h.before, err = measureOffset(ctx, h.Conn); err != nil {
+			return 0, h.blame(err)
+		}
+		lead = max(lead, 20*h.before.Bound)
+	}
+	at = kernel.Monotonic() + lead
+	return at, j.each(func(h *helping) error { return h.Conn.Call(ctx, opHold, at+h.before.Ahead, nil) })
+}
+
+// together runs a part of the session with all clients at once. When all have ended it calls ended,
+// and lets the records of the helpers come, then ours. The first that fails ends the others.
+func (j *joint) together(ctx context.Context, ended func(context.Context) error,
+	theirs func(context.Context, *helping) error, ours func(context.Context) error) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	wait := func(c <-chan struct{}) error {
+		select {
+		case <-c:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	for _, h := range j.helpers {
+		h.arrived, h.turn, h.done = make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		h.session.RunEnded = func() error {
+			close(h.arrived)
+			return wait(h.turn)
+		}
+		go func() {
+			err := h.blame(theirs(ctx, h))
+			if err != nil {
+				fail(err)
+			}
+			h.done <- err
+		}()
+	}
+	j.trial.session.RunEnded = func() error {
+		for _, h := range j.helpers {
+			if err := wait(h.arrived); err != nil {
+				return err
+			}
+		}
+		if ended != nil {
+			if err := ended(ctx); err != nil {
+				return err
+			}
+		}
+		for _, h := range j.helpers {
+			close(h.turn)
+			if err := <-h.done; err != nil {
+				return err
+			}
+			h.done <- nil // for those who look again
+		}
+		return nil
+	}
+	defer func() { j.trial.session.RunEnded = nil }()
+	err := ours(ctx)
+	if err != nil {
+		fail(err)
+	}
+	for _, h := range j.helpers {
+		if failed := <-h.done; failed != nil {
+			err = context.Cause(ctx) // of whoever failed first
+		}
+	}
+	return err
+}
+
+// compare takes what the run cost, and what the clocks say when it has ended: the instants at which
+// benches began, on our clock.
+func (j *joint) compare(ctx context.Context) error {
+	if err := j.trial.readUsage(1); err != nil {
+		return err
+	}
+	if err := j.each(func(h *helping) error { return h.Conn.Call(ctx, opBegan, nil, &h.began) }); err != nil {
+		return err
+	}
+	first, last := j.began, j.began
+	for _, h := range j.helpers {
+		var err error
+		if h.after, err = measureOffset(ctx, h.Conn); err != nil {
+			return h.blame(err)
+		}
+		at := h.at()
+		first, last = min(first, at), max(last, at)
+	}
+	j.own.shift = j.began - first
+	for _, h := range j.helpers {
+		h.usage = h.began.Usage
+		h.sink.shift = h.at() - first
+		// Two helpers are each compared with us.
+		j.apart = max(j.apart, (h.at()-j.began).Abs()+h.bound(), last-first)
+	}
+	j.addUsage()
+	return nil
+}
+
+// at is when a helper's client was told to begin, on our clock.
+func (h *helping) at() time.Duration { return h.began.At - h.before.Ahead }
+
+// bound is how much that may be wrong: by the exchange of messages, and by what the clocks have
+// drifted from before the run until after it.
+func (h *helping) bound() time.Duration {
+	return h.before.Bound + max(0, (h.after.Ahead-h.before.Ahead).Abs()-h.after.Bound)
+}
+
+// tooFarApart: the benches began at one instant, as far as that matters to the load.
+func (j *joint) tooFarApart() string {
+	most := j.trial.setup.MostApart()
+	if !j.wanted() || j.apart <= most {
+		return ""
+	}
+	return fmt.Sprintf("the benches began up to %v apart, as far as their clocks tell; %v is allowed, 1 %% of %v; "+
+		"measure longer, or lower the rate, or write arrival: poisson, or connect the benches better",
+		j.apart.Round(time.Microsecond), most, j.trial.setup.Interval())
+}
+
+// driverBusy is driver for each bench.
+func (j *joint) driverBusy(busiest float64) string {
+	for bench, s := range j.sinks() {
+		if share := float64(s.end.CPU) / float64(max(s.last, 1)); share >= busiest {
+			return fmt.Sprintf("the client%s was busy for %.0f %% of the run: at %g requests per second it measures itself; "+
+				"lower the rate", of(bench), 100*share, j.trial.setup.Rate)
+		}
+	}
+	return ""
+}
+
+func of(bench string) string {
+	if bench == "" {
+		return ""
+	}
+	return " of bench " + bench
+}
+
+// sinks are those of all benches, the helpers' first: ours has no name.
+func (j *joint) sinks() func(func(string, *jointSink) bool) {
+	return func(yield func(string, *jointSink) bool) {
+		for _, h := range j.helpers {
+			if !yield(h.Bench, h.sink) {
+				return
+			}
+		}
+		yield("", j.own)
+	}
+}
+
+// end is what all clients said at the end of their records.
+func (j *joint) end(own stack.End) stack.End {
+	all := own
+	for _, h := range j.helpers {
+		e := h.sink.end
+		all.Count += e.Count
+		all.Repetitions += e.Repetitions
+		all.Retransmissions += e.Retransmissions
+		if all.CPU += e.CPU; e.CPU == 0 || own.CPU == 0 { // one that does not say leaves it to the kernel
+			all.CPU = 0
+		}
+	}
+	return all
+}
+
+// addUsage adds what the helpers' clients used.
+func (j *joint) addUsage() {
+	for when := range 2 {
+		u := &j.trial.course.usage[atClient][when]
+		for _, h := range j.helpers {
+			v := h.usage[when]
+			u.CPU += v.CPU
+			u.Waiting += v.Waiting
+			u.PeakRSS = max(u.PeakRSS, v.PeakRSS)
+			u.Periods += v.Periods
+			u.Throttled += v.Throttled
+			u.ThrottledFor += v.ThrottledFor
+		}
+	}
+}
+
+// keep writes which bench sent which requests, and how far apart they began.
+func (j *joint) keep() error {
+	if !j.wanted() {
+		return nil
+	}
+	out := store.Joint{Apart: j.apart, Allowed: j.trial.setup.MostApart()}
+	at := uint64(1)
+	for _, h := range j.helpers {
+		out.Benches = append(out.Benches, store.JointBench{Bench: h.Bench, First: at, Requests: h.sink.n,
+			Began: h.sink.shift, Ahead: h.before.Ahead, Bound: h.bound()})
+		at += uint64(h.sink.n)
+	}
+	out.Benches = append(out.Benches, store.JointBench{Bench: j.trial.lab.Bench, First: at, Requests: j.own.n,
+		Began: j.own.shift})
+	b, err := json.MarshalIndent(out, "", "  ")
+	if err == nil {
+		err = j.trial.attempt.Keep(store.JointFile, append(b, '\n'))
+	}
+	return labFault(err)
+}
+
+// after ends the clients.
+func (j *joint) after(ctx context.Context) (findings, error) {
+	var f findings
+	if !j.wanted() {
+		return f, nil
+	}
+	f.note("begun_apart", "s", j.apart.Seconds())
+	err := j.each(func(h *helping) error {
+		if err := h.session.End(ctx); err != nil {
+			return err
+		}
+		return j.stop(ctx, h)
+	})
+	return f, err
+}
+
+// stop ends a helper's client, and keeps its log.
+func (j *joint) stop(ctx context.Context, h *helping) error {
+	h.stopped = true
+	var e helpExit
+	if err := h.Conn.Call(ctx, opStop, nil, &e); err != nil {
+		return err
+	}
+	path, told := j.trial.logNames("call-" + h.Bench + ".log")
+	if len(e.Log) > 0 {
+		if err := os.WriteFile(path, e.Log, 0o644); err != nil {
+			return labFault(err)
+		}
+	}
+	switch {
+	case e.Killed:
+		return fmt.Errorf("its client did not exit within %v of the end of its input; see %s", grace, told)
+	case e.Orphans > 0:
+		return fmt.Errorf("its client left %s behind; see %s", plural.Count(e.Orphans, "process"), told)
+	}
+	return nil
+}
+
+// close ends clients that nobody has stopped, and keeps their logs, which may say what was wrong.
+func (j *joint) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*grace)
+	defer cancel()
+	j.each(func(h *helping) error {
+		if h.stopped {
+			return nil
+		}
+		return j.stop(ctx, h)
+	})
+}
+
+// A jointSink is the records of one bench's client on their way to the trial's.
+type jointSink struct {
+	*recorder
+	other bool          // not ours: the trial's records do not end with these
+	shift time.Duration // how much later than the first this bench began
+	base  uint64        // the last seq of the benches before
+	n     int
+	last  time.Duration
+	end   stack.End
+}
+
+// Record takes the next record. Instants count from when the first bench began.
+func (s *jointSink) Record(x measure.Exchange) error {
+	if s.n == 0 {
+		s.base = s.recorder.sums.check.highest
+		if l := s.recorder.trial.course.late; l != nil {
+			l.anew()
+		}
+	}
+	s.n++
+	s.last = max(s.last, x.Done)
+	if x.Seq > 0 && x.Seq <= highestSeq {
+		x.Seq += s.base
+	}
+	for _, at := range []*time.Duration{&x.Due, &x.Sent, &x.Done} {
+		if at != &x.Done || *at > 0 { // a request without an answer has none
+			*at += s.shift
+		}
+	}
+	return s.recorder.Record(x)
+}
+
+// End ends the records of one bench.
+func (s *jointSink) End(e stack.End) error {
+	s.end = e
+	if s.other {
+		return nil
+	}
+	return s.recorder.End(s.recorder.trial.joint.end(e))
+}
+
+// addressFor is the address at which other benches reach this one's server.
+func (t *trialRunner) addressFor(ip string) (string, error) {
+	at, err := netip.ParseAddr(t.lab.Address)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w: other benches reach this one at %q, which is no address; start its worker with "+
+			"--address", errLab, t.lab.Address)
+	case at.Is4() == (ip == "ipv6"):
+		return "", fmt.Errorf("%w: the study asks for %s, but other benches reach this one at %v; start its worker with "+
+			"another --address", errLab, ip, at)
+	}
+	return at.String(), nil
+}

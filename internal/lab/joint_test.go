@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// answering joins us with another end that answers calls.
+func answering(t *testing.T, h rpc.Handler) *rpc.Conn {
+	t.Helper()
+	a, b := net.Pipe()
+	theirs := make(chan *rpc.Conn)
+	go func() {
+		conn, _, err := rpc.Greet(b, rpc.Agent, rpc.Hello{})
+		if err != nil {
+			t.Error(err)
+		}
+		conn.Start(h)
+		theirs <- conn
+	}()
+	conn, _, err := rpc.Greet(a, rpc.Lab, rpc.Hello{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Start(nil)
+	other := <-theirs
+	t.Cleanup(func() { conn.Close(); other.Close() })
+	return conn
+}
+
+// A clock that is far ahead or behind is found, and the truth lies within the bound, however unlike the
+// ways there and back are.
+func TestOffsets(t *testing.T) {
+	for _, x := range []struct{ ahead, there, back time.Duration }{
+		{time.Hour, 0, 0}, {-time.Hour, 2 * time.Millisecond, 0}, {time.Minute, 0, 2 * time.Millisecond},
+	} {
+		n := 0
+		conn := answering(t, func(context.Context, string, json.RawMessage, []*rpc.Stream) (any, error) {
+			n++
+			time.Sleep(x.there)
+			now := kernel.Monotonic() + x.ahead
+			time.Sleep(x.back)
+			return now, nil
+		})
+		got, err := measureOffset(t.Context(), conn)
+		if err != nil || (got.Ahead-x.ahead).Abs() > got.Bound || got.Bound < (x.there+x.back)/2 || n != clockExchanges {
+			t.Errorf("%+v: got %+v from %d exchanges, %v", x, got, n, err)
+		}
+	}
+}
+
+// What two clocks drift apart during a run counts, but not what two measurements of them may differ by anyhow.
+func TestBoundHoldsTheDrift(t *testing.T) {
+	h := helping{before: offset{1000, 30}, after: offset{1020, 40}}
+	if got := h.bound(); got != 30 {
+		t.Errorf("without a drift that shows: got %d, want 30", got)
+	}
+	h.after.Ahead = 1100
+	if got := h.bound(); got != 30+60 {
+		t.Errorf("with a drift of 100: got %d, want 90", got)
+	}
+}
+
+// A trial is invalid whose benches began too far apart.
+func TestTooFarApart(t *testing.T) {
+	j := &joint{trial: &trialRunner{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}
+	for apart, want := range map[time.Duration]string{10 * time.Millisecond: "",
+		10*time.Millisecond + time.Microsecond: "the benches began up to 10.001ms apart, as far as their clocks tell; 10ms is allowed"} {
+		j.apart = apart
+		if got := j.tooFarApart(); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%v: got %q, want %q", apart, got, want)
+		}
+	}
+}
+
+// What is written to a held client waits for the instant, on the helper's clock, and the helper says when
+// that was; what comes next does not wait.
+func TestHeldUntil(t *testing.T) {
+	c := &helped{until: kernel.Monotonic() + time.Hour + 30*time.Millisecond}
+	clock := func() time.Duration { return kernel.Monotonic() + time.Hour }
+	want := c.until
+	c.await(clock)
+	if got := c.began.At; got < want || got > clock() {
+		t.Errorf("begun at %v, want %v", got, want)
+	}
+	began := c.began.At
+	if c.await(clock); c.began.At != began {
+		t.Error("what came next waited too")
+	}
+}
+
+// The run of all ends when one fails, whoever that is, and that one is named.
+func TestOneFailsAll(t *testing.T) {
+	for _, who := range []string{"a", "b", "ours"} {
+		conn := answering(t, func(context.Context, string, json.RawMessage, []*rpc.Stream) (any, error) { return nil, nil })
+		j := &joint{trial: &trialRunner{session: &stack.Session{}}}
+		for _, name := range []string{"a", "b"} {
+			j.helpers = append(j.helpers, &helping{Helper: Helper{Bench: name, Conn: conn}, session: &stack.Session{}})
+		}
+		fails := errors.New("it fails")
+		var once sync.Once
+		run := func(ctx context.Context, name string, s *stack.Session) error {
+			if name == who {
+				once.Do(func() { time.Sleep(10 * time.Millisecond) })
+				return fails
+			}
+			return s.RunEnded()
+		}
+		err := j.together(t.Context(), nil, func(ctx context.Context, h *helping) error { return run(ctx, h.Bench, h.session) },
+			func(ctx context.Context) error { return run(ctx, "ours", j.trial.session) })
+		if !errors.Is(err, fails) || who != "ours" && !strings.Contains(err.Error(), "bench "+who) {
+			t.Errorf("%s fails: got %v", who, err)
+		}
+	}
+}
