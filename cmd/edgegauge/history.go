@@ -99,8 +99,8 @@ func resultsBelow(path string) ([]string, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit{exitUsage, fmt.Errorf("%s: no such folder; name a directory that edgegauge run wrote, or a folder of "+
-			"such", path)}
+		return nil, exit{exitUsage, fmt.Errorf("%s: no such folder; name a directory that edgegauge run wrote, or a folder "+
+			"of such", path)}
 	}
 	if err != nil {
 		return nil, exit{exitUsage, err}

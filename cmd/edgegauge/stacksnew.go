@@ -76,8 +76,9 @@ func stacksNewCmd(a *app) *cobra.Command {
 }
 
 // alsoCalled are the languages by other names that are not near in letters, and what runs beside one of them.
-var alsoCalled = map[string]string{"javascript": "node", "js": "node", "nodejs": "node", "typescript": "node", "ts": "node",
-	"py": "python", "python3": "python", "golang": "go", "rs": "rust", "c++": "c", "cpp": "c", "kotlin": "java", "scala": "java"}
+var alsoCalled = map[string]string{"javascript": "node", "js": "node", "nodejs": "node", "typescript": "node",
+	"ts": "node", "py": "python", "python3": "python", "golang": "go", "rs": "rust", "c++": "c", "cpp": "c",
+	"kotlin": "java", "scala": "java"}
 
 var stackName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 

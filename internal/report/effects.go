@@ -352,8 +352,8 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	}
 	do, ok := doings[p.Response]
 	if ok && advise.Differ(c.Strata) && math.IsNaN(c.Published) { // an average would hold nowhere
-		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.Best, do[0], do[1],
-			c.Other, at, c.ratioOf(p), c.perStratum())
+		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.Best, do[0],
+			do[1], c.Other, at, c.ratioOf(p), c.perStratum())
 	}
 	if !ok {
 		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), c.Other, ratioText(c.Estimate),

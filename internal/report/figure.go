@@ -85,8 +85,8 @@ func (r *Report) figure(p Panel) Figure {
 	for i, t := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: r.noFigure(i, p.Response), Center: math.NaN(), Lo: math.NaN(),
-				Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
+			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: r.noFigure(i, p.Response), Center: math.NaN(),
+				Lo: math.NaN(), Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
 			continue
 		}
 		head := c.Headline()
