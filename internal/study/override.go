@@ -10,8 +10,8 @@ import (
 // judged. A path is a key with its parents before it (design.seed); the value
 // is YAML. To set a setting fixes it: a factor of that name goes. To set
 // factors.NAME varies it: a fixed value of that name goes. n and size are one
-// thing said in two ways, so each replaces the other; so are requests and
-// duration. How long a trial is, fixed, is so for levels that bring their own too.
+// thing said in two ways, so each replaces the other; so do a duration, and requests or
+// a least duration. How long a trial is, fixed, is so for levels that bring their own too.
 // An exclusion of a factor set this way keeps what still applies.
 func (r *reader) override(s *Study, root *node, sets []string) {
 	for i, text := range sets {
@@ -144,7 +144,15 @@ func covers(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
 }
 
+// alike are the settings that one takes the place of: a duration that of requests and of a least duration, which in
+// turn take that of a duration and go together.
 func alike(name string) []string {
+	switch name {
+	case "duration":
+		return lengths
+	case "min_duration":
+		return []string{name, "duration"}
+	}
 	for _, e := range exclusive {
 		if slices.Contains(e[:], name) {
 			return e[:]
