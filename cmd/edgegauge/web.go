@@ -112,7 +112,8 @@ to others.`,
 			return err
 		},
 	}
-	c.Flags().IntVar(&trials, "trials", web.ExportTrials, "how many trials of each result get a page, the first of the plan")
+	c.Flags().IntVar(&trials, "trials", web.ExportTrials,
+		"how many trials of each result get a page, the first of the plan")
 	return c
 }
 

@@ -115,7 +115,8 @@ func (q openQuestion) Runs() string {
 		for _, d := range r.Facts.Devices {
 			load = max(load, d.Load)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d of %d | %d | %d | %.1f | %s | %s |\n", strings.ReplaceAll(codeSpan(q.kept(r)), "|", `\|`), len(r.Treatments), valid, wanted,
+		fmt.Fprintf(&b, "| %s | %d | %d of %d | %d | %d | %.1f | %s | %s |\n",
+			strings.ReplaceAll(codeSpan(q.kept(r)), "|", `\|`), len(r.Treatments), valid, wanted,
 			least, refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
 	}
 	return b.String()

@@ -312,7 +312,8 @@ func (f finding) Measured() []string {
 		refused += t.Refused
 	}
 	out := []string{fmt.Sprintf("Study %s: %d treatments, %d of %d trials valid. Replications of each treatment: %d; "+
-		"%s. Attempts that the lab refused and repeated: %d.", codeSpan(r.Study.Name), len(r.Treatments), valid, wanted, least,
+		"%s. Attempts that the lab refused and repeated: %d.", codeSpan(r.Study.Name), len(r.Treatments), valid,
+		wanted, least,
 		theirTrials(f.Paper), refused),
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {

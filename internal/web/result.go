@@ -167,8 +167,8 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 // mostListed is how many trials a result's page leads to.
 const mostListed = 5000
 
-// trialRows lists the trials by treatment, in the order of the plan; of very many the first of each, unless the pages are
-// exported.
+// trialRows lists the trials by treatment, in the order of the plan; of very many the first of each,
+// unless the pages are exported.
 func (s *Server) trialRows(h *held) (_ []treatmentRow, cut bool) {
 	most := mostListed / max(1, len(h.Treatments))
 	if s.static {
