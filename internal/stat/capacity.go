@@ -371,25 +371,27 @@ func (s CapacitySearch) bracket(step *CapacityStep, trials []CapacityTrial) (res
 			step.Hi = t.Rate
 		}
 		switch {
-		case step.Hi == 0 && t.Rate >= s.Most:
+		case step.Hi == 0 && t.Rate >= s.Most*(1-aboutBound):
 			step.Stage = AboveMost
 			return nil, 0
-		case step.Lo == 0 && t.Rate <= s.Least:
+		case step.Lo == 0 && t.Rate <= s.Least*(1+aboutBound):
 			step.Stage = BelowLeast
 			return nil, 0
 		case step.Hi == 0:
-			rate = min(2*t.Rate, s.Most)
+			rate = min(readable(2*t.Rate), s.Most)
 		case step.Lo == 0:
-			rate = max(t.Rate/2, s.Least)
+			rate = max(readable(t.Rate/2), s.Least)
 		case step.Hi/step.Lo > bracketWithin:
-			rate = math.Sqrt(step.Lo * step.Hi)
+			rate = readable(math.Sqrt(step.Lo * step.Hi))
 		default:
 			step.Stage = Measuring
 			return trials, math.Sqrt(step.Lo * step.Hi)
 		}
-		rate = readable(rate)
 	}
 }
+
+// aboutBound is how near to a bound of the search a rate is as good as there: four digits are up to half as far.
+const aboutBound = 1e-3
 
 // block draws the rates of a block: one in each part of the window, in random order.
 // Drawn, not fixed: between fixed rates a cliff could hide, block after block.

@@ -161,8 +161,29 @@ func TestSearchEnds(t *testing.T) {
 	if step, trials := search().run(always(0.5)); step.Stage != BelowLeast || trials[len(trials)-1].Rate != 1 {
 		t.Errorf("%+v", step)
 	}
+	r := rand.New(rand.NewPCG(14, 1))
+	for range 200 { // bounds are what the driver does, and have more digits than rates
+		s := search()
+		s.Least, s.Most = 20*math.Exp(r.Float64()), 1e4*math.Exp(3*r.Float64())
+		s.First = s.Least * math.Exp(3*r.Float64())
+		for margin, want := range map[float64]CapacityStage{2: AboveMost, 0.5: BelowLeast} {
+			var trials []CapacityTrial
+			step := s.Next(nil)
+			for ; len(step.Rates) > 0 && len(trials) < 40; step = s.Next(trials) {
+				for _, rate := range step.Rates {
+					if rate < s.Least || rate > s.Most {
+						t.Fatalf("%g is outside of %g to %g", rate, s.Least, s.Most)
+					}
+					trials = append(trials, CapacityTrial{Rate: rate, Margin: margin})
+				}
+			}
+			if step.Stage != want {
+				t.Fatalf("%g to %g, margin %g: stage %d after %d trials", s.Least, s.Most, margin, step.Stage, len(trials))
+			}
+		}
+	}
 	// Much noise: no search may say that it knows better than it can.
-	r := rand.New(rand.NewPCG(1, 1))
+	r = rand.New(rand.NewPCG(1, 1))
 	wrong, exhausted := 0, 0
 	const n = 400
 	for i := range n {
