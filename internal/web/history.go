@@ -207,8 +207,8 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 	all = slices.DeleteFunc(all, func(p report.Past) bool {
 		over := len(p.Figures) > mostPastFigures
 		if over {
-			v.Problem = fmt.Sprintf("%s has %d figures, and is left out here; edgegauge history judges all.",
-				p.Dir, len(p.Figures))
+			v.Problem = fmt.Sprintf("%s has %d figures, and is left out here; edgegauge history judges all.", p.Dir,
+				len(p.Figures))
 		}
 		return over
 	})

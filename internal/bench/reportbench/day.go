@@ -67,7 +67,7 @@ func dayRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 		return nil, err
 	}
 	rows := []labbench.Row{atMost(figure, (after.browser-before.browser)/1e6, mostGrowth),
-		atMost("MB more in the server", (after.server-before.server)/1e6, mostGrowth)}
+		atMost("MB more in the server and the played lab", (after.server-before.server)/1e6, mostGrowth)}
 	rows[0].How = fmt.Sprintf("a tab of headless Chromium on Now, %d states, %.1f times faster than one a second, %d "+
 		"trials among them; heaps after a collection: browser %.2f, then %.2f MB; server %.2f, then %.2f MB; "+
 		"%d elements, then %d",

@@ -34,8 +34,8 @@ const pairs = 40
 // How many read the page, and how many of them never take what it sends.
 const readersAll, readersDeaf = 10, 5
 
-// burst is how long requests are sent at a time.
-const burst = time.Second
+// How long requests are sent at a time, and how long readers are there, or gone, before that.
+const burst, settle = time.Second, 200 * time.Millisecond
 
 // disturbed are the stacks whose round trips are timed.
 var disturbed = []labbench.Held{
@@ -120,13 +120,16 @@ func disturb(ctx context.Context, b *labbench.Bench, dir string, h labbench.Held
 		var rtt [2]float64 // without readers, with them
 		for i := range 2 {
 			with := (pair + i) % 2
-			var now readers
-			if with == 1 {
-				if now, err = watch(address); err != nil {
-					now.close()
-					return nil, err
-				}
+			// Both kinds of burst come after the same pause: on a busy machine a program that has
+			// rested is given more of its CPU.
+			now, err := watch(address)
+			if with == 0 || err != nil {
+				now.close()
 			}
+			if err != nil {
+				return nil, err
+			}
+			time.Sleep(settle)
 			rtt[with], err = x.trial(ctx, session)
 			now.close()
 			if err != nil {
