@@ -21,6 +21,7 @@ type block struct {
 	lang string // of a fence; empty: it is indented, or its fence names none
 	text string
 	why  string // why it is not run; empty: it is
+	file string // that it is; empty: none
 }
 
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
@@ -31,14 +32,14 @@ func (b block) isStudy() bool {
 		regexp.MustCompile(`(?m)^(service|server|stack|factors):`).MatchString(b.text)
 }
 
-var notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
+var ofBlock = regexp.MustCompile(`^<!-- (not run|file): (.+) -->$`)
 
 // blocksOf finds the code of a document: fenced or indented by four spaces. A
-// comment before a block says why it is not run.
+// comment before a block says why it is not run, or that it is a file.
 func blocksOf(page, text string) []block {
 	var out []block
 	var open *block
-	fenced, after, why := false, true, ""
+	fenced, after, why, file := false, true, "", ""
 	for i, line := range strings.Split(text, "\n") {
 		code, indented := strings.CutPrefix(line, "    ")
 		switch fence, isFence := strings.CutPrefix(line, "```"); {
@@ -48,12 +49,12 @@ func blocksOf(page, text string) []block {
 			if open != nil {
 				out = append(out, *open)
 			}
-			open, fenced, why = &block{page: page, line: i + 1, lang: fence, why: why}, true, ""
+			open, fenced, why, file = &block{page: page, line: i + 1, lang: fence, why: why, file: file}, true, "", ""
 		case fenced:
 			open.text += line + "\n"
 		case indented && (open != nil || after):
 			if open == nil {
-				open, why = &block{page: page, line: i + 1, why: why}, ""
+				open, why, file = &block{page: page, line: i + 1, why: why, file: file}, "", ""
 			}
 			open.text += code + "\n"
 		case strings.TrimSpace(line) == "":
@@ -64,12 +65,14 @@ func blocksOf(page, text string) []block {
 			if open != nil {
 				out, open = append(out, *open), nil
 			}
-			why = ""
-			if m := notRun.FindStringSubmatch(line); m != nil {
-				why = m[1]
+			why, file = "", ""
+			if m := ofBlock.FindStringSubmatch(line); m != nil && m[1] == "file" {
+				file = m[2]
+			} else if m != nil {
+				why = m[2]
 			}
 		}
-		after = strings.TrimSpace(line) == "" || notRun.MatchString(line)
+		after = strings.TrimSpace(line) == "" || ofBlock.MatchString(line)
 	}
 	if open != nil {
 		out = append(out, *open)
@@ -92,6 +95,9 @@ func documents(t *testing.T) []block {
 	return all
 }
 
+// ofTheGate finds commands that the machine of the gate has.
+var ofTheGate = regexp.MustCompile(`^(edgegauge|cat|\(cd \S+ && sha256sum|python3 -m zipfile) `)
+
 // Every block of code is one that TestDocumentsRun runs, or says why not.
 func TestBlocksAreRunOrSayWhyNot(t *testing.T) {
 	found := 0
@@ -99,13 +105,13 @@ func TestBlocksAreRunOrSayWhyNot(t *testing.T) {
 		found++
 		commands := b.lang == "" || b.lang == "sh"
 		switch {
-		case b.why != "" || b.isStudy() || b.lang == "python" || b.lang == "sql":
+		case b.why != "" || b.file != "" || b.isStudy() || b.lang == "python" || b.lang == "sql":
 		case !commands:
 			t.Errorf("%s: nothing runs a block of %s; write before it <!-- not run: why -->", b, b.lang)
 		default:
 			for line := range strings.Lines(b.text) {
-				if !strings.HasPrefix(line, "edgegauge ") && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "  ") {
-					t.Errorf("%s: %q is no command of edgegauge; write before the block <!-- not run: why -->", b,
+				if !ofTheGate.MatchString(line) && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "  ") {
+					t.Errorf("%s: %q is no command that the gate has; write before the block <!-- not run: why -->", b,
 						strings.TrimSpace(line))
 				}
 			}
@@ -124,7 +130,7 @@ func TestBlocksAreRunOrSayWhyNot(t *testing.T) {
 // of "worse", "not met" or "differs" is an answer: what it is depends on the machine.
 const briefly = `#!/bin/sh
 case "$1 $2" in
-"run sensors.yaml" | "run outage.yaml" | "run mqtt-outage.yaml")
+"run sensors.yaml" | "run outage.yaml" | "run mqtt-outage.yaml" | "run my-devices.yaml")
 	set -- "$@" --set devices=200 --set period=500ms --set duration=1s --set lateness=20s --set 'design={replications: 2}'
 	case "$2" in *outage.yaml) set -- "$@" --set 'outage={at: 100ms, for: 200ms}' ;; esac
 	exec "$EDGEGAUGE" "$@" ;;
@@ -163,7 +169,7 @@ func TestDocumentsRun(t *testing.T) {
 	defer service.Close()
 	host := strings.TrimPrefix(service.URL, "http://")
 	put := strings.NewReplacer("127.0.0.1:8080", host, "192.0.2.1:8080", host, "http://192.0.2.1/", service.URL+"/",
-		"/tmp/try", "try", "FILE.pcapng", "capture.pcapng")
+		"/tmp/try", "try", "FILE.pcapng", "capture.pcapng", "which-way-001", "earlier-001")
 	earlier := stageResults(t, o)
 	pages := map[string][]block{}
 	for _, b := range documents(t) {
@@ -175,6 +181,9 @@ func TestDocumentsRun(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			dir := stage(t, o, earlier, blocks, put)
 			for _, b := range blocks {
+				if b.file != "" {
+					continue // it is there
+				}
 				switch text := put.Replace(b.text); b.lang {
 				case "yaml":
 					runPrinted(t, o, dir, b)
@@ -207,14 +216,17 @@ packets: keep
 	return filepath.Join(o.dir, "results/earlier/001")
 }
 
+const historyPage = "doc/history.md" // whose results are of many commits, and fabricated
+
 // stage makes the folder of a page.
 func stage(t *testing.T, o own, earlier string, blocks []block, put *strings.Replacer) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, from := range map[string]string{"baseline": earlier, "old": earlier, "new": earlier,
 		"results/earlier/001": earlier, "studies": "../../studies", "links": "../../links"} {
-		if name == "new" && blocks[0].page == "doc/compare-in-ci.md" {
-			continue // the page measures it itself
+		if name == "new" && blocks[0].page == "doc/compare-in-ci.md" ||
+			name == "results/earlier/001" && blocks[0].page == historyPage {
+			continue // the page measures it itself, or is of one study
 		}
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(from)); err != nil {
 			t.Fatal(err)
@@ -226,6 +238,9 @@ func stage(t *testing.T, o own, earlier string, blocks []block, put *strings.Rep
 		"table.csv":     "stack,block,rtt\na,1,1.0\na,2,1.1\na,3,1.2\nb,1,2.0\nb,2,2.2\nb,3,2.1\n",
 	}
 	for _, b := range blocks {
+		if b.file != "" {
+			files[b.file] = b.text
+		}
 		if name := regexp.MustCompile(`(?m)^study: (\S+)`).FindStringSubmatch(b.text); b.isStudy() && name != nil {
 			files[name[1]+".yaml"] = put.Replace(b.text)
 		}
@@ -239,6 +254,11 @@ func stage(t *testing.T, o own, earlier string, blocks []block, put *strings.Rep
 			t.Fatal(err)
 		}
 	}
+	latest := "earlier/001"
+	if blocks[0].page == historyPage {
+		latest = "gate/011"
+		pasts(t, filepath.Join(dir, "results/gate"), append(level(8, past{rtt: 1e-3}), level(3, past{rtt: 1.1e-3})...)...)
+	}
 	captures, _ := filepath.Glob(filepath.Join(earlier, "packets", "*.pcapng"))
 	if len(captures) == 0 {
 		t.Fatal("no capture to read")
@@ -248,7 +268,7 @@ func stage(t *testing.T, o own, earlier string, blocks []block, put *strings.Rep
 		err = os.WriteFile(filepath.Join(dir, "capture.pcapng"), text, 0o644)
 	}
 	if err == nil {
-		err = os.Symlink("earlier/001", filepath.Join(dir, "results/latest"))
+		err = os.Symlink(latest, filepath.Join(dir, "results/latest"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +295,8 @@ func shell(t *testing.T, dir string, b block, text string) {
 func runPrinted(t *testing.T, o own, dir string, b block) {
 	t.Helper()
 	name := regexp.MustCompile(`(?m)^study: (\S+)`).FindStringSubmatch(b.text)
-	if name == nil || regexp.MustCompile(`axis2|link|devices:|ssh:|192\.0\.2|server\.url|url:|meter`).MatchString(b.text) {
+	costly := regexp.MustCompile(`axis2|link|devices:|ssh:|192\.0\.2|server\.url|url:|meter|\[mine`)
+	if name == nil || costly.MatchString(b.text) {
 		return // checked by TestPrintedStudiesAreGood, and where a command of the page names it, run by that
 	}
 	shell(t, dir, b, fmt.Sprintf("edgegauge check %s.yaml || exit 0\nedgegauge run %[1]s.yaml --out printed-%[1]s "+
