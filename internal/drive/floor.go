@@ -10,6 +10,14 @@ import (
 // mostDatagram is the largest UDP payload over IPv4.
 const mostDatagram = 65507 // B
 
+// FitsDatagram says why an exchange of so many bytes does not go over UDP.
+func FitsDatagram(out, in int) error {
+	if max(in, out) > mostDatagram {
+		return fmt.Errorf("%d bytes do not fit a datagram of at most %d; use tcp", max(in, out), mostDatagram)
+	}
+	return nil
+}
+
 // floorConn is the bare exchange: the body goes out as it is, and the response
 // is whole when the agreed number of bytes has come.
 type floorConn struct {

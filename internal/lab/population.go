@@ -61,17 +61,6 @@ func way(s link.Shape) population.Way {
 		Frame: s.Frame, Reorder: s.Reorder}
 }
 
-// CallOfDevices is what the client of a trial is told that is many devices, but for the server's address and its keys.
-func CallOfDevices(s study.Study, p study.Trial) (stack.Call, error) {
-	t := &trialRunner{lab: &Lab{Plan: study.Plan{Study: s}}, plan: p, setup: p.Setup}
-	var err error
-	if t.course.message, err = t.request(); err != nil {
-		return stack.Call{}, err
-	}
-	call := t.call(nil)
-	return call, t.tellPopulation(&call)
-}
-
 // showDevices hands on how the devices are.
 func (l *Lab) showDevices(told json.RawMessage) {
 	var s population.State

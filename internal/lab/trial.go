@@ -404,6 +404,18 @@ func (t *trialRunner) call(credentials map[string]string) stack.Call {
 	}
 }
 
+// CallOf is what the client of a trial is told, but for the server's address and its keys. The error says what is wrong
+// with the message that the study asks for.
+func CallOf(s study.Study, p study.Trial) (stack.Call, error) {
+	t := &trialRunner{lab: &Lab{Plan: study.Plan{Study: s}}, plan: p, setup: p.Setup}
+	var err error
+	if t.course.message, err = t.request(); err != nil {
+		return stack.Call{}, err
+	}
+	call := t.call(nil)
+	return call, t.tellPopulation(&call)
+}
+
 // MessageOptions are the options that a study may give any stack: the lab itself
 // reads them.
 func MessageOptions() []string { return []string{"letters", "max"} }
@@ -419,6 +431,9 @@ func width(options map[string]string) (service.Width, error) {
 		if _, err := fmt.Sscan(strings.TrimSpace(text), to); err != nil {
 			return w, fmt.Errorf("options.%s %q is not a whole number", name, text)
 		}
+	}
+	if err := w.Check(); err != nil {
+		return w, fmt.Errorf("options: %w", err)
 	}
 	return w, nil
 }

@@ -60,8 +60,9 @@ func (x *assembly) look(ctx context.Context) {
 	x.seePackets()
 	x.openRequests(ctx)
 	x.seePlacement()
+	x.seePins()
 	x.seeDescriptors()
-	x.seeDevices()
+	x.seeMessages()
 	if x.bed.NeedsNetwork(x.plan) {
 		x.mayLink(ctx)
 	}

@@ -32,22 +32,29 @@ func (x *assembly) seeDescriptors() {
 	}
 }
 
-// seeDevices finds populations that their client would refuse: a message that needs blocks, for example. The
-// messages of each block are others.
-func (x *assembly) seeDevices() {
-	refused := map[int]bool{} // treatments
+// seeMessages finds messages that cannot be made, or that a client in this program would refuse: of devices one that
+// needs blocks, of the floor of UDP one that no datagram holds. The messages of each block are others: the first few are
+// looked at.
+func (x *assembly) seeMessages() {
+	const few = 20
+	seen := map[int]int{} // of treatments
 	for _, t := range x.plan.Trials {
-		if t.Setup.Population.Devices == 0 || t.Setup.URL != "" || refused[t.Cell] {
+		if t.Setup.URL != "" || seen[t.Cell] == few {
 			continue
 		}
-		call, err := lab.CallOfDevices(x.plan.Study, t)
+		seen[t.Cell]++
+		client := t.Setup.Client.Stack
+		call, err := lab.CallOf(x.plan.Study, t)
+		if err == nil && t.Setup.Population.Devices > 0 {
+			err = reference.CheckDevices(client, call)
+		}
 		if err == nil {
-			err = reference.CheckDevices(t.Setup.Client.Stack, call)
+			err = reference.CheckFloor(client, call)
 		}
 		if err != nil {
-			refused[t.Cell] = true
-			x.fault(t, fmt.Sprintf("stack %s as devices: %v", t.Setup.Client.Stack, err), "", "devices", "size", "n", "period",
-				"keepalive", "mix")
+			seen[t.Cell] = few
+			x.fault(t, fmt.Sprintf("the message for stack %s: %v", client, err), "", "options.letters", "options.max", "size", "n",
+				"devices", "stack", "client.stack")
 		}
 	}
 }

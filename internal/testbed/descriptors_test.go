@@ -7,18 +7,32 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// A message that the devices' client would refuse in each trial is refused before the first.
-func TestDevicesWhoseMessageDoesNotFit(t *testing.T) {
+// What each trial would fail of is found before the first: messages that cannot be sent, CPUs and sensors that are not there.
+func TestWhatEachTrialWouldFailOf(t *testing.T) {
 	b := bed(t)
+	const devices = "devices: 5\nperiod: 1s\nduration: 1s\n"
 	for _, tt := range []struct{ settings, want string }{
-		{"stack: reference/coap-xml\nsize: 20kB", "devices send at most 1024"},
-		{"stack: reference/coap-xml\nsize: 500B\nsecurity: oscore", ""},
-		{"stack: reference/coap-cbor\nsize: 900B\nsecurity: dtls-psk", ""},
-		{"stack: reference/rest-json\nsize: 20kB\nsecurity: tls", ""},
-		{"stack: reference/mqtt\nsize: 900B\nencoding: json", ""},
-		{"stack: reference/floor-tcp\nsize: 900B", ""},
+		{"stack: reference/floor-udp\nsize: 200kB", "do not fit a datagram"},
+		{"stack: reference/floor-udp\nsize: 60kB", ""},
+		{"stack: reference/floor-tcp\nsize: 200kB", ""},
+		{"stack: reference/rest-json\nn: 5\noptions: {letters: x}", "not a whole number"},
+		{"stack: reference/rest-json\nn: 5\noptions: {letters: -1}", "letters -1 is negative"},
+		{"stack: reference/rest-json\nn: 5\noptions: {letters: 10}", ""},
+		{"stack: reference/rest-json\nn: 5\npin: {client: 4000}", "CPU 4000 is not one of those"},
+		{"stack: reference/rest-json\nservice: temperature\nsensor: 'serial:/dev/no-such-tty'", "no-such-tty: no such file"},
+		{"stack: reference/rest-json\nservice: temperature\nsensor: 'w1:28-0'", "28-0: no such file"},
+		{"stack: reference/rest-json\nservice: temperature\nsensor: 'hwmon:/proc/self'", ""},
+		{devices + "stack: reference/coap-xml\nsize: 20kB", "devices send at most 1024"},
+		{devices + "stack: reference/coap-xml\nsize: 500B\nsecurity: oscore", ""},
+		{devices + "stack: reference/coap-cbor\nsize: 900B\nsecurity: dtls-psk", ""},
+		{devices + "stack: reference/rest-json\nsize: 20kB\nsecurity: tls", ""},
+		{devices + "stack: reference/mqtt\nsize: 900B\nencoding: json", ""},
+		{devices + "stack: reference/floor-tcp\nsize: 900B", ""},
 	} {
-		text := "study: s\nservice: echo\ndevices: 5\nperiod: 1s\nduration: 1s\n" + tt.settings + "\n"
+		text := "study: s\n" + tt.settings + "\n"
+		if !strings.Contains(text, "service:") {
+			text += "service: echo\n"
+		}
 		p, err := b.Read(t.Context(), "s.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)

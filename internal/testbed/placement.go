@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -19,6 +21,25 @@ func (x *assembly) placed() iter.Seq[study.Trial] {
 		for t := range x.treatments() {
 			if p := t.Setup.Placement; (p == study.Together || p == study.Apart) && !yield(t) {
 				return
+			}
+		}
+	}
+}
+
+// seePins finds CPUs that programs on this machine shall run on and may not.
+func (x *assembly) seePins() {
+	allowed := kernel.AllowedCPUs()
+	for t := range x.treatments() {
+		for i, cpus := range [][]int{x.plan.Study.Pin.Client, x.plan.Study.Pin.Server} {
+			at := places(t.Setup)[i]
+			if at == "" || x.onOther(at) {
+				continue
+			}
+			for _, cpu := range cpus {
+				if !slices.Contains(allowed, cpu) {
+					x.lack(t, fmt.Sprintf("pin: CPU %d is not one of those that this process may use, %v", cpu, allowed),
+						"pin to one of them, or remove pin", "placement")
+				}
 			}
 		}
 	}

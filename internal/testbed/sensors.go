@@ -1,10 +1,16 @@
 package testbed
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // openSensors says how each simulated sensor of the plan is run.
@@ -17,6 +23,7 @@ func (x *assembly) openSensors() {
 			x.fault(t, "device "+m.Name+" cannot simulate a sensor: its kernel has no pseudo terminals",
 				"write sensor: fixed:21.5, which needs none", "sensor", "server.device", "service")
 		}
+		x.seeSensor(t)
 		if _, done := x.lab.Sensors[name]; done || !sensor.IsSimulated(name) {
 			continue
 		}
@@ -26,6 +33,21 @@ func (x *assembly) openSensors() {
 			continue
 		}
 		x.lab.Sensors[name] = s
+	}
+}
+
+// seeSensor finds a sensor of this machine that is not there. What it says is found by reading it.
+func (x *assembly) seeSensor(t study.Trial) {
+	kind, at, _ := strings.Cut(t.Setup.Sensor, ":")
+	if kind == "w1" {
+		at = filepath.Join("/sys/bus/w1/devices", at)
+	}
+	if t.Setup.Service != string(service.Temperature) || !slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind) ||
+		x.onOther(t.Setup.Server.Device) {
+		return
+	}
+	if _, err := os.Stat(at); err != nil {
+		x.lack(t, fmt.Sprintf("sensor %s: %v", t.Setup.Sensor, err), "connect it, or name another", "sensor", "service")
 	}
 }
 

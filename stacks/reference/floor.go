@@ -39,6 +39,20 @@ func floorCall(name string, enc codec.Encoding, m stack.Message) (floorCaller, e
 	return floorCaller{body, max(1, len(codec.Append(enc, nil, service.Name(name), true, &resp)))}, nil
 }
 
+// CheckFloor finds a message that a stack, if it is the floor of UDP, would refuse. Of more than a million elements it
+// makes none.
+func CheckFloor(name string, s stack.Call) error {
+	k, ok := find(name)
+	if !ok || k.transport != "udp" || s.Message.N > 1e6 {
+		return nil
+	}
+	c, err := floorCall(s.Service, (&program{kind: k}).encoding(s.Encoding), s.Message)
+	if err != nil {
+		return err
+	}
+	return drive.FitsDatagram(len(c.body), c.answer)
+}
+
 // A floorServer answers bytes with bytes. It sees neither phases nor requests,
 // only their number.
 type floorServer struct {
