@@ -26,6 +26,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // An account is what a service of a test has seen: the truth that results are held to.
@@ -440,5 +441,47 @@ func TestServicesThatCannotBeMeasured(t *testing.T) {
 	if out, code := o.run(t, "run", "s.yaml", "--out", "other"); code != exitUnmeasured ||
 		!strings.Contains(out, "the body of the response does not match") {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// A service that is already running is driven from two benches at once: it saw what both sent.
+func TestAServiceDrivenFromTwoBenches(t *testing.T) {
+	var a account
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.serve("")
+		fmt.Fprint(w, "answer")
+	}))
+	defer server.Close()
+	o := newOwn(t)
+	o.write(t, "s.yaml", `study: s
+server.url: `+server.URL+`
+driven_from: 2
+duration: 500ms
+retries: 9
+design: {replications: 1, warmup: 3}
+`)
+	out, code := o.run(t, "run", "s.yaml", "--out", "out", "--benches", "2")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	s, err := store.OpenReadOnly(filepath.Join(o.dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	trials, err := s.Trials()
+	if err != nil || len(trials) != 1 {
+		t.Fatalf("%d trials: %v", len(trials), err)
+	}
+	j, err := s.Joint(store.AttemptID{Trial: 1, Attempt: trials[0].Attempts})
+	if err != nil || len(j.Benches) != 2 {
+		t.Fatalf("got %+v: %v", j, err)
+	}
+	sent := 0
+	for _, b := range j.Benches {
+		sent += b.Requests + 3
+	}
+	if again := trials[0].Attempts - 1; again == 0 && a.requests != sent || a.requests < sent {
+		t.Errorf("the service saw %d requests, the benches sent %d, in the last of %d attempts", a.requests, sent, again+1)
 	}
 }

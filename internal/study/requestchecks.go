@@ -37,7 +37,8 @@ func (t *candidate) existing() bool {
 	*s = Setup{URL: s.URL, Request: s.Request, Transport: s.Transport, Connection: s.Connection, IP: s.IP,
 		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: Link{Text: "none"}, Requests: s.Requests,
 		Duration: s.Duration, MinDuration: s.MinDuration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival,
-		Security: kind.security, Population: s.Population, Capture: s.Capture, LeaveOut: s.LeaveOut}
+		Security: kind.security, Population: s.Population, DrivenFrom: s.DrivenFrom, Capture: s.Capture,
+		LeaveOut: s.LeaveOut}
 	s.Client.Stack = Requester
 	if !t.has("ip") {
 		s.IP = "" // as the URL's host resolves
