@@ -154,8 +154,8 @@ func (t *candidate) load() {
 		t.complain(fmt.Sprintf("%s: too long for timeouts.trial, %s", why, durationText(patience)),
 			"raise timeouts: {trial: …}", "requests", "duration", "rate")
 	} else if warm := t.warmsFor(); warm+lasts >= patience.Seconds() {
-		t.complain(fmt.Sprintf("a warm-up of %s and %s: too long for timeouts.trial, %s", durationText(time.Duration(warm*1e9)),
-			durationText(time.Duration(lasts*1e9)), durationText(patience)),
+		t.complain(fmt.Sprintf("a warm-up of %s and %s: too long for timeouts.trial, %s",
+			durationText(time.Duration(warm*1e9)), durationText(time.Duration(lasts*1e9)), durationText(patience)),
 			"shorten design: {warmup: …}, or raise timeouts: {trial: …}", "devices", "period", "rate", "duration")
 	}
 }

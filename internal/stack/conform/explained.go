@@ -56,7 +56,8 @@ func Checks() []Check {
 		{"a known delay shows in processing", "With the option delay the service is slower by 50 ms, in the server's " +
 			"processing and in the client's RTT and nowhere else: not in another phase, not in what the phases leave of the " +
 			"server's total, not in what that leaves of RTT. It is checked once in each encoding. This finds wrong units " +
-			"and swapped phases. If the delay seems to be elsewhere, the check is repeated with 500 ms: a busy machine slows every phase, but not by as much."},
+			"and swapped phases. If the delay seems to be elsewhere, the check is " +
+			"repeated with 500 ms: a busy machine slows every phase, but not by as much."},
 		{"two at once", "Two servers of the stack run at the same time, on different ports."},
 		{"client asks", "The stack's client calls a peer's server."},
 		{"client sends the message of its seed", "The peer's server received the message that seed and n generate " +
