@@ -460,7 +460,7 @@ duration: 500ms
 retries: 9
 design: {replications: 1, warmup: 3}
 `)
-	out, code := o.run(t, "run", "s.yaml", "--out", "out", "--benches", "2")
+	out, code := o.run(t, "run", "s.yaml", "--out", "out", "--benches", "2", "--trust")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
 	}

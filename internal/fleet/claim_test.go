@@ -130,6 +130,11 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 	var running sync.WaitGroup
 	var mu sync.Mutex
 	winners := 0
+	count := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		met[what]++
+	}
 	start := func(after time.Duration) {
 		r := &rival{shelf: s, dice: rand.New(rand.NewPCG(seed, uint64(len(s.all)+1)))}
 		r.claim = &Claim{Register: r, Lease: lease, Hold: Hold{ID: fmt.Sprint(len(s.all)), Place: fmt.Sprint(len(s.all)),
@@ -140,17 +145,15 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 		running.Go(func() {
 			time.Sleep(after)
 			err := r.claim.Take(ctx)
-			mu.Lock()
 			if err == nil {
-				winners++
-			} else if errors.Is(err, ErrAnother) {
-				met["refused"]++
-			}
-			mu.Unlock()
-			if err == nil && errors.Is(r.claim.Keep(ctx), ErrAnother) {
 				mu.Lock()
-				met["displaced"]++
+				winners++
 				mu.Unlock()
+			} else if errors.Is(err, ErrAnother) {
+				count("refused")
+			}
+			if err == nil && errors.Is(r.claim.Keep(ctx), ErrAnother) {
+				count("displaced")
 			}
 		})
 	}
@@ -176,7 +179,7 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 			t.Errorf("seed %d: %d coordinators hold the claim", seed, n)
 			return
 		case n == 0:
-			met["none"]++
+			count("none")
 			continue
 		case random.IntN(150) > 0:
 			continue
@@ -185,22 +188,24 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 		switch random.IntN(3) {
 		case 0:
 			who.dead = true
-			met["killed"]++
+			count("killed")
 		case 1:
 			who.cut = true
 			time.AfterFunc(time.Duration(random.Int64N(int64(3*lease))), func() { s.mu.Lock(); who.cut = false; s.mu.Unlock() })
-			met["cut"]++
+			count("cut")
 		case 2:
 			who.frozen = true
 			time.AfterFunc(time.Duration(random.Int64N(int64(3*lease))), func() { s.mu.Lock(); who.frozen = false; s.mu.Unlock() })
-			met["frozen"]++
+			count("frozen")
 		}
 		s.mu.Unlock()
 		start(0)
 	}
+	mu.Lock()
 	if winners > 1 {
 		met["taken over"]++
 	}
+	mu.Unlock()
 	// With the one that holds it gone, the next one gets it, after little more than a lease.
 	s.mu.Lock()
 	for _, r := range s.all {

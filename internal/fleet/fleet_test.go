@@ -317,14 +317,18 @@ func TestResultsAreOfferedUntilKept(t *testing.T) {
 			if got := b.last(); !got.Done || got.Task != o.Task {
 				t.Errorf("got the beat %+v", got)
 			}
+			b.mu.Lock()
 			away = errors.New("no hub")
+			b.mu.Unlock()
 			time.Sleep(10 * time.Minute)
 		})
-		offered := len(b.offers)
-		if offered < 10 || b.offers[0].Files[0].Name != "plan.csv" || b.offers[0].Boot != o.Boot {
-			t.Fatalf("offered %d times: %+v", offered, b.offers)
-		}
+		b.mu.Lock() // what a worker that was stopped delivered may still arrive
+		offers := slices.Clone(b.offers)
 		verdict, away = Answer{Verdict: Unknown}, nil
+		b.mu.Unlock()
+		if len(offers) < 10 || offers[0].Files[0].Name != "plan.csv" || offers[0].Boot != o.Boot {
+			t.Fatalf("offered %d times: %+v", len(offers), offers)
+		}
 		work(t, dir, b, func(boot string) { // its coordinator is away: another run is measured
 			other := Order{Task: Task{NewID(), 1, 1}, Boot: boot}
 			b.orders <- other
@@ -334,9 +338,13 @@ func TestResultsAreOfferedUntilKept(t *testing.T) {
 			time.Sleep(50 * time.Second)
 		})
 		work(t, dir, b, func(string) {
+			b.mu.Lock()
 			verdict = Answer{Verdict: Kept}
+			b.mu.Unlock()
 			b.orders <- Order{Task: Task{Run: o.Run}}
 			time.Sleep(time.Minute)
+			b.mu.Lock()
+			defer b.mu.Unlock()
 			if got := b.offers[len(b.offers)-1]; got.Task != o.Task || got.Boot != o.Boot {
 				t.Errorf("offered %+v, want the first run's", got)
 			}

@@ -32,9 +32,9 @@ func (x *assembly) seeDescriptors() {
 	}
 }
 
-// seeMessages finds messages that cannot be made, or that a client in this program would refuse: of
-// devices one that needs blocks, of the floor of UDP one that no datagram holds. The messages of each
-// block are others: the first few are looked at.
+// seeMessages finds messages that cannot be made, or that a client in this program would refuse: of devices one that
+// needs blocks, of the floor of UDP one that no datagram holds. The messages of each block are others: the first few
+// are looked at.
 func (x *assembly) seeMessages() {
 	const few = 20
 	seen := map[int]int{} // of treatments
@@ -53,9 +53,8 @@ func (x *assembly) seeMessages() {
 		}
 		if err != nil {
 			seen[t.Cell] = few
-			x.fault(t, fmt.Sprintf("the message for stack %s: %v", client, err), "",
-				"options.letters", "options.max", "size", "n",
-				"devices", "stack", "client.stack")
+			x.fault(t, fmt.Sprintf("the message for stack %s: %v", client, err), "", "options.letters", "options.max", "size",
+				"n", "devices", "stack", "client.stack")
 		}
 	}
 }

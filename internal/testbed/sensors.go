@@ -42,9 +42,8 @@ func (x *assembly) seeSensor(t study.Trial) {
 	if kind == "w1" {
 		at = filepath.Join("/sys/bus/w1/devices", at)
 	}
-	if t.Setup.Service != string(service.Temperature) ||
-		!slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind) ||
-		x.onOther(t.Setup.Server.Device) {
+	ofFiles := slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind)
+	if t.Setup.Service != string(service.Temperature) || !ofFiles || x.onOther(t.Setup.Server.Device) {
 		return
 	}
 	if _, err := os.Stat(at); err != nil {
