@@ -161,8 +161,8 @@ func readPast(p place) (report.Past, error) {
 // mostName is how much of a version or a fact of a machine a history shows, in B.
 const mostName = 1000
 
-// How many series a history's page draws, and of how many figures a run may be.
-const mostSeries, mostPastFigures = 200, 10_000
+// mostSeries is how many series a history's page draws.
+const mostSeries = 200
 
 func (s *Server) history(r *http.Request) (string, any, error) {
 	q := r.URL.Query()
@@ -190,7 +190,12 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		return "history", v, nil
 	}
 	for _, f := range ids {
-		if f.Study == v.Study {
+		switch {
+		case f.Study != v.Study:
+		case f.Treatments > mostTreatments:
+			v.Problem = fmt.Sprintf("%s has %d treatments, and is left out here; edgegauge history judges all.", f.Shown(),
+				f.Treatments)
+		default:
 			places = append(places, f.place)
 		}
 	}
@@ -204,15 +209,7 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		}
 	}
 	q["response"] = asked
-	all = slices.DeleteFunc(all, func(p report.Past) bool {
-		over := len(p.Figures) > mostPastFigures
-		if over {
-			v.Problem = fmt.Sprintf("%s has %d figures, and is left out here; edgegauge history judges all.", p.Dir,
-				len(p.Figures))
-		}
-		return over
-	})
-	if len(all) == 0 {
+	if len(all) == 0 && v.Problem != "" {
 		return "history", v, nil
 	}
 	h, err := report.MakeHistory(all, v.Study, v.By, terms)
@@ -220,12 +217,12 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		v.Problem = err.Error()
 		return "history", v, nil
 	}
-	if len(h.Runs) < 2 {
-		v.Problem = "A history needs two runs of a study or more; there is one of " + v.Study + "."
-		return "history", v, nil
-	}
 	v.Answer, v.LeftOut, v.Confirming = h.Answer(), h.LeftOut, s.confirmations(comparing(found))
 	v.responses(h)
+	if len(h.Runs) < 2 {
+		v.Problem = "A history needs two runs or more that ask the same; there is one."
+		return "history", v, nil
+	}
 	if n := len(h.Series); n > mostSeries {
 		v.Problem = fmt.Sprintf("Only the first %d of %d series are shown; edgegauge history judges all.", mostSeries, n)
 		h.Series = h.Series[:mostSeries]

@@ -28,6 +28,7 @@ type entry struct {
 	PID             int       // of the last run, on Host
 	Host            string
 	Trials, Valid   int
+	Treatments      int
 	Refused         int // invalid attempts
 	Fault           string
 }
@@ -41,7 +42,7 @@ type index struct {
 }
 
 // indexFormat is the version of the file; another one is not read.
-const indexFormat = 1
+const indexFormat = 2
 
 type indexText struct {
 	Format  int              `json:"format"`
@@ -151,7 +152,7 @@ func (e *entry) read(p place) error {
 	if err != nil {
 		return err
 	}
-	e.Study, e.Question = y.Name, y.Question
+	e.Study, e.Question, e.Treatments = y.Name, y.Question, y.Treatments()
 	plan, err := study.Expand(y)
 	if err != nil {
 		return err
