@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -62,7 +63,9 @@ func CheckDevices(name string, s stack.Call) error {
 		return fmt.Errorf("stack %s cannot be many devices", name)
 	}
 	p := &program{kind: k}
-	s.Security, s.URL = "none", k.transport+"://127.0.0.1:1/"+s.Service
+	s.Security, s.URL = "none", k.transport+"://127.0.0.1:1/"+s.Service // there are no keys
+	s.Options = maps.Clone(s.Options)
+	delete(s.Options, "connection_id") // of a security
 	c, err := p.caller(s)
 	if err != nil {
 		return err
