@@ -406,8 +406,8 @@ func (t *trialRunner) call(credentials map[string]string) stack.Call {
 
 // CallOf is what the client of a trial is told, but for the server's address and its keys. The error says what is wrong
 // with the message that the study asks for.
-func CallOf(s study.Study, p study.Trial) (stack.Call, error) {
-	t := &trialRunner{lab: &Lab{Plan: study.Plan{Study: s}}, plan: p, setup: p.Setup}
+func (l *Lab) CallOf(p study.Trial) (stack.Call, error) {
+	t := &trialRunner{lab: l, plan: p, setup: p.Setup}
 	var err error
 	if t.course.message, err = t.request(); err != nil {
 		return stack.Call{}, err

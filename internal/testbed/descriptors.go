@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/stacks/reference"
 )
@@ -44,7 +43,7 @@ func (x *assembly) seeMessages() {
 		}
 		seen[t.Cell]++
 		client := t.Setup.Client.Stack
-		call, err := lab.CallOf(x.plan.Study, t)
+		call, err := x.lab.CallOf(t)
 		if err == nil && t.Setup.Population.Devices > 0 {
 			err = reference.CheckDevices(client, call)
 		}
