@@ -304,6 +304,9 @@ func (r reader) print(w *world) {
 func (r reader) writeStudy(w *world) {
 	r.open("new/")
 	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.words > 30`) == "true" }, "the words")
+	if r.look.keys {
+		r.suggestions()
+	}
 	r.turn(func() {
 		r.write("#text", "study: tea # green\nservice: monitro\nfactors:\n  stack: [rest-json, coap-cbor] # two\nrequests: 20\n"+
 			"design: {replications: 2, cooldown: 1s}\n")
@@ -342,6 +345,34 @@ func (r reader) writeStudy(w *world) {
 	}
 	r.says("h1", "Now")
 	w.starts.end(n+1, 0)
+}
+
+// suggestions writes a key that is suggested, by the keyboard alone.
+func (r reader) suggestions() {
+	r.Helper()
+	text := func() string { return r.b.Text(r.T, `document.getElementById("text").value`) }
+	r.turn(func() { r.write("#text", "study: tea\nti") })
+	r.b.Await(r.T, func() bool { return r.count("#suggest:not([hidden]) button") == 2 }, "time and timeouts")
+	ctrlSpace := func() {
+		for _, kind := range []string{"rawKeyDown", "keyUp"} {
+			r.b.Must(r.T, nil, "Input.dispatchKeyEvent", map[string]any{"type": kind, "key": " ", "code": "Space",
+				"windowsVirtualKeyCode": 32, "modifiers": 2})
+		}
+	}
+	ctrlSpace()
+	if f := r.focused("#suggest button:first-child"); !f.There || f.Ill != "" {
+		r.Errorf("Ctrl+Space leads to %s %s", f.What, f.Ill)
+	}
+	r.press("Escape")
+	if f := r.focused("#text"); !f.There || text() != "study: tea\nti" {
+		r.Errorf("Escape leads to %s in the text %q", f.What, text())
+	}
+	ctrlSpace()
+	r.press("ArrowRight")
+	r.press("Enter")
+	if f := r.focused("#text"); !f.There || text() != "study: tea\ntimeouts: " {
+		r.Errorf("a suggestion leads to %s in the text %q", f.What, text())
+	}
 }
 
 // turn does something to a form, and waits for the server's answer.
