@@ -31,33 +31,6 @@ func (x *assembly) seeDescriptors() {
 	}
 }
 
-// seeMessages finds messages that cannot be made, or that a client in this program would refuse: of devices one that
-// needs blocks, of the floor of UDP one that no datagram holds. The messages of each block are others: the first few
-// are looked at.
-func (x *assembly) seeMessages() {
-	const few = 20
-	seen := map[int]int{} // of treatments
-	for _, t := range x.plan.Trials {
-		if t.Setup.URL != "" || seen[t.Cell] == few {
-			continue
-		}
-		seen[t.Cell]++
-		client := t.Setup.Client.Stack
-		call, err := x.lab.CallOf(t)
-		if err == nil && t.Setup.Population.Devices > 0 {
-			err = reference.CheckDevices(client, call)
-		}
-		if err == nil {
-			err = reference.CheckFloor(client, call)
-		}
-		if err != nil {
-			seen[t.Cell] = few
-			x.fault(t, fmt.Sprintf("the message for stack %s: %v", client, err), "", "options.letters", "options.max", "size",
-				"n", "devices", "stack", "client.stack")
-		}
-	}
-}
-
 // tooManyFiles says why connections do not fit a server that may open limit files on a
 // machine with so many left.
 func tooManyFiles(s *study.Setup, limit, free int) (what, advice string) {

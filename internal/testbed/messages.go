@@ -1,0 +1,100 @@
+package testbed
+
+import (
+	"fmt"
+
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/stacks/reference"
+)
+
+// seeMessages finds messages that cannot be made, or that a client in this program would refuse: of devices one that
+// needs blocks, of the floor of UDP one that no datagram holds. The messages of each block are others: the first few
+// are looked at.
+func (x *assembly) seeMessages() {
+	const few = 20
+	seen := map[int]int{} // of treatments
+	sizes := map[sized]string{}
+	for _, t := range x.plan.Trials {
+		if t.Setup.URL != "" || seen[t.Cell] == few {
+			continue
+		}
+		seen[t.Cell]++
+		if of := sizeOf(t.Setup); seen[t.Cell] == 1 {
+			what, known := sizes[of]
+			if !known {
+				what = x.tooLarge(t, of)
+				sizes[of] = what
+			}
+			if what != "" {
+				seen[t.Cell] = few
+				x.fault(t, what, "raise limits: {body: …}, or send less", "options.letters", "size", "n")
+				continue
+			}
+		}
+		client := t.Setup.Client.Stack
+		call, err := x.lab.CallOf(t)
+		if err == nil && t.Setup.Population.Devices > 0 {
+			err = reference.CheckDevices(client, call)
+		}
+		if err == nil {
+			err = reference.CheckFloor(client, call)
+		}
+		if err != nil {
+			seen[t.Cell] = few
+			x.fault(t, fmt.Sprintf("the message for stack %s: %v", client, err), "", "options.letters", "options.max", "size",
+				"n", "devices", "stack", "client.stack")
+		}
+	}
+}
+
+// sized is what the size of a message depends on, but for the drawn values.
+type sized struct {
+	service, encoding, letters, max string
+	n                               int
+	size                            int64
+}
+
+func sizeOf(s *study.Setup) sized {
+	return sized{s.Service, s.Encoding, s.Options["letters"], s.Options["max"], s.N, s.Size}
+}
+
+// mostMade is how many values of a message are made, at most, to learn how large it is.
+const mostMade = 20_000_000
+
+// tooLarge says that a message is above limits.body, which every server refuses, if it surely is: at once
+// if it has more values than that has bytes, since none takes less than half of one, even compressed. The
+// size of another is that of the message itself, where this program can encode it.
+func (x *assembly) tooLarge(t study.Trial, of sized) string {
+	limit := x.plan.Study.Body
+	if of.n == 0 && of.size == 0 {
+		return ""
+	}
+	if int64(of.n)/2 > limit {
+		return fmt.Sprintf("a message of %d elements is above limits.body, %d B", of.n, limit)
+	}
+	call, err := x.lab.CallOf(t)
+	encoding, err2 := codec.Parse(of.encoding)
+	name, err3 := service.Parse(of.service)
+	if err != nil || err2 != nil || err3 != nil {
+		return "" // said elsewhere, or of a stack that has its own
+	}
+	m := call.Message
+	values := int64(m.N)
+	if name == service.Concat {
+		values *= int64(max(m.Letters, 1))
+	}
+	if values/2 > limit {
+		return fmt.Sprintf("a message of %d strings of %d letters is above limits.body, %d B", m.N, m.Letters, limit)
+	}
+	if values > mostMade {
+		return ""
+	}
+	var message service.Message
+	service.Make(name, m.Seed, m.N, service.Width{Letters: m.Letters, Max: m.Max}, &message)
+	if got := int64(len(codec.Append(encoding, nil, name, false, &message))); got > limit {
+		return fmt.Sprintf("a message of %d elements takes %d B in %s, above limits.body, %d B", m.N, got, encoding, limit)
+	}
+	return ""
+}
