@@ -151,6 +151,7 @@ func (d *day) take(ctx context.Context, states, trials int) error {
 			d.next++
 		}
 		time.Sleep(100 * time.Millisecond)
+		d.page.Forget() // the driver would keep each state: 70 kB
 		last := now
 		if err := d.page.Value(&now, "window.states"); err != nil {
 			return err
