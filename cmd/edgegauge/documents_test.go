@@ -134,6 +134,9 @@ case "$1 $2" in
 	set -- "$@" --set devices=200 --set period=500ms --set duration=1s --set lateness=20s --set 'design={replications: 2}'
 	case "$2" in *outage.yaml) set -- "$@" --set 'outage={at: 100ms, for: 200ms}' ;; esac
 	exec "$EDGEGAUGE" "$@" ;;
+"run lamps.yaml")
+	exec "$EDGEGAUGE" "$@" --set devices=50 --set duration=1s --set lateness=20s --set 'design={replications: 2}' \
+		--set 'mix={sensor: {share: 20%, period: 200ms}, lamp: {share: 80%, observe: on, sleep: edrx}}' ;;
 esac
 case "$1" in
 run)
