@@ -97,10 +97,22 @@ func TestPipelineDoesNotWait(t *testing.T) {
 func TestPipelineGoesOnAfterAClose(t *testing.T) {
 	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if served.Add(1)%7 == 0 {
-			w.Header().Set("Connection", "close")
+		if served.Add(1)%7 != 0 {
+			echo(w, r)
+			return
 		}
-		echo(w, r)
+		// Closed at once, with requests that it has not read, the kernel would reset the connection, and the
+		// answer could be lost with it.
+		body, _ := io.ReadAll(r.Body)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		conn.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, conn)
 	}))
 	defer server.Close()
 	record := runPipelined(t, server.URL, 4, Load{Schedule: ClosedLoop(100, 0), Record: true}, numbered{pad: 2})
