@@ -13,7 +13,6 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/rpc"
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -46,33 +45,9 @@ type helping struct {
 	usage         [2]device.Usage // before and after the recorded run
 	arrived       chan struct{}   // closed when its run has ended
 	turn          chan struct{}   // closed when its records may come
-	done          chan error
+	done          chan struct{}   // closed when its part has ended, with failed
+	failed        error
 	stopped       bool
-}
-
-// An offset is how far another machine's monotonic clock is ahead of ours, and by how much that may
-// be wrong.
-type offset struct{ Ahead, Bound time.Duration }
-
-// clockExchanges is how many messages an offset is taken from: the quickest of many was delayed least.
-const clockExchanges = 64
-
-// measureOffset asks another machine for its clock. The answer was given at some instant between
-// question and answer; nothing is said about which, so the bound is half of the time between them.
-func measureOffset(ctx context.Context, to *rpc.Conn) (offset, error) {
-	var best offset
-	for i := range clockExchanges {
-		var there time.Duration
-		from := kernel.Monotonic()
-		if err := to.Call(ctx, opClock, nil, &there); err != nil {
-			return best, err
-		}
-		until := kernel.Monotonic()
-		if bound := (until - from + 1) / 2; i == 0 || bound < best.Bound {
-			best = offset{there - (from + bound), bound}
-		}
-	}
-	return best, nil
 }
 
 // leastLead is how long before they begin the benches are told to.
@@ -225,17 +200,16 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 		}
 	}
 	for _, h := range j.helpers {
-		h.arrived, h.turn, h.done = make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		h.arrived, h.turn, h.done = make(chan struct{}), make(chan struct{}), make(chan struct{})
 		h.session.RunEnded = func() error {
 			close(h.arrived)
 			return wait(h.turn)
 		}
 		go func() {
-			err := h.blame(theirs(ctx, h))
-			if err != nil {
-				fail(err)
+			defer close(h.done)
+			if h.failed = h.blame(theirs(ctx, h)); h.failed != nil {
+				fail(h.failed)
 			}
-			h.done <- err
 		}()
 	}
 	j.trial.session.RunEnded = func() error {
@@ -251,10 +225,9 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 		}
 		for _, h := range j.helpers {
 			close(h.turn)
-			if err := <-h.done; err != nil {
-				return err
+			if <-h.done; h.failed != nil {
+				return h.failed
 			}
-			h.done <- nil // for those who look again
 		}
 		return nil
 	}
@@ -264,7 +237,7 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 		fail(err)
 	}
 	for _, h := range j.helpers {
-		if failed := <-h.done; failed != nil {
+		if <-h.done; h.failed != nil {
 			err = context.Cause(ctx) // of whoever failed first
 		}
 	}
@@ -280,44 +253,22 @@ func (j *joint) compare(ctx context.Context) error {
 	if err := j.each(func(h *helping) error { return h.Conn.Call(ctx, opBegan, nil, &h.began) }); err != nil {
 		return err
 	}
-	first, last := j.began, j.began
+	first := j.began
 	for _, h := range j.helpers {
 		var err error
 		if h.after, err = measureOffset(ctx, h.Conn); err != nil {
 			return h.blame(err)
 		}
-		at := h.at()
-		first, last = min(first, at), max(last, at)
+		first = min(first, h.at())
 	}
 	j.own.shift = j.began - first
 	for _, h := range j.helpers {
 		h.usage = h.began.Usage
 		h.sink.shift = h.at() - first
-		// Two helpers are each compared with us.
-		j.apart = max(j.apart, (h.at()-j.began).Abs()+h.bound(), last-first)
 	}
+	j.apart = j.farthest()
 	j.addUsage()
 	return nil
-}
-
-// at is when a helper's client was told to begin, on our clock.
-func (h *helping) at() time.Duration { return h.began.At - h.before.Ahead }
-
-// bound is how much that may be wrong: by the exchange of messages, and by what the clocks have
-// drifted from before the run until after it.
-func (h *helping) bound() time.Duration {
-	return h.before.Bound + max(0, (h.after.Ahead-h.before.Ahead).Abs()-h.after.Bound)
-}
-
-// tooFarApart: the benches began at one instant, as far as that matters to the load.
-func (j *joint) tooFarApart() string {
-	most := j.trial.setup.MostApart()
-	if !j.wanted() || j.apart <= most {
-		return ""
-	}
-	return fmt.Sprintf("the benches began up to %v apart, as far as their clocks tell; %v is allowed, 1 %% of %v; "+
-		"measure longer, or lower the rate, or write arrival: poisson, or connect the benches better",
-		j.apart.Round(time.Microsecond), most, j.trial.setup.Interval())
 }
 
 // driverBusy is driver for each bench.
@@ -450,47 +401,6 @@ func (j *joint) close() {
 		}
 		return j.stop(ctx, h)
 	})
-}
-
-// A jointSink is the records of one bench's client on their way to the trial's.
-type jointSink struct {
-	*recorder
-	other bool          // not ours: the trial's records do not end with these
-	shift time.Duration // how much later than the first this bench began
-	base  uint64        // the last seq of the benches before
-	n     int
-	last  time.Duration
-	end   stack.End
-}
-
-// Record takes the next record. Instants count from when the first bench began.
-func (s *jointSink) Record(x measure.Exchange) error {
-	if s.n == 0 {
-		s.base = s.recorder.sums.check.highest
-		if l := s.recorder.trial.course.late; l != nil {
-			l.anew()
-		}
-	}
-	s.n++
-	s.last = max(s.last, x.Done)
-	if x.Seq > 0 && x.Seq <= highestSeq {
-		x.Seq += s.base
-	}
-	for _, at := range []*time.Duration{&x.Due, &x.Sent, &x.Done} {
-		if at != &x.Done || *at > 0 { // a request without an answer has none
-			*at += s.shift
-		}
-	}
-	return s.recorder.Record(x)
-}
-
-// End ends the records of one bench.
-func (s *jointSink) End(e stack.End) error {
-	s.end = e
-	if s.other {
-		return nil
-	}
-	return s.recorder.End(s.recorder.trial.joint.end(e))
 }
 
 // addressFor is the address at which other benches reach this one's server.

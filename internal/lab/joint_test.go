@@ -72,6 +72,23 @@ func TestBoundHoldsTheDrift(t *testing.T) {
 	}
 }
 
+// How far apart benches began holds the bounds of both, of two helpers too.
+func TestFarthest(t *testing.T) {
+	h := func(at, bound time.Duration) *helping {
+		return &helping{began: began{At: at}, before: offset{0, bound}, after: offset{0, bound}}
+	}
+	for want, j := range map[time.Duration]*joint{
+		7:  {began: 100, helpers: []*helping{h(103, 4)}},
+		14: {began: 100, helpers: []*helping{h(103, 4), h(98, 5)}}, // 5 apart, and 9
+		9:  {began: 100, helpers: []*helping{h(100, 4), h(100, 5)}},
+		25: {began: 80, helpers: []*helping{h(100, 4), h(100, 5)}},
+	} {
+		if got := j.farthest(); got != want {
+			t.Errorf("got %d, want %d", got, want)
+		}
+	}
+}
+
 // A trial is invalid whose benches began too far apart.
 func TestTooFarApart(t *testing.T) {
 	j := &joint{trial: &trialRunner{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}
@@ -102,7 +119,7 @@ func TestHeldUntil(t *testing.T) {
 
 // The run of all ends when one fails, whoever that is, and that one is named.
 func TestOneFailsAll(t *testing.T) {
-	for _, who := range []string{"a", "b", "ours"} {
+	for _, who := range []string{"a", "b", "ours", "a late", "b late"} {
 		conn := answering(t, func(context.Context, string, json.RawMessage, []*rpc.Stream) (any, error) { return nil, nil })
 		j := &joint{trial: &trialRunner{session: &stack.Session{}}}
 		for _, name := range []string{"a", "b"} {
@@ -115,11 +132,14 @@ func TestOneFailsAll(t *testing.T) {
 				once.Do(func() { time.Sleep(10 * time.Millisecond) })
 				return fails
 			}
-			return s.RunEnded()
+			if err := s.RunEnded(); err != nil || name+" late" != who { // its records are not what they should be
+				return err
+			}
+			return fails
 		}
 		err := j.together(t.Context(), nil, func(ctx context.Context, h *helping) error { return run(ctx, h.Bench, h.session) },
 			func(ctx context.Context) error { return run(ctx, "ours", j.trial.session) })
-		if !errors.Is(err, fails) || who != "ours" && !strings.Contains(err.Error(), "bench "+who) {
+		if !errors.Is(err, fails) || who != "ours" && !strings.Contains(err.Error(), "bench "+who[:1]) {
 			t.Errorf("%s fails: got %v", who, err)
 		}
 	}
