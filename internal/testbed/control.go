@@ -2,6 +2,8 @@ package testbed
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -15,7 +17,6 @@ const movedAt = 0.0027
 // its blocks and the second; nothing if there are too few.
 func (e *Experiment) moved(bench string) (string, error) {
 	controls := map[int]string{} // trial to treatment
-	names := map[string]bool{}
 	for _, t := range e.Lab.Plan.Trials {
 		d, ok := e.assembly.bed.FindStack(t.Setup.Client.Stack)
 		if !ok || !d.Floor {
@@ -26,9 +27,8 @@ func (e *Experiment) moved(bench string) (string, error) {
 			words = append(words, w.Text)
 		}
 		controls[t.ID] = strings.Join(words, " ")
-		names[controls[t.ID]] = true
 	}
-	if len(names) == 0 {
+	if len(controls) == 0 {
 		return "", nil
 	}
 	own := map[string][]float64{} // in the order of the plan
@@ -40,13 +40,19 @@ func (e *Experiment) moved(bench string) (string, error) {
 			own[name] = append(own[name], row.Median)
 		}
 	}
-	for name, all := range own {
+	return drifted(own, e.Lab.Plan.Study.Design.Confidence), nil
+}
+
+// drifted judges a bench's controls: medians of its blocks, in their order.
+func drifted(controls map[string][]float64, confidence float64) string {
+	for _, name := range slices.Sorted(maps.Keys(controls)) {
+		all := controls[name]
 		half := len(all) / 2
-		x, err := stat.RatioWelch(all[half:], all[:half], e.Lab.Plan.Study.Design.Confidence)
-		if err == nil && x.P < movedAt/float64(len(names)) {
+		x, err := stat.RatioWelch(all[half:], all[:half], confidence)
+		if err == nil && x.P < movedAt/float64(len(controls)) {
 			return fmt.Sprintf("its control %s moved by more than 3 standard errors: in the second half of its %d blocks it "+
-				"takes %.3g times as long", name, len(all), x.Estimate), nil
+				"takes %.3g times as long", name, len(all), x.Estimate)
 		}
 	}
-	return "", nil
+	return ""
 }
