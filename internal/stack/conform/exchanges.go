@@ -274,9 +274,9 @@ func (c suite) tells(verb, service string) error {
 // connection is used as told. What ends connections may be a matter of the whole
 // program, so only keep-alive, the default, takes the client at hand.
 func (c suite) connection(srv *stack.Conn, client *program, service, at, how string) error {
-	var between *relay
+	var between *countingRelay
 	if u, err := url.Parse(at); err == nil && slices.Contains(overTCP, c.wish.Transport) {
-		if between, err = newRelay(u.Host); err != nil {
+		if between, err = newCountingRelay(u.Host); err != nil {
 			return err
 		}
 		defer between.close()

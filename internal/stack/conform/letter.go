@@ -23,14 +23,12 @@ import (
 // A strictRelay stands between a client and a server that speak plain HTTP/1.1. It reads what both write by RFC
 // 9112, forgives nothing, and keeps the last byte of each answer back for a while.
 type strictRelay struct {
-	listener net.Listener
-	server   *url.URL
-	prefix   string        // of the path that the client is told; the server is asked without it
-	hold     time.Duration // between an answer and its last byte
-	wg       sync.WaitGroup
+	*relay
+	server *url.URL
+	prefix string        // of the path that the client is told; the server is asked without it
+	hold   time.Duration // between an answer and its last byte
 
 	mu        sync.Mutex
-	conns     []net.Conn
 	exchanges []relayed
 	fault     error // the first
 }
@@ -56,37 +54,14 @@ func newStrictRelay(server string, hold time.Duration) (*strictRelay, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	r := &strictRelay{listener: l, server: u, prefix: relayPrefix, hold: hold}
-	r.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			r.wg.Go(func() { r.forward(c) })
-		}
-	})
-	return r, nil
+	r := &strictRelay{server: u, prefix: relayPrefix, hold: hold}
+	r.relay, err = newRelay(u.Host, r.forward)
+	return r, err
 }
 
 // url is what the client is told to ask.
 func (r *strictRelay) url() string {
-	return "http://" + r.listener.Addr().String() + r.prefix + r.server.RequestURI()
-}
-
-// close ends all connections and waits for them.
-func (r *strictRelay) close() {
-	r.listener.Close()
-	r.mu.Lock()
-	for _, c := range r.conns {
-		c.Close()
-	}
-	r.mu.Unlock()
-	r.wg.Wait()
+	return "http://" + r.addr() + r.prefix + r.server.RequestURI()
 }
 
 // seen are the exchanges so far, and the first fault of their form.
@@ -96,16 +71,7 @@ func (r *strictRelay) seen() ([]relayed, error) {
 	return r.exchanges, r.fault
 }
 
-func (r *strictRelay) forward(client net.Conn) {
-	defer client.Close()
-	server, err := net.Dial("tcp", r.server.Host)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	r.mu.Lock()
-	r.conns = append(r.conns, client, server)
-	r.mu.Unlock()
+func (r *strictRelay) forward(client, server net.Conn) {
 	fromClient, fromServer := bufio.NewReader(client), bufio.NewReader(server)
 	for {
 		if _, err := fromClient.Peek(1); err != nil {
@@ -133,7 +99,7 @@ func (r *strictRelay) exchange(client, server net.Conn, fromClient, fromServer *
 	if request.start != want {
 		return fmt.Errorf("the client's request begins with %.100q, not %q", request.start, want)
 	}
-	if host := request.field("host"); host != r.listener.Addr().String() {
+	if host := request.field("host"); host != r.addr() {
 		return fmt.Errorf("the client's request has the Host %.100q, not %q", host, r.listener.Addr())
 	}
 	if expects := request.field("expect"); expects != "" {
