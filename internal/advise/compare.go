@@ -316,7 +316,27 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			o.Verdict = stat.Contradicted
 		}
 	}
-	return out, nil
+	return append(out, gone(old, new, conditions)...), nil
+}
+
+// gone are conditions on figures that the old results have and the new ones lack, of treatments
+// that both have: nothing is excluded there.
+func gone(old, new []Series, conditions []Condition) []Outcome {
+	var out []Outcome
+	for _, k := range conditions {
+		for _, a := range old {
+			if _, ok := find(new, a); ok || !k.Matches(a) || a.Floor ||
+				!slices.ContainsFunc(new, func(b Series) bool { return same(a, b) }) {
+				continue
+			}
+			lacks := a
+			lacks.Trials = nil
+			c := contrast(a, lacks, k.Figure, 0.95)
+			c.Doubt = "the new results lack this figure; measure it there, too, or drop the condition"
+			out = append(out, Outcome{Condition: k, Contrast: c, Verdict: stat.Undecided, Doubt: Doubt{Why: Untested}})
+		}
+	}
+	return out
 }
 
 // sameAgainst judges a condition on a figure that did not change at all, and has

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,6 +237,35 @@ func TestNothingInCommon(t *testing.T) {
 		[]Condition{mustChange(t, "cpu > 5%")}, 0.95, 0.05)
 	if !errors.Is(err, ErrNothingInCommon) || !strings.Contains(err.Error(), "cpu is not in both") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A figure that only the old results have excludes nothing, and decides nothing.
+func TestAFigureThatIsGone(t *testing.T) {
+	base := []float64{10, 10.1, 9.9, 10.05, 9.95, 10}
+	all := []Series{series("a", "rtt", base...), series("b", "rtt", base...)}
+	with := append(slices.Clone(all), series("a", "cpu", base...), series("b", "cpu", base...))
+	lacks := append(slices.Clone(all), series("a", "cpu", base...))
+	for _, tt := range []struct {
+		what     string
+		old, new []Series
+		cond     string
+		want     stat.Verdict
+		judged   int
+	}{
+		{"both have all", with, with, "cpu > 5%", stat.Contradicted, 2},
+		{"one treatment's is gone", with, lacks, "cpu > 5%", stat.Undecided, 2},
+		{"another figure's condition", with, lacks, "rtt > 5%", stat.Contradicted, 2},
+		{"one treatment's is new", lacks, with, "cpu > 5%", stat.Contradicted, 1},
+	} {
+		c, err := Compare(tt.old, tt.new, []Condition{mustChange(t, tt.cond)}, 0.95, 0.05)
+		if err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+			continue
+		}
+		if got := c.Verdict(); got != tt.want || len(c.Outcomes) != tt.judged {
+			t.Errorf("%s: got %s of %d outcomes, want %s of %d", tt.what, got, len(c.Outcomes), tt.want, tt.judged)
+		}
 	}
 }
 
