@@ -44,12 +44,13 @@ type http3Conn struct {
 const http3Window = 64 << 20 // B
 
 func (d *Driver) newHTTP3Stream(number int) (stream, error) {
-	w := &http3Stream{d: d, number: number}
-	w.request = http.Request{Method: d.Method, Host: d.host, Header: http.Header{},
-		URL: &url.URL{Scheme: "https", Host: d.host, Path: d.path}}
-	if path, query, ok := strings.Cut(d.path, "?"); ok {
-		w.request.URL.Path, w.request.URL.RawQuery = path, query
+	u, err := url.ParseRequestURI(d.path) // it is escaped
+	if err != nil {
+		return nil, err
 	}
+	u.Scheme, u.Host = "https", d.host
+	w := &http3Stream{d: d, number: number}
+	w.request = http.Request{Method: d.Method, Host: d.host, Header: http.Header{}, URL: u}
 	set := func(name, value string) {
 		if value != "" {
 			w.request.Header.Add(name, value)

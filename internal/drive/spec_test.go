@@ -1,6 +1,10 @@
 package drive
 
-import "testing"
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
 
 // Where a server listens needs neither its credentials nor the length of its answer.
 func TestAddressNeedsTheURLOnly(t *testing.T) {
@@ -21,6 +25,34 @@ func TestAddressNeedsTheURLOnly(t *testing.T) {
 	for _, url := range []string{"http://", "udp://127.0.0.1", "http://127.0.0.1:0", "http://[::1"} {
 		if got, _, err := (Spec{URL: url}).Address(); err == nil {
 			t.Errorf("%s: got %s", url, got)
+		}
+	}
+}
+
+// Each protocol asks for the same resource, whatever is escaped in its address.
+func TestAddressesAsWritten(t *testing.T) {
+	const want = "/a%20b/c%2Fd?x=%26y&z=1"
+	for _, protocol := range []string{HTTP1, HTTP2, HTTP3} {
+		asked := make(chan string, 1)
+		h := func(_ http.ResponseWriter, r *http.Request) { asked <- r.RequestURI }
+		spec := Spec{Protocol: protocol}
+		switch protocol {
+		case HTTP1:
+			server := httptest.NewServer(http.HandlerFunc(h))
+			t.Cleanup(server.Close)
+			spec.URL = server.URL
+		case HTTP2:
+			server, _ := http2Server(t, false, h)
+			spec.URL = server.URL
+		case HTTP3:
+			spec.URL, spec.Credentials = http3Server(t, h)
+		}
+		spec.URL += want
+		if _, xs := drive(t, spec, Load{Schedule: ClosedLoop(1, 0)}, Fixed("x")); len(xs) != 1 || xs[0].Failure != "" {
+			t.Fatalf("%s: %+v", protocol, xs)
+		}
+		if got := <-asked; got != want {
+			t.Errorf("%s asked for %s, want %s", protocol, got, want)
 		}
 	}
 }
