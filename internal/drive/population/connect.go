@@ -198,10 +198,12 @@ func (x *connections) run() error {
 // look waits for at most so long until something happened, does what follows from it, and
 // says how much did.
 func (x *connections) look(wait time.Duration) int {
-	ts := unix.NsecToTimespec(int64(wait))
+	// Subtle: epoll_pwait2 takes 64-bit seconds and nanoseconds on every machine, ppoll those of the machine.
+	long := [2]int64{int64(wait / time.Second), int64(wait % time.Second)}
 	n, _, e := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(x.ep), uintptr(unsafe.Pointer(&x.events[0])),
-		uintptr(len(x.events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+		uintptr(len(x.events)), uintptr(unsafe.Pointer(&long)), 0, 0)
 	if e == unix.ENOSYS { // Linux before 5.11
+		ts := unix.NsecToTimespec(int64(wait))
 		p := unix.PollFd{Fd: int32(x.ep), Events: unix.POLLIN}
 		syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(x.ep), uintptr(unsafe.Pointer(&x.events[0])),
