@@ -28,6 +28,7 @@ type execMeter struct {
 	argv   []string
 	cmd    *exec.Cmd
 	stdin  io.Closer
+	stdout io.Closer
 	stderr tail
 	form   form
 	done   chan struct{} // closed when the program's output has ended
@@ -85,6 +86,7 @@ func openExec(ctx context.Context, arg string, o Options) (Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.stdout = stdout
 	if err := m.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -187,21 +189,27 @@ func (m *execMeter) reap(err error) error {
 	return fmt.Errorf("%s closed its output", m.argv[0])
 }
 
-// Close ends the program: its stdin first, then, if it has not gone after 2 s, by force.
+// Close ends the program: its stdin first, then, if it has not gone after 2 s, by force. What
+// has left its group, or may not be killed, is not waited for.
 func (m *execMeter) Close() error {
 	m.stdin.Close()
-	select {
-	case <-m.done:
-	case <-time.After(2 * time.Second):
-		m.kill(unix.SIGTERM)
+	for _, step := range []struct {
+		wait time.Duration
+		end  func()
+	}{
+		{2 * time.Second, func() { m.kill(unix.SIGTERM) }},
+		{time.Second, func() { m.kill(unix.SIGKILL) }},
+		{time.Second, func() { m.stdout.Close() }},
+		{2 * time.Second, func() {}},
+	} {
 		select {
 		case <-m.done:
-		case <-time.After(time.Second):
-			m.kill(unix.SIGKILL)
+			return nil
+		case <-time.After(step.wait):
+			step.end()
 		}
 	}
-	<-m.done
-	return nil
+	return fmt.Errorf("%s does not end, though it was killed; end it yourself (process %d)", m.argv[0], m.cmd.Process.Pid)
 }
 
 // kill signals the program and its children, which are a group of their own.

@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -120,6 +121,30 @@ func TestProgramsThatPrintReadings(t *testing.T) {
 				t.Errorf("%+v", q)
 			}
 		})
+	}
+}
+
+// A reader in a session of its own keeps the output open, and no signal to the program's group reaches it.
+func TestProgramThatDoesNotEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	escapes := `echo '{"type":"meter","clock":"none","kind":"cumulative","rate":100}'; ` +
+		`setsid sh -c 'trap "" HUP TERM; sleep 20' & wait`
+	argv, err := json.Marshal([]string{"sh", "-c", escapes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := openExec(t.Context(), string(argv), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- m.(io.Closer).Close() }()
+	select {
+	case <-closed:
+	case <-time.After(15 * time.Second):
+		t.Error("the meter waits for a program that left its group")
 	}
 }
 
