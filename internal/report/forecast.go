@@ -147,10 +147,14 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 	}
 	energy, whole, note := r.joules(treatment, joules)
 	notes = append(notes, note...)
-	wait := map[int]float64{}
+	took := map[int]float64{}
 	if s := r.Treatments[treatment].setup; s != nil {
 		if s.Link.Text == radio {
-			wait = perTrial("rtt")
+			took = perTrial("rtt")
+			connecting := perTrial("connection")
+			for trial := range took {
+				took[trial] += connecting[trial] // none where it was kept
+			}
 		}
 		if s.Connection == "keep-alive" {
 			notes = append(notes, "connections were kept open, so no handshake is included. For a device that connects "+
@@ -159,7 +163,7 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(base)) {
-		t := battery.Traffic{Up: out[id], Down: in[id], Packets: packets[id], Joules: math.NaN(), Wait: math.NaN(),
+		t := battery.Traffic{Up: out[id], Down: in[id], Packets: packets[id], Joules: math.NaN(), Took: math.NaN(),
 			Whole: whole}
 		if !bodies {
 			// Headers and acknowledgements go both ways alike.
@@ -169,8 +173,8 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 				t.Up, t.Down = wire[id]*share, wire[id]*(1-share)
 			}
 		}
-		if w, ok := wait[id]; ok {
-			t.Wait = w
+		if x, ok := took[id]; ok {
+			t.Took = x
 		}
 		if j, ok := energy[id]; ok {
 			t.Joules = j
@@ -187,8 +191,8 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 		}
 		notes = append(notes, text)
 	}
-	if len(wait) > 0 {
-		notes = append(notes, "waiting for the response: as measured over this link")
+	if len(took) > 0 {
+		notes = append(notes, "waiting: the exchange as measured over this link, less the time of sending and receiving")
 	}
 	if len(trials) == 1 {
 		notes = append(notes, "one trial: the interval does not include the variation between trials")

@@ -50,7 +50,7 @@ func lasting(t testing.TB, radio, cell string) battery.Conditions {
 }
 
 func TestTraffic(t *testing.T) {
-	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "packets": 6, "rtt": 2,
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "packets": 6, "rtt": 2, "connection": 1,
 		"retransmissions": 0.5, "energy": 0.1, "energy_gross": 0.3}
 	for _, tt := range []struct {
 		what   string
@@ -62,27 +62,27 @@ func TestTraffic(t *testing.T) {
 		notes  []string
 	}{
 		{"headers go both ways alike; the wait is that of the link; measured joules are the processor's", "nb-iot", "",
-			store.Measured, nil, battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.1},
-			[]string{"on the wire, as measured, including 0.500 retransmitted", "as measured over this link",
+			store.Measured, nil, battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: 0.1},
+			[]string{"on the wire, as measured, including 0.500 retransmitted", "the exchange as measured over this link",
 				"measured energy at the client, of the processor"}},
 		{"another link's wait is not this one's", "lte-m", "", store.Measured, nil,
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: math.NaN(), Joules: 0.1}, []string{"on the wire"}},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: math.NaN(), Joules: 0.1}, []string{"on the wire"}},
 		{"modelled joules may contain a radio", "nb-iot", "", store.Modelled, nil,
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"modelled ones are not used"}},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()}, []string{"modelled ones are not used"}},
 		{"modelled joules of the processor", "nb-iot", OfProcessor, store.Modelled, nil,
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.1}, []string{"modelled energy at the client"}},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: 0.1}, []string{"modelled energy at the client"}},
 		{"joules of the whole exchange", "nb-iot", OfExchange, store.Modelled, nil,
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: 0.3, Whole: true},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: 0.3, Whole: true},
 			[]string{"modelled energy_gross at the client, instead of sending"}},
 		{"no joules wanted", "nb-iot", NoJoules, store.Measured, nil,
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"not used"}},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()}, []string{"not used"}},
 		{"no joules there", "nb-iot", OfExchange, store.Measured, []string{"energy", "energy_gross"},
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Wait: 2, Joules: math.NaN()}, []string{"no energy_gross of the client"}},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()}, []string{"no energy_gross of the client"}},
 		{"bodies alone, and it is said", "none", "", store.Measured, []string{"wire_bytes", "packets", "energy", "retransmissions"},
-			battery.Traffic{Up: 100, Down: 200, Wait: math.NaN(), Joules: math.NaN()},
+			battery.Traffic{Up: 100, Down: 200, Took: math.NaN(), Joules: math.NaN()},
 			[]string{"bodies only; headers, acknowledgements and retransmissions were not measured"}},
 		{"the wire alone", "none", "", store.Measured, []string{"message_size", "response_size", "energy"},
-			battery.Traffic{Up: 0, Down: 500, Packets: 6, Wait: math.NaN(), Joules: math.NaN()}, nil},
+			battery.Traffic{Up: 0, Down: 500, Packets: 6, Took: math.NaN(), Joules: math.NaN()}, nil},
 	} {
 		kept := map[string]float64{}
 		for name, x := range figures {

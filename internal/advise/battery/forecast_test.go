@@ -54,7 +54,7 @@ func conditions(t testing.TB, radio, cell Profile, period time.Duration, sets ..
 }
 
 func message(up, down float64) Traffic {
-	return Traffic{Up: up, Down: down, Joules: math.NaN(), Wait: math.NaN()}
+	return Traffic{Up: up, Down: down, Joules: math.NaN(), Took: math.NaN()}
 }
 
 func predict(t testing.TB, c Conditions, trials ...Traffic) Forecast {
@@ -132,7 +132,7 @@ func TestPublishedNBIoTLifetimes(t *testing.T) {
 		{"Quectel, Nokia, 256 B", 6020.0, 0.177},
 		{"Quectel, ZTE, 16 B", 739.98, 1.443},
 	} {
-		m := Traffic{Joules: tt.microWh * 3600e-6, Wait: math.NaN(), Whole: true}
+		m := Traffic{Joules: tt.microWh * 3600e-6, Took: math.NaN(), Whole: true}
 		if years := predict(t, c, m).Life / Year.Seconds(); math.Abs(years/tt.published-1) > 0.005 {
 			t.Errorf("%s: got %.4g years, published are %.4g", tt.what, years, tt.published)
 		}
@@ -201,6 +201,16 @@ func TestStatesByHand(t *testing.T) {
 		"processing":               0.75,
 		"radio asleep":             (100 - 1 - 1 - 3 - 1 - 11 - 20) * 0.001,
 		"device asleep":            0.3,
+	}
+	// A measured exchange of 5 s contains the second of sending and that of receiving: the same 3 s are left to wait.
+	m.Took = 5
+	if measured := predict(t, c, m); measured.Watts != f.Watts {
+		t.Errorf("an exchange of 5 s: %g W, want %g", measured.Watts, f.Watts)
+	}
+	// One that was shorter than the radio's own sending and receiving leaves nothing to wait.
+	m.Took = 1.5
+	if short := predict(t, c, m); math.Abs((f.Watts-short.Watts)*100-2*(0.1+2*0.051-3*0.001)) > 1e-12 {
+		t.Errorf("an exchange of 1.5 s: %g W, after %g", short.Watts, f.Watts)
 	}
 	var sum float64
 	for _, j := range want {

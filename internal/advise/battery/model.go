@@ -12,7 +12,9 @@ type Traffic struct {
 	Up, Down float64 // B on the wire, or of the bodies alone
 	Packets  float64 // both ways; 0: one each way
 	Joules   float64 // of the device, besides the radio; NaN: not measured
-	Wait     float64 // s it waited for the response; NaN: not measured over this link
+	// Took is how long connecting and the round trip took in s, sending and receiving included;
+	// NaN: not measured over this link.
+	Took float64
 	// Whole says that Joules contain the radio, from the first byte of the request to the last of the response.
 	Whole bool
 }
@@ -68,8 +70,8 @@ func (v values) watts(t Traffic, period float64) (p [drawn]float64, busy float64
 	send := 8 * (t.Up + overhead) / v["radio.up_rate"]
 	receive := 8 * (t.Down + overhead) / v["radio.down_rate"]
 	wait := v["radio.wait"]
-	if !math.IsNaN(t.Wait) {
-		wait = t.Wait
+	if !math.IsNaN(t.Took) {
+		wait = max(0, t.Took-send-receive)
 	}
 	setup := v["radio.setup_time"]
 	busy = setup + send + wait + receive
