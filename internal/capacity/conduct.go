@@ -85,5 +85,7 @@ func (c *Conductor) Conduct(ctx context.Context) error {
 // Ended reports whether the search wants no more trials.
 func (c *Conductor) Ended() bool { return len(c.Step.Rates) == 0 }
 
-// Counts reports whether a block, from 1, is one that the answer comes from: those are the last.
-func (c *Conductor) Counts(block int) bool { return block > len(c.Blocks)-len(c.Step.Blocks) }
+// Counts reports whether a block, from 1, is one that the answer comes from.
+func (c *Conductor) Counts(block int) bool {
+	return slices.Contains(c.Step.Starts, len(slices.Concat(c.Blocks[:block-1]...)))
+}

@@ -48,7 +48,8 @@ func Find(ctx context.Context, h Host, q Question) (*Answer, error) {
 		return s.out, err
 	}
 	c := &Conductor{Server: s, Search: search}
-	c.Note = func() error { return s.note(c).write(s.out.Dir) }
+	s.noted = func() error { return s.note(c).write(s.out.Dir) }
+	c.Note = s.noted
 	resumed, err := s.resume(c)
 	if err == nil && !resumed {
 		err = c.Bound(ctx, q.Length)

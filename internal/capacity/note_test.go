@@ -65,6 +65,27 @@ func TestLateness(t *testing.T) {
 }
 
 // The driver is measured against the bare server of the same transport, where it is this program's and here.
+// The driver is measured where the study has it.
+func TestTheDriversPlace(t *testing.T) {
+	for want, s := range map[string]struct {
+		setup study.Setup
+		pin   study.Pin
+	}{
+		"placement: together":                  {setup: study.Setup{Placement: study.Together}},
+		"pin: {client: [1], server: [0]}":      {pin: study.Pin{Client: []int{1}, Server: []int{0}}},
+		"pin: {client: [1, 2]}":                {pin: study.Pin{Client: []int{1, 2}}},
+		"pin: {server: [0]}":                   {pin: study.Pin{Server: []int{0}}},
+		"responses: [throughput]":              {},
+		"stack: floor-udp\nconcurrency: 8":     {setup: study.Setup{Concurrency: 8}},
+		"concurrency: 0\nduration: 1s\ndesign": {},
+	} {
+		text := string(driverStudy("floor-udp", &s.setup, s.pin))
+		if !strings.Contains(text, want) || strings.Contains(text, "pin") != (len(s.pin.Client)+len(s.pin.Server) > 0) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+}
+
 func TestFloor(t *testing.T) {
 	own := study.Side{Stack: "reference/go", Device: "local"}
 	for _, tt := range []struct {

@@ -27,6 +27,7 @@ type studied struct {
 	load   []string     // settings of every trial
 	setup  *study.Setup // of a trial, but for its rate
 	dir    string       // of the results; empty: Host.Open chooses
+	noted  func() error // says beside the results where the search stands
 	judged []judged     // trials, in the order in which they were planned
 	out    *Answer
 }
@@ -42,13 +43,31 @@ func (s *studied) Driver(ctx context.Context) (float64, error) {
 	if s.out.Floor = floor(s.setup); s.out.Floor == "" {
 		return 0, nil
 	}
-	text := fmt.Appendf(nil, "study: driver\nservice: echo\nsize: 100B\nstack: %s\nconcurrency: %d\nduration: 1s\n"+
-		"design: {replications: 1, warmup: 100}\nresponses: [throughput]\n", s.out.Floor, s.setup.Concurrency)
+	text := driverStudy(s.out.Floor, s.setup, s.base.Pin)
 	p, err := s.Bed.Read(ctx, "driver.yaml", text)
 	if err != nil {
 		return 0, err
 	}
 	return s.once(ctx, p, text)
+}
+
+// driverStudy measures the driver on the CPUs on which the study has it.
+func driverStudy(floor string, of *study.Setup, pin study.Pin) []byte {
+	text := fmt.Appendf(nil, "study: driver\nservice: echo\nsize: 100B\nstack: %s\nconcurrency: %d\nduration: 1s\n"+
+		"design: {replications: 1, warmup: 100}\nresponses: [throughput]\n", floor, of.Concurrency)
+	if of.Placement != "" {
+		text = fmt.Appendf(text, "placement: %s\n", of.Placement)
+	}
+	list := func(cpus []int) string { return strings.ReplaceAll(fmt.Sprint(cpus), " ", ", ") }
+	switch {
+	case len(pin.Client) > 0 && len(pin.Server) > 0:
+		text = fmt.Appendf(text, "pin: {client: %s, server: %s}\n", list(pin.Client), list(pin.Server))
+	case len(pin.Client) > 0:
+		text = fmt.Appendf(text, "pin: {client: %s}\n", list(pin.Client))
+	case len(pin.Server) > 0:
+		text = fmt.Appendf(text, "pin: {server: %s}\n", list(pin.Server))
+	}
+	return text
 }
 
 // Closed is with as many requests under way as trials have.
@@ -72,6 +91,11 @@ func (s *studied) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capaci
 	}
 	defer s.Close(e)
 	s.dir, s.out.Dir = e.Dir, e.Dir
+	if s.noted != nil { // a search that is ended in its first block, by whatever, goes on
+		if err := s.noted(); err != nil {
+			return nil, err
+		}
+	}
 	outcome, err := s.run(ctx, e)
 	if errors.Is(err, lab.ErrStopped) {
 		err = fmt.Errorf("stopped; results so far are in %s; run the same command again to resume", e.Dir)

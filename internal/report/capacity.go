@@ -23,10 +23,10 @@ func (c *Capacity) Headline() string {
 	k, length := c.Step.Capacity, c.Length.String()
 	switch {
 	case c.Step.Stage == stat.AboveMost:
-		return fmt.Sprintf("The server bears at least %s requests/s in trials of %s: the search went no higher.",
+		return fmt.Sprintf("The server bears at least %s requests/s, by single trials of %s: the search went no higher.",
 			significant(c.Step.Lo), length)
 	case c.Step.Stage == stat.BelowLeast:
-		return fmt.Sprintf("The server does not keep to this even at %s requests/s in trials of %s.", significant(c.Least),
+		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.", significant(c.Least),
 			length)
 	case !c.Found() && c.Step.Lo == c.Step.Hi:
 		return fmt.Sprintf("Not found within the budget of trials: of trials of %s at %s requests/s, some kept to this and "+

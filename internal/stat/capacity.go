@@ -256,6 +256,7 @@ type CapacityStep struct {
 	Rates    []float64         // to measure next, in this order, in fresh processes; none: it has ended
 	Lo, Hi   float64           // highest rate of the bracket that met the bound, lowest that broke it; 0: none
 	Blocks   [][]CapacityTrial // around the knee, which the capacity comes from
+	Starts   []int             // which of the trials, from 0, is the first of each of Blocks
 	Capacity Capacity          // of Blocks; Trials is 0 where there is none yet
 }
 
@@ -317,20 +318,24 @@ func (s CapacitySearch) Next(trials []CapacityTrial) CapacityStep {
 			}
 			return step
 		}
-		b := rest[:len(rates)]
+		b, start := rest[:len(rates)], len(trials)-len(rest)
 		rest = rest[len(rates):]
 		if away := beside(b); pilot && away != 0 {
-			center *= 1 + 1.5*away*window
+			if step.Stage = s.outside(b, away); step.Stage != Measuring {
+				return step
+			}
+			center = s.within(center * (1 + 1.5*away*window))
 			continue
 		}
 		center = s.take(&step, b, center, window)
+		step.Starts = append(step.Starts, start)
 		if !pilot && step.Capacity.flat > steep { // a pilot that saw too little noise
 			window = min(1.25*window, widest)
 		}
 		if pilot && len(step.Blocks) == pilotBlocks {
 			pilot = false
 			if w := windowFor(step.Blocks, s.confidence()); max(w/window, window/w) > aboutRight {
-				window, step.Blocks, step.Capacity = w, nil, Capacity{}
+				window, step.Blocks, step.Starts, step.Capacity = w, nil, nil, Capacity{}
 			}
 		}
 	}
@@ -400,10 +405,26 @@ func (s CapacitySearch) block(number int, center, w float64) []float64 {
 	rates := make([]float64, blockTrials)
 	for i := range rates {
 		share := (float64(i) + r.Float64()) / blockTrials
-		rates[i] = readable(center * (1 + w*(2*share-1)))
+		rates[i] = s.within(readable(center * (1 + w*(2*share-1))))
 	}
 	r.Shuffle(len(rates), func(i, k int) { rates[i], rates[k] = rates[k], rates[i] })
 	return rates
+}
+
+// within is a rate, or the bound of the search that it lies beyond.
+func (s CapacitySearch) within(rate float64) float64 { return min(max(rate, s.Least), s.Most) }
+
+// outside is the stage after a block beside the knee: the search is over where the knee lies beyond a bound of it.
+func (s CapacitySearch) outside(b []CapacityTrial, away float64) CapacityStage {
+	for _, t := range b {
+		switch {
+		case away > 0 && t.Rate >= s.Most*(1-aboutBound):
+			return AboveMost
+		case away < 0 && t.Rate <= s.Least*(1+aboutBound):
+			return BelowLeast
+		}
+	}
+	return Measuring
 }
 
 // take adds a block and returns the centre of the next.

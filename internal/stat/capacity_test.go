@@ -153,6 +153,41 @@ func TestSearchFindsACliff(t *testing.T) {
 	}
 }
 
+// With much noise pilots lie beside the knee, and near a bound of the search: no rate is beyond one, and the step says which
+// of the trials its blocks are.
+func TestSearchStaysWithinItsBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	skipped, ended := 0, 0
+	for i := range 400 {
+		s := search()
+		s.Seed, s.Most, s.Least = uint64(i), 1000, 20
+		knee := 900 + 300*r.Float64()
+		step, trials := s.run(func(rate float64) float64 {
+			if rate < s.Least || rate > s.Most {
+				t.Fatalf("%g is outside of %g to %g", rate, s.Least, s.Most)
+			}
+			return knee / (rate * math.Exp(0.06*r.NormFloat64()))
+		})
+		if len(step.Starts) != len(step.Blocks) {
+			t.Fatalf("%d blocks, %d starts", len(step.Blocks), len(step.Starts))
+		}
+		for k, start := range step.Starts {
+			if !slices.Equal(trials[start:start+len(step.Blocks[k])], step.Blocks[k]) {
+				t.Fatalf("block %d is not at %d", k, start)
+			}
+			if k > 0 && start != step.Starts[k-1]+blockTrials {
+				skipped++
+			}
+		}
+		if step.Stage == AboveMost {
+			ended++
+		}
+	}
+	if skipped == 0 || ended == 0 {
+		t.Errorf("%d blocks were skipped between others, %d searches ended above: the test sees nothing", skipped, ended)
+	}
+}
+
 func TestSearchEnds(t *testing.T) {
 	always := func(m float64) func(float64) float64 { return func(float64) float64 { return m } }
 	if step, trials := search().run(always(2)); step.Stage != AboveMost || trials[len(trials)-1].Rate != 100000 {
