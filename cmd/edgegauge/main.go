@@ -96,7 +96,7 @@ func endAtOnce(ends []os.Signal) {
 
 // hiddenVerbs are this binary's child processes: no person calls them.
 var hiddenVerbs = map[string]func(args []string) int{
-	device.SuperviseVerb: device.Supervise, // supervise [GROUP] -- argv
+	device.SuperviseVerb: device.Supervise, // supervise CPUS GROUP -- argv
 	device.EnterVerb:     device.Enter,     // enter DIR… -- argv
 	device.AgentVerb:     agentMain,        // agent DIR [CHANNEL]
 	lab.StackVerb:        stackMain,

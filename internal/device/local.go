@@ -35,7 +35,7 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	s := &localSupervisor{control: ours.control, group: newTracker(), ended: make(chan struct{})}
 	s.cmd = l.supervise(c, theirs, s.group)
-	err := (kernel.Placement{CPUs: c.CPUs, Network: c.Namespace}).Start(s.cmd)
+	err := (kernel.Placement{Network: c.Namespace}).Start(s.cmd)
 	theirs.close()
 	if err != nil {
 		ours.close()
@@ -57,11 +57,8 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 
 // supervise is the command of the supervisor of c.
 func (l Local) supervise(c Command, theirs ends, group tracker) *exec.Cmd {
-	args := []string{SuperviseVerb}
-	if group != "" {
-		args = append(args, string(group))
-	}
-	cmd := exec.Command(l.Exe, append(append(args, "--"), c.Argv...)...)
+	args := append([]string{SuperviseVerb, cpuList(c.CPUs), string(group), "--"}, c.Argv...)
+	cmd := exec.Command(l.Exe, args...)
 	cmd.Dir, cmd.Env = c.Dir, append(l.environ(), c.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = theirs.stdin, theirs.stdout, []*os.File{theirs.control}
 	if theirs.log != nil {

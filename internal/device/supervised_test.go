@@ -189,7 +189,7 @@ func TestTrackerBases(t *testing.T) {
 		os.WriteFile(filepath.Join(root, file), []byte(text), 0o644)
 	}
 	for own, want := range map[string]string{
-		"0::/a\n": "a", "0::/b\n": "", "4:freezer:/x\n0::/c\n": "freezer/x unified/c",
+		"0::/a\n": "a", "0::/b\n": "", "4:freezer:/x\n0::/c\n": "unified/c freezer/x",
 		"0::/none\n3:cpu,cpuacct:/y\n": "", "": "",
 	} {
 		var got []string

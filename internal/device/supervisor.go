@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -24,19 +26,17 @@ const controlFD = 3
 // SuperviseVerb is the hidden verb of the binary that runs Supervise.
 const SuperviseVerb = "supervise"
 
-// Supervise runs a program, supervise [GROUP] -- argv, and outlives a killed lab
+// Supervise runs a program, supervise CPUS GROUP -- argv, and outlives a killed lab
 // just long enough to end everything the program started: neither a process group
 // nor a parent-death signal would reach all of it. It becomes the reaper of all
 // that argv starts, tells the lab on fd 3 the process id and later how it ended,
-// and kills the whole tree as soon as fd 3 closes. GROUP is a control group in
+// and kills the whole tree as soon as fd 3 closes. CPUS are those that the program
+// may run on, as in "0,2"; empty: all. It may run on others itself: two programs that
+// share a CPU do not wait for their supervisors to begin. GROUP is a control group in
 // which the program is put, so that the lab finds its processes even if this one
-// is killed. It returns the exit status.
+// is killed; empty: none. It returns the exit status.
 func Supervise(args []string) int {
-	var group string
-	if len(args) > 0 && args[0] != "--" {
-		group, args = args[0], args[1:]
-	}
-	if len(args) < 2 || args[0] != "--" {
+	if len(args) < 4 || args[2] != "--" {
 		fmt.Fprintln(os.Stderr, "edgegauge supervise is started by a lab, not by hand")
 		return 2
 	}
@@ -47,7 +47,7 @@ func Supervise(args []string) int {
 	say := json.NewEncoder(control)
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-	pid, exit := launch(group, args[1:])
+	pid, exit := launch(args[0], args[1], args[3:])
 	if pid == 0 {
 		say.Encode(exit)
 		return 127
@@ -67,14 +67,18 @@ func Supervise(args []string) int {
 	return 0
 }
 
-// launch starts argv in a group, if there is one; pid 0 says that it could not.
-func launch(group string, argv []string) (pid int, why Exit) {
+// launch starts argv on some CPUs and in a group, if there is one; pid 0 says that it could not.
+func launch(cpus, group string, argv []string) (pid int, why Exit) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return 0, Exit{Code: -1, Err: err.Error()}
 	}
-	defer visit(group)()
-	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
+	unpin, err := pin(cpus)
+	if err != nil {
+		return 0, Exit{Code: -1, Err: err.Error()}
+	}
+	defer unpin()
+	pid, err = bear(group, path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL},
@@ -83,6 +87,31 @@ func launch(group string, argv []string) (pid int, why Exit) {
 		return 0, Exit{Code: -1, Err: fmt.Sprintf("%s: %v", path, err)}
 	}
 	return pid, Exit{}
+}
+
+// cpuList is CPUs as Supervise takes them.
+func cpuList(cpus []int) string {
+	texts := make([]string, len(cpus))
+	for i, cpu := range cpus {
+		texts[i] = strconv.Itoa(cpu)
+	}
+	return strings.Join(texts, ",")
+}
+
+// pin pins this thread, whose children begin their lives there, until unpin is called.
+func pin(list string) (unpin func(), err error) {
+	if list == "" {
+		return func() {}, nil
+	}
+	var cpus []int
+	for text := range strings.SplitSeq(list, ",") {
+		cpu, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("CPUs %q: %w", list, err)
+		}
+		cpus = append(cpus, cpu)
+	}
+	return kernel.PinThread(cpus)
 }
 
 type started struct {
@@ -111,11 +140,19 @@ func reap(pid int, alone *atomic.Bool) Exit {
 			if ws.Signaled() {
 				exit.Code, exit.Signal = -1, unix.SignalName(ws.Signal())
 			}
-			exit.Orphans = killTree(os.Getpid())
+			if !childless() {
+				exit.Orphans = killTree(os.Getpid())
+			}
 		} else if main || alone.Load() {
 			killTree(os.Getpid())
 		}
 	}
+}
+
+// childless says that this process has no child left, not even a zombie. To a subreaper that means no
+// descendant: those whose parent ended would be its children. It spares a look at all of /proc, some milliseconds.
+func childless() bool {
+	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }
 
 // EndDescendants kills all that this process and its supervisors have started,

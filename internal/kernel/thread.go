@@ -61,7 +61,7 @@ func (p Placement) Start(cmd *exec.Cmd) (err error) {
 // enter puts the calling thread there.
 func (p Placement) enter() error {
 	if len(p.CPUs) > 0 {
-		if err := pin(p.CPUs); err != nil {
+		if _, err := PinThread(p.CPUs); err != nil {
 			return err
 		}
 	}
@@ -77,21 +77,24 @@ func (p Placement) enter() error {
 	return nil
 }
 
-// pin lets the calling thread run on these CPUs only.
-func pin(cpus []int) error {
-	var set unix.CPUSet
+// PinThread lets the calling thread run on these CPUs only, and what it starts from now on, until
+// back is called on that thread.
+func PinThread(cpus []int) (back func(), err error) {
+	var before, set unix.CPUSet
 	allowed := AllowedCPUs()
-	err := error(unix.EINVAL)
+	if err = unix.SchedGetaffinity(0, &before); err == nil {
+		err = unix.EINVAL
+	}
 	for _, cpu := range cpus {
 		set.Set(cpu)
 		if !slices.Contains(allowed, cpu) { // the kernel would silently leave it out
-			return fmt.Errorf("pin to CPU %d: %w; this process may use %v", cpu, err, allowed)
+			return nil, fmt.Errorf("pin to CPU %d: %w; this process may use %v", cpu, err, allowed)
 		}
 	}
 	if err = unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("pin to CPU %v: %w; this process may use %v", cpus, err, allowed)
+		return nil, fmt.Errorf("pin to CPU %v: %w; this process may use %v", cpus, err, allowed)
 	}
-	return nil
+	return func() { _ = unix.SchedSetaffinity(0, &before) }, nil
 }
 
 // AllowedCPUs lists the CPUs that the calling thread may run on; nil if the

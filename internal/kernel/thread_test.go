@@ -117,7 +117,7 @@ func pinFromMainThread() {
 					println("f runs on the main thread")
 					os.Exit(1)
 				}
-				if err := pin(AllowedCPUs()[:1]); err != nil {
+				if _, err := PinThread(AllowedCPUs()[:1]); err != nil {
 					println(err.Error())
 					os.Exit(1)
 				}

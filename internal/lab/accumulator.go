@@ -116,16 +116,32 @@ type accumulator struct {
 	thirds [2]float64 // s, mean RTT of the first and the last third; 0: too few
 }
 
-// A column is one response variable of one side: ns or B, of which 4 B hold nearly all.
+// A column is one response variable of one side: ns or B, of which 4 B hold nearly all. As long as all
+// values are the same, as sizes often are, they take no memory.
 type column struct {
-	*measure.Field          // if rare: as long as all values are 0, none is kept
-	room           []uint32 // what a spare lent
-	values         []uint32 // in room, unless there came more than expected
-	large          map[int]int64
+	*measure.Field
+	n      int      // values
+	first  int64    // the first of them
+	room   []uint32 // what a spare lent
+	values []uint32 // in room, unless there came more than expected; none while all are the first
+	large  map[int]int64
 }
 
 // put keeps a value.
 func (c *column) put(v int64) {
+	if c.n == 0 {
+		c.first = v
+	}
+	if v != c.first || len(c.values) > 0 {
+		for len(c.values) < c.n {
+			c.add(c.first)
+		}
+		c.add(v)
+	}
+	c.n++
+}
+
+func (c *column) add(v int64) {
 	if v < 0 || v > math.MaxUint32 {
 		if c.large == nil {
 			c.large = map[int]int64{}
@@ -136,9 +152,14 @@ func (c *column) put(v int64) {
 	c.values = append(c.values, uint32(v))
 }
 
-// widen appends all values to dst, in their order.
+// widen appends all values to dst, in their order; of a rare field that had none, nothing.
 func (c *column) widen(dst []int64) []int64 {
 	at := len(dst)
+	if len(c.values) == 0 && !(c.Rare() && c.first == 0) {
+		for range c.n {
+			dst = append(dst, c.first)
+		}
+	}
 	for _, v := range c.values {
 		dst = append(dst, int64(v))
 	}
@@ -187,15 +208,7 @@ func (t *accumulator) add(x measure.Exchange) {
 	t.x = x // a parameter whose address is taken would be allocated
 	for i := range t.columns {
 		c := &t.columns[i]
-		v := c.Value(&t.x)
-		if c.Rare() && v != 0 && len(c.values) == 0 { // the first: all answered before it had 0
-			for range t.n - t.failed - 1 {
-				c.put(0)
-			}
-		}
-		if !c.Rare() || v != 0 || len(c.values) > 0 {
-			c.put(v)
-		}
+		c.put(c.Value(&t.x))
 	}
 }
 
@@ -204,7 +217,7 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 	var out []store.Result
 	longest := 0
 	for _, c := range t.columns {
-		longest = max(longest, len(c.values))
+		longest = max(longest, c.n)
 	}
 	room := t.from.takeWide(longest)
 	defer t.from.giveWide(room)
@@ -238,7 +251,7 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 func (t *accumulator) release(to *spare) {
 	for i := range t.columns {
 		to.give(t.columns[i].room, t.columns[i].values)
-		t.columns[i].room, t.columns[i].values, t.columns[i].large = nil, nil, nil
+		t.columns[i] = column{Field: t.columns[i].Field}
 	}
 }
 

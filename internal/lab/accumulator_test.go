@@ -19,7 +19,8 @@ func TestAccumulatorReusesMemory(t *testing.T) {
 			var y accumulator
 			y.reserve(side, n, &s)
 			for i := range n {
-				y.add(measure.Exchange{Seq: uint64(i) + 1, Done: 1, Total: 1})
+				some := time.Duration(i % 2)
+				y.add(measure.Exchange{Seq: uint64(i) + 1, Serialization: some, Done: 1 + some, Total: 1})
 			}
 			if got := len(y.columns[0].values); got != n {
 				t.Fatalf("%s: %d values, want %d: the spare was not empty", side, got, n)
@@ -41,7 +42,9 @@ func TestAccumulatorReusesMemory(t *testing.T) {
 	var y accumulator // gets more than was asked for
 	y.reserve(measure.Server, 10, &s)
 	for i := range 3 * n {
-		y.add(measure.Exchange{Seq: uint64(i) + 1, Sent: 1, Done: 2, Total: 1, Sensor: 1})
+		some := time.Duration(i % 2)
+		y.add(measure.Exchange{Seq: uint64(i) + 1, Serialization: some, Deserialization: some, Processing: 1 + some,
+			Sensor: 1 + some, Sent: 1, Done: 2, Total: 9 + some})
 	}
 	if got := len(y.columns[0].values); got != 3*n {
 		t.Errorf("%d values, want %d", got, 3*n)
@@ -55,6 +58,40 @@ func TestAccumulatorReusesMemory(t *testing.T) {
 	s.take(2 * n)
 	if len(s.columns) != 0 {
 		t.Errorf("%d columns that are too small were kept", len(s.columns))
+	}
+}
+
+// A figure that is the same in all requests takes no memory, and is summarized like any other; so is one that changes
+// with the last request.
+func TestTheSameValueTakesNoMemory(t *testing.T) {
+	const n = 100
+	for _, last := range []int64{7, 9, math.MaxUint32 + 7} {
+		var y accumulator
+		y.reserve(measure.Client, n, new(spare))
+		for i := range n {
+			x := measure.Exchange{Seq: uint64(i) + 1, Done: 1, Total: time.Duration(i), Out: math.MaxUint32 + 3, In: 7}
+			if i == n-1 {
+				x.In = last
+			}
+			y.add(x)
+		}
+		want := map[string]float64{"rtt": 1e-9, "message_size": math.MaxUint32 + 3,
+			"response_size": 7 + float64(last-7)/n}
+		for i := range y.columns {
+			c := &y.columns[i]
+			if same := len(c.values) == 0; same == (c.Name == "total" || c.Name == "in" && last != 7) {
+				t.Errorf("last %d: %s has %d values", last, c.Name, len(c.values))
+			}
+		}
+		for _, r := range y.results(measure.Client) {
+			if mean, ok := want[r.Response]; ok && (math.Abs(r.Mean/mean-1) > 1e-12 || r.N != n) {
+				t.Errorf("last %d: %s %v of %d, want %v of %d", last, r.Response, r.Mean, r.N, mean, n)
+			}
+			delete(want, r.Response)
+		}
+		if len(want) > 0 {
+			t.Errorf("last %d: no %v", last, want)
+		}
 	}
 }
 

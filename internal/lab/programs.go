@@ -1,11 +1,13 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
@@ -60,13 +62,14 @@ func (p *programs) before(ctx context.Context) error {
 		}
 	}
 	p.logs = watchLogs(t)
+	var server, client error
+	var starting sync.WaitGroup
 	if !t.existing() {
-		if p.server, err = p.start(ctx, atServer); err != nil {
-			return err
-		}
+		starting.Go(func() { p.server, server = p.start(ctx, atServer) })
 	}
-	p.client, err = p.start(ctx, atClient)
-	return err
+	starting.Go(func() { p.client, client = p.start(ctx, atClient) })
+	starting.Wait()
+	return cmp.Or(server, client)
 }
 
 // both are the two programs; nil: a side that has none.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,6 +94,28 @@ var attachmentNames = []string{"devices", "link", "sensor", "programs", "capture
 
 func bubble(t *testing.T, name string, do func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, do) })
+}
+
+// Both programs begin at once: neither waits until the other has begun.
+func TestBothProgramsBeginAtOnce(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		l, alive := fakeLab(t, soundStack(), 1)
+		defer l.Store.Close()
+		var begun sync.WaitGroup
+		begun.Add(2)
+		sound := l.launch
+		l.launch = func(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
+			begun.Done()
+			begun.Wait() // a bubble all of whose goroutines wait panics
+			return sound(ctx, on, c)
+		}
+		o, err := l.Run(t.Context())
+		alive.Wait()
+		if err != nil || o.Valid != 1 {
+			t.Errorf("got %+v, %v", o, err)
+		}
+	})
 }
 
 // A sound trial begins its attachments, reads them, and closes them backwards;
@@ -267,9 +290,9 @@ func TestFaultsOfTheLabStopTheRun(t *testing.T) {
 		afterTrials int
 	}{
 		{"programs that cannot be started", func(l *Lab) {
-			good, n := l.launch, 0
+			good, n := l.launch, new(atomic.Int32) // both sides' programs begin at once
 			l.launch = func(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
-				if n++; n > 2 { // the second trial's
+				if n.Add(1) > 2 { // the second trial's
 					return nil, nil, fmt.Errorf("exec bin/edgegauge: %w", os.ErrNotExist)
 				}
 				return good(ctx, on, c)

@@ -35,6 +35,7 @@ type Measurement struct {
 	What, Unit   string
 	Ours, Theirs []float64
 	Limit        string // of the ratio of medians; empty: none, for comparison only
+	Note         string // what else was seen
 }
 
 // Ratio is the median of ours over the median of theirs.
@@ -93,7 +94,7 @@ type bench struct {
 }
 
 func (b *bench) row(what, unit string, ours, theirs []float64, limit string) {
-	b.figures = append(b.figures, Measurement{what, unit, ours, theirs, limit})
+	b.figures = append(b.figures, Measurement{What: what, Unit: unit, Ours: ours, Theirs: theirs, Limit: limit})
 }
 
 func median(v []float64) float64 {

@@ -11,12 +11,19 @@ import (
 )
 
 // coapStudy has one client ask three servers in turn: an echo whose body is
-// 100 bytes of protobuf, confirmable.
+// 100 bytes of protobuf, confirmable. The fourth way is the bare exchange of as many
+// bytes: its server makes two system calls and does nothing else.
 const coapStudy = `study: coap
 service: echo
 n: 98
-client: {device: local, stack: reference/coap-protobuf}
-factors: {server.stack: [reference/coap-protobuf, californium, libcoap]}
+client: {device: local}
+server: {device: local}
+factors:
+  way:
+    - {name: coap-protobuf, client.stack: reference/coap-protobuf, server.stack: reference/coap-protobuf}
+    - {name: californium, client.stack: reference/coap-protobuf, server.stack: californium}
+    - {name: libcoap, client.stack: reference/coap-protobuf, server.stack: libcoap}
+    - {name: floor-udp, client.stack: reference/floor-udp, server.stack: reference/floor-udp}
 requests: 60000
 heap: 128MB
 design: {replications: 10, warmup: 30000}
@@ -56,6 +63,13 @@ func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
 			Wanted:   p.bound.String(),
 			Measured: interval(c.Estimate, c.Lo, c.Hi), Verdict: p.bound.verdict(c.Estimate, c.Lo, c.Hi)})
 	}
+	theirs, ours := paired(all, "libcoap", "floor-udp", measure.Server, "cpu")
+	c, err := stat.RatioPaired(theirs, ours, 0.95)
+	if err != nil {
+		return rows, fmt.Errorf("floor-udp beside libcoap: %w", err)
+	}
+	rows = append(rows, Row{Figure: "the same, of a server that did nothing but receive and send (floor-udp)",
+		Measured: interval(c.Estimate, c.Lo, c.Hi)})
 	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 10 randomized " +
 		"blocks of 60,000 requests after 30,000 " +
 		"of warm-up; ratio of the servers' CPU time per request, all threads, paired by block with its t interval"

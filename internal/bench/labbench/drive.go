@@ -61,7 +61,9 @@ func driveTable(figures []drivebench.Measurement, limit bound, how string) []Row
 			r = Row{Figure: f.What, Measured: fmt.Sprintf("%.3g", f.Ratio()), Verdict: err.Error()}
 		}
 		if len(rows) == 0 {
-			r.How = how
+			if r.How = how; f.Note != "" {
+				r.How += "; " + f.Note
+			}
 		}
 		rows = append(rows, r)
 	}

@@ -38,7 +38,8 @@ func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
 		if len(rows) == 0 {
 			r.How = "5 runs of 7 trials, alternating with 6 bare ones: wall clock from one trial's end to the next's, ledger " +
 				"and syncs included, " +
-				"minus the median of the bare start and drive; median with order-statistics interval"
+				"minus the median of the bare start and drive, on one CPU like the trial's programs; median with " +
+				"order-statistics interval"
 		}
 		rows = append(rows, r)
 	}
@@ -50,6 +51,10 @@ func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int,
 	study := fmt.Sprintf("study: overhead\nservice: monitor\nstack: %s\nrequests: %d\ndesign: {replications: %d, "+
 		"warmup: %d}\n", name, requests, trials, warmup)
 	var whole, bare []float64
+	var cpus []int // one, as the lab has both programs share one
+	if all := kernel.AllowedCPUs(); len(all) > 0 {
+		cpus = all[:1]
+	}
 	for range rounds {
 		run, err := b.run(ctx, study)
 		if err != nil {
@@ -60,7 +65,7 @@ func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int,
 			whole = append(whole, run.ended[i].Sub(run.ended[i-1]).Seconds()*1e3)
 		}
 		for range trials - 1 {
-			d, err := b.bare(ctx, name, requests, warmup)
+			d, err := b.bare(ctx, name, cpus, requests, warmup)
 			if err != nil {
 				return Row{}, fmt.Errorf("the bare trial: %w", err)
 			}
@@ -88,13 +93,13 @@ func middle(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// bare starts a server and a client, drives warm-up and run, neither recorded, and
+// bare starts a server and a client on some CPUs, drives warm-up and run, neither recorded, and
 // returns how long that took.
-func (b *Bench) bare(ctx context.Context, name string, requests, warmup int) (time.Duration, error) {
+func (b *Bench) bare(ctx context.Context, name string, cpus []int, requests, warmup int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	began := time.Now()
-	session, end, err := b.Pair(ctx, Held{Stack: name, Encoding: "protobuf"})
+	session, end, err := b.Pair(ctx, Held{Stack: name, Encoding: "protobuf", CPUs: cpus})
 	if err != nil {
 		return 0, err
 	}
