@@ -258,3 +258,37 @@ func TestASuccessorNeedNotWait(t *testing.T) {
 		}
 	})
 }
+
+// A replayed register answers with what was before, as often as it has it.
+type replayed struct {
+	*rival
+	before []uint64
+}
+
+func (r *replayed) Read(ctx context.Context) (Hold, uint64, error) {
+	if len(r.before) == 0 {
+		return r.rival.Read(ctx)
+	}
+	rev := r.before[0]
+	r.before = r.before[1:]
+	return Hold{ID: "old", Place: "there"}, rev, nil
+}
+
+// Who has succeeded another is not displaced by what that wrote before, though a replica still tells it.
+func TestAReplicaDisplacesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{calm: true, hold: Hold{ID: "old", Place: "there"}, rev: 7}
+		r := &replayed{rival: &rival{shelf: s, dice: rand.New(rand.NewPCG(1, 1))}}
+		c := &Claim{Register: r, Hold: Hold{ID: "new", Place: "here"}}
+		r.claim, s.all = c, []*rival{r.rival}
+		if err := c.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.before = []uint64{5, 6}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*Lease)
+		defer cancel()
+		if err := c.Keep(ctx); !errors.Is(err, context.DeadlineExceeded) || !c.Held() || len(r.before) > 0 {
+			t.Errorf("got %v; held: %v", err, c.Held())
+		}
+	})
+}

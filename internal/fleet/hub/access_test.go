@@ -2,7 +2,9 @@ package hub
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +118,47 @@ func TestAnAnswerIsNoOrder(t *testing.T) {
 	}
 	if d := <-board.Results(); d.Run != "right" || d.Bench != "a" {
 		t.Errorf("got %+v", d.Result)
+	}
+}
+
+// A hub that listens at a name, as doc/fleet.md has it, turns a bench away that is removed.
+func TestAHubAtANameTurnsAway(t *testing.T) {
+	l := newLab(t, "a")
+	dir := t.TempDir()
+	o := Options{Listen: "localhost:0", Store: filepath.Join(dir, "store"), Keys: l.options.Keys,
+		Cert: filepath.Join(dir, "hub.pem"), Key: filepath.Join(dir, "hub.key")}
+	selfSigned(t, o.Cert, o.Key)
+	h, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Stop()
+	pair, err := nkeys.FromSeed([]byte(l.who["a"].Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _ := pair.PublicKey()
+	enter := func() error {
+		nc, err := nats.Connect("tls://"+h.server.Addr().String(), nats.Nkey(public, pair.Sign),
+			nats.Secure(&tls.Config{InsecureSkipVerify: true}))
+		if err == nil {
+			nc.Close()
+		}
+		return err
+	}
+	if err := enter(); err != nil {
+		t.Fatal(err)
+	}
+	coordinator, _, err := admit.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.admit(admit.Keys{Coordinator: coordinator})
+	end := time.Now().Add(30 * time.Second)
+	for ; !errors.Is(enter(), nats.ErrAuthorization); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a bench that was removed is admitted after 30 s")
+		}
 	}
 }
 

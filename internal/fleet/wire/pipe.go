@@ -75,6 +75,14 @@ func (b *Bench) Join(ctx context.Context, other string, t fleet.Task) (io.ReadWr
 	connected, end := whileConnected(b.ctx, b.nc)
 	p.end = end
 	context.AfterFunc(connected, func() { p.fill.CloseWithError(fleet.ErrCut) })
+	slow := p.sub.StatusChanged(nats.SubscriptionSlowConsumer)
+	go func() { // what is lost last shows by nothing else
+		select {
+		case <-slow:
+			p.fill.CloseWithError(fmt.Errorf("%w: bench %s said more than was read", fleet.ErrCut, other))
+		case <-connected.Done():
+		}
+	}()
 	tick := time.NewTicker(joinEvery)
 	defer tick.Stop()
 	for {
