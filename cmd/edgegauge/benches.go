@@ -93,15 +93,15 @@ func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check bool)
 	}
 	var heard map[string]fleet.Beat
 	if check {
-		if heard, err = listenFor(cmd.Context(), dir, wait, len(k.Benches)); err != nil {
+		if heard, err = listenFor(cmd.Context(), dir, wait, k); err != nil {
 			return exit{exitUnmeasured, err}
 		}
 	}
 	return writeBenches(cmd.OutOrStdout(), k, heard, check)
 }
 
-// listenFor hears benches until all have spoken, or the time is over.
-func listenFor(ctx context.Context, dir string, wait time.Duration, all int) (map[string]fleet.Beat, error) {
+// listenFor hears benches of a fleet until all have spoken, or the time is over.
+func listenFor(ctx context.Context, dir string, wait time.Duration, k admit.Keys) (map[string]fleet.Beat, error) {
 	who, err := wire.ReadCredentials(filepath.Join(dir, coordinatorFile))
 	if err != nil {
 		return nil, err
@@ -112,10 +112,12 @@ func listenFor(ctx context.Context, dir string, wait time.Duration, all int) (ma
 	}
 	defer board.Close()
 	heard, over := map[string]fleet.Beat{}, time.After(wait)
-	for len(heard) < all {
+	for len(heard) < len(k.Benches) {
 		select {
 		case b := <-board.Alive():
-			heard[b.Bench] = b
+			if k.Benches[b.Bench] != "" { // not one that was removed a moment ago
+				heard[b.Bench] = b
+			}
 		case <-over:
 			return heard, nil
 		case <-ctx.Done():

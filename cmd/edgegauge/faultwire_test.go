@@ -20,6 +20,7 @@ import (
 // A cable joins two network namespaces through this process, which can cut it, one way or both, and make it slow.
 type cable struct {
 	far     string          // address of its end at the hub
+	name    string          // of its interfaces
 	cut     [2]atomic.Int32 // to the hub, from it: how many faults cut it now
 	late    atomic.Int64    // ns that each packet waits
 	carried atomic.Int64    // packets
@@ -66,10 +67,10 @@ func configured(t *testing.T, ns *os.File, name string, do func(*netlink.Handle,
 // lay joins a namespace to the hub's; its number makes its addresses.
 func lay(t *testing.T, hub, other *os.File, number int) *cable {
 	t.Helper()
-	c := &cable{far: fmt.Sprintf("10.77.%d.1", number)}
+	c := &cable{far: fmt.Sprintf("10.77.%d.1", number), name: fmt.Sprint("cable", number)}
 	near := fmt.Sprintf("10.77.%d.2", number)
-	ends := [2]*os.File{toHub: tunnel(t, other, fmt.Sprint("cable", number), near, c.far),
-		fromHub: tunnel(t, hub, fmt.Sprint("cable", number), c.far, near)}
+	ends := [2]*os.File{toHub: tunnel(t, other, c.name, near, c.far),
+		fromHub: tunnel(t, hub, c.name, c.far, near)}
 	var carrying sync.WaitGroup
 	for way := range ends {
 		carrying.Go(func() { c.carry(way, ends[way], ends[1-way]) })

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -131,22 +132,35 @@ func cmdJoint(ts *testscript.TestScript, neg bool, args []string) {
 			}
 			next += uint64(b.Requests)
 		}
-		sent := rowsOf(ts, s, t.ID, measure.Client)
-		if served := rowsOf(ts, s, t.ID, measure.Server); sent != int(next-1) || served != sent {
-			ts.Fatalf("trial %d: the benches say that they sent %d requests, there are %d, and the server counted %d", t.ID,
-				next-1, sent, served)
-		}
+		ts.Check(allSent(s, t.ID, j))
 	}
 	if found == 0 {
 		ts.Fatalf("no trial was driven from several benches")
 	}
 }
 
-func rowsOf(ts *testscript.TestScript, s *store.Store, trial int, side measure.Side) int {
-	n := 0
+// allSent compares what the benches of a trial say that they sent with the requests there are, and with what the
+// server counted.
+func allSent(s *store.Store, trial int, j store.Joint) error {
+	said := 0
+	for _, b := range j.Benches {
+		said += b.Requests
+	}
+	sent, err := rowsOf(s, trial, measure.Client)
+	served, err2 := rowsOf(s, trial, measure.Server)
+	if err = errors.Join(err, err2); err == nil && (sent != said || served != sent) {
+		err = fmt.Errorf("trial %d: the benches say that they sent %d requests, there are %d, and the server counted %d", trial,
+			said, sent, served)
+	}
+	return err
+}
+
+func rowsOf(s *store.Store, trial int, side measure.Side) (n int, err error) {
 	for batch, err := range s.Exchanges(trial, side) {
-		ts.Check(err)
+		if err != nil {
+			return n, err
+		}
 		n += len(batch)
 	}
-	return n
+	return n, nil
 }

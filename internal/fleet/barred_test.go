@@ -166,10 +166,49 @@ func TestAHubTakesNoOrders(t *testing.T) {
 		s.away = false
 		s.playedBoard.mu.Unlock()
 		time.Sleep(Lease / 2)
-		if first := s.of("b00"); first.Attempt != 1 || first.Block == 0 {
-			t.Errorf("got %+v, want the first order there was", first.Task)
+		orders := 0
+		for i := range 20 {
+			if o := s.of(fmt.Sprintf("b%02d", i)); o.Block != 0 && o.Attempt == 1 {
+				orders++
+			}
+		}
+		if orders != chaosBlocks {
+			t.Errorf("%d benches have the first order of a block, want %d", orders, chaosBlocks)
 		}
 		close(ends)
 		beating.Wait()
+	})
+}
+
+// A worker that starts again and again, or a thief that says so, takes a block from the others twice within a lease and
+// no more; what is remembered of it is bounded.
+func TestABenchThatStartsAgainAndAgain(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		for i := range 3 * mostRetired {
+			s.beat("a", fmt.Sprint(i), nil)
+			synctest.Wait()
+		}
+		all, err := s.ledger.Attempts(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 2*chaosTrials {
+			t.Errorf("it was given %d trials, want those of two orders", len(all))
+		}
+		if s.of("a").Attempt != 0 || !s.hasSaid("a gets no orders: its worker was started again twice") {
+			t.Errorf("it has %v; said %q", s.of("a").Task, s.said)
+		}
+		s.beat("b", "1", nil)
+		if s.of("b").Block != 1 {
+			t.Errorf("the other bench got %v, want block 1", s.of("b").Task)
+		}
+		for range 5 { // it stays up
+			time.Sleep(Lease / 4)
+			s.beat("a", fmt.Sprint(3*mostRetired-1), nil)
+			s.beat("b", "1", func(b *Beat) { b.Task = s.of("b").Task })
+		}
+		if s.of("a").Block != 2 {
+			t.Errorf("a lease later it has %v, want block 2", s.of("a").Task)
+		}
 	})
 }

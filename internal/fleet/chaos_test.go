@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -19,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -36,6 +33,7 @@ const (
 	chaosBlocks = 4
 	chaosTrials = 2 // of a block
 	trialTime   = 20 * time.Second
+	mostLag     = 3 * chaosLease // of a replica of the hub
 )
 
 var errKilled = errors.New("killed")
@@ -56,14 +54,6 @@ type world struct {
 	lives   int // of the coordinator
 	began   time.Time
 	trace   strings.Builder // what the coordinator said, and when
-}
-
-// A hub keeps what is assigned, and carries the rest.
-type hub struct {
-	down    bool
-	assign  map[string]Order
-	objects map[string]string // of a delivery: a folder
-	board   *boardEnd         // nil: no coordinator
 }
 
 // Dice are one actor's: what it draws depends on the seed and on what it drew before, not
@@ -98,391 +88,6 @@ func (w *world) count(fault string) {
 	w.faults[fault]++
 }
 
-// A boardEnd is a life of the coordinator: once dead, nothing that it does has effect.
-type boardEnd struct {
-	w       *world
-	alive   chan Beat
-	results chan Delivery
-	mu      sync.Mutex
-	dead    bool
-	dies    int // with that many operations of the ledger to go; 0: not there
-	dice    *dice
-	*store.Store
-}
-
-func (b *boardEnd) isDead() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.dead
-}
-
-func (b *boardEnd) kill() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.dead = true
-}
-
-func (b *boardEnd) Alive() <-chan Beat       { return b.alive }
-func (b *boardEnd) Results() <-chan Delivery { return b.results }
-func (b *boardEnd) Drained() <-chan string   { return nil }
-
-// Mend forgets what a bench has left with the hub.
-func (b *boardEnd) Mend(_ context.Context, name string) error {
-	if b.isDead() {
-		return errKilled
-	}
-	b.w.mu.Lock()
-	defer b.w.mu.Unlock()
-	if b.w.hub.down {
-		return errors.New("no hub")
-	}
-	for key, at := range b.w.hub.objects {
-		if strings.HasPrefix(filepath.Base(at), name+"-") {
-			delete(b.w.hub.objects, key)
-		}
-	}
-	b.w.faults["mended"]++
-	return nil
-}
-
-func (b *boardEnd) Assign(_ context.Context, name string, o Order) error {
-	if b.isDead() {
-		return errKilled
-	}
-	b.w.mu.Lock()
-	defer b.w.mu.Unlock()
-	if b.w.hub.down {
-		return errors.New("no hub")
-	}
-	b.w.hub.assign[name] = o
-	return nil
-}
-
-// op is an operation of the ledger: the coordinator may die right before or right after.
-func op[T any](b *boardEnd, do func() (T, error)) (T, error) {
-	var none T
-	after := false
-	b.mu.Lock()
-	if b.dies > 0 && !b.dead {
-		if b.dies--; b.dies == 0 {
-			if after = b.dice.chance(0.5); !after {
-				b.dead = true
-			}
-		}
-	}
-	dead := b.dead
-	b.mu.Unlock()
-	if dead {
-		return none, errKilled
-	}
-	v, err := do()
-	if after {
-		b.kill()
-		return none, errKilled
-	}
-	return v, err
-}
-
-func (b *boardEnd) Order(block int, on store.Bench, retries int) (store.Order, error) {
-	return op(b, func() (store.Order, error) { return b.Store.Order(block, on, retries) })
-}
-
-func (b *boardEnd) Withdraw(o store.Order, reason string) error {
-	_, err := op(b, func() (int, error) { return 0, b.Store.Withdraw(o, reason) })
-	return err
-}
-
-func (b *boardEnd) Fate(o store.Order) (store.State, error) {
-	return op(b, func() (store.State, error) { return b.Store.Fate(o) })
-}
-
-func (b *boardEnd) Take(o store.Order, retries int, dir string) (store.State, error) {
-	return op(b, func() (store.State, error) { return b.Store.Take(o, retries, filepath.Join(dir, "results")) })
-}
-
-// A bench is a lab host, and the end of its worker that lives.
-type bench struct {
-	w      *world
-	name   string
-	lies   bool
-	cut    [2]bool       // its words are lost; it hears nothing
-	frozen chan struct{} // closed when it thaws; nil: it is not frozen
-	cancel context.CancelFunc
-	lives  int
-	skew   time.Duration // of its wall clock
-}
-
-// A benchEnd is a life of a worker.
-type benchEnd struct {
-	*bench
-	ctx    context.Context
-	orders chan Order
-	// of its goroutines
-	looks, beats, trials, asks *dice
-}
-
-func (b *benchEnd) Orders() <-chan Order { return b.orders }
-
-// thaw waits while the bench is frozen, as a stopped process would.
-func (b *bench) thaw() {
-	b.w.mu.Lock()
-	ice := b.frozen
-	b.w.mu.Unlock()
-	if ice != nil {
-		<-ice
-	}
-}
-
-// reach says whether a message goes through now: up 0, down 1.
-func (b *benchEnd) reach(way int) *boardEnd {
-	b.w.mu.Lock()
-	defer b.w.mu.Unlock()
-	if b.ctx.Err() != nil || b.w.hub.down || b.cut[way] || b.w.hub.board == nil {
-		return nil
-	}
-	return b.w.hub.board
-}
-
-// look reads the bench's key again and again.
-func (b *benchEnd) look() {
-	for b.ctx.Err() == nil {
-		b.thaw()
-		b.w.mu.Lock()
-		o, ok := b.w.hub.assign[b.name]
-		ok = ok && !b.w.hub.down && !b.cut[1]
-		b.w.mu.Unlock()
-		if ok {
-			select {
-			case b.orders <- o:
-			case <-b.ctx.Done():
-			}
-		}
-		pause(b.ctx, time.Second+b.looks.upTo(5*time.Second))
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
-func (b *benchEnd) Beat(_ context.Context, beat Beat) error {
-	b.thaw()
-	copies := 1
-	if b.beats.chance(0.05) {
-		copies = 2
-	}
-	for range copies {
-		late := b.beats.upTo(50 * time.Millisecond)
-		if b.beats.chance(0.03) {
-			late = b.beats.upTo(2 * chaosLease)
-		}
-		go func() {
-			if !pause(b.w.ends, late) {
-				return
-			}
-			if board := b.reach(0); board != nil {
-				select {
-				case board.alive <- beat:
-				case <-time.After(chaosLease):
-				}
-			}
-		}()
-	}
-	return nil
-}
-
-// Deliver leaves a copy of the files with the hub, and asks.
-func (b *benchEnd) Deliver(ctx context.Context, r Result, dir string) (Answer, error) {
-	b.thaw()
-	key := fmt.Sprint(r.Task, r.Boot)
-	b.w.mu.Lock()
-	at, ok := b.w.hub.objects[key]
-	if !ok {
-		at = filepath.Join(b.w.dir, "hub", fmt.Sprintf("%s-%d", b.name, b.asks.upTo(1<<40)))
-		b.w.hub.objects[key] = at
-		if err := os.CopyFS(at, os.DirFS(dir)); err != nil {
-			b.w.t.Error(err)
-		}
-	}
-	b.w.mu.Unlock()
-	if b.lies && b.asks.chance(0.3) {
-		r.Attempt += 1 + int(b.asks.upTo(3)) // what was never ordered
-	}
-	if b.asks.chance(0.1) { // the same once more, whenever
-		late := b.asks.upTo(5 * chaosLease)
-		go func() {
-			if pause(b.w.ends, late) {
-				b.w.count("repeated delivery")
-				b.ask(b.w.ends, r, at)
-			}
-		}()
-	}
-	return b.ask(ctx, r, at)
-}
-
-func (b *benchEnd) ask(ctx context.Context, r Result, at string) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	answers := make(chan Answer, 8)
-	d := Delivery{Result: r}
-	d.Fetch = func(ctx context.Context, to string) error {
-		if b.asks.chance(0.05) {
-			b.w.count("damaged in transit")
-			return fmt.Errorf("%w: %s", ErrDamaged, r.Files[0].Name)
-		}
-		pause(ctx, b.asks.upTo(2*time.Second))
-		b.w.mu.Lock()
-		defer b.w.mu.Unlock()
-		if b.w.hub.down {
-			return errors.New("no hub")
-		}
-		return cmp.Or(ctx.Err(), os.CopyFS(filepath.Join(to, "results"), os.DirFS(at)))
-	}
-	board := b.reach(0)
-	d.Answer = func(a Answer) {
-		if board.isDead() || b.asks.chance(0.1) {
-			return // the answer is lost
-		}
-		if b.reach(1) == board {
-			answers <- a
-		}
-	}
-	if board == nil {
-		<-ctx.Done()
-		return Answer{}, ctx.Err()
-	}
-	select {
-	case board.results <- d:
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
-	}
-	select {
-	case a := <-answers:
-		return a, nil
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
-	}
-}
-
-// conduct measures a block: every figure says where it comes from.
-func (b *benchEnd) conduct(ctx context.Context, o Order, dir string) error {
-	h := b.w.header
-	h.Plan, h.First = o.Plan, o.Attempt
-	h.Trials = slices.DeleteFunc(slices.Clone(h.Trials), func(p store.PlannedTrial) bool { return p.Block != o.Block })
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	if b.trials.chance(0.03) {
-		b.w.count("bench gave up")
-		return errors.New("the meter is gone")
-	}
-	failing := make([]int, len(h.Trials)) // attempts that are invalid
-	for i := range h.Trials {
-		for again := true; again; {
-			b.thaw()
-			if !pause(ctx, trialTime/2+b.trials.upTo(trialTime)) {
-				return ctx.Err()
-			}
-			b.thaw()
-			if again = b.trials.chance(0.1) && failing[i] <= o.Retries; again {
-				failing[i]++
-			}
-			again = again && failing[i] <= o.Retries
-		}
-	}
-	made, err := results(h, b.name, failing)
-	if err == nil {
-		err = os.CopyFS(dir, os.DirFS(made))
-	}
-	return cmp.Or(err, b.spoil(dir))
-}
-
-// made are results as benches make them, by what they depend on: to make each of
-// thousands anew would be most of the test.
-var made = map[string]string{}
-
-func results(h store.Header, bench string, failing []int) (string, error) {
-	key := fmt.Sprint(h.Trials[0].Block, h.First, bench, failing)
-	if dir, ok := made[key]; ok {
-		return dir, nil
-	}
-	dir, err := os.MkdirTemp(memory(), "edgegauge-chaos-")
-	if err != nil {
-		return "", err
-	}
-	made[key] = dir
-	s, err := store.Create(dir, h)
-	if err != nil {
-		return "", err
-	}
-	for i, t := range h.Trials {
-		for n := range failing[i] + 1 {
-			if n > 2 {
-				break
-			}
-			a, err := s.Begin(t.ID)
-			if err == nil && n < failing[i] {
-				err = a.Invalidate("it rained", "", nil)
-			} else if err == nil {
-				err = a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 1,
-					Mean: figure(bench, t.ID), Method: store.Measured}}, nil)
-			}
-			if err != nil {
-				return "", err
-			}
-		}
-	}
-	return dir, s.Close()
-}
-
-// figure is what a trial comes to on a bench.
-func figure(bench string, trial int) float64 { return float64(trial)*1000 + float64(bench[1]) }
-
-// spoil sets the clock of what was measured, and makes lies of it.
-func (b *benchEnd) spoil(dir string) error {
-	if b.skew == 0 && !b.lies {
-		return nil
-	}
-	statement := fmt.Sprintf("UPDATE attempts SET started = strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', started, '%+d seconds')",
-		int(b.skew.Seconds()))
-	if b.lies {
-		b.w.count("lie")
-		statement = []string{"UPDATE results SET mean = 1", "DELETE FROM results; DELETE FROM attempts WHERE trial % 2 = 0",
-			"UPDATE attempts SET attempt = attempt + 1", "UPDATE plan SET csv = x'00'"}[b.trials.upTo(4)]
-	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, "ledger.sqlite"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(context.Background(), statement)
-	return err
-}
-
-// start begins a life of the bench's worker.
-func (b *bench) start(lives *sync.WaitGroup) {
-	ctx, cancel := context.WithCancel(b.w.ends)
-	b.cancel = cancel
-	b.lives++
-	who := fmt.Sprintf("%s-%d-", b.name, b.lives)
-	end := &benchEnd{bench: b, ctx: ctx, orders: make(chan Order), looks: b.w.dice(who + "looks"),
-		beats: b.w.dice(who + "beats"), trials: b.w.dice(who + "trials"), asks: b.w.dice(who + "asks")}
-	lives.Go(end.look)
-	lives.Go(func() {
-		pause(ctx, end.beats.upTo(time.Second)) // two that tick at one instant would not be repeatable
-		w := Worker{Name: b.name, Machine: b.name, Program: "v1", Bench: end, Dir: filepath.Join(b.w.dir, b.name),
-			Lease: chaosLease, Conduct: end.conduct}
-		if err := w.Work(ctx); !errors.Is(err, context.Canceled) {
-			b.w.t.Errorf("seed %d: worker of %s: %v", b.w.seed, b.name, err)
-		}
-	})
-}
-
 // trouble makes faults until the schedule ends.
 func (w *world) trouble(ctx context.Context, lives *sync.WaitGroup) {
 	d := w.dice("trouble")
@@ -496,14 +101,7 @@ func (w *world) trouble(ctx context.Context, lives *sync.WaitGroup) {
 		}
 		switch d.upTo(7) {
 		case 0:
-			w.mu.Lock()
-			if board := w.hub.board; board != nil {
-				board.mu.Lock()
-				board.dies = 1 + int(d.upTo(6))
-				board.mu.Unlock()
-			}
-			w.mu.Unlock()
-			w.count("coordinator killed")
+			w.killCoordinator(d)
 		case 1:
 			b.cancel()
 			w.count("worker killed")
@@ -517,13 +115,15 @@ func (w *world) trouble(ctx context.Context, lives *sync.WaitGroup) {
 			pause(ctx, d.upTo(2*chaosLease))
 			w.set(func() { w.hub.down = false })
 		case 3:
-			w.set(func() { w.hub.assign, w.hub.objects = map[string]Order{}, map[string]string{} })
+			w.set(func() { w.hub.assign, w.hub.objects = map[string][]written{}, map[string]string{} })
 			w.count("hub emptied")
 		case 4:
 			w.set(func() { b.frozen = make(chan struct{}) })
 			w.count("worker frozen")
 			pause(ctx, d.upTo(3*chaosLease))
 			w.set(func() { close(b.frozen); b.frozen = nil })
+		case 6:
+			w.lagging(ctx, d)
 		case 5:
 			way := int(d.upTo(3))
 			w.set(func() { b.cut = [2]bool{way != 1, way != 0} })
@@ -532,6 +132,27 @@ func (w *world) trouble(ctx context.Context, lives *sync.WaitGroup) {
 			w.set(func() { b.cut = [2]bool{} })
 		}
 	}
+}
+
+// killCoordinator kills it at one of its next operations of the ledger.
+func (w *world) killCoordinator(d *dice) {
+	w.set(func() {
+		if board := w.hub.board; board != nil {
+			board.mu.Lock()
+			defer board.mu.Unlock()
+			board.dies = 1 + int(d.upTo(6))
+		}
+	})
+	w.count("coordinator killed")
+}
+
+// lagging has a replica of the hub be behind for a while.
+func (w *world) lagging(ctx context.Context, d *dice) {
+	lag := d.upTo(mostLag)
+	w.set(func() { w.hub.lag = lag })
+	w.count("replica behind")
+	pause(ctx, d.upTo(3*chaosLease))
+	w.set(func() { w.hub.lag = 0 })
 }
 
 func (w *world) set(change func()) {
@@ -557,6 +178,7 @@ func (w *world) coordinate(ctx context.Context) error {
 			return err
 		}
 		board := &boardEnd{w: w, alive: make(chan Beat), results: make(chan Delivery), Store: s, dice: d}
+		board.last.Writer = fmt.Sprint(w.lives)
 		w.set(func() { w.hub.board = board; w.lives++ })
 		c := Coordinator{Run: w.run, Program: "v1", Retries: 2, Ledger: board, Board: board, Lease: chaosLease,
 			Tell: w.note}
@@ -577,6 +199,13 @@ func (w *world) coordinate(ctx context.Context) error {
 // chaos runs a schedule and returns what happened, and what is wrong with it; nil: nothing.
 func chaos(t *testing.T, seed uint64, faults map[string]int) (trace string, bad error) {
 	t.Helper()
+	return schedule(t, seed, faults, (*world).trouble)
+}
+
+// schedule is chaos with faults that trouble makes.
+func schedule(t *testing.T, seed uint64, faults map[string]int,
+	trouble func(*world, context.Context, *sync.WaitGroup)) (trace string, bad error) {
+	t.Helper()
 	dir, err := os.MkdirTemp(memory(), "edgegauge-chaos-")
 	if err != nil {
 		t.Fatal(err)
@@ -584,7 +213,7 @@ func chaos(t *testing.T, seed uint64, faults map[string]int) (trace string, bad 
 	defer os.RemoveAll(dir)
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, began: time.Now(), seed: seed, dir: dir, run: NewID(), header: chaosHeader(), faults: faults,
-			hub: &hub{assign: map[string]Order{}, objects: map[string]string{}}}
+			hub: &hub{assign: map[string][]written{}, objects: map[string]string{}}}
 		ends, end := context.WithTimeout(t.Context(), 48*time.Hour)
 		w.ends = ends
 		var lives sync.WaitGroup
@@ -596,7 +225,7 @@ func chaos(t *testing.T, seed uint64, faults map[string]int) (trace string, bad 
 			b.start(&lives)
 		}
 		calm, stop := context.WithTimeout(ends, time.Hour) // then all heals, and the plan must end
-		lives.Go(func() { w.trouble(calm, &lives) })
+		lives.Go(func() { trouble(w, calm, &lives) })
 		if err := w.coordinate(ends); err != nil {
 			bad = fmt.Errorf("it did not end: %w", err)
 		}
@@ -717,10 +346,33 @@ func TestChaos(t *testing.T) {
 	}
 	t.Logf("%d schedules, %d wrong; faults: %v", n, bad, faults)
 	for _, f := range []string{"coordinator killed", "worker killed", "hub killed", "hub emptied", "worker frozen", "partition",
-		"repeated delivery", "damaged in transit", "lie", "clock set"} {
+		"repeated delivery", "damaged in transit", "lie", "clock set", "replica behind"} {
 		if n >= 100 && faults[f] == 0 {
 			t.Errorf("no %s in all schedules: nothing was tried", f)
 		}
+	}
+}
+
+// A replica of the hub that answers with what was replaced, by this coordinator or by one before, stops no bench.
+func TestAReplicaIsBehind(t *testing.T) {
+	defer forget()
+	faults := map[string]int{}
+	trouble := func(w *world, ctx context.Context, lives *sync.WaitGroup) {
+		d := w.dice("trouble")
+		for pause(ctx, d.upTo(20*time.Second)) {
+			w.lagging(ctx, d)
+			if d.chance(0.1) {
+				w.killCoordinator(d)
+			}
+		}
+	}
+	for seed := range uint64(max(20/fewer, 1)) {
+		if _, err := schedule(t, seed, faults, trouble); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	if n := faults["stopped though ordered"]; n > 0 || faults["replica behind"] == 0 || faults["coordinator killed"] == 0 {
+		t.Errorf("%d blocks were given up though their benches were to measure them; faults: %v", n, faults)
 	}
 }
 

@@ -27,7 +27,7 @@ type Hold struct {
 // A Register keeps one Hold for all coordinators of a hub. Each write has a greater
 // revision than those before, unless the hub was emptied or set back.
 type Register interface {
-	// Read returns what was written last; revision 0: nothing.
+	// Read returns what was written last, or what was before it; revision 0: nothing.
 	Read(ctx context.Context) (Hold, uint64, error)
 	// Write fails unless after is still the last revision, and returns the new one.
 	Write(ctx context.Context, h Hold, after uint64) (uint64, error)
@@ -126,11 +126,12 @@ func (c *Claim) step(ctx context.Context) error {
 		}
 	}
 	if rev > 0 && !own {
+		changed := now.ID != c.other.ID || rev != c.otherRev
 		switch {
-		case c.since.IsZero():
+		case c.since.IsZero() || changed && rev < c.rev: // it may be what this coordinator has replaced
 			c.other, c.otherRev, c.since = now, rev, time.Now()
 			return nil
-		case now.ID != c.other.ID || rev != c.otherRev: // it lives
+		case changed: // it lives
 			return c.another(now)
 		case time.Since(c.since) <= c.lease():
 			return nil

@@ -21,6 +21,7 @@ type shelf struct {
 	mu   sync.Mutex
 	hold Hold
 	rev  uint64
+	past []Hold // by revision, from 1
 	all  []*rival
 	calm bool // nothing is lost
 }
@@ -61,6 +62,10 @@ func (r *rival) Read(ctx context.Context) (Hold, uint64, error) {
 	}
 	r.mu.Lock()
 	h, rev := r.hold, r.rev
+	if behind := uint64(1 + r.dice.IntN(5)); !r.calm && rev > behind && r.dice.IntN(4) == 0 {
+		rev -= behind
+		h = r.past[rev-1]
+	}
 	r.mu.Unlock()
 	return h, rev, r.travel(ctx)
 }
@@ -76,6 +81,7 @@ func (r *rival) Write(ctx context.Context, h Hold, after uint64) (uint64, error)
 	}
 	r.rev++
 	r.hold = h
+	r.past = append(r.past, h)
 	rev := r.rev
 	r.mu.Unlock()
 	return rev, r.travel(ctx) // it may be written, and its writer not know
@@ -154,6 +160,11 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 			}
 			if err == nil && errors.Is(r.claim.Keep(ctx), ErrAnother) {
 				count("displaced")
+				s.mu.Lock()
+				if s.hold.ID == r.claim.Hold.ID {
+					t.Errorf("seed %d: %s was displaced by whom it had succeeded", seed, r.claim.Hold.Words)
+				}
+				s.mu.Unlock()
 			}
 		})
 	}
@@ -228,7 +239,7 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 // Who holds the lock of a results directory succeeds at once who held it before.
 func TestASuccessorNeedNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{hold: Hold{ID: "old", Place: "here"}, rev: 7}
+		s := &shelf{calm: true}
 		r := &rival{shelf: s, dice: rand.New(rand.NewPCG(1, 1))}
 		s.all = []*rival{r}
 		for _, x := range []struct {
@@ -244,6 +255,40 @@ func TestASuccessorNeedNotWait(t *testing.T) {
 			if took := time.Since(began); (took > Lease) != x.waits || took > Lease+Lease/2 {
 				t.Errorf("from %s it took %v", x.place, took)
 			}
+		}
+	})
+}
+
+// A replayed register answers with what was before, as often as it has it.
+type replayed struct {
+	*rival
+	before []uint64
+}
+
+func (r *replayed) Read(ctx context.Context) (Hold, uint64, error) {
+	if len(r.before) == 0 {
+		return r.rival.Read(ctx)
+	}
+	rev := r.before[0]
+	r.before = r.before[1:]
+	return Hold{ID: "old", Place: "there"}, rev, nil
+}
+
+// Who has succeeded another is not displaced by what that wrote before, though a replica still tells it.
+func TestAReplicaDisplacesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{calm: true, hold: Hold{ID: "old", Place: "there"}, rev: 7}
+		r := &replayed{rival: &rival{shelf: s, dice: rand.New(rand.NewPCG(1, 1))}}
+		c := &Claim{Register: r, Hold: Hold{ID: "new", Place: "here"}}
+		r.claim, s.all = c, []*rival{r.rival}
+		if err := c.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.before = []uint64{5, 6}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*Lease)
+		defer cancel()
+		if err := c.Keep(ctx); !errors.Is(err, context.DeadlineExceeded) || !c.Held() || len(r.before) > 0 {
+			t.Errorf("got %v; held: %v", err, c.Held())
 		}
 	})
 }

@@ -57,6 +57,9 @@ type Outcome struct {
 // no more orders.
 const mostFailures = 3
 
+// mostRetired boots of a bench are remembered: those of which a late word may still come.
+const mostRetired = 64
+
 // fetchRate is what a fetch may take at least: a hub that stands still must not hold a
 // block for ever.
 const fetchRate = 100 << 10 // B/s
@@ -64,11 +67,13 @@ const fetchRate = 100 << 10 // B/s
 // A seat is what a coordinator knows of a bench.
 type seat struct {
 	beat     Beat
-	heard    time.Time       // on this process's monotonic clock, as are all its times
-	held     time.Time       // when it was given its order, or last said that it has it in hand
-	retired  map[string]bool // boots that a later one has replaced
-	order    *store.Order    // under way, as the ledger has it
-	plan     []byte          // of its block; nil: not read yet
+	heard    time.Time    // on this process's monotonic clock, as are all its times
+	held     time.Time    // when it was given its order, or last said that it has it in hand
+	retired  []string     // boots that a later one has replaced, the last of them
+	lost     time.Time    // when its worker was last started again with an order in hand
+	waits    time.Time    // it gets no order before
+	order    *store.Order // under way, as the ledger has it
+	plan     []byte       // of its block; nil: not read yet
 	fetching *fetch
 	told     *Task // what was assigned last; nil: nothing known
 	reached  Task  // the last that was assigned
@@ -206,7 +211,7 @@ func (w *conducting) plan() error {
 func (w *conducting) seat(bench string) *seat {
 	s := w.seats[bench]
 	if s == nil {
-		s = &seat{retired: map[string]bool{}}
+		s = &seat{}
 		w.seats[bench] = s
 	}
 	return s
@@ -293,6 +298,8 @@ func (w *conducting) fit(name string, s *seat) bool {
 		why = fmt.Sprintf("it runs edgegauge %s, this is %s: install the same on both", s.beat.Program, w.Program)
 	case s.drained != "":
 		why = s.drained
+	case time.Now().Before(s.waits):
+		why = fmt.Sprintf("its worker was started again twice within %v, with a block in hand; it waits", w.lease())
 	case twin != "":
 		why = fmt.Sprintf("it is the same machine as bench %s, and one machine is one bench", twin)
 	}
@@ -414,14 +421,18 @@ func (w *conducting) mend(ctx context.Context) {
 // hear takes a bench's beat.
 func (w *conducting) hear(b Beat) error {
 	s := w.seat(b.Bench)
-	if s.retired[b.Boot] {
+	if slices.Contains(s.retired, b.Boot) {
 		return nil // a worker that another of that name has replaced, or its late words
 	}
 	holds := s.order != nil && b.Task == w.task(*s.order) && b.Helps == ""
 	if s.beat.Boot != b.Boot && s.beat.Boot != "" {
-		s.retired[s.beat.Boot] = true
+		s.retired = append(s.retired[max(len(s.retired)-mostRetired+1, 0):], s.beat.Boot)
 		s.failures, s.barred = 0, ""
 		if s.order != nil && !(holds && b.Done) {
+			if time.Since(s.lost) <= w.lease() { // at each start it would take a block from the others
+				s.waits = time.Now().Add(w.lease())
+			}
+			s.lost = time.Now()
 			if err := w.withdraw(s, "its worker was started again"); err != nil {
 				return err
 			}

@@ -52,6 +52,7 @@ type Order struct {
 	// Helps is the bench whose block this is, where this one only drives its servers as well, until
 	// it is told another order or that bench has ended.
 	Helps string `json:"helps,omitempty"`
+	Stamp
 }
 
 // A Beat is how a bench is heard.
@@ -105,7 +106,7 @@ type Answer struct {
 // A Board is the coordinator's end of a transport.
 type Board interface {
 	// Assign makes o what the bench is to do, until another is assigned. The same again
-	// changes nothing.
+	// changes nothing. What it writes has a new Stamp.
 	Assign(ctx context.Context, bench string, o Order) error
 	Alive() <-chan Beat
 	Results() <-chan Delivery

@@ -57,6 +57,7 @@ type working struct {
 	offering bool
 	answered chan answered
 	past     Task // the last task that is over: an order that still says it is old
+	heard    stamps
 }
 
 type answered struct {
@@ -180,6 +181,8 @@ func (w *working) settle() {
 func (w *working) obey(ctx context.Context, o Order) {
 	switch {
 	case !runID.MatchString(o.Run): // it becomes the name of a folder
+		return
+	case w.heard.older(o.Stamp):
 		return
 	case w.job != nil && o.Task == w.job.order.Task:
 		return

@@ -62,10 +62,30 @@ func Start(o Options) (*Hub, error) {
 		return nil, err
 	}
 	h.url = h.server.ClientURL()
-	h.options.Listen = h.server.Addr().String()
+	if err := h.stay(); err != nil {
+		h.server.Shutdown()
+		return nil, err
+	}
 	go h.watch()
 	return h, nil
 }
+
+// stay has the server listen where it does now whenever it reads its settings again. The host stays as it was written:
+// of one that has changed, be it to its own address, the server refuses all settings, and so the keys.
+func (h *Hub) stay() error {
+	host, _, err := net.SplitHostPort(cmp.Or(h.options.Listen, anyPort))
+	if err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(h.server.Addr().String())
+	if err == nil {
+		h.options.Listen = net.JoinHostPort(host, port)
+	}
+	return err
+}
+
+// anyPort is where a hub listens that is not told where.
+const anyPort = "127.0.0.1:0"
 
 // open starts the server.
 func (h *Hub) open() error {
@@ -227,10 +247,7 @@ func writable(dir string) error {
 
 // settings are the server's.
 func (o Options) settings() (*server.Options, error) {
-	listen := o.Listen
-	if listen == "" {
-		listen = "127.0.0.1:0"
-	}
+	listen := cmp.Or(o.Listen, anyPort)
 	host, text, err := net.SplitHostPort(listen)
 	if err != nil {
 		return nil, fmt.Errorf("hub: %s: %w; write an address such as 127.0.0.1:4222", listen, err)

@@ -8,15 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nkeys"
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/fleet"
@@ -203,106 +200,52 @@ func TestBlocksOverAHub(t *testing.T) {
 	}
 }
 
-// as connects with a bench's key, and collects what the hub refuses.
-func (l *lab) as(name string) (*nats.Conn, chan error) {
-	l.t.Helper()
-	pair, err := nkeys.FromSeed([]byte(l.who[name].Seed))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	public, _ := pair.PublicKey()
-	refused := make(chan error, 16)
-	nc, err := nats.Connect(l.hub.URL(), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix("_INBOX_"+name),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(nc.Close)
-	return nc, refused
-}
-
-// A bench's key opens what is its own and nothing else.
-func TestABenchMayOnlyDoItsOwn(t *testing.T) {
-	l := newLab(t, "a", "b")
+// Each write of an order has a stamp of its own, also of the same order that the hub has forgotten; what the hub has is
+// not written again.
+func TestOrdersAreStamped(t *testing.T) {
+	l := newLab(t, "a")
 	board, err := wire.OpenBoard(l.who[""])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer board.Close()
-	for _, name := range []string{"a", "b"} {
-		if err := board.Assign(t.Context(), name, fleet.Order{Task: fleet.Task{Run: "r", Block: 1, Attempt: 1}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nc, refused := l.as("a")
-	may := func(name string) bool { // until the hub has answered, all refusals before have arrived
-		t.Helper()
-		if err := nc.FlushTimeout(10 * time.Second); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-refused:
-			if !errors.Is(err, nats.ErrPermissionViolation) {
-				t.Errorf("%s: got %v", name, err)
-			}
-			return false
-		case <-time.After(100 * time.Millisecond):
-			return true
-		}
-	}
-	publish, _ := admit.Permissions("b")
-	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "fleet.drain.a", "$JS.API.STREAM.DELETE.KV_assign",
-		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", "_INBOX_coordinator.x", "_INBOX_b.x", "$SYS.REQ.SERVER.PING") {
-		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); may(subject) {
-			t.Errorf("a may publish to %s", subject)
-		}
-	}
-	for _, subject := range []string{"$KV.assign.b", "$KV.assign.>", "fleet.>", "_INBOX_b.>", "_INBOX_coordinator.>", ">",
-		"$O.raw_b.>"} {
-		if nc.SubscribeSync(subject); may(subject) {
-			t.Errorf("a may subscribe to %s", subject)
-		}
-	}
-	own, _ := admit.Permissions("a")
-	for _, subject := range own {
-		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); !may(subject) {
-			t.Errorf("a may not publish to %s", subject)
-		}
-	}
+	nc, _ := l.as("")
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if _, err := js.ObjectStore(ctx, "raw_b"); err == nil {
-		t.Error("a may open the objects of b")
+	stamp := func(block int) fleet.Stamp {
+		t.Helper()
+		o := fleet.Order{Task: fleet.Task{Run: "r", Block: block, Attempt: 1}}
+		if err := board.Assign(t.Context(), "a", o); err != nil {
+			t.Fatal(err)
+		}
+		kv, err := js.KeyValue(t.Context(), admit.AssignBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := kv.Get(t.Context(), "a")
+		if err == nil {
+			err = json.Unmarshal(e.Value(), &o)
+		}
+		if err != nil || o.Block != block || o.Writer == "" {
+			t.Fatalf("got %+v, %v", o, err)
+		}
+		return o.Stamp
 	}
-}
-
-// An answer goes to the bench that asked, wherever it says that it wants it: with the
-// coordinator's rights, it could be another's order.
-func TestAnAnswerIsNoOrder(t *testing.T) {
-	l := newLab(t, "a", "b")
-	board, err := wire.OpenBoard(l.who[""])
+	first, again, second := stamp(1), stamp(1), stamp(2)
+	if first != again || second.Writer != first.Writer || second.Number <= first.Number {
+		t.Errorf("got %v, %v, %v", first, again, second)
+	}
+	kv, err := js.KeyValue(t.Context(), admit.AssignBucket)
+	if err == nil {
+		err = kv.Purge(t.Context(), "a")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer board.Close()
-	nc, _ := l.as("a")
-	if err := nc.Publish("fleet.result.a", []byte(`{"run":"forged"}`)); err != nil {
-		t.Fatal(err)
-	}
-	for _, reply := range []string{"$KV.assign.b", "_INBOX_b.x", "_INBOX_ab.x"} {
-		if err := nc.PublishRequest("fleet.result.a", reply, []byte(`{"run":"forged"}`)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := nc.PublishRequest("fleet.result.a", "_INBOX_a.x", []byte(`{"run":"right","bench":"b"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if d := <-board.Results(); d.Run != "right" || d.Bench != "a" {
-		t.Errorf("got %+v", d.Result)
+	if third := stamp(2); third.Writer != first.Writer || third.Number <= second.Number {
+		t.Errorf("after the hub forgot it: got %v, then %v", second, third)
 	}
 }
 
@@ -324,49 +267,6 @@ func TestDrain(t *testing.T) {
 		t.Error(err)
 	} else if got := <-drained; got != "a" {
 		t.Errorf("got %q", got)
-	}
-}
-
-// Nobody comes in without a key that the hub knows now.
-func TestWhoIsAdmitted(t *testing.T) {
-	l := newLab(t, "a", "b")
-	if _, err := nats.Connect(l.hub.URL()); !errors.Is(err, nats.ErrAuthorization) {
-		t.Errorf("without a key: got %v", err)
-	}
-	stranger := l.who["a"]
-	_, stranger.Seed, _ = admit.NewKey()
-	if _, err := wire.OpenBench(stranger); !errors.Is(err, wire.ErrUnknownKey) {
-		t.Errorf("with a key of its own: got %v", err)
-	}
-	if _, err := wire.OpenBoard(stranger); !errors.Is(err, wire.ErrUnknownKey) {
-		t.Errorf("a coordinator with a key of its own: got %v", err)
-	}
-	end, err := wire.OpenBench(l.who["a"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer end.Close()
-	k := admit.Keys{Benches: map[string]string{}}
-	for name, c := range l.who {
-		pair, err := nkeys.FromSeed([]byte(c.Seed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		public, _ := pair.PublicKey()
-		if k.Benches[name] = public; name == "" {
-			k.Coordinator = public
-		}
-	}
-	delete(k.Benches, "")
-	delete(k.Benches, "a")
-	l.admit(k)
-	select {
-	case <-end.Done():
-		if !errors.Is(end.Err(), wire.ErrUnknownKey) {
-			t.Errorf("a bench that was removed: got %v", end.Err())
-		}
-	case <-time.After(time.Minute):
-		t.Error("a bench that was removed is still there after a minute")
 	}
 }
 
@@ -521,119 +421,5 @@ func TestABucketIsMended(t *testing.T) {
 		Tell: func(e fleet.Event) { t.Log(e) }}
 	if out, err := c.Conduct(ctx); err != nil || out.Kept != 1 {
 		t.Errorf("got %+v, %v", out, err)
-	}
-}
-
-// hold is that of a coordinator with results of its own.
-func hold(words string) fleet.Hold { return fleet.Hold{ID: fleet.NewID(), Place: words, Words: words} }
-
-// One coordinator conducts at a time; another is told who does, and may once that has ended.
-func TestOneConducts(t *testing.T) {
-	l := newLab(t, "a")
-	open := func() *wire.Board {
-		t.Helper()
-		b, err := wire.OpenBoard(l.who[""])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	first, second := open(), open()
-	defer second.Close()
-	if _, err := first.Conduct(t.Context(), hold("results/x, from here"), time.Minute, nil); err != nil {
-		t.Fatal(err)
-	}
-	_, err := second.Conduct(t.Context(), hold("y"), time.Minute, nil)
-	if !errors.Is(err, fleet.ErrAnother) || !strings.Contains(err.Error(), "results/x, from here") {
-		t.Errorf("a second coordinator: got %v", err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := second.Conduct(t.Context(), hold("y"), time.Minute, nil); err != nil {
-		t.Errorf("after the first has ended: got %v", err)
-	}
-	nc, _ := l.as("a")
-	if err := nc.Publish("fleet.conduct", nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := nc.Request("fleet.conduct", nil, 300*time.Millisecond); err == nil {
-		t.Error("a bench may ask what is conducted")
-	}
-}
-
-// Of coordinators that start at the same instant one conducts, and the others are refused.
-func TestOneOfManyConducts(t *testing.T) {
-	l := newLab(t, "a")
-	for round := range 5 {
-		const many = 4
-		boards, errs := make([]*wire.Board, many), make([]error, many)
-		for i := range boards {
-			var err error
-			if boards[i], err = wire.OpenBoard(l.who[""]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var all sync.WaitGroup
-		for i, b := range boards {
-			all.Go(func() { _, errs[i] = b.Conduct(t.Context(), hold(fmt.Sprint(i)), time.Minute, nil) })
-		}
-		all.Wait()
-		conduct := 0
-		for i, err := range errs {
-			if err == nil {
-				conduct++
-			} else if !errors.Is(err, fleet.ErrAnother) {
-				t.Errorf("round %d, board %d: %v", round, i, err)
-			}
-			boards[i].Close()
-		}
-		if conduct != 1 {
-			t.Fatalf("round %d: %d coordinators conduct", round, conduct)
-		}
-	}
-}
-
-// A coordinator whose place was taken while it was away ends, and orders nothing any more.
-func TestADisplacedCoordinatorEnds(t *testing.T) {
-	l := newLab(t, "a")
-	board, err := wire.OpenBoard(l.who[""])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer board.Close()
-	held, err := board.Conduct(t.Context(), hold("x"), 2*time.Second, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, _ := l.as("")
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kv, err := js.KeyValue(t.Context(), "assign")
-	if err != nil {
-		t.Fatal(err)
-	}
-	taking, stop := context.WithCancel(t.Context())
-	var other sync.WaitGroup
-	other.Go(func() {
-		for n := 0; taking.Err() == nil; n++ { // it renews, as a coordinator does
-			kv.Put(taking, "_coordinator", fmt.Appendf(nil, `{"id":"z","place":"z","words":"z from afar"}`))
-			time.Sleep(100 * time.Millisecond)
-		}
-	})
-	defer other.Wait()
-	defer stop()
-	select {
-	case <-held.Done():
-	case <-time.After(time.Minute):
-		t.Fatal("it still conducts after a minute")
-	}
-	if err := context.Cause(held); !errors.Is(err, fleet.ErrAnother) || !strings.Contains(err.Error(), "z from afar") {
-		t.Errorf("got %v", err)
-	}
-	if board.Assign(t.Context(), "a", fleet.Order{}) == nil {
-		t.Error("it still gives orders")
 	}
 }

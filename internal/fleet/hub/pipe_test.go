@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -92,6 +94,103 @@ func TestBenchesSpeak(t *testing.T) {
 	defer cancel()
 	if _, err := ends["a"].Join(ctx, "c", task); !errors.Is(err, fleet.ErrCut) {
 		t.Errorf("a bench that is not there: got %v", err)
+	}
+}
+
+// A stolen key that floods what benches say to each other: to benches that do not measure with it nothing of it
+// comes. Of whom it is in a team with, it ends the conversation with itself, takes little memory, and no other.
+func TestASpeechUnderAttack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("loads the machine")
+	}
+	l := newLab(t, "a", "b", "thief")
+	task := fleet.Task{Run: fleet.NewID(), Block: 1, Attempt: 1}
+	ends := map[string]*wire.Bench{}
+	for _, name := range []string{"a", "b", "thief"} {
+		end, err := wire.OpenBench(l.who[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end.Close()
+		ends[name] = end
+	}
+	join := func(one, other string) (io.ReadWriteCloser, io.ReadWriteCloser) {
+		t.Helper()
+		far := make(chan io.ReadWriteCloser, 1)
+		go func() {
+			rw, err := ends[other].Join(t.Context(), one, task)
+			if err != nil {
+				t.Error(err)
+			}
+			far <- rw
+		}()
+		near, err := ends[one].Join(t.Context(), other, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return near, <-far
+	}
+	a, b := join("a", "b")
+	talks := func(when string) {
+		t.Helper()
+		for i := range 200 {
+			text := bytes.Repeat([]byte{byte(i)}, 10_000)
+			go a.Write(text)
+			got := make([]byte, len(text))
+			if _, err := io.ReadFull(b, got); err != nil || !bytes.Equal(got, text) {
+				t.Fatalf("%s: message %d: %v", when, i, err)
+			}
+		}
+	}
+	nc, _ := l.as("thief")
+	say := func(to, seq string, size int) {
+		m := nats.NewMsg(admit.JoinSubject(to, "thief"))
+		m.Header.Set("Edgegauge-Task", fmt.Sprintf("%s-%d-%d", task.Run, task.Block, task.Attempt))
+		m.Header.Set("Edgegauge-Seq", seq)
+		m.Data = make([]byte, size)
+		if err := nc.PublishMsg(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		say("a", "1", 1<<20)
+		say("b", "?", 1<<20)
+	}
+	talks("with a stranger's flood")
+
+	stolen, real := join("a", "thief")
+	defer real.Close()
+	asked, err := nc.SubscribeSync(admit.JoinSubject("thief", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		say("a", "?", 10)
+	}
+	nc.Flush()
+	talks("while it is asked without end")
+	if n, _, _ := asked.Pending(); n > 100 {
+		t.Errorf("1000 questions got %d answers", n)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 120 { // nobody reads them
+		say("a", fmt.Sprint(i+1), 1<<20)
+	}
+	nc.Flush()
+	talks("with the flood of a helper")
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if more := int64(after.HeapAlloc) - int64(before.HeapAlloc); more > 64<<20 {
+		t.Errorf("120 MiB that nobody read take %d MiB", more>>20)
+	}
+	if _, err := io.Copy(io.Discard, stolen); !errors.Is(err, fleet.ErrCut) {
+		t.Errorf("the flooded conversation ended with %v", err)
+	}
+	talks("after it")
+	if n := l.hub.server.NumSlowConsumersClients(); n > 0 {
+		t.Errorf("the hub hung up on %d who did not listen", n)
 	}
 }
 

@@ -21,36 +21,52 @@ import (
 type Board struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
+	beats   *turns
+	offers  *turns
 	alive   chan fleet.Beat
 	results chan fleet.Delivery
 	drained chan string
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+	hearing sync.WaitGroup
 	rooms   sync.WaitGroup
 	making  chan struct{} // rooms, so many at once
 	asked   sync.Map      // benches whose rooms are being made
 	// Only who calls Assign and Mend touches these.
 	arrived map[string]uint64  // what a bench's bucket had when Mend last looked
 	orders  jetstream.KeyValue // nil: to be looked up
-	written map[string][]byte  // what a bench is to do, as Assign wrote it last
+	written map[string]written // what a bench is to do, as Assign wrote it last
+	last    fleet.Stamp        // of what Assign wrote
 	chair   *chair             // nil: it only listens
+}
+
+// written is an order in JSON, and its stamp.
+type written struct {
+	text  []byte
+	stamp fleet.Stamp
 }
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
-	b := &Board{making: make(chan struct{}, 8), alive: make(chan fleet.Beat, 64), results: make(chan fleet.Delivery, 64),
-		drained: make(chan string), arrived: map[string]uint64{}, written: map[string][]byte{}}
+	b := &Board{making: make(chan struct{}, 8), beats: newTurns(), offers: newTurns(),
+		alive: make(chan fleet.Beat), results: make(chan fleet.Delivery),
+		drained: make(chan string), arrived: map[string]uint64{}, written: map[string]written{},
+		last: fleet.Stamp{Writer: fleet.NewID()}}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
 	if b.nc, err = connect(c, false, func(err error) { b.end(err) }); err != nil {
 		return nil, err
 	}
 	if b.js, err = jetstream.New(b.nc); err == nil {
-		_, err = b.nc.Subscribe(admit.AlivePrefix+"*", b.hearBeat)
+		_, err = b.nc.Subscribe(admit.AlivePrefix+"*", func(m *nats.Msg) {
+			if name, ok := benchOf(m.Subject, admit.AlivePrefix); ok && len(m.Data) <= mostBeat {
+				b.beats.say(name, m)
+			}
+		})
 	}
 	if err == nil {
-		_, err = b.nc.Subscribe(admit.ResultPrefix+"*", b.hearResult)
+		_, err = b.nc.Subscribe(admit.ResultPrefix+"*", b.hearOffer)
 	}
 	if err == nil {
 		_, err = b.nc.Subscribe(admit.DrainPrefix+"*", b.hearDrain)
@@ -61,6 +77,8 @@ func OpenBoard(c Credentials) (*Board, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	b.hearing.Go(b.hearBeats)
+	b.hearing.Go(b.hearResults)
 	return b, nil
 }
 
@@ -107,6 +125,7 @@ func (b *Board) Close() error {
 	err := b.nc.Flush()
 	b.end(nil)
 	b.rooms.Wait()
+	b.hearing.Wait()
 	b.nc.Close()
 	return err
 }
@@ -117,26 +136,29 @@ func (b *Board) Alive() <-chan fleet.Beat { return b.alive }
 // Results are what benches deliver.
 func (b *Board) Results() <-chan fleet.Delivery { return b.results }
 
-// hearBeat drops what it does not understand: whoever sent it is not heard.
-func (b *Board) hearBeat(m *nats.Msg) {
-	var beat fleet.Beat
-	name, ok := benchOf(m.Subject, admit.AlivePrefix)
-	if !ok || len(m.Data) > mostBeat || json.Unmarshal(m.Data, &beat) != nil {
-		return
-	}
-	beat.Bench = name
-	select {
-	case b.alive <- beat:
-	case <-b.ctx.Done():
+// hearBeats drops what it does not understand: whoever sent it is not heard.
+func (b *Board) hearBeats() {
+	for {
+		var beat fleet.Beat
+		name, m, ok := b.beats.next(b.ctx)
+		if !ok {
+			return
+		}
+		if json.Unmarshal(m.Data, &beat) != nil || len(beat.Boot) > mostID || len(beat.Machine) > mostID {
+			continue
+		}
+		beat.Bench = name
+		select {
+		case b.alive <- beat:
+		case <-b.ctx.Done():
+		}
 	}
 }
 
-func (b *Board) hearResult(m *nats.Msg) {
-	var r fleet.Result
+func (b *Board) hearOffer(m *nats.Msg) {
 	name, ok := benchOf(m.Subject, admit.ResultPrefix)
 	// Subtle: the answer is published with the coordinator's rights, so a bench may not
 	// choose where to.
-	text, files := apart(m)
 	if !ok || !strings.HasPrefix(m.Reply, admit.Inbox(name)+".") {
 		return
 	}
@@ -144,17 +166,38 @@ func (b *Board) hearResult(m *nats.Msg) {
 		b.makeRoom(name, m.Reply)
 		return
 	}
-	if json.Unmarshal(text, &r) != nil {
-		return
+	b.offers.say(name, m)
+}
+
+func (b *Board) hearResults() {
+	for {
+		name, m, ok := b.offers.next(b.ctx)
+		if !ok {
+			return
+		}
+		d, ok := b.delivery(name, m)
+		if !ok {
+			continue
+		}
+		select {
+		case b.results <- d:
+		case <-b.ctx.Done():
+		}
 	}
-	r.Bench = name
+}
+
+// delivery is what a bench offers; false: nobody understands it.
+func (b *Board) delivery(bench string, m *nats.Msg) (fleet.Delivery, bool) {
+	var r fleet.Result
+	text, files := apart(m)
+	if json.Unmarshal(text, &r) != nil {
+		return fleet.Delivery{}, false
+	}
+	r.Bench = bench
 	d := fleet.Delivery{Result: r}
 	d.Fetch = func(ctx context.Context, dir string) error { return b.fetch(ctx, r, files, dir) }
 	d.Answer = func(a fleet.Answer) { b.answer(r, m.Reply, a) }
-	select {
-	case b.results <- d:
-	case <-b.ctx.Done():
-	}
+	return d, true
 }
 
 // answer says it, and forgets the files that nobody needs any more.
@@ -190,6 +233,8 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 	if b.chair != nil && !b.chair.claim.Held() {
 		return errAway
 	}
+	before := b.written[bench]
+	o.Stamp = before.stamp
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -201,16 +246,21 @@ func (b *Board) Assign(ctx context.Context, bench string, o fleet.Order) error {
 			return err
 		}
 	}
-	if bytes.Equal(b.written[bench], text) {
+	if bytes.Equal(before.text, text) {
 		if old, err := b.orders.Get(ctx, bench); err == nil && bytes.Equal(old.Value(), text) {
 			return nil
 		}
+	}
+	b.last.Number++
+	o.Stamp = b.last
+	if text, err = json.Marshal(o); err != nil {
+		return err
 	}
 	if _, err = b.orders.Put(ctx, bench, text); err != nil { // it was forgotten, or there is no hub
 		b.orders = nil
 		return err
 	}
-	b.written[bench] = text
+	b.written[bench] = written{text, o.Stamp}
 	return nil
 }
 

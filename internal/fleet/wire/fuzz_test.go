@@ -46,17 +46,13 @@ func FuzzDelivered(f *testing.F) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		b := &Board{ctx: t.Context(), results: make(chan fleet.Delivery, 1)}
 		m := &nats.Msg{Subject: admit.ResultPrefix + "one", Reply: admit.Inbox("one") + ".1", Data: data,
 			Header: nats.Header{enclosedHeader: {length}}}
-		b.hearResult(m)
-		var r fleet.Result
-		select {
-		case d := <-b.results:
-			r = d.Result
-		default:
+		d, ok := (&Board{}).delivery("one", m)
+		if !ok {
 			return
 		}
+		r := d.Result
 		if r.Bench != "one" {
 			t.Fatalf("it speaks for bench %q", r.Bench)
 		}

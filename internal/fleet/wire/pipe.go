@@ -33,6 +33,7 @@ type pipe struct {
 	took  uint64
 	there chan struct{} // closed when the other end is heard
 	once  sync.Once
+	said  time.Time     // when the other end was last told that this one is there
 	gone  chan struct{} // closed by Close
 }
 
@@ -48,6 +49,12 @@ const (
 // joinEvery is how often the other end of a pipe is asked whether it is there.
 const joinEvery = 200 * time.Millisecond
 
+// What of a pipe may wait to be heard. Its ends keep to much less; a message beyond is lost, and ends it.
+const (
+	mostUnheard      = 4096
+	mostUnheardBytes = 2 * admit.MostPayload
+)
+
 // Join opens a byte stream to another bench, which does the same, for the order of a task. It waits
 // for it until ctx ends.
 func (b *Bench) Join(ctx context.Context, other string, t fleet.Task) (io.ReadWriteCloser, error) {
@@ -61,9 +68,21 @@ func (b *Bench) Join(ctx context.Context, other string, t fleet.Task) (io.ReadWr
 	if p.sub, err = b.nc.Subscribe(admit.JoinSubject(b.name, other), p.hear); err != nil {
 		return nil, err
 	}
+	if err := p.sub.SetPendingLimits(mostUnheard, mostUnheardBytes); err != nil {
+		p.sub.Unsubscribe()
+		return nil, err
+	}
 	connected, end := whileConnected(b.ctx, b.nc)
 	p.end = end
 	context.AfterFunc(connected, func() { p.fill.CloseWithError(fleet.ErrCut) })
+	slow := p.sub.StatusChanged(nats.SubscriptionSlowConsumer)
+	go func() { // what is lost last shows by nothing else
+		select {
+		case <-slow:
+			p.fill.CloseWithError(fmt.Errorf("%w: bench %s said more than was read", fleet.ErrCut, other))
+		case <-connected.Done():
+		}
+	}()
 	tick := time.NewTicker(joinEvery)
 	defer tick.Stop()
 	for {
@@ -105,7 +124,10 @@ func (p *pipe) hear(m *nats.Msg) {
 	p.once.Do(func() { close(p.there) })
 	switch seq := m.Header.Get(seqHeader); seq {
 	case pipeAsks:
-		p.say(pipeAnswers, nil)
+		if time.Since(p.said) >= joinEvery/2 { // whoever asks more often does not want to know
+			p.said = time.Now()
+			p.say(pipeAnswers, nil)
+		}
 	case pipeAnswers:
 	case pipeEnds:
 		p.fill.CloseWithError(io.EOF)

@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	chunk         = 1 << 20 // B; the library's 128 KiB take four times as long where every write is synced
-	mostBeat      = 64 << 10
+	chunk         = 1 << 20  // B; the library's 128 KiB take four times as long where every write is synced
+	mostBeat      = 64 << 10 // B
+	mostID        = 256      // B of a boot's or a machine's id
 	connectWithin = 5 * time.Second
 )
 
