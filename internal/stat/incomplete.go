@@ -58,7 +58,7 @@ func NewIncomplete(ofBlock []string, ys [][]float64) (*Incomplete, error) {
 	if !x.connected() {
 		return nil, fmt.Errorf("%w: benches fall into groups with no treatment in common", ErrTooFew)
 	}
-	x.effects = x.solve(x.pull(x.once()))
+	x.effects = solve(x.pull(x.once()))
 	x.levels = x.levelsFor(x.effects)
 	x.within(ys)
 	x.inter, x.e = x.variances()
@@ -112,14 +112,6 @@ func (x *Incomplete) laplacian(w []float64) [][]float64 {
 	return l
 }
 
-func square(n int) [][]float64 {
-	m := make([][]float64, n)
-	for i := range m {
-		m[i] = make([]float64, n)
-	}
-	return m
-}
-
 // pull are the normal equations: their matrix, made regular by the mean of all effects
 // being 0, and their right side.
 func (x *Incomplete) pull(w []float64) (root [][]float64, right []float64) {
@@ -142,62 +134,6 @@ func one(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// withMean adds a constant to a matrix whose rows sum to 0, of the size of its diagonal.
-func withMean(l [][]float64) [][]float64 {
-	s := 0.0
-	for i := range l {
-		s += l[i][i] / float64(len(l)*len(l))
-	}
-	for i := range l {
-		for j := range l {
-			l[i][j] += s
-		}
-	}
-	return l
-}
-
-// rootOf is the lower triangular root of a symmetric matrix that is not negative (Cholesky);
-// a pivot that is 0 but for rounding gives a column of zeros.
-func rootOf(m [][]float64) [][]float64 {
-	g := square(len(m))
-	for j := range m {
-		p := m[j][j]
-		for k := range j {
-			p -= g[j][k] * g[j][k]
-		}
-		if !(p > 1e-12*m[j][j]) {
-			continue
-		}
-		g[j][j] = math.Sqrt(p)
-		for i := j + 1; i < len(m); i++ {
-			s := m[i][j]
-			for k := range j {
-				s -= g[i][k] * g[j][k]
-			}
-			g[i][j] = s / g[j][j]
-		}
-	}
-	return g
-}
-
-// solve finds the x for which g·gᵀ·x is the right side.
-func (x *Incomplete) solve(g [][]float64, right []float64) []float64 {
-	y := slices.Clone(right)
-	for i := range y {
-		for k := range i {
-			y[i] -= g[i][k] * y[k]
-		}
-		y[i] /= g[i][i]
-	}
-	for i := len(y) - 1; i >= 0; i-- {
-		for k := i + 1; k < len(y); k++ {
-			y[i] -= g[k][i] * y[k]
-		}
-		y[i] /= g[i][i]
-	}
-	return y
 }
 
 // within takes from the values what blocks of a bench tell.
@@ -234,7 +170,7 @@ func (x *Incomplete) levelsFor(effects []float64) []float64 {
 // misfit is what the table differs by from effects that add up, fitted with weights.
 func (x *Incomplete) misfit(w []float64) (squares float64, root [][]float64) {
 	root, right := x.pull(w)
-	effects := x.solve(root, right)
+	effects := solve(root, right)
 	levels := x.levelsFor(effects)
 	for i := range x.n {
 		for t, has := range x.has {
@@ -319,7 +255,7 @@ func (x *Incomplete) spread(v []float64) [][]float64 {
 		for i := range half {
 			column[i] = half[i][j]
 		}
-		columns[j] = x.solve(root, column)
+		columns[j] = solve(root, column)
 	}
 	for i := range out {
 		for j := range out {

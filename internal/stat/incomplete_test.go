@@ -225,6 +225,6 @@ func TestSimulatedIncompleteBenches(t *testing.T) {
 func (x *Incomplete) fitted(own [][]float64) float64 {
 	exact := *x
 	exact.mean = own
-	effects := exact.solve(exact.pull(exact.once()))
+	effects := solve(exact.pull(exact.once()))
 	return effects[3] - effects[0]
 }
