@@ -113,6 +113,9 @@ func (a *app) readWith(ctx context.Context, file string, sets []string, plan pla
 			fmt.Fprintln(a.notes(), line)
 		}
 	}
+	if err := testbed.IdleMeter(p); err != nil {
+		fmt.Fprintf(os.Stderr, "warning: %v\n", err)
+	}
 	for _, w := range p.Study.Passwords {
 		fmt.Fprintf(os.Stderr,
 			"%v: warning: the study contains a password, which is not stored with results; write "+

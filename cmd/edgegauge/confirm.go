@@ -99,6 +99,10 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err != nil {
 		return "", err
 	}
+	if old.Started.Equal(new.Started) {
+		return "", exit{exitUsage, fmt.Errorf("%s and %s are the same results; name those of before and those of after",
+			oldDir, newDir)}
+	}
 	if !old.Started.Before(new.Started) {
 		return "", exit{exitUsage, fmt.Errorf("%s did not begin before %s; write OLD first", oldDir, newDir)}
 	}

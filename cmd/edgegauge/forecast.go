@@ -77,7 +77,8 @@ func found(kind battery.Kind, flag, name string, own fs.FS, folder string) (batt
 	if !ok {
 		names := slices.Sorted(maps.Keys(all))
 		return p, exit{exitUsage, errors.Join(fmt.Errorf("--%s: unknown %s %q; %s", flag, kind, name,
-			meant.Advice(name, names, "write one of "+fmt.Sprint(names))), broken)}
+			meant.Advice(name, names, "write one of "+fmt.Sprint(names))+fmt.Sprintf("; one of your own stands in %s/NAME.yaml",
+				folder)), broken)}
 	}
 	return p, nil
 }

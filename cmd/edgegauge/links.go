@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -47,16 +49,72 @@ Your own profiles are files NAME.yaml in ./links or in a folder of EDGEGAUGE_LIN
 					fmt.Fprintf(w, "%s\t%s\t%s\n", f.Key, f.Value, f.Source)
 				}
 			default:
-				fmt.Fprintln(w, "LINK\tDESCRIPTION\tUP\tDOWN")
-				for _, n := range slices.Sorted(maps.Keys(all)) {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n, all[n].Title, all[n].Up, all[n].Down)
-				}
+				listLinks(w, all)
 			}
 			return errors.Join(w.Flush(), broken)
 		},
 	}
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// listLinks prints a row of each link, no wider than a screen: what it does to packets, and what it is.
+func listLinks(w io.Writer, all map[string]link.Profile) {
+	fmt.Fprintln(w, "LINK\tDELAY\tRATE\tLOSS\tDESCRIPTION")
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		up, down := all[n].Up, all[n].Down
+		rest := ""
+		for i, line := range strings.Split(filled(all[n].Title, "", 48), "\n") {
+			if i == 0 {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", n, ways(up, down, delayText), ways(up, down, rateText),
+					ways(up, down, lossText), line)
+				continue
+			}
+			rest += "\t\t\t\t" + line + "\n"
+		}
+		fmt.Fprint(w, rest)
+	}
+}
+
+// ways is a figure of both directions, client to server first where they differ.
+func ways(up, down link.Shape, text func(link.Shape) string) string {
+	if text(up) == text(down) {
+		return text(up)
+	}
+	return text(up) + ", " + text(down)
+}
+
+func delayText(s link.Shape) string {
+	switch {
+	case s.DelayStdDev > 0:
+		return fmt.Sprintf("%v ±%v", s.Delay, s.DelayStdDev)
+	case s.Delay > 0:
+		return s.Delay.String()
+	}
+	return "–"
+}
+
+func lossText(s link.Shape) string {
+	if s.Loss == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.4g%%", 100*s.Loss)
+}
+
+// rateText is a rate as studies write it.
+func rateText(s link.Shape) string {
+	for _, u := range []struct {
+		name string
+		bits float64
+	}{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}} {
+		if float64(s.Rate) >= u.bits {
+			return fmt.Sprintf("%.4g%s", float64(s.Rate)/u.bits, u.name)
+		}
+	}
+	if s.Rate == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%dbit", s.Rate)
 }
 
 // linksJSON is what links --json prints.

@@ -183,16 +183,23 @@ func TestMistakes(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(o.dir, "results/latest")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(o.dir, "folder/inside"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"folder/inside", "elsewhere/theirs"} {
+		if err := os.MkdirAll(filepath.Join(o.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
+	o.write(t, "elsewhere/theirs/stack.yaml", "title: theirs\n")
 	o.write(t, "table.csv", strings.ReplaceAll(separated, "\t", ","))
 	o.write(t, "table.tsv", separated)
 	for _, m := range append(slices.Clone(mistakes), moreMistakes...) {
 		if m.study != "" {
 			o.write(t, "s.yaml", m.study)
 		}
-		out, code := o.run(t, strings.Fields(m.args)...)
+		words := strings.Fields(m.args)
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], `""`, "")
+		}
+		out, code := o.run(t, words...)
 		name := m.args + "\n" + m.study
 		if code != exitUsage {
 			t.Errorf("%s: exit code %d, want %d: %s", name, code, exitUsage, out)
@@ -211,6 +218,21 @@ func TestMistakes(t *testing.T) {
 				break
 			}
 			rest = rest[at+len(want):]
+		}
+	}
+}
+
+// A meter that is named and not read would be missed in the report only: check and run say so.
+func TestMeterThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	for responses, want := range map[string]bool{"[rtt]": true, "[rtt, energy_gross]": false, "[power]": false} {
+		o.write(t, "s.yaml", one+"client: {meter: \"model:nrf9160-lte-m\"}\nresponses: "+responses+"\n")
+		out, code := o.run(t, "check", "s.yaml")
+		said := strings.Contains(out, "warning: s.yaml:5:17: the meter is not read, since responses have no energy or "+
+			"power; write responses: [rtt, energy_gross]")
+		if code != exitDone || said != want || strings.Contains(out, "warning") != want {
+			t.Errorf("%s: exit code %d: %s", responses, code, out)
 		}
 	}
 }

@@ -44,12 +44,12 @@ func (p *probe) print(w io.Writer, all []figures) error {
 		}
 		return compareExit(verdict, p.undecidedExit())
 	}
-	fmt.Fprintf(w, "%s: %s, %s\n%s\n", p.job.URL, plural.Count(len(all), "run"), t, p.loop())
+	fmt.Fprintf(w, "%s: %s, %s\n%s\n", p.job.URL, plural.Count(len(all), "run"), t, hanging(p.loop()))
 	for _, warning := range t.warnings() {
-		fmt.Fprintf(w, "warning: %s\n", warning)
+		fmt.Fprintln(w, hanging("warning: "+warning))
 	}
 	for _, hint := range p.hints(all) {
-		fmt.Fprintf(w, "hint: %s\n", hint)
+		fmt.Fprintln(w, hanging("hint: "+hint))
 	}
 	if err := writeFigures(w, table); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -119,8 +120,17 @@ type offerJSON struct {
 }
 
 func unknownStack(bed *testbed.Testbed, name string) error {
-	return fmt.Errorf("unknown stack %q; %s", name,
-		meant.Advice(name, bed.StackNames(), "to list them: edgegauge stacks list"))
+	if folder, err := filepath.Abs(name); err == nil && isStackFolder(folder) { // as one who stands in it writes
+		return fmt.Errorf("%s is the folder of a stack, not its name; write: edgegauge stacks check %s --stacks %s", name,
+			filepath.Base(folder), filepath.Dir(folder))
+	}
+	return fmt.Errorf("unknown stack %q; %s", name, meant.Advice(name, bed.StackNames(),
+		"to list them: edgegauge stacks list; those of a folder of yours: --stacks FOLDER"))
+}
+
+func isStackFolder(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "stack.yaml"))
+	return err == nil
 }
 
 func encodings(offers []offerJSON) string {

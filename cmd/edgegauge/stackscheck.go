@@ -83,6 +83,13 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				return err
 			}
 			kit.Only = only
+			if explain && only != "" {
+				for _, k := range conform.Checks() {
+					if strings.Contains(k.Name, only) {
+						fmt.Fprintf(out, "%s\n%s\n", k.Name, indented(k.Explanation))
+					}
+				}
+			}
 			failed, all := 0, []checkedStack{}
 			for _, d := range stacks {
 				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
@@ -115,7 +122,8 @@ func stacksCheckCmd(a *app) *cobra.Command {
 	}
 	trustFlag(c, &trust)
 	c.Flags().BoolVar(&everything, "all", false, "every stack whose prerequisites are installed")
-	c.Flags().BoolVar(&explain, "explain", false, "explain each failed check; without a stack, explain all checks")
+	c.Flags().BoolVar(&explain, "explain", false,
+		"explain each failed check, with --only those that it names; without a stack, all")
 	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&only, "only", "", "run only checks whose names contain this text")
 	return c
@@ -206,6 +214,9 @@ func clientFor(d stack.Description) string {
 
 // indented breaks a text into lines that stand below a name.
 func indented(text string) string { return filled(text, "    ", 94) }
+
+// hanging breaks a text into lines no wider than a screen, all but the first behind two spaces.
+func hanging(text string) string { return strings.TrimPrefix(filled(text, "  ", 98), "  ") }
 
 // filled breaks a text into lines of at most width characters, each behind indent.
 func filled(text, indent string, width int) string {

@@ -45,14 +45,33 @@ func plainArguments(c *cobra.Command) {
 		}
 		return
 	}
-	if check := c.Args; check != nil {
-		c.Args = func(c *cobra.Command, args []string) error {
-			if check(c, args) == nil {
-				return nil
-			}
-			return wrongArguments(c, args)
+	check := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := emptyWords(c, args); err != nil {
+			return err
 		}
+		if check == nil || check(c, args) == nil {
+			return nil
+		}
+		return wrongArguments(c, args)
 	}
+}
+
+// mayBeEmpty are flags that a workflow passes on even where its user left them out.
+var mayBeEmpty = []string{"build"}
+
+// emptyWords refuses words without a letter, which a shell makes of a variable that is not set: taken
+// for words that were not given, they would do something else than was asked for.
+func emptyWords(c *cobra.Command, args []string) (err error) {
+	if i := slices.Index(args, ""); i >= 0 {
+		return fmt.Errorf("argument %d of %s is empty; is a variable of the shell not set?", i+1, c.CommandPath())
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(mayBeEmpty, f.Name) && err == nil {
+			err = fmt.Errorf("--%s is empty; is a variable of the shell not set? It takes: %s", f.Name, f.Usage)
+		}
+	})
+	return err
 }
 
 func helpCmd() *cobra.Command {
@@ -117,6 +136,8 @@ func wrongArguments(c *cobra.Command, args []string) error {
 	switch {
 	case len(wanted) == 0:
 		return fmt.Errorf("%s takes no argument, but %q was given; leave it out", c.CommandPath(), args[0])
+	case len(args) > len(wanted) && halfSet(c) != "":
+		return fmt.Errorf("--set takes one word; write --set %s=%s", halfSet(c), args[len(wanted)])
 	case len(args) > len(wanted):
 		return fmt.Errorf("%s takes only %s; leave out %q", c.CommandPath(), all, args[len(wanted)])
 	case len(args) > 0:
@@ -124,6 +145,15 @@ func wrongArguments(c *cobra.Command, args []string) error {
 			exampleOf(c))
 	}
 	return fmt.Errorf("%s needs %s; write, for example: %s", c.CommandPath(), all, exampleOf(c))
+}
+
+// halfSet is the key of a --set that was written without a value; empty: there is none.
+func halfSet(c *cobra.Command) string {
+	sets, err := c.Flags().GetStringArray("set")
+	if i := slices.IndexFunc(sets, func(s string) bool { return !strings.Contains(s, "=") }); err == nil && i >= 0 {
+		return sets[i]
+	}
+	return ""
 }
 
 func exampleOf(c *cobra.Command) string {
@@ -190,6 +220,10 @@ func ofOtherTools(c *cobra.Command, name string) string {
 		return "a study says that; to override it here, write --set " + example
 	case name == "dry-run" && c.Name() == "run":
 		return "edgegauge check STUDY finds what would prevent a run, edgegauge plan STUDY prints its trials"
+	case (name == "resume" || name == "continue") && has("out"):
+		return "a run that was interrupted goes on when the same command is given again, with the same --out"
+	case name == "port" && has("listen"):
+		return meant.Question("--listen 127.0.0.1:8642")
 	}
 	return ""
 }
@@ -209,6 +243,9 @@ func flagValueMistake(f *pflag.Flag, value string) error {
 		form, example = "true or false", "true"
 	case "uint8":
 		example = "1"
+	}
+	if f.Name == "expect" {
+		form, example = "a status", "200"
 	}
 	if !slices.Contains([]string{"0", "0s", "-1", "false", "[]", ""}, f.DefValue) {
 		example = f.DefValue

@@ -372,5 +372,8 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	if out.Verdict() == stat.Undecided && out.Open() || len(r.Starved) > 0 {
 		out.Cure = "measure more blocks (--power 0.9), or on a quieter machine"
 	}
+	if len(r.Starved) > 0 { // more blocks would wait as long
+		out.Cure = "measure on a quieter machine"
+	}
 	return out, nil
 }

@@ -120,7 +120,11 @@ to others.`,
 // folders refuses what is no folder.
 func folders(paths []string) error {
 	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		info, err := os.Stat(path)
+		if err == nil && !info.IsDir() {
+			return exit{exitUsage, fmt.Errorf("%s is a file; name a folder that holds results, such as results", path)}
+		}
+		if err != nil {
 			return exit{exitUsage, fmt.Errorf("%s: no such folder; name one that holds results, such as results", path)}
 		}
 	}

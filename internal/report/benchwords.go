@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -36,7 +35,7 @@ func (r *Report) Disagreements() []string {
 	for _, all := range verdictOf {
 		for _, q := range all {
 			i := slices.IndexFunc(r.Benches.Panels, func(p BenchPanel) bool {
-				return p.Side == measure.Client && p.Response == q.response
+				return p.Side == q.side && p.Response == q.response
 			})
 			if i < 0 {
 				continue

@@ -31,6 +31,21 @@ func (c Chosen) Met() bool {
 	return !slices.ContainsFunc(c.Levels, func(l LevelChoice) bool { _, ok := l.Best(); return !ok })
 }
 
+// short is a treatment's name without the level that all of its table have.
+func (c LevelChoice) short(name string) string {
+	_, level, _ := strings.Cut(c.Name, " ")
+	all := func(has func(string) bool) bool {
+		return level != "" && !slices.ContainsFunc(c.Candidates, func(x advise.Candidate) bool { return !has(x.Name) })
+	}
+	switch {
+	case all(func(n string) bool { return strings.HasPrefix(n, level+" ") }):
+		return strings.TrimPrefix(name, level+" ")
+	case all(func(n string) bool { return strings.HasSuffix(n, " "+level) }):
+		return strings.TrimSuffix(name, " "+level)
+	}
+	return name
+}
+
 // answer is the choice in words.
 func (c LevelChoice) answer() string {
 	best, ok := c.Best()
@@ -51,19 +66,19 @@ func (c LevelChoice) answer() string {
 	if f.Modelled {
 		modelled = " (modelled, not measured)"
 	}
-	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", best.Name, c.Objectives[0], modelled,
+	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", c.short(best.Name), c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
 	var alike, odd, slowed []string
 	for _, x := range c.Candidates[1:] {
 		switch {
 		case x.Meets != stat.Confirmed:
 		case x.Odd:
-			odd = append(odd, fmt.Sprintf("%s (mean %s times as much, typical trial %s)", x.Name,
+			odd = append(odd, fmt.Sprintf("%s (mean %s times as much, typical trial %s)", c.short(x.Name),
 				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true)))
 		case x.Slowed:
-			slowed = append(slowed, x.Name+", "+timesAsMuch(x.Ratio, !x.Difference))
+			slowed = append(slowed, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference))
 		case x.Noise:
-			alike = append(alike, x.Name)
+			alike = append(alike, c.short(x.Name))
 		}
 	}
 	if len(alike) > 0 {
@@ -105,7 +120,7 @@ func (c LevelChoice) text(b *strings.Builder) {
 	head = append(head, "to the best", "front")
 	rows := [][]string{head}
 	for i, x := range c.Candidates {
-		row := []string{fmt.Sprintf("%d. %s", i+1, x.Name), meetsWord(x.Meets, len(x.Checks))}
+		row := []string{fmt.Sprintf("%d. %s", i+1, c.short(x.Name)), meetsWord(x.Meets, len(x.Checks))}
 		for _, f := range x.Objectives {
 			row = append(row, strings.TrimSpace(Format(f.Center.Center, f.Unit)+" "+
 				interval(f.Center.Center, f.Center.Lo, f.Center.Hi)))
@@ -147,7 +162,7 @@ func (c LevelChoice) checks(b *strings.Builder) {
 			if len(f.Values) == 0 && f.Center.HasInterval() { // of a model, not of trials: seldom symmetric
 				within = significant(f.Center.Lo) + " to " + significant(f.Center.Hi)
 			}
-			rows = append(rows, []string{k.Requirement.Text, x.Name, string(f.Side), value, within, checkWord(k)})
+			rows = append(rows, []string{k.Requirement.Text, c.short(x.Name), string(f.Side), value, within, checkWord(k)})
 		}
 	}
 	writeColumns(b, rows)

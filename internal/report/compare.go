@@ -122,7 +122,8 @@ func (c Compared) Says() string {
 		}
 	}
 	if waited > 0 {
-		text += fmt.Sprintf(" (of %d programs waited for a CPU, which may explain a difference or hide one)", waited)
+		text += fmt.Sprintf(" (%d of these while programs waited for a CPU, which may explain a difference or hide one)",
+			waited)
 	}
 	return text
 }

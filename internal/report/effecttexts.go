@@ -58,7 +58,7 @@ func (r *Report) effectsText(b *strings.Builder) {
 	said := len(r.Factors) == 1 && r.Published == nil // by the verdict already
 	inVerdicts := r.inVerdicts()
 	for _, e := range r.Effects {
-		if !said && e.Side == measure.Client && isHeadline(e.Response) {
+		if !said && r.isHeadline(e) {
 			for _, s := range e.sentences(r.Study.Design.Confidence, inVerdicts) {
 				wrap(b, s, "  ")
 			}
@@ -90,7 +90,24 @@ func (r *Report) inVerdicts() func(LevelContrast) bool {
 	}
 }
 
-func isHeadline(response string) bool { return slices.Contains(headline, response) }
+// numbers are those of all treatments.
+func (r *Report) numbers() []int {
+	out := make([]int, len(r.Treatments))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// isHeadline says whether a terminal gets sentences of these effects. Where treatments connect for each
+// request, the time with connecting stands for the RTT.
+func (r *Report) isHeadline(e Effects) bool {
+	time := r.timeOf(r.numbers())
+	if time != "rtt" && (e.Response == "rtt" || e.Response == time) {
+		return e.Side == measure.Client && e.Response == time
+	}
+	return e.Side == measure.Client && slices.Contains(headline, e.Response)
+}
 
 // effectsView is what the page shows of a panel.
 type effectsView struct {

@@ -34,14 +34,15 @@ type paretoPoint struct {
 func (r *Report) paretos() []Picture {
 	var out []Picture
 	for i, g := range r.groups() {
+		time := r.timeOf(g.treatments)
 		for _, bytes := range []string{"wire_bytes", "message_size"} {
-			points := r.paretoPoints(g, bytes, "rtt")
+			points := r.paretoPoints(g, bytes, time)
 			if len(points) > 2 {
-				rtt := "RTT"
-				if c, _ := r.Cell(g.treatments[0], measure.Client, "rtt"); c != nil && c.ByMedian {
-					rtt += " (median)"
+				title := words(time)
+				if c, _ := r.Cell(g.treatments[0], measure.Client, time); c != nil && c.ByMedian {
+					title += " (median)"
 				}
-				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, words(bytes), rtt, points))
+				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, words(bytes), title, points))
 				break
 			}
 		}
@@ -96,9 +97,9 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	}
 	ax, ay := newAxis(xs), newAxis(ys)
 	var b strings.Builder
-	head := yTitle + " and " + xTitle
+	head := capital(yTitle + " and " + xTitle)
 	if level != "" {
-		head = capital(level) + ": " + head
+		head = capital(level) + ": " + yTitle + " and " + xTitle
 	}
 	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s; lower left is better, filled: on the Pareto front</text>`,
 		html.EscapeString(head))

@@ -60,6 +60,13 @@ func cpus(all []int) string {
 // clusterCause says what most likely splits a treatment's times in two.
 func (r *Report) clusterCause(treatment int) string {
 	s := r.Treatments[treatment].setup
+	if s != nil && s.URL != "" {
+		if IsLocal(s.URL) {
+			return "most likely client and server ran on one CPU in some trials and on two in others; pin both: " +
+				"pin: {client: 0} for the client, taskset for the server, which the lab did not start"
+		}
+		return "look for what else the server or the network did in part of the time"
+	}
 	together := s != nil && s.Placement == study.Together ||
 		len(r.Study.Pin.Client) == 1 && slices.Equal(r.Study.Pin.Client, r.Study.Pin.Server)
 	if together {

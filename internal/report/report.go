@@ -146,6 +146,7 @@ func read(s *store.Store, damage []string) (*Report, error) {
 	r.doubtPrecision()
 	r.doubtModels()
 	r.checkSanity()
+	r.checkSpeed()
 	if err := r.published(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
 	}

@@ -26,14 +26,17 @@ func (r *Report) sayServices() {
 	if len(urls) == 0 {
 		return
 	}
-	whose := "the server"
-	if !all || len(urls) > 1 {
-		whose = "the server at " + list(urls, 4)
+	whose, its, it := "the server was", "its", "it"
+	if !all {
+		whose = "the server at " + urls[0] + " was"
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("%s was not started by the lab and was measured from outside: its phases "+
-		"(deserialization, processing, serialization), CPU and memory are unknown; RTT includes its work and the network "+
-		"to it",
-		whose))
+	if len(urls) > 1 {
+		whose, its, it = "the servers at "+list(urls, 4)+" were", "their", "them"
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("%s not started by the lab, but measured from outside: %s phases "+
+		"(deserialization, processing, serialization), CPU and memory are unknown; RTT includes %[2]s work and the network "+
+		"to %[3]s",
+		whose, its, it))
 }
 
 // IsLocal reports whether a URL's host is this machine by its name or address.

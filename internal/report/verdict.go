@@ -23,14 +23,20 @@ const (
 // verdictOf are the questions a verdict answers, in their order. Of the
 // responses of one question the first that was measured answers it.
 var verdictOf = [][]question{
-	{{"rtt", "Quickest"}, {"total_time", "Quickest overall"}},
-	{{"wire_bytes", "Fewest bytes on the wire"}, {"message_size", "Smallest body"}},
-	{{"energy", "Least energy"}, {"energy_gross", "Least energy, idle power included"}},
-	{{"cpu", "Least client CPU"}},
+	{{"rtt", "Quickest", measure.Client}, {"total_time", "Quickest overall", measure.Client}},
+	{{"wire_bytes", "Fewest bytes on the wire", measure.Client}, {"message_size", "Smallest body", measure.Client}},
+	{{"energy", "Least energy", measure.Client},
+		{"energy_gross", "Least energy, idle power included", measure.Client},
+		{"energy", "Least energy of the server", measure.Server},
+		{"energy_gross", "Least energy of the server, idle power included", measure.Server}},
+	{{"cpu", "Least client CPU", measure.Client}, {"cpu", "Least server CPU", measure.Server}},
 }
 
-// A question asks for the best in one response.
-type question struct{ response, words string }
+// A question asks for the best in one response of a side.
+type question struct {
+	response, words string
+	side            measure.Side
+}
 
 // questions are those of a group. Behind a link bytes come first: they are what a
 // device pays for.
@@ -39,12 +45,39 @@ func (r *Report) questions(g group) [][]question {
 		s := r.Treatments[i].setup
 		return s != nil && s.Link.Text != "none"
 	})
-	if !linked {
-		return verdictOf
-	}
 	out := slices.Clone(verdictOf)
-	out[0], out[1] = out[1], out[0]
+	if time := r.timeOf(g.treatments); time != "rtt" {
+		out[0] = []question{{time, "Quickest, connecting included", measure.Client}}
+	} else if r.connecting(g.treatments) {
+		out[0] = []question{{time, "Quickest once connected", measure.Client}}
+	}
+	if linked {
+		out[0], out[1] = out[1], out[0]
+	}
 	return out
+}
+
+// timeOf is the response that says how long a request takes: the RTT, or where treatments connect for
+// each request what has that in it, if it was measured.
+func (r *Report) timeOf(treatments []int) string {
+	for _, whole := range []string{"total_time", "response_time"} {
+		if r.connecting(treatments) && slices.ContainsFunc(treatments, func(i int) bool {
+			_, ok := r.Cell(i, measure.Client, whole)
+			return ok
+		}) {
+			return whole
+		}
+	}
+	return "rtt"
+}
+
+// connecting says that some treatments connect anew for each request: their RTT begins when the
+// connection is there.
+func (r *Report) connecting(treatments []int) bool {
+	return slices.ContainsFunc(treatments, func(i int) bool {
+		s := r.Treatments[i].setup
+		return s != nil && s.Connection == "per-request"
+	})
 }
 
 // Verdict answers in words: first what may spoil the answer, then who is
@@ -79,7 +112,7 @@ func (r *Report) sentencesByGroup() []string {
 		var own []string
 		for _, all := range r.questions(g) {
 			for _, q := range all {
-				if v := r.sentencesOn(g, q.response, q.words); len(v) > 0 {
+				if v := r.sentencesOn(g, q); len(v) > 0 {
 					own = append(own, v...)
 					break
 				}
@@ -105,15 +138,16 @@ func groupNames(all []group) []string {
 
 // sentencesOn are the verdict of one response in one group: one sentence of
 // what was measured, and one of what was modelled, for the two are never mixed.
-func (r *Report) sentencesOn(g group, response, words string) []string {
+func (r *Report) sentencesOn(g group, q question) []string {
 	var out []string
+	words := q.words
 	if g.name != "" {
 		words += ", " + g.name
 	}
 	for _, method := range []store.Method{store.Measured, store.Modelled} {
 		var cells []*Cell
 		for _, i := range g.treatments {
-			c, ok := r.Cell(i, measure.Client, response)
+			c, ok := r.Cell(i, q.side, q.response)
 			if ok && len(c.replicates()) > 1 && (c.Method == store.Modelled) == (method == store.Modelled) {
 				cells = append(cells, c)
 			}

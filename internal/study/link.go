@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // linkKeys shape one direction; the same keys under up or down shape only that.
@@ -134,9 +132,9 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 		v.Reorder = text == "free"
 		return text, ok
 	}
+	all := append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "profile", "shaper")
 	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text),
-		meant.Advice(p.key.Text, append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "profile", "shaper"),
-			manual))
+		adviceInside("link", p.key.Text, all, "write one of "+strings.Join(all, ", ")))
 	return "", false
 }
 

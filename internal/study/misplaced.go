@@ -44,6 +44,16 @@ func keyAdvice(key Word, value *node, known []string) string {
 	return fmt.Sprintf("%swrite %s: {%s: %s}", question, group, name, text)
 }
 
+// adviceInside says what an unknown key of a group may stand for, in the words of other tools too.
+func adviceInside(group, name string, known []string, listed string) string {
+	for _, w := range otherWords[strings.ToLower(name)] {
+		if k, ok := strings.CutPrefix(w, group+"."); ok {
+			return meant.Question(k)
+		}
+	}
+	return meant.Advice(name, known, listed)
+}
+
 // insideKeys are all keys that stand inside a mapping, as GROUP.KEY.
 func insideKeys() []string {
 	var all []string
@@ -112,6 +122,8 @@ var otherWords = map[string][]string{
 	"vus": {"concurrency"}, "rps": {"rate"}, "qps": {"rate"}, "throughput": {"rate"},
 	"payload": {"service", "size"}, "message": {"service", "size"},
 	"tls": {"security"}, "ssl": {"security"}, "dtls": {"security"}, "network": {"link"}, "latency": {"link.delay"},
-	"bandwidth": {"link.rate"}, "cpus": {"pin"}, "affinity": {"pin"}, "endpoint": {"server.url"}, "host": {"server.url"},
+	"bandwidth": {"link.rate"}, "jitter": {"link.delay_stddev"}, "packet_loss": {"link.loss"},
+	"blocks": {"design.replications"},
+	"cpus":   {"pin"}, "affinity": {"pin"}, "endpoint": {"server.url"}, "host": {"server.url"},
 	"target": {"server.url"}, "power": {"server.meter", "client.meter"},
 }

@@ -283,8 +283,8 @@ func (r *reader) keys(what string, s *Study, n *node, keys []key) {
 	for _, p := range n.pairs {
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == p.key.Text })
 		if i < 0 {
-			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), meant.Advice(p.key.Text, keyNames(keys),
-				manual))
+			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), adviceInside(what, p.key.Text,
+				keyNames(keys), manual))
 			continue
 		}
 		keys[i].read(r, s, p.value)

@@ -192,6 +192,11 @@ func deviceName(at func(*Setup) *string) func(*reader, string, *node) (Setting, 
 		if !ok {
 			return Setting{}, false
 		}
+		if strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://") {
+			r.fail(n.pos, fmt.Sprintf("%q is no device", v),
+				"write server: {url: \""+v+"\"} for a service that is already running")
+			return Setting{}, false
+		}
 		if err := r.vocabulary.Board(v); err != nil {
 			r.fail(n.pos, "no device", err.Error())
 			return Setting{}, false

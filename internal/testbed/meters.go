@@ -54,6 +54,10 @@ func (x *assembly) knowMeter(t study.Trial, key, spec string) {
 	if spec == "" {
 		return
 	}
+	if name, ok := strings.CutPrefix(spec, modelled); ok {
+		x.openModel(t, key, name)
+		return
+	}
 	if err := instrument.Known(strings.TrimPrefix(spec, onDevice)); err != nil {
 		x.fault(t, err.Error(), "", key)
 	}
@@ -118,4 +122,22 @@ func (x *assembly) openModel(t study.Trial, key, name string) {
 		return
 	}
 	x.lab.Profiles[name] = p
+}
+
+// IdleMeter says that a study names a meter which it does not read, since none of its responses
+// is energy or power; nil: it is read, or there is none.
+func IdleMeter(p study.Plan) error {
+	if lab.NeedsMeter(p.Study) {
+		return nil
+	}
+	for _, t := range p.Trials {
+		for i, m := range []string{t.Setup.Client.Meter, t.Setup.Server.Meter} {
+			if m != "" {
+				idle := p.Fault(t, "the meter is not read, since responses have no energy or power",
+					"write responses: [rtt, energy_gross], for example, or remove the meter", sides("meter")[i])
+				return &idle
+			}
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -139,7 +140,11 @@ func (t *table) header(head []string) error {
 	find := func(flag, name string) (int, error) {
 		i, ok := place[name]
 		if !ok {
-			return 0, &Error{t.file, 1, fmt.Sprintf("no column %q (%s); there are %s", name, flag, strings.Join(names, ", "))}
+			advice := "there are " + strings.Join(names, ", ")
+			if near := meant.Nearest(name, names); near != "" && len(name) > 2 { // of short names all are near
+				advice = meant.Question(near)
+			}
+			return 0, &Error{t.file, 1, fmt.Sprintf("no column %q (%s); %s", name, flag, advice)}
 		}
 		return i, nil
 	}
