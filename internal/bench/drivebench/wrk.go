@@ -2,6 +2,7 @@ package drivebench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -147,18 +148,17 @@ var summary = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
 func (b *bench) runWrk(ctx context.Context, url string) (effort, error) {
 	cmd := pinned(ctx, b.cpu, "wrk", "-t1", "-c"+strconv.Itoa(connections),
 		"-d"+strconv.Itoa(int(span/time.Second))+"s", url)
-	began := time.Now()
 	out, err := cmd.Output()
 	if err != nil {
 		return effort{}, err
 	}
-	wall := time.Since(began).Seconds()
 	m := summary.FindSubmatch(out)
 	if m == nil || strings.Contains(string(out), "Non-2xx") || strings.Contains(string(out), "Socket errors") {
 		return effort{}, fmt.Errorf("it printed: %s", out)
 	}
 	n, err := strconv.ParseFloat(string(m[1]), 64)
-	return effortOf(n, cmd.ProcessState, wall), err
+	wall, err2 := strconv.ParseFloat(string(m[2]), 64)
+	return effortOf(n, cmd.ProcessState, wall), errors.Join(err, err2)
 }
 
 var loaded = regexp.MustCompile(

@@ -38,8 +38,8 @@ func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
 		if len(rows) == 0 {
 			r.How = "5 runs of 7 trials, alternating with 6 bare ones: wall clock from one trial's end to the next's, ledger " +
 				"and syncs included, " +
-				"minus the median of the bare start and drive, on one CPU like the trial's programs; median with " +
-				"order-statistics interval"
+				"minus that of the bare start and drive, on one CPU like the trial's programs; mean of the differences of medians " +
+				"of the runs, with its t interval"
 		}
 		rows = append(rows, r)
 	}
@@ -50,8 +50,8 @@ func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int,
 	const rounds, trials = 5, 7
 	study := fmt.Sprintf("study: overhead\nservice: monitor\nstack: %s\nrequests: %d\ndesign: {replications: %d, "+
 		"warmup: %d}\n", name, requests, trials, warmup)
-	var whole, bare []float64
-	var cpus []int // one, as the lab has both programs share one
+	var added, bases []float64 // of each round, since both scatter
+	var cpus []int             // one, as the lab has both programs share one
 	if all := kernel.AllowedCPUs(); len(all) > 0 {
 		cpus = all[:1]
 	}
@@ -61,6 +61,7 @@ func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int,
 			return Row{}, err
 		}
 		run.forget()
+		var whole, bare []float64
 		for i := 1; i < len(run.ended); i++ {
 			whole = append(whole, run.ended[i].Sub(run.ended[i-1]).Seconds()*1e3)
 		}
@@ -71,17 +72,14 @@ func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int,
 			}
 			bare = append(bare, d.Seconds()*1e3)
 		}
+		added, bases = append(added, middle(whole)-middle(bare)), append(bases, middle(bare))
 	}
-	base := middle(bare)
-	for i := range whole {
-		whole[i] -= base
-	}
-	s, err := stat.Median(whole, 0.95)
+	s, err := stat.Mean(added, 0.95)
 	if err != nil {
 		return Row{}, err
 	}
 	return Row{
-		Figure:   fmt.Sprintf("ms added to a trial of %d requests, %s (bare %.0f)", requests, name, base),
+		Figure:   fmt.Sprintf("ms added to a trial of %d requests, %s (bare %.0f)", requests, name, middle(bases)),
 		Wanted:   limit.String(),
 		Measured: interval(s.Center, s.Lo, s.Hi),
 		Verdict:  limit.verdict(s.Center, s.Lo, s.Hi),

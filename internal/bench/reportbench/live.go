@@ -91,7 +91,13 @@ func liveRow(dir string) (labbench.Row, error) {
 		return labbench.Row{}, err
 	}
 	defer end()
-	a, err := http.Get(base + "now/events")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"now/events", nil)
+	if err != nil {
+		return labbench.Row{}, err
+	}
+	a, err := http.DefaultClient.Do(ask)
 	if err != nil {
 		return labbench.Row{}, err
 	}

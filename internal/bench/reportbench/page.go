@@ -256,7 +256,12 @@ func serve(o web.Options) (base string, end func(), err error) {
 	}
 	begun, ended := make(chan *http.Server, 1), make(chan error, 1)
 	go func() { ended <- s.Serve(l, "", "", func(h *http.Server) { begun <- h }) }()
-	h := <-begun
+	var h *http.Server
+	select {
+	case h = <-begun:
+	case err := <-ended:
+		return "", nil, errors.Join(err, s.Close())
+	}
 	return "http://" + l.Addr().String() + "/", func() {
 		_ = h.Close() // it served long enough
 		<-ended
