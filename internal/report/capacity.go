@@ -26,8 +26,8 @@ func (c *Capacity) Headline() string {
 		return fmt.Sprintf("The server bears at least %s requests/s, by single trials of %s: the search went no higher.",
 			significant(c.Step.Lo), length)
 	case c.Step.Stage == stat.BelowLeast:
-		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.", significant(c.Least),
-			length)
+		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.",
+			significant(c.Least), length)
 	case !c.Found() && c.Step.Lo == c.Step.Hi:
 		return fmt.Sprintf("Not found within the budget of trials: of trials of %s at %s requests/s, some kept to this and "+
 			"some did not.", length, significant(c.Step.Lo))

@@ -177,8 +177,8 @@ func (all allFindings) Held() ([]string, error) {
 			if text := c.held(); text != "" {
 				first, then := f.Results.Started.Format("2006-01-02"), again.Results.Started.Format("2006-01-02")
 				verdicts, _ := f.turned(again.Results)
-				line := fmt.Sprintf("[%s](%s.md), measured on %s and again on %s (UTC): %s %s. %s", f.Paper.Name, f.Paper.Name, first,
-					then, text, markdownText(tallyOf("Ratios between treatments", c.Ratios)), verdicts)
+				line := fmt.Sprintf("[%s](%s.md), measured on %s and again on %s (UTC): %s %s. %s", f.Paper.Name, f.Paper.Name,
+					first, then, text, markdownText(tallyOf("Ratios between treatments", c.Ratios)), verdicts)
 				if len(c.Differences) > 0 {
 					line += " What differed: " + markdownText(strings.Join(c.Differences, "; ")) + "."
 				}

@@ -125,8 +125,8 @@ func (c Repeated) held() string {
 	}
 	a, n = advise.Held(figures)
 	b, m = advise.Held(ratios)
-	return fmt.Sprintf("%s Of those for which no wait for a CPU can explain a difference, %d of %d figures and %d of %d ratios.",
-		text, a, n, b, m)
+	return fmt.Sprintf("%s Of those for which no wait for a CPU can explain a difference, %d of %d figures and %d of %d "+
+		"ratios.", text, a, n, b, m)
 }
 
 // undisturbed leaves out what waiting for a CPU may have changed.

@@ -38,8 +38,8 @@ func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
 		if len(rows) == 0 {
 			r.How = "5 runs of 7 trials, alternating with 6 bare ones: wall clock from one trial's end to the next's, ledger " +
 				"and syncs included, " +
-				"minus that of the bare start and drive, on one CPU like the trial's programs; mean of the differences of medians " +
-				"of the runs, with its t interval"
+				"minus that of the bare start and drive, on one CPU like the trial's programs; mean of the differences " +
+				"of the runs' medians, with its t interval"
 		}
 		rows = append(rows, r)
 	}
