@@ -124,6 +124,31 @@ func TestStarvationIsInTheAnswer(t *testing.T) {
 	}
 }
 
+// Programs in a machine that counts instructions wait for each other only, however busy the machine below is: that is no
+// starvation, and it keeps nothing undecided.
+func TestNothingStarvesInCountedTime(t *testing.T) {
+	for method, starves := range map[store.Method]bool{store.Counted: false, store.Measured: true} {
+		w := world{value: twoTruths, exact: func(at map[string]string, block int) []store.Result {
+			all := resultsOf(at, block, twoTruths, method)
+			for i := range all {
+				all[i].Method = method
+			}
+			return all
+		}, quality: func(map[string]string, int) []store.Quality {
+			return []store.Quality{{Key: "span", Unit: "s", Value: 1}, {Key: "run_queue_wait_server", Unit: "s", Value: 0.8}}
+		}}
+		r := reportOf(t, w.write(t, twoFactors))
+		if got := len(r.Starved) > 0; got != starves {
+			t.Errorf("%s: starved is %v, want %v", method, got, starves)
+		}
+		for _, c := range r.Cells {
+			if !starves && c.Waiting > 0 {
+				t.Errorf("%s: %s waits for %g s in each second", method, c.Response, c.Waiting)
+			}
+		}
+	}
+}
+
 // What waiting for a CPU may explain is no answer, wherever one stands: the first sentences, the
 // effects of factors, and choose say so alike. What is further apart is one.
 func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {

@@ -62,6 +62,9 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {
 			share := waitShare(trials, side)
+			if r.counts(i) { // nothing else runs in a machine that counts: its programs wait for each other, and always alike
+				share = 0
+			}
 			r.noteWaiting(i, side, share)
 			if share > waitFrom {
 				r.warnCells(i, side, waits(),
@@ -100,6 +103,11 @@ func (r *Report) doubtEnergy(noted [][]map[string]float64) {
 			}
 		}
 	}
+}
+
+// counts reports whether the times of a treatment are counted instructions.
+func (r *Report) counts(treatment int) bool {
+	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Treatment == treatment && c.Method == store.Counted })
 }
 
 // noteWaiting keeps how much a side of a treatment waited.
