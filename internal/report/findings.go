@@ -14,6 +14,8 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // findingTexts are the words of the pages of findings: page.md frames those of
@@ -91,9 +93,9 @@ func Findings(all []*Report) ([]File, error) {
 	}{found, questions})
 }
 
-// Total counts the verdicts on all papers.
+// Total counts the verdicts on all papers, and those on directions and sizes.
 func (all allFindings) Total() string {
-	n, judged := 0, map[stat.Verdict]int{}
+	n, judged, direction, size, held := 0, map[stat.Verdict]int{}, map[stat.Verdict]int{}, map[stat.Verdict]int{}, 0
 	for _, f := range all {
 		n += len(f.Paper.Claims)
 		if f.Results == nil {
@@ -101,13 +103,28 @@ func (all allFindings) Total() string {
 		}
 		for _, c := range f.Results.Published.Claims {
 			judged[c.Verdict]++
+			direction[c.Direction]++
+			if c.Size != "" {
+				size[c.Size]++
+			}
+			if c.Verdict == stat.Contradicted && c.Direction == stat.Confirmed {
+				held++
+			}
 		}
 	}
 	decided := judged[stat.Confirmed] + judged[stat.Contradicted]
 	open := judged[stat.Undecided]
+	sizes := size[stat.Confirmed] + size[stat.Contradicted] + size[stat.Undecided]
 	return fmt.Sprintf("Of %d claims, %d are decided: %d confirmed and %d contradicted. %d were judged and are "+
-		"undecided, and %d wait for results.", n, decided, judged[stat.Confirmed], judged[stat.Contradicted], open,
-		n-decided-open)
+		"undecided, and %d wait for results. Of the %d contradicted, %d are right about the direction and wrong about the "+
+		"size.\n\nDirections alone: %s. The sizes of %d claims alone: %s.", n, decided, judged[stat.Confirmed],
+		judged[stat.Contradicted], open, n-decided-open, judged[stat.Contradicted], held, countsOf(direction), sizes,
+		countsOf(size))
+}
+
+func countsOf(v map[stat.Verdict]int) string {
+	return fmt.Sprintf("%d confirmed, %d contradicted, %d undecided", v[stat.Confirmed], v[stat.Contradicted],
+		v[stat.Undecided])
 }
 
 // Scope is what was run, in short.
@@ -283,20 +300,22 @@ func (f finding) Tally() string {
 	return tally(*f.Results.Published)
 }
 
-// Scorecard is the table of all claims, each with its reason and what would decide it.
+// Scorecard is the table of all claims: direction and size apart, each claim with its reasons, what a model says, and
+// what would decide it, a line each.
 func (f finding) Scorecard() string {
 	var b strings.Builder
-	b.WriteString("| claim | published | ours | verdict | why, and what would decide |\n|---|---|---|---|---|\n")
+	b.WriteString("| claim | published | ours | direction | size | verdict | why, and what would decide |\n" +
+		"|---|---|---|---|---|---|---|\n")
 	for _, c := range f.Results.Published.Claims {
-		why := reasons(c)
-		if size := sizeText(c); size != "" {
-			why = append([]string{fmt.Sprintf("direction %s, %s", c.Direction, size)}, why...)
+		var why []string
+		for _, line := range reasons(c) { // the page says above what the paper had
+			why = append(why, markdownText(strings.ReplaceAll(line, f.Paper.Setup, "the set-up described above")))
 		}
-		for _, cell := range []string{c.Words(), publishedFigure(c.Claim), oursText(c), string(c.Verdict),
-			strings.Join(why, "; ")} {
+		for _, cell := range []string{c.Words(), publishedFigure(c.Claim), oursText(c), string(c.Direction),
+			strings.TrimPrefix(sizeText(c), "size "), string(c.Verdict)} {
 			b.WriteString("| " + markdownText(cell) + " ")
 		}
-		b.WriteString("|\n")
+		b.WriteString("| " + strings.Join(why, "<br>") + " |\n")
 	}
 	return b.String()
 }
@@ -322,8 +341,10 @@ func (f finding) Measured() []string {
 			machine(name, d.CPUs, d.OS, d.Kernel), d.Load, r.Started.Format("2006-01-02")))
 	}
 	var changed []string
-	for _, o := range r.Study.Overrides {
-		changed = append(changed, codeSpan(o.String()))
+	for i, o := range r.Study.Overrides {
+		if !slices.ContainsFunc(r.Study.Overrides[i+1:], func(later study.Override) bool { return later.Path == o.Path }) {
+			changed = append(changed, codeSpan(o.String()))
+		}
 	}
 	if len(changed) > 0 {
 		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+". Unchanged, the study has its full size.")
@@ -360,11 +381,13 @@ func (f finding) waited() string {
 	switch starved := f.Results.starvedWords(); {
 	case len(starved) > 0:
 		return markdownText(starved[0])
+	case slices.ContainsFunc(f.Results.Cells, func(c Cell) bool { return c.Method == store.Counted }):
+		return "Time is instructions, counted: other work on the machine that emulates changes no figure."
 	case most == 0:
 		return "No program waited for a CPU, or the machine does not report it."
 	}
 	return fmt.Sprintf("No treatment starved: programs that were ready to run waited for a CPU for at most %.2g s "+
-		"in each second of the run (%s).",
+		"in each second of the run (%s). A claim that even so short a wait could decide stays undecided.",
 		most, markdownText(where))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -81,7 +82,7 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 		counted.Cells[i].Method = store.Counted
 	}
 	first.Started, again.Started = time.Unix(1, 0), time.Unix(2, 0)
-	page := func(all ...*Report) string {
+	named := func(name string, all ...*Report) string {
 		t.Helper()
 		files, err := Findings(all)
 		if err != nil {
@@ -89,13 +90,40 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 		}
 		var b strings.Builder
 		for _, f := range files {
-			if f.Name == "frameworks-on-raspberry-pi.md" {
+			if f.Name == name {
 				if err := f.Write(&b); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		return b.String()
+	}
+	page := func(all ...*Report) string { return named("frameworks-on-raspberry-pi.md", all...) }
+	// Direction and size stand apart, what a model says on a line of its own, and the set-up once.
+	c := &first.Published.Claims[4]
+	c.AsModelled, c.Decides = stat.Confirmed, []string{"a meter, on what the paper had: " + first.Published.Paper.Setup}
+	alone := page(first)
+	for _, want := range []string{"| direction | size | verdict |", "| confirmed | confirmed (inside ",
+		"a model decides nothing<br>would decide: a meter, on what the paper had: the set-up described above |"} {
+		if !strings.Contains(alone, want) {
+			t.Errorf("no %q in\n%s", want, alone)
+		}
+	}
+	const held = "## Do our own intervals hold?"
+	if got := named("README.md", first); strings.Contains(got, held) {
+		t.Errorf("intervals of what was measured once held:\n%s", got)
+	}
+	if got := named("README.md", first, again, counted); strings.Count(got, "- [frameworks-on-raspberry-pi]"+
+		"(frameworks-on-raspberry-pi.md), measured on 1970-01-01 and again on 1970-01-01 (UTC): The interval") != 1 ||
+		!strings.Contains(got, held) {
+		t.Errorf("the page over all does not say once how often intervals held:\n%s", got)
+	}
+	part := reportOf(t, simulated(t, strings.Replace(pies, "axis2, cxf, other", "axis2, other", 1), piesAsPublished))
+	for i := range part.Cells {
+		part.Cells[i].Method = store.Counted
+	}
+	if got := page(first, part); !strings.Contains(got, " | not measured |") {
+		t.Errorf("what a setting has not measured is not said:\n%s", got)
 	}
 	if got := page(first); strings.Contains(got, "## Measured again") || strings.Contains(got, "## In other settings") {
 		t.Errorf("one result stands beside others:\n%s", got)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -36,6 +37,16 @@ func (f finding) repeats(r *Report) bool {
 
 // Settings are the other results, each by itself, that are no repetition.
 func (f finding) Settings() []finding { return f.others(false) }
+
+// Beside are the other results that are kept in the folder of a name, for the words to speak of; nil: there are none.
+func (f finding) Beside(folder string) *finding {
+	for _, r := range f.Others {
+		if filepath.Base(r.Dir) == folder {
+			return &finding{Paper: f.Paper, Results: r, files: f.files}
+		}
+	}
+	return nil
+}
 
 // Repetitions are the other results that repeat the first.
 func (f finding) Repetitions() []finding { return f.others(true) }
@@ -74,12 +85,18 @@ func (f finding) SideBySide() string {
 			b.WriteString("| " + words)
 			for _, card := range t.cards {
 				j := card.Claims[i]
-				text := string(j.Verdict)
-				if ours := oursText(j); ours != "" {
+				text, ours := string(j.Verdict), oursText(j)
+				missing := len(j.Missing) > 0 && j.Verdict == stat.Undecided
+				if missing {
+					if text = "measured in part"; ours == "" {
+						text = "not measured"
+					}
+				}
+				if ours != "" {
 					text += "; " + ours
 				}
-				if j.SizeIs != "" && !j.Modelled {
-					text += "; size " + placeText(j)
+				if !missing && j.Size != "" && !j.Modelled {
+					text += fmt.Sprintf("; direction %s, %s", j.Direction, sizeText(j))
 				}
 				b.WriteString(" | " + markdownText(text))
 			}
@@ -101,21 +118,32 @@ func (f finding) Again(r *Report) ([]string, error) {
 	if text := c.held(); text != "" {
 		out = append(out, text)
 	}
+	if len(c.Differences) > 0 {
+		out = append(out, "What differed: "+markdownText(strings.Join(c.Differences, "; "))+".")
+	}
 	var differ []string
 	for _, x := range slices.Concat(c.Figures, c.Ratios) {
 		if x.Agreement == advise.Differs {
 			differ = append(differ, fmt.Sprintf("%s %s at the %s (%s)", x.Treatment, x.Response, x.Side, ratioRange(x.Ratio)))
 		}
 	}
-	if len(differ) > 0 {
+	const most = 12
+	switch n := len(differ); {
+	case n > most:
+		out = append(out, fmt.Sprintf("Different, again over first, %d of %d: %s.", most, n,
+			markdownText(strings.Join(differ[:most], "; "))))
+	case n > 0:
 		out = append(out, "Different, again over first: "+markdownText(strings.Join(differ, "; "))+".")
 	}
-	return append(out, f.turned(r)), nil
+	total, words := f.turned(r)
+	if len(words) > 0 {
+		total = strings.TrimSuffix(total, ".") + ": " + markdownText(strings.Join(words, "; ")) + "."
+	}
+	return append(out, total), nil
 }
 
-// turned says which verdicts are others in the repetition.
-func (f finding) turned(r *Report) string {
-	var words []string
+// turned says how many verdicts are others in the repetition, and which.
+func (f finding) turned(r *Report) (total string, words []string) {
 	opposite := 0
 	for i, c := range f.Results.Published.Claims {
 		is := r.Published.Claims[i].Verdict
@@ -127,8 +155,36 @@ func (f finding) turned(r *Report) string {
 		}
 	}
 	if len(words) == 0 {
-		return fmt.Sprintf("All %d verdicts on claims are the same.", len(f.Results.Published.Claims))
+		return fmt.Sprintf("All %d verdicts on claims are the same.", len(f.Results.Published.Claims)), nil
 	}
-	return fmt.Sprintf("Of %d verdicts on claims, %d became others, and %d the opposite: %s.",
-		len(f.Results.Published.Claims), len(words), opposite, markdownText(strings.Join(words, "; ")))
+	return fmt.Sprintf("Of %d verdicts on claims, %d became others, and %d the opposite.", len(f.Results.Published.Claims),
+		len(words), opposite), words
+}
+
+// Held says of each repetition how often the intervals of the study held themselves, a line each.
+func (all allFindings) Held() ([]string, error) {
+	var out []string
+	for _, f := range all {
+		if f.Results == nil {
+			continue
+		}
+		for _, again := range f.Repetitions() {
+			const margin = 0.05 // of agreement, which is not asked here
+			c, err := Repeat(f.Results, again.Results, f.Results.Study.Design.Confidence, margin)
+			if err != nil {
+				return nil, err
+			}
+			if text := c.held(); text != "" {
+				first, then := f.Results.Started.Format("2006-01-02"), again.Results.Started.Format("2006-01-02")
+				verdicts, _ := f.turned(again.Results)
+				line := fmt.Sprintf("[%s](%s.md), measured on %s and again on %s (UTC): %s %s. %s", f.Paper.Name, f.Paper.Name,
+					first, then, text, markdownText(tallyOf("Ratios between treatments", c.Ratios)), verdicts)
+				if len(c.Differences) > 0 {
+					line += " What differed: " + markdownText(strings.Join(c.Differences, "; ")) + "."
+				}
+				out = append(out, line)
+			}
+		}
+	}
+	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
@@ -117,7 +118,20 @@ func (c Repeated) held() string {
 	if m > 0 {
 		text += fmt.Sprintf(" and %d of %d ratios", b, m)
 	}
-	return fmt.Sprintf("%s; about %.0f %% of them should where nothing changed.", text, 100*c.Confidence)
+	text = fmt.Sprintf("%s; about %.0f %% of them should where nothing changed.", text, 100*c.Confidence)
+	figures, ratios := undisturbed(c.Figures), undisturbed(c.Ratios)
+	if len(figures)+len(ratios) == len(c.Figures)+len(c.Ratios) {
+		return text
+	}
+	a, n = advise.Held(figures)
+	b, m = advise.Held(ratios)
+	return fmt.Sprintf("%s Of those for which no wait for a CPU can explain a difference, %d of %d figures and %d of %d "+
+		"ratios.", text, a, n, b, m)
+}
+
+// undisturbed leaves out what waiting for a CPU may have changed.
+func undisturbed(all []advise.Repeated) []advise.Repeated {
+	return slices.DeleteFunc(slices.Clone(all), func(r advise.Repeated) bool { return r.Allowance > 1 })
 }
 
 // tallyOf counts the answers: "figures: 3 agree, 1 differs, 2 undecided".

@@ -185,10 +185,6 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 			j.Why = append(j.Why, p.Why)
 		}
 	}
-	if lo, hi, ok := j.SizeBounds(); ok && j.Size == stat.Contradicted && j.Direction == stat.Confirmed {
-		j.Why = append(j.Why,
-			"the direction is confirmed, the size is not: it would have to be within "+j.bounds(lo, hi))
-	}
 	if j.Verdict == stat.Undecided && len(j.Why) == 0 {
 		j.Why = append(j.Why, j.doubt(alpha))
 	}
