@@ -128,7 +128,7 @@ func TestStarvationIsInTheAnswer(t *testing.T) {
 // starvation, and it keeps nothing undecided.
 func TestNothingStarvesInCountedTime(t *testing.T) {
 	for method, starves := range map[store.Method]bool{store.Counted: false, store.Measured: true} {
-		w := world{exact: func(at map[string]string, block int) []store.Result {
+		w := world{value: twoTruths, exact: func(at map[string]string, block int) []store.Result {
 			all := resultsOf(at, block, twoTruths, method)
 			for i := range all {
 				all[i].Method = method
