@@ -60,6 +60,37 @@ func TestNowShowsBenches(t *testing.T) {
 	shows(t, s, fmt.Sprintf("%st/%d/", one, l.plan.Trials[0].ID), "1 on rack1")
 }
 
+// The page of a trial whose block was given away again shows the attempt that counts.
+func TestTrialGivenAgain(t *testing.T) {
+	l := underWay(t, 2)
+	trial := l.plan.Trials[0].ID
+	order := func(bench string) store.Order {
+		o, err := l.kept.Order(1, store.Bench{Name: bench, Boot: "b"}, 2)
+		ok(t, err)
+		return o
+	}
+	ok(t, l.kept.Withdraw(order("rack1"), "silence"))
+	o := order("rack2")
+	joint := `{"apart_ns": 7000, "benches": [{"bench": "rack9", "first_seq": 1, "requests": 20}]}`
+	got, err := fabricated.Deliver(l.kept, l.plan, o, 2, 20, []store.Quality{{Key: "run_queue_wait_client", Unit: "s", Value: 3}},
+		func(a *store.Attempt) error { return a.Keep(store.JointFile, []byte(joint)) })
+	ok(t, err)
+	if got != store.Valid || o.Attempt != 4 {
+		t.Fatalf("attempt %d is %s, want 4, valid", o.Attempt, got)
+	}
+	ok(t, l.kept.Close())
+	s := served(t, Options{Folders: []string{l.dir}})
+	one := fmt.Sprintf("/r/%s/t/%d/", id(t, s, "run/001"), trial)
+	shows(t, s, one, "4 on rack2", "run_queue_wait_client", "driven from rack9")
+	shows(t, s, one+"x/1/", "rack9")
+	shows(t, s, one+"a/4/"+store.JointFile, "rack9")
+	for _, none := range []string{"0", "2", "3", "5", "-1"} {
+		if w := get(t, s, one+"a/"+none+"/"+store.JointFile); w.Code != 404 || !strings.Contains(w.Body.String(), "no such attempt") {
+			t.Errorf("attempt %s: %d, %s", none, w.Code, w.Body)
+		}
+	}
+}
+
 // A search for a capacity is called one: while it goes on, and with what it came to.
 func TestSearchesAreShown(t *testing.T) {
 	l := underWay(t, 3)
