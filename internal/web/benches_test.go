@@ -131,6 +131,32 @@ func TestSoFarOfSeveralBenches(t *testing.T) {
 	}
 }
 
+// A study whose benches need not run every treatment is complete without what they lack.
+func TestLackingTrialsAreNotDue(t *testing.T) {
+	dir := t.TempDir()
+	text := []byte(strings.Replace(string(fabricated.Study(2, 2, 20)), "seed: 1", "seed: 1, benches: incomplete", 1))
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "run/001"), text)
+	ok(t, err)
+	last := len(plan.Trials) - 1
+	for i, trial := range plan.Trials[:last] {
+		on := store.Bench{Name: []string{"rack1", "rack2"}[trial.Block-1], Boot: "b"}
+		ok(t, fabricated.TrialOn(kept, trial, 20, on))
+		if i == last-2 { // two are due
+			ok(t, kept.Lack(plan.Trials[last].ID, "java is missing"))
+			s := served(t, Options{Folders: []string{dir}})
+			shows(t, s, "/now/", "<dd>2 of 3</dd>")
+			if r := readRunning(s.places()[0]); r.Total != 3 || r.Valid != 2 {
+				t.Errorf("%d of %d trials, want 2 of 3", r.Valid, r.Total)
+			}
+		}
+	}
+	ok(t, kept.Close())
+	s := served(t, Options{Folders: []string{dir}})
+	if all := s.results(); len(all) != 1 || all[0].State != "complete" || all[0].Valid != 3 || all[0].Trials != 3 {
+		t.Errorf("got %+v, want 3 of 3, complete", all)
+	}
+}
+
 // A search for a capacity is called one: while it goes on, and with what it came to.
 func TestSearchesAreShown(t *testing.T) {
 	l := underWay(t, 3)

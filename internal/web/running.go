@@ -270,13 +270,15 @@ const mostMarks = 1000
 const mostFailures = 5
 
 func (r *running) count(trials []store.TrialState, attempts []store.AttemptState) {
-	r.Total = len(trials)
 	names := map[int]store.TrialState{}
 	r.Each = (len(trials) + mostMarks - 1) / mostMarks
 	for i, t := range trials {
 		names[t.ID] = t
 		r.Refused += t.Refused
 		r.Blocks = max(r.Blocks, t.Block)
+		if t.State != store.Lacking { // its bench need not run it
+			r.Total++
+		}
 		if t.State == store.Valid {
 			r.Valid++
 		}
