@@ -53,7 +53,7 @@ func (c LevelChoice) answer() string {
 	}
 	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", best.Name, c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
-	var alike, odd, slowed []string
+	var alike, odd, slowed, untold []string
 	for _, x := range c.Candidates[1:] {
 		switch {
 		case x.Meets != stat.Confirmed:
@@ -62,6 +62,8 @@ func (c LevelChoice) answer() string {
 				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true)))
 		case x.Slowed:
 			slowed = append(slowed, x.Name+", "+timesAsMuch(x.Ratio, !x.Difference))
+		case x.Noise && math.IsNaN(x.Ratio.Estimate):
+			untold = append(untold, x.Name)
 		case x.Noise:
 			alike = append(alike, x.Name)
 		}
@@ -74,6 +76,9 @@ func (c LevelChoice) answer() string {
 	}
 	if len(slowed) > 0 {
 		text += waitingMayExplain + list(slowed, 2)
+	}
+	if len(untold) > 0 {
+		text += notCompared + list(untold, mostNames)
 	}
 	return text + "."
 }
@@ -173,6 +178,8 @@ func noiseWord(x advise.Candidate) string {
 		return "mean ≠ typical"
 	case x.Slowed:
 		return "waiting may explain"
+	case x.Noise && math.IsNaN(x.Ratio.Estimate):
+		return "not compared"
 	case x.Noise:
 		return "within noise"
 	case math.IsNaN(x.Ratio.Lo):
