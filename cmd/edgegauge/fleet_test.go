@@ -114,7 +114,7 @@ func cmdJoint(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	found := 0
 	for _, t := range trials {
-		id := store.AttemptID{Trial: t.ID, Attempt: t.Attempts}
+		id := store.AttemptID{Trial: t.ID, Attempt: t.Attempt}
 		j, err := s.Joint(id)
 		if errors.Is(err, store.ErrNoData) {
 			continue

@@ -473,7 +473,7 @@ design: {replications: 1, warmup: 3}
 	if err != nil || len(trials) != 1 {
 		t.Fatalf("%d trials: %v", len(trials), err)
 	}
-	j, err := s.Joint(store.AttemptID{Trial: 1, Attempt: trials[0].Attempts})
+	j, err := s.Joint(store.AttemptID{Trial: 1, Attempt: trials[0].Attempt})
 	if err != nil || len(j.Benches) != 2 {
 		t.Fatalf("got %+v: %v", j, err)
 	}

@@ -121,20 +121,11 @@ func (c *conductor) widest() (string, error) {
 		}
 	}
 	for k, xs := range means {
-		if b, err := stat.NewBenches(benches[k]); err == nil {
-			kind := stat.KindOfBenches(c.Plan.Study.Design.Benches, len(all))
-			if b.DF(kind) < 1 {
-				return fmt.Sprintf("%d benches of one block each show no error", len(b.Names)), nil
-			}
-			if kind == stat.RandomBenches && len(b.Names) < 3 {
-				return "two benches are too few for benches like these", nil
-			}
-			xs = b.Units(kind, xs)
-		} else if len(all) > 1 && stat.KindOfBenches(c.Plan.Study.Design.Benches, len(all)) == stat.RandomBenches {
-			return fmt.Sprintf("%s of one treatment is from one bench, which is too few for benches like these",
-				k.response), nil
+		units, unknown := stat.BenchUnits(c.Plan.Study.Design.Benches, len(all), benches[k], xs)
+		if unknown != "" {
+			return fmt.Sprintf("%s of one treatment %s", k.response, unknown), nil
 		}
-		s, err := stat.Mean(xs, c.Plan.Study.Design.Confidence)
+		s, err := stat.Mean(units, c.Plan.Study.Design.Confidence)
 		if err != nil || !s.HasInterval() || s.Center == 0 {
 			continue // constant, or all zero: more trials add nothing
 		}

@@ -470,7 +470,7 @@ func TestPrecisionOfSeveralBenches(t *testing.T) {
 	for _, x := range []struct {
 		said, benches, want string
 	}{{"", "aabbcc", "energy of the client is known within 124.2 %"}, {"fixed", "aabbcc", ""},
-		{"random", "aaabbb", "two benches are too few for benches like these"}} {
+		{"random", "aaabbb", "energy of one treatment has no interval: two benches are too few for benches like these"}} {
 		l, _ := fakeLab(t, soundStack(), 6)
 		l.Plan.Study.Design.Precision, l.Plan.Study.Design.Benches = 0.02, x.said
 		c := conductor{Lab: l, trials: map[int]study.Trial{}}

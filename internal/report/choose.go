@@ -68,7 +68,7 @@ func (c LevelChoice) answer() string {
 	}
 	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", c.short(best.Name), c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
-	var alike, odd, slowed []string
+	var alike, odd, slowed, untold []string
 	for _, x := range c.Candidates[1:] {
 		switch {
 		case x.Meets != stat.Confirmed:
@@ -77,6 +77,8 @@ func (c LevelChoice) answer() string {
 				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true)))
 		case x.Slowed:
 			slowed = append(slowed, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference))
+		case x.Noise && math.IsNaN(x.Ratio.Estimate):
+			untold = append(untold, c.short(x.Name))
 		case x.Noise:
 			alike = append(alike, c.short(x.Name))
 		}
@@ -89,6 +91,9 @@ func (c LevelChoice) answer() string {
 	}
 	if len(slowed) > 0 {
 		text += waitingMayExplain + list(slowed, 2)
+	}
+	if len(untold) > 0 {
+		text += notCompared + list(untold, mostNames)
 	}
 	return text + "."
 }
@@ -188,6 +193,8 @@ func noiseWord(x advise.Candidate) string {
 		return "mean ≠ typical"
 	case x.Slowed:
 		return "waiting may explain"
+	case x.Noise && math.IsNaN(x.Ratio.Estimate):
+		return "not compared"
 	case x.Noise:
 		return "within noise"
 	case math.IsNaN(x.Ratio.Lo):

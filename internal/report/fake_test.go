@@ -37,7 +37,7 @@ func fakeReport(t *testing.T, stacks, encodings, trials int) *Report {
 		for i, x := range r.Treatments {
 			r.Trials = append(r.Trials, store.TrialState{PlannedTrial: store.PlannedTrial{ID: b*len(r.Treatments) + i + 1, Block: b + 1,
 				Treatment: []store.Level{{Factor: "stack", Text: x.Levels[0]}, {Factor: "encoding", Text: x.Levels[1]}}},
-				State: store.Valid, Attempts: 1})
+				State: store.Valid, Attempts: 1, Attempt: 1})
 		}
 	}
 	for i := range r.Treatments {

@@ -64,6 +64,10 @@ func PastOf(r *Report, c *Confirms) Past {
 		p.Failed = "two versions were measured in its blocks: it is a comparison, and no run of the history"
 		return p
 	}
+	if valid, wanted := r.unfinished(); wanted > 0 {
+		p.Failed = fmt.Sprintf("unfinished, %d of %s valid: no whole run yet", valid, plural.Count(wanted, "trial"))
+		return p
+	}
 	p.asked(r)
 	machine := r.machine()
 	for i, s := range r.Series() {
@@ -97,6 +101,27 @@ func PastOf(r *Report, c *Confirms) Past {
 		p.Versions, p.Commits = addWord(p.Versions, version), addWord(p.Commits, commit)
 	}
 	return p
+}
+
+// unfinished counts the trials that are valid and those that are wanted, while the lab has some left to
+// measure; 0, 0: it has none. What it gave up after its retries is not left.
+func (r *Report) unfinished() (valid, wanted int) {
+	left := 0
+	for _, t := range r.Trials {
+		switch {
+		case t.State == store.Lacking:
+			continue
+		case t.State == store.Valid:
+			valid++
+		case t.Refused <= r.Study.Retries:
+			left++
+		}
+		wanted++
+	}
+	if left == 0 {
+		return 0, 0
+	}
+	return valid, wanted
 }
 
 // insidePrefix begins the names of the stacks inside the binary.

@@ -40,7 +40,7 @@ func (r *Report) doubtPrograms(s *store.Store) error {
 		if i < 0 || t.State != store.Valid {
 			continue
 		}
-		f := facts[runOf[store.AttemptID{Trial: t.ID, Attempt: t.Attempts}]]
+		f := facts[runOf[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}]]
 		note(seen, "edgegauge", f.Edgegauge["sha256"], t.ID, i)
 		setup := r.Treatments[i].setup
 		for _, name := range slices.Compact([]string{setup.Client.Stack, setup.Server.Stack}) {

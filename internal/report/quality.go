@@ -51,7 +51,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			continue
 		}
 		m := map[string]float64{}
-		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempts}] {
+		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}] {
 			m[q.Key] = q.Value
 		}
 		noted[i] = append(noted[i], m)

@@ -20,7 +20,7 @@ func (r *Report) runtimes(s *store.Store) {
 		if t.State != store.Valid {
 			continue
 		}
-		text, err := kernel.ReadFile(filepath.Join(s.TrialDir(t.ID, t.Attempts), "ready.json"), 1<<20)
+		text, err := kernel.ReadFile(filepath.Join(s.TrialDir(t.ID, t.Attempt), "ready.json"), 1<<20)
 		if err != nil {
 			continue
 		}

@@ -110,7 +110,7 @@ func (r *Report) readTrace(s *store.Store, t store.TrialState, src store.Source)
 	}
 	power := powerOf(readings)
 	x.Readings = len(power)
-	quality, err := s.Quality(t.ID, t.Attempts)
+	quality, err := s.Quality(t.ID, t.Attempt)
 	x.Phases = phasesOf(quality)
 	return x, power, err
 }

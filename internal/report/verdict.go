@@ -256,11 +256,12 @@ func (r *Report) ranked(g group, head string, cells []*Cell) string {
 // others says what is known of every treatment but the best.
 func (k ranking) others(nameOf func(treatment int) string) string {
 	var alike, apart, odd, slowed nameList
+	var untold []string
 	for i, c := range k.cells[1:] {
 		name := nameOf(c.Treatment)
 		x, err := k.pairs.Compare(i+1, 0)
 		if err != nil {
-			alike.add(name+" (no common blocks)", x)
+			untold = append(untold, name)
 			continue
 		}
 		switch ratio := k.summary(c).Center / k.summary(k.cells[0]).Center; {
@@ -292,8 +293,14 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 	if n := len(apart.names); n > 1 {
 		text += "; last is " + apart.names[n-1]
 	}
+	if len(untold) > 0 {
+		text += notCompared + list(untold, mostNames)
+	}
 	return text
 }
+
+// notCompared is what stands before treatments of which nothing is known beside the best.
+const notCompared = "; not compared with it, since fewer than two blocks have both: "
 
 // waitingMayExplain is what stands before differences that are no answer, since a busy machine makes such.
 const waitingMayExplain = "; not told apart, since waiting for a CPU may explain the difference: "

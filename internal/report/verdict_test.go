@@ -4,8 +4,49 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 )
+
+// A treatment that has no two blocks in common with the best is not compared with it: it is not
+// said to be like it, nor does it widen the range of those that are.
+func TestVerdictDoesNotCompareWithoutCommonBlocks(t *testing.T) {
+	r := &Report{}
+	r.Study.Design.Confidence = 0.95
+	for i, x := range []struct {
+		name  string
+		first int // block
+		means []float64
+	}{
+		{"best", 1, []float64{1.0e-3, 1.01e-3, 0.99e-3}},
+		{"alike", 1, []float64{1.01e-3, 1.0e-3, 1.0e-3}},
+		{"apart", 3, []float64{9.0e-3, 9.02e-3, 9.01e-3}},
+	} {
+		r.Treatments = append(r.Treatments, Treatment{Levels: []string{x.name}, Floor: -1, Wanted: 3, Valid: 3})
+		c := Cell{Treatment: i, Side: measure.Client, Response: "rtt", Unit: "s"}
+		for b, m := range x.means {
+			c.Points = append(c.Points, Point{Trial: 3*b + i + 1, Block: b + x.first, Mean: m})
+		}
+		if err := c.summarize(0.95); err != nil {
+			t.Fatal(err)
+		}
+		r.Cells = append(r.Cells, c)
+	}
+	got := strings.Join(r.Verdict(), " ")
+	for _, want := range []string{"no significant difference from it: alike (0.9",
+		"not compared with it, since fewer than two blocks have both: apart."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+	c, err := advise.Choose(r.Series(), []advise.Objective{{Term: advise.Term{Response: "rtt"}}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (LevelChoice{Choice: c}).answer(); !strings.Contains(got, "difference from it: alike; not compared with it") {
+		t.Errorf("choose: got %q", got)
+	}
+}
 
 // A treatment that cannot be told from the best is not also said to be the
 // last, and so many times as much.

@@ -80,7 +80,7 @@ func (s *Store) texts() ([]string, error) {
 	}
 	seen := map[string]bool{}
 	for _, t := range trials {
-		name := filepath.Join(trialsDir, trialName(t.ID, t.Attempts), readyFile)
+		name := filepath.Join(trialsDir, trialName(t.ID, t.Attempt), readyFile)
 		if treatment := fmt.Sprint(t.Treatment); t.State == Valid && !seen[treatment] {
 			if _, err := os.Stat(s.path(name)); err == nil {
 				names, seen[treatment] = append(names, name), true

@@ -125,8 +125,15 @@ func TestOrdersAreDrawnOnce(t *testing.T) {
 		}
 	}
 	all := must[[]TrialState](t)(s.Trials())
-	if all[0].State != Valid || all[2].State != Planned {
+	if all[0].State != Valid || all[0].Attempts != 3 || all[0].Attempt != second.Attempt || all[2].State != Planned ||
+		all[2].Attempt != 0 {
 		t.Errorf("got %+v", all)
+	}
+	read := must[*Store](t)(OpenReadOnly(dir))
+	defer read.Close()
+	ok(t, read.Keep(dir+"-copy"))
+	if _, err := os.Stat(filepath.Join(dir+"-copy", trialsDir, trialName(1, second.Attempt), readyFile)); err != nil {
+		t.Errorf("a copy lacks what the programs of the valid attempt said: %v", err)
 	}
 	aside, _ := filepath.Glob(filepath.Join(dir, invalidDir, "exchanges-0001-1-*"))
 	if len(aside) != 2 {

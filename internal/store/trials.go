@@ -31,7 +31,8 @@ const (
 type TrialState struct {
 	PlannedTrial
 	State    State
-	Attempts int    // begun so far, interrupted ones included
+	Attempts int    // begun so far, interrupted ones included; how many, and no number of one
+	Attempt  int    // number of the valid one, else of the last; 0: none began
 	Refused  int    // attempts found invalid: what a bound on retries counts
 	Reason   string // of the last invalid attempt; why it is lacking
 	Log      string // that the reason refers to
@@ -49,10 +50,12 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 	// Note: one correlated lookup a column would be slower than these two joins.
 	rows, err := s.db.Query(`
 		SELECT t.id, t.block, t.replication, t.treatment, t.state,
-		       coalesce(c.attempts, 0), coalesce(c.refused, 0), coalesce(l.reason, ''), coalesce(l.log, '')
+		       coalesce(c.attempts, 0), coalesce(c.valid, c.highest, 0), coalesce(c.refused, 0),
+		       coalesce(l.reason, ''), coalesce(l.log, '')
 		FROM trials t
 		LEFT JOIN (SELECT trial, count(*) AS attempts, sum(state = 'invalid') AS refused,
-		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last
+		                  max(CASE state WHEN 'invalid' THEN attempt END) AS last,
+		                  max(CASE state WHEN 'valid' THEN attempt END) AS valid, max(attempt) AS highest
 		           FROM attempts GROUP BY trial) c ON c.trial = t.id
 		LEFT JOIN attempts l ON l.trial = t.id AND l.attempt = c.last
 		` + where + ` ORDER BY t.position`)
@@ -68,8 +71,8 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 	for rows.Next() {
 		var t TrialState
 		var treatment string
-		if err := rows.Scan(&t.ID, &t.Block, &t.Replication, &treatment, &t.State, &t.Attempts, &t.Refused, &t.Reason,
-			&t.Log); err != nil {
+		if err := rows.Scan(&t.ID, &t.Block, &t.Replication, &treatment, &t.State, &t.Attempts, &t.Attempt, &t.Refused,
+			&t.Reason, &t.Log); err != nil {
 			return nil, s.word(err)
 		}
 		if t.Treatment, err = decodeTreatment(treatment); err != nil {

@@ -72,7 +72,7 @@ func (s *Server) exchange(r *http.Request) (string, any, error) {
 	}
 	v := exchangeView{Frame: s.frame(r, fmt.Sprintf("Request %d of trial %d", seq, t.state.ID)), Shown: t.shown(),
 		Name: t.name(), Trial: t.state.ID, Seq: seq, TrialPath: t.page(), Sides: []exchangeSide{atClient(x)}}
-	if j, err := t.kept.Joint(store.AttemptID{Trial: t.state.ID, Attempt: t.state.Attempts}); err == nil {
+	if j, err := t.kept.Joint(store.AttemptID{Trial: t.state.ID, Attempt: t.state.Attempt}); err == nil {
 		v.Sides[0].Bench = j.Of(seq)
 	}
 	v.Trail = t.trail()

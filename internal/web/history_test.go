@@ -116,6 +116,32 @@ func TestHistoryPage(t *testing.T) {
 		`href="../r/`+id(t, s, "other/confirmed")+`/">The results that say so`)
 }
 
+// What is still measured, or was stopped, is no run of a history: it is left out, and named.
+func TestUnfinishedRunsAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		gate(t, filepath.Join(dir, fmt.Sprintf("%03d", i+1)), "stack: s", "6.1", "1", 1e-3)
+	}
+	kept, plan := gateBegun(t, filepath.Join(dir, "004"), "stack: s", "6.1", "1")
+	defer kept.Close()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, trial := range plan.Trials[:4] {
+		gateTrial(t, kept, trial, r, 1.5e-3)
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	shows(t, s, "/history/", "gate by date: 3 runs", "004: unfinished, 4 of 8 trials valid")
+	for _, trial := range plan.Trials[4:7] {
+		gateTrial(t, kept, trial, r, 1.5e-3)
+	}
+	for range 3 { // two retries: the lab gives it up, and the run is whole without it
+		shows(t, s, "/history/", "004: unfinished, 7 of 8 trials valid")
+		a, err := kept.Begin(plan.Trials[7].ID)
+		ok(t, err)
+		ok(t, a.Invalidate("it rained", "", nil))
+	}
+	shows(t, s, "/history/", "gate by date: 4 runs")
+}
+
 // A history of several studies is of the one chosen.
 func TestHistoryIsOfOneStudy(t *testing.T) {
 	s := served(t, Options{Folders: []string{house(t)}})

@@ -42,7 +42,7 @@ type index struct {
 }
 
 // indexFormat is the version of the file; another one is not read.
-const indexFormat = 2
+const indexFormat = 3 // 3: trials that a bench need not run are not counted
 
 type indexText struct {
 	Format  int              `json:"format"`
@@ -141,9 +141,11 @@ func (e *entry) read(p place) error {
 	if err != nil {
 		return err
 	}
-	e.Trials = len(trials)
 	for _, t := range trials {
 		e.Refused += t.Refused
+		if t.State != store.Lacking { // its bench need not run it
+			e.Trials++
+		}
 		if t.State == store.Valid {
 			e.Valid++
 		}

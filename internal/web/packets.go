@@ -110,7 +110,7 @@ func (c *capturedCall) between(a, b netip.AddrPort) bool {
 // scheme is that of the server's address, as its program said it, or as the study has it.
 func (t *trialAt) scheme() string {
 	address := t.Treatments[t.treatment].Setup().URL
-	if f, err := t.open(t.logFolder(t.state.Attempts) + "/ready.json"); err == nil && address == "" {
+	if f, err := t.open(t.logFolder(t.state.Attempt) + "/ready.json"); err == nil && address == "" {
 		defer f.Close()
 		var ready struct{ Server struct{ URL string } }
 		if json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&ready) == nil {

@@ -38,7 +38,7 @@ func (t *trialAt) placed(c *store.Columns, traces []*report.Trace) (placing, err
 		return placing{why: "The client ran on another machine, whose clock is not that of the power readings: they have " +
 			"axes of their own."}, nil
 	}
-	quality, err := t.kept.Quality(t.state.ID, t.state.Attempts)
+	quality, err := t.kept.Quality(t.state.ID, t.state.Attempt)
 	if err != nil {
 		return placing{}, err
 	}

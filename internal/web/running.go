@@ -2,16 +2,13 @@ package web
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
-	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -65,6 +62,7 @@ type running struct {
 	MoreRows                      int // treatments that are not listed
 	Picture                       *report.Picture
 	Drawn                         string // what the picture shows
+	Unknown                       string // why figures have no interval; empty: they have
 	Stopping                      bool   // it was asked to
 	Live                          []liveRow
 	Benches                       []benchRow
@@ -272,13 +270,15 @@ const mostMarks = 1000
 const mostFailures = 5
 
 func (r *running) count(trials []store.TrialState, attempts []store.AttemptState) {
-	r.Total = len(trials)
 	names := map[int]store.TrialState{}
 	r.Each = (len(trials) + mostMarks - 1) / mostMarks
 	for i, t := range trials {
 		names[t.ID] = t
 		r.Refused += t.Refused
 		r.Blocks = max(r.Blocks, t.Block)
+		if t.State != store.Lacking { // its bench need not run it
+			r.Total++
+		}
 		if t.State == store.Valid {
 			r.Valid++
 		}
@@ -331,123 +331,4 @@ func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptSta
 			r.Wanted += fmt.Sprintf(", for at most %v", d.Budget.Time)
 		}
 	}
-}
-
-// How many responses and treatments the table of figures so far has.
-const mostColumns, mostLive = 6, 200
-
-// summarize gives the means of the trials so far, with their intervals.
-func (r *running) summarize(s *store.Store, trials []store.TrialState, y study.Study) error {
-	var names []string // treatments, in the order of the study
-	for _, t := range trials {
-		if t.Block == trials[0].Block {
-			names = append(names, levelsOf(t))
-		}
-	}
-	slices.Sort(names)
-	r.MoreRows = max(0, len(names)-mostLive)
-	names = names[:len(names)-r.MoreRows]
-	means := map[report.Panel]map[string][]float64{}
-	for row, err := range s.Results() {
-		if err != nil {
-			return err
-		}
-		if row.Method == store.Modelled {
-			continue // the report tells the modelled from the measured
-		}
-		p := report.Panel{Side: row.Side, Response: row.Response, Unit: row.Unit}
-		if means[p] == nil {
-			means[p] = map[string][]float64{}
-		}
-		name := levelsOf(store.TrialState{PlannedTrial: row.PlannedTrial})
-		means[p][name] = append(means[p][name], row.Mean)
-	}
-	r.expect(means, y.Design)
-	var panels []report.Panel
-	for _, side := range []measure.Side{measure.Client, measure.Server} {
-		for _, x := range measure.Responses() {
-			if p := (report.Panel{Side: side, Response: x.Name, Unit: x.Unit}); means[p] != nil && len(panels) < mostColumns {
-				panels = append(panels, p)
-			}
-		}
-	}
-	if len(panels) == 0 {
-		return nil
-	}
-	r.Head = []string{"treatment", "trials"}
-	r.Rows = make([][]string, len(names))
-	for i, name := range names {
-		r.Rows[i] = []string{name, itoa(len(means[panels[0]][name]))}
-	}
-	for k, p := range panels {
-		r.Head = append(r.Head, report.Words(p.Response)+", "+string(p.Side))
-		f := report.Figure{ID: "so-far", Unit: p.Unit,
-			Title: fmt.Sprintf("%s at the %s, so far", report.Words(p.Response), p.Side)}
-		for i, name := range names {
-			row := soFar(name, means[p][name], y.Design.Confidence, p.Unit)
-			f.Rows = append(f.Rows, row)
-			r.Rows[i] = append(r.Rows[i], row.Value)
-		}
-		if k == 0 {
-			pic := f.Picture()
-			r.Picture, r.Drawn = &pic, f.Title
-		}
-	}
-	return nil
-}
-
-// expect says how near the wanted precision is, and what it takes if trials vary as they did.
-func (r *running) expect(means map[report.Panel]map[string][]float64, d study.Design) {
-	if d.Precision == 0 {
-		return
-	}
-	widest, at, blocks := 0.0, "", 0
-	for p, of := range means {
-		for _, points := range of {
-			m, err := stat.Mean(points, d.Confidence)
-			if err != nil || !m.HasInterval() || m.Center == 0 {
-				continue
-			}
-			if share := m.HalfWidth() / math.Abs(m.Center); share > widest {
-				widest, at, blocks = share, report.Words(p.Response)+" at the "+string(p.Side), len(points)
-			}
-		}
-	}
-	if at == "" {
-		return
-	}
-	r.Wanted += fmt.Sprintf("; so far %s is known within %.2g %%", at, 100*widest)
-	if widest <= d.Precision || r.Blocks == 0 {
-		return
-	}
-	// An interval shrinks with the root of the number of trials.
-	need := math.Ceil(float64(blocks) * math.Pow(widest/d.Precision, 2))
-	if d.Budget.Blocks > 0 {
-		need = min(need, float64(d.Replications+d.Budget.Blocks))
-	}
-	more := max(0, need*float64(r.Total)/float64(r.Blocks)-float64(r.Valid)) * r.pace.Seconds()
-	if d.Budget.Blocks == 0 && d.Budget.Time > 0 {
-		more = min(more, d.Budget.Time.Seconds())
-	}
-	if need > float64(r.Blocks) {
-		r.Left = "about " + time.Duration(more*float64(time.Second)).Round(time.Second).String()
-		r.Wanted += fmt.Sprintf(", which takes some %.0f blocks in all", need)
-	}
-}
-
-// soFar is the mean of some trials with its interval, as a row of a figure.
-func soFar(name string, points []float64, confidence float64, unit string) report.FigureRow {
-	nan := math.NaN()
-	row := report.FigureRow{Name: name, Value: "–", Points: points, Center: nan, Lo: nan, Hi: nan, Floor: nan,
-		Published: nan, PubLo: nan, PubHi: nan}
-	m, err := stat.Mean(points, confidence)
-	if err != nil {
-		return row
-	}
-	row.Center, row.Value = m.Center, report.Format(m.Center, unit)
-	if m.HasInterval() {
-		row.Lo, row.Hi = m.Lo, m.Hi
-		row.Value = fmt.Sprintf("%s (%s to %s)", row.Value, report.Format(m.Lo, unit), report.Format(m.Hi, unit))
-	}
-	return row
 }

@@ -20,6 +20,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -101,7 +102,10 @@ func TestNowShowsTheLedger(t *testing.T) {
 // With a precision wanted, the time left is that of the blocks it takes, within the budget.
 func TestNowForeseesThePrecision(t *testing.T) {
 	panel := report.Panel{Side: measure.Client, Response: "rtt", Unit: "s"}
-	means := map[report.Panel]map[string][]float64{panel: {"a": {1, 1.1, 0.9, 1, 1, 1, 1.05, 0.95}, "b": {5, 5, 5, 5, 5, 5, 5, 5.001}}}
+	of := func(points ...float64) *trialsSoFar {
+		return &trialsSoFar{points: points, benches: make([]string, len(points))}
+	}
+	means := map[string]*trialsSoFar{"a": of(1, 1.1, 0.9, 1, 1, 1, 1.05, 0.95), "b": of(5, 5, 5, 5, 5, 5, 5, 5.001)}
 	// scipy.stats.t.ppf(0.975, 7) * numpy.std(a, ddof=1) / sqrt(8) = 0.049976
 	for _, tt := range []struct {
 		d    study.Design
@@ -114,7 +118,10 @@ func TestNowForeseesThePrecision(t *testing.T) {
 		{study.Design{Precision: 0.1, Confidence: 0.95, Replications: 8}, "about 4s", "within 5 %"},
 	} {
 		r := running{Total: 16, Valid: 12, Blocks: 8, Left: "about 4s", pace: time.Second}
-		r.expect(means, tt.d)
+		for _, x := range means {
+			x.settle(tt.d, 1)
+		}
+		r.expect(map[report.Panel]map[string]*trialsSoFar{panel: means}, tt.d, stat.FixedBenches)
 		if r.Left != tt.left || !strings.Contains(r.Wanted, tt.says) {
 			t.Errorf("%+v: left %s, %s", tt.d, r.Left, r.Wanted)
 		}

@@ -157,7 +157,7 @@ func (s *Server) trial(r *http.Request) (string, any, error) {
 	if t.state.State != store.Valid {
 		return "trial", v, nil
 	}
-	if v.Quality, err = t.kept.Quality(t.state.ID, t.state.Attempts); err != nil {
+	if v.Quality, err = t.kept.Quality(t.state.ID, t.state.Attempt); err != nil {
 		return "", nil, unreadable(err)
 	}
 	if v.Captures, err = t.captures(); err != nil {
@@ -213,7 +213,7 @@ func (t *trialAt) facts() [][2]string {
 			out = append(out, f)
 		}
 	}
-	if j, err := t.kept.Joint(store.AttemptID{Trial: t.state.ID, Attempt: t.state.Attempts}); err == nil {
+	if j, err := t.kept.Joint(store.AttemptID{Trial: t.state.ID, Attempt: t.state.Attempt}); err == nil {
 		for _, b := range j.Benches {
 			out = append(out, [2]string{"driven from " + b.Bench, fmt.Sprintf("%d requests, from %d", b.Requests, b.First)})
 		}
@@ -398,7 +398,14 @@ func phaseName(response string) string {
 func (s *Server) log(w http.ResponseWriter, r *http.Request) {
 	s.send(w, r, "text/plain; charset=utf-8", func(t *trialAt) (string, error) {
 		attempt, err := strconv.Atoi(r.PathValue("attempt"))
-		if err != nil || attempt < 1 || attempt > t.state.Attempts {
+		if err != nil {
+			return "", notFound("no such attempt")
+		}
+		all, err := t.kept.Attempts(t.state.ID)
+		if err != nil {
+			return "", unreadable(err)
+		}
+		if !slices.ContainsFunc(all, func(a store.AttemptState) bool { return a.Attempt == attempt }) {
 			return "", notFound("no such attempt")
 		}
 		return path.Join(t.logFolder(attempt), path.Base(r.PathValue("file"))), nil

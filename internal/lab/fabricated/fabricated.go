@@ -4,9 +4,12 @@ package fabricated
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +56,7 @@ func CreateOn(dir string, text, facts []byte) (*store.Store, study.Plan, error) 
 		return nil, p, err
 	}
 	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
-		Facts: facts, Program: "bench"})
+		Incomplete: s.Design.Incomplete, Facts: facts, Program: "bench"})
 	return kept, p, err
 }
 
@@ -94,15 +97,48 @@ func Make(dir string, treatments, replications, requests int) error {
 // Trial conducts a trial of that many requests. Besides writes what else the attempt
 // left; nil: nothing.
 func Trial(s *store.Store, t study.Trial, requests int, besides func(*store.Attempt) error) error {
-	return conduct(s, t, requests, store.Bench{}, besides)
+	return conduct(s, t, requests, store.Bench{}, nil, besides)
 }
 
 // TrialOn conducts a trial on one of several benches.
 func TrialOn(s *store.Store, t study.Trial, requests int, on store.Bench) error {
-	return conduct(s, t, requests, on, nil)
+	return conduct(s, t, requests, on, nil, nil)
 }
 
-func conduct(s *store.Store, t study.Trial, requests int, on store.Bench, besides func(*store.Attempt) error) error {
+// Deliver conducts the trials of an order in a directory of their own, as a bench does, and hands
+// them over: noted is the quality of each. It returns what became of them.
+func Deliver(s *store.Store, p study.Plan, o store.Order, retries, requests int, noted []store.Quality,
+	besides func(*store.Attempt) error) (store.State, error) {
+	text, _, err := s.Study()
+	if err != nil {
+		return "", err
+	}
+	h := store.Header{Study: text, Facts: []byte(`{"edgegauge":{"version":"bench"}}`), Program: "bench", First: o.Attempt}
+	if h.Plan, err = s.BlockPlan(o.Block); err != nil {
+		return "", err
+	}
+	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t study.Trial) bool { return t.Block != o.Block })
+	h.Trials = lab.Records(p)
+	dir, err := s.Incoming(o.Bench.Name)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, fmt.Sprintf("%d-%d", o.Block, o.Attempt))
+	own, err := store.Create(dir, h)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range p.Trials {
+		err = errors.Join(err, conduct(own, t, requests, store.Bench{}, noted, besides))
+	}
+	if err = errors.Join(err, own.Close()); err != nil {
+		return "", err
+	}
+	return s.Take(o, retries, dir)
+}
+
+func conduct(s *store.Store, t study.Trial, requests int, on store.Bench, noted []store.Quality,
+	besides func(*store.Attempt) error) error {
 	a, err := s.BeginOn(t.ID, on)
 	if err != nil {
 		return err
@@ -131,7 +167,7 @@ func conduct(s *store.Store, t study.Trial, requests int, on store.Bench, beside
 			return err
 		}
 	}
-	return a.Commit(results, nil)
+	return a.Commit(results, noted)
 }
 
 // drawn makes exchanges of a closed loop: skewed latencies, 2 % slower a treatment.
