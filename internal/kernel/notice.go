@@ -21,7 +21,11 @@ type Notice struct {
 	b  [noticeLength]byte
 }
 
-const noticeLength = 64 << 10 // B: a header, and the text
+const (
+	noticeLength = 64 << 10 // B: a header, and the text
+	noticeHeader = 8        // B: the text's length and its sum
+	usualNotice  = 4 << 10  // B: most are shorter, and are read at once
+)
 
 // ErrNoNotice means that a process has no such notice, or not one of ours to read.
 var ErrNoNotice = errors.New("no notice")
@@ -41,15 +45,14 @@ func NewNotice(name string) (*Notice, error) {
 func (n *Notice) Write(text []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	const header = 8
-	if len(text) > noticeLength-header {
+	if len(text) > noticeLength-noticeHeader {
 		return
 	}
-	copy(n.b[header:], text)
+	copy(n.b[noticeHeader:], text)
 	// A reader may see half of a write. By the sum it knows, and reads again.
 	binary.LittleEndian.PutUint32(n.b[0:], uint32(len(text)))
 	binary.LittleEndian.PutUint32(n.b[4:], crc32.ChecksumIEEE(text))
-	_, _ = n.f.WriteAt(n.b[:header+len(text)], 0) // memory of our own
+	_, _ = n.f.WriteAt(n.b[:noticeHeader+len(text)], 0) // memory of our own
 }
 
 // Close ends it.
@@ -67,12 +70,20 @@ func ReadNotice(pid int, name string) ([]byte, error) {
 			return nil, ErrNoNotice
 		}
 		defer f.Close()
+		b := make([]byte, usualNotice)
 		for range 10 {
-			var b [noticeLength]byte
-			k, _ := f.ReadAt(b[:], 0)
-			if n := int(binary.LittleEndian.Uint32(b[0:])); k >= 8 && n <= k-8 &&
-				binary.LittleEndian.Uint32(b[4:]) == crc32.ChecksumIEEE(b[8:8+n]) {
-				return b[8 : 8+n], nil
+			k, _ := f.ReadAt(b, 0)
+			if k < noticeHeader {
+				continue
+			}
+			whole := noticeHeader + int64(binary.LittleEndian.Uint32(b[0:]))
+			if whole > int64(len(b)) && whole <= noticeLength {
+				b = make([]byte, noticeLength)
+				k, _ = f.ReadAt(b, 0)
+				whole = noticeHeader + int64(binary.LittleEndian.Uint32(b[0:]))
+			}
+			if whole <= int64(k) && binary.LittleEndian.Uint32(b[4:]) == crc32.ChecksumIEEE(b[noticeHeader:whole]) {
+				return b[noticeHeader:whole], nil
 			}
 		}
 	}

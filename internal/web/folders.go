@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -94,12 +95,24 @@ func (f *folder) find() []place {
 
 var plainName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
+// coarse is how far the time of modification of a file may be behind the clock: a tick of the kernel, much more on a
+// starved machine, a second on some file systems.
+const coarse = time.Second
+
 func (f *folder) place(dir string, ledger fs.FileInfo) place {
 	p := place{folder: f, dir: dir}
 	p.id = idOf(p.path())
-	p.key = fmt.Sprintf("%d %d", ledger.Size(), ledger.ModTime().UnixNano())
+	changed := ledger.ModTime()
+	p.key = fmt.Sprintf("%d %d", ledger.Size(), changed.UnixNano())
 	if log, err := f.root.Lstat(path.Join(dir, ledgerFile+"-wal")); err == nil && log.Size() > 0 {
 		p.key += fmt.Sprintf(" %d %d", log.Size(), log.ModTime().UnixNano())
+		if log.ModTime().After(changed) {
+			changed = log.ModTime()
+		}
+	}
+	// A ledger that was written just now may be written again with the same time and size.
+	if now := time.Now(); now.Sub(changed).Abs() < coarse {
+		p.key += fmt.Sprintf(" read %d", now.UnixNano())
 	}
 	return p
 }

@@ -124,7 +124,7 @@ func (h *hub) look(stop chan struct{}) {
 	var w watch
 	var made time.Time
 	for {
-		if time.Since(made) >= every || time.Since(w.read) >= every && w.stirred() {
+		if time.Since(made) >= every || w.read.due(time.Now(), every) && w.stirred() {
 			made = time.Now()
 			h.renew(&w, stop)
 		}

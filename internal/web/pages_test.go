@@ -49,6 +49,36 @@ func TestListHasPages(t *testing.T) {
 	}
 }
 
+// A ledger that was written just now may be written again with the same size and time: what was read of it is not kept.
+func TestLedgerOfJustNowIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ledgerFile)
+	ok(t, os.WriteFile(file, []byte("a"), 0o644))
+	root, err := os.OpenRoot(dir)
+	ok(t, err)
+	defer root.Close()
+	f := &folder{path: dir, root: root}
+	key := func(changed time.Time) string {
+		ok(t, os.Chtimes(file, changed, changed))
+		st, err := os.Stat(file)
+		ok(t, err)
+		return f.place(".", st).key
+	}
+	if now := time.Now().Add(coarse); key(now) == key(now) {
+		t.Error("one of just now reads as unchanged")
+	}
+	if old := time.Now().Add(-time.Minute); key(old) != key(old) {
+		t.Error("one of a minute ago reads as changed")
+	}
+}
+
+// aged has the ledger of a result be an hour old.
+func aged(t *testing.T, dir string) {
+	t.Helper()
+	hourAgo := time.Now().Add(-time.Hour)
+	ok(t, os.Chtimes(filepath.Join(dir, ledgerFile), hourAgo, hourAgo))
+}
+
 // The index reads a ledger once, in memory and over a new start, until it changes.
 func TestIndexReadsWhatChanged(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
@@ -57,6 +87,7 @@ func TestIndexReadsWhatChanged(t *testing.T) {
 	ok(t, err)
 	ok(t, fabricated.Trial(kept, plan.Trials[0], 20, nil))
 	ok(t, kept.Close())
+	aged(t, made)
 	valid := func(s *Server) int { return s.index.of(s.places())[0].Valid }
 	if got := valid(served(t, Options{Folders: []string{dir}, Cache: cache})); got != 1 {
 		t.Fatalf("got %d valid trials, want 1", got)
@@ -127,6 +158,7 @@ func TestLargeResultsOpenFromTheLedger(t *testing.T) {
 	dir := t.TempDir()
 	made := filepath.Join(dir, "large")
 	ok(t, fabricated.Make(made, 2, 2, 20))
+	aged(t, made)
 	s := served(t, Options{Folders: []string{dir}})
 	s.reports.most = 100 // of 2 × 2 × 2 × 20 records
 	to := "/r/" + id(t, s, "large") + "/"

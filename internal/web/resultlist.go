@@ -11,7 +11,7 @@ import (
 )
 
 // perPage is how many results a page lists.
-const perPage = 200
+const perPage = 50
 
 // A found is a result as the list shows it.
 type found struct {

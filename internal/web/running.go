@@ -94,10 +94,21 @@ type watch struct {
 	known    map[string]*running // by id
 	ended    []*running
 	resting  []found
-	compared []found   // results that compare two versions, as they were found
-	read     time.Time // of a ledger, last
+	compared []found // results that compare two versions, as they were found
+	read     pace    // of ledgers
 	cpu      cpuClock
 	courses  map[string]*labCourse // by id
+}
+
+// A pace is how often something may be done: once in a period, and once more right after a
+// pause, since what is written in two steps is often looked at between them.
+type pace struct{ last, before time.Time }
+
+func (p *pace) took(now time.Time) { p.before, p.last = p.last, now }
+
+// due says whether it may be done again.
+func (p *pace) due(now time.Time, every time.Duration) bool {
+	return now.Sub(p.last) >= every || now.Sub(p.before) >= 2*every
 }
 
 // stirred says whether the ledger of a running study has changed since it was read.
@@ -146,7 +157,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		}
 	}
 	v := liveView{Over: over}
-	busy := -1.0
+	busy, read := -1.0, false
 	if len(w.places) > 0 && time.Since(w.cpu.at) > renewEvery*9/10 {
 		busy = w.cpu.since()
 	}
@@ -158,7 +169,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		p := old.folder.place(old.dir, st)
 		r := w.known[p.id]
 		if r == nil || r.place.key != p.key {
-			w.read = time.Now()
+			read = true
 			r = readRunning(p)
 			w.known[p.id] = r
 		}
@@ -179,6 +190,9 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 			shown.Step = step.Step
 		}
 		v.Running = append(v.Running, &shown)
+	}
+	if read {
+		w.read.took(time.Now())
 	}
 	for id, r := range w.known {
 		if !slices.ContainsFunc(v.Running, func(x *running) bool { return x.place.id == id }) {

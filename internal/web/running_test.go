@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,24 @@ func (l *ongoing) fail(why string) {
 	a, err := l.kept.Begin(l.plan.Trials[l.next].ID)
 	ok(l.T, err)
 	ok(l.T, a.Invalidate(why, "", nil))
+}
+
+// What is written in two steps and looked at between them is read again at once, and what changes all the time once in a
+// period.
+func TestPace(t *testing.T) {
+	start := time.Now()
+	var p pace
+	var read []int
+	for at := 0; at < 10_000; at += 200 { // ms; it changes all the time but from 3,000 to 6,000
+		now := start.Add(time.Duration(at) * time.Millisecond)
+		if (at < 3000 || at >= 6000) && p.due(now, time.Second) {
+			p.took(now)
+			read = append(read, at)
+		}
+	}
+	if want := []int{0, 200, 1200, 2200, 6000, 6200, 7200, 8200, 9200}; !slices.Equal(read, want) {
+		t.Errorf("read at %v, want %v", read, want)
+	}
 }
 
 func TestNowShowsTheLedger(t *testing.T) {
