@@ -43,7 +43,7 @@ func (c *Conductor) Bound(ctx context.Context, length time.Duration) error {
 		return err
 	}
 	if c.Driver > 0 {
-		if c.Search.Most = min(c.Search.Most, c.Driver/2); c.Search.Most < c.Search.Least {
+		if c.Search.Most = min(c.Search.Most, stat.Readable(c.Driver/2)); c.Search.Most < c.Search.Least {
 			return fmt.Errorf("the driver does %.0f requests/s here, too few to judge a trial of %v; lengthen it with "+
 				"--length, or free a CPU", c.Driver, length)
 		}
@@ -52,7 +52,7 @@ func (c *Conductor) Bound(ctx context.Context, length time.Duration) error {
 		return nil
 	}
 	closed, err := c.Server.Closed(ctx)
-	c.Search.First = max(closed/2, c.Search.Least)
+	c.Search.First = max(stat.Readable(closed/2), c.Search.Least)
 	return err
 }
 

@@ -70,6 +70,33 @@ func conduct(t *testing.T, s *simulated, q stat.CapacitySearch) *Conductor {
 	return c
 }
 
+// Whatever driver, closed loop and length are, no rate has more than four digits: people read them while a
+// search runs, in its results and its messages.
+func TestRatesHaveFourDigits(t *testing.T) {
+	for needs, length := range map[int]time.Duration{1000: 300 * time.Millisecond, 100: 700 * time.Millisecond,
+		999: time.Second, 1000000: 3 * time.Second} {
+		exact := float64(needs) / length.Seconds()
+		if got := leastRate(needs, length); got < exact || got > 1.0021*exact || got != stat.Readable(got) {
+			t.Errorf("at least %d requests in %v: %v requests/s", needs, length, got)
+		}
+	}
+	for _, s := range []*simulated{
+		{bears: 700, driver: 20001.0 / 3, closed: 10000.0 / 3, noise: 0.02},
+		{bears: 9000, driver: 20000.0 / 3, closed: 20000.0 / 7, noise: 0.02}, // more than the driver does
+		{bears: 1, driver: 20000, closed: 10000.0 / 3, noise: 0.02},          // less than a trial can tell
+	} {
+		q := search()
+		q.Least = leastRate(10, 3*time.Second)
+		c := conduct(t, s, q)
+		for _, x := range append(slices.Clone(s.trials), stat.CapacityTrial{Rate: c.Search.Least},
+			stat.CapacityTrial{Rate: c.Search.Most}) {
+			if x.Rate != stat.Readable(x.Rate) {
+				t.Errorf("a server that bears %v: a rate of %v", s.bears, x.Rate)
+			}
+		}
+	}
+}
+
 // From a closed loop's throughput, through the bracket and the blocks, to the truth.
 func TestConductorFindsWhatAServerBears(t *testing.T) {
 	s := &simulated{bears: 700, driver: 20000, closed: 3000, noise: 0.02}

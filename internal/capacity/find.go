@@ -84,7 +84,7 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 			"raise it", t, q.SLO.Longest())}
 	}
 	s.load = s.loadOf()
-	search := stat.CapacitySearch{Least: float64(q.SLO.Needs()) / q.Length.Seconds(), Most: drive.MostRate,
+	search := stat.CapacitySearch{Least: leastRate(q.SLO.Needs(), q.Length), Most: drive.MostRate,
 		Precision: q.Precision / 100, Budget: q.Budget, Confidence: s.base.Design.Confidence, Seed: s.base.Design.Seed}
 	*s.out = Answer{Study: s.base.Name, SLO: q.SLO, Precision: search.Precision, Length: q.Length, Period: q.Period,
 		Confidence: search.Confidence, Least: search.Least}
@@ -94,6 +94,16 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	s.setup = p.Trials[0].Setup
 	search.First = s.setup.Rate
 	return search, nil
+}
+
+// leastRate is the lowest rate of four digits, in requests/s, at which a trial of a length has so many requests.
+func leastRate(needs int, length time.Duration) float64 {
+	exact := float64(needs) / length.Seconds()
+	rate := stat.Readable(exact)
+	if rate < exact {
+		rate = stat.Readable(rate * (1 + 1e-3)) // at least one, at most ten of the fourth digit
+	}
+	return rate
 }
 
 // fixes reports whether the study gives a setting, fixed or as a factor.

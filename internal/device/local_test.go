@@ -189,6 +189,27 @@ func TestUsageSeesTheWholeTree(t *testing.T) {
 	}
 }
 
+// A process that a signal has stopped is told, a child too.
+func TestStoppedProcessesAreNamed(t *testing.T) {
+	p := start(t, "sleep 1000 & echo $!; wait")
+	defer p.Kill()
+	child := 0
+	if _, err := fmt.Fscan(p.Stdout, &child); err != nil || len(p.Stopped()) > 0 {
+		t.Fatalf("%v; %v are stopped", err, p.Stopped())
+	}
+	for _, pid := range []int{child, p.PID} {
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); len(p.Stopped()) < 2 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := p.Stopped(); !slices.Equal(got, []int{p.PID, child}) {
+		t.Errorf("got %v, want %d and %d", got, p.PID, child)
+	}
+}
+
 func TestPinnedProcessStaysOnItsCPU(t *testing.T) {
 	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sleep", "1000"}, CPUs: []int{0}})
 	if err != nil {

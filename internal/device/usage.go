@@ -48,3 +48,17 @@ func usage(pid int) (Usage, error) {
 	}
 	return u, nil
 }
+
+// Stopped lists the program's processes that a signal has stopped (SIGSTOP), or a debugger; none of a program on
+// another machine.
+func (p *Process) Stopped() (pids []int) {
+	if p.usage != nil {
+		return nil
+	}
+	for _, pid := range append([]int{p.PID}, kernel.Family(p.PID)...) {
+		if q, err := kernel.ReadProcess(pid); err == nil && (q.State == 'T' || q.State == 't') {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -50,6 +50,8 @@ type fakeStack struct {
 	acts  map[string]act
 	usage func(side int) (device.Usage, error)
 	exits [2]device.Exit
+	// stopped are the programs' processes that a signal has stopped.
+	stopped []int
 }
 
 // soundStack keeps the protocol.
@@ -175,6 +177,7 @@ func (p *fakeProcess) act(a act) bool {
 	return true
 }
 
+func (p *fakeProcess) Stopped() []int               { return p.stack.stopped }
 func (p *fakeProcess) Usage() (device.Usage, error) { return p.stack.usage(p.side) }
 func (p *fakeProcess) Exited() <-chan device.Exit   { return p.exited }
 

@@ -93,7 +93,8 @@ func (j *joint) start(ctx context.Context) error {
 				s.Close()
 			}
 		}()
-		h.session = &stack.Session{Client: stack.NewConn(toHelper{s}, s), EndWithin: grace}
+		h.session = &stack.Session{Client: stack.NewConn(toHelper{s}, s), EndWithin: grace,
+			Late: t.overdue()}
 		return nil
 	})
 }

@@ -329,6 +329,28 @@ func TestStacksWithoutHooks(t *testing.T) {
 	})
 }
 
+// A client that a signal stops in a run of a duration is waited for as long as its last requests may
+// take, and not as long as a trial may; the reason says what happened to it.
+func TestStoppedClientOfADuration(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		s := soundStack()
+		s.acts[running], s.stopped = act{then: "hang"}, []int{4711}
+		began := time.Now()
+		got := verdict(t, s, func(l *Lab) {
+			setup := *l.Plan.Trials[0].Setup
+			setup.Requests, setup.Duration = 0, time.Second
+			l.Plan.Trials[0].Setup = &setup
+			l.Plan.Study.Design.WarmUp = study.Span{}
+			l.Plan.Study.Timeouts.Trial, l.Plan.Study.Timeouts.Request = time.Hour, 5*time.Second
+		})
+		if took := time.Since(began); took > 42*time.Second || !says(got, "it was told to run for 1s and had not ended "+
+			"40s later; a signal (SIGSTOP) or a debugger has stopped its process 4711") {
+			t.Errorf("got %q after %v", got, took)
+		}
+	})
+}
+
 // A run that is bounded by time may have any number of records.
 func TestRunsOfADuration(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

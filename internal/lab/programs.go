@@ -135,7 +135,7 @@ func (t *trialRunner) command(d stack.Description, verb string, on place) (devic
 
 func (p *programs) session() *stack.Session {
 	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.trial.lab.Plan.Study.Timeouts.Ready, EndWithin: grace,
-		Sampled: p.trial.populated()}
+		Late: p.trial.overdue(), Sampled: p.trial.populated()}
 	if p.server != nil {
 		s.Server = p.server.conn
 	}
@@ -143,6 +143,12 @@ func (p *programs) session() *stack.Session {
 		p.client.conn.Devices = p.trial.lab.showDevices
 	}
 	return s
+}
+
+// overdue is how long a client may take to end a run after its duration: what was sent at its end has its own
+// time-out, once more for a connection made anew, and a busy machine takes its time.
+func (t *trialRunner) overdue() time.Duration {
+	return 2*t.lab.Plan.Study.Timeouts.Request + 30*time.Second
 }
 
 // serve is the server's first line.
@@ -248,6 +254,10 @@ func (p *program) explain(didNot string, err error) error {
 		case e := <-p.process.Exited():
 			err = fmt.Errorf("it ended with %s", e.Reason())
 		case <-time.After(200 * time.Millisecond):
+		}
+	default:
+		if pids := p.process.Stopped(); len(pids) > 0 {
+			err = fmt.Errorf("%w; a signal (SIGSTOP) or a debugger has stopped its process %d", err, pids[0])
 		}
 	}
 	return reason{fmt.Errorf("%s %s: %w; see %s", p.name, didNot, err, p.log)}

@@ -455,6 +455,7 @@ func (t *trialRunner) side(side int) (end study.Side, verb string, pin []int) {
 // A process is a running program, as device.Process is one.
 type process interface {
 	Usage() (device.Usage, error)
+	Stopped() []int
 	Exited() <-chan device.Exit
 	Stop(ctx context.Context, grace time.Duration) (device.Exit, bool)
 	Kill() device.Exit

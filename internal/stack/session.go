@@ -33,6 +33,9 @@ type Session struct {
 
 	ReadyWithin time.Duration // limit of each wait for "ready"; 0: as long as the context lasts
 	EndWithin   time.Duration // limit of each program's end; 0: as long as the context lasts
+	// Late is how long a client may take to end a run after the duration that it was told; 0: as long
+	// as the context lasts. A run at a rate has no such limit: a backlog is sent after its duration.
+	Late time.Duration
 
 	// RunEnded, if not nil, is called when the client has ended a run and before
 	// more than the first of its records is read: the moment to read a process's
@@ -126,14 +129,16 @@ type WarmUp struct {
 func (s *Session) WarmUp(ctx context.Context, run Run) (WarmUp, error) {
 	run.Record = false
 	out := WarmUp{Span: Span{Began: time.Now()}}
-	end, err := s.Client.run(ctx, run, 0, nil)
+	due, cancel, _ := s.dueIn(ctx, run)
+	defer cancel()
+	end, err := s.Client.run(due, run, 0, nil)
 	out.Ended = time.Now()
 	s.Phases = s.Phases.Or(end.Phases)
 	if err == nil && run.Requests > 0 && run.Duration == 0 && end.Count != run.Requests {
 		err = fmt.Errorf("%w: %d requests instead of %d", errCounts, end.Count, run.Requests)
 	}
 	if err != nil {
-		return out, blame(ctx, measure.Client, "did not end its warm-up", err)
+		return out, blame(due, measure.Client, "did not end its warm-up", err)
 	}
 	out.Client = end.Count
 	if s.RunEnded != nil {
@@ -159,15 +164,18 @@ func (s *Session) Measure(ctx context.Context, run Run, client, server Sink) (Sp
 		most = run.Requests
 	}
 	span := Span{Began: time.Now()}
+	due, cancel, inTime := s.dueIn(ctx, run)
+	defer cancel()
 	ended := func() error {
+		inTime()
 		span.Ended = time.Now()
 		if s.RunEnded == nil {
 			return nil
 		}
 		return s.RunEnded()
 	}
-	n, err := s.receive(ctx, measure.Client, "did not end its run", ended, client, func(emit emitter) (End, error) {
-		return s.Client.run(ctx, run, most, emit)
+	n, err := s.receive(due, measure.Client, "did not end its run", ended, client, func(emit emitter) (End, error) {
+		return s.Client.run(due, run, most, emit)
 	})
 	if err != nil || s.Server == nil {
 		return span, err
@@ -238,6 +246,25 @@ func (s *Session) End(ctx context.Context) error {
 	}
 	return nil
 }
+
+// dueIn limits the wait for the end of a run that a duration limits, until inTime is called.
+func (s *Session) dueIn(ctx context.Context, run Run) (due context.Context, cancel func(), inTime func()) {
+	if s.Late == 0 || run.Duration == 0 || run.Rate > 0 {
+		return ctx, func() {}, func() {}
+	}
+	due, end := context.WithCancelCause(ctx)
+	most := time.Duration(run.Duration)
+	timer := time.AfterFunc(most+s.Late, func() { end(lateError{most, s.Late}) })
+	return due, func() { timer.Stop(); end(nil) }, func() { timer.Stop() }
+}
+
+// lateError is the cause of the end of a run that did not end by itself.
+type lateError struct{ run, late time.Duration }
+
+func (e lateError) Error() string {
+	return fmt.Sprintf("it was told to run for %v and had not ended %v later", e.run, e.late)
+}
+func (lateError) Is(err error) bool { return err == context.DeadlineExceeded }
 
 // limited limits a wait; a d of 0 does not.
 func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -302,6 +303,38 @@ func TestSessionEndsWithItsContext(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", what, err, cause)
 		}
 	}
+}
+
+// A client that was told how long to run is not waited for much longer, and its records take the time that they take.
+func TestRunThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mute := func(string, map[string]any) string { return "-" }
+		for what, do := range map[string]func(*Session, Run) error{
+			"WarmUp":  func(s *Session, r Run) error { _, err := s.WarmUp(t.Context(), r); return err },
+			"Measure": func(s *Session, r Run) error { _, err := s.Measure(t.Context(), r, &kept{}, &kept{}); return err },
+		} {
+			s := &Session{Client: fakeProgram(t, mute), Late: time.Minute}
+			began := time.Now()
+			err := do(s, Run{Duration: int64(2 * time.Second)})
+			if took := time.Since(began); took != 62*time.Second || err == nil ||
+				!strings.Contains(err.Error(), "it was told to run for 2s and had not ended 1m0s later") {
+				t.Errorf("%s: after %v: %v", what, took, err)
+			}
+		}
+		slow := func(string, map[string]any) string {
+			time.Sleep(5 * time.Minute) // a backlog
+			return recordsOf(3)
+		}
+		s := &Session{Client: fakeProgram(t, slow), Late: time.Minute}
+		if _, err := s.Measure(t.Context(), Run{Duration: 1, Rate: 10}, &kept{}, &kept{}); err != nil {
+			t.Errorf("a run at a rate: %v", err)
+		}
+		s = &Session{Client: fakeProgram(t, func(string, map[string]any) string { return recordsOf(3) }), Late: time.Minute}
+		s.RunEnded = func() error { time.Sleep(time.Hour); return nil } // as long as what comes after the run may take
+		if _, err := s.Measure(t.Context(), Run{Duration: 1}, &kept{}, &kept{}); err != nil {
+			t.Errorf("records that come late: %v", err)
+		}
+	})
 }
 
 func TestEndOfAProgramThatStays(t *testing.T) {

@@ -383,11 +383,11 @@ func (s CapacitySearch) bracket(step *CapacityStep, trials []CapacityTrial) (res
 			step.Stage = BelowLeast
 			return nil, 0
 		case step.Hi == 0:
-			rate = min(readable(2*t.Rate), s.Most)
+			rate = min(Readable(2*t.Rate), s.Most)
 		case step.Lo == 0:
-			rate = max(readable(t.Rate/2), s.Least)
+			rate = max(Readable(t.Rate/2), s.Least)
 		case step.Hi/step.Lo > bracketWithin:
-			rate = readable(math.Sqrt(step.Lo * step.Hi))
+			rate = Readable(math.Sqrt(step.Lo * step.Hi))
 		default:
 			step.Stage = Measuring
 			return trials, math.Sqrt(step.Lo * step.Hi)
@@ -405,7 +405,7 @@ func (s CapacitySearch) block(number int, center, w float64) []float64 {
 	rates := make([]float64, blockTrials)
 	for i := range rates {
 		share := (float64(i) + r.Float64()) / blockTrials
-		rates[i] = s.within(readable(center * (1 + w*(2*share-1))))
+		rates[i] = s.within(Readable(center * (1 + w*(2*share-1))))
 	}
 	r.Shuffle(len(rates), func(i, k int) { rates[i], rates[k] = rates[k], rates[i] })
 	return rates
@@ -439,8 +439,8 @@ func (s CapacitySearch) take(step *CapacityStep, b []CapacityTrial, center, w fl
 	return min(max(c.Rate, center*(1-w)), center*(1+w))
 }
 
-// readable rounds a rate to four digits, as a study file would have it.
-func readable(rate float64) float64 {
+// Readable rounds a rate to four digits, as a study file would have it.
+func Readable(rate float64) float64 {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64)
 	return v
 }
