@@ -182,6 +182,7 @@ func TestWatchInBrowser(t *testing.T) {
 	l.fail("the rain")
 	shown("5 of 40")
 	shown("the rain")
+	shown("busy CPUs") // known a second after the page began to watch
 	nodes := r.count("*")
 	for range 8 {
 		l.conduct(1)
