@@ -154,7 +154,7 @@ func (a *app) host(bed *testbed.Testbed, trust bool) capacity.Host {
 	return capacity.Host{
 		Bed: bed,
 		Open: func(ctx context.Context, p study.Plan, text []byte, dir string) (*testbed.Experiment, error) {
-			return a.openPlan(ctx, p, text, dir, trust, false)
+			return a.openPlan(ctx, p, text, opening{out: dir, trust: trust})
 		},
 		Close:    closeExperiment,
 		Resuming: func(dir string) { fmt.Fprintf(a.notes(), "resuming %s\n", dir) },

@@ -83,6 +83,11 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 	if err != nil {
 		return err
 	}
+	if like, err := os.Stat(f.like); err == nil && f.out != "" {
+		if out, err := os.Stat(f.out); err == nil && os.SameFile(like, out) {
+			return exit{exitUsage, fmt.Errorf("--like and --out are both %s; name another directory with --out", f.out)}
+		}
+	}
 	s, err := store.OpenReadOnly(f.like)
 	if err != nil {
 		return exit{exitUnmeasured, err}
@@ -101,7 +106,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	if err := f.shared.check(); err != nil {
 		return exit{exitUsage, err}
 	}
-	e, err := a.open(ctx, file, f.sets, f.out, f.trust, f.shared.benches != "")
+	// Results that are to be repeated are not gone on with.
+	e, err := a.open(ctx, file, f.sets, opening{out: f.out, trust: f.trust, shared: f.shared.benches != "", fresh: like != nil})
 	if err != nil {
 		return err
 	}
@@ -167,38 +173,41 @@ func closeExperiment(e *testbed.Experiment) {
 	}
 }
 
-// open reads a study and opens its experiment, which is to be closed; shared: benches
-// measure it.
-func (a *app) open(
-	ctx context.Context, file string, sets []string, out string, trust, shared bool,
-) (*testbed.Experiment, error) {
+// An opening says how an experiment is opened.
+type opening struct {
+	out    string // the results directory; empty: see testbed.Request
+	trust  bool
+	shared bool // benches measure it
+	fresh  bool // into a new directory, unless out names one
+}
+
+// open reads a study and opens its experiment, which is to be closed.
+func (a *app) open(ctx context.Context, file string, sets []string, o opening) (*testbed.Experiment, error) {
 	read := a.read
-	if shared {
+	if o.shared {
 		read = a.readElsewhere
 	}
 	_, plan, text, err := read(ctx, file, sets)
 	if err != nil {
 		return nil, err
 	}
-	return a.openPlan(ctx, plan, text, out, trust, shared)
+	return a.openPlan(ctx, plan, text, o)
 }
 
 // openPlan opens the experiment of a plan, which is to be closed.
-func (a *app) openPlan(
-	ctx context.Context, plan study.Plan, text []byte, out string, trust, shared bool,
-) (*testbed.Experiment, error) {
+func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o opening) (*testbed.Experiment, error) {
 	bed, err := a.bed()
 	if err != nil {
 		return nil, err
 	}
-	if out != "" {
-		if err := checkOut(out); err != nil {
+	if o.out != "" {
+		if err := checkOut(o.out); err != nil {
 			return nil, exit{exitUsage, err}
 		}
 	}
-	r := testbed.Request{Plan: plan, Text: text, Out: out, Trust: trust, LeftOut: a.left}
+	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, LeftOut: a.left}
 	open := bed.Open
-	if shared {
+	if o.shared {
 		open = bed.OpenShared
 	}
 	e, err := open(ctx, r)
@@ -214,7 +223,7 @@ func (a *app) openPlan(
 		return nil, exit{exitUsage, err}
 	case errors.As(err, &found):
 		return nil, obstacles(found)
-	case out != "" && badPlace(err):
+	case o.out != "" && badPlace(err):
 		return nil, exit{exitUsage, err}
 	case err != nil:
 		return nil, exit{exitUnmeasured, err}

@@ -77,7 +77,11 @@ func (s sharing) names() []string {
 	if s.benches == anyBench {
 		return nil
 	}
-	return strings.Split(s.benches, ",")
+	all := strings.Split(s.benches, ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
 }
 
 // check finds flags that do not go together.
@@ -92,11 +96,28 @@ func (s sharing) check() error {
 		return fmt.Errorf("--benches %d: a machine has 1 to %d benches", n, mostLocal)
 	case err == nil && s.nats+s.creds != "":
 		return fmt.Errorf("--benches %d starts benches on this machine; name those that the hub knows, or any", n)
+	case err != nil && s.named() != nil:
+		return s.named()
 	case err != nil && s.creds == "":
 		return errors.New("--benches with names needs --creds, the coordinator's credentials; edgegauge benches add " +
 			"made them")
 	}
 	return leaseCheck(s.lease)
+}
+
+// named finds names that are no bench's, or given twice.
+func (s sharing) named() error {
+	seen := map[string]bool{}
+	for _, name := range s.names() {
+		if err := admit.CheckName(name); err != nil {
+			return fmt.Errorf("--benches: %w", err)
+		}
+		if seen[name] {
+			return fmt.Errorf("--benches names %s twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 func leaseCheck(lease time.Duration) error {

@@ -195,7 +195,7 @@ func (a *app) blocks(
 	ctx context.Context, v versionFlags, sets []string, out string, n int,
 ) (dir string, missing, err error) {
 	sets = append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n))
-	e, err := a.open(ctx, v.with, sets, out, v.trust, false)
+	e, err := a.open(ctx, v.with, sets, opening{out: out, trust: v.trust})
 	if err != nil {
 		return "", nil, err
 	}

@@ -131,7 +131,11 @@ func (s *studied) loadOf() []string {
 
 // settings are what tells two searches with the same objective apart.
 func (s *studied) settings() []string {
-	return append(slices.Concat(s.asked.Sets, s.load), fmt.Sprintf("precision %g %%", s.asked.Precision))
+	all := append(slices.Concat(s.asked.Sets, s.load), fmt.Sprintf("precision %g %%", s.asked.Precision))
+	if s.asked.Late > 0 {
+		all = append(all, fmt.Sprintf("late %v", s.asked.Late))
+	}
+	return all
 }
 
 // note says where the search stands.

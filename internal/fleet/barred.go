@@ -28,8 +28,10 @@ func (w *conducting) nobody() error {
 		s := w.seats[name]
 		if s == nil || s.order != nil || s.helps != "" || time.Since(s.heard) > w.lease() {
 			able = max(w.Drivers, 1) // it may, or it is at work
-		} else if s.said == "" {
+		} else if why := w.belongsElsewhere(name); s.said == "" && why == "" {
 			able++
+		} else if s.said == "" {
+			reasons = append(reasons, name+": "+why)
 		} else {
 			reasons = append(reasons, name+": "+s.said)
 		}
@@ -43,6 +45,19 @@ func (w *conducting) nobody() error {
 		return fmt.Errorf("%w: %s; mend that, and run the same command again", ErrNobody, strings.Join(reasons, "; "))
 	}
 	return nil
+}
+
+// belongsElsewhere is why a bench may measure none of the blocks that are left; empty: it may.
+func (w *conducting) belongsElsewhere(name string) string {
+	why := ""
+	for _, block := range w.todo {
+		home, ok := w.homes[block]
+		if !ok || home == name {
+			return ""
+		}
+		why = fmt.Sprintf("block %d was measured in part by bench %s, and only that may end it", block, home)
+	}
+	return why
 }
 
 // firstLook is after how many blocks a bench's controls are looked at first, and then after each

@@ -212,3 +212,31 @@ func TestABenchThatStartsAgainAndAgain(t *testing.T) {
 		}
 	})
 }
+
+// What is left of a block that another bench began is nobody's else: a study whose other bench is not there ends with that.
+func TestTheRestOfABlockOfAnother(t *testing.T) {
+	for _, tt := range []struct {
+		todo []int
+		ends bool
+	}{{[]int{4}, true}, {[]int{4, 5}, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &conducting{Coordinator: &Coordinator{Benches: []string{"b"}}, seats: map[string]*seat{}, todo: tt.todo,
+				homes: map[int]string{4: "a"}, measured: map[string]int{}}
+			b := w.seat("b")
+			var err error
+			for range 12 {
+				b.heard = time.Now()
+				if err = w.nobody(); err != nil {
+					break
+				}
+				time.Sleep(Lease / 4)
+			}
+			if ends := errors.Is(err, ErrNobody); ends != tt.ends {
+				t.Errorf("blocks %v: %v", tt.todo, err)
+			}
+			if tt.ends && !strings.Contains(fmt.Sprint(err), "block 4 was measured in part by bench a") {
+				t.Errorf("said %v", err)
+			}
+		})
+	}
+}

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/store"
@@ -87,6 +89,8 @@ func (w *conducting) take(f *fetch) error {
 			return w.withdraw(s, s.barred)
 		}
 		return nil
+	case errors.As(f.err, new(*fs.PathError)): // of this machine, such as a full disk
+		return fmt.Errorf("results of bench %s cannot be kept: %w", f.order.Bench.Name, f.err)
 	case f.err != nil:
 		return nil // the bench asks again
 	}

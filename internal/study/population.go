@@ -285,6 +285,7 @@ func (t *candidate) population() bool {
 			return false
 		}
 	}
+	shortest, longest := p.periods()
 	switch {
 	case len(p.Mix) == 0 && p.Period == 0 && p.Observe == 0:
 		t.complain("devices without a period", "write period: 60s, how often each reports", "devices")
@@ -293,11 +294,9 @@ func (t *candidate) population() bool {
 		t.complain("mix with "+strings.Join(ofClasses, ", ")+", which each class has of its own",
 			"move them into the classes of mix", append([]string{"mix"}, ofClasses...)...)
 		return false
-	case p.Observes() && !t.has("duration"):
-		if _, longest := p.periods(); longest == 0 {
-			t.complain("devices that only observe, without a duration", "write duration: 5m", "devices")
-			return false
-		}
+	case p.Observes() && !t.has("duration") && longest == 0:
+		t.complain("devices that only observe, without a duration", "write duration: 5m", "devices")
+		return false
 	case t.study.Time == Instructions:
 		t.complain("devices are not available with time: instructions", "write time: clock", "devices")
 		return false
@@ -320,7 +319,6 @@ func (t *candidate) population() bool {
 			return false
 		}
 	}
-	shortest, longest := p.periods()
 	if !t.has("phase") {
 		p.Phase = "random"
 	}

@@ -69,16 +69,17 @@ type Station struct {
 	// Clock is what stands for this machine's monotonic clock in a test; nil: that itself.
 	Clock func() time.Duration
 
-	mu      sync.Mutex                    // one block at a time
-	run     string                        // whose lab is open
-	helps   bool                          // the lab has clients alone
-	clients map[*study.Setup]*study.Setup // for it, the setups of the plan
-	plan    study.Plan
-	unable  map[int]string // treatments that cannot run here and need not, with the reason
-	text    []byte
-	facts   runFacts
-	x       *assembly
-	scratch *Scratch
+	mu        sync.Mutex                    // one block at a time
+	run       string                        // whose lab is open
+	overrides []string                      // of that run
+	helps     bool                          // the lab has clients alone
+	clients   map[*study.Setup]*study.Setup // for it, the setups of the plan
+	plan      study.Plan
+	unable    map[int]string // treatments that cannot run here and need not, with the reason
+	text      []byte
+	facts     runFacts
+	x         *assembly
+	scratch   *Scratch
 }
 
 // Conduct measures an order's block into dir.
@@ -150,7 +151,9 @@ func longEnough(p study.Plan, block int) (study.Plan, error) {
 
 // open opens the lab of an order's run, unless it is open.
 func (s *Station) open(ctx context.Context, o fleet.Order) error {
-	if s.run == o.Run && s.helps == (o.Helps != "") {
+	// A run that is resumed may have another text, with more retries or blocks.
+	if s.run == o.Run && s.helps == (o.Helps != "") && bytes.Equal(s.text, o.Study) &&
+		slices.Equal(s.overrides, o.Overrides) {
 		return nil
 	}
 	if err := s.close(); err != nil {
@@ -160,7 +163,7 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	if err != nil {
 		return err
 	}
-	s.plan, s.text, s.clients = p, o.Study, map[*study.Setup]*study.Setup{}
+	s.plan, s.text, s.overrides, s.clients = p, o.Study, o.Overrides, map[*study.Setup]*study.Setup{}
 	if s.helps = o.Helps != ""; s.helps {
 		p = s.clientsOf(p)
 	}

@@ -28,6 +28,7 @@ type Request struct {
 	// the newest if it is unfinished and of this very study, else the next.
 	Out     string
 	Results string   // empty: results
+	Fresh   bool     // without Out, never the newest
 	LeftOut []string // what Unavailable left out of the plan, and why; kept with the results
 	// Trust says that the user has seen what Foreign lists, and wants it run.
 	Trust bool

@@ -66,7 +66,7 @@ func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) er
 	base := filepath.Join(results, r.Plan.Study.Name)
 	last := LastNumber(base)
 	e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last))
-	if e.Resumed = last > 0 && unfinished(e.Dir, h); e.Resumed {
+	if e.Resumed = !r.Fresh && last > 0 && unfinished(e.Dir, h); e.Resumed {
 		e.Apart = changedSince(e.Dir, facts)
 	}
 	if !e.Resumed || e.Apart != nil {
