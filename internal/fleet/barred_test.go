@@ -240,3 +240,44 @@ func TestTheRestOfABlockOfAnother(t *testing.T) {
 		})
 	}
 }
+
+// A coordinator that stood still blames no bench for its own silence; one that is silent afterwards loses its order.
+func TestACoordinatorThatStoodStill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results")
+	synctest.Test(t, func(t *testing.T) {
+		ledger, err := store.Create(dir, chaosHeader())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ledger.Close()
+		board := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
+			drained: make(chan string), assigned: map[string]Order{}}}
+		w := &conducting{Coordinator: &Coordinator{Run: NewID(), Program: "v1", Ledger: ledger, Board: board},
+			seats: map[string]*seat{}, measured: map[string]int{}}
+		o, err := ledger.Order(1, store.Bench{Name: "a", Boot: "1"}, w.Retries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := w.seat("a")
+		s.order, s.heard, s.held = &o, time.Now(), time.Now()
+		pass := func() {
+			t.Helper()
+			if _, err := w.pass(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass()
+		time.Sleep(3 * Lease)
+		pass()
+		if s.order == nil {
+			t.Error("the order was withdrawn after the coordinator had stood still")
+		}
+		for range 6 {
+			time.Sleep(Lease / 4)
+			pass()
+		}
+		if s.order != nil {
+			t.Error("a bench that is silent keeps its order")
+		}
+	})
+}

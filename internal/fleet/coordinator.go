@@ -100,6 +100,7 @@ type conducting struct {
 	failed   string    // the bench whose order that was
 	stuck    time.Time // since when nobody can measure what is left; zero: somebody can
 	shown    time.Time
+	passed   time.Time // when the last pass began
 	waits    string    // what was said last of benches that are waited for
 	short    time.Time // since when they are; zero: they are not
 }
@@ -223,8 +224,23 @@ func (w *conducting) tell(e Event) {
 	}
 }
 
+// standStill forgives benches what they did not say while this process itself did nothing, since it was
+// stopped or verified large results: what they sent has not been read yet.
+func (w *conducting) standStill() {
+	now := time.Now()
+	if !w.passed.IsZero() && now.Sub(w.passed) > w.lease()/2 {
+		for _, s := range w.seats {
+			if !s.heard.IsZero() {
+				s.heard, s.held = now, now
+			}
+		}
+	}
+	w.passed = now
+}
+
 // pass makes benches do what the ledger says; true: nothing is left to do.
 func (w *conducting) pass(ctx context.Context) (bool, error) {
+	w.standStill()
 	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
 		s := w.seats[name]
 		if s.order != nil && s.reached != w.task(*s.order) && time.Since(s.heard) <= w.lease() {
