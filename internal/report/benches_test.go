@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -96,6 +97,55 @@ func TestWideSpreadOfSeveralBenches(t *testing.T) {
 		}
 		if slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, "negative") }) {
 			t.Errorf("%s: warnings %q", kind, c.Warnings)
+		}
+	}
+}
+
+// Builds of a program that differ are said: within a bench beside the figures, between benches of one architecture for the
+// whole.
+func TestBuildsOfBenches(t *testing.T) {
+	facts := func(arch, build string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"devices":{"local":{"arch":%q}},"stacks":{"rest-json":{"Checksums":{"a.jar":%q}}}}`,
+			arch, build))
+	}
+	for _, tt := range []struct {
+		what          string
+		brought       map[string][]json.RawMessage
+		doubted, said string // bench whose figures are doubted, and what is said for the whole
+	}{
+		{"the same everywhere", map[string][]json.RawMessage{"b1": {facts("amd64", "x")}, "b2": {facts("amd64", "x")}}, "", ""},
+		{"other architectures", map[string][]json.RawMessage{"b1": {facts("amd64", "x")}, "b2": {facts("arm64", "y")}}, "", ""},
+		{"two builds", map[string][]json.RawMessage{"b1": {facts("amd64", "x")}, "b2": {facts("amd64", "y")}}, "",
+			"benches have different builds of stack rest-json"},
+		{"built anew", map[string][]json.RawMessage{"b1": {facts("amd64", "x"), facts("amd64", "y")}}, "b1",
+			"bench b1 measured with 2 different builds of stack rest-json"},
+		{"no facts of ours", map[string][]json.RawMessage{"b1": {json.RawMessage(`[1]`), json.RawMessage(`{"kernel":"6"}`)}}, "", ""},
+	} {
+		dir := fleetOf(t, "", []string{"b1", "b2"}, func(at map[string]string, block int) float64 {
+			return 1e-3 * float64(1+block%3)
+		})
+		s := reopened(t, dir)
+		for bench, all := range tt.brought {
+			for _, f := range all {
+				if err := s.AddBench(bench, f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := reportOf(t, dir)
+		all := strings.Join(r.Warnings, "\n")
+		if strings.Contains(all, "builds of") != (tt.said != "") || !strings.Contains(all, tt.said) {
+			t.Errorf("%s: got %q, want %q", tt.what, all, tt.said)
+		}
+		beside := false
+		for _, c := range r.Cells {
+			beside = beside || strings.Contains(strings.Join(c.Warnings, "\n"), "different builds")
+		}
+		if beside != (tt.doubted != "") {
+			t.Errorf("%s: figures are doubted: %v", tt.what, beside)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -133,7 +134,7 @@ func read(s *store.Store, damage []string) (*Report, error) {
 	}
 	r.chooseHeadlines()
 	r.aboveFloor()
-	if err := r.doubtPrograms(s); err != nil {
+	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
 	}
 	if err := r.doubtTrials(s); err != nil {

@@ -162,6 +162,23 @@ func (s *Store) BenchFacts() (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
+// BenchFactsSeen returns all the facts that a bench ever brought, by bench, the oldest first.
+func (s *Store) BenchFactsSeen() (map[string][]json.RawMessage, error) {
+	records, err := s.benchFacts()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]json.RawMessage{}
+	for _, r := range records {
+		facts, err := s.readFacts(r.file)
+		if err != nil {
+			return nil, err
+		}
+		all[r.bench] = append(all[r.bench], facts)
+	}
+	return all, nil
+}
+
 // checkBenches compares the facts of benches with what they brought.
 func (s *Store) checkBenches(note func(error)) error {
 	records, err := s.benchFacts()
