@@ -164,6 +164,12 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	if err != nil {
 		return fails(errors.Join(err, board.Close()))
 	}
+	if here != nil {
+		var lost context.CancelCauseFunc
+		held, lost = context.WithCancelCause(held)
+		defer lost(nil)
+		go here.watch(held, lost)
+	}
 	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
 	c.Tell = a.tellFleet(e)
 	if n, err := newNotice(); err == nil { // without it pages show less
@@ -259,13 +265,22 @@ type localFleet struct {
 
 // A child is a process that ends with its standard input.
 type child struct {
-	cmd *exec.Cmd
-	end func() error
+	cmd   *exec.Cmd
+	end   func() error
+	ended chan struct{} // closed when it has
 }
+
+// longestEnd is how long a child may take to end; a worker waits for the programs of its trial.
+const longestEnd = time.Minute
 
 func (c *child) stop() {
 	c.end()
-	c.cmd.Wait()
+	select {
+	case <-c.ended:
+	case <-time.After(longestEnd):
+		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // it has gone meanwhile
+		<-c.ended
+	}
 }
 
 func start(cmd *exec.Cmd) (*child, error) {
@@ -275,7 +290,38 @@ func start(cmd *exec.Cmd) (*child, error) {
 	}
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C is for this process, which ends them in order
-	return &child{cmd, in.Close}, cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &child{cmd, in.Close, make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // cmd.ProcessState says how it ended
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// watch ends a study that would wait for ever: no hub, or no bench, is left.
+func (f *localFleet) watch(ctx context.Context, lost context.CancelCauseFunc) {
+	all := make(chan struct{})
+	go func() {
+		for _, c := range f.all {
+			select {
+			case <-c.ended:
+			case <-ctx.Done():
+				return
+			}
+		}
+		close(all)
+	}()
+	select {
+	case <-f.hub.ended:
+		lost(fmt.Errorf("the hub of this machine has ended (%v); run the same command again", f.hub.cmd.ProcessState))
+	case <-all:
+		lost(fmt.Errorf("the benches of this machine have ended (%v); run the same command again",
+			f.all[0].cmd.ProcessState))
+	case <-ctx.Done():
+	}
 }
 
 // startLocal starts a hub with keys of its own, and workers.
@@ -357,7 +403,6 @@ func (f *localFleet) startHub() error {
 		return err
 	}
 	if f.hub, err = start(cmd); err != nil {
-		f.hub = nil
 		return err
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')

@@ -54,6 +54,7 @@ func (b *Board) Conduct(ctx context.Context, h fleet.Hold, lease time.Duration, 
 	var keeping context.Context
 	keeping, c.end = context.WithCancel(held)
 	c.kept.Go(func() { lost(c.claim.Keep(keeping)) })
+	context.AfterFunc(b.ctx, func() { lost(context.Cause(b.ctx)) }) // as where its key was replaced
 	return held, nil
 }
 

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A study whose hub, or whose last bench, has ended does not wait for it.
+func TestAFleetWhoseProcessesEnd(t *testing.T) {
+	for _, tt := range []struct {
+		kills []int // 0: the hub, then the benches
+		want  string
+	}{{[]int{0}, "the hub of this machine has ended (signal: killed)"}, {[]int{1}, ""},
+		{[]int{1, 2}, "the benches of this machine have ended (signal: killed)"}} {
+		var all []*child
+		for range 3 {
+			c, err := start(exec.Command("sleep", "600"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.cmd.Process.Kill(); <-c.ended })
+			all = append(all, c)
+		}
+		f := &localFleet{hub: all[0], all: all[1:]}
+		ctx, lost := context.WithCancelCause(t.Context())
+		watched := make(chan struct{})
+		go func() { f.watch(ctx, lost); close(watched) }()
+		for _, k := range tt.kills {
+			all[k].cmd.Process.Kill()
+			<-all[k].ended
+		}
+		if tt.want == "" {
+			select {
+			case <-watched:
+				t.Errorf("with a bench left it ends: %v", context.Cause(ctx))
+			case <-time.After(50 * time.Millisecond):
+			}
+			lost(nil)
+			<-watched
+			continue
+		}
+		<-watched
+		if got := context.Cause(ctx); got == nil || !strings.Contains(got.Error(), tt.want) {
+			t.Errorf("got %v, want %s", got, tt.want)
+		}
+	}
+}
+
+// Names of benches are trimmed, and refused where no bench can have them or where one is there twice.
+func TestNamesOfBenches(t *testing.T) {
+	for names, want := range map[string]string{"a, b": "", "a,a": "names a twice", "a,": "--benches: ", "a b": "--benches: "} {
+		err := sharing{benches: names, creds: "x", lease: time.Minute}.check()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", names, err, want)
+		}
+	}
+	if got := (sharing{benches: "a, b"}).names(); len(got) != 2 || got[1] != "b" {
+		t.Errorf("got %q", got)
+	}
+}
