@@ -27,6 +27,7 @@ type machine struct {
 	process *device.Process
 	monitor *monitor
 	ended   atomic.Bool
+	why     atomic.Pointer[error] // how QEMU ended, once it is known
 }
 
 // boot starts QEMU in dir, which holds what its command line names.
@@ -71,8 +72,12 @@ func (m *machine) whileAlive(ctx context.Context) (context.Context, func()) {
 		select {
 		case e, ok := <-m.process.Exited():
 			if ok {
+				why := fmt.Errorf("%w with %s", errQEMUEnded, e.Reason())
+				m.why.Store(&why)
 				m.ended.Store(true)
-				cancel(fmt.Errorf("%w with %s", errQEMUEnded, e.Reason()))
+			}
+			if why := m.why.Load(); why != nil { // it is told once, perhaps to an earlier context
+				cancel(*why)
 				break
 			}
 			cancel(errQEMUEnded)
