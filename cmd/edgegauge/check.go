@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 func checkCmd(a *app) *cobra.Command {
@@ -33,8 +34,8 @@ does not connect to boards.`,
 				if err != nil || asJSON {
 					continue
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s: ready to run\n", file, plural.Count(x.Treatments, "treatment"),
-					plural.Count(x.Trials, "trial"))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s: ready to run%s\n", file, plural.Count(x.Treatments, "treatment"),
+					plural.Count(x.Trials, "trial"), x.with())
 				if len(x.Asks) > 0 {
 					fmt.Fprintln(cmd.OutOrStdout(),
 						"run asks for confirmation, or needs --trust, since these did not come with edgegauge:")
@@ -83,6 +84,16 @@ type checkedStudy struct {
 	Trials     int         `json:"trials"`
 	Faults     []faultJSON `json:"faults"`
 	Asks       []string    `json:"asks"` // what run asks about before it runs it
+	// Benches is how many must drive at once, with run --benches; left out: this machine is enough.
+	Benches int `json:"benches,omitempty"`
+}
+
+// with is what run needs beside the study, in words.
+func (x checkedStudy) with() string {
+	if x.Benches == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with --benches, %d of them at least (driven_from)", x.Benches)
 }
 
 func (a *app) check(ctx context.Context, file string, sets []string) (checkedStudy, error) {
@@ -97,6 +108,9 @@ func (a *app) check(ctx context.Context, file string, sets []string) (checkedStu
 		return x, err
 	}
 	x.Ready, x.Treatments, x.Trials = true, p.Study.Treatments(), len(p.Trials)
+	if n := testbed.Drivers(p); n > 1 {
+		x.Benches = n
+	}
 	for _, foreign := range bed.Foreign(p) {
 		x.Asks = append(x.Asks, foreign.Error())
 	}

@@ -57,6 +57,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.readyDevices(ctx)
 	x.refuse()
 	x.seeIODir()
+	x.seeReady()
 	x.seePackets()
 	x.openRequests(ctx)
 	x.seePlacement()

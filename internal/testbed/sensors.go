@@ -3,9 +3,12 @@ package testbed
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/device/sensor"
 	"edgegauge.example/edgegauge/internal/service"
@@ -43,11 +46,52 @@ func (x *assembly) seeSensor(t study.Trial) {
 		at = filepath.Join("/sys/bus/w1/devices", at)
 	}
 	ofFiles := slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind)
-	if t.Setup.Service != string(service.Temperature) || !ofFiles || x.onOther(t.Setup.Server.Device) {
+	if t.Setup.Service != string(service.Temperature) || x.onOther(t.Setup.Server.Device) {
+		return
+	}
+	if kind == "program" && !runs(at) {
+		x.lack(t, fmt.Sprintf("sensor %s: there is no such program", t.Setup.Sensor), "install it, or name another", "sensor",
+			"service")
+	}
+	if !ofFiles {
 		return
 	}
 	if _, err := os.Stat(at); err != nil {
 		x.lack(t, fmt.Sprintf("sensor %s: %v", t.Setup.Sensor, err), "connect it, or name another", "sensor", "service")
+	}
+}
+
+// plainCommand is one whose first word a shell takes as a program's name.
+var plainCommand = regexp.MustCompile(`^\s*([A-Za-z0-9_./+-]+)(\s|$)`)
+
+// runs reports whether a command of the shell can begin: where its first word is a name, something has it.
+// The command itself is not run, so that it may fail later.
+func runs(command string) bool {
+	m := plainCommand.FindStringSubmatch(command)
+	if m == nil {
+		return true
+	}
+	_, err := exec.LookPath(m[1])
+	return err == nil || slices.Contains(ofShell, m[1])
+}
+
+// ofShell are words that a shell knows without a program.
+var ofShell = strings.Fields(". alias break case cd command continue do eval exec exit export false for getopts hash if " +
+	"local printf pwd read readonly return set shift test time times trap true type ulimit umask unset until wait while")
+
+// leastReady is what timeouts.ready must be at least: no program starts sooner on every machine.
+const leastReady = 100 * time.Millisecond
+
+// seeReady finds a time limit that no program keeps to.
+func (x *assembly) seeReady() {
+	limit := x.plan.Study.Timeouts.Ready
+	if limit >= leastReady {
+		return
+	}
+	for t := range x.treatments() {
+		x.fault(t, fmt.Sprintf("timeouts.ready of %v is shorter than a program takes to start", limit),
+			fmt.Sprintf("write %v or more, 30s for Java", leastReady), "timeouts.ready", "timeouts")
+		return
 	}
 }
 
