@@ -107,7 +107,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		return exit{exitUsage, err}
 	}
 	// Results that are to be repeated are not gone on with.
-	e, err := a.open(ctx, file, f.sets, opening{out: f.out, trust: f.trust, shared: f.shared.benches != "", fresh: like != nil})
+	e, err := a.open(ctx, file, f.sets, opening{out: f.out, trust: f.trust, shared: f.shared.benches != "",
+		fresh: like != nil})
 	if err != nil {
 		return err
 	}
