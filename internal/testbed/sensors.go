@@ -76,8 +76,9 @@ func runs(command string) bool {
 }
 
 // ofShell are words that a shell knows without a program.
-var ofShell = strings.Fields(". alias break case cd command continue do eval exec exit export false for getopts hash " +
-	"if local printf pwd read readonly return set shift test time times trap true type ulimit umask unset until wait while")
+var ofShell = strings.Fields(". alias break case cd command continue do eval exec exit export false for getopts " +
+	"hash if local printf pwd read readonly return set shift test time times trap true type ulimit umask unset until " +
+	"wait while")
 
 // leastReady is what timeouts.ready must be at least: no program starts sooner on every machine.
 const leastReady = 100 * time.Millisecond
