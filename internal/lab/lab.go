@@ -176,7 +176,7 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 	if n := len(c.outcome.Missing); n > 0 {
 		r := c.Plan.Study.Retries
 		c.outcome.Advice = fmt.Sprintf("retries is %d: a trial is abandoned after %d invalid attempts; to retry the %d "+
-			"abandoned, fix the cause and run again with --set retries=%d", r, r+1, n, 2*r+1)
+			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, r+1, n, 2*r+1, c.Store.Dir())
 	}
 	return todo, nil
 }
