@@ -44,7 +44,8 @@ type place struct {
 	folder *folder
 	dir    string // below the folder, with slashes; ".": the folder itself
 	id     string // in addresses
-	key    string // differs when the ledger has changed
+	state  string // of the ledger's files: their sizes and times
+	key    string // differs when the ledger has changed, or may have
 }
 
 // path is the directory's.
@@ -95,21 +96,22 @@ func (f *folder) find() []place {
 
 var plainName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// coarse is how far the time of modification of a file may be behind the clock: a tick of the kernel, much more on a
-// starved machine, a second on some file systems.
-const coarse = time.Second
+// coarse is how far the time of modification of a file may be behind the clock: a tick of the kernel, more on a starved
+// machine.
+const coarse = 100 * time.Millisecond
 
 func (f *folder) place(dir string, ledger fs.FileInfo) place {
 	p := place{folder: f, dir: dir}
 	p.id = idOf(p.path())
 	changed := ledger.ModTime()
-	p.key = fmt.Sprintf("%d %d", ledger.Size(), changed.UnixNano())
+	p.state = fmt.Sprintf("%d %d", ledger.Size(), changed.UnixNano())
 	if log, err := f.root.Lstat(path.Join(dir, ledgerFile+"-wal")); err == nil && log.Size() > 0 {
-		p.key += fmt.Sprintf(" %d %d", log.Size(), log.ModTime().UnixNano())
+		p.state += fmt.Sprintf(" %d %d", log.Size(), log.ModTime().UnixNano())
 		if log.ModTime().After(changed) {
 			changed = log.ModTime()
 		}
 	}
+	p.key = p.state
 	// A ledger that was written just now may be written again with the same time and size.
 	if now := time.Now(); now.Sub(changed).Abs() < coarse {
 		p.key += fmt.Sprintf(" read %d", now.UnixNano())

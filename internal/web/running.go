@@ -167,7 +167,8 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		p := old.folder.place(old.dir, st)
 		r := w.known[p.id]
 		if r == nil || r.place.key != p.key {
-			read = true
+			// One that is only looked at again takes nobody's turn.
+			read = read || r == nil || r.place.state != p.state
 			r = readRunning(p)
 			w.known[p.id] = r
 		}
