@@ -22,15 +22,9 @@ func TestNobodyIsLeft(t *testing.T) {
 	}{{[]string{"a", "b"}, 2 * Lease}, {nil, 12 * Lease}} {
 		dir := filepath.Join(t.TempDir(), "results")
 		synctest.Test(t, func(t *testing.T) {
-			ledger, err := store.Create(dir, chaosHeader())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer ledger.Close()
-			s := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
-				drained: make(chan string), assigned: map[string]Order{}}}
+			s := newStage(t, dir)
 			ended := make(chan error, 1)
-			c := Coordinator{Run: NewID(), Program: "v1", Ledger: ledger, Board: s, Benches: x.benches}
+			c := Coordinator{Run: NewID(), Program: "v1", Ledger: s.ledger, Board: s, Benches: x.benches}
 			go func() {
 				_, err := c.Conduct(t.Context())
 				ended <- err
@@ -245,16 +239,10 @@ func TestTheRestOfABlockOfAnother(t *testing.T) {
 func TestACoordinatorThatStoodStill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
 	synctest.Test(t, func(t *testing.T) {
-		ledger, err := store.Create(dir, chaosHeader())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ledger.Close()
-		board := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
-			drained: make(chan string), assigned: map[string]Order{}}}
-		w := &conducting{Coordinator: &Coordinator{Run: NewID(), Program: "v1", Ledger: ledger, Board: board},
+		board := newStage(t, dir)
+		w := &conducting{Coordinator: &Coordinator{Run: NewID(), Program: "v1", Ledger: board.ledger, Board: board},
 			seats: map[string]*seat{}, measured: map[string]int{}}
-		o, err := ledger.Order(1, store.Bench{Name: "a", Boot: "1"}, w.Retries)
+		o, err := board.ledger.Order(1, store.Bench{Name: "a", Boot: "1"}, w.Retries)
 		if err != nil {
 			t.Fatal(err)
 		}

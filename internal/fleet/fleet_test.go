@@ -91,18 +91,24 @@ func (s *stage) beat(bench, boot string, change func(*Beat)) {
 	s.alive <- b
 }
 
+// newStage is a stage with a new ledger in dir, which is closed with the test.
+func newStage(t *testing.T, dir string) *stage {
+	t.Helper()
+	ledger, err := store.Create(dir, chaosHeader())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ledger.Close() })
+	return &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
+		drained: make(chan string), assigned: map[string]Order{}}}
+}
+
 // onStage runs a play and ends the coordinator.
 func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage), change ...func(*Coordinator)) {
 	dir := filepath.Join(t.TempDir(), "results")
 	synctest.Test(t, func(t *testing.T) {
-		ledger, err := store.Create(dir, chaosHeader())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ledger.Close()
-		s := &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
-			drained: make(chan string), assigned: map[string]Order{}}}
-		c := Coordinator{Run: NewID(), Program: "v1", Retries: 2, Ledger: ledger, Board: s, Benches: benches, Tell: func(e Event) {
+		s := newStage(t, dir)
+		c := Coordinator{Run: NewID(), Program: "v1", Retries: 2, Ledger: s.ledger, Board: s, Benches: benches, Tell: func(e Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.said = append(s.said, e.Bench+" "+e.What)

@@ -78,6 +78,28 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// A ledger that was written just now is read again, and that puts nothing off that happens next.
+func TestLookingAgainTakesNoTurn(t *testing.T) {
+	l := underWay(t, 3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	l.conduct(1)
+	var w watch
+	s.live(&w, stepOf{}, false)
+	turn := w.read.last
+	if turn.IsZero() {
+		t.Fatal("the ledger was not read")
+	}
+	s.live(&w, stepOf{}, false)
+	if !w.read.last.Equal(turn) {
+		t.Error("looking again took a turn")
+	}
+	l.conduct(1)
+	s.live(&w, stepOf{}, false)
+	if w.read.last.Equal(turn) {
+		t.Error("a trial that ended took no turn")
+	}
+}
+
 func TestNowShowsTheLedger(t *testing.T) {
 	l := underWay(t, 3)
 	s := served(t, Options{Folders: []string{l.dir}})
