@@ -182,7 +182,9 @@ func startStack(ctx context.Context, exe, name, verb string) (*program, error) {
 	if !ok {
 		return nil, fmt.Errorf("a pipe of type %T has no deadline", out)
 	}
-	return &program{cmd, in, stack.NewConn(in, r)}, cmd.Start()
+	conn := stack.NewConn(in, r)
+	conn.Devices = func(json.RawMessage) {} // how devices are; the end tells it, too
+	return &program{cmd, in, conn}, cmd.Start()
 }
 
 // end ends the program in order, or kills it if it takes longer than 5 s. One that was

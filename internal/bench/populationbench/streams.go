@@ -117,7 +117,6 @@ func MeasureStreams(ctx context.Context, exe string, c StreamCase) (f Figure, er
 	if _, err = client.conn.Call(ctx, call); err != nil {
 		return f, err
 	}
-	client.conn.Devices = func(json.RawMessage) {} // the end tells
 	end, err := client.conn.Run(ctx, stack.Run{Duration: int64(c.For), Record: true, Concurrency: 1}, nil)
 	if err != nil {
 		return f, err
