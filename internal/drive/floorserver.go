@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Floor serves the bare exchange: it reads in bytes and answers out bytes,
@@ -123,7 +125,7 @@ func (f *Floor) answerDatagrams() error {
 			0, uintptr(unsafe.Pointer(&from)), uintptr(unsafe.Pointer(&size)))
 		switch {
 		case e == syscall.EAGAIN || e == syscall.EINTR:
-			giveWay() // Subtle: see interrupted in sys.go
+			kernel.GiveWay()
 			continue
 		case e != 0:
 			return fmt.Errorf("floor: receive: %w", e)

@@ -32,7 +32,7 @@ func collectBesideFloors() {
 }
 
 // The collector stops a thread that waits in a raw call, to scan its stack, also on one CPU that
-// another program keeps busy. Without giveWay this took from 38 s to minutes.
+// another program keeps busy. Without kernel.GiveWay this took from 38 s to minutes.
 func TestCollectorStopsAWaitingFloor(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,33 +1,19 @@
 package drive
 
 import (
-	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Subtle: syscall.RawSyscall, not unix.Read and friends. Those go through
 // syscall.Syscall, which gives the P away and stalls on getting it back (p99
 // 44 µs where the raw call has 7). The price: a blocked raw call holds its P,
 // so every wait here is bounded and GOMAXPROCS is at least 2.
-
-// interrupted: EINTR is SIGURG, with which Go asks a thread to stop for a
-// moment. Within a raw call that cannot be, and a loop of nothing but raw calls
-// offers no other place: the whole process would wait for it for ever. So every
-// such loop gives way after EINTR and after an empty wait.
-
-// giveWay lets the runtime stop this goroutine in a loop of raw calls.
-//
-// Subtle: it must be a call with a prologue of its own. There the collector stops a
-// goroutine whose stack it scans. Gosched has none, and takes the request back when the
-// goroutine goes on. The collector then has to catch it between two calls: on one CPU
-// that other programs also want, that took a minute and more.
-//
-//go:noinline
-func giveWay() { runtime.Gosched() }
 
 // send writes to a socket. EAGAIN means: full, or the socket's time ran out.
 func send(fd int, b []byte, flags int) (int, syscall.Errno) {
@@ -37,7 +23,7 @@ func send(fd int, b []byte, flags int) (int, syscall.Errno) {
 		if e != syscall.EINTR {
 			return int(n), e
 		}
-		giveWay() // Subtle: see interrupted
+		kernel.GiveWay()
 	}
 }
 
@@ -49,7 +35,7 @@ func receive(fd int, b []byte, flags int) (int, syscall.Errno) {
 		if e != syscall.EINTR {
 			return int(n), e
 		}
-		giveWay() // Subtle: see interrupted
+		kernel.GiveWay()
 	}
 }
 

@@ -33,6 +33,18 @@ func OnThread(f func()) {
 	<-done
 }
 
+// GiveWay lets the runtime stop this goroutine in a loop of raw system calls. Within one that cannot be, and a loop of
+// nothing else offers no other place: the whole process would wait for it for ever. So every such loop gives way after
+// EINTR, which is SIGURG, with which Go asks a thread to stop for a moment, and after an empty wait.
+//
+// Subtle: it must be a call with a prologue of its own. There the collector stops a
+// goroutine whose stack it scans. Gosched has none, and takes the request back when the
+// goroutine goes on. The collector then has to catch it between two calls: on one CPU
+// that other programs also want, that took a minute and more.
+//
+//go:noinline
+func GiveWay() { runtime.Gosched() }
+
 // A Placement is where a child process runs. The zero value is wherever its
 // parent may run, in the parent's network namespace.
 type Placement struct {

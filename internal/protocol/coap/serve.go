@@ -30,7 +30,7 @@ func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	if s.Workers > 0 {
 		serve = ep.serveTogether
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { ep.closing.Store(true); conn.Close() })
 	defer stop()
 	err := serve(conn)
 	if ctx.Err() != nil {

@@ -86,6 +86,7 @@ type endpoint struct {
 	seed    maphash.Seed
 	mid     atomic.Uint32
 	handler Handler
+	closing atomic.Bool
 
 	ackDelay                                 time.Duration
 	maxBody, maxTransfers, maxHeld, maxPeers int

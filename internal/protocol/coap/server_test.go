@@ -3,7 +3,10 @@ package coap
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 )
@@ -90,4 +93,45 @@ func TestServeOverUDP(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A server that is asked without a pause waits in its socket. It ends with its context all the same, and the
+// collector can stop it.
+func TestServerThatWaitsInItsSocketEnds(t *testing.T) {
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	s := &Server{Handler: echo}
+	go func() { served <- s.Serve(ctx, conn) }()
+	client, err := net.DialUDP("udp", nil, conn.LocalAddr().(*net.UDPAddr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := (&Call{Method: POST, Path: "echo", NON: true}).Message()
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		for {
+			m.ID++
+			if _, err := client.Write(m.Append(nil)); errors.Is(err, net.ErrClosed) {
+				return
+			}
+		}
+	})
+	for before := int64(0); before < 10_000; before = s.Counts.Requests.Load() {
+		runtime.GC()
+	}
+	cancel()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it still served after 20 s")
+	}
+	client.Close()
+	flood.Wait()
 }
