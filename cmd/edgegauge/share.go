@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,7 +141,7 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	var here *localFleet
 	var err error
 	if s.local() > 0 {
-		if here, err = a.startLocal(s, e.Dir, trust); err != nil {
+		if here, err = a.startLocal(ctx, s, e.Dir, trust); err != nil {
 			return fails(err)
 		}
 		defer here.stop()
@@ -217,8 +217,13 @@ func (a *app) claim(ctx context.Context, board *wire.Board, e *testbed.Experimen
 	}
 	host, _ := os.Hostname()
 	h := fleet.Hold{ID: fleet.NewID(), Place: place, Words: fmt.Sprintf("%s, from %s", e.Dir, host)}
-	return board.Conduct(ctx, h, lease, func(line string) { fmt.Fprintln(a.notes(), printable.Line(line)) })
+	tell := func(line string) { fmt.Fprintln(a.notes(), printable.Line(line)) }
+	go board.Attend(ctx, hubPatience(lease), tell)
+	return board.Conduct(ctx, h, lease, tell)
 }
+
+// hubPatience is for how long a hub may be silent before that is told: as long as benches are between two beats.
+func hubPatience(lease time.Duration) time.Duration { return lease / 4 }
 
 // tellFleet prints what happens, a line each.
 func (a *app) tellFleet(e *testbed.Experiment) func(fleet.Event) {
@@ -265,25 +270,32 @@ type localFleet struct {
 
 // A child is a process that ends with its standard input.
 type child struct {
-	cmd   *exec.Cmd
-	end   func() error
-	ended chan struct{} // closed when it has
+	cmd    *exec.Cmd
+	end    func() error
+	ended  chan struct{} // closed when it has
+	within time.Duration // it may take to end
 }
 
-// longestEnd is how long a child may take to end; a worker waits for the programs of its trial.
-const longestEnd = time.Minute
+// How long a child may take to end: a worker waits for the programs of its trial; of what a hub has, nothing is
+// wanted any more.
+const (
+	workerEnd = time.Minute
+	hubEnd    = 5 * time.Second
+)
 
+// stop ends a child, also one that was stopped (SIGSTOP).
 func (c *child) stop() {
 	c.end()
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGCONT) // it may have ended
 	select {
 	case <-c.ended:
-	case <-time.After(longestEnd):
+	case <-time.After(c.within):
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // it has gone meanwhile
 		<-c.ended
 	}
 }
 
-func start(cmd *exec.Cmd) (*child, error) {
+func start(cmd *exec.Cmd, within time.Duration) (*child, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -293,7 +305,7 @@ func start(cmd *exec.Cmd) (*child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{cmd, in.Close, make(chan struct{})}
+	c := &child{cmd, in.Close, make(chan struct{}), within}
 	go func() {
 		_ = cmd.Wait() // cmd.ProcessState says how it ended
 		close(c.ended)
@@ -325,7 +337,7 @@ func (f *localFleet) watch(ctx context.Context, lost context.CancelCauseFunc) {
 }
 
 // startLocal starts a hub with keys of its own, and workers.
-func (a *app) startLocal(s sharing, dir string, trust bool) (_ *localFleet, err error) {
+func (a *app) startLocal(ctx context.Context, s sharing, dir string, trust bool) (_ *localFleet, err error) {
 	f := &localFleet{work: filepath.Join(dir, "incoming", "here")}
 	if f.temp, err = newScratch(a.notes()); err != nil {
 		return nil, err
@@ -348,7 +360,11 @@ func (a *app) startLocal(s sharing, dir string, trust bool) (_ *localFleet, err 
 	if err = writeSecret(filepath.Join(f.temp.Dir, keysFile), keys); err != nil {
 		return nil, err
 	}
-	if err = f.startHub(); err != nil {
+	program, err := hubProgram()
+	if err != nil {
+		return nil, err
+	}
+	if err = f.startHub(ctx, program, hubWithin); err != nil {
 		return nil, err
 	}
 	if err = os.MkdirAll(f.work, 0o755); err != nil {
@@ -370,7 +386,7 @@ func (a *app) startLocal(s sharing, dir string, trust bool) (_ *localFleet, err 
 		var c *child
 		cmd := exec.Command("/proc/self/exe", args...)
 		cmd.Args[0] = os.Args[0]
-		if c, err = start(cmd); err != nil {
+		if c, err = start(cmd, workerEnd); err != nil {
 			return nil, err
 		}
 		f.all = append(f.all, c)
@@ -391,27 +407,35 @@ func hubProgram() (string, error) {
 	return path, nil
 }
 
-func (f *localFleet) startHub() error {
-	program, err := hubProgram()
-	if err != nil {
-		return err
-	}
+// hubWithin is how long a hub of this machine may take to say where it listens. It gives up by itself before.
+const hubWithin = 45 * time.Second
+
+// startHub starts a hub, which may take most to say where it listens.
+func (f *localFleet) startHub(ctx context.Context, program string, most time.Duration) error {
 	cmd := exec.Command(program, "-child", "-store", filepath.Join(f.temp.Dir, "hub"), "-keys",
 		filepath.Join(f.temp.Dir, keysFile))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	if f.hub, err = start(cmd); err != nil {
+	if f.hub, err = start(cmd, hubEnd); err != nil {
 		return err
 	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
 	var said struct{ URL string }
-	if err == nil {
-		err = json.Unmarshal(line, &said)
+	read := make(chan error, 1)
+	go func() { read <- json.NewDecoder(io.LimitReader(out, 1<<10)).Decode(&said) }()
+	select {
+	case err = <-read:
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it ended without a word of where it listens")
+		}
+	case <-ctx.Done():
+		return lab.ErrStopped
+	case <-time.After(most):
+		err = fmt.Errorf("it did not say within %v where it listens", most)
 	}
 	if err != nil {
-		return fmt.Errorf("%s did not start: %w", program, err)
+		return fmt.Errorf("%s did not start: %w; run the same command again", program, err)
 	}
 	f.who.URL = said.URL
 	return nil

@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/lab"
 )
 
 // A study whose hub, or whose last bench, has ended does not wait for it.
@@ -17,7 +22,7 @@ func TestAFleetWhoseProcessesEnd(t *testing.T) {
 		{[]int{1, 2}, "the benches of this machine have ended (signal: killed)"}} {
 		var all []*child
 		for range 3 {
-			c, err := start(exec.Command("sleep", "600"))
+			c, err := start(exec.Command("sleep", "600"), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,6 +50,41 @@ func TestAFleetWhoseProcessesEnd(t *testing.T) {
 		<-watched
 		if got := context.Cause(ctx); got == nil || !strings.Contains(got.Error(), tt.want) {
 			t.Errorf("got %v, want %s", got, tt.want)
+		}
+	}
+}
+
+// A hub that starts and says nothing, or is stopped meanwhile, holds nobody up: neither when it is waited for, nor when
+// the lab is to end, nor when it is ended.
+func TestAHubThatDoesNotStart(t *testing.T) {
+	silent := filepath.Join(t.TempDir(), "hub")
+	if err := os.WriteFile(silent, []byte("#!/bin/sh\n[ -e $0.stopped ] && kill -STOP $$\ncat >/dev/null\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, stopped := range []bool{false, true} {
+		for _, asked := range []bool{false, true} { // to end
+			temp, err := newScratch(io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &localFleet{temp: temp}
+			ctx, cancel := context.WithCancel(t.Context())
+			most, want := 300*time.Millisecond, "did not say within 300ms where it listens; run the same command again"
+			if asked {
+				most, want = time.Hour, lab.ErrStopped.Error()
+				time.AfterFunc(300*time.Millisecond, cancel)
+			}
+			if err := f.startHub(ctx, silent, most); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("stopped %v, asked %v: got %v, want %q", stopped, asked, err, want)
+			}
+			cancel()
+			f.stop()
+			if s := f.hub.cmd.ProcessState; s == nil || s.ExitCode() != 0 {
+				t.Errorf("stopped %v, asked %v: it had to be killed: %v", stopped, asked, s)
+			}
+		}
+		if err := os.WriteFile(silent+".stopped", nil, 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

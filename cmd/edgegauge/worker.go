@@ -131,6 +131,7 @@ func (a *app) serveBench(ctx context.Context, r workerRun, who wire.Credentials)
 		case <-ctx.Done():
 		}
 	}()
+	go end.Attend(ctx, hubPatience(r.lease), func(line string) { fmt.Fprintln(a.notes(), printable.Line(line)) })
 	w := fleet.Worker{Name: who.Bench, Machine: machine, Program: version(), Bench: end, Dir: r.dir, Lease: r.lease,
 		Conduct: inTurn(r.turn, station.Conduct), Help: station.Help, Tell: func(e fleet.Event) {
 			fmt.Fprintln(a.notes(), printable.Line(fmt.Sprintf("block %d: %s", e.Block, e.What)))

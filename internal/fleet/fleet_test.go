@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -305,6 +306,34 @@ func work(t *testing.T, dir string, b *playedBench, play func(boot string)) {
 	play(b.last().Boot)
 	cancel()
 	running.Wait()
+}
+
+// A folder in which anything lies that is no worker's is left as it is.
+func TestForeignFolderIsLeftAlone(t *testing.T) {
+	own := NewID() + "-1-1"
+	for _, foreign := range []string{"photos/holiday.jpg", "thesis.txt", NewID() + "-1-1.bak", ".cache/x"} {
+		dir := t.TempDir()
+		files := []string{foreign, own + "/results/plan.csv"}
+		for _, name := range files {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := (&Worker{Name: "a", Bench: &playedBench{answers: func(Result) (Answer, error) { return Answer{}, nil }}, Dir: dir}).
+			Work(ctx)
+		name, _, _ := strings.Cut(foreign, "/")
+		if err == nil || !strings.Contains(err.Error(), strconv.Quote(name)) || !strings.Contains(err.Error(), "--dir") {
+			t.Errorf("%s: got %v", foreign, err)
+		}
+		for _, name := range files {
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+				t.Errorf("%s: %v", foreign, err)
+			}
+		}
+	}
 }
 
 // What was measured is offered until it is answered: past a hub that is away, damage on

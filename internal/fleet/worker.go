@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -66,6 +67,9 @@ type answered struct {
 	err error
 }
 
+// taskFolder matches what folder makes.
+var taskFolder = regexp.MustCompile(`^[0-9a-f]{24}-[0-9]+-[0-9]+$`)
+
 // orderFile is the order of measured results, beside their directory.
 const orderFile = "order.json"
 
@@ -108,7 +112,7 @@ func (w *Worker) Work(ctx context.Context) error {
 }
 
 // reopen finds measured results that workers before left here, and removes what they had
-// not finished.
+// not finished. In a folder that holds anything else it removes nothing.
 func (w *working) reopen() error {
 	if err := os.MkdirAll(w.Dir, 0o755); err != nil {
 		return err
@@ -116,6 +120,12 @@ func (w *working) reopen() error {
 	all, err := os.ReadDir(w.Dir)
 	if err != nil {
 		return err
+	}
+	for _, e := range all { // before anything is removed
+		if !e.IsDir() || !taskFolder.MatchString(e.Name()) {
+			return fmt.Errorf("%s holds %q, which no worker made; a worker needs a folder of its own, and removes from it "+
+				"what is not finished: name an empty one with --dir", w.Dir, e.Name())
+		}
 	}
 	for _, e := range all {
 		var o Order

@@ -90,7 +90,7 @@ func (l *Lab) Help(ctx context.Context, rw io.ReadWriteCloser, clock func() time
 	h := &helper{lab: l, clock: clock}
 	conn.Start(h.handle)
 	<-conn.Lost()
-	h.end(context.Background(), 0)
+	h.close()
 	<-conn.Done()
 	if err := conn.Err(); ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return err
@@ -105,12 +105,14 @@ type helper struct {
 
 	mu     sync.Mutex
 	client *helped // nil: there is none
+	closed bool    // there will be none any more
 }
 
 // A helped is a client at work.
 type helped struct {
-	process *device.Process
-	conn    *stack.Conn
+	process process
+	in      io.WriteCloser // of the process
+	out     io.Reader
 	dir     string // its log and its credentials
 
 	mu    sync.Mutex
@@ -144,7 +146,7 @@ func (h *helper) handle(ctx context.Context, op string, args json.RawMessage, st
 	h.mu.Unlock()
 	switch {
 	case op == opStop:
-		return h.end(ctx, grace), nil
+		return h.take().end(ctx, grace), nil
 	case c == nil:
 		return nil, errors.New("there is no client here")
 	}
@@ -173,7 +175,7 @@ func (h *helper) handle(ctx context.Context, op string, args json.RawMessage, st
 
 // start starts the client of a trial.
 func (h *helper) start(ctx context.Context, x helpArgs) (ready stack.Ready, err error) {
-	h.end(ctx, 0)
+	h.take().end(ctx, 0)
 	i := slices.IndexFunc(h.lab.Plan.Trials, func(t study.Trial) bool { return t.ID == x.Trial })
 	if i < 0 || !h.lab.Plan.Trials[i].Setup.Joint() {
 		return ready, fmt.Errorf("trial %d is not one to help with", x.Trial)
@@ -202,19 +204,50 @@ func (h *helper) start(ctx context.Context, x helpArgs) (ready stack.Ready, err 
 		return ready, err
 	}
 	command.CPUs, command.Log = pin, filepath.Join(c.dir, "log")
-	if c.process, err = h.lab.Devices[end.Device].Start(ctx, command); err != nil {
+	p, err := h.lab.Devices[end.Device].Start(ctx, command)
+	if err != nil {
 		return ready, err
 	}
-	c.conn = stack.NewConn(c.process.Stdin, c.process.Stdout)
-	if ready, err = c.conn.Call(ctx, call); err != nil {
+	c.process, c.in, c.out = p, p.Stdin, p.Stdout
+	if ready, err = stack.NewConn(p.Stdin, p.Stdout).Call(ctx, call); err != nil {
 		c.process.Kill()
 		log, _ := kernel.ReadFile(command.Log, mostHelpLog)
 		return ready, fmt.Errorf("its client stacks/%s did not become ready: %w; its log: %.500s", d.Name, err, log)
 	}
+	return ready, h.put(ctx, c)
+}
+
+// put makes c the client, and ends the one before: two calls may start clients at once. One that started while the
+// conversation ended is ended, too.
+func (h *helper) put(ctx context.Context, c *helped) error {
+	h.mu.Lock()
+	over, closed := h.client, h.closed
+	if h.client = c; closed {
+		over, h.client = c, nil
+	}
+	h.mu.Unlock()
+	over.end(ctx, 0)
+	if closed {
+		return rpc.ErrLost
+	}
+	return nil
+}
+
+// take is the client, which is the helper's no more.
+func (h *helper) take() *helped {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.client = c
-	return ready, nil
+	c := h.client
+	h.client = nil
+	return c
+}
+
+// close ends the client, and every one that is put later.
+func (h *helper) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.take().end(context.Background(), 0)
 }
 
 // call is what a client is told first.
@@ -246,13 +279,13 @@ func (h *helper) call(t *trialRunner, x helpArgs, dir string) (call stack.Call, 
 // pipe forwards the client's input and output until its output has ended.
 func (h *helper) pipe(c *helped, s *rpc.Stream) error {
 	go func() { // ends with the stream
-		defer c.process.Stdin.Close()
+		defer c.in.Close()
 		b := make([]byte, 16<<10)
 		for {
 			n, err := s.Read(b)
 			if n > 0 {
 				c.await(h.now)
-				if _, err := c.process.Stdin.Write(b[:n]); err != nil {
+				if _, err := c.in.Write(b[:n]); err != nil {
 					return
 				}
 			}
@@ -261,7 +294,7 @@ func (h *helper) pipe(c *helped, s *rpc.Stream) error {
 			}
 		}
 	}()
-	_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{c.process.Stdout}, make([]byte, 16<<10))
+	_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{c.out}, make([]byte, 16<<10))
 	s.CloseWrite(nil)
 	if errors.Is(err, rpc.ErrStopped) {
 		err = nil
@@ -301,12 +334,8 @@ func waitUntil(at time.Duration, now func() time.Duration) {
 	}
 }
 
-// end ends the client, giving it time to end by itself, and removes what it left.
-func (h *helper) end(ctx context.Context, within time.Duration) helpExit {
-	h.mu.Lock()
-	c := h.client
-	h.client = nil
-	h.mu.Unlock()
+// end ends a client, giving it time to end by itself, and removes what it left. Of none there is nothing to end.
+func (c *helped) end(ctx context.Context, within time.Duration) helpExit {
 	var out helpExit
 	if c == nil {
 		return out

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/rpc"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -115,6 +116,42 @@ func TestHeldUntil(t *testing.T) {
 	if c.await(clock); c.began.At != began {
 		t.Error("what came next waited too")
 	}
+}
+
+// Clients that two calls start at once, and one that becomes ready while the conversation ends, do not stay.
+func TestHelperLeavesNoClient(t *testing.T) {
+	h := &helper{}
+	var all []*killable
+	put := func() (*killable, error) {
+		k := &killable{}
+		all = append(all, k)
+		return k, h.put(t.Context(), &helped{process: k, dir: t.TempDir()})
+	}
+	first, err := put()
+	second, err2 := put()
+	if err = errors.Join(err, err2); err != nil || !first.killed || second.killed {
+		t.Errorf("%v; the first client has ended: %v, the second: %v", err, first.killed, second.killed)
+	}
+	h.close()
+	if _, err := put(); err == nil {
+		t.Error("a client was taken though the conversation had ended")
+	}
+	for i, k := range all {
+		if !k.killed {
+			t.Errorf("client %d is left", i+1)
+		}
+	}
+}
+
+// A killable is a process that remembers that it was killed.
+type killable struct {
+	process
+	killed bool
+}
+
+func (k *killable) Kill() device.Exit {
+	k.killed = true
+	return device.Exit{}
 }
 
 // The run of all ends when one fails, whoever that is, and that one is named.

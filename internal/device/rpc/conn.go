@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Conn is one end of a connection. Its methods may be called from several
@@ -21,7 +23,7 @@ type Conn struct {
 	handle Handler       // of the side that is called
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	heard  atomic.Int64  // unix ns
+	heard  atomic.Int64  // by kernel.Monotonic, which no clock step moves
 	done   chan struct{} // closed when the reader and all handlers have ended
 
 	sending sync.Mutex
@@ -70,7 +72,7 @@ func newConn(rw io.ReadWriteCloser, in io.Reader, me Role, mine, theirs Hello) *
 		c.quiet = theirs.Silence
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.heard.Store(time.Now().UnixNano())
+	c.heard.Store(int64(kernel.Monotonic()))
 	return c
 }
 
@@ -141,7 +143,7 @@ func (c *Conn) watch() {
 			return
 		case <-t.C:
 		}
-		if silent := time.Since(time.Unix(0, c.heard.Load())); silent > c.quiet {
+		if silent := kernel.Monotonic() - time.Duration(c.heard.Load()); silent > c.quiet {
 			c.fail(fmt.Errorf("%w: nothing was received for %v", ErrLost, silent.Round(time.Second)))
 			return
 		}

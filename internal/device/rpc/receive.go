@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // receive reads frames until the connection ends. It never writes and never
@@ -22,7 +23,7 @@ func (c *Conn) receive() error {
 		if err != nil {
 			return err
 		}
-		c.heard.Store(time.Now().UnixNano())
+		c.heard.Store(int64(kernel.Monotonic()))
 		switch f.kind {
 		case call:
 			err = c.called(f)

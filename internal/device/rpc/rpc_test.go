@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // pair connects a lab with an agent whose calls go to h.
@@ -192,6 +194,20 @@ func (d deafConn) Write(b []byte) (int, error) {
 		return len(b), nil
 	default:
 		return d.Conn.Write(b)
+	}
+}
+
+// What was heard last is noted by a clock that nobody sets: a wall clock that is set ahead would end the connection.
+func TestSilenceIsNotOfTheWallClock(t *testing.T) {
+	before := kernel.Monotonic()
+	lab, agent := pair(t, echo)
+	if err := lab.Call(t.Context(), "echo", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*Conn{lab, agent} {
+		if at := time.Duration(c.heard.Load()); at < before || at > kernel.Monotonic() {
+			t.Errorf("heard at %v, which is not between %v and now", at, before)
+		}
 	}
 }
 

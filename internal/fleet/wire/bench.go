@@ -78,8 +78,11 @@ func (b *Bench) Err() error {
 // Close ends the connection.
 func (b *Bench) Close() {
 	b.end(nil)
-	b.nc.Close()
-	<-b.looked
+	within(farewell, func() error {
+		b.nc.Close()
+		<-b.looked
+		return nil
+	})
 }
 
 // Orders tells what the bench is to do, when it changes and every few seconds.

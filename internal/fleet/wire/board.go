@@ -116,17 +116,23 @@ func (b *Board) hearDrain(m *nats.Msg) {
 // Drained are benches that are to get no more orders.
 func (b *Board) Drained() <-chan string { return b.drained }
 
-// Close ends the connection, once what was said has been sent.
+// Close ends the connection, once what was said has been sent. For a hub that takes nothing any more it waits
+// twice as long as farewell, at most.
 func (b *Board) Close() error {
-	b.running.Wait()
-	if b.chair != nil {
-		b.chair.leave()
-	}
-	err := b.nc.Flush()
+	err := within(farewell, func() error {
+		b.running.Wait()
+		if b.chair != nil {
+			b.chair.leave()
+		}
+		return b.nc.Flush()
+	})
 	b.end(nil)
-	b.rooms.Wait()
-	b.hearing.Wait()
-	b.nc.Close()
+	within(farewell, func() error {
+		b.rooms.Wait()
+		b.hearing.Wait()
+		b.nc.Close()
+		return nil
+	})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,9 +18,6 @@ import (
 // chairKey is where the coordinator that conducts is written, beside the orders: no bench
 // is called so (CheckName).
 const chairKey = "_coordinator"
-
-// leavesWithin is how long it may take to make room for the next coordinator.
-const leavesWithin = 2 * time.Second
 
 // A chair is a fleet.Register at the hub.
 type chair struct {
@@ -37,7 +35,9 @@ func (b *Board) Conduct(ctx context.Context, h fleet.Hold, lease time.Duration, 
 	error) {
 	c := &chair{board: b}
 	c.claim = &fleet.Claim{Register: c, Hold: h, Lease: lease, Tell: tell}
-	if err := c.claim.Take(ctx); err != nil {
+	if err := c.claim.Take(ctx); errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, fmt.Errorf("%s: %w; run the same command again once it does", b.nc.Opts.Url, errSilent)
+	} else if err != nil {
 		return nil, err
 	}
 	// Not before: of nobody who listens the hub says so at once, and nobody waits for an answer.
@@ -62,7 +62,7 @@ func (b *Board) Conduct(ctx context.Context, h fleet.Hold, lease time.Duration, 
 func (c *chair) leave() {
 	c.end()
 	c.kept.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), leavesWithin)
+	ctx, cancel := context.WithTimeout(c.board.ctx, farewell)
 	defer cancel()
 	c.claim.Release(ctx) // else the next waits for a lease
 }

@@ -106,6 +106,8 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 		return nc, nil
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("%s: %w", c.URL, ErrUnknownKey)
+	case !wait && (errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || os.IsTimeout(err)):
+		return nil, fmt.Errorf("%s: %w (%w); is edgegauge-hub running there?", c.URL, errSilent, err)
 	case !wait:
 		return nil, fmt.Errorf("%s: %w", c.URL, err)
 	}
