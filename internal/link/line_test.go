@@ -146,18 +146,29 @@ func TestDelayBothWays(t *testing.T) {
 	}
 }
 
-// 2 × (100 + 8 + 20) B at 9600 bit/s are 213.33 ms.
+// 2 × (100 + 8 + 20) B at 9600 bit/s are 213.33 ms. No trip is quicker, and one takes no longer, to 1 %: of a machine
+// that is busy there may have to be many until none of the five programs that it wakes was late.
 func TestSlowLineTakesItsTime(t *testing.T) {
+	const size = 128
 	n := up(t, Link{Up: Shape{Rate: 9600}, Down: Shape{Rate: 9600}})
 	server, client := udpPair(t, n, "udp4")
 	go echo(server)
-	want := 2 * Shape{Rate: 9600}.serialization(128)
-	best := time.Hour
-	for range 5 {
-		best = min(best, roundTrip(t, client, 100))
+	want := 2 * Shape{Rate: 9600}.serialization(size)
+	best, trips := time.Hour, int64(0)
+	for best > want+want/100 && trips < 200 {
+		took := roundTrip(t, client, size-28)
+		if trips++; took < want {
+			t.Fatalf("trip %d took %v, and %v at least was to be", trips, took, want)
+		}
+		best = min(best, took)
 	}
-	if best < want || best > want+want/100 {
-		t.Errorf("got %v, want %v within 1 %%", best, want)
+	if best > want+want/100 {
+		t.Errorf("the quickest of %d trips took %v, want %v and 1 %%", trips, best, want)
+	}
+	for _, way := range []DirectionStats{report(t, n).Up, report(t, n).Down} {
+		if way.Bytes < trips*size { // the kernel may say something, too
+			t.Errorf("the line counts %d B of %d trips with %d B", way.Bytes, trips, size)
+		}
 	}
 }
 
