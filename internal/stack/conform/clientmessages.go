@@ -52,7 +52,8 @@ func (c suite) canonical() bool {
 }
 
 // client runs the checks that take a peer's server.
-func (c suite) client(client *program, peer stack.Description, s string, n int, first bool) {
+func (c suite) client(held *programs, peer stack.Description, s string, n int, first bool) {
+	client := &held.client
 	var a asked
 	c.tap = c.tapped(s, n, &a)
 	once := sync.OnceValue(func() error { return c.asks(client, peer, s, n) })
@@ -77,7 +78,7 @@ func (c suite) client(client *program, peer stack.Description, s string, n int, 
 		add := func(what string, do func(srv *stack.Conn, url string) error) {
 			c.check(s, what, func() error { return c.served(peer, s, do) })
 		}
-		c.connections(client, s, add)
+		c.connections(held, s, add)
 		if c.representative() {
 			c.conduct(client, s, add)
 			c.letters(client, s, add)

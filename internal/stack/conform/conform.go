@@ -84,13 +84,12 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 	todo, ended := make(chan suite), make(chan error)
 	lanes := max(1, kit.Parallel)
 	for range lanes {
-		go func() { // holds a server and a client, of one combination after the other if they take that
-			whole := suite{ctx: ctx, d: d, kit: kit}
-			srv, client := &server{program: program{c: whole, verb: "serve"}}, &program{c: whole, verb: "call"}
+		go func() { // holds programs, of one combination after the other if they take that
+			held := newPrograms(suite{ctx: ctx, d: d, kit: kit})
 			for c := range todo {
-				c.all(srv, client)
+				c.all(held)
 			}
-			ended <- errors.Join(srv.close(), client.close())
+			ended <- held.close()
 		}()
 	}
 	for _, c := range all {
@@ -123,17 +122,17 @@ type suite struct {
 }
 
 // all checks one combination of encoding, security and transport.
-func (c suite) all(srv *server, client *program) {
+func (c suite) all(held *programs) {
 	first := c.offer.Services[0]
 	if slices.Contains(c.offer.Services, string(service.Echo)) {
 		first = string(service.Echo)
 	}
 	for i, s := range c.offer.Services {
 		if c.has("server") {
-			c.server(srv, client, s, i == 0, s == first)
+			c.server(held, s, i == 0, s == first)
 		}
 		if peer, crossed := c.peer(s); crossed && c.has("client") {
-			c.client(client, peer, s, c.sizes(i)[len(c.sizes(i))-1], s == first)
+			c.client(held, peer, s, c.sizes(i)[len(c.sizes(i))-1], s == first)
 		}
 	}
 	if !c.leading {
@@ -151,7 +150,8 @@ func (c suite) all(srv *server, client *program) {
 func (c suite) representative() bool { return c.wish.Encoding == c.offer.Encodings[0] }
 
 // server runs a service's checks, on one server.
-func (c suite) server(h *server, client *program, s string, swept, first bool) {
+func (c suite) server(held *programs, s string, swept, first bool) {
+	h, client := &held.server, &held.client
 	type check struct {
 		what string
 		do   func() error
@@ -180,7 +180,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 		add("answers", answers(c.d, []int{2, 1023}))
 	}
 	if first && c.has("client") {
-		c.connections(client, s, add)
+		c.connections(held, s, add)
 	}
 	if first || s == string(service.Monitor) {
 		if codec.Encoding(c.wish.Encoding).Syntax() == codec.JSONText && c.askable(s) {
@@ -245,7 +245,7 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 			}})
 		}
 		if c.representative() {
-			add("two at once", func(_ *stack.Conn, url string) error { return c.twoAtOnce(s, url) })
+			add("two at once", func(_ *stack.Conn, url string) error { return c.twoAtOnce(&held.second, s, url) })
 		}
 	}
 	for i, k := range checks {
@@ -263,20 +263,26 @@ func (c suite) server(h *server, client *program, s string, swept, first bool) {
 type adder func(what string, do func(srv *stack.Conn, url string) error)
 
 // connections adds the checks of how a client connects.
-func (c suite) connections(client *program, s string, add adder) {
+func (c suite) connections(held *programs, s string, add adder) {
 	if c.representative() {
 		add("client binds the server's host only", func(srv *stack.Conn, url string) error {
-			return c.clientBinds(srv, client, s, url)
+			return c.clientBinds(srv, &held.client, s, url)
 		})
 	}
 	for _, conn := range c.offer.Connections {
 		if conn != "keep-alive" && !c.representative() {
 			continue
 		}
+		client := &held.client
+		if conn == "per-request" {
+			client = &held.perRequest
+		}
 		add("connection "+conn, func(srv *stack.Conn, url string) error { return c.connection(srv, client, s, url, conn) })
 		// DPWS learns from a device where its service is: a link before the one is not before the other.
 		if conn == "per-request" && c.wish.Transport != "dpws" {
-			add("RTT excludes connecting", func(srv *stack.Conn, url string) error { return c.connectsBeforeSent(srv, s, url) })
+			add("RTT excludes connecting", func(srv *stack.Conn, url string) error {
+				return c.connectsBeforeSent(srv, client, s, url)
+			})
 		}
 	}
 }

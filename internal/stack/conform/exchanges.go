@@ -228,15 +228,18 @@ func orNot(err error) error {
 	return err
 }
 
-// twoAtOnce starts another server beside the one at url.
-func (c suite) twoAtOnce(service, url string) error {
-	return c.with(c.d, "serve", func(ctx context.Context, two *stack.Conn) error {
-		b, err := serve(ctx, two, c.serve(service))
-		if err == nil && url == b.URL {
+// twoAtOnce has another server beside the one at url.
+func (c suite) twoAtOnce(second *server, service, url string) error {
+	err := second.use(c.serve(service), func(*stack.Conn, string) error {
+		if url == second.url {
 			return fmt.Errorf("both servers listen on %s", url)
 		}
-		return err
+		return nil
 	})
+	if c.wish.Transport == "dpws" { // it would answer the searches for others
+		return errors.Join(err, second.close())
+	}
+	return errors.Join(err, second.rest())
 }
 
 // tells: what a program cannot do it says as an error of its own.
@@ -271,8 +274,7 @@ func (c suite) tells(verb, service string) error {
 	return nil
 }
 
-// connection is used as told. What ends connections may be a matter of the whole
-// program, so only keep-alive, the default, takes the client at hand.
+// connection is used as told.
 func (c suite) connection(srv *stack.Conn, client *program, service, at, how string) error {
 	var between *countingRelay
 	if u, err := url.Parse(at); err == nil && slices.Contains(overTCP, c.wish.Transport) {
@@ -285,14 +287,7 @@ func (c suite) connection(srv *stack.Conn, client *program, service, at, how str
 	}
 	asked := c.call(service, at, messageN)
 	asked.Connection = how
-	if how != "keep-alive" {
-		client = &program{c: c, verb: "call"}
-	}
-	err := c.seated(client, asked, srv, exchanges)
-	if how != "keep-alive" {
-		err = errors.Join(err, client.close())
-	}
-	if err != nil || between == nil {
+	if err := c.seated(client, asked, srv, exchanges); err != nil || between == nil {
 		return err
 	}
 	many, want := between.count(), 1

@@ -89,7 +89,7 @@ func (r *strictRelay) forward(client, server net.Conn) {
 	}
 }
 
-func (r *strictRelay) exchange(client, server net.Conn, fromClient, fromServer *bufio.Reader) error {
+func (r *strictRelay) exchange(client, server io.Writer, fromClient, fromServer *bufio.Reader) error {
 	began := time.Now()
 	request, asked, err := readLetter(fromClient)
 	if err != nil {
@@ -119,26 +119,22 @@ func (r *strictRelay) exchange(client, server net.Conn, fromClient, fromServer *
 	if !statusLine.MatchString(reply.start) {
 		return fmt.Errorf("the server's answer begins with %.100q, which is no status line of HTTP/1.1", reply.start)
 	}
-	late := &lastByteLate{to: client, hold: r.hold}
+	late := &lastByteLate{to: client}
 	late.Write(answered)
 	if err := copyBody(late, fromServer, reply); err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
 	}
-	if err := late.flush(); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	r.exchanges = append(r.exchanges, relayed{late.flushed.Sub(began), request, reply})
+	time.Sleep(r.hold)
+	r.mu.Lock() // before the client has the last byte: it may end its run then, and ask what was seen
+	r.exchanges = append(r.exchanges, relayed{time.Since(began), request, reply})
 	r.mu.Unlock()
-	return nil
+	return late.flush()
 }
 
-// lastByteLate writes all but the last byte of an answer, and that after hold.
+// lastByteLate writes all but the last byte of an answer, and that when it is flushed.
 type lastByteLate struct {
-	to      io.Writer
-	hold    time.Duration
-	kept    []byte
-	flushed time.Time // just before the last byte was written
+	to   io.Writer
+	kept []byte
 }
 
 func (w *lastByteLate) Write(b []byte) (int, error) {
@@ -151,8 +147,6 @@ func (w *lastByteLate) Write(b []byte) (int, error) {
 }
 
 func (w *lastByteLate) flush() error {
-	time.Sleep(w.hold)
-	w.flushed = time.Now()
 	_, err := w.to.Write(w.kept)
 	return err
 }

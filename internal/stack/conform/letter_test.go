@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,39 @@ func TestStrictRelayFindsWhatIsNotHTTP(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.what, fault, tt.want)
 		}
 	}
+}
+
+// A client that has its answer may ask at once what the relay saw: it has been seen by then.
+func TestAnExchangeIsSeenBeforeItEnds(t *testing.T) {
+	r := &strictRelay{relay: &relay{listener: listening(t)}, server: &url.URL{Path: "/echo"}, prefix: relayPrefix}
+	ask := "POST " + relayPrefix + "/echo HTTP/1.1\r\nHost: " + r.addr() + "\r\nContent-Length: 2\r\n\r\n{}"
+	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+	var got strings.Builder
+	seen := -1
+	client := writer(func(b []byte) {
+		got.Write(b)
+		all, _ := r.seen()
+		seen = len(all)
+	})
+	err := r.exchange(client, writer(func([]byte) {}), bufio.NewReader(strings.NewReader(ask)),
+		bufio.NewReader(strings.NewReader(answer)))
+	if err != nil || got.String() != answer || seen != 1 {
+		t.Errorf("%d exchanges were seen when the last byte of %q was written: %v", seen, got.String(), err)
+	}
+}
+
+// A writer is a connection that is only written to.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+func listening(t *testing.T) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
 }
 
 // What is judged of pauses, repeated messages and sizes is so where it should be and nowhere else.

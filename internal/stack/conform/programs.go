@@ -9,6 +9,24 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
+// programs of the stack are held for many checks. What ends connections may be a matter of the whole program, so
+// clients that open one for each request are other programs than those that keep theirs.
+type programs struct {
+	server, second     server // the second beside the first
+	client, perRequest program
+}
+
+func newPrograms(c suite) *programs {
+	serves := server{program: program{c: c, verb: "serve"}}
+	calls := program{c: c, verb: "call"}
+	return &programs{serves, serves, calls, calls}
+}
+
+// close sees those that run end cleanly.
+func (p *programs) close() error {
+	return errors.Join(p.server.close(), p.second.close(), p.client.close(), p.perRequest.close())
+}
+
 // A program holds one program of the stack under the kit, server or client. It is
 // started when first needed, asked again and again if it takes that, and left
 // when it failed a check: a virtual machine takes seconds to start.

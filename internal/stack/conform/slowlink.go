@@ -63,13 +63,12 @@ func (c suite) slowly(server string) (slowLink, string, error) {
 // connectsBeforeSent checks what doc/glossary.md says of RTT and connection: with
 // a connection for each request, behind a link on which opening one takes much
 // longer than a round trip, opening is in "connection" and the round trip in the RTT.
-func (c suite) connectsBeforeSent(srv *stack.Conn, service, server string) error {
+func (c suite) connectsBeforeSent(srv *stack.Conn, client *program, service, server string) error {
 	link, slow, err := c.slowly(server)
 	if err != nil {
 		return err
 	}
 	defer link.close()
-	client := &program{c: c, verb: "call"} // what ends connections may be a matter of the whole program
 	asked := c.call(service, slow, messageN)
 	asked.Connection = "per-request"
 	var all, served exchangesOf
@@ -80,7 +79,7 @@ func (c suite) connectsBeforeSent(srv *stack.Conn, service, server string) error
 		_, err := s.Measure(ctx, stack.Run{Requests: 3}, &all, &served)
 		return err
 	})
-	return errors.Join(err, client.close(), judgeConnecting(all, c.opening()))
+	return errors.Join(err, judgeConnecting(all, c.opening()))
 }
 
 // exchangesOf is a stack.Sink that keeps one side's records.

@@ -361,16 +361,18 @@ func (c suite) givesUp(client *program, s string) error {
 	_, err = client.running.Conn().Run(ctx, stack.Run{Requests: 1, Record: true}, func(x measure.Exchange) {
 		got = append(got, x)
 	})
-	client.close() // what hangs may leave something behind
 	switch {
 	case err != nil:
-		return fmt.Errorf("a request that nobody answers, with a timeout of 300ms: %w", err)
+		err = fmt.Errorf("a request that nobody answers, with a timeout of 300ms: %w", err)
 	case len(got) != 1 || got[0].Failure == "":
-		return errors.New("a request that nobody answered is recorded as a success")
+		err = errors.New("a request that nobody answered is recorded as a success")
 	case got[0].Done != 0:
-		return fmt.Errorf("a request that nobody answered is recorded as done at %v", got[0].Done)
+		err = fmt.Errorf("a request that nobody answered is recorded as done at %v", got[0].Done)
+	default:
+		return client.rest()
 	}
-	return nil
+	client.close() // what hangs may leave something behind
+	return err
 }
 
 // scheme is how a URL of this transport begins.
