@@ -30,8 +30,8 @@ retries: 20
 design: {replications: 6, warmup: 5}
 `
 
-// Of two benches that drive one server the helper is killed, cut off and frozen, the one with the servers is killed, and
-// so is the hub: the study ends, says what became of the blocks that were under way, and has no figure to which not
+// Of two benches that drive one server the helper is killed, cut off and frozen, the one with the servers is killed,
+// and so is the hub: the study ends, says what became of the blocks that were under way, and has no figure to which not
 // both benches contributed all that they say.
 func TestFaultsOfAJointStudy(t *testing.T) {
 	if testing.Short() {

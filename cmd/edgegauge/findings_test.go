@@ -42,7 +42,8 @@ func TestFindingsAreMadeOfKeptResults(t *testing.T) {
 	}
 	there, err := os.ReadDir("../../doc/findings")
 	if err != nil || len(there) != len(made) {
-		t.Errorf("doc/findings has %d files, findings/ makes %d (%v); remove the others, and run: %s", len(there), len(made), err,
+		t.Errorf("doc/findings has %d files, findings/ makes %d (%v); remove the others, and run: %s",
+			len(there), len(made), err,
 			again)
 	}
 }

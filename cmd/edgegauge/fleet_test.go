@@ -127,7 +127,8 @@ func cmdJoint(ts *testscript.TestScript, neg bool, args []string) {
 		for i, b := range j.Benches {
 			name, text, helper := strings.Cut(args[i+1], "=")
 			ahead, _ := time.ParseDuration(text)
-			if b.Bench != name || b.First != next || b.Requests == 0 || (b.Ahead-ahead).Abs() > b.Bound || helper != (b.Bound > 0) {
+			if b.Bench != name || b.First != next || b.Requests == 0 || (b.Ahead-ahead).Abs() > b.Bound ||
+				helper != (b.Bound > 0) {
 				ts.Fatalf("trial %d: got %+v for %s, whose requests begin at %d", t.ID, b, args[i+1], next)
 			}
 			next += uint64(b.Requests)
@@ -149,7 +150,8 @@ func allSent(s *store.Store, trial int, j store.Joint) error {
 	sent, err := rowsOf(s, trial, measure.Client)
 	served, err2 := rowsOf(s, trial, measure.Server)
 	if err = errors.Join(err, err2); err == nil && (sent != said || served != sent) {
-		err = fmt.Errorf("trial %d: the benches say that they sent %d requests, there are %d, and the server counted %d", trial,
+		err = fmt.Errorf("trial %d: the benches say that they sent %d requests, there are %d, and the server counted %d",
+			trial,
 			said, sent, served)
 	}
 	return err

@@ -54,7 +54,8 @@ func TestJSONOfEveryVerb(t *testing.T) {
 	o.write(t, "s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: [rest-json, coap-cbor]}\nrequests: 20\n"+
 		"design: {replications: 3}\n")
 	o.write(t, "table.csv", "a,y\np,1\np,2\nq,3\nq,5\n")
-	o.write(t, "capture.pcapng", "\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00") // of no packet
+	// of no packet
+	o.write(t, "capture.pcapng", "\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer service.Close()
 	pasts(t, filepath.Join(o.dir, "runs"), level(2, past{rtt: 1e-3})...)
@@ -184,7 +185,8 @@ func TestPainter(t *testing.T) {
 			t.Errorf("got %d, %v", n, err)
 		}
 	}
-	if want := red + "FAIL x" + plain + "\nwarning: no\nplain\n" + yellow + "warning: yes" + plain + "\n"; b.String() != want {
+	if want := red + "FAIL x" + plain + "\nwarning: no\nplain\n" + yellow + "warning: yes" + plain +
+		"\n"; b.String() != want {
 		t.Errorf("got %q", b.String())
 	}
 }

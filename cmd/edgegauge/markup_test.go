@@ -25,7 +25,8 @@ var hostileTexts = []string{
 	"</details></summary></svg></style></textarea></title><script>alert(11)</script>",
 	"<!-- --> <![CDATA[ <?php <!doctype html> <javascript:alert(12)> <http://192.0.2.1/> &lt;b&gt; &#60;script&#62;",
 	"x\n\n<script>alert(13)</script>\n\n# heading\n\n- item\r\r<b>bold\n",
-	"- item", "1. item", "> quoted", "    code", "---", "===", "* * *", "# heading", "~~~", "\tcode", "+ item", "12) item", "| a | b |",
+	"- item", "1. item", "> quoted", "    code", "---", "===", "* * *", "# heading", "~~~", "\tcode", "+ item",
+	"12) item", "| a | b |",
 	"{{.Study.Name}} ${alert(14)} `alert(15)` </script> \u2028alert(16)\u2029",
 }
 
@@ -59,8 +60,10 @@ func (o own) strangers(t *testing.T, dir string, say func(string) string, i int)
 		stacks[name] = map[string]any{"title": next(), "version": next(), "language": next(), "transports": []string{"http"},
 			"checksums": map[string]string{next(): next()}, "commit": next()}
 	}
-	facts, err := json.Marshal(map[string]any{"edgegauge": map[string]string{"version": next()}, "placement": map[string]any{},
-		"devices": map[string]any{"local": device(), next(): device()}, "stacks": stacks, "left_out": []string{next(), next()}})
+	facts, err := json.Marshal(map[string]any{"edgegauge": map[string]string{"version": next()},
+		"placement": map[string]any{},
+		"devices":   map[string]any{"local": device(), next(): device()}, "stacks": stacks,
+		"left_out": []string{next(), next()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,8 @@ func (o own) strangers(t *testing.T, dir string, say func(string) string, i int)
 			continue
 		}
 		v := 1e-3 * (1 + 0.1*float64(trial.Cell) + 0.001*float64(trial.Block%3))
-		ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: unit, N: 100, Mean: v, SD: v / 10, Median: v,
+		ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: unit, N: 100,
+			Mean: v, SD: v / 10, Median: v,
 			P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}},
 			[]store.Quality{{Key: "span", Unit: "s", Value: 1}, {Key: key, Unit: unit, Value: 1},
 				{Key: "run_queue_wait_client", Unit: "s", Value: 0.3}}))
@@ -97,8 +101,8 @@ func (o own) edit(t *testing.T, dir string, say func(string) string, i int) {
 	ok(t, errors.Join(err, db.Close()))
 }
 
-// Whatever a stranger's results say is text to a renderer of Markdown and to a parser of HTML that are not ours: no element and
-// no address is there that is not there with plain words.
+// Whatever a stranger's results say is text to a renderer of Markdown and to a parser of HTML that are not ours: no
+// element and no address is there that is not there with plain words.
 func TestStrangersTextIsNoMarkup(t *testing.T) {
 	py := os.Getenv("EDGEGAUGE_PYTHON")
 	if py == "" {
@@ -114,7 +118,8 @@ func TestStrangersTextIsNoMarkup(t *testing.T) {
 	}
 	o := newOwn(t)
 	asked := [][2]string{ // each command, and what it writes
-		{"compare D D --fail-if rtt>5% --markdown D.md", "markdown"}, {"edit", ""}, {"report D --format markdown --out D.md", "markdown"},
+		{"compare D D --fail-if rtt>5% --markdown D.md", "markdown"}, {"edit", ""},
+		{"report D --format markdown --out D.md", "markdown"},
 		{"report D --format html --out D.html", "html"},
 	}
 	for i := range hostileTexts {

@@ -113,7 +113,8 @@ var mistakes = []mistake{
 	{"publish old --license MITT", "", "unknown license \"MITT\"; write CC-BY-4.0"},
 	{"run good.yaml --out hello.json", "", "--out hello.json is a file; name a directory"},
 	{"report old --out folder", "", "--out folder is a folder; name a file"},
-	{"report old --format html --out /proc/x.html", "", "--out /proc/x.html: cannot create a file in /proc … you may write"},
+	{"report old --format html --out /proc/x.html", "",
+		"--out /proc/x.html: cannot create a file in /proc … you may write"},
 	{"report old --format svg --out /proc/x", "", "--out /proc/x: cannot create a directory there … you may write"},
 	{"compare old old --junit /proc/x.xml", "", "--junit /proc/x.xml cannot be written … you may write"},
 	{"compare old old --fail-if rtt", "", "e.g. 'rtt > 5%'"},
@@ -156,9 +157,11 @@ var mistakes = []mistake{
 	{"check s.yaml", one + "server: {device: raspberry}\n", "did you mean raspberry-pi-1"},
 	{"check s.yaml", one + "server: {meter: avvr:/dev/ttyUSB0}\n", "s.yaml:5:17: … did you mean avr?"},
 	{"check s.yaml", one + "  requests: 3\n", "s.yaml:5:11: not YAML"},
-	{"check s.yaml", strings.Replace(one, "rest-json", "rest-jso", 1), "s.yaml:4:8: no stack \"rest-jso\"; did you mean reference/rest-json?"},
+	{"check s.yaml", strings.Replace(one, "rest-json", "rest-jso", 1),
+		"s.yaml:4:8: no stack \"rest-jso\"; did you mean reference/rest-json?"},
 	{"check s.yaml", strings.Replace(one, "echo", "ecko", 1), "s.yaml:2:10: no service \"ecko\"; did you mean echo?"},
-	{"check s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: rest-json}\n", "write its levels as a list such as [a, b]"},
+	{"check s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: rest-json}\n",
+		"write its levels as a list such as [a, b]"},
 	{"check s.yaml", "study: s\n\tservice: echo\n", "s.yaml:2:1: not YAML … indent with spaces, not tabs"},
 	{"check s.yaml", "hello\n", "s.yaml:1:1: … write keys and values, the first study: NAME"},
 }
@@ -244,7 +247,8 @@ func TestUnanswered(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	for _, m := range nobodyAnswers {
-		out, code := o.run(t, strings.Fields(strings.Replace(m.args, "PLAIN", strings.TrimPrefix(plain.URL, "http://"), 1))...)
+		out, code := o.run(t, strings.Fields(strings.Replace(m.args, "PLAIN",
+			strings.TrimPrefix(plain.URL, "http://"), 1))...)
 		if code != exitUnmeasured || !strings.Contains(out, m.want) || goish.MatchString(out) {
 			t.Errorf("%s: exit code %d, want %d: %s, want %q", m.args, code, exitUnmeasured, out, m.want)
 		}
@@ -259,7 +263,8 @@ func TestFullOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	for _, line := range []string{"links", "check quickstart", "check quickstart --json", "stacks list", "version", "plan quickstart"} {
+	for _, line := range []string{"links", "check quickstart", "check quickstart --json", "stacks list",
+		"version", "plan quickstart"} {
 		var said strings.Builder
 		c := exec.CommandContext(t.Context(), o.exe, strings.Fields(line)...)
 		c.Stdout, c.Stderr = full, &said

@@ -189,7 +189,8 @@ var adapterMutants = []struct {
     Representation body = receive(entity);`}},
 	{"libcoap", "src/server.c", mutant{"sort server answers", `out->count = in->count; return`,
 		`out->count = in->count > 1 ? in->count - 1 : in->count; return`}}, // without the last
-	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`, `x.deserialization = 0`}},
+	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`,
+		`x.deserialization = 0`}},
 	{"libcoap", "src/client.c", mutant{"times its phases", `x->serialization = now() - x->begun;`, ``}},
 }
 

@@ -68,7 +68,8 @@ def encode(message, fields):
 
 def encode_anew(message, fields):
 `}, // encoded once, before the run
-	{"writes HTTP/1.1 as defined", `connection.request("POST", path, body`, `connection.request("POST", "/" + service, body`},
+	{"writes HTTP/1.1 as defined", `connection.request("POST", path, body`,
+		`connection.request("POST", "/" + service, body`},
 	{"writes HTTP/1.1 as defined", `        x["sent"] = now()
 `, `        x["sent"] = now()
         connection.request("OPTIONS", path)
@@ -98,7 +99,8 @@ var newcomersNodeMutants = []mutant{
           x.done = now();`, `        x.done = now();
         res.on('end', () => {
           clearTimeout(late);`},
-	{"writes HTTP/1.1 as defined", `const headers = { 'Content-Type'`, `const headers = { Expect: '100-continue', 'Content-Type'`},
+	{"writes HTTP/1.1 as defined", `const headers = { 'Content-Type'`,
+		`const headers = { Expect: '100-continue', 'Content-Type'`},
 }
 
 var newcomersGoMutants = []mutant{

@@ -193,14 +193,15 @@ func TestServicesThatAreAlreadyThere(t *testing.T) {
 	}
 }
 
-// Settings beside server.url have their effect: trials last as long as they must, and lack what they leave out. What has
-// none is refused.
+// Settings beside server.url have their effect: trials last as long as they must, and lack what they leave out. What
+// has none is refused.
 func TestSettingsBesideAService(t *testing.T) {
 	t.Setenv("TOKEN", "s3cret")
 	o, a := newOwn(t), &account{}
 	o.write(t, "mine.yaml", fmt.Sprintf("study: mine\nserver: {url: %q}\nrequest: {method: PUT, path: '/sensor?unit=C', "+
 		"headers: {X-Kind: test, Authorization: 'Bearer env:TOKEN'}, body: '21.5', status: 201}\nrequests: 2\n"+
-		"min_duration: 500ms\nleave_out: [throughput]\nretries: 0\ndesign: {replications: 1, warmup: 3}\n", serveOwnHTTP(t, a)))
+		"min_duration: 500ms\nleave_out: [throughput]\nretries: 0\ndesign: {replications: 1, warmup: 3}\n",
+		serveOwnHTTP(t, a)))
 	if out, code := o.run(t, "run", "mine.yaml", "--out", "out", "--trust"); code != exitDone {
 		t.Fatalf("run: exit code %d: %s", code, out)
 	}
@@ -213,7 +214,8 @@ func TestSettingsBesideAService(t *testing.T) {
 		t.Errorf("throughput was left out: %v", all)
 	}
 	for _, set := range []string{"placement=apart", "at_once=2"} {
-		if out, code := o.run(t, "check", "mine.yaml", "--set", set); code != exitUsage || !strings.Contains(out, "has no effect") {
+		if out, code := o.run(t, "check", "mine.yaml", "--set", set); code != exitUsage ||
+			!strings.Contains(out, "has no effect") {
 			t.Errorf("%s: exit code %d: %s", set, code, out)
 		}
 	}

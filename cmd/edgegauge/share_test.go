@@ -91,7 +91,8 @@ func TestAHubThatDoesNotStart(t *testing.T) {
 
 // Names of benches are trimmed, and refused where no bench can have them or where one is there twice.
 func TestNamesOfBenches(t *testing.T) {
-	for names, want := range map[string]string{"a, b": "", "a,a": "names a twice", "a,": "--benches: ", "a b": "--benches: "} {
+	for names, want := range map[string]string{"a, b": "", "a,a": "names a twice",
+		"a,": "--benches: ", "a b": "--benches: "} {
 		err := sharing{benches: names, creds: "x", lease: time.Minute}.check()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", names, err, want)

@@ -121,7 +121,8 @@ func TestLargeResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for size, want := range map[int64]string{MostResults: "", MostResults + 1: "have 4294967297 B, and a hub takes 4294967296"} {
+	for size, want := range map[int64]string{MostResults: "", MostResults +
+		1: "have 4294967297 B, and a hub takes 4294967296"} {
 		if err := f.Truncate(size); err != nil { // sparse
 			t.Fatal(err)
 		}
@@ -207,7 +208,8 @@ func TestABenchThatStartsAgainAndAgain(t *testing.T) {
 	})
 }
 
-// What is left of a block that another bench began is nobody's else: a study whose other bench is not there ends with that.
+// What is left of a block that another bench began is nobody's else: a study whose other bench is not there ends with
+// that.
 func TestTheRestOfABlockOfAnother(t *testing.T) {
 	for _, tt := range []struct {
 		todo []int

@@ -345,7 +345,8 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules, %d wrong; faults: %v", n, bad, faults)
-	for _, f := range []string{"coordinator killed", "worker killed", "hub killed", "hub emptied", "worker frozen", "partition",
+	for _, f := range []string{"coordinator killed", "worker killed", "hub killed", "hub emptied",
+		"worker frozen", "partition",
 		"repeated delivery", "damaged in transit", "lie", "clock set", "replica behind"} {
 		if n >= 100 && faults[f] == 0 {
 			t.Errorf("no %s in all schedules: nothing was tried", f)

@@ -206,7 +206,8 @@ func rivalry(t *testing.T, seed uint64, met map[string]int) {
 			count("cut")
 		case 2:
 			who.frozen = true
-			time.AfterFunc(time.Duration(random.Int64N(int64(3*lease))), func() { s.mu.Lock(); who.frozen = false; s.mu.Unlock() })
+			time.AfterFunc(time.Duration(random.Int64N(int64(3*lease))),
+				func() { s.mu.Lock(); who.frozen = false; s.mu.Unlock() })
 			count("frozen")
 		}
 		s.mu.Unlock()

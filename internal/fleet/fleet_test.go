@@ -109,15 +109,16 @@ func onStage(t *testing.T, benches []string, play func(t *testing.T, s *stage), 
 	dir := filepath.Join(t.TempDir(), "results")
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, dir)
-		c := Coordinator{Run: NewID(), Program: "v1", Retries: 2, Ledger: s.ledger, Board: s, Benches: benches, Tell: func(e Event) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.said = append(s.said, e.Bench+" "+e.What)
-		}, Show: func(all []BenchState) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.shown = all
-		}}
+		c := Coordinator{Run: NewID(), Program: "v1", Retries: 2, Ledger: s.ledger, Board: s,
+			Benches: benches, Tell: func(e Event) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.said = append(s.said, e.Bench+" "+e.What)
+			}, Show: func(all []BenchState) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.shown = all
+			}}
 		for _, change := range change {
 			change(&c)
 		}
@@ -148,7 +149,8 @@ func TestWhoGetsNoOrders(t *testing.T) {
 		if s.of("a").Attempt == 0 {
 			t.Error("a got no order")
 		}
-		for name, why := range map[string]string{"b": "it is the same machine as bench a", "c": "it runs edgegauge v0, this is v1",
+		for name, why := range map[string]string{"b": "it is the same machine as bench a",
+			"c": "it runs edgegauge v0, this is v1",
 			"d": "it was not named", "e": "it is drained"} {
 			if s.of(name).Attempt != 0 || !s.hasSaid(name+" gets no orders: "+why) {
 				t.Errorf("%s: got the order %v; said %q", name, s.of(name).Task, s.said)

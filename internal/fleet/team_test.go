@@ -53,7 +53,8 @@ func TestATeam(t *testing.T) {
 			s.holds(name, false)
 		}
 		s.beat("b", "b2", nil)
-		if again := s.of("c"); again.Attempt <= main.Attempt || !s.hasSaid("bench b helped with it: its worker was started again") {
+		if again := s.of("c"); again.Attempt <= main.Attempt ||
+			!s.hasSaid("bench b helped with it: its worker was started again") {
 			t.Errorf("got %+v after %+v; said %q", again, main, s.said)
 		}
 		main = s.of("c")

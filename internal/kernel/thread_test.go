@@ -50,7 +50,11 @@ func TestPlacementIsTheChildsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want string
-	if err := InNetwork(ns, func() (err error) { want, err = os.Readlink("/proc/thread-self/ns/net"); return err }); err != nil {
+	if err := InNetwork(ns, func() (err error) {
+		want,
+			err = os.Readlink("/proc/thread-self/ns/net")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f := strings.Fields(out.String())
@@ -83,7 +87,8 @@ func TestPlacementRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := InNetwork(file, func() error { t.Error("it ran"); return nil }); err == nil || !strings.Contains(err.Error(), "enter a network namespace") {
+	if err := InNetwork(file, func() error { t.Error("it ran"); return nil }); err == nil ||
+		!strings.Contains(err.Error(), "enter a network namespace") {
 		t.Errorf("got %v, want refused", err)
 	}
 }

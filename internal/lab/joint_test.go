@@ -174,7 +174,10 @@ func TestOneFailsAll(t *testing.T) {
 			}
 			return fails
 		}
-		err := j.together(t.Context(), nil, func(ctx context.Context, h *helping) error { return run(ctx, h.Bench, h.session) },
+		err := j.together(t.Context(), nil, func(ctx context.Context, h *helping) error {
+			return run(ctx, h.Bench,
+				h.session)
+		},
 			func(ctx context.Context) error { return run(ctx, "ours", j.trial.session) })
 		if !errors.Is(err, fails) || who != "ours" && !strings.Contains(err.Error(), "bench "+who[:1]) {
 			t.Errorf("%s fails: got %v", who, err)

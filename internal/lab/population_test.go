@@ -34,7 +34,8 @@ func TestGatesOfDevices(t *testing.T) {
 		want  string
 	}{
 		{"sound", func(*trialRunner, *population.Result) {}, ""},
-		{"all that was sent was served", func(t *trialRunner, _ *population.Result) { t.course.sides[atServer].n = 1020 }, ""},
+		{"all that was sent was served", func(t *trialRunner, _ *population.Result) { t.course.sides[atServer].n = 1020 },
+			""},
 		{"late", func(_ *trialRunner, r *population.Result) { r.LatenessP99 = 11 * time.Millisecond },
 			"the driver was late: 1 % of the requests left later than 11ms"},
 		{"dropped", func(_ *trialRunner, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
@@ -51,7 +52,8 @@ func TestGatesOfDevices(t *testing.T) {
 		{"the server served more than was sent", func(t *trialRunner, _ *population.Result) {
 			t.course.sides[atServer].n = 1021
 		}, "the server 1021"},
-		{"its own sums", func(_ *trialRunner, r *population.Result) { r.Failed = 9 }, "990 requests were answered and 9 failed"},
+		{"its own sums", func(_ *trialRunner, r *population.Result) { r.Failed = 9 },
+			"990 requests were answered and 9 failed"},
 	} {
 		r := soundDevices()
 		tt.spoil(r, r.course.population)
@@ -158,7 +160,8 @@ func TestEverySettingOfDevicesIsTold(t *testing.T) {
 
 func TestSpecOfDevices(t *testing.T) {
 	p := study.Population{Devices: 10, Period: time.Minute, Jitter: 0.1, Phase: "aligned", Ramp: 5, KeepAlive: time.Second,
-		Reconnect: study.Reconnect{First: 1, Most: 3, Factor: 2, Jitter: "equal"}, Outage: study.Outage{At: 4, For: 5, Share: 0.5}}
+		Reconnect: study.Reconnect{First: 1, Most: 3, Factor: 2, Jitter: "equal"},
+		Outage:    study.Outage{At: 4, For: 5, Share: 0.5}}
 	want := population.Spec{Devices: 10, Phase: population.Aligned, Ramp: 5, Seed: 9,
 		Classes: []population.Class{{Share: 1, Period: time.Minute, Jitter: 0.1, KeepAlive: time.Second}},
 		Retry:   population.Backoff{First: 1, Most: 3, Factor: 2, Jitter: population.Equal},

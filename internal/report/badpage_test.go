@@ -95,7 +95,8 @@ var badReports = []struct {
 		r := fakeReport(t, 2, 1, 3)
 		r.Damage = []string{"results/fake/exchanges/0001-1-client.parquet: changed since the lab wrote it"}
 		return r
-	}, says: []string{"These results have changed since the lab wrote them; do not trust what follows.", "0001-1-client.parquet"},
+	}, says: []string{"These results have changed since the lab wrote them; do not trust what follows.",
+		"0001-1-client.parquet"},
 		charts: true},
 }
 

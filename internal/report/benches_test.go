@@ -101,8 +101,8 @@ func TestWideSpreadOfSeveralBenches(t *testing.T) {
 	}
 }
 
-// Builds of a program that differ are said: within a bench beside the figures, between benches of one architecture for the
-// whole.
+// Builds of a program that differ are said: within a bench beside the figures, between benches of one architecture for
+// the whole.
 func TestBuildsOfBenches(t *testing.T) {
 	facts := func(arch, build string) json.RawMessage {
 		return json.RawMessage(fmt.Sprintf(`{"devices":{"local":{"arch":%q}},"stacks":{"rest-json":{"Checksums":{"a.jar":%q}}}}`,
@@ -113,13 +113,16 @@ func TestBuildsOfBenches(t *testing.T) {
 		brought       map[string][]json.RawMessage
 		doubted, said string // bench whose figures are doubted, and what is said for the whole
 	}{
-		{"the same everywhere", map[string][]json.RawMessage{"b1": {facts("amd64", "x")}, "b2": {facts("amd64", "x")}}, "", ""},
-		{"other architectures", map[string][]json.RawMessage{"b1": {facts("amd64", "x")}, "b2": {facts("arm64", "y")}}, "", ""},
+		{"the same everywhere", map[string][]json.RawMessage{"b1": {facts("amd64", "x")},
+			"b2": {facts("amd64", "x")}}, "", ""},
+		{"other architectures", map[string][]json.RawMessage{"b1": {facts("amd64", "x")},
+			"b2": {facts("arm64", "y")}}, "", ""},
 		{"two builds", map[string][]json.RawMessage{"b1": {facts("amd64", "x")}, "b2": {facts("amd64", "y")}}, "",
 			"benches have different builds of stack rest-json"},
 		{"built anew", map[string][]json.RawMessage{"b1": {facts("amd64", "x"), facts("amd64", "y")}}, "b1",
 			"bench b1 measured with 2 different builds of stack rest-json"},
-		{"no facts of ours", map[string][]json.RawMessage{"b1": {json.RawMessage(`[1]`), json.RawMessage(`{"kernel":"6"}`)}}, "", ""},
+		{"no facts of ours", map[string][]json.RawMessage{"b1": {json.RawMessage(`[1]`), json.RawMessage(`{"kernel":"6"}`)}},
+			"", ""},
 	} {
 		dir := fleetOf(t, "", []string{"b1", "b2"}, func(at map[string]string, block int) float64 {
 			return 1e-3 * float64(1+block%3)

@@ -124,8 +124,8 @@ func TestStarvationIsInTheAnswer(t *testing.T) {
 	}
 }
 
-// Programs in a machine that counts instructions wait for each other only, however busy the machine below is: that is no
-// starvation, and it keeps nothing undecided.
+// Programs in a machine that counts instructions wait for each other only, however busy the machine below is: that is
+// no starvation, and it keeps nothing undecided.
 func TestNothingStarvesInCountedTime(t *testing.T) {
 	for method, starves := range map[store.Method]bool{store.Counted: false, store.Measured: true} {
 		w := world{value: twoTruths, exact: func(at map[string]string, block int) []store.Result {
@@ -205,7 +205,8 @@ func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {
 // Whatever other programs of a machine may lengthen is left undecided, and not times of requests alone. A new response
 // must say here whether it waits.
 func TestEveryResponseThatWaitsIsKnownTo(t *testing.T) {
-	steady := []string{"message_size", "response_size", "datagram_bytes", "wire_bytes", "handshake_bytes", "peak_rss", "cpu",
+	steady := []string{"message_size", "response_size", "datagram_bytes", "wire_bytes",
+		"handshake_bytes", "peak_rss", "cpu",
 		"instructions", "packets", "retransmissions"}
 	for _, x := range measure.Responses() {
 		if x.Waits() == slices.Contains(steady, x.Name) {

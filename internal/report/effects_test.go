@@ -112,7 +112,8 @@ func TestEffectsFindTheTruth(t *testing.T) {
 // Where a ratio is another with each level of another factor, no average is said: it would hold nowhere. The terminal
 // leaves the sentence to the verdicts where each level has one of its own.
 func TestNoAverageOverWhatDiffers(t *testing.T) {
-	r := reportOf(t, simulated(t, twoFactors, func(at map[string]string, side measure.Side, response string) (float64, float64) {
+	r := reportOf(t, simulated(t, twoFactors, func(at map[string]string, side measure.Side,
+		response string) (float64, float64) {
 		v, sd := twoTruths(at, side, response)
 		if at["stack"] == "soap" && at["ip"] == "ipv6" {
 			v *= 2
@@ -125,7 +126,8 @@ func TestNoAverageOverWhatDiffers(t *testing.T) {
 		!strings.Contains(says, "at ipv4, 4.4") || strings.Contains(says, "times sooner than soap") {
 		t.Errorf("got %s", says)
 	}
-	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, nil), "\n"); !strings.Contains(says, " to soap is ") {
+	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, nil),
+		"\n"); !strings.Contains(says, " to soap is ") {
 		t.Errorf("more is better: %s", says)
 	}
 	var text strings.Builder

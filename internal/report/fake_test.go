@@ -35,7 +35,8 @@ func fakeReport(t *testing.T, stacks, encodings, trials int) *Report {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for b := range trials {
 		for i, x := range r.Treatments {
-			r.Trials = append(r.Trials, store.TrialState{PlannedTrial: store.PlannedTrial{ID: b*len(r.Treatments) + i + 1, Block: b + 1,
+			r.Trials = append(r.Trials, store.TrialState{PlannedTrial: store.PlannedTrial{ID: b*len(r.Treatments) + i + 1,
+				Block:     b + 1,
 				Treatment: []store.Level{{Factor: "stack", Text: x.Levels[0]}, {Factor: "encoding", Text: x.Levels[1]}}},
 				State: store.Valid, Attempts: 1, Attempt: 1})
 		}

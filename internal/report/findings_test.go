@@ -141,7 +141,8 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 		}
 	}
 	// Twice the times: every figure differs, its interval has no 1 in it, and every ratio and verdict stays.
-	for _, want := range []string{"Figures: 0 agree, ", " 0 undecided; ratios", "The interval of again/kept has 1 in it for 0 of",
+	for _, want := range []string{"Figures: 0 agree, ", " 0 undecided; ratios",
+		"The interval of again/kept has 1 in it for 0 of",
 		"verdicts on claims are the same"} {
 		if !strings.Contains(repeated, want) {
 			t.Errorf("no %q in\n%s", want, repeated)
@@ -189,7 +190,8 @@ func TestFindingsOfAQuestion(t *testing.T) {
 	level, other := r.Treatments[0].Levels[0], r.Treatments[0].Levels[1]
 	table, err := q.Table("total_time", "server", factor, other+", no such level")
 	c, ok := r.Cell(0, measure.Server, "total_time")
-	if err != nil || !ok || !strings.Contains(table, "| "+level+" | "+meanText(c)+" |") || strings.Contains(table, "no such") {
+	if err != nil || !ok || !strings.Contains(table, "| "+level+" | "+meanText(c)+" |") ||
+		strings.Contains(table, "no such") {
 		t.Errorf("got %v, %v and\n%s", err, ok, table)
 	}
 	if _, err := q.Table("total_time", "server", factor, "no such level"); err == nil {

@@ -50,7 +50,8 @@ func lasting(t testing.TB, radio, cell string) battery.Conditions {
 }
 
 func TestTraffic(t *testing.T) {
-	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "packets": 6, "rtt": 2, "connection": 1,
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "packets": 6,
+		"rtt": 2, "connection": 1,
 		"retransmissions": 0.5, "energy": 0.1, "energy_gross": 0.3}
 	for _, tt := range []struct {
 		what   string
@@ -68,7 +69,8 @@ func TestTraffic(t *testing.T) {
 		{"another link's wait is not this one's", "lte-m", "", store.Measured, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: math.NaN(), Joules: 0.1}, []string{"on the wire"}},
 		{"modelled joules may contain a radio", "nb-iot", "", store.Modelled, nil,
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()}, []string{"modelled ones are not used"}},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()},
+			[]string{"modelled ones are not used"}},
 		{"modelled joules of the processor", "nb-iot", OfProcessor, store.Modelled, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: 0.1}, []string{"modelled energy at the client"}},
 		{"joules of the whole exchange", "nb-iot", OfExchange, store.Modelled, nil,
@@ -77,8 +79,10 @@ func TestTraffic(t *testing.T) {
 		{"no joules wanted", "nb-iot", NoJoules, store.Measured, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()}, []string{"not used"}},
 		{"no joules there", "nb-iot", OfExchange, store.Measured, []string{"energy", "energy_gross"},
-			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()}, []string{"no energy_gross of the client"}},
-		{"bodies alone, and it is said", "none", "", store.Measured, []string{"wire_bytes", "packets", "energy", "retransmissions"},
+			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: math.NaN()},
+			[]string{"no energy_gross of the client"}},
+		{"bodies alone, and it is said", "none", "", store.Measured,
+			[]string{"wire_bytes", "packets", "energy", "retransmissions"},
 			battery.Traffic{Up: 100, Down: 200, Took: math.NaN(), Joules: math.NaN()},
 			[]string{"bodies only; headers, acknowledgements and retransmissions were not measured"}},
 		{"the wire alone", "none", "", store.Measured, []string{"message_size", "response_size", "energy"},
@@ -106,7 +110,8 @@ func TestTraffic(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := measuredOver([]string{"none"}, map[string]float64{"rtt": 1}, store.Measured).traffic(0, "nb-iot", ""); err == nil {
+	if _, _, err := measuredOver([]string{"none"}, map[string]float64{"rtt": 1}, store.Measured).traffic(0,
+		"nb-iot", ""); err == nil {
 		t.Error("no bytes, and a forecast")
 	}
 }
@@ -115,7 +120,8 @@ func TestForecastOfReport(t *testing.T) {
 	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200}
 	r := measuredOver([]string{"nb-iot", "lte-m", "nb-iot"}, figures, store.Measured)
 	f := r.Forecast(lasting(t, "nb-iot", "2xAA"), "")
-	if len(f.Rows) != 2 || f.Rows[0].Name != "nb-iot-0" || f.Rows[1].Name != "nb-iot-2" || f.Rows[0].Life <= f.Rows[1].Life {
+	if len(f.Rows) != 2 || f.Rows[0].Name != "nb-iot-0" || f.Rows[1].Name != "nb-iot-2" ||
+		f.Rows[0].Life <= f.Rows[1].Life {
 		t.Fatalf("the longest life over this link is first: got %+v", f.Rows)
 	}
 	f.Conditions.Confidence = 0.95
@@ -159,7 +165,8 @@ func TestForecastOfReport(t *testing.T) {
 	for _, p := range x.Parts {
 		sum += p.Share
 	}
-	if got.Format != 1 || !x.Modelled || x.Life != f.Rows[0].Life || x.Interval != [2]float64{f.Rows[0].Lo, f.Rows[0].Hi} ||
+	if got.Format != 1 || !x.Modelled || x.Life != f.Rows[0].Life ||
+		x.Interval != [2]float64{f.Rows[0].Lo, f.Rows[0].Hi} ||
 		math.Abs(sum-1) > 1e-9 || len(x.Figures) < 20 {
 		t.Errorf("got %+v", got)
 	}
@@ -173,7 +180,8 @@ func TestForecastOfReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "rect" && len(e.Attr) > 0 && e.Attr[0].Value == "fig-hist" {
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "rect" && len(e.Attr) > 0 &&
+			e.Attr[0].Value == "fig-hist" {
 			for _, a := range e.Attr {
 				var w float64
 				if _, err := fmt.Sscanf(a.Value, "%g%%", &w); a.Name.Local == "width" && err == nil {

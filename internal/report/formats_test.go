@@ -88,7 +88,8 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 	if rows < 50 {
 		t.Errorf("got %d rows", rows)
 	}
-	for _, want := range []string{`\$x\_1^2\$ &amp; \#1 \~{a}\\b &lt;c\|d>`, "## total time at the server", `a\_b %, 50 small`,
+	for _, want := range []string{`\$x\_1^2\$ &amp; \#1 \~{a}\\b &lt;c\|d>`,
+		"## total time at the server", `a\_b %, 50 small`,
 		"next is cxf, 1.2"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())

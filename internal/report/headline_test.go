@@ -51,7 +51,8 @@ func TestHeadlineOfSkewedTrials(t *testing.T) {
 	}
 }
 
-// Trials that are skewed over one link decide nothing about another: there the mean remains, with its narrower interval.
+// Trials that are skewed over one link decide nothing about another: there the mean remains, with its narrower
+// interval.
 func TestHeadlineOfEachLevel(t *testing.T) {
 	file := "study: s\nservice: monitor\nrequests: 100\nfactors:\n  stack: [a, b, floor-tcp]\n  link: [none, {name: far, " +
 		"delay: 20ms}]\nexclude: [{link: far, stack: floor-tcp}]\ndesign: {replications: 10, seed: 1}\n"
@@ -102,7 +103,8 @@ func TestParetoPicture(t *testing.T) {
 	if len(points) != 3 || !points[0].front || points[1].front || points[2].front {
 		t.Fatalf("got %+v, want the first of three on the front", points)
 	}
-	points = append(points, paretoPoint{name: "same <place>", x: at(points[0].x.Center), y: at(points[0].y.Center), front: true})
+	points = append(points, paretoPoint{name: "same <place>", x: at(points[0].x.Center),
+		y: at(points[0].y.Center), front: true})
 	p := paretoPicture("pareto-1", "link far", "message size", "RTT", points)
 	var b strings.Builder
 	if err := p.File(&b); err != nil {

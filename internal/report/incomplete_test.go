@@ -85,7 +85,8 @@ func TestBenchesThatLackTreatments(t *testing.T) {
 		Benches struct{ Lacking []benchLackJSON }
 	}
 	if err := r.JSON(&out); err != nil || json.Unmarshal(out.Bytes(), &read) != nil || len(read.Benches.Lacking) != 2 ||
-		!slices.Equal(read.Benches.Lacking[0].Benches, []string{"b1", "b2", "b3"}) || !(read.Benches.Lacking[0].Efficiency > 0.5) {
+		!slices.Equal(read.Benches.Lacking[0].Benches, []string{"b1", "b2", "b3"}) ||
+		!(read.Benches.Lacking[0].Efficiency > 0.5) {
 		t.Errorf("JSON: %v, %+v", err, read)
 	}
 }

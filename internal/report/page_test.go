@@ -217,13 +217,15 @@ func TestTablesSort(t *testing.T) {
 			b.Eval(t, nil, fmt.Sprintf(`table.tBodies[0].rows[%d].cells[%d].textContent = %q`, i, n, c))
 		}
 		b.Eval(t, nil, fmt.Sprintf(`table.tHead.rows[0].cells[%d].firstChild.click()`, n))
-		return b.Text(t, fmt.Sprintf(`[...table.tBodies[0].rows].slice(0, %d).map((r) => r.cells[%d].textContent).join("|")`, 6, n))
+		return b.Text(t, fmt.Sprintf(`[...table.tBodies[0].rows].slice(0, %d).map((r) => r.cells[%d].textContent).join("|")`,
+			6, n))
 	}
 	b.Eval(t, nil, `while (table.tBodies[0].rows.length > 6) table.tBodies[0].deleteRow(6)`)
 	if n := b.Text(t, `table.tBodies[0].rows.length`); n != "6" {
 		t.Fatalf("%s rows", n)
 	}
-	if got, want := column(1, "2.00 ms", "–", "100 µs", "−1.5 ms", "900 ns", "1.10 s"), "−1.5 ms|900 ns|100 µs|2.00 ms|1.10 s|–"; got != want {
+	if got, want := column(1, "2.00 ms", "–", "100 µs", "−1.5 ms", "900 ns", "1.10 s"),
+		"−1.5 ms|900 ns|100 µs|2.00 ms|1.10 s|–"; got != want {
 		t.Errorf("ascending: %s, want %s", got, want)
 	}
 	if got, want := column(1), "1.10 s|2.00 ms|100 µs|900 ns|−1.5 ms|–"; got != want {
@@ -245,7 +247,8 @@ func TestPageSaysWhatToDoNext(t *testing.T) {
 	if err := r.HTML(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`href="#next"`, "look &lt;closer&gt;:", "<code>edgegauge choose &#39;a b&#39; --minimize rtt</code>"} {
+	for _, want := range []string{`href="#next"`, "look &lt;closer&gt;:",
+		"<code>edgegauge choose &#39;a b&#39; --minimize rtt</code>"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -69,7 +69,8 @@ func TestTwoBuildsInOneResult(t *testing.T) {
 	}{
 		{"the same", facts("e1", "a1", "b1"), nil, ""},
 		{"another edgegauge", facts("e2", "a1", "b1"),
-			[]string{"edgegauge appears in 2 different builds in these results (trials 1–4 with e1…, trials 5–8 with e2…)"}, "a b"},
+			[]string{"edgegauge appears in 2 different builds in these results (trials 1–4 with e1…, trials 5–8 with e2…)"},
+			"a b"},
 		{"another stack", facts("e1", "a1", "b2"), []string{"stack b appears in 2 different builds in these results (trials "}, "b"},
 		{"not known", `{"devices": {}}`, nil, ""},
 	} {

@@ -98,7 +98,8 @@ func TestFiguresHaveAtMostSoManyPoints(t *testing.T) {
 	points[777], points[22_222] = 0.5, 3
 	rows := make([]FigureRow, 3)
 	for i := range rows {
-		rows[i] = FigureRow{Name: "a", Points: points, Center: 1.3, Lo: 1.2, Hi: 1.4, Floor: math.NaN(), Published: math.NaN()}
+		rows[i] = FigureRow{Name: "a", Points: points, Center: 1.3, Lo: 1.2, Hi: 1.4,
+			Floor: math.NaN(), Published: math.NaN()}
 	}
 	var b strings.Builder
 	if err := (Figure{ID: "x", Unit: "s", Rows: rows}).SVG(&b); err != nil {

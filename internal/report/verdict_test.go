@@ -43,7 +43,8 @@ func TestVerdictDoesNotCompareWithoutCommonBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (LevelChoice{Choice: c}).answer(); !strings.Contains(got, "difference from it: alike; not compared with it") {
+	if got := (LevelChoice{Choice: c}).answer(); !strings.Contains(got,
+		"difference from it: alike; not compared with it") {
 		t.Errorf("choose: got %q", got)
 	}
 }

@@ -44,7 +44,8 @@ func TestPartsAreThePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(page.String(), "<body>\n")
-	if !strings.HasPrefix(body, parts.String()) || !strings.HasPrefix(body[parts.Len():], "<script>") || parts.Len() < 10_000 {
+	if !strings.HasPrefix(body, parts.String()) ||
+		!strings.HasPrefix(body[parts.Len():], "<script>") || parts.Len() < 10_000 {
 		t.Errorf("the page of %d B has other parts than the %d B of Parts", page.Len(), parts.Len())
 	}
 	for _, not := range []string{"style=", "<style", "onclick", "javascript:"} {

@@ -153,8 +153,8 @@ func TestSearchFindsACliff(t *testing.T) {
 	}
 }
 
-// With much noise pilots lie beside the knee, and near a bound of the search: no rate is beyond one, and the step says which
-// of the trials its blocks are.
+// With much noise pilots lie beside the knee, and near a bound of the search: no rate is beyond one, and the step says
+// which of the trials its blocks are.
 func TestSearchStaysWithinItsBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	skipped, ended := 0, 0

@@ -67,19 +67,20 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		"period: 60s\nrate: 10\n":       "devices with rate",
 		"period: 60s\nrequests: 10\n":   "devices with requests",
 		"period: 60s\nconcurrency: 2\n": "devices with concurrency",
-		"period: 60s\nlink: {delay: 5ms, shaper: netem}\n":                                                "without netem",
-		"period: 60s\nip: ipv6\n":                                                                         "write ip: ipv4",
-		"period: 60s\nobserve: 5m\noptions: {observe: on}\nip: ipv6\n":                                    "write ip: ipv4",
-		"period: 60s\nobserve: 5m\noptions: {observe: on}\nlink: {delay: 5ms, loss: 1%, loss_burst: 8}\n": "bursts of losses",
-		"period: 60s\nserver: {device: pi}\n":                                                             "only a server on this machine",
-		"period: 60s\nresponses: [wire_bytes]\n":                                                          "wire_bytes is not available with devices",
-		"period: 60s\njitter: 200%\n":                                                                     "not a share",
-		"period: 60s\nphase: full\n":                                                                      "phase \"full\" is unknown",
-		"period: 60s\nreconnect: {most: 1ms}\n":                                                           "above its most",
-		"period: 60s\nreconnect: {factor: 0.5}\n":                                                         "no factor",
-		"period: 60s\nreconnect: {jiter: full}\n":                                                         "did you mean jitter?",
-		"period: 60s\noutage: {at: 10s}\n":                                                                "cuts nobody off",
-		"period: 60s\noutage: {at: 30s, for: 30s}\n":                                                      "not before the trial",
+		"period: 60s\nlink: {delay: 5ms, shaper: netem}\n":             "without netem",
+		"period: 60s\nip: ipv6\n":                                      "write ip: ipv4",
+		"period: 60s\nobserve: 5m\noptions: {observe: on}\nip: ipv6\n": "write ip: ipv4",
+		"period: 60s\nobserve: 5m\noptions: {observe: on}\n" +
+			"link: {delay: 5ms, loss: 1%, loss_burst: 8}\n": "bursts of losses",
+		"period: 60s\nserver: {device: pi}\n":                       "only a server on this machine",
+		"period: 60s\nresponses: [wire_bytes]\n":                    "wire_bytes is not available with devices",
+		"period: 60s\njitter: 200%\n":                               "not a share",
+		"period: 60s\nphase: full\n":                                "phase \"full\" is unknown",
+		"period: 60s\nreconnect: {most: 1ms}\n":                     "above its most",
+		"period: 60s\nreconnect: {factor: 0.5}\n":                   "no factor",
+		"period: 60s\nreconnect: {jiter: full}\n":                   "did you mean jitter?",
+		"period: 60s\noutage: {at: 10s}\n":                          "cuts nobody off",
+		"period: 60s\noutage: {at: 30s, for: 30s}\n":                "not before the trial",
 		"period: 20m\n":                                             "too long for timeouts.trial",
 		"mix: {a: {share: 50%, period: 1s}}\n":                      "add up to 50%",
 		"mix: {a: {share: 100%}}\n":                                 "lacks its share, or both period and observe",
@@ -87,7 +88,8 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		"time: instructions\nperiod: 60s\n":                         "time: clock",
 		"period: 300s\nduration: 1s\ndesign: {warmup: 100000000}\n": "a warm-up of",
 	} {
-		if _, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}
@@ -98,11 +100,15 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		if strings.HasSuffix(text, ": ") {
 			text += "1s"
 		}
-		if _, err := Parse("a.yaml", []byte(text+"\n"), Vocabulary{}); err == nil || !strings.Contains(err.Error(), k+" without devices") {
+		if _, err := Parse("a.yaml", []byte(text+"\n"), Vocabulary{}); err == nil ||
+			!strings.Contains(err.Error(), k+" without devices") {
 			t.Errorf("%s: got %v", k, err)
 		}
 	}
-	v := Vocabulary{Stacks: func(name string) (StackFacts, bool) { return StackFacts{Populations: name != "rest-json"}, true }}
+	v := Vocabulary{Stacks: func(name string) (StackFacts, bool) {
+		return StackFacts{Populations: name != "rest-json"},
+			true
+	}}
 	streamsThatCannotBe(t)
 	text := strings.Replace(devicesBase, "reference/coap-cbor", "rest-json", 1) + "period: 1s\n"
 	if _, err := Parse("a.yaml", []byte(text), v); err == nil || !strings.Contains(err.Error(), "cannot be many devices") {
@@ -117,7 +123,8 @@ func streaming(name string) (StackFacts, bool) {
 		transports = []string{"http"}
 	}
 	return StackFacts{Name: name, Populations: true, Streams: true, Options: []string{"qos"}, Serves: []Cell{{
-		Services: []string{"monitor"}, Encodings: []string{"json"}, Securities: []string{"none", "tls"}, Transports: transports,
+		Services: []string{"monitor"}, Encodings: []string{"json"},
+		Securities: []string{"none", "tls"}, Transports: transports,
 		Connections: []string{"keep-alive", "per-request", "pipelined"}, Client: true, Server: true}}}, true
 }
 
@@ -165,7 +172,8 @@ func streamsThatCannotBe(t *testing.T) {
 		"stack: mqtt\nresponses: [rtt, datagram_bytes]\n":       "datagram_bytes is not available",
 	} {
 		text = "study: a\nservice: monitor\ndevices: 1000\nperiod: 60s\n" + text
-		if _, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}

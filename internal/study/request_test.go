@@ -81,7 +81,8 @@ func TestEverySettingBesideAServiceIsReadOrRefused(t *testing.T) {
 		"connection": "per-request", "ip": "ipv6", "client.device": "other", "server.device": "other", "client.stack": "many",
 		"server.stack": "many", "client.meter": "rapl", "server.meter": "rapl", "request": "{path: /b}", "link": "nb-iot",
 		"concurrency": "2", "rate": "10", "arrival": "poisson", "requests": "7", "duration": "3s", "min_duration": "3s",
-		"placement": "apart", "at_once": "2", "driven_from": "2", "capture": "off", "leave_out": "[rtt]", "heap": "16MB", "sensor": "fixed:20",
+		"placement": "apart", "at_once": "2", "driven_from": "2", "capture": "off", "leave_out": "[rtt]",
+		"heap": "16MB", "sensor": "fixed:20",
 		"io_dir": "/tmp", "server.url": "http://other",
 	}
 	v := vocabulary()

@@ -175,8 +175,9 @@ func TestEveryKey(t *testing.T) {
 	// what many devices do has TestDevices, and what
 	// runs at the same time has TestAtOnce, and several benches TestDrivenFrom.
 	for _, k := range settingNames() {
-		if k != "devices" && !slices.Contains(populationKeys, k) && !slices.Contains([]string{"n", "requests", "min_duration", "server.url", "request",
-			"at_once", "driven_from"}, k) && !setsKey(s.Fixed, k) {
+		if k != "devices" && !slices.Contains(populationKeys, k) &&
+			!slices.Contains([]string{"n", "requests", "min_duration", "server.url", "request",
+				"at_once", "driven_from"}, k) && !setsKey(s.Fixed, k) {
 			t.Errorf("%s does not give %q", file, k)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// What each trial would fail of is found before the first: messages that cannot be sent, CPUs and sensors that are not there.
+// What each trial would fail of is found before the first: messages that cannot be sent, CPUs and sensors that are not
+// there.
 func TestWhatEachTrialWouldFailOf(t *testing.T) {
 	b := bed(t)
 	const devices = "devices: 5\nperiod: 1s\nduration: 1s\n"
@@ -19,14 +20,16 @@ func TestWhatEachTrialWouldFailOf(t *testing.T) {
 		{"stack: reference/rest-json\nn: 5\noptions: {letters: -1}", "letters -1 is negative"},
 		{"stack: reference/rest-json\nn: 5\noptions: {letters: 10}", ""},
 		{"stack: reference/rest-json\nn: 1000000000", "1000000000 elements is above limits.body, 16000000 B"},
-		{"stack: reference/rest-json\nservice: concat\nn: 5\noptions: {letters: 100000000}", "5 strings of 100000000 letters"},
+		{"stack: reference/rest-json\nservice: concat\nn: 5\noptions: {letters: 100000000}",
+			"5 strings of 100000000 letters"},
 		{"stack: reference/rest-json\nservice: sort\nn: 1000\nlimits: {body: 5kB}", " B in json, above limits.body, 5000 B"},
 		{"stack: reference/rest-protobuf\nservice: sort\nn: 900\nlimits: {body: 5kB}", ""},
 		{"stack: reference/rest-json\nn: 5\npin: {client: 4000}", "CPU 4000 is not one of those"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'serial:/dev/no-such-tty'", "no-such-tty: no such file"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'w1:28-0'", "28-0: no such file"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'hwmon:/proc/self'", ""},
-		{"stack: reference/rest-json\nservice: temperature\nsensor: 'program:no-such-program -x'", "there is no such program"},
+		{"stack: reference/rest-json\nservice: temperature\nsensor: 'program:no-such-program -x'",
+			"there is no such program"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'program:/no/such/program'", "there is no such program"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'program:sleep 1'", ""},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'program:while true; do echo 20; done'", ""},

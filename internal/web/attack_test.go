@@ -33,7 +33,8 @@ func addresses(s *Server, method string, fill func(name string) string) map[stri
 	for pattern := range s.routes() {
 		verb, to, _ := strings.Cut(pattern, " ")
 		if verb == method {
-			all[pattern] = wildcard.ReplaceAllStringFunc(strings.TrimSuffix(to, "{$}"), func(w string) string { return fill(w[1 : len(w)-1]) })
+			all[pattern] = wildcard.ReplaceAllStringFunc(strings.TrimSuffix(to, "{$}"),
+				func(w string) string { return fill(w[1 : len(w)-1]) })
 		}
 	}
 	return all
@@ -42,7 +43,8 @@ func addresses(s *Server, method string, fill func(name string) string) map[stri
 // sealed fails if an answer lacks what every answer has.
 func sealed(t *testing.T, what string, h http.Header) {
 	t.Helper()
-	if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") ||
+	if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+		strings.Contains(csp, "unsafe") ||
 		!strings.Contains(csp, "frame-ancestors 'none'") {
 		t.Errorf("%s: the policy is %q", what, csp)
 	}
@@ -70,10 +72,14 @@ func TestRoutesStayInTheirFolders(t *testing.T) {
 	s, _, _ := controlled(t, dir)
 	v := visitor{t, s}
 	good := map[string]string{"id": id(t, s, "wired/001"), "trial": "1", "seq": "7", "attempt": "1", "file": "serve.log"}
-	bad := []string{"..", "%2e%2e", "..%2f..%2f..%2fsecret", "..%2fstudy.yaml", "%2e%2e%2f%2e%2e%2fserve.log", "..%5c..%5csecret",
-		"%2fetc%2fpasswd", "%252e%252e%252fsecret", "..%00", "serve.log%00.html", ".", "%2e", "~", "-1", "0", "1e9", "9223372036854775808",
-		"18446744073709551616", "0x1", "+1", "%F0%80%80%AF", "%e2%80%ae", "%0d%0aSet-Cookie:%20x=y", "link.log", "loop.log", "pipe.log",
-		"up%2fsecret", "up", "%3Cscript%3Ealert(1)%3C%2fscript%3E", strings.Repeat("x", 30_000), strings.Repeat("..%2f", 5000)}
+	bad := []string{"..", "%2e%2e", "..%2f..%2f..%2fsecret", "..%2fstudy.yaml",
+		"%2e%2e%2f%2e%2e%2fserve.log", "..%5c..%5csecret",
+		"%2fetc%2fpasswd", "%252e%252e%252fsecret", "..%00", "serve.log%00.html", ".", "%2e", "~", "-1", "0",
+		"1e9", "9223372036854775808",
+		"18446744073709551616", "0x1", "+1", "%F0%80%80%AF", "%e2%80%ae", "%0d%0aSet-Cookie:%20x=y",
+		"link.log", "loop.log", "pipe.log",
+		"up%2fsecret", "up", "%3Cscript%3Ealert(1)%3C%2fscript%3E", strings.Repeat("x", 30_000),
+		strings.Repeat("..%2f", 5000)}
 	asked := 0
 	for pattern := range s.routes() {
 		method, _, _ := strings.Cut(pattern, " ")
@@ -88,7 +94,8 @@ func TestRoutesStayInTheirFolders(t *testing.T) {
 				asked++
 				w := v.ask(method, to, url.Values{}, nil)
 				body := w.Body.String()
-				if w.Code >= 500 || strings.Contains(body, "swordfish") || strings.Contains(body, "root:x:") || strings.Contains(body, "<script>") {
+				if w.Code >= 500 || strings.Contains(body, "swordfish") || strings.Contains(body, "root:x:") ||
+					strings.Contains(body, "<script>") {
 					t.Errorf("%s %.100s: %d: %.300s", method, to, w.Code, body)
 				}
 				if at := w.Header().Get("Location"); at != "" && (!strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//")) {
@@ -147,7 +154,8 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 			codes = []int{404}
 		}
 		expect(pattern+" without cookie", v.ask("GET", to, nil, map[string]string{"Cookie": ""}), codes...)
-		expect(pattern+" with a wrong cookie", v.ask("GET", to, nil, map[string]string{"Cookie": "edgegauge-8642=x"}), codes...)
+		expect(pattern+" with a wrong cookie", v.ask("GET", to, nil,
+			map[string]string{"Cookie": "edgegauge-8642=x"}), codes...)
 		for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} {
 			expect(method+" "+to, v.ask(method, to, nil, nil), 405)
 		}
@@ -157,13 +165,15 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 			return url.Values{"key": {key}, "do": {"start"}, "text": {tea}, "beside": {"1"}, "study": {"gate"}, "token": {"x"}}
 		}
 		expect(pattern+" of a name that was bound anew", rebound("POST", to), 421)
-		for _, h := range []map[string]string{{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:9"},
+		for _, h := range []map[string]string{{"Origin": "http://evil.example"}, {"Origin": "null"},
+			{"Origin": "http://127.0.0.1:9"},
 			{"Origin": "http://localhost:8642.evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
 			{"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:8642"}, {"Sec-Fetch-Site": "none of ours"}} {
 			expect(fmt.Sprint(pattern, h), v.ask("POST", to, form(s.keys.next()), h), 403)
 		}
 		for _, cookie := range []string{"", "edgegauge-8642=x", "edgegauge-8642=" + token, "edgegauge-1=" + s.pass()} {
-			expect(pattern+" with the cookie "+cookie, v.ask("POST", to, form(s.keys.next()), map[string]string{"Cookie": cookie}), 403)
+			expect(pattern+" with the cookie "+cookie,
+				v.ask("POST", to, form(s.keys.next()), map[string]string{"Cookie": cookie}), 403)
 		}
 		for _, key := range []string{"", "x", strings.Repeat("0", 64)} {
 			expect(pattern+" with the key "+key, v.ask("POST", to, form(key), nil), 403)
@@ -200,7 +210,8 @@ func TestNothingWaitsForPipes(t *testing.T) {
 		"zero":   func(f string) error { return os.Symlink("/dev/zero", f) },
 		"folder": func(f string) error { return os.MkdirAll(f, 0o755) },
 	}
-	files := []string{ledgerFile, ledgerFile + "-wal", "study.yaml", "plan.csv", "facts.json", "exchanges/0001-1-client.parquet",
+	files := []string{ledgerFile, ledgerFile + "-wal", "study.yaml", "plan.csv", "facts.json",
+		"exchanges/0001-1-client.parquet",
 		"trials/0001/serve.log", "trials/0001/ready.json", "lock"}
 	for kind, f := range put {
 		for i, name := range files {
@@ -226,7 +237,8 @@ func TestNothingWaitsForPipes(t *testing.T) {
 		}
 	}
 	for _, i := range ids {
-		for _, to := range []string{"", "?whole=1", "t/1/", "t/1/x/7/", "t/1/a/1/serve.log", "t/1/a/1/ready.json", "t/1/packets/0001-1-lo.pcapng",
+		for _, to := range []string{"", "?whole=1", "t/1/", "t/1/x/7/", "t/1/a/1/serve.log", "t/1/a/1/ready.json",
+			"t/1/packets/0001-1-lo.pcapng",
 			"stop/", "resume/"} {
 			w := v.ask("GET", "/r/"+i+"/"+to, nil, nil)
 			if w.Code >= 500 || w.Body.Len() > 3_000_000 {
@@ -351,7 +363,8 @@ func TestHugeResults(t *testing.T) {
 	s := served(t, Options{Folders: []string{dir}, Bed: bench(t)})
 	for _, name := range []string{"trials", "treatments"} {
 		base := "/r/" + id(t, s, name) + "/"
-		for _, to := range []string{"/", "/now/", base, base + "t/1/", base + "t/100000/", "/history/?study=" + name, "/new/?like=" + id(t, s, name),
+		for _, to := range []string{"/", "/now/", base, base + "t/1/", base + "t/100000/", "/history/?study=" + name,
+			"/new/?like=" + id(t, s, name),
 			"/compare/?all=1&r=" + id(t, s, "trials") + "&r=" + id(t, s, "treatments")} {
 			began := kernel.OwnCPUTime()
 			w := get(t, s, to)
@@ -380,7 +393,8 @@ func TestResultsStayInTheirFolder(t *testing.T) {
 		ok(t, os.Symlink(elsewhere, filepath.Join(dir, link)))
 		s, st, _ := controlled(t, dir)
 		v := visitor{t, s}
-		w := v.ask("POST", "/new/", url.Values{"text": {tea}, "do": {"start"}, "file": {"tea.yaml"}, "key": {v.key("/new/")}}, nil)
+		w := v.ask("POST", "/new/", url.Values{"text": {tea}, "do": {"start"}, "file": {"tea.yaml"},
+			"key": {v.key("/new/")}}, nil)
 		if !strings.Contains(w.Body.String(), "is a link") {
 			t.Errorf("%s: %d: %.500s", link, w.Code, w.Body)
 		}

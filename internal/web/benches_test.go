@@ -76,7 +76,8 @@ func TestTrialGivenAgain(t *testing.T) {
 	ok(t, l.kept.Withdraw(order("rack1"), "silence"))
 	o := order("rack2")
 	joint := `{"apart_ns": 7000, "benches": [{"bench": "rack9", "first_seq": 1, "requests": 20}]}`
-	got, err := fabricated.Deliver(l.kept, l.plan, o, 2, 20, []store.Quality{{Key: "run_queue_wait_client", Unit: "s", Value: 3}},
+	got, err := fabricated.Deliver(l.kept, l.plan, o, 2, 20,
+		[]store.Quality{{Key: "run_queue_wait_client", Unit: "s", Value: 3}},
 		func(a *store.Attempt) error { return a.Keep(store.JointFile, []byte(joint)) })
 	ok(t, err)
 	if got != store.Valid || o.Attempt != 4 {
@@ -89,7 +90,8 @@ func TestTrialGivenAgain(t *testing.T) {
 	shows(t, s, one+"x/1/", "rack9")
 	shows(t, s, one+"a/4/"+store.JointFile, "rack9")
 	for _, none := range []string{"0", "2", "3", "5", "-1"} {
-		if w := get(t, s, one+"a/"+none+"/"+store.JointFile); w.Code != 404 || !strings.Contains(w.Body.String(), "no such attempt") {
+		if w := get(t, s, one+"a/"+none+"/"+store.JointFile); w.Code != 404 ||
+			!strings.Contains(w.Body.String(), "no such attempt") {
 			t.Errorf("attempt %s: %d, %s", none, w.Code, w.Body)
 		}
 	}
@@ -109,7 +111,8 @@ func TestSoFarOfSeveralBenches(t *testing.T) {
 	}
 	r := running{Blocks: 6, Left: "about 4s"}
 	r.expect(map[report.Panel]map[string]*trialsSoFar{{Side: "client", Response: "rtt"}: {"a": x}}, d, stat.RandomBenches)
-	if r.Left != "" || !strings.Contains(r.Wanted, "as far as benches agree") || strings.Contains(r.Wanted, "blocks in all") {
+	if r.Left != "" || !strings.Contains(r.Wanted, "as far as benches agree") ||
+		strings.Contains(r.Wanted, "blocks in all") {
 		t.Errorf("more blocks of the same benches: left %s, %s", r.Left, r.Wanted)
 	}
 	d.Benches = "fixed" // each block lies 1 from its bench's mean: standard error √(2/6), t(0.975, 3) = 3.182446
@@ -166,7 +169,8 @@ func TestSearchesAreShown(t *testing.T) {
 		ok(t, os.WriteFile(filepath.Join(l.dir, "run/001", name), []byte(text), 0o644))
 	}
 	write(searchFile, `{"format": 1, "slo": "failed < 1% <b>", "ended": false}`)
-	if body := shows(t, s, "/now/", "failed &lt; 1% &lt;b&gt;. Trials are added"); strings.Contains(body, "<dt>left</dt>") {
+	if body := shows(t, s, "/now/", "failed &lt; 1% &lt;b&gt;. Trials are added"); strings.Contains(body,
+		"<dt>left</dt>") {
 		t.Error("the time left of a search is foreseen")
 	}
 	one := "/r/" + id(t, s, "run/001") + "/"

@@ -138,7 +138,8 @@ func TestPagesAreAccessible(t *testing.T) {
 	confirmGate(t, filepath.Join(dir, "gate"))
 	r, s := atBrowser(t, dir)
 	result := "r/" + id(t, s, "wired/001") + "/"
-	pages := map[string]string{"all": "", "filtered": "?q=nothing", "now": "now/", "result": result, "trial": result + "t/1/",
+	pages := map[string]string{"all": "", "filtered": "?q=nothing", "now": "now/", "result": result,
+		"trial":    result + "t/1/",
 		"exchange": result + "t/1/x/7/", "choose": "compare/",
 		"history": "history/?study=gate&base=" + id(t, s, "gate/001"), "histories": "history/",
 		"compare": "compare/?all=1&r=" + id(t, s, "alpha/001") + "&r=" + id(t, s, "alpha/002")}
@@ -197,9 +198,10 @@ func TestWatchInBrowser(t *testing.T) {
 	n, err := kernel.NewNotice(NoticeName)
 	ok(t, err)
 	defer n.Close()
-	text, err := json.Marshal(LabNotice{Step: "measure", Devices: &population.State{Devices: 10_000, Down: 12, Requests: 4711,
-		Failed: 12, Rate: 166, Lateness: 2e5}, Benches: []fleet.BenchState{{Bench: "rack1", Standing: fleet.Up, Block: 7,
-		Heard: time.Now()}, {Bench: "rack2", Standing: fleet.Barred, Why: "it runs edgegauge v0, this is v1"}}})
+	text, err := json.Marshal(LabNotice{Step: "measure",
+		Devices: &population.State{Devices: 10_000, Down: 12, Requests: 4711,
+			Failed: 12, Rate: 166, Lateness: 2e5}, Benches: []fleet.BenchState{{Bench: "rack1", Standing: fleet.Up, Block: 7,
+			Heard: time.Now()}, {Bench: "rack2", Standing: fleet.Barred, Why: "it runs edgegauge v0, this is v1"}}})
 	ok(t, err)
 	n.Write(text)
 	shown("9988 of 10000")

@@ -184,8 +184,10 @@ func TestControlRefuses(t *testing.T) {
 		{"a bomb to look at", "/new/", form("text", bomb, "do", "check"), nil, 200, "values"},
 		{"a bomb to edit", "/new/", form("text", bomb, "do", "apply", "add", "retries", "value", "3"), nil, 200, "values"},
 		{"a huge form", "/new/", form("text", strings.Repeat("x", mostBody)), nil, 413, ""},
-		{"a text too long", "/new/", form("text", "study: x\nnotes: "+strings.Repeat("y", 900_000)), nil, 200, "the text has faults"},
-		{"a form that is none", "/new/", form(), map[string]string{"Content-Type": "application/x-www-form-urlencoded; x"}, 403, ""},
+		{"a text too long", "/new/", form("text", "study: x\nnotes: "+strings.Repeat("y", 900_000)), nil,
+			200, "the text has faults"},
+		{"a form that is none", "/new/", form(), map[string]string{"Content-Type": "application/x-www-form-urlencoded; x"},
+			403, ""},
 	} {
 		if tt.form.Get("key") == "fresh" {
 			tt.form.Set("key", s.keys.next())
@@ -266,7 +268,8 @@ func TestControlInBrowser(t *testing.T) {
 	r.open("new/?token=" + token)
 
 	t.Log("suggestions")
-	r.b.Await(t, func() bool { return r.b.Text(t, `document.getElementById("study").dataset.words > 30`) == "true" }, "the words")
+	r.b.Await(t, func() bool { return r.b.Text(t, `document.getElementById("study").dataset.words > 30`) == "true" },
+		"the words")
 	r.turn(func() { r.write("#text", tea) })
 	r.b.Eval(t, nil, `{const x = document.getElementById("text"); x.value += "retr"; x.setSelectionRange(x.value.length, x.value.length)}`)
 	r.b.Eval(t, nil, `document.getElementById("text").dispatchEvent(new Event("input"))`)

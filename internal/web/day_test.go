@@ -111,7 +111,8 @@ func (r reader) stays(s *Server, states int) {
 		push(min(states, 300))
 	}
 	after, now := heap()
-	t.Logf("%d states changed the page: heap %.2f MB, then %.2f MB; %d elements, then %d", count()-seen, before/1e6, after/1e6,
+	t.Logf("%d states changed the page: heap %.2f MB, then %.2f MB; %d elements, then %d",
+		count()-seen, before/1e6, after/1e6,
 		nodes, now)
 	if after-before > 2e6 || now != nodes {
 		t.Errorf("%d states left %.0f B behind, and %d elements became %d", count()-seen, after-before, nodes, now)

@@ -25,7 +25,8 @@ func TestExport(t *testing.T) {
 	if !strings.Contains(string(kept), parts) {
 		t.Error("the report is another than the server's")
 	}
-	if _, _, err := Export(Options{Folders: []string{dir}}, to, 1); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if _, _, err := Export(Options{Folders: []string{dir}}, to, 1); err == nil ||
+		!strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into a folder that is full: %v", err)
 	}
 	if _, _, err := Export(Options{Folders: []string{t.TempDir()}}, filepath.Join(t.TempDir(), "x"), 1); err == nil {

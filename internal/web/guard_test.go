@@ -48,13 +48,15 @@ func TestGuard(t *testing.T) {
 		{what: "the token is exchanged", to: "/?token=" + token, server: asks, want: 303},
 		{what: "the cookie", server: asks, cookie: pass, want: 200},
 		{what: "a wrong cookie", server: asks, cookie: &http.Cookie{Name: "edgegauge-8642", Value: "x"}, want: 403},
-		{what: "the cookie of another port", server: asks, cookie: &http.Cookie{Name: "edgegauge-1", Value: asks.pass()}, want: 403},
+		{what: "the cookie of another port", server: asks,
+			cookie: &http.Cookie{Name: "edgegauge-1", Value: asks.pass()}, want: 403},
 		{what: "the token is no cookie", server: asks, cookie: &http.Cookie{Name: "edgegauge-8642", Value: token}, want: 403},
 		{what: "the style of the form", to: "/assets/web.css", server: asks, want: 200},
 		{what: "watching without token", to: "/now/events", server: asks, want: 403},
 		{what: "the token by a form", method: "POST", to: "/enter", server: asks, body: strings.NewReader("token=" + token),
 			header: map[string]string{"Origin": "http://127.0.0.1:8642"}, want: 303},
-		{what: "a wrong token by a form", method: "POST", to: "/enter", server: asks, body: strings.NewReader("token=x"), want: 403},
+		{what: "a wrong token by a form", method: "POST", to: "/enter", server: asks,
+			body: strings.NewReader("token=x"), want: 403},
 		{what: "a form of a stranger's page", method: "POST", to: "/enter", server: asks,
 			body: strings.NewReader("token=" + token), header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
 		{what: "a form of another port", method: "POST", to: "/enter", server: asks,
@@ -180,9 +182,10 @@ func hostile(t *testing.T, dir string) {
 	t.Helper()
 	const bad = `<script>alert(1)</script><img src=x onerror=alert(2)>`
 	made := filepath.Join(dir, "hostile")
-	kept, plan, err := fabricated.Create(made, fmt.Appendf(nil, "study: hostile\nquestion: \"\\u202e\\u009b31m%s\"\nnotes: '%[1]s'\n"+
-		"service: echo\n"+
-		"factors: {\"options.x\": ['%[1]s', b]}\nstack: s\nrequests: 20\ndesign: {replications: 2}\n", bad))
+	kept, plan, err := fabricated.Create(made, fmt.Appendf(nil,
+		"study: hostile\nquestion: \"\\u202e\\u009b31m%s\"\nnotes: '%[1]s'\n"+
+			"service: echo\n"+
+			"factors: {\"options.x\": ['%[1]s', b]}\nstack: s\nrequests: 20\ndesign: {replications: 2}\n", bad))
 	ok(t, err)
 	a, err := kept.Begin(plan.Trials[0].ID)
 	ok(t, err)
@@ -206,7 +209,8 @@ func TestResultsOfStrangersAreData(t *testing.T) {
 	ok(t, os.Truncate(filepath.Join(dir, "huge/plan.csv"), 1<<40)) // with holes
 	secret := filepath.Join(t.TempDir(), "secret")
 	ok(t, os.WriteFile(secret, []byte("swordfish"), 0o644))
-	for _, linked := range []string{"facts.json", "study.yaml", "exchanges/0001-1-client.parquet", "trials/0001/serve.log"} {
+	for _, linked := range []string{"facts.json", "study.yaml", "exchanges/0001-1-client.parquet",
+		"trials/0001/serve.log"} {
 		made := filepath.Join(dir, "linked-"+strings.ReplaceAll(linked, "/", "-"))
 		ok(t, fabricated.Make(made, 2, 2, 20))
 		os.Remove(filepath.Join(made, linked))
@@ -270,9 +274,11 @@ func TestHistoriesOfStrangersAreData(t *testing.T) {
 	ok(t, os.WriteFile(file(2), []byte(`{"responses": ["`+bad+`"], "old": "`+bad), 0o644))
 	ok(t, os.Truncate(filepath.Join(dir, "gate/3", ledgerFile), 9000))
 	s := served(t, Options{Folders: []string{dir}, Bed: bench(t)})
-	many := "/history/?study=gate" + strings.Repeat("&response=rtt&response=client.rtt&response="+url.QueryEscape(bad), 900)
+	many := "/history/?study=gate" + strings.Repeat("&response=rtt&response=client.rtt&response="+
+		url.QueryEscape(bad), 900)
 	for _, to := range []string{"/history/", "/history/?study=gate&by=version", "/history/?study=gate&by=commit", many,
-		"/history/?study=" + url.QueryEscape(bad), "/history/?base=" + url.QueryEscape(bad), "/new/?from=..%2f..%2fetc%2fpasswd",
+		"/history/?study=" + url.QueryEscape(bad), "/history/?base=" + url.QueryEscape(bad),
+		"/new/?from=..%2f..%2fetc%2fpasswd",
 		"/new/?file=..%2fsecret", "/new/?file=%2fetc%2fpasswd", "/new/?file=a.yaml", "/new/?like=" + url.QueryEscape(bad),
 		"/new/?like=" + id(t, s, "gate/3"), "/new/?like=" + id(t, s, "gate/4")} {
 		w := get(t, s, to)
@@ -294,7 +300,8 @@ func FuzzAddress(f *testing.F) {
 	ok(f, fabricated.Make(filepath.Join(dir, "alpha/001"), 2, 2, 20))
 	s := served(f, Options{Folders: []string{dir}})
 	one, other := id(f, s, "wired/001"), id(f, s, "alpha/001")
-	for _, to := range []string{"", "?q=a+b&study=wired&page=-1&from=2026-13-77&to=x", "?page=99999999999999999999", "now/",
+	for _, to := range []string{"", "?q=a+b&study=wired&page=-1&from=2026-13-77&to=x",
+		"?page=99999999999999999999", "now/",
 		"compare/?r=" + one + "&r=" + other + "&base=" + other + "&all=1", "compare/?r=" + one + "&r=" + one,
 		"r/" + one + "/?whole=1", "r/" + one + "/t/1/", "r/" + one + "/t/-1/", "r/" + one + "/t/1/x/?seq=-5",
 		"r/" + one + "/t/1/x/18446744073709551615/", "r/" + one + "/t/1/x/7/", "r/" + one + "/t/1/a/1/..%2f..%2fstudy.yaml",

@@ -84,7 +84,8 @@ func confirmGate(t testing.TB, dir string) {
 	t.Helper()
 	both := filepath.Join(dir, "confirmed")
 	gate(t, both, "factors: {stack: [s@base, s]}", "6.6", "1", 1e-3, 1.3e-3)
-	ok(t, report.Confirms{Old: began(t, filepath.Join(dir, "012")), New: began(t, filepath.Join(dir, "016")), Responses: []string{"rtt"}, Detect: 0.05}.Write(both))
+	ok(t, report.Confirms{Old: began(t, filepath.Join(dir, "012")), New: began(t, filepath.Join(dir, "016")),
+		Responses: []string{"rtt"}, Detect: 0.05}.Write(both))
 }
 
 // Results on disk come out as marks of the page, with links to what they rest on.
@@ -146,5 +147,6 @@ func TestUnfinishedRunsAreLeftOut(t *testing.T) {
 func TestHistoryIsOfOneStudy(t *testing.T) {
 	s := served(t, Options{Folders: []string{house(t)}})
 	shows(t, s, "/history/", "Choose a study", "<option>wired</option>")
-	shows(t, s, "/history/?study=report-bench", "1 run,", "left out", "asks something else than the newest", "requests: 300, there 400")
+	shows(t, s, "/history/?study=report-bench", "1 run,", "left out", "asks something else than the newest",
+		"requests: 300, there 400")
 }

@@ -25,7 +25,8 @@ func (r reader) press(key string) {
 		down["type"], down["text"] = "keyDown", k.text
 	}
 	r.b.Must(r.T, nil, "Input.dispatchKeyEvent", down)
-	r.b.Must(r.T, nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": code, "windowsVirtualKeyCode": k.code})
+	r.b.Must(r.T, nil, "Input.dispatchKeyEvent",
+		map[string]any{"type": "keyUp", "key": key, "code": code, "windowsVirtualKeyCode": k.code})
 }
 
 // focus is what has the keyboard, and what is wrong with how it looks.
@@ -90,7 +91,8 @@ func (r reader) write(selector, text string) {
 	r.tabTo(selector)
 	r.b.Must(r.T, nil, "Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "key": "a", "code": "KeyA",
 		"windowsVirtualKeyCode": 65, "modifiers": 2, "commands": []string{"selectAll"}})
-	r.b.Must(r.T, nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "a", "code": "KeyA", "windowsVirtualKeyCode": 65})
+	r.b.Must(r.T, nil, "Input.dispatchKeyEvent",
+		map[string]any{"type": "keyUp", "key": "a", "code": "KeyA", "windowsVirtualKeyCode": 65})
 	r.press("Backspace")
 	if text != "" {
 		r.b.Must(r.T, nil, "Input.insertText", map[string]any{"text": text})
@@ -134,7 +136,8 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	result, run := "r/"+id(t, s, "wired/001")+"/", "r/"+id(t, s, "run/001")+"/"
 	r.open("?token=" + token)
 	for name, to := range map[string]string{"all": "", "now": "now/", "result": result, "trial": result + "t/1/",
-		"exchange": result + "t/1/x/7/", "choose": "compare/", "history": "history/?study=gate", "new": "new/?from=quickstart",
+		"exchange": result + "t/1/x/7/", "choose": "compare/", "history": "history/?study=gate",
+		"new":     "new/?from=quickstart",
 		"compare": "compare/?all=1&r=" + id(t, s, "alpha/001") + "&r=" + id(t, s, "alpha/002"), "stop": run + "stop/"} {
 		r.open(to)
 		if name == "now" { // whose parts stay as they are from here on
@@ -166,7 +169,8 @@ func TestKeyboardReachesEverything(t *testing.T) {
 		}
 		for i := range want {
 			if !seen[fmt.Sprint(i)] {
-				t.Errorf("%s: Tab does not lead to %s", name, r.b.Text(t, fmt.Sprintf(`document.querySelector("[data-stop='%d']").outerHTML.slice(0, 200)`, i)))
+				t.Errorf("%s: Tab does not lead to %s", name,
+					r.b.Text(t, fmt.Sprintf(`document.querySelector("[data-stop='%d']").outerHTML.slice(0, 200)`, i)))
 			}
 		}
 		if want < 5 {
@@ -180,7 +184,8 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	at := func() string {
 		return r.b.Text(t, `[...document.querySelectorAll(".strip a")].indexOf(document.activeElement)`)
 	}
-	for _, step := range [][2]string{{"ArrowRight", "1"}, {"ArrowRight", "2"}, {"ArrowLeft", "1"}, {"End", "11"}, {"ArrowRight", "11"},
+	for _, step := range [][2]string{{"ArrowRight", "1"}, {"ArrowRight", "2"}, {"ArrowLeft", "1"},
+		{"End", "11"}, {"ArrowRight", "11"},
 		{"Home", "0"}, {"ArrowLeft", "0"}, {"ArrowRight", "1"}, {"ArrowRight", "2"}} {
 		r.press(step[0])
 		if got := at(); got != step[1] {
@@ -195,8 +200,8 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	r.b.Clean(t, r.url)
 }
 
-// Every page has the parts by which those who hear it find their way: a language, a title of its own, one main part and one
-// heading of the first rank, no rank left out, named regions, and figures whose picture has a text.
+// Every page has the parts by which those who hear it find their way: a language, a title of its own, one main part and
+// one heading of the first rank, no rank left out, named regions, and figures whose picture has a text.
 func TestPagesCanBeHeard(t *testing.T) {
 	pagetest.Need(t)
 	dir := house(t)
@@ -209,7 +214,8 @@ func TestPagesCanBeHeard(t *testing.T) {
 	result, run := "r/"+id(t, s, "wired/001")+"/", "r/"+id(t, s, "run/001")+"/"
 	titles := map[string]string{}
 	for name, to := range map[string]string{"all": "", "now": "now/", "result": result, "trial": result + "t/1/",
-		"exchange": result + "t/1/x/7/", "choose": "compare/", "history": "history/?study=gate", "new": "new/?from=quickstart",
+		"exchange": result + "t/1/x/7/", "choose": "compare/", "history": "history/?study=gate",
+		"new":     "new/?from=quickstart",
 		"compare": "compare/?all=1&r=" + id(t, s, "alpha/001") + "&r=" + id(t, s, "alpha/002"), "stop": run + "stop/",
 		"none": "r/x/"} {
 		r.open(to)

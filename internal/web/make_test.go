@@ -30,8 +30,9 @@ const wiredRequests, wiredWarmUp = 40, 3
 // number, after a warm-up that the capture has, too.
 func wired(t testing.TB, dir string) {
 	t.Helper()
-	kept, plan, err := fabricated.Create(dir, fmt.Appendf(nil, "study: wired\nquestion: What is on the wire?\nservice: echo\n"+
-		"stack: coap-json\nrequests: %d\ndesign: {replications: 3, seed: 1}\npackets: keep\n", wiredRequests))
+	kept, plan, err := fabricated.Create(dir, fmt.Appendf(nil,
+		"study: wired\nquestion: What is on the wire?\nservice: echo\n"+
+			"stack: coap-json\nrequests: %d\ndesign: {replications: 3, seed: 1}\npackets: keep\n", wiredRequests))
 	ok(t, err)
 	defer kept.Close()
 	for _, trial := range plan.Trials {

@@ -34,7 +34,8 @@ func TestCostIsForeseen(t *testing.T) {
 	if got := says(text); strings.Contains(got, "disk") {
 		t.Errorf("with no earlier run: %s", got)
 	}
-	kept, plan, err := fabricated.Create(filepath.Join(dir, "cost/001"), []byte("study: cost\nservice: monitor\nstack: rest-json\n"))
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "cost/001"),
+		[]byte("study: cost\nservice: monitor\nstack: rest-json\n"))
 	ok(t, err)
 	defer kept.Close()
 	ok(t, fabricated.Trial(kept, plan.Trials[0], 5000, nil))

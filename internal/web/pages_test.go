@@ -19,9 +19,11 @@ func TestListIsFiltered(t *testing.T) {
 	s := served(t, Options{Folders: []string{house(t)}})
 	today, tomorrow := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
 	for query, want := range map[string]int{"": 3, "?q=wire": 1, "?q=ALPHA+report": 2, "?q=nothing": 0, "?study=wired": 1,
-		"?stack=rest-json": 2, "?stack=coap-json&study=report-bench": 0, "?device=local": 3, "?device=board": 0, "?link=none": 3,
-		"?state=complete": 3, "?state=running": 0, "?to=" + tomorrow: 3, "?from=" + tomorrow: 0, "?from=" + today + "&q=002": 1,
-		"?to=2020-01-01": 0, "?from=nonsense": 3, "?page=7": 3} {
+		"?stack=rest-json": 2, "?stack=coap-json&study=report-bench": 0, "?device=local": 3,
+		"?device=board": 0, "?link=none": 3,
+		"?state=complete": 3, "?state=running": 0, "?to=" + tomorrow: 3, "?from=" + tomorrow: 0,
+		"?from=" + today + "&q=002": 1,
+		"?to=2020-01-01":            0, "?from=nonsense": 3, "?page=7": 3} {
 		body := shows(t, s, "/"+query, fmt.Sprintf(`id="count">%d of 3 results`, want))
 		if got := strings.Count(body, `href="r/`); got != want {
 			t.Errorf("%s: %d results are listed, want %d", query, got, want)
@@ -180,8 +182,10 @@ func TestLargeResultsOpenFromTheLedger(t *testing.T) {
 func TestTrialAndRequest(t *testing.T) {
 	s := served(t, Options{Folders: []string{house(t)}})
 	trial := "/r/" + id(t, s, "wired/001") + "/t/2/"
-	body := shows(t, s, trial, "Trial 2: coap-json", "40 requests were recorded", "Mean phases at the client, by its own clock",
-		"Mean phases at the server, by its own clock", "0002-1-lo.pcapng", "serve.log", "RTT at the client of the 40 requests",
+	body := shows(t, s, trial, "Trial 2: coap-json", "40 requests were recorded",
+		"Mean phases at the client, by its own clock",
+		"Mean phases at the server, by its own clock", "0002-1-lo.pcapng", "serve.log",
+		"RTT at the client of the 40 requests",
 		"trial 1, before it", "trial 3, after it")
 	if n := strings.Count(body, `/x/`); n != mostPicks {
 		t.Errorf("%d requests are named, want %d", n, mostPicks)
@@ -202,7 +206,8 @@ func TestTrialAndRequest(t *testing.T) {
 	if w := get(t, s, trial+"x/?seq=5"); w.Code != 303 || w.Header().Get("Location") != trial+"x/5/" {
 		t.Errorf("the form led to %d %q", w.Code, w.Header().Get("Location"))
 	}
-	for _, to := range []string{"t/9/", "t/x/", "t/2/x/41/", "t/2/x/0/", "t/2/a/2/serve.log", "t/2/packets/0001-1-lo.pcapng"} {
+	for _, to := range []string{"t/9/", "t/x/", "t/2/x/41/", "t/2/x/0/", "t/2/a/2/serve.log",
+		"t/2/packets/0001-1-lo.pcapng"} {
 		if w := get(t, s, "/r/"+id(t, s, "wired/001")+"/"+to); w.Code != 404 {
 			t.Errorf("%s: got %d, want 404", to, w.Code)
 		}
@@ -228,7 +233,8 @@ func TestSidesAreNotPairedWhereTheyCannotBe(t *testing.T) {
 	for _, trial := range plan.Trials {
 		page := shows(t, s, fmt.Sprintf("/r/%s/t/%d/x/3/", id(t, s, "a"), trial.ID))
 		alone := trial.Setup.Concurrency == 1
-		if strings.Contains(page, "by the server&#39;s clock") != alone || strings.Contains(page, "in flight at once") == alone {
+		if strings.Contains(page, "by the server&#39;s clock") != alone ||
+			strings.Contains(page, "in flight at once") == alone {
 			t.Errorf("concurrency %d: the server's record is shown or not, wrongly", trial.Setup.Concurrency)
 		}
 	}

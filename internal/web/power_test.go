@@ -50,9 +50,11 @@ func metered(t *testing.T, dir, facts string, longer time.Duration) (middle meas
 	}
 	ok(t, p.Close())
 	last := xs[8].Done
-	ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 9, Mean: 0.04, Median: 0.04, P95: 0.04,
+	ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 9, Mean: 0.04,
+		Median: 0.04, P95: 0.04,
 		Min: 0.04, Max: 0.04, Method: store.Measured}}, []store.Quality{{Key: "run_from", Unit: "s", Value: 2},
-		{Key: "run_to", Unit: "s", Value: 2 + (last + longer).Seconds()}, {Key: "client_meter_clock_bias", Unit: "s", Value: 0.002}}))
+		{Key: "run_to", Unit: "s", Value: 2 + (last + longer).Seconds()},
+		{Key: "client_meter_clock_bias", Unit: "s", Value: 0.002}}))
 	return middle
 }
 
@@ -65,7 +67,8 @@ func TestPowerIsBeneathRequests(t *testing.T) {
 	middle := metered(t, filepath.Join(dir, "m"), here, 8*time.Millisecond)
 	s := served(t, Options{Folders: []string{dir}})
 	trial := "/r/" + id(t, s, "m") + "/t/1/"
-	page := shows(t, s, fmt.Sprintf("%sx/%d/", trial, middle.Seq), "power, client", "mean 5.00 W", "may lie up to 6.00 ms to the left",
+	page := shows(t, s, fmt.Sprintf("%sx/%d/", trial, middle.Seq), "power, client", "mean 5.00 W",
+		"may lie up to 6.00 ms to the left",
 		"beneath, on the same axis, the power of the client by a meter, mean 5.00 W, to within 6.00 ms")
 	shows(t, s, trial+"x/4/", "mean 1.00 W")
 	// The phases begin at 0 of the axis and the power rises there: both are places on one axis.

@@ -60,8 +60,8 @@ func (l *ongoing) fail(why string) {
 	ok(l.T, a.Invalidate(why, "", nil))
 }
 
-// What is written in two steps and looked at between them is read again at once, and what changes all the time once in a
-// period.
+// What is written in two steps and looked at between them is read again at once, and what changes all the time once in
+// a period.
 func TestPace(t *testing.T) {
 	start := time.Now()
 	var p pace
@@ -108,7 +108,8 @@ func TestNowShowsTheLedger(t *testing.T) {
 	l.fail("the rain <b>")
 	a, err := l.kept.Begin(l.plan.Trials[l.next].ID)
 	ok(t, err)
-	body := shows(t, s, "/now/", "<dd>3 of 6</dd>", "<dt>invalid attempts</dt><dd>1</dd>", "the rain &lt;b&gt;", "<dt>left</dt>",
+	body := shows(t, s, "/now/", "<dd>3 of 6</dd>", "<dt>invalid attempts</dt><dd>1</dd>",
+		"the rain &lt;b&gt;", "<dt>left</dt>",
 		fmt.Sprintf(">trial %d</a>, attempt 2", a.Trial), "RTT, client", "RTT at the client, so far")
 	for class, want := range map[string]int{"valid": 3, "running": 1, "planned": 2} {
 		// one more of each is the legend's
@@ -134,9 +135,12 @@ func TestNowForeseesThePrecision(t *testing.T) {
 		left string
 		says string
 	}{
-		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8}, "about 6m28s", "within 5 %, which takes some 200 blocks"},
-		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Blocks: 12}}, "about 28s", "20 blocks"},
-		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Time: time.Minute}}, "about 1m0s", "200 blocks"},
+		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8}, "about 6m28s",
+			"within 5 %, which takes some 200 blocks"},
+		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Blocks: 12}},
+			"about 28s", "20 blocks"},
+		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Time: time.Minute}},
+			"about 1m0s", "200 blocks"},
 		{study.Design{Precision: 0.1, Confidence: 0.95, Replications: 8}, "about 4s", "within 5 %"},
 	} {
 		r := running{Total: 16, Valid: 12, Blocks: 8, Left: "about 4s", pace: time.Second}
@@ -216,7 +220,8 @@ func watching(t *testing.T, h *httptest.Server, last string) stream {
 	fmt.Fprintf(c, "GET /now/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: %s\r\n\r\n", last)
 	a, err := http.ReadResponse(bufio.NewReader(c), nil)
 	ok(t, err)
-	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("X-Accel-Buffering") != "no" {
+	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/event-stream" ||
+		a.Header.Get("X-Accel-Buffering") != "no" {
 		t.Fatalf("%d %v", a.StatusCode, a.Header)
 	}
 	return stream{t, c, bufio.NewReader(a.Body)}

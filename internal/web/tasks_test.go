@@ -134,7 +134,8 @@ func (r reader) resume(w *world) {
 	r.fine("resume")
 	r.send(".orders button")
 	o := w.starts.last(r.T, 1)
-	if dir, _ := filepath.EvalSymlinks(filepath.Join(w.live.dir, "run/001")); o.Out != dir || o.Study != dir+"/study.yaml" || o.Trust {
+	if dir, _ := filepath.EvalSymlinks(filepath.Join(w.live.dir, "run/001")); o.Out != dir || o.Study != dir+
+		"/study.yaml" || o.Trust {
 		r.Errorf("it was resumed by %+v", o)
 	}
 	r.await("#live", "prepares")
@@ -225,7 +226,8 @@ func (r reader) confirmIt(w *world) {
 	r.send(".orders button")
 	o := w.starts.last(t, n+1)
 	c := o.Confirm
-	if c == nil || filepath.Base(c.Old) < "009" || filepath.Base(c.Old) > "013" || filepath.Base(c.New) != "016" || c.Base != "1f2e3d4c" ||
+	if c == nil || filepath.Base(c.Old) < "009" || filepath.Base(c.Old) > "013" ||
+		filepath.Base(c.New) != "016" || c.Base != "1f2e3d4c" ||
 		c.Response != "client.rtt" || c.Detect != "10%" || !o.Trust ||
 		!strings.HasPrefix(o.Out, w.live.dir) {
 		t.Fatalf("it was started by %+v, %+v", o, c)
@@ -235,8 +237,9 @@ func (r reader) confirmIt(w *world) {
 	r.says(".marks .mark-suspect", "It is being measured again.")
 
 	kept, plan := gateBegun(t, o.Out, "factors: {stack: [s@base, s]}", "6.6", "1") // as that command does
-	about := report.Confirms{Old: began(t, c.Old), New: began(t, c.New), OldDir: c.Old, NewDir: c.New, Responses: []string{c.Response},
-		Detect: 0.1}
+	about := report.Confirms{Old: began(t, c.Old), New: began(t, c.New), OldDir: c.Old, NewDir: c.New,
+		Responses: []string{c.Response},
+		Detect:    0.1}
 	ok(t, about.Begin(o.Out))
 	noise := rand.New(rand.NewPCG(1, 1))
 	for _, trial := range plan.Trials[:6] {
@@ -251,7 +254,10 @@ func (r reader) confirmIt(w *world) {
 	ok(t, kept.Close())
 	ok(t, about.Write(o.Out))
 	w.starts.end(n+1, 1)
-	r.b.Await(t, func() bool { return strings.Contains(r.text("h1"), "History") && r.count(".marks .mark-worse") == 1 }, "the verdict")
+	r.b.Await(t, func() bool {
+		return strings.Contains(r.text("h1"), "History") &&
+			r.count(".marks .mark-worse") == 1
+	}, "the verdict")
 	r.says("#answer", "1 confirmed regression")
 	r.fine("regression")
 	r.follow(".marks .mark-worse a")
@@ -281,12 +287,15 @@ func (r reader) share(w *world) {
 func (r reader) print(w *world) {
 	defer r.as(r.look)
 	result := "r/" + id(r.T, w.server, "wired/001") + "/"
-	for name, to := range map[string]string{"all": "", "now": "now/", "result": result, "trial": result + "t/1/", "exchange": result + "t/1/x/7/",
-		"history": "history/?study=gate", "compare": "compare/?r=" + id(r.T, w.server, "alpha/001") + "&r=" + id(r.T, w.server, "alpha/002")} {
+	for name, to := range map[string]string{"all": "", "now": "now/", "result": result, "trial": result + "t/1/",
+		"exchange": result + "t/1/x/7/",
+		"history":  "history/?study=gate", "compare": "compare/?r=" + id(r.T, w.server, "alpha/001") + "&r=" +
+			id(r.T, w.server, "alpha/002")} {
 		r.open(to)
 		r.b.Must(r.T, nil, "Emulation.setEmulatedMedia", map[string]any{"media": "print"})
 		for _, hidden := range []string{".site", ".look-for", "form button"} {
-			if got := r.b.Text(r.T, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length`, hidden)); got != "0" {
+			if got := r.b.Text(r.T, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length`,
+				hidden)); got != "0" {
 				r.Errorf("%s: %s %s are printed", name, got, hidden)
 			}
 		}
@@ -294,7 +303,8 @@ func (r reader) print(w *world) {
 			"rgb(255, 255, 255) rgb(") || strings.HasSuffix(got, " rgb(255, 255, 255)") {
 			r.Errorf("%s: it is printed in %s", name, got)
 		}
-		if pdf := r.b.Print(r.T, fmt.Sprintf("%s-%s-%d", name, r.look.scheme, r.look.width)); !strings.HasPrefix(string(pdf), "%PDF-") || len(pdf) < 10_000 {
+		if pdf := r.b.Print(r.T, fmt.Sprintf("%s-%s-%d", name, r.look.scheme, r.look.width)); !strings.HasPrefix(string(pdf),
+			"%PDF-") || len(pdf) < 10_000 {
 			r.Errorf("%s: the print has %d B", name, len(pdf))
 		}
 	}
@@ -303,7 +313,8 @@ func (r reader) print(w *world) {
 // writeStudy writes a study with a fault, mends it by text and form, saves and starts it.
 func (r reader) writeStudy(w *world) {
 	r.open("new/")
-	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.words > 30`) == "true" }, "the words")
+	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.words > 30`) == "true" },
+		"the words")
 	if r.look.keys {
 		r.suggestions()
 	}
@@ -337,7 +348,8 @@ func (r reader) writeStudy(w *world) {
 	n := len(w.starts.orders)
 	r.send(`button[value=start]`)
 	o := w.starts.last(r.T, n+1)
-	if text, err := os.ReadFile(o.Study); err != nil || string(text) != want || o.Study != filepath.Join(w.mine, "tea.yaml") {
+	if text, err := os.ReadFile(o.Study); err != nil || string(text) != want ||
+		o.Study != filepath.Join(w.mine, "tea.yaml") {
 		r.Errorf("saved in %s, %v:\n%s", o.Study, err, text)
 	}
 	if !strings.HasSuffix(o.Out, "/tea/001") || o.Trust {
@@ -380,5 +392,6 @@ func (r reader) turn(act func()) {
 	r.Helper()
 	before := r.b.Text(r.T, `document.getElementById("study").dataset.turn`)
 	act()
-	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.turn`) != before }, "the answer")
+	r.b.Await(r.T, func() bool { return r.b.Text(r.T, `document.getElementById("study").dataset.turn`) != before },
+		"the answer")
 }

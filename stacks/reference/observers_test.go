@@ -35,7 +35,8 @@ func TestObserversOfThreeServers(t *testing.T) {
 	t.Setenv("REFERENCE_TEST_PROGRAM", "1")
 	californium := stacktest.Built(t, "../californium")
 	serve := stack.Serve{Service: "monitor", Encoding: "protobuf", Security: "none", Transport: "coap", Host: "127.0.0.1",
-		Message: stack.Message{Seed: 5, N: 16}, Limits: stack.Limits{Body: 1 << 20}, Options: map[string]string{"observe": "on"}}
+		Message: stack.Message{Seed: 5, N: 16}, Limits: stack.Limits{Body: 1 << 20},
+		Options: map[string]string{"observe": "on"}}
 	for _, tt := range []struct {
 		name  string
 		start func(t *testing.T) (url string)
@@ -179,7 +180,8 @@ func TestSubscribersOfTwoBrokers(t *testing.T) {
 		t.Skip("takes seconds for each broker")
 	}
 	t.Setenv("REFERENCE_TEST_PROGRAM", "1")
-	for _, tt := range []struct{ stack, transport string }{{"mqtt", "mqtt5"}, {"mqtt", mqtt311}, {"mqtt-mosquitto", "mqtt5"}} {
+	for _, tt := range []struct{ stack, transport string }{{"mqtt", "mqtt5"}, {"mqtt", mqtt311},
+		{"mqtt-mosquitto", "mqtt5"}} {
 		if _, err := exec.LookPath("mosquitto"); err != nil && tt.stack != "mqtt" && os.Getenv("CI") != "true" {
 			t.Log("mosquitto is missing; run: apt-get install mosquitto")
 			continue

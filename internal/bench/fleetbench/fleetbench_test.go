@@ -36,7 +36,8 @@ func TestSmallCrowd(t *testing.T) {
 		f.All < f.Written[0] || f.Memory < 1<<20 || f.Stored < 1<<20 || f.Peak < f.Memory {
 		t.Errorf("got %+v", f)
 	}
-	rows := table(f, Gap{Alone: []time.Duration{1}, Shared: []time.Duration{2}, Overhead: time.Second, Block: 60 * time.Second})
+	rows := table(f, Gap{Alone: []time.Duration{1}, Shared: []time.Duration{2}, Overhead: time.Second,
+		Block: 60 * time.Second})
 	if last := rows[len(rows)-1]; last.Wanted != "≤ 600" || last.Verdict != "not met" {
 		t.Errorf("a second between blocks of a minute: got %+v", last)
 	}

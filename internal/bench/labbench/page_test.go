@@ -39,7 +39,8 @@ func TestPageOfDrivingSpeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- made by: go test ./internal/bench/labbench -run TestPageOfDrivingSpeed -update -->\n", "<!-- end -->\n"
+	const begin, end = "<!-- made by: go test ./internal/bench/labbench -run TestPageOfDrivingSpeed -update -->\n",
+		"<!-- end -->\n"
 	head, rest, ok := strings.Cut(string(text), begin)
 	old, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {

@@ -106,7 +106,8 @@ func TestBackoff(t *testing.T) {
 
 func TestClassesHaveTheirShares(t *testing.T) {
 	s := sensors(1000, time.Minute, Random)
-	s.Classes = []Class{{Name: "sensor", Share: 0.9, Period: time.Minute}, {Name: "tracker", Share: 0.09, Period: time.Second},
+	s.Classes = []Class{{Name: "sensor", Share: 0.9, Period: time.Minute},
+		{Name: "tracker", Share: 0.09, Period: time.Second},
 		{Name: "camera", Share: 0.01, Period: time.Second}}
 	got := map[string]int{}
 	for i := range s.Devices {

@@ -60,12 +60,14 @@ func TestObserver(t *testing.T) {
 		{"three did not come", registered(non(s, 9)), Counts{Registrations: 1, Notifications: 1, Missed: 3}, 1, 0, false},
 		{"an older one comes later", registered(non(s, 7), non(2*s, 6)),
 			Counts{Registrations: 1, Notifications: 1, Missed: 1, Stale: 1}, 1, 0, false},
-		{"the same again", registered(non(s, 6), non(2*s, 6)), Counts{Registrations: 1, Notifications: 1, Stale: 1}, 1, 0, false},
+		{"the same again", registered(non(s, 6), non(2*s, 6)),
+			Counts{Registrations: 1, Notifications: 1, Stale: 1}, 1, 0, false},
 		{"numbers begin again", registered(non(s, 1<<23+4), non(2*s, 1<<24-1), non(3*s, 0)),
 			Counts{Registrations: 1, Notifications: 3, Missed: 1<<24 - 1 - 5 - 2}, 1, 0, false},
 		{"much later any number is new", registered(non(50*s, 6), non(100*s, 7), non(150*s, 2), non(230*s, 2)),
 			Counts{Registrations: 1, Notifications: 3, Stale: 1}, 1, 0, true},
-		{"a minute of silence, and 5 to 15 s", registered(non(s, 6)), Counts{Registrations: 1, Notifications: 1}, 1, 0, false},
+		{"a minute of silence, and 5 to 15 s", registered(non(s, 6)),
+			Counts{Registrations: 1, Notifications: 1}, 1, 0, false},
 		{"an error ends it", registered(reply{s, told(coap.NonConfirmable, coap.NotFound, 3, -1)}),
 			Counts{Registrations: 2}, 1, 0, false},
 		{"so does a state without a number", registered(reply{s, told(coap.NonConfirmable, coap.Content, 3, -1)}),
@@ -141,7 +143,8 @@ func TestReportsAndObserves(t *testing.T) {
 		return append(answers(w, i, m), reply{2 * rtt, told(coap.NonConfirmable, coap.Content, 1, number)})
 	}}
 	w.run(Load{For: 30 * time.Second, Record: true})
-	if w.Requests != 9 || w.Answered != 9 || w.Registrations != 3 || w.Notifications != 9 || w.rows.n != 9 || w.Strays != 0 {
+	if w.Requests != 9 || w.Answered != 9 || w.Registrations != 3 || w.Notifications != 9 ||
+		w.rows.n != 9 || w.Strays != 0 {
 		t.Errorf("got %+v", w.Counts)
 	}
 }

@@ -151,7 +151,8 @@ func TestAnswersBehindNAT(t *testing.T) {
 			want = Counts{Requests: all, Failed: all, LostAtNAT: all, Forgotten: all - 1}
 			seen = all
 		}
-		want.DatagramsOut, want.DatagramsIn, want.BytesOut, want.BytesIn = r.DatagramsOut, r.DatagramsIn, r.BytesOut, r.BytesIn
+		want.DatagramsOut, want.DatagramsIn, want.BytesOut, want.BytesIn = r.DatagramsOut,
+			r.DatagramsIn, r.BytesOut, r.BytesIn
 		want.Skipped = r.Skipped
 		if r.Counts != want || int64(len(peers)) != seen || all < 2 {
 			t.Errorf("%s: got %+v, want %+v; the server saw %d peers", tt.name, r.Counts, want, len(peers))

@@ -102,7 +102,8 @@ func TestDeviceWithConnection(t *testing.T) {
 			p.s.received(0, []byte("a"), p.at+1)
 			p.until(10*s + 5*time.Millisecond)
 			p.s.received(0, []byte("a"), p.at)
-		}, `dial 0, send 0 "q", send 0 "q"`, Counts{Requests: 2, Answered: 2, Connects: 1, OpenMost: 1, BytesOut: 2, BytesIn: 2}},
+		}, `dial 0, send 0 "q", send 0 "q"`, Counts{Requests: 2, Answered: 2, Connects: 1, OpenMost: 1,
+			BytesOut: 2, BytesIn: 2}},
 		{"no answer: the connection is given up, and opened again after a second", nil, func(p *paper) {
 			p.until(0)
 			p.s.opened(0, p.at)
@@ -110,8 +111,9 @@ func TestDeviceWithConnection(t *testing.T) {
 			p.until(6*s + 20*time.Millisecond)
 			p.s.opened(0, p.at)
 			p.s.received(0, []byte("a"), p.at)
-		}, `dial 0, send 0 "q", hang 0, dial 0, send 0 "q"`, Counts{Requests: 2, Answered: 1, Failed: 1, Retries: 1, Connects: 2,
-			Broken: 1, OpenMost: 1, BytesOut: 2, BytesIn: 1}},
+		}, `dial 0, send 0 "q", hang 0, dial 0, send 0 "q"`,
+			Counts{Requests: 2, Answered: 1, Failed: 1, Retries: 1, Connects: 2,
+				Broken: 1, OpenMost: 1, BytesOut: 2, BytesIn: 1}},
 		{"the server closes at rest", nil, func(p *paper) {
 			p.until(0)
 			p.s.opened(0, p.at)
@@ -119,7 +121,8 @@ func TestDeviceWithConnection(t *testing.T) {
 			p.at = int64(s)
 			p.s.broken(0, p.at, errClosed)
 			p.until(2*s + 20*time.Millisecond)
-		}, `dial 0, send 0 "q", hang 0, dial 0`, Counts{Requests: 1, Answered: 1, Connects: 2, Broken: 1, OpenMost: 1, BytesOut: 1,
+		}, `dial 0, send 0 "q", hang 0, dial 0`, Counts{Requests: 1, Answered: 1, Connects: 2, Broken: 1,
+			OpenMost: 1, BytesOut: 1,
 			BytesIn: 1}},
 		{"nobody takes connections: 1 s, 2 s, 4 s", nil, func(p *paper) {
 			p.until(0)
@@ -127,8 +130,9 @@ func TestDeviceWithConnection(t *testing.T) {
 				p.until(at * time.Millisecond)
 				p.s.broken(0, p.at, errors.New("refused"))
 			}
-		}, `dial 0, hang 0, dial 0, hang 0, dial 0, hang 0, dial 0, hang 0`, Counts{Requests: 4, Failed: 4, Retries: 3, Connects: 4,
-			ConnectFailed: 4}},
+		}, `dial 0, hang 0, dial 0, hang 0, dial 0, hang 0, dial 0, hang 0`,
+			Counts{Requests: 4, Failed: 4, Retries: 3, Connects: 4,
+				ConnectFailed: 4}},
 		// It asks at 10 s. TCP sends again at 10.2, 10.6, 11.4, 13.0, 16.2 s: not before it gives up at 15 s.
 		{"an outage swallows a request", offGrid, func(p *paper) {
 			p.until(0)
@@ -138,19 +142,22 @@ func TestDeviceWithConnection(t *testing.T) {
 			p.until(16*s + 30*time.Millisecond) // an attempt, in vain: the next would be at 17, then at 19 s
 			p.until(19*s + 40*time.Millisecond)
 			p.s.opened(0, p.at)
-		}, `dial 0, send 0 "q", hang 0, dial 0, send 0 "q"`, Counts{Requests: 3, Answered: 1, Failed: 1, Retries: 1, Connects: 2, Broken: 1,
-			Withheld: 2, OpenMost: 1, BytesOut: 2, BytesIn: 1}},
+		}, `dial 0, send 0 "q", hang 0, dial 0, send 0 "q"`,
+			Counts{Requests: 3, Answered: 1, Failed: 1, Retries: 1, Connects: 2, Broken: 1,
+				Withheld: 2, OpenMost: 1, BytesOut: 2, BytesIn: 1}},
 		// It asks at 10 s, the outage ends at 12 s: TCP sends again at 13 s.
-		{"a short outage delays a request", func(x *Spec) { x.Outage = Outage{At: 8 * s, For: 4 * s, Share: 1} }, func(p *paper) {
-			p.until(0)
-			p.s.opened(0, p.at)
-			p.s.received(0, []byte("a"), p.at)
-			p.until(12900 * time.Millisecond)
-			p.did = append(p.did, "12.9 s")
-			p.until(13020 * time.Millisecond)
-			p.s.received(0, []byte("a"), p.at)
-		}, `dial 0, send 0 "q", 12.9 s, send 0 "q"`, Counts{Requests: 2, Answered: 2, Connects: 1, Withheld: 1, OpenMost: 1, BytesOut: 2,
-			BytesIn: 2}},
+		{"a short outage delays a request", func(x *Spec) { x.Outage = Outage{At: 8 * s, For: 4 * s, Share: 1} },
+			func(p *paper) {
+				p.until(0)
+				p.s.opened(0, p.at)
+				p.s.received(0, []byte("a"), p.at)
+				p.until(12900 * time.Millisecond)
+				p.did = append(p.did, "12.9 s")
+				p.until(13020 * time.Millisecond)
+				p.s.received(0, []byte("a"), p.at)
+			}, `dial 0, send 0 "q", 12.9 s, send 0 "q"`,
+			Counts{Requests: 2, Answered: 2, Connects: 1, Withheld: 1, OpenMost: 1, BytesOut: 2,
+				BytesIn: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := onPaper(tt.change)
@@ -170,7 +177,8 @@ func TestDeviceWithConnection(t *testing.T) {
 func TestAgainAfterOutage(t *testing.T) {
 	o := Outage{At: 8 * time.Second, For: 10 * time.Second, Share: 1}
 	for _, tt := range []struct{ sent, first, want time.Duration }{
-		{18 * time.Second, segmentAgain, 18 * time.Second}, {17900 * time.Millisecond, segmentAgain, 18100 * time.Millisecond},
+		{18 * time.Second, segmentAgain, 18 * time.Second},
+		{17900 * time.Millisecond, segmentAgain, 18100 * time.Millisecond},
 		{10 * time.Second, segmentAgain, 22600 * time.Millisecond}, {10 * time.Second, openingAgain, 25 * time.Second},
 		{16 * time.Second, openingAgain, 19 * time.Second},
 	} {
@@ -236,8 +244,10 @@ func TestStreamsThreeAccountsAgree(t *testing.T) {
 				conns = r.Requests
 			}
 			// On a busy machine a device may still wait when it is due again.
-			if r.Requests+r.Skipped != n*rounds || r.Answered != r.Requests || served.Load() != r.Answered || bytesIn.Load() != 4*r.Answered {
-				t.Errorf("%d requests, %d answered; the server had %d with %d B", r.Requests, r.Answered, served.Load(), bytesIn.Load())
+			if r.Requests+r.Skipped != n*rounds || r.Answered != r.Requests || served.Load() != r.Answered ||
+				bytesIn.Load() != 4*r.Answered {
+				t.Errorf("%d requests, %d answered; the server had %d with %d B", r.Requests, r.Answered,
+					served.Load(), bytesIn.Load())
 			}
 			if opened := after["ActiveOpens"] - before["ActiveOpens"]; r.Connects != conns || opened != conns {
 				t.Errorf("%d connections, the kernel opened %d, want %d", r.Connects, opened, conns)
@@ -450,7 +460,8 @@ func FuzzStreams(f *testing.F) {
 			b = b[min(n, len(b)):]
 		}
 		c := &p.s.Counts
-		if c.Requests != c.Answered+c.Failed+int64(p.s.waiting) || c.Wrong > c.Failed || p.s.opens < 0 || p.s.opens > 1 || p.s.fault != nil {
+		if c.Requests != c.Answered+c.Failed+int64(p.s.waiting) || c.Wrong > c.Failed || p.s.opens < 0 ||
+			p.s.opens > 1 || p.s.fault != nil {
 			t.Fatalf("%d under way, %d open: %+v, %v", p.s.waiting, p.s.opens, c, p.s.fault)
 		}
 		if p.s.devices[0].what == asking != (p.s.waiting == 1) {

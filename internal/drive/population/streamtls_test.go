@@ -30,10 +30,11 @@ func TestDevicesOverTLS(t *testing.T) {
 				io.Copy(io.Discard, r.Body)
 				io.WriteString(w, "ok")
 			}))
-			server.TLS = &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-				handshakes.Add(1)
-				return nil, nil
-			}}
+			server.TLS = &tls.Config{MinVersion: tls.VersionTLS13,
+				GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+					handshakes.Add(1)
+					return nil, nil
+				}}
 			server.StartTLS()
 			defer server.Close()
 			roots := x509.NewCertPool()
@@ -147,7 +148,8 @@ func TestBareExchangesOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	if r, err = q.Run(t.Context(), Load{For: time.Second}); err != nil || r.Answered != 0 || r.HandshakesFailed != r.Handshakes {
+	if r, err = q.Run(t.Context(), Load{For: time.Second}); err != nil || r.Answered != 0 ||
+		r.HandshakesFailed != r.Handshakes {
 		t.Errorf("a stranger's server: %v, %+v", err, r.Counts)
 	}
 }

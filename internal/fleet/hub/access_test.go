@@ -66,8 +66,10 @@ func TestABenchMayOnlyDoItsOwn(t *testing.T) {
 		}
 	}
 	publish, _ := admit.Permissions("b")
-	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "fleet.drain.a", "$JS.API.STREAM.DELETE.KV_assign",
-		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", "_INBOX_coordinator.x", "_INBOX_b.x", "$SYS.REQ.SERVER.PING") {
+	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "fleet.drain.a",
+		"$JS.API.STREAM.DELETE.KV_assign",
+		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", "_INBOX_coordinator.x", "_INBOX_b.x",
+		"$SYS.REQ.SERVER.PING") {
 		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); may(subject) {
 			t.Errorf("a may publish to %s", subject)
 		}

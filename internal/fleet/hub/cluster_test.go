@@ -148,8 +148,8 @@ func (r *ring) lose(i int) {
 	}
 }
 
-// A hub of three is killed and replaced by an empty one while blocks are measured, the one that leads a stream first and
-// another then: each block counts once, and what is written has three copies again.
+// A hub of three is killed and replaced by an empty one while blocks are measured, the one that leads a stream first
+// and another then: each block counts once, and what is written has three copies again.
 func TestBlocksOverACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for elections")

@@ -308,8 +308,8 @@ func TestAHubRefuses(t *testing.T) {
 	}
 }
 
-// A hub whose disk was full takes writes again once there is room, without being started by hand: the server itself would
-// refuse a stream's writes for ever after one that failed.
+// A hub whose disk was full takes writes again once there is room, without being started by hand: the server itself
+// would refuse a stream's writes for ever after one that failed.
 func TestAHubWhoseDiskWasFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the hub to start again")
@@ -366,8 +366,8 @@ func TestAHubWhoseDiskWasFull(t *testing.T) {
 	}
 }
 
-// A bench's bucket that takes nothing any more is made anew, and the bench's results arrive; one in which something still
-// arrives is left alone.
+// A bench's bucket that takes nothing any more is made anew, and the bench's results arrive; one in which something
+// still arrives is left alone.
 func TestABucketIsMended(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the hub to start again")
@@ -412,7 +412,8 @@ func TestABucketIsMended(t *testing.T) {
 	if _, err := js.UpdateStream(ctx, broken); err != nil {
 		t.Fatal(err)
 	}
-	w := fleet.Worker{Name: "a", Machine: "a", Program: "v1", Bench: end, Dir: t.TempDir(), Lease: lease, Conduct: conduct(h)}
+	w := fleet.Worker{Name: "a", Machine: "a", Program: "v1", Bench: end, Dir: t.TempDir(),
+		Lease: lease, Conduct: conduct(h)}
 	var bench sync.WaitGroup
 	bench.Go(func() { w.Work(ctx) })
 	defer bench.Wait()

@@ -136,7 +136,8 @@ func TestTimesOfAServerAreJudged(t *testing.T) {
 	for _, tt := range []struct {
 		small, large time.Duration
 		right        bool
-	}{{100, 100, false}, {100, 40000, true}, {8, 90, false}, {1000, 1900, false}, {1600, 2800, false}, {3000, 5100, true}} {
+	}{{100, 100, false}, {100, 40000, true}, {8, 90, false}, {1000, 1900, false},
+		{1600, 2800, false}, {3000, 5100, true}} {
 		err := judgeGrowth(map[string][]time.Duration{"server's serialization": {tt.small, tt.large}}, leastGrowth)
 		if (err == nil) != tt.right {
 			t.Errorf("%v and %v: got %v", tt.small, tt.large, err)
