@@ -7,7 +7,7 @@ FLEETS = 200
 GO = go
 BIN = bin/edgegauge
 
-.PHONY: help build run check test test-go setup stacks conform fuzz chaos cross board bench firmware dist rename clean
+.PHONY: help build run check test brought test-go setup stacks conform fuzz chaos cross board bench firmware dist rename clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,8 +21,13 @@ run: build ## run studies/quickstart.yaml: needs Go only
 check: ## format, vet, staticcheck, short tests: needs Go only; run it before each commit
 	@.ci/check
 
-test: setup stacks firmware cross ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
+test: ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
+	@$(MAKE) -s -j 2 --output-sync=recurse brought cross # one fetches and unpacks, the other compiles
 	@.ci/test
+
+brought:
+	@$(MAKE) setup
+	@$(MAKE) stacks firmware
 
 test-go: ## all Go tests, with what is installed here; the others say what they need
 	@$(GO) test -p 1 -timeout 30m ./...

@@ -11,11 +11,10 @@ import (
 
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
-	"edgegauge.example/edgegauge/stacks/reference"
 )
 
 // runKit runs the conformance kit until so many checks failed.
-func runKit(t *testing.T, d stack.Description, most int) (failures []string, passed int) {
+func runKit(t *testing.T, d stack.Description, most int) (failures []string) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -29,28 +28,13 @@ func runKit(t *testing.T, d stack.Description, most int) (failures []string, pas
 	defer cancel()
 	conform.Run(ctx, d, kit, func(check string, err error) {
 		if err == nil {
-			passed++
-		} else if failures = append(failures, check+": "+err.Error()); len(failures) >= most {
+			return
+		}
+		if failures = append(failures, check+": "+err.Error()); len(failures) >= most {
 			cancel()
 		}
 	})
-	return failures, passed
-}
-
-// The gate runs the kit on every stack; here it runs on one of each kind.
-func TestReferenceStacksConform(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes longer than make check may")
-	}
-	for _, d := range reference.Stacks() {
-		if !slices.Contains([]string{"reference/rest-xml", "reference/coap-cbor", "reference/floor-udp"}, d.Name) {
-			continue
-		}
-		failures, passed := runKit(t, d, 100)
-		if len(failures) > 0 || passed < 10 {
-			t.Errorf("%s: %d passed, failed: %s", d.Name, passed, strings.Join(failures, "\n"))
-		}
-	}
+	return failures
 }
 
 // What it takes to open a connection is looked at behind a slow link in every stack, with every security and
@@ -136,7 +120,7 @@ func TestKitFindsWhatIsWrong(t *testing.T) {
 			return stack.Program{Command: []string{"sh", "-c",
 				exe + " stack-program reference/rest-json " + verb + " | (" + tt.filter + ")"}}
 		}
-		failures, _ := runKit(t, stack.Description{
+		failures := runKit(t, stack.Description{
 			Name: "spoiled", Dir: "/", Serve: run("serve"), Call: run("call"),
 			Serves: []stack.Offer{{Services: []string{"sum"}, Encodings: []string{"json"}, Security: []string{"none"},
 				Transports: []string{"http"},

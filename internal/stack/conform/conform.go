@@ -123,10 +123,7 @@ type suite struct {
 
 // all checks one combination of encoding, security and transport.
 func (c suite) all(held *programs) {
-	first := c.offer.Services[0]
-	if slices.Contains(c.offer.Services, string(service.Echo)) {
-		first = string(service.Echo)
-	}
+	first := c.principal()
 	for i, s := range c.offer.Services {
 		if c.has("server") {
 			c.server(held, s, i == 0, s == first)
@@ -144,6 +141,14 @@ func (c suite) all(held *programs) {
 	if c.has("client") {
 		c.check(first, "client reports errors", func() error { return c.tells("call", first) })
 	}
+}
+
+// principal is the service with which is checked what depends on none.
+func (c suite) principal() string {
+	if slices.Contains(c.offer.Services, string(service.Echo)) {
+		return string(service.Echo)
+	}
+	return c.offer.Services[0]
 }
 
 // representative: what no encoding changes is checked with the offer's first.

@@ -44,7 +44,7 @@ func (c suite) answered(d stack.Description, s stack.Serve, client *program, n i
 // client's stack; client holds the one of the stack under the kit.
 func (c suite) sweep(srv *stack.Conn, d stack.Description, client *program, service, url string, ns []int) error {
 	for _, n := range ns {
-		asked, exchanges := c.call(service, url, n), c.exchanges(c.requests(n))
+		asked, exchanges := c.call(service, url, n), c.exchanges(c.requests(service, n))
 		var err error
 		if d.Name == c.d.Name {
 			err = c.seated(client, asked, srv, exchanges)
@@ -95,10 +95,11 @@ const warmUps, recorded = 2, 23
 // all are equal, so what the first shows of a size, the last shows too, and they take most of the kit's time.
 const fewLarge = 5
 
-// requests is how many of n are recorded. The first combination of an encoding has as many of the largest
-// messages as of others: a codec that keeps memory of each is found there.
-func (c suite) requests(n int) int {
-	if n == messageSizes[len(messageSizes)-1] && !c.first {
+// requests is how many of n are recorded. In each encoding one service has as many of the largest messages as of
+// others, and each service in the stack's first: what keeps memory of each message is found there.
+func (c suite) requests(service string, n int) int {
+	many := c.leading || c.first && service == c.principal()
+	if n == messageSizes[len(messageSizes)-1] && !many {
 		return fewLarge
 	}
 	return recorded

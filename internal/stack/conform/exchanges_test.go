@@ -176,15 +176,28 @@ func TestMessagesMayHaveToFitADatagram(t *testing.T) {
 	}
 }
 
-// Each size has its requests, and the largest fewer in all combinations but the first of an encoding.
+// Each size has its requests, and the largest fewer but with each service in the stack's first combination, and with
+// one in the first of each encoding.
 func TestLargestMessagesAreFew(t *testing.T) {
+	offer := stack.Offer{Services: []string{"sort", "echo"}}
 	for _, n := range messageSizes {
-		few := n == 65536
-		if got := (suite{first: true}).requests(n); got != recorded {
-			t.Errorf("n %d, first combination: %d requests, want %d", n, got, recorded)
-		}
-		if got := (suite{}).requests(n); few != (got == fewLarge) || !few && got != recorded {
-			t.Errorf("n %d: %d requests", n, got)
+		for _, tt := range []struct {
+			c       suite
+			service string
+			few     bool
+		}{
+			{suite{leading: true, first: true}, "sort", false}, {suite{first: true}, "echo", false},
+			{suite{first: true}, "sort", true}, {suite{}, "echo", true}, {suite{}, "sort", true},
+		} {
+			want := recorded
+			if n == 65536 && tt.few {
+				want = fewLarge
+			}
+			tt.c.offer = offer
+			if got := tt.c.requests(tt.service, n); got != want {
+				t.Errorf("n %d of %s, leading %v, first %v: %d requests, want %d", n, tt.service, tt.c.leading, tt.c.first, got,
+					want)
+			}
 		}
 	}
 	if fewLarge < 2 || fewLarge >= recorded {
