@@ -16,7 +16,8 @@ const (
 	longestFile = 500 // lines of a file of the product
 )
 
-// quoted are the lines of a text of Go that are long since one literal is: a document in JSON or XML that a test quotes.
+// quoted are the lines of a text of Go that are long since one literal is: a document in JSON or XML that a test
+// quotes.
 func quoted(text []byte) map[int]bool {
 	lines := map[int]bool{}
 	set := token.NewFileSet()
@@ -71,7 +72,8 @@ func TestLinesAndFilesAreShort(t *testing.T) {
 			t.Errorf("%s has %d lines, %d are allowed: move a part of it into a file of its own", name, n, longestFile)
 		}
 	}
-	long := "package x\n\nvar x = f(" + strings.Repeat("a, ", 50) + ")\n\nvar y = `\n" + strings.Repeat("<a/>", 40) + "\n`\n"
+	long := "package x\n\nvar x = f(" + strings.Repeat("a, ", 50) + ")\n\nvar y = `\n" +
+		strings.Repeat("<a/>", 40) + "\n`\n"
 	if got := longLines([]byte(long), true); len(got) != 1 || got[0] != 3 {
 		t.Errorf("in a test, lines %v are found; want that of the call and not that of the text", got)
 	}

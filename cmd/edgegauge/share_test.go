@@ -58,7 +58,8 @@ func TestAFleetWhoseProcessesEnd(t *testing.T) {
 // the lab is to end, nor when it is ended.
 func TestAHubThatDoesNotStart(t *testing.T) {
 	silent := filepath.Join(t.TempDir(), "hub")
-	if err := os.WriteFile(silent, []byte("#!/bin/sh\n[ -e $0.stopped ] && kill -STOP $$\ncat >/dev/null\n"), 0o755); err != nil {
+	if err := os.WriteFile(silent, []byte("#!/bin/sh\n[ -e $0.stopped ] && kill -STOP $$\ncat >/dev/null\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, stopped := range []bool{false, true} {

@@ -324,7 +324,8 @@ func TestForeignFolderIsLeftAlone(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		err := (&Worker{Name: "a", Bench: &playedBench{answers: func(Result) (Answer, error) { return Answer{}, nil }}, Dir: dir}).
+		err := (&Worker{Name: "a", Bench: &playedBench{answers: func(Result) (Answer, error) { return Answer{}, nil }},
+			Dir: dir}).
 			Work(ctx)
 		name, _, _ := strings.Cut(foreign, "/")
 		if err == nil || !strings.Contains(err.Error(), strconv.Quote(name)) || !strings.Contains(err.Error(), "--dir") {

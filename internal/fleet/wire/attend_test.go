@@ -43,7 +43,8 @@ func newMute(t *testing.T) *mute {
 }
 
 func (m *mute) serve(c net.Conn) {
-	io.WriteString(c, `INFO {"server_id":"m","version":"2.10.0","max_payload":1048576,"headers":true,"nonce":"abc"}`+"\r\n")
+	io.WriteString(c, `INFO {"server_id":"m","version":"2.10.0","max_payload":1048576,"headers":true,"nonce":"abc"}`+
+		"\r\n")
 	from := bufio.NewReader(c)
 	for {
 		line, err := from.ReadString('\n')
