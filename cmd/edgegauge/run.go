@@ -229,6 +229,7 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 	case err != nil:
 		return nil, exit{exitUnmeasured, err}
 	}
+	e.Lab.Wide = func() ([]int, string, error) { return report.WideTreatments(e.Lab.Store) }
 	tellSwept(a.notes(), e.Swept)
 	if e.Resumed {
 		fmt.Fprintf(a.notes(), "resuming %s\n", e.Dir)

@@ -72,6 +72,10 @@ type Lab struct {
 	// Overload says that trials may ask more of a server than it can do: that requests fail
 	// is then a figure, not a fault.
 	Overload bool
+	// Wide says which treatments have a figure that is known less surely than the study's
+	// precision asks for, by number, and the widest of these figures in words; empty words: by
+	// luck all may seem to have it. It is asked between blocks. Nil: no block is added.
+	Wide func() (treatments []int, widest string, err error)
 	// MostLate is how late a client under open load may take up requests, p99; 0: not judged.
 	MostLate time.Duration
 	Progress func(Progress) // called from one goroutine; nil: nobody looks

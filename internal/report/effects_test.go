@@ -192,19 +192,6 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 	}
 }
 
-func TestPrecisionThatWasNotReachedIsSaid(t *testing.T) {
-	file := strings.Replace(twoFactors, "replications: 8", "replications: 8, precision: 0.1%", 1)
-	r := reportOf(t, simulated(t, file, twoTruths))
-	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "the requested precision of 0.1") ||
-		!strings.Contains(text, "was not reached by") {
-		t.Errorf("got %s", text)
-	}
-	r = reportOf(t, simulated(t, strings.Replace(file, "0.1%", "50%", 1), twoTruths))
-	if text := strings.Join(r.Warnings, "\n"); strings.Contains(text, "precision") {
-		t.Errorf("got %s", text)
-	}
-}
-
 // What is doubtful about a meter's readings stands beside the figures made of them.
 func TestDoubtsOfMetersStandBesideEnergy(t *testing.T) {
 	r := &Report{Cells: []Cell{{Side: measure.Client, Response: "energy"}, {Side: measure.Client, Response: "rtt"},

@@ -153,5 +153,5 @@ func (r *Report) sayJoint(noted [][]map[string]float64) {
 
 // conditions are what a reader must know of how it was measured, below the scope.
 func (r *Report) conditions() []string {
-	return slices.Concat(r.placements(), r.atOnce(), r.joint, r.lengths())
+	return slices.Concat(r.placements(), r.atOnce(), r.joint, r.lengths(), r.precise())
 }

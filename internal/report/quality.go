@@ -5,12 +5,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -238,24 +236,5 @@ func (r *Report) warnCells(treatment int, side measure.Side, responses []string,
 		if c.Treatment == treatment && c.Side == side && (responses == nil || slices.Contains(responses, c.Response)) {
 			c.Warnings = append(c.Warnings, text)
 		}
-	}
-}
-
-// doubtPrecision says whether the precision a study asks for was reached.
-func (r *Report) doubtPrecision() {
-	d := r.Study.Design
-	if d.Precision == 0 {
-		return
-	}
-	var wide []string
-	for _, c := range r.Cells {
-		if s := c.Mean; s.HasInterval() && s.Center != 0 && !s.Precise(d.Precision) {
-			wide = append(wide, fmt.Sprintf("%s of %s at the %s (±%.2g %%)", words(c.Response), r.Treatments[c.Treatment].Name(),
-				c.Side, 100*s.HalfWidth()/math.Abs(s.Center)))
-		}
-	}
-	if len(wide) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the requested precision of %s %% was not reached by %s: %s",
-			strings.TrimSuffix(significant(100*d.Precision), ".00"), plural.Count(len(wide), "figure"), list(wide, 3)))
 	}
 }

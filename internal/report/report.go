@@ -104,11 +104,40 @@ func Read(s *store.Store) (*Report, error) {
 func ReadUnverified(s *store.Store) (*Report, error) { return read(s, nil) }
 
 func read(s *store.Store, damage []string) (*Report, error) {
+	r, err := readFigures(s)
+	if err != nil {
+		return nil, err
+	}
+	r.Damage = damage
+	r.aboveFloor()
+	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
+		return nil, err
+	}
+	if err := r.doubtTrials(s); err != nil {
+		return nil, err
+	}
+	r.sayServices()
+	if err := r.judgeBenches(s); err != nil {
+		return nil, err
+	}
+	r.doubtPrecision()
+	r.doubtModels()
+	r.checkSanity()
+	r.checkSpeed()
+	if err := r.published(); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
+	}
+	r.doubts()
+	return r, nil
+}
+
+// readFigures reads the trials of each treatment, and what they come to.
+func readFigures(s *store.Store) (*Report, error) {
 	text, overrides, err := s.Study()
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Dir: s.Dir(), Damage: damage}
+	r := &Report{Dir: s.Dir()}
 	if r.LeftOut, err = s.LeftOut(); err != nil {
 		return nil, err
 	}
@@ -133,25 +162,6 @@ func read(s *store.Store, damage []string) (*Report, error) {
 		return nil, err
 	}
 	r.chooseHeadlines()
-	r.aboveFloor()
-	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
-		return nil, err
-	}
-	if err := r.doubtTrials(s); err != nil {
-		return nil, err
-	}
-	r.sayServices()
-	if err := r.judgeBenches(s); err != nil {
-		return nil, err
-	}
-	r.doubtPrecision()
-	r.doubtModels()
-	r.checkSanity()
-	r.checkSpeed()
-	if err := r.published(); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
-	}
-	r.doubts()
 	return r, nil
 }
 

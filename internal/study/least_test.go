@@ -85,11 +85,26 @@ func TestDefaultPlacement(t *testing.T) {
 	}
 }
 
+// A precision is switched off by name, and by whoever says how many replications to make without
+// a word about it.
 func TestPrecisionIsSwitchedOff(t *testing.T) {
-	const text = "study: a\nservice: monitor\nstack: rest-json\ndesign: {precision: 2%, budget: 3}\n"
-	s, err := Parse("a.yaml", []byte(text), Vocabulary{}, "design.precision=off")
-	if err != nil || s.Design.Precision != 0 {
-		t.Errorf("got %v, %v; want no precision", s.Design.Precision, err)
+	const text = "study: a\nservice: monitor\nstack: rest-json\ndesign: {precision: 2%, budget: 3, seed: 5}\n"
+	for _, x := range []struct {
+		sets      string
+		precision float64
+		budget    int
+	}{
+		{"", 0.02, 3},
+		{"design.precision=off", 0, 3},
+		{"design.replications=4", 0, 0},
+		{"design.replications=4 design.precision=5%", 0.05, 3},
+		{"design.budget=7 design.replications=4", 0.02, 7},
+		{"design.seed=4", 0.02, 3},
+	} {
+		s, err := Parse("a.yaml", []byte(text), Vocabulary{}, strings.Fields(x.sets)...)
+		if err != nil || s.Design.Precision != x.precision || s.Design.Budget.Blocks != x.budget {
+			t.Errorf("%s: got %+v, %v", x.sets, s.Design, err)
+		}
 	}
 }
 

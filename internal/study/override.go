@@ -12,7 +12,8 @@ import (
 // factors.NAME varies it: a fixed value of that name goes. n and size are one
 // thing said in two ways, so each replaces the other; so do a duration, and requests or
 // a least duration. How long a trial is, fixed, is so for levels that bring their own too.
-// An exclusion of a factor set this way keeps what still applies.
+// An exclusion of a factor set this way keeps what still applies. Who says how many
+// replications to make gets so many: the file's precision goes, unless it or its budget is set too.
 func (r *reader) override(s *Study, root *node, sets []string) {
 	for i, text := range sets {
 		pos := Pos{File: fmt.Sprintf("--set %d", i+1)}
@@ -28,6 +29,13 @@ func (r *reader) override(s *Study, root *node, sets []string) {
 		}
 		s.Overrides = append(s.Overrides, Override{path, Redact(value)})
 		r.put(root, Word{path, pos}, n)
+	}
+	set := func(key string) bool {
+		return slices.ContainsFunc(s.Overrides, func(o Override) bool { return o.Path == key })
+	}
+	if d := root.get("design"); d != nil && set("design.replications") && !set("design.precision") && !set("design.budget") {
+		d.drop("precision")
+		d.drop("budget")
 	}
 }
 

@@ -57,6 +57,21 @@ func (p Plan) Extend(blocks int) (Plan, error) {
 	return p, nil
 }
 
+// ExtendBy returns the plan with one more block, of these treatments only. Their order in it is that
+// of the whole block, the others left out, and so random; their trials have the numbers they would
+// have there.
+func (p Plan) ExtendBy(treatments []int) (Plan, error) {
+	longer, err := p.Extend(1)
+	if err != nil {
+		return p, err
+	}
+	had := len(p.Trials)
+	longer.Trials = append(longer.Trials[:had], slices.DeleteFunc(longer.Trials[had:], func(t Trial) bool {
+		return !slices.Contains(treatments, t.Cell)
+	})...)
+	return longer, nil
+}
+
 // block is one replication of every wanted treatment.
 func (s Study) block(b int) []Trial {
 	order := make([]int, len(s.treatments))

@@ -233,6 +233,37 @@ func TestExtend(t *testing.T) {
 	}
 }
 
+// A block of some treatments is the whole block without the others: same order, same numbers,
+// same messages, whatever was left out of blocks before.
+func TestExtendBy(t *testing.T) {
+	file := "study: a\nservice: sort\nstack: soap\ndesign: {replications: %d}\nfactors: {n: [1, 2, 3, 4, 5]}\n"
+	whole := expand(t, parse(t, fmt.Sprintf(file, 5))).Trials
+	p := expand(t, parse(t, fmt.Sprintf(file, 3)))
+	short := slices.Clone(p.Trials)
+	q := p
+	for _, cells := range [][]int{{4, 1}, {1}} {
+		var err error
+		if q, err = q.ExtendBy(cells); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := slices.DeleteFunc(whole, func(x Trial) bool {
+		return x.Block == 4 && x.Cell != 1 && x.Cell != 4 || x.Block == 5 && x.Cell != 1
+	})
+	if len(q.Trials) != 18 {
+		t.Errorf("got %d trials, want 18", len(q.Trials))
+	}
+	for i := range q.Trials {
+		a, b := q.Trials[i], want[i]
+		if a.ID != b.ID || a.Block != b.Block || a.Cell != b.Cell || a.MessageSeed != b.MessageSeed {
+			t.Errorf("trial %d: got %+v, want %+v", i, a, b)
+		}
+	}
+	if !reflect.DeepEqual(p.Trials, short) {
+		t.Error("ExtendBy changed the plan it was asked of")
+	}
+}
+
 func TestPlansHaveAnEnd(t *testing.T) {
 	if _, err := Expand(Study{}); err == nil {
 		t.Error("a Study nobody parsed: got no error")

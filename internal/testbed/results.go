@@ -83,7 +83,8 @@ func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) er
 	return nil
 }
 
-// asLongAs makes the plan as long as results already are: precision may have added blocks.
+// asLongAs makes the plan as long as results already are: precision may have added blocks, and
+// blocks of some treatments only. Blocks that the results have stay as they are there.
 func asLongAs(p study.Plan, dir string) (study.Plan, error) {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {
@@ -94,10 +95,19 @@ func asLongAs(p study.Plan, dir string) (study.Plan, error) {
 	if err != nil || len(all) == 0 {
 		return p, err
 	}
-	last := p.Trials[len(p.Trials)-1].Block
-	if more := all[len(all)-1].Block - last; more > 0 && p.Study.Design.Precision > 0 {
-		return p.Extend(more)
+	planned := map[int]bool{}
+	for _, t := range all {
+		planned[t.ID] = true
 	}
+	last := all[len(all)-1].Block
+	if more := last - p.Trials[len(p.Trials)-1].Block; more > 0 && p.Study.Design.Precision > 0 {
+		if p, err = p.Extend(more); err != nil {
+			return p, err
+		}
+	}
+	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t study.Trial) bool {
+		return t.Block <= last && !planned[t.ID]
+	})
 	return p, nil
 }
 

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// WideTreatments says which treatments have a figure whose interval, as the report shows it,
+// is wider than the study's precision asks for, by number, and the widest of these figures in
+// words. It also names treatments that have a figure whose interval became narrow with the last
+// trial: who stops then stops too often where few trials look alike by chance. If they are all,
+// widest is empty. It reads the ledger only.
+func WideTreatments(s *store.Store) (treatments []int, widest string, err error) {
+	r, err := readFigures(s)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, f := range r.wide(true) {
+		if !slices.Contains(treatments, f.treatment) {
+			treatments = append(treatments, f.treatment)
+		}
+	}
+	if wide := r.wide(false); len(wide) > 0 {
+		widest = wide[0].words
+	}
+	return treatments, widest, nil
+}
+
+// A wideFigure is one whose interval is wider than the study's precision asks for.
+type wideFigure struct {
+	treatment int
+	share     float64 // half-width over its center
+	words     string
+}
+
+// wide are the figures that lack the precision asked for, the widest first. Of benches, a
+// figure without an interval lacks it, since more blocks may give it one, and of two benches
+// like these, which leave one degree of freedom, all do; of trials alone, what has no interval
+// has one value. If twice, a figure must have it with its last trial and without.
+func (r *Report) wide(twice bool) []wideFigure {
+	var wide []wideFigure
+	two := r.Benches != nil && r.Benches.Kind == stat.RandomBenches && len(r.Benches.Names) < 3
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		of := fmt.Sprintf("%s of %s at the %s", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side)
+		if c.on != nil && (two || !c.Headline().HasInterval()) {
+			wide = append(wide, wideFigure{c.Treatment, math.Inf(1),
+				of + map[bool]string{true: " (too few benches)", false: " (no interval)"}[two]})
+			continue
+		}
+		share := halfWidth(c.Headline())
+		if asked := r.Study.Design.Precision; share > asked || twice && c.on == nil && halfWidth(c.before(
+			r.Study.Design.Confidence)) > asked {
+			wide = append(wide, wideFigure{c.Treatment, share, fmt.Sprintf("%s (±%s %%)", of, significant(100*share))})
+		}
+	}
+	slices.SortStableFunc(wide, func(a, b wideFigure) int { return cmp.Compare(b.share, a.share) })
+	return wide
+}
+
+// halfWidth is that of an interval over its center; 0 where there is none.
+func halfWidth(s stat.Summary) float64 {
+	if !s.HasInterval() || s.Center == 0 {
+		return 0
+	}
+	return s.HalfWidth() / math.Abs(s.Center)
+}
+
+// before is the headline as it was without the last trial; nothing where there was none.
+func (c *Cell) before(confidence float64) stat.Summary {
+	values := make([]float64, 0, len(c.Points))
+	for _, p := range c.Points[:len(c.Points)-1] {
+		values = append(values, c.value(p))
+	}
+	figure := stat.Mean
+	switch {
+	case c.ByMedian:
+		figure = stat.Median
+	case !mayBeNegative(c.Response):
+		figure = stat.PositiveMean
+	}
+	s, err := figure(values, confidence)
+	if err != nil {
+		return stat.Summary{Lo: math.NaN(), Hi: math.NaN()}
+	}
+	return s
+}
+
+// precise says how the precision was reached that the study asks for; nothing if it was not.
+func (r *Report) precise() []string {
+	if r.Study.Design.Precision == 0 || len(r.wide(false)) > 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Every figure is within %s, as asked, after %s.", r.asked(),
+		r.took(func(int) bool { return true }))}
+}
+
+// doubtPrecision says which treatments have not the precision that the study asks for, and
+// what ended the search for it.
+func (r *Report) doubtPrecision() {
+	if r.Study.Design.Precision == 0 {
+		return
+	}
+	wide := r.wide(false)
+	if len(wide) == 0 {
+		return
+	}
+	treatments := map[int]bool{}
+	var figures []string
+	for _, f := range wide {
+		treatments[f.treatment] = true
+		figures = append(figures, f.words)
+	}
+	text := fmt.Sprintf("the requested precision of %s was not reached by %s: %s; ", r.asked(),
+		plural.Count(len(wide), "figure"), list(figures, 3))
+	if n := len(r.Treatments) - len(treatments); n > 0 {
+		text += fmt.Sprintf("%d of %d treatments reached it after %s, the others did not after %s", n, len(r.Treatments),
+			r.took(func(i int) bool { return !treatments[i] }), r.took(func(i int) bool { return treatments[i] }))
+	} else {
+		text += fmt.Sprintf("no treatment reached it after %s", r.took(func(int) bool { return true }))
+	}
+	r.Warnings = append(r.Warnings, text+r.budget())
+}
+
+// asked is the precision that the study asks for.
+func (r *Report) asked() string {
+	return fmt.Sprintf("±%.4g %%", 100*r.Study.Design.Precision)
+}
+
+// budget says that nothing is left of what the precision might take.
+func (r *Report) budget() string {
+	if slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return t.Valid < t.Wanted }) {
+		return ""
+	}
+	b := r.Study.Design.Budget
+	if b.Blocks > 0 {
+		return fmt.Sprintf("; the budget of %s was used", plural.Count(b.Blocks, "more block"))
+	}
+	return fmt.Sprintf("; the budget of %v was used", b.Time)
+}
+
+// took says how many trials these treatments have: "12 to 57 trials each".
+func (r *Report) took(of func(treatment int) bool) string {
+	least, most := math.MaxInt, 0
+	for i, t := range r.Treatments {
+		if of(i) {
+			least, most = min(least, t.Valid), max(most, t.Valid)
+		}
+	}
+	if least == most {
+		return plural.Count(most, "trial") + " each"
+	}
+	return fmt.Sprintf("%d to %d trials each", least, most)
+}
