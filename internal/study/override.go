@@ -33,7 +33,8 @@ func (r *reader) override(s *Study, root *node, sets []string) {
 	set := func(key string) bool {
 		return slices.ContainsFunc(s.Overrides, func(o Override) bool { return o.Path == key })
 	}
-	if d := root.get("design"); d != nil && set("design.replications") && !set("design.precision") && !set("design.budget") {
+	asked := set("design.precision") || set("design.budget")
+	if d := root.get("design"); d != nil && set("design.replications") && !asked {
 		d.drop("precision")
 		d.drop("budget")
 	}
