@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 
@@ -20,6 +21,8 @@ import (
 type Local struct {
 	Exe  string // the edgegauge binary, which is also the supervisor
 	Temp string // folder for the programs' temporary files (TMPDIR); empty: this process's
+	// Spares are supervisors that may be kept ready; nil: each is started when it is needed.
+	Spares *Spares
 }
 
 // Start runs c below a supervisor of its own. It returns when the program runs, or
@@ -33,39 +36,61 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := open(&ours, &theirs, c.Log); err != nil {
 		return nil, errors.Join(err, ours.close())
 	}
-	s := &localSupervisor{control: ours.control, group: newTracker(), ended: make(chan struct{})}
-	s.cmd = l.supervise(c, theirs, s.group)
-	err := (kernel.Placement{Network: c.Namespace}).Start(s.cmd)
+	s, pid, err := l.supervise(ctx, c, theirs)
 	theirs.close()
 	if err != nil {
-		ours.close()
-		s.group.remove()
-		return nil, fmt.Errorf("%s: %w", c.Argv[0], err)
-	}
-	in := bufio.NewReader(ours.control)
-	pid, err := s.begin(ctx, in)
-	if err != nil {
-		s.force()
-		s.reap()
 		ours.close()
 		return nil, err
 	}
 	p := &Process{Stdin: ours.stdin, Stdout: ours.stdout, PID: pid, supervisor: s, exit: make(chan Exit, 1)}
-	go s.watch(in, p.exit)
+	go s.watch(p.exit)
 	return p, nil
 }
 
-// supervise is the command of the supervisor of c.
-func (l Local) supervise(c Command, theirs ends, group tracker) *exec.Cmd {
-	args := append([]string{SuperviseVerb, cpuList(c.CPUs), string(group), "--"}, c.Argv...)
-	cmd := exec.Command(l.Exe, args...)
-	cmd.Dir, cmd.Env = c.Dir, append(l.environ(), c.Env...)
-	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = theirs.stdin, theirs.stdout, []*os.File{theirs.control}
-	if theirs.log != nil {
-		cmd.Stderr = theirs.log
+// supervise gives c to a supervisor, which has its ends. One that was kept ready may have ended meanwhile: then
+// it is another's turn.
+func (l Local) supervise(ctx context.Context, c Command, theirs ends) (s *localSupervisor, pid int, err error) {
+	for {
+		spare := false
+		if c.Namespace == nil {
+			s = l.Spares.take()
+			spare = s != nil
+		}
+		if !spare {
+			if s, err = l.newSupervisor(c.Namespace); err != nil {
+				return nil, 0, fmt.Errorf("%s: %w", c.Argv[0], err)
+			}
+		}
+		s.group = newTracker()
+		o := order{Argv: c.Argv, Dir: c.Dir, Env: append(l.environ(), c.Env...), CPUs: c.CPUs, Group: string(s.group)}
+		pid, err = s.begin(ctx, o, theirs)
+		if err == nil {
+			return s, pid, nil
+		}
+		s.force()
+		s.reap()
+		if !spare || !errors.Is(err, errSpeechless) {
+			return nil, 0, err
+		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
-	return cmd
+}
+
+// newSupervisor starts one, in a network namespace; nil: the lab's.
+func (l Local) newSupervisor(namespace *os.File) (*localSupervisor, error) {
+	ours, theirs, err := controlPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	s := &localSupervisor{control: ours, said: bufio.NewReader(ours), ended: make(chan struct{})}
+	s.cmd = exec.Command(l.Exe, SuperviseVerb)
+	s.cmd.Env, s.cmd.ExtraFiles = l.environ(), []*os.File{theirs}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
+	if err := (kernel.Placement{Network: namespace}).Start(s.cmd); err != nil {
+		ours.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // environ is what programs inherit of the environment, with the folder for
@@ -77,20 +102,12 @@ func (l Local) environ() []string {
 	return append(environment(), "TMPDIR="+l.Temp)
 }
 
-// ends are one side's ends of what lies between the lab and a program.
-type ends struct{ control, stdin, stdout, log *os.File }
+// ends are one side's ends of the pipes between the lab and a program, and the program's log.
+type ends struct{ stdin, stdout, log *os.File }
 
 // open makes both sides. What it made it leaves to the caller to close, also after
 // an error.
-func open(ours, theirs *ends, log string) error {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	if err := unix.SetNonblock(pair[0], true); err != nil { // for deadlines
-		return errors.Join(err, unix.Close(pair[0]), unix.Close(pair[1]))
-	}
-	ours.control, theirs.control = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+func open(ours, theirs *ends, log string) (err error) {
 	if theirs.stdin, ours.stdin, err = os.Pipe(); err != nil {
 		return err
 	}
@@ -103,11 +120,26 @@ func open(ours, theirs *ends, log string) error {
 	return err
 }
 
+// controlPair is a socket between a lab and a supervisor.
+func controlPair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil { // for deadlines
+		return nil, nil, errors.Join(err, unix.Close(pair[0]), unix.Close(pair[1]))
+	}
+	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
+}
+
+// files are those there are, in the order of their numbers in the program.
+func (p *ends) files() []*os.File {
+	return slices.DeleteFunc([]*os.File{p.stdin, p.stdout, p.log}, func(f *os.File) bool { return f == nil })
+}
+
 func (p *ends) close() error {
-	for _, f := range []*os.File{p.control, p.stdin, p.stdout, p.log} {
-		if f != nil {
-			f.Close()
-		}
+	for _, f := range p.files() {
+		f.Close()
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ const (
 // localSupervisor is the lab's side of Supervise.
 type localSupervisor struct {
 	control *os.File
+	said    *bufio.Reader // of control
 	cmd     *exec.Cmd
 	group   tracker
 	insist  sync.Once
@@ -69,19 +70,20 @@ func (s *localSupervisor) force() {
 	s.cmd.Process.Kill()
 }
 
-// begin reads the first word: the process id, or why there is none. It ends with
+// begin gives the order and reads the first word: the process id, or why there is none. It ends with
 // ctx, and after firstWord.
-func (s *localSupervisor) begin(ctx context.Context, in *bufio.Reader) (pid int, err error) {
-	s.control.SetReadDeadline(time.Now().Add(firstWord))
-	defer context.AfterFunc(ctx, func() { s.control.SetReadDeadline(time.Unix(1, 0)) })()
-	line, err := in.ReadBytes('\n')
+func (s *localSupervisor) begin(ctx context.Context, o order, theirs ends) (pid int, err error) {
+	s.control.SetDeadline(time.Now().Add(firstWord))
+	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
+	_ = o.send(s.control, theirs.files()...) // who cannot take it says nothing
+	line, err := s.said.ReadBytes('\n')
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return 0, fmt.Errorf("%w: its supervisor did not answer within %v", errNotStarted, firstWord)
 	case err != nil:
-		return 0, fmt.Errorf("%w: its supervisor exited without an answer", errNotStarted)
+		return 0, errSpeechless
 	}
 	var first struct {
 		PID int    `json:"pid"`
@@ -93,13 +95,16 @@ func (s *localSupervisor) begin(ctx context.Context, in *bufio.Reader) (pid int,
 	if first.Err != "" {
 		return 0, fmt.Errorf("%w: %s", errNotStarted, first.Err)
 	}
-	return first.PID, s.control.SetReadDeadline(time.Time{})
+	return first.PID, s.control.SetDeadline(time.Time{})
 }
 
+// errSpeechless is the end of a supervisor that said nothing.
+var errSpeechless = fmt.Errorf("%w: its supervisor exited without an answer", errNotStarted)
+
 // watch reads how the program ended, reaps the supervisor and delivers the exit.
-func (s *localSupervisor) watch(in *bufio.Reader, exit chan<- Exit) {
+func (s *localSupervisor) watch(exit chan<- Exit) {
 	var e Exit
-	line, err := in.ReadBytes('\n')
+	line, err := s.said.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &e)
 	}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -26,29 +25,35 @@ const controlFD = 3
 // SuperviseVerb is the hidden verb of the binary that runs Supervise.
 const SuperviseVerb = "supervise"
 
-// Supervise runs a program, supervise CPUS GROUP -- argv, and outlives a killed lab
+// Supervise runs the program of the order that comes on fd 3, and outlives a killed lab
 // just long enough to end everything the program started: neither a process group
 // nor a parent-death signal would reach all of it. It becomes the reaper of all
-// that argv starts, tells the lab on fd 3 the process id and later how it ended,
-// and kills the whole tree as soon as fd 3 closes. CPUS are those that the program
-// may run on, as in "0,2"; empty: all. It may run on others itself: two programs that
-// share a CPU do not wait for their supervisors to begin. GROUP is a control group in
-// which the program is put, so that the lab finds its processes even if this one
-// is killed; empty: none. It returns the exit status.
-func Supervise(args []string) int {
-	if len(args) < 4 || args[2] != "--" {
-		fmt.Fprintln(os.Stderr, "edgegauge supervise is started by a lab, not by hand")
-		return 2
-	}
+// that the program starts, tells the lab on fd 3 the process id and later how it ended,
+// and kills the whole tree as soon as fd 3 closes. It may run on other CPUs than the
+// program: two programs that share a CPU do not wait for their supervisors to begin.
+// It returns the exit status.
+func Supervise([]string) int {
+	control := os.NewFile(controlFD, "control")
 	runtime.LockOSThread() // Subtle: the child's parent-death signal follows this thread, so it must live as long as we do
 	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
-	control := os.NewFile(controlFD, "control")
 	unix.CloseOnExec(controlFD)
 	say := json.NewEncoder(control)
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-	pid, exit := launch(args[0], args[1], args[3:])
-	if pid == 0 {
+	o, err := receiveOrder(control)
+	switch {
+	case errors.Is(err, io.EOF): // the lab is gone, or had nothing to start
+		return 0
+	case errors.Is(err, unix.ENOTSOCK) || errors.Is(err, unix.EBADF):
+		fmt.Fprintln(os.Stderr, "edgegauge supervise is started by a lab, not by hand")
+		return 2
+	}
+	pid, exit := 0, Exit{Code: -1}
+	if err == nil {
+		pid, err = launch(o)
+	}
+	if err != nil {
+		exit.Err = err.Error()
 		say.Encode(exit)
 		return 127
 	}
@@ -56,62 +61,52 @@ func Supervise(args []string) int {
 	os.Stdin.Close() // the child's end of stdin must be the last one
 	os.Stdout.Close()
 
-	var alone atomic.Bool
-	go func() { // nothing is ever sent to us: any end of this read means the lab is gone or wants the tree dead
+	var alone, over atomic.Bool
+	go func() { // nothing more is ever sent to us: any end of this read means the lab is gone or wants the tree dead
 		io.Copy(io.Discard, control)
 		alone.Store(true)
-		killTree(os.Getpid())
+		if !over.Load() {
+			killTree(os.Getpid())
+		}
 	}()
 	exit = reap(pid, &alone)
+	over.Store(true)
 	say.Encode(exit)
 	return 0
 }
 
-// launch starts argv on some CPUs and in a group, if there is one; pid 0 says that it could not.
-func launch(cpus, group string, argv []string) (pid int, why Exit) {
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return 0, Exit{Code: -1, Err: err.Error()}
+// launch starts an order's program on its CPUs and in its group, if there are any.
+func launch(o order) (pid int, err error) {
+	if o.Dir != "" {
+		if err := os.Chdir(o.Dir); err != nil {
+			return 0, err
+		}
 	}
-	unpin, err := pin(cpus)
-	if err != nil {
-		return 0, Exit{Code: -1, Err: err.Error()}
+	os.Clearenv()
+	for _, entry := range o.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		os.Setenv(name, value)
 	}
-	defer unpin()
-	pid, err = bear(group, path, argv, &syscall.ProcAttr{
+	path, err := exec.LookPath(o.Argv[0])
+	if err != nil {
+		return 0, err
+	}
+	if len(o.CPUs) > 0 {
+		unpin, err := kernel.PinThread(o.CPUs)
+		if err != nil {
+			return 0, err
+		}
+		defer unpin()
+	}
+	pid, err = bear(o.Group, path, o.Argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL},
 	})
 	if err != nil {
-		return 0, Exit{Code: -1, Err: fmt.Sprintf("%s: %v", path, err)}
+		return 0, fmt.Errorf("%s: %w", path, err)
 	}
-	return pid, Exit{}
-}
-
-// cpuList is CPUs as Supervise takes them.
-func cpuList(cpus []int) string {
-	texts := make([]string, len(cpus))
-	for i, cpu := range cpus {
-		texts[i] = strconv.Itoa(cpu)
-	}
-	return strings.Join(texts, ",")
-}
-
-// pin pins this thread, whose children begin their lives there, until unpin is called.
-func pin(list string) (unpin func(), err error) {
-	if list == "" {
-		return func() {}, nil
-	}
-	var cpus []int
-	for text := range strings.SplitSeq(list, ",") {
-		cpu, err := strconv.Atoi(text)
-		if err != nil {
-			return nil, fmt.Errorf("CPUs %q: %w", list, err)
-		}
-		cpus = append(cpus, cpu)
-	}
-	return kernel.PinThread(cpus)
+	return pid, nil
 }
 
 type started struct {

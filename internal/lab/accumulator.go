@@ -95,7 +95,7 @@ func unmapped[T int64 | uint32](v []T) {
 }
 
 // An accumulator holds one side's figures of a running trial, at most 28 B a request, and 8 B
-// more while they are summarized.
+// more while they are summarized. What is the same in all requests takes none.
 type accumulator struct {
 	n, failed int
 	why       string          // of the first failure
@@ -120,9 +120,10 @@ type accumulator struct {
 // values are the same, as sizes often are, they take no memory.
 type column struct {
 	*measure.Field
-	n      int      // values
-	first  int64    // the first of them
-	room   []uint32 // what a spare lent
+	n      int   // values
+	first  int64 // the first of them
+	lend   func() []uint32
+	room   []uint32 // what was lent for the values
 	values []uint32 // in room, unless there came more than expected; none while all are the first
 	large  map[int]int64
 }
@@ -133,6 +134,10 @@ func (c *column) put(v int64) {
 		c.first = v
 	}
 	if v != c.first || len(c.values) > 0 {
+		if len(c.values) == 0 {
+			c.room = c.lend()
+			c.values = c.room
+		}
 		for len(c.values) < c.n {
 			c.add(c.first)
 		}
@@ -169,14 +174,14 @@ func (c *column) widen(dst []int64) []int64 {
 	return dst
 }
 
-// reserve makes room for the expected requests, so that nothing doubles.
+// reserve lends each column room for the expected requests when it needs it, so that nothing doubles.
 func (t *accumulator) reserve(side measure.Side, requests int, from *spare) {
 	t.check.side, t.from = side, from
 	fields := measure.Summaries(side)
 	t.columns = make([]column, len(fields))
+	lend := func() []uint32 { return from.take(requests) }
 	for i, f := range fields {
-		room := from.take(requests)
-		t.columns[i] = column{Field: f, room: room, values: room}
+		t.columns[i] = column{Field: f, lend: lend}
 	}
 }
 

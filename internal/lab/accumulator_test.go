@@ -29,6 +29,9 @@ func TestAccumulatorReusesMemory(t *testing.T) {
 		}
 	}
 	trial()
+	if len(s.columns) != 3 { // RTT, response time and serialization
+		t.Errorf("%d columns took memory, want the 3 of the client whose values differ", len(s.columns))
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	const more = 10

@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -209,8 +210,7 @@ func (in *inside) readRecords(ctx context.Context) error {
 		k := t.recorder(side)
 		k.sums.check.elapsed = func() time.Duration { return in.outcome.Elapsed }
 		err := in.side(ctx, c, k)
-		k.close()
-		if err != nil {
+		if err = cmp.Or(err, k.finish()); err != nil {
 			return fmt.Errorf("the %s's records: %w", sides[side], err)
 		}
 		t.course.cpu[side] = time.Duration(float64(t.course.cpu[side]) * in.on.CPUScale())

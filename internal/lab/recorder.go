@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -9,13 +10,27 @@ import (
 )
 
 // A recorder keeps one side's records: in the store, and as figures in the
-// trial's accumulator. It is a stack.Sink. Its errors are the lab's own.
+// trial's accumulator. It is a stack.Sink. Its errors are the lab's own. The file is
+// written beside the reading of more records: finish waits for it.
 type recorder struct {
 	trial *trialRunner
 	side  int
 	sums  *accumulator
-	w     *store.ExchangeWriter // nil: not begun, or closed
 	batch []measure.Exchange
+	file  *filing // nil: not begun, or finished
+}
+
+// A filing is a file of exchanges that a goroutine writes.
+type filing struct {
+	full    chan []measure.Exchange // to be written
+	written chan filed
+	ended   chan error
+}
+
+// A filed is a batch that may be filled again, and why it is not in the file.
+type filed struct {
+	batch []measure.Exchange
+	err   error
 }
 
 // recorder is that of one side, whose run begins now.
@@ -36,53 +51,69 @@ func (t *trialRunner) recorder(side int) *recorder {
 const batchSize = 4096 // records
 
 // begin makes room when the first record comes, so that only one side's are in memory.
-func (k *recorder) begin() error {
-	if k.w != nil {
-		return nil
+func (k *recorder) begin() {
+	if k.file != nil {
+		return
 	}
-	var err error
-	if k.w, err = k.trial.attempt.Exchanges(sides[k.side]); err != nil {
-		return labFault(err)
-	}
-	k.batch = make([]measure.Exchange, 0, batchSize)
+	k.file = &filing{full: make(chan []measure.Exchange), written: make(chan filed, 2), ended: make(chan error, 1)}
+	go k.file.write(k.trial.attempt, sides[k.side])
+	k.batch = k.newBatch()
+	k.file.written <- filed{batch: k.newBatch()}
 	k.sums.reserve(sides[k.side], k.trial.setup.Requests, &k.trial.lab.spare)
-	return nil
+}
+
+// newBatch has no more room than the trial's requests need.
+func (k *recorder) newBatch() []measure.Exchange {
+	n := batchSize
+	if expected := k.trial.setup.Requests; expected > 0 {
+		n = min(n, expected)
+	}
+	return make([]measure.Exchange, 0, n)
+}
+
+// write writes batches until there are no more.
+func (f *filing) write(a *store.Attempt, side measure.Side) {
+	w, err := a.Exchanges(side)
+	for batch := range f.full {
+		if err == nil {
+			err = w.Append(batch)
+		}
+		f.written <- filed{batch[:0], err}
+	}
+	if w != nil {
+		err = cmp.Or(err, w.Close())
+	}
+	f.ended <- err
 }
 
 // Record takes the next record.
 func (k *recorder) Record(x measure.Exchange) error {
-	if err := k.begin(); err != nil {
-		return err
-	}
+	k.begin()
 	k.sums.add(x)
 	if l := k.trial.course.late; l != nil && k.side == atClient {
 		l.add(x)
 	}
-	if k.batch = append(k.batch, x); len(k.batch) < batchSize {
+	if k.batch = append(k.batch, x); len(k.batch) < cap(k.batch) {
 		return nil
 	}
 	return k.flush()
 }
 
 func (k *recorder) flush() error {
-	err := k.w.Append(k.batch)
-	k.batch = k.batch[:0]
-	return labFault(err)
+	k.file.full <- k.batch
+	next := <-k.file.written
+	k.batch = next.batch
+	return labFault(next.err)
 }
 
 // End takes the figures of all records.
 func (k *recorder) End(e stack.End) error {
-	if err := k.begin(); err != nil {
-		return err
-	}
+	k.begin()
 	if err := k.flush(); err != nil {
 		return err
 	}
-	w := k.w
-	k.w = nil
-	if err := w.Close(); err != nil {
-		return labFault(err)
-	}
+	close(k.file.full)
+	k.file.full, k.batch = nil, nil
 	t := k.trial
 	t.course.cpu[k.side], t.course.ends[k.side] = e.CPU, e
 	t.findings.results = append(t.findings.results, k.sums.results(sides[k.side])...)
@@ -98,10 +129,15 @@ func (k *recorder) End(e stack.End) error {
 	return nil
 }
 
-// close ends a file that was not finished.
-func (k *recorder) close() {
-	if k.w != nil {
-		k.w.Close()
-		k.w = nil
+// finish ends the file, and says why it is not whole.
+func (k *recorder) finish() error {
+	if k.file == nil {
+		return nil
 	}
+	if k.file.full != nil { // End was not called
+		close(k.file.full)
+	}
+	err := <-k.file.ended
+	k.file = nil
+	return labFault(err)
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -197,6 +198,7 @@ func (t *trialRunner) abandon() {
 	for i := range t.course.sides {
 		t.course.sides[i].release(&t.lab.spare)
 	}
+	t.attempt.Settle()
 }
 
 // existing reports whether the server is a service that was there before the
@@ -288,8 +290,6 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	// Not after Measure: printing the records costs the programs CPU time as well.
 	t.session.RunEnded = func() error { return t.readUsage(1) }
 	client, server := t.recorder(atClient), t.recorder(atServer)
-	defer client.close()
-	defer server.close()
 	var err error
 	t.course.asked = t.recordedRun()
 	if t.setup.Joint() {
@@ -299,6 +299,7 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	} else {
 		t.course.run, err = t.session.Measure(ctx, t.course.asked, client, server)
 	}
+	err = cmp.Or(err, client.finish(), server.finish())
 	t.course.phases = t.session.Phases
 	return t.programs.explain(err)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,11 +22,12 @@ type Attempt struct {
 	Trial, Number int
 	Bench         Bench // that it runs on
 
-	s      *Store
-	mu     sync.Mutex
-	files  []fileRecord // written whole, still partial by name
-	open   map[*fileWriter]bool
-	failed error // of the first file that could not be written
+	s       *Store
+	mu      sync.Mutex
+	files   []fileRecord // written whole, still partial by name
+	open    map[*fileWriter]bool
+	failed  error          // of the first file that could not be written
+	syncing sync.WaitGroup // files that are on their way to the disk
 }
 
 // A Source says where samples come from.
@@ -51,6 +54,7 @@ type fileRecord struct {
 	rows       int64
 	bytes      int64
 	digest     string
+	unsynced   bool // until the attempt ends: a program may be measured now
 }
 
 // Begin records that a pending trial runs now and makes its log directory.
@@ -101,22 +105,19 @@ func (s *Store) BeginOn(trial int, on Bench) (*Attempt, error) {
 // Dir is where the attempt's logs go.
 func (a *Attempt) Dir() string { return a.s.TrialDir(a.Trial, a.Number) }
 
-// Keep writes a file beside the attempt's logs, durably, and has its checksum
-// kept with those of the raw files.
+// Keep writes a file beside the attempt's logs, and has its checksum kept with those of
+// the raw files. It is durable when the attempt has ended.
 func (a *Attempt) Keep(name string, b []byte) error {
 	f, err := a.s.create(filepath.Join(a.Dir(), name))
 	if err != nil {
 		return a.s.word(err)
 	}
 	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return a.s.word(err)
 	}
 	rec := fileRecord{kind: trialsDir, name: filepath.Join(filepath.Base(a.Dir()), name), bytes: int64(len(b)),
-		digest: digestOf(b)}
+		digest: digestOf(b), unsynced: true}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.files = append(a.files, rec)
@@ -183,23 +184,76 @@ func (w *rawWriter) Close() error {
 	return w.err
 }
 
-// end finishes a raw file, or abandons it if it failed before.
+// end finishes a raw file, or abandons it if it failed before. The disk takes its time meanwhile: conclude waits.
 func (a *Attempt) end(w *fileWriter, rec fileRecord, err error) error {
 	if err == nil {
-		err = w.finish()
+		err = w.buf.Flush()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, w)
 	if err != nil {
-		w.abandon()
-		a.failed = a.s.word(err)
-		return a.failed
+		return a.fail(w, err)
 	}
 	rec.bytes, rec.digest = w.bytes, w.digest()
 	a.files = append(a.files, rec)
+	a.syncing.Go(func() {
+		err := settled(w.f)
+		if err == nil {
+			return
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.files = slices.DeleteFunc(a.files, func(f fileRecord) bool { return f.kind == rec.kind && f.name == rec.name })
+		a.fail(w, err)
+	})
 	return nil
 }
+
+// fail removes a file that could not be written, without which the attempt cannot be valid.
+func (a *Attempt) fail(w *fileWriter, err error) error {
+	w.abandon()
+	a.failed = a.s.word(err)
+	return a.failed
+}
+
+// settled makes a file durable.
+func settled(f diskFile) error {
+	err := f.Sync()
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// sync waits until all files are on the disk.
+func (a *Attempt) sync() {
+	a.mu.Lock()
+	for i := range a.files {
+		f := &a.files[i]
+		if !f.unsynced {
+			continue
+		}
+		f.unsynced = false
+		path := a.s.path(f.kind, f.name)
+		a.syncing.Go(func() {
+			file, err := openOwn(path, 0)
+			if err == nil {
+				err = settled(file)
+			}
+			if err != nil {
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				a.failed = a.s.word(err)
+			}
+		})
+	}
+	a.mu.Unlock()
+	a.Settle()
+}
+
+// Settle waits until no file is on its way to the disk, as the end of an attempt does.
+func (a *Attempt) Settle() { a.syncing.Wait() }
 
 // Commit makes the attempt valid, durably: its files get their names, then the
 // ledger names them with their checksums in one transaction. A crash between
@@ -229,6 +283,7 @@ func (a *Attempt) Supersede(reason string, quality []Quality) error {
 }
 
 func (a *Attempt) conclude(state State, reason, log string, results []Result, quality []Quality) error {
+	a.sync()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if state == Valid && a.failed != nil {
@@ -298,12 +353,7 @@ func (a *Attempt) rename(state State) ([]string, error) {
 		}
 		touched[filepath.Dir(paths[i])] = true
 	}
-	for dir := range touched {
-		if err := syncDir(a.s.path(dir)); err != nil {
-			return nil, err
-		}
-	}
-	return paths, nil
+	return paths, a.s.syncDirs(slices.Collect(maps.Keys(touched)))
 }
 
 func (a *Attempt) recordFiles(tx *sql.Tx, paths []string) error {

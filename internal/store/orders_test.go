@@ -248,8 +248,11 @@ func TestPortableNames(t *testing.T) {
 			t.Errorf("%s is not among %q", want, names)
 		}
 	}
+	if long := "packets/" + strings.Repeat("x", longestName); !Portable(long) {
+		t.Errorf("%q may not travel", long)
+	}
 	for _, bad := range []string{"lock", "../x", "/etc/passwd", "exchanges/../../x", "trials/x/y", "exchanges/.x",
-		"ledger.sqlite-wal", "trials/0001/a/b", "incoming/x", ""} {
+		"ledger.sqlite-wal", "trials/0001/a/b", "incoming/x", "", "packets/" + strings.Repeat("x", longestName+1)} {
 		if Portable(bad) {
 			t.Errorf("%q may travel", bad)
 		}

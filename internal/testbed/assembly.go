@@ -174,7 +174,10 @@ func (x *assembly) deviceFault(t study.Trial, name string, err error) {
 }
 
 func (x *assembly) openDevices(ctx context.Context) {
+	spares := new(device.Spares)
+	x.close = append(x.close, spares.Close)
 	for t, w := range x.wants() {
+		w.spares = spares
 		k, ok := x.bed.KindOf(w.name)
 		if !ok {
 			continue // looked at before

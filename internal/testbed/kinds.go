@@ -92,6 +92,7 @@ type wanted struct {
 	name   string
 	exe    string // this program, to be run
 	temp   string // folder for temporary files
+	spares *device.Spares
 	time   study.Time
 	java   bool  // programs in Java run there
 	whole  bool  // programs run there that edgegauge-board does not have
@@ -134,7 +135,7 @@ func titled(b *Testbed, name string) string {
 
 func openLocal(_ context.Context, _ *Testbed, w wanted) (device.Device, error) { return here(w), nil }
 
-func here(w wanted) device.Local { return device.Local{Exe: w.exe, Temp: w.temp} }
+func here(w wanted) device.Local { return device.Local{Exe: w.exe, Temp: w.temp, Spares: w.spares} }
 
 func fitnessHere(context.Context, *Testbed, string) ([]device.Finding, error) {
 	return device.CheckFitness(os.DirFS("/")), nil

@@ -18,8 +18,10 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// studyFileName is what a study may be saved as.
-var studyFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml$`)
+// studyFileName is what a study may be saved as, in 105 characters at most.
+var studyFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.ya?ml$`)
+
+func isStudyFile(name string) bool { return len(name) <= 105 && studyFileName.MatchString(name) }
 
 func hexOf(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -28,7 +30,7 @@ func hexOf(b []byte) string {
 
 // readSaved reads a study of the folder for studies.
 func (s *Server) readSaved(name string) ([]byte, error) {
-	if s.Control == nil || !studyFileName.MatchString(name) {
+	if s.Control == nil || !isStudyFile(name) {
 		return nil, fs.ErrNotExist
 	}
 	root, err := os.OpenRoot(s.studies)
@@ -67,7 +69,7 @@ func (s *Server) saveOrStart(r *http.Request, v *newView, start bool) (string, e
 	if v.File == "" && err == nil {
 		v.File = p.Study.Name + ".yaml"
 	}
-	if !studyFileName.MatchString(v.File) {
+	if !isStudyFile(v.File) {
 		return "", fault{http.StatusConflict, fmt.Sprintf("%q is no name for a file of a study; write NAME.yaml, of "+
 			"letters, digits, points and hyphens", v.File)}
 	}

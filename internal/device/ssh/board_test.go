@@ -21,7 +21,7 @@ import (
 
 // TestMain makes the test binary its own agent and supervisor.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 {
+	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case device.SuperviseVerb:
 			os.Exit(device.Supervise(os.Args[2:]))
