@@ -46,8 +46,9 @@ func TestSpareSupervisorServes(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	for i := range 3 {
-		p, err := l.Start(t.Context(), Command{Argv: []string{"sh", "-c", `pwd; echo $COLOUR >&2; read x; echo got $x; exit 7`},
-			Dir: dir, Env: []string{"COLOUR=red", "COLOUR=blue"}, CPUs: []int{0}, Log: log})
+		script := `pwd; echo $COLOUR >&2; read x; echo got $x; exit 7`
+		p, err := l.Start(t.Context(), Command{Argv: []string{"sh", "-c", script}, Dir: dir,
+			Env: []string{"COLOUR=red", "COLOUR=blue"}, CPUs: []int{0}, Log: log})
 		if err != nil {
 			t.Fatal(err)
 		}
