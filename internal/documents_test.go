@@ -125,23 +125,30 @@ func TestTheGateNamesPackagesThatExist(t *testing.T) {
 }
 
 // Every test that the gate runs in a lane of its own exists; one that was renamed
-// would run alone, and slow the gate.
+// would run alone, and slow the gate. None is in two lanes.
 func TestTheGateNamesTestsThatExist(t *testing.T) {
-	line := regexp.MustCompile(`(?m)^machines='\^\((.*)\)\$'$`).FindStringSubmatch(read(t, ".ci/test"))
-	if line == nil {
-		t.Fatal(".ci/test has no list of machines' tests")
+	lists := regexp.MustCompile(`(?m)^([a-z_]+)='\^\((.*)\)\$'$`).FindAllStringSubmatch(read(t, ".ci/test"), -1)
+	if len(lists) != 4 {
+		t.Fatalf(".ci/test has %d lists of tests", len(lists))
 	}
-	declared := map[string]bool{}
+	declared := map[string]bool{} // by the command's or another package
 	eachFile(t, func(path string, f *ast.File) {
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(path, "../cmd/edgegauge/") {
-				declared[fn.Name.Name] = true
+			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasSuffix(path, "_test.go") {
+				declared[fmt.Sprint(strings.HasPrefix(path, "../cmd/edgegauge/"), " ", fn.Name.Name)] = true
 			}
 		}
 	})
-	for name := range strings.SplitSeq(line[1], "|") {
-		if !declared[name] {
-			t.Errorf("cmd/edgegauge has no %s", name)
+	lane := map[string]string{}
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list[2], "|") {
+			if !declared[fmt.Sprint(list[1] != "patient", " ", name)] {
+				t.Errorf("%s: no test is called %s", list[1], name)
+			}
+			if lane[name] != "" {
+				t.Errorf("%s is in the lists %s and %s", name, lane[name], list[1])
+			}
+			lane[name] = list[1]
 		}
 	}
 }
