@@ -53,6 +53,7 @@ func (b *Testbed) Obstacles(ctx context.Context, p study.Plan) study.Errors {
 // look finds what can be found without opening anything.
 func (x *assembly) look(ctx context.Context) {
 	x.openLinks()
+	x.seeLength()
 	x.openSensors()
 	x.readyDevices(ctx)
 	x.refuse()
