@@ -1,12 +1,14 @@
 package coap
 
 import (
-	"cmp"
+	"context"
 	"encoding/binary"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -45,18 +47,18 @@ func newBatch() *batch {
 	return b
 }
 
-// receive takes what is there and says how many datagrams that is. With wait, it waits for the first, for
-// waitInSocket at most.
-func (b *batch) receive(fd uintptr, wait bool) (int, error) {
+// receive waits for a datagram, takes what else is there, and says how many datagrams that is. 0: the socket's time ran out.
+func (b *batch) receive(fd int, raw bool) (int, error) {
 	for i := range b.headers {
 		b.headers[i].Namelen = unix.SizeofSockaddrInet6
 	}
-	flags := uintptr(unix.MSG_DONTWAIT)
-	if wait {
-		flags = unix.MSG_WAITFORONE
+	call := syscall.Syscall6
+	if raw {
+		call = syscall.RawSyscall6
 	}
 	for {
-		n, _, err := unix.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.headers[0])), batchSize, flags, 0, 0)
+		n, _, err := call(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.headers[0])), batchSize,
+			unix.MSG_WAITFORONE, 0, 0)
 		switch err {
 		case 0:
 			return int(n), nil
@@ -87,70 +89,122 @@ func (b *batch) datagram(i int) (data []byte, from netip.AddrPort) {
 }
 
 // reply sends an answer to the sender of the i-th datagram.
-func (b *batch) reply(fd uintptr, i int, answer []byte) {
+func (b *batch) reply(fd, i int, answer []byte) {
 	if len(answer) == 0 {
 		return
 	}
-	_, _, _ = unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&answer[0])), uintptr(len(answer)),
+	_, _, _ = unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&answer[0])), uintptr(len(answer)),
 		unix.MSG_DONTWAIT,
 		uintptr(unsafe.Pointer(&b.names[i])), uintptr(b.headers[i].Namelen))
 }
 
-// Where the next request comes at once, a server costs least if its thread waits in the socket: two system calls an
-// exchange instead of four. Where requests are rare, the scheduler would interrupt that wait every 10 ms: the
-// goroutine is parked then.
+// Where the next request comes at once, a server costs least if its thread waits in the socket by itself: two system
+// calls an exchange, and no word to the scheduler. Such a thread holds its P, so that wait is bounded. Where requests are
+// rare, the scheduler hears of each wait.
 const (
 	waitInSocket = 5 * time.Millisecond // at most
 	quick        = time.Millisecond     // between two requests
-	quickRun     = 16                   // so many in a row, and the thread waits in the socket
+	quickRun     = 16                   // so many in a row, and the thread waits by itself
 )
 
-// waitable lets receive wait.
-func waitable(fd uintptr) error {
-	most := unix.NsecToTimeval(int64(waitInSocket))
-	if err := unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_RCVTIMEO, &most); err != nil {
-		return err
-	}
-	return unix.SetNonblock(int(fd), false)
+// A waitingSocket is a socket that the runtime does not poll: there every datagram would wake a second thread.
+type waitingSocket struct {
+	file *os.File
+	raw  syscall.RawConn // for whoever may write while it is closed
+	fd   int
 }
 
-// serveAlone reads the socket and runs the handlers until the socket is closed.
-func (ep *endpoint) serveAlone(conn *net.UDPConn) error {
+// waitingOf takes conn's place and closes it, which takes the socket from the runtime's poller.
+func waitingOf(conn *net.UDPConn) (*waitingSocket, error) {
+	defer conn.Close()
 	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	if closed := raw.Control(func(own uintptr) { fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); closed != nil {
+		return nil, closed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.SetNonblock(fd, false); err != nil { // before NewFile: it would have the poller look at it
+		unix.Close(fd)
+		return nil, err
+	}
+	w := &waitingSocket{file: os.NewFile(uintptr(fd), "coap"), fd: fd}
+	if w.raw, err = w.file.SyscallConn(); err != nil {
+		w.file.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// WriteToUDPAddrPort is as that of net.UDPConn.
+func (w *waitingSocket) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	var sa unix.Sockaddr
+	if a := to.Addr(); a.Is4() {
+		sa = &unix.SockaddrInet4{Port: int(to.Port()), Addr: a.As4()}
+	} else {
+		zone, _ := strconv.Atoi(a.Zone()) // 0: none; see datagram
+		sa = &unix.SockaddrInet6{Port: int(to.Port()), Addr: a.As16(), ZoneId: uint32(zone)}
+	}
+	var err error
+	if closed := w.raw.Control(func(fd uintptr) { err = unix.Sendto(int(fd), b, unix.MSG_DONTWAIT, sa) }); closed != nil {
+		return 0, closed
+	}
+	return len(b), err
+}
+
+// bound sets how long a wait may take; 0: for ever.
+func (w *waitingSocket) bound(wait time.Duration) error {
+	most := unix.NsecToTimeval(int64(wait))
+	return unix.SetsockoptTimeval(w.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &most)
+}
+
+// serveAlone reads the socket and runs the handlers until ctx ends.
+func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
+	w, err := waitingOf(conn)
 	if err != nil {
 		return err
 	}
-	if failed := raw.Control(func(fd uintptr) { err = waitable(fd) }); failed != nil || err != nil {
-		return cmp.Or(failed, err)
-	}
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2)) // a thread that waits in the socket holds its P
+	defer w.file.Close()
+	ep.udp = w
+	defer ep.keepTime()()
+	defer context.AfterFunc(ctx, func() {
+		// Wakes whoever waits, though Linux calls it an error where the socket has no peer.
+		_ = w.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RD) })
+	})()
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2)) // a thread that waits by itself holds its P
 	b, t := newBatch(), newTask(0)
-	var last time.Duration
-	run := 0
-	closed := raw.Read(func(fd uintptr) (done bool) {
-		for {
-			n, failed := b.receive(fd, run >= quickRun)
-			if failed != nil {
-				err = failed
-				return true
-			}
-			for i := range n {
-				data, from := b.datagram(i)
-				if ep.answerTo(t, from, data) {
-					b.reply(fd, i, t.wire)
-				}
-			}
-			now := ep.now()
-			if run++; n == 0 || now-last > quick {
-				run = 0
-			}
-			last = now
-			// Subtle: a batch that is not full has emptied the socket, and what
-			// comes later wakes us again, so it need not be asked once more.
-			if n < batchSize && run < quickRun || ep.closing.Load() {
-				return false
+	run, last := 0, ep.now()
+	for ctx.Err() == nil {
+		n, err := b.receive(w.fd, run >= quickRun)
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			data, from := b.datagram(i)
+			if ep.answerTo(t, from, data) {
+				b.reply(w.fd, i, t.wire)
 			}
 		}
-	})
-	return cmp.Or(err, closed)
+		now := ep.now()
+		switch brisk := n > 0 && now-last < quick; {
+		case brisk && run < quickRun:
+			if run++; run == quickRun {
+				err = w.bound(waitInSocket)
+			}
+		case !brisk && run >= quickRun:
+			err = w.bound(0)
+			fallthrough
+		case !brisk:
+			run = 0
+		}
+		if err != nil {
+			return err
+		}
+		last = now
+	}
+	return ctx.Err()
 }

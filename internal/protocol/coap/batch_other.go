@@ -2,10 +2,15 @@
 
 package coap
 
-import "net"
+import (
+	"context"
+	"net"
+)
 
-// serveAlone reads the socket and runs the handlers until the socket is closed.
-func (ep *endpoint) serveAlone(conn *net.UDPConn) error {
+// serveAlone reads the socket and runs the handlers until ctx ends.
+func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
+	defer ep.keepTime()()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	for t := newTask(udpRoom); ; {
 		n, from, err := conn.ReadFromUDPAddrPort(t.buf)
 		if err != nil {

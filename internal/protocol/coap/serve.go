@@ -25,18 +25,15 @@ const tickEvery = 100 * time.Millisecond
 func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	ep := s.endpoint(conn)
 	defer conn.Close()
-	defer ep.keepTime()()
-	serve := ep.serveAlone
+	at, serve := conn.LocalAddr(), ep.serveAlone
 	if s.Workers > 0 {
 		serve = ep.serveTogether
 	}
-	stop := context.AfterFunc(ctx, func() { ep.closing.Store(true); conn.Close() })
-	defer stop()
-	err := serve(conn)
+	err := serve(ctx, conn)
 	if ctx.Err() != nil {
 		return nil
 	}
-	return fmt.Errorf("coap server on %v: %w", conn.LocalAddr(), err)
+	return fmt.Errorf("coap server on %v: %w", at, err)
 }
 
 // keepTime calls tick now and then until the function returned is called.
@@ -84,8 +81,10 @@ func (ep *endpoint) meet(t *task, from netip.AddrPort, now time.Duration) bool {
 }
 
 // serveTogether reads the socket and has workers run the handlers, until the
-// socket is closed. With all of them busy what follows waits in the socket's buffer.
-func (ep *endpoint) serveTogether(conn *net.UDPConn) error {
+// ctx ends. With all of them busy what follows waits in the socket's buffer.
+func (ep *endpoint) serveTogether(ctx context.Context, conn *net.UDPConn) error {
+	defer ep.keepTime()()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	workers := ep.s.Workers
 	idle, jobs := make(chan *task, workers+1), make(chan *task, workers+1)
 	var crew sync.WaitGroup

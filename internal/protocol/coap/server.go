@@ -77,16 +77,20 @@ const (
 	exchangeLifetime = 247 * time.Second
 )
 
+// datagrams is what sends through a socket.
+type datagrams interface {
+	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
+}
+
 // An endpoint is a server on one socket, or on the connections of one listener.
 type endpoint struct {
 	s       *Server
 	szx     uint8
-	udp     *net.UDPConn // nil: peers have connections
+	udp     datagrams // nil: peers have connections
 	began   time.Time
 	seed    maphash.Seed
 	mid     atomic.Uint32
 	handler Handler
-	closing atomic.Bool
 
 	ackDelay                                 time.Duration
 	maxBody, maxTransfers, maxHeld, maxPeers int
@@ -102,7 +106,7 @@ type endpoint struct {
 	observers []*observer
 }
 
-func (s *Server) endpoint(udp *net.UDPConn) *endpoint {
+func (s *Server) endpoint(udp datagrams) *endpoint {
 	ep := &endpoint{
 		s: s, udp: udp, szx: szxOf(s.BlockSize), began: time.Now(), seed: maphash.MakeSeed(), handler: s.Handler,
 		ackDelay: s.AckDelay, maxBody: s.MaxBody, maxTransfers: s.MaxTransfers, maxHeld: s.MaxHeld, maxPeers: s.MaxPeers,
