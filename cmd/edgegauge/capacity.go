@@ -125,12 +125,11 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 	}
 	host := a.host(bed, f.trust)
 	host.Run = a.runLab
-	host.Keep = func(e *testbed.Experiment) error {
-		_, err := writeReport(e, a.notes())
-		return err
-	}
 	answer, err := capacity.Find(ctx, host, capacity.Question{File: plan.Study.File, Text: text, Sets: f.sets, Out: f.out,
 		SLO: objective, Length: f.length, Late: f.late, Period: f.period, Precision: f.precision, Budget: f.budget})
+	if len(answer.Trials) > 0 { // once: after each block it would read all trials before again
+		err = errors.Join(err, a.reportOf(answer.Dir))
+	}
 	if err != nil {
 		return searchError(err)
 	}
@@ -147,6 +146,17 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 		return exit{exitUnmeasured, err}
 	}
 	return unanswered(answer)
+}
+
+// reportOf writes the report of results beside them.
+func (a *app) reportOf(dir string) error {
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	_, err = writeReport(s, a.notes())
+	return err
 }
 
 // host lets a search open labs as the command line has it.

@@ -101,8 +101,12 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(o.dir, "capacity-search.json")); err == nil {
 		t.Error("the search left its note outside the results")
 	}
+	whole := fmt.Sprintf("%d of %d trials valid", len(got.Trials), len(got.Trials))
+	if b, err := os.ReadFile(filepath.Join(o.dir, got.Results, "report.html")); !strings.Contains(string(b), whole) {
+		t.Errorf("%v: the report beside the results is not that of all trials", err)
+	}
 	text, code := o.run(t, "report", got.Results)
-	if code != 0 || !strings.Contains(text, fmt.Sprintf("%d of %d trials valid", len(got.Trials), len(got.Trials))) {
+	if code != 0 || !strings.Contains(text, whole) {
 		t.Errorf("code %d\n%s", code, text)
 	}
 

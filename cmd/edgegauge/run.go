@@ -298,7 +298,7 @@ func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab
 	}
 	var r *report.Report
 	if err == nil {
-		r, err = writeReport(e, a.notes())
+		r, err = writeReport(e.Lab.Store, a.notes())
 	}
 	if err != nil {
 		return outcome, nil, exit{exitUnmeasured, err}
@@ -333,13 +333,12 @@ func gaveUp(o lab.Outcome) error {
 }
 
 // writeReport reads what was measured and renews summary.csv and report.html.
-func writeReport(e *testbed.Experiment, notes io.Writer) (*report.Report, error) {
-	s := e.Lab.Store
+func writeReport(s *store.Store, notes io.Writer) (*report.Report, error) {
 	r, err := report.Read(s)
 	if err == nil {
 		r.Predict(calibrations(notes), time.Now())
 		err = r.ReadRaw(s, report.PageTraces)
-		r.Next = propose(e.Dir, r)
+		r.Next = propose(s.Dir(), r)
 	}
 	if err == nil {
 		err = store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV)

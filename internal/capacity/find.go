@@ -27,8 +27,6 @@ type Host struct {
 	// Run runs its lab. Trials that could not be measured are an error.
 	Run   func(context.Context, *testbed.Experiment) (lab.Outcome, error)
 	Close func(*testbed.Experiment)
-	// Keep, if not nil, writes what the host keeps beside the results, after every block.
-	Keep func(*testbed.Experiment) error
 	// Resuming, if not nil, is told the results directory of a search that goes on.
 	Resuming func(dir string)
 }

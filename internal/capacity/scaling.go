@@ -66,10 +66,7 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 	}
 	defer h.Close(e)
 	out := &Scaling{Study: p.Study.Name, Dir: e.Dir, Length: q.Length}
-	if _, err = h.Run(ctx, e); err == nil && h.Keep != nil {
-		err = h.Keep(e)
-	}
-	if err != nil {
+	if _, err = h.Run(ctx, e); err != nil {
 		return out, err
 	}
 	for row, err := range e.Lab.Store.Results() {

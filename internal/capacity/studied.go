@@ -111,11 +111,6 @@ func (s *studied) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capaci
 		}
 		s.judged = append(s.judged, j)
 	}
-	if s.Keep != nil {
-		if err := s.Keep(e); err != nil {
-			return nil, err
-		}
-	}
 	all := make([]stat.CapacityTrial, len(s.judged))
 	for i, j := range s.judged {
 		all[i] = j.CapacityTrial
