@@ -70,6 +70,14 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 			"--from results/latest --with study.yaml --detect 5%",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.base == "" && f.with == "" && f.from == "" {
+				for _, flag := range []string{"pilot", "plan", "power", "max-time", "out", "set", "trust"} {
+					if cmd.Flags().Changed(flag) {
+						return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured: add --base and --with, or leave "+
+							"it out", flag)}
+					}
+				}
+			}
 			out, err := f.do(cmd.Context(), a, cmd.OutOrStdout(), args)
 			if err != nil || out.Old == "" { // nothing was judged
 				return err

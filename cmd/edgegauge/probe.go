@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,7 +159,7 @@ func (p *probe) jobOf(i int) drive.Job {
 // complete fills in the defaults and reads the body.
 func (p *probe) complete() error {
 	if !strings.Contains(p.job.URL, "://") {
-		return fmt.Errorf("%q is not a URL; write http://%[1]s, or another scheme", p.job.URL)
+		return fmt.Errorf("%q is not a URL; write http://%s, or another scheme", p.job.URL, strings.TrimLeft(p.job.URL, "/"))
 	}
 	for _, text := range p.failIf {
 		b, err := parseBound(text)
@@ -185,6 +186,21 @@ func (p *probe) complete() error {
 	}
 	if p.runs < 1 {
 		return fmt.Errorf("--runs %d; write 1 or more", p.runs)
+	}
+	if p.job.Timeout == 0 {
+		return errors.New("--timeout 0s; write more, such as 5s")
+	}
+	if p.job.Arrivals != "" && p.job.Rate == 0 {
+		return fmt.Errorf("--arrival %s is of requests at a rate; add --rate 100, for example", p.job.Arrivals)
+	}
+	if allowed := kernel.AllowedCPUs(); p.cpu != drive.AnyCPU && allowed != nil && !slices.Contains(allowed, p.cpu) {
+		return fmt.Errorf("--cpu %d is not one of those that this process may use; write one of %v", p.cpu, allowed)
+	}
+	if up := strings.ToUpper(p.job.Method); up != p.job.Method {
+		return fmt.Errorf("--method %s; methods are in capitals: write --method %s", p.job.Method, up)
+	}
+	if flag := p.foreign(); flag != "" {
+		return fmt.Errorf("--%s means nothing to %s; leave it out", flag, p.job.URL)
 	}
 	if u, err := url.Parse(p.job.URL); err == nil && p.job.Protocol == "" {
 		p.job.Protocol = drive.HTTP1
@@ -217,6 +233,27 @@ func (p *probe) complete() error {
 		}
 	}
 	return p.job.Check()
+}
+
+// foreign is a flag that is for URLs of another kind; empty: there is none.
+func (p *probe) foreign() string {
+	scheme, _, _ := strings.Cut(p.job.URL, ":")
+	mqtt, http := strings.HasPrefix(scheme, "mqtt"), strings.HasPrefix(scheme, "http")
+	switch {
+	case p.job.Topic != "" && !mqtt:
+		return "topic"
+	case p.job.ResponseTopic != "" && !mqtt:
+		return "response-topic"
+	case p.job.QoS > 0 && !mqtt:
+		return "qos"
+	case p.job.Protocol != "" && !mqtt && !http:
+		return "protocol"
+	case len(p.job.Header) > 0 && !http:
+		return "header"
+	case p.job.Method != "" && mqtt:
+		return "method"
+	}
+	return ""
 }
 
 func (x *figures) add(e measure.Exchange) error {

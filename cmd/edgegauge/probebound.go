@@ -79,6 +79,9 @@ func parseBound(text string) (bound, error) {
 			return fail(fmt.Sprintf("unknown unit %q of a rate", unit), "write answers per second, such as 100 or 100/s")
 		}
 	default:
+		if unit == "" {
+			return fail("a time without a unit", "write ns, us, ms, s or min behind it")
+		}
 		factor, ok := times[unit]
 		if !ok {
 			return fail(fmt.Sprintf("unknown unit %q of a time", unit), "write ns, us, ms, s or min")

@@ -117,6 +117,10 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 	if exists(out) {
 		return "", exit{exitUsage, fmt.Errorf("%s exists already; remove it, or name another file with --out", out)}
 	}
+	if ext := filepath.Ext(out); slices.Contains([]string{".tar", ".gz", ".tgz", ".xz", ".zst", ".bz2", ".7z"}, ext) {
+		return "", exit{exitUsage, fmt.Errorf("--out %s: a crate is a zip archive; name it %s.crate.zip, for example", out,
+			strings.TrimSuffix(strings.TrimSuffix(out, ext), ".tar"))}
+	}
 	if err := writable(filepath.Dir(out)); err != nil {
 		return "", exit{exitUsage, fmt.Errorf("--out %s: %w", out, err)}
 	}

@@ -42,6 +42,12 @@ side by side, those that repeat it with what agrees.`,
 				}
 				format = "json"
 			}
+			if known, ok := formatOf[filepath.Ext(out)]; ok && !findings && !asJSON && !cmd.Flags().Changed("format") {
+				if format = known; format == "" {
+					return exit{exitUsage, fmt.Errorf("--out %s: there is no such format; name a file that ends in .html, .csv, "+
+						".json, .md, .tex or .txt, or write --format svg and name a folder", out)}
+				}
+			}
 			if out != "" && format != pictures && !findings {
 				if err := creatable("--out", out); err != nil {
 					return err
@@ -91,7 +97,7 @@ side by side, those that repeat it with what agrees.`,
 	c.Flags().BoolVar(&anova, "anova", false, "also show which factors explain the variation of trials (text; other "+
 		"formats always do)")
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
-	c.Flags().StringVar(&out, "out", "", "output file; for svg, output folder")
+	c.Flags().StringVar(&out, "out", "", "output file, whose ending says the format unless --format does; for svg, output folder")
 	c.Flags().BoolVar(&claims, "claims", false,
 		"print only the verdicts on published claims, for one or more directories (text, json)")
 	c.Flags().BoolVar(&findings, "findings", false, "write pages on the five papers, from results of their studies")
@@ -154,6 +160,10 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 	}
 	return write(w, all)
 }
+
+// formatOf is the format of a file by its ending; empty: there is none. Other endings say nothing.
+var formatOf = map[string]string{".html": "html", ".htm": "html", ".csv": "csv", ".json": "json", ".md": "markdown",
+	".tex": "latex", ".txt": "text", ".pdf": "", ".png": "", ".jpg": "", ".svg": "", ".xlsx": "", ".docx": ""}
 
 // pictures is the format that is many files.
 const pictures = "svg"

@@ -95,7 +95,13 @@ func helpCmd() *cobra.Command {
 // unknownVerb is the mistake of args, the first of which is no command below c.
 func unknownVerb(c *cobra.Command, args []string) error {
 	var names []string
+	if verb := otherVerbs[strings.TrimPrefix(c.CommandPath()+" "+args[0], "edgegauge ")]; verb != "" {
+		names = []string{strings.Join(append([]string{"edgegauge", verb}, args[1:]...), " ")}
+	}
 	for _, s := range c.SuggestionsFor(args[0]) {
+		if names != nil {
+			break
+		}
 		names = append(names, strings.Join(append([]string{c.CommandPath(), s}, args[1:]...), " "))
 	}
 	if names == nil {
@@ -201,33 +207,6 @@ func flagMistake(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
 }
 
-// ofOtherTools says what stands here for a flag that many programs have; empty: nothing does.
-func ofOtherTools(c *cobra.Command, name string) string {
-	has := func(flag string) bool { return c.Flags().Lookup(flag) != nil }
-	set := map[string]string{
-		"n": "requests=100", "requests": "requests=100", "c": "concurrency=8", "concurrency": "concurrency=8",
-		"r": "rate=100", "rate": "rate=100", "d": "duration=10s", "duration": "duration=10s", "seed": "design.seed=7",
-		"replications": "design.replications=5", "repetitions": "design.replications=5", "warmup": "design.warmup=100",
-	}
-	switch example, ok := set[name]; {
-	case name == "o" && has("out"):
-		return meant.Question("--out")
-	case name == "q" && has("quiet"):
-		return meant.Question("--quiet")
-	case ok && has(name):
-		return ""
-	case ok && has("set"):
-		return "a study says that; to override it here, write --set " + example
-	case name == "dry-run" && c.Name() == "run":
-		return "edgegauge check STUDY finds what would prevent a run, edgegauge plan STUDY prints its trials"
-	case (name == "resume" || name == "continue") && has("out"):
-		return "a run that was interrupted goes on when the same command is given again, with the same --out"
-	case name == "port" && has("listen"):
-		return meant.Question("--listen 127.0.0.1:8642")
-	}
-	return ""
-}
-
 // flagValueMistake says what kind of value a flag takes, with an example.
 func flagValueMistake(f *pflag.Flag, value string) error {
 	form, example := "a whole number", "100"
@@ -238,6 +217,11 @@ func flagValueMistake(f *pflag.Flag, value string) error {
 		form, example = "a duration", "10s"
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
 			return fmt.Errorf("--%s %s has no unit; write, for example, --%[1]s %[2]ss or --%[1]s %[2]sms", f.Name, value)
+		}
+		if days, ok := strings.CutSuffix(value, "d"); ok && len(days) < 6 {
+			if n, err := strconv.Atoi(days); err == nil {
+				return fmt.Errorf("--%s %s: the largest unit is the hour; write --%[1]s %[3]dh", f.Name, value, 24*n)
+			}
 		}
 	case "bool":
 		form, example = "true or false", "true"

@@ -96,6 +96,11 @@ func find(spec string) (Source, error) {
 	if near := meant.Nearest(name, names); near != "" {
 		advice = meant.Question(near)
 	}
+	for _, s := range All() { // a chip's name stands in what reads it
+		if arg == "" && len(name) > 3 && strings.Contains(strings.ToLower(s.Says), strings.ToLower(name)) {
+			advice = fmt.Sprintf("%s is read by %s; write, for example, %[2]s:%[1]s", strings.ToLower(name), s.Name)
+		}
+	}
 	return Source{}, fmt.Errorf("unknown instrument %q; %s", name, advice)
 }
 

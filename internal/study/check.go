@@ -99,8 +99,11 @@ func (t *candidate) varies(key string) bool {
 	return ok && p.factor >= 0
 }
 
-// sizeless reports a fixed n or size that no wanted treatment uses.
+// sizeless reports a fixed n or size that no wanted treatment uses; if none is wanted, another fault says so.
 func (b *builder) sizeless() {
+	if len(b.study.treatments) == 0 {
+		return
+	}
 	for _, t := range b.study.treatments {
 		facts, known := b.vocabulary.Services[t.setup.Service]
 		if !known || facts.Sized {

@@ -123,7 +123,7 @@ var otherWords = map[string][]string{
 	"payload": {"service", "size"}, "message": {"service", "size"},
 	"tls": {"security"}, "ssl": {"security"}, "dtls": {"security"}, "network": {"link"}, "latency": {"link.delay"},
 	"bandwidth": {"link.rate"}, "jitter": {"link.delay_stddev"}, "packet_loss": {"link.loss"},
-	"blocks": {"design.replications"},
-	"cpus":   {"pin"}, "affinity": {"pin"}, "endpoint": {"server.url"}, "host": {"server.url"},
+	"blocks": {"design.replications"}, "retry": {"retries"}, "attempts": {"retries"},
+	"cpus": {"pin"}, "affinity": {"pin"}, "endpoint": {"server.url"}, "host": {"server.url"},
 	"target": {"server.url"}, "power": {"server.meter", "client.meter"},
 }

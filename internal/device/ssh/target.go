@@ -6,6 +6,7 @@ package ssh
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -26,6 +27,11 @@ func ParseTarget(s string) (Target, error) {
 		return Target{}, fmt.Errorf("invalid board %q; write ssh://user@host, with :port and /folder if needed", s)
 	case strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-"):
 		return Target{}, fmt.Errorf("invalid board %q: names cannot begin with -", s)
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return Target{}, fmt.Errorf("board %q has an invalid port; write 1 to 65535, or none", s)
+		}
 	}
 	if _, secret := u.User.Password(); secret {
 		return Target{}, fmt.Errorf("a password does not belong in a study; create a key: ssh-keygen, then ssh-copy-id %s@%s",
