@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// mourning waits until its input ends, and then ends all processes that work in a folder, and takes its file system away.
+// mourning waits until its input ends, and then ends all processes that work in a folder, and takes its file system
+// away.
 const mourning = `read word
 for p in /proc/[0-9]*; do
 	case $(readlink $p/cwd) in "$0" | "$0"/*) kill -9 ${p#/proc/} ;; esac
@@ -19,8 +20,8 @@ done 2>/dev/null
 umount -l "$0/disk" 2>/dev/null
 exit 0`
 
-// mourn ends what works in a folder and unmounts its disk when the test has ended, however it ends: a test binary that is
-// killed, as by its time limit, cleans nothing up. It returns how to end what is there.
+// mourn ends what works in a folder and unmounts its disk when the test has ended, however it ends: a test binary that
+// is killed, as by its time limit, cleans nothing up. It returns how to end what is there.
 func mourn(t *testing.T, dir string) func() {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", mourning, dir)

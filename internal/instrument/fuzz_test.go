@@ -82,8 +82,10 @@ func FuzzSensorFiles(f *testing.F) {
 				}})
 		}
 		if l, err := readLoad(root); err == nil {
-			for _, last := range []machineLoad{{}, {at: l.at.Add(-time.Second)}, {at: l.at.Add(-1), busy: l.busy, bytes: -l.bytes}} {
-				if w := (PowerModel{Cores: 2, IdleW: 1, BusyWPerCore: 9, RadioJPerB: 1e-6}).watts(last, l); !(w >= 0) || math.IsInf(w, 0) {
+			model := PowerModel{Cores: 2, IdleW: 1, BusyWPerCore: 9, RadioJPerB: 1e-6}
+			for _, last := range []machineLoad{{}, {at: l.at.Add(-time.Second)},
+				{at: l.at.Add(-1), busy: l.busy, bytes: -l.bytes}} {
+				if w := model.watts(last, l); !(w >= 0) || math.IsInf(w, 0) {
 					t.Fatalf("%+v after %+v is %v W", l, last, w)
 				}
 			}

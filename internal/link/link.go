@@ -54,7 +54,8 @@ const (
 	maxMTU       = 65535
 )
 
-// What a link does at most. A packet that is on its way for longer is no measurement, and figures beyond would overflow.
+// What a link does at most. A packet that is on its way for longer is no measurement, and figures beyond would
+// overflow.
 const (
 	mostDelay    = 24 * time.Hour
 	mostOnWire   = time.Hour // one packet

@@ -14,6 +14,7 @@ func FuzzTexts(f *testing.F) {
 	f.Add(`{"stack":"soap","rate":"10/s"}`, "study: s\nfactors: {stack: [a, b]}\n", "factors.stack=[c]")
 	f.Add(`{"a":{"b":1}}`, "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "=")
 	f.Add(`{"a":"b"`, "? {1: 2}\n: {3: 4}\n", "a.b=&x {y: 1}")
+	f.Add("{}a", "", "")
 	f.Add("[]", "a: !!binary x\n<<: {b: 1}\n", "a")
 	f.Fuzz(func(t *testing.T, treatment, study, override string) {
 		if levels, err := decodeTreatment(treatment); err == nil {

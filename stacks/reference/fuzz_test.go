@@ -13,20 +13,21 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// Whatever a client sends to a reference server over HTTP, whatever length it says: the answer is 200 and can be decoded,
-// or refuses; no body is kept beyond the limit.
+// Whatever a client sends to a reference server over HTTP, whatever length it says: the answer is 200 and can be
+// decoded, or refuses; no body is kept beyond the limit.
 func FuzzRequest(f *testing.F) {
 	const limit = 4096
 	var all []*httpServer
-	for name, encoding := range map[string]codec.Encoding{"rest-json": codec.JSON, "soap": codec.SOAP12, "rest-cbor": codec.CBOR} {
+	for name, encoding := range map[string]codec.Encoding{"rest-json": codec.JSON, "soap": codec.SOAP12,
+		"rest-cbor": codec.CBOR} {
 		for _, s := range []service.Name{service.Echo, service.Sort, service.Monitor} {
 			k, ok := find(name)
 			if !ok {
 				f.Fatal(name)
 			}
 			p := &program{kind: k, log: log.New(io.Discard, "", 0)}
-			srv, err := k.serve(p, stack.Serve{Service: string(s), Encoding: string(encoding), Security: "none", Transport: "http",
-				Host: "127.0.0.1", Limits: stack.Limits{Body: limit}})
+			srv, err := k.serve(p, stack.Serve{Service: string(s), Encoding: string(encoding), Security: "none",
+				Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: limit}})
 			if err != nil {
 				f.Fatal(err)
 			}

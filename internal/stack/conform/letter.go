@@ -229,7 +229,7 @@ func copyBody(to io.Writer, from *bufio.Reader, head letter) error {
 		}
 		size, _, _ = strings.Cut(size, ";")
 		n, err := strconv.ParseUint(size, 16, 32)
-		if err != nil {
+		if err != nil || len(size) > 16 { // zeros before it are allowed, and not everybody takes more
 			return fmt.Errorf("a chunk begins with %.30q, which is no size", line)
 		}
 		if _, err := to.Write(bytes.Clone(line)); err != nil {
