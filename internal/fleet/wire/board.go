@@ -20,6 +20,7 @@ import (
 // A Board is a coordinator's end.
 type Board struct {
 	nc      *nats.Conn
+	url     string
 	js      jetstream.JetStream
 	beats   *turns
 	offers  *turns
@@ -49,7 +50,7 @@ type written struct {
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
-	b := &Board{making: make(chan struct{}, 8), beats: newTurns(), offers: newTurns(),
+	b := &Board{url: c.URL, making: make(chan struct{}, 8), beats: newTurns(), offers: newTurns(),
 		alive: make(chan fleet.Beat), results: make(chan fleet.Delivery),
 		drained: make(chan string), arrived: map[string]uint64{}, written: map[string]written{},
 		last: fleet.Stamp{Writer: fleet.NewID()}}
