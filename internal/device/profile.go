@@ -85,7 +85,7 @@ func readCPUs(s string) (float64, error) {
 	}
 	number, ok := strings.CutSuffix(s, "%")
 	x, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || !(x > 0 && x <= mostCPU) { // NaN is neither
+	if !ok || err != nil || !(x/100 > 0 && x <= mostCPU) { // NaN is neither
 		return 0, fmt.Errorf("invalid cpu %q; write 10%% for a tenth of one CPU, 150%% for one and a half", s)
 	}
 	return x / 100, nil
