@@ -91,6 +91,12 @@ var others = []string{
 	"internal/service/codec.FuzzRoundTrip", "internal/service/codec.FuzzScaled", "internal/service/xmlstream.FuzzWrite",
 	"internal/stack.FuzzConn", "internal/stack.FuzzExchange", "internal/store.FuzzDecodeExchanges",
 	"internal/store.FuzzOpenLedger", "internal/web.FuzzAddress",
+	"internal/capacity.FuzzStored", "internal/device.FuzzProfile", "internal/device/qemu.FuzzMonitor",
+	"internal/fleet.FuzzOrder",
+	"internal/fleet/wire.FuzzSaid", "internal/instrument.FuzzPlug", "internal/instrument.FuzzPowerProfile",
+	"internal/instrument.FuzzSensorFiles", "internal/link.FuzzProfile", "internal/protocol/dpws.FuzzDescribed",
+	"internal/report.FuzzFacts", "internal/stack.FuzzDescription", "internal/stack/conform.FuzzLetter",
+	"internal/store.FuzzTexts", "internal/web.FuzzForm", "stacks/reference.FuzzRequest",
 }
 
 // encoders begin the names of functions whose bytes are their own output.

@@ -170,12 +170,12 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 	name := plainName("calibrate-" + machine)
 	file := c.study
 	if file == "" {
-		dir, err := os.MkdirTemp("", "edgegauge-calibrate-")
+		scratch, err := newScratch(a.notes())
 		if err != nil {
-			return "", exit{exitUnmeasured, err}
+			return "", err
 		}
-		defer os.RemoveAll(dir)
-		file = filepath.Join(dir, name+".yaml")
+		defer scratch.Close()
+		file = filepath.Join(scratch.Dir, name+".yaml")
 		if err := os.WriteFile(file, []byte(calibrationStudy(name, machine, c)), 0o644); err != nil {
 			return "", exit{exitUnmeasured, err}
 		}

@@ -246,6 +246,7 @@ func newFaulty(t *testing.T, seed uint64, study string) *faulty {
 		f.must(err)
 		f.must(os.WriteFile(filepath.Join(f.dir, name+".json"), text, 0o600))
 	}
+	t.Cleanup(mourn(t, f.dir))
 	disk := filepath.Join(f.dir, "disk")
 	f.must(os.Mkdir(disk, 0o755))
 	f.must(unix.Mount("hub", disk, "tmpfs", 0, fmt.Sprint("size=", hubDisk)))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -34,13 +35,20 @@ type Note struct {
 
 // ReadNote reads the note of a results directory.
 func ReadNote(dir string) (Note, error) {
-	var n Note
 	text, err := kernel.ReadFile(filepath.Join(dir, NoteFile), 1<<20)
 	if err != nil {
-		return n, err
+		return Note{}, err
 	}
+	return parseNote(dir, text)
+}
+
+func parseNote(dir string, text []byte) (Note, error) {
+	var n Note
 	if err := json.Unmarshal(text, &n); err != nil || n.Format != noteFormat {
 		return n, fmt.Errorf("%s: %s is not of this program", dir, NoteFile)
+	}
+	if n.First < 0 || n.Most <= 0 || n.Driver < 0 {
+		return n, fmt.Errorf("%s: %s has rates that no search has", dir, NoteFile)
 	}
 	return n, nil
 }
@@ -74,8 +82,15 @@ func blocksOf(dir string) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ratesOf(dir, trials)
+}
+
+func ratesOf(dir string, trials []store.TrialState) ([][]float64, error) {
 	var blocks [][]float64
 	for _, t := range trials {
+		if t.Block < 1 || t.Block > len(trials) { // none is empty
+			return nil, fmt.Errorf("%s: trial %d is of block %d", dir, t.ID, t.Block)
+		}
 		for len(blocks) < t.Block {
 			blocks = append(blocks, nil)
 		}
@@ -84,8 +99,8 @@ func blocksOf(dir string) ([][]float64, error) {
 			return nil, fmt.Errorf("%s: trial %d has no rate", dir, t.ID)
 		}
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(t.Treatment[i].Text, "/s"), 64)
-		if err != nil {
-			return nil, err
+		if err != nil || !(rate > 0 && rate <= drive.MostRate) {
+			return nil, fmt.Errorf("%s: trial %d has the rate %.40q", dir, t.ID, t.Treatment[i].Text)
 		}
 		blocks[t.Block-1] = append(blocks[t.Block-1], rate)
 	}

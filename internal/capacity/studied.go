@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -184,12 +183,12 @@ func (s *studied) judge(kept *store.Store, t study.Trial) (judged, error) {
 
 // once conducts a plan of one trial in a folder that is not kept, and returns its throughput.
 func (s *studied) once(ctx context.Context, p study.Plan, text []byte) (float64, error) {
-	dir, err := os.MkdirTemp(s.Bed.Temp, "edgegauge-capacity-")
+	scratch, err := testbed.NewScratch(s.Bed.Temp) // what is killed here is swept by the next
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
-	e, err := s.Open(ctx, p, text, filepath.Join(dir, "results"))
+	defer scratch.Close()
+	e, err := s.Open(ctx, p, text, filepath.Join(scratch.Dir, "results"))
 	if err != nil {
 		return 0, err
 	}

@@ -75,6 +75,9 @@ func readProfile(name string, text []byte) (Profile, error) {
 	return p, nil
 }
 
+// mostCPU is more than any machine has.
+const mostCPU = 1e6 // % of one CPU
+
 // readCPUs reads 10% as a tenth of one CPU, 150% as one and a half.
 func readCPUs(s string) (float64, error) {
 	if s == "" {
@@ -82,7 +85,7 @@ func readCPUs(s string) (float64, error) {
 	}
 	number, ok := strings.CutSuffix(s, "%")
 	x, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || x <= 0 {
+	if !ok || err != nil || !(x/100 > 0 && x <= mostCPU) { // NaN is neither
 		return 0, fmt.Errorf("invalid cpu %q; write 10%% for a tenth of one CPU, 150%% for one and a half", s)
 	}
 	return x / 100, nil

@@ -18,7 +18,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"regexp"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/store"
@@ -153,9 +152,6 @@ type Ledger interface {
 	Incoming(name string) (string, error)
 	RemoveIncoming(dir string) error
 }
-
-// runID matches what NewID draws.
-var runID = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
 // NewID draws an id for a run or a boot.
 func NewID() string {

@@ -157,8 +157,10 @@ func (w *working) resume(run string) bool {
 
 // folder is that of a task: its results, and its order once they are whole.
 func (w *working) folder(t Task) string {
-	return filepath.Join(w.Dir, fmt.Sprintf("%s-%d-%d", t.Run, t.Block, t.Attempt))
+	return filepath.Join(w.Dir, t.folder())
 }
+
+func (t Task) folder() string { return fmt.Sprintf("%s-%d-%d", t.Run, t.Block, t.Attempt) }
 
 // results is where the order in hand is measured.
 func (w *working) results() string { return filepath.Join(w.folder(w.job.order.Task), "results") }
@@ -190,7 +192,7 @@ func (w *working) settle() {
 // are answered, since their coordinator may still count on them.
 func (w *working) obey(ctx context.Context, o Order) {
 	switch {
-	case !runID.MatchString(o.Run): // it becomes the name of a folder
+	case !taskFolder.MatchString(o.folder()): // it becomes the name of one
 		return
 	case w.heard.older(o.Stamp):
 		return

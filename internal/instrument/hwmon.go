@@ -25,10 +25,7 @@ func openHwmon(ctx context.Context, arg string, o Options) (Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	interval := 10 * time.Millisecond // not below: a look every 2 ms takes 3 % of a core, and so energy
-	if ms, err := kernel.ReadNumber(o.Root, path.Join(dir, "update_interval"), 1); err == nil && ms > 0 {
-		interval = max(time.Duration(ms*float64(time.Millisecond)), interval)
-	}
+	interval := hwmonInterval(o.Root, dir)
 	p := &poller{
 		name:       "hwmon",
 		facts:      energy.Facts{Kind: energy.Instant, Interval: interval},
@@ -36,6 +33,17 @@ func openHwmon(ctx context.Context, arg string, o Options) (Meter, error) {
 		read:       func(context.Context) (reading, error) { return readHwmon(o.Root, dir) },
 	}
 	return p, p.onDevice(ctx)
+}
+
+// hwmonInterval is how often a sensor is looked at: as often as it says that it changes, but neither so often that it
+// takes 3 % of a core, and so energy (every 2 ms), nor so seldom that a trial has no reading.
+func hwmonInterval(root fs.FS, dir string) time.Duration {
+	const least, most = 10, 10_000 // ms
+	ms, err := kernel.ReadNumber(root, path.Join(dir, "update_interval"), 1)
+	if err != nil {
+		ms = least
+	}
+	return time.Duration(min(max(ms, least), most) * float64(time.Millisecond))
 }
 
 func readHwmon(root fs.FS, dir string) (reading, error) {

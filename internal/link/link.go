@@ -54,6 +54,16 @@ const (
 	maxMTU       = 65535
 )
 
+// What a link does at most. A packet that is on its way for longer is no measurement, and figures beyond would
+// overflow.
+const (
+	mostDelay    = 24 * time.Hour
+	mostOnWire   = time.Hour // one packet
+	mostQueue    = 1_000_000 // packets
+	mostOverhead = 16 << 10  // B
+	mostBurst    = 1e6       // packets
+)
+
 // LargestPacket is the size of the largest IP packet that l carries, in bytes.
 func (l Link) LargestPacket() int { return l.mtu() }
 
@@ -81,6 +91,9 @@ func (l Link) Check() error {
 		Shape
 	}{{"up", l.Up}, {"down", l.Down}} {
 		err := d.check()
+		if took := d.serialization(l.mtu()); err == nil && (took > mostOnWire || took < 0) {
+			err = fmt.Errorf("a packet of %d B is sent for %v; write a higher rate", l.mtu(), took)
+		}
 		if err == nil && l.Shaper == Netem {
 			_, err = d.netem()
 		}
@@ -118,7 +131,13 @@ func (s Shape) check() error {
 	switch {
 	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0 || s.Frame < 0:
 		return errors.New("delay, spread, rate, queue, overhead and frame must not be negative")
-	case s.Loss < 0 || s.Loss > 1:
+	case s.Delay > mostDelay || s.DelayStdDev > mostDelay:
+		return fmt.Errorf("a delay or spread of more than %v", mostDelay)
+	case s.Queue > mostQueue:
+		return fmt.Errorf("a queue of %d packets; write up to %d", s.Queue, mostQueue)
+	case s.Overhead > mostOverhead:
+		return fmt.Errorf("an overhead of %d B; write up to %d", s.Overhead, mostOverhead)
+	case !(s.Loss >= 0 && s.Loss <= 1): // NaN is neither
 		return fmt.Errorf("loss %g is not a probability; write 0.05 for 5 %%", s.Loss)
 	case s.DelayStdDev > 0 && s.Delay == 0:
 		return errors.New("a spread needs a mean; set a delay")
@@ -128,7 +147,10 @@ func (s Shape) check() error {
 		return errors.New("a queue fills only with a rate limit; set a rate, or remove the queue")
 	case (s.Overhead > 0 || s.Frame > 0) && s.Rate == 0:
 		return errors.New("overhead and frames take time only with a rate limit; set a rate")
-	case s.Burst != 0 && s.Burst < 1:
+	case s.Burst != 0 && !(s.Burst >= 1 && s.Burst <= mostBurst):
+		if s.Burst > mostBurst || s.Burst != s.Burst {
+			return fmt.Errorf("bursts of %g packets; write up to %g", s.Burst, mostBurst)
+		}
 		return fmt.Errorf("a burst of %g packets is shorter than one packet", s.Burst)
 	case s.Burst > 1 && s.Loss == 0:
 		return errors.New("bursts of loss need a loss; set loss")

@@ -139,6 +139,9 @@ func readShare(v string) (float64, error) {
 	return x, err
 }
 
+// mostRate is more than any network has.
+const mostRate = 1e15 // bit/s
+
 // readRate reads 9600bit, 60kbit, 1Mbit, 1Gbit: bit/s in powers of 1000.
 func readRate(v string) (int64, error) {
 	number, ok := strings.CutSuffix(v, "bit")
@@ -153,5 +156,8 @@ func readRate(v string) (int64, error) {
 		}
 	}
 	x, err := strconv.ParseFloat(number, 64)
+	if err == nil && !(x >= 0 && x*unit <= mostRate) {
+		err = fmt.Errorf("no rate; write up to %dGbit", int64(mostRate/1e9))
+	}
 	return int64(x * unit), err
 }

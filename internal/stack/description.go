@@ -240,11 +240,15 @@ func Read(dir string) (Description, error) {
 		}
 		return Description{}, err
 	}
-	var d Description
-	if err := yaml.Load(b, &d, yaml.WithKnownFields()); err != nil {
+	return parseDescription(file, b)
+}
+
+// parseDescription reads the text of a stack.yaml; nothing of it is run.
+func parseDescription(file string, text []byte) (d Description, err error) {
+	if err := yaml.Load(text, &d, yaml.WithKnownFields()); err != nil {
 		return d, fmt.Errorf("%s: %w", file, err)
 	}
-	if d.Dir, err = filepath.Abs(dir); err != nil {
+	if d.Dir, err = filepath.Abs(filepath.Dir(file)); err != nil {
 		return d, err
 	}
 	d.Name = filepath.Base(d.Dir)

@@ -236,5 +236,8 @@ func decodeTreatment(text string) ([]Level, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("treatment %q: %w", text, err)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("treatment %q goes on behind its object", text)
+	}
 	return levels, nil
 }

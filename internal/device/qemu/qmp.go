@@ -17,7 +17,24 @@ import (
 type monitor struct {
 	conn net.Conn
 	in   *bufio.Reader
-	seen []string // names of the events that came between the answers
+}
+
+// mostLine is how long a line of QEMU's may be.
+const mostLine = 1 << 20 // B
+
+// line reads the next line.
+func (m *monitor) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := m.in.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > mostLine {
+			return line, fmt.Errorf("a line of more than %d B", mostLine)
+		}
+	}
 }
 
 // errMonitor means that QEMU does not answer as it should.
@@ -47,12 +64,12 @@ func dialMonitor(ctx context.Context, socket string) (*monitor, error) {
 
 func (m *monitor) greet(ctx context.Context) error {
 	defer m.within(ctx)()
-	line, err := m.in.ReadBytes('\n')
+	line, err := m.line()
 	if err != nil {
 		return fmt.Errorf("%w did not greet: %w", errMonitor, err)
 	}
 	if !strings.Contains(string(line), `"QMP"`) {
-		return fmt.Errorf("%w sent %q, not a greeting", errMonitor, line)
+		return fmt.Errorf("%w sent %.200q, not a greeting", errMonitor, line)
 	}
 	return m.do(ctx, "qmp_capabilities", nil, nil)
 }
@@ -78,7 +95,7 @@ func (m *monitor) do(ctx context.Context, command string, arguments map[string]a
 		return fmt.Errorf("%w: %s: %w", errMonitor, command, err)
 	}
 	for {
-		line, err := m.in.ReadBytes('\n')
+		line, err := m.line()
 		if err != nil {
 			return fmt.Errorf("%w: %s: %w", errMonitor, command, err)
 		}
@@ -91,15 +108,17 @@ func (m *monitor) do(ctx context.Context, command string, arguments map[string]a
 			Event string `json:"event"`
 		}
 		if err := json.Unmarshal(line, &answer); err != nil {
-			return fmt.Errorf("%w: %s: sent %q", errMonitor, command, line)
+			return fmt.Errorf("%w: %s: sent %.200q", errMonitor, command, line)
 		}
 		switch {
-		case answer.Event != "":
-			m.seen = append(m.seen, answer.Event)
+		case answer.Event != "": // comes between answers
 		case answer.Error != nil:
-			return fmt.Errorf("%w: %s: %s", errMonitor, command, answer.Error.Desc)
+			return fmt.Errorf("%w: %s: %.1000s", errMonitor, command, answer.Error.Desc)
 		case result != nil:
-			return json.Unmarshal(answer.Return, result)
+			if err := json.Unmarshal(answer.Return, result); err != nil {
+				return fmt.Errorf("%w: %s: returned %.200q: %w", errMonitor, command, answer.Return, err)
+			}
+			return nil
 		default:
 			return nil
 		}

@@ -11,16 +11,16 @@ import (
 
 // Attend tells when the hub has said nothing for so long, and when it answers again, until ctx ends.
 func (b *Board) Attend(ctx context.Context, patience time.Duration, tell func(string)) {
-	attend(ctx, b.nc, patience, tell)
+	attend(ctx, b.nc, b.url, patience, tell)
 }
 
 // Attend tells when the hub has said nothing for so long, and when it answers again, until ctx ends.
 func (b *Bench) Attend(ctx context.Context, patience time.Duration, tell func(string)) {
-	attend(ctx, b.nc, patience, tell)
+	attend(ctx, b.nc, b.url, patience, tell)
 }
 
 // A hub that is stopped keeps its connections, and the library takes minutes to see it.
-func attend(ctx context.Context, nc *nats.Conn, patience time.Duration, tell func(string)) {
+func attend(ctx context.Context, nc *nats.Conn, url string, patience time.Duration, tell func(string)) {
 	answers := make(chan struct{})
 	go ask(ctx, nc, patience/beats, answers)
 	silent, since := false, time.Now()
@@ -44,7 +44,7 @@ func attend(ctx context.Context, nc *nats.Conn, patience time.Duration, tell fun
 			}
 			silent = true
 			tell(fmt.Sprintf("the hub at %s has not answered for %v; is it running, and reachable from here? This waits for "+
-				"it; to stop and go on later, press ^C", nc.Opts.Url, patience))
+				"it; to stop and go on later, press ^C", url, patience))
 		}
 	}
 }

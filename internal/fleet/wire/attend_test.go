@@ -87,7 +87,7 @@ func TestSilenceOfAHubIsTold(t *testing.T) {
 		said := make(chan string)
 		go attend(ctx, 300*time.Millisecond, func(line string) { said <- line })
 		m.still.Lock()
-		waitFor(t, who, said, "has not answered for 300ms")
+		waitFor(t, who, said, m.listener.Addr().String()+" has not answered for 300ms")
 		m.still.Unlock()
 		waitFor(t, who, said, "answers again")
 		cancel()

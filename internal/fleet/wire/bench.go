@@ -33,6 +33,7 @@ const (
 // A Bench is a worker's end.
 type Bench struct {
 	nc     *nats.Conn
+	url    string
 	js     jetstream.JetStream
 	name   string
 	orders chan fleet.Order
@@ -47,7 +48,7 @@ func OpenBench(c Credentials) (*Bench, error) {
 	if err := admit.CheckName(c.Bench); err != nil {
 		return nil, err
 	}
-	b := &Bench{name: c.Bench, orders: make(chan fleet.Order), looked: make(chan struct{})}
+	b := &Bench{name: c.Bench, url: c.URL, orders: make(chan fleet.Order), looked: make(chan struct{})}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	var err error
 	if b.nc, err = connect(c, true, func(err error) { b.end(err) }); err != nil {

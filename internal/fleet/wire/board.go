@@ -20,6 +20,7 @@ import (
 // A Board is a coordinator's end.
 type Board struct {
 	nc      *nats.Conn
+	url     string
 	js      jetstream.JetStream
 	beats   *turns
 	offers  *turns
@@ -49,7 +50,7 @@ type written struct {
 
 // OpenBoard connects a coordinator. It is to be closed.
 func OpenBoard(c Credentials) (*Board, error) {
-	b := &Board{making: make(chan struct{}, 8), beats: newTurns(), offers: newTurns(),
+	b := &Board{url: c.URL, making: make(chan struct{}, 8), beats: newTurns(), offers: newTurns(),
 		alive: make(chan fleet.Beat), results: make(chan fleet.Delivery),
 		drained: make(chan string), arrived: map[string]uint64{}, written: map[string]written{},
 		last: fleet.Stamp{Writer: fleet.NewID()}}
@@ -145,20 +146,26 @@ func (b *Board) Results() <-chan fleet.Delivery { return b.results }
 // hearBeats drops what it does not understand: whoever sent it is not heard.
 func (b *Board) hearBeats() {
 	for {
-		var beat fleet.Beat
 		name, m, ok := b.beats.next(b.ctx)
 		if !ok {
 			return
 		}
-		if json.Unmarshal(m.Data, &beat) != nil || len(beat.Boot) > mostID || len(beat.Machine) > mostID {
+		beat, ok := beatOf(name, m)
+		if !ok {
 			continue
 		}
-		beat.Bench = name
 		select {
 		case b.alive <- beat:
 		case <-b.ctx.Done():
 		}
 	}
+}
+
+// beatOf is what a bench says of itself; false: nobody understands it.
+func beatOf(bench string, m *nats.Msg) (beat fleet.Beat, ok bool) {
+	err := json.Unmarshal(m.Data, &beat)
+	beat.Bench = bench
+	return beat, err == nil && len(beat.Boot) <= mostID && len(beat.Machine) <= mostID
 }
 
 func (b *Board) hearOffer(m *nats.Msg) {

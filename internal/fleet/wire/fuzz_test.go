@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -75,6 +76,32 @@ func FuzzDelivered(f *testing.F) {
 			}
 		}
 		whole(t, dir, r, later)
+	})
+}
+
+// Whatever arrives as a beat, an order or a hold: a bench speaks for nobody else, in short ids, and of an order comes
+// through what JSON says it is, or nothing.
+func FuzzSaid(f *testing.F) {
+	f.Add([]byte(`{"bench":"other","boot":"b","machine":"m","program":"v","run":"r","block":1,"attempt":2,"done":true}`))
+	f.Add([]byte(`{"run":"r","block":1,"attempt":2,"boot":"b","study":"c3R1ZHk6IHM=","retries":-1}`))
+	f.Add([]byte(`{"id":"i","place":"p","words":"\u001b[2J"}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		beat, ok := beatOf("one", &nats.Msg{Data: text})
+		if beat.Bench != "one" || ok && (len(beat.Boot) > mostID || len(beat.Machine) > mostID) {
+			t.Fatalf("%s became %+v", text, beat)
+		}
+		b := &Bench{orders: make(chan fleet.Order, 1), ctx: t.Context()}
+		b.told(text)
+		var want fleet.Order
+		if err := json.Unmarshal(text, &want); (err == nil) != (len(b.orders) == 1) {
+			t.Fatalf("%s: %d orders, though JSON says %v", text, len(b.orders), err)
+		}
+		if len(b.orders) == 1 {
+			if got := <-b.orders; !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s became %+v", text, got)
+			}
+		}
 	})
 }
 

@@ -36,7 +36,7 @@ func (b *Board) Conduct(ctx context.Context, h fleet.Hold, lease time.Duration, 
 	c := &chair{board: b}
 	c.claim = &fleet.Claim{Register: c, Hold: h, Lease: lease, Tell: tell}
 	if err := c.claim.Take(ctx); errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, fmt.Errorf("%s: %w; run the same command again once it does", b.nc.Opts.Url, errSilent)
+		return nil, fmt.Errorf("%s: %w; run the same command again once it does", b.url, errSilent)
 	} else if err != nil {
 		return nil, err
 	}

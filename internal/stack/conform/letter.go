@@ -156,6 +156,9 @@ var (
 	fieldLine  = regexp.MustCompile("^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\\x00-\\x08\\x0a-\\x1f\\x7f]*?)[ \t]*$")
 )
 
+// mostHead is how long a head may be.
+const mostHead = 64 << 10 // B
+
 // readLetter reads a head and returns it in parts and as it came.
 func readLetter(from *bufio.Reader) (letter, []byte, error) {
 	var raw []byte
@@ -165,6 +168,9 @@ func readLetter(from *bufio.Reader) (letter, []byte, error) {
 		raw = append(raw, line...)
 		if err != nil {
 			return out, raw, fmt.Errorf("the head ends after %.200q: %w", raw, err)
+		}
+		if len(raw) > mostHead {
+			return out, raw, fmt.Errorf("the head is longer than %d B; it begins with %.100q", mostHead, raw)
 		}
 		text, ended := strings.CutSuffix(string(line), "\r\n")
 		if !ended || strings.Contains(text, "\r") {
@@ -223,7 +229,7 @@ func copyBody(to io.Writer, from *bufio.Reader, head letter) error {
 		}
 		size, _, _ = strings.Cut(size, ";")
 		n, err := strconv.ParseUint(size, 16, 32)
-		if err != nil {
+		if err != nil || len(size) > 16 { // zeros before it are allowed, and not everybody takes more
 			return fmt.Errorf("a chunk begins with %.30q, which is no size", line)
 		}
 		if _, err := to.Write(bytes.Clone(line)); err != nil {
