@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -32,11 +33,11 @@ func (t *trialRunner) gates() []func() string {
 		return t.populationGates()
 	}
 	if t.existing() {
-		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.accounts, t.littlesLaw, t.driver,
-			t.late}
+		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.littlesLaw,
+			t.driver, t.late}
 	}
-	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.accounts, t.bytes, t.littlesLaw,
-		t.driver, t.late}
+	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.bytes,
+		t.littlesLaw, t.driver, t.late}
 }
 
 // summarize adds throughput, CPU and memory, and the quality record.
@@ -90,6 +91,10 @@ func (t *trialRunner) summarize() {
 	f.note("failures", "1", float64(client.failed))
 	f.note("repetitions", "1", float64(c.ends[atClient].Repetitions))
 	f.note("retransmissions", "1", float64(c.ends[atClient].Retransmissions))
+	if w := &c.warmUp; w.Failed > 0 {
+		f.note("warm_up_requests", "1", float64(w.Client))
+		f.note("warm_up_failures", "1", float64(w.Failed))
+	}
 	if !t.existing() {
 		f.note("requests_at_server", "1", float64(server.n))
 	}
@@ -154,6 +159,16 @@ func (t *trialRunner) answers() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d requests failed; first failure: %s", c.failed, c.n, c.why)
+}
+
+// warm: a warm-up of which no request was answered warmed nothing up.
+func (t *trialRunner) warm() string {
+	w := &t.course.warmUp
+	if w.Failed == 0 || w.Failed < w.Client || t.lab.Overload || t.lostByLink(w.Failed, w.Client) {
+		return ""
+	}
+	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,
+		cmp.Or(w.FirstFailure, "the client does not say why"))
 }
 
 // lostByLink says whether a link that loses may have cost so many of n requests that nobody

@@ -121,6 +121,7 @@ type WarmUp struct {
 	// Requests as each side counted them. They may differ without a fault: on a link
 	// that loses packets the server may have seen fewer, or one of them twice.
 	Client, Server int
+	Failures       // of the client's requests
 	Span           // the client's run, without the server's report
 }
 
@@ -140,7 +141,7 @@ func (s *Session) WarmUp(ctx context.Context, run Run) (WarmUp, error) {
 	if err != nil {
 		return out, blame(due, measure.Client, "did not end its warm-up", err)
 	}
-	out.Client = end.Count
+	out.Client, out.Failures = end.Count, end.Failures
 	if s.RunEnded != nil {
 		if err := s.RunEnded(); err != nil {
 			return out, err
