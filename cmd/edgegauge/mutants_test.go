@@ -132,7 +132,8 @@ var goMutants = []mutant{
 var rustMutants = []mutant{
 	{"a known delay", `wait_until(decoded + self.delay);`, `wait_until(decoded + self.delay / 1000);`},
 	{"client checks its answers", `if received != self.expected {`, `if false {`},
-	{"client checks its answers", `failures.push(why.clone());`, `failures.insert(0, String::new()); failures.truncate(1);`},
+	{"client checks its answers", `failures.push(why.clone());`,
+		`failures.insert(0, String::new()); failures.truncate(1);`},
 }
 
 var rustJSONMutants = []mutant{

@@ -118,7 +118,8 @@ func TestFailuresOfAWarmUpAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, load := range []Load{{Schedule: ClosedLoop(100, 0)}, {Schedule: ClosedLoop(0, 0), For: 50 * time.Millisecond}} {
+		for _, load := range []Load{{Schedule: ClosedLoop(100, 0)},
+			{Schedule: ClosedLoop(0, 0), For: 50 * time.Millisecond}} {
 			before := server.gave()
 			r, err := d.Run(t.Context(), load, numbered{})
 			if err != nil {
@@ -128,8 +129,9 @@ func TestFailuresOfAWarmUpAreCounted(t *testing.T) {
 			if r.Len() != 0 || n < 5 || load.For == 0 && n != 100 {
 				t.Errorf("%+v: %d records and %d requests", spec, r.Len(), n)
 			}
-			if n-failed > server.gave()-before || (failed > 0) != (first != "") || spec.Connection == KeepAlive && failed == 0 {
-				t.Errorf("%+v: %d of %d requests failed (%q); the server answered %d", spec, failed, n, first, server.gave()-before)
+			gave := server.gave() - before
+			if n-failed > gave || (failed > 0) != (first != "") || spec.Connection == KeepAlive && failed == 0 {
+				t.Errorf("%+v: %d of %d requests failed (%q); the server answered %d", spec, failed, n, first, gave)
 			}
 			if spec.Connection == PerRequest && failed > 0 {
 				t.Errorf("%+v: %d failed: %s", spec, failed, first)

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -159,16 +158,6 @@ func (t *trialRunner) answers() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d requests failed; first failure: %s", c.failed, c.n, c.why)
-}
-
-// warm: a warm-up of which no request was answered warmed nothing up.
-func (t *trialRunner) warm() string {
-	w := &t.course.warmUp
-	if w.Failed == 0 || w.Failed < w.Client || t.lab.Overload || t.lostByLink(w.Failed, w.Client) {
-		return ""
-	}
-	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,
-		cmp.Or(w.FirstFailure, "the client does not say why"))
 }
 
 // lostByLink says whether a link that loses may have cost so many of n requests that nobody

@@ -283,20 +283,6 @@ func (t *trialRunner) warmUp(ctx context.Context) error {
 	return t.keepWarmUp()
 }
 
-// keepWarmUp writes why requests of the warm-up failed, which no record tells.
-func (t *trialRunner) keepWarmUp() error {
-	w := &t.course.warmUp
-	if w.Failed == 0 {
-		return nil
-	}
-	b, err := json.MarshalIndent(store.WarmUp{Requests: w.Client, Failed: w.Failed, FirstFailure: w.FirstFailure},
-		"", "  ")
-	if err == nil {
-		err = t.attempt.Keep(store.WarmUpFile, append(b, '\n'))
-	}
-	return labFault(err)
-}
-
 // measure drives the recorded run and fetches both sides' records.
 func (t *trialRunner) measure(ctx context.Context) error {
 	if err := t.readUsage(0); err != nil {

@@ -349,8 +349,9 @@ func TestMergedParts(t *testing.T) {
 	parts[1].FirstFailure = "refused"
 	got := Merge(parts)
 	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10}, Devices: 200, CPU: 2 * time.Second,
-		Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second, Sampled: 1, Kept: 4, FirstFailure: "refused",
-		LatenessP50: got.LatenessP50, LatenessP99: time.Second, LatenessMax: time.Second}
+		Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second, Sampled: 1, Kept: 4,
+		FirstFailure: "refused",
+		LatenessP50:  got.LatenessP50, LatenessP99: time.Second, LatenessMax: time.Second}
 	if !reflect.DeepEqual(got, want) || got.LatenessP50 > 1100*time.Microsecond {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -87,7 +87,7 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 			"server counted 3 warm-up requests, want 2"},
 		{"a server that counts none", func(s, _ *fakeProgram) { s.warmed = 0 }, "server counted 0 warm-up requests"},
 		{"a client that counts one", func(_, c *fakeProgram) { c.warmed = 1 }, "1 requests instead of 2"},
-		{"a client whose warm-up failed", func(_, c *fakeProgram) { c.failed = stack.Failures{Failed: 1, FirstFailure: "no"} },
+		{"a client whose warm-up failed", func(_, c *fakeProgram) { c.failed.Failed, c.failed.FirstFailure = 1, "no" },
 			"client says that 1 of 2 warm-up requests failed: no"},
 		{"a client that lost a record", func(_, c *fakeProgram) { c.records = c.records[:22] },
 			"client counted 22 requests, want 23"},
