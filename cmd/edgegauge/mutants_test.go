@@ -91,6 +91,9 @@ var pythonMutants = []mutant{
 	{"client checks its answers", `if received != expected:`, `if False:`},
 	{"client checks its answers", `received = decode(got, RESPONSE[service])`, `received = expected`},
 	{"client checks its answers", `x["failure"] = str(e) or type(e).__name__`, `pass`},
+	{"client checks its answers", `failed=len(failures), first_failure=failures[0]`, ``},
+	{"client checks its answers", `first_failure=failures[0]`, ``},
+	{"client checks its answers", `failures.append(x["failure"])`, `failures[:] = [x["failure"]]`},
 	{"times its phases", `x["serialization"], x["out"] = now() - begun, len(body)`,
 		`x["serialization"], x["out"] = 0, len(body)`},
 	{"times its phases", `x["deserialization"] = now() - decoding`, `x["deserialization"] = 0`},
@@ -114,12 +117,14 @@ var nodeMutants = []mutant{
 	{"refuses wrong fields", ` && (value | 0) === value`, ``},
 	{"server writes the canonical form", "`\"${f}\":", "`\"${f}\": "},
 	{"client checks its answers", `if (received[f] !== expected[f])`, `if (false)`},
+	{"client checks its answers", `failures.push(x.failure);`, ``},
 	{"listens on its host only", `host: line.host }`, `host: "0.0.0.0" }`},
 }
 
 var goMutants = []mutant{
 	{"refuses wrong fields", ` && x >= math.MinInt32 && x <= math.MaxInt32`, ``},
 	{"client checks its answers", `received != *c.expected`, `received == (message{})`},
+	{"client checks its answers", `failures = append(failures, x.failure)`, `failures = nil`},
 	{"a known delay", `record{decoded - begun, answered - decoded,`, `record{answered - decoded, decoded - begun,`},
 	{"connection keep-alive", `DisableKeepAlives: l.Connection == "per-request"`, `DisableKeepAlives: true`},
 }
@@ -127,6 +132,8 @@ var goMutants = []mutant{
 var rustMutants = []mutant{
 	{"a known delay", `wait_until(decoded + self.delay);`, `wait_until(decoded + self.delay / 1000);`},
 	{"client checks its answers", `if received != self.expected {`, `if false {`},
+	{"client checks its answers", `failures.push(why.clone());`,
+		`failures.insert(0, String::new()); failures.truncate(1);`},
 }
 
 var rustJSONMutants = []mutant{
@@ -139,6 +146,7 @@ var javaMutants = []mutant{
 	{"server writes the canonical form", `append("\":");`, `append("\": ");`},
 	{"echo server answers", `records.clear();`, ``},
 	{"client checks its answers", `if (!received.equals(expected))`, `if (false)`},
+	{"client checks its answers", `failures.add(failure);`, ``},
 }
 
 var cMutants = []mutant{
@@ -151,6 +159,7 @@ var cMutants = []mutant{
 	{"client sends the message of its seed", `strtoull(get(line, "message.seed"), NULL, 10)`,
 		`(uint64_t)number(line, "message.seed")`},
 	{"client checks its answers", `if (!wrong && !same(&received, &client.expected))`, `if (false)`},
+	{"client checks its answers", `else if (*x.failure && failed++ == 0)`, `else if (*x.failure && failed == 0)`},
 	{"connection keep-alive", `if (*x.failure || client.per_request || client.h.close)`, `if (true)`},
 }
 
@@ -191,6 +200,8 @@ var adapterMutants = []struct {
 		`out->count = in->count > 1 ? in->count - 1 : in->count; return`}}, // without the last
 	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`,
 		`x.deserialization = 0`}},
+	{"libcoap", "../c-common/program.c", mutant{"client checks its answers",
+		`else if (*x.failure && run.failed++ == 0)`, `else if (false)`}},
 	{"libcoap", "src/client.c", mutant{"times its phases", `x->serialization = now() - x->begun;`, ``}},
 }
 

@@ -187,7 +187,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 			c.Doubt = err.Error()
 			return c
 		}
-		ratio = stat.RatioPaired
+		ratio = stat.RatioOfBlocks
 	}
 	c.Old, c.New = mean(a), mean(b)
 	if old.Modelled != new.Modelled {

@@ -86,6 +86,9 @@ func (o *Outcome) neverDecides() bool {
 // needed is how many trials a side would decide the outcome: the least of the parts that
 // would meet the condition, else the most of those that would exclude it.
 func (o *Outcome) needed(open []Part, alpha, own float64) int {
+	if o.Contrast.Ratio.Follows() {
+		return 0 // further blocks would follow these, nobody knows how far
+	}
 	if o.Condition.Detect {
 		if len(open) == 0 || open[0].Name != typicalPart {
 			return 0 // tails never meet it

@@ -21,6 +21,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -291,11 +292,14 @@ func (r *run) keep(l *lane, err error) {
 	if l.retransmitter != nil {
 		r.quality.Retransmissions += l.retransmitter.retransmitted()
 	}
+	r.record.ended++
+	if err != nil {
+		why := r.reason(l, err)
+		l.row.failure = r.record.reasons.Of(why)
+		r.record.failed, r.record.first = r.record.failed+1, cmp.Or(r.record.first, why)
+	}
 	if !r.keeps {
 		return
-	}
-	if err != nil {
-		l.row.failure = r.record.reasons.Of(r.reason(l, err))
 	}
 	r.record.put(int(l.seq)-1, &l.row)
 }

@@ -47,6 +47,9 @@ type Record struct {
 	long    map[int]int64 // totals that do not fit a packed row
 	opened  [][]int64     // connection, in chunks like the rows; nil where all are 0
 	reasons reasons.Table
+	// Of all requests, whether kept or not: how many ended and failed, and why the first that failed did.
+	ended, failed int
+	first         string
 }
 
 func newRecord() *Record {
@@ -129,6 +132,10 @@ func (r *Record) row(i int) row {
 
 // Len is the number of exchanges kept; 0 for a run that was not recorded.
 func (r *Record) Len() int { return r.count }
+
+// Ended is how many requests there were, and how many of them failed, of a run that was not recorded as well;
+// first is why the first that failed did.
+func (r *Record) Ended() (n, failed int, first string) { return r.ended, r.failed, r.first }
 
 // Exchanges yields the exchanges in the order of their Seq.
 func (r *Record) Exchanges() iter.Seq[measure.Exchange] {

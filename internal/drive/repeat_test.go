@@ -3,6 +3,7 @@ package drive
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,6 +31,13 @@ func (s *seen) total() (requests, most int) {
 		requests, most = requests+n, max(most, n)
 	}
 	return requests, most
+}
+
+// gave is how many requests were answered so far.
+func (s *seen) gave() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answered
 }
 
 // fifthResets answers four requests on each connection and resets it on the
@@ -98,6 +106,55 @@ func TestRequestsSentTwiceAreToldAndNeverPOST(t *testing.T) {
 		}
 	}
 }
+
+// A run without records counts its requests and their failures, and says why the first failed: nobody else would
+// know of them.
+func TestFailuresOfAWarmUpAreCounted(t *testing.T) {
+	for _, spec := range []Spec{{Connection: KeepAlive}, {Connection: PerRequest}, {Connection: KeepAlive, Concurrency: 3},
+		{Connection: Pipelined}} {
+		url, server := fifthResets(t)
+		spec.URL, spec.Method = url, "POST"
+		d, err := Dial(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, load := range []Load{{Schedule: ClosedLoop(100, 0)},
+			{Schedule: ClosedLoop(0, 0), For: 50 * time.Millisecond}} {
+			before := server.gave()
+			r, err := d.Run(t.Context(), load, numbered{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, failed, first := r.Ended()
+			if r.Len() != 0 || n < 5 || load.For == 0 && n != 100 {
+				t.Errorf("%+v: %d records and %d requests", spec, r.Len(), n)
+			}
+			gave := server.gave() - before
+			if n-failed > gave || (failed > 0) != (first != "") || spec.Connection == KeepAlive && failed == 0 {
+				t.Errorf("%+v: %d of %d requests failed (%q); the server answered %d", spec, failed, n, first, gave)
+			}
+			if spec.Connection == PerRequest && failed > 0 {
+				t.Errorf("%+v: %d failed: %s", spec, failed, first)
+			}
+		}
+		d.Close()
+	}
+	url, _ := fifthResets(t)
+	d, err := Dial(t.Context(), Spec{URL: url, Connection: PerRequest, Method: "POST"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(7, 0)}, doubting{})
+	if n, failed, first := r.Ended(); err != nil || n != 7 || failed != 7 || first != "answer is not sorted" {
+		t.Errorf("of wrong answers: %d of %d failed: %q, %v", failed, n, first, err)
+	}
+}
+
+// doubting finds every answer wrong.
+type doubting struct{ numbered }
+
+func (doubting) Check(uint64) error { return errors.New("answer is not sorted") }
 
 // A connection that was closed while idle is seen before anything is sent over
 // it, also between runs: the request goes out once, whatever its method.

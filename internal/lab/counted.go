@@ -190,7 +190,8 @@ func (in *inside) unpack() error {
 		return fmt.Errorf("%s; see %s", o.Failed, t.programs.server.log)
 	}
 	c := &t.course
-	c.url, c.warmUp.Client, c.phases, c.usage = o.Served.URL, o.Warmed, o.Phases, o.Usage
+	c.url, c.warmUp, c.phases, c.usage = o.Served.URL, o.WarmUp, o.Phases, o.Usage
+	c.warmUp.Span = stack.Span{} // not on the lab's clock
 	for side := range c.usage {
 		for when := range c.usage[side] {
 			u := &c.usage[side][when]
@@ -198,7 +199,10 @@ func (in *inside) unpack() error {
 			u.Waiting = time.Duration(float64(u.Waiting) * in.on.CPUScale())
 		}
 	}
-	return t.keepReady(o.Served, o.Called)
+	if err := t.keepReady(o.Served, o.Called); err != nil {
+		return err
+	}
+	return t.keepWarmUp()
 }
 
 // readRecords takes both sides' records from what the machine wrote. The machine's

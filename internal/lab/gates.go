@@ -32,11 +32,11 @@ func (t *trialRunner) gates() []func() string {
 		return t.populationGates()
 	}
 	if t.existing() {
-		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.accounts, t.littlesLaw, t.driver,
-			t.late}
+		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.littlesLaw,
+			t.driver, t.late}
 	}
-	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.accounts, t.bytes, t.littlesLaw,
-		t.driver, t.late}
+	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.bytes,
+		t.littlesLaw, t.driver, t.late}
 }
 
 // summarize adds throughput, CPU and memory, and the quality record.
@@ -90,6 +90,10 @@ func (t *trialRunner) summarize() {
 	f.note("failures", "1", float64(client.failed))
 	f.note("repetitions", "1", float64(c.ends[atClient].Repetitions))
 	f.note("retransmissions", "1", float64(c.ends[atClient].Retransmissions))
+	if w := &c.warmUp; w.Failed > 0 {
+		f.note("warm_up_requests", "1", float64(w.Client))
+		f.note("warm_up_failures", "1", float64(w.Failed))
+	}
 	if !t.existing() {
 		f.note("requests_at_server", "1", float64(server.n))
 	}

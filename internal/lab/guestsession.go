@@ -30,7 +30,7 @@ type job struct {
 type outcome struct {
 	Served  stack.Ready        `json:"served"`
 	Called  stack.Ready        `json:"called"`
-	Warmed  int                `json:"warmed"`
+	WarmUp  stack.WarmUp       `json:"warm_up"` // on the device's clock
 	Phases  stack.Phases       `json:"phases"`
 	Usage   [2][2]device.Usage `json:"usage"`
 	Elapsed time.Duration      `json:"elapsed"` // from the recorded run's begin until the server had reported
@@ -115,11 +115,9 @@ func (c *conducted) converse(ctx context.Context, s *stack.Session) (err error) 
 		return err
 	}
 	if c.job.WarmUp != nil {
-		warmUp, err := s.WarmUp(ctx, *c.job.WarmUp)
-		if err != nil {
+		if c.out.WarmUp, err = s.WarmUp(ctx, *c.job.WarmUp); err != nil {
 			return err
 		}
-		c.out.Warmed = warmUp.Client
 	}
 	if err := c.readUsage(0); err != nil {
 		return err

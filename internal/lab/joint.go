@@ -42,6 +42,7 @@ type helping struct {
 	sink          *jointSink
 	before, after offset
 	began         began
+	warmUp        stack.WarmUp
 	usage         [2]device.Usage // before and after the recorded run
 	arrived       chan struct{}   // closed when its run has ended
 	turn          chan struct{}   // closed when its records may come
@@ -133,13 +134,19 @@ func (h *helping) blame(err error) error {
 
 // warmUp has all clients send what nobody records. The server is asked for its count when all have ended.
 func (j *joint) warmUp(ctx context.Context, run stack.Run) error {
-	return j.together(ctx, nil, func(ctx context.Context, h *helping) error {
-		_, err := h.session.WarmUp(ctx, h.share(j, run))
+	all := &j.trial.course.warmUp
+	err := j.together(ctx, nil, func(ctx context.Context, h *helping) (err error) {
+		h.warmUp, err = h.session.WarmUp(ctx, h.share(j, run))
 		return err
 	}, func(ctx context.Context) (err error) {
-		j.trial.course.warmUp, err = j.trial.session.WarmUp(ctx, run)
+		*all, err = j.trial.session.WarmUp(ctx, run)
 		return j.trial.programs.explain(err)
 	})
+	for _, h := range j.helpers {
+		all.Client += h.warmUp.Client
+		all.Add(h.warmUp.Failures)
+	}
+	return err
 }
 
 // share is a helper's part of a run: the same load, with arrivals of its own.

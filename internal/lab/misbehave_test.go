@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -82,8 +84,30 @@ func wrongAnswers() []misbehaviour {
 		{"a warm-up too short", say(warming, endOf(1, 0)), "1 requests instead of 2"},
 		{"a warm-up too long", say(warming, endOf(3, 0)), "3 requests instead of 2"},
 		{"a negative warm-up", say(warming, endOf(-2, 0)), `"end" says -2`},
+		{"a warm-up that failed in part", say(warming, failedEnd(1, "answer is not sorted")), "valid"},
+		{"a warm-up that failed whole", say(warming, failedEnd(2, "answer is not sorted")),
+			"all 2 requests of the warm-up failed; first failure: answer is not sorted"},
+		{"a warm-up that failed whole and does not say why", say(warming, failedEnd(2, "")), "the client does not say why"},
+		{"a warm-up that failed at length", say(warming, failedEnd(2, strings.Repeat("w", 900_000))),
+			"(truncated: 900000 B in total)"},
+		{"a warm-up with more failures than requests", say(warming, failedEnd(3, "no")),
+			`"end" says that 3 of 2 requests failed`},
+		{"a warm-up of negative failures", say(warming, failedEnd(-1, "no")), `"end" says that -1 of 2 requests failed`},
+		{"a warm-up of failures that are text", say(warming, `{"type":"end","count":2,"failed":"all"}`+"\n"),
+			"violated the protocol"},
 		{"a warm-up with records", say(warming, lines(client[:2])+endOf(2, 0)), "an unexpected record"},
 		{"discarded records that come", say(forgets, lines(server[:2])+endOf(2, 0)), "an unexpected record"},
+		{"a client whose search took a while", say(calling, toldPhase("ready", "discovery", 5_000_000)), "valid"},
+		{"a negative search", say(calling, toldPhase("ready", "discovery", -5)), "a negative phase: discovery -5ns"},
+		{"a search longer than the lab waited", say(calling, toldPhase("ready", "discovery", 25e9)),
+			"discovery 25s, but it was called 0s ago on the lab's clock"},
+		{"a description read for years", say(calling, toldPhase("ready", "metadata", 9e17)), "metadata 250000h0m0s, but"},
+		{"a first request longer than the warm-up", say(warming, toldPhase("end", "first_invoke", 9e17)),
+			"first_invoke 250000h0m0s, but"},
+		{"a negative first request", say(warming, toldPhase("end", "first_invoke", -1)), "a negative phase: first_invoke -1ns"},
+		{"a first request longer than the run", func(s *fakeStack) {
+			s.acts[running] = act{say: lines(client) + strings.Replace(toldPhase("end", "first_invoke", 9e17), `:2,`, `:5,`, 1)}
+		}, "first_invoke 250000h0m0s, but"},
 		{"a client that reports nothing", say(running, endOf(0, 0)), "0 requests were recorded, 5 were requested"},
 		{"a client that counts and records nothing", say(running, end), `0 records, but "end" says 5`},
 		{"a client one short", say(running, lines(client[:4])+endOf(4, 0)), "4 requests were recorded, 5 were requested"},
@@ -141,6 +165,16 @@ func wrongAnswers() []misbehaviour {
 			}
 		}, "stacks/fake serve ended in mid-trial"},
 	}
+}
+
+// toldPhase is a client's ready, or the end of a warm-up, with a phase.
+func toldPhase(kind, phase string, ns int64) string {
+	return fmt.Sprintf("{\"type\":%q,\"count\":%d,\"phases\":{%q:%d}}\n", kind, fakeWarmUp, phase, ns)
+}
+
+// failedEnd ends a warm-up of which requests failed.
+func failedEnd(n int, why string) string {
+	return fmt.Sprintf("{\"type\":\"end\",\"count\":%d,\"failed\":%d,\"first_failure\":%q}\n", fakeWarmUp, n, why)
 }
 
 // wrongRecords are one record of a side that cannot be, or all of them.
@@ -305,6 +339,41 @@ func TestMisbehavingStacks(t *testing.T) {
 		t.Errorf("%d kinds, want %d at least", len(all), least)
 	}
 	t.Logf("%d kinds", len(all))
+}
+
+// What failed of a valid trial's warm-up is noted, and why is kept beside its logs.
+func TestFailuresOfTheWarmUpAreKept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, failed := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := soundStack()
+			s.acts[warming] = act{say: failedEnd(failed, "answer is not sorted")}
+			l, running := fakeLab(t, s, 1)
+			defer l.Store.Close()
+			if _, err := l.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			running.Wait()
+			id := store.AttemptID{Trial: 1, Attempt: 1}
+			noted, err := l.Store.Qualities()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]float64{}
+			for _, q := range noted[id] {
+				got[q.Key] = q.Value
+			}
+			if got["warm_up_failures"] != float64(failed) || got["warm_up_requests"] != float64(fakeWarmUp*failed) {
+				t.Errorf("%d failed; noted: %v", failed, got)
+			}
+			w, err := l.Store.WarmUp(id)
+			if want := (store.WarmUp{Requests: 2, Failed: 1, FirstFailure: "answer is not sorted"}); failed > 0 && w != want {
+				t.Errorf("got %+v, %v; want %+v", w, err, want)
+			} else if failed == 0 && !errors.Is(err, store.ErrNoData) {
+				t.Errorf("nothing failed: got %+v, %v", w, err)
+			}
+		})
+	}
 }
 
 // With hooks off a server's records only count, and a client's phases are 0.

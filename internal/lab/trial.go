@@ -279,7 +279,10 @@ func (t *trialRunner) warmUp(ctx context.Context) error {
 		t.course.warmUp, err = t.session.WarmUp(ctx, run)
 	}
 	t.course.phases = t.session.Phases
-	return t.programs.explain(err)
+	if err != nil {
+		return t.programs.explain(err)
+	}
+	return t.keepWarmUp()
 }
 
 // measure drives the recorded run and fetches both sides' records.

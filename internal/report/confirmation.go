@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -58,6 +59,12 @@ func (p *Past) answer(r *Report) {
 		}
 		if x.Change == advise.Same {
 			verdict = history.NotConfirmed
+		}
+		for _, w := range x.Ratio.Warnings {
+			if errors.Is(w, stat.ErrFollow) {
+				p.Doubts = append(p.Doubts,
+					fmt.Sprintf("%s %s, %s: %v", x.Treatment, words(x.Response), x.Side, w))
+			}
 		}
 		p.Answers = append(p.Answers, PastAnswer{setups[x.Treatment], history.Confirmation{Treatment: x.Treatment,
 			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir,

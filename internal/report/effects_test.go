@@ -172,6 +172,10 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 		if at["stack"] == "rest" {
 			q[2].Value = 3
 		}
+		if at["stack"] == "soap" && block > 4 {
+			q = append(q, store.Quality{Key: "warm_up_requests", Unit: "1", Value: 20},
+				store.Quality{Key: "warm_up_failures", Unit: "1", Value: 5})
+		}
 		return q
 	}}
 	r := reportOf(t, w.write(t, twoFactors))
@@ -184,6 +188,7 @@ func TestDoubtsOfTrialsStandBesideTheFigures(t *testing.T) {
 			"still warming up; raise design.warmup":                      stack == "soap" && timed,
 			"had no CPU, for a total of 0.2 s in each second of the run": stack == "twin" && timed,
 			"24 of 800 requests failed":                                  stack == "rest",
+			"20 of 80 requests of the warm-up failed in 4 of 8 trials":   stack == "soap",
 		} {
 			if strings.Contains(text, want) != expected {
 				t.Errorf("%s %s: %q there is %v, want %v: %s", stack, c.Response, want, !expected, expected, text)

@@ -39,6 +39,7 @@ var waits = sync.OnceValue(func() []string {
 // the valid trials: drift within them, waiting for a CPU, failures.
 func (r *Report) doubtTrials(s *store.Store) error {
 	noted := make([][]map[string]float64, len(r.Treatments)) // treatment, trial, key
+	cold := make([]string, len(r.Treatments))                // why the first failure of a warm-up failed
 	recorded, err := s.Qualities()
 	if err != nil {
 		return err
@@ -53,6 +54,10 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			m[q.Key] = q.Value
 		}
 		noted[i] = append(noted[i], m)
+		if m["warm_up_failures"] > 0 && cold[i] == "" {
+			w, _ := s.WarmUp(store.AttemptID{Trial: t.ID, Attempt: t.Attempt}) // a copy has no such file
+			cold[i] = w.FirstFailure
+		}
 	}
 	r.sayJoint(noted)
 	r.doubtDrift(noted)
@@ -69,6 +74,15 @@ func (r *Report) doubtTrials(s *store.Store) error {
 					fmt.Sprintf("the %s's threads were ready to run and had no CPU, for a total of %.2g s in each second of the run "+
 						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
+		}
+		if failed, all := sum(trials, "warm_up_failures"), sum(trials, "warm_up_requests"); failed > 0 {
+			why := ""
+			if cold[i] != "" {
+				why = "; first failure: " + cold[i]
+			}
+			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests of the warm-up failed in %d of %d trials, "+
+				"so the programs were less warm than the study says%s", failed, all, holding(trials, "warm_up_failures"),
+				len(trials), why))
 		}
 		if failed, all := sum(trials, "failures"), sum(trials, "requests"); failed > 0 {
 			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests failed; times and sizes exclude them", failed,
@@ -217,6 +231,16 @@ func waitShare(trials []map[string]float64, side measure.Side) float64 {
 	}
 	slices.Sort(shares)
 	return shares[len(shares)/2]
+}
+
+// holding is how many trials have a value above 0.
+func holding(trials []map[string]float64, key string) (n int) {
+	for _, m := range trials {
+		if m[key] > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func sum(trials []map[string]float64, key string) float64 {

@@ -93,6 +93,7 @@ type End struct {
 	// Of a client's run: requests sent a second time over another connection, and
 	// messages that the protocol itself sent again (CoAP, MQTT).
 	Repetitions, Retransmissions int
+	Failures                     // of a client's run without records
 	// Population is what became of many devices (internal/drive/population, Result),
 	// in JSON, where the client was told to be them. Its records may be a sample.
 	Population string
@@ -152,8 +153,12 @@ func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitte
 				return End{}, err
 			case h.Type == "end" && (recorded && h.Count != got || h.Count < 0):
 				return End{}, fmt.Errorf("%w: %d records, but \"end\" says %d", errNotProtocol, got, h.Count)
+			case h.Type == "end" && !recorded && (h.Failed < 0 || h.Failed > h.Count):
+				return End{}, fmt.Errorf("%w: \"end\" says that %d of %d requests failed", errNotProtocol, h.Failed, h.Count)
 			case h.Type == "end":
-				return End{h.Count, time.Duration(h.CPU), h.Phases, h.Repetitions, h.Retransmissions, string(h.Population)}, nil
+				h.FirstFailure = shorten(h.FirstFailure)
+				return End{Count: h.Count, CPU: time.Duration(h.CPU), Phases: h.Phases, Repetitions: h.Repetitions,
+					Retransmissions: h.Retransmissions, Failures: h.Failures, Population: string(h.Population)}, nil
 			case h.Type == DevicesLine && c.Devices != nil:
 				c.Devices(h.Population)
 				continue

@@ -115,6 +115,19 @@ func (p Phases) Or(q Phases) Phases {
 	return Phases{cmp.Or(p.Discovery, q.Discovery), cmp.Or(p.Metadata, q.Metadata), cmp.Or(p.FirstInvoke, q.FirstInvoke)}
 }
 
+// Failures are the requests of a run without records that got no right answer: nobody else would know of
+// them. A program that does not count them has none here.
+type Failures struct {
+	Failed       int    `json:"failed,omitempty"`        // how many
+	FirstFailure string `json:"first_failure,omitempty"` // why the first of them failed
+}
+
+// Add adds those of another client.
+func (f *Failures) Add(g Failures) {
+	f.Failed += g.Failed
+	f.FirstFailure = cmp.Or(f.FirstFailure, g.FirstFailure)
+}
+
 // header is what every line from a program has.
 type header struct {
 	Type    string `json:"type"`
@@ -125,6 +138,7 @@ type header struct {
 	Repetitions     int             `json:"repetitions"`
 	Retransmissions int             `json:"retransmissions"`
 	Population      json.RawMessage `json:"population"`
+	Failures
 	Ready
 }
 

@@ -19,6 +19,7 @@ type Comparison struct {
 
 	center, se float64 // on the scale of the test
 	log        bool    // that scale is the logarithm
+	wider      float64 // factor by which se was raised since blocks follow each other; 0: it was not
 }
 
 // DifferencePaired is the mean of a[i]-b[i], t interval. a[i] and b[i] were
@@ -37,6 +38,20 @@ func DifferenceWelch(a, b []float64, confidence float64) (Comparison, error) {
 // All values must be positive.
 func RatioPaired(a, b []float64, confidence float64) (Comparison, error) {
 	return paired(a, b, confidence, true)
+}
+
+// RatioOfBlocks is RatioPaired of blocks in the order in which they were measured. Where their ratios follow each
+// other, as when each side drifts by itself, so many blocks tell less, and the interval is wider.
+func RatioOfBlocks(a, b []float64, confidence float64) (Comparison, error) {
+	c, err := RatioPaired(a, b, confidence)
+	if err != nil {
+		return c, err
+	}
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = math.Log(a[i]) - math.Log(b[i])
+	}
+	return c.inOrder(d), nil
 }
 
 // RatioWelch is the ratio of the geometric means of unpaired samples, Welch's
@@ -227,7 +242,7 @@ func (c Comparison) Even() float64 { return c.unlog(0) }
 
 // SD is the standard deviation of the paired differences, on the scale of the
 // test: what a plan for more trials is based on.
-func (c Comparison) SD() float64 { return c.se * math.Sqrt(float64(c.N[0])) }
+func (c Comparison) SD() float64 { return c.se * math.Sqrt(float64(c.N[0])) / max(c.wider, 1) }
 
 // At is the same comparison with another confidence.
 func (c Comparison) At(confidence float64) Comparison {

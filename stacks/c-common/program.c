@@ -187,6 +187,8 @@ static struct schedule {
   uint64_t seed;
   struct exchange *x; // of the recorded requests, in order of seq
   size_t room;
+  int64_t failed;     // requests that are not recorded, and why the first of them did
+  char first_failure[sizeof ((struct exchange *)0)->failure];
   pthread_mutex_t one;
 } run = {.one = PTHREAD_MUTEX_INITIALIZER};
 
@@ -233,9 +235,9 @@ static void *work(void *connection) {
     }
     x.total = now() - x.begun;
     x.due = due;
-    if (!run.record) continue;
     pthread_mutex_lock(&run.one);
-    run.x[seq] = x;
+    if (run.record) run.x[seq] = x;
+    else if (*x.failure && run.failed++ == 0) memcpy(run.first_failure, x.failure, sizeof x.failure);
     pthread_mutex_unlock(&run.one);
   }
   return NULL;
@@ -250,7 +252,7 @@ static bool run_read(const struct json *j, char *why, size_t size) {
   run.poisson = run.rate > 0 && !strcmp(arrival, "poisson");
   run.seed = json_bits(j, "seed");
   run.record = !strcmp(json_text(j, "record", "false"), "true");
-  run.taken = 0, run.due = 0;
+  run.taken = 0, run.due = 0, run.failed = 0;
   if (run.requests == INT64_MAX && run.duration == INT64_MAX) snprintf(why, size, "run has no end; give requests or duration");
   else if (run.rate < 0 || run.interval < 0 || (run.rate > 0 && run.interval)) snprintf(why, size, "run has both rate and interval, or a negative one; give one");
   else if (!run.poisson && strcmp(arrival, "constant")) snprintf(why, size, "no arrival \"%.40s\"; it has constant, poisson", arrival);
@@ -283,7 +285,13 @@ static bool go(const struct json *j, char *why, size_t size) {
   spent = cpu() - spent;
   free(threads);
   for (int64_t i = 0; run.record && i < run.taken; i++) print(&run.x[i], (size_t)i + 1, run.start);
-  printf("{\"type\":\"end\",\"count\":%lld,\"cpu\":%lld}\n", (long long)run.taken, (long long)spent);
+  printf("{\"type\":\"end\",\"count\":%lld,\"cpu\":%lld", (long long)run.taken, (long long)spent);
+  if (run.failed) {
+    char quoted[400];
+    json_quote(quoted, sizeof quoted, run.first_failure);
+    printf(",\"failed\":%lld,\"first_failure\":%s", (long long)run.failed, quoted);
+  }
+  printf("}\n");
   fflush(stdout);
   return true;
 }

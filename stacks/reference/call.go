@@ -189,8 +189,7 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 	if r.Concurrency > max(s.Concurrency, 1) {
 		return fmt.Errorf("concurrency %d exceeds the %d announced in call", r.Concurrency, max(s.Concurrency, 1))
 	}
-	// A run without a number of requests is counted by its records.
-	load := drive.Load{Record: r.Record || r.Requests == 0, For: time.Duration(r.Duration)}
+	load := drive.Load{Record: r.Record, For: time.Duration(r.Duration)}
 	if r.Requests == 0 && r.Duration == 0 {
 		return errors.New("a run needs requests or duration")
 	}
@@ -207,7 +206,9 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 		return err
 	}
 	if !r.Record {
-		return p.end(max(r.Requests, record.Len()), 0, phasesOf(c))
+		n, failed, why := record.Ended()
+		return p.end(stack.End{Count: n, Phases: phasesOf(c),
+			Failures: stack.Failures{Failed: failed, FirstFailure: why}})
 	}
 	var line []byte
 	for x := range record.Exchanges() {
@@ -220,6 +221,6 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 		}
 	}
 	q := record.Quality
-	return p.endRun(stack.End{Count: record.Len(), CPU: q.CPU - q.Spin, Phases: phasesOf(c),
+	return p.end(stack.End{Count: record.Len(), CPU: q.CPU - q.Spin, Phases: phasesOf(c),
 		Repetitions: q.Repetitions, Retransmissions: q.Retransmissions})
 }

@@ -179,6 +179,12 @@ func (p *program) sayDevices(s population.State) {
 	}
 }
 
+// unrecorded is what is said of a run without records.
+func unrecorded(r *population.Result) stack.End {
+	return stack.End{Count: int(r.Requests), CPU: r.CPU,
+		Failures: stack.Failures{Failed: int(r.Failed), FirstFailure: r.FirstFailure}}
+}
+
 func (p *program) runPopulation(devices *population.Population, r stack.Run) error {
 	load := population.Load{For: time.Duration(r.Duration), Requests: r.Requests, Record: r.Record,
 		Watch: p.sayDevices}
@@ -187,7 +193,7 @@ func (p *program) runPopulation(devices *population.Population, r stack.Run) err
 		return err
 	}
 	if !r.Record {
-		return p.end(int(result.Requests), int64(result.CPU), stack.Phases{})
+		return p.end(unrecorded(result))
 	}
 	var line []byte
 	for x := range result.Exchanges() {
@@ -200,6 +206,6 @@ func (p *program) runPopulation(devices *population.Population, r stack.Run) err
 	if err != nil {
 		return err
 	}
-	return p.endRun(stack.End{Count: result.Kept, CPU: result.CPU, Retransmissions: int(result.Retransmissions),
+	return p.end(stack.End{Count: result.Kept, CPU: result.CPU, Retransmissions: int(result.Retransmissions),
 		Population: string(told)})
 }

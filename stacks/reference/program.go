@@ -140,17 +140,16 @@ func (p *program) report(r *records, discard bool) error {
 			}
 		}
 	}
-	return p.end(r.n, 0, stack.Phases{})
+	return p.end(stack.End{Count: r.n})
 }
 
-func (p *program) end(count int, cpu int64, phases stack.Phases) error {
-	return p.say(map[string]any{"type": "end", "count": count, "cpu": cpu, "phases": phases})
-}
-
-// endRun ends a recorded run.
-func (p *program) endRun(e stack.End) error {
+// end ends the records of a run or a report, or says how many there would have been.
+func (p *program) end(e stack.End) error {
 	line := map[string]any{"type": "end", "count": e.Count, "cpu": int64(e.CPU), "phases": e.Phases,
 		"repetitions": e.Repetitions, "retransmissions": e.Retransmissions}
+	if e.Failed > 0 {
+		line["failed"], line["first_failure"] = e.Failed, e.FirstFailure
+	}
 	if e.Population != "" {
 		line["population"] = json.RawMessage(e.Population)
 	}

@@ -125,17 +125,15 @@ func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, b
 	}
 	all.Wait()
 	var parts []*population.Result
-	requests := 0
 	for i, x := range shards {
 		if x.err != nil {
 			return fmt.Errorf("part %d of the devices: %w", i, x.err)
 		}
 		parts = append(parts, x.told)
-		requests += int(x.told.Requests)
 	}
 	merged := population.Merge(parts)
 	if !r.Record {
-		return p.end(requests, int64(merged.CPU), stack.Phases{})
+		return p.end(unrecorded(merged))
 	}
 	merged.Kept = 0
 	var line []byte
@@ -157,7 +155,7 @@ func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, b
 	if err != nil {
 		return err
 	}
-	return p.endRun(stack.End{Count: merged.Kept, CPU: merged.CPU, Population: string(told)})
+	return p.end(stack.End{Count: merged.Kept, CPU: merged.CPU, Population: string(told)})
 }
 
 // tellShards has the first process's word of how its devices are pass on that of all.
@@ -181,7 +179,8 @@ func (x *shard) run(ctx context.Context, r stack.Run) {
 	if x.err != nil {
 		return
 	}
-	x.told = &population.Result{Counts: population.Counts{Requests: int64(e.Count)}, CPU: e.CPU}
+	x.told = &population.Result{Counts: population.Counts{Requests: int64(e.Count), Failed: int64(e.Failed)}, CPU: e.CPU,
+		FirstFailure: e.FirstFailure}
 	if r.Record {
 		x.told = new(population.Result)
 		x.err = json.Unmarshal([]byte(e.Population), x.told)

@@ -71,6 +71,8 @@ type Result struct {
 	// Observers are the devices that were registered, or subscribed, at the end.
 	Observers int64 `json:"observers,omitempty"`
 	Streams   bool  `json:"streams,omitempty"` // devices have connections; datagrams are not counted
+	// FirstFailure is why the first request that failed did.
+	FirstFailure string `json:"first_failure,omitempty"`
 	// Shards is how many processes the devices were. What follows is for Merge, of a part.
 	Shards  int              `json:"shards,omitempty"`
 	Late    *tally.Histogram `json:"late,omitempty"`
@@ -202,7 +204,7 @@ func (c *core) result(end int64) *Result {
 	r := &Result{Counts: c.Counts, Devices: len(c.devices), Elapsed: time.Duration(end),
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
-		Streams: c.Stream != nil, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}
+		Streams: c.Stream != nil, FirstFailure: c.rows.first, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}
 	if c.Outage.For > 0 && c.back.at >= 0 {
 		r.Recovery = time.Duration(c.back.at - c.back.end)
 	}

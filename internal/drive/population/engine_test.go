@@ -238,6 +238,11 @@ func TestNobodyAnswers(t *testing.T) {
 	if err != nil || r.Failed != 50 || r.Requests != 50 || r.DownMost != 50 {
 		t.Errorf("got %+v, %v; want 50 failures", r, err)
 	}
+	why := r.FirstFailure
+	if r, err = p.Run(t.Context(), Load{For: time.Second}); err != nil || r.Failed != 50 || r.FirstFailure == "" ||
+		r.FirstFailure != why {
+		t.Errorf("without rows: got %+v, %v; want 50 failures, %s", r, err, why)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if r, err = p.Run(ctx, Load{For: time.Hour}); err == nil || r.Requests != r.Failed {

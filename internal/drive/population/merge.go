@@ -27,6 +27,7 @@ func Merge(parts []*Result) *Result {
 		all.Dropped += p.Dropped
 		all.Observers += p.Observers
 		all.Kept += p.Kept
+		all.FirstFailure = cmp.Or(all.FirstFailure, p.FirstFailure)
 		all.Sampled = max(all.Sampled, p.Sampled)
 		all.Outage = max(all.Outage, p.Outage)
 		all.Stopped = max(all.Stopped, p.Stopped)

@@ -30,6 +30,7 @@ type rows struct {
 	n, most int
 	halved  int // a row stays if so many of the lowest bits of its draw are 0
 	reasons reasons.Table
+	first   string // why the first request failed, whether rows are kept or not
 }
 
 func (r *rows) reset(keep bool, most int) {
@@ -39,6 +40,9 @@ func (r *rows) reset(keep bool, most int) {
 // put keeps a row, if it is one of the sample. The sample depends on draw only, so it
 // knows nothing of how long a request took.
 func (r *rows) put(x row, why error, draw uint64) {
+	if why != nil && r.first == "" {
+		r.first = why.Error()
+	}
 	x.draw = uint32(draw >> 32)
 	if !r.keep || bits.TrailingZeros32(x.draw) < r.halved {
 		return

@@ -344,11 +344,14 @@ func TestMergedParts(t *testing.T) {
 			Sampled: 1, Kept: 2}
 	}
 	const s = int64(time.Second)
-	got := Merge([]*Result{part(time.Millisecond, Step{5 * s, 100}, Step{12 * s, -99}),
-		part(time.Second, Step{5 * s, 50}, Step{20 * s, -49})})
+	parts := []*Result{part(time.Millisecond, Step{5 * s, 100}, Step{12 * s, -99}),
+		part(time.Second, Step{5 * s, 50}, Step{20 * s, -49})}
+	parts[1].FirstFailure = "refused"
+	got := Merge(parts)
 	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10}, Devices: 200, CPU: 2 * time.Second,
 		Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second, Sampled: 1, Kept: 4,
-		LatenessP50: got.LatenessP50, LatenessP99: time.Second, LatenessMax: time.Second}
+		FirstFailure: "refused",
+		LatenessP50:  got.LatenessP50, LatenessP99: time.Second, LatenessMax: time.Second}
 	if !reflect.DeepEqual(got, want) || got.LatenessP50 > 1100*time.Microsecond {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

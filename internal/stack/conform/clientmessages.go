@@ -109,6 +109,9 @@ func (c suite) disbelieves(client *program, peer stack.Description, s string) er
 		}
 		var told, answered exchangesOf
 		err = c.seated(client, c.call(s, ready.URL, messageN), srv, func(ctx context.Context, both *stack.Session) error {
+			if err := disbelievesUnrecorded(ctx, both); err != nil {
+				return err
+			}
 			_, err := both.Measure(ctx, stack.Run{Requests: lies}, &told, &answered)
 			return err
 		})
@@ -128,4 +131,19 @@ func (c suite) disbelieves(client *program, peer stack.Description, s string) er
 		}
 		return nil
 	})
+}
+
+// disbelievesUnrecorded has a warm-up of wrong answers: its "end" says how many there were, and why.
+func disbelievesUnrecorded(ctx context.Context, both *stack.Session) error {
+	w, err := both.WarmUp(ctx, stack.Run{Requests: warmUps})
+	switch {
+	case err != nil:
+		return err
+	case w.Failed != warmUps:
+		return fmt.Errorf("%d warm-up requests got wrong answers, and the \"end\" of the warm-up says that %d failed "+
+			"(\"failed\")", warmUps, w.Failed)
+	case w.FirstFailure == "":
+		return errors.New("the \"end\" of a warm-up that failed does not say why (\"first_failure\")")
+	}
+	return nil
 }

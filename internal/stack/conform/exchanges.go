@@ -114,6 +114,10 @@ func counted(ctx context.Context, s *stack.Session, want int) error {
 	if err != nil {
 		return err
 	}
+	if warmUp.Failed > 0 {
+		return fmt.Errorf("client says that %d of %d warm-up requests failed: %s", warmUp.Failed, warmUps,
+			warmUp.FirstFailure)
+	}
 	if warmUp.Server != warmUps {
 		return fmt.Errorf("server counted %d warm-up requests, want %d", warmUp.Server, warmUps)
 	}

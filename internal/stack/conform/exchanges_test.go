@@ -20,6 +20,7 @@ import (
 // warm-up, and has records of a recorded run. It notes the credentials it was told.
 type fakeProgram struct {
 	warmed  int
+	failed  stack.Failures
 	records []measure.Exchange
 	told    map[string]string
 }
@@ -45,7 +46,8 @@ func (p *fakeProgram) conn(t *testing.T) *stack.Conn {
 				p.told = c.Credentials
 				says = []byte(`{"type":"ready","url":"http://127.0.0.1:1/"}` + "\n")
 			case c.Discard || c.Type == "run" && !c.Record:
-				says = fmt.Appendf(nil, "{\"type\":\"end\",\"count\":%d}\n", p.warmed)
+				says = fmt.Appendf(nil, "{\"type\":\"end\",\"count\":%d,\"failed\":%d,\"first_failure\":%q}\n", p.warmed,
+					p.failed.Failed, p.failed.FirstFailure)
 			default:
 				for _, x := range p.records {
 					says = stack.AppendExchange(says, x)
@@ -85,6 +87,8 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 			"server counted 3 warm-up requests, want 2"},
 		{"a server that counts none", func(s, _ *fakeProgram) { s.warmed = 0 }, "server counted 0 warm-up requests"},
 		{"a client that counts one", func(_, c *fakeProgram) { c.warmed = 1 }, "1 requests instead of 2"},
+		{"a client whose warm-up failed", func(_, c *fakeProgram) { c.failed.Failed, c.failed.FirstFailure = 1, "no" },
+			"client says that 1 of 2 warm-up requests failed: no"},
 		{"a client that lost a record", func(_, c *fakeProgram) { c.records = c.records[:22] },
 			"client counted 22 requests, want 23"},
 		{"a server that lost a record", func(s, _ *fakeProgram) { s.records = s.records[:22] },
@@ -107,6 +111,28 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 		cancel()
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+// The end of a warm-up that got wrong answers says that all failed, and why.
+func TestWarmUpsOfWrongAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		failed stack.Failures
+		want   string
+	}{
+		{stack.Failures{Failed: 2, FirstFailure: "answer is not sorted"}, ""},
+		{stack.Failures{}, "says that 0 failed"},
+		{stack.Failures{Failed: 1, FirstFailure: "no"}, "says that 1 failed"},
+		{stack.Failures{Failed: 2}, "does not say why"},
+	} {
+		server, client := soundPrograms()
+		client.failed = tt.failed
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := disbelievesUnrecorded(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
+		cancel()
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%+v: got %v, want %q", tt.failed, err, tt.want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func Checks() []Check {
 			"(stacks/contract/README.md). The seed has 64 bits."},
 		{"client writes the canonical form", "Requests, like answers, have exactly the bytes of the contract."},
 		{"client checks its answers", "A peer's server answers with the wrong message. Each such request must be " +
-			"recorded as a failure."},
+			"recorded as a failure; of a warm-up, which has no records, the end must say how many failed, and why."},
 		{"server reports errors", "An unknown service or encoding gets a line of type error, with a reason."},
 		{"client reports errors", "So does an unknown connection."},
 		{endsWithItsInput, "A program ends within 5 seconds of the end of its stdin, leaves no process behind, and prints " +

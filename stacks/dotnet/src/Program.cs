@@ -76,6 +76,10 @@ static class Program {
     var end = new Dictionary<string, object> { { "type", "end" }, { "count", run.Taken }, { "cpu", cpu } };
     if (first && run.Taken > 0) end["phases"] = new Dictionary<string, object> { { "first_invoke", run.FirstInvoke } };
     first = first && run.Taken == 0;
+    if (run.Records == null && run.Failed > 0) {
+      end["failed"] = run.Failed;
+      end["first_failure"] = run.FirstFailure;
+    }
     Say(end);
   }
 }

@@ -12,6 +12,8 @@ class Run {
   public long Taken { get; private set; }
   public readonly List<Exchange> Records; // null: none are kept
   public long FirstInvoke;                // ns, the total of the first request of this run
+  public long Failed;                     // requests, and why the first of them did
+  public string FirstFailure;
   readonly object one = new object();
 
   public Run(Setup s) {
@@ -60,6 +62,8 @@ class Run {
       if (x.Sent > 0) x.Sent -= start;
       if (x.Done > 0) x.Done -= start;
       if (x.Seq == 1) FirstInvoke = x.Total;
+      if (x.Failure == null) continue;
+      lock (one) if (Failed++ == 0) FirstFailure = x.Failure;
     }
   }
 

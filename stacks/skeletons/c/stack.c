@@ -742,7 +742,8 @@ static void run(struct span ask) {
   if (*arrival && strcmp(arrival, "constant")) fail("no arrival \"%.50s\"; there is constant", arrival);
   if (!requests && !duration) fail("the run has no end; give requests or duration");
   struct exchange *all = NULL;
-  long count = 0, room = 0;
+  long count = 0, room = 0, failed = 0;
+  char first_failure[sizeof all->failure];
   ns start = now();
   while (!requests || count < requests) {
     struct exchange x = {.due = pace > 0 ? (ns)((double)count * pace) : now() - start};
@@ -754,11 +755,19 @@ static void run(struct span ask) {
     x.total = now() - begun;
     if (record && count == room) all = grown(all, (size_t)(room = 2 * room + 1024) * sizeof *all);
     if (record) all[count] = x; // printed after the last request: no output in between
+    else if (*x.failure && failed++ == 0) memcpy(first_failure, x.failure, sizeof first_failure);
     count++;
   }
   for (long i = 0; record && i < count; i++) print(&all[i], i + 1, start);
   free(all);
-  printf("{\"type\":\"end\",\"count\":%ld}\n", count);
+  printf("{\"type\":\"end\",\"count\":%ld", count);
+  if (failed) {
+    struct text t = {0};
+    quote(&t, first_failure, strlen(first_failure));
+    printf(",\"failed\":%ld,\"first_failure\":%s", failed, t.s);
+    free(t.s);
+  }
+  printf("}\n");
   fflush(stdout);
 }
 

@@ -271,7 +271,7 @@ func serve(l *line) error {
 					`"total":%d,"in":%d,"out":%d}`+"\n", i+1, r.deserialization, r.processing, r.serialization, r.total, r.in, r.out)
 			}
 		}
-		end(len(taken))
+		end(len(taken), "")
 	}
 }
 
@@ -373,6 +373,7 @@ func (c *client) run(r *line) error {
 		return errors.New("the run has no end; give requests or duration")
 	}
 	var all []exchange
+	var failures []string
 	count, start := 0, now()
 	for r.Requests == 0 || count < r.Requests {
 		x := exchange{due: now() - start}
@@ -387,6 +388,7 @@ func (c *client) run(r *line) error {
 		begun := now()
 		if err := c.once(&x); err != nil {
 			x.failure = err.Error()
+			failures = append(failures, x.failure)
 		}
 		x.total = now() - begun
 		if r.Record {
@@ -408,7 +410,11 @@ func (c *client) run(r *line) error {
 		}
 		stdout.WriteString("}\n")
 	}
-	end(count)
+	if !r.Record && len(failures) > 0 { // no record tells of them
+		end(count, fmt.Sprintf(`,"failed":%d,"first_failure":%s`, len(failures), appendString(nil, failures[0])))
+	} else {
+		end(count, "")
+	}
 	return nil
 }
 
@@ -455,8 +461,8 @@ func ready(more string) {
 	stdout.Flush()
 }
 
-func end(count int) {
-	fmt.Fprintf(stdout, `{"type":"end","count":%d}`+"\n", count)
+func end(count int, more string) {
+	fmt.Fprintf(stdout, `{"type":"end","count":%d%s}`+"\n", count, more)
 	stdout.Flush()
 }
 

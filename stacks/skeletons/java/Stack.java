@@ -393,7 +393,7 @@ public final class Stack {
       if (text(ask, "type").equals("serve")) return ask;
       List<String> records = server.take();
       if (!Boolean.TRUE.equals(ask.get("discard"))) print(records);
-      end(records.size());
+      end(records.size(), "");
     }
     return null;
   }
@@ -470,7 +470,7 @@ public final class Stack {
       if (number(ask, "concurrency", 1) > 1) throw new Refused("there is one connection; set concurrency to 1");
       if (!arrival.isEmpty() && !arrival.equals("constant")) throw new Refused("no arrival \"" + arrival + "\"; there is constant");
       if (requests == duration) throw new Refused("the run has no end; give requests or duration");
-      List<String> records = new ArrayList<>();
+      List<String> records = new ArrayList<>(), failures = new ArrayList<>();
       long count = 0, start = now();
       while (count < requests) {
         long due = pace > 0 ? Math.round(count * pace) : now() - start;
@@ -483,6 +483,7 @@ public final class Stack {
           once();
         } catch (Exception e) {
           failure = reason(e);
+          failures.add(failure);
         }
         long total = now() - begun;
         if (Boolean.TRUE.equals(ask.get("record"))) { // printed after the last request: no output in between
@@ -493,7 +494,8 @@ public final class Stack {
         }
       }
       print(records);
-      end(count);
+      boolean untold = records.isEmpty() && !failures.isEmpty(); // no record tells of them
+      end(count, untold ? quote(new StringBuilder(",\"failed\":" + failures.size() + ",\"first_failure\":"), failures.get(0)).toString() : "");
     }
   }
 
@@ -548,8 +550,8 @@ public final class Stack {
     for (int i = 0; i < records.size(); i++) STDOUT.print("{\"type\":\"exchange\",\"seq\":" + (i + 1) + records.get(i) + "\n");
   }
 
-  static void end(long count) {
-    STDOUT.print("{\"type\":\"end\",\"count\":" + count + "}\n");
+  static void end(long count, String more) {
+    STDOUT.print("{\"type\":\"end\",\"count\":" + count + more + "}\n");
     STDOUT.flush();
   }
 

@@ -239,6 +239,7 @@ function call(line, seed) {
     if (most === last) throw new Refused('the run has no end; give requests or duration');
     const pace = ask.rate ? 1e9 / ask.rate : ask.interval ?? 0;
     const records = [];
+    const failures = [];
     const start = now();
     let count = 0;
     while (count < most) {
@@ -255,13 +256,15 @@ function call(line, seed) {
         await once(x);
       } catch (e) {
         x.failure = e.message || String(e);
+        failures.push(x.failure);
       }
       x.total = now() - begun;
       for (const instant of ['sent', 'done']) if (x[instant] !== undefined) x[instant] -= start;
       if (ask.record) records.push(x); // printed after the last request: no output in between
     }
     records.forEach((x) => say(x));
-    say({ type: 'end', count });
+    const untold = !ask.record && failures.length > 0; // no record tells of them
+    say({ type: 'end', count, ...(untold && { failed: failures.length, first_failure: failures[0] }) });
   };
 }
 

@@ -264,7 +264,7 @@ def call(line):
         if most == last:
             raise Refused("the run has no end; give requests or duration")
         pace = 1e9 / ask["rate"] if ask.get("rate") else ask.get("interval", 0)
-        records, count, start = [], 0, now()
+        records, count, failures, start = [], 0, [], now()
         while count < most:
             due = round(count * pace) if pace else now() - start
             if due >= last or now() - start >= last:
@@ -281,11 +281,16 @@ def call(line):
             for instant in "sent", "done":
                 if instant in x:
                     x[instant] -= start
+            if "failure" in x:
+                failures.append(x["failure"])
             if ask.get("record"):  # printed after the last request: no output in between
                 records.append(x)
         for x in records:
             say(type="exchange", **x)
-        say(type="end", count=count)
+        if failures and not ask.get("record"):  # no record tells of them
+            say(type="end", count=count, failed=len(failures), first_failure=failures[0])
+        else:
+            say(type="end", count=count)
 
     ready()
     for ask in lines():

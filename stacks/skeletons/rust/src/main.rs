@@ -234,7 +234,7 @@ fn serve(line: &Value, service: Service) -> Result<(), String> {
                     \"total\":{},\"in\":{},\"out\":{}}}", i + 1, r.deserialization, r.processing, r.serialization, r.total, r.received, r.sent);
             }
         }
-        end(out, taken.len());
+        end(out, taken.len(), "");
     }
     Ok(())
 }
@@ -322,7 +322,7 @@ impl Client {
         if requests == 0 && duration == 0 {
             return Err("the run has no end; give requests or duration".into());
         }
-        let (mut all, mut count, start) = (Vec::new(), 0, Instant::now());
+        let (mut all, mut failures, mut count, start) = (Vec::new(), Vec::new(), 0, Instant::now());
         while requests == 0 || count < requests {
             let due = if pace > 0.0 { (count as f64 * pace) as Ns } else { since(start) };
             if duration > 0 && due.max(since(start)) >= duration {
@@ -333,6 +333,7 @@ impl Client {
             let begun = Instant::now();
             let mut x = Exchange { due, ..Exchange::default() };
             if let Err(why) = self.once(&mut x, start) {
+                failures.push(why.clone());
                 x.failure = why;
             }
             x.total = since(begun);
@@ -355,7 +356,9 @@ impl Client {
             }
             out.push_str("}\n");
         }
-        end(out, count);
+        let untold = failures.first().filter(|_| !ask.flag("record")); // no record tells of them
+        let failed = untold.map(|why| format!(",\"failed\":{},\"first_failure\":{}", failures.len(), json::quote(why)));
+        end(out, count, &failed.unwrap_or_default());
         Ok(())
     }
 }
@@ -416,8 +419,8 @@ fn ready(more: &str) {
     say(&format!("{{\"type\":\"ready\",\"version\":\"{VERSION}\",\"runtime\":\"Rust\"{more}}}\n"));
 }
 
-fn end(records: String, count: usize) {
-    say(&format!("{records}{{\"type\":\"end\",\"count\":{count}}}\n"));
+fn end(records: String, count: usize, more: &str) {
+    say(&format!("{records}{{\"type\":\"end\",\"count\":{count}{more}}}\n"));
 }
 
 fn begin(verb: &str) -> Result<(), String> {

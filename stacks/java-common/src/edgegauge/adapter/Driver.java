@@ -15,6 +15,8 @@ final class Driver {
   private final List<Caller> callers = new ArrayList<>(); // kept between runs: the warm-up warms them
   private Map<String, Long> phases;
   private volatile boolean invoked;
+  private long failed; // requests of the last run
+  private String firstFailure;
 
   Driver(Stack stack, Setup setup) throws Exception {
     this.stack = stack;
@@ -39,6 +41,8 @@ final class Driver {
     while (callers.size() < concurrency) callers.add(stack.call(setup));
     Schedule schedule = new Schedule(run);
     Log log = Boolean.TRUE.equals(run.get("record")) ? new Log(Log.CLIENT, schedule.requests()) : null;
+    failed = 0;
+    firstFailure = "";
     Thread[] threads = new Thread[concurrency - 1];
     long start = System.nanoTime();
     for (int i = 0; i < threads.length; i++) {
@@ -57,6 +61,7 @@ final class Driver {
       for (long left; (left = start + x.due - System.nanoTime()) > 0; ) LockSupport.parkNanos(left);
       once(caller, x);
       if (!invoked) first(x);
+      if (!x.failure.isEmpty()) fail(x.failure);
       if (log != null) log.client(x, start);
       count.incrementAndGet();
     }
@@ -66,6 +71,15 @@ final class Driver {
   private synchronized void first(Exchange x) {
     if (!invoked && x.failure.isEmpty()) phases.put("first_invoke", x.total);
     invoked = true;
+  }
+
+  private synchronized void fail(String why) {
+    if (failed++ == 0) firstFailure = why;
+  }
+
+  /** How many requests of the last run failed, and why the first of them did: fields of an end, if any. */
+  String failures() {
+    return failed == 0 ? "" : Json.quote(new StringBuilder(",\"failed\":" + failed + ",\"first_failure\":"), firstFailure).toString();
   }
 
   private void once(Caller caller, Exchange x) {

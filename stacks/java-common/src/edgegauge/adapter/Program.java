@@ -100,7 +100,7 @@ public final class Program {
       AtomicLong count = new AtomicLong();
       Log records = driver.run(run, count);
       if (records != null) records.print(out);
-      end(count.get(), phases(driver));
+      end(count.get(), phases(driver) + (records == null ? driver.failures() : ""));
     }
     return END;
   }

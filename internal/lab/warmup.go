@@ -1,0 +1,33 @@
+package lab
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// keepWarmUp writes why requests of the warm-up failed, which no record tells.
+func (t *trialRunner) keepWarmUp() error {
+	w := &t.course.warmUp
+	if w.Failed == 0 {
+		return nil
+	}
+	b, err := json.MarshalIndent(store.WarmUp{Requests: w.Client, Failed: w.Failed, FirstFailure: w.FirstFailure},
+		"", "  ")
+	if err == nil {
+		err = t.attempt.Keep(store.WarmUpFile, append(b, '\n'))
+	}
+	return labFault(err)
+}
+
+// warm: a warm-up of which no request was answered warmed nothing up.
+func (t *trialRunner) warm() string {
+	w := &t.course.warmUp
+	if w.Failed == 0 || w.Failed < w.Client || t.lab.Overload || t.lostByLink(w.Failed, w.Client) {
+		return ""
+	}
+	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,
+		cmp.Or(w.FirstFailure, "the client does not say why"))
+}

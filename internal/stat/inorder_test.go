@@ -1,0 +1,107 @@
+package stat
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// following are n values of which each says rho of the next, with a standard deviation of 1.
+func following(r *rand.Rand, n int, rho float64) []float64 {
+	out := []float64{r.NormFloat64()}
+	for len(out) < n {
+		out = append(out, rho*out[len(out)-1]+math.Sqrt(1-rho*rho)*r.NormFloat64())
+	}
+	return out
+}
+
+// Two versions without a difference, of which each drifts by itself or none does, through paired comparisons at the
+// level of a confirmation: the share that a comparison finds to differ. Such studies were found to differ in 16 %
+// without a look at their order.
+func TestBlocksThatFollowEachOther(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 1))
+	const studies, confidence = 2000, 0.999
+	type comparing = func(a, b []float64, confidence float64) (Comparison, error)
+	share := func(n int, rho, noise float64, compare comparing) (differs, follows float64) {
+		for range studies {
+			sides := [2][]float64{following(r, n, rho), following(r, n, rho)}
+			for i := range n {
+				block := r.NormFloat64() // of both
+				for k := range sides {
+					sides[k][i] = math.Exp(0.03 * (sides[k][i] + noise*r.NormFloat64() + 3*block))
+				}
+			}
+			c := got(compare(sides[0], sides[1], confidence))
+			if c.Lo > 1 || c.Hi < 1 {
+				differs += 100. / studies
+			}
+			if c.Follows() != slices.ContainsFunc(c.Warnings, func(w error) bool { return errors.Is(w, ErrFollow) }) {
+				t.Errorf("%+v: the warning is another than the interval", c)
+			}
+			if c.Follows() {
+				follows += 100. / studies
+			}
+		}
+		return differs, follows
+	}
+	for _, c := range []struct {
+		what                 string
+		n                    int
+		rho, noise           float64
+		least, most, follows float64 // %: that differ without and with a look at the order, and that follow at least
+	}{
+		{"independent", 16, 0, 0, 0, 0.4, 0},
+		{"independent", 64, 0, 0, 0, 0.4, 0},
+		{"drifting, correlation 0.7", 32, 0.7, 0, 13, 2, 90},
+		{"drifting, correlation 0.7", 16, 0.7, 0, 12, 6, 50},
+		{"drifting, correlation 0.9", 32, 0.9, 0, 40, 3.5, 95},
+		{"drifting as much as trials differ", 64, 0.7, 1, 4, 4, 60},
+	} {
+		before, _ := share(c.n, c.rho, c.noise, RatioPaired)
+		after, follows := share(c.n, c.rho, c.noise, RatioOfBlocks)
+		t.Logf("%s, %d blocks: %.2f %% differ, %.2f %% in order; %.1f %% follow", c.what, c.n, before, after, follows)
+		if before < c.least || after > c.most || follows < c.follows || c.rho == 0 && follows > 13 {
+			t.Errorf("%s, %d blocks: %.2f %% differ (want %g at least), %.2f %% in order (%g at most), %.1f %% follow (%g)",
+				c.what, c.n, before, c.least, after, c.most, follows, c.follows)
+		}
+	}
+}
+
+// inOrderOracle is what testdata/inorder.py prints.
+var inOrderOracle = [5]float64{1.02093909608, 0.982667653319, 1.06070107669, 7.55928238633, 0.243967064946}
+
+// The figures of testdata/inorder.py, which computes them by numpy from the definition.
+func TestInOrderAgainstItsDefinition(t *testing.T) {
+	var old, new []float64
+	for i := range 20 {
+		x := float64(i)
+		old = append(old, math.Exp(0.04*math.Sin(1.7*x)))
+		new = append(new, math.Exp(0.02+0.05*math.Sin(0.9*x)))
+	}
+	c := got(RatioOfBlocks(new, old, 0.95))
+	for _, x := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"estimate", c.Estimate, inOrderOracle[0]}, {"lo", c.Lo, inOrderOracle[1]}, {"hi", c.Hi, inOrderOracle[2]},
+		{"df", c.DF, inOrderOracle[3]}, {"p", c.P, inOrderOracle[4]},
+	} {
+		if math.Abs(x.got-x.want) > 1e-9*math.Abs(x.want) {
+			t.Errorf("%s: got %.12g, want %.12g", x.what, x.got, x.want)
+		}
+	}
+	// the order is all: the same pairs, dealt otherwise, do not follow each other
+	for i := range old {
+		if j := (7 * i) % 20; j > i {
+			old[i], old[j], new[i], new[j] = old[j], old[i], new[j], new[i]
+		}
+	}
+	if few := got(RatioOfBlocks(new[:7], old[:7], 0.95)); few.Follows() {
+		t.Errorf("of seven blocks: %+v", few)
+	}
+	if plain := got(RatioPaired(new, old, 0.95)); plain.SD() != c.SD() && math.Abs(plain.SD()/c.SD()-1) > 1e-12 {
+		t.Errorf("SD %v in order, %v without", c.SD(), plain.SD())
+	}
+}
