@@ -121,6 +121,9 @@ func (l *Lab) Run(ctx context.Context) (Outcome, error) {
 		c.trials[t.ID] = t
 	}
 	err := c.blocks(ctx)
+	if err == nil {
+		err = c.Store.End(c.outcome.Unmet)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
 	}
@@ -134,7 +137,8 @@ type conductor struct {
 	trials  map[int]study.Trial
 	done    int
 	began   time.Time
-	clean   int // attempts that took their usual time, for the estimate
+	before  time.Duration // that earlier runs took
+	clean   int           // attempts that took their usual time, for the estimate
 }
 
 // blocks runs pending trials until none is left that may be run again.

@@ -104,7 +104,8 @@ func PastOf(r *Report, c *Confirms) Past {
 }
 
 // unfinished counts the trials that are valid and those that are wanted, while the lab has some left to
-// measure; 0, 0: it has none. What it gave up after its retries is not left.
+// measure, or to find whether the precision asked for is reached; 0, 0: it has none. What it gave up after
+// its retries is not left.
 func (r *Report) unfinished() (valid, wanted int) {
 	left := 0
 	for _, t := range r.Trials {
@@ -118,7 +119,7 @@ func (r *Report) unfinished() (valid, wanted int) {
 		}
 		wanted++
 	}
-	if left == 0 {
+	if left == 0 && !r.stopped {
 		return 0, 0
 	}
 	return valid, wanted

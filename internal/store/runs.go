@@ -184,9 +184,14 @@ func (s *Store) Took() (time.Duration, error) {
 	return total, rows.Err()
 }
 
-// RunOf says, of every attempt, in which of the runs (an index of Runs) it began.
+// RunOf says, of every attempt of the lab itself, in which of the runs (an index of Runs) it began.
+// What another bench measured ran in no process of the runs.
 func (s *Store) RunOf(runs []Run) (map[AttemptID]int, error) {
-	rows, err := s.db.Query("SELECT trial, attempt, started, host, pid FROM attempts")
+	own := ""
+	if s.benches {
+		own = " WHERE bench = ''"
+	}
+	rows, err := s.db.Query("SELECT trial, attempt, started, host, pid FROM attempts" + own)
 	if err != nil {
 		return nil, s.word(err)
 	}

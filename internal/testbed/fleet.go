@@ -271,8 +271,10 @@ func (e *Experiment) Coordinator() (fleet.Coordinator, error) {
 		Retries: e.Lab.Plan.Study.Retries, Ledger: s, Drivers: Drivers(e.Lab.Plan), Moved: e.moved}
 	began := time.Now()
 	c.More = func(n int) (added int, err error) {
-		if out, err := e.Outcome(); err != nil || len(out.Missing) > 0 {
+		if out, err := e.Outcome(); err != nil {
 			return 0, err
+		} else if len(out.Missing) > 0 {
+			return 0, s.End("")
 		}
 		added, e.unmet, err = e.Lab.MoreBlocks(n, began)
 		return added, err
