@@ -225,7 +225,7 @@ func (w *conducting) tell(e Event) {
 }
 
 // standStill forgives benches what they did not say while this process itself did nothing, since it was
-// stopped or verified large results: what they sent has not been read yet.
+// stopped: what they sent has not been read yet.
 func (w *conducting) standStill() {
 	now := time.Now()
 	if !w.passed.IsZero() && now.Sub(w.passed) > w.lease()/2 {
