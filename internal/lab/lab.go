@@ -89,6 +89,8 @@ type Lab struct {
 	spare  spare
 	stages stages
 	launch launch // nil: as a device starts it
+	// slept is for how long this machine has been suspended; nil: as its kernel says.
+	slept func() time.Duration
 }
 
 // Progress is what a person wants to see of a running lab.

@@ -49,7 +49,7 @@ type attachments struct {
 
 // newTrialRunner sets up one attempt. Nothing is started.
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
-	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now()}}
+	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now(), slept: l.suspended()}}
 	places := &placement{trial: t}
 	link := &linked{trial: t, places: places}
 	sensor := &sensed{trial: t, places: places}
@@ -164,6 +164,9 @@ func (t *trialRunner) take(ctx context.Context, steps []step, tell func(t study.
 		err := context.Cause(ctx)
 		if err == nil {
 			err = s.do(ctx)
+		}
+		if why := t.slept(); err != nil && why != "" {
+			err = fmt.Errorf("%s: %w", why, err)
 		}
 		if err != nil {
 			return fmt.Errorf("trial %d: %s: %w", t.plan.ID, s.name, err)
