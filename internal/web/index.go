@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -194,21 +195,20 @@ func addOnce(list []string, name string) []string {
 	return append(list, name)
 }
 
-// running says whether a lab is writing to the results now. Subtle: the lock is asked
-// only while the process that took it last is alive; else asking would take it for a
-// moment, in which a lab that begins would be refused.
+// running says whether a lab is writing to the results now, here or on another machine. Subtle: the
+// lock is asked only while the process that took it last is alive, or is no process of this machine; else
+// asking would take it for a moment, in which a lab that begins would have to wait.
 func (e *entry) running(p place) bool {
-	if e.Valid == e.Trials { // there is nothing to do, or nothing yet
+	if e.Valid == e.Trials || e.Fault != "" { // there is nothing to do, or nothing yet
 		return false
 	}
-	host, err := os.Hostname()
-	if err != nil || e.Host != host || e.PID <= 0 || e.Fault != "" {
-		return false
+	if host, err := os.Hostname(); err == nil && e.Host == host && e.PID > 0 {
+		if err := unix.Kill(e.PID, 0); err == nil || err == unix.EPERM {
+			return store.Busy(p.path())
+		}
 	}
-	if err := unix.Kill(e.PID, 0); err != nil && err != unix.EPERM {
-		return false
-	}
-	return store.Busy(p.path())
+	_, err := store.Writer(p.path())
+	return errors.Is(err, store.ErrElsewhere)
 }
 
 // state is how far the results are, in a word that is also a class of the style.
