@@ -30,8 +30,8 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 		return err
 	}
 	if changed := changedSince(e.Dir, facts); changed != nil {
-		return fmt.Errorf("%s was measured with %s: results of two programs must not be mixed; use the original programs, "+
-			"or run into a new directory",
+		return fmt.Errorf("%s was measured with %s: results of two programs must not be mixed, nor those of two machines or "+
+			"links; use the original ones, or run into a new directory",
 			e.Dir, strings.Join(changed, " and "))
 	}
 	if x.lab.Plan, err = asLongAs(r.Plan, e.Dir); err != nil {
