@@ -107,6 +107,9 @@ func PastOf(r *Report, c *Confirms) Past {
 // measure, or to find whether the precision asked for is reached; 0, 0: it has none. What it gave up after
 // its retries is not left.
 func (r *Report) unfinished() (valid, wanted int) {
+	if r.ending != nil && !r.ending.At.IsZero() {
+		return 0, 0
+	}
 	left := 0
 	for _, t := range r.Trials {
 		switch {
@@ -119,7 +122,7 @@ func (r *Report) unfinished() (valid, wanted int) {
 		}
 		wanted++
 	}
-	if left == 0 && !r.stopped {
+	if left == 0 && !(r.ending == nil && r.Study.Design.Precision > 0) {
 		return 0, 0
 	}
 	return valid, wanted

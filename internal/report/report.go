@@ -48,7 +48,7 @@ type Report struct {
 
 	Benches *Benches // nil: the study ran on one
 	joint   []string // how several benches drove the servers together, in words
-	stopped bool     // the lab did not come to say whether the precision asked for is reached
+	ending  *store.Ending
 
 	Next []Step // what to do with these results; the page shows it
 
@@ -155,11 +155,9 @@ func readFigures(s *store.Store) (*Report, error) {
 	if r.Trials, err = s.Trials(); err != nil {
 		return nil, err
 	}
-	ending, err := s.Ending()
-	if err != nil {
+	if r.ending, err = s.Ending(); err != nil {
 		return nil, err
 	}
-	r.stopped = ending == nil && r.Study.Design.Precision > 0
 	r.runtimes(s)
 	if err := r.treatments(); err != nil {
 		return nil, err

@@ -36,15 +36,15 @@ func (s *Store) Ending() (*Ending, error) {
 	return &e, nil
 }
 
-// Left reports whether a lab has something left to do: trials that are neither valid nor abandoned
-// after those retries, or to find that nothing is.
+// Left reports whether a lab has something left to do, if only to find that nothing is. Of an older
+// lab's ledger that are trials that are neither valid nor abandoned after those retries.
 func (s *Store) Left(retries int) (bool, error) {
-	pending, err := s.Pending()
-	if err != nil || slices.ContainsFunc(pending, func(t TrialState) bool { return t.Refused <= retries }) {
-		return err == nil, err
-	}
 	ending, err := s.Ending()
-	return err == nil && ending == nil, err
+	if err != nil || ending == nil || !ending.At.IsZero() {
+		return err == nil && ending == nil, err
+	}
+	pending, err := s.Pending()
+	return slices.ContainsFunc(pending, func(t TrialState) bool { return t.Refused <= retries }), err
 }
 
 // End records that nothing is left to measure. It holds until the study is resumed with

@@ -55,8 +55,30 @@ func TestAbandonedTrialsAreNotLeft(t *testing.T) {
 	a := must[*Attempt](t)(s.Begin(1))
 	ok(t, a.Invalidate("it broke", "", nil))
 	ok(t, s.End(""))
+	if must[bool](t)(s.Left(0)) {
+		t.Error("a trial that was abandoned is left")
+	}
+	execSQL(t, s.Dir(), "DELETE FROM meta WHERE key = 'ending'") // as in an older ledger
 	if must[bool](t)(s.Left(0)) || !must[bool](t)(s.Left(1)) {
 		t.Error("abandoned after no retry, and left with one: got otherwise")
+	}
+}
+
+// A study that is resumed with fewer blocks has ended when these are measured: what the plan had besides
+// is not left.
+func TestAShorterPlanEnds(t *testing.T) {
+	s := create(t, 6)
+	ok(t, s.Close())
+	h := header(2)
+	h.Overrides = []string{"design.replications=1"}
+	s = must[*Store](t)(Open(s.Dir(), h))
+	defer s.Close()
+	for trial := range 2 {
+		ok(t, must[*Attempt](t)(s.Begin(trial+1)).Commit(results, quality))
+	}
+	ok(t, s.End(""))
+	if must[bool](t)(s.Left(0)) {
+		t.Error("trials that the plan has no longer are left")
 	}
 }
 
