@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -102,6 +103,9 @@ func (c *conductor) spent() string {
 // extend adds what a longer plan has to the plan and to the ledger.
 func (c *conductor) extend(longer study.Plan) error {
 	added := longer.Trials[len(c.Plan.Trials):]
+	if len(added) == 0 {
+		return errors.New("a block that has no trial cannot be added")
+	}
 	var csv bytes.Buffer
 	if err := (study.Plan{Study: longer.Study, Trials: added}).WriteCSV(&csv); err != nil {
 		return err

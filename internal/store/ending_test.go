@@ -131,6 +131,9 @@ func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
 	if d := must[time.Duration](t)(s.Spent()); d != 100*time.Second {
 		t.Errorf("both runs: got %v, want 100s", d)
 	}
+	if d := must[time.Duration](t)(s.Took()); d != 80*time.Second {
+		t.Errorf("all attempts that ended took %v, want 10 s twice and a minute", d)
+	}
 	// Of a bench the process is another, and only its clock tells.
 	execSQL(t, dir, "UPDATE attempts SET host = 'b', pid = 7, bench = 'b'")
 	if d := must[time.Duration](t)(s.Spent()); d != 100*time.Second {

@@ -161,9 +161,10 @@ func (s *Store) readFacts(name string) (json.RawMessage, error) {
 	return text.Facts, checkFormat(s.path(name), int64(text.Format))
 }
 
-// Took is how long all attempts took that ended.
+// Took is how long all attempts took that ended. Of one that was interrupted nobody knows: the run after it
+// notes when, however much later.
 func (s *Store) Took() (time.Duration, error) {
-	rows, err := s.db.Query("SELECT started, ended FROM attempts WHERE ended IS NOT NULL")
+	rows, err := s.db.Query("SELECT started, ended FROM attempts WHERE ended IS NOT NULL AND state <> 'interrupted'")
 	if err != nil {
 		return 0, s.word(err)
 	}
