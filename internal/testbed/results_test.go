@@ -28,7 +28,7 @@ func again(t *testing.T, b *Testbed, results, settings string) *Experiment {
 // precision, too, where every trial planned so far is valid. The next one begins anew.
 func TestAStudyIsGoneOnWithUntilItEnds(t *testing.T) {
 	b := bed(t)
-	for _, design := range []string{"", ", precision: 0.9, budget: 1"} {
+	for _, design := range []string{"", ", precision: 1%, budget: 1ms"} {
 		results := t.TempDir()
 		settings := "design: {replications: 2, warmup: 2, cooldown: 50ms" + design + "}\n"
 		e := again(t, b, results, settings)
