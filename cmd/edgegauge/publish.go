@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/crate"
-	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
