@@ -45,7 +45,8 @@ func TestALabOnAnotherMachineIsToldAsSuch(t *testing.T) {
 		switch {
 		case !c.elsewhere && err != nil:
 			t.Errorf("%s: got %v, want this process", name, err)
-		case c.elsewhere && (!errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), fmt.Sprintf("pid %d on ", os.Getpid()))):
+		case c.elsewhere && (!errors.Is(err, ErrElsewhere) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("pid %d on ", os.Getpid()))):
 			t.Errorf("%s: got %v, want to be told where", name, err)
 		}
 		if _, err := Open(dir, header(2)); !errors.Is(err, ErrLocked) || strings.Contains(err.Error(), "boot") {

@@ -297,7 +297,8 @@ func TestAcceptOfALackingTrial(t *testing.T) {
 			continue
 		}
 		ok(t, own.Close())
-		if _, err := take(s, o, 2, dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "trial 3 is not done") {
+		if _, err := take(s, o, 2, dir); !errors.Is(err, ErrRefused) ||
+			!strings.Contains(err.Error(), "trial 3 is not done") {
 			t.Errorf("a trial is neither done nor lacking: got %v", err)
 		}
 		own = must[*Store](t)(Open(dir, b))

@@ -84,7 +84,8 @@ func (s *Store) compareStudy(h Header) (asksMore bool, err error) {
 	if len(changed) == 0 {
 		return asksMore, nil
 	}
-	return false, fail(ErrChanged, "%s: started with a different study: %s; change it back, or run into a new directory", s.dir,
+	return false, fail(ErrChanged,
+		"%s: started with a different study: %s; change it back, or run into a new directory", s.dir,
 		strings.Join(changed, "; "))
 }
 

@@ -131,7 +131,8 @@ func differing(was, is map[string]string) []string {
 	return out[:min(3, len(out))]
 }
 
-// changedSince says what differs from what the results in dir were measured with, as differ does; nil where there are none, or nothing was measured yet.
+// changedSince says what differs from what the results in dir were measured with, as differ does; nil where
+// there are none, or nothing was measured yet.
 func changedSince(dir string, facts runFacts) []string {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {

@@ -98,12 +98,16 @@ func TestWhatAroundTheProgramsChanged(t *testing.T) {
 		want   string
 	}{
 		{"nothing", nil, ""},
-		{"load and governor", local(func(d *device.Facts) { d.Load, d.Governor, d.Emulation["started in"] = 9, "powersave", "3 s" }), ""},
+		{"load and governor", local(func(d *device.Facts) {
+			d.Load, d.Governor, d.Emulation["started in"] = 9, "powersave", "3 s"
+		}), ""},
 		{"kernel", local(func(d *device.Facts) { d.Kernel = "Linux 6.2" }), "another machine as device local (kernel)"},
-		{"model and CPUs", local(func(d *device.Facts) { d.Model, d.CPUs = "n", 2 }), "another machine as device local (CPUs, model)"},
+		{"model and CPUs", local(func(d *device.Facts) { d.Model, d.CPUs = "n", 2 }),
+			"another machine as device local (CPUs, model)"},
 		{"mode", local(func(d *device.Facts) { d.Emulation["mode"] = "counted" }), "another machine as device local (mode)"},
 		{"link", func(f *runFacts) { f.Links = map[string]link.Link{"mine": {Name: "mine"}} }, "another link mine"},
-		{"model", func(f *runFacts) { f.Models = map[string]instrument.PowerModel{"pi": {IdleW: 3}} }, "another power model pi"},
+		{"model", func(f *runFacts) { f.Models = map[string]instrument.PowerModel{"pi": {IdleW: 3}} },
+			"another power model pi"},
 		{"sensor", func(f *runFacts) { f.Sensors = map[string]sensorFacts{"s": {Says: "21"}} }, "another sensor s"},
 		{"what was not known", func(f *runFacts) { f.Links["other"] = link.Link{} }, ""},
 	} {

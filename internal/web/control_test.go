@@ -450,7 +450,8 @@ func TestALabOnAnotherMachineRuns(t *testing.T) {
 	}
 	run := "/r/" + id(t, s, "run/001") + "/"
 	for page, want := range map[string]string{"stop": "pid 77 on elsewhere", "resume": "is being measured already"} {
-		if w := v.ask("GET", run+page+"/", nil, nil); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
+		w := v.ask("GET", run+page+"/", nil, nil)
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: got %d: %.300s", page, w.Code, w.Body)
 		}
 	}

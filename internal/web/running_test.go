@@ -370,8 +370,8 @@ func TestHowFarResultsAre(t *testing.T) {
 		abandon   int // trials
 		end       bool
 		want      string
-	}{{false, 0, false, "complete"}, {false, 0, true, "complete"}, {false, 1, false, "unfinished"}, {false, 1, true, "complete"},
-		{true, 0, false, "unfinished"}, {true, 0, true, "complete"}} {
+	}{{false, 0, false, "complete"}, {false, 0, true, "complete"}, {false, 1, false, "unfinished"},
+		{false, 1, true, "complete"}, {true, 0, false, "unfinished"}, {true, 0, true, "complete"}} {
 		dir := t.TempDir()
 		text := fabricated.Study(2, 3, 20)
 		if tt.precision {
