@@ -16,7 +16,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/crate"
 	"edgegauge.example/edgegauge/internal/meant"
-	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -207,19 +206,12 @@ func publishable(dir string) (crate.Part, error) {
 		return refuse(err)
 	}
 	defer s.Close()
-	left, err := s.Pending()
+	left, err := s.Left(r.Study.Retries)
 	if err != nil {
 		return refuse(err)
 	}
-	unfinished := 0
-	for _, t := range left {
-		if t.State != store.Invalid {
-			unfinished++
-		}
-	}
-	if unfinished > 0 {
-		return refuse(fmt.Errorf("%s: %s not been measured; finish the run first: edgegauge run STUDY --out "+
-			"%[1]s", dir, plural.Count(unfinished, "trial")+plural.Verb(unfinished, " has", " have")))
+	if left {
+		return refuse(fmt.Errorf("%s: the study has not ended; finish the run first: edgegauge run STUDY --out %[1]s", dir))
 	}
 	if damage := s.Verify(); damage != nil {
 		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))

@@ -132,7 +132,7 @@ func TestPublishRefuses(t *testing.T) {
 	}
 	running.Wait()
 	if out, code := o.run(t, "publish", "running"); code != exitUnmeasured ||
-		!strings.Contains(out, "trials have not been measured") {
+		!strings.Contains(out, "the study has not ended") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if left, _ := filepath.Glob(filepath.Join(o.dir, "*.zip*")); left != nil {

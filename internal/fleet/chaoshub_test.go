@@ -147,6 +147,12 @@ func (b *boardEnd) Fate(o store.Order) (store.State, error) {
 	return op(b, func() (store.State, error) { return b.Store.Fate(o) })
 }
 
-func (b *boardEnd) Take(o store.Order, retries int, dir string) (store.State, error) {
-	return op(b, func() (store.State, error) { return b.Store.Take(o, retries, filepath.Join(dir, "results")) })
+func (b *boardEnd) Examine(o store.Order, retries int, dir string) (store.Examined, error) {
+	return op(b, func() (store.Examined, error) {
+		return b.Store.Examine(o, retries, filepath.Join(dir, "results"))
+	})
+}
+
+func (b *boardEnd) Accept(x store.Examined) (store.State, error) {
+	return op(b, func() (store.State, error) { return b.Store.Accept(x) })
 }

@@ -19,6 +19,7 @@ type Coordinator struct {
 	Overrides []string
 	Retries   int
 	Ledger    Ledger
+	Blocks    int // of the study: the ledger may have more, of when it was longer; 0: all that the ledger has
 	Board     Board
 	Benches   []string // that take part; empty: all that are heard
 	// Drivers is how many benches measure a block together: the first of them has the servers.
@@ -91,6 +92,7 @@ type seat struct {
 type conducting struct {
 	*Coordinator
 	seats    map[string]*seat
+	last     int            // block of the study, with those that were added; 0: not known
 	todo     []int          // blocks to be given away, in the order of the plan
 	homes    map[int]string // the bench of a block of which a part is valid
 	measured map[string]int // blocks of which a bench has valid trials
@@ -108,7 +110,7 @@ type conducting struct {
 // Conduct works until every block is measured. Its error is the ledger's, or ctx's: it
 // may be called again in another process, and takes up what is under way.
 func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
-	w := &conducting{Coordinator: c, seats: map[string]*seat{}, fetched: make(chan *fetch),
+	w := &conducting{Coordinator: c, last: c.Blocks, seats: map[string]*seat{}, fetched: make(chan *fetch),
 		outcome: Outcome{Blocks: map[string]int{}}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer w.settle()
@@ -160,55 +162,6 @@ func (w *conducting) settle() {
 
 func (w *conducting) lease() time.Duration { return cmp.Or(w.Lease, Lease) }
 
-// resume reads the ledger. Each order under way gets a fresh lease.
-func (w *conducting) resume() error {
-	orders, err := w.Ledger.Orders()
-	if err != nil {
-		return err
-	}
-	for _, o := range orders {
-		if len(w.Benches) > 0 && !slices.Contains(w.Benches, o.Bench.Name) || w.seat(o.Bench.Name).order != nil {
-			if err := w.Ledger.Withdraw(o, "its bench no longer takes part"); err != nil {
-				return err
-			}
-			continue
-		}
-		s := w.seat(o.Bench.Name)
-		s.order, s.held, s.beat.Boot = &o, time.Now(), o.Bench.Boot
-	}
-	return w.plan()
-}
-
-// plan lists the blocks that are to be given away.
-func (w *conducting) plan() error {
-	trials, err := w.Ledger.Trials()
-	if err != nil {
-		return err
-	}
-	attempts, err := w.Ledger.Attempts(0)
-	if err != nil {
-		return err
-	}
-	blocks := map[int]int{}
-	w.todo, w.homes, w.measured = nil, map[int]string{}, map[string]int{}
-	for _, t := range trials {
-		blocks[t.ID] = t.Block
-		left := (t.State == store.Planned || t.State == store.Invalid) && t.Refused <= w.Retries
-		if left && !slices.Contains(w.todo, t.Block) {
-			w.todo = append(w.todo, t.Block)
-		}
-	}
-	for _, a := range attempts {
-		if a.State == store.Valid {
-			if _, seen := w.homes[blocks[a.Trial]]; !seen {
-				w.measured[a.Bench.Name]++
-			}
-			w.homes[blocks[a.Trial]] = a.Bench.Name
-		}
-	}
-	return nil
-}
-
 func (w *conducting) seat(bench string) *seat {
 	s := w.seats[bench]
 	if s == nil {
@@ -225,7 +178,7 @@ func (w *conducting) tell(e Event) {
 }
 
 // standStill forgives benches what they did not say while this process itself did nothing, since it was
-// stopped or verified large results: what they sent has not been read yet.
+// stopped: what they sent has not been read yet.
 func (w *conducting) standStill() {
 	now := time.Now()
 	if !w.passed.IsZero() && now.Sub(w.passed) > w.lease()/2 {
@@ -284,22 +237,6 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 		return done, nil
 	}
 	return w.extend()
-}
-
-// extend asks for a block for each bench that can measure one, so that none waits for the
-// others.
-func (w *conducting) extend() (bool, error) {
-	fit := 0
-	for name, s := range w.seats {
-		if w.fit(name, s) {
-			fit++
-		}
-	}
-	added, err := w.More(max(fit/max(w.Drivers, 1), 1))
-	if err != nil || added == 0 {
-		return err == nil, err
-	}
-	return false, w.plan()
 }
 
 // fit says whether a bench may get an order, and tells why not, once.

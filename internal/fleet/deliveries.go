@@ -10,12 +10,14 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// A fetch is a delivery on its way.
+// A fetch is a delivery on its way: its files are fetched, and then examined, beside the loop.
 type fetch struct {
-	order store.Order
-	d     Delivery
-	dir   string
-	err   error
+	order    store.Order
+	d        Delivery
+	dir      string
+	err      error // of fetching
+	found    store.Examined
+	examined error
 }
 
 // receive answers results, or begins to fetch them.
@@ -58,7 +60,9 @@ func (w *conducting) receive(ctx context.Context, d Delivery) error {
 	go func() {
 		limited, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
-		f.err = d.Fetch(limited, f.dir)
+		if f.err = d.Fetch(limited, f.dir); f.err == nil {
+			f.found, f.examined = w.Ledger.Examine(o, w.Retries, f.dir)
+		}
 		w.fetched <- f
 	}()
 	return nil
@@ -94,7 +98,10 @@ func (w *conducting) take(f *fetch) error {
 	case f.err != nil:
 		return nil // the bench asks again
 	}
-	state, err := w.Ledger.Take(f.order, w.Retries, f.dir)
+	state, err := store.State(""), f.examined
+	if err == nil {
+		state, err = w.Ledger.Accept(f.found)
+	}
 	switch {
 	case errors.Is(err, store.ErrRefused):
 		event.What = err.Error()

@@ -147,7 +147,9 @@ type Ledger interface {
 	Order(block int, on store.Bench, retries int) (store.Order, error)
 	Withdraw(o store.Order, reason string) error
 	Fate(o store.Order) (store.State, error)
-	Take(o store.Order, retries int, dir string) (store.State, error)
+	// Examine may take long, and is called beside all others.
+	Examine(o store.Order, retries int, dir string) (store.Examined, error)
+	Accept(x store.Examined) (store.State, error)
 	BlockPlan(block int) ([]byte, error)
 	Incoming(name string) (string, error)
 	RemoveIncoming(dir string) error

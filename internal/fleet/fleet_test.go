@@ -159,6 +159,28 @@ func TestWhoGetsNoOrders(t *testing.T) {
 	})
 }
 
+// A study that was made shorter has fewer blocks than its ledger: no bench measures the others.
+func TestBlocksThatTheStudyHasNoLonger(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		s.beat("b", "1", nil)
+		if o := s.of("a"); o.Block != 1 {
+			t.Errorf("a got %v, want block 1", o.Task)
+		}
+		if o := s.of("b"); o.Attempt != 0 {
+			t.Errorf("b got %v, and the study has one block", o.Task)
+		}
+		if orders, err := s.ledger.Orders(); err != nil || len(orders) != 1 || orders[0].Block != 1 {
+			t.Errorf("under way: %v %v, want block 1 alone", orders, err)
+		}
+	}, func(c *Coordinator) {
+		c.Blocks = 1
+		if _, err := c.Ledger.Order(2, store.Bench{Name: "a", Boot: "0"}, 2); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // How each bench stands is shown: up with its block, drained, barred and why, lost.
 func TestStatesAreShown(t *testing.T) {
 	onStage(t, nil, func(t *testing.T, s *stage) {

@@ -111,3 +111,76 @@ func TestTrialAtOnceFailsAlone(t *testing.T) {
 		}
 	})
 }
+
+// A notedEnd is a process that says when it is made to end.
+type notedEnd struct {
+	process
+	ends func()
+}
+
+func (p notedEnd) Kill() device.Exit {
+	p.ends()
+	return p.process.Kill()
+}
+
+func (p notedEnd) Stop(ctx context.Context, grace time.Duration) (device.Exit, bool) {
+	p.ends()
+	return p.process.Stop(ctx, grace)
+}
+
+// A trial that fails while another measures is cleaned up when that has measured: to end programs takes
+// CPU time, and links and captures are the machine's.
+func TestATrialThatFailsEndsBehindItsNeighbours(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		l, alive := oneBlock(t)
+		defer l.Store.Close()
+		l.Plan.Trials, l.Plan.Study.Retries = l.Plan.Trials[:3], 0
+		began := time.Now()
+		var mu sync.Mutex
+		var ended, measured time.Duration // of the one that fails, of the other
+		note := func(d *time.Duration) func() {
+			return func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if *d == 0 {
+					*d = time.Since(began)
+				}
+			}
+		}
+		broken, slow, sound := soundStack(), soundStack(), l.launch
+		broken.acts[running] = act{say: "nonsense\n"}
+		usage := slow.usage
+		slow.usage = func(side int) (device.Usage, error) {
+			time.Sleep(5 * time.Second) // within the step that measures
+			return usage(side)
+		}
+		clients := 0
+		l.launch = func(ctx context.Context, d device.Device, c device.Command) (process, *stack.Conn, error) {
+			if c.Argv[len(c.Argv)-1] != "call" {
+				return sound(ctx, d, c)
+			}
+			mu.Lock()
+			clients++
+			n := clients
+			mu.Unlock()
+			one, when := broken, &ended
+			if n == 2 {
+				one, when = slow, &measured
+			}
+			if n > 2 {
+				return sound(ctx, d, c)
+			}
+			p, conn, err := one.launch(alive)(ctx, d, c)
+			return notedEnd{p, note(when)}, conn, err
+		}
+		o, err := l.Run(t.Context())
+		alive.Wait()
+		if err != nil || o.Invalid != 1 {
+			t.Fatalf("got %+v, %v", o, err)
+		}
+		if ended < 10*time.Second {
+			t.Errorf("its programs were ended after %v, while the other measured until it was ended after %v", ended, measured)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -204,9 +205,7 @@ func (c *capture) after(ctx context.Context) (f findings, err error) {
 	}
 	c.closing(ctx)
 	captured, quality, err := c.stop()
-	if err == nil {
-		err = quality.Err()
-	}
+	err = cmp.Or(quality.Err(), err) // packets that are lost or out of order have other faults as well
 	f.note("packets", "1", float64(quality.Packets))
 	f.note("packets_dropped", "1", float64(quality.Drops))
 	if err != nil {

@@ -17,7 +17,8 @@ var sides = [2]measure.Side{atClient: measure.Client, atServer: measure.Server}
 // A course is what a trial's session did, and when: attachments need it to read
 // their findings, and the gates judge it.
 type course struct {
-	zero    time.Time // from which instruments count
+	zero    time.Time     // from which instruments count
+	slept   time.Duration // for which the machine had been suspended by then
 	message stack.Message
 	url     string       // of the server
 	warmUp  stack.WarmUp // on the lab's clock

@@ -2,9 +2,11 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -14,6 +16,9 @@ import (
 // invalid.
 func (t *trialRunner) check(context.Context) error {
 	t.summarize()
+	if why := t.slept(); why != "" {
+		return errors.New("no figure of it holds")
+	}
 	for _, gate := range t.gates() {
 		if why := gate(); why != "" {
 			log := t.programs.client.log
@@ -24,6 +29,26 @@ func (t *trialRunner) check(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// mostSlept is what two readings of clocks may differ by where the machine did not sleep.
+const mostSlept = time.Millisecond
+
+// suspended is for how long this machine has slept since it was started.
+func (l *Lab) suspended() time.Duration {
+	if l.slept != nil {
+		return l.slept()
+	}
+	return kernel.Suspended()
+}
+
+// slept says that the machine was suspended in the middle of the trial: time-outs do not run then, but
+// packets, peers and the power that a meter sums do.
+func (t *trialRunner) slept() string {
+	if d := t.lab.suspended() - t.course.slept; d > mostSlept {
+		return fmt.Sprintf("this machine was suspended for %v during the trial", d.Round(time.Millisecond))
+	}
+	return ""
 }
 
 // gates say why the trial is invalid, or nothing.

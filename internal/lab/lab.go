@@ -89,6 +89,8 @@ type Lab struct {
 	spare  spare
 	stages stages
 	launch launch // nil: as a device starts it
+	// slept is for how long this machine has been suspended; nil: as its kernel says.
+	slept func() time.Duration
 }
 
 // Progress is what a person wants to see of a running lab.
@@ -121,6 +123,9 @@ func (l *Lab) Run(ctx context.Context) (Outcome, error) {
 		c.trials[t.ID] = t
 	}
 	err := c.blocks(ctx)
+	if err == nil {
+		err = c.Store.End(c.outcome.Unmet)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
 	}
@@ -134,7 +139,8 @@ type conductor struct {
 	trials  map[int]study.Trial
 	done    int
 	began   time.Time
-	clean   int // attempts that took their usual time, for the estimate
+	before  time.Duration // that earlier runs took
+	clean   int           // attempts that took their usual time, for the estimate
 }
 
 // blocks runs pending trials until none is left that may be run again.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,16 +13,19 @@ import (
 
 // MoreBlocks adds up to n blocks to a plan that is measured elsewhere, and wholly so by now,
 // where the wanted precision is not reached and the budget allows more. It returns how many;
-// if none, unmet says why the precision was not reached, unless it was. The blocks are whole,
-// since benches are compared by whole blocks.
+// if none, the study has ended, and unmet says why the precision was not reached, unless it was. The
+// blocks are whole, since benches are compared by whole blocks.
 func (l *Lab) MoreBlocks(n int, began time.Time) (added int, unmet string, err error) {
 	c := conductor{Lab: l, began: began, trials: map[int]study.Trial{}}
 	for _, t := range l.Plan.Trials {
 		c.trials[t.ID] = t
 	}
 	wide, err := c.wide()
-	if err != nil || len(wide) == 0 {
-		return 0, c.outcome.Unmet, err
+	if err != nil {
+		return 0, "", err
+	}
+	if len(wide) == 0 {
+		return 0, c.outcome.Unmet, l.Store.End(c.outcome.Unmet)
 	}
 	for ; added < n && c.spent() == ""; added++ {
 		longer, err := c.Plan.Extend(1)
@@ -52,14 +56,25 @@ func (c *conductor) enough() (bool, error) {
 }
 
 // wide are the treatments to measure once more: none if nobody asks for a precision, all have
-// it, or the budget is used.
+// it, or the budget is used. What was decided when the study ended stays decided.
 func (c *conductor) wide() ([]int, error) {
 	d := c.Plan.Study.Design
 	if d.Precision == 0 || c.Wide == nil || len(c.outcome.Missing) > 0 {
 		return nil, nil
 	}
+	ending, err := c.Store.Ending()
+	if err != nil {
+		return nil, err
+	}
+	if ending != nil && !ending.At.IsZero() {
+		c.outcome.Unmet = ending.Unmet
+		return nil, nil
+	}
 	wide, widest, err := c.Wide()
 	if err != nil || len(wide) == 0 {
+		return nil, err
+	}
+	if c.before, err = c.Store.Spent(); err != nil {
 		return nil, err
 	}
 	budget := c.spent()
@@ -79,7 +94,7 @@ func (c *conductor) spent() string {
 	switch blocks := c.Plan.Trials[len(c.Plan.Trials)-1].Block - d.Replications; {
 	case d.Budget.Blocks > 0 && blocks >= d.Budget.Blocks:
 		return fmt.Sprintf("%d more blocks", d.Budget.Blocks)
-	case d.Budget.Blocks == 0 && time.Since(c.began) >= d.Budget.Time:
+	case d.Budget.Blocks == 0 && c.before+time.Since(c.began) >= d.Budget.Time:
 		return d.Budget.Time.String()
 	}
 	return ""
@@ -88,6 +103,9 @@ func (c *conductor) spent() string {
 // extend adds what a longer plan has to the plan and to the ledger.
 func (c *conductor) extend(longer study.Plan) error {
 	added := longer.Trials[len(c.Plan.Trials):]
+	if len(added) == 0 {
+		return errors.New("a block that has no trial cannot be added")
+	}
 	var csv bytes.Buffer
 	if err := (study.Plan{Study: longer.Study, Trials: added}).WriteCSV(&csv); err != nil {
 		return err

@@ -49,7 +49,7 @@ type attachments struct {
 
 // newTrialRunner sets up one attempt. Nothing is started.
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
-	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now()}}
+	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now(), slept: l.suspended()}}
 	places := &placement{trial: t}
 	link := &linked{trial: t, places: places}
 	sensor := &sensed{trial: t, places: places}
@@ -114,7 +114,8 @@ func (t *trialRunner) steps() []step {
 
 // conductAll conducts trials that run at the same time, and leaves nothing behind. None
 // begins a step before all have ended the one before, but those that flow: so no program
-// starts or ends while another trial measures. It returns why each failed; nil: it did not.
+// starts or ends while another trial measures. One that fails is cleaned up when the others
+// have ended the step. It returns why each failed; nil: it did not.
 func conductAll(ctx context.Context, all []*trialRunner, tell func(t study.Trial, step string)) []error {
 	failures := make([]error, len(all))
 	if len(all) == 0 {
@@ -145,11 +146,13 @@ func conductAll(ctx context.Context, all []*trialRunner, tell func(t study.Trial
 			if failures[i] != nil {
 				continue
 			}
-			running.Go(func() {
-				if failures[i] = t.take(ctx, steps[i][n:next], told); failures[i] != nil {
-					t.abandon()
-				}
-			})
+			running.Go(func() { failures[i] = t.take(ctx, steps[i][n:next], told) })
+		}
+		running.Wait()
+		for i, t := range all {
+			if failures[i] != nil {
+				running.Go(t.abandon)
+			}
 		}
 		running.Wait()
 		n = next
@@ -164,6 +167,9 @@ func (t *trialRunner) take(ctx context.Context, steps []step, tell func(t study.
 		err := context.Cause(ctx)
 		if err == nil {
 			err = s.do(ctx)
+		}
+		if why := t.slept(); err != nil && why != "" {
+			err = fmt.Errorf("%s: %w", why, err)
 		}
 		if err != nil {
 			return fmt.Errorf("trial %d: %s: %w", t.plan.ID, s.name, err)

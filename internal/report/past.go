@@ -104,8 +104,12 @@ func PastOf(r *Report, c *Confirms) Past {
 }
 
 // unfinished counts the trials that are valid and those that are wanted, while the lab has some left to
-// measure; 0, 0: it has none. What it gave up after its retries is not left.
+// measure, or to find whether the precision asked for is reached; 0, 0: it has none. What it gave up after
+// its retries is not left.
 func (r *Report) unfinished() (valid, wanted int) {
+	if r.ending != nil && !r.ending.At.IsZero() {
+		return 0, 0
+	}
 	left := 0
 	for _, t := range r.Trials {
 		switch {
@@ -118,7 +122,7 @@ func (r *Report) unfinished() (valid, wanted int) {
 		}
 		wanted++
 	}
-	if left == 0 {
+	if left == 0 && !(r.ending == nil && r.Study.Design.Precision > 0) {
 		return 0, 0
 	}
 	return valid, wanted

@@ -37,10 +37,11 @@ func (r *Report) doubtPrograms(s *store.Store) error {
 	seen := map[string]builds{}
 	for _, t := range r.Trials {
 		i := r.TreatmentOf(t.Treatment)
-		if i < 0 || t.State != store.Valid {
+		run, own := runOf[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}]
+		if i < 0 || t.State != store.Valid || !own {
 			continue
 		}
-		f := facts[runOf[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}]]
+		f := facts[run]
 		note(seen, "edgegauge", f.Edgegauge["sha256"], t.ID, i)
 		setup := r.Treatments[i].setup
 		for _, name := range slices.Compact([]string{setup.Client.Stack, setup.Server.Stack}) {

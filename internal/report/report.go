@@ -48,6 +48,7 @@ type Report struct {
 
 	Benches *Benches // nil: the study ran on one
 	joint   []string // how several benches drove the servers together, in words
+	ending  *store.Ending
 
 	Next []Step // what to do with these results; the page shows it
 
@@ -152,6 +153,9 @@ func readFigures(s *store.Store) (*Report, error) {
 		r.Factors = append(r.Factors, f.Name)
 	}
 	if r.Trials, err = s.Trials(); err != nil {
+		return nil, err
+	}
+	if r.ending, err = s.Ending(); err != nil {
 		return nil, err
 	}
 	r.runtimes(s)

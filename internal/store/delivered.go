@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -28,34 +29,78 @@ type deliveredFile struct {
 	path string // in the bench's directory and, if its attempt counts, in ours
 }
 
-// Take takes over the results of an order, which lie in dir: a closed results
-// directory of the block alone, begun with Header.First as the order says. They count
-// if the order is under way (Valid); else they are kept without counting (Superseded).
-// It may be asked again, as often as one likes, and answers the same.
-//
-// What is damaged, or not what was ordered, is an error of kind ErrRefused, and changes
-// nothing. Files are moved out of dir, then the ledger names them all in one transaction.
-func (s *Store) Take(o Order, retries int, dir string) (State, error) {
+// An Examined delivery is what was ordered, whole and unedited.
+type Examined struct {
+	order    Order
+	dir      string
+	attempts []delivered
+	lacks    map[int]string // trials that the bench cannot run, with the reason
+	facts    json.RawMessage
+}
+
+// Examine reads the results of an order, which lie in dir: a closed results directory of the block
+// alone, begun with Header.First as the order says. It compares all files with their checksums, which
+// takes as long as they are large, and changes nothing: the ledger may be used meanwhile. What is
+// damaged, or not what was ordered, is an error of kind ErrRefused.
+func (s *Store) Examine(o Order, retries int, dir string) (Examined, error) {
+	x := Examined{order: o, dir: dir}
+	if _, err := s.Fate(o); err != nil {
+		return x, err
+	}
+	from, err := OpenReadOnly(dir)
+	if err != nil {
+		return x, refused(o, "%v", err)
+	}
+	defer from.Close()
+	if found := from.Verify(); len(found) > 0 {
+		return x, refused(o, "%v", found[0])
+	}
+	if err := s.sameStudy(from, o.Block); err != nil {
+		return x, refused(o, "%v", err)
+	}
+	if x.attempts, err = from.delivered(); err == nil {
+		x.lacks, err = from.lacked()
+	}
+	if err != nil {
+		return x, refused(o, "%v", err)
+	}
+	if err := s.checkDelivery(o, retries, x.attempts, x.lacks); err != nil {
+		return x, err
+	}
+	last, err := from.lastRun()
+	if err == nil {
+		x.facts, err = from.Facts(last)
+	}
+	if err != nil {
+		return x, refused(o, "%v", err)
+	}
+	return x, nil
+}
+
+// Accept takes over results that were examined. They count if the order is under way (Valid); else
+// they are kept without counting (Superseded). For an order whose results are here already it changes
+// nothing, and answers the same. Files are moved, then the ledger names them all in one transaction.
+func (s *Store) Accept(x Examined) (State, error) {
+	o := x.order
 	fate, err := s.Fate(o)
 	if err != nil || fate == Valid || fate == Superseded {
 		return fate, err
 	}
-	attempts, lacks, err := s.readDelivery(o, retries, dir)
-	if err != nil {
+	if err := s.AddBench(o.Bench.Name, x.facts); err != nil {
 		return "", err
 	}
 	counts := fate == Running
-	if err := s.moveFiles(attempts, dir, counts); err != nil {
+	if err := s.moveFiles(x.attempts, x.dir, counts); err != nil {
 		return "", s.word(err)
 	}
 	err = s.change(func(tx *sql.Tx) error {
-		for _, a := range attempts {
+		for _, a := range x.attempts {
 			if err := insertDelivered(tx, o, a, counts); err != nil {
 				return err
 			}
 		}
 		if counts {
-			return insertLacking(tx, o, lacks)
+			return insertLacking(tx, o, x.lacks)
 		}
 		return nil
 	})
@@ -71,41 +116,6 @@ func (s *Store) Take(o Order, retries int, dir string) (State, error) {
 func refused(o Order, format string, args ...any) error {
 	return fail(ErrRefused, "block %d, attempt %d, of bench %s: %s", o.Block, o.Attempt, o.Bench.Name,
 		fmt.Sprintf(format, args...))
-}
-
-// readDelivery reads a bench's results, compares them with what was ordered, and keeps
-// the bench's facts. Lacks are trials that it cannot run, with the reason.
-func (s *Store) readDelivery(o Order, retries int, dir string) (
-	attempts []delivered, lacks map[int]string, err error) {
-	from, err := OpenReadOnly(dir)
-	if err != nil {
-		return nil, nil, refused(o, "%v", err)
-	}
-	defer from.Close()
-	if found := from.Verify(); len(found) > 0 {
-		return nil, nil, refused(o, "%v", found[0])
-	}
-	if err := s.sameStudy(from, o.Block); err != nil {
-		return nil, nil, refused(o, "%v", err)
-	}
-	if attempts, err = from.delivered(); err == nil {
-		lacks, err = from.lacked()
-	}
-	if err != nil {
-		return nil, nil, refused(o, "%v", err)
-	}
-	if err := s.checkDelivery(o, retries, attempts, lacks); err != nil {
-		return nil, nil, err
-	}
-	last, err := from.lastRun()
-	if err != nil {
-		return nil, nil, refused(o, "%v", err)
-	}
-	facts, err := from.Facts(last)
-	if err != nil {
-		return nil, nil, refused(o, "%v", err)
-	}
-	return attempts, lacks, s.AddBench(o.Bench.Name, facts)
 }
 
 // delivered reads all attempts of a ledger with everything that hangs on them.

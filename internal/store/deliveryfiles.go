@@ -15,7 +15,7 @@ import (
 const incomingDir = "incoming"
 
 // Incoming makes an empty folder for what is fetched from a bench. It lies in the
-// results directory, so that Take moves files instead of copying them.
+// results directory, so that Accept moves files instead of copying them.
 func (s *Store) Incoming(name string) (string, error) {
 	dir := s.path(incomingDir, plainName(name))
 	err := os.RemoveAll(dir)

@@ -65,7 +65,7 @@ func fillLedger(db *sql.DB, h Header, r Run) error {
 			}
 		}
 		for _, kv := range [][2]string{{"format", strconv.Itoa(Format)}, {"created", r.Started.Format(time.RFC3339Nano)},
-			{"program", h.Program}, {"first_attempt", strconv.Itoa(max(1, h.First))}} {
+			{"program", h.Program}, {"first_attempt", strconv.Itoa(max(1, h.First))}, {endingKey, ""}} {
 			if _, err := tx.Exec("INSERT INTO meta VALUES (?, ?)", kv[0], kv[1]); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,13 @@ const lockMagic = "edgegauge results"
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
 	f, err := kernel.LockFile(path, 0o644)
+	for range 1000 {
+		if !errors.Is(err, kernel.ErrLocked) || Busy(dir) {
+			break
+		}
+		time.Sleep(time.Millisecond) // somebody only asked whether a lab writes here, as Busy does
+		f, err = kernel.LockFile(path, 0o644)
+	}
 	switch {
 	case errors.Is(err, kernel.ErrLocked):
 		return nil, fail(ErrLocked, "%s: another lab is writing here (%s); wait for it, or stop it first", dir, holder(path))
@@ -40,7 +48,7 @@ func takeLock(dir string) (*os.File, error) {
 		return nil, errors.Join(err, leadsElsewhere(path))
 	}
 	host, _ := os.Hostname()
-	text := fmt.Sprintf("%s\npid %d on %s since %s\n", lockMagic, os.Getpid(), host, now())
+	text := fmt.Sprintf("%s\npid %d on %s since %s\nboot %s\n", lockMagic, os.Getpid(), host, now(), kernel.BootID())
 	if err := overwrite(f, text); err != nil {
 		f.Close()
 		return nil, word(dir, err)
@@ -48,7 +56,8 @@ func takeLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Busy says whether a lab is writing to dir.
+// Busy says whether a lab is writing to dir, on this machine or, where the file system keeps
+// locks for several, on another.
 func Busy(dir string) bool {
 	f, err := kernel.OpenRegular(filepath.Join(dir, lockFile))
 	if err != nil {
@@ -58,32 +67,60 @@ func Busy(dir string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// ErrNoWriter means that no lab of this user on this machine writes to a directory.
+// A lockText is what a lock file says of the lab that took the lock last.
+type lockText struct {
+	pid        int
+	host, boot string // boot: of the machine; empty: the lab was older, and did not say
+}
+
+func readLock(path string) (x lockText, ok bool) {
+	b, err := kernel.ReadFile(path, 4096)
+	if err != nil {
+		return x, false
+	}
+	n, _ := fmt.Sscanf(string(b), lockMagic+"\npid %d on %s since", &x.pid, &x.host)
+	if _, after, found := strings.Cut(string(b), "\nboot "); found {
+		x.boot, _, _ = strings.Cut(after, "\n")
+	}
+	return x, n == 2 && x.pid > 1
+}
+
+// here says whether the lab was on this machine, and since it was started.
+func (x lockText) here() bool {
+	host, _ := os.Hostname()
+	return x.host == host && (x.boot == "" || x.boot == kernel.BootID())
+}
+
+// ErrNoWriter means that no lab writes to a directory, as far as this user can tell.
 var ErrNoWriter = errors.New("no lab writes there")
 
-// Writer is the process of the lab that writes to dir, to be signalled, or ErrNoWriter. The
-// lock file names it, but is not believed, since results of strangers may name any process:
-// the process must have that very file open. It takes no lock.
+// ErrElsewhere means that a lab writes to a directory, but on another machine, which shares it.
+var ErrElsewhere = errors.New("a lab on another machine writes there")
+
+// Writer is the process of the lab that writes to dir, to be signalled, or ErrNoWriter, or
+// ErrElsewhere, which says where. The lock file names it, but is not believed, since results of strangers
+// may name any process: the process must have that very file open, or the lock be held.
 func Writer(dir string) (*os.Process, error) {
 	path := filepath.Join(dir, lockFile)
 	lock, err := os.Lstat(path)
 	if err != nil || !lock.Mode().IsRegular() {
 		return nil, ErrNoWriter
 	}
-	b, err := kernel.ReadFile(path, 4096)
-	if err != nil {
+	said, ok := readLock(path)
+	switch {
+	case !ok:
 		return nil, ErrNoWriter
-	}
-	var pid int
-	if _, err := fmt.Sscanf(string(b), lockMagic+"\npid %d on", &pid); err != nil || pid <= 1 {
+	case !said.here() && Busy(dir): // Subtle: asked of no lab that is here, which it would stand in the way of
+		return nil, fmt.Errorf("%w: %s", ErrElsewhere, holder(path))
+	case !said.here():
 		return nil, ErrNoWriter
 	}
 	// Subtle: the handle is taken first. What the number stands for may change; what the handle does cannot.
-	p, err := os.FindProcess(pid)
+	p, err := os.FindProcess(said.pid)
 	if err != nil {
 		return nil, ErrNoWriter
 	}
-	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", said.pid))
 	for _, fd := range open {
 		if f, err := os.Stat(fd); err == nil && os.SameFile(f, lock) {
 			return p, nil
@@ -110,8 +147,10 @@ func overwrite(f *os.File, text string) error {
 
 func holder(path string) string {
 	b, _ := kernel.ReadFile(path, 1<<12)
-	if _, who, ok := strings.Cut(string(b), "\n"); ok && strings.TrimSpace(who) != "" {
-		return strings.TrimSpace(who)
+	if _, after, ok := strings.Cut(string(b), "\n"); ok {
+		if who, _, _ := strings.Cut(after, "\n"); strings.TrimSpace(who) != "" {
+			return strings.TrimSpace(who)
+		}
 	}
 	return "it has not identified itself yet"
 }

@@ -35,6 +35,15 @@ func deliver(t *testing.T, s *Store, o Order, failing ...int) string {
 	return dir
 }
 
+// take examines results and accepts them.
+func take(s *Store, o Order, retries int, dir string) (State, error) {
+	found, err := s.Examine(o, retries, dir)
+	if err != nil {
+		return "", err
+	}
+	return s.Accept(found)
+}
+
 // verified fails if the results are not whole.
 func verified(t *testing.T, s *Store) {
 	t.Helper()
@@ -54,13 +63,17 @@ func states(t *testing.T, s *Store) map[AttemptID]State {
 }
 
 // What a bench delivers is as if it had been measured here: files, figures, qualities,
-// logs, and the bench's facts. Asked again, Take answers the same.
-func TestTakeKeepsWhatABenchMeasured(t *testing.T) {
+// logs, and the bench's facts. Asked again, Accept answers the same.
+func TestAcceptKeepsWhatABenchMeasured(t *testing.T) {
 	s := create(t, 4)
 	o := must[Order](t)(s.Order(2, onA, 2))
 	dir := deliver(t, s, o, 4)
+	found := must[Examined](t)(s.Examine(o, 2, dir))
+	if got := states(t, s); len(got) != 2 || got[AttemptID{4, 1}] != Running {
+		t.Errorf("examined only: got %v", got)
+	}
 	for range 2 {
-		if got := must[State](t)(s.Take(o, 2, dir)); got != Valid {
+		if got := must[State](t)(s.Accept(found)); got != Valid {
 			t.Fatalf("got %s, want it kept", got)
 		}
 	}
@@ -109,13 +122,14 @@ func TestOrdersAreDrawnOnce(t *testing.T) {
 	if second.Attempt <= first.Attempt+2 {
 		t.Errorf("the second order has attempt %d, which the first may use", second.Attempt)
 	}
+	found := must[Examined](t)(s.Examine(first, 2, late))
 	for range 2 {
-		if got := must[State](t)(s.Take(first, 2, late)); got != Superseded {
+		if got := must[State](t)(s.Accept(found)); got != Superseded {
 			t.Errorf("the late one: got %s", got)
 		}
 	}
 	ok(t, s.Withdraw(first, "again")) // changes nothing
-	if got := must[State](t)(s.Take(second, 2, deliver(t, s, second))); got != Valid {
+	if got := must[State](t)(take(s, second, 2, deliver(t, s, second))); got != Valid {
 		t.Errorf("the second: got %s", got)
 	}
 	for row, err := range s.Results() {
@@ -153,7 +167,7 @@ func TestABlockWithAnAbandonedTrialIsDone(t *testing.T) {
 	ok(t, write(t, own, 1, 10).Commit(results, quality))
 	ok(t, write(t, own, 2, 10).Invalidate("it rained", "", nil))
 	ok(t, own.Close())
-	if got := must[State](t)(s.Take(o, 0, dir)); got != Valid {
+	if got := must[State](t)(take(s, o, 0, dir)); got != Valid {
 		t.Fatalf("got %s", got)
 	}
 	if _, err := s.Order(1, onB, 0); !errors.Is(err, ErrNoData) {
@@ -168,7 +182,7 @@ func TestABlockWithAnAbandonedTrialIsDone(t *testing.T) {
 }
 
 // Results that are not what was ordered are refused, and change nothing.
-func TestTakeRefusesLies(t *testing.T) {
+func TestExamineRefusesLies(t *testing.T) {
 	edit := func(sql string) func(*testing.T, *Store, Order) string {
 		return func(t *testing.T, s *Store, o Order) string {
 			dir := deliver(t, s, o)
@@ -213,7 +227,7 @@ func TestTakeRefusesLies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := create(t, 4)
 			o := must[Order](t)(s.Order(1, onA, 2))
-			if _, err := s.Take(o, 2, lie(t, s, o)); !errors.Is(err, ErrRefused) {
+			if _, err := take(s, o, 2, lie(t, s, o)); !errors.Is(err, ErrRefused) {
 				t.Fatalf("got %v, want it refused", err)
 			}
 			if got := must[[]Order](t)(s.Orders()); len(got) != 1 {
@@ -231,7 +245,7 @@ func TestTakeRefusesLies(t *testing.T) {
 		"a number never drawn":   {o.Block, o.Attempt + 1, onA},
 		"a block never given":    {2, o.Attempt, onA},
 	} {
-		if _, err := s.Take(other, 2, dir); !errors.Is(err, ErrNoData) {
+		if _, err := take(s, other, 2, dir); !errors.Is(err, ErrNoData) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -261,7 +275,7 @@ func TestPortableNames(t *testing.T) {
 
 // A bench that cannot run a treatment says so, where the study allows it: the trial is lacking,
 // never attempted, and asked of nobody else.
-func TestTakeOfALackingTrial(t *testing.T) {
+func TestAcceptOfALackingTrial(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		h := header(4)
 		h.Incomplete = allowed
@@ -277,20 +291,22 @@ func TestTakeOfALackingTrial(t *testing.T) {
 		if !allowed {
 			ok(t, write(t, own, 3, 30).Commit(results, quality))
 			ok(t, own.Close())
-			if _, err := s.Take(o, 2, dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "every treatment") {
+			if _, err := take(s, o, 2, dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "every treatment") {
 				t.Errorf("of a study that wants all: got %v", err)
 			}
 			continue
 		}
 		ok(t, own.Close())
-		if _, err := s.Take(o, 2, dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "trial 3 is not done") {
+		if _, err := take(s, o, 2, dir); !errors.Is(err, ErrRefused) ||
+			!strings.Contains(err.Error(), "trial 3 is not done") {
 			t.Errorf("a trial is neither done nor lacking: got %v", err)
 		}
 		own = must[*Store](t)(Open(dir, b))
 		ok(t, write(t, own, 3, 30).Commit(results, quality))
 		ok(t, own.Close())
+		found := must[Examined](t)(s.Examine(o, 2, dir))
 		for range 2 {
-			if got := must[State](t)(s.Take(o, 2, dir)); got != Valid {
+			if got := must[State](t)(s.Accept(found)); got != Valid {
 				t.Fatalf("got %s, want it kept", got)
 			}
 		}

@@ -31,13 +31,17 @@ func (s *Store) resume(h Header) error {
 	if err := s.checkRuns(func(err error) { bad = errors.Join(bad, err) }); err != nil || bad != nil {
 		return errors.Join(err, bad)
 	}
-	if err := s.compareStudy(h); err != nil {
+	asksMore, err := s.compareStudy(h)
+	if err != nil {
 		return err
 	}
 	if err := s.completePlanFile(); err != nil {
 		return err
 	}
 	if err := s.settleInterrupted(); err != nil {
+		return err
+	}
+	if err := s.goOn(asksMore); err != nil {
 		return err
 	}
 	if err := s.extendPlan(h); err != nil {
@@ -55,12 +59,12 @@ func grows(key string) bool {
 	return slices.ContainsFunc(mayGrow, func(p string) bool { return key == p || strings.HasPrefix(key, p+".") })
 }
 
-// compareStudy refuses to resume another study, naming what changed.
-// Comments, order and layout of the file may change.
-func (s *Store) compareStudy(h Header) error {
+// compareStudy refuses to resume another study, naming what changed, and says whether it may ask
+// for more than before. Comments, order and layout of the file may change.
+func (s *Store) compareStudy(h Header) (asksMore bool, err error) {
 	old, overrides, err := s.Study()
 	if err != nil {
-		return err
+		return false, err
 	}
 	old = []byte(study.Redact(string(old))) // as results are kept now
 	for i := range overrides {
@@ -69,14 +73,19 @@ func (s *Store) compareStudy(h Header) error {
 	was, is := settings(old, overrides), settings(h.Study, h.Overrides)
 	var changed []string
 	for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
-		if was[key] != is[key] && !grows(key) {
+		switch {
+		case was[key] == is[key]:
+		case grows(key):
+			asksMore = true
+		default:
 			changed = append(changed, fmt.Sprintf("%s was %s, is %s", key, orAbsent(was[key]), orAbsent(is[key])))
 		}
 	}
 	if len(changed) == 0 {
-		return nil
+		return asksMore, nil
 	}
-	return fail(ErrChanged, "%s: started with a different study: %s; change it back, or run into a new directory", s.dir,
+	return false, fail(ErrChanged,
+		"%s: started with a different study: %s; change it back, or run into a new directory", s.dir,
 		strings.Join(changed, "; "))
 }
 

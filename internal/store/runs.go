@@ -161,9 +161,10 @@ func (s *Store) readFacts(name string) (json.RawMessage, error) {
 	return text.Facts, checkFormat(s.path(name), int64(text.Format))
 }
 
-// Took is how long all attempts took that ended.
+// Took is how long all attempts took that ended. Of one that was interrupted nobody knows: the run after it
+// notes when, however much later.
 func (s *Store) Took() (time.Duration, error) {
-	rows, err := s.db.Query("SELECT started, ended FROM attempts WHERE ended IS NOT NULL")
+	rows, err := s.db.Query("SELECT started, ended FROM attempts WHERE ended IS NOT NULL AND state <> 'interrupted'")
 	if err != nil {
 		return 0, s.word(err)
 	}
@@ -184,9 +185,14 @@ func (s *Store) Took() (time.Duration, error) {
 	return total, rows.Err()
 }
 
-// RunOf says, of every attempt, in which of the runs (an index of Runs) it began.
+// RunOf says, of every attempt of the lab itself, in which of the runs (an index of Runs) it began.
+// What another bench measured ran in no process of the runs.
 func (s *Store) RunOf(runs []Run) (map[AttemptID]int, error) {
-	rows, err := s.db.Query("SELECT trial, attempt, started, host, pid FROM attempts")
+	own := ""
+	if s.benches {
+		own = " WHERE bench = ''"
+	}
+	rows, err := s.db.Query("SELECT trial, attempt, started, host, pid FROM attempts" + own)
 	if err != nil {
 		return nil, s.word(err)
 	}

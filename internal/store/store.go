@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -205,14 +204,10 @@ func (s *Store) ID() (string, error) {
 func (s *Store) Place() (string, error) {
 	var st unix.Stat_t
 	id, err := s.ID()
-	var boot []byte
-	if err == nil {
-		boot, err = os.ReadFile("/proc/sys/kernel/random/boot_id")
-	}
 	if err == nil {
 		err = unix.Fstat(int(s.lock.Fd()), &st)
 	}
-	return fmt.Sprintf("%s %s %d:%d", id, strings.TrimSpace(string(boot)), st.Dev, st.Ino), s.word(err)
+	return fmt.Sprintf("%s %s %d:%d", id, kernel.BootID(), st.Dev, st.Ino), s.word(err)
 }
 
 // Dir is the results directory.

@@ -28,8 +28,9 @@ type assembly struct {
 	temp    string
 	lab     *lab.Lab
 	faults  []study.Error
-	looking bool           // nothing that the study or the user names is run
-	close   []func() error // what was opened, the last first to be closed
+	looking bool                        // nothing that the study or the user names is run
+	close   []func() error              // what was opened, the last first to be closed
+	stamps  map[string]map[string]stamp // of the stacks' products, when their checksums were taken
 }
 
 func (b *Testbed) assemble(p study.Plan, exe, temp string) *assembly {

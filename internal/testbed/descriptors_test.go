@@ -1,9 +1,12 @@
 package testbed
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/service/codec"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -22,6 +25,10 @@ func TestWhatEachTrialWouldFailOf(t *testing.T) {
 		{"stack: reference/rest-json\nn: 1000000000", "1000000000 elements is above limits.body, 16000000 B"},
 		{"stack: reference/rest-json\nservice: concat\nn: 5\noptions: {letters: 100000000}",
 			"5 strings of 100000000 letters"},
+		{"stack: reference/rest-json\nservice: sort\nn: 30000000", "30000000 elements takes about 31"},
+		{"stack: reference/rest-json\nservice: sort\nn: 30000000\nlimits: {body: 900MB}", ""},
+		{"stack: reference/rest-json\nservice: concat\nn: 3\noptions: {letters: 10000000}", "3 elements takes about "},
+		{"stack: reference/floor-udp\nn: 30000000\nlimits: {body: 100MB}", "do not fit a datagram"},
 		{"stack: reference/rest-json\nservice: sort\nn: 1000\nlimits: {body: 5kB}", " B in json, above limits.body, 5000 B"},
 		{"stack: reference/rest-protobuf\nservice: sort\nn: 900\nlimits: {body: 5kB}", ""},
 		{"stack: reference/rest-json\nn: 5\npin: {client: 4000}", "CPU 4000 is not one of those"},
@@ -64,6 +71,27 @@ func TestWhatEachTrialWouldFailOf(t *testing.T) {
 		found := b.Obstacles(t.Context(), p)
 		if (found == nil) != (tt.want == "") || found != nil && !strings.Contains(found.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.settings, found, tt.want)
+		}
+	}
+}
+
+// What is judged by two smaller messages takes as much in fact, in each encoding.
+func TestSizesBySlope(t *testing.T) {
+	for _, encoding := range codec.Encodings() {
+		for _, x := range []struct {
+			service    service.Name
+			n, letters int
+		}{{service.Sort, 700_000, 0}, {service.Sum, 700_000, 0}, {service.Echo, 700_000, 0}, {service.Memory, 700_000, 0},
+			{service.Monitor, 700_000, 0}, {service.Concat, 70_000, 10}, {service.Concat, 5, 140_000}} {
+			size := func(n, letters int) int64 {
+				var m service.Message
+				service.Make(x.service, 7, n, service.Width{Letters: letters}, &m)
+				return int64(len(codec.Append(encoding, nil, x.service, false, &m)))
+			}
+			got, want := sizeBySlope(x.n, x.letters, x.service == service.Concat, size), size(x.n, x.letters)
+			if off := float64(got)/float64(want) - 1; math.Abs(off) > 0.02 {
+				t.Errorf("%s of %d, letters %d, in %s: got %d B, it takes %d", x.service, x.n, x.letters, encoding, got, want)
+			}
 		}
 	}
 }

@@ -99,7 +99,9 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 		}
 		f.Devices[name] = facts
 	}
+	x.stamps = map[string]map[string]stamp{}
 	for name, d := range x.lab.Stacks {
+		x.stamps[name], _ = stamps(d) // before it is read; what is missing says whoever watches
 		sums, err := d.Checksums()
 		if err != nil {
 			return f, fmt.Errorf("stack %s: %w", name, err)

@@ -268,11 +268,14 @@ func (e *Experiment) Coordinator() (fleet.Coordinator, error) {
 	}
 	id, err := s.ID()
 	c := fleet.Coordinator{Run: id, Program: e.assembly.bed.Version, Study: text, Overrides: sets,
-		Retries: e.Lab.Plan.Study.Retries, Ledger: s, Drivers: Drivers(e.Lab.Plan), Moved: e.moved}
+		Retries: e.Lab.Plan.Study.Retries, Ledger: s, Drivers: Drivers(e.Lab.Plan), Moved: e.moved,
+		Blocks: e.Lab.Plan.Trials[len(e.Lab.Plan.Trials)-1].Block}
 	began := time.Now()
 	c.More = func(n int) (added int, err error) {
-		if out, err := e.Outcome(); err != nil || len(out.Missing) > 0 {
+		if out, err := e.Outcome(); err != nil {
 			return 0, err
+		} else if len(out.Missing) > 0 {
+			return 0, s.End("")
 		}
 		added, e.unmet, err = e.Lab.MoreBlocks(n, began)
 		return added, err

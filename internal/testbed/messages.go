@@ -65,7 +65,8 @@ const mostMade = 20_000_000
 
 // tooLarge says that a message is above limits.body, which every server refuses, if it surely is: at once
 // if it has more values than that has bytes, since none takes less than half of one, even compressed. The
-// size of another is that of the message itself, where this program can encode it.
+// size of another is that of the message itself, where this program can encode it, or what it comes to by
+// those of smaller ones.
 func (x *assembly) tooLarge(t study.Trial, of sized) string {
 	limit := x.plan.Study.Body
 	if of.n == 0 && of.size == 0 {
@@ -88,13 +89,37 @@ func (x *assembly) tooLarge(t study.Trial, of sized) string {
 	if values/2 > limit {
 		return fmt.Sprintf("a message of %d strings of %d letters is above limits.body, %d B", m.N, m.Letters, limit)
 	}
+	size := func(n, letters int) int64 {
+		var message service.Message
+		service.Make(name, m.Seed, n, service.Width{Letters: letters, Max: m.Max}, &message)
+		return int64(len(codec.Append(encoding, nil, name, false, &message)))
+	}
 	if values > mostMade {
+		const surely = 1.02 // what the drawn values leave open
+		if got := sizeBySlope(m.N, m.Letters, name == service.Concat, size); float64(got) > surely*float64(limit) {
+			return fmt.Sprintf("a message of %d elements takes about %d B in %s, above limits.body, %d B", m.N, got, encoding,
+				limit)
+		}
 		return ""
 	}
-	var message service.Message
-	service.Make(name, m.Seed, m.N, service.Width{Letters: m.Letters, Max: m.Max}, &message)
-	if got := int64(len(codec.Append(encoding, nil, name, false, &message))); got > limit {
+	if got := size(m.N, m.Letters); got > limit {
 		return fmt.Sprintf("a message of %d elements takes %d B in %s, above limits.body, %d B", m.N, got, encoding, limit)
 	}
 	return ""
+}
+
+// sizeBySlope is the size of a message as those of two smaller ones tell it: they have fewer elements, or
+// fewer letters in each where there are more of these.
+func sizeBySlope(n, letters int, ofLetters bool, size func(n, letters int) int64) int64 {
+	const made = 100_000 // values of the smaller one
+	whole, each, of := n, 1, func(count int) int64 { return size(count, letters) }
+	if ofLetters {
+		each = max(letters, 1)
+		if letters > n {
+			whole, each, of = letters, max(n, 1), func(count int) int64 { return size(n, count) }
+		}
+	}
+	small := max(made/each, 1)
+	one, two := of(small), of(2*small)
+	return two + int64(float64(two-one)/float64(small)*float64(whole-2*small))
 }

@@ -30,8 +30,8 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 		return err
 	}
 	if changed := changedSince(e.Dir, facts); changed != nil {
-		return fmt.Errorf("%s was measured with %s: results of two programs must not be mixed; use the original programs, "+
-			"or run into a new directory",
+		return fmt.Errorf("%s was measured with %s: results of two programs must not be mixed, nor those of two machines or "+
+			"links; use the original ones, or run into a new directory",
 			e.Dir, strings.Join(changed, " and "))
 	}
 	if x.lab.Plan, err = asLongAs(r.Plan, e.Dir); err != nil {
@@ -66,7 +66,7 @@ func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) er
 	base := filepath.Join(results, r.Plan.Study.Name)
 	last := LastNumber(base)
 	e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last))
-	if e.Resumed = !r.Fresh && last > 0 && unfinished(e.Dir, h); e.Resumed {
+	if e.Resumed = !r.Fresh && last > 0 && unfinished(e.Dir, h, r.Plan.Study.Retries); e.Resumed {
 		e.Apart = changedSince(e.Dir, facts)
 	}
 	if !e.Resumed || e.Apart != nil {
@@ -119,9 +119,8 @@ func createOrOpen(dir string, h store.Header) (*store.Store, error) {
 	return s, err
 }
 
-// unfinished reports whether dir holds results of this study with trials still
-// to run.
-func unfinished(dir string, h store.Header) bool {
+// unfinished reports whether dir holds results of this study that has not ended.
+func unfinished(dir string, h store.Header, retries int) bool {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {
 		return false
@@ -131,8 +130,8 @@ func unfinished(dir string, h store.Header) bool {
 	if err != nil || !bytes.Equal(text, h.Study) || !slices.Equal(overrides, h.Overrides) {
 		return false
 	}
-	p, err := s.Pending()
-	return err == nil && len(p) > 0
+	left, err := s.Left(retries)
+	return err == nil && left
 }
 
 // LastNumber is that of the newest results directory below base; 0: there is none.

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -45,11 +47,14 @@ type watched struct {
 func (x *assembly) watchStacks(facts runFacts) (func(study.Trial) error, error) {
 	all := map[string]*watched{}
 	for name, d := range x.lab.Stacks {
-		stamps, err := stamps(d)
-		if err != nil {
-			return nil, err
+		was := x.stamps[name]
+		if was == nil {
+			var err error
+			if was, err = stamps(d); err != nil {
+				return nil, err
+			}
 		}
-		all[name] = &watched{facts.Stacks[name].Checksums, stamps}
+		all[name] = &watched{facts.Stacks[name].Checksums, was}
 	}
 	return func(t study.Trial) error {
 		for _, name := range []string{t.Setup.Client.Stack, t.Setup.Server.Stack} {
@@ -126,8 +131,8 @@ func differing(was, is map[string]string) []string {
 	return out[:min(3, len(out))]
 }
 
-// changedSince says which programs differ from those that the results in dir were
-// measured with; nil where there are none, or nothing was measured yet.
+// changedSince says what differs from what the results in dir were measured with, as differ does; nil where
+// there are none, or nothing was measured yet.
 func changedSince(dir string, facts runFacts) []string {
 	s, err := store.OpenReadOnly(dir)
 	if err != nil {
@@ -153,9 +158,10 @@ func changedSince(dir string, facts runFacts) []string {
 	return facts.differ(old)
 }
 
-// differ says, in words, which programs of a run are not those of an older one.
+// differ says, in words, what a run is measured with that an older one was not: programs, machines, links,
+// power models and sensors. What either does not know differs in nothing.
 func (f runFacts) differ(old runFacts) []string {
-	var out []string
+	out := f.differAround(old)
 	if was, is := old.Edgegauge["sha256"], f.Edgegauge["sha256"]; was != is {
 		out = append(out, fmt.Sprintf("another edgegauge (%.8s…, now %.8s…)", was, is))
 	}
@@ -168,6 +174,46 @@ func (f runFacts) differ(old runFacts) []string {
 	for _, url := range slices.Sorted(maps.Keys(f.Services)) {
 		if diff := differing(old.Services[url].Bodies, f.Services[url].Bodies); len(diff) > 0 {
 			out = append(out, fmt.Sprintf("another request to %s (%s)", url, strings.Join(diff, ", ")))
+		}
+	}
+	return out
+}
+
+// differAround is differ of what is around the programs.
+func (f runFacts) differAround(old runFacts) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(f.Devices)) {
+		if was, ok := old.Devices[name]; ok {
+			if diff := differing(machineOf(was), machineOf(f.Devices[name])); len(diff) > 0 {
+				out = append(out, fmt.Sprintf("another machine as device %s (%s)", name, strings.Join(diff, ", ")))
+			}
+		}
+	}
+	out = append(out, others("link", old.Links, f.Links)...)
+	out = append(out, others("power model", old.Models, f.Models)...)
+	return append(out, others("sensor", old.Sensors, f.Sensors)...)
+}
+
+// machineOf are the facts of a device that stay as long as it is the same one.
+func machineOf(d device.Facts) map[string]string {
+	all := maps.Clone(d.Emulation)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for _, passing := range []string{"host load", "started in"} {
+		delete(all, passing)
+	}
+	all["model"], all["architecture"], all["kernel"], all["CPUs"] = d.Model, d.Arch, d.Kernel, fmt.Sprint(d.CPUs)
+	return all
+}
+
+// others names what has the same name in both and is not the same.
+func others[T any](what string, was, is map[string]T) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		old, ok := was[name]
+		if a, _ := json.Marshal(old); ok {
+			if b, _ := json.Marshal(is[name]); !bytes.Equal(a, b) {
+				out = append(out, fmt.Sprintf("another %s %s", what, name))
+			}
 		}
 	}
 	return out

@@ -17,7 +17,6 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/report"
-	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -237,7 +236,7 @@ func (s *Server) before(c *confirmView) error {
 			!slices.Equal(x.Responses, []string{c.Response}) {
 			continue
 		}
-		if _, err := store.Writer(f.path()); err == nil {
+		if f.written() {
 			return fault{http.StatusConflict, "This is being measured again already, in " + f.Shown() + "."}
 		}
 		c.out, c.Kept, c.Valid, c.Total = f.path(), f.Path(), f.Valid, f.Trials

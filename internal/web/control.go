@@ -161,13 +161,26 @@ func (s *Server) stopPage(r *http.Request) (string, any, error) {
 	v := controlView{Frame: s.frame(r, "Stop "+e.Study), Key: s.keys.next(), Stop: true, Study: e.Study, Shown: p.shown(),
 		Path: "r/" + p.id + "/", Valid: e.Valid, Total: e.Trials}
 	if _, err := store.Writer(p.path()); err != nil {
-		return "", nil, notRunning(p)
+		return "", nil, notRunning(p, err)
 	}
 	return "control", v, nil
 }
 
-func notRunning(p place) error {
+// notRunning is what there is to say where no process is to be signalled.
+func notRunning(p place, err error) error {
+	if errors.Is(err, store.ErrElsewhere) {
+		return fault{http.StatusConflict, p.shown() + ": " + err.Error() + ". Stop it there."}
+	}
 	return fault{http.StatusConflict, "No lab of this user on this machine measures " + p.shown() + " now."}
+}
+
+// written says whether a lab writes to the results, here or on another machine.
+func (p place) written() bool {
+	lab, err := store.Writer(p.path())
+	if err == nil {
+		lab.Release()
+	}
+	return err == nil || errors.Is(err, store.ErrElsewhere)
 }
 
 // stop asks a lab to stop in order, as one Ctrl-C does. It asks once: a second Ctrl-C would
@@ -179,7 +192,7 @@ func (s *Server) stop(r *http.Request) (string, error) {
 	}
 	lab, err := store.Writer(p.path())
 	if err != nil {
-		return "", notRunning(p)
+		return "", notRunning(p, err)
 	}
 	defer lab.Release()
 	s.orders.mu.Lock()
@@ -188,7 +201,7 @@ func (s *Server) stop(r *http.Request) (string, error) {
 		return "now/", nil
 	}
 	if err := lab.Signal(os.Interrupt); err != nil {
-		return "", notRunning(p)
+		return "", notRunning(p, err)
 	}
 	s.orders.stopping[p.path()] = lab.Pid
 	return "now/", nil
@@ -281,7 +294,7 @@ func (s *Server) resumePage(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if _, err := store.Writer(p.path()); err == nil {
+	if p.written() {
 		return "", nil, fault{http.StatusConflict, p.shown() + " is being measured already."}
 	}
 	if p.confirming() != nil {
@@ -302,7 +315,7 @@ func (s *Server) resume(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := store.Writer(p.path()); err == nil {
+	if p.written() {
 		return "", fault{http.StatusConflict, p.shown() + " is being measured already."}
 	}
 	if p.confirming() != nil {

@@ -433,3 +433,30 @@ func keyPEM(t *testing.T, pair tls.Certificate) []byte {
 	ok(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: b})
 }
+
+// A study that another machine measures into a shared folder runs, and is neither resumed nor stopped here.
+func TestALabOnAnotherMachineRuns(t *testing.T) {
+	l := underWay(t, 3)
+	l.conduct(1)
+	lock := filepath.Join(l.dir, "run/001/lock")
+	ok(t, os.WriteFile(lock, []byte("edgegauge results\npid 77 on elsewhere since 2026-01-01T00:00:00Z\nboot b\n"), 0o644))
+	s, _, _ := controlled(t, l.dir)
+	v := visitor{t, s}
+	p, err := s.find(id(t, s, "run/001"))
+	ok(t, err)
+	e := entry{Host: "elsewhere", PID: 77, Trials: 6, Valid: 1}
+	if got := e.state(p); got != "running" {
+		t.Errorf("it is %s", got)
+	}
+	run := "/r/" + id(t, s, "run/001") + "/"
+	for page, want := range map[string]string{"stop": "pid 77 on elsewhere", "resume": "is being measured already"} {
+		w := v.ask("GET", run+page+"/", nil, nil)
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: got %d: %.300s", page, w.Code, w.Body)
+		}
+	}
+	ok(t, l.kept.Close())
+	if got := e.state(p); got != "unfinished" {
+		t.Errorf("ended, it is %s", got)
+	}
+}

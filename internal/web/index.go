@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,7 +30,9 @@ type entry struct {
 	Host            string
 	Trials, Valid   int
 	Treatments      int
-	Refused         int // invalid attempts
+	Refused         int  // invalid attempts
+	Ended           bool // the lab found that nothing is left to measure
+	Undecided       bool // whether the precision that is asked for takes more trials
 	Fault           string
 }
 
@@ -42,7 +45,7 @@ type index struct {
 }
 
 // indexFormat is the version of the file; another one is not read.
-const indexFormat = 3 // 3: trials that a bench need not run are not counted
+const indexFormat = 4 // 4: it says whether the lab found that nothing is left
 
 type indexText struct {
 	Format  int              `json:"format"`
@@ -155,6 +158,11 @@ func (e *entry) read(p place) error {
 		return err
 	}
 	e.Study, e.Question, e.Treatments = y.Name, y.Question, y.Treatments()
+	ending, err := s.Ending()
+	if err != nil {
+		return err
+	}
+	e.Ended, e.Undecided = ending != nil && !ending.At.IsZero(), ending == nil && y.Design.Precision > 0
 	plan, err := study.Expand(y)
 	if err != nil {
 		return err
@@ -194,22 +202,24 @@ func addOnce(list []string, name string) []string {
 	return append(list, name)
 }
 
-// running says whether a lab is writing to the results now. Subtle: the lock is asked
-// only while the process that took it last is alive; else asking would take it for a
-// moment, in which a lab that begins would be refused.
+// running says whether a lab is writing to the results now, here or on another machine. Subtle: the
+// lock is asked only while the process that took it last is alive, or is no process of this machine; else
+// asking would take it for a moment, in which a lab that begins would have to wait.
 func (e *entry) running(p place) bool {
-	if e.Valid == e.Trials { // there is nothing to do, or nothing yet
+	if !e.left() || e.Fault != "" {
 		return false
 	}
-	host, err := os.Hostname()
-	if err != nil || e.Host != host || e.PID <= 0 || e.Fault != "" {
-		return false
+	if host, err := os.Hostname(); err == nil && e.Host == host && e.PID > 0 {
+		if err := unix.Kill(e.PID, 0); err == nil || err == unix.EPERM {
+			return store.Busy(p.path())
+		}
 	}
-	if err := unix.Kill(e.PID, 0); err != nil && err != unix.EPERM {
-		return false
-	}
-	return store.Busy(p.path())
+	_, err := store.Writer(p.path())
+	return errors.Is(err, store.ErrElsewhere)
 }
+
+// left says whether there is, or may be, something to measure.
+func (e *entry) left() bool { return e.Undecided || e.Valid < e.Trials && !e.Ended }
 
 // state is how far the results are, in a word that is also a class of the style.
 func (e *entry) state(p place) string {
@@ -218,7 +228,7 @@ func (e *entry) state(p place) string {
 		return "unreadable"
 	case e.running(p):
 		return "running"
-	case e.Valid < e.Trials:
+	case e.left():
 		return "unfinished"
 	}
 	return "complete"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -200,7 +201,7 @@ func paceOf(p place) time.Duration {
 	var all time.Duration
 	n := 0
 	for _, a := range attempts {
-		if !a.Ended.IsZero() {
+		if !a.Ended.IsZero() && a.State != store.Interrupted { // of those nobody knows when they ended
 			all += a.Ended.Sub(a.Began)
 			n++
 		}

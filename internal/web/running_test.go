@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -358,5 +359,44 @@ func TestAStoppedLookTellsNothing(t *testing.T) {
 	}
 	if s.hub.renew(new(watch), make(chan struct{})); s.hub.newest().number != 1 {
 		t.Error("one that goes on told nothing")
+	}
+}
+
+// Results are complete when the lab found that nothing is left: with trials that were abandoned, and not
+// before it knows whether a precision takes more blocks.
+func TestHowFarResultsAre(t *testing.T) {
+	for _, tt := range []struct {
+		precision bool
+		abandon   int // trials
+		end       bool
+		want      string
+	}{{false, 0, false, "complete"}, {false, 0, true, "complete"}, {false, 1, false, "unfinished"},
+		{false, 1, true, "complete"}, {true, 0, false, "unfinished"}, {true, 0, true, "complete"}} {
+		dir := t.TempDir()
+		text := fabricated.Study(2, 3, 20)
+		if tt.precision {
+			text = bytes.Replace(text, []byte("replications: 3"), []byte("replications: 3, precision: 2%"), 1)
+		}
+		kept, plan, err := fabricated.Create(filepath.Join(dir, "run/001"), text)
+		ok(t, err)
+		if tt.precision && plan.Study.Design.Precision == 0 {
+			t.Fatalf("no precision in %s", text)
+		}
+		for i, trial := range plan.Trials {
+			if i < tt.abandon {
+				continue
+			}
+			ok(t, fabricated.Trial(kept, trial, 20, nil))
+		}
+		if tt.end {
+			ok(t, kept.End(""))
+		}
+		ok(t, kept.Close())
+		s := served(t, Options{Folders: []string{dir}})
+		p, err := s.find(id(t, s, "run/001"))
+		ok(t, err)
+		if e := s.index.of([]place{p})[0]; e.state(p) != tt.want {
+			t.Errorf("%+v: got %s (%+v)", tt, e.state(p), e)
+		}
 	}
 }

@@ -17,10 +17,13 @@ type CaptureStats struct {
 	MTU         int
 	First, Last time.Duration // stamps of the first and last packet, since 1970
 	// Offset is CLOCK_REALTIME less CLOCK_MONOTONIC when the tap opened, Step
-	// what that difference moved until it closed: more than the resolution
-	// claimed is a clock step.
+	// what that difference moved until it closed: see mostStep.
 	Offset, Step time.Duration
 }
+
+// mostStep is what two readings of a clock that nobody set may differ by. Beyond it the wall clock, which
+// stamps packets, was set, or the machine slept: their distances are not the time that passed.
+const mostStep = 50 * time.Microsecond
 
 func (q *CaptureStats) count(p *Packet) {
 	if q.Packets == 0 {
@@ -39,6 +42,10 @@ func (q CaptureStats) Err() error {
 		return fmt.Errorf("packet capture: %d of %d packets lost, ring full %d times; give the ring more blocks, or "+
 			"capture fewer bytes of each packet",
 			q.Drops, q.Packets+q.Drops, q.Freezes)
+	}
+	if q.Step.Abs() > mostStep {
+		return fmt.Errorf("packet capture: the wall clock, by which packets are stamped, was set by %v meanwhile: their "+
+			"times and distances are wrong; let the time service slew the clock (chronyd without makestep)", q.Step)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Run calls visit for each packet until ctx has ended, every packet the kernel
@@ -60,7 +62,7 @@ func (t *Tap) Run(ctx context.Context, visit func(Packet) error) error {
 
 func (t *Tap) end() {
 	t.readCounters()
-	t.q.Step = clockOffset() - t.q.Offset
+	t.q.Step = kernel.WallClockOffset() - t.q.Offset
 }
 
 // readCounters adds up the kernel's counters, which reading resets. Its count

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // TapOptions say what a Tap captures. The zero value but for Interface
@@ -92,7 +94,7 @@ func (t *Tap) setUp() error {
 	if err := t.attach(); err != nil {
 		return err
 	}
-	t.q.Offset = clockOffset()
+	t.q.Offset = kernel.WallClockOffset()
 	sa := &unix.SockaddrLinklayer{Protocol: htons(unix.ETH_P_ALL), Ifindex: index}
 	return unix.Bind(t.fd, sa)
 }
@@ -169,16 +171,6 @@ func (t *Tap) attach() error {
 
 func htons(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
-}
-
-// clockOffset returns CLOCK_REALTIME less CLOCK_MONOTONIC, the latter read
-// before and after.
-func clockOffset() time.Duration {
-	var a, r, b unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &a)
-	unix.ClockGettime(unix.CLOCK_REALTIME, &r)
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &b)
-	return time.Duration(r.Nano() - (a.Nano()+b.Nano())/2)
 }
 
 // Link returns the link type of the captured frames.

@@ -134,7 +134,11 @@ func Deliver(s *store.Store, p study.Plan, o store.Order, retries, requests int,
 	if err = errors.Join(err, own.Close()); err != nil {
 		return "", err
 	}
-	return s.Take(o, retries, dir)
+	found, err := s.Examine(o, retries, dir)
+	if err != nil {
+		return "", err
+	}
+	return s.Accept(found)
 }
 
 func conduct(s *store.Store, t study.Trial, requests int, on store.Bench, noted []store.Quality,

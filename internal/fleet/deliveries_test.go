@@ -1,0 +1,57 @@
+package fleet
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// A slowLedger takes its time to examine results, as large ones do.
+type slowLedger struct {
+	Ledger
+	takes time.Duration
+}
+
+func (l slowLedger) Examine(o store.Order, _ int, _ string) (store.Examined, error) {
+	time.Sleep(l.takes)
+	return store.Examined{}, store.ErrRefused
+}
+
+// While results are examined, benches are heard, those that fall silent are missed, and their blocks
+// are given to others. Whose results they are keeps its order.
+func TestResultsAreExaminedBesideTheRest(t *testing.T) {
+	const takes = 10 * Lease
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		s.beat("b", "1", nil)
+		first, second := s.of("a"), s.of("b")
+		answers := make(chan Answer, 1)
+		s.results <- Delivery{Result: Result{Task: first.Task, Bench: "a", Boot: "1"},
+			Answer: func(a Answer) { answers <- a }, Fetch: func(context.Context, string) error { return nil }}
+		synctest.Wait()
+		began := time.Now()
+		for time.Since(began) < 3*Lease {
+			time.Sleep(Lease / beats)
+			for name, task := range map[string]Task{"a": first.Task, "c": s.of("c").Task} {
+				select {
+				case s.alive <- Beat{Bench: name, Boot: "1", Machine: name, Program: "v1", Task: task, Done: name == "a"}:
+				case <-time.After(Lease):
+					t.Fatalf("nobody has heard %s for %v", name, Lease)
+				}
+			}
+		}
+		if x := s.shows("b"); x.Standing != Lost || s.of("c").Attempt == 0 {
+			t.Errorf("b fell silent with %v: it is %+v, and c has %v", second.Task, x, s.of("c").Task)
+		}
+		if s.of("a").Task != first.Task || len(answers) > 0 {
+			t.Errorf("a's results are being examined, and it has %v", s.of("a").Task)
+		}
+		time.Sleep(takes)
+		if len(answers) == 0 || (<-answers).Verdict != Refused {
+			t.Error("a's results were not refused at the end")
+		}
+	}, func(c *Coordinator) { c.Ledger = slowLedger{c.Ledger, takes} })
+}

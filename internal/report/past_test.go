@@ -1,0 +1,53 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// A study that asks for a precision has not ended when its planned trials are valid, but when the lab
+// found whether more are needed. A history takes whole runs only.
+func TestAHistoryTakesEndedStudies(t *testing.T) {
+	for design, ends := range map[string]bool{"{replications: 4}": true, "{replications: 4, precision: 2%}": false} {
+		file := "study: s\nservice: monitor\nfactors: {stack: [a, b]}\ndesign: " + design + "\n"
+		s, err := study.Parse("study.yaml", []byte(file), study.Vocabulary{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := study.Expand(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir() + "/results"
+		st, err := store.Create(dir, header(t, file, s, plan))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		value := func(map[string]string, measure.Side, string) (float64, float64) { return 1, 0.1 }
+		for _, trial := range plan.Trials {
+			a, err := st.Begin(trial.ID)
+			if err == nil {
+				err = a.Commit(resultsOf(map[string]string{"stack": trial.Treatment[0].Text}, trial.Block, value,
+					store.Measured), nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := PastOf(reportOf(t, dir), nil).Failed; (got == "") != ends ||
+			!ends && !strings.Contains(got, "unfinished, 8 of 8 trials valid") {
+			t.Errorf("%s: got %q", design, got)
+		}
+		if err := st.End(""); err != nil {
+			t.Fatal(err)
+		}
+		if got := PastOf(reportOf(t, dir), nil).Failed; got != "" {
+			t.Errorf("%s, ended: got %q", design, got)
+		}
+	}
+}

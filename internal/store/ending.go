@@ -1,0 +1,123 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+)
+
+// endingKey of the table meta says how a study ended; empty: it has not. Ledgers of
+// older labs lack it.
+const endingKey = "ending"
+
+// An Ending is how a study ended: nothing was left to measure.
+type Ending struct {
+	At    time.Time `json:"at"`              // zero: the ledger is an older lab's, which does not say
+	Unmet string    `json:"unmet,omitempty"` // why the precision that was asked for is not reached
+}
+
+// Ending is how the study ended; nil: it was begun, or asked for more, and has not ended yet.
+func (s *Store) Ending() (*Ending, error) {
+	var text string
+	switch err := s.db.QueryRow("SELECT value FROM meta WHERE key = ?", endingKey).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return &Ending{}, nil
+	case err != nil:
+		return nil, s.word(err)
+	case text == "":
+		return nil, nil
+	}
+	var e Ending
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		return nil, s.damaged("%s %q: %v", endingKey, text, err)
+	}
+	return &e, nil
+}
+
+// Left reports whether a lab has something left to do, if only to find that nothing is. Of an older
+// lab's ledger that are trials that are neither valid nor abandoned after those retries.
+func (s *Store) Left(retries int) (bool, error) {
+	ending, err := s.Ending()
+	if err != nil || ending == nil || !ending.At.IsZero() {
+		return err == nil && ending == nil, err
+	}
+	pending, err := s.Pending()
+	return slices.ContainsFunc(pending, func(t TrialState) bool { return t.Refused <= retries }), err
+}
+
+// End records that nothing is left to measure. It holds until the study is resumed with
+// settings that ask for more.
+func (s *Store) End(unmet string) error {
+	text, err := json.Marshal(Ending{At: time.Now().UTC(), Unmet: unmet})
+	if err != nil {
+		return err
+	}
+	return s.change(func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", endingKey, string(text))
+		return err
+	})
+}
+
+// goOn forgets an ending where the study asks for more now.
+func (s *Store) goOn(asksMore bool) error {
+	write := "INSERT OR IGNORE INTO meta VALUES (?, '')" // of an older lab's ledger
+	if asksMore {
+		write = "INSERT OR REPLACE INTO meta VALUES (?, '')"
+	}
+	return s.change(func(tx *sql.Tx) error {
+		_, err := tx.Exec(write, endingKey)
+		return err
+	})
+}
+
+// Spent is how long the runs before the last one worked, each until the last that it did. A lab
+// that measures is the last run itself.
+func (s *Store) Spent() (time.Duration, error) {
+	runs, err := s.Runs()
+	if err != nil {
+		return 0, err
+	}
+	of, err := s.RunOf(runs)
+	if err != nil {
+		return 0, err
+	}
+	attempts, err := s.Attempts(0)
+	if err != nil {
+		return 0, err
+	}
+	until := make([]time.Time, len(runs))
+	for _, a := range attempts {
+		at := a.Ended
+		if a.State == Interrupted || a.Ended.IsZero() { // it is the run after it that notes when
+			at = a.Began
+		}
+		i, ok := of[a.AttemptID]
+		if !ok { // a bench's: by its clock
+			i = runAt(runs, at)
+		}
+		if at.After(until[i]) {
+			until[i] = at
+		}
+	}
+	var spent time.Duration
+	for i := range runs[1:] {
+		if next := runs[i+1].Started; until[i].After(next) { // a clock was set meanwhile
+			until[i] = next
+		}
+		spent += max(0, until[i].Sub(runs[i].Started))
+	}
+	return spent, nil
+}
+
+// runAt is the run that was under way at an instant.
+func runAt(runs []Run, at time.Time) int {
+	found := 0
+	for i, r := range runs {
+		if !r.Started.After(at) {
+			found = i
+		}
+	}
+	return found
+}

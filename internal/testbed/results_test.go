@@ -1,0 +1,91 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/lab"
+)
+
+// again opens a study of two trials where no directory is named.
+func again(t *testing.T, b *Testbed, results, settings string) *Experiment {
+	t.Helper()
+	text := []byte("study: s\nservice: monitor\nstack: coap-cbor\nrequests: 5\nretries: 0\n" + settings)
+	p, err := b.Read(t.Context(), "s.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := b.Open(t.Context(), Request{Plan: p, Text: text, Results: results})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A study that is stopped in its last cool-down is gone on with, since its end is not known: with
+// precision, too, where every trial planned so far is valid. The next one begins anew.
+func TestAStudyIsGoneOnWithUntilItEnds(t *testing.T) {
+	b := bed(t)
+	for _, design := range []string{"", ", precision: 1%, budget: 1ms"} {
+		results := t.TempDir()
+		settings := "design: {replications: 2, warmup: 2, cooldown: 50ms" + design + "}\n"
+		e := again(t, b, results, settings)
+		ctx, stop := context.WithCancel(t.Context())
+		e.Lab.Progress = func(p lab.Progress) {
+			if p.Step == "" && p.Done == 2 {
+				stop()
+			}
+		}
+		if _, err := e.Lab.Run(ctx); !errors.Is(err, lab.ErrStopped) {
+			t.Fatalf("got %v, want it stopped", err)
+		}
+		stop()
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"001", "002"} {
+			e = again(t, b, results, settings)
+			if filepath.Base(e.Dir) != want || e.Resumed != (i == 0) {
+				t.Errorf("%q, run again: got %s, resumed %v, want %s", design, e.Dir, e.Resumed, want)
+			}
+			e.Lab.Progress = func(p lab.Progress) { t.Errorf("trial %d is measured anew", p.Trial.ID) }
+			if i == 0 {
+				if out, err := e.Lab.Run(t.Context()); err != nil || out.Valid+out.Invalid != 0 {
+					t.Errorf("got %+v %v, want nothing measured", out, err)
+				}
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A study all of whose trials that are not valid were abandoned has ended: run again, it begins anew.
+func TestAStudyOfAbandonedTrialsBeginsAnew(t *testing.T) {
+	b, results := bed(t), t.TempDir()
+	settings := "design: {replications: 2, warmup: 2}\n"
+	e := again(t, b, results, settings)
+	for trial := range 2 {
+		a, err := e.Lab.Store.Begin(trial + 1)
+		if err == nil {
+			err = a.Invalidate("it broke", "", nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Lab.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = again(t, b, results, settings)
+	defer e.Close()
+	if filepath.Base(e.Dir) != "002" || e.Resumed {
+		t.Errorf("run again: got %s, resumed %v, want the next directory", e.Dir, e.Resumed)
+	}
+}
