@@ -22,7 +22,7 @@ check: ## format, vet, staticcheck, short tests: needs Go only; run it before ea
 	@.ci/check
 
 test: ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
-	@$(MAKE) -s -j 2 --output-sync=recurse brought cross # one fetches and unpacks, the other compiles
+	@$(MAKE) -s -j 2 brought cross # one fetches and unpacks, the other compiles
 	@.ci/test
 
 brought:
