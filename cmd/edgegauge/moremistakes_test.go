@@ -187,7 +187,7 @@ var moreMistakes = []mistake{
 	{"check s.yaml", one + "at_once: 3\n", "s.yaml:5:10: at_once 3 takes a link"},
 	{"check s.yaml", one + "link: {rate: 10 Mbps}\n", "such as 9600bit, 60kbit or 1Mbit"},
 	{"check s.yaml", one + "link: {up: {rate: 5kbit}, dow: {rate: 5kbit}}\n", "s.yaml:5:27: … did you mean down?"},
-	{"check s.yaml", one + "question: What?: yes\n", "s.yaml:5:16: not YAML … put a text that holds a colon between quotes"},
+	{"check s.yaml", one + "question: What?: yes\n", "s.yaml:5:16: not YAML … a text that holds a colon between quotes"},
 	{"check s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: [rest-json, soap]}\n" +
 		"exclude: [{stack: [rest-json, soap]}]\n", "s.yaml:5:10: every treatment is excluded; remove an exclusion"},
 	{"check s.yaml", "study: s\nserver: {url: 'mqtt://127.0.0.1:1883/'}\n", "s.yaml:2:15: the request names no topic"},
