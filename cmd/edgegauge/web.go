@@ -122,7 +122,7 @@ func folders(paths []string) error {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil && path == "results" {
-			return exit{exitUsage, errors.New("there is no folder results here; edgegauge run makes it: measure first, or " +
+			return exit{exitUsage, errors.New("results: no such folder; edgegauge run makes it: measure first, or " +
 				"name a folder that holds results")}
 		}
 		if err == nil && !info.IsDir() {
