@@ -154,7 +154,6 @@ var moreMistakes = []mistake{
 	{"report old --out x.pdf", "", "--out x.pdf: there is no such format; name a file that ends in .html"},
 	{"report old old", "", "a report takes one directory"},
 	{"publish old --out x.tar.gz", "", "a crate is a zip archive; name it x.crate.zip"},
-	{"web", "", "results: no such folder; edgegauge run makes it"},
 	{"compare old old --pilot 3", "", "--pilot is for versions that are measured: add --base and --with"},
 	{"compare old old --fail-if rtt=5%", "", "write RESPONSE, < or >, and a bound"},
 	{"compare old old --equal-within 5%", "", `"5%" is not a number; write, for example, --equal-within 0.05`},
