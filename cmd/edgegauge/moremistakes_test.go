@@ -154,7 +154,6 @@ var moreMistakes = []mistake{
 	{"report old --out x.pdf", "", "--out x.pdf: there is no such format; name a file that ends in .html"},
 	{"report old old", "", "a report takes one directory"},
 	{"publish old --out x.tar.gz", "", "a crate is a zip archive; name it x.crate.zip"},
-	{"web", "", "there is no folder results here; edgegauge run makes it"},
 	{"compare old old --pilot 3", "", "--pilot is for versions that are measured: add --base and --with"},
 	{"compare old old --fail-if rtt=5%", "", "write RESPONSE, < or >, and a bound"},
 	{"compare old old --equal-within 5%", "", `"5%" is not a number; write, for example, --equal-within 0.05`},
@@ -187,7 +186,7 @@ var moreMistakes = []mistake{
 	{"check s.yaml", one + "at_once: 3\n", "s.yaml:5:10: at_once 3 takes a link"},
 	{"check s.yaml", one + "link: {rate: 10 Mbps}\n", "such as 9600bit, 60kbit or 1Mbit"},
 	{"check s.yaml", one + "link: {up: {rate: 5kbit}, dow: {rate: 5kbit}}\n", "s.yaml:5:27: … did you mean down?"},
-	{"check s.yaml", one + "question: What?: yes\n", "s.yaml:5:16: not YAML … put a text that holds a colon between quotes"},
+	{"check s.yaml", one + "question: What?: yes\n", "s.yaml:5:16: not YAML … a text that holds a colon between quotes"},
 	{"check s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: [rest-json, soap]}\n" +
 		"exclude: [{stack: [rest-json, soap]}]\n", "s.yaml:5:10: every treatment is excluded; remove an exclusion"},
 	{"check s.yaml", "study: s\nserver: {url: 'mqtt://127.0.0.1:1883/'}\n", "s.yaml:2:15: the request names no topic"},

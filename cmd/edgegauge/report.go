@@ -97,7 +97,8 @@ side by side, those that repeat it with what agrees.`,
 	c.Flags().BoolVar(&anova, "anova", false, "also show which factors explain the variation of trials (text; other "+
 		"formats always do)")
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
-	c.Flags().StringVar(&out, "out", "", "output file, whose ending says the format unless --format does; for svg, output folder")
+	c.Flags().StringVar(&out, "out", "", "output file, whose ending says the format if --format does not; for svg, "+
+		"output folder")
 	c.Flags().BoolVar(&claims, "claims", false,
 		"print only the verdicts on published claims, for one or more directories (text, json)")
 	c.Flags().BoolVar(&findings, "findings", false, "write pages on the five papers, from results of their studies")

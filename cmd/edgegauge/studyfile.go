@@ -117,6 +117,9 @@ func noStudy(name string) error {
 			return fmt.Errorf("%s: no such file; did you mean %s?", name, other)
 		}
 	}
+	if name == "-" {
+		return errors.New("no study is read from standard input; save it in a file and name that")
+	}
 	known := builtInStudies()
 	for _, file := range append(studiesIn(filepath.Dir(name)), studiesIn("studies")...) {
 		known = append(known, file, strings.TrimSuffix(file, filepath.Ext(file)))
@@ -126,9 +129,6 @@ func noStudy(name string) error {
 	}
 	if near := meant.Nearest(filepath.Base(stem), builtInStudies()); near != "" {
 		return fmt.Errorf("%s: no such file; did you mean %s, which comes with edgegauge?", name, near)
-	}
-	if name == "-" {
-		return errors.New("no study is read from standard input; save it in a file and name that")
 	}
 	return fmt.Errorf("%s: no such file; edgegauge run lists the studies", name)
 }

@@ -97,12 +97,10 @@ func unknownVerb(c *cobra.Command, args []string) error {
 	var names []string
 	if verb := otherVerbs[strings.TrimPrefix(c.CommandPath()+" "+args[0], "edgegauge ")]; verb != "" {
 		names = []string{strings.Join(append([]string{"edgegauge", verb}, args[1:]...), " ")}
-	}
-	for _, s := range c.SuggestionsFor(args[0]) {
-		if names != nil {
-			break
+	} else {
+		for _, s := range c.SuggestionsFor(args[0]) {
+			names = append(names, strings.Join(append([]string{c.CommandPath(), s}, args[1:]...), " "))
 		}
-		names = append(names, strings.Join(append([]string{c.CommandPath(), s}, args[1:]...), " "))
 	}
 	if names == nil {
 		for _, group := range c.Commands() { // list: stacks list, devices list

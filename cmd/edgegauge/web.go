@@ -122,8 +122,8 @@ func folders(paths []string) error {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil && path == "results" {
-			return exit{exitUsage, errors.New("there is no folder results here; edgegauge run makes it: measure first, or name " +
-				"a folder that holds results")}
+			return exit{exitUsage, errors.New("results: no such folder; edgegauge run makes it: measure first, or " +
+				"name a folder that holds results")}
 		}
 		if err == nil && !info.IsDir() {
 			return exit{exitUsage, fmt.Errorf("%s is a file; name a folder that holds results, such as results", path)}

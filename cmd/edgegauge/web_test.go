@@ -109,7 +109,7 @@ func TestWebRefuses(t *testing.T) {
 		{[]string{"web", "there", "--tls-cert", "no.pem", "--tls-key", "no.pem"}, exitUsage, "open no.pem: no such file"},
 		{[]string{"web", "there", "--tls-cert", "/dev/zero", "--tls-key", "x"}, exitUsage, "more than 1048576 bytes"},
 		{[]string{"web", "nowhere"}, exitUsage, "nowhere: no such folder"},
-		{[]string{"web"}, exitUsage, "results: no such folder"},
+		{[]string{"web"}, exitUsage, "results: no such folder; edgegauge run makes it"},
 		{[]string{"web", "export", "page"}, exitUsage, "export"},
 		{[]string{"web", "export", "page", "there"}, exitUsage, "no results"},
 		{[]string{"run", "quickstart", "--web=0.0.0.0:1", "--out", "x"}, exitUsage, "a port of this machine"},
