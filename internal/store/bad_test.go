@@ -301,3 +301,27 @@ func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 		ok(t, r.Close())
 	}
 }
+
+// What Verify has found whole is not hashed again when it is read; what was changed since is found by the next Verify.
+func TestVerifyRemembers(t *testing.T) {
+	s := create(t, 3)
+	for trial := 1; trial <= 3; trial++ {
+		ok(t, write(t, s, trial, 30).Commit(results, quality))
+	}
+	if bad := s.Verify(); bad != nil {
+		t.Fatal(bad)
+	}
+	files := must[[]string](t)(filepath.Glob(s.path("exchanges", "*")))
+	for _, f := range files {
+		if !s.verified[filepath.Join("exchanges", filepath.Base(f))] {
+			t.Errorf("%s would be hashed again", f)
+		}
+	}
+	ok(t, os.WriteFile(files[1], []byte("changed"), 0o644))
+	if bad := s.Verify(); len(bad) != 1 || !errors.Is(bad[0], ErrEdited) {
+		t.Errorf("got %v, want one edited file of %d", bad, len(files))
+	}
+	if len(files) != 6 {
+		t.Errorf("%d files", len(files))
+	}
+}

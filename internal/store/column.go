@@ -108,7 +108,12 @@ func (c *Columns) Read(dst []int64, name string) ([]int64, error) {
 
 // add adds a column's values, times sign, to those of the answered rows.
 func (c *Columns) add(to []int64, column string, sign int64) error {
-	n, err := c.each(column, func(i int, v int64) { to[i] += sign * v })
+	n, err := c.each(column, func(at int, values []int64) {
+		to := to[at : at+len(values)]
+		for i, v := range values {
+			to[i] += sign * v
+		}
+	})
 	if err == nil && n == 0 && c.n > 0 {
 		err = fail(ErrNoData, "%s: the %s does not record %q", c.f.name, c.side, column)
 	}
@@ -117,8 +122,9 @@ func (c *Columns) add(to []int64, column string, sign int64) error {
 
 // each calls f with the values of the answered rows, numbered from 0, and
 // returns how many there were; rows where the column is null are passed over.
-func (c *Columns) each(column string, f func(i int, v int64)) (n int, err error) {
+func (c *Columns) each(column string, f func(at int, values []int64)) (n int, err error) {
 	row, answered := 0, 0
+	all := c.n == len(c.answered)
 	err = c.f.pages(column, func(p parquet.Page) {
 		data, levels := p.Data(), p.DefinitionLevels()
 		values := data.Int64()
@@ -126,12 +132,17 @@ func (c *Columns) each(column string, f func(i int, v int64)) (n int, err error)
 		if rows == 0 { // a required column
 			rows = len(values)
 		}
+		if all && rows == len(values) { // as nearly always: no row failed, and none is null
+			f(answered, values)
+			n, answered, row = n+rows, answered+rows, row+rows
+			return
+		}
 		k := 0
 		for i := range rows {
 			there := len(levels) == 0 || levels[i] > 0
 			if c.answered[row] {
 				if there {
-					f(answered, values[k])
+					f(answered, values[k:k+1])
 					n++
 				}
 				answered++

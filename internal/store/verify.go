@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 )
 
 // edited is the error for a file that is not what the lab wrote.
@@ -37,6 +39,10 @@ func (s *Store) checkFileOnce(name, want string) error {
 	if done {
 		return nil
 	}
+	return s.checkAndRemember(name, want)
+}
+
+func (s *Store) checkAndRemember(name, want string) error {
 	err := s.checkFile(name, want)
 	s.mu.Lock()
 	s.verified[name] = err == nil
@@ -92,7 +98,7 @@ func (s *Store) checkPlan() error {
 	return s.checkFile(planFile, digestOf(want))
 }
 
-// checkRaw compares raw files. Those that a copy leaves out are not missed.
+// checkRaw compares raw files, on all CPUs. Those that a copy leaves out are not missed.
 func (s *Store) checkRaw(note func(error)) error {
 	leftOut, err := s.LeftOut()
 	if err != nil {
@@ -103,16 +109,51 @@ func (s *Store) checkRaw(note func(error)) error {
 		return s.word(err)
 	}
 	defer rows.Close()
+	const some = 1024 // a stranger's ledger may name millions
+	files := make([]checked, 0, some)
+	check := func() {
+		s.checkFiles(files)
+		for _, f := range files {
+			if !(errors.Is(f.err, ErrMissing) && within(leftOut, f.name)) {
+				note(f.err)
+			}
+		}
+		files = files[:0]
+	}
 	for rows.Next() {
-		var name, want string
-		if err := rows.Scan(&name, &want); err != nil {
+		var f checked
+		if err := rows.Scan(&f.name, &f.want); err != nil {
 			return s.word(err)
 		}
-		if err := s.checkFile(name, want); !(errors.Is(err, ErrMissing) && within(leftOut, name)) {
-			note(err)
+		if files = append(files, f); len(files) == some {
+			check()
 		}
 	}
+	check()
 	return s.word(rows.Err())
+}
+
+// A checked file has a checksum that it should have, and what is wrong with it.
+type checked struct {
+	name, want string
+	err        error
+}
+
+func (s *Store) checkFiles(files []checked) {
+	var group sync.WaitGroup
+	next := make(chan *checked)
+	for range min(len(files), runtime.NumCPU()) {
+		group.Go(func() {
+			for f := range next {
+				f.err = s.checkAndRemember(f.name, f.want)
+			}
+		})
+	}
+	for i := range files {
+		next <- &files[i]
+	}
+	close(next)
+	group.Wait()
 }
 
 // checkRows recomputes the digest of every concluded attempt's rows.

@@ -47,7 +47,8 @@ func newBatch() *batch {
 	return b
 }
 
-// receive waits for a datagram, takes what else is there, and says how many datagrams that is. 0: the socket's time ran out.
+// receive waits for a datagram, takes what else is there, and says how many datagrams that is. 0: the socket's time
+// ran out.
 func (b *batch) receive(fd int, raw bool) (int, error) {
 	for i := range b.headers {
 		b.headers[i].Namelen = unix.SizeofSockaddrInet6
@@ -99,8 +100,8 @@ func (b *batch) reply(fd, i int, answer []byte) {
 }
 
 // Where the next request comes at once, a server costs least if its thread waits in the socket by itself: two system
-// calls an exchange, and no word to the scheduler. Such a thread holds its P, so that wait is bounded. Where requests are
-// rare, the scheduler hears of each wait.
+// calls an exchange, and no word to the scheduler. Such a thread holds its P, so that wait is bounded. Where requests
+// are rare, the scheduler hears of each wait.
 const (
 	waitInSocket = 5 * time.Millisecond // at most
 	quick        = time.Millisecond     // between two requests
