@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/crate"
+	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
@@ -22,7 +24,7 @@ import (
 // publishing is what publish was asked.
 type publishing struct {
 	out, title, description, license string
-	authors                          []string
+	authors, except                  []string
 	withoutRaw                       bool
 }
 
@@ -36,15 +38,18 @@ the study, the plan, the facts of the machines, every raw file, the ledger, a fr
 and metadata that say who measured what, when, and with what. Results that are damaged or unfinished are refused.
 
 With --without-raw, publish writes a small results directory in place of the file: study, plan, facts and every trial's
-figures, without raw files and logs. report and compare read it, and run --like repeats it. It fits in a repository. The
-facts name the machines that were measured and their addresses; read them before you publish. doc/publish.md explains
-it step by step.`,
+figures, without raw files and logs. report and compare read it, and run --like repeats it. It fits in a repository.
+--except exchanges keeps every request as well. The facts name the machines that were measured and their addresses; read
+them before you publish. doc/publish.md explains it step by step.`,
 		Example: "  edgegauge publish results/latest --author 'Josiah Carberry <0000-0002-1825-0097>' --license CC-BY-4.0\n" +
 			"  edgegauge publish results/sensor/001 results/sensor/002 --title 'Two boards' --out " +
 			"boards.zip\n  edgegauge publish results/latest " +
-			"--without-raw --out findings/sensor",
+			"--without-raw --except exchanges --out findings/sensor",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(p.except) > 0 && !p.withoutRaw {
+				return exit{exitUsage, errors.New("--except goes with --without-raw: a crate holds all raw files")}
+			}
 			pack := a.publish
 			if p.withoutRaw {
 				pack = a.keep
@@ -60,6 +65,8 @@ it step by step.`,
 	f.StringVar(&p.out, "out", "", "file to write (default NAME-NUMBER.crate.zip); with --without-raw, "+
 		"directory (default NAME-NUMBER)")
 	f.BoolVar(&p.withoutRaw, "without-raw", false, "write a results directory without raw files and logs, and no crate")
+	f.StringSliceVar(&p.except, "except", nil, "with --without-raw: raw files to keep all the same, of "+
+		strings.Join(store.RawFolders(), ", "))
 	f.StringArrayVar(&p.authors, "author", nil, "author, as 'NAME <ORCID>' (repeatable)")
 	f.StringVar(&p.license, "license", "", "license of the data: CC-BY-4.0, CC0-1.0, … or a URL")
 	f.StringVar(&p.title, "title", "", "title of the data set (default: the study's question)")
@@ -130,7 +137,14 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 // keep writes a copy of results without raw files and returns its name.
 func (a *app) keep(dirs []string, p publishing, _ time.Time) (string, error) {
 	if len(dirs) > 1 || len(p.authors) > 0 || p.license+p.title+p.description != "" {
-		return "", exit{exitUsage, errors.New("--without-raw copies one results directory, and takes no option but --out")}
+		return "", exit{exitUsage, errors.New("--without-raw copies one results directory, and takes no option but --out " +
+			"and --except")}
+	}
+	for _, folder := range p.except {
+		if !slices.Contains(store.RawFolders(), folder) {
+			return "", exit{exitUsage, fmt.Errorf("--except %s: there are no such raw files; %s", folder,
+				meant.Advice(folder, store.RawFolders(), ""))}
+		}
 	}
 	part, err := publishable(dirs[0])
 	if err != nil {
@@ -142,7 +156,7 @@ func (a *app) keep(dirs []string, p publishing, _ time.Time) (string, error) {
 		return "", exit{exitUnmeasured, err}
 	}
 	defer s.Close()
-	if err := s.Keep(out); err != nil {
+	if err := s.Keep(out, p.except...); err != nil {
 		if badPlace(err) || errors.Is(err, store.ErrExists) {
 			return "", exit{exitUsage, fmt.Errorf("--out: %w", err)}
 		}

@@ -23,8 +23,7 @@ func (r *Report) doubts() {
 		}
 	}
 	if len(r.LeftOut) > 0 {
-		r.Warnings = append(r.Warnings, "a copy without raw files ("+strings.Join(r.LeftOut, ", ")+"): it has every trial's "+
-			"figures, but no individual requests, readings or packets")
+		r.Warnings = append(r.Warnings, r.leftOutWords())
 	}
 	shown := 0
 	for _, t := range r.Trials {
@@ -37,6 +36,29 @@ func (r *Report) doubts() {
 		}
 		r.Warnings = append(r.Warnings, t.Reason)
 	}
+}
+
+// leftOutWords say what a copy of results does not hold.
+func (r *Report) leftOutWords() string {
+	var lacks []string
+	for _, x := range [][2]string{{"exchanges", "individual requests"}, {"samples", "readings"}, {"packets", "packets"}} {
+		if slices.Contains(r.LeftOut, x[0]) {
+			lacks = append(lacks, x[1])
+		}
+	}
+	kind, has := "without raw files", "every trial's figures"
+	if !slices.Contains(r.LeftOut, "exchanges") {
+		kind, has = "without all raw files", has+" and every request"
+	}
+	if len(lacks) == 0 {
+		lacks = append(lacks, "logs")
+	}
+	last := len(lacks) - 1
+	text := strings.Join(lacks[:last], ", ")
+	if last > 0 {
+		text += " or "
+	}
+	return fmt.Sprintf("a copy %s (%s): it has %s, but no %s%s", kind, strings.Join(r.LeftOut, ", "), has, text, lacks[last])
 }
 
 // damage is the warning that stands above everything else.

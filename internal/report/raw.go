@@ -38,13 +38,15 @@ const courseParts = 60
 // ReadRaw adds what only the raw files show: distributions, courses and power
 // traces, these of about as many trials and sides as asked for. A file that cannot be read leaves a warning, not an
 // error: the trial
-// table stands without it. A copy that leaves raw files out has none of them.
+// table stands without it. Of a copy, what it leaves out is not looked for.
 func (r *Report) ReadRaw(s *store.Store, traces int) error {
-	if len(r.LeftOut) > 0 {
-		return nil
+	if !slices.Contains(r.LeftOut, "exchanges") {
+		if err := r.readDistributions(s); err != nil {
+			return err
+		}
 	}
-	if err := r.readDistributions(s); err != nil {
-		return err
+	if slices.Contains(r.LeftOut, "samples") {
+		return nil
 	}
 	return r.readTraces(s, traces)
 }

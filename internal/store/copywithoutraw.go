@@ -19,13 +19,22 @@ const leftOutKey = "left_out"
 // readyFile is what a trial's programs said when they were ready.
 const readyFile = "ready.json"
 
+// RawFolders are the folders of raw files, which a copy by Keep may leave out.
+func RawFolders() []string { return slices.Clone(kinds) }
+
 // Keep copies results into a new directory, small enough for a repository: studies,
 // facts, plan and ledger, and of each treatment's first valid trial what its
-// programs said of themselves. Raw files and logs are left out; the copy says so,
-// and is complete without them. It cannot be resumed.
-func (s *Store) Keep(dir string) (err error) {
+// programs said of themselves. Of the raw files only those in the folders named by
+// raw are copied, and no logs; the copy says what it leaves out, and is complete
+// without it. It cannot be resumed.
+func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if err := checkPlace(dir); err != nil {
 		return err
+	}
+	for _, folder := range raw {
+		if !slices.Contains(kinds, folder) {
+			return fmt.Errorf("%q is no folder of raw files", folder)
+		}
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return fail(ErrExists, "%s exists already; remove it, or name another directory", dir)
@@ -46,7 +55,11 @@ func (s *Store) Keep(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	rows, err := s.rawFiles(raw)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(names, rows...) {
 		to := filepath.Join(temp, name)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
@@ -55,7 +68,7 @@ func (s *Store) Keep(dir string) (err error) {
 			return err
 		}
 	}
-	if err := s.keepLedger(filepath.Join(temp, ledgerFile)); err != nil {
+	if err := s.keepLedger(filepath.Join(temp, ledgerFile), raw); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, dir); err != nil {
@@ -64,7 +77,7 @@ func (s *Store) Keep(dir string) (err error) {
 	return syncDir(filepath.Dir(filepath.Clean(dir)))
 }
 
-// texts are the files of a copy besides its ledger.
+// texts are the files of a copy besides its ledger and raw files.
 func (s *Store) texts() ([]string, error) {
 	names := []string{planFile}
 	runs, err := s.Runs()
@@ -91,9 +104,33 @@ func (s *Store) texts() ([]string, error) {
 	return slices.Compact(names), nil
 }
 
+// rawFiles are those of valid trials in the folders.
+func (s *Store) rawFiles(folders []string) ([]string, error) {
+	rows, err := s.db.Query("SELECT path FROM files ORDER BY path")
+	if err != nil {
+		return nil, s.word(err)
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, s.word(err)
+		}
+		if !within(folders, name) {
+			continue
+		}
+		if filepath.Clean(name) != name { // a ledger from elsewhere may name files outside
+			return nil, s.damaged("raw file %q", name)
+		}
+		names = append(names, name)
+	}
+	return names, s.word(rows.Err())
+}
+
 // keepLedger writes the ledger without the space that deleted rows left, as one
-// file without a log.
-func (s *Store) keepLedger(path string) error {
+// file without a log. It says which folders are left out: all but raw.
+func (s *Store) keepLedger(path string, raw []string) error {
 	from, err := s.db.Conn(context.Background())
 	if err != nil {
 		return err
@@ -112,7 +149,8 @@ func (s *Store) keepLedger(path string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(append(slices.Clone(kinds), invalidDir, trialsDir))
+	leftOut := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return slices.Contains(raw, kind) })
+	text, err := json.Marshal(append(leftOut, invalidDir, trialsDir))
 	if err == nil {
 		_, err = db.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", leftOutKey, string(text))
 	}
@@ -136,8 +174,8 @@ func (s *Store) LeftOut() ([]string, error) {
 	return names, nil
 }
 
-// leaves reports whether a file lies in a folder that the copy leaves out.
-func leaves(leftOut []string, name string) bool {
+// within reports whether a file lies in one of the folders.
+func within(folders []string, name string) bool {
 	folder, _, _ := strings.Cut(filepath.ToSlash(name), "/")
-	return slices.Contains(leftOut, folder)
+	return slices.Contains(folders, folder)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -79,6 +80,59 @@ func TestKeepComparesWhatIsThere(t *testing.T) {
 	ok(t, os.Remove(raw[0]))
 	if found := s.Verify(); len(found) != 1 || !errors.Is(found[0], ErrMissing) {
 		t.Errorf("a missing raw file: got %v", found)
+	}
+}
+
+// A copy that keeps every request is whole with them: what it holds is missed where it is gone, and read as it was.
+func TestKeepWithRequests(t *testing.T) {
+	s := create(t, 2)
+	for trial := range 2 {
+		ok(t, write(t, s, trial+1, 10).Commit(results, quality))
+	}
+	dir := filepath.Join(t.TempDir(), "kept")
+	ok(t, s.Keep(dir, "exchanges"))
+	kept := must[*Store](t)(OpenReadOnly(dir))
+	defer kept.Close()
+	if leftOut, err := kept.LeftOut(); err != nil || slices.Contains(leftOut, "exchanges") ||
+		!slices.Contains(leftOut, "samples") || !slices.Contains(leftOut, "trials") {
+		t.Errorf("left out %v, %v", leftOut, err)
+	}
+	if found := kept.Verify(); len(found) > 0 {
+		t.Errorf("a whole copy has faults: %v", found)
+	}
+	for trial := range 2 {
+		got, was := must[*Columns](t)(kept.Columns(trial+1, "client")), must[*Columns](t)(s.Columns(trial+1, "client"))
+		a, b := must[[]int64](t)(got.Read(nil, "rtt")), must[[]int64](t)(was.Read(nil, "rtt"))
+		if !slices.Equal(a, b) || len(a) == 0 {
+			t.Errorf("trial %d: got %v, want %v", trial+1, a, b)
+		}
+		got.Close()
+		was.Close()
+	}
+	raw, err := filepath.Glob(kept.path("exchanges/*"))
+	if err != nil || len(raw) == 0 {
+		t.Fatalf("no requests: %v", err)
+	}
+	ok(t, os.Remove(raw[0]))
+	if found := kept.Verify(); len(found) != 1 || !errors.Is(found[0], ErrMissing) {
+		t.Errorf("a missing file of requests: got %v", found)
+	}
+	if err := s.Keep(filepath.Join(t.TempDir(), "kept"), "trials"); err == nil {
+		t.Error("logs were taken for raw files")
+	}
+}
+
+// A ledger that names files elsewhere has none of them copied.
+func TestKeepCopiesNothingFromElsewhere(t *testing.T) {
+	s := create(t, 1)
+	ok(t, write(t, s, 1, 10).Commit(results, quality))
+	must[sql.Result](t)(s.db.Exec("UPDATE files SET path = 'exchanges/../../' || path WHERE kind = 'exchanges'"))
+	dir := filepath.Join(t.TempDir(), "kept")
+	if err := s.Keep(dir, "exchanges"); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v, want ErrCorrupt", err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was written: %v", err)
 	}
 }
 

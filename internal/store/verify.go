@@ -108,7 +108,7 @@ func (s *Store) checkRaw(note func(error)) error {
 		if err := rows.Scan(&name, &want); err != nil {
 			return s.word(err)
 		}
-		if err := s.checkFile(name, want); !(errors.Is(err, ErrMissing) && leaves(leftOut, name)) {
+		if err := s.checkFile(name, want); !(errors.Is(err, ErrMissing) && within(leftOut, name)) {
 			note(err)
 		}
 	}
