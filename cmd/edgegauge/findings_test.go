@@ -4,8 +4,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // The pages of findings and their pictures are those that the kept results make, and no others.
@@ -45,6 +49,37 @@ func TestFindingsAreMadeOfKeptResults(t *testing.T) {
 		t.Errorf("doc/findings has %d files, findings/ makes %d (%v); remove the others, and run: %s",
 			len(there), len(made), err,
 			again)
+	}
+}
+
+// What pages say to type runs: each paper's study takes the settings of boards like the paper's.
+func TestStudiesRunOnThePapersBoards(t *testing.T) {
+	boards := 0
+	for _, name := range paper.Names() {
+		p, err := paper.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.On) == 0 {
+			continue
+		}
+		boards++
+		if p.Boards == "" {
+			t.Errorf("%s: settings for boards, but no words on them", name)
+		}
+		a := &app{quiet: true, stackFolders: []string{"../../stacks"}}
+		_, plan, _, err := a.readElsewhere(t.Context(), "../../studies/"+name+".yaml", p.On)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !slices.ContainsFunc(plan.Trials, func(x study.Trial) bool {
+			return strings.Contains(x.Setup.Client.Device+" "+x.Setup.Server.Device, "ssh://")
+		}) {
+			t.Errorf("%s: no trial runs on a board", name)
+		}
+	}
+	if boards < 3 {
+		t.Errorf("only %d papers have boards", boards)
 	}
 }
 

@@ -128,6 +128,17 @@ func (q openQuestion) kept(r *Report) string { return finding{Results: r}.Kept()
 // Kept is the folder of the first part.
 func (q openQuestion) Kept() string { return q.kept(q.first()) }
 
+// Holds says what the folders of the results have of raw rows.
+func (q openQuestion) Holds() string {
+	first := finding{Results: q.first()}.Holds()
+	for _, r := range q.Parts {
+		if (finding{Results: r}).Holds() != first {
+			return "some with the rows of every request: study, plan, facts and every trial's figures"
+		}
+	}
+	return first
+}
+
 // Changed are the settings that were changed for a part, replications and repetitions among them.
 func (q openQuestion) Changed() []string {
 	var out []string

@@ -320,20 +320,29 @@ func (f finding) Scorecard() string {
 	return b.String()
 }
 
+// blocks is how many blocks every treatment has.
+func (r *Report) blocks() int {
+	least := r.Treatments[0].Valid
+	for _, t := range r.Treatments {
+		least = min(least, t.Valid)
+	}
+	return least
+}
+
 // Measured says what was run, on what, when, and how busy that was.
 func (f finding) Measured() []string {
 	r := f.Results
-	wanted, valid, refused, least := 0, 0, 0, r.Treatments[0].Valid
+	wanted, valid, refused, least := 0, 0, 0, r.blocks()
 	for _, t := range r.Treatments {
-		wanted, valid, least = wanted+t.Wanted, valid+t.Valid, min(least, t.Valid)
+		wanted, valid = wanted+t.Wanted, valid+t.Valid
 	}
 	for _, t := range r.Trials {
 		refused += t.Refused
 	}
 	out := []string{fmt.Sprintf("Study %s: %d treatments, %d of %d trials valid. Replications of each treatment: %d; "+
-		"%s. Attempts that the lab refused and repeated: %d.", codeSpan(r.Study.Name), len(r.Treatments), valid,
+		"%s. Attempts that the lab refused and repeated: %d. Seed %d.", codeSpan(r.Study.Name), len(r.Treatments), valid,
 		wanted, least,
-		theirTrials(f.Paper), refused),
+		theirTrials(f.Paper), refused, r.Study.Design.Seed),
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {
 		d := r.Facts.Devices[name]
@@ -394,4 +403,13 @@ func (f finding) waited() string {
 // Kept is the folder of the results, as the repository has it.
 func (f finding) Kept() string {
 	return "findings/" + strings.NewReplacer("`", "'", "\n", " ", "\r", " ").Replace(filepath.Base(f.Results.Dir))
+}
+
+// Holds says what the folder of the results has of raw rows.
+func (f finding) Holds() string {
+	const always = "study, plan, facts and every trial's figures"
+	if slices.Contains(f.Results.LeftOut, "exchanges") {
+		return "without raw rows: " + always
+	}
+	return "with the rows of every request: " + always
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,54 @@ func TestFindingsWithoutResults(t *testing.T) {
 	}
 	if _, err := Findings([]*Report{{Dir: "d"}}); err == nil {
 		t.Error("results without a paper were taken")
+	}
+}
+
+// Each undecided claim stands once under what would decide it, with a command: a meter on boards where ours is modelled,
+// as many blocks as the neediest asks for, a quieter machine, or what was not measured.
+func TestFindingsSayHowToDecide(t *testing.T) {
+	r := reportOf(t, simulated(t, pies, piesAsPublished, store.Modelled))
+	r.Dir = "elsewhere/kept"
+	f := finding{Paper: r.Published.Paper, Results: r}
+	claims := r.Published.Claims
+	needs := []paper.Needs{{Meter: "server"}, {Blocks: 12}, {Blocks: 40}, {Quiet: true}, {Treatments: true}, {}}
+	for i := range claims {
+		claims[i].Verdict = stat.Confirmed
+		if i < len(needs) {
+			claims[i].Verdict, claims[i].Needs = stat.Undecided, needs[i]
+		}
+	}
+	const boards = `edgegauge run frameworks-on-raspberry-pi --set 'client={device: "ssh://pi@client", ` +
+		`meter: "avr:/dev/ttyUSB0?rate=170"}' --set 'server={device: "ssh://pi@server", meter: ` +
+		`"avr:/dev/ttyUSB1?rate=170"}' `
+	want := []struct {
+		command string
+		claims  []int
+	}{
+		{boards + "--set design.replications=10 --out boards", []int{0}},
+		{"edgegauge run frameworks-on-raspberry-pi --out all", []int{4}},
+		{"edgegauge run --like findings/kept --out quiet", []int{3}},
+		{"edgegauge run --like findings/kept --set design.replications=40 --out more", []int{1, 2}},
+		{"edgegauge run --like findings/kept --set design.replications=16 --out more", []int{5}},
+	}
+	got := f.Deciding()
+	if len(got) != len(want) {
+		t.Fatalf("got %d ways to decide, want %d: %+v", len(got), len(want), got)
+	}
+	for i, w := range want {
+		var words []string
+		for _, c := range w.claims {
+			words = append(words, markdownText(claims[c].Words()))
+		}
+		if got[i].Command != w.command || !slices.Equal(got[i].Claims, words) {
+			t.Errorf("got %+v, want %s for %q", got[i], w.command, words)
+		}
+	}
+	// Where no meter is wanted, boards are offered for all of it.
+	claims[0].Verdict = stat.Confirmed
+	got = f.Deciding()
+	if last := got[len(got)-1]; len(got) != len(want) || last.Command != boards+"--out boards" || len(last.Claims) > 0 {
+		t.Errorf("boards: got %+v", got)
 	}
 }
 

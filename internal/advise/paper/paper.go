@@ -33,6 +33,8 @@ type Paper struct {
 	Spread     string            `yaml:"spread"`     // deviations are of requests ("within" a trial) or of trials (empty)
 	Side       string            `yaml:"side"`       // of a table without a column side
 	Aside      string            `yaml:"aside"`      // what a reader has to know besides
+	Boards     string            `yaml:"boards"`     // of today, that stand for the paper's, in words
+	On         []string          `yaml:"on"`         // what --set makes the study run on them
 	Columns    []string          `yaml:"-"`          // that tell treatments apart
 	Rows       []Row             `yaml:"-"`
 	Claims     []Claim           `yaml:"-"`

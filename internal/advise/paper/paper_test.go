@@ -194,6 +194,9 @@ func TestModelsDecideNothing(t *testing.T) {
 			t.Errorf("%g: got %s, as modelled %s %s; measured it is %s %s", ratio, modelled.Verdict, modelled.AsModelled,
 				modelled.SizeIs, measured.Verdict, measured.SizeIs)
 		}
+		if modelled.Needs != (Needs{Meter: "client"}) || measured.Needs != (Needs{}) {
+			t.Errorf("%g: modelled needs %+v, measured %+v", ratio, modelled.Needs, measured.Needs)
+		}
 		if !strings.Contains(modelled.Decided(), "a power meter at the client") || measured.AsModelled != "" ||
 			measured.Decided() != "" {
 			t.Errorf("%g: modelled is decided by %q, measured is %q as modelled, decided by %q", ratio, modelled.Decided(),
@@ -252,6 +255,9 @@ func TestEnoughBlocksAreAskedFor(t *testing.T) {
 				t.Fatalf("%q: %v", j.Decided(), err)
 			}
 			continue
+		}
+		if j.Needs != (Needs{Blocks: n}) {
+			t.Fatalf("%q needs %+v", j.Decided(), j.Needs)
 		}
 		if asked = append(asked, n); have != 30 || n <= have {
 			t.Fatalf("%q after 30 blocks", j.Decided())
@@ -319,6 +325,9 @@ func TestStarvedTrialsDecideNoClaim(t *testing.T) {
 		j := p.Judge(series, Mapping{}, 0.95).Claims[0]
 		if j.Verdict != want || want == stat.Undecided && !strings.Contains(strings.Join(j.Why, " "), "waited for a CPU") {
 			t.Errorf("×%g: got %s, %v", factor, j.Verdict, j.Why)
+		}
+		if j.Needs != (Needs{Quiet: want == stat.Undecided}) {
+			t.Errorf("×%g: it needs %+v", factor, j.Needs)
 		}
 	}
 }

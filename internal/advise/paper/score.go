@@ -63,6 +63,7 @@ type Judged struct {
 	Why     []string
 	// Decides says what would decide it; empty where it is decided.
 	Decides []string
+	Needs   Needs // the same, one by one
 	// SizeIs says where ours, or what the model gives, lies beside SizeBounds
 	// (Inside, Above, …); empty where that is undecided or no size is claimed.
 	SizeIs string
@@ -109,7 +110,7 @@ func (p Paper) Judge(series []advise.Series, m Mapping, confidence float64) Scor
 		j := &out.Claims[i]
 		j.conclude(holm[i], holm[len(p.Claims)+i], 1-confidence)
 		j.asModelled(modelled[i], modelled[len(p.Claims)+i], 1-confidence)
-		j.Decides = j.decides(p, tested, 1-confidence)
+		j.decide(p, tested, 1-confidence)
 	}
 	return out
 }
@@ -217,7 +218,7 @@ func (s *Scorecard) Void(why string) {
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		c.Verdict, c.Direction, c.Why = stat.Undecided, stat.Undecided, []string{why}
-		c.AsModelled, c.SizeIs, c.Decides = "", "", []string{"results as the lab wrote them: run the study again"}
+		c.AsModelled, c.SizeIs, c.Needs, c.Decides = "", "", Needs{}, []string{"results as the lab wrote them: run the study again"}
 		if c.Size != "" {
 			c.Size = stat.Undecided
 		}

@@ -11,6 +11,14 @@ import (
 // power is the chance with which the blocks named by decides find what is there.
 const power = 0.8
 
+// Needs are what would decide an undecided claim, for a program to act on; Judged.Decides says it in words.
+type Needs struct {
+	Treatments bool   // published ones that were not measured
+	Meter      string // where a meter must stand in place of a model ("client"); empty: none
+	Quiet      bool   // the same trials while nothing else runs
+	Blocks     int    // that many in place of those there are; 0: no number can be said, or another need comes first
+}
+
 // A provisional is a p value and the verdict that it would give.
 type provisional struct {
 	p       float64
@@ -69,31 +77,33 @@ func (j *Judged) place(size stat.Verdict, alpha float64) string {
 	return Below
 }
 
-// decides says what would decide a claim that is undecided. claims is how many
+// decide says what would decide a claim that is undecided. claims is how many
 // share the level.
-func (j *Judged) decides(p Paper, claims int, alpha float64) []string {
+func (j *Judged) decide(p Paper, claims int, alpha float64) {
 	if j.Verdict != stat.Undecided {
-		return nil
+		return
 	}
-	var out []string
-	if len(j.Missing) > 0 {
-		out = append(out, "the treatments that were not measured; the paper had: "+p.Setup)
+	say := func(text string) { j.Decides = append(j.Decides, text) }
+	if j.Needs.Treatments = len(j.Missing) > 0; j.Needs.Treatments {
+		say("the treatments that were not measured; the paper had: " + p.Setup)
 	}
 	if j.Modelled {
-		text := "a power meter at the " + j.metered(p) + " (doc/energy-meter.md), on what the paper had: " + p.Setup +
+		j.Needs.Meter = j.metered(p)
+		text := "a power meter at the " + j.Needs.Meter + " (doc/energy-meter.md), on what the paper had: " + p.Setup +
 			"; a pilot of 10 trials shows how many are enough"
 		if p.Trials > 1 {
 			text += fmt.Sprintf(", the paper had %d", p.Trials)
 		}
-		out = append(out, text)
+		say(text)
 	}
-	if j.Waiting > 0 {
-		out = append(out, "the same trials while nothing else runs on the machine")
+	if j.Needs.Quiet = j.Waiting > 0; j.Needs.Quiet {
+		say("the same trials while nothing else runs on the machine")
 	}
-	if len(out) == 0 {
-		out = append(out, j.trials(alpha/float64(max(1, claims))))
+	if len(j.Decides) == 0 {
+		n, text := j.trials(alpha / float64(max(1, claims)))
+		j.Needs.Blocks = n
+		say(text)
 	}
-	return out
 }
 
 // metered are the sides at which a modelled figure is to be measured.
@@ -108,8 +118,8 @@ func (j *Judged) metered(p Paper) string {
 }
 
 // trials says how many blocks would decide, if the figures stay as they are: all
-// of the parts that hold, or the one that fails most clearly.
-func (j *Judged) trials(alpha float64) string {
+// of the parts that hold, or the one that fails most clearly. 0: no number can be said.
+func (j *Judged) trials(alpha float64) (int, string) {
 	all, one, have := 0, 0, 0
 	bounds := func(p Part) []float64 { return p.bounds }
 	if lo, hi, ok := j.SizeBounds(); ok && j.Direction == stat.Confirmed {
@@ -117,12 +127,12 @@ func (j *Judged) trials(alpha float64) string {
 	}
 	for _, p := range j.Parts {
 		if p.Why != "" {
-			return "at least 2 blocks of every treatment, preferably 10"
+			return 0, "at least 2 blocks of every treatment, preferably 10"
 		}
 		n := p.blocks(bounds(p), alpha)
 		have = max(have, p.Ours.N[0])
 		if n == 0 {
-			return "more trials; how many cannot be said from these"
+			return 0, "more trials; how many cannot be said from these"
 		}
 		all = max(all, n)
 		if fails := p.Fails < p.Holds; fails && (one == 0 || n < one) {
@@ -133,10 +143,10 @@ func (j *Judged) trials(alpha float64) string {
 		all = one
 	}
 	if all == 0 {
-		return "results in which it can be tested"
+		return 0, "results in which it can be tested"
 	}
 	all = max(all, have+1)
-	return fmt.Sprintf("about %d blocks instead of %d, if the figures stay as they are (power %g)", all, have, power)
+	return all, fmt.Sprintf("about %d blocks instead of %d, if the figures stay as they are (power %g)", all, have, power)
 }
 
 // blocks is how many decide on which side of the nearest bound a figure lies; 0: that cannot be said.

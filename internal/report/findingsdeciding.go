@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A deciding is what would decide claims, with the command for whoever has it.
+type deciding struct {
+	What, Command, Lacks string
+	Claims               []string
+}
+
+// Deciding are the ways to decide what is undecided, and to repeat all of it on boards like the paper's.
+func (f finding) Deciding() []deciding {
+	like := "edgegauge run --like " + f.Kept()
+	meter := deciding{What: "A power meter in place of a model, on " + f.Paper.Boards + ". A pilot of 10 trials shows how " +
+		"many are enough; " + theirTrials(f.Paper), Command: f.onBoards("design.replications=10"), Lacks: "boards and meters"}
+	all := deciding{What: "Not a matter of these claims alone: all of it on a machine of the paper's class, " + f.Paper.Boards,
+		Command: f.onBoards(), Lacks: "boards"}
+	absent := deciding{What: "The published treatments that were not measured",
+		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
+	quiet := deciding{What: "The same trials while nothing else runs on the machine", Command: like + " --out quiet",
+		Lacks: "a quiet machine, for as long as the study takes"}
+	more := deciding{Lacks: "a quiet machine, for as long as the study takes"}
+	blocks, have := 0, f.Results.blocks()
+	unknown := deciding{What: "More trials. How many cannot be said from these", Lacks: more.Lacks,
+		Command: fmt.Sprintf("%s --set design.replications=%d --out more", like, max(10, 2*have))}
+	for _, c := range f.Results.Published.Claims {
+		if c.Verdict != stat.Undecided {
+			continue
+		}
+		to := &unknown
+		switch {
+		case c.Needs.Meter != "":
+			to = &meter
+		case c.Needs.Treatments:
+			to = &absent
+		case c.Needs.Quiet:
+			to = &quiet
+		case c.Needs.Blocks > 0:
+			to, blocks = &more, max(blocks, c.Needs.Blocks)
+		}
+		to.Claims = append(to.Claims, markdownText(c.Words()))
+	}
+	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. The "+
+		"table says how many each needs", blocks, have)
+	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
+	out := slices.DeleteFunc([]deciding{meter, absent, quiet, more, unknown}, func(d deciding) bool {
+		return len(d.Claims) == 0
+	})
+	if len(f.Paper.On) > 0 && len(meter.Claims) == 0 {
+		out = append(out, all)
+	}
+	return out
+}
+
+// onBoards is the command that runs the study on boards like the paper's.
+func (f finding) onBoards(sets ...string) string {
+	text := "edgegauge run " + f.Paper.Name
+	for _, set := range append(slices.Clone(f.Paper.On), sets...) {
+		if strings.ContainsAny(set, ` "{`) {
+			set = "'" + set + "'"
+		}
+		text += " --set " + set
+	}
+	return text + " --out boards"
+}
