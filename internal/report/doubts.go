@@ -58,7 +58,8 @@ func (r *Report) leftOutWords() string {
 	if last > 0 {
 		text += " or "
 	}
-	return fmt.Sprintf("a copy %s (%s): it has %s, but no %s%s", kind, strings.Join(r.LeftOut, ", "), has, text, lacks[last])
+	return fmt.Sprintf("a copy %s (%s): it has %s, but no %s%s", kind, strings.Join(r.LeftOut, ", "), has, text,
+		lacks[last])
 }
 
 // damage is the warning that stands above everything else.

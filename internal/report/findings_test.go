@@ -67,8 +67,8 @@ func TestFindingsWithoutResults(t *testing.T) {
 	}
 }
 
-// Each undecided claim stands once under what would decide it, with a command: a meter on boards where ours is modelled,
-// as many blocks as the neediest asks for, a quieter machine, or what was not measured.
+// Each undecided claim stands once under what would decide it, with a command: a meter on boards where ours is
+// modelled, as many blocks as the neediest asks for, a quieter machine, or what was not measured.
 func TestFindingsSayHowToDecide(t *testing.T) {
 	r := reportOf(t, simulated(t, pies, piesAsPublished, store.Modelled))
 	r.Dir = "elsewhere/kept"

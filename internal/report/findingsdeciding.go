@@ -17,10 +17,11 @@ type deciding struct {
 // Deciding are the ways to decide what is undecided, and to repeat all of it on boards like the paper's.
 func (f finding) Deciding() []deciding {
 	like := "edgegauge run --like " + f.Kept()
-	meter := deciding{What: "A power meter in place of a model, on " + f.Paper.Boards + ". A pilot of 10 trials shows how " +
-		"many are enough; " + theirTrials(f.Paper), Command: f.onBoards("design.replications=10"), Lacks: "boards and meters"}
-	all := deciding{What: "Not a matter of these claims alone: all of it on a machine of the paper's class, " + f.Paper.Boards,
-		Command: f.onBoards(), Lacks: "boards"}
+	meter := deciding{What: "A power meter in place of a model, on " + f.Paper.Boards + ". A pilot of 10 trials shows " +
+		"how many are enough; " + theirTrials(f.Paper), Command: f.onBoards("design.replications=10"),
+		Lacks: "boards and meters"}
+	all := deciding{What: "Not a matter of these claims alone: all of it on a machine of the paper's class, " +
+		f.Paper.Boards, Command: f.onBoards(), Lacks: "boards"}
 	absent := deciding{What: "The published treatments that were not measured",
 		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
 	quiet := deciding{What: "The same trials while nothing else runs on the machine", Command: like + " --out quiet",
@@ -46,8 +47,8 @@ func (f finding) Deciding() []deciding {
 		}
 		to.Claims = append(to.Claims, markdownText(c.Words()))
 	}
-	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. The "+
-		"table says how many each needs", blocks, have)
+	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+
+		"The table says how many each needs", blocks, have)
 	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
 	out := slices.DeleteFunc([]deciding{meter, absent, quiet, more, unknown}, func(d deciding) bool {
 		return len(d.Claims) == 0

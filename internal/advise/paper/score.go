@@ -218,7 +218,8 @@ func (s *Scorecard) Void(why string) {
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		c.Verdict, c.Direction, c.Why = stat.Undecided, stat.Undecided, []string{why}
-		c.AsModelled, c.SizeIs, c.Needs, c.Decides = "", "", Needs{}, []string{"results as the lab wrote them: run the study again"}
+		c.AsModelled, c.SizeIs, c.Needs = "", "", Needs{}
+		c.Decides = []string{"results as the lab wrote them: run the study again"}
 		if c.Size != "" {
 			c.Size = stat.Undecided
 		}
