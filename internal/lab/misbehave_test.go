@@ -97,6 +97,18 @@ func wrongAnswers() []misbehaviour {
 			"violated the protocol"},
 		{"a warm-up with records", say(warming, lines(client[:2])+endOf(2, 0)), "an unexpected record"},
 		{"discarded records that come", say(forgets, lines(server[:2])+endOf(2, 0)), "an unexpected record"},
+		{"a client whose search took a while", say(calling, toldPhase("ready", "discovery", 5_000_000)), "valid"},
+		{"a negative search", say(calling, toldPhase("ready", "discovery", -5)), "a negative phase: discovery -5ns"},
+		{"a search longer than the lab waited", say(calling, toldPhase("ready", "discovery", 25e9)),
+			"discovery 25s, but it was called 0s ago on the lab's clock"},
+		{"a description read for years", say(calling, toldPhase("ready", "metadata", 9e17)), "metadata 250000h0m0s, but"},
+		{"a first request longer than the warm-up", say(warming, toldPhase("end", "first_invoke", 9e17)),
+			"first_invoke 250000h0m0s, but"},
+		{"a negative first request", say(warming, toldPhase("end", "first_invoke", -1)),
+			"a negative phase: first_invoke -1ns"},
+		{"a first request longer than the run", func(s *fakeStack) {
+			s.acts[running] = act{say: lines(client) + strings.Replace(toldPhase("end", "first_invoke", 9e17), `:2,`, `:5,`, 1)}
+		}, "first_invoke 250000h0m0s, but"},
 		{"a client that reports nothing", say(running, endOf(0, 0)), "0 requests were recorded, 5 were requested"},
 		{"a client that counts and records nothing", say(running, end), `0 records, but "end" says 5`},
 		{"a client one short", say(running, lines(client[:4])+endOf(4, 0)), "4 requests were recorded, 5 were requested"},
@@ -154,6 +166,11 @@ func wrongAnswers() []misbehaviour {
 			}
 		}, "stacks/fake serve ended in mid-trial"},
 	}
+}
+
+// toldPhase is a client's ready, or the end of a warm-up, with a phase.
+func toldPhase(kind, phase string, ns int64) string {
+	return fmt.Sprintf("{\"type\":%q,\"count\":%d,\"phases\":{%q:%d}}\n", kind, fakeWarmUp, phase, ns)
 }
 
 // failedEnd ends a warm-up of which requests failed.

@@ -47,6 +47,8 @@ type Session struct {
 
 	// Phases that the client reported so far.
 	Phases Phases
+
+	called time.Time // when the client was; zero: by nobody here, so its phases have no bound
 }
 
 // A Sink receives one side's records of a measured run.
@@ -111,10 +113,34 @@ func (s *Session) StartClient(ctx context.Context, request Call) (Ready, error) 
 	ctx, cancel := limited(ctx, s.ReadyWithin)
 	defer cancel()
 	request.Credentials = CredentialsFor(request.Security, measure.Client, request.Credentials)
+	s.called = time.Now()
 	ready, err := s.Client.Call(ctx, request)
-	s.Phases = s.Phases.Or(ready.Phases)
+	if err == nil {
+		err = s.learn(ready.Phases)
+	}
 	return ready, blame(ctx, measure.Client, notReady, err)
 }
+
+// learn takes phases that the client tells. None is longer than it has been since the client was called.
+func (s *Session) learn(p Phases) error {
+	for _, x := range []struct {
+		name string
+		took time.Duration
+	}{{"discovery", p.Discovery}, {"metadata", p.Metadata}, {"first_invoke", p.FirstInvoke}} {
+		since := time.Since(s.called)
+		switch {
+		case x.took < 0:
+			return fmt.Errorf("%w: a negative phase: %s %v", errNotProtocol, x.name, x.took)
+		case !s.called.IsZero() && x.took > since+since/100+phaseSlack:
+			return fmt.Errorf("%w: %s %v, but it was called %v ago on the lab's clock", errNotProtocol, x.name, x.took, since)
+		}
+	}
+	s.Phases = s.Phases.Or(p)
+	return nil
+}
+
+// phaseSlack is what two machines' clocks may differ by, and 1 % more.
+const phaseSlack = 10 * time.Millisecond
 
 // A WarmUp is what a warm-up came to.
 type WarmUp struct {
@@ -134,7 +160,9 @@ func (s *Session) WarmUp(ctx context.Context, run Run) (WarmUp, error) {
 	defer cancel()
 	end, err := s.Client.run(due, run, 0, nil)
 	out.Ended = time.Now()
-	s.Phases = s.Phases.Or(end.Phases)
+	if err == nil {
+		err = s.learn(end.Phases)
+	}
 	if err == nil && run.Requests > 0 && run.Duration == 0 && end.Count != run.Requests {
 		err = fmt.Errorf("%w: %d requests instead of %d", errCounts, end.Count, run.Requests)
 	}
@@ -220,7 +248,9 @@ func (s *Session) receive(ctx context.Context, side measure.Side, didNot string,
 	if err := begin(); err != nil {
 		return 0, err
 	}
-	s.Phases = s.Phases.Or(end.Phases)
+	if err := s.learn(end.Phases); err != nil {
+		return 0, blame(ctx, side, didNot, err)
+	}
 	return end.Count, sink.End(end)
 }
 

@@ -56,6 +56,26 @@ func (t Trace) odd(w Window) []error {
 	return append(t.negative(watts), outliers(watts)...)
 }
 
+// still adds to the doubts about a window that nothing was used in the trial's own part of
+// it, however few readings it has: a counter that stands still, or a meter that reads 0 W.
+func (t Trace) still(trial Window, doubts []error) []error {
+	const enough = 3
+	inside := 0
+	for _, s := range t.within(trial) {
+		if s.From < trial.From || s.To > trial.To {
+			continue
+		}
+		if inside++; s.W != 0 {
+			return doubts
+		}
+	}
+	stuck := func(err error) bool { d, ok := err.(Doubt); return ok && d.Key == "stuck" }
+	if inside < enough || slices.ContainsFunc(doubts, stuck) {
+		return doubts
+	}
+	return append(doubts, doubt("stuck", "all %d readings of the trial say that nothing was used", inside))
+}
+
 // at is the value below which a share of the sorted values lies.
 func at(sorted []float64, share float64) float64 { return sorted[int(share*float64(len(sorted)-1))] }
 

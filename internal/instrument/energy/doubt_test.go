@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What no supply gives is doubted, each by its key; what supplies do give is not.
@@ -63,6 +64,45 @@ func TestOddReadingsAreDoubted(t *testing.T) {
 		}
 		if got := strings.Join(keys, " "); got != c.want {
 			t.Errorf("%s: got %q, want %q (%v)", c.what, got, c.want, e.Doubts)
+		}
+	}
+}
+
+// A counter that stands still for the whole trial is doubted, however few readings there are, and though it moved
+// while idle was measured.
+func TestACounterThatStandsStillIsDoubted(t *testing.T) {
+	idle := Window{100 * ms, 900 * ms}
+	for _, c := range []struct {
+		what     string
+		readings int // of the trial, 10 ms apart
+		joules   func(i int) float64
+		idle     []Idle
+		want     bool
+	}{
+		{"it moves", 10, func(i int) float64 { return 0.01 * float64(i) }, nil, false},
+		{"it stands still", 10, func(int) float64 { return 3 }, nil, true},
+		{"two readings", 2, func(int) float64 { return 3 }, nil, false},
+		{"it moved before", 10, func(i int) float64 { return 0.01 * float64(min(i, 100)) }, []Idle{{Window: idle, Power: 1,
+			N: 80}}, true},
+		{"it moves once", 10, func(i int) float64 { return 0.01 * float64(min(i, 104)) }, []Idle{{Window: idle, Power: 1,
+			N: 80}}, false},
+	} {
+		values := make([]float64, 120)
+		for i := range values {
+			values[i] = c.joules(i)
+		}
+		trace := NewTrace(Facts{Kind: Cumulative, Interval: 10 * ms}, samples(Counter, 10*ms, values...))
+		from := 1010 * ms
+		e, err := OfTrial(trace, Window{from, from + time.Duration(c.readings)*10*ms}, c.idle...)
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		got := slices.ContainsFunc(e.Doubts, func(err error) bool {
+			var d Doubt
+			return errors.As(err, &d) && d.Key == "stuck"
+		})
+		if got != c.want {
+			t.Errorf("%s: doubted is %v: %v", c.what, got, e.Doubts)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (f Facts) Margin() time.Duration { return widenBy * f.Interval }
 func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 	if len(idle) == 0 {
 		r, err := clipped(t, w)
-		r.Doubts = append(r.Doubts, t.odd(w)...)
+		r.Doubts = append(r.Doubts, t.still(w, t.odd(w))...)
 		return r, err
 	}
 	var level Idle
@@ -88,7 +88,7 @@ func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 	for _, i := range idle {
 		watched = Window{min(watched.From, i.From), max(watched.To, i.To)}
 	}
-	r.Doubts = append(r.Doubts, t.odd(watched)...)
+	r.Doubts = append(r.Doubts, t.still(w, t.odd(watched))...)
 	if len(idle) > 1 {
 		r.Doubts = append(r.Doubts, drift(idle, r)...)
 	}
