@@ -29,7 +29,7 @@ var decoders = map[string]map[string]string{
 		"FuzzProfile":                    "readProfile",
 		"internal/device/rpc.FuzzFrames": "with Remote.Watch",
 		"no: the kernel's":               "findBinary",
-		"no: own supervisor":             "Local.Start localSupervisor.begin localSupervisor.watch",
+		"no: own supervisor":             "Local.newSupervisor receiveOrder localSupervisor.begin localSupervisor.watch",
 	},
 	"internal/device/qemu": {
 		"FuzzMonitor":                 "dialMonitor monitor.do",

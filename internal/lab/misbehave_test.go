@@ -104,7 +104,8 @@ func wrongAnswers() []misbehaviour {
 		{"a description read for years", say(calling, toldPhase("ready", "metadata", 9e17)), "metadata 250000h0m0s, but"},
 		{"a first request longer than the warm-up", say(warming, toldPhase("end", "first_invoke", 9e17)),
 			"first_invoke 250000h0m0s, but"},
-		{"a negative first request", say(warming, toldPhase("end", "first_invoke", -1)), "a negative phase: first_invoke -1ns"},
+		{"a negative first request", say(warming, toldPhase("end", "first_invoke", -1)),
+			"a negative phase: first_invoke -1ns"},
 		{"a first request longer than the run", func(s *fakeStack) {
 			s.acts[running] = act{say: lines(client) + strings.Replace(toldPhase("end", "first_invoke", 9e17), `:2,`, `:5,`, 1)}
 		}, "first_invoke 250000h0m0s, but"},
