@@ -80,8 +80,8 @@ var decoders = map[string]map[string]string{
 	"internal/stat": {"FuzzNumbers": "Interval.UnmarshalJSON Number.UnmarshalJSON"},
 	"internal/store": {
 		"FuzzTexts":      "decodeTreatment settings",
-		"FuzzOpenLedger": "Store.Runs Store.LeftOut",
-		"no: read whole up to a bound, by encoding/json alone": "Store.Joint Store.readFacts isMarked",
+		"FuzzOpenLedger": "Store.Runs Store.LeftOut Store.Ending",
+		"no: read whole up to a bound, by encoding/json alone": "Store.Joint Store.WarmUp Store.readFacts isMarked",
 	},
 	"internal/study":   {"FuzzParse": "loadTree oneLine parseYAML"},
 	"internal/testbed": {"internal/report.FuzzFacts": "changedSince"},

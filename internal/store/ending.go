@@ -31,7 +31,7 @@ func (s *Store) Ending() (*Ending, error) {
 	}
 	var e Ending
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
-		return nil, s.damaged("%s %q: %v", endingKey, text, err)
+		return nil, s.damaged("%s %.80q: %v", endingKey, text, err)
 	}
 	return &e, nil
 }

@@ -135,6 +135,7 @@ func FuzzOpenLedger(f *testing.F) {
 		defer r.Close()
 		r.Verify()
 		r.Pending()
+		_, _ = r.Ending()
 		for _, err := range r.Results() {
 			if err != nil {
 				break
