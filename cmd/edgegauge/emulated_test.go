@@ -310,7 +310,7 @@ func TestKilledLabsMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab := exec.Command(exe, "run", file, "--out", filepath.Join(dir, "out"), "--set", "requests=1000000")
+	lab := exec.Command(exe, "run", file, "--out", filepath.Join(dir, "out"))
 	lab.Dir, lab.Args[0] = "../..", "edgegauge"
 	if err := lab.Start(); err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func (s *Store) Spent() (time.Duration, error) {
 		}
 	}
 	var spent time.Duration
-	for i := range runs[1:] {
+	for i := range len(runs) - 1 {
 		if next := runs[i+1].Started; until[i].After(next) { // a clock was set meanwhile
 			until[i] = next
 		}
