@@ -125,14 +125,14 @@ func TestRunWithAPage(t *testing.T) {
 	t.Parallel()
 	o := newOwn(t)
 	o.write(t, "watched.yaml", "study: watched\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n"+
-		"requests: 20\nretries: 60\ndesign: {replications: 30, cooldown: 100ms}\n")
+		"requests: 20\nretries: 60\ndesign: {replications: 600, cooldown: 100ms}\n")
 	c, line := begun(t, o, (*exec.Cmd).StderrPipe, "run", "watched.yaml", "--web=127.0.0.1:0", "--out", "r")
 	address, found := strings.CutPrefix(line, "watch it at ")
 	if !found {
 		t.Fatalf("it says %q", line)
 	}
 	step := regexp.MustCompile(`<b>Step:</b> ([a-z ]+)`)
-	valid := regexp.MustCompile(`<dd>(\d+) of 60</dd>`)
+	valid := regexp.MustCompile(`<dd>(\d+) of 1200</dd>`)
 	for { // until the run has ended, if it never is so
 		_, page := fetched(t, address)
 		time.Sleep(20 * time.Millisecond)

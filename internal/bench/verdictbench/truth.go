@@ -143,7 +143,7 @@ func (t Truth) trials(kept *store.Store, p study.Plan, times [][]float64, r *ran
 			return err
 		}
 	}
-	return nil
+	return kept.End("")
 }
 
 func (t Truth) trial(s *store.Store, trial study.Trial, on store.Bench, v float64) error {
