@@ -179,10 +179,13 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2)) // a thread that waits by itself holds its P
 	b, t := newBatch(), newTask(0)
 	run, last := 0, ep.now()
-	for ctx.Err() == nil {
+	for {
 		n, err := b.receive(w.fd, run >= quickRun)
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil { // what woke it then looks like an empty datagram
+			return ctx.Err()
 		}
 		for i := range n {
 			data, from := b.datagram(i)
@@ -207,5 +210,4 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 		}
 		last = now
 	}
-	return ctx.Err()
 }
