@@ -20,7 +20,7 @@ import (
 func begun(t *testing.T, o own, said func(*exec.Cmd) (io.ReadCloser, error), args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	c := exec.Command(o.exe, args...)
-	c.Dir = o.dir
+	c.Dir, c.Env = o.dir, append(os.Environ(), "TMPDIR="+t.TempDir()) // else it tells what killed labs left
 	out, err := said(c)
 	if err != nil {
 		t.Fatal(err)
