@@ -2,10 +2,6 @@ package internal
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -105,38 +101,17 @@ var decoding = []string{"json.Unmarshal", "json.NewDecoder", "yaml.Unmarshal", "
 // Every function that decodes bytes is listed with the target that reaches it, and every target exists.
 func TestEveryDecoderIsFuzzed(t *testing.T) {
 	found, targets := map[string]map[string]bool{}, map[string]bool{}
-	for _, root := range []string{"../internal", "../cmd", "../stacks/reference"} {
-		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() && (d.Name() == "testdata" || name == "../internal/bench") {
-				return filepath.SkipDir
+	eachFunction(t, func(pkg string, test bool, fn *ast.FuncDecl) {
+		switch {
+		case test:
+			targets[pkg+"."+fn.Name.Name] = strings.HasPrefix(fn.Name.Name, "Fuzz")
+		case fn.Body != nil && decodes(fn):
+			if found[pkg] == nil {
+				found[pkg] = map[string]bool{}
 			}
-			if err != nil || !strings.HasSuffix(name, ".go") {
-				return err
-			}
-			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			pkg := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../")
-			for _, decl := range f.Decls {
-				fn, ok := decl.(*ast.FuncDecl)
-				switch {
-				case !ok:
-				case strings.HasSuffix(name, "_test.go"):
-					targets[pkg+"."+fn.Name.Name] = strings.HasPrefix(fn.Name.Name, "Fuzz")
-				case fn.Body != nil && decodes(fn):
-					if found[pkg] == nil {
-						found[pkg] = map[string]bool{}
-					}
-					found[pkg][receiver(fn)+fn.Name.Name] = true
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+			found[pkg][receiver(fn)+fn.Name.Name] = true
 		}
-	}
+	})
 	for pkg, by := range decoders {
 		for target, names := range by {
 			if !strings.Contains(target, ".") {

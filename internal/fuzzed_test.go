@@ -1,15 +1,10 @@
 package internal
 
 import (
-	"errors"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -102,43 +97,36 @@ var others = []string{
 // encoders begin the names of functions whose bytes are their own output.
 var encoders = []string{"Append", "Add", "Encode"}
 
+// eachFunction visits the functions of all packages that may read a stranger's bytes. Benches read our own.
+func eachFunction(t *testing.T, visit func(pkg string, test bool, fn *ast.FuncDecl)) {
+	t.Helper()
+	eachFile(t, func(file string, f *ast.File) {
+		pkg := strings.TrimPrefix(path.Dir(file), "../")
+		if strings.HasPrefix(pkg, "internal/bench") || strings.HasPrefix(pkg, "stacks/") && pkg != "stacks/reference" {
+			return
+		}
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				visit(pkg, strings.HasSuffix(file, "_test.go"), fn)
+			}
+		}
+	})
+}
+
 // Every exported reader of bytes has a fuzz target that exists, and the manual
 // lists every target.
 func TestEveryReaderOfBytesIsFuzzed(t *testing.T) {
 	found, targets := map[string]bool{}, map[string]bool{}
-	look := func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if err == nil && (d.Name() == "testdata" || name == "../internal/bench") { // benches measure our own bytes
-				err = filepath.SkipDir
-			}
-			return err
+	eachFunction(t, func(pkg string, test bool, fn *ast.FuncDecl) {
+		switch {
+		case test && strings.HasPrefix(fn.Name.Name, "Fuzz") && fn.Recv == nil:
+			targets[pkg+"."+fn.Name.Name] = true
+		case !test && readsBytes(fn):
+			found[pkg+"."+receiver(fn)+fn.Name.Name] = true
 		}
-		if !strings.HasSuffix(name, ".go") {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		pkg := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../")
-		for _, decl := range f.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			switch {
-			case !ok:
-			case strings.HasSuffix(name, "_test.go"):
-				if strings.HasPrefix(fn.Name.Name, "Fuzz") && fn.Recv == nil {
-					targets[pkg+"."+fn.Name.Name] = true
-				}
-			case readsBytes(fn):
-				found[pkg+"."+receiver(fn)+fn.Name.Name] = true
-			}
-		}
-		return nil
-	}
-	err := errors.Join(filepath.WalkDir("../internal", look), filepath.WalkDir("../cmd", look),
-		filepath.WalkDir("../stacks/reference", look))
-	if err != nil || len(found) < 20 || len(targets) < 20 {
-		t.Fatalf("%d readers, %d targets: %v", len(found), len(targets), err)
+	})
+	if len(found) < 20 || len(targets) < 20 {
+		t.Fatalf("%d readers, %d targets", len(found), len(targets))
 	}
 	manual, err := os.ReadFile("../doc/fuzzing.md")
 	if err != nil {
