@@ -342,6 +342,8 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir str
 	defer cancel()
 	ctx, end := whileConnected(ctx, b.nc)
 	defer end()
+	ctx, arrived, stop := whileArriving(ctx, stalled)
+	defer stop()
 	to := &unpacker{dir: dir}
 	stored, err := to.enclosed(r, files)
 	if err != nil || len(stored) == 0 {
@@ -350,13 +352,13 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir str
 	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+r.Bench)
 	for _, p := range stored {
 		if err == nil {
-			err = fetchParcel(ctx, objects, p, to)
+			err = fetchParcel(ctx, objects, p, to, arrived)
 		}
 	}
 	return errors.Join(err, to.sync())
 }
 
-func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, to *unpacker) error {
+func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, to *unpacker, arrived func()) error {
 	from, err := objects.Get(ctx, p.object)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("%w: %s is missing", fleet.ErrDamaged, p.files[0].Name)
@@ -364,21 +366,29 @@ func fetchParcel(ctx context.Context, objects jetstream.ObjectStore, p parcel, t
 	if err != nil {
 		return err
 	}
-	body := reader(ctx, from)
+	body := reader(ctx, from, arrived)
 	defer body.Close()
 	return to.all(body, p)
 }
 
-// reader reads an object until ctx ends. The library's own waits for the deadline of ctx even when it is cancelled, and
-// cannot be closed meanwhile; that goes on unseen.
-func reader(ctx context.Context, from io.ReadCloser) io.ReadCloser {
+// reader reads an object until ctx ends, and tells of all that arrives. The library's own waits for the deadline of ctx
+// even when it is cancelled, and cannot be closed meanwhile; that goes on unseen.
+func reader(ctx context.Context, from io.ReadCloser, arrived func()) io.ReadCloser {
 	r, w := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
 	go func() {
 		defer stop()
-		_, err := io.Copy(w, from)
+		_, err := io.Copy(w, io.TeeReader(from, told(arrived)))
 		w.CloseWithError(err)
 		from.Close()
 	}()
 	return r
+}
+
+// told is a writer that keeps nothing but calls itself.
+type told func()
+
+func (t told) Write(b []byte) (int, error) {
+	t()
+	return len(b), nil
 }
