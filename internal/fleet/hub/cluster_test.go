@@ -164,7 +164,7 @@ func TestBlocksOverACluster(t *testing.T) {
 		return
 	}
 	lost := 0
-	r.measures(8, 5*time.Minute, func(n int) {
+	r.measures(8, 3*time.Minute, func(n int) {
 		if n != 2 && n != 5 {
 			return
 		}

@@ -23,8 +23,7 @@ const lookEvery = 5 * time.Second
 // that was started again has forgotten who waits.
 const answerWithin = 5 * time.Second
 
-// An upload is given up after so long and a time for its bytes: an emptied hub has
-// forgotten what it was to acknowledge.
+// An upload is given up after so long and a time for its bytes.
 const (
 	uploadWithin = 10 * time.Second
 	uploadRate   = 100 << 10 // B/s
@@ -142,7 +141,7 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 		}
 	}
 	for _, p := range parcels {
-		if err := upload(ctx, objects, p, dir); err != nil {
+		if err := b.upload(ctx, objects, p, dir); err != nil {
 			return a, fmt.Errorf("%s: %w", p.files[0].Name, err)
 		}
 	}
@@ -166,7 +165,7 @@ func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.
 		return a, err
 	}
 	for _, p := range parcels { // all are sent again
-		if err := objects.Delete(ctx, p.object); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		if err := remove(ctx, objects, p); err != nil {
 			return a, err
 		}
 	}
@@ -179,7 +178,7 @@ const roomHeader = "Edgegauge-Room"
 // Room is the bench's bucket at the hub. Where there is none, the coordinator is asked to make it: of
 // most benches nothing is ever stored.
 func (b *Bench) Room(ctx context.Context) (jetstream.ObjectStore, error) {
-	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name)
+	objects, err := b.room(ctx)
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return objects, err
 	}
@@ -190,12 +189,30 @@ func (b *Bench) Room(ctx context.Context) (jetstream.ObjectStore, error) {
 	if _, err := b.nc.RequestMsgWithContext(asked, ask); err != nil {
 		return nil, err
 	}
+	return b.room(ctx)
+}
+
+func (b *Bench) room(ctx context.Context) (jetstream.ObjectStore, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	return b.js.ObjectStore(ctx, admit.ObjectPrefix+b.name)
 }
 
+func remove(ctx context.Context, objects jetstream.ObjectStore, p parcel) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := objects.Delete(ctx, p.object); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	return nil
+}
+
 // upload sends a parcel that is not whole at the hub.
-func upload(ctx context.Context, objects jetstream.ObjectStore, p parcel, dir string) error {
-	if there, err := objects.GetInfo(ctx, p.object); err == nil && there.Size == uint64(p.bytes()) {
+func (b *Bench) upload(ctx context.Context, objects jetstream.ObjectStore, p parcel, dir string) error {
+	asked, stop := context.WithTimeout(ctx, answerWithin)
+	there, err := objects.GetInfo(asked, p.object)
+	stop()
+	if err == nil && there.Size == uint64(p.bytes()) {
 		return nil
 	}
 	from := &packer{dir: dir, left: p.files}
@@ -203,7 +220,33 @@ func upload(ctx context.Context, objects jetstream.ObjectStore, p parcel, dir st
 	most := uploadWithin + time.Duration(float64(p.bytes())/uploadRate*float64(time.Second))
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
+	ctx, arrived, end := whileArriving(ctx, stalled)
+	defer end()
+	go b.watch(ctx, arrived)
 	meta := jetstream.ObjectMeta{Name: p.object, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
-	_, err := objects.Put(ctx, meta, from)
+	if _, err = objects.Put(ctx, meta, from); err != nil && context.Cause(ctx) != nil {
+		err = context.Cause(ctx)
+	}
 	return err
+}
+
+// watch tells when something has arrived in the bench's bucket, until ctx ends. A hub that was emptied, and hubs that
+// have no leader, acknowledge nothing of what was sent to them, ever.
+func (b *Bench) watch(ctx context.Context, arrived func()) {
+	tick := time.NewTicker(stalled / 10)
+	defer tick.Stop()
+	for last := uint64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		asked, stop := context.WithTimeout(ctx, stalled/10)
+		s, err := b.js.Stream(asked, "OBJ_"+admit.ObjectPrefix+b.name)
+		stop()
+		if err == nil && s.CachedInfo().State.LastSeq != last {
+			last = s.CachedInfo().State.LastSeq
+			arrived()
+		}
+	}
 }

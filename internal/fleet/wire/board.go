@@ -349,7 +349,9 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir str
 	if err != nil || len(stored) == 0 {
 		return errors.Join(err, to.sync())
 	}
-	objects, err := b.js.ObjectStore(ctx, admit.ObjectPrefix+r.Bench)
+	asked, got := context.WithTimeout(ctx, connectWithin)
+	objects, err := b.js.ObjectStore(asked, admit.ObjectPrefix+r.Bench)
+	got()
 	for _, p := range stored {
 		if err == nil {
 			err = fetchParcel(ctx, objects, p, to, arrived)

@@ -153,12 +153,12 @@ func whileConnected(ctx context.Context, nc *nats.Conn) (context.Context, contex
 	}
 }
 
-// stalled is for how long nothing of a result may arrive: a hub that was lost in the midst never sends the rest, and
-// the bench, which asks again, is answered only when this has ended. A chunk may take 10 s (fleet's fetchRate).
-const stalled = 30 * time.Second
+// stalled is for how long nothing of a result may arrive: a hub that was lost in the midst neither sends nor
+// acknowledges the rest, ever. A chunk may take 10 s (uploadRate).
+const stalled = 20 * time.Second
 
 // errStalled is that nothing arrived any more.
-var errStalled = errors.New("the hub sends no more of it")
+var errStalled = errors.New("the hub takes or sends no more of it")
 
 // whileArriving ends when arrived has not been called for so long, or stop has.
 func whileArriving(ctx context.Context, most time.Duration) (_ context.Context, arrived, stop func()) {
