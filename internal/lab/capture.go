@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,11 +29,11 @@ type capture struct {
 }
 
 // packetQuantities are the asked responses that packets give, of a study or of one of
-// its treatments; nil where none is asked.
-func packetQuantities(s study.Study, leftOut ...string) []measure.Quantity {
+// its treatments, if that is not nil; nil where none is asked.
+func packetQuantities(of study.Study, s *study.Setup) []measure.Quantity {
 	var out []measure.Quantity
-	for _, w := range s.Responses {
-		if r, ok := measure.FindResponse(w.Text); ok && r.Packets && !slices.Contains(leftOut, w.Text) {
+	for _, w := range of.Responses {
+		if r, ok := measure.FindResponse(w.Text); ok && r.Packets && (s == nil || !s.LeavesOut(string(measure.Client), w.Text)) {
 			out = append(out, r.Quantity)
 		}
 	}
@@ -42,7 +41,7 @@ func packetQuantities(s study.Study, leftOut ...string) []measure.Quantity {
 }
 
 // NeedsPackets says whether a study makes the lab capture packets.
-func NeedsPackets(s study.Study) bool { return s.Packets || len(packetQuantities(s)) > 0 }
+func NeedsPackets(s study.Study) bool { return s.Packets || len(packetQuantities(s, nil)) > 0 }
 
 // Captured says whether the packets of a treatment are captured where a study needs them.
 func Captured(s *study.Setup) bool { return s.Capture != "off" && !s.Joint() }
@@ -58,7 +57,7 @@ func (c *capture) before(ctx context.Context) error {
 		return err
 	}
 	c.total = InTotal(t.setup, t.lab.Plan.Study)
-	for _, q := range packetQuantities(t.lab.Plan.Study, t.setup.LeaveOut...) {
+	for _, q := range packetQuantities(t.lab.Plan.Study, t.setup) {
 		if reason := Lacks(t.setup, q.Name); reason != "" && !c.total {
 			return fmt.Errorf("%w: packets cannot give %s: %s", errLab, q.Name, reason)
 		}
@@ -150,7 +149,7 @@ func overUDP(s *study.Setup) bool {
 // give all that the study asks nevertheless: bytes, packets and retransmissions of the
 // whole run, shared equally by its requests. Behind a link the client's packets are alone.
 func InTotal(s *study.Setup, of study.Study) bool {
-	for _, q := range packetQuantities(of, s.LeaveOut...) {
+	for _, q := range packetQuantities(of, s) {
 		switch {
 		case q == packet.WireBytes, q == packet.Packets:
 		case q == packet.Retransmissions && s.Transport != "http3": // QUIC encrypts its packet numbers
@@ -172,7 +171,7 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 		return errors.New("packet capture: no packet was seen in the recorded run")
 	}
 	c.trial.course.onWire = run.Bytes
-	for _, q := range packetQuantities(c.trial.lab.Plan.Study, c.trial.setup.LeaveOut...) {
+	for _, q := range packetQuantities(c.trial.lab.Plan.Study, c.trial.setup) {
 		sum := run.Bytes
 		switch q {
 		case packet.Packets:
@@ -211,7 +210,7 @@ func (c *capture) after(ctx context.Context) (f findings, err error) {
 	if err != nil {
 		return f, fmt.Errorf("capture packets: %w", err)
 	}
-	wanted := packetQuantities(c.trial.lab.Plan.Study, c.trial.setup.LeaveOut...)
+	wanted := packetQuantities(c.trial.lab.Plan.Study, c.trial.setup)
 	if len(wanted) == 0 {
 		return f, nil
 	}

@@ -335,7 +335,7 @@ func (t *trialRunner) commit(context.Context) error {
 	wanted := t.lab.Plan.Study.Responses
 	t.findings.results = slices.DeleteFunc(t.findings.results, func(x store.Result) bool {
 		return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(w study.Word) bool { return w.Text == x.Response }) ||
-			slices.Contains(t.setup.LeaveOut, x.Response)
+			t.setup.LeavesOut(string(x.Side), x.Response)
 	})
 	return labFault(t.attempt.Commit(t.findings.results, t.findings.quality))
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -68,12 +67,12 @@ func (r *Report) Panels() []Panel {
 }
 
 // noFigure says why a treatment has no figure of a response.
-func (r *Report) noFigure(treatment int, response string) string {
+func (r *Report) noFigure(treatment int, p Panel) string {
 	t := r.Treatments[treatment]
 	switch {
 	case t.Valid == 0:
 		return "no valid trial"
-	case t.setup != nil && slices.Contains(t.setup.LeaveOut, response):
+	case t.setup != nil && t.setup.LeavesOut(string(p.Side), p.Response):
 		return "left out by the study"
 	}
 	return "not measured here"
@@ -85,7 +84,7 @@ func (r *Report) figure(p Panel) Figure {
 	for i, t := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: r.noFigure(i, p.Response), Center: math.NaN(),
+			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: r.noFigure(i, p), Center: math.NaN(),
 				Lo: math.NaN(), Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
 			continue
 		}

@@ -65,7 +65,7 @@ func (r *Report) flat(p Panel) flatTable {
 	for i, x := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			t.Rows = append(t.Rows, []string{x.Name(), r.noFigure(i, p.Response), "–", "–", "–", "–", "0"})
+			t.Rows = append(t.Rows, []string{x.Name(), r.noFigure(i, p), "–", "–", "–", "–", "0"})
 			continue
 		}
 		for _, w := range c.Warnings {

@@ -140,7 +140,7 @@ func (r *reader) response(w Word) bool {
 	return false
 }
 
-// readLeaveOut reads names of responses.
+// readLeaveOut reads names of responses, of both sides or of one: server.cpu.
 func readLeaveOut(r *reader, what string, n *node) (Setting, bool) {
 	if !r.kind(what, n, list, "a list such as [cpu, serialization]") {
 		return Setting{}, false
@@ -149,7 +149,11 @@ func readLeaveOut(r *reader, what string, n *node) (Setting, bool) {
 	var names []string
 	for _, item := range n.items {
 		name, ok := r.name(what, item)
-		ok = ok && r.response(Word{name, item.pos})
+		if strings.Contains(name, ".") {
+			ok = ok && r.known("response", Word{name, item.pos}, r.vocabulary.Sided)
+		} else {
+			ok = ok && r.response(Word{name, item.pos})
+		}
 		good, names = good && ok, append(names, name)
 	}
 	return fixed(strings.Join(names, " "), n.pos, names, func(s *Setup) *[]string { return &s.LeaveOut }), good

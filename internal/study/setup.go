@@ -42,7 +42,7 @@ type Setup struct {
 	Placement string
 	AtOnce    int    // so many trials of a block run at the same time, each behind a link of its own; 0, 1: alone
 	Capture   string // off: no packets are captured, whatever the study asks
-	// LeaveOut are responses that these trials do not give, whatever the study asks.
+	// LeaveOut are responses that these trials do not give, whatever the study asks: of both sides, or as server.cpu.
 	LeaveOut []string
 
 	Heap int64 // B a managed runtime may take; 0: its own choice
@@ -50,6 +50,11 @@ type Setup struct {
 	Sensor  string
 	IODir   string            // where the server's scratch folder is made, on the lab's machine; empty: the lab's own
 	Options map[string]string // handed to the stack as they stand
+}
+
+// LeavesOut says whether these trials do not give a response of a side, client or server.
+func (s *Setup) LeavesOut(side, response string) bool {
+	return slices.Contains(s.LeaveOut, response) || slices.Contains(s.LeaveOut, side+"."+response)
 }
 
 // A Side is the client's or the server's part of a Setup.

@@ -11,6 +11,7 @@ import (
 type Vocabulary struct {
 	Services  map[string]ServiceFacts
 	Responses []string
+	Sided     []string            // responses after the side that has them: server.cpu
 	Synonyms  map[string][]string // what other tools call responses, and the responses they may mean
 	Links     []string            // profiles; "none" is always known
 	Devices   []string

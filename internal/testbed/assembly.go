@@ -255,7 +255,7 @@ func (x *assembly) seePackets() {
 		}
 		var lacking, reasons []string
 		for _, r := range asked {
-			if why := lab.Lacks(t.Setup, r); why != "" && !slices.Contains(t.Setup.LeaveOut, r) {
+			if why := lab.Lacks(t.Setup, r); why != "" && !t.Setup.LeavesOut(string(measure.Client), r) {
 				lacking = append(lacking, r)
 				if !slices.Contains(reasons, why) {
 					reasons = append(reasons, why)

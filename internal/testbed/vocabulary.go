@@ -35,6 +35,9 @@ func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
 	}
 	for _, r := range measure.Responses() {
 		v.Responses = append(v.Responses, r.Name)
+		for _, side := range r.Sides {
+			v.Sided = append(v.Sided, string(side)+"."+r.Name)
+		}
 	}
 	return v
 }
