@@ -3,12 +3,14 @@ package fleet
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -359,6 +361,64 @@ func TestForeignFolderIsLeftAlone(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Measured results that cannot be read for now, as where descriptors are few, stay where they are.
+func TestResultsThatCannotBeReadAreLeft(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, NewID()+"-1-1")
+	order := filepath.Join(folder, orderFile)
+	err := errors.Join(os.MkdirAll(filepath.Join(folder, "results"), 0o755),
+		os.Symlink(orderFile, order)) // it is there, and cannot be opened
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err = (&Worker{Name: "a", Bench: &playedBench{}, Dir: dir}).Work(ctx)
+	if err == nil || !strings.Contains(err.Error(), "results that were measured cannot be read: open "+order) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "results")); err != nil {
+		t.Errorf("the results are gone: %v", err)
+	}
+}
+
+// A worker that cannot read what it measured says so, once for each reason, and not that a hub is away.
+func TestResultsThatCannotBeOfferedAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		err := error(&fs.PathError{Op: "open", Path: "ledger.sqlite", Err: syscall.EMFILE})
+		b := &playedBench{orders: make(chan Order), answers: func(Result) (Answer, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return Answer{Verdict: Kept}, err
+		}}
+		w := Worker{Name: "a", Bench: b, Dir: t.TempDir(), Tell: func(e Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, e.What)
+		}, Conduct: func(_ context.Context, _ Order, dir string) error { return os.MkdirAll(dir, 0o755) }}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { w.Work(ctx) })
+		b.orders <- Order{Task: Task{NewID(), 1, 1}, Boot: b.last().Boot}
+		for _, next := range []error{errors.New("no hub"), nil} {
+			time.Sleep(5 * time.Minute)
+			mu.Lock()
+			err = next
+			mu.Unlock()
+		}
+		time.Sleep(5 * time.Minute)
+		cancel()
+		running.Wait()
+		want := []string{"measures", "measured",
+			"its results cannot be offered, and stay here until they can: open ledger.sqlite: too many open files", "kept"}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
 }
 
 // What was measured is offered until it is answered: past a hub that is away, damage on

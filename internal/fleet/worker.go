@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,7 +58,8 @@ type working struct {
 	busy     bool // Conduct runs
 	offering bool
 	answered chan answered
-	past     Task // the last task that is over: an order that still says it is old
+	said     string // the last reason that was told why results could not be read
+	past     Task   // the last task that is over: an order that still says it is old
 	heard    stamps
 }
 
@@ -130,6 +132,9 @@ func (w *working) reopen() error {
 	for _, e := range all {
 		var o Order
 		text, err := kernel.ReadFile(filepath.Join(w.Dir, e.Name(), orderFile), 64<<20)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("results that were measured cannot be read: %w", err) // they may be whole
+		}
 		if err == nil {
 			err = json.Unmarshal(text, &o)
 		}
@@ -358,8 +363,14 @@ func describe(dir, name string) (File, error) {
 func (w *working) hear(a answered) {
 	w.offering = false
 	switch {
-	case a.err != nil, a.Verdict == Damaged:
+	case a.err != nil:
+		if text := a.err.Error(); errors.As(a.err, new(*fs.PathError)) && text != w.said { // of this machine
+			w.said = text
+			w.tell("its results cannot be offered, and stay here until they can: "+text, false)
+		}
 		return // they are offered again at the next beat
+	case a.Verdict == Damaged:
+		return // likewise
 	case a.Verdict == Unknown: // until an order of that run is told
 		w.held, w.job = append(w.held, w.job.order), nil
 		return

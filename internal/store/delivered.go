@@ -47,22 +47,34 @@ func (s *Store) Examine(o Order, retries int, dir string) (Examined, error) {
 	if _, err := s.Fate(o); err != nil {
 		return x, err
 	}
+	// Subtle: what is refused the bench throws away. So where this machine lacks something, nothing is refused.
+	unfit := func(err error) error {
+		if lacking(dir, err) {
+			return fmt.Errorf("results of bench %s cannot be read here: %w", o.Bench.Name, err)
+		}
+		return refused(o, "%v", err)
+	}
 	from, err := OpenReadOnly(dir)
 	if err != nil {
-		return x, refused(o, "%v", err)
+		return x, unfit(err)
 	}
 	defer from.Close()
 	if found := from.Verify(); len(found) > 0 {
-		return x, refused(o, "%v", found[0])
+		for _, err := range found {
+			if lacking(dir, err) {
+				return x, unfit(err)
+			}
+		}
+		return x, unfit(found[0])
 	}
 	if err := s.sameStudy(from, o.Block); err != nil {
-		return x, refused(o, "%v", err)
+		return x, unfit(err)
 	}
 	if x.attempts, err = from.delivered(); err == nil {
 		x.lacks, err = from.lacked()
 	}
 	if err != nil {
-		return x, refused(o, "%v", err)
+		return x, unfit(err)
 	}
 	if err := s.checkDelivery(o, retries, x.attempts, x.lacks); err != nil {
 		return x, err
@@ -72,7 +84,7 @@ func (s *Store) Examine(o Order, retries int, dir string) (Examined, error) {
 		x.facts, err = from.Facts(last)
 	}
 	if err != nil {
-		return x, refused(o, "%v", err)
+		return x, unfit(err)
 	}
 	return x, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -90,6 +91,31 @@ func isFull(dir string, err error) bool {
 	}
 	var st syscall.Statfs_t
 	return code&0xff == 10 && syscall.Statfs(dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 1<<20 // SQLITE_IOERR
+}
+
+// lacking reports whether err comes from what this machine lacks for now, such as space or
+// descriptors, and so says nothing of the files in dir.
+func lacking(dir string, err error) bool {
+	for _, kind := range []error{ErrDiskFull, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE,
+		syscall.ENOMEM, syscall.EIO} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return isFull(dir, err) || sqliteCode(err)&0xff == 14 && fewDescriptors() // SQLITE_CANTOPEN, for whatever reason
+}
+
+// fewDescriptors reports whether hardly any more file can be opened.
+func fewDescriptors() bool {
+	for range 4 { // a ledger takes three descriptors, a pipe two
+		r, w, err := os.Pipe()
+		if err != nil {
+			return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		}
+		defer r.Close()
+		defer w.Close()
+	}
+	return false
 }
 
 func sqliteCode(err error) int {

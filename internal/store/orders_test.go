@@ -2,10 +2,12 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -328,4 +330,54 @@ func TestAcceptOfALackingTrial(t *testing.T) {
 			t.Errorf("opened again: got %+v", x)
 		}
 	}
+}
+
+// A bench throws away what is refused. So where it is this machine that can open no more files, a bench's results are
+// not refused, and are taken once it can.
+func TestWhatThisMachineCannotReadIsNotRefused(t *testing.T) {
+	s := create(t, 4)
+	o := must[Order](t)(s.Order(2, onA, 2))
+	dir := deliver(t, s, o)
+	few := func(more int) error { // as where so many more files can be opened
+		var limit syscall.Rlimit
+		ok(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+		low := limit
+		low.Cur = 256
+		ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low))
+		defer func() { ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) }()
+		var taken []*os.File
+		for {
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				break
+			}
+			defer f.Close()
+			taken = append(taken, f)
+		}
+		for range more {
+			taken[0].Close()
+			taken = taken[1:]
+		}
+		_, err := s.Examine(o, 2, dir)
+		return err
+	}
+	failed := 0
+	for more := range 16 {
+		err := few(more)
+		if errors.Is(err, ErrRefused) {
+			t.Errorf("with %d descriptors more: %v", more, err)
+		}
+		if err != nil {
+			if failed++; !strings.Contains(fmt.Sprint(err), "bench a cannot be read here: ") {
+				t.Errorf("with %d descriptors more: %v", more, err)
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("there were descriptors for all")
+	}
+	if got := must[State](t)(take(s, o, 2, dir)); got != Valid {
+		t.Errorf("got %s, want it kept", got)
+	}
+	verified(t, s)
 }
