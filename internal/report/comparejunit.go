@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -19,6 +20,16 @@ type junitCase struct {
 
 type junitText struct {
 	Message string `xml:"message,attr"`
+}
+
+// clean makes what strangers wrote harmless to print.
+func (k *junitCase) clean() {
+	k.Class, k.Name, k.Out = printable.Line(k.Class), printable.Line(k.Name), printable.Line(k.Out)
+	for _, text := range []*junitText{k.Failure, k.Skipped} {
+		if text != nil {
+			text.Message = printable.Line(text.Message)
+		}
+	}
 }
 
 type junitSuite struct {
@@ -74,7 +85,10 @@ func (c Compared) JUnit(w io.Writer) error {
 				Out: sentence(x) + ": " + changeWord(x, c.Margin)})
 		}
 	}
-	s.Tests = len(s.Cases)
+	s.Tests, s.Name = len(s.Cases), printable.Line(s.Name)
+	for i := range s.Cases {
+		s.Cases[i].clean()
+	}
 	all := struct {
 		XMLName xml.Name     `xml:"testsuites"`
 		Suites  []junitSuite `xml:"testsuite"`

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // ConfirmationFile is the file that makes results a confirmation: it names the two runs
@@ -59,7 +62,10 @@ func (c Confirms) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
+	return store.Replace(file, func(w io.Writer) error { // a stranger's directory may have a link there
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
 }
 
 // ReadConfirms reads the text of such a file.

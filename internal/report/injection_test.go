@@ -4,6 +4,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // What a stranger's study says steers no terminal and no spreadsheet.
@@ -28,5 +31,20 @@ func TestReportsAreHarmlessToPrint(t *testing.T) {
 				t.Errorf("a cell of %q is run as a formula", line)
 			}
 		}
+	}
+}
+
+// Nor does a comparison's XML, which a log may show.
+func TestJUnitIsHarmlessToPrint(t *testing.T) {
+	const evil = "\x1b]0;owned\x07\u009b31m\u202e\u2066\rgone"
+	var b strings.Builder
+	c := Compared{Old: evil, New: evil, Comparison: advise.Comparison{
+		Contrasts: []advise.Contrast{{Treatment: evil, Side: measure.Client, Response: "rtt", Unit: "s", Doubt: evil}},
+		Lost:      []advise.Loss{{Treatment: evil}}}}
+	if err := c.JUnit(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\x07\r\u009b\u202e\u2066") || strings.Count(b.String(), "owned") < 4 {
+		t.Errorf("it says %q", b.String())
 	}
 }

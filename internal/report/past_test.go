@@ -1,6 +1,9 @@
 package report
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,5 +52,32 @@ func TestAHistoryTakesEndedStudies(t *testing.T) {
 		if got := PastOf(reportOf(t, dir), nil).Failed; got != "" {
 			t.Errorf("%s, ended: got %q", design, got)
 		}
+	}
+}
+
+// A stranger's results directory may have links where a confirmation is noted.
+func TestConfirmationsAreNotWrittenThroughLinks(t *testing.T) {
+	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "treasure")
+	const treasure = "keep me"
+	err := os.WriteFile(elsewhere, []byte(treasure), 0o644)
+	for _, name := range []string{ConfirmingFile, ConfirmingFile + ".partial", ConfirmationFile} {
+		err = errors.Join(err, os.Symlink(elsewhere, filepath.Join(dir, name)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Confirms{Responses: []string{"rtt"}, Detect: 0.05}
+	if err := errors.Join(c.Begin(dir), c.Write(dir)); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(elsewhere); string(got) != treasure {
+		t.Errorf("the file that the links led to is now %q (%v)", got, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ConfirmationFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadConfirms(text); err != nil || got.Detect != c.Detect {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
