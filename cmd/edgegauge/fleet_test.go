@@ -75,6 +75,12 @@ func cmdHub(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(wire.Credentials{URL: said.URL, Bench: "one", Seed: seed}.Write(ts.MkAbs("stranger.json")))
 }
 
+// cmdFleet makes keys for benches, and sets HUB to an address for a hub that the script
+// starts: fleet NAME…
+func cmdFleet(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Setenv("HUB", strings.TrimPrefix(addFleet(ts, args...), "nats://"))
+}
+
 // cmdOnePerTrial checks that each trial has one valid attempt, all of a block on one
 // bench, and that at least so many benches took part: onepertrial DIR BENCHES.
 func cmdOnePerTrial(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -33,6 +35,8 @@ func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
 		l.Close()
 	case "http":
 		go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }))
+	case "resetting":
+		go listenResetting(l)
 	default:
 		say, ok := hostile[kind]
 		if !ok {
@@ -71,6 +75,62 @@ func listenHostile(l net.Listener, say [2]string) {
 			for _, err := io.WriteString(c, say[0]); err == nil; _, err = io.WriteString(c, say[1]) {
 			}
 		}()
+	}
+}
+
+// listenResetting answers four requests of a connection, and resets it at the fifth. It counts all that arrive, by
+// their methods, and tells how many those were at /asked/METHOD.
+func listenResetting(l net.Listener) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	answer := func(r *http.Request, before int) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if method, ok := strings.CutPrefix(r.URL.Path, "/asked/"); ok {
+			return fmt.Sprint(asked[method])
+		}
+		if asked[r.Method]++; before < 4 {
+			return "here"
+		}
+		return ""
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			from := bufio.NewReader(c)
+			for n := 0; ; n++ {
+				r, err := http.ReadRequest(from)
+				if err != nil {
+					return
+				}
+				io.Copy(io.Discard, r.Body)
+				text := answer(r, n)
+				if text == "" {
+					c.(*net.TCPConn).SetLinger(0)
+					return
+				}
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+			}
+		}()
+	}
+}
+
+// cmdAsked checks how many requests a resetting server has counted: asked ADDRESS METHOD NUMBER.
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: asked ADDRESS METHOD NUMBER")
+	}
+	r, err := http.Get("http://" + args[0] + "/asked/" + args[1])
+	ts.Check(err)
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	ts.Check(err)
+	if string(text) != args[2] {
+		ts.Fatalf("the server counted %s requests with %s, want %s", text, args[1], args[2])
 	}
 }
 

@@ -113,17 +113,22 @@ var fleets = map[string]verdictbench.Fleet{
 	"lacks": {Benches: 4, Spread: 0.2, Lacks: true},
 }
 
-// cmdFabricate writes results whose truth is known: fabricate STUDY.yaml RTT DIR [FLEET]. Trials differ by some 2 %.
+// cmdFabricate writes results whose truth is known: fabricate STUDY.yaml RTT DIR [FLEET | humps]. Trials differ by some
+// 2 %; with humps, each other one takes 40 % longer.
 func cmdFabricate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 && len(args) != 4 {
-		ts.Fatalf("usage: fabricate STUDY.yaml RTT DIR [FLEET]")
+		ts.Fatalf("usage: fabricate STUDY.yaml RTT DIR [FLEET | humps]")
 	}
 	rtt, err := time.ParseDuration(args[1])
 	ts.Check(err)
 	truth := verdictbench.Truth{Study: ts.ReadFile(args[0]), RTT: func(r *rand.Rand, _, _ int) float64 {
 		return rtt.Seconds() * (1 + 0.02*r.NormFloat64())
 	}}
-	if len(args) == 4 {
+	if len(args) == 4 && args[3] == "humps" {
+		truth.RTT = func(r *rand.Rand, _, block int) float64 {
+			return rtt.Seconds() * (1 + 0.4*float64(block%2)) * (1 + 0.02*r.NormFloat64())
+		}
+	} else if len(args) == 4 {
 		f, ok := fleets[args[3]]
 		if !ok {
 			ts.Fatalf("no fleet is called %s", args[3])
