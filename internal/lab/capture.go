@@ -33,7 +33,8 @@ type capture struct {
 func packetQuantities(of study.Study, s *study.Setup) []measure.Quantity {
 	var out []measure.Quantity
 	for _, w := range of.Responses {
-		if r, ok := measure.FindResponse(w.Text); ok && r.Packets && (s == nil || !s.LeavesOut(string(measure.Client), w.Text)) {
+		r, ok := measure.FindResponse(w.Text)
+		if ok && r.Packets && (s == nil || !s.LeavesOut(string(measure.Client), w.Text)) {
 			out = append(out, r.Quantity)
 		}
 	}
