@@ -80,7 +80,7 @@ type Script struct{ Name, Text string }
 // view is what the page shows, in words and drawings.
 type view struct {
 	Name, Question, Notes string
-	Answer                []string
+	Answer                []verdictLine
 	Warnings              []string
 	Scope                 string
 	Conditions            []string
@@ -142,7 +142,7 @@ type planRow struct {
 
 func (r *Report) view() (view, error) {
 	v := view{
-		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.Verdict(),
+		Name: r.Study.Name, Question: r.Study.Question, Notes: strings.TrimSpace(r.Study.Notes), Answer: r.answer(),
 		Warnings: append(r.damage(), r.Warnings...),
 		Scope:    r.scope(), Conditions: r.conditions(), Confidence: r.Study.Design.Confidence, Style: template.CSS(pageCSS),
 		Factors: r.Factors,

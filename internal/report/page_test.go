@@ -299,3 +299,67 @@ func TestPageWithoutScripts(t *testing.T) {
 	}
 	b.Shoot(t, "print", true)
 }
+
+// The answer and one picture stand above the fold of a small laptop, side by side; on a phone the picture
+// follows the answer. Tried with as many sentences as the quickstart has.
+func TestAnswerAboveTheFold(t *testing.T) {
+	w := exactly(nil)
+	w.exact = func(at map[string]string, block int) []store.Result {
+		var out []store.Result
+		k := map[string]float64{"rest-json": 2, "rest-cbor": 1.9, "soap": 2.6, "coap-json": 1.02, "coap-cbor": 1, "mqtt-json": 1.7}
+		v := k[at["stack"]] * (1 + 0.01*float64((block*5+len(at["stack"]))%7-3))
+		add := func(response string, scale float64, method store.Method) {
+			m, _ := measure.FindResponse(response)
+			x := v * scale
+			out = append(out, store.Result{Side: measure.Client, Response: response, Unit: m.Unit, N: 100, Mean: x, SD: x / 10,
+				Median: x, P95: 1.2 * x, Min: 0.9 * x, Max: 1.3 * x, Method: method})
+		}
+		add("cpu", 7.5e-6, store.Measured)
+		if at["link"] == "none" {
+			add("rtt", 14e-6, store.Measured)
+			add("message_size", 108, store.Measured)
+			return out
+		}
+		add("rtt", 100e-3, store.Measured)
+		add("wire_bytes", 200, store.Measured)
+		add("energy_gross", 20e-3, store.Modelled)
+		return out
+	}
+	r := reportOf(t, w.write(t, `study: s
+question: Which way should a small device report?
+service: monitor
+requests: 100
+factors:
+  link: [{name: lte-m, delay: 20ms}, none]
+  stack: [rest-json, rest-cbor, soap, coap-json, coap-cbor, mqtt-json]
+design: {replications: 12, seed: 1}
+`))
+	if n := len(r.Verdict()); n < 6 {
+		t.Fatalf("%d sentences: %q", n, r.Verdict())
+	}
+	path, _ := written(t, r)
+	b := pagetest.Start(t)
+	at := func(selector string) (box struct{ Left, Right, Top, Bottom float64 }) {
+		b.Eval(t, &box, fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().toJSON()`, selector))
+		return box
+	}
+	for _, size := range [][2]int{{1280, 800}, {1920, 1080}} {
+		b.Size(t, size[0], size[1])
+		b.Open(t, "file://"+path)
+		answer, picture := at(".answer"), at(".front svg")
+		if fold := float64(size[1]); answer.Bottom > fold || picture.Bottom > fold {
+			t.Errorf("%v: the answer ends at %.0f px, the picture at %.0f", size, answer.Bottom, picture.Bottom)
+		}
+		if picture.Left < answer.Right || picture.Right > float64(size[0]) {
+			t.Errorf("%v: the answer ends at %.0f px, and the picture is between %.0f and %.0f", size, answer.Right, picture.Left,
+				picture.Right)
+		}
+		if size[0] == 1280 {
+			b.Shoot(t, "fold", false)
+		}
+	}
+	b.Size(t, 400, 800)
+	if answer, picture := at(".answer"), at(".front"); picture.Top < answer.Bottom || picture.Top > answer.Bottom+40 {
+		t.Errorf("at 400 px: the answer ends at %.0f px and the picture begins at %.0f", answer.Bottom, picture.Top)
+	}
+}

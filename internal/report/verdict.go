@@ -83,33 +83,55 @@ func (r *Report) connecting(treatments []int) bool {
 // Verdict answers in words: first what may spoil the answer, then who is
 // quickest, by how much, how surely, one verdict for each group.
 func (r *Report) Verdict() []string {
+	var out []string
+	for _, s := range r.answer() {
+		out = append(out, s.Best+s.Others)
+	}
+	return out
+}
+
+// A verdictLine is a sentence of the answer.
+type verdictLine struct {
+	Best   string // who is the best, and its figure; or the whole sentence
+	Others string // what is known of the others, from the semicolon to the stop
+}
+
+// answer is the verdict, each sentence in its two parts.
+func (r *Report) answer() []verdictLine {
 	if len(r.Damage) > 0 {
-		return []string{"No answer: these results have changed since the lab wrote them."}
+		return []verdictLine{{Best: "No answer: these results have changed since the lab wrote them."}}
 	}
-	said := r.sentencesByGroup()
-	if len(said) == 0 {
-		said = append(said, r.noAnswer())
+	var out []verdictLine
+	add := func(all ...string) {
+		for _, text := range all {
+			out = append(out, verdictLine{Best: text})
+		}
 	}
-	out := append(slices.Clone(r.starvedWords()), said...)
-	out = append(out, r.Disagreements()...)
+	add(r.starvedWords()...)
+	if said := r.sentencesByGroup(); len(said) > 0 {
+		out = append(out, said...)
+	} else {
+		add(r.noAnswer())
+	}
+	add(r.Disagreements()...)
 	for i, a := range r.Alarms {
 		if i == mostAlarms {
-			out = append(out, fmt.Sprintf("%s failed; see the figures %s.", plural.Count(len(r.Alarms)-i, "more check"),
+			add(fmt.Sprintf("%s failed; see the figures %s.", plural.Count(len(r.Alarms)-i, "more check"),
 				plural.Verb(len(r.Alarms)-i, "it concerns", "they concern")))
 			break
 		}
-		out = append(out, "Check: "+a)
+		add("Check: " + a)
 	}
 	return out
 }
 
 // sentencesByGroup are at most mostSentences: all questions of the first groups
 // that fit, and how many groups are left to the tables.
-func (r *Report) sentencesByGroup() []string {
+func (r *Report) sentencesByGroup() []verdictLine {
 	groups := r.groups()
-	var out []string
+	var out []verdictLine
 	for i, g := range groups {
-		var own []string
+		var own []verdictLine
 		for _, all := range r.questions(g) {
 			for _, q := range all {
 				if v := r.sentencesOn(g, q); len(v) > 0 {
@@ -119,9 +141,9 @@ func (r *Report) sentencesByGroup() []string {
 			}
 		}
 		if i > 0 && len(out)+len(own) > mostSentences {
-			return append(out,
-				fmt.Sprintf("%d more groups (%s) have verdicts of their own: see the tables, or edgegauge choose.",
-					len(groups)-i, list(groupNames(groups[i:]), mostNames)))
+			return append(out, verdictLine{Best: fmt.Sprintf(
+				"%d more groups (%s) have verdicts of their own: see the tables, or edgegauge choose.", len(groups)-i,
+				list(groupNames(groups[i:]), mostNames))})
 		}
 		out = append(out, own...)
 	}
@@ -138,8 +160,8 @@ func groupNames(all []group) []string {
 
 // sentencesOn are the verdict of one response in one group: one sentence of
 // what was measured, and one of what was modelled, for the two are never mixed.
-func (r *Report) sentencesOn(g group, q question) []string {
-	var out []string
+func (r *Report) sentencesOn(g group, q question) []verdictLine {
+	var out []verdictLine
 	words := q.words
 	if g.name != "" {
 		words += ", " + g.name
@@ -235,10 +257,10 @@ func (k ranking) summary(c *Cell) stat.Summary {
 // ranked names the best treatment, those without a significant difference from
 // it, and how much the next and the last differ. The interval shown is the one
 // the verdict used: it holds for all pairs at once.
-func (r *Report) ranked(g group, head string, cells []*Cell) string {
+func (r *Report) ranked(g group, head string, cells []*Cell) verdictLine {
 	k, err := rankCells(cells, r.Study.Design.Confidence)
 	if err != nil {
-		return fmt.Sprintf("%s: not compared: %v.", head, err)
+		return verdictLine{Best: fmt.Sprintf("%s: not compared: %v.", head, err)}
 	}
 	best := k.cells[0]
 	s := k.summary(best)
@@ -250,7 +272,7 @@ func (r *Report) ranked(g group, head string, cells []*Cell) string {
 	if best.HasFloor {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
-	return text + k.others(func(treatment int) string { return r.nameIn(g, treatment) }) + "."
+	return verdictLine{text, k.others(func(treatment int) string { return r.nameIn(g, treatment) }) + "."}
 }
 
 // others says what is known of every treatment but the best.
