@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Every shell's script is made, and is what that shell reads.
+func TestCompletionScripts(t *testing.T) {
+	o := newOwn(t)
+	for shell, check := range map[string][]string{"bash": {"bash", "-n"}, "zsh": {"zsh", "-n"}, "fish": {"fish", "-n"},
+		"powershell": nil} {
+		c := exec.CommandContext(t.Context(), o.exe, "completion", shell)
+		script, err := c.Output()
+		if err != nil || !strings.Contains(string(script), "edgegauge") {
+			t.Errorf("%s: %v: %.300s", shell, err, script)
+		}
+		if check == nil {
+			continue
+		}
+		if _, err := exec.LookPath(check[0]); err != nil {
+			t.Logf("%s is not read: there is none", shell)
+			continue
+		}
+		c = exec.CommandContext(t.Context(), check[0], check[1:]...)
+		c.Stdin = strings.NewReader(string(script))
+		if said, err := c.CombinedOutput(); err != nil || len(said) > 0 {
+			t.Errorf("%s: %v: %s", shell, err, said)
+		}
+	}
+}
+
+// A shell is offered every verb, every flag of it, and the names that this program knows.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	offered := func(words ...string) []string {
+		c := exec.CommandContext(t.Context(), o.exe, append([]string{"__complete"}, words...)...)
+		c.Dir = o.dir
+		out, err := c.Output()
+		if err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
+		var names []string
+		for line := range strings.Lines(string(out)) {
+			name, _, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t") // a description follows
+			names = append(names, name)
+		}
+		return names
+	}
+	eachCommand(newRoot(), func(c *cobra.Command) {
+		if c.Hidden {
+			return
+		}
+		path := strings.Fields(verbOf(c))
+		if n := len(path); n > 0 && !slices.Contains(offered(path...), path[n-1]) {
+			t.Errorf("%s is not offered", c.CommandPath())
+		}
+		if !slices.Contains(offered(append(path, "--qu")...), "--quiet") {
+			t.Errorf("%s: --quiet is not offered", c.CommandPath())
+		}
+	})
+	for line, want := range map[string]string{
+		"run q": "quickstart", "check quickstart sec": "secure-things", "plan ph": "phantom", "capacity q": "quickstart",
+		"links n": "nb-iot", "stacks check reference/rest-j": "reference/rest-json",
+		"stacks build reference/rest-j": "reference/rest-json", "devices check lo": "local", "devices build cortex": "cortex-a53",
+		"schema r": "radio", "stacks new x --lang py": "python", "report x --format m": "markdown", "history x --by c": "commit",
+	} {
+		if got := offered(strings.Fields(line)...); !slices.Contains(got, want) {
+			t.Errorf("edgegauge %s: offered %q, want %s", line, got, want)
+		}
+	}
+	for verb := range offers {
+		if c, _, err := newRoot().Find(strings.Fields(verb)); err != nil || verbOf(c) != verb {
+			t.Errorf("there is no edgegauge %s", verb)
+		}
+	}
+	for name := range flagOffers {
+		verb, flag, _ := strings.Cut(name, " --")
+		if c, _, err := newRoot().Find(strings.Fields(verb)); err != nil || c.Flags().Lookup(flag) == nil {
+			t.Errorf("there is no edgegauge %s", name)
+		}
+	}
+}
