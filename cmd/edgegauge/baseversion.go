@@ -28,8 +28,8 @@ type base struct {
 }
 
 // openBase finds out what name is. A revision is checked out below scratch; build,
-// if not empty, is run there by a shell.
-func openBase(ctx context.Context, name, scratch, build string) (*base, error) {
+// if not empty, is run there by a shell, which tells what it does.
+func openBase(ctx context.Context, name, scratch, build string, tell io.Writer) (*base, error) {
 	path := strings.HasPrefix(name, ".") || filepath.IsAbs(name)
 	info, err := os.Stat(name)
 	var commit string
@@ -51,7 +51,7 @@ func openBase(ctx context.Context, name, scratch, build string) (*base, error) {
 		return nil, exit{exitUsage, fmt.Errorf("--base %s is not a file, a folder or a revision of a git repository here; a "+
 			"shallow clone lacks most revisions: git fetch --depth 1 origin %[1]s, then --base FETCH_HEAD", name)}
 	}
-	return revisionBase(ctx, name, commit, filepath.Join(scratch, "base"), build)
+	return revisionBase(ctx, name, commit, filepath.Join(scratch, "base"), build, tell)
 }
 
 // git runs git here, and returns the line it prints.
@@ -66,7 +66,7 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-func revisionBase(ctx context.Context, name, commit, tree, build string) (*base, error) {
+func revisionBase(ctx context.Context, name, commit, tree, build string, tell io.Writer) (*base, error) {
 	top, err := git(ctx, "rev-parse", "--show-toplevel")
 	if err == nil {
 		_, err = git(ctx, "-C", top, "worktree", "prune") // of labs that were killed
@@ -84,9 +84,14 @@ func revisionBase(ctx context.Context, name, commit, tree, build string) (*base,
 	}}
 	if build != "" {
 		c := exec.CommandContext(ctx, "sh", "-c", build)
-		c.Dir, c.Stdout, c.Stderr = tree, os.Stderr, os.Stderr
+		var said bytes.Buffer
+		both := io.MultiWriter(tell, &said)
+		c.Dir, c.Stdout, c.Stderr = tree, both, both
 		if err := c.Run(); err != nil {
 			b.close()
+			if tell == io.Discard {
+				os.Stderr.Write(said.Bytes())
+			}
 			return nil, exit{exitUnmeasured, fmt.Errorf("--build %q in %s: %w", build, name, err)}
 		}
 	}

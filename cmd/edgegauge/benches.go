@@ -31,6 +31,7 @@ const (
 
 func benchesCmd(a *app) *cobra.Command {
 	var dir string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "benches",
 		Short: "the benches of a fleet: list, check, drain, add and remove them",
@@ -38,8 +39,9 @@ func benchesCmd(a *app) *cobra.Command {
 reads whenever it changes, and coordinator.json, the credentials for edgegauge run --benches.`,
 		Example: "  edgegauge benches add rack1 --nats tls://lab.example:4222\n  edgegauge benches list",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, dir, 0, false) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, dir, 0, false, asJSON) },
 	}
+	jsonFlag(c, &asJSON)
 	c.PersistentFlags().StringVar(&dir, "fleet", "fleet", "folder of the fleet's keys")
 	c.AddCommand(benchesListCmd(&dir), benchesCheckCmd(&dir), benchesDrainCmd(&dir), benchesAddCmd(&dir),
 		benchesRemoveCmd(&dir))
@@ -47,22 +49,27 @@ reads whenever it changes, and coordinator.json, the credentials for edgegauge r
 }
 
 func benchesListCmd(dir *string) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "list", Short: "list the benches that the hub admits", Args: cobra.NoArgs,
 		Example: "  edgegauge benches list",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, 0, false) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, 0, false, asJSON) },
 	}
+	jsonFlag(c, &asJSON)
+	return c
 }
 
 func benchesCheckCmd(dir *string) *cobra.Command {
 	var wait time.Duration
+	var asJSON bool
 	c := &cobra.Command{
 		Use: "check", Short: "listen for the benches, and say why one would get no orders", Args: cobra.NoArgs,
 		Long: "Check listens for the benches. Its exit code is 3 if one is not heard, runs another version, or is the same " +
 			"machine as another.",
 		Example: "  edgegauge benches check",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, wait, true) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listBenches(cmd, *dir, wait, true, asJSON) },
 	}
+	jsonFlag(c, &asJSON)
 	c.Flags().DurationVar(&wait, "wait", fleet.Lease/3, "how long to listen; a bench reports four times per lease")
 	return c
 }
@@ -83,7 +90,14 @@ func readKeys(dir string) (admit.Keys, error) {
 	return k, nil
 }
 
-func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check bool) error {
+// A benchRow is a bench of the list.
+type benchRow struct {
+	Name  string `json:"name"`
+	State string `json:"state,omitempty"` // of check: ready, what it measures, or why it would get no orders
+	Ready *bool  `json:"ready,omitempty"` // of check: it would get orders
+}
+
+func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check, asJSON bool) error {
 	k, err := readKeys(dir)
 	if err != nil {
 		return err
@@ -97,7 +111,29 @@ func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check bool)
 			return exit{exitUnmeasured, err}
 		}
 	}
-	return writeBenches(cmd.OutOrStdout(), k, heard, check)
+	rows := benchRows(k, heard, check)
+	write := writeBenches
+	if asJSON {
+		write = func(w io.Writer, rows []benchRow) error {
+			return writeJSON(w, struct {
+				Format  int        `json:"format"`
+				Benches []benchRow `json:"benches"`
+			}{jsonFormat, rows})
+		}
+	}
+	if err := write(cmd.OutOrStdout(), rows); err != nil {
+		return err
+	}
+	bad := 0
+	for _, r := range rows {
+		if r.Ready != nil && !*r.Ready {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	return exit{exitUnmeasured, fmt.Errorf("%d of %d benches would get no orders", bad, len(rows))}
 }
 
 // listenFor hears benches of a fleet until all have spoken, or the time is over.
@@ -127,18 +163,18 @@ func listenFor(ctx context.Context, dir string, wait time.Duration, k admit.Keys
 	return heard, nil
 }
 
-func writeBenches(w io.Writer, k admit.Keys, heard map[string]fleet.Beat, check bool) error {
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+// benchRows are the benches by name; with check, how each is.
+func benchRows(k admit.Keys, heard map[string]fleet.Beat, check bool) []benchRow {
+	rows := []benchRow{}
 	machines := map[string]string{}
-	bad := 0
 	for _, name := range slices.Sorted(maps.Keys(k.Benches)) {
 		if !check {
-			fmt.Fprintln(t, name)
+			rows = append(rows, benchRow{Name: name})
 			continue
 		}
 		b, ok := heard[name]
-		state := "ready"
-		switch twin := machines[b.Machine]; {
+		twin, state := machines[b.Machine], "ready"
+		switch {
 		case !ok:
 			state = "not heard"
 		case b.Program != version():
@@ -148,18 +184,25 @@ func writeBenches(w io.Writer, k admit.Keys, heard map[string]fleet.Beat, check 
 		case b.Attempt > 0:
 			state = fmt.Sprintf("measures block %d", b.Block)
 		}
-		if ok {
+		if ok && twin == "" {
 			machines[b.Machine] = name
 		}
-		if !ok || b.Program != version() || machines[b.Machine] != name {
-			bad++
+		ready := ok && b.Program == version() && twin == ""
+		rows = append(rows, benchRow{name, state, &ready})
+	}
+	return rows
+}
+
+func writeBenches(w io.Writer, rows []benchRow) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, r := range rows {
+		if r.Ready == nil {
+			fmt.Fprintln(t, r.Name)
+			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\n", name, state)
+		fmt.Fprintf(t, "%s\t%s\n", r.Name, r.State)
 	}
-	if err := t.Flush(); err != nil || bad == 0 {
-		return err
-	}
-	return exit{exitUnmeasured, fmt.Errorf("%d of %d benches would get no orders", bad, len(k.Benches))}
+	return t.Flush()
 }
 
 func benchesAddCmd(dir *string) *cobra.Command {

@@ -13,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise/calibration"
 	"edgegauge.example/edgegauge/internal/device/ssh"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
@@ -57,6 +58,7 @@ type emulationCalibrating struct {
 	stacks, sizes       []string
 	sets                []string
 	replications        int
+	asJSON              bool
 }
 
 // calibrateEmulation compares a machine with a board, by a run made now or by
@@ -71,7 +73,11 @@ func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, mac
 			c.against)}
 	}
 	if len(c.from) == 0 {
-		dir, err := a.compareWithBoard(ctx, w, machine, c)
+		shown := w
+		if c.asJSON {
+			shown = io.Discard
+		}
+		dir, err := a.compareWithBoard(ctx, shown, machine, c)
 		if err != nil {
 			return err
 		}
@@ -84,7 +90,15 @@ func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, mac
 	if err != nil {
 		return err
 	}
-	return keepCalibration(w, f, c.out)
+	f, out, err := keepCalibration(f, c.out)
+	switch {
+	case err != nil:
+		return err
+	case c.asJSON:
+		return writeJSON(w, calibratedOf(f, out))
+	}
+	writeCalibrated(w, f, out)
+	return nil
 }
 
 // fitted is the calibration that results support.
@@ -118,32 +132,37 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 	return f, left, nil
 }
 
-// keepCalibration writes the file. An older one of that name is kept beside it.
-func keepCalibration(w io.Writer, f calibration.File, out string) error {
+// keepCalibration writes the file, and returns what it has and where it is. An older one of that name is kept beside it.
+func keepCalibration(f calibration.File, out string) (calibration.File, string, error) {
 	if out == "" {
 		out = filepath.Join(calibrationFolder, plainName(f.Device+"-"+strings.TrimPrefix(f.Reached, ssh.Scheme))+".yaml")
 	}
 	f.Name = strings.TrimSuffix(filepath.Base(out), ".yaml")
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-		return exit{exitUnmeasured, err}
+		return f, out, exit{exitUnmeasured, err}
 	}
 	old, err := readCalibration(out)
 	switch {
 	case err == nil:
 		f.Version = old.Version + 1
 		if err := os.Rename(out, strings.TrimSuffix(out, ".yaml")+fmt.Sprintf(".%d.yaml", old.Version)); err != nil {
-			return exit{exitUnmeasured, err}
+			return f, out, exit{exitUnmeasured, err}
 		}
 	case !errors.Is(err, os.ErrNotExist):
-		return exit{exitUnmeasured, fmt.Errorf("%w; move it away, or name another file with --out", err)}
+		return f, out, exit{exitUnmeasured, fmt.Errorf("%w; move it away, or name another file with --out", err)}
 	}
 	text, err := f.Write()
 	if err == nil {
 		err = store.Replace(out, func(w io.Writer) error { _, err := w.Write(text); return err })
 	}
 	if err != nil {
-		return exit{exitUnmeasured, err}
+		return f, out, exit{exitUnmeasured, err}
 	}
+	return f, out, nil
+}
+
+// writeCalibrated says how a machine compares with a board.
+func writeCalibrated(w io.Writer, f calibration.File, out string) {
 	fmt.Fprintf(w, "%s, version %d: %s compared with %s\n", out, f.Version, f.Device, f.Board)
 	for _, e := range f.Entries {
 		for _, p := range e.Points {
@@ -152,7 +171,38 @@ func keepCalibration(w io.Writer, f calibration.File, out string) error {
 				p.Overhead, p.Lo, p.Hi)
 		}
 	}
-	return nil
+}
+
+// A calibratedJSON is what devices calibrate --json prints of an emulated machine.
+type calibratedJSON struct {
+	Format  int                    `json:"format"`
+	File    string                 `json:"file"`
+	Version int                    `json:"version"`
+	Device  string                 `json:"device"`
+	Board   string                 `json:"board"`
+	Reached string                 `json:"reached"`
+	Points  []calibrationPointJSON `json:"points"`
+}
+
+type calibrationPointJSON struct {
+	Side     measure.Side `json:"side"`
+	Response string       `json:"response"`
+	Stack    string       `json:"stack"`
+	Size     int64        `json:"size"`
+	SizeIn   string       `json:"size_in"` // what size counts
+	Overhead float64      `json:"overhead"`
+	CI       [2]float64   `json:"overhead_ci"`
+}
+
+func calibratedOf(f calibration.File, out string) calibratedJSON {
+	x := calibratedJSON{jsonFormat, out, f.Version, f.Device, f.Board, f.Reached, []calibrationPointJSON{}}
+	for _, e := range f.Entries {
+		for _, p := range e.Points {
+			x.Points = append(x.Points, calibrationPointJSON{e.Side, e.Response, e.Where["stack"], p.Size, e.Where["size in"],
+				p.Overhead, [2]float64{p.Lo, p.Hi}})
+		}
+	}
+	return x
 }
 
 func plainName(s string) string {

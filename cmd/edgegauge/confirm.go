@@ -135,7 +135,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		return "", err
 	}
 	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - report.ConfirmedAt, lost: true,
-		versionFlags: v}
+		json: f.json, versionFlags: v}
 	for _, t := range asked {
 		bound := fmt.Sprintf("> %g%%", 100*detect)
 		if report.MoreIsBetter(t.Response) {

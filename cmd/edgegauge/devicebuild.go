@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ import (
 )
 
 func devicesBuildCmd(a *app) *cobra.Command {
-	var newest, again, java bool
+	var newest, again, java, asJSON bool
 	c := &cobra.Command{
 		Use:   "build NAME...",
 		Short: "build emulated machines from Debian packages, unless up to date",
@@ -34,19 +33,27 @@ older cores.`,
 			if err != nil {
 				return exit{exitUnmeasured, err}
 			}
+			rows := []builtRow{}
+			tell := func(r builtRow) {
+				rows = append(rows, r)
+				if !asJSON {
+					fmt.Fprintln(cmd.OutOrStdout(), r)
+				}
+			}
 			for _, name := range args {
 				if _, ok := device.FindCore(name); ok {
+					began := time.Now()
 					if err := bed.BuildCounter(cmd.Context()); err != nil {
 						return exit{exitUnmeasured, testbed.InCache(err)}
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: built\n", name)
+					tell(builtRow{name, "built", time.Since(began).Seconds()})
 					continue
 				}
 				b, ok := qemu.Find(name)
 				if !ok {
 					return exit{exitUsage, fmt.Errorf("unknown emulated device %q; to list them: edgegauge devices list", name)}
 				}
-				u.Newest, u.Tell = newest, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), name+": "+s) }
+				u.Newest, u.Tell = newest, func(s string) { fmt.Fprintln(a.notes(), name+": "+s) }
 				parts := []machinePart{{name, func() error { _, err := qemu.OpenImage(b, u.Dir(b)); return err },
 					func() error { _, err := u.Build(cmd.Context(), b); return err }}}
 				if java {
@@ -54,14 +61,23 @@ older cores.`,
 						func() error { _, err := u.BuildJava(cmd.Context(), b); return err }})
 				}
 				for _, p := range parts {
-					if err := p.make(cmd.OutOrStdout(), again); err != nil {
+					row, err := p.make(again)
+					if err != nil {
 						return exit{exitUnmeasured, testbed.InCache(err)}
 					}
+					tell(row)
 				}
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), struct {
+					Format  int        `json:"format"`
+					Devices []builtRow `json:"devices"`
+				}{jsonFormat, rows})
 			}
 			return nil
 		},
 	}
+	jsonFlag(c, &asJSON)
 	c.Flags().BoolVar(&newest, "newest", false, "use Debian's current versions, not the pinned ones")
 	c.Flags().BoolVar(&java, "java", false, "also build its Java runtime")
 	c.Flags().BoolVar(&again, "again", false, "rebuild even if up to date")
@@ -74,15 +90,29 @@ type machinePart struct {
 	open, build func() error
 }
 
-func (p machinePart) make(out io.Writer, again bool) error {
+func (p machinePart) make(again bool) (builtRow, error) {
 	if p.open() == nil && !again {
-		fmt.Fprintf(out, "%s: up to date\n", p.name)
-		return nil
+		return builtRow{Name: p.name, State: upToDate}, nil
 	}
 	began := time.Now()
 	if err := p.build(); err != nil {
-		return err
+		return builtRow{}, err
 	}
-	fmt.Fprintf(out, "%s: built in %.1f s\n", p.name, time.Since(began).Seconds())
-	return nil
+	return builtRow{p.name, "built", time.Since(began).Seconds()}, nil
+}
+
+// A builtRow says what came of building a machine, or a part of one.
+type builtRow struct {
+	Name  string  `json:"name"`
+	State string  `json:"state"` // built or up to date
+	Took  float64 `json:"took_s"`
+}
+
+const upToDate = "up to date"
+
+func (r builtRow) String() string {
+	if r.State == upToDate {
+		return r.Name + ": " + upToDate
+	}
+	return fmt.Sprintf("%s: built in %.1f s", r.Name, r.Took)
 }

@@ -23,25 +23,41 @@ import (
 )
 
 func devicesCmd(a *app) *cobra.Command {
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "devices",
 		Short: "list, watch and calibrate meters and device profiles",
 		Example: "  edgegauge devices\n  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices calibrate " +
 			"hwmon:ina219 --profile my-board",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return listMeters(cmd.OutOrStdout(), asJSON) },
 	}
+	jsonFlag(c, &asJSON)
 	c.AddCommand(devicesListCmd(a), devicesBuildCmd(a), devicesCheckCmd(a), devicesShellCmd(), meterCmd(), calibrateCmd(a))
 	return c
 }
 
-func listDevices(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "METER\tEXAMPLE\tDESCRIPTION")
-	for _, s := range instrument.All() {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, s.Example, s.Says)
+// A meterRow is a kind of meter, and a powerRow a profile of modelled power.
+type (
+	meterRow struct {
+		Name    string `json:"name"`
+		Example string `json:"example"`
+		Says    string `json:"says"`
 	}
-	fmt.Fprintln(t, "\nPROFILE\tMODELLED POWER\tFITTED TO")
+	powerRow struct {
+		Name   string  `json:"name"`
+		Idle   float64 `json:"idle_W"`
+		Busy   float64 `json:"busy_per_core_W"`
+		Fitted string  `json:"fitted_to"`
+	}
+)
+
+// listMeters lists the meters and the profiles of modelled power.
+func listMeters(w io.Writer, asJSON bool) error {
+	meters, profiles := []meterRow{}, []powerRow{}
+	for _, s := range instrument.All() {
+		meters = append(meters, meterRow{s.Name, s.Example, s.Says})
+	}
 	files, err := fs.Glob(devices.Profiles, "*.yaml")
 	for _, f := range files {
 		name := strings.TrimSuffix(f, ".yaml")
@@ -49,7 +65,23 @@ func listDevices(w io.Writer) error {
 		if err != nil {
 			continue // a device without a power profile
 		}
-		fmt.Fprintf(t, "%s\t%.3g W idle, %.3g W per busy core\t%s\n", name, p.IdleW, p.BusyWPerCore, p.Fit.From)
+		profiles = append(profiles, powerRow{name, p.IdleW, p.BusyWPerCore, p.Fit.From})
+	}
+	if asJSON {
+		return errors.Join(err, writeJSON(w, struct {
+			Format   int        `json:"format"`
+			Meters   []meterRow `json:"meters"`
+			Profiles []powerRow `json:"profiles"`
+		}{jsonFormat, meters, profiles}))
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "METER\tEXAMPLE\tDESCRIPTION")
+	for _, m := range meters {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Example, m.Says)
+	}
+	fmt.Fprintln(t, "\nPROFILE\tMODELLED POWER\tFITTED TO")
+	for _, p := range profiles {
+		fmt.Fprintf(t, "%s\t%.3g W idle, %.3g W per busy core\t%s\n", p.Name, p.Idle, p.Busy, p.Fitted)
 	}
 	return errors.Join(err, t.Flush())
 }
@@ -165,6 +197,7 @@ type calibrating struct {
 	instrument.Calibrating
 	instrument.Reference
 	profile, out, label string
+	asJSON              bool
 }
 
 func calibrateCmd(a *app) *cobra.Command {
@@ -192,13 +225,14 @@ result in the meter. First run it with --unloaded and nothing connected; then wi
 			"raspberry-pi-1 --against ssh://pi@board --from results/real-versus-emulated/001",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e.out = c.out
+			e.out, e.asJSON = c.out, c.asJSON
 			if testbed.IsMachine(args[0]) {
 				return a.calibrateEmulation(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], e)
 			}
-			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+			return c.run(cmd.Context(), cmd.OutOrStdout(), a.notes(), args[0])
 		},
 	}
+	jsonFlag(cmd, &c.asJSON)
 	f := cmd.Flags()
 	f.StringVar(&c.profile, "profile", "", "fit a power profile; title of the device")
 	f.StringVar(&c.out, "out", "",
@@ -254,6 +288,15 @@ func (c calibrating) adjust(ctx context.Context, w io.Writer, m instrument.Meter
 	if err != nil {
 		return err
 	}
+	if c.asJSON {
+		return writeJSON(w, struct {
+			Format       int     `json:"format"`
+			VoltsPerStep float64 `json:"per_step_V"`
+			AmpsPerStep  float64 `json:"per_step_A"`
+			VoltsOffset  float64 `json:"offset_V"`
+			AmpsOffset   float64 `json:"offset_A"`
+		}{jsonFormat, k.VoltsPerStep, k.AmpsPerStep, k.VoltsOffset, k.AmpsOffset})
+	}
 	fmt.Fprintf(w, "stored in the meter: %.6g V per step, %.6g A per step, offsets %.3g V, %.3g A\n", k.VoltsPerStep,
 		k.AmpsPerStep, k.VoltsOffset, k.AmpsOffset)
 	return nil
@@ -272,9 +315,28 @@ func (c calibrating) fit(ctx context.Context, w, progress io.Writer, m instrumen
 	}
 	fmt.Fprintf(progress, "fit: typical error %.2g %%, worst %.2g %%; not modelled: %s\n", 100*p.Fit.Typical,
 		100*p.Fit.Worst, p.Fit.Lacks)
+	if c.out != "" {
+		if err := os.WriteFile(c.out, b, 0o644); err != nil {
+			return err
+		}
+	}
+	if c.asJSON {
+		return writeJSON(w, struct {
+			Format       int     `json:"format"`
+			Title        string  `json:"title"`
+			File         string  `json:"file,omitempty"` // where the profile was written
+			Idle         float64 `json:"idle_W"`
+			Busy         float64 `json:"busy_per_core_W"`
+			Cores        int     `json:"cores"`
+			Points       int     `json:"points"`
+			TypicalError float64 `json:"typical_error"` // relative, root mean square
+			WorstError   float64 `json:"worst_error"`
+			Lacks        string  `json:"lacks"` // what the fit could not see
+		}{jsonFormat, p.Title, c.out, p.IdleW, p.BusyWPerCore, p.Cores, p.Fit.Points, p.Fit.Typical, p.Fit.Worst,
+			p.Fit.Lacks})
+	}
 	if c.out == "" {
 		_, err = w.Write(b)
-		return err
 	}
-	return os.WriteFile(c.out, b, 0o644)
+	return err
 }

@@ -29,6 +29,7 @@ type publishing struct {
 
 func publishCmd(a *app) *cobra.Command {
 	var p publishing
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "publish RESULTS...",
 		Short: "pack results for publication, as an RO-Crate: raw data, facts, study, report and checksums",
@@ -54,12 +55,25 @@ them before you publish. doc/publish.md explains it step by step.`,
 				pack = a.keep
 			}
 			out, err := pack(args, p, time.Now())
-			if err == nil {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), struct {
+					Format int      `json:"format"`
+					Path   string   `json:"path"` // of the crate, or of the directory
+					Crate  bool     `json:"crate"`
+					Lacks  []string `json:"lacks"`
+				}{jsonFormat, out, !p.withoutRaw, p.lacks()})
 			}
+			for _, what := range p.lacks() {
+				fmt.Fprintln(a.notes(), "note: "+what)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
 			return err
 		},
 	}
+	jsonFlag(c, &asJSON)
 	f := c.Flags()
 	f.StringVar(&p.out, "out", "", "file to write (default NAME-NUMBER.crate.zip); with --without-raw, "+
 		"directory (default NAME-NUMBER)")
@@ -126,15 +140,22 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 	if err := store.Replace(out, c.Write); err != nil {
 		return "", exit{exitUnmeasured, err}
 	}
-	for _, x := range []struct{ lacks, do string }{
-		{strings.Join(p.authors, ""), "no author is named; add --author 'NAME <ORCID>'"},
-		{p.license, "no license is given, so nobody may reuse the data; add --license CC-BY-4.0, or another"},
-	} {
-		if x.lacks == "" {
-			fmt.Fprintln(a.notes(), "note: "+x.do)
-		}
-	}
 	return out, nil
+}
+
+// lacks says what a crate is without, and how to add it.
+func (p publishing) lacks() []string {
+	out := []string{}
+	if p.withoutRaw { // no crate
+		return out
+	}
+	if len(p.authors) == 0 {
+		out = append(out, "no author is named; add --author 'NAME <ORCID>'")
+	}
+	if p.license == "" {
+		out = append(out, "no license is given, so nobody may reuse the data; add --license CC-BY-4.0, or another")
+	}
+	return out
 }
 
 // keep writes a copy of results without raw files and returns its name.

@@ -62,6 +62,9 @@ side by side, those that repeat it with what agrees.`,
 			if claims {
 				return emit(func(w io.Writer) error { return reportClaims(w, args, format) })
 			}
+			if findings && asJSON {
+				return exit{exitUsage, errors.New("--findings writes pages; leave out --json")}
+			}
 			if findings {
 				return writeFindings(cmd.OutOrStdout(), args, out)
 			}

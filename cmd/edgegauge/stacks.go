@@ -148,7 +148,7 @@ func encodings(offers []offerJSON) string {
 }
 
 func stacksBuildCmd(a *app) *cobra.Command {
-	var everything, trust bool
+	var everything, trust, asJSON bool
 	c := &cobra.Command{
 		Use:     "build [NAME...]",
 		Short:   "build stacks that are not up to date",
@@ -168,15 +168,29 @@ func stacksBuildCmd(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
 			}
-			for _, n := range args {
-				if _, ok := all[n]; !ok {
-					return exit{exitUsage, unknownStack(bed, n)}
+			for i, n := range args {
+				d, err := described(bed, n)
+				if err != nil {
+					return err
 				}
+				args[i] = d.Name
 			}
 			if err := a.mayRun(bed, args, trust); err != nil {
 				return err
 			}
-			if err := build(cmd.Context(), cmd.OutOrStdout(), all, args, everything); err != nil {
+			out := cmd.OutOrStdout()
+			tell := out
+			if asJSON {
+				tell = io.Discard
+			}
+			rows, err := build(cmd.Context(), tell, all, args, everything)
+			if asJSON {
+				err = errors.Join(err, writeJSON(out, struct {
+					Format int        `json:"format"`
+					Stacks []buildRow `json:"stacks"`
+				}{jsonFormat, rows}))
+			}
+			if err != nil {
 				return exit{exitUnmeasured, err}
 			}
 			return nil
@@ -184,18 +198,33 @@ func stacksBuildCmd(a *app) *cobra.Command {
 	}
 	trustFlag(c, &trust)
 	c.Flags().BoolVar(&everything, "all", false, "every stack whose prerequisites are installed")
+	jsonFlag(c, &asJSON)
 	return c
+}
+
+// A buildRow says what came of building a stack.
+type buildRow struct {
+	Name  string  `json:"name"`
+	State string  `json:"state"` // built, up to date, nothing to build, left out, not brought or failed
+	Took  float64 `json:"took_s"`
+	Why   string  `json:"why,omitempty"`
 }
 
 // build makes the stacks that are not made and tells of each; with lenient, one
 // whose needs are not met is left out.
-func build(ctx context.Context, w io.Writer, all map[string]stack.Description, names []string, lenient bool) error {
+func build(ctx context.Context, w io.Writer, all map[string]stack.Description, names []string,
+	lenient bool) ([]buildRow, error) {
 	var errs []error
 	var built, whole, left int
+	rows := []buildRow{}
 	start := time.Now()
 	for _, n := range names {
 		d := all[n]
 		if len(d.Build.Command) == 0 {
+			rows = append(rows, buildRow{Name: n, State: "nothing to build"})
+			if !lenient {
+				fmt.Fprintf(w, "%s: nothing to build\n", n)
+			}
 			continue
 		}
 		began := time.Now()
@@ -204,14 +233,18 @@ func build(ctx context.Context, w io.Writer, all map[string]stack.Description, n
 		case err != nil && lenient && len(d.Missing(ctx)) > 0:
 			left++
 			missing := d.Missing(ctx)[0]
+			rows = append(rows, buildRow{Name: n, State: leftOut(missing), Why: missing.String()})
 			fmt.Fprintf(w, "%s: %s: %s\n", n, leftOut(missing), missing)
 		case err != nil:
+			rows = append(rows, buildRow{Name: n, State: "failed", Took: time.Since(began).Seconds(), Why: err.Error()})
 			errs = append(errs, err)
 		case did:
 			built++
+			rows = append(rows, buildRow{Name: n, State: "built", Took: time.Since(began).Seconds()})
 			fmt.Fprintf(w, "%s: built in %.1f s\n", n, time.Since(began).Seconds())
 		default:
 			whole++
+			rows = append(rows, buildRow{Name: n, State: upToDate})
 			fmt.Fprintf(w, "%s: up to date\n", n)
 		}
 	}
@@ -219,7 +252,7 @@ func build(ctx context.Context, w io.Writer, all map[string]stack.Description, n
 		fmt.Fprintf(w, "%d built in %.1f s, %d up to date, %d skipped, %d failed\n", built, time.Since(start).Seconds(),
 			whole, left, len(errs))
 	}
-	return errors.Join(errs...)
+	return rows, errors.Join(errs...)
 }
 
 // leftOut says why a stack is passed over: the project's gate takes no stack that

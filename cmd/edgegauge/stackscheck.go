@@ -36,6 +36,9 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				out = io.Discard
 			}
 			if explain && len(args) == 0 && !everything {
+				if asJSON {
+					return explainJSON(cmd.OutOrStdout())
+				}
 				for _, k := range conform.Checks() {
 					fmt.Fprintf(out, "%s\n%s\n", k.Name, indented(k.Explanation))
 				}
@@ -127,6 +130,22 @@ func stacksCheckCmd(a *app) *cobra.Command {
 	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&only, "only", "", "run only checks whose names contain this text")
 	return c
+}
+
+// explainJSON writes what each check looks at.
+func explainJSON(w io.Writer) error {
+	type explained struct {
+		Name        string `json:"name"`
+		Explanation string `json:"explanation"`
+	}
+	all := []explained{}
+	for _, k := range conform.Checks() {
+		all = append(all, explained{k.Name, k.Explanation})
+	}
+	return writeJSON(w, struct {
+		Format int         `json:"format"`
+		Checks []explained `json:"checks"`
+	}{jsonFormat, all})
 }
 
 // described finds a stack, or says what is wrong with its stack.yaml.

@@ -19,6 +19,7 @@ import (
 
 func stacksNewCmd(a *app) *cobra.Command {
 	var lang, folder string
+	var asJSON bool
 	languages := strings.Join(skeletons.Languages(), ", ")
 	c := &cobra.Command{
 		Use:   "new NAME --lang LANGUAGE",
@@ -57,19 +58,28 @@ func stacksNewCmd(a *app) *cobra.Command {
 			if err != nil {
 				return exit{exitUnmeasured, err}
 			}
-			out := cmd.OutOrStdout()
-			for _, f := range files {
-				fmt.Fprintln(out, f)
-			}
 			check := "edgegauge stacks check " + name + " --trust"
 			if folder != "stacks" {
 				check += " --stacks " + folder
+			}
+			out := cmd.OutOrStdout()
+			if asJSON {
+				return writeJSON(out, struct {
+					Format int      `json:"format"`
+					Name   string   `json:"name"`
+					Files  []string `json:"files"`
+					Check  string   `json:"check"` // the command that checks it
+				}{jsonFormat, name, files, check})
+			}
+			for _, f := range files {
+				fmt.Fprintln(out, f)
 			}
 			fmt.Fprintf(out, "it runs as it is: %s\n", check)
 			fmt.Fprintln(out, "then replace the parts marked YOUR FRAMEWORK; stacks/PROTOCOL.md describes the protocol")
 			return nil
 		},
 	}
+	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&lang, "lang", "", "language: "+languages)
 	c.Flags().StringVar(&folder, "in", "stacks", "folder in which to create the stack's folder")
 	return c

@@ -101,13 +101,16 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		return none, err
 	}
 	if v.plan {
+		if f.json {
+			return none, size.json(w, dir)
+		}
 		if err := size.print(w); err != nil {
 			return none, err
 		}
 		_, err := fmt.Fprintf(w, "without --plan, the same command with --out %s runs the rest\n", dir)
 		return none, err
 	}
-	fmt.Fprintln(os.Stderr, size)
+	fmt.Fprintln(a.notes(), size)
 	if n := size.affordable(v.most); n > size.have {
 		if _, missing, err = a.blocks(ctx, v, sets, dir, n); err != nil {
 			return none, err
@@ -149,11 +152,11 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	scratch, err := newScratch(os.Stderr)
+	scratch, err := newScratch(a.notes())
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := openBase(ctx, v.base, scratch.Dir, v.build)
+	b, err := openBase(ctx, v.base, scratch.Dir, v.build, a.notes())
 	if err != nil {
 		return nil, nil, errors.Join(err, scratch.Close())
 	}
@@ -258,6 +261,9 @@ func sizeFrom(w io.Writer, dir string, conditions []advise.Condition, f compareF
 	if err != nil {
 		return err
 	}
+	if f.json {
+		return s.json(w, dir)
+	}
 	return s.print(w)
 }
 
@@ -272,10 +278,56 @@ func (s sizing) hopeless() bool {
 
 // print writes what is planned. What cannot be planned is an error, too.
 func (s sizing) print(w io.Writer) error {
-	if _, err := fmt.Fprintln(w, s); err != nil || !s.hopeless() {
+	if _, err := fmt.Fprintln(w, s); err != nil {
 		return err
 	}
+	return s.unplanned()
+}
+
+// unplanned is the error of what cannot be planned.
+func (s sizing) unplanned() error {
+	if !s.hopeless() {
+		return nil
+	}
 	return exit{exitUnmeasured, errors.New("no practical number of blocks finds the difference; " + calmer)}
+}
+
+// A sizeJSON is how many blocks find one difference.
+type sizeJSON struct {
+	Condition string  `json:"condition"`
+	Treatment string  `json:"treatment"`
+	SD        float64 `json:"sd_log"` // of a block's logarithm of new/old
+	From      int     `json:"from"`   // blocks, or trials of one version, that sd_log is from
+	Paired    bool    `json:"paired"`
+	Blocks    *int    `json:"blocks"` // null: no practical number finds it
+}
+
+// json writes what is planned from the results in dir. What cannot be planned is an error, too.
+func (s sizing) json(w io.Writer, dir string) error {
+	out := struct {
+		Format int        `json:"format"`
+		From   string     `json:"results"`
+		Sizes  []sizeJSON `json:"sizes"`
+		Have   int        `json:"blocks_measured"`
+		Blocks *int       `json:"blocks"`
+		Trials *int       `json:"trials"`
+		Takes  *float64   `json:"takes_s"`
+		Power  float64    `json:"power"`
+		Says   string     `json:"says"`
+	}{Format: jsonFormat, From: dir, Sizes: []sizeJSON{}, Have: s.have, Power: s.power, Says: s.String()}
+	for _, x := range s.sizes {
+		one := sizeJSON{x.Condition.Text, x.Treatment, x.SD, x.Pilot, x.Paired, nil}
+		if x.Blocks > 0 {
+			one.Blocks = &x.Blocks
+		}
+		out.Sizes = append(out.Sizes, one)
+	}
+	if !s.hopeless() {
+		n := max(s.wanted, s.have)
+		trials, takes := n*s.versions, (time.Duration(n) * s.each).Seconds()
+		out.Blocks, out.Trials, out.Takes = &n, &trials, &takes
+	}
+	return errors.Join(writeJSON(w, out), s.unplanned())
 }
 
 // affordable is how many blocks are run: those wanted, if they fit into a time (0: any),

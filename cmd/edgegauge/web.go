@@ -80,6 +80,7 @@ goes on when the page ends.`,
 
 func webExportCmd(a *app) *cobra.Command {
 	var trials int
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "export DIR RESULTS...",
 		Short: "write the pages of results as files that need no server",
@@ -103,6 +104,14 @@ to others.`,
 			if err != nil {
 				return exit{exitUsage, err}
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), struct {
+					Format  int    `json:"format"`
+					Page    string `json:"page"`
+					Files   int    `json:"files"`
+					Without int    `json:"trials_without_page"`
+				}{jsonFormat, args[0] + "/index.html", n, without})
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s/index.html\n", args[0])
 			fmt.Fprintln(a.notes(), plural.Count(n, "file"))
 			if without > 0 {
@@ -112,6 +121,7 @@ to others.`,
 			return err
 		},
 	}
+	jsonFlag(c, &asJSON)
 	c.Flags().IntVar(&trials, "trials", web.ExportTrials,
 		"how many trials of each result get a page, the first of the plan")
 	return c
