@@ -132,7 +132,8 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 	return f, left, nil
 }
 
-// keepCalibration writes the file, and returns what it has and where it is. An older one of that name is kept beside it.
+// keepCalibration writes the file, and returns what it has and where it is. An older one of that name is kept
+// beside it.
 func keepCalibration(f calibration.File, out string) (calibration.File, string, error) {
 	if out == "" {
 		out = filepath.Join(calibrationFolder, plainName(f.Device+"-"+strings.TrimPrefix(f.Reached, ssh.Scheme))+".yaml")

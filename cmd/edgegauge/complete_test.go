@@ -65,10 +65,11 @@ func TestCompletion(t *testing.T) {
 		}
 	})
 	for line, want := range map[string]string{
-		"run q": "quickstart", "check quickstart sec": "secure-things", "plan ph": "phantom", "capacity q": "quickstart",
-		"links n": "nb-iot", "stacks check reference/rest-j": "reference/rest-json",
-		"stacks build reference/rest-j": "reference/rest-json", "devices check lo": "local", "devices build cortex": "cortex-a53",
-		"schema r": "radio", "stacks new x --lang py": "python", "report x --format m": "markdown", "history x --by c": "commit",
+		"run q": "quickstart", "check quickstart sec": "secure-things", "plan ph": "phantom",
+		"capacity q": "quickstart", "links n": "nb-iot", "stacks check reference/rest-j": "reference/rest-json",
+		"stacks build reference/rest-j": "reference/rest-json", "devices check lo": "local",
+		"devices build cortex": "cortex-a53", "schema r": "radio", "stacks new x --lang py": "python",
+		"report x --format m": "markdown", "history x --by c": "commit",
 	} {
 		if got := offered(strings.Fields(line)...); !slices.Contains(got, want) {
 			t.Errorf("edgegauge %s: offered %q, want %s", line, got, want)

@@ -165,7 +165,8 @@ func newRoot() *cobra.Command {
 	root.SetErr(printable.NewWriter(paint(os.Stderr)))
 	a := &app{}
 	root.PersistentFlags().StringArrayVar(&a.stackFolders, "stacks", nil, "additional folder of stacks (repeatable)")
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "print results, warnings and errors only: no progress, no notes")
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false,
+		"print results, warnings and errors only: no progress, no notes")
 	root.AddCommand(checkCmd(a), planCmd(a), runCmd(a), reportCmd(a), probeCmd(a), stacksCmd(a), packetsCmd(a))
 	root.AddCommand(analyzeCmd(), compareCmd(a), chooseCmd(), forecastCmd(), capacityCmd(a), linksCmd(a), schemaCmd(),
 		publishCmd(a), versionCmd())

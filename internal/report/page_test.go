@@ -306,7 +306,8 @@ func TestAnswerAboveTheFold(t *testing.T) {
 	w := exactly(nil)
 	w.exact = func(at map[string]string, block int) []store.Result {
 		var out []store.Result
-		k := map[string]float64{"rest-json": 2, "rest-cbor": 1.9, "soap": 2.6, "coap-json": 1.02, "coap-cbor": 1, "mqtt-json": 1.7}
+		k := map[string]float64{"rest-json": 2, "rest-cbor": 1.9, "soap": 2.6, "coap-json": 1.02, "coap-cbor": 1,
+			"mqtt-json": 1.7}
 		v := k[at["stack"]] * (1 + 0.01*float64((block*5+len(at["stack"]))%7-3))
 		add := func(response string, scale float64, method store.Method) {
 			m, _ := measure.FindResponse(response)
