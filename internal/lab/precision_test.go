@@ -81,6 +81,10 @@ func TestBenchesGetWholeBlocks(t *testing.T) {
 		if err != nil || added != want || (unmet != "") != (want == 0) {
 			t.Errorf("got %d more blocks, %q, %v; want %d", added, unmet, err, want)
 		}
+		ending, err := l.Store.Ending()
+		if ended := ending != nil && !ending.At.IsZero(); err != nil || ended != (want == 0) || ended && ending.Unmet != unmet {
+			t.Errorf("after %d more blocks the ledger has the end %+v, %v", added, ending, err)
+		}
 	}
 	if n := len(l.Plan.Trials); n != 2*8 {
 		t.Errorf("the plan has %d trials, want 16", n)
