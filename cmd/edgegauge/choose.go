@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,9 +84,13 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 func (f chooseFlags) asked() (objectives []advise.Objective, requirements []advise.Condition, err error) {
 	for i, list := range [][]string{f.minimize, f.maximize} {
 		for _, text := range list {
+			flag := []string{"minimize", "maximize"}[i]
 			t, err := advise.ParseTerm(text)
+			if names := strings.Split(text, ","); err != nil && len(names) > 1 {
+				err = fmt.Errorf("%q names several; write --%s %s", text, flag, strings.Join(names, " --"+flag+" "))
+			}
 			if err != nil {
-				return nil, nil, exit{exitUsage, fmt.Errorf("--%s %w", []string{"minimize", "maximize"}[i], err)}
+				return nil, nil, exit{exitUsage, fmt.Errorf("--%s %w", flag, err)}
 			}
 			objectives = append(objectives, advise.Objective{Term: t, Maximize: i == 1})
 		}
@@ -142,6 +147,11 @@ func chosen(
 			continue
 		case err != nil:
 			return out, exit{exitUnmeasured, fmt.Errorf("%s: %w", r.Dir, err)}
+		}
+		for i := range c.Candidates {
+			if c.Candidates[i].Name == "" { // a study without factors has one treatment
+				c.Candidates[i].Name = r.Treatments[0].Name()
+			}
 		}
 		out.Levels = append(out.Levels, report.LevelChoice{Name: l.Name, Choice: c})
 	}

@@ -148,6 +148,15 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 	case measures:
 		return a.measureVersions(ctx, w, f)
 	case len(args) == 2:
+		for _, name := range args {
+			if exists(name) {
+				continue
+			}
+			if _, err := git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil {
+				return report.Compared{}, exit{exitUsage, fmt.Errorf("%s is a revision, not results; to measure it beside what is "+
+					"here: edgegauge compare --base %[1]s --with STUDY --detect 5%%", name)}
+			}
+		}
 		return compare(args[0], args[1], f)
 	case len(args) == 1:
 		return compareWithin(args[0], f)
@@ -252,6 +261,10 @@ func terms(names []string) ([]advise.Term, error) {
 		t, err := advise.ParseTerm(n)
 		if err != nil {
 			return nil, exit{exitUsage, fmt.Errorf("--response %w", err)}
+		}
+		if t.Named {
+			return nil, exit{exitUsage, fmt.Errorf("--response %s: name a response without a figure, such as %s", n,
+				strings.TrimSuffix(n, "."+t.Figure))}
 		}
 		out = append(out, t)
 	}

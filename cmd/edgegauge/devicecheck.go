@@ -76,7 +76,8 @@ func (a *app) checkDevice(ctx context.Context, name string) ([]device.Finding, e
 	}
 	if !ok {
 		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; %s", name,
-			meant.Advice(name, bed.DeviceNames(), "to list them: edgegauge devices list"))}
+			meant.Advice(name, bed.DeviceNames(), "a board is written ssh://USER@"+name+"; to list devices: edgegauge devices "+
+				"list"))}
 	}
 	if strings.HasPrefix(name, ssh.Scheme) {
 		if _, err := ssh.ParseTarget(name); err != nil {

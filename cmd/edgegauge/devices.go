@@ -102,6 +102,11 @@ after --for, on an interrupt, or on an error: the meter is silent, gone, or in u
 			if err := instrument.Known(args[0]); err != nil {
 				return err
 			}
+			if name, ok := strings.CutPrefix(args[0], "model:"); ok || args[0] == "model" {
+				if _, err := instrument.ReadPowerModel(devices.Profiles, name); err != nil {
+					return exit{exitUsage, err}
+				}
+			}
 			m, err := instrument.Open(ctx, args[0], instrument.Options{})
 			if err != nil {
 				return exit{exitUnmeasured, err}

@@ -7,17 +7,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
-// openFile opens a file that a person named, for reading.
-func openFile(name string) (*os.File, error) {
+// openFile opens a file that a person named, for reading; kinds are endings of those that may be meant by a folder.
+func openFile(name string, kinds ...string) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
+		for _, pattern := range []string{"*.pcapng", "packets/*.pcapng"} {
+			if found, _ := filepath.Glob(filepath.Join(name, pattern)); len(found) > 0 && slices.Contains(kinds, ".pcapng") {
+				return nil, fmt.Errorf("%s is a folder; name a file, such as %s", name, found[0])
+			}
+		}
+		if exists(filepath.Join(name, "ledger.sqlite")) {
+			return nil, fmt.Errorf("%s is a folder of results; name a file; edgegauge report %[1]s shows its statistics", name)
+		}
 		return nil, fmt.Errorf("%s is a folder; name a file", name)
 	}
 	return f, nil

@@ -194,7 +194,14 @@ func TestMistakes(t *testing.T) {
 	o.write(t, "elsewhere/theirs/stack.yaml", "title: theirs\n")
 	o.write(t, "table.csv", strings.ReplaceAll(separated, "\t", ","))
 	o.write(t, "table.tsv", separated)
-	for _, m := range append(slices.Clone(mistakes), moreMistakes...) {
+	o.write(t, "table.xlsx", "PK\x03\x04\x14")
+	if err := os.MkdirAll(filepath.Join(o.dir, "results"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("x/001", filepath.Join(o.dir, "results/latest")); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range slices.Concat(mistakes, moreMistakes, laterMistakes) {
 		if m.study != "" {
 			o.write(t, "s.yaml", m.study)
 		}

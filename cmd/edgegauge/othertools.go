@@ -56,6 +56,12 @@ func ofOtherTools(c *cobra.Command, name string) string {
 		return "edgegauge check STUDY finds what would prevent a run, edgegauge plan STUDY prints its trials"
 	case (name == "resume" || name == "continue") && has("out"):
 		return "a run that was interrupted goes on when the same command is given again, with the same --out"
+	case name == "out" && c.Name() == "plan":
+		return "it prints CSV: edgegauge plan STUDY > plan.csv"
+	case (name == "threshold" || name == "tolerance") && has("detect"):
+		return "write --fail-if 'rtt > 5%' for a bound, or --detect 5% for the smallest difference of interest"
+	case (name == "user" || name == "u") && c.Name() == "probe":
+		return "write --header 'Authorization: Basic …'"
 	case name == "port" && has("listen"):
 		return meant.Question("--listen 127.0.0.1:8642")
 	}

@@ -18,7 +18,7 @@ func packetsCmd(*app) *cobra.Command {
 		Example: "  edgegauge packets results/latest/packets/0001-1-lo.pcapng\n  edgegauge packets dump.pcap --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := openFile(args[0])
+			f, err := openFile(args[0], ".pcapng")
 			if err != nil {
 				return exit{exitUsage, err}
 			}

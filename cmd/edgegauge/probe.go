@@ -159,7 +159,17 @@ func (p *probe) jobOf(i int) drive.Job {
 // complete fills in the defaults and reads the body.
 func (p *probe) complete() error {
 	if !strings.Contains(p.job.URL, "://") {
-		return fmt.Errorf("%q is not a URL; write http://%s, or another scheme", p.job.URL, strings.TrimLeft(p.job.URL, "/"))
+		rest := p.job.URL
+		for _, scheme := range []string{"https", "http"} {
+			if after, ok := strings.CutPrefix(rest, scheme+":"); ok {
+				return fmt.Errorf("%q is not a URL; write %s://%s", p.job.URL, scheme, strings.TrimLeft(after, "/"))
+			}
+		}
+		return fmt.Errorf("%q is not a URL; write http://%s, or another scheme", rest, strings.TrimLeft(rest, "/"))
+	}
+	if scheme, _, _ := strings.Cut(p.job.URL, "://"); scheme == "tcp" || scheme == "udp" {
+		return fmt.Errorf("%s: a probe speaks a protocol, not bare %s; write http://, https://, coap:// or mqtt://",
+			p.job.URL, scheme)
 	}
 	for _, text := range p.failIf {
 		b, err := parseBound(text)
@@ -221,6 +231,13 @@ func (p *probe) complete() error {
 	}
 	if p.bodyFile != "" {
 		b, err := kernel.ReadFile(p.bodyFile, drive.MostBody)
+		switch name := strings.TrimPrefix(p.bodyFile, "@"); {
+		case err == nil:
+		case name != p.bodyFile && exists(name):
+			return fmt.Errorf("--body names a file; write --body %s", name)
+		case strings.ContainsAny(p.bodyFile, "{}<>=\"' "):
+			return fmt.Errorf("--body takes the name of a file, and %s is none; save the message in a file first", p.bodyFile)
+		}
 		if err != nil {
 			return fmt.Errorf("--body: %w", unreadable(p.bodyFile, err))
 		}

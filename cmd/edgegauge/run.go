@@ -106,6 +106,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	if err := f.shared.check(); err != nil {
 		return exit{exitUsage, err}
 	}
+	if f.page != "" {
+		if err := watchable(f.page); err != nil {
+			return err
+		}
+	}
 	// Results that are to be repeated are not gone on with.
 	e, err := a.open(ctx, file, f.sets, opening{out: f.out, trust: f.trust, shared: f.shared.benches != "",
 		fresh: like != nil})

@@ -50,6 +50,9 @@ func stacksNewCmd(a *app) *cobra.Command {
 			if d, ok := bed.FindStack(name); ok {
 				return exit{exitUsage, fmt.Errorf("a stack %s exists already; choose another name", d.Name)}
 			}
+			if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+				return exit{exitUsage, fmt.Errorf("--in %s is a file; name a folder", folder)}
+			}
 			dir := filepath.Join(folder, name)
 			files, err := writeSkeleton(dir, name, lang)
 			if errors.Is(err, fs.ErrExist) {

@@ -117,6 +117,10 @@ func noStudy(name string) error {
 			return fmt.Errorf("%s: no such file; did you mean %s?", name, other)
 		}
 	}
+	if strings.Contains(name, "://") {
+		return fmt.Errorf("a study is a file on this machine; download %s first; to measure what listens at a URL: "+
+			"edgegauge probe URL, or a study with server: {url: …} (doc/measure-my-service.md)", name)
+	}
 	if name == "-" {
 		return errors.New("no study is read from standard input; save it in a file and name that")
 	}
@@ -172,6 +176,12 @@ func notResults(path string) error {
 		siblings = slices.DeleteFunc(siblings, func(s string) bool { return !exists(filepath.Join(s, "ledger.sqlite")) })
 		if near := meant.Nearest(path, append(siblings, known...)); near != "" {
 			return fmt.Errorf("%s: no such directory; did you mean %s?", path, near)
+		}
+		if in := filepath.Join("results", path); exists(filepath.Join(in, "ledger.sqlite")) {
+			return fmt.Errorf("%s: no such directory; did you mean %s?", path, in)
+		}
+		if filepath.Ext(path) == ".json" {
+			return fmt.Errorf("%s: no such file; edgegauge probe URL --json > %[1]s makes one", path)
 		}
 		return fmt.Errorf("%s: no such directory; name one that edgegauge run wrote, such as results/latest", path)
 	case !info.IsDir() && exists(filepath.Join(filepath.Dir(path), "ledger.sqlite")):

@@ -134,14 +134,16 @@ func wrongArguments(c *cobra.Command, args []string) error {
 		if strings.HasPrefix(w, "-") || w == "|" { // another way to write it follows
 			break
 		}
-		wanted = append(wanted, w)
+		wanted = append(wanted, strings.Trim(w, "[]"))
 	}
 	all := strings.Join(wanted, " and ")
 	switch {
 	case len(wanted) == 0:
 		return fmt.Errorf("%s takes no argument, but %q was given; leave it out", c.CommandPath(), args[0])
 	case len(args) > len(wanted) && halfSet(c) != "":
-		return fmt.Errorf("--set takes one word; write --set %s=%s", halfSet(c), args[len(wanted)])
+		return fmt.Errorf("--set takes one word; write --set %s=%s", halfSet(c), strings.TrimPrefix(args[len(wanted)], "="))
+	case len(args) > len(wanted) && c.Name() == "new" && c.Flags().Lookup("lang").Value.String() == "":
+		return fmt.Errorf("%s takes only %s; write --lang %s", c.CommandPath(), all, args[len(wanted)])
 	case len(args) > len(wanted):
 		return fmt.Errorf("%s takes only %s; leave out %q", c.CommandPath(), all, args[len(wanted)])
 	case len(args) > 0:
@@ -192,8 +194,10 @@ func flagMistake(c *cobra.Command, err error) error {
 			near = append(near, "--"+n)
 		}
 		advice := c.CommandPath() + " --help lists the flags"
-		if near != nil {
+		if have := verbsWith(c.Root(), name); near != nil {
 			advice = meant.Question(near...)
+		} else if have != nil {
+			advice = fmt.Sprintf("it is of %s; %s", strings.Join(have, ", "), advice)
 		}
 		return fmt.Errorf("unknown flag %s%s of %s; %s", dashes, name, c.CommandPath(), advice)
 	case errors.As(err, &lacking):
@@ -203,6 +207,22 @@ func flagMistake(c *cobra.Command, err error) error {
 		return flagValueMistake(invalid.GetFlag(), invalid.GetValue())
 	}
 	return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
+}
+
+// verbsWith are the commands that have a flag; nil: none, or more than a line holds.
+func verbsWith(c *cobra.Command, flag string) []string {
+	const most = 4
+	var have []string
+	if !c.Hidden && c.LocalNonPersistentFlags().Lookup(flag) != nil {
+		have = append(have, c.CommandPath())
+	}
+	for _, sub := range c.Commands() {
+		have = append(have, verbsWith(sub, flag)...)
+	}
+	if len(have) > most {
+		return nil
+	}
+	return have
 }
 
 // flagValueMistake says what kind of value a flag takes, with an example.

@@ -276,14 +276,19 @@ type watched struct {
 	dir   string
 }
 
+// watchable says what is wrong with the address of a run's page.
+func watchable(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !web.IsLoopback(host) {
+		return exit{exitUsage, fmt.Errorf("--web=%s: write a port of this machine, such as %s; edgegauge web serves "+
+			"other machines", address, webAddress)}
+	}
+	return nil
+}
+
 // watch opens the page of a run. It is a process that gets only the time nothing else
 // wants, on the CPU that the lab would choose last.
 func watch(e *testbed.Experiment, address string, notes io.Writer) (*watched, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil || !web.IsLoopback(host) {
-		return nil, exit{exitUsage, fmt.Errorf("--web=%s: write a port of this machine, such as %s; edgegauge web serves "+
-			"other machines", address, webAddress)}
-	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, exit{exitUnmeasured, fmt.Errorf("%w; name another address with --web=127.0.0.1:0", err)}

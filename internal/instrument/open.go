@@ -96,6 +96,12 @@ func find(spec string) (Source, error) {
 	if near := meant.Nearest(name, names); near != "" {
 		advice = meant.Question(near)
 	}
+	if strings.HasPrefix(name, "/dev/") && arg == "" {
+		advice = "write what is there before it, such as avr:" + name + " or ppk2:" + name
+	}
+	if _, err := ReadPowerModel(devices.Profiles, name); err == nil {
+		advice = meant.Question("model:" + name)
+	}
 	for _, s := range All() { // a chip's name stands in what reads it
 		if arg == "" && len(name) > 3 && strings.Contains(strings.ToLower(s.Says), strings.ToLower(name)) {
 			advice = fmt.Sprintf("%s is read by %s; write, for example, %[2]s:%[1]s", strings.ToLower(name), s.Name)

@@ -19,7 +19,7 @@ import (
 )
 
 // Verb is the hidden verb of the binary that runs Main.
-const Verb = "link"
+const Verb = "link-child"
 
 // A word is one message between the child and its lab: they talk over a socket that
 // keeps packets apart (SOCK_SEQPACKET), one JSON object a packet.
@@ -60,7 +60,7 @@ func Main() int {
 	unix.CloseOnExec(controlFD)
 	c, err := net.FileConn(os.NewFile(controlFD, "control"))
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "edgegauge link is started by a lab, not by hand:", err)
+		fmt.Fprintln(os.Stderr, "edgegauge link-child is started by a lab, not by hand:", err)
 		return 2
 	}
 	control := c.(*net.UnixConn)

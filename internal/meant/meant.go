@@ -53,13 +53,25 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Names returns what word may stand for: the nearest name, or up to three that
-// contain it ("mqtt") or that it contains ("output" for "out").
+// Names returns what word may stand for: up to three names that begin with it ("coap" for "coap-json"), the
+// nearest name, or up to three that contain it ("mqtt") or that it contains ("output" for "out").
 func Names(word string, known []string) []string {
-	if n := Nearest(word, known); n != "" {
-		return []string{n}
-	}
 	const short, most = 3, 3 // letters; names
+	near := Nearest(word, known)
+	if near == "" || distance(strings.ToLower(word), strings.ToLower(near[strings.LastIndex(near, "/")+1:])) > 0 {
+		var family []string
+		for _, k := range known {
+			if strings.HasPrefix(k[strings.LastIndex(k, "/")+1:], strings.ToLower(word)+"-") && len(word) >= short {
+				family = append(family, k)
+			}
+		}
+		if len(family) > 0 {
+			return family[:min(most, len(family))]
+		}
+	}
+	if near != "" {
+		return []string{near}
+	}
 	if len(word) < short {
 		return nil
 	}

@@ -11,6 +11,8 @@ func TestAdvice(t *testing.T) {
 	}{
 		{"rest-json", stacks, "did you mean reference/rest-json?"},
 		{"rest-jsn", stacks, "did you mean reference/rest-json?"},
+		{"coap", append([]string{"jcoap"}, stacks...), "did you mean reference/coap-cbor?"},
+		{"mqtt", stacks, "did you mean reference/mqtt-json?"},
 		{"COAP-CBOR", stacks, "did you mean reference/coap-cbor?"},
 		{"json", stacks, "did you mean reference/mqtt-json or reference/rest-json?"},
 		{"mqtt5-cbor", stacks, "did you mean reference/mqtt5?"},

@@ -125,7 +125,7 @@ const manual = "doc/write-a-study.md lists them"
 
 // lists are the commands that list what a study may name.
 var lists = map[string]string{
-	"device": "to list them: edgegauge devices list",
+	"device": "a board is written ssh://USER@HOST; to list the others: edgegauge devices list",
 	"link":   "to list them: edgegauge links",
 	"stack":  "to list them: edgegauge stacks list",
 }

@@ -185,6 +185,10 @@ func known(what string, names func(Vocabulary) []string, at func(*Setup) *string
 func deviceName(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
 	named := known("device", deviceNames, at)
 	return func(r *reader, what string, n *node) (Setting, bool) {
+		if strings.Contains(n.text, "@") && !strings.Contains(n.text, "://") {
+			r.fail(n.pos, fmt.Sprintf("no device %q", n.text), meant.Question("ssh://"+n.text))
+			return Setting{}, false
+		}
 		if r.vocabulary.Board == nil || !strings.Contains(n.text, "://") {
 			return named(r, what, n)
 		}

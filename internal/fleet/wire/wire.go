@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -43,6 +44,10 @@ type Credentials struct {
 func ReadCredentials(file string) (Credentials, error) {
 	var c Credentials
 	info, err := os.Stat(file)
+	if p := new(fs.PathError); errors.As(err, &p) {
+		return c, fmt.Errorf("%s cannot be read: %w; edgegauge benches add makes the credentials of a bench and of the "+
+			"coordinator", file, p.Err)
+	}
 	if err != nil {
 		return c, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.What)
 }
 
+// unprinted is a character that no column's name has, but a file of another kind does.
+func unprinted(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
+
 // Read reads a CSV table with a header line. With a block it averages the rows
 // of one treatment and block as they pass, so that a file of any length takes
 // the memory of its treatments and blocks. The error joins up to ten Errors.
@@ -64,6 +68,9 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 	}
 	if err != nil {
 		return stat.Table{}, t.syntax(err)
+	}
+	if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsFunc(s, unprinted) }) {
+		return stat.Table{}, &Error{file, 1, "it is not a table in CSV; save the sheet as CSV"}
 	}
 	if err := t.header(head); err != nil {
 		return stat.Table{}, err
