@@ -94,7 +94,7 @@ func (w *conducting) take(f *fetch) error {
 		}
 		return nil
 	case errors.As(f.err, new(*fs.PathError)): // of this machine, such as a full disk
-		return fmt.Errorf("results of bench %s cannot be kept: %w", f.order.Bench.Name, f.err)
+		return fmt.Errorf("results of bench %s cannot be kept: %w", f.order.Bench.Name, store.Worded(f.dir, f.err))
 	case f.err != nil:
 		return nil // the bench asks again
 	}

@@ -44,6 +44,9 @@ func fail(kind error, format string, args ...any) error {
 // trial's files.
 const minFree = 16 << 20
 
+// Worded puts an error of what was written below dir into words that say what to do, as the store's own are.
+func Worded(dir string, err error) error { return word(dir, err) }
+
 // word puts the operating system's and SQLite's errors into the house's words.
 func word(dir string, err error) error { return wordFor(dir, err, func() int64 { return minFree }) }
 
