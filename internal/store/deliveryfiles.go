@@ -30,6 +30,7 @@ func (s *Store) RemoveIncoming(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
 		os.Remove(s.path(incomingDir)) // unless others are in it
+		os.Remove(s.dir)               // where all else was taken away meanwhile: a lab does not begin where something is
 	}
 	return s.word(err)
 }

@@ -381,3 +381,16 @@ func TestWhatThisMachineCannotReadIsNotRefused(t *testing.T) {
 	}
 	verified(t, s)
 }
+
+// Results that are taken away while a bench's are fetched leave nothing that stands in the way of the next run.
+func TestResultsTakenAwayLeaveNothing(t *testing.T) {
+	s := create(t, 2)
+	incoming := must[string](t)(s.Incoming("a"))
+	ok(t, os.RemoveAll(s.Dir()))
+	ok(t, os.MkdirAll(incoming, 0o755)) // by what unpacks
+	ok(t, s.RemoveIncoming(incoming))
+	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is there: %v", err)
+	}
+	ok(t, closed(Create(s.Dir(), header(2))))
+}
