@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -72,6 +73,9 @@ func (c *Choice) pairs(all []Series) (*stat.AllPairs, []Series, error) {
 				at[t.Block] = len(at)
 			}
 		}
+	}
+	for i, block := range slices.Sorted(maps.Keys(at)) { // in the order of time
+		at[block] = i
 	}
 	rows := make([][]float64, len(series))
 	for i, s := range series {

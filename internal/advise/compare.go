@@ -111,8 +111,9 @@ func (c Comparison) Verdict() stat.Verdict {
 var ErrNothingInCommon = errors.New("nothing in common")
 
 // Compare sets new results against old ones, treatment by treatment, Welch on
-// logarithms: the trials of two runs are no pairs. Those of interleaved series are. Holm over all contrasts, and
-// again over all conditions.
+// logarithms: the trials of two runs are no pairs, and those of one may follow
+// each other. Those of interleaved series are pairs. Holm over all contrasts,
+// and again over all conditions.
 func Compare(old, new []Series, conditions []Condition, confidence, margin float64) (Comparison, error) {
 	out := Comparison{Margin: margin}
 	for _, b := range new {
@@ -181,7 +182,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		c.Doubt = "new: " + err.Error()
 		return c
 	}
-	ratio := stat.RatioWelch
+	ratio := stat.RatioOfRuns
 	if old.Interleaved && new.Interleaved {
 		if a, b, err = blocks(old, new, figure); err != nil {
 			c.Doubt = err.Error()
@@ -207,6 +208,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	if c.MeanRatio, err = stat.RatioOfMoments(momentsOf(b), momentsOf(a), confidence); err != nil {
 		c.MeanRatio = none()
 	}
+	c.MeanRatio = c.MeanRatio.AsWide(c.Ratio)
 	for _, w := range c.Ratio.Warnings {
 		if !errors.Is(w, stat.ErrNoSpread) {
 			c.Warnings = append(c.Warnings, w.Error())

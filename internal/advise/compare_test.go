@@ -217,6 +217,7 @@ func TestNeededDecides(t *testing.T) {
 		for len(out) < o.Doubt.Needed*11/10 { // a tenth more: the sd of repeated values is a little smaller or larger
 			out = append(out, xs...)
 		}
+		r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] }) // else they would follow each other
 		return out
 	}
 	c, err = Compare([]Series{series("x", "rtt", again(a)...)}, []Series{series("x", "rtt", again(b)...)}, k, 0.95, 0.05)
@@ -316,4 +317,46 @@ func FuzzParseRequirement(f *testing.F) {
 			t.Errorf("%q: %+v", text, c)
 		}
 	})
+}
+
+// What a user pays is the mean: where the typical trial is quicker and the mean slower beyond doubt, a condition on the
+// mean is met, whatever tails and spikes say.
+func TestAMeanThatRoseIsMet(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 3))
+	old, new := around(r, 1, 0.02, 100), around(r, 0.4, 0.02, 100)
+	for i := range new {
+		if i%2 == 0 {
+			new[i] *= 5.5 // the typical trial takes 0.94 times as long, the mean 1.3
+		}
+	}
+	for text, want := range map[string]stat.Verdict{"rtt.mean > 5%": stat.Confirmed, "rtt > 5%": stat.Confirmed,
+		"rtt.mean > 60%": stat.Contradicted} {
+		c, err := Compare([]Series{series("x", "rtt", old...)}, []Series{series("x", "rtt", new...)},
+			[]Condition{mustChange(t, text)}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := c.Outcomes[0]; x.Verdict != want || x.Contrast.Ratio.Estimate > 1 {
+			t.Errorf("%s: got %s, typical ratio %g; want %s", text, x.Verdict, x.Contrast.Ratio.Estimate, want)
+		}
+	}
+}
+
+func TestLosses(t *testing.T) {
+	of := func(name string, valid, wanted int) Attempts {
+		return Attempts{Factors: []string{"stack"}, Levels: []string{name}, Name: name, Valid: valid, Wanted: wanted}
+	}
+	floor := of("floor", 5, 5)
+	floor.Floor = true
+	old := []Attempts{of("fails", 10, 10), of("shorter", 10, 10), of("gone", 7, 10), of("same", 8, 10), of("never", 0, 10),
+		of("better", 5, 10), floor}
+	new := []Attempts{of("fails", 2, 10), of("shorter", 5, 5), of("same", 8, 10), of("never", 0, 10), of("better", 9, 10)}
+	var got []string
+	for _, l := range Losses(old, new) {
+		got = append(got, l.String())
+	}
+	want := []string{"fails: 2 of 10 trials are valid (before: 10 of 10)", "gone is missing (before: 7 valid trials)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

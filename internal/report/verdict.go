@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -222,6 +223,9 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 				blocks[p.Block] = len(blocks)
 			}
 		}
+	}
+	for i, block := range slices.Sorted(maps.Keys(blocks)) { // in the order of time
+		blocks[block] = i
 	}
 	rows := make([][]float64, len(k.cells))
 	for i, c := range k.cells {

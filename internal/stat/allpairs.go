@@ -22,6 +22,9 @@ import (
 // its own deviation, where the studentized range has one for all, and the largest
 // of three t passes that limit in 6 % of studies of five blocks. There the limit
 // is Bonferroni's, which holds however the three depend on each other.
+//
+// Where the differences of a pair follow each other from block to block, as where one
+// treatment drifts by itself, that pair is judged as RatioOfBlocks does.
 type AllPairs struct {
 	Log        bool // compared by ratio, since every value is positive; else by difference
 	Confidence float64
@@ -151,6 +154,8 @@ func (p *AllPairs) interval(i, j int) (Comparison, error) {
 	half := 0.0
 	if c.se > 0 {
 		c.DF = float64(n - 1)
+		c = c.inOrder(d)
+		c.P = math.NaN()
 		half = p.critical(c.DF) * c.se
 	}
 	c.Estimate, c.Lo, c.Hi = c.unlog(center), c.unlog(center-half), c.unlog(center+half)

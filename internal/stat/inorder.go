@@ -12,6 +12,7 @@ var ErrFollow = errors.New("blocks follow each other")
 const (
 	fewestInOrder = 8                // with fewer blocks no test can say that they follow each other
 	followsFrom   = 1.28155156554460 // quantile of 90 % of the normal distribution
+	eachFrom      = 1.64485362695147 // of 95 %, where two samples are looked at: one in ten pairs seems to, by chance
 )
 
 // inOrder widens a paired comparison whose differences d, in the order of time, follow each
@@ -24,25 +25,84 @@ const (
 // of n such differences varies as that of n/f independent ones, f = (1+ρ)/(1−ρ): its standard
 // error is se·√(f (n−1)/(n−f)), with n/f − 1 degrees of freedom.
 func (c Comparison) inOrder(d []float64) Comparison {
+	f, rho := following(d, followsFrom)
+	if !(f > 1) || !(c.se > 0) {
+		return c
+	}
 	n := float64(len(d))
-	if len(d) < fewestInOrder || !(c.se > 0) {
-		return c
-	}
-	r := neighbours(d)
-	if !((r+1/n)*n*math.Sqrt(n-1)/(n-2) > followsFrom) {
-		return c
-	}
-	rho := min(max((n*r+1)/(n-4), 0), 0.99)
-	f := min((1+rho)/(1-rho), n/2)
-	wider := math.Sqrt(f * (n - 1) / (n - f))
-	if !(wider > 1) {
-		return c
-	}
+	wider := math.Sqrt(raised(n, f))
 	c = c.of(c.center, c.se*wider, max(n/f-1, 1), c.Confidence)
 	c.wider = wider
 	c.Warnings = append(c.Warnings, fmt.Errorf("%w: the ratio of one says something of the next (correlation %.2g), "+
 		"as where one side drifts by itself; %d of them count as %.2g, and the interval is wider", ErrFollow, rho, len(d),
 		n/f))
+	return c
+}
+
+// following says as how many independent ones values count, in the order of time, of which each says something of
+// the next: n/f. 1: nothing shows that they follow each other. from is how many standard errors show it.
+func following(d []float64, from float64) (f, rho float64) {
+	n := float64(len(d))
+	if len(d) < fewestInOrder {
+		return 1, 0
+	}
+	r := neighbours(d)
+	if !((r+1/n)*n*math.Sqrt(n-1)/(n-2) > from) {
+		return 1, 0
+	}
+	rho = min(max((n*r+1)/(n-4), 0), 0.99)
+	f = min((1+rho)/(1-rho), n/2)
+	if !(raised(n, f) > 1) {
+		return 1, 0
+	}
+	return f, rho
+}
+
+// raised is by what the variance of a mean of n values is to be multiplied that count as n/f.
+func raised(n, f float64) float64 { return f * (n - 1) / (n - f) }
+
+// RatioOfRuns is RatioWelch of two samples, each in the order in which it was measured. Where the trials of one follow
+// each other, as on a machine that drifts, so many tell less, and the interval is wider.
+func RatioOfRuns(a, b []float64, confidence float64) (Comparison, error) {
+	c, err := RatioWelch(a, b, confidence)
+	if err != nil || !(c.se > 0) {
+		return c, err
+	}
+	var variance, squares float64
+	for i, xs := range [][]float64{a, b} {
+		x, err := logs(xs)
+		if err != nil {
+			return c, err
+		}
+		n := float64(len(x))
+		f, rho := following(x, eachFrom)
+		_, v := moments(x)
+		v, df := v/n, n-1
+		if f > 1 {
+			v, df = v*raised(n, f), max(n/f-1, 1)
+			c.Warnings = append(c.Warnings, fmt.Errorf("%w: on the %s side a trial says something of the next (correlation "+
+				"%.2g), as on a machine that drifts; %d of them count as %.2g, and the interval is wider", ErrFollow,
+				[2]string{"first", "second"}[i], rho, len(x), n/f))
+		}
+		variance, squares = variance+v, squares+v*v/df
+	}
+	wider := math.Sqrt(variance) / c.se
+	if !(wider > 1+1e-9) {
+		return c, nil
+	}
+	c = c.of(c.center, math.Sqrt(variance), variance*variance/squares, c.Confidence)
+	c.wider = wider
+	return c, nil
+}
+
+// AsWide is c with an interval that is as much wider as that of o, which is of the same values, where those follow each
+// other.
+func (c Comparison) AsWide(o Comparison) Comparison {
+	if !(o.wider > 1) || !(c.se > 0) {
+		return c
+	}
+	c = c.of(c.center, c.se*o.wider, min(c.DF, o.DF), c.Confidence)
+	c.wider = o.wider
 	return c
 }
 

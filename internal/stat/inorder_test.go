@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// following are n values of which each says rho of the next, with a standard deviation of 1.
-func following(r *rand.Rand, n int, rho float64) []float64 {
+// chained are n values of which each says rho of the next, with a standard deviation of 1.
+func chained(r *rand.Rand, n int, rho float64) []float64 {
 	out := []float64{r.NormFloat64()}
 	for len(out) < n {
 		out = append(out, rho*out[len(out)-1]+math.Sqrt(1-rho*rho)*r.NormFloat64())
@@ -26,7 +26,7 @@ func TestBlocksThatFollowEachOther(t *testing.T) {
 	type comparing = func(a, b []float64, confidence float64) (Comparison, error)
 	share := func(n int, rho, noise float64, compare comparing) (differs, follows float64) {
 		for range studies {
-			sides := [2][]float64{following(r, n, rho), following(r, n, rho)}
+			sides := [2][]float64{chained(r, n, rho), chained(r, n, rho)}
 			for i := range n {
 				block := r.NormFloat64() // of both
 				for k := range sides {
@@ -72,6 +72,9 @@ func TestBlocksThatFollowEachOther(t *testing.T) {
 // inOrderOracle is what testdata/inorder.py prints.
 var inOrderOracle = [5]float64{1.02093909608, 0.982667653319, 1.06070107669, 7.55928238633, 0.243967064946}
 
+// runsOracle is what it prints of two runs.
+var runsOracle = [5]float64{1.01766730027, 0.990219556742, 1.04587586358, 12.7324047245, 0.189322652698}
+
 // The figures of testdata/inorder.py, which computes them by numpy from the definition.
 func TestInOrderAgainstItsDefinition(t *testing.T) {
 	var old, new []float64
@@ -103,5 +106,67 @@ func TestInOrderAgainstItsDefinition(t *testing.T) {
 	}
 	if plain := got(RatioPaired(new, old, 0.95)); plain.SD() != c.SD() && math.Abs(plain.SD()/c.SD()-1) > 1e-12 {
 		t.Errorf("SD %v in order, %v without", c.SD(), plain.SD())
+	}
+}
+
+// Two runs of one version on a machine that drifts: the share in which they are said to differ, at 95 %.
+func TestRunsOnAMachineThatDrifts(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 2))
+	const studies = 2000
+	for _, c := range []struct {
+		n           int
+		rho         float64
+		least, most float64 // %: that differ without a look at the order at least, and with it at most
+	}{{10, 0, 0, 6}, {20, 0, 0, 6}, {20, 0.7, 30, 17}, {50, 0.7, 30, 10}} {
+		var before, after float64
+		for range studies {
+			var sides [2][]float64
+			for k := range sides {
+				for _, x := range chained(r, c.n, c.rho) {
+					sides[k] = append(sides[k], math.Exp(0.03*x))
+				}
+			}
+			for got, compare := range map[*float64]func(a, b []float64, confidence float64) (Comparison, error){
+				&before: RatioWelch, &after: RatioOfRuns} {
+				if x, err := compare(sides[0], sides[1], 0.95); err != nil {
+					t.Fatal(err)
+				} else if x.Lo > 1 || x.Hi < 1 {
+					*got += 100. / studies
+				}
+			}
+		}
+		t.Logf("%d trials, correlation %g: %.1f %% differ, %.1f %% in order", c.n, c.rho, before, after)
+		if before < c.least || after > c.most {
+			t.Errorf("%d trials, correlation %g: %.1f %% differ (want %g at least), %.1f %% in order (%g at most)", c.n, c.rho,
+				before, c.least, after, c.most)
+		}
+	}
+}
+
+// The figures of testdata/inorder.py. The ratio of the arithmetic means is as much less sure.
+func TestRunsInOrderAgainstTheirDefinition(t *testing.T) {
+	var old, new []float64
+	for i := range 24 {
+		old = append(old, math.Exp(0.04*math.Sin(1.2*float64(i))))
+	}
+	for i := range 10 {
+		new = append(new, math.Exp(0.02+0.03*math.Sin(2.5*float64(i))))
+	}
+	c := got(RatioOfRuns(new, old, 0.95))
+	for i, x := range []float64{c.Estimate, c.Lo, c.Hi, c.DF, c.P} {
+		if want := runsOracle[i]; math.Abs(x-want) > 1e-9*math.Abs(want) {
+			t.Errorf("figure %d: got %.12g, want %.12g", i, x, want)
+		}
+	}
+	if !c.Follows() || len(c.Warnings) != 1 || !errors.Is(c.Warnings[0], ErrFollow) {
+		t.Errorf("warnings %v", c.Warnings)
+	}
+	plain := got(RatioWelch(new, old, 0.95))
+	means := got(RatioOfMoments(momentsOf(new), momentsOf(old), 0.95))
+	if wide := means.AsWide(c); math.Abs(wide.se/means.se-c.se/plain.se) > 1e-12 || wide.DF > c.DF {
+		t.Errorf("got %+v", wide)
+	}
+	if got := means.AsWide(plain); got.se != means.se || got.Follows() {
+		t.Errorf("of runs whose trials do not follow each other: %+v", got)
 	}
 }

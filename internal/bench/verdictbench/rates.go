@@ -48,7 +48,7 @@ func (x Rate) Count(dir string, studies int, run Runner) ([]int, error) {
 			to = x.Turns[i%len(x.Turns)]
 		}
 		for k, t := range []Truth{x.Old, to} {
-			if t.RTT == nil {
+			if t.RTT == nil && t.Draw == nil {
 				continue
 			}
 			to := filepath.Join(dir, fmt.Sprintf("%d-%d", i, k))
@@ -125,6 +125,7 @@ func Groups() []Group {
 	return []Group{
 		{"probes", "probes of which requests fail", failureRates()},
 		{"versions", "two versions in one study", versionRates()},
+		{"drift", "versions that drift, and a true change of 5 %", driftRates()},
 		{"compare", "results before and after a change", compareRates()},
 		{"claims", "a paper's claims", claimRates()},
 		{"benches", "several benches that share a study", fleetRates()},

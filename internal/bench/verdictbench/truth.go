@@ -1,5 +1,5 @@
 // Package verdictbench holds the verdicts of the command line against fabricated
-// truths: it writes results whose truth is known, asks compare, choose, report
+// truths: it writes results whose truth is known, asks compare, confirm, choose, report
 // and report --claims, and counts how often the answer is wrong. It measures nothing.
 package verdictbench
 
@@ -13,6 +13,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -22,6 +23,8 @@ type Truth struct {
 	Treatments, Blocks int
 	// RTT is one trial's, in s; NaN: the trial is invalid.
 	RTT func(r *rand.Rand, treatment, block int) float64
+	// Draw draws a data set whose trials hang together, in place of RTT.
+	Draw func(r *rand.Rand) func(treatment, block int) float64
 	// Waiting is how long each side waited for a CPU, in s for each s of the run.
 	Waiting float64
 	// Modelled: the figures are said to be a model's.
@@ -33,6 +36,8 @@ type Truth struct {
 	Failed func(r *rand.Rand, run int) int
 	// Facts is the text of facts.json; empty: of a machine of which nothing is known.
 	Facts string
+	// Confirms makes the data set a confirmation; nil: it is none.
+	Confirms *report.Confirms
 	// Fleet is what the benches are that share the study; nil: one bench.
 	Fleet *Fleet
 }
@@ -112,6 +117,10 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	if t.Failed != nil {
 		return t.writeProbe(dir, r)
 	}
+	if t.Draw != nil {
+		rtt := t.Draw(r)
+		t.RTT = func(_ *rand.Rand, treatment, block int) float64 { return rtt(treatment, block) }
+	}
 	facts := t.Facts
 	if facts == "" {
 		facts = `{"edgegauge":{"version":"bench"}}`
@@ -124,6 +133,11 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	var times [][]float64
 	if t.Fleet != nil {
 		times = t.Fleet.draw(r, p.Study.Treatments())
+	}
+	if t.Confirms != nil {
+		if err := t.Confirms.Write(dir); err != nil {
+			return err
+		}
 	}
 	return kept.Together(func() error { return t.trials(kept, p, times, r) })
 }
