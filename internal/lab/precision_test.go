@@ -82,7 +82,8 @@ func TestBenchesGetWholeBlocks(t *testing.T) {
 			t.Errorf("got %d more blocks, %q, %v; want %d", added, unmet, err, want)
 		}
 		ending, err := l.Store.Ending()
-		if ended := ending != nil && !ending.At.IsZero(); err != nil || ended != (want == 0) || ended && ending.Unmet != unmet {
+		ended := ending != nil && !ending.At.IsZero()
+		if err != nil || ended != (want == 0) || ended && ending.Unmet != unmet {
 			t.Errorf("after %d more blocks the ledger has the end %+v, %v", added, ending, err)
 		}
 	}
