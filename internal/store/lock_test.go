@@ -20,8 +20,9 @@ func TestALabOnAnotherMachineIsToldAsSuch(t *testing.T) {
 	dir := s.Dir()
 	lock, host := s.path(lockFile), must[string](t)(os.Hostname())
 	own := must[[]byte](t)(os.ReadFile(lock))
-	if p, err := Writer(dir); err != nil || p.Pid != os.Getpid() {
-		t.Fatalf("the lock says %q: got %v, want this process", own, err)
+	boot := "\nboot " + kernel.BootID() + "\n"
+	if p, err := Writer(dir); err != nil || p.Pid != os.Getpid() || !strings.Contains(string(own), boot) {
+		t.Fatalf("the lock says %q: got %v, want this process and this boot", own, err)
 	}
 	text := func(host, boot string) string {
 		said := fmt.Sprintf("%s\npid %d on %s since 2026-01-01T00:00:00Z\n", lockMagic, os.Getpid(), host)

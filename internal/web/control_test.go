@@ -455,6 +455,10 @@ func TestALabOnAnotherMachineRuns(t *testing.T) {
 			t.Errorf("%s: got %d: %.300s", page, w.Code, w.Body)
 		}
 	}
+	w := v.ask("POST", run+"resume/", url.Values{"key": {s.keys.next()}}, nil) // of who saw the form before
+	if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "is being measured already") {
+		t.Errorf("resume: got %d: %.300s", w.Code, w.Body)
+	}
 	ok(t, l.kept.Close())
 	if got := e.state(p); got != "unfinished" {
 		t.Errorf("ended, it is %s", got)
