@@ -24,7 +24,7 @@ import (
 // is Bonferroni's, which holds however the three depend on each other.
 //
 // Where the differences of a pair follow each other from block to block, as where one
-// treatment drifts by itself, that pair is judged as RatioOfBlocks does.
+// treatment drifts by itself, that pair is judged as RatioOfBlocks does, from 16 blocks on.
 type AllPairs struct {
 	Log        bool // compared by ratio, since every value is positive; else by difference
 	Confidence float64
@@ -154,7 +154,7 @@ func (p *AllPairs) interval(i, j int) (Comparison, error) {
 	half := 0.0
 	if c.se > 0 {
 		c.DF = float64(n - 1)
-		c = c.inOrder(d)
+		c = c.inOrderFrom(fewestOfRuns, d)
 		c.P = math.NaN()
 		half = p.critical(c.DF) * c.se
 	}

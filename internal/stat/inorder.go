@@ -11,6 +11,7 @@ var ErrFollow = errors.New("blocks follow each other")
 
 const (
 	fewestInOrder = 8                // with fewer blocks no test can say that they follow each other
+	fewestOfRuns  = 16               // of fewer, chance often leaves hardly a degree of freedom
 	followsFrom   = 1.28155156554460 // quantile of 90 % of the normal distribution
 	eachFrom      = 1.64485362695147 // of 95 %, where two samples are looked at: one in ten pairs seems to, by chance
 )
@@ -25,6 +26,14 @@ const (
 // of n such differences varies as that of n/f independent ones, f = (1+ρ)/(1−ρ): its standard
 // error is se·√(f (n−1)/(n−f)), with n/f − 1 degrees of freedom.
 func (c Comparison) inOrder(d []float64) Comparison {
+	return c.inOrderFrom(fewestInOrder, d)
+}
+
+// inOrderFrom is inOrder that looks at so many differences or more only.
+func (c Comparison) inOrderFrom(fewest int, d []float64) Comparison {
+	if len(d) < fewest {
+		return c
+	}
 	f, rho := following(d, followsFrom)
 	if !(f > 1) || !(c.se > 0) {
 		return c
@@ -62,7 +71,8 @@ func following(d []float64, from float64) (f, rho float64) {
 func raised(n, f float64) float64 { return f * (n - 1) / (n - f) }
 
 // RatioOfRuns is RatioWelch of two samples, each in the order in which it was measured. Where the trials of one follow
-// each other, as on a machine that drifts, so many tell less, and the interval is wider.
+// each other, as on a machine that drifts, so many tell less, and the interval is wider: from 16 trials on. Of fewer,
+// from 8 on, a warning says so.
 func RatioOfRuns(a, b []float64, confidence float64) (Comparison, error) {
 	c, err := RatioWelch(a, b, confidence)
 	if err != nil || !(c.se > 0) {
@@ -76,6 +86,12 @@ func RatioOfRuns(a, b []float64, confidence float64) (Comparison, error) {
 		}
 		n := float64(len(x))
 		f, rho := following(x, eachFrom)
+		if f > 1 && len(x) < fewestOfRuns {
+			c.Warnings = append(c.Warnings, fmt.Errorf("%w, it seems: on the %s side a trial says something of the next, as on "+
+				"a machine that drifts; %d are too few to say how much, and the interval may be too narrow; %d would tell",
+				ErrFollow, [2]string{"first", "second"}[i], len(x), fewestOfRuns))
+			f = 1
+		}
 		_, v := moments(x)
 		v, df := v/n, n-1
 		if f > 1 {

@@ -117,7 +117,7 @@ func TestRunsOnAMachineThatDrifts(t *testing.T) {
 		n           int
 		rho         float64
 		least, most float64 // %: that differ without a look at the order at least, and with it at most
-	}{{10, 0, 0, 6}, {20, 0, 0, 6}, {20, 0.7, 30, 17}, {50, 0.7, 30, 10}} {
+	}{{10, 0, 0, 6}, {20, 0, 0, 6}, {10, 0.7, 30, 100}, {20, 0.7, 30, 17}, {50, 0.7, 30, 10}} {
 		var before, after float64
 		for range studies {
 			var sides [2][]float64
@@ -165,6 +165,15 @@ func TestRunsInOrderAgainstTheirDefinition(t *testing.T) {
 	means := got(RatioOfMoments(momentsOf(new), momentsOf(old), 0.95))
 	if wide := means.AsWide(c); math.Abs(wide.se/means.se-c.se/plain.se) > 1e-12 || wide.DF > c.DF {
 		t.Errorf("got %+v", wide)
+	}
+	var slow []float64
+	for i := range 12 {
+		slow = append(slow, math.Exp(0.04*math.Sin(0.5*float64(i))))
+	}
+	few := got(RatioOfRuns(new, slow, 0.95))
+	if len(few.Warnings) != 1 || !errors.Is(few.Warnings[0], ErrFollow) || few.Follows() ||
+		few.Hi != got(RatioWelch(new, slow, 0.95)).Hi {
+		t.Errorf("of twelve: %+v", few)
 	}
 	if got := means.AsWide(plain); got.se != means.se || got.Follows() {
 		t.Errorf("of runs whose trials do not follow each other: %+v", got)
