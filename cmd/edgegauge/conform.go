@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
 	"edgegauge.example/edgegauge/stacks/reference"
@@ -36,7 +38,7 @@ func newKit(exe, dir string, stacks ...stack.Description) (conform.Kit, error) {
 	return conform.Kit{
 		Credentials: credentials, Directory: dir, Peer: referencePeer, Parallel: min(2, runtime.NumCPU()),
 		Start: func(ctx context.Context, d stack.Description, verb string) (conform.Running, error) {
-			return startProgram(ctx, device.Local{Exe: exe}, d, verb)
+			return startProgram(ctx, device.Local{Exe: exe}, dir, d, verb)
 		},
 		StartPeer: startPeer,
 	}, err
@@ -55,13 +57,21 @@ func referencePeer(w stack.Wish) (stack.Description, bool) {
 type runningProgram struct {
 	process *device.Process
 	conn    *stack.Conn
+	log     string // the file with its standard error
 
 	mu   sync.Mutex
 	most time.Duration // that its threads have waited for a CPU
 }
 
-func startProgram(ctx context.Context, on device.Local, d stack.Description, verb string) (conform.Running, error) {
-	c := device.Command{Argv: []string{on.Exe, lab.StackVerb, d.Name, verb}, Log: os.DevNull}
+// startProgram starts a side of a stack, whose log is in dir.
+func startProgram(ctx context.Context, on device.Local, dir string, d stack.Description,
+	verb string) (conform.Running, error) {
+	f, err := os.CreateTemp(dir, "log-*")
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	c := device.Command{Argv: []string{on.Exe, lab.StackVerb, d.Name, verb}, Log: f.Name()}
 	if d.Dir != "" {
 		prog := d.Serve
 		if verb == "call" {
@@ -71,18 +81,32 @@ func startProgram(ctx context.Context, on device.Local, d stack.Description, ver
 		if err != nil {
 			return nil, err
 		}
-		c = device.Command{Argv: argv, Dir: d.Dir, Env: slices.Concat(prog.Env, []string{quickly}), Log: os.DevNull}
+		c = device.Command{Argv: argv, Dir: d.Dir, Env: slices.Concat(prog.Env, []string{quickly}), Log: f.Name()}
 	}
 	p, err := on.Start(ctx, c)
 	if err != nil {
+		os.Remove(f.Name())
 		return nil, fmt.Errorf("%s %s: %w", d.Name, verb, err)
 	}
-	return &runningProgram{process: p, conn: stack.NewConn(p.Stdin, p.Stdout)}, nil
+	return &runningProgram{process: p, conn: stack.NewConn(p.Stdin, p.Stdout), log: f.Name()}, nil
 }
 
 func (r *runningProgram) Conn() *stack.Conn { return r.conn }
 
+// mostLog is how much of a log is looked at for its last line.
+const mostLog = 1 << 20
+
+func (r *runningProgram) Said() string {
+	text, err := kernel.ReadFile(r.log, mostLog)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return printable.Line(lines[len(lines)-1])
+}
+
 func (r *runningProgram) Stop(grace time.Duration) ([]byte, error) {
+	defer os.Remove(r.log)
 	began, before := time.Now(), r.waited()
 	ctx, late := context.WithCancel(context.Background())
 	defer late()
@@ -173,6 +197,8 @@ func (p *peer) Stop(grace time.Duration) ([]byte, error) {
 	p.stdout.SetReadDeadline(time.Now().Add(grace))
 	return io.ReadAll(io.LimitReader(p.stdout, 1<<16))
 }
+
+func (*peer) Said() string { return "" }
 
 // Sockets of a peer are this process's own and not looked at.
 func (*peer) Sockets() ([]kernel.Socket, error) { return nil, nil }

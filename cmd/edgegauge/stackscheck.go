@@ -181,7 +181,7 @@ func checked(
 ) (checkedStack, error) {
 	began := time.Now()
 	x := checkedStack{Name: d.Name, Checks: []stackCheck{}, NotChecked: d.Deviates}
-	failed := map[string]bool{}
+	failed, before := map[string]bool{}, ""
 	conform.Run(ctx, d, kit, func(check string, err error) {
 		if err == nil {
 			x.Passed++
@@ -191,7 +191,12 @@ func checked(
 		}
 		failed[check] = true
 		x.Checks = append(x.Checks, stackCheck{check, false, err.Error()})
-		fmt.Fprintf(w, "FAIL %s %s: %v\n", d.Name, check, err)
+		text := err.Error()
+		if text == before { // as where a program does not start
+			text = "the same"
+		}
+		before = err.Error()
+		fmt.Fprintf(w, "FAIL %s %s: %s\n", d.Name, check, text)
 		if explain {
 			fmt.Fprintln(w, indented(conform.Explain(check)))
 		}

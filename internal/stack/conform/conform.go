@@ -40,6 +40,8 @@ type Running interface {
 	// Stop closes stdin, waits for the end, and returns what the program still
 	// printed. The error says that it had to be killed, or what it left behind.
 	Stop(grace time.Duration) (rest []byte, err error)
+	// Said is the last line of its standard error; empty: it wrote none, or nobody kept it.
+	Said() string
 	// Sockets are those of its processes; none if it has no process of its own.
 	Sockets() ([]kernel.Socket, error)
 }

@@ -70,10 +70,19 @@ func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Read
 	ready, err := line(ctx, p.running.Conn())
 	p.again = ready.Again
 	if err != nil {
+		err = saying(p.running, err)
 		p.close()
 		return stack.Ready{}, fmt.Errorf("%s: %w", p.verb, err)
 	}
 	return ready, nil
+}
+
+// saying adds to the error of a program that has ended what it wrote last.
+func saying(p Running, err error) error {
+	if said := p.Said(); said != "" && errors.Is(err, stack.ErrSilent) {
+		return fmt.Errorf("%w; the end of its standard error: %s", err, said)
+	}
+	return err
 }
 
 // rest closes the program if it takes nothing more.
@@ -145,7 +154,7 @@ func (c suite) with(d stack.Description, verb string, do func(context.Context, *
 	if err != nil {
 		return err
 	}
-	err = do(ctx, p.Conn())
+	err = saying(p, do(ctx, p.Conn()))
 	if ended := ended(p, d, verb); err == nil {
 		err = ended
 	}
@@ -172,7 +181,7 @@ func (c suite) withoutCare(d stack.Description, verb string, do func(context.Con
 	if err != nil {
 		return err
 	}
-	err = do(ctx, p.Conn())
+	err = saying(p, do(ctx, p.Conn()))
 	p.Stop(exitWithin)
 	return err
 }

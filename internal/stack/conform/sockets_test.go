@@ -17,8 +17,10 @@ type bound struct {
 	err     error
 }
 
-func (bound) Conn() *stack.Conn                   { return nil }
-func (bound) Stop(time.Duration) ([]byte, error)  { return nil, nil }
+func (bound) Conn() *stack.Conn                  { return nil }
+func (bound) Stop(time.Duration) ([]byte, error) { return nil, nil }
+func (b bound) Said() string                     { return "" }
+
 func (b bound) Sockets() ([]kernel.Socket, error) { return b.sockets, b.err }
 func on(network, at string) kernel.Socket {
 	return kernel.Socket{Network: network, Local: netip.MustParseAddrPort(at)}

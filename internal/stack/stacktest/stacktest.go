@@ -134,6 +134,9 @@ func (p *program) Stop(grace time.Duration) (rest []byte, err error) {
 	return rest, err
 }
 
+// Said is empty: what it writes stands in the test's output.
+func (p *program) Said() string { return "" }
+
 func (p *program) Sockets() ([]kernel.Socket, error) {
 	return kernel.Sockets(append(kernel.Family(p.cmd.Process.Pid), p.cmd.Process.Pid))
 }
