@@ -89,6 +89,17 @@ func TestProbeFiguresAreOfAnswers(t *testing.T) {
 	}
 }
 
+// Connections that are not kept although they were to be are told: what connecting takes is no RTT.
+func TestProbeTellsOfConnectionsThatAreNotKept(t *testing.T) {
+	for reconnects, want := range map[int]bool{0: false, 1: false, 2: true, 100: true} {
+		total := totalOf([]figures{{sent: 100, quality: drive.DriverStats{Reconnects: reconnects}}})
+		text := strings.Join(total.warnings(), "\n")
+		if said := strings.Contains(text, "needed a new connection, since the server had closed"); said != want {
+			t.Errorf("%d of 100: %s", reconnects, text)
+		}
+	}
+}
+
 // A file of a probe that was damaged or made up is an error, not a verdict and not a crash.
 func TestCompareRefusesImpossibleProbes(t *testing.T) {
 	const run = `{"requests":2,"failures":0,"rtt":{"n":2,"mean":1,"median":1,"min":1,"max":1},` +

@@ -280,6 +280,7 @@ func (t total) String() string {
 const (
 	starvedFrom = 0.10 // s without a CPU in each s of the run, as for trials
 	lateFrom    = 0.10 // of the median RTT
+	closedFrom  = 0.01 // of the requests
 )
 
 // warnings are doubts about the figures. It is not nil.
@@ -291,6 +292,11 @@ func (t total) warnings() []string {
 				"requests, and the times include the lost attempts; find out why the server closes connections",
 				plural.Count(t.repetitions, "connection"),
 				t.sent+t.repetitions))
+	}
+	if float64(t.reconnects) > closedFrom*float64(t.sent) {
+		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be kept: "+
+			"response times include connecting, RTT does not; let the server keep connections, or probe with "+
+			"--connection per-request", plural.Count(t.reconnects, "request")))
 	}
 	if t.starved > starvedFrom {
 		out = append(out, fmt.Sprintf("the driver waited for a CPU for %.2g s of each second (median of runs): "+
