@@ -19,6 +19,9 @@ func propose(dir string, r *report.Report) []report.Step {
 	if len(r.Damage) > 0 || !slices.ContainsFunc(r.Treatments, valid) {
 		return nil
 	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.Base(dir) == "latest" {
+		dir = real // what the commands say stays true when there are newer results
+	}
 	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml"))
 	for _, o := range r.Study.Overrides {
 		again += " --set " + report.Quoted(o.String())
