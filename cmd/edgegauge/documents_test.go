@@ -172,7 +172,7 @@ func TestDocumentsRun(t *testing.T) {
 	defer service.Close()
 	host := strings.TrimPrefix(service.URL, "http://")
 	put := strings.NewReplacer("127.0.0.1:8080", host, "192.0.2.1:8080", host, "http://192.0.2.1/", service.URL+"/",
-		"/tmp/try", "try", "FILE.pcapng", "capture.pcapng", "which-way-001", "earlier-001")
+		"/tmp/try", "try", "FILE.pcapng", "capture.pcapng", "quickstart-001", "earlier-001")
 	earlier := stageResults(t, o)
 	pages := map[string][]block{}
 	for _, b := range documents(t) {
