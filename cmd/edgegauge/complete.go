@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -65,6 +66,34 @@ func (a *app) completes(c *cobra.Command) {
 			o.many = true                                           // whatever the arguments are
 			_ = c.RegisterFlagCompletionFunc(flag, a.completion(o)) // TestCompletion knows whether the flag is there
 		}
+	}
+}
+
+// bashAlone is what cobra's script takes from the package bash-completion, where that is not installed: without
+// it each Tab would print an error.
+const bashAlone = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    _get_comp_words_by_ref()
+    {
+        cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+    }
+fi
+if ! declare -F __ltrim_colon_completions >/dev/null; then
+    __ltrim_colon_completions() { :; }
+fi
+`
+
+// completesAlone makes the script for bash work without other packages.
+func completesAlone(root *cobra.Command) {
+	c, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil || c.RunE == nil {
+		return // TestCompletionInBash sees that
+	}
+	script := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if _, err := io.WriteString(root.OutOrStdout(), bashAlone); err != nil {
+			return err
+		}
+		return script(c, args)
 	}
 }
 

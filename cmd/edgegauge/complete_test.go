@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -84,6 +85,31 @@ func TestCompletion(t *testing.T) {
 		verb, flag, _ := strings.Cut(name, " --")
 		if c, _, err := newRoot().Find(strings.Fields(verb)); err != nil || c.Flags().Lookup(flag) == nil {
 			t.Errorf("there is no edgegauge %s", name)
+		}
+	}
+}
+
+// Bash completes, also where the package bash-completion is not installed.
+func TestCompletionInBash(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	needs(t, err == nil, "bash")
+	o := newOwn(t)
+	const try = `source <("$1" completion bash)
+compopt() { :; } # it works within a completion only
+COMP_LINE=$2 COMP_POINT=${#2}
+read -ra COMP_WORDS <<<"$2"
+COMP_CWORD=$((${#COMP_WORDS[@]}-1))
+__start_edgegauge edgegauge
+echo "${COMPREPLY[*]}"
+`
+	for line, want := range map[string]string{"edgegauge capac": "capacity", "edgegauge run quick": "quickstart",
+		"edgegauge links nb": "nb-iot", "edgegauge report x --format mark": "markdown", "edgegauge run --quie": "--quiet"} {
+		c := exec.CommandContext(t.Context(), bash, "--norc", "-c", try, "bash", o.exe, line)
+		c.Dir, c.Env = o.dir, append(os.Environ(), "PATH="+o.dir+":"+os.Getenv("PATH"))
+		out, err := c.CombinedOutput()
+		if err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%s: %v: %q, want %s", line, err, out, want)
 		}
 	}
 }

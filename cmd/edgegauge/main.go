@@ -174,6 +174,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(benchCmd(a), manCmd())
 	plainMistakes(root)
 	a.completes(root)
+	completesAlone(root)
 	return root
 }
 
