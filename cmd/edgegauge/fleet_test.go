@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -171,4 +172,31 @@ func rowsOf(s *store.Store, trial int, side measure.Side) (n int, err error) {
 		n += len(batch)
 	}
 	return n, nil
+}
+
+// What workers here began anew of results that were taken away goes with them; of results that are there it stays, to
+// be gone on with.
+func TestWorkersLeaveNothingOfResultsTakenAway(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		temp, err := newScratch(io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		work := filepath.Join(out, "incoming", "here")
+		err = os.MkdirAll(filepath.Join(work, "here-1"), 0o755)
+		if there {
+			err = errors.Join(err, os.WriteFile(filepath.Join(out, "ledger.sqlite"), nil, 0o644))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&localFleet{temp: temp, work: work}).stop()
+		if _, err := os.Stat(work); (err == nil) != there {
+			t.Errorf("results there: %v; what workers have: %v", there, err)
+		}
+		if _, err := os.Stat(out); (err == nil) != there {
+			t.Errorf("results there: %v; the folder: %v", there, err)
+		}
+	}
 }

@@ -451,9 +451,15 @@ func (f *localFleet) stop() {
 	if f.hub != nil {
 		f.hub.stop()
 	}
-	if f.done {
+	incoming := filepath.Dir(f.work)
+	out := filepath.Dir(incoming)
+	gone := errors.Is(store.Missing(out), store.ErrForeign) // the results were taken away, and workers began a folder anew
+	if f.done || gone {
 		os.RemoveAll(f.work)
-		os.Remove(filepath.Dir(f.work)) // unless results are in it
+		os.Remove(incoming) // unless results are in it
+	}
+	if gone {
+		os.Remove(out) // unless something is in it
 	}
 	f.temp.Close()
 }

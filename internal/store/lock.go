@@ -205,6 +205,9 @@ func isMarked(dir string) bool {
 	return strings.TrimSpace(line) == lockMagic
 }
 
+// Missing says why dir holds no results, if it does not: ErrForeign where nothing there is a store's.
+func Missing(dir string) error { return holdsResults(dir) }
+
 // holdsResults says why dir cannot be opened, if it cannot.
 func holdsResults(dir string) error {
 	if err := checkPlace(dir); err != nil {
