@@ -38,9 +38,10 @@ conform: build ## the conformance kit on every stack that is built here
 fuzz: ## every fuzz target for FUZZ_TIME (2s): make fuzz FUZZ_TIME=10m
 	@.ci/fuzz
 
-chaos: ## faults drawn from seeds: 10,000 simulated fleets, 200 of real processes (root): make chaos SCHEDULES=200 FLEETS=5
+chaos: ## faults drawn from seeds: 10,000 simulated fleets, 200 of real processes (root), 200 commands: make chaos SCHEDULES=200 FLEETS=5
 	@$(GO) test ./internal/fleet -run TestChaos -v -timeout 12h -schedules $(SCHEDULES)
 	@$(GO) test ./cmd/edgegauge -run TestFaults -v -timeout 12h -faultseed 0 -faultruns $(FLEETS) -faultswide 2
+	@$(GO) test ./cmd/edgegauge -run TestWrecking -v -timeout 12h -wreckseed 0 -wreckings $(FLEETS)
 
 setup: ## install what the tests need beyond Go (Debian, root)
 	@.ci/setup
