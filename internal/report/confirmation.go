@@ -39,10 +39,18 @@ func (p *Past) answer(r *Report) {
 			return s.Floor || !slices.ContainsFunc(terms, func(t advise.Term) bool { return t.Matches(s) })
 		})
 	}
+	lost := map[string]advise.Loss{}
+	for _, l := range advise.Losses(r.VersionAttempts()) {
+		lost[l.Treatment] = l
+		p.Doubts = append(p.Doubts, "lost trials: "+l.String())
+	}
 	old, new = wanted(old), wanted(new)
-	c, err := advise.Compare(old, new, nil, 1-ConfirmedAt/float64(max(1, min(len(old), len(new)))), p.Confirms.Detect)
+	level := ConfirmedAt / float64(max(1, min(len(old), len(new))))
+	c, err := advise.Compare(old, new, nil, 1-level, p.Confirms.Detect)
 	if err != nil {
-		p.Failed = err.Error()
+		if p.Failed = err.Error(); len(lost) > 0 {
+			p.Failed = strings.Join(p.Doubts[len(p.Doubts)-len(lost):], "; ")
+		}
 		return
 	}
 	setups := map[string]string{} // by the name of a series
@@ -60,6 +68,9 @@ func (p *Past) answer(r *Report) {
 		if x.Change == advise.Same {
 			verdict = history.NotConfirmed
 		}
+		if l, ok := lost[x.Treatment]; ok {
+			verdict = withLoss(verdict, l, level)
+		}
 		for _, w := range x.Ratio.Warnings {
 			if errors.Is(w, stat.ErrFollow) {
 				p.Doubts = append(p.Doubts,
@@ -70,6 +81,16 @@ func (p *Past) answer(r *Report) {
 			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir,
 			Blocks: min(x.Trials[0], x.Trials[1])}})
 	}
+}
+
+// withLoss is a verdict on trials of which the new version lost some: those that are left may be the better ones. So
+// nothing is dismissed, and a loss beyond chance is a change for the worse.
+func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
+	if v == history.Worse || l.New[1] > 0 &&
+		2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1]) < level {
+		return history.Worse
+	}
+	return history.CannotTell
 }
 
 // MoreIsBetter reports whether a response is the better the larger it is.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 // A Rate is how often the command line may give an answer, given a truth.
@@ -301,8 +302,27 @@ func versionRates() []Rate {
 			return v
 		}}
 	}
+	losing := func(share float64) Truth {
+		t := versions(1)
+		t.Confirms = &report.Confirms{Responses: []string{"rtt"}, Detect: 0.05}
+		all := t.RTT
+		t.RTT = func(r *rand.Rand, version, block int) float64 {
+			if version == 1 && float64(block) > 20*(1-share) {
+				return math.NaN()
+			}
+			return all(r, version, block)
+		}
+		return t
+	}
+	confirm := []string{"confirm"}
 	detect := []string{"compare", "--detect", "5%"}
 	return []Rate{
+		{Name: "versions: the new one loses 1 of 20 trials, nothing else changed: not confirmed", New: losing(0.05),
+			Args: confirm, Answer: startsWith("not confirmed"),
+			Also: []Rate{{Name: "versions: the new one loses 1 of 20 trials: cannot tell", Args: confirm,
+				Answer: startsWith("cannot tell"), Lo: 100, Hi: 100}}},
+		{Name: "versions: the new one loses 12 of 20 trials, nothing else changed: confirmed worse", New: losing(0.6),
+			Args: confirm, Answer: startsWith("confirmed worse"), Lo: 100, Hi: 100},
 		{Name: "versions: nothing changed: worse", New: versions(1), Args: detect, Answer: startsWith("worse"), Hi: 5,
 			Also: []Rate{{Name: "versions: nothing changed: good", Args: detect, Answer: startsWith("good"), Lo: 90,
 				Hi: 100}}},
