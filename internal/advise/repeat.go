@@ -31,6 +31,7 @@ type Repetition struct {
 	Ratios  []Repeated // of each treatment to the first, likewise
 	// OnlyOld are treatments that the repetition lacks, and OnlyNew those that only it has.
 	OnlyOld, OnlyNew []string
+	Lost             []Loss  // trials that the repetition lacks: those that are left may be the better ones
 	Margin           float64 // share within which figures agree
 }
 
@@ -158,13 +159,13 @@ func Held(all []Repeated) (held, of int) {
 }
 
 // Agreement is that of the whole: it differs if any figure or ratio does, and
-// agrees if all do.
+// agrees if all do and no trial was lost.
 func (r Repetition) Agreement() Agreement {
 	all := slices.Concat(r.Figures, r.Ratios)
 	switch {
 	case Count(all, Differs) > 0:
 		return Differs
-	case Count(all, Agrees) == len(all):
+	case Count(all, Agrees) == len(all) && len(r.Lost) == 0:
 		return Agrees
 	}
 	return CannotTell

@@ -167,3 +167,20 @@ func TestRepeatErrs(t *testing.T) {
 		}
 	}
 }
+
+// A repetition that lost trials agrees with nothing: those that are left may be the better ones.
+func TestARepetitionThatLostTrials(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 4))
+	c, err := Repeat([]Series{series("x", "rtt", around(r, 10, 0.01, 20)...)},
+		[]Series{series("x", "rtt", around(r, 10, 0.01, 8)...)}, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Agreement(); got != Agrees {
+		t.Fatalf("fewer, as planned: %s", got)
+	}
+	c.Lost = []Loss{{"x", [2]int{20, 20}, [2]int{8, 20}}}
+	if got := c.Agreement(); got != CannotTell {
+		t.Errorf("12 lost: %s", got)
+	}
+}

@@ -30,6 +30,7 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 	if out.Repetition, err = advise.Repeat(like.Series(), again.Series(), confidence, margin); err != nil {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
+	out.Lost = advise.Losses(like.Attempts(), again.Attempts())
 	if was, is := like.replications(), again.replications(); is < was {
 		out.Fewer = fmt.Sprintf("%s, %d in the earlier results: intervals are wider, so more figures are "+
 			"undecided; those that agree or differ do so with the same certainty", plural.Count(is, "replication"), was)
@@ -70,6 +71,10 @@ func (c Repeated) Text(w io.Writer) error {
 		if len(list.names) > 0 {
 			wrap(&b, fmt.Sprintf("! only in %s, so not compared: %s", list.where, strings.Join(list.names, ", ")), "  ")
 		}
+	}
+	for _, l := range c.Lost {
+		wrap(&b, "! lost trials: "+l.String()+"; those that are left may be the better ones, so the whole does not agree",
+			"  ")
 	}
 	if c.Fewer != "" {
 		wrap(&b, "! "+c.Fewer, "  ")
