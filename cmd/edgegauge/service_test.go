@@ -487,3 +487,20 @@ design: {replications: 1, warmup: 3}
 		t.Errorf("the service saw %d requests, the benches sent %d, in the last of %d attempts", a.requests, sent, again+1)
 	}
 }
+
+// A server that closes each connection is no service with keep-alive, and the report says so.
+func TestServiceThatKeepsNoConnection(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	service.Config.SetKeepAlivesEnabled(false)
+	service.Start()
+	defer service.Close()
+	o.write(t, "s.yaml", "study: s\nserver: {url: \""+service.URL+"\"}\nfactors: {connection: [keep-alive, per-request]}\n"+
+		"requests: 5\ndesign: {replications: 2}\n")
+	out, code := o.run(t, "run", "s.yaml", "--quiet")
+	if text := strings.Join(strings.Fields(out), " "); code != exitDone ||
+		!strings.Contains(text, " of 10 requests needed a new connection") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}

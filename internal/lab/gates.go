@@ -115,6 +115,9 @@ func (t *trialRunner) summarize() {
 	f.note("failures", "1", float64(client.failed))
 	f.note("repetitions", "1", float64(c.ends[atClient].Repetitions))
 	f.note("retransmissions", "1", float64(c.ends[atClient].Retransmissions))
+	if n := c.ends[atClient].Reconnects; n > 0 {
+		f.note("reconnects", "1", float64(n))
+	}
 	if w := &c.warmUp; w.Failed > 0 {
 		f.note("warm_up_requests", "1", float64(w.Client))
 		f.note("warm_up_failures", "1", float64(w.Failed))

@@ -151,7 +151,8 @@ func (w *written) Record(x measure.Exchange) error {
 }
 
 func (w *written) End(e stack.End) error {
-	_, err := fmt.Fprintf(w.to, "{\"type\":\"end\",\"count\":%d,\"cpu\":%d,\"repetitions\":%d,\"retransmissions\":%d}\n",
-		w.n, e.CPU, e.Repetitions, e.Retransmissions)
+	_, err := fmt.Fprintf(w.to, "{\"type\":\"end\",\"count\":%d,\"cpu\":%d,\"repetitions\":%d,"+
+		"\"retransmissions\":%d,\"reconnects\":%d}\n",
+		w.n, e.CPU, e.Repetitions, e.Retransmissions, e.Reconnects)
 	return err
 }

@@ -248,3 +248,20 @@ func TestTimersAreAlarms(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// Where connections that were to be kept are made anew, the treatment is not what it is called.
+func TestConnectionsThatAreNotKept(t *testing.T) {
+	for anew, want := range map[float64]bool{0: false, 1: false, 2: true, 100: true} {
+		rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+		r := reportOf(t, fabricated(t, twoStacks, rtt,
+			store.Quality{Key: "requests", Unit: "1", Value: 100}, store.Quality{Key: "reconnects", Unit: "1", Value: anew}))
+		said := false
+		for _, c := range r.Cells {
+			text := strings.Join(c.Warnings, "\n")
+			said = said || strings.Contains(text, "needed a new connection, since the server had closed")
+		}
+		if said != want {
+			t.Errorf("%.0f of 100: said %v", anew, said)
+		}
+	}
+}

@@ -15,9 +15,10 @@ import (
 
 // Limits from which what was noted of trials becomes a warning.
 const (
-	driftFrom = 0.01 // share by which a trial's last third differs from its first
-	driftMuch = 0.20 // the same, where all trials agree and are too few for a test
-	waitFrom  = 0.10 // s without a CPU for each s of the run
+	driftFrom      = 0.01 // share by which a trial's last third differs from its first
+	driftMuch      = 0.20 // the same, where all trials agree and are too few for a test
+	waitFrom       = 0.10 // s without a CPU for each s of the run
+	mostReconnects = 0.01 // of the requests
 )
 
 // timed are the responses of requests that drift touches.
@@ -92,6 +93,11 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			r.warnCells(i, measure.Client, nil,
 				fmt.Sprintf("%.0f of %.0f requests were sent a second time, because the server closed their connection: "+
 					"their times include the lost attempt, and the server may have served them twice", again, all))
+		}
+		if anew, all := sum(trials, "reconnects"), sum(trials, "requests"); anew > mostReconnects*all {
+			r.warnCells(i, measure.Client, timed, fmt.Sprintf("%.0f of %.0f requests needed a new connection, since the server "+
+				"had closed the one that was to be kept: this treatment is not keep-alive; total and response time include "+
+				"connecting, RTT does not", anew, all))
 		}
 		if again, all := sum(trials, "retransmissions"), sum(trials, "requests"); again > 0 {
 			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol retransmitted %.0f messages in %.0f requests: "+

@@ -93,7 +93,9 @@ type End struct {
 	// Of a client's run: requests sent a second time over another connection, and
 	// messages that the protocol itself sent again (CoAP, MQTT).
 	Repetitions, Retransmissions int
-	Failures                     // of a client's run without records
+	// Reconnects are connections that were to be kept and were made anew, where the client says so.
+	Reconnects int
+	Failures   // of a client's run without records
 	// Population is what became of many devices (internal/drive/population, Result),
 	// in JSON, where the client was told to be them. Its records may be a sample.
 	Population string
@@ -158,7 +160,8 @@ func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitte
 			case h.Type == "end":
 				h.FirstFailure = shorten(h.FirstFailure)
 				return End{Count: h.Count, CPU: time.Duration(h.CPU), Phases: h.Phases, Repetitions: h.Repetitions,
-					Retransmissions: h.Retransmissions, Failures: h.Failures, Population: string(h.Population)}, nil
+					Retransmissions: h.Retransmissions, Reconnects: h.Reconnects, Failures: h.Failures,
+					Population: string(h.Population)}, nil
 			case h.Type == DevicesLine && c.Devices != nil:
 				c.Devices(h.Population)
 				continue

@@ -137,6 +137,7 @@ type header struct {
 	// Of a client's run; see End.
 	Repetitions     int             `json:"repetitions"`
 	Retransmissions int             `json:"retransmissions"`
+	Reconnects      int             `json:"reconnects"`
 	Population      json.RawMessage `json:"population"`
 	Failures
 	Ready

@@ -147,6 +147,9 @@ func (p *program) report(r *records, discard bool) error {
 func (p *program) end(e stack.End) error {
 	line := map[string]any{"type": "end", "count": e.Count, "cpu": int64(e.CPU), "phases": e.Phases,
 		"repetitions": e.Repetitions, "retransmissions": e.Retransmissions}
+	if e.Reconnects > 0 {
+		line["reconnects"] = e.Reconnects
+	}
 	if e.Failed > 0 {
 		line["failed"], line["first_failure"] = e.Failed, e.FirstFailure
 	}
