@@ -496,8 +496,8 @@ func TestServiceThatKeepsNoConnection(t *testing.T) {
 	service.Config.SetKeepAlivesEnabled(false)
 	service.Start()
 	defer service.Close()
-	o.write(t, "s.yaml", "study: s\nserver: {url: \""+service.URL+"\"}\nfactors: {connection: [keep-alive, per-request]}\n"+
-		"requests: 5\ndesign: {replications: 2}\n")
+	o.write(t, "s.yaml", "study: s\nserver: {url: \""+service.URL+"\"}\nrequests: 5\ndesign: {replications: 2}\n"+
+		"factors: {connection: [keep-alive, per-request]}\n")
 	out, code := o.run(t, "run", "s.yaml", "--quiet")
 	if text := strings.Join(strings.Fields(out), " "); code != exitDone ||
 		!strings.Contains(text, " of 10 requests needed a new connection") {
