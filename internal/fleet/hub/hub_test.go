@@ -104,7 +104,9 @@ func conduct(h store.Header) func(context.Context, fleet.Order, string) error {
 		for _, t := range h.Trials {
 			a, err := s.Begin(t.ID)
 			if err == nil {
-				err = os.WriteFile(filepath.Join(a.Dir(), "serve.log"), make([]byte, 3<<20), 0o644)
+				log := make([]byte, 3<<20)
+				log[0] = byte(t.ID) // an object of its own
+				err = os.WriteFile(filepath.Join(a.Dir(), "serve.log"), log, 0o644)
 			}
 			if err == nil {
 				err = a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 1, Mean: 1,

@@ -241,7 +241,7 @@ func (b *Bench) watch(ctx context.Context, arrived func()) {
 			return
 		case <-tick.C:
 		}
-		asked, stop := context.WithTimeout(ctx, stalled/10)
+		asked, stop := context.WithTimeout(ctx, stalled/2)
 		s, err := b.js.Stream(asked, "OBJ_"+admit.ObjectPrefix+b.name)
 		stop()
 		if err == nil && s.CachedInfo().State.LastSeq != last {

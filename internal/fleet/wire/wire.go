@@ -14,12 +14,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -94,8 +97,9 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 	if name == "" {
 		name = "coordinator"
 	}
-	options := []nats.Option{nats.Name(name), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix(admit.Inbox(name)),
-		nats.Timeout(connectWithin), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+	dialer := &net.Dialer{Timeout: connectWithin, Control: shortQueue}
+	options := []nats.Option{nats.SetCustomDialer(dialer), nats.Name(name), nats.Nkey(public, pair.Sign),
+		nats.CustomInboxPrefix(admit.Inbox(name)), nats.Timeout(connectWithin), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // otherwise a request would only time out
 				gone(fmt.Errorf("%w: it may not do this: %w", ErrUnknownKey, err))
@@ -117,6 +121,17 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 		return nil, fmt.Errorf("%s: %w", c.URL, err)
 	}
 	return nats.Connect(c.URL, append(options, nats.RetryOnFailedConnect(true))...)
+}
+
+// shortQueue keeps what waits to be sent to a chunk and little more. On a slow line the beats of a bench would
+// otherwise wait behind megabytes of its results, and it would seem silent.
+func shortQueue(_, _ string, c syscall.RawConn) error {
+	var err error
+	set := func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, chunk/8) }
+	if err := c.Control(set); err != nil {
+		return err
+	}
+	return err
 }
 
 // lost says why a connection has ended for good.
@@ -159,8 +174,8 @@ func whileConnected(ctx context.Context, nc *nats.Conn) (context.Context, contex
 }
 
 // stalled is for how long nothing of a result may arrive: a hub that was lost in the midst neither sends nor
-// acknowledges the rest, ever. A chunk may take 10 s (uploadRate).
-const stalled = 20 * time.Second
+// acknowledges the rest, ever. A chunk may take 10 s (uploadRate), and so a question behind it.
+const stalled = 30 * time.Second
 
 // errStalled is that nothing arrived any more.
 var errStalled = errors.New("the hub takes or sends no more of it")
