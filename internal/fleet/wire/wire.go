@@ -99,7 +99,8 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 	}
 	dialer := &net.Dialer{Timeout: connectWithin, Control: shortQueue}
 	options := []nats.Option{nats.SetCustomDialer(dialer), nats.Name(name), nats.Nkey(public, pair.Sign),
-		nats.CustomInboxPrefix(admit.Inbox(name)), nats.Timeout(connectWithin), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.CustomInboxPrefix(admit.Inbox(name)), nats.Timeout(connectWithin), nats.MaxReconnects(-1),
+		nats.ReconnectWait(500 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // otherwise a request would only time out
 				gone(fmt.Errorf("%w: it may not do this: %w", ErrUnknownKey, err))
