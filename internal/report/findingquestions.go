@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // An openQuestion is what results say of a study that repeats no paper: one run, or
@@ -338,25 +337,11 @@ func (q openQuestion) Times(response, side, a, b string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	xs, ys := pairedMeans(x, y)
-	c, err := stat.RatioPaired(xs, ys, q.first().Study.Design.Confidence)
+	times, err := timesAs(x, y, q.first().Study.Design.Confidence)
 	if err != nil {
 		return "", fmt.Errorf("%s: %s of %s over %s: %w", q.Name, response, a, b, err)
 	}
-	if c.Lo == c.Hi {
-		return significant(c.Estimate) + " times", nil
-	}
-	return significant(c.Estimate) + " times (" + ratioRange(c) + ")", nil
-}
-
-// pairedMeans are the means of the blocks that both cells have.
-func pairedMeans(x, y *Cell) (xs, ys []float64) {
-	for _, p := range x.Points {
-		if i := slices.IndexFunc(y.Points, func(o Point) bool { return o.Block == p.Block }); i >= 0 {
-			xs, ys = append(xs, p.Mean), append(ys, y.Points[i].Mean)
-		}
-	}
-	return xs, ys
+	return times, nil
 }
 
 // page fills in the words of a question's page.

@@ -226,15 +226,34 @@ func (f finding) Times(response, side, a, b string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	xs, ys := pairedMeans(x, y)
-	c, err := stat.RatioPaired(xs, ys, f.Results.Study.Design.Confidence)
+	times, err := timesAs(x, y, f.Results.Study.Design.Confidence)
 	if err != nil {
 		return "", fmt.Errorf("%s: %s of %s over %s: %w", f.Paper.Name, response, a, b, err)
 	}
-	if c.Lo == c.Hi {
-		return significant(c.Estimate) + " times", nil
+	return times, nil
+}
+
+// timesAs is how many times as much x has as y, of the means of the blocks that both have, with
+// its interval. One block has no interval, which the text then says.
+func timesAs(x, y *Cell, confidence float64) (string, error) {
+	var xs, ys []float64
+	for _, p := range x.Points {
+		if i := slices.IndexFunc(y.Points, func(o Point) bool { return o.Block == p.Block }); i >= 0 {
+			xs, ys = append(xs, p.Mean), append(ys, y.Points[i].Mean)
+		}
 	}
-	return significant(c.Estimate) + " times (" + ratioRange(c) + ")", nil
+	if len(xs) == 1 && ys[0] != 0 {
+		return significant(xs[0]/ys[0]) + " times (in one block: no interval)", nil
+	}
+	c, err := stat.RatioPaired(xs, ys, confidence)
+	if err != nil {
+		return "", err
+	}
+	text := significant(c.Estimate) + " times"
+	if c.Lo != c.Hi {
+		text += " (" + ratioRange(c) + ")"
+	}
+	return text, nil
 }
 
 // Theirs is a published figure: that of the row with the levels, "column=value …".

@@ -249,4 +249,18 @@ func TestFindingsOfAQuestion(t *testing.T) {
 	if q.Has("no such level") || !q.Has(level+" "+other) {
 		t.Error("levels are not found by their words")
 	}
+	next := strings.Join(r.Treatments[1].Levels, " ")
+	many, err := q.Times("total_time", "server", level+" "+other, next)
+	if err != nil || !strings.Contains(many, " times (") || strings.Contains(many, "one block") {
+		t.Errorf("of several blocks: got %q, %v", many, err)
+	}
+	c.Points = c.Points[:1]
+	one, err := q.Times("total_time", "server", level+" "+other, next)
+	if err != nil || !strings.HasSuffix(one, " times (in one block: no interval)") {
+		t.Errorf("of one block: got %q, %v", one, err)
+	}
+	c.Points = nil
+	if none, err := q.Times("total_time", "server", level+" "+other, next); err == nil {
+		t.Errorf("of no common block: got %q", none)
+	}
 }
