@@ -35,10 +35,15 @@ func apart(mean, median float64) bool {
 // chooseHeadlines decides, for each response of a side and each group, whether its
 // figure is the median of trial medians: where trials are skewed or in clusters. All
 // treatments of a group have the same, or they could not be compared. Results of
-// earlier versions keep the mean.
-func (r *Report) chooseHeadlines() {
+// earlier versions keep the mean, and so does a response that a paper printed: papers
+// print means, and a median beside one compares two things.
+func (r *Report) chooseHeadlines() error {
 	if r.Facts.Placement == nil {
-		return
+		return nil
+	}
+	_, printed, err := r.beside()
+	if err != nil {
+		return err
 	}
 	type panel struct {
 		side     measure.Side
@@ -47,16 +52,20 @@ func (r *Report) chooseHeadlines() {
 	}
 	groups := r.groups()
 	of := func(c Cell) panel { return panel{c.Side, c.Response, r.groupOf(groups, c.Treatment)} }
-	wanted, lacking := map[panel]bool{}, map[panel]bool{}
+	wanted, unfit := map[panel]bool{}, map[panel]bool{}
 	for _, c := range r.Cells {
 		p := of(c)
 		wanted[p] = wanted[p] || c.Skewed || c.Clustered
-		lacking[p] = lacking[p] || !c.Median.HasInterval() && c.Mean.HasInterval()
+		unfit[p] = unfit[p] || !c.Median.HasInterval() && c.Mean.HasInterval()
+	}
+	for _, b := range printed {
+		unfit[of(r.Cells[b.Series])] = true
 	}
 	for i := range r.Cells {
 		p := of(r.Cells[i])
-		r.Cells[i].ByMedian = wanted[p] && !lacking[p]
+		r.Cells[i].ByMedian = wanted[p] && !unfit[p]
 	}
+	return nil
 }
 
 // Headline is the figure that is shown and ranked.

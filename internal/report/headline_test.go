@@ -32,7 +32,9 @@ func TestHeadlineOfSkewedTrials(t *testing.T) {
 		if now {
 			r.Facts.Placement = map[string]study.Pin{}
 		}
-		r.chooseHeadlines()
+		if err := r.chooseHeadlines(); err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range r.Cells {
 			if want := now && c.Response == "rtt"; c.ByMedian != want {
 				t.Errorf("%s of treatment %d, results of today %v: by median %v", c.Response, c.Treatment, now, c.ByMedian)
@@ -51,6 +53,41 @@ func TestHeadlineOfSkewedTrials(t *testing.T) {
 	}
 }
 
+// Papers print means: beside a published figure ours is the mean, however skewed trials are.
+func TestHeadlineBesideAPublishedFigure(t *testing.T) {
+	r := reportOf(t, simulated(t, pies, piesAsPublished))
+	r.Facts.Placement = map[string]study.Pin{}
+	printed := 0
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Published != nil {
+			printed++
+		}
+		for k := range c.Points {
+			c.Points[k].Median = c.Points[k].Mean * 0.8
+		}
+		if err := c.summarize(0.95); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if printed == 0 {
+		t.Fatal("nothing is published")
+	}
+	for _, repeats := range []bool{true, false} {
+		if !repeats {
+			r.Study.Published.Table.Text = ""
+		}
+		if err := r.chooseHeadlines(); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Cells {
+			if want := c.Skewed && !(repeats && c.Published != nil); c.Published != nil && c.ByMedian != want {
+				t.Errorf("%s of treatment %d, repeats a paper %v: by median %v", c.Response, c.Treatment, repeats, c.ByMedian)
+			}
+		}
+	}
+}
+
 // Trials that are skewed over one link decide nothing about another: there the mean remains, with its narrower
 // interval.
 func TestHeadlineOfEachLevel(t *testing.T) {
@@ -63,7 +100,9 @@ func TestHeadlineOfEachLevel(t *testing.T) {
 		return 1e-3 * wobble(block)
 	}))
 	r.Facts.Placement = map[string]study.Pin{}
-	r.chooseHeadlines()
+	if err := r.chooseHeadlines(); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range r.Cells {
 		if want := r.Treatments[c.Treatment].Levels[1] == "none"; c.ByMedian != want {
 			t.Errorf("%s: by median %v, want %v", r.Treatments[c.Treatment].Name(), c.ByMedian, want)

@@ -10,22 +10,14 @@ import (
 
 // published sets the paper's figures beside ours and judges its claims.
 func (r *Report) published() error {
-	table := r.Study.Published.Table.Text
-	if table == "" {
-		return nil
-	}
-	p, err := paper.Load(table)
-	if err != nil {
-		return err
-	}
-	m, series := r.mapping(), r.Series()
-	beside, err := p.Beside(series, m, r.Study.Design.Confidence)
-	if err != nil {
+	p, beside, err := r.beside()
+	if p == nil || err != nil {
 		return err
 	}
 	for _, b := range beside {
 		r.Cells[b.Series].Published = &b // series stand in the order of the cells
 	}
+	m, series := r.mapping(), r.Series()
 	card := p.Judge(series, m, r.Study.Design.Confidence)
 	if len(r.Damage) > 0 {
 		card.Void("the results have changed since the lab wrote them, so they decide nothing")
@@ -36,6 +28,20 @@ func (r *Report) published() error {
 			list(missing, 4)))
 	}
 	return nil
+}
+
+// beside is the paper that the study repeats, and its figures beside ours; nil: it repeats none.
+func (r *Report) beside() (*paper.Paper, []paper.Beside, error) {
+	table := r.Study.Published.Table.Text
+	if table == "" {
+		return nil, nil, nil
+	}
+	p, err := paper.Load(table)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := p.Beside(r.Series(), r.mapping(), r.Study.Design.Confidence)
+	return &p, all, err
 }
 
 // mapping is what the study says of the table's columns.

@@ -165,7 +165,9 @@ func readFigures(s *store.Store) (*Report, error) {
 	if err := r.cells(s); err != nil {
 		return nil, err
 	}
-	r.chooseHeadlines()
+	if err := r.chooseHeadlines(); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
+	}
 	return r, nil
 }
 
