@@ -74,7 +74,8 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 	r.Dir = "elsewhere/kept"
 	f := finding{Paper: r.Published.Paper, Results: r}
 	claims := r.Published.Claims
-	needs := []paper.Needs{{Meter: "server"}, {Blocks: 12}, {Blocks: 40}, {Quiet: true}, {Treatments: true}, {}}
+	needs := []paper.Needs{{Meter: "server"}, {Blocks: 12}, {Blocks: 40}, {Quiet: true}, {Treatments: true}, {},
+		{Blocks: 501}}
 	for i := range claims {
 		claims[i].Verdict = stat.Confirmed
 		if i < len(needs) {
@@ -93,6 +94,7 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 		{"edgegauge run --like findings/kept --out quiet", []int{3}},
 		{"edgegauge run --like findings/kept --set design.replications=40 --out more", []int{1, 2}},
 		{"edgegauge run --like findings/kept --set design.replications=16 --out more", []int{5}},
+		{"", []int{6}},
 	}
 	got := f.Deciding()
 	if len(got) != len(want) {

@@ -8,7 +8,10 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A deciding is what would decide claims, with the command for whoever has it.
+// practicalBlocks is the most that anybody is told to run.
+const practicalBlocks = 500
+
+// A deciding is what would decide claims, with the command for whoever has it; empty: nothing practical would.
 type deciding struct {
 	What, Command, Lacks string
 	Claims               []string
@@ -30,6 +33,8 @@ func (f finding) Deciding() []deciding {
 	blocks, have := 0, f.Results.blocks()
 	unknown := deciding{What: "More trials. How many cannot be said from these", Lacks: more.Lacks,
 		Command: fmt.Sprintf("%s --set design.replications=%d --out more", like, max(10, 2*have))}
+	near := deciding{What: fmt.Sprintf("More than %d blocks each, which is not practical: these lie so near the limit "+
+		"of what they claim that the interval itself is the answer", practicalBlocks)}
 	for _, c := range f.Results.Published.Claims {
 		if c.Verdict != stat.Undecided {
 			continue
@@ -42,6 +47,8 @@ func (f finding) Deciding() []deciding {
 			to = &absent
 		case c.Needs.Quiet:
 			to = &quiet
+		case c.Needs.Blocks > practicalBlocks:
+			to = &near
 		case c.Needs.Blocks > 0:
 			to, blocks = &more, max(blocks, c.Needs.Blocks)
 		}
@@ -50,7 +57,7 @@ func (f finding) Deciding() []deciding {
 	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+
 		"The table says how many each needs", blocks, have)
 	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
-	out := slices.DeleteFunc([]deciding{meter, absent, quiet, more, unknown}, func(d deciding) bool {
+	out := slices.DeleteFunc([]deciding{meter, absent, quiet, more, unknown, near}, func(d deciding) bool {
 		return len(d.Claims) == 0
 	})
 	if len(f.Paper.On) > 0 && len(meter.Claims) == 0 {
