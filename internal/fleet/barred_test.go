@@ -243,7 +243,7 @@ func TestACoordinatorThatStoodStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		board := newStage(t, dir)
 		w := &conducting{Coordinator: &Coordinator{Run: NewID(), Program: "v1", Ledger: board.ledger, Board: board},
-			seats: map[string]*seat{}, measured: map[string]int{}}
+			seats: map[string]*seat{}, measured: map[string]int{}, sent: make(chan message, 1)}
 		o, err := board.ledger.Order(1, store.Bench{Name: "a", Boot: "1"}, w.Retries)
 		if err != nil {
 			t.Fatal(err)
@@ -254,6 +254,9 @@ func TestACoordinatorThatStoodStill(t *testing.T) {
 			t.Helper()
 			if _, err := w.pass(t.Context()); err != nil {
 				t.Fatal(err)
+			}
+			for synctest.Wait(); len(w.sent) > 0; {
+				w.noteSent(<-w.sent)
 			}
 		}
 		pass()

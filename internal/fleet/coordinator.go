@@ -98,6 +98,8 @@ type conducting struct {
 	measured map[string]int // blocks of which a bench has valid trials
 	fetched  chan *fetch
 	outcome  Outcome
+	sent     chan message
+	sending  bool      // a message is under way
 	away     bool      // the hub did not take an order since the last tick
 	failed   string    // the bench whose order that was
 	stuck    time.Time // since when nobody can measure what is left; zero: somebody can
@@ -111,7 +113,7 @@ type conducting struct {
 // may be called again in another process, and takes up what is under way.
 func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 	w := &conducting{Coordinator: c, last: c.Blocks, seats: map[string]*seat{}, fetched: make(chan *fetch),
-		outcome: Outcome{Blocks: map[string]int{}}}
+		sent: make(chan message), outcome: Outcome{Blocks: map[string]int{}}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer w.settle()
 	defer cancel()
@@ -135,6 +137,8 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 			err = w.receive(ctx, d)
 		case f := <-w.fetched:
 			err = w.take(f)
+		case m := <-w.sent:
+			w.noteSent(m)
 		case name := <-w.Board.Drained():
 			w.seat(name).drained = "it is drained"
 		case <-tick.C:
@@ -142,7 +146,6 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 			for _, s := range w.seats {
 				s.told = nil // a hub may have forgotten it
 			}
-			w.mend(ctx)
 		}
 		if err != nil {
 			return w.outcome, err
@@ -150,8 +153,11 @@ func (c *Coordinator) Conduct(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// settle waits for fetches, whose context has ended.
+// settle waits for fetches and for a message, whose context has ended.
 func (w *conducting) settle() {
+	if w.sending {
+		<-w.sent
+	}
 	for _, s := range w.seats {
 		if s.fetching != nil {
 			f := <-w.fetched
@@ -229,14 +235,21 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 	for _, s := range w.seats {
 		done = done && s.order == nil
 	}
-	w.assign(ctx)
+	w.send(ctx)
 	if err := w.nobody(); err != nil {
 		return false, err
 	}
-	if !done || w.More == nil {
-		return done, nil
+	if !done || w.sending {
+		return false, nil
 	}
-	return w.extend()
+	if w.More == nil {
+		return true, nil
+	}
+	done, err := w.extend()
+	if done || err != nil {
+		return done, err
+	}
+	return w.pass(ctx) // who is to measure them may have said already that it is free
 }
 
 // fit says whether a bench may get an order, and tells why not, once.
@@ -313,62 +326,6 @@ func (w *conducting) withdraw(s *seat, reason string) error {
 	w.outcome.Interrupted++
 	w.tell(Event{Bench: o.Bench.Name, Block: o.Block, What: "interrupted: " + reason})
 	return w.plan()
-}
-
-// assign tells every bench that was not told yet what it is to do. A hub that does not take one order
-// takes no other, and to try each would last for longer than benches may be silent: the rest is told at
-// the next tick, whoever failed last.
-func (w *conducting) assign(ctx context.Context) {
-	names := slices.Sorted(maps.Keys(w.seats))
-	if i, found := slices.BinarySearch(names, w.failed); found {
-		names = append(names[i+1:], names[:i+1]...)
-	}
-	for _, name := range names {
-		s := w.seats[name]
-		o, err := w.order(s)
-		if err != nil || w.away || s.told != nil && *s.told == o.Task {
-			continue
-		}
-		if w.Board.Assign(ctx, name, o) != nil {
-			w.away, w.failed = true, name
-			return
-		}
-		s.told, s.reached = &o.Task, o.Task
-	}
-}
-
-// order is what a bench is to do.
-func (w *conducting) order(s *seat) (Order, error) {
-	o := Order{Task: Task{Run: w.Run}, Boot: s.beat.Boot}
-	if main := w.seats[s.helps]; main != nil && main.order != nil {
-		boot := o.Boot
-		o, err := w.order(main)
-		o.Boot, o.Helps, o.Helpers = boot, s.helps, nil
-		return o, err
-	}
-	if s.order == nil {
-		return o, nil
-	}
-	o.Block, o.Attempt, o.Boot, o.Helpers = s.order.Block, s.order.Attempt, s.order.Bench.Boot, s.team
-	o.Retries, o.Study, o.Overrides = w.Retries, w.Study, w.Overrides
-	var err error
-	if s.plan == nil {
-		s.plan, err = w.Ledger.BlockPlan(o.Block)
-	}
-	o.Plan = s.plan
-	return o, err
-}
-
-// mend has the transport look after benches whose results have not arrived for a lease.
-func (w *conducting) mend(ctx context.Context) {
-	for _, name := range slices.Sorted(maps.Keys(w.seats)) {
-		s := w.seats[name]
-		if !s.offered.IsZero() && s.fetching == nil && time.Since(s.offered) > w.lease() &&
-			time.Since(s.heard) <= w.lease() {
-			w.Board.Mend(ctx, name) // it is called again
-			s.offered = time.Now()
-		}
-	}
 }
 
 // hear takes a bench's beat.

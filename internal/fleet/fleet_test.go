@@ -28,18 +28,36 @@ type playedBoard struct {
 	away     bool          // the hub takes no orders, and says so only after
 	patience time.Duration // some time
 	tried    int
+	mended   int
+	slow     string        // "order" or "bucket": the hub takes its time for those, until
+	free     chan struct{} // this is closed
 }
 
-// Mend is what a played hub never needs.
-func (b *playedBoard) Mend(context.Context, string) error { return nil }
+// Mend counts: a played hub never needs it.
+func (b *playedBoard) Mend(context.Context, string) error {
+	b.mu.Lock()
+	b.mended++
+	slow := b.slow == "bucket"
+	b.mu.Unlock()
+	if slow {
+		<-b.free
+	}
+	return nil
+}
 
 func (b *playedBoard) Alive() <-chan Beat       { return b.alive }
 func (b *playedBoard) Results() <-chan Delivery { return b.results }
 func (b *playedBoard) Drained() <-chan string   { return b.drained }
 func (b *playedBoard) Assign(_ context.Context, name string, o Order) error {
 	b.mu.Lock()
+	b.tried++
+	if b.slow == "order" {
+		b.mu.Unlock()
+		<-b.free
+		b.mu.Lock()
+	}
 	away := b.away
-	if b.tried++; !away {
+	if !away {
 		b.assigned[name] = o
 	}
 	b.mu.Unlock()
@@ -103,7 +121,7 @@ func newStage(t *testing.T, dir string) *stage {
 	}
 	t.Cleanup(func() { ledger.Close() })
 	return &stage{ledger: ledger, playedBoard: &playedBoard{alive: make(chan Beat), results: make(chan Delivery),
-		drained: make(chan string), assigned: map[string]Order{}}}
+		drained: make(chan string), assigned: map[string]Order{}, free: make(chan struct{})}}
 }
 
 // onStage runs a play and ends the coordinator.
