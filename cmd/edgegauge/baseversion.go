@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
@@ -59,7 +61,7 @@ func git(ctx context.Context, args ...string) (string, error) {
 	var said bytes.Buffer
 	c := exec.CommandContext(ctx, "git", args...)
 	c.Stderr = &said
-	out, err := c.Output()
+	out, err := kernel.Output(c)
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
 	}
@@ -87,7 +89,7 @@ func revisionBase(ctx context.Context, name, commit, tree, build string, tell io
 		var said bytes.Buffer
 		both := io.MultiWriter(tell, &said)
 		c.Dir, c.Stdout, c.Stderr = tree, both, both
-		if err := c.Run(); err != nil {
+		if err := kernel.Run(c); err != nil {
 			b.close()
 			if tell == io.Discard {
 				os.Stderr.Write(said.Bytes())
@@ -181,9 +183,14 @@ func binaryBase(ctx context.Context, file string) (*base, error) {
 		}}, nil
 }
 
+// versionWithin is how long a binary may take to say its version: one that knows no such command may do anything.
+const versionWithin = 5 * time.Second
+
 // insideOf is a stack inside another edgegauge.
 func insideOf(ctx context.Context, file string, d stack.Description) (stack.Description, error) {
-	out, err := exec.CommandContext(ctx, file, "version").Output()
+	ctx, cancel := context.WithTimeout(ctx, versionWithin)
+	defer cancel()
+	out, err := kernel.Output(exec.CommandContext(ctx, file, "version"))
 	if err != nil || !bytes.HasPrefix(out, []byte("edgegauge ")) {
 		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is not edgegauge: its command version prints %.40q (%v)",
 			d.Name, file, out, err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -72,7 +73,7 @@ func BuildCounter(ctx context.Context, file string) error {
 	cmd := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-x", "c",
 		"-", "-o", file)
 	cmd.Stdin = strings.NewReader(countSource)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := kernel.CombinedOutput(cmd); err != nil {
 		return fmt.Errorf("compile the counter of instructions: %w: %s", err, out)
 	}
 	return nil
@@ -150,7 +151,7 @@ func (d Counting) Facts(ctx context.Context) (Facts, error) {
 	f.Model, f.Arch = d.Title+", counted on "+f.Model, d.GOARCH
 	f.Doubts = []string{"it counts user instructions, not the kernel's (such as TCP's); its " +
 		"times are discarded"}
-	out, err := exec.CommandContext(ctx, d.Program, "--version").Output()
+	out, err := kernel.Output(exec.CommandContext(ctx, d.Program, "--version"))
 	if err != nil {
 		return f, fmt.Errorf("device %s: %s --version: %w; run: apt-get install qemu-user", d.Core.Name, d.Program, err)
 	}

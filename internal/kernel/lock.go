@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,9 +20,6 @@ var ErrLocked = errors.New("it is locked by another process")
 // returns ErrLocked. The lock ends when f is closed, so at the latest with this
 // process, however it ends.
 func Lock(f *os.File) error { return flock(f, unix.LOCK_EX|unix.LOCK_NB) }
-
-// WaitLock is Lock that waits until the lock is free.
-func WaitLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
 // Unlock gives the lock back while f stays open.
 func Unlock(f *os.File) error { return flock(f, unix.LOCK_UN) }
@@ -52,21 +51,31 @@ func flock(f *os.File, how int) error {
 
 // LockFolder locks a folder itself, not a file in it, at once or with ErrLocked.
 // Close the file to give it back.
-func LockFolder(dir string) (*os.File, error) { return lockFolder(dir, Lock) }
-
-// WaitLockFolder is LockFolder that waits until the lock is free.
-func WaitLockFolder(dir string) (*os.File, error) { return lockFolder(dir, WaitLock) }
-
-func lockFolder(dir string, lock func(*os.File) error) (*os.File, error) {
+func LockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); err != nil {
+	if err := Lock(f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// WaitLockFolder is LockFolder that waits until the lock is free, or ctx ends: who holds it may never let go.
+func WaitLockFolder(ctx context.Context, dir string) (*os.File, error) {
+	for {
+		f, err := LockFolder(dir)
+		if !errors.Is(err, ErrLocked) {
+			return f, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w; it was waited for: %w", err, context.Cause(ctx))
+		}
+	}
 }
 
 // LockFile opens a lock file, makes it if it is not there, and locks it at once

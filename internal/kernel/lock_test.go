@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -67,7 +68,7 @@ func TestLockFolder(t *testing.T) {
 	}
 	got := make(chan error, 1)
 	go func() {
-		f, err := WaitLockFolder(dir)
+		f, err := WaitLockFolder(t.Context(), dir)
 		f.Close()
 		got <- err
 	}()
@@ -76,6 +77,13 @@ func TestLockFolder(t *testing.T) {
 		t.Fatalf("it did not wait: %v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ends(t, "a lock that nobody gives back", func() {
+		if _, err := WaitLockFolder(ctx, dir); !errors.Is(err, ErrLocked) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want that it is locked, and that nobody waits any more", err)
+		}
+	})
 	first.Close()
 	if err := <-got; err != nil {
 		t.Error(err)

@@ -96,8 +96,7 @@ func TryRootless(ctx context.Context, exe string, l Link) error {
 	if os.Getenv(rootlessMark) != "" {
 		return kernel.NetworkDenied("create a network namespace in a user namespace", unix.EPERM)
 	}
-	cmd := inUserNamespace(exec.CommandContext(ctx, exe, TryVerb, string(text)))
-	said, err := cmd.CombinedOutput()
+	said, err := kernel.CombinedOutput(inUserNamespace(exec.CommandContext(ctx, exe, TryVerb, string(text))))
 	var status *exec.ExitError
 	switch {
 	case errors.As(err, &status):

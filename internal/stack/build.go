@@ -79,7 +79,7 @@ func (n Need) met(ctx context.Context, dir string) bool {
 		_, err := exec.LookPath(n.Program)
 		return err == nil
 	}
-	out, err := exec.CommandContext(ctx, n.Program, n.Args...).CombinedOutput()
+	out, err := kernel.CombinedOutput(exec.CommandContext(ctx, n.Program, n.Args...))
 	return err == nil && bytes.Contains(out, []byte(n.Version))
 }
 
@@ -157,7 +157,7 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 	if missing := d.Missing(ctx); len(missing) > 0 {
 		return false, fmt.Errorf("stack %s: %s", d.Name, missing[0])
 	}
-	lock, err := kernel.WaitLockFolder(d.Dir) // for one build at a time
+	lock, err := kernel.WaitLockFolder(ctx, d.Dir) // for one build at a time
 	if err != nil {
 		return false, err
 	}
@@ -171,8 +171,7 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 	var tail tailWriter
 	cmd := exec.CommandContext(ctx, d.Build.Command[0], d.Build.Command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = d.Dir, io.MultiWriter(log, &tail), io.MultiWriter(log, &tail)
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
+	if err := kernel.Run(cmd); err != nil {
 		return false, fmt.Errorf("stack %s: build: %w:\n%s", d.Name, err, tail.b)
 	}
 	for _, p := range d.Build.Product {

@@ -2,10 +2,18 @@ package stack
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 const good = `title: Test
@@ -167,6 +175,59 @@ func TestMissingNeeds(t *testing.T) {
 	missing := d.Missing(t.Context())
 	if len(missing) != 4 || missing[1].String() != "sh 21 is missing; run: apt-get install sh21" {
 		t.Errorf("got %v", missing)
+	}
+}
+
+// A need is tried for no longer than its program takes, though a child of it keeps the output open.
+func TestNeedWhoseProgramLeavesAChild(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pid")
+	d := Description{Needs: []Need{{Program: "sh", Version: "17",
+		Args: []string{"-c", "sleep 1000 & echo $! >" + file + "; echo version 17"}}}}
+	tried := make(chan []Need, 1)
+	go func() { tried <- d.Missing(t.Context()) }()
+	select {
+	case missing := <-tried:
+		if len(missing) > 0 {
+			t.Errorf("it is said to be missing: %v", missing)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// A build that another holds up, which may be stopped, is waited for as long as somebody wants it.
+func TestBuildBehindOneThatNeverEnds(t *testing.T) {
+	d, err := Read(folder(t, good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := kernel.LockFolder(d.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	built := make(chan error, 1)
+	go func() {
+		_, err := d.Make(ctx, io.Discard)
+		built <- err
+	}()
+	select {
+	case err := <-built:
+		if !errors.Is(err, kernel.ErrLocked) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
 	}
 }
 

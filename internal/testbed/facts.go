@@ -11,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -56,7 +57,7 @@ func CommitOf(ctx context.Context, dir string) string {
 		return ""
 	}
 	git := func(args ...string) (string, error) {
-		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+		out, err := kernel.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
 		return strings.TrimSpace(string(out)), err
 	}
 	commit, err := git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")

@@ -10,6 +10,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -227,7 +228,7 @@ func (b *Testbed) GuestProgram(ctx context.Context, device, arch, arm string) (s
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out,
 		"./cmd/edgegauge")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM="+arm, "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
+	if said, err := kernel.CombinedOutput(cmd); err != nil {
 		if err := writable(filepath.Dir(out)); err != nil {
 			return "", fmt.Errorf("device %s needs this program, built for it: %w", device, InCache(err))
 		}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // pins.txt names the packages that the machines are made of: architecture,
@@ -40,8 +42,8 @@ func (a *apt) prepare(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("apt-get is missing; %s", aptAdvice)
 	}
-	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format",
-		"$(ORIGIN)|$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)").Output()
+	out, err := kernel.Output(exec.CommandContext(ctx, "apt-get", "indextargets", "--format",
+		"$(ORIGIN)|$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"))
 	if err != nil {
 		return fmt.Errorf("apt-get indextargets: %w; %s", err, aptAdvice)
 	}
@@ -89,7 +91,7 @@ func (a *apt) run(ctx context.Context, name string, args ...string) (string, err
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = filepath.Join(a.dir, "deb"),
 		append(os.Environ(), "APT_CONFIG="+filepath.Join(a.dir, "apt.conf"), "LC_ALL=C")
-	out, err := cmd.CombinedOutput()
+	out, err := kernel.CombinedOutput(cmd)
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, lastWords(out))
 	}
@@ -201,7 +203,7 @@ func unpackPackage(ctx context.Context, file, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, "dpkg-deb", "-x", file, dir).CombinedOutput()
+	out, err := kernel.CombinedOutput(exec.CommandContext(ctx, "dpkg-deb", "-x", file, dir))
 	if err != nil {
 		return fmt.Errorf("dpkg-deb -x %s: %w: %s", file, err, lastWords(out))
 	}

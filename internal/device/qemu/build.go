@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // kernels are the configurations of kernels of our own: options to be set, one
@@ -224,7 +226,7 @@ func (u Builder) compile(ctx context.Context, im *Image, from *apt) error {
 		return err
 	}
 	im.Made.Packages = append(im.Made.Packages, p)
-	compiler, err := exec.CommandContext(ctx, cross+"gcc", "--version").Output()
+	compiler, err := kernel.Output(exec.CommandContext(ctx, cross+"gcc", "--version"))
 	if err != nil {
 		return err
 	}
@@ -370,7 +372,7 @@ func allSet(config string, options []string) error {
 func command(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
+	out, err := kernel.CombinedOutput(cmd)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, lastWords(out))
 	}

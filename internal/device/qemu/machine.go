@@ -180,7 +180,7 @@ const oldest = 7
 func version(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, monitorPatience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	out, err := kernel.Output(exec.CommandContext(ctx, program, "--version"))
 	line, _, _ := strings.Cut(string(out), "\n")
 	m := versionLine.FindStringSubmatch(line)
 	switch {

@@ -1,0 +1,95 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ends fails if f does not return.
+func ends(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s: it is still waited for", what)
+	}
+}
+
+// A command that has ended well is not waited for because of what it has left behind, which holds its output.
+func TestCommandLeavesItsOutputOpen(t *testing.T) {
+	t.Parallel()
+	ends(t, "a child holds the output", func() {
+		out, err := CombinedOutput(exec.CommandContext(t.Context(), "sh", "-c",
+			"setsid sleep 1000 & echo $!; echo version 17"))
+		id, rest, _ := strings.Cut(string(out), "\n")
+		pid, bad := strconv.Atoi(id)
+		if err != nil || bad != nil || rest != "version 17\n" {
+			t.Errorf("got %q, %v", out, err)
+			return
+		}
+		if p, err := ReadProcess(pid); err != nil || p.Ended() {
+			t.Errorf("what it left behind was ended though nobody asked: %v", err)
+		}
+		unix.Kill(pid, unix.SIGKILL)
+	})
+}
+
+// called calls a command off when it has said something.
+type called struct {
+	said bytes.Buffer
+	off  func()
+}
+
+func (c *called) Write(b []byte) (int, error) {
+	defer c.off()
+	return c.said.Write(b)
+}
+
+// A command that is called off ends with all that it started: first those that obey, then the others.
+func TestCommandIsCalledOff(t *testing.T) {
+	for name, script := range map[string]string{
+		"obeys":   "sleep 1000 & echo $!; wait",
+		"ignores": "trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done",
+		"stopped": "sleep 1000 & kill -STOP $!; echo $!; kill -STOP $$",
+		"left":    "(trap '' TERM; exec sleep 1000) & echo $!; wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			heard := called{off: cancel}
+			ends(t, name, func() {
+				cmd := exec.CommandContext(ctx, "sh", "-c", script)
+				cmd.Stdout = &heard
+				if err := Run(cmd); err == nil {
+					t.Error("it ended well")
+				}
+			})
+			pid, err := strconv.Atoi(strings.TrimSpace(heard.said.String()))
+			if err != nil {
+				t.Fatalf("it printed %q", heard.said.String())
+			}
+			defer unix.Kill(pid, unix.SIGKILL)
+			for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+				if p, err := ReadProcess(pid); err != nil || p.Ended() {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatal("what it started is left")
+				}
+			}
+		})
+	}
+}
