@@ -270,7 +270,7 @@ func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, str
 	case opStart:
 		return with(args, func(x startArgs) (any, error) { return a.start(ctx, x) })
 	case opPipe:
-		return with(args, func(x processArgs) (any, error) { return a.pipe(x, streams) })
+		return with(args, func(x processArgs) (any, error) { return a.pipe(ctx, x, streams) })
 	case opWait:
 		return with(args, func(x processArgs) (any, error) { return a.wait(ctx, x) })
 	case opKill:

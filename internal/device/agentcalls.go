@@ -112,13 +112,14 @@ func (a *agent) process(x processArgs) (*Process, error) {
 	return p, nil
 }
 
-// pipe forwards a process's stdin and stdout until stdout ends.
-func (a *agent) pipe(x processArgs, streams []*rpc.Stream) (any, error) {
+// pipe forwards a process's stdin and stdout until stdout ends, or the lab is gone: others may hold stdout open.
+func (a *agent) pipe(ctx context.Context, x processArgs, streams []*rpc.Stream) (any, error) {
 	p, err := a.process(x)
 	if err != nil || len(streams) != 1 {
 		return nil, errors.Join(err, oneStream(streams))
 	}
 	s := streams[0]
+	defer context.AfterFunc(ctx, func() { p.Stdout.SetReadDeadline(time.Unix(1, 0)) })()
 	go func() { // ends with the stream
 		io.Copy(p.Stdin, s)
 		p.Stdin.Close()
@@ -242,8 +243,10 @@ func (a *agent) run(ctx context.Context, x startArgs) (any, error) {
 	if err != nil {
 		return nil, a.full(err)
 	}
-	stop := context.AfterFunc(ctx, func() { p.supervisor.kill() })
-	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		p.supervisor.kill()
+		p.Stdout.SetReadDeadline(time.Unix(1, 0)) // others may hold it open
+	})()
 	p.Stdin.Close()
 	const most = 32 << 10
 	var out clipped

@@ -65,15 +65,22 @@ func (r *Remote) call(ctx context.Context, op string, args, result any, streams 
 	return nil
 }
 
+// ask is call for what takes no work: a machine may hang, and where no pings pass nothing else would find out.
+func (r *Remote) ask(ctx context.Context, op string, args, result any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, Silence, fmt.Errorf("no answer within %v", Silence))
+	defer cancel()
+	return r.call(ctx, op, args, result)
+}
+
 // Facts are the device's.
 func (r *Remote) Facts(ctx context.Context) (f Facts, err error) {
-	err = r.call(ctx, opFacts, nil, &f)
+	err = r.ask(ctx, opFacts, nil, &f)
 	return f, err
 }
 
 // Check says whether the device is fit to measure on.
 func (r *Remote) Check(ctx context.Context) (found []Finding, err error) {
-	err = r.call(ctx, opCheck, nil, &found)
+	err = r.ask(ctx, opCheck, nil, &found)
 	return found, err
 }
 
@@ -221,7 +228,7 @@ func (r *Remote) Put(ctx context.Context, path string, mode fs.FileMode, from io
 
 // Make makes a folder below the agent's and returns its path there.
 func (r *Remote) Make(ctx context.Context, dir string) (at string, err error) {
-	err = r.call(ctx, opMake, fileArgs{Path: dir}, &at)
+	err = r.ask(ctx, opMake, fileArgs{Path: dir}, &at)
 	return at, err
 }
 

@@ -28,7 +28,7 @@ func (r *Remote) Observe(ctx context.Context, instrument string, emit func(measu
 // goes into told, unless that is nil.
 func (r *Remote) Describe(ctx context.Context, instrument string, told any) (measure.Description, error) {
 	d := described{Told: told}
-	err := r.call(ctx, opDescribe, observeArgs{instrument}, &d)
+	err := r.ask(ctx, opDescribe, observeArgs{instrument}, &d)
 	return d.Description, err
 }
 
@@ -40,7 +40,7 @@ func (r *Remote) Clock(ctx context.Context) (zero time.Time, off time.Duration, 
 	for range 5 {
 		var i instant
 		began := time.Now()
-		if err := r.call(ctx, opClock, nil, &i); err != nil {
+		if err := r.ask(ctx, opClock, nil, &i); err != nil {
 			return zero, off, err
 		}
 		if half := time.Since(began) / 2; half < off {

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
@@ -185,6 +186,26 @@ func TestExecStopsEarly(t *testing.T) {
 		func(measure.Exchange) error { n++; return nil })
 	if err != context.Canceled || !result.Stopped || n < 10 || n != result.Exchanges {
 		t.Errorf("%v, %d exchanges, result %+v", err, n, result)
+	}
+}
+
+// A child that is stopped ends with its context, by force.
+func TestStoppedChildEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Exec(ctx, []string{"sh", "-c", `kill -STOP $$`}, Job{}, AnyCPU, func(measure.Exchange) error { return nil })
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -450,4 +451,27 @@ func TestCallToWhoTakesNothing(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it hangs")
 	}
+}
+
+// A side that takes nothing any more is given up, though nobody who calls has a limit.
+func TestWriteToWhoTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab, agent := net.Pipe()
+		go func() {
+			in := bufio.NewReader(agent)
+			fmt.Fprintf(agent, "%s{\"protocol\":%d}\n", Agent.magic(), Protocol)
+			in.ReadString('\n')
+		}()
+		c, _, err := Greet(lab, Lab, Hello{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Start(nil)
+		began := time.Now()
+		err = c.Call(t.Context(), "hang", nil, nil)
+		if took := time.Since(began); !errors.Is(err, ErrLost) || took != mostWrite {
+			t.Errorf("got %v after %v", err, took)
+		}
+		c.Close()
+	})
 }
