@@ -105,6 +105,8 @@ func (b *Board) accept(client *connection, r *device.Remote, ended chan struct{}
 
 // start starts the agent, and speaks with it on the session's stdin and stdout.
 func (b *Board) start(ctx context.Context, c *connection, p place) (*device.Remote, chan struct{}, error) {
+	late := time.AfterFunc(handshake+farewell, func() { c.Close() }) // it may answer nothing of what follows
+	defer late.Stop()
 	s, err := c.NewSession()
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +131,7 @@ func (b *Board) start(ctx context.Context, c *connection, p place) (*device.Remo
 		s.Wait()
 		close(ended)
 	}()
-	greeting, cancel := context.WithTimeoutCause(ctx, handshake, fmt.Errorf("within %v", handshake))
+	greeting, cancel := within(ctx, handshake)
 	defer cancel()
 	r, err := device.Connect(greeting, "its agent", ch, b.Build, device.Silence)
 	if err != nil {

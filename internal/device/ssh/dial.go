@@ -89,7 +89,7 @@ func (h host) connect(ctx context.Context, through *crypto.Client) (*crypto.Clie
 		raw.Close()
 		return nil, err
 	}
-	keys := h.keyring()
+	keys := h.keyring(ctx)
 	defer keys.close()
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	defer stop()
@@ -110,7 +110,7 @@ func (h host) explain(ctx context.Context, keys keyring, err error) error {
 	case errors.As(err, &r):
 		return r
 	case ctx.Err() != nil:
-		return fmt.Errorf("login did not finish within %v: %w", handshake, err)
+		return fmt.Errorf("login did not finish within %v, with %s: %w", handshake, keys.words(), err)
 	case strings.Contains(err.Error(), "unable to authenticate"):
 		return refusal{fmt.Sprintf("%s@%s accepted none of our keys (%s); run: ssh-copy-id -p %s %s@%s", h.user, h.name,
 			keys.words(), h.port, h.user, h.name)}

@@ -3,6 +3,7 @@ package ssh
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	crypto "golang.org/x/crypto/ssh"
 
@@ -21,11 +23,21 @@ import (
 
 const elsewhere = "name another folder to work in, such as ssh://pi@board/home/pi"
 
-// sh runs a script in the board's shell, whatever the user's own is.
+// sh runs a script in the board's shell, whatever the user's own is, until ctx ends. A board that says nothing even
+// then loses the connection.
 func sh(ctx context.Context, c *crypto.Client, script string, stdin io.Reader) (string, error) {
+	done := make(chan struct{})
+	defer close(done)
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-done:
+		case <-time.After(farewell):
+			c.Close()
+		}
+	})()
 	s, err := c.NewSession()
 	if err != nil {
-		return "", err
+		return "", cmp.Or(context.Cause(ctx), err)
 	}
 	defer s.Close()
 	defer context.AfterFunc(ctx, func() { s.Close() })()
@@ -42,12 +54,20 @@ func sh(ctx context.Context, c *crypto.Client, script string, stdin io.Reader) (
 	return out.String(), err
 }
 
+// within limits the wait for a board's answer.
+func within(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, most, fmt.Errorf("no answer within %v", most))
+}
+
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return lines[len(lines)-1]
 }
+
+// leastRate is how slow a line to a board may be.
+const leastRate = 1 << 10 // B/s
 
 // A place is a folder on the board with the binary in it.
 type place struct {
@@ -62,7 +82,9 @@ func install(ctx context.Context, c *crypto.Client, exe, dir string, whole bool)
 	if dir != "" {
 		folder = quote(dir)
 	}
-	out, err := sh(ctx, c, "uname -sm; command -v gzip >/dev/null && echo gzip || echo none; mktemp -d "+folder+"/"+
+	asked, cancel := within(ctx, device.Silence)
+	defer cancel()
+	out, err := sh(asked, c, "uname -sm; command -v gzip >/dev/null && echo gzip || echo none; mktemp -d "+folder+"/"+
 		device.AgentPrefix+"XXXXXXXX", nil)
 	if err != nil {
 		return place{}, fmt.Errorf("create a folder to work in: %w; %s", err, elsewhere)
@@ -116,7 +138,9 @@ func (p *place) fill(ctx context.Context, c *crypto.Client, exe, uname string, p
 	script := fmt.Sprintf("{ %s >%s && [ $(wc -c <%s) -eq %d ] && chmod 700 %s; } || { status=$?; rm -rf %s; exit "+
 		"$status; }",
 		take, at, at, i.Size(), at, quote(p.dir))
-	if _, err := sh(ctx, c, script, from); err != nil {
+	taken, cancel := within(ctx, device.Silence+time.Duration(i.Size()/leastRate)*time.Second)
+	defer cancel()
+	if _, err := sh(taken, c, script, from); err != nil {
 		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs %d MB: free some, or %s", file, err, i.Size()/1e6+1,
 			elsewhere)
 	}
@@ -143,7 +167,7 @@ func pack(f io.Reader) io.ReadCloser {
 // remove removes the folder of an agent that did not start.
 func (p place) remove(c *crypto.Client) {
 	if strings.Contains(p.dir, "/"+device.AgentPrefix) {
-		ctx, cancel := context.WithTimeout(context.Background(), handshake)
+		ctx, cancel := within(context.Background(), handshake)
 		defer cancel()
 		sh(ctx, c, "rm -rf "+quote(p.dir), nil)
 	}

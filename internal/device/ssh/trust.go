@@ -1,12 +1,14 @@
 package ssh
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	crypto "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -101,6 +103,9 @@ func (h host) algorithms(known crypto.HostKeyCallback) []string {
 	return out
 }
 
+// agentWithin is how long an ssh-agent may take to list its keys; files of keys are tried without it.
+const agentWithin = handshake / 2
+
 // A keyring is what we can prove to be ourselves with.
 type keyring struct {
 	signers []crypto.Signer
@@ -108,9 +113,9 @@ type keyring struct {
 	close   func()
 }
 
-// keyring reads the identity files and asks the agent. What cannot be read is
-// noted.
-func (h host) keyring() keyring {
+// keyring reads the identity files and asks the agent, which may wait for a person, or hang: until ctx ends. What
+// cannot be read is noted.
+func (h host) keyring(ctx context.Context) keyring {
 	k := keyring{close: func() {}}
 	wanted := map[string]bool{} // public keys of the files
 	for _, f := range h.keys {
@@ -140,13 +145,16 @@ func (h host) keyring() keyring {
 	if h.agent == "" {
 		return k
 	}
-	c, err := net.Dial("unix", h.agent)
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", h.agent)
 	if err != nil {
 		k.tried = append(k.tried, fmt.Sprintf("the ssh-agent (%v)", err))
 		return k
 	}
-	k.close = func() { c.Close() }
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	k.close = func() { stop(); c.Close() }
+	late := time.AfterFunc(agentWithin, func() { c.Close() })
 	all, err := agent.NewClient(c).Signers()
+	late.Stop()
 	n := 0
 	for _, s := range all {
 		if !h.onlyKeys || wanted[string(s.PublicKey().Marshal())] {
