@@ -60,14 +60,19 @@ func (m *boardMeter) Facts() energy.Facts { return m.told.Facts }
 // Stats implements Meter.
 func (m *boardMeter) Stats() MeterStats { return m.told.Quality }
 
+// answerWithin is how long an agent may take to say where its clock stands: a board may hang.
+const answerWithin = 20 * time.Second
+
 // Observe implements measure.Instrument.
 func (m *boardMeter) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	zero := Start(ctx)
-	a, err := m.agent(context.WithoutCancel(ctx))
+	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin) // ctx may end before it is answered
+	defer cancel()
+	a, err := m.agent(asked)
 	if err != nil {
 		return err
 	}
-	there, off, err := a.Clock(context.WithoutCancel(ctx))
+	there, off, err := a.Clock(asked)
 	if err != nil {
 		return err
 	}

@@ -124,27 +124,34 @@ func TestProgramsThatPrintReadings(t *testing.T) {
 	}
 }
 
-// A reader in a session of its own keeps the output open, and no signal to the program's group reaches it.
+// Neither a reader in a session of its own, which keeps the output open and gets no signal to the program's group, nor
+// a program that is stopped is waited for.
 func TestProgramThatDoesNotEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
-	escapes := `echo '{"type":"meter","clock":"none","kind":"cumulative","rate":100}'; ` +
-		`setsid sh -c 'trap "" HUP TERM; sleep 20' & wait`
-	argv, err := json.Marshal([]string{"sh", "-c", escapes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := openExec(t.Context(), string(argv), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := make(chan error, 1)
-	go func() { closed <- m.(io.Closer).Close() }()
-	select {
-	case <-closed:
-	case <-time.After(15 * time.Second):
-		t.Error("the meter waits for a program that left its group")
+	for name, then := range map[string]string{
+		"left its group": `setsid sh -c 'trap "" HUP TERM; sleep 20' & wait`, "is stopped": `kill -STOP $$`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			argv, err := json.Marshal([]string{"sh", "-c",
+				`echo '{"type":"meter","clock":"none","kind":"cumulative","rate":100}'; ` + then})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := openExec(t.Context(), string(argv), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			closed := make(chan error, 1)
+			go func() { closed <- m.(io.Closer).Close() }()
+			select {
+			case <-closed:
+			case <-time.After(15 * time.Second):
+				t.Errorf("the meter waits for a program that %s", name)
+			}
+		})
 	}
 }
 

@@ -2,12 +2,14 @@ package instrument
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A plug's password comes from the address, the environment or a file; no error and
@@ -59,5 +61,30 @@ func TestAPlugsPassword(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
+	}
+}
+
+// A plug that lets itself be connected to and says nothing is given up.
+func TestSilentPlug(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes connections, and nobody accepts them
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	opened := make(chan error, 1)
+	go func() {
+		_, err := Open(t.Context(), "tasmota:http://"+l.Addr().String(), Options{})
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if err == nil {
+			t.Error("it is a meter")
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
 	}
 }

@@ -462,3 +462,38 @@ func TestKilledLinkIsNoticed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A link's process that is stopped keeps neither who asks it nor who ends it, and is ended.
+func TestStoppedLinkIsGivenUp(t *testing.T) {
+	for _, wait := range []time.Duration{100 * ms, 2 * patience} { // until the caller's patience ends, or the lab's
+		t.Run(wait.String(), func(t *testing.T) {
+			if testing.Short() && wait > patience {
+				t.Skip("takes longer than make check may")
+			}
+			t.Parallel()
+			n := up(t, Link{Name: "x"})
+			pid := n.cmd.Process.Pid
+			if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				if _, err := n.Report(ctx); err == nil || wait > patience && !contains(err.Error(), "its process exited or hangs") {
+					t.Errorf("got %v", err)
+				}
+				n.Close()
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				t.Fatal("it is waited for")
+			}
+			if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
+				t.Errorf("its process is left: %v", err)
+			}
+		})
+	}
+}
