@@ -105,16 +105,20 @@ func (r *runningProgram) Said() string {
 	return printable.Line(lines[len(lines)-1])
 }
 
-func (r *runningProgram) Stop(grace time.Duration) ([]byte, error) {
+func (r *runningProgram) Stop(grace time.Duration) ([]byte, error) { return r.stop(grace, longestExit) }
+
+// stop does not count as grace what the program waits for a CPU; most bounds it all the same: many threads wait for
+// longer than there is time.
+func (r *runningProgram) stop(grace, most time.Duration) ([]byte, error) {
 	defer os.Remove(r.log)
 	began, before := time.Now(), r.waited()
-	ctx, late := context.WithCancel(context.Background())
+	ctx, late := context.WithTimeout(context.Background(), most)
 	defer late()
 	context.AfterFunc(ctx, func() { r.process.Stdout.SetReadDeadline(time.Now()) })
 	go r.watch(ctx, func() bool { return time.Since(began)-(r.waited()-before) > grace }, late)
 	r.process.Stdin.Close()
 	rest, _ := io.ReadAll(io.LimitReader(r.process.Stdout, 1<<16))
-	e, killed := r.process.Stop(ctx, longestExit)
+	e, killed := r.process.Stop(ctx, most)
 	switch {
 	case killed:
 		return rest, fmt.Errorf("killed %v after the end of its stdin, of which it wanted a CPU and had none for %v",

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
 )
@@ -129,5 +132,39 @@ func TestKitFindsWhatIsWrong(t *testing.T) {
 		if !strings.Contains(strings.Join(failures, "\n"), tt.want) {
 			t.Errorf("a stack that %s: found %q, want %q", tt.what, failures, tt.want)
 		}
+	}
+}
+
+// A program that does not end is killed, though its threads together wait for a CPU for longer than there is time.
+func TestKitEndsAProgramThatWantsTheCPU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	loop := fmt.Sprintf("nice -n 19 taskset -c %d sh -c 'while :; do :; done' & ", kernel.AllowedCPUs()[0])
+	busy := stack.Description{Name: "busy", Dir: dir, Serve: stack.Program{Command: []string{"sh", "-c",
+		strings.Repeat(loop, 3) + "echo up; wait"}}}
+	p, err := startProgram(t.Context(), device.Local{Exe: exe}, dir, busy, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.(*runningProgram).stop(time.Second, 3*time.Second)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
+		p.(*runningProgram).process.Kill()
 	}
 }

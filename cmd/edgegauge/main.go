@@ -90,7 +90,15 @@ func endAtOnce(ends []os.Signal) {
 		}
 	}
 	device.EndDescendants()
-	fmt.Fprintln(os.Stderr, "stopped immediately; run the same command again to resume")
+	said := make(chan struct{})
+	go func() { // nobody may read it, as where a pager is stopped
+		fmt.Fprintln(os.Stderr, "stopped immediately; run the same command again to resume")
+		close(said)
+	}()
+	select {
+	case <-said:
+	case <-time.After(sameSignal):
+	}
 	os.Exit(exitUnmeasured)
 }
 
@@ -120,6 +128,9 @@ func run(ctx context.Context, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = out.err
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(exit)) {
+		err = exit{exitUnmeasured, errors.New("stopped")} // and no mistake of the command line
 	}
 	if err = outputError(err); err != nil {
 		complain(err)

@@ -133,6 +133,15 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A command that is stopped was not wrong.
+func TestStoppedIsNoMistake(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := run(ctx, []string{"stacks", "check", "reference/rest-json"}); got != exitUnmeasured {
+		t.Errorf("got %d, want %d", got, exitUnmeasured)
+	}
+}
+
 // needs passes over a test for which this machine lacks what, but fails in CI.
 func needs(t *testing.T, has bool, what string) {
 	t.Helper()

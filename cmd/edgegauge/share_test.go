@@ -90,6 +90,40 @@ func TestAHubThatDoesNotStart(t *testing.T) {
 	}
 }
 
+// A hub that heeds nothing is killed.
+func TestAHubThatDoesNotEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	t.Parallel()
+	heedless := filepath.Join(t.TempDir(), "hub")
+	script := "#!/bin/sh\ntrap '' TERM INT HUP\necho '{\"url\":\"nats://127.0.0.1:1\"}'\nwhile :; do sleep 1000; done\n"
+	if err := os.WriteFile(heedless, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	temp, err := newScratch(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &localFleet{temp: temp}
+	if err := f.startHub(t.Context(), heedless, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.stop()
+	}()
+	select {
+	case <-ended:
+		if s := f.hub.cmd.ProcessState; s == nil || s.ExitCode() == 0 {
+			t.Errorf("it ended by itself: %v", s)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
+	}
+}
+
 // Names of benches are trimmed, and refused where no bench can have them or where one is there twice.
 func TestNamesOfBenches(t *testing.T) {
 	for names, want := range map[string]string{"a, b": "", "a,a": "names a twice",
