@@ -59,6 +59,20 @@ var hostile = map[string][2]string{
 }
 
 func listenHostile(l net.Listener, say [2]string) {
+	serveEach(l, func(c net.Conn) {
+		if say[1] == "" {
+			io.WriteString(c, say[0])
+			io.Copy(io.Discard, c)
+			return
+		}
+		go io.Copy(io.Discard, c)
+		for _, err := io.WriteString(c, say[0]); err == nil; _, err = io.WriteString(c, say[1]) {
+		}
+	})
+}
+
+// serveEach has each connection served, and closed then, until the listener is closed.
+func serveEach(l net.Listener, serve func(c net.Conn)) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -66,14 +80,7 @@ func listenHostile(l net.Listener, say [2]string) {
 		}
 		go func() {
 			defer c.Close()
-			if say[1] == "" {
-				io.WriteString(c, say[0])
-				io.Copy(io.Discard, c)
-				return
-			}
-			go io.Copy(io.Discard, c)
-			for _, err := io.WriteString(c, say[0]); err == nil; _, err = io.WriteString(c, say[1]) {
-			}
+			serve(c)
 		}()
 	}
 }
@@ -94,29 +101,22 @@ func listenResetting(l net.Listener) {
 		}
 		return ""
 	}
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer c.Close()
-			from := bufio.NewReader(c)
-			for n := 0; ; n++ {
-				r, err := http.ReadRequest(from)
-				if err != nil {
-					return
-				}
-				io.Copy(io.Discard, r.Body)
-				text := answer(r, n)
-				if text == "" {
-					c.(*net.TCPConn).SetLinger(0)
-					return
-				}
-				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	serveEach(l, func(c net.Conn) {
+		from := bufio.NewReader(c)
+		for n := 0; ; n++ {
+			r, err := http.ReadRequest(from)
+			if err != nil {
+				return
 			}
-		}()
-	}
+			io.Copy(io.Discard, r.Body)
+			text := answer(r, n)
+			if text == "" {
+				c.(*net.TCPConn).SetLinger(0)
+				return
+			}
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		}
+	})
 }
 
 // cmdAsked checks how many requests a resetting server has counted: asked ADDRESS METHOD NUMBER.
