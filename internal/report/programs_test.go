@@ -11,8 +11,8 @@ import (
 )
 
 // resumed writes results of two runs, whose facts say which builds they had; the
-// second begins with the trials from half.
-func resumed(t *testing.T, half int, first, second string) *Report {
+// second begins with the trials from half. Those before are measured on a bench; no name: by the lab itself.
+func resumed(t *testing.T, half int, bench, first, second string) *Report {
 	t.Helper()
 	const file = "study: s\nservice: monitor\nfactors: {stack: [a, b]}\ndesign: {replications: 4}\n"
 	s, err := study.Parse("study.yaml", []byte(file), study.Vocabulary{})
@@ -30,6 +30,7 @@ func resumed(t *testing.T, half int, first, second string) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	on := store.Bench{Name: bench}
 	value := func(map[string]string, measure.Side, string) (float64, float64) { return 1, 0.1 }
 	for i, trial := range plan.Trials {
 		if i == half {
@@ -40,8 +41,9 @@ func resumed(t *testing.T, half int, first, second string) *Report {
 			if st, err = store.Open(dir, h); err != nil {
 				t.Fatal(err)
 			}
+			on = store.Bench{}
 		}
-		a, err := st.Begin(trial.ID)
+		a, err := st.BeginOn(trial.ID, on)
 		if err == nil {
 			err = a.Commit(resultsOf(map[string]string{"stack": trial.Treatment[0].Text}, trial.Block, value,
 				store.Measured), nil)
@@ -63,19 +65,21 @@ func TestTwoBuildsInOneResult(t *testing.T) {
 		return fmt.Sprintf(`{"edgegauge": {"sha256": %q}, "stacks": {"a": {"checksums": {"x": %q}}, "b": {"checksums": {"x": %q}}}}`, edgegauge, a, b)
 	}
 	for _, c := range []struct {
-		what, second string
-		warns        []string // begins of the warnings
-		beside       string   // stacks whose figures are doubted
+		what, bench, second string
+		warns               []string // begins of the warnings
+		beside              string   // stacks whose figures are doubted
 	}{
-		{"the same", facts("e1", "a1", "b1"), nil, ""},
-		{"another edgegauge", facts("e2", "a1", "b1"),
+		{"the same", "", facts("e1", "a1", "b1"), nil, ""},
+		{"another edgegauge", "", facts("e2", "a1", "b1"),
 			[]string{"edgegauge appears in 2 different builds in these results (trials 1–4 with e1…, trials 5–8 with e2…)"},
 			"a b"},
-		{"another stack", facts("e1", "a1", "b2"), []string{"stack b appears in 2 different builds in these results (trials "}, "b"},
-		{"not known", `{"devices": {}}`, nil, ""},
+		{"another stack", "", facts("e1", "a1", "b2"),
+			[]string{"stack b appears in 2 different builds in these results (trials "}, "b"},
+		{"not known", "", `{"devices": {}}`, nil, ""},
+		{"another edgegauge, after what a bench measured with its own", "b1", facts("e2", "a1", "b2"), nil, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			r := resumed(t, 4, facts("e1", "a1", "b1"), c.second)
+			r := resumed(t, 4, c.bench, facts("e1", "a1", "b1"), c.second)
 			var got []string
 			for _, w := range r.Warnings {
 				if strings.Contains(w, "different builds") {

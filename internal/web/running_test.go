@@ -363,7 +363,7 @@ func TestAStoppedLookTellsNothing(t *testing.T) {
 }
 
 // Results are complete when the lab found that nothing is left: with trials that were abandoned, and not
-// before it knows whether a precision takes more blocks.
+// before it knows whether a precision takes more blocks. A lab that still has them runs only while something is left.
 func TestHowFarResultsAre(t *testing.T) {
 	for _, tt := range []struct {
 		precision bool
@@ -391,10 +391,14 @@ func TestHowFarResultsAre(t *testing.T) {
 		if tt.end {
 			ok(t, kept.End(""))
 		}
-		ok(t, kept.Close())
 		s := served(t, Options{Folders: []string{dir}})
 		p, err := s.find(id(t, s, "run/001"))
 		ok(t, err)
+		now := map[string]string{"complete": "complete", "unfinished": "running"}[tt.want]
+		if e := s.index.of([]place{p})[0]; e.state(p) != now {
+			t.Errorf("%+v: while a lab has them they are %s, want %s (%+v)", tt, e.state(p), now, e)
+		}
+		ok(t, kept.Close())
 		if e := s.index.of([]place{p})[0]; e.state(p) != tt.want {
 			t.Errorf("%+v: got %s (%+v)", tt, e.state(p), e)
 		}
