@@ -66,6 +66,15 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 			if err := f.check(); err != nil {
 				return exit{exitUsage, err}
 			}
+			strays, other := []string{"most", "blocks"}, byConcurrency
+			if f.scale == byConcurrency {
+				strays, other = []string{"period", "precision", "budget", "late"}, byRate
+			}
+			for _, flag := range strays {
+				if cmd.Flags().Changed(flag) {
+					return exit{exitUsage, fmt.Errorf("--%s is for --scale %s; leave it out", flag, other)}
+				}
+			}
 			if f.scale == byConcurrency {
 				return a.scaling(cmd.Context(), cmd.OutOrStdout(), args[0], f)
 			}

@@ -71,11 +71,25 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.base == "" && f.with == "" && f.from == "" {
-				for _, flag := range []string{"pilot", "plan", "power", "max-time", "out", "set", "trust"} {
+				for _, flag := range []string{"build", "pilot", "plan", "power", "max-time", "out", "set", "trust"} {
 					if cmd.Flags().Changed(flag) {
 						return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured: add --base and --with, or leave "+
 							"it out", flag)}
 					}
+				}
+			}
+			for _, flag := range []string{"base", "build", "pilot", "max-time", "out", "trust"} {
+				if f.from != "" && cmd.Flags().Changed(flag) {
+					return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured, and --from only estimates; leave "+
+						"one of them out", flag)}
+				}
+			}
+			for flag, path := range map[string]string{"--markdown": f.markdown, "--junit": f.junit} {
+				if info, err := os.Stat(path); path == "" || err == nil && !info.IsDir() {
+					continue
+				}
+				if err := creatable(flag, path); err != nil { // before half an hour of measuring
+					return err
 				}
 			}
 			out, err := f.do(cmd.Context(), a, cmd.OutOrStdout(), args)

@@ -51,6 +51,9 @@ a change for the worse is confirmed, else 0; --undecided-exit names another for 
 			"results/gate/012 results/gate/015 --base ./before --response rtt --response server.cpu --plan",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags().Changed, len(args) == 1); err != nil {
+				return exit{exitUsage, err}
+			}
 			dir := args[0]
 			if len(args) == 2 {
 				var err error
@@ -69,6 +72,20 @@ a change for the worse is confirmed, else 0; --undecided-exit names another for 
 	f.versionFlags.flags(c, "the version of OLD: a git revision, a folder or a binary", "", 0.98,
 		"confirming a change of --detect if it is there")
 	return c
+}
+
+// check says what is wrong with the flags, before anything is measured. Judged says that nothing is to be.
+func (f confirmFlags) check(given func(flag string) bool, judged bool) error {
+	if f.undecided < 0 || f.undecided > 125 {
+		return fmt.Errorf("--undecided-exit %d: write 0 to 125", f.undecided)
+	}
+	for _, flag := range []string{"response", "detect", "any-version", "base", "build", "plan", "pilot", "power",
+		"max-time", "out", "trust"} {
+		if judged && given(flag) {
+			return fmt.Errorf("--%s is for measuring again: edgegauge confirm OLD NEW; or leave it out", flag)
+		}
+	}
+	return nil
 }
 
 // matters is the least change that matters, as a share.
@@ -226,9 +243,6 @@ func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report,
 
 // judge says what came of a confirmation.
 func (f confirmFlags) judge(w io.Writer, dir string) error {
-	if f.undecided < 0 || f.undecided > 125 {
-		return exit{exitUsage, fmt.Errorf("--undecided-exit %d: write 0 to 125", f.undecided)}
-	}
 	p, err := readPast(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

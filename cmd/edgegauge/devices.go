@@ -230,8 +230,12 @@ result in the meter. First run it with --unloaded and nothing connected; then wi
 			"raspberry-pi-1 --against ssh://pi@board --from results/real-versus-emulated/001",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			machine := testbed.IsMachine(args[0])
+			if err := straysOf(cmd.Flags().Changed, args[0], machine); err != nil {
+				return exit{exitUsage, err}
+			}
 			e.out, e.asJSON = c.out, c.asJSON
-			if testbed.IsMachine(args[0]) {
+			if machine {
 				return a.calibrateEmulation(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], e)
 			}
 			return c.run(cmd.Context(), cmd.OutOrStdout(), a.notes(), args[0])
@@ -261,12 +265,33 @@ result in the meter. First run it with --unloaded and nothing connected; then wi
 	return cmd
 }
 
+// straysOf refuses flags of calibrate that are for the other kind of thing.
+func straysOf(given func(flag string) bool, name string, machine bool) error {
+	of, is := "emulated machines", "a meter"
+	strays := []string{"against", "from", "study", "stacks", "sizes", "replications", "set"}
+	if machine {
+		of, is = "meters", "an emulated machine"
+		strays = []string{"profile", "unloaded", "volts", "amps", "label", "stage", "rounds", "cores", "seed"}
+	}
+	for _, flag := range strays {
+		if given(flag) {
+			return fmt.Errorf("--%s is for %s, and %s is %s; leave it out", flag, of, name, is)
+		}
+	}
+	return nil
+}
+
 func (c calibrating) run(ctx context.Context, w, progress io.Writer, spec string) error {
 	adjust := c.Unloaded || c.Volts != 0 || c.Amps != 0
 	if adjust == (c.profile != "") {
 		return exit{exitUsage,
 			errors.New("write either --profile TITLE, to fit a power profile of this machine, or --unloaded, --volts, " +
 				"--amps, to adjust the energy meter")}
+	}
+	if c.out != "" { // before minutes of measuring
+		if err := creatable("--out", c.out); err != nil {
+			return err
+		}
 	}
 	m, err := instrument.Open(ctx, spec, instrument.Options{})
 	if err != nil {

@@ -4,6 +4,21 @@ import "strings"
 
 // laterMistakes are others again, found by trying what comes to mind.
 var laterMistakes = []mistake{
+	// flags of another form of the verb
+	{"confirm old --base old", "", "--base is for measuring again: edgegauge confirm OLD NEW"},
+	{"confirm old none --undecided-exit 200", "", "--undecided-exit 200: write 0 to 125"},
+	{"compare nosuch old --markdown none/x.md", "", "--markdown none/x.md: cannot create a file in none"},
+	{"compare nosuch old --junit elsewhere", "", "--junit elsewhere is a folder; name a file"},
+	{"compare old old --build make", "", "--build is for versions that are measured"},
+	{"compare --from old --with good.yaml --base old --detect 5%", "", "and --from only estimates"},
+	{"capacity good.yaml --scale concurrency --budget 20", "", "--budget is for --scale rate; leave it out"},
+	{"capacity good.yaml --slo failed<5% --most 8", "", "--most is for --scale concurrency; leave it out"},
+	{"devices calibrate avr:/dev/none --unloaded --against local", "",
+		"--against is for emulated machines, and avr:/dev/none is a meter; leave it out"},
+	{"devices calibrate cortex-a53 --against local --profile mine", "",
+		"--profile is for meters, and cortex-a53 is an emulated machine"},
+	{"devices calibrate exec:true --profile mine --out none/x.yaml", "",
+		"--out none/x.yaml: cannot create a file in none … name a folder where you may write"},
 	// verbs and flags
 	{"link lte-m", "", `unknown command "link"; did you mean edgegauge links lte-m?`},
 	{"versions", "", "did you mean edgegauge version?"},

@@ -116,7 +116,7 @@ var mistakes = []mistake{
 	{"report old --format html --out /proc/x.html", "",
 		"--out /proc/x.html: cannot create a file in /proc … you may write"},
 	{"report old --format svg --out /proc/x", "", "--out /proc/x: cannot create a directory there … you may write"},
-	{"compare old old --junit /proc/x.xml", "", "--junit /proc/x.xml cannot be written … you may write"},
+	{"compare old old --junit /proc/x.xml", "", "--junit /proc/x.xml: cannot create a file in /proc … you may write"},
 	{"compare old old --fail-if rtt", "", "e.g. 'rtt > 5%'"},
 	{"compare --base HEAD --with good.yaml --detect 5", "", "--detect \"5\" has no unit; write 5%"},
 	{"forecast old --battery 2xAA --link nb-iot --period 1h --svg folder", "", "--svg folder is a folder; name a file"},
