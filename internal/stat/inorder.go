@@ -24,7 +24,10 @@ const (
 // differences it has the mean −1/n and the variance (n−2)² / (n²(n−1)) (Moran 1948). With
 // ρ = (n r + 1)/(n − 4), which takes off the bias of an estimated mean (Kendall 1954), the mean
 // of n such differences varies as that of n/f independent ones, f = (1+ρ)/(1−ρ): its standard
-// error is se·√(f (n−1)/(n−f)), with n/f − 1 degrees of freedom.
+// error is se·√(f (n−1)/(n−f)), with n/f − 1 degrees of freedom, three at least. Their variance is
+// known better than from n/f of them, as from n(1−ρ²)/(1+ρ²) (Bayley & Hammersley 1946), but ρ is
+// not. With one or two, no effect would be large enough, and chance leaves so few to one in ten of
+// 8 independent blocks.
 func (c Comparison) inOrder(d []float64) Comparison {
 	return c.inOrderFrom(fewestInOrder, d)
 }
@@ -40,7 +43,7 @@ func (c Comparison) inOrderFrom(fewest int, d []float64) Comparison {
 	}
 	n := float64(len(d))
 	wider := math.Sqrt(raised(n, f))
-	c = c.of(c.center, c.se*wider, max(n/f-1, 1), c.Confidence)
+	c = c.of(c.center, c.se*wider, freedom(n, f), c.Confidence)
 	c.wider = wider
 	c.Warnings = append(c.Warnings, fmt.Errorf("%w: the ratio of one says something of the next (correlation %.2g), "+
 		"as where one side drifts by itself; %d of them count as %.2g, and the interval is wider", ErrFollow, rho, len(d),
@@ -70,6 +73,9 @@ func following(d []float64, from float64) (f, rho float64) {
 // raised is by what the variance of a mean of n values is to be multiplied that count as n/f.
 func raised(n, f float64) float64 { return f * (n - 1) / (n - f) }
 
+// freedom is how many degrees of freedom the variance of n values has that count as n/f.
+func freedom(n, f float64) float64 { return max(n/f-1, 3) }
+
 // RatioOfRuns is RatioWelch of two samples, each in the order in which it was measured. Where the trials of one follow
 // each other, as on a machine that drifts, so many tell less, and the interval is wider: from 16 trials on. Of fewer,
 // from 8 on, a warning says so.
@@ -95,7 +101,7 @@ func RatioOfRuns(a, b []float64, confidence float64) (Comparison, error) {
 		_, v := moments(x)
 		v, df := v/n, n-1
 		if f > 1 {
-			v, df = v*raised(n, f), max(n/f-1, 1)
+			v, df = v*raised(n, f), freedom(n, f)
 			c.Warnings = append(c.Warnings, fmt.Errorf("%w: on the %s side a trial says something of the next (correlation "+
 				"%.2g), as on a machine that drifts; %d of them count as %.2g, and the interval is wider", ErrFollow,
 				[2]string{"first", "second"}[i], rho, len(x), n/f))

@@ -75,6 +75,9 @@ var inOrderOracle = [5]float64{1.02093909608, 0.982667653319, 1.06070107669, 7.5
 // runsOracle is what it prints of two runs.
 var runsOracle = [5]float64{1.01766730027, 0.990219556742, 1.04587586358, 12.7324047245, 0.189322652698}
 
+// fewOracle is what it prints of eight blocks.
+var fewOracle = [5]float64{1.36211854945, 1.32358811374, 1.40177062902, 3, 5.46039777602e-05}
+
 // The figures of testdata/inorder.py, which computes them by numpy from the definition.
 func TestInOrderAgainstItsDefinition(t *testing.T) {
 	var old, new []float64
@@ -95,17 +98,49 @@ func TestInOrderAgainstItsDefinition(t *testing.T) {
 			t.Errorf("%s: got %.12g, want %.12g", x.what, x.got, x.want)
 		}
 	}
+	var one, other []float64
+	for i := range 8 {
+		one, other = append(one, math.Exp(0.3+0.02*math.Sin(0.5*float64(i)))), append(other, 1)
+	}
+	few := got(RatioOfBlocks(one, other, 0.95))
+	for i, x := range []float64{few.Estimate, few.Lo, few.Hi, few.DF, few.P} {
+		if want := fewOracle[i]; math.Abs(x-want) > 1e-7*math.Abs(want) {
+			t.Errorf("of eight blocks, figure %d: got %.12g, want %.12g", i, x, want)
+		}
+	}
 	// the order is all: the same pairs, dealt otherwise, do not follow each other
 	for i := range old {
 		if j := (7 * i) % 20; j > i {
 			old[i], old[j], new[i], new[j] = old[j], old[i], new[j], new[i]
 		}
 	}
-	if few := got(RatioOfBlocks(new[:7], old[:7], 0.95)); few.Follows() {
-		t.Errorf("of seven blocks: %+v", few)
+	if seven := got(RatioOfBlocks(new[:7], old[:7], 0.95)); seven.Follows() {
+		t.Errorf("of seven blocks: %+v", seven)
 	}
 	if plain := got(RatioPaired(new, old, 0.95)); plain.SD() != c.SD() && math.Abs(plain.SD()/c.SD()-1) > 1e-12 {
 		t.Errorf("SD %v in order, %v without", c.SD(), plain.SD())
+	}
+}
+
+// Chance makes one in ten studies of eight independent blocks look as if they followed each other. A change of 30 times
+// the spread is confirmed all the same.
+func TestFewIndependentBlocksConfirm(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 3))
+	const studies = 2000
+	missed := 0
+	for range studies {
+		var sides [2][]float64
+		for range 8 {
+			sides[0] = append(sides[0], math.Exp(0.01*r.NormFloat64()))
+			sides[1] = append(sides[1], math.Exp(0.01*(30+r.NormFloat64())))
+		}
+		if c := got(RatioOfBlocks(sides[1], sides[0], 0.999)); c.Lo <= 1 {
+			missed++
+		}
+	}
+	t.Logf("%.2f %% missed", 100*float64(missed)/studies)
+	if missed > studies/100 {
+		t.Errorf("%d of %d studies do not confirm it", missed, studies)
 	}
 }
 

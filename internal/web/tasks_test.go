@@ -72,6 +72,7 @@ func TestTasks(t *testing.T) {
 				b.Clean(t, h.URL+"/", "file://"+exported)
 			})
 		}
+		b.Open(t, "about:blank") // or the page would ask the server that has ended, while the next look begins
 		w.server.hub.end()
 		h.Close()
 		ok(t, os.RemoveAll(filepath.Join(past, "gate/confirmed")))

@@ -224,7 +224,7 @@ func copyBody(to io.Writer, from *bufio.Reader, head letter) error {
 			return fmt.Errorf("the body ends where a chunk should begin: %w", err)
 		}
 		size, ended := strings.CutSuffix(string(line), "\r\n")
-		if !ended {
+		if !ended || strings.Contains(size, "\r") {
 			return fmt.Errorf("a chunk begins with %.30q, which does not end with CR LF", line)
 		}
 		size, _, _ = strings.Cut(size, ";")

@@ -20,7 +20,7 @@ def of_mean(d, quantile=1.2815515655446004):
     """The variance of the mean, and its degrees of freedom."""
     n, f = len(d), following(d, quantile)
     v = d.var(ddof=1) / n
-    return (v * f * (n - 1) / (n - f), max(n / f - 1, 1)) if f > 1 else (v, n - 1)
+    return (v * f * (n - 1) / (n - f), max(n / f - 1, 3)) if f > 1 else (v, n - 1)
 
 
 def upper(t, df):
@@ -51,3 +51,7 @@ each = 1.6448536269514722
 assert following(old, each) > 1 and following(new, each) == 1
 (va, dfa), (vb, dfb) = of_mean(new, each), of_mean(old, each)
 show(new.mean() - old.mean(), va + vb, (va + vb) ** 2 / (va**2 / dfa + vb**2 / dfb))
+
+few = 0.3 + 0.02 * np.sin(0.5 * np.arange(8))
+assert 8 / following(few) - 1 < 3
+show(few.mean(), *of_mean(few))
