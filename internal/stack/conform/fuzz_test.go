@@ -15,7 +15,8 @@ import (
 func FuzzLetter(f *testing.F) {
 	for _, s := range []string{"Content-Length: 2\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n1;a=b\r\n{\r\n0\r\n\r\n",
 		"Content-Length: +2\r\n\r\n{}", "content-length:\t0 \r\nX-Y: \xff\r\n\r\n", "A: b\r\n c\r\n\r\n",
-		"Transfer-Encoding: Chunked\r\n\r\n00000000000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1;\r=b\r\n{\r\n0\r\n\r\n",
+		"Transfer-Encoding: Chunked\r\n\r\n00000000000000\r\n\r\n",
+		"Transfer-Encoding: chunked\r\n\r\n1;\r=b\r\n{\r\n0\r\n\r\n",
 		"Transfer-Encoding: Chunked\r\n\r\n000000000000000000\r\n\r\n", "Content-Length: 99999999999\r\n\r\n"} {
 		f.Add([]byte("HTTP/1.1 200 OK\r\n" + s))
 	}
