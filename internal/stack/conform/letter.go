@@ -177,6 +177,8 @@ func readLetter(from *bufio.Reader) (letter, []byte, error) {
 			return out, raw, fmt.Errorf("the line %.100q does not end with CR LF", line)
 		}
 		switch m := fieldLine.FindStringSubmatch(text); {
+		case out.start == "" && text == "":
+			return out, raw, errors.New("it begins with an empty line")
 		case out.start == "":
 			out.start = text
 		case text == "":

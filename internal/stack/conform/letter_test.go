@@ -36,6 +36,7 @@ func TestStrictRelayFindsWhatIsNotHTTP(t *testing.T) {
 		{"no length", ask, "HTTP/1.1 200 OK\r\n\r\n{}", "no Content-Length"},
 		{"a space before a colon", ask, strings.Replace(answer, "Length:", "Length :", 1), "is no field"},
 		{"a wrong size of a chunk", ask, chunked + "3\r\n{}\r\n0\r\n\r\n", "instead of CR LF"},
+		{"an answer behind an empty line", ask, "\r\n" + answer, "begins with an empty line"},
 		{"CR within the line of a chunk", ask, chunked + "2;a\r=b\r\n{}\r\n0\r\n\r\n", "does not end with CR LF"},
 		{"a chunk in decimal words", ask, chunked + "two\r\n{}\r\n0\r\n\r\n", "no size"},
 		{"a body that ends too soon", ask, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", "EOF"},
