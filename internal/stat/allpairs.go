@@ -21,7 +21,9 @@ import (
 // Three treatments have three pairs, of which no quartile can be replaced: each has
 // its own deviation, where the studentized range has one for all, and the largest
 // of three t passes that limit in 6 % of studies of five blocks. There the limit
-// is Bonferroni's, which holds however the three depend on each other.
+// is Bonferroni's, which holds however the three depend on each other. No limit of
+// more treatments is below that (q of four is, with three or four blocks): else a
+// treatment that is far worse would tell others apart by being there.
 //
 // Where the differences of a pair follow each other from block to block, as where one
 // treatment drifts by itself, that pair is judged as RatioOfBlocks does, from 16 blocks on.
@@ -89,7 +91,10 @@ func (p *AllPairs) differences(i, j int) (d []float64, size float64) {
 		}
 		d, size = append(d, x-y), max(size, math.Abs(x), math.Abs(y))
 	}
-	if lo, hi := least(d); hi-lo <= 1e-14*size { // rounding of logarithms is no spread
+	if p.Log {
+		size = max(size, 1)
+	}
+	if lo, hi := least(d); hi-lo <= 1e-14*size { // rounding of logarithms, or of values near 1, is no spread
 		for k := range d {
 			d[k] = d[0]
 		}
@@ -125,18 +130,28 @@ func (p *AllPairs) Compare(i, j int) (Comparison, error) {
 
 // upper is the P of a pair's |t|, over all pairs.
 func (p *AllPairs) upper(t, df float64) float64 {
+	three := min(1, 3*tTwoSided(t, df))
 	if len(p.values) == 3 {
-		return min(1, 3*tTwoSided(t, df))
+		return three
 	}
-	return rangeUpper(math.Sqrt2*t, len(p.values), df)
+	all := rangeUpper(math.Sqrt2*t, len(p.values), df)
+	if len(p.values) > 3 {
+		all = max(all, three)
+	}
+	return all
 }
 
 // critical is the |t| whose upper is 1-Confidence.
 func (p *AllPairs) critical(df float64) float64 {
+	three := tCritical(1-(1-p.Confidence)/3, df)
 	if len(p.values) == 3 {
-		return tCritical(1-(1-p.Confidence)/3, df)
+		return three
 	}
-	return rangeCritical(p.Confidence, len(p.values), df) / math.Sqrt2
+	all := rangeCritical(p.Confidence, len(p.values), df) / math.Sqrt2
+	if len(p.values) > 3 {
+		all = max(all, three)
+	}
+	return all
 }
 
 // interval is Compare without its p, which takes a double integral.
@@ -148,7 +163,7 @@ func (p *AllPairs) interval(i, j int) (Comparison, error) {
 	n := len(d)
 	center := meanOf(d)
 	c := Comparison{N: [2]int{n, n}, Confidence: p.Confidence, P: math.NaN(), DF: math.NaN(), log: p.Log, center: center,
-		se: math.Sqrt(max(varianceOf(d), p.usual) / float64(n)),
+		sd: math.Sqrt(max(varianceOf(d), p.usual)), se: math.Sqrt(max(varianceOf(d), p.usual) / float64(n)),
 		Method: fmt.Sprintf("paired by block, simultaneous over all pairs of %d treatments (%s)", len(p.values),
 			map[bool]string{true: "Bonferroni", false: "studentized range"}[len(p.values) == 3])}
 	half := 0.0

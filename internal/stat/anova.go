@@ -11,6 +11,7 @@ type AnovaOptions struct {
 	Type       int     // 1, 2 or 3; 0: 1 where the design is balanced (all agree), else 3, with a warning
 	Order      int     // highest order of interactions; 0: all
 	Confidence float64 // of the effects' intervals; 0: 0.95
+	Log        bool    // values are logarithms, which are known to 1e-16 and no better however small they are
 }
 
 // An Anova says how much of the variation each factor, interaction and the
@@ -100,18 +101,21 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 	}
 	a.Type = [4]string{"", "I", "II", "III"}[kind]
 	fit, added := d.fit(terms)
-	a.table(d, terms, kind, t, fit, added)
+	a.table(d, terms, kind, t, o.Log, fit, added)
 	a.Effects = d.effects(terms, fit, a.Residual, o.Confidence)
 	a.check(d.residuals(fit, t), t)
 	return a, nil
 }
 
-func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, added []int) {
+func (a *Anova) table(d *design, terms []term, kind int, t Table, log bool, all *basis, added []int) {
 	rest := all.rest(d.y)
 	within := d.within + dot(rest, rest)
 	total := dot(d.y, d.y) + d.within
 	a.Residual = Residual{int(d.n) - 1 - sumOf(added), Number(within)}
 	var scale float64
+	if log {
+		scale = 1
+	}
 	for _, r := range t.Rows {
 		scale = max(scale, math.Abs(r.Y))
 	}
@@ -145,6 +149,11 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, all *basis, ad
 		ss := sequential
 		if kind > 1 {
 			ss = d.lastSS(terms, i, kind)
+		}
+		for _, sum := range []*float64{&ss, &sequential} {
+			if *sum <= noise {
+				*sum = 0
+			}
 		}
 		line := Term{Term: tm.name, DF: tm.df, SS: Number(ss), F: Number(math.NaN()), P: Number(math.NaN()),
 			EtaSquared: Number(ss / total), Variation: Number(sequential / total)}

@@ -186,8 +186,13 @@ func (b *Benches) contrast(kind BenchKind, x, y []float64, confidence float64, l
 		return Comparison{}, err
 	}
 	d := make([]float64, len(p))
+	size := 0.0
+	if log {
+		size = 1 // see paired
+	}
 	for i := range p {
 		d[i] = p[i] - q[i]
+		size = max(size, math.Abs(p[i]), math.Abs(q[i]))
 	}
 	units := b.Units(kind, d)
 	m, v := moments(units)
@@ -196,7 +201,7 @@ func (b *Benches) contrast(kind BenchKind, x, y []float64, confidence float64, l
 	if kind == RandomBenches {
 		c.Method = "t over bench means"
 	}
-	if lo, hi := extremes(units); hi-lo <= 1e-14*max(math.Abs(lo), math.Abs(hi)) {
+	if lo, hi := extremes(units); hi-lo <= 1e-14*size {
 		v = 0
 	}
 	return c.of(m, math.Sqrt(v/float64(len(units))), float64(b.DF(kind)), confidence), nil

@@ -18,6 +18,7 @@ type Comparison struct {
 	Warnings                     []error
 
 	center, se float64 // on the scale of the test
+	sd         float64 // likewise, see SD; 0: se says it
 	log        bool    // that scale is the logarithm
 	wider      float64 // factor by which se was raised since blocks follow each other; 0: it was not
 }
@@ -76,8 +77,11 @@ func paired(a, b []float64, confidence float64, log bool) (Comparison, error) {
 		size = max(size, math.Abs(x[i]), math.Abs(y[i]))
 	}
 	m, v := moments(d)
-	// Subtle: equal ratios differ in the last digit of their logarithms, which
-	// is no spread.
+	// Subtle: equal ratios differ in the last digit of their logarithms, or of the
+	// values where those are near 1, which is no spread.
+	if log {
+		size = max(size, 1)
+	}
 	if lo, hi := extremes(d); hi-lo <= 1e-14*size {
 		v = 0
 	}
@@ -85,6 +89,7 @@ func paired(a, b []float64, confidence float64, log bool) (Comparison, error) {
 	if log {
 		c.Method = "paired by block, t interval on log ratios"
 	}
+	c.sd = math.Sqrt(v)
 	c = c.of(m, math.Sqrt(v/float64(len(d))), float64(len(d)-1), confidence)
 	return c.doubts(a, b), nil
 }
@@ -184,7 +189,7 @@ func momentsOf(xs []float64) Moments {
 // welch fills c from two samples' moments on the scale of the test.
 func (c Comparison) welch(a, b Moments, confidence float64) Comparison {
 	va, vb := a.SD*a.SD/float64(a.N), b.SD*b.SD/float64(b.N)
-	c.N = [2]int{a.N, b.N}
+	c.N, c.sd = [2]int{a.N, b.N}, math.Hypot(a.SD, b.SD)
 	df := (va + vb) * (va + vb) / (va*va/float64(a.N-1) + vb*vb/float64(b.N-1)) // Satterthwaite 1946
 	return c.of(a.Mean-b.Mean, math.Sqrt(va+vb), df, confidence)
 }
@@ -240,9 +245,14 @@ func (c Comparison) doubts(a, b []float64) Comparison {
 // for a difference.
 func (c Comparison) Even() float64 { return c.unlog(0) }
 
-// SD is the standard deviation of the paired differences, on the scale of the
-// test: what a plan for more trials is based on.
-func (c Comparison) SD() float64 { return c.se * math.Sqrt(float64(c.N[0])) / max(c.wider, 1) }
+// SD is the standard deviation, on the scale of the test, of the paired differences, or of what
+// one value of each side differs by: what a plan for as many more trials a side is based on.
+func (c Comparison) SD() float64 {
+	if c.sd > 0 {
+		return c.sd
+	}
+	return c.se * math.Sqrt(float64(c.N[0])) / max(c.wider, 1)
+}
 
 // At is the same comparison with another confidence.
 func (c Comparison) At(confidence float64) Comparison {

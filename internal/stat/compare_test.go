@@ -220,3 +220,70 @@ func TestGeometricAndArithmeticRatioApart(t *testing.T) {
 		t.Errorf("one trial of 40: got %+v, want a warning", c)
 	}
 }
+
+// In another unit the same values have the same ratio and the same p, and no spread where they have none: values near 1
+// have logarithms near 0, of which rounding is a large part.
+func TestRatiosInAnyUnit(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, spread := range []float64{0, 1e-3} {
+		var a, b []float64
+		for i := range 8 {
+			v := 1 + 1e-4*float64(i)
+			b, a = append(b, v), append(a, v*(1+1./1024)*(1+spread*r.NormFloat64()))
+		}
+		in := func(k float64) (x, y []float64) {
+			for i := range a {
+				x, y = append(x, k*a[i]), append(y, k*b[i])
+			}
+			return x, y
+		}
+		want := must[Comparison](t)(RatioPaired(a, b, 0.95))
+		if (spread == 0) != math.IsNaN(want.P) {
+			t.Errorf("spread %g: p %v", spread, want.P)
+		}
+		for _, k := range []float64{1, 1e-6, 1e-3, 1e3, 1e9} {
+			x, y := in(k)
+			pairs, err := NewAllPairs([][]float64{x, y}, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []Comparison{must[Comparison](t)(RatioPaired(x, y, 0.95)),
+				must[Comparison](t)(pairs.Compare(0, 1))} {
+				if math.IsNaN(c.P) != math.IsNaN(want.P) || math.Abs(c.P-want.P) > 1e-9 || (c.Lo == c.Hi) != (spread == 0) ||
+					math.Abs(c.Estimate-want.Estimate) > 1e-12 {
+					t.Errorf("times %g: got %+v, want %+v", k, c, want)
+				}
+			}
+		}
+	}
+}
+
+// What more trials are planned by is the same whichever side is named first, and however many values each has.
+func TestSDOfUnequalSides(t *testing.T) {
+	a, b := []float64{1, 1.1, 0.9, 1.05, 0.97, 1.02, 1.08, 0.93, 1, 1.01}, []float64{2, 2.3, 1.9}
+	there, back := must[Comparison](t)(RatioWelch(a, b, 0.95)), must[Comparison](t)(RatioWelch(b, a, 0.95))
+	x := must[[]float64](t)(logs(a))
+	y := must[[]float64](t)(logs(b))
+	if want := math.Hypot(SD(x), SD(y)); !near(there.SD(), want) || !near(back.SD(), want) {
+		t.Errorf("got %v and %v, want %v", there.SD(), back.SD(), want)
+	}
+}
+
+// The limit of a pair only grows with the number of treatments: whoever adds one that is far worse does not by that
+// decide what was undecided.
+func TestLimitsGrowWithTreatments(t *testing.T) {
+	for df := 1.0; df < 12; df++ {
+		last := 0.0
+		for k := 2; k < 12; k++ {
+			p := &AllPairs{Confidence: 0.95, values: make([][]float64, k)}
+			limit := p.critical(df)
+			if limit < last*(1-1e-9) {
+				t.Errorf("df %g: %d treatments have the limit %g, one less %g", df, k, limit, last)
+			}
+			if got := p.upper(limit, df); math.Abs(got-0.05) > 1e-6 {
+				t.Errorf("df %g, %d treatments: p %g at the limit", df, k, got)
+			}
+			last = limit
+		}
+	}
+}

@@ -126,7 +126,7 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
 		return Test{}, fmt.Errorf("%w: %d groups are too few to compare variances; give at least 2", ErrTooFew, len(groups))
 	}
-	var n, grand float64
+	var n, grand, largest float64
 	away := make([][]float64, len(groups))
 	for i, g := range groups {
 		if err := finite(g); err != nil {
@@ -136,6 +136,7 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 		for _, x := range g {
 			away[i] = append(away[i], math.Abs(x-mid))
 			grand += math.Abs(x - mid)
+			largest = max(largest, math.Abs(x))
 			n++
 		}
 	}
@@ -149,7 +150,7 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 		}
 	}
 	d1, d2 := float64(len(groups)-1), n-float64(len(groups))
-	if d2 == 0 || within == 0 {
+	if d2 == 0 || within <= 1e-24*largest*largest*n { // rounding is no spread
 		return Test{}, fmt.Errorf("%w: the groups' values are equally far from their medians; equal variance cannot be "+
 			"tested",
 			ErrNoSpread)

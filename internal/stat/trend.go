@@ -116,8 +116,8 @@ func trendWithin(residuals []float64, t Table) (Test, error) {
 		parts[r.Block] = append(parts[r.Block], residuals[i])
 	}
 	var sum kendall
-	for _, xs := range parts {
-		k := scoreOf(xs)
+	for _, block := range t.blocks() {
+		k := scoreOf(parts[block])
 		sum.score += k.score
 		sum.pairs += k.pairs
 		sum.tied += k.tied

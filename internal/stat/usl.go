@@ -3,7 +3,9 @@ package stat
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -199,7 +201,8 @@ func (u USL) normal(trials []LoadPoint) (*mat.Dense, *mat.VecDense) {
 // misfit compares what the law leaves with what the levels' own means leave.
 func (u *USL) misfit(levels map[float64][]float64, rest float64, relative bool) {
 	pure, n := 0.0, 0
-	for _, xs := range levels {
+	for _, level := range slices.Sorted(maps.Keys(levels)) { // so that the sum is the same to the last digit
+		xs := levels[level]
 		m := meanOf(xs)
 		w := 1.0
 		if relative {
