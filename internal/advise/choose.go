@@ -46,12 +46,13 @@ type Check struct {
 }
 
 // A Need is a requirement on what no trial measures but a model tells, such as a
-// battery's life. Judge gives the check of a treatment by its name.
-type Need struct{ Judge func(treatment string) Check }
+// battery's life. Judge gives the check of a treatment by its levels.
+type Need struct{ Judge func(levels []string) Check }
 
 // A Candidate is one treatment.
 type Candidate struct {
 	Name       string
+	Levels     []string   // of every factor
 	Objectives []Estimate // in the order asked
 	Checks     []Check
 	Meets      stat.Verdict // all requirements
@@ -63,6 +64,7 @@ type Candidate struct {
 	PHolm      float64
 	Noise      bool
 	Odd        bool   // mean and typical trial disagree: a few trials weigh much
+	Turned     bool   // it ranks behind the best, and is better in the blocks that both have
 	Starved    bool   // programs waited for a CPU: only what that cannot explain is decided
 	Slowed     bool   // the difference from the best is significant, and waiting for a CPU may explain it
 	Needed     int    // trials that would tell it from the best; 0: cannot be said
@@ -108,10 +110,10 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 	if err := measured(all, terms); err != nil {
 		return c, err
 	}
-	for _, name := range treatments(all) {
-		x, err := candidate(all, name, objectives, requirements, confidence)
+	for _, levels := range treatments(all) {
+		x, err := candidate(all, levels, objectives, requirements, confidence)
 		if err != nil {
-			c.Left = append(c.Left, fmt.Sprintf("%s: %v", name, err))
+			c.Left = append(c.Left, fmt.Sprintf("%s: %v", x.Name, err))
 			continue
 		}
 		c.Candidates = append(c.Candidates, x)
@@ -122,7 +124,7 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 	judgeChecks(c.Candidates, confidence)
 	for i := range c.Candidates {
 		for _, n := range needs {
-			c.Candidates[i].Checks = append(c.Candidates[i].Checks, n.Judge(c.Candidates[i].Name))
+			c.Candidates[i].Checks = append(c.Candidates[i].Checks, n.Judge(c.Candidates[i].Levels))
 		}
 	}
 	meet(c.Candidates)
@@ -146,28 +148,29 @@ func measured(all []Series, terms []Term) error {
 	return nil
 }
 
-func treatments(all []Series) []string {
-	var out []string
+// treatments are the levels of all but the floors. Names do not tell them apart: "a b", "c" reads as "a", "b c" does.
+func treatments(all []Series) [][]string {
+	var out [][]string
 	for _, s := range all {
-		if n := s.Name(); !s.Floor && !slices.Contains(out, n) {
-			out = append(out, n)
+		if !s.Floor && !slices.ContainsFunc(out, func(of []string) bool { return slices.Equal(of, s.Levels) }) {
+			out = append(out, s.Levels)
 		}
 	}
 	return out
 }
 
-func candidate(all []Series, name string, objectives []Objective, requirements []Condition,
+func candidate(all []Series, levels []string, objectives []Objective, requirements []Condition,
 	confidence float64) (Candidate, error) {
-	c := Candidate{Name: name, Meets: stat.Confirmed, PHolm: math.NaN()}
+	c := Candidate{Name: strings.Join(levels, " "), Levels: levels, Meets: stat.Confirmed, PHolm: math.NaN()}
 	for _, o := range objectives {
-		f, err := figure(all, name, o.Term, confidence, !o.Maximize, headlineOf)
+		f, err := figure(all, levels, o.Term, confidence, !o.Maximize, headlineOf)
 		if err != nil {
 			return c, err
 		}
 		c.Objectives = append(c.Objectives, f)
 	}
 	for _, r := range requirements {
-		f, err := figure(all, name, r.Term, confidence, r.Less, meanOf)
+		f, err := figure(all, levels, r.Term, confidence, r.Less, meanOf)
 		k := Check{Requirement: r, Figure: f, Verdict: stat.Undecided}
 		if err != nil {
 			k.Doubt = err.Error()
@@ -179,11 +182,11 @@ func candidate(all []Series, name string, objectives []Objective, requirements [
 
 // figure finds a treatment's figure. Without a side in the term it is the worse
 // side's: the larger, where small is good.
-func figure(all []Series, name string, t Term, confidence float64, small bool,
+func figure(all []Series, levels []string, t Term, confidence float64, small bool,
 	center func(Term, []float64, float64) (stat.Summary, error)) (Estimate, error) {
 	out, found := Estimate{Term: t}, false
 	for _, s := range all {
-		if s.Name() != name || !t.Matches(s) {
+		if !slices.Equal(s.Levels, levels) || !t.Matches(s) {
 			continue
 		}
 		xs, err := s.values(t.Figure)
@@ -317,8 +320,8 @@ func (c *Choice) front() {
 	for i := range c.Candidates {
 		x := &c.Candidates[i]
 		x.Front = x.Meets != stat.Contradicted
-		for _, y := range c.Candidates {
-			if y.Meets == stat.Contradicted || y.Name == x.Name || !x.Front {
+		for j, y := range c.Candidates {
+			if y.Meets == stat.Contradicted || j == i || !x.Front && !x.Unsure {
 				continue
 			}
 			wins, loses, clear := 0, 0, false
@@ -331,7 +334,7 @@ func (c *Choice) front() {
 					loses++
 				}
 			}
-			if wins > 0 && loses == 0 {
+			if wins > 0 && loses == 0 && (x.Front || clear) { // who is clearly better stands before who may be
 				x.Front, x.BeatBy, x.Unsure = false, y.Name, !clear
 			}
 		}

@@ -170,7 +170,7 @@ func TestNeeds(t *testing.T) {
 	all := []Series{series("quick", "rtt", 1, 1.1, 1), series("slow", "rtt", 2, 2.1, 2),
 		series("open", "rtt", 1.5, 1.4, 1.5)}
 	verdicts := map[string]stat.Verdict{"quick": stat.Contradicted, "slow": stat.Confirmed, "open": stat.Undecided}
-	need := Need{Judge: func(name string) Check { return Check{Verdict: verdicts[name], Doubt: "modelled"} }}
+	need := Need{Judge: func(levels []string) Check { return Check{Verdict: verdicts[levels[0]], Doubt: "modelled"} }}
 	c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}}, []Condition{mustRequire(t, "rtt < 10s")}, 0.95, need)
 	if err != nil {
 		t.Fatal(err)
@@ -184,5 +184,22 @@ func TestNeeds(t *testing.T) {
 	}
 	if got := strings.Join(order, " "); got != "slow open quick" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Who is beaten beyond noise by one and within noise by another is not said to be beaten within noise only.
+func TestBeatenByWhoIsClearlyBetter(t *testing.T) {
+	values := func(center float64) []float64 {
+		return []float64{center * 0.9, center, center * 1.1, center * 0.95, center * 1.05}
+	}
+	all := []Series{series("near", "rtt", values(1)...), series("near", "message_size", 100, 100, 100, 100, 100),
+		series("small", "rtt", values(1.01)...), series("small", "message_size", 50, 50, 50, 50, 50),
+		series("beaten", "rtt", values(1.02)...), series("beaten", "message_size", 100, 100, 100, 100, 100)}
+	c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}, {Term: mustTerm(t, "message_size")}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := c.Candidates[2]; x.Name != "beaten" || x.Front || x.Unsure || x.BeatBy != "small" {
+		t.Errorf("got %+v", x)
 	}
 }

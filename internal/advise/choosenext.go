@@ -18,7 +18,7 @@ func (c *Choice) noise(all []Series) {
 	}
 	best := &c.Candidates[0]
 	best.Ratio.Estimate = 1
-	pairs, series, err := c.pairs(all)
+	pairs, rows, series, err := c.pairs(all)
 	for i := range c.Candidates[1:] {
 		x := &c.Candidates[i+1]
 		x.Noise = true
@@ -39,21 +39,49 @@ func (c *Choice) noise(all []Series) {
 			x.Noise = x.Noise || x.Slowed
 			x.waited = true
 		}
-		x.Odd = x.odd(*best, c.Objectives[0].Maximize)
+		ratio := RatioOfCommon(rows[i+1], rows[0], func(xs []float64) (stat.Summary, error) {
+			return headlineOf(c.Objectives[0].Term, xs, c.Confidence)
+		})
+		x.Odd = x.odd(ratio, c.Objectives[0].Maximize)
+		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
 		if x.Noise && pairs.Log && !x.waited {
 			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
 		}
 	}
 }
 
-// odd reports whether the means and the typical trials of two candidates
+// RatioOfCommon is the ratio of the centers of two rows, as stat.NewAllPairs has them, in the
+// columns that both have; NaN where there is none.
+func RatioOfCommon(a, b []float64, center func([]float64) (stat.Summary, error)) float64 {
+	var xs, ys []float64
+	for i, x := range a {
+		if y := b[i]; !math.IsNaN(x) && !math.IsNaN(y) {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	x, err := center(xs)
+	y, err2 := center(ys)
+	if err != nil || err2 != nil {
+		return math.NaN()
+	}
+	return x.Center / y.Center
+}
+
+// turned reports whether a candidate that ranks behind the best is better in the blocks that both have.
+func (x Candidate) turned(maximize bool) bool {
+	if maximize {
+		return x.Ratio.Lo > x.Ratio.Even()
+	}
+	return x.Ratio.Hi < x.Ratio.Even()
+}
+
+// odd reports whether the means and the typical trials of a candidate and the best
 // disagree: the candidate ranks behind by its mean, and a typical trial of it is
 // significantly better, or the ratio of the means lies outside the interval.
-func (x Candidate) odd(best Candidate, maximize bool) bool {
+func (x Candidate) odd(ratio float64, maximize bool) bool {
 	if x.Difference || !(x.Ratio.Lo < x.Ratio.Hi) {
 		return false
 	}
-	ratio := x.Objectives[0].Center.Center / best.Objectives[0].Center.Center
 	worse := x.Ratio.Lo > 1
 	if maximize {
 		worse = x.Ratio.Hi < 1
@@ -62,11 +90,11 @@ func (x Candidate) odd(best Candidate, maximize bool) bool {
 }
 
 // pairs are all candidates' first objective, one row each.
-func (c *Choice) pairs(all []Series) (*stat.AllPairs, []Series, error) {
+func (c *Choice) pairs(all []Series) (*stat.AllPairs, [][]float64, []Series, error) {
 	var series []Series
 	at := map[int]int{}
 	for _, x := range c.Candidates {
-		s, _ := series1(all, x.Name, x.Objectives[0].Term)
+		s, _ := series1(all, x.Levels, x.Objectives[0].Term)
 		series = append(series, s)
 		for _, t := range s.Trials {
 			if _, ok := at[t.Block]; !ok {
@@ -85,11 +113,13 @@ func (c *Choice) pairs(all []Series) (*stat.AllPairs, []Series, error) {
 		}
 	}
 	p, err := stat.NewAllPairs(rows, c.Confidence)
-	return p, series, err
+	return p, rows, series, err
 }
 
-func series1(all []Series, name string, t Term) (Series, bool) {
-	i := slices.IndexFunc(all, func(s Series) bool { return s.Name() == name && t.Matches(s) && s.Side == t.Side })
+func series1(all []Series, levels []string, t Term) (Series, bool) {
+	i := slices.IndexFunc(all, func(s Series) bool {
+		return slices.Equal(s.Levels, levels) && t.Matches(s) && s.Side == t.Side
+	})
 	if i < 0 {
 		return Series{}, false
 	}

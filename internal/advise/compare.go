@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -26,6 +27,7 @@ const (
 // A Contrast sets one figure of the new results against that of the old.
 type Contrast struct {
 	Treatment string
+	Levels    []string // of it, as the new results have them
 	Side      measure.Side
 	Response  string
 	Unit      string
@@ -78,6 +80,7 @@ type Comparison struct {
 	Contrasts        []Contrast
 	Outcomes         []Outcome
 	OnlyOld, OnlyNew []string // treatments
+	Gone             []string // figures, of treatments both have, that the new results lack
 	Lost             []Loss   // trials that the new results lack: a change for the worse
 	Failed           Failures // requests that failed; those that rose are a change for the worse
 	Margin           float64  // share within which figures count as equal
@@ -122,6 +125,11 @@ func Compare(old, new []Series, conditions []Condition, confidence, margin float
 		}
 	}
 	out.OnlyOld, out.OnlyNew = missing(old, new), missing(new, old)
+	for _, a := range old {
+		if lacks(new, a) {
+			out.Gone = append(out.Gone, strings.TrimSpace(fmt.Sprintf("%s %s, %s", a.Name(), a.Response, a.Side)))
+		}
+	}
 	if len(out.Contrasts) == 0 {
 		return out, fmt.Errorf("%w: no treatments in common; compare two runs of the same study", ErrNothingInCommon)
 	}
@@ -168,8 +176,8 @@ func missing(from, in []Series) []string {
 
 // contrast compares one figure. What cannot be tested says why.
 func contrast(old, new Series, figure string, confidence float64) Contrast {
-	c := Contrast{Treatment: new.Name(), Side: new.Side, Response: new.Response, Unit: new.Unit, Figure: figure,
-		PHolm: math.NaN(), Change: Unknown,
+	c := Contrast{Treatment: new.Name(), Levels: new.Levels, Side: new.Side, Response: new.Response, Unit: new.Unit,
+		Figure: figure, PHolm: math.NaN(), Change: Unknown,
 		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: none(), MeanRatio: none(),
 		Allowance: Allowance(old.Waiting, new.Waiting)}
 	a, err := old.values(figure)
@@ -182,8 +190,8 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		c.Doubt = "new: " + err.Error()
 		return c
 	}
-	ratio := stat.RatioOfRuns
-	if old.Interleaved && new.Interleaved {
+	ratio, paired := stat.RatioOfRuns, old.Interleaved && new.Interleaved
+	if paired {
 		if a, b, err = blocks(old, new, figure); err != nil {
 			c.Doubt = err.Error()
 			return c
@@ -195,7 +203,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		c.Doubt = "one is measured, the other modelled; they cannot be compared"
 		return c
 	}
-	if constant(a) && constant(b) && c.Old == c.New && len(a) > 1 && len(b) > 1 {
+	if len(a) > 1 && len(b) > 1 && (constant(a) && constant(b) && c.Old == c.New || paired && slices.Equal(a, b)) {
 		c.Change = Same
 	}
 	if c.Ratio, err = ratio(b, a, confidence); err != nil {
@@ -321,19 +329,24 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 	return append(out, gone(old, new, conditions)...), nil
 }
 
+// lacks reports whether results have the treatment of a series, and not the figure.
+func lacks(all []Series, like Series) bool {
+	_, has := find(all, like)
+	return !has && slices.ContainsFunc(all, func(s Series) bool { return same(s, like) })
+}
+
 // gone are conditions on figures that the old results have and the new ones lack, of treatments
 // that both have: nothing is excluded there.
 func gone(old, new []Series, conditions []Condition) []Outcome {
 	var out []Outcome
 	for _, k := range conditions {
 		for _, a := range old {
-			if _, ok := find(new, a); ok || !k.Matches(a) || a.Floor ||
-				!slices.ContainsFunc(new, func(b Series) bool { return same(a, b) }) {
+			if !lacks(new, a) || !k.Matches(a) || a.Floor {
 				continue
 			}
-			lacks := a
-			lacks.Trials = nil
-			c := contrast(a, lacks, k.Figure, 0.95)
+			empty := a
+			empty.Trials = nil
+			c := contrast(a, empty, k.Figure, 0.95)
 			c.Doubt = "the new results lack this figure; measure it there, too, or drop the condition"
 			out = append(out, Outcome{Condition: k, Contrast: c, Verdict: stat.Undecided, Doubt: Doubt{Why: Untested}})
 		}

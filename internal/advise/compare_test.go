@@ -360,3 +360,18 @@ func TestLosses(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Two versions of which each pair is equal are the same, though blocks differ: messages of each block are others.
+func TestPairsThatAreEqualAreTheSame(t *testing.T) {
+	for _, interleaved := range []bool{true, false} {
+		old, new := series("A", "message_size", 100, 120, 110), series("A", "message_size", 100, 120, 110)
+		old.Interleaved, new.Interleaved = interleaved, interleaved
+		c, err := Compare([]Series{old}, []Series{new}, nil, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Contrasts[0].Change; (got == Same) != interleaved {
+			t.Errorf("interleaved %v: got %s", interleaved, got)
+		}
+	}
+}

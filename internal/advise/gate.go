@@ -29,9 +29,19 @@ func (o *Outcome) test(old, new Series, confidence float64) {
 	if !o.Condition.Tails || new.Unit != "s" || o.Condition.Less {
 		return
 	}
+	o.tails(old, new, confidence)
+}
+
+// tails adds the p95 of requests, and the spikes. What the old results tell of all trials, and the new ones do
+// not, is not excluded.
+func (o *Outcome) tails(old, new Series, confidence float64) {
+	_, before := old.values("p95")
+	_, now := new.values("p95")
 	if p95 := contrast(old, new, "p95", confidence); !math.IsNaN(p95.Ratio.Estimate) {
 		o.part("p95", p95.Ratio)
 		o.leave()
+	} else if before == nil && now != nil {
+		o.Parts = append(o.Parts, Part{Name: "p95", Ratio: none(), Met: 1, Excluded: 1, Tail: true})
 	}
 	o.spikes(old, new)
 }
@@ -50,11 +60,7 @@ func (o *Outcome) detect(old, new Series, confidence float64) {
 		o.leave()
 	}
 	if o.Condition.Tails && new.Unit == "s" && !o.Condition.Less {
-		if p95 := contrast(old, new, "p95", confidence); !math.IsNaN(p95.Ratio.Estimate) {
-			o.part("p95", p95.Ratio)
-			o.leave()
-		}
-		o.spikes(old, new)
+		o.tails(old, new, confidence)
 	}
 	only(from)
 }
@@ -209,11 +215,17 @@ type Attempts struct {
 	Wanted, Valid   int
 }
 
+// Same reports whether two are of one treatment: equal levels of every factor both name, and no other factors.
+func (a Attempts) Same(b Attempts) bool {
+	return same(Series{Factors: a.Factors, Levels: a.Levels}, Series{Factors: b.Factors, Levels: b.Levels})
+}
+
 // A Loss is a treatment of which the new results have fewer valid trials, of
 // those planned, than the old ones had.
 type Loss struct {
 	Treatment string
-	Old, New  [2]int // valid, planned; New is 0 of 0 where the treatment is missing
+	Levels    []string // of it, as the old results have them
+	Old, New  [2]int   // valid, planned; New is 0 of 0 where the treatment is missing
 }
 
 func (l Loss) String() string {
@@ -232,10 +244,8 @@ func Losses(old, new []Attempts) []Loss {
 		if a.Floor || a.Valid == 0 {
 			continue
 		}
-		l := Loss{Treatment: a.Name, Old: [2]int{a.Valid, a.Wanted}}
-		i := slices.IndexFunc(new, func(b Attempts) bool {
-			return same(Series{Factors: a.Factors, Levels: a.Levels}, Series{Factors: b.Factors, Levels: b.Levels})
-		})
+		l := Loss{Treatment: a.Name, Levels: a.Levels, Old: [2]int{a.Valid, a.Wanted}}
+		i := slices.IndexFunc(new, a.Same)
 		if i >= 0 {
 			l.New = [2]int{new[i].Valid, new[i].Wanted}
 		}

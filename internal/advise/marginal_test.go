@@ -37,3 +37,29 @@ func TestMarginalLeavesIncompleteBlocksOut(t *testing.T) {
 		t.Error("one level alone has a ratio")
 	}
 }
+
+// Ratios that are equal but for rounding do not differ between strata, though they have no spread.
+func TestStrataThatDifferByRounding(t *testing.T) {
+	var all []Series
+	for _, link := range []string{"near", "far", "farther"} {
+		for _, stack := range []string{"a", "b"} {
+			s := Series{Factors: []string{"stack", "link"}, Levels: []string{stack, link}, Side: measure.Client}
+			for b := range 5 {
+				v := 1e-3 * (1 + 0.1*float64(b)) * float64(len(link))
+				if stack == "b" {
+					v *= 2
+				}
+				s.Trials = append(s.Trials, TrialSummary{Block: b + 1, Mean: v})
+			}
+			all = append(all, s)
+		}
+	}
+	strata := Strata(all, "stack", "b", "a", 0.95)
+	if len(strata) != 3 || Differ(strata) || Disagree(strata) {
+		t.Errorf("got %+v", strata)
+	}
+	strata[1].Estimate, strata[1].Lo, strata[1].Hi = 2.1, 2.1, 2.1
+	if !Differ(strata) {
+		t.Errorf("5 %% apart: got %+v", strata)
+	}
+}

@@ -31,8 +31,9 @@ type Repetition struct {
 	Ratios  []Repeated // of each treatment to the first, likewise
 	// OnlyOld are treatments that the repetition lacks, and OnlyNew those that only it has.
 	OnlyOld, OnlyNew []string
-	Lost             []Loss  // trials that the repetition lacks: those that are left may be the better ones
-	Margin           float64 // share within which figures agree
+	Gone             []string // figures, of treatments both have, that the repetition lacks
+	Lost             []Loss   // trials that the repetition lacks: those that are left may be the better ones
+	Margin           float64  // share within which figures agree
 }
 
 // Repeat sets results against those that they repeat. A figure agrees if it is
@@ -48,7 +49,7 @@ func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
 		return Repetition{}, err
 	}
 	out := Repetition{Figures: agreements(figures.Contrasts, confidence, margin), OnlyOld: figures.OnlyOld,
-		OnlyNew: figures.OnlyNew, Margin: margin}
+		OnlyNew: figures.OnlyNew, Gone: figures.Gone, Margin: margin}
 	var ratios []Contrast
 	before := relative(old)
 	for _, b := range relative(new) {
@@ -159,13 +160,13 @@ func Held(all []Repeated) (held, of int) {
 }
 
 // Agreement is that of the whole: it differs if any figure or ratio does, and
-// agrees if all do and no trial was lost.
+// agrees if all do, each was measured again, and no trial was lost.
 func (r Repetition) Agreement() Agreement {
 	all := slices.Concat(r.Figures, r.Ratios)
 	switch {
 	case Count(all, Differs) > 0:
 		return Differs
-	case Count(all, Agrees) == len(all) && len(r.Lost) == 0:
+	case Count(all, Agrees) == len(all) && len(r.Lost)+len(r.Gone) == 0:
 		return Agrees
 	}
 	return CannotTell

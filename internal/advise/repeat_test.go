@@ -179,8 +179,25 @@ func TestARepetitionThatLostTrials(t *testing.T) {
 	if got := c.Agreement(); got != Agrees {
 		t.Fatalf("fewer, as planned: %s", got)
 	}
-	c.Lost = []Loss{{"x", [2]int{20, 20}, [2]int{8, 20}}}
+	c.Lost = []Loss{{Treatment: "x", Old: [2]int{20, 20}, New: [2]int{8, 20}}}
 	if got := c.Agreement(); got != CannotTell {
 		t.Errorf("12 lost: %s", got)
+	}
+}
+
+// A figure that was not measured again is no agreement; compare names it.
+func TestAFigureThatWasNotMeasuredAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 4))
+	old := []Series{series("x", "rtt", around(r, 10, 0.01, 20)...), series("x", "cpu", around(r, 1, 0.01, 20)...)}
+	new := []Series{series("x", "rtt", around(r, 10, 0.01, 20)...)}
+	c, err := Repeat(old, new, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Agreement(); got != CannotTell || len(c.Gone) != 1 || c.Gone[0] != "x cpu, client" {
+		t.Errorf("got %s, %q", got, c.Gone)
+	}
+	if c, err = Repeat(new, old, 0.95, 0.05); err != nil || c.Agreement() != Agrees || len(c.Gone) > 0 {
+		t.Errorf("a figure more: got %s, %q, %v", c.Agreement(), c.Gone, err)
 	}
 }

@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -60,14 +61,18 @@ func Strata(series []Series, factor, a, b string, confidence float64) []Stratum 
 // says which level is better (a qualitative interaction, Gail & Simon 1985).
 func Disagree(strata []Stratum) bool {
 	lo, hi, ok := extremes(strata)
-	return ok && lo.Estimate < 1 && hi.Estimate > 1 && lo.Hi < hi.Lo
+	return ok && lo.Estimate < 1 && hi.Estimate > 1 && below(lo, hi)
 }
+
+// below reports whether all of one interval lies below the other, by more than rounding: what has no
+// spread has no width.
+func below(lo, hi Stratum) bool { return lo.Hi*(1+1e-9) < hi.Lo }
 
 // Differ reports whether the intervals of two strata lie apart: an average over
 // them holds for neither.
 func Differ(strata []Stratum) bool {
 	lo, hi, ok := extremes(strata)
-	return ok && lo.Hi < hi.Lo
+	return ok && below(lo, hi)
 }
 
 // extremes are the strata with the least and the largest ratio.
@@ -126,6 +131,7 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 		order = append(order, b)
 	}
 	slices.Sort(order)
+	keys := slices.Sorted(maps.Keys(strata)) // so that sums are the same to the last digit
 	rows := make([][]float64, len(levels))
 	for i := range levels {
 		if len(at[i]) != len(strata) {
@@ -133,7 +139,7 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 		}
 		for _, b := range order {
 			sum := 0.0
-			for key := range strata {
+			for _, key := range keys {
 				v, ok := at[i][key][b]
 				if !ok || v <= 0 {
 					v = math.NaN()

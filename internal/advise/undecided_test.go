@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -185,6 +186,32 @@ func TestWideIsNotEqual(t *testing.T) {
 		x.Needed = 0
 		if got := x.alike(); got != tt.want {
 			t.Errorf("%+v: %s", x.Ratio, got)
+		}
+	}
+}
+
+// Tails that the old results tell of all trials are not excluded where the new ones do not tell them of all.
+func TestTailsThatAreNotKnownAreNotExcluded(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 17))
+	full, lacking := series("A", "rtt", around(r, 10, 0.01, 10)...), series("A", "rtt", around(r, 9, 0.01, 10)...)
+	lacking.Trials[4].P95 = math.NaN()
+	for _, x := range []struct {
+		old, new  Series
+		condition string
+		want      stat.Verdict
+	}{
+		{full, lacking, "rtt > 20%", stat.Undecided},
+		{full, lacking, "rtt.mean > 20%", stat.Contradicted},
+		{lacking, full, "rtt > 20%", stat.Contradicted},
+	} {
+		c, err := Compare([]Series{x.old}, []Series{x.new}, []Condition{mustChange(t, x.condition)}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := c.Outcomes[0]
+		if o.Verdict != x.want || x.want == stat.Undecided && (o.Doubt.Why != Tails || len(o.Doubt.Open) != 1 ||
+			o.Doubt.Needed != 0) {
+			t.Errorf("%s: %s, %+v", x.condition, o.Verdict, o.Doubt)
 		}
 	}
 }

@@ -137,9 +137,14 @@ func writeColumns(b *strings.Builder, rows [][]string) {
 	for _, n := range widths {
 		total += n
 	}
-	widths[0] = max(12, widths[0]-max(0, total-Columns))
-	for _, r := range rows {
-		line := pad(shorten(r[0], widths[0]), widths[0], false)
+	first := make([]string, len(rows))
+	for i, r := range rows {
+		first[i] = r[0]
+	}
+	first = shortened(first, max(12, widths[0]-max(0, total-Columns)))
+	widths[0] = widest(first)
+	for i, r := range rows {
+		line := pad(first[i], widths[0], false)
 		for i, s := range r[1:] {
 			line += "  " + pad(s, widths[i+1], true)
 		}

@@ -363,7 +363,14 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 	} else {
 		x.Model = holed.Model(r.Study.Design.Confidence)
 	}
-	if !(x.Model.Error > 1e-24) { // nothing varies but rounding
+	size := 1.0 // of logarithms
+	if !x.Log {
+		size = 0
+		for _, row := range scaled {
+			size = max(size, -slices.Min(row), slices.Max(row))
+		}
+	}
+	if !(float64(x.Model.Error) > 1e-24*size*size) { // nothing varies but rounding
 		return x, false
 	}
 	for _, g := range r.groups() {

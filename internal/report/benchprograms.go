@@ -20,6 +20,7 @@ func (r *Report) doubtBenchPrograms(s *store.Store) error {
 		return err
 	}
 	type program struct{ name, arch string }
+	byName := func(a, b program) int { return strings.Compare(a.name+" "+a.arch, b.name+" "+b.arch) }
 	across := map[program]map[string][]string{} // benches by checksum
 	for _, bench := range slices.Sorted(maps.Keys(seen)) {
 		within := map[program][]string{} // checksums
@@ -40,7 +41,8 @@ func (r *Report) doubtBenchPrograms(s *store.Store) error {
 				}
 			}
 		}
-		for p, sums := range within {
+		for _, p := range slices.SortedFunc(maps.Keys(within), byName) {
+			sums := within[p]
 			if len(sums) > 1 {
 				r.warnOfBench(bench, p.name, sums)
 			}
@@ -52,9 +54,7 @@ func (r *Report) doubtBenchPrograms(s *store.Store) error {
 			}
 		}
 	}
-	for _, p := range slices.SortedFunc(maps.Keys(across), func(a, b program) int {
-		return strings.Compare(a.name+" "+a.arch, b.name+" "+b.arch)
-	}) {
+	for _, p := range slices.SortedFunc(maps.Keys(across), byName) {
 		if len(across[p]) < 2 || severalOf(across[p]) < 2 {
 			continue
 		}

@@ -96,17 +96,17 @@ func (r *Report) benchTables() []flatTable {
 	}
 	var out []flatTable
 	for _, p := range r.Benches.Panels {
-		head := "times as much"
+		head, figure := "times as much", significant
 		if !p.Log {
-			head = "more"
+			head, figure = "more", func(v float64) string { return Format(v, p.Unit) }
 		}
 		t := flatTable{Title: "Benches: " + words(p.Response) + " at the " + string(p.Side),
 			Rows:  [][]string{{"treatment", "against", head, "for these benches", "for benches like these"}},
 			Notes: []string{capital(p.spreads()) + "; " + p.agreement(r.Study.Design.Confidence)}}
 		for _, c := range p.Contrasts {
 			t.Rows = append(t.Rows, []string{r.Treatments[c.Treatment].Name(), r.Treatments[c.Best].Name(),
-				significant(c.Like.Estimate), significant(c.These.Lo) + " to " + significant(c.These.Hi),
-				significant(c.Like.Lo) + " to " + significant(c.Like.Hi)})
+				figure(c.Like.Estimate), figure(c.These.Lo) + " to " + figure(c.These.Hi),
+				figure(c.Like.Lo) + " to " + figure(c.Like.Hi)})
 		}
 		out = append(out, t)
 	}

@@ -68,15 +68,17 @@ func (c LevelChoice) answer() string {
 	}
 	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", c.short(best.Name), c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
-	var alike, odd, slowed, untold []string
+	var alike, odd, turned, slowed, untold []string
 	for _, x := range c.Candidates[1:] {
 		switch {
 		case x.Meets != stat.Confirmed:
 		case x.Odd:
 			odd = append(odd, fmt.Sprintf("%s (mean %s times as much, typical trial %s)", c.short(x.Name),
-				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true)))
+				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true, "")))
+		case x.Turned:
+			turned = append(turned, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference, x.Objectives[0].Unit))
 		case x.Slowed:
-			slowed = append(slowed, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference))
+			slowed = append(slowed, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference, x.Objectives[0].Unit))
 		case x.Noise && math.IsNaN(x.Ratio.Estimate):
 			untold = append(untold, c.short(x.Name))
 		case x.Noise:
@@ -88,6 +90,9 @@ func (c LevelChoice) answer() string {
 	}
 	if len(odd) > 0 {
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd, 2)
+	}
+	if len(turned) > 0 {
+		text += blocksDisagree(c.Objectives[0].Maximize) + list(turned, 2)
 	}
 	if len(slowed) > 0 {
 		text += waitingMayExplain + list(slowed, 2)
@@ -191,6 +196,8 @@ func noiseWord(x advise.Candidate) string {
 	switch {
 	case x.Odd:
 		return "mean ≠ typical"
+	case x.Turned:
+		return "blocks disagree"
 	case x.Slowed:
 		return "waiting may explain"
 	case x.Noise && math.IsNaN(x.Ratio.Estimate):
@@ -200,7 +207,7 @@ func noiseWord(x advise.Candidate) string {
 	case math.IsNaN(x.Ratio.Lo):
 		return "the best"
 	case x.Difference:
-		return plain(x.Ratio.Estimate) + " more"
+		return timesAsMuch(x.Ratio, false, x.Objectives[0].Unit)
 	}
 	return ratioText(x.Ratio.Estimate) + " (" + ratioRange(x.Ratio) + ")"
 }

@@ -54,6 +54,7 @@ type chosenCandidate struct {
 	BeatBy     string         `json:"beaten_by,omitempty"`
 	Unsure     bool           `json:"beaten_within_noise,omitempty"`
 	Odd        bool           `json:"mean_and_typical_disagree,omitempty"`
+	Turned     bool           `json:"better_in_common_blocks,omitempty"` // though it ranks behind the best
 	Starved    bool           `json:"starved,omitempty"`
 	Slowed     bool           `json:"waiting_may_explain,omitempty"` // then it is within_noise, too
 }
@@ -86,8 +87,8 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 	for i, x := range c.Candidates {
 		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{},
 			stat.Number(x.Ratio.Estimate),
-			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure, x.Odd, x.Starved,
-			x.Slowed}
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure, x.Odd, x.Turned,
+			x.Starved, x.Slowed}
 		for _, f := range x.Objectives {
 			y.Objectives = append(y.Objectives, of(f))
 		}

@@ -54,6 +54,9 @@ func (c Compared) Markdown(w io.Writer) error {
 	for _, l := range c.Lost {
 		fmt.Fprintf(&b, "- lost trials: %s\n", markdownText(l.String()))
 	}
+	if len(c.Gone) > 0 {
+		fmt.Fprintf(&b, "- the new results lack, so not compared: %s\n", markdownText(list(c.Gone, mostNames)))
+	}
 	if c.Failed.New.Hits+c.Failed.Old.Hits > 0 {
 		fmt.Fprintf(&b, "- failures: %s\n", markdownText(c.Failed.String()))
 	}

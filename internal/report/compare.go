@@ -81,7 +81,7 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 func sharesTreatments(old, new *Report) bool {
 	for _, a := range old.Attempts() {
 		for _, b := range new.Attempts() {
-			if a.Name == b.Name && !a.Floor {
+			if a.Same(b) && !a.Floor {
 				return true
 			}
 		}
@@ -186,6 +186,9 @@ func (c Compared) Text(w io.Writer) error {
 			wrap(&b, fmt.Sprintf("! only in %s, so not compared: %s", list.where, strings.Join(list.names, ", ")), "  ")
 		}
 	}
+	if len(c.Gone) > 0 {
+		wrap(&b, "! the new results lack, so not compared: "+list(c.Gone, mostNames), "  ")
+	}
 	for i, text := range c.Warnings {
 		if i == mostWarnings && !c.All {
 			wrap(&b, fmt.Sprintf("! %s; --all shows them", plural.Count(len(c.Warnings)-i, "more warning")), "  ")
@@ -208,9 +211,14 @@ func (c Compared) conditions(b *strings.Builder) {
 	if len(c.Outcomes) == 0 {
 		return
 	}
-	rows := [][]string{{"condition", "treatment", "side", "old", "new", "new/old", "interval", "verdict"}}
+	var names []string
 	for _, o := range c.Outcomes {
-		rows = append(rows, []string{o.Condition.Text, shorten(o.Contrast.Treatment, 24), string(o.Contrast.Side),
+		names = append(names, o.Contrast.Treatment)
+	}
+	names = shortened(names, 24)
+	rows := [][]string{{"condition", "treatment", "side", "old", "new", "new/old", "interval", "verdict"}}
+	for i, o := range c.Outcomes {
+		rows = append(rows, []string{o.Condition.Text, names[i], string(o.Contrast.Side),
 			Format(o.Contrast.Old, o.Contrast.Unit), Format(o.Contrast.New, o.Contrast.Unit),
 			ratioText(o.Contrast.Ratio.Estimate), ratioRange(o.Contrast.Ratio), outcomeWord(o)})
 	}
@@ -321,7 +329,7 @@ func ratioText(v float64) string {
 		return ">1000000"
 	case v > 0 && v < 1./most:
 		return "<0.000001"
-	case v > 0.5 && v < 2:
+	case v > 0.5 && v < 2*(1-1e-9): // twice as much is so in any unit
 		text := ""
 		for digits := 3; digits <= 6; digits++ {
 			if text = fmt.Sprintf("%.*f", digits, v); strings.Trim(text, "0.") != "1" {

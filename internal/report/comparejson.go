@@ -62,13 +62,15 @@ func (c Compared) JSON(w io.Writer) error {
 		Contrasts   []contrast `json:"contrasts"`
 		OnlyOld     []string   `json:"only_old"`
 		OnlyNew     []string   `json:"only_new"`
+		Gone        []string   `json:"figures_gone"` // of treatments that both have
 		Differences []string   `json:"setup_differences"`
 		Lost        []string   `json:"lost_trials"`
 		Failures    *failures  `json:"failures,omitempty"` // of two probes
 		Warnings    []string   `json:"warnings"`
 		Cure        string     `json:"to_decide,omitempty"`
 	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{},
-		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Differences), []string{}, nil, orEmpty(c.Warnings), c.Cure}
+		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil,
+		orEmpty(c.Warnings), c.Cure}
 	if f := c.Failed; f.New.N > 0 {
 		out.Failures = &failures{[2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
 			verdictWord(f.Verdict)}

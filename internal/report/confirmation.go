@@ -41,7 +41,7 @@ func (p *Past) answer(r *Report) {
 	}
 	lost := map[string]advise.Loss{}
 	for _, l := range advise.Losses(r.VersionAttempts()) {
-		lost[l.Treatment] = l
+		lost[placeKey(l.Levels)] = l
 		p.Doubts = append(p.Doubts, "lost trials: "+l.String())
 	}
 	old, new = wanted(old), wanted(new)
@@ -53,11 +53,10 @@ func (p *Past) answer(r *Report) {
 		}
 		return
 	}
-	setups := map[string]string{} // by the name of a series
+	setups := map[string]string{} // by the levels of a series
 	for i, s := range r.Series() {
 		if levels, base := versioned(s.Levels); !base {
-			s.Levels = levels
-			setups[s.Name()] = setupDigest(r.Treatments[r.Cells[i].Treatment].setup)
+			setups[placeKey(levels)] = setupDigest(r.Treatments[r.Cells[i].Treatment].setup)
 		}
 	}
 	for _, x := range c.Contrasts {
@@ -68,7 +67,7 @@ func (p *Past) answer(r *Report) {
 		if x.Change == advise.Same {
 			verdict = history.NotConfirmed
 		}
-		if l, ok := lost[x.Treatment]; ok {
+		if l, ok := lost[placeKey(x.Levels)]; ok {
 			verdict = withLoss(verdict, l, level)
 		}
 		for _, w := range x.Ratio.Warnings {
@@ -77,7 +76,7 @@ func (p *Past) answer(r *Report) {
 					fmt.Sprintf("%s %s, %s: %v", x.Treatment, words(x.Response), x.Side, w))
 			}
 		}
-		p.Answers = append(p.Answers, PastAnswer{setups[x.Treatment], history.Confirmation{Treatment: x.Treatment,
+		p.Answers = append(p.Answers, PastAnswer{setups[placeKey(x.Levels)], history.Confirmation{Treatment: x.Treatment,
 			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir,
 			Blocks: min(x.Trials[0], x.Trials[1])}})
 	}

@@ -73,7 +73,7 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 		}
 		return e, true
 	}
-	a, err := stat.AnalyzeVariance(t, stat.AnovaOptions{Confidence: r.Study.Design.Confidence})
+	a, err := stat.AnalyzeVariance(t, stat.AnovaOptions{Confidence: r.Study.Design.Confidence, Log: e.Log})
 	if err == nil {
 		e.Anova = &a
 		r.nameBlocks(a.Terms)
@@ -191,26 +191,33 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 	confidence := r.Study.Design.Confidence
 	pairs, incomplete := advise.Levels(series, factor, order, 1-(1-confidence)/float64(family))
 	var out []LevelContrast
-	for i, other := range order[1:] {
-		a, b := other, order[0]
-		ai, bi := i+1, 0
-		if up {
-			a, b, ai, bi = b, a, bi, ai
-		}
-		x := LevelContrast{Factor: factor, Best: order[0], Other: other, Published: r.publishedRatio(series, factor, a, b)}
-		x.Modelled = slices.ContainsFunc(series, func(s advise.Series) bool { return s.Modelled })
-		var err error
+	compare := func(over, under int) (stat.Comparison, float64, error) {
 		if incomplete == nil {
-			x.Comparison, err = pairs.Compare(ai, bi)
-			x.PHolm = min(1, x.P*float64(family))
-		} else {
-			n := float64(family * len(order) * (len(order) - 1) / 2)
-			x.Comparison, err = advise.Marginal(series, factor, a, b, 1-(1-confidence)/n)
-			x.PHolm = min(1, x.P*n)
+			c, err := pairs.Compare(over, under)
+			return c, min(1, c.P*float64(family)), err
+		}
+		n := float64(family * len(order) * (len(order) - 1) / 2)
+		c, err := advise.Marginal(series, factor, order[over], order[under], 1-(1-confidence)/n)
+		return c, min(1, c.P*n), err
+	}
+	for i := range order[1:] {
+		best, other := 0, i+1
+		over, under := other, best
+		if up {
+			over, under = best, other
+		}
+		c, p, err := compare(over, under)
+		if err == nil && c.Estimate < 1 { // where levels lack combinations, the best of all may be the worse of two
+			best, other, over, under = other, best, under, over
+			c, p, err = compare(over, under)
 		}
 		if err != nil {
 			continue
 		}
+		a, b := order[over], order[under]
+		x := LevelContrast{Factor: factor, Best: order[best], Other: order[other], Comparison: c, PHolm: p,
+			Published: r.publishedRatio(series, factor, a, b)}
+		x.Modelled = slices.ContainsFunc(series, func(s advise.Series) bool { return s.Modelled })
 		x.Means = slices.ContainsFunc(r.Cells, func(c Cell) bool {
 			return c.ByMedian && c.Response == series[0].Response && c.Side == series[0].Side
 		})
@@ -234,18 +241,30 @@ func waitOf(series []advise.Series, factor, level string) float64 {
 	return most
 }
 
-// levelOrder is a factor's levels, the best first, averaged over the other factors.
+// levelOrder is a factor's levels, the best first: by the mean of the logarithms of a level's ratios
+// to those with which it has combinations of the other factors in common. Levels that have none with
+// any other are left out.
 func (r *Report) levelOrder(series []advise.Series, factor string, names []string) ([]string, bool) {
-	over := map[string]float64{names[0]: 1} // the first level
-	for _, n := range names[1:] {
-		c, err := advise.Marginal(series, factor, n, names[0], r.Study.Design.Confidence)
-		if err != nil {
-			return nil, false
+	references := names
+	if _, err := advise.Levels(series, factor, names, r.Study.Design.Confidence); err == nil {
+		references = names[:1] // where each has all combinations, any one orders them alike
+	}
+	over, alone := map[string]float64{}, map[string]bool{}
+	for _, n := range names {
+		sum, others := 0.0, 0.0
+		for _, reference := range references {
+			c, err := advise.Marginal(series, factor, n, reference, r.Study.Design.Confidence)
+			if err == nil && n != reference {
+				sum, others = sum+math.Log(c.Estimate), others+1
+			}
 		}
-		over[n] = c.Estimate
+		over[n], alone[n] = sum/max(1, others), others == 0 && (len(references) > 1 || n != references[0])
 	}
 	up := moreIsBetter(series[0].Response)
-	order := slices.Clone(names)
+	order := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return alone[n] })
+	if len(order) < 2 {
+		return nil, false
+	}
 	slices.SortStableFunc(order, func(a, b string) int {
 		if up {
 			a, b = b, a
@@ -284,8 +303,8 @@ func (r *Report) publishedRatio(series []advise.Series, factor, a, b string) flo
 		}
 	}
 	sum := 0.0
-	for _, p := range at {
-		sum += math.Log(p[0] / p[1])
+	for _, others := range sortedKeys(at) { // so that the sum is the same to the last digit
+		sum += math.Log(at[others][0] / at[others][1])
 	}
 	return math.Exp(sum / float64(len(at)))
 }

@@ -41,7 +41,7 @@ type Forecasts struct {
 // A ForecastRow is the forecast of one treatment.
 type ForecastRow struct {
 	Name   string
-	Levels string // of the treatment, as advise names it
+	Levels []string // of the treatment
 	battery.Forecast
 	Notes []string // what the forecast rests on
 	Err   error    // there is none, and why
@@ -57,7 +57,7 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 		if r.isFloor(t.Stack) || some && !over(t) {
 			continue
 		}
-		row := ForecastRow{Name: t.Name(), Levels: strings.Join(t.Levels, " ")}
+		row := ForecastRow{Name: t.Name(), Levels: t.Levels}
 		var trials []battery.Traffic
 		if trials, row.Notes, row.Err = r.traffic(i, c.Radio.Name, joules); row.Err == nil {
 			row.Forecast, row.Err = battery.Predict(trials, c)
@@ -74,12 +74,12 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 
 // Need is the need on these forecasts.
 func (f Forecasts) Need(n battery.Need) advise.Need {
-	return advise.Need{Judge: func(treatment string) advise.Check {
+	return advise.Need{Judge: func(levels []string) advise.Check {
 		const unit = "years"
 		term, year := advise.Term{Response: "battery", Figure: "mean"}, battery.Year.Seconds()
 		k := advise.Check{Verdict: stat.Undecided, Figure: advise.Estimate{Term: term, Unit: unit, Modelled: true},
 			Requirement: advise.Condition{Term: term, Text: n.Text, Less: !n.More, Bound: n.Bound / year}}
-		i := slices.IndexFunc(f.Rows, func(r ForecastRow) bool { return r.Levels == treatment })
+		i := slices.IndexFunc(f.Rows, func(r ForecastRow) bool { return slices.Equal(r.Levels, levels) })
 		if i < 0 {
 			k.Doubt = "it was not measured over " + f.Conditions.Radio.Name
 			return k
@@ -105,7 +105,7 @@ func (f Forecasts) Need(n battery.Need) advise.Need {
 // Has reports whether there is a forecast, or why there is none, of one of the series.
 func (f Forecasts) Has(all []advise.Series) bool {
 	return slices.ContainsFunc(all, func(s advise.Series) bool {
-		return slices.ContainsFunc(f.Rows, func(r ForecastRow) bool { return r.Levels == s.Name() })
+		return slices.ContainsFunc(f.Rows, func(r ForecastRow) bool { return slices.Equal(r.Levels, s.Levels) })
 	})
 }
 
@@ -231,8 +231,8 @@ func (r *Report) joules(treatment int, as Joules) (energy map[int]float64, whole
 
 func meanOf(m map[int]float64) float64 {
 	var sum float64
-	for _, x := range m {
-		sum += x
+	for _, trial := range slices.Sorted(maps.Keys(m)) {
+		sum += m[trial]
 	}
 	return sum / float64(len(m))
 }

@@ -185,7 +185,7 @@ func (h *History) collect(terms []advise.Term) {
 			Higher: moreIsBetter(f.Response)}
 		for i, p := range h.Runs {
 			for _, x := range p.Figures {
-				if x.Treatment != f.Treatment || x.Side != f.Side || x.Response != f.Response {
+				if x.setup != f.setup || x.Side != f.Side || x.Response != f.Response {
 					continue
 				}
 				if x.Modelled != f.Modelled {

@@ -174,13 +174,19 @@ func (h History) Text(w io.Writer) error {
 				widths[k] = max(widths[k], len([]rune(row[k])))
 			}
 		}
+		labels := make([]string, len(table))
+		for i, row := range table {
+			labels[i] = row[0]
+		}
+		labels = shortened(labels, 30)
+		widths[0] = widest(labels)
 		for i, row := range table {
 			for _, m := range j.Marks {
 				if m.At == i {
 					wrap(&b, "  ! "+h.MarkWords(j, m), "    ")
 				}
 			}
-			line := "  " + pad(shorten(row[0], 30), min(widths[0], 30), false) + "  " + pad(row[1], widths[1], true) + "  " +
+			line := "  " + pad(labels[i], widths[0], false) + "  " + pad(row[1], widths[1], true) + "  " +
 				pad(row[2], widths[2], false) + "  " + row[3]
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}

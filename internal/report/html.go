@@ -290,7 +290,7 @@ type noteList struct {
 	whom  [][]string
 }
 
-const noteMarks = "abcdefghijklmnopqrstuvwxyz"
+const noteMarks = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 func (n *noteList) mark(text, whom string) string {
 	i := slices.Index(n.texts, text)

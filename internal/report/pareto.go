@@ -108,7 +108,11 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	for i, q := range points {
 		heights[i] = paretoY(ay, q.y.Center)
 	}
-	rows := nameRows(heights)
+	rows, names := nameRows(heights), make([]string, len(points))
+	for i, q := range points {
+		names[i] = q.name
+	}
+	names = shortened(names, 24)
 	says := []string{head}
 	for i, q := range points {
 		x, y := percent(paretoX(ax, q.x.Center)), paretoY(ay, q.y.Center)
@@ -127,7 +131,7 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 		fmt.Fprintf(&b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, percent(paretoLeft+paretoWide+0.03),
 			y, at)
 		fmt.Fprintf(&b, `<text class="fig-name" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide+0.04), at+4,
-			html.EscapeString(shorten(q.name, 24)))
+			html.EscapeString(names[i]))
 	}
 	p.Says, p.body = strings.Join(says, "; "), b.String()
 	return p

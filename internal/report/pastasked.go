@@ -43,11 +43,12 @@ func (p *Past) asked(r *Report) {
 		for _, l := range f.Levels {
 			levels = append(levels, l.Text)
 		}
+		slices.Sort(levels) // their order in the file changes the order of trials only, which is random
 		p.Asked["factor "+f.Name] = strings.Join(levels, ", ")
 	}
 	var all []string
 	for _, t := range r.Treatments {
-		all = append(all, t.Name()+" "+setupDigest(t.setup))
+		all = append(all, setupDigest(t.setup))
 	}
 	slices.Sort(all)
 	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))

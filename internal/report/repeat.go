@@ -76,6 +76,9 @@ func (c Repeated) Text(w io.Writer) error {
 		wrap(&b, "! lost trials: "+l.String()+"; those that are left may be the better ones, so the whole does not agree",
 			"  ")
 	}
+	if len(c.Gone) > 0 {
+		wrap(&b, "! not measured again, so the whole does not agree: "+list(c.Gone, mostNames), "  ")
+	}
 	if c.Fewer != "" {
 		wrap(&b, "! "+c.Fewer, "  ")
 	}
@@ -188,7 +191,8 @@ func (c Repeated) JSON(w io.Writer) error {
 		RatiosHeld  [2]int           `json:"ratios_held"`
 		OnlyKept    []string         `json:"only_kept"`
 		OnlyAgain   []string         `json:"only_again"`
+		Gone        []string         `json:"not_measured_again"` // figures of treatments that were
 		Warnings    []string         `json:"warnings"`
 	}{c.Like, c.Agreement(), c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures), figures(c.Ratios),
-		held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Warnings)})
+		held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Warnings)})
 }

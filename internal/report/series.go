@@ -88,10 +88,7 @@ func (r *Report) Doubts() []string {
 			"for, benches are meant")
 	}
 	for _, w := range r.warnings() {
-		if !slices.ContainsFunc(out, func(said string) bool {
-			return strings.HasPrefix(w, said) ||
-				strings.HasSuffix(said, w)
-		}) {
+		if !slices.ContainsFunc(out, func(said string) bool { return w == said || strings.HasPrefix(w, said+" (") }) {
 			out = append(out, w)
 		}
 	}
@@ -149,11 +146,25 @@ func SetupDifferences(old, new *Report) []string {
 	if old.Study.Design.WarmUp != new.Study.Design.WarmUp {
 		add("warm-up", fmt.Sprint(old.Study.Design.WarmUp), fmt.Sprint(new.Study.Design.WarmUp))
 	}
-	for _, name := range sortedKeys(new.Facts.Devices) {
-		a, b := old.Facts.Devices[name], new.Facts.Devices[name]
-		add("device "+name, a.Model+", "+a.Kernel, b.Model+", "+b.Kernel)
+	devices := map[string]bool{}
+	for _, r := range []*Report{old, new} {
+		for name := range r.Facts.Devices {
+			devices[name] = true
+		}
+	}
+	for _, name := range sortedKeys(devices) {
+		add("device "+name, old.deviceWords(name), new.deviceWords(name))
 	}
 	return slices.Compact(out)
+}
+
+// deviceWords are a device's model and kernel; empty: there is no such device.
+func (r *Report) deviceWords(name string) string {
+	d, ok := r.Facts.Devices[name]
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(d.Model+", "+d.Kernel, ", ")
 }
 
 // changed are the settings that differ, each before and now.

@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -147,7 +148,7 @@ func openRow(b *strings.Builder, name, value string, isFloor bool, top int) {
 		class = ` class="fig-isfloor"`
 	}
 	fmt.Fprintf(b, `<g%s><text class="fig-name" x="0" y="%d">%s</text><text class="fig-value" x="100%%" y="%d">%s</text>`,
-		class, top+labelBase, html.EscapeString(shorten(name, 42)), top+labelBase, html.EscapeString(value))
+		class, top+labelBase, html.EscapeString(shortenMiddle(name, 42)), top+labelBase, html.EscapeString(value))
 }
 
 // says is what hovering a point shows.
@@ -188,4 +189,33 @@ func shorten(s string, most int) string {
 		return string(r[:most-1]) + "…"
 	}
 	return s
+}
+
+// shortenMiddle keeps both ends.
+func shortenMiddle(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	head := most / 2
+	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
+}
+
+// shortened are names of at most so many characters. Names that differ, as those of treatments that begin alike, stay
+// different: they are cut in the middle, or not at all.
+func shortened(names []string, most int) []string {
+	out := make([]string, len(names))
+	for _, cut := range []func(string, int) string{shorten, shortenMiddle} {
+		of, apart := map[string]string{}, true
+		for i, n := range names {
+			out[i] = cut(n, most)
+			was, cutBefore := of[out[i]]
+			apart = apart && (!cutBefore || was == n)
+			of[out[i]] = n
+		}
+		if apart {
+			return out
+		}
+	}
+	return slices.Clone(names)
 }

@@ -89,16 +89,11 @@ func (r *Report) tables(b *strings.Builder, side measure.Side) {
 }
 
 func (r *Report) nameColumn(head string) []string {
-	col := []string{head}
-	const most = 40
+	var names []string
 	for _, t := range r.Treatments {
-		n := t.Name()
-		if utf8.RuneCountInString(n) > most {
-			n = string([]rune(n)[:most-1]) + "…"
-		}
-		col = append(col, n)
+		names = append(names, t.Name())
 	}
-	return col
+	return append([]string{head}, shortened(names, 40)...)
 }
 
 // column prints one response: value, half-width, and for RTT the multiple of the floor.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -106,6 +107,11 @@ func tailsText(o advise.Outcome) string {
 			s := o.Spikes
 			seen = append(seen, fmt.Sprintf("there are more spikes than before (%d of %d trials, %d of %d), which chance may "+
 				"explain (p %.2g)", s.New, s.Trials[1], s.Old, s.Trials[0], min(1, 2*s.P)))
+			continue
+		}
+		if math.IsNaN(p.Ratio.Estimate) {
+			seen = append(seen, fmt.Sprintf("of some trials the %s is not known now, and was before: they had too few "+
+				"answers", p.Name))
 			continue
 		}
 		seen = append(seen, fmt.Sprintf("the %s is %s times as much (%s)", p.Name, ratioText(p.Ratio.Estimate),

@@ -180,7 +180,7 @@ func (r *Report) sentencesOn(g group, q question) []verdictLine {
 			head += " (modelled, not measured)"
 		}
 		if len(cells) > 1 {
-			out = append(out, r.ranked(g, head, cells))
+			out = append(out, r.ranked(g, q, head, cells))
 		}
 	}
 	return out
@@ -208,7 +208,8 @@ func (r *Report) noAnswer() string {
 // A ranking orders cells by one statistic and compares every pair at once.
 type ranking struct {
 	cells  []*Cell
-	median bool // trials are skewed or fall into clusters: medians are compared, not means
+	median bool        // trials are skewed or fall into clusters: medians are compared, not means
+	rows   [][]float64 // of each cell, by block; NaN where it has none
 	pairs  *stat.AllPairs
 }
 
@@ -227,19 +228,29 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 	for i, block := range slices.Sorted(maps.Keys(blocks)) { // in the order of time
 		blocks[block] = i
 	}
-	rows := make([][]float64, len(k.cells))
+	k.rows = make([][]float64, len(k.cells))
 	for i, c := range k.cells {
-		rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
+		k.rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
 		for _, p := range c.replicates() {
-			rows[i][blocks[p.Block]] = p.Mean
+			k.rows[i][blocks[p.Block]] = p.Mean
 			if k.median {
-				rows[i][blocks[p.Block]] = p.Median
+				k.rows[i][blocks[p.Block]] = p.Median
 			}
 		}
 	}
 	var err error
-	k.pairs, err = stat.NewAllPairs(rows, confidence)
+	k.pairs, err = stat.NewAllPairs(k.rows, confidence)
 	return k, err
+}
+
+// overBest is how many times as much the figure of a cell is as that of the best, in the blocks that both have.
+func (k ranking) overBest(i int) float64 {
+	if !slices.ContainsFunc(slices.Concat(k.rows[i], k.rows[0]), math.IsNaN) {
+		return k.summary(k.cells[i]).Center / k.summary(k.cells[0]).Center
+	}
+	return advise.RatioOfCommon(k.rows[i], k.rows[0], func(xs []float64) (stat.Summary, error) {
+		return stat.Mean(xs, k.pairs.Confidence)
+	})
 }
 
 // medianWhy says why medians are compared.
@@ -261,7 +272,7 @@ func (k ranking) summary(c *Cell) stat.Summary {
 // ranked names the best treatment, those without a significant difference from
 // it, and how much the next and the last differ. The interval shown is the one
 // the verdict used: it holds for all pairs at once.
-func (r *Report) ranked(g group, head string, cells []*Cell) verdictLine {
+func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdictLine {
 	k, err := rankCells(cells, r.Study.Design.Confidence)
 	if err != nil {
 		return verdictLine{Best: fmt.Sprintf("%s: not compared: %v.", head, err)}
@@ -276,12 +287,36 @@ func (r *Report) ranked(g group, head string, cells []*Cell) verdictLine {
 	if best.HasFloor {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
-	return verdictLine{text, k.others(func(treatment int) string { return r.nameIn(g, treatment) }) + "."}
+	others := k.others(func(treatment int) string { return r.nameIn(g, treatment) })
+	return verdictLine{text, others + r.unranked(g, q) + "."}
+}
+
+// unranked names the treatments of a group that have no figure to be ranked by: one of them may be the best.
+func (r *Report) unranked(g group, q question) string {
+	var few, lacking []string
+	for _, i := range g.treatments {
+		c, ok := r.Cell(i, q.side, q.response)
+		switch t := r.Treatments[i]; {
+		case ok && len(c.replicates()) > 1 || t.Wanted < 2:
+		case t.Valid < 2:
+			few = append(few, r.nameIn(g, i))
+		default:
+			lacking = append(lacking, r.nameIn(g, i))
+		}
+	}
+	text := ""
+	if len(few) > 0 {
+		text = "; not ranked, since fewer than two of its trials are valid: " + list(few, mostNames)
+	}
+	if len(lacking) > 0 {
+		text += "; not ranked, since fewer than two of its trials have the figure: " + list(lacking, mostNames)
+	}
+	return text
 }
 
 // others says what is known of every treatment but the best.
 func (k ranking) others(nameOf func(treatment int) string) string {
-	var alike, apart, odd, slowed nameList
+	var alike, apart, odd, turned, slowed nameList
 	var untold []string
 	for i, c := range k.cells[1:] {
 		name := nameOf(c.Treatment)
@@ -290,15 +325,18 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 			untold = append(untold, name)
 			continue
 		}
-		switch ratio := k.summary(c).Center / k.summary(k.cells[0]).Center; {
+		switch ratio := k.overBest(i + 1); { // of means: medians are held against the blocks alone
 		case x.Lo == x.Hi && x.Estimate == x.Even():
 			alike.add(name, x)
 		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
-			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio), timesAsMuch(x, true)), x)
+			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio),
+				timesAsMuch(x, true, "")), x)
+		case x.Hi < x.Even():
+			turned.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
-			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log), x)
+			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
-			apart.add(name+", "+timesAsMuch(x, k.pairs.Log), x)
+			apart.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		default:
 			alike.add(name, x)
 		}
@@ -309,6 +347,9 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 	}
 	if len(odd.names) > 0 {
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd.names, 2)
+	}
+	if len(turned.names) > 0 {
+		text += blocksDisagree(false) + list(turned.names, 2)
 	}
 	if len(slowed.names) > 0 {
 		text += waitingMayExplain + list(slowed.names, 2)
@@ -327,6 +368,12 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 
 // notCompared is what stands before treatments of which nothing is known beside the best.
 const notCompared = "; not compared with it, since fewer than two blocks have both: "
+
+// blocksDisagree is what stands before treatments of which the figure and the blocks tell opposite
+// stories: a median, beside the mean of logarithms; or trials of blocks that the best lacks.
+func blocksDisagree(more bool) string {
+	return "; behind it, and yet " + map[bool]string{true: "more", false: "less"}[more] + " in the blocks that both have: "
+}
 
 // waitingMayExplain is what stands before differences that are no answer, since a busy machine makes such.
 const waitingMayExplain = "; not told apart, since waiting for a CPU may explain the difference: "
@@ -366,14 +413,12 @@ func between(s stat.Summary, unit string) string {
 	return fmt.Sprintf(" (%s to %s)", lo, hi)
 }
 
-func timesAsMuch(x stat.Comparison, ratio bool) string {
+// timesAsMuch is a ratio in words, or a difference in its unit.
+func timesAsMuch(x stat.Comparison, ratio bool, unit string) string {
 	says := " times as much"
+	figure := ratioText // 1.007 (1.003 to 1.011), where 1.01 (1.00 to 1.01) would seem to hold 1
 	if !ratio {
-		says = " more"
-	}
-	figure := significant
-	if ratio {
-		figure = ratioText // 1.007 (1.003 to 1.011), where 1.01 (1.00 to 1.01) would seem to hold 1
+		says, figure = " more", func(v float64) string { return Format(v, unit) }
 	}
 	if !(x.Hi > x.Lo) {
 		return figure(x.Estimate) + says

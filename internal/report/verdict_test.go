@@ -5,33 +5,13 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
-	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // A treatment that has no two blocks in common with the best is not compared with it: it is not
 // said to be like it, nor does it widen the range of those that are.
 func TestVerdictDoesNotCompareWithoutCommonBlocks(t *testing.T) {
-	r := &Report{}
-	r.Study.Design.Confidence = 0.95
-	for i, x := range []struct {
-		name  string
-		first int // block
-		means []float64
-	}{
-		{"best", 1, []float64{1.0e-3, 1.01e-3, 0.99e-3}},
-		{"alike", 1, []float64{1.01e-3, 1.0e-3, 1.0e-3}},
-		{"apart", 3, []float64{9.0e-3, 9.02e-3, 9.01e-3}},
-	} {
-		r.Treatments = append(r.Treatments, Treatment{Levels: []string{x.name}, Floor: -1, Wanted: 3, Valid: 3})
-		c := Cell{Treatment: i, Side: measure.Client, Response: "rtt", Unit: "s"}
-		for b, m := range x.means {
-			c.Points = append(c.Points, Point{Trial: 3*b + i + 1, Block: b + x.first, Mean: m})
-		}
-		if err := c.summarize(0.95); err != nil {
-			t.Fatal(err)
-		}
-		r.Cells = append(r.Cells, c)
-	}
+	r := reportOfRan(t, ran{"best", 1, []float64{1.0e-3, 1.01e-3, 0.99e-3}},
+		ran{"alike", 1, []float64{1.01e-3, 1.0e-3, 1.0e-3}}, ran{"apart", 3, []float64{9.0e-3, 9.02e-3, 9.01e-3}})
 	got := strings.Join(r.Verdict(), " ")
 	for _, want := range []string{"no significant difference from it: alike (0.9",
 		"not compared with it, since fewer than two blocks have both: apart."} {
@@ -52,27 +32,9 @@ func TestVerdictDoesNotCompareWithoutCommonBlocks(t *testing.T) {
 // A treatment that cannot be told from the best is not also said to be the
 // last, and so many times as much.
 func TestVerdictNamesAsLastOnlyWhatItCanTell(t *testing.T) {
-	r := &Report{}
-	r.Study.Design.Confidence = 0.95
-	for i, x := range []struct {
-		name  string
-		means []float64
-	}{
-		{"best", []float64{1.0e-3, 1.01e-3, 0.99e-3}},
-		{"second", []float64{2.0e-3, 2.02e-3, 1.99e-3}},
-		{"third", []float64{3.0e-3, 3.03e-3, 2.98e-3}},
-		{"wild", []float64{1e-3, 2e-3, 30e-3}},
-	} {
-		r.Treatments = append(r.Treatments, Treatment{Levels: []string{x.name}, Floor: -1, Wanted: 3, Valid: 3})
-		c := Cell{Treatment: i, Side: measure.Client, Response: "rtt", Unit: "s"}
-		for b, m := range x.means {
-			c.Points = append(c.Points, Point{Trial: 4*b + i + 1, Block: b + 1, Mean: m})
-		}
-		if err := c.summarize(0.95); err != nil {
-			t.Fatal(err)
-		}
-		r.Cells = append(r.Cells, c)
-	}
+	r := reportOfRan(t, ran{"best", 1, []float64{1.0e-3, 1.01e-3, 0.99e-3}},
+		ran{"second", 1, []float64{2.0e-3, 2.02e-3, 1.99e-3}}, ran{"third", 1, []float64{3.0e-3, 3.03e-3, 2.98e-3}},
+		ran{"wild", 1, []float64{1e-3, 2e-3, 30e-3}})
 	got := strings.Join(r.Verdict(), " ")
 	for _, want := range []string{"Quickest: best", "no significant difference from it: wild", "next is second",
 		"last is third"} {

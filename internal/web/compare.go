@@ -137,6 +137,9 @@ func against(base, h *held, all bool) comparison {
 			out.Only = append(out.Only, fmt.Sprintf("only in %s, so not compared: %s", x.where, strings.Join(x.names, ", ")))
 		}
 	}
+	if len(c.Gone) > 0 {
+		out.Only = append(out.Only, fmt.Sprintf("%s lacks, so not compared: %s", h.shown(), strings.Join(c.Gone, ", ")))
+	}
 	return out
 }
 

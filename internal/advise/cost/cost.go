@@ -85,7 +85,9 @@ func Of(devices float64, period time.Duration, cpu, wire stat.Summary, p *Prices
 	if p == nil {
 		return m
 	}
-	m.Servers = m.Cores.each(func(cores float64) float64 { return math.Ceil(cores/(p.ServerCores*p.Utilization) - 1e-9) })
+	m.Servers = m.Cores.each(func(cores float64) float64 { // one at least, however little it does
+		return max(1, math.Ceil(cores/(p.ServerCores*p.Utilization)-1e-9))
+	})
 	each := func(cpu float64) float64 { return math.Floor(p.ServerCores*p.Utilization*period.Seconds()/cpu + 1e-9) }
 	m.PerServer = Amount{each(cpu.Center), each(cpu.Hi), each(cpu.Lo)}
 	m.Cost = m.Servers.each(func(n float64) float64 { return n*p.ServerMonth + devices*p.DeviceMonth }).

@@ -46,6 +46,9 @@ func TestMonth(t *testing.T) {
 		!math.IsNaN(m.Servers.Lo) {
 		t.Errorf("exactly two servers, and no interval: got %+v", m.Servers)
 	}
+	if m := Of(1, 24*time.Hour, stat.Summary{Center: 5e-5, Lo: 4e-5, Hi: 6e-5}, wire, &p); m.Servers != (Amount{1, 1, 1}) {
+		t.Errorf("one device, once a day: got %+v", m.Servers)
+	}
 }
 
 func TestRead(t *testing.T) {

@@ -37,12 +37,25 @@ func (t *tester) dimension(levels []string) (string, bool) {
 	if c, ok := t.column(levels...); ok {
 		return c, true
 	}
+	found, most := "", 0
 	for i := range t.series {
-		for dim, level := range t.at[i] {
-			if level == levels[0] && dim != sideDimension && t.has(dim, levels[0]) {
-				return dim, true
+		for _, dim := range slices.Sorted(maps.Keys(t.at[i])) {
+			if t.at[i][dim] != levels[0] || dim == sideDimension || !t.has(dim, levels[0]) {
+				continue
+			}
+			has := 0 // another factor may have a level of that name, too
+			for _, l := range levels {
+				if t.has(dim, l) {
+					has++
+				}
+			}
+			if has > most {
+				found, most = dim, has
 			}
 		}
+	}
+	if most > 0 {
+		return found, true
 	}
 	t.judged.Missing = append(t.judged.Missing, "a factor with the levels "+strings.Join(levels, ", "))
 	return "", false

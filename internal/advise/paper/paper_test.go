@@ -398,3 +398,25 @@ func TestBoundsHaveTheirUnit(t *testing.T) {
 		}
 	}
 }
+
+// The factor that a claim compares is the one that has its levels, though another has a level of the same name.
+func TestAClaimFindsTheFactorOfItsLevels(t *testing.T) {
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var series []advise.Series
+	for _, s := range things(rand.New(rand.NewPCG(2, 3))) {
+		for _, tunnel := range []string{"ipv4", "none"} {
+			s.Factors, s.Levels = []string{"stack", "ip", "a-tunnel"}, []string{s.Levels[0], s.Levels[1], tunnel}
+			series = append(series, s)
+		}
+	}
+	for range 20 {
+		for _, j := range p.Judge(series, Mapping{}, 0.95).Claims {
+			if j.ID == "ip-version-does-not-matter" && (len(j.Missing) > 0 || len(j.Parts) == 0) {
+				t.Fatalf("missing %q, %d parts", j.Missing, len(j.Parts))
+			}
+		}
+	}
+}
