@@ -133,8 +133,8 @@ func TestProbeGates(t *testing.T) {
 		!strings.Contains(strings.Join(strings.Fields(out), " "), "coordinated omission") {
 		t.Errorf("got %s", out)
 	}
-	if a.requests != 60 || a.wrong != "" {
-		t.Errorf("the service saw %d requests, want 60; %s", a.requests, a.wrong)
+	if n, wrong := a.seen(); n != 60 || wrong != "" {
+		t.Errorf("the service saw %d requests, want 60; %s", n, wrong)
 	}
 	probe(exitDone, "--runs", "3", "--fail-if", "median<4ms", "--fail-if", "failures>0")
 	if out := probe(exitUsage, "--fail-if", "p99>20ms"); !strings.Contains(out,

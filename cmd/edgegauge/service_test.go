@@ -33,21 +33,25 @@ import (
 type account struct {
 	mu       sync.Mutex
 	requests int
-	wrong    string        // the first request that was not as the study says
-	worked   time.Duration // in all requests
+	wrong    string // the first request that was not as the study says
 }
 
-// serve counts a request and takes at least 5 ms, by the account's own clock.
+// serve counts a request and takes at least 5 ms.
 func (a *account) serve(wrong string) {
-	began := time.Now()
 	time.Sleep(5 * time.Millisecond)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.requests++
-	a.worked += time.Since(began)
 	if a.wrong == "" {
 		a.wrong = wrong
 	}
+}
+
+// seen is how many requests came, and the first that was wrong.
+func (a *account) seen() (requests int, wrong string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.requests, a.wrong
 }
 
 // own runs edgegauge's own command line in a folder of its own.
@@ -148,8 +152,8 @@ func TestServicesThatAreAlreadyThere(t *testing.T) {
 			if out, code := o.run(t, "check", "mine.yaml"); code != exitDone || !strings.Contains(out, "ready to run") {
 				t.Fatalf("check: exit code %d: %s", code, out)
 			}
-			if a.requests != 0 {
-				t.Fatalf("check sent %d requests", a.requests)
+			if n, _ := a.seen(); n != 0 {
+				t.Fatalf("check sent %d requests", n)
 			}
 			out, code := o.run(t, "run", "mine.yaml", "--out", "out", "--trust")
 			if code != exitDone {
@@ -163,8 +167,9 @@ func TestServicesThatAreAlreadyThere(t *testing.T) {
 			}
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			if want := trials * (warmUp + requests); a.requests != want || a.wrong != "" {
-				t.Errorf("the service saw %d requests, want %d; %s", a.requests, want, a.wrong)
+			n, wrong := a.seen()
+			if want := trials * (warmUp + requests); n != want || wrong != "" {
+				t.Errorf("the service saw %d requests, want %d; %s", n, want, wrong)
 			}
 			all := o.summary(t, "out")
 			figure := func(response string) float64 {
@@ -206,7 +211,8 @@ func TestSettingsBesideAService(t *testing.T) {
 		t.Fatalf("run: exit code %d: %s", code, out)
 	}
 	// Each takes 5 ms, and longer on a busy machine.
-	if n := a.requests - 3; n < 3 || n > 100 {
+	n, _ := a.seen()
+	if n -= 3; n < 3 || n > 100 {
 		t.Errorf("%d requests in half a second, each of 5 ms; 2 if min_duration was dropped", n)
 	}
 	all := o.summary(t, "out")
@@ -428,8 +434,8 @@ func TestServicesThatCannotBeMeasured(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s; want %q", text, code, out, want)
 		}
 	}
-	if a.requests != 0 || exists(filepath.Join(o.dir, "none")) {
-		t.Errorf("%d requests were sent, or results begun", a.requests)
+	if n, _ := a.seen(); n != 0 || exists(filepath.Join(o.dir, "none")) {
+		t.Errorf("%d requests were sent, or results begun", n)
 	}
 	// An answer other than the one wanted makes the trial invalid, and is not repeated.
 	o.write(t, "s.yaml", "study: s\nserver: {url: "+url+"}\nrequests: 1\nretries: 0\ndesign: {replications: 1}\n"+
@@ -483,8 +489,9 @@ design: {replications: 1, warmup: 3}
 	for _, b := range j.Benches {
 		sent += b.Requests + 3
 	}
-	if again := trials[0].Attempts - 1; again == 0 && a.requests != sent || a.requests < sent {
-		t.Errorf("the service saw %d requests, the benches sent %d, in the last of %d attempts", a.requests, sent, again+1)
+	saw, _ := a.seen()
+	if again := trials[0].Attempts - 1; again == 0 && saw != sent || saw < sent {
+		t.Errorf("the service saw %d requests, the benches sent %d, in the last of %d attempts", saw, sent, again+1)
 	}
 }
 

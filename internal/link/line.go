@@ -138,7 +138,8 @@ func (n *Line) end() {
 		return
 	}
 	n.control.Close()
-	t := time.AfterFunc(time.Second, func() { n.cmd.Process.Kill() })
+	process := n.cmd.Process // n.cmd is none any more where the timer fires at the very end
+	t := time.AfterFunc(time.Second, func() { process.Kill() })
 	n.cmd.Wait()
 	t.Stop()
 	n.cmd = nil
