@@ -366,9 +366,9 @@ func inverse(a, b []float64) bool {
 }
 
 // All formats print the same figures, digit for digit, and tell treatments apart.
-func formats(t *testing.T, r *rand.Rand, x telling, dir string) {
+func formats(t *testing.T, _ *rand.Rand, x telling, _ string) {
 	x = x.called(otherNames[len(otherNames)-1]) // names of which more than a column has begin alike
-	dir = x.write(t)
+	dir := x.write(t)
 	text := map[string]string{}
 	for _, format := range []string{"json", "csv", "markdown", "html", "text", "benchfmt"} {
 		out, _, err := inProcess(t.Context(), "report", dir, "--format", format)

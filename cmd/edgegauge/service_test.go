@@ -165,8 +165,6 @@ func TestServicesThatAreAlreadyThere(t *testing.T) {
 			if !strings.Contains(out, "\n"+url) {
 				t.Errorf("the report does not name the treatment by its URL: %s", out)
 			}
-			a.mu.Lock()
-			defer a.mu.Unlock()
 			n, wrong := a.seen()
 			if want := trials * (warmUp + requests); n != want || wrong != "" {
 				t.Errorf("the service saw %d requests, want %d; %s", n, want, wrong)
