@@ -20,7 +20,6 @@ import (
 // An embedded broker is mochi's, in this process.
 type embedded struct {
 	server *broker5.Server
-	wire   *hangingUp
 	at     string
 }
 
@@ -39,13 +38,12 @@ func openEmbedded(_ *program, s stack.Serve, limit int, socket string) (broker, 
 		&slog.HandlerOptions{Level: slog.Level(math.MaxInt)}))})
 	server.Options.Capabilities.MaximumPacketSize = uint32(limit)
 	server.Options.Capabilities.RetainAvailable = 0 // nothing here needs it, and it would be kept without bound
-	e := &embedded{server, &hangingUp{Listener: l, open: map[net.Conn]bool{}}, l.Addr().String()}
 	err = server.AddHook(new(openToAll), nil)
 	if err == nil {
-		err = server.AddListener(listeners.NewNet("wire", e.wire))
+		err = server.AddListener(newEntrance("wire", l))
 	}
 	if err == nil {
-		err = server.AddListener(listeners.NewNet("beside", beside))
+		err = server.AddListener(newEntrance("beside", beside))
 	}
 	if err == nil {
 		err = server.Serve()
@@ -55,7 +53,7 @@ func openEmbedded(_ *program, s stack.Serve, limit int, socket string) (broker, 
 		l.Close()
 		return nil, err
 	}
-	return e, nil
+	return &embedded{server, l.Addr().String()}, nil
 }
 
 // openToAll lets everyone in: the lab's brokers are alone with its programs.
@@ -80,10 +78,26 @@ func (*openToAll) OnACLCheck(_ *broker5.Client, topic string, _ bool) bool {
 
 func (e *embedded) address() string { return e.at }
 
-// close ends the broker, which waits for all connections, and closes only those that said CONNECT.
-func (e *embedded) close() {
-	e.wire.hangUp()
-	e.server.Close()
+// close ends the broker, which waits for all connections.
+func (e *embedded) close() { e.server.Close() }
+
+// An entrance is a listener of the broker that closes its connections itself. The broker would close only those that
+// said CONNECT, and it looks them up under a lock that it takes twice: a client that leaves in between holds it up for
+// ever (Clients.GetByListener of v2.7.9).
+type entrance struct {
+	*listeners.Net
+	conns *hangingUp
+}
+
+func newEntrance(id string, l net.Listener) entrance {
+	conns := &hangingUp{Listener: l, open: map[net.Conn]bool{}}
+	return entrance{listeners.NewNet(id, conns), conns}
+}
+
+// Close implements listeners.Listener.
+func (e entrance) Close(listeners.CloseFn) {
+	e.conns.hangUp()
+	e.Net.Close(func(string) {})
 }
 
 // A hangingUp listener can close the connections that it has accepted.

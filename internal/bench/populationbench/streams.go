@@ -135,8 +135,10 @@ func MeasureStreams(ctx context.Context, exe string, c StreamCase) (f Figure, er
 		}
 		f.Served += served.Count
 	}
+	ending, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	for _, p := range append(servers, client) { // a broker beside its server ends with it
-		err = errors.Join(err, p.conn.End(ctx))
+		err = errors.Join(err, p.conn.End(ending))
 	}
 	return f, err
 }
