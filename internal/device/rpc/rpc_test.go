@@ -421,9 +421,9 @@ func TestDeadlineIsNeverLost(t *testing.T) {
 	}
 }
 
-// Who calls a side that takes nothing any more waits no longer than he says, nor
-// does who closes.
-func TestCallToWhoTakesNothing(t *testing.T) {
+// greetedByWhoTakesNothing is a lab's side of a connection whose other side takes nothing after the greeting.
+func greetedByWhoTakesNothing(t *testing.T) *Conn {
+	t.Helper()
 	lab, agent := net.Pipe() // without a buffer: a write waits for its reader
 	go func() {
 		in := bufio.NewReader(agent)
@@ -435,6 +435,13 @@ func TestCallToWhoTakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Start(nil)
+	return c
+}
+
+// Who calls a side that takes nothing any more waits no longer than he says, nor
+// does who closes.
+func TestCallToWhoTakesNothing(t *testing.T) {
+	c := greetedByWhoTakesNothing(t)
 	done := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -456,19 +463,9 @@ func TestCallToWhoTakesNothing(t *testing.T) {
 // A side that takes nothing any more is given up, though nobody who calls has a limit.
 func TestWriteToWhoTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lab, agent := net.Pipe()
-		go func() {
-			in := bufio.NewReader(agent)
-			fmt.Fprintf(agent, "%s{\"protocol\":%d}\n", Agent.magic(), Protocol)
-			in.ReadString('\n')
-		}()
-		c, _, err := Greet(lab, Lab, Hello{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Start(nil)
+		c := greetedByWhoTakesNothing(t)
 		began := time.Now()
-		err = c.Call(t.Context(), "hang", nil, nil)
+		err := c.Call(t.Context(), "hang", nil, nil)
 		if took := time.Since(began); !errors.Is(err, ErrLost) || took != mostWrite {
 			t.Errorf("got %v after %v", err, took)
 		}
