@@ -22,13 +22,13 @@ import (
 
 // Whatever the truth is, some answers must follow from others: told in another order, by other names, in another unit,
 // the other way round or beside a treatment that is far worse, a study must say the same. No oracle is needed for that.
-// EDGEGAUGE_TELLINGS=SEED:STUDIES draws others.
-func TestTellings(t *testing.T) {
+// EDGEGAUGE_METAMORPHIC=SEED:STUDIES draws others.
+func TestMetamorphicRelations(t *testing.T) {
 	t.Parallel()
 	seed, studies := uint64(1), 16
-	if text := os.Getenv("EDGEGAUGE_TELLINGS"); text != "" {
+	if text := os.Getenv("EDGEGAUGE_METAMORPHIC"); text != "" {
 		if _, err := fmt.Sscanf(text, "%d:%d", &seed, &studies); err != nil {
-			t.Fatalf("EDGEGAUGE_TELLINGS=%s: write SEED:STUDIES", text)
+			t.Fatalf("EDGEGAUGE_METAMORPHIC=%s: write SEED:STUDIES", text)
 		}
 	} else if testing.Short() {
 		studies = 3
@@ -53,9 +53,9 @@ func TestTellings(t *testing.T) {
 	}
 }
 
-// A relation holds between what is said of results in dir, as they are told plainly, and of others made of them.
+// A relation holds between what is said of results in dir, of a study as it was drawn, and of others made of them.
 type relation struct {
-	holds   func(t *testing.T, r *rand.Rand, x telling, dir string)
+	holds   func(t *testing.T, r *rand.Rand, x variant, dir string)
 	every   int  // each so many studies are enough; 0: all
 	benches bool // it is about studies of several benches, too
 }
@@ -68,13 +68,13 @@ var relations = []relation{
 	{tables, 2, false}, {forecasts, 4, false},
 }
 
-func (x telling) asked(dir string) [][]string {
+func (x variant) asked(dir string) [][]string {
 	return [][]string{{"report", dir},
 		{"choose", dir, "--minimize", "rtt", "--minimize", "message_size", "--require", fmt.Sprintf("rtt < %gs", x.bound)}}
 }
 
-// toldSo fails unless the same is said of y, which is x told otherwise.
-func toldSo(t *testing.T, what string, x, y telling, dir string, of func(path string) float64, but ...string) {
+// sameAnswers fails unless the same is said of y, another variant of x.
+func sameAnswers(t *testing.T, what string, x, y variant, dir string, of func(path string) float64, but ...string) {
 	t.Helper()
 	to := y.write(t)
 	for i, args := range x.asked(dir) {
@@ -95,15 +95,15 @@ func toldSo(t *testing.T, what string, x, y telling, dir string, of func(path st
 }
 
 // turned is x in other orders.
-func (x telling) turned(r *rand.Rand) telling {
+func (x variant) turned(r *rand.Rand) variant {
 	x.stackAt, x.modeAt, x.modesFirst, x.seed = r.Perm(len(x.stacks)), r.Perm(len(x.modes)), !x.modesFirst, 2+r.Uint64N(99)
 	return x
 }
 
 // The order of levels, of factors and of trials changes no figure and no word, but for which of several doubts is
 // the first. Shares of the variation go in the order of factors where trials are missing (doc/method.md).
-func orders(t *testing.T, r *rand.Rand, x telling, dir string) {
-	toldSo(t, "another order", x, x.turned(r), dir, alike, ".variation", "(the first of ")
+func orders(t *testing.T, r *rand.Rand, x variant, dir string) {
+	sameAnswers(t, "another order", x, x.turned(r), dir, alike, ".variation", "(the first of ")
 }
 
 // otherNames sort otherwise, are not ASCII, have spaces, begin or end alike, or are long.
@@ -117,7 +117,7 @@ var otherNames = [][3][]string{
 		{"and-a-mode-1", "and-a-mode-2", "and-a-mode-3"}, {"bench-2", "bench-10", "bench-1"}},
 }
 
-func (x telling) called(names [3][]string) telling {
+func (x variant) called(names [3][]string) variant {
 	x.stacks, x.modes = names[0][:len(x.stacks)], names[1][:len(x.modes)]
 	if x.benches != nil {
 		x.benches = names[2]
@@ -126,8 +126,8 @@ func (x telling) called(names [3][]string) telling {
 }
 
 // Other names change names.
-func otherwiseCalled(t *testing.T, r *rand.Rand, x telling, dir string) {
-	toldSo(t, "other names", x, x.called(otherNames[r.IntN(len(otherNames))]), dir, alike)
+func otherwiseCalled(t *testing.T, r *rand.Rand, x variant, dir string) {
+	sameAnswers(t, "other names", x, x.called(otherNames[r.IntN(len(otherNames))]), dir, alike)
 }
 
 // timePaths are the paths of figures that are times.
@@ -135,13 +135,13 @@ var timePaths = regexp.MustCompile(`^\.(cells|candidates)\[.*(rtt|cpu).*` +
 	`\.(mean|ci|sd|median|median_ci|p95|trial_means)(\[|$)`)
 
 // A thousandth and a thousand times the time leave ratios, shares and words.
-func units(t *testing.T, r *rand.Rand, x telling, dir string) {
+func units(t *testing.T, r *rand.Rand, x variant, dir string) {
 	k := []float64{1e-3, 1e3}[r.IntN(2)]
 	y := x.scaled(k)
 	inUnits := regexp.MustCompile(`([0-9.]+) (fs|ps|ns|µs|ms|s|ks)\b`)
 	to := y.write(t)
 	for i, args := range x.asked(dir) {
-		said := func(x telling, args []string) map[string]any {
+		said := func(x variant, args []string) map[string]any {
 			out, _, err := inProcess(t.Context(), append(args, "--json")...)
 			ok(t, err)
 			return flat(t, strings.ReplaceAll(inUnits.ReplaceAllString(x.plain(out), "$1 T"), fmt.Sprintf("%gs", x.bound), "B"))
@@ -156,7 +156,7 @@ func units(t *testing.T, r *rand.Rand, x telling, dir string) {
 	}
 }
 
-func (x telling) scaled(k float64) telling {
+func (x variant) scaled(k float64) variant {
 	value := x.value
 	x.bound *= k
 	x.value = func(figure string, s, m, b int) float64 {
@@ -169,17 +169,17 @@ func (x telling) scaled(k float64) telling {
 }
 
 // Attempts that were refused before a trial became valid change nothing, whatever was noted of them.
-func attemptsBefore(t *testing.T, r *rand.Rand, x telling, dir string) {
+func attemptsBefore(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y, most := x, r.IntN(3)+1
 	y.refused = func(s, m, b int) int { return (s + 2*m + 3*b) % (most + 1) }
-	toldSo(t, "refused attempts", x, y, dir, alike)
+	sameAnswers(t, "refused attempts", x, y, dir, alike)
 }
 
 // counted are warnings that say of how many figures they are.
 var counted = regexp.MustCompile(`\((1 figure|the first of \d+ such figures)\)`)
 
 // A response more changes nothing that is said of others.
-func anotherResponse(t *testing.T, r *rand.Rand, x telling, dir string) {
+func anotherResponse(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y, value := x, x.value
 	y.figures = append(slices.Clone(x.figures), "trial_energy")
 	y.value = func(figure string, s, m, b int) float64 {
@@ -205,7 +205,7 @@ func anotherResponse(t *testing.T, r *rand.Rand, x telling, dir string) {
 
 // A treatment that is far worse in everything changes no other figure, nor who wins; and it only makes
 // others harder to tell apart.
-func aWorseTreatment(t *testing.T, r *rand.Rand, x telling, dir string) {
+func aWorseTreatment(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y, value, worse := x, x.value, len(x.stacks)
 	noise := 1e-3 * r.Float64()
 	y.stacks = append(slices.Clone(x.stacks), "qz9")
@@ -281,7 +281,7 @@ type candidate struct {
 }
 
 // candidates are those of choose, whatever they are called.
-func candidates(t *testing.T, x telling, dir, objective string) []candidate {
+func candidates(t *testing.T, x variant, dir, objective string) []candidate {
 	t.Helper()
 	way := "--minimize"
 	if strings.HasPrefix(objective, "throughput") {
@@ -295,7 +295,7 @@ func candidates(t *testing.T, x telling, dir, objective string) []candidate {
 }
 
 // Blocks that repeat those there are leave means and ratios, make intervals narrower, and turn nothing round.
-func moreOfTheSame(t *testing.T, r *rand.Rand, x telling, dir string) {
+func moreOfTheSame(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y, value := x, x.value
 	y.blocks = 2 * x.blocks
 	y.value = func(figure string, s, m, b int) float64 { return value(figure, s, m, (b-1)%x.blocks+1) }
@@ -326,7 +326,7 @@ func moreOfTheSame(t *testing.T, r *rand.Rand, x telling, dir string) {
 }
 
 // Of a rate that is the inverse of a time the largest is what the least is of the time, and ratios are inverse.
-func inverses(t *testing.T, r *rand.Rand, x telling, dir string) {
+func inverses(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y, value := x, x.value
 	y.median = 1 // so that medians of trials are inverse, too
 	y.figures = []string{"rtt", "throughput"}
@@ -366,7 +366,7 @@ func inverse(a, b []float64) bool {
 }
 
 // All formats print the same figures, digit for digit, and tell treatments apart.
-func formats(t *testing.T, _ *rand.Rand, x telling, _ string) {
+func formats(t *testing.T, _ *rand.Rand, x variant, _ string) {
 	x = x.called(otherNames[len(otherNames)-1]) // names of which more than a column has begin alike
 	dir := x.write(t)
 	text := map[string]string{}
@@ -435,7 +435,7 @@ func formats(t *testing.T, _ *rand.Rand, x telling, _ string) {
 var less = regexp.MustCompile(`(next|last) is ‹[^›]*›, (0\.|−|-)|(answers|is done|needs|sends messages) 0\.`)
 
 // Who is next has more than who is best.
-func nobodyNextIsLess(t *testing.T, r *rand.Rand, x telling, dir string) {
+func nobodyNextIsLess(t *testing.T, r *rand.Rand, x variant, dir string) {
 	out, _, err := inProcess(t.Context(), "report", dir, "--json")
 	ok(t, err)
 	if said := less.FindString(x.plain(out)); said != "" {
@@ -443,8 +443,8 @@ func nobodyNextIsLess(t *testing.T, r *rand.Rand, x telling, dir string) {
 	}
 }
 
-// changed is a later run of the study, told otherwise: its first stack takes share times as long.
-func (x telling) changed(r *rand.Rand, share float64) telling {
+// changed is another variant of the study, run later: its first stack takes share times as long.
+func (x variant) changed(r *rand.Rand, share float64) variant {
 	value, noise := x.value, map[string]float64{}
 	spread := []float64{0.005, 0.05}[r.IntN(2)]
 	for _, of := range x.treatments() {
@@ -493,8 +493,8 @@ type contrast struct {
 	Trials                                    [2]int
 }
 
-// compared runs compare; both are told alike.
-func compared(t *testing.T, x telling, old, new string, conditions ...string) (c comparison, code int) {
+// compared runs compare; both are the same variant.
+func compared(t *testing.T, x variant, old, new string, conditions ...string) (c comparison, code int) {
 	t.Helper()
 	args := []string{"compare", old}
 	if new != "" { // else both versions are in old
@@ -511,7 +511,7 @@ func compared(t *testing.T, x telling, old, new string, conditions ...string) (c
 }
 
 // Old and new the other way round: higher is lower, ratios are inverse, and what was so much more is so much less.
-func theOtherWayRound(t *testing.T, r *rand.Rand, x telling, dir string) {
+func theOtherWayRound(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y := x.changed(r, []float64{1, 1.04, 1.3, 0.8}[r.IntN(4)])
 	to := y.write(t)
 	there, code := compared(t, y, dir, to, "rtt.mean > 5%")
@@ -594,7 +594,7 @@ func agree(t *testing.T, dir, to string) {
 }
 
 // tests holds that JUnit has the verdicts of the conditions, each under a name of its own.
-func tests(t *testing.T, x telling, dir, to string) {
+func tests(t *testing.T, x variant, dir, to string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	out, _, err := inProcess(t.Context(), "compare", dir, to, "--json", "--allow-lost", "--fail-if", "rtt > 5%",
@@ -630,7 +630,7 @@ func tests(t *testing.T, x telling, dir, to string) {
 }
 
 // Compared with itself, nothing is higher, lower or worse.
-func withItself(t *testing.T, r *rand.Rand, x telling, dir string) {
+func withItself(t *testing.T, r *rand.Rand, x variant, dir string) {
 	y := x.turned(r)
 	for _, to := range []string{dir, y.write(t)} {
 		c, code := compared(t, y, dir, to, "rtt > 5%", "rtt > 0%", "message_size > 1%", "cpu.p95 > 1%")
@@ -646,13 +646,13 @@ func withItself(t *testing.T, r *rand.Rand, x telling, dir string) {
 }
 
 // Two versions in one study: the base for the new, and the other way round.
-func versionsRound(t *testing.T, r *rand.Rand, x telling, _ string) {
+func versionsRound(t *testing.T, r *rand.Rand, x variant, _ string) {
 	y := x
 	y.stacks, y.stackAt, y.gone = []string{"qa1@base", "qa1"}, []int{0, 1}, map[[2]int]bool{}
 	z := y
 	z.stacks = []string{"qa1", "qa1@base"}
-	there, code := compared(t, telling{}, y.write(t), "", "rtt.mean > 5%")
-	back, code2 := compared(t, telling{}, z.write(t), "", fmt.Sprintf("rtt.mean < %.15g%%", 100/1.05-100))
+	there, code := compared(t, variant{}, y.write(t), "", "rtt.mean > 5%")
+	back, code2 := compared(t, variant{}, z.write(t), "", fmt.Sprintf("rtt.mean < %.15g%%", 100/1.05-100))
 	if there.Verdict != back.Verdict || code != code2 || len(there.Contrasts) != len(back.Contrasts) {
 		t.Errorf("versions: %s (%d); the other way round: %s (%d)", there.Verdict, code, back.Verdict, code2)
 	}
@@ -666,7 +666,7 @@ func versionsRound(t *testing.T, r *rand.Rand, x telling, _ string) {
 }
 
 // table is the study as a table for analyze, its rows in an order.
-func (x telling) table(t *testing.T, figure string, k float64, order func(rows []string)) string {
+func (x variant) table(t *testing.T, figure string, k float64, order func(rows []string)) string {
 	t.Helper()
 	var rows []string
 	for b := range x.blocks {
@@ -684,7 +684,7 @@ func (x telling) table(t *testing.T, figure string, k float64, order func(rows [
 
 // analyzed is what analyze says of a table of x, its levels plain. Contrasts go both ways, since which
 // treatment is the first is a matter of names.
-func (x telling) analyzed(t *testing.T, file, by string, k float64) map[string]float64 {
+func (x variant) analyzed(t *testing.T, file, by string, k float64) map[string]float64 {
 	t.Helper()
 	out, _, err := inProcess(t.Context(), "analyze", file, "--response", "y", "--by", by, "--block", "block", "--json")
 	ok(t, err)
@@ -720,7 +720,7 @@ func (x telling) analyzed(t *testing.T, file, by string, k float64) map[string]f
 
 // A table says the same with its rows in another order, with factors in another order or one more that
 // has one level, with other names and in another unit.
-func tables(t *testing.T, r *rand.Rand, x telling, _ string) {
+func tables(t *testing.T, r *rand.Rand, x variant, _ string) {
 	plain := func([]string) {}
 	want := x.analyzed(t, x.table(t, "rtt", 1, plain), "stack,mode", 1)
 	y := x.called(otherNames[r.IntN(len(otherNames))])
@@ -746,7 +746,7 @@ func tables(t *testing.T, r *rand.Rand, x telling, _ string) {
 }
 
 // A forecast is of treatments, whatever they are called and in which order they ran.
-func forecasts(t *testing.T, r *rand.Rand, x telling, dir string) {
+func forecasts(t *testing.T, r *rand.Rand, x variant, dir string) {
 	args := []string{"forecast", dir, "--battery", "2xAA", "--link", "nb-iot", "--period", "1h"}
 	want, _ := x.ask(t, args...)
 	y := x.turned(r).called(otherNames[r.IntN(len(otherNames))])
@@ -767,7 +767,7 @@ type mark struct {
 }
 
 // marks are those of a history of the response, by treatment.
-func marks(t *testing.T, x telling, response string, dirs []string) map[string][]mark {
+func marks(t *testing.T, x variant, response string, dirs []string) map[string][]mark {
 	t.Helper()
 	out, _, err := inProcess(t.Context(), append([]string{"history", "--json", "--response", response}, dirs...)...)
 	ok(t, err)
@@ -791,7 +791,7 @@ func marks(t *testing.T, x telling, response string, dirs []string) map[string][
 
 // A history has the same marks whatever the order of its folders and of the levels in its runs, by other
 // names, in another unit, and of a rate that is the inverse of the time.
-func TestTellingsOfAHistory(t *testing.T) {
+func TestMetamorphicHistory(t *testing.T) {
 	t.Parallel()
 	const runs, step = 12, 8
 	r := rand.New(rand.NewPCG(3, 4))
@@ -811,7 +811,7 @@ func TestTellingsOfAHistory(t *testing.T) {
 			}
 		}
 	}
-	told := func(x telling, k float64, other bool) (dirs []string) {
+	write := func(x variant, k float64, other bool) (dirs []string) {
 		for run := range runs {
 			y := x
 			if other && run%2 == 0 { // figures are called as the newest has them
@@ -828,7 +828,7 @@ func TestTellingsOfAHistory(t *testing.T) {
 		}
 		return dirs
 	}
-	plainly := told(x, 1, false)
+	plainly := write(x, 1, false)
 	want := marks(t, x, "rtt", plainly)
 	if len(want["‹s0 m0›"]) == 0 {
 		t.Fatalf("no mark at the step: %v", want)
@@ -837,8 +837,8 @@ func TestTellingsOfAHistory(t *testing.T) {
 	r.Shuffle(len(shuffled), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
 	y := x.called(otherNames[1])
 	for what, got := range map[string]map[string][]mark{
-		"shuffled": marks(t, x, "rtt", shuffled), "other orders": marks(t, x, "rtt", told(x, 1, true)),
-		"other names": marks(t, y, "rtt", told(y, 1, false)), "1000 times": marks(t, x, "rtt", told(x, 1000, false)),
+		"shuffled": marks(t, x, "rtt", shuffled), "other orders": marks(t, x, "rtt", write(x, 1, true)),
+		"other names": marks(t, y, "rtt", write(y, 1, false)), "1000 times": marks(t, x, "rtt", write(x, 1000, false)),
 		"inverse": marks(t, x, "throughput", plainly),
 	} {
 		for treatment, all := range want {
@@ -859,7 +859,7 @@ func TestTellingsOfAHistory(t *testing.T) {
 	}
 }
 
-// Treatments of which the names read alike are told apart by their levels.
+// Treatments of which the names read alike are distinguished by their levels.
 func TestNamesThatReadAlike(t *testing.T) {
 	t.Parallel()
 	x := drawn(rand.New(rand.NewPCG(5, 6)))

@@ -18,9 +18,9 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// A telling is a fabricated study, and how it is told: what was measured goes by the numbers of
-// levels; names and orders are the telling's.
-type telling struct {
+// A variant is a fabricated study as it is written: what was measured goes by the numbers of levels; names and
+// orders differ from variant to variant.
+type variant struct {
 	stacks, modes   []string // names of the levels, by number; of one mode there is no factor
 	stackAt, modeAt []int    // numbers of the levels, in the order of the file
 	modesFirst      bool
@@ -42,8 +42,8 @@ const placedFacts = `{"edgegauge":{"version":"bench"},"placement":{"together":{"
 	`"devices":{%s}}`
 
 // drawn is a study that never was, with all its names and orders plain.
-func drawn(r *rand.Rand) telling {
-	x := telling{stacks: []string{"qa1", "qb2", "qc3", "qd4"}[:2+r.IntN(3)],
+func drawn(r *rand.Rand) variant {
+	x := variant{stacks: []string{"qa1", "qb2", "qc3", "qd4"}[:2+r.IntN(3)],
 		modes:  []string{"mx1", "my2", "mz3"}[:1+r.IntN(3)],
 		blocks: []int{3, 4, 6, 10, 17}[r.IntN(5)], seed: 1, figures: []string{"rtt", "message_size", "cpu"},
 		median: []float64{1, 1, 0.85}[r.IntN(3)], gone: map[[2]int]bool{},
@@ -114,7 +114,7 @@ func upTo(n int) []int {
 }
 
 // text is the study file.
-func (x telling) text() string {
+func (x variant) text() string {
 	list := func(names []string, at []int) string {
 		var out []string
 		for _, i := range at {
@@ -134,7 +134,7 @@ func (x telling) text() string {
 		gone = append(gone, fmt.Sprintf("{stack: %q, options.mode: %q}", x.stacks[at[0]], x.modes[at[1]]))
 	}
 	slices.Sort(gone)
-	text := fmt.Sprintf("study: told\nservice: monitor\nrequests: 100\nfactors: {%s}\n", strings.Join(factors, ", "))
+	text := fmt.Sprintf("study: variant\nservice: monitor\nrequests: 100\nfactors: {%s}\n", strings.Join(factors, ", "))
 	if len(gone) > 0 {
 		text += "exclude: [" + strings.Join(gone, ", ") + "]\n"
 	}
@@ -143,9 +143,9 @@ func (x telling) text() string {
 }
 
 // write makes results of it in a new folder.
-func (x telling) write(t *testing.T) string {
+func (x variant) write(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "told")
+	dir := filepath.Join(t.TempDir(), "variant")
 	kept, p, err := fabricated.CreateOn(dir, []byte(x.text()), fmt.Appendf(nil, placedFacts, x.devices))
 	ok(t, err)
 	defer kept.Close()
@@ -160,7 +160,7 @@ func (x telling) write(t *testing.T) string {
 	return dir
 }
 
-func (x telling) trial(kept *store.Store, p study.Plan, trial study.Trial) error {
+func (x variant) trial(kept *store.Store, p study.Plan, trial study.Trial) error {
 	stack, mode, on := 0, 0, store.Bench{}
 	for i, w := range trial.Treatment {
 		if p.Study.Factors[i].Name == "stack" {
@@ -206,7 +206,7 @@ func (x telling) trial(kept *store.Store, p study.Plan, trial study.Trial) error
 }
 
 // treatments are the numbers of the levels of each.
-func (x telling) treatments() [][2]int {
+func (x variant) treatments() [][2]int {
 	var out [][2]int
 	for s := range x.stacks {
 		for m := range x.modes {
@@ -219,7 +219,7 @@ func (x telling) treatments() [][2]int {
 }
 
 // name is a treatment's.
-func (x telling) name(of [2]int) string {
+func (x variant) name(of [2]int) string {
 	switch {
 	case len(x.modes) == 1:
 		return x.stacks[of[0]]
@@ -229,8 +229,8 @@ func (x telling) name(of [2]int) string {
 	return x.stacks[of[0]] + " " + x.modes[of[1]]
 }
 
-// plain puts numbers in the place of names: what is left is the same however the study is told.
-func (x telling) plain(text string) string {
+// plain puts numbers in the place of names: what is left is the same in every variant of the study.
+func (x variant) plain(text string) string {
 	var names [][2]string
 	for _, of := range x.treatments() {
 		if len(x.modes) > 1 {
@@ -255,8 +255,8 @@ func (x telling) plain(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// ask runs a command that prints JSON about results of the telling, and flattens what it says.
-func (x telling) ask(t *testing.T, args ...string) (leaves map[string]any, code int) {
+// ask runs a command that prints JSON about results of the variant, and flattens what it says.
+func (x variant) ask(t *testing.T, args ...string) (leaves map[string]any, code int) {
 	t.Helper()
 	out, code, err := inProcess(t.Context(), append(args, "--json")...)
 	ok(t, err)
