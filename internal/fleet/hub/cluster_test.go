@@ -202,23 +202,26 @@ func (r *ring) js() jetstream.JetStream {
 	return js
 }
 
-// leader is the hub that leads the orders, or one that does not.
+// leader is the hub that leads the orders, once one is elected, or one that does not.
 func (r *ring) leader(other int) int {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
-	defer cancel()
-	stream, err := r.js().Stream(ctx, "KV_assign")
-	if err != nil {
-		r.t.Error(err)
-		return 0
-	}
-	name := stream.CachedInfo().Cluster.Leader
-	for i, o := range r.options {
-		if strings.HasSuffix(name, "-"+o.Route) {
-			return (i + other) % len(r.options)
+	js := r.js()
+	name := ""
+	var err error
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Second)
+		var stream jetstream.Stream
+		if stream, err = js.Stream(ctx, "KV_assign"); err == nil {
+			name = stream.CachedInfo().Cluster.Leader
+		}
+		cancel()
+		for i, o := range r.options {
+			if strings.HasSuffix(name, "-"+o.Route) {
+				return (i + other) % len(r.options)
+			}
 		}
 	}
-	r.t.Errorf("%q leads the orders", name)
+	r.t.Errorf("%q leads the orders: %v", name, err)
 	return 0
 }
 
