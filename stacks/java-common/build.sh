@@ -16,8 +16,7 @@ release=8
 
 fetch() { # FOLDER SCOPE: the jars of a Maven profile's dependencies
   rm -rf "$1"
-  mvn -o -q -B -P"$2" $plugin:copy-dependencies -DoutputDirectory="$1" -DincludeScope=runtime >build/mvn.log 2>&1 ||
-    mvn -q -B -P"$2" $plugin:copy-dependencies -DoutputDirectory="$1" -DincludeScope=runtime >build/mvn.log 2>&1 ||
+  mvn -q -B -P"$2" $plugin:copy-dependencies -DoutputDirectory="$1" -DincludeScope=runtime >build/mvn.log 2>&1 ||
     { cat build/mvn.log >&2; echo "build.sh: Maven could not fetch the jars of $PWD/pom.xml" >&2; exit 1; }
 }
 
