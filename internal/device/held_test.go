@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,7 +155,10 @@ func TestSupervisorThatSaysNothing(t *testing.T) {
 	}
 	t.Parallel()
 	exe := filepath.Join(t.TempDir(), "exe")
-	if err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+	syscall.ForkLock.RLock() // a child born meanwhile would hold it open for writing
+	err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	within(t, func() {

@@ -21,7 +21,7 @@ import (
 type Local struct {
 	Exe  string // the edgegauge binary, which is also the supervisor
 	Temp string // folder for the programs' temporary files (TMPDIR); empty: this process's
-	// Spares are supervisors that may be kept ready; nil: each is started when it is needed.
+	// Spares are supervisors that are kept for other programs; nil: each has one program.
 	Spares *Spares
 }
 
@@ -43,11 +43,15 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Stdin: ours.stdin, Stdout: ours.stdout, PID: pid, supervisor: s, exit: make(chan Exit, 1)}
-	go s.watch(p.exit)
+	spares := l.Spares
+	if c.Namespace != nil {
+		spares = nil // its supervisor is in there, too
+	}
+	go s.watch(p.exit, spares)
 	return p, nil
 }
 
-// supervise gives c to a supervisor, which has its ends. One that was kept ready may have ended meanwhile: then
+// supervise gives c to a supervisor, which has its ends. One that was kept may have ended meanwhile: then
 // it is another's turn.
 func (l Local) supervise(ctx context.Context, c Command, theirs ends) (s *localSupervisor, pid int, err error) {
 	for {

@@ -141,13 +141,17 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 	unix.Kill(spare, unix.SIGKILL)
 }
 
-// playLab starts a process that ignores its stdin, names it and a supervisor that waits for an order, and waits to
+// playLab starts a process that ignores its stdin, names it and a supervisor that waits for another, and waits to
 // be killed.
 func playLab() {
 	exe, _ := os.Executable()
 	l := Local{Exe: exe, Spares: new(Spares)}
-	l.Ready(1)
-	l.Spares.starting.Wait()
+	ended, err := l.Start(context.Background(), Command{Argv: []string{"true"}})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	ended.Wait()
 	spare := l.Spares.waiting[0].cmd.Process.Pid
 	p, err := Local{Exe: exe}.Start(context.Background(), Command{Argv: []string{"sleep", "1000"}})
 	if err != nil {

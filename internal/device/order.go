@@ -1,6 +1,7 @@
 package device
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
@@ -75,6 +76,10 @@ func receiveOrder(control *os.File) (o order, err error) {
 			unix.Close(fd)
 		}
 	}
-	// What this reads ahead is the lab's silence.
-	return o, json.NewDecoder(control).Decode(&o)
+	// What this reads ahead is the lab's silence: it says nothing more until it knows how the program ended.
+	text, err := bufio.NewReader(control).ReadBytes('\n')
+	if err != nil {
+		return o, err
+	}
+	return o, json.Unmarshal(text, &o)
 }

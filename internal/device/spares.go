@@ -2,50 +2,26 @@ package device
 
 import "sync"
 
-// Spares are supervisors that wait for their first order: to start one takes as long as this
-// binary takes to initialize, which a trial need not wait for. Each serves one program.
+// Spares are supervisors whose programs have ended and that wait for another order: to start one takes as long as
+// this binary takes to initialize, twice in each trial.
 type Spares struct {
-	mu       sync.Mutex
-	waiting  []*localSupervisor
-	coming   int // are being started
-	closed   bool
-	starting sync.WaitGroup
+	mu      sync.Mutex
+	waiting []*localSupervisor
+	closed  bool
 }
 
-// Ready has supervisors started, in the background, until so many wait; without Spares, none. Call it
-// when nothing is measured.
-func (l Local) Ready(n int) {
-	s := l.Spares
+// keep takes one whose program has ended. It reports whether it did: after the end, and without Spares, it takes none.
+func (s *Spares) keep(one *localSupervisor) bool {
 	if s == nil {
-		return
-	}
-	s.starting.Go(func() {
-		for s.wants(n) {
-			one, err := l.newSupervisor(nil)
-			if s.keep(one); err != nil {
-				return // Start will find out
-			}
-		}
-	})
-}
-
-func (s *Spares) wants(n int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || len(s.waiting)+s.coming >= n {
 		return false
 	}
-	s.coming++
-	return true
-}
-
-// keep takes one that was started; nil: it was not.
-func (s *Spares) keep(one *localSupervisor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.coming--; one != nil {
-		s.waiting = append(s.waiting, one)
+	if s.closed {
+		return false
 	}
+	s.waiting = append(s.waiting, one)
+	return true
 }
 
 // take takes one that waits; nil: none does.
@@ -63,12 +39,11 @@ func (s *Spares) take() *localSupervisor {
 	return one
 }
 
-// Close ends those that nobody needed. No others are started.
+// Close ends those that wait. No others are kept.
 func (s *Spares) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.starting.Wait()
 	for one := s.take(); one != nil; one = s.take() {
 		one.shut()
 		one.reap()

@@ -29,29 +29,36 @@ const (
 	obedience = 5 * time.Second
 )
 
-// localSupervisor is the lab's side of Supervise.
+// localSupervisor is the lab's side of Supervise, while that has one program.
 type localSupervisor struct {
 	control *os.File
 	said    *bufio.Reader // of control
 	cmd     *exec.Cmd
 	group   tracker
-	insist  sync.Once
 	ended   chan struct{} // closed when the supervisor was waited for
+
+	mu     sync.Mutex
+	killed bool // the supervisor was told to end
+	over   bool // the program has ended, and the supervisor may have another
 }
 
 // kill tells the supervisor, and does its work if that is not done in time: it may
 // be stopped, or starved.
 func (s *localSupervisor) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed || s.over {
+		return
+	}
+	s.killed = true
 	s.shut()
-	s.insist.Do(func() {
-		go func() {
-			select {
-			case <-s.ended:
-			case <-time.After(obedience):
-				s.force()
-			}
-		}()
-	})
+	go func() {
+		select {
+		case <-s.ended:
+		case <-time.After(obedience):
+			s.force()
+		}
+	}()
 }
 
 // shut ends the supervisor's read. Subtle: not by Fd, whose number may be another
@@ -101,8 +108,8 @@ func (s *localSupervisor) begin(ctx context.Context, o order, theirs ends) (pid 
 // errSpeechless is the end of a supervisor that said nothing.
 var errSpeechless = fmt.Errorf("%w: its supervisor exited without an answer", errNotStarted)
 
-// watch reads how the program ended, reaps the supervisor and delivers the exit.
-func (s *localSupervisor) watch(exit chan<- Exit) {
+// watch reads how the program ended, has the supervisor kept for another or reaps it, and delivers the exit.
+func (s *localSupervisor) watch(exit chan<- Exit, spares *Spares) {
 	var e Exit
 	line, err := s.said.ReadBytes('\n')
 	if err == nil {
@@ -111,15 +118,30 @@ func (s *localSupervisor) watch(exit chan<- Exit) {
 	if err != nil {
 		e = Exit{Code: -1, Signal: "SIGKILL", Err: "its supervisor was killed"}
 	}
-	s.reap()
+	if err != nil || e.Err != "" || !s.handOver(spares) {
+		s.reap()
+	}
 	exit <- e
 	close(exit)
+}
+
+// handOver leaves nothing of the program and has its supervisor kept for another, unless that was told to end.
+func (s *localSupervisor) handOver(spares *Spares) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed || spares == nil {
+		return false
+	}
+	s.group.killAll()
+	s.group.remove()
+	s.over = spares.keep(&localSupervisor{control: s.control, said: s.said, cmd: s.cmd, ended: make(chan struct{})})
+	return s.over
 }
 
 // reap waits for a supervisor that has said its last word, and leaves nothing of
 // its program.
 func (s *localSupervisor) reap() {
-	s.control.Close()
+	s.control.Close() // it waits for another order otherwise
 	late := time.AfterFunc(obedience, s.force)
 	s.cmd.Wait()
 	late.Stop()

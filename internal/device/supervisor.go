@@ -25,54 +25,109 @@ const controlFD = 3
 // SuperviseVerb is the hidden verb of the binary that runs Supervise.
 const SuperviseVerb = "supervise"
 
-// Supervise runs the program of the order that comes on fd 3, and outlives a killed lab
-// just long enough to end everything the program started: neither a process group
+// Supervise runs the programs of the orders that come on fd 3, one after the other, and outlives a killed lab
+// just long enough to end everything they started: neither a process group
 // nor a parent-death signal would reach all of it. It becomes the reaper of all
-// that the program starts, tells the lab on fd 3 the process id and later how it ended,
+// that a program starts, tells the lab on fd 3 the process id and later how it ended,
 // and kills the whole tree as soon as fd 3 closes. It may run on other CPUs than the
 // program: two programs that share a CPU do not wait for their supervisors to begin.
 // It returns the exit status.
 func Supervise([]string) int {
 	control := os.NewFile(controlFD, "control")
-	runtime.LockOSThread() // Subtle: the child's parent-death signal follows this thread, so it must live as long as we do
+	runtime.LockOSThread() // Subtle: a child's parent-death signal follows this thread, so it must live as long as we do
 	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 	unix.CloseOnExec(controlFD)
-	say := json.NewEncoder(control)
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-	o, err := receiveOrder(control)
-	switch {
-	case errors.Is(err, io.EOF): // the lab is gone, or had nothing to start
-		return 0
-	case errors.Is(err, unix.ENOTSOCK) || errors.Is(err, unix.EBADF):
-		fmt.Fprintln(os.Stderr, "edgegauge supervise is started by a lab, not by hand")
-		return 2
-	}
-	pid, exit := 0, Exit{Code: -1}
-	if err == nil {
-		pid, err = launch(o)
-	}
-	if err != nil {
-		exit.Err = err.Error()
-		say.Encode(exit)
+	s := supervision{say: json.NewEncoder(control), orders: make(chan received)}
+	if err := s.keepPlace(); err != nil {
+		s.say.Encode(Exit{Code: -1, Err: err.Error()})
 		return 127
 	}
-	say.Encode(started{PID: pid})
-	os.Stdin.Close() // the child's end of stdin must be the last one
-	os.Stdout.Close()
-
-	var alone, over atomic.Bool
-	go func() { // nothing more is ever sent to us: any end of this read means the lab is gone or wants the tree dead
-		io.Copy(io.Discard, control)
-		alone.Store(true)
-		if !over.Load() {
-			killTree(os.Getpid())
+	go s.listen(control)
+	for r := range s.orders {
+		switch {
+		case errors.Is(r.err, unix.ENOTSOCK) || errors.Is(r.err, unix.EBADF):
+			fmt.Fprintln(os.Stderr, "edgegauge supervise is started by a lab, not by hand")
+			return 2
+		case r.err == nil:
+			r.err = s.serve(r.order)
 		}
-	}()
-	exit = reap(pid, &alone)
-	over.Store(true)
-	say.Encode(exit)
-	return 0
+		if r.err != nil {
+			s.say.Encode(Exit{Code: -1, Err: r.err.Error()})
+			return 127
+		}
+	}
+	return 0 // the lab is gone, or has nothing more to start
+}
+
+// A supervision is the process that supervises.
+type supervision struct {
+	say    *json.Encoder // to the lab
+	orders chan received // closed when the lab is gone or wants the tree dead
+	alone  atomic.Bool   // it is closed
+	busy   atomic.Bool   // there is a program
+
+	home, null, stderr int // its folder, /dev/null and its stderr, which a program's take the places of
+}
+
+// received is an order, or why it is none.
+type received struct {
+	order order
+	err   error
+}
+
+// keepPlace keeps what each program's order replaces.
+func (s *supervision) keepPlace() (err error) {
+	if s.home, err = unix.Open(".", unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	if s.null, err = unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	s.stderr, err = unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
+	return err
+}
+
+// listen receives orders until the lab's end of the socket is closed, and then kills the tree.
+func (s *supervision) listen(control *os.File) {
+	defer close(s.orders)
+	for {
+		o, err := receiveOrder(control)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		s.orders <- received{o, err}
+		if err != nil {
+			return
+		}
+	}
+	s.alone.Store(true)
+	if s.busy.Load() {
+		killTree(os.Getpid())
+	}
+}
+
+// serve runs a program to its end. Its error says why it could not be started.
+func (s *supervision) serve(o order) error {
+	s.busy.Store(true)
+	pid, err := launch(o)
+	if err != nil {
+		return err
+	}
+	s.say.Encode(started{PID: pid})
+	// The child's end of stdin must be the last one.
+	err = errors.Join(unix.Dup3(s.null, 0, 0), unix.Dup3(s.null, 1, 0))
+	if s.alone.Load() { // before the child was there
+		killTree(os.Getpid())
+	}
+	exit := reap(pid, &s.alone)
+	s.busy.Store(false)
+	// The next order comes when this has been told, and finds all as this one did.
+	if err = errors.Join(err, unix.Dup3(s.stderr, 2, 0), unix.Fchdir(s.home)); err != nil {
+		exit.Err = err.Error()
+	}
+	s.say.Encode(exit)
+	return nil
 }
 
 // launch starts an order's program on its CPUs and in its group, if there are any.

@@ -202,11 +202,6 @@ func (p *programs) explain(err error) error {
 
 // after ends both programs and says what they left behind.
 func (p *programs) after(ctx context.Context) (findings, error) {
-	for _, at := range p.places.at {
-		if ready, ok := at.device.(interface{ Ready(programs int) }); ok {
-			ready.Ready(len(p.places.at) * max(1, p.trial.setup.AtOnce)) // for the next trial
-		}
-	}
 	if err := p.trial.session.End(ctx); err != nil {
 		return findings{}, p.explain(err)
 	}
