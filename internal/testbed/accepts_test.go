@@ -1,16 +1,22 @@
 package testbed
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -218,6 +224,46 @@ func TestCheckAcceptsWhatForeignStacksRun(t *testing.T) {
 		if why == "" && slices.ContainsFunc(refused, named) {
 			t.Errorf("%s: check refuses it, and it runs", w)
 		}
+	}
+}
+
+// A program is not measured as what it is not: asked for a transport that it lacks, it says so.
+func TestForeignStacksRefuseAnotherTransport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs stacks in other languages")
+	}
+	b := foreignBed(t)
+	for _, name := range b.StackNames() {
+		d, _ := b.FindStack(name)
+		if d.Dir == "" || b.StackState(t.Context(), d) != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			for verb, p := range map[string]stack.Program{"serve": d.Serve, "call": d.Call} {
+				argv, err := p.Argv(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(argv) == 0 {
+					continue
+				}
+				o := d.Serves[0]
+				line, err := json.Marshal(map[string]any{"type": verb, "protocol": 1, "service": o.Services[0],
+					"encoding": o.Encodings[0], "security": o.Security[0], "transport": "carrier-pigeon",
+					"connection": o.Connections[0], "host": "127.0.0.1", "url": "http://127.0.0.1:9/"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+				cmd.Dir, cmd.Stdin = d.Dir, bytes.NewReader(append(line, '\n'))
+				said, err := kernel.Output(cmd)
+				cancel()
+				if !strings.Contains(string(said), `"type":"error"`) || !strings.Contains(string(said), "carrier-pigeon") {
+					t.Errorf("%s: it said %q, %v", verb, said, err)
+				}
+			}
+		})
 	}
 }
 

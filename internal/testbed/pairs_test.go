@@ -132,8 +132,11 @@ func TestCheckAcceptsWhatForeignPairsRun(t *testing.T) {
 			break
 		}
 	}
-	if len(lacking) < 100 {
+	switch {
+	case len(met) > 4 && len(lacking) < 100:
 		t.Fatalf("%d ways that one lacks", len(lacking))
+	case len(lacking) < 2:
+		t.Skipf("%d ways that one lacks: too few stacks in other languages are built", len(lacking))
 	}
 	random.Shuffle(len(both), func(i, j int) { both[i], both[j] = both[j], both[i] })
 	accepted, refused := covering(both), lacking[:2]

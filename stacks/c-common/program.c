@@ -115,7 +115,7 @@ bool program_setup(struct setup *s, const struct stack *stack, const char *line,
   s->service = service_of(service);
   s->encoding = json_text(j, "encoding", stack->encoding);
   s->security = json_text(j, "security", "none");
-  s->transport = json_text(j, "transport", "");
+  s->transport = json_text(j, "transport", stack->transport);
   s->host = json_text(j, "host", "127.0.0.1");
   s->url = json_text(j, "url", "");
   s->directory = json_text(j, "directory", "");
@@ -126,6 +126,8 @@ bool program_setup(struct setup *s, const struct stack *stack, const char *line,
   if (s->service == NO_SERVICE) { snprintf(why, size, "no service \"%.40s\"", service); return false; }
   if (!one_of(stack->encodings, s->encoding)) { refuse(why, size, "encoding", s->encoding, stack->encodings); return false; }
   if (!one_of(stack->security, s->security)) { refuse(why, size, "security", s->security, stack->security); return false; }
+  const char *const transports[] = {stack->transport, NULL};
+  if (*s->transport && !one_of(transports, s->transport)) { refuse(why, size, "transport", s->transport, transports); return false; }
   return !sensor || (s->sensor = sensor_open(sensor, why, size));
 }
 

@@ -36,6 +36,7 @@ struct exchange {
 struct stack {
   const char *version, *runtime;
   const char *encoding; // the default
+  const char *transport; // the only one
   const char *const *encodings, *const *security; // ended by NULL
   bool (*serve)(struct setup *s, char *url, size_t size, char *why, size_t whySize);
   void (*sync)(void); // before a report: wait for records on their way; may be NULL

@@ -44,6 +44,7 @@ class Setup {
   public void Check() {
     Has("encoding", Text("encoding", "soap11"), "soap11");
     Has("security", Security, "none", "tls12", "wss-username");
+    Has("transport", Text("transport", "http"), "http");
     Has("connection", Connection, "keep-alive", "per-request");
     if (Long("protocol", 1) > 1) throw new ArgumentException("the protocol is newer than mine (1); update the stack");
   }

@@ -43,7 +43,7 @@ static void *no_client(const struct setup *s, char *why, size_t size) {
 
 int main(int argc, char **argv) {
   static const char *const encodings[] = {"soap11", "soap12", NULL}, *const security[] = {"none", "tls", "tls12", NULL};
-  struct stack stack = {.version = apache_version(), .runtime = "C, glibc", .encoding = "soap11", .encodings = encodings, .security = security,
+  struct stack stack = {.version = apache_version(), .runtime = "C, glibc", .encoding = "soap11", .transport = "http", .encodings = encodings, .security = security,
                         .serve = serve, .sync = take, .stop = stop, .dial = no_client};
   return program_main(argc, argv, &stack);
 }

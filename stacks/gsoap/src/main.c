@@ -27,7 +27,7 @@ static void become(char **argv, const char *security) {
 int main(int argc, char **argv) {
   static const char *const encodings[] = {"soap11", "soap12", NULL};
   static const char *const levels[] = {"none", "tls", "tls12", "wss-username", "wss-hmac", "wss-rsa", NULL};
-  struct stack stack = {.version = "2.8.124", .runtime = "C, glibc", .encoding = "soap11", .encodings = encodings, .security = levels,
+  struct stack stack = {.version = "2.8.124", .runtime = "C, glibc", .encoding = "soap11", .transport = "http", .encodings = encodings, .security = levels,
                         .serve = server_start, .sync = wire_sync, .stop = stop, .dial = client_dial, .call = client_call, .hang_up = client_hang_up};
   const char *cgi = getenv("GATEWAY_INTERFACE") ? getenv("EDGEGAUGE_SERVE") : NULL;
   if (cgi) return cgi_main(&stack, cgi);

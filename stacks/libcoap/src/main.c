@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
   static const char *const encodings[] = {"protobuf", NULL}, *const security[] = {"none", "dtls-psk", NULL};
   char runtime[100];
   snprintf(runtime, sizeof runtime, "C, glibc, protobuf-c");
-  struct stack stack = {.version = coap_package_version(), .runtime = runtime, .encoding = "protobuf", .encodings = encodings, .security = security,
+  struct stack stack = {.version = coap_package_version(), .runtime = runtime, .encoding = "protobuf", .transport = "coap", .encodings = encodings, .security = security,
                         .serve = server_start, .stop = stop, .dial = client_dial, .call = client_call, .hang_up = client_hang_up};
   return program_main(argc, argv, &stack);
 }
