@@ -63,14 +63,15 @@ type Candidate struct {
 	Difference bool // Ratio is a difference, since some value is not positive
 	PHolm      float64
 	Noise      bool
-	Odd        bool   // mean and typical trial disagree: a few trials weigh much
-	Turned     bool   // it ranks behind the best, and is better in the blocks that both have
-	Starved    bool   // programs waited for a CPU: only what that cannot explain is decided
-	Slowed     bool   // the difference from the best is significant, and waiting for a CPU may explain it
-	Needed     int    // trials that would tell it from the best; 0: cannot be said
-	Front      bool   // no other candidate that may meet the requirements is better in one objective and as good in all
-	BeatBy     string // a candidate that keeps it off the front; empty: it is on it
-	Unsure     bool   // off the front by differences within noise only
+	Centers    float64 // first objective over the best's in the blocks that both have, which Odd is judged by; or NaN
+	Odd        bool    // mean and typical trial disagree: a few trials weigh much
+	Turned     bool    // it ranks behind the best, and is better in the blocks that both have
+	Starved    bool    // programs waited for a CPU: only what that cannot explain is decided
+	Slowed     bool    // the difference from the best is significant, and waiting for a CPU may explain it
+	Needed     int     // trials that would tell it from the best; 0: cannot be said
+	Front      bool    // no other candidate that may meet the requirements is better in one objective and as good in all
+	BeatBy     string  // a candidate that keeps it off the front; empty: it is on it
+	Unsure     bool    // off the front by differences within noise only
 
 	waited bool // waiting for a CPU may explain a difference from the best, even where nothing was starved
 }
@@ -224,15 +225,21 @@ func meanOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
 	return stat.Mean(xs, confidence)
 }
 
-// headlineOf is the center that report shows: of medians and quantiles of trials
-// the median, where it has an interval, else the mean.
+// headlineOf is the center that report shows: the median where there is one of trials, else the mean.
 func headlineOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
-	if t.Figure == "median" || t.Figure == "p95" {
-		if s, err := stat.Quantile(xs, 0.5, confidence); err == nil && s.HasInterval() {
-			return s, nil
-		}
+	if s, ok := medianOf(t, xs, confidence); ok {
+		return s, nil
 	}
 	return meanOf(t, xs, confidence)
+}
+
+// medianOf is the median of medians and quantiles of trials, where it has an interval.
+func medianOf(t Term, xs []float64, confidence float64) (stat.Summary, bool) {
+	if t.Figure != "median" && t.Figure != "p95" {
+		return stat.Summary{}, false
+	}
+	s, err := stat.Quantile(xs, 0.5, confidence)
+	return s, err == nil && s.HasInterval()
 }
 
 // judgeChecks holds every figure against its bound, Holm over all of them.

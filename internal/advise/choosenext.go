@@ -14,10 +14,10 @@ import (
 // and says what would tell them apart.
 func (c *Choice) noise(all []Series) {
 	for i := range c.Candidates {
-		c.Candidates[i].Ratio = none()
+		c.Candidates[i].Ratio, c.Candidates[i].Centers = none(), math.NaN()
 	}
 	best := &c.Candidates[0]
-	best.Ratio.Estimate = 1
+	best.Ratio.Estimate, best.Centers = 1, 1
 	pairs, rows, series, err := c.pairs(all)
 	for i := range c.Candidates[1:] {
 		x := &c.Candidates[i+1]
@@ -39,10 +39,10 @@ func (c *Choice) noise(all []Series) {
 			x.Noise = x.Noise || x.Slowed
 			x.waited = true
 		}
-		ratio := RatioOfCommon(rows[i+1], rows[0], func(xs []float64) (stat.Summary, error) {
+		x.Centers = RatioOfCommon(rows[i+1], rows[0], func(xs []float64) (stat.Summary, error) {
 			return headlineOf(c.Objectives[0].Term, xs, c.Confidence)
 		})
-		x.Odd = x.odd(ratio, c.Objectives[0].Maximize)
+		x.Odd = !c.byMedian(*x, *best) && x.odd(c.Objectives[0].Maximize)
 		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
 		if x.Noise && pairs.Log && !x.waited {
 			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
@@ -67,6 +67,15 @@ func RatioOfCommon(a, b []float64, center func([]float64) (stat.Summary, error))
 	return x.Center / y.Center
 }
 
+// byMedian reports whether some of the candidates has a median for its first objective: it is held against
+// the blocks alone, since it is no mean that a few slow trials could have moved.
+func (c *Choice) byMedian(all ...Candidate) bool {
+	return slices.ContainsFunc(all, func(x Candidate) bool {
+		_, ok := medianOf(c.Objectives[0].Term, x.Objectives[0].Values, c.Confidence)
+		return ok
+	})
+}
+
 // turned reports whether a candidate that ranks behind the best is better in the blocks that both have.
 func (x Candidate) turned(maximize bool) bool {
 	if maximize {
@@ -76,9 +85,9 @@ func (x Candidate) turned(maximize bool) bool {
 }
 
 // odd reports whether the means and the typical trials of a candidate and the best
-// disagree: the candidate ranks behind by its mean, and a typical trial of it is
-// significantly better, or the ratio of the means lies outside the interval.
-func (x Candidate) odd(ratio float64, maximize bool) bool {
+// disagree: the ratio of the means, of the blocks that both have, lies outside the interval of typical
+// trials, and these do not say that it is worse.
+func (x Candidate) odd(maximize bool) bool {
 	if x.Difference || !(x.Ratio.Lo < x.Ratio.Hi) {
 		return false
 	}
@@ -86,7 +95,7 @@ func (x Candidate) odd(ratio float64, maximize bool) bool {
 	if maximize {
 		worse = x.Ratio.Hi < 1
 	}
-	return (ratio < x.Ratio.Lo || ratio > x.Ratio.Hi) && !worse
+	return (x.Centers < x.Ratio.Lo || x.Centers > x.Ratio.Hi) && !worse
 }
 
 // pairs are all candidates' first objective, one row each.

@@ -74,7 +74,7 @@ func (c LevelChoice) answer() string {
 		case x.Meets != stat.Confirmed:
 		case x.Odd:
 			odd = append(odd, fmt.Sprintf("%s (mean %s times as much, typical trial %s)", c.short(x.Name),
-				ratioText(x.Objectives[0].Center.Center/f.Center.Center), timesAsMuch(x.Ratio, true, "")))
+				ratioText(x.Centers), timesAsMuch(x.Ratio, true, "")))
 		case x.Turned:
 			turned = append(turned, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference, x.Objectives[0].Unit))
 		case x.Slowed:

@@ -58,30 +58,39 @@ func TestNobodyIsNextWhoIsBetterInCommonBlocks(t *testing.T) {
 	}
 	const less = "; behind it, and yet less in the blocks that both have: "
 	for _, x := range []struct {
-		of   []ran
-		want string
+		of           []ran
+		figure       string
+		medians, yet string
 	}{
-		{[]ran{{"quick", 1, quick}, {"all", 1, all}}, less + "all, 0.9"},
-		{[]ran{{"clustered", 1, clustered}, {"steady", 1, steady}}, "(medians, since trials fall into two clusters)" + less +
-			"steady, 0.7"},
+		{[]ran{{"quick", 1, quick}, {"all", 1, all}}, "mean", "", less + "all, 0.9"},
+		{[]ran{{"clustered", 1, clustered}, {"steady", 1, steady}}, "median",
+			" (medians, since trials fall into two clusters)", less + "steady, 0.7"},
 	} {
-		got := strings.Join(reportOfRan(t, x.of...).Verdict(), " ")
-		if !strings.HasPrefix(got, "Quickest: "+x.of[0].name) || !strings.Contains(got, x.want) ||
+		r := reportOfRan(t, x.of...)
+		got := strings.Join(r.Verdict(), " ")
+		if !strings.HasPrefix(got, "Quickest: "+x.of[0].name) || !strings.Contains(got, x.medians+x.yet) ||
 			strings.Contains(got, "next is") || strings.Contains(got, "a few slow trials") {
-			t.Errorf("got %q, want %q in it", got, x.want)
+			t.Errorf("got %q, want %q in it", got, x.medians+x.yet)
+		}
+		c := chosenBy(t, r, x.figure)
+		if got := (LevelChoice{Choice: c}).answer(); !strings.Contains(got, x.yet) {
+			t.Errorf("choose: got %q, want %q in it", got, x.yet)
+		}
+		if c.Candidates[1].Odd || !c.Candidates[1].Turned {
+			t.Errorf("got %+v", c.Candidates[1])
 		}
 	}
-	c, err := advise.Choose(reportOfRan(t, ran{"quick", 1, quick}, ran{"all", 1, all}).Series(),
-		[]advise.Objective{{Term: advise.Term{Response: "rtt", Figure: "mean"}}}, nil, 0.95)
+}
+
+// chosenBy is the choice of the least RTT by one figure of the trials.
+func chosenBy(t *testing.T, r *Report, figure string) advise.Choice {
+	t.Helper()
+	of := advise.Term{Response: "rtt", Figure: figure}
+	c, err := advise.Choose(r.Series(), []advise.Objective{{Term: of}}, nil, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (LevelChoice{Choice: c}).answer(); !strings.Contains(got, less+"all, 0.9") {
-		t.Errorf("choose: got %q", got)
-	}
-	if c.Candidates[1].Odd || !c.Candidates[1].Turned {
-		t.Errorf("got %+v", c.Candidates[1])
-	}
+	return c
 }
 
 // What is said of the levels of a factor does not depend on their order in the study, though not all are

@@ -43,3 +43,24 @@ func TestVerdictNamesAsLastOnlyWhatItCanTell(t *testing.T) {
 		}
 	}
 }
+
+// What is printed of means and typical trials is what was held against each other: both of the blocks that both
+// treatments have. The trials that only one of them has would put the ratio of the means where nothing is odd.
+func TestMeansAndTypicalTrialsAreOfOneSetOfBlocks(t *testing.T) {
+	best, spiky := make([]float64, 10), make([]float64, 20)
+	for b := range spiky {
+		spiky[b] = 0.5e-3
+		if b < len(best) {
+			best[b] = 1e-3
+		}
+	}
+	spiky[0] = 20e-3
+	r := reportOfRan(t, ran{"best", 1, best}, ran{"spiky", 1, spiky})
+	const odd = "because of a few slow trials: spiky (mean 2.45 times as much, typical trial 0.7" // 24.5 ms over 10 ms
+	if got := strings.Join(r.Verdict(), " "); !strings.Contains(got, odd) {
+		t.Errorf("got %q, want %q in it", got, odd)
+	}
+	if got := (LevelChoice{Choice: chosenBy(t, r, "mean")}).answer(); !strings.Contains(got, odd) {
+		t.Errorf("choose: got %q, want %q in it", got, odd)
+	}
+}
