@@ -63,6 +63,7 @@ type Candidate struct {
 	Difference bool // Ratio is a difference, since some value is not positive
 	PHolm      float64
 	Noise      bool
+	Same       bool    // its figure is exactly that of the best, and nothing tells them apart
 	Centers    float64 // first objective over the best's in the blocks that both have, which Odd is judged by; or NaN
 	Odd        bool    // mean and typical trial disagree: a few trials weigh much
 	Turned     bool    // it ranks behind the best, and is better in the blocks that both have

@@ -44,6 +44,8 @@ func (c *Choice) noise(all []Series) {
 		})
 		x.Odd = !c.byMedian(*x, *best) && x.odd(c.Objectives[0].Maximize)
 		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
+		x.Same = x.Noise && !x.Slowed && !x.Odd && !x.Turned &&
+			SameFigure(x.Objectives[0].Center.Center, best.Objectives[0].Center.Center)
 		if x.Noise && pairs.Log && !x.waited {
 			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
 		}
@@ -75,6 +77,10 @@ func (c *Choice) byMedian(all ...Candidate) bool {
 		return ok
 	})
 }
+
+// SameFigure reports whether two figures are one: unequally many trials of one value have means that may
+// differ in the last digit.
+func SameFigure(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(math.Abs(a), math.Abs(b)) }
 
 // turned reports whether a candidate that ranks behind the best is better in the blocks that both have.
 func (x Candidate) turned(maximize bool) bool {

@@ -68,7 +68,7 @@ func (c LevelChoice) answer() string {
 	}
 	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", c.short(best.Name), c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
-	var alike, odd, turned, slowed, untold []string
+	var same, alike, odd, turned, slowed, untold []string
 	for _, x := range c.Candidates[1:] {
 		switch {
 		case x.Meets != stat.Confirmed:
@@ -81,9 +81,14 @@ func (c LevelChoice) answer() string {
 			slowed = append(slowed, c.short(x.Name)+", "+timesAsMuch(x.Ratio, !x.Difference, x.Objectives[0].Unit))
 		case x.Noise && math.IsNaN(x.Ratio.Estimate):
 			untold = append(untold, c.short(x.Name))
+		case x.Same:
+			same = append(same, c.short(x.Name))
 		case x.Noise:
 			alike = append(alike, c.short(x.Name))
 		}
+	}
+	if len(same) > 0 {
+		text += asMuch + list(same, mostNames)
 	}
 	if len(alike) > 0 {
 		text += "; no significant difference from it: " + list(alike, mostNames)
@@ -202,6 +207,8 @@ func noiseWord(x advise.Candidate) string {
 		return "waiting may explain"
 	case x.Noise && math.IsNaN(x.Ratio.Estimate):
 		return "not compared"
+	case x.Same:
+		return "exactly as much"
 	case x.Noise:
 		return "within noise"
 	case math.IsNaN(x.Ratio.Lo):

@@ -50,6 +50,7 @@ type chosenCandidate struct {
 	RatioCI    stat.Interval  `json:"ratio_ci"`
 	PHolm      stat.Number    `json:"p_holm"`
 	Noise      bool           `json:"within_noise"`
+	Same       bool           `json:"exactly_as_best,omitempty"` // then it is within_noise, too
 	Front      bool           `json:"pareto_front"`
 	BeatBy     string         `json:"beaten_by,omitempty"`
 	Unsure     bool           `json:"beaten_within_noise,omitempty"`
@@ -87,8 +88,8 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 	for i, x := range c.Candidates {
 		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{},
 			stat.Number(x.Ratio.Estimate),
-			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Front, x.BeatBy, x.Unsure, x.Odd, x.Turned,
-			x.Starved, x.Slowed}
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure, x.Odd,
+			x.Turned, x.Starved, x.Slowed}
 		for _, f := range x.Objectives {
 			y.Objectives = append(y.Objectives, of(f))
 		}

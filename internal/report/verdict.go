@@ -287,7 +287,10 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 	if best.HasFloor {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
-	others := k.others(func(treatment int) string { return r.nameIn(g, treatment) })
+	same, others := k.others(func(treatment int) string { return r.nameIn(g, treatment) })
+	if len(same) > 0 {
+		text += asMuch + list(same, mostNames)
+	}
 	return verdictLine{text, others + r.unranked(g, q) + "."}
 }
 
@@ -314,8 +317,8 @@ func (r *Report) unranked(g group, q question) string {
 	return text
 }
 
-// others says what is known of every treatment but the best.
-func (k ranking) others(nameOf func(treatment int) string) string {
+// others says what is known of every treatment but the best, and which share the first place with it.
+func (k ranking) others(nameOf func(treatment int) string) (same []string, text string) {
 	var alike, apart, odd, turned, slowed nameList
 	var untold []string
 	for i, c := range k.cells[1:] {
@@ -325,12 +328,15 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 			untold = append(untold, name)
 			continue
 		}
+		tied := advise.SameFigure(k.summary(c).Center, k.summary(k.cells[0]).Center)
 		switch ratio := k.overBest(i + 1); { // of means: medians are held against the blocks alone
-		case x.Lo == x.Hi && x.Estimate == x.Even():
-			alike.add(name, x)
 		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
 			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio),
 				timesAsMuch(x, true, "")), x)
+		case tied && x.Lo <= x.Even() && x.Even() <= x.Hi:
+			same = append(same, name)
+		case x.Lo == x.Hi && x.Estimate == x.Even():
+			alike.add(name, x)
 		case x.Hi < x.Even():
 			turned.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
@@ -341,7 +347,6 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 			alike.add(name, x)
 		}
 	}
-	text := ""
 	if len(alike.names) > 0 {
 		text = "; no significant difference from it: " + list(alike.names, mostNames) + alike.span(k.pairs.Log)
 	}
@@ -363,8 +368,11 @@ func (k ranking) others(nameOf func(treatment int) string) string {
 	if len(untold) > 0 {
 		text += notCompared + list(untold, mostNames)
 	}
-	return text
+	return same, text
 }
+
+// asMuch is what stands before treatments that share the first place.
+const asMuch = ", and exactly as much: "
 
 // notCompared is what stands before treatments of which nothing is known beside the best.
 const notCompared = "; not compared with it, since fewer than two blocks have both: "

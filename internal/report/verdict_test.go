@@ -44,6 +44,29 @@ func TestVerdictNamesAsLastOnlyWhatItCanTell(t *testing.T) {
 	}
 }
 
+// Who has exactly as much as the first shares its place, in the report and in choose; who has as much in the
+// blocks of both, or nearly as much, does not.
+func TestTiesAreNamed(t *testing.T) {
+	r := reportOfRan(t, ran{"first", 1, []float64{2, 2, 2}}, ran{"as much", 1, []float64{2, 2, 2}},
+		ran{"on average", 1, []float64{1, 3, 2}}, ran{"nearly", 1, []float64{2, 2, 2.000001}},
+		ran{"worse", 1, []float64{8, 9, 8.5}})
+	got := strings.Join(r.Verdict(), " ")
+	const want = "Quickest: first, 2.00 s, and exactly as much: as much; on average; no significant difference from it: nearly"
+	if !strings.HasPrefix(got, want) || !strings.Contains(got, "next is worse") {
+		t.Errorf("got %q, want %q first", got, want)
+	}
+	c := chosenBy(t, r, "mean")
+	if got := (LevelChoice{Choice: c}).answer(); !strings.Contains(got,
+		", and exactly as much: as much; on average; no significant difference from it: nearly.") {
+		t.Errorf("choose: got %q", got)
+	}
+	for _, x := range c.Candidates[1:] {
+		if said := noiseWord(x) == "exactly as much"; said != (x.Name == "as much" || x.Name == "on average") {
+			t.Errorf("choose, %s: %s", x.Name, noiseWord(x))
+		}
+	}
+}
+
 // What is printed of means and typical trials is what was held against each other: both of the blocks that both
 // treatments have. The trials that only one of them has would put the ratio of the means where nothing is odd.
 func TestMeansAndTypicalTrialsAreOfOneSetOfBlocks(t *testing.T) {
