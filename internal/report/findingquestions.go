@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -179,52 +180,114 @@ func has(t Treatment, words string) bool {
 type place struct {
 	part *Report
 	at   int
-	row  string
 }
 
-// places are the treatments that have a filter's words, by the level of one factor.
-func (q openQuestion) places(factor, filter string) ([]place, error) {
+// String is the treatment, and whose it is.
+func (p place) String() string { return p.part.Treatments[p.at].Name() + " of " + p.part.Dir }
+
+// cells are those of some responses of a side there; nil if it lacks one.
+func (p place) cells(side measure.Side, responses []string) []*Cell {
+	var out []*Cell
+	for _, response := range responses {
+		c, ok := p.part.Cell(p.at, side, response)
+		if !ok {
+			return nil
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// places are the treatments that have a filter's words.
+func (q openQuestion) places(filter string) []place {
 	var out []place
 	for _, r := range q.Parts {
-		f := slices.Index(r.Factors, factor)
 		for i, t := range r.Treatments {
-			if f >= 0 && has(t, filter) {
-				out = append(out, place{r, i, t.Levels[f]})
+			if has(t, filter) {
+				out = append(out, place{r, i})
 			}
 		}
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no treatment of a factor %s has %q: %w", q.Name, factor, filter, errNotKept)
+	return out
+}
+
+// rows are the places that have a filter's words, by the level of one factor.
+func (q openQuestion) rows(factor, filter string) (names []string, at map[string][]place) {
+	at = map[string][]place{}
+	for _, p := range q.places(filter) {
+		f := slices.Index(p.part.Factors, factor)
+		if f < 0 {
+			continue
+		}
+		name := p.part.Treatments[p.at].Levels[f]
+		if len(at[name]) == 0 {
+			names = append(names, name)
+		}
+		at[name] = append(at[name], p)
 	}
-	return out, nil
+	return names, at
+}
+
+// An ambiguous error says that words on a study fit two treatments where a page has room for one.
+type ambiguous struct {
+	study, words string
+	a, b         place
+}
+
+func (e *ambiguous) Error() string {
+	return fmt.Sprintf("%s: its page has one figure for %q, and two treatments have it: %s, and %s; leave out one of "+
+		"these results, or name one treatment in the words on %[1]s", e.study, e.words, e.a, e.b)
+}
+
+// plainly is an error of the words on a study, without where in a template it arose if it tells that itself.
+func plainly(err error) error {
+	if plain, ok := errors.AsType[*ambiguous](err); ok {
+		return plain
+	}
+	return err
+}
+
+// one are the cells of some responses in the one of some places that has them all; nil: none has.
+func (q openQuestion) one(words string, all []place, side measure.Side, responses ...string) ([]*Cell, error) {
+	var found []*Cell
+	var at place
+	for _, p := range all {
+		cells := p.cells(side, responses)
+		if cells != nil && found != nil {
+			return nil, &ambiguous{q.Name, words, at, p}
+		}
+		if cells != nil {
+			found, at = cells, p
+		}
+	}
+	return found, nil
 }
 
 // Has reports whether any treatment has a filter's words.
-func (q openQuestion) Has(filter string) bool {
-	return slices.ContainsFunc(q.Parts, func(r *Report) bool {
-		return slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return has(t, filter) })
-	})
-}
+func (q openQuestion) Has(filter string) bool { return len(q.places(filter)) > 0 }
 
 // Table has a row for each level of a factor and a column for each filter that any treatment
 // has, separated by commas: the mean of trials with its interval. Of trials skewed by losses the median
 // would hide what a loss costs.
 func (q openQuestion) Table(response, side, factor, filters string) (string, error) {
-	var rows []string
+	var rows, columns []string
 	cells := map[[2]string]string{}
-	var columns []string
 	for filter := range strings.SplitSeq(filters, ",") {
 		filter = strings.TrimSpace(filter)
-		all, _ := q.places(factor, filter)
-		if len(all) > 0 {
+		names, at := q.rows(factor, filter)
+		if len(names) > 0 {
 			columns = append(columns, filter)
 		}
-		for _, p := range all {
-			if !slices.Contains(rows, p.row) {
-				rows = append(rows, p.row)
+		for _, row := range names {
+			if !slices.Contains(rows, row) {
+				rows = append(rows, row)
 			}
-			if c, ok := p.part.Cell(p.at, measure.Side(side), response); ok {
-				cells[[2]string{p.row, filter}] = meanText(c)
+			c, err := q.one(row+" "+filter, at[row], measure.Side(side), response)
+			if err != nil {
+				return "", err
+			}
+			if c != nil {
+				cells[[2]string{row, filter}] = meanText(c[0])
 			}
 		}
 	}
@@ -262,16 +325,18 @@ func meanText(c *Cell) string {
 // Pareto draws two responses of the client against each other, for the treatments that have
 // a filter's words, as a file beside the page.
 func (q openQuestion) Pareto(x, y, factor, filter string) (string, error) {
-	all, err := q.places(factor, filter)
-	if err != nil {
-		return "", err
+	names, at := q.rows(factor, filter)
+	if len(names) == 0 {
+		return "", fmt.Errorf("%s: no treatment of a factor %s has %q: %w", q.Name, factor, filter, errNotKept)
 	}
 	var points []paretoPoint
-	for _, p := range all {
-		a, ok := p.part.Cell(p.at, measure.Client, x)
-		b, ok2 := p.part.Cell(p.at, measure.Client, y)
-		if ok && ok2 {
-			points = append(points, paretoPoint{name: p.row, x: a.Mean, y: b.Mean})
+	for _, row := range names {
+		c, err := q.one(row+" "+filter, at[row], measure.Client, x, y)
+		if err != nil {
+			return "", err
+		}
+		if c != nil {
+			points = append(points, paretoPoint{name: row, x: c[0].Mean, y: c[1].Mean})
 		}
 	}
 	onFront(points)
@@ -281,28 +346,37 @@ func (q openQuestion) Pareto(x, y, factor, filter string) (string, error) {
 	return fmt.Sprintf("![%s](%s.svg)", markdownText(picture.Says), name), nil
 }
 
-// Figure draws one response of one side, as a file beside the page.
+// Figure draws one response of one side, as a file beside the page for each part.
 func (q openQuestion) Figure(response, side string) (string, error) {
-	r := q.first()
-	for _, p := range r.Panels() {
-		if p.Response == response && string(p.Side) == side {
-			name, figure := q.Name+"-"+p.ID()+".svg", r.figure(p)
-			*q.files = append(*q.files, File{name, figure.File})
-			return fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, mean and interval](%s)", markdownText(figure.Title),
-				name), nil
+	var out []string
+	for i, r := range q.Parts {
+		for _, p := range r.Panels() {
+			if p.Response != response || string(p.Side) != side {
+				continue
+			}
+			name, figure := q.Name+"-"+p.ID(), r.figure(p)
+			if i > 0 {
+				name += fmt.Sprintf("-%d", i+1)
+			}
+			*q.files = append(*q.files, File{name + ".svg", figure.File})
+			out = append(out, fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, mean and interval](%s.svg)",
+				markdownText(figure.Title), name))
 		}
 	}
-	return "", fmt.Errorf("%s: no %s at the %s: %w", q.Name, response, side, errNotKept)
+	if len(out) == 0 {
+		return "", fmt.Errorf("%s: no %s at the %s: %w", q.Name, response, side, errNotKept)
+	}
+	return strings.Join(out, "\n\n"), nil
 }
 
 // cell is that of the one treatment that has all of a text's words.
 func (q openQuestion) cell(response, side, treatment string) (*Cell, error) {
-	for _, r := range q.Parts {
-		for i, t := range r.Treatments {
-			if c, ok := r.Cell(i, measure.Side(side), response); ok && has(t, treatment) {
-				return c, nil
-			}
-		}
+	c, err := q.one(treatment, q.places(treatment), measure.Side(side), response)
+	switch {
+	case err != nil:
+		return nil, err
+	case c != nil:
+		return c[0], nil
 	}
 	return nil, fmt.Errorf("%s: no %s at the %s of %q: %w", q.Name, response, side, treatment, errNotKept)
 }
@@ -327,7 +401,7 @@ func (q openQuestion) Ours(response, side, treatment string) (string, error) {
 }
 
 // Times is how many times as much one treatment has as another, in each block, with the
-// interval. Both must be of one part, or blocks would not pair.
+// interval. Both must be of one part: blocks of two do not pair.
 func (q openQuestion) Times(response, side, a, b string) (string, error) {
 	x, err := q.cell(response, side, a)
 	if err != nil {
@@ -337,11 +411,28 @@ func (q openQuestion) Times(response, side, a, b string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	times, err := timesAs(x, y, q.first().Study.Design.Confidence)
+	part := q.partOf(x)
+	if part != q.partOf(y) {
+		return "", fmt.Errorf("%s: %s of %s over %s: the two are of different results, whose blocks are no pairs", q.Name,
+			response, a, b)
+	}
+	times, err := timesAs(x, y, part.Study.Design.Confidence)
 	if err != nil {
 		return "", fmt.Errorf("%s: %s of %s over %s: %w", q.Name, response, a, b, err)
 	}
 	return times, nil
+}
+
+// partOf is the part that a cell is of.
+func (q openQuestion) partOf(c *Cell) *Report {
+	for _, r := range q.Parts {
+		for i := range r.Cells {
+			if &r.Cells[i] == c {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // page fills in the words of a question's page.

@@ -172,7 +172,7 @@ func filled(frame, name string, data any) (string, error) {
 			err = t.ExecuteTemplate(&b, frame, data)
 		}
 	}
-	return strings.TrimSpace(b.String()) + "\n", err
+	return strings.TrimSpace(b.String()) + "\n", plainly(err)
 }
 
 // advice is what the words on a study tell an engineer; empty where they lack a figure.
@@ -185,7 +185,7 @@ func advice(name string, data any) (string, error) {
 	if err = t.ExecuteTemplate(&b, "advice", data); errors.Is(err, errNotKept) {
 		return "", nil
 	}
-	return strings.TrimSpace(b.String()), err
+	return strings.TrimSpace(b.String()), plainly(err)
 }
 
 // Advice is what we would tell an engineer today.
@@ -256,8 +256,9 @@ func timesAs(x, y *Cell, confidence float64) (string, error) {
 	return text, nil
 }
 
-// Theirs is a published figure: that of the row with the levels, "column=value …".
+// Theirs is a published figure: that of the one row with the levels, "column=value …".
 func (f finding) Theirs(response, levels string) (string, error) {
+	var found []paper.Row
 	for _, r := range f.Paper.Rows {
 		match := r.Response == response
 		for level := range strings.FieldsSeq(levels) {
@@ -265,10 +266,13 @@ func (f finding) Theirs(response, levels string) (string, error) {
 			match = match && (r.At[column] == value || column == "side" && string(r.Side) == value)
 		}
 		if match {
-			return Format(r.Mean, r.Unit), nil
+			found = append(found, r)
 		}
 	}
-	return "", fmt.Errorf("%s publishes no %s at %q", f.Paper.Name, response, levels)
+	if len(found) != 1 {
+		return "", fmt.Errorf("%s publishes %d figures of %s at %q, not one", f.Paper.Name, len(found), response, levels)
+	}
+	return Format(found[0].Mean, found[0].Unit), nil
 }
 
 // claim finds a claim of the paper by its name.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -264,5 +266,79 @@ func TestFindingsOfAQuestion(t *testing.T) {
 	c.Points = nil
 	if none, err := q.Times("total_time", "server", level+" "+other, next); err == nil {
 		t.Errorf("of no common block: got %q", none)
+	}
+}
+
+// Where words fit two treatments, a page has no room for both and shows neither: it is refused, and both are named.
+func TestFindingsRefuseWordsThatFitTwoTreatments(t *testing.T) {
+	r, again := reportOf(t, simulated(t, pies, piesAsPublished)), reportOf(t, simulated(t, pies, piesAsPublished))
+	r.Dir, again.Dir = "kept/one", "kept/again"
+	factor, first, second := r.Factors[0], r.Treatments[0].Levels, r.Treatments[1].Levels
+	if first[0] != second[0] || first[1] == second[1] {
+		t.Fatalf("got %q and %q, want two treatments of one %s", first, second, factor)
+	}
+	for _, x := range []struct {
+		parts  []*Report
+		filter string
+		named  [2]string
+	}{
+		{[]*Report{r, again}, first[1], [2]string{strings.Join(first, " ") + " of kept/one",
+			strings.Join(first, " ") + " of kept/again"}},
+		{[]*Report{r}, "", [2]string{strings.Join(first, " ") + " of kept/one", strings.Join(second, " ") + " of kept/one"}},
+	} {
+		q := openQuestion{Name: "q", Parts: x.parts, files: new([]File)}
+		_, table := q.Table("total_time", "server", factor, x.filter)
+		_, picture := q.Pareto("total_time", "total_time", factor, x.filter)
+		_, mean := q.Mean("total_time", "server", first[0]+" "+x.filter)
+		for what, err := range map[string]error{"table": table, "picture": picture, "mean": mean} {
+			if err == nil || !strings.Contains(err.Error(), x.named[0]+", and "+x.named[1]) {
+				t.Errorf("%s of %q: got %v, want both %q", what, x.filter, err, x.named)
+				continue
+			}
+			if got := plainly(fmt.Errorf("template: q.md:1:2: %w", err)); got.Error() != err.Error() {
+				t.Errorf("a page says %v, want %v", got, err)
+			}
+		}
+	}
+}
+
+// A published figure is named so that it is one.
+func TestPublishedFiguresAreNamedOnce(t *testing.T) {
+	p, err := paper.Load("frameworks-on-raspberry-pi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := finding{Paper: p}
+	if got, err := f.Theirs("total_time", "side=server framework=axis2 message_kb=100"); err != nil || got != "15.5 s" {
+		t.Errorf("got %q, %v, want what the table has", got, err)
+	}
+	for _, levels := range []string{"framework=axis2 message_kb=100", "framework=none"} {
+		if got, err := f.Theirs("total_time", levels); err == nil {
+			t.Errorf("%s: got %q", levels, got)
+		}
+	}
+}
+
+// Of results in several parts each part is drawn, and blocks of two parts are no pairs, though they have one number.
+func TestFindingsOfAQuestionInParts(t *testing.T) {
+	r, other := reportOf(t, simulated(t, pies, piesAsPublished)), reportOf(t, simulated(t, pies, piesAsPublished))
+	for i, x := range other.Treatments {
+		other.Treatments[i].Levels = []string{"another-" + x.Levels[0], x.Levels[1]}
+	}
+	q := openQuestion{Name: "q", Parts: []*Report{r, other}, files: new([]File)}
+	text, err := q.Figure("total_time", "server")
+	if err != nil || strings.Count(text, "](q-total_time-server") != 2 || len(*q.files) != 2 ||
+		(*q.files)[0].Name == (*q.files)[1].Name {
+		t.Errorf("got %q, %v and %d pictures", text, err, len(*q.files))
+	}
+	if _, err := q.Figure("cpu", "nowhere"); !errors.Is(err, errNotKept) {
+		t.Errorf("a figure of nothing: %v", err)
+	}
+	of := strings.Join(r.Treatments[0].Levels, " ")
+	if got, err := q.Times("total_time", "server", of, "another-"+of); err == nil {
+		t.Errorf("blocks of two results were paired: %q", got)
+	}
+	if got, err := q.Times("total_time", "server", of, strings.Join(r.Treatments[1].Levels, " ")); err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
