@@ -63,9 +63,6 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
   edgegauge capacity my-service.yaml --scale concurrency --most 256`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
-				return exit{exitUsage, err}
-			}
 			strays, other := []string{"most", "blocks"}, byConcurrency
 			if f.scale == byConcurrency {
 				strays, other = []string{"period", "precision", "budget", "late"}, byRate
@@ -74,6 +71,9 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 				if cmd.Flags().Changed(flag) {
 					return exit{exitUsage, fmt.Errorf("--%s is for --scale %s; leave it out", flag, other)}
 				}
+			}
+			if err := f.check(); err != nil {
+				return exit{exitUsage, err}
 			}
 			if f.scale == byConcurrency {
 				return a.scaling(cmd.Context(), cmd.OutOrStdout(), args[0], f)

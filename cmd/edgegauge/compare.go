@@ -84,6 +84,12 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 						"one of them out", flag)}
 				}
 			}
+			for _, flag := range []string{"junit", "markdown", "strict", "undecided-exit", "all", "allow-lost", "other-url"} {
+				if f.from != "" && cmd.Flags().Changed(flag) {
+					return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --from only estimates; leave one of them out",
+						flag)}
+				}
+			}
 			for flag, path := range map[string]string{"--markdown": f.markdown, "--junit": f.junit} {
 				if info, err := os.Stat(path); path == "" || err == nil && !info.IsDir() {
 					continue
@@ -144,6 +150,7 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 		"'server.cpu > 5%' (repeatable)")
 	c.Flags().StringVar(&v.from, "from", "", "estimate the size of the comparison from these results, and run nothing")
 	setFlag(c, &v.sets)
+	goWith(c, []string{"with"}, "from")
 	return c
 }
 
@@ -240,6 +247,12 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 			fmt.Errorf("%s and %s: one is a probe, the other a results directory; compare two of the same kind", oldDir, newDir)}
 	case probed:
 		return compareProbes(oldDir, newDir, before, after, conditions, f)
+	case f.otherURL:
+		return report.Compared{}, exit{exitUsage, fmt.Errorf("--other-url is for probes, and %s is a results directory; "+
+			"leave it out", oldDir)}
+	case len(conditions) == 0 && f.undecidedExit() != exitDone:
+		return report.Compared{}, exit{exitUsage, errors.New("without a condition nothing is undecided: " +
+			"add --fail-if 'rtt > 5%', or leave --strict and --undecided-exit out")}
 	}
 	old, err := soundReport(oldDir)
 	if err != nil {

@@ -262,6 +262,8 @@ result in the meter. First run it with --unloaded and nothing connected; then wi
 	f.Float64Var(&c.Volts, "volts", 0, "volts that a better instrument shows")
 	f.Float64Var(&c.Amps, "amps", 0, "amperes that a better instrument shows")
 	f.StringVar(&c.label, "label", "", "name to store in the meter, up to 12 bytes")
+	goWith(cmd, []string{"profile"}, "stage", "rounds", "cores", "seed")
+	goWith(cmd, []string{"unloaded", "volts", "amps"}, "label")
 	return cmd
 }
 
@@ -278,6 +280,14 @@ func straysOf(given func(flag string) bool, name string, machine bool) error {
 			return fmt.Errorf("--%s is for %s, and %s is %s; leave it out", flag, of, name, is)
 		}
 	}
+	for _, flag := range []string{"study", "stacks", "sizes", "replications", "set"} {
+		switch {
+		case given("from") && given(flag):
+			return fmt.Errorf("--%s is of a new run, and --from takes results that exist; leave one of them out", flag)
+		case given("study") && (flag == "stacks" || flag == "sizes" || flag == "replications") && given(flag):
+			return fmt.Errorf("--%s is of the default study, and --study names another; leave one of them out", flag)
+		}
+	}
 	return nil
 }
 
@@ -287,6 +297,9 @@ func (c calibrating) run(ctx context.Context, w, progress io.Writer, spec string
 		return exit{exitUsage,
 			errors.New("write either --profile TITLE, to fit a power profile of this machine, or --unloaded, --volts, " +
 				"--amps, to adjust the energy meter")}
+	}
+	if adjust && c.out != "" {
+		return exit{exitUsage, fmt.Errorf("--out %s: a meter keeps its adjustment itself; leave --out out", c.out)}
 	}
 	if c.out != "" { // before minutes of measuring
 		if err := creatable("--out", c.out); err != nil {

@@ -149,6 +149,7 @@ servers and money. --battery is then optional.`,
 	c.Flags().BoolVar(&each, "each", false, "show where the energy goes for each treatment, not only for the best")
 	c.Flags().StringVar(&svg, "svg", "", "also draw where the energy goes, as SVG, to this file")
 	jsonFlag(c, &asJSON)
+	goWith(c, []string{"battery", "link"}, "set", "joules", "confidence", "each")
 	return c
 }
 

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,8 +168,8 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return addressSpace()
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			return cmp.Or(strays(c), addressSpace())
 		},
 	}
 	// What studies, stacks and results of strangers say goes through here.

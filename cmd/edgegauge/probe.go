@@ -109,6 +109,8 @@ probe reports how many were sent again. Times and response sizes are those of an
 	f.BoolVar(&p.job.Credentials.Insecure, "insecure", false, "accept any server certificate")
 	f.IntVar(&p.cpu, "cpu", drive.AnyCPU, "CPU to pin the driver to")
 	f.BoolVar(&p.asJSON, "json", false, "print JSON")
+	goWith(c, []string{"fail-if"}, "strict")
+	goWith(c, []string{"arrival"}, "seed")
 	return c
 }
 

@@ -59,6 +59,14 @@ side by side, those that repeat it with what agrees.`,
 				}
 				return write(cmd.OutOrStdout())
 			}
+			switch {
+			case claims && findings:
+				return exit{exitUsage, errors.New("--claims prints verdicts and --findings writes pages; keep one")}
+			case anova && (claims || findings):
+				return exit{exitUsage, errors.New("--anova is of the report on one directory; leave it out")}
+			case findings && cmd.Flags().Changed("format"):
+				return exit{exitUsage, errors.New("--findings writes pages; leave out --format")}
+			}
 			if claims {
 				return emit(func(w io.Writer) error { return reportClaims(w, args, format) })
 			}

@@ -47,6 +47,7 @@ func (s *sharing) flags(c *cobra.Command) {
 		"benches on this machine, which take turns")
 	hubFlags(c, &s.nats, &s.creds)
 	leaseFlag(c, &s.lease)
+	goWith(c, []string{"benches"}, "lease")
 }
 
 func hubFlags(c *cobra.Command, nats, creds *string) {

@@ -74,6 +74,7 @@ goes on when the page ends.`,
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "certificate file (PEM), needed beyond loopback")
 	c.Flags().StringVar(&f.key, "tls-key", "", "its key file (PEM)")
 	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another name by which browsers may call this server (repeatable)")
+	goWith(c, []string{"control"}, "studies")
 	c.AddCommand(webExportCmd(a))
 	return c
 }
