@@ -90,6 +90,28 @@ func readKeys(dir string) (admit.Keys, error) {
 	return k, nil
 }
 
+// changeKeys changes a fleet's keys. Commands that do so at once take turns: each writes all of them anew.
+func changeKeys(ctx context.Context, dir string, change func(*admit.Keys) error) error {
+	turn, err := turnIn(ctx, dir)
+	switch {
+	case err == nil:
+		defer turn.Close()
+	case !errors.Is(err, fs.ErrNotExist): // where there is no folder, there is no key either
+		return exit{exitUnmeasured, err}
+	}
+	k, err := readKeys(dir)
+	if err != nil {
+		return err
+	}
+	if err = change(&k); err == nil {
+		err = writeSecret(filepath.Join(dir, keysFile), k)
+	}
+	if err != nil && !errors.As(err, new(exit)) {
+		err = exit{exitUnmeasured, err}
+	}
+	return err
+}
+
 // A benchRow is a bench of the list.
 type benchRow struct {
 	Name  string `json:"name"`
@@ -214,7 +236,7 @@ It writes the credentials there and starts the worker. The first bench makes the
 		Example: "  edgegauge benches add rack1 --nats nats://127.0.0.1:4222\n" +
 			"  edgegauge benches add rack1 --nats tls://lab.example:4222 --ca hub.pem",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return addBench(cmd.OutOrStdout(), *dir, args[0], url, ca)
+			return addBench(cmd.Context(), cmd.OutOrStdout(), *dir, args[0], url, ca)
 		},
 	}
 	c.Flags().StringVar(&url, "nats", "", "URL of the hub, as the bench reaches it")
@@ -222,14 +244,8 @@ It writes the credentials there and starts the worker. The first bench makes the
 	return c
 }
 
-func addBench(w io.Writer, dir, name, url, ca string) error {
-	k, err := readKeys(dir)
-	if err != nil {
-		return err
-	}
-	if err = admit.CheckName(name); err == nil && k.Benches[name] != "" {
-		err = fmt.Errorf("bench %s exists already; to give it a new key, remove it first", name)
-	}
+func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error {
+	err := admit.CheckName(name)
 	if err == nil && url == "" {
 		err = errors.New("name the hub with --nats, as the bench reaches it: --nats tls://lab.example:4222")
 	}
@@ -242,23 +258,24 @@ func addBench(w io.Writer, dir, name, url, ca string) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	if k.Benches[name], bench.Seed, err = admit.NewKey(); err != nil {
-		return exit{exitUnmeasured, err}
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return exit{exitUnmeasured, err}
 	}
-	if k.Coordinator == "" {
-		own := wire.Credentials{URL: url, CA: bench.CA}
-		if k.Coordinator, own.Seed, err = admit.NewKey(); err == nil {
-			err = own.Write(filepath.Join(dir, coordinatorFile))
+	err = changeKeys(ctx, dir, func(k *admit.Keys) (err error) {
+		if k.Benches[name] != "" {
+			return exit{exitUsage, fmt.Errorf("bench %s exists already; to give it a new key, remove it first", name)}
 		}
-	}
-	if err == nil {
-		err = writeSecret(filepath.Join(dir, keysFile), k)
-	}
+		if k.Benches[name], bench.Seed, err = admit.NewKey(); err != nil || k.Coordinator != "" {
+			return err
+		}
+		own := wire.Credentials{URL: url, CA: bench.CA}
+		if k.Coordinator, own.Seed, err = admit.NewKey(); err != nil {
+			return err
+		}
+		return own.Write(filepath.Join(dir, coordinatorFile))
+	})
 	if err != nil {
-		return exit{exitUnmeasured, err}
+		return err
 	}
 	text, err := json.Marshal(bench)
 	if err != nil {
@@ -303,19 +320,14 @@ func benchesRemoveCmd(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "remove a bench: its key is no longer accepted", Args: cobra.ExactArgs(1),
 		Example: "  edgegauge benches remove rack1",
-		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := readKeys(*dir)
-			if err != nil {
-				return err
-			}
-			if k.Benches[args[0]] == "" {
-				return knownBench(args[0], slices.Sorted(maps.Keys(k.Benches)))
-			}
-			delete(k.Benches, args[0])
-			if err := writeSecret(filepath.Join(*dir, keysFile), k); err != nil {
-				return exit{exitUnmeasured, err}
-			}
-			return nil
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return changeKeys(cmd.Context(), *dir, func(k *admit.Keys) error {
+				if k.Benches[args[0]] == "" {
+					return knownBench(args[0], slices.Sorted(maps.Keys(k.Benches)))
+				}
+				delete(k.Benches, args[0])
+				return nil
+			})
 		},
 	}
 }

@@ -90,7 +90,7 @@ func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, mac
 	if err != nil {
 		return err
 	}
-	f, out, err := keepCalibration(f, c.out)
+	f, out, err := keepCalibration(ctx, f, c.out)
 	switch {
 	case err != nil:
 		return err
@@ -134,7 +134,7 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 
 // keepCalibration writes the file, and returns what it has and where it is. An older one of that name is kept
 // beside it.
-func keepCalibration(f calibration.File, out string) (calibration.File, string, error) {
+func keepCalibration(ctx context.Context, f calibration.File, out string) (calibration.File, string, error) {
 	if out == "" {
 		out = filepath.Join(calibrationFolder, plainName(f.Device+"-"+strings.TrimPrefix(f.Reached, ssh.Scheme))+".yaml")
 	}
@@ -142,6 +142,11 @@ func keepCalibration(f calibration.File, out string) (calibration.File, string, 
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return f, out, exit{exitUnmeasured, err}
 	}
+	turn, err := turnIn(ctx, filepath.Dir(out)) // or two would be the same version, and one would replace the other
+	if err != nil {
+		return f, out, exit{exitUnmeasured, err}
+	}
+	defer turn.Close()
 	old, err := readCalibration(out)
 	switch {
 	case err == nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // openFile opens a file that a person named, for reading; kinds are endings of those that may be meant by a folder.
@@ -41,6 +45,16 @@ func creatable(flag, path string) error {
 		return exit{exitUsage, fmt.Errorf("%s %s: %w", flag, path, err)}
 	}
 	return nil
+}
+
+// turnWithin is how long a command waits for others that change the same files.
+const turnWithin = 10 * time.Second
+
+// turnIn waits for the turn to read and change files of a folder; it ends when the folder is closed.
+func turnIn(ctx context.Context, dir string) (*os.File, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, turnWithin, fmt.Errorf("another command holds it for %v", turnWithin))
+	defer cancel()
+	return kernel.WaitLockFolder(ctx, dir)
 }
 
 // A printed remembers what could not be printed: no command that passes over it may say that all is well.
