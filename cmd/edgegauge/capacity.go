@@ -89,8 +89,8 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 	c.Flags().DurationVar(&f.period, "period", 0, "from one request of a device to its next: the answer in devices, too")
 	c.Flags().Float64Var(&f.precision, "precision", 2.5, "half-width of the interval to reach, in %")
 	c.Flags().IntVar(&f.budget, "budget", 60, "trials, at most")
-	c.Flags().DurationVar(&f.late, "late", 0, "how late the driver may send, p99, in a valid trial (default: a tenth of "+
-		"the shortest time in the objective, at most 50ms)")
+	c.Flags().DurationVar(&f.late, "late", 0, "how late the driver may send in a valid trial, p99 or the objective's "+
+		"highest percentile (default: a tenth of the shortest time in the objective, at most 50ms)")
 	c.Flags().IntVar(&f.most, "most", 64, "with --scale concurrency: the most requests under way")
 	c.Flags().IntVar(&f.blocks, "blocks", 5, "with --scale concurrency: trials of each level")
 	c.Flags().StringVar(&f.out, "out", "", "results directory (default results/NAME/NUMBER)")

@@ -1,8 +1,10 @@
 package capacity
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +12,9 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/advise/slo"
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 func TestNoteIsFoundAgain(t *testing.T) {
@@ -60,6 +64,29 @@ func TestLateness(t *testing.T) {
 		}
 		if got := (Question{SLO: objective, Late: time.Second}).late(); got != time.Second {
 			t.Errorf("%s, but one second: %v", text, got)
+		}
+	}
+}
+
+// A lab judges its driver at the percentile that the objective has, and whether it ran itself.
+func TestLabsJudgeThemselves(t *testing.T) {
+	for text, share := range map[string]float64{"response_time p99.9 < 200ms, rtt p50 < 1s": 0.999, "failed < 1%": 0} {
+		objective, err := slo.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &testbed.Experiment{Lab: &lab.Lab{}}
+		s := studied{asked: Question{SLO: objective}, Host: Host{Run: func(context.Context,
+			*testbed.Experiment) (lab.Outcome, error) {
+			return lab.Outcome{}, nil
+		}}}
+		if _, err := s.run(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if !e.Lab.Overload || e.Lab.MostLate != s.asked.late() || math.Abs(e.Lab.LateShare-share) > 1e-9 ||
+			e.Lab.MostStill != mostStill {
+			t.Errorf("%s: %v of the requests within %v, and a lab that stood still for %v", text, e.Lab.LateShare,
+				e.Lab.MostLate, e.Lab.MostStill)
 		}
 	}
 }

@@ -26,13 +26,73 @@ func TestLatenessIsTheDriversOwn(t *testing.T) {
 		{"opened in time", 1, []measure.Exchange{{Due: ms, Connection: 3 * ms, Sent: 4 * ms, Done: 5 * ms}}, 0},
 		{"waited for a request that failed", 1,
 			[]measure.Exchange{{Sent: 0, Total: 20 * ms, Failure: "timeout"}, x(5*ms, 20*ms, 21*ms)}, 0},
+		{"one worker of two slept, the other was in time", 2,
+			[]measure.Exchange{x(0, 30*ms, 31*ms), x(5*ms, 5*ms, 6*ms), x(6*ms, 6*ms, 7*ms)}, 30 * ms},
 	} {
-		l := newLateness(tt.connections)
+		l := newLateness(tt.connections, ms)
 		for _, e := range tt.of {
 			l.add(e)
 		}
-		if got := l.p99(); got != tt.want {
+		if got := l.within(0.99); got != tt.want {
 			t.Errorf("%s: %v, not %v", tt.what, got, tt.want)
+		}
+	}
+}
+
+// stoodStill are the records of a thousand requests, one each ms, of a client with a few connections. Either it
+// or the server, which takes 1 ms, stands still from from to to.
+func stoodStill(connections int, client bool, from, to time.Duration) (all []measure.Exchange) {
+	const ms = time.Millisecond
+	runs := func(at time.Duration) time.Duration { // the first instant from then on at which what stands still runs
+		if at > from && at < to {
+			return to
+		}
+		return at
+	}
+	free := make([]time.Duration, connections)
+	for i := range 1000 {
+		due := time.Duration(i)*ms + ms/2
+		c := 0
+		for k := range free {
+			if free[k] < free[c] {
+				c = k
+			}
+		}
+		took := max(due, free[c])
+		if client {
+			took = runs(took)
+		}
+		free[c] = runs(took + ms)
+		all = append(all, measure.Exchange{Due: due, Sent: took, Done: free[c], Total: free[c] - took})
+	}
+	return all
+}
+
+// Most requests that a standstill of the client delays wait for a connection when it is over, and are the client's
+// lateness nevertheless. After one of the server none is: it is the server that was slow.
+func TestLatenessOfAClientThatStoodStill(t *testing.T) {
+	const ms = time.Millisecond
+	for _, connections := range []int{4, 8} {
+		for _, client := range []bool{true, false} {
+			l := newLateness(connections, 5*ms)
+			late := 0
+			for _, x := range stoodStill(connections, client, 200*ms, 300*ms) {
+				l.add(x)
+				if l.late[len(l.late)-1] > 5*ms {
+					late++
+				}
+			}
+			// Of 100 that were due meanwhile, those due in the last 5 ms are not late.
+			if wanted := map[bool]int{true: 95, false: 0}[client]; late < wanted-2 || late > wanted+2 {
+				t.Errorf("%d connections, the client stood still: %v: %d requests are late, not %d", connections, client, late,
+					wanted)
+			}
+			if got := l.within(0.99); client != (got > 80*ms) || !client && got != 0 {
+				t.Errorf("%d connections, the client stood still: %v: 99 %% keep to %v", connections, client, got)
+			}
+			if got := l.within(0.92); client != (got > 0) {
+				t.Errorf("%d connections, the client stood still: %v: 92 %% keep to %v", connections, client, got)
+			}
 		}
 	}
 }

@@ -299,6 +299,10 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	// Not after Measure: printing the records costs the programs CPU time as well.
 	t.session.RunEnded = func() error { return t.readUsage(1) }
 	client, server := t.recorder(atClient), t.recorder(atServer)
+	if t.lab.MostStill > 0 {
+		h := startHeart()
+		defer func() { t.course.still = h.stop() }()
+	}
 	var err error
 	t.course.asked = t.recordedRun()
 	if t.setup.Joint() {

@@ -178,6 +178,15 @@ func (s SLO) Longest() time.Duration {
 	return most
 }
 
+// Highest is the highest percentile that is bounded, as a share of the requests; 0: none is.
+func (s SLO) Highest() float64 {
+	var most float64
+	for _, c := range s {
+		most = max(most, c.Share)
+	}
+	return most
+}
+
 // A Tally gathers a trial's requests.
 type Tally struct {
 	slo    SLO
