@@ -69,8 +69,12 @@ func main() {
 }
 
 // sameSignal is the time within which a second signal is an echo of the first: timeout(1)
-// sends one to its child and then one to the whole process group.
-const sameSignal = 200 * time.Millisecond
+// sends one to its child and then one to the whole process group. The child of a rootless lab gets one
+// from the terminal and one from its parent, which may have waited for a CPU; a second one ends the parent.
+const (
+	sameSignal        = 200 * time.Millisecond
+	sameOfTheRootless = 5 * time.Second
+)
 
 // orderlyEnd is how long an orderly end may take.
 const orderlyEnd = time.Minute
@@ -81,11 +85,15 @@ func endAtOnce(ends []os.Signal) {
 	got := make(chan os.Signal, 2)
 	signal.Notify(got, ends...)
 	<-got
+	echo := sameSignal
+	if link.IsRootless() {
+		echo = sameOfTheRootless
+	}
 	first, late := time.Now(), time.After(orderlyEnd)
 	for again := false; !again; {
 		select {
 		case <-got:
-			again = time.Since(first) > sameSignal
+			again = time.Since(first) > echo
 		case <-late:
 			again = true
 		}

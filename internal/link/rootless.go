@@ -20,6 +20,9 @@ import (
 // rootlessMark is set in a process that Rootless started.
 const rootlessMark = "EDGEGAUGE_ROOTLESS"
 
+// IsRootless reports whether Rootless started this process.
+func IsRootless() bool { return os.Getenv(rootlessMark) != "" }
+
 // Able tries whether this process may make network namespaces.
 func Able() error {
 	f, err := kernel.NewNetwork()
@@ -37,7 +40,7 @@ func Able() error {
 // Subtle: the ids stay what they are, not root, so that stacks behave as they
 // would without it; the capabilities are ambient, or exec would drop them.
 func Rootless() (code int, err error) {
-	if os.Getenv(rootlessMark) != "" {
+	if IsRootless() {
 		return 0, kernel.NetworkDenied("create a network namespace in a user namespace", unix.EPERM)
 	}
 	if _, err := os.Stat(TUN); err != nil {
@@ -55,10 +58,8 @@ func Rootless() (code int, err error) {
 		return 0, kernel.NetworkDenied("create a user namespace", err)
 	}
 	go func() {
-		for s := range signals {
-			if s != unix.SIGINT { // a terminal sends that one to both
-				cmd.Process.Signal(s)
-			}
+		for s := range signals { // of a terminal both get it, and the child takes this one for an echo
+			cmd.Process.Signal(s)
 		}
 	}()
 	err = cmd.Wait()
@@ -93,7 +94,7 @@ func TryRootless(ctx context.Context, exe string, l Link) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv(rootlessMark) != "" {
+	if IsRootless() {
 		return kernel.NetworkDenied("create a network namespace in a user namespace", unix.EPERM)
 	}
 	said, err := kernel.CombinedOutput(inUserNamespace(exec.CommandContext(ctx, exe, TryVerb, string(text))))
