@@ -205,7 +205,7 @@ func stacksBuildCmd(a *app) *cobra.Command {
 // A buildRow says what came of building a stack.
 type buildRow struct {
 	Name  string  `json:"name"`
-	State string  `json:"state"` // built, up to date, nothing to build, left out, not brought or failed
+	State string  `json:"state"` // built, up to date, nothing to build, left out, not brought, failed, stopped, not tried
 	Took  float64 `json:"took_s"`
 	Why   string  `json:"why,omitempty"`
 }
@@ -215,6 +215,7 @@ type buildRow struct {
 func build(ctx context.Context, w io.Writer, all map[string]stack.Description, names []string,
 	lenient bool) ([]buildRow, error) {
 	var errs []error
+	var untried []string
 	var built, whole, left int
 	rows := []buildRow{}
 	start := time.Now()
@@ -227,9 +228,17 @@ func build(ctx context.Context, w io.Writer, all map[string]stack.Description, n
 			}
 			continue
 		}
+		if ctx.Err() != nil {
+			untried = append(untried, n)
+			rows = append(rows, buildRow{Name: n, State: "not tried"})
+			continue
+		}
 		began := time.Now()
 		did, err := d.Make(ctx, io.Discard)
 		switch {
+		case err != nil && ctx.Err() != nil: // nothing is known of it, not even whether something is missing
+			rows = append(rows, buildRow{Name: n, State: "stopped", Took: time.Since(began).Seconds()})
+			errs = append(errs, fmt.Errorf("stopped while %s was built", n))
 		case err != nil && lenient && len(d.Missing(ctx)) > 0:
 			left++
 			missing := d.Missing(ctx)[0]
@@ -247,6 +256,12 @@ func build(ctx context.Context, w io.Writer, all map[string]stack.Description, n
 			rows = append(rows, buildRow{Name: n, State: upToDate})
 			fmt.Fprintf(w, "%s: up to date\n", n)
 		}
+	}
+	if ctx.Err() != nil {
+		if len(untried) > 0 {
+			errs = append(errs, fmt.Errorf("stopped; not tried: %s", strings.Join(untried, ", ")))
+		}
+		return rows, errors.Join(errs...)
 	}
 	if lenient {
 		fmt.Fprintf(w, "%d built in %.1f s, %d up to date, %d skipped, %d failed\n", built, time.Since(start).Seconds(),
@@ -268,7 +283,11 @@ func leftOut(missing stack.Need) string {
 func whole(ctx context.Context, bed *testbed.Testbed) (names, left []string) {
 	all, _ := bed.Stacks()
 	for _, n := range bed.StackNames() {
-		if missing := all[n].Missing(ctx); len(missing) > 0 {
+		missing := all[n].Missing(ctx)
+		if ctx.Err() != nil { // what was found missing may be there
+			return names, left
+		}
+		if len(missing) > 0 {
 			left = append(left, fmt.Sprintf("%s: %s: %s", leftOut(missing[0]), n, missing[0]))
 			continue
 		}

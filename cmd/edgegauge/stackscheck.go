@@ -63,6 +63,9 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				for _, l := range left {
 					fmt.Fprintln(out, l)
 				}
+				if err := cmd.Context().Err(); err != nil {
+					return err
+				}
 			}
 			exe, err := os.Executable()
 			if err != nil {
