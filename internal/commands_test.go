@@ -17,7 +17,7 @@ var startsChildren = map[string]string{
 	"cmd/edgegauge/web.go":                 "the page of a run has ten seconds to end, then it is killed (endOf)",
 	"cmd/edgegauge/webcontrol.go":          "the page likewise; studies it began go on without it, as they are to",
 	"internal/device/local.go":             "a supervisor has a time for its first word and for its end, then it is killed",
-	"internal/drive/exec.go":               "a driver ends with its context, and has two seconds for it",
+	"internal/drive/exec.go":               "a driver ends with its context, when a signal has stopped it or its job is overdue, and has two seconds for it",
 	"internal/instrument/execline.go":      "a meter has some seconds to end, then its group is killed and no more waited for",
 	"internal/link/line.go":                "a link has a time to answer and a second to end, then it is killed",
 	"internal/link/rootless.go":            "it is this program once more, which two signals end",

@@ -56,7 +56,7 @@ func (p *Process) Stopped() (pids []int) {
 		return nil
 	}
 	for _, pid := range append([]int{p.PID}, kernel.Family(p.PID)...) {
-		if q, err := kernel.ReadProcess(pid); err == nil && (q.State == 'T' || q.State == 't') {
+		if q, err := kernel.ReadProcess(pid); err == nil && q.Stopped() {
 			pids = append(pids, pid)
 		}
 	}

@@ -209,6 +209,74 @@ func TestStoppedChildEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A child that is stopped is not waited for, though nobody ends its context.
+func TestStoppedChildIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	job := Job{Requests: 1}
+	_, err := Exec(t.Context(), []string{"sh", "-c", `kill -STOP $$`}, job, AnyCPU,
+		func(measure.Exchange) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "has stopped it, so it was ended") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A child is overdue when its job's time is over, or when it is found stopped time after time, and not when it was
+// stopped for a moment. Seconds in which its parent does not run are not counted.
+func TestOverdue(t *testing.T) {
+	for _, tt := range []struct {
+		what    string
+		most    time.Duration
+		stopped string // s: found stopped, r: found running; then its end
+		want    string // empty: it was waited for
+	}{
+		{"in time", 4 * time.Second, "rrr", ""},
+		{"too long", 3 * time.Second, "rrrr", "did not end within 3s"},
+		{"stopped", time.Hour, "rrsssss", "has stopped it"},
+		{"stopped for a while, and again", time.Hour, "ssssrssssrr", ""},
+	} {
+		seconds, over, why := make(chan time.Time), make(chan struct{}), make(chan error, 1)
+		at := 0
+		go func() {
+			why <- overdue(seconds, over, tt.most, func() bool {
+				at++
+				return tt.stopped[at-1] == 's'
+			})
+		}()
+		for range tt.stopped {
+			seconds <- time.Time{}
+		}
+		close(over)
+		if err := <-why; (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
+	}
+}
+
+// The time that a job is given is more than it can take.
+func TestMostTimeOfAJob(t *testing.T) {
+	const spare, s = 2 * time.Minute, time.Second
+	timeout := Spec{Timeout: s, Concurrency: 10}
+	for _, tt := range []struct {
+		what        string
+		job         Job
+		least, most time.Duration // without the time to spare
+	}{
+		{"a thousand requests", Job{Spec: timeout, Requests: 1000}, 100 * s, 500 * s},
+		{"for a while", Job{Spec: timeout, Duration: time.Minute}, time.Minute, 4 * time.Minute},
+		{"a thousand, or for a while", Job{Spec: timeout, Requests: 1000, Duration: time.Minute}, time.Minute,
+			4 * time.Minute},
+		{"at a rate", Job{Spec: timeout, Requests: 1000, Rate: 10, Arrivals: Even}, 100 * s, 500 * s},
+		{"at a rate for a while, of which all time out", Job{Spec: timeout, Duration: time.Minute, Rate: 100,
+			Arrivals: Even}, 600 * s, 3000 * s},
+		{"with a warm-up and pauses", Job{Requests: 10, WarmUp: 10, Pause: s}, 110 * s, 500 * s},
+		{"for ever", Job{Spec: timeout, Duration: 1 << 62}, 1 << 61, 1 << 62},
+	} {
+		if got := tt.job.most() - spare; got < tt.least || got > tt.most {
+			t.Errorf("%s: %v, want %v to %v", tt.what, got, tt.least, tt.most)
+		}
+	}
+}
+
 func TestCollectRefusesDamage(t *testing.T) {
 	head := `{"format":1,"exchanges":1,"reasons":[""]}` + "\n"
 	for name, in := range map[string]string{

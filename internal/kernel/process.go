@@ -52,6 +52,9 @@ func parseStat(b []byte) (Process, error) {
 		Waited: time.Duration(number(16)+number(17)) * time.Second / ticks}, nil
 }
 
+// Stopped says that a signal (SIGSTOP) or a debugger has stopped the process.
+func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' }
+
 // Ended says that the process has ended and is kept only until its parent waits
 // for it.
 func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
