@@ -300,8 +300,8 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	t.session.RunEnded = func() error { return t.readUsage(1) }
 	client, server := t.recorder(atClient), t.recorder(atServer)
 	if t.lab.MostStill > 0 {
-		h := startHeart()
-		defer func() { t.course.still = h.stop() }()
+		stalls := watchForStalls()
+		defer func() { t.course.still = stalls.stop() }()
 	}
 	var err error
 	t.course.asked = t.recordedRun()

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// A heart beats while a trial is measured, and so tells for how long this lab did not run: a signal
+// A stallWatch tells for how long this lab did not run while a trial was measured: a signal
 // stopped it, or it had no CPU. Its client may have stood still as well, and where all of the
 // client's connections were in use, records of that look like those of a server that did not answer.
-type heart struct {
+type stallWatch struct {
 	ended chan struct{}
 	still chan time.Duration
 }
 
-// beat is how often a heart beats: what is measured beside it must not feel it.
-const beat = 100 * time.Millisecond
+// stallTick is how often it looks at the clock: what is measured beside it must not feel it.
+const stallTick = 100 * time.Millisecond
 
-func startHeart() heart {
-	h := heart{make(chan struct{}), make(chan time.Duration, 1)}
+func watchForStalls() stallWatch {
+	w := stallWatch{make(chan struct{}), make(chan time.Duration, 1)}
 	began := time.Now()
 	go func() {
-		beats := time.NewTicker(beat)
-		defer beats.Stop()
-		h.still <- longestStill(func() time.Duration { return time.Since(began) }, beats.C, h.ended)
+		ticks := time.NewTicker(stallTick)
+		defer ticks.Stop()
+		w.still <- longestStall(func() time.Duration { return time.Since(began) }, ticks.C, w.ended)
 	}()
-	return h
+	return w
 }
 
-// stop ends it, and says how long the longest time without a beat was.
-func (h heart) stop() time.Duration {
-	close(h.ended)
-	return <-h.still
+// stop ends it, and says how long the longest time between two ticks was.
+func (w stallWatch) stop() time.Duration {
+	close(w.ended)
+	return <-w.still
 }
 
-func longestStill(now func() time.Duration, beats <-chan time.Time, ended <-chan struct{}) (longest time.Duration) {
+func longestStall(now func() time.Duration, ticks <-chan time.Time, ended <-chan struct{}) (longest time.Duration) {
 	last := now()
 	for {
 		over := false
 		select {
-		case <-beats:
+		case <-ticks:
 		case <-ended:
 			over = true
 		}
