@@ -246,8 +246,8 @@ func waitOf(series []advise.Series, factor, level string) float64 {
 // any other are left out.
 func (r *Report) levelOrder(series []advise.Series, factor string, names []string) ([]string, bool) {
 	references := names
-	if _, err := advise.Levels(series, factor, names, r.Study.Design.Confidence); err == nil {
-		references = names[:1] // where each has all combinations, any one orders them alike
+	if _, err := advise.Levels(series, factor, names, r.Study.Design.Confidence); err == nil && sameBlocks(series) {
+		references = names[:1] // where each has all combinations in all blocks, any one orders them alike
 	}
 	over, alone := map[string]float64{}, map[string]bool{}
 	for _, n := range names {
@@ -272,6 +272,20 @@ func (r *Report) levelOrder(series []advise.Series, factor string, names []strin
 		return cmp.Compare(over[a], over[b])
 	})
 	return order, true
+}
+
+// sameBlocks reports whether no treatment lacks a trial that another one has.
+func sameBlocks(series []advise.Series) bool {
+	blocks := func(s advise.Series) []int {
+		var out []int
+		for _, t := range s.Trials {
+			out = append(out, t.Block)
+		}
+		slices.Sort(out)
+		return out
+	}
+	first := blocks(series[0])
+	return !slices.ContainsFunc(series, func(s advise.Series) bool { return !slices.Equal(blocks(s), first) })
 }
 
 // publishedRatio is a over b of the published figures, averaged over the same

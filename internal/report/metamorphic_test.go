@@ -130,6 +130,38 @@ func TestLevelsInAnyOrder(t *testing.T) {
 	}
 }
 
+// So it is where a level lacks trials, and blocks that it has tell another story than those that it lacks.
+func TestLevelsOfSomeBlocksInAnyOrder(t *testing.T) {
+	times := map[string][]float64{
+		"a": {0.9, 0.9, 0.9, 0.9, 1.2, 1.2, 1.2, 1.2},
+		"b": {1, 1, 1, 1, 1, 1, 1, 1},
+		"c": {0, 0, 0, 0, 1.05, 1.05, 1.05, 1.05}, // 0: not valid
+	}
+	r := &Report{}
+	r.Study.Design.Confidence = 0.95
+	var want []string
+	for _, names := range [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"}, {"c", "a", "b"},
+		{"c", "b", "a"}} {
+		var all []advise.Series
+		for _, n := range names {
+			s := advise.Series{Factors: []string{"stack"}, Levels: []string{n}, Response: "rtt", Side: measure.Client, Unit: "s"}
+			for i, v := range times[n] {
+				if v > 0 {
+					s.Trials = append(s.Trials, advise.TrialSummary{ID: i + 1, Block: i + 1, Mean: v})
+				}
+			}
+			all = append(all, s)
+		}
+		got, ok := r.levelOrder(all, "stack", names)
+		if want == nil {
+			want = got
+		}
+		if !ok || !slices.Equal(got, want) {
+			t.Errorf("%v: got %v, want %v", names, got, want)
+		}
+	}
+}
+
 // In what set-ups differ is the same from both sides.
 func TestSetupDifferencesFromBothSides(t *testing.T) {
 	var old, new Report
