@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,13 +153,7 @@ func TestSupervisorThatSaysNothing(t *testing.T) {
 		t.Skip("takes 20 s")
 	}
 	t.Parallel()
-	exe := filepath.Join(t.TempDir(), "exe")
-	syscall.ForkLock.RLock() // a child born meanwhile would hold it open for writing
-	err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := script(t, "exec sleep 1000")
 	within(t, func() {
 		_, err := Local{Exe: exe}.Start(t.Context(), Command{Argv: []string{"true"}})
 		if err == nil || !strings.Contains(err.Error(), "did not answer within") {

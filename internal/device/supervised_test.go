@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,30 +33,35 @@ func within(t *testing.T, f func()) {
 	}
 }
 
+// script is a program in a file of its own.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "exe")
+	syscall.ForkLock.RLock() // a child born meanwhile would hold it open for writing, and none could be it
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // A supervisor that dies, or says nothing, before its first word ends the start.
 func TestSupervisorWithoutAWord(t *testing.T) {
-	exe := func(script string) Local {
-		file := filepath.Join(t.TempDir(), "exe")
-		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		return Local{Exe: file}
-	}
-	for script, want := range map[string]string{
+	for text, want := range map[string]string{
 		"kill -9 $$":               "exited without an answer",
 		"echo hello >&3":           `said "hello\n"`,
 		"exec sleep 1000":          "the lab's patience",
 		"setsid sleep 1000 & wait": "the lab's patience",
 		"kill -STOP $$; exit":      "the lab's patience",
 	} {
-		t.Run(script, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			within(t, func() {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, fmt.Errorf("the lab's patience"))
 				if !strings.Contains(want, "patience") {
 					ctx = t.Context()
 				}
 				defer cancel()
-				p, err := exe(script).Start(ctx, Command{Argv: []string{"true"}})
+				p, err := Local{Exe: script(t, text)}.Start(ctx, Command{Argv: []string{"true"}})
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("got %v, %v, want %q", p, err, want)
 				}
