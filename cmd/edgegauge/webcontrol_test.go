@@ -354,7 +354,7 @@ func TestWebConfirms(t *testing.T) {
 			break
 		}
 		seen[x[1]] = true
-		if seen["running"] && !strings.Contains(page, "It is being measured again") {
+		if x[1] == "running" && !strings.Contains(page, "It is being measured again") {
 			t.Error("the suspect does not say that it is being measured again")
 		}
 		if x[1] == "failed" {
