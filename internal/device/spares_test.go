@@ -88,13 +88,18 @@ func TestSpareSupervisorServes(t *testing.T) {
 		t.Errorf("the log has %q", b)
 	}
 	// Without a folder, a log and CPUs: none of those of the program before.
-	p, err := l.Start(t.Context(), Command{Argv: []string{"sh", "-c", "pwd; echo lost >&2; nproc; echo ${COLOUR-none}"}})
+	p, err := l.Start(t.Context(), Command{Argv: []string{"sh", "-c", "pwd; echo lost >&2; echo ${COLOUR-none}; read x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(p.PID, &set); err != nil || set.Count() != len(kernel.AllowedCPUs()) {
+		t.Errorf("got %v %v, want all CPUs", set, err)
+	}
+	p.Stdin.Close()
 	out, _ := io.ReadAll(p.Stdout)
 	here, _ := os.Getwd()
-	if want := fmt.Sprintf("%s\n%d\nnone\n", here, len(kernel.AllowedCPUs())); string(out) != want {
+	if want := here + "\nnone\n"; string(out) != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
 	p.Wait()
