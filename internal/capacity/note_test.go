@@ -84,10 +84,34 @@ func TestLabsJudgeThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !e.Lab.Overload || e.Lab.MostLate != s.asked.late() || math.Abs(e.Lab.LateShare-share) > 1e-9 ||
-			e.Lab.MostStill != mostStill {
+			e.Lab.MostStall != mostStall {
 			t.Errorf("%s: %v of the requests within %v, and a lab that stood still for %v", text, e.Lab.LateShare,
-				e.Lab.MostLate, e.Lab.MostStill)
+				e.Lab.MostLate, e.Lab.MostStall)
 		}
+	}
+}
+
+// So does the lab that measures at growing concurrency, where no request is due at an instant.
+func TestLabsOfAScalingJudgeThemselves(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := errors.New("ran")
+	var most time.Duration
+	h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test"}),
+		Open: func(context.Context, study.Plan, []byte, string) (*testbed.Experiment, error) {
+			return &testbed.Experiment{Lab: &lab.Lab{}}, nil
+		},
+		Run: func(_ context.Context, e *testbed.Experiment) (lab.Outcome, error) {
+			most = e.Lab.MostStall
+			return lab.Outcome{}, ran
+		},
+		Close: func(*testbed.Experiment) {}}
+	_, err = Scale(t.Context(), h, ScalingQuestion{File: "s.yaml", Length: time.Second, Most: 2, Blocks: 2,
+		Text: []byte("study: s\nservice: monitor\nstack: reference/rest-json\n")})
+	if !errors.Is(err, ran) || most != mostStall {
+		t.Errorf("got %v, and a lab that may stall for %v", err, most)
 	}
 }
 

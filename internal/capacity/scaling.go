@@ -65,7 +65,7 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 		return nil, err
 	}
 	defer h.Close(e)
-	e.Lab.MostStill = mostStill
+	e.Lab.MostStall = mostStall
 	out := &Scaling{Study: p.Study.Name, Dir: e.Dir, Length: q.Length}
 	if _, err = h.Run(ctx, e); err != nil {
 		return out, err

@@ -159,13 +159,13 @@ func (s *studied) expand(ctx context.Context, more ...string) (study.Plan, error
 	return p, err
 }
 
-// mostStill is for how long a lab may not have run in a trial: less than that happens where programs wait for CPUs.
-const mostStill = time.Second
+// mostStall is for how long a lab may not have run in a trial: less than that happens where programs wait for CPUs.
+const mostStall = time.Second
 
 // run runs a lab whose server may be overloaded.
 func (s *studied) run(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) {
 	e.Lab.Overload, e.Lab.MostLate, e.Lab.LateShare = true, s.asked.late(), s.asked.SLO.Highest()
-	e.Lab.MostStill = max(mostStill, e.Lab.MostLate)
+	e.Lab.MostStall = max(mostStall, e.Lab.MostLate)
 	return s.Run(ctx, e)
 }
 

@@ -31,7 +31,7 @@ type course struct {
 	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
 	onWire  int64              // B of the run's packets, both ways; 0: not captured
 	late    *lateness          // of the client under open load; nil: not judged
-	still   time.Duration      // for which this lab did not run in the recorded run, the longest; 0: not looked at
+	stall   time.Duration      // for which this lab did not run in the recorded run, the longest; 0: not looked at
 	// what became of many devices; nil: the client was none
 	population *population.Result
 	ends       [2]stack.End // what the programs said at the end of their records

@@ -58,10 +58,10 @@ func (t *trialRunner) gates() []func() string {
 	}
 	if t.existing() {
 		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.littlesLaw,
-			t.driver, t.late, t.stoodStill}
+			t.driver, t.late, t.stalled}
 	}
 	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.bytes,
-		t.littlesLaw, t.driver, t.late, t.stoodStill}
+		t.littlesLaw, t.driver, t.late, t.stalled}
 }
 
 // summarize adds throughput, CPU and memory, and the quality record.

@@ -80,8 +80,8 @@ type Lab struct {
 	// is the share of the requests that must keep to it; less than 99 %: 99 %.
 	MostLate  time.Duration
 	LateShare float64
-	// MostStill is for how long this lab may not have run while a trial was measured; 0: not judged.
-	MostStill time.Duration
+	// MostStall is for how long this lab may not have run while a trial was measured; 0: not judged.
+	MostStall time.Duration
 	Progress  func(Progress) // called from one goroutine; nil: nobody looks
 	// Watch takes the mean power of a side's supply, in W, twice a second while a meter
 	// reads it. The meters' goroutines call it: it must not wait. Nil: nobody looks.

@@ -39,9 +39,9 @@ func TestLatenessIsTheDriversOwn(t *testing.T) {
 	}
 }
 
-// stoodStill are the records of a thousand requests, one each ms, of a client with a few connections. Either it
+// stalled are the records of a thousand requests, one each ms, of a client with a few connections. Either it
 // or the server, which takes 1 ms, stands still from from to to.
-func stoodStill(connections int, client bool, from, to time.Duration) (all []measure.Exchange) {
+func stalled(connections int, client bool, from, to time.Duration) (all []measure.Exchange) {
 	const ms = time.Millisecond
 	runs := func(at time.Duration) time.Duration { // the first instant from then on at which what stands still runs
 		if at > from && at < to {
@@ -76,7 +76,7 @@ func TestLatenessOfAClientThatStoodStill(t *testing.T) {
 		for _, client := range []bool{true, false} {
 			l := newLateness(connections, 5*ms)
 			late := 0
-			for _, x := range stoodStill(connections, client, 200*ms, 300*ms) {
+			for _, x := range stalled(connections, client, 200*ms, 300*ms) {
 				l.add(x)
 				if l.late[len(l.late)-1] > 5*ms {
 					late++

@@ -10,7 +10,7 @@ import (
 // client's connections were in use, records of that look like those of a server that did not answer.
 type stallWatch struct {
 	ended chan struct{}
-	still chan time.Duration
+	most  chan time.Duration // the longest
 }
 
 // stallTick is how often it looks at the clock: what is measured beside it must not feel it.
@@ -22,7 +22,7 @@ func watchForStalls() stallWatch {
 	go func() {
 		ticks := time.NewTicker(stallTick)
 		defer ticks.Stop()
-		w.still <- longestStall(func() time.Duration { return time.Since(began) }, ticks.C, w.ended)
+		w.most <- longestStall(func() time.Duration { return time.Since(began) }, ticks.C, w.ended)
 	}()
 	return w
 }
@@ -30,7 +30,7 @@ func watchForStalls() stallWatch {
 // stop ends it, and says how long the longest time between two ticks was.
 func (w stallWatch) stop() time.Duration {
 	close(w.ended)
-	return <-w.still
+	return <-w.most
 }
 
 func longestStall(now func() time.Duration, ticks <-chan time.Time, ended <-chan struct{}) (longest time.Duration) {
@@ -50,11 +50,11 @@ func longestStall(now func() time.Duration, ticks <-chan time.Time, ended <-chan
 	}
 }
 
-// stoodStill: this lab ran all the time, where that is asked for.
-func (t *trialRunner) stoodStill() string {
-	if limit := t.lab.MostStill; limit == 0 || t.course.still <= limit {
+// stalled: this lab ran all the time, where that is asked for.
+func (t *trialRunner) stalled() string {
+	if limit := t.lab.MostStall; limit == 0 || t.course.stall <= limit {
 		return ""
 	}
 	return fmt.Sprintf("this lab did not run for %v of the trial, and its client may not have either: a signal (SIGSTOP) "+
-		"stopped it, or other programs took its CPU", t.course.still.Round(time.Millisecond))
+		"stopped it, or other programs took its CPU", t.course.stall.Round(time.Millisecond))
 }

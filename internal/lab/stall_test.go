@@ -19,10 +19,10 @@ func TestStallWatchTellsForHowLongNothingRan(t *testing.T) {
 		{nil, 2 * s, 2 * s},
 	} {
 		at := time.Duration(0)
-		ticks, ended, still := make(chan time.Time), make(chan struct{}), make(chan time.Duration)
+		ticks, ended, stall := make(chan time.Time), make(chan struct{}), make(chan time.Duration)
 		begun := make(chan struct{}, len(tt.ticks)+2)
 		go func() {
-			still <- longestStall(func() time.Duration {
+			stall <- longestStall(func() time.Duration {
 				now := at
 				begun <- struct{}{}
 				return now
@@ -36,11 +36,11 @@ func TestStallWatchTellsForHowLongNothingRan(t *testing.T) {
 		}
 		at = tt.ended
 		close(ended)
-		if got := <-still; got != tt.want {
+		if got := <-stall; got != tt.want {
 			t.Errorf("ticks at %v until %v: %v, not %v", tt.ticks, tt.ended, got, tt.want)
 		}
 	}
-	if still := watchForStalls().stop(); still < 0 {
-		t.Errorf("got %v", still)
+	if stall := watchForStalls().stop(); stall < 0 {
+		t.Errorf("got %v", stall)
 	}
 }

@@ -299,9 +299,9 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	// Not after Measure: printing the records costs the programs CPU time as well.
 	t.session.RunEnded = func() error { return t.readUsage(1) }
 	client, server := t.recorder(atClient), t.recorder(atServer)
-	if t.lab.MostStill > 0 {
+	if t.lab.MostStall > 0 {
 		stalls := watchForStalls()
-		defer func() { t.course.still = stalls.stop() }()
+		defer func() { t.course.stall = stalls.stop() }()
 	}
 	var err error
 	t.course.asked = t.recordedRun()

@@ -18,7 +18,7 @@ import (
 
 // A search whose processes are stopped in the midst of a trial (Ctrl-Z, and on again) blames nobody for it: the
 // trial is invalid, though its records look like those of a server that did not answer.
-func TestCapacityBlamesNoServerForItsOwnStandstill(t *testing.T) {
+func TestCapacityBlamesNoServerForItsOwnStall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for a capacity")
 	}
