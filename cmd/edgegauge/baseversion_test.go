@@ -1,12 +1,11 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
@@ -16,10 +15,7 @@ func TestABinaryThatNamesNoVersion(t *testing.T) {
 		t.Skip("takes longer than make check may")
 	}
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "server")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\necho listening\nsleep 1000\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	file := kerneltest.Script(t, "echo listening\nsleep 1000")
 	asked := make(chan error, 1)
 	go func() {
 		_, err := insideOf(t.Context(), file, stack.Description{Name: "reference/rest-json"})

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
 // A block is a piece of code in a document.
@@ -253,9 +255,7 @@ func stage(t *testing.T, o own, earlier string, blocks []block, put *strings.Rep
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		kerneltest.WriteProgram(t, path, text)
 	}
 	latest := "earlier/001"
 	if blocks[0].page == historyPage {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 	"edgegauge.example/edgegauge/internal/lab"
 )
 
@@ -96,11 +97,8 @@ func TestAHubThatDoesNotEnd(t *testing.T) {
 		t.Skip("takes longer than make check may")
 	}
 	t.Parallel()
-	heedless := filepath.Join(t.TempDir(), "hub")
-	script := "#!/bin/sh\ntrap '' TERM INT HUP\necho '{\"url\":\"nats://127.0.0.1:1\"}'\nwhile :; do sleep 1000; done\n"
-	if err := os.WriteFile(heedless, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	heedless := kerneltest.Script(t, "trap '' TERM INT HUP\necho '{\"url\":\"nats://127.0.0.1:1\"}'\n"+
+		"while :; do sleep 1000; done")
 	temp, err := newScratch(io.Discard)
 	if err != nil {
 		t.Fatal(err)

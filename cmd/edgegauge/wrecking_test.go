@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -136,13 +137,10 @@ func (h fakeHub) install(t *testing.T, dir string) (environment []string) {
 		go serveEach(l, h.says)
 	}
 	script := "#!/bin/sh\nURL=" + url + "\n" + h.script + "\n"
-	err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "bin", "edgegauge-hub"), []byte(script), 0o755)
-	}
-	if err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	kerneltest.WriteProgram(t, filepath.Join(dir, "bin", "edgegauge-hub"), script)
 	return append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
 }
 

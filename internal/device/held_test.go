@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
 // hold opens a program's standard output, as any process of its user may, until the test ends.
@@ -153,7 +154,7 @@ func TestSupervisorThatSaysNothing(t *testing.T) {
 		t.Skip("takes 20 s")
 	}
 	t.Parallel()
-	exe := script(t, "exec sleep 1000")
+	exe := kerneltest.Script(t, "exec sleep 1000")
 	within(t, func() {
 		_, err := Local{Exe: exe}.Start(t.Context(), Command{Argv: []string{"true"}})
 		if err == nil || !strings.Contains(err.Error(), "did not answer within") {

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
 // within fails if f takes so long that it must be taken for hanging.
@@ -31,18 +31,6 @@ func within(t *testing.T, f func()) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("it hangs")
 	}
-}
-
-// script is a program in a file of its own.
-func script(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "exe")
-	syscall.ForkLock.RLock() // a child born meanwhile would hold it open for writing, and none could be it
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // A supervisor that dies, or says nothing, before its first word ends the start.
@@ -61,7 +49,7 @@ func TestSupervisorWithoutAWord(t *testing.T) {
 					ctx = t.Context()
 				}
 				defer cancel()
-				p, err := Local{Exe: script(t, text)}.Start(ctx, Command{Argv: []string{"true"}})
+				p, err := Local{Exe: kerneltest.Script(t, text)}.Start(ctx, Command{Argv: []string{"true"}})
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("got %v, %v, want %q", p, err, want)
 				}

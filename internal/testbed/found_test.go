@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
 // Stacks that need the same program ask it for its version once; one that is missing is looked for again, and an
@@ -17,9 +19,7 @@ func TestAProgramIsAskedOnce(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		kerneltest.WriteProgram(t, file, text)
 	}
 	program := func(version string) {
 		write(filepath.Join(bin, "runtime"), "#!/bin/sh\necho x >>"+asked+"\necho version "+version+"\n")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,9 +28,7 @@ func fakeQEMU(t *testing.T, version, script string) {
 	t.Helper()
 	dir := t.TempDir()
 	text := "#!/bin/sh\n[ \"$1\" = --version ] && { echo '" + version + "'; exit; }\n" + script + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "qemu-system-arm"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	kerneltest.WriteProgram(t, filepath.Join(dir, "qemu-system-arm"), text)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 

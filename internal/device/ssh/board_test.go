@@ -17,6 +17,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/ssh/sshtest"
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
 // TestMain makes the test binary its own agent and supervisor.
@@ -154,7 +155,7 @@ func TestRefusals(t *testing.T) {
 	scripts := t.TempDir()
 	script := func(text string) string {
 		f := filepath.Join(scripts, strconv.Itoa(len(text)))
-		os.WriteFile(f, []byte("#!/bin/sh\n"+text), 0o755)
+		kerneltest.WriteProgram(t, f, "#!/bin/sh\n"+text)
 		return f
 	}
 	config := func(from, to string) func() {

@@ -1,0 +1,28 @@
+// Package kerneltest writes programs that tests run.
+package kerneltest
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// WriteProgram writes a program, so that it can be run at once: a child that is born while the file is open holds it
+// open for writing, too, and until that child has become another program nobody can run it ("text file busy").
+func WriteProgram(t testing.TB, file, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Script is a program of the shell in a folder of its own.
+func Script(t testing.TB, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "exe")
+	WriteProgram(t, file, "#!/bin/sh\n"+text+"\n")
+	return file
+}
