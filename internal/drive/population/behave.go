@@ -56,10 +56,13 @@ func (s *Spec) due(device int, k uint32) int64 {
 	if c.Period == 0 {
 		return never // it only listens
 	}
-	at := s.start(device) + int64(k)*int64(c.Period)
+	at := s.start(device)
 	if s.Phase == Random {
 		at += int64(share(s.Seed, device, forPhase) * float64(c.Period))
+	} else if late := at % int64(c.Period); late > 0 { // it has a clock: all report at the same instants
+		at += int64(c.Period) - late
 	}
+	at += int64(k) * int64(c.Period)
 	if c.Jitter > 0 {
 		at += int64(share(s.Seed, device, forJitter+uint64(k)) * c.Jitter * float64(c.Period))
 	}

@@ -27,9 +27,9 @@ func TestReportsDoNotDrift(t *testing.T) {
 
 func TestDueInstants(t *testing.T) {
 	const p = time.Minute
-	aligned, jittered, ramped, random := sensors(1000, p, Aligned), sensors(1000, p, Aligned), sensors(1000, p, Aligned),
-		sensors(1000, p, Random)
+	aligned, jittered, random := sensors(1000, p, Aligned), sensors(1000, p, Aligned), sensors(1000, p, Random)
 	jittered.Classes[0].Jitter = 0.1
+	ramped := random
 	ramped.Ramp = 500
 	for _, tt := range []struct {
 		name         string
@@ -41,7 +41,7 @@ func TestDueInstants(t *testing.T) {
 		{"aligned, later", aligned, 3, 3 * p, 1},
 		{"jitter", jittered, 0, 0, p / 10},
 		{"jitter, later", jittered, 7, 7 * p, p / 10},
-		{"ramp", ramped, 1, p, 2 * time.Second},
+		{"ramp", ramped, 1, p, p + 2*time.Second},
 		{"random", random, 0, 0, p},
 		{"random, later", random, 2, 2 * p, p},
 	} {
@@ -53,6 +53,22 @@ func TestDueInstants(t *testing.T) {
 		lo, hi := all[0], all[len(all)-1]
 		if lo < tt.first || hi >= tt.first+tt.width || hi-lo < tt.width*98/100-1 {
 			t.Errorf("%s: got %v to %v, want %v and %v more", tt.name, lo, hi, tt.first, tt.width)
+		}
+	}
+}
+
+// Devices that have a clock report at the same instants, however slowly they are switched on.
+func TestDevicesThatAreSwitchedOnSlowlyReportTogether(t *testing.T) {
+	const p = 10 * time.Second
+	s := sensors(10_000, p, Aligned)
+	s.Ramp = 1000
+	for i := range s.Devices {
+		at := time.Duration(s.due(i, 0))
+		if on := time.Duration(s.start(i)); at%p != 0 || at < on || at-on >= p {
+			t.Fatalf("device %d is switched on at %v and reports first at %v", i, on, at)
+		}
+		if next := time.Duration(s.due(i, 3)); next != at+3*p {
+			t.Fatalf("device %d: report 3 at %v, the first at %v", i, next, at)
 		}
 	}
 }
