@@ -68,7 +68,7 @@ func TestLateness(t *testing.T) {
 	}
 }
 
-// A lab judges its driver at the percentile that the objective has, and whether it ran itself.
+// A lab judges its driver at the percentile that the objective has.
 func TestLabsJudgeThemselves(t *testing.T) {
 	for text, share := range map[string]float64{"response_time p99.9 < 200ms, rtt p50 < 1s": 0.999, "failed < 1%": 0} {
 		objective, err := slo.Parse(text)
@@ -83,35 +83,51 @@ func TestLabsJudgeThemselves(t *testing.T) {
 		if _, err := s.run(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		if !e.Lab.Overload || e.Lab.MostLate != s.asked.late() || math.Abs(e.Lab.LateShare-share) > 1e-9 ||
-			e.Lab.MostStall != mostStall {
-			t.Errorf("%s: %v of the requests within %v, and a lab that stood still for %v", text, e.Lab.LateShare,
-				e.Lab.MostLate, e.Lab.MostStall)
+		if !e.Lab.Overload || e.Lab.MostLate != s.asked.late() || math.Abs(e.Lab.LateShare-share) > 1e-9 {
+			t.Errorf("%s: %v of the requests within %v", text, e.Lab.LateShare, e.Lab.MostLate)
 		}
 	}
 }
 
-// So does the lab that measures at growing concurrency, where no request is due at an instant.
-func TestLabsOfAScalingJudgeThemselves(t *testing.T) {
+// What a study says of lateness holds, unless the question says otherwise.
+func TestLatenessOfTheStudy(t *testing.T) {
+	for late, want := range map[time.Duration]time.Duration{0: 0, time.Second: time.Second} {
+		p := study.Plan{Trials: []study.Trial{{Setup: &study.Setup{Population: study.Population{Lateness: time.Minute}}}}}
+		e := &testbed.Experiment{Lab: &lab.Lab{Plan: p}}
+		s := studied{asked: Question{Late: late}, Host: Host{Run: func(context.Context,
+			*testbed.Experiment) (lab.Outcome, error) {
+			return lab.Outcome{}, nil
+		}}}
+		if _, err := s.run(t.Context(), e); err != nil || e.Lab.MostLate != want {
+			t.Errorf("asked for %v: got %v, %v", late, e.Lab.MostLate, err)
+		}
+	}
+}
+
+// Throughputs at growing concurrency are of one placement: by default one request under way is on one CPU.
+func TestAScalingHasOnePlacement(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := errors.New("ran")
-	var most time.Duration
-	h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test"}),
-		Open: func(context.Context, study.Plan, []byte, string) (*testbed.Experiment, error) {
-			return &testbed.Experiment{Lab: &lab.Lab{}}, nil
-		},
-		Run: func(_ context.Context, e *testbed.Experiment) (lab.Outcome, error) {
-			most = e.Lab.MostStall
-			return lab.Outcome{}, ran
-		},
-		Close: func(*testbed.Experiment) {}}
-	_, err = Scale(t.Context(), h, ScalingQuestion{File: "s.yaml", Length: time.Second, Most: 2, Blocks: 2,
-		Text: []byte("study: s\nservice: monitor\nstack: reference/rest-json\n")})
-	if !errors.Is(err, ran) || most != mostStall {
-		t.Errorf("got %v, and a lab that may stall for %v", err, most)
+	opened := errors.New("opened")
+	for says, want := range map[string]string{"": study.Free, "placement: together\n": study.Together} {
+		var p study.Plan
+		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test"}),
+			Open: func(_ context.Context, plan study.Plan, _ []byte, _ string) (*testbed.Experiment, error) {
+				p = plan
+				return nil, opened
+			}}
+		_, err = Scale(t.Context(), h, ScalingQuestion{File: "s.yaml", Length: time.Second, Most: 4, Blocks: 2,
+			Text: []byte("study: s\nservice: monitor\nstack: reference/rest-json\n" + says)})
+		if !errors.Is(err, opened) || len(p.Trials) != 6 {
+			t.Fatalf("got %d trials, %v", len(p.Trials), err)
+		}
+		for _, x := range p.Trials {
+			if x.Setup.Placement != want {
+				t.Errorf("%q, %d under way: got %q, want %q", says, x.Setup.Concurrency, x.Setup.Placement, want)
+			}
+		}
 	}
 }
 

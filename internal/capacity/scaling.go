@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A ScalingQuestion is what a measurement of the throughput at growing concurrency is asked.
@@ -47,6 +48,11 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 	sets := append(slices.Clone(q.Sets), "factors.concurrency=["+strings.Join(levels, ", ")+"]",
 		"duration="+q.Length.String(), fmt.Sprintf("design.replications=%d", q.Blocks), "design.precision=off")
 	p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, sets...)
+	if err == nil && slices.ContainsFunc(p.Trials, func(t study.Trial) bool {
+		return t.Setup.Placement != p.Trials[0].Setup.Placement
+	}) { // by default one request under way is on one CPU and several are not, which is no matter of their number
+		p, _, err = h.Bed.ReadAvailable(ctx, q.File, q.Text, append(sets, "placement="+study.Free)...)
+	}
 	switch {
 	case err != nil:
 		return nil, Refused{err}
@@ -65,7 +71,6 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 		return nil, err
 	}
 	defer h.Close(e)
-	e.Lab.MostStall = mostStall
 	out := &Scaling{Study: p.Study.Name, Dir: e.Dir, Length: q.Length}
 	if _, err = h.Run(ctx, e); err != nil {
 		return out, err

@@ -28,11 +28,15 @@ func QuietestCPUs(ctx context.Context, over time.Duration) []int {
 	return cpus
 }
 
-// Idle is how long a CPU has been idle since the machine started, in steps of 10 ms; 0
-// where the kernel does not say.
-func Idle(cpu int) time.Duration {
+// Idle is how long some CPUs have been idle since the machine started, summed, in steps of 10 ms of each;
+// 0 where the kernel does not say.
+func Idle(cpus []int) (sum time.Duration) {
 	const tick = 10 * time.Millisecond // as for Stolen
-	return time.Duration(idleTicks()[cpu]) * tick
+	ticks := idleTicks()
+	for _, cpu := range cpus {
+		sum += time.Duration(ticks[cpu]) * tick
+	}
+	return sum
 }
 
 // idleTicks is how long each CPU has been idle, in the kernel's ticks.

@@ -27,7 +27,7 @@ type course struct {
 	phases  stack.Phases
 	sides   [2]accumulator
 	usage   [2][2]device.Usage // of each side, before and after the recorded run
-	idle    [2]time.Duration   // of the CPU that both programs share, likewise; 0: they share none
+	idle    [2]time.Duration   // of the CPUs on which the programs may run, summed, likewise; 0: they are not both here
 	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
 	onWire  int64              // B of the run's packets, both ways; 0: not captured
 	late    *lateness          // of the client under open load; nil: not judged

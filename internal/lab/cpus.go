@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -21,20 +22,25 @@ func CPUsOf(s *study.Setup, pinned study.Pin, all []int) study.Pin {
 	return pinned
 }
 
-// oneCPU says whether both programs have the same CPU and no other.
-func (t *trialRunner) oneCPU() bool {
+// cpus are those of this machine on which the programs may run.
+func (t *trialRunner) cpus() []int {
 	p := CPUsOf(t.setup, t.lab.Plan.Study.Pin, t.lab.CPUs)
-	return len(p.Client) == 1 && slices.Equal(p.Client, p.Server)
+	if len(p.Client) == 0 || len(p.Server) == 0 {
+		return kernel.AllowedCPUs()
+	}
+	all := slices.Concat(p.Client, p.Server)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// waitForOthers is how long, in the recorded run, programs that share one CPU were
-// ready while neither of them ran. By construction one of them is often ready while
-// the other runs; that is no starvation. What is left of the run without the CPU
-// time of both, and without the time in which the CPU was idle, is an upper bound of the
-// wait for others, and so is what both waited.
+// waitForOthers is how long, in the recorded run, programs on this machine were ready while others ran in their
+// place. By construction one of them is often ready while the other runs, and threads of a virtual machine while its
+// others do; that is no starvation. What their CPUs gave to neither of them, and were not idle for, others took: that
+// is an upper bound of the wait for others, and so is what both waited.
 func (t *trialRunner) waitForOthers() time.Duration {
-	const step = 10 * time.Millisecond // of the idle time
-	left := t.course.run.Ended.Sub(t.course.run.Began) - max(0, t.course.idle[1]-t.course.idle[0]-step)
+	const step = 10 * time.Millisecond // of a CPU's idle time
+	n := time.Duration(len(t.cpus()))
+	left := n*t.course.run.Ended.Sub(t.course.run.Began) - max(0, t.course.idle[1]-t.course.idle[0]-n*step)
 	var waited time.Duration
 	for _, u := range t.course.usage {
 		left -= u[1].CPU - u[0].CPU

@@ -108,7 +108,7 @@ func (t *trialRunner) summarize() {
 			f.note("quota_wait_"+string(side), "s", (after.ThrottledFor - before.ThrottledFor).Seconds())
 		}
 	}
-	if t.oneCPU() {
+	if t.setup.Local() {
 		f.note("run_queue_wait_others", "s", t.waitForOthers().Seconds())
 	}
 	f.note("requests", "1", float64(client.n))

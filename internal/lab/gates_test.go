@@ -66,11 +66,11 @@ func TestGates(t *testing.T) {
 			r.lab.Overload, r.course.sides[atClient].failed = true, 1
 		}, ""},
 		{"a client that is late", func(r *trialRunner) {
-			r.lab.MostLate, r.course.late = time.Millisecond, newLateness(1, time.Millisecond)
+			r.course.late = newLateness(1, time.Millisecond)
 			r.course.late.add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "p99 2ms of 1ms allowed"},
 		{"a client of which few requests are late, and too many for the objective", func(r *trialRunner) {
-			r.lab.MostLate, r.lab.LateShare, r.course.late = time.Millisecond, 0.999, newLateness(1, time.Millisecond)
+			r.lab.LateShare, r.course.late = 0.999, newLateness(1, time.Millisecond)
 			for i := range 500 {
 				due := time.Duration(i) * time.Second
 				r.course.late.add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
@@ -78,10 +78,10 @@ func TestGates(t *testing.T) {
 			r.course.late.add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
 		}, "p99.9 1s of 1ms allowed"},
 		{"a lab that was stopped", func(r *trialRunner) {
-			r.lab.MostStall, r.course.stall = time.Second, 3*time.Second
+			r.course.stall = 3 * time.Second
 		}, "this lab did not run for 3s of the trial"},
 		{"a lab that waited for its CPU a little", func(r *trialRunner) {
-			r.lab.MostStall, r.course.stall = time.Second, time.Second
+			r.course.stall = time.Second
 		}, ""},
 		{"an impossible record", func(r *trialRunner) { r.course.sides[atServer].wrong = "request 1 has a negative phase" },
 			"the server's record of request 1"},

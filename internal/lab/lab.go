@@ -76,12 +76,10 @@ type Lab struct {
 	// precision asks for, by number, and the widest of these figures in words; empty words: by
 	// luck all may seem to have it. It is asked between blocks. Nil: no block is added.
 	Wide func() (treatments []int, widest string, err error)
-	// MostLate is how late a client under open load may take up requests; 0: not judged. LateShare
-	// is the share of the requests that must keep to it; less than 99 %: 99 %.
+	// MostLate is how late a client under open load may take up requests; 0: as the study says.
+	// LateShare is the share of the requests that must keep to it; less than 99 %: 99 %.
 	MostLate  time.Duration
 	LateShare float64
-	// MostStall is for how long this lab may not have run while a trial was measured; 0: not judged.
-	MostStall time.Duration
 	Progress  func(Progress) // called from one goroutine; nil: nobody looks
 	// Watch takes the mean power of a side's supply, in W, twice a second while a meter
 	// reads it. The meters' goroutines call it: it must not wait. Nil: nobody looks.

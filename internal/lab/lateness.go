@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"slices"
@@ -72,19 +73,38 @@ func (h instants) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
 func (h *instants) Push(x any)        { *h = append(*h, x.(time.Duration)) }
 func (h *instants) Pop() any          { panic("connections neither come nor go") }
 
+// defaultLateness is what a client on this machine keeps to where other programs want its CPU as well.
+const defaultLateness = 50 * time.Millisecond
+
+// mostLate is how late the trial's client may take up requests; 0: that is not judged. A client on
+// another device is measured, too, and may be slow if the study does not say otherwise.
+func (t *trialRunner) mostLate() time.Duration {
+	switch {
+	case t.setup.Rate == 0:
+		return 0
+	case t.lab.MostLate == 0 && t.setup.Population.Lateness == 0 && t.setup.Client.Device != "local":
+		return 0
+	}
+	return cmp.Or(t.lab.MostLate, t.setup.Population.Lateness, defaultLateness)
+}
+
 // late: the client sent when it was due, as far as the server let it.
 func (t *trialRunner) late() string {
-	limit := t.lab.MostLate
-	if t.course.late == nil || limit == 0 {
+	if t.course.late == nil {
 		return ""
 	}
+	limit := t.course.late.limit
 	t.findings.note("lateness_p99", "s", t.course.late.within(0.99).Seconds())
 	share := max(0.99, t.lab.LateShare)
 	got := t.course.late.within(share)
 	if got <= limit {
 		return ""
 	}
+	allow := ""
+	if t.lab.MostLate == 0 {
+		allow = ", or allow more with lateness"
+	}
 	return fmt.Sprintf("the client took up requests late, p%.6g %v of %v allowed: at %g requests per second it measures "+
-		"itself, or it stood still for a while; lower the rate, or free a CPU for it", 100*share,
-		got.Round(time.Microsecond), limit, t.setup.Rate)
+		"itself, or it stood still for a while; lower the rate, free a CPU for it%s", 100*share,
+		got.Round(time.Microsecond), limit, t.setup.Rate, allow)
 }

@@ -39,6 +39,40 @@ func TestLatenessIsTheDriversOwn(t *testing.T) {
 	}
 }
 
+// Requests that are due are judged whoever asks for the trial, unless their client is a device whose slowness is a
+// figure.
+func TestWhoseLatenessIsJudged(t *testing.T) {
+	for _, tt := range []struct {
+		what          string
+		rate          float64
+		device        string
+		says, demands time.Duration
+		want          time.Duration
+	}{
+		{"a closed loop", 0, "local", 0, 0, 0},
+		{"a rate", 100, "local", 0, 0, defaultLateness},
+		{"a rate of a study that says how late", 100, "local", time.Second, 0, time.Second},
+		{"a search", 100, "local", 0, time.Millisecond, time.Millisecond},
+		{"a small machine", 100, "constrained-10", 0, 0, 0},
+		{"a small machine that must be in time", 100, "constrained-10", time.Second, 0, time.Second},
+		{"a search from a small machine", 100, "constrained-10", 0, time.Millisecond, time.Millisecond},
+	} {
+		r := sound()
+		r.setup.Rate, r.setup.Client.Device, r.setup.Population.Lateness = tt.rate, tt.device, tt.says
+		r.lab.MostLate = tt.demands
+		if got := r.mostLate(); got != tt.want {
+			t.Errorf("%s: %v, not %v", tt.what, got, tt.want)
+		}
+		r.recorder(atServer)
+		if r.course.late != nil {
+			t.Errorf("%s: the server's records are judged", tt.what)
+		}
+		if r.recorder(atClient); (r.course.late != nil) != (tt.want > 0) {
+			t.Errorf("%s: judged: %v", tt.what, r.course.late != nil)
+		}
+	}
+}
+
 // stalled are the records of a thousand requests, one each ms, of a client with a few connections. Either it
 // or the server, which takes 1 ms, stands still from from to to.
 func stalled(connections int, client bool, from, to time.Duration) (all []measure.Exchange) {

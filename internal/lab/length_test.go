@@ -41,24 +41,29 @@ func TestTooFewRequestsForALeastTime(t *testing.T) {
 	}
 }
 
-// Two programs on one CPU wait for each other by construction: that is no starvation.
-// What others take of the CPU is.
+// Programs that share CPUs wait for each other by construction, and the threads of one for its own: that is no
+// starvation. What others take of the CPUs is.
 func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
+	const one, two = study.Together, study.Apart // CPUs
 	for _, tt := range []struct {
+		placement   string
 		cpu, waited [2]time.Duration
-		idle        time.Duration
+		idle        time.Duration // of all CPUs on which they may run
 		want        time.Duration
 	}{
-		{[2]time.Duration{600, 400}, [2]time.Duration{350, 300}, 0, 0},     // alone: one ready while the other runs
-		{[2]time.Duration{300, 200}, [2]time.Duration{260, 250}, 0, 500},   // half of the CPU is another program's
-		{[2]time.Duration{10, 10}, [2]time.Duration{3, 2}, 900, 5},         // behind a link both sleep
-		{[2]time.Duration{200, 200}, [2]time.Duration{90, 80}, 600, 10},    // a sensor sleeps; 10 ms: idle time has steps
-		{[2]time.Duration{200, 200}, [2]time.Duration{190, 180}, 300, 310}, // the same beside another program
+		{one, [2]time.Duration{600, 400}, [2]time.Duration{350, 300}, 0, 0},      // alone: one ready while the other runs
+		{one, [2]time.Duration{300, 200}, [2]time.Duration{260, 250}, 0, 500},    // half of the CPU is another program's
+		{one, [2]time.Duration{10, 10}, [2]time.Duration{3, 2}, 900, 5},          // behind a link both sleep
+		{one, [2]time.Duration{200, 200}, [2]time.Duration{90, 80}, 600, 10},     // a sensor sleeps; 10 ms: steps
+		{one, [2]time.Duration{200, 200}, [2]time.Duration{190, 180}, 300, 310},  // the same beside another program
+		{two, [2]time.Duration{900, 1000}, [2]time.Duration{700, 500}, 100, 20},  // virtual machines; 20 ms: steps
+		{two, [2]time.Duration{400, 500}, [2]time.Duration{700, 500}, 100, 1020}, // and half of the CPUs is another program's
+		{two, [2]time.Duration{400, 500}, [2]time.Duration{70, 50}, 100, 120},    // one that they seldom wait for
 	} {
-		s := &study.Setup{Placement: study.Together}
+		s := &study.Setup{Placement: tt.placement}
 		r := newTrialRunner(&Lab{CPUs: []int{1, 0}}, study.Trial{Setup: s}, nil)
-		if !r.oneCPU() {
-			t.Fatal("together: the programs do not share one CPU")
+		if got, want := len(r.cpus()), map[string]int{one: 1, two: 2}[tt.placement]; got != want {
+			t.Fatalf("%s: the programs are on %d CPUs, want %d", tt.placement, got, want)
 		}
 		r.course.run = stack.Span{Began: time.Unix(0, 0), Ended: time.Unix(0, int64(1000*time.Millisecond))}
 		for side := range sides {

@@ -41,8 +41,8 @@ func (t *trialRunner) recorder(side int) *recorder {
 	end, _, _ := t.side(side)
 	_, k.sums.uncounted = t.lab.Stacks[end.Stack].Deviates[stack.CountsBytes]
 	k.sums.check.unnumbered = k.sums.blind && side == atServer
-	if side == atClient && t.setup.Rate > 0 && t.lab.MostLate > 0 {
-		t.course.late = newLateness(t.setup.Concurrency, t.lab.MostLate)
+	if limit := t.mostLate(); side == atClient && limit > 0 {
+		t.course.late = newLateness(t.setup.Concurrency, limit)
 	}
 	k.sums.check.elapsed = func() time.Duration { return time.Since(began) }
 	return k

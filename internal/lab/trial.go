@@ -299,10 +299,8 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	// Not after Measure: printing the records costs the programs CPU time as well.
 	t.session.RunEnded = func() error { return t.readUsage(1) }
 	client, server := t.recorder(atClient), t.recorder(atServer)
-	if t.lab.MostStall > 0 {
-		stalls := watchForStalls()
-		defer func() { t.course.stall = stalls.stop() }()
-	}
+	stalls := watchForStalls()
+	defer func() { t.course.stall = stalls.stop() }()
 	var err error
 	t.course.asked = t.recordedRun()
 	if t.setup.Joint() {
@@ -319,8 +317,8 @@ func (t *trialRunner) measure(ctx context.Context) error {
 
 // readUsage reads both programs' usage before (0) or after (1) the recorded run.
 func (t *trialRunner) readUsage(when int) error {
-	if t.oneCPU() && t.setup.Local() {
-		t.course.idle[when] = kernel.Idle(CPUsOf(t.setup, t.lab.Plan.Study.Pin, t.lab.CPUs).Client[0])
+	if t.setup.Local() {
+		t.course.idle[when] = kernel.Idle(t.cpus())
 	}
 	for side, p := range t.programs.both() {
 		if p == nil {

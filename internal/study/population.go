@@ -24,7 +24,7 @@ type Population struct {
 	Sleep     Sleep
 	Reconnect Reconnect
 	Outage    Outage
-	Lateness  time.Duration // of the driver, p99, above which a trial is invalid
+	Lateness  time.Duration // of the driver, p99, above which a trial is invalid; of requests at a rate as well
 	Mix       []Class       // in place of one class of devices
 }
 
@@ -272,8 +272,14 @@ func (t *candidate) population() bool {
 	p := &t.setup.Population
 	if p.Devices == 0 {
 		for _, k := range populationKeys {
-			if t.has(k) {
+			switch {
+			case !t.has(k):
+			case k != "lateness":
 				t.complain(k+" without devices", "write devices: 1000, or remove "+k, k)
+				return false
+			case t.setup.Rate == 0:
+				t.complain("lateness without devices or a rate: only requests that are due can be late",
+					"write rate: 100 or devices: 1000, or remove lateness", k, "rate")
 				return false
 			}
 		}

@@ -105,6 +105,14 @@ func TestDevicesThatCannotBe(t *testing.T) {
 			t.Errorf("%s: got %v", k, err)
 		}
 	}
+	rated, err := Parse("a.yaml", []byte("study: a\nservice: monitor\nstack: reference/coap-cbor\nrate: 10\n"+
+		"lateness: 20ms\ndesign: {replications: 1}\n"), Vocabulary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Expand(rated); err != nil || p.Trials[0].Setup.Population.Lateness != 20*time.Millisecond {
+		t.Errorf("lateness of requests at a rate: %v", err)
+	}
 	v := Vocabulary{Stacks: func(name string) (StackFacts, bool) {
 		return StackFacts{Populations: name != "rest-json"},
 			true
