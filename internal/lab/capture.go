@@ -171,10 +171,11 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 	if n == 0 || run.Bytes == 0 {
 		return errors.New("packet capture: no packet was seen in the recorded run")
 	}
-	c.trial.course.onWire = run.Bytes
 	for _, q := range packetQuantities(c.trial.lab.Plan.Study, c.trial.setup) {
 		sum := run.Bytes
 		switch q {
+		case packet.WireBytes:
+			c.trial.course.onWire = sum
 		case packet.Packets:
 			sum = run.Packets
 		case packet.Retransmissions:

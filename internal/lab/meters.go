@@ -265,8 +265,8 @@ func (m *meters) keepDoubts(s *meterSession, e energy.TrialEnergy) error {
 	return nil
 }
 
-// model adds modelled energy from CPU time and bytes: those on the wire where packets
-// were captured, else those of the bodies.
+// model adds modelled energy from CPU time and bytes: those on the wire where the trial
+// gives wire_bytes, else those of the bodies.
 func (m *meters) model(context.Context) error {
 	r := m.trial
 	m.findings = findings{}
@@ -281,10 +281,11 @@ func (m *meters) model(context.Context) error {
 			return fmt.Errorf("%w: no power profile %q", errLab, name)
 		}
 		t := &r.course.sides[i]
-		bytes := t.in + t.out
+		bytes, onWire := t.in+t.out, 0.0
 		if r.course.onWire > 0 {
-			bytes = r.course.onWire
+			bytes, onWire = r.course.onWire, 1
 		}
+		m.findings.note(string(sides[i])+"_model_on_wire", "1", onWire)
 		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.course.cpuOf(i),
 			Bytes: bytes, Wakes: t.n})
 		power := gross / window.Length().Seconds()

@@ -80,6 +80,10 @@ func (t *trialRunner) takePopulation(e stack.End, sums *accumulator) error {
 		return fmt.Errorf("the client says nothing of its devices: %w", err)
 	}
 	t.course.population = r
+	if kept := float64(sums.n); kept > 0 && float64(r.Requests) > kept {
+		all := float64(r.Requests) / kept
+		sums.in, sums.out = int64(float64(sums.in)*all), int64(float64(sums.out)*all)
+	}
 	sums.n, sums.failed, sums.last = int(r.Requests), int(r.Failed), int64(r.Elapsed)
 	return nil
 }
@@ -121,6 +125,9 @@ func (t *trialRunner) summarizePopulation() {
 	}
 	for _, x := range notesOfDevices(r) {
 		f.note(x.key, "1", float64(x.value))
+	}
+	if ramp := t.setup.Population.Ramp; ramp > 0 {
+		f.note("ramp", "1/s", ramp)
 	}
 	f.note("lateness_p50", "s", r.LatenessP50.Seconds())
 	f.note("lateness_p99", "s", r.LatenessP99.Seconds())

@@ -108,6 +108,24 @@ func TestResponsesOfDevices(t *testing.T) {
 	}
 }
 
+// Where rows are a sample, the bytes are those of all requests, as the requests are.
+func TestBytesOfSampledRequests(t *testing.T) {
+	for requests, want := range map[int64][2]int64{1000: {20_000, 10_000}, 100: {2000, 1000}, 0: {2000, 1000}} {
+		r := soundDevices()
+		sums := accumulator{n: 100, out: 2000, in: 1000}
+		told, err := json.Marshal(population.Result{Counts: population.Counts{Requests: requests}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.takePopulation(stack.End{Population: string(told)}, &sums); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int64{sums.out, sums.in}; got != want || sums.n != int(requests) {
+			t.Errorf("%d requests: got %v B of %d, want %v", requests, got, sums.n, want)
+		}
+	}
+}
+
 // Devices with connections tell of them, and nothing of datagrams.
 func TestNotesOfStreams(t *testing.T) {
 	r := &population.Result{Streams: true, Counts: population.Counts{Withheld: 3}, Shards: 2}

@@ -21,10 +21,8 @@ func given(s *study.Setup) string {
 	if s == nil {
 		return ""
 	}
-	devices := s.Population
-	devices.Reconnect, devices.Lateness = study.Reconnect{}, 0 // a reconnect is chosen, a bound no load
-	return fmt.Sprintf("%+v|%+v|%s|%s|%s|%d|%d|%s|%d|%d|%g|%s|%s", devices, s.Link, s.Client.Device, s.Server.Device,
-		s.Service, s.N, s.Size, s.IP, s.Concurrency, max(s.DrivenFrom, 1), s.Rate, s.Arrival, requestOf(s))
+	return fmt.Sprintf("%+v|%+v|%s|%s|%s|%d|%d|%s|%d|%d|%g|%s|%s", s.Population.Given(), s.Link, s.Client.Device,
+		s.Server.Device, s.Service, s.N, s.Size, s.IP, s.Concurrency, max(s.DrivenFrom, 1), s.Rate, s.Arrival, requestOf(s))
 }
 
 // groups splits the treatments, floors aside, in the order of the study. Where

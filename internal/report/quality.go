@@ -61,6 +61,9 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 	}
 	r.sayJoint(noted)
+	r.doubtRamps(noted)
+	r.doubtModelledBytes(noted)
+	r.doubtMemory(noted)
 	r.doubtDrift(noted)
 	r.doubtEnergy(noted)
 	for i, trials := range noted {

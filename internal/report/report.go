@@ -123,6 +123,7 @@ func read(s *store.Store, damage []string) (*Report, error) {
 	}
 	r.doubtPrecision()
 	r.doubtModels()
+	r.doubtPlacement()
 	r.checkSanity()
 	r.checkSpeed()
 	if err := r.published(); err != nil {

@@ -59,6 +59,16 @@ func onText(v time.Duration) string {
 	return durationText(v)
 }
 
+// Given is what no protocol decides: without how devices try again and a bound of the driver, which are chosen, and
+// without the defaults that differ from one protocol to the other.
+func (p Population) Given() Population {
+	p.Reconnect, p.Lateness, p.Ramp = Reconnect{}, 0, 0
+	if p.NAT == udpBinding || p.NAT == tcpBinding {
+		p.NAT = leastNAT
+	}
+	return p
+}
+
 // readNAT reads off, on, or after what silence of a device the NAT forgets it.
 func readNAT(r *reader, what string, n *node) (Setting, bool) {
 	v, ok := time.Duration(0), n.kind == scalar

@@ -1,10 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -45,6 +49,118 @@ func placementMeans(name string, pin study.Pin) string {
 			cpus(pin.Server))
 	}
 	return "the scheduler placed both programs; times depend on whether it put them on one CPU or on two"
+}
+
+// doubtPlacement warns where a side ran on this machine in several treatments, and not on as many CPUs in
+// all: beside an emulated machine it is on no certain one, beside the other side it may share one.
+func (r *Report) doubtPlacement() {
+	p := r.Study.Pin
+	if r.Facts.Placement == nil || len(p.Client)+len(p.Server) > 0 || r.Study.Time == study.Instructions {
+		return
+	}
+	var said string
+	for i, side := range []measure.Side{measure.Client, measure.Server} {
+		count := map[string]int{}
+		for _, t := range r.Treatments {
+			if s := t.setup; s != nil && s.URL == "" && [...]string{s.Client.Device, s.Server.Device}[i] == "local" {
+				count[cmp.Or(s.Placement, study.Free)]++
+			}
+		}
+		if len(count) < 2 {
+			continue
+		}
+		var had []string
+		for _, name := range []string{study.Together, study.Apart, study.Free} {
+			if n := count[name]; n > 0 {
+				had = append(had, fmt.Sprintf("%s in %s", map[string]string{study.Together: "one CPU with the other side",
+					study.Apart: "a CPU of its own", study.Free: "any CPU"}[name], plural.Count(n, "treatment")))
+			}
+		}
+		if text := strings.Join(had, ", "); text != said { // mostly both sides have the same
+			said = text
+			r.Warnings = append(r.Warnings, fmt.Sprintf("placement differs: the %s had %s; a difference between these is one "+
+				"of CPUs, too: on one, times have no waking of another, and Java another collector; placement: free gives all "+
+				"the same", side, text))
+		}
+	}
+}
+
+// doubtRamps warns where devices were switched on one after the other in some treatments and not in others. By
+// default that depends on the stack, which the trials know.
+func (r *Report) doubtRamps(noted [][]map[string]float64) {
+	if slices.Contains(r.Factors, "ramp") {
+		return
+	}
+	var slow, atOnce []string
+	ramp := 0.0
+	for i, t := range r.Treatments {
+		own := 0.0
+		for _, m := range noted[i] {
+			own = max(own, m["ramp"])
+		}
+		switch {
+		case t.setup == nil || t.setup.Population.Devices == 0 || len(noted[i]) == 0:
+		case own > 0:
+			slow, ramp = append(slow, r.Treatments[i].Name()), own
+		default:
+			atOnce = append(atOnce, r.Treatments[i].Name())
+		}
+	}
+	if len(slow) > 0 && len(atOnce) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("ramp differs: the devices of %s were switched on one after the other, "+
+			"%g a second, those of %s all at once; sent_rate contains the time until all are on, and an outage meets only "+
+			"those that are; ramp gives all the same", list(slow, mostNames), ramp, list(atOnce, mostNames)))
+	}
+}
+
+// doubtModelledBytes warns where energy was modelled from the bytes on the wire in some treatments and from those of
+// the bodies alone in others.
+func (r *Report) doubtModelledBytes(noted [][]map[string]float64) {
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		var from [2][]string // bodies, the wire
+		for i, trials := range noted {
+			for _, m := range trials {
+				if v, ok := m[string(side)+"_model_on_wire"]; ok {
+					k := min(1, int(v))
+					from[k] = append(from[k], r.Treatments[i].Name())
+					break
+				}
+			}
+		}
+		if len(from[0]) > 0 && len(from[1]) > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the energy of the %s is modelled from bodies alone in %s, and from "+
+				"all bytes on the wire in %s: do not compare these; give all the response wire_bytes, and capture: on", side,
+				list(from[0], mostNames), list(from[1], mostNames)))
+		}
+	}
+}
+
+// recordBytes is about what a program keeps of a request until the run has ended (stacks/reference/records.go).
+const recordBytes = 64
+
+// doubtMemory warns where programs kept records of so unlike numbers of requests that it shows in their memory.
+func (r *Report) doubtMemory(noted [][]map[string]float64) {
+	const shows = 0.02
+	fewest, most, least := math.Inf(1), 0.0, math.Inf(1)
+	for i, trials := range noted {
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			c, ok := r.Cell(i, side, "peak_rss")
+			if !ok || r.isFloor(r.Treatments[i].Stack) || r.Treatments[i].setup == nil ||
+				r.Treatments[i].setup.Population.Devices > 0 {
+				continue
+			}
+			least = min(least, c.Mean.Center)
+			for _, m := range trials {
+				fewest, most = min(fewest, m["requests"]), max(most, m["requests"])
+			}
+		}
+	}
+	if (most-fewest)*recordBytes > shows*least {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("peak_rss contains what a program keeps of each request until the run "+
+			"has ended, some %d B: %s for %.0f requests, %s for %.0f; requests without min_duration or duration give all as "+
+			"many",
+			recordBytes, Format(fewest*recordBytes, "B"), fewest, Format(most*recordBytes, "B"), most))
+	}
 }
 
 func cpus(all []int) string {

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// A side that has one CPU in some treatments and any in others is a difference that nobody asked for.
+func TestPlacementsThatDiffer(t *testing.T) {
+	const together, free = "one CPU with the other side in 1 treatment", "any CPU in 1 treatment"
+	for factors, want := range map[string]string{
+		"factors: {concurrency: [1, 8]}\n":                                           "the client had " + together + ", " + free,
+		"factors: {server.device: [local, constrained-50]}\n":                        "the client had " + together + ", " + free,
+		"factors: {client.device: [local, constrained-50]}\n":                        "the server had " + together + ", " + free,
+		"factors: {placement: [apart, free]}\n":                                      "the client had a CPU of its own in 1 treatment, " + free,
+		"placement: free\nfactors: {concurrency: [1, 8]}\n":                          "",
+		"pin: {server: 0}\nfactors: {concurrency: [1, 8]}\n":                         "",
+		"factors: {size: [1kB, 10kB]}\n":                                             "",
+		"placement: free\nfactors: {client.device: [local, constrained-50]}\n":       "",
+		"factors: {client.device: [constrained-10, constrained-50]}\n":               "",
+		"server: {device: constrained-50}\nfactors: {link: [none, {rate: 1Mbit}]}\n": "",
+	} {
+		text := "study: s\nservice: echo\nstack: a\nrequests: 100\n" + factors + "design: {replications: 3, seed: 1}\n"
+		r := reportOf(t, fabricated(t, text, func(_ map[string]string, b int) float64 { return 1e-3 * wobble(b) }))
+		r.Facts.Placement, r.Warnings = map[string]study.Pin{}, nil
+		y, err := study.Parse("s.yaml", []byte(text), study.Vocabulary{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := study.Expand(y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range p.Trials {
+			r.Treatments[x.Cell].setup = x.Setup // fabricated results are of a version that placed no programs
+		}
+		r.doubtPlacement()
+		said := ""
+		for _, w := range r.Warnings {
+			said += strings.TrimPrefix(w, "placement differs: ")
+		}
+		if want == "" && said != "" || !strings.HasPrefix(said, want) || strings.Count(said, " had ") > 1 {
+			t.Errorf("%s: got %q, want %q", factors, said, want)
+		}
+	}
+}
+
+// Devices that are switched on one after the other in some treatments only are said to be; they are compared all the same.
+func TestRampsThatDiffer(t *testing.T) {
+	r := reportOf(t, fabricated(t, "study: s\nservice: monitor\ndevices: 100\nperiod: 10s\nfactors:\n  way:\n"+
+		"    - {name: one, stack: a}\n    - {name: two, stack: b, ramp: 10/s}\n    - {name: three, stack: c, ramp: 10/s}\n"+
+		"    - {name: four, stack: d}\ndesign: {replications: 3, seed: 1}\n",
+		func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }))
+	if got := len(r.groups()); got != 1 {
+		t.Errorf("the ways are in %d groups", got)
+	}
+	slow, quick := []map[string]float64{{"ramp": 10}, {"ramp": 10}}, []map[string]float64{{}, {}}
+	for _, tt := range []struct {
+		noted [][]map[string]float64
+		want  string
+	}{
+		{[][]map[string]float64{quick, slow, slow, quick}, "the devices of two; three were switched on one after the other, " +
+			"10 a second, those of one; four all at once"},
+		{[][]map[string]float64{slow, slow, slow, slow}, ""},
+		{[][]map[string]float64{quick, quick, quick, quick}, ""},
+		{[][]map[string]float64{nil, slow, slow, nil}, ""},
+	} {
+		r.Warnings = nil
+		r.doubtRamps(tt.noted)
+		if got := strings.Join(r.Warnings, ""); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%v: got %q, want %q", tt.noted, got, tt.want)
+		}
+	}
+}
+
+// Energy that is modelled from bodies is not compared with energy modelled from the wire.
+func TestModelledBytesThatDiffer(t *testing.T) {
+	r := reportOfRan(t, ran{"a", 1, []float64{1, 2, 3}}, ran{"b", 1, []float64{1, 2, 3}})
+	wire, bodies := []map[string]float64{{"client_model_on_wire": 1}}, []map[string]float64{{"client_model_on_wire": 0}}
+	for _, tt := range []struct {
+		noted [][]map[string]float64
+		want  string
+	}{
+		{[][]map[string]float64{wire, bodies}, "of the client is modelled from bodies alone in b, and from all bytes on the wire in a"},
+		{[][]map[string]float64{wire, wire}, ""},
+		{[][]map[string]float64{bodies, bodies}, ""},
+		{[][]map[string]float64{bodies, nil}, ""},
+	} {
+		r.Warnings = nil
+		r.doubtModelledBytes(tt.noted)
+		if got := strings.Join(r.Warnings, ""); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%v: got %q, want %q", tt.noted, got, tt.want)
+		}
+	}
+}
+
+// Programs that kept records of many more requests than others take more memory by that.
+func TestMemoryOfUnlikeNumbersOfRequests(t *testing.T) {
+	for _, tt := range []struct {
+		rss      float64
+		requests [2]float64
+		want     string
+	}{
+		{10e6, [2]float64{35_000, 100_000}, "2.24 MB for 35000 requests, 6.40 MB for 100000"},
+		{10e6, [2]float64{100_000, 100_000}, ""},
+		{10e6, [2]float64{100_000, 101_000}, ""},
+		{500e6, [2]float64{35_000, 100_000}, ""},
+	} {
+		r := reportOf(t, fabricated(t, "study: s\nservice: monitor\nfactors: {stack: [a, b]}\ndesign: {replications: 3, seed: 1}\n",
+			func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }))
+		for i := range r.Treatments {
+			c := Cell{Treatment: i, Side: measure.Server, Response: "peak_rss", Unit: "B"}
+			c.Mean.Center = tt.rss
+			r.Cells = append(r.Cells, c)
+		}
+		r.Warnings = nil
+		r.doubtMemory([][]map[string]float64{{{"requests": tt.requests[0]}}, {{"requests": tt.requests[1]}}})
+		if got := strings.Join(r.Warnings, ""); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%+v: got %q", tt, got)
+		}
+	}
+}
