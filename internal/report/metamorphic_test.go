@@ -183,6 +183,47 @@ func TestSetupDifferencesFromBothSides(t *testing.T) {
 	}
 }
 
+// What makes two results unlike is said, whatever it is called in the study: a level that sets something else under
+// the same name, a pin, time-outs, CPUs, a runtime.
+func TestWhatMakesResultsUnlikeIsSaid(t *testing.T) {
+	const head = "study: s\nservice: monitor\nstack: a\ndesign: {replications: 3, seed: 1}\n"
+	result := func(more string, change func(*Report)) *Report {
+		r := reportOf(t, fabricated(t, head+more, func(_ map[string]string, b int) float64 { return 1e-3 * wobble(b) }))
+		r.Runtimes = map[string][]string{"a": {"JVM 17"}}
+		withCPUs(t, r, 2)
+		if change != nil {
+			change(r)
+		}
+		return r
+	}
+	const levels = "factors: {way: [{name: few, requests: 100}, {name: many, requests: %d}]}\n"
+	fixed := result("requests: 100\n", nil)
+	for want, pair := range map[string][2]*Report{
+		"":                                    {fixed, result("requests: 100\n", nil)},
+		"requests: 100 before, 50 now":        {fixed, result("requests: 50\n", nil)},
+		"the settings of many, or their":      {result(fmt.Sprintf(levels, 200), nil), result(fmt.Sprintf(levels, 300), nil)},
+		"pin: client on CPU 0, server on ":    {result("pin: {client: 0}\n", nil), result("pin: {client: 1}\n", nil)},
+		"timeouts: ready ":                    {fixed, result("requests: 100\ntimeouts: {request: 3s}\n", nil)},
+		"device local, CPUs: 2 before, 4 now": {fixed, result("requests: 100\n", func(r *Report) { withCPUs(t, r, 4) })},
+		"runtime of a: JVM 17 before, JVM 21 now": {fixed, result("requests: 100\n", func(r *Report) {
+			r.Runtimes = map[string][]string{"a": {"JVM 21"}}
+		})},
+	} {
+		got := SetupDifferences(pair[0], pair[1])
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], want)) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func withCPUs(t *testing.T, r *Report, n int) {
+	t.Helper()
+	r.Facts.Devices = nil
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"devices":{"local":{"model":"m","cpus":%d}}}`, n), &r.Facts); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Names that are cut stay apart.
 func TestShortenedNamesStayApart(t *testing.T) {
 	for _, x := range []struct{ names, want []string }{

@@ -32,9 +32,7 @@ func setupDigest(s *study.Setup) string {
 // trials, seed, precision, confidence, question and notes, and the responses looked at.
 func (p *Past) asked(r *Report) {
 	y := r.Study
-	d := y.Design
-	p.Asked = map[string]string{"warm-up": fmt.Sprint(d.WarmUp), "cool-down": fmt.Sprint(d.CoolDown),
-		"time": fmt.Sprint(y.Time), "pin": fmt.Sprint(y.Pin), "timeouts": fmt.Sprint(y.Timeouts)}
+	p.Asked = r.besideSettings()
 	for _, x := range y.Fixed {
 		p.Asked[x.Key] = x.Value.Text
 	}

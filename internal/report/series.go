@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Level is a part of the results that has a verdict of its own: treatments that
@@ -143,8 +144,11 @@ func SetupDifferences(old, new *Report) []string {
 	for _, k := range sortedKeys(keys) {
 		add(k, keys[k][0], keys[k][1])
 	}
-	if old.Study.Design.WarmUp != new.Study.Design.WarmUp {
-		add("warm-up", fmt.Sprint(old.Study.Design.WarmUp), fmt.Sprint(new.Study.Design.WarmUp))
+	for _, k := range sortedKeys(old.besideSettings()) {
+		add(k, old.besideSettings()[k], new.besideSettings()[k])
+	}
+	if odd := otherwiseSet(old, new, keys); len(odd) > 0 {
+		out = append(out, "the settings of "+list(odd, mostNames)+", or their defaults, differ")
 	}
 	devices := map[string]bool{}
 	for _, r := range []*Report{old, new} {
@@ -154,8 +158,49 @@ func SetupDifferences(old, new *Report) []string {
 	}
 	for _, name := range sortedKeys(devices) {
 		add("device "+name, old.deviceWords(name), new.deviceWords(name))
+		a, inOld := old.Facts.Devices[name]
+		if b, inNew := new.Facts.Devices[name]; inOld && inNew {
+			add("device "+name+", system", a.OS, b.OS)
+			add("device "+name+", architecture", a.Arch, b.Arch)
+			add("device "+name+", CPUs", fmt.Sprint(a.CPUs), fmt.Sprint(b.CPUs))
+		}
+	}
+	for _, name := range sortedKeys(old.Runtimes) {
+		if both, ok := new.Runtimes[name]; ok {
+			add("runtime of "+name, strings.Join(old.Runtimes[name], ", "), strings.Join(both, ", "))
+		}
 	}
 	return slices.Compact(out)
+}
+
+// besideSettings are what a study says of all its trials, beside its settings, and what changes its figures.
+func (r *Report) besideSettings() map[string]string {
+	y := r.Study
+	return map[string]string{"warm-up": fmt.Sprint(y.Design.WarmUp), "cool-down": fmt.Sprint(y.Design.CoolDown),
+		"time": fmt.Sprint(y.Time), "pin": fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
+		"timeouts": fmt.Sprintf("ready %v, request %v, trial %v", y.Timeouts.Ready, y.Timeouts.Request, y.Timeouts.Trial)}
+}
+
+// otherwiseSet names the treatments whose settings differ where no setting of the study says so: a level has the same
+// name and sets something else, or a default has changed.
+func otherwiseSet(old, new *Report, keys map[string][2]string) (odd []string) {
+	for _, r := range []*Report{old, new} {
+		for _, s := range r.Study.Fixed {
+			if _, ok := keys[s.Key]; ok {
+				return nil
+			}
+		}
+	}
+	was := map[string]*study.Setup{}
+	for _, t := range old.Treatments {
+		was[t.Name()] = t.setup
+	}
+	for _, t := range new.Treatments {
+		if s, ok := was[t.Name()]; ok && s != nil && t.setup != nil && setupDigest(s) != setupDigest(t.setup) {
+			odd = append(odd, t.Name())
+		}
+	}
+	return odd
 }
 
 // deviceWords are a device's model and kernel; empty: there is no such device.

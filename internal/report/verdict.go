@@ -319,7 +319,8 @@ func (r *Report) unranked(g group, q question) string {
 
 // others says what is known of every treatment but the best, and which share the first place with it.
 func (k ranking) others(nameOf func(treatment int) string) (same []string, text string) {
-	var alike, apart, odd, turned, slowed nameList
+	var alike, odd, turned, slowed nameList
+	var apart []apartness
 	var untold []string
 	for i, c := range k.cells[1:] {
 		name := nameOf(c.Treatment)
@@ -342,7 +343,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
 			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
-			apart.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
+			apart = append(apart, apartness{name, timesAsMuch(x, k.pairs.Log, c.Unit), k.summary(c).Center, x})
 		default:
 			alike.add(name, x)
 		}
@@ -359,16 +360,44 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 	if len(slowed.names) > 0 {
 		text += waitingMayExplain + list(slowed.names, 2)
 	}
-	if len(apart.names) > 0 {
-		text += "; next is " + apart.names[0]
-	}
-	if n := len(apart.names); n > 1 {
-		text += "; last is " + apart.names[n-1]
+	if len(apart) > 0 {
+		next, last := apart[0].tied(apart), apart[len(apart)-1].tied(apart)
+		text += "; next is " + next
+		if last != next {
+			text += "; last is " + last
+		}
 	}
 	if len(untold) > 0 {
 		text += notCompared + list(untold, mostNames)
 	}
 	return same, text
+}
+
+// An apartness is a treatment that differs from the best beyond doubt.
+type apartness struct {
+	name, times string
+	center      float64
+	x           stat.Comparison // with the best
+}
+
+// ties reports whether two have one figure and compare with the best as one does.
+func (a apartness) ties(b apartness) bool {
+	return advise.SameFigure(a.center, b.center) && advise.SameFigure(a.x.Lo, b.x.Lo) && advise.SameFigure(a.x.Hi, b.x.Hi)
+}
+
+// tied names those of all that tie with one of them.
+func (a apartness) tied(all []apartness) string {
+	var names []string
+	for _, b := range all {
+		if b.ties(a) {
+			names = append(names, b.name)
+		}
+	}
+	text := names[0] + ", " + a.times
+	if len(names) > 1 {
+		text += asMuch + list(names[1:], mostNames)
+	}
+	return text
 }
 
 // asMuch is what stands before treatments that share the first place.

@@ -67,6 +67,23 @@ func TestTiesAreNamed(t *testing.T) {
 	}
 }
 
+// So it is with those behind it.
+func TestTiesBehindTheFirstAreNamed(t *testing.T) {
+	first := ran{"first", 1, []float64{1, 1, 1}}
+	for want, others := range map[string][]ran{
+		"; next is a, 2.00 times as much, and exactly as much: b; last is c, 4.00 times as much.": {{"a", 1, []float64{2, 2, 2}},
+			{"b", 1, []float64{2, 2, 2}}, {"c", 1, []float64{4, 4, 4}}},
+		"; next is a, 2.00 times as much; last is b, 4.00 times as much, and exactly as much: c.": {{"a", 1, []float64{2, 2, 2}},
+			{"b", 1, []float64{4, 4, 4}}, {"c", 1, []float64{4, 4, 4}}},
+		"; next is a, 2.00 times as much, and exactly as much: b.": {{"a", 1, []float64{2, 2, 2}},
+			{"b", 1, []float64{2, 2, 2}}},
+	} {
+		if got := strings.Join(reportOfRan(t, append(others, first)...).Verdict(), " "); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}
+
 // What is printed of means and typical trials is what was held against each other: both of the blocks that both
 // treatments have. The trials that only one of them has would put the ratio of the means where nothing is odd.
 func TestMeansAndTypicalTrialsAreOfOneSetOfBlocks(t *testing.T) {
