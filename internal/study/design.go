@@ -100,7 +100,7 @@ func (r *reader) design(s *Study, n *node) {
 // span reads a whole number or a duration.
 func (r *reader) span(what string, n *node) Span {
 	if n.kind == scalar && n.tag == "!!int" {
-		v, _ := r.count(what, n, 0, MaxTrials*100)
+		v, _ := r.count(what, n, 0, 100_000_000)
 		return Span{Requests: v}
 	}
 	if number, unit, _ := strings.Cut(n.text, " "); n.kind == scalar && unit != "" && digits.MatchString(number) {

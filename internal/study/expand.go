@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// MaxTrials is the largest plan: at a second a trial, eleven days.
-const MaxTrials = 1_000_000
+// MaxTrials is the largest plan, and what a ledger holds: at a second a trial, two days.
+const MaxTrials = 200_000
 
 // MostText is the size in bytes of a study file.
 const MostText = 16 << 20
