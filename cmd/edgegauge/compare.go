@@ -39,7 +39,7 @@ type compareFlags struct {
 func compareCmd(a *app) *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
-		Use:   "compare OLD NEW | compare --base REVISION --with STUDY --detect 5%",
+		Use:   "compare OLD NEW | compare RESULTS | compare --base REVISION --with STUDY --detect 5%",
 		Short: "did it get worse? two versions, two results directories or two probes, figure by figure",
 		Long: `Compare compares the results in NEW with those in OLD: the ratio new/old with its interval, Holm-corrected
 over all figures. Equality is tested, not assumed. OLD and NEW are results directories, or files written by edgegauge
@@ -88,6 +88,12 @@ of a probe, beyond chance, count as worse, too. Probes of different URLs are ref
 				if f.from != "" && cmd.Flags().Changed(flag) {
 					return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --from only estimates; leave one of them out",
 						flag)}
+				}
+			}
+			for _, flag := range []string{"junit", "markdown"} {
+				if f.plan && cmd.Flags().Changed(flag) {
+					return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --plan stops before there is one; leave one of "+
+						"them out", flag)}
 				}
 			}
 			for flag, path := range map[string]string{"--markdown": f.markdown, "--junit": f.junit} {

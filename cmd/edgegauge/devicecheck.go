@@ -19,7 +19,7 @@ func devicesCheckCmd(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check NAME",
-		Short: "check whether a device is fit to measure on: governor, throttling, clock source, load, swap",
+		Short: "check whether a device is fit to measure on: governor, throttling, temperature, clock source, load, swap",
 		Long: `Check examines a device (this machine, a board behind ssh, or an emulated machine). It says what would disturb
 or falsify a measurement and how to fix it. The exit code is 1 if something would falsify it.`,
 		Example: "  edgegauge devices check local\n  edgegauge devices check ssh://pi@board\n  edgegauge devices check " +

@@ -23,6 +23,7 @@ var laterMistakes = []mistake{
 	{"devices calibrate cortex-a53 --against local --from old --sizes 1kB", "", "--from takes results that exist"},
 	{"devices calibrate cortex-a53 --against local --study good.yaml --sizes 1kB", "", "--study names another"},
 	{"compare --from old --with good.yaml --detect 5% --junit x.xml", "", "--junit is of an answer, and --from only"},
+	{"compare --base . --with good.yaml --detect 5% --plan --junit x.xml", "", "--junit is of an answer, and --plan stops"},
 	{"compare old old --from old", "", "--from means nothing without --with"},
 	{"compare old old --strict", "", "without a condition nothing is undecided: add --fail-if"},
 	{"compare old old --other-url", "", "--other-url is for probes, and old is a results directory"},

@@ -204,7 +204,7 @@ func exitHelp() string {
 	for _, x := range exitMeanings {
 		text += fmt.Sprintf("\n  %d  %s", x.code, x.means)
 	}
-	return text + "\nAn undecided answer of compare exits with the code that --undecided-exit names."
+	return text + "\nAn undecided answer of compare or confirm exits with the code that --undecided-exit names."
 }
 
 // addressSpace is an error if this process may not reserve what a Go program reserves: it would end later, in the

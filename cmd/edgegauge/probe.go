@@ -55,11 +55,11 @@ NAME/response/{id}.
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, requests are sent on
 schedule whether or not earlier ones were answered, and response time counts from the scheduled instant.
 
---fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max, p50 to
-p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means, percentiles
-and the rate are judged by their interval over the runs: if it contains the bound, the answer is "undecided". Failures
-and max are judged as counted. The exit code is 1 if a condition is met, or if one is undecided and --strict is given;
-otherwise 0. 2: the command line is wrong; 3: nothing could be measured.
+--fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
+percentile, as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means,
+percentiles and the rate are judged by their interval over the runs: if it contains the bound, the answer is
+"undecided". Failures and max are judged as counted. The exit code is 1 if a condition is met, or if one is undecided
+and --strict is given; otherwise 0. 2: the command line is wrong; 3: nothing could be measured.
 
 edgegauge compare compares two outputs of --json.
 
