@@ -10,17 +10,19 @@ import (
 
 // A side that has one CPU in some treatments and any in others is a difference that nobody asked for.
 func TestPlacementsThatDiffer(t *testing.T) {
-	const together, free = "one CPU with the other side in 1 treatment", "any CPU in 1 treatment"
+	const client, server = "the client had ", "the server had "
+	const together, free = "one CPU with the other side in 1 treatment", ", any CPU in 1 treatment"
+	const own = "a CPU of its own in 1 treatment"
 	for factors, want := range map[string]string{
-		"factors: {concurrency: [1, 8]}\n":                                           "the client had " + together + ", " + free,
-		"factors: {server.device: [local, constrained-50]}\n":                        "the client had " + together + ", " + free,
-		"factors: {client.device: [local, constrained-50]}\n":                        "the server had " + together + ", " + free,
-		"factors: {placement: [apart, free]}\n":                                      "the client had a CPU of its own in 1 treatment, " + free,
+		"factors: {concurrency: [1, 8]}\n":                                           client + together + free,
+		"factors: {server.device: [local, constrained-50]}\n":                        client + together + free,
+		"factors: {client.device: [local, constrained-50]}\n":                        server + together + free,
+		"factors: {placement: [apart, free]}\n":                                      client + own + free,
 		"placement: free\nfactors: {concurrency: [1, 8]}\n":                          "",
 		"pin: {server: 0}\nfactors: {concurrency: [1, 8]}\n":                         "",
 		"factors: {size: [1kB, 10kB]}\n":                                             "",
-		"placement: free\nfactors: {client.device: [local, constrained-50]}\n":       "",
 		"factors: {client.device: [constrained-10, constrained-50]}\n":               "",
+		"placement: free\nfactors: {client.device: [local, constrained-50]}\n":       "",
 		"server: {device: constrained-50}\nfactors: {link: [none, {rate: 1Mbit}]}\n": "",
 	} {
 		text := "study: s\nservice: echo\nstack: a\nrequests: 100\n" + factors + "design: {replications: 3, seed: 1}\n"
@@ -48,7 +50,8 @@ func TestPlacementsThatDiffer(t *testing.T) {
 	}
 }
 
-// Devices that are switched on one after the other in some treatments only are said to be; they are compared all the same.
+// Devices that are switched on one after the other in some treatments only are said to be; they are compared all the
+// same.
 func TestRampsThatDiffer(t *testing.T) {
 	r := reportOf(t, fabricated(t, "study: s\nservice: monitor\ndevices: 100\nperiod: 10s\nfactors:\n  way:\n"+
 		"    - {name: one, stack: a}\n    - {name: two, stack: b, ramp: 10/s}\n    - {name: three, stack: c, ramp: 10/s}\n"+
