@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -183,14 +184,20 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 }
 
 // figure finds a treatment's figure. Without a side in the term it is the worse
-// side's: the larger, where small is good.
+// side's: the larger, where small is good. Every side that others have must be known.
 func figure(all []Series, levels []string, t Term, confidence float64, small bool,
 	center func(Term, []float64, float64) (stat.Summary, error)) (Estimate, error) {
 	out, found := Estimate{Term: t}, false
-	for _, s := range all {
-		if !slices.Equal(s.Levels, levels) || !t.Matches(s) {
-			continue
+	own := slices.DeleteFunc(slices.Clone(all), func(s Series) bool {
+		return !slices.Equal(s.Levels, levels) || !t.Matches(s)
+	})
+	for _, side := range sidesOf(all, t) {
+		if len(own) > 0 && !slices.Contains(sidesOf(own, t), side) { // which may be the worse one
+			return out, fmt.Errorf("it has no %s of the %s, as others have, and the worse side counts; %s.%[1]s is of all",
+				t.Response, side, own[0].Side)
 		}
+	}
+	for _, s := range own {
 		xs, err := s.values(t.Figure)
 		if err != nil {
 			return out, err
@@ -213,6 +220,17 @@ func figure(all []Series, levels []string, t Term, confidence float64, small boo
 		return out, fmt.Errorf("it has no valid trial with %s; edgegauge report shows why", t)
 	}
 	return out, nil
+}
+
+// sidesOf are the sides of which some treatment, floors aside, has what a term means.
+func sidesOf(all []Series, t Term) []measure.Side {
+	var out []measure.Side
+	for _, s := range all {
+		if t.Matches(s) && !s.Floor && !slices.Contains(out, s.Side) {
+			out = append(out, s.Side)
+		}
+	}
+	return out
 }
 
 // meanOf is the mean with an interval that is positive where the response is.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -201,5 +202,25 @@ func TestBeatenByWhoIsClearlyBetter(t *testing.T) {
 	}
 	if x := c.Candidates[2]; x.Name != "beaten" || x.Front || x.Unsure || x.BeatBy != "small" {
 		t.Errorf("got %+v", x)
+	}
+}
+
+// Who has one side of a figure is not ranked by it beside others' worse side.
+func TestASideThatIsNotKnownMayBeTheWorse(t *testing.T) {
+	at := func(side measure.Side, s Series) Series {
+		s.Side = side
+		return s
+	}
+	all := []Series{at("client", series("ours", "cpu", 1, 1.1, 1)), at("server", series("ours", "cpu", 5, 5.1, 5)),
+		at("client", series("theirs", "cpu", 2, 2.1, 2))}
+	c, err := Choose(all, []Objective{{Term: mustTerm(t, "cpu")}}, nil, 0.95)
+	if err != nil || names(c) != "ours" || len(c.Left) != 1 ||
+		!strings.Contains(c.Left[0], "theirs: it has no cpu of the server, as others have") ||
+		!strings.Contains(c.Left[0], "client.cpu is of all") {
+		t.Errorf("got %s, left out %q, %v", names(c), c.Left, err)
+	}
+	if c, err = Choose(all, []Objective{{Term: mustTerm(t, "client.cpu")}}, []Condition{mustRequire(t, "cpu < 9s")},
+		0.95); err != nil || names(c) != "ours theirs" || c.Candidates[1].Meets != stat.Undecided {
+		t.Errorf("by the client, with a bound on both: got %s, left out %q, %v", names(c), c.Left, err)
 	}
 }

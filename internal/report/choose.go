@@ -174,6 +174,9 @@ func (c LevelChoice) checks(b *strings.Builder) {
 			if f.Modelled {
 				value += " (modelled)"
 			}
+			if f.Unit == "" { // there is none, and the doubt says why
+				value, within = "–", ""
+			}
 			if len(f.Values) == 0 && f.Center.HasInterval() { // of a model, not of trials: seldom symmetric
 				within = significant(f.Center.Lo) + " to " + significant(f.Center.Hi)
 			}
