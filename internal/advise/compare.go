@@ -46,6 +46,8 @@ type Contrast struct {
 	// ratio; within it nothing is decided. 1: not at all.
 	Allowance float64
 	Warnings  []string
+
+	zeros *zeros // the values, where some are 0, so that there is no Ratio; nil: none is
 }
 
 // A Part is one of the tests a condition rests on.
@@ -208,7 +210,12 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	}
 	if c.Ratio, err = ratio(b, a, confidence); err != nil {
 		c.Ratio = none()
-		if c.Change != Same {
+		switch {
+		case c.Change == Same:
+		case errors.Is(err, stat.ErrSign) && slices.Min(a) >= 0 && slices.Min(b) >= 0:
+			c.zeros = &zeros{old: a, new: b, paired: paired}
+			c.Warnings = append(c.Warnings, "it is 0 in some trials, so means are compared, and no logarithms")
+		default:
 			c.Doubt = err.Error()
 		}
 		return c
@@ -242,6 +249,8 @@ func momentsOf(xs []float64) stat.Moments {
 // waiting for a CPU may have done.
 func (c Contrast) differs() float64 {
 	switch e := c.Ratio.Estimate; {
+	case c.zeros != nil:
+		return c.zeros.apart(max(1, c.Allowance))
 	case !(c.Allowance > 1):
 		return c.Ratio.P
 	case e > c.Allowance:
@@ -276,7 +285,7 @@ func judgeChanges(cs []Contrast, confidence, margin float64) {
 			c.Change = Equal
 		case c.PHolm < alpha || c.noSpread() && c.Ratio.Estimate != 1 && !(c.Allowance > 1):
 			c.Change = Higher
-			if c.Ratio.Estimate < 1 {
+			if c.Ratio.Estimate < 1 || c.zeros != nil && c.New < c.Old {
 				c.Change = Lower
 			}
 		}

@@ -69,7 +69,7 @@ func TestConditions(t *testing.T) {
 		{"the client's", times(1.2), "client.rtt >= 5%", stat.Confirmed},
 		{"one trial decides nothing", []float64{99}, "rtt > 5%", stat.Undecided},
 		{"NaN decides nothing", []float64{99, math.NaN(), 99}, "rtt > 5%", stat.Undecided},
-		{"zeros have no ratio", []float64{0, 0, 0}, "rtt > 5%", stat.Undecided},
+		{"what is 0 did not rise", []float64{0, 0, 0}, "rtt > 5%", stat.Contradicted},
 	} {
 		c, err := Compare([]Series{series("rest", "rtt", base...)}, []Series{series("rest", "rtt", tt.new...)},
 			[]Condition{mustChange(t, tt.cond)}, 0.95, 0.05)

@@ -15,6 +15,11 @@ import (
 // requests and the number of spikes may meet it, too.
 func (o *Outcome) test(old, new Series, confidence float64) {
 	c := o.Contrast
+	if c.zeros != nil {
+		met, excluded := o.ps(c.zeros.beyond)
+		o.Parts = append(o.Parts, Part{Name: o.Condition.Figure, Ratio: none(), Met: met, Excluded: excluded})
+		return
+	}
 	if math.IsNaN(c.Ratio.Estimate) {
 		return
 	}
@@ -68,22 +73,23 @@ func (o *Outcome) detect(old, new Series, confidence float64) {
 // part adds the test of a ratio against the condition's bound, which waiting for
 // a CPU must not explain.
 func (o *Outcome) part(name string, ratio stat.Comparison) {
-	met, excluded := o.ps(ratio)
+	met, excluded := o.ps(ratio.Beyond)
 	o.Parts = append(o.Parts, Part{Name: name, Ratio: ratio, Met: met, Excluded: excluded})
 }
 
-// ps are the p of a ratio meeting the condition, and excluding it.
-func (o *Outcome) ps(ratio stat.Comparison) (met, excluded float64) {
+// ps are the p of a ratio meeting the condition, and excluding it: beyond says those of its being above a bound, and
+// below.
+func (o *Outcome) ps(beyond func(bound float64) (above, below float64)) (met, excluded float64) {
 	wide := max(1, o.Contrast.Allowance)
 	from := o.Condition.Bound // which the ratio is beyond if the condition is met
 	if o.Condition.Detect {
 		from = 1
 	}
-	met, _ = ratio.Beyond(from * wide)
-	_, excluded = ratio.Beyond(o.Condition.Bound / wide)
+	met, _ = beyond(from * wide)
+	_, excluded = beyond(o.Condition.Bound / wide)
 	if o.Condition.Less {
-		_, met = ratio.Beyond(from / wide)
-		excluded, _ = ratio.Beyond(o.Condition.Bound * wide)
+		_, met = beyond(from / wide)
+		excluded, _ = beyond(o.Condition.Bound * wide)
 	}
 	return met, excluded
 }

@@ -85,10 +85,13 @@ func agreements(cs []Contrast, confidence, margin float64) []Repeated {
 // within are the p of the answers that the ratio lies within the margin of 1, and
 // outside. What waiting for a CPU may have done proves neither.
 func (c Contrast) within(margin float64) (inside, outside float64) {
+	most := 1 + margin
+	if c.zeros != nil {
+		return math.NaN(), c.zeros.apart(most * max(1, c.Allowance))
+	}
 	if math.IsNaN(c.Ratio.Estimate) {
 		return math.NaN(), math.NaN()
 	}
-	most := 1 + margin
 	inside, outside, err := c.Ratio.Between(1/most, most)
 	if err != nil {
 		return math.NaN(), math.NaN()

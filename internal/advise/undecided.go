@@ -73,7 +73,11 @@ func (o *Outcome) neverDecides() bool {
 	for i, p := range o.Parts {
 		met, out := 1.0, p.Excluded
 		if p.Name != spikesPart {
-			met, out = o.ps(stat.Comparison{Estimate: p.Ratio.Estimate, Confidence: 1})
+			estimate := p.Ratio.Estimate
+			if o.Contrast.zeros != nil {
+				estimate = o.Contrast.New / o.Contrast.Old
+			}
+			met, out = o.ps(stat.Comparison{Estimate: estimate, Confidence: 1}.Beyond)
 		}
 		if met == 0 && (i == 0 || !o.Condition.Detect) {
 			return false
@@ -86,6 +90,9 @@ func (o *Outcome) neverDecides() bool {
 // needed is how many trials a side would decide the outcome: the least of the parts that
 // would meet the condition, else the most of those that would exclude it.
 func (o *Outcome) needed(open []Part, alpha, own float64) int {
+	if o.Contrast.zeros != nil {
+		return o.neededOfZeros(own)
+	}
 	if o.Contrast.Ratio.Follows() {
 		return 0 // further blocks would follow these, nobody knows how far
 	}
