@@ -276,9 +276,9 @@ func TestJUnitIsReadByOthers(t *testing.T) {
 	}
 	needs(t, exec.Command(py, "-c", "import junitparser").Run() == nil, "junitparser in "+py)
 	c := someCompared(t)
-	c.Failed = advise.Failures{Old: stat.Share{Hits: 0, N: 9}, New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided,
+	c.Failed = []advise.Failures{{Old: stat.Share{Hits: 0, N: 9}, New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided,
 		P:    0.2,
-		Test: "Fisher's exact test over requests"}
+		Test: "Fisher's exact test over requests"}}
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	if err := writeFile("--junit", file, c.JUnit); err != nil {
 		t.Fatal(err)

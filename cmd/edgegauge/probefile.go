@@ -216,9 +216,9 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 		return out, exit{exitUnmeasured, fmt.Errorf("%s: all %d requests failed (the first: %s), so there is nothing to "+
 			"compare with; probe the old version again", oldPath, old.Requests, old.FirstFailure)}
 	}
-	var failed advise.Failures
+	var failed []advise.Failures
 	if !f.lost {
-		failed = advise.JudgeFailures(old.failures(), new.failures(), f.confidence)
+		failed = append(failed, advise.JudgeFailures(old.failures(), new.failures(), f.confidence))
 	}
 	if new.answered() == 0 {
 		out.Failed = failed

@@ -34,7 +34,7 @@ func FuzzProbeFile(f *testing.F) {
 		}
 		c, err := compareProbes(path, path, p, p, []advise.Condition{slower},
 			compareFlags{confidence: 0.95, margin: 0.05})
-		if err == nil && (c.Comparison.Verdict() == stat.Confirmed || c.Failed.Verdict == stat.Confirmed) {
+		if err == nil && (c.Comparison.Verdict() == stat.Confirmed || c.Failing().Verdict == stat.Confirmed) {
 			t.Errorf("a probe is worse than itself: %+v", c)
 		}
 	})

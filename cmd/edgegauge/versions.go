@@ -419,6 +419,10 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 		return out, exit{exitUsage, fmt.Errorf("%s: %w", dir, err)}
 	}
 	out.Lost = lost
+	if !f.lost {
+		base, now := r.VersionAttempts()
+		out.Failed = advise.FailuresOfTrials(base, now, f.confidence)
+	}
 	out.Base = r.BaseVersion()
 	out.Warnings = r.Doubts()
 	if out.Verdict() == stat.Undecided && out.Open() || len(r.Starved) > 0 {

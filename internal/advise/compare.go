@@ -81,11 +81,11 @@ type Outcome struct {
 type Comparison struct {
 	Contrasts        []Contrast
 	Outcomes         []Outcome
-	OnlyOld, OnlyNew []string // treatments
-	Gone             []string // figures, of treatments both have, that the new results lack
-	Lost             []Loss   // trials that the new results lack: a change for the worse
-	Failed           Failures // requests that failed; those that rose are a change for the worse
-	Margin           float64  // share within which figures count as equal
+	OnlyOld, OnlyNew []string   // treatments
+	Gone             []string   // figures, of treatments both have, that the new results lack
+	Lost             []Loss     // trials that the new results lack: a change for the worse
+	Failed           []Failures // requests, of each treatment; more that failed are a change for the worse
+	Margin           float64    // share within which figures count as equal
 }
 
 // Verdict is that of all conditions: confirmed if any is met beyond doubt, or if
@@ -93,11 +93,14 @@ type Comparison struct {
 // undecided. Empty without conditions, losses and failures that rose.
 func (c Comparison) Verdict() stat.Verdict {
 	v := stat.Verdict("")
-	if len(c.Lost) > 0 || c.Failed.Verdict == stat.Confirmed {
+	if len(c.Lost) > 0 {
 		return stat.Confirmed
 	}
-	if c.Failed.Verdict == stat.Undecided {
-		v = stat.Undecided
+	switch f := c.Failing(); f.Verdict {
+	case stat.Confirmed:
+		return f.Verdict
+	case stat.Undecided:
+		v = f.Verdict
 	}
 	for _, o := range c.Outcomes {
 		switch {

@@ -2,18 +2,22 @@ package advise
 
 import (
 	"fmt"
+	"slices"
 
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Failures set the failed requests of the new results against those of the old.
 type Failures struct {
-	Old, New stat.Share // of all runs
+	Treatment string     // empty: of a probe, or of the only one
+	Old, New  stat.Share // of all runs, or trials
 	// Verdict is confirmed where the share rose beyond chance, undecided where it
 	// did only if requests fail independently of each other, else contradicted.
 	Verdict stat.Verdict
 	P       float64 // two-sided, of the test that Test names
 	Test    string
+
+	trials bool // they are of trials, not of runs of a probe
 }
 
 // leastRuns of each side let a permutation test reach 5 %: 2 in 70.
@@ -45,6 +49,64 @@ func JudgeFailures(old, new []stat.Share, confidence float64) Failures {
 	return f
 }
 
+// FailuresOfTrials judges whether a larger share of the requests of a treatment failed than before, floors aside, where
+// some failed. Requests of a trial may fail together, so trials are what counts, a share each (Welch's t, as
+// stat.MeansBeyond has it), Holm over the treatments; the requests must tell of a rise, too.
+func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
+	var out []Failures
+	var trials, requests []float64
+	for _, b := range new {
+		i := slices.IndexFunc(old, b.Same)
+		if i < 0 || b.Floor {
+			continue
+		}
+		a := old[i].Failed
+		f := Failures{Treatment: b.Name, Old: stat.Pooled(a), New: stat.Pooled(b.Failed), Verdict: stat.Contradicted, P: 1,
+			trials: true}
+		if f.Old.N == 0 || f.New.N == 0 || f.Old.Hits+f.New.Hits == 0 {
+			continue
+		}
+		r := 1.0
+		if f.New.Of() > f.Old.Of() {
+			f.Test = "Welch's t of the trials' shares"
+			f.P, _, _ = stat.MeansBeyond(sharesOf(b.Failed), sharesOf(a), 1, false)
+			r = min(1, 2*stat.FisherMore(f.New.Hits, f.New.N, f.Old.Hits, f.Old.N))
+		}
+		out, trials, requests = append(out, f), append(trials, f.P), append(requests, r)
+	}
+	trials, requests = stat.Holm(trials), stat.Holm(requests)
+	for i := range out {
+		f := &out[i]
+		f.P = trials[i]
+		switch alpha := 1 - confidence; {
+		case f.Test == "" || !(requests[i] < alpha):
+		case f.New.Hits == f.New.N, f.P < alpha:
+			f.Verdict = stat.Confirmed
+		default:
+			f.Verdict = stat.Undecided
+		}
+	}
+	return out
+}
+
+func sharesOf(trials []stat.Share) []float64 {
+	out := make([]float64, len(trials))
+	for i, s := range trials {
+		out[i] = s.Of()
+	}
+	return out
+}
+
+// Failing are those of the failures that decide: the first that rose beyond doubt, else the first that is undecided.
+func (c Comparison) Failing() Failures {
+	for _, v := range []stat.Verdict{stat.Confirmed, stat.Undecided} {
+		if i := slices.IndexFunc(c.Failed, func(f Failures) bool { return f.Verdict == v }); i >= 0 {
+			return c.Failed[i]
+		}
+	}
+	return Failures{}
+}
+
 // separate reports whether every new run has a larger share than every old one.
 func separate(old, new []stat.Share) bool {
 	for _, a := range old {
@@ -57,9 +119,20 @@ func separate(old, new []stat.Share) bool {
 	return true
 }
 
+// Units are what the shares are of: runs or trials.
+func (f Failures) Units() string {
+	if f.trials {
+		return "trials"
+	}
+	return "runs"
+}
+
 // String says what failed, before and now, and how sure that is a change.
 func (f Failures) String() string {
-	text := fmt.Sprintf("%s failed, %s before", shareWords(f.New), shareWords(f.Old))
+	text, units := fmt.Sprintf("%s failed, %s before", shareWords(f.New), shareWords(f.Old)), f.Units()
+	if f.Treatment != "" {
+		text = f.Treatment + ": " + text
+	}
 	switch {
 	case f.Test == "":
 		return text
@@ -67,8 +140,8 @@ func (f Failures) String() string {
 		return text + ": no request is answered any more"
 	}
 	means := map[stat.Verdict]string{stat.Confirmed: "chance does not explain it",
-		stat.Undecided: "chance does not explain it if requests fail independently, but runs differ more than " +
-			"that allows; more runs would decide",
+		stat.Undecided: "chance does not explain it if requests fail independently, but " + units + " differ more than " +
+			"that allows, or are too few; more " + units + " would decide",
 		stat.Contradicted: "chance may explain it"}[f.Verdict]
 	return fmt.Sprintf("%s: %s (p %.2g, %s)", text, means, f.P, f.Test)
 }

@@ -3,6 +3,7 @@ package advise
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -76,6 +77,114 @@ func TestJudgeFailuresOfEquals(t *testing.T) {
 		}
 		if share := float64(worse) / float64(tt.repeats); share > 0.025+4*math.Sqrt(0.025/float64(tt.repeats)) {
 			t.Errorf("%s: worse in %.1f %% of equals", tt.what, 100*share)
+		}
+	}
+}
+
+func attempts(name string, failed ...stat.Share) Attempts {
+	return Attempts{Factors: []string{"stack"}, Levels: []string{name}, Name: name, Wanted: len(failed),
+		Valid: len(failed), Failed: failed}
+}
+
+func TestFailuresOfTrials(t *testing.T) {
+	for _, tt := range []struct {
+		what     string
+		old, new []stat.Share
+		want     stat.Verdict
+	}{
+		{"40 % in each of 5", shares(200, 0, 0, 0, 0, 0), shares(200, 80, 81, 79, 82, 80), stat.Confirmed},
+		{"40 % in each of 3", shares(200, 0, 0, 0), shares(200, 80, 81, 79), stat.Confirmed},
+		{"one trial shows no spread", shares(200, 0), shares(200, 80), stat.Undecided},
+		{"an outage in one of 5", shares(200, 0, 0, 0, 0, 0), shares(200, 0, 0, 150, 0, 0), stat.Undecided},
+		{"one request", shares(200, 0, 0, 0, 0, 0), shares(200, 0, 0, 1, 0, 0), stat.Contradicted},
+		{"fewer", shares(200, 9, 8, 9, 10, 9), shares(200, 0, 0, 0, 0, 0), stat.Contradicted},
+		{"from 2 % to 40 %", shares(200, 3, 4, 5, 4, 4), shares(200, 80, 81, 79, 82, 80), stat.Confirmed},
+	} {
+		floor := attempts("floor", tt.new...)
+		floor.Floor = true
+		got := FailuresOfTrials([]Attempts{attempts("a", tt.old...), attempts("quiet", shares(200, 0, 0, 0)...),
+			attempts("floor", tt.old...)}, []Attempts{attempts("a", tt.new...), attempts("quiet", shares(200, 0, 0, 0)...),
+			floor}, 0.95)
+		if len(got) != 1 || got[0].Verdict != tt.want || got[0].Treatment != "a" {
+			t.Errorf("%s: got %v, want %s", tt.what, got, tt.want)
+		}
+		whole := tt.want
+		if whole == stat.Contradicted { // which alone is no verdict
+			whole = ""
+		}
+		if c := (Comparison{Failed: got}); c.Verdict() != whole {
+			t.Errorf("%s: the whole is %s", tt.what, c.Verdict())
+		}
+	}
+	said := Failures{Treatment: "a", New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided, Test: "t", P: 0.2,
+		trials: true}
+	if got := said.String(); !strings.HasPrefix(got, "a: 3 of 9 requests") || !strings.Contains(got, "more trials would") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Of equal versions at most 2.5 % of the comparisons of three treatments call one worse, whether requests fail alone or
+// a trial's together; of those that drop a tenth more, nine in ten are found.
+func TestFailuresOfTrialsOfEquals(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	alone := func(share float64) int {
+		n := 0
+		for range 100 {
+			if r.Float64() < share {
+				n++
+			}
+		}
+		return n
+	}
+	together := func(share float64) int {
+		if r.Float64() < share {
+			return 20 + r.IntN(60)
+		}
+		return r.IntN(3)
+	}
+	const repeats = 500
+	for _, tt := range []struct {
+		what  string
+		draw  func(float64) int
+		share float64
+	}{{"alone, 5 %", alone, 0.05}, {"alone, 0.2 %", alone, 0.002}, {"together, 3 of 10 trials", together, 0.3},
+		{"together, half of the trials", together, 0.5}} {
+		for _, trials := range []int{2, 3, 5, 10} {
+			worse := 0
+			for range repeats {
+				var old, new []Attempts
+				for _, name := range []string{"a", "b", "c"} {
+					var a, b []int
+					for range trials {
+						a, b = append(a, tt.draw(tt.share)), append(b, tt.draw(tt.share))
+					}
+					old, new = append(old, attempts(name, shares(100, a...)...)), append(new, attempts(name, shares(100, b...)...))
+				}
+				if (Comparison{Failed: FailuresOfTrials(old, new, 0.95)}).Verdict() == stat.Confirmed {
+					worse++
+				}
+			}
+			share := float64(worse) / repeats
+			if t.Logf("%s, %d trials: worse in %.1f %% of equals", tt.what, trials, 100*share); share >
+				0.025+4*math.Sqrt(0.025/repeats) {
+				t.Errorf("%s, %d trials: worse in %.1f %% of equals", tt.what, trials, 100*share)
+			}
+		}
+	}
+	for _, from := range []float64{0, 0.02} {
+		found := 0
+		for range repeats {
+			var a, b []int
+			for range 5 {
+				a, b = append(a, alone(from)), append(b, alone(from+0.1))
+			}
+			if FailuresOfTrials([]Attempts{attempts("a", shares(100, a...)...)},
+				[]Attempts{attempts("a", shares(100, b...)...)}, 0.95)[0].Verdict == stat.Confirmed {
+				found++
+			}
+		}
+		if t.Logf("from %g: found %d of %d", from, found, repeats); found < 9*repeats/10 {
+			t.Errorf("10 %% more than %g: found in %d of %d", from, found, repeats)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -219,6 +220,8 @@ type Attempts struct {
 	Name            string
 	Floor           bool
 	Wanted, Valid   int
+	Failed          []stat.Share // of the requests of each valid trial
+	Recovered       [2]int       // trials whose devices recovered, of those with an outage
 }
 
 // Same reports whether two are of one treatment: equal levels of every factor both name, and no other factors.
@@ -232,9 +235,14 @@ type Loss struct {
 	Treatment string
 	Levels    []string // of it, as the old results have them
 	Old, New  [2]int   // valid, planned; New is 0 of 0 where the treatment is missing
+	Recovered bool     // they are valid, and their devices did not recover; Old, New: recovered, with an outage
 }
 
 func (l Loss) String() string {
+	if l.Recovered {
+		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d)", l.Treatment, l.New[0], l.New[1],
+			l.Old[0], l.Old[1])
+	}
 	if l.New[1] == 0 {
 		return fmt.Sprintf("%s is missing (before: %s)", l.Treatment, plural.Count(l.Old[0], "valid trial"))
 	}
@@ -243,7 +251,7 @@ func (l Loss) String() string {
 }
 
 // Losses lists the treatments, floors aside, that lost trials: a larger share is
-// invalid or was not run, or the treatment is missing.
+// invalid or was not run, or the treatment is missing, or in a smaller share devices recovered.
 func Losses(old, new []Attempts) []Loss {
 	var out []Loss
 	for _, a := range old {
@@ -255,9 +263,30 @@ func Losses(old, new []Attempts) []Loss {
 		if i >= 0 {
 			l.New = [2]int{new[i].Valid, new[i].Wanted}
 		}
-		if i < 0 || l.New[0]*l.Old[1] < l.Old[0]*l.New[1] {
+		if i < 0 || fewer(l.New, l.Old) {
 			out = append(out, l)
+		}
+		if i >= 0 && new[i].Recovered[1] > 0 && fewer(new[i].Recovered, a.Recovered) {
+			out = append(out, Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered,
+				Recovered: true})
 		}
 	}
 	return out
+}
+
+// fewer reports whether a is a smaller share than b, each so many of so many.
+func fewer(a, b [2]int) bool { return a[0]*b[1] < b[0]*a[1] }
+
+// LostWords say in a few words what kinds of losses there are.
+func LostWords(all []Loss) string {
+	var words []string
+	for _, kind := range []struct {
+		recovered bool
+		words     string
+	}{{false, "valid trials are missing"}, {true, "devices recover in fewer trials"}} {
+		if slices.ContainsFunc(all, func(l Loss) bool { return l.Recovered == kind.recovered }) {
+			words = append(words, kind.words)
+		}
+	}
+	return strings.Join(words, ", and ")
 }

@@ -22,7 +22,9 @@ func (c Compared) annotations() []string {
 	for _, l := range c.Lost {
 		say(stat.Confirmed, "lost trials: "+l.String())
 	}
-	say(c.Failed.Verdict, "failures: "+c.Failed.String())
+	for _, f := range c.Failed {
+		say(f.Verdict, "failures: "+f.String())
+	}
 	for _, o := range c.Outcomes {
 		say(o.Verdict, o.Condition.Text+": "+sentence(o.Contrast))
 	}
@@ -57,8 +59,8 @@ func (c Compared) Markdown(w io.Writer) error {
 	if len(c.Gone) > 0 {
 		fmt.Fprintf(&b, "- the new results lack, so not compared: %s\n", markdownText(list(c.Gone, mostNames)))
 	}
-	if c.Failed.New.Hits+c.Failed.Old.Hits > 0 {
-		fmt.Fprintf(&b, "- failures: %s\n", markdownText(c.Failed.String()))
+	for _, f := range c.failures() {
+		fmt.Fprintf(&b, "- failures: %s\n", markdownText(f.String()))
 	}
 	for _, o := range c.Outcomes {
 		for _, line := range findings(o) {

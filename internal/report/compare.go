@@ -62,6 +62,7 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 	}
 	if !t.AllowLost {
 		out.Lost = advise.Losses(old.Attempts(), new.Attempts())
+		out.Failed = advise.FailuresOfTrials(old.Attempts(), new.Attempts(), t.Confidence)
 	}
 	for _, side := range []struct {
 		name string
@@ -94,10 +95,10 @@ func (c Compared) Says() string {
 	switch c.Comparison.Verdict() {
 	case stat.Confirmed:
 		if len(c.Lost) > 0 {
-			return fmt.Sprintf("worse: valid trials are missing (treatments: %d)", len(c.Lost))
+			return fmt.Sprintf("worse: %s (treatments: %d)", advise.LostWords(c.Lost), c.lostTreatments())
 		}
-		if c.Failed.Verdict == stat.Confirmed {
-			return fmt.Sprintf("worse: %.3g %% of requests failed, %.3g %% before", 100*c.Failed.New.Of(), 100*c.Failed.Old.Of())
+		if f := c.Failing(); f.Verdict == stat.Confirmed {
+			return "worse: " + failedWords(f)
 		}
 		if c.detects() {
 			return "worse: a regression is beyond doubt"
@@ -124,6 +125,31 @@ func (c Compared) Says() string {
 	if waited > 0 {
 		text += fmt.Sprintf(" (%d of these while programs waited for a CPU, which may explain a difference or hide one)",
 			waited)
+	}
+	return text
+}
+
+// lostTreatments is how many treatments lost trials.
+func (c Compared) lostTreatments() int {
+	var names []string
+	for _, l := range c.Lost {
+		if !slices.Contains(names, l.Treatment) {
+			names = append(names, l.Treatment)
+		}
+	}
+	return len(names)
+}
+
+// failures are those of which there were some.
+func (c Compared) failures() []advise.Failures {
+	return slices.DeleteFunc(slices.Clone(c.Failed), func(f advise.Failures) bool { return f.New.Hits+f.Old.Hits == 0 })
+}
+
+// failedWords say which share of the requests failed.
+func failedWords(f advise.Failures) string {
+	text := fmt.Sprintf("%.3g %% of requests failed, %.3g %% before", 100*f.New.Of(), 100*f.Old.Of())
+	if f.Treatment != "" {
+		text += ", of " + f.Treatment
 	}
 	return text
 }
@@ -167,8 +193,8 @@ func (c Compared) Text(w io.Writer) error {
 	for _, l := range c.Lost {
 		wrap(&b, "! lost trials: "+l.String(), "  ")
 	}
-	if c.Failed.New.Hits+c.Failed.Old.Hits > 0 {
-		wrap(&b, "! failures: "+c.Failed.String(), "  ")
+	for _, f := range c.failures() {
+		wrap(&b, "! failures: "+f.String(), "  ")
 	}
 	c.conditions(&b)
 	c.table(&b)

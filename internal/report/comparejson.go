@@ -44,6 +44,8 @@ func (c Compared) JSON(w io.Writer) error {
 		Spikes    [2]int   `json:"spikes"`   // trials, old and new
 	}
 	type failures struct {
+		Treatment string `json:"treatment,omitempty"`
+
 		Old     [2]int  `json:"old"` // failed, of all requests
 		New     [2]int  `json:"new"`
 		P       float64 `json:"p"`
@@ -65,15 +67,21 @@ func (c Compared) JSON(w io.Writer) error {
 		Gone        []string   `json:"figures_gone"` // of treatments that both have
 		Differences []string   `json:"setup_differences"`
 		Lost        []string   `json:"lost_trials"`
-		Failures    *failures  `json:"failures,omitempty"` // of two probes
+		Failures    *failures  `json:"failures,omitempty"`    // of two probes
+		Failed      []failures `json:"failures_of,omitempty"` // each treatment of results
 		Warnings    []string   `json:"warnings"`
 		Cure        string     `json:"to_decide,omitempty"`
 	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{},
-		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil,
+		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil, nil,
 		orEmpty(c.Warnings), c.Cure}
-	if f := c.Failed; f.New.N > 0 {
-		out.Failures = &failures{[2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
+	for _, f := range c.Failed {
+		x := failures{f.Treatment, [2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
 			verdictWord(f.Verdict)}
+		if f.Units() == "runs" {
+			out.Failures = &x
+		} else {
+			out.Failed = append(out.Failed, x)
+		}
 	}
 	for _, l := range c.Lost {
 		out.Lost = append(out.Lost, l.String())

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/printable"
@@ -53,8 +54,8 @@ func (c Compared) JUnit(w io.Writer) error {
 		s.Failures++
 		s.Cases = append(s.Cases, junitCase{Class: "lost trials", Name: l.Treatment, Failure: &junitText{l.String()}})
 	}
-	if f := c.Failed; f.New.Hits+f.Old.Hits > 0 {
-		k := junitCase{Class: "failures", Name: "requests that failed", Out: f.String()}
+	for _, f := range c.failures() {
+		k := junitCase{Class: "failures", Name: strings.TrimSpace("requests that failed " + f.Treatment), Out: f.String()}
 		switch f.Verdict {
 		case stat.Confirmed:
 			k.Failure = &junitText{f.String()}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -69,7 +70,9 @@ type Treatment struct {
 	Wanted int    // trials planned
 	Valid  int
 
-	setup *study.Setup
+	setup     *study.Setup
+	failed    []stat.Share // of the requests of each valid trial
+	recovered [2]int       // trials whose devices recovered, of those with an outage
 }
 
 // Setup is every setting of the treatment.

@@ -75,7 +75,7 @@ func (r *Report) Attempts() []advise.Attempts {
 	var out []advise.Attempts
 	for _, t := range r.Treatments {
 		out = append(out, advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
-			Wanted: t.Wanted, Valid: t.Valid})
+			Wanted: t.Wanted, Valid: t.Valid, Failed: t.failed, Recovered: t.recovered})
 	}
 	return out
 }

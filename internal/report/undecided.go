@@ -18,8 +18,11 @@ func (c Compared) whyUndecided() string {
 			out = append(out, text)
 		}
 	}
-	if c.Failed.Verdict == stat.Undecided {
-		say("more requests failed than before, but runs differ so much that chance may explain it; more runs would decide")
+	for _, f := range c.Failed {
+		if units := f.Units(); f.Verdict == stat.Undecided {
+			say(fmt.Sprintf("more requests failed than before, but %s differ so much, or are so few, that chance may explain "+
+				"it; more %[1]s would decide", units))
+		}
 	}
 	for _, o := range c.Outcomes {
 		if o.Verdict == stat.Undecided {

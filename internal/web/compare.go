@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // mostCompared is how many results are compared at once.
@@ -127,7 +128,12 @@ func against(base, h *held, all bool) comparison {
 	out.Says, out.Head, out.Rows, out.Hidden = c.Says(), rows[0], rows[1:], hidden
 	out.Differences, out.Warnings, out.Cure = c.Differences, c.Warnings, c.Cure
 	for _, l := range c.Lost {
-		out.Lost = append(out.Lost, l.String())
+		out.Lost = append(out.Lost, "lost trials: "+l.String())
+	}
+	for _, f := range c.Failed {
+		if f.Verdict != stat.Contradicted {
+			out.Lost = append(out.Lost, "failures: "+f.String())
+		}
 	}
 	for _, x := range []struct {
 		names []string

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+const oneTreatment = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [a, b]}\n" +
+	"design: {replications: 6, seed: 1}\n"
+
+// failing are results of two stacks, of which b answers as quickly as it is said and fails so many of 200 requests.
+func failing(t *testing.T, rtt float64, failed func(block int) float64) *Report {
+	t.Helper()
+	w := exactly(func(at map[string]string, block int) float64 {
+		if at["stack"] == "b" {
+			return rtt * wobble(block)
+		}
+		return 2e-3 * wobble(block)
+	})
+	w.quality = func(at map[string]string, block int) []store.Quality {
+		n := 0.0
+		if at["stack"] == "b" {
+			n = failed(block)
+		}
+		return []store.Quality{{Key: "requests", Unit: "1", Value: 200}, {Key: "failures", Unit: "1", Value: n}}
+	}
+	return reportOf(t, w.write(t, oneTreatment))
+}
+
+// A version that drops requests and answers the others sooner is no better one.
+func TestAVersionThatDropsRequestsIsWorse(t *testing.T) {
+	old := failing(t, 2e-3, func(int) float64 { return 0 })
+	drops := failing(t, 1e-3, func(block int) float64 { return float64(80 + block%3) })
+	outage := failing(t, 1e-3, func(block int) float64 { return map[bool]float64{true: 120}[block == 2] })
+	k, err := advise.ParseChange("rtt > 5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		what     string
+		old, new *Report
+		allow    bool
+		want     stat.Verdict
+		says     string
+	}{
+		{"40 % are dropped", old, drops, false, stat.Confirmed, "worse: 40.5 % of requests failed, 0 % before, of b"},
+		{"which is allowed", old, drops, true, stat.Contradicted, "good: "},
+		{"fewer are dropped", drops, old, false, stat.Confirmed, "worse: a condition is met"}, // the times rose
+		{"none", old, old, false, stat.Contradicted, "good: "},
+		{"one trial has an outage", old, outage, false, stat.Undecided,
+			"undecided: more requests failed than before, but trials"},
+	} {
+		c, err := Compare(tt.old, tt.new, Terms{Conditions: []advise.Condition{k}, Confidence: 0.95, Margin: 0.05,
+			AllowLost: tt.allow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Says(); c.Verdict() != tt.want || !strings.HasPrefix(got, tt.says) {
+			t.Errorf("%s: got %s, %q; want %s, %q", tt.what, c.Verdict(), got, tt.want, tt.says)
+		}
+		var text, json, junit strings.Builder
+		if c.Text(&text) != nil || c.JSON(&json) != nil || c.JUnit(&junit) != nil {
+			t.Fatal("cannot be written")
+		}
+		told := strings.Contains(text.String(), "! failures: b: ") && strings.Contains(json.String(), `"failures_of"`) &&
+			strings.Contains(junit.String(), "requests that failed b")
+		if told != (tt.old != tt.new && !tt.allow) {
+			t.Errorf("%s: told of failures: %v\n%s", tt.what, told, text.String())
+		}
+	}
+}
