@@ -14,6 +14,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -155,8 +156,11 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		json: f.json, versionFlags: v}
 	for _, t := range asked {
 		bound := fmt.Sprintf("> %g%%", 100*detect)
-		if report.MoreIsBetter(t.Response) {
+		switch x, _ := measure.FindResponse(t.Response); x.Better() {
+		case measure.More:
 			bound = fmt.Sprintf("< -%g%%", 100*detect)
+		case measure.Neither:
+			return "", exit{exitUsage, fmt.Errorf("--response %s: more of it is neither better nor worse", t.Response)}
 		}
 		c.detect = append(c.detect, side(t)+".mean "+bound)
 	}

@@ -310,6 +310,17 @@ func TestParseConditions(t *testing.T) {
 	}
 }
 
+// What is detected is a change for the worse.
+func TestParseDetect(t *testing.T) {
+	for text, good := range map[string]bool{"5%": true, "rtt > 5%": true, "rtt < -5%": false, "throughput < -5%": true,
+		"throughput > 5%": false, "notification_rate < -5%": true, "sent_rate > 5%": true, "sent_rate < -5%": true,
+		"rtt > -5%": false} {
+		if _, err := ParseDetect(text); (err == nil) != good {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
 func FuzzParseRequirement(f *testing.F) {
 	f.Add("rtt.p95 < 100ms")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -121,7 +121,9 @@ func ParseDetect(text string) (Condition, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Less != (c.Bound < 1) || c.Bound == 1 {
+	r, _ := measure.FindResponse(c.Response)
+	turned := r.Better() == measure.More && !c.Less || r.Better() == measure.Less && c.Less
+	if c.Less != (c.Bound < 1) || c.Bound == 1 || turned {
 		return c, fmt.Errorf("%q names no change for the worse to detect; write 'rtt > 5%%' or 'throughput < -5%%'", text)
 	}
 	c.Detect = true

@@ -23,6 +23,27 @@ func (r Response) Waits() bool {
 	return r.Unit != "B" && !slices.Contains([]string{"cpu", "instructions", "packets", "retransmissions"}, r.Name)
 }
 
+// A Direction is the way in which a response is better.
+type Direction string
+
+// The directions.
+const (
+	Less    Direction = "less"
+	More    Direction = "more"
+	Neither Direction = "neither" // it says how the trial was, and of no program that it is good
+)
+
+// Better is the response's direction.
+func (r Response) Better() Direction {
+	switch r.Name {
+	case "throughput", "notification_rate":
+		return More
+	case "sent_rate", "driver_lateness": // what the study asked for, and how punctually the lab's driver did it
+		return Neither
+	}
+	return Less
+}
+
 var (
 	atClient = []Side{Client}
 	atServer = []Side{Server}

@@ -32,6 +32,9 @@ func (r *Report) Benchfmt(w io.Writer) error {
 		if moreIsBetter(p.Response) {
 			better = "higher"
 		}
+		if hasNoBetter(p.Response) {
+			continue
+		}
 		if unit := benchUnit(p); !strings.Contains(b.String(), "Unit "+unit+" ") {
 			fmt.Fprintf(&b, "Unit %s better=%s\n", unit, better)
 		}

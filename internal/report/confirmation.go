@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,7 +33,8 @@ func (p *Past) answer(r *Report) {
 		}
 		terms = append(terms, t)
 	}
-	p.Doubts = r.Doubts()
+	doubts := r.Doubts()
+	p.Doubts = slices.Clone(doubts)
 	old, new := r.Versions()
 	wanted := func(all []advise.Series) []advise.Series {
 		return slices.DeleteFunc(all, func(s advise.Series) bool {
@@ -41,7 +43,9 @@ func (p *Past) answer(r *Report) {
 	}
 	lost := map[string]advise.Loss{}
 	for _, l := range advise.Losses(r.VersionAttempts()) {
-		lost[placeKey(l.Levels)] = l
+		if !l.Recovered { // of that no figure but the recovery is better
+			lost[placeKey(l.Levels)] = l
+		}
 		p.Doubts = append(p.Doubts, "lost trials: "+l.String())
 	}
 	old, new = wanted(old), wanted(new)
@@ -49,7 +53,7 @@ func (p *Past) answer(r *Report) {
 	c, err := advise.Compare(old, new, nil, 1-level, p.Confirms.Detect)
 	if err != nil {
 		if p.Failed = err.Error(); len(lost) > 0 {
-			p.Failed = strings.Join(p.Doubts[len(p.Doubts)-len(lost):], "; ")
+			p.Failed = strings.Join(p.Doubts[len(doubts):], "; ")
 		}
 		return
 	}
@@ -64,8 +68,16 @@ func (p *Past) answer(r *Report) {
 		if x.Doubt == "" || x.Change == advise.Same {
 			verdict = history.Decide(x.Ratio, p.Confirms.Detect, x.Allowance, moreIsBetter(x.Response))
 		}
-		if x.Change == advise.Same {
+		switch {
+		case x.Change == advise.Same:
 			verdict = history.NotConfirmed
+		case hasNoBetter(x.Response):
+			verdict = history.CannotTell
+		case math.IsNaN(x.Ratio.Estimate) && (x.Change == advise.Higher || x.Change == advise.Lower): // from 0, or to it
+			verdict = history.Better
+			if (x.Change == advise.Lower) == moreIsBetter(x.Response) {
+				verdict = history.Worse
+			}
 		}
 		if l, ok := lost[placeKey(x.Levels)]; ok {
 			verdict = withLoss(verdict, l, level)
@@ -91,9 +103,6 @@ func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
 	}
 	return history.CannotTell
 }
-
-// MoreIsBetter reports whether a response is the better the larger it is.
-func MoreIsBetter(response string) bool { return moreIsBetter(response) }
 
 // Verdict is that of a confirmation as a whole: worse if any figure is, else better if any
 // is, else not confirmed if all are so.

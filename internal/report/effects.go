@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -151,6 +152,9 @@ func (e *Effects) order(t stat.Table) {
 // pair of a factor's levels is compared at once, since the best is picked from
 // the data; Bonferroni over the factors.
 func (r *Report) levels(e *Effects, series []advise.Series) {
+	if hasNoBetter(e.Response) {
+		return
+	}
 	names := make([][]string, len(r.Study.Factors))
 	varied := 0
 	for i, f := range r.Study.Factors {
@@ -175,7 +179,16 @@ func (r *Report) levels(e *Effects, series []advise.Series) {
 	}
 }
 
-func moreIsBetter(response string) bool { return response == "throughput" }
+func moreIsBetter(response string) bool {
+	x, _ := measure.FindResponse(response)
+	return x.Better() == measure.More
+}
+
+// hasNoBetter reports whether no level of a factor is the best in a response.
+func hasNoBetter(response string) bool {
+	x, _ := measure.FindResponse(response)
+	return x.Better() == measure.Neither
+}
 
 // bestOf sorts a factor's levels and compares the first with the others; the
 // factor is one of a family of that many.

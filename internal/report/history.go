@@ -204,6 +204,9 @@ func (h *History) collect(terms []advise.Term) {
 			s.Why = plural.Count(len(s.Points), "run") + plural.Verb(len(s.Points), " has", " have") +
 				" a figure; a history needs several"
 		}
+		if hasNoBetter(f.Response) {
+			s.Why = "more of it is neither better nor worse"
+		}
 		h.Series = append(h.Series, history.Judged{Series: s})
 	}
 }

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// Each response is better in one direction, or in none, wherever that is judged.
+func TestDirections(t *testing.T) {
+	file := "study: s\nservice: monitor\nfactors: {stack: [few, many]}\ndesign: {replications: 6}\n"
+	value := func(at map[string]string, side measure.Side, response string) (float64, float64) {
+		switch response {
+		case "notification_rate", "sent_rate", "throughput", "rtt":
+			return map[string]float64{"few": 100, "many": 200}[at["stack"]], 1
+		}
+		return math.NaN(), 0
+	}
+	r := reportOf(t, simulated(t, file, value))
+	for response, best := range map[string]string{"notification_rate": "many", "throughput": "many", "rtt": "few",
+		"sent_rate": ""} {
+		e := effectsOf(t, r, response)
+		if got := e.Levels; (len(got) > 0) != (best != "") || len(got) > 0 && got[0].Best != best {
+			t.Errorf("%s: got %+v, want %q as the best", response, got, best)
+		}
+	}
+	var b strings.Builder
+	if err := r.Benchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
+	for response, better := range map[string]string{"notification_rate": "higher", "throughput": "higher", "rtt": "lower",
+		"sent_rate": ""} {
+		i := strings.Index(b.String(), "Unit "+response)
+		if line, _, _ := strings.Cut(b.String()[max(0, i):], "\n"); (i >= 0) != (better != "") ||
+			i >= 0 && !strings.HasSuffix(line, "better="+better) {
+			t.Errorf("%s: got %q, want %q", response, line, better)
+		}
+	}
+	h, err := MakeHistory([]Past{PastOf(r, nil), PastOf(r, nil)}, "", ByDate,
+		[]advise.Term{{Response: "notification_rate"}, {Response: "sent_rate"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range h.Series {
+		if s.Higher != (s.Response == "notification_rate") || strings.Contains(s.Why, "neither") !=
+			(s.Response == "sent_rate") {
+			t.Errorf("history: %s: higher is better: %v; not judged: %q", s.Response, s.Higher, s.Why)
+		}
+	}
+}
