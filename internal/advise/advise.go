@@ -28,6 +28,7 @@ type Series struct {
 	// Interleaved says that the series it is compared with was measured in the same
 	// blocks: trials are paired by block.
 	Interleaved bool
+	Longer      int            // trials without a value, since they would have had to go on for it
 	Trials      []TrialSummary // in the order of their blocks
 }
 
@@ -97,6 +98,10 @@ var stats = []string{"mean", "median", "p95"}
 
 // values are one figure of every trial; an error says which trials lack it.
 func (s Series) values(figure string) ([]float64, error) {
+	if s.Longer > 0 {
+		return nil, fmt.Errorf("%d of %d trials of %s ended before they had a %s, and the others are the better ones; give "+
+			"trials a longer duration", s.Longer, s.Longer+len(s.Trials), s.Name(), s.Response)
+	}
 	out := make([]float64, 0, len(s.Trials))
 	for _, t := range s.Trials {
 		v := t.Mean

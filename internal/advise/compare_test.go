@@ -386,3 +386,33 @@ func TestPairsThatAreEqualAreTheSame(t *testing.T) {
 		}
 	}
 }
+
+// Trials whose devices did not recover are no trials of which the rest can be compared, or chosen.
+func TestTrialsThatDidNotRecover(t *testing.T) {
+	old, new := series("a", "recovery_time", 30, 31, 29, 30, 30), series("a", "recovery_time", 10, 11)
+	new.Longer = 3
+	c, err := Compare([]Series{old}, []Series{new}, []Condition{mustChange(t, "recovery_time > 5%")}, 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := c.Contrasts[0]; x.Change != Unknown || !strings.Contains(x.Doubt, "3 of 5 trials of a ended before") ||
+		c.Verdict() != stat.Undecided {
+		t.Errorf("got %s, %s, %+v", c.Verdict(), x.Change, x)
+	}
+	before, now := attempts("a"), attempts("a")
+	before.Wanted, before.Valid, before.Recovered = 5, 5, [2]int{5, 5}
+	now.Wanted, now.Valid, now.Recovered = 5, 5, [2]int{2, 5}
+	lost := Losses([]Attempts{before}, []Attempts{now})
+	if len(lost) != 1 || lost[0].String() != "a: devices recovered in 2 of 5 trials (before: in 5 of 5)" ||
+		LostWords(lost) != "devices recover in fewer trials" {
+		t.Errorf("got %v", lost)
+	}
+	if lost := Losses([]Attempts{now}, []Attempts{before}); len(lost) > 0 {
+		t.Errorf("more recover: got %v", lost)
+	}
+	chosen, err := Choose([]Series{series("b", "recovery_time", 30, 31, 29, 30, 30), new},
+		[]Objective{{Term: mustTerm(t, "recovery_time")}}, nil, 0.95)
+	if err != nil || names(chosen) != "b" || !strings.Contains(strings.Join(chosen.Left, ""), "a: 3 of 5 trials") {
+		t.Errorf("got %s, left out %v, %v", names(chosen), chosen.Left, err)
+	}
+}

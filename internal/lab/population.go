@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -120,8 +121,11 @@ func (t *trialRunner) summarizePopulation() {
 			one("notifications_missed", float64(r.Missed)/float64(all))
 		}
 	}
-	if r.Recovery >= 0 {
+	switch {
+	case r.Recovery >= 0:
 		one("recovery_time", r.Recovery.Seconds())
+	case t.setup.Population.Outage.For > 0:
+		one("recovery_time", math.NaN()) // without a row nobody would know that the others are the lucky ones
 	}
 	for _, x := range notesOfDevices(r) {
 		f.note(x.key, "1", float64(x.value))

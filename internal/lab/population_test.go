@@ -3,7 +3,9 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,20 @@ func TestBytesOfSampledRequests(t *testing.T) {
 		}
 		if got := [2]int64{sums.out, sums.in}; got != want || sums.n != int(requests) {
 			t.Errorf("%d requests: got %v B of %d, want %v", requests, got, sums.n, want)
+		}
+	}
+}
+
+// Devices that did not recover have no recovery time, and the trial says so: without its row, nobody would know that
+// those that have one are the lucky ones.
+func TestNoRecoveryIsARow(t *testing.T) {
+	for _, outage := range []time.Duration{0, time.Second} {
+		r := soundDevices()
+		r.setup.Population.Outage.For, r.course.population.Recovery = outage, -1
+		r.summarizePopulation()
+		i := slices.IndexFunc(r.findings.results, func(x store.Result) bool { return x.Response == "recovery_time" })
+		if (i >= 0) != (outage > 0) || i >= 0 && !math.IsNaN(r.findings.results[i].Mean) {
+			t.Errorf("an outage of %v: got %+v", outage, r.findings.results)
 		}
 	}
 }

@@ -44,6 +44,10 @@ func (r Response) Better() Direction {
 	return Less
 }
 
+// Censored reports whether a trial has no value where it would have had to go on for one: those that have one are the
+// better trials.
+func (r Response) Censored() bool { return r.Name == "recovery_time" }
+
 var (
 	atClient = []Side{Client}
 	atServer = []Side{Server}

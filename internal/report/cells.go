@@ -84,6 +84,14 @@ func (r *Report) cells(s *store.Store) error {
 		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min,
 			row.Bench})
 	}
+	for i := range r.Cells { // the trials of earlier versions have no row where there was no recovery
+		c := &r.Cells[i]
+		if x, _ := measure.FindResponse(c.Response); x.Censored() {
+			t := &r.Treatments[c.Treatment]
+			t.recovered = [2]int{len(c.Points), max(t.Valid, len(c.Points)+c.lacking)}
+			c.lacking = t.recovered[1] - t.recovered[0]
+		}
+	}
 	r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool {
 		if len(c.Points) == 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no valid trial has a value of %s at the %s",

@@ -61,6 +61,12 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 	if len(series) < 2 {
 		return e, false
 	}
+	if i := slices.IndexFunc(series, func(s advise.Series) bool { return s.Longer > 0 }); i >= 0 {
+		s := series[i]
+		e.Warnings = append(e.Warnings, fmt.Sprintf("levels are not compared: of %s, %d of %d trials ended before they had "+
+			"a value, and the others are the better ones", s.Name(), s.Longer, s.Longer+len(s.Trials)))
+		return e, true
+	}
 	e.Log = !slices.ContainsFunc(t.Rows, func(x stat.Row) bool { return x.Y <= 0 })
 	if e.Log {
 		for i := range t.Rows {

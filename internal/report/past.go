@@ -196,6 +196,9 @@ func (r *Report) machine() []string {
 // pointOf is the mean of the logarithms of the trials, with its standard error.
 func pointOf(s advise.Series) (history.Point, string) {
 	var logs []float64
+	if s.Longer > 0 {
+		return history.Point{}, fmt.Sprintf("%d of %d trials ended before they had one", s.Longer, s.Longer+len(s.Trials))
+	}
 	for _, t := range s.Trials {
 		if !(t.Mean > 0) || math.IsInf(t.Mean, 0) {
 			return history.Point{}, fmt.Sprintf("trial %d gave %v, which has no logarithm", t.ID, t.Mean)

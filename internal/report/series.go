@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -61,6 +62,9 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		t := r.Treatments[c.Treatment]
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
 			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting}
+		if x, _ := measure.FindResponse(c.Response); x.Censored() {
+			s.Longer = c.lacking
+		}
 		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
 				P95: p.P95, SD: p.SD})
