@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,16 +211,19 @@ func (t *trialRunner) sentOnce() bool {
 	return s.Transport == "udp" || s.Transport == "coap" && s.Options["confirmable"] == "off"
 }
 
+// cpuSlack is what the kernel's account of a program's CPU time may hold beside the run: ticks, and what it does before
+// and behind.
+const cpuSlack = 50 * time.Millisecond
+
 // accounts: a program's own account of its CPU time agrees with the kernel's of
 // all its life until then, which counts in ticks where it counts in nothing finer.
 func (t *trialRunner) accounts() string {
-	const slack = 50 * time.Millisecond
 	for i, side := range sides {
 		own, kernel := t.course.cpu[i], t.course.usage[i][1].CPU
 		switch {
 		case own < 0:
 			return fmt.Sprintf("the %s reports %v of CPU time for its run", side, own)
-		case kernel > 0 && own > kernel+kernel/10+slack:
+		case kernel > 0 && own > kernel+kernel/10+cpuSlack:
 			return fmt.Sprintf("the %s reports %v of CPU time for its run, but the kernel counted %v since it started",
 				side, own, kernel)
 		}
@@ -254,18 +258,47 @@ func (t *trialRunner) littlesLaw() string {
 
 // driver: under open load the client must have had time to send when it was due.
 func (t *trialRunner) driver() string {
-	c, cpu := &t.course.sides[atClient], t.course.cpu[atClient]
-	if t.setup.Rate == 0 || cpu == 0 || c.last == 0 {
+	c := &t.course.sides[atClient]
+	if t.setup.Rate == 0 || c.last == 0 {
 		return ""
 	}
 	const busiest = 0.8
 	if t.setup.Joint() {
 		return t.joint.driverBusy(busiest)
 	}
-	if share := float64(cpu) / float64(c.last); share >= busiest {
-		return fmt.Sprintf("the client was busy for %.0f %% of the run: at %g requests per second it measures itself; "+
-			"lower the rate",
-			100*share, t.setup.Rate)
+	cpus := t.driverCPUs()
+	if cpus == 0 {
+		return ""
 	}
-	return ""
+	cpu := t.course.cpu[atClient]
+	if cpu == 0 {
+		cpu = max(0, t.course.cpuOf(atClient)-cpuSlack)
+	}
+	share, on := float64(cpu)/float64(c.last)/float64(cpus), ""
+	if share < busiest {
+		return ""
+	}
+	if cpus > 1 {
+		on = fmt.Sprintf(" on each of %d CPUs", cpus)
+	}
+	return fmt.Sprintf("the client was busy for %.0f %% of the run%s: at %g requests per second it measures itself; "+
+		"lower the rate, or free a CPU for it", 100*share, on, t.setup.Rate)
+}
+
+// driverCPUs is how many CPUs the client can keep busy; 0: that is not known. CPU time is of all threads. A program
+// that accounts for its own has a thread for each request under way at most. What the kernel counts of others holds
+// all that a runtime does beside, which compiles and collects garbage on CPUs that requests do not need.
+func (t *trialRunner) driverCPUs() int {
+	here, local := 1, t.setup.Client.Device == "local"
+	if local {
+		_, _, pin := t.side(atClient)
+		here = cmp.Or(len(pin), len(kernel.AllowedCPUs()), 1)
+	}
+	switch {
+	case t.course.cpu[atClient] > 0:
+		return min(here, t.setup.Concurrency)
+	case local:
+		return here
+	}
+	return 0
 }

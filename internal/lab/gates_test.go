@@ -25,6 +25,13 @@ func (t *trialRunner) lossyNON(loss float64) {
 	t.setup.Link = study.Link{Text: "lossy", Up: study.Shape{Loss: loss}, Down: study.Shape{Loss: loss}}
 }
 
+// driven gives the client a rate and so many CPUs, and the CPU time that it says and that the kernel counts.
+func (t *trialRunner) driven(own, counted time.Duration, cpus int) {
+	t.setup.Rate, t.setup.Client.Device = 1e5, "local"
+	t.course.cpu[atClient], t.course.usage[atClient][1].CPU = own, max(own, counted)
+	t.lab.Plan.Study.Pin.Client = []int{0, 1, 2, 3}[:cpus]
+}
+
 func TestGates(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
@@ -92,6 +99,31 @@ func TestGates(t *testing.T) {
 			func(r *trialRunner) { r.setup.Rate = 1e5; r.course.cpu[atClient] = 850 * time.Millisecond }, "busy for 85 %"},
 		{"the same in a closed loop, where it may",
 			func(r *trialRunner) { r.course.cpu[atClient] = 850 * time.Millisecond }, ""},
+		{"the same on a second CPU, with one request under way", func(r *trialRunner) {
+			r.driven(850*time.Millisecond, 0, 2)
+		}, "busy for 85 % of the run:"},
+		{"the same with two", func(r *trialRunner) {
+			r.driven(850*time.Millisecond, 0, 2)
+			r.setup.Concurrency = 2
+		}, ""},
+		{"a driver that is the bottleneck on two CPUs", func(r *trialRunner) {
+			r.driven(1650*time.Millisecond, 0, 2)
+			r.setup.Concurrency = 2
+		}, "busy for 82 % of the run on each of 2 CPUs"},
+		{"a driver that does not account for itself", func(r *trialRunner) {
+			r.driven(0, 900*time.Millisecond, 1)
+		}, "busy for 85 % of the run:"},
+		{"one of which the kernel counts what it does around the run", func(r *trialRunner) {
+			r.driven(0, 840*time.Millisecond, 1)
+		}, ""},
+		{"one that compiles on a second CPU", func(r *trialRunner) { r.driven(0, 1550*time.Millisecond, 2) }, ""},
+		{"one that has no CPU left", func(r *trialRunner) {
+			r.driven(0, 1950*time.Millisecond, 2)
+		}, "busy for 95 % of the run on each of 2 CPUs"},
+		{"one on another device, of whose CPUs nothing is known", func(r *trialRunner) {
+			r.driven(0, 1900*time.Millisecond, 0)
+			r.setup.Client.Device = "ssh://pi"
+		}, ""},
 	} {
 		r := sound()
 		tt.spoil(r)
