@@ -186,7 +186,8 @@ func notesOfHearing(r *population.Result) (notes []counted) {
 // populationGates judge a trial of many devices. Failed requests are what it measures;
 // a driver that was late, or lost answers, is no measurement.
 func (t *trialRunner) populationGates() []func() string {
-	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.warm, t.accounts, t.punctual, t.devicesDriver}
+	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.warm, t.accounts, t.punctual, t.devicesDriver,
+		t.stalled}
 }
 
 // devicesCounted: the devices' account agrees with itself and with the server's. A

@@ -43,6 +43,8 @@ func TestGatesOfDevices(t *testing.T) {
 		{"dropped", func(_ *trialRunner, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
 		{"busy", func(_ *trialRunner, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
 		{"busy on two CPUs", func(_ *trialRunner, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
+		{"a lab that was stopped", func(t *trialRunner, _ *population.Result) { t.course.stall = 3 * time.Second },
+			"this lab did not run for 3s of the trial"},
 		{"a wrong answer", func(_ *trialRunner, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
 		{"no answer", func(t *trialRunner, r *population.Result) {
 			r.Answered, r.Failed = 0, 1000
