@@ -258,6 +258,7 @@ func (p *probe) complete() error {
 func (p *probe) foreign() string {
 	scheme, _, _ := strings.Cut(p.job.URL, ":")
 	mqtt, http := strings.HasPrefix(scheme, "mqtt"), strings.HasPrefix(scheme, "http")
+	certified := scheme == "https" || scheme == "mqtts"
 	switch {
 	case p.job.Topic != "" && !mqtt:
 		return "topic"
@@ -271,6 +272,10 @@ func (p *probe) foreign() string {
 		return "header"
 	case p.job.Method != "" && mqtt:
 		return "method"
+	case p.job.Credentials.CA != "" && !certified:
+		return "ca"
+	case p.job.Credentials.Insecure && !certified:
+		return "insecure"
 	}
 	return ""
 }
