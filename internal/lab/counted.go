@@ -130,7 +130,7 @@ func (in *inside) job() ([]byte, []device.File, error) {
 	}
 	j := job{
 		Seed: t.seed(), Serve: t.serve(loopback(t.setup.IP), serverKeys, "", t.setup.Sensor), Call: t.call(clientKeys),
-		Run: t.recordedRun(), Limit: t.lab.Plan.Study.Timeouts.Trial,
+		Run: t.recordedRun(), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
 	}
 	if run, wanted := t.warmUpRun(); wanted {
 		j.WarmUp = &run

@@ -23,6 +23,7 @@ type job struct {
 	Call   stack.Call    `json:"call"` // the URL is the server's answer
 	WarmUp *stack.Run    `json:"warm_up"`
 	Run    stack.Run     `json:"run"`
+	Ready  time.Duration `json:"ready"` // within which a program says that it is, on the device's clock; 0: no limit
 	Limit  time.Duration `json:"limit"` // of the whole trial, on the device's clock; 0: none
 }
 
@@ -98,10 +99,14 @@ func (c *conducted) conduct(ctx context.Context, exe string) error {
 		defer c.process[side].Kill()
 		conn[side] = stack.NewConn(c.process[side].Stdin, c.process[side].Stdout)
 	}
-	s := &stack.Session{Server: conn[atServer], Client: conn[atClient]}
+	s := c.session(conn)
 	err := c.converse(ctx, s)
 	c.out.Phases = s.Phases
 	return err
+}
+
+func (c *conducted) session(conn [2]*stack.Conn) *stack.Session {
+	return &stack.Session{Server: conn[atServer], Client: conn[atClient], ReadyWithin: c.job.Ready}
 }
 
 // converse is the session, without its end: the machine ends with everything in it.

@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/stack"
+)
+
+// furnished is a machine that has all that a command needs.
+type furnished struct{ Counter }
+
+func (furnished) Furnish(_ device.Program, c device.Command) (device.Command, []device.File, error) {
+	return c, nil, nil
+}
+
+// A machine that conducts a trial alone waits for its programs as long as the study says, and no longer.
+func TestAMachineWaitsForProgramsAsTheStudySays(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, late := range []string{serving, calling} {
+		t.Run(late, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := soundStack()
+				s.acts[late] = act{then: "hang"}
+				l, running := fakeLab(t, s, 1)
+				l.Plan.Study.Timeouts.Ready = 3 * time.Second
+				l.Stacks["fake"] = stack.Description{Name: "fake", Dir: "/", Serve: stack.Program{
+					Command: []string{"serve"}}, Call: stack.Program{Command: []string{"call"}}}
+				defer l.Store.Close()
+				in := &inside{trial: newTrialRunner(l, l.Plan.Trials[0], nil), on: furnished{}}
+				text, _, err := in.job()
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := &conducted{}
+				if err := json.Unmarshal(text, &c.job); err != nil {
+					t.Fatal(err)
+				}
+				var conn [2]*stack.Conn
+				for side, argv := range c.job.Argv {
+					p, to, err := s.launch(running)(t.Context(), nil, device.Command{Argv: argv})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer p.Kill()
+					conn[side] = to
+				}
+				began := time.Now()
+				err = c.converse(t.Context(), c.session(conn))
+				if took := time.Since(began); err == nil || took != 3*time.Second ||
+					!strings.Contains(err.Error(), `did not say "ready": within 3s`) {
+					t.Errorf("got %v after %v", err, took)
+				}
+			})
+		})
+	}
+}
