@@ -89,8 +89,11 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	if p, err = s.expand(ctx); err != nil {
 		return none, err
 	}
-	s.setup = p.Trials[0].Setup
-	search.First = s.setup.Rate
+	search.First = p.Trials[0].Setup.Rate
+	if p, err = s.plan(ctx, [][]float64{{search.Least}}); err != nil {
+		return none, err
+	}
+	s.setup = p.Trials[0].Setup // without a rate its default placement may be another
 	return search, nil
 }
 

@@ -153,6 +153,43 @@ func TestTheDriversPlace(t *testing.T) {
 	}
 }
 
+// The bounds of a search are of the placement that its trials have: with one request under way a closed loop has
+// another by default.
+func TestBoundsHaveThePlacementOfTrials(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objective, err := slo.Parse("response_time p99 < 100ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := errors.New("opened")
+	for says, want := range map[string]string{"": study.Free, "concurrency: 1\n": study.Free,
+		"concurrency: 1\nplacement: together\n": study.Together, "pin: {client: [0]}\n": ""} {
+		var p study.Plan
+		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test", Temp: t.TempDir()}),
+			Open: func(_ context.Context, plan study.Plan, _ []byte, _ string) (*testbed.Experiment, error) {
+				p = plan
+				return nil, opened
+			}}
+		s := &studied{Host: h, out: &Answer{}, asked: Question{File: "s.yaml", SLO: objective, Length: time.Second,
+			Precision: 5, Budget: 10, Text: []byte("study: s\nservice: monitor\nstack: reference/rest-json\n" + says)}}
+		if _, err := s.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for what, measure := range map[string]func(context.Context) (float64, error){"driver": s.Driver,
+			"closed loop": s.Closed} {
+			if _, err := measure(t.Context()); !errors.Is(err, opened) || len(p.Trials) != 1 {
+				t.Fatalf("%q, %s: %d trials, %v", says, what, len(p.Trials), err)
+			}
+			if got := p.Trials[0].Setup.Placement; got != want {
+				t.Errorf("%q, %s: got %q, want %q", says, what, got, want)
+			}
+		}
+	}
+}
+
 func TestFloor(t *testing.T) {
 	own := study.Side{Stack: "reference/go", Device: "local"}
 	for _, tt := range []struct {

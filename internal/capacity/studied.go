@@ -24,7 +24,7 @@ type studied struct {
 	asked  Question
 	base   study.Study  // as the file and the user have it
 	load   []string     // settings of every trial
-	setup  *study.Setup // of a trial, but for its rate
+	setup  *study.Setup // of a trial, but for how high its rate is
 	dir    string       // of the results; empty: Host.Open chooses
 	noted  func() error // says beside the results where the search stands
 	judged []judged     // trials, in the order in which they were planned
@@ -69,9 +69,13 @@ func driverStudy(floor string, of *study.Setup, pin study.Pin) []byte {
 	return text
 }
 
-// Closed is with as many requests under way as trials have.
+// Closed is with as many requests under way as trials have, and where they have their programs.
 func (s *studied) Closed(ctx context.Context) (float64, error) {
-	p, err := s.expand(ctx, "duration=1s")
+	sets := []string{"duration=1s"}
+	if s.setup.Placement != "" {
+		sets = append(sets, "placement="+s.setup.Placement)
+	}
+	p, err := s.expand(ctx, sets...)
 	if err != nil {
 		return 0, err
 	}
