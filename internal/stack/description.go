@@ -177,6 +177,11 @@ func (p Program) Argv(heap int64) ([]string, error) {
 	return argv, nil
 }
 
+// TakesHeap reports whether a study may give the program a heap.
+func (p Program) TakesHeap() bool {
+	return slices.ContainsFunc(p.Command, func(a string) bool { return strings.Contains(a, "{heap}") })
+}
+
 // parseSize reads 128MB, 1GiB, 4096.
 func parseSize(s string) (int64, error) {
 	units := []struct {

@@ -65,6 +65,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seePlacement()
 	x.seePins()
 	x.seeDescriptors()
+	x.seeHeaps()
 	x.seeMessages()
 	if x.bed.NeedsNetwork(x.plan) {
 		x.mayLink(ctx)
