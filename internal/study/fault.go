@@ -41,6 +41,14 @@ func blame(top Pos, factors []Factor, sets map[string]placed, what, advice strin
 // Fault is what cannot be done of a trial, in the words of its study: what, what to
 // write instead, and the settings that it follows from, the most telling last.
 func (p Plan) Fault(t Trial, what, advice string, keys ...string) Error {
+	return blame(Pos{File: p.Study.File}, p.Study.Factors, p.given(t), what, advice, keys)
+}
+
+// Given is the value that the study gives a setting of a trial, fixed or by a level; empty: it says none.
+func (p Plan) Given(t Trial, key string) string { return p.given(t)[key].Value.Text }
+
+// given are the settings that the study gives a trial.
+func (p Plan) given(t Trial) map[string]placed {
 	sets := map[string]placed{}
 	for _, s := range p.Study.Fixed {
 		sets[s.Key] = placed{s, -1, ""}
@@ -55,7 +63,7 @@ func (p Plan) Fault(t Trial, what, advice string, keys ...string) Error {
 			}
 		}
 	}
-	return blame(Pos{File: p.Study.File}, p.Study.Factors, sets, what, advice, keys)
+	return sets
 }
 
 // Collect puts errors in the order of their positions, each once; nil where there is none.

@@ -63,6 +63,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seePackets()
 	x.openRequests(ctx)
 	x.seePlacement()
+	x.seeLostPlacements()
 	x.seePins()
 	x.seeDescriptors()
 	x.seeHeaps()

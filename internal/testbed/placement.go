@@ -55,6 +55,30 @@ func (x *assembly) seePlacement() {
 	}
 }
 
+// seeLostPlacements finds treatments that are given a placement and cannot have it. Free is no wish: a study may say
+// it of all its treatments, wherever their programs are.
+func (x *assembly) seeLostPlacements() {
+	pinned := len(x.plan.Study.Pin.Client)+len(x.plan.Study.Pin.Server) > 0
+	for t := range x.treatments() {
+		says := x.plan.Given(t, "placement")
+		switch {
+		case says == "" || says == study.Free || t.Setup.Placement != "":
+		case pinned:
+			x.fault(t, "placement "+says+" beside pin, which says where the programs run", "keep one of them", "placement")
+		case x.plan.Study.Time == study.Instructions:
+			x.fault(t, "placement "+says+" is of this machine's CPUs, and with time: instructions both programs share "+
+				"another's", "write placement: free", "placement")
+		default:
+			at := t.Setup.Client.Device
+			if at == "local" {
+				at = t.Setup.Server.Device
+			}
+			x.fault(t, fmt.Sprintf("placement %s takes both programs on device local, and one is on %s", says, at),
+				"write placement: free", "client.device", "server.device", "placement")
+		}
+	}
+}
+
 // quietestCPUs are the CPUs for placements, if the plan has any.
 func (x *assembly) quietestCPUs(ctx context.Context) []int {
 	for range x.placed() {
