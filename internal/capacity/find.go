@@ -81,7 +81,7 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 		return none, Refused{fmt.Errorf("a request fails after %v (timeouts.request), which the bound of %v never sees; "+
 			"raise it", t, q.SLO.Longest())}
 	}
-	s.load = s.loadOf()
+	s.load = append(s.loadOf(), warmUp(p, q.SLO.Needs())...)
 	search := stat.CapacitySearch{Least: leastRate(q.SLO.Needs(), q.Length), Most: drive.MostRate,
 		Precision: q.Precision / 100, Budget: q.Budget, Confidence: s.base.Design.Confidence, Seed: s.base.Design.Seed}
 	*s.out = Answer{Study: s.base.Name, SLO: q.SLO, Precision: search.Precision, Length: q.Length, Period: q.Period,
@@ -128,6 +128,16 @@ func (s *studied) loadOf() []string {
 		load = append(load, fmt.Sprintf("concurrency=%d", inFlight))
 	}
 	return load
+}
+
+// warmUp is the warm-up of trials whose study says none: their load is not the study's, and would have none, but their
+// programs are as fresh. It has no more requests than a trial, however low its rate. What runs already is warm.
+func warmUp(p study.Plan, most int) []string {
+	s := p.Trials[0].Setup
+	if p.Study.Design.SaysWarmUp() || s.URL != "" || s.Population.Devices > 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("design.warmup=%d", min(study.DefaultWarmUp, most))}
 }
 
 // settings are what tells two searches with the same objective apart.

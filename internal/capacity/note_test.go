@@ -190,6 +190,53 @@ func TestBoundsHaveThePlacementOfTrials(t *testing.T) {
 	}
 }
 
+// Trials are warmed up as those of run are, unless the study says otherwise.
+func TestTrialsAreWarm(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := errors.New("opened")
+	const own = "service: monitor\nstack: reference/rest-json\n"
+	for _, tt := range []struct {
+		study, slo    string
+		search, scale study.Span
+	}{
+		{own, "response_time p99 < 1s", study.Span{Requests: 100}, study.Span{Requests: 100}},
+		{own + "requests: 10\n", "response_time p99 < 1s", study.Span{Requests: 100}, study.Span{Requests: 100}},
+		{own, "response_time median < 1s", study.Span{Requests: 20}, study.Span{Requests: 100}},
+		{own + "design: {warmup: 0}\n", "response_time p99 < 1s", study.Span{}, study.Span{}},
+		{own + "design: {warmup: 5s}\n", "response_time p99 < 1s", study.Span{Time: 5 * time.Second},
+			study.Span{Time: 5 * time.Second}},
+		{"server: {url: \"http://127.0.0.1:1\"}\nrequest: {path: /}\n", "response_time p99 < 1s", study.Span{},
+			study.Span{}},
+	} {
+		objective, err := slo.Parse(tt.slo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got study.Span
+		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test", Temp: t.TempDir()}),
+			Open: func(_ context.Context, plan study.Plan, _ []byte, _ string) (*testbed.Experiment, error) {
+				got = plan.Study.Design.WarmUp
+				return nil, opened
+			}}
+		text := []byte("study: s\n" + tt.study)
+		s := &studied{Host: h, out: &Answer{}, asked: Question{File: "s.yaml", SLO: objective, Length: time.Second,
+			Precision: 5, Budget: 10, Text: text}}
+		if _, err := s.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Trials(t.Context(), [][]float64{{1000}}); !errors.Is(err, opened) || got != tt.search {
+			t.Errorf("%q: a search has %v, want %v; %v", tt.study, got, tt.search, err)
+		}
+		_, err = Scale(t.Context(), h, ScalingQuestion{File: "s.yaml", Length: time.Second, Most: 2, Blocks: 2, Text: text})
+		if !errors.Is(err, opened) || got != tt.scale {
+			t.Errorf("%q: a scaling has %v, want %v; %v", tt.study, got, tt.scale, err)
+		}
+	}
+}
+
 func TestFloor(t *testing.T) {
 	own := study.Side{Stack: "reference/go", Device: "local"}
 	for _, tt := range []struct {

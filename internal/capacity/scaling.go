@@ -48,10 +48,14 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 	sets := append(slices.Clone(q.Sets), "factors.concurrency=["+strings.Join(levels, ", ")+"]",
 		"duration="+q.Length.String(), fmt.Sprintf("design.replications=%d", q.Blocks), "design.precision=off")
 	p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, sets...)
-	if err == nil && slices.ContainsFunc(p.Trials, func(t study.Trial) bool {
-		return t.Setup.Placement != p.Trials[0].Setup.Placement
-	}) { // by default one request under way is on one CPU and several are not, which is no matter of their number
-		p, _, err = h.Bed.ReadAvailable(ctx, q.File, q.Text, append(sets, "placement="+study.Free)...)
+	if err == nil {
+		more := warmUp(p, study.DefaultWarmUp)
+		if slices.ContainsFunc(p.Trials, func(t study.Trial) bool {
+			return t.Setup.Placement != p.Trials[0].Setup.Placement
+		}) { // by default one request under way is on one CPU and several are not, which is no matter of their number
+			more = append(more, "placement="+study.Free)
+		}
+		p, _, err = h.Bed.ReadAvailable(ctx, q.File, q.Text, append(sets, more...)...)
 	}
 	switch {
 	case err != nil:

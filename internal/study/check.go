@@ -124,8 +124,10 @@ func (b *builder) sizeless() {
 const (
 	defaultRequests    = 1000
 	defaultMinDuration = 500 * time.Millisecond
-	defaultWarmUp      = 100 // requests
 )
+
+// DefaultWarmUp is how many requests a warm-up has that a study needs and does not say.
+const DefaultWarmUp = 100
 
 func (t *candidate) load() {
 	s := t.setup
@@ -197,7 +199,7 @@ func (t *candidate) least() {
 		t.complain("min_duration is not available with time: instructions", "write requests", "min_duration")
 		return
 	case t.has("min_duration"):
-	case open && t.study.Time == Clock && s.URL == "" && !t.study.Design.cold && !t.vocabulary.Earlier:
+	case open && t.study.Time == Clock && s.URL == "" && !t.study.Design.cold() && !t.vocabulary.Earlier:
 		s.MinDuration = defaultMinDuration
 	}
 	switch {
@@ -205,11 +207,11 @@ func (t *candidate) least() {
 	case s.Rate > 0: // how long that takes is known before
 		s.Requests = max(s.Requests, int(math.Ceil(s.Rate*s.MinDuration.Seconds())))
 		s.MinDuration = 0
-	case t.study.Design.cold:
+	case t.study.Design.cold():
 		t.complain("min_duration needs a warm-up, whose pace says how many requests that takes",
 			"write design: {warmup: 100}, or requests without min_duration", "min_duration")
 	case t.study.Design.WarmUp == Span{}:
-		t.study.Design.WarmUp.Requests = defaultWarmUp
+		t.study.Design.WarmUp.Requests = DefaultWarmUp
 	}
 }
 

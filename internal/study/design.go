@@ -19,8 +19,7 @@ var designKeys = []key{
 		s.Design.Seed = uint64(v)
 	}},
 	{"warmup", func(r *reader, s *Study, n *node) {
-		s.Design.WarmUp = r.span("warmup", n)
-		s.Design.cold = s.Design.WarmUp == Span{}
+		s.Design.WarmUp, s.Design.warmth = r.span("warmup", n), true
 	}},
 	{"cooldown", func(r *reader, s *Study, n *node) { s.Design.CoolDown, _ = r.duration("cooldown", n, 0) }},
 	{"precision", func(r *reader, s *Study, n *node) {

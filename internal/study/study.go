@@ -52,8 +52,14 @@ type Design struct {
 	Benches      string  // "fixed": intervals are for these benches; "random": for benches like these; "": by their number
 	Incomplete   bool    // a bench that cannot run a treatment measures the others
 
-	cold bool // the file says that there is no warm-up
+	warmth bool // the file says what the warm-up is
 }
+
+// SaysWarmUp reports whether the study says what the warm-up is, and be it none.
+func (d Design) SaysWarmUp() bool { return d.warmth }
+
+// cold reports whether the study says that there is no warm-up.
+func (d Design) cold() bool { return d.warmth && d.WarmUp == Span{} }
 
 // A Span is a number of requests, or a time where Requests is 0.
 type Span struct {

@@ -155,8 +155,8 @@ func TestEveryKey(t *testing.T) {
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
 		t.Errorf("Setup: got\n%+v, want\n%+v", got, want)
 	}
-	design := Design{Replications: 5, Seed: 42, WarmUp: Span{Time: 3 * time.Second}, CoolDown: 500 * time.Millisecond,
-		Precision: 0.02, Budget: Budget{Time: time.Hour}, Confidence: 0.99}
+	design := Design{Replications: 5, Seed: 42, WarmUp: Span{Time: 3 * time.Second}, warmth: true,
+		CoolDown: 500 * time.Millisecond, Precision: 0.02, Budget: Budget{Time: time.Hour}, Confidence: 0.99}
 	if s.Design != design {
 		t.Errorf("Design: got %+v, want %+v", s.Design, design)
 	}
