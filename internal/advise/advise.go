@@ -28,6 +28,7 @@ type Series struct {
 	// Interleaved says that the series it is compared with was measured in the same
 	// blocks: trials are paired by block.
 	Interleaved bool
+	Failed      float64        // share of the requests that failed, of all trials: times are of the others
 	Longer      int            // trials without a value, since they would have had to go on for it
 	Trials      []TrialSummary // in the order of their blocks
 }

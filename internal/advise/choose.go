@@ -32,6 +32,7 @@ type Estimate struct {
 	Center   stat.Summary // over the trials
 	Values   []float64    // one a trial
 	Modelled bool         // computed from a model, not measured
+	Failed   float64      // as Series.Failed
 
 	waiting float64 // as Series.Waiting, where the trials were starved
 }
@@ -209,7 +210,7 @@ func figure(all []Series, levels []string, t Term, confidence float64, small boo
 		out.Modelled = out.Modelled || s.Modelled
 		if !found || (m.Center > out.Center.Center) == small {
 			out = Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
-				Values: xs, Modelled: s.Modelled}
+				Values: xs, Modelled: s.Modelled, Failed: s.Failed}
 			if s.Starved() {
 				out.waiting = s.Waiting
 			}

@@ -68,6 +68,13 @@ func (c LevelChoice) answer() string {
 	}
 	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", c.short(best.Name), c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
+	failed := []float64{f.Failed}
+	for _, x := range c.Candidates[1:] {
+		if x.Meets == stat.Confirmed {
+			failed = append(failed, x.Objectives[0].Failed)
+		}
+	}
+	text += ofAnswered(f.Response, failed)
 	var same, alike, odd, turned, slowed, untold []string
 	for _, x := range c.Candidates[1:] {
 		switch {

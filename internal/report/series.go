@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -61,7 +62,8 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		}
 		t := r.Treatments[c.Treatment]
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
-			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting}
+			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting,
+			Failed: stat.Pooled(t.failed).Of()}
 		if x, _ := measure.FindResponse(c.Response); x.Censored() {
 			s.Longer = c.lacking
 		}

@@ -284,6 +284,11 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 	if k.median {
 		text += " (medians, since " + k.medianWhy() + ")"
 	}
+	var failed []float64
+	for _, c := range k.cells {
+		failed = append(failed, stat.Pooled(r.Treatments[c.Treatment].failed).Of())
+	}
+	text += ofAnswered(q.response, failed)
 	if best.HasFloor {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
@@ -292,6 +297,24 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 		text += asMuch + list(same, mostNames)
 	}
 	return verdictLine{text, others + r.unranked(g, q) + "."}
+}
+
+// muchFailed is the share of failed requests by which treatments differ where a ranking by those answered says so.
+const muchFailed = 0.01
+
+// ofAnswered says of which share of its requests the best one's time is, where the shares that failed differ: what is
+// sent again counts in the times of one, and what was lost is in nobody's. The best one's share is the first.
+func ofAnswered(response string, failed []float64) string {
+	if !slices.Contains([]string{"rtt", "response_time", "total_time"}, response) || len(failed) < 2 ||
+		!(slices.Max(failed)-slices.Min(failed) >= muchFailed) {
+		return ""
+	}
+	percent := func(failed float64) string { return fmt.Sprintf("%.3g %%", 100*(1-failed)) }
+	others := percent(slices.Max(failed[1:]))
+	if most := percent(slices.Min(failed[1:])); most != others {
+		others += " to " + most
+	}
+	return fmt.Sprintf(", of the %s of its requests that were answered (others: %s)", percent(failed[0]), others)
 }
 
 // unranked names the treatments of a group that have no figure to be ranked by: one of them may be the best.
