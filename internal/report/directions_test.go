@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -48,6 +49,27 @@ func TestDirections(t *testing.T) {
 		if s.Higher != (s.Response == "notification_rate") || strings.Contains(s.Why, "neither") !=
 			(s.Response == "sent_rate") {
 			t.Errorf("history: %s: higher is better: %v; not judged: %q", s.Response, s.Higher, s.Why)
+		}
+	}
+}
+
+// What rose from 0 has no ratio, and is confirmed all the same, in the direction of its response.
+func TestConfirmedFromZero(t *testing.T) {
+	const file = "study: s\nservice: monitor\nfactors: {stack: [a, a@base]}\ndesign: {replications: 12}\n"
+	for response, want := range map[string]history.Verdict{"failed_share": history.Worse,
+		"notification_rate": history.Better, "sent_rate": history.CannotTell} {
+		r := reportOf(t, simulated(t, file, func(at map[string]string, side measure.Side, name string) (float64, float64) {
+			switch {
+			case name != response:
+				return math.NaN(), 0
+			case at["stack"] == "a":
+				return 0.4, 0.01
+			}
+			return 0, 0
+		}))
+		p := PastOf(r, &Confirms{Responses: []string{response}, Detect: 0.05})
+		if len(p.Answers) != 1 || p.Answers[0].Verdict != want {
+			t.Errorf("%s: got %+v (%s), want %s", response, p.Answers, p.Failed, want)
 		}
 	}
 }
