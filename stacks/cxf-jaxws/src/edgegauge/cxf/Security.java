@@ -91,7 +91,12 @@ final class Security {
 
   private Merlin crypto() throws Exception {
     String who = server ? "" : "client_";
-    KeyStore keys = Tls.store(KEY, setup.credential(who + "rsa_cert"), setup.credential(who + "rsa_key"), KEY.toCharArray());
+    char[] password = KEY.toCharArray();
+    KeyStore own = Tls.store(KEY, setup.credential(who + "rsa_cert"), setup.credential(who + "rsa_key"), password);
+    // Subtle: WSS4J takes the private key out of its store for each message, and PKCS12 derives a key in 10,000 rounds for that.
+    KeyStore keys = KeyStore.getInstance("JKS");
+    keys.load(null, null);
+    keys.setKeyEntry(KEY, own.getKey(KEY, password), password, own.getCertificateChain(KEY));
     if (!server) keys.setCertificateEntry(PEER, Tls.trusted(setup.credential("rsa_cert")).getCertificate("ca0"));
     Merlin m = new Merlin();
     m.setKeyStore(keys);
