@@ -257,9 +257,9 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	case f.otherURL:
 		return report.Compared{}, exit{exitUsage, fmt.Errorf("--other-url is for probes, and %s is a results directory; "+
 			"leave it out", oldDir)}
-	case len(conditions) == 0 && f.undecidedExit() != exitDone:
-		return report.Compared{}, exit{exitUsage, errors.New("without a condition nothing is undecided: " +
-			"add --fail-if 'rtt > 5%', or leave --strict and --undecided-exit out")}
+	case len(conditions) == 0 && f.lost && f.undecidedExit() != exitDone:
+		return report.Compared{}, exit{exitUsage, errors.New("without a condition, and with --allow-lost, nothing is " +
+			"undecided: add --fail-if 'rtt > 5%', or leave --strict and --undecided-exit out")}
 	}
 	old, err := soundReport(oldDir)
 	if err != nil {

@@ -25,7 +25,7 @@ var laterMistakes = []mistake{
 	{"compare --from old --with good.yaml --detect 5% --junit x.xml", "", "--junit is of an answer, and --from only"},
 	{"compare --base . --with good.yaml --detect 5% --plan --junit x.xml", "", "--junit is of an answer, and --plan stops"},
 	{"compare old old --from old", "", "--from means nothing without --with"},
-	{"compare old old --strict", "", "without a condition nothing is undecided: add --fail-if"},
+	{"compare old old --strict --allow-lost", "", "with --allow-lost, nothing is undecided: add --fail-if"},
 	{"compare old old --other-url", "", "--other-url is for probes, and old is a results directory"},
 	{"report old --claims --findings", "", "--claims prints verdicts and --findings writes pages; keep one"},
 	{"report old --claims --anova", "", "--anova is of the report on one directory; leave it out"},
