@@ -18,6 +18,7 @@ type Failures struct {
 	Test    string
 
 	trials bool // they are of trials, not of runs of a probe
+	waited bool // programs waited for a CPU, which may have made requests late, and so fail
 }
 
 // leastRuns of each side let a permutation test reach 5 %: 2 in 70.
@@ -51,7 +52,8 @@ func JudgeFailures(old, new []stat.Share, confidence float64) Failures {
 
 // FailuresOfTrials judges whether a larger share of the requests of a treatment failed than before, floors aside, where
 // some failed. Requests of a trial may fail together, so trials are what counts, a share each (Welch's t, as
-// stat.MeansBeyond has it), Holm over the treatments; the requests must tell of a rise, too.
+// stat.MeansBeyond has it), Holm over the treatments; the requests must tell of a rise, too. Where programs waited for
+// a CPU only all of the requests prove anything.
 func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 	var out []Failures
 	var trials, requests []float64
@@ -62,7 +64,7 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 		}
 		a := old[i].Failed
 		f := Failures{Treatment: b.Name, Old: stat.Pooled(a), New: stat.Pooled(b.Failed), Verdict: stat.Contradicted, P: 1,
-			trials: true}
+			trials: true, waited: Allowance(old[i].Waiting, b.Waiting) > 1}
 		if f.Old.N == 0 || f.New.N == 0 || f.Old.Hits+f.New.Hits == 0 {
 			continue
 		}
@@ -80,7 +82,7 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 		f.P = trials[i]
 		switch alpha := 1 - confidence; {
 		case f.Test == "" || !(requests[i] < alpha):
-		case f.New.Hits == f.New.N, f.P < alpha:
+		case f.New.Hits == f.New.N, f.P < alpha && !f.waited:
 			f.Verdict = stat.Confirmed
 		default:
 			f.Verdict = stat.Undecided
@@ -127,9 +129,18 @@ func (f Failures) Units() string {
 	return "runs"
 }
 
+// Open says why the failures are undecided, and what would decide.
+func (f Failures) Open() string {
+	if f.waited {
+		return "waiting for a CPU may have made requests late; measure again on a quieter machine"
+	}
+	units := f.Units()
+	return fmt.Sprintf("%s differ so much, or are so few, that chance may explain it; more %[1]s would decide", units)
+}
+
 // String says what failed, before and now, and how sure that is a change.
 func (f Failures) String() string {
-	text, units := fmt.Sprintf("%s failed, %s before", shareWords(f.New), shareWords(f.Old)), f.Units()
+	text := fmt.Sprintf("%s failed, %s before", shareWords(f.New), shareWords(f.Old))
 	if f.Treatment != "" {
 		text = f.Treatment + ": " + text
 	}
@@ -140,8 +151,7 @@ func (f Failures) String() string {
 		return text + ": no request is answered any more"
 	}
 	means := map[stat.Verdict]string{stat.Confirmed: "chance does not explain it",
-		stat.Undecided: "chance does not explain it if requests fail independently, but " + units + " differ more than " +
-			"that allows, or are too few; more " + units + " would decide",
+		stat.Undecided: "chance does not explain it if requests fail independently, but " + f.Open(),
 		stat.Contradicted: "chance may explain it"}[f.Verdict]
 	return fmt.Sprintf("%s: %s (p %.2g, %s)", text, means, f.P, f.Test)
 }

@@ -116,6 +116,26 @@ func TestFailuresOfTrials(t *testing.T) {
 			t.Errorf("%s: the whole is %s", tt.what, c.Verdict())
 		}
 	}
+	waited := attempts("a", shares(200, 80, 81, 79, 82, 80)...)
+	for _, tt := range []struct {
+		new     []stat.Share
+		waiting float64
+		want    stat.Verdict
+	}{
+		{shares(200, 80, 81, 79, 82, 80), 0.01, stat.Confirmed},
+		{shares(200, 80, 81, 79, 82, 80), 0.5, stat.Undecided}, // they may have been late, and no more
+		{shares(200, 200, 200, 200, 200, 200), 0.5, stat.Confirmed},
+		{shares(200, 0, 0, 0, 0, 1), 0.5, stat.Contradicted},
+	} {
+		waited.Failed, waited.Waiting = tt.new, tt.waiting
+		got := FailuresOfTrials([]Attempts{attempts("a", shares(200, 0, 0, 0, 0, 0)...)}, []Attempts{waited}, 0.95)
+		if len(got) != 1 || got[0].Verdict != tt.want {
+			t.Errorf("waiting %v s in each: got %v, want %s", tt.waiting, got, tt.want)
+		}
+		if tt.want == stat.Undecided && !strings.Contains(got[0].String(), "on a quieter machine") {
+			t.Errorf("got %s", got[0])
+		}
+	}
 	said := Failures{Treatment: "a", New: stat.Share{Hits: 3, N: 9}, Verdict: stat.Undecided, Test: "t", P: 0.2,
 		trials: true}
 	if got := said.String(); !strings.HasPrefix(got, "a: 3 of 9 requests") || !strings.Contains(got, "more trials would") {

@@ -222,6 +222,7 @@ type Attempts struct {
 	Wanted, Valid   int
 	Failed          []stat.Share // of the requests of each valid trial
 	Recovered       [2]int       // trials whose devices recovered, of those with an outage
+	Waiting         float64      // as Series.Waiting, of the side that waited longer
 }
 
 // Same reports whether two are of one treatment: equal levels of every factor both name, and no other factors.

@@ -58,11 +58,11 @@ func (r *Report) doubtPlacement() {
 	if r.Facts.Placement == nil || len(p.Client)+len(p.Server) > 0 || r.Study.Time == study.Instructions {
 		return
 	}
-	var said string
+	var sides, texts []string
 	for i, side := range []measure.Side{measure.Client, measure.Server} {
 		count := map[string]int{}
 		for _, t := range r.Treatments {
-			if s := t.setup; s != nil && s.URL == "" && [...]string{s.Client.Device, s.Server.Device}[i] == "local" {
+			if s := t.setup; s != nil && s.URL == "" && r.here([...]string{s.Client.Device, s.Server.Device}[i]) {
 				count[cmp.Or(s.Placement, study.Free)]++
 			}
 		}
@@ -76,13 +76,22 @@ func (r *Report) doubtPlacement() {
 					study.Apart: "a CPU of its own", study.Free: "any CPU"}[name], plural.Count(n, "treatment")))
 			}
 		}
-		if text := strings.Join(had, ", "); text != said { // mostly both sides have the same
-			said = text
-			r.Warnings = append(r.Warnings, fmt.Sprintf("placement differs: the %s had %s; a difference between these is one "+
-				"of CPUs, too: on one, times have no waking of another, and Java another collector; placement: free gives all "+
-				"the same", side, text))
-		}
+		sides, texts = append(sides, string(side)), append(texts, strings.Join(had, ", "))
 	}
+	if len(texts) == 2 && texts[0] == texts[1] { // as mostly
+		sides, texts = []string{"client and the server"}, texts[:1]
+	}
+	for i, side := range sides {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("placement differs: the %s had %s; a difference between these is one of "+
+			"CPUs, too: on one, times have no waking of another, and Java another collector; placement: free gives all the "+
+			"same", side, texts[i]))
+	}
+}
+
+// here reports whether a device is this machine, with limits or without.
+func (r *Report) here(device string) bool {
+	d, known := r.Facts.Devices[device]
+	return device == "local" || known && len(d.Emulation) == 0 && d.Agent == nil && !strings.Contains(device, "://")
 }
 
 // doubtRamps warns where devices were switched on one after the other in some treatments and not in others. By

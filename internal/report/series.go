@@ -79,9 +79,15 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 // Attempts are the report's treatments with their trials, in the words of advise.
 func (r *Report) Attempts() []advise.Attempts {
 	var out []advise.Attempts
-	for _, t := range r.Treatments {
-		out = append(out, advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
-			Wanted: t.Wanted, Valid: t.Valid, Failed: t.failed, Recovered: t.recovered})
+	for i, t := range r.Treatments {
+		a := advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
+			Wanted: t.Wanted, Valid: t.Valid, Failed: t.failed, Recovered: t.recovered}
+		for _, c := range r.Cells {
+			if c.Treatment == i {
+				a.Waiting = max(a.Waiting, c.Waiting)
+			}
+		}
+		out = append(out, a)
 	}
 	return out
 }

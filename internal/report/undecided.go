@@ -19,9 +19,8 @@ func (c Compared) whyUndecided() string {
 		}
 	}
 	for _, f := range c.Failed {
-		if units := f.Units(); f.Verdict == stat.Undecided {
-			say(fmt.Sprintf("more requests failed than before, but %s differ so much, or are so few, that chance may explain "+
-				"it; more %[1]s would decide", units))
+		if f.Verdict == stat.Undecided {
+			say("more requests failed than before, but " + f.Open())
 		}
 	}
 	for _, o := range c.Outcomes {
