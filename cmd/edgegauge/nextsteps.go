@@ -35,12 +35,20 @@ func propose(dir string, r *report.Report) []report.Step {
 		add(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
-	if len(r.Treatments) > 1 {
-		add("find the best treatment that meets your requirements, such as --require 'rtt.p95 < 100ms'",
-			fmt.Sprintf("edgegauge choose %s --minimize rtt", report.Quoted(dir)))
+	asked, isTime := r.Asked()
+	if len(r.Treatments) > 1 && asked != "" {
+		suchAs := ""
+		if isTime {
+			suchAs = fmt.Sprintf(", such as --require '%s.p95 < 100ms'", asked)
+		}
+		add("find the best treatment that meets your requirements"+suchAs,
+			fmt.Sprintf("edgegauge choose %s --minimize %s", report.Quoted(dir), asked))
 	}
-	after := report.Quoted(filepath.Clean(dir) + "-after")
-	add("after a change, measure again and compare; --fail-if 'rtt > 5%' makes it a gate",
+	after, gate := report.Quoted(filepath.Clean(dir)+"-after"), ""
+	if asked != "" {
+		gate = fmt.Sprintf("; --fail-if '%s > 5%%' makes it a gate", asked)
+	}
+	add("after a change, measure again and compare"+gate,
 		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
 	add("publish data, facts, study and report", "edgegauge publish "+report.Quoted(dir))
 	return steps

@@ -151,7 +151,7 @@ func (f Failures) String() string {
 		return text + ": no request is answered any more"
 	}
 	means := map[stat.Verdict]string{stat.Confirmed: "chance does not explain it",
-		stat.Undecided: "chance does not explain it if requests fail independently, but " + f.Open(),
+		stat.Undecided:    "chance does not explain it if requests fail independently, but " + f.Open(),
 		stat.Contradicted: "chance may explain it"}[f.Verdict]
 	return fmt.Sprintf("%s: %s (p %.2g, %s)", text, means, f.P, f.Test)
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestIdleTimeOfEachCPU(t *testing.T) {
@@ -18,5 +19,21 @@ func TestQuietestCPUsAreThoseAllowed(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The idle time of several CPUs is that of each, added up.
+func TestIdleOfSeveralCPUs(t *testing.T) {
+	all := AllowedCPUs()
+	each := func() (sum time.Duration) {
+		for _, cpu := range all {
+			sum += Idle([]int{cpu})
+		}
+		return sum
+	}
+	least := each()
+	got := Idle(all)
+	if most := each(); least <= 0 || got < least || got > most {
+		t.Errorf("%d CPUs: %v, want %v to %v", len(all), got, least, most)
 	}
 }
