@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A ledger that would keep its reader busy for ever, or run what its maker
@@ -49,5 +51,12 @@ func TestTheFirstLedgersOpen(t *testing.T) {
 	defer s.Close()
 	if bad := s.Verify(); bad != nil {
 		t.Errorf("verify: %v", bad)
+	}
+}
+
+// The largest plan of a study has room in a ledger.
+func TestALedgerHoldsTheLargestPlan(t *testing.T) {
+	if study.MaxTrials > mostTrials {
+		t.Errorf("a study has up to %d trials, a ledger %d", study.MaxTrials, mostTrials)
 	}
 }
