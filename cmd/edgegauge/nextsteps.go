@@ -35,18 +35,18 @@ func propose(dir string, r *report.Report) []report.Step {
 		add(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
-	asked, isTime := r.Asked()
-	if len(r.Treatments) > 1 && asked != "" {
+	response, isTime := r.MainResponse()
+	if len(r.Treatments) > 1 && response != "" {
 		suchAs := ""
 		if isTime {
-			suchAs = fmt.Sprintf(", such as --require '%s.p95 < 100ms'", asked)
+			suchAs = fmt.Sprintf(", such as --require '%s.p95 < 100ms'", response)
 		}
 		add("find the best treatment that meets your requirements"+suchAs,
-			fmt.Sprintf("edgegauge choose %s --minimize %s", report.Quoted(dir), asked))
+			fmt.Sprintf("edgegauge choose %s --minimize %s", report.Quoted(dir), response))
 	}
 	after, gate := report.Quoted(filepath.Clean(dir)+"-after"), ""
-	if asked != "" {
-		gate = fmt.Sprintf("; --fail-if '%s > 5%%' makes it a gate", asked)
+	if response != "" {
+		gate = fmt.Sprintf("; --fail-if '%s > 5%%' makes it a gate", response)
 	}
 	add("after a change, measure again and compare"+gate,
 		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))

@@ -22,7 +22,7 @@ import (
 // stopped, if requests were due meanwhile.
 func TestNoServerIsBlamedForAStall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("searches for a capacity")
+		t.Skip("searches for a capacity and runs studies")
 	}
 	capacity := []string{"-q", "capacity", "s.yaml", "--slo", "response_time p99 < 500ms", "--length", "3s", "--budget",
 		"10", "--out", "out"}

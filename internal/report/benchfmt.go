@@ -28,12 +28,12 @@ func (r *Report) Benchfmt(w io.Writer) error {
 		fmt.Fprintf(&b, "device-%s: %s\n", strings.ToLower(benchWord(name)), benchText(r.Facts.Devices[name].Model))
 	}
 	for _, p := range r.Panels() {
+		if hasNoBetter(p.Response) {
+			continue
+		}
 		better := "lower"
 		if moreIsBetter(p.Response) {
 			better = "higher"
-		}
-		if hasNoBetter(p.Response) {
-			continue
 		}
 		if unit := benchUnit(p); !strings.Contains(b.String(), "Unit "+unit+" ") {
 			fmt.Fprintf(&b, "Unit %s better=%s\n", unit, better)

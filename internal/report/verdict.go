@@ -78,9 +78,9 @@ func (r *Report) connecting(treatments []int) bool {
 	})
 }
 
-// Asked is the first response, of those that a verdict answers, that was measured, and whether it is a time;
+// MainResponse is the first, of those that a verdict answers, that was measured, and whether it is a time;
 // empty: none was.
-func (r *Report) Asked() (response string, time bool) {
+func (r *Report) MainResponse() (name string, time bool) {
 	for row, questions := range verdictOf {
 		for _, q := range questions {
 			if slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Response == q.response && c.Side == q.side }) {
