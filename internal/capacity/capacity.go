@@ -64,7 +64,7 @@ func (a *Answer) Found() bool {
 
 // DriverBinds reports whether the search ended, without an answer, at half of what the driver can do.
 func (a *Answer) DriverBinds() bool {
-	return a.Step.Stage == stat.AboveMost && a.Driver > 0 && a.Most >= a.Driver/2
+	return a.Step.Stage == stat.AboveMost && a.Driver > 0 && a.Most >= stat.Readable(a.Driver/2)
 }
 
 // Binding is the condition that was nearest to being broken in most of the trials that count.

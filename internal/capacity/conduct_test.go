@@ -201,3 +201,18 @@ func (l losing) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capacity
 	all, err := l.simulated.Trials(ctx, blocks)
 	return all[1:], err
 }
+
+// The bound has four digits, and is rounded to either side.
+func TestTheDriverBindsAtHalfOfWhatItDoes(t *testing.T) {
+	for _, driver := range []float64{74326, 74334, 2000, 1999.7} {
+		c := conduct(t, &simulated{bears: driver, driver: driver, closed: driver}, search())
+		a := Answer{Step: c.Step, Driver: c.Driver, Most: c.Search.Most}
+		if !a.DriverBinds() {
+			t.Errorf("a driver of %g requests/s, searched up to %g, does not bind", driver, a.Most)
+		}
+		a.Driver *= 2
+		if a.DriverBinds() {
+			t.Errorf("a driver of %g requests/s, searched up to %g, binds", a.Driver, a.Most)
+		}
+	}
+}

@@ -99,14 +99,23 @@ func (s *studied) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capaci
 			return nil, err
 		}
 	}
-	outcome, err := s.run(ctx, e)
+	_, err = s.run(ctx, e)
 	if errors.Is(err, lab.ErrStopped) {
 		err = fmt.Errorf("stopped; results so far are in %s; run the same command again to resume", e.Dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.out.Invalid += outcome.Invalid
+	attempts, err := e.Lab.Store.Attempts(0) // those of runs before this one, too
+	if err != nil {
+		return nil, err
+	}
+	s.out.Invalid = 0
+	for _, a := range attempts {
+		if a.State == store.Invalid {
+			s.out.Invalid++
+		}
+	}
 	for _, t := range p.Trials[len(s.judged):] {
 		j, err := s.judge(e.Lab.Store, t)
 		if err != nil {

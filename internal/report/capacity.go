@@ -150,6 +150,10 @@ func (c *Capacity) JSON(w io.Writer) error {
 		Counts bool       `json:"counts"`
 		Of     []keptJSON `json:"of"`
 	}
+	var fits *bool
+	if k := c.Step.Capacity; k.Trials > 0 {
+		fits = new(k.Fits())
+	}
 	out := struct {
 		Format     int           `json:"format"`
 		Study      string        `json:"study"`
@@ -163,7 +167,7 @@ func (c *Capacity) JSON(w io.Writer) error {
 		Devices    stat.Number   `json:"devices"`
 		DevicesIn  stat.Interval `json:"devices_interval"`
 		Binding    string        `json:"binding,omitempty"`
-		Fits       bool          `json:"fits"`
+		Fits       *bool         `json:"fits"` // null: no line was fitted
 		Length     float64       `json:"trial_s"`
 		InFlight   int           `json:"in_flight"`
 		Arrival    string        `json:"arrival"`
@@ -174,7 +178,7 @@ func (c *Capacity) JSON(w io.Writer) error {
 		Says       []string      `json:"says"`
 	}{capacityFormat, c.Study, c.Dir, c.SLO.String(), stages[c.Step.Stage], stat.Number(math.NaN()),
 		stat.Interval{math.NaN(), math.NaN()}, c.Confidence, c.Period.Seconds(), stat.Number(math.NaN()),
-		stat.Interval{math.NaN(), math.NaN()}, "", c.Step.Capacity.Fits(), c.Length.Seconds(), c.InFlight, c.Arrival,
+		stat.Interval{math.NaN(), math.NaN()}, "", fits, c.Length.Seconds(), c.InFlight, c.Arrival,
 		[]float64{c.Step.Lo, c.Step.Hi}, c.Driver, []trialJSON{}, c.Invalid, append([]string{c.Headline()}, c.Says()...)}
 	if k := c.Step.Capacity; c.Found() {
 		out.Rate, out.Interval = stat.Number(k.Rate), stat.Interval{k.Lo, k.Hi}

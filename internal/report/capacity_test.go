@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,24 @@ func TestCapacityNotFound(t *testing.T) {
 		c := Capacity{capacity.Answer{Length: 10 * time.Second, Step: stat.CapacityStep{Lo: 12710, Hi: hi}}}
 		if got := c.Headline(); !strings.Contains(got, want) {
 			t.Errorf("up to %g: got %q, want %q", hi, got, want)
+		}
+	}
+}
+
+// A line that was not fitted does not fail to fit.
+func TestCapacityWithoutALine(t *testing.T) {
+	for _, tt := range []struct {
+		of   stat.Capacity
+		want string
+	}{
+		{stat.Capacity{}, "null"},
+		{stat.Capacity{Trials: 9, Lo: math.NaN(), Bent: 0.5}, "true"},
+		{stat.Capacity{Trials: 9, Lo: math.NaN()}, "false"},
+	} {
+		c := Capacity{capacity.Answer{Step: stat.CapacityStep{Stage: stat.AboveMost, Capacity: tt.of}}}
+		var b bytes.Buffer
+		if err := c.JSON(&b); err != nil || !strings.Contains(b.String(), `"fits": `+tt.want) {
+			t.Errorf("%v: want %s in %s", err, tt.want, b.String())
 		}
 	}
 }

@@ -133,6 +133,9 @@ func FitCapacity(blocks [][]CapacityTrial, confidence float64) (Capacity, error)
 	c.flat = t * t * slopeVar / (c.Slope * c.Slope)
 	c.Lo, c.Hi = fieller(above, levelVar, c.Slope, slopeVar, t)
 	c.Lo, c.Hi = x+c.Lo, x+c.Hi
+	if c.Lo < 0 {
+		c.Lo = 0 // no rate is negative
+	}
 	c.Bent = bent(blocks)
 	c.Below, c.Above = steps(blocks, c.Rate)
 	return c, nil

@@ -50,6 +50,34 @@ func TestFitCapacityDistrustsEqualBlocks(t *testing.T) {
 	}
 }
 
+// Among much noise the interval may reach below 0, where no rate is.
+func TestNoCapacityIsBelowZero(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	bounded := 0
+	for range 2000 {
+		blocks := make([][]CapacityTrial, 3)
+		for i := range blocks {
+			for _, rate := range []float64{80, 100, 120} {
+				margin := math.Exp((100-rate)/100 + 0.15*random.NormFloat64())
+				blocks[i] = append(blocks[i], CapacityTrial{rate, margin})
+			}
+		}
+		c, err := FitCapacity(blocks, 0.95)
+		if err != nil {
+			continue
+		}
+		if c.Lo < 0 || c.Hi < c.Lo {
+			t.Fatalf("%g (%g to %g) requests/s", c.Rate, c.Lo, c.Hi)
+		}
+		if c.Lo == 0 {
+			bounded++
+		}
+	}
+	if bounded == 0 {
+		t.Error("no interval reached 0")
+	}
+}
+
 func TestFitCapacityRefuses(t *testing.T) {
 	flat := [][]CapacityTrial{{{95, 1}, {100, 1}, {105, 1}}, {{95, 1}, {100, 1}, {105, 1}}, {{95, 1}, {100, 1}, {105, 1}}}
 	if _, err := FitCapacity(flat, 0.95); !errors.Is(err, ErrNoKnee) {
