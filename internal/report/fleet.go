@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -98,8 +99,14 @@ func amountText(a cost.Amount, unit string) string {
 	return fmt.Sprintf("%s (%s to %s)", Format(a.Center, unit), Format(a.Lo, unit), Format(a.Hi, unit))
 }
 
-// wholeText is a number of whole things.
+// wholeText is a number of whole things. What a server bears has no bound where none of its CPU time was seen.
 func wholeText(a cost.Amount) string {
+	switch {
+	case math.IsInf(a.Center, 1):
+		return "unknown"
+	case math.IsInf(a.Hi, 1):
+		return fmt.Sprintf("%.0f (%.0f or more)", a.Center, a.Lo)
+	}
 	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
 		return fmt.Sprintf("%.0f", a.Center)
 	}
@@ -141,7 +148,8 @@ func (f *Fleet) json() *fleetJSON {
 		return amountJSON{stat.Number(a.Center), stat.Interval{a.Lo, a.Hi}}
 	}
 	for _, r := range f.Rows {
-		row := monthJSON{Treatment: r.Name}
+		none := amountJSON{stat.Number(math.NaN()), stat.Interval{math.NaN(), math.NaN()}}
+		row := monthJSON{r.Name, none, none, none, none, none, ""}
 		if r.Err != nil {
 			row.Why = r.Err.Error()
 		} else {

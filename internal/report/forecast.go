@@ -145,15 +145,22 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 		return nil, nil, errors.New("no bytes were measured; add wire_bytes or message_size to the study's responses and " +
 			"run it again")
 	}
+	if !bodies && len(out) == 0 {
+		in = nil // one body alone would have all of the other count as headers
+		notes = append(notes, "bytes: message_size was not measured, so half of the bytes are taken to be sent and half "+
+			"received (add message_size and response_size to the study's responses)")
+	}
 	energy, whole, note := r.joules(treatment, joules)
 	notes = append(notes, note...)
 	took := map[int]float64{}
 	if s := r.Treatments[treatment].setup; s != nil {
 		if s.Link.Text == radio {
 			took = perTrial("rtt")
-			connecting := perTrial("connection")
-			for trial := range took {
-				took[trial] += connecting[trial] // none where it was kept
+			if s.Connection == "per-request" { // else it is that of the few requests that connected
+				connecting := perTrial("connection")
+				for trial := range took {
+					took[trial] += connecting[trial]
+				}
 			}
 		}
 		if s.Connection == "keep-alive" {
@@ -167,9 +174,10 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 			Whole: whole}
 		if !bodies {
 			// Headers and acknowledgements go both ways alike.
-			share, rest := out[id]/max(1, out[id]+in[id]), wire[id]-out[id]-in[id]
+			rest := wire[id] - out[id] - in[id]
 			t.Up, t.Down = out[id]+rest/2, in[id]+rest/2
-			if rest < 0 || len(out) == 0 {
+			if rest < 0 {
+				share := out[id] / (out[id] + in[id])
 				t.Up, t.Down = wire[id]*share, wire[id]*(1-share)
 			}
 		}
@@ -411,6 +419,11 @@ func (f Forecasts) notes() []string {
 		if r.Busy {
 			say(r.Name, "the connection is not released before the next report: the radio never sleeps. The model still "+
 				"sets up a connection for each report")
+		}
+		if r.Impossible > 0 {
+			say(r.Name, fmt.Sprintf("with %s %% of the values that its figures may have, the device does not work: the "+
+				"battery cannot give the radio's pulse, or a report takes longer than the period. These count as a life of 0",
+				significant(100*r.Impossible)))
 		}
 		if r.Shelf {
 			say(r.Name, "the battery reaches the end of its shelf life before the device has drained it")

@@ -85,8 +85,15 @@ func TestTraffic(t *testing.T) {
 			[]string{"wire_bytes", "packets", "energy", "retransmissions"},
 			battery.Traffic{Up: 100, Down: 200, Took: math.NaN(), Joules: math.NaN()},
 			[]string{"bodies only; headers, acknowledgements and retransmissions were not measured"}},
-		{"the wire alone", "none", "", store.Measured, []string{"message_size", "response_size", "energy"},
-			battery.Traffic{Up: 0, Down: 500, Packets: 6, Took: math.NaN(), Joules: math.NaN()}, nil},
+		{"the wire alone: who sent the bytes is not known", "none", "", store.Measured,
+			[]string{"message_size", "response_size", "energy"},
+			battery.Traffic{Up: 250, Down: 250, Packets: 6, Took: math.NaN(), Joules: math.NaN()},
+			[]string{"half of the bytes are taken to be sent"}},
+		{"the wire and the answer: the same", "none", "", store.Measured, []string{"message_size", "energy"},
+			battery.Traffic{Up: 250, Down: 250, Packets: 6, Took: math.NaN(), Joules: math.NaN()},
+			[]string{"half of the bytes are taken to be sent"}},
+		{"the wire and a request without an answer", "none", "", store.Measured, []string{"response_size", "energy"},
+			battery.Traffic{Up: 300, Down: 200, Packets: 6, Took: math.NaN(), Joules: math.NaN()}, nil},
 	} {
 		kept := map[string]float64{}
 		for name, x := range figures {
@@ -113,6 +120,12 @@ func TestTraffic(t *testing.T) {
 	if _, _, err := measuredOver([]string{"none"}, map[string]float64{"rtt": 1}, store.Measured).traffic(0,
 		"nb-iot", ""); err == nil {
 		t.Error("no bytes, and a forecast")
+	}
+	// The connection is that of the few requests that connected.
+	kept := measuredOver([]string{"nb-iot"}, figures, store.Measured)
+	kept.Treatments[0].setup.Connection = "keep-alive"
+	if trials, _, err := kept.traffic(0, "nb-iot", ""); err != nil || trials[0].Took != 2 {
+		t.Errorf("a report over a kept connection: %+v, %v; took 2 s", trials, err)
 	}
 }
 
@@ -249,6 +262,24 @@ func TestFleet(t *testing.T) {
 	}
 	if strings.Contains(text.String(), "MODELLED") || !strings.Contains(data.String(), `"servers"`) {
 		t.Errorf("no battery was asked for: %s%s", text.String(), data.String())
+	}
+	var month struct {
+		Fleet struct {
+			Treatments []map[string]any
+		}
+	}
+	if err := json.Unmarshal(data.Bytes(), &month); err != nil || len(month.Fleet.Treatments) != 2 {
+		t.Fatalf("%v: %s", err, data.String())
+	}
+	for key, x := range month.Fleet.Treatments[1] {
+		if x, ok := x.(map[string]any); ok && (x["value"] != nil || x["interval"] != nil) {
+			t.Errorf("%s of a treatment without a forecast is %v", key, x)
+		}
+	}
+	fleet.Rows[0].PerServer = cost.Amount{Center: 120, Lo: 40, Hi: math.Inf(1)}
+	text.Reset()
+	if err := f.Text(&text); err != nil || !strings.Contains(text.String(), "120 (40 or more)") {
+		t.Errorf("%v: a server whose CPU time may be 0:\n%s", err, text.String())
 	}
 	fleet.Prices = nil
 	text.Reset()

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"math"
 
 	"edgegauge.example/edgegauge/internal/advise/battery"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -34,9 +35,9 @@ type forecastOut struct {
 	Life      stat.Number     `json:"life_s"`
 	Interval  stat.Interval   `json:"interval_s"`
 	Trials    int             `json:"trials"`
-	Watts     float64         `json:"mean_W"`
-	Peak      float64         `json:"peak_A"`
-	Joules    float64         `json:"battery_J"`
+	Watts     stat.Number     `json:"mean_W"`
+	Peak      stat.Number     `json:"peak_A"`
+	Joules    stat.Number     `json:"battery_J"`
 	Parts     []forecastPart  `json:"parts"`
 	Levers    []forecastLever `json:"figures"`
 	Rests     []string        `json:"rests_on"`
@@ -70,11 +71,14 @@ func (f Forecasts) JSON(w io.Writer) error {
 
 func (r ForecastRow) json() forecastOut {
 	if r.Err != nil {
-		return forecastOut{Treatment: r.Name, Modelled: true, Parts: []forecastPart{}, Levers: []forecastLever{},
-			Rests: []string{}, Why: r.Err.Error()}
+		none := stat.Number(math.NaN())
+		return forecastOut{Treatment: r.Name, Modelled: true, Life: none, Interval: stat.Interval{math.NaN(), math.NaN()},
+			Watts: none, Peak: none, Joules: none, Parts: []forecastPart{}, Levers: []forecastLever{}, Rests: []string{},
+			Why: r.Err.Error()}
 	}
 	out := forecastOut{Treatment: r.Name, Modelled: true, Life: stat.Number(r.Life), Interval: stat.Interval{r.Lo, r.Hi},
-		Trials: r.Trials, Watts: r.Watts, Peak: r.Peak, Joules: r.Joules, Rests: orEmpty(r.Notes)}
+		Trials: r.Trials, Watts: stat.Number(r.Watts), Peak: stat.Number(r.Peak), Joules: stat.Number(r.Joules),
+		Rests: orEmpty(r.Notes)}
 	for _, p := range r.Parts {
 		out.Parts = append(out.Parts, forecastPart{p.Name, p.Watts, p.Share})
 	}

@@ -45,6 +45,9 @@ type Forecast struct {
 	Bytes        Lever   // half of the bytes
 	Shelf        bool    // the battery's shelf life ends it, not the device
 	Busy         bool    // the radio never sleeps
+	// Impossible is the share of the draws in which the battery cannot give the radio's pulse, or a report takes longer
+	// than the period: such a device does not work, and its life is 0.
+	Impossible float64
 }
 
 // draws is how many times the figures are drawn: the ends of a 95 % interval then scatter by 1 to 2 %.
@@ -120,10 +123,8 @@ func Predict(trials []Traffic, c Conditions) (Forecast, error) {
 		return Forecast{}, err
 	}
 	v, period := at(figures, stated), c.Period.Seconds()
-	for _, t := range trials {
-		if err := v.possible(t, c.Period); err != nil {
-			return Forecast{}, err
-		}
+	if err := v.allPossible(trials, c.Period); err != nil {
+		return Forecast{}, err
 	}
 	f := Forecast{Trials: len(trials), Joules: v["battery.joules"], Peak: v.peak()}
 	f.Watts, _ = v.power(trials, period)
@@ -131,7 +132,7 @@ func Predict(trials []Traffic, c Conditions) (Forecast, error) {
 	f.Life, left = v.life(f.Watts)
 	f.Shelf = f.Life == v["battery.shelf_life"]
 	f.parts(v, trials, period, left)
-	f.Lo, f.Hi = interval(figures, trials, period, c.Confidence)
+	f.Lo, f.Hi, f.Impossible = interval(figures, trials, c.Period, c.Confidence)
 	f.levers(figures, trials, period)
 	return f, nil
 }
@@ -164,22 +165,38 @@ func (f *Forecast) parts(v values, trials []Traffic, period, left float64) {
 	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 }
 
-// interval draws the figures between their limits and the mean of the trials from its t distribution.
-func interval(figures []Figure, trials []Traffic, period, confidence float64) (lo, hi float64) {
+// interval draws the figures between their limits and the mean of the trials from its t distribution. It also returns
+// the share of draws with which the device does not work.
+func interval(figures []Figure, trials []Traffic, period time.Duration, confidence float64) (lo, hi,
+	impossible float64) {
 	random := rand.New(rand.NewPCG(1, 1))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(max(1, len(trials)-1)), Src: random}
 	lives := make([]float64, draws)
 	for i := range lives {
 		v := at(figures, func(f Figure) float64 { return f.drawn(random.Float64()) })
-		mean, err := v.power(trials, period)
+		mean, err := v.power(trials, period.Seconds())
 		if err > 0 {
 			mean = max(mean+err*t.Rand(), mean/100) // a mean power is positive
+		}
+		if v.allPossible(trials, period) != nil {
+			impossible += 1. / draws
+			continue
 		}
 		lives[i], _ = v.life(mean)
 	}
 	slices.Sort(lives)
 	tail := int((1 - confidence) / 2 * draws)
-	return lives[tail], lives[draws-1-tail]
+	return lives[tail], lives[draws-1-tail], impossible
+}
+
+// allPossible says why the device does not work; nil: it does.
+func (v values) allPossible(trials []Traffic, period time.Duration) error {
+	for _, t := range trials {
+		if err := v.possible(t, period); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drawn is the quantile u of a figure: half of all draws lie below its value, evenly down to its lower limit, the other
@@ -193,14 +210,15 @@ func (f Figure) drawn(u float64) float64 {
 
 // levers changes one figure after the other.
 func (f *Forecast) levers(figures []Figure, trials []Traffic, period float64) {
+	v := at(figures, stated)
 	with := func(name string, x float64) float64 {
-		v := at(figures, func(g Figure) float64 {
+		changed := at(figures, func(g Figure) float64 {
 			if g.Key == name {
 				return x
 			}
 			return g.Value
 		})
-		return v.lifeOf(trials, period)
+		return changed.lifeOf(changed.waiting(trials, v, trials), period)
 	}
 	for _, g := range figures {
 		k, _ := findKey(g.Key)
@@ -216,7 +234,6 @@ func (f *Forecast) levers(figures []Figure, trials []Traffic, period float64) {
 	}
 	slices.SortStableFunc(f.Levers, func(a, b Lever) int { return cmp.Compare(b.gain(f.Life), a.gain(f.Life)) })
 
-	v := at(figures, stated)
 	f.Period = Lever{Figure: exactly("the period", "s", period), Lo: f.Life, Hi: f.Life, Factor: 2,
 		Changed: v.lifeOf(trials, 2*period)}
 	half := slices.Clone(trials)
@@ -226,7 +243,19 @@ func (f *Forecast) levers(figures []Figure, trials []Traffic, period float64) {
 		half[i].Up, half[i].Down = half[i].Up/2, half[i].Down/2
 	}
 	f.Bytes = Lever{Figure: exactly("bytes of a report", "B", bytes), Lo: f.Life, Hi: f.Life, Factor: 0.5,
-		Changed: v.lifeOf(half, period)}
+		Changed: v.lifeOf(v.waiting(half, v, trials), period)}
+}
+
+// waiting are trials of other messages, or of another radio, that wait as long as those that were measured: what is
+// sent in less time is answered earlier.
+func (v values) waiting(trials []Traffic, as values, measured []Traffic) []Traffic {
+	out := slices.Clone(trials)
+	for i, t := range measured {
+		if !math.IsNaN(t.Took) {
+			out[i].Took = as.wait(t) + v.send(out[i]) + v.receive(out[i])
+		}
+	}
+	return out
 }
 
 // A Need is a bound on a battery's life.

@@ -406,6 +406,45 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
+// Where a figure's upper half is more than the battery gives, a part of such devices does not work.
+func TestDrawsThatAreImpossible(t *testing.T) {
+	cell := profile(t, Battery, "capacity=1Ah", "voltage=1V", "pulse=1.25A")
+	sets := []string{"sleep=0W", "idle=0W", "receive=0W", "send=1W", "up_rate=8bit", "down_rate=8bit"}
+	c := conditions(t, profile(t, Radio, sets...), cell, 1000*time.Second, "radio.send=0.5W..1.5W")
+	f := predict(t, c, message(10, 0))
+	if math.Abs(f.Impossible-0.25) > 0.02 || f.Lo != 0 || f.Hi <= f.Life {
+		t.Errorf("a quarter of the draws is above the pulse: got %g of them, %g (%g to %g) s", f.Impossible, f.Life, f.Lo,
+			f.Hi)
+	}
+	if got := (Need{More: true, Bound: 1}).Verdict(f); got != stat.Undecided {
+		t.Errorf("a battery that may not work is %s", got)
+	}
+	c.Set = conditions(t, c.Radio, cell, c.Period, "radio.up_rate=0.05bit..0.15bit").Set
+	if f = predict(t, c, message(1, 0)); f.Impossible != 0 {
+		t.Errorf("160 s of 1000 s: got %g", f.Impossible)
+	}
+	if f = predict(t, c, message(10, 0)); math.Abs(f.Impossible-0.3) > 0.02 || f.Lo != 0 {
+		t.Errorf("up to 1600 s of 1000 s: got %g", f.Impossible)
+	}
+}
+
+// Where it was measured how long an exchange takes, half of the bytes take half of the time on air, and the wait stays.
+func TestWhatIsShorterWaitsNoLonger(t *testing.T) {
+	sets := []string{"sleep=0W", "idle=1W", "receive=1W", "send=1W", "up_rate=8bit", "down_rate=8bit"}
+	c := conditions(t, profile(t, Radio, sets...), profile(t, Battery, "capacity=1Ah", "voltage=1V"), 1000*time.Second)
+	one := message(10, 10)
+	one.Took = 25 // 5 s of them waiting, with the receiver on
+	f := predict(t, c, one)
+	if want := f.Life * 25 / 15; math.Abs(f.Bytes.Changed/want-1) > 1e-9 {
+		t.Errorf("half of the bytes: got %g times as long, want 25/15", f.Bytes.Changed/f.Life)
+	}
+	for _, l := range f.Levers {
+		if l.Key == "radio.up_rate" && math.Abs(l.Changed/(f.Life*25/20)-1) > 1e-9 {
+			t.Errorf("twice the rate: got %g times as long, want 25/20", l.Changed/f.Life)
+		}
+	}
+}
+
 func TestNeed(t *testing.T) {
 	year := Year.Seconds()
 	for _, tt := range []struct {

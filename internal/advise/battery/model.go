@@ -55,6 +55,31 @@ var ErrPulse = errors.New("the pulse is too high")
 // ErrBusy says that a report takes longer than its period.
 var ErrBusy = errors.New("the period is too short")
 
+// send is how long a report's bytes are sent, in s.
+func (v values) send(t Traffic) float64 { return 8 * (t.Up + v.overhead(t)) / v["radio.up_rate"] }
+
+// receive is how long those of its answer are received, in s.
+func (v values) receive(t Traffic) float64 {
+	return 8 * (t.Down + v.overhead(t)) / v["radio.down_rate"]
+}
+
+// overhead are the radio's own bytes, each way.
+func (v values) overhead(t Traffic) float64 {
+	packets := t.Packets
+	if packets == 0 {
+		packets = 2
+	}
+	return packets / 2 * v["radio.overhead"]
+}
+
+// wait is how long a report waits for its answer, in s: as measured, or as the radio is said to.
+func (v values) wait(t Traffic) float64 {
+	if math.IsNaN(t.Took) {
+		return v["radio.wait"]
+	}
+	return max(0, t.Took-v.send(t)-v.receive(t))
+}
+
 // watts is the mean power of each part, in W at the battery, for a report in each
 // period (s). A period of +Inf is no traffic at all. busy is how long a report takes
 // until its last byte.
@@ -62,17 +87,7 @@ var ErrBusy = errors.New("the period is too short")
 // Equation: P = Σ E/period + sleep · (1 − awake/period) + device.sleep, over the efficiency.
 func (v values) watts(t Traffic, period float64) (p [drawn]float64, busy float64) {
 	rate := 1 / period
-	packets := t.Packets
-	if packets == 0 {
-		packets = 2
-	}
-	overhead := packets / 2 * v["radio.overhead"]
-	send := 8 * (t.Up + overhead) / v["radio.up_rate"]
-	receive := 8 * (t.Down + overhead) / v["radio.down_rate"]
-	wait := v["radio.wait"]
-	if !math.IsNaN(t.Took) {
-		wait = max(0, t.Took-send-receive)
-	}
+	send, receive, wait := v.send(t), v.receive(t), v.wait(t)
 	setup := v["radio.setup_time"]
 	busy = setup + send + wait + receive
 	tail := min(v["radio.inactivity"], max(0, period-busy))
