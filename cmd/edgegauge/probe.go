@@ -97,7 +97,7 @@ probe reports how many were sent again. Times and response sizes are those of an
 	f.StringVar(&p.job.Match, "match", "", "regular expression that the body of every answer must match")
 	f.StringArrayVar(&p.failIf, "fail-if", nil, "condition that must not be met, e.g. 'p99>20ms' (repeatable)")
 	f.BoolVar(&p.strict, "strict", false, "also exit with 1 if a condition is undecided")
-	f.StringVar(&p.job.Method, "method", "", "GET, POST, … (default: GET, or POST with --body)")
+	f.StringVar(&p.job.Method, "method", "", "GET, POST, … (default: GET, or POST with --body or --protocol grpc)")
 	f.StringVar(&p.bodyFile, "body", "", "file with the body of every request")
 	f.StringVar(&p.job.ContentType, "content-type", "", "media type of the body; for CoAP also a content-format number")
 	f.StringArrayVar(&p.job.Header, "header", nil, "additional header, e.g. 'Name: value' (repeatable)")
@@ -247,7 +247,7 @@ func (p *probe) complete() error {
 	}
 	if p.job.Method == "" {
 		p.job.Method = "GET"
-		if p.bodyFile != "" {
+		if p.bodyFile != "" || p.job.Protocol == drive.GRPC {
 			p.job.Method = "POST"
 		}
 	}

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -123,5 +127,48 @@ func TestCompareRefusesImpossibleProbes(t *testing.T) {
 				t.Errorf("%v: exit %d: %s", change, code, out)
 			}
 		}
+	}
+}
+
+// A gRPC call is a POST of media type application/grpc, though its message is empty.
+func TestProbeCallsGRPCWithAnEmptyMessage(t *testing.T) {
+	asked := make(chan string, 10)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		frame, _ := io.ReadAll(r.Body)
+		asked <- fmt.Sprintf("%s %s %x", r.Method, r.Header.Get("Content-Type"), frame)
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		w.Write(frame)
+		w.Header().Set("Grpc-Status", "0")
+	}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	defer s.Close()
+	p := probe{job: drive.Job{Spec: drive.Spec{URL: s.URL + "/test.Health/Check", Protocol: drive.GRPC, Concurrency: 1,
+		Timeout: 20 * time.Second}, Requests: 1}, runs: 1, cpu: drive.AnyCPU, confidence: 0.95}
+	if err := p.complete(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := drive.Dial(t.Context(), p.job.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	record, err := d.Run(t.Context(), drive.Load{Schedule: drive.ClosedLoop(1, 0), Record: true}, drive.Fixed(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := range record.Exchanges() {
+		if x.Failure != "" {
+			t.Error(x.Failure)
+		}
+	}
+	if got := <-asked; got != "POST application/grpc 0000000000" {
+		t.Errorf("asked with %s", got)
+	}
+	p.job.Method = "GET"
+	if err := p.complete(); err == nil || !strings.Contains(err.Error(), "a gRPC call is a POST") {
+		t.Errorf("GET: got %v", err)
 	}
 }

@@ -279,6 +279,10 @@ func ownHTTP(a *account) *httptest.Server {
 // serveOwnGRPC echoes a message, with a frame read and written by hand.
 func serveOwnGRPC(t *testing.T, a *account) string {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") { // as gRPC's own servers do
+			http.Error(w, "no gRPC", http.StatusUnsupportedMediaType)
+			return
+		}
 		frame, _ := io.ReadAll(r.Body)
 		wrong := ""
 		if len(frame) != 8 || binary.BigEndian.Uint32(frame[1:]) != 3 || r.URL.Path != "/test.Sensor/Read" {

@@ -3,6 +3,7 @@ package drive
 import (
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +104,14 @@ func (w *httpConn) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.
 
 // reusable: bytes after the response are nothing that was asked for.
 func (w *httpConn) reusable() bool { return w.r.reusable() && w.r.pos == w.n }
+
+// names says whether one of these header lines has a name, written in lower case.
+func names(header []string, name string) bool {
+	return slices.ContainsFunc(header, func(line string) bool {
+		before, _, _ := strings.Cut(line, ":")
+		return strings.EqualFold(before, name)
+	})
+}
 
 // checkHead refuses what would break the framing of a request.
 func checkHead(s Spec) error {

@@ -173,6 +173,9 @@ func (s Spec) parse() (*target, *url.URL, error) {
 	if s.Method == "" {
 		s.Method = "POST"
 	}
+	if s.Protocol == GRPC && s.ContentType == "" && !names(s.Header, "content-type") {
+		s.ContentType = "application/grpc" // without one, a server answers 415
+	}
 	if s.Connection == "" {
 		s.Connection = KeepAlive
 	}
@@ -216,6 +219,9 @@ func (t *target) refuse() error {
 		}
 		if !slices.Contains([]string{HTTP1, HTTP2, GRPC, HTTP3}, t.Protocol) {
 			return fmt.Errorf("unknown protocol %q; write %s, %s, %s or %s", t.Protocol, HTTP1, HTTP2, GRPC, HTTP3)
+		}
+		if t.Protocol == GRPC && t.Method != "POST" {
+			return fmt.Errorf("a gRPC call is a POST, not a %s; leave the method out", t.Method)
 		}
 		if err := checkHead(t.Spec); err != nil {
 			return err

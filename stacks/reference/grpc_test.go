@@ -83,7 +83,9 @@ func TestWeCallGRPCServer(t *testing.T) {
 			}
 			d, err := drive.Dial(t.Context(), drive.Spec{URL: "http://127.0.0.1:" + strings.TrimSpace(port) + grpcService +
 				string(name), Protocol: drive.GRPC,
-				ContentType: "application/grpc+proto", Concurrency: concurrency, Timeout: 30 * time.Second})
+				// with three connections, the driver's own
+				ContentType: map[int]string{1: "application/grpc+proto"}[concurrency], Concurrency: concurrency,
+				Timeout: 30 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
