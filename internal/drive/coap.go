@@ -3,7 +3,10 @@ package drive
 import (
 	"crypto/rand"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/protocol/coap"
@@ -27,7 +30,7 @@ var coapFormats = map[string]coap.Format{
 }
 
 func newCoAPConn(t *target, seed uint64) (*coapConn, error) {
-	w := &coapConn{buf: make([]byte, 1<<16), call: coap.Call{Path: t.path, Query: t.query, NON: t.NON}}
+	w := &coapConn{buf: make([]byte, 1<<16), call: coap.Call{NON: t.NON}}
 	var ok bool
 	if w.call.Method, ok = coapMethods[t.Method]; !ok {
 		return nil, fmt.Errorf("CoAP has no method %q; write GET, POST, PUT or DELETE", t.Method)
@@ -36,6 +39,9 @@ func newCoAPConn(t *target, seed uint64) (*coapConn, error) {
 		return nil, fmt.Errorf("CoAP has no header %q; remove it", t.Header[0])
 	}
 	var err error
+	if w.call.Options, err = uriOptions(t.name, t.path, t.query); err != nil {
+		return nil, err
+	}
 	if w.call.Format, err = contentFormat(t.ContentType); err != nil {
 		return nil, err
 	}
@@ -57,6 +63,40 @@ func newCoAPConn(t *target, seed uint64) (*coapConn, error) {
 	w.x = coap.NewClientExchange(p, uint64(time.Now().UnixNano())+seed<<48)
 	return w, nil
 }
+
+// uriOptions are those that a URI becomes: RFC 7252, section 6.4. What is
+// percent-encoded is split before it is decoded. The port is always the one asked at.
+func uriOptions(host, path, query string) ([]coap.Option, error) {
+	var options []coap.Option
+	if _, err := netip.ParseAddr(host); err != nil {
+		options = append(options, coap.Option{Number: coap.URIHost, Value: []byte(strings.ToLower(host))})
+	}
+	for _, part := range []struct {
+		number          coap.OptionNumber
+		text, separator string
+	}{{coap.URIPath, strings.TrimPrefix(path, "/"), "/"}, {coap.URIQuery, query, "&"}} {
+		if part.text == "" {
+			continue
+		}
+		for text := range strings.SplitSeq(part.text, part.separator) {
+			value, err := url.PathUnescape(text)
+			if err != nil {
+				return nil, fmt.Errorf("%q is not percent-encoded; write %% as %%25", text)
+			}
+			options = append(options, coap.Option{Number: part.number, Value: []byte(value)})
+		}
+	}
+	for _, o := range options {
+		if len(o.Value) > mostURIPart {
+			return nil, fmt.Errorf("%.20q… has %d bytes; CoAP takes at most %d in a host, a segment or an argument", o.Value,
+				len(o.Value), mostURIPart)
+		}
+	}
+	return options, nil
+}
+
+// mostURIPart is how long a host, a segment of a path or an argument may be, in B: RFC 7252, table 4.
+const mostURIPart = 255
 
 func contentFormat(mediaType string) (coap.Format, error) {
 	if f, ok := coapFormats[mediaType]; ok {

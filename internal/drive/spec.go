@@ -104,7 +104,7 @@ func (t *target) secure() bool {
 // Check refuses what cannot be driven. It resolves nothing and connects to nothing.
 func (s Spec) Check() error {
 	t, _, err := s.target()
-	if err == nil && (t.scheme == "coap" || t.scheme == "coaps") {
+	if err == nil && strings.HasPrefix(t.scheme, "coap") {
 		_, err = newCoAPConn(t, 0)
 	}
 	return err
