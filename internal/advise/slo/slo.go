@@ -140,12 +140,15 @@ func (c Condition) share(figure string, v float64, unit string) (Condition, erro
 func (c Condition) Needs() int {
 	switch {
 	case c.Figure == Failed:
-		return int(math.Ceil(10/c.Bound - 1e-9))
+		return atLeast(10 / c.Bound)
 	case c.Share == 0:
 		return 10
 	}
-	return int(math.Ceil(10/min(c.Share, 1-c.Share) - 1e-9))
+	return atLeast(10 / min(c.Share, 1-c.Share))
 }
+
+// atLeast is the next whole number; one whose share was rounded is that number itself.
+func atLeast(x float64) int { return int(math.Ceil(x * (1 - 1e-9))) }
 
 // Needs is how many requests a trial needs for all conditions.
 func (s SLO) Needs() int {
@@ -261,7 +264,7 @@ func (t *Tally) figure(c Condition) float64 {
 		}
 		return sum / float64(len(xs))
 	}
-	rank := int(math.Ceil(c.Share*float64(t.n))) - 1 // of all, failed ones last
+	rank := int(math.Ceil(c.Share*float64(t.n)-1e-6)) - 1 // of all, failed ones last; 0.999 is a little more than it says
 	if rank >= len(xs) {
 		return math.Inf(1)
 	}

@@ -95,6 +95,37 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A share is a little more than it says, as a double, and moves no rank: p99.9 of 10,000 is the 9,990th.
+func TestSharesThatRoundUp(t *testing.T) {
+	for _, text := range []string{"response_time p99.9 < 200ms", "response_time p7 < 200ms", "response_time p14 < 200ms",
+		"response_time p28 < 200ms", "response_time p55 < 200ms", "response_time p56 < 200ms"} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 10_000
+		within := int(math.Round(s[0].Share * n))
+		y := s.NewTally()
+		for i := range n {
+			x := measure.Exchange{Due: time.Second, Sent: time.Second, Done: time.Second + 50*time.Millisecond}
+			if i >= within {
+				x = measure.Exchange{Failure: "503"}
+			}
+			y.Add(x)
+		}
+		if kept, _ := y.Judge(); math.Abs(kept[0].Margin-4) > 1e-9 {
+			t.Errorf("%s: margin %v with %d of %d answered, want 4", text, kept[0].Margin, within, n)
+		}
+	}
+	for text, want := range map[string]int{"rtt p99.9 < 1s": 10_000, "rtt p99.99 < 1s": 100_000,
+		"rtt p99.999 < 1s": 1_000_000,
+		"rtt p99 < 1s":     1000, "rtt p90 < 1s": 100, "failed < 0.1%": 10_000, "failed < 0.3%": 3334} {
+		if s, err := Parse(text); err != nil || s.Needs() != want {
+			t.Errorf("%s needs %d, want %d, %v", text, s.Needs(), want, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("response_time p99 < 200ms, failed < 0.1%")
 	f.Fuzz(func(t *testing.T, text string) {

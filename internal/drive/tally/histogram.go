@@ -41,7 +41,7 @@ func class(v uint64) int {
 
 // Quantile is the upper edge of the class that holds it, p from 0 to 1; 0 if there is nothing.
 func (h *Histogram) Quantile(p float64) time.Duration {
-	rank, seen := int(math.Ceil(p*float64(h.n))), 0
+	rank, seen := int(math.Ceil(p*float64(h.n)-1e-6)), 0
 	for i, c := range h.counts {
 		if seen += int(c); c > 0 && seen >= rank {
 			if i < 16 {

@@ -42,3 +42,14 @@ func TestHistogramsTogether(t *testing.T) {
 		t.Error("took a class that there is not")
 	}
 }
+
+// A share that is a little more than it says, as a double, moves no rank.
+func TestQuantilesThatRoundUp(t *testing.T) {
+	var h Histogram
+	for i := range 100 {
+		h.Add(time.Duration(1+i/14) * time.Second) // the 14th is of the first class, the 15th of the second
+	}
+	if got := h.Quantile(0.14); got > 1100*time.Millisecond {
+		t.Errorf("quantile 0.14: got %v, want 1 s", got)
+	}
+}
