@@ -82,7 +82,7 @@ const (
 	settingPush, settingWindow, settingFrame, settingTable           = 2, 4, 5, 1
 	settingStreams                                                   = 3
 	http2HeaderBytes                                                 = 9
-	resetCancel                                                      = 8
+	resetRefused, resetCancel                                        = 7, 8
 )
 
 func newHTTP2Conn(s Spec, scheme, host, target string) *http2Conn {
@@ -296,5 +296,11 @@ var errGRPC = []byte("the response is not one uncompressed gRPC message")
 
 // errUnprocessed: the server closed the connection (GOAWAY) and says that it did not take the request up.
 var errUnprocessed = errors.New("the server closed the connection (GOAWAY)")
+
+// What a reset says. With code 7 the server has not taken the request up (RFC 9113, section 8.7).
+var (
+	errReset   = errors.New("the stream was reset")
+	errRefused = fmt.Errorf("%w by the server with code %d (refused)", errReset, resetRefused)
+)
 
 var errPadding = errors.New("a frame shorter than its padding")

@@ -33,7 +33,7 @@ func (w *http2Conn) take(kind, flags byte, stream uint32, b []byte) error {
 			return errors.New("a reset whose length is not 4")
 		}
 		if stream == w.last && !w.stream.whole {
-			return fmt.Errorf("the stream was reset by the server with code %d", binary.BigEndian.Uint32(b))
+			return w.stream.reset(binary.BigEndian.Uint32(b))
 		}
 	case frameSettings:
 		return w.settings(flags, b)
@@ -58,6 +58,14 @@ func (w *http2Conn) take(kind, flags byte, stream uint32, b []byte) error {
 		return w.opened(stream, b)
 	}
 	return nil
+}
+
+// reset is why the server ended a stream.
+func (s *http2Stream) reset(code uint32) error {
+	if code == resetRefused && s.status == 0 {
+		return errRefused
+	}
+	return fmt.Errorf("%w by the server with code %d", errReset, code)
 }
 
 // data takes a piece of the response's body. Padding counts for the window.

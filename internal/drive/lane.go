@@ -156,7 +156,7 @@ func (r *run) mayRepeat(l *lane, err error) bool {
 	if l.fresh || !r.d.overTCP {
 		return false
 	}
-	if errors.Is(err, errUnprocessed) {
+	if errors.Is(err, errUnprocessed) || errors.Is(err, errRefused) {
 		return true
 	}
 	if !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -38,6 +37,7 @@ type muxConn struct {
 	w      *http2Conn // its current stream is the one that a frame is of
 	opened uint32     // the last stream
 	most   int        // streams that the server takes
+	known  int        // streams that it took on the connection before; 0: there was none
 }
 
 // A multiplexer sends requests over one HTTP/2 connection, each on a stream of
@@ -61,16 +61,17 @@ type multiplexer struct {
 	out     []byte  // being sent
 }
 
-// firstStreams is how many streams are opened before the server has said how
-// many it takes; RFC 9113, section 6.5.2, recommends that it takes no fewer.
+// firstStreams is how many streams are opened before the server has said, here or on the
+// connection before, how many it takes; RFC 9113, section 6.5.2, recommends that it takes no fewer.
 const firstStreams = 100
-
-var errReset = errors.New("the stream was reset")
 
 // multiplexed drives with as many requests in flight as there are lanes.
 func (r *run) multiplexed() {
 	m := newMultiplexer(r)
 	if m.fd >= 0 {
+		if !m.w.begun { // our preface goes before what answers the server's
+			m.w.begin()
+		}
 		m.take() // what came since the run before: it may be closed
 	}
 	m.loop()
@@ -278,7 +279,7 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	case stream > m.opened && kind != framePush:
 		return fmt.Errorf("a frame of stream %d, which was not opened", stream)
 	case kind == frameReset && l != nil && len(b) == 4 && m.w.headersOf == 0:
-		m.end(l, fmt.Errorf("%w by the server with code %d", errReset, binary.BigEndian.Uint32(b)))
+		m.wasReset(l, m.w.stream.reset(binary.BigEndian.Uint32(b)))
 		return nil
 	}
 	perStream := m.w.perStream
@@ -301,6 +302,23 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	return nil
 }
 
+// wasReset ends a request, or sends it again if the server did not take it up: until its
+// settings are known, more streams may be open than it takes. One is refused once.
+func (m *multiplexer) wasReset(l *lane, err error) {
+	if err != errRefused || l.again {
+		m.end(l, err)
+		return
+	}
+	s := m.of(l)
+	delete(m.flight, s.id)
+	s.id = 0
+	if err := m.again(l); err != nil {
+		m.settle(l, err)
+		return
+	}
+	m.waiting.insert(l)
+}
+
 // connectionFrame does for all streams what a frame of the connection asks for.
 // more is what the settings add to every stream's window.
 func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
@@ -309,6 +327,7 @@ func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
 		for ; len(b) >= 6; b = b[6:] {
 			if binary.BigEndian.Uint16(b) == settingStreams {
 				m.most = int(min(binary.BigEndian.Uint32(b[2:]), http2Most))
+				m.known = m.most
 			}
 		}
 		if more != 0 {
@@ -436,6 +455,9 @@ func (m *multiplexer) hangUp() {
 func (m *multiplexer) fresh() {
 	m.w.hungUp()
 	m.out, m.opened, m.most = m.out[:0], 0, firstStreams
+	if m.known > 0 {
+		m.most = min(m.most, m.known)
+	}
 	for _, l := range m.blocked {
 		m.of(l).queued = false
 	}

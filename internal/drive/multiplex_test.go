@@ -305,16 +305,91 @@ func TestMultiplexAgainstNghttpd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Ten times as many as it takes, and the driver has not yet heard so.
+	first, err := Dial(t.Context(), Spec{URL: "http://" + address.String(), Protocol: HTTP2, Connection: Multiplexed,
+		Concurrency: 100, Timeout: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	record, err := first.Run(t.Context(), Load{Schedule: ClosedLoop(200, 0), Record: true}, numbered{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "in the first run", record, 200)
 	for _, inFlight := range []int{1, 10, 30} {
 		for _, pad := range []int{1, 1000} {
 			record := runMultiplexed(t, Spec{URL: "http://" + address.String(), Concurrency: inFlight,
 				Timeout: 30 * time.Second}, Load{Schedule: ClosedLoop(60, 0), Record: true}, numbered{pad})
 			for x := range record.Exchanges() {
-				// In the second run it is known how many streams the server takes: none is refused.
 				if x.Failure != "" {
 					t.Errorf("%d in flight, pad %d: request %d: %s", inFlight, pad, x.Seq, x.Failure)
 				}
 			}
 		}
+	}
+}
+
+// refuser resets a stream with code 7, which says that nothing was done, and answers all others.
+func refuser(t *testing.T, refused uint32) string {
+	return http2Peer(t, func(conn net.Conn, number int, stream uint32) {
+		if stream == refused && number == 0 {
+			conn.Write(binary.BigEndian.AppendUint32(appendFrame(nil, 4, frameReset, 0, stream), resetRefused))
+			return
+		}
+		conn.Write(http2OK(stream))
+	})
+}
+
+// A request that the server refused to take up goes again, once, and no failure of the server's is made of it.
+func TestRefusedStreamsGoAgain(t *testing.T) {
+	for _, connection := range []string{KeepAlive, Multiplexed} {
+		d, err := Dial(t.Context(), Spec{URL: refuser(t, 3), Protocol: HTTP2, Connection: connection,
+			Timeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(5, 0), Record: true}, Fixed("x"))
+		d.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for x := range record.Exchanges() {
+			if x.Failure != "" {
+				t.Errorf("%s: request %d: %s", connection, x.Seq, x.Failure)
+			}
+		}
+		if record.Quality.Repetitions != 1 {
+			t.Errorf("%s: %d sent again, want 1", connection, record.Quality.Repetitions)
+		}
+	}
+}
+
+// Refused again and again, a request fails: the driver does not ask for ever.
+func TestWhatIsAlwaysRefusedFails(t *testing.T) {
+	url := http2Peer(t, func(conn net.Conn, _ int, stream uint32) {
+		conn.Write(binary.BigEndian.AppendUint32(appendFrame(nil, 4, frameReset, 0, stream), resetRefused))
+	})
+	record := runMultiplexed(t, Spec{URL: url, Concurrency: 3, Timeout: 20 * time.Second},
+		Load{Schedule: ClosedLoop(9, 0), Record: true}, Fixed("x"))
+	for x := range record.Exchanges() {
+		if !strings.Contains(x.Failure, "reset by the server with code 7") {
+			t.Errorf("request %d: %q", x.Seq, x.Failure)
+		}
+	}
+}
+
+// Requests that were refused in any order wait in their own.
+func TestRingInsertsInOrder(t *testing.T) {
+	r := newRing(5)
+	r.at = 3
+	for _, seq := range []uint64{4, 2, 5, 1, 3} {
+		r.insert(&lane{seq: seq})
+	}
+	for want := uint64(1); r.n > 0; want++ {
+		if got := r.head().seq; got != want {
+			t.Errorf("got %d, want %d", got, want)
+		}
+		r.pop()
 	}
 }

@@ -24,6 +24,15 @@ func (r *ring) pushFront(l *lane) {
 	r.n++
 }
 
+// insert puts l among lanes that stand in the order of their requests.
+func (r *ring) insert(l *lane) {
+	r.push(l)
+	for i := r.n - 1; i > 0 && r.get(i-1).seq > l.seq; i-- {
+		a, b := (r.at+i-1)%len(r.lanes), (r.at+i)%len(r.lanes)
+		r.lanes[a], r.lanes[b] = r.lanes[b], r.lanes[a]
+	}
+}
+
 func (r *ring) pop() {
 	r.at = (r.at + 1) % len(r.lanes)
 	r.n--
