@@ -126,8 +126,10 @@ func (w *http3Stream) converse(r *run, l *lane) error {
 		return w.told(r, ctx, err)
 	}
 	request := w.request.WithContext(ctx)
-	w.reader.Reset(w.body)
-	request.Body, request.ContentLength = io.NopCloser(&w.reader), int64(len(w.body))
+	if len(w.body) > 0 { // else the end of the stream would go behind the header, in a packet of its own
+		w.reader.Reset(w.body)
+		request.Body, request.ContentLength = io.NopCloser(&w.reader), int64(len(w.body))
+	}
 	response, err := c.h3.RoundTrip(request)
 	if err != nil {
 		return w.told(r, ctx, err)

@@ -1,8 +1,10 @@
 package drive
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -53,6 +55,38 @@ func TestAddressesAsWritten(t *testing.T) {
 		}
 		if got := <-asked; got != want {
 			t.Errorf("%s asked for %s, want %s", protocol, got, want)
+		}
+	}
+}
+
+// A request without a body says so: its header ends the stream, and a POST has a length of 0, as over HTTP/1.1 and
+// HTTP/2.
+func TestEmptyBodiesOverEachProtocol(t *testing.T) {
+	for _, protocol := range []string{HTTP1, HTTP2, HTTP3} {
+		for method, want := range map[string]string{"GET": "0 []", "POST": "0 [0]"} {
+			asked := make(chan string, 1)
+			h := func(_ http.ResponseWriter, r *http.Request) {
+				asked <- fmt.Sprint(r.ContentLength, r.Header["Content-Length"])
+			}
+			spec := Spec{Protocol: protocol, Method: method}
+			switch protocol {
+			case HTTP1:
+				server := httptest.NewServer(http.HandlerFunc(h))
+				t.Cleanup(server.Close)
+				spec.URL = server.URL
+			case HTTP2:
+				server, _ := http2Server(t, false, h)
+				spec.URL = server.URL
+			case HTTP3:
+				spec.URL, spec.Credentials = http3Server(t, h)
+				want = strings.Replace(want, "0 []", "-1 []", 1) // quic-go reads no end of the stream before a body
+			}
+			if _, xs := drive(t, spec, Load{Schedule: ClosedLoop(1, 0)}, Fixed("")); len(xs) != 1 || xs[0].Failure != "" {
+				t.Fatalf("%s %s: %+v", protocol, method, xs)
+			}
+			if got := <-asked; got != want {
+				t.Errorf("%s %s: length and header %s, want %s", protocol, method, got, want)
+			}
 		}
 	}
 }
