@@ -205,7 +205,7 @@ func (t *candidate) least() {
 	switch {
 	case s.MinDuration == 0:
 	case s.Rate > 0: // how long that takes is known before
-		s.Requests = max(s.Requests, int(math.Ceil(s.Rate*s.MinDuration.Seconds())))
+		s.Requests = max(s.Requests, requestsFor(s.MinDuration, s.Rate, s.Arrival))
 		s.MinDuration = 0
 	case t.study.Design.cold():
 		t.complain("min_duration needs a warm-up, whose pace says how many requests that takes",
@@ -213,6 +213,17 @@ func (t *candidate) least() {
 	case t.study.Design.WarmUp == Span{}:
 		t.study.Design.WarmUp.Requests = DefaultWarmUp
 	}
+}
+
+// requestsFor is how many requests at a rate last so long, from the first one's due instant to
+// the last one's. Random arrivals may bunch: all but one trial in 1000 last as long.
+func requestsFor(d time.Duration, rate float64, arrival string) int {
+	mean := rate * d.Seconds()
+	if arrival != "poisson" {
+		return int(math.Ceil(mean-1e-6)) + 1
+	}
+	const z = 3.09 // of 1 in 1000; the rest is the skewness of the Poisson distribution (Cornish and Fisher 1938)
+	return int(math.Ceil(mean + z*math.Sqrt(mean) + (z*z-1)/6 + 1))
 }
 
 // place settles where both programs run, if they share this machine. A closed loop

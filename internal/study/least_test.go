@@ -1,6 +1,7 @@
 package study
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,9 @@ func TestLeastTimeOfATrial(t *testing.T) {
 		{"design: {warmup: 0}\n", 1000, 0, 0},
 		{"design: {warmup: 7}\n", 1000, 500 * time.Millisecond, 7},
 		{"requests: 20\nmin_duration: 2s\n", 20, 2 * time.Second, 100},
-		{"rate: 10\nrequests: 20\nmin_duration: 5s\n", 50, 0, 0},
+		{"rate: 10\nrequests: 20\nmin_duration: 5s\n", 51, 0, 0},
+		{"rate: 10\narrival: poisson\nrequests: 20\nmin_duration: 5s\n", 75, 0, 0},
+		{"rate: 10\narrival: poisson\nrequests: 200\nmin_duration: 5s\n", 200, 0, 0},
 		{"rate: 100\nrequests: 20000\nmin_duration: 5s\n", 20000, 0, 0},
 	} {
 		s, err := Parse("a.yaml", []byte(base+tt.text), Vocabulary{})
@@ -56,6 +59,22 @@ func TestLeastTimeOfATrial(t *testing.T) {
 	} {
 		if _, err := Parse("a.yaml", []byte(base+text), Vocabulary{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Of random arrivals, no more than one trial in 1000 is shorter than min_duration: the n-th
+// arrival is so early if n or more of them come in that time (Poisson's distribution).
+func TestRandomArrivalsLastAsLongAsTheyMust(t *testing.T) {
+	for _, mean := range []float64{0.5, 5, 50, 1000} {
+		n := requestsFor(time.Second, mean, "poisson")
+		early := 1.0
+		for k := range n {
+			factorial, _ := math.Lgamma(float64(k + 1))
+			early -= math.Exp(float64(k)*math.Log(mean) - mean - factorial)
+		}
+		if early > 1e-3 || float64(n) > mean+3.5*math.Sqrt(mean)+5 {
+			t.Errorf("%g expected: %d requests, too short in %g of all trials", mean, n, early)
 		}
 	}
 }
