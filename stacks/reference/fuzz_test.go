@@ -6,6 +6,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/service"
@@ -65,4 +66,43 @@ func FuzzRequest(f *testing.F) {
 		}
 		h.take().forget()
 	})
+}
+
+// A fault goes with status 500, but for that of SOAP 1.2 which is the sender's (SOAP 1.2 part 2, table 20; SOAP 1.1,
+// section 6.2).
+func TestFaultsGoWithTheirStatus(t *testing.T) {
+	const soap11, soap12 = "http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope"
+	envelope := func(space, header string) string {
+		return `<s:Envelope xmlns:s="` + space + `"><s:Header>` + header + `</s:Header><s:Body/></s:Envelope>`
+	}
+	const unknown = `<x:h xmlns:x="urn:x" s:mustUnderstand="1"/>`
+	for _, tt := range []struct {
+		encoding   codec.Encoding
+		body, code string
+		status     int
+	}{
+		{codec.SOAP12, envelope(soap12, unknown), "MustUnderstand", 500},
+		{codec.SOAP12, envelope(soap11, ""), "VersionMismatch", 500},
+		{codec.SOAP12, "<what", "Sender", 400},
+		{codec.SOAP11, envelope(soap11, unknown), "MustUnderstand", 500},
+		{codec.SOAP11, "<what", "Client", 500},
+	} {
+		k, _ := find("soap")
+		srv, err := k.serve(&program{kind: k, log: log.New(io.Discard, "", 0)}, stack.Serve{Service: "echo",
+			Encoding: string(tt.encoding), Security: "none", Transport: "http", Host: "127.0.0.1",
+			Limits: stack.Limits{Body: 4096}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Post(srv.url(), tt.encoding.MediaType(service.Echo, false), strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		srv.close()
+		if resp.StatusCode != tt.status || !strings.Contains(string(b), tt.code) {
+			t.Errorf("%s: %s: got %d %s, want %d and %s", tt.encoding, tt.body, resp.StatusCode, b, tt.status, tt.code)
+		}
+	}
 }

@@ -182,9 +182,9 @@ func (h *httpServer) refuse(w http.ResponseWriter, status int, err error) {
 	}
 	fault := faultOf(err)
 	w.Header().Set("Content-Type", h.encoding.MediaType(h.name, true))
-	// SOAP 1.1, section 6.2: every fault is a 500. SOAP 1.2 part 2, table 20: a Sender fault is a 400.
+	// SOAP 1.1, section 6.2: every fault is a 500. SOAP 1.2 part 2, table 20: a Sender fault alone is a 400.
 	if status == http.StatusBadRequest {
-		status = (&codec.Fault{Code: codec.Sender}).Status(h.encoding)
+		status = fault.Status(h.encoding)
 	}
 	w.WriteHeader(status)
 	w.Write(codec.AppendFault(h.encoding, nil, fault))
