@@ -175,13 +175,15 @@ func (d *dpwsServer) eventing(w http.ResponseWriter, r *http.Request, x *worker)
 		return false
 	}
 	d.namer.mu.Lock()
-	b, ok := d.subscribers.Answer(nil, d.namer.namer, x.body, r.URL.Path)
+	b, status := d.subscribers.Answer(nil, d.namer.namer, x.body, r.URL.Path)
 	d.namer.mu.Unlock()
-	if ok {
-		w.Header().Set("Content-Type", d.encoding.MediaType(d.name, true))
-		w.Write(b)
+	if status == 0 {
+		return false
 	}
-	return ok
+	w.Header().Set("Content-Type", d.encoding.MediaType(d.name, true))
+	w.WriteHeader(status)
+	w.Write(b)
+	return true
 }
 
 // event tells the subscribers of the answer in x.

@@ -1,6 +1,7 @@
 package dpws
 
 import (
+	"net/http"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/service/xmlstream"
@@ -179,6 +180,14 @@ func (f *Fault) Append(dst []byte, n *Namer, h *Header) []byte {
 	dst = append(dst, `</soap:Code><soap:Reason><soap:Text xml:lang="en">`...)
 	dst = xmlstream.AppendText(dst, []byte(f.Reason))
 	return append(dst, "</soap:Text></soap:Reason></soap:Fault>"+End...)
+}
+
+// Status is the HTTP status that the fault goes with: SOAP 1.2 part 2, table 20.
+func (f *Fault) Status() int {
+	if f.Code == "Sender" {
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
 }
 
 func (f *Fault) read(r *reader) {

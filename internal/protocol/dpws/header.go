@@ -117,7 +117,10 @@ func (h *Header) appendStart(dst []byte, spaces, blocks string) []byte {
 		dst = append(dst, "<wsa:ReplyTo>"...)
 		dst = append(element(dst, "wsa:Address", h.ReplyTo), "</wsa:ReplyTo>"...)
 	}
-	dst = element(dst, "wse:Identifier", h.Reference)
+	if len(h.Reference) > 0 { // WS-Addressing 1.0, SOAP binding, section 3.3
+		dst = append(dst, `<wse:Identifier wsa:IsReferenceParameter="true">`...)
+		dst = append(xmlstream.AppendText(dst, h.Reference), "</wse:Identifier>"...)
+	}
 	return append(append(dst, blocks...), "</soap:Header><soap:Body>"...)
 }
 

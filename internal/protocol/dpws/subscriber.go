@@ -17,6 +17,7 @@ import (
 type request struct {
 	mode, to, dialect string
 	reference         []byte
+	filtered          bool // else all events are wanted (WS-Eventing 2004, section 3.1)
 	actions           []string
 	expires           time.Duration
 	fault             *Fault
@@ -41,7 +42,7 @@ func (q *request) read(r *reader, n xmlstream.Name) {
 				q.fault = &Fault{"Sender", "wse:InvalidExpirationTime", err.Error()}
 			}
 		case n.Is(eventingSpace, "Filter"):
-			q.dialect = string(r.p.Attr("", "Dialect"))
+			q.filtered, q.dialect = true, string(r.p.Attr("", "Dialect"))
 			q.actions = r.list()
 		}
 	})

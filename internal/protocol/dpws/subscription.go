@@ -44,6 +44,7 @@ type EventCounts struct {
 type subscription struct {
 	id, to    string
 	reference []byte // wse:Identifier of NotifyTo
+	all       bool   // events; else those with one of the actions
 	actions   []string
 	until     time.Time
 	waiting   chan []byte
@@ -56,14 +57,14 @@ const (
 	eventSpaces   = ` xmlns:wse="` + eventingSpace + `"`
 )
 
-// Answer appends the answer to a request of WS-Eventing that came to path; ok
-// is false if it is something else.
-func (s *Subscriptions) Answer(dst []byte, n *Namer, envelope []byte, path string) (answer []byte, ok bool) {
+// Answer appends the answer to a request of WS-Eventing that came to path, and says with
+// which HTTP status it goes; 0: the request is something else.
+func (s *Subscriptions) Answer(dst []byte, n *Namer, envelope []byte, path string) (answer []byte, status int) {
 	var h Header
 	var want request
 	if err := open(envelope, &h, func(r *reader, name xmlstream.Name) { want.read(r, name) }); err != nil ||
 		!strings.HasPrefix(string(h.Action), eventingSpace+"/") {
-		return dst, false
+		return dst, 0
 	}
 	fault := want.fault
 	var body string
@@ -72,11 +73,11 @@ func (s *Subscriptions) Answer(dst []byte, n *Namer, envelope []byte, path strin
 	}
 	if fault != nil {
 		s.Counts.Refused.Add(1)
-		return fault.Append(dst, n, &h), true
+		return fault.Append(dst, n, &h), fault.Status()
 	}
 	reply := Header{Action: append(bytes.Clone(h.Action), "Response"...), MessageID: n.Append(nil), RelatesTo: h.MessageID,
 		To: []byte(Anonymous)}
-	return append(append(reply.appendStart(dst, eventSpaces, ""), body...), End...), true
+	return append(append(reply.appendStart(dst, eventSpaces, ""), body...), End...), http.StatusOK
 }
 
 func (s *Subscriptions) do(h *Header, want *request, id string) (body string, fault *Fault) {
@@ -111,7 +112,7 @@ func (s *Subscriptions) subscribe(want *request) (body string, fault *Fault) {
 	switch {
 	case want.mode != "" && want.mode != pushMode:
 		return "", &Fault{"Sender", "wse:DeliveryModeRequestedUnavailable", "only push delivery is supported"}
-	case want.dialect != actionFilter:
+	case want.filtered && want.dialect != actionFilter:
 		return "", &Fault{"Sender", "wse:FilteringRequestedUnavailable", "only filters by action are supported"}
 	case !isHTTP(want.to):
 		return "", &Fault{"Sender", "wse:InvalidMessage", "NotifyTo is not an HTTP address"}
@@ -119,7 +120,7 @@ func (s *Subscriptions) subscribe(want *request) (body string, fault *Fault) {
 		return "", &Fault{"Receiver", "wse:UnableToProcess", "too many subscriptions"}
 	}
 	id := strings.TrimPrefix(NewUUID(), "urn:uuid:")
-	sub := &subscription{id: id, to: want.to, reference: want.reference, actions: want.actions,
+	sub := &subscription{id: id, to: want.to, reference: want.reference, all: !want.filtered, actions: want.actions,
 		until: s.clock().Add(s.grant(want.expires)), waiting: make(chan []byte, waitingEvents)}
 	if s.all == nil {
 		s.all = map[string]*subscription{}
@@ -176,7 +177,7 @@ func (s *Subscriptions) Notify(n *Namer, action string, body []byte) {
 	defer s.mu.Unlock()
 	s.expire()
 	for _, sub := range s.all {
-		if !slices.Contains(sub.actions, action) {
+		if !sub.all && !slices.Contains(sub.actions, action) {
 			continue
 		}
 		h := Header{Action: []byte(action), MessageID: n.Append(nil), To: []byte(sub.to), Reference: sub.reference}

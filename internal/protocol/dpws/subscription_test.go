@@ -18,10 +18,11 @@ func source(t *testing.T, s *Subscriptions) string {
 	n := NewNamer()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		a, ok := s.Answer(nil, n, b, r.URL.Path)
-		if !ok {
+		a, status := s.Answer(nil, n, b, r.URL.Path)
+		if status == 0 {
 			t.Errorf("no answer to %s", b)
 		}
+		w.WriteHeader(status)
 		w.Write(a)
 	}))
 	s.At = srv.URL + "/events"
@@ -147,6 +148,7 @@ func TestBadSubscriptionsAreRefused(t *testing.T) {
 	for _, tt := range []struct{ envelope, want string }{
 		{good(pushMode, "http://h/", "PT1M", actionFilter), "SubscribeResponse"},
 		{good(pushMode, "http://h/", "P1DT2H", actionFilter), "PT3600S"},
+		{good(pushMode, "http://h/", "PT1M", ""), "wse:FilteringRequestedUnavailable"},
 		{good("urn:pull", "http://h/", "PT1M", actionFilter), "wse:DeliveryModeRequestedUnavailable"},
 		{good(pushMode, "file:///etc/passwd", "PT1M", actionFilter), "wse:InvalidMessage"},
 		{good(pushMode, "http://h/", "soon", actionFilter), "wse:InvalidExpirationTime"},
@@ -154,15 +156,45 @@ func TestBadSubscriptionsAreRefused(t *testing.T) {
 		{good(pushMode, "http://h/", "2001-01-01T00:00:00Z", actionFilter), "wse:InvalidExpirationTime"},
 		{good(pushMode, "http://h/", "PT1M", "urn:xpath"), "wse:FilteringRequestedUnavailable"},
 	} {
-		a, ok := s.Answer(nil, NewNamer(), []byte(tt.envelope), "/x")
-		if !ok || !strings.Contains(string(a), tt.want) {
-			t.Errorf("got %s, want %s", a, tt.want)
+		a, status := s.Answer(nil, NewNamer(), []byte(tt.envelope), "/x")
+		want := http.StatusOK
+		if strings.HasPrefix(tt.want, "wse:") {
+			want = http.StatusBadRequest
+		}
+		if status != want || !strings.Contains(string(a), tt.want) {
+			t.Errorf("got %d %s, want %d %s", status, a, want, tt.want)
 		}
 	}
-	if _, ok := s.Answer(nil, NewNamer(), []byte("<no/>"), "/x"); ok {
+	s.Most = 1
+	if a, status := s.Answer(nil, NewNamer(), []byte(good(pushMode, "http://h/", "PT1M", actionFilter)),
+		"/x"); status != http.StatusInternalServerError {
+		t.Errorf("no room for another: got %d %s, want 500: it is not the sender's fault", status, a)
+	}
+	if _, status := s.Answer(nil, NewNamer(), []byte("<no/>"), "/x"); status != 0 {
 		t.Error("what is no envelope got an answer")
 	}
 	s.Close()
+}
+
+// Without a filter all events are wanted (WS-Eventing 2004, section 3.1). What the subscriber's reference has is marked
+// as its own (WS-Addressing 1.0, SOAP binding, section 3.3).
+func TestSubscriptionWithoutAFilter(t *testing.T) {
+	s, n := &Subscriptions{}, NewNamer()
+	defer s.Close()
+	to, events := heard(t)
+	a, status := s.Answer(nil, n, fmt.Appendf(nil, `<s:Envelope xmlns:s="%s" xmlns:a="%s" xmlns:e="%s"><s:Header>`+
+		`<a:Action>%s</a:Action><a:MessageID>urn:uuid:1</a:MessageID></s:Header><s:Body><e:Subscribe><e:Delivery><e:NotifyTo>`+
+		`<a:Address>%s</a:Address><a:ReferenceParameters><e:Identifier>mine</e:Identifier></a:ReferenceParameters>`+
+		`</e:NotifyTo></e:Delivery></e:Subscribe></s:Body></s:Envelope>`, soapSpace, wsaSpace, eventingSpace, actionSubscribe,
+		to), "/x")
+	if status != http.StatusOK {
+		t.Fatalf("got %d %s", status, a)
+	}
+	s.Notify(n, "urn:x/anything", []byte("<b/>"))
+	if e := next(t, events); !strings.Contains(e,
+		`<wse:Identifier wsa:IsReferenceParameter="true">mine</wse:Identifier>`) {
+		t.Errorf("heard %s", e)
+	}
 }
 
 // FuzzEventing puts requests before an event source: nothing panics, grows, or
@@ -182,8 +214,9 @@ func FuzzEventing(f *testing.F) {
 		s := &Subscriptions{Most: 2}
 		defer s.Close()
 		for range 4 {
-			answer, ok := s.Answer(nil, n, b, path)
+			answer, status := s.Answer(nil, n, b, path)
 			var h Header
+			ok := status != 0
 			if ok && open(answer, &h, nil) != nil || !ok && len(answer) > 0 {
 				t.Fatalf("answer %s to %s", answer, b)
 			}
