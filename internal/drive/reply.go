@@ -11,6 +11,8 @@ const MostBody = 1 << 30
 
 const (
 	mostHead = 64 << 10 // B of status line, headers, interim responses; and again of trailers
+	// mostLength stands for every Content-Length above it. A response without a body may have any.
+	mostLength = 1 << 59
 )
 
 var (
@@ -234,9 +236,7 @@ func (r *httpReply) contentLength(value []byte) error {
 			if c < '0' || c > '9' {
 				return errors.New("response: malformed Content-Length")
 			}
-			if n = n*10 + int64(c-'0'); n > int64(r.most) {
-				return tooLarge(r.most)
-			}
+			n = min(n*10+int64(c-'0'), mostLength)
 		}
 		if r.length >= 0 && r.length != n {
 			return errors.New("response: two different Content-Length")
@@ -265,6 +265,8 @@ func (r *httpReply) headEnd() error {
 		r.part = chunkSize
 	case r.encoded || r.length < 0:
 		r.part = untilClose
+	case r.length > int64(r.most):
+		return tooLarge(r.most)
 	default:
 		r.part, r.need = fixedBody, r.length
 	}

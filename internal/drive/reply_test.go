@@ -70,6 +70,12 @@ func TestHTTPResponse(t *testing.T) {
 			parsed{304, "", true, true, ""}},
 		"answer to HEAD": {"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", true,
 			parsed{200, "", true, true, ""}},
+		"answer to HEAD for a terabyte": {"HTTP/1.1 200 OK\r\nContent-Length: 1099511627776\r\n\r\n", true,
+			parsed{200, "", true, true, ""}},
+		"304 of more than there is": {"HTTP/1.1 304 Not Modified\r\nContent-Length: 99999999999999999999\r\n\r\n", false,
+			parsed{304, "", true, true, ""}},
+		"chunked wins over any length": {"HTTP/1.1 200 OK\r\nContent-Length: 1099511627776\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", false, parsed{200, "x", true, true, ""}},
 		"interim responses": {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nContent-Length: " +
 			"9\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", false, parsed{201, "ok", true, true, ""}},
 		"Connection: close": {"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n", false,
