@@ -36,27 +36,33 @@ type Request struct {
 // A requestKey is one key of a request.
 type requestKey struct {
 	name    string
-	schemes string // that know it, by their beginnings; empty: all
+	schemes string // that know it; empty: all
 	read    func(r *reader, what string, n *node, q *Request) bool
 }
 
+const (
+	overHTTP = "http https"
+	overCoAP = "coap coaps coap+tcp"
+	overMQTT = "mqtt mqtts"
+)
+
 var requestKeys = []requestKey{
-	{"method", "http coap", requestText(func(q *Request) *string { return &q.Method }, methodFault)},
-	{"path", "http coap", requestText(func(q *Request) *string { return &q.Path }, pathFault)},
-	{"headers", "http", readHeaders},
+	{"method", overHTTP + " " + overCoAP, requestText(func(q *Request) *string { return &q.Method }, methodFault)},
+	{"path", overHTTP + " " + overCoAP, requestText(func(q *Request) *string { return &q.Path }, pathFault)},
+	{"headers", overHTTP, readHeaders},
 	{"body", "", requestBody},
 	{"body_file", "", requestText(func(q *Request) *string { return &q.BodyFile }, nil)},
 	{"content_type", "", requestText(func(q *Request) *string { return &q.ContentType }, nil)},
-	{"accept", "http coap", requestText(func(q *Request) *string { return &q.Accept }, nil)},
-	{"status", "http coap", readStatus},
+	{"accept", overHTTP + " " + overCoAP, requestText(func(q *Request) *string { return &q.Accept }, nil)},
+	{"status", overHTTP + " " + overCoAP, readStatus},
 	{"match", "", requestText(func(q *Request) *string { return &q.Match }, matchFault)},
-	{"topic", "mqtt", requestText(func(q *Request) *string { return &q.Topic }, topicFault)},
-	{"response_topic", "mqtt", requestText(func(q *Request) *string { return &q.ResponseTopic }, topicFault)},
-	{"qos", "mqtt", func(r *reader, what string, n *node, q *Request) (ok bool) {
+	{"topic", overMQTT, requestText(func(q *Request) *string { return &q.Topic }, topicFault)},
+	{"response_topic", overMQTT, requestText(func(q *Request) *string { return &q.ResponseTopic }, topicFault)},
+	{"qos", overMQTT, func(r *reader, what string, n *node, q *Request) (ok bool) {
 		q.QoS, ok = r.count(what, n, 0, 2)
 		return ok
 	}},
-	{"confirmable", "coap", func(r *reader, what string, n *node, q *Request) (ok bool) {
+	{"confirmable", "coap coaps", func(r *reader, what string, n *node, q *Request) (ok bool) {
 		q.Confirmable, ok = r.choice(what, n, []string{"on", "off"})
 		return ok
 	}},

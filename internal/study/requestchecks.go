@@ -73,8 +73,7 @@ const Requester = "reference/request"
 func (t *candidate) requested(u *url.URL) {
 	s, q := t.setup, t.setup.Request
 	for _, k := range requestKeys {
-		speaks := k.schemes == "" || slices.ContainsFunc(strings.Fields(k.schemes),
-			func(scheme string) bool { return strings.HasPrefix(u.Scheme, scheme) })
+		speaks := k.schemes == "" || slices.Contains(strings.Fields(k.schemes), u.Scheme)
 		if !speaks && slices.Contains(q.keys, k.name) {
 			t.complain(fmt.Sprintf("request has %s, which %s:// does not support", k.name, u.Scheme), "remove it", "request",
 				"server.url")
@@ -87,6 +86,9 @@ func (t *candidate) requested(u *url.URL) {
 	case (q.Topic == "") != (q.ResponseTopic == ""):
 		t.complain("the request names one of topic and response_topic",
 			"name both: requests go to one, answers come on the other", "request")
+	case s.Transport == "mqtt311" && q.ContentType != "":
+		t.complain("request has content_type, which MQTT 3.1.1 cannot say", "remove it, or write transport: mqtt5", "request",
+			"transport")
 	case s.Transport == "mqtt311" && s.Concurrency > 1 && q.ResponseTopic != "" &&
 		!strings.Contains(q.ResponseTopic, "{id}"):
 		t.complain(fmt.Sprintf("with MQTT 3.1.1 the %d connections would get each other's answers", s.Concurrency),
