@@ -120,8 +120,10 @@ func (t *tester) share() {
 	}
 	t.missing("", nil, append(slices.Clone(parts), whole)...)
 	for _, s := range t.scopes("", true, whole) {
-		f := t.ratio(s.sum(parts), s.response(whole))
-		f.Kind = "share"
+		f := t.ratio(s.sum(parts), s.response(whole)).boundless()
+		if f.Kind == "ratio" {
+			f.Kind = "share"
+		}
 		where := s.where(strings.Join(parts, " + ") + " over " + whole)
 		if t.claim.ShareAbove > 0 {
 			t.above(where, f, t.claim.ShareAbove)
@@ -207,7 +209,7 @@ func (t *tester) equivalent() {
 	t.missing(dim, t.claim.Equivalent, t.claim.Response)
 	lo := 1 - float64(t.claim.Within)
 	for _, s := range t.scopes(dim, true, t.claim.Response) {
-		f := t.ratio(s.level(dim, a), s.level(dim, b))
+		f := t.ratio(s.level(dim, a), s.level(dim, b)).boundless()
 		t.between(s.where(a+" over "+b), f, lo, 1/lo)
 	}
 }

@@ -420,3 +420,42 @@ func TestAClaimFindsTheFactorOfItsLevels(t *testing.T) {
 		}
 	}
 }
+
+// Bounds of a ratio say nothing of a difference, which takes its place where a value is not above 0.
+func TestZerosDecideNoRatio(t *testing.T) {
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = []Claim{{ID: "alike", Response: "transmission_rtt", Equivalent: []string{"rest", "axis2"}, Within: 0.05},
+		{ID: "part", Response: "total_time", ShareBelow: 0.5}}
+	for _, zeros := range []int{1, 6} { // trials of 6
+		series := things(rand.New(rand.NewPCG(1, 1)))
+		for i := range series {
+			s := &series[i]
+			for k := range s.Trials {
+				if s.Trials[k].Mean = 1 + 0.001*float64((k*7+i)%5-2); k < zeros {
+					s.Trials[k].Mean = 0
+				}
+			}
+			if s.Response == "rtt" && i%3 == 1 {
+				whole := *s
+				whole.Response = "total_time"
+				whole.Trials = slices.Clone(s.Trials)
+				for k := range whole.Trials {
+					whole.Trials[k].Mean = 0.002
+				}
+				series = append(series, whole)
+			}
+		}
+		for _, j := range p.Judge(series, Mapping{}, 0.95).Claims {
+			why := strings.Join(j.Why, " ")
+			for _, part := range j.Parts {
+				why += part.Why
+			}
+			if len(j.Parts) == 0 || j.Verdict != stat.Undecided || !strings.Contains(why, "not above 0") {
+				t.Errorf("%d zeros, %s: got %s of %d parts, %q", zeros, j.ID, j.Verdict, len(j.Parts), why)
+			}
+		}
+	}
+}

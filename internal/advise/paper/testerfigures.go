@@ -25,6 +25,14 @@ func (t *tester) ratio(a, b selection) Evidence {
 	return f
 }
 
+// boundless is f, undecided if it became a difference: the bounds of a ratio say nothing of one.
+func (f Evidence) boundless() Evidence {
+	if f.Kind == "difference" && f.why == "" {
+		f.why = "a value is not above 0, so that there is no ratio to judge"
+	}
+	return f
+}
+
 // difference is a-b, paired by block, averaged over strata.
 func (t *tester) difference(a, b selection) Evidence {
 	xs, ys := pairs(a, b)
