@@ -96,6 +96,7 @@ type core struct {
 	sealed   coap.Message
 	watches  []watch // where devices observe
 	// Of devices that are not always reachable: when they last sent, and last sent or heard; below 0: not yet.
+	patience     int64 // ns that the broker lets devices be silent for; 0: as long as they like
 	spoke, awake []int64
 	kept         holdings // for devices
 	flying       holdings // from them, by the number of their address
@@ -191,7 +192,11 @@ func (c *core) alive(i int32) int64 {
 	if c.Stream != nil && !c.Stream.mqtt() {
 		return 0 // the kernel probes
 	}
-	return int64(c.classOf(c.number(i)).KeepAlive)
+	alive := int64(c.classOf(c.number(i)).KeepAlive)
+	if c.patience > 0 && (alive == 0 || c.patience < alive) {
+		return c.patience
+	}
+	return alive
 }
 
 // next is the instant at which fire is to be called, at the latest.

@@ -145,9 +145,10 @@ func (p *mqttSpeaker) isRequest(s *streams, topic []byte) bool {
 	return ok && bytes.HasPrefix(rest, []byte(topicNames[toService]))
 }
 
+const second = 1_000_000_000 // ns
+
 // aliveSeconds is MQTT's keep alive: not below the silence that the device allows itself.
 func (p *mqttSpeaker) aliveSeconds(s *streams, i int32) uint16 {
-	const second = 1_000_000_000
 	return uint16(min((s.alive(i)+second-1)/second, 65535))
 }
 
@@ -198,6 +199,7 @@ func (p *mqttSpeaker) take(s *streams, i int32, b []byte, now int64) (int, error
 		if p.packet.Reason != 0 {
 			return n, fmt.Errorf("the broker refused with reason 0x%02x", p.packet.Reason)
 		}
+		s.patience = int64(p.packet.Limits.Silence) * second
 		filters := []string{string(p.topic(s, i, response))}
 		if p.version == mqtt.V311 {
 			filters = append(filters, string(p.topic(s, i, failure)))

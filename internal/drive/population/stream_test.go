@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
 
 // A paper is a wire that writes down what it is asked, at an instant that the test sets.
@@ -331,6 +332,34 @@ func TestDeviceWithMQTT(t *testing.T) {
 	p.until(time.Millisecond)
 	if got := p.took(); !strings.Contains(got, "a/request/d0-f-2") || p.s.Connects != 0 || p.s.OpenMost != 1 {
 		t.Errorf("in the next run: got %s, %+v", got, p.s.Counts)
+	}
+}
+
+// A broker that bears less silence than the device allows itself is pinged as often as it says (MQTT 5.0, section
+// 3.2.2.3.14).
+func TestDeviceKeepsToTheBrokersKeepAlive(t *testing.T) {
+	for alive, first := range map[time.Duration]time.Duration{0: 4 * time.Second, 9 * time.Second: 4 * time.Second,
+		2 * time.Second: 2 * time.Second} {
+		p := onPaper(func(s *Spec) {
+			s.Stream = &Stream{Protocol: MQTT5, Topic: "a"}
+			s.Classes[0].KeepAlive = alive
+		})
+		p.until(0)
+		p.s.opened(0, p.at)
+		p.s.received(0, []byte("\x20\x06\x00\x00\x03\x13\x00\x04\x90\x04\x00\x01\x00\x00"), p.at)
+		b, err := mqtt.AppendPublish(nil, mqtt.V5, 0, &mqtt.Message{Topic: []byte("a/response/x"), Payload: []byte("ok"),
+			Correlation: p.s.speak.(*mqttSpeaker).correlation(p.s, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.s.received(0, b, p.at)
+		p.until(first - 100*time.Millisecond)
+		early := p.s.Pings
+		p.until(first + 100*time.Millisecond)
+		if p.s.Answered != 1 || early != 0 || p.s.Pings != 1 {
+			t.Errorf("keep alive of %v: %d answered, %d pings before %v and %d after it; want 1, 0 and 1", alive, p.s.Answered,
+				early, first, p.s.Pings)
+		}
 	}
 }
 

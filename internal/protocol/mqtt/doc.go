@@ -82,4 +82,5 @@ type Limits struct {
 	Receive uint16 // PUBLISH of QoS 1 and 2 under way
 	Packet  uint32 // B; 0: no limit
 	QoS     byte
+	Silence uint16 // s that a client may say nothing, in place of its own keep alive (section 3.2.2.3.14); 0: any
 }

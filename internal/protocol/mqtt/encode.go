@@ -10,6 +10,7 @@ import (
 const (
 	propContentType, propResponseTopic, propCorrelation = 0x03, 0x08, 0x09
 	propSessionExpiry, propReceiveMax, propTopicAlias   = 0x11, 0x21, 0x23
+	propServerKeepAlive                                 = 0x13
 	propMaximumQoS, propUser, propMaximumPacket         = 0x24, 0x26, 0x27
 	mostRemaining                                       = 268_435_455 // B, what four digits of base 128 hold
 	mostText                                            = math.MaxUint16

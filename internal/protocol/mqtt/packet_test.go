@@ -98,6 +98,21 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// What a broker says of its limits, the silence that it bears among them (5.0, section 3.2.2.3.14).
+func TestBrokersLimits(t *testing.T) {
+	var p Packet
+	b := []byte("\x20\x0b\x00\x00\x08\x13\x00\x2d\x27\x00\x00\x10\x00")
+	if n, err := p.Decode(V5, b, 0); n != len(b) || err != nil {
+		t.Fatal(n, err)
+	}
+	if want := (Limits{Receive: 65535, QoS: 2, Silence: 45, Packet: 4096}); p.Limits != want {
+		t.Errorf("got %+v, want %+v", p.Limits, want)
+	}
+	if _, err := p.Decode(V5, []byte("\x20\x03\x00\x00\x00"), 0); err != nil || p.Limits.Silence != 0 {
+		t.Errorf("the next connection: got %+v, %v", p.Limits, err)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, v := range []Version{V311, V5} {
 		m := Message{Topic: []byte("a/b"), Payload: []byte("xyz"), QoS: 2, ResponseTopic: []byte("r"), Correlation: []byte{1},

@@ -132,6 +132,8 @@ func (r *reader) keep(id byte, p *Packet, number uint32, value []byte) {
 		if p.Limits.Packet = number; number == 0 {
 			r.fail("a maximum packet size of 0")
 		}
+	case propServerKeepAlive:
+		p.Limits.Silence = uint16(number)
 	case propMaximumQoS:
 		p.Limits.QoS = byte(number)
 	}
