@@ -193,14 +193,15 @@ func (x *ClientExchange) finish() {
 	x.phase = over
 }
 
-// sameETag compares the block's ETag with the first block's: RFC 7959, section 2.4.
+// sameETag compares the block's ETag with the first block's: RFC 7959, section 2.4. A
+// block without one says nothing.
 func (x *ClientExchange) sameETag() bool {
-	tag, _ := x.in.Option(ETag)
+	tag, has := x.in.Option(ETag)
 	if x.first {
 		x.first = false
 		x.etagLen = copy(x.etag[:], tag)
 		x.number, x.observed = x.in.Uint(Observe)
 		return true
 	}
-	return bytes.Equal(tag, x.etag[:x.etagLen])
+	return !has || x.etagLen == 0 || bytes.Equal(tag, x.etag[:x.etagLen])
 }
