@@ -150,7 +150,7 @@ func readOutage(r *reader, what string, n *node) (Setting, bool) {
 	if !r.kind(what, n, mapping, "a mapping such as {at: 30s, for: 30s, share: 50%}") {
 		return Setting{}, false
 	}
-	v, good := Outage{Share: 1}, true
+	v, share, good := Outage{Share: 1}, "100%", true
 	for _, p := range n.pairs {
 		var ok bool
 		name := what + " " + p.key.Text
@@ -160,7 +160,7 @@ func readOutage(r *reader, what string, n *node) (Setting, bool) {
 		case "for":
 			v.For, ok = r.duration(name, p.value, time.Millisecond)
 		case "share":
-			v.Share, _, ok = r.ratio(name, p.value, "a share")
+			v.Share, share, ok = r.ratio(name, p.value, "a share")
 		default:
 			r.unknownKey(what, p.key, "at", "for", "share")
 		}
@@ -171,7 +171,7 @@ func readOutage(r *reader, what string, n *node) (Setting, bool) {
 			"write how long, and for which share of the devices: {at: 30s, for: 30s, share: 50%}")
 		good = false
 	}
-	text := fmt.Sprintf("%s at %s for %g%%", durationText(v.For), durationText(v.At), v.Share*100)
+	text := fmt.Sprintf("%s at %s for %s", durationText(v.For), durationText(v.At), share)
 	return fixed(text, n.pos, v, func(s *Setup) *Outage { return &s.Population.Outage }), good
 }
 
@@ -185,7 +185,7 @@ func readMix(r *reader, what string, n *node) (Setting, bool) {
 	var text []string
 	good, sum := true, 0.0
 	for _, p := range n.pairs {
-		c := Class{Name: p.key.Text}
+		c, share := Class{Name: p.key.Text}, "0%"
 		if !r.kind(what+" "+c.Name, p.value, mapping, "{share: 10%, period: 10s}") {
 			return Setting{}, false
 		}
@@ -194,7 +194,7 @@ func readMix(r *reader, what string, n *node) (Setting, bool) {
 			name := what + " " + c.Name + " " + q.key.Text
 			switch q.key.Text {
 			case "share":
-				c.Share, _, ok = r.ratio(name, q.value, "a share")
+				c.Share, share, ok = r.ratio(name, q.value, "a share")
 			case "period":
 				c.Period, ok = r.duration(name, q.value, time.Millisecond)
 			case "jitter":
@@ -217,10 +217,10 @@ func readMix(r *reader, what string, n *node) (Setting, bool) {
 		}
 		sum += c.Share
 		all = append(all, c)
-		text = append(text, fmt.Sprintf("%s=%g%%/%s", c.Name, c.Share*100, c.does()))
+		text = append(text, fmt.Sprintf("%s=%s/%s", c.Name, share, c.does()))
 	}
 	if good && math.Abs(sum-1) > 1e-9 {
-		r.fail(n.pos, fmt.Sprintf("the shares of %s add up to %g%%", what, sum*100), "make them 100%")
+		r.fail(n.pos, fmt.Sprintf("the shares of %s add up to %.6g%%", what, sum*100), "make them 100%")
 		good = false
 	}
 	return fixed(strings.Join(text, " "), n.pos, all, func(s *Setup) *[]Class { return &s.Population.Mix }), good

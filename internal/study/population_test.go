@@ -214,3 +214,26 @@ func TestDevicesWithConnections(t *testing.T) {
 		}
 	}
 }
+
+// Shares are named as they were written: 29 % is 28.999999999999996 of a hundred, as a double.
+func TestSharesAreNamedAsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"factors: {outage: [{at: 5s, for: 5s, share: 29%}, {at: 5s, for: 5s, share: 57%}]}\nperiod: 10s\nduration: 60s\n": "5s at 5s for 29%, " +
+			"5s at 5s for 57%",
+		"factors:\n  mix:\n    - {a: {share: 29%, period: 1s}, b: {share: 0.71, period: 1s}}\n    - {a: {share: 1, period: 1s}}\n": "a=29%/1s b=71%/1s, " +
+			"a=100%/1s",
+	} {
+		s, err := Parse("a.yaml", []byte(devicesBase+text), Vocabulary{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var names []string
+		for _, l := range s.Factors[0].Levels {
+			names = append(names, l.Text)
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -57,7 +57,8 @@ func TestSchemaTakesGoodFiles(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, text := range []string{overridden, "study: a\nservice: sort\nrate: 10/s\nstack: soap\nn: 1\n"} {
+	for _, text := range []string{overridden, "study: a\nservice: sort\nrate: 10/s\nstack: soap\nn: 1\n",
+		"study: a\nservice: sort\nrate: 1e3/s\nstack: soap\nn: 1\n"} {
 		if err := s.Validate(asJSON(t, []byte(text))); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
