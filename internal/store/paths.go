@@ -61,11 +61,21 @@ func openOwn(path string, flags int) (*os.File, error) {
 
 // checkOwn refuses to write into a directory of which a part leads elsewhere.
 func checkOwn(dir string) error {
-	for _, name := range append([]string{invalidDir, trialsDir, benchesDir}, kinds...) {
+	for _, name := range append([]string{invalidDir, trialsDir, benchesDir, incomingDir}, kinds...) {
 		st, err := os.Lstat(filepath.Join(dir, name))
 		if err == nil && !st.IsDir() {
 			return leadsElsewhere(filepath.Join(dir, name))
 		}
+	}
+	// Here benches of this machine work, each in a folder of its own.
+	err := filepath.WalkDir(filepath.Join(dir, incomingDir), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type()&fs.ModeSymlink != 0 {
+			return leadsElsewhere(path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return word(dir, err)
 	}
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 		st, err := os.Lstat(filepath.Join(dir, ledgerFile+end))

@@ -71,6 +71,28 @@ func TestLinksInADirectoryAreNotWrittenThrough(t *testing.T) {
 	}
 }
 
+// A folder for results of benches that leads elsewhere is refused: what is fetched replaces what was there.
+func TestNothingIsTakenInElsewhere(t *testing.T) {
+	for _, name := range []string{"incoming", "incoming/here", "incoming/here/here-1"} {
+		dir, elsewhere := finished(t), t.TempDir()
+		mine := filepath.Join(elsewhere, "here", "here-1", "thesis.tex")
+		ok(t, os.MkdirAll(filepath.Dir(mine), 0o755))
+		ok(t, os.WriteFile(mine, nil, 0o644))
+		ok(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		ok(t, os.Symlink(filepath.Join(elsewhere, strings.TrimPrefix(name, "incoming")), filepath.Join(dir, name)))
+		s, err := Open(dir, header(3))
+		if err == nil {
+			_, err = s.Incoming("here")
+		}
+		if err := closed(s, err); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want ErrForeign", name, err)
+		}
+		if _, err := os.Stat(mine); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func closed(s *Store, err error) error {
 	if s != nil {
 		err = errors.Join(err, s.Close())
