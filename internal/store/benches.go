@@ -91,10 +91,7 @@ func (s *Store) AddBench(name string, facts json.RawMessage) error {
 
 // benchFactsFile is benches/NAME/facts.json, and benches/NAME/facts-2.json for the second.
 func benchFactsFile(bench string, number int) string {
-	if number == 1 {
-		return filepath.Join(benchesDir, bench, factsFile)
-	}
-	return filepath.Join(benchesDir, bench, fmt.Sprintf("facts-%d.json", number))
+	return filepath.Join(benchesDir, bench, numbered(factsFile, number))
 }
 
 // makeBenchFolder makes the folder of a bench, durably.

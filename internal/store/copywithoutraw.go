@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // leftOutKey of the table meta names the folders that a copy by Keep does not hold.
@@ -59,14 +62,8 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, name := range append(names, rows...) {
-		to := filepath.Join(temp, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if err := copyFile(to, s.path(name)); err != nil {
-			return err
-		}
+	if err := s.copyInto(temp, append(names, rows...)); err != nil {
+		return err
 	}
 	if err := s.keepLedger(filepath.Join(temp, ledgerFile), raw); err != nil {
 		return err
@@ -75,6 +72,64 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 		return err
 	}
 	return syncDir(filepath.Dir(filepath.Clean(dir)))
+}
+
+// copyInto copies files of the directory. What leads out of it, as a link does, is not copied: a copy is given away.
+func (s *Store) copyInto(dir string, names []string) error {
+	from, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	for _, name := range names {
+		text, err := readPlain(from, name)
+		if errors.Is(err, errNotPlain) {
+			return fail(ErrForeign, "%s: a link, a pipe or similar, which may lead out of these results; remove it, or put the "+
+				"file itself there", filepath.Join(s.dir, name))
+		}
+		if err == nil {
+			err = to.MkdirAll(filepath.Dir(name), 0o755)
+		}
+		if err == nil {
+			err = to.WriteFile(name, text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errNotPlain = errors.New("no plain file")
+
+// readPlain reads a file below a folder that no link leads to.
+func readPlain(in *os.Root, name string) ([]byte, error) {
+	part := ""
+	for elem := range strings.SplitSeq(name, "/") {
+		part = filepath.Join(part, elem)
+		st, err := in.Lstat(part)
+		if err != nil {
+			return nil, err
+		}
+		if whole := part == name; whole && !st.Mode().IsRegular() || !whole && !st.IsDir() {
+			return nil, errNotPlain
+		}
+	}
+	f, err := in.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO, put there meanwhile, is not waited for
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
+	if err == nil && int64(len(text)) > mostBytes {
+		err = fmt.Errorf("%s has more than %d bytes", name, mostBytes)
+	}
+	return text, err
 }
 
 // texts are the files of a copy besides its ledger and raw files.
@@ -95,7 +150,7 @@ func (s *Store) texts() ([]string, error) {
 	for _, t := range trials {
 		name := filepath.Join(trialsDir, trialName(t.ID, t.Attempt), readyFile)
 		if treatment := fmt.Sprint(t.Treatment); t.State == Valid && !seen[treatment] {
-			if _, err := os.Stat(s.path(name)); err == nil {
+			if _, err := os.Lstat(s.path(name)); err == nil {
 				names, seen[treatment] = append(names, name), true
 			}
 		}

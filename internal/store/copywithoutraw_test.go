@@ -136,6 +136,49 @@ func TestKeepCopiesNothingFromElsewhere(t *testing.T) {
 	}
 }
 
+// A ledger that names its study or its facts elsewhere is refused, and nothing is read or written there.
+func TestKeepStaysInItsDirectory(t *testing.T) {
+	for _, name := range []string{"../study.yaml", "../../study.yaml", "x/study.yaml", "study-1.yaml", "study-02.yaml",
+		"study-2.json", "facts.json", "ledger.sqlite", "lock", "/etc/hosts", ""} {
+		s := create(t, 1)
+		ok(t, write(t, s, 1, 10).Commit(results, quality))
+		must[sql.Result](t)(s.db.Exec("INSERT INTO runs SELECT 2, started, host, pid, program, ?, study_sha256, overrides, "+
+			"facts, facts_sha256 FROM runs", name))
+		above := t.TempDir()
+		dir := filepath.Join(above, "below", "kept")
+		if err := s.Keep(dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "run 2") {
+			t.Errorf("%q: got %v, want ErrCorrupt", name, err)
+		}
+		if found := errors.Join(s.Verify()...); !errors.Is(found, ErrCorrupt) {
+			t.Errorf("%q: verify: got %v", name, found)
+		}
+		left, err := filepath.Glob(filepath.Join(above, "*"))
+		inside, err2 := filepath.Glob(filepath.Join(above, "below", "*"))
+		if err = errors.Join(err, err2); err != nil || len(left) > 1 || len(inside) > 0 {
+			t.Errorf("%q: something was written: %v %v, %v", name, left, inside, err)
+		}
+	}
+}
+
+// A copy is given away: what links of a stranger's results lead to is not in it.
+func TestKeepFollowsNoLinks(t *testing.T) {
+	for _, name := range []string{"trials/0001/ready.json", "trials/0001", planFile, studyFile, factsFile, "exchanges"} {
+		s := create(t, 1)
+		ok(t, write(t, s, 1, 10).Commit(results, quality))
+		ok(t, os.WriteFile(filepath.Join(s.TrialDir(1, 1), readyFile), []byte("{}"), 0o644))
+		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+		ok(t, os.Rename(s.path(name), elsewhere))
+		ok(t, os.Symlink(elsewhere, s.path(name)))
+		dir := filepath.Join(t.TempDir(), "kept")
+		if err := s.Keep(dir, "exchanges"); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want ErrForeign", name, err)
+		}
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: something was written: %v", name, err)
+		}
+	}
+}
+
 func rowsOf(t *testing.T, s *Store) int {
 	t.Helper()
 	n := 0

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -33,13 +35,27 @@ func newRun(number int, h Header) (Run, error) {
 	}
 	host, _ := os.Hostname()
 	r := Run{Number: number, Started: time.Now().UTC(), Host: host, PID: os.Getpid(), Program: h.Program,
-		Overrides: h.Overrides, StudyFile: studyFile, FactsFile: factsFile, study: h.Study, facts: facts}
-	if number > 1 {
-		r.StudyFile = fmt.Sprintf("study-%d.yaml", number)
-		r.FactsFile = fmt.Sprintf("facts-%d.json", number)
-	}
+		Overrides: h.Overrides, StudyFile: numbered(studyFile, number), FactsFile: numbered(factsFile, number),
+		study: h.Study, facts: facts}
 	r.studyDigest, r.factsSum = digestOf(r.study), digestOf(r.facts)
 	return r, nil
+}
+
+// numbered is the name of a file's nth version: study.yaml, study-2.yaml.
+func numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	ext := filepath.Ext(name)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
+}
+
+// isNumbered says whether a name is that of some version of a file.
+func isNumbered(name, first string) bool {
+	ext := filepath.Ext(first)
+	digits, ok := strings.CutPrefix(strings.TrimSuffix(name, ext), strings.TrimSuffix(first, ext)+"-")
+	n, err := strconv.Atoi(digits)
+	return name == first || ok && err == nil && n > 1 && name == numbered(first, n)
 }
 
 // factsText is what facts.json holds.
@@ -120,6 +136,10 @@ func (s *Store) Runs() ([]Run, error) {
 		if err := rows.Scan(&r.Number, &started, &r.Host, &r.PID, &r.Program, &r.StudyFile, &r.studyDigest, &overrides,
 			&r.FactsFile, &r.factsSum); err != nil {
 			return nil, s.word(err)
+		}
+		if !isNumbered(r.StudyFile, studyFile) || !isNumbered(r.FactsFile, factsFile) {
+			// A stranger's: what is read below this directory may be run or written elsewhere by that name.
+			return nil, s.damaged("run %d has its study in %q and its facts in %q", r.Number, r.StudyFile, r.FactsFile)
 		}
 		if r.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
 			return nil, s.damaged("run %d: %v", r.Number, err)
