@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
@@ -30,16 +31,22 @@ type base struct {
 }
 
 // openBase finds out what name is. A revision is checked out below scratch; build,
-// if not empty, is run there by a shell, which tells what it does.
+// if not empty, is run there by a shell, which tells what it does. The number of a commit
+// is never a file: it may be from results of a stranger, and a file is run.
 func openBase(ctx context.Context, name, scratch, build string, tell io.Writer) (*base, error) {
 	path := strings.HasPrefix(name, ".") || filepath.IsAbs(name)
 	info, err := os.Stat(name)
+	number := report.IsCommit(name)
 	var commit string
 	var unknown error
 	if !path {
 		commit, unknown = git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	}
 	switch {
+	case err == nil && number && unknown != nil:
+		return nil, exit{exitUsage, fmt.Errorf("--base %s is no commit of a git repository here; to measure the file or "+
+			"folder of that name, write --base ./%[1]s", name)}
+	case number && unknown == nil:
 	case err == nil && !path && unknown == nil:
 		return nil, exit{exitUsage, fmt.Errorf("--base %s is both a file and a revision; write ./%[1]s for the file, or the "+
 			"revision's number", name)}

@@ -130,7 +130,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	}
 	v := f.versionFlags
 	if v.base == "" {
-		if v.base = commitOf(old); v.base == "" {
+		if v.base = report.PastOf(old, nil).Commit(); v.base == "" {
 			return "", exit{exitUsage, fmt.Errorf("%s does not say from which commit its stacks are; name that version with "+
 				"--base: a git revision, a folder or a binary", oldDir)}
 		}
@@ -184,16 +184,6 @@ func side(t advise.Term) string {
 		return string(t.Side) + "." + t.Response
 	}
 	return t.Response
-}
-
-// commitOf is the one commit of all stacks of a result; empty: they have none, several, or
-// were changed after it.
-func commitOf(r *report.Report) string {
-	p := report.PastOf(r, nil)
-	if len(p.Commits) != 1 || strings.HasSuffix(p.Commits[0], "+") {
-		return ""
-	}
-	return p.Commits[0]
 }
 
 // isVersionOf refuses stacks here that are not those with which results were measured.

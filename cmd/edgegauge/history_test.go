@@ -109,6 +109,11 @@ func TestHistoryOfFabricatedResults(t *testing.T) {
 	o.says(t, exitDone, []string{"history", "step", "--by", "commit"}, "1 suspect to confirm",
 		"suspect from 00000000000d on: slower or larger, 1.", "not confirmed yet",
 		"to confirm: edgegauge confirm step/010 step/015 --base 00000000000a --response client.rtt")
+
+	pasts(t, in("strange"), append(level(12, past{rtt: 1e-3, commit: "x;touch ran"}),
+		level(3, past{rtt: 1.1e-3, commit: "x;touch ran"})...)...)
+	o.says(t, exitDone, []string{"history", "strange"},
+		"to confirm: edgegauge confirm strange/010 strange/015 --base VERSION --response client.rtt")
 	var got struct {
 		Runs   []struct{ Label string }
 		Series []struct {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -107,12 +108,8 @@ func (h History) Suspicions() []Suspicion {
 
 // Command is what measures a suspect again. base names its old version where the results do.
 func (s Suspicion) Command() string {
-	base := "VERSION"
-	if c := s.Old.Commits; len(c) == 1 && !strings.HasSuffix(c[0], "+") && c[0] != "" {
-		base = c[0]
-	}
-	return fmt.Sprintf("edgegauge confirm %s %s --base %s --response %s.%s", Quoted(s.Old.Dir), Quoted(s.New.Dir), base,
-		s.Series.Side, s.Series.Response)
+	return fmt.Sprintf("edgegauge confirm %s %s --base %s --response %s", Quoted(s.Old.Dir), Quoted(s.New.Dir),
+		cmp.Or(s.Old.Commit(), "VERSION"), Quoted(string(s.Series.Side)+"."+s.Series.Response))
 }
 
 // answer is the first sentence.

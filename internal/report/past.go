@@ -103,6 +103,20 @@ func PastOf(r *Report, c *Confirms) Past {
 	return p
 }
 
+// IsCommit says whether a text is the number of a commit, and nothing else.
+func IsCommit(text string) bool {
+	return len(text) >= 7 && len(text) <= 64 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// Commit is the one commit of all stacks; empty: they have none, several, or were changed after it. Results may be a
+// stranger's: what is no number could be the path of a program, or more than one word to a shell.
+func (p Past) Commit() string {
+	if len(p.Commits) != 1 || !IsCommit(p.Commits[0]) {
+		return ""
+	}
+	return p.Commits[0]
+}
+
 // unfinished counts the trials that are valid and those that are wanted, while the lab has some left to
 // measure, or to find whether the precision asked for is reached; 0, 0: it has none. What it gave up after
 // its retries is not left.

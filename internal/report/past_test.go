@@ -62,6 +62,31 @@ func TestAHistoryTakesEndedStudies(t *testing.T) {
 	}
 }
 
+// Of a stranger's facts only the number of a commit gets into a command, as it is the only one that is measured again.
+func TestOnlyANumberIsACommit(t *testing.T) {
+	for commits, want := range map[string]string{"": "VERSION", "0123456789ab": "0123456789ab", "0123456789ab+": "VERSION",
+		"0123456789ab 0123456789ac": "VERSION", "x;touch\tran": "VERSION", "x;ran": "VERSION", "./evil": "VERSION",
+		"evil": "VERSION", "HEAD": "VERSION", "--build=x": "VERSION", "abcdef": "VERSION", "ABCDEF0": "VERSION"} {
+		s := Suspicion{Old: Past{Dir: "a b", Commits: strings.Fields(commits)}, New: Past{Dir: "c"}}
+		s.Series.Side, s.Series.Response = measure.Client, "rtt;x"
+		line := "edgegauge confirm 'a b' c --base " + want + " --response 'client.rtt;x'"
+		if got := s.Command(); got != line {
+			t.Errorf("%q: got %s", commits, got)
+		}
+	}
+}
+
+// A setting of a stranger's is one word of the command that is proposed.
+func TestProposedSettingsAreQuoted(t *testing.T) {
+	of := func(value string) *Report {
+		return &Report{Dir: "a", Study: study.Study{Overrides: []study.Override{{Path: "options.x", Value: value}}}}
+	}
+	const want = `edgegauge run a/study.yaml --set 'factors.options.x=[1, '\''; touch ran; '\'']' --out both && `
+	if got := Interleave(of("1"), of("'; touch ran; '")); !strings.Contains(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A stranger's results directory may have links where a confirmation is noted.
 func TestConfirmationsAreNotWrittenThroughLinks(t *testing.T) {
 	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "treasure")

@@ -117,8 +117,9 @@ func Interleave(old, new *Report) string {
 		for _, key := range sortedKeys(keys) {
 			v := keys[key]
 			if v[0] != "" && v[1] != "" && strings.HasPrefix(key, "options.") {
-				return fmt.Sprintf("measure both in one study, in randomized blocks: edgegauge run %s --set 'factors.%s=[%s, "+
-					"%s]' --out both && edgegauge report both", Quoted(new.Dir+"/study.yaml"), key, v[0], v[1])
+				return fmt.Sprintf("measure both in one study, in randomized blocks: edgegauge run %s --set %s --out both && "+
+					"edgegauge report both", Quoted(new.Dir+"/study.yaml"),
+					Quoted(fmt.Sprintf("factors.%s=[%s, %s]", key, v[0], v[1])))
 			}
 		}
 	case len(keys) == 0:

@@ -216,17 +216,13 @@ func (s *Server) suspect(r *http.Request, v url.Values) (c confirmView, err erro
 	if c.Old.Study != c.Study || !c.Old.Began.Before(c.New.Began) {
 		return c, fault{http.StatusConflict, "The first of the two must be an earlier run of the same study."}
 	}
-	if past := s.pasts.one(c.Old.place); len(past.Commits) == 1 && plainCommit.MatchString(past.Commits[0]) {
-		c.Base = past.Commits[0] // a path of a stranger's would be a program that is run
-	}
+	c.Base = s.pasts.one(c.Old.place).Commit()
 	if _, c.Foreign, err = s.resuming(c.New.place); err != nil {
 		return c, err
 	}
 	c.Seen = digest(c.Foreign)
 	return c, s.before(&c)
 }
-
-var plainCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 // before looks for a confirmation of the same that was stopped.
 func (s *Server) before(c *confirmView) error {
@@ -241,7 +237,7 @@ func (s *Server) before(c *confirmView) error {
 		}
 		c.out, c.Kept, c.Valid, c.Total = f.path(), f.Path(), f.Valid, f.Trials
 		c.Detect = fmt.Sprintf("%g%%", 100*x.Detect)
-		if plainCommit.MatchString(x.Base) {
+		if report.IsCommit(x.Base) { // a path of a stranger's would be a program that is run
 			c.Base = x.Base
 		}
 	}
