@@ -110,7 +110,7 @@ func find(spec string) (Source, error) {
 	return Source{}, fmt.Errorf("unknown instrument %q; %s", name, advice)
 }
 
-// settings parts PATH?key=value&key=value, and refuses keys nobody knows.
+// settings parts PATH?key=value&key=value, and refuses keys nobody knows and keys given twice.
 func settings(arg string, known ...string) (path string, set map[string]string, err error) {
 	path, rest, _ := strings.Cut(arg, "?")
 	set = map[string]string{}
@@ -125,6 +125,9 @@ func settings(arg string, known ...string) (path string, set map[string]string, 
 		}
 		if !ok || !found {
 			return path, set, fmt.Errorf("unknown setting %q; available: %s", pair, strings.Join(known, ", "))
+		}
+		if _, twice := set[key]; twice {
+			return path, set, fmt.Errorf("setting %s is given twice; write it once", key)
 		}
 		set[key] = value
 	}

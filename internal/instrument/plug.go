@@ -61,24 +61,45 @@ type plugClient struct {
 
 // PasswordOf finds where the address of a plug says that its password is to be
 // found: "environment variable NAME" or "file PATH"; and to whom it is sent. It is
-// ok if there is such a place.
+// ok if there is such a place: if not, opening the plug sends nothing of this machine.
 func PasswordOf(spec string) (place, plug string, ok bool) {
 	kind, arg, _ := strings.Cut(spec, ":")
 	if kind != "shelly" && kind != "tasmota" {
 		return "", "", false
 	}
 	u, err := url.Parse(arg)
-	if err != nil {
+	if err != nil || u.RawQuery == "" {
 		return "", "", false
 	}
-	kind, name, ok := strings.Cut(u.Query().Get("password"), ":")
+	kind, name, err := passwordPlace(u)
 	switch {
-	case ok && kind == "env":
+	case err != nil: // and so is the plug's opening
+		return "", "", false
+	case kind == inEnvironment:
 		return "environment variable " + name, u.Host, true
-	case ok && kind == "file":
-		return "file " + name, u.Host, true
 	}
-	return "", "", false
+	return "file " + name, u.Host, true
+}
+
+// The places where the password of a plug may be.
+const (
+	inEnvironment = "env"
+	inFile        = "file"
+)
+
+// passwordPlace reads from the query of a plug's address where its password is. Who asks for consent and who sends
+// the password read it here.
+func passwordPlace(u *url.URL) (kind, name string, err error) {
+	_, set, err := settings("?"+u.RawQuery, "password")
+	if err != nil {
+		return "", "", errors.New("the address of a plug takes only one setting: ?password=env:VARIABLE, or " +
+			"?password=file:PATH")
+	}
+	if kind, name, _ = strings.Cut(set["password"], ":"); kind != inEnvironment && kind != inFile {
+		return "", "",
+			errors.New("the address must not contain a password; write ?password=env:VARIABLE, or ?password=file:PATH")
+	}
+	return kind, name, nil
 }
 
 // parsePlug reads http://NAME@HOST?password=env:VARIABLE, or file:PATH, and gets the
@@ -106,26 +127,21 @@ func parsePlug(source, arg string, o Options) (*plugClient, error) {
 // loginFrom gets the password that the query of a plug's address leads to. Who has
 // no name is admin, as on plugs of both makers.
 func loginFrom(u *url.URL) (*url.Userinfo, error) {
-	_, set, err := settings("?"+u.RawQuery, "password")
+	kind, name, err := passwordPlace(u)
 	if err != nil {
-		return nil, errors.New("the address of a plug takes only one setting: ?password=env:VARIABLE, or ?password=file:PATH")
+		return nil, err
 	}
-	kind, name, _ := strings.Cut(set["password"], ":")
 	var password string
-	switch kind {
-	case "env":
+	if kind == inEnvironment {
 		if password = os.Getenv(name); password == "" {
 			return nil, fmt.Errorf("the environment variable %s, which should hold its password, is empty", name)
 		}
-	case "file":
+	} else {
 		b, err := kernel.ReadFile(name, 1<<16)
 		if err != nil {
 			return nil, fmt.Errorf("its password: %w", err)
 		}
 		password = strings.TrimRight(string(b), "\r\n")
-	default:
-		return nil,
-			errors.New("the address must not contain a password; write ?password=env:VARIABLE, or ?password=file:PATH")
 	}
 	user := "admin"
 	if u.User.Username() != "" {

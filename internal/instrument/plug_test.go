@@ -42,6 +42,7 @@ func TestAPlugsPassword(t *testing.T) {
 		{"no such file", "HOST?password=file:/no/such", "no such file"},
 		{"in the query", "HOST?password=s3cret", "must not contain a password"},
 		{"another setting", "HOST?pass=s3cret", "takes only one setting"},
+		{"given twice", "HOST?password=env:PLUG&password=env:PLUG", "takes only one setting"},
 		{"no address", "admin:s3cret/@HOST", "invalid plug address"},
 		{"kept with results", "admin:xxxxx@HOST", "not stored with results"},
 	} {
@@ -61,6 +62,52 @@ func TestAPlugsPassword(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
+	}
+}
+
+// Of what a plug is sent of this machine, whoever asks for consent is told the place, however its address is written.
+func TestWhatIsSentToAPlugIsNamed(t *testing.T) {
+	sent := make(chan string, 16)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, ok := r.BasicAuth(); ok && password != "" {
+			sent <- password
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer s.Close()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("of a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PLUG", "of PLUG")
+	t.Setenv("HARMLESS", "of HARMLESS")
+	t.Setenv("PLUG;a", "of PLUG;a")
+	places := map[string]string{"of a file": "file " + file, "of PLUG": "environment variable PLUG",
+		"of HARMLESS": "environment variable HARMLESS", "of PLUG;a": "environment variable PLUG;a"}
+	named := 0
+	for _, address := range []string{"HOST?password=env:PLUG", "HOST/?password=file:FILE", "HOST?&password=env:PLUG&",
+		"a@HOST?password=env:PLUG#b", "HOST?password=&password=file:FILE", "HOST?password=file:FILE&password=",
+		"HOST?password=env:HARMLESS&password=file:FILE", "HOST?password=file:FILE&password=env:HARMLESS",
+		"HOST?password=env%3APLUG", "HOST?pass%77ord=env:PLUG", "HOST?password=&pass%77ord=env:PLUG",
+		"HOST?password=env:PLUG;a", "HOST?password=env:PLUG?password=", "HOST#?password=env:PLUG", "HOST?password=x",
+		"HOST?+password=env:PLUG", "HOST?password=%zz&password=env:PLUG"} {
+		spec := "shelly:http://" + strings.NewReplacer("HOST", strings.TrimPrefix(s.URL, "http://"), "FILE", file).
+			Replace(address)
+		_, err := Open(t.Context(), spec, Options{})
+		place, plug, ok := PasswordOf(spec)
+		for len(sent) > 0 {
+			password := <-sent
+			if !ok || place != places[password] || !strings.HasSuffix(s.URL, plug) {
+				t.Errorf("%s sends %q, and is said to send the %q to %q (%t)", address, password, place, plug, ok)
+			}
+			named++
+		}
+		if err == nil {
+			t.Errorf("%s: a plug that refuses was opened", address)
+		}
+	}
+	if named < 5 {
+		t.Errorf("only %d passwords were sent", named)
 	}
 }
 

@@ -76,7 +76,7 @@ func (x *assembly) openMeter(ctx context.Context, t study.Trial, key string, end
 			"measure them in separate studies", key)
 		return
 	}
-	if _, trusting := needsTrust(spec); trusting && x.looking {
+	if _, trusting := needsTrust(x.plan.Study.Secret(spec)); trusting && x.looking {
 		return
 	}
 	if _, open := read[spec]; spec == "" || open {

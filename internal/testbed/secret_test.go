@@ -129,3 +129,31 @@ func TestAPasswordIsSentOnTrust(t *testing.T) {
 	e.Close()
 	holdsNo(t, r.Out, "s3cret")
 }
+
+// Nor does looking send it, however the address is written.
+func TestLookingSendsNoPassword(t *testing.T) {
+	t.Setenv("PLUG", "s3cret")
+	t.Setenv("HARMLESS", "harmless")
+	host := plugWithPassword(t, "s3cret")
+	dir := t.TempDir()
+	recorder(t, filepath.Join(dir, "stacks", "recorder"), filepath.Join(dir, "told"))
+	b := bed(t, filepath.Join(dir, "stacks"))
+	for _, address := range []string{"HOST?password=env:PLUG", "HOST?password=&password=env:PLUG",
+		"HOST?password=env:HARMLESS&password=env:PLUG", "HOST:?password=env:PLUG#@", "HOST?password=env:PLUG#@"} {
+		whole := strings.Replace(address, "HOST", host, 1)
+		if strings.HasPrefix(address, "HOST:") { // the port is empty: no plug of this test, but no looking either
+			whole = strings.Replace(address, "HOST", "127.0.0.1", 1)
+		}
+		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\nstack: recorder\nresponses: [energy]\n"+
+			"client: {meter: 'shelly:http://"+whole+"'}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		foreign, found := b.Foreign(p), b.Obstacles(t.Context(), p)
+		refused := found != nil && strings.Contains(found.Error(), "takes only one setting")
+		if !refused && (found != nil || foreign == nil || !strings.Contains(foreign.Error(), "environment variable PLUG")) {
+			t.Errorf("%s: asks for %v; looking finds %v", address, foreign, found)
+		}
+	}
+}

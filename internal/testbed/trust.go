@@ -44,7 +44,7 @@ func (b *Testbed) Foreign(p study.Plan) study.Errors {
 		for _, s := range []struct{ key, spec string }{
 			{"sensor", t.Setup.Sensor}, {"client.meter", t.Setup.Client.Meter}, {"server.meter", t.Setup.Server.Meter},
 		} {
-			if does, ok := needsTrust(s.spec); ok {
+			if does, ok := needsTrust(p.Study.Secret(s.spec)); ok { // the meter is opened with the secret, too
 				x.fault(t, s.key+" "+does, "", s.key)
 			}
 		}
@@ -69,10 +69,11 @@ func runsProgram(spec string) (command string, ok bool) {
 }
 
 // needsTrust says what a sensor or a meter does that a stranger's study may not do
-// unasked: it runs a program, or sends a password that this machine keeps.
+// unasked: it runs a program, or sends a password that this machine keeps. The spec is
+// the one that is opened (study.Study.Secret): a redacted one may hide that.
 func needsTrust(spec string) (does string, ok bool) {
 	if command, runs := runsProgram(spec); runs {
-		return "runs " + command, true
+		return "runs " + study.Redact(command), true
 	}
 	if place, plug, ok := instrument.PasswordOf(strings.TrimPrefix(spec, onDevice)); ok {
 		return fmt.Sprintf("sends the %s to %s", place, plug), true
