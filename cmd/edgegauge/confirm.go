@@ -18,7 +18,6 @@ import (
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
-	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 type confirmFlags struct {
@@ -221,7 +220,7 @@ func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report,
 			switch {
 			case len(was.Checksums) > 0:
 			case clean:
-				differs = testbed.CommitOf(ctx, d.Dir) != was.Commit
+				differs = bed.CommitOf(ctx, d) != was.Commit
 			default:
 				fmt.Fprintf(a.notes(), "%s keeps neither checksums nor a clean commit of stack %s: nobody can say whether it is "+
 					"the one here\n", dir, n)

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
@@ -50,14 +53,21 @@ type stackFacts struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// CommitOf is the commit of the git repository in which a folder is; empty: there is none,
-// or no git. A + behind it says that files of the folder differ from it.
-func CommitOf(ctx context.Context, dir string) string {
-	if dir == "" {
+// CommitOf is the commit of the git repository in which the folder of a stack is; empty: there
+// is none, or no git. A + behind it says that files of the folder differ from it, or may: git runs
+// nothing that the repository of a stack that is not trusted names, and cannot always say then.
+func (b *Testbed) CommitOf(ctx context.Context, d stack.Description) string {
+	if d.Dir == "" {
 		return ""
 	}
+	trusted := b.Trusts(d)
 	git := func(args ...string) (string, error) {
-		out, err := kernel.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
+		c := exec.CommandContext(ctx, "git", append([]string{"-C", d.Dir, "--no-optional-locks", "-c", "core.fsmonitor=false",
+			"-c", "core.hooksPath=/dev/null"}, args...)...)
+		if !trusted { // what a partial clone lacks would be fetched by a command of its configuration
+			c.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+		}
+		out, err := kernel.Output(c)
 		return strings.TrimSpace(string(out)), err
 	}
 	commit, err := git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -67,11 +77,31 @@ func CommitOf(ctx context.Context, dir string) string {
 	if tracked, err := git("ls-files", "--", "."); err != nil || tracked == "" {
 		return "" // the repository has nothing of this folder
 	}
-	changed, err := git("status", "--porcelain", "--", ".")
-	if commit = commit[:12]; err != nil || changed != "" {
+	commit = commit[:12]
+	status := []string{"status", "--porcelain"}
+	if !trusted {
+		if filters(git) {
+			return commit + "+"
+		}
+		status = append(status, "--ignore-submodules=dirty") // they have filters of their own
+	}
+	if changed, err := git(append(status, "--", ".")...); err != nil || changed != "" {
 		commit += "+"
 	}
 	return commit
+}
+
+// filters says whether a repository itself, and not its user, has filters, which are commands that git runs to
+// compare files.
+func filters(git func(args ...string) (string, error)) bool {
+	found, err := git("config", "--show-scope", "--name-only", "--get-regexp", `^filter\..*\.(clean|process)$`)
+	if none := new(exec.ExitError); errors.As(err, &none) && none.ExitCode() == 1 {
+		return false
+	}
+	return err != nil || slices.ContainsFunc(strings.Split(found, "\n"), func(line string) bool {
+		scope, _, _ := strings.Cut(line, "\t")
+		return scope != "system" && scope != "global"
+	})
 }
 
 // gatherFacts reaches every device of the plan.
@@ -108,7 +138,7 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 			return f, fmt.Errorf("stack %s: %w", name, err)
 		}
 		f.Stacks[name] = stackFacts{Title: d.Title, Version: d.Version, Language: d.Language,
-			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums, Commit: CommitOf(ctx, d.Dir)}
+			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums, Commit: x.bed.CommitOf(ctx, d)}
 	}
 	return f, nil
 }
