@@ -132,7 +132,7 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 	if err != nil {
 		return err
 	}
-	host := a.host(bed, f.trust)
+	host := a.host(bed, f)
 	host.Run = a.runLab
 	answer, err := capacity.Find(ctx, host, capacity.Question{File: plan.Study.File, Text: text, Sets: f.sets, Out: f.out,
 		SLO: objective, Length: f.length, Late: f.late, Period: f.period, Precision: f.precision, Budget: f.budget})
@@ -169,11 +169,11 @@ func (a *app) reportOf(dir string) error {
 }
 
 // host lets a search open labs as the command line has it.
-func (a *app) host(bed *testbed.Testbed, trust bool) capacity.Host {
+func (a *app) host(bed *testbed.Testbed, f bearing) capacity.Host {
 	return capacity.Host{
 		Bed: bed,
 		Open: func(ctx context.Context, p study.Plan, text []byte, dir string) (*testbed.Experiment, error) {
-			return a.openPlan(ctx, p, text, opening{out: dir, trust: trust})
+			return a.openPlan(ctx, p, text, opening{out: dir, trust: f.trust, given: f.sets})
 		},
 		Close:    closeExperiment,
 		Resuming: func(dir string) { fmt.Fprintf(a.notes(), "resuming %s\n", dir) },
@@ -238,7 +238,7 @@ func (a *app) scaling(ctx context.Context, w io.Writer, file string, f bearing) 
 	if err != nil {
 		return err
 	}
-	host := a.host(bed, f.trust)
+	host := a.host(bed, f)
 	host.Run = func(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) {
 		outcome, _, err := a.conduct(ctx, e)
 		if err == nil {

@@ -111,7 +111,7 @@ func (a *app) check(ctx context.Context, file string, sets []string) (checkedStu
 	if n := testbed.Drivers(p); n > 1 {
 		x.Benches = n
 	}
-	for _, foreign := range bed.Foreign(p) {
+	for _, foreign := range bed.Foreign(p, sets...) {
 		x.Asks = append(x.Asks, foreign.Error())
 	}
 	return x, nil

@@ -147,7 +147,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err != nil {
 		return "", exit{exitUnmeasured, err}
 	}
-	v.with, v.sets = filepath.Join(newDir, runs[len(runs)-1].StudyFile), overrides
+	v.with, v.kept = filepath.Join(newDir, runs[len(runs)-1].StudyFile), overrides
 	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
 		return "", err
 	}
@@ -187,7 +187,7 @@ func side(t advise.Term) string {
 
 // isVersionOf refuses stacks here that are not those with which results were measured.
 func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report, dir string, any bool) error {
-	bed, plan, _, err := a.read(ctx, v.with, v.sets)
+	bed, plan, _, err := a.read(ctx, v.with, v.overrides())
 	if err != nil {
 		return err
 	}

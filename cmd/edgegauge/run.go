@@ -30,6 +30,7 @@ import (
 // running is what run was asked.
 type running struct {
 	sets            []string
+	kept            []string // overrides of the results that are repeated, before sets
 	out, like, page string
 	trust, asJSON   bool
 	shared          sharing
@@ -97,7 +98,7 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 		return exit{exitUnmeasured, err}
 	}
 	last := runs[len(runs)-1]
-	f.sets = slices.Concat(last.Overrides, f.sets)
+	f.kept = last.Overrides
 	return a.run(ctx, w, filepath.Join(f.like, last.StudyFile), f, kept)
 }
 
@@ -112,8 +113,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		}
 	}
 	// Results that are to be repeated are not gone on with.
-	e, err := a.open(ctx, file, f.sets, opening{out: f.out, trust: f.trust, shared: f.shared.benches != "",
-		fresh: like != nil})
+	e, err := a.open(ctx, file, slices.Concat(f.kept, f.sets), opening{out: f.out, trust: f.trust, given: f.sets,
+		shared: f.shared.benches != "", fresh: like != nil})
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	}
 	conduct := func() (lab.Outcome, *report.Report, error) { return a.conduct(ctx, e, watchers...) }
 	if f.shared.benches != "" {
-		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared, f.trust) }
+		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f) }
 	}
 	outcome, r, err := conduct()
 	if err != nil {
@@ -183,8 +184,9 @@ func closeExperiment(e *testbed.Experiment) {
 type opening struct {
 	out    string // the results directory; empty: see testbed.Request
 	trust  bool
-	shared bool // benches measure it
-	fresh  bool // into a new directory, unless out names one
+	given  []string // overrides that the user gave on this command line
+	shared bool     // benches measure it
+	fresh  bool     // into a new directory, unless out names one
 }
 
 // open reads a study and opens its experiment, which is to be closed.
@@ -211,7 +213,8 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 			return nil, exit{exitUsage, err}
 		}
 	}
-	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, LeftOut: a.left}
+	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, Given: o.given,
+		LeftOut: a.left}
 	open := bed.Open
 	if o.shared {
 		open = bed.OpenShared

@@ -129,8 +129,8 @@ func leaseCheck(lease time.Duration) error {
 }
 
 // share has benches measure an experiment, and writes the report's files.
-func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust bool) (lab.Outcome, *report.Report,
-	error) {
+func (a *app) share(ctx context.Context, e *testbed.Experiment, f running) (lab.Outcome, *report.Report, error) {
+	s := f.shared
 	fails := func(err error) (lab.Outcome, *report.Report, error) {
 		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
 	}
@@ -142,7 +142,7 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, trust
 	var here *localFleet
 	var err error
 	if s.local() > 0 {
-		if here, err = a.startLocal(ctx, s, e.Dir, trust); err != nil {
+		if here, err = a.startLocal(ctx, f, e.Dir); err != nil {
 			return fails(err)
 		}
 		defer here.stop()
@@ -338,8 +338,8 @@ func (f *localFleet) watch(ctx context.Context, lost context.CancelCauseFunc) {
 }
 
 // startLocal starts a hub with keys of its own, and workers.
-func (a *app) startLocal(ctx context.Context, s sharing, dir string, trust bool) (_ *localFleet, err error) {
-	f := &localFleet{work: filepath.Join(dir, "incoming", "here")}
+func (a *app) startLocal(ctx context.Context, r running, dir string) (_ *localFleet, err error) {
+	s, f := r.shared, &localFleet{work: filepath.Join(dir, "incoming", "here")}
 	if f.temp, err = newScratch(a.notes()); err != nil {
 		return nil, err
 	}
@@ -381,7 +381,10 @@ func (a *app) startLocal(ctx context.Context, s sharing, dir string, trust bool)
 		for _, stacks := range a.stackFolders {
 			args = append(args, "--stacks", stacks)
 		}
-		if trust {
+		for _, set := range r.sets {
+			args = append(args, "--given", set)
+		}
+		if r.trust {
 			args = append(args, "--trust")
 		}
 		var c *child

@@ -26,7 +26,7 @@ import (
 // A versionFlags is what compare is asked where it measures.
 type versionFlags struct {
 	base, with, build, from, out string
-	sets                         []string
+	sets, kept                   []string // overrides, and those of results that are measured again, before them
 	pilot                        int
 	power                        float64
 	most                         time.Duration // that all blocks may take
@@ -45,6 +45,9 @@ func (v *versionFlags) flags(c *cobra.Command, base, out string, power float64, 
 	c.Flags().StringVar(&v.out, "out", "", "results directory"+out+" (default results/NAME/NUMBER)")
 	trustFlag(c, &v.trust)
 }
+
+// overrides are all of the study.
+func (v versionFlags) overrides() []string { return slices.Concat(v.kept, v.sets) }
 
 // check says what is wrong with the flags together.
 func (v versionFlags) check(conditions []advise.Condition) error {
@@ -138,7 +141,7 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 // putBeside makes the base version of the study's stacks known to the testbed, and
 // returns the overrides that measure it beside the new one. end removes what was made.
 func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end func(), err error) {
-	bed, plan, _, err := a.read(ctx, v.with, v.sets)
+	bed, plan, _, err := a.read(ctx, v.with, v.overrides())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,7 +184,7 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 		}
 	}
 	a.made = testbed.New(o)
-	sets = append(slices.Clone(v.sets), "design.precision=off")
+	sets = append(v.overrides(), "design.precision=off")
 	return append(sets, plan.WithBase(key, names, func(n string) string { return short(n, versions) })...), end, nil
 }
 
@@ -193,12 +196,14 @@ func short(name string, versions map[string]testbed.Version) string {
 	return study.Base(name)
 }
 
-// blocks runs the study up to that many blocks. missing is what could not be measured.
+// blocks runs the study up to that many blocks, with sets: all overrides of v, and those of putBeside, which name
+// only stacks that mayRun asked about. missing is what could not be measured.
 func (a *app) blocks(
 	ctx context.Context, v versionFlags, sets []string, out string, n int,
 ) (dir string, missing, err error) {
+	given := sets[len(v.kept):]
 	sets = append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n))
-	e, err := a.open(ctx, v.with, sets, opening{out: out, trust: v.trust})
+	e, err := a.open(ctx, v.with, sets, opening{out: out, trust: v.trust, given: given})
 	if err != nil {
 		return "", nil, err
 	}

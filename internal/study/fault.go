@@ -47,6 +47,12 @@ func (p Plan) Fault(t Trial, what, advice string, keys ...string) Error {
 // Given is the value that the study gives a setting of a trial, fixed or by a level; empty: it says none.
 func (p Plan) Given(t Trial, key string) string { return p.given(t)[key].Value.Text }
 
+// Place is where the study gives a setting of a trial; false: nowhere.
+func (p Plan) Place(t Trial, key string) (Pos, bool) {
+	at, ok := p.given(t)[key]
+	return at.Value.Pos, ok
+}
+
 // given are the settings that the study gives a trial.
 func (p Plan) given(t Trial) map[string]placed {
 	sets := map[string]placed{}

@@ -16,10 +16,9 @@ import (
 // replications to make gets so many: the file's precision goes, unless it or its budget is set too.
 func (r *reader) override(s *Study, root *node, sets []string) {
 	for i, text := range sets {
-		pos := Pos{File: fmt.Sprintf("--set %d", i+1)}
-		path, value, ok := strings.Cut(text, "=")
-		path, value = strings.TrimSpace(path), strings.TrimSpace(value)
-		if !ok || path == "" || value == "" {
+		pos := overridePos(i + 1)
+		path, value, ok := cutOverride(text)
+		if !ok {
 			r.fail(pos, fmt.Sprintf("%q sets nothing", Redact(text)), "write KEY=VALUE, such as requests=100")
 			continue
 		}
@@ -38,6 +37,31 @@ func (r *reader) override(s *Study, root *node, sets []string) {
 		d.drop("precision")
 		d.drop("budget")
 	}
+}
+
+// overridePos is where what the nth override says stands.
+func overridePos(n int) Pos { return Pos{File: fmt.Sprintf("--set %d", n)} }
+
+func cutOverride(text string) (path, value string, ok bool) {
+	path, value, ok = strings.Cut(text, "=")
+	path, value = strings.TrimSpace(path), strings.TrimSpace(value)
+	return path, value, ok && path != "" && value != ""
+}
+
+// ReadOverride is PATH=VALUE as Study.Overrides has it; false: it sets nothing.
+func ReadOverride(text string) (Override, bool) {
+	path, value, ok := cutOverride(text)
+	return Override{path, Redact(value)}, ok
+}
+
+// OverrideAt is the override that stands at a position, and its number from 1; 0: none does.
+func (s Study) OverrideAt(at Pos) (o Override, n int) {
+	for i, o := range s.Overrides {
+		if at == overridePos(i+1) {
+			return o, i + 1
+		}
+	}
+	return Override{}, 0
 }
 
 func (r *reader) put(root *node, path Word, n *node) {

@@ -25,18 +25,18 @@ func (b *Testbed) ReadElsewhere(ctx context.Context, file string, text []byte, s
 	return b.readAvailable(ctx, v, file, text, sets...)
 }
 
-// unable lists the treatments (study.Trial.Cell) that cannot run on this machine, each with
+// unableOf lists the treatments (study.Trial.Cell) that cannot run on this machine, each with
 // the reason. Boards are not reached.
-func (b *Testbed) unable(ctx context.Context, p study.Plan, trust bool) map[int]string {
-	if b.obstacle(ctx, p, trust) == "" { // as a rule all can, and one look is quick
+func (s *Station) unableOf(ctx context.Context, p study.Plan) map[int]string {
+	if s.obstacle(ctx, p) == "" { // as a rule all can, and one look is quick
 		return nil
 	}
 	out := map[int]string{}
-	x := b.assemble(p, b.Exe, b.Temp)
+	x := s.Bed.assemble(p, s.Bed.Exe, s.Bed.Temp)
 	for t := range x.treatments() {
 		one := p
 		one.Trials = []study.Trial{t}
-		if why := b.obstacle(ctx, one, trust); why != "" {
+		if why := s.obstacle(ctx, one); why != "" {
 			out[t.Cell], _, _ = strings.Cut(why, "\n")
 		}
 	}
@@ -44,28 +44,28 @@ func (b *Testbed) unable(ctx context.Context, p study.Plan, trust bool) map[int]
 }
 
 // obstacle is the first that stands in the way of a plan; empty: nothing.
-func (b *Testbed) obstacle(ctx context.Context, p study.Plan, trust bool) string {
-	needed := b.needed(p)
+func (s *Station) obstacle(ctx context.Context, p study.Plan) string {
+	needed := s.Bed.needed(p)
 	for _, name := range slices.Sorted(maps.Keys(needed)) {
-		if why := b.StackState(ctx, needed[name]); why != "" {
+		if why := s.Bed.StackState(ctx, needed[name]); why != "" {
 			return fmt.Sprintf("stack %s cannot run here: %s", name, why)
 		}
 	}
-	if err := b.allows(p, trust); err != nil {
+	if err := s.allows(p); err != nil {
 		return err.Error()
 	}
-	if found := b.Obstacles(ctx, p); len(found) > 0 {
+	if found := s.Bed.Obstacles(ctx, p); len(found) > 0 {
 		return found[0].What
 	}
 	return ""
 }
 
 // allows refuses what a study may not have this bench run.
-func (b *Testbed) allows(p study.Plan, trust bool) error {
-	if trust {
+func (s *Station) allows(p study.Plan) error {
+	if s.Trust {
 		return nil
 	}
-	if foreign := b.Foreign(p); foreign != nil {
+	if foreign := s.Bed.Foreign(p, s.Given...); foreign != nil {
 		return fmt.Errorf("this bench may not run what the study names: %w; to allow it, start its worker with --trust",
 			foreign)
 	}

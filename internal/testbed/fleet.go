@@ -58,8 +58,11 @@ func alone(s *store.Store, shared bool) error {
 // stays open from block to block. What a study may run here is decided here: what came
 // with edgegauge, and the stacks that the user of this machine named; with Trust, all.
 type Station struct {
-	Bed      *Testbed
-	Trust    bool
+	Bed   *Testbed
+	Trust bool
+	// Given are overrides that the user of this machine gave: what they name may run, too. Those of an
+	// order are the coordinator's.
+	Given    []string
 	Progress func(lab.Progress) // nil: nobody looks
 	// Name is the bench's, Address where others reach it, and Join opens a byte stream to another
 	// that measures with it. Only studies that several benches drive together need them.
@@ -193,7 +196,7 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 // unless the study says that benches may be incomplete, and to leave out all.
 func (s *Station) choose(ctx context.Context, p study.Plan) (study.Plan, error) {
 	s.unable = nil
-	unable := s.Bed.unable(ctx, p, s.Trust)
+	unable := s.unableOf(ctx, p)
 	if len(unable) == 0 {
 		return p, nil
 	}
@@ -214,7 +217,7 @@ func (s *Station) choose(ctx context.Context, p study.Plan) (study.Plan, error) 
 // prepare opens what the plan needs.
 func (s *Station) prepare(ctx context.Context) error {
 	x := s.x
-	if err := s.Bed.allows(x.plan, s.Trust); err != nil {
+	if err := s.allows(x.plan); err != nil {
 		return err
 	}
 	x.look(ctx)

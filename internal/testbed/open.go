@@ -32,6 +32,8 @@ type Request struct {
 	LeftOut []string // what Unavailable left out of the plan, and why; kept with the results
 	// Trust says that the user has seen what Foreign lists, and wants it run.
 	Trust bool
+	// Given are those of the plan's overrides that the user gave on this very command line.
+	Given []string
 
 	shared bool // by OpenShared
 }
@@ -81,7 +83,7 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	if x.bed.NeedsNetwork(r.Plan) && link.Able() != nil {
 		return ErrRootless
 	}
-	if foreign := x.bed.Foreign(r.Plan); foreign != nil && !r.Trust {
+	if foreign := x.bed.Foreign(r.Plan, r.Given...); foreign != nil && !r.Trust {
 		return &Untrusted{foreign}
 	}
 	x.openDevices(ctx)

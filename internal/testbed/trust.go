@@ -29,32 +29,67 @@ func (u *Untrusted) Unwrap() error { return u.Runs }
 // installation nor were named by the user: those of its sensors and meters, unless
 // the study is the installation's, and stacks found where the user works; and the
 // passwords of this machine that its meters would send.
-func (b *Testbed) Foreign(p study.Plan) study.Errors {
+//
+// The user named what the overrides in given name, which are those of this very command line. All
+// others are a stranger's as much as the study: they were kept with results, or came with an order.
+func (b *Testbed) Foreign(p study.Plan, given ...string) study.Errors {
 	x := b.assemble(p, b.Exe, b.Temp)
+	installed := b.installed(p.Study.File)
 	for t := range x.treatments() {
-		for _, name := range []string{t.Setup.Client.Stack, t.Setup.Server.Stack} {
-			if d, ok := b.FindStack(name); ok && !b.Trusts(d) {
-				x.fault(t, fmt.Sprintf("stack %s in %s runs %s", d.Name, d.Dir, programs(d)), "", "stack", "client.stack",
-					"server.stack")
+		for _, end := range []struct{ key, stack string }{
+			{"client.stack", t.Setup.Client.Stack}, {"server.stack", t.Setup.Server.Stack},
+		} {
+			d, ok := b.FindStack(end.stack)
+			if !ok || b.Trusts(d) {
+				continue
 			}
-		}
-		if b.installed(p.Study.File) {
-			continue
+			if _, own := p.Place(t, end.key); !own {
+				end.key = "stack"
+			}
+			x.foreign(t, given, false, fmt.Sprintf("stack %s in %s runs %s", d.Name, d.Dir, programs(d)), end.key)
 		}
 		for _, s := range []struct{ key, spec string }{
 			{"sensor", t.Setup.Sensor}, {"client.meter", t.Setup.Client.Meter}, {"server.meter", t.Setup.Server.Meter},
 		} {
 			if does, ok := needsTrust(p.Study.Secret(s.spec)); ok { // the meter is opened with the secret, too
-				x.fault(t, s.key+" "+does, "", s.key)
+				x.foreign(t, given, installed, s.key+" "+does, s.key)
 			}
 		}
 		for _, secret := range x.secrets(t.Setup) {
-			x.fault(t, fmt.Sprintf("request sends %s to %s", secret, t.Setup.URL), "", "request", "server.url")
+			x.foreign(t, given, installed, fmt.Sprintf("request sends %s to %s", secret, t.Setup.URL), "request",
+				"server.url")
 		}
 	}
-	// What stands in a --set the user has written.
-	return slices.DeleteFunc(study.Collect(x.faults),
-		func(e *study.Error) bool { return strings.HasPrefix(e.Pos.File, "--set ") })
+	return study.Collect(x.faults)
+}
+
+// foreign notes what a treatment does by some settings, unless the user gave all of them. Trusted says that
+// those which the study itself gives are no stranger's.
+func (x *assembly) foreign(t study.Trial, given []string, trusted bool, what string, keys ...string) {
+	placed := false
+	for _, key := range keys {
+		at, ok := x.plan.Place(t, key)
+		if !ok {
+			continue
+		}
+		placed = true
+		o, n := x.plan.Study.OverrideAt(at)
+		if n == 0 && trusted || n > 0 && slices.ContainsFunc(given, func(set string) bool {
+			own, ok := study.ReadOverride(set)
+			return ok && own == o
+		}) {
+			continue
+		}
+		f := x.plan.Fault(t, what, "", key)
+		if n > 0 { // the user knows no --set of that number
+			f.Pos = study.Pos{File: fmt.Sprintf("override %d", n)}
+		}
+		x.faults = append(x.faults, f)
+		return
+	}
+	if !placed {
+		x.fault(t, what, "", keys...)
+	}
 }
 
 // runsProgram finds the program that a sensor or a meter is read by.

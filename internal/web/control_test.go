@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"database/sql"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/report/pagetest"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/testbed"
@@ -432,6 +435,36 @@ func keyPEM(t *testing.T, pair tls.Certificate) []byte {
 	b, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	ok(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: b})
+}
+
+// Overrides that were kept with results are a stranger's as much as the study: what they name runs if the reader ticks
+// that it may.
+func TestKeptOverridesAreShownBeforeResuming(t *testing.T) {
+	dir := t.TempDir()
+	results := filepath.Join(dir, "run/001")
+	const program = "program:/bin/true of a stranger"
+	kept, _, err := fabricated.Create(results, []byte(strings.Replace(brewed, program, "fixed:20", 1)))
+	ok(t, err)
+	ok(t, kept.Close())
+	db, err := sql.Open("sqlite", filepath.Join(results, "ledger.sqlite"))
+	ok(t, err)
+	_, err = db.Exec(`UPDATE runs SET overrides = '["sensor=` + program + `"]'`)
+	ok(t, errors.Join(err, db.Close()))
+	s, st, _ := controlled(t, dir)
+	v := visitor{t, s}
+	resume := "/r/" + id(t, s, "run/001") + "/resume/"
+	const asked = "override 1: sensor runs /bin/true of a stranger"
+	if w := v.ask("GET", resume, nil, nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), asked) {
+		t.Errorf("got %d: %.2000s", w.Code, w.Body)
+	}
+	w := v.ask("POST", resume, url.Values{"key": {s.keys.next()}}, nil)
+	if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), asked) {
+		t.Errorf("not ticked: got %d: %.2000s", w.Code, w.Body)
+	}
+	w = v.ask("POST", resume, url.Values{"key": {s.keys.next()}, "trust": {digest([]string{asked})}}, nil)
+	if w.Code != http.StatusSeeOther || !st.last(t, 1).Trust {
+		t.Errorf("ticked: got %d: %.2000s", w.Code, w.Body)
+	}
 }
 
 // A study that another machine measures into a shared folder runs, and is neither resumed nor stopped here.
