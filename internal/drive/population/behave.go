@@ -90,10 +90,10 @@ func (b *Backoff) after(failures int, u float64) time.Duration {
 	return time.Duration(d)
 }
 
-// hits says whether the outage cuts a device off at an instant.
-func (s *Spec) hits(device int, now int64) bool {
-	o := &s.Outage
-	return o.For > 0 && now >= int64(o.At) && now < int64(o.At+o.For) && share(s.Seed, device, forOutage) < o.Share
+// hits says whether the outage of this run cuts a device off at an instant.
+func (c *core) hits(device int, now int64) bool {
+	o := &c.outage
+	return o.For > 0 && now >= int64(o.At) && now < int64(o.At+o.For) && share(c.Seed, device, forOutage) < o.Share
 }
 
 // RFC 7252, section 4.8.

@@ -137,13 +137,15 @@ func TestClassesHaveTheirShares(t *testing.T) {
 func TestOutageHitsItsShare(t *testing.T) {
 	s := sensors(10_000, time.Minute, Random)
 	s.Outage = Outage{At: time.Second, For: time.Second, Share: 0.3}
+	c := newCore(&s)
+	c.begin(Load{For: time.Minute, Record: true}, 1)
 	for _, tt := range []struct {
 		at   time.Duration
 		want float64
 	}{{time.Second - 1, 0}, {time.Second, 0.3}, {2*time.Second - 1, 0.3}, {2 * time.Second, 0}} {
 		n := 0
 		for i := range s.Devices {
-			if s.hits(i, int64(tt.at)) {
+			if c.hits(i, int64(tt.at)) {
 				n++
 			}
 		}

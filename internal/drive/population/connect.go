@@ -173,7 +173,7 @@ func (x *connections) finish(now int64) {
 func (x *connections) run() error {
 	for wait := time.Duration(0); !x.stop.Load() && x.fault == nil; {
 		n := x.look(wait)
-		if now := x.now(); !x.over && now >= int64(x.Outage.At+x.Outage.For) {
+		if now := x.now(); !x.over && now >= int64(x.outage.At+x.outage.For) {
 			for _, i := range x.after(now) {
 				x.read(i, true)
 			}

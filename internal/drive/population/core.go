@@ -82,6 +82,7 @@ type core struct {
 	head    int    // of ready, the first whose turn is to come
 	out     []message
 	span    int64  // nothing is due at or after it
+	outage  Outage // of this run; For of 0: it has none
 	most    int64  // requests; 0: no limit
 	salt    uint16 // of this run, in each token
 	started int64  // requests
@@ -133,7 +134,11 @@ func (c *core) begin(l Load, salt uint16) {
 	c.Counts, c.late, c.started, c.waiting = Counts{}, tally.Histogram{}, 0, 0
 	c.ready, c.head, c.out = c.ready[:0], 0, c.out[:0]
 	c.rows.reset(l.Record, cmp.Or(c.Rows, MostRows))
-	c.back = recovery{tolerated: len(c.devices) / 100, keep: c.Shards > 1, end: int64(c.Outage.At + c.Outage.For), at: -1}
+	c.outage = Outage{}
+	if l.Record { // what warms up has none
+		c.outage = c.Outage
+	}
+	c.back = recovery{tolerated: len(c.devices) / 100, keep: c.Shards > 1, end: int64(c.outage.At + c.outage.For), at: -1}
 	c.wheel.reset(c.devices)
 	c.forgetHalf()
 	c.reachAgain()

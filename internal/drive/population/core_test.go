@@ -47,6 +47,7 @@ type sent struct {
 }
 
 func (w *world) run(l Load) {
+	w.now, w.posts = 0, nil
 	w.begin(l, 99)
 	for len(w.sent) < 1_000_000 {
 		w.fire(w.now, batchSize)
@@ -324,7 +325,7 @@ func TestRecovery(t *testing.T) {
 			s.Retry = Backoff{First: 4 * time.Second, Factor: 2, Most: 60 * time.Second, Jitter: jitter}
 		}
 		w := &world{core: newCore(&s), server: answers}
-		w.run(Load{For: 3 * time.Minute})
+		w.run(Load{For: 3 * time.Minute, Record: true})
 		in := map[time.Duration]int{}
 		for _, x := range w.sent {
 			if x.at >= 50*time.Second && x.at < 59*time.Second { // no report is due then
@@ -352,6 +353,20 @@ func TestRecovery(t *testing.T) {
 	}
 	if peaks[Full] == 0 || peaks[Full] > n/10 {
 		t.Errorf("with full jitter up to %d devices came within 100 ms", peaks[Full])
+	}
+}
+
+// An outage is of the recorded run: what warms up before it is not cut off.
+func TestWarmUpHasNoOutage(t *testing.T) {
+	s := sensors(10, 500*time.Millisecond, Aligned)
+	s.NON, s.Timeout = true, 200*time.Millisecond
+	s.Outage = Outage{At: time.Second, For: time.Second, Share: 1}
+	w := &world{core: newCore(&s), server: answers}
+	for _, record := range []bool{false, true} {
+		w.run(Load{For: 3 * time.Second, Record: record})
+		if (w.Withheld > 0) != record || (w.Failed > 0) != record || (w.back.most > 0) != record || w.Requests != 60 {
+			t.Errorf("recorded %v: got %+v, %d down", record, w.Counts, w.back.most)
+		}
 	}
 }
 

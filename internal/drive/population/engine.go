@@ -35,7 +35,7 @@ type Population struct {
 type Load struct {
 	For      time.Duration // nothing is due at or after it
 	Requests int           // begun; no more are
-	Record   bool          // keep rows
+	Record   bool          // keep rows, and have the outage: what is not recorded warms up
 	// Watch takes the state once a second, on the thread that sends: it must not wait. Nil:
 	// nobody looks.
 	Watch func(State)
@@ -205,12 +205,12 @@ func (c *core) result(end int64) *Result {
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
 		Streams: c.Stream != nil, FirstFailure: c.rows.first, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}
-	if c.Outage.For > 0 && c.back.at >= 0 {
+	if c.outage.For > 0 && c.back.at >= 0 {
 		r.Recovery = time.Duration(c.back.at - c.back.end)
 	}
 	if c.Shards > 1 {
 		r.Late, r.Steps, r.Stopped = &c.late, c.back.steps, time.Duration(end)
-		if c.Outage.For > 0 {
+		if c.outage.For > 0 {
 			r.Outage = time.Duration(c.back.end)
 		}
 	}

@@ -119,7 +119,7 @@ const (
 
 // An Outage cuts devices off: what they send is lost, and what is sent to them.
 type Outage struct {
-	At    time.Duration `json:"at"`    // since the run began
+	At    time.Duration `json:"at"`    // since the recorded run began
 	For   time.Duration `json:"for"`   // 0: there is none
 	Share float64       `json:"share"` // of the devices
 }

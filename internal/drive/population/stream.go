@@ -115,7 +115,7 @@ func (s *streams) set(l Load, salt uint16) {
 	s.begin(l, salt)
 	clear(s.parked)
 	s.OpenMost = s.opens
-	s.over = s.Outage.For == 0
+	s.over = s.outage.For == 0
 	if !s.Stream.joins() {
 		return
 	}
@@ -229,7 +229,7 @@ func (s *streams) await(i int32) {
 		if l.phase == closed {
 			first = openingAgain
 		}
-		at = min(at, s.Outage.again(d.sent, first))
+		at = min(at, s.outage.again(d.sent, first))
 	}
 	s.schedule(i, at)
 }

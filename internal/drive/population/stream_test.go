@@ -363,6 +363,25 @@ func TestDeviceKeepsToTheBrokersKeepAlive(t *testing.T) {
 	}
 }
 
+// A connection that is opened while the devices warm up is open when the recorded run begins, though
+// the run has an outage.
+func TestWarmUpLeavesConnections(t *testing.T) {
+	p := onPaper(func(s *Spec) { s.Outage = Outage{For: time.Second, Share: 1} })
+	p.s.set(Load{For: 5 * time.Second}, 1)
+	p.until(0)
+	p.s.opened(0, p.at)
+	p.s.received(0, []byte("a"), p.at+1)
+	p.s.finish(p.at + 2)
+	if got := p.took(); got != `dial 0, send 0 "q"` || p.s.Withheld != 0 || p.s.links[0].phase != open {
+		t.Errorf("warming up: got %s, %+v", got, p.s.Counts)
+	}
+	p.s.set(Load{For: 5 * time.Second, Record: true}, 2)
+	p.until(0)
+	if got := p.took(); got != "" || p.s.Withheld != 1 || p.s.links[0].phase != open {
+		t.Errorf("recorded: got %s, %+v", got, p.s.Counts)
+	}
+}
+
 // Parts together say what one process says: sums, and a recovery of all.
 func TestMergedParts(t *testing.T) {
 	part := func(late time.Duration, steps ...Step) *Result {

@@ -55,7 +55,7 @@ func (s *streams) awaitOpen(i int32) {
 	d := &s.devices[i]
 	at := d.sent + int64(s.Timeout)
 	if s.links[i].marks&cutOut != 0 {
-		at = min(at, s.Outage.again(d.sent, openingAgain))
+		at = min(at, s.outage.again(d.sent, openingAgain))
 	}
 	if d.failures() == 0 {
 		at = min(at, max(s.due(s.number(i), d.k), d.sent))
