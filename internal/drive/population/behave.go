@@ -49,14 +49,14 @@ func (s *Spec) classOf(device int) *Class {
 	return &s.Classes[len(s.Classes)-1]
 }
 
-// due is when a device's report number k is due, in ns of the run: on a grid of its
-// own, so that no error adds up, and later by the jitter of that report.
-func (s *Spec) due(device int, k uint32) int64 {
+// due is when report number k is due of a device that is switched on at an instant, in ns of the
+// run: on a grid of its own, so that no error adds up, and later by the jitter of that report.
+func (s *Spec) due(device int, k uint32, on int64) int64 {
 	c := s.classOf(device)
 	if c.Period == 0 {
 		return never // it only listens
 	}
-	at := s.start(device)
+	at := on
 	if s.Phase == Random {
 		at += int64(share(s.Seed, device, forPhase) * float64(c.Period))
 	} else if late := at % int64(c.Period); late > 0 { // it has a clock: all report at the same instants
@@ -69,7 +69,7 @@ func (s *Spec) due(device int, k uint32) int64 {
 	return at
 }
 
-// start is when a device is switched on.
+// start is when a device is switched on, for the first time.
 func (s *Spec) start(device int) int64 {
 	if s.Ramp == 0 {
 		return 0

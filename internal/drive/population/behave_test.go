@@ -19,7 +19,7 @@ func TestReportsDoNotDrift(t *testing.T) {
 	s := sensors(1000, period, Random)
 	for _, device := range []int{0, 1, 999} {
 		const year = 365 * 24 * 60
-		if got, want := s.due(device, year)-s.due(device, 0), int64(year*period); got != want {
+		if got, want := s.due(device, year, 0)-s.due(device, 0, 0), int64(year*period); got != want {
 			t.Errorf("device %d: got %d, want %d", device, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestDueInstants(t *testing.T) {
 	} {
 		var all []time.Duration
 		for i := range tt.spec.Devices {
-			all = append(all, time.Duration(tt.spec.due(i, tt.k)))
+			all = append(all, time.Duration(tt.spec.due(i, tt.k, tt.spec.start(i))))
 		}
 		slices.Sort(all)
 		lo, hi := all[0], all[len(all)-1]
@@ -63,11 +63,11 @@ func TestDevicesThatAreSwitchedOnSlowlyReportTogether(t *testing.T) {
 	s := sensors(10_000, p, Aligned)
 	s.Ramp = 1000
 	for i := range s.Devices {
-		at := time.Duration(s.due(i, 0))
+		at := time.Duration(s.due(i, 0, s.start(i)))
 		if on := time.Duration(s.start(i)); at%p != 0 || at < on || at-on >= p {
 			t.Fatalf("device %d is switched on at %v and reports first at %v", i, on, at)
 		}
-		if next := time.Duration(s.due(i, 3)); next != at+3*p {
+		if next := time.Duration(s.due(i, 3, s.start(i))); next != at+3*p {
 			t.Fatalf("device %d: report 3 at %v, the first at %v", i, next, at)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -83,6 +82,7 @@ type core struct {
 	out     []message
 	span    int64  // nothing is due at or after it
 	outage  Outage // of this run; For of 0: it has none
+	lasts   int64  // as the load says; 0: only requests limit it
 	most    int64  // requests; 0: no limit
 	salt    uint16 // of this run, in each token
 	started int64  // requests
@@ -106,6 +106,9 @@ type core struct {
 	chance       *rand.Rand // its losses and spreads
 	listens      bool       // there is something to hear until the end, whoever is due
 	template     []byte     // the request as a message, for sealed
+	passed       int64      // of earlier runs: who was switched on by then stays on
+	// keeps says of a device that was switched on in an earlier run that it is on; nil: all are.
+	keeps func(i int32) bool
 	// turn is what is done when a device is called: call, or that of streams.
 	turn func(i int32, now int64)
 
@@ -127,7 +130,7 @@ func (c *core) number(i int32) int { return int(i)*max(c.Shards, 1) + c.Shard }
 
 // begin sets all devices to the instant 0 of a run.
 func (c *core) begin(l Load, salt uint16) {
-	c.span, c.most, c.salt = int64(l.For), int64(l.Requests), salt
+	c.span, c.lasts, c.most, c.salt = int64(l.For), int64(l.For), int64(l.Requests), salt
 	if c.span == 0 {
 		c.span = int64(longest)
 	}
@@ -172,11 +175,11 @@ func (c *core) schedule(i int32, at int64) {
 // sleep lets a device wait for its next report, or ping, after now.
 func (c *core) sleep(i int32, now int64) {
 	d := &c.devices[i]
-	at := c.due(c.number(i), d.k)
+	at := c.dueAt(i, d.k)
 	for now > 0 && at <= now && at < c.span { // it was busy then
 		c.Skipped++
 		d.k++
-		at = c.due(c.number(i), d.k)
+		at = c.dueAt(i, d.k)
 	}
 	d.what = sleeping
 	if alive := c.alive(i); alive > 0 && d.sent >= 0 && d.sent+alive < at {
@@ -418,32 +421,6 @@ func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 	c.sleep(i, now)
 }
 
-// wrong says what is wrong with an answer.
-func (c *core) wrong(m *coap.Message) error {
-	for _, o := range m.Options {
-		if o.Number == coap.Block2 && len(o.Value) > 0 && o.Value[len(o.Value)-1]&8 != 0 {
-			return errBlocks
-		}
-	}
-	switch {
-	case m.Code.Class() != 2:
-		return fmt.Errorf("answer %v: %.100s", m.Code, m.Payload)
-	}
-	return c.judge(m.Payload)
-}
-
-// judge says what is wrong with the payload of an answer that is no failure.
-func (c *core) judge(payload []byte) error {
-	if c.Judge == nil || c.good != nil && bytes.Equal(payload, c.good) {
-		return nil
-	}
-	if err := c.Judge(payload); err != nil {
-		return err
-	}
-	c.good = append(c.good[:0], payload...)
-	return nil
-}
-
 // done ends the request under way.
 func (c *core) done(i int32, now int64, why error, size int) {
 	d := &c.devices[i]
@@ -483,6 +460,7 @@ func (c *core) fail(i int32, now int64, why error) {
 
 // end gives up what is under way.
 func (c *core) end(now int64) {
+	c.pass(now)
 	for i := range c.devices {
 		if d := &c.devices[i]; d.asks() || d.what == asking {
 			if d.what == shaking {

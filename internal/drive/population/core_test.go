@@ -94,6 +94,7 @@ func (w *world) run(l Load) {
 		}
 		w.now = max(next, w.now+1)
 	}
+	w.end(w.now)
 	w.back.look(w.now)
 }
 
@@ -276,6 +277,33 @@ func TestReportsInAPeriod(t *testing.T) {
 	w.run(Load{Requests: 77})
 	if w.Requests != 77 {
 		t.Errorf("got %d requests, want 77", w.Requests)
+	}
+}
+
+// Devices that the warm-up has switched on report from the beginning of the next run, however slowly
+// they were switched on; observers likewise.
+func TestDevicesAreSwitchedOnOnce(t *testing.T) {
+	for _, phase := range []string{Random, Aligned} {
+		s := sensors(10, 10*time.Second, phase)
+		s.Ramp = 1
+		w := &world{core: newCore(&s), server: answers}
+		w.run(Load{For: 5 * time.Second})
+		w.run(Load{For: 15 * time.Second})
+		if w.run(Load{For: 10 * time.Second, Record: true}); w.Requests != 10 || w.Skipped != 0 {
+			t.Errorf("%s: got %+v, want each to report once", phase, w.Counts)
+		}
+	}
+	spec := lamps(10, time.Hour)
+	spec.Ramp = 1
+	w := &world{core: newCore(&spec), server: func(_ *world, _ int, m *coap.Message) []reply {
+		return []reply{{rtt, told(coap.Acknowledgement, coap.Content, m.ID, 5)}}
+	}}
+	w.run(Load{For: 5500 * time.Millisecond})
+	if w.watching() != 6 {
+		t.Errorf("%d observers after 5.5 s, want 6", w.watching())
+	}
+	if w.run(Load{For: 10 * time.Second, Record: true}); w.Registrations != 4 || w.watching() != 10 {
+		t.Errorf("got %+v, %d observers", w.Counts, w.watching())
 	}
 }
 

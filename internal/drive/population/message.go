@@ -1,7 +1,9 @@
 package population
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 
 	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
@@ -68,4 +70,30 @@ func (c *core) appendPlain(b []byte, m message) []byte {
 		head(coap.Reset, 0, 0)
 	}
 	return b
+}
+
+// wrong says what is wrong with an answer.
+func (c *core) wrong(m *coap.Message) error {
+	for _, o := range m.Options {
+		if o.Number == coap.Block2 && len(o.Value) > 0 && o.Value[len(o.Value)-1]&8 != 0 {
+			return errBlocks
+		}
+	}
+	switch {
+	case m.Code.Class() != 2:
+		return fmt.Errorf("answer %v: %.100s", m.Code, m.Payload)
+	}
+	return c.judge(m.Payload)
+}
+
+// judge says what is wrong with the payload of an answer that is no failure.
+func (c *core) judge(payload []byte) error {
+	if c.Judge == nil || c.good != nil && bytes.Equal(payload, c.good) {
+		return nil
+	}
+	if err := c.Judge(payload); err != nil {
+		return err
+	}
+	c.good = append(c.good[:0], payload...)
+	return nil
 }

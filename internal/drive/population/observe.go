@@ -58,7 +58,7 @@ func (c *core) watchAgain() {
 		if c.classOf(c.number(i)).Observe == 0 {
 			continue
 		}
-		if w.next = c.start(c.number(i)); w.heard >= 0 {
+		if w.next = c.onAt(i); w.heard >= 0 {
 			w.heard, w.next = 0, c.stale(i, 0)
 		}
 	}

@@ -10,6 +10,7 @@
 // Its parts, to be read in this order:
 //
 //	behave.go   when a device is due: pure arithmetic from a seed
+//	ramp.go     when it is switched on
 //	core.go     what devices do: a state machine without clock and socket, over wheel.go
 //	engine.go   one thread that brings clock and socket (socket.go) to it
 //	secure.go   DTLS and OSCORE of devices that speak CoAP

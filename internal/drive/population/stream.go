@@ -107,11 +107,19 @@ func newStreams(c *core, w wire) *streams {
 		s.shield = &shield{config: c.Stream.TLS, ends: make([]*tlsEnd, len(c.devices)), buf: make([]byte, 16<<10)}
 	}
 	c.turn = s.call
+	if c.Stream.joins() {
+		c.keeps = func(i int32) bool { return s.links[i].marks&early != 0 }
+	}
 	return s
 }
 
 // set is begin for streams. Devices that are connected stay so.
 func (s *streams) set(l Load, salt uint16) {
+	for i := range s.links {
+		if s.links[i].marks &^= early; s.links[i].phase == open {
+			s.links[i].marks |= early
+		}
+	}
 	s.begin(l, salt)
 	clear(s.parked)
 	s.OpenMost = s.opens
@@ -127,7 +135,7 @@ func (s *streams) set(l Load, salt uint16) {
 			continue
 		}
 		s.devices[i].what = off
-		s.later(i, s.start(s.number(i)))
+		s.later(i, s.onAt(i))
 	}
 }
 

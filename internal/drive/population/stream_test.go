@@ -80,6 +80,26 @@ func (p *paper) until(at time.Duration) {
 	p.at = int64(at)
 }
 
+// answer opens each connection that is dialed, and answers each request, until an instant.
+func (p *paper) answer(until time.Duration) {
+	for at := time.Duration(0); at <= until; at += 10 * time.Millisecond {
+		p.until(at)
+		p.each("dial", func(i int32) { p.s.opened(i, p.at) })
+		p.each("send", func(i int32) { p.s.received(i, []byte("a"), p.at) })
+		p.did = nil
+	}
+}
+
+// each does something for each device that did something.
+func (p *paper) each(what string, then func(i int32)) {
+	for _, did := range p.did {
+		var i int32
+		if n, _ := fmt.Sscanf(did, what+" %d", &i); n == 1 {
+			then(i)
+		}
+	}
+}
+
 func (p *paper) took() string {
 	s := strings.Join(p.did, ", ")
 	p.did = nil
@@ -379,6 +399,31 @@ func TestWarmUpLeavesConnections(t *testing.T) {
 	p.until(0)
 	if got := p.took(); got != "" || p.s.Withheld != 1 || p.s.links[0].phase != open {
 		t.Errorf("recorded: got %s, %+v", got, p.s.Counts)
+	}
+}
+
+// Devices that the warm-up has connected report from the beginning of the recorded run; one that has lost
+// its connection is switched on anew.
+func TestConnectedDevicesAreOn(t *testing.T) {
+	for _, lost := range []int{0, 3} {
+		p := onPaper(func(s *Spec) { s.Devices, s.Ramp, s.Phase, s.Retry.First = 10, 1, Random, 0 })
+		p.s.set(Load{For: 12 * time.Second}, 1)
+		p.answer(12 * time.Second)
+		for i := range int32(lost) {
+			p.s.broken(9-i, p.at, errClosed)
+		}
+		p.s.finish(p.at)
+		p.at = 0
+		p.s.set(Load{For: 10 * time.Second, Record: true}, 2)
+		p.until(0)
+		if p.s.Connects != 0 {
+			t.Errorf("%d lost: %d connect at once", lost, p.s.Connects)
+		}
+		p.answer(10 * time.Second)
+		c := p.s.Counts
+		if int(c.Connects) != lost || c.Answered != c.Requests || lost == 0 && c.Requests != 10 || c.Requests < 7 {
+			t.Errorf("%d lost: got %+v", lost, c)
+		}
 	}
 }
 

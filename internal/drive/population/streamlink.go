@@ -31,13 +31,14 @@ const (
 	cutOut                    // the outage holds what the device sent, or its opening
 	cutIn                     // the outage holds what was sent to it
 	gone                      // a NAT has forgotten the connection: nothing passes any more
+	early                     // the connection was open when the run began
 )
 
 // join opens a connection without a request; a report that is due comes with it.
 func (s *streams) join(i int32, now int64) {
 	d := &s.devices[i]
 	s.links[i].marks &^= idle
-	if at := s.due(s.number(i), d.k); at <= now && d.failures() == 0 {
+	if at := s.dueAt(i, d.k); at <= now && d.failures() == 0 {
 		d.k++
 		s.ask(i, at, now)
 		return
@@ -58,7 +59,7 @@ func (s *streams) awaitOpen(i int32) {
 		at = min(at, s.outage.again(d.sent, openingAgain))
 	}
 	if d.failures() == 0 {
-		at = min(at, max(s.due(s.number(i), d.k), d.sent))
+		at = min(at, max(s.dueAt(i, d.k), d.sent))
 	}
 	s.schedule(i, at)
 }
@@ -66,7 +67,7 @@ func (s *streams) awaitOpen(i int32) {
 // goOn is the turn of a device that opens a connection.
 func (s *streams) goOn(i int32, now int64) {
 	d := &s.devices[i]
-	due := s.due(s.number(i), d.k)
+	due := s.dueAt(i, d.k)
 	switch {
 	case now >= d.sent+int64(s.Timeout):
 		s.broken(i, now, errNoOpen)
@@ -222,7 +223,7 @@ func (s *streams) hang(i int32) {
 	if l.fd >= 0 {
 		s.wire.hang(i)
 	}
-	l.phase, l.marks, l.got = closed, l.marks&idle, 0
+	l.phase, l.marks, l.got = closed, l.marks&(idle|early), 0
 	delete(s.rest, i)
 	delete(s.held, i)
 	delete(s.parked, i)
