@@ -337,10 +337,7 @@ func (t *candidate) population() bool {
 		}
 	}
 	if !t.has("duration") {
-		t.setup.Duration = longest
-		if p.Ramp > 0 {
-			t.setup.Duration += time.Duration(float64(p.Devices) / p.Ramp * float64(time.Second))
-		}
+		t.setup.Duration = longest + p.switchingOn()
 	}
 	if o := p.Outage; o.For > 0 && o.At+o.For >= t.setup.Duration {
 		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", durationText(o.At+o.For),
@@ -363,6 +360,7 @@ func (t *candidate) populated() {
 			"devices", "stack", "client.stack")
 		return
 	}
+	defer t.asSaid()
 	t.reach()
 	if facts.Streams {
 		t.streams()
@@ -410,7 +408,7 @@ func (t *candidate) joinSlowly() {
 	if !t.has("ramp") && p.Phase == "random" {
 		p.Ramp = joinRamp
 		if !t.has("duration") {
-			s.Duration += time.Duration(float64(p.Devices) / p.Ramp * float64(time.Second))
+			s.Duration += p.switchingOn()
 		}
 	}
 }

@@ -170,6 +170,32 @@ func TestDevicesAskAService(t *testing.T) {
 	}
 }
 
+// A trial whose devices would not be those of the study is refused, and read where an earlier version ran it.
+func TestDevicesThatWouldBeOthers(t *testing.T) {
+	for _, x := range [][2]string{
+		{"stack: mqtt\nduration: 1s\n", "500 of 1000 devices are switched on by the end"},
+		{"stack: mqtt\nduration: 2s\n", ""},
+		{"stack: mqtt\nduration: 1s\ndesign: {warmup: 2s}\n", ""},
+		{"stack: mqtt\nduration: 1s\nramp: 0\n", ""},
+		{"stack: rest\nduration: 1s\n", ""},
+		{"stack: rest\nduration: 20s\nramp: 49/s\n", "980 of 1000 devices"},
+		{"server: {url: \"http://127.0.0.1/\"}\nduration: 9s\nramp: 100\n", "900 of 1000 devices"},
+	} {
+		text, want := x[0], x[1]
+		if strings.HasPrefix(text, "stack") {
+			text = "service: monitor\n" + text
+		}
+		text = "study: a\ndevices: 1000\nperiod: 60s\n" + text
+		if _, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming}); want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+		if _, err := Parse("a.yaml", []byte(text), Vocabulary{}); err != nil {
+			t.Errorf("%q of results: got %v", text, err)
+		}
+	}
+}
+
 func streamsThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"stack: mqtt\nconnection: per-request\n":                "connection per-request over mqtt5",

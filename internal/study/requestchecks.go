@@ -105,6 +105,7 @@ func (t *candidate) askedByDevices(u *url.URL) {
 	if s.Population.Devices == 0 {
 		return
 	}
+	defer t.asSaid()
 	switch host := u.Hostname(); {
 	case s.Transport != "http" && s.Transport != "coap":
 		t.complain("many devices ask a service that is already running over http or coap, not over "+s.Transport,

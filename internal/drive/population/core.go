@@ -107,6 +107,7 @@ type core struct {
 	listens      bool       // there is something to hear until the end, whoever is due
 	template     []byte     // the request as a message, for sealed
 	passed       int64      // of earlier runs: who was switched on by then stays on
+	on, turned   int        // devices that are on; and those whose turn of the ramp has come
 	// keeps says of a device that was switched on in an earlier run that it is on; nil: all are.
 	keeps func(i int32) bool
 	// turn is what is done when a device is called: call, or that of streams.
@@ -141,7 +142,7 @@ func (c *core) begin(l Load, salt uint16) {
 	if l.Record { // what warms up has none
 		c.outage = c.Outage
 	}
-	c.back = recovery{tolerated: len(c.devices) / 100, keep: c.Shards > 1, end: int64(c.outage.At + c.outage.For), at: -1}
+	c.back = recovery{tolerated: c.ramp() / 100, keep: c.Shards > 1, end: int64(c.outage.At + c.outage.For), at: -1}
 	c.wheel.reset(c.devices)
 	c.forgetHalf()
 	c.reachAgain()

@@ -307,6 +307,21 @@ func TestDevicesAreSwitchedOnOnce(t *testing.T) {
 	}
 }
 
+// Only devices that were switched on are counted, and 1 % of these may be down.
+func TestDevicesOfARamp(t *testing.T) {
+	s := sensors(1000, time.Second, Random)
+	s.Ramp = 100
+	c := newCore(&s)
+	for run, want := range [][3]int{{1, 250, 500}, {500, 500, 500}, {500, 500, 700}} {
+		c.begin(Load{For: []time.Duration{5, 5, 7}[run] * time.Second, Record: true}, 1)
+		got := [3]int{c.switchedOn(0), c.switchedOn(2500e6), c.result(10e9).Devices}
+		if got != want || c.back.tolerated != want[2]/100 {
+			t.Errorf("run %d: got %v devices, %d may be down; want %v", run, got, c.back.tolerated, want)
+		}
+		c.end(5e9)
+	}
+}
+
 // A device that still waits when it is due again skips that report, and says so.
 func TestReportsAreSkippedNotForgotten(t *testing.T) {
 	s := sensors(1, time.Second, Aligned)

@@ -201,7 +201,7 @@ type runner interface {
 
 // result is the account of a run that ended at an instant.
 func (c *core) result(end int64) *Result {
-	r := &Result{Counts: c.Counts, Devices: len(c.devices), Elapsed: time.Duration(end),
+	r := &Result{Counts: c.Counts, Devices: c.switchedOn(end), Elapsed: time.Duration(end),
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
 		Streams: c.Stream != nil, FirstFailure: c.rows.first, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}

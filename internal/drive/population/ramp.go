@@ -18,3 +18,32 @@ func (c *core) dueAt(i int32, k uint32) int64 { return c.due(c.number(i), k, c.o
 // pass notes that a run has ended at an instant. One that has a time counts whole: it ends
 // sooner only where nobody has anything left to do.
 func (c *core) pass(now int64) { c.passed = max(c.passed, now, c.lasts) }
+
+// ramp begins to count who is switched on in a run, and says how many will be by its end.
+func (c *core) ramp() (all int) {
+	c.on, c.turned = 0, 0
+	for i := range c.devices {
+		at := c.onAt(int32(i))
+		if at == 0 {
+			c.on++
+		}
+		if at < c.span {
+			all++
+		}
+	}
+	return all
+}
+
+// switchedOn is how many devices are on by an instant, which does not go back in a run.
+func (c *core) switchedOn(now int64) int {
+	for now = min(now, c.span); c.turned < len(c.devices); c.turned++ {
+		i := int32(c.turned)
+		if c.start(c.number(i)) >= now {
+			break
+		}
+		if c.onAt(i) > 0 {
+			c.on++
+		}
+	}
+	return c.on
+}

@@ -4,7 +4,7 @@ import "time"
 
 // A State is how a run goes while it does.
 type State struct {
-	Devices  int   `json:"devices"`  // of this process
+	Devices  int   `json:"devices"`  // of this process, that are switched on
 	Down     int   `json:"down"`     // their last request failed
 	Requests int64 `json:"requests"` // begun so far
 	Failed   int64 `json:"failed"`   // of them
@@ -44,7 +44,7 @@ func (t *teller) look(c *core, now int64) {
 	if t.to == nil || now-t.last < t.every {
 		return
 	}
-	s := State{Devices: len(c.devices), Down: c.back.down, Requests: c.Requests, Failed: c.Failed,
+	s := State{Devices: c.switchedOn(now), Down: c.back.down, Requests: c.Requests, Failed: c.Failed,
 		Rate:     float64(c.Requests-t.sent) / time.Duration(now-t.last).Seconds(),
 		Lateness: c.late.Quantile(0.99)}
 	t.last, t.sent = now, c.Requests

@@ -1,0 +1,38 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// asSaid refuses a trial whose devices would not be those that the study says. Earlier versions ran such trials, and
+// their results are still read: so only a study that is to be run is refused.
+func (t *candidate) asSaid() {
+	if t.vocabulary.Stacks == nil || t.setup.Population.Devices == 0 {
+		return
+	}
+	t.allOn()
+}
+
+// allOn refuses a ramp that is too slow for the trial: devices would not be switched on by its end.
+func (t *candidate) allOn() {
+	p, lasts := &t.setup.Population, t.setup.Duration
+	if p.Ramp == 0 {
+		return
+	}
+	running := max(lasts, t.study.Design.WarmUp.Time) // who is switched on in the warm-up is on
+	if on := math.Ceil(p.Ramp * running.Seconds()); on < float64(p.Devices) {
+		t.complain(fmt.Sprintf("%d of %d devices are switched on by the end of the trial, %s, at a ramp of %g/s", int(on),
+			p.Devices, durationText(lasts), p.Ramp), fmt.Sprintf("write a duration of %s or more, a quicker ramp, or fewer devices",
+			durationText(p.switchingOn())), "devices", "ramp", "duration")
+	}
+}
+
+// switchingOn is how long it takes until all are switched on.
+func (p *Population) switchingOn() time.Duration {
+	if p.Ramp == 0 {
+		return 0
+	}
+	return time.Duration(float64(p.Devices) / p.Ramp * float64(time.Second))
+}
