@@ -75,9 +75,12 @@ func (t *trialRunner) summarize() {
 	if client.n > 0 && t.course.population == nil && t.programs.link.lossy() {
 		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
-	answered := client.n - client.failed
-	if answered > 0 && client.last > 0 {
-		one(measure.Client, "throughput", float64(answered)/time.Duration(client.last).Seconds())
+	answered, took := client.n-client.failed, client.last
+	if c.population != nil {
+		took = c.asked.Duration // also where the last answer came later
+	}
+	if answered > 0 && took > 0 {
+		one(measure.Client, "throughput", float64(answered)/time.Duration(took).Seconds())
 	}
 	for _, once := range []struct {
 		response string

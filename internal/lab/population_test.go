@@ -112,6 +112,24 @@ func TestResponsesOfDevices(t *testing.T) {
 	}
 }
 
+// What devices do per second is of the time that the study says: also of those that all report at once, or whose last
+// answer came late.
+func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
+	for _, elapsed := range []time.Duration{20 * time.Millisecond, 5 * time.Second, 9 * time.Second} {
+		r := soundDevices()
+		r.course.asked.Duration = int64(5 * time.Second)
+		r.course.population.Elapsed, r.course.sides[atClient].last = elapsed, int64(elapsed)
+		r.summarize()
+		got := map[string]float64{}
+		for _, x := range r.findings.results {
+			got[x.Response] = x.Mean
+		}
+		if got["throughput"] != 198 || got["sent_rate"] != 200 {
+			t.Errorf("a run of %v: got %g answered and %g sent per second", elapsed, got["throughput"], got["sent_rate"])
+		}
+	}
+}
+
 // Where rows are a sample, the bytes are those of all requests, as the requests are.
 func TestBytesOfSampledRequests(t *testing.T) {
 	for requests, want := range map[int64][2]int64{1000: {20_000, 10_000}, 100: {2000, 1000}, 0: {2000, 1000}} {

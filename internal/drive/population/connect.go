@@ -184,7 +184,7 @@ func (x *connections) run() error {
 		x.tell.look(x.core, x.now())
 		next, ok := x.nextPage(x.next())
 		now := x.now()
-		if n == 0 && x.waiting == 0 && (!ok && !x.listens || now >= x.span || x.most > 0 && x.started >= x.most) {
+		if n == 0 && x.waiting == 0 && (!ok && !x.stays || now >= x.span || x.most > 0 && x.started >= x.most) {
 			break
 		}
 		wait = longestWait

@@ -104,7 +104,7 @@ type core struct {
 	keptNumber   uint64
 	up, down     []course   // of devices with a link
 	chance       *rand.Rand // its losses and spreads
-	listens      bool       // there is something to hear until the end, whoever is due
+	stays        bool       // the run has its whole time, whoever is due
 	template     []byte     // the request as a message, for sealed
 	passed       int64      // of earlier runs: who was switched on by then stays on
 	on, turned   int        // devices that are on; and those whose turn of the ramp has come
@@ -147,7 +147,7 @@ func (c *core) begin(l Load, salt uint16) {
 	c.forgetHalf()
 	c.reachAgain()
 	c.waysAgain()
-	c.listens = l.For > 0 && c.observes()
+	c.stays = l.For > 0 && (l.Record || c.observes())
 	for i := range c.devices {
 		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
 	}

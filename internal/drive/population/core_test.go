@@ -94,6 +94,9 @@ func (w *world) run(l Load) {
 		}
 		w.now = max(next, w.now+1)
 	}
+	if w.stays {
+		w.now = max(w.now, w.span)
+	}
 	w.end(w.now)
 	w.back.look(w.now)
 }
@@ -410,6 +413,20 @@ func TestWarmUpHasNoOutage(t *testing.T) {
 		if (w.Withheld > 0) != record || (w.Failed > 0) != record || (w.back.most > 0) != record || w.Requests != 60 {
 			t.Errorf("recorded %v: got %+v, %d down", record, w.Counts, w.back.most)
 		}
+	}
+}
+
+// Who has no report left recovers all the same: a run goes on until its end.
+func TestRecoveryOfTheLastReports(t *testing.T) {
+	s := sensors(1000, 30*time.Second, Aligned)
+	s.NON, s.Retry = true, Backoff{First: time.Second, Factor: 2, Most: time.Minute, Jitter: None}
+	s.Outage = Outage{At: 28 * time.Second, For: 5 * time.Second, Share: 1}
+	w := &world{core: newCore(&s), server: answers}
+	w.run(Load{For: 60 * time.Second, Record: true})
+	// They fail at 35 s, and are answered at 36.
+	r := w.result(w.now)
+	if d := r.Recovery - 3*time.Second - rtt; d.Abs() > time.Millisecond || r.Elapsed < time.Minute {
+		t.Errorf("recovered after %v of a run of %v, want 3 s", r.Recovery, r.Elapsed)
 	}
 }
 

@@ -33,9 +33,11 @@ type Population struct {
 
 // A Load is how long a run lasts. One of For and Requests must limit it.
 type Load struct {
-	For      time.Duration // nothing is due at or after it
-	Requests int           // begun; no more are
-	Record   bool          // keep rows, and have the outage: what is not recorded warms up
+	// For: nothing is due at or after it. A recorded run lasts so long, since servers and outages may still act; what
+	// warms up ends sooner if no device has anything left to do, or hears of changes.
+	For      time.Duration
+	Requests int  // begun; no more are
+	Record   bool // keep rows, and have the outage: what is not recorded warms up
 	// Watch takes the state once a second, on the thread that sends: it must not wait. Nil:
 	// nobody looks.
 	Watch func(State)
@@ -47,7 +49,7 @@ type Load struct {
 type Result struct {
 	Counts
 	Devices int           `json:"devices"` // that were switched on
-	Elapsed time.Duration `json:"elapsed"` // from the start of the run to the end of its last request
+	Elapsed time.Duration `json:"elapsed"` // from the start of the run to its end, that of its last request at the least
 	// CPU is that of this process in the run, system calls included.
 	CPU time.Duration `json:"cpu"`
 	// RunQueueWait is how long its threads were ready and had no CPU; -1: the kernel does not say.
@@ -272,7 +274,7 @@ func (e *engine) run() error {
 		}
 		next, ok := e.nextPage(e.next())
 		now = e.now()
-		if e.waiting == 0 && (!ok && !e.listens || now >= e.span || e.most > 0 && e.started >= e.most) {
+		if e.waiting == 0 && (!ok && !e.stays || now >= e.span || e.most > 0 && e.started >= e.most) {
 			return nil
 		}
 		wait := longestWait

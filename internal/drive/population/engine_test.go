@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"strings"
@@ -251,6 +252,44 @@ func TestNobodyAnswers(t *testing.T) {
 	for _, l := range []Load{{}, {For: -1}, {For: 1 << 62}} {
 		if _, err := p.Run(t.Context(), l); err == nil {
 			t.Errorf("%+v: got no error", l)
+		}
+	}
+}
+
+// A recorded run lasts as long as it is to, also when nobody is due any more; what warms up before it ends.
+func TestRunsLastTheirTime(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	new(counter).serve(t, conn)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })}
+	go h.Serve(l)
+	defer h.Close()
+	over := posted(3, time.Hour, conn.LocalAddr())
+	over.Phase = Aligned
+	stream := over
+	stream.Server, stream.Stream = netip.MustParseAddrPort(l.Addr().String()), &Stream{Protocol: HTTP}
+	stream.Request = []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	for name, s := range map[string]Spec{"datagrams": over, "connections": stream} {
+		p, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		const lasts = 300 * time.Millisecond
+		r, err := p.Run(t.Context(), Load{For: time.Hour})
+		if err != nil || r.Answered != 3 {
+			t.Errorf("%s, warming up: got %+v, %v", name, r, err)
+		}
+		r, err = p.Run(t.Context(), Load{For: lasts, Record: true})
+		if err != nil || r.Answered != 3 || r.Elapsed < lasts {
+			t.Errorf("%s: got %+v, %v, want %v", name, r, err, lasts)
 		}
 	}
 }

@@ -145,6 +145,16 @@ func TestDeviceWithConnection(t *testing.T) {
 		}, `dial 0, send 0 "q", hang 0, dial 0`, Counts{Requests: 1, Answered: 1, Connects: 2, Broken: 1,
 			OpenMost: 1, BytesOut: 1,
 			BytesIn: 1}},
+		{"the server closes, and no report is left", func(x *Spec) { x.Classes[0].Period = time.Hour }, func(p *paper) {
+			p.until(0)
+			p.s.opened(0, p.at)
+			p.s.received(0, []byte("a"), p.at)
+			p.at = int64(s)
+			p.s.broken(0, p.at, errClosed)
+			p.until(2*s + 20*time.Millisecond)
+			p.s.opened(0, p.at)
+		}, `dial 0, send 0 "q", hang 0, dial 0`, Counts{Requests: 1, Answered: 1, Connects: 2, Broken: 1,
+			OpenMost: 1, BytesOut: 1, BytesIn: 1}},
 		{"nobody takes connections: 1 s, 2 s, 4 s", nil, func(p *paper) {
 			p.until(0)
 			for _, at := range []time.Duration{0, 1010, 3030, 7050} {

@@ -179,7 +179,7 @@ func (s *streams) broken(i int32, now int64, why error) {
 			s.lost(i, now)
 		}
 	case resting:
-		if s.listens && now < s.span && s.listener(i) {
+		if s.stays && now < s.span && s.Stream.joins() {
 			s.lost(i, now)
 		}
 	}
