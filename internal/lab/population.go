@@ -186,8 +186,8 @@ func notesOfHearing(r *population.Result) (notes []counted) {
 // populationGates judge a trial of many devices. Failed requests are what it measures;
 // a driver that was late, or lost answers, is no measurement.
 func (t *trialRunner) populationGates() []func() string {
-	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.warm, t.accounts, t.punctual, t.devicesDriver,
-		t.stalled}
+	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.outageMet, t.warm, t.accounts, t.punctual,
+		t.devicesDriver, t.stalled}
 }
 
 // devicesCounted: the devices' account agrees with itself and with the server's. A
@@ -225,6 +225,15 @@ func (t *trialRunner) devicesAnswered() string {
 		return fmt.Sprintf("none of %d registrations was answered", r.Registrations)
 	case r.Requests > 0 && r.Answered == 0:
 		return fmt.Sprintf("none of %d requests was answered; first failure: %s", r.Requests, c.why)
+	}
+	return ""
+}
+
+// outageMet: somebody could notice the outage that the study asks for.
+func (t *trialRunner) outageMet() string {
+	if t.setup.Population.Outage.For > 0 && t.course.population.Withheld == 0 {
+		return "the outage met nobody: nothing was sent to or by the devices that it cut off; let it last for a period, or " +
+			"be at an instant at which devices report"
 	}
 	return ""
 }

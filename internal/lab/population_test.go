@@ -45,6 +45,12 @@ func TestGatesOfDevices(t *testing.T) {
 		{"busy on two CPUs", func(_ *trialRunner, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
 		{"a lab that was stopped", func(t *trialRunner, _ *population.Result) { t.course.stall = 3 * time.Second },
 			"this lab did not run for 3s of the trial"},
+		{"an outage", func(t *trialRunner, r *population.Result) {
+			t.setup.Population.Outage.For, r.Withheld = time.Second, 1
+		}, ""},
+		{"an outage that met nobody", func(t *trialRunner, _ *population.Result) {
+			t.setup.Population.Outage.For = time.Second
+		}, "the outage met nobody"},
 		{"a wrong answer", func(_ *trialRunner, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
 		{"no answer", func(t *trialRunner, r *population.Result) {
 			r.Answered, r.Failed = 0, 1000

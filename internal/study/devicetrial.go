@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,30 @@ func (t *candidate) asSaid() {
 		return
 	}
 	t.allOn()
+	t.noticed()
+}
+
+// noticed refuses an outage that its figures would not tell of.
+func (t *candidate) noticed() {
+	p := &t.setup.Population
+	if p.Outage.For == 0 {
+		return
+	}
+	cut := math.Round(p.Outage.Share * float64(p.Devices))
+	switch {
+	case cut == 0:
+		t.complain(fmt.Sprintf("the outage is of %g%% of %d devices, which is none", p.Outage.Share*100, p.Devices),
+			"take more devices, or a larger share", "devices", "outage")
+	case t.wants("recovery_time") && int(cut) <= p.Devices/100:
+		t.complain(fmt.Sprintf("the outage cuts off %g%% of the devices, and recovery_time lets 1%% be down",
+			p.Outage.Share*100), "take a larger share, or name responses without recovery_time", "outage")
+	}
+}
+
+// wants says whether the study takes a response.
+func (t *candidate) wants(response string) bool {
+	r := t.study.Responses
+	return len(r) == 0 || slices.ContainsFunc(r, func(w Word) bool { return w.Text == response })
 }
 
 // allOn refuses a ramp that is too slow for the trial: devices would not be switched on by its end.
@@ -24,8 +49,8 @@ func (t *candidate) allOn() {
 	running := max(lasts, t.study.Design.WarmUp.Time) // who is switched on in the warm-up is on
 	if on := math.Ceil(p.Ramp * running.Seconds()); on < float64(p.Devices) {
 		t.complain(fmt.Sprintf("%d of %d devices are switched on by the end of the trial, %s, at a ramp of %g/s", int(on),
-			p.Devices, durationText(lasts), p.Ramp), fmt.Sprintf("write a duration of %s or more, a quicker ramp, or fewer devices",
-			durationText(p.switchingOn())), "devices", "ramp", "duration")
+			p.Devices, durationText(lasts), p.Ramp), fmt.Sprintf("write a duration of %s or more, a quicker ramp, or fewer "+
+			"devices", durationText(p.switchingOn())), "devices", "ramp", "duration")
 	}
 }
 

@@ -180,6 +180,11 @@ func TestDevicesThatWouldBeOthers(t *testing.T) {
 		{"stack: rest\nduration: 1s\n", ""},
 		{"stack: rest\nduration: 20s\nramp: 49/s\n", "980 of 1000 devices"},
 		{"server: {url: \"http://127.0.0.1/\"}\nduration: 9s\nramp: 100\n", "900 of 1000 devices"},
+		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\n", "cuts off 1% of the devices, and recovery_time"},
+		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1.1%}\n", ""},
+		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 0.04%}\n", "0.04% of 1000 devices, which is none"},
+		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\nresponses: [sent_rate, recovery_time]\n", "1% be down"},
+		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\nresponses: [sent_rate]\n", ""},
 	} {
 		text, want := x[0], x[1]
 		if strings.HasPrefix(text, "stack") {

@@ -93,7 +93,7 @@ func (b *Backoff) after(failures int, u float64) time.Duration {
 // hits says whether the outage of this run cuts a device off at an instant.
 func (c *core) hits(device int, now int64) bool {
 	o := &c.outage
-	return o.For > 0 && now >= int64(o.At) && now < int64(o.At+o.For) && share(c.Seed, device, forOutage) < o.Share
+	return o.For > 0 && now >= int64(o.At) && now < int64(o.At+o.For) && c.lot.has(device)
 }
 
 // RFC 7252, section 4.8.

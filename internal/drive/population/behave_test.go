@@ -149,9 +149,43 @@ func TestOutageHitsItsShare(t *testing.T) {
 				n++
 			}
 		}
-		if got := float64(n) / 10_000; math.Abs(got-tt.want) > 0.02 {
+		if got := float64(n) / 10_000; got != tt.want {
 			t.Errorf("at %v: %g of the devices are cut off, want %g", tt.at, got, tt.want)
 		}
+	}
+}
+
+// However few devices there are, an outage cuts off its share of them, of each class about as many, and
+// with another seed others.
+func TestOutageIsOfExactlyItsShare(t *testing.T) {
+	for n := 1; n <= 300; n++ {
+		s := sensors(n, time.Minute, Random)
+		s.Outage.Share = 0.1
+		l, cut, firstHalf := s.draws(), 0, 0
+		for i := range n {
+			if l.has(i) {
+				if cut++; i < n/2 {
+					firstHalf++
+				}
+			}
+		}
+		if cut != int(math.Round(float64(n)/10)) || math.Abs(float64(firstHalf)-float64(cut)/2) > 4 {
+			t.Errorf("of %d devices %d are cut off, %d of the first half", n, cut, firstHalf)
+		}
+	}
+	first := map[int]bool{}
+	for seed := range uint64(100) {
+		s := sensors(10, time.Minute, Random)
+		s.Seed, s.Outage.Share = seed, 0.1
+		l := s.draws()
+		for i := range 10 {
+			if l.has(i) {
+				first[i] = true
+			}
+		}
+	}
+	if len(first) != 10 {
+		t.Errorf("over 100 seeds, only the devices %v are cut off", first)
 	}
 }
 

@@ -82,6 +82,7 @@ type core struct {
 	out     []message
 	span    int64  // nothing is due at or after it
 	outage  Outage // of this run; For of 0: it has none
+	lot     lot    // of whom it cuts off
 	lasts   int64  // as the load says; 0: only requests limit it
 	most    int64  // requests; 0: no limit
 	salt    uint16 // of this run, in each token
@@ -140,7 +141,7 @@ func (c *core) begin(l Load, salt uint16) {
 	c.rows.reset(l.Record, cmp.Or(c.Rows, MostRows))
 	c.outage = Outage{}
 	if l.Record { // what warms up has none
-		c.outage = c.Outage
+		c.outage, c.lot = c.Outage, c.draws()
 	}
 	c.back = recovery{tolerated: c.ramp() / 100, keep: c.Shards > 1, end: int64(c.outage.At + c.outage.For), at: -1}
 	c.wheel.reset(c.devices)

@@ -416,6 +416,22 @@ func TestWarmUpHasNoOutage(t *testing.T) {
 	}
 }
 
+// An outage that nobody could notice is none that devices recover from, and no recovery within 0 s.
+func TestOutageThatMeetsNobody(t *testing.T) {
+	for name, o := range map[string]Outage{
+		"as many as may be down": {At: 5 * time.Second, For: 10 * time.Second, Share: 0.01},
+		"nobody reports in it":   {At: 11 * time.Second, For: 8 * time.Second, Share: 1},
+	} {
+		s := sensors(1000, 10*time.Second, Aligned)
+		s.NON, s.Outage = true, o
+		w := &world{core: newCore(&s), server: answers}
+		w.run(Load{For: time.Minute, Record: true})
+		if r := w.result(w.now); r.Recovery != -1 || r.DownMost > 10 {
+			t.Errorf("%s: recovered after %v, %d were down", name, r.Recovery, r.DownMost)
+		}
+	}
+}
+
 // Who has no report left recovers all the same: a run goes on until its end.
 func TestRecoveryOfTheLastReports(t *testing.T) {
 	s := sensors(1000, 30*time.Second, Aligned)

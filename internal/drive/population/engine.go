@@ -68,7 +68,7 @@ type Result struct {
 	// DownMost is how many devices were down at once: their last request had failed.
 	DownMost int `json:"down_most"`
 	// Recovery is the time from the end of the outage until at most 1 % of the devices
-	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage.
+	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage that met more than 1 %.
 	Recovery time.Duration `json:"recovery"`
 	// Observers are the devices that were registered, or subscribed, at the end.
 	Observers int64 `json:"observers,omitempty"`
@@ -79,7 +79,7 @@ type Result struct {
 	Shards  int              `json:"shards,omitempty"`
 	Late    *tally.Histogram `json:"late,omitempty"`
 	Steps   []Step           `json:"steps,omitempty"`
-	Outage  time.Duration    `json:"outage,omitempty"`  // when it ended
+	Outage  time.Duration    `json:"outage,omitempty"`  // when it ended, if recovery can be told
 	Stopped time.Duration    `json:"stopped,omitempty"` // when it was looked last
 
 	rows *rows
@@ -207,12 +207,13 @@ func (c *core) result(end int64) *Result {
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
 		Streams: c.Stream != nil, FirstFailure: c.rows.first, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}
-	if c.outage.For > 0 && c.back.at >= 0 {
+	met := c.outage.For > 0 && c.lot.shows()
+	if met && c.Withheld > 0 && c.back.at >= 0 {
 		r.Recovery = time.Duration(c.back.at - c.back.end)
 	}
 	if c.Shards > 1 {
 		r.Late, r.Steps, r.Stopped = &c.late, c.back.steps, time.Duration(end)
-		if c.outage.For > 0 {
+		if met {
 			r.Outage = time.Duration(c.back.end)
 		}
 	}

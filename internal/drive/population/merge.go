@@ -48,7 +48,7 @@ func Merge(parts []*Result) *Result {
 	}
 	back.look(int64(all.Stopped))
 	all.DownMost = back.most
-	if all.Outage > 0 && back.at >= 0 {
+	if all.Outage > 0 && all.Withheld > 0 && back.at >= 0 {
 		all.Recovery = time.Duration(back.at - back.end)
 	}
 	all.Outage, all.Stopped = 0, 0

@@ -442,8 +442,9 @@ func TestMergedParts(t *testing.T) {
 	part := func(late time.Duration, steps ...Step) *Result {
 		c := newCore(&Spec{Devices: 200, Shards: 2})
 		c.late.Add(late)
-		return &Result{Counts: Counts{Requests: 3, Answered: 2, Failed: 1, Connects: 5}, Devices: 100, CPU: time.Second,
-			Elapsed: time.Minute, Late: &c.late, Steps: steps, Outage: 10 * time.Second, Stopped: time.Minute, Recovery: -1,
+		return &Result{Counts: Counts{Requests: 3, Answered: 2, Failed: 1, Connects: 5, Withheld: 1}, Devices: 100,
+			CPU: time.Second, Elapsed: time.Minute, Late: &c.late, Steps: steps, Outage: 10 * time.Second,
+			Stopped: time.Minute, Recovery: -1,
 			Sampled: 1, Kept: 2}
 	}
 	const s = int64(time.Second)
@@ -451,12 +452,17 @@ func TestMergedParts(t *testing.T) {
 		part(time.Second, Step{5 * s, 50}, Step{20 * s, -49})}
 	parts[1].FirstFailure = "refused"
 	got := Merge(parts)
-	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10}, Devices: 200, CPU: 2 * time.Second,
-		Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second, Sampled: 1, Kept: 4,
+	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10, Withheld: 2}, Devices: 200,
+		CPU: 2 * time.Second, Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second,
+		Sampled: 1, Kept: 4,
 		FirstFailure: "refused",
 		LatenessP50:  got.LatenessP50, LatenessP99: time.Second, LatenessMax: time.Second}
 	if !reflect.DeepEqual(got, want) || got.LatenessP50 > 1100*time.Microsecond {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	parts[0].Withheld, parts[1].Withheld = 0, 0
+	if got := Merge(parts); got.Recovery != -1 {
+		t.Errorf("an outage that withheld nothing: recovered after %v", got.Recovery)
 	}
 }
 
