@@ -17,6 +17,9 @@ func (t *candidate) asSaid() {
 	t.noticed()
 }
 
+// calm is how long devices must be up to be called recovered (drive/population).
+const calm = 10 * time.Second
+
 // noticed refuses an outage that its figures would not tell of.
 func (t *candidate) noticed() {
 	p := &t.setup.Population
@@ -24,6 +27,7 @@ func (t *candidate) noticed() {
 		return
 	}
 	cut := math.Round(p.Outage.Share * float64(p.Devices))
+	ends, lasts := p.Outage.At+p.Outage.For, t.setup.Duration
 	switch {
 	case cut == 0:
 		t.complain(fmt.Sprintf("the outage is of %g%% of %d devices, which is none", p.Outage.Share*100, p.Devices),
@@ -31,6 +35,14 @@ func (t *candidate) noticed() {
 	case t.wants("recovery_time") && int(cut) <= p.Devices/100:
 		t.complain(fmt.Sprintf("the outage cuts off %g%% of the devices, and recovery_time lets 1%% be down",
 			p.Outage.Share*100), "take a larger share, or name responses without recovery_time", "outage")
+	case ends >= lasts:
+		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", durationText(ends), durationText(lasts)),
+			"write a longer duration, with time to recover", "duration", "outage")
+	case t.wants("recovery_time") && sum(ends, calm) > lasts:
+		t.complain(fmt.Sprintf("the outage ends at %s and the trial at %s: devices have recovered when they have been up "+
+			"for %s", durationText(ends), durationText(lasts), durationText(calm)), fmt.Sprintf("write a duration above %s, "+
+			"with time to recover, or name responses without recovery_time", durationText(sum(ends, calm))),
+			"duration", "outage")
 	}
 }
 

@@ -339,11 +339,6 @@ func (t *candidate) population() bool {
 	if !t.has("duration") {
 		t.setup.Duration = longest + p.switchingOn()
 	}
-	if o := p.Outage; o.For > 0 && o.At+o.For >= t.setup.Duration {
-		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", durationText(o.At+o.For),
-			durationText(t.setup.Duration)), "write a longer duration, with time to recover", "duration", "outage")
-		return false
-	}
 	return true
 }
 
