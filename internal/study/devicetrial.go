@@ -13,8 +13,24 @@ func (t *candidate) asSaid() {
 	if t.vocabulary.Stacks == nil || t.setup.Population.Devices == 0 {
 		return
 	}
+	t.allThere()
 	t.allOn()
 	t.noticed()
+}
+
+// allThere refuses a class of a mix that no device is of: devices are parted at the whole numbers next to their shares.
+func (t *candidate) allThere() {
+	p := &t.setup.Population
+	upto, before := 0.0, 0.0
+	for _, c := range p.Mix {
+		upto += c.Share
+		last := math.Round(upto * float64(p.Devices))
+		if last == before {
+			t.complain(fmt.Sprintf("mix %s is %.4g%% of %d devices, which is none", c.Name, c.Share*100, p.Devices),
+				"take more devices, or a larger share", "mix", "devices")
+		}
+		before = last
+	}
 }
 
 // calm is how long devices must be up to be called recovered (drive/population).
@@ -27,13 +43,13 @@ func (t *candidate) noticed() {
 		return
 	}
 	cut := math.Round(p.Outage.Share * float64(p.Devices))
-	ends, lasts := p.Outage.At+p.Outage.For, t.setup.Duration
+	ends, lasts := sum(p.Outage.At, p.Outage.For), t.setup.Duration
 	switch {
 	case cut == 0:
-		t.complain(fmt.Sprintf("the outage is of %g%% of %d devices, which is none", p.Outage.Share*100, p.Devices),
+		t.complain(fmt.Sprintf("the outage is of %.4g%% of %d devices, which is none", p.Outage.Share*100, p.Devices),
 			"take more devices, or a larger share", "devices", "outage")
 	case t.wants("recovery_time") && int(cut) <= p.Devices/100:
-		t.complain(fmt.Sprintf("the outage cuts off %g%% of the devices, and recovery_time lets 1%% be down",
+		t.complain(fmt.Sprintf("the outage cuts off %.4g%% of the devices, and recovery_time lets 1%% be down",
 			p.Outage.Share*100), "take a larger share, or name responses without recovery_time", "outage")
 	case ends >= lasts:
 		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", durationText(ends), durationText(lasts)),

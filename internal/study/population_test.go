@@ -179,6 +179,9 @@ func TestDevicesThatWouldBeOthers(t *testing.T) {
 		{"stack: rest\nduration: 1s\n", ""},
 		{"stack: rest\nduration: 20s\nramp: 49/s\n", "980 of 1000 devices"},
 		{"server: {url: \"http://127.0.0.1/\"}\nduration: 9s\nramp: 100\n", "900 of 1000 devices"},
+		{"stack: rest\nmix: {a: {share: 0.04%, period: 1s}, b: {share: 99.96%, period: 1m}}\n", "a is 0.04% of 1000 devices"},
+		{"stack: rest\nmix: {a: {share: 0.06%, period: 1s}, b: {share: 99.94%, period: 1m}}\n", ""},
+		{"stack: rest\nmix: {a: {share: 99.96%, period: 1s}, b: {share: 0.04%, period: 1m}}\n", "b is 0.04% of 1000 devices"},
 		{"stack: rest\noutage: {at: 30s, for: 30s}\n", "not before the trial, 1m"},
 		{"stack: mqtt\noutage: {at: 50s, for: 11s}\nresponses: [sent_rate]\n", ""}, // all are on after 2 s
 		{"stack: mqtt\noutage: {at: 50s, for: 12s}\nresponses: [sent_rate]\n", "not before the trial, 1m2s"},
@@ -195,7 +198,10 @@ func TestDevicesThatWouldBeOthers(t *testing.T) {
 		if strings.HasPrefix(text, "stack") {
 			text = "service: monitor\n" + text
 		}
-		text = "study: a\ndevices: 1000\nperiod: 60s\n" + text
+		if !strings.Contains(text, "mix:") {
+			text = "period: 60s\n" + text
+		}
+		text = "study: a\ndevices: 1000\n" + text
 		if _, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: streaming}); want == "" && err != nil ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
