@@ -48,12 +48,14 @@ func (t *candidate) check() {
 		return
 	}
 	if t.existing() {
-		t.load()
+		if t.load() {
+			t.patient()
+		}
 		t.driven()
 		return
 	}
 	t.message()
-	t.load()
+	loaded := t.load()
 	t.link()
 	t.counted()
 	t.place()
@@ -63,6 +65,9 @@ func (t *candidate) check() {
 		t.served()
 		t.options()
 		t.populated()
+	}
+	if loaded {
+		t.patient() // now the time in which devices are switched on is known
 	}
 }
 
@@ -129,11 +134,12 @@ const (
 // DefaultWarmUp is how many requests a warm-up has that a study needs and does not say.
 const DefaultWarmUp = 100
 
-func (t *candidate) load() {
+// load settles how many requests there are, and how long they take. It is false where the study says both.
+func (t *candidate) load() bool {
 	s := t.setup
 	if t.has("requests") && t.has("duration") {
 		t.complain("requests and duration are both given", "keep one", "requests", "duration")
-		return
+		return false
 	}
 	t.least()
 	if t.has("arrival") && s.Rate == 0 {
@@ -144,7 +150,12 @@ func (t *candidate) load() {
 		t.complain(fmt.Sprintf("concurrency %d with %d requests leaves connections idle", s.Concurrency, s.Requests),
 			"lower concurrency or raise requests", "concurrency", "requests")
 	}
-	patience := t.study.Timeouts.Trial
+	return true
+}
+
+// patient refuses a trial that would not be over in time.
+func (t *candidate) patient() {
+	s, patience := t.setup, t.study.Timeouts.Trial
 	if patience <= 0 {
 		return // it is wrong, and has been reported
 	}

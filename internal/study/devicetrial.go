@@ -62,10 +62,11 @@ func (t *candidate) noticed() {
 	}
 }
 
-// wants says whether the study takes a response.
+// wants says whether the study takes a response of the client from the treatment.
 func (t *candidate) wants(response string) bool {
 	r := t.study.Responses
-	return len(r) == 0 || slices.ContainsFunc(r, func(w Word) bool { return w.Text == response })
+	return (len(r) == 0 || slices.ContainsFunc(r, func(w Word) bool { return w.Text == response })) &&
+		!t.setup.LeavesOut("client", response)
 }
 
 // allOn refuses a ramp that is too slow for the trial: devices would not be switched on by its end.

@@ -229,6 +229,18 @@ func streamsThatCannotBe(t *testing.T) {
 	}
 }
 
+// The time in which devices are switched on is a part of the trial's.
+func TestSwitchingOnTakesTime(t *testing.T) {
+	text := "study: a\nservice: monitor\ndevices: 30000\nperiod: 9m30s\nstack: "
+	if _, err := Parse("a.yaml", []byte(text+"rest\n"), Vocabulary{Stacks: streaming}); err != nil {
+		t.Error(err)
+	}
+	_, err := Parse("a.yaml", []byte(text+"mqtt\n"), Vocabulary{Stacks: streaming})
+	if err == nil || !strings.Contains(err.Error(), "duration 10m30s: too long for timeouts.trial, 10m") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Devices that connect when they are switched on are switched on one after the other, unless
 // they are to report together; the trial is longer by that.
 func TestDevicesWithConnections(t *testing.T) {
