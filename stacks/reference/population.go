@@ -202,10 +202,15 @@ func (p *program) runPopulation(devices *population.Population, r stack.Run) err
 			return io.EOF // the lab is gone
 		}
 	}
-	told, err := json.Marshal(result)
+	e, err := recorded(result)
 	if err != nil {
 		return err
 	}
-	return p.end(stack.End{Count: result.Kept, CPU: result.CPU, Retransmissions: int(result.Retransmissions),
-		Population: string(told)})
+	return p.end(e)
+}
+
+// recorded is what is said of a run with records.
+func recorded(r *population.Result) (stack.End, error) {
+	told, err := json.Marshal(r)
+	return stack.End{Count: r.Kept, CPU: r.CPU, Retransmissions: int(r.Retransmissions), Population: string(told)}, err
 }

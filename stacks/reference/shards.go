@@ -151,11 +151,11 @@ func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, b
 		}
 		x.rows = nil
 	}
-	told, err := json.Marshal(merged)
+	e, err := recorded(merged)
 	if err != nil {
 		return err
 	}
-	return p.end(stack.End{Count: merged.Kept, CPU: merged.CPU, Population: string(told)})
+	return p.end(e)
 }
 
 // tellShards has the first process's word of how its devices are pass on that of all.
