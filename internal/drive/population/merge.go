@@ -21,10 +21,8 @@ func Merge(parts []*Result) *Result {
 		all.Devices += p.Devices
 		all.Elapsed = max(all.Elapsed, p.Elapsed)
 		all.CPU += p.CPU
-		if all.RunQueueWait += p.RunQueueWait; p.RunQueueWait < 0 {
-			all.RunQueueWait = -1
-		}
-		all.Dropped += p.Dropped
+		all.RunQueueWait = known(all.RunQueueWait, p.RunQueueWait)
+		all.Dropped = known(all.Dropped, p.Dropped)
 		all.Observers += p.Observers
 		all.Kept += p.Kept
 		all.FirstFailure = cmp.Or(all.FirstFailure, p.FirstFailure)
@@ -53,6 +51,14 @@ func Merge(parts []*Result) *Result {
 	}
 	all.Outage, all.Stopped = 0, 0
 	return all
+}
+
+// known is a sum of which no part is -1, unknown.
+func known[T ~int64](a, b T) T {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
 }
 
 // Thin says whether a row of a part, which kept one of its own Sampled, stays among the rows

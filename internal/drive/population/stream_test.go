@@ -460,6 +460,15 @@ func TestMergedParts(t *testing.T) {
 	if !reflect.DeepEqual(got, want) || got.LatenessP50 > 1100*time.Microsecond {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	parts[0].RunQueueWait, parts[1].RunQueueWait, parts[0].Dropped = 2, 3, 4
+	unknown := part(0)
+	unknown.RunQueueWait, unknown.Dropped = -1, -1
+	if got := Merge([]*Result{unknown, parts[0]}); got.RunQueueWait != -1 || got.Dropped != -1 {
+		t.Errorf("one part does not know: got %v of waiting, %d dropped", got.RunQueueWait, got.Dropped)
+	}
+	if got := Merge(parts); got.RunQueueWait != 5 || got.Dropped != 4 {
+		t.Errorf("got %v of waiting, %d dropped", got.RunQueueWait, got.Dropped)
+	}
 	parts[0].Withheld, parts[1].Withheld = 0, 0
 	if got := Merge(parts); got.Recovery != -1 {
 		t.Errorf("an outage that withheld nothing: recovered after %v", got.Recovery)
