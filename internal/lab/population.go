@@ -149,6 +149,7 @@ func notesOfDevices(r *population.Result) []counted {
 	notes := []counted{
 		{"devices", int64(r.Devices)}, {"devices_down_most", int64(r.DownMost)}, {"reports_skipped", r.Skipped},
 		{"reports_retried", r.Retries}, {"answers_wrong", r.Wrong}, {"answers_duplicate", r.Duplicates},
+		{"answers_late", r.TooLate},
 		{"answers_separate", r.Separate}, {"pings", r.Pings}, {"pongs", r.Pongs}, {"strays", r.Strays},
 		{"handshakes", r.Handshakes}, {"handshakes_failed", r.HandshakesFailed},
 		{"datagrams_out", r.DatagramsOut}, {"datagrams_in", r.DatagramsIn}, {"datagrams_withheld", r.Withheld},
@@ -159,7 +160,8 @@ func notesOfDevices(r *population.Result) []counted {
 		return notes
 	}
 	notes = slices.DeleteFunc(notes, func(x counted) bool {
-		return strings.HasPrefix(x.key, "datagrams") || x.key == "answers_separate"
+		return strings.HasPrefix(x.key, "datagrams") || x.key == "answers_separate" ||
+			x.key == "answers_late" // its connection is closed
 	})
 	return append(notes, counted{"connections_opened", r.Connects}, counted{"connections_failed", r.ConnectFailed},
 		counted{"connections_broken", r.Broken}, counted{"connections_most", r.OpenMost},

@@ -178,7 +178,7 @@ func TestNotesOfStreams(t *testing.T) {
 	if _, ok := got["datagrams_out"]; ok || got["messages_withheld"] != 3 || got["driver_processes"] != 2 {
 		t.Errorf("got %v", got)
 	}
-	if r.Streams = false; len(notesOfDevices(r)) != 17 {
+	if r.Streams = false; len(notesOfDevices(r)) != 18 {
 		t.Errorf("datagrams: got %v", notesOfDevices(r))
 	}
 }

@@ -25,14 +25,15 @@ type device struct {
 	k    uint32 // number of its next report, from 0
 	id   uint16 // message ID of what it sent last
 	what state
-	// tries: retransmissions of the request under way in the lower 3 bits, and above
-	// them how often in a row its reports failed, up to mostFailures.
+	// tries: retransmissions of the request under way in the lower 3 bits, or that the last one was given
+	// up; and above them how often in a row its reports failed, up to mostFailures.
 	tries uint8
 }
 
 const (
 	mostFailures = 31
 	mostAgain    = 7
+	givenUp      = 1 // of tries, when no request is under way
 )
 
 func (d *device) again() int    { return int(d.tries & 7) }
@@ -382,7 +383,11 @@ func (c *core) hear(i int32, b []byte, now int64) {
 			c.await(i, now)
 		}
 	default:
-		c.Strays++
+		if c.answersGivenUp(d, m) {
+			c.TooLate++
+		} else {
+			c.Strays++
+		}
 		if m.Type == coap.Confirmable { // RFC 7252, section 4.2: of no interest
 			c.out = append(c.out, message{i, m.ID, reset})
 		}
@@ -395,7 +400,12 @@ func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 	if m.Type == coap.Confirmable { // also a second time: the first may have been lost
 		c.out = append(c.out, message{i, m.ID, ack})
 	}
-	if !busy {
+	switch {
+	case busy:
+	case d.again() > 0:
+		c.TooLate++
+		return
+	default:
 		c.Duplicates++
 		return
 	}
@@ -448,6 +458,9 @@ func (c *core) fail(i int32, now int64, why error) {
 		c.back.change(1, now)
 	}
 	d.setFailures(d.failures() + 1)
+	if errors.Is(why, errNoAnswer) {
+		d.tries |= givenUp
+	}
 	if c.Retry.First == 0 {
 		c.sleep(i, now)
 		return

@@ -196,7 +196,11 @@ func TestExchanges(t *testing.T) {
 		}, true, Counts{Requests: 1, Failed: 1, Strays: 2}, errNoAnswer.Error(), 0, 0},
 		{"late", func(_ *world, _ int, m *coap.Message) []reply {
 			return []reply{{2 * time.Minute, bytesOf(coap.Acknowledgement, coap.Content, m.ID, m.Token, "ok")}}
-		}, true, Counts{Requests: 1, Failed: 1, Duplicates: 1}, errNoAnswer.Error(), 0, 0},
+		}, true, Counts{Requests: 1, Failed: 1, TooLate: 1}, errNoAnswer.Error(), 0, 0},
+		{"wrong twice", func(_ *world, _ int, m *coap.Message) []reply {
+			b := bytesOf(coap.Acknowledgement, coap.Content, m.ID, m.Token, "lie")
+			return []reply{{rtt, b}, {2 * rtt, b}}
+		}, false, Counts{Requests: 1, Failed: 1, Wrong: 1, Duplicates: 1}, "a lie", 0, 0},
 	} {
 		s := sensors(1, time.Hour, Aligned)
 		s.NON, s.Timeout = tt.non, 93*time.Second
@@ -225,6 +229,24 @@ func TestExchanges(t *testing.T) {
 		if w.count(ack) != tt.acks || w.count(reset) != tt.resets {
 			t.Errorf("%s: got %d acknowledgements and %d resets, want %d and %d", tt.name, w.count(ack), w.count(reset),
 				tt.acks, tt.resets)
+		}
+	}
+}
+
+// A server that answers later than devices wait gives no duplicates and no strays: its answers are late, also when a
+// device asks again by then.
+func TestLateAnswers(t *testing.T) {
+	for name, retry := range map[string]Backoff{"no retry": {}, "at once": {First: 100 * time.Millisecond, Factor: 1,
+		Most: time.Second, Jitter: None}} {
+		s := sensors(10, time.Minute, Aligned)
+		s.NON, s.Timeout, s.Retry = true, 2*time.Second, retry
+		w := &world{core: newCore(&s), server: func(_ *world, _ int, m *coap.Message) []reply {
+			return []reply{{6 * time.Second, bytesOf(coap.NonConfirmable, coap.Content, 1, m.Token, "ok")}}
+		}}
+		w.run(Load{For: 30 * time.Second, Record: true})
+		if w.Failed != w.Requests || w.TooLate != w.Requests || w.Duplicates+w.Strays > 0 ||
+			(w.Retries > 0) != (retry.First > 0) {
+			t.Errorf("%s: got %+v", name, w.Counts)
 		}
 	}
 }

@@ -13,8 +13,9 @@ type Counts struct {
 	// Retransmissions are messages that CoAP (RFC 7252, section 4.2) or DTLS sent again, or
 	// segments that TCP did.
 	Retransmissions int64 `json:"retransmissions"`
-	// Duplicates are answers to a request that had been answered before; Strays are
-	// datagrams that are no answer to anything.
+	// TooLate are answers to a request that had been given up; Duplicates are those to one that had been
+	// answered before; Strays are datagrams that are no answer to anything.
+	TooLate    int64 `json:"too_late,omitempty"`
 	Duplicates int64 `json:"duplicates"`
 	Strays     int64 `json:"strays"`
 	Separate   int64 `json:"separate"` // answers apart from their acknowledgement
@@ -63,6 +64,7 @@ func (c *Counts) add(o *Counts) {
 	}{
 		{&c.Requests, o.Requests}, {&c.Answered, o.Answered}, {&c.Failed, o.Failed}, {&c.Wrong, o.Wrong},
 		{&c.Retries, o.Retries}, {&c.Skipped, o.Skipped}, {&c.Retransmissions, o.Retransmissions},
+		{&c.TooLate, o.TooLate},
 		{&c.Duplicates, o.Duplicates}, {&c.Strays, o.Strays}, {&c.Separate, o.Separate}, {&c.Pings, o.Pings},
 		{&c.Pongs, o.Pongs}, {&c.Connects, o.Connects}, {&c.ConnectFailed, o.ConnectFailed}, {&c.Broken, o.Broken},
 		{&c.OpenMost, o.OpenMost}, {&c.Handshakes, o.Handshakes}, {&c.HandshakesFailed, o.HandshakesFailed},

@@ -33,6 +33,17 @@ func (c *core) token(id uint16) [4]byte {
 	return [4]byte{byte(id >> 8), byte(id), byte(c.salt >> 8), byte(c.salt)}
 }
 
+// answersGivenUp says whether a message answers one of the requests that failed in a row before the
+// one that the device sent last.
+func (c *core) answersGivenUp(d *device, m *coap.Message) bool {
+	if m.Code == coap.Empty || len(m.Token) != 4 {
+		return false
+	}
+	id := binary.BigEndian.Uint16(m.Token)
+	token, age := c.token(id), int(d.id-id)
+	return bytes.Equal(m.Token, token[:]) && age > 0 && age <= d.failures()
+}
+
 // append makes the bytes of a message. None: its session has ended since.
 func (c *core) append(b []byte, m message) []byte {
 	if c.sessions != nil {
