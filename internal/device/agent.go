@@ -28,7 +28,7 @@ import (
 //	agent DIR            speaks on stdin and stdout
 //	agent DIR CHANNEL    speaks on a character device, such as /dev/hvc1
 //
-// DIR holds all that the agent keeps, and is removed when it ends.
+// DIR is a new or empty folder: it holds all that the agent keeps, and is removed when it ends.
 const AgentVerb = "agent"
 
 // An Opener opens an instrument of the device by its specification.
@@ -151,7 +151,10 @@ func (a *agent) settle(dir string) (release func(), err error) {
 		return nil, fmt.Errorf("%w; %s", err, workElsewhere)
 	}
 	if !kernel.IsOwnFolder(dir) {
-		return nil, fmt.Errorf("%s belongs to another user; %s", dir, workElsewhere)
+		return nil, fmt.Errorf("%s is a link, or belongs to another user; %s", dir, workElsewhere)
+	}
+	if err := mayRemove(dir); err != nil {
+		return nil, err
 	}
 	SweepAgents(filepath.Dir(dir), dir)
 	lock, err := kernel.LockFile(filepath.Join(dir, lockFile), 0o600)
@@ -173,6 +176,23 @@ func (a *agent) settle(dir string) (release func(), err error) {
 		os.RemoveAll(dir)
 		lock.Close()
 	}, nil
+}
+
+// mayRemove refuses a folder that holds what an agent has not put there, since the
+// agent will remove it with all that is in it: a person may have named his own.
+func mayRemove(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("%w; %s", err, workElsewhere)
+	}
+	made := strings.HasPrefix(filepath.Base(dir), AgentPrefix) // by whoever put the binary there
+	for _, f := range files {
+		if !made || f.Name() != AgentFile && f.Name() != lockFile {
+			return fmt.Errorf("%s is not empty (%s): name a new folder, since an agent removes its folder when it ends",
+				dir, f.Name())
+		}
+	}
+	return nil
 }
 
 const (
