@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -117,7 +116,7 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 // wake brings the machine to where its agent answers, and keeps that state if it
 // was booted and states are kept.
 func (d *Interactive) wake(ctx context.Context, state string, restored bool) error {
-	channel, err := net.Dial("unix", filepath.Join(d.dir, channelFile))
+	channel, err := dialIn(ctx, d.dir, channelFile)
 	if err != nil {
 		return fmt.Errorf("its connection: %w", err)
 	}

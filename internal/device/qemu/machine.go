@@ -48,7 +48,7 @@ func boot(ctx context.Context, exe string, b Board, dir string, c device.Command
 	defer cancel()
 	dial, gone := m.whileAlive(dial)
 	defer gone()
-	if m.monitor, err = dialMonitor(dial, filepath.Join(dir, monitorFile)); err != nil {
+	if m.monitor, err = dialMonitor(dial, dir); err != nil {
 		return nil, errors.Join(m.blame(err), m.end())
 	}
 	return m, nil

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A monitor speaks with a running QEMU: the QEMU Machine Protocol, a JSON object
@@ -40,12 +43,11 @@ func (m *monitor) line() ([]byte, error) {
 // errMonitor means that QEMU does not answer as it should.
 var errMonitor = errors.New("its monitor")
 
-// dialMonitor connects to the socket, which QEMU makes when it starts, and
-// leaves the negotiation that a connection begins with.
-func dialMonitor(ctx context.Context, socket string) (*monitor, error) {
-	var d net.Dialer
+// dialMonitor connects to the socket in a machine's folder, which QEMU makes when it
+// starts, and leaves the negotiation that a connection begins with.
+func dialMonitor(ctx context.Context, dir string) (*monitor, error) {
 	for {
-		conn, err := d.DialContext(ctx, "unix", socket)
+		conn, err := dialIn(ctx, dir, monitorFile)
 		if err == nil {
 			m := &monitor{conn: conn, in: bufio.NewReader(conn)}
 			if err := m.greet(ctx); err != nil {
@@ -54,12 +56,30 @@ func dialMonitor(ctx context.Context, socket string) (*monitor, error) {
 			}
 			return m, nil
 		}
+		soon := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) // it is not yet there, or not yet listens
+		if !soon && ctx.Err() == nil {
+			return nil, fmt.Errorf("%w: %w", errMonitor, err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w: %w", errMonitor, context.Cause(ctx), err)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// dialIn connects to a socket in a folder.
+//
+// Subtle: by way of the folder's descriptor, since the address of a socket has room
+// for a path of 107 B (unix(7)), and TMPDIR may be anywhere.
+func dialIn(ctx context.Context, dir, socket string) (net.Conn, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", f.Fd(), socket))
 }
 
 func (m *monitor) greet(ctx context.Context) error {
