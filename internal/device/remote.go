@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device/rpc"
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Remote is a machine behind its agent, which is at the other end of any byte
@@ -238,37 +239,50 @@ func (r *Remote) Remove(ctx context.Context, path string) error {
 }
 
 // PutAll copies files and folders named below the folder here to the folder
-// there, and returns its path.
+// there, and returns its path. Links are copied as what they name.
 func (r *Remote) PutAll(ctx context.Context, here string, names []string, there string) (at string, err error) {
+	var all []File
+	for _, n := range names {
+		below, err := Files(filepath.Join(here, n), path.Join(there, filepath.ToSlash(n)))
+		if err != nil {
+			return "", err
+		}
+		all = append(all, below...)
+	}
 	if at, err = r.Make(ctx, there); err != nil {
 		return "", err
 	}
-	for _, n := range names {
-		err := filepath.WalkDir(filepath.Join(here, n), func(file string, e fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			i, err := os.Stat(file) // a link is copied as what it names
-			if err != nil || i.IsDir() {
-				return err
-			}
-			rel, err := filepath.Rel(here, file)
-			if err != nil {
-				return err
-			}
-			f, err := os.Open(file)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			return r.Put(ctx, path.Join(there, filepath.ToSlash(rel)), i.Mode(), f)
-		})
-		if err != nil {
+	for _, f := range all {
+		if err := r.putFile(ctx, f); err != nil {
 			return "", err
 		}
 	}
 	return at, nil
 }
+
+func (r *Remote) putFile(ctx context.Context, to File) error {
+	if to.Mode.IsDir() {
+		_, err := r.Make(ctx, to.Name)
+		return err
+	}
+	f, err := kernel.OpenRegular(to.Source)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	i, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	most := Silence + time.Duration(i.Size()/leastRate)*time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, most,
+		fmt.Errorf("no end within %v: %w", most, context.DeadlineExceeded))
+	defer cancel()
+	return r.Put(ctx, to.Name, to.Mode, f)
+}
+
+// leastRate is how slow a line to a device may be.
+const leastRate = 1 << 10 // B/s
 
 // Run runs a short command there to its end; dir may be empty.
 func (r *Remote) Run(ctx context.Context, dir string, env []string, argv ...string) (output string,

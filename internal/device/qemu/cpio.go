@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -18,40 +17,6 @@ type File struct {
 	Data   []byte      // content, or the target of a symbolic link
 	Source string      // a file of the host whose content is taken instead of Data
 	Device [2]uint32   // major and minor of a character device
-}
-
-// Folder lists the regular files and symbolic links below dir of the host, to
-// stand below to in the guest.
-func Folder(dir, to string) ([]File, error) {
-	var files []File
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, p)
-		if err != nil {
-			return err
-		}
-		f := File{Name: path.Join(to, filepath.ToSlash(rel)), Source: p, Mode: 0o644}
-		fi, err := d.Info()
-		switch {
-		case err != nil:
-			return err
-		case fi.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(p)
-			if err != nil {
-				return err
-			}
-			f.Source, f.Data, f.Mode = "", []byte(target), fs.ModeSymlink|0o777
-		case !fi.Mode().IsRegular():
-			return nil
-		case fi.Mode()&0o111 != 0:
-			f.Mode = 0o755
-		}
-		files = append(files, f)
-		return nil
-	})
-	return files, err
 }
 
 // withParents adds the folders that files stand in, sorted so that each comes

@@ -63,12 +63,20 @@ func (j Java) asFile() device.File {
 func products(p device.Program, to string) ([]device.File, error) {
 	var out []device.File
 	for _, name := range p.Products {
-		below, err := Folder(filepath.Join(p.Dir, name), path.Join(to, filepath.ToSlash(name)))
+		below, err := device.Files(filepath.Join(p.Dir, name), path.Join(to, filepath.ToSlash(name)))
 		if err != nil {
 			return nil, fmt.Errorf("stack %s: %w", p.Name, err)
 		}
 		for _, f := range below {
-			out = append(out, device.File{Name: f.Name, Mode: f.Mode, Data: f.Data, Source: f.Source})
+			// the same bytes of the archive, whatever the umask was
+			switch {
+			case f.Mode.IsDir():
+			case f.Mode&0o111 != 0:
+				f.Mode = 0o755
+			default:
+				f.Mode = 0o644
+			}
+			out = append(out, f)
 		}
 	}
 	return out, nil
