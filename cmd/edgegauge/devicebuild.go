@@ -43,7 +43,7 @@ older cores.`,
 			for _, name := range args {
 				if _, ok := device.FindCore(name); ok {
 					began := time.Now()
-					if err := bed.BuildCounter(cmd.Context()); err != nil {
+					if err := bed.BuildCounters(cmd.Context()); err != nil {
 						return exit{exitUnmeasured, testbed.InCache(err)}
 					}
 					tell(builtRow{name, "built", time.Since(began).Seconds()})

@@ -331,26 +331,30 @@ func (x *assembly) mayLink(ctx context.Context) {
 		}
 		l, ok := x.lab.Links[t.Setup.Link.Text]
 		if !ok {
-			l = link.Link{Name: "to an emulated machine", Shaper: link.Bare}
+			l = toMachine
 		}
 		if tried[l.Shaper] || l.Check() != nil {
 			continue
 		}
 		tried[l.Shaper] = true
-		if err := x.tryLink(ctx, l); err != nil {
+		if err := x.bed.tryLink(ctx, l); err != nil {
 			x.lack(t, err.Error(), "", append(sides("device"), "link")...)
 		}
 	}
 }
 
-func (x *assembly) tryLink(ctx context.Context, l link.Link) error {
-	if link.Able() != nil {
-		if !x.bed.Rootless {
-			return link.Able()
+// toMachine is the wire to an emulated machine, as a link to be tried.
+var toMachine = link.Link{Name: "to an emulated machine", Shaper: link.Bare}
+
+// tryLink makes a link where a run would make it, and removes it.
+func (b *Testbed) tryLink(ctx context.Context, l link.Link) error {
+	if err := link.Able(); err != nil {
+		if !b.Rootless {
+			return err
 		}
-		return link.TryRootless(ctx, x.bed.Exe, l)
+		return link.TryRootless(ctx, b.Exe, l)
 	}
-	line, err := link.Open(ctx, x.bed.Exe, l)
+	line, err := link.Open(ctx, b.Exe, l)
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,9 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 	for name, d := range x.lab.Devices {
 		facts, err := d.Facts(ctx)
 		if err != nil {
+			if strings.HasPrefix(err.Error(), "device ") {
+				return f, err
+			}
 			return f, fmt.Errorf("device %w", err)
 		}
 		f.Devices[name] = facts

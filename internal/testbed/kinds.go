@@ -48,7 +48,7 @@ func Kinds() []Kind {
 			openConstrained,
 			refuseNothing, fitnessLimited},
 		{"instructions-CORE", "a core emulated to count user instructions", coreNames, isCore, stateOfCore, readyCore,
-			openCore, refuseNothing, fitnessHere},
+			openCore, refuseNothing, fitnessCore},
 		{"MACHINE", "an emulated machine, built by edgegauge devices build", machineNames, isMachine, stateOfMachine,
 			readyMachine, openMachine,
 			refuseMachine, fitnessMachine},

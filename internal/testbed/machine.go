@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
@@ -77,10 +78,10 @@ func (b *Testbed) image(w wanted) (qemu.Image, error) {
 	return im, err
 }
 
-func readyMachine(_ context.Context, b *Testbed, w wanted) error {
+func readyMachine(ctx context.Context, b *Testbed, w wanted) error {
 	_, err := b.image(w)
 	m, _, _ := findMachine(w.name)
-	return errors.Join(err, b.guestAtHand(m.Name, m.GOARCH, m.GOARM))
+	return errors.Join(err, m.Usable(ctx), b.guestAtHand(m.Name, m.GOARCH, m.GOARM))
 }
 
 func openMachine(ctx context.Context, b *Testbed, w wanted) (device.Device, error) {
@@ -128,7 +129,7 @@ func fitnessMachine(ctx context.Context, b *Testbed, name string) ([]device.Find
 	}
 	m, _, _ := findMachine(name)
 	here, err := fitnessHere(ctx, b, name)
-	return append(m.Check(ctx, u.Dir(m)), here...), err
+	return append(m.Check(ctx, u.Dir(m), b.tryLink(ctx, toMachine)), here...), err
 }
 
 func coreNames(*Testbed) []string {
@@ -146,44 +147,52 @@ func stateOfCore(_ *Testbed, name string) string {
 	return c.Title + ": counts instructions, measures no times"
 }
 
-// counter is the file of the counter of instructions.
-func (b *Testbed) counter() (string, error) {
+// counters is the folder of the counters of instructions.
+func (b *Testbed) counters() (string, error) {
 	cache, err := b.cacheDir()
-	return filepath.Join(cache, "devices", "libcount.so"), err
+	return filepath.Join(cache, "devices"), err
 }
 
-// BuildCounter makes the counter of instructions.
-func (b *Testbed) BuildCounter(ctx context.Context) error {
-	file, err := b.counter()
+// BuildCounters makes the counters of instructions.
+func (b *Testbed) BuildCounters(ctx context.Context) error {
+	dir, err := b.counters()
 	if err != nil {
 		return err
 	}
-	return device.BuildCounter(ctx, file)
+	return device.BuildCounters(ctx, dir)
 }
 
-func readyCore(_ context.Context, b *Testbed, w wanted) error {
+// counting is a core of this machine, without a program for reference stacks.
+func (b *Testbed) counting(w wanted) (device.Counting, error) {
 	c, _ := device.FindCore(w.name)
-	file, err := b.counter()
+	dir, err := b.counters()
+	return device.Counting{Local: here(w), Core: c, Counters: dir}, err
+}
+
+func readyCore(ctx context.Context, b *Testbed, w wanted) error {
+	d, err := b.counting(w)
 	if err != nil {
 		return err
 	}
-	if _, err := exec.LookPath(c.Program); err != nil {
-		return fmt.Errorf("%s is missing; run: apt-get install qemu-user", c.Program)
-	}
-	if _, err := os.Stat(file); err != nil {
-		return fmt.Errorf("it is not built; run: edgegauge devices build %s", c.Name)
-	}
-	return b.guestAtHand(c.Name, c.GOARCH, c.GOARM)
+	return errors.Join(d.Usable(ctx), b.guestAtHand(d.Core.Name, d.GOARCH, d.GOARM))
 }
 
 func openCore(ctx context.Context, b *Testbed, w wanted) (device.Device, error) {
-	c, _ := device.FindCore(w.name)
-	guest, err := b.GuestProgram(ctx, c.Name, c.GOARCH, c.GOARM)
+	d, err := b.counting(w)
 	if err != nil {
 		return nil, err
 	}
-	file, err := b.counter()
-	return device.Counting{Local: here(w), Core: c, Plugin: file, Guest: guest}, err
+	d.Guest, err = b.GuestProgram(ctx, d.Core.Name, d.GOARCH, d.GOARM)
+	return d, err
+}
+
+func fitnessCore(ctx context.Context, b *Testbed, name string) ([]device.Finding, error) {
+	counter := device.Finding{What: "counter", Says: "counts instructions"}
+	if err := readyCore(ctx, b, wanted{name: name, exe: b.Exe, temp: b.Temp}); err != nil {
+		counter.Says, counter.Do, counter.Bad = "cannot be used", strings.ReplaceAll(err.Error(), "\n", "; "), true
+	}
+	here, err := fitnessHere(ctx, b, name)
+	return append([]device.Finding{counter}, here...), err
 }
 
 // guestBeside is this program for another architecture as a release has it: a file
@@ -204,7 +213,7 @@ func (b *Testbed) guestAtHand(device, arch, arm string) error {
 	}
 	if _, ok := b.source(); !ok {
 		return fmt.Errorf("device %s: it needs this program, built for it: put %s into %s, or name the folder of its "+
-			"source with EDGEGAUGE_SOURCE", device, name, b.Exe)
+			"source with EDGEGAUGE_SOURCE", device, name, filepath.Dir(b.Exe))
 	}
 	return nil
 }

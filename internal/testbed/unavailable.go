@@ -66,7 +66,7 @@ func (x *assembly) missingLinks(ctx context.Context) (missing []study.Trial, why
 		}
 		err, tried := failed[l.Shaper]
 		if !tried {
-			err = x.tryLink(ctx, l)
+			err = x.bed.tryLink(ctx, l)
 			failed[l.Shaper] = err
 		}
 		if err == nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -34,24 +32,25 @@ func furnish(im Image, p device.Program, c device.Command) (device.Command, []de
 	to := path.Join(stacksIn, path.Base(filepath.ToSlash(p.Name)))
 	c.Dir = to
 	switch program := c.Argv[0]; {
-	case strings.Contains(program, "/"):
-		file := filepath.Join(p.Dir, filepath.Dir(program), b.target(), filepath.Base(program))
-		if _, err := os.Stat(file); err != nil {
-			return c, nil,
-				fmt.Errorf("stack %s has no program for %s: %w; build it as its README says, for example: stacks/%s/build.sh %s",
-					p.Name,
-					b.target(), err, p.Name, b.target())
-		}
-		return c, []device.File{{Name: path.Join(to, program), Mode: 0o755, Source: file}}, nil
 	case program == "java" && im.Java != nil:
 		files, err := products(p, to)
 		return c, append(files, im.Java.asFile()), err
 	default:
-		return c, nil,
-			fmt.Errorf("device %s has no %s for stack %s; it runs native programs, and Java programs on boards with enough "+
-				"memory",
-				b.Name, program, p.Name)
+		file, err := b.File(p.Name, p.Dir, program)
+		if err != nil {
+			return c, nil, err
+		}
+		return c, []device.File{{Name: path.Join(to, program), Mode: 0o755, Source: file}}, nil
 	}
+}
+
+// File is the file of a stack's native program for the board, or what to do where there is none.
+func (b Board) File(stack, dir, program string) (string, error) {
+	file, err := device.Crossed(stack, dir, program, b.Target())
+	if err != nil {
+		return "", fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	return file, nil
 }
 
 // asFile is the runtime as a file of the guest's.
@@ -82,9 +81,9 @@ func products(p device.Program, to string) ([]device.File, error) {
 	return out, nil
 }
 
-// target is the board's architecture as stacks name the folders of their native
+// Target is the board's architecture as stacks name the folders of their native
 // programs; static programs of armel run on all 32-bit boards.
-func (b Board) target() string {
+func (b Board) Target() string {
 	if b.GOARCH == "arm64" {
 		return "arm64"
 	}
@@ -117,11 +116,8 @@ func facts(ctx context.Context, im Image, m Mode, guest string) (device.Facts, e
 	b := im.Board
 	f := device.Facts{Model: "emulated " + b.Title, Arch: b.GOARCH, CPUs: 1, MemoryB: int64(b.MemoryMiB) << 20,
 		Emulation: map[string]string{"mode": string(m)}}
-	path, err := exec.LookPath(b.Program)
-	if err != nil {
-		return f, fmt.Errorf("%s is missing; run: apt-get install qemu-system-arm", b.Program)
-	}
-	if f.Emulation["qemu"], err = version(ctx, path); err != nil {
+	var err error
+	if _, f.Emulation["qemu"], err = b.emulator(ctx); err != nil {
 		return f, err
 	}
 	packages, files := im.Made.Packages, maps.Clone(im.Made.Files)

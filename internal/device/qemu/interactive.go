@@ -195,9 +195,9 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	b := d.Image.Board
-	v, err := version(ctx, b.Program)
+	_, v, err := b.emulator(ctx)
 	if err != nil {
-		return "", fmt.Errorf("device %s: %w", b.Name, err)
+		return "", err
 	}
 	key := v + strings.Join(b.argv(d.Mode, 1, b.outside()...), " ") + fmt.Sprint(d.Image.Made.Files)
 	for _, name := range []string{initrdFile, flashFile} {
@@ -284,7 +284,7 @@ func (d *Interactive) Start(ctx context.Context, c device.Command) (*device.Proc
 }
 
 // Target is the architecture as stacks name the folders of their native programs.
-func (d *Interactive) Target() string { return d.Image.Board.target() }
+func (d *Interactive) Target() string { return d.Image.Board.Target() }
 
 // Facts are the guest's own, with what the machine is made of.
 func (d *Interactive) Facts(ctx context.Context) (device.Facts, error) {

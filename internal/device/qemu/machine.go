@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,12 +31,9 @@ type machine struct {
 
 // boot starts QEMU in dir, which holds what its command line names.
 func boot(ctx context.Context, exe string, b Board, dir string, c device.Command) (*machine, error) {
-	path, err := exec.LookPath(c.Argv[0])
+	path, _, err := b.emulator(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("device %s: %s is missing; run: apt-get install qemu-system-arm", b.Name, c.Argv[0])
-	}
-	if _, err := version(ctx, path); err != nil {
-		return nil, fmt.Errorf("device %s: %w", b.Name, err)
+		return nil, err
 	}
 	c.Argv, c.Dir, c.Log = append([]string{path}, c.Argv[1:]...), dir, filepath.Join(dir, errorsFile)
 	m := &machine{board: b, dir: dir}
@@ -171,48 +167,51 @@ func (c *console) read() (int, error) {
 	return n, nil
 }
 
-var versionLine = regexp.MustCompile(`QEMU emulator version (\d+)\.(\d+)`)
+// oldest is the oldest QEMU whose options are those used here: dtb-randomness is of 7.1.
+var oldest = [2]int{7, 1}
 
-// oldest is the oldest QEMU whose options are those used here.
-const oldest = 7
+// emulator is the board's QEMU and its version line. The error says what to do where it
+// is missing or too old.
+func (b Board) emulator(ctx context.Context) (path, line string, err error) {
+	if path, err = exec.LookPath(b.Program); err != nil {
+		return "", "", fmt.Errorf("device %s: %s is missing; run: apt-get install qemu-system-arm", b.Name, b.Program)
+	}
+	v, err := device.AskQEMU(ctx, path)
+	if err == nil {
+		err = v.AtLeast(path, oldest)
+	}
+	if err != nil {
+		return path, v.Line, fmt.Errorf("device %s: %w", b.Name, err)
+	}
+	return path, v.Line, nil
+}
 
-// version asks QEMU for its version line and refuses one that is too old.
-func version(ctx context.Context, program string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, monitorPatience)
-	defer cancel()
-	out, err := kernel.Output(exec.CommandContext(ctx, program, "--version"))
-	line, _, _ := strings.Cut(string(out), "\n")
-	m := versionLine.FindStringSubmatch(line)
-	switch {
-	case err != nil:
-		return line, fmt.Errorf("%s --version: %w", program, err)
-	case m == nil:
-		return line, fmt.Errorf("%s prints %q, which is not a version of QEMU; is it another program of that name?", program,
-			line)
-	}
-	if major, _ := strconv.Atoi(m[1]); major < oldest {
-		return line, fmt.Errorf("%s is QEMU %s.%s; edgegauge needs %d.0 or newer", program, m[1], m[2], oldest)
-	}
-	return line, nil
+// Usable says why the board's QEMU cannot run it here, and what to do.
+func (b Board) Usable(ctx context.Context) error {
+	_, _, err := b.emulator(ctx)
+	return err
 }
 
 // Check says whether the board's machine can run here: its image, its QEMU, and the
-// network that free and paced machines have. Dir is the image's folder.
-func (b Board) Check(ctx context.Context, dir string) []device.Finding {
+// network that free and paced machines have, which card says why it cannot be made.
+// Dir is the image's folder.
+func (b Board) Check(ctx context.Context, dir string, card error) []device.Finding {
 	image := device.Finding{What: "image", Says: "built"}
 	if _, err := OpenImage(b, dir); err != nil {
 		image = device.Finding{What: "image", Says: "cannot be used", Do: err.Error(), Bad: true}
 	}
 	program := device.Finding{What: "emulator"}
-	says, err := version(ctx, b.Program)
+	_, says, err := b.emulator(ctx)
 	if program.Says = says; err != nil {
-		program.Says, program.Do, program.Bad = b.Program+" cannot be used",
-			err.Error()+"; run: apt-get install qemu-system-arm", true
+		program.Says, program.Do, program.Bad = b.Program+" cannot be used", err.Error(), true
 	}
-	card := device.Finding{What: "network", Says: "a network card can be created"}
-	if err := canTUN(kernel.TUN); err != nil {
-		card.Says, card.Do = "none: free and paced machines cannot be reached; those with time: instructions need none",
-			err.Error()
+	network := device.Finding{What: "network", Says: "a network card can be created"}
+	if card == nil {
+		card = canTUN(kernel.TUN)
 	}
-	return []device.Finding{image, program, card}
+	if card != nil {
+		network.Says = "none: free and paced machines cannot be reached; those with time: instructions need none"
+		network.Do = card.Error()
+	}
+	return []device.Finding{image, program, network}
 }

@@ -81,7 +81,8 @@ func TestBadDaysOfQEMU(t *testing.T) {
 		name, version, script string
 		want                  []string
 	}{
-		{"too old", "QEMU emulator version 5.2.0", "", []string{"QEMU 5.2", "7.0 or newer"}},
+		{"too old", "QEMU emulator version 5.2.0", "", []string{"QEMU 5.2", "7.1 or newer"}},
+		{"without dtb-randomness", "QEMU emulator version 7.0.0", "", []string{"QEMU 7.0", "7.1 or newer"}},
 		{"another program", "hello", "", []string{"not a version of QEMU"}},
 		{"does not start", sound, "echo 'qemu: unsupported machine' >&2; exit 1",
 			[]string{"cortex-a7", "QEMU exited with status 1", "unsupported machine"}},
@@ -516,7 +517,7 @@ func TestJavaOfABoard(t *testing.T) {
 		t.Errorf("got %v in %s, %v, want %s", names, c.Dir, err, want)
 	}
 	if _, _, err := furnish(Image{Board: b}, p, command); err == nil ||
-		!strings.Contains(err.Error(), "has no java for stack jersey") {
+		!strings.Contains(err.Error(), "there is no java for stack jersey") {
 		t.Errorf("got %v without a runtime", err)
 	}
 	if err := os.WriteFile(file, []byte("hs"), 0o644); err != nil {
