@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -104,7 +105,12 @@ func (p *placement) close() {
 // sameMachine says whether both programs run on one machine.
 func (p *placement) sameMachine() bool { return p.at[atClient].away == p.at[atServer].away }
 
-func (t *trialRunner) reach(ctx context.Context, p *place, side int, end study.Side) error {
+// reach connects to the device of a side, and brings there what it lacks. That is not
+// done in each trial, and a build on a small board may take longer than any trial may,
+// so it has time of its own.
+func (t *trialRunner) reach(whole context.Context, p *place, side int, end study.Side) error {
+	ctx, cancel := t.lab.limited(whole)
+	defer cancel()
 	remote, err := p.away.Remote(ctx)
 	if err != nil {
 		return err
@@ -132,16 +138,28 @@ func (t *trialRunner) reach(ctx context.Context, p *place, side int, end study.S
 	if !ok {
 		return fmt.Errorf("%w: no stack %q", errLab, end.Stack)
 	}
-	if err := p.stage.bring(ctx, d, crossed(p.away, d)); err != nil {
-		return p.stage.blame(err)
+	made, err := crossed(p.away, d, side)
+	if err != nil {
+		return labFault(err)
 	}
-	return p.stage.blame(p.stage.bringFiles(ctx, t.credentials(side)))
+	if err := p.stage.bring(whole, d, made); err != nil {
+		return p.stage.blame(whole, err)
+	}
+	ctx, again := t.lab.limited(whole)
+	defer again()
+	return p.stage.blame(ctx, p.stage.bringFiles(ctx, t.credentials(side)))
+}
+
+// limited is a context that ends with the time that the study gives a trial.
+func (l *Lab) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := l.Plan.Study.Timeouts.Trial
+	return context.WithTimeoutCause(ctx, most, fmt.Errorf("the trial took longer than %v (timeouts.trial)", most))
 }
 
 // blame makes an error of a standing connection the lab's own: it would come
 // again in every trial.
-func (s *stage) blame(err error) error {
-	if err != nil && s.agent.Err() == nil && !errors.Is(err, context.DeadlineExceeded) &&
+func (s *stage) blame(ctx context.Context, err error) error {
+	if err != nil && s.agent.Err() == nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) &&
 		!errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w: %w", errLab, err)
 	}
@@ -149,28 +167,29 @@ func (s *stage) blame(err error) error {
 }
 
 // bring copies a stack's files, unless they are there, and builds there what must
-// be built where it runs. Crossed is the folder, below build/, of the native
-// programs that were built here for the device; empty: there is none. A stack
-// counts as copied only when all of it is there, so that a retry begins anew.
-func (s *stage) bring(ctx context.Context, d stack.Description, crossed string) error {
+// be built where it runs. A stack counts as copied only when all of it is there,
+// so that a retry begins anew.
+func (s *stage) bring(ctx context.Context, d stack.Description, made crossing) error {
 	if _, there := s.stacks[d.Name]; there || d.Dir == "" { // the binary itself is there
 		return nil
 	}
-	if crossed != "" {
+	if made.from != "" {
 		var programs []string
 		for _, p := range d.Build.Product {
-			if _, err := os.Stat(filepath.Join(crossed, filepath.Base(p))); err == nil {
+			if _, err := os.Stat(filepath.Join(made.from, filepath.Base(p))); err == nil {
 				programs = append(programs, filepath.Base(p))
 			}
 		}
-		at, err := s.agent.PutAll(ctx, crossed, programs, "stacks/"+d.Name+"/build")
+		at, err := s.agent.PutAll(ctx, made.from, programs, path.Join("stacks", d.Name, made.to))
 		if err == nil {
-			s.stacks[d.Name] = filepath.Dir(at)
+			s.stacks[d.Name] = strings.TrimSuffix(at, "/"+made.to)
 		}
 		return err
 	}
 	for _, n := range d.RunNeeds() {
 		met := n.MetBy(func(argv ...string) (string, bool) {
+			ctx, cancel := context.WithTimeout(ctx, mostAnswer)
+			defer cancel()
 			out, code, err := s.agent.Run(ctx, "", nil, argv...)
 			return out, err == nil && code == 0
 		})
@@ -183,6 +202,8 @@ func (s *stage) bring(ctx context.Context, d stack.Description, crossed string) 
 		return err
 	}
 	if d.Build.Native && len(d.Build.Command) > 0 {
+		ctx, cancel := context.WithTimeoutCause(ctx, mostBuild, fmt.Errorf("it took longer than %v", mostBuild))
+		defer cancel()
 		out, code, err := s.agent.Run(ctx, at, nil, d.Build.Command...)
 		if err == nil && code != 0 {
 			err = fmt.Errorf("status %d:\n%s", code, out)
@@ -195,18 +216,32 @@ func (s *stage) bring(ctx context.Context, d stack.Description, crossed string) 
 	return nil
 }
 
-// crossed is the folder of a stack's programs that were made here for the
-// architecture of a machine that cannot make them itself; empty: there is none.
-func crossed(on device.Away, d stack.Description) string {
+const (
+	mostAnswer = 5 * time.Minute // for a need's program to say its version, on a slow board
+	mostBuild  = 6 * time.Hour   // for a stack to be built on one
+)
+
+// A crossing is a folder here of a stack's native programs that were made for a
+// device, and its path below the stack's folder there. None: all of the stack is
+// copied.
+type crossing struct{ from, to string }
+
+// crossed finds the programs of a stack that were made here for the architecture of a
+// machine that cannot make them itself. The error says what to do where there are none.
+func crossed(on device.Away, d stack.Description, side int) (made crossing, err error) {
+	program := d.Call
+	if side == atServer {
+		program = d.Serve
+	}
 	m, ok := on.(interface{ Target() string })
-	if !ok || d.Dir == "" || len(d.Serve.Command) == 0 || !strings.HasPrefix(d.Serve.Command[0], "build/") {
-		return ""
+	if !ok || d.Dir == "" || len(program.Command) == 0 || program.Runs("java") {
+		return made, nil
 	}
-	dir := filepath.Join(d.Dir, "build", m.Target())
-	if _, err := os.Stat(filepath.Join(dir, filepath.Base(d.Serve.Command[0]))); err != nil {
-		return ""
+	file, err := device.Crossed(d.Name, d.Dir, program.Command[0], m.Target())
+	if err != nil {
+		return made, err
 	}
-	return dir
+	return crossing{filepath.Dir(file), path.Dir(path.Clean(program.Command[0]))}, nil
 }
 
 // bringFiles copies the values that are files here, unless they are there, and
@@ -268,6 +303,10 @@ func (p *placement) between(ctx context.Context) (string, error) {
 		return "",
 			fmt.Errorf("%w: client and server cannot reach each other directly: %s is behind a jump host; put both sides on it",
 				errLab, on.stage.name)
+	case at.Is6() && at.IsLinkLocalUnicast(): // an address that each machine must be told the interface of
+		return "",
+			fmt.Errorf("%w: %s is reached at %v, a link-local address, which means nothing without an interface; write "+
+				"another address of the board, such as ssh://pi@[2001:db8::7], or its name", errLab, reached, at)
 	case at.Is4() == (ip == "ipv6"):
 		return "",
 			fmt.Errorf("%w: the study asks for %s, but %s is reached at %v; write the board's other address, such as "+

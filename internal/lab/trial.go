@@ -74,7 +74,7 @@ type step struct {
 // time: a pause between warm-up and run changes which packets TCP acknowledges alone.
 func (s step) flows() bool { return s.name == idleStep || s.name == measureStep }
 
-const idleStep, measureStep = "idle", "measure"
+const reachStep, idleStep, measureStep = "reach the devices", "idle", "measure"
 
 // steps are a trial's. Read them aloud: they are the protocol of the experiment.
 //
@@ -88,7 +88,7 @@ func (t *trialRunner) steps() []step {
 	}
 	with := t.attachments
 	return []step{
-		{"reach the devices", t.attach(with.devices)},
+		{reachStep, t.attach(with.devices)},
 		{"shape the link", t.attach(with.link)},
 		{"plug in the sensor", t.attach(with.sensor)},
 		{"start the programs", t.attach(with.programs)},
@@ -121,10 +121,7 @@ func conductAll(ctx context.Context, all []*trialRunner, tell func(t study.Trial
 	if len(all) == 0 {
 		return failures
 	}
-	limit := all[0].lab.Plan.Study.Timeouts.Trial
-	ctx, cancel := context.WithTimeoutCause(ctx, limit,
-		fmt.Errorf("the trial took longer than %v (timeouts.trial)", limit))
-	defer cancel()
+	begun := false // what timeouts.trial limits
 	var telling sync.Mutex
 	told := func(t study.Trial, step string) {
 		telling.Lock()
@@ -140,6 +137,11 @@ func conductAll(ctx context.Context, all []*trialRunner, tell func(t study.Trial
 		next := n + 1
 		for next < len(steps[0]) && steps[0][next].flows() {
 			next++
+		}
+		if !begun && steps[0][n].name != reachStep {
+			limited, cancel := all[0].lab.limited(ctx)
+			defer cancel()
+			ctx, begun = limited, true
 		}
 		var running sync.WaitGroup
 		for i, t := range all {

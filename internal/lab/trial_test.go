@@ -425,16 +425,16 @@ func (a *fakeAgent) PutAll(_ context.Context, _ string, names []string, there st
 // A stack whose copying failed is copied again, to where it then runs.
 func TestFailedCopyIsNotStaged(t *testing.T) {
 	dir := t.TempDir()
-	for _, crossed := range []string{"", dir} {
+	for _, crossed := range []crossing{{}, {dir, "build"}} {
 		a := &fakeAgent{fail: 1}
 		s := &stage{agent: a, name: "board", stacks: map[string]string{}}
 		d := stack.Description{Name: "axis2", Dir: dir}
 		if err := s.bring(t.Context(), d, crossed); !errors.Is(err, errFake) || len(s.stacks) != 0 {
-			t.Errorf("crossed %q: got %v, staged %v", crossed, err, s.stacks)
+			t.Errorf("crossed %v: got %v, staged %v", crossed, err, s.stacks)
 		}
 		if err := s.bring(t.Context(), d, crossed); err != nil || s.stacks["axis2"] != "/agent/stacks/axis2" ||
 			len(a.copied) != 2 {
-			t.Errorf("crossed %q: got %v, staged %v, copied %v", crossed, err, s.stacks, a.copied)
+			t.Errorf("crossed %v: got %v, staged %v, copied %v", crossed, err, s.stacks, a.copied)
 		}
 	}
 }

@@ -57,6 +57,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seeLength()
 	x.openSensors()
 	x.readyDevices(ctx)
+	x.seePrograms()
 	x.refuse()
 	x.seeIODir()
 	x.seeReady()

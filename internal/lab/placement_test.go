@@ -1,0 +1,130 @@
+package lab
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// slowToReach is a device that is long prepared, as one on which a stack is built.
+type slowToReach struct {
+	attachment
+	takes time.Duration
+}
+
+func (s slowToReach) before(ctx context.Context) error {
+	select {
+	case <-time.After(s.takes):
+		return s.attachment.before(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A trial's limit begins when what it runs on is there: a build on a board would use it up in
+// each attempt.
+func TestTheLimitOfATrialSparesWhatIsBrought(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := fakeLab(t, soundStack(), 1)
+		defer l.Store.Close()
+		one, fakes, _ := attachedTrial(t, l)
+		one.attachments.devices = slowToReach{fakes["devices"], 10 * l.Plan.Study.Timeouts.Trial}
+		if err := alone(t, one, func(string) {}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// slowBuild is an agent where a stack's build takes that long.
+type slowBuild struct {
+	fakeAgent
+	takes time.Duration
+}
+
+func (a *slowBuild) Err() error { return nil }
+
+func (a *slowBuild) Run(ctx context.Context, _ string, _ []string, _ ...string) (string, int, error) {
+	select {
+	case <-time.After(a.takes):
+		return "", 0, nil
+	case <-ctx.Done():
+		return "", 0, context.Cause(ctx)
+	}
+}
+
+// A build on a board that never ends is named, and ends the run: it would not end in the next trial.
+func TestABuildWithoutEndIsNamed(t *testing.T) {
+	d := stack.Description{Name: "gsoap", Dir: t.TempDir(),
+		Build: stack.Build{Native: true, Command: []string{"./build.sh"}}}
+	synctest.Test(t, func(t *testing.T) {
+		for takes, want := range map[time.Duration]string{time.Hour: "",
+			24 * time.Hour: "build stack gsoap on board: it took"} {
+			s := &stage{agent: &slowBuild{takes: takes}, name: "board", stacks: map[string]string{}}
+			err := s.blame(t.Context(), s.bring(t.Context(), d, crossing{}))
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: got %v, want %q", takes, err, want)
+			}
+		}
+	})
+}
+
+// away is a machine at an address.
+type away struct {
+	device.Away
+	at netip.Addr
+}
+
+func (a away) Addresses(context.Context) (board, lab netip.Addr, err error) { return a.at, a.at, nil }
+
+func (away) Target() string { return "armel" }
+
+func TestAddressesThatNobodyCanListenOn(t *testing.T) {
+	for at, want := range map[string]string{"fe80::1": "link-local address", "2001:db8::7": "",
+		"169.254.1.1": "asks for ipv6"} {
+		board := place{device: away{}, away: away{at: netip.MustParseAddr(at)}, stage: &stage{name: "board"}}
+		p := &placement{trial: &trialRunner{setup: &study.Setup{IP: "ipv6"}}, at: [2]place{atServer: board}}
+		if got, err := p.between(t.Context()); (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) || err == nil && got != at {
+			t.Errorf("%s: got %s, %v, want %q", at, got, err, want)
+		}
+	}
+}
+
+// What a machine runs is the program that was made for it, and never the stack's other files.
+func TestProgramsMadeForAMachine(t *testing.T) {
+	dir := t.TempDir()
+	d := stack.Description{Name: "x", Dir: dir, Serve: stack.Program{Command: []string{"build/server"}},
+		Call: stack.Program{Command: []string{"build/bin/client"}}}
+	for _, side := range []int{atClient, atServer} {
+		made, err := crossed(away{}, d, side)
+		if err == nil || !strings.Contains(err.Error(), "stacks/x/build.sh armel") {
+			t.Errorf("side %d: got %v, %v", side, made, err)
+		}
+	}
+	for _, file := range []string{"build/armel/server", "build/bin/armel/client"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755)
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for side, want := range map[int]crossing{atServer: {filepath.Join(dir, "build/armel"), "build"},
+		atClient: {filepath.Join(dir, "build/bin/armel"), "build/bin"}} {
+		if made, err := crossed(away{}, d, side); made != want || err != nil {
+			t.Errorf("side %d: got %v, %v", side, made, err)
+		}
+	}
+	d.Serve.Command = []string{"java"}
+	if made, err := crossed(away{}, d, atServer); made != (crossing{}) || err != nil {
+		t.Errorf("java: got %v, %v", made, err)
+	}
+}
