@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/device"
 )
 
 // machines are the architectures of uname -m in Go's words, and what else runs there.
@@ -15,6 +17,7 @@ var machines = map[string][]string{
 	"armv8l": {"arm7", "arm6", "arm5"}, "armv7l": {"arm7", "arm6", "arm5"}, "armv6l": {"arm6", "arm5"},
 	"armv5tel": {"arm5"}, "armv5tejl": {"arm5"},
 	"ppc64le": {"ppc64le"}, "s390x": {"s390x"}, "mips64": {"mips64"}, "mips": {"mips"},
+	"mips64el": {"mips64le"}, "mipsel": {"mipsle"}, // with their byte order: see ordered
 }
 
 // ownArch is the architecture of this program, in the same words.
@@ -40,7 +43,8 @@ const boardFile = "edgegauge-board-"
 // edgegauge-board-ARCH beside this program or in the user's cache, unless whole is
 // needed; else this program, if it runs there, or a file edgegauge-ARCH. Why says
 // how it came to that.
-func findBinary(exe, machine string, whole bool) (file, why string, err error) {
+func (b *Board) findBinary(machine string) (file, why string, err error) {
+	exe, whole := b.Exe, b.Whole
 	archs, ok := machines[machine]
 	if !ok {
 		return "", "", refusal{fmt.Sprintf("it is a %s, an architecture unknown to edgegauge", machine)}
@@ -84,6 +88,9 @@ func findBinary(exe, machine string, whole bool) (file, why string, err error) {
 	if whole {
 		to, flags, pkg = filepath.Join(folders[len(folders)-1], "edgegauge-"+archs[0]), "", "./cmd/edgegauge"
 	}
+	if b.Build != "" && b.Build != device.Build("") { // else a release would refuse what this builds
+		flags += fmt.Sprintf(`-ldflags "-X 'main.stamp=%s'" `, b.Build)
+	}
 	return "", "", refusal{fmt.Sprintf("it is a %s, and there is no edgegauge for it; in edgegauge's sources run: "+
 		"CGO_ENABLED=0 GOOS=linux %s go build -trimpath %s-o %s %s", machine, variables(archs[0]), flags, to, pkg)}
 }
@@ -92,6 +99,12 @@ func findBinary(exe, machine string, whole bool) (file, why string, err error) {
 func variables(arch string) string {
 	if v, ok := strings.CutPrefix(arch, "arm"); ok && v != "64" {
 		return "GOARCH=arm GOARM=" + v
+	}
+	switch arch { // many have no floating-point unit
+	case "mips", "mipsle":
+		return "GOARCH=" + arch + " GOMIPS=softfloat"
+	case "mips64", "mips64le":
+		return "GOARCH=" + arch + " GOMIPS64=softfloat"
 	}
 	return "GOARCH=" + arch
 }

@@ -36,6 +36,7 @@ type Board struct {
 	remote *device.Remote
 	ended  chan struct{} // closed when the agent's session has ended
 	before bool          // it was connected once
+	owes   bool          // an agent's connection was lost, and nobody has been there since
 	sent   device.Sent   // the agent's program, last
 }
 
@@ -60,7 +61,7 @@ func (b *Board) Remote(ctx context.Context) (*device.Remote, error) {
 	for {
 		err := b.connect(ctx)
 		if err == nil {
-			b.before = true
+			b.before, b.owes = true, false
 			return b.remote, nil
 		}
 		if !b.before || errors.Is(err, errFinal) || ctx.Err() != nil || time.Since(began) > b.Patience {
@@ -78,7 +79,7 @@ func (b *Board) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := install(ctx, client.Client, b.Exe, b.Dir, b.Whole)
+	p, err := b.install(ctx, client.Client)
 	if err != nil {
 		client.Close()
 		return err
@@ -127,8 +128,9 @@ func (b *Board) start(ctx context.Context, c *connection, p place) (*device.Remo
 	}
 	ch := &channel{Reader: out, WriteCloser: in, session: s}
 	ended := make(chan struct{})
+	var how error
 	go func() {
-		s.Wait()
+		how = s.Wait()
 		close(ended)
 	}()
 	greeting, cancel := within(ctx, handshake)
@@ -140,8 +142,13 @@ func (b *Board) start(ctx context.Context, c *connection, p place) (*device.Remo
 		if text := lastLine(said.String()); text != "" {
 			err = fmt.Errorf("%w; it said: %s", err, text)
 		}
-		return nil, nil, refusal{fmt.Sprintf("start the agent in %s: %v; if programs may not run there, %s", p.dir,
-			err, elsewhere)}
+		text := fmt.Sprintf("start the agent in %s: %v; if programs may not run there, %s", p.dir, err, elsewhere)
+		// Where nothing says how it ended the connection was lost or the board is slow: it may be (re)booting.
+		var status *crypto.ExitError
+		if errors.As(how, &status) && status.Signal() == "" {
+			return nil, nil, refusal{text}
+		}
+		return nil, nil, errors.New(text)
 	}
 	r.Name = b.Name
 	ch.gentle.Store(true)
@@ -192,6 +199,7 @@ func (l *lockedBuffer) String() string {
 // hangUp ends agent and connection, if there are any.
 func (b *Board) hangUp() {
 	if b.remote != nil {
+		b.owes = b.owes || b.remote.Err() != nil
 		client := b.client // Subtle: the field may be nil by the time the timer fires
 		stop := time.AfterFunc(farewell, func() { client.Close() })
 		b.remote.Close()
@@ -209,9 +217,9 @@ func (b *Board) hangUp() {
 func (b *Board) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	lost := b.remote != nil && b.remote.Err() != nil
 	b.hangUp()
-	if lost {
+	if b.owes {
+		b.owes = false
 		ctx, cancel := context.WithTimeout(context.Background(), 3*handshake)
 		defer cancel()
 		if err := b.connect(ctx); err != nil {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/ssh/sshtest"
 	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
@@ -27,6 +29,11 @@ func TestMain(m *testing.M) {
 		case device.SuperviseVerb:
 			os.Exit(device.Supervise(os.Args[2:]))
 		case device.AgentVerb:
+			// as a reboot does, once: the connection is cut and all is killed
+			if once := os.Getenv("EDGEGAUGE_TEST_REBOOT"); once != "" && os.Remove(once) == nil {
+				unix.Kill(os.Getppid(), unix.SIGKILL)
+				unix.Kill(os.Getpid(), unix.SIGKILL)
+			}
 			os.Exit(device.AgentMain(os.Args[2:], os.Getenv("EDGEGAUGE_TEST_BUILD"), nil))
 		}
 	}

@@ -1,11 +1,15 @@
 package ssh
 
 import (
+	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/device"
 )
 
 func TestConfig(t *testing.T) {
@@ -100,11 +104,12 @@ func TestBinaries(t *testing.T) {
 		true:  "GOARCH=arm GOARM=6 go build -trimpath -o " + dir + "/.cache/edgegauge/edgegauge-arm6 ./cmd/edgegauge",
 		false: "go build -trimpath -tags board -o " + dir + "/.cache/edgegauge/edgegauge-board-arm6 ./cmd/edgegauge-board",
 	} {
-		if _, _, err := findBinary(exe, "armv6l", whole); err == nil || !strings.HasSuffix(err.Error(), want) {
+		b := &Board{Exe: exe, Whole: whole}
+		if _, _, err := b.findBinary("armv6l"); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, _, err := findBinary(exe, "vax", false); err == nil {
+	if _, _, err := (&Board{Exe: exe}).findBinary("vax"); err == nil {
 		t.Error("a vax was found")
 	}
 	file := func(name string) string {
@@ -115,7 +120,7 @@ func TestBinaries(t *testing.T) {
 	}
 	check := func(machine string, whole bool, want string) {
 		t.Helper()
-		if got, why, err := findBinary(exe, machine, whole); err != nil || got != want || why == "" {
+		if got, why, err := (&Board{Exe: exe, Whole: whole}).findBinary(machine); err != nil || got != want || why == "" {
 			t.Errorf("%s, whole %v: got %s (%s), %v, want %s", machine, whole, got, why, err, want)
 		}
 	}
@@ -129,7 +134,7 @@ func TestBinaries(t *testing.T) {
 	check("armv7l", false, beside)
 	link := filepath.Join(dir, "link") // as a run names its own program
 	os.Symlink(file("bin/edgegauge"), link)
-	if got, _, err := findBinary(link, "armv7l", false); err != nil || got != beside {
+	if got, _, err := (&Board{Exe: link}).findBinary("armv7l"); err != nil || got != beside {
 		t.Errorf("by a link: got %s, %v", got, err)
 	}
 	own := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[ownArch()]
@@ -138,6 +143,45 @@ func TestBinaries(t *testing.T) {
 		small := file("bin/edgegauge-board-" + ownArch())
 		check(own, false, small)
 		check(own, true, exe)
+	}
+}
+
+// What is said to be built is what this program takes: of the same release, for the byte order and the units that
+// are there.
+func TestTheCommandThatIsNamed(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	for _, tt := range []struct{ machine, order, build, want string }{
+		{"riscv64", "l", "v1.2.3", `-tags board -ldflags "-X 'main.stamp=v1.2.3'" -o `},
+		{"riscv64", "l", device.Build(""), "-tags board -o "},
+		{"riscv64", "l", "", "-tags board -o "},
+		{"mips", "l", "", "GOARCH=mipsle GOMIPS=softfloat go build"},
+		{"mips", "b", "", "GOARCH=mips GOMIPS=softfloat go build"},
+		{"mips64", "l", "", "GOARCH=mips64le GOMIPS64=softfloat go build"},
+		{"mips64", "b", "", "GOARCH=mips64 GOMIPS64=softfloat go build"},
+		{"armv5tel", "l", "", "GOARCH=arm GOARM=5 go build"},
+	} {
+		b := &Board{Exe: "/nowhere/edgegauge", Build: tt.build}
+		if _, _, err := b.findBinary(ordered(tt.machine, tt.order)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v", tt, err)
+		}
+	}
+}
+
+// A board's shell says what it is in the words that are looked for.
+func TestWhatABoardSaysOfItself(t *testing.T) {
+	out, err := exec.Command("sh", "-c", whatItIs).Output()
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) != 4 || !strings.HasPrefix(lines[0], "Linux ") ||
+		lines[2] != "gzip" && lines[2] != "none" {
+		t.Fatalf("got %q, %v", out, err)
+	}
+	want := "l"
+	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
+		want = "b"
+	}
+	if lines[1] != want {
+		t.Errorf("got byte order %q, want %q", lines[1], want)
 	}
 }
 

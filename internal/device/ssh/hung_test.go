@@ -154,7 +154,7 @@ func TestBoardThatHangsAfterTheLogin(t *testing.T) {
 		most time.Duration
 	}{
 		"a folder is asked for": {func(ctx context.Context, c *crypto.Client) error {
-			_, err := install(ctx, c, "/no/such/exe", "", false)
+			_, err := (&Board{Exe: "/no/such/exe"}).install(ctx, c)
 			return err
 		}, device.Silence + farewell},
 		"the agent is started": {func(ctx context.Context, c *crypto.Client) error {

@@ -49,7 +49,8 @@ func sh(ctx context.Context, c *crypto.Client, script string, stdin io.Reader) (
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.As(err, &status):
-		return out.String(), refusal{fmt.Sprintf("%s (status %d)", lastLine(said.String()), status.ExitStatus())}
+		// no refusal: a board that is booting has no folders yet, or lets no users in (nologin(5))
+		return out.String(), fmt.Errorf("%s (status %d)", lastLine(said.String()), status.ExitStatus())
 	}
 	return out.String(), err
 }
@@ -75,28 +76,35 @@ type place struct {
 	sent device.Sent
 }
 
+// whatItIs has a board print its system and architecture, then its byte order, then whether it has gzip. The order
+// is that of the program which reads it (byte 5 of an ELF file): the kernel of a MIPS does not say.
+const whatItIs = `uname -sm; dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null | tr '\001\002' lb; echo; ` +
+	`command -v gzip >/dev/null && echo gzip || echo none; `
+
 // install makes a folder on the board and copies the binary into it. What fails
 // leaves nothing.
-func install(ctx context.Context, c *crypto.Client, exe, dir string, whole bool) (place, error) {
+func (b *Board) install(ctx context.Context, c *crypto.Client) (place, error) {
 	folder := `"${TMPDIR:-/tmp}"`
-	if dir != "" {
-		folder = quote(dir)
+	if b.Dir != "" {
+		folder = quote(b.Dir)
 	}
 	asked, cancel := within(ctx, device.Silence)
 	defer cancel()
-	out, err := sh(asked, c, "uname -sm; command -v gzip >/dev/null && echo gzip || echo none; mktemp -d "+folder+"/"+
-		device.AgentPrefix+"XXXXXXXX", nil)
+	out, err := sh(asked, c, whatItIs+"mktemp -d "+folder+"/"+device.AgentPrefix+"XXXXXXXX", nil)
 	if err != nil {
 		return place{}, fmt.Errorf("create a folder to work in: %w; %s", err, elsewhere)
 	}
 	// A login script may have printed before.
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) < 3 {
+	if len(lines) < 4 {
 		return place{}, refusal{fmt.Sprintf("its shell answered %q instead of uname's output", clip(out))}
 	}
-	lines = lines[len(lines)-3:]
-	p := place{dir: strings.TrimSpace(lines[2])}
-	if err := p.fill(ctx, c, exe, strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1]) == "gzip", whole); err != nil {
+	lines = lines[len(lines)-4:]
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	p := place{dir: lines[3]}
+	if err := p.fill(ctx, c, b, lines[0], lines[1], lines[2] == "gzip"); err != nil {
 		p.remove(c)
 		return place{}, err
 	}
@@ -105,12 +113,12 @@ func install(ctx context.Context, c *crypto.Client, exe, dir string, whole bool)
 
 func clip(s string) string { return s[:min(len(s), 200)] }
 
-func (p *place) fill(ctx context.Context, c *crypto.Client, exe, uname string, packed, whole bool) error {
+func (p *place) fill(ctx context.Context, c *crypto.Client, b *Board, uname, order string, packed bool) error {
 	system, machine, _ := strings.Cut(uname, " ")
 	if system != "Linux" {
 		return refusal{fmt.Sprintf("it runs %s; the agent needs Linux", clip(uname))}
 	}
-	file, why, err := findBinary(exe, machine, whole)
+	file, why, err := b.findBinary(ordered(machine, order))
 	if err != nil {
 		return err
 	}
@@ -150,6 +158,14 @@ func (p *place) fill(ctx context.Context, c *crypto.Client, exe, uname string, p
 	}
 	p.sent = device.Sent{File: filepath.Base(name), SizeB: i.Size(), SHA256: hex.EncodeToString(sum.Sum(nil)), Why: why}
 	return nil
+}
+
+// ordered is the name of an architecture whose kernel does not name its byte order, with it.
+func ordered(machine, order string) string {
+	if order == "l" && (machine == "mips" || machine == "mips64") {
+		return machine + "el"
+	}
+	return machine
 }
 
 // pack compresses as it is read.
