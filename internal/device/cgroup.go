@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Limits are what a constrained device may use. Zero means no limit.
@@ -52,11 +50,12 @@ type group struct {
 	dirs []string
 	two  bool // cgroup v2
 	l    Limits
+	swap bool // the kernel does not limit swap
 }
 
 var groups atomic.Int64 // made by this process
 
-// groupPrefix begins the name of each of our groups, then the lab's kernel.Owner.
+// groupPrefix begins the name of each of our groups: see groupName.
 const groupPrefix = "edgegauge-"
 
 // newGroup makes a group below this process's own. Root is the mount point of
@@ -65,7 +64,7 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s%s-%d", groupPrefix, kernel.Owner(), groups.Add(1))
+	name := groupName(groupPrefix)
 	g := &group{l: l}
 	bases, two, err := findBases(root, own, l)
 	if err != nil {
@@ -205,8 +204,7 @@ func move(from, to string) error {
 func sweep(base string) {
 	old, _ := filepath.Glob(filepath.Join(base, groupPrefix+"[0-9]*-*"))
 	for _, dir := range old {
-		lab, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
-		if kernel.OwnerGone(lab) {
+		if isLeft(dir, groupPrefix) {
 			os.Remove(dir)
 		}
 	}
@@ -237,13 +235,22 @@ func (g *group) limit() error {
 	}
 	for _, s := range all {
 		err := os.WriteFile(filepath.Join(g.dirOf(s.file), s.file), []byte(s.value), 0)
-		swap := strings.Contains(s.file, "swap") || strings.Contains(s.file, "memsw") // kernels may have no swap accounting
-		if err != nil && !(swap && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission))) {
+		swap := strings.Contains(s.file, "swap") || strings.Contains(s.file, "memsw")
+		refused := errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+		switch {
+		case err == nil:
+		case swap && refused: // kernels may have no swap accounting
+			g.swap = true
+		case strings.HasPrefix(s.file, "cpu.") && refused && !exists(filepath.Join(g.dirOf(s.file), s.file)):
+			return fmt.Errorf("limit the control group: %w; the kernel needs CONFIG_CFS_BANDWIDTH", err)
+		default:
 			return fmt.Errorf("limit the control group: %w; %s", err, advice(g.two))
 		}
 	}
 	return nil
 }
+
+func exists(file string) bool { _, err := os.Stat(file); return err == nil }
 
 func (l Limits) quotaOrNone() (quota, period time.Duration) {
 	if l.CPU == 0 {

@@ -67,7 +67,13 @@ func (d Constrained) Facts(ctx context.Context) (Facts, error) {
 		return f, err
 	}
 	if d.Limits.Memory > 0 {
-		f.MemoryB, f.SwapB = d.Limits.Memory, 0
+		f.MemoryB = d.Limits.Memory
+		if f.SwapB > 0 && d.Limits.leavesSwap(cgroupRoot) {
+			f.Doubts = append(f.Doubts, fmt.Sprintf("this kernel does not limit swap, of which there are %d MiB: a program "+
+				"that exceeds the memory limit is not killed, it swaps; %s", f.SwapB>>20, limitSwap))
+		} else {
+			f.SwapB = 0
+		}
 		f.Model += fmt.Sprintf(", limited to %d MiB", d.Limits.Memory>>20)
 	}
 	if d.Limits.CPU > 0 {
@@ -81,18 +87,38 @@ func (d Constrained) Facts(ctx context.Context) (Facts, error) {
 	return f, nil
 }
 
+// limitSwap is what to do where the kernel does not limit swap.
+const limitSwap = "run: swapoff -a, or boot with swapaccount=1"
+
 // Check says whether this machine can keep the limits.
 func (l Limits) Check() Finding {
 	f := Finding{What: "limits", Says: "this machine can enforce them"}
-	own, err := os.ReadFile("/proc/self/cgroup")
-	if err == nil {
-		var g *group
-		if g, err = newGroup(cgroupRoot, own, l); err == nil {
-			g.remove()
-		}
-	}
-	if err != nil {
+	swaps, err := l.try(cgroupRoot)
+	switch {
+	case err != nil:
 		f.Says, f.Do, f.Bad = "this machine cannot enforce them", err.Error(), true
+	case swaps && kib(machine{os.DirFS("/")}.text("proc/meminfo"), "SwapTotal") > 0:
+		f.Says, f.Do = "this machine can enforce them, but for swap: a program that exceeds the memory limit swaps", limitSwap
 	}
 	return f
+}
+
+// leavesSwap says that the kernel does not limit swap.
+func (l Limits) leavesSwap(root string) bool {
+	swaps, err := l.try(root)
+	return err == nil && swaps
+}
+
+// try makes a group and removes it. Swaps says that the kernel does not limit its swap.
+func (l Limits) try(root string) (swaps bool, err error) {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return false, err
+	}
+	g, err := newGroup(root, own, l)
+	if err != nil {
+		return false, err
+	}
+	g.remove()
+	return g.swap, nil
 }

@@ -248,17 +248,48 @@ func TestGroupsOfDeadLabsAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	group := func(owner string) string { return filepath.Join(root, groupPrefix+owner+"-1") }
-	gone, alive, other := group(fmt.Sprintf("%d.1", dead.Process.Pid)), group(kernel.Owner()),
+	group := func(owner string) string {
+		return filepath.Join(root, groupPrefix+owner+"-"+kernel.OwnNamespace()+"-1")
+	}
+	dead1 := fmt.Sprintf("%d.1", dead.Process.Pid)
+	elsewhere := filepath.Join(root, groupPrefix+dead1+"-7-1") // in a container, where it may live
+	gone, alive, other := group(dead1), group(kernel.Owner()),
 		filepath.Join(root, "edgegauge-mine-1")
 	reused := group(fmt.Sprintf("%d.1", os.Getpid())) // began at another time
-	for _, dir := range []string{gone, alive, other, reused} {
+	for _, dir := range []string{gone, alive, other, reused, elsewhere} {
 		os.Mkdir(dir, 0o755)
 	}
 	sweep(root)
-	for dir, want := range map[string]bool{gone: false, alive: true, other: true, reused: false} {
+	for dir, want := range map[string]bool{gone: false, alive: true, other: true, reused: false, elsewhere: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there: %v, want %v", dir, err == nil, want)
 		}
+	}
+}
+
+// Where the kernel does not limit swap a limit of memory is none, and that is known.
+func TestSwapThatIsNotLimited(t *testing.T) {
+	for _, two := range []bool{true, false} {
+		dir := t.TempDir()
+		g := &group{dirs: []string{dir}, two: two, l: Limits{Memory: 64 << 20}}
+		if err := g.limit(); err != nil || g.swap {
+			t.Errorf("v2 %v: got %v, leaves swap %v", two, err, g.swap)
+		}
+		for _, file := range []string{"memory.swap.max", "memory.memsw.limit_in_bytes"} { // absent, and not to be made
+			os.Remove(filepath.Join(dir, file))
+			os.Symlink("no/such/file", filepath.Join(dir, file))
+		}
+		if err := g.limit(); err != nil || !g.swap {
+			t.Errorf("v2 %v without swap accounting: got %v, leaves swap %v", two, err, g.swap)
+		}
+	}
+}
+
+func TestAKernelWithoutQuotas(t *testing.T) {
+	dir := t.TempDir()
+	os.Symlink("no/such/file", filepath.Join(dir, "cpu.max")) // absent, and not to be made
+	g := &group{dirs: []string{dir}, two: true, l: Limits{CPU: 0.1}}
+	if err := g.limit(); err == nil || !strings.Contains(err.Error(), "the kernel needs CONFIG_CFS_BANDWIDTH") {
+		t.Errorf("got %v", err)
 	}
 }

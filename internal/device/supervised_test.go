@@ -153,7 +153,14 @@ func TestTrackersOfKilledLabsAreSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := tracker(filepath.Join(filepath.Dir(string(mine)), trackerPrefix+"4194304.1-1"))
+	below := func(name string) tracker {
+		return tracker(filepath.Join(filepath.Dir(string(mine)), trackerPrefix+"4194304.1-"+name))
+	}
+	left, elsewhere := below(kernel.OwnNamespace()+"-1"), below("7-1") // in a container, where its lab may live
+	if err := os.Mkdir(string(elsewhere), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.remove()
 	if err := os.Mkdir(string(left), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -169,6 +176,9 @@ func TestTrackersOfKilledLabsAreSwept(t *testing.T) {
 	}
 	if _, err := os.Stat(string(mine)); err != nil {
 		t.Errorf("a living lab's group was swept: %v", err)
+	}
+	if _, err := os.Stat(string(elsewhere)); err != nil {
+		t.Errorf("the group of a lab in another PID namespace was swept: %v", err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // supervisor was killed. Empty where the kernel or the user's rights allow none.
 type tracker string
 
-// trackerPrefix begins the name of each tracker, then the lab's kernel.Owner.
+// trackerPrefix begins the name of each tracker: see groupName.
 const trackerPrefix = "edgegauge-tracker-"
 
 // newTracker makes a tracker below this process's own group, and ends and removes
@@ -36,7 +36,7 @@ func newTracker() tracker {
 		sweepTrackers(base)
 	}
 	for _, base := range bases {
-		dir := filepath.Join(base, fmt.Sprintf("%s%s-%d", trackerPrefix, kernel.Owner(), groups.Add(1)))
+		dir := filepath.Join(base, groupName(trackerPrefix))
 		if os.Mkdir(dir, 0o755) == nil {
 			return tracker(dir)
 		}
@@ -75,13 +75,24 @@ func trackerBases(root string, own []byte) (bases []string) {
 func sweepTrackers(base string) {
 	old, _ := filepath.Glob(filepath.Join(base, trackerPrefix+"*"))
 	for _, dir := range old {
-		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), trackerPrefix), "-")
-		if kernel.OwnerGone(owner) {
+		if isLeft(dir, trackerPrefix) {
 			t := tracker(dir)
 			t.killAll()
 			t.remove()
 		}
 	}
+}
+
+// groupName is the name of a new control group of this process: PREFIX OWNER-NAMESPACE-NUMBER.
+func groupName(prefix string) string {
+	return fmt.Sprintf("%s%s-%s-%d", prefix, kernel.Owner(), kernel.OwnNamespace(), groups.Add(1))
+}
+
+// isLeft says that whoever made a group of that name is gone. Of one in another PID
+// namespace, such as a container's, nobody here can tell.
+func isLeft(dir, prefix string) bool {
+	f := strings.Split(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+	return len(f) == 3 && f[1] == kernel.OwnNamespace() && kernel.OwnerGone(f[0])
 }
 
 // pids are the processes in it.

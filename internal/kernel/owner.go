@@ -18,8 +18,9 @@ func Owner() string {
 	return fmt.Sprintf("%d.%d", os.Getpid(), p.Began)
 }
 
-// OwnerGone says that the process that an Owner names has ended. Of a text that
-// is no Owner it says false.
+// OwnerGone says that the process that an Owner names has ended, though perhaps nobody has
+// waited for it. Of a text that is no Owner, and of a process that cannot be looked at, it
+// says false.
 func OwnerGone(owner string) bool {
 	id, start, _ := strings.Cut(owner, ".")
 	pid, err := strconv.Atoi(id)
@@ -27,9 +28,20 @@ func OwnerGone(owner string) bool {
 	if err != nil || err2 != nil || pid <= 0 {
 		return false
 	}
-	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-		return true
+	if p, err := ReadProcess(pid); err == nil {
+		return p.Began != began || p.Ended()
 	}
-	p, _ := ReadProcess(pid)
-	return p.Began != began
+	// Subtle: /proc may hide other users' processes (hidepid), and reading may fail for want of
+	// descriptors or memory.
+	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+}
+
+// OwnNamespace is the number of the PID namespace of this process: PIDs, and so Owners, of
+// another mean nothing here.
+func OwnNamespace() string {
+	var st unix.Stat_t
+	if unix.Stat("/proc/self/ns/pid", &st) != nil {
+		return "0"
+	}
+	return strconv.FormatUint(st.Ino, 10)
 }

@@ -149,12 +149,36 @@ func TestStatusBytes(t *testing.T) {
 
 func TestOwner(t *testing.T) {
 	mine := Owner()
+	unreaped := exec.Command("cat") // it ends when its input does
+	in, err := unreaped.StdinPipe()
+	if err == nil {
+		err = unreaped.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unreaped.Wait()
+	p, err := ReadProcess(unreaped.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zombie := fmt.Sprintf("%d.%d", unreaped.Process.Pid, p.Began)
+	if OwnerGone(zombie) {
+		t.Error("a living process is gone")
+	}
+	in.Close()
+	for !p.Ended() {
+		if p, err = ReadProcess(unreaped.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+	}
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
 	for owner, gone := range map[string]bool{
 		mine:       false,
+		zombie:     true,
 		mine + "1": true, // an earlier process with this number
 		fmt.Sprintf("%d.%d", dead.Process.Pid, 1): true,
 		"nobody": false, "": false, "12": false, "-1.5": false,
