@@ -42,7 +42,7 @@ func AgentMain(args []string, build string, open Opener) int {
 	}
 	debug.SetGCPercent(10)
 	runtime.GOMAXPROCS(1) // each P keeps memory of its own
-	signal.Ignore(unix.SIGPIPE, unix.SIGQUIT)
+	withstand(unix.SIGPIPE, unix.SIGQUIT)
 	rw, err := openChannel(args[1:])
 	if err == nil {
 		a := newAgent(build, open)

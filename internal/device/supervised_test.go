@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,5 +256,30 @@ func TestKillDuringTheEnd(t *testing.T) {
 		}
 		go p.supervisor.kill()
 		within(t, func() { p.Wait() })
+	}
+}
+
+// A program begins with the signals of a program: with one that a supervisor ignores it would not end, say, when
+// nobody reads what it writes.
+func TestAProgramIgnoresNoSignal(t *testing.T) {
+	p, err := local(t).Start(t.Context(), Command{Argv: []string{"cat", "/proc/self/status"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := io.ReadAll(p.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Wait()
+	_, text, _ := strings.Cut(string(status), "SigIgn:\t")
+	text, _, _ = strings.Cut(text, "\n")
+	ignored, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		t.Fatalf("%v in %q", err, status)
+	}
+	for _, s := range []unix.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE} {
+		if ignored>>(s-1)&1 == 1 {
+			t.Errorf("it ignores %v", s)
+		}
 	}
 }

@@ -35,7 +35,7 @@ const SuperviseVerb = "supervise"
 func Supervise([]string) int {
 	control := os.NewFile(controlFD, "control")
 	runtime.LockOSThread() // Subtle: a child's parent-death signal follows this thread, so it must live as long as we do
-	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
+	withstand(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 	unix.CloseOnExec(controlFD)
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	s := supervision{say: json.NewEncoder(control), orders: make(chan received)}
@@ -59,6 +59,10 @@ func Supervise([]string) int {
 	}
 	return 0 // the lab is gone, or has nothing more to start
 }
+
+// withstand makes signals end nothing here. Subtle: they are caught, since what a process
+// ignores its programs ignore, too, and one that writes to a closed pipe would not end.
+func withstand(signals ...os.Signal) { signal.Notify(make(chan os.Signal, 1), signals...) }
 
 // A supervision is the process that supervises.
 type supervision struct {
