@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -61,7 +62,7 @@ older cores.`,
 						func() error { _, err := u.BuildJava(cmd.Context(), b); return err }})
 				}
 				for _, p := range parts {
-					row, err := p.make(again)
+					row, err := p.make(cmd.Context(), u, again)
 					if err != nil {
 						return exit{exitUnmeasured, testbed.InCache(err)}
 					}
@@ -90,13 +91,14 @@ type machinePart struct {
 	open, build func() error
 }
 
-func (p machinePart) make(again bool) (builtRow, error) {
-	if p.open() == nil && !again {
-		return builtRow{Name: p.name, State: upToDate}, nil
-	}
+func (p machinePart) make(ctx context.Context, u qemu.Builder, again bool) (builtRow, error) {
 	began := time.Now()
-	if err := p.build(); err != nil {
+	did, err := u.Once(ctx, again, p.open, p.build)
+	switch {
+	case err != nil:
 		return builtRow{}, err
+	case !did:
+		return builtRow{Name: p.name, State: upToDate}, nil
 	}
 	return builtRow{p.name, "built", time.Since(began).Seconds()}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/advise/calibration"
+	"edgegauge.example/edgegauge/internal/device/qemu"
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -228,8 +229,9 @@ func TestBuiltJSON(t *testing.T) {
 		}
 		return os.ErrNotExist
 	}, func() error { there = true; return nil }}
+	u := qemu.Builder{Cache: t.TempDir()}
 	for _, want := range []string{"built", upToDate} {
-		row, err := p.make(false)
+		row, err := p.make(t.Context(), u, false)
 		if err != nil || row.State != want || !strings.HasPrefix(row.String(), "board: "+want) {
 			t.Errorf("got %+v, %v, want %s", row, err, want)
 		}

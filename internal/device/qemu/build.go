@@ -49,6 +49,37 @@ type Builder struct {
 // Dir is the folder of a board's image.
 func (u Builder) Dir(b Board) string { return filepath.Join(u.Cache, "devices", b.Name) }
 
+// Once builds what is not ready, or again. One build at a time works in the cache: others,
+// which may be of the same kernel or need the same lists of packages, are waited for.
+func (u Builder) Once(ctx context.Context, again bool, ready, build func() error) (did bool, err error) {
+	if ready() == nil && !again {
+		return false, nil
+	}
+	if err := os.MkdirAll(u.Cache, 0o755); err != nil {
+		return false, err
+	}
+	lock, err := kernel.LockFolder(u.Cache)
+	if errors.Is(err, kernel.ErrLocked) {
+		u.Tell("waiting for another build in " + u.Cache)
+		lock, err = kernel.WaitLockFolder(ctx, u.Cache)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	if ready() == nil && !again { // by whom we waited for
+		return false, nil
+	}
+	left, _ := filepath.Glob(filepath.Join(u.Cache, workPrefix+"*")) // of builds that were killed: no other is at work
+	for _, dir := range left {
+		os.RemoveAll(dir)
+	}
+	return true, build()
+}
+
+// workPrefix begins the name of each folder in which something is built.
+const workPrefix = "build-"
+
 // Build makes the board's image, from nothing if need be: Debian packages are
 // fetched, the kernel is taken from one or compiled, and nothing needs root.
 func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
@@ -60,7 +91,7 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 	if err != nil {
 		return im, fmt.Errorf("device %s: %w", b.Name, err)
 	}
-	work, err := os.MkdirTemp(u.Cache, "build-")
+	work, err := os.MkdirTemp(u.Cache, workPrefix)
 	if err != nil {
 		return im, err
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Versatile board has 64 MiB of NOR flash, which the guest can read and nothing
@@ -68,6 +70,9 @@ const (
 	credentialsIn = "/credentials"
 )
 
+// treePrefix begins the name of a folder that is packed, then the lab's kernel.Owner.
+const treePrefix = "tree-"
+
 // root is the root file system of a board that has it in flash, with this guest
 // program in it. It is kept beside the image, since packing takes seconds.
 func (im Image) root(ctx context.Context, program []byte) ([]byte, error) {
@@ -76,7 +81,14 @@ func (im Image) root(ctx context.Context, program []byte) ([]byte, error) {
 	if b, err := os.ReadFile(file); err == nil {
 		return b, nil
 	}
-	dir, err := os.MkdirTemp(im.Dir, "root-")
+	left, _ := filepath.Glob(filepath.Join(im.Dir, treePrefix+"*")) // of labs that were killed
+	for _, l := range left {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(l), treePrefix), "-")
+		if kernel.OwnerGone(owner) {
+			os.RemoveAll(l)
+		}
+	}
+	dir, err := os.MkdirTemp(im.Dir, treePrefix+kernel.Owner()+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +107,9 @@ func (im Image) root(ctx context.Context, program []byte) ([]byte, error) {
 		os.WriteFile(filepath.Join(dir, GuestExe), program, 0o755)); err != nil {
 		return nil, err
 	}
-	if old, _ := filepath.Glob(filepath.Join(im.Dir, "root-*.squashfs")); len(old) > 0 {
-		for _, o := range old {
+	old, _ := filepath.Glob(filepath.Join(im.Dir, "root-*.squashfs"))
+	for _, o := range old {
+		if o != file { // else of a lab that packs the same and has just done so
 			os.Remove(o)
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Java is a runtime for a board's architecture, made of Debian packages: a
@@ -53,7 +56,7 @@ func (u Builder) BuildJava(ctx context.Context, b Board) (Java, error) {
 	if err := errors.Join(os.RemoveAll(filepath.Join(j.Dir, imageFile)), os.MkdirAll(j.Dir, 0o755)); err != nil {
 		return j, err
 	}
-	work, err := os.MkdirTemp(u.Cache, "build-")
+	work, err := os.MkdirTemp(u.Cache, workPrefix)
 	if err != nil {
 		return j, err
 	}
@@ -189,13 +192,23 @@ func needSquash() error {
 	return nil
 }
 
+var parted atomic.Int64 // file systems that this process began to pack
+
 // squash packs a folder into a read-only file system.
 func squash(ctx context.Context, dir, file string) error {
 	if err := needSquash(); err != nil {
 		return err
 	}
-	part := file + ".part"
-	os.Remove(part)
+	parts, _ := filepath.Glob(file + ".*") // of those killed while they wrote one
+	for _, p := range parts {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(p, file+"."), "-")
+		if kernel.OwnerGone(owner) {
+			os.Remove(p)
+		}
+	}
+	// Subtle: a name of its own, since several labs may pack the same at once.
+	part := fmt.Sprintf("%s.%s-%d", file, kernel.Owner(), parted.Add(1))
+	defer os.Remove(part)
 	if err := command(ctx, "", nil, "mksquashfs", append([]string{dir, part}, squashOptions...)...); err != nil {
 		return err
 	}
