@@ -72,19 +72,55 @@ func (m *boardMeter) Observe(ctx context.Context, emit func(measure.Sample)) err
 	if err != nil {
 		return err
 	}
-	there, off, err := a.Clock(asked)
+	first, err := askClock(asked, a)
 	if err != nil {
 		return err
 	}
-	var later time.Duration // from the lab's zero to the observation's
-	err = a.Watch(ctx, m.spec, func(began time.Duration) { later = there.Add(began).Sub(zero) }, func(s measure.Sample) {
-		s.At += later
+	var began time.Duration
+	fit, asksAgain := clockFit{first, first}, true
+	err = a.Watch(ctx, m.spec, func(at time.Duration) { began = at }, func(s measure.Sample) {
+		if asksAgain { // once: samples come when the observation is over
+			asksAgain = false
+			asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+			defer cancel()
+			if last, err := askClock(asked, a); err == nil {
+				fit.last = last
+			}
+		}
+		s.At = fit.here(began + s.At).Sub(zero)
 		emit(s)
 	}, &m.told)
 	if m.told.Quality.Clock.Method == "" {
-		m.told.Quality.Clock.Method, m.told.Quality.Clock.Bias = "round trip", off
+		m.told.Quality.Clock.Method, m.told.Quality.Clock.Bias = "round trip", max(fit.first.off, fit.last.off)
 	}
 	return err
+}
+
+// A clockReading is where the clock of another machine stood.
+type clockReading struct {
+	at   time.Duration // on that clock
+	zero time.Time     // the instant here at which it was zero
+	off  time.Duration // how far zero may be off
+}
+
+func askClock(ctx context.Context, a Agent) (r clockReading, err error) {
+	r.zero, r.off, err = a.Clock(ctx)
+	r.at = time.Since(r.zero)
+	return r, err
+}
+
+// A clockFit is the straight line through two readings: in ten minutes a board's
+// clock may drift by tens of milliseconds.
+type clockFit struct{ first, last clockReading }
+
+// here is the instant on this machine's clock.
+func (f clockFit) here(at time.Duration) time.Time {
+	zero := f.first.zero
+	if apart := f.last.at - f.first.at; apart > 0 {
+		drift := float64(f.last.zero.Sub(zero)) / float64(apart)
+		zero = zero.Add(time.Duration(drift * float64(at-f.first.at)))
+	}
+	return zero.Add(at)
 }
 
 // OpenOnAgent opens a meter of this machine for its agent, which tells the lab

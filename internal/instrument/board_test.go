@@ -29,3 +29,53 @@ func TestMeterOfABoardThatHangs(t *testing.T) {
 		}
 	})
 }
+
+// A fastBoard has a clock that runs 50 millionths fast, and a meter that reads each 100 s for ten minutes.
+type fastBoard struct {
+	Agent
+	on    time.Time
+	spent []time.Time // when it read
+}
+
+func (b *fastBoard) now() time.Duration {
+	return time.Hour + time.Duration(1.00005*float64(time.Since(b.on)))
+}
+
+func (b *fastBoard) Clock(context.Context) (time.Time, time.Duration, error) {
+	return time.Now().Add(-b.now()), time.Microsecond, nil
+}
+
+func (b *fastBoard) Watch(_ context.Context, _ string, began func(time.Duration), emit func(measure.Sample),
+	_ any) error {
+	at := b.now()
+	began(at)
+	var kept []measure.Sample
+	for range 6 {
+		time.Sleep(100 * time.Second)
+		b.spent = append(b.spent, time.Now())
+		kept = append(kept, measure.Sample{At: b.now() - at})
+	}
+	for _, s := range kept {
+		emit(s)
+	}
+	return nil
+}
+
+// The instants of readings are right to the clock's error, however far the board's clock has drifted meanwhile.
+func TestMeterOfABoardWhoseClockDrifts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zero := time.Now()
+		b := &fastBoard{on: zero}
+		m := &boardMeter{agent: func(context.Context) (Agent, error) { return b, nil }}
+		n := 0
+		err := m.Observe(t.Context(), func(s measure.Sample) {
+			if off := zero.Add(s.At).Sub(b.spent[n]); off.Abs() > 10*time.Microsecond {
+				t.Errorf("the reading at %v is said to be %v off", b.spent[n].Sub(zero), off)
+			}
+			n++
+		})
+		if err != nil || n != 6 {
+			t.Errorf("got %d readings, %v", n, err)
+		}
+	})
+}
