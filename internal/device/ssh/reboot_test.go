@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A board may let us in and go down, or come up, while the agent is started: it is awaited.
@@ -35,6 +36,7 @@ func TestABoardWhoseFoldersComeLater(t *testing.T) {
 		_, err := b.Remote(t.Context())
 		made <- err
 	}()
+	time.Sleep(3 * time.Second) // it is tried in vain first
 	if err := os.Mkdir(later, 0o700); err != nil {
 		t.Fatal(err)
 	}
