@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/store"
@@ -75,6 +76,16 @@ func (w *conducting) refuse(answer func(Answer), e Event) {
 	w.tell(e)
 }
 
+// ofNames reports whether err comes of what a bench calls its files, and not of what this machine lacks.
+func ofNames(err error) bool {
+	for _, kind := range []error{fs.ErrExist, syscall.ENAMETOOLONG, syscall.ENOTDIR, syscall.EISDIR} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
 // take puts fetched results into the ledger, and answers.
 func (w *conducting) take(f *fetch) error {
 	defer w.Ledger.RemoveIncoming(f.dir)
@@ -84,7 +95,7 @@ func (w *conducting) take(f *fetch) error {
 	under := s.order != nil && *s.order == f.order
 	event := Event{Bench: f.order.Bench.Name, Block: f.order.Block}
 	switch {
-	case errors.Is(f.err, ErrDamaged):
+	case errors.Is(f.err, ErrDamaged), ofNames(f.err):
 		w.outcome.Damaged++
 		event.What = "damaged: " + f.err.Error()
 		w.tell(event)

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"io/fs"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,4 +56,28 @@ func TestResultsAreExaminedBesideTheRest(t *testing.T) {
 			t.Error("a's results were not refused at the end")
 		}
 	}, func(c *Coordinator) { c.Ledger = slowLedger{c.Ledger, takes} })
+}
+
+// What a bench calls its files ends nobody's study: it is told that they are damaged, and at last it gets no orders.
+func TestNamesOfFilesEndNoStudy(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		o := s.of("a")
+		for _, kind := range []error{syscall.EEXIST, syscall.ENAMETOOLONG, syscall.ENOTDIR} {
+			answers := make(chan Answer, 1)
+			s.results <- Delivery{Result: Result{Task: o.Task, Bench: "a", Boot: "1"},
+				Answer: func(a Answer) { answers <- a },
+				Fetch:  func(context.Context, string) error { return &fs.PathError{Op: "open", Path: "x", Err: kind} }}
+			synctest.Wait()
+			if len(answers) == 0 {
+				t.Fatalf("%v: no answer", kind)
+			}
+			if got := <-answers; got.Verdict != Damaged {
+				t.Errorf("%v: got %v, want %s", kind, got, Damaged)
+			}
+		}
+		if !s.hasSaid("a gets no orders: 3 orders in a row failed") {
+			t.Errorf("said %q", s.said)
+		}
+	})
 }

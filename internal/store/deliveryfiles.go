@@ -41,13 +41,13 @@ func (s *Store) RemoveIncoming(dir string) error {
 var portable = regexp.MustCompile(`^(study\.yaml|plan\.csv|facts\.json|ledger\.sqlite|` +
 	`(exchanges|samples|packets|invalid|trials/[0-9]{4,}(-[0-9]+)?)/[A-Za-z0-9][A-Za-z0-9._-]*)$`)
 
-// longestName is that of a file there.
+// longestName is that of a file there, and of its folder.
 const longestName = 201
 
 // Portable says whether a file of that name, with slashes, may be part of results
 // that a bench delivers.
 func Portable(name string) bool {
-	return len(path.Base(name)) <= longestName && portable.MatchString(name)
+	return len(path.Base(name)) <= longestName && len(path.Dir(name)) <= longestName && portable.MatchString(name)
 }
 
 // Files lists what a closed results directory consists of, by names with slashes.

@@ -268,7 +268,8 @@ func TestPortableNames(t *testing.T) {
 		t.Errorf("%q may not travel", long)
 	}
 	for _, bad := range []string{"lock", "../x", "/etc/passwd", "exchanges/../../x", "trials/x/y", "exchanges/.x",
-		"ledger.sqlite-wal", "trials/0001/a/b", "incoming/x", "", "packets/" + strings.Repeat("x", longestName+1)} {
+		"ledger.sqlite-wal", "trials/0001/a/b", "incoming/x", "", "packets/" + strings.Repeat("x", longestName+1),
+		"trials/" + strings.Repeat("1", longestName) + "/x"} {
 		if Portable(bad) {
 			t.Errorf("%q may travel", bad)
 		}

@@ -344,7 +344,7 @@ func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir str
 	defer end()
 	ctx, arrived, stop := whileArriving(ctx, stalled)
 	defer stop()
-	to := &unpacker{dir: dir}
+	to := newUnpacker(dir)
 	stored, err := to.enclosed(r, files)
 	if err != nil || len(stored) == 0 {
 		return errors.Join(err, to.sync())

@@ -48,7 +48,7 @@ func TestAFetchEndsWithTheConnection(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	p := parcel{"object", []fleet.File{{Name: "a", Bytes: 6}}}
-	if err := fetchParcel(ctx, s, p, &unpacker{dir: dir}, func() {}); !errors.Is(err, nats.ErrDisconnected) {
+	if err := fetchParcel(ctx, s, p, newUnpacker(dir), func() {}); !errors.Is(err, nats.ErrDisconnected) {
 		t.Errorf("got %v", err)
 	}
 	if text, err := os.ReadFile(dir + "/a"); string(text) != "abc" {

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -36,6 +38,8 @@ func FuzzDelivered(f *testing.F) {
 		{said(of("exchanges/0001-1-client.parquet", "abc"), of("trials/0001/serve.log", "de")), "abcde"},
 		{said(of("../up", "abc")), "abc"}, {said(of("/etc/x", "abc")), "abc"}, {said(of("a/../../b", "abc")), "abc"},
 		{said(of("trials/0001/a", "abc"), of("trials/0001/a", "abc")), "abcabc"}, {said(of("trials/0001/a", "abc")), "abcd"},
+		{said(of("trials/0001/"+strings.Repeat("a", 201), "abc")), "abc"},
+		{said(of("trials/"+strings.Repeat("1", 300)+"/a", "abc")), "abc"},
 		{`{"files":[{"name":"trials/0001/a","bytes":-1}]}`, ""}, {`{"files":[{"name":"trials/0001/a","bytes":9e18}]}`, "x"},
 		{"null", ""}, {"{", "}"},
 	} {
@@ -58,10 +62,13 @@ func FuzzDelivered(f *testing.F) {
 			t.Fatalf("it speaks for bench %q", r.Bench)
 		}
 		_, files := apart(m)
-		to := &unpacker{dir: dir}
+		to := newUnpacker(dir)
 		stored, err := to.enclosed(r, files)
 		if err := to.sync(); err != nil {
 			t.Fatal(err)
+		}
+		if err != nil && !errors.Is(err, fleet.ErrDamaged) {
+			t.Fatalf("what a bench says ends the study: %v", err)
 		}
 		if entries, err := os.ReadDir(above); err != nil || len(entries) != 1 {
 			t.Fatalf("written outside: %v, %v", entries, err)

@@ -139,17 +139,31 @@ func (p *packer) Close() error {
 // An unpacker writes files into dir.
 type unpacker struct {
 	dir     string
+	turns   chan struct{} // of files that are being synced
 	syncing sync.WaitGroup
 	mu      sync.Mutex
 	errs    []error
 }
 
+// mostSynced is how many files of a result are synced beside each other: a bench says how many it has, and each of
+// them is open.
+const mostSynced = 32
+
+func newUnpacker(dir string) *unpacker {
+	return &unpacker{dir: dir, turns: make(chan struct{}, mostSynced)}
+}
+
 // enclosed writes what travelled with a result, and returns what the hub has stored of it.
 func (u *unpacker) enclosed(r fleet.Result, files []byte) (stored parcels, err error) {
+	seen := map[string]bool{}
 	for _, f := range r.Files {
 		if !store.Portable(f.Name) || f.Bytes < 0 {
 			return nil, fmt.Errorf("%w: %.200q is not a results file", fleet.ErrDamaged, f.Name)
 		}
+		if seen[f.Name] {
+			return nil, fmt.Errorf("%w: %s is there twice", fleet.ErrDamaged, f.Name)
+		}
+		seen[f.Name] = true
 	}
 	stored = parcelsOf(r)
 	if files == nil {
@@ -202,8 +216,10 @@ func (u *unpacker) file(from io.Reader, f fleet.File) error {
 	if err != nil {
 		return errors.Join(err, to.Close())
 	}
+	u.turns <- struct{}{}
 	u.syncing.Go(func() { // beside each other, the file system commits them together
 		err := errors.Join(to.Sync(), to.Close())
+		<-u.turns
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.errs = append(u.errs, err)
