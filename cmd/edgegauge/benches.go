@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -246,6 +247,9 @@ It writes the credentials there and starts the worker. The first bench makes the
 
 func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error {
 	err := admit.CheckName(name)
+	if _, number := strconv.Atoi(name); err == nil && (name == anyBench || number == nil) {
+		err = fmt.Errorf("bench %q: --benches %[1]s means something else; give it another name, such as rack1", name)
+	}
 	if err == nil && url == "" {
 		err = errors.New("name the hub with --nats, as the bench reaches it: --nats tls://lab.example:4222")
 	}

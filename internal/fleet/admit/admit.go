@@ -29,6 +29,9 @@ const MostPayload = 8 << 20
 // Inbox is where a bench is answered. Each has its own, or one could read another's.
 func Inbox(bench string) string { return "_INBOX_" + bench }
 
+// CoordinatorInbox is where the coordinator is answered: no bench has such a name.
+const CoordinatorInbox = "_INBOX__coordinator"
+
 // AssignSubject is where a bench's order is written.
 func AssignSubject(bench string) string { return "$KV." + AssignBucket + "." + bench }
 

@@ -68,14 +68,14 @@ func TestABenchMayOnlyDoItsOwn(t *testing.T) {
 	publish, _ := admit.Permissions("b")
 	for _, subject := range append(publish, "$KV.assign.a", "$KV.assign.b", "fleet.drain.a",
 		"$JS.API.STREAM.DELETE.KV_assign",
-		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", "_INBOX_coordinator.x", "_INBOX_b.x",
+		"$JS.API.STREAM.LIST", "$JS.API.STREAM.MSG.GET.KV_assign", admit.CoordinatorInbox+".x", "_INBOX_b.x",
 		"$SYS.REQ.SERVER.PING") {
 		if nc.Publish(strings.ReplaceAll(subject, ">", "x"), []byte("{}")); may(subject) {
 			t.Errorf("a may publish to %s", subject)
 		}
 	}
-	for _, subject := range []string{"$KV.assign.b", "$KV.assign.>", "fleet.>", "_INBOX_b.>", "_INBOX_coordinator.>", ">",
-		"$O.raw_b.>"} {
+	for _, subject := range []string{"$KV.assign.b", "$KV.assign.>", "fleet.>", "_INBOX_b.>",
+		admit.CoordinatorInbox + ".>", ">", "$O.raw_b.>"} {
 		if nc.SubscribeSync(subject); may(subject) {
 			t.Errorf("a may subscribe to %s", subject)
 		}
@@ -94,6 +94,41 @@ func TestABenchMayOnlyDoItsOwn(t *testing.T) {
 	defer cancel()
 	if _, err := js.ObjectStore(ctx, "raw_b"); err == nil {
 		t.Error("a may open the objects of b")
+	}
+}
+
+// A bench that is called as the coordinator is hears nothing of what the hub answers to that.
+func TestABenchCalledCoordinator(t *testing.T) {
+	l := newLab(t, "a", "coordinator")
+	nc, refused := l.as("coordinator")
+	heard, err := nc.SubscribeSync(admit.Inbox("coordinator") + ".>")
+	if err == nil {
+		err = nc.FlushTimeout(10 * time.Second)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	board, err := wire.OpenBoard(l.who[""])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	if err := board.Assign(t.Context(), "a", fleet.Order{Task: fleet.Task{Run: "r", Block: 1, Attempt: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := heard.NextMsg(500 * time.Millisecond); err == nil {
+		t.Errorf("it heard %s: %.200s", m.Subject, m.Data)
+	}
+	if _, err := nc.SubscribeSync(admit.CoordinatorInbox + ".>"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-refused:
+		if !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it may listen where the coordinator is answered")
 	}
 }
 

@@ -93,13 +93,13 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := c.Bench
+	name, inbox := c.Bench, admit.Inbox(c.Bench)
 	if name == "" {
-		name = "coordinator"
+		name, inbox = "coordinator", admit.CoordinatorInbox
 	}
 	dialer := &net.Dialer{Timeout: connectWithin, Control: shortQueue}
 	options := []nats.Option{nats.SetCustomDialer(dialer), nats.Name(name), nats.Nkey(public, pair.Sign),
-		nats.CustomInboxPrefix(admit.Inbox(name)), nats.Timeout(connectWithin), nats.MaxReconnects(-1),
+		nats.CustomInboxPrefix(inbox), nats.Timeout(connectWithin), nats.MaxReconnects(-1),
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // otherwise a request would only time out
