@@ -92,7 +92,7 @@ var mistakes = []mistake{
 	{"run good.yml", "", "did you mean good.yaml?"},
 	{"run nothing", "", "no such file; edgegauge run lists the studies"},
 	{"run folder", "", "folder is a folder"},
-	{"run old", "", "old holds results; to see them: edgegauge report old; to repeat the study: edgegauge run old/study.yaml"},
+	{"run old", "", "old holds results; to see them: edgegauge report old; to repeat the study: edgegauge run --like old"},
 	{"report first.yaml", "", "first.yaml is a study, not results; measure it first: edgegauge run first.yaml"},
 	{"report good.yaml", "", "good.yaml is a study, not results; did you mean results/x/001?"},
 	{"report odl", "", "no such directory; did you mean old?"},

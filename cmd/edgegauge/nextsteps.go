@@ -22,10 +22,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.Base(dir) == "latest" {
 		dir = real // what the commands say stays true when there are newer results
 	}
-	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml"))
-	for _, o := range r.Study.Overrides {
-		again += " --set " + report.Quoted(o.String())
-	}
+	again := "edgegauge run " + r.StudyIn(dir)
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	switch pair, trials := closest(r); {

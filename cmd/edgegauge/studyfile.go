@@ -14,6 +14,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
 	"edgegauge.example/edgegauge/studies"
@@ -96,8 +97,8 @@ func studyName(file string) (string, bool) {
 // studyFolder is the mistake of a folder where a study is wanted.
 func studyFolder(dir string) error {
 	if exists(filepath.Join(dir, "ledger.sqlite")) {
-		return fmt.Errorf("%s holds results; to see them: edgegauge report %[1]s; to repeat the study: edgegauge run %s", dir,
-			filepath.Join(dir, "study.yaml"))
+		return fmt.Errorf("%s holds results; to see them: edgegauge report %s; to repeat the study: edgegauge run "+
+			"--like %[2]s", dir, report.Quoted(dir))
 	}
 	switch found := studiesIn(dir); {
 	case len(found) == 0:

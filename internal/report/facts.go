@@ -44,7 +44,7 @@ func (r *Report) readFacts(s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	r.Started = runs[0].Started
+	r.Started, r.StudyFile = runs[0].Started, runs[len(runs)-1].StudyFile
 	if r.RawFacts, err = s.Facts(runs[len(runs)-1]); err != nil {
 		return err
 	}

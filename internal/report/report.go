@@ -28,6 +28,7 @@ type Report struct {
 	Study      study.Study
 	Dir        string
 	Started    time.Time // of the first run
+	StudyFile  string    // of the last run, in Dir
 	Factors    []string
 	Treatments []Treatment
 	Cells      []Cell // treatment by treatment, in the order of measure.Responses, client first

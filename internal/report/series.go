@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -118,18 +120,27 @@ func Interleave(old, new *Report) string {
 			v := keys[key]
 			if v[0] != "" && v[1] != "" && strings.HasPrefix(key, "options.") {
 				return fmt.Sprintf("measure both in one study, in randomized blocks: edgegauge run %s --set %s --out both && "+
-					"edgegauge report both", Quoted(new.Dir+"/study.yaml"),
+					"edgegauge report both", new.StudyIn(new.Dir),
 					Quoted(fmt.Sprintf("factors.%s=[%s, %s]", key, v[0], v[1])))
 			}
 		}
 	case len(keys) == 0:
 		return fmt.Sprintf("measure both versions in one study, in randomized blocks: edgegauge compare --base REVISION "+
-			"--with %s --detect 5%%; with one build only, run both again on a quieter machine", Quoted(new.Dir+"/study.yaml"))
+			"--with %s --detect 5%%; with one build only, run both again on a quieter machine", new.StudyIn(new.Dir))
 	}
 	return fmt.Sprintf("the set-ups differ in more than one thing; run both again, one right after the other, on a "+
 		"quieter machine: edgegauge run %s --out old-again && edgegauge run %s --out new-again && edgegauge compare "+
 		"old-again new-again",
-		Quoted(old.Dir+"/study.yaml"), Quoted(new.Dir+"/study.yaml"))
+		old.StudyIn(old.Dir), new.StudyIn(new.Dir))
+}
+
+// StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed.
+func (r *Report) StudyIn(dir string) string {
+	words := Quoted(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml")))
+	for _, o := range r.Study.Overrides {
+		words += " --set " + Quoted(o.String())
+	}
+	return words
 }
 
 // Quoted is a word as a shell reads it.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/studies"
 )
 
@@ -61,7 +62,7 @@ func (s *Server) newStudy(r *http.Request) (string, any, error) {
 		}
 		v.Text = string(b)
 	case q.Get("like") != "":
-		if v.Text, err = s.textOf(q.Get("like")); err != nil {
+		if v.Text, v.Done, err = s.textOf(q.Get("like")); err != nil {
 			return "", nil, err
 		}
 	}
@@ -69,22 +70,31 @@ func (s *Server) newStudy(r *http.Request) (string, any, error) {
 	return "new", v, nil
 }
 
-// textOf is the study of a result.
-func (s *Server) textOf(id string) (string, error) {
+// textOf is the study of a result, with what --set changed in it, and a word about that.
+func (s *Server) textOf(id string) (text, note string, err error) {
 	p, err := s.find(id)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	kept, err := p.store(false)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer kept.Close()
-	text, _, err := kept.Study()
+	file, sets, err := kept.Study()
 	if err != nil {
-		return "", unreadable(err)
+		return "", "", unreadable(err)
 	}
-	return string(text), nil
+	if len(sets) == 0 {
+		return string(file), "", nil
+	}
+	given := "--set " + strings.Join(sets, " --set ")
+	whole, err := study.WriteIn(file, sets...)
+	if err != nil {
+		return string(file), "These results were measured with " + given + ", which the text does not say: change it as " +
+			"you need.", nil
+	}
+	return string(whole), "The text has what these results were measured with: " + given + ".", nil
 }
 
 // complete says what can be said of the text.
