@@ -84,22 +84,34 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 	if err != nil {
 		return err
 	}
-	if like, err := os.Stat(f.like); err == nil && f.out != "" {
-		if out, err := os.Stat(f.out); err == nil && os.SameFile(like, out) {
-			return exit{exitUsage, fmt.Errorf("--like and --out are both %s; name another directory with --out", f.out)}
-		}
-	}
 	s, err := store.OpenReadOnly(f.like)
 	if err != nil {
 		return exit{exitUnmeasured, err}
 	}
 	runs, err := s.Runs()
+	same := err == nil && f.out != "" && sameResults(s, f.out)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return exit{exitUnmeasured, err}
+	}
+	if same {
+		return exit{exitUsage, fmt.Errorf("--like %s and --out %s are the same results, or one is a copy of the other; name "+
+			"another directory with --out", f.like, f.out)}
 	}
 	last := runs[len(runs)-1]
 	f.kept = last.Overrides
 	return a.run(ctx, w, filepath.Join(f.like, last.StudyFile), f, kept)
+}
+
+// sameResults reports whether a directory holds these results, or a copy of them: they would agree with themselves.
+func sameResults(s *store.Store, dir string) bool {
+	other, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return false // run says what is wrong with it
+	}
+	defer other.Close()
+	id, err := s.ID()
+	theirs, err2 := other.ID()
+	return err == nil && err2 == nil && id == theirs
 }
 
 // run conducts a study. Where like is not nil, the results are set against these.
@@ -119,6 +131,9 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		return err
 	}
 	defer closeExperiment(e)
+	if like != nil {
+		a.tellEarlier(e)
+	}
 	var watchers []func(lab.Progress)
 	if f.page != "" {
 		p, err := watch(e, f.page, a.notes())
@@ -164,6 +179,20 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		}
 	}
 	return cmp.Or(gaveUp(outcome), differs(again))
+}
+
+// tellEarlier says that a repetition is not all of today.
+func (a *app) tellEarlier(e *testbed.Experiment) {
+	trials, _ := e.Lab.Store.Trials() // what is wrong with them the lab says
+	n := 0
+	for _, t := range trials {
+		if t.State == store.Valid {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(a.notes(), "%s has %s from before\n", e.Dir, plural.Count(n, "valid trial"))
+	}
 }
 
 // differs is the error of a repetition whose results differ from those it repeats.
