@@ -31,6 +31,7 @@ func RawFolders() []string { return slices.Clone(kinds) }
 // raw are copied, and no logs; the copy says what it leaves out, and is complete
 // without it. It cannot be resumed.
 func (s *Store) Keep(dir string, raw ...string) (err error) {
+	dir = filepath.Clean(dir) // of "kept/" the folder beside is wanted, not one inside
 	if err := checkPlace(dir); err != nil {
 		return err
 	}
@@ -42,18 +43,19 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return fail(ErrExists, "%s exists already; remove it, or name another directory", dir)
 	}
-	temp := dir + partialSuffix
-	if err := os.RemoveAll(temp); err != nil {
-		return word(filepath.Dir(dir), err)
+	beside := filepath.Dir(dir)
+	if err := os.MkdirAll(beside, 0o755); err != nil {
+		return word(beside, err)
 	}
-	if err := os.MkdirAll(temp, 0o755); err != nil {
-		return word(filepath.Dir(dir), err)
+	apart, err := os.MkdirTemp(beside, ".edgegauge-*"+partialSuffix)
+	if err != nil {
+		return word(beside, err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(word(dir, err), os.RemoveAll(temp))
-		}
-	}()
+	defer func() { err = errors.Join(word(dir, err), os.RemoveAll(apart)) }()
+	temp := filepath.Join(apart, "results") // with the permissions of any folder, which apart has not
+	if err := errors.Join(checkPlace(temp), os.Mkdir(temp, 0o755)); err != nil {
+		return err
+	}
 	names, err := s.texts()
 	if err != nil {
 		return err
@@ -71,7 +73,7 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if err := os.Rename(temp, dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(filepath.Clean(dir)))
+	return syncDir(beside)
 }
 
 // copyInto copies files of the directory. What leads out of it, as a link does, is not copied: a copy is given away.
