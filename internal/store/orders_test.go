@@ -23,6 +23,12 @@ func deliver(t *testing.T, s *Store, o Order, failing ...int) string {
 	h.Plan, h.First = must[[]byte](t)(s.BlockPlan(o.Block)), o.Attempt
 	h.Trials = slices.DeleteFunc(h.Trials, func(p PlannedTrial) bool { return p.Block != o.Block })
 	dir := filepath.Join(must[string](t)(s.Incoming(o.Bench.Name)), "results")
+	return measured(t, dir, h, failing...)
+}
+
+// measured measures all trials of a header into dir, in results that are closed then.
+func measured(t *testing.T, dir string, h Header, failing ...int) string {
+	t.Helper()
 	own := must[*Store](t)(Create(dir, h))
 	for _, p := range h.Trials {
 		if slices.Contains(failing, p.ID) {
@@ -99,6 +105,35 @@ func TestAcceptKeepsWhatABenchMeasured(t *testing.T) {
 	}
 	if bench := must[[]AttemptState](t)(s.Attempts(0))[0].Bench; bench != onA {
 		t.Errorf("it ran on %v", bench)
+	}
+	verified(t, s)
+}
+
+// A study that is resumed with more blocks and other words takes what benches had in hand, under the text that they
+// have; one that nobody ran is another study.
+func TestAcceptOfAnEarlierRunsStudy(t *testing.T) {
+	s := create(t, 4)
+	first, second := must[Order](t)(s.Order(1, onA, 2)), must[Order](t)(s.Order(2, onB, 2))
+	under := header(4)
+	under.Trials = under.Trials[:2]
+	dir := s.Dir()
+	ok(t, s.Close())
+	grown := header(6)
+	grown.Study = append([]byte("# mine\n"), grown.Study...)
+	grown.Overrides = []string{"design.replications=5"}
+	s = must[*Store](t)(Open(dir, grown))
+	defer s.Close()
+	under.Plan, under.First = must[[]byte](t)(s.BlockPlan(1)), first.Attempt
+	if got := must[State](t)(take(s, first, 2, measured(t, filepath.Join(must[string](t)(s.Incoming("a")), "results"),
+		under))); got != Valid {
+		t.Errorf("got %s, want it kept", got)
+	}
+	other := header(4)
+	other.Plan, other.First, other.Trials = must[[]byte](t)(s.BlockPlan(2)), second.Attempt, other.Trials[2:]
+	other.Overrides = []string{"requests=7"}
+	if _, err := take(s, second, 2, measured(t, filepath.Join(must[string](t)(s.Incoming("b")), "results"),
+		other)); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "another study") {
+		t.Errorf("of another study: got %v", err)
 	}
 	verified(t, s)
 }
