@@ -112,9 +112,11 @@ func (s *Store) Accept(x Examined) (State, error) {
 			}
 		}
 		if counts {
-			return insertLacking(tx, o, x.lacks)
+			if err := insertLacking(tx, o, x.lacks); err != nil {
+				return err
+			}
 		}
-		return nil
+		return noteWork(tx)
 	})
 	if err != nil {
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -72,6 +73,46 @@ func (s *Store) goOn(asksMore bool) error {
 	})
 }
 
+// workedKey of the table meta says until when each run gave work to benches or took results of them, by the clock of
+// this machine: JSON, run to instant. Ledgers of older labs lack it, and so do those of studies run alone.
+const workedKey = "worked"
+
+// worked reads it.
+func worked(from interface {
+	QueryRow(query string, args ...any) *sql.Row
+}) (map[int]time.Time, error) {
+	var text string
+	switch err := from.QueryRow("SELECT value FROM meta WHERE key = ?", workedKey).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return map[int]time.Time{}, nil
+	case err != nil:
+		return nil, err
+	}
+	all := map[int]time.Time{}
+	if err := json.Unmarshal([]byte(text), &all); err != nil || all == nil {
+		return nil, fmt.Errorf("%s %.80q in the ledger: not what a lab writes; restore it from a copy", workedKey, text)
+	}
+	return all, nil
+}
+
+// noteWork records that the last run works with benches now: the times of what they deliver are by their clocks.
+func noteWork(tx *sql.Tx) error {
+	all, err := worked(tx)
+	if err != nil {
+		return err
+	}
+	var run int
+	if err := tx.QueryRow("SELECT max(run) FROM runs").Scan(&run); err != nil {
+		return err
+	}
+	all[run] = time.Now().UTC()
+	text, err := json.Marshal(all)
+	if err == nil {
+		_, err = tx.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", workedKey, string(text))
+	}
+	return err
+}
+
 // Spent is how long the runs before the last one worked, each until the last that it did. A lab
 // that measures is the last run itself.
 func (s *Store) Spent() (time.Duration, error) {
@@ -87,15 +128,26 @@ func (s *Store) Spent() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	until := make([]time.Time, len(runs))
+	noted, err := worked(s.db)
+	if err != nil {
+		return 0, s.word(err)
+	}
+	until, first := make([]time.Time, len(runs)), len(runs)
+	for i, r := range runs {
+		if at, ok := noted[r.Number]; ok {
+			until[i], first = at, min(first, i)
+		}
+	}
 	for _, a := range attempts {
-		at := a.Ended
+		at, ended := a.Ended, true
 		if a.State == Interrupted || a.Ended.IsZero() { // it is the run after it that notes when
-			at = a.Began
+			at, ended = a.Began, false
 		}
 		i, ok := of[a.AttemptID]
-		if !ok { // a bench's: by its clock
-			i = runAt(runs, at)
+		if !ok { // a bench's: once it has ended, by its clock
+			if i = runAt(runs, at); ended && i >= first {
+				continue
+			}
 		}
 		if at.After(until[i]) {
 			until[i] = at

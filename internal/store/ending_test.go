@@ -143,3 +143,25 @@ func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
 		t.Errorf("what a bench measured is of our runs %v", of)
 	}
 }
+
+// How long runs worked with benches does not depend on the clocks of these.
+func TestSpentWithBenchesOfOtherClocks(t *testing.T) {
+	for _, off := range []time.Duration{-time.Hour, 0, time.Hour} {
+		s := create(t, 4)
+		dir := s.Dir()
+		o := must[Order](t)(s.Order(1, onA, 2))
+		if got := must[State](t)(take(s, o, 2, deliver(t, s, o))); got != Valid {
+			t.Fatalf("got %s", got)
+		}
+		ok(t, s.Close())
+		at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
+		execSQL(t, dir, "UPDATE attempts SET started = '"+at(off-time.Minute)+"', ended = '"+at(off)+"';"+
+			"UPDATE runs SET started = '"+at(-10*time.Minute)+"'")
+		s = must[*Store](t)(Open(dir, header(4)))
+		execSQL(t, dir, "UPDATE runs SET started = '"+at(10*time.Hour)+"' WHERE run = 2")
+		if d := must[time.Duration](t)(s.Spent()); d < 9*time.Minute || d > 15*time.Minute {
+			t.Errorf("a clock that is %v off: got %v, want some 10 minutes", off, d)
+		}
+		ok(t, s.Close())
+	}
+}

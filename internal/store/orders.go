@@ -44,8 +44,10 @@ func (s *Store) Order(block int, on Bench, retries int) (Order, error) {
 		if n, err := got.RowsAffected(); err != nil || n == 0 {
 			return fail(ErrNoData, "block %d: no trial is left to be measured", block)
 		}
-		_, err = tx.Exec("UPDATE trials SET state = 'running' WHERE "+left, block, retries)
-		return err
+		if _, err = tx.Exec("UPDATE trials SET state = 'running' WHERE "+left, block, retries); err != nil {
+			return err
+		}
+		return noteWork(tx)
 	})
 }
 

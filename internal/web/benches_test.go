@@ -212,3 +212,27 @@ func TestBenchesAreComparedNowAndThen(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 }
+
+// The time left of benches is foreseen from what attempts took, whatever their clocks say.
+func TestTimeLeftOfBenchesOfOtherClocks(t *testing.T) {
+	began := time.Now()
+	of := func(bench string, state store.State, from time.Time) store.AttemptState {
+		a := store.AttemptState{Bench: store.Bench{Name: bench}, State: state, Began: from}
+		if state != store.Running {
+			a.Ended = from.Add(10 * time.Second)
+		}
+		return a
+	}
+	for _, off := range []time.Duration{-2 * time.Hour, 0, 2 * time.Hour} {
+		r := running{Total: 10, Valid: 4, Benches: []benchRow{{Name: "a"}, {Name: "b"}}}
+		var attempts []store.AttemptState
+		for i := range 2 {
+			at := began.Add(time.Duration(10*i) * time.Second)
+			attempts = append(attempts, of("a", store.Valid, at), of("b", store.Valid, at.Add(off)))
+		}
+		attempts = append(attempts, of("a", store.Running, began), of("b", store.Running, began))
+		if r.foresee(nil, attempts, store.Run{Started: began}, study.Study{}); r.Left != "about 30s" {
+			t.Errorf("a clock %v off: got %s", off, r.Left)
+		}
+	}
+}

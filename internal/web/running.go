@@ -308,19 +308,10 @@ func urgency(s store.State) int {
 
 // foresee estimates the time left from the pace of this run: attempts that were lost count.
 func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptState, run store.Run, y study.Study) {
-	var ended int
-	var first, last time.Time
-	for _, a := range attempts {
-		if a.Began.Before(run.Started) || a.Ended.IsZero() {
-			continue
-		}
-		if ended++; first.IsZero() {
-			first = a.Began
-		}
-		last = a.Ended
+	if r.pace = paceOfRun(attempts, run); r.Benches != nil {
+		r.pace = paceOfBenches(attempts)
 	}
-	if ended > 0 {
-		r.pace = time.Duration(float64(last.Sub(first)) / float64(ended))
+	if r.pace > 0 {
 		left := r.pace * time.Duration(r.Total-r.Valid)
 		r.Left = "about " + left.Round(time.Second).String()
 	}
@@ -332,4 +323,37 @@ func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptSta
 			r.Wanted += fmt.Sprintf(", for at most %v", d.Budget.Time)
 		}
 	}
+}
+
+// paceOfRun is what an attempt took in this run, with all between two; 0: none has ended.
+func paceOfRun(attempts []store.AttemptState, run store.Run) time.Duration {
+	var ended int
+	var first, last time.Time
+	for _, a := range attempts {
+		if a.Began.Before(run.Started) || a.Ended.IsZero() {
+			continue
+		}
+		if ended++; first.IsZero() {
+			first = a.Began
+		}
+		last = a.Ended
+	}
+	return last.Sub(first) / time.Duration(max(ended, 1))
+}
+
+// paceOfBenches is that of benches, which measure beside each other. Each has a clock of its own, so that only what an
+// attempt took can be told from it.
+func paceOfBenches(attempts []store.AttemptState) time.Duration {
+	var took time.Duration
+	ended, busy := 0, map[string]bool{}
+	for _, a := range attempts {
+		switch {
+		case a.State == store.Running:
+			busy[a.Bench.Name] = true
+		case a.State != store.Interrupted && !a.Ended.IsZero(): // of those nobody knows when they ended
+			took += a.Ended.Sub(a.Began)
+			ended++
+		}
+	}
+	return took / time.Duration(max(ended, 1)*max(len(busy), 1))
 }
