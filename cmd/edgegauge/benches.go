@@ -272,11 +272,8 @@ func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error
 		if k.Benches[name], bench.Seed, err = admit.NewKey(); err != nil || k.Coordinator != "" {
 			return err
 		}
-		own := wire.Credentials{URL: url, CA: bench.CA}
-		if k.Coordinator, own.Seed, err = admit.NewKey(); err != nil {
-			return err
-		}
-		return own.Write(filepath.Join(dir, coordinatorFile))
+		k.Coordinator, err = coordinatorKey(dir, wire.Credentials{URL: url, CA: bench.CA})
+		return err
 	})
 	if err != nil {
 		return err
@@ -288,6 +285,26 @@ func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error
 	_, err = fmt.Fprintf(w, "(umask 077; echo %s | base64 -d >%s.json) && edgegauge worker --creds %[2]s.json\n",
 		base64.StdEncoding.EncodeToString(text), name)
 	return err
+}
+
+// coordinatorKey is the public key of the coordinator of a fleet that has none yet. It writes credentials, unless there
+// are some: of a fleet whose keys were lost, or that was interrupted while its first bench was added.
+func coordinatorKey(dir string, c wire.Credentials) (public string, err error) {
+	file := filepath.Join(dir, coordinatorFile)
+	switch old, err := wire.ReadCredentials(file); {
+	case err == nil && old.Bench == "":
+		if public, err = admit.PublicKey(old.Seed); err == nil {
+			return public, nil
+		}
+		fallthrough
+	case exists(file):
+		return "", exit{exitUsage, fmt.Errorf("%s is there, without the hub's keys, and is not the coordinator's "+
+			"credentials; remove it first", file)}
+	}
+	if public, c.Seed, err = admit.NewKey(); err != nil {
+		return "", err
+	}
+	return public, c.Write(file)
 }
 
 func benchesDrainCmd(dir *string) *cobra.Command {

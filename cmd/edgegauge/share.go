@@ -20,6 +20,7 @@ import (
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/fleet/admit"
 	"edgegauge.example/edgegauge/internal/fleet/wire"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/printable"
@@ -471,13 +472,10 @@ func (f *localFleet) stop() {
 // writeSecret writes JSON that only its owner may read: readers see the old or the new.
 func writeSecret(file string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		err = os.WriteFile(file+".new", append(text, '\n'), 0o600)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(file+".new", file)
-	}
-	return err
+	return kernel.ReplaceSecret(file, append(text, '\n'))
 }
 
 // knownBench refuses a name that is none of the known.

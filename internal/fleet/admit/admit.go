@@ -96,6 +96,15 @@ func CheckName(name string) error {
 	return nil
 }
 
+// PublicKey is the public key of a seed.
+func PublicKey(seed string) (string, error) {
+	pair, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		return "", err
+	}
+	return pair.PublicKey()
+}
+
 // NewKey draws a pair of keys.
 func NewKey() (public, seed string, err error) {
 	pair, err := nkeys.CreateUser()

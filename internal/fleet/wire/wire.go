@@ -70,13 +70,13 @@ func ReadCredentials(file string) (Credentials, error) {
 	return c, nil
 }
 
-// Write writes credentials to a file that only its owner may read.
+// Write writes credentials to a file that only its owner may read, in place of one that is there.
 func (c Credentials) Write(file string) error {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o600)
+	return kernel.ReplaceSecret(file, append(text, '\n'))
 }
 
 // ErrUnknownKey means that the hub does not admit these credentials.
