@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -47,6 +49,11 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 	if err := alone(x.lab.Store, r.shared); err != nil {
 		return err
 	}
+	if r.Out == "" { // only now: latest never leads to where nothing is
+		if err := point(r.results(), e.Dir); err != nil {
+			return notThere(filepath.Dir(e.Dir), err)
+		}
+	}
 	if r.shared {
 		return nil
 	}
@@ -59,11 +66,7 @@ func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) er
 	if e.Dir = r.Out; e.Dir != "" {
 		return nil
 	}
-	results := r.Results
-	if results == "" {
-		results = "results"
-	}
-	base := filepath.Join(results, r.Plan.Study.Name)
+	base := filepath.Join(r.results(), r.Plan.Study.Name)
 	last := LastNumber(base)
 	e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last))
 	if e.Resumed = !r.Fresh && last > 0 && unfinished(e.Dir, h, r.Plan.Study.Retries); e.Resumed {
@@ -73,14 +76,17 @@ func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) er
 		e.Resumed = false
 		e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last+1))
 	}
-	err := os.MkdirAll(base, 0o777)
-	if err == nil {
-		err = point(results, e.Dir)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w; run where you may write, or name a directory with --out", base, err)
+	if err := os.MkdirAll(base, 0o777); err != nil {
+		return notThere(base, err)
 	}
 	return nil
+}
+
+// results is the folder of results that get a number.
+func (r Request) results() string { return cmp.Or(r.Results, "results") }
+
+func notThere(base string, err error) error {
+	return fmt.Errorf("%s: %w; run where you may write, or name a directory with --out", base, err)
 }
 
 // asLongAs makes the plan as long as results already are: precision may have added blocks, and
@@ -154,10 +160,12 @@ func point(results, dir string) error {
 	if err != nil {
 		return err
 	}
-	next := link + ".new"
-	os.Remove(next)
+	next := filepath.Join(results, ".latest-"+rand.Text()) // another study may begin at the same instant
 	if err := os.Symlink(target, next); err != nil {
 		return err
 	}
-	return os.Rename(next, link)
+	if err := os.Rename(next, link); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return nil
 }

@@ -3,7 +3,10 @@ package testbed
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/lab"
@@ -87,5 +90,41 @@ func TestAStudyOfAbandonedTrialsBeginsAnew(t *testing.T) {
 	defer e.Close()
 	if filepath.Base(e.Dir) != "002" || e.Resumed {
 		t.Errorf("run again: got %s, resumed %v, want the next directory", e.Dir, e.Resumed)
+	}
+}
+
+// Studies that begin at the same instant each get their latest, and one that cannot begin leaves it where it was.
+func TestLatest(t *testing.T) {
+	results := t.TempDir()
+	errs := make([]error, 20)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { errs[i] = point(results, filepath.Join(results, "s", fmt.Sprintf("%03d", i))) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(results); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if err := point(results, filepath.Join(results, "s", "099")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/proc/self/ns", filepath.Join(results, "s")); err != nil { // not even root may write there
+		t.Fatal(err)
+	}
+	b := bed(t)
+	text := []byte("study: s\nservice: monitor\nstack: coap-cbor\nrequests: 5\n")
+	p, err := b.Read(t.Context(), "s.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := b.Open(t.Context(), Request{Plan: p, Text: text, Results: results}); err == nil {
+		t.Error("it began where nothing can be written")
+		e.Close()
+	}
+	if to, err := os.Readlink(filepath.Join(results, "latest")); to != "s/099" {
+		t.Errorf("latest leads to %s, %v", to, err)
 	}
 }
