@@ -60,10 +60,10 @@ func (w *fileWriter) abandon() {
 func (w *fileWriter) digest() string { return hex.EncodeToString(w.sum.Sum(nil)) }
 
 // Replace writes a file of the results directory whole: readers see the old
-// one or the new one. For what can be made again: summary.csv, report.html.
+// one or the new one, and of two writers each its own. For what can be made
+// again: summary.csv, report.html.
 func Replace(path string, write func(io.Writer) error) error {
-	temp := path + partialSuffix
-	f, err := createAfresh(temp)
+	f, err := createPartial(path)
 	if err != nil {
 		return word(filepath.Dir(path), err)
 	}
@@ -71,14 +71,20 @@ func Replace(path string, write func(io.Writer) error) error {
 	if err = write(buf); err == nil {
 		err = buf.Flush()
 	}
-	if closed := f.Close(); err == nil {
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	if closed := f.Close(); err == nil { // it is locked until it has its name
 		err = closed
 	}
 	if err == nil {
-		err = settle(temp, path)
-	}
-	if err != nil {
-		os.Remove(temp)
+		err = syncDir(filepath.Dir(path))
 	}
 	return word(filepath.Dir(path), err)
 }

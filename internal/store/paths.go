@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,12 +34,51 @@ func createNew(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
 }
 
-// createAfresh is createNew where a killed lab may have left an unfinished file.
-func createAfresh(path string) (*os.File, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a link: the link
+// createPartial makes the file that is to become path, and locks it. One that a killed process left is made anew;
+// beside one that another process is writing now, it has a name of its own.
+func createPartial(path string) (*os.File, error) {
+	temp := path + partialSuffix
+	if err := removeUnlocked(temp); err != nil {
 		return nil, err
 	}
-	return createNew(path)
+	f, err := createNew(temp)
+	if err == nil && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK && isStill(f, temp) {
+		return f, nil
+	}
+	if err == nil { // another process has just taken it for a killed one's, and removed it
+		f.Close()
+	} else if !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if f, err = createNew(path + "." + rand.Text() + partialSuffix); err == nil {
+		unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) // nobody else knows its name
+	}
+	return f, err
+}
+
+// removeUnlocked removes an unfinished file, unless somebody writes it now; of a link, the link.
+func removeUnlocked(path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // what is there a moment later is another's
+	}
+	if err == nil {
+		defer f.Close()
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK || !isStill(f, path) {
+			return nil
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// isStill reports whether an open file has that name.
+func isStill(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	there, err2 := os.Lstat(path)
+	return err == nil && err2 == nil && os.SameFile(mine, there)
 }
 
 // openOwn opens a file of the directory for writing in place. It refuses one
