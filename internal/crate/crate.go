@@ -10,11 +10,13 @@ import (
 	"io"
 	"io/fs"
 	"mime"
+	"net/url"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Crate is a data set to publish.
@@ -104,6 +106,15 @@ const sums = "SHA256SUMS"
 
 // Write packs the crate. Its metadata come last, since they tell sizes.
 func (c Crate) Write(w io.Writer) error {
+	for _, p := range c.Parts {
+		for _, f := range p.Files {
+			name := path.Join(p.Folder, f.Name)
+			if strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }) {
+				return fmt.Errorf("%q has a character that a list of checksums and other systems cannot have in a name; rename it",
+					name)
+			}
+		}
+	}
 	z := zip.NewWriter(w)
 	var checksums strings.Builder
 	add := func(name string, at time.Time, write func(io.Writer) error) (int64, error) {
@@ -158,6 +169,15 @@ type entity map[string]any
 
 func ref(id string) entity { return entity{"@id": id} }
 
+// idOf is a file or folder of the crate as a relative URI.
+func idOf(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = strings.ReplaceAll(url.PathEscape(part), ":", "%3A") // or what is before it would be a scheme
+	}
+	return strings.Join(parts, "/")
+}
+
 // metadata is what ro-crate-metadata.json says (https://w3id.org/ro/crate/1.1).
 func (c Crate) metadata(sizes map[string]int64, sumsSize int64) entity {
 	root := entity{"@id": "./", "@type": "Dataset", "name": c.Title, "description": c.Description,
@@ -193,13 +213,14 @@ func (c Crate) metadata(sizes map[string]int64, sumsSize int64) entity {
 	}
 	var actions []entity
 	for i, p := range c.Parts {
-		folder := p.Folder + "/"
+		folder := idOf(p.Folder + "/")
 		var files []entity
 		for _, f := range p.Files {
-			id := path.Join(p.Folder, f.Name)
+			name := path.Join(p.Folder, f.Name)
+			id := idOf(name)
 			files = append(files, ref(id))
 			x := entity{"@id": id, "@type": "File", "name": path.Base(f.Name), "encodingFormat": formatOf(f.Name),
-				"contentSize": strconv.FormatInt(sizes[id], 10)}
+				"contentSize": strconv.FormatInt(sizes[name], 10)}
 			if f.Says != "" {
 				x["description"] = f.Says
 			}
@@ -211,7 +232,7 @@ func (c Crate) metadata(sizes map[string]int64, sumsSize int64) entity {
 		graph = append(graph,
 			entity{"@id": folder, "@type": "Dataset", "name": p.Title, "description": p.Description, "hasPart": oneOrAll(files)},
 			entity{"@id": action, "@type": "CreateAction", "name": "measurement of " + p.Title, "instrument": ref("#program"),
-				"object": ref(path.Join(p.Folder, p.Input)), "result": ref(folder),
+				"object": ref(idOf(path.Join(p.Folder, p.Input))), "result": ref(folder),
 				"startTime": p.Started.UTC().Format(time.RFC3339)})
 	}
 	root["hasPart"], root["mentions"] = parts, oneOrAll(actions)
