@@ -91,6 +91,22 @@ func (k *formKeys) next() string {
 	return x.key
 }
 
+// again is the key of a form that is shown once more, with nothing done: the same, while it lasts long enough. So a
+// form that is asked about at every letter takes no room from others.
+func (k *formKeys) again(key string) string {
+	k.mu.Lock()
+	i := slices.IndexFunc(k.shown, func(x formKey) bool { return same(x.key, key) })
+	lasts := i >= 0 && time.Since(k.shown[i].at) < formsLast/2
+	if i >= 0 && !lasts {
+		k.shown = slices.Delete(k.shown, i, i+1)
+	}
+	k.mu.Unlock()
+	if lasts {
+		return key
+	}
+	return k.next()
+}
+
 // take uses a key, or says that it is none.
 func (k *formKeys) take(key string) error {
 	k.mu.Lock()

@@ -99,7 +99,7 @@ func (s *Server) textOf(id string) (text, note string, err error) {
 
 // complete says what can be said of the text.
 func (s *Server) complete(r *http.Request, v *newView, look bool) {
-	v.Frame, v.Key = s.frame(r, "New study"), s.keys.next()
+	v.Frame, v.Key = s.frame(r, "New study"), s.keys.again(v.Key)
 	v.Where = "new"
 	if files, err := fs.Glob(studies.Files, "*.yaml"); err == nil {
 		for _, f := range files {
@@ -117,7 +117,8 @@ func (s *Server) writeStudy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := r.PostForm
-	v := newView{Text: strings.ReplaceAll(f.Get("text"), "\r\n", "\n"), File: f.Get("file"), Saved: f.Get("saved")}
+	v := newView{Key: f.Get("key"), Text: strings.ReplaceAll(f.Get("text"), "\r\n", "\n"), File: f.Get("file"),
+		Saved: f.Get("saved")}
 	do := f.Get("do")
 	to, err := "", error(nil)
 	switch do {

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/store"
@@ -31,5 +33,35 @@ func TestAStudyLikeAResult(t *testing.T) {
 	shows(t, s, to+id(t, s, "hidden"), "--set requests=[1, which the text does not say")
 	if body := shows(t, s, to+id(t, s, "plain"), "requests: 20\n"); strings.Contains(body, "--set") {
 		t.Error("the page speaks of what nobody set")
+	}
+}
+
+// Whoever types in one form takes no key from others: it keeps its own, and gets another before that ends.
+func TestTypingKeepsOtherForms(t *testing.T) {
+	s, _, _ := controlled(t, t.TempDir())
+	v := visitor{t, s}
+	key := v.key("/new/")
+	forms := len(s.keys.shown)
+	look := func(key string) string {
+		w := v.ask("POST", "/new/", url.Values{"key": {key}, "do": {"look"}, "text": {tea}}, nil)
+		m := formKeyField.FindStringSubmatch(w.Body.String())
+		if m == nil {
+			t.Fatalf("%d: %.400s", w.Code, w.Body)
+		}
+		return m[1]
+	}
+	for range 3 {
+		if got := look(key); got != key {
+			t.Errorf("the key is now %s, and was %s", got, key)
+		}
+	}
+	s.keys.shown[len(s.keys.shown)-1].at = time.Now().Add(-formsLast * 2 / 3)
+	next := look(key)
+	if next == key || len(s.keys.shown) != forms || s.keys.take(key) == nil {
+		t.Errorf("an old key became %s: %d forms, of %d", next, len(s.keys.shown), forms)
+	}
+	ok(t, s.keys.take(next))
+	if got := look(next); got == next || s.keys.take(got) != nil {
+		t.Errorf("a key that was used became %s", got)
 	}
 }
