@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // figureColumns are the columns of a summary whose meaning never changes: what was counted and measured. Intervals and
@@ -32,6 +34,13 @@ func TestEarlierResultsSayTheSame(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			unpack(t, archive, dir)
+			kept, err := store.OpenReadOnly(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bad := errors.Join(append(kept.Verify(), kept.Close())...); bad != nil {
+				t.Errorf("it is whole, and said to be damaged: %v", bad)
+			}
 			then := figuresOf(t, filepath.Join(dir, "summary.csv"))
 			now := filepath.Join(t.TempDir(), "now.csv")
 			edgegauge(t, "report", dir, "--format", "csv", "--out", now)

@@ -83,6 +83,19 @@ func TestBadResultsAreNamedWithAdvice(t *testing.T) {
 		"a treatment renamed": {func(t *testing.T, dir string) {
 			execSQL(t, dir, `UPDATE trials SET treatment = '{"stack":"b"}' WHERE id = 1`)
 		}, ErrEdited, "trial 1", true, true},
+		"overrides edited": {func(t *testing.T, dir string) {
+			execSQL(t, dir, `UPDATE runs SET overrides = '["requests=7"]'`)
+		}, ErrEdited, "run 1", true, false},
+		"digests of runs edited": {func(t *testing.T, dir string) {
+			execSQL(t, dir, `UPDATE meta SET value = 'none' WHERE key = 'run_digests'`)
+		}, ErrEdited, "run 0", true, false},
+		"a trial in another block": {func(t *testing.T, dir string) {
+			execSQL(t, dir, `UPDATE trials SET block = 2 WHERE id = 1`)
+		}, ErrEdited, "not those of the plan", true, true},
+		"trials in another order": {func(t *testing.T, dir string) {
+			execSQL(t, dir, `UPDATE trials SET position = -1 WHERE id = 1; UPDATE trials SET position = 1 WHERE id = 2;
+				UPDATE trials SET position = 2 WHERE id = 1`)
+		}, ErrEdited, "not those of the plan", true, true},
 		"ledger of format 2": {func(t *testing.T, dir string) { execSQL(t, dir, "PRAGMA user_version = 2") },
 			ErrNewer, "format 2 is newer", false, false},
 		"ledger that is text": {func(t *testing.T, dir string) {

@@ -115,7 +115,8 @@ func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
 	}
 	s = must[*Store](t)(Open(dir, header(4)))
 	// Run 1: 0 to 30 s, when a trial began in which it was killed; run 2, an hour later, 70 s long.
-	execSQL(t, dir, "UPDATE runs SET started = '"+at(0)+"', host = 'a', pid = 1 WHERE run = 1;"+
+	execSQL(t, dir, "DELETE FROM meta WHERE key = 'run_digests';"+
+		"UPDATE runs SET started = '"+at(0)+"', host = 'a', pid = 1 WHERE run = 1;"+
 		"UPDATE runs SET started = '"+at(3600)+"', host = 'a', pid = 2 WHERE run = 2;"+
 		"UPDATE attempts SET host = 'a', pid = 1, started = '"+at(10)+"', ended = '"+at(20)+"';"+
 		"UPDATE attempts SET started = '"+at(30)+"', ended = '"+at(3600)+"' WHERE trial = 3;")
@@ -156,7 +157,7 @@ func TestSpentWithBenchesOfOtherClocks(t *testing.T) {
 		ok(t, s.Close())
 		at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
 		execSQL(t, dir, "UPDATE attempts SET started = '"+at(off-time.Minute)+"', ended = '"+at(off)+"';"+
-			"UPDATE runs SET started = '"+at(-10*time.Minute)+"'")
+			"DELETE FROM meta WHERE key = 'run_digests'; UPDATE runs SET started = '"+at(-10*time.Minute)+"'")
 		s = must[*Store](t)(Open(dir, header(4)))
 		execSQL(t, dir, "UPDATE runs SET started = '"+at(10*time.Hour)+"' WHERE run = 2")
 		if d := must[time.Duration](t)(s.Spent()); d < 9*time.Minute || d > 15*time.Minute {

@@ -136,6 +136,7 @@ func FuzzOpenLedger(f *testing.F) {
 		r.Verify()
 		r.Pending()
 		_, _ = r.Ending()
+		_, _ = r.Spent()
 		for _, err := range r.Results() {
 			if err != nil {
 				break

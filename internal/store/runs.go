@@ -97,7 +97,10 @@ func (r Run) record(tx *sql.Tx) error {
 	_, err = tx.Exec("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Number,
 		r.Started.Format(time.RFC3339Nano), r.Host, r.PID, r.Program,
 		r.StudyFile, r.studyDigest, string(overrides), r.FactsFile, r.factsSum)
-	return err
+	if err != nil {
+		return err
+	}
+	return noteRun(tx, r.Number)
 }
 
 // recordRun adds this run, with files only for what differs from the last.

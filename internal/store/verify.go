@@ -65,7 +65,7 @@ func (s *Store) checkRuns(note func(error)) error {
 			seen[name] = true
 		}
 	}
-	return nil
+	return s.checkRunRows(note)
 }
 
 // Verify compares everything a report rests on with what the lab wrote: the
@@ -81,6 +81,7 @@ func (s *Store) Verify() []error {
 	note(s.checkRuns(note))
 	note(s.checkBenches(note))
 	note(s.checkPlan())
+	note(s.checkTrialRows(note))
 	note(s.checkRaw(note))
 	note(s.checkRows(note))
 	note(s.checkLacking(note))

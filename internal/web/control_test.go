@@ -448,7 +448,7 @@ func TestKeptOverridesAreShownBeforeResuming(t *testing.T) {
 	ok(t, kept.Close())
 	db, err := sql.Open("sqlite", filepath.Join(results, "ledger.sqlite"))
 	ok(t, err)
-	_, err = db.Exec(`UPDATE runs SET overrides = '["sensor=` + program + `"]'`)
+	_, err = db.Exec(`DELETE FROM meta WHERE key = 'run_digests'; UPDATE runs SET overrides = '["sensor=` + program + `"]'`)
 	ok(t, errors.Join(err, db.Close()))
 	s, st, _ := controlled(t, dir)
 	v := visitor{t, s}

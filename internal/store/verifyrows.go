@@ -1,0 +1,126 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// runDigestsKey of the table meta has a digest of each run's row, with its overrides: JSON, run to digest. Ledgers of
+// older labs lack it, and runs that an older lab has added.
+const runDigestsKey = "run_digests"
+
+// A querier is a ledger, or a transaction on one.
+type querier interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+	QueryRow(query string, args ...any) *sql.Row
+}
+
+// runDigests are those of the rows as they are now, and those that were noted when they were written.
+func runDigests(from querier) (now, noted map[int]string, err error) {
+	rows, err := from.Query("SELECT * FROM runs")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	now, noted = map[int]string{}, map[int]string{}
+	for rows.Next() {
+		var run, pid int
+		var text [8]string
+		if err := rows.Scan(&run, &text[0], &text[1], &pid, &text[2], &text[3], &text[4], &text[5], &text[6],
+			&text[7]); err != nil {
+			return nil, nil, err
+		}
+		all, err := json.Marshal([]any{run, pid, text})
+		if err != nil {
+			return nil, nil, err
+		}
+		now[run] = digestOf(all)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, err
+	}
+	var text string
+	switch err := from.QueryRow("SELECT value FROM meta WHERE key = ?", runDigestsKey).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return now, noted, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	if err := json.Unmarshal([]byte(text), &noted); err != nil || noted == nil {
+		return now, map[int]string{0: ""}, nil // no run has this number: it was changed
+	}
+	return now, noted, nil
+}
+
+// noteRun notes the digest of a run's row, which is written already.
+func noteRun(tx *sql.Tx, run int) error {
+	now, noted, err := runDigests(tx)
+	if err != nil {
+		return err
+	}
+	noted[run] = now[run]
+	text, err := json.Marshal(noted)
+	if err == nil {
+		_, err = tx.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", runDigestsKey, string(text))
+	}
+	return err
+}
+
+// checkRunRows compares the rows of runs with what was noted of them.
+func (s *Store) checkRunRows(note func(error)) error {
+	now, noted, err := runDigests(s.db)
+	if err != nil {
+		return s.word(err)
+	}
+	for _, run := range slices.Sorted(maps.Keys(noted)) {
+		if sum, ok := now[run]; !ok || sum != noted[run] {
+			note(fail(ErrEdited, "%s: what it says of run %d, such as the overrides, was changed since the lab wrote it; "+
+				"restore the ledger from a copy", s.path(ledgerFile), run))
+		}
+	}
+	return nil
+}
+
+// checkTrialRows compares trials with the plan, which has a file, too.
+func (s *Store) checkTrialRows(note func(error)) error {
+	plan, err := s.plan()
+	if err != nil {
+		return err
+	}
+	lines := csv.NewReader(bytes.NewReader(plan))
+	lines.FieldsPerRecord, lines.ReuseRecord = -1, true
+	head, err := lines.Read()
+	if err != nil || len(head) < 3 || !slices.Equal(head[:3], []string{"id", "block", "replication"}) {
+		return nil // no plan of a study
+	}
+	rows, err := s.db.Query("SELECT id, block, replication FROM trials ORDER BY position")
+	if err != nil {
+		return s.word(err)
+	}
+	defer rows.Close()
+	changed := fail(ErrEdited, "%s: the trials are not those of the plan, in their blocks and order: they were changed "+
+		"since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile))
+	for rows.Next() {
+		var id, block, replication int
+		if err := rows.Scan(&id, &block, &replication); err != nil {
+			return s.word(err)
+		}
+		line, err := lines.Read()
+		if err != nil || len(line) < 3 || line[0] != strconv.Itoa(id) || line[1] != strconv.Itoa(block) ||
+			line[2] != strconv.Itoa(replication) {
+			note(changed)
+			return nil
+		}
+	}
+	if _, err := lines.Read(); !errors.Is(err, io.EOF) {
+		note(changed)
+	}
+	return s.word(rows.Err())
+}

@@ -1,0 +1,26 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Ledgers of before digests of runs open as before, are gone on with, and know from then on what a run was given.
+func TestLedgersOlderThanRunDigests(t *testing.T) {
+	dir := finished(t)
+	execSQL(t, dir, `DELETE FROM meta WHERE key = 'run_digests'; UPDATE runs SET overrides = '["retries=2"]'`)
+	read := must[*Store](t)(OpenReadOnly(dir))
+	verified(t, read)
+	ok(t, read.Close())
+	h := header(3)
+	h.Overrides = []string{"retries=2"}
+	ok(t, must[*Store](t)(Open(dir, h)).Close())
+	read = must[*Store](t)(OpenReadOnly(dir))
+	defer read.Close()
+	verified(t, read)
+	execSQL(t, dir, `UPDATE runs SET overrides = '[]'`) // of run 1 nothing was noted
+	if bad := read.Verify(); len(bad) != 1 || !errors.Is(bad[0], ErrEdited) || !strings.Contains(bad[0].Error(), "run 2") {
+		t.Errorf("got %v, want run 2 found", bad)
+	}
+}
