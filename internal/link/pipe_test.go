@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/vishvananda/netlink/nl"
 )
 
 const ms = time.Millisecond
@@ -268,6 +270,10 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		{Link{MTU: 576}, "1280"},
 		{Link{Shaper: "tbf"}, "unknown shaper"},
 		{Link{Up: Shape{Delay: -1}}, "must not be negative"},
+		{Link{Shaper: Netem, Up: Shape{Delay: 40 * ms, DelayStdDev: 10 * ms, Reorder: true}}, "not normal"},
+		{Link{Shaper: Netem, Up: Shape{Delay: 40 * ms, Loss: 0.1, Burst: 3}}, "neither loss in bursts"},
+		{Link{Shaper: Netem, Up: Shape{Delay: 275 * time.Second}}, "write up to 4m30s"},
+		{Link{Shaper: Netem, Up: Shape{Delay: 500}}, "counts microseconds"},
 	} {
 		tt.l.Name = "x"
 		if err := tt.l.Check(); err == nil || !contains(err.Error(), tt.want) || !contains(err.Error(), "link x") {
@@ -297,6 +303,60 @@ func TestFaults(t *testing.T) {
 		tt.spoil(&r)
 		if f := l.Fault(r); !contains(f, tt.want) {
 			t.Errorf("got %q, want %q", f, tt.want)
+		}
+	}
+	// netem counts lost packets as dropped ones: only without a loss, and without a rate, none may be
+	dropped := Report{Up: DirectionStats{Counts: Counts{In: 2, Out: 1, Dropped: 1}}}
+	for _, up := range []Shape{{Delay: 20 * ms}, {Delay: 20 * ms, Loss: 0.1}, {Delay: 20 * ms, Rate: 9600}} {
+		f := Link{Shaper: Netem, Up: up}.Fault(dropped)
+		if want := up.Loss == 0 && up.Rate == 0; want != contains(f, "the kernel dropped 1 packets") {
+			t.Errorf("%v: got %q", up, f)
+		}
+	}
+}
+
+// What netem is asked: the delay in ticks of 64 ns, no queue without a rate, and a rate of IP packets.
+func TestWhatNetemIsAsked(t *testing.T) {
+	for _, tt := range []struct {
+		s         Shape
+		ticks     uint32
+		leastHeld uint32
+		rate      uint32 // B/s
+	}{
+		{Shape{Delay: 100 * ms}, 1_562_500, 1_000_000, 0},
+		{Shape{Delay: 270 * time.Second}, 4_218_750_000, 1_000_000, 0},
+		{Shape{Delay: ms, Rate: 9600, Queue: 7}, 15_625, 7, 1200},
+		{Shape{Rate: 80_000_000_000}, 0, DefaultQueue, math.MaxUint32},
+	} {
+		attrs, err := tt.s.netem()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := netemOptions(attrs).Serialize()[4:] // behind the length and the type
+		q := nl.DeserializeTcNetemQopt(b)
+		if q.Latency != tt.ticks || q.Jitter != 0 || q.Limit < tt.leastHeld || tt.s.Rate > 0 && q.Limit != tt.leastHeld {
+			t.Errorf("%v: got %+v", tt.s, *q)
+		}
+		more, err := nl.ParseRouteAttr(b[nl.SizeofTcNetemQopt:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rate nl.TcNetemRate
+		var wide uint64
+		for _, a := range more {
+			switch a.Attr.Type {
+			case nl.TCA_NETEM_RATE:
+				rate = *nl.DeserializeTcNetemRate(a.Value)
+			case nl.TCA_NETEM_RATE64:
+				wide = nl.NativeEndian().Uint64(a.Value)
+			}
+		}
+		want := nl.TcNetemRate{Rate: tt.rate}
+		if tt.rate > 0 {
+			want.PacketOverhead = -14
+		}
+		if rate != want || (wide > 0) != (tt.rate == math.MaxUint32) || wide > 0 && wide != uint64(tt.s.Rate)/8 {
+			t.Errorf("%v: got %+v, %d", tt.s, rate, wide)
 		}
 	}
 }

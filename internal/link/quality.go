@@ -68,6 +68,9 @@ func (s Shape) fault(q DirectionStats, by Shaper) string {
 			"an idle CPU", q.Unread)
 	case q.Unwritten > 0:
 		return fmt.Sprintf("%d packets were refused by the receiver's kernel", q.Unwritten)
+	case by == Netem && s.Rate == 0 && s.Loss == 0 && q.Dropped > 0:
+		return fmt.Sprintf("the kernel dropped %d packets on a link without loss and without a rate; send fewer at once, "+
+			"or remove shaper: netem", q.Dropped)
 	case by == Userspace && q.Late.P99 > s.Tolerance():
 		mend := "keep the machine idle, or reserve a CPU for the link"
 		if s.Rate == 0 {
