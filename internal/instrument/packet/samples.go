@@ -15,8 +15,8 @@ import (
 var (
 	Delay           = measure.Quantity{Name: "delay", Unit: "s"}
 	DelayToData     = measure.Quantity{Name: "delay_to_data", Unit: "s"}
-	Jitter          = measure.Quantity{Name: "jitter", Unit: "s"}         // from the second call on
-	JitterRFC3550   = measure.Quantity{Name: "jitter_rfc3550", Unit: "s"} // from the second call on
+	Jitter          = measure.Quantity{Name: "jitter", Unit: "s"}         // of calls after one that stands
+	JitterRFC3550   = measure.Quantity{Name: "jitter_rfc3550", Unit: "s"} // likewise
 	WireBytes       = measure.Quantity{Name: "wire_bytes", Unit: "B"}
 	WireBytesOut    = measure.Quantity{Name: "wire_bytes_out", Unit: "B"} // client to server
 	WireBytesIn     = measure.Quantity{Name: "wire_bytes_in", Unit: "B"}
@@ -97,7 +97,8 @@ func (c Capture) Calls(u Unit) []Call {
 // Samples returns the samples of the calls that count, Seq from 1. It returns
 // an error that wraps ErrMismatch unless the capture holds exactly Skip+Count
 // calls and every quantity asked for stands for each that counts: 101 requests
-// give 101 delays, or the trial is invalid.
+// give 101 delays, or the trial is invalid. Jitter is of successive calls: the
+// first has none, nor has one after a call that failed.
 func (c Capture) Samples(s Selection) ([]measure.Sample, error) {
 	if len(c.Problems) > 0 {
 		return nil, fmt.Errorf("packet capture: %s: %w", c.Problems[0], ErrMismatch)
@@ -126,7 +127,8 @@ type emitter struct {
 	s      Selection
 	wanted []measure.Quantity
 	out    []measure.Sample
-	last   time.Duration
+	before uint64        // the last call that did not fail
+	last   time.Duration // its delay
 	rfc    float64
 }
 
@@ -135,21 +137,21 @@ func (e *emitter) call(seq uint64, c *Call) error {
 		return nil
 	}
 	at := c.Start - e.s.Origin
-	d := math.Abs((c.Delay - e.last).Seconds())
-	if e.last = c.Delay; seq > 1 {
+	d, follows := math.Abs((c.Delay - e.last).Seconds()), seq > 1 && e.before == seq-1
+	if e.before, e.last = seq, c.Delay; follows {
 		e.rfc += (d - e.rfc) / 16 // RFC 3550, section 6.4.1, with delay as the transit time
 	}
 	for _, q := range e.wanted {
 		v, refusal, has := c.figure(q)
 		switch {
 		case q == Jitter:
-			v, refusal, has = d, c.NoDelay, seq > 1
+			v, refusal, has = d, c.NoDelay, follows
 		case q == JitterRFC3550:
-			v, refusal, has = e.rfc, c.NoDelay, seq > 1
-		case e.s.Whole && c.session != nil && q == WireBytes:
-			v = float64(c.session.Bytes)
-		case e.s.Whole && c.session != nil && q == Packets:
-			v = float64(c.session.Packets)
+			v, refusal, has = e.rfc, c.NoDelay, follows
+		case q == WireBytes:
+			v = float64(e.s.onWire(c).Bytes)
+		case q == Packets:
+			v = float64(e.s.onWire(c).Packets)
 		case q == Retransmissions && e.s.Quantities == nil: // all there are
 			has, refusal = c.NoRetransmissions == "", c.NoBytes
 		case (q == HandshakeBytes || q == HandshakeTime) && e.s.Unit != PerConnection:
