@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,6 +172,9 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 	if n == 0 || run.Bytes == 0 {
 		return errors.New("packet capture: no packet was seen in the recorded run")
 	}
+	if run.Refusal != "" {
+		return fmt.Errorf("packet capture: %s", run.Refusal)
+	}
 	for _, q := range packetQuantities(c.trial.lab.Plan.Study, c.trial.setup) {
 		sum := run.Bytes
 		switch q {
@@ -226,6 +230,7 @@ func (c *capture) after(ctx context.Context) (f findings, err error) {
 	if err := c.contradicted(captured); err != nil {
 		return f, err
 	}
+	c.noteOnWire(captured, wanted)
 	err = c.keepSamples(samples, wanted, &f)
 	return f, err
 }
@@ -297,6 +302,14 @@ func clockFault(what string, said, onWire time.Duration) error {
 		what, said, onWire)
 }
 
+// noteOnWire notes what a model of energy takes: the bytes of all requests, as its CPU time
+// is that of all. Those of requests that failed are in no sample.
+func (c *capture) noteOnWire(captured packet.Capture, wanted []measure.Quantity) {
+	if slices.Contains(wanted, packet.WireBytes) {
+		c.trial.course.onWire = captured.OnWire(c.selection(wanted))
+	}
+}
+
 // keepSamples stores the samples and adds their figures.
 func (c *capture) keepSamples(samples []measure.Sample, wanted []measure.Quantity, f *findings) error {
 	w, err := c.trial.attempt.Samples(store.Source{Side: measure.Client, Instrument: "packet", Method: store.Measured})
@@ -321,7 +334,6 @@ func (c *capture) keepSamples(samples []measure.Sample, wanted []measure.Quantit
 			if reason := c.tooFew(in); reason != "" {
 				return errors.New(reason)
 			}
-			c.trial.course.onWire = int64(in.Mean * float64(in.N))
 		}
 		f.results = append(f.results, store.Result{Side: measure.Client, Response: q.Name, Unit: q.Unit, N: int64(in.N),
 			Method: store.Measured,

@@ -24,7 +24,7 @@ type Options struct {
 	Ports       []uint16    // of the servers; without any, every port counts
 	MTU         int         // largest IP packet of the link; 0: 1500, on loopback 65536
 	Application Application // what UDP carries
-	Sizes       bool        // keep every packet's size, for Capture.Between
+	Sizes       bool        // keep the size of every packet of the ports, for Capture.Between
 }
 
 // maxDisorder is how far stamps may run backwards: two CPUs storing packets at
@@ -110,9 +110,6 @@ func (a *Analyzer) Lost(n uint64) { a.c.Dropped = n }
 // Add takes the next packet; it keeps nothing of p.Data.
 func (a *Analyzer) Add(p Packet) {
 	a.c.Packets++
-	if a.o.Sizes {
-		a.c.sizes = append(a.c.sizes, sized{p.At, p.Length})
-	}
 	a.c.Bytes += int64(p.Length)
 	if a.c.Packets == 1 {
 		a.c.First, a.c.Last = p.At, p.At
@@ -125,9 +122,15 @@ func (a *Analyzer) Add(p Packet) {
 	a.c.Last = max(a.c.Last, p.At)
 	a.c.First = min(a.c.First, p.At)
 	s := &a.seg
-	switch v := decode(&p, s); {
-	case v == other || v == decoded && !a.wanted(s):
+	v := decode(&p, s)
+	if v == other || v == decoded && !a.wanted(s) {
 		a.c.Other++
+		return
+	}
+	if a.o.Sizes {
+		a.c.sizes = append(a.c.sizes, sized{p.At, p.Length})
+	}
+	switch {
 	case v != decoded:
 		a.taint(v, s)
 	case s.proto == protoTCP:

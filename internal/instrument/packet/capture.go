@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -21,7 +22,7 @@ type Capture struct {
 	Unmatched, Notifications, Pings int64
 	Problems                        []string // why no figure can be trusted; empty when they can
 
-	sizes []sized // of all packets, where Options ask for them
+	sizes []sized // of the packets of the ports, where Options ask for them
 }
 
 // sized is one packet: its stamp, since 1970, and its bytes on the wire.
@@ -32,8 +33,9 @@ type sized struct {
 
 // A Span is what was on the wire for a while, both ways.
 type Span struct {
-	Packets, Bytes  int64 // of whole frames
-	Retransmissions int64 // of TCP: packets that carried something seen before
+	Packets, Bytes  int64  // of whole frames
+	Retransmissions int64  // of TCP: packets that carried something seen before
+	Refusal         string // why the counts cannot be trusted
 }
 
 // Between is what was on the wire from began to ended, where Options.Sizes kept it.
@@ -45,7 +47,14 @@ func (c Capture) Between(began, ended time.Time) (out Span) {
 			out.Bytes += int64(p.bytes)
 		}
 	}
+	if c.Fragments+c.Cut+c.Malformed > 0 {
+		out.Refusal = fmt.Sprintf("%d packets were fragments, %d truncated and %d malformed, and what belongs to them "+
+			"is not known; use smaller messages or a larger MTU", c.Fragments, c.Cut, c.Malformed)
+	}
 	for _, conn := range c.Connections {
+		if conn.SuperSegments > 0 && out.Refusal == "" {
+			out.Refusal = "a captured packet stands for several on the wire; turn off segmentation offload"
+		}
 		for _, at := range conn.resent {
 			if at >= from && at <= to {
 				out.Retransmissions++

@@ -15,7 +15,7 @@ type RecordOptions struct {
 	Tap         TapOptions
 	Keep        io.Writer   // takes a pcapng file; nil: packets are not kept
 	Application Application // how UDP is read
-	Sizes       bool        // keep every packet's size, for Capture.Between
+	Sizes       bool        // keep the size of every packet of the ports, for Capture.Between
 }
 
 // A Recording captures from Start to Stop and analyzes as it goes.

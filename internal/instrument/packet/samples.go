@@ -122,6 +122,24 @@ func (c Capture) Samples(s Selection) ([]measure.Sample, error) {
 	return e.out, nil
 }
 
+// OnWire is how many bytes the calls that count had on the wire, both ways, those that
+// failed as well: what was sent for them was paid for.
+func (c Capture) OnWire(s Selection) (sum int64) {
+	calls := c.Calls(s.Unit)
+	for i := range calls[min(s.Skip, len(calls)):] {
+		sum += s.onWire(&calls[s.Skip+i]).Bytes
+	}
+	return sum
+}
+
+// onWire is what a call had on the wire, both ways.
+func (s Selection) onWire(c *Call) Traffic {
+	if s.Whole && c.session != nil {
+		return *c.session
+	}
+	return Traffic{Packets: c.Packets(), Bytes: c.WireBytes()}
+}
+
 // An emitter turns calls into samples.
 type emitter struct {
 	s      Selection

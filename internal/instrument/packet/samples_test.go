@@ -3,6 +3,8 @@ package packet
 import (
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // delays makes a capture of exchanges that take so long, and carry 80 B each.
@@ -47,5 +49,54 @@ func TestJitterAcrossFailures(t *testing.T) {
 				t.Errorf("%s: %s of call %d: got %g, want %g", tt.what, s.Quantity.Name, s.Seq, s.Value, want)
 			}
 		}
+	}
+}
+
+// The bytes of a run are those of all its calls, whether they failed or not.
+func TestBytesOfFailedCalls(t *testing.T) {
+	c := delays(ms, ms, ms, ms, ms)
+	s := Selection{Unit: PerExchange, Skip: 1, Count: 4, Failed: map[uint64]bool{2: true, 3: true},
+		Quantities: []measure.Quantity{WireBytes}}
+	got, err := c.Samples(s)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	if n := c.OnWire(s); n != 4*80 {
+		t.Errorf("got %d B on the wire, want %d", n, 4*80)
+	}
+	c.Exchanges[2].session = &Traffic{Packets: 9, Bytes: 1000}
+	if n := c.OnWire(s); n != 4*80 {
+		t.Errorf("got %d B on the wire without the session, want %d", n, 4*80)
+	}
+	if s.Whole = true; c.OnWire(s) != 3*80+1000 {
+		t.Errorf("got %d B on the wire with a session, want %d", c.OnWire(s), 3*80+1000)
+	}
+}
+
+// What the filter passes though it is not of the ports, as the kernel's multicast reports, is not of the run.
+func TestOtherPacketsAreNotOfTheRun(t *testing.T) {
+	s := newScript(t)
+	c, v := s.open(cliAddr6, srvAddr6)
+	report := make([]byte, 14+40+8+28)
+	copy(report, []byte{0x33, 0x33, 0, 0, 0, 0x16, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 8 + 28, 0, 1})
+	copy(report[14+40:], []byte{58, 0, 5, 2, 0, 0, 1, 0, 143}) // router alert, then MLDv2
+	s.at += ms
+	s.pkts = append(s.pkts, Packet{At: s.at, Data: report, Length: len(report), Link: LinkEthernet})
+	call(c, v)
+	hangUp(c, v)
+	var want int64
+	for i, p := range s.pkts {
+		if i != 3 { // the report
+			want += int64(p.Length)
+		}
+	}
+	got := s.analyze(Options{Ports: []uint16{80}, Sizes: true})
+	span := got.Between(time.Unix(0, 0), time.Unix(0, int64(s.at)))
+	if got.Other != 1 || span.Bytes != want || span.Packets != int64(len(s.pkts)-1) || span.Refusal != "" {
+		t.Errorf("got %+v with %d others, want %d B in %d packets", span, got.Other, want, len(s.pkts)-1)
+	}
+	got.Malformed = 1
+	if span := got.Between(time.Unix(0, 0), time.Unix(0, int64(s.at))); span.Refusal == "" {
+		t.Error("a malformed packet is no refusal")
 	}
 }

@@ -1,0 +1,29 @@
+package lab
+
+import (
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/instrument/packet"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// What a model of energy takes from the wire includes the frames of requests that failed: they were sent.
+func TestModelsTakeTheBytesOfFailedRequests(t *testing.T) {
+	var captured packet.Capture
+	for range 5 {
+		captured.Exchanges = append(captured.Exchanges, packet.UDPCall{Call: packet.Call{Out: packet.Traffic{Bytes: 80}}})
+	}
+	r := &trialRunner{setup: &study.Setup{}, course: course{url: "coap://localhost/x"}}
+	r.course.warmUp.Client = 1
+	r.course.sides[atClient] = accumulator{n: 4, failed: 2, lost: map[uint64]bool{1: true, 4: true}}
+	c := &capture{trial: r}
+	c.noteOnWire(captured, []measure.Quantity{packet.Delay})
+	if r.course.onWire != 0 {
+		t.Errorf("got %d B where wire_bytes is not asked", r.course.onWire)
+	}
+	c.noteOnWire(captured, []measure.Quantity{packet.Delay, packet.WireBytes})
+	if r.course.onWire != 4*80 {
+		t.Errorf("got %d B on the wire, want %d", r.course.onWire, 4*80)
+	}
+}
