@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -98,5 +99,30 @@ func TestOtherPacketsAreNotOfTheRun(t *testing.T) {
 	got.Malformed = 1
 	if span := got.Between(time.Unix(0, 0), time.Unix(0, int64(s.at))); span.Refusal == "" {
 		t.Error("a malformed packet is no refusal")
+	}
+}
+
+// Over loopback the kernel takes many of QUIC's datagrams as one packet, which is none.
+func TestQUICInSuperDatagrams(t *testing.T) {
+	for _, tt := range []struct {
+		client, server string
+		payload        int
+		o              Options
+		refused        bool
+	}{
+		{"127.0.0.1:40000", "127.0.0.1:443", 1252, Options{}, false},
+		{"127.0.0.1:40000", "127.0.0.1:443", 10 * 1252, Options{}, true},
+		{"127.0.0.1:40000", "127.0.0.1:443", 8000, Options{MTU: 9000}, false},
+		{"10.0.0.1:40000", "10.0.0.2:443", 1252, Options{}, false},
+		{"10.0.0.1:40000", "10.0.0.2:443", 2 * 1252, Options{}, true},
+	} {
+		s := newScript(t)
+		client, server := netip.MustParseAddrPort(tt.client), netip.MustParseAddrPort(tt.server)
+		s.udp(client, server, append([]byte{0xc0, 0, 0, 0, 1}, make([]byte, 1195)...))
+		s.udp(server, client, append([]byte{0xc0, 0, 0, 0, 1}, make([]byte, tt.payload-5)...))
+		x := s.analyze(tt.o).Exchanges
+		if len(x) != 1 || x[0].Protocol != "quic" || (x[0].NoBytes != "") != tt.refused {
+			t.Errorf("%s, %d B: got %+v", tt.client, tt.payload, x)
+		}
 	}
 }

@@ -51,7 +51,8 @@ func (a *Analyzer) addUDP(p *Packet, s *segment) {
 		a.flows[key] = f
 	}
 	f.watch(p, s)
-	f.supers = f.supers || s.ip > a.mtu(s)
+	// Subtle: over loopback a sender may hand the kernel many of QUIC's datagrams as one, which fits its MTU.
+	f.supers = f.supers || s.ip > a.mtu(s) || f.protocol == "quic" && a.o.MTU == 0 && s.ip > 1500
 	switch f.protocol {
 	case "coap":
 		a.addCoAP(f, p, s)
