@@ -45,15 +45,15 @@ func (t Trace) odd(w Window) []error {
 	for _, s := range t.within(w) {
 		watts = append(watts, s.W)
 	}
-	if len(watts) < fewest {
+	if t.readings(len(watts)) < fewest {
 		return nil
 	}
 	slices.Sort(watts)
 	if watts[0] == watts[len(watts)-1] {
 		return []error{doubt("stuck", "all %d readings are %.3g W: the meter is stuck, or too coarse for this load",
-			len(watts), watts[0])}
+			t.readings(len(watts)), watts[0])}
 	}
-	return append(t.negative(watts), outliers(watts)...)
+	return append(t.negative(watts), t.outliers(watts)...)
 }
 
 // still adds to the doubts about a window that nothing was used in the trial's own part of
@@ -70,7 +70,7 @@ func (t Trace) still(trial Window, doubts []error) []error {
 		}
 	}
 	stuck := func(err error) bool { d, ok := err.(Doubt); return ok && d.Key == "stuck" }
-	if inside < enough || slices.ContainsFunc(doubts, stuck) {
+	if inside = t.readings(inside); inside < enough || slices.ContainsFunc(doubts, stuck) {
 		return doubts
 	}
 	return append(doubts, doubt("stuck", "all %d readings of the trial say that nothing was used", inside))
@@ -94,14 +94,15 @@ func (t Trace) negative(sorted []float64) []error {
 	if n == 0 {
 		return nil
 	}
-	return []error{doubt("negative", "%d of %d readings are below zero, down to %.3g W", n, len(sorted), sorted[0])}
+	return []error{doubt("negative", "%d of %d readings are below zero, down to %.3g W", t.readings(n),
+		t.readings(len(sorted)), sorted[0])}
 }
 
 // outliers finds readings far above all others that the energy depends on.
 //
 // Equation: far is above q50 + 10 (q95 − q5) + 5 |q50|; together they must be
 // more than 1 % of the energy.
-func outliers(sorted []float64) []error {
+func (t Trace) outliers(sorted []float64) []error {
 	median := at(sorted, 0.5)
 	limit := median + 10*(at(sorted, 0.95)-at(sorted, 0.05)) + 5*math.Abs(median)
 	var all, far float64
@@ -118,5 +119,5 @@ func outliers(sorted []float64) []error {
 	}
 	return []error{doubt("outliers",
 		"%d of %d readings are far above all others, up to %.3g W (median %.3g W), and make up %.2g %% of the energy",
-		n, len(sorted), sorted[len(sorted)-1], median, 100*far/all)}
+		t.readings(n), t.readings(len(sorted)), sorted[len(sorted)-1], median, 100*far/all)}
 }

@@ -84,6 +84,105 @@ func TestGapsAreErrors(t *testing.T) {
 	}
 }
 
+// What a meter of instantaneous readings states as its error holds: a step of power falls anywhere between two
+// readings.
+func TestErrorOfInstantaneousMeters(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	c := Case{Facts: Facts{Kind: Instant, Interval: time.Second}, Noise: 0.01, Idle: 40 * time.Second, Step: 1,
+		Wanted: 0.05}
+	run := func(l time.Duration) (off, stated float64) {
+		from := 60*time.Second + time.Duration(rng.Int64N(int64(c.Interval)))
+		to := from + l
+		var s []measure.Sample
+		for at := c.Interval; at < to+10*time.Second; at += c.Interval {
+			w := 2 + c.Noise*rng.NormFloat64()
+			if at >= from && at < to {
+				w += c.Step
+			}
+			s = append(s, measure.Sample{Quantity: Power, At: at, Value: w})
+		}
+		tr := NewTrace(c.Facts, s)
+		idle, err := tr.MeasureIdle(Window{10500 * ms, 50500 * ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if idle.N < 38 || idle.N > 41 {
+			t.Fatalf("%d readings in 40 s", idle.N)
+		}
+		near(t, "noise", idle.Noise, c.Noise, 0.006)
+		r, err := OfTrial(tr, Window{from, to}, idle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Net - c.Step*l.Seconds(), r.NetError
+	}
+	const n = 1000
+	hit := 0
+	for range n {
+		off, stated := run(10*time.Second + time.Duration(rng.Int64N(int64(c.Interval))))
+		if math.Abs(off) <= stated {
+			hit++
+		}
+	}
+	if share := float64(hit) / n; share < 0.92 || share > 0.995 {
+		t.Errorf("%.1f %% of the trials are within the error that is stated, want about 95", 100*share)
+	}
+	shortest, err := c.Shortest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hit = 0
+	for range n {
+		l := shortest + time.Duration(rng.Int64N(int64(c.Interval)))
+		if off, _ := run(l); math.Abs(off) <= c.Wanted*c.Step*l.Seconds() {
+			hit++
+		}
+	}
+	if share := float64(hit) / n; share < 0.92 {
+		t.Errorf("advised %v: %.1f %% of the trials are within %g, want 95 or more", shortest, 100*share, c.Wanted)
+	}
+	var s []measure.Sample
+	for i := range 10 {
+		s = append(s, measure.Sample{Quantity: Power, At: time.Duration(i) * time.Second, Value: 2})
+	}
+	if _, err := NewTrace(c.Facts, s).MeasureIdle(Window{1500 * ms, 8500 * ms}); err == nil {
+		t.Error("seven readings made an idle")
+	}
+}
+
+// A net energy that drowns in its error is coarse on either side of zero.
+func TestDrownedEnergyIsDoubted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	signs := map[bool]int{}
+	for range 200 {
+		var v []float64
+		for range 300 {
+			v = append(v, 1+0.05*rng.NormFloat64())
+		}
+		tr := NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, samples(Power, 10*ms, v...))
+		idle, err := tr.MeasureIdle(Window{0, 1000 * ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := OfTrial(tr, Window{1500 * ms, 2500 * ms}, idle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "coarse"
+		if r.Net < -r.NetError {
+			want = "below_idle"
+		}
+		var d Doubt
+		if len(r.Doubts) != 1 || !errors.As(r.Doubts[0], &d) || d.Key != want {
+			t.Fatalf("%g J ± %g J: %v, want %s", r.Net, r.NetError, r.Doubts, want)
+		}
+		signs[r.Net < 0]++
+	}
+	if signs[true] < 50 || signs[false] < 50 {
+		t.Errorf("below zero or not: %v", signs)
+	}
+}
+
 // A clock that is off by 1 % must not open gaps, and NaN is no reading.
 func TestReadingsOffTheirInterval(t *testing.T) {
 	s := samples(Power, 10100*time.Microsecond, 2, 2, 2, 2, 2, 2)

@@ -164,13 +164,41 @@ func (t Trace) spread(w Window) (sd float64, n int) {
 		if s.From < w.From || s.To > w.To {
 			continue
 		}
-		n++
+		segments++
 		d := s.W - mean
-		mean += d / float64(n)
+		mean += d / float64(segments)
 		m2 += d * (s.W - mean)
 	}
-	if n < 2 {
+	if n = t.readings(segments); n < 2 {
 		return 0, n
+// Inside is the part of a window from its first reading to its last; of no length if there are none.
+func (t Trace) Inside(w Window) Window {
+	part := Window{w.From, w.From}
+	for i, s := range t.within(w) {
+		if i == 0 {
+			part = Window{s.From, s.From}
+			if s.From < w.From {
+				part = Window{s.To, s.To}
+				continue
+			}
+		}
+		if s.To <= w.To {
+			part.To = s.To
+		}
 	}
-	return math.Sqrt(m2 / float64(n-1)), n
+	return part
 }
+
+// readings is how many readings so many segments are made of: an instantaneous one is
+// half of the segment before it and half of the one behind it.
+func (t Trace) readings(segments int) int {
+	if t.Kind == Instant {
+		return (segments + 1) / 2
+	}
+	return segments
+}
+
+	}
+	return math.Sqrt(m2 / float64(segments) * float64(n) / float64(n-1)), n
+}
+	segments := 0

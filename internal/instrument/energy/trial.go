@@ -155,7 +155,7 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 	r.NetError = t.netError(idle.Noise, idle.stdErr(), math.Abs(r.MeanPower-idle.Power), wide.Length()) +
 		2*t.stepError(idle.Noise, w.Length())
 	r.Error = r.NetError
-	if r.Net > 0 && r.NetError > 0.02*r.Net {
+	if r.Net >= -r.NetError && r.NetError > 0.02*math.Abs(r.Net) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
 			"this meter measures the net energy of %.3g J only to within %.2g J; batch more requests", r.Net, r.NetError))
 	}
@@ -171,7 +171,7 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 // both edges a step (W) that falls somewhere between two conversions.
 func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float64 {
 	sum := noise * math.Sqrt(f.Interval.Seconds()*wide.Seconds())
-	edges := step * f.Sampling.Seconds() * math.Sqrt(2.0/12)
+	edges := step * f.conversions().Seconds() * math.Sqrt(2.0/12)
 	return 2 * math.Hypot(math.Hypot(sum, edges), idleErr*wide.Seconds())
 }
 
@@ -182,6 +182,14 @@ func drift(idle []Idle, r TrialEnergy) []error {
 		if i.Power < lo.Power {
 			lo = i
 		}
+// conversions is the time between two looks of the meter at the power: a step may fall anywhere in it.
+func (f Facts) conversions() time.Duration {
+	if f.Kind == Instant {
+		return f.Interval
+	}
+	return f.Sampling
+}
+
 		if i.Power > hi.Power {
 			hi = i
 		}
