@@ -57,18 +57,37 @@ func Calibrate(ctx context.Context, m Meter, c Calibrating) (PowerModel, []Point
 	if err != nil {
 		return PowerModel{}, nil, err
 	}
-	var points []Point
-	trace := energy.NewTrace(m.Facts(), samples)
-	for _, s := range stages {
-		j, err := trace.Energy(s.Window)
-		if err != nil {
-			return PowerModel{}, points, err
-		}
-		points = append(points, Point{Load: s.Load, Joules: j})
+	points, err := c.points(energy.NewTrace(m.Facts(), samples), stages)
+	if err != nil {
+		return PowerModel{}, points, err
 	}
 	p, err := FitPowerModel(points, c.Cores)
 	p.Fit.From = fmt.Sprintf("%s, %d stages of %v", m.Describe().Name, len(points), c.Length)
 	return p, points, err
+}
+
+// points leaves out the stages that the meter did not read throughout, unless they are many. Since the load is the
+// same in all of a stage, the readings inside stand for it where only its edges were not read.
+func (c Calibrating) points(trace energy.Trace, stages []stage) (points []Point, err error) {
+	for i, s := range stages {
+		j, hole := trace.Energy(s.Window)
+		if inside := trace.Inside(s.Window); hole != nil && 2*inside.Length() >= s.Window.Length() {
+			j, hole = trace.Energy(inside)
+			j *= s.Window.Length().Seconds() / inside.Length().Seconds()
+		}
+		if hole == nil {
+			points = append(points, Point{Load: s.Load, Joules: j})
+			continue
+		}
+		err = hole
+		if c.Tell != nil {
+			c.Tell(fmt.Sprintf("stage %d is left out: %v", i+1, hole))
+		}
+	}
+	if 4*len(points) >= 3*len(stages) {
+		err = nil
+	}
+	return points, err
 }
 
 type stage struct {

@@ -3,6 +3,7 @@ package instrument
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ type execMeter struct {
 	done   chan struct{} // closed when the program's output has ended
 
 	mu    sync.Mutex
+	lines uint64      // of all its output, the header left out
 	watch *execRecord // of the observation that runs
 	ended error       // why the output ended
 	q     MeterStats
@@ -164,6 +166,7 @@ func (m *execMeter) run(lines *bufio.Scanner, header chan<- error) {
 	for err == nil && lines.Scan() {
 		arrived := time.Now()
 		m.mu.Lock()
+		m.lines++
 		if m.watch != nil {
 			m.watch.take(m.form, lines.Bytes(), arrived)
 		}
@@ -228,26 +231,51 @@ func (m *execMeter) Observe(ctx context.Context, emit func(measure.Sample)) erro
 	m.mu.Lock()
 	m.watch = r
 	m.mu.Unlock()
-	select {
-	case <-ctx.Done():
-	case <-m.done:
-	}
+	silent := m.wait(ctx)
 	m.mu.Lock()
 	m.watch = nil
-	ended := m.ended
+	ended := cmp.Or(m.ended, silent)
 	m.mu.Unlock()
 	at, err := r.times(m.form.clock)
 	m.q = r.q
 	if err == nil {
-		r.emit(m.form.kind, at, emit)
+		r.emit(m.form, m.facts.Interval, at, emit)
 	}
-	if ctx.Err() == nil && ended != nil { // the program ended, not the observation
+	if ctx.Err() == nil && ended != nil { // the program ended or hangs, not the observation
 		err = errors.Join(ended, err)
 	}
 	if err != nil {
 		return fmt.Errorf("instrument exec: %w", err)
 	}
 	return nil
+}
+
+// wait waits until ctx or the program's output ends, or until the program has fallen silent. It counts looks,
+// not time: where this process did not run, nobody knows whether the program was silent.
+func (m *execMeter) wait(ctx context.Context) error {
+	const often, first = 50 * time.Millisecond, 10 * time.Second // a program that begins may be as slow as its header
+	limit := max(time.Second, 4*m.facts.Interval)
+	tick := time.NewTicker(often)
+	defer tick.Stop()
+	var before uint64
+	for quiet := time.Duration(0); ; quiet += often {
+		m.mu.Lock()
+		lines := m.lines
+		m.mu.Unlock()
+		if lines != before {
+			before, quiet = lines, 0
+		}
+		if quiet >= limit && (lines > 0 || quiet >= first) {
+			return fmt.Errorf("%s printed nothing for %v", m.argv[0], quiet)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.done:
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 // An execRecord is what a program printed in one observation.
@@ -257,6 +285,7 @@ type execRecord struct {
 	q       MeterStats
 	lines   []execLine
 	same    repeats
+	dropped bool // the last reading
 }
 
 type execLine struct {
@@ -264,6 +293,7 @@ type execLine struct {
 	t       time.Duration // of the clock named
 	arrived time.Duration
 	marker  float64 // NaN: none
+	gap     bool    // readings before it were dropped
 }
 
 func newExecRecord(zero time.Time) *execRecord {
@@ -281,6 +311,7 @@ func (r *execRecord) take(f form, b []byte, arrived time.Time) {
 		return
 	case !l.fill().sane():
 		r.q.Impossible++
+		r.dropped = true
 		return
 	case f.clock != clockNone && len(r.lines) > 0 && l.t < r.lines[len(r.lines)-1].t:
 		r.q.Steps++
@@ -290,7 +321,7 @@ func (r *execRecord) take(f form, b []byte, arrived time.Time) {
 	if f.kind == energy.Cumulative && len(r.lines) > 0 && l.joules < r.lines[len(r.lines)-1].joules {
 		r.q.Backwards++
 	}
-	l.arrived = arrived.Sub(r.zero)
+	l.arrived, l.gap, r.dropped = arrived.Sub(r.zero), r.dropped, false
 	r.q.Readings++
 	if x := l.watts; !math.IsNaN(x) {
 		r.same.see(x)
@@ -334,10 +365,21 @@ func (r *execRecord) interval() time.Duration {
 	return (last.arrived - first.arrived) / time.Duration(len(r.lines)-1)
 }
 
-func (r *execRecord) emit(k energy.Kind, at []time.Duration, emit func(measure.Sample)) {
+// latest is how late a line arrives on a busy host.
+const latest = 40 * time.Millisecond
+
+// emit gives the readings, and a gap where an instantaneous one was dropped or did not come.
+func (r *execRecord) emit(f form, interval time.Duration, at []time.Duration, emit func(measure.Sample)) {
+	apart := interval + interval*3/4
+	if f.clock == clockNone {
+		apart = max(apart, interval+latest)
+	}
 	level := math.NaN()
 	for i, l := range r.lines {
-		if k == energy.Cumulative {
+		if f.kind == energy.Instant && i > 0 && (l.gap || at[i]-at[i-1] > apart) {
+			emit(sample(energy.Gap, at[i-1]+(at[i]-at[i-1])/2, 1))
+		}
+		if f.kind == energy.Cumulative {
 			emit(sample(energy.Counter, at[i], l.joules))
 		} else {
 			emit(sample(energy.Power, at[i], l.watts))

@@ -41,6 +41,8 @@ func printReadings(how string) int {
 		return 3
 	case "csv":
 		fmt.Println("t,V,A,marker")
+	case "hangs":
+		fmt.Println(`{"type":"meter","clock":"none","kind":"cumulative","rate":100}`)
 	case "host":
 		fmt.Println(`{"type":"meter","clock":"host","kind":"mean","rate":100,"resolution":{"W":0.001}}`)
 	case "counter":
@@ -64,6 +66,10 @@ func printReadings(how string) int {
 			}
 		case "host":
 			fmt.Printf("{\"t\":%.9f,\"W\":1.5,\"V\":5}\n", first+t)
+		case "hangs":
+			if k < 20 {
+				fmt.Println(`{"J":1}`)
+			}
 		case "counter":
 			fmt.Printf("{\"J\":%.6f}\n", (mono()-first)*2)
 		}
@@ -200,6 +206,72 @@ func TestProgramsThatFail(t *testing.T) {
 	}
 }
 
+// A program that falls silent ends the observation, not only the patience of who waits for the trial.
+func TestProgramThatFallsSilent(t *testing.T) {
+	m, err := openProgram(t, "hangs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_, err = observe(t, m, 8*time.Second)
+	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "printed nothing for 1s") ||
+		took < time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+}
+
+// A reading of an instantaneous meter that was dropped, or did not come, is a gap; one that is late is none.
+func TestGapsOfPrograms(t *testing.T) {
+	const every = 100 * time.Millisecond
+	line := func(t float64, watts float64) []byte { return fmt.Appendf(nil, `{"t":%g,"W":%g}`, t, watts) }
+	for _, c := range []struct {
+		what  string
+		clock clock
+		kind  energy.Kind
+		print func(i int) (at float64, watts float64) // NaN: nothing
+		holed bool
+	}{
+		{"all there", clockHost, energy.Instant, func(i int) (float64, float64) { return float64(i) / 10, 1 }, false},
+		{"one impossible", clockHost, energy.Instant, func(i int) (float64, float64) {
+			return float64(i) / 10, map[bool]float64{true: 1e9, false: 1}[i == 20]
+		}, true},
+		{"one lacks", clockHost, energy.Instant, func(i int) (float64, float64) {
+			return float64(i) / 10, map[bool]float64{true: math.NaN(), false: 1}[i == 20]
+		}, true},
+		{"one lacks, time of arrival", clockNone, energy.Instant, func(i int) (float64, float64) {
+			return float64(i) / 10, map[bool]float64{true: math.NaN(), false: 1}[i == 20]
+		}, true},
+		{"one late", clockNone, energy.Instant, func(i int) (float64, float64) {
+			return float64(i)/10 + map[bool]float64{true: 0.04}[i == 20], 1
+		}, false},
+		{"one impossible, means", clockHost, energy.Mean, func(i int) (float64, float64) {
+			return float64(i) / 10, map[bool]float64{true: 1e9, false: 1}[i == 20]
+		}, true},
+	} {
+		r := newExecRecord(time.Now())
+		r.monoton = 0
+		f := form{kind: c.kind, clock: c.clock}
+		for i := range 50 {
+			if at, watts := c.print(i); !math.IsNaN(watts) {
+				r.take(f, line(at, watts), r.zero.Add(seconds(at)))
+			}
+		}
+		at, err := r.times(c.clock)
+		if err != nil {
+			t.Fatal(c.what, err)
+		}
+		var samples []measure.Sample
+		r.emit(f, every, at, func(s measure.Sample) { samples = append(samples, s) })
+		trace := energy.NewTrace(energy.Facts{Kind: c.kind, Interval: every}, samples)
+		if _, err := trace.Energy(energy.Window{From: time.Second, To: 3 * time.Second}); (err != nil) != c.holed {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if _, err := trace.Energy(energy.Window{From: 3 * time.Second, To: 4 * time.Second}); err != nil {
+			t.Errorf("%s, a window behind it: %v", c.what, err)
+		}
+	}
+}
+
 func TestLinesThatAreNoReadings(t *testing.T) {
 	f, err := parseHeader("t,V,A,marker")
 	if err != nil {
@@ -249,7 +321,7 @@ func FuzzExecLines(f *testing.F) {
 			t.Fatalf("%d lines, %+v", n, q)
 		}
 		at, _ := r.times(form.clock)
-		r.emit(form.kind, at, func(s measure.Sample) {
+		r.emit(form, time.Second, at, func(s measure.Sample) {
 			if math.IsInf(s.Value, 0) || math.IsNaN(s.Value) {
 				t.Fatal(s)
 			}

@@ -109,6 +109,7 @@ func (p *poller) Observe(ctx context.Context, emit func(measure.Sample)) error {
 			return p.end(same)
 		case err != nil:
 			p.q.Failed++
+			p.lack(at, emit)
 			if inRow++; inRow == patience || final(err) {
 				return p.fail(err)
 			}
@@ -127,6 +128,7 @@ func (p *poller) Observe(ctx context.Context, emit func(measure.Sample)) error {
 func (p *poller) take(r reading, at time.Duration, same *repeats, emit func(measure.Sample)) {
 	if !r.sane() {
 		p.q.Impossible++
+		p.lack(at, emit)
 		return
 	}
 	p.q.Readings++
@@ -145,6 +147,13 @@ func (p *poller) take(r reading, at time.Duration, same *repeats, emit func(meas
 	put(energy.Voltage, r.volts)
 	put(energy.Current, r.amps)
 	p.q.Repeats = same.longest
+}
+
+// lack says that an instantaneous reading is missing, lest the power of its neighbours stand for it.
+func (p *poller) lack(at time.Duration, emit func(measure.Sample)) {
+	if p.facts.Kind == energy.Instant && p.q.Readings > 0 {
+		emit(sample(energy.Gap, at, 1))
+	}
 }
 
 // end refuses a counter that never moved: virtual machines have such.

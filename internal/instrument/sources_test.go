@@ -301,6 +301,21 @@ func TestSensorsThatFail(t *testing.T) {
 			samples).Energy(energy.Window{From: 10 * time.Millisecond, To: 200 * time.Millisecond}); err == nil {
 			t.Error("the gap was filled")
 		}
+		m = fails(func(n int64) error {
+			if n == 10 {
+				return errors.New("input/output error")
+			}
+			return nil
+		})
+		samples, err = watch(m, 300*time.Millisecond)
+		trace := energy.NewTrace(m.Facts(), samples)
+		if _, gap := trace.Energy(energy.Window{From: 10 * time.Millisecond, To: 200 * time.Millisecond}); err != nil ||
+			gap == nil || !strings.Contains(gap.Error(), "no reading for 20ms from 80ms on") {
+			t.Errorf("one failure: %v, %v", err, gap)
+		}
+		if _, err := trace.Energy(energy.Window{From: 110 * time.Millisecond, To: 200 * time.Millisecond}); err != nil {
+			t.Errorf("a window behind one failure: %v", err)
+		}
 		if _, err := watch(fails(func(n int64) error { return errors.New("input/output error") }), time.Second); err == nil ||
 			!strings.Contains(err.Error(), "input/output") {
 			t.Errorf("a sensor that always fails: %v", err)

@@ -55,6 +55,8 @@ func TestEnergyOfAWindow(t *testing.T) {
 func TestGapsAreErrors(t *testing.T) {
 	s := samples(Power, 10*ms, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	holed := append(append([]measure.Sample{}, s[:5]...), s[6:]...)
+	counted := samples(Counter, 10*ms, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	counted = append(counted[:2:2], counted[7:]...) // silent from 20 to 80 ms
 	for _, c := range []struct {
 		what     string
 		kind     Kind
@@ -69,6 +71,12 @@ func TestGapsAreErrors(t *testing.T) {
 		{"backwards", Mean, s, 50 * ms, 20 * ms, "ends before it begins"},
 		{"points far apart", Instant, append(append([]measure.Sample{}, s[:3]...), s[8:]...), 20 * ms, 95 * ms,
 			"no reading for 60ms from 30ms on"},
+		{"a point missing that is told", Instant, append([]measure.Sample{{Quantity: Gap, At: 61 * ms, Value: 1}}, holed...),
+			20 * ms, 80 * ms, "no reading for 20ms from 50ms on"},
+		{"a counter's silence over the beginning", Cumulative, counted, 50 * ms, 90 * ms,
+			"no reading of the counter for 60ms from 20ms on"},
+		{"a counter's silence over the end", Cumulative, counted, 10 * ms, 79 * ms, "across an edge of the window"},
+		{"a counter's silence over all", Cumulative, counted, 40 * ms, 50 * ms, "how much of the energy lies inside"},
 	} {
 		if _, err := NewTrace(Facts{Kind: c.kind, Interval: 10 * ms}, c.s).Energy(Window{c.from, c.to}); err == nil ||
 			!strings.Contains(err.Error(), c.says) {
@@ -81,6 +89,42 @@ func TestGapsAreErrors(t *testing.T) {
 	if _, err := OfTrial(NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, s), Window{20 * ms, 90 * ms},
 		Idle{Power: 1, N: 10}); err == nil {
 		t.Error("a trial without idle around it in the record had an excess")
+	}
+}
+
+// What a counter counted in a silence is known, though not when: a window has the energy that was used in it, or an
+// error, wherever the silence lies.
+func TestSilentCounterNeverMisleads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	known := 0
+	for range 2000 {
+		var used []float64 // J up to each of 100 readings
+		sum := 0.0
+		for range 100 {
+			sum += rng.ExpFloat64()
+			used = append(used, sum)
+		}
+		from := 1 + rng.IntN(80)
+		silence := 6 + rng.IntN(10)
+		all := samples(Counter, 10*ms, used...)
+		tr := NewTrace(Facts{Kind: Cumulative, Interval: 10 * ms}, append(all[:from:from], all[from+silence-1:]...))
+		a := rng.IntN(99)
+		b := a + 1 + rng.IntN(99-a)
+		j, err := tr.Energy(Window{all[a].At, all[b].At})
+		if inside := func(i int) bool { return i >= from && i < from+silence-1 }; inside(a) || inside(b) {
+			if err == nil {
+				t.Fatalf("%d to %d has %g J, though nothing was read from %d to %d", a, b, j, from-1, from+silence-1)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%d to %d, silent from %d to %d: %v", a, b, from-1, from+silence-1, err)
+		}
+		known++
+		near(t, "energy", j, used[b]-used[a], 1e-9)
+	}
+	if known < 500 {
+		t.Errorf("only %d windows had an energy", known)
 	}
 }
 

@@ -21,6 +21,7 @@ var (
 	Marker  = measure.Quantity{Name: "marker", Unit: "1"}  // level of a marker input after an edge
 	Busy    = measure.Quantity{Name: "busy", Unit: "1"}    // cores at work, of a model
 	Bytes   = measure.Quantity{Name: "traffic", Unit: "B"} // since the reading before, of a model
+	Gap     = measure.Quantity{Name: "gap", Unit: "1"}     // an instantaneous reading is missing here
 )
 
 // A Kind says what a reading of a meter stands for.
@@ -66,10 +67,15 @@ type Trace struct {
 	Segments []Segment
 }
 
+// late is how many intervals may lie between two instantaneous readings that are taken as
+// neighbours: looks at a meter come late. What is missing has a Gap.
+const late = 3
+
 // NewTrace makes a trace of a meter's samples, in any order. A reading that
 // follows a silence longer than the interval stands for one interval only
-// (mean) or starts anew (instantaneous). A counter loses nothing in a silence
-// but the time at which it was used.
+// (mean); one that follows a Gap, or a silence of more than three intervals, starts anew
+// (instantaneous). A counter loses nothing in a silence but the time at which it was used:
+// no window may begin or end there.
 func NewTrace(f Facts, samples []measure.Sample) Trace {
 	t := Trace{Facts: f}
 	q := Power
@@ -78,7 +84,8 @@ func NewTrace(f Facts, samples []measure.Sample) Trace {
 	}
 	var readings []measure.Sample
 	for _, s := range samples {
-		if s.Quantity.Name == q.Name && !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) {
+		is := s.Quantity.Name == q.Name || s.Quantity.Name == Gap.Name && f.Kind == Instant
+		if is && !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) {
 			readings = append(readings, s)
 		}
 	}
@@ -88,7 +95,9 @@ func NewTrace(f Facts, samples []measure.Sample) Trace {
 		if i > 0 {
 			last = readings[i-1]
 		}
-		t.add(i > 0, last, r)
+		if r.Quantity.Name == q.Name {
+			t.add(last.Quantity.Name == q.Name, last, r)
+		}
 	}
 	return t
 }
@@ -105,7 +114,7 @@ func (t *Trace) add(follows bool, last, r measure.Sample) {
 		}
 		t.put(from, r.At, r.Value)
 	case Instant:
-		if follows && since <= 3*t.Interval { // the trapezoid, as two steps
+		if follows && since <= late*t.Interval { // the trapezoid, as two steps
 			t.put(last.At, last.At+since/2, last.Value)
 			t.put(last.At+since/2, r.At, r.Value)
 		}
@@ -130,7 +139,8 @@ func (t Trace) within(w Window) []Segment {
 }
 
 // Energy is the energy in a window in J: each segment counts for the part of
-// it that lies inside. A window that was not watched throughout has none.
+// it that lies inside. A window that was not watched throughout has none, nor has one
+// whose edge falls between two readings of a counter that are far apart.
 func (t Trace) Energy(w Window) (float64, error) {
 	if w.Length() <= 0 {
 		return 0, fmt.Errorf("the window from %v ends before it begins", w)
@@ -140,6 +150,10 @@ func (t Trace) Energy(w Window) (float64, error) {
 	at, holeAt := w.From, w.From
 	for _, s := range t.within(w) {
 		from, to := max(s.From, w.From), min(s.To, w.To)
+		if t.Kind == Cumulative && s.Length() > widenBy*t.Interval && (s.From < w.From || s.To > w.To) {
+			return 0, fmt.Errorf("no reading of the counter for %v from %v on, across an edge of the window from %v: how much "+
+				"of the energy lies inside is not known", s.Length(), s.From, w)
+		}
 		if from-at > hole {
 			hole, holeAt = from-at, at
 		}
@@ -157,20 +171,6 @@ func (t Trace) Energy(w Window) (float64, error) {
 	return sum, nil
 }
 
-// spread is the standard deviation of the readings wholly inside a window, W.
-func (t Trace) spread(w Window) (sd float64, n int) {
-	var mean, m2 float64
-	for _, s := range t.within(w) {
-		if s.From < w.From || s.To > w.To {
-			continue
-		}
-		segments++
-		d := s.W - mean
-		mean += d / float64(segments)
-		m2 += d * (s.W - mean)
-	}
-	if n = t.readings(segments); n < 2 {
-		return 0, n
 // Inside is the part of a window from its first reading to its last; of no length if there are none.
 func (t Trace) Inside(w Window) Window {
 	part := Window{w.From, w.From}
@@ -198,7 +198,21 @@ func (t Trace) readings(segments int) int {
 	return segments
 }
 
+// spread is the standard deviation of the readings wholly inside a window, W.
+func (t Trace) spread(w Window) (sd float64, n int) {
+	var mean, m2 float64
+	segments := 0
+	for _, s := range t.within(w) {
+		if s.From < w.From || s.To > w.To {
+			continue
+		}
+		segments++
+		d := s.W - mean
+		mean += d / float64(segments)
+		m2 += d * (s.W - mean)
+	}
+	if n = t.readings(segments); n < 2 {
+		return 0, n
 	}
 	return math.Sqrt(m2 / float64(segments) * float64(n) / float64(n-1)), n
 }
-	segments := 0

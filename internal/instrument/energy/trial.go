@@ -58,7 +58,8 @@ type TrialEnergy struct {
 }
 
 // Intervals by which the window is widened at each end: the edge's own reading,
-// and room for the clock fit's error.
+// and room for the clock fit's error. A counter may be silent for as long, since
+// what an edge then cuts is idle.
 const widenBy = 5
 
 // Margin is the idle that must stand before and after a trial for its window to
@@ -115,9 +116,15 @@ func clipped(t Trace, w Window) (TrialEnergy, error) {
 }
 
 // edgeError bounds what clipping loses at an instant: half the step of power
-// around it times the interval.
+// around it times the interval, or what there is of a counter's between two readings.
 func (t Trace) edgeError(at time.Duration) float64 {
-	around := t.within(Window{at - t.Interval - t.Interval/2, at + t.Interval + t.Interval/2})
+	interval := t.Interval
+	if t.Kind == Cumulative {
+		for _, s := range t.within(Window{at, at + 1}) {
+			interval = max(interval, s.Length())
+		}
+	}
+	around := t.within(Window{at - interval - interval/2, at + interval + interval/2})
 	if len(around) == 0 {
 		return 0
 	}
@@ -125,7 +132,7 @@ func (t Trace) edgeError(at time.Duration) float64 {
 	for _, s := range around {
 		lo, hi = min(lo, s.W), max(hi, s.W)
 	}
-	return (hi - lo) * t.Interval.Seconds() / 2
+	return (hi - lo) * interval.Seconds() / 2
 }
 
 // stepError is what the meter's resolution may hide over a length: half a step,
@@ -175,13 +182,6 @@ func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float6
 	return 2 * math.Hypot(math.Hypot(sum, edges), idleErr*wide.Seconds())
 }
 
-// drift says that idle before and after do not agree.
-func drift(idle []Idle, r TrialEnergy) []error {
-	lo, hi := idle[0], idle[0]
-	for _, i := range idle[1:] {
-		if i.Power < lo.Power {
-			lo = i
-		}
 // conversions is the time between two looks of the meter at the power: a step may fall anywhere in it.
 func (f Facts) conversions() time.Duration {
 	if f.Kind == Instant {
@@ -190,6 +190,13 @@ func (f Facts) conversions() time.Duration {
 	return f.Sampling
 }
 
+// drift says that idle before and after do not agree.
+func drift(idle []Idle, r TrialEnergy) []error {
+	lo, hi := idle[0], idle[0]
+	for _, i := range idle[1:] {
+		if i.Power < lo.Power {
+			lo = i
+		}
 		if i.Power > hi.Power {
 			hi = i
 		}
