@@ -61,6 +61,8 @@ type http2Stream struct {
 	body        []byte
 	grpcStatus  string
 	grpcMessage string
+	sized       bool // there was a content-length
+	size        uint64
 	whole       bool
 }
 
@@ -302,5 +304,8 @@ var (
 	errReset   = errors.New("the stream was reset")
 	errRefused = fmt.Errorf("%w by the server with code %d (refused)", errReset, resetRefused)
 )
+
+// errLength: the response is malformed, its stream only (RFC 9113, section 8.1.1).
+var errLength = errors.New("the body is not as long as its content-length")
 
 var errPadding = errors.New("a frame shorter than its padding")

@@ -257,6 +257,69 @@ func TestHTTP2BadServers(t *testing.T) {
 	}
 }
 
+// A response that is shorter or longer than it says is a failure, of its stream only.
+func TestHTTP2ContentLength(t *testing.T) {
+	header := func(stream uint32, flags byte, status byte, length string) []byte {
+		block := append([]byte{status, 0x0f, 0x0d, byte(len(length))}, length...) // :status, content-length
+		return append(appendFrame(nil, len(block), frameHeaders, flagEndHeaders|flags, stream), block...)
+	}
+	body := func(stream uint32, n int) []byte {
+		return append(appendFrame(nil, n, frameData, flagEndStream, stream), make([]byte, n)...)
+	}
+	const ok, notModified = 0x88, 0x8b // 200, 304
+	for _, tt := range []struct {
+		what, method string
+		answer       func(stream uint32) []byte
+		want         string
+	}{
+		{"as long", "POST", func(s uint32) []byte { return append(header(s, 0, ok, "10"), body(s, 10)...) }, ""},
+		{"shorter", "POST", func(s uint32) []byte { return append(header(s, 0, ok, "1000"), body(s, 10)...) },
+			"not as long as its content-length: 10 bytes instead of 1000"},
+		{"longer", "POST", func(s uint32) []byte { return append(header(s, 0, ok, "9"), body(s, 10)...) },
+			"10 bytes instead of 9"},
+		{"none at all", "POST", func(s uint32) []byte { return header(s, flagEndStream, ok, "5") }, "0 bytes instead of 5"},
+		{"HEAD", "HEAD", func(s uint32) []byte { return header(s, flagEndStream, ok, "5") }, ""},
+		{"not modified", "GET", func(s uint32) []byte { return header(s, flagEndStream, notModified, "5") }, "status 304"},
+	} {
+		for _, connection := range []string{KeepAlive, Multiplexed} {
+			url := http2Peer(t, func(conn net.Conn, number int, stream uint32) {
+				if stream%4 == 1 || tt.want == "status 304" { // every other one
+					conn.Write(tt.answer(stream))
+				} else {
+					conn.Write(http2OK(stream))
+				}
+			})
+			d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Method: tt.method, Connection: connection,
+				Concurrency: map[string]int{KeepAlive: 1, Multiplexed: 3}[connection], Timeout: 5 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var message Fixed
+			if tt.method == "POST" {
+				message = Fixed("x")
+			}
+			record, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(20, 0), Record: true}, message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := 0
+			for x := range record.Exchanges() {
+				if x.Failure != "" {
+					failed++
+				}
+				if x.Failure != "" && (tt.want == "" || !strings.Contains(x.Failure, tt.want)) {
+					t.Errorf("%s, %s, request %d: got %q, want %q", tt.what, connection, x.Seq, x.Failure, tt.want)
+				}
+			}
+			if tt.want == "" && failed != 0 || tt.want != "" && failed == 0 ||
+				connection == Multiplexed && failed != 0 && failed != 10 && tt.want != "status 304" {
+				t.Errorf("%s, %s: %d of 20 requests failed", tt.what, connection, failed)
+			}
+			d.Close()
+		}
+	}
+}
+
 func TestGRPCStatus(t *testing.T) {
 	server, _ := http2Server(t, false, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

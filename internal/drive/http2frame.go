@@ -85,7 +85,20 @@ func (w *http2Conn) data(flags byte, stream uint32, b []byte) error {
 		return tooLarge(w.most)
 	}
 	w.stream.body = append(w.stream.body, b...)
-	w.stream.whole = flags&flagEndStream != 0
+	if flags&flagEndStream == 0 {
+		return nil
+	}
+	return w.end()
+}
+
+// end is that of the response. A proxy whose backend breaks off ends a stream in mid-body.
+func (w *http2Conn) end() error {
+	s := &w.stream
+	bare := s.status == 304 || w.fields[0].Value == "HEAD" // what the length is of is not sent
+	if s.sized && !bare && s.size != uint64(len(s.body)) {
+		return fmt.Errorf("%w: %d bytes instead of %d", errLength, len(s.body), s.size)
+	}
+	s.whole = true
 	return nil
 }
 
@@ -130,7 +143,7 @@ func (w *http2Conn) headerPart(flags byte, b []byte) error {
 		if w.stream.status < 200 {
 			return errors.New("a response without a status")
 		}
-		w.stream.whole = true
+		return w.end()
 	}
 	return nil
 }
@@ -143,6 +156,10 @@ func (w *http2Conn) field(f hpack.HeaderField) {
 	switch f.Name {
 	case ":status":
 		w.stream.status, _ = strconv.Atoi(f.Value)
+		w.stream.sized = false // that of an interim response is of no use
+	case "content-length":
+		size, err := strconv.ParseUint(f.Value, 10, 63)
+		w.stream.size, w.stream.sized = size, err == nil
 	case "grpc-status":
 		w.stream.grpcStatus = f.Value
 	case "grpc-message":

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -283,7 +284,15 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 		return nil
 	}
 	perStream := m.w.perStream
-	if err := m.w.take(kind, flags, stream, b); err != nil {
+	err := m.w.take(kind, flags, stream, b)
+	if errors.Is(err, errLength) && l != nil {
+		if !m.w.ended {
+			m.reset(stream)
+		}
+		m.end(l, fmt.Errorf("HTTP/2: %w", err))
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if l == nil {
