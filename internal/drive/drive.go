@@ -289,7 +289,7 @@ func (r *run) keep(l *lane, err error) {
 		defer r.mu.Unlock()
 	}
 	r.last = max(r.last, l.free)
-	if l.retransmitter != nil {
+	if l.retransmitter != nil && l.started { // else it counts those of the request before
 		r.quality.Retransmissions += l.retransmitter.retransmitted()
 	}
 	r.record.ended++

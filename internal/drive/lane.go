@@ -33,6 +33,7 @@ type lane struct {
 	by      time.Duration // the request fails if it has no response by then
 	free    time.Duration // when the request before was over
 	opening time.Duration // when opening a connection for this request began; 0: none is being opened
+	started bool          // the stream has taken the request up
 	unsure  bool          // nobody has looked at the connection since the run before
 	fresh   bool          // the connection was made for this very request
 	again   bool          // this is not the request's first attempt
@@ -62,7 +63,7 @@ func newLane(s stream, number int) *lane {
 // An error is the request's failure.
 func (r *run) beginRequest(l *lane, seq uint64, due, now time.Duration) error {
 	l.seq, l.begin, l.bytes, l.written, l.again, l.opening = seq, now, false, false, false, 0
-	l.row = row{due: int64(due)}
+	l.row, l.started = row{due: int64(due)}, false
 	room := l.stream.headroom()
 	body, err := r.encode(l, now, l.buf[:room])
 	if err != nil {
@@ -76,6 +77,7 @@ func (r *run) beginRequest(l *lane, seq uint64, due, now time.Duration) error {
 	}
 	l.buf = body
 	l.row.out = uint32(len(body) - room)
+	l.started = true
 	if err := l.stream.start(body, r.now()); err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type mqttConn struct {
 	own      bool   // nobody else's answers come on the response topic
 	resuming bool   // the session goes on over the next connection
 	leaves   bool   // DISCONNECT after every request
+	taken    uint16 // the broker's identifier of the last answer; 0: it had none
 	answered bool   // the answer is here, a handshake is not
 	whole    bool
 	status   int
@@ -91,7 +92,7 @@ func (w *mqttConn) hungUp() {
 			w.m.ContentType = []byte(w.t.ContentType)
 		}
 	}
-	w.s = mqtt.NewSession(p)
+	w.s, w.taken = mqtt.NewSession(p), 0
 }
 
 // connected says that the next bytes go over a new connection.
@@ -159,17 +160,25 @@ func (w *mqttConn) answer(m *mqtt.Message) {
 	switch {
 	case m.Retain && w.t.Topic != "": // kept by the broker from before
 		return
+	case w.again(m):
+		return
 	case w.own && len(m.Correlation) == 0:
 	case w.version == mqtt.V5 && !bytes.Equal(m.Correlation, w.m.Correlation):
 		return
 	}
-	w.answered, w.status, w.body = true, 200, m.Payload
+	w.answered, w.status, w.body, w.taken = true, 200, m.Payload, m.ID
 	switch {
 	case m.Failure != nil:
 		w.status, w.body = 400, m.Failure
 	case w.version == mqtt.V311 && string(m.Topic) == w.failures:
 		w.status = 400
 	}
+}
+
+// again says whether m is the answer taken last: a broker that lost its PUBACK with a connection sends it once
+// more. Correlation data tells answers apart by itself.
+func (w *mqttConn) again(m *mqtt.Message) bool {
+	return m.Dup && m.ID != 0 && m.ID == w.taken && len(m.Correlation) == 0
 }
 
 func (w *mqttConn) closed() error { return io.EOF }

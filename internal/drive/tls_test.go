@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -174,6 +175,19 @@ func TestSlowAnswerOverDTLS(t *testing.T) {
 	sound(t, xs)
 }
 
+// A faltering call has no bytes for one request.
+type faltering struct {
+	Fixed
+	at uint64
+}
+
+func (f faltering) Encode(seq uint64, buf []byte) ([]byte, error) {
+	if seq == f.at {
+		return nil, errors.New("no request")
+	}
+	return f.Fixed.Encode(seq, buf)
+}
+
 // A lost request is sent again after ACK_TIMEOUT, 2 to 3 s; it is counted.
 func TestCoAPRetransmission(t *testing.T) {
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -206,5 +220,11 @@ func TestCoAPRetransmission(t *testing.T) {
 			t.Errorf("concurrency %d: %d retransmissions, RTT %v, then %v", concurrency, r.Quality.Retransmissions, xs[0].RTT(),
 				xs[concurrency].RTT())
 		}
+	}
+	r, xs := drive(t, Spec{URL: "coap://" + l.LocalAddr().String()}, Load{Schedule: ClosedLoop(2, 0)},
+		faltering{Fixed("x"), 2})
+	if r.Quality.Retransmissions != 1 || xs[0].Failure != "" || xs[1].Failure != "no request" {
+		t.Errorf("before a request that is none: %d retransmissions, %q, %q", r.Quality.Retransmissions, xs[0].Failure,
+			xs[1].Failure)
 	}
 }

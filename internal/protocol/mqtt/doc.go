@@ -70,6 +70,7 @@ type Message struct {
 	QoS     byte
 	Dup     bool
 	Retain  bool
+	ID      uint16 // of one delivered with QoS 1: the broker's
 	// MQTT 5 only:
 	ResponseTopic []byte
 	Correlation   []byte

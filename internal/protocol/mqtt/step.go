@@ -104,6 +104,7 @@ func (s *Session) message(p *Packet) *Message {
 	switch p.QoS {
 	case 1:
 		s.out = AppendAck(s.out, Puback, p.ID, 0)
+		p.Message.ID = p.ID
 	case 2:
 		s.out = AppendAck(s.out, Pubrec, p.ID, 0)
 		for _, h := range s.held {
