@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -158,14 +159,11 @@ func readLoad(root fs.FS) (machineLoad, error) {
 		ticks += x
 	}
 	l.busy = seconds(ticks / hertz)
-	links, err := fs.Glob(root, "sys/class/net/*")
+	links, err := networkCards(root)
 	if err != nil {
 		return l, err
 	}
 	for _, dir := range links {
-		if path.Base(dir) == "lo" {
-			continue
-		}
 		for _, name := range []string{"rx_bytes", "tx_bytes"} {
 			if x, err := kernel.ReadOptional(root, path.Join(dir, "statistics", name), 1); err != nil {
 				return l, err
@@ -175,4 +173,20 @@ func readLoad(root fs.FS) (machineLoad, error) {
 		}
 	}
 	return l, nil
+}
+
+// networkCards are the folders of the interfaces that have a device, or, where none has, of all but the loopback.
+// Those of bridges, VLANs and tunnels have none, and what goes over them goes over a card, too.
+func networkCards(root fs.FS) (cards []string, err error) {
+	all, err := fs.Glob(root, "sys/class/net/*")
+	all = slices.DeleteFunc(all, func(dir string) bool { return path.Base(dir) == "lo" })
+	for _, dir := range all {
+		if _, err := fs.Stat(root, path.Join(dir, "device")); err == nil {
+			cards = append(cards, dir)
+		}
+	}
+	if len(cards) == 0 {
+		cards = all
+	}
+	return cards, err
 }

@@ -139,6 +139,9 @@ func TestModelFollowsTheLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if samples[0].At < 100*time.Millisecond {
+			t.Errorf("the first mean is of the %v since the model began", samples[0].At)
+		}
 		tr := energy.NewTrace(m.Facts(), samples)
 		for _, c := range []struct {
 			from, to time.Duration
@@ -150,6 +153,30 @@ func TestModelFollowsTheLoad(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What goes over a bridge or a tunnel goes over a card, and counts once.
+func TestModelCountsEachByteOnce(t *testing.T) {
+	const stat = "proc/stat cpu 1 0 1 1 0 0 0 0 0 0\\n\n"
+	interfaces := func(names ...string) string {
+		var b strings.Builder
+		for i, n := range names {
+			b.WriteString("sys/class/net/" + n + "/statistics/rx_bytes " + itoa(1000*(i+1)) + "\nsys/class/net/" + n +
+				"/statistics/tx_bytes 7\n")
+		}
+		return b.String()
+	}
+	for lines, want := range map[string]int64{
+		interfaces("eth0", "br0", "lo", "tun0") + "sys/class/net/eth0/device/uevent x":                      1007,
+		interfaces("wlan0", "eth0", "lo") + "sys/class/net/eth0/device/a x\nsys/class/net/wlan0/device/a x": 3014,
+		interfaces("veth0", "lo"): 1007, // a container
+		interfaces("lo"):          0,
+	} {
+		l, err := readLoad(tree(stat + lines))
+		if err != nil || l.bytes != want {
+			t.Errorf("%s: got %d B, want %d: %v", lines, l.bytes, want, err)
+		}
+	}
 }
 
 func TestProfilesThatAreWrong(t *testing.T) {

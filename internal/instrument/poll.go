@@ -100,6 +100,12 @@ func (p *poller) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	inRow := 0
 	tick := time.NewTicker(p.facts.Interval)
 	defer tick.Stop()
+	if p.facts.Kind == energy.Mean { // it looks back over an interval
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
 	for {
 		before := time.Since(zero)
 		r, err := p.read(ctx)
