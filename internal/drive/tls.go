@@ -27,6 +27,11 @@ type secret struct {
 	onePipe bool // over a raw socket; else over package net
 }
 
+// groups are those that key exchange may be by, X25519 first, as every stack has it
+// (doc/method.md); the others are for services from elsewhere. Without this Go would
+// send a key of its post-quantum hybrid as well, 1.2 kB, which no other stack does.
+var groups = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
+
 func newSecret(t *target) (*secret, error) {
 	if !t.secure() {
 		return nil, nil
@@ -37,7 +42,7 @@ func newSecret(t *target) (*secret, error) {
 		return s, nil
 	}
 	s.tls = &tls.Config{MinVersion: tls.VersionTLS13, ServerName: c.ServerName, InsecureSkipVerify: c.Insecure,
-		NextProtos: []string{HTTP1}}
+		NextProtos: []string{HTTP1}, CurvePreferences: groups}
 	switch {
 	case t.scheme == "mqtts":
 		s.tls.NextProtos = nil

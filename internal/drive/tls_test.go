@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,28 @@ func TestTLS(t *testing.T) {
 	defer old.Close()
 	if _, err := Dial(t.Context(), Spec{URL: old.URL, Credentials: Credentials{Insecure: true}}); err == nil {
 		t.Error("TLS 1.2 is taken for TLS 1.3")
+	}
+}
+
+// The driver sends a key of X25519 and of nothing else, also where the server would take Go's hybrid.
+func TestTLSExchangesKeysByX25519(t *testing.T) {
+	var chosen, offered []tls.CurveID
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		chosen = append(chosen, r.TLS.CurveID)
+		echo(w, r)
+	}))
+	server.TLS = &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		offered = append(offered, h.SupportedCurves...)
+		return nil, nil
+	}}
+	server.StartTLS()
+	defer server.Close()
+	s := Spec{URL: server.URL, Connection: PerRequest, Concurrency: 1, Credentials: Credentials{Insecure: true}}
+	_, xs := drive(t, s, Load{Schedule: ClosedLoop(3, 0)}, numbered{pad: 20})
+	sound(t, xs)
+	if len(chosen) != 3 || slices.ContainsFunc(chosen, func(g tls.CurveID) bool { return g != tls.X25519 }) ||
+		slices.Contains(offered, tls.X25519MLKEM768) {
+		t.Errorf("keys were exchanged by %v; %v were offered", chosen, offered)
 	}
 }
 

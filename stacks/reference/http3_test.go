@@ -87,6 +87,9 @@ func TestHTTP3Refuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(tt.what, err)
 		}
+		if g := conn.ConnectionState().TLS.CurveID; g != tls.X25519 { // though a client of Go's own prefers another
+			t.Errorf("keys were exchanged by %v", g)
+		}
 		if tt.control {
 			s, err := conn.OpenUniStream()
 			if err != nil {

@@ -109,6 +109,7 @@ func mosquittoConfig(s stack.Serve, port, limit int, socket string) string {
 		say("certfile", s.Credentials["cert"])
 		say("keyfile", s.Credentials["key"])
 		say("tls_version", "tlsv1.3")
+		say("ciphers_tls1.3", "TLS_AES_128_GCM_SHA256") // as Go's TLS and gSOAP's
 	}
 	say("listener", "0 "+socket)
 	return b.String()
