@@ -122,6 +122,17 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
+// Apache resumes no session and has the group and the suite of all stacks, with TLS 1.2 as well, which no stack inside
+// edgegauge speaks.
+func TestHandshakes(t *testing.T) {
+	gsoap, d := stacktest.Built(t, "../gsoap"), stacktest.Built(t, ".")
+	credentials, err := stack.NewCredentials(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacktest.Between(t, d, gsoap, credentials, "handshakes are whole")
+}
+
 // A killed server takes its Apache along.
 func TestKilled(t *testing.T) {
 	stacktest.Built(t, ".")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func Between(t *testing.T, d, peer stack.Description, credentials map[string]str
 			_, err := peer.Resolve(w)
 			return peer, err == nil
 		},
-		Credentials: credentials, Directory: t.TempDir(), Only: check,
+		Credentials: credentials, Directory: open(t), Only: check,
 	}, func(name string, err error) {
 		t.Run(name, func(t *testing.T) {
 			if err != nil {
@@ -86,6 +87,16 @@ func Between(t *testing.T, d, peer stack.Description, credentials map[string]str
 			}
 		})
 	})
+}
+
+// open is a folder that another user may pass through, as Apache's workers must.
+func open(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // A program is a started one.

@@ -149,6 +149,10 @@ static bool configure(const struct apache *a, const struct setup *s, const struc
   if (tls) {
     fprintf(f, "LoadModule socache_shmcb_module %s/mod_socache_shmcb.so\nLoadModule ssl_module %s/mod_ssl.so\nSSLEngine on\nSSLProtocol -all +TLSv1.%d\n", modules,
             modules, strcmp(s->security, "tls12") ? 3 : 2);
+    // One group and one suite, as all stacks have (doc/method.md), and no session is resumed. Subtle: of TLS 1.2 the groups say also which certificates fit.
+    bool old = !strcmp(s->security, "tls12");
+    fprintf(f, "SSLOpenSSLConfCmd Groups %s\nSSLOpenSSLConfCmd NumTickets 0\nSSLSessionTickets off\nSSLSessionCache none\n", old ? "X25519:P-256" : "X25519");
+    fputs(old ? "SSLCipherSuite ECDHE-ECDSA-AES128-GCM-SHA256\n" : "SSLCipherSuite TLSv1.3 TLS_AES_128_GCM_SHA256\n", f);
     fputs("SSLCertificateFile ", f), quoted(f, setup_credential(s, "cert")), fputs("\nSSLCertificateKeyFile ", f), quoted(f, setup_credential(s, "key")), fputc('\n', f);
   }
   return fclose(f) == 0 || failed(why, size, path);

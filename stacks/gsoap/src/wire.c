@@ -224,6 +224,11 @@ static int post(struct soap *s, const char *endpoint, const char *host, int port
 static SOAP_SOCKET connect_timed(struct soap *s, const char *endpoint, const char *host, int port) {
   struct wire *w = s->user;
   int64_t began = now();
+#ifdef WITH_OPENSSL
+  // gSOAP keeps its last session and offers it again: each connection pays a whole handshake (stacks/PROTOCOL.md).
+  if (s->session) SSL_SESSION_free(s->session);
+  s->session = NULL;
+#endif
   SOAP_SOCKET k = w->connect(s, endpoint, host, port);
   w->connecting += now() - began;
   return k;
