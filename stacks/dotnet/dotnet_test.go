@@ -80,7 +80,8 @@ func TestConnectsAsToldToGSOAP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, check := range []string{"connection per-request", "connection keep-alive", "RTT excludes connecting"} {
+	for _, check := range []string{"connection per-request", "connection keep-alive", "RTT excludes connecting",
+		"handshakes are whole"} {
 		stacktest.Between(t, d, gsoap, credentials, check)
 	}
 }

@@ -84,6 +84,14 @@ func (c suite) client(held *programs, peer stack.Description, s string, n int, f
 			c.letters(client, s, add)
 		}
 	}
+	if c.has("server") && c.handshaken() {
+		c.tap = nil
+		c.check(s, wholeHandshakes+", asks "+peer.Name, func() error {
+			return c.served(peer, s, func(srv *stack.Conn, url string) error {
+				return c.shakesHands(srv, c.d, &held.perRequest, s, url)
+			})
+		})
+	}
 	c.tap = func([]byte, *service.Message) bool { return true }
 	c.check(s, "client checks its answers", func() error { return c.disbelieves(client, peer, s) })
 }

@@ -189,6 +189,11 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 	if first && c.has("client") {
 		c.connections(held, s, add)
 	}
+	if first && crossed && c.handshaken() {
+		add(wholeHandshakes+", "+peer.Name+" asks", func(srv *stack.Conn, url string) error {
+			return c.shakesHands(srv, peer, nil, s, url)
+		})
+	}
 	if first || s == string(service.Monitor) {
 		if codec.Encoding(c.wish.Encoding).Syntax() == codec.JSONText && c.askable(s) {
 			add("refuses wrong fields", func(_ *stack.Conn, url string) error { return c.refusesFields(s, url) })
@@ -283,6 +288,11 @@ func (c suite) connections(held *programs, s string, add adder) {
 		client := &held.client
 		if conn == "per-request" {
 			client = &held.perRequest
+			if c.handshaken() {
+				add(wholeHandshakes, func(srv *stack.Conn, url string) error {
+					return c.shakesHands(srv, c.d, client, s, url)
+				})
+			}
 		}
 		add("connection "+conn, func(srv *stack.Conn, url string) error { return c.connection(srv, client, s, url, conn) })
 		// DPWS learns from a device where its service is: a link before the one is not before the other.

@@ -6,22 +6,26 @@ import (
 	"time"
 )
 
-// slowUDP forwards datagrams between clients and a server; each takes linkDelay more.
+// slowUDP forwards datagrams between clients and a server; each takes delay more.
 type slowUDP struct {
 	listener *net.UDPConn
 	server   string
+	delay    time.Duration
+	heard    func(client string, b []byte) // what the server says to a client; may be nil
 	wg       sync.WaitGroup
 	mu       sync.Mutex
 	links    map[string]net.Conn // to the server, by client
 	closed   bool
 }
 
-func newSlowUDP(server string) (*slowUDP, error) {
+func newSlowUDP(server string) (*slowUDP, error) { return newUDPRelay(server, linkDelay, nil) }
+
+func newUDPRelay(server string, delay time.Duration, heard func(string, []byte)) (*slowUDP, error) {
 	l, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}
-	s := &slowUDP{listener: l, server: server, links: map[string]net.Conn{}}
+	s := &slowUDP{listener: l, server: server, delay: delay, heard: heard, links: map[string]net.Conn{}}
 	s.wg.Go(s.serve)
 	return s, nil
 }
@@ -55,9 +59,13 @@ func (s *slowUDP) serve() {
 	}
 }
 
-// later does send after linkDelay. What is on its way when the link closes is lost.
+// later does send after the delay. What is on its way when the link closes is lost.
 func (s *slowUDP) later(b []byte, send func([]byte)) {
-	time.AfterFunc(linkDelay, func() { send(b) })
+	if s.delay == 0 { // in order
+		send(b)
+		return
+	}
+	time.AfterFunc(s.delay, func() { send(b) })
 }
 
 // link is the connection to the server for a client.
@@ -80,6 +88,9 @@ func (s *slowUDP) link(client *net.UDPAddr) (net.Conn, error) {
 			n, err := l.Read(b)
 			if err != nil {
 				return
+			}
+			if s.heard != nil {
+				s.heard(client.String(), b[:n])
 			}
 			s.later(append([]byte(nil), b[:n]...), func(b []byte) { s.listener.WriteToUDP(b, client) })
 		}
