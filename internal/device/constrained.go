@@ -38,8 +38,12 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 		g.remove()
 		return nil, err
 	}
+	counting := p.group
+	if g.two { // in cgroup v2 Enter has moved it there
+		counting = tracker(g.dirs[0])
+	}
 	p.usage = func() (Usage, error) {
-		u, err := usage(p.PID)
+		u, err := usage(p.PID, counting)
 		g.throttling(&u)
 		return u, err
 	}

@@ -44,6 +44,7 @@ type Process struct {
 	PID    int
 
 	supervisor supervisor
+	group      tracker // of its processes; empty: none, or on another machine
 	exit       chan Exit
 	usage      func() (Usage, error) // of a process on another machine; nil: on this one
 }

@@ -42,7 +42,8 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 		ours.close()
 		return nil, err
 	}
-	p := &Process{Stdin: ours.stdin, Stdout: ours.stdout, PID: pid, supervisor: s, exit: make(chan Exit, 1)}
+	p := &Process{Stdin: ours.stdin, Stdout: ours.stdout, PID: pid, supervisor: s, group: s.group,
+		exit: make(chan Exit, 1)}
 	spares := l.Spares
 	if c.Namespace != nil {
 		spares = nil // its supervisor is in there, too

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if part := os.Getenv(cgroup2Part); part != "" {
 		playCgroup2(part)
 	}
+	if part := os.Getenv(negligentPart); part != "" {
+		playNegligent(part)
+	}
 	if os.Getenv("DEVICE_TEST_LAB") != "" {
 		playLab()
 	}

@@ -16,9 +16,10 @@ import (
 )
 
 // A tracker is a control group without any controller that holds one program's
-// processes and nothing else: it limits and counts nothing, but a process leaves
-// it by no fork and no new session, so all of them are found even when their
-// supervisor was killed. Empty where the kernel or the user's rights allow none.
+// processes and nothing else: it limits nothing, but a process leaves it by no fork
+// and no new session, so all of them are found even when their supervisor was killed,
+// and in cgroup v2 the CPU time of all is counted, of those that ended as well. Empty
+// where the kernel or the user's rights allow none.
 type tracker string
 
 // trackerPrefix begins the name of each tracker: see groupName.
@@ -107,6 +108,22 @@ func (t tracker) pids() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// spent is the CPU time of all processes that were ever in it; not ok where the kernel
+// does not count it (cgroup v1).
+func (t tracker) spent() (_ time.Duration, ok bool) {
+	if t == "" {
+		return 0, false
+	}
+	b, _ := os.ReadFile(filepath.Join(string(t), "cpu.stat"))
+	for line := range bytes.Lines(b) {
+		if f := bytes.Fields(line); len(f) == 2 && string(f[0]) == "usage_usec" {
+			us, err := strconv.ParseInt(string(f[1]), 10, 64)
+			return time.Duration(us) * time.Microsecond, err == nil
+		}
+	}
+	return 0, false
 }
 
 // killAll kills until none is left, within bounds: a fork bomb is not ours to win.

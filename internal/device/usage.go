@@ -19,18 +19,23 @@ type Usage struct {
 	ThrottledFor       time.Duration
 	// Instructions of the user's, on a device that counts them.
 	Instructions int64
+	// Uncounted: CPU lacks what descendants used that ended, since their parent waits
+	// for none, and there is no control group that counts them.
+	Uncounted bool
 }
 
-// Usage reads what the process uses now. Descendants that ended already count
-// only as far as their parent has waited for them (10 ms steps).
+// Usage reads what the process uses now. Descendants that ended already count where
+// the program has a control group that counts CPU time (cgroup v2); elsewhere only as
+// far as their parent has waited for them (10 ms steps).
 func (p *Process) Usage() (Usage, error) {
 	if p.usage != nil {
 		return p.usage()
 	}
-	return usage(p.PID)
+	return usage(p.PID, p.group)
 }
 
-func usage(pid int) (Usage, error) {
+// usage reads what pid and its descendants use; group is theirs alone, or empty.
+func usage(pid int, group tracker) (Usage, error) {
 	u := Usage{Stolen: kernel.Stolen()}
 	for _, q := range append([]int{pid}, kernel.Family(pid)...) {
 		cpu, err := kernel.CPUTime(q)
@@ -45,6 +50,10 @@ func usage(pid int) (Usage, error) {
 		u.CPU += cpu + p.Waited
 		u.PeakRSS += kernel.StatusBytes(q, "VmHWM")
 		u.Waiting += waiting
+		u.Uncounted = u.Uncounted || kernel.WaitsForNone(q)
+	}
+	if spent, ok := group.spent(); ok { // of running threads it may be a tick behind
+		u.CPU, u.Uncounted = max(u.CPU, spent), false
 	}
 	return u, nil
 }

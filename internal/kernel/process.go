@@ -245,16 +245,27 @@ func StatusBytes(pid int, key string) int64 {
 }
 
 func sizeIn(file, key string) int64 {
+	kib, _ := strconv.ParseInt(valueIn(file, key), 10, 64)
+	return kib << 10
+}
+
+// valueIn is the first word behind a key; empty if the file or the line is missing.
+func valueIn(file, key string) string {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return 0
+		return ""
 	}
 	for line := range bytes.Lines(b) {
-		f := bytes.Fields(line)
-		if len(f) > 1 && string(f[0]) == key+":" {
-			kib, _ := strconv.ParseInt(string(f[1]), 10, 64)
-			return kib << 10
+		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == key+":" {
+			return string(f[1])
 		}
 	}
-	return 0
+	return ""
+}
+
+// WaitsForNone says that the process ignores the end of its children: it waits for
+// none, and the kernel then adds their CPU time to nobody's (getrusage(2)).
+func WaitsForNone(pid int) bool {
+	ignored, _ := strconv.ParseUint(valueIn(fmt.Sprintf("/proc/%d/status", pid), "SigIgn"), 16, 64)
+	return ignored&(1<<(unix.SIGCHLD-1)) != 0
 }

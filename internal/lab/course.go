@@ -44,3 +44,6 @@ func (c *course) cpuOf(side int) time.Duration {
 	}
 	return c.usage[side][1].CPU - c.usage[side][0].CPU
 }
+
+// knowsCPU says whether cpuOf holds all that the side used.
+func (c *course) knowsCPU(side int) bool { return c.cpu[side] > 0 || !c.usage[side][1].Uncounted }

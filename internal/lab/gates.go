@@ -95,7 +95,10 @@ func (t *trialRunner) summarize() {
 			continue
 		}
 		before, after := c.usage[i][0], c.usage[i][1]
-		if client.n > 0 {
+		switch {
+		case !c.knowsCPU(i):
+			f.note("cpu_uncounted_"+string(side), "1", 1)
+		case client.n > 0:
 			one(side, "cpu", c.cpuOf(i).Seconds()/float64(client.n))
 		}
 		one(side, "peak_rss", float64(after.PeakRSS))

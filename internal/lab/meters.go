@@ -280,6 +280,9 @@ func (m *meters) model(context.Context) error {
 		if !ok {
 			return fmt.Errorf("%w: no power profile %q", errLab, name)
 		}
+		if !r.course.knowsCPU(i) {
+			continue // a model of half the work is none
+		}
 		t := &r.course.sides[i]
 		bytes, onWire := t.in+t.out, 0.0
 		if r.course.onWire > 0 {

@@ -144,6 +144,27 @@ func (r *Report) doubtModelledBytes(noted [][]map[string]float64) {
 	}
 }
 
+// doubtCPU warns where there is no CPU time since the kernel did not count all of it.
+func (r *Report) doubtCPU(noted [][]map[string]float64) {
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		var without []string
+		for i, trials := range noted {
+			for _, m := range trials {
+				if m["cpu_uncounted_"+string(side)] > 0 {
+					without = append(without, r.Treatments[i].Name())
+					break
+				}
+			}
+		}
+		if len(without) > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("no cpu of the %s, and no energy modelled from it, in %s: one of its "+
+				"processes does not wait for its children, and without a control group of the program (cgroup v2) their CPU "+
+				"time is lost; run as root, or with: systemd-run --user --scope -p Delegate=yes edgegauge …", side,
+				list(without, mostNames)))
+		}
+	}
+}
+
 // recordBytes is about what a program keeps of a request until the run has ended (stacks/reference/records.go).
 const recordBytes = 64
 

@@ -87,6 +87,16 @@ func TestRampsThatDiffer(t *testing.T) {
 	}
 }
 
+// Where the kernel loses CPU time, a report says why there is none.
+func TestCPUThatIsNotCounted(t *testing.T) {
+	r := reportOfRan(t, ran{"a", 1, []float64{1, 2, 3}}, ran{"b", 1, []float64{1, 2, 3}})
+	r.doubtCPU([][]map[string]float64{{{"requests": 1}}, {{"requests": 1}, {"cpu_uncounted_server": 1}}})
+	got := strings.Join(r.Warnings, "; ")
+	if strings.Count(got, "no cpu") != 1 || !strings.Contains(got, "of the server") || !strings.Contains(got, "in b:") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Energy that is modelled from bodies is not compared with energy modelled from the wire.
 func TestModelledBytesThatDiffer(t *testing.T) {
 	r := reportOfRan(t, ran{"a", 1, []float64{1, 2, 3}}, ran{"b", 1, []float64{1, 2, 3}})

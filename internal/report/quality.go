@@ -64,6 +64,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.sayJoint(noted)
 	r.doubtRamps(noted)
 	r.doubtModelledBytes(noted)
+	r.doubtCPU(noted)
 	r.doubtMemory(noted)
 	r.doubtDrift(noted)
 	r.doubtEnergy(noted)
