@@ -47,6 +47,7 @@ static class Program {
     if (s == null) return;
     s.Check();
     ServicePointManager.Expect100Continue = false;
+    ServicePointManager.UseNagleAlgorithm = false; // TCP_NODELAY, as all stacks set it
     ServicePointManager.DefaultConnectionLimit = 10000;
     ServicePointManager.ServerCertificateValidationCallback = (sender, certificate, chain, errors) => true; // README: it knows no other authority than its own store's
     var callers = new List<Caller> { new Caller(s) };
