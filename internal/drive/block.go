@@ -28,18 +28,23 @@ func (r *run) block(l *lane) {
 
 // exchange conducts one request, from serialization to deserialization.
 func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
+	began, looked := now, false
 	if l.unsure || now-l.free > idleLong {
-		l.unsure = false
+		looked, l.unsure = l.pipe != nil, false
 		if r.gone(l) {
 			l.hangUp()
 		}
-		now = r.now() // the look is no part of the request
+		now = r.now()
 	}
-	if err := r.beginRequest(l, seq, due, now); err != nil {
+	err := r.beginRequest(l, seq, due, now)
+	if looked { // the look is part of connection, and so of the total
+		l.begin, l.row.connection = began, int64(now-began)
+	}
+	if err != nil {
 		r.finish(l, err)
 		return
 	}
-	err := r.prepare(l)
+	err = r.prepare(l)
 	if err == nil {
 		err = r.converse(l)
 	}
@@ -60,7 +65,7 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 const idleLong = time.Millisecond
 
 // gone says whether the peer has closed a connection that was idle, or has said
-// what nobody asked for. It costs a system call, and is before the request.
+// what nobody asked for. It costs a system call, before the request is sent.
 func (r *run) gone(l *lane) bool {
 	if l.pipe == nil || !r.d.overTCP {
 		return false

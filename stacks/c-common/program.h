@@ -26,7 +26,8 @@ const char *setup_option(const struct setup *s, const char *name, const char *ot
 // One request and its response as this side saw it; instants on now's clock, phases in ns, sizes in bytes of message body.
 struct exchange {
   int64_t due, begun, sent, done;
-  int64_t connection; // client: opening a connection, before sent
+  int64_t connection; // client: opening a connection, or looking at a kept one, before sent
+  int64_t closed;     // client: what call took to close the connection, no part of total
   int64_t serialization, processing, sensor, deserialization, total;
   int64_t in, out;
   char failure[160];
@@ -42,7 +43,7 @@ struct stack {
   void (*sync)(void); // before a report: wait for records on their way; may be NULL
   void (*stop)(void);
   void *(*dial)(const struct setup *s, char *why, size_t whySize); // one connection, opened when first used or before
-  // Sends request and fills x from begun to total but for the check; the answer stays valid until the next call.
+  // Sends request and fills x but for total, which ends when it returns; the answer stays valid until the next call.
   void (*call)(void *connection, const struct message *request, struct message *answer, struct exchange *x);
   void (*hang_up)(void *connection);
 };

@@ -22,14 +22,15 @@ func Checks() []Check {
 		{"connection", "The client uses connections as told: keep-alive uses one for all requests, per-request one for " +
 			"each. They are counted between client and server."},
 		{"RTT excludes connecting", "Over a link on which opening a connection takes longer than a round trip, opening " +
-			"is part of connection, before sent, and the round trip is between sent and done. Not checked for DPWS: the " +
-			"client finds the device by multicast and connects to the address that the device itself gives, so no link can " +
-			"stand between them. Afterwards it is HTTP: reference/dpws opens connections with the driver of this " +
-			"program's HTTP stacks, which are checked."},
-		{wholeHandshakes, "The client makes three connections with TLS or DTLS, to its own server and with a peer, and what " +
-			"the server says in the clear is read from the wire. No session is resumed, the key exchange is by X25519 (TLS), " +
-			"the cipher suite is the one of doc/method.md, and no round trip is lost by a key of another group. Not checked " +
-			"of QUIC, whose handshakes are encrypted."},
+			"is part of connection, before sent, and the round trip is between sent and done. What of the total is in no " +
+			"phase is no round trip: closing a connection is no part of it. Not checked for DPWS: the client finds the " +
+			"device by multicast and connects to the address that the device itself gives, so no link can stand between " +
+			"them. Afterwards it is HTTP: reference/dpws opens connections with the driver of this program's HTTP stacks, " +
+			"which are checked."},
+		{wholeHandshakes, "The client makes three connections with TLS or DTLS, to its own server and with a peer, and " +
+			"what the server says in the clear is read from the wire. No session is resumed, the key exchange is by X25519 " +
+			"(TLS), the cipher suite is the one of doc/method.md, and no round trip is lost by a key of another group. Not " +
+			"checked of QUIC, whose handshakes are encrypted."},
 		{"refuses wrong fields", "The server refuses JSON in which a field is missing, of another type, or out of " +
 			"range. A server that checks less does less work than others, so its times cannot be compared."},
 		{"server writes the canonical form", "Where the contract defines one form (JSON, CBOR, MessagePack, protobuf, " +

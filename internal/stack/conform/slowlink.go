@@ -96,9 +96,10 @@ func judgeConnecting(all []measure.Exchange, opening time.Duration) error {
 	if len(all) == 0 {
 		return errors.New("no record")
 	}
-	quickest := all[0].RTT()
+	quickest, rest := all[0].RTT(), all[0].Total
 	for _, x := range all {
 		quickest = min(quickest, x.RTT())
+		rest = min(rest, x.Total-x.Connection-x.Serialization-x.RTT()-x.Deserialization)
 		switch {
 		case x.Failure != "":
 			return fmt.Errorf("request %d: %s", x.Seq, x.Failure)
@@ -113,6 +114,10 @@ func judgeConnecting(all []measure.Exchange, opening time.Duration) error {
 	}
 	if opening > 0 && quickest > roundTrip+opening-clocks {
 		return fmt.Errorf("RTT %v or more: it contains opening the connection, which takes %v", quickest, opening)
+	}
+	if rest > roundTrip-clocks {
+		return fmt.Errorf("%v or more of the total are in no phase: it seems to contain the peer's goodbye when the "+
+			"connection closes, which is no part of it", rest)
 	}
 	return nil
 }

@@ -70,6 +70,8 @@ func TestJudgeConnecting(t *testing.T) {
 		{"connecting after sent", x(0, 1204*ms), "connection 0s"},
 		{"connecting in both", measure.Exchange{Seq: 1, Done: 1204 * ms, Connection: 1001 * ms, Total: 2300 * ms},
 			"it contains opening"},
+		{"closing in the total", measure.Exchange{Seq: 1, Sent: 1001 * ms, Done: 1204 * ms, Connection: 1001 * ms,
+			Total: 1404 * ms}, "goodbye"},
 		{"done before the answer", x(1001*ms, 1*ms), "whose round trip"},
 	} {
 		err := judgeConnecting([]measure.Exchange{tt.x}, time.Second)

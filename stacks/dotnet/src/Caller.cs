@@ -47,6 +47,12 @@ class Caller {
     } catch (Exception e) {
       x.Failure = e.GetType().Name + ": " + e.Message;
     }
+    if (x.Total == 0) x.Total = Clock.Now - x.Begun;
+  }
+
+  /// <summary>The answer was deserialized: the total ends, before the check.</summary>
+  static void Answered() {
+    Exchange x = Exchange.Mine;
     x.Total = Clock.Now - x.Begun;
   }
 
@@ -56,23 +62,34 @@ class Caller {
       case "sort":
         var n = q.N;
         proxy.sort(ref n);
+        Answered();
         return (n ?? new int[0]).SequenceEqual(sorted) ? null : "answer has other numbers, or they are not sorted";
-      case "concat": return proxy.concat(q.S) == text ? null : "answer has another text";
-      case "sum": return proxy.sum(q.X) == total ? null : "answer has another total";
+      case "concat":
+        string joined = proxy.concat(q.S);
+        Answered();
+        return joined == text ? null : "answer has another text";
+      case "sum":
+        decimal sum = proxy.sum(q.X);
+        Answered();
+        return sum == total ? null : "answer has another total";
       case "echo":
         var t = q.Text;
         proxy.echo(ref t);
+        Answered();
         return t == text ? null : "answer has another text";
       case "temperature":
         long time;
         decimal celsius = proxy.temperature(out time);
+        Answered();
         return time <= 0 ? "answer has no time" : Math.Abs(celsius) > 1000 ? "answer is a temperature that no sensor reads" : null;
       case "monitor":
         int sequence = q.Sequence;
         bool accepted = proxy.monitor(q.Id, q.Status, ref sequence, q.Temperature, q.Pressure, q.Running, q.Note);
+        Answered();
         return !accepted ? "answer is not accepted" : sequence != q.Sequence ? "answer has another sequence" : null;
       default:
         byte[] got = setup.Service == "io" ? proxy.io(q.Data) : proxy.memory(q.Data);
+        Answered();
         return got != null && got.SequenceEqual(digest) ? null : "answer has another digest";
     }
   }

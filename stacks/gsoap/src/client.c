@@ -142,6 +142,7 @@ void client_call(void *connection, const struct message *q, struct message *a, s
   int64_t closed = w->closing > w->x.done && w->x.done ? stub - w->closing : 0;
   if (w->x.done) w->x.deserialization = end - w->x.done - closed;
   *x = w->x;
+  x->closed = closed;
   if (r) failure(c, x);
 }
 

@@ -234,6 +234,15 @@ static SOAP_SOCKET connect_timed(struct soap *s, const char *endpoint, const cha
   return k;
 }
 
+// The look whether a kept connection is still open is part of "connection".
+static int look_timed(struct soap *s) {
+  struct wire *w = s->user;
+  int64_t began = now();
+  int r = w->look(s);
+  w->connecting += now() - began;
+  return r;
+}
+
 static int shut(struct soap *s) {
   struct wire *w = s->user;
   if (!w->closing) w->closing = now();
@@ -252,6 +261,7 @@ void wire_hook(struct soap *s, struct wire *w) {
   w->begin = s->fprepareinitrecv, s->fprepareinitrecv = begin;
   w->shut = s->fclose, s->fclose = shut;
   w->connect = s->fopen, s->fopen = connect_timed;
+  if (w->client) w->look = s->fpoll, s->fpoll = look_timed;
 }
 
 // The generated table with SOAP 1.2 in the place of 1.1: what is written; either is read.

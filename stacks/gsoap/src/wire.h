@@ -14,7 +14,7 @@ struct wire {
   bool client, cgi;
   struct exchange x;
   void (*record)(const struct exchange *);
-  int64_t connecting;      // ns, of the request under way
+  int64_t connecting;      // ns, of the request under way, the look at a kept connection included
   int64_t closing;         // instant the connection was closed; 0: not
   struct buffer in, rest;  // the body received; what came behind it
   size_t read;             // of in
@@ -32,6 +32,7 @@ struct wire {
   int (*begin)(struct soap *);
   int (*shut)(struct soap *);
   SOAP_SOCKET (*connect)(struct soap *, const char *, const char *, int);
+  int (*look)(struct soap *);
 };
 
 // A context of gSOAP with the hooks in place; modes as soap_new2 takes them. NULL without memory.
