@@ -93,7 +93,7 @@ final class Client implements Caller {
   }
 
   private void open() throws Exception {
-    socket = new TimedConnector(Californium.connector(setup, conf, new InetSocketAddress(source(), 0), false));
+    socket = new TimedConnector(Californium.connector(setup, conf, new InetSocketAddress(source(), 0), false), Californium.tcp(setup));
     endpoint = Californium.endpoint(setup, conf, socket, contexts);
     endpoint.start();
     client.setEndpoint(endpoint);

@@ -3,6 +3,7 @@ package edgegauge.californium;
 import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.InetSocketAddress;
+import java.util.Arrays;
 import org.eclipse.californium.elements.Connector;
 import org.eclipse.californium.elements.EndpointContext;
 import org.eclipse.californium.elements.EndpointContextMatcher;
@@ -12,22 +13,30 @@ import org.eclipse.californium.elements.RawDataChannel;
 
 /**
  * Californium's connector with a clock at its edge: when the first datagram of an exchange is handed to it
- * (under DTLS and TCP: when the connection for it is open), and when the last one was received, however
- * many blocks and retransmissions lie between. With DTLS the edge is inside the record layer: sealing and opening records count as transmission.
+ * (under DTLS and TCP: when the connection for it is open), and when the last one of its response was received, however
+ * many blocks and retransmissions lie between. Notifications, their acknowledgements and late duplicates are no part of it. With DTLS the edge is
+ * inside the record layer: sealing and opening records count as transmission.
  */
 final class TimedConnector implements Connector {
+  private static final int POST = 2;
+
   private final Connector connector;
+  private final boolean tcp;
   private volatile long first, last; // System.nanoTime; 0: none since arm()
+  private volatile byte[] awaited;   // token of the request, or of its latest block, that has no response yet; null: none
   private volatile long connecting;  // when opening a connection for the first datagram began; 0: it was open
   private volatile long connection;  // how long that took
 
-  TimedConnector(Connector connector) {
+  /** tcp: messages are framed as RFC 8323 has it. */
+  TimedConnector(Connector connector, boolean tcp) {
     this.connector = connector;
+    this.tcp = tcp;
   }
 
   /** Forgets the exchange before. */
   void arm() {
     first = last = connecting = connection = 0;
+    awaited = null;
   }
 
   long firstSent() {
@@ -44,7 +53,9 @@ final class TimedConnector implements Connector {
   }
 
   @Override public void send(RawData data) {
-    if (first != 0) {
+    boolean post = data.getBytes()[code(data.getBytes())] == POST; // all requests of the services are, blocks too; an observation is none
+    if (post) awaited = token(data.getBytes());
+    if (first != 0 || !post) {
       connector.send(data);
       return;
     }
@@ -54,9 +65,26 @@ final class TimedConnector implements Connector {
 
   @Override public void setRawDataReceiver(RawDataChannel channel) {
     connector.setRawDataReceiver(data -> {
-      last = data.getReceiveNanoTimestamp(); // Subtle: read by the receiving thread right after the datagram; System.nanoTime too
+      byte[] token = awaited;
+      if (token != null && token.length > 0 && Arrays.equals(token, token(data.getBytes()))) {
+        awaited = null;
+        last = data.getReceiveNanoTimestamp(); // Subtle: read by the receiving thread right after the datagram; System.nanoTime too
+      }
       channel.receiveData(data);
     });
+  }
+
+  /** Where a message's code is: second, or over TCP after the length that its first four bits announce. */
+  private int code(byte[] message) {
+    if (!tcp) return 1;
+    int length = (message[0] & 0xff) >> 4;
+    return length < 13 ? 1 : length == 13 ? 2 : length == 14 ? 3 : 5;
+  }
+
+  /** The token, empty in an acknowledgement alone. What is too short to have one is Californium's to refuse. */
+  private byte[] token(byte[] message) {
+    int at = code(message) + (tcp ? 1 : 3);
+    return at > message.length ? new byte[0] : Arrays.copyOfRange(message, at, at + (message[0] & 15));
   }
 
   /** Reads the clock when the connector opens a connection for a datagram, and when it is open. */
