@@ -23,7 +23,7 @@ type probe struct {
 	said *bufio.Reader
 }
 
-// compiled makes the shared classes and the probe, once for all tests.
+// compiled makes the shared classes and the probes.
 func compiled(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("javac"); err != nil {
@@ -35,7 +35,7 @@ func compiled(t *testing.T) string {
 		t.Fatalf("no sources: %v", err)
 	}
 	args := append([]string{"--release", "8", "-Xlint:-options", "-d", dir,
-		"test/edgegauge/adapter/SensorProbe.java"}, sources...)
+		"test/edgegauge/adapter/SensorProbe.java", "test/edgegauge/adapter/CallProbe.java"}, sources...)
 	if out, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -405,7 +405,7 @@ public final class Stack {
     private final URL url;
     private final int timeout; // ms
     private final Map<String, Object> request, expected;
-    private long sent, done, connection, serialization, deserialization;
+    private long sent, done, connection, serialization, deserialization, total;
     private int out, in;
 
     Client(Map<String, Object> line) throws Exception {
@@ -427,7 +427,7 @@ public final class Stack {
 
     /** Sends one request and fills the fields; throws if it fails. */
     private void once() throws Exception {
-      sent = done = connection = serialization = deserialization = out = in = 0;
+      sent = done = connection = serialization = deserialization = total = out = in = 0;
       long begun = now();
       byte[] body = encode(request, Stack.request(service));
       serialization = now() - begun;
@@ -459,6 +459,7 @@ public final class Stack {
       long decoding = now();
       Map<String, Object> received = decode(got, response(service));
       deserialization = now() - decoding;
+      total = now() - begun; // to check the answer is no part of it
       if (!received.equals(expected)) throw new Refused("the answer is another than was asked for");
     }
 
@@ -485,7 +486,7 @@ public final class Stack {
           failure = reason(e);
           failures.add(failure);
         }
-        long total = now() - begun;
+        if (total == 0) total = now() - begun; // it failed before it was decoded
         if (Boolean.TRUE.equals(ask.get("record"))) { // printed after the last request: no output in between
           records.add(",\"due\":" + due + (sent == 0 ? "" : ",\"sent\":" + (sent - start)) + (done == 0 ? "" : ",\"done\":" + (done - start))
               + ",\"connection\":" + connection + ",\"serialization\":" + serialization + ",\"deserialization\":" + deserialization

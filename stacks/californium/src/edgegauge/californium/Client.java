@@ -45,12 +45,17 @@ final class Client implements Caller {
   }
 
   @Override public Message call(Message m, Exchange x) throws Exception {
-    if (endpoint == null) open();
-    try {
-      return exchange(m, x);
-    } finally {
-      if (setup.connection.equals("per-request")) close();
+    if (endpoint == null) {
+      open();
+      x.connection = System.nanoTime() - x.begun;
     }
+    return exchange(m, x);
+  }
+
+  @Override public void finished() {
+    if (endpoint == null || !setup.connection.equals("per-request")) return;
+    endpoint.destroy();
+    endpoint = null;
   }
 
   private Message exchange(Message m, Exchange x) throws Exception {
@@ -67,7 +72,7 @@ final class Client implements Caller {
     socket.arm();
     CoapResponse response = client.advanced(request);
     x.sent = socket.firstSent();
-    x.connection = socket.connection();
+    x.connection += socket.connection();
     if (response == null) throw new IOException("no answer within " + setup.timeout / 1_000_000 + " ms");
     x.done = socket.lastReceived();
     byte[] payload = response.getPayload();
@@ -121,10 +126,5 @@ final class Client implements Caller {
       @Override public void onError() {}
     });
     if (relation.isCanceled() || !heard.tryAcquire(setup.timeout, TimeUnit.NANOSECONDS)) throw new IOException("the resource cannot be observed");
-  }
-
-  private void close() {
-    endpoint.destroy();
-    endpoint = null;
   }
 }

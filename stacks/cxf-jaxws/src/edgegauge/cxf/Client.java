@@ -40,7 +40,7 @@ final class Client implements Caller {
     context.put(Transport.SHARED, false);
     context.put("org.apache.cxf.transport.process_fault_on_http_400", true); // SOAP 1.2's faults of the sender
     org.apache.cxf.endpoint.Client client = ClientProxy.getClient(p);
-    Transport.client(client, (HTTPConduit) client.getConduit(), setup);
+    Transport.client(client, (HTTPConduit) client.getConduit(), setup, Transport.trust(setup));
     return p;
   }
 
@@ -49,11 +49,14 @@ final class Client implements Caller {
       bean = beans.request(m);
       bound = m;
     }
-    try {
-      return beans.answer(ask());
-    } finally {
-      if (!keep) ClientProxy.getClient(port).getConduit().close();
-    }
+    Bean answer = ask();
+    x.decoded();
+    return beans.answer(answer);
+  }
+
+  /** The conduit makes another connection for the next request. */
+  @Override public void finished() {
+    if (!keep) ClientProxy.getClient(port).getConduit().close();
   }
 
   private Bean ask() {

@@ -9,6 +9,7 @@ import edgegauge.jaxb.Beans;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
+import javax.net.ssl.TrustManager;
 import javax.ws.rs.WebApplicationException;
 import javax.ws.rs.core.HttpHeaders;
 import org.apache.cxf.jaxrs.client.ClientConfiguration;
@@ -20,6 +21,7 @@ final class Client implements Caller {
   private final Beans beans;
   private final boolean keep;
   private final List<Object> providers; // kept: it knows the JAXB contexts
+  private final TrustManager[] trust; // kept: a file is read before the first request, not between two
   private WebClient client;
   private Message bound; // the request bean was made from
   private Bean bean;
@@ -29,6 +31,7 @@ final class Client implements Caller {
     beans = new Beans(setup.service, setup.encoding);
     keep = setup.connection.equals("keep-alive");
     providers = Collections.singletonList(Cxf.provider(setup, setup.hooks ? new ClientTiming(setup) : null));
+    trust = Transport.trust(setup);
     client = open();
   }
 
@@ -38,7 +41,7 @@ final class Client implements Caller {
     if (setup.option("coding", "identity").equals("gzip")) c.header(HttpHeaders.ACCEPT_ENCODING, "gzip");
     ClientConfiguration config = WebClient.getConfig(c);
     config.getRequestContext().put(Transport.SHARED, false);
-    Transport.client(config, config.getHttpConduit(), setup);
+    Transport.client(config, config.getHttpConduit(), setup, trust);
     return c;
   }
 
@@ -47,19 +50,24 @@ final class Client implements Caller {
       bean = beans.request(m);
       bound = m;
     }
-    if (client == null) client = open();
+    if (client == null) {
+      long t0 = System.nanoTime();
+      client = open();
+      x.connection = System.nanoTime() - t0;
+    }
     try {
-      return beans.answer(client.post(bean, beans.responseClass()));
+      Bean answer = client.post(bean, beans.responseClass());
+      x.decoded();
+      return beans.answer(answer);
     } catch (WebApplicationException e) {
       x.done = System.nanoTime();
       throw new IOException("HTTP " + e.getResponse().getStatus() + " " + e.getResponse().readEntity(String.class));
-    } finally {
-      if (!keep) close();
     }
   }
 
   /** CXF lets nobody send "Connection: close" by java.net.http: the connection ends with its client. */
-  private void close() {
+  @Override public void finished() {
+    if (keep || client == null) return;
     client.close();
     client = null;
   }

@@ -24,6 +24,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
+import org.apache.cxf.interceptor.InterceptorProvider;
+import org.apache.cxf.interceptor.MessageSenderInterceptor;
 import org.apache.cxf.message.Message;
 import org.apache.cxf.phase.AbstractPhaseInterceptor;
 import org.apache.cxf.phase.Phase;
@@ -31,13 +33,42 @@ import org.apache.cxf.phase.Phase;
 /**
  * A clock for the opening of connections by java.net.http, which opens one for a request after it took the request. It asks for the body once it is
  * connected and hands the header to the socket; under TLS 1.3 it judges the server's certificate just before it sends the request. Whichever comes
- * last is "sent"; what lies between the handing over and that is "connection". For clients that open a connection for each request only.
+ * last is "sent"; what lies between the handing over and that is "connection", and so is the time that CXF takes to make a client of java.net.http. For
+ * clients that open a connection for each request only.
  */
 final class Opening extends AbstractPhaseInterceptor<Message> {
   private volatile Exchange x; // the one under way: a client has one at a time
 
-  Opening() {
+  private Opening() {
     super(Phase.PRE_STREAM); // CXF has chosen its client
+  }
+
+  /** Watches a client. */
+  static Opening of(InterceptorProvider client) {
+    Opening o = new Opening();
+    client.getOutInterceptors().add(new Making(true));
+    client.getOutInterceptors().add(new Making(false));
+    client.getOutInterceptors().add(o);
+    return o;
+  }
+
+  /** Before and after the interceptor in which CXF makes a client of java.net.http, if it has none. */
+  private static final class Making extends AbstractPhaseInterceptor<Message> {
+    private static final String BEGUN = "edgegauge.making";
+
+    private final boolean begins;
+
+    Making(boolean begins) {
+      super(begins ? "making" : "made", Phase.PREPARE_SEND);
+      this.begins = begins;
+      if (begins) addBefore(MessageSenderInterceptor.class.getName());
+      else addAfter(MessageSenderInterceptor.class.getName());
+    }
+
+    @Override public void handleMessage(Message m) {
+      if (begins) m.put(BEGUN, System.nanoTime());
+      else Exchange.mine().connection += System.nanoTime() - (Long) m.get(BEGUN);
+    }
   }
 
   @Override public void handleMessage(Message m) {

@@ -3,6 +3,7 @@ package edgegauge.cxf;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Tls;
 import java.util.Arrays;
+import javax.net.ssl.TrustManager;
 import org.apache.cxf.Bus;
 import org.apache.cxf.configuration.jsse.TLSClientParameters;
 import org.apache.cxf.configuration.jsse.TLSServerParameters;
@@ -43,15 +44,19 @@ final class Transport {
     return base(setup, ((ServerConnector) engine.getConnector()).getLocalPort());
   }
 
-  static void client(InterceptorProvider client, HTTPConduit conduit, Setup setup) throws Exception {
+  /** Whom a client believes; null without TLS. */
+  static TrustManager[] trust(Setup setup) throws Exception {
+    return tls(setup) ? Tls.trust(setup) : null;
+  }
+
+  static void client(InterceptorProvider client, HTTPConduit conduit, Setup setup, TrustManager[] trust) {
     conduit.getClient().setVersion("1.1"); // else it offers HTTP/2
     conduit.getClient().setConnectionTimeout(setup.timeoutMillis());
     conduit.getClient().setReceiveTimeout(setup.timeoutMillis());
-    Opening opening = setup.hooks && setup.connection.equals("per-request") ? new Opening() : null;
-    if (opening != null) client.getOutInterceptors().add(opening);
-    if (!tls(setup)) return;
+    Opening opening = setup.hooks && setup.connection.equals("per-request") ? Opening.of(client) : null;
+    if (trust == null) return;
     TLSClientParameters p = new TLSClientParameters();
-    p.setTrustManagers(opening == null ? Tls.trust(setup) : opening.clocked(Tls.trust(setup)));
+    p.setTrustManagers(opening == null ? trust : opening.clocked(trust));
     p.setSecureSocketProtocol(Tls.VERSION);
     conduit.setTlsClientParameters(p);
   }

@@ -86,13 +86,19 @@ final class Driver {
     x.begin();
     try {
       Message answer = caller.call(request, x);
+      x.decoded();
       x.failure = Services.check(setup.service, expected, answer);
     } catch (Exception e) {
       x.failure = Program.reason(e);
     } catch (StackOverflowError | NoClassDefFoundError e) {
       x.failure = Program.reason(e);
     }
-    x.total = System.nanoTime() - x.begun;
+    x.decoded(); // a failed one ends here
+    try {
+      caller.finished();
+    } catch (Exception e) {
+      if (x.failure.isEmpty()) x.failure = Program.reason(e);
+    }
     if (!setup.hooks) x.unhooked();
   }
 }

@@ -29,6 +29,11 @@ public final class Exchange {
     return this;
   }
 
+  /** Ends a client's total, at the first call: the answer is decoded, and what follows only checks it or closes. */
+  public void decoded() {
+    if (total == 0) total = System.nanoTime() - begun;
+  }
+
   /** Keeps of a client's exchange what is known without hooks: when the framework's call began and ended. */
   void unhooked() {
     sent = begun;

@@ -36,6 +36,7 @@ final class ProxyCaller implements Caller {
     }
     Object answer = invoke();
     if (setup.hooks) x.deserialization += System.nanoTime() - ClientSide.MARK.get()[0];
+    x.decoded();
     return beans.answer(answer);
   }
 

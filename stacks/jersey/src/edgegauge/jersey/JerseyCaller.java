@@ -36,7 +36,12 @@ final class JerseyCaller implements Caller {
     }
     ClientResponse r = resource.type(type).accept(type).post(ClientResponse.class, bean);
     try {
-      if (r.getStatus() == 200) return beans == null ? r.getEntity(Message.class) : beans.answer(r.getEntity(beans.responseClass()));
+      if (r.getStatus() == 200) {
+        Class<?> kind = beans == null ? Message.class : beans.responseClass();
+        Object answer = r.getEntity(kind);
+        x.decoded();
+        return beans == null ? (Message) answer : beans.answer(answer);
+      }
       x.done = System.nanoTime();
       throw new IOException("HTTP " + r.getStatus() + " " + r.getEntity(String.class));
     } finally {

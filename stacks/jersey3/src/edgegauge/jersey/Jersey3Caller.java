@@ -53,7 +53,12 @@ final class Jersey3Caller implements Caller {
       bound = m;
     }
     try (Response r = target.request(type).post(Entity.entity(bean, type))) {
-      if (r.getStatus() == 200) return beans == null ? r.readEntity(Message.class) : beans.answer(r.readEntity(beans.responseClass()));
+      if (r.getStatus() == 200) {
+        Class<?> kind = beans == null ? Message.class : beans.responseClass();
+        Object answer = r.readEntity(kind);
+        x.decoded();
+        return beans == null ? (Message) answer : beans.answer(answer);
+      }
       x.done = System.nanoTime();
       throw new IOException("HTTP " + r.getStatus() + " " + r.readEntity(String.class));
     }

@@ -1,0 +1,123 @@
+package java_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
+)
+
+// called are the records of a client that has the right answer at once.
+func called(t *testing.T, classes string, n int, options map[string]string) (all []measure.Exchange) {
+	t.Helper()
+	client := stacktest.Start(t, "", "java", "-Xshare:auto", "-cp", classes, "edgegauge.adapter.CallProbe")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	_, err := client.Call(ctx, stack.Call{URL: "none", Service: "sort", Encoding: "none", Security: "none",
+		Transport: "none", Message: stack.Message{Seed: 7, N: n}, Connection: "per-request", Timeout: 1e9, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Run(ctx, stack.Run{Requests: 20, Record: true}, func(x measure.Exchange) { all = append(all, x) })
+	if err != nil || len(all) != 20 {
+		t.Fatalf("%d records, want 20: %v", len(all), err)
+	}
+	return all
+}
+
+// between are the times from the end of one request's total to when the next one
+// is due, sorted.
+func between(all []measure.Exchange) (d []time.Duration) {
+	for i, x := range all[1:] {
+		d = append(d, x.Due-all[i].Due-all[i].Total)
+	}
+	slices.Sort(d)
+	return d
+}
+
+func middle(all []measure.Exchange) time.Duration {
+	var d []time.Duration
+	for _, x := range all {
+		d = append(d, x.Total)
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// The answer is there at once; to compare a million numbers takes much longer.
+func TestTotalHasNoCheck(t *testing.T) {
+	all := called(t, compiled(t), 1_000_000, nil)
+	after := between(all)
+	if got, check := middle(all), after[len(after)/2]; got > check {
+		t.Errorf("total is %v, and %v lie between two requests: it contains the check", got, check)
+	}
+}
+
+func TestTotalHasNoClosing(t *testing.T) {
+	const closing = 20 * time.Millisecond
+	classes := compiled(t)
+	all := called(t, classes, 1, map[string]string{"closing": fmt.Sprint(closing.Nanoseconds())})
+	if got, least := middle(all), between(all)[0]; got > closing/2 || least < closing {
+		t.Errorf("total is %v, and %v or more lie between two requests, with a closing of %v", got, least, closing)
+	}
+	for _, x := range called(t, classes, 1, map[string]string{"closing": "-1"}) {
+		if !strings.Contains(x.Failure, "does not close") {
+			t.Errorf("request %d: failure %q", x.Seq, x.Failure)
+		}
+	}
+}
+
+// The lab reads the client's CPU time when the first record arrives, so that one
+// comes before the others are made. On a socket of this kind one write is one read.
+func TestFirstRecordComesAlone(t *testing.T) {
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, its := os.NewFile(uintptr(ends[0]), "ours"), os.NewFile(uintptr(ends[1]), "its")
+	defer ours.Close()
+	classes := compiled(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "java", "-Xshare:auto", "-cp", classes, "edgegauge.adapter.CallProbe")
+	cmd.Stdout, cmd.Stderr = its, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Start()
+	its.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	said := make([]byte, 1<<20)
+	read := func() []byte {
+		n, err := ours.Read(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return said[:n]
+	}
+	fmt.Fprintln(in, `{"type":"call","protocol":1,"service":"echo","encoding":"none","message":{"seed":7,"n":1}}`)
+	if got := read(); !bytes.Contains(got, []byte(`"ready"`)) {
+		t.Fatalf("it said %s", got)
+	}
+	fmt.Fprintln(in, `{"type":"run","requests":1000,"record":true}`)
+	if got := read(); bytes.Count(got, []byte("\n")) != 1 || !bytes.Contains(got, []byte(`"seq":1,`)) {
+		t.Errorf("%d B came at once, with %d lines; want the first record alone", len(got), bytes.Count(got, []byte("\n")))
+	}
+	for !bytes.Contains(read(), []byte(`"end"`)) {
+	}
+}

@@ -1,0 +1,84 @@
+package javatest
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
+)
+
+// asked runs requests of a stack's client to its own server, and returns their records.
+func asked(t *testing.T, cpu int, name string, call stack.Call, requests int) (all []measure.Exchange) {
+	t.Helper()
+	d := stacktest.Built(t, filepath.Join("..", name))
+	server, client := program(t, cpu, d, d.Serve), program(t, cpu, d, d.Call)
+	call.Limits, call.Timeout = stack.Limits{Body: 16e6}, int64(30*time.Second)
+	ready, err := server.Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
+		Security: call.Security, Transport: call.Transport, Host: "127.0.0.1", Limits: call.Limits,
+		Directory: t.TempDir(), Credentials: call.Credentials, Options: call.Options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.URL = ready.URL
+	if _, err := client.Call(within(t), call); err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range []bool{false, true} {
+		_, err := client.Run(within(t), stack.Run{Requests: requests, Record: record, Concurrency: 1},
+			func(x measure.Exchange) { all = append(all, x) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range all {
+		if x.Failure != "" {
+			t.Fatalf("request %d failed: %s", x.Seq, x.Failure)
+		}
+	}
+	return all
+}
+
+// between are the records with the time that lies between each and the next as total.
+func between(all []measure.Exchange) []measure.Exchange {
+	gaps := make([]measure.Exchange, len(all)-1)
+	for i := range gaps {
+		gaps[i].Total = all[i+1].Due - all[i].Due - all[i].Total
+	}
+	return gaps
+}
+
+// A connection for each request is opened within the total, as connection, and
+// closed after it, as that of a stack in another language: what a framework needs
+// to take a client down is in no time of a request.
+func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
+	for _, f := range []struct {
+		name, encoding, transport string
+		closes                    bool // something beside the socket, which Axis2's client closes with the end of the answer
+	}{
+		{"californium", "protobuf", "coap", true}, {"cxf", "xml", "http", true}, {"cxf4", "xml", "http", true},
+		{"cxf-jaxws", "soap11", "http", true}, {"axis2", "soap11", "http", false},
+		{"axis2-18", "soap11", "http", false},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			cpu := ownCPU(t)
+			of := func(connection string) []measure.Exchange {
+				return asked(t, cpu, f.name, stack.Call{Service: "echo", Encoding: f.encoding, Security: "none",
+					Transport: f.transport, Message: stack.Message{Seed: 7, N: 40}, Connection: connection}, 300)
+			}
+			each, kept := of("per-request"), of("keep-alive")
+			rest := func(x measure.Exchange) time.Duration { return x.Total - sum(x) }
+			t.Logf("per-request: total %v, in no phase %v, until the next %v; kept: %v, %v, %v", median(each, total),
+				median(each, rest), median(between(each), total), median(kept, total), median(kept, rest),
+				median(between(kept), total))
+			if got, most := median(each, rest), 2*median(kept, rest); got > most {
+				t.Errorf("%v of a request are in no phase, want at most %v, twice that with a kept connection", got, most)
+			}
+			if got, least := median(between(each), total), 2*median(between(kept), total); f.closes && got < least {
+				t.Errorf("%v lie between two requests, want %v or more, twice that with a kept connection", got, least)
+			}
+		})
+	}
+}
