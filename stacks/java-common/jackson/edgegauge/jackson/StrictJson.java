@@ -2,6 +2,7 @@ package edgegauge.jackson;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamWriteFeature;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.MapperFeature;
@@ -15,7 +16,10 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import java.io.IOException;
 
-/** Jackson's defaults, but for what the contract asks: no value is made of another type's, nothing follows the object, other fields pass. */
+/**
+ * Jackson's defaults, but for what the contract asks: no value is made of another type's, nothing follows the object, other fields pass. And decimals are
+ * written plainly: BigDecimal keeps the text of toString, so that only the first request of many with the same message would convert them.
+ */
 public final class StrictJson {
   private StrictJson() {}
 
@@ -27,7 +31,7 @@ public final class StrictJson {
             .setCoercion(CoercionInputShape.Integer, CoercionAction.Fail).setCoercion(CoercionInputShape.Float, CoercionAction.Fail))
         .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, DeserializationFeature.ACCEPT_FLOAT_AS_INT)
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
-        .addModule(strict).build();
+        .enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN).addModule(strict).build();
   }
 
   /** Half a surrogate pair is no text: UTF-8 has no bytes for it. */

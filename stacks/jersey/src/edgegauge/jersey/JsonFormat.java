@@ -2,14 +2,20 @@ package edgegauge.jersey;
 
 import edgegauge.jaxb.Bean;
 import java.io.IOException;
+import java.math.BigDecimal;
 import javax.ws.rs.ext.ContextResolver;
 import javax.ws.rs.ext.Provider;
+import org.codehaus.jackson.JsonGenerator;
 import org.codehaus.jackson.JsonParseException;
 import org.codehaus.jackson.JsonParser;
 import org.codehaus.jackson.JsonToken;
+import org.codehaus.jackson.Version;
 import org.codehaus.jackson.map.DeserializationConfig;
+import org.codehaus.jackson.map.JsonSerializer;
 import org.codehaus.jackson.map.ObjectMapper;
 import org.codehaus.jackson.map.SerializationConfig;
+import org.codehaus.jackson.map.SerializerProvider;
+import org.codehaus.jackson.map.module.SimpleModule;
 import org.codehaus.jackson.util.JsonParserDelegate;
 
 /** What Jersey's provider for JSON (POJO mapping, Jackson 1.8) does, and refuses what follows the object. It also gives that provider its mapper. */
@@ -20,6 +26,16 @@ public final class JsonFormat implements Format, ContextResolver<ObjectMapper> {
   JsonFormat() {
     mapper.configure(DeserializationConfig.Feature.FAIL_ON_UNKNOWN_PROPERTIES, false);
     mapper.configure(SerializationConfig.Feature.FAIL_ON_EMPTY_BEANS, false);
+    SimpleModule plain = new SimpleModule("plain", Version.unknownVersion());
+    plain.addSerializer(BigDecimal.class, new Plain());
+    mapper.registerModule(plain);
+  }
+
+  /** What later versions have a setting for: BigDecimal keeps the text of toString, so that only the first of many requests would convert a decimal. */
+  private static final class Plain extends JsonSerializer<BigDecimal> {
+    @Override public void serialize(BigDecimal d, JsonGenerator out, SerializerProvider p) throws IOException {
+      out.writeNumber(d.toPlainString());
+    }
   }
 
   @Override public ObjectMapper getContext(Class<?> type) {
