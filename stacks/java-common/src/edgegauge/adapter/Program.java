@@ -34,6 +34,7 @@ public final class Program {
 
   /** Never returns. verb is serve or call. */
   public static void main(String verb, Stack stack) {
+    Tls.pin();
     Program p = new Program();
     int status = 1;
     try {

@@ -23,12 +23,19 @@ import javax.net.ssl.TrustManagerFactory;
 
 /** The lab's credentials, PEM files, as Java's key stores. */
 public final class Tls {
-  /** The only version the stacks offer and ask for, so that two of them are compared with the same handshake. */
-  public static final String VERSION = "TLSv1.3";
+  /** The only version, key exchange and suite that the stacks offer and ask for, so that two of them are compared with the same handshake. */
+  public static final String VERSION = "TLSv1.3", GROUP = "x25519", SUITE = "TLS_AES_128_GCM_SHA256";
 
   private static final char[] NO_PASSWORD = new char[0];
 
   private Tls() {}
+
+  /** Tells the JDK, before any of its TLS is loaded: it reads these once. */
+  static void pin() {
+    System.setProperty("jdk.tls.namedGroups", GROUP);
+    System.setProperty("jdk.tls.client.cipherSuites", SUITE);
+    System.setProperty("jdk.tls.server.cipherSuites", SUITE);
+  }
 
   /** What a server shows: credentials cert and key. */
   public static KeyManager[] keys(Setup setup) throws GeneralSecurityException, IOException {

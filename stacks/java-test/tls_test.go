@@ -1,0 +1,162 @@
+package javatest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
+)
+
+// withTLS are the Java stacks that speak TLS.
+var withTLS = []struct{ name, encoding string }{{"cxf", "xml"}, {"cxf4", "xml"}, {"cxf-jaxws", "soap11"}}
+
+// credentials are the lab's, below a folder of the test's own.
+func credentials(t *testing.T) map[string]string {
+	t.Helper()
+	c, err := stack.NewCredentials(t.TempDir(), []string{"tls"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Stacks are compared with the same handshake: clients offer one group and one
+// suite, and servers take no other.
+func TestHandshakeIsTheSame(t *testing.T) {
+	const group, suite = tls.X25519, tls.TLS_AES_128_GCM_SHA256
+	for _, f := range withTLS {
+		t.Run(f.name, func(t *testing.T) {
+			cpu := ownCPU(t)
+			d, c := stacktest.Built(t, filepath.Join("..", f.name)), credentials(t)
+			ready, err := program(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
+				Security: "tls", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
+				Directory: t.TempDir(), Credentials: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ca, err := os.ReadFile(c["ca"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(ca)
+			u, err := url.Parse(ready.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := conn.ConnectionState(); s.CurveID != group || s.CipherSuite != suite {
+				t.Errorf("the server takes %v and %s", s.CurveID, tls.CipherSuiteName(s.CipherSuite))
+			}
+			conn.Close()
+			if conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots,
+				CurvePreferences: []tls.CurveID{tls.CurveP256}}); err == nil {
+				t.Error("the server takes P-256")
+				conn.Close()
+			}
+
+			hello := offered(t, cpu, d, f.encoding, c)
+			curves, suites := slices.DeleteFunc(hello.SupportedCurves, grease[tls.CurveID]),
+				slices.DeleteFunc(hello.CipherSuites, signalling)
+			if !slices.Equal(curves, []tls.CurveID{group}) || !slices.Equal(suites, []uint16{suite}) {
+				t.Errorf("the client offers groups %v and suites %#x", curves, suites)
+			}
+		})
+	}
+}
+
+// grease is a value that clients offer for servers to pass over (RFC 8701).
+func grease[T ~uint16](v T) bool { return v&0x0f0f == 0x0a0a && v>>8 == v&0xff }
+
+// signalling is a suite that says something else: TLS_EMPTY_RENEGOTIATION_INFO_SCSV (RFC 5746).
+func signalling(suite uint16) bool { return suite == 0x00ff || grease(suite) }
+
+// offered is what a client says first.
+func offered(t *testing.T, cpu int, d stack.Description, encoding string, c map[string]string) *tls.ClientHelloInfo {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	hellos := make(chan *tls.ClientHelloInfo, 10)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			tls.Server(conn, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+				hellos <- h
+				return nil, os.ErrInvalid // it has said all that is to be known
+			}}).Handshake()
+			conn.Close()
+		}
+	}()
+	client := program(t, cpu, d, d.Call)
+	_, err = client.Call(within(t), stack.Call{URL: "https://" + listener.Addr().String() + "/echo", Service: "echo",
+		Encoding: encoding, Security: "tls", Transport: "http", Message: stack.Message{Seed: 7, N: 4},
+		Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6}, Credentials: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Run(within(t), stack.Run{Requests: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case h := <-hellos:
+		return h
+	default:
+		t.Fatal("the client did not begin a handshake")
+		return nil
+	}
+}
+
+// What a client believes it reads before its first request: between requests
+// there is no other I/O than the protocol's.
+func TestClientReadsNoFileBetweenRequests(t *testing.T) {
+	for _, f := range withTLS {
+		t.Run(f.name, func(t *testing.T) {
+			cpu := ownCPU(t)
+			d, c := stacktest.Built(t, filepath.Join("..", f.name)), credentials(t)
+			ready, err := program(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
+				Security: "tls", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
+				Directory: t.TempDir(), Credentials: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := program(t, cpu, d, d.Call)
+			_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: f.encoding,
+				Security: "tls", Transport: "http", Message: stack.Message{Seed: 7, N: 4}, Connection: "per-request",
+				Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6}, Credentials: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(c["ca"]); err != nil {
+				t.Fatal(err)
+			}
+			var failures []string
+			_, err = client.Run(within(t), stack.Run{Requests: 3, Record: true}, func(x measure.Exchange) {
+				if x.Failure != "" {
+					failures = append(failures, x.Failure)
+				}
+			})
+			if err != nil || len(failures) > 0 {
+				t.Errorf("without the file: %v, %s", err, strings.Join(failures, "; "))
+			}
+		})
+	}
+}
