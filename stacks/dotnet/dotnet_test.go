@@ -4,6 +4,7 @@ package dotnet_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,49 @@ func ask(t *testing.T, security, service string, credentials map[string]string) 
 			t.Errorf("%d requests, want 23, and a first call of %v again: %v", end.Count, end.Phases.FirstInvoke, err)
 		}
 		t.Logf("%s: first RTT %v total %v, last %v %v", connection, rtt[0], total[0], rtt[22], total[22])
+	}
+}
+
+// To compare many numbers takes longer than all that is in no phase: it follows
+// the total, and lies between two requests.
+func TestTotalHasNoCheck(t *testing.T) {
+	stacktest.Built(t, "../gsoap")
+	stacktest.Built(t, ".")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	limits := stack.Limits{Body: 16e6}
+	ready, err := stacktest.Start(t, "", "../gsoap/build/gsoap", "serve").Serve(ctx, stack.Serve{Service: "sort",
+		Encoding: "soap11", Security: "none", Transport: "http", Host: "127.0.0.1", Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := stacktest.Start(t, "", "mono", "build/dotnet.exe", "call")
+	_, err = client.Call(ctx, stack.Call{URL: ready.URL, Service: "sort", Encoding: "soap11", Security: "none",
+		Message: stack.Message{Seed: 7, N: 60_000}, Connection: "keep-alive", Timeout: int64(10 * time.Second),
+		Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []measure.Exchange
+	_, err = client.Run(ctx, stack.Run{Requests: 30, Record: true}, func(x measure.Exchange) {
+		if x.Failure != "" {
+			t.Errorf("request %d: %s", x.Seq, x.Failure)
+		}
+		all = append(all, x)
+	})
+	if err != nil || len(all) != 30 {
+		t.Fatalf("%d records, want 30: %v", len(all), err)
+	}
+	var within, after []time.Duration
+	for i, x := range all[1:] {
+		before := all[i]
+		within = append(within, before.Total-before.Connection-before.Serialization-before.RTT()-before.Deserialization)
+		after = append(after, x.Due-before.Due-before.Total)
+	}
+	slices.Sort(within)
+	slices.Sort(after)
+	if got, check := within[len(within)/2], after[len(after)/2]; got > check {
+		t.Errorf("%v of the total are in no phase, and %v lie between two requests: it contains the check", got, check)
 	}
 }
 
