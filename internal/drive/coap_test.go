@@ -3,8 +3,6 @@ package drive
 import (
 	"context"
 	"net"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,57 +57,6 @@ func TestCoAPIsAskedAsTheSpecSays(t *testing.T) {
 		<-done
 		if types[tt.want] != 20 || len(types) != 1 {
 			t.Errorf("%s: served %v", tt.name, types)
-		}
-	}
-}
-
-// Over TCP a request of 5 kB goes in one message to a server that takes it, over a connection that is kept and over one
-// of its own: else the difference between them would be one of blocks.
-func TestCoAPOverTCPGoesTheSameWayOverEachConnection(t *testing.T) {
-	const requests, body = 6, 5000
-	for _, connection := range []string{KeepAlive, PerRequest} {
-		for _, concurrency := range []int{1, 2} { // blocking calls, epoll
-			var messages, blocks atomic.Int64
-			at := hostile(t, func(c net.Conn, _ int) {
-				csm := coap.Message{Code: coap.CSM}
-				csm.AddUint(2, 1<<20) // Max-Message-Size
-				c.Write(csm.AppendStream(nil))
-				var buf []byte
-				for piece := make([]byte, 1<<16); ; {
-					n, err := c.Read(piece)
-					if err != nil {
-						return
-					}
-					buf = append(buf, piece[:n]...)
-					for {
-						var m coap.Message
-						n, err := m.DecodeStream(buf, 1<<20)
-						if err != nil || n == 0 {
-							break
-						}
-						if m.Code == coap.POST {
-							messages.Add(1)
-							if _, has := m.Block(coap.Block1); has {
-								blocks.Add(1)
-							}
-							c.Write((&coap.Message{Code: coap.Changed, Token: m.Token}).AppendStream(nil))
-						}
-						buf = buf[n:]
-					}
-				}
-			})
-			_, xs := drive(t, Spec{URL: "coap+tcp" + strings.TrimPrefix(at, "http"), Connection: connection,
-				Concurrency: concurrency, Timeout: 5 * time.Second}, Load{Schedule: ClosedLoop(requests, 0)},
-				Fixed(strings.Repeat("x", body)))
-			for _, x := range xs {
-				if x.Failure != "" {
-					t.Errorf("%s, %d at once: request %d: %s", connection, concurrency, x.Seq, x.Failure)
-				}
-			}
-			if messages.Load() != requests || blocks.Load() != 0 {
-				t.Errorf("%s, %d at once: %d messages, %d of them blocks; want %d and none", connection, concurrency,
-					messages.Load(), blocks.Load(), requests)
-			}
 		}
 	}
 }

@@ -28,10 +28,6 @@ func (w *coapTCPConn) headroom() int { return 0 }
 // connected says that the next bytes go over a new connection.
 func (w *coapTCPConn) connected() { w.x.Connected() }
 
-// greeted says whether the request can go out: a large one first waits for what the server
-// takes, so that it goes the same way over a new connection as over one that is kept.
-func (w *coapTCPConn) greeted() bool { return !w.x.Waits() }
-
 func (w *coapTCPConn) start(buf []byte, now time.Duration) error {
 	w.call.Body = buf
 	w.x.Start(&w.call, now)

@@ -183,13 +183,10 @@ func (x *ClientExchange) Start(c *Call, now time.Duration) {
 // whole is the largest body of a request that goes without blocks.
 func (x *ClientExchange) whole() int {
 	if x.stream != nil {
-		return max(x.stream.most-overhead, baseWhole)
+		return max(x.stream.most-overhead, 1024)
 	}
 	return 16 << x.up
 }
-
-// baseWhole is the largest body that every peer over TCP takes whole.
-const baseWhole = 1024
 
 // ask makes the datagram for the next block, of the request or of the response.
 func (x *ClientExchange) ask(now time.Duration) {

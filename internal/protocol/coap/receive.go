@@ -161,7 +161,9 @@ func (x *ClientExchange) downloaded(now time.Duration) {
 		x.body = x.body[:0] // an error in the midst: its own payload is the reply
 		x.finish()
 		return
-	case has && (!x.possible(b2) || offset != len(x.body) || x.asks && b2.SZX > x.asked.SZX || !b2.fits(len(m.Payload))),
+	case has && (!b2.Valid() || offset != len(x.body) || x.asks && b2.SZX > x.asked.SZX),
+		has && b2.More && len(m.Payload) != b2.Size(),
+		has && len(m.Payload) > b2.Size(),
 		!has && len(x.body) > 0:
 		x.fail(ErrBlock)
 		return
@@ -179,11 +181,6 @@ func (x *ClientExchange) downloaded(now time.Duration) {
 		return
 	}
 	x.finish()
-}
-
-// possible says whether a response may come in such a block: several in one message over TCP only.
-func (x *ClientExchange) possible(b Block) bool {
-	return b.Valid() || b.SZX == bert && b.Num <= MaxBlockNum && x.stream != nil
 }
 
 func (x *ClientExchange) finish() {

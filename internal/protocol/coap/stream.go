@@ -19,9 +19,8 @@ const (
 	Release Code = 7<<5 | 4
 	Abort   Code = 7<<5 | 5
 
-	maxMessageSize    OptionNumber = 2 // of a CSM
-	blockWiseTransfer OptionNumber = 4 // of a CSM; with a size above the base, also several blocks in one message
-	badCSMOption      OptionNumber = 2 // of an Abort
+	maxMessageSize OptionNumber = 2 // of a CSM
+	badCSMOption   OptionNumber = 2 // of an Abort
 )
 
 const (
@@ -129,22 +128,17 @@ func (m *Message) DecodeStream(b []byte, limit int) (int, error) {
 type signaler struct {
 	limit int    // B of a message taken, announced in the CSM
 	most  int    // B of a message that the peer takes
-	known bool   // its CSM was heard
 	out   []byte // signals to send
 	gone  bool   // Release or Abort was heard
 	m     Message
 }
 
-// greet begins a connection: the CSM is everybody's first message. It offers blocks, if
-// several in one message are taken as well: the offer is of both.
-func (s *signaler) greet(limit int, blocks bool) {
-	s.limit, s.most, s.known, s.gone = limit, baseMessageSize, false, false
+// greet begins a connection: the CSM is everybody's first message.
+func (s *signaler) greet(limit int) {
+	s.limit, s.most, s.gone = limit, baseMessageSize, false
 	s.m.Clear()
 	s.m.Code = CSM
 	s.m.AddUint(maxMessageSize, uint32(limit))
-	if blocks {
-		s.m.Add(blockWiseTransfer, nil)
-	}
 	s.out = s.m.AppendStream(s.out[:0])
 }
 
@@ -159,7 +153,6 @@ func (s *signaler) heard(m *Message) error {
 	}
 	switch m.Code {
 	case CSM:
-		s.known = true
 		if v, ok := m.Uint(maxMessageSize); ok {
 			s.most = int(min(v, 1<<30))
 		}

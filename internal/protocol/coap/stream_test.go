@@ -61,16 +61,14 @@ func TestServeOverTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	// the first large ones may go in blocks: the CSM is not there yet
 	for _, n := range []int{0, 1, 1024, 1025, 100_000, 500_000, 500_000} {
 		reply, err := c.Do(t.Context(), &Call{Method: POST, Path: "echo", Format: CBOR, Body: pattern(n)})
 		if err != nil || reply.Code != Changed || !bytes.Equal(reply.Body, pattern(n)) {
 			t.Fatalf("%d bytes: got %v, %d bytes, %v", n, reply.Code, len(reply.Body), err)
 		}
-		if c.x.x.uploading {
-			t.Errorf("%d bytes went in blocks", n)
-		}
 	}
-	if c.x.signal.most < 500_000 {
+	if !c.x.x.uploading && c.x.signal.most < 500_000 {
 		t.Errorf("the server's CSM was not heard: it takes %d bytes", c.x.signal.most)
 	}
 	requests := s.Counts.Requests.Load()
@@ -99,7 +97,7 @@ func TestStreamWithoutCSM(t *testing.T) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
 	x := NewStreamExchange(Params{}, 1)
-	x.signal.out, x.signal.known = nil, true // nor do we
+	x.signal.out = nil // nor do we
 	largest := 0
 	took := func(n int) {
 		b := x.Space()
@@ -245,109 +243,3 @@ type pipeEnd struct {
 
 func (p *pipeEnd) Write(b []byte) (int, error) { p.b = append(p.b, b...); return len(b), nil }
 func (p *pipeEnd) RemoteAddr() net.Addr        { return net.UDPAddrFromAddrPort(someone) }
-
-// Both ends offer blocks (RFC 8323, section 5.3.2); a server that takes no blocks of 1024 bytes does not: the offer
-// would be of several in one message.
-func TestCSMOffersBlocks(t *testing.T) {
-	offers := func(b []byte) bool {
-		var m Message
-		n, err := m.DecodeStream(b, 100)
-		if err != nil || n != len(b) || m.Code != CSM {
-			t.Fatalf("%x: %v", b, err)
-		}
-		_, ok := m.Option(blockWiseTransfer)
-		return ok
-	}
-	if !offers(NewStreamExchange(Params{}, 1).Next()) {
-		t.Error("our client offers no blocks")
-	}
-	for size, want := range map[int]bool{0: true, 64: false} {
-		conn, err := net.Dial("tcp", startTCP(t, &Server{Handler: echo, BlockSize: size}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
-		b := make([]byte, 100)
-		n, err := conn.Read(b)
-		if conn.Close(); err != nil || offers(b[:n]) != want {
-			t.Errorf("blocks of %d bytes: CSM %x, %v; offered: want %v", size, b[:n], err, want)
-		}
-	}
-}
-
-// A server may send several blocks in one message: the offer was of them, too (section 6).
-func TestClientTakesBERT(t *testing.T) {
-	x := NewStreamExchange(Params{}, 1)
-	tell := func(m *Message) {
-		n := copy(x.Space(), m.AppendStream(nil))
-		if err := x.Took(n, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	x.Next()
-	x.Start(&Call{Method: GET, Path: "large"}, 0)
-	body := pattern(2500)
-	for at := 0; !x.Done(); at = min(at+2048, 2048) {
-		var asked Message
-		if b := x.Next(); b == nil {
-			t.Fatal("nothing was asked")
-		} else if n, err := asked.DecodeStream(b, 100); n == 0 || err != nil {
-			t.Fatal(n, err)
-		}
-		if b2, has := asked.Block(Block2); has != (at > 0) || b2.Offset() != at {
-			t.Fatalf("asked for the block at %d, want %d", b2.Offset(), at)
-		}
-		end := min(at+2048, len(body))
-		m := &Message{Code: Content, Token: asked.Token, Payload: body[at:end]}
-		szx := uint8(bert)
-		if at > 0 {
-			szx = maxSZX // as asked for
-		}
-		m.AddBlock(Block2, Block{Num: uint32(at / 1024), More: end < len(body), SZX: szx})
-		tell(m)
-	}
-	if r, err := x.Result(); err != nil || !bytes.Equal(r.Body, body) {
-		t.Errorf("got %d bytes, %v", len(r.Body), err)
-	}
-}
-
-// A request that only some peers take whole waits for what this one says, on each connection; others go at once.
-func TestLargeRequestsWaitForTheCSM(t *testing.T) {
-	x := NewStreamExchange(Params{}, 1)
-	csm := func(most uint32) []byte {
-		m := Message{Code: CSM}
-		m.AddUint(maxMessageSize, most)
-		return m.AppendStream(nil)
-	}
-	for i, tt := range []struct {
-		body, most int
-		waits      bool
-		blocks     bool
-	}{
-		{baseWhole, 1 << 20, false, false}, {5000, 1 << 20, true, false}, {5000, 2000, true, true},
-		{5000, 1 << 20, true, false},
-	} {
-		x.Start(&Call{Method: POST, Path: "echo", Body: pattern(tt.body)}, 0)
-		if i > 0 { // a driver begins a request first, and then finds a connection for it
-			x.Connected()
-		}
-		x.Next() // our CSM
-		asked := x.Next()
-		if x.Waits() != tt.waits || (asked == nil) != tt.waits {
-			t.Fatalf("%d: waits %v, and sent %d bytes; want %v", i, x.Waits(), len(asked), tt.waits)
-		}
-		if err := x.Took(copy(x.Space(), csm(uint32(tt.most))), 0); err != nil {
-			t.Fatal(err)
-		}
-		if tt.waits {
-			asked = x.Next()
-		}
-		var m Message
-		if n, err := m.DecodeStream(asked, 1<<20); n == 0 || err != nil {
-			t.Fatal(i, n, err)
-		}
-		if _, blocks := m.Block(Block1); blocks != tt.blocks || !blocks && len(m.Payload) != tt.body {
-			t.Errorf("%d: blocks %v, %d bytes in the first message; want blocks %v", i, blocks, len(m.Payload), tt.blocks)
-		}
-	}
-}

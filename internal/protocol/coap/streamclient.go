@@ -10,7 +10,6 @@ type StreamExchange struct {
 	signal signaler
 	buf    []byte // from the peer
 	n      int    // bytes in it
-	waits  bool   // the request is kept back: see hold
 }
 
 // NewStreamExchange makes one for a connection to be made; each connection
@@ -25,33 +24,17 @@ func NewStreamExchange(p Params, seed uint64) *StreamExchange {
 // Connected says that a new connection carries what follows.
 func (s *StreamExchange) Connected() {
 	s.n = 0
-	s.signal.greet(min(s.x.params.MaxBody, 1<<30)+baseMessageSize, true)
-	s.hold()
+	s.signal.greet(min(s.x.params.MaxBody, 1<<30) + baseMessageSize)
 }
 
 // Start begins an exchange as that of ClientExchange does.
-func (s *StreamExchange) Start(c *Call, now time.Duration) {
-	s.x.Start(c, now)
-	s.hold()
-}
-
-// hold keeps back a request that not every peer takes whole, until this one has said
-// what it takes. Others go at once (RFC 8323, section 5.3).
-func (s *StreamExchange) hold() {
-	s.waits = !s.signal.known && !s.x.Done() && len(s.x.call.Body) > baseWhole
-}
-
-// Waits says whether the request waits for what the peer says first.
-func (s *StreamExchange) Waits() bool { return s.waits }
+func (s *StreamExchange) Start(c *Call, now time.Duration) { s.x.Start(c, now) }
 
 // Next is the next bytes to send, or nil.
 func (s *StreamExchange) Next() []byte {
 	if b := s.signal.out; len(b) > 0 {
 		s.signal.out = s.signal.out[len(b):]
 		return b
-	}
-	if s.waits {
-		return nil
 	}
 	return s.x.Next()
 }
@@ -92,12 +75,7 @@ func (s *StreamExchange) message(now time.Duration) error {
 	m := &s.x.in
 	switch {
 	case m.Code.Class() == 7:
-		err := s.signal.heard(m)
-		if s.waits && s.signal.known {
-			s.waits = false
-			s.x.Start(s.x.call, now)
-		}
-		return err
+		return s.signal.heard(m)
 	case m.Code.response() && s.x.phase == acked:
 		s.x.streamed(now)
 	}

@@ -29,7 +29,7 @@ func (ep *endpoint) serveStream(ctx context.Context, conn net.Conn) {
 		ep.mu.Unlock()
 	}()
 	var signal signaler
-	signal.greet(ep.maxBody+baseMessageSize, ep.szx == maxSZX)
+	signal.greet(ep.maxBody + baseMessageSize)
 	t := &task{from: p, stream: &signal}
 	if _, err := conn.Write(signal.out); err != nil {
 		return
