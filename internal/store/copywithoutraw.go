@@ -129,7 +129,7 @@ func readPlain(in *os.Root, name string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
 	if err == nil && int64(len(text)) > mostBytes {
-		err = fmt.Errorf("%s has more than %d bytes", name, mostBytes)
+		err = fmt.Errorf("%s has more than %d bytes", name, int64(mostBytes))
 	}
 	return text, err
 }
