@@ -63,8 +63,8 @@ var Fields = []Field{
 	{Name: "total", Column: "total_ns", Client: Always, Server: Always,
 		At: func(x *Exchange) *int64 { return (*int64)(&x.Total) }, Place: 8,
 		Response: Response{Quantity{"total_time", "s"}, atBoth,
-			"client: before serialization to after deserialization, opening a connection included, closing it and checking the " +
-				"answer not; server: complete request received to response handed on",
+			"client: before serialization to after deserialization, opening a connection included, closing it and " +
+				"checking the answer not; server: complete request received to response handed on",
 			false}},
 	{Name: "out", Column: "out_B", Client: Always, Server: Always,
 		At: func(x *Exchange) *int64 { return &x.Out }, Place: 9,

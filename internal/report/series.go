@@ -120,7 +120,7 @@ func Interleave(old, new *Report) string {
 			v := keys[key]
 			if v[0] != "" && v[1] != "" && strings.HasPrefix(key, "options.") {
 				return fmt.Sprintf("measure both in one study, in randomized blocks: edgegauge run %s --set %s --out both && "+
-					"edgegauge report both", new.StudyIn(new.Dir),
+					"edgegauge report both", new.StudyIn(new.Dir, key),
 					Quoted(fmt.Sprintf("factors.%s=[%s, %s]", key, v[0], v[1])))
 			}
 		}
@@ -134,11 +134,14 @@ func Interleave(old, new *Report) string {
 		old.StudyIn(old.Dir), new.StudyIn(new.Dir))
 }
 
-// StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed.
-func (r *Report) StudyIn(dir string) string {
+// StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed,
+// but for what the command itself sets.
+func (r *Report) StudyIn(dir string, but ...string) string {
 	words := Quoted(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml")))
 	for _, o := range r.Study.Overrides {
-		words += " --set " + Quoted(o.String())
+		if !slices.Contains(but, o.Path) {
+			words += " --set " + Quoted(o.String())
+		}
 	}
 	return words
 }
