@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -101,6 +103,37 @@ func TestEnergyMeterEndToEnd(t *testing.T) {
 	}
 	t.Logf("clock: %d echoes, residual %v, bias %v, skew %.0f ppm", q.Clock.Points, q.Clock.Residual, q.Clock.Bias,
 		q.Clock.Skew*1e6)
+}
+
+type deadlines struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = t
+	return nil
+}
+
+// The end of an observation does not end the wait for what is asked after it.
+func TestAnObservationsEndEndsNoLaterRead(t *testing.T) {
+	for range 2000 {
+		var port deadlines
+		ctx, cancel := context.WithCancel(t.Context())
+		release := endReads(ctx, &port)
+		cancel()
+		release()
+		later := time.Now().Add(time.Hour)
+		port.SetReadDeadline(later)
+		runtime.Gosched()
+		port.mu.Lock()
+		if port.last != later {
+			t.Fatal("it did")
+		}
+		port.mu.Unlock()
+	}
 }
 
 func TestEnergyMeterMarks(t *testing.T) {

@@ -179,8 +179,7 @@ func (p *PPK2) Observe(ctx context.Context, emit func(measure.Sample)) error {
 }
 
 func (p *PPK2) stream(ctx context.Context, zero time.Time, r *ppk2Record) error {
-	stop := context.AfterFunc(ctx, func() { p.port.SetReadDeadline(time.Now()) })
-	defer stop()
+	defer endReads(ctx, p.port)()
 	buf := make([]byte, 1<<16)
 	for ctx.Err() == nil {
 		p.port.SetReadDeadline(time.Now().Add(silence))
