@@ -418,7 +418,7 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 		{"echo 'edgegauge-agent {\"protocol\":99,\"build\":\"v9\"}'; cat >/dev/null",
 			"speaks protocol 99, this program 1; use the same edgegauge at both ends"},
 		{"echo ./edgegauge: Permission denied", "Permission denied"},
-		{"sleep 1000", "did not greet"},
+		{"exec sleep 1000", "did not greet"},
 	} {
 		cmd := exec.Command("sh", "-c", tt.script)
 		in, _ := cmd.StdinPipe()
