@@ -67,7 +67,7 @@ func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
 		if !u.Uncounted {
 			t.Error("no group counts here, and Usage does not say that CPU time is lost")
 		}
-		t.Skip("no control group of cgroup v2 here")
+		return // of cgroup v2 there is none here
 	}
 	if u.Uncounted || u.CPU < burnt || u.CPU > 20*burnt {
 		t.Errorf("%v of CPU time, uncounted %v: the child alone used %v", u.CPU, u.Uncounted, burnt)
