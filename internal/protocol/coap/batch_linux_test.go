@@ -1,12 +1,15 @@
 package coap
 
 import (
+	"bytes"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +38,71 @@ func TestWaitingSocketIsNotPolled(t *testing.T) {
 	defer w.file.Close()
 	if polled(t, s.Ino) {
 		t.Error("the poller still looks at the socket")
+	}
+}
+
+// What a thread receives one by one is what it would receive with others: the datagram and its sender.
+func TestOneDatagramIsLikeTheFirstOfMany(t *testing.T) {
+	for _, ip := range []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback} {
+		conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: ip})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := waitingOf(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.file.Close()
+		local, err := unix.Getsockname(w.fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := &net.UDPAddr{IP: ip}
+		switch a := local.(type) {
+		case *unix.SockaddrInet4:
+			to.Port = a.Port
+		case *unix.SockaddrInet6:
+			to.Port = a.Port
+		}
+		peer, err := net.DialUDP("udp", nil, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer peer.Close()
+		if err := w.bound(5 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		own := peer.LocalAddr().(*net.UDPAddr).AddrPort()
+		own = netip.AddrPortFrom(own.Addr().Unmap(), own.Port())
+		b := newBatch()
+		for _, one := range []bool{true, false, true} {
+			for _, size := range []int{0, 1, 40, 1400, 9000} {
+				sent := bytes.Repeat([]byte{byte(size)}, size)
+				if _, err := peer.Write(sent); err != nil {
+					t.Fatal(err)
+				}
+				n, err := b.receive(w.fd, one, one)
+				if n != 1 || err != nil {
+					t.Fatalf("%d bytes, one %v: got %d datagrams, %v", size, one, n, err)
+				}
+				data, from := b.datagram(0)
+				if !bytes.Equal(data, sent) || from != own {
+					t.Errorf("%d bytes, one %v: got %d from %v, want from %v", size, one, len(data), from, own)
+				}
+			}
+		}
+		// One at a time leaves the others where they are.
+		for _, text := range []string{"a", "b", "c"} {
+			if _, err := peer.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range []string{"a", "b"} {
+			n, err := b.receive(w.fd, false, i == 0)
+			if data, _ := b.datagram(0); n != i+1 || err != nil || string(data) != want {
+				t.Errorf("got %d datagrams, the first %q, %v; want %d, %q", n, data, err, i+1, want)
+			}
+		}
 	}
 }
 
