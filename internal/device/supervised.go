@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A supervisor is a process of ours between the lab and a program: Supervise on
@@ -81,9 +83,10 @@ func (s *localSupervisor) force() {
 // ctx, and after firstWord.
 func (s *localSupervisor) begin(ctx context.Context, o order, theirs ends) (pid int, err error) {
 	s.control.SetDeadline(time.Now().Add(firstWord))
-	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
-	_ = o.send(s.control, theirs.files()...) // who cannot take it says nothing
+	release := kernel.BreakOff(ctx, s.control.SetDeadline) // until the first word, lest it end the wait for the last
+	_ = o.send(s.control, theirs.files()...)               // who cannot take it says nothing
 	line, err := s.said.ReadBytes('\n')
+	release()
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)

@@ -283,3 +283,34 @@ func TestAProgramIgnoresNoSignal(t *testing.T) {
 		}
 	}
 }
+
+// The end of a start's context ends no wait for the program's end: it would be taken for the end of its supervisor.
+func TestAnEndedStartEndsNoLaterWait(t *testing.T) {
+	for i := range 5000 {
+		ours, theirs, err := controlPair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &localSupervisor{control: ours, said: bufio.NewReader(ours)}
+		ctx, cancel := context.WithCancel(t.Context())
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			theirs.Read(make([]byte, 4096)) // the order
+			io.WriteString(theirs, `{"pid":1}`+"\n")
+			for soon := time.Now().Add(time.Duration(i%150) * time.Microsecond); time.Now().Before(soon); {
+			}
+			cancel()
+		}()
+		_, err = s.begin(ctx, order{Argv: []string{"x"}}, ends{})
+		<-answered
+		if err == nil { // else the context has ended in time
+			io.WriteString(theirs, "{}\n")
+			if _, err := s.said.ReadBytes('\n'); err != nil {
+				t.Fatalf("the word of its end: %v", err)
+			}
+		}
+		ours.Close()
+		theirs.Close()
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -275,7 +276,7 @@ func (m *EnergyMeter) stop(zero time.Time, r *record) error {
 }
 
 func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record) error {
-	defer endReads(ctx, m.port)()
+	defer kernel.BreakOff(ctx, m.port.SetReadDeadline)()
 	buf := make([]byte, 4096)
 	var token byte
 	var failed error
@@ -308,21 +309,6 @@ func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record) 
 		}
 	}
 	return nil
-}
-
-// endReads ends the wait of reads when ctx ends. The function that it returns waits until that has been done, if it is:
-// else it might end a later read.
-func endReads(ctx context.Context, port interface{ SetReadDeadline(time.Time) error }) (release func()) {
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		port.SetReadDeadline(time.Now())
-	})
-	return func() {
-		if !stop() {
-			<-done
-		}
-	}
 }
 
 // pingEvery is no multiple of any usual period, so that echoes fall everywhere.

@@ -3,11 +3,10 @@ package instrument
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
-	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -105,56 +104,45 @@ func TestEnergyMeterEndToEnd(t *testing.T) {
 		q.Clock.Skew*1e6)
 }
 
-type deadlines struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-func (d *deadlines) SetReadDeadline(t time.Time) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.last = t
-	return nil
-}
-
-// The end of an observation does not end the wait for what is asked after it.
-func TestAnObservationsEndEndsNoLaterRead(t *testing.T) {
-	for range 2000 {
-		var port deadlines
-		ctx, cancel := context.WithCancel(t.Context())
-		release := endReads(ctx, &port)
-		cancel()
-		release()
-		later := time.Now().Add(time.Hour)
-		port.SetReadDeadline(later)
-		runtime.Gosched()
-		port.mu.Lock()
-		if port.last != later {
-			t.Fatal("it did")
-		}
-		port.mu.Unlock()
+// Marks fit the clock, and those that the meter did not see are an error. On a busy machine the simulated meter is
+// opened late and falls behind: then once more, with more room around the edges.
+func TestEnergyMeterMarks(t *testing.T) {
+	err := marks(t, 1)
+	if err != nil {
+		t.Logf("%v; once more", err)
+		err = marks(t, 6)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
-func TestEnergyMeterMarks(t *testing.T) {
+// marks observes edges with so many seconds of room before and behind them.
+func marks(t *testing.T, room float64) error {
 	var s script
 	s.supply(0, 5, 0.12)
-	at := []float64{2, 2.5, 3, 3.5}
+	at := []float64{room + 1, room + 1.5, room + 2, room + 2.5}
 	for i, x := range at {
 		s.at(x, "m", (i+1)%2)
 	}
-	s.at(15, "end", "")
+	s.at(2*room+15, "end", "")
 	path, powerUp := s.realTime(t)
 	m := open(t, path, 500)
 	zero := time.Now()
 	offset := monotonic() - powerUp
 	for _, marks := range []int{4, 3} {
-		ctx, cancel := context.WithTimeout(WithStart(t.Context(), zero), 4*time.Second-offset)
+		length := time.Duration((at[3]+room)*1e9) - offset
 		if marks == 3 {
-			ctx, cancel = context.WithTimeout(WithStart(t.Context(), zero), time.Second)
+			length = time.Second
 		}
+		ctx, cancel := context.WithTimeout(WithStart(t.Context(), zero), length)
+		m.Mark(zero)
 		go func() {
-			time.Sleep(100 * time.Millisecond) // after the observation began, which forgets earlier marks
+			for began := false; !began; time.Sleep(time.Millisecond) { // an observation forgets earlier marks
+				m.mu.Lock()
+				began = len(m.marks) == 0
+				m.mu.Unlock()
+			}
 			for _, x := range at[:marks] {
 				m.Mark(zero.Add(time.Duration(x*1e9) - offset))
 			}
@@ -162,12 +150,13 @@ func TestEnergyMeterMarks(t *testing.T) {
 		err := m.Observe(ctx, func(measure.Sample) {})
 		cancel()
 		if marks == 4 && (err != nil || m.Stats().Clock.Method != "marker") {
-			t.Errorf("with marks: %v, fit %+v", err, m.Stats().Clock)
+			return fmt.Errorf("with marks: %v, fit %+v", err, m.Stats().Clock)
 		}
 		if marks == 3 && (err == nil || !strings.Contains(err.Error(), "saw 0 of 3 edges")) {
-			t.Errorf("marks that the meter did not see: %v", err)
+			return fmt.Errorf("marks that the meter did not see: %v", err)
 		}
 	}
+	return nil
 }
 
 // A meter that restarts sends no more data, and says that it booted.

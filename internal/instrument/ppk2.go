@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -179,7 +180,7 @@ func (p *PPK2) Observe(ctx context.Context, emit func(measure.Sample)) error {
 }
 
 func (p *PPK2) stream(ctx context.Context, zero time.Time, r *ppk2Record) error {
-	defer endReads(ctx, p.port)()
+	defer kernel.BreakOff(ctx, p.port.SetReadDeadline)()
 	buf := make([]byte, 1<<16)
 	for ctx.Err() == nil {
 		p.port.SetReadDeadline(time.Now().Add(silence))

@@ -177,6 +177,7 @@ func (f *fakePPK2) serve(pty *os.File, stop <-chan struct{}) []byte {
 			continue
 		}
 		due := int(time.Since(begun) / ppk2Every)
+		pty.SetWriteDeadline(time.Now().Add(time.Second)) // on a busy machine nobody may read any more
 		pty.Write(f.bytes(due - sent))
 		sent = due
 	}

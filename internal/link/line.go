@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A Line is a link at work in a process of its own. Its ends are network
@@ -100,13 +102,9 @@ func (n *Line) Report(ctx context.Context) (Report, error) {
 
 // talk sends one word and returns the answer.
 func (n *Line) talk(ctx context.Context, w word, with ...*os.File) (word, []*os.File, error) {
-	until := time.Now().Add(patience)
-	if d, ok := ctx.Deadline(); ok && d.Before(until) {
-		until = d
-	}
-	n.control.SetDeadline(until)
-	stop := context.AfterFunc(ctx, func() { n.control.SetDeadline(time.Unix(1, 0)) }) // a past one ends a wait at once
-	defer stop()
+	// Subtle: not until ctx's deadline, where ctx may not have ended yet and the process would be said to hang.
+	n.control.SetDeadline(time.Now().Add(patience))
+	defer kernel.BreakOff(ctx, n.control.SetDeadline)()
 	err := say(n.control, w, with...)
 	if err == nil || errors.Is(err, unix.EPIPE) { // it may have said why it ended
 		var files []*os.File

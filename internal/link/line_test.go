@@ -497,3 +497,48 @@ func TestStoppedLinkIsGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// The end of one word's context ends no wait for the answer to the next.
+func TestAnEndedContextEndsNoLaterWord(t *testing.T) {
+	for range 2000 {
+		ours, theirs := packetPair(t)
+		n := &Line{Link: Link{Name: "x"}, control: ours}
+		ctx, end := context.WithCancel(t.Context())
+		go func() {
+			for range 2 {
+				if _, _, err := hear(theirs); err != nil {
+					return
+				}
+				say(theirs, word{Quality: &Report{}})
+				end()
+			}
+		}()
+		n.Report(ctx) // it may have been answered in time
+		_, err := n.Report(t.Context())
+		ours.Close()
+		theirs.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// packetPair are the two ends of a socket such as that between a lab and its link's process.
+func packetPair(t *testing.T) (ours, theirs *net.UnixConn) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range pair {
+		f := os.NewFile(uintptr(fd), "control")
+		c, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends[i] = c.(*net.UnixConn)
+	}
+	return ends[0], ends[1]
+}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -243,17 +244,11 @@ func (c *Conn) write(ctx context.Context, b []byte) error {
 
 // watch makes ctx's end break what is pending; the returned function takes that back.
 func watch(ctx context.Context, deadline func(time.Time) error) func() {
-	broken := make(chan struct{})
-	release := context.AfterFunc(ctx, func() {
-		defer close(broken)
-		deadline(time.Unix(1, 0))
-	})
+	release := kernel.BreakOff(ctx, deadline)
 	return func() {
 		if release() {
-			return
+			deadline(time.Time{})
 		}
-		<-broken
-		deadline(time.Time{})
 	}
 }
 
