@@ -38,12 +38,12 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 		g.remove()
 		return nil, err
 	}
-	counting := p.group
-	if g.two { // in cgroup v2 Enter has moved it there
-		counting = tracker(g.dirs[0])
+	counting := []tracker{p.group}
+	if g.two { // in cgroup v2 Enter has moved it there, after some ms of its own in the other
+		counting = append(counting, tracker(g.dirs[0]))
 	}
 	p.usage = func() (Usage, error) {
-		u, err := usage(p.PID, counting)
+		u, err := usage(p.PID, counting...)
 		g.throttling(&u)
 		return u, err
 	}

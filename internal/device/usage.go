@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -34,8 +35,8 @@ func (p *Process) Usage() (Usage, error) {
 	return usage(p.PID, p.group)
 }
 
-// usage reads what pid and its descendants use; group is theirs alone, or empty.
-func usage(pid int, group tracker) (Usage, error) {
+// usage reads what pid and its descendants use. The groups, which may be empty, are theirs alone, one after the other.
+func usage(pid int, groups ...tracker) (Usage, error) {
 	u := Usage{Stolen: kernel.Stolen()}
 	for _, q := range append([]int{pid}, kernel.Family(pid)...) {
 		cpu, err := kernel.CPUTime(q)
@@ -52,10 +53,20 @@ func usage(pid int, group tracker) (Usage, error) {
 		u.Waiting += waiting
 		u.Uncounted = u.Uncounted || kernel.WaitsForNone(q)
 	}
-	if spent, ok := group.spent(); ok { // of running threads it may be a tick behind
-		u.CPU, u.Uncounted = max(u.CPU, spent), false
-	}
+	spent, all := countedByGroups(pid, groups...)
+	u.CPU, u.Uncounted = max(u.CPU, spent), u.Uncounted && !all // of running threads it may be a tick behind
 	return u, nil
+}
+
+// countedByGroups is the CPU time that control groups count, and says whether pid is in one of them: the kernel may
+// have refused to move it there, and what its children use is then counted by none.
+func countedByGroups(pid int, groups ...tracker) (spent time.Duration, in bool) {
+	for _, g := range groups {
+		if s, ok := g.spent(); ok {
+			spent, in = spent+s, in || slices.Contains(g.pids(), pid)
+		}
+	}
+	return spent, in
 }
 
 // Stopped lists the program's processes that a signal has stopped (SIGSTOP), or a debugger; none of a program on

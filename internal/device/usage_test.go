@@ -2,6 +2,7 @@ package device
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 func BenchmarkUsage(b *testing.B) {
@@ -59,6 +61,9 @@ func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
 	if err != nil || !alone.Uncounted || alone.CPU >= burnt {
 		t.Errorf("without a group: %v of CPU time, uncounted %v, %v", alone.CPU, alone.Uncounted, err)
 	}
+	if u, err := usage(p.PID, groupLike(t, 0)); err != nil || !u.Uncounted {
+		t.Errorf("in a group that it could not be moved to: uncounted %v, %v", u.Uncounted, err)
+	}
 	u, err := p.Usage()
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +76,46 @@ func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
 	}
 	if u.Uncounted || u.CPU < burnt || u.CPU > 20*burnt {
 		t.Errorf("%v of CPU time, uncounted %v: the child alone used %v", u.CPU, u.Uncounted, burnt)
+	}
+}
+
+// groupLike is a folder with the files of a control group that has counted so much, and that has these processes.
+func groupLike(t *testing.T, spent time.Duration, pids ...int) tracker {
+	t.Helper()
+	dir := t.TempDir()
+	procs := ""
+	for _, pid := range pids {
+		procs += fmt.Sprintln(pid)
+	}
+	for name, text := range map[string]string{"cgroup.procs": procs,
+		"cpu.stat": fmt.Sprintf("usage_usec %d\nuser_usec 1\n", spent.Microseconds())} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tracker(dir)
+}
+
+// What a program used in one group, before it was moved to another, is of it, too: else the other would have to count
+// as much of lost children's before one of them shows.
+func TestUsageOfOneGroupAfterTheOther(t *testing.T) {
+	u, err := usage(os.Getpid(), groupLike(t, 1000*time.Hour), groupLike(t, 10*time.Hour, os.Getpid()))
+	if err != nil || u.CPU != 1010*time.Hour || u.Uncounted {
+		t.Errorf("got %v, uncounted %v, %v, want 1010 h", u.CPU, u.Uncounted, err)
+	}
+}
+
+// The sampler of a board counts as Usage does.
+func TestSamplerCountsByTheGroup(t *testing.T) {
+	pid := os.Getpid()
+	a := &agent{procs: map[int]*Process{pid: {PID: pid, group: groupLike(t, 1000*time.Hour, pid)}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it samples once
+	var got []measure.Sample
+	err := usageInstrument{a, time.Second}.Observe(ctx, func(s measure.Sample) { got = append(got, s) })
+	if err != nil || len(got) != 2 || got[0].Quantity != cpuTime || got[0].Value != (1000*time.Hour).Seconds() ||
+		got[1].Value <= 0 {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 

@@ -2,6 +2,8 @@ package device
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -32,14 +34,17 @@ func (u usageInstrument) Observe(ctx context.Context, emit func(measure.Sample))
 	for {
 		var cpu time.Duration
 		var rss int64
-		for _, pid := range u.a.roots() {
-			for _, p := range append([]int{pid}, kernel.Family(pid)...) {
+		for _, program := range u.a.programs() {
+			var spent time.Duration
+			for _, p := range append([]int{program.PID}, kernel.Family(program.PID)...) {
 				if took, err := kernel.CPUTime(p); err == nil {
 					was, _ := kernel.ReadProcess(p)
-					cpu += took + was.Waited
+					spent += took + was.Waited
 					rss += kernel.StatusBytes(p, "VmRSS")
 				}
 			}
+			all, _ := program.group.spent() // of children that nobody waited for as well: see Usage
+			cpu += max(spent, all)
 		}
 		at := time.Since(began)
 		emit(measure.Sample{Quantity: cpuTime, At: at, Value: cpu.Seconds()})
@@ -52,13 +57,9 @@ func (u usageInstrument) Observe(ctx context.Context, emit func(measure.Sample))
 	}
 }
 
-// roots are the processes that the agent started.
-func (a *agent) roots() []int {
+// programs are those that the agent started and that have not ended.
+func (a *agent) programs() []*Process {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var pids []int
-	for pid := range a.procs {
-		pids = append(pids, pid)
-	}
-	return pids
+	return slices.Collect(maps.Values(a.procs))
 }
