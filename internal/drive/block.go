@@ -30,7 +30,7 @@ func (r *run) block(l *lane) {
 func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 	began, looked := now, false
 	if l.unsure || now-l.free > idleLong {
-		looked, l.unsure = l.pipe != nil, false
+		looked, l.unsure = l.pipe != nil && r.d.overTCP, false
 		if r.gone(l) {
 			l.hangUp()
 		}
