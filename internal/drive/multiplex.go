@@ -355,16 +355,17 @@ func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
 }
 
 // untaken: what the server did not take up goes again, before what has not yet
-// gone at all (RFC 9113, section 6.8).
+// gone at all (RFC 9113, section 6.8), and in its own order: one that was refused
+// before has a stream behind those of later requests.
 func (m *multiplexer) untaken(last uint32) {
-	for _, id := range slices.Backward(m.after(last)) {
+	for _, id := range m.after(last) {
 		l := m.flight[id]
 		delete(m.flight, id)
 		if err := m.again(l); err != nil {
 			m.settle(l, err)
 			continue
 		}
-		m.waiting.pushFront(l)
+		m.waiting.insert(l)
 	}
 }
 

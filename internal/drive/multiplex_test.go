@@ -379,6 +379,28 @@ func TestWhatIsAlwaysRefusedFails(t *testing.T) {
 	}
 }
 
+// What the server did not take up waits in the order of the requests, which is not that of their streams where one was
+// refused before.
+func TestUntakenRequestsWaitInTheirOrder(t *testing.T) {
+	m := &multiplexer{events: events{run: &run{d: &Driver{}, quality: &DriverStats{}}}, muxConn: &muxConn{},
+		waiting: newRing(3), flight: map[uint32]*lane{}}
+	for i, x := range []struct {
+		stream uint32
+		seq    uint64
+	}{{3, 2}, {5, 3}, {7, 1}} {
+		s := &muxStream{id: x.stream}
+		l := newLane(s, i)
+		l.seq, m.streams, m.flight[x.stream] = x.seq, append(m.streams, s), l
+	}
+	m.untaken(1)
+	for want := uint64(1); want <= 3; want++ {
+		if got := m.waiting.head().seq; got != want {
+			t.Errorf("got %d, want %d", got, want)
+		}
+		m.waiting.pop()
+	}
+}
+
 // Requests that were refused in any order wait in their own.
 func TestRingInsertsInOrder(t *testing.T) {
 	r := newRing(5)

@@ -18,12 +18,6 @@ func (r *ring) push(l *lane) {
 	r.n++
 }
 
-func (r *ring) pushFront(l *lane) {
-	r.at = (r.at + len(r.lanes) - 1) % len(r.lanes)
-	r.lanes[r.at] = l
-	r.n++
-}
-
 // insert puts l among lanes that stand in the order of their requests.
 func (r *ring) insert(l *lane) {
 	r.push(l)
