@@ -305,6 +305,9 @@ var (
 	errRefused = fmt.Errorf("%w by the server with code %d (refused)", errReset, resetRefused)
 )
 
+// errRejected is the same of HTTP/3 (RFC 9114, section 4.1.1).
+var errRejected = errors.New("HTTP/3: H3_REQUEST_REJECTED")
+
 // errLength: the response is malformed, its stream only (RFC 9113, section 8.1.1).
 var errLength = errors.New("the body is not as long as its content-length")
 

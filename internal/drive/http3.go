@@ -130,6 +130,7 @@ func (w *http3Stream) converse(r *run, l *lane) error {
 		w.reader.Reset(w.body)
 		request.Body, request.ContentLength = io.NopCloser(&w.reader), int64(len(w.body))
 	}
+	l.written = true
 	response, err := c.h3.RoundTrip(request)
 	if err != nil {
 		return w.told(r, ctx, err)
@@ -215,6 +216,8 @@ func http3Plain(err error) error {
 	var idle *quic.IdleTimeoutError
 	var slow *quic.HandshakeTimeoutError
 	switch {
+	case errors.As(err, &reset) && reset.Remote && reset.ErrorCode == http3.ErrCodeRequestRejected:
+		return errRejected
 	case errors.As(err, &reset):
 		return fmt.Errorf("HTTP/3: %v", reset.ErrorCode)
 	case errors.As(err, &closed):

@@ -153,15 +153,15 @@ func (r *run) finish(l *lane, err error) {
 // request: the server may merely have closed one that was idle (RFC 9112,
 // section 9.3.1). Even so, what is not idempotent goes again only if none of it
 // was sent, or if the server says that it did not take it up (RFC 9110, section
-// 9.2.2; RFC 9113, section 8.7). MQTT has rules of its own.
+// 9.2.2; RFC 9113, section 8.7; RFC 9114, section 4.1.1). MQTT has rules of its own.
 func (r *run) mayRepeat(l *lane, err error) bool {
-	if l.fresh || !r.d.overTCP {
+	if l.fresh {
 		return false
 	}
-	if errors.Is(err, errUnprocessed) || errors.Is(err, errRefused) {
+	if errors.Is(err, errUnprocessed) || errors.Is(err, errRefused) || err == errRejected && !l.bytes {
 		return true
 	}
-	if !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+	if !r.d.overTCP || !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 		return false
 	}
 	if l.resumer != nil {

@@ -11,9 +11,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 )
 
@@ -358,6 +360,35 @@ func TestTimeoutsAndLimitsHoldOnStreams(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// What a server of HTTP/3 has rejected unprocessed goes again, once, as over HTTP/2.
+func TestRejectedRequestsGoAgain(t *testing.T) {
+	for _, connection := range []string{KeepAlive, Multiplexed} {
+		var asked atomic.Int32
+		url, credentials := http3Server(t, func(w http.ResponseWriter, _ *http.Request) {
+			if n := asked.Add(1); n != 3 && n < 7 {
+				return
+			}
+			s, err := w.(http3.HTTPStreamer).HTTPStream()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+			s.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+		})
+		record, xs := drive(t, Spec{URL: url, Protocol: HTTP3, Connection: connection, Credentials: credentials,
+			Timeout: 20 * time.Second}, Load{Schedule: ClosedLoop(6, 0)}, Fixed("x"))
+		for i, x := range xs {
+			if want := map[int]string{5: "HTTP/3: H3_REQUEST_REJECTED"}[i]; x.Failure != want {
+				t.Errorf("%s: request %d: %q, want %q", connection, x.Seq, x.Failure, want)
+			}
+		}
+		if asked.Load() != 8 || record.Quality.Repetitions != 2 {
+			t.Errorf("%s: %d arrived, %d sent again, want 8 and 2", connection, asked.Load(), record.Quality.Repetitions)
 		}
 	}
 }
