@@ -716,6 +716,7 @@ static void once(struct exchange *x) {
   ns decoding = now();
   const char *wrong = decode(h->body.s, h->body.n, response_fields(), &received);
   x->deserialization = now() - decoding;
+  x->total = now() - begun; // to check the answer and to close the connection are no part of it
   if (!wrong && !same(&received, &client.expected)) wrong = "the answer is another than was asked for";
   if (wrong) snprintf(x->failure, sizeof x->failure, "%s", wrong);
   release(&received);
@@ -751,8 +752,8 @@ static void run(struct span ask) {
     wait_until(start + x.due);
     ns begun = now();
     once(&x);
+    if (!x.total) x.total = now() - begun; // it failed before it was decoded
     if (*x.failure || client.per_request || client.h.close) hang_up();
-    x.total = now() - begun;
     if (record && count == room) all = grown(all, (size_t)(room = 2 * room + 1024) * sizeof *all);
     if (record) all[count] = x; // printed after the last request: no output in between
     else if (*x.failure && failed++ == 0) memcpy(first_failure, x.failure, sizeof first_failure);

@@ -328,6 +328,7 @@ func (c *client) once(x *exchange) error {
 		return err
 	}
 	x.deserialization = now() - decoding
+	x.total = now() - begun // to check the answer is no part of it
 	if received != *c.expected {
 		return errors.New("the answer is another than was asked for")
 	}
@@ -390,7 +391,9 @@ func (c *client) run(r *line) error {
 			x.failure = err.Error()
 			failures = append(failures, x.failure)
 		}
-		x.total = now() - begun
+		if x.total == 0 {
+			x.total = now() - begun // it failed before it was decoded
+		}
 		if r.Record {
 			all = append(all, x) // printed after the last request: no output in between
 		}

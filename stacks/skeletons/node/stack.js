@@ -223,6 +223,7 @@ function call(line, seed) {
     const decoding = now();
     const received = decode(got, RESPONSE[service]);
     x.deserialization = now() - decoding;
+    x.total = now() - begun; // to check the answer is no part of it
     for (const f of Object.keys(expected)) {
       if (received[f] !== expected[f]) throw new Refused(`the answer has another ${f}`);
     }
@@ -258,7 +259,7 @@ function call(line, seed) {
         x.failure = e.message || String(e);
         failures.push(x.failure);
       }
-      x.total = now() - begun;
+      x.total ??= now() - begun; // it failed before it was decoded
       for (const instant of ['sent', 'done']) if (x[instant] !== undefined) x[instant] -= start;
       if (ask.record) records.push(x); // printed after the last request: no output in between
     }

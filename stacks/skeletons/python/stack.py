@@ -237,8 +237,6 @@ def call(line):
         response = connection.getresponse()
         got = response.read()
         x["done"], x["in"] = now(), len(got)
-        if line["connection"] == "per-request" or response.will_close:
-            hang_up()
         if response.status != 200:
             raise Refused("status %d: %s" % (response.status, got[:100].decode("utf-8", "replace").strip()))
         if response.headers.get_content_type() != JSON:
@@ -246,6 +244,7 @@ def call(line):
         decoding = now()
         received = decode(got, RESPONSE[service])
         x["deserialization"] = now() - decoding
+        x["total"] = now() - begun  # to check the answer and to close the connection are no part of it
         if received != expected:
             raise Refused("the answer is %s, not %s" % (str(received)[:100], str(expected)[:100]))
 
@@ -276,8 +275,9 @@ def call(line):
                 once(x)
             except (Refused, OSError, http.client.HTTPException) as e:
                 x["failure"] = str(e) or type(e).__name__
+            x.setdefault("total", now() - begun)  # it failed before it was decoded
+            if "failure" in x or line["connection"] == "per-request" or connection.sock is None:  # closed by the server
                 hang_up()
-            x["total"] = now() - begun
             for instant in "sent", "done":
                 if instant in x:
                     x[instant] -= start

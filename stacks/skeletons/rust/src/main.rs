@@ -302,6 +302,7 @@ impl Client {
         let decoding = Instant::now();
         let received = decode(self.service, true, &got)?;
         x.deserialization = since(decoding);
+        x.total = since(begun); // to check the answer and to close the connection are no part of it
         if received != self.expected {
             return Err("the answer is another than was asked for".into());
         }
@@ -336,7 +337,9 @@ impl Client {
                 failures.push(why.clone());
                 x.failure = why;
             }
-            x.total = since(begun);
+            if x.total == 0 {
+                x.total = since(begun); // it failed before it was decoded
+            }
             if ask.flag("record") {
                 all.push(x); // printed after the last request: no output in between
             }
