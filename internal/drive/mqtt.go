@@ -155,6 +155,19 @@ func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 	}
 }
 
+// unasked takes what came between requests, such as an answer once more. A broker that ends the connection may say so
+// first (5.0, section 3.14), and the next request finds another.
+func (w *mqttConn) unasked(n int) error {
+	w.s.Took(n)
+	for more := true; more; {
+		var err error
+		if _, more, err = w.s.Step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // answer takes m if it belongs to the request under way.
 func (w *mqttConn) answer(m *mqtt.Message) {
 	switch {
@@ -186,4 +199,5 @@ func (w *mqttConn) closed() error { return io.EOF }
 // reply: a failure that the responder told is shown as a 400 with its reason as body.
 func (w *mqttConn) reply() (int, []byte) { return w.status, w.body }
 
-func (w *mqttConn) reusable() bool { return w.whole }
+// reusable takes what came with the answer, too, and is not of it.
+func (w *mqttConn) reusable() bool { return w.whole && w.unasked(0) == nil }

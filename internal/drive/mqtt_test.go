@@ -1,10 +1,89 @@
 package drive
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
+
+// A leaver waits, when its first answer is decoded, for what the broker says then.
+type leaver struct{ decoded, said chan bool }
+
+func (l leaver) Encode(seq uint64, buf []byte) ([]byte, error) { return append(buf, byte(seq)), nil }
+
+func (l leaver) Decode(seq uint64, _ int, body []byte) error {
+	if seq == 1 {
+		l.decoded <- true
+		<-l.said
+	}
+	if string(body) != "a" {
+		return fmt.Errorf("answer %q", body)
+	}
+	return nil
+}
+
+// A broker may say something between requests: that it ends the connection, say, since it was silent for too long, and
+// that concerns the next request as little as the end itself.
+func TestMQTTBrokerSpeaksBetweenRequests(t *testing.T) {
+	kept := []byte{0x30, 5, 0, 1, 'r', 0, 'k'} // a message that nobody asked for
+	leave := []byte{0xe0, 2, 0x8d, 0}
+	for what, tt := range map[string]struct {
+		with, says []byte // its answer, and behind that
+		reconnects int
+	}{
+		"a message": {nil, kept, 0}, "DISCONNECT": {nil, leave, 1}, "both": {nil, append(kept, leave...), 1},
+		"a message at once": {kept, nil, 0}, "DISCONNECT at once": {leave, nil, 1},
+	} {
+		for concurrency := 1; concurrency <= 2; concurrency++ {
+			call := leaver{make(chan bool), make(chan bool)}
+			url := hostile(t, func(c net.Conn, _ int) {
+				for in := bufio.NewReader(c); ; {
+					kind, _ := in.ReadByte()
+					size, err := in.ReadByte()
+					b := make([]byte, size)
+					if _, bad := io.ReadFull(in, b); err != nil || bad != nil {
+						return
+					}
+					switch kind {
+					case 0x10:
+						c.Write([]byte{0x20, 3, 0, 0, 0})
+					case 0x82:
+						c.Write([]byte{0x90, 4, b[0], b[1], 0, 0})
+					case 0x30:
+						answer := []byte{0x30, 5, 0, 1, 'r', 0, 'a'}
+						if b[size-1] == 1 {
+							answer = append(answer, tt.with...)
+						}
+						c.Write(answer)
+						if b[size-1] == 1 {
+							<-call.decoded
+							c.Write(tt.says)
+							if tt.reconnects > 0 {
+								c.Close()
+							}
+							call.said <- true
+						}
+					}
+				}
+			})
+			record, xs := drive(t, Spec{URL: "mqtt" + url[len("http"):], Protocol: MQTT5, Topic: "q", ResponseTopic: "r/{id}",
+				Concurrency: concurrency}, Load{Schedule: ClosedLoop(6, 5*time.Millisecond)}, call)
+			for _, x := range xs {
+				if x.Failure != "" {
+					t.Errorf("%s, %d connections: request %d: %s", what, concurrency, x.Seq, x.Failure)
+				}
+			}
+			if record.Quality.Reconnects != tt.reconnects {
+				t.Errorf("%s, %d connections: %d reconnects, want %d", what, concurrency, record.Quality.Reconnects, tt.reconnects)
+			}
+		}
+	}
+}
 
 // A broker that does not hear that an answer has arrived, since the connection broke, sends it again when the session
 // goes on. That is not the answer to the request which is under way then.
