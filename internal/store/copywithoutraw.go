@@ -26,7 +26,7 @@ const readyFile = "ready.json"
 func RawFolders() []string { return slices.Clone(kinds) }
 
 // Keep copies results into a new directory, small enough for a repository: studies,
-// facts, plan and ledger, and of each treatment's first valid trial what its
+// facts (those of benches, too), plan and ledger, and of each treatment's first valid trial what its
 // programs said of themselves. Of the raw files only those in the folders named by
 // raw are copied, and no logs; the copy says what it leaves out, and is complete
 // without it. It cannot be resumed.
@@ -143,6 +143,13 @@ func (s *Store) texts() ([]string, error) {
 	}
 	for _, r := range runs {
 		names = append(names, r.StudyFile, r.FactsFile)
+	}
+	benches, err := s.benchFacts()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range benches {
+		names = append(names, r.file)
 	}
 	trials, err := s.Trials()
 	if err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -185,6 +186,12 @@ func TestOrdersAreDrawnOnce(t *testing.T) {
 	ok(t, read.Keep(dir+"-copy"))
 	if _, err := os.Stat(filepath.Join(dir+"-copy", trialsDir, trialName(1, second.Attempt), readyFile)); err != nil {
 		t.Errorf("a copy lacks what the programs of the valid attempt said: %v", err)
+	}
+	small := must[*Store](t)(OpenReadOnly(dir + "-copy"))
+	defer small.Close()
+	verified(t, small)
+	if facts := must[map[string]json.RawMessage](t)(small.BenchFacts()); len(facts) != 2 {
+		t.Errorf("a copy has the facts of benches %v", facts)
 	}
 	aside, _ := filepath.Glob(filepath.Join(dir, invalidDir, "exchanges-0001-1-*"))
 	if len(aside) != 2 {
