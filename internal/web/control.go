@@ -313,8 +313,8 @@ func (s *Server) resumePage(r *http.Request) (string, any, error) {
 	if p.written() {
 		return "", nil, fault{http.StatusConflict, p.shown() + " is being measured already."}
 	}
-	if p.confirming() != nil {
-		return "", nil, stoppedConfirmation(p)
+	if err := resumable(p); err != nil {
+		return "", nil, err
 	}
 	_, foreign, err := s.resuming(p)
 	if err != nil {
@@ -334,8 +334,8 @@ func (s *Server) resume(r *http.Request) (string, error) {
 	if p.written() {
 		return "", fault{http.StatusConflict, p.shown() + " is being measured already."}
 	}
-	if p.confirming() != nil {
-		return "", stoppedConfirmation(p)
+	if err := resumable(p); err != nil {
+		return "", err
 	}
 	o, foreign, err := s.resuming(p)
 	if err != nil {
