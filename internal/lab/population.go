@@ -107,7 +107,7 @@ func (t *trialRunner) summarizePopulation() {
 		f.results = append(f.results, single(measure.Client, response, v))
 	}
 	if n := float64(r.Requests); n > 0 {
-		one("sent_rate", n/max(time.Duration(t.course.asked.Duration), 1).Seconds())
+		one("sent_rate", n/t.stated().Seconds())
 		one("failed_share", float64(r.Failed)/n)
 		one("resent", float64(r.Retransmissions)/n)
 		if !r.Streams {
@@ -116,7 +116,7 @@ func (t *trialRunner) summarizePopulation() {
 		one("driver_lateness", r.LatenessP99.Seconds())
 	}
 	if t.setup.Population.Observes() {
-		one("notification_rate", float64(r.Notifications)/max(r.Elapsed.Seconds(), 1e-9))
+		one("notification_rate", float64(r.Notifications-r.HeardLate)/t.stated().Seconds())
 		if all := r.Notifications + r.Missed; !r.Streams && all > 0 {
 			one("notifications_missed", float64(r.Missed)/float64(all))
 		}
@@ -137,6 +137,10 @@ func (t *trialRunner) summarizePopulation() {
 	f.note("lateness_p99", "s", r.LatenessP99.Seconds())
 	f.note("lateness_max", "s", r.LatenessMax.Seconds())
 }
+
+// stated is for how long devices report, as the study says. A run takes longer where its last answer is late, or none
+// comes, and no more is sent then.
+func (t *trialRunner) stated() time.Duration { return max(time.Duration(t.course.asked.Duration), 1) }
 
 // A counted is one count of a trial's quality record.
 type counted struct {
@@ -259,7 +263,7 @@ func (t *trialRunner) punctual() string {
 func (t *trialRunner) devicesDriver() string {
 	const busiest = 0.8
 	r := t.course.population
-	if share := r.CPU.Seconds() / r.Elapsed.Seconds() / float64(max(r.Shards, 1)); share >= busiest {
+	if share := r.CPU.Seconds() / t.stated().Seconds() / float64(max(r.Shards, 1)); share >= busiest {
 		return fmt.Sprintf("the driver was busy for %.0f %% of the run: with so many devices it measures itself; "+
 			"take fewer, or a longer period", 100*share)
 	}

@@ -24,6 +24,7 @@ func soundDevices() *trialRunner {
 	r := &population.Result{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
 	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
 	t.course.population = r
+	t.course.asked.Duration = int64(r.Elapsed)
 	t.course.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
 	t.course.sides[atServer] = accumulator{n: 995}
 	return t
@@ -42,6 +43,9 @@ func TestGatesOfDevices(t *testing.T) {
 			"the driver was late: 1 % of the requests left later than 11ms"},
 		{"dropped", func(_ *trialRunner, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
 		{"busy", func(_ *trialRunner, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
+		{"busy, and then an answer that did not come", func(_ *trialRunner, r *population.Result) {
+			r.CPU, r.Elapsed = 8*time.Second, 100*time.Second
+		}, "busy for 80 %"},
 		{"busy on two CPUs", func(_ *trialRunner, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
 		{"a lab that was stopped", func(t *trialRunner, _ *population.Result) { t.course.stall = 3 * time.Second },
 			"this lab did not run for 3s of the trial"},
@@ -125,13 +129,16 @@ func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
 		r := soundDevices()
 		r.course.asked.Duration = int64(5 * time.Second)
 		r.course.population.Elapsed, r.course.sides[atClient].last = elapsed, int64(elapsed)
+		r.course.population.Notifications, r.course.population.HeardLate = 510, 10
+		r.setup.Population.Observe = time.Minute
 		r.summarize()
 		got := map[string]float64{}
 		for _, x := range r.findings.results {
 			got[x.Response] = x.Mean
 		}
-		if got["throughput"] != 198 || got["sent_rate"] != 200 {
-			t.Errorf("a run of %v: got %g answered and %g sent per second", elapsed, got["throughput"], got["sent_rate"])
+		if got["throughput"] != 198 || got["sent_rate"] != 200 || got["notification_rate"] != 100 {
+			t.Errorf("a run of %v: got %g answered, %g sent and %g heard per second", elapsed, got["throughput"],
+				got["sent_rate"], got["notification_rate"])
 		}
 	}
 }

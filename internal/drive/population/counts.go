@@ -30,13 +30,14 @@ type Counts struct {
 	// Of DTLS: handshakes begun, and those that came to nothing.
 	Handshakes       int64 `json:"handshakes,omitempty"`
 	HandshakesFailed int64 `json:"handshakes_failed,omitempty"`
-	// Of devices that observe: registrations that were sent, and that failed; notifications;
-	// those that the server had numbered and that did not come; those that were not newer than
-	// the one before; answers to registrations that register nobody; and over MQTT too,
-	// notifications alone.
+	// Of devices that observe: registrations that were sent, and that failed; notifications, and
+	// those of them that came when the run's time was over; those that the server had numbered
+	// and that did not come; those that were not newer than the one before; answers to
+	// registrations that register nobody; and over MQTT too, notifications alone.
 	Registrations       int64 `json:"registrations,omitempty"`
 	RegistrationsFailed int64 `json:"registrations_failed,omitempty"`
 	Notifications       int64 `json:"notifications,omitempty"`
+	HeardLate           int64 `json:"heard_late,omitempty"`
 	Missed              int64 `json:"missed,omitempty"`
 	Stale               int64 `json:"stale,omitempty"`
 	Unobserved          int64 `json:"unobserved,omitempty"`
@@ -69,7 +70,8 @@ func (c *Counts) add(o *Counts) {
 		{&c.Pongs, o.Pongs}, {&c.Connects, o.Connects}, {&c.ConnectFailed, o.ConnectFailed}, {&c.Broken, o.Broken},
 		{&c.OpenMost, o.OpenMost}, {&c.Handshakes, o.Handshakes}, {&c.HandshakesFailed, o.HandshakesFailed},
 		{&c.Registrations, o.Registrations}, {&c.RegistrationsFailed, o.RegistrationsFailed},
-		{&c.Notifications, o.Notifications}, {&c.Missed, o.Missed}, {&c.Stale, o.Stale}, {&c.Unobserved, o.Unobserved},
+		{&c.Notifications, o.Notifications}, {&c.HeardLate, o.HeardLate}, {&c.Missed, o.Missed}, {&c.Stale, o.Stale},
+		{&c.Unobserved, o.Unobserved},
 		{&c.Forgotten, o.Forgotten}, {&c.LostAtNAT, o.LostAtNAT}, {&c.LostAsleep, o.LostAsleep}, {&c.Paged, o.Paged},
 		{&c.LostOnWay, o.LostOnWay},
 		{&c.Withheld, o.Withheld}, {&c.DatagramsOut, o.DatagramsOut},

@@ -129,7 +129,7 @@ func (c *core) told(i int32, m *coap.Message, now int64) {
 func (c *core) notified(w *watch, number uint32, now int64) {
 	ahead := (number - w.number) & (1<<24 - 1)
 	if fresh := ahead > 0 && ahead < 1<<23; fresh || now > w.heard+128e9 {
-		c.Notifications++
+		c.hears(now)
 		if fresh {
 			c.Missed += int64(ahead - 1)
 		}
@@ -137,6 +137,13 @@ func (c *core) notified(w *watch, number uint32, now int64) {
 		return
 	}
 	c.Stale++
+}
+
+// hears counts a notification that came. Behind the time of the run, a last answer is waited for.
+func (c *core) hears(now int64) {
+	if c.Notifications++; now >= c.span {
+		c.HeardLate++
+	}
 }
 
 // unregistered: a registration came to nothing.

@@ -55,6 +55,8 @@ func TestObserver(t *testing.T) {
 	}{
 		{"registers once", registered(), Counts{Registrations: 1}, 1, 0, false},
 		{"hears", registered(non(s, 6), non(2*s, 7)), Counts{Registrations: 1, Notifications: 2}, 1, 0, false},
+		{"hears also when the time is over", registered(non(s, 6), non(31*s, 7)),
+			Counts{Registrations: 1, Notifications: 2, HeardLate: 1}, 1, 0, false},
 		{"acknowledges what is confirmable", registered(reply{s, told(coap.Confirmable, coap.Content, 9, 6)}),
 			Counts{Registrations: 1, Notifications: 1}, 1, 1, false},
 		{"three did not come", registered(non(s, 9)), Counts{Registrations: 1, Notifications: 1, Missed: 3}, 1, 0, false},

@@ -253,7 +253,7 @@ func (p *mqttSpeaker) message(s *streams, i int32, now int64) {
 		s.say(i, s.scratch, now)
 	}
 	if s.listener(i) && p.isRequest(s, m.Topic) {
-		s.Notifications++
+		s.hears(now)
 		return
 	}
 	var failed error
