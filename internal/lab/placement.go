@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,8 @@ type stages map[*device.Remote]*stage
 type stage struct {
 	agent       agent
 	name        string            // of the device
-	stacks      map[string]string // folder of each stack that was copied whole
+	stacks      map[string]string // folder of each stack of which something was copied
+	brought     map[crossing]bool // what that was
 	credentials map[string]string // by name; a file's path, or the value itself
 }
 
@@ -128,7 +130,8 @@ func (t *trialRunner) reach(whole context.Context, p *place, side int, end study
 	}
 	p.stage = t.lab.stages[remote]
 	if p.stage == nil {
-		p.stage = &stage{agent: remote, name: remote.Name, stacks: map[string]string{}, credentials: map[string]string{}}
+		p.stage = &stage{agent: remote, name: remote.Name, stacks: map[string]string{}, brought: map[crossing]bool{},
+			credentials: map[string]string{}}
 		t.lab.stages[remote] = p.stage
 	}
 	if p.scratch, err = remote.Make(ctx, fmt.Sprintf("trial-%d-%d", t.plan.ID, time.Now().UnixNano())); err != nil {
@@ -170,21 +173,12 @@ func (s *stage) blame(ctx context.Context, err error) error {
 // be built where it runs. A stack counts as copied only when all of it is there,
 // so that a retry begins anew.
 func (s *stage) bring(ctx context.Context, d stack.Description, made crossing) error {
-	if _, there := s.stacks[d.Name]; there || d.Dir == "" { // the binary itself is there
-		return nil
-	}
 	if made.from != "" {
-		var programs []string
-		for _, p := range d.Build.Product {
-			if _, err := os.Stat(filepath.Join(made.from, filepath.Base(p))); err == nil {
-				programs = append(programs, filepath.Base(p))
-			}
-		}
-		at, err := s.agent.PutAll(ctx, made.from, programs, path.Join("stacks", d.Name, made.to))
-		if err == nil {
-			s.stacks[d.Name] = strings.TrimSuffix(at, "/"+made.to)
-		}
-		return err
+		return s.bringMade(ctx, d, made)
+	}
+	whole := crossing{from: d.Dir}
+	if s.brought[whole] || d.Dir == "" { // the binary itself is there
+		return nil
 	}
 	for _, n := range d.RunNeeds() {
 		met := n.MetBy(func(argv ...string) (string, bool) {
@@ -212,8 +206,28 @@ func (s *stage) bring(ctx context.Context, d stack.Description, made crossing) e
 			return fmt.Errorf("build stack %s on %s: %w", d.Name, s.name, err)
 		}
 	}
-	s.stacks[d.Name] = at
+	s.stacks[d.Name], s.brought[whole] = at, true
 	return nil
+}
+
+// bringMade copies a program that was made here, with the stack's other products that were made beside it, unless it
+// is there.
+func (s *stage) bringMade(ctx context.Context, d stack.Description, made crossing) error {
+	if s.brought[made] {
+		return nil
+	}
+	programs := []string{made.program}
+	for _, p := range d.Build.Product {
+		name := filepath.Base(p)
+		if _, err := os.Stat(filepath.Join(made.from, name)); err == nil && !slices.Contains(programs, name) {
+			programs = append(programs, name)
+		}
+	}
+	at, err := s.agent.PutAll(ctx, made.from, programs, path.Join("stacks", d.Name, made.to))
+	if err == nil {
+		s.stacks[d.Name], s.brought[made] = strings.TrimSuffix(at, "/"+made.to), true
+	}
+	return err
 }
 
 const (
@@ -222,9 +236,9 @@ const (
 )
 
 // A crossing is a folder here of a stack's native programs that were made for a
-// device, and its path below the stack's folder there. None: all of the stack is
-// copied.
-type crossing struct{ from, to string }
+// device, its path below the stack's folder there, and the program that is to run.
+// Without these two it is the stack's own folder, and all of it is copied.
+type crossing struct{ from, to, program string }
 
 // crossed finds the programs of a stack that were made here for the architecture of a
 // machine that cannot make them itself. The error says what to do where there are none.
@@ -241,7 +255,7 @@ func crossed(on device.Away, d stack.Description, side int) (made crossing, err 
 	if err != nil {
 		return made, err
 	}
-	return crossing{filepath.Dir(file), path.Dir(path.Clean(program.Command[0]))}, nil
+	return crossing{filepath.Dir(file), path.Dir(path.Clean(program.Command[0])), filepath.Base(file)}, nil
 }
 
 // bringFiles copies the values that are files here, unless they are there, and

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,7 +70,8 @@ func TestABuildWithoutEndIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for takes, want := range map[time.Duration]string{time.Hour: "",
 			24 * time.Hour: "build stack gsoap on board: it took"} {
-			s := &stage{agent: &slowBuild{takes: takes}, name: "board", stacks: map[string]string{}}
+			s := &stage{agent: &slowBuild{takes: takes}, name: "board", stacks: map[string]string{},
+				brought: map[crossing]bool{}}
 			err := s.blame(t.Context(), s.bring(t.Context(), d, crossing{}))
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%v: got %v, want %q", takes, err, want)
@@ -117,11 +119,26 @@ func TestProgramsMadeForAMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for side, want := range map[int]crossing{atServer: {filepath.Join(dir, "build/armel"), "build"},
-		atClient: {filepath.Join(dir, "build/bin/armel"), "build/bin"}} {
-		if made, err := crossed(away{}, d, side); made != want || err != nil {
-			t.Errorf("side %d: got %v, %v", side, made, err)
+	a := new(fakeAgent)
+	s := &stage{agent: a, name: "board", stacks: map[string]string{}, brought: map[crossing]bool{}}
+	for _, tt := range []struct {
+		side int
+		want crossing
+	}{{atServer, crossing{filepath.Join(dir, "build/armel"), "build", "server"}},
+		{atClient, crossing{filepath.Join(dir, "build/bin/armel"), "build/bin", "client"}}} {
+		made, err := crossed(away{}, d, tt.side)
+		if made != tt.want || err != nil {
+			t.Errorf("side %d: got %v, %v", tt.side, made, err)
 		}
+		for range 2 {
+			if err := s.bring(t.Context(), d, made); err != nil || s.stacks["x"] != "/agent/stacks/x" {
+				t.Errorf("side %d: got %v, staged %v", tt.side, err, s.stacks)
+			}
+		}
+	}
+	// Each side's program is there, whatever the stack calls its products, and once.
+	if want := []string{"stacks/x/build/server", "stacks/x/build/bin/client"}; !slices.Equal(a.files, want) {
+		t.Errorf("copied %q, want %q", a.files, want)
 	}
 	d.Serve.Command = []string{"java"}
 	if made, err := crossed(away{}, d, atServer); made != (crossing{}) || err != nil {

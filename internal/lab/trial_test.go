@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -411,10 +412,14 @@ type fakeAgent struct {
 	agent
 	fail   int
 	copied []string
+	files  []string // of all that was copied
 }
 
 func (a *fakeAgent) PutAll(_ context.Context, _ string, names []string, there string) (string, error) {
 	a.copied = append(a.copied, there)
+	for _, name := range names {
+		a.files = append(a.files, path.Join(there, name))
+	}
 	if a.fail > 0 {
 		a.fail--
 		return "", errFake
@@ -425,9 +430,9 @@ func (a *fakeAgent) PutAll(_ context.Context, _ string, names []string, there st
 // A stack whose copying failed is copied again, to where it then runs.
 func TestFailedCopyIsNotStaged(t *testing.T) {
 	dir := t.TempDir()
-	for _, crossed := range []crossing{{}, {dir, "build"}} {
+	for _, crossed := range []crossing{{}, {dir, "build", "server"}} {
 		a := &fakeAgent{fail: 1}
-		s := &stage{agent: a, name: "board", stacks: map[string]string{}}
+		s := &stage{agent: a, name: "board", stacks: map[string]string{}, brought: map[crossing]bool{}}
 		d := stack.Description{Name: "axis2", Dir: dir}
 		if err := s.bring(t.Context(), d, crossed); !errors.Is(err, errFake) || len(s.stacks) != 0 {
 			t.Errorf("crossed %v: got %v, staged %v", crossed, err, s.stacks)
