@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/report"
 )
@@ -22,7 +23,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.Base(dir) == "latest" {
 		dir = real // what the commands say stays true when there are newer results
 	}
-	again := "edgegauge run " + r.StudyIn(dir)
+	again := "edgegauge run " + r.StudyIn(dir) + onBenches(r)
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	switch pair, trials := closest(r); {
@@ -49,6 +50,17 @@ func propose(dir string, r *report.Report) []report.Step {
 		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
 	add("publish data, facts, study and report", "edgegauge publish "+report.Quoted(dir))
 	return steps
+}
+
+// onBenches are the words of a command that has the same benches measure again; empty: none did.
+func onBenches(r *report.Report) string {
+	if r.Benches == nil || len(r.Benches.Names) == 0 {
+		return ""
+	}
+	if n := len(r.Benches.Names); slices.Equal(r.Benches.Names, slices.Sorted(slices.Values(localNames(n)))) {
+		return fmt.Sprintf(" --benches %d", n)
+	}
+	return " --benches " + report.Quoted(strings.Join(r.Benches.Names, ",")) + " --creds CREDENTIALS"
 }
 
 // writeNext prints what propose found.

@@ -67,14 +67,19 @@ func (s sharing) local() int {
 	return n
 }
 
+// localNames are those of so many benches of this machine.
+func localNames(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("here-%d", i+1)
+	}
+	return all
+}
+
 // names are those of the benches; nil: any.
 func (s sharing) names() []string {
 	if n := s.local(); n > 0 {
-		all := make([]string, n)
-		for i := range all {
-			all[i] = fmt.Sprintf("here-%d", i+1)
-		}
-		return all
+		return localNames(n)
 	}
 	if s.benches == anyBench {
 		return nil

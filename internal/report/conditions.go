@@ -39,14 +39,20 @@ func (r *Report) placements() []string {
 	return out
 }
 
+// placementMeans says what a placement is. Each bench of several chooses its CPUs: then there is no pin.
 func placementMeans(name string, pin study.Pin) string {
-	switch name {
-	case study.Together:
-		return fmt.Sprintf("client and server shared %s; times are the work of both, and no message waits for another CPU "+
-			"to wake up", cpus(pin.Client))
-	case study.Apart:
-		return fmt.Sprintf("client on %s, server on %s; times contain waking the other CPU", cpus(pin.Client),
-			cpus(pin.Server))
+	on := "client and server shared one CPU"
+	switch known := len(pin.Client) > 0; {
+	case name == study.Together:
+		if known {
+			on = "client and server shared " + cpus(pin.Client)
+		}
+		return on + "; times are the work of both, and no message waits for another CPU to wake up"
+	case name == study.Apart:
+		if on = "client and server had a CPU each"; known {
+			on = fmt.Sprintf("client on %s, server on %s", cpus(pin.Client), cpus(pin.Server))
+		}
+		return on + "; times contain waking the other CPU"
 	}
 	return "the scheduler placed both programs; times depend on whether it put them on one CPU or on two"
 }

@@ -144,3 +144,15 @@ func TestMemoryOfUnlikeNumbersOfRequests(t *testing.T) {
 		}
 	}
 }
+
+// Each bench of several chooses its CPUs: no program of a placement is said to have had any.
+func TestPlacementsWithoutCPUs(t *testing.T) {
+	for name, want := range map[string][2]string{study.Together: {"shared one CPU;", "shared CPU 1;"},
+		study.Apart: {"had a CPU each;", "client on CPU 1, server on CPU 0;"}} {
+		for i, pin := range []study.Pin{{}, {Client: []int{1}, Server: []int{0}}} {
+			if got := placementMeans(name, pin); !strings.Contains(got, want[i]) {
+				t.Errorf("%s, %v: got %s", name, pin, got)
+			}
+		}
+	}
+}
