@@ -292,12 +292,14 @@ func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error
 func coordinatorKey(dir string, c wire.Credentials) (public string, err error) {
 	file := filepath.Join(dir, coordinatorFile)
 	switch old, err := wire.ReadCredentials(file); {
+	case err != nil && exists(file):
+		return "", exit{exitUsage, fmt.Errorf("%w; if it is lost, remove it, and the coordinator gets a new key", err)}
 	case err == nil && old.Bench == "":
 		if public, err = admit.PublicKey(old.Seed); err == nil {
 			return public, nil
 		}
 		fallthrough
-	case exists(file):
+	case err == nil:
 		return "", exit{exitUsage, fmt.Errorf("%s is there, without the hub's keys, and is not the coordinator's "+
 			"credentials; remove it first", file)}
 	}
