@@ -126,7 +126,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	}
 	// Results that are to be repeated are not gone on with.
 	e, err := a.open(ctx, file, slices.Concat(f.kept, f.sets), opening{out: f.out, trust: f.trust, given: f.sets,
-		shared: f.shared.benches != "", fresh: like != nil})
+		shared: f.shared.benches != "", here: f.shared.local() > 0, fresh: like != nil})
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	}
 	conduct := func() (lab.Outcome, *report.Report, error) { return a.conduct(ctx, e, watchers...) }
 	if f.shared.benches != "" {
-		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f) }
+		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared) }
 	}
 	outcome, r, err := conduct()
 	if err != nil {
@@ -215,6 +215,7 @@ type opening struct {
 	trust  bool
 	given  []string // overrides that the user gave on this command line
 	shared bool     // benches measure it
+	here   bool     // which are of this machine
 	fresh  bool     // into a new directory, unless out names one
 }
 
@@ -243,7 +244,7 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 		}
 	}
 	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, Given: o.given,
-		LeftOut: a.left}
+		Here: o.here, LeftOut: a.left}
 	open := bed.Open
 	if o.shared {
 		open = bed.OpenShared

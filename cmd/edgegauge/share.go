@@ -135,8 +135,7 @@ func leaseCheck(lease time.Duration) error {
 }
 
 // share has benches measure an experiment, and writes the report's files.
-func (a *app) share(ctx context.Context, e *testbed.Experiment, f running) (lab.Outcome, *report.Report, error) {
-	s := f.shared
+func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.Outcome, *report.Report, error) {
 	fails := func(err error) (lab.Outcome, *report.Report, error) {
 		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
 	}
@@ -148,7 +147,7 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, f running) (lab.
 	var here *localFleet
 	var err error
 	if s.local() > 0 {
-		if here, err = a.startLocal(ctx, f, e.Dir); err != nil {
+		if here, err = a.startLocal(ctx, s, e.Dir); err != nil {
 			return fails(err)
 		}
 		defer here.stop()
@@ -344,8 +343,8 @@ func (f *localFleet) watch(ctx context.Context, lost context.CancelCauseFunc) {
 }
 
 // startLocal starts a hub with keys of its own, and workers.
-func (a *app) startLocal(ctx context.Context, r running, dir string) (_ *localFleet, err error) {
-	s, f := r.shared, &localFleet{work: filepath.Join(dir, "incoming", "here")}
+func (a *app) startLocal(ctx context.Context, s sharing, dir string) (_ *localFleet, err error) {
+	f := &localFleet{work: filepath.Join(dir, "incoming", "here")}
 	if f.temp, err = newScratch(a.notes()); err != nil {
 		return nil, err
 	}
@@ -383,15 +382,9 @@ func (a *app) startLocal(ctx context.Context, r running, dir string) (_ *localFl
 			return nil, err
 		}
 		args := []string{"worker", "--creds", file, "--dir", filepath.Join(f.work, name), "--lease", s.lease.String(),
-			"--turn", filepath.Join(f.temp.Dir, "turn"), "--child", "--quiet"}
+			"--turn", filepath.Join(f.temp.Dir, "turn"), "--child", "--quiet", "--trust"} // its user was asked (OpenShared)
 		for _, stacks := range a.stackFolders {
 			args = append(args, "--stacks", stacks)
-		}
-		for _, set := range r.sets {
-			args = append(args, "--given", set)
-		}
-		if r.trust {
-			args = append(args, "--trust")
 		}
 		var c *child
 		cmd := exec.Command("/proc/self/exe", args...)

@@ -28,7 +28,6 @@ type workerRun struct {
 	address                string // at which other benches reach this one; empty: where it reaches the hub
 	lease                  time.Duration
 	trust, child           bool
-	given                  []string // overrides of the user who started it with run --benches N
 }
 
 func workerCmd(a *app) *cobra.Command {
@@ -53,8 +52,7 @@ need --trust.`,
 		"with driven_from (default: the one at which this machine reaches the hub)")
 	c.Flags().StringVar(&w.turn, "turn", "", "file that is locked while a block is measured")
 	c.Flags().BoolVar(&w.child, "child", false, "end when standard input ends")
-	c.Flags().StringArrayVar(&w.given, "given", nil, "override that the user of this machine gave")
-	for _, hidden := range []string{"turn", "child", "given"} { // of the benches that run --benches N starts
+	for _, hidden := range []string{"turn", "child"} { // of the benches that run --benches N starts
 		c.Flags().Lookup(hidden).Hidden = true
 	}
 	return c
@@ -116,7 +114,7 @@ func (a *app) serveBench(ctx context.Context, r workerRun, who wire.Credentials)
 		return exit{exitUnmeasured, err}
 	}
 	defer end.Close()
-	station := &testbed.Station{Bed: bed, Trust: r.trust, Given: r.given, Name: who.Bench, Join: end.Join,
+	station := &testbed.Station{Bed: bed, Trust: r.trust, Name: who.Bench, Join: end.Join,
 		Address: func() string { return cmp.Or(r.address, end.Address()) }}
 	defer station.Close()
 	machine := machineID()

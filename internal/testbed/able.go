@@ -65,7 +65,7 @@ func (s *Station) allows(p study.Plan) error {
 	if s.Trust {
 		return nil
 	}
-	if foreign := s.Bed.Foreign(p, s.Given...); foreign != nil {
+	if foreign := s.Bed.Foreign(p); foreign != nil {
 		return fmt.Errorf("this bench may not run what the study names: %w; to allow it, start its worker with --trust",
 			foreign)
 	}

@@ -25,9 +25,13 @@ type NotShared struct{ why string }
 func (n NotShared) Error() string { return n.why }
 
 // OpenShared makes or resumes the results of a plan that benches measure. Nothing of
-// this machine is opened, and its lab conducts no trial.
+// this machine is opened, and its lab conducts no trial. What the benches may run is for
+// each of them to say, but for those of this machine itself (Request.Here).
 func (b *Testbed) OpenShared(ctx context.Context, r Request) (*Experiment, error) {
 	r.shared = true
+	if foreign := b.Foreign(r.Plan, r.Given...); r.Here && foreign != nil && !r.Trust {
+		return nil, &Untrusted{foreign}
+	}
 	x := b.assemble(r.Plan, b.Exe, b.Temp)
 	e := &Experiment{assembly: x, Lab: x.lab}
 	if err := e.openStore(ctx, r); err != nil {
@@ -58,11 +62,8 @@ func alone(s *store.Store, shared bool) error {
 // stays open from block to block. What a study may run here is decided here: what came
 // with edgegauge, and the stacks that the user of this machine named; with Trust, all.
 type Station struct {
-	Bed   *Testbed
-	Trust bool
-	// Given are overrides that the user of this machine gave: what they name may run, too. Those of an
-	// order are the coordinator's.
-	Given    []string
+	Bed      *Testbed
+	Trust    bool
 	Progress func(lab.Progress) // nil: nobody looks
 	// Name is the bench's, Address where others reach it, and Join opens a byte stream to another
 	// that measures with it. Only studies that several benches drive together need them.

@@ -34,6 +34,8 @@ type Request struct {
 	Trust bool
 	// Given are those of the plan's overrides that the user gave on this very command line.
 	Given []string
+	// Here says that the benches of OpenShared are of this machine and this user, who is asked as for Open: they run all.
+	Here bool
 
 	shared bool // by OpenShared
 }

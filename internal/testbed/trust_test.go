@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,17 +64,23 @@ func TestOnlyWhatTheUserGaveIsTrusted(t *testing.T) {
 		if c.asks == "" && asks != nil || !strings.Contains(asks.Error(), c.asks) {
 			t.Errorf("%s: asks for %q, want %q", c.what, asks, c.asks)
 		}
-		if c.text == service { // needs --trust on a bench, whoever gave it
+		r := Request{Plan: p, Text: []byte(text), Out: filepath.Join(t.TempDir(), "out"), Given: c.given, Here: true}
+		e, err := b.OpenShared(t.Context(), r)
+		if errors.As(err, new(*Untrusted)) != (c.asks != "") || c.asks == "" && err != nil {
+			t.Errorf("%s: benches of this machine: got %v", c.what, err)
+		}
+		if err == nil {
+			e.Close()
+		}
+		if c.text == service { // needs --trust on a bench elsewhere, whoever gave it
 			continue
 		}
-		for _, s := range []*Station{{Bed: b, Given: c.given}, {Bed: b, Trust: true}} {
-			if err := s.allows(p); (err == nil) != (c.asks == "" || s.Trust) ||
-				err != nil && !strings.Contains(err.Error(), "start its worker with --trust") {
-				t.Errorf("%s: a bench (trust %t) says %v", c.what, s.Trust, err)
-			}
+		if err := (&Station{Bed: b, Trust: true}).allows(p); err != nil {
+			t.Errorf("%s: a bench that trusts says %v", c.what, err)
 		}
-		if err := (&Station{Bed: b}).allows(p); err == nil && c.what != "nothing" {
-			t.Errorf("%s: a bench runs it for a coordinator elsewhere", c.what)
+		if err := (&Station{Bed: b}).allows(p); (err == nil) != (c.what == "nothing") ||
+			err != nil && !strings.Contains(err.Error(), "start its worker with --trust") {
+			t.Errorf("%s: a bench says to a coordinator elsewhere %v", c.what, err)
 		}
 	}
 }
