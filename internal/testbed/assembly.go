@@ -68,6 +68,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seePins()
 	x.seeDescriptors()
 	x.seeHeaps()
+	x.seeOptions()
 	x.seeMessages()
 	if x.bed.NeedsNetwork(x.plan) {
 		x.mayLink(ctx)

@@ -129,14 +129,10 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	case "coap", "coap-tcp":
 		number, _ := enc.ContentFormat()
 		spec.ContentType = fmt.Sprint(number)
-		switch v := s.Options["confirmable"]; v {
-		case "", "on":
-		case "off":
-			spec.NON = true
-		default:
-			return spec, fmt.Errorf("unknown confirmable %q; supported: on, off", v)
-		}
 		var err error
+		if spec.NON, err = unconfirmable(s.Options); err != nil {
+			return spec, err
+		}
 		if spec.Credentials.CID, err = connectionID(s.Security, s.Options); err != nil {
 			return spec, err
 		}

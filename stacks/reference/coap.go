@@ -116,6 +116,18 @@ func oscoreKeys(credentials map[string]string) (coap.Keys, error) {
 	return coap.Keys{Secret: secret, Salt: salt, SenderID: []byte{1}, RecipientID: []byte{2}}, nil
 }
 
+// unconfirmable reads the option confirmable.
+func unconfirmable(options map[string]string) (bool, error) {
+	switch v := options["confirmable"]; v {
+	case "", "on":
+		return false, nil
+	case "off":
+		return true, nil
+	default:
+		return false, fmt.Errorf("unknown confirmable %q; supported: on, off", v)
+	}
+}
+
 // connectionID reads the option of that name.
 func connectionID(security string, options map[string]string) (bool, error) {
 	switch v := options["connection_id"]; {

@@ -20,14 +20,22 @@ type news struct {
 // counts is that observers come to know the latest state).
 const mostNews = 4096
 
-func newsOf(s stack.Serve, srv *coap.Server, path string) (*news, error) {
-	switch v := s.Options["observe"]; {
+// observable reads the option observe.
+func observable(security, transport string, options map[string]string) (bool, error) {
+	switch v := options["observe"]; {
 	case v == "" || v == "off":
-		return nil, nil
+		return false, nil
 	case v != "on":
-		return nil, fmt.Errorf("unknown observe %q; supported: on, off", v)
-	case s.Security == "oscore" || s.Transport == "coap-tcp":
-		return nil, fmt.Errorf("observe does not go with %s over %s; remove it", s.Security, s.Transport)
+		return false, fmt.Errorf("unknown observe %q; supported: on, off", v)
+	case security == "oscore" || transport == "coap-tcp":
+		return false, fmt.Errorf("observe does not go with %s over %s; remove it", security, transport)
+	}
+	return true, nil
+}
+
+func newsOf(s stack.Serve, srv *coap.Server, path string) (*news, error) {
+	if wanted, err := observable(s.Security, s.Transport, s.Options); err != nil || !wanted {
+		return nil, err
 	}
 	n := &news{due: make(chan struct{}, mostNews), over: make(chan struct{})}
 	n.last.Store(new([]byte))
