@@ -67,7 +67,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seeLostPlacements()
 	x.seePins()
 	x.seeDescriptors()
-	x.seeHeaps()
+	x.seeUnread()
 	x.seeOptions()
 	x.seeMessages()
 	if x.bed.NeedsNetwork(x.plan) {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// A heap that no program takes makes no second treatment of a first.
-func TestHeapsThatNobodyTakes(t *testing.T) {
+// A setting that no program reads makes no second treatment of a first: a heap that none takes, a sensor or a folder
+// that the service has no use for.
+func TestSettingsThatNobodyReads(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"managed", "native"} {
 		recorder(t, filepath.Join(dir, name), filepath.Join(dir, "told"))
@@ -38,6 +39,12 @@ func TestHeapsThatNobodyTakes(t *testing.T) {
 			"concurrency: 2}]}", ""},
 		{"stack: native\nfactors: {of: [{name: small, heap: 64MiB, n: 3}, {name: big, n: 3}]}\nservice: echo",
 			"do not vary heap, or exclude: [{of: small}]"},
+		{"stack: native\nfactors: {sensor: ['fixed:20', 'fixed:21']}", "5:32: service monitor reads no sensor, so " +
+			"treatments that differ in it alone are equal; do not vary sensor, or exclude: [{sensor: fixed:21}]"},
+		{"stack: native\nservice: temperature\nfactors: {sensor: ['fixed:20', 'fixed:21']}", ""},
+		{"stack: native\nfactors: {io_dir: [/tmp, /var/tmp]}", "service monitor writes no files"},
+		{"stack: rest-json\nservice: io\nn: 100\nfactors: {io_dir: [/tmp, /var/tmp]}", ""},
+		{"stack: native\nsensor: fixed:20\nio_dir: /tmp\nfactors: {concurrency: [1, 2]}", ""},
 	} {
 		service := "service: monitor\n"
 		if strings.Contains(tt.study, "service:") {
