@@ -256,6 +256,9 @@ func TestBlocksAreAddedAndPlanFileCompleted(t *testing.T) {
 	ok(t, s.Close())
 	// killed between ledger and plan.csv, in mid-line
 	edit(t, s.path(planFile), func(b []byte) []byte { return b[:len(b)-5] })
+	killed := must[*Store](t)(OpenReadOnly(s.Dir()))
+	verified(t, killed)
+	ok(t, killed.Close())
 	s = must[*Store](t)(Open(s.Dir(), long))
 	defer s.Close()
 	if got := must[[]byte](t)(os.ReadFile(s.path(planFile))); !bytes.Equal(got, long.Plan) {
@@ -263,6 +266,17 @@ func TestBlocksAreAddedAndPlanFileCompleted(t *testing.T) {
 	}
 	if bad := s.Verify(); bad != nil {
 		t.Errorf("verify: %v", bad)
+	}
+	// What was there from the beginning, and the whole of a study that has ended, is not on its way.
+	whole := must[[]byte](t)(os.ReadFile(s.path(planFile)))
+	edit(t, s.path(planFile), func(b []byte) []byte { return b[:len(header(2).Plan)-1] })
+	if bad := s.Verify(); len(bad) != 1 || !errors.Is(bad[0], ErrEdited) {
+		t.Errorf("the first plan cut: %v", bad)
+	}
+	ok(t, s.End(""))
+	edit(t, s.path(planFile), func([]byte) []byte { return whole[:len(whole)-1] })
+	if bad := s.Verify(); len(bad) != 1 || !errors.Is(bad[0], ErrEdited) {
+		t.Errorf("the plan of a study that has ended cut: %v", bad)
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
@@ -22,14 +23,25 @@ type querier interface {
 	QueryRow(query string, args ...any) *sql.Row
 }
 
-// runDigests are those of the rows as they are now, and those that were noted when they were written.
+// runDigests are those of the rows as they are now, and those that were noted when they were written. What was noted is
+// read first: a lab may add a run meanwhile.
 func runDigests(from querier) (now, noted map[int]string, err error) {
+	now, noted = map[int]string{}, map[int]string{}
+	var text string
+	switch err := from.QueryRow("SELECT value FROM meta WHERE key = ?", runDigestsKey).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return nil, nil, err
+	default:
+		if err := json.Unmarshal([]byte(text), &noted); err != nil || noted == nil {
+			noted = map[int]string{0: ""} // no run has this number: it was changed
+		}
+	}
 	rows, err := from.Query("SELECT * FROM runs")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer rows.Close()
-	now, noted = map[int]string{}, map[int]string{}
 	for rows.Next() {
 		var run, pid int
 		var text [8]string
@@ -43,20 +55,7 @@ func runDigests(from querier) (now, noted map[int]string, err error) {
 		}
 		now[run] = digestOf(all)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, nil, err
-	}
-	var text string
-	switch err := from.QueryRow("SELECT value FROM meta WHERE key = ?", runDigestsKey).Scan(&text); {
-	case errors.Is(err, sql.ErrNoRows):
-		return now, noted, nil
-	case err != nil:
-		return nil, nil, err
-	}
-	if err := json.Unmarshal([]byte(text), &noted); err != nil || noted == nil {
-		return now, map[int]string{0: ""}, nil // no run has this number: it was changed
-	}
-	return now, noted, nil
+	return now, noted, rows.Err()
 }
 
 // noteRun notes the digest of a run's row, which is written already.
@@ -89,38 +88,47 @@ func (s *Store) checkRunRows(note func(error)) error {
 }
 
 // checkTrialRows compares trials with the plan, which has a file, too.
-func (s *Store) checkTrialRows(note func(error)) error {
-	plan, err := s.plan()
-	if err != nil {
-		return err
+func (s *Store) checkTrialRows() error {
+	for {
+		plan, err := s.plan()
+		if err != nil {
+			return err
+		}
+		same, err := s.trialsAreOf(plan)
+		if err != nil || same {
+			return err
+		}
+		if again, err := s.plan(); err != nil || bytes.Equal(again, plan) { // else a lab has added to it meanwhile
+			return cmp.Or(err, fail(ErrEdited, "%s: the trials are not those of the plan, in their blocks and order: they were "+
+				"changed since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile)))
+		}
 	}
+}
+
+// trialsAreOf says whether the trials are those of a plan. Of a text that is no plan of a study nobody can say.
+func (s *Store) trialsAreOf(plan []byte) (bool, error) {
 	lines := csv.NewReader(bytes.NewReader(plan))
 	lines.FieldsPerRecord, lines.ReuseRecord = -1, true
 	head, err := lines.Read()
 	if err != nil || len(head) < 3 || !slices.Equal(head[:3], []string{"id", "block", "replication"}) {
-		return nil // no plan of a study
+		return true, nil
 	}
 	rows, err := s.db.Query("SELECT id, block, replication FROM trials ORDER BY position")
 	if err != nil {
-		return s.word(err)
+		return false, s.word(err)
 	}
 	defer rows.Close()
-	changed := fail(ErrEdited, "%s: the trials are not those of the plan, in their blocks and order: they were changed "+
-		"since the lab wrote them; restore the ledger from a copy", s.path(ledgerFile))
 	for rows.Next() {
 		var id, block, replication int
 		if err := rows.Scan(&id, &block, &replication); err != nil {
-			return s.word(err)
+			return false, s.word(err)
 		}
 		line, err := lines.Read()
 		if err != nil || len(line) < 3 || line[0] != strconv.Itoa(id) || line[1] != strconv.Itoa(block) ||
 			line[2] != strconv.Itoa(replication) {
-			note(changed)
-			return nil
+			return false, nil
 		}
 	}
-	if _, err := lines.Read(); !errors.Is(err, io.EOF) {
-		note(changed)
-	}
-	return s.word(rows.Err())
+	_, err = lines.Read()
+	return errors.Is(err, io.EOF), s.word(rows.Err())
 }
