@@ -108,9 +108,9 @@ func clipped(t Trace, w Window) (TrialEnergy, error) {
 	r.Error = t.edgeError(w.From) + t.edgeError(w.To) + t.stepError(sd, w.Length())
 	if r.Error > 0.02*math.Abs(gross) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
-			"the meter's interval of %v alone may be %.1f %% of this trial's %.3g J; batch more requests, or measure idle "+
+			"the meter's interval of %v alone may be %.2g J of this trial's %.3g J; batch more requests, or measure idle "+
 				"around it",
-			t.Interval, 100*r.Error/math.Abs(gross), gross))
+			t.Interval, r.Error, gross))
 	}
 	return r, nil
 }
@@ -206,8 +206,8 @@ func drift(idle []Idle, r TrialEnergy) []error {
 		return nil
 	}
 	return []error{doubt("idle_moved",
-		"idle power changed by %.3g W around the trial, %.1f %% of its net energy; wait for the device to settle",
-		by, 100*by*r.Length().Seconds()/math.Abs(r.Net))}
+		"idle power changed by %.3g W around the trial, which is %.3g J over its length, and its net energy is %.3g J; "+
+			"wait for the device to settle", by, by*r.Length().Seconds(), r.Net)}
 }
 
 // ErrTooNoisy says that no trial is long enough.
