@@ -15,7 +15,7 @@ import (
 
 // openBattery reads a battery that the kernel's power_supply class shows: a
 // coarse source, for long trials. Most gauges renew their values only every few
-// seconds to half a minute; the quality record says how long they repeat.
+// seconds to half a minute, which the readings show: energy.Facts.Held.
 func openBattery(ctx context.Context, arg string, o Options) (Meter, error) {
 	dir, err := pick(o.Root, "battery", "sys/class/power_supply/*", "model_name", arg, func(dir string) bool {
 		kind, _ := kernel.ReadText(o.Root, path.Join(dir, "type"))
@@ -27,7 +27,7 @@ func openBattery(ctx context.Context, arg string, o Options) (Meter, error) {
 	}
 	p := &poller{
 		name:       "battery",
-		facts:      energy.Facts{Kind: energy.Instant, Interval: time.Second},
+		facts:      energy.Facts{Kind: energy.Instant, Interval: time.Second, Held: true},
 		quantities: threeQuantities,
 		read:       func(context.Context) (reading, error) { return readBattery(o.Root, dir) },
 	}

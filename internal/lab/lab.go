@@ -90,7 +90,10 @@ type Lab struct {
 
 	spare  spare
 	stages stages
-	launch launch // nil: as a device starts it
+	// renewals are how seldom meters that hold their values renew them, as their last trials
+	// showed, by meter. The readings of a board's meter arrive when a trial is over.
+	renewals map[string]time.Duration
+	launch   launch // nil: as a device starts it
 	// slept is for how long this machine has been suspended; nil: as its kernel says.
 	slept func() time.Duration
 }

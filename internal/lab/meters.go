@@ -56,9 +56,12 @@ type meterSession struct {
 	side  measure.Side
 	spec  string
 	meter instrument.Meter
-	idle  energy.Window
-	stop  context.CancelFunc
-	done  chan error // its one value is why the observation failed
+	// renewal is what the trial before showed of a meter that holds its values
+	renewal time.Duration
+
+	idle energy.Window
+	stop context.CancelFunc
+	done chan error // its one value is why the observation failed
 
 	failed error
 
@@ -70,6 +73,26 @@ func (s *meterSession) add(x measure.Sample) {
 	s.mu.Lock()
 	s.samples = append(s.samples, x)
 	s.mu.Unlock()
+}
+
+// facts say how the meter reads, as far as its readings show it by now.
+func (s *meterSession) facts() energy.Facts {
+	f := s.meter.Facts()
+	if !f.Held {
+		return f
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.Renewal = max(s.renewal, energy.NewTrace(f, s.samples).Renewal)
+	return f
+}
+
+// learn keeps how seldom a meter renews its values, for the trials to come. Trials with meters run one after the other.
+func (l *Lab) learn(meter string, renewal time.Duration) {
+	if l.renewals == nil {
+		l.renewals = map[string]time.Duration{}
+	}
+	l.renewals[meter] = renewal
 }
 
 // end ends the observation, once, and says why it failed.
@@ -85,6 +108,9 @@ func (s *meterSession) end() error {
 
 // idleReadings is how many readings the idle power is the mean of.
 const idleReadings = 40
+
+// renewals is how many times a meter that holds its values renews them meanwhile at least.
+const renewals = 12
 
 // meters are those of both sides' supplies, and the models where there is none.
 type meters struct {
@@ -115,18 +141,22 @@ func (m *meters) idle(ctx context.Context) error {
 	if len(m.sessions) == 0 {
 		return nil
 	}
+	began := time.Now()
 	var settle, idle time.Duration
-	for _, s := range m.sessions {
-		f := s.meter.Facts()
-		settle, idle = max(settle, f.Margin()), max(idle, idleReadings*f.Interval)
+	for {
+		for _, s := range m.sessions {
+			f := s.facts()
+			settle, idle = max(settle, f.Margin()), max(idle, idleReadings*f.Interval, renewals*f.Renewal)
+		}
+		left := settle + idle + settle - time.Since(began) // the run's window is widened into the idle
+		if left <= 0 {
+			break
+		}
+		if err := sleep(ctx, left); err != nil {
+			return context.Cause(ctx)
+		}
 	}
-	if err := sleep(ctx, settle); err != nil {
-		return context.Cause(ctx)
-	}
-	from := time.Since(m.trial.course.zero)
-	if err := sleep(ctx, idle+settle); err != nil { // the run's window is widened into the idle
-		return context.Cause(ctx)
-	}
+	from := began.Add(settle).Sub(m.trial.course.zero)
 	for _, s := range m.sessions {
 		s.idle = energy.Window{From: from, To: from + idle}
 	}
@@ -135,7 +165,8 @@ func (m *meters) idle(ctx context.Context) error {
 
 func (m *meters) observe(side measure.Side, spec string, meter instrument.Meter) *meterSession {
 	ctx, cancel := context.WithCancel(instrument.WithStart(context.Background(), m.trial.course.zero))
-	s := &meterSession{side: side, spec: spec, meter: meter, stop: cancel, done: make(chan error, 1)}
+	s := &meterSession{side: side, spec: spec, meter: meter, renewal: m.trial.lab.renewals[spec], stop: cancel,
+		done: make(chan error, 1)}
 	emit := s.add
 	if watch := m.trial.lab.Watch; watch != nil {
 		t := thinner{tell: func(watts float64) { watch(side, watts) }}
@@ -165,9 +196,15 @@ func (m *meters) read(ctx context.Context) error {
 	window := m.window(m.trial.course.run)
 	m.notePhases(window)
 	for _, s := range m.sessions {
-		f := s.meter.Facts()
-		if err := sleep(ctx, f.Margin()+4*f.Interval-time.Since(m.trial.course.run.Ended)); err != nil {
-			return context.Cause(ctx)
+		for {
+			f := s.facts()
+			left := f.Margin() + 4*f.Interval - time.Since(m.trial.course.run.Ended)
+			if left <= 0 {
+				break
+			}
+			if err := sleep(ctx, left); err != nil {
+				return context.Cause(ctx)
+			}
 		}
 	}
 	for _, s := range m.sessions {
@@ -225,6 +262,10 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 		return labFault(err)
 	}
 	trace := energy.NewTrace(s.meter.Facts(), s.samples)
+	if trace.Renewal > 0 {
+		m.trial.lab.learn(s.spec, trace.Renewal)
+		m.findings.note(string(s.side)+"_meter_renewal", "s", trace.Renewal.Seconds())
+	}
 	idle, err := trace.MeasureIdle(s.idle)
 	if err != nil {
 		return err

@@ -58,6 +58,11 @@ type Facts struct {
 	Interval   time.Duration // between readings
 	Sampling   time.Duration // between the conversions a mean is made of; 0: continuous, or one
 	Resolution float64       // W, smallest step of a reading; 0: unknown
+	// Held: an instantaneous reading may be an old value, since the meter renews it at
+	// times of its own that nobody knows before. Renewal is how far they are apart, as a
+	// trace shows it; 0: not seen, or each reading is new.
+	Held    bool
+	Renewal time.Duration
 }
 
 // A Trace is the power of one supply over time. Segments are in order and do
@@ -90,6 +95,9 @@ func NewTrace(f Facts, samples []measure.Sample) Trace {
 		}
 	}
 	slices.SortStableFunc(readings, func(a, b measure.Sample) int { return int(sign(a.At - b.At)) })
+	if f.Held && f.Kind == Instant {
+		t.Renewal = f.renewal(readings)
+	}
 	for i, r := range readings {
 		var last measure.Sample
 		if i > 0 {
@@ -198,7 +206,8 @@ func (t Trace) readings(segments int) int {
 	return segments
 }
 
-// spread is the standard deviation of the readings wholly inside a window, W.
+// spread is the standard deviation of the readings wholly inside a window, W, and how many
+// of them tell something new.
 func (t Trace) spread(w Window) (sd float64, n int) {
 	var mean, m2 float64
 	segments := 0
@@ -211,7 +220,11 @@ func (t Trace) spread(w Window) (sd float64, n int) {
 		mean += d / float64(segments)
 		m2 += d * (s.W - mean)
 	}
-	if n = t.readings(segments); n < 2 {
+	n = t.readings(segments)
+	if t.Renewal > t.Interval { // the others repeat those before
+		n = int(float64(n) * t.Interval.Seconds() / t.Renewal.Seconds())
+	}
+	if n < 2 {
 		return 0, n
 	}
 	return math.Sqrt(m2 / float64(segments) * float64(n) / float64(n-1)), n

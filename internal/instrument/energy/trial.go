@@ -27,7 +27,7 @@ func (t Trace) MeasureIdle(w Window) (Idle, error) {
 	}
 	sd, n := t.spread(w)
 	if n < 10 {
-		return Idle{}, fmt.Errorf("idle: %d readings in %v are too few; idle for %v or longer", n, w.Length(), 12*t.Interval)
+		return Idle{}, fmt.Errorf("idle: %d readings in %v are too few; idle for %v or longer", n, w.Length(), 12*t.Fresh())
 	}
 	return Idle{Window: w, Power: j / w.Length().Seconds(), Noise: sd, N: n}, nil
 }
@@ -63,8 +63,9 @@ type TrialEnergy struct {
 const widenBy = 5
 
 // Margin is the idle that must stand before and after a trial for its window to
-// be widened. Two trials need twice as much between them.
-func (f Facts) Margin() time.Duration { return widenBy * f.Interval }
+// be widened. Two trials need twice as much between them. A value that is renewed seldom
+// shows a step of power late.
+func (f Facts) Margin() time.Duration { return widenBy*f.Interval + f.Renewal }
 
 // OfTrial estimates a trial's energy. With idle, one measured before the trial or
 // one before and one after it in the same block, it is the excess over idle;
@@ -110,15 +111,16 @@ func clipped(t Trace, w Window) (TrialEnergy, error) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
 			"the meter's interval of %v alone may be %.2g J of this trial's %.3g J; batch more requests, or measure idle "+
 				"around it",
-			t.Interval, r.Error, gross))
+			t.Fresh(), r.Error, gross))
 	}
 	return r, nil
 }
 
 // edgeError bounds what clipping loses at an instant: half the step of power
-// around it times the interval, or what there is of a counter's between two readings.
+// around it times the interval, or what there is of a counter's between two readings; all of the step
+// times the interval of a value that is held, since it shows the step behind it only.
 func (t Trace) edgeError(at time.Duration) float64 {
-	interval := t.Interval
+	interval := t.Fresh()
 	if t.Kind == Cumulative {
 		for _, s := range t.within(Window{at, at + 1}) {
 			interval = max(interval, s.Length())
@@ -131,6 +133,9 @@ func (t Trace) edgeError(at time.Duration) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range around {
 		lo, hi = min(lo, s.W), max(hi, s.W)
+	}
+	if t.Renewal > 0 {
+		return (hi - lo) * interval.Seconds()
 	}
 	return (hi - lo) * interval.Seconds() / 2
 }
@@ -177,7 +182,7 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 // readings of standard deviation noise (W), an idle known to idleErr (W), and at
 // both edges a step (W) that falls somewhere between two conversions.
 func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float64 {
-	sum := noise * math.Sqrt(f.Interval.Seconds()*wide.Seconds())
+	sum := noise * math.Sqrt(f.Fresh().Seconds()*wide.Seconds())
 	edges := step * f.conversions().Seconds() * math.Sqrt(2.0/12)
 	return 2 * math.Hypot(math.Hypot(sum, edges), idleErr*wide.Seconds())
 }
@@ -185,7 +190,7 @@ func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float6
 // conversions is the time between two looks of the meter at the power: a step may fall anywhere in it.
 func (f Facts) conversions() time.Duration {
 	if f.Kind == Instant {
-		return f.Interval
+		return time.Duration(math.Hypot(float64(f.Interval), float64(f.Renewal))) // it is renewed, and then read
 	}
 	return f.Sampling
 }
@@ -224,7 +229,7 @@ type Case struct {
 
 // relative is the error of net energy of a trial of length l, as OfTrial states it.
 func (c Case) relative(l time.Duration) float64 {
-	idleErr := c.Noise / math.Sqrt(max(1, c.Idle.Seconds()/c.Interval.Seconds()))
+	idleErr := c.Noise / math.Sqrt(max(1, c.Idle.Seconds()/c.Fresh().Seconds()))
 	e := c.netError(c.Noise, idleErr, c.Step, Window{0, l}.Widen(c.Margin()).Length()) + 2*c.stepError(c.Noise, l)
 	return e / (c.Step * l.Seconds())
 }

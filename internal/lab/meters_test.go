@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/instrument/energy"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// A gauge is looked at once a second, and has a new value each time that renewal has passed. What one on a board reads
+// arrives when its observation is over.
+type gauge struct {
+	renewal time.Duration
+	onBoard bool
+}
+
+func (g gauge) Describe() measure.Description { return measure.Description{Name: "gauge"} }
+func (g gauge) Stats() instrument.MeterStats  { return instrument.MeterStats{} }
+func (g gauge) Facts() energy.Facts {
+	return energy.Facts{Kind: energy.Instant, Interval: time.Second, Held: true}
+}
+
+func (g gauge) Observe(ctx context.Context, emit func(measure.Sample)) error {
+	began, value, renewed := time.Now(), 1.0, time.Now()
+	for ctx.Err() == nil {
+		if time.Since(renewed) >= g.renewal {
+			value, renewed = rand.Float64(), time.Now()
+		}
+		if !g.onBoard {
+			emit(measure.Sample{Quantity: energy.Power, At: time.Since(began), Value: value})
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}
+
+// The idle of a gauge that renews its value seldom lasts for enough values, as soon as the lab knows how seldom: from
+// its readings, or from those of the trial before.
+func TestIdleLastsForEnoughValues(t *testing.T) {
+	for _, tt := range []struct {
+		what string
+		g    gauge
+		knew time.Duration
+		want time.Duration
+	}{
+		{"each reading is new", gauge{renewal: time.Second}, 0, 40 * time.Second},
+		{"one in 20 s", gauge{renewal: 20 * time.Second}, 0, 240 * time.Second},
+		{"on a board, the first trial", gauge{renewal: 20 * time.Second, onBoard: true}, 0, 40 * time.Second},
+		{"on a board, a later one", gauge{renewal: 20 * time.Second, onBoard: true}, 20 * time.Second, 240 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &trialRunner{lab: &Lab{}}
+			r.course.zero = time.Now()
+			if tt.knew > 0 {
+				r.lab.learn("gauge", tt.knew)
+			}
+			m := &meters{trial: r}
+			m.sessions = []*meterSession{m.observe(measure.Client, "gauge", tt.g)}
+			if err := m.idle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s := m.sessions[0]
+			margin := s.facts().Margin()
+			if got := s.idle.Length(); got < tt.want || got > tt.want+12*time.Second || s.idle.From < margin ||
+				time.Since(r.course.zero) < s.idle.To+margin {
+				t.Errorf("%s: idle %v of %v, ended %v later; want %v, and %v on both sides", tt.what, got, s.idle,
+					time.Since(r.course.zero)-s.idle.To, tt.want, margin)
+			}
+			m.close()
+		})
+	}
+}
