@@ -10,6 +10,7 @@ import (
 // Failures set the failed requests of the new results against those of the old.
 type Failures struct {
 	Treatment string     // empty: of a probe, or of the only one
+	Levels    []string   // of it; nil: of a probe
 	Old, New  stat.Share // of all runs, or trials
 	// Verdict is confirmed where the share rose beyond chance, undecided where it
 	// did only if requests fail independently of each other, else contradicted.
@@ -63,8 +64,8 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 			continue
 		}
 		a := old[i].Failed
-		f := Failures{Treatment: b.Name, Old: stat.Pooled(a), New: stat.Pooled(b.Failed), Verdict: stat.Contradicted, P: 1,
-			trials: true, waited: Allowance(old[i].Waiting, b.Waiting) > 1}
+		f := Failures{Treatment: b.Name, Levels: b.Levels, Old: stat.Pooled(a), New: stat.Pooled(b.Failed),
+			Verdict: stat.Contradicted, P: 1, trials: true, waited: Allowance(old[i].Waiting, b.Waiting) > 1}
 		if f.Old.N == 0 || f.New.N == 0 || f.Old.Hits+f.New.Hits == 0 {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -70,6 +71,53 @@ func TestAVersionThatDropsRequestsIsWorse(t *testing.T) {
 			strings.Contains(junit.String(), "requests that failed b")
 		if told != (tt.old != tt.new && !tt.allow) {
 			t.Errorf("%s: told of failures: %v\n%s", tt.what, told, text.String())
+		}
+	}
+}
+
+// A confirmation looks at the requests that failed, too: what is left of a version that drops them may be quicker.
+func TestConfirmationsCountFailedRequests(t *testing.T) {
+	const file = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [a, a@base]}\n" +
+		"design: {replications: 32, seed: 1}\n"
+	none := func(int) float64 { return 0 }
+	for _, tt := range []struct {
+		what     string
+		faster   float64
+		old, new func(block int) float64
+		want     history.Verdict
+	}{
+		{"nothing fails", 0.5, none, none, history.Better},
+		{"as fast, nothing fails", 1, none, none, history.NotConfirmed},
+		{"40 % fail", 0.5, none, func(block int) float64 { return float64(80 + block%3) }, history.Worse},
+		{"as fast, 40 % fail", 1, none, func(block int) float64 { return float64(80 + block%3) }, history.Worse},
+		{"fewer fail", 0.5, func(block int) float64 { return float64(80 + block%3) }, none, history.Better},
+		{"as many fail", 0.5, func(block int) float64 { return float64(2 + block%3) },
+			func(block int) float64 { return float64(2 + block%3) }, history.Better},
+		{"one trial has an outage", 0.5, none, func(block int) float64 { return map[bool]float64{true: 120}[block == 2] },
+			history.CannotTell},
+		{"slower, one trial has an outage", 2, none,
+			func(block int) float64 { return map[bool]float64{true: 120}[block == 2] }, history.Worse},
+	} {
+		w := exactly(func(at map[string]string, block int) float64 {
+			if at["stack"] == "a" {
+				return tt.faster * 2e-3 * wobble(block)
+			}
+			return 2e-3 * wobble(block)
+		})
+		w.quality = func(at map[string]string, block int) []store.Quality {
+			n := tt.old(block)
+			if at["stack"] == "a" {
+				n = tt.new(block)
+			}
+			return []store.Quality{{Key: "requests", Unit: "1", Value: 200}, {Key: "failures", Unit: "1", Value: n}}
+		}
+		p := PastOf(reportOf(t, w.write(t, file)), &Confirms{Responses: []string{"rtt"}, Detect: 0.05})
+		if got := p.Verdict(); got != tt.want || len(p.Answers) != 1 {
+			t.Errorf("%s: got %s (%s), want %s", tt.what, got, p.Failed, tt.want)
+		}
+		rose := tt.want == history.Worse && tt.faster < 2 || strings.Contains(tt.what, "outage")
+		if told := strings.Contains(strings.Join(p.Doubts, "\n"), "failed requests: "); told != rose {
+			t.Errorf("%s: told of failed requests: %v, %q", tt.what, told, p.Doubts)
 		}
 	}
 }

@@ -48,6 +48,7 @@ func (p *Past) answer(r *Report) {
 		}
 		p.Doubts = append(p.Doubts, "lost trials: "+l.String())
 	}
+	failing := p.failing(r)
 	old, new = wanted(old), wanted(new)
 	level := ConfirmedAt / float64(max(1, min(len(old), len(new))))
 	c, err := advise.Compare(old, new, nil, 1-level, p.Confirms.Detect)
@@ -82,6 +83,7 @@ func (p *Past) answer(r *Report) {
 		if l, ok := lost[placeKey(x.Levels)]; ok {
 			verdict = withLoss(verdict, l, level)
 		}
+		verdict = withFailures(verdict, failing[placeKey(x.Levels)], level)
 		for _, w := range x.Ratio.Warnings {
 			if errors.Is(w, stat.ErrFollow) {
 				p.Doubts = append(p.Doubts,
@@ -99,6 +101,33 @@ func (p *Past) answer(r *Report) {
 func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
 	if v == history.Worse || l.New[1] > 0 &&
 		2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1]) < level {
+		return history.Worse
+	}
+	return history.CannotTell
+}
+
+// failing are the treatments of which the new version fails a larger share of the requests, by their levels.
+func (p *Past) failing(r *Report) map[string]advise.Failures {
+	const confidence = 0.95 // as that of what dismisses a suspect
+	out := map[string]advise.Failures{}
+	base, now := r.VersionAttempts()
+	for _, f := range advise.FailuresOfTrials(base, now, confidence) {
+		if f.Verdict != stat.Contradicted {
+			out[placeKey(f.Levels)] = f
+			p.Doubts = append(p.Doubts, "failed requests: "+f.String())
+		}
+	}
+	return out
+}
+
+// withFailures is a verdict on the requests that were answered, where the new version may fail more of them: those that
+// are left may be the quicker ones. As with lost trials, nothing is dismissed, and a rise beyond chance is a change for
+// the worse.
+func withFailures(v history.Verdict, f advise.Failures, level float64) history.Verdict {
+	switch {
+	case f.Verdict == "" || v == history.Worse:
+		return v
+	case f.Verdict == stat.Confirmed && (f.P < level || f.New.Hits == f.New.N):
 		return history.Worse
 	}
 	return history.CannotTell
