@@ -140,9 +140,14 @@ func (w *conducting) take(f *fetch) error {
 	s.failures = 0
 	w.outcome.Kept++
 	w.outcome.Blocks[event.Bench]++
-	event.What, event.Done = "kept", true
+	left := f.found.Left(w.Retries)
+	event.What, event.Done = "kept", !left
 	w.tell(event)
-	w.measured[event.Bench]++
+	if w.measured[event.Bench]++; left {
+		if err := w.plan(); err != nil {
+			return err
+		}
+	}
 	if err := w.watchControl(event.Bench, s); err != nil {
 		return err
 	}

@@ -2,13 +2,18 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A slowLedger takes its time to examine results, as large ones do.
@@ -80,4 +85,59 @@ func TestNamesOfFilesEndNoStudy(t *testing.T) {
 			t.Errorf("said %q", s.said)
 		}
 	})
+}
+
+// failing are results of an order of which each trial had so many invalid attempts and no valid one, in dir.
+func failing(t *testing.T, ledger *store.Store, o Order, attempts int, dir string) error {
+	h := chaosHeader()
+	h.First = o.Attempt
+	h.Trials = slices.DeleteFunc(h.Trials, func(p store.PlannedTrial) bool { return p.Block != o.Block })
+	var err error
+	if h.Plan, err = ledger.BlockPlan(o.Block); err != nil {
+		return err
+	}
+	at := filepath.Join(t.TempDir(), "results")
+	own, err := store.Create(at, h)
+	if err != nil {
+		return err
+	}
+	for _, p := range h.Trials {
+		for range attempts {
+			a, begun := own.Begin(p.ID)
+			if begun != nil {
+				return begun
+			}
+			err = errors.Join(err, a.Invalidate("it rained", "", nil))
+		}
+	}
+	err = errors.Join(err, own.Close())
+	names, listed := store.Files(at)
+	err = errors.Join(err, listed)
+	for _, name := range names {
+		text, read := os.ReadFile(filepath.Join(at, name))
+		to := filepath.Join(dir, name)
+		err = errors.Join(err, read, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644))
+	}
+	return err
+}
+
+// Retries that were raised since a block was ordered: it is kept as it was ordered, and its invalid trials are
+// run again.
+func TestMoreRetriesThanWereOrdered(t *testing.T) {
+	onStage(t, nil, func(t *testing.T, s *stage) {
+		s.beat("a", "1", nil)
+		o := s.of("a")
+		answers := make(chan Answer, 1)
+		s.results <- Delivery{Result: Result{Task: o.Task, Bench: "a", Boot: "1"},
+			Answer: func(a Answer) { answers <- a },
+			Fetch: func(_ context.Context, dir string) error {
+				return failing(t, s.ledger, o, study.DefaultRetries+1, dir)
+			}}
+		if got := <-answers; got.Verdict != Kept {
+			t.Fatalf("got %+v, want it kept", got)
+		}
+		if again := s.of("a"); again.Block != o.Block || again.Attempt <= o.Attempt {
+			t.Errorf("got %v after %v, want the same block again", again.Task, o.Task)
+		}
+	}, func(c *Coordinator) { c.Retries = study.DefaultRetries + 1 })
 }

@@ -76,7 +76,11 @@ func (s *Store) Examine(o Order, retries int, dir string) (Examined, error) {
 	if err != nil {
 		return x, unfit(err)
 	}
-	if err := s.checkDelivery(o, retries, x.attempts, x.lacks); err != nil {
+	had, err := from.retries()
+	if err != nil {
+		return x, unfit(err)
+	}
+	if err := s.checkDelivery(o, retries, had, x.attempts, x.lacks); err != nil {
 		return x, err
 	}
 	last, err := from.lastRun()
@@ -87,6 +91,22 @@ func (s *Store) Examine(o Order, retries int, dir string) (Examined, error) {
 		return x, unfit(err)
 	}
 	return x, nil
+}
+
+// Left says that a trial of it that is invalid may be run again: more retries are allowed than when it was ordered.
+func (x Examined) Left(retries int) bool {
+	failed, valid := map[int]int{}, map[int]bool{}
+	for _, a := range x.attempts {
+		if valid[a.Trial] = valid[a.Trial] || a.state == Valid; a.state == Invalid {
+			failed[a.Trial]++
+		}
+	}
+	for trial, n := range failed {
+		if !valid[trial] && n <= retries {
+			return true
+		}
+	}
+	return false
 }
 
 // Accept takes over results that were examined. They count if the order is under way (Valid); else

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // sameStudy says how the study or the block of other results differ from ours. The study may be that of any of our
@@ -105,8 +107,22 @@ func (f deliveredFile) check(a delivered) error {
 	return nil
 }
 
-// checkDelivery says what is wrong with attempts that a bench delivered.
-func (s *Store) checkDelivery(o Order, retries int, attempts []delivered, lacks map[int]string) error {
+// retries is how many the study of the last run allows.
+func (s *Store) retries() (int, error) {
+	text, sets, err := s.Study()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(settings(text, sets)["retries"])
+	if err != nil {
+		n = study.DefaultRetries
+	}
+	return n, nil
+}
+
+// checkDelivery says what is wrong with attempts that a bench delivered. It had so many retries: fewer than now where
+// the study got more of them since the block was ordered.
+func (s *Store) checkDelivery(o Order, retries, had int, attempts []delivered, lacks map[int]string) error {
 	ordered, err := s.ordered(o)
 	if err != nil {
 		return err
@@ -145,7 +161,7 @@ func (s *Store) checkDelivery(o Order, retries int, attempts []delivered, lacks 
 		if _, lacking := lacks[trial]; lacking {
 			continue
 		}
-		if valid[trial] != 1 && failed[trial] != retries+1 {
+		if n := failed[trial]; valid[trial] != 1 && n != retries+1 && n != had+1 {
 			return refused(o, "trial %d is not done", trial)
 		}
 	}

@@ -225,6 +225,47 @@ func TestABlockWithAnAbandonedTrialIsDone(t *testing.T) {
 	verified(t, s)
 }
 
+// A block that was ordered before the study got more retries is done as it was ordered, and its invalid trials are left
+// to be run again.
+func TestRetriesMayBeRaisedMeanwhile(t *testing.T) {
+	under := func(retries string, n int) Header {
+		h := header(n)
+		h.Overrides = []string{"retries=" + retries}
+		return h
+	}
+	dir := filepath.Join(t.TempDir(), "results")
+	s := must[*Store](t)(Create(dir, under("1", 2)))
+	o := must[Order](t)(s.Order(1, onA, 1))
+	ok(t, s.Close())
+	s = must[*Store](t)(Open(dir, under("3", 2)))
+	defer s.Close()
+	h := under("1", 2)
+	h.First = o.Attempt
+	at := filepath.Join(must[string](t)(s.Incoming("a")), "results")
+	own := must[*Store](t)(Create(at, h))
+	ok(t, write(t, own, 1, 10).Commit(results, quality))
+	ok(t, write(t, own, 2, 10).Invalidate("it rained", "", nil))
+	ok(t, own.Close())
+	if _, err := s.Examine(o, 3, at); err == nil || !strings.Contains(err.Error(), "trial 2 is not done") {
+		t.Errorf("of one attempt, where it may have two: got %v", err)
+	}
+	own = must[*Store](t)(Open(at, h))
+	ok(t, write(t, own, 2, 10).Invalidate("it rained on", "", nil))
+	ok(t, own.Close())
+	found := must[Examined](t)(s.Examine(o, 3, at))
+	if !found.Left(3) || found.Left(1) {
+		t.Error("trial 2 had two attempts of four, or of two")
+	}
+	if got := must[State](t)(s.Accept(found)); got != Valid {
+		t.Errorf("got %s", got)
+	}
+	o = must[Order](t)(s.Order(1, onA, 3))
+	if got := must[map[int]bool](t)(s.ordered(o)); len(got) != 1 || !got[2] {
+		t.Errorf("got %v, want trial 2 alone", got)
+	}
+	verified(t, s)
+}
+
 // Results that are not what was ordered are refused, and change nothing.
 func TestExamineRefusesLies(t *testing.T) {
 	edit := func(sql string) func(*testing.T, *Store, Order) string {

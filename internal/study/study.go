@@ -98,12 +98,15 @@ type Override struct{ Path, Value string }
 
 func (o Override) String() string { return o.Path + "=" + o.Value }
 
+// DefaultRetries is what a study has that says nothing of retries.
+const DefaultRetries = 2
+
 func defaultStudy(file string) Study {
 	return Study{
 		File:     file,
 		Design:   Design{Replications: 10, Seed: 1, Confidence: 0.95},
 		Timeouts: Timeouts{Ready: 10 * time.Second, Request: 5 * time.Second, Trial: 10 * time.Minute},
-		Retries:  2,
+		Retries:  DefaultRetries,
 		Body:     16e6,
 		Time:     Clock,
 	}
