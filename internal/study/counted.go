@@ -3,12 +3,27 @@ package study
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // outside are the responses that only packets give, and energy's: nobody is
 // outside to see them where time is counted instructions.
 var outside = []string{"delay", "delay_to_data", "jitter", "jitter_rfc3550", "wire_bytes", "packets", "retransmissions",
 	"handshake_bytes", "handshake_time", "energy", "energy_gross", "trial_energy", "power"}
+
+// readyOnJVM is how much of an emulated machine's time a stack on a JVM has to be ready, unless the study says it: such
+// starts take 10 s and more there.
+const readyOnJVM = 5 * time.Minute
+
+// java says that one of the stacks that the study names runs on a JVM.
+func (r *reader) java() bool {
+	for _, f := range r.facts {
+		if f != nil && f.Java {
+			return true
+		}
+	}
+	return false
+}
 
 // counted checks what goes with time in counted instructions: both sides in one
 // emulated device, and nobody outside who takes part or looks on.

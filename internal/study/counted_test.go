@@ -3,7 +3,31 @@ package study
 import (
 	"strings"
 	"testing"
+	"time"
 )
+
+// Where time is counted, a stack on a JVM has long enough to start, unless the study says how long.
+func TestCountedJavaHasTimeToStart(t *testing.T) {
+	v := Vocabulary{Devices: []string{"local", "pi"}, Emulated: []string{"pi"},
+		Stacks: func(name string) (StackFacts, bool) { return StackFacts{Name: name, Java: name == "jersey"}, true }}
+	const counted = "time: instructions\nclient: {device: pi}\nserver: {device: pi}\n"
+	for _, tt := range []struct {
+		text string
+		want time.Duration
+	}{
+		{"stack: jersey\n" + counted, 5 * time.Minute},
+		{"factors: {stack: [native, jersey]}\n" + counted, 5 * time.Minute},
+		{"stack: jersey\ntimeouts: {request: 1m}\n" + counted, 5 * time.Minute},
+		{"stack: jersey\ntimeouts: {ready: 20s}\n" + counted, 20 * time.Second},
+		{"stack: native\n" + counted, 10 * time.Second},
+		{"stack: jersey\n", 10 * time.Second},
+	} {
+		s, err := Parse("f", []byte("study: x\nservice: monitor\n"+tt.text), v)
+		if err != nil || s.Timeouts.Ready != tt.want {
+			t.Errorf("%q: %v to be ready, %v; want %v", tt.text, s.Timeouts.Ready, err, tt.want)
+		}
+	}
+}
 
 func TestTimeInInstructions(t *testing.T) {
 	v := Vocabulary{Devices: []string{"local", "pi", "a53"}, Emulated: []string{"pi", "a53"}, Links: []string{"wifi"}}

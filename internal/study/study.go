@@ -210,6 +210,9 @@ func (r *reader) study(s *Study, root *node) {
 		r.published(s, n)
 	}
 	p.expand(root)
+	if t := root.get("timeouts"); s.Time == Instructions && r.java() && (t == nil || t.get("ready") == nil) {
+		s.Timeouts.Ready = readyOnJVM
+	}
 }
 
 func indexKey(keys []key, name string) int {

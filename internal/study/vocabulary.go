@@ -45,6 +45,8 @@ type StackFacts struct {
 	Options []string
 	// Populations says that its client can be many devices.
 	Populations bool
+	// Java says that it runs on a JVM, which takes a while to start.
+	Java bool
 	// Streams says that each of them has a connection over TCP.
 	Streams bool
 }

@@ -78,7 +78,8 @@ func (b *Testbed) StackState(ctx context.Context, d stack.Description) string {
 // stackFacts is what a study must know of a stack.
 func (b *Testbed) stackFacts(ctx context.Context, d stack.Description) study.StackFacts {
 	f := study.StackFacts{Name: d.Name, Options: append(lab.MessageOptions(), d.Options...), Missing: b.StackState(ctx, d),
-		Populations: reference.Populates(d.Name), Streams: reference.KeepsConnections(d.Name)}
+		Populations: reference.Populates(d.Name), Streams: reference.KeepsConnections(d.Name),
+		Java: d.Serve.Runs("java") || d.Call.Runs("java")}
 	for _, o := range d.Serves {
 		f.Serves = append(f.Serves, study.Cell{
 			Services: o.Services, Encodings: o.Encodings, Securities: o.Security, Transports: o.Transports,
