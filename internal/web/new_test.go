@@ -2,11 +2,13 @@ package web
 
 import (
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -63,5 +65,33 @@ func TestTypingKeepsOtherForms(t *testing.T) {
 	ok(t, s.keys.take(next))
 	if got := look(next); got == next || s.keys.take(got) != nil {
 		t.Errorf("a key that was used became %s", got)
+	}
+}
+
+// A study is saved beside whatever has a similar name: only what a save of this program left that was cut short goes.
+func TestSavingTakesNobodysFile(t *testing.T) {
+	s, _, mine := controlled(t, t.TempDir())
+	v := visitor{t, s}
+	const gone = "tea.yaml.4194305.1-X.partial" // no process has that number
+	others := []string{"tea.yaml.partial", "tea.yaml.my-notes.partial", "tea.yaml." + kernel.Owner() + "-Y.partial",
+		"green-tea.yaml.4194305.1-X.partial"}
+	for _, name := range append(others, gone) {
+		ok(t, os.WriteFile(filepath.Join(mine, name), []byte("treasure"), 0o644))
+	}
+	w := v.ask("POST", "/new/", url.Values{"key": {v.key("/new/")}, "do": {"save"}, "text": {tea}, "file": {"tea.yaml"}},
+		nil)
+	if saved, err := os.ReadFile(filepath.Join(mine, "tea.yaml")); err != nil || string(saved) != tea {
+		t.Fatalf("%d: %v: %.400s", w.Code, err, w.Body)
+	}
+	for _, name := range others {
+		if text, err := os.ReadFile(filepath.Join(mine, name)); err != nil || string(text) != "treasure" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(mine, gone)); err == nil {
+		t.Errorf("%s stays", gone)
+	}
+	if all, err := os.ReadDir(mine); err != nil || len(all) != len(others)+1 {
+		t.Errorf("%d files are there, %v", len(all), err)
 	}
 }

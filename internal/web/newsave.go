@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -109,8 +111,8 @@ func (s *Server) save(v *newView) error {
 		return fault{http.StatusConflict, err.Error()}
 	}
 	defer root.Close()
-	part := v.File + ".partial"
-	_ = root.Remove(part) // of a save that was cut short
+	sweepPartial(root, v.File)
+	part := v.File + "." + kernel.Owner() + "-" + rand.Text() + partialEnd
 	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
 		_, err = f.WriteString(v.Text)
@@ -120,10 +122,33 @@ func (s *Server) save(v *newView) error {
 		err = root.Rename(part, v.File)
 	}
 	if err != nil {
+		if f != nil {
+			_ = root.Remove(part)
+		}
 		return fault{http.StatusConflict, "It cannot be saved: " + err.Error()}
 	}
 	v.Saved = hexOf([]byte(v.Text))
 	return nil
+}
+
+// partialEnd ends the name of a file that is being written: NAME.yaml.OWNER-TEXT.partial.
+const partialEnd = ".partial"
+
+// sweepPartial removes what saves of a file have left that were cut short, and nothing else of a similar name.
+func sweepPartial(root *os.Root, name string) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	all, _ := dir.ReadDir(-1)
+	for _, e := range all {
+		rest, ours := strings.CutPrefix(e.Name(), name+".")
+		rest, part := strings.CutSuffix(rest, partialEnd)
+		if owner, _, ok := strings.Cut(rest, "-"); ours && part && ok && kernel.OwnerGone(owner) {
+			_ = root.Remove(e.Name())
+		}
+	}
 }
 
 func exists(dir, name string) bool {
