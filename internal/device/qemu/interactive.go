@@ -2,6 +2,7 @@ package qemu
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -59,7 +60,12 @@ func (d *Interactive) Remote(ctx context.Context) (*device.Remote, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, bootPatience, fmt.Errorf("no answer within %v", bootPatience))
 	defer cancel()
-	if err := d.boot(ctx); err != nil {
+	restored, err := d.boot(ctx, true)
+	if err != nil && restored && ctx.Err() == nil { // a state may be damaged, or another lab may have removed it
+		d.close()
+		_, err = d.boot(ctx, false)
+	}
+	if err != nil {
 		d.close()
 		return nil, err
 	}
@@ -67,14 +73,15 @@ func (d *Interactive) Remote(ctx context.Context) (*device.Remote, error) {
 	return d.remote, nil
 }
 
-func (d *Interactive) boot(ctx context.Context) (err error) {
+// boot starts the machine: from its state after an earlier boot, if there is one and it may be restored.
+func (d *Interactive) boot(ctx context.Context, mayRestore bool) (restored bool, err error) {
 	if d.dir, err = os.MkdirTemp(d.Temp, machinePrefix); err != nil {
-		return err
+		return false, err
 	}
 	b := d.Image.Board
 	e, err := NewEnclosed(ctx, d.Image, d.Exe, d.Guest)
 	if err != nil {
-		return err
+		return false, err
 	}
 	e.Image.Board.Clock = Clock{} // who compares clocks must find them equal
 	job := device.Job{Seed: 1}
@@ -82,35 +89,34 @@ func (d *Interactive) boot(ctx context.Context) (err error) {
 		job.Files = append(job.Files, d.Image.Java.asFile())
 	}
 	if err := e.furnish(d.dir, job); err != nil {
-		return fmt.Errorf("device %s: %w", b.Name, roomFor(err))
+		return false, fmt.Errorf("device %s: %w", b.Name, roomFor(err))
 	}
 	if d.wire, err = newEthernet(d.Number); err != nil {
-		return fmt.Errorf("device %s: %w", b.Name, err)
+		return false, fmt.Errorf("device %s: %w", b.Name, err)
 	}
 	c := device.Command{Argv: b.argv(d.Mode, 1, append(b.outside(), flashed(d.dir)...)...), Namespace: d.wire.ns}
 	state, err := d.state(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	restore := state != "" && exists(state)
+	restore := mayRestore && state != "" && exists(state)
 	if restore {
 		c.Argv = append(c.Argv, "-incoming", "exec:cat "+shellQuote(state))
 	}
-	if d.at, err = boot(ctx, d.Exe, b, d.dir, c); err != nil {
-		if restore {
-			os.Remove(state) // whatever is wrong with it, the next attempt boots
+	defer func() {
+		if restore && err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+			os.Remove(state) // whatever is wrong with it
 		}
-		return err
+	}()
+	if d.at, err = boot(ctx, d.Exe, b, d.dir, c); err != nil {
+		return restore, err
 	}
 	alive, stop := d.at.whileAlive(ctx)
 	defer stop()
 	if err := d.wake(alive, state, restore); err != nil {
-		if restore {
-			os.Remove(state)
-		}
-		return d.at.blame(err)
+		return restore, d.at.blame(err)
 	}
-	return nil
+	return restore, nil
 }
 
 // wake brings the machine to where its agent answers, and keeps that state if it
@@ -175,7 +181,7 @@ func (d *Interactive) awake(ctx context.Context, state string, restored bool) er
 	if state == "" {
 		return nil
 	}
-	part := state + "." + kernel.Owner()
+	part := partOf(state)
 	err := m.save(ctx, part)
 	if err == nil {
 		err = os.Rename(part, state)
@@ -223,12 +229,17 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 	}
 	parts, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-*.state.*")) // of labs killed while they wrote one
 	for _, p := range parts {
-		if _, owner, _ := strings.Cut(filepath.Base(p), ".state."); kernel.OwnerGone(owner) {
+		_, owner, _ := strings.Cut(filepath.Base(p), ".state.")
+		if owner, _, _ = strings.Cut(owner, "-"); kernel.OwnerGone(owner) {
 			os.Remove(p)
 		}
 	}
 	return file, nil
 }
+
+// partOf is what a state is called while it is written, by one machine of several that may boot at once:
+// STATE.OWNER-TEXT.
+func partOf(state string) string { return state + "." + kernel.Owner() + "-" + rand.Text() }
 
 func exists(file string) bool { _, err := os.Stat(file); return err == nil }
 
