@@ -65,7 +65,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	go endAtOnce(ends)
-	os.Exit(run(ctx, os.Args[1:]))
+	code := run(ctx, os.Args[1:])
+	device.LeaveGroup()
+	os.Exit(code)
 }
 
 // sameSignal is the time within which a second signal is an echo of the first: timeout(1)

@@ -1,7 +1,6 @@
 package device
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Limits are what a constrained device may use. Zero means no limit.
@@ -66,6 +63,9 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 	}
 	name := groupName(groupPrefix)
 	g := &group{l: l}
+	if at := groupInTwo(root, own); at != "" {
+		defer alone(at)()
+	}
 	bases, two, err := findBases(root, own, l)
 	if err != nil {
 		return nil, err
@@ -152,51 +152,6 @@ func has(dir, file string, wanted []string) bool {
 		}
 	}
 	return true
-}
-
-// labGroup holds the lab itself where its group must be empty.
-const labGroup = groupPrefix + "lab"
-
-// delegate makes the children of a v2 group have the controllers. A group whose
-// children have any may hold no processes itself (cgroups(7), "no internal
-// processes"; the root may), so the lab and what runs beside it move to a child.
-func delegate(base string, wanted []string) (string, error) {
-	if filepath.Base(base) == labGroup { // moved by an earlier trial
-		base = filepath.Dir(base)
-	}
-	if has(base, "cgroup.subtree_control", wanted) {
-		return base, nil
-	}
-	enable := []byte("+" + strings.Join(wanted, " +"))
-	control := filepath.Join(base, "cgroup.subtree_control")
-	err := os.WriteFile(control, enable, 0)
-	if errors.Is(err, unix.EBUSY) {
-		if err = move(base, filepath.Join(base, labGroup)); err == nil {
-			err = os.WriteFile(control, enable, 0)
-		}
-	}
-	if err != nil {
-		return "", fmt.Errorf("enable the controllers %[2]s for control groups below %[1]s: %[3]w; %[4]s", base,
-			strings.Join(wanted, ", "),
-			err, advice(true))
-	}
-	return base, nil
-}
-
-func move(from, to string) error {
-	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	pids, err := os.ReadFile(filepath.Join(from, "cgroup.procs"))
-	if err != nil {
-		return err
-	}
-	for _, pid := range bytes.Fields(pids) {
-		if err := os.WriteFile(filepath.Join(to, "cgroup.procs"), pid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-			return err
-		}
-	}
-	return nil
 }
 
 // sweep removes groups of labs that are gone. One with processes cannot be

@@ -171,5 +171,16 @@ func noneLeft() error {
 		func(b []byte) bool { return bytes.HasSuffix(b, []byte("user-65534.slice/"+labGroup)) }) {
 		return errors.Join(err, fmt.Errorf("the lab is in %s, want it moved out of the way", own))
 	}
+	if LeaveGroup(); err != nil || os.Geteuid() == 0 {
+		return err
+	}
+	own, err = os.ReadFile("/proc/self/cgroup")
+	if !slices.ContainsFunc(bytes.Fields(own),
+		func(b []byte) bool { return bytes.HasSuffix(b, []byte("user-65534.slice")) }) {
+		return errors.Join(err, fmt.Errorf("the lab is in %s, want it back", own))
+	}
+	if _, gone := os.Stat(filepath.Join(cgroupRoot, "user.slice", "user-65534.slice", labGroup)); gone == nil {
+		return errors.Join(err, errors.New("its group stays"))
+	}
 	return err
 }

@@ -214,6 +214,32 @@ func TestDelegationMovesTheLab(t *testing.T) {
 	}
 }
 
+// At its end the lab goes back to where it was, unless another lab has groups there.
+func TestTheLabLeavesItsGroup(t *testing.T) {
+	for what, other := range map[string]string{"": "", "another's limits": "s/edgegauge-1.2-3-4/cgroup.procs",
+		"another's programs": "s/edgegauge-lab/edgegauge-tracker-1.2-3-4/cgroup.procs"} {
+		files := map[string]string{"s/cgroup.procs": "", "s/cgroup.subtree_control": "cpu memory\n",
+			"s/edgegauge-lab/cgroup.procs": "11\n"}
+		procs, given := "11", "-cpu -memory"
+		if other != "" {
+			files[other] = "12\n"
+			procs, given = "", "cpu memory\n"
+		}
+		root := tree(t, files)
+		leaveGroup(root, []byte("1:cpu:/x\n0::/s/edgegauge-lab\n"))
+		if got := text(t, root, "s/cgroup.procs"); got != procs {
+			t.Errorf("beside %q: in its group are %q, want %q", what, got, procs)
+		}
+		if got := text(t, root, "s/cgroup.subtree_control"); got != given {
+			t.Errorf("beside %q: subtree_control got %q, want %q", what, got, given)
+		}
+	}
+	root := tree(t, map[string]string{"s/cgroup.procs": "11\n", "s/cgroup.subtree_control": ""})
+	if leaveGroup(root, []byte("0::/s\n")); text(t, root, "s/cgroup.procs") != "11\n" {
+		t.Error("a lab that was not moved changed something")
+	}
+}
+
 // The hybrid of older systems: v2 mounted without controllers, v1 has them.
 func TestGroupInVersion1(t *testing.T) {
 	root := tree(t, map[string]string{
