@@ -174,6 +174,13 @@ func rowsOf(s *store.Store, trial int, side measure.Side) (n int, err error) {
 	return n, nil
 }
 
+// No bench's deliveries come into the folder of the workers here.
+func TestNoBenchIsNamedAsTheWorkersFolder(t *testing.T) {
+	if admit.CheckName(workersDir) == nil {
+		t.Errorf("a bench may be called %s, and its folder is emptied before each delivery", workersDir)
+	}
+}
+
 // What workers here began anew of results that were taken away goes with them; of results that are there it stays, to
 // be gone on with.
 func TestWorkersLeaveNothingOfResultsTakenAway(t *testing.T) {
@@ -183,7 +190,7 @@ func TestWorkersLeaveNothingOfResultsTakenAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := filepath.Join(t.TempDir(), "out")
-		work := filepath.Join(out, "incoming", "here")
+		work := filepath.Join(out, "incoming", workersDir)
 		err = os.MkdirAll(filepath.Join(work, "here-1"), 0o755)
 		if there {
 			err = errors.Join(err, os.WriteFile(filepath.Join(out, "ledger.sqlite"), nil, 0o644))

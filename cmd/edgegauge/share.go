@@ -342,9 +342,13 @@ func (f *localFleet) watch(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
+// workersDir is the folder of the workers of this machine in that of results which come in. No bench has that name:
+// its folder there would be emptied before each of its deliveries.
+const workersDir = "here+"
+
 // startLocal starts a hub with keys of its own, and workers.
 func (a *app) startLocal(ctx context.Context, s sharing, dir string) (_ *localFleet, err error) {
-	f := &localFleet{work: filepath.Join(dir, "incoming", "here")}
+	f := &localFleet{work: filepath.Join(dir, "incoming", workersDir)}
 	if f.temp, err = newScratch(a.notes()); err != nil {
 		return nil, err
 	}
@@ -372,6 +376,9 @@ func (a *app) startLocal(ctx context.Context, s sharing, dir string) (_ *localFl
 	}
 	if err = f.startHub(ctx, program, hubWithin); err != nil {
 		return nil, err
+	}
+	if old := filepath.Join(dir, "incoming", "here"); exists(filepath.Join(old, "here-1")) { // of an earlier version
+		_ = os.Rename(old, f.work) // else their blocks are measured again
 	}
 	if err = os.MkdirAll(f.work, 0o755); err != nil {
 		return nil, err
