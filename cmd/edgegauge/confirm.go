@@ -148,6 +148,11 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		return "", exit{exitUnmeasured, err}
 	}
 	v.with, v.kept = filepath.Join(newDir, runs[len(runs)-1].StudyFile), overrides
+	bed, err := a.bed()
+	if err != nil {
+		return "", err
+	}
+	bed.Kept = len(v.kept)
 	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
 		return "", err
 	}

@@ -124,6 +124,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 			return err
 		}
 	}
+	bed, err := a.bed()
+	if err != nil {
+		return err
+	}
+	bed.Kept = len(f.kept)
 	// Results that are to be repeated are not gone on with.
 	e, err := a.open(ctx, file, slices.Concat(f.kept, f.sets), opening{out: f.out, trust: f.trust, given: f.sets,
 		shared: f.shared.benches != "", here: f.shared.local() > 0, fresh: like != nil})

@@ -16,7 +16,7 @@ import (
 // replications to make gets so many: the file's precision goes, unless it or its budget is set too.
 func (r *reader) override(s *Study, root *node, sets []string) {
 	for i, text := range sets {
-		pos := overridePos(i + 1)
+		pos := overridePos(i+1, r.vocabulary.Kept)
 		path, value, ok := cutOverride(text)
 		if !ok {
 			r.fail(pos, fmt.Sprintf("%q sets nothing", Redact(text)), "write KEY=VALUE, such as requests=100")
@@ -39,8 +39,14 @@ func (r *reader) override(s *Study, root *node, sets []string) {
 	}
 }
 
-// overridePos is where what the nth override says stands.
-func overridePos(n int) Pos { return Pos{File: fmt.Sprintf("--set %d", n)} }
+// overridePos is where what the nth override says stands, if so many of them, the first, are kept ones: a --set
+// counts from the first one of the command line.
+func overridePos(n, kept int) Pos {
+	if n <= kept {
+		return Pos{File: fmt.Sprintf("override %d", n)}
+	}
+	return Pos{File: fmt.Sprintf("--set %d", n-kept)}
+}
 
 func cutOverride(text string) (path, value string, ok bool) {
 	path, value, ok = strings.Cut(text, "=")
@@ -57,7 +63,7 @@ func ReadOverride(text string) (Override, bool) {
 // OverrideAt is the override that stands at a position, and its number from 1; 0: none does.
 func (s Study) OverrideAt(at Pos) (o Override, n int) {
 	for i, o := range s.Overrides {
-		if at == overridePos(i+1) {
+		if at == overridePos(i+1, s.kept) {
 			return o, i + 1
 		}
 	}

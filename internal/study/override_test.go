@@ -1,7 +1,9 @@
 package study
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -118,5 +120,31 @@ func TestOverrideThatExcludesAll(t *testing.T) {
 	_, err := Parse("test.yaml", []byte(file), vocabulary(), "stack=soap")
 	if err == nil || !strings.Contains(err.Error(), "every treatment is excluded") {
 		t.Errorf("got %v, want every treatment excluded", err)
+	}
+}
+
+// A --set counts from the first one of the command line, whatever overrides were kept before.
+func TestKeptOverridesAreNoSets(t *testing.T) {
+	const file = "study: s\nservice: monitor\nfactors: {stack: [soap, rest-json]}\n"
+	sets := []string{"requests=50", "concurency=2", "requests=60", "conection=kept", "ip=ipv6"}
+	_, err := Parse("f", []byte(file), Vocabulary{Kept: 2}, sets...)
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	if a, b := errs[0].Pos.String(), errs[1].Pos.String(); a != "--set 2" && b != "--set 2" ||
+		a != "override 2" && b != "override 2" {
+		t.Errorf("got %v, want an error of override 2 and one of --set 2", err)
+	}
+	sets = slices.DeleteFunc(sets, func(s string) bool { return strings.HasPrefix(s, "con") })
+	s, err := Parse("f", []byte(file), Vocabulary{Kept: 1}, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, n := s.OverrideAt(Pos{File: "--set 2"}); n != 3 || o.Path != "ip" {
+		t.Errorf("the second --set is override %d, %+v", n, o)
+	}
+	if o, n := s.OverrideAt(Pos{File: "override 1"}); n != 1 || o.Value != "50" {
+		t.Errorf("the kept one is override %d, %+v", n, o)
 	}
 }

@@ -31,6 +31,7 @@ type Study struct {
 	Time            Time       // what time is, in all of its treatments
 	Published       Published  // what to set beside ours
 	Overrides       []Override // what --set changed, as given but for passwords
+	kept            int        // as Vocabulary.Kept
 	Passwords       []Word     // settings in which the file gives a password, redacted
 
 	treatments []treatment       // the wanted ones, in the order of the file
@@ -119,6 +120,7 @@ func defaultStudy(file string) Study {
 func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error) {
 	var errs faults
 	s := defaultStudy(file)
+	s.kept = v.Kept
 	root := parseYAML(file, data, true, &errs)
 	if root == nil {
 		return s, errs.list

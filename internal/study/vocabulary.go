@@ -30,6 +30,9 @@ type Vocabulary struct {
 	// Earlier: the study was run by a version without min_duration and placement,
 	// which have no default then.
 	Earlier bool
+	// Kept is how many of the overrides, the first, were kept with results or came with an
+	// order to a bench. The user of this machine knows no --set of their numbers.
+	Kept int
 }
 
 // ServiceFacts is what a study must know of a service.

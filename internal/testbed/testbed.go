@@ -59,6 +59,7 @@ type Version struct {
 // goroutines.
 type Testbed struct {
 	Options
+	Kept int // as study.Vocabulary.Kept, of the studies that are read
 
 	once   sync.Once
 	stacks map[string]stack.Description
