@@ -153,6 +153,7 @@ func (d *Driver) Close() error {
 			l.mover.closeConn()
 		}
 	}
+	d.endSessions()
 	return nil
 }
 

@@ -49,6 +49,9 @@ type mqttConn struct {
 	status   int
 	body     []byte
 	kept     []byte // memory for body, while handshakes go on
+	id       string // of the session
+	greets   bool   // it has gone out to the broker
+	left     []string
 }
 
 func newMQTTConn(t *target) *mqttConn {
@@ -66,7 +69,9 @@ func (w *mqttConn) hungUp() {
 	if w.resuming {
 		return
 	}
+	w.leave()
 	id := fmt.Sprintf("e%016x", rand.Uint64())
+	w.id = id
 	name := strings.Trim(w.t.path, "/")
 	p := mqtt.Params{Version: w.version, ClientID: id, QoS: w.t.QoS, Resume: w.t.QoS > 0 && !w.leaves,
 		MaxPacket: w.t.MostBody + mostHead,
@@ -96,7 +101,18 @@ func (w *mqttConn) hungUp() {
 }
 
 // connected says that the next bytes go over a new connection.
-func (w *mqttConn) connected() { w.s.Connected() }
+func (w *mqttConn) connected() {
+	w.greets = true
+	w.s.Connected()
+}
+
+// leave notes that the session is not taken up again, and may outlive its connection at the broker.
+func (w *mqttConn) leave() {
+	if w.greets && w.t.QoS > 0 && !w.leaves {
+		w.left = append(w.left, w.id)
+	}
+	w.greets = false
+}
 
 // greeted says whether requests can go out.
 func (w *mqttConn) greeted() bool { return w.s.Ready() }
