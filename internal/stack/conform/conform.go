@@ -83,21 +83,11 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 			report("stack.yaml", fmt.Errorf("deviates names an unknown check, %q; stacks check --explain lists them", name))
 		}
 	}
-	todo, ended := make(chan suite), make(chan error)
+	todo, ended := newQueue(all), make(chan error)
 	lanes := max(1, kit.Parallel)
-	for range lanes {
-		go func() { // holds programs, of one combination after the other if they take that
-			held := newPrograms(suite{ctx: ctx, d: d, kit: kit})
-			for c := range todo {
-				c.all(held)
-			}
-			ended <- held.close()
-		}()
+	for n := range lanes {
+		go func() { ended <- todo.lane(n, newPrograms(suite{ctx: ctx, d: d, kit: kit})) }()
 	}
-	for _, c := range all {
-		todo <- c
-	}
-	close(todo)
 	var errs []error
 	for range lanes {
 		errs = append(errs, <-ended)
@@ -134,14 +124,16 @@ func (c suite) all(held *programs) {
 			c.client(held, peer, s, c.sizes(i)[len(c.sizes(i))-1], s == first)
 		}
 	}
-	if !c.leading {
-		return
-	}
+}
+
+// errors are reported as such: that is checked once of a stack, and ends the programs at hand.
+func (c suite) errors(held *programs) {
+	s := c.principal()
 	if c.has("server") {
-		c.check(first, "server reports errors", func() error { return c.tells("serve", first) })
+		c.check(s, "server reports errors", func() error { return c.tells(&held.second.program, s) })
 	}
 	if c.has("client") {
-		c.check(first, "client reports errors", func() error { return c.tells("call", first) })
+		c.check(s, "client reports errors", func() error { return c.tells(&held.perRequest, s) })
 	}
 }
 
@@ -238,6 +230,9 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 		if c.representative() && c.has("client") && !c.fixedSizes() {
 			c.conduct(client, s, add)
 		}
+		if c.representative() {
+			add("two at once", func(_ *stack.Conn, url string) error { return c.twoAtOnce(&held.second, s, url) })
+		}
 		if (c.first || c.representative()) && slices.Contains(c.d.Options, "delay") {
 			checks = append(checks, check{"a known delay shows in processing", func() error {
 				var err error
@@ -255,9 +250,6 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 				}
 				return err
 			}})
-		}
-		if c.representative() {
-			add("two at once", func(_ *stack.Conn, url string) error { return c.twoAtOnce(&held.second, s, url) })
 		}
 	}
 	for i, k := range checks {

@@ -247,8 +247,10 @@ func (c suite) twoAtOnce(second *server, service, url string) error {
 	return errors.Join(err, second.rest())
 }
 
-// tells: what a program cannot do it says as an error of its own.
-func (c suite) tells(verb, service string) error {
+// tells: what a program cannot do it says as an error of its own. It ends then, so each question needs another program:
+// new ones, and one that answered before and would end now.
+func (c suite) tells(held *program, service string) error {
+	verb := held.verb
 	asked := []string{"service", "encoding"}
 	if verb == "call" {
 		asked = append(asked, "connection")
@@ -263,14 +265,21 @@ func (c suite) tells(verb, service string) error {
 		case "connection":
 			ask.Connection = "no-such-connection"
 		}
-		err := c.withoutCare(c.d, verb, func(ctx context.Context, p *stack.Conn) (err error) {
+		question := func(ctx context.Context, p *stack.Conn) (stack.Ready, error) {
 			if verb == "serve" {
-				_, err = serve(ctx, p, line)
-			} else {
-				_, err = call(ctx, p, ask)
+				return serve(ctx, p, line)
 			}
-			return err
-		})
+			return call(ctx, p, ask)
+		}
+		var err error
+		if what == "encoding" {
+			_, err = held.ask(question)
+		} else {
+			err = c.withoutCare(c.d, verb, func(ctx context.Context, p *stack.Conn) error {
+				_, err := question(ctx, p)
+				return err
+			})
+		}
 		var own *stack.ProgramError
 		if !errors.As(err, &own) {
 			return fmt.Errorf("an unknown %s got %w, want an \"error\" line", what, orNot(err))

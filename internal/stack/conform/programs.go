@@ -39,9 +39,9 @@ type program struct {
 	asked   int  // lines of its verb so far
 }
 
-// mostLines a program gets before it is started anew: a trial sends one, and a framework may keep a
-// former server's memory (of Jersey 3 some 2 MB), until 128 MB are full and good requests fail.
-const mostLines = 16
+// mostLines a program gets before it is started anew: a trial sends one, and a framework may keep a former server's
+// memory (of Jersey 3 some 2 MB), until 128 MB are full and good requests fail. A former client keeps next to nothing.
+var mostLines = map[string]int{"serve": 24, "call": 64}
 
 // exitWithin is how long a program may take to end after its stdin has ended (stacks/PROTOCOL.md).
 const exitWithin = 5 * time.Second
@@ -50,7 +50,7 @@ const patience = 2 * time.Minute // for a program on a busy machine to get ready
 
 // ask sends a serve or call line, to a new program if the one at hand takes no other.
 func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Ready, error)) (stack.Ready, error) {
-	if p.running != nil && (!p.again || p.asked == mostLines) {
+	if p.running != nil && (!p.again || p.asked == mostLines[p.verb]) {
 		if err := p.close(); err != nil {
 			return stack.Ready{}, err
 		}
