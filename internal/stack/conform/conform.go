@@ -123,6 +123,9 @@ func (c suite) all(held *programs) {
 		if peer, crossed := c.peer(s); crossed && c.has("client") {
 			c.client(held, peer, s, c.sizes(i)[len(c.sizes(i))-1], s == first)
 		}
+		if s == first && c.has("client") && c.faultable() {
+			c.check(s, "client fails on faults", func() error { return c.failsOnFaults(&held.client, s) })
+		}
 	}
 }
 

@@ -70,6 +70,9 @@ func Checks() []Check {
 		{"client writes the canonical form", "Requests, like answers, have exactly the bytes of the contract."},
 		{"client checks its answers", "A peer's server answers with the wrong message. Each such request must be " +
 			"recorded as a failure; of a warm-up, which has no records, the end must say how many failed, and why."},
+		{"client fails on faults", "A server of the kit answers SOAP over plain HTTP with the faults of its version: in " +
+			"SOAP 1.1 each with HTTP status 500, in SOAP 1.2 a Sender's with 400 and a Receiver's with 500. Each such request " +
+			"must be recorded as a failure, and is sent once."},
 		{"server reports errors", "An unknown service or encoding gets a line of type error, with a reason."},
 		{"client reports errors", "So does an unknown connection."},
 		{endsWithItsInput, "A program ends within 5 seconds of the end of its stdin, leaves no process behind, and prints " +
