@@ -29,8 +29,9 @@ func Checks() []Check {
 			"which are checked."},
 		{wholeHandshakes, "The client makes three connections with TLS or DTLS, to its own server and with a peer, and " +
 			"what the server says in the clear is read from the wire. No session is resumed, the key exchange is by X25519 " +
-			"(TLS), the cipher suite is the one of doc/method.md, and no round trip is lost by a key of another group. Not " +
-			"checked of QUIC, whose handshakes are encrypted."},
+			"(TLS), the cipher suite is the one of doc/method.md (Go's TLS 1.3 has ChaCha20 on a CPU without instructions " +
+			"for AES), and no round trip is lost by a key of another group. Not checked of QUIC, whose handshakes are " +
+			"encrypted."},
 		{"refuses wrong fields", "The server refuses JSON in which a field is missing, of another type, or out of " +
 			"range. A server that checks less does less work than others, so its times cannot be compared."},
 		{"server writes the canonical form", "Where the contract defines one form (JSON, CBOR, MessagePack, protobuf, " +

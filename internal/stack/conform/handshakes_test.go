@@ -56,7 +56,7 @@ func TestHandshakesAreReadFromTheWire(t *testing.T) {
 					go func() { io.Copy(conn, conn); conn.Close() }()
 				}
 			}()
-			c := suite{wish: stack.Wish{Security: tt.security, Transport: "http"}}
+			c := suite{d: stack.Description{Language: "Go"}, wish: stack.Wish{Security: tt.security, Transport: "http"}}
 			e, through, err := c.eavesdrop("https://" + l.Addr().String())
 			if err != nil {
 				t.Fatal(err)
@@ -71,12 +71,55 @@ func TestHandshakesAreReadFromTheWire(t *testing.T) {
 			}
 			n, err := readHandshake(*e.said[1], false)
 			if err == nil {
-				err = c.judgeHandshake(n)
+				err = c.judgeHandshake(n, quickAES())
 			}
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%+v: got %v, want %q", n, err, tt.want)
 			}
 		})
+	}
+}
+
+// All stacks have one suite. Only Go's TLS 1.3 takes another, and only where AES is slow.
+func TestEachSecurityHasOneSuite(t *testing.T) {
+	for _, tt := range []struct {
+		security, language string
+		suite              uint16
+		quick, want        bool
+	}{
+		{"tls", "Java", 0x1301, true, true}, {"tls", "Go", 0x1301, false, true}, {"tls", "Java", 0x1302, true, false},
+		{"tls", "Go", 0x1302, false, false}, {"tls", "C", 0x1303, true, false}, {"tls", "C", 0x1303, false, false},
+		{"tls", "Go", 0x1303, true, false}, {"tls", "Go", 0x1303, false, true}, {"tls12", "C", 0xc02b, true, true},
+		{"tls12", "Go", 0x1303, false, false}, {"tls12", "C#", 0xc02c, true, false}, {"dtls-psk", "C", 0xc0a8, true, true},
+		{"dtls-psk", "C", 0x00a8, true, false},
+	} {
+		c := suite{d: stack.Description{Language: tt.language}, wish: stack.Wish{Security: tt.security}}
+		err := c.judgeHandshake(negotiated{suite: tt.suite, group: x25519}, tt.quick)
+		if (err == nil) != tt.want {
+			t.Errorf("%s in %s, instructions for AES %v: %#04x: %v", tt.security, tt.language, tt.quick, tt.suite, err)
+		}
+	}
+}
+
+// This machine's Go says the same of its CPU as the kit.
+func TestGoTakesTheSuiteOfItsCPU(t *testing.T) {
+	files, err := stack.NewCredentials(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := tls.LoadX509KeyPair(files["cert"], files["key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	defer near.Close()
+	go tls.Server(far, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
+	conn := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+	if err := conn.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if got := conn.ConnectionState().CipherSuite; (got == chacha20) == quickAES() {
+		t.Errorf("it takes %#04x, and the kit says instructions for AES: %v", got, quickAES())
 	}
 }
 
