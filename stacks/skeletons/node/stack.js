@@ -259,7 +259,7 @@ function call(line, seed) {
         x.failure = e.message || String(e);
         failures.push(x.failure);
       }
-      x.total ??= now() - begun; // it failed before it was decoded
+      x.total = x.total ?? now() - begun; // it failed before it was decoded
       for (const instant of ['sent', 'done']) if (x[instant] !== undefined) x[instant] -= start;
       if (ask.record) records.push(x); // printed after the last request: no output in between
     }

@@ -244,7 +244,9 @@ def call(line):
         decoding = now()
         received = decode(got, RESPONSE[service])
         x["deserialization"] = now() - decoding
-        x["total"] = now() - begun  # to check the answer and to close the connection are no part of it
+        x["total"] = now() - begun  # to close the connection and to check the answer are no part of it
+        if line["connection"] == "per-request" or response.will_close:
+            hang_up()
         if received != expected:
             raise Refused("the answer is %s, not %s" % (str(received)[:100], str(expected)[:100]))
 
@@ -275,8 +277,7 @@ def call(line):
                 once(x)
             except (Refused, OSError, http.client.HTTPException) as e:
                 x["failure"] = str(e) or type(e).__name__
-            x.setdefault("total", now() - begun)  # it failed before it was decoded
-            if "failure" in x or line["connection"] == "per-request" or connection.sock is None:  # closed by the server
+                x.setdefault("total", now() - begun)  # it failed before it was decoded
                 hang_up()
             for instant in "sent", "done":
                 if instant in x:

@@ -302,7 +302,7 @@ impl Client {
         let decoding = Instant::now();
         let received = decode(self.service, true, &got)?;
         x.deserialization = since(decoding);
-        x.total = since(begun); // to check the answer and to close the connection are no part of it
+        x.total = since(begun); // to check the answer is no part of it
         if received != self.expected {
             return Err("the answer is another than was asked for".into());
         }
