@@ -144,8 +144,7 @@ func sum(x measure.Exchange) time.Duration {
 // programs share one CPU: on two, a framework that streams works at both ends at
 // once, and its total is shorter than the sum of its parts. Both pairs take
 // turns, and another round follows, up to a limit, while the median of the rounds
-// lies outside: a machine that others use tells little in one, and 20 % here
-// stands for the 10 % that hold on a quiet one (the stacks' READMEs).
+// lies outside: a machine that others use tells little in one.
 func TestPhasesAddUp(t *testing.T) {
 	const least, most, requests, bound = 5, 25, 20, 0.20
 	for _, f := range slices.Concat(frameworks, containers) {
