@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -20,7 +21,56 @@ func newCoAPTCPConn(t *target, seed uint64) (*coapTCPConn, error) {
 		return nil, err
 	}
 	params := coap.Params{MaxBody: t.MostBody, ResponseTimeout: t.Timeout + time.Second}
-	return &coapTCPConn{x: coap.NewStreamExchange(params, uint64(time.Now().UnixNano())+seed<<48), call: w.call}, nil
+	x := coap.NewStreamExchange(params, &t.settings, uint64(time.Now().UnixNano())+seed<<48)
+	return &coapTCPConn{x: x, call: w.call}, nil
+}
+
+// settingsWait is how long what a server says of itself is waited for, beside two round trips.
+const settingsWait = 100 * time.Millisecond
+
+// settles tells whether requests may go another way once the server has said what it takes: those above 1 KiB go in
+// blocks until then.
+func (d *Driver) settles() bool {
+	unknown := d.Largest == 0 && d.Connection != PerRequest // a connection for nothing would be one too many
+	return d.scheme == "coap+tcp" && (unknown || d.Largest > coap.BaseWhole)
+}
+
+// settle waits once for what the server says of itself, over a connection whose opening took some time, so that the
+// first request goes as all others do. A server must say it first (RFC 8323, section 5.3), and some do later or not at
+// all: requests are then built by what was heard until then, and no other connection waits.
+func (d *Driver) settle(r *run, l *lane, opening time.Duration) error {
+	if !d.settles() || d.settled {
+		return nil
+	}
+	d.settled = true
+	// a round trip to open the connection, of which the server hears half a round trip later
+	for by := r.now() + settingsWait + 2*opening; !d.settings.Heard(); {
+		for b := l.conn.next(); b != nil; b = l.conn.next() {
+			if _, err := l.pipe.send(&r.pacer, b, by); err != nil {
+				return err
+			}
+		}
+		n, err := l.pipe.receive(&r.pacer, l.conn.space(), by)
+		if errors.Is(err, errTimeout) {
+			return nil
+		}
+		if err == nil {
+			_, err = l.conn.got(n, r.now())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// presettle does it over a connection of its own where each request has one: no request waits.
+func (d *Driver) presettle(r *run) {
+	if d.Connection != PerRequest || !d.settles() {
+		return
+	}
+	_ = d.connect(r, d.lanes[0]) // what is wrong with the server, requests will find
+	d.lanes[0].hangUp()
 }
 
 func (w *coapTCPConn) headroom() int { return 0 }

@@ -45,6 +45,7 @@ type Driver struct {
 	secret  *secret    // TLS, DTLS, QUIC
 	mux     *muxConn   // HTTP/2 multiplexed: the one connection
 	quic    *http3Conn // HTTP/3 multiplexed: likewise
+	settled bool       // CoAP over TCP: what the server says of itself was waited for
 	sharing sync.Mutex // guards quic
 }
 
@@ -76,11 +77,12 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 		}
 		d.lanes = append(d.lanes, newLane(stream, i))
 	}
-	if t.Connection == PerRequest {
-		return d, nil
-	}
 	r := &run{ctx: ctx, d: d, quality: &DriverStats{}}
 	defer r.watch(ctx)()
+	if t.Connection == PerRequest {
+		d.presettle(r)
+		return d, nil
+	}
 	lanes := d.lanes
 	if t.Connection == Pipelined || t.Connection == Multiplexed {
 		lanes = lanes[:1] // they share its connection
@@ -128,13 +130,18 @@ func (d *Driver) newStream(i int) (stream, error) {
 
 // connect makes a lane's connection before any request, within the timeout.
 func (d *Driver) connect(r *run, l *lane) error {
-	l.by = r.now() + d.Timeout
+	began := r.now()
+	l.by = began + d.Timeout
 	if err := r.open(l); err != nil {
 		return err
 	}
 	if _, err := r.greet(l); err != nil {
 		l.hangUp()
 		return err
+	}
+	if err := d.settle(r, l, r.now()-began); err != nil {
+		l.hangUp() // as if nobody had waited: a request makes another connection, or fails
+		return nil
 	}
 	l.fresh = false
 	if e := d.engine(); e == withEpoll || e == withPipeline || e == withStreams {

@@ -187,6 +187,7 @@ func (j Job) run(ctx context.Context) (*Record, ChildReport, error) {
 	if err != nil {
 		return nil, ChildReport{}, fmt.Errorf("drive: %w", err)
 	}
+	j.Largest = max(1, len(j.Body))
 	d, err := Dial(ctx, j.Spec)
 	if err != nil {
 		return nil, ChildReport{}, err

@@ -54,6 +54,9 @@ type Spec struct {
 	// MostBody bounds the body of a response, in B; 64 MiB. A longer one fails
 	// its request, and no more of it is read.
 	MostBody int `json:"most_body,omitempty"`
+	// Largest is how large the body of a request will be at most, in B; 0: nobody knows. CoAP over TCP sends large ones
+	// as the server says that it takes them.
+	Largest int `json:"largest,omitempty"`
 }
 
 // Credentials are what TLS 1.3 (https) and DTLS 1.2 (coaps) need.
@@ -88,6 +91,7 @@ type target struct {
 	query        string // CoAP
 	addr         netip.AddrPort
 	overTCP      bool
+	settings     coap.Settings // of the server; CoAP over TCP
 }
 
 // idempotent says whether a request may reach the server twice and do no more

@@ -129,6 +129,9 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	case "coap", "coap-tcp":
 		number, _ := enc.ContentFormat()
 		spec.ContentType = fmt.Sprint(number)
+		if c, ok := call.(*caller); ok {
+			spec.Largest = len(codec.Append(c.encoding, nil, c.name, false, &c.request))
+		}
 		var err error
 		if spec.NON, err = unconfirmable(s.Options); err != nil {
 			return spec, err

@@ -35,6 +35,7 @@ func (p *program) request() error {
 	if err != nil {
 		return err
 	}
+	job.Largest = max(1, len(job.Body))
 	if s.Population != nil {
 		return p.populate(s, job.Spec, c, job.Status)
 	}

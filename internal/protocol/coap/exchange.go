@@ -183,10 +183,13 @@ func (x *ClientExchange) Start(c *Call, now time.Duration) {
 // whole is the largest body of a request that goes without blocks.
 func (x *ClientExchange) whole() int {
 	if x.stream != nil {
-		return max(x.stream.most-overhead, 1024)
+		return max(x.stream.most-overhead, BaseWhole)
 	}
 	return 16 << x.up
 }
+
+// BaseWhole is the largest body, in B, of a request over TCP that goes whole to every server.
+const BaseWhole = 1024
 
 // ask makes the datagram for the next block, of the request or of the response.
 func (x *ClientExchange) ask(now time.Duration) {

@@ -96,7 +96,7 @@ func TestStreamWithoutCSM(t *testing.T) {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
-	x := NewStreamExchange(Params{}, 1)
+	x := NewStreamExchange(Params{}, new(Settings), 1)
 	x.signal.out = nil // nor do we
 	largest := 0
 	took := func(n int) {

@@ -8,14 +8,25 @@ import "time"
 type StreamExchange struct {
 	x      *ClientExchange
 	signal signaler
+	known  *Settings
 	buf    []byte // from the peer
 	n      int    // bytes in it
 }
 
+// Settings are what a server has said of itself in its latest CSM. RFC 8323, section 5.3, has them of a connection;
+// servers say the same on each, so a client that keeps them sends its requests over a new one as over one that is kept.
+// They are for one goroutine.
+type Settings struct {
+	most int // B of a message that it takes; 0: nothing was heard
+}
+
+// Heard says whether the server has said anything.
+func (k *Settings) Heard() bool { return k.most > 0 }
+
 // NewStreamExchange makes one for a connection to be made; each connection
-// begins with Connected.
-func NewStreamExchange(p Params, seed uint64) *StreamExchange {
-	s := &StreamExchange{x: NewClientExchange(p, seed), buf: make([]byte, 4096)}
+// begins with Connected. Others to the same server may have the same settings.
+func NewStreamExchange(p Params, known *Settings, seed uint64) *StreamExchange {
+	s := &StreamExchange{x: NewClientExchange(p, seed), known: known, buf: make([]byte, 4096)}
 	s.x.stream = &s.signal
 	s.Connected()
 	return s
@@ -28,7 +39,12 @@ func (s *StreamExchange) Connected() {
 }
 
 // Start begins an exchange as that of ClientExchange does.
-func (s *StreamExchange) Start(c *Call, now time.Duration) { s.x.Start(c, now) }
+func (s *StreamExchange) Start(c *Call, now time.Duration) {
+	if s.known.Heard() { // maybe over another connection
+		s.signal.most = s.known.most
+	}
+	s.x.Start(c, now)
+}
 
 // Next is the next bytes to send, or nil.
 func (s *StreamExchange) Next() []byte {
@@ -75,7 +91,11 @@ func (s *StreamExchange) message(now time.Duration) error {
 	m := &s.x.in
 	switch {
 	case m.Code.Class() == 7:
-		return s.signal.heard(m)
+		err := s.signal.heard(m)
+		if err == nil && m.Code == CSM {
+			s.known.most = s.signal.most
+		}
+		return err
 	case m.Code.response() && s.x.phase == acked:
 		s.x.streamed(now)
 	}

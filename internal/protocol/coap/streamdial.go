@@ -22,7 +22,7 @@ func DialTCP(ctx context.Context, address string, p Params) (*StreamClient, erro
 	if err != nil {
 		return nil, fmt.Errorf("coap: %w", err)
 	}
-	return &StreamClient{conn: conn, x: NewStreamExchange(p, rand.Uint64()), began: time.Now()}, nil
+	return &StreamClient{conn: conn, x: NewStreamExchange(p, new(Settings), rand.Uint64()), began: time.Now()}, nil
 }
 
 // Close closes the connection.

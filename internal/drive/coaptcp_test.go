@@ -1,0 +1,237 @@
+package drive
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
+)
+
+// A streamServer answers requests over TCP, and says what it takes some time after a connection was made.
+type streamServer struct {
+	t     *testing.T
+	after time.Duration // less than 0: never
+
+	mu                            sync.Mutex
+	connections, messages, blocks int
+}
+
+func (s *streamServer) serve(c net.Conn, _ int) {
+	s.mu.Lock()
+	s.connections++
+	s.mu.Unlock()
+	var writes sync.Mutex // of whole messages
+	csm := coap.Message{Code: coap.CSM}
+	csm.AddUint(2, 1<<20) // Max-Message-Size
+	if s.after >= 0 {
+		time.AfterFunc(s.after, func() {
+			writes.Lock()
+			defer writes.Unlock()
+			c.Write(csm.AppendStream(nil))
+		})
+	}
+	var buf []byte
+	for piece := make([]byte, 1<<16); ; {
+		n, err := c.Read(piece)
+		if err != nil {
+			return
+		}
+		for buf = append(buf, piece[:n]...); ; {
+			var m coap.Message
+			n, err := m.DecodeStream(buf, 1<<20)
+			if err != nil || n == 0 {
+				break
+			}
+			if m.Code == coap.POST {
+				s.answer(c, &writes, &m)
+			}
+			buf = buf[n:]
+		}
+	}
+}
+
+// answer notes a message and acknowledges a block that is not the last.
+func (s *streamServer) answer(c net.Conn, writes *sync.Mutex, m *coap.Message) {
+	reply := coap.Message{Code: coap.Changed, Token: m.Token}
+	s.mu.Lock()
+	s.messages++
+	if b, has := m.Block(coap.Block1); has {
+		s.blocks++
+		if b.More {
+			reply.Code = coap.Continue
+		}
+		reply.AddBlock(coap.Block1, b)
+	}
+	s.mu.Unlock()
+	writes.Lock()
+	defer writes.Unlock()
+	c.Write(reply.AppendStream(nil))
+}
+
+// asked drives large requests to the server, and says how many messages they were.
+func (s *streamServer) asked(spec Spec, requests int) (xs []time.Duration, messages, blocks int) {
+	s.t.Helper()
+	const body = 5000
+	spec.URL = "coap+tcp" + strings.TrimPrefix(hostile(s.t, s.serve), "http")
+	spec.Timeout, spec.Largest = 10*time.Second, body
+	_, all := drive(s.t, spec, Load{Schedule: ClosedLoop(requests, 0)}, Fixed(strings.Repeat("x", body)))
+	for _, x := range all {
+		if x.Failure != "" {
+			s.t.Fatalf("%s, %d at once: request %d: %s", spec.Connection, spec.Concurrency, x.Seq, x.Failure)
+		}
+		xs = append(xs, x.Total)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return xs, s.messages, s.blocks
+}
+
+// ways are those in which connections are used here: with blocking calls and with epoll.
+func ways() (all []Spec) {
+	for _, connection := range []string{KeepAlive, PerRequest} {
+		for _, concurrency := range []int{1, 3} {
+			all = append(all, Spec{Connection: connection, Concurrency: concurrency})
+		}
+	}
+	return all
+}
+
+// To a server that says what it takes, though a little late, every large request goes in one message: over a
+// connection that is kept and over one of its own, the first as the last.
+func TestLargeCoAPOverTCPGoesTheSameWay(t *testing.T) {
+	const requests = 6
+	for _, after := range []time.Duration{0, settingsWait / 4} {
+		for _, spec := range ways() {
+			s := streamServer{t: t, after: after}
+			if _, messages, blocks := s.asked(spec, requests); messages != requests || blocks != 0 {
+				t.Errorf("CSM after %v, %s, %d at once: %d messages, %d of them blocks; want %d and none", after,
+					spec.Connection, spec.Concurrency, messages, blocks, requests)
+			}
+		}
+	}
+}
+
+// A server that never says what it takes gets all of them in blocks. It is waited for once, before any request.
+func TestSilentCoAPServerIsWaitedForOnce(t *testing.T) {
+	const requests = 6
+	for _, spec := range ways() {
+		least := time.Hour // a busy machine makes a request longer
+		for range 3 {
+			s := streamServer{t: t, after: -1}
+			totals, messages, blocks := s.asked(spec, requests)
+			if want := requests * 5; messages != want || blocks != want { // of 1024 B
+				t.Fatalf("%s, %d at once: %d messages, %d of them blocks; want %d", spec.Connection, spec.Concurrency, messages,
+					blocks, want)
+			}
+			connections := spec.Concurrency
+			if spec.Connection == PerRequest {
+				connections = requests + 1 // and one to find out
+			}
+			if s.connections != connections {
+				t.Errorf("%s, %d at once: %d connections, want %d", spec.Connection, spec.Concurrency, s.connections, connections)
+			}
+			longest := time.Duration(0)
+			for _, x := range totals {
+				longest = max(longest, x)
+			}
+			if least = min(least, longest); least < settingsWait {
+				break
+			}
+		}
+		if least >= settingsWait {
+			t.Errorf("%s, %d at once: a request took %v, as long as the server is waited for", spec.Connection,
+				spec.Concurrency, least)
+		}
+	}
+}
+
+// A server that says it after that time is believed then: until it does, requests go in blocks.
+func TestLateCoAPServerIsHeardLater(t *testing.T) {
+	s := streamServer{t: t, after: 4 * settingsWait}
+	at := "coap+tcp" + strings.TrimPrefix(hostile(t, s.serve), "http")
+	d, err := Dial(t.Context(), Spec{URL: at, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ask := func(requests int) {
+		t.Helper()
+		r, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(requests, 0), Record: true}, Fixed(strings.Repeat("x", 5000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for x := range r.Exchanges() {
+			if x.Failure != "" {
+				t.Fatal(x.Failure)
+			}
+		}
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		s.mu.Lock()
+		whole := s.messages - s.blocks
+		s.mu.Unlock()
+		if whole > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("all requests went in blocks, though the server said that it takes them whole")
+		}
+		ask(1)
+		time.Sleep(settingsWait / 10)
+	}
+	if s.blocks == 0 {
+		t.Error("no request went in blocks, though the server had said nothing")
+	}
+}
+
+// Many connections to a silent server wait as long as one, and small requests, which go the same way to every server,
+// for nothing.
+func TestConnectionsToASilentCoAPServer(t *testing.T) {
+	for _, tt := range []struct {
+		spec Spec
+		most time.Duration
+	}{
+		{Spec{Concurrency: 8}, 4 * settingsWait}, {Spec{Largest: 1024}, settingsWait},
+	} {
+		quickest := time.Hour
+		for range 5 {
+			s := streamServer{t: t, after: -1}
+			tt.spec.URL = "coap+tcp" + strings.TrimPrefix(hostile(t, s.serve), "http")
+			began := time.Now()
+			d, err := Dial(t.Context(), tt.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			quickest = min(quickest, time.Since(began))
+			d.Close()
+			if quickest < tt.most {
+				break
+			}
+		}
+		if quickest >= tt.most {
+			t.Errorf("%+v: it took %v to connect", tt.spec, quickest)
+		}
+	}
+}
+
+// A server that hangs up while it is waited for is asked all the same.
+func TestCoAPServerThatHangsUp(t *testing.T) {
+	s := streamServer{t: t, after: 0}
+	at := hostile(t, func(c net.Conn, before int) {
+		if before > 0 {
+			s.serve(c, before)
+		}
+	})
+	for _, spec := range ways() {
+		spec.URL, spec.Largest = "coap+tcp"+strings.TrimPrefix(at, "http"), 5000
+		_, all := drive(t, spec, Load{Schedule: ClosedLoop(2, 0)}, Fixed(strings.Repeat("x", 5000)))
+		for _, x := range all {
+			if x.Failure != "" {
+				t.Errorf("%s, %d at once: request %d: %s", spec.Connection, spec.Concurrency, x.Seq, x.Failure)
+			}
+		}
+	}
+}
