@@ -10,22 +10,23 @@ import (
 func TestDrivenFrom(t *testing.T) {
 	const base = "study: a\nservice: monitor\nstack: rest-json\ndriven_from: 3\n"
 	for text, want := range map[string]string{
-		"duration: 1s\n":                               "",
-		"duration: 1s\nrate: 500\n":                    "",
-		"duration: 1s\nrate: 5000\narrival: poisson\n": "",
-		"duration: 1s\nserver: {device: pi}\n":         "",
-		"":                                             "driven_from 3 takes a duration",
-		"requests: 10\n":                               "driven_from 3 takes a duration",
-		"rate: 9\narrival: poisson\nmin_duration: 1s\n":                                 "driven_from 3 takes a duration",
-		"duration: 1s\nrate: 501\n":                                                     "arrival: poisson, or a rate of at most 500",
-		"duration: 1ms\n":                                                               "would have to begin within 10µs",
-		"duration: 1s\nlink: lte-m\n":                                                   "does not go with a link",
-		"duration: 1s\nclient: {device: pi}\n":                                          "takes each bench's own machine",
-		"duration: 1s\nclient: {meter: rapl}\n":                                         "does not go with a meter of the client",
-		"duration: 1s\npackets: keep\n":                                                 "does not go with packets",
-		"duration: 1s\ndevices: 5\nperiod: 1s\n":                                        "driven_from 3 does not go with devices",
-		"duration: 1s\ndesign: {benches: incomplete}\n":                                 "does not go with benches: incomplete",
+		"duration: 1s\n":                                "",
+		"duration: 1s\nrate: 500\n":                     "",
+		"duration: 1s\nrate: 5000\narrival: poisson\n":  "",
+		"duration: 1s\nserver: {device: pi}\n":          "",
+		"":                                              "driven_from 3 takes a duration",
+		"requests: 10\n":                                "driven_from 3 takes a duration",
+		"duration: 1s\nrate: 501\n":                     "arrival: poisson, or a rate of at most 500",
+		"duration: 1ms\n":                               "would have to begin within 10µs",
+		"duration: 1s\nlink: lte-m\n":                   "does not go with a link",
+		"duration: 1s\nclient: {device: pi}\n":          "takes each bench's own machine",
+		"duration: 1s\nclient: {meter: rapl}\n":         "does not go with a meter of the client",
+		"duration: 1s\npackets: keep\n":                 "does not go with packets",
+		"duration: 1s\ndevices: 5\nperiod: 1s\n":        "driven_from 3 does not go with devices",
+		"duration: 1s\ndesign: {benches: incomplete}\n": "does not go with benches: incomplete",
 		"requests: 5\ntime: instructions\nserver: {device: pi}\nclient: {device: pi}\n": "driven_from 3",
+
+		"rate: 9\narrival: poisson\nmin_duration: 1s\n": "driven_from 3 takes a duration",
 	} {
 		s, err := Parse("a.yaml", []byte(base+text), Vocabulary{})
 		switch {

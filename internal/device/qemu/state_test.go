@@ -50,7 +50,8 @@ func TestAStateThatCannotBeRestored(t *testing.T) {
 	}
 	text, err := os.ReadFile(seen)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if err != nil || len(lines) != 2 || !strings.Contains(lines[0], "-incoming") || strings.Contains(lines[1], "-incoming") {
+	if err != nil || len(lines) != 2 || !strings.Contains(lines[0], "-incoming") ||
+		strings.Contains(lines[1], "-incoming") {
 		t.Errorf("it was started %d times (%v):\n%s", len(lines), err, text)
 	}
 	for name, stays := range map[string]bool{state: false, left: false, others: true} {

@@ -18,7 +18,8 @@ func TestDoubtsOfNoNetEnergy(t *testing.T) {
 	for i := range 40 {
 		v = append(v, float64(1-2*(i%2)))
 	}
-	r, err := OfTrial(NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, samples(Power, 10*ms, v...)), Window{100 * ms, 300 * ms})
+	r, err := OfTrial(NewTrace(Facts{Kind: Mean, Interval: 10 * ms}, samples(Power, 10*ms, v...)),
+		Window{100 * ms, 300 * ms})
 	if err != nil || r.Gross != 0 {
 		t.Fatal(r.Gross, err)
 	}
