@@ -76,7 +76,7 @@ var decoders = map[string]map[string]string{
 	"internal/stat": {"FuzzNumbers": "Interval.UnmarshalJSON Number.UnmarshalJSON"},
 	"internal/store": {
 		"FuzzTexts":      "decodeTreatment settings",
-		"FuzzOpenLedger": "Store.Runs Store.LeftOut Store.Ending Store.checkTrialRows runDigests worked",
+		"FuzzOpenLedger": "Store.Runs Store.LeftOut Store.Ending Store.trialsAreOf runDigests worked",
 		"no: read whole up to a bound, by encoding/json alone": "Store.Joint Store.WarmUp Store.readFacts isMarked",
 	},
 	"internal/study":   {"FuzzParse": "loadTree oneLine parseYAML"},

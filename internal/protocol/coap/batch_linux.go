@@ -121,8 +121,8 @@ const (
 	quickRun     = 16                   // so many in a row, and the thread waits by itself
 )
 
-// Where one datagram comes at a time, recvfrom(2) costs less than recvmmsg(2), which asks twice; so many times in a row,
-// then it is seen whether more come now.
+// Where one datagram comes at a time, recvfrom(2) costs less than recvmmsg(2), which asks twice. So many times in a
+// row, and it is seen whether more come now.
 const oneByOne = 15
 
 // A waitingSocket is a socket that the runtime does not poll: there every datagram would wake a second thread.
