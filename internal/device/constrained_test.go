@@ -3,7 +3,6 @@ package device
 import (
 	"bufio"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,15 +54,18 @@ func TestQuotaHoldsForTheTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	share := (after.CPU - before.CPU).Seconds() / time.Since(began).Seconds()
-	if spent := after.Throttled - before.Throttled; spent < 5 || after.Periods-before.Periods < spent ||
-		after.ThrottledFor <= before.ThrottledFor {
+	used := after.CPU - before.CPU
+	share := used.Seconds() / time.Since(began).Seconds()
+	spent := after.Throttled - before.Throttled
+	if spent < 5 || after.Periods-before.Periods < spent || after.ThrottledFor <= before.ThrottledFor {
 		t.Errorf("a busy tree spent its quota in %d of %d periods and waited %v", spent, after.Periods-before.Periods,
 			after.ThrottledFor-before.ThrottledFor)
 	}
 	p.Kill()
-	if math.Abs(share-0.1) > 0.03 {
-		t.Errorf("got %.3f of a CPU, want 0.1", share)
+	// Other work on the machine may leave less than the quota, but not of the periods in which it was spent.
+	quota, _ := Limits{CPU: 0.1}.quota()
+	if least := time.Duration(spent) * quota * 7 / 10; share > 0.13 || used < least {
+		t.Errorf("got %.3f of a CPU, want 0.1; in %v, with a quota of %v spent %d times", share, used, quota, spent)
 	}
 	if left := leftGroups(t); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
