@@ -69,7 +69,7 @@ func (d *Driver) presettle(r *run) {
 	if d.Connection != PerRequest || !d.settles() {
 		return
 	}
-	_ = d.connect(r, d.lanes[0]) // what is wrong with the server, requests will find
+	_ = d.connect(r, d.lanes[0], &dialing{}) // what is wrong with the server, requests will find
 	d.lanes[0].hangUp()
 }
 

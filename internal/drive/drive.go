@@ -58,7 +58,11 @@ type Load struct {
 
 // Dial checks s, resolves its host and, unless each request brings its own,
 // makes the connections.
-func Dial(ctx context.Context, s Spec) (*Driver, error) {
+func Dial(ctx context.Context, s Spec) (*Driver, error) { return DialTelling(ctx, s, nil) }
+
+// DialTelling is Dial that tells once a second, while connections are made, how far
+// they are. Another goroutine calls tell, and no longer when DialTelling returns.
+func DialTelling(ctx context.Context, s Spec, tell func(Dialing)) (*Driver, error) {
 	t, err := s.check(ctx)
 	if err != nil {
 		return nil, err
@@ -87,20 +91,26 @@ func Dial(ctx context.Context, s Spec) (*Driver, error) {
 	if t.Connection == Pipelined || t.Connection == Multiplexed {
 		lanes = lanes[:1] // they share its connection
 	}
+	way := &dialing{to: t.addr.String(), all: len(lanes), began: time.Now()}
+	defer way.telling(tell)()
 	for _, l := range lanes {
-		if err := d.connect(r, l); err != nil {
+		if err := d.connect(r, l, way); err != nil {
 			d.Close()
-			return nil, fmt.Errorf("%s: connect to %v: %w%s", s.URL, t.addr, err, connectAdvice(t.scheme, err))
+			return nil, fmt.Errorf("%s: connect to %v: %w%s", s.URL, t.addr, err, connectAdvice(t.scheme, err, way))
 		}
+		way.open.Add(1)
 	}
 	return d, nil
 }
 
 // connectAdvice says what may help where no connection came about.
-func connectAdvice(scheme string, err error) string {
+func connectAdvice(scheme string, err error, way *dialing) string {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) {
 		return "; what listens there speaks no TLS: write " + strings.TrimSuffix(scheme, "s") + "://"
+	}
+	if state := way.state(); state.Open > 0 {
+		return "; " + state.String()
 	}
 	return "; is the server up?"
 }
@@ -129,10 +139,10 @@ func (d *Driver) newStream(i int) (stream, error) {
 }
 
 // connect makes a lane's connection before any request, within the timeout.
-func (d *Driver) connect(r *run, l *lane) error {
+func (d *Driver) connect(r *run, l *lane, way *dialing) error {
 	began := r.now()
 	l.by = began + d.Timeout
-	if err := r.open(l); err != nil {
+	if err := way.connect(r, l); err != nil {
 		return err
 	}
 	if _, err := r.greet(l); err != nil {

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -259,8 +262,36 @@ func (p *program) explain(didNot string, err error) error {
 		if pids := p.process.Stopped(); len(pids) > 0 {
 			err = fmt.Errorf("%w; a signal (SIGSTOP) or a debugger has stopped its process %d", err, pids[0])
 		}
+		if far := p.connecting(); far != "" && didNot == stack.NotReady {
+			err = fmt.Errorf("%w; %s", err, far)
+		}
 	}
 	return reason{fmt.Errorf("%s %s: %w; see %s", p.name, didNot, err, p.log)}
+}
+
+// connecting is how far a client said last that its connections are; empty: it said nothing of them, or something
+// else since. No other line of a log is repeated: it may hold a secret.
+func (p *program) connecting() string {
+	f, err := os.Open(p.logPath)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	const most = 2 << 10 // B
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, end-most), most))
+	if err != nil {
+		return ""
+	}
+	last := strings.TrimRight(string(text), "\n")
+	last = last[strings.LastIndexByte(last, '\n')+1:]
+	if !strings.HasPrefix(last, drive.Connecting) {
+		return ""
+	}
+	return last
 }
 
 // stop gives the program grace to end by itself, while ctx lasts.

@@ -91,7 +91,8 @@ var (
 // by its duration only. A run of a number of requests has that number as its limit.
 const MostRecordsOfTime = 20_000_000
 
-const notReady = `did not say "ready"`
+// NotReady is what a program did not that did not become ready.
+const NotReady = `did not say "ready"`
 
 // StartServer makes the server listen. Its answer has a URL with a scheme and a
 // host. Of the credentials it is told those that its side needs, as is the client.
@@ -105,7 +106,7 @@ func (s *Session) StartServer(ctx context.Context, request Serve) (Ready, error)
 			err = fmt.Errorf("%w: %q", errNoURL, clip([]byte(ready.URL)))
 		}
 	}
-	return ready, blame(ctx, measure.Server, notReady, err)
+	return ready, blame(ctx, measure.Server, NotReady, err)
 }
 
 // StartClient makes the client ready to send requests.
@@ -118,7 +119,7 @@ func (s *Session) StartClient(ctx context.Context, request Call) (Ready, error) 
 	if err == nil {
 		err = s.learn(ready.Phases)
 	}
-	return ready, blame(ctx, measure.Client, notReady, err)
+	return ready, blame(ctx, measure.Client, NotReady, err)
 }
 
 // learn takes phases that the client tells. None is longer than it has been since the client was called.

@@ -84,7 +84,9 @@ func (p *program) call() error {
 // answerRuns connects, and runs what it is asked until stdin ends.
 func (p *program) answerRuns(s stack.Call, spec drive.Spec, c drive.Call) error {
 	ctx := context.Background()
-	d, err := drive.Dial(ctx, spec)
+	d, err := drive.DialTelling(ctx, spec, func(x drive.Dialing) {
+		fmt.Fprintf(p.log.Writer(), "%s%v\n", drive.Connecting, x)
+	})
 	if err != nil {
 		return err
 	}

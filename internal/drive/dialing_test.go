@@ -1,0 +1,105 @@
+package drive
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// shortQueue listens with an accept queue of so many connections, and accepts one every so often; 0: none, ever.
+func shortQueue(t *testing.T, queue int, every time.Duration) (url string) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	if err := unix.Bind(fd, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Listen(fd, queue); err != nil {
+		t.Fatal(err)
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		if every == 0 {
+			<-end
+			return
+		}
+		for {
+			select {
+			case <-end:
+				return
+			case <-time.After(every):
+			}
+			if !poll(fd, unix.POLLIN, 0) {
+				continue
+			}
+			if c, _, err := unix.Accept(fd); err == nil {
+				defer unix.Close(c)
+			}
+		}
+	}()
+	t.Cleanup(func() { close(end); <-ended; unix.Close(fd) })
+	return fmt.Sprintf("http://127.0.0.1:%d/", name.(*unix.SockaddrInet4).Port)
+}
+
+// The kernel sends the first packet of a connection again after 1 s: with the 40 connections of this test it would
+// be more than ten times.
+func TestAShortAcceptQueueIsNoFailure(t *testing.T) {
+	t.Parallel()
+	url := shortQueue(t, 2, 2*time.Millisecond)
+	began := time.Now()
+	d, err := Dial(t.Context(), Spec{URL: url, Concurrency: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("40 connections took %v", took)
+	}
+}
+
+// A server that accepts nothing is waited for no longer than a request, and the error says how far it went.
+func TestAFullAcceptQueueIsNamed(t *testing.T) {
+	t.Parallel()
+	url := shortQueue(t, 2, 0)
+	var told atomic.Pointer[Dialing]
+	d, err := DialTelling(t.Context(), Spec{URL: url, Concurrency: 8, Timeout: 1500 * time.Millisecond},
+		func(x Dialing) { told.Store(&x) })
+	if err == nil {
+		d.Close()
+		t.Fatal("8 connections with a queue of 2")
+	}
+	for _, want := range []string{"no response in time; ", " of 8 connections to 127.0.0.1:", " were open after ",
+		" had no answer; the server's accept queue may be too short: take a lower concurrency"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if x := told.Load(); x == nil || x.All != 8 || x.Open < 1 || x.Open > 7 || x.Anew == 0 || x.For < time.Second {
+		t.Errorf("told %+v", x)
+	}
+}
+
+// Advice about the queue needs a connection that was made, and one that was not.
+func TestDialingSays(t *testing.T) {
+	for want, d := range map[string]Dialing{
+		"3 of 8 connections to h:1 were open after 2s":       {To: "h:1", Open: 3, All: 8, For: 2 * time.Second},
+		"0 of 1 connection to h:1 were open after 100ms":     {To: "h:1", All: 1, Anew: 1, For: 123 * time.Millisecond},
+		"3 of 8 connections to h:1 were open after 0s, 1 at": {To: "h:1", Open: 3, All: 8, Anew: 1},
+	} {
+		if got := d.String(); !strings.HasPrefix(got, want) || strings.Contains(got, "queue") != (d.Anew*d.Open > 0) {
+			t.Errorf("%+v: %q", d, got)
+		}
+	}
+}
