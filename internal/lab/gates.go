@@ -288,7 +288,16 @@ func (t *trialRunner) driver() string {
 		on = fmt.Sprintf(" on each of %d CPUs", cpus)
 	}
 	return fmt.Sprintf("the client was busy for %.0f %% of the run%s: at %g requests per second it measures itself; "+
-		"lower the rate, or free a CPU for it", 100*share, on, t.setup.Rate)
+		"%sfree a CPU for it", 100*share, on, t.setup.Rate, t.lowerRate("or "))
+}
+
+// lowerRate is advice to whoever chose the rate, with what is to follow it. Of a search, which chooses the rates
+// itself, nobody did.
+func (t *trialRunner) lowerRate(then string) string {
+	if t.lab.Overload {
+		return "drive it from another machine, or "
+	}
+	return "lower the rate, " + then
 }
 
 // driverCPUs is how many CPUs the client can keep busy; 0: that is not known. CPU time is of all threads. A program

@@ -76,6 +76,10 @@ func TestGates(t *testing.T) {
 			r.course.late = newLateness(1, time.Millisecond)
 			r.course.late.add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "p99 2ms of 1ms allowed"},
+		{"a client that is late at a rate that a search chose", func(r *trialRunner) {
+			r.lab.Overload, r.lab.MostLate, r.course.late = true, time.Millisecond, newLateness(1, time.Millisecond)
+			r.course.late.add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+		}, "for a while; drive it from another machine, or free a CPU for it, or allow more with --late"},
 		{"a client of which few requests are late, and too many for the objective", func(r *trialRunner) {
 			r.lab.LateShare, r.course.late = 0.999, newLateness(1, time.Millisecond)
 			for i := range 500 {
@@ -97,6 +101,9 @@ func TestGates(t *testing.T) {
 			"on average 2.00 requests were in flight on 1 connections"},
 		{"a driver that is the bottleneck",
 			func(r *trialRunner) { r.setup.Rate = 1e5; r.course.cpu[atClient] = 850 * time.Millisecond }, "busy for 85 %"},
+		{"the same at a rate that a search chose", func(r *trialRunner) {
+			r.lab.Overload, r.setup.Rate, r.course.cpu[atClient] = true, 1e5, 850*time.Millisecond
+		}, "it measures itself; drive it from another machine, or free a CPU for it"},
 		{"the same in a closed loop, where it may",
 			func(r *trialRunner) { r.course.cpu[atClient] = 850 * time.Millisecond }, ""},
 		{"the same on a second CPU, with one request under way", func(r *trialRunner) {

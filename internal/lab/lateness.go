@@ -101,10 +101,13 @@ func (t *trialRunner) late() string {
 		return ""
 	}
 	allow := ""
-	if t.lab.MostLate == 0 {
+	switch {
+	case t.lab.MostLate == 0:
 		allow = ", or allow more with lateness"
+	case t.lab.Overload:
+		allow = ", or allow more with --late"
 	}
 	return fmt.Sprintf("the client took up requests late, p%.6g %v of %v allowed: at %g requests per second it measures "+
-		"itself, or it stood still for a while; lower the rate, free a CPU for it%s", 100*share,
-		got.Round(time.Microsecond), limit, t.setup.Rate, allow)
+		"itself, or it stood still for a while; %sfree a CPU for it%s", 100*share,
+		got.Round(time.Microsecond), limit, t.setup.Rate, t.lowerRate(""), allow)
 }
