@@ -88,7 +88,7 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 	c.Flags().DurationVar(&f.length, "length", 10*time.Second, "of a trial; the answer holds for trials of this length")
 	c.Flags().DurationVar(&f.period, "period", 0, "from one request of a device to its next: the answer in devices, too")
 	c.Flags().Float64Var(&f.precision, "precision", 2.5, "half-width of the interval to reach, in %")
-	c.Flags().IntVar(&f.budget, "budget", 60, "trials, at most")
+	c.Flags().IntVar(&f.budget, "budget", 60, "trials, at most; 10 or more")
 	c.Flags().DurationVar(&f.late, "late", 0, "how late the driver may send in a valid trial, p99 or the objective's "+
 		"highest percentile (default: a tenth of the shortest time in the objective, at most 50ms)")
 	c.Flags().IntVar(&f.most, "most", 64, "with --scale concurrency: the most requests under way")
@@ -188,9 +188,6 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment) (lab.Outcome, e
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
-	if err == nil {
-		err = gaveUp(outcome)
-	}
 	return outcome, err
 }
 
@@ -215,6 +212,10 @@ func unanswered(c *capacity.Answer) error {
 	case stage == stat.BelowLeast:
 		return exit{exitWorse, fmt.Errorf("not kept to at %g requests/s; at a lower rate a trial of %v has too few "+
 			"requests to judge it: lengthen it with --length", c.Least, c.Length)}
+	case !c.Found() && stage != stat.AboveMost && len(c.Step.Blocks) < stat.CapacityBlocks:
+		return exit{exitUnmeasured, fmt.Errorf("no interval within the budget of %d trials: it takes %d blocks of %d trials "+
+			"around the knee, and the budget had room for %d; raise --budget", c.Budget, stat.CapacityBlocks,
+			stat.CapacityBlock, len(c.Step.Blocks))}
 	case !c.Found() && stage != stat.AboveMost:
 		return exit{exitUnmeasured, errors.New("no interval within the budget: trials differ too much; lengthen them with " +
 			"--length, or raise --budget")}
@@ -242,7 +243,7 @@ func (a *app) scaling(ctx context.Context, w io.Writer, file string, f bearing) 
 	host.Run = func(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) {
 		outcome, _, err := a.conduct(ctx, e)
 		if err == nil {
-			err = gaveUp(outcome)
+			err = gaveUp(outcome, e.Dir)
 		}
 		return outcome, err
 	}

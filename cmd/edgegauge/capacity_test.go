@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/capacity"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // A refusing server answers every request at once, and refuses a share of them that follows
@@ -171,6 +174,50 @@ func TestCapacityIsResumed(t *testing.T) {
 	}
 	if got.Results != "results/refuses/001" || len(got.Trials) < 11 || got.Invalid == 0 {
 		t.Errorf("%s has %d trials, and %d invalid attempts", got.Results, len(got.Trials), got.Invalid)
+	}
+}
+
+// A search that gave a trial up goes on with more retries, as its own advice says, and refuses another question by
+// what differs.
+func TestCapacityGoesOnWithMoreRetries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for a capacity")
+	}
+	s := httptest.NewServer(&refusing{bears: 20})
+	defer s.Close()
+	o := newOwn(t)
+	o.write(t, "s.yaml", fmt.Sprintf("study: refuses\nserver: {url: %q}\nrequest: {path: /}\nrate: 200\nconcurrency: 4\n",
+		s.URL))
+	args := []string{"-q", "capacity", "s.yaml", "--slo", "failed < 5%", "--length", "1s", "--late", "1ns", "--out", "r"}
+	for _, tt := range []struct {
+		more []string
+		code int
+		says []string
+	}{
+		{[]string{"--set", "retries=0"}, 3, []string{"1 trial could not be measured", "(logs are below r)", "(1 attempt)",
+			"drive it from another machine, or free a CPU for it, or allow more with --late", "--set retries=1 --out r"}},
+		{[]string{"--set", "retries=1"}, 3, []string{"(2 attempts)", "--set retries=3 --out r"}},
+		{[]string{"--set", "retries=1", "--late", "2ns"}, 2, []string{"r holds another search: that has late 1ns; this one " +
+			"has late 2ns; ask the same"}},
+	} {
+		text, code := o.run(t, append(args[:len(args):len(args)], tt.more...)...)
+		for _, want := range tt.says {
+			if code != tt.code || !strings.Contains(text, want) {
+				t.Errorf("%v: code %d, no %q in\n%s", tt.more, code, want, text)
+			}
+		}
+	}
+}
+
+// A budget that had no room for an interval is no trial that differs from others.
+func TestWhyASearchHasNoInterval(t *testing.T) {
+	for blocks, want := range map[int]string{2: "it takes 3 blocks of 3 trials around the knee, and the budget had room for 2",
+		3: "trials differ too much"} {
+		err := unanswered(&capacity.Answer{Budget: 10, Step: stat.CapacityStep{Stage: stat.Exhausted,
+			Blocks: make([][]stat.CapacityTrial, blocks)}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d blocks: %v", blocks, err)
+		}
 	}
 }
 

@@ -160,12 +160,12 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	if like != nil {
 		x, err := report.Repeat(like, r, like.Study.Design.Confidence, equalWithin)
 		if err != nil {
-			return exit{exitUnmeasured, errors.Join(err, gaveUp(outcome))}
+			return exit{exitUnmeasured, errors.Join(err, gaveUp(outcome, e.Dir))}
 		}
 		again = &x
 	}
 	if f.asJSON {
-		return errors.Join(writeRun(w, e, outcome, r, again), gaveUp(outcome), differs(again))
+		return errors.Join(writeRun(w, e, outcome, r, again), gaveUp(outcome, e.Dir), differs(again))
 	}
 	if err := r.Text(w); err != nil {
 		return exit{exitUnmeasured, err}
@@ -183,7 +183,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 			return exit{exitUnmeasured, err}
 		}
 	}
-	return cmp.Or(gaveUp(outcome), differs(again))
+	return cmp.Or(gaveUp(outcome, e.Dir), differs(again))
 }
 
 // tellEarlier says that a repetition is not all of today.
@@ -359,12 +359,12 @@ func rootless() error {
 	return nil
 }
 
-// gaveUp is the error of a run in which a treatment has too few trials.
-func gaveUp(o lab.Outcome) error {
+// gaveUp is the error of a run in which a treatment has too few trials. dir is where the results are.
+func gaveUp(o lab.Outcome, dir string) error {
 	if len(o.Missing) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s could not be measured:", plural.Count(len(o.Missing), "trial"))
+	text := fmt.Sprintf("%s could not be measured (logs are below %s):", plural.Count(len(o.Missing), "trial"), dir)
 	for i, t := range o.Missing {
 		if i == 5 {
 			text += fmt.Sprintf("\n  … and %d more; edgegauge report shows them all", len(o.Missing)-i)

@@ -214,7 +214,7 @@ func (a *app) blocks(
 		}
 	}
 	outcome, _, err := a.conduct(ctx, e)
-	return e.Dir, gaveUp(outcome), err
+	return e.Dir, gaveUp(outcome, e.Dir), err
 }
 
 // A sizing is how many blocks a study takes.

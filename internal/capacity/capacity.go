@@ -38,6 +38,9 @@ type Trial struct {
 	Counts  bool // in the answer; the others only found the place
 }
 
+// Met reports whether the trial kept to all conditions.
+func (t Trial) Met() bool { return t.Kept[t.Binding].Margin >= 1 }
+
 // An Answer is what a search for the rate that a server bears came to.
 type Answer struct {
 	Study, Dir string // name of the study, results directory
@@ -45,7 +48,10 @@ type Answer struct {
 	Precision  float64 // half-width over the rate that was asked
 	Step       stat.CapacityStep
 	Trials     []Trial       // in the order in which they were planned
+	Budget     int           // trials, at most
 	Invalid    int           // attempts that were not valid, and repeated
+	Refused    int           // trials that these were of
+	Why        []string      // the reason of the first invalid attempt of each
 	Length     time.Duration // of a trial
 	InFlight   int           // requests under way at once, at most
 	Arrival    string        // process by which requests arrive, as a study has it
@@ -65,6 +71,29 @@ func (a *Answer) Found() bool {
 // DriverBinds reports whether the search ended, without an answer, at half of what the driver can do.
 func (a *Answer) DriverBinds() bool {
 	return a.Step.Stage == stat.AboveMost && a.Driver > 0 && a.Most >= stat.Readable(a.Driver/2)
+}
+
+// Highest is the highest rate of a trial; 0: there was none.
+func (a *Answer) Highest() float64 {
+	most := 0.0
+	for _, t := range a.Trials {
+		most = max(most, t.Rate)
+	}
+	return most
+}
+
+// Rough are the highest rate at which a trial kept to the objective, and the lowest at which one did not; 0: there
+// is none. The first may be above the second: trials differ.
+func (a *Answer) Rough() (kept, broken float64) {
+	for _, t := range a.Trials {
+		switch {
+		case t.Met():
+			kept = max(kept, t.Rate)
+		case broken == 0 || t.Rate < broken:
+			broken = t.Rate
+		}
+	}
+	return kept, broken
 }
 
 // Binding is the condition that was nearest to being broken in most of the trials that count.

@@ -24,7 +24,7 @@ type Host struct {
 	// Open opens the experiment of a plan in a results directory; empty: the one that
 	// testbed.Open chooses. The search closes it by Close.
 	Open func(ctx context.Context, p study.Plan, text []byte, dir string) (*testbed.Experiment, error)
-	// Run runs its lab. Trials that could not be measured are an error.
+	// Run runs its lab. For Find, trials that could not be measured are no error: it words them itself.
 	Run   func(context.Context, *testbed.Experiment) (lab.Outcome, error)
 	Close func(*testbed.Experiment)
 	// Resuming, if not nil, is told the results directory of a search that goes on.
@@ -85,7 +85,7 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	search := stat.CapacitySearch{Least: leastRate(q.SLO.Needs(), q.Length), Most: drive.MostRate,
 		Precision: q.Precision / 100, Budget: q.Budget, Confidence: s.base.Design.Confidence, Seed: s.base.Design.Seed}
 	*s.out = Answer{Study: s.base.Name, SLO: q.SLO, Precision: search.Precision, Length: q.Length, Period: q.Period,
-		Confidence: search.Confidence, Least: search.Least}
+		Budget: q.Budget, Confidence: search.Confidence, Least: search.Least}
 	if p, err = s.expand(ctx); err != nil {
 		return none, err
 	}
@@ -142,7 +142,7 @@ func warmUp(p study.Plan, most int) []string {
 
 // settings are what tells two searches with the same objective apart.
 func (s *studied) settings() []string {
-	all := append(slices.Concat(s.asked.Sets, s.load), fmt.Sprintf("precision %g %%", s.asked.Precision))
+	all := append(measured(slices.Concat(s.asked.Sets, s.load)), fmt.Sprintf("precision %g %%", s.asked.Precision))
 	if s.asked.Late > 0 {
 		all = append(all, fmt.Sprintf("late %v", s.asked.Late))
 	}

@@ -63,12 +63,47 @@ func (n Note) write(dir string) error {
 	})
 }
 
-// asks is an error where the note is of another question than that.
+// asks is an error where the note is of another question than that: it says what differs.
 func (n Note) asks(dir, objective string, settings []string) error {
-	if n.SLO != objective || !slices.Equal(n.Settings, settings) {
-		return fmt.Errorf("%s holds another search, for %s; name another directory", dir, n.SLO)
+	was, is := measured(n.Settings), measured(settings)
+	if n.SLO == objective && slices.Equal(was, is) {
+		return nil
 	}
-	return nil
+	there, here := without(was, is), without(is, was)
+	if n.SLO != objective {
+		there, here = append([]string{n.SLO}, there...), append([]string{objective}, here...)
+	}
+	says := ""
+	if len(there) > 0 {
+		says += "that has " + strings.Join(there, ", ") + "; "
+	}
+	if len(here) > 0 {
+		says += "this one has " + strings.Join(here, ", ") + "; "
+	}
+	if says == "" {
+		says = "this one has the same settings in another order; "
+	}
+	return fmt.Errorf("%s holds another search: %sask the same, or name another directory", dir, says)
+}
+
+// measured are the settings that what is measured depends on: how often an invalid trial is repeated is no such.
+func measured(settings []string) []string {
+	return slices.DeleteFunc(slices.Clone(settings), func(s string) bool {
+		key, _, _ := strings.Cut(s, "=")
+		return strings.TrimSpace(key) == "retries"
+	})
+}
+
+// without are those of a that b has not, as often as a has them.
+func without(a, b []string) []string {
+	b = slices.Clone(b)
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool {
+		i := slices.Index(b, s)
+		if i >= 0 {
+			b = slices.Delete(b, i, i+1)
+		}
+		return i >= 0
+	})
 }
 
 // blocksOf are the rates of the trials that a results directory has planned, in requests/s.

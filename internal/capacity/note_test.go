@@ -7,12 +7,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/advise/slo"
 	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
@@ -36,10 +38,25 @@ func TestNoteIsFoundAgain(t *testing.T) {
 	if err := got.asks(dir, n.SLO, n.Settings); err != nil {
 		t.Error(err)
 	}
-	for _, other := range []error{got.asks(dir, "failed < 6%", n.Settings), got.asks(dir, n.SLO, n.Settings[1:])} {
-		if other == nil || !strings.Contains(other.Error(), "holds another search, for failed < 5%") {
-			t.Errorf("another question: %v", other)
+	const or = "; ask the same, or name another directory"
+	for want, other := range map[string]error{
+		"that has failed < 5%; this one has failed < 6%" + or: got.asks(dir, "failed < 6%", n.Settings),
+		"that has size=1kB" + or:                              got.asks(dir, n.SLO, n.Settings[1:]),
+		"this one has late 2s" + or:                           got.asks(dir, n.SLO, append(n.Settings, "late 2s")),
+		"the same settings in another order" + or:             got.asks(dir, n.SLO, []string{n.Settings[1], n.Settings[0]}),
+	} {
+		if other == nil || !strings.Contains(other.Error(), "holds another search: "+want) &&
+			!strings.Contains(other.Error(), "holds another search: this one has "+want) {
+			t.Errorf("want %q: %v", want, other)
 		}
+	}
+	// How often an invalid trial is repeated is no part of the question, also in notes that have it.
+	if err := got.asks(dir, n.SLO, append([]string{"retries=5"}, n.Settings...)); err != nil {
+		t.Error(err)
+	}
+	got.Settings = append(got.Settings, "retries=2")
+	if err := got.asks(dir, n.SLO, n.Settings); err != nil {
+		t.Error(err)
 	}
 	for _, text := range []string{"{", `{"format": 2}`} {
 		if err := os.WriteFile(filepath.Join(dir, NoteFile), []byte(text), 0o644); err != nil {
@@ -251,6 +268,44 @@ func TestFloor(t *testing.T) {
 	} {
 		if got := floor(&tt.setup); got != tt.want {
 			t.Errorf("%+v: %q", tt.setup, got)
+		}
+	}
+}
+
+// Attempts and the trials that they were of are different numbers, and each trial has a reason.
+func TestInvalidAttemptsAreCounted(t *testing.T) {
+	s := &studied{out: &Answer{Invalid: 7, Why: []string{"of before"}}}
+	var all []store.AttemptState
+	for _, x := range []struct {
+		trial int
+		state store.State
+		why   string
+	}{{1, store.Valid, ""}, {2, store.Invalid, "it rained"}, {2, store.Invalid, "it poured"}, {2, store.Valid, ""},
+		{3, store.Invalid, "it snowed"}, {3, store.Valid, ""}} {
+		all = append(all, store.AttemptState{AttemptID: store.AttemptID{Trial: x.trial}, State: x.state, Reason: x.why})
+	}
+	s.count(all)
+	if s.out.Invalid != 3 || s.out.Refused != 2 || !slices.Equal(s.out.Why, []string{"it rained", "it snowed"}) {
+		t.Errorf("%+v", s.out)
+	}
+}
+
+// Where a trial was given up, the advice is a command that goes on.
+func TestALostTrialIsNamed(t *testing.T) {
+	if err := lost(lab.Outcome{Valid: 3}, "r", 2); err != nil {
+		t.Error(err)
+	}
+	o := lab.Outcome{Missing: []store.TrialState{{Reason: "trial 4: it rained; see trials/0004/call.log", Attempts: 3}}}
+	for dir, wants := range map[string][]string{
+		"r/1": {"1 trial could not be measured", "logs are below r/1", "\n  trial 4: it rained; see trials/0004/call.log (3",
+			"after 3 invalid attempts", "the same command again with --set retries=5 --out r/1: "},
+		"": {"before the first trial", "logs are not kept", "run the same command again"},
+	} {
+		err := lost(o, dir, 2)
+		for _, want := range wants {
+			if err == nil || !strings.Contains(err.Error(), want) || dir == "" && strings.Contains(err.Error(), "--out") {
+				t.Errorf("no %q in %v", want, err)
+			}
 		}
 	}
 }

@@ -99,9 +99,12 @@ func (s *studied) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capaci
 			return nil, err
 		}
 	}
-	_, err = s.run(ctx, e)
+	outcome, err := s.run(ctx, e)
 	if errors.Is(err, lab.ErrStopped) {
 		err = fmt.Errorf("stopped; results so far are in %s; run the same command again to resume", e.Dir)
+	}
+	if err == nil {
+		err = lost(outcome, e.Dir, s.base.Retries)
 	}
 	if err != nil {
 		return nil, err
@@ -110,12 +113,7 @@ func (s *studied) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capaci
 	if err != nil {
 		return nil, err
 	}
-	s.out.Invalid = 0
-	for _, a := range attempts {
-		if a.State == store.Invalid {
-			s.out.Invalid++
-		}
-	}
+	s.count(attempts)
 	for _, t := range p.Trials[len(s.judged):] {
 		j, err := s.judge(e.Lab.Store, t)
 		if err != nil {
@@ -128,6 +126,22 @@ func (s *studied) Trials(ctx context.Context, blocks [][]float64) ([]stat.Capaci
 		all[i] = j.CapacityTrial
 	}
 	return all, nil
+}
+
+// count notes which attempts were not valid, and why.
+func (s *studied) count(attempts []store.AttemptState) {
+	s.out.Invalid, s.out.Refused, s.out.Why = 0, 0, nil
+	of := map[int]bool{}
+	for _, a := range attempts {
+		if a.State != store.Invalid {
+			continue
+		}
+		if s.out.Invalid++; !of[a.Trial] {
+			of[a.Trial] = true
+			s.out.Why = append(s.out.Why, a.Reason)
+		}
+	}
+	s.out.Refused = len(of)
 }
 
 // plan is that of blocks of rates.
@@ -211,9 +225,12 @@ func (s *studied) once(ctx context.Context, p study.Plan, text []byte) (float64,
 		return 0, err
 	}
 	defer s.Close(e)
-	_, err = s.run(ctx, e)
+	outcome, err := s.run(ctx, e)
 	if errors.Is(err, lab.ErrStopped) {
 		err = errors.New("stopped before the first trial; nothing was kept")
+	}
+	if err == nil {
+		err = lost(outcome, "", s.base.Retries)
 	}
 	if err != nil {
 		return 0, err

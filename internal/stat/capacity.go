@@ -80,9 +80,9 @@ var ErrNoKnee = errors.New("the margin does not fall with the rate")
 func FitCapacity(blocks [][]CapacityTrial, confidence float64) (Capacity, error) {
 	c := Capacity{Rate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence, Blocks: len(blocks),
 		Bent: math.NaN()}
-	if len(blocks) < 3 {
-		return c, fmt.Errorf("%w: %s no interval of a capacity; measure at least 3", ErrTooFew,
-			plural.Count(len(blocks), "block")+plural.Verb(len(blocks), " gives", " give"))
+	if len(blocks) < CapacityBlocks {
+		return c, fmt.Errorf("%w: %s no interval of a capacity; measure at least %d", ErrTooFew,
+			plural.Count(len(blocks), "block")+plural.Verb(len(blocks), " gives", " give"), CapacityBlocks)
 	}
 	var xs, ys []float64 // each less its block's mean
 	mean := make([][2]float64, len(blocks))
@@ -257,15 +257,17 @@ const (
 type CapacityStep struct {
 	Stage    CapacityStage
 	Rates    []float64         // to measure next, in this order, in fresh processes; none: it has ended
-	Lo, Hi   float64           // highest rate of the bracket that met the bound, lowest that broke it; 0: none
+	Lo, Hi   float64           // last rate of the bracket that met the bound, last that broke it; 0: none
 	Blocks   [][]CapacityTrial // around the knee, which the capacity comes from
 	Starts   []int             // which of the trials, from 0, is the first of each of Blocks
 	Capacity Capacity          // of Blocks; Trials is 0 where there is none yet
 }
 
+// CapacityBlock is how many trials a block has, CapacityBlocks how many blocks an interval takes.
+const CapacityBlock, CapacityBlocks = 3, 3
+
 const (
 	bracketWithin = 1.25 // upper over lower rate of a bracket that is narrow enough
-	blockTrials   = 3
 	pilotBlocks   = 3
 	leastBlocks   = 6 // before the first look at the interval: of fewer, it happens to be narrow too often
 )
@@ -316,7 +318,7 @@ func (s CapacitySearch) Next(trials []CapacityTrial) CapacityStep {
 			case len(rest) > 0: // the rest of a block
 			case len(step.Blocks) >= leastBlocks && step.Capacity.Precise(s.Precision):
 				step.Stage, step.Rates = Precise, nil
-			case len(trials)+blockTrials > s.Budget:
+			case len(trials)+CapacityBlock > s.Budget:
 				step.Stage, step.Rates = Exhausted, nil
 			}
 			return step
@@ -405,9 +407,9 @@ const aboutBound = 1e-3
 // Drawn, not fixed: between fixed rates a cliff could hide, block after block.
 func (s CapacitySearch) block(number int, center, w float64) []float64 {
 	r := rand.New(rand.NewPCG(s.Seed, uint64(number)))
-	rates := make([]float64, blockTrials)
+	rates := make([]float64, CapacityBlock)
 	for i := range rates {
-		share := (float64(i) + r.Float64()) / blockTrials
+		share := (float64(i) + r.Float64()) / CapacityBlock
 		rates[i] = s.within(Readable(center * (1 + w*(2*share-1))))
 	}
 	r.Shuffle(len(rates), func(i, k int) { rates[i], rates[k] = rates[k], rates[i] })

@@ -203,7 +203,7 @@ func TestSearchStaysWithinItsBounds(t *testing.T) {
 			if !slices.Equal(trials[start:start+len(step.Blocks[k])], step.Blocks[k]) {
 				t.Fatalf("block %d is not at %d", k, start)
 			}
-			if k > 0 && start != step.Starts[k-1]+blockTrials {
+			if k > 0 && start != step.Starts[k-1]+CapacityBlock {
 				skipped++
 			}
 		}
