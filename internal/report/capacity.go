@@ -21,19 +21,20 @@ type Capacity struct{ capacity.Answer }
 // Headline is the answer in a sentence.
 func (c *Capacity) Headline() string {
 	k, length := c.Step.Capacity, c.Length.String()
+	kept, broken := c.Rough()
 	switch {
 	case c.Step.Stage == stat.AboveMost:
 		return fmt.Sprintf("The server bears at least %s requests/s, by single trials of %s: the search went no higher.",
-			significant(c.Step.Lo), length)
+			significant(kept), length)
 	case c.Step.Stage == stat.BelowLeast:
 		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.",
 			significant(c.Least), length)
-	case !c.Found() && c.Step.Lo == c.Step.Hi:
-		return fmt.Sprintf("Not found within the budget of trials: of trials of %s at %s requests/s, some kept to this and "+
-			"some did not.", length, significant(c.Step.Lo))
-	case !c.Found():
+	case !c.Found() && kept < broken:
 		return fmt.Sprintf("Not found within the budget of trials: between %s and %s requests/s by single trials of %s.",
-			significant(min(c.Step.Lo, c.Step.Hi)), significant(max(c.Step.Lo, c.Step.Hi)), length)
+			significant(kept), significant(broken), length)
+	case !c.Found():
+		return fmt.Sprintf("Not found within the budget of trials: of single trials of %s, some broke it from %s requests/s "+
+			"on, and some kept to it up to %s.", length, significant(broken), significant(kept))
 	}
 	return fmt.Sprintf("The server bears %s requests/s (%s to %s, %g %% interval) in trials of %s.", significant(k.Rate),
 		significant(k.Lo), significant(k.Hi), 100*c.Confidence, length)
@@ -42,17 +43,33 @@ func (c *Capacity) Headline() string {
 // devices are those that a rate is enough for.
 func (c *Capacity) devices(rate float64) float64 { return math.Floor(rate * c.Period.Seconds()) }
 
+// inDevices is the headline in devices; empty: no period was asked.
+func (c *Capacity) inDevices() string {
+	k := c.Step.Capacity
+	kept, broken := c.Rough()
+	what := ""
+	switch {
+	case c.Period == 0:
+		return ""
+	case c.Found():
+		what = fmt.Sprintf("%.0f devices (%.0f to %.0f)", c.devices(k.Rate), c.devices(k.Lo), c.devices(k.Hi))
+	case c.Step.Stage == stat.AboveMost:
+		what = fmt.Sprintf("at least %.0f devices", c.devices(kept))
+	case c.Step.Stage == stat.BelowLeast:
+		what = fmt.Sprintf("fewer than %.0f devices", c.devices(c.Least))
+	default:
+		what = fmt.Sprintf("roughly between %.0f and %.0f devices", c.devices(min(kept, broken)),
+			c.devices(max(kept, broken)))
+	}
+	return fmt.Sprintf("That is %s that send once in %v.", what, c.Period)
+}
+
 // Says are the sentences below the headline.
 func (c *Capacity) Says() []string {
 	var out []string
 	k := c.Step.Capacity
-	switch {
-	case c.Period == 0:
-	case c.Found():
-		out = append(out, fmt.Sprintf("That is %.0f devices (%.0f to %.0f) that send once in %v.", c.devices(k.Rate),
-			c.devices(k.Lo), c.devices(k.Hi), c.Period))
-	case c.Step.Stage == stat.AboveMost:
-		out = append(out, fmt.Sprintf("That is at least %.0f devices that send once in %v.", c.devices(c.Step.Lo), c.Period))
+	if devices := c.inDevices(); devices != "" {
+		out = append(out, devices)
 	}
 	if len(c.SLO) > 1 && k.Trials > 0 {
 		out = append(out, fmt.Sprintf("What binds is %s.", c.Binding().Text))
@@ -60,6 +77,10 @@ func (c *Capacity) Says() []string {
 	if c.Found() && c.Step.Stage == stat.Exhausted {
 		out = append(out, fmt.Sprintf("The budget of trials ended at ±%.1f %%; asked were ±%.1f %%.",
 			100*(k.Hi-k.Lo)/2/k.Rate, 100*c.Precision))
+	}
+	if n := len(c.Trials); c.Step.Stage == stat.Exhausted && n < c.Budget {
+		out = append(out, fmt.Sprintf("It ended after %s of %d: the next block has %d.", plural.Count(n, "trial"), c.Budget,
+			stat.CapacityBlock))
 	}
 	if c.Found() && !k.Fits() {
 		out = append(out, fmt.Sprintf("The trials do not follow a line near the knee (p = %.2g), so the interval may be too "+
@@ -69,14 +90,28 @@ func (c *Capacity) Says() []string {
 	out = append(out, fmt.Sprintf("It holds for trials of %v with %s arrivals and at most %s under way; longer "+
 		"trials see a queue grow further.", c.Length, c.Arrival, plural.Count(c.InFlight, "request")))
 	if c.Driver > 0 {
-		out = append(out, fmt.Sprintf("The driver itself does %s requests/s against %s; the search went up to half of that.",
-			significant(c.Driver), c.Floor))
+		out = append(out, fmt.Sprintf("The driver itself does %s requests/s against %s; the search, which ends at half of "+
+			"that, went up to %s.", significant(c.Driver), c.Floor, significant(c.Highest())))
 	} else {
 		out = append(out, "What the driver itself can do was not measured: it is not this program's.")
 	}
-	if c.Invalid > 0 {
-		out = append(out, fmt.Sprintf("%s invalid and repeated; edgegauge report says why.",
-			plural.Count(c.Invalid, "trial")+plural.Verb(c.Invalid, " was", " were")))
+	return append(out, c.invalid()...)
+}
+
+// invalid says how many attempts were not valid, of how many trials, and why.
+func (c *Capacity) invalid() []string {
+	if c.Invalid == 0 {
+		return nil
+	}
+	const most = 3 // reasons
+	out := []string{fmt.Sprintf("%s of %s%s invalid and repeated (logs are below %s):",
+		plural.Count(c.Invalid, "attempt"), plural.Count(c.Refused, "trial"), plural.Verb(c.Invalid, " was", " were"), c.Dir)}
+	for i, why := range c.Why {
+		if i == most {
+			return append(out, fmt.Sprintf("… and those of %s; attempts in ledger.sqlite has them all.",
+				plural.Count(len(c.Why)-most, "further trial")))
+		}
+		out = append(out, why)
 	}
 	return out
 }
@@ -117,9 +152,14 @@ func (c *Capacity) Text(w io.Writer) error {
 		for i, k := range t.Kept {
 			fmt.Fprintf(tw, "%s\t", capacityFigure(c.SLO[i], k.Figure))
 		}
-		fmt.Fprintf(tw, "%s\t%s\t\n", yesNo(t.Kept[t.Binding].Margin >= 1), yesNo(t.Counts))
+		fmt.Fprintf(tw, "%s\t%s\t\n", yesNo(t.Met()), yesNo(t.Counts))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nkept: the trial kept to all conditions. counts: the answer comes from it; the "+
+		"others only found the place.")
+	return err
 }
 
 func yesNo(b bool) string {
@@ -150,6 +190,7 @@ func (c *Capacity) JSON(w io.Writer) error {
 		Counts bool       `json:"counts"`
 		Of     []keptJSON `json:"of"`
 	}
+	kept, broken := c.Rough()
 	var fits *bool
 	if k := c.Step.Capacity; k.Trials > 0 {
 		fits = new(k.Fits())
@@ -174,12 +215,14 @@ func (c *Capacity) JSON(w io.Writer) error {
 		Bracket    []float64     `json:"bracket"` // highest rate of one trial that kept to it, lowest that did not; 0: none
 		Driver     float64       `json:"driver_requests_per_s"`
 		Trials     []trialJSON   `json:"trials"`
-		Invalid    int           `json:"invalid"`
+		Invalid    int           `json:"invalid"`        // attempts
+		Refused    int           `json:"invalid_trials"` // that these were of
 		Says       []string      `json:"says"`
 	}{capacityFormat, c.Study, c.Dir, c.SLO.String(), stages[c.Step.Stage], stat.Number(math.NaN()),
 		stat.Interval{math.NaN(), math.NaN()}, c.Confidence, c.Period.Seconds(), stat.Number(math.NaN()),
 		stat.Interval{math.NaN(), math.NaN()}, "", fits, c.Length.Seconds(), c.InFlight, c.Arrival,
-		[]float64{c.Step.Lo, c.Step.Hi}, c.Driver, []trialJSON{}, c.Invalid, append([]string{c.Headline()}, c.Says()...)}
+		[]float64{kept, broken}, c.Driver, []trialJSON{}, c.Invalid, c.Refused,
+		append([]string{c.Headline()}, c.Says()...)}
 	if k := c.Step.Capacity; c.Found() {
 		out.Rate, out.Interval = stat.Number(k.Rate), stat.Interval{k.Lo, k.Hi}
 		if c.Period > 0 {
@@ -188,7 +231,7 @@ func (c *Capacity) JSON(w io.Writer) error {
 		out.Binding = c.Binding().Text
 	}
 	for _, t := range c.Trials {
-		j := trialJSON{Block: t.Block, Rate: t.Rate, Kept: t.Kept[t.Binding].Margin >= 1, Counts: t.Counts}
+		j := trialJSON{Block: t.Block, Rate: t.Rate, Kept: t.Met(), Counts: t.Counts}
 		for i, k := range t.Kept {
 			if math.IsInf(k.Figure, 0) {
 				k.Figure = math.NaN()

@@ -7,18 +7,84 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/advise/slo"
 	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A rate that was met once and not met once is no range.
-func TestCapacityNotFound(t *testing.T) {
-	for hi, want := range map[float64]string{14000: "between 12710 and 14000 requests/s",
-		12710: "of trials of 10s at 12710 requests/s, some"} {
-		c := Capacity{capacity.Answer{Length: 10 * time.Second, Step: stat.CapacityStep{Lo: 12710, Hi: hi}}}
-		if got := c.Headline(); !strings.Contains(got, want) {
-			t.Errorf("up to %g: got %q, want %q", hi, got, want)
+// judgedAt are trials at rates; a negative one was broken.
+func judgedAt(rates ...float64) (all []capacity.Trial) {
+	for _, r := range rates {
+		margin := 2.0
+		if r < 0 {
+			margin = 0.5
 		}
+		all = append(all, capacity.Trial{Rate: math.Abs(r), Kept: []slo.Kept{{Margin: margin}}})
+	}
+	return all
+}
+
+// Without an interval the answer tells what single trials say, all of them: not only those that found the place.
+func TestCapacityNotFound(t *testing.T) {
+	for _, tt := range []struct {
+		stage  stat.CapacityStage
+		rates  []float64
+		wants  []string
+		absent string
+	}{
+		{stat.Exhausted, []float64{6000, -24000, 12710, -14000, 13000, -13500}, []string{
+			"between 13000 and 13500 requests/s by single trials of 10s",
+			"That is roughly between 780000 and 810000 devices that send once in 1m0s.",
+			"It ended after 6 trials of 8: the next block has 3.",
+			"against floor-tcp; the search, which ends at half of that, went up to 24000."}, "some broke"},
+		{stat.Exhausted, []float64{10350, -12310, -10410, 12000, 11000, 11100, 11200, 11300}, []string{
+			"of single trials of 10s, some broke it from 10410 requests/s on, and some kept to it up to 12000",
+			"That is roughly between 624600 and 720000 devices"}, "It ended after"},
+		{stat.Exhausted, []float64{100, -100}, []string{"some broke it from 100 requests/s on, and some kept to it up to " +
+			"100"}, "between 100 and"},
+		{stat.AboveMost, []float64{400, -900, 700, 950, 1000, 980}, []string{"at least 1000 requests/s",
+			"That is at least 60000 devices"}, "It ended"},
+		{stat.BelowLeast, []float64{-400, -200, -100}, []string{"even at 100 requests/s",
+			"That is fewer than 6000 devices that send once in 1m0s."}, "roughly"},
+	} {
+		c := Capacity{capacity.Answer{Length: 10 * time.Second, Period: time.Minute, Budget: 8, Least: 100,
+			Driver: 51763, Floor: "floor-tcp", Trials: judgedAt(tt.rates...),
+			Step: stat.CapacityStep{Stage: tt.stage, Lo: 10350, Hi: 12310}}}
+		text := strings.Join(append([]string{c.Headline()}, c.Says()...), "\n")
+		for _, want := range tt.wants {
+			if !strings.Contains(text, want) || strings.Contains(text, tt.absent) {
+				t.Errorf("%v: no %q, or %q, in\n%s", tt.rates, want, tt.absent, text)
+			}
+		}
+	}
+}
+
+// Attempts that were not valid are counted as such, and the answer itself says why they were not.
+func TestCapacitySaysWhyAttemptsWereInvalid(t *testing.T) {
+	c := Capacity{capacity.Answer{Dir: "r/1", Invalid: 7, Refused: 4, Why: []string{"trial 2: it rained",
+		"trial 3: it poured", "trial 5: it snowed", "trial 8: it hailed"}}}
+	text := strings.Join(c.Says(), "\n")
+	want := "7 attempts of 4 trials were invalid and repeated (logs are below r/1):\ntrial 2: it rained\ntrial 3: it poured\n" +
+		"trial 5: it snowed\n… and those of 1 further trial; attempts in ledger.sqlite has them all."
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+	c.Invalid = 0
+	if text := strings.Join(c.Says(), "\n"); strings.Contains(text, "invalid") {
+		t.Error(text)
+	}
+}
+
+// The text says what its columns are.
+func TestCapacityExplainsItsColumns(t *testing.T) {
+	objective, err := slo.Parse("failed < 5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Capacity{capacity.Answer{SLO: objective, Trials: judgedAt(100, -200)}}
+	var b bytes.Buffer
+	if err := c.Text(&b); err != nil || !strings.Contains(b.String(), " counts: the answer comes from it") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 
