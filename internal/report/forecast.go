@@ -32,7 +32,7 @@ const (
 // Forecasts are the forecasts of results, treatment by treatment.
 type Forecasts struct {
 	Conditions battery.Conditions
-	Rows       []ForecastRow // the longest life first; without a forecast last
+	Rows       []ForecastRow // the longest life first; then those that leave connecting out; without a forecast last
 	Fleet      *Fleet        // nil: nothing is asked of many devices
 	Each       bool          // Text says of each treatment what its energy goes into, not of the first alone
 	Warnings   []string
@@ -44,7 +44,9 @@ type ForecastRow struct {
 	Levels []string // of the treatment
 	battery.Forecast
 	Notes []string // what the forecast rests on
-	Err   error    // there is none, and why
+	// Unconnected says that reports connect and the time of that is not known: the life is at most the forecast.
+	Unconnected bool
+	Err         error // there is none, and why
 }
 
 // Forecast forecasts the battery's life with each treatment, floors aside. If some
@@ -53,13 +55,15 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 	out := Forecasts{Conditions: c}
 	over := func(t Treatment) bool { return t.setup != nil && t.setup.Link.Text == c.Radio.Name }
 	some := slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return over(t) && !r.isFloor(t.Stack) })
+	stated := slices.ContainsFunc(c.Set, func(f battery.Figure) bool { return f.Key == "radio.wait" })
 	for i, t := range r.Treatments {
 		if r.isFloor(t.Stack) || some && !over(t) {
 			continue
 		}
 		row := ForecastRow{Name: t.Name(), Levels: t.Levels}
 		var trials []battery.Traffic
-		if trials, row.Notes, row.Err = r.traffic(i, c.Radio.Name, joules); row.Err == nil {
+		trials, row.Notes, row.Unconnected, row.Err = r.traffic(i, c.Radio.Name, joules, stated)
+		if row.Err == nil {
 			row.Forecast, row.Err = battery.Predict(trials, c)
 		}
 		if row.Err == nil && !some {
@@ -93,7 +97,11 @@ func (f Forecasts) Need(n battery.Need) advise.Need {
 		case r.Err != nil:
 			k.Doubt = r.Err.Error()
 		default:
-			if k.Verdict = n.Verdict(r.Forecast); k.Verdict == stat.Undecided {
+			switch k.Verdict = n.Verdict(r.Forecast); {
+			case r.Unconnected && k.Verdict != stat.Undecided && (k.Verdict == stat.Confirmed) == n.More:
+				k.Verdict = stat.Undecided
+				k.Doubt = "the forecast leaves connecting out; edgegauge forecast says what to measure"
+			case k.Verdict == stat.Undecided:
 				k.Doubt = fmt.Sprintf("modelled as %s to %s; edgegauge forecast says which figures to state more exactly",
 					LifeText(r.Lo), LifeText(r.Hi))
 			}
@@ -109,19 +117,26 @@ func (f Forecasts) Has(all []advise.Series) bool {
 	})
 }
 
-// Sort puts the longest life first, and what has no forecast last.
+// Sort puts the longest life first, then those that leave connecting out, whose life may be far shorter, and last what
+// has no forecast.
 func (f *Forecasts) Sort() {
-	slices.SortStableFunc(f.Rows, func(a, b ForecastRow) int {
-		if failed := b.Err == nil; failed != (a.Err == nil) {
-			return map[bool]int{true: 1, false: -1}[failed]
+	place := func(r ForecastRow) int {
+		switch {
+		case r.Err != nil:
+			return 2
+		case r.Unconnected:
+			return 1
 		}
-		return cmp.Compare(b.Life, a.Life)
+		return 0
+	}
+	slices.SortStableFunc(f.Rows, func(a, b ForecastRow) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b.Life, a.Life))
 	})
 }
 
-// traffic is what one report is, trial by trial, and what that rests on.
-func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []battery.Traffic, notes []string,
-	err error) {
+// traffic is what one report is, trial by trial, and what that rests on. lacks says that connecting is left out.
+func (r *Report) traffic(treatment int, radio string, joules Joules, stated bool) (trials []battery.Traffic,
+	notes []string, lacks bool, err error) {
 	perTrial := func(response string) map[int]float64 {
 		out := map[int]float64{}
 		if c, ok := r.Cell(treatment, measure.Client, response); ok {
@@ -142,8 +157,8 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 			"are not included (add wire_bytes, packets and retransmissions to the study's responses)")
 	}
 	if len(base) == 0 {
-		return nil, nil, errors.New("no bytes were measured; add wire_bytes or message_size to the study's responses and " +
-			"run it again")
+		return nil, nil, false, errors.New("no bytes were measured; add wire_bytes or message_size to the study's " +
+			"responses and run it again")
 	}
 	if !bodies && len(out) == 0 {
 		in = nil // one body alone would have all of the other count as headers
@@ -152,22 +167,10 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 	}
 	energy, whole, note := r.joules(treatment, joules)
 	notes = append(notes, note...)
-	took := map[int]float64{}
-	if s := r.Treatments[treatment].setup; s != nil {
-		if s.Link.Text == radio {
-			took = perTrial("rtt")
-			if s.Connection == "per-request" { // else it is that of the few requests that connected
-				connecting := perTrial("connection")
-				for trial := range took {
-					took[trial] += connecting[trial]
-				}
-			}
-		}
-		if s.Connection == "keep-alive" {
-			notes = append(notes, "connections were kept open, so no handshake is included. For a device that connects "+
-				"for each "+
-				"report, measure connection: per-request")
-		}
+	wait := r.waits(treatment, radio, stated, perTrial)
+	notes = append(notes, wait.notes...)
+	if lacks = wait.open != "" && !whole; lacks { // joules of the exchange have connecting in them
+		notes = append(notes, wait.open)
 	}
 	for _, id := range slices.Sorted(maps.Keys(base)) {
 		t := battery.Traffic{Up: out[id], Down: in[id], Packets: packets[id], Joules: math.NaN(), Took: math.NaN(),
@@ -181,7 +184,7 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 				t.Up, t.Down = wire[id]*share, wire[id]*(1-share)
 			}
 		}
-		if x, ok := took[id]; ok {
+		if x, ok := wait.took[id]; ok {
 			t.Took = x
 		}
 		if j, ok := energy[id]; ok {
@@ -199,13 +202,10 @@ func (r *Report) traffic(treatment int, radio string, joules Joules) (trials []b
 		}
 		notes = append(notes, text)
 	}
-	if len(took) > 0 {
-		notes = append(notes, "waiting: the exchange as measured over this link, less the time of sending and receiving")
-	}
 	if len(trials) == 1 {
 		notes = append(notes, "one trial: the interval does not include the variation between trials")
 	}
-	return trials, notes, nil
+	return trials, notes, lacks, nil
 }
 
 // joules are those of the client for a request, trial by trial.
@@ -258,6 +258,14 @@ func LifeText(s float64) string {
 	return ""
 }
 
+// life is the forecast life, in words.
+func (r ForecastRow) life() string {
+	if r.Unconnected {
+		return "at most " + LifeText(r.Life)
+	}
+	return LifeText(r.Life)
+}
+
 // title says what is forecast, and that it is no measurement.
 func (f Forecasts) title() string {
 	return fmt.Sprintf("MODELLED, not measured: how long %s lasts with %s and a report every %s",
@@ -298,7 +306,7 @@ func (f Forecasts) lives(b *strings.Builder) {
 		"peak"}}
 	for _, r := range f.Rows {
 		if r.Err == nil {
-			rows = append(rows, []string{r.Name, LifeText(r.Life), LifeText(r.Lo) + " to " + LifeText(r.Hi),
+			rows = append(rows, []string{r.Name, r.life(), LifeText(r.Lo) + " to " + LifeText(r.Hi),
 				Format(r.Watts, "W"), significant(1e3*r.Peak) + " mA"})
 		}
 	}
@@ -394,7 +402,10 @@ func figureText(v float64, unit string) string {
 	return Format(v, unit)
 }
 
-// notes say what the forecasts rest on, each once, and why there is none.
+// mostConcerned is how many treatments a note names.
+const mostConcerned = 20
+
+// notes say what the forecasts rest on, each once and of which treatments where not of all, and why there is none.
 func (f Forecasts) notes() []string {
 	var out []string
 	say := func(about, text string) {
@@ -408,12 +419,24 @@ func (f Forecasts) notes() []string {
 	if len(f.Rows) > 1 && !f.Each && f.Rows[1].Err == nil {
 		out = append(out, "--each shows this for each treatment.")
 	}
+	whose, forecast := map[string][]string{}, 0
+	for _, r := range f.Rows {
+		if r.Err == nil {
+			forecast++
+			for _, n := range r.Notes {
+				whose[n] = append(whose[n], r.Name)
+			}
+		}
+	}
 	for _, r := range f.Rows {
 		if r.Err != nil {
 			say(r.Name, r.Err.Error())
 			continue
 		}
 		for _, n := range r.Notes {
+			if len(whose[n]) < forecast { // else it is of all
+				n = list(whose[n], mostConcerned) + ": " + n
+			}
 			say("", n)
 		}
 		if r.Busy {

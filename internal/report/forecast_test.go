@@ -64,7 +64,7 @@ func TestTraffic(t *testing.T) {
 	}{
 		{"headers go both ways alike; the wait is that of the link; measured joules are the processor's", "nb-iot", "",
 			store.Measured, nil, battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: 3, Joules: 0.1},
-			[]string{"on the wire, as measured, including 0.500 retransmitted", "the exchange as measured over this link",
+			[]string{"on the wire, as measured, including 0.500 retransmitted", "connecting and the exchange as measured",
 				"measured energy at the client, of the processor"}},
 		{"another link's wait is not this one's", "lte-m", "", store.Measured, nil,
 			battery.Traffic{Up: 200, Down: 300, Packets: 6, Took: math.NaN(), Joules: 0.1}, []string{"on the wire"}},
@@ -102,7 +102,7 @@ func TestTraffic(t *testing.T) {
 			}
 		}
 		r := measuredOver([]string{tt.link}, kept, tt.method)
-		trials, notes, err := r.traffic(0, "nb-iot", tt.joules)
+		trials, notes, _, err := r.traffic(0, "nb-iot", tt.joules, false)
 		if err != nil || len(trials) != 2 {
 			t.Errorf("%s: got %v, %v", tt.what, trials, err)
 			continue
@@ -117,14 +117,14 @@ func TestTraffic(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := measuredOver([]string{"none"}, map[string]float64{"rtt": 1}, store.Measured).traffic(0,
-		"nb-iot", ""); err == nil {
+	if _, _, _, err := measuredOver([]string{"none"}, map[string]float64{"rtt": 1}, store.Measured).traffic(0,
+		"nb-iot", "", false); err == nil {
 		t.Error("no bytes, and a forecast")
 	}
 	// The connection is that of the few requests that connected.
 	kept := measuredOver([]string{"nb-iot"}, figures, store.Measured)
 	kept.Treatments[0].setup.Connection = "keep-alive"
-	if trials, _, err := kept.traffic(0, "nb-iot", ""); err != nil || trials[0].Took != 2 {
+	if trials, _, _, err := kept.traffic(0, "nb-iot", "", false); err != nil || trials[0].Took != 2 {
 		t.Errorf("a report over a kept connection: %+v, %v; took 2 s", trials, err)
 	}
 }

@@ -41,7 +41,9 @@ type forecastOut struct {
 	Parts     []forecastPart  `json:"parts"`
 	Levers    []forecastLever `json:"figures"`
 	Rests     []string        `json:"rests_on"`
-	Why       string          `json:"why_not,omitempty"` // there is no forecast
+	// LeavesOut names what is not in it, where the life is at most the forecast.
+	LeavesOut []string `json:"leaves_out,omitempty"`
+	Why       string   `json:"why_not,omitempty"` // there is no forecast
 }
 
 // JSON writes the forecasts.
@@ -79,6 +81,9 @@ func (r ForecastRow) json() forecastOut {
 	out := forecastOut{Treatment: r.Name, Modelled: true, Life: stat.Number(r.Life), Interval: stat.Interval{r.Lo, r.Hi},
 		Trials: r.Trials, Watts: stat.Number(r.Watts), Peak: stat.Number(r.Peak), Joules: stat.Number(r.Joules),
 		Rests: orEmpty(r.Notes)}
+	if r.Unconnected {
+		out.LeavesOut = []string{"connecting"}
+	}
 	for _, p := range r.Parts {
 		out.Parts = append(out.Parts, forecastPart{p.Name, p.Watts, p.Share})
 	}
