@@ -153,7 +153,8 @@ func chosen(
 				c.Candidates[i].Name = r.Treatments[0].Name()
 			}
 		}
-		out.Levels = append(out.Levels, report.LevelChoice{Name: l.Name, Choice: c})
+		out.Levels = append(out.Levels, report.LevelChoice{Name: l.Name, Choice: c,
+			Notes: r.ChoiceNotes(l, objectives, c)})
 	}
 	if len(out.Levels) == 0 {
 		return out, exit{exitUsage, fmt.Errorf("%s: %w", r.Dir, lacking)}

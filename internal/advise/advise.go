@@ -30,6 +30,7 @@ type Series struct {
 	Interleaved bool
 	Failed      float64        // share of the requests that failed, of all trials: times are of the others
 	Longer      int            // trials without a value, since they would have had to go on for it
+	Units       bool           // Trials are units of several benches, whose center is their mean
 	Trials      []TrialSummary // in the order of their blocks
 }
 
@@ -97,6 +98,27 @@ func (s Series) Level(factor string) string {
 // Stats are the figures of a trial that a condition may name.
 var stats = []string{"mean", "median", "p95"}
 
+// p95Needs is how many values of a trial show its p95: of fewer, none is expected beyond it.
+const p95Needs = 20
+
+// lacking says that a trial has no such figure.
+type lacking struct {
+	treatment, response, figure string
+	trial                       int
+}
+
+func (l lacking) Error() string {
+	return fmt.Sprintf("trial %d of %s has no %s of %s: %s", l.trial, l.treatment, l.figure, l.response, l.advice())
+}
+
+// advice says what would have it.
+func (l lacking) advice() string {
+	if l.figure == "p95" {
+		return fmt.Sprintf("it takes %d answered requests in a trial; raise requests", p95Needs)
+	}
+	return "too few requests, or none answered; raise requests"
+}
+
 // values are one figure of every trial; an error says which trials lack it.
 func (s Series) values(figure string) ([]float64, error) {
 	if s.Longer > 0 {
@@ -113,8 +135,7 @@ func (s Series) values(figure string) ([]float64, error) {
 			v = t.P95
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("trial %d of %s has no %s of %s: too few requests, or none answered; raise requests", t.ID,
-				s.Name(), figure, s.Response)
+			return nil, lacking{s.Name(), s.Response, figure, t.ID}
 		}
 		out = append(out, v)
 	}

@@ -35,6 +35,7 @@ type Estimate struct {
 	Failed   float64      // as Series.Failed
 
 	waiting float64 // as Series.Waiting, where the trials were starved
+	units   bool    // as Series.Units
 }
 
 // A Check is a requirement's verdict for one candidate; the worse side counts
@@ -74,7 +75,7 @@ type Candidate struct {
 	Needed     int     // trials that would tell it from the best; 0: cannot be said
 	Front      bool    // no other candidate that may meet the requirements is better in one objective and as good in all
 	BeatBy     string  // a candidate that keeps it off the front; empty: it is on it
-	Unsure     bool    // off the front by differences within noise only
+	Unsure     bool    // none is so beyond noise in every objective in which they differ
 
 	waited bool // waiting for a CPU may explain a difference from the best, even where nothing was starved
 }
@@ -133,8 +134,8 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 	}
 	meet(c.Candidates)
 	c.rank()
-	c.front()
 	c.noise(all)
+	c.front(all)
 	return c, nil
 }
 
@@ -148,8 +149,41 @@ func measured(all []Series, terms []Term) error {
 			return fmt.Errorf("%w: no trial has %s; add it to the study's responses and run it again",
 				ErrNotMeasured, t.Response)
 		}
+		if err := shown(all, t); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// shown says why no trial at all has a p95 that is asked for; nil: one has it, or none is asked for.
+func shown(all []Series, t Term) error {
+	if t.Figure != "p95" {
+		return nil
+	}
+	some, single := false, true // each trial has one value
+	for _, s := range all {
+		if s.Floor || !t.Matches(s) {
+			continue
+		}
+		for _, x := range s.Trials {
+			if !math.IsNaN(x.P95) {
+				return nil
+			}
+			some, single = true, single && math.IsNaN(x.SD)
+		}
+	}
+	mean := t
+	mean.Figure = "mean"
+	if !some {
+		return nil // which is said of each
+	}
+	if single {
+		return fmt.Errorf("%w: no trial has a p95 of %s, of which it has one value; ask for %s", ErrNotMeasured,
+			t.Response, mean)
+	}
+	return fmt.Errorf("%w: no trial has a p95 of %s, which takes %d answered requests in a trial; set requests to "+
+		"%[3]d or more and run it again, or ask for %[4]s", ErrNotMeasured, t.Response, p95Needs, mean)
 }
 
 // treatments are the levels of all but the floors. Names do not tell them apart: "a b", "c" reads as "a", "b c" does.
@@ -176,7 +210,9 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 	for _, r := range requirements {
 		f, err := figure(all, levels, r.Term, confidence, r.Less, meanOf)
 		k := Check{Requirement: r, Figure: f, Verdict: stat.Undecided}
-		if err != nil {
+		if few := (lacking{}); errors.As(err, &few) {
+			k.Doubt = fmt.Sprintf("a trial has no %s of %s: %s", few.figure, few.response, few.advice())
+		} else if err != nil {
 			k.Doubt = err.Error()
 		}
 		c.Checks = append(c.Checks, k)
@@ -187,11 +223,15 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 // figure finds a treatment's figure. Without a side in the term it is the worse
 // side's: the larger, where small is good. Every side that others have must be known.
 func figure(all []Series, levels []string, t Term, confidence float64, small bool,
-	center func(Term, []float64, float64) (stat.Summary, error)) (Estimate, error) {
-	out, found := Estimate{Term: t}, false
+	center func(Term, []float64, float64, bool) (stat.Summary, error)) (Estimate, error) {
 	own := slices.DeleteFunc(slices.Clone(all), func(s Series) bool {
 		return !slices.Equal(s.Levels, levels) || !t.Matches(s)
 	})
+	nan := math.NaN()
+	out, found := Estimate{Term: t, Center: stat.Summary{Center: nan, Lo: nan, Hi: nan}}, false
+	if len(own) == 1 {
+		out.Side = own[0].Side
+	}
 	for _, side := range sidesOf(all, t) {
 		if len(own) > 0 && !slices.Contains(sidesOf(own, t), side) { // which may be the worse one
 			return out, fmt.Errorf("it has no %s of the %s, as others have, and the worse side counts; %s.%[1]s is of all",
@@ -203,14 +243,14 @@ func figure(all []Series, levels []string, t Term, confidence float64, small boo
 		if err != nil {
 			return out, err
 		}
-		m, err := center(Term{Response: s.Response, Figure: t.Figure}, xs, confidence)
+		m, err := center(Term{Response: s.Response, Figure: t.Figure}, xs, confidence, s.Units)
 		if err != nil {
 			return out, err
 		}
 		out.Modelled = out.Modelled || s.Modelled
 		if !found || (m.Center > out.Center.Center) == small {
 			out = Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
-				Values: xs, Modelled: s.Modelled, Failed: s.Failed}
+				Values: xs, Modelled: s.Modelled, Failed: s.Failed, units: s.Units}
 			if s.Starved() {
 				out.waiting = s.Waiting
 			}
@@ -236,7 +276,7 @@ func sidesOf(all []Series, t Term) []measure.Side {
 
 // meanOf is the mean with an interval that is positive where the response is.
 // Energy net of idle is a difference.
-func meanOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
+func meanOf(t Term, xs []float64, confidence float64, _ bool) (stat.Summary, error) {
 	if t.Response != "energy" {
 		if s, err := stat.PositiveMean(xs, confidence); !errors.Is(err, stat.ErrSign) {
 			return s, err
@@ -245,21 +285,30 @@ func meanOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
 	return stat.Mean(xs, confidence)
 }
 
-// headlineOf is the center that report shows: the median where there is one of trials, else the mean.
-func headlineOf(t Term, xs []float64, confidence float64) (stat.Summary, error) {
-	if s, ok := medianOf(t, xs, confidence); ok {
-		return s, nil
+// headlineOf is the center that report shows: the median of trials' medians and quantiles, else the mean.
+func headlineOf(t Term, xs []float64, confidence float64, units bool) (stat.Summary, error) {
+	if byMedian(t, units) {
+		return stat.Quantile(xs, 0.5, confidence)
 	}
-	return meanOf(t, xs, confidence)
+	return meanOf(t, xs, confidence, units)
 }
 
-// medianOf is the median of medians and quantiles of trials, where it has an interval.
-func medianOf(t Term, xs []float64, confidence float64) (stat.Summary, bool) {
-	if t.Figure != "median" && t.Figure != "p95" {
-		return stat.Summary{}, false
+// byMedian reports whether the center of trials is their median. Of few trials it has no interval, and is the one that
+// report shows nevertheless. Order statistics would take benches for trials.
+func byMedian(t Term, units bool) bool { return (t.Figure == "median" || t.Figure == "p95") && !units }
+
+// Counting are the sides that count in what a term means, for some treatment: those that are the worse one.
+func Counting(all []Series, t Term) []measure.Side {
+	r, _ := measure.FindResponse(t.Response)
+	var out []measure.Side
+	for _, levels := range treatments(all) {
+		f, err := figure(all, levels, Term{Side: t.Side, Response: t.Response, Figure: "mean"}, 0.95,
+			r.Better() != measure.More, meanOf)
+		if err == nil && !slices.Contains(out, f.Side) {
+			out = append(out, f.Side)
+		}
 	}
-	s, err := stat.Quantile(xs, 0.5, confidence)
-	return s, err == nil && s.HasInterval()
+	return out
 }
 
 // judgeChecks holds every figure against its bound, Holm over all of them.
@@ -340,36 +389,4 @@ func (c *Choice) better(a, b Candidate, objective int) bool {
 		return x > y
 	}
 	return x < y
-}
-
-// front marks the Pareto front among those that meet the requirements or may.
-func (c *Choice) front() {
-	for i := range c.Candidates {
-		x := &c.Candidates[i]
-		x.Front = x.Meets != stat.Contradicted
-		for j, y := range c.Candidates {
-			if y.Meets == stat.Contradicted || j == i || !x.Front && !x.Unsure {
-				continue
-			}
-			wins, loses, clear := 0, 0, false
-			for k := range c.Objectives {
-				switch {
-				case c.better(y, *x, k):
-					wins++
-					clear = clear || apart(y.Objectives[k], x.Objectives[k], c.Confidence)
-				case c.better(*x, y, k):
-					loses++
-				}
-			}
-			if wins > 0 && loses == 0 && (x.Front || clear) { // who is clearly better stands before who may be
-				x.Front, x.BeatBy, x.Unsure = false, y.Name, !clear
-			}
-		}
-	}
-}
-
-// apart reports whether two figures differ beyond noise.
-func apart(a, b Estimate, confidence float64) bool {
-	x, err := stat.DifferenceWelch(a.Values, b.Values, confidence)
-	return err == nil && (x.P < 1-confidence || x.Lo == x.Hi && x.Estimate != 0)
 }

@@ -188,23 +188,6 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// Who is beaten beyond noise by one and within noise by another is not said to be beaten within noise only.
-func TestBeatenByWhoIsClearlyBetter(t *testing.T) {
-	values := func(center float64) []float64 {
-		return []float64{center * 0.9, center, center * 1.1, center * 0.95, center * 1.05}
-	}
-	all := []Series{series("near", "rtt", values(1)...), series("near", "message_size", 100, 100, 100, 100, 100),
-		series("small", "rtt", values(1.01)...), series("small", "message_size", 50, 50, 50, 50, 50),
-		series("beaten", "rtt", values(1.02)...), series("beaten", "message_size", 100, 100, 100, 100, 100)}
-	c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}, {Term: mustTerm(t, "message_size")}}, nil, 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x := c.Candidates[2]; x.Name != "beaten" || x.Front || x.Unsure || x.BeatBy != "small" {
-		t.Errorf("got %+v", x)
-	}
-}
-
 // Who has one side of a figure is not ranked by it beside others' worse side.
 func TestASideThatIsNotKnownMayBeTheWorse(t *testing.T) {
 	at := func(side measure.Side, s Series) Series {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -18,7 +19,7 @@ func (c *Choice) noise(all []Series) {
 	}
 	best := &c.Candidates[0]
 	best.Ratio.Estimate, best.Centers = 1, 1
-	pairs, rows, series, err := c.pairs(all)
+	pairs, rows, series, err := c.pairs(all, 0)
 	for i := range c.Candidates[1:] {
 		x := &c.Candidates[i+1]
 		x.Noise = true
@@ -40,9 +41,9 @@ func (c *Choice) noise(all []Series) {
 			x.waited = true
 		}
 		x.Centers = RatioOfCommon(rows[i+1], rows[0], func(xs []float64) (stat.Summary, error) {
-			return headlineOf(c.Objectives[0].Term, xs, c.Confidence)
+			return headlineOf(c.Objectives[0].Term, xs, c.Confidence, x.Objectives[0].units)
 		})
-		x.Odd = !c.byMedian(*x, *best) && x.odd(c.Objectives[0].Maximize)
+		x.Odd = !byMedian(c.Objectives[0].Term, x.Objectives[0].units) && x.odd(c.Objectives[0].Maximize)
 		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
 		x.Same = x.Noise && !x.Slowed && !x.Odd && !x.Turned &&
 			SameFigure(x.Objectives[0].Center.Center, best.Objectives[0].Center.Center)
@@ -67,15 +68,6 @@ func RatioOfCommon(a, b []float64, center func([]float64) (stat.Summary, error))
 		return math.NaN()
 	}
 	return x.Center / y.Center
-}
-
-// byMedian reports whether some of the candidates has a median for its first objective: it is held against
-// the blocks alone, since it is no mean that a few slow trials could have moved.
-func (c *Choice) byMedian(all ...Candidate) bool {
-	return slices.ContainsFunc(all, func(x Candidate) bool {
-		_, ok := medianOf(c.Objectives[0].Term, x.Objectives[0].Values, c.Confidence)
-		return ok
-	})
 }
 
 // SameFigure reports whether two figures are one: unequally many trials of one value have means that may
@@ -104,12 +96,12 @@ func (x Candidate) odd(maximize bool) bool {
 	return (x.Centers < x.Ratio.Lo || x.Centers > x.Ratio.Hi) && !worse
 }
 
-// pairs are all candidates' first objective, one row each.
-func (c *Choice) pairs(all []Series) (*stat.AllPairs, [][]float64, []Series, error) {
+// pairs are all candidates' figures of an objective, one row each.
+func (c *Choice) pairs(all []Series, objective int) (*stat.AllPairs, [][]float64, []Series, error) {
 	var series []Series
 	at := map[int]int{}
 	for _, x := range c.Candidates {
-		s, _ := series1(all, x.Levels, x.Objectives[0].Term)
+		s, _ := series1(all, x.Levels, x.Objectives[objective].Term)
 		series = append(series, s)
 		for _, t := range s.Trials {
 			if _, ok := at[t.Block]; !ok {
@@ -123,7 +115,7 @@ func (c *Choice) pairs(all []Series) (*stat.AllPairs, [][]float64, []Series, err
 	rows := make([][]float64, len(series))
 	for i, s := range series {
 		rows[i] = slices.Repeat([]float64{math.NaN()}, len(at))
-		for k, v := range c.Candidates[i].Objectives[0].Values {
+		for k, v := range c.Candidates[i].Objectives[objective].Values {
 			rows[i][at[s.Trials[k].Block]] = v
 		}
 	}
@@ -153,17 +145,39 @@ func (x Candidate) alike() string {
 	return "no practical number of trials would tell them apart"
 }
 
+// mostDoubted is how many treatments a line names.
+const mostDoubted = 4
+
+// doubted names the candidates of which a requirement is undecided for the same reason.
+func (c Choice) doubted(of Check) string {
+	var names []string
+	for _, x := range c.Candidates {
+		if slices.ContainsFunc(x.Checks, func(k Check) bool {
+			return k.Verdict == stat.Undecided && k.Requirement.Text == of.Requirement.Text && k.Doubt == of.Doubt
+		}) {
+			names = append(names, x.Name)
+		}
+	}
+	if n := len(names) - mostDoubted; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostDoubted], "; "), n)
+	}
+	return strings.Join(names, "; ")
+}
+
 // Next says what to measure to be surer, the most telling first.
 func (c Choice) Next() []string {
 	var out []string
+	told := map[[2]string]bool{} // requirement and doubt
 	for _, x := range c.Candidates {
 		for _, k := range x.Checks {
 			if k.Verdict != stat.Undecided {
 				continue
 			}
 			switch {
+			case told[[2]string{k.Requirement.Text, k.Doubt}]:
 			case k.Doubt != "":
-				out = append(out, fmt.Sprintf("%s, %s: %s", x.Name, k.Requirement.Text, k.Doubt))
+				told[[2]string{k.Requirement.Text, k.Doubt}] = true
+				out = append(out, fmt.Sprintf("%s, %s: %s", c.doubted(k), k.Requirement.Text, k.Doubt))
 			case k.Needed > 0:
 				out = append(out, fmt.Sprintf("%s, %s: about %d trials would decide (it has %d)", x.Name, k.Requirement.Text,
 					max(k.Needed, len(k.Figure.Values)+1), len(k.Figure.Values)))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -24,6 +25,7 @@ type Chosen struct {
 type LevelChoice struct {
 	Name string // of the level; empty where there is one
 	advise.Choice
+	Notes []string // on its figures
 }
 
 // Met reports whether every level has a treatment that meets the requirements.
@@ -147,10 +149,13 @@ func (c LevelChoice) text(b *strings.Builder) {
 			row = append(row, strings.TrimSpace(Format(f.Center.Center, f.Unit)+" "+
 				interval(f.Center.Center, f.Center.Lo, f.Center.Hi)))
 		}
-		rows = append(rows, append(row, noiseWord(x), frontWord(x)))
+		rows = append(rows, append(row, noiseWord(x), c.frontWord(x)))
 	}
 	writeColumns(b, rows)
 	c.checks(b)
+	for _, n := range c.Notes {
+		wrap(b, n+".", "  ")
+	}
 	for _, n := range c.Next() {
 		wrap(b, "next: "+n, "  ")
 	}
@@ -181,13 +186,14 @@ func (c LevelChoice) checks(b *strings.Builder) {
 			if f.Modelled {
 				value += " (modelled)"
 			}
+			side := string(f.Side)
 			if f.Unit == "" { // there is none, and the doubt says why
-				value, within = "–", ""
+				value, within, side = "–", "", cmp.Or(side, "–")
 			}
 			if len(f.Values) == 0 && f.Center.HasInterval() { // of a model, not of trials: seldom symmetric
 				within = significant(f.Center.Lo) + " to " + significant(f.Center.Hi)
 			}
-			rows = append(rows, []string{k.Requirement.Text, c.short(x.Name), string(f.Side), value, within, checkWord(k)})
+			rows = append(rows, []string{k.Requirement.Text, c.short(x.Name), side, value, within, checkWord(k)})
 		}
 	}
 	writeColumns(b, rows)
@@ -229,12 +235,16 @@ func noiseWord(x advise.Candidate) string {
 	return ratioText(x.Ratio.Estimate) + " (" + ratioRange(x.Ratio) + ")"
 }
 
-func frontWord(x advise.Candidate) string {
-	switch {
+// frontWord says whether a candidate is on the front. Who is within noise of the best, and beaten beyond doubt all the
+// same, is so by another one.
+func (c LevelChoice) frontWord(x advise.Candidate) string {
+	switch i := slices.IndexFunc(c.Candidates, func(y advise.Candidate) bool { return y.Name == x.BeatBy }); {
 	case x.Front:
 		return "yes"
 	case x.Unsure:
 		return "perhaps"
+	case x.Noise && i > 0:
+		return fmt.Sprintf("no, %d beats it", i+1)
 	}
 	return "no"
 }

@@ -69,6 +69,7 @@ type chosenLevel struct {
 	Answer     string            `json:"answer"`
 	Choice     string            `json:"choice"` // empty: none
 	Candidates []chosenCandidate `json:"candidates"`
+	Notes      []string          `json:"notes"` // on the figures
 	Next       []string          `json:"next"`
 	Left       []string          `json:"left_out"`
 	Warnings   []string          `json:"warnings"`
@@ -79,9 +80,8 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 		return chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
 			len(f.Values), f.Modelled}
 	}
-	out := chosenLevel{Level: c.Name, Answer: c.answer(), Candidates: []chosenCandidate{}, Next: orEmpty(c.Next()),
-		Left:     orEmpty(c.Left),
-		Warnings: orEmpty(warnings)}
+	out := chosenLevel{Level: c.Name, Answer: c.answer(), Candidates: []chosenCandidate{}, Notes: orEmpty(c.Notes),
+		Next: orEmpty(c.Next()), Left: orEmpty(c.Left), Warnings: orEmpty(warnings)}
 	if best, ok := c.Best(); ok {
 		out.Choice = best.Name
 	}

@@ -195,7 +195,7 @@ func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := (LevelChoice{"", c}).answer(); strings.Contains(got, near) != (tt.waiting > 0) {
+			if got := (LevelChoice{Choice: c}).answer(); strings.Contains(got, near) != (tt.waiting > 0) {
 				t.Errorf("waiting %g: choose says %q", tt.waiting, got)
 			}
 		}

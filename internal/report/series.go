@@ -20,7 +20,7 @@ import (
 type Level struct {
 	Name     string // "link nb-iot"; empty where there is one
 	Series   []advise.Series
-	byMedian func(advise.Term) bool
+	byMedian func(measure.Side, string) string // why a side's response is shown as a median; empty: it is not
 }
 
 // Levels are all of them, in the order of the study.
@@ -36,20 +36,38 @@ func (r *Report) Levels() []Level {
 func (r *Report) Whole() Level { return r.level("", func(int) bool { return true }) }
 
 func (r *Report) level(name string, wanted func(treatment int) bool) Level {
-	return Level{name, r.series(wanted), func(t advise.Term) bool {
-		return slices.ContainsFunc(r.Cells, func(c Cell) bool {
-			return wanted(c.Treatment) && c.ByMedian && c.Response == t.Response && (t.Side == "" || t.Side == c.Side)
-		})
+	return Level{name, r.series(wanted), func(side measure.Side, response string) string {
+		var k ranking
+		median := false
+		for i, c := range r.Cells {
+			if wanted(c.Treatment) && c.Response == response && c.Side == side {
+				k.cells, median = append(k.cells, &r.Cells[i]), median || c.ByMedian
+			}
+		}
+		if !median {
+			return ""
+		}
+		return k.medianWhy()
 	}}
 }
 
 // Headline is the term with the figure by which the report ranks: the median where
-// trials of the level are skewed.
+// trials of the level are skewed, of the side that counts.
 func (l Level) Headline(t advise.Term) advise.Term {
-	if l.byMedian(t) {
+	if l.medianWhy(t) != "" {
 		t.Figure = "median"
 	}
 	return t
+}
+
+// medianWhy says why the report ranks by medians of a term; empty: it does not.
+func (l Level) medianWhy(t advise.Term) string {
+	for _, side := range advise.Counting(l.Series, t) {
+		if why := l.byMedian(side, t.Response); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // Series are the report's cells in the words of advise.
@@ -65,7 +83,7 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		t := r.Treatments[c.Treatment]
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
 			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting,
-			Failed: stat.Pooled(t.failed).Of()}
+			Failed: stat.Pooled(t.failed).Of(), Units: c.on != nil}
 		if x, _ := measure.FindResponse(c.Response); x.Censored() {
 			s.Longer = c.lacking
 		}

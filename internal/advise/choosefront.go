@@ -1,0 +1,67 @@
+package advise
+
+import (
+	"math"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// front marks the Pareto front among those that meet the requirements or may. Who is beaten is so beyond doubt if
+// one of the others is better beyond noise wherever the two differ: a figure that is worse within noise may be better
+// in truth. Noise is judged as in the comparison with the best: by block, all pairs at once.
+func (c *Choice) front(all []Series) {
+	told := make([]func(i, j int) bool, len(c.Objectives))
+	for k := range c.Objectives {
+		told[k] = c.telling(all, k)
+	}
+	for i := range c.Candidates {
+		x := &c.Candidates[i]
+		x.Front = x.Meets != stat.Contradicted
+		for j, y := range c.Candidates {
+			if y.Meets == stat.Contradicted || j == i || !x.Front && !x.Unsure {
+				continue
+			}
+			wins, loses := 0, 0
+			for k := range c.Objectives {
+				switch {
+				case SameFigure(y.Objectives[k].Center.Center, x.Objectives[k].Center.Center):
+				case c.better(y, *x, k):
+					wins++
+				default:
+					loses++
+				}
+			}
+			if wins == 0 || loses > 0 {
+				continue
+			}
+			clear := true
+			for k := range c.Objectives {
+				clear = clear && (SameFigure(y.Objectives[k].Center.Center, x.Objectives[k].Center.Center) || told[k](j, i))
+			}
+			if x.Front || clear { // who is clearly better stands before who may be
+				x.Front, x.BeatBy, x.Unsure = false, y.Name, !clear
+			}
+		}
+	}
+}
+
+// telling says of two candidates whether the first is better than the second in an objective, beyond noise and beyond
+// what waiting for a CPU may explain.
+func (c *Choice) telling(all []Series, objective int) func(i, j int) bool {
+	pairs, _, series, err := c.pairs(all, objective)
+	if err != nil {
+		return func(int, int) bool { return false }
+	}
+	return func(i, j int) bool {
+		r, err := pairs.Compare(i, j)
+		if err != nil || (r.Estimate > r.Even()) != c.Objectives[objective].Maximize {
+			return false
+		}
+		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
+		if !(r.P < 1-c.Confidence) && !exact {
+			return false
+		}
+		wide := Allowance(series[i].Waiting, series[j].Waiting)
+		return wide == 1 || pairs.Log && Beyond(r, wide)
+	}
+}
