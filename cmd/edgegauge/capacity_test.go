@@ -112,7 +112,7 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 		t.Errorf("%v: the report beside the results is not that of all trials", err)
 	}
 	text, code := o.run(t, "report", got.Results)
-	if code != 0 || !strings.Contains(text, whole) {
+	if code != 0 || !strings.Contains(text, whole) || strings.Contains(text, "edgegauge choose") {
 		t.Errorf("code %d\n%s", code, text)
 	}
 

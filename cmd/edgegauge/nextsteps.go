@@ -26,18 +26,26 @@ func propose(dir string, r *report.Report) []report.Step {
 	again := "edgegauge run " + r.StudyIn(dir) + onBenches(r)
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
-	switch pair, trials := closest(r); {
+	response, isTime := r.MainResponse()
+	choice := len(r.Treatments) > 1 && !r.VariesLoadAlone()
+	pair, trials := "", 0
+	if choice && isTime {
+		pair, trials = closest(r, response)
+	}
+	switch {
 	case len(r.Starved) > 0:
 		add("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0 && !r.OfBenches():
 		add(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
-	response, isTime := r.MainResponse()
-	if len(r.Treatments) > 1 && response != "" {
+	if choice && response != "" {
 		suchAs := ""
-		if isTime {
+		switch {
+		case isTime && r.HasP95(response):
 			suchAs = fmt.Sprintf(", such as --require '%s.p95 < 100ms'", response)
+		case isTime:
+			suchAs = fmt.Sprintf(", such as --require '%s < 100ms'", response)
 		}
 		add("find the best treatment that meets your requirements"+suchAs,
 			fmt.Sprintf("edgegauge choose %s --minimize %s", report.Quoted(dir), response))
@@ -76,19 +84,16 @@ func writeNext(w io.Writer, steps []report.Step) error {
 	return err
 }
 
-// closest finds the two treatments, undecided by their RTT, that the fewest trials would tell apart; 0: there are none.
-func closest(r *report.Report) (pair string, trials int) {
-	if len(r.Treatments) < 2 {
-		return "", 0
-	}
-	f := chooseFlags{minimize: []string{"rtt"}, confidence: r.Study.Design.Confidence}
+// closest finds the two treatments, undecided by a time, that the fewest trials would tell apart; 0: there are none.
+func closest(r *report.Report, time string) (pair string, trials int) {
+	f := chooseFlags{minimize: []string{time}, confidence: r.Study.Design.Confidence}
 	objectives, requirements, err := f.asked()
 	if err != nil {
 		return "", 0
 	}
 	found, err := chosen(r, f, objectives, requirements)
 	if err != nil {
-		return "", 0 // without RTT there is nothing to propose
+		return "", 0 // there is nothing to propose
 	}
 	least := math.MaxInt
 	for _, l := range found.Levels {

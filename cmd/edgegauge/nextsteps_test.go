@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,6 +49,51 @@ func TestNextCommandsNameTheBenches(t *testing.T) {
 		got := strings.Join(commands, "\n")
 		if n := strings.Count(got, "edgegauge run "); n == 0 || strings.Count(got, want) != n {
 			t.Errorf("benches %q: got\n%s", benches, got)
+		}
+	}
+}
+
+// What is proposed fits what was measured: connecting is in the time where requests connect, a p95 is of trials that
+// have one, and rates are nothing to choose from.
+func TestNextCommandsFitWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		factors   string
+		requests  int
+		want, not []string
+	}{
+		{"connection: [keep-alive, per-request]", 30, []string{"--minimize total_time", "'total_time.p95 < 100ms'",
+			"'total_time > 5%'"}, []string{"rtt"}},
+		{"stack: [rest-json, coap-cbor]", 30, []string{"--minimize rtt", "'rtt.p95 < 100ms'"}, nil},
+		{"stack: [rest-json, coap-cbor]", 10, []string{"--minimize rtt", "'rtt < 100ms'"}, []string{"p95"}},
+		{"rate: [100, 200]", 30, []string{"edgegauge compare"}, []string{"edgegauge choose", "would distinguish"}},
+		{"rate: [100, 200], stack: [rest-json, coap-cbor]", 30, []string{"edgegauge choose"}, nil},
+	} {
+		dir := filepath.Join(t.TempDir(), "old")
+		text := fmt.Appendf(nil, "study: s\nservice: echo\nn: 5\nfactors: {%s}\nrequests: %d\n"+
+			"design: {replications: 4, seed: 1}\nresponses: [rtt, total_time]\n", x.factors, x.requests)
+		if !strings.Contains(x.factors, "stack") {
+			text = append(text, "stack: rest-json\n"...)
+		}
+		kept, plan, err := fabricated.Create(dir, text)
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			ok(t, fabricated.Trial(kept, trial, x.requests, nil))
+		}
+		ok(t, kept.Close())
+		r, err := soundReport(dir)
+		ok(t, err)
+		var b strings.Builder
+		ok(t, writeNext(&b, propose(dir, r)))
+		for _, want := range x.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s, %d requests: no %q in %s", x.factors, x.requests, want, b.String())
+			}
+		}
+		for _, not := range x.not {
+			if strings.Contains(b.String(), not) {
+				t.Errorf("%s, %d requests: %q in %s", x.factors, x.requests, not, b.String())
+			}
 		}
 	}
 }

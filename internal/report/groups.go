@@ -85,6 +85,30 @@ func (r *Report) groupFactors() []string {
 	return out
 }
 
+// loads are the settings that say how much is asked of a server, and for how long.
+var loads = []string{"rate", "concurrency", "arrival", "requests", "duration", "min_duration", "devices", "period",
+	"driven_from"}
+
+// VariesLoadAlone reports whether treatments differ in their load and in nothing else, as in a search for what a server
+// bears: nobody chooses among them.
+func (r *Report) VariesLoadAlone() bool {
+	varies := false
+	for _, f := range r.Study.Factors {
+		if len(f.Levels) < 2 {
+			continue
+		}
+		for _, l := range f.Levels {
+			if len(l.Sets) == 0 || slices.ContainsFunc(l.Sets, func(s study.Setting) bool {
+				return !slices.Contains(loads, s.Key)
+			}) {
+				return false
+			}
+		}
+		varies = true
+	}
+	return varies
+}
+
 // groupName names what a group's treatments share and those of others do not:
 // "link nb-iot, size 10kB".
 func (r *Report) groupName(g group, all []group) string {

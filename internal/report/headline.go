@@ -84,6 +84,19 @@ func (c *Cell) value(p Point) float64 {
 	return p.Mean
 }
 
+// HasP95 reports whether every treatment, floors aside, that has a response at the client has a p95 of it.
+func (r *Report) HasP95(response string) bool {
+	has := false
+	for _, c := range r.Cells {
+		if c.Side == measure.Client && c.Response == response && !r.isFloor(r.Treatments[c.Treatment].Stack) {
+			if has = !math.IsNaN(c.P95); !has {
+				return false
+			}
+		}
+	}
+	return has
+}
+
 // byMedian says how a response's figures are titled that are medians, and of which
 // groups they are where not of all.
 func (r *Report) byMedian(side measure.Side, response string) string {

@@ -79,9 +79,17 @@ func (r *Report) connecting(treatments []int) bool {
 }
 
 // MainResponse is the first, of those that a verdict answers, that was measured, and whether it is a time;
-// empty: none was.
+// empty: none was. Where treatments connect for each request, that is in the time.
 func (r *Report) MainResponse() (name string, time bool) {
-	for row, questions := range verdictOf {
+	all := slices.Clone(verdictOf)
+	var treatments []int
+	for _, g := range r.groups() {
+		treatments = append(treatments, g.treatments...)
+	}
+	if whole := r.timeOf(treatments); whole != "rtt" {
+		all[0] = []question{{whole, "", measure.Client}}
+	}
+	for row, questions := range all {
 		for _, q := range questions {
 			if slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Response == q.response && c.Side == q.side }) {
 				return q.response, row == 0
