@@ -206,7 +206,7 @@ func (p probeReport) series() []advise.Series {
 // compareProbes sets two probes against each other as compare does two results.
 func compareProbes(oldPath, newPath string, old, new probeReport, conditions []advise.Condition,
 	f compareFlags) (report.Compared, error) {
-	out := report.Compared{Old: oldPath, New: newPath, Confidence: f.confidence, All: f.all,
+	out := report.Compared{Old: oldPath, New: newPath, Confidence: f.confidence, All: f.all, Replicates: "runs",
 		Differences: differencesOf(old, new)}
 	switch {
 	case old.URL != new.URL && !f.otherURL:

@@ -62,12 +62,12 @@ func (c Compared) Markdown(w io.Writer) error {
 	for _, f := range c.failures() {
 		fmt.Fprintf(&b, "- failures: %s\n", markdownText(f.String()))
 	}
+	for _, line := range c.findings() {
+		fmt.Fprintf(&b, "- finding: %s\n", markdownText(line))
+	}
 	for _, o := range c.Outcomes {
-		for _, line := range findings(o) {
-			fmt.Fprintf(&b, "- finding: %s: %s\n", markdownText(whose(o.Contrast, ", ")), markdownText(line))
-		}
 		if o.Verdict == stat.Undecided {
-			fmt.Fprintf(&b, "- undecided: %s, %s: %s\n", markdownText(o.Condition.Text), markdownText(whose(o.Contrast, " ")),
+			fmt.Fprintf(&b, "- undecided: %s, %s: %s\n", markdownText(o.Condition.Text), markdownText(whose(o.Contrast)),
 				markdownText(whatNext(o)))
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ type Compared struct {
 	Warnings    []string // of both results, "old: …", "new: …"
 	Cure        string   // how to decide what this comparison cannot; empty: nothing is in doubt
 	All         bool     // show what did not change, too
+	Replicates  string   // what the figures are means of; empty: trials
 }
 
 // Terms say how two results are compared.
@@ -166,12 +168,21 @@ func (c Compared) how() string {
 		if c.Base != "" {
 			base += " " + c.Base
 		}
-		return fmt.Sprintf("old: %s; new: as it is now; both in %s. New over old, %.0f %% intervals (paired by block, on "+
-			"logarithms), p by Holm over %s", base, c.Dir, 100*c.Confidence, plural.Count(len(c.Contrasts), "figure"))
+		return fmt.Sprintf("old: %s; new: as it is now; both in %s. %s, with %.0f %% intervals (paired by block, on "+
+			"logarithms), p by Holm over %s", base, c.Dir, c.figures(), 100*c.Confidence,
+			plural.Count(len(c.Contrasts), "figure"))
 	}
-	return fmt.Sprintf("old: %s; new: %s. New over old, %.0f %% intervals (Welch on logarithms), p by Holm over %s",
-		c.Old, c.New, 100*c.Confidence, plural.Count(len(c.Contrasts), "figure"))
+	return fmt.Sprintf("old: %s; new: %s. %s, with %.0f %% intervals (Welch on logarithms), p by Holm over %s",
+		c.Old, c.New, c.figures(), 100*c.Confidence, plural.Count(len(c.Contrasts), "figure"))
 }
+
+// figures says what stands in the columns of the tables.
+func (c Compared) figures() string {
+	return fmt.Sprintf("The columns old and new are means over %s, new/old is the ratio of their geometric means",
+		c.replicates())
+}
+
+func (c Compared) replicates() string { return cmp.Or(c.Replicates, "trials") }
 
 func (c Compared) count() map[advise.Change]int {
 	n := map[advise.Change]int{}
@@ -249,12 +260,12 @@ func (c Compared) conditions(b *strings.Builder) {
 			ratioText(o.Contrast.Ratio.Estimate), ratioRange(o.Contrast.Ratio), outcomeWord(o)})
 	}
 	writeColumns(b, rows)
+	for _, line := range c.findings() {
+		wrap(b, "finding: "+line, "  ")
+	}
 	for _, o := range c.Outcomes {
-		for _, line := range findings(o) {
-			wrap(b, fmt.Sprintf("finding: %s: %s", whose(o.Contrast, ", "), line), "  ")
-		}
 		if o.Verdict == stat.Undecided {
-			wrap(b, fmt.Sprintf("undecided: %s, %s: %s", o.Condition.Text, whose(o.Contrast, " "), whatNext(o)), "  ")
+			wrap(b, fmt.Sprintf("undecided: %s, %s: %s", o.Condition.Text, whose(o.Contrast), whatNext(o)), "  ")
 		}
 	}
 	if c.Comparison.Verdict() == stat.Undecided {
@@ -263,11 +274,45 @@ func (c Compared) conditions(b *strings.Builder) {
 }
 
 // whose names the treatment and side of a contrast; a study of one treatment has no name for it.
-func whose(c advise.Contrast, between string) string {
+func whose(c advise.Contrast) string {
 	if c.Treatment == "" {
 		return string(c.Side)
 	}
-	return c.Treatment + between + string(c.Side)
+	return c.Treatment + " " + string(c.Side)
+}
+
+// findings are those of all conditions, each with the figures it is of, and what the ratio in a row hides.
+func (c Compared) findings() []string {
+	var lines []string
+	of := map[string][]string{}
+	add := func(x advise.Contrast, line string) {
+		name := strings.TrimSpace(x.Treatment + " " + x.Response)
+		if x.Figure != "mean" {
+			name += "." + x.Figure
+		}
+		name += ", " + string(x.Side)
+		if of[line] == nil {
+			lines = append(lines, line)
+		}
+		if !slices.Contains(of[line], name) {
+			of[line] = append(of[line], name)
+		}
+	}
+	for _, o := range c.Outcomes {
+		x := o.Contrast
+		const apart = 0.05 // what rounding of the figures shown may hide
+		if means := x.New / x.Old; x.Old > 0 && math.Abs(means/x.Ratio.Estimate-1) > apart {
+			add(x, fmt.Sprintf("the ratio of the means is %s, and that of typical %s %s, since %s differ much from each other",
+				ratioText(means), c.replicates(), ratioText(x.Ratio.Estimate), c.replicates()))
+		}
+		for _, line := range findings(o) {
+			add(x, line)
+		}
+	}
+	for i, line := range lines {
+		lines[i] = list(of[line], mostNames) + ": " + line
+	}
+	return lines
 }
 
 // findings are what a condition's parts show besides the ratio in its row.
