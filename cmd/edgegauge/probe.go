@@ -178,12 +178,8 @@ func (p *probe) complete() error {
 		if err != nil {
 			return err
 		}
-		n := p.job.Requests
-		if n == 0 {
-			n = defaultRequests
-		}
-		if p.job.Duration == 0 && n < b.needs() {
-			return fmt.Errorf("--fail-if %q: %s needs at least %d requests in a run; raise --requests", text, b.of, b.needs())
+		if err := p.decidable(b); err != nil {
+			return err
 		}
 		p.bounds = append(p.bounds, b)
 	}

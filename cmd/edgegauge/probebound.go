@@ -207,7 +207,7 @@ func (b bound) held(all []figures, confidence float64) judged {
 		v, ok := b.ofRun(x)
 		if !ok {
 			j.Verdict = stat.Undecided
-			j.Why = fmt.Sprintf("run %d has %d answers, and %s needs %d", i+1, len(x.rtt), b.of, b.needs())
+			j.Why = fmt.Sprintf("run %d has %d answers, and %s needs %d; make runs longer", i+1, len(x.rtt), b.of, b.needs())
 			return j
 		}
 		values = append(values, v)
