@@ -16,6 +16,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -52,8 +53,10 @@ is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answe
 stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
 NAME/response/{id}.
 
-Without --rate the load is a closed loop: the next request follows the answer. With --rate, requests are sent on
-schedule whether or not earlier ones were answered, and response time counts from the scheduled instant.
+Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
+instant of a schedule, and response time counts from then. It leaves then if one of the --concurrency connections is
+free, and else waits for one; probe says how many waited. Take at least --rate times the response time in seconds.
+All that is due in --duration is sent, so a run takes longer where requests wait.
 
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
 percentile, as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means,
@@ -124,6 +127,7 @@ type figures struct {
 	sent, failed  int
 	why           string
 	quality       drive.DriverStats
+	queue         *lab.Lateness // of requests at a rate; nil: there is none
 }
 
 func (p *probe) run(ctx context.Context, w io.Writer) error {
@@ -136,7 +140,7 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 	}
 	var all []figures
 	for i := range p.runs {
-		var x figures
+		x := p.figures()
 		result, err := drive.Exec(ctx, []string{exe, driveVerb}, p.jobOf(i), p.cpu, x.add)
 		if ctx.Err() != nil {
 			return exit{exitUnmeasured, errors.New("stopped; an incomplete probe prints no figures")}
@@ -279,6 +283,9 @@ func (p *probe) foreign() string {
 func (x *figures) add(e measure.Exchange) error {
 	x.sent++
 	x.out += e.Out
+	if x.queue != nil {
+		x.queue.Add(e)
+	}
 	if e.Failure != "" {
 		x.failed++
 		if x.why == "" {

@@ -148,6 +148,12 @@ func TestProbeGates(t *testing.T) {
 		"open loop: 50 requests per second (constant)") {
 		t.Errorf("got %s", out)
 	}
+	out = strings.Join(strings.Fields(probe(exitDone, "--runs", "1", "--rate", "500")), " ")
+	if !strings.Contains(out, "open loop: 500 requests per second (constant) were due, but not all were sent then") ||
+		!strings.Contains(out, "warning: the rate was not reached: requests left at ") ||
+		!strings.Contains(out, "found the only connection in use") || !strings.Contains(out, "set --concurrency to ") {
+		t.Errorf("a rate that one connection cannot send: got %s", out)
+	}
 	old := probe(exitDone, "--runs", "6", "--json")
 	var read probeReport
 	if err := json.Unmarshal([]byte(old), &read); err != nil || read.Format != 1 || len(read.PerRun) != 6 ||

@@ -62,7 +62,9 @@ type probeRun struct {
 	RequestBody  float64  `json:"request_body"`
 	ResponseBody *float64 `json:"response_body"`
 	Answers      float64  `json:"answers"`
-	Waiting      float64  `json:"waiting"` // s without a CPU in each s of the run
+	Waiting      float64  `json:"waiting"`                         // s without a CPU in each s of the run
+	Waited       *int     `json:"waited_for_connection,omitempty"` // requests at a rate; null: there is none
+	RateReached  *float64 `json:"rate_reached,omitempty"`          // share of it, likewise
 }
 
 // within are the figures within one run; null where there are too few requests.

@@ -44,8 +44,8 @@ func (p *probe) print(w io.Writer, all []figures) error {
 		}
 		return compareExit(verdict, p.undecidedExit())
 	}
-	fmt.Fprintf(w, "%s: %s, %s\n%s\n", p.job.URL, plural.Count(len(all), "run"), t, hanging(p.loop()))
-	for _, warning := range t.warnings() {
+	fmt.Fprintf(w, "%s: %s, %s\n%s\n", p.job.URL, plural.Count(len(all), "run"), t, hanging(p.loop(all)))
+	for _, warning := range p.warnings(all, t) {
 		fmt.Fprintln(w, hanging("warning: "+warning))
 	}
 	for _, hint := range p.hints(all) {
@@ -85,7 +85,11 @@ func verdictOf(all []judged) stat.Verdict {
 }
 
 // loop says how requests followed each other, and what that means for tails.
-func (p *probe) loop() string {
+func (p *probe) loop(all []figures) string {
+	if p.behind(all) != "" || p.job.Rate > 0 && totalOf(all).late > lateFrom {
+		return fmt.Sprintf("open loop: %g requests per second (%s) were due, but not all were sent then (see the warning); "+
+			"response time counts from when they were due", p.job.Rate, p.job.Arrivals)
+	}
 	if p.job.Rate > 0 {
 		return fmt.Sprintf("open loop: %g requests per second (%s), sent when due; response time counts from then",
 			p.job.Rate, p.job.Arrivals)
@@ -126,7 +130,7 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		Protocol: p.job.Protocol, Method: p.job.Method, Connection: p.job.Connection, Concurrency: p.job.Concurrency,
 		Rate: p.job.Rate, Arrival: p.job.Arrivals, Body: len(p.job.Body)},
 		Requests: t.sent, Failures: t.failed, FirstFailure: t.why, Repetitions: t.repetitions,
-		Retransmissions: t.retransmissions, Reconnects: t.reconnects, Seed: p.job.Seed, Warnings: t.warnings(),
+		Retransmissions: t.retransmissions, Reconnects: t.reconnects, Seed: p.job.Seed, Warnings: p.warnings(all, t),
 		Hints: p.hints(all), Figures: table, Runs: len(all), Conditions: judgements, Verdict: string(verdictOf(judgements))}
 	for _, x := range all {
 		elapsed := x.quality.Elapsed.Seconds()
@@ -134,6 +138,10 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 			RequestBody: float64(x.out) / float64(max(1, x.sent))}
 		if elapsed > 0 {
 			r.Answers, r.Waiting = float64(len(x.rtt))/elapsed, max(x.quality.RunQueueWait, 0).Seconds()/elapsed
+		}
+		if x.queue != nil {
+			w := x.queue.Waits()
+			r.Waited, r.RateReached = &w.Waited, &w.Pace
 		}
 		if n := len(x.rtt); n > 0 {
 			body := float64(x.in) / float64(n)
@@ -303,8 +311,9 @@ func (t total) warnings() []string {
 			"times include that wait; use a quieter machine, or pin with --cpu", t.starved))
 	}
 	if t.late > lateFrom {
-		out = append(out, fmt.Sprintf("1 %% of requests were sent late, by at least %.2g times the median "+
-			"RTT: the driver cannot keep up; response times include that delay", t.late))
+		out = append(out, fmt.Sprintf("the driver was slow: it took up 1 %% of requests late though a connection was free, "+
+			"by at least %.2g times the median RTT; response times include that delay; use a quieter machine, pin it with "+
+			"--cpu, or lower the rate", t.late))
 	}
 	return out
 }

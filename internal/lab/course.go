@@ -30,7 +30,7 @@ type course struct {
 	idle    [2]time.Duration   // of the CPUs on which the programs may run, summed, likewise; 0: they are not both here
 	cpu     [2]time.Duration   // as the program itself accounts it; 0: it does not
 	onWire  int64              // B of the run's packets, both ways; 0: not captured
-	late    *lateness          // of the client under open load; nil: not judged
+	late    *Lateness          // of the client under open load; nil: the load is none
 	stall   time.Duration      // for which this lab did not run in the recorded run, the longest; 0: not looked at
 	// what became of many devices; nil: the client was none
 	population *population.Result

@@ -73,20 +73,20 @@ func TestGates(t *testing.T) {
 			r.lab.Overload, r.course.sides[atClient].failed = true, 1
 		}, ""},
 		{"a client that is late", func(r *trialRunner) {
-			r.course.late = newLateness(1, time.Millisecond)
-			r.course.late.add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+			r.course.late = NewLateness(1, time.Millisecond)
+			r.course.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "p99 2ms of 1ms allowed"},
 		{"a client that is late at a rate that a search chose", func(r *trialRunner) {
-			r.lab.Overload, r.lab.MostLate, r.course.late = true, time.Millisecond, newLateness(1, time.Millisecond)
-			r.course.late.add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+			r.lab.Overload, r.lab.MostLate, r.course.late = true, time.Millisecond, NewLateness(1, time.Millisecond)
+			r.course.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "for a while; drive it from another machine, or free a CPU for it, or allow more with --late"},
 		{"a client of which few requests are late, and too many for the objective", func(r *trialRunner) {
-			r.lab.LateShare, r.course.late = 0.999, newLateness(1, time.Millisecond)
+			r.lab.LateShare, r.course.late = 0.999, NewLateness(1, time.Millisecond)
 			for i := range 500 {
 				due := time.Duration(i) * time.Second
-				r.course.late.add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
+				r.course.late.Add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
 			}
-			r.course.late.add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
+			r.course.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
 		}, "p99.9 1s of 1ms allowed"},
 		{"a lab that was stopped", func(r *trialRunner) {
 			r.course.stall = 3 * time.Second

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive/tally"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// A lateness tells how late a client itself was under open load: from the instant at
+// A Lateness tells how late a client itself was under open load: from the instant at
 // which a request was due and one of its connections free to that at which it took
 // the request up. To wait for a free connection is the server's slowness, and counts in
 // the response time; to take up a request late is the driver's, and would be taken for it.
@@ -20,32 +21,43 @@ import (
 //
 // Note: it follows from the records alone, so it holds for any client, ours or not.
 // Requests are taken up in the order in which they are due, by whichever connection is free.
-type lateness struct {
-	limit time.Duration // to be later is to stand still
+type Lateness struct {
+	limit time.Duration // to be later is to stand still; 0: that is not judged
 	free  instants      // when each connection becomes free, the earliest first
 	from  time.Duration // when the client stood still last
 	to    time.Duration
 	late  []time.Duration
+	waits measure.Waits
+	use   tally.Histogram
+	due   time.Duration // the instants at which the last request was due and taken up, summed over clients
+	taken time.Duration
+	ends  [2]time.Duration // both, of the present client
 }
 
-func newLateness(connections int, limit time.Duration) *lateness {
-	return &lateness{limit: limit, free: make(instants, max(1, connections))}
+// NewLateness is that of requests over so many connections.
+func NewLateness(connections int, limit time.Duration) *Lateness {
+	return &Lateness{limit: limit, free: make(instants, max(1, connections))}
 }
 
 // anew begins with another client's records: its connections are all free.
-func (l *lateness) anew() {
+func (l *Lateness) anew() {
 	clear(l.free)
 	l.from, l.to = 0, 0
+	l.due, l.taken, l.ends = l.due+l.ends[0], l.taken+l.ends[1], [2]time.Duration{}
 }
 
-// add takes the next record in the order of Seq.
-func (l *lateness) add(x measure.Exchange) {
+// Add takes the next record in the order of Seq.
+func (l *Lateness) Add(x measure.Exchange) {
 	took := x.Sent - x.Serialization - x.Connection
 	free := l.free[0]
 	ready := max(x.Due, free)
 	late := max(0, took-ready)
-	l.late = append(l.late, late+max(0, min(ready, took, l.to)-max(x.Due, l.from)))
-	if late > l.limit {
+	stood := max(0, min(ready, took, l.to)-max(x.Due, l.from))
+	if l.limit > 0 {
+		l.late = append(l.late, late+stood)
+	}
+	l.count(x, took, late+stood)
+	if l.limit > 0 && late > l.limit {
 		if ready > l.to {
 			l.from = ready
 		}
@@ -55,8 +67,32 @@ func (l *lateness) add(x measure.Exchange) {
 	heap.Fix(&l.free, 0)
 }
 
+// count counts what a request waited for that was taken up at an instant, of which late is the client's doing.
+func (l *Lateness) count(x measure.Exchange, took, late time.Duration) {
+	w := &l.waits
+	w.Requests++
+	w.Late += late
+	if wait := took - x.Due - late; wait > 0 {
+		w.Waited, w.Wait = w.Waited+1, w.Wait+wait
+	}
+	l.use.Add(max(x.Done, took+x.Total) - took)
+	l.ends[0], l.ends[1] = max(l.ends[0], x.Due), max(l.ends[1], took)
+}
+
+// Waits are those of all requests so far.
+func (l *Lateness) Waits() measure.Waits {
+	w := l.waits
+	w.Use, w.Pace = l.use.Quantile(0.99), 1
+	due, taken := l.due+l.ends[0], l.taken+l.ends[1]
+	if n := w.Requests; n > 1 && taken > due { // the last one's own gap is part of the schedule
+		gap := float64(due) / float64(n-1)
+		w.Pace = (float64(due) + gap) / (float64(taken) + gap)
+	}
+	return w
+}
+
 // within is the lateness that a share of the requests keep to.
-func (l *lateness) within(share float64) time.Duration {
+func (l *Lateness) within(share float64) time.Duration {
 	n := len(l.late)
 	if n == 0 {
 		return 0
@@ -73,8 +109,8 @@ func (h instants) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
 func (h *instants) Push(x any)        { *h = append(*h, x.(time.Duration)) }
 func (h *instants) Pop() any          { panic("connections neither come nor go") }
 
-// defaultLateness is what a client on this machine keeps to where other programs want its CPU as well.
-const defaultLateness = 50 * time.Millisecond
+// DefaultLateness is what a client on this machine keeps to where other programs want its CPU as well.
+const DefaultLateness = 50 * time.Millisecond
 
 // mostLate is how late the trial's client may take up requests; 0: that is not judged. A client on
 // another device is measured, too, and may be slow if the study does not say otherwise.
@@ -85,7 +121,16 @@ func (t *trialRunner) mostLate() time.Duration {
 	case t.lab.MostLate == 0 && t.setup.Population.Lateness == 0 && t.setup.Client.Device != "local":
 		return 0
 	}
-	return cmp.Or(t.lab.MostLate, t.setup.Population.Lateness, defaultLateness)
+	return cmp.Or(t.lab.MostLate, t.setup.Population.Lateness, DefaultLateness)
+}
+
+// noteWaits keeps what a reader of the response time must know.
+func (t *trialRunner) noteWaits(w measure.Waits) {
+	t.findings.note("waited_for_connection", "1", float64(w.Waited))
+	t.findings.note("wait_for_connection", "s", w.Wait.Seconds())
+	t.findings.note("wait_for_client", "s", w.Late.Seconds())
+	t.findings.note("rate_reached", "1", w.Pace)
+	t.findings.note("connection_use_p99", "s", w.Use.Seconds())
 }
 
 // late: the client sent when it was due, as far as the server let it.
@@ -93,7 +138,11 @@ func (t *trialRunner) late() string {
 	if t.course.late == nil {
 		return ""
 	}
+	t.noteWaits(t.course.late.Waits())
 	limit := t.course.late.limit
+	if limit == 0 {
+		return ""
+	}
 	t.findings.note("lateness_p99", "s", t.course.late.within(0.99).Seconds())
 	share := max(0.99, t.lab.LateShare)
 	got := t.course.late.within(share)

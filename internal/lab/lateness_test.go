@@ -29,9 +29,9 @@ func TestLatenessIsTheDriversOwn(t *testing.T) {
 		{"one worker of two slept, the other was in time", 2,
 			[]measure.Exchange{x(0, 30*ms, 31*ms), x(5*ms, 5*ms, 6*ms), x(6*ms, 6*ms, 7*ms)}, 30 * ms},
 	} {
-		l := newLateness(tt.connections, ms)
+		l := NewLateness(tt.connections, ms)
 		for _, e := range tt.of {
-			l.add(e)
+			l.Add(e)
 		}
 		if got := l.within(0.99); got != tt.want {
 			t.Errorf("%s: %v, not %v", tt.what, got, tt.want)
@@ -50,7 +50,7 @@ func TestWhoseLatenessIsJudged(t *testing.T) {
 		want          time.Duration
 	}{
 		{"a closed loop", 0, "local", 0, 0, 0},
-		{"a rate", 100, "local", 0, 0, defaultLateness},
+		{"a rate", 100, "local", 0, 0, DefaultLateness},
 		{"a rate of a study that says how late", 100, "local", time.Second, 0, time.Second},
 		{"a search", 100, "local", 0, time.Millisecond, time.Millisecond},
 		{"a small machine", 100, "constrained-10", 0, 0, 0},
@@ -67,8 +67,9 @@ func TestWhoseLatenessIsJudged(t *testing.T) {
 		if r.course.late != nil {
 			t.Errorf("%s: the server's records are judged", tt.what)
 		}
-		if r.recorder(atClient); (r.course.late != nil) != (tt.want > 0) {
-			t.Errorf("%s: judged: %v", tt.what, r.course.late != nil)
+		if r.recorder(atClient); (r.course.late == nil) != (tt.rate == 0) ||
+			r.course.late != nil && r.course.late.limit != tt.want {
+			t.Errorf("%s: judged: %+v", tt.what, r.course.late)
 		}
 	}
 }
@@ -108,10 +109,10 @@ func TestLatenessOfAClientThatStoodStill(t *testing.T) {
 	const ms = time.Millisecond
 	for _, connections := range []int{4, 8} {
 		for _, client := range []bool{true, false} {
-			l := newLateness(connections, 5*ms)
+			l := NewLateness(connections, 5*ms)
 			late := 0
 			for _, x := range stalled(connections, client, 200*ms, 300*ms) {
-				l.add(x)
+				l.Add(x)
 				if l.late[len(l.late)-1] > 5*ms {
 					late++
 				}

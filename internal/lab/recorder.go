@@ -41,8 +41,8 @@ func (t *trialRunner) recorder(side int) *recorder {
 	end, _, _ := t.side(side)
 	_, k.sums.uncounted = t.lab.Stacks[end.Stack].Deviates[stack.CountsBytes]
 	k.sums.check.unnumbered = k.sums.blind && side == atServer
-	if limit := t.mostLate(); side == atClient && limit > 0 {
-		t.course.late = newLateness(t.setup.Concurrency, limit)
+	if side == atClient && t.setup.Rate > 0 {
+		t.course.late = NewLateness(t.setup.Concurrency, t.mostLate())
 	}
 	k.sums.check.elapsed = func() time.Duration { return time.Since(began) }
 	return k
@@ -91,7 +91,7 @@ func (k *recorder) Record(x measure.Exchange) error {
 	k.begin()
 	k.sums.add(x)
 	if l := k.trial.course.late; l != nil && k.side == atClient {
-		l.add(x)
+		l.Add(x)
 	}
 	if k.batch = append(k.batch, x); len(k.batch) < cap(k.batch) {
 		return nil

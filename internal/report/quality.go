@@ -67,6 +67,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtCPU(noted)
 	r.doubtMemory(noted)
 	r.doubtDrift(noted)
+	r.doubtRates(noted)
 	r.doubtEnergy(noted)
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {

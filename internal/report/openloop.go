@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// From when on it is told that requests at a rate did not leave when they were due.
+const (
+	paceFrom   = 0.95 // share of the rate that was reached, below which
+	waitedFrom = 0.01 // share of the requests that waited for a connection, above which
+)
+
+// Together are the waits of several trials: sums, and medians of what is of a trial.
+func Together(all []measure.Waits) (w measure.Waits) {
+	var paces, uses []float64
+	for _, x := range all {
+		w.Requests, w.Waited = w.Requests+x.Requests, w.Waited+x.Waited
+		w.Wait, w.Late = w.Wait+x.Wait, w.Late+x.Late
+		paces, uses = append(paces, x.Pace), append(uses, float64(x.Use))
+	}
+	if len(all) > 0 {
+		slices.Sort(paces)
+		slices.Sort(uses)
+		w.Pace, w.Use = paces[len(all)/2], time.Duration(uses[len(all)/2])
+	}
+	return w
+}
+
+// Behind says that requests at a rate did not leave when they were due, why, and what to set: setting is the name of
+// the number of connections. It is empty where they did. Missed: the rate was not reached.
+func Behind(w measure.Waits, rate float64, connections int, setting string) (text string, missed bool) {
+	missed = w.Pace < paceFrom
+	if w.Requests == 0 || !missed && float64(w.Waited) <= waitedFrom*float64(w.Requests) {
+		return "", false
+	}
+	text = "not every request left when it was due: "
+	if missed {
+		text = fmt.Sprintf("the rate was not reached: requests left at %s per second, not %g: ", significant(rate*w.Pace),
+			rate)
+	}
+	if missed && (w.Late > w.Wait || w.Waited == 0) {
+		late := w.Late.Seconds() / float64(w.Requests)
+		return text + fmt.Sprintf("the client was slow, and took a request up %s late (mean) though a connection was free, "+
+			"which response time includes; lower the rate, or free a CPU for the client", Format(late, "s")), missed
+	}
+	busy, it := fmt.Sprintf("all %d connections", connections), "one"
+	if connections == 1 {
+		busy, it = "the only connection", "it"
+	}
+	text += fmt.Sprintf("%d of %d requests found %s in use and waited %s for %s (mean), which response time includes; "+
+		"set %s to %d or more (the rate times the %s that a request keeps a connection, p99, and one), or lower the rate",
+		w.Waited, w.Requests, busy, Format(w.Wait.Seconds()/float64(w.Waited), "s"), it, setting,
+		connectionsFor(w, rate, connections), Format(w.Use.Seconds(), "s"))
+	if missed {
+		text += "; if more connections change nothing, the service does not bear the rate"
+	}
+	return text, missed
+}
+
+// connectionsFor is how many connections are advised where so many were not enough: as many as there are requests due
+// while a slow one is answered, and one.
+func connectionsFor(w measure.Waits, rate float64, connections int) int {
+	if n := int(math.Ceil(rate*w.Use.Seconds())) + 1; n > connections {
+		return n
+	}
+	return 2 * connections
+}
+
+// doubtRates warns where requests at a rate waited for a connection, or the rate was not reached.
+func (r *Report) doubtRates(noted [][]map[string]float64) {
+	for i, trials := range noted {
+		var all []measure.Waits
+		for _, m := range trials {
+			if pace, ok := m["rate_reached"]; ok {
+				all = append(all, measure.Waits{Requests: int(m["requests"]), Waited: int(m["waited_for_connection"]),
+					Wait: time.Duration(m["wait_for_connection"] * 1e9), Late: time.Duration(m["wait_for_client"] * 1e9),
+					Pace: pace, Use: time.Duration(m["connection_use_p99"] * 1e9)})
+			}
+		}
+		s := r.Treatments[i].setup
+		if s == nil || len(all) == 0 {
+			continue
+		}
+		text, missed := Behind(Together(all), s.Rate, s.Concurrency, "concurrency")
+		if text == "" {
+			continue
+		}
+		r.warnCells(i, measure.Client, []string{"response_time", "throughput"}, text)
+		if missed {
+			r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+text)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// It is told how many requests waited, for what, and what to set; nothing is where they left when due.
+func TestBehindSaysWhy(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		what        string
+		w           measure.Waits
+		connections int
+		missed      bool
+		want        []string
+	}{
+		{"in time", measure.Waits{Requests: 400, Waited: 4, Wait: ms, Pace: 1, Use: 44 * ms}, 1, false, nil},
+		{"the rate is not reached", measure.Waits{Requests: 400, Waited: 399, Wait: 399 * 6 * time.Second, Pace: 0.227,
+			Use: 44 * ms}, 1, true, []string{"left at 22.7 per second, not 100",
+			"399 of 400 requests found the only connection in use and waited 6.00 s for it", "--concurrency to 6 or more",
+			"the service does not bear the rate"}},
+		{"some wait", measure.Waits{Requests: 400, Waited: 60, Wait: 60 * 20 * ms, Pace: 1, Use: 35 * ms}, 4, false,
+			[]string{"not every request left when it was due", "60 of 400 requests found all 4 connections in use and waited " +
+				"20.0 ms for one", "--concurrency to 5 or more"}},
+		{"bursts", measure.Waits{Requests: 400, Waited: 60, Wait: 60 * ms, Pace: 1, Use: ms}, 4, false,
+			[]string{"--concurrency to 8 or more"}},
+		{"a slow client", measure.Waits{Requests: 400, Late: 400 * 50 * ms, Pace: 0.8, Use: ms}, 4, true,
+			[]string{"left at 80.0 per second", "the client was slow, and took a request up 50.0 ms late",
+				"lower the rate, or free a CPU"}},
+	} {
+		text, missed := Behind(tt.w, 100, tt.connections, "--concurrency")
+		if missed != tt.missed || (text == "") != (tt.want == nil) {
+			t.Errorf("%s: missed %v: %s", tt.what, missed, text)
+		}
+		for _, part := range tt.want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %s; want %q", tt.what, text, part)
+			}
+		}
+	}
+}
+
+// A report tells of a rate that was not reached in its answer, and of waits beside the response time.
+func TestReportTellsOfRates(t *testing.T) {
+	const study = "study: s\nservice: monitor\nstack: a\nrequests: 100\nrate: 100\ndesign: {replications: 8, seed: 1}\n"
+	for _, tt := range []struct {
+		what           string
+		waited, pace   float64
+		warned, missed bool
+	}{
+		{"reached", 0, 1, false, false}, {"some waited", 20, 1, true, false}, {"not reached", 99, 0.2, true, true},
+	} {
+		w := exactly(nil)
+		w.exact = func(_ map[string]string, block int) []store.Result {
+			var all []store.Result
+			for _, name := range []string{"rtt", "response_time"} {
+				v := 1e-3 * wobble(block)
+				all = append(all, store.Result{Side: measure.Client, Response: name, Unit: "s", N: 100, Mean: v, SD: v / 10,
+					Median: v, P95: v, Min: v, Max: v, Method: store.Measured})
+			}
+			return all
+		}
+		w.quality = func(map[string]string, int) []store.Quality {
+			return []store.Quality{{Key: "requests", Unit: "1", Value: 100},
+				{Key: "waited_for_connection", Unit: "1", Value: tt.waited},
+				{Key: "wait_for_connection", Unit: "s", Value: tt.waited}, {Key: "rate_reached", Unit: "1", Value: tt.pace},
+				{Key: "connection_use_p99", Unit: "s", Value: 0.044}}
+		}
+		r := reportOf(t, w.write(t, study))
+		of := map[string]bool{}
+		for _, c := range r.Cells {
+			of[c.Response] = strings.Contains(strings.Join(c.Warnings, " "), "set concurrency to 6 or more")
+		}
+		if of["response_time"] != tt.warned || of["rtt"] {
+			t.Errorf("%s: warned of %v", tt.what, of)
+		}
+		if said := strings.Join(r.Verdict(), " "); strings.Contains(said, "the rate was not reached: requests left at 20.0 "+
+			"per second, not 100") != tt.missed {
+			t.Errorf("%s: %s", tt.what, said)
+		}
+	}
+}
