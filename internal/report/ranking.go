@@ -17,6 +17,7 @@ type ranking struct {
 	median bool        // trials are skewed or fall into clusters: medians are compared, not means
 	rows   [][]float64 // of each cell, by block; NaN where it has none
 	pairs  *stat.AllPairs
+	veiled []veiledPairs // what medians do not show; none where means are compared
 }
 
 func rankCells(cells []*Cell, confidence float64) (ranking, error) {
@@ -34,18 +35,26 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 	for i, block := range slices.Sorted(maps.Keys(blocks)) { // in the order of time
 		blocks[block] = i
 	}
-	k.rows = make([][]float64, len(k.cells))
-	for i, c := range k.cells {
-		k.rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
-		for _, p := range c.replicates() {
-			k.rows[i][blocks[p.Block]] = p.Mean
-			if k.median {
-				k.rows[i][blocks[p.Block]] = p.Median
+	rowsOf := func(value func(Point) float64) [][]float64 {
+		rows := make([][]float64, len(k.cells))
+		for i, c := range k.cells {
+			rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
+			for _, p := range c.replicates() {
+				rows[i][blocks[p.Block]] = value(p)
 			}
 		}
+		return rows
 	}
+	k.rows = rowsOf(func(p Point) float64 {
+		if k.median {
+			return p.Median
+		}
+		return p.Mean
+	})
 	var err error
-	k.pairs, err = stat.NewAllPairs(k.rows, confidence)
+	if k.pairs, err = stat.NewAllPairs(k.rows, confidence); err == nil && k.median {
+		k.veiled, err = veil(rowsOf, confidence)
+	}
 	return k, err
 }
 
@@ -78,8 +87,10 @@ func (k ranking) summary(c *Cell) stat.Summary {
 // others says what is known of every treatment but the best, and which share the first place with it.
 func (k ranking) others(nameOf func(treatment int) string) (same []string, text string) {
 	var alike, odd, turned, slowed nameList
+	var but, yet, perhaps []string
 	var apart []apartness
 	var untold []string
+	first := nameOf(k.cells[0].Treatment)
 	for i, c := range k.cells[1:] {
 		name := nameOf(c.Treatment)
 		x, err := k.pairs.Compare(i+1, 0)
@@ -87,6 +98,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			untold = append(untold, name)
 			continue
 		}
+		show, ahead := &but, math.NaN()
 		tied := advise.SameFigure(k.summary(c).Center, k.summary(k.cells[0]).Center)
 		switch ratio := k.overBest(i + 1); { // of means: medians are held against the blocks alone
 		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
@@ -98,16 +110,22 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			alike.add(name, x)
 		case x.Hi < x.Even():
 			turned.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
+			continue
 		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
 			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
 			apart = append(apart, apartness{name, timesAsMuch(x, k.pairs.Log, c.Unit), k.summary(c).Center, x})
+			show, ahead = &yet, x.Hi
 		default:
 			alike.add(name, x)
 		}
+		k.unveil(i+1, first, name, ahead, show, &perhaps)
 	}
 	if len(alike.names) > 0 {
 		text = "; no significant difference from it: " + list(alike.names, mostNames) + alike.span(k.pairs.Log)
+	}
+	if len(but) > 0 {
+		text += map[bool]string{true: ", but ", false: "; but "}[text != ""] + list(but, 2)
 	}
 	if len(odd.names) > 0 {
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd.names, 2)
@@ -124,6 +142,12 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		if last != next {
 			text += "; last is " + last
 		}
+	}
+	if len(yet) > 0 {
+		text += "; yet " + list(yet, 2)
+	}
+	if len(perhaps) > 0 {
+		text += "; waiting for a CPU may explain that " + list(perhaps, 2)
 	}
 	if len(untold) > 0 {
 		text += notCompared + list(untold, mostNames)

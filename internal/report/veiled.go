@@ -1,0 +1,75 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A median does not show what a few requests of each trial take: one in twenty may be a hundred times as slow. So where
+// medians are ranked, means and p95 of the same trials are compared too, and what they say otherwise is said in the
+// same sentence.
+
+// farMore is by how much a mean or p95 exceeds what the median says of a treatment behind the best where that is said.
+const farMore = 2
+
+// A veiledPairs compares, over all pairs at once, a figure that a median does not show.
+type veiledPairs struct {
+	figure string
+	pairs  *stat.AllPairs
+}
+
+// veil compares means and p95, Bonferroni over the two.
+func veil(rowsOf func(func(Point) float64) [][]float64, confidence float64) ([]veiledPairs, error) {
+	out := []veiledPairs{{figure: "mean"}, {figure: "p95"}}
+	for i, value := range []func(Point) float64{
+		func(p Point) float64 { return p.Mean }, func(p Point) float64 { return p.P95 }} {
+		var err error
+		if out[i].pairs, err = stat.NewAllPairs(rowsOf(value), 1-(1-confidence)/float64(len(out))); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// against is how a cell's figure compares with that of the best, and whether they differ beyond doubt.
+func (v veiledPairs) against(i int) (x stat.Comparison, apart bool) {
+	x, err := v.pairs.Compare(i, 0)
+	if err != nil { // too few trials have the figure
+		return x, false
+	}
+	return x, x.P < 1-v.pairs.Confidence || x.Lo == x.Hi && math.Abs(x.Estimate-x.Even()) > 1e-9*x.Even()
+}
+
+// unveil adds what medians do not show of a cell beside the best: to perhaps where waiting for a CPU may explain it. Of
+// one that is behind it, up to so many times as much by the median, it is what says the contrary, or far more.
+func (k ranking) unveil(i int, best, name string, behind float64, certain, perhaps *[]string) {
+	var parts []string
+	slow, waited := "", true
+	for _, v := range k.veiled {
+		x, apart := v.against(i)
+		if far := v.pairs.Log && x.Lo > farMore*behind; !apart || x.Estimate > x.Even() && !math.IsNaN(behind) && !far {
+			continue
+		}
+		of := " of a typical trial of " + name + " is "
+		if len(parts) > 0 {
+			of = " "
+		}
+		parts = append(parts, "the "+v.figure+of+timesAsMuch(x, v.pairs.Log, k.cells[i].Unit))
+		waited = waited && k.waitingExplains(k.cells[i], x)
+		if slow == "" && v.pairs.Log && math.Max(x.Estimate, 1/x.Estimate) >= 1+skewFrom {
+			slow = map[bool]string{true: name, false: best}[x.Estimate > 1]
+		}
+	}
+	switch says := strings.Join(parts, " and "); {
+	case len(parts) == 0:
+	case waited:
+		*perhaps = append(*perhaps, says)
+	case slow != "" && k.cells[i].Unit == "s":
+		*certain = append(*certain, fmt.Sprintf("%s: a part of the requests of %s is slow", says, slow))
+	default:
+		*certain = append(*certain, says)
+	}
+}
