@@ -391,8 +391,7 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	if c.Disagree {
-		return fmt.Sprintf("Which of %s and %s has the lower %s%s depends on the other factors: ratio %s is %s.",
-			c.Best, c.Other, words(p.Response), at, c.ratioOf(p), c.perStratum())
+		return c.whichWhere(p, at)
 	}
 	if !c.Clear(confidence) {
 		what := "show no significant difference in " + words(p.Response)
@@ -404,6 +403,9 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	}
 	do, ok := doings[p.Response]
 	if ok && advise.Differ(c.Strata) && math.IsNaN(c.Published) { // an average would hold nowhere
+		if w := c.where(); len(w.other)+len(w.neither) > 0 {
+			return c.whichWhere(p, at)
+		}
 		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.Best, do[0],
 			do[1], c.Other, at, c.ratioOf(p), c.perStratum())
 	}
@@ -425,10 +427,8 @@ func (c LevelContrast) ratioOf(p Panel) string {
 
 // perStratum is the ratio in each stratum, the least first: "0.50 at dpws, 2.00 at axis2".
 func (c LevelContrast) perStratum() string {
-	all := slices.DeleteFunc(slices.Clone(c.Strata), func(s advise.Stratum) bool { return math.IsNaN(s.Estimate) })
-	slices.SortStableFunc(all, func(a, b advise.Stratum) int { return cmp.Compare(a.Estimate, b.Estimate) })
 	var parts []string
-	for _, s := range all {
+	for _, s := range c.knownStrata() {
 		parts = append(parts, fmt.Sprintf("%s (%s) at %s", ratioText(s.Estimate), ratioRange(s.Comparison), s.Name()))
 	}
 	if n := len(parts); n > 4 {

@@ -127,7 +127,7 @@ func TestNoAverageOverWhatDiffers(t *testing.T) {
 		t.Errorf("got %s", says)
 	}
 	if says := strings.Join(effectsOf(t, r, "throughput").sentences(0.95, nil),
-		"\n"); !strings.Contains(says, " to soap is ") {
+		"\n"); !strings.Contains(says, "; ratios are twin to soap.") {
 		t.Errorf("more is better: %s", says)
 	}
 	var text strings.Builder

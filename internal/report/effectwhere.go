@@ -1,0 +1,80 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/advise"
+)
+
+// A whereText sorts the strata of a contrast by what their intervals say: an average, or who is better by and large, is
+// not what holds where the interval contains 1.
+type whereText struct {
+	best, other []advise.Stratum // where that level is the better one beyond doubt
+	neither     []advise.Stratum // where no difference is shown
+}
+
+func (c LevelContrast) where() whereText {
+	var w whereText
+	for _, s := range c.knownStrata() {
+		switch {
+		case s.Lo > 1+1e-9: // by more than rounding, where there is no spread
+			w.best = append(w.best, s)
+		case s.Hi < 1-1e-9:
+			w.other = append(w.other, s)
+		default:
+			w.neither = append(w.neither, s)
+		}
+	}
+	return w
+}
+
+// knownStrata are those that have a ratio, the least first.
+func (c LevelContrast) knownStrata() []advise.Stratum {
+	all := slices.DeleteFunc(slices.Clone(c.Strata), func(s advise.Stratum) bool { return math.IsNaN(s.Estimate) })
+	slices.SortStableFunc(all, func(a, b advise.Stratum) int { return cmp.Compare(a.Estimate, b.Estimate) })
+	return all
+}
+
+// strataText names strata, each with its ratio: "rest-json (1.300, 1.212 to 1.394), soap (…)".
+func strataText(all []advise.Stratum) string {
+	var parts []string
+	for i, s := range all {
+		if i == mostNames {
+			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), len(all)-mostNames)
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", s.Name(), ratioText(s.Estimate), ratioRange(s.Comparison)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// whichWhere says at which levels of the other factors a level is the better one, at which the other one is, and where
+// no difference is shown.
+func (c LevelContrast) whichWhere(p Panel, at string) string {
+	w := c.where()
+	rest := ""
+	if len(w.neither) > 0 {
+		rest = "; no difference shown at " + strataText(w.neither)
+	}
+	rest += "; ratios are " + c.ratioOf(p)
+	do, ok := doings[p.Response]
+	switch {
+	case ok && len(w.other) == 0 && len(w.best) > 0:
+		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.Best, do[0], do[1], c.Other, at, strataText(w.best), rest)
+	case ok && len(w.best) == 0 && len(w.other) > 0:
+		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.Other, do[0], do[1], c.Best, at, strataText(w.other), rest)
+	}
+	var where []string
+	if len(w.best) > 0 {
+		where = append(where, c.Best+" at "+strataText(w.best))
+	}
+	if len(w.other) > 0 {
+		where = append(where, c.Other+" at "+strataText(w.other))
+	}
+	than := map[bool]string{true: "higher", false: "lower"}[moreIsBetter(p.Response)]
+	return fmt.Sprintf("Which of %s and %s has the %s %s%s depends on the other factors: %s%s.", c.Best, c.Other, than,
+		words(p.Response), at, strings.Join(where, "; the other way round, "), rest)
+}
