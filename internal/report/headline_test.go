@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -134,6 +135,9 @@ func TestWaitingForEachOtherIsNotStarved(t *testing.T) {
 	}
 }
 
+// nameInPareto is the name of a point: its class, its place in per cent of the width and in px, and its text.
+var nameInPareto = regexp.MustCompile(`<text class="(fig-name[^"]*)" x="([0-9.]+)%" y="([0-9]+)">([^<]*)<`)
+
 func TestParetoPicture(t *testing.T) {
 	r := fakeReport(t, 4, 1, 5) // the last is a floor; bytes and time grow together
 	at := func(v float64) stat.Summary { return stat.Summary{Center: v, Lo: v, Hi: v} }
@@ -164,12 +168,11 @@ func TestParetoPicture(t *testing.T) {
 		t.Errorf("got %s", b.String())
 	}
 	names := map[string]bool{} // places of names
-	for _, part := range strings.Split(b.String(), `<text class="fig-name" x="79%" y="`)[1:] {
-		y, _, _ := strings.Cut(part, `"`)
-		if names[y] {
-			t.Errorf("two names at %s", y)
+	for _, m := range nameInPareto.FindAllStringSubmatch(b.String(), -1) {
+		if names[m[3]] {
+			t.Errorf("two names at %s", m[3])
 		}
-		names[y] = true
+		names[m[3]] = true
 	}
 	if len(names) != 4 {
 		t.Errorf("got %d names, want 4", len(names))

@@ -118,7 +118,7 @@ type traceView struct {
 }
 
 type panelView struct {
-	ID, Side                     string
+	ID, Side, ByMedian           string
 	Figure, Distribution, Course template.HTML
 	Floors, Modelled             bool
 	Rows                         []tableRow
@@ -221,7 +221,8 @@ func (r *Report) time() string {
 }
 
 func (r *Report) panelView(p Panel) (panelView, error) {
-	v := panelView{ID: p.ID(), Side: string(p.Side), Figure: element(r.figure(p).Picture())}
+	v := panelView{ID: p.ID(), Side: string(p.Side), ByMedian: r.byMedian(p.Side, p.Response),
+		Figure: element(r.figure(p).Picture())}
 	if pic, ok := r.distributions(p); ok {
 		v.Distribution = element(pic)
 	}

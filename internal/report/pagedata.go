@@ -64,6 +64,7 @@ type dataPanel struct {
 type dataRow struct {
 	Treatment int              `json:"t"`
 	Modelled  bool             `json:"modelled,omitempty"`
+	Median    bool             `json:"median,omitempty"` // its center is the median of trials
 	Value     string           `json:"value"`
 	Mean      []figureNumber   `json:"mean"` // center, low, high
 	Floor     figureNumber     `json:"floor"`
@@ -109,7 +110,8 @@ func (r *Report) dataPanel(p Panel) dataPanel {
 		if !ok {
 			continue
 		}
-		row := dataRow{Treatment: i, Modelled: c.modelled(), Value: f.Value, Mean: numbers(f.Center, f.Lo, f.Hi),
+		row := dataRow{Treatment: i, Modelled: c.modelled(), Median: c.ByMedian, Value: f.Value,
+			Mean:  numbers(f.Center, f.Lo, f.Hi),
 			Floor: figureNumber(f.Floor), Published: numbers(f.Published, f.PubLo, f.PubHi), Trials: [][3]any{}}
 		for _, x := range c.Points {
 			row.Trials = append(row.Trials, [3]any{x.Trial, x.Block, figureNumber(c.value(x))})

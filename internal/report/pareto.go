@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -14,7 +15,11 @@ import (
 // Places in a Pareto picture: shares of its width, and px of its height.
 const (
 	paretoLeft   = 0.09
-	paretoWide   = 0.66 // to the right of it there is room for names
+	paretoWide   = 0.66 // at most: to the right of it there is room for names
+	paretoLeast  = 544  // px, the least width that the page gives it (style.css)
+	paretoGap    = 0.04 // between the axes and the names
+	nameWidth    = 7.8  // px of a character, about as much as in the widest font
+	mostLetters  = 24   // of a name
 	paretoTop    = 30
 	paretoHigh   = 230
 	paretoBottom = 44
@@ -103,38 +108,70 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	}
 	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s; lower left is better, filled: on the Pareto front</text>`,
 		html.EscapeString(head))
-	paretoGrid(&b, ax, ay, xTitle)
+	names := make([]string, len(points))
+	for i, q := range points {
+		names[i] = q.name
+	}
+	names = shortened(names, mostLetters)
+	wide := wideBeside(names)
+	paretoGrid(&b, ax, ay, wide, xTitle)
 	heights := make([]int, len(points))
 	for i, q := range points {
 		heights[i] = paretoY(ay, q.y.Center)
 	}
-	rows, names := nameRows(heights), make([]string, len(points))
-	for i, q := range points {
-		names[i] = q.name
-	}
-	names = shortened(names, 24)
+	rows := nameRows(heights)
 	says := []string{head}
-	for i, q := range points {
-		x, y := percent(paretoX(ax, q.x.Center)), paretoY(ay, q.y.Center)
+	for _, q := range points {
 		says = append(says, fmt.Sprintf("%s %s, %s", q.name, Format(q.x.Center, "B"), Format(q.y.Center, "s")))
+	}
+	for _, i := range lastOnFront(points) {
+		q := points[i]
+		x, y := percent(paretoX(ax, wide, q.x.Center)), heights[i]
 		if q.y.Hi > q.y.Lo {
 			fmt.Fprintf(&b, `<line class="fig-ci" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, x, paretoY(ay, q.y.Lo),
 				paretoY(ay, q.y.Hi))
 		}
-		class := "fig-open"
-		if q.front {
-			class = "fig-front"
+		class, radius := "fig-open", "6.5"
+		if q.front { // a hollow one in the same place is a ring around it
+			class, radius = "fig-front", "5"
 		}
-		fmt.Fprintf(&b, `<circle class="%s" cx="%s" cy="%d" r="6"><title>%s</title></circle>`, class, x, y,
-			html.EscapeString(says[len(says)-1]))
+		fmt.Fprintf(&b, `<circle class="%s" cx="%s" cy="%d" r="%s"><title>%s</title></circle>`, class, x, y, radius,
+			html.EscapeString(says[i+1]))
 		at := rows[i]*nameHeight + nameHeight/2
-		fmt.Fprintf(&b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, percent(paretoLeft+paretoWide+0.03),
-			y, at)
-		fmt.Fprintf(&b, `<text class="fig-name" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide+0.04), at+4,
-			html.EscapeString(names[i]))
+		fmt.Fprintf(&b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x,
+			percent(paretoLeft+wide+paretoGap-0.01), y, at)
+		class, from := "fig-name", percent(paretoLeft+wide+paretoGap)
+		if utf8.RuneCountInString(names[i]) > mostLetters { // it ends at the edge, wherever it begins
+			class, from = "fig-name fig-last", "100%"
+		}
+		fmt.Fprintf(&b, `<text class="%s" x="%s" y="%d">%s</text>`, class, from, at+4, html.EscapeString(names[i]))
 	}
 	p.Says, p.body = strings.Join(says, "; "), b.String()
 	return p
+}
+
+// lastOnFront are the places of points in the order in which they are drawn: those of the front last, so that no other
+// lies over them.
+func lastOnFront(points []paretoPoint) []int {
+	var open, front []int
+	for i, q := range points {
+		if q.front {
+			front = append(front, i)
+		} else {
+			open = append(open, i)
+		}
+	}
+	return append(open, front...)
+}
+
+// wideBeside is the share of the picture's width that its axes have, so that the names to the right of them end within
+// it where it is narrow.
+func wideBeside(names []string) float64 {
+	most := 0
+	for _, n := range names {
+		most = max(most, utf8.RuneCountInString(n))
+	}
+	return min(paretoWide, 1-paretoLeft-paretoGap-nameWidth*float64(min(most, mostLetters))/paretoLeast-0.001)
 }
 
 // nameRows gives each name a row of its own, near the height of its point and in the
@@ -172,23 +209,23 @@ func nameRows(heights []int) []int {
 	return rows
 }
 
-func paretoX(a axis, v float64) float64 { return paretoLeft + paretoWide*a.clamp(v) }
+func paretoX(a axis, wide, v float64) float64 { return paretoLeft + wide*a.clamp(v) }
 
 func paretoY(a axis, v float64) int { return paretoTop + int((1-a.clamp(v))*paretoHigh) }
 
-func paretoGrid(b *strings.Builder, ax, ay axis, xTitle string) {
+func paretoGrid(b *strings.Builder, ax, ay axis, wide float64, xTitle string) {
 	for _, t := range ax.ticks() {
-		x := percent(paretoX(ax, t))
+		x := percent(paretoX(ax, wide, t))
 		fmt.Fprintf(b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, x, paretoTop, paretoTop+paretoHigh)
 		fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d">%s</text>`, x, paretoTop+paretoHigh+16, ax.label(t, "B"))
 	}
 	for _, t := range ay.ticks() {
 		y := paretoY(ay, t)
 		fmt.Fprintf(b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(paretoLeft),
-			percent(paretoLeft+paretoWide), y, y)
+			percent(paretoLeft+wide), y, y)
 		fmt.Fprintf(b, `<text class="fig-tick fig-last" x="%s" y="%d">%s</text>`, percent(paretoLeft-0.01),
 			y+4, ay.label(t, "s"))
 	}
-	fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d">%s</text>`, percent(paretoLeft+paretoWide/2),
+	fmt.Fprintf(b, `<text class="fig-tick" x="%s" y="%d">%s</text>`, percent(paretoLeft+wide/2),
 		paretoTop+paretoHigh+34, html.EscapeString(xTitle))
 }

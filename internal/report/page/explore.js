@@ -36,6 +36,7 @@
   const rows = () => (panel() ? panel().rows.filter((r) => shown(r.t)) : []);
   const name = (t) => data.treatments[t].name;
   const percent = (x) => digits(x * 100) + " %";
+  const centers = (all) => (all.every((r) => !r.median) ? "mean" : all.every((r) => r.median) ? "median" : "mean or median");
 
   // Until the reader says, a scale is logarithmic where the values span more
   // than 12 times, as in the static figures.
@@ -97,7 +98,7 @@
       for (const r of all) {
         const y = r.t, what = r.modelled ? "modelled " : "";
         for (const [trial, block, v] of thinned(r.trials, Math.max(20, 2000 / all.length))) points.push({ x: v, y, says: `${name(y)}\n${what}trial ${trial}, block ${block}: ${format(v, p.unit)}` });
-        if (r.mean[0] !== null) means.push({ x: r.mean[0], lo: r.mean[1], hi: r.mean[2], y, says: `${name(y)}\n${what}mean ${format(r.mean[0], p.unit)}` + (r.mean[2] > r.mean[1] ? `\n${percent(data.confidence)} interval ${format(r.mean[1], p.unit)} to ${format(r.mean[2], p.unit)}` : "") + (r.floor ? `\nfloor ${format(r.floor, p.unit)}` : "") });
+        if (r.mean[0] !== null) means.push({ x: r.mean[0], lo: r.mean[1], hi: r.mean[2], y, says: `${name(y)}\n${what}${r.median ? "median" : "mean"} ${format(r.mean[0], p.unit)}` + (r.mean[2] > r.mean[1] ? `\n${percent(data.confidence)} interval ${format(r.mean[1], p.unit)} to ${format(r.mean[2], p.unit)}` : "") + (r.floor ? `\nfloor ${format(r.floor, p.unit)}` : "") });
         if (r.floor !== null) floors.push({ x: r.floor, y });
         if (r.published[0] !== null) published.push({ x: r.published[0], lo: r.published[1], hi: r.published[2], y, says: `${name(y)}\npublished ${format(r.published[0], p.unit)}` });
       }
@@ -106,7 +107,7 @@
       const x = scale([...points, ...means, ...floors, ...published].map((d) => d.x).concat(intervals.flatMap((m) => (log && m.lo < 1e-200 ? [m.hi] : [m.lo, m.hi]))), p.unit, width, log);
       for (const m of intervals) m.lo = Math.max(m.lo, x.lo);
       return Plot.plot({
-        ...base(width, `${p.title}: trials, means and intervals of ${all.length} treatments`), height: 60 + all.length * 42, marginTop: 30, marginLeft: 8, marginRight: 14, x: x.is,
+        ...base(width, `${p.title}: trials, ${centers(all)}s and intervals of ${all.length} treatments`), height: 60 + all.length * 42, marginTop: 30, marginLeft: 8, marginRight: 14, x: x.is,
         y: { type: "band", domain: all.map((r) => r.t), axis: null },
         marks: [
           ...x.x(...(all.length > 12 ? ["top", "bottom"] : ["bottom"])),
@@ -170,7 +171,7 @@
   };
   const phaseColor = { "warm-up": "var(--floor)", idle: "var(--soft)", "measured run": "var(--good)" };
   const says = {
-    trials: () => "Every point is a trial; bars are intervals of the mean of trials.",
+    trials: () => `Every point is a trial; bars are intervals of the ${centers(rows())} of trials${centers(rows()) === "mean or median" ? ", as the title says" : ""}.`,
     distribution: () => `All requests of each treatment's valid trials: the share of requests within a value. It shows what a single request may take, and has no interval. The axis ends at ${percent(0.999)}.`,
     course: () => "From the first request of the recorded run to the last: the mean of the trials. With three treatments or fewer, the band spans the lowest to the highest trial.",
     power: () => {

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// No hollow point lies over a filled one, and what names points stays within the picture where it is narrow.
+func TestParetoShowsItsFrontAndItsNames(t *testing.T) {
+	at := func(v float64) stat.Summary { return stat.Summary{Center: v, Lo: v, Hi: v} }
+	for _, names := range [][]string{{"rest", "soap", "cbor"}, {"per-request mqtt-json", "keep-alive rest-json", "soap"},
+		{"a treatment of which the name is far too long 1 x", "a treatment of which the name is far too long 2 x",
+			"b treatment of which the name is far too long 1 x"}} {
+		points := []paretoPoint{{name: names[0], x: at(100), y: at(1e-3)}, {name: names[1], x: at(100), y: at(1.001e-3)},
+			{name: names[2], x: at(300), y: at(3e-3)}}
+		onFront(points)
+		text := paretoPicture("pareto-1", "", "wire bytes", "RTT", points).body
+		filled, hollow := strings.LastIndex(text, `class="fig-front"`), strings.LastIndex(text, `class="fig-open"`)
+		if filled < hollow || hollow < 0 {
+			t.Errorf("%q: a hollow point is drawn over the filled one", names)
+		}
+		found := nameInPareto.FindAllStringSubmatch(text, -1)
+		if len(found) != len(names) {
+			t.Fatalf("%q: got names %q", names, found)
+		}
+		for _, m := range found {
+			x, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := x/100*paretoLeast + nameWidth*float64(utf8.RuneCountInString(m[4]))
+			if ends := strings.Contains(m[1], "fig-last"); ends && x != 100 || !ends && end > paretoLeast {
+				t.Errorf("%q begins at %v %% and ends at %.0f px of %d", m[4], x, end, paretoLeast)
+			}
+		}
+	}
+}
+
+// Where figures are medians, the page says so above them and below the chart that explores them.
+func TestPageSaysWhereFiguresAreMedians(t *testing.T) {
+	r := fakeReport(t, 2, 1, 10)
+	r.Facts.Placement = map[string]study.Pin{}
+	for i := range r.Cells {
+		r.Cells[i].ByMedian = r.Cells[i].Response == "rtt"
+	}
+	var page strings.Builder
+	if err := r.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for says, want := range map[string]bool{"<h3>RTT at the client (median) <button": true,
+		"<h3>CPU time at the client (median)": false, "<h3>CPU time at the client <button": true} {
+		if strings.Contains(page.String(), says) != want {
+			t.Errorf("%q there: %v", says, !want)
+		}
+	}
+	for _, p := range r.Panels() {
+		for _, row := range r.dataPanel(p).Rows {
+			if want := p.Side == measure.Client && p.Response == "rtt"; row.Median != want {
+				t.Errorf("%s: by median %v", p.ID(), row.Median)
+			}
+		}
+	}
+	for _, words := range []string{"intervals of the ${centers(rows())} of trials", `"median" : "mean or median"`} {
+		if !strings.Contains(pageJS, words) {
+			t.Errorf("the caption of the explorer does not say whether it shows medians: no %s", words)
+		}
+	}
+}
+
+// A terminal says of a warning which figure is the first that it concerns.
+func TestTextWarningsNameTheirFigure(t *testing.T) {
+	r := fakeReport(t, 2, 1, 10)
+	for i := range r.Cells {
+		r.Cells[i].Warnings = nil
+	}
+	r.Cells[1].Warnings = []string{"outliers: 1 of 6 trials"}
+	r.Cells[2].Warnings = []string{"outliers: 2 of 6 trials", "one thing more"}
+	want := []string{
+		"outliers: 1 of 6 trials (the first of 2 such figures: serialization of stack-0 encoding-0 at the client)",
+		"one thing more (1 figure: deserialization of stack-0 encoding-0 at the client)"}
+	if got := r.warnings(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
