@@ -176,7 +176,7 @@ func attemptsBefore(t *testing.T, r *rand.Rand, x variant, dir string) {
 }
 
 // counted are warnings that say of how many figures they are.
-var counted = regexp.MustCompile(`\((1 figure|the first of \d+ such figures)\)`)
+var counted = regexp.MustCompile(`\((1 figure|the first of \d+ such figures): `)
 
 // A response more changes nothing that is said of others.
 func anotherResponse(t *testing.T, r *rand.Rand, x variant, dir string) {

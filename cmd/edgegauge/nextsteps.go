@@ -36,7 +36,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	case len(r.Starved) > 0:
 		add("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0 && !r.OfBenches():
-		add(fmt.Sprintf("about %d trials each would distinguish %s", trials, pair),
+		add(fmt.Sprintf("about %d trials each would distinguish %s by %s", trials, pair, response),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
 	}
 	if choice && response != "" {

@@ -97,3 +97,21 @@ func TestNextCommandsFitWhatWasMeasured(t *testing.T) {
 		}
 	}
 }
+
+// By what more trials would distinguish two treatments is said: else the verdict above, on another figure, seems meant.
+func TestNextTrialsNameTheirFigure(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "old")
+	ok(t, fabricated.Make(dir, 6, 6, 20))
+	r, err := soundReport(dir)
+	ok(t, err)
+	for _, s := range propose(dir, r) {
+		if strings.Contains(s.What, "would distinguish") {
+			if !strings.HasSuffix(s.What, " by rtt") {
+				t.Errorf("got %q", s.What)
+			}
+			return
+		}
+	}
+	t.Error("nothing is said of more trials")
+}

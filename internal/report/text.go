@@ -139,24 +139,31 @@ func (r *Report) modelledHead(side measure.Side, response string) string {
 	return ""
 }
 
-// warnings are the global ones and, once each, those of the cells.
+// warnings are the global ones and, once each, those of the cells, with the figure that they concern.
 func (r *Report) warnings() []string {
 	out := slices.Clone(r.Warnings)
-	count := map[string]int{}
-	var order, first []string
+	type doubt struct {
+		text, of string // of the first figure
+		figures  int
+	}
+	seen := map[string]*doubt{}
+	var order []*doubt
 	for _, c := range r.Cells {
 		for _, w := range c.Warnings {
 			if strings.HasPrefix(w, "median: ") || c.Unit == "B" {
 				continue
 			}
 			kind := aNumber.ReplaceAllString(w, "#") // the same doubt of several figures, each with its own numbers
-			if count[kind]++; count[kind] == 1 {
-				order, first = append(order, kind), append(first, w)
+			if seen[kind] == nil {
+				seen[kind] = &doubt{text: w, of: fmt.Sprintf("%s of %s at the %s", words(c.Response),
+					r.Treatments[c.Treatment].Name(), c.Side)}
+				order = append(order, seen[kind])
 			}
+			seen[kind].figures++
 		}
 	}
-	for i, kind := range order {
-		out = append(out, fmt.Sprintf("%s (%s)", first[i], figures(count[kind])))
+	for _, d := range order {
+		out = append(out, fmt.Sprintf("%s (%s: %s)", d.text, figures(d.figures), d.of))
 	}
 	return out
 }
