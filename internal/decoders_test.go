@@ -61,7 +61,8 @@ var decoders = map[string]map[string]string{
 	"internal/link": {"FuzzProfile": "readProfile", "no: own processes": "Try hear"},
 	"internal/report": {
 		"FuzzReadConfirms": "ReadConfirms",
-		"FuzzFacts":        "Report.readFacts Report.doubtPrograms Report.doubtBenchPrograms Report.runtimes",
+		"FuzzFacts": "Report.readFacts Report.addDoubts Report.doubtPrograms " +
+			"Report.doubtBenchPrograms Report.runtimes",
 	},
 	"internal/report/chromium": {"no: the tests' browser": "Browser.Do Browser.Value Browser.listen"},
 	"internal/report/pagetest": {"no: the tests' browser": "Browser.Clean"},

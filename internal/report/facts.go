@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -45,11 +46,63 @@ func (r *Report) readFacts(s *store.Store) error {
 		return err
 	}
 	r.Started, r.StudyFile = runs[0].Started, runs[len(runs)-1].StudyFile
-	if r.RawFacts, err = s.Facts(runs[len(runs)-1]); err != nil {
+	last, earlier, err := runsThatMeasured(s, runs)
+	if err != nil {
+		return err
+	}
+	if r.RawFacts, err = s.Facts(last); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(r.RawFacts, &r.Facts); err != nil {
 		return fmt.Errorf("%s: facts.json: %w", s.Dir(), err)
+	}
+	for _, run := range earlier {
+		if err := r.addDoubts(s, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runsThatMeasured finds the last run in which a trial began, and those before it, the last first. Earlier versions
+// recorded runs that found nothing left to measure, too: how busy the machine was then is no caveat. Where only benches
+// measured it is the last of all.
+func runsThatMeasured(s *store.Store, runs []store.Run) (last store.Run, earlier []store.Run, err error) {
+	of, err := s.RunOf(runs)
+	began := make([]bool, len(runs))
+	for _, i := range of {
+		began[i] = true
+	}
+	last = runs[len(runs)-1]
+	for i := len(runs) - 1; i >= 0; i-- {
+		switch {
+		case began[i] && !slices.Contains(began[i+1:], true):
+			last = runs[i]
+		case began[i]:
+			earlier = append(earlier, runs[i])
+		}
+	}
+	return last, earlier, err
+}
+
+// addDoubts adds what an earlier run found doubtful about a device, where later ones found nothing of that kind.
+func (r *Report) addDoubts(s *store.Store, run store.Run) error {
+	text, err := s.Facts(run)
+	if err != nil {
+		return err
+	}
+	var was Facts
+	if err := json.Unmarshal(text, &was); err != nil {
+		return fmt.Errorf("%s: %s: %w", s.Dir(), run.FactsFile, err)
+	}
+	kind := func(doubt string) string { return aNumber.ReplaceAllString(doubt, "#") }
+	for name, d := range r.Facts.Devices {
+		for _, doubt := range was.Devices[name].Doubts {
+			if !slices.ContainsFunc(d.Doubts, func(x string) bool { return kind(x) == kind(doubt) }) {
+				d.Doubts = append(d.Doubts, doubt)
+			}
+		}
+		r.Facts.Devices[name] = d
 	}
 	return nil
 }

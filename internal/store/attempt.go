@@ -65,6 +65,9 @@ func (s *Store) BeginOn(trial int, on Bench) (*Attempt, error) {
 	if err := s.takesBench(on); err != nil {
 		return nil, err
 	}
+	if err := s.recordWaiting(); err != nil {
+		return nil, err
+	}
 	a := &Attempt{Trial: trial, Bench: on, s: s, open: map[*fileWriter]bool{}}
 	err := s.change(func(tx *sql.Tx) error {
 		var state State

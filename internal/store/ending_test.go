@@ -1,6 +1,9 @@
 package store
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -164,5 +167,61 @@ func TestSpentWithBenchesOfOtherClocks(t *testing.T) {
 			t.Errorf("a clock that is %v off: got %v, want some 10 minutes", off, d)
 		}
 		ok(t, s.Close())
+	}
+}
+
+// Who only finds that a study has ended leaves nothing behind: neither a run nor its facts.
+func TestALookAtAnEndedStudyIsNoRun(t *testing.T) {
+	s := create(t, 2)
+	for trial := range 2 {
+		ok(t, must[*Attempt](t)(s.Begin(trial+1)).Commit(results, quality))
+	}
+	ok(t, s.End(""))
+	ok(t, s.Close())
+	h := header(2)
+	for load := range 2 {
+		h.Facts = fmt.Appendf(nil, `{"load": %d}`, load+15)
+		s = must[*Store](t)(Open(s.Dir(), h))
+		ok(t, s.End(""))
+		ok(t, s.Close())
+	}
+	h = header(4)
+	h.Overrides, h.Facts = []string{"design.replications=2"}, []byte(`{"load": 20}`)
+	s = must[*Store](t)(Open(s.Dir(), h)) // it asks for more
+	defer s.Close()
+	runs := must[[]Run](t)(s.Runs())
+	if len(runs) != 2 || runs[1].FactsFile != "facts-2.json" || !strings.Contains(string(must[json.RawMessage](t)(
+		s.Facts(runs[1]))), "20") {
+		t.Errorf("got %+v", runs)
+	}
+	if bad := s.Verify(); bad != nil {
+		t.Errorf("verify: %v", bad)
+	}
+}
+
+// A trial that begins in a study that had ended has a run, with its facts.
+func TestATrialAfterTheEndHasARun(t *testing.T) {
+	s := create(t, 2)
+	ok(t, s.End(""))
+	ok(t, s.Close())
+	h := header(2)
+	h.Facts = []byte(`{"load": 15}`)
+	s = must[*Store](t)(Open(s.Dir(), h))
+	defer s.Close()
+	for trial := range 2 {
+		a := must[*Attempt](t)(s.Begin(trial + 1))
+		ok(t, a.Commit(results, quality))
+	}
+	runs := must[[]Run](t)(s.Runs())
+	if len(runs) != 2 || runs[1].FactsFile != "facts-2.json" {
+		t.Errorf("got %+v", runs)
+	}
+	for id, i := range must[map[AttemptID]int](t)(s.RunOf(runs)) {
+		if i != 1 {
+			t.Errorf("%+v is of run %d", id, i+1)
+		}
+	}
+	if bad := s.Verify(); bad != nil {
+		t.Errorf("verify: %v", bad)
 	}
 }

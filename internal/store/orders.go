@@ -26,6 +26,9 @@ func (s *Store) Order(block int, on Bench, retries int) (Order, error) {
 	if err := s.takesBench(on); err != nil {
 		return o, err
 	}
+	if err := s.recordWaiting(); err != nil {
+		return o, err
+	}
 	host, _ := os.Hostname()
 	return o, s.change(func(tx *sql.Tx) error {
 		// Those who used the last number may have used as many after it.

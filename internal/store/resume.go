@@ -47,7 +47,15 @@ func (s *Store) resume(h Header) error {
 	if err := s.extendPlan(h); err != nil {
 		return err
 	}
-	return s.recordRun(h)
+	r, err := newRun(0, h)
+	if err != nil {
+		return err
+	}
+	if e, err := s.Ending(); err != nil || e != nil { // nothing is left: who only looks leaves no facts of his own
+		s.waiting = &r
+		return err
+	}
+	return s.recordRun(r)
 }
 
 // mayGrow are the settings that only add trials, blocks or words. That the plan so far stays

@@ -13,9 +13,9 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 )
 
-// A Run is one time a lab opened the directory to run. A study or facts that
-// differ from the run before lie in a file of their own: study-2.yaml,
-// facts-3.json.
+// A Run is one time a lab opened the directory to run; of a study that has ended,
+// only if it measured something after all. A study or facts that differ from the
+// run before lie in a file of their own: study-2.yaml, facts-3.json.
 type Run struct {
 	Number                int
 	Started               time.Time
@@ -104,15 +104,13 @@ func (r Run) record(tx *sql.Tx) error {
 }
 
 // recordRun adds this run, with files only for what differs from the last.
-func (s *Store) recordRun(h Header) error {
+func (s *Store) recordRun(r Run) error {
 	last, err := s.lastRun()
 	if err != nil {
 		return err
 	}
-	r, err := newRun(last.Number+1, h)
-	if err != nil {
-		return err
-	}
+	r.Number = last.Number + 1
+	r.StudyFile, r.FactsFile = numbered(studyFile, r.Number), numbered(factsFile, r.Number)
 	if r.studyDigest == last.studyDigest {
 		r.StudyFile, r.study = last.StudyFile, nil
 	}
@@ -123,6 +121,18 @@ func (s *Store) recordRun(h Header) error {
 		return err
 	}
 	return s.change(r.record)
+}
+
+// recordWaiting is recordRun for a run that found nothing left to measure, and measures now.
+func (s *Store) recordWaiting() error {
+	s.mu.Lock()
+	r := s.waiting
+	s.waiting = nil
+	s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	return s.recordRun(*r)
 }
 
 // Runs lists all runs, oldest first; there is at least one.

@@ -72,6 +72,7 @@ type Store struct {
 	mu         sync.Mutex
 	together   *sql.Tx // of Together; else nil
 	verified   map[string]bool
+	waiting    *Run // of a study that had ended: recorded when it measures after all
 }
 
 // Create makes a results directory and takes its lock. It refuses a directory
