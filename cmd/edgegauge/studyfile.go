@@ -110,6 +110,9 @@ func studyFolder(dir string) error {
 	}
 }
 
+// nameOf is the name of a file without its folder and ending.
+func nameOf(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }
+
 // noStudy is the mistake of a file that is not there.
 func noStudy(name string) error {
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
@@ -125,15 +128,23 @@ func noStudy(name string) error {
 	if name == "-" {
 		return errors.New("no study is read from standard input; save it in a file and name that")
 	}
-	known := builtInStudies()
-	for _, file := range append(studiesIn(filepath.Dir(name)), studiesIn("studies")...) {
-		known = append(known, file, strings.TrimSuffix(file, filepath.Ext(file)))
+	// By their names alone: the folder and the ending, which all have, make nothing near.
+	files := append(studiesIn(filepath.Dir(name)), studiesIn("studies")...)
+	var names []string
+	for _, file := range files {
+		names = append(names, nameOf(file))
 	}
-	if near := meant.Nearest(name, known); near != "" {
+	if near := meant.Nearest(nameOf(name), names); near != "" {
+		if file := files[slices.Index(names, near)]; nameOf(name) != name {
+			near = file
+		}
 		return fmt.Errorf("%s: no such file; did you mean %s?", name, near)
 	}
-	if near := meant.Nearest(filepath.Base(stem), builtInStudies()); near != "" {
-		return fmt.Errorf("%s: no such file; did you mean %s, which comes with edgegauge?", name, near)
+	if near := meant.Nearest(nameOf(name), builtInStudies()); near != "" {
+		if nameOf(name) != name {
+			near += ", which comes with edgegauge"
+		}
+		return fmt.Errorf("%s: no such file; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("%s: no such file; edgegauge run lists the studies", name)
 }
