@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A reportWait is how long reports wait over a link, and what that rests on.
@@ -22,7 +20,8 @@ func (r *Report) waits(treatment int, radio string, stated bool, perTrial func(s
 	if s == nil {
 		return reportWait{}
 	}
-	connects := s.Connection == "per-request" && !connectionless(s)
+	bare := r.connectionless(r.Treatments[treatment])
+	connects := s.Connection == "per-request" && !bare
 	over := s.Link.Text == radio
 	var w reportWait
 	switch {
@@ -45,7 +44,7 @@ func (r *Report) waits(treatment int, radio string, stated bool, perTrial func(s
 			"that link, with connection and rtt among its responses, or state a wait that includes connecting with --set " +
 			"radio.wait=…" + atMost
 	}
-	if s.Connection != "" && s.Connection != "per-request" && !connectionless(s) {
+	if s.Connection != "" && s.Connection != "per-request" && !bare {
 		text := "the connection was kept open, so no handshake is included"
 		if s.Population.Devices == 0 {
 			text += ", nor what keeps it open from one report to the next, such as MQTT's pings"
@@ -119,9 +118,15 @@ func ownWork(before, after map[int]float64) string {
 	return "; the device's own " + strings.Join(lacking, " and ") + ", not measured, is still in it"
 }
 
-// connectionless says whether a request is a datagram without a handshake.
-func connectionless(s *study.Setup) bool {
-	datagrams := slices.Contains([]string{"coap", "coap-draft", "udp"}, s.Transport)
+// connectionless says whether a request is a datagram without a handshake. Where the study leaves the transport open,
+// it is the first of the stack's.
+func (r *Report) connectionless(t Treatment) bool {
+	s := t.setup
+	transport := s.Transport
+	if all := r.stackFacts(t.Stack).Transports; transport == "" && len(all) > 0 {
+		transport = all[0]
+	}
+	datagrams := slices.Contains([]string{"coap", "coap-draft", "udp"}, transport)
 	if s.URL != "" {
 		scheme, _, _ := strings.Cut(s.URL, ":")
 		datagrams = scheme == "coap" || scheme == "udp"

@@ -35,7 +35,11 @@ const ownSeconds = 0.5
 // measuring are results of reporters, over a link, with some responses.
 func measuring(all []reporter, link string, responses ...string) *Report {
 	r := &Report{Factors: []string{"way"}}
+	r.Facts.Stacks = map[string]StackFacts{}
 	for i, x := range all {
+		if x.transport == "coap" { // as where the study leaves it open
+			r.Facts.Stacks[x.name], x.transport = StackFacts{Transports: []string{"coap", "coap+tcp"}}, ""
+		}
 		r.Treatments = append(r.Treatments, Treatment{Levels: []string{x.name}, Stack: x.name,
 			setup: &study.Setup{Link: study.Link{Text: link}, Connection: x.connection, Transport: x.transport}})
 		truth := map[string]float64{"wire_bytes": x.bytes, "message_size": 100, "response_size": 20, "packets": 6,
