@@ -1,10 +1,6 @@
 package advise
 
-import (
-	"math"
-
-	"edgegauge.example/edgegauge/internal/stat"
-)
+import "edgegauge.example/edgegauge/internal/stat"
 
 // front marks the Pareto front among those that meet the requirements or may. Who is beaten is so beyond doubt if
 // one of the others is better beyond noise wherever the two differ: a figure that is worse within noise may be better
@@ -53,12 +49,11 @@ func (c *Choice) telling(all []Series, objective int) func(i, j int) bool {
 		return func(int, int) bool { return false }
 	}
 	return func(i, j int) bool {
-		r, err := pairs.Compare(i, j)
-		if err != nil || (r.Estimate > r.Even()) != c.Objectives[objective].Maximize {
+		r, err := pairs.Interval(i, j)
+		if err != nil || !(r.Hi < r.Even()) && !(r.Lo > r.Even()) {
 			return false
 		}
-		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
-		if !(r.P < 1-c.Confidence) && !exact {
+		if more := r.Lo > r.Even(); more != c.Objectives[objective].Maximize {
 			return false
 		}
 		wide := Allowance(series[i].Waiting, series[j].Waiting)

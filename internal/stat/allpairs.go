@@ -32,7 +32,8 @@ type AllPairs struct {
 	Confidence float64
 
 	values [][]float64
-	usual  float64 // lower quartile of the variances of the pairs' differences
+	usual  float64             // lower quartile of the variances of the pairs' differences
+	limits map[float64]float64 // critical, by degrees of freedom: pairs of as many blocks share one
 }
 
 // NewAllPairs takes one row a treatment and one column a block; NaN where a
@@ -143,6 +144,18 @@ func (p *AllPairs) upper(t, df float64) float64 {
 
 // critical is the |t| whose upper is 1-Confidence.
 func (p *AllPairs) critical(df float64) float64 {
+	if x, ok := p.limits[df]; ok {
+		return x
+	}
+	if p.limits == nil {
+		p.limits = map[float64]float64{}
+	}
+	p.limits[df] = p.limit(df)
+	return p.limits[df]
+}
+
+// limit computes critical.
+func (p *AllPairs) limit(df float64) float64 {
 	three := tCritical(1-(1-p.Confidence)/3, df)
 	if len(p.values) == 3 {
 		return three
@@ -154,7 +167,9 @@ func (p *AllPairs) critical(df float64) float64 {
 	return all
 }
 
-// interval is Compare without its p, which takes a double integral.
+// Interval is Compare without its p, which takes a double integral.
+func (p *AllPairs) Interval(i, j int) (Comparison, error) { return p.interval(i, j) }
+
 func (p *AllPairs) interval(i, j int) (Comparison, error) {
 	d, _ := p.differences(i, j)
 	if len(d) < 2 {
