@@ -145,6 +145,29 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A version that takes a thousandth is no worse for a trial that took three times as long as its own others: that is
+// still far below what the old one takes. One that takes as long as the old one is not cleared so.
+func TestASpikeBelowTheOldVersionIsNoRegression(t *testing.T) {
+	old := []float64{1000, 1003, 998, 1001}
+	for _, tt := range []struct {
+		times float64
+		want  bool
+	}{{0.001, false}, {0.3, false}, {0.6, true}, {1, true}} {
+		var took []float64
+		for _, v := range old {
+			took = append(took, v*tt.times)
+		}
+		took[2] *= 3
+		a, b := series("A", "rtt", old...), series("A", "rtt", took...)
+		a.Unit, b.Unit = "s", "s"
+		o := Outcome{Condition: mustChange(t, "rtt > 5%"), Contrast: Contrast{Allowance: 1}}
+		o.spikes(a, b)
+		if (o.Spikes.New > 0) != tt.want {
+			t.Errorf("%v times as long: got %+v, want spikes: %v", tt.times, o.Spikes, tt.want)
+		}
+	}
+}
+
 // A block that is slow for both of two interleaved versions is no spike of the quicker one, whose
 // median it may pass by more; a trial that is slow alone is one.
 func TestSlowBlocksAreNoSpikes(t *testing.T) {

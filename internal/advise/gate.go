@@ -120,8 +120,9 @@ const spikeFrom = 1.5
 
 // spikesBeside counts the spikes of s, of which xs are the values. Where other was measured
 // in the same blocks, a slow block is no spike of either: a spike takes so many times as
-// long as its fellow in the block, too, beside what the two differ by in a typical block.
-func (s Series) spikesBeside(xs []float64, other Series) (n int, worst float64) {
+// long as its fellow in the block, too, beside what the two differ by in a typical block. What takes no longer than
+// least is none.
+func (s Series) spikesBeside(xs []float64, other Series, least float64) (n int, worst float64) {
 	far, err := stat.Outliers(xs)
 	m, err2 := stat.Median(xs, 0.95)
 	if err != nil || err2 != nil {
@@ -129,7 +130,7 @@ func (s Series) spikesBeside(xs []float64, other Series) (n int, worst float64) 
 	}
 	expected := s.besideFellows(other)
 	for _, i := range far {
-		if limit := spikeFrom * max(m.Center, expected[s.Trials[i].Block]); xs[i] > limit {
+		if limit := max(least, spikeFrom*max(m.Center, expected[s.Trials[i].Block])); xs[i] > limit {
 			n, worst = n+1, max(worst, xs[i])
 		}
 	}
@@ -164,7 +165,8 @@ func (s Series) besideFellows(other Series) map[int]float64 {
 
 // spikes are a finding of their own: they meet the condition where the new
 // results have significantly more of them, and keep it from being excluded
-// where they have more.
+// where they have more. A trial that takes no longer than the condition allows of a typical old one is no spike of the
+// new results.
 func (o *Outcome) spikes(old, new Series) {
 	a, errA := old.values("mean")
 	b, errB := new.values("mean")
@@ -172,8 +174,12 @@ func (o *Outcome) spikes(old, new Series) {
 		return
 	}
 	s := Spikes{Trials: [2]int{len(a), len(b)}, P: math.NaN()}
-	s.Old, _ = old.spikesBeside(a, new)
-	s.New, s.Worst = new.spikesBeside(b, old)
+	s.Old, _ = old.spikesBeside(a, new, 0)
+	allowed, err := stat.Median(a, 0.95)
+	if err != nil {
+		return
+	}
+	s.New, s.Worst = new.spikesBeside(b, old, o.Condition.Bound*allowed.Center)
 	if s.New > 0 {
 		s.P = stat.FisherMore(s.New, len(b), s.Old, len(a))
 		p := Part{Name: spikesPart, Ratio: none(), Met: min(1, 2*s.P), Tail: true} // two-sided, as the others

@@ -60,7 +60,7 @@ func TestWhyUndecided(t *testing.T) {
 		{"a little busy, four times as quick, and wide", series("A", "rtt", 2, 10, 50), waiting(series("A", "rtt",
 			1, 3, 9), 0.15),
 			gate, Straddles, nil, true},
-		{"busy, quicker, a spike", waiting(steady(10, 30), 0.11), spiked(waiting(steady(2, 30), 0.11), 9, 3), gate,
+		{"busy, quicker, a spike", waiting(steady(10, 30), 0.11), spiked(waiting(steady(2, 30), 0.11), 12, 3), gate,
 			Waited, nil,
 			false},
 	} {
