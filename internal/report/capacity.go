@@ -29,6 +29,12 @@ func (c *Capacity) Headline() string {
 	case c.Step.Stage == stat.BelowLeast:
 		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.",
 			significant(c.Least), length)
+	case !c.Found() && broken == 0:
+		return fmt.Sprintf("Not found within the budget of trials: single trials of %s kept to this up to %s requests/s, and "+
+			"none broke it.", length, significant(kept))
+	case !c.Found() && kept == 0:
+		return fmt.Sprintf("Not found within the budget of trials: single trials of %s broke this down to %s requests/s, "+
+			"and none kept to it.", length, significant(broken))
 	case !c.Found() && kept < broken:
 		return fmt.Sprintf("Not found within the budget of trials: between %s and %s requests/s by single trials of %s.",
 			significant(kept), significant(broken), length)
@@ -53,10 +59,12 @@ func (c *Capacity) inDevices() string {
 		return ""
 	case c.Found():
 		what = fmt.Sprintf("%.0f devices (%.0f to %.0f)", c.devices(k.Rate), c.devices(k.Lo), c.devices(k.Hi))
-	case c.Step.Stage == stat.AboveMost:
+	case c.Step.Stage == stat.AboveMost, broken == 0:
 		what = fmt.Sprintf("at least %.0f devices", c.devices(kept))
 	case c.Step.Stage == stat.BelowLeast:
 		what = fmt.Sprintf("fewer than %.0f devices", c.devices(c.Least))
+	case kept == 0:
+		what = fmt.Sprintf("fewer than %.0f devices", c.devices(broken))
 	default:
 		what = fmt.Sprintf("roughly between %.0f and %.0f devices", c.devices(min(kept, broken)),
 			c.devices(max(kept, broken)))

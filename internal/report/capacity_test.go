@@ -42,6 +42,10 @@ func TestCapacityNotFound(t *testing.T) {
 			"That is roughly between 624600 and 720000 devices"}, "It ended after"},
 		{stat.Exhausted, []float64{100, -100}, []string{"some broke it from 100 requests/s on, and some kept to it up to " +
 			"100"}, "between 100 and"},
+		{stat.Exhausted, []float64{100, 400, 1600}, []string{"kept to this up to 1600 requests/s, and none broke it",
+			"That is at least 96000 devices"}, "between"},
+		{stat.Exhausted, []float64{-6400, -1600, -400}, []string{"broke this down to 400 requests/s, and none kept to it",
+			"That is fewer than 24000 devices"}, "between"},
 		{stat.AboveMost, []float64{400, -900, 700, 950, 1000, 980}, []string{"at least 1000 requests/s",
 			"That is at least 60000 devices"}, "It ended"},
 		{stat.BelowLeast, []float64{-400, -200, -100}, []string{"even at 100 requests/s",

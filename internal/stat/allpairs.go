@@ -122,7 +122,7 @@ func varianceOf(d []float64) float64 {
 // where Log is false. P and the interval hold for all pairs at once. Where no
 // pair has any spread, the interval has width zero and P is NaN.
 func (p *AllPairs) Compare(i, j int) (Comparison, error) {
-	c, err := p.interval(i, j)
+	c, err := p.Interval(i, j)
 	if err == nil && c.se > 0 {
 		c.P = p.upper(math.Abs(c.center)/c.se, c.DF)
 	}
@@ -168,9 +168,7 @@ func (p *AllPairs) limit(df float64) float64 {
 }
 
 // Interval is Compare without its p, which takes a double integral.
-func (p *AllPairs) Interval(i, j int) (Comparison, error) { return p.interval(i, j) }
-
-func (p *AllPairs) interval(i, j int) (Comparison, error) {
+func (p *AllPairs) Interval(i, j int) (Comparison, error) {
 	d, _ := p.differences(i, j)
 	if len(d) < 2 {
 		return Comparison{}, fmt.Errorf("%w: %d common blocks; run at least 2, preferably 10", ErrTooFew, len(d))

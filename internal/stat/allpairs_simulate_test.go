@@ -58,7 +58,7 @@ func bestIsToldApart(r *rand.Rand, draw func(*rand.Rand, int) float64, k, n int)
 		if i == best {
 			continue
 		}
-		if c, err := p.interval(i, best); err == nil && c.Lo > 1 {
+		if c, err := p.Interval(i, best); err == nil && c.Lo > 1 {
 			return true
 		}
 	}
