@@ -30,8 +30,8 @@ func (c *Capacity) Headline() string {
 		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.",
 			significant(c.Least), length)
 	case !c.Found() && broken == 0:
-		return fmt.Sprintf("Not found within the budget of trials: single trials of %s kept to this up to %s requests/s, and "+
-			"none broke it.", length, significant(kept))
+		return fmt.Sprintf("Not found within the budget of trials: single trials of %s kept to this up to %s requests/s, "+
+			"and none broke it.", length, significant(kept))
 	case !c.Found() && kept == 0:
 		return fmt.Sprintf("Not found within the budget of trials: single trials of %s broke this down to %s requests/s, "+
 			"and none kept to it.", length, significant(broken))
