@@ -10,8 +10,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// What is read from the wire is what both ends of crypto/tls say of the same connection.
-func TestHandshakesAreReadFromTheWire(t *testing.T) {
+func certificateOf(t *testing.T) tls.Certificate {
+	t.Helper()
 	files, err := stack.NewCredentials(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -20,6 +20,12 @@ func TestHandshakesAreReadFromTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return certificate
+}
+
+// What is read from the wire is what both ends of crypto/tls say of the same connection.
+func TestHandshakesAreReadFromTheWire(t *testing.T) {
+	certificate := certificateOf(t)
 	for _, tt := range []struct {
 		name           string
 		security       string
@@ -103,14 +109,7 @@ func TestEachSecurityHasOneSuite(t *testing.T) {
 
 // This machine's Go says the same of its CPU as the kit.
 func TestGoTakesTheSuiteOfItsCPU(t *testing.T) {
-	files, err := stack.NewCredentials(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := tls.LoadX509KeyPair(files["cert"], files["key"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := certificateOf(t)
 	near, far := net.Pipe()
 	defer near.Close()
 	go tls.Server(far, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
