@@ -1,9 +1,9 @@
 package reference
 
-import (
-	"cmp"
-	"slices"
-)
+import "cmp"
+
+// An optionCheck says why programs refuse options.
+type optionCheck func(security, transport string, options map[string]string) error
 
 // CheckOptions finds an option that a stack's programs would refuse when they are started, and why; nil: there is none.
 func CheckOptions(name, security, transport string, options map[string]string) (option string, err error) {
@@ -18,20 +18,24 @@ func CheckOptions(name, security, transport string, options map[string]string) (
 	return "", nil
 }
 
-// refuses says why programs of a kind refuse options.
-func (k kind) refuses(security, transport string, options map[string]string) error {
-	var errs [3]error
-	switch {
-	case slices.Equal(k.options, coapOptions):
-		_, errs[0] = unconfirmable(options)
-		_, errs[1] = connectionID(security, options)
-		_, errs[2] = observable(security, transport, options)
-	case slices.Equal(k.options, mqttOptions):
-		_, errs[0] = mqttQoS(options)
-	case slices.Equal(k.options, dpwsOptions):
-		_, errs[0] = dpwsParams(options)
-	case slices.Equal(k.options, phantomOptions):
-		_, errs[0] = readWaits(options)
-	}
-	return cmp.Or(errs[:]...)
+func coapRefuses(security, transport string, options map[string]string) error {
+	_, err := unconfirmable(options)
+	_, err2 := connectionID(security, options)
+	_, err3 := observable(security, transport, options)
+	return cmp.Or(err, err2, err3)
+}
+
+func mqttRefuses(_, _ string, options map[string]string) error {
+	_, err := mqttQoS(options)
+	return err
+}
+
+func dpwsRefuses(_, _ string, options map[string]string) error {
+	_, err := dpwsParams(options)
+	return err
+}
+
+func phantomRefuses(_, _ string, options map[string]string) error {
+	_, err := readWaits(options)
+	return err
 }

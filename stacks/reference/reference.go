@@ -28,6 +28,7 @@ type kind struct {
 	security  []string
 	services  []service.Name
 	options   []string
+	refuses   optionCheck // why its programs refuse options; nil: they have none
 	serve     func(*program, stack.Serve) (server, error)
 	floor     bool // a bare exchange of bytes
 	// find, where there is one, looks for the server: it puts the URL to drive
@@ -47,7 +48,8 @@ func kinds() []kind {
 	coap := func(e codec.Encoding, title string) kind {
 		return kind{name: "coap-" + string(e), title: "CoAP over UDP, " + title, transport: "coap",
 			encodings: []codec.Encoding{e}, security: []string{"none", "dtls-psk", "oscore"}, services: all,
-			options: coapOptions, serve: serveCoAP}
+			options: coapOptions,
+			refuses: coapRefuses, serve: serveCoAP}
 	}
 	stream := func(e codec.Encoding, title string) kind {
 		return kind{name: "coap-tcp-" + string(e), title: "CoAP over TCP, " + title, transport: "coap-tcp",
@@ -61,7 +63,8 @@ func kinds() []kind {
 	mqtt := func(name, by string, needs []stack.Need, open openBroker, encodings ...codec.Encoding) kind {
 		return kind{name: name, title: "requests over MQTT, " + by, transport: "mqtt",
 			versions: []string{mqtt5, mqtt311}, needs: needs,
-			encodings: encodings, security: []string{"none", "tls"}, services: all, options: mqttOptions, serve: serveMQTT(open)}
+			encodings: encodings, security: []string{"none", "tls"}, services: all, options: mqttOptions,
+			refuses: mqttRefuses, serve: serveMQTT(open)}
 	}
 	return []kind{
 		rest(codec.JSON, "JSON"), rest(codec.XML, "XML"), rest(codec.CBOR, "CBOR"), rest(codec.MsgPack, "MessagePack"),
@@ -82,7 +85,8 @@ func kinds() []kind {
 			security:  []string{"none", "tls"}, services: all, serve: serveHTTP},
 		{name: "coap-exi", title: "CoAP over UDP, EXI", transport: "coap",
 			encodings: []codec.Encoding{codec.EXISchema, codec.EXISchemaCompressed},
-			security:  []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions, serve: serveCoAP},
+			security:  []string{"none", "dtls-psk", "oscore"}, services: all, options: coapOptions,
+			refuses: coapRefuses, serve: serveCoAP},
 		{name: "coap-soap-exi", title: "SOAP 1.2 over CoAP, EXI", transport: "coap",
 			encodings: []codec.Encoding{codec.SOAP12EXISchema, codec.SOAP12EXISchemaCompressed},
 			security:  []string{"none", "dtls-psk"}, services: all, serve: serveCoAP},
@@ -99,10 +103,12 @@ func kinds() []kind {
 		floor("tcp"), floor("udp"),
 		{name: "dpws", title: "DPWS 1.1: WS-Discovery, metadata, SOAP 1.2 with WS-Addressing", transport: "dpws",
 			encodings: []codec.Encoding{codec.SOAP12},
-			security:  []string{"none"}, services: all, options: dpwsOptions, serve: serveDPWS, find: findDPWS},
+			security:  []string{"none"}, services: all, options: dpwsOptions,
+			refuses: dpwsRefuses, serve: serveDPWS, find: findDPWS},
 		{name: "phantom", title: "REST with known delays and deliberate faults, to test the lab itself", transport: "http",
 			encodings: []codec.Encoding{codec.XML},
-			security:  []string{"none"}, services: all, options: phantomOptions, serve: servePhantom},
+			security:  []string{"none"}, services: all, options: phantomOptions,
+			refuses: phantomRefuses, serve: servePhantom},
 	}
 }
 
