@@ -171,18 +171,26 @@ func (r Result) figures() []float64 {
 	return []float64{r.Mean, r.SD, r.Median, r.P95, r.Min, r.Max}
 }
 
+// insertResults prepares each statement once: to parse it takes longer than to insert the row.
 func insertResults(tx *sql.Tx, trial, attempt int, results []Result, quality []Quality) error {
+	result, err := tx.Prepare("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer result.Close()
 	for _, r := range results {
-		if _, err := tx.Exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", trial, attempt,
-			string(r.Side), r.Response, r.Unit,
-			r.N, orNull(r.Mean), orNull(r.SD), orNull(r.Median), orNull(r.P95), orNull(r.Min), orNull(r.Max),
-			string(r.Method)); err != nil {
+		if _, err := result.Exec(trial, attempt, string(r.Side), r.Response, r.Unit, r.N, orNull(r.Mean), orNull(r.SD),
+			orNull(r.Median), orNull(r.P95), orNull(r.Min), orNull(r.Max), string(r.Method)); err != nil {
 			return fmt.Errorf("trial %d: %s %s: %w", trial, r.Side, r.Response, err)
 		}
 	}
+	noted, err := tx.Prepare("INSERT INTO quality VALUES (?, ?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer noted.Close()
 	for _, q := range quality {
-		if _, err := tx.Exec("INSERT INTO quality VALUES (?, ?, ?, ?, ?)", trial, attempt, q.Key, orNull(q.Value),
-			q.Unit); err != nil {
+		if _, err := noted.Exec(trial, attempt, q.Key, orNull(q.Value), q.Unit); err != nil {
 			return fmt.Errorf("trial %d: quality %s: %w", trial, q.Key, err)
 		}
 	}
