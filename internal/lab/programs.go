@@ -203,8 +203,9 @@ func (p *programs) explain(err error) error {
 	return p.both()[sideIndex(side.Side)].explain(side.DidNot, side.Err)
 }
 
-// after ends both programs and says what they left behind.
+// after ends both programs and says what they left behind. Nothing is measured any more, so the disk works meanwhile.
 func (p *programs) after(ctx context.Context) (findings, error) {
+	p.trial.attempt.Flush()
 	if err := p.trial.session.End(ctx); err != nil {
 		return findings{}, p.explain(err)
 	}

@@ -54,7 +54,7 @@ type fileRecord struct {
 	rows       int64
 	bytes      int64
 	digest     string
-	unsynced   bool // until the attempt ends: a program may be measured now
+	unsynced   bool // until Flush, or the attempt's end: a program may be measured now
 }
 
 // Begin records that a pending trial runs now and makes its log directory.
@@ -229,9 +229,11 @@ func settled(f diskFile) error {
 	return err
 }
 
-// sync waits until all files are on the disk.
-func (a *Attempt) sync() {
+// Flush has the disk begin with what was kept so far, while the caller goes on: conclude waits. It is for when no
+// program is measured any more.
+func (a *Attempt) Flush() {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	for i := range a.files {
 		f := &a.files[i]
 		if !f.unsynced {
@@ -251,7 +253,11 @@ func (a *Attempt) sync() {
 			}
 		})
 	}
-	a.mu.Unlock()
+}
+
+// sync waits until all files are on the disk.
+func (a *Attempt) sync() {
+	a.Flush()
 	a.Settle()
 }
 

@@ -136,6 +136,21 @@ func TestAPathTooLongIsSaidToBe(t *testing.T) {
 	}
 }
 
+// What is flushed is on its way to the disk before the attempt ends, whose end finds what the disk said.
+func TestFlushedFilesAreBroughtToTheDiskAtOnce(t *testing.T) {
+	s := create(t, 1)
+	a := write(t, s, 1, 5)
+	ok(t, a.Keep("ready.json", []byte("{}")))
+	file := filepath.Join(a.Dir(), "ready.json")
+	ok(t, os.Rename(file, file+"-away"))
+	a.Flush()
+	a.Settle()
+	ok(t, os.Rename(file+"-away", file))
+	if err := a.Commit(results, nil); err == nil || !strings.Contains(err.Error(), "ready.json") {
+		t.Errorf("got %v of a file that was not there when it was flushed", err)
+	}
+}
+
 // What is kept beside the logs has a checksum, as raw files have.
 func TestKeptFilesAreVerified(t *testing.T) {
 	s := create(t, 1)
