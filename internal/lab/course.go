@@ -35,6 +35,7 @@ type course struct {
 	// what became of many devices; nil: the client was none
 	population *population.Result
 	ends       [2]stack.End // what the programs said at the end of their records
+	recorders  []*recorder  // of the recorded run: their files may still be written
 }
 
 // cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -11,7 +12,7 @@ import (
 
 // A recorder keeps one side's records: in the store, and as figures in the
 // trial's accumulator. It is a stack.Sink. Its errors are the lab's own. The file is
-// written beside the reading of more records: finish waits for it.
+// written beside the reading of more records and the end of the programs: finish waits for it.
 type recorder struct {
 	trial *trialRunner
 	side  int
@@ -45,7 +46,16 @@ func (t *trialRunner) recorder(side int) *recorder {
 		t.course.late = NewLateness(t.setup.Concurrency, t.mostLate())
 	}
 	k.sums.check.elapsed = func() time.Duration { return time.Since(began) }
+	t.course.recorders = append(t.course.recorders, k)
 	return k
+}
+
+// keepRecords waits until both sides' records are in their files, and says why they are not whole.
+func (t *trialRunner) keepRecords(context.Context) (err error) {
+	for _, k := range t.course.recorders {
+		err = cmp.Or(err, k.finish())
+	}
+	return err
 }
 
 const batchSize = 4096 // records
@@ -129,7 +139,7 @@ func (k *recorder) End(e stack.End) error {
 	return nil
 }
 
-// finish ends the file, and says why it is not whole.
+// finish ends the file, once, and says why it is not whole.
 func (k *recorder) finish() error {
 	if k.file == nil {
 		return nil

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,7 +80,8 @@ const reachStep, idleStep, measureStep = "reach the devices", "idle", "measure"
 // Their order matters. The capture needs the port that the server says, and must
 // see the client's first packet. The idle power is that of two programs which are
 // ready and warm, before the run and behind it: so the meters are read before the
-// programs end. Packets are read when both have closed their connections.
+// programs end. Packets are read when both have closed their connections. The files
+// of records are written meanwhile.
 func (t *trialRunner) steps() []step {
 	if t.lab.Plan.Study.Time == study.Instructions {
 		return t.countedSteps()
@@ -106,6 +106,7 @@ func (t *trialRunner) steps() []step {
 		{"unplug the sensor", t.read(with.sensor)},
 		{"read the packets", t.read(with.capture)},
 		{"read the link", t.read(with.link)},
+		{"keep the records", t.keepRecords},
 		{"model the energy", with.model},
 		{"check the trial", t.check},
 		{"keep the results", t.commit},
@@ -203,6 +204,7 @@ func (t *trialRunner) abandon() {
 		a.close() // Subtle: also where before failed halfway, since attach lists a first
 	}
 	t.attached = nil
+	_ = t.keepRecords(context.Background()) // of what has failed already
 	for i := range t.course.sides {
 		t.course.sides[i].release(&t.lab.spare)
 	}
@@ -312,7 +314,6 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	} else {
 		t.course.run, err = t.session.Measure(ctx, t.course.asked, client, server)
 	}
-	err = cmp.Or(err, client.finish(), server.finish())
 	t.course.phases = t.session.Phases
 	return t.programs.explain(err)
 }
