@@ -48,10 +48,11 @@ func usage(pid int, groups ...tracker) (Usage, error) {
 		}
 		p, _ := kernel.ReadProcess(q) // gone by now: it has waited for nobody
 		waiting, _ := kernel.Waiting(q)
+		status := kernel.ReadStatus(q)
 		u.CPU += cpu + p.Waited
-		u.PeakRSS += kernel.StatusBytes(q, "VmHWM")
+		u.PeakRSS += status.Bytes("VmHWM")
 		u.Waiting += waiting
-		u.Uncounted = u.Uncounted || kernel.WaitsForNone(q)
+		u.Uncounted = u.Uncounted || status.WaitsForNone()
 	}
 	spent, all := countedByGroups(pid, groups...)
 	u.CPU, u.Uncounted = max(u.CPU, spent), u.Uncounted && !all // of running threads it may be a tick behind

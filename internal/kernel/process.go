@@ -238,24 +238,28 @@ func stolen(procStat []byte) time.Duration {
 	return sum / time.Duration(max(cpus, 1))
 }
 
-// StatusBytes is a size in /proc/PID/status, such as VmHWM, in B; 0 if the
-// process or the line is missing.
-func StatusBytes(pid int, key string) int64 {
-	return sizeIn(fmt.Sprintf("/proc/%d/status", pid), key)
+// A Status is what the kernel says of a process line by line (proc_pid_status(5)); empty: there is no such process.
+type Status []byte
+
+// ReadStatus reads /proc/PID/status.
+func ReadStatus(pid int) Status {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return b
 }
 
-func sizeIn(file, key string) int64 {
-	kib, _ := strconv.ParseInt(valueIn(file, key), 10, 64)
+// StatusBytes is a size in /proc/PID/status, such as VmHWM, in B; 0 if the
+// process or the line is missing.
+func StatusBytes(pid int, key string) int64 { return ReadStatus(pid).Bytes(key) }
+
+// Bytes is a size, such as VmHWM, in B; 0 if the line is missing.
+func (s Status) Bytes(key string) int64 {
+	kib, _ := strconv.ParseInt(s.value(key), 10, 64)
 	return kib << 10
 }
 
-// valueIn is the first word behind a key; empty if the file or the line is missing.
-func valueIn(file, key string) string {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	for line := range bytes.Lines(b) {
+// value is the first word behind a key; empty if the line is missing.
+func (s Status) value(key string) string {
+	for line := range bytes.Lines(s) {
 		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == key+":" {
 			return string(f[1])
 		}
@@ -265,7 +269,7 @@ func valueIn(file, key string) string {
 
 // WaitsForNone says that the process ignores the end of its children: it waits for
 // none, and the kernel then adds their CPU time to nobody's (getrusage(2)).
-func WaitsForNone(pid int) bool {
-	ignored, _ := strconv.ParseUint(valueIn(fmt.Sprintf("/proc/%d/status", pid), "SigIgn"), 16, 64)
+func (s Status) WaitsForNone() bool {
+	ignored, _ := strconv.ParseUint(s.value("SigIgn"), 16, 64)
 	return ignored&(1<<(unix.SIGCHLD-1)) != 0
 }

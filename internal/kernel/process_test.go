@@ -134,9 +134,8 @@ func TestStolen(t *testing.T) {
 }
 
 func TestStatusBytes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "status")
-	os.WriteFile(file, []byte("Name:\tVmRSS: 7 kB\nXVmRSS:\t 9 kB\nVmRSS:\t  1234 kB\n"), 0o644)
-	if got := sizeIn(file, "VmRSS"); got != 1234<<10 {
+	text := Status("Name:\tVmRSS: 7 kB\nXVmRSS:\t 9 kB\nVmRSS:\t  1234 kB\n")
+	if got := text.Bytes("VmRSS"); got != 1234<<10 {
 		t.Errorf("got %d, want 1234 KiB", got)
 	}
 	if got := StatusBytes(os.Getpid(), "VmHWM"); got < 1<<20 {
