@@ -25,7 +25,7 @@ var verbs = map[string]func(args []string) int{
 	device.AgentVerb: func(args []string) int {
 		return device.AgentMain(args, device.Build(stamp), instrument.OpenOnAgent)
 	},
-	stack.ProgramVerb: func(args []string) int { return reference.Main(args, os.Stdin, os.Stdout, os.Stderr) },
+	stack.ProgramVerb: reference.Process,
 	sensor.Verb:       func([]string) int { return sensor.Main(os.Stdin, os.Stdout) },
 }
 

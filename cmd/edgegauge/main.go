@@ -22,6 +22,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/stacks/reference"
 )
 
 // Exit codes, the same for every verb.
@@ -115,10 +116,10 @@ func endAtOnce(ends []os.Signal) {
 
 // hiddenVerbs are this binary's child processes: no person calls them.
 var hiddenVerbs = map[string]func(args []string) int{
-	device.SuperviseVerb: device.Supervise, // supervise CPUS GROUP -- argv
-	device.EnterVerb:     device.Enter,     // enter DIR… -- argv
-	device.AgentVerb:     agentMain,        // agent DIR [CHANNEL]
-	lab.StackVerb:        stackMain,
+	device.SuperviseVerb: device.Supervise,  // supervise CPUS GROUP -- argv
+	device.EnterVerb:     device.Enter,      // enter DIR… -- argv
+	device.AgentVerb:     agentMain,         // agent DIR [CHANNEL]
+	lab.StackVerb:        reference.Process, // NAME serve|call
 	link.Verb:            func([]string) int { return link.Main() },
 	link.TryVerb:         link.Try,
 	qemu.NetworkVerb:     qemu.ConfigureGuest,

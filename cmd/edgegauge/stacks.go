@@ -16,7 +16,6 @@ import (
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/testbed"
-	"edgegauge.example/edgegauge/stacks/reference"
 )
 
 func stacksCmd(a *app) *cobra.Command {
@@ -27,11 +26,6 @@ func stacksCmd(a *app) *cobra.Command {
 	}
 	c.AddCommand(stacksListCmd(a), stacksNewCmd(a), stacksBuildCmd(a), stacksCheckCmd(a))
 	return c
-}
-
-// stackMain runs a stack inside this binary: NAME serve|call.
-func stackMain(args []string) int {
-	return reference.Main(args, os.Stdin, os.Stdout, os.Stderr)
 }
 
 func stacksListCmd(a *app) *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
 	"runtime"
 
 	"edgegauge.example/edgegauge/internal/service"
@@ -42,6 +43,14 @@ type server interface {
 // Main runs NAME serve|call on the pipes given and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return Tapped(args, stdin, stdout, stderr, nil)
+}
+
+// Process is Main as all that a process does. It closes its output itself: the lab has the server end when the client's
+// is closed, and at the end of a process the kernel takes its memory apart first.
+func Process(args []string) int {
+	status := Main(args, os.Stdin, os.Stdout, os.Stderr)
+	os.Stdout.Close()
+	return status
 }
 
 // Tapped is Main with a tap, which may be nil.
