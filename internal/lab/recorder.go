@@ -23,7 +23,7 @@ type recorder struct {
 
 // A filing is a file of exchanges that a goroutine writes.
 type filing struct {
-	full    chan []measure.Exchange // to be written
+	full    chan []measure.Exchange // to be written: both batches have room, lest the reader wait until the file is begun
 	written chan filed
 	ended   chan error
 }
@@ -65,8 +65,8 @@ func (k *recorder) begin() {
 	if k.file != nil {
 		return
 	}
-	k.file = &filing{full: make(chan []measure.Exchange), written: make(chan filed, 2), ended: make(chan error, 1)}
-	go k.file.write(k.trial.attempt, sides[k.side])
+	k.file = &filing{full: make(chan []measure.Exchange, 2), written: make(chan filed, 2), ended: make(chan error, 1)}
+	go k.file.write(k.file.full, k.trial.attempt, sides[k.side])
 	k.batch = k.newBatch()
 	k.file.written <- filed{batch: k.newBatch()}
 	k.sums.reserve(sides[k.side], k.trial.setup.Requests, &k.trial.lab.spare)
@@ -81,10 +81,10 @@ func (k *recorder) newBatch() []measure.Exchange {
 	return make([]measure.Exchange, 0, n)
 }
 
-// write writes batches until there are no more.
-func (f *filing) write(a *store.Attempt, side measure.Side) {
+// write writes batches until there are no more. f.full may be gone before it begins.
+func (f *filing) write(full <-chan []measure.Exchange, a *store.Attempt, side measure.Side) {
 	w, err := a.Exchanges(side)
-	for batch := range f.full {
+	for batch := range full {
 		if err == nil {
 			err = w.Append(batch)
 		}
@@ -119,9 +119,7 @@ func (k *recorder) flush() error {
 // End takes the figures of all records.
 func (k *recorder) End(e stack.End) error {
 	k.begin()
-	if err := k.flush(); err != nil {
-		return err
-	}
+	k.file.full <- k.batch
 	close(k.file.full)
 	k.file.full, k.batch = nil, nil
 	t := k.trial
