@@ -214,7 +214,8 @@ type run struct {
 	quality  *DriverStats
 	late     tally.Histogram
 	last     time.Duration // end of the last exchange
-	shared   bool          // several goroutines: mu guards call, record, feed, quality, late
+	begun    uint64        // requests, of several goroutines
+	shared   bool          // several goroutines: mu guards call, record, feed, quality, late, begun
 	mu       sync.Mutex
 }
 

@@ -15,7 +15,7 @@ func (r *run) work() {
 func (r *run) drudge(l *lane) {
 	for {
 		r.mu.Lock()
-		seq, due, ok := r.feed.take()
+		_, due, ok := r.feed.take()
 		r.mu.Unlock()
 		if !ok {
 			return
@@ -28,8 +28,12 @@ func (r *run) drudge(l *lane) {
 		if !ok {
 			return
 		}
+		// Subtle: numbered now, and not as it was taken. Lanes take in turn and begin in another order, and one that finds
+		// the run over begins nothing: a number without a request would be a row that no answer fills.
 		r.mu.Lock()
 		r.lateness(due, l.free, now)
+		r.begun++
+		seq := r.begun
 		r.mu.Unlock()
 		r.exchange(l, seq, at, now)
 	}
