@@ -280,6 +280,7 @@ func (e *events) succeed(l *lane, now time.Duration) {
 	// Bytes left to send: the server answered early, and half a request is on the line.
 	if e.d.Connection == PerRequest || !l.conn.reusable() || len(l.out) > 0 {
 		l.hangUp()
+		l.free = e.now() // closing is of no request, nor of the next one's response time
 	}
 	e.release(l)
 }

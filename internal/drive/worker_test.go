@@ -61,3 +61,19 @@ func TestNoRowWithoutARequest(t *testing.T) {
 		t.Errorf("%d ended, %d failed", n, failed)
 	}
 }
+
+// To close the connection that was for one request alone is no part of the next one's response time.
+func TestClosingIsOfNoRequest(t *testing.T) {
+	m := &mute{closing: 20 * time.Millisecond}
+	r := muted(Load{Schedule: ClosedLoop(3, 0)}, PerRequest, m)
+	r.block(r.d.lanes[0])
+	xs := slices.Collect(r.record.Exchanges())
+	for i := 1; i < len(xs); i++ {
+		if closed := m.closed[i-1].Sub(r.base); xs[i].Due < closed {
+			t.Errorf("request %d is due at %v; the connection before it was closed at %v", i+1, xs[i].Due, closed)
+		}
+	}
+	if len(xs) != 3 {
+		t.Errorf("got %+v", xs)
+	}
+}
