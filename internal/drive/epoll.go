@@ -286,8 +286,9 @@ func (e *events) succeed(l *lane, now time.Duration) {
 }
 
 func (e *events) fail(l *lane, err error) {
+	e.finish(l, err) // before what belonged to the connection is forgotten, such as what was sent again
 	l.hangUp()
-	e.finish(l, err)
+	l.free = e.now()
 	e.release(l)
 }
 

@@ -77,3 +77,25 @@ func TestClosingIsOfNoRequest(t *testing.T) {
 		t.Errorf("got %+v", xs)
 	}
 }
+
+// A forgetful stream knows what it sent again until its connection is closed.
+type forgetful struct {
+	mute
+	again int
+}
+
+func (f *forgetful) retransmitted() int { return f.again }
+func (f *forgetful) hungUp()            { f.again = -1 }
+
+// What a request that failed was sent again is counted.
+func TestRetransmissionsOfFailedRequestsAreCounted(t *testing.T) {
+	f := &forgetful{again: 3}
+	r := muted(Load{Schedule: ClosedLoop(1, 0)}, KeepAlive)
+	e := &events{run: r, free: newRing(1), busy: 1}
+	l := newLane(f, 0)
+	l.seq, l.started = 1, true
+	e.fail(l, errTimeout)
+	if n := r.quality.Retransmissions; n != 3 {
+		t.Errorf("%d sent again, want 3", n)
+	}
+}
