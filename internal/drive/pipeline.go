@@ -28,8 +28,9 @@ type pipeline struct {
 var (
 	errUnasked = errors.New("unexpected bytes before a request")
 	// errLast is the end of a connection after a response that said so: the
-	// server takes up nothing that is behind it (RFC 9112, section 9.6).
-	errLast = errors.New("the server announced that it would close")
+	// server takes up nothing that is behind it (RFC 9112, section 9.6). Or after
+	// one that came before its request was sent whole: half of that is on the line.
+	errLast = errors.New("no request can follow on the connection")
 )
 
 // pipelined drives with as many requests in flight as there are lanes.
@@ -184,9 +185,9 @@ func (p *pipeline) parse(now time.Duration) {
 			break
 		}
 		at += p.reply.pos
-		reusable := p.reply.reusable()
+		last := !p.reply.reusable() || p.unsent == p.flight.n
 		p.respond(b, now)
-		if !reusable {
+		if last {
 			p.broke(errLast)
 			return
 		}
@@ -198,7 +199,7 @@ func (p *pipeline) parse(now time.Duration) {
 func (p *pipeline) respond(b []byte, now time.Duration) {
 	l := p.flight.head()
 	p.flight.pop()
-	p.unsent = min(p.unsent, p.flight.n) // answered before it was all sent
+	p.unsent = min(p.unsent, p.flight.n)
 	c := p.conns[l.number]
 	c.buf, c.r = b, p.reply
 	p.reply.reset(p.d.Method == "HEAD", p.d.MostBody)

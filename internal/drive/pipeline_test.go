@@ -169,3 +169,54 @@ func TestPipelineFailures(t *testing.T) {
 		}
 	}
 }
+
+// early sends a body of 32 MiB with its first request, and then its number; it wants "early", and its number back.
+type early struct{}
+
+func (early) Encode(seq uint64, buf []byte) ([]byte, error) {
+	if seq == 1 {
+		return append(buf, make([]byte, 32<<20)...), nil
+	}
+	return fmt.Append(buf, seq), nil
+}
+
+func (early) Decode(seq uint64, status int, body []byte) error {
+	want := fmt.Sprint(seq)
+	if seq == 1 {
+		want = "early"
+	}
+	if status != 200 || string(body) != want {
+		return fmt.Errorf("status %d, %q, want %q", status, body, want)
+	}
+	return nil
+}
+
+// A server answers before it has read all of a request, and goes on. The requests behind it get their own answers.
+func TestPipelineAnsweredBeforeAllWasSent(t *testing.T) {
+	url := hostile(t, func(c net.Conn, _ int) {
+		in := bufio.NewReader(c)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			if r.ContentLength > 1<<20 {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")
+				time.Sleep(50 * time.Millisecond)
+				io.Copy(io.Discard, r.Body)
+				continue
+			}
+			body, _ := io.ReadAll(r.Body)
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		}
+	})
+	record := runPipelined(t, url, 3, Load{Schedule: ClosedLoop(6, 0), Record: true}, early{})
+	for x := range record.Exchanges() {
+		if x.Failure != "" {
+			t.Errorf("request %d: %s", x.Seq, x.Failure)
+		}
+	}
+	if q := record.Quality; q.Reconnects != 1 || q.Repetitions != 0 {
+		t.Errorf("%d connections made anew, %d requests sent twice, want 1 and 0", q.Reconnects, q.Repetitions)
+	}
+}
