@@ -156,9 +156,15 @@ func (m *multiplexer) open() {
 
 func (m *multiplexer) connect(by time.Duration) error {
 	m.countConnect()
+	began := m.now()
 	raw, err := openRaw(&m.pacer, m.d.target, by)
 	if err != nil {
 		return err
+	}
+	for i := range m.waiting.n { // all of them wait for it
+		l := m.waiting.get(i)
+		l.opening = began
+		m.run.opened(l)
 	}
 	m.fd = raw.fd
 	return unix.SetNonblock(m.fd, true)

@@ -75,9 +75,12 @@ func (p *pipeline) send(l *lane, due, now time.Duration) {
 	p.unsent++
 	if p.fd < 0 {
 		p.countConnect()
+		l.opening = p.now()
 		if err := p.connect(l.by); err != nil {
 			p.fail(err)
+			return
 		}
+		p.opened(l)
 	}
 }
 

@@ -7,10 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func runPipelined(t *testing.T, url string, inFlight int, load Load, call Call) *Record {
@@ -218,5 +221,35 @@ func TestPipelineAnsweredBeforeAllWasSent(t *testing.T) {
 	}
 	if q := record.Quality; q.Reconnects != 1 || q.Repetitions != 0 {
 		t.Errorf("%d connections made anew, %d requests sent twice, want 1 and 0", q.Reconnects, q.Repetitions)
+	}
+}
+
+// A connection that requests share and wait for is in their connection, not in their RTT.
+func TestSharedConnectionIsNotInTheRTT(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(echo))
+	defer plain.Close()
+	streams, _ := http2Server(t, false, echo)
+	for _, s := range []Spec{{URL: plain.URL, Connection: Pipelined}, {URL: streams.URL, Connection: Multiplexed,
+		Protocol: HTTP2}} {
+		s.Concurrency = 3
+		d, err := Dial(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(d.lanes[0].fd)
+		d.lanes[0].fd = -1
+		record, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(6, 0), Record: true}, numbered{1})
+		d.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		xs := slices.Collect(record.Exchanges())
+		sound(t, xs)
+		for _, x := range xs {
+			waits := x.Seq == 1 || x.Seq <= 3 && s.Connection == Multiplexed
+			if (x.Connection > 0) != waits || x.Connection+x.Serialization+x.RTT()+x.Deserialization > x.Total {
+				t.Errorf("%s: %+v", s.Connection, x)
+			}
+		}
 	}
 }
