@@ -291,8 +291,8 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	}
 	perStream := m.w.perStream
 	err := m.w.take(kind, flags, stream, b)
-	if errors.Is(err, errLength) && l != nil {
-		if !m.w.ended {
+	if _, long := err.(tooLargeError); (long || errors.Is(err, errLength)) && l != nil {
+		if long || !m.w.ended {
 			m.reset(stream)
 		}
 		m.end(l, fmt.Errorf("HTTP/2: %w", err))

@@ -146,6 +146,49 @@ func TestMultiplexReset(t *testing.T) {
 	}
 }
 
+// A response longer than allowed fails its request, and no other.
+func TestMultiplexTooLarge(t *testing.T) {
+	over := make(chan bool)
+	server, _ := http2Server(t, false, func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength == 3 {
+			w.Write(make([]byte, 2<<20)) // or as much of it as is wanted
+			close(over)
+			return
+		}
+		<-over
+		echo(w, r)
+	})
+	d, err := Dial(t.Context(), Spec{URL: server.URL, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 4,
+		MostBody: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	record, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(12, 0), Record: true}, lengths{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := range record.Exchanges() {
+		want := ""
+		if x.Seq == 2 {
+			want = "HTTP/2: response: body larger than 1048576 bytes"
+		}
+		if x.Failure != want {
+			t.Errorf("request %d: %q, want %q", x.Seq, x.Failure, want)
+		}
+	}
+	if record.Quality.Reconnects > 0 {
+		t.Errorf("%d connections made anew", record.Quality.Reconnects)
+	}
+}
+
+// lengths sends bodies of different lengths: 3 bytes with request 2.
+type lengths struct{ Fixed }
+
+func (lengths) Encode(seq uint64, buf []byte) ([]byte, error) {
+	return append(buf, make([]byte, seq+1)...), nil
+}
+
 // Bodies larger than the connection's window wait for it, many at once. A server of net/http ends a connection on
 // which more is sent than it allowed.
 func TestMultiplexWaitsForTheWindow(t *testing.T) {

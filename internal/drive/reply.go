@@ -20,8 +20,14 @@ var (
 	errUnframed = errors.New("response: without a length")
 )
 
-// tooLarge says that a response has a longer body than was allowed.
-func tooLarge(most int) error { return fmt.Errorf("response: body larger than %d bytes", most) }
+// A tooLargeError is a response with a longer body than so many bytes, which were allowed.
+type tooLargeError int
+
+func (most tooLargeError) Error() string {
+	return fmt.Sprintf("response: body larger than %d bytes", int(most))
+}
+
+func tooLarge(most int) error { return tooLargeError(most) }
 
 type part uint8
 
