@@ -18,6 +18,10 @@ type coapConn struct {
 	x    *coap.ClientExchange
 	call coap.Call
 	buf  []byte
+	// Of half the message IDs: see reusable.
+	fresh      bool          // the socket has carried none
+	used       uint64        // before the present half
+	since, now time.Duration // when that began
 }
 
 var coapMethods = map[string]coap.Code{"GET": coap.GET, "POST": coap.POST, "PUT": coap.PUT, "DELETE": coap.DELETE}
@@ -30,7 +34,7 @@ var coapFormats = map[string]coap.Format{
 }
 
 func newCoAPConn(t *target, seed uint64) (*coapConn, error) {
-	w := &coapConn{buf: make([]byte, 1<<16), call: coap.Call{NON: t.NON}}
+	w := &coapConn{buf: make([]byte, 1<<16), call: coap.Call{NON: t.NON}, fresh: true}
 	var ok bool
 	if w.call.Method, ok = coapMethods[t.Method]; !ok {
 		return nil, fmt.Errorf("CoAP has no method %q; write GET, POST, PUT or DELETE", t.Method)
@@ -111,6 +115,9 @@ func contentFormat(mediaType string) (coap.Format, error) {
 func (w *coapConn) headroom() int { return 0 }
 
 func (w *coapConn) start(buf []byte, now time.Duration) error {
+	if w.fresh {
+		w.fresh, w.used, w.since = false, w.x.MessageIDs(), now
+	}
 	w.call.Body = buf
 	w.x.Start(&w.call, now)
 	return w.failure()
@@ -121,6 +128,7 @@ func (w *coapConn) next() []byte { return w.x.Next() }
 func (w *coapConn) space() []byte { return w.buf }
 
 func (w *coapConn) got(n int, now time.Duration) (bool, error) {
+	w.now = now
 	w.x.Receive(w.buf[:n], now)
 	return w.x.Done(), w.failure()
 }
@@ -141,7 +149,20 @@ func (w *coapConn) reply() (int, []byte) {
 	return int(r.Code.Class())*100 + int(r.Code&31), r.Body
 }
 
-func (w *coapConn) reusable() bool { return true }
+// reusable: a message ID must not come again within EXCHANGE_LIFETIME from the same port (RFC 7252, section 4.4), or a
+// server takes its message for a duplicate, and answers it as the one before. So no half of them is used in less; who
+// asks more quickly goes on from another port.
+func (w *coapConn) reusable() bool {
+	if w.x.MessageIDs()-w.used < 1<<15 {
+		return true
+	}
+	quick := w.now-w.since < coap.ExchangeLifetime
+	w.used, w.since = w.x.MessageIDs(), w.now
+	return !quick
+}
+
+// hungUp: the next request goes out from another port.
+func (w *coapConn) hungUp() { w.fresh = true }
 
 // retransmitted: RFC 7252, section 4.2.
 func (w *coapConn) retransmitted() int { return w.x.Retransmissions() }

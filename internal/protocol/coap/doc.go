@@ -40,8 +40,8 @@
 // RFC 7252 knows a duplicate by its sender and message ID. Here the bytes must
 // be equal too: a client that makes more than 250 requests a second reuses
 // message IDs within EXCHANGE_LIFETIME, and must not be answered from memory.
-// Other servers do answer from memory: a driver should change its port before
-// it has used 65536 message IDs on one.
+// Other servers do answer from memory: a driver changes its port before it uses
+// a message ID again (ClientExchange.MessageIDs).
 //
 // # Figures and checks
 //

@@ -278,7 +278,7 @@ func TestDuplicates(t *testing.T) {
 	if d.raw(other); asked != 3 {
 		t.Error("other bytes under the same message ID are no duplicate")
 	}
-	d.now += exchangeLifetime
+	d.now += ExchangeLifetime
 	if d.raw(datagram); asked != 4 {
 		t.Error("after EXCHANGE_LIFETIME it is no duplicate")
 	}

@@ -149,6 +149,7 @@ type ClientExchange struct {
 	observed   bool
 
 	retransmissions int
+	ids             uint64 // message IDs used
 }
 
 // NewClientExchange makes a ClientExchange. Message IDs, tokens and the spread of
@@ -200,6 +201,7 @@ func (x *ClientExchange) ask(now time.Duration) {
 		m.Type = NonConfirmable
 	}
 	x.mid++
+	x.ids++
 	t := x.next64()
 	x.token = [4]byte{byte(t), byte(t >> 8), byte(t >> 16), byte(t >> 24)}
 	if x.call.token != nil {
@@ -330,6 +332,9 @@ func (x *ClientExchange) Result() (Reply, error) { return x.reply, x.err }
 
 // Retransmissions counts the requests sent again since Start.
 func (x *ClientExchange) Retransmissions() int { return x.retransmissions }
+
+// MessageIDs is how many message IDs were used since it was made. After 65,536 they come again.
+func (x *ClientExchange) MessageIDs() uint64 { return x.ids }
 
 func (x *ClientExchange) fail(err error) {
 	x.phase, x.err, x.reply, x.sendReq = over, err, Reply{}, false

@@ -38,7 +38,7 @@ func TestNothingGrows(t *testing.T) {
 	if got := d.ask("CON PUT /sum 1:0/1/1024 (1024@0)"); got != "ACK 2.31 1:0/1/1024" {
 		t.Errorf("the next one is told %q", got)
 	}
-	d.now += exchangeLifetime
+	d.now += ExchangeLifetime
 	d.ep.tick(d.now)
 	if d.ep.transfers.n != 0 || d.ep.held != 0 || len(d.ep.peers) != 0 {
 		t.Errorf("after EXCHANGE_LIFETIME: %d transfers, %d bytes, %d peers", d.ep.transfers.n, d.ep.held, len(d.ep.peers))

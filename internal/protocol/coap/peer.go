@@ -79,7 +79,7 @@ func (ep *endpoint) forget(p *peer) {
 // recall finds a message that was heard before.
 func (p *peer) recall(id uint16, hash uint64, now time.Duration) *exchange {
 	for i, v := range p.ids[:p.nHeard] {
-		if e := &p.heard[i]; v == id && e.hash == hash && now-e.at < exchangeLifetime {
+		if e := &p.heard[i]; v == id && e.hash == hash && now-e.at < ExchangeLifetime {
 			return e
 		}
 	}

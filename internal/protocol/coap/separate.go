@@ -84,11 +84,11 @@ func (ep *endpoint) chores(now time.Duration) []*observer {
 			ep.again(i, now)
 		}
 	}
-	for tr := ep.transfers.first; tr != nil && now-tr.at >= exchangeLifetime; tr = ep.transfers.first {
+	for tr := ep.transfers.first; tr != nil && now-tr.at >= ExchangeLifetime; tr = ep.transfers.first {
 		ep.s.Counts.Expired.Add(1)
 		ep.drop(tr)
 	}
-	for p := ep.known.first; p != nil && now-p.at >= exchangeLifetime; {
+	for p := ep.known.first; p != nil && now-p.at >= ExchangeLifetime; {
 		next := p.next
 		if p.busy == 0 {
 			ep.forget(p)

@@ -145,7 +145,7 @@ func (ep *endpoint) serveConn(ctx context.Context, conn net.Conn) error {
 	t := newTask(recordRoom)
 	t.from = p
 	for {
-		if err := conn.SetReadDeadline(time.Now().Add(exchangeLifetime)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(ExchangeLifetime)); err != nil {
 			return ended(ctx, err)
 		}
 		n, err := conn.Read(t.buf)

@@ -70,11 +70,13 @@ type Server struct {
 	endpoints []*endpoint
 }
 
+// ExchangeLifetime is how long a message ID is not to be used again between two ends: RFC 7252, section 4.8.2.
+const ExchangeLifetime = 247 * time.Second
+
 // Transmission parameters of RFC 7252, section 4.8.
 const (
-	ackTimeout       = 2 * time.Second
-	maxRetransmit    = 4
-	exchangeLifetime = 247 * time.Second
+	ackTimeout    = 2 * time.Second
+	maxRetransmit = 4
 )
 
 // datagrams is what sends through a socket.

@@ -39,7 +39,7 @@ func (ep *endpoint) serveStream(ctx context.Context, conn net.Conn) {
 		if n == len(buf) { // grows with what comes, not with what is announced
 			buf = append(buf, make([]byte, len(buf))...)
 		}
-		if err := conn.SetReadDeadline(time.Now().Add(exchangeLifetime)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(ExchangeLifetime)); err != nil {
 			return
 		}
 		got, err := conn.Read(buf[n:])
