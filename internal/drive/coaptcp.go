@@ -103,6 +103,15 @@ func (w *coapTCPConn) failure() error {
 	return err
 }
 
+// unasked takes what came between requests: what the server says of itself, a ping, or that it will end the connection.
+func (w *coapTCPConn) unasked(n int) error {
+	err := w.x.Took(n, 0)
+	if err == nil && !w.x.Reusable() {
+		return io.EOF
+	}
+	return err
+}
+
 func (w *coapTCPConn) closed() error { return io.EOF }
 
 func (w *coapTCPConn) reply() (int, []byte) {

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -232,6 +233,55 @@ func TestCoAPServerThatHangsUp(t *testing.T) {
 			if x.Failure != "" {
 				t.Errorf("%s, %d at once: request %d: %s", spec.Connection, spec.Concurrency, x.Seq, x.Failure)
 			}
+		}
+	}
+}
+
+// What a server says between requests is read, and no reason to give its connection up: what it takes, of which it
+// speaks on each, or a ping. That it will end the connection is one.
+func TestCoAPOverTCPIsHeardBetweenRequests(t *testing.T) {
+	const connections = 4
+	s := streamServer{t: t}
+	d, err := Dial(t.Context(), Spec{URL: "coap+tcp" + strings.TrimPrefix(hostile(t, s.serve), "http"),
+		Concurrency: connections, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		said := 1 // the first connection's was waited for
+		for _, l := range d.lanes[1:] {
+			if waiting, err := peek(l.fd); waiting && err == nil {
+				said++
+			}
+		}
+		if said == connections {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d connections heard something", said, connections)
+		}
+	}
+	r, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(3*connections, 0), Record: true}, Fixed("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := range r.Exchanges() {
+		if x.Failure != "" || x.Connection != 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+	if r.Quality.Reconnects != 0 || s.connections != connections {
+		t.Errorf("%d connections made anew, %d in all, want 0 and %d", r.Quality.Reconnects, s.connections, connections)
+	}
+	for code, want := range map[coap.Code]error{coap.Ping: nil, coap.Release: io.EOF} {
+		w, err := newCoAPTCPConn(&target{Spec: Spec{Method: "POST", MostBody: 1}, path: "/x"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := coap.Message{Code: code}
+		if got := w.unasked(copy(w.space(), m.AppendStream(nil))); got != want {
+			t.Errorf("%v: %v, want %v", code, got, want)
 		}
 	}
 }
