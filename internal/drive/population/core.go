@@ -361,7 +361,7 @@ func (c *core) hear(i int32, b []byte, now int64) {
 	m := &c.in
 	d := &c.devices[i]
 	busy := d.what == unacked || d.what == acked
-	if err := m.Decode(b); err != nil || m.Type == coap.Confirmable && m.Code == coap.Empty {
+	if m.Decode(b) != nil {
 		c.Strays++
 		return
 	}
@@ -388,7 +388,7 @@ func (c *core) hear(i int32, b []byte, now int64) {
 		} else {
 			c.Strays++
 		}
-		if m.Type == coap.Confirmable { // RFC 7252, section 4.2: of no interest
+		if m.Type == coap.Confirmable { // RFC 7252, section 4.2: of no interest; or 4.3: a ping
 			c.out = append(c.out, message{i, m.ID, reset})
 		}
 	}

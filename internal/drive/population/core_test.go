@@ -188,6 +188,9 @@ func TestExchanges(t *testing.T) {
 			return append([]reply{{rtt / 2, bytesOf(coap.Confirmable, coap.Content, 5, []byte("abcd"), "ok")}},
 				answers(w, i, m)...)
 		}, false, Counts{Requests: 1, Answered: 1, Strays: 1}, "", 0, 1},
+		{"a ping of the server's", func(w *world, i int, m *coap.Message) []reply {
+			return append([]reply{{rtt / 2, bytesOf(coap.Confirmable, coap.Empty, 5, nil, "")}}, answers(w, i, m)...)
+		}, false, Counts{Requests: 1, Answered: 1, Strays: 1}, "", 0, 1},
 		{"another message's acknowledgement", func(_ *world, _ int, m *coap.Message) []reply {
 			return []reply{{rtt, bytesOf(coap.Acknowledgement, coap.Content, m.ID+1, m.Token, "ok")}}
 		}, false, Counts{Requests: 1, Failed: 1, Strays: 5, Retransmissions: 4}, errNoAnswer.Error(), 0, 0},
