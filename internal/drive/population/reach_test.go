@@ -265,3 +265,31 @@ func TestPagedConnectionAtTheInstant(t *testing.T) {
 		t.Errorf("got %d answers of %d B", p.s.Answered, p.s.BytesIn)
 	}
 }
+
+// What came over a connection for a radio that sleeps when a run ends is not missing from it in the next one.
+func TestPagedConnectionOverTwoRuns(t *testing.T) {
+	const s = time.Second
+	p := onPaper(func(x *Spec) {
+		x.Stream = &Stream{Protocol: MQTT311, Topic: "a"}
+		x.Classes[0] = Class{Share: 1, Observe: time.Minute, Sleep: Sleep{Mode: PSM, Active: s}}
+	})
+	p.s.reachesSometimes()
+	p.s.set(Load{For: 3 * s}, 1)
+	p.until(0)
+	p.s.opened(0, p.at)
+	p.s.received(0, []byte("\x20\x02\x00\x00\x90\x05\x00\x01\x00\x00\x00"), p.at)
+	p.at = int64(2 * s)
+	const published = "\x30\x0e\x00\x0ba/request/xq"
+	p.s.received(0, []byte(published[:5]), p.at)
+	if p.s.Paged != 1 {
+		t.Fatalf("got %+v", p.s.Counts)
+	}
+	p.at = int64(3 * s)
+	p.s.finish(p.at)
+	p.s.set(Load{For: 3 * s, Record: true}, 2)
+	p.at = 0
+	p.s.received(0, []byte(published[5:]), p.at)
+	if c := p.s.Counts; c.Notifications != 1 || c.Broken+c.Strays+c.Duplicates != 0 {
+		t.Errorf("got %+v", c)
+	}
+}

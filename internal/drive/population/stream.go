@@ -121,7 +121,6 @@ func (s *streams) set(l Load, salt uint16) {
 		}
 	}
 	s.begin(l, salt)
-	clear(s.parked)
 	s.OpenMost = s.opens
 	s.over = s.outage.For == 0
 	if !s.Stream.joins() {
@@ -139,8 +138,12 @@ func (s *streams) set(l Load, salt uint16) {
 	}
 }
 
-// finish gives up what is under way. Connections at rest stay open for the next run.
+// finish gives up what is under way. Connections at rest stay open for the next run, and nothing that came over one may
+// be missing from it.
 func (s *streams) finish(now int64) {
+	for i := range s.parked {
+		s.unpark(i, now)
+	}
 	for i := range s.devices {
 		if s.links[i].phase != open || s.devices[i].what == asking || s.devices[i].what == pinged {
 			s.hang(int32(i))
