@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -19,7 +20,7 @@ import (
 type device struct {
 	at   int64  // when it wants to be called, ns of the run
 	due  int64  // when the request under way was due
-	sent int64  // when that, or a ping, was first sent; below 0: nothing was yet
+	sent int64  // when that, or a ping, was first sent, or its connection or session begun; unsent: nothing was
 	next int32  // in its slot of the wheel
 	prev int32  // likewise; see wheel
 	k    uint32 // number of its next report, from 0
@@ -29,6 +30,9 @@ type device struct {
 	// up; and above them how often in a row its reports failed, up to mostFailures.
 	tries uint8
 }
+
+// unsent is of device.sent. What was sent in the run before is below 0.
+const unsent = math.MinInt64
 
 const (
 	mostFailures = 31
@@ -151,7 +155,7 @@ func (c *core) begin(l Load, salt uint16) {
 	c.waysAgain()
 	c.stays = l.For > 0 && (l.Record || c.observes())
 	for i := range c.devices {
-		c.devices[i] = device{prev: away, sent: -1, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
+		c.devices[i] = device{prev: away, sent: unsent, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
 	}
 	c.watchAgain()
 	for i := range c.devices {
@@ -185,8 +189,8 @@ func (c *core) sleep(i int32, now int64) {
 		at = c.dueAt(i, d.k)
 	}
 	d.what = sleeping
-	if alive := c.alive(i); alive > 0 && d.sent >= 0 && d.sent+alive < at {
-		d.what, at = silent, d.sent+alive
+	if alive := c.alive(i); alive > 0 && d.sent != unsent && d.sent+alive < at {
+		d.what, at = silent, max(d.sent+alive, now)
 	}
 	if c.watches != nil && c.watches[i].next < at {
 		d.what, at = renewing, max(c.watches[i].next, now)
@@ -256,7 +260,7 @@ func (c *core) call(i int32, now int64) {
 		c.register(i, now)
 	case silent:
 		if c.sessions != nil && !c.sessionOpen(i) {
-			d.sent = -1 // nobody is there who would answer
+			d.sent = unsent // nobody is there who would answer
 			c.sleep(i, 0)
 			return
 		}

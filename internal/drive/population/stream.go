@@ -115,9 +115,12 @@ func newStreams(c *core, w wire) *streams {
 
 // set is begin for streams. Devices that are connected stay so.
 func (s *streams) set(l Load, salt uint16) {
+	now := s.wire.now() // of the run before
+	said := make([]int64, len(s.links))
 	for i := range s.links {
 		if s.links[i].marks &^= early; s.links[i].phase == open {
 			s.links[i].marks |= early
+			said[i] = min(s.devices[i].sent-now, 0) // the broker counts a silence over both runs
 		}
 	}
 	s.begin(l, salt)
@@ -129,7 +132,7 @@ func (s *streams) set(l Load, salt uint16) {
 	for i := range s.devices {
 		i := int32(i)
 		if s.links[i].phase == open {
-			s.devices[i].sent = 0
+			s.devices[i].sent = said[i]
 			s.sleep(i, 0)
 			continue
 		}

@@ -590,3 +590,27 @@ func FuzzStreams(f *testing.F) {
 		}
 	})
 }
+
+// What a broker bears of silence counts from what the device said last, be it in the run before.
+func TestKeepAliveOverTwoRuns(t *testing.T) {
+	const s = time.Second
+	p := onPaper(func(x *Spec) {
+		x.Stream = &Stream{Protocol: MQTT311, Topic: "a"}
+		x.Classes[0].KeepAlive, x.Classes[0].Period, x.Phase = 4*s, 10*time.Hour, Random
+	})
+	p.s.set(Load{For: 3 * s}, 1)
+	p.until(0)
+	p.s.opened(0, p.at)
+	p.s.received(0, []byte("\x20\x02\x00\x00\x90\x04\x00\x01\x00\x00"), p.at)
+	p.until(3 * s)
+	p.s.finish(p.at)
+	p.s.set(Load{For: 3 * s, Record: true}, 2)
+	p.at = 0
+	p.until(900 * time.Millisecond)
+	early := p.s.Pings
+	p.until(1100 * time.Millisecond)
+	if early != 0 || p.s.Pings != 1 || p.s.Connects != 0 {
+		t.Errorf("silent for 3 s before the run: %d pings before 1 s and %d after it, %d connections; want 0, 1 and 0", early,
+			p.s.Pings, p.s.Connects)
+	}
+}
