@@ -102,6 +102,8 @@ type core struct {
 	numbered []int32          // message ID of the request that a context sealed last; -1: none
 	sealed   coap.Message
 	watches  []watch // where devices observe
+	// Where requests may wait for a connection or a session: when the last one went out itself.
+	went []int64
 	// Of devices that are not always reachable: when they last sent, and last sent or heard; below 0: not yet.
 	patience     int64 // ns that the broker lets devices be silent for; 0: as long as they like
 	spoke, awake []int64
@@ -153,6 +155,7 @@ func (c *core) begin(l Load, salt uint16) {
 	c.forgetHalf()
 	c.reachAgain()
 	c.waysAgain()
+	clear(c.went)
 	c.stays = l.For > 0 && (l.Record || c.observes())
 	for i := range c.devices {
 		c.devices[i] = device{prev: away, sent: unsent, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
@@ -336,10 +339,13 @@ func (c *core) await(i int32, now int64) {
 
 // left notes that a message was handed to the kernel at an instant.
 func (c *core) left(m message, now int64) {
+	d := &c.devices[m.device]
+	if m.kind == following && d.id == m.id {
+		c.went[m.device] = now
+	}
 	if m.kind != request && m.kind != hello {
 		return
 	}
-	d := &c.devices[m.device]
 	if d.id == m.id && d.asks() {
 		d.sent = max(now, d.due)
 	}
@@ -435,18 +441,6 @@ func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 	}
 	d.setFailures(0)
 	c.sleep(i, now)
-}
-
-// done ends the request under way.
-func (c *core) done(i int32, now int64, why error, size int) {
-	d := &c.devices[i]
-	c.waiting--
-	c.wheel.remove(i)
-	r := row{due: d.due, sent: d.sent, in: uint32(size)}
-	if why == nil {
-		r.done = max(now, d.sent+1) // Subtle: one clock read stands for a batch
-	}
-	c.rows.put(r, why, draw(c.Seed, c.number(i), forSample+uint64(c.salt)<<16|uint64(d.id)))
 }
 
 // fail ends the request under way without a right answer.

@@ -2,6 +2,7 @@ package population
 
 import (
 	"iter"
+	"math"
 	"math/bits"
 	"time"
 
@@ -9,9 +10,10 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// A row is one request as it is kept, 40 B at most; done of 0: it failed.
+// A row is one request as it is kept, 40 B; done of 0: it failed.
 type row struct {
 	due, sent, done int64
+	opening         uint32 // µs before sent in which its connection was opened, or its session
 	in              uint32 // B of the answer's payload
 	why             uint32 // number of a text in reasons; 0: it did not fail
 	draw            uint32 // says whether it stays when rows are thinned
@@ -65,6 +67,22 @@ func (r *rows) put(x row, why error, draw uint64) {
 
 func (r *rows) at(i int) *row { return &r.chunks[i/chunkRows][i%chunkRows] }
 
+// done ends the request under way, and keeps it.
+func (c *core) done(i int32, now int64, why error, size int) {
+	d := &c.devices[i]
+	c.waiting--
+	c.wheel.remove(i)
+	r := row{due: d.due, sent: d.sent, in: uint32(size)}
+	if c.went != nil && c.went[i] > d.sent { // else it is of an earlier request
+		r.sent = c.went[i]
+		r.opening = uint32(min((r.sent-d.sent)/1e3, math.MaxUint32))
+	}
+	if why == nil {
+		r.done = max(now, r.sent+1) // Subtle: one clock read stands for a batch
+	}
+	c.rows.put(r, why, draw(c.Seed, c.number(i), forSample+uint64(c.salt)<<16|uint64(d.id)))
+}
+
 // thin drops every other row, until one is dropped.
 func (r *rows) thin() {
 	for before := r.n; r.n == before && r.halved < 32; {
@@ -87,9 +105,10 @@ func (r *rows) exchanges(body int) iter.Seq[measure.Exchange] {
 		for i := range r.n {
 			w := r.at(i)
 			x := measure.Exchange{Seq: uint64(i) + 1, Due: time.Duration(w.due), Sent: time.Duration(w.sent),
-				Done: time.Duration(w.done), Out: int64(body), In: int64(w.in), Failure: r.reasons.Texts[w.why]}
+				Done: time.Duration(w.done), Connection: time.Duration(w.opening) * time.Microsecond, Out: int64(body),
+				In: int64(w.in), Failure: r.reasons.Texts[w.why]}
 			if w.done > 0 {
-				x.Total = x.Done - x.Sent
+				x.Total = x.Connection + x.Done - x.Sent
 			}
 			if !yield(x) {
 				return

@@ -40,6 +40,7 @@ func (c *core) secure() error {
 		return errors.New("DTLS and OSCORE are for devices that speak CoAP")
 	case len(s.OSCORE.Secret) == 0:
 		c.sessions, c.moved = make([]*dtls.Session, len(c.devices)), make([]uint16, len(c.devices))
+		c.went = make([]int64, len(c.devices))
 		return nil
 	}
 	c.template = append([]byte{1 << 6, c.Method, 0, 0}, c.Request...)

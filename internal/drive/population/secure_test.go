@@ -82,6 +82,11 @@ func TestDevicesWithSecurity(t *testing.T) {
 				if int64(r.Kept) != r.Requests {
 					t.Errorf("run %d: %d rows of %d requests", run, r.Kept, r.Requests)
 				}
+				for e := range r.Exchanges() { // a handshake is before the request, and not in its RTT
+					if (e.Connection > 0) != (want > 0) || e.Sent-e.Connection < e.Due || e.Total != e.Connection+e.RTT() {
+						t.Fatalf("run %d: %+v", run, e)
+					}
+				}
 			}
 			if n := c.served(); n != int(answered) {
 				t.Errorf("the server counted %d requests, the devices %d", n, answered)

@@ -106,7 +106,7 @@ func newStreams(c *core, w wire) *streams {
 	if c.Stream.TLS != nil {
 		s.shield = &shield{config: c.Stream.TLS, ends: make([]*tlsEnd, len(c.devices)), buf: make([]byte, 16<<10)}
 	}
-	c.turn = s.call
+	c.turn, c.went = s.call, make([]int64, len(c.devices))
 	if c.Stream.joins() {
 		c.keeps = func(i int32) bool { return s.links[i].marks&early != 0 }
 	}
@@ -216,7 +216,10 @@ func (s *streams) ask(i int32, due, now int64) {
 	s.waiting++
 	s.Requests++
 	d.id++
-	d.due, d.sent, d.what = due, now, asking
+	// Subtle: of the clock again, since each device before it cost system calls. And before its own, which are of the RTT.
+	at := s.wire.now()
+	s.late.Add(time.Duration(at - due))
+	d.due, d.sent, d.what = due, max(at, due), asking
 	l.marks &^= answered | settled | idle
 	l.got = 0
 	switch {
@@ -225,11 +228,7 @@ func (s *streams) ask(i int32, due, now int64) {
 	case l.phase == closed && l.marks&cutOut == 0:
 		s.connect(i, now)
 	}
-	// Subtle: of the clock again, since each device costs system calls here.
-	left := s.wire.now()
-	s.late.Add(time.Duration(left - due))
 	if d.what == asking && d.due == due {
-		d.sent = max(left, due)
 		s.await(i)
 	}
 }

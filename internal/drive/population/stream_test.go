@@ -10,20 +10,24 @@ import (
 	"net/http"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
 
 // A paper is a wire that writes down what it is asked, at an instant that the test sets.
 type paper struct {
-	at  int64
-	did []string
-	s   *streams
+	at      int64
+	did     []string
+	s       *streams
+	sending time.Duration // it takes to send
+	fired   time.Duration // after 10 s it sent last
 }
 
 func (p *paper) now() int64 { return p.at }
@@ -36,6 +40,8 @@ func (p *paper) dial(i int32) error {
 
 func (p *paper) send(i int32, b []byte) error {
 	p.did = append(p.did, fmt.Sprintf("send %d %q", i, b))
+	p.fired = time.Duration(p.at) - 10*time.Second
+	p.at += int64(p.sending)
 	return nil
 }
 
@@ -589,6 +595,31 @@ func FuzzStreams(f *testing.F) {
 			t.Fatalf("state %d, %d under way", p.s.devices[0].what, p.s.waiting)
 		}
 	})
+}
+
+// A connection that a request waits for is in its response time, and not in its RTT. What the kernel takes to send the
+// request is.
+func TestRTTOfDevicesIsOfTheRequest(t *testing.T) {
+	const ms = time.Millisecond
+	p := onPaper(nil)
+	p.until(0)
+	p.until(300 * ms)
+	p.s.opened(0, p.at)
+	p.s.received(0, []byte("a"), int64(500*ms))
+	p.sending = 7 * ms
+	p.until(10*time.Second + 5*ms)
+	p.s.received(0, []byte("a"), int64(10*time.Second+20*ms))
+	want := []measure.Exchange{
+		{Seq: 1, Sent: 300 * ms, Done: 500 * ms, Connection: 300 * ms, Total: 500 * ms, In: 1},
+		{Seq: 2, Due: 10 * time.Second, Sent: 10*time.Second + p.fired, Done: 10*time.Second + 20*ms, Total: 20*ms - p.fired,
+			In: 1},
+	}
+	if got := slices.Collect(p.s.rows.exchanges(0)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if late := p.s.late.Max(); late != p.fired {
+		t.Errorf("late by %v, want %v", late, p.fired)
+	}
 }
 
 // What a broker bears of silence counts from what the device said last, be it in the run before.

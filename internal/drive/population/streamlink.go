@@ -130,6 +130,7 @@ func (s *streams) up(i int32, now int64) {
 	s.links[i].phase = open
 	switch d.what {
 	case asking:
+		s.went[i] = s.wire.now()
 		s.transmit(i, now)
 	case joining:
 		if d.failures() > 0 {
