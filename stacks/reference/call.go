@@ -39,7 +39,9 @@ func (c *caller) Decode(_ uint64, status int, body []byte) error {
 	if status/100 != 2 {
 		return fmt.Errorf("status %d: %.100s", status, bytes.TrimSpace(body))
 	}
-	return codec.Decode(c.encoding, body, c.name, true, &c.response)
+	err := codec.Decode(c.encoding, body, c.name, true, &c.response)
+	c.answered()
+	return err
 }
 
 // Check judges the answer decoded last; its time is nobody's deserialization.

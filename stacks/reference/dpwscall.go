@@ -59,6 +59,7 @@ func (c *dpwsCaller) Decode(_ uint64, status int, body []byte) error {
 	if c.alone && !bytes.Equal(c.reply.RelatesTo, c.header.MessageID) {
 		return errors.New("answer relates to another request")
 	}
+	c.answered()
 	return nil
 }
 

@@ -10,8 +10,8 @@ import (
 // A firstInvoke times a client's very first request. With more than one under
 // way at once there is none.
 type firstInvoke struct {
-	began, took int64
-	over        bool
+	began, decoded, took int64
+	over                 bool
 }
 
 // begin is called before a request is serialized.
@@ -22,10 +22,17 @@ func (f *firstInvoke) begin() {
 	}
 }
 
-// end is called after an answer was deserialized and checked.
+// answered is called after an answer was deserialized: the total ends there.
+func (f *firstInvoke) answered() {
+	if !f.over {
+		f.decoded = now()
+	}
+}
+
+// end is called after it was checked as well.
 func (f *firstInvoke) end(err error) {
 	if !f.over && err == nil {
-		f.took = now() - f.began
+		f.took = f.decoded - f.began
 	}
 	f.over = true
 }
