@@ -217,10 +217,11 @@ func (m *mqttServer) received(n int) error {
 			return err
 		}
 		if request != nil {
+			came := now()
 			m.mu.Unlock() // a place may be long in coming, and answers make it
 			m.turns <- struct{}{}
 			m.mu.Lock()
-			m.begun(request)
+			m.begun(request, came)
 		}
 		if !more {
 			return m.flush()
@@ -237,8 +238,8 @@ func (m *mqttServer) flush() error {
 	return nil
 }
 
-// begun answers a request in a goroutine of its own, as net/http does.
-func (m *mqttServer) begun(request *mqtt.Message) {
+// begun answers a request in a goroutine of its own, as net/http does. Its total begins when it came.
+func (m *mqttServer) begun(request *mqtt.Message, came int64) {
 	answer := m.addressed(request)
 	if answer == nil {
 		<-m.turns
@@ -249,7 +250,7 @@ func (m *mqttServer) begun(request *mqtt.Message) {
 	x.body = append(x.body[:0], request.Payload...)
 	bad := request.ContentType != nil && !m.encoding.Takes(string(request.ContentType))
 	m.busy.Go(func() {
-		m.answer(x, answer, bad)
+		m.answer(x, answer, bad, came)
 		m.pool.Put(x)
 		m.underway.Add(-1)
 		<-m.turns
@@ -278,7 +279,7 @@ func (m *mqttServer) addressed(request *mqtt.Message) *mqtt.Message {
 	return answer
 }
 
-func (m *mqttServer) answer(x *worker, answer *mqtt.Message, bad bool) {
+func (m *mqttServer) answer(x *worker, answer *mqtt.Message, bad bool, came int64) {
 	err := m.judged(x, bad)
 	if answer.Payload = x.answer; err != nil {
 		answer.Payload = nil
@@ -296,6 +297,7 @@ func (m *mqttServer) answer(x *worker, answer *mqtt.Message, bad bool) {
 		sent = m.flush()
 	}
 	if err == nil && sent == nil {
+		x.began = came
 		m.keep(x)
 	}
 }

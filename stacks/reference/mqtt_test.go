@@ -212,6 +212,26 @@ func dialCut(t *testing.T, spec drive.Spec) *drive.Driver {
 
 // What no client may send ends its connection or is passed over, and the next
 // request is answered.
+// What a request waits for until somebody works on it is in the server's total: it was received.
+func TestMQTTTotalBeginsWhenTheRequestCame(t *testing.T) {
+	srv := mqttServe(t, "mqtt", stack.Serve{Transport: mqtt5}).(*mqttServer)
+	const waited = time.Second
+	request := &mqtt.Message{ResponseTopic: []byte("echo/response/x"), Payload: []byte(`{"text":"abc"}`)}
+	srv.turns <- struct{}{}
+	srv.mu.Lock()
+	srv.begun(request, now()-int64(waited))
+	srv.mu.Unlock()
+	n := 0
+	for x := range srv.take().exchanges() {
+		if n++; x.Total < waited || x.Failure != "" {
+			t.Errorf("waited %v: %+v", waited, x)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d records", n)
+	}
+}
+
 func TestMQTTBrokersRefuse(t *testing.T) {
 	const hello4, hello5 = "100f 0004 4d515454 04 02 0000 0003 414243", "1010 0004 4d515454 05 02 0000 00 0003 414243"
 	for _, name := range mqttStacks {
