@@ -49,6 +49,9 @@ func (l *Lateness) anew() {
 // Add takes the next record in the order of Seq.
 func (l *Lateness) Add(x measure.Exchange) {
 	took := x.Sent - x.Serialization - x.Connection
+	if x.Sent == 0 && x.Failure != "" { // it had no connection, and does not say when it was taken up: in time
+		took = max(x.Due, l.free[0])
+	}
 	free := l.free[0]
 	ready := max(x.Due, free)
 	late := max(0, took-ready)

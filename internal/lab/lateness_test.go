@@ -26,6 +26,8 @@ func TestLatenessIsTheDriversOwn(t *testing.T) {
 		{"opened in time", 1, []measure.Exchange{{Due: ms, Connection: 3 * ms, Sent: 4 * ms, Done: 5 * ms}}, 0},
 		{"waited for a request that failed", 1,
 			[]measure.Exchange{{Sent: 0, Total: 20 * ms, Failure: "timeout"}, x(5*ms, 20*ms, 21*ms)}, 0},
+		{"waited for a connection that was refused", 1,
+			[]measure.Exchange{{Due: 5 * ms, Total: 20 * ms, Failure: "refused"}, x(10*ms, 25*ms, 26*ms)}, 0},
 		{"one worker of two slept, the other was in time", 2,
 			[]measure.Exchange{x(0, 30*ms, 31*ms), x(5*ms, 5*ms, 6*ms), x(6*ms, 6*ms, 7*ms)}, 30 * ms},
 	} {
