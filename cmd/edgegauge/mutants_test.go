@@ -86,7 +86,8 @@ var pythonMutants = []mutant{
 	{"paces requests", `if due > now() - start:`, `if False:`},
 	{"paces requests", `pace = 1e9 / ask["rate"] if ask.get("rate") else ask.get("interval", 0)`, `pace = 0`},
 	{"paces requests", `if ask.get("arrival", "constant") not in ("", "constant"):`, `if False:`},
-	{"paces requests", `if due >= last or now() - start >= last:`, `if now() - start > 2 * last:`},
+	{"paces requests", `if due >= last or not ask.get("rate") and now() - start >= last:`, `if now() - start > 2 * last:`},
+	{"paces requests", `not ask.get("rate") and now() - start`, `now() - start`}, // omits what is late
 	// what it makes of answers, and records
 	{"client checks its answers", `if received != expected:`, `if False:`},
 	{"client checks its answers", `received = decode(got, RESPONSE[service])`, `received = expected`},

@@ -55,8 +55,8 @@ func Checks() []Check {
 			"the limit without announcing a length, are refused."},
 		{"refuses forged WS-Security", "Forged, old and repeated messages get a fault."},
 		{"paces requests as told", "In runs with an interval, a rate or a duration, requests are due when the run " +
-			"says, and none is sent earlier. A client that does not support a run answers with an error line: nothing is " +
-			"rounded or replaced."},
+			"says, and none is sent earlier; at a rate all that are due are sent, the late ones after the duration. A client " +
+			"that does not support a run answers with an error line: nothing is rounded or replaced."},
 		{"client gives up after its timeout", "A request that a server accepts and never answers is recorded as a " +
 			"failure without done, after the timeout of the call line."},
 		{"a known delay shows in processing", "With the option delay the service is slower by 50 ms, in the server's " +

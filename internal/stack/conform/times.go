@@ -267,8 +267,9 @@ func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
 		{Requests: 4, Interval: int64(paceStep)},
 		{Requests: 4, Rate: float64(time.Second) / float64(paceStep), Arrival: "constant"},
 		{Duration: int64(5 * paceStep), Interval: int64(paceStep)},
-		{Requests: 6, Rate: 500, Arrival: "poisson", Seed: 7},
+		{Requests: poissonRequests, Rate: 500, Arrival: "poisson", Seed: 7},
 		{Requests: 300, Duration: int64(10 * paceStep)},
+		{Duration: int64(time.Millisecond), Rate: 200_000, Arrival: "constant"}, // more than a client can send
 	}
 	for len(runs) > 0 {
 		before := len(runs)
@@ -290,6 +291,9 @@ func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
 	return nil
 }
 
+// poissonRequests are so many that no generator of random numbers makes them look even: each client has its own.
+const poissonRequests = 24
+
 // paceStep is the time between two requests that are due evenly.
 const paceStep = 20 * time.Millisecond
 
@@ -310,28 +314,45 @@ func pacedRun(ctx context.Context, both *stack.Session, run stack.Run) error {
 		return fmt.Errorf("records were printed %v after the beginning of a run %s whose last answer came after %v: print "+
 			"them when it is over", span.Length(), words(run), done)
 	}
-	paced := run.Rate > 0 || run.Interval > 0
-	even := true
+	step := time.Duration(run.Interval)
+	if run.Rate > 0 {
+		step = time.Duration(float64(time.Second) / run.Rate)
+	}
+	if run.Duration > 0 && run.Arrival == "constant" {
+		if due := int(time.Duration(run.Duration) / step); len(asked) < due-1 || len(asked) > due+1 {
+			return fmt.Errorf("%d records of a run %s, in which %d requests are due: at a rate all are sent, the late ones "+
+				"after the duration", len(asked), words(run), due)
+		}
+	}
 	for i, x := range asked {
 		var due time.Duration
 		if i > 0 {
 			due = x.Due - asked[i-1].Due
-			even = even && (due-asked[1].Due+asked[0].Due).Abs() < clocks
 		}
 		switch {
 		case x.Sent < x.Due:
 			return fmt.Errorf("request %d: sent %v before it is due, in a run %s", x.Seq, x.Due-x.Sent, words(run))
-		case i > 0 && paced && run.Arrival != "poisson" && due < paceStep-clocks,
-			i > 0 && run.Arrival == "constant" && due > paceStep+rounding:
+		case i > 0 && run.Arrival != "poisson" && due < step-clocks,
+			i > 0 && run.Arrival == "constant" && due > step+rounding:
 			return fmt.Errorf("request %d: due %v after the one before, in a run %s", x.Seq, due, words(run))
 		case run.Duration > 0 && x.Due >= time.Duration(run.Duration):
 			return fmt.Errorf("request %d: due at %v, in a run %s", x.Seq, x.Due, words(run))
 		}
 	}
-	if run.Arrival == "poisson" && even {
+	if run.Arrival == "poisson" && even(asked, clocks) {
 		return fmt.Errorf("requests are due at even intervals, in a run %s", words(run))
 	}
 	return nil
+}
+
+// even says whether requests are due at intervals that differ by less than clocks.
+func even(asked exchangesOf, clocks time.Duration) bool {
+	for i := 2; i < len(asked); i++ {
+		if ((asked[i].Due - asked[i-1].Due) - (asked[1].Due - asked[0].Due)).Abs() >= clocks {
+			return false
+		}
+	}
+	return true
 }
 
 // words say what a run is told.

@@ -748,7 +748,7 @@ static void run(struct span ask) {
   ns start = now();
   while (!requests || count < requests) {
     struct exchange x = {.due = pace > 0 ? (ns)((double)count * pace) : now() - start};
-    if (duration && (x.due >= duration || now() - start >= duration)) break;
+    if (duration && (x.due >= duration || (rate == 0 && now() - start >= duration))) break; // at a rate, what is due is sent, if late
     wait_until(start + x.due);
     ns begun = now();
     once(&x);

@@ -381,7 +381,7 @@ func (c *client) run(r *line) error {
 		if pace > 0 {
 			x.due = int64(float64(count) * pace)
 		}
-		if r.Duration > 0 && max(x.due, now()-start) >= r.Duration {
+		if r.Duration > 0 && (x.due >= r.Duration || r.Rate == 0 && now()-start >= r.Duration) { // at a rate, all are sent
 			break
 		}
 		time.Sleep(time.Duration(x.due - (now() - start)))

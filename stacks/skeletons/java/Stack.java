@@ -475,7 +475,7 @@ public final class Stack {
       long count = 0, start = now();
       while (count < requests) {
         long due = pace > 0 ? Math.round(count * pace) : now() - start;
-        if (due >= duration || now() - start >= duration) break;
+        if (due >= duration || rate == 0 && now() - start >= duration) break; // at a rate, what is due is sent, if late
         waitUntil(start + due);
         count++;
         long begun = now();

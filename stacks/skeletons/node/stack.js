@@ -245,7 +245,7 @@ function call(line, seed) {
     let count = 0;
     while (count < most) {
       const due = pace ? Math.round(count * pace) : now() - start;
-      if (due >= last || now() - start >= last) break;
+      if (due >= last || (!ask.rate && now() - start >= last)) break; // at a rate, what is due is sent, if late
       // timers of Node wake up to 1 ms early
       for (let left; (left = due - (now() - start)) > 0;) {
         await new Promise((done) => { setTimeout(done, left / 1e6); });

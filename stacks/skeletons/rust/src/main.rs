@@ -326,8 +326,8 @@ impl Client {
         let (mut all, mut failures, mut count, start) = (Vec::new(), Vec::new(), 0, Instant::now());
         while requests == 0 || count < requests {
             let due = if pace > 0.0 { (count as f64 * pace) as Ns } else { since(start) };
-            if duration > 0 && due.max(since(start)) >= duration {
-                break;
+            if duration > 0 && (due >= duration || rate == 0.0 && since(start) >= duration) {
+                break; // at a rate, what is due is sent, if late
             }
             wait_until(start + Duration::from_nanos(due as u64));
             count += 1;
