@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -71,31 +68,7 @@ func TestSkeletonsTotalsEndWithTheAnswer(t *testing.T) {
 // askedPerRequest are the records of a stack's client that asks its own server, each time over another connection.
 func askedPerRequest(t *testing.T, d stack.Description) (all records) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	start := func(verb string) *stack.Conn {
-		p, err := startProgram(ctx, device.Local{Exe: exe}, t.TempDir(), d, verb)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { p.Stop(10 * time.Second) })
-		return p.Conn()
-	}
-	s := stack.Session{Server: start("serve"), Client: start("call")}
-	ready, err := s.StartServer(ctx, stack.Serve{Service: "echo", Encoding: "json", Security: "none", Transport: "http",
-		Host: "127.0.0.1", Limits: stack.Limits{Body: 1 << 20}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.StartClient(ctx, stack.Call{URL: ready.URL, Service: "echo", Encoding: "json", Security: "none",
-		Transport: "http", Message: stack.Message{Seed: 7, N: 40}, Connection: "per-request",
-		Timeout: int64(20 * time.Second), Limits: stack.Limits{Body: 1 << 20}}); err != nil {
-		t.Fatal(err)
-	}
+	s, ctx := asking(t, d, "per-request", nil)
 	var served records
 	if _, err := s.Measure(ctx, stack.Run{Requests: 6}, &all, &served); err != nil {
 		t.Fatal(err)

