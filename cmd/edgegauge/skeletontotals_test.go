@@ -31,8 +31,11 @@ func TestSkeletonsTotalsEndWithTheAnswer(t *testing.T) {
 			new: "	time.Sleep(100 * time.Millisecond)\n	if received != *c.expected {"}}},
 		{"rust", "src/main.rs", []mutant{{old: "        if received != self.expected {",
 			new: "        std::thread::sleep(Duration::from_millis(100));\n        if received != self.expected {"}}},
-		{"java", "Stack.java", []mutant{{old: "      if (!received.equals(expected))",
-			new: "      Thread.sleep(100);\n      if (!received.equals(expected))"}}},
+		{"java", "Stack.java", []mutant{
+			{old: "      if (!received.equals(expected))", new: "      Thread.sleep(100);\n      if (!received.equals(expected))"},
+			{old: "        if (!keep) http.disconnect();",
+				new: "        if (!keep) waitUntil(now() + 100_000_000);\n        if (!keep) http.disconnect();"},
+		}},
 		{"c", "stack.c", []mutant{
 			{old: "  if (!wrong && !same(", new: "  poll(NULL, 0, 100);\n  if (!wrong && !same("},
 			{old: "  if (client.c.fd >= 0) close(client.c.fd);",

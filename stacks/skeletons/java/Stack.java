@@ -403,6 +403,7 @@ public final class Stack {
     private final String service;
     private final URL url;
     private final int timeout; // ms
+    private final boolean keep; // the connection, for the next request
     private final Map<String, Object> request, expected;
     private long sent, done, connection, serialization, deserialization, total;
     private int out, in;
@@ -415,8 +416,8 @@ public final class Stack {
         throw new Refused("no connection \"" + connection + "\"; there are keep-alive, per-request");
       }
       if (number(message, "letters", 0) != 0 || number(message, "max", 0) != 0) throw new Refused("letters and max are for concat and sum");
-      // Read once by the JDK. A header Connection: close in the request does not stop it from keeping connections.
-      System.setProperty("http.keepAlive", Boolean.toString(connection.equals("keep-alive")));
+      keep = connection.equals("keep-alive");
+      System.setProperty("http.keepAlive.time.server", DAY); // the JDK's default is 5 s; read once, and not before 8u341, 11.0.16, 17.0.4
       url = new URL(text(line, "url"));
       if (!url.getProtocol().equals("http")) throw new Refused("not an HTTP URL: " + url);
       timeout = (int) Math.max(1, number(line, "timeout", 30_000_000_000L) / 1_000_000);
@@ -439,7 +440,16 @@ public final class Stack {
       http.setRequestProperty("Content-Type", JSON);
       http.setDoOutput(true);
       http.setFixedLengthStreamingMode(out); // so that nothing is sent twice
-      int status;
+      try {
+        exchange(http, body, begun, opening);
+      } finally {
+        // Per request the connection is closed here, after the total: with http.keepAlive=false the JDK would close it within the
+        // last read of the answer, so within the RTT. It closes nothing once the stream is closed, so exchange leaves that open.
+        if (!keep) http.disconnect();
+      }
+    }
+
+    private void exchange(HttpURLConnection http, byte[] body, long begun, long opening) throws Exception {
       byte[] got = new byte[0];
       http.connect(); // takes a kept connection, or opens one
       sent = now();
@@ -447,10 +457,9 @@ public final class Stack {
       try (OutputStream to = http.getOutputStream()) {
         to.write(body);
       }
-      status = http.getResponseCode();
-      try (InputStream from = status < 400 ? http.getInputStream() : http.getErrorStream()) {
-        if (from != null) got = read(from, Integer.MAX_VALUE - 16);
-      }
+      int status = http.getResponseCode();
+      InputStream from = status < 400 ? http.getInputStream() : http.getErrorStream();
+      if (from != null) got = read(from, Integer.MAX_VALUE - 16); // to its end: the connection may be used again
       done = now();
       in = got.length;
       if (status != 200) throw new Refused("status " + status + ": " + new String(got, 0, Math.min(in, 100), StandardCharsets.UTF_8).trim());
@@ -458,7 +467,7 @@ public final class Stack {
       long decoding = now();
       Map<String, Object> received = decode(got, response(service));
       deserialization = now() - decoding;
-      total = now() - begun; // to check the answer is no part of it
+      total = now() - begun; // to check the answer and to close the connection are no part of it
       if (!received.equals(expected)) throw new Refused("the answer is another than was asked for");
     }
 
