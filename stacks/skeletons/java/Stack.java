@@ -381,6 +381,8 @@ public final class Stack {
   /** Serves until another line than report, and returns that. */
   static Map<String, Object> serve(Map<String, Object> line) throws Exception {
     System.setProperty("sun.net.httpserver.nodelay", "true"); // header and body are two writes: Nagle and delayed acknowledgements would cost 40 ms
+    System.setProperty("sun.net.httpserver.idleInterval", DAY); // by default connections of clients that pause end after 30 s,
+    System.setProperty("sun.net.httpserver.maxIdleConnections", "100000"); // and those beyond 200 after each answer
     String host = text(line, "host");
     Server server = new Server(line);
     HttpServer http = HttpServer.create(new InetSocketAddress(InetAddress.getByName(host), (int) number(line, "port", 0)), 128); // this host only

@@ -151,6 +151,7 @@ function serve(line) {
     return undefined;
   });
 
+  server.keepAliveTimeout = 0; // a client may pause for longer than the 5 s after which Node ends its connection
   server.on('error', (e) => fail(e));
   server.listen({ port: line.port ?? 0, host: line.host }, () => { // this host only
     const host = line.host.includes(':') ? `[${line.host}]` : line.host;
@@ -237,7 +238,7 @@ function call(line, seed) {
     if (arrival !== 'constant') throw new Refused(`no arrival "${arrival}"; there is constant`);
     const most = ask.requests || Infinity;
     const last = ask.duration || Infinity;
-    if (most === last) throw new Refused('the run has no end; give requests or duration');
+    if (most === Infinity && last === Infinity) throw new Refused('the run has no end; give requests or duration');
     const pace = ask.rate ? 1e9 / ask.rate : ask.interval ?? 0;
     const records = [];
     const failures = [];

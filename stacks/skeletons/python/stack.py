@@ -168,13 +168,16 @@ def serve(line):
             encoded = now()
             with lock:  # the client may have its answer, and ask for the report, before the record is there
                 sending += 1
-            self.respond(200, out)
-            with lock:
-                sending -= 1
-                lock.notify_all()
-                records.append({"deserialization": decoded - begun, "processing": answered - decoded,
-                                "serialization": encoded - answered, "total": now() - begun,
-                                "in": len(body), "out": len(out)})
+            try:
+                self.respond(200, out)
+                with lock:
+                    records.append({"deserialization": decoded - begun, "processing": answered - decoded,
+                                    "serialization": encoded - answered, "total": now() - begun,
+                                    "in": len(body), "out": len(out)})
+            finally:  # also if the client has gone
+                with lock:
+                    sending -= 1
+                    lock.notify_all()
 
         def do_GET(self):
             self.refuse(405, "only POST is served")
@@ -187,6 +190,7 @@ def serve(line):
     class Server(http.server.ThreadingHTTPServer):
         address_family = socket.AF_INET6 if ":" in line["host"] else socket.AF_INET
         daemon_threads = True
+        request_queue_size = 128  # with Python's 5, clients that connect at once wait for seconds
 
     server = Server((line["host"], line.get("port", 0)), Handler)  # this host only
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -262,7 +266,7 @@ def call(line):
         if ask.get("arrival", "constant") not in ("", "constant"):
             raise Refused('no arrival "%s"; there is constant' % ask["arrival"])
         most, last = ask.get("requests") or math.inf, ask.get("duration") or math.inf
-        if most == last:
+        if most == last == math.inf:
             raise Refused("the run has no end; give requests or duration")
         pace = 1e9 / ask["rate"] if ask.get("rate") else ask.get("interval", 0)
         records, count, failures, start = [], 0, [], now()
