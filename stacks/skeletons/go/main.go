@@ -178,7 +178,8 @@ func read(raw string, to any) bool {
 		return err == nil && x == math.Trunc(x) && x >= math.MinInt32 && x <= math.MaxInt32
 	case *hundredths:
 		x, err := strconv.ParseFloat(raw, 64)
-		*v = hundredths(math.Round(x * 100))
+		k, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', -1, 64)+"e2", 64) // 1.005*100 is less than 100.5
+		*v = hundredths(math.Round(k))
 		return err == nil && math.Abs(x) <= 1e13
 	}
 	return false
