@@ -260,9 +260,9 @@ func (c suite) asker() (asker, error) {
 	switch {
 	case slices.Contains([]string{"http", "http2", "http3", "grpc"}, c.wish.Transport) &&
 		(c.wish.Security == "none" || c.wish.Security == "tls"):
-		return c.askHTTP(false)
+		return c.askHTTP(oneEach())
 	case c.wish.Transport == "dpws":
-		ask, err := c.askHTTP(false)
+		ask, err := c.askHTTP(oneEach())
 		return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b badRequest) (reply, error) {
 			url, _, _ = strings.Cut(url, "#") // the device's name; before it stands where its service is
 			return ask(ctx, "http"+strings.TrimPrefix(url, "dpws"), enc, name, b)
@@ -277,9 +277,11 @@ func (c suite) asker() (asker, error) {
 	return nil, nil
 }
 
-// askHTTP opens a connection for each request, or keeps one.
-func (c suite) askHTTP(keep bool) (asker, error) {
-	transport := &http.Transport{DisableKeepAlives: !keep}
+// oneEach opens a connection for each request.
+func oneEach() *http.Transport { return &http.Transport{DisableKeepAlives: true} }
+
+// askHTTP opens a connection for each request unless the transport keeps one.
+func (c suite) askHTTP(transport *http.Transport) (asker, error) {
 	if c.wish.Security == "tls" {
 		roots, err := c.roots()
 		if err != nil {
@@ -291,10 +293,6 @@ func (c suite) askHTTP(keep bool) (asker, error) {
 		transport.Protocols = new(http.Protocols)
 		transport.Protocols.SetHTTP2(true)
 		transport.Protocols.SetUnencryptedHTTP2(true)
-	}
-	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
-	if c.wish.Transport == "http3" {
-		client.Transport = &http3.Transport{TLSClientConfig: transport.TLSClientConfig}
 	}
 	return func(ctx context.Context, url string, enc codec.Encoding, name service.Name, b badRequest) (reply, error) {
 		body, media := b.body, enc.MediaType(name, false)
@@ -315,6 +313,12 @@ func (c suite) askHTTP(keep bool) (asker, error) {
 		}
 		if action := enc.SOAPAction(name); action != "" {
 			req.Header.Set("SOAPAction", action)
+		}
+		client := http.Client{Transport: transport, Timeout: 20 * time.Second}
+		if c.wish.Transport == "http3" {
+			quic := &http3.Transport{TLSClientConfig: transport.TLSClientConfig}
+			defer quic.Close() // it keeps a socket and a connection
+			client.Transport = quic
 		}
 		resp, err := client.Do(req)
 		if err != nil {

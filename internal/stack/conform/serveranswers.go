@@ -121,11 +121,13 @@ func (c suite) listens(at string) error {
 	}
 	for _, other := range []string{"127.0.0.2", "::1"} { // all of 127.0.0.0/8 is this machine
 		conn, err := net.DialTimeout(network, net.JoinHostPort(other, port), 5*time.Second)
+		if err == nil {
+			defer conn.Close()
+		}
 		if err == nil && network == "udp" {
 			conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 			conn.Write([]byte{0x40, 0, 0, 1}) // CoAP's ping, which is answered by a reset
 			_, err = conn.Read(make([]byte, 1))
-			err = errors.Join(err, conn.Close())
 			if !errors.Is(err, syscall.ECONNREFUSED) {
 				err = nil
 			}

@@ -66,10 +66,10 @@ func (s *slowTCP) addr() string { return s.listener.Addr().String() }
 func (s *slowTCP) close() {
 	close(s.stopped)
 	s.listener.Close()
+	s.wg.Wait() // until then fillers may be made
 	for _, f := range s.fillers {
 		f.Close()
 	}
-	s.wg.Wait()
 }
 
 // fill makes the queue full.

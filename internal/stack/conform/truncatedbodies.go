@@ -46,7 +46,7 @@ func (c suite) cuttable() bool {
 // good request must be answered rightly.
 func (c suite) refusesTruncated(name, at string) error {
 	enc := codec.Encoding(c.wish.Encoding)
-	ask, err := c.askHTTP(false)
+	ask, err := c.askHTTP(oneEach())
 	if err != nil {
 		return err
 	}

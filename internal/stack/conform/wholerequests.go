@@ -125,8 +125,8 @@ func (c suite) answersSeveral(s, at string) error {
 	enc, name := codec.Encoding(c.wish.Encoding), service.Name(s)
 	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 	defer cancel()
-	one := func(i int) (func() error, error) {
-		ask, err := c.askHTTP(true)
+	one := func(i int, transport *http.Transport) (func() error, error) {
+		ask, err := c.askHTTP(transport)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,9 @@ func (c suite) answersSeveral(s, at string) error {
 	}
 	var all []func() error
 	for i := range connectionsAtOnce {
-		ask, err := one(i)
+		transport := &http.Transport{}
+		defer transport.CloseIdleConnections() // a server may have few threads, and each may be one connection's
+		ask, err := one(i, transport)
 		if err == nil {
 			err = ask()
 		}
