@@ -122,7 +122,7 @@ func (c suite) refusesEach(name, url string, bads func(codec.Encoding, []byte) [
 	if err != nil {
 		return err
 	}
-	for _, b := range c.expected(all) {
+	for _, b := range c.expected(reallyBad(all, fresh())) {
 		r, err := ask(ctx, url, enc, service.Name(name), b)
 		if err == nil && !r.refused {
 			err = fmt.Errorf("it answered %s", r.status)
@@ -149,6 +149,14 @@ func (c suite) expected(all []badRequest) []badRequest {
 	})
 }
 
+// reallyBad are the bad requests without what is the good one again: of a message without a byte, such as the
+// request for a temperature in Protocol Buffers, half is the whole.
+func reallyBad(all []badRequest, good []byte) []badRequest {
+	return slices.DeleteFunc(slices.Clone(all), func(b badRequest) bool {
+		return b.contentType+b.method+b.path == "" && bytes.Equal(b.body, good)
+	})
+}
+
 // addressed is m in an envelope with the headers that DPWS needs.
 func addressed(name service.Name, m *service.Message) []byte {
 	h := dpws.Header{Action: []byte(codec.Action(name)), MessageID: []byte(dpws.NewUUID()),
@@ -160,8 +168,9 @@ func addressed(name service.Name, m *service.Message) []byte {
 const bodyOverLimit = "a body larger than the limit"
 
 func badRequests(enc codec.Encoding, good []byte) []badRequest {
+	half := bytes.TrimSuffix(good[:len(good)/2], []byte("\n")) // whole lines of text are a shorter message
 	all := []badRequest{
-		{what: "a body truncated to half", body: good[:len(good)/2]},
+		{what: "a body truncated to half", body: half},
 		{what: "garbage", body: bytes.Repeat([]byte{0xff, 0x00, 0x9f, '<', '{'}, 20)},
 		{what: "a wrong media type", contentType: "image/png", body: good},
 		{what: bodyOverLimit, body: append(bytes.Repeat([]byte{' '}, bodyLimit+bodyLimit/4), good...)},

@@ -1,8 +1,10 @@
 package conform
 
 import (
+	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +89,52 @@ func TestRightOnTheNextRequest(t *testing.T) {
 	} {
 		if err := r.right(codec.JSON, service.Echo, right); err == nil {
 			t.Errorf("%s is taken for the right answer", what)
+		}
+	}
+}
+
+// What is sent as bad is bad in each encoding, of each service: half of an empty message is a good one.
+func TestBadRequestsAreBad(t *testing.T) {
+	for _, enc := range codec.Encodings() {
+		if slices.Contains(codec.Compact(), enc) {
+			continue // has its own: TestCompactBads
+		}
+		for _, name := range service.Names() {
+			var m service.Message
+			service.Make(name, messageSeed, 64, service.Width{}, &m)
+			good := codec.Append(enc, nil, name, false, &m)
+			for _, b := range reallyBad(badRequests(enc, good), good) {
+				if b.contentType == "" && len(b.body) <= bodyLimit && codec.Decode(enc, b.body, name, false, &m) == nil {
+					t.Errorf("%s %s: %s is a good message: %.100q", enc, name, b.what, b.body)
+				}
+			}
+			for _, b := range truncatedBodies(good) {
+				if len(b.body) <= bodyLimit && len(good) == 0 {
+					t.Errorf("%s %s: %s, of a message without a byte", enc, name, b.what)
+				}
+			}
+		}
+	}
+}
+
+// An answer is canonical if its bytes are what the contract writes, also where nobody knows the reading beforehand,
+// and where the service keeps data.
+func TestCanonicalAnswers(t *testing.T) {
+	for _, name := range service.Names() {
+		var request, answer service.Message
+		service.Make(name, messageSeed, messageN, service.Width{}, &request)
+		keep := func(data, back []byte) ([]byte, error) { return append(back, data...), nil }
+		sensor := func() (int64, int64, error) { return 2150, 1700000000000, nil }
+		if err := service.Answer(name, &request, &answer, service.Env{Keep: keep, Sensor: sensor}); err != nil {
+			t.Fatal(err)
+		}
+		right := codec.Append(codec.JSON, nil, name, true, &answer)
+		spaced := bytes.Replace(right, []byte(":"), []byte(": "), 1)
+		for _, got := range [][]byte{right, spaced} {
+			want, err := canonicalAnswer(codec.JSON, name, &request, got)
+			if err != nil || !bytes.Equal(want, right) {
+				t.Errorf("%s: of %s the contract writes %q: %v", name, got, want, err)
+			}
 		}
 	}
 }

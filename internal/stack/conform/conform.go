@@ -140,10 +140,16 @@ func (c suite) errors(held *programs) {
 	}
 }
 
-// principal is the service with which is checked what depends on none.
+// principal is the service with which is checked what depends on none. A temperature's request is empty, and nobody
+// knows the answer beforehand: it shows less than any other.
 func (c suite) principal() string {
 	if slices.Contains(c.offer.Services, string(service.Echo)) {
 		return string(service.Echo)
+	}
+	for _, s := range c.offer.Services {
+		if s != string(service.Temperature) {
+			return s
+		}
 	}
 	return c.offer.Services[0]
 }
@@ -205,10 +211,11 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 		if c.representative() {
 			add("server binds its host only", func(*stack.Conn, string) error { return c.boundToHost(h.running) })
 		}
-		if !c.fixedSizes() {
+		asked := c.has("client") || crossed
+		if asked && !c.fixedSizes() {
 			add("times its phases", func(srv *stack.Conn, url string) error { return c.times(srv, client, s, url) })
 		}
-		if c.representative() && slices.Contains(overTCP, c.wish.Transport) {
+		if asked && c.representative() && slices.Contains(overTCP, c.wish.Transport) {
 			add("waits for no timer", func(srv *stack.Conn, url string) error { return c.waits(srv, client, s, url) })
 		}
 		if c.askable(s) {
@@ -226,7 +233,9 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 		if c.askable(s) && c.representative() && c.decoded() {
 			add("decodes each message anew", func(srv *stack.Conn, url string) error { return c.remembers(srv, s, url) })
 		}
-		c.letters(client, s, add)
+		if asked {
+			c.letters(client, s, add)
+		}
 		if strings.HasPrefix(c.wish.Security, "wss-") {
 			add("refuses forged WS-Security", func(_ *stack.Conn, url string) error { return c.refusesForgeries(s, url) })
 		}
@@ -236,7 +245,7 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 		if c.representative() {
 			add("two at once", func(_ *stack.Conn, url string) error { return c.twoAtOnce(&held.second, s, url) })
 		}
-		if (c.first || c.representative()) && slices.Contains(c.d.Options, "delay") {
+		if asked && (c.first || c.representative()) && slices.Contains(c.d.Options, "delay") {
 			checks = append(checks, check{"a known delay shows in processing", func() error {
 				var err error
 				for _, delay := range knownDelays {
@@ -347,7 +356,9 @@ func (c suite) sizes(i int) []int {
 }
 
 func (c suite) check(service, what string, do func() error) {
-	if _, deviates := c.d.Deviates[what]; c.ctx.Err() != nil || deviates {
+	_, deviates := c.d.Deviates[what]
+	_, all := c.d.Deviates[kindOf(what)]
+	if c.ctx.Err() != nil || deviates || all {
 		return
 	}
 	words := []string{c.wish.Encoding, c.wish.Security, c.wish.Transport}
@@ -392,10 +403,18 @@ func (c suite) options() map[string]string {
 	return options
 }
 
+// kept is how a client connects where that is not checked: it keeps a connection if it can.
+func (c suite) kept() string {
+	if conn := c.offer.Connections; len(conn) > 0 && !slices.Contains(conn, "keep-alive") {
+		return conn[0]
+	}
+	return "keep-alive"
+}
+
 func (c suite) call(service, url string, n int) stack.Call {
 	return stack.Call{URL: url, Service: service, Encoding: c.wish.Encoding, Security: c.wish.Security,
 		Transport: c.wish.Transport,
-		Message:   stack.Message{Seed: messageSeed, N: n}, Connection: "keep-alive", Timeout: int64(20 * time.Second),
+		Message:   stack.Message{Seed: messageSeed, N: n}, Connection: c.kept(), Timeout: int64(20 * time.Second),
 		Limits: stack.Limits{Body: bodyLimit}, Credentials: c.kit.Credentials}
 }
 

@@ -105,9 +105,6 @@ func (c suite) requests(service string, n int) int {
 	return recorded
 }
 
-// exchanges has a session of a warm-up of 2 and 23 recorded requests.
-func exchanges(ctx context.Context, s *stack.Session) error { return counted(ctx, s, recorded) }
-
 // counted has a session of a warm-up of 2 and want recorded requests.
 func counted(ctx context.Context, s *stack.Session, want int) error {
 	warmUp, err := s.WarmUp(ctx, stack.Run{Requests: warmUps})
@@ -301,7 +298,7 @@ func (c suite) connection(srv *stack.Conn, client *program, service, at, how str
 	}
 	asked := c.call(service, at, messageN)
 	asked.Connection = how
-	if err := c.seated(client, asked, srv, exchanges); err != nil || between == nil {
+	if err := c.seated(client, asked, srv, c.exchanges(recorded)); err != nil || between == nil {
 		return err
 	}
 	many, want := between.count(), 1

@@ -107,7 +107,7 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 		server, client := soundPrograms()
 		tt.spoil(server, client)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := exchanges(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
+		err := suite{}.exchanges(recorded)(ctx, &stack.Session{Server: server.conn(t), Client: client.conn(t)})
 		cancel()
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)

@@ -81,6 +81,17 @@ func Checks() []Check {
 	}
 }
 
+// kindOf is the name of the kind of a check; what is its own name, which may say more behind that of its kind.
+func kindOf(what string) (kind string) {
+	for _, k := range Checks() {
+		more, is := strings.CutPrefix(what, k.Name)
+		if is && (more == "" || more[0] == ' ' || more[0] == ',') && len(k.Name) > len(kind) {
+			kind = k.Name
+		}
+	}
+	return kind
+}
+
 // Explain says what a check that Run reported looks at.
 func Explain(check string) string {
 	best := Check{}

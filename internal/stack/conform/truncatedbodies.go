@@ -27,11 +27,16 @@ func truncatedBodies(good []byte) []truncatedBody {
 	size := fmt.Sprintf("%x\r\n", len(good))
 	long := bytes.Repeat(append([]byte("10000\r\n"), append(bytes.Repeat([]byte{' '}, 0x10000), "\r\n"...)...),
 		(bodyLimit+bodyLimit/4)/0x10000)
+	tooLong := truncatedBody{"a body larger than the limit without a length", "Transfer-Encoding: chunked",
+		slices.Concat(long, []byte(size), good, []byte("\r\n0\r\n\r\n"))}
+	if len(good) == 0 { // nothing can be cut off
+		tooLong.body = append(long, "0\r\n\r\n"...)
+		return []truncatedBody{tooLong}
+	}
 	return []truncatedBody{
 		{"a body shorter than announced", fmt.Sprintf("Content-Length: %d", len(good)), half},
 		{"a body that ends within a chunk", "Transfer-Encoding: chunked", append([]byte(size), half...)},
-		{"a body larger than the limit without a length", "Transfer-Encoding: chunked",
-			slices.Concat(long, []byte(size), good, []byte("\r\n0\r\n\r\n"))},
+		tooLong,
 	}
 }
 
