@@ -83,6 +83,7 @@ var pythonMutants = []mutant{
 		`if response.will_close:`},
 	{"connection keep-alive", `if line["connection"] == "per-request" or response.will_close:`, `if True:`},
 	{"client gives up", `timeout=timeout)`, `timeout=None)`},
+	{"client gives up", `timeout=timeout)`, `timeout=timeout / 1000)`},
 	{"paces requests", `if due > now() - start:`, `if False:`},
 	{"paces requests", `pace = 1e9 / ask["rate"] if ask.get("rate") else ask.get("interval", 0)`, `pace = 0`},
 	{"paces requests", `if ask.get("arrival", "constant") not in ("", "constant"):`, `if False:`},
@@ -201,6 +202,8 @@ var adapterMutants = []struct {
 		`out->count = in->count > 1 ? in->count - 1 : in->count; return`}}, // without the last
 	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`,
 		`x.deserialization = 0`}},
+	{"libcoap", "../c-common/message.c", mutant{"client sends messages as wide as told",
+		`width ? (size_t)width : 8 + next(&r) % 9`, `8 + next(&r) % 9`}},
 	{"libcoap", "../c-common/program.c", mutant{"client checks its answers",
 		`else if (*x.failure && run.failed++ == 0)`, `else if (false)`}},
 	{"libcoap", "src/client.c", mutant{"times its phases", `x->serialization = now() - x->begun;`, ``}},

@@ -23,18 +23,19 @@ type asked struct {
 	strange, written error // another message than the seed's, another form than the canonical
 }
 
-// tapped looks at requests for service s with messages of size n.
-func (c suite) tapped(s string, n int, a *asked) Tap {
+// tapped looks at requests for service s with messages of size n and of a width.
+func (c suite) tapped(s string, n int, w service.Width, a *asked) Tap {
 	name, enc := service.Name(s), codec.Encoding(c.wish.Encoding)
 	var want service.Message
-	service.Make(name, messageSeed, n, service.Width{}, &want)
+	service.Make(name, messageSeed, n, w, &want)
 	message, body := codec.Append(codec.JSON, nil, name, false, &want), codec.Append(enc, nil, name, false, &want)
 	return func(got []byte, request *service.Message) bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.requests++
 		if text := codec.Append(codec.JSON, nil, name, false, request); !bytes.Equal(text, message) && a.strange == nil {
-			a.strange = fmt.Errorf("seed %d and n %d make %.100s, it sent %.100s", uint64(messageSeed), n, message, text)
+			a.strange = fmt.Errorf("seed %d and n %d%s make %.100s, it sent %.100s", uint64(messageSeed), n, wide(w), message,
+				text)
 		}
 		if a.written == nil && !bytes.Equal(got, body) {
 			a.written = fmt.Errorf("it sent %.100q, the contract writes %.100q", got, body)
@@ -42,6 +43,46 @@ func (c suite) tapped(s string, n int, a *asked) Tap {
 		return false
 	}
 }
+
+// wide says a width in words.
+func wide(w service.Width) string {
+	switch {
+	case w.Letters > 0:
+		return fmt.Sprintf(" with letters %d", w.Letters)
+	case w.Max > 0:
+		return fmt.Sprintf(" with max %d", w.Max)
+	}
+	return ""
+}
+
+// widths are those that the services have by which messages are not as the contract has them by itself.
+var widths = map[service.Name]service.Width{service.Concat: {Letters: 5}, service.Sum: {Max: 1000}}
+
+// asksWide has the client ask a peer with messages of a width. It may say that it does not know widths.
+func (c suite) asksWide(client *program, peer stack.Description, s string, w service.Width) error {
+	var a asked
+	c.tap = c.tapped(s, messageN, w, &a)
+	refused := false
+	err := c.served(peer, s, func(srv *stack.Conn, url string) error {
+		wants := c.call(s, url, messageN)
+		wants.Message.Letters, wants.Message.Max = w.Letters, w.Max
+		err := c.seated(client, wants, srv, c.exchanges(recorded))
+		var own *stack.ProgramError
+		if refused = errors.As(err, &own); refused {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err != nil || refused:
+		return err
+	case a.requests == 0:
+		return errNotUnderstood
+	}
+	return a.strange
+}
+
+var errNotUnderstood = errors.New("none of its requests was understood")
 
 // canonical tells whether this encoding has one form only: frameworks write XML as they like.
 func (c suite) canonical() bool {
@@ -55,13 +96,13 @@ func (c suite) canonical() bool {
 func (c suite) client(held *programs, peer stack.Description, s string, n int, first bool) {
 	client := &held.client
 	var a asked
-	c.tap = c.tapped(s, n, &a)
+	c.tap = c.tapped(s, n, service.Width{}, &a)
 	once := sync.OnceValue(func() error { return c.asks(client, peer, s, n) })
 	c.check(s, "client asks "+peer.Name, once)
 	seen := func(err *error) func() error {
 		return func() error {
 			if once(); a.requests == 0 {
-				return errors.New("none of its requests was understood")
+				return errNotUnderstood
 			}
 			return *err
 		}
@@ -69,6 +110,9 @@ func (c suite) client(held *programs, peer stack.Description, s string, n int, f
 	c.check(s, "client sends the message of its seed", seen(&a.strange))
 	if c.canonical() {
 		c.check(s, "client writes the canonical form", seen(&a.written))
+	}
+	if w, known := widths[service.Name(s)]; known {
+		c.check(s, "client sends messages as wide as told", func() error { return c.asksWide(client, peer, s, w) })
 	}
 	if !first {
 		return

@@ -196,9 +196,9 @@ func (r *clientRecords) Record(x measure.Exchange) error {
 		return fmt.Errorf("request %d: due %v, sent %v, done %v, but the previous one was done %v", x.Seq, x.Due,
 			x.Sent, x.Done, last)
 	case x.Serialization < 0 || x.Deserialization < 0 ||
-		x.Serialization+x.RTT()+x.Deserialization > x.Total+time.Microsecond:
-		return fmt.Errorf("request %d: serialization %v + rtt %v + deserialization %v exceed the total %v",
-			x.Seq, x.Serialization, x.RTT(), x.Deserialization, x.Total)
+		x.Serialization+x.Connection+x.RTT()+x.Deserialization > x.Total+time.Microsecond:
+		return fmt.Errorf("request %d: serialization %v + connection %v + rtt %v + deserialization %v exceed the total %v",
+			x.Seq, x.Serialization, x.Connection, x.RTT(), x.Deserialization, x.Total)
 	}
 	return nil
 }
@@ -302,6 +302,10 @@ func (c suite) connection(srv *stack.Conn, client *program, service, at, how str
 		return err
 	}
 	many, want := between.count(), 1
+	if many == 0 {
+		return errors.New("none of its connections went to the host and port of the URL in its call line: where did its " +
+			"requests go?")
+	}
 	if how == "per-request" {
 		want = warmUps + recorded
 	}

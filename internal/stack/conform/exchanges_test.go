@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -99,6 +100,8 @@ func TestExchangesFindWrongRecords(t *testing.T) {
 		{"a request due before the last was done", func(_, c *fakeProgram) { c.records[3].Due = 0 },
 			"request 4: due 0s, before the previous one was done"},
 		{"a client's phases beyond the total", func(_, c *fakeProgram) { c.records[3].Total = 1 },
+			"request 4: serialization"},
+		{"a client's connection beyond the total", func(_, c *fakeProgram) { c.records[3].Connection = 9000 },
 			"request 4: serialization"},
 		{"a server's phases beyond the total", func(s, _ *fakeProgram) { s.records[3].Processing = time.Second },
 			"server's record 4: phases"},
@@ -228,5 +231,28 @@ func TestLargestMessagesAreFew(t *testing.T) {
 	}
 	if fewLarge < 2 || fewLarge >= recorded {
 		t.Errorf("%d of the largest, %d of others", fewLarge, recorded)
+	}
+}
+
+// A client of a stack that shows no bodies uses connections as told, all the same; and one that asks somewhere else
+// than it was told is found.
+func TestConnectionsAreThoseOfTheURL(t *testing.T) {
+	for _, tt := range []struct{ what, transport, want string }{
+		{"a client without bytes", "coap", ""}, {"a client that asks elsewhere", "http", "none of its connections"},
+	} {
+		server, client := soundPrograms()
+		for i := range server.records {
+			server.records[i].In, server.records[i].Out = 0, 0
+		}
+		conn := client.conn(t)
+		c := suite{ctx: t.Context(), wish: stack.Wish{Encoding: "json", Security: "none", Transport: tt.transport},
+			d: stack.Description{Deviates: map[string]string{stack.CountsBytes: "its framework shows no bodies"}}}
+		c.kit.Start = func(context.Context, stack.Description, string) (Running, error) {
+			return &running{conn, io.NopCloser(nil)}, nil
+		}
+		err := c.connection(server.conn(t), &program{c: c, verb: "call"}, "echo", "http://127.0.0.1:1/echo", "keep-alive")
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func Checks() []Check {
 			"says, and none is sent earlier; at a rate all that are due are sent, the late ones after the duration. A client " +
 			"that does not support a run answers with an error line: nothing is rounded or replaced."},
 		{"client gives up after its timeout", "A request that a server accepts and never answers is recorded as a " +
-			"failure without done, after the timeout of the call line."},
+			"failure without done, after the timeout of the call line and not before."},
 		{"a known delay shows in processing", "With the option delay the service is slower by 50 ms, in the server's " +
 			"processing and in the client's RTT and nowhere else: not in another phase, not in what the phases leave of the " +
 			"server's total, not in what that leaves of RTT. It is checked once in each encoding. This finds wrong units " +
@@ -68,6 +68,8 @@ func Checks() []Check {
 		{"client asks", "The stack's client calls a peer's server."},
 		{"client sends the message of its seed", "The peer's server received the message that seed and n generate " +
 			"(stacks/contract/README.md). The seed has 64 bits."},
+		{"client sends messages as wide as told", "Of concat and sum: so it does if the call line has letters or max, by " +
+			"which studies repeat published sizes of messages. A client that does not know them answers with an error line."},
 		{"client writes the canonical form", "Requests, like answers, have exactly the bytes of the contract."},
 		{"client checks its answers", "A peer's server answers with the wrong message. Each such request must be " +
 			"recorded as a failure; of a warm-up, which has no records, the end must say how many failed, and why."},

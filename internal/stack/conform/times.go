@@ -382,13 +382,15 @@ func words(r stack.Run) string {
 
 // givesUp has the client ask a server that takes the connection and says nothing.
 func (c suite) givesUp(client *program, s string) error {
+	const timeout = 300 * time.Millisecond
+	const clocks = 20 * time.Millisecond // what a timer in another unit may round off, and two clocks differ by
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	asked := c.call(s, c.scheme()+"://"+l.Addr().String()+"/"+s, messageN)
-	asked.Timeout = int64(300 * time.Millisecond)
+	asked.Timeout = int64(timeout)
 	if _, err := client.ask(func(ctx context.Context, to *stack.Conn) (stack.Ready, error) {
 		return call(ctx, to, asked)
 	}); err != nil {
@@ -401,16 +403,21 @@ func (c suite) givesUp(client *program, s string) error {
 	ctx, cancel := context.WithTimeout(c.ctx, patience/4)
 	defer cancel()
 	var got []measure.Exchange
+	began := time.Now()
 	_, err = client.running.Conn().Run(ctx, stack.Run{Requests: 1, Record: true}, func(x measure.Exchange) {
 		got = append(got, x)
 	})
+	waited := time.Since(began)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("a request that nobody answers, with a timeout of 300ms: %w", err)
+		err = fmt.Errorf("a request that nobody answers, with a timeout of %v: %w", timeout, err)
 	case len(got) != 1 || got[0].Failure == "":
 		err = errors.New("a request that nobody answered is recorded as a success")
 	case got[0].Done != 0:
 		err = fmt.Errorf("a request that nobody answered is recorded as done at %v", got[0].Done)
+	case waited < timeout-clocks:
+		err = fmt.Errorf("a request that nobody answered failed after %v already, with a timeout of %v (in ns in the call "+
+			"line): %s", waited, timeout, got[0].Failure)
 	default:
 		return client.rest()
 	}

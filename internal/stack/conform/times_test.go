@@ -1,11 +1,16 @@
 package conform
 
 import (
+	"context"
 	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 )
 
 // A delay of 50 ms is right in processing and in RTT alone: each other place is found, also if only some requests of a
@@ -51,5 +56,41 @@ func TestADelayElsewhereIsFound(t *testing.T) {
 	}
 	if err := delayShows(make(exchangesOf, 5), make(exchangesOf, 4), delay); err == nil {
 		t.Error("a record too few was not found")
+	}
+}
+
+// Requests whose intervals are drawn are not taken for even ones, whatever generator a client has, and even ones are.
+func TestPoissonRequestsAreNotEven(t *testing.T) {
+	run := func(gap func() time.Duration) (all exchangesOf) {
+		at := time.Duration(0)
+		for range poissonRequests {
+			at += gap()
+			all = append(all, measure.Exchange{Due: at})
+		}
+		return all
+	}
+	const mean = 2 * time.Millisecond // at 500/s
+	for seed := range uint64(5000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		if even(run(func() time.Duration { return time.Duration(float64(mean) * r.ExpFloat64()) }), time.Millisecond) {
+			t.Errorf("seed %d: drawn intervals are taken for even ones", seed)
+		}
+	}
+	if !even(run(func() time.Duration { return mean }), time.Millisecond) {
+		t.Error("even intervals are not found")
+	}
+}
+
+// A client that fails before its timeout is found: its timeout may be in another unit.
+func TestGivingUpTooSoonIsFound(t *testing.T) {
+	at := &fakeProgram{records: []measure.Exchange{{Seq: 1, Failure: "no answer within 300 µs"}}}
+	conn := at.conn(t)
+	c := suite{ctx: t.Context(), wish: stack.Wish{Encoding: "json", Security: "none", Transport: "http"}}
+	c.kit.Start = func(context.Context, stack.Description, string) (Running, error) {
+		return &running{conn, io.NopCloser(nil)}, nil
+	}
+	err := c.givesUp(&program{c: c, verb: "call"}, "echo")
+	if err == nil || !strings.Contains(err.Error(), "no answer within 300 µs") {
+		t.Errorf("got %v", err)
 	}
 }
