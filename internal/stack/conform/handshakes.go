@@ -62,13 +62,15 @@ func (c suite) judgeHandshake(n negotiated, quick bool) error {
 	gos := c.wish.Security == "tls" && c.d.Language == "Go" && !quick && n.suite == chacha20
 	switch {
 	case n.resumed:
-		return errors.New("the session of a connection before was resumed")
+		return errors.New("the session of a connection before was resumed: per-request means a whole handshake each time; " +
+			"use no tickets and no cache of sessions")
 	case n.retried:
-		return errors.New("the server asked for another group: one round trip more")
+		return errors.New("the server asked for another group, which takes one round trip more: offer X25519 alone")
 	case n.suite != want && !gos:
-		return fmt.Errorf("cipher suite %#04x, want %#04x", n.suite, want)
+		return fmt.Errorf("cipher suite %#04x, want %#04x: offer that alone, as all stacks do (doc/method.md)", n.suite, want)
 	case !dtls && n.group != x25519:
-		return fmt.Errorf("key exchange by group %d, want %d (X25519)", n.group, x25519)
+		return fmt.Errorf("key exchange by group %d, want %d: offer X25519 alone, as all stacks do (doc/method.md)", n.group,
+			x25519)
 	}
 	return nil
 }

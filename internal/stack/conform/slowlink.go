@@ -106,8 +106,9 @@ func judgeConnecting(all []measure.Exchange, opening time.Duration) error {
 		case x.RTT() < roundTrip-clocks:
 			return fmt.Errorf("request %d: RTT %v on a link whose round trip is %v", x.Seq, x.RTT(), roundTrip)
 		case x.Connection < opening-clocks:
-			return fmt.Errorf("request %d: connection %v (RTT %v) on a link where opening one takes %v",
-				x.Seq, x.Connection, x.RTT(), opening)
+			return fmt.Errorf("request %d: connection %v (RTT %v) on a link where opening one takes %v: a client that opens "+
+				"one for each request records that time as \"connection\", and reads \"sent\" after it", x.Seq, x.Connection,
+				x.RTT(), opening)
 		case x.Connection+x.RTT() > x.Total+time.Millisecond:
 			return fmt.Errorf("request %d: connection %v + RTT %v exceed the total %v", x.Seq, x.Connection, x.RTT(), x.Total)
 		}
