@@ -78,23 +78,24 @@ func (a *app) bed() (*testbed.Testbed, error) {
 	return a.made, nil
 }
 
-// read reads a study file and plans it.
-func (a *app) read(ctx context.Context, file string, sets []string) (*testbed.Testbed, study.Plan, []byte, error) {
-	return a.readWith(ctx, file, sets, (*testbed.Testbed).ReadAvailable)
+// read reads a study file and plans it. Overrides in kept, before those in sets, were kept with results.
+func (a *app) read(ctx context.Context, file string, kept, sets []string) (*testbed.Testbed, study.Plan, []byte,
+	error) {
+	return a.readWith(ctx, file, kept, sets, (*testbed.Testbed).ReadAvailable)
 }
 
 // readElsewhere reads a study that benches measure.
-func (a *app) readElsewhere(ctx context.Context, file string, sets []string) (*testbed.Testbed, study.Plan, []byte,
-	error) {
-	return a.readWith(ctx, file, sets, (*testbed.Testbed).ReadElsewhere)
+func (a *app) readElsewhere(ctx context.Context, file string, kept, sets []string) (*testbed.Testbed, study.Plan,
+	[]byte, error) {
+	return a.readWith(ctx, file, kept, sets, (*testbed.Testbed).ReadElsewhere)
 }
 
 // A planner is a way to read a study, as testbed.ReadAvailable.
-type planner func(b *testbed.Testbed, ctx context.Context, file string, text []byte, sets ...string) (study.Plan,
-	[]string, error)
+type planner func(b *testbed.Testbed, ctx context.Context, file string, text []byte, kept []string, sets ...string) (
+	study.Plan, []string, error)
 
-func (a *app) readWith(ctx context.Context, file string, sets []string, plan planner) (*testbed.Testbed, study.Plan,
-	[]byte, error) {
+func (a *app) readWith(ctx context.Context, file string, kept, sets []string, plan planner) (*testbed.Testbed,
+	study.Plan, []byte, error) {
 	bed, err := a.bed()
 	if err != nil {
 		return nil, study.Plan{}, nil, err
@@ -103,7 +104,7 @@ func (a *app) readWith(ctx context.Context, file string, sets []string, plan pla
 	if err != nil {
 		return bed, study.Plan{}, nil, exit{exitUsage, err}
 	}
-	p, left, err := plan(bed, ctx, file, text, sets...)
+	p, left, err := plan(bed, ctx, file, text, kept, sets...)
 	if err != nil {
 		return bed, p, text, exit{exitUsage, err}
 	}

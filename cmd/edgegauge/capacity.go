@@ -128,7 +128,7 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 	if err != nil {
 		return exit{exitUsage, fmt.Errorf("--slo: %w", err)}
 	}
-	bed, plan, text, err := a.read(ctx, file, f.sets)
+	bed, plan, text, err := a.read(ctx, file, nil, f.sets)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func writeCapacity(c *report.Capacity) error {
 
 // scaling measures the throughput at growing concurrency, keeps what follows from it and prints it.
 func (a *app) scaling(ctx context.Context, w io.Writer, file string, f bearing) error {
-	bed, plan, text, err := a.read(ctx, file, f.sets)
+	bed, plan, text, err := a.read(ctx, file, nil, f.sets)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (x checkedStudy) with() string {
 
 func (a *app) check(ctx context.Context, file string, sets []string) (checkedStudy, error) {
 	x := checkedStudy{File: file, Asks: []string{}}
-	bed, p, _, err := a.read(ctx, file, sets)
+	bed, p, _, err := a.read(ctx, file, nil, sets)
 	if err == nil {
 		if found := bed.Obstacles(ctx, p); found != nil {
 			err = obstacles(found)

@@ -148,11 +148,6 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		return "", exit{exitUnmeasured, err}
 	}
 	v.with, v.kept = filepath.Join(newDir, runs[len(runs)-1].StudyFile), overrides
-	bed, err := a.bed()
-	if err != nil {
-		return "", err
-	}
-	bed.Kept = len(v.kept)
 	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
 		return "", err
 	}
@@ -192,7 +187,7 @@ func side(t advise.Term) string {
 
 // isVersionOf refuses stacks here that are not those with which results were measured.
 func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report, dir string, any bool) error {
-	bed, plan, _, err := a.read(ctx, v.with, v.overrides())
+	bed, plan, _, err := a.read(ctx, v.with, v.kept, v.sets)
 	if err != nil {
 		return err
 	}

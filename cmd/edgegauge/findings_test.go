@@ -68,7 +68,7 @@ func TestStudiesRunOnThePapersBoards(t *testing.T) {
 			t.Errorf("%s: settings for boards, but no words on them", name)
 		}
 		a := &app{quiet: true, stackFolders: []string{"../../stacks"}}
-		_, plan, _, err := a.readElsewhere(t.Context(), "../../studies/"+name+".yaml", p.On)
+		_, plan, _, err := a.readElsewhere(t.Context(), "../../studies/"+name+".yaml", nil, p.On)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

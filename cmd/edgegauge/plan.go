@@ -17,7 +17,7 @@ Anything that would keep the study from running on this machine is listed after 
 		Example: "  edgegauge plan studies/quickstart.yaml | column -s, -t | less",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			bed, p, _, err := a.read(cmd.Context(), args[0], sets)
+			bed, p, _, err := a.read(cmd.Context(), args[0], nil, sets)
 			if err != nil {
 				return err
 			}

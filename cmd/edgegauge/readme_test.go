@@ -39,7 +39,7 @@ func ready(t *testing.T, name, path string) {
 		t.Fatal(err)
 	}
 	a := &app{stackFolders: []string{"../../stacks", own}}
-	_, _, _, err := a.read(context.Background(), path, nil)
+	_, _, _, err := a.read(context.Background(), path, nil, nil)
 	if err == nil {
 		return
 	}

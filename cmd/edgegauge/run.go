@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -124,13 +123,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 			return err
 		}
 	}
-	bed, err := a.bed()
-	if err != nil {
-		return err
-	}
-	bed.Kept = len(f.kept)
 	// Results that are to be repeated are not gone on with.
-	e, err := a.open(ctx, file, slices.Concat(f.kept, f.sets), opening{out: f.out, trust: f.trust, given: f.sets,
+	e, err := a.open(ctx, file, opening{out: f.out, trust: f.trust, kept: f.kept, given: f.sets,
 		shared: f.shared.benches != "", here: f.shared.local() > 0, fresh: like != nil})
 	if err != nil {
 		return err
@@ -218,6 +212,7 @@ func closeExperiment(e *testbed.Experiment) {
 type opening struct {
 	out    string // the results directory; empty: see testbed.Request
 	trust  bool
+	kept   []string // overrides that were kept with results, before given
 	given  []string // overrides that the user gave on this command line
 	shared bool     // benches measure it
 	here   bool     // which are of this machine
@@ -225,12 +220,12 @@ type opening struct {
 }
 
 // open reads a study and opens its experiment, which is to be closed.
-func (a *app) open(ctx context.Context, file string, sets []string, o opening) (*testbed.Experiment, error) {
+func (a *app) open(ctx context.Context, file string, o opening) (*testbed.Experiment, error) {
 	read := a.read
 	if o.shared {
 		read = a.readElsewhere
 	}
-	_, plan, text, err := read(ctx, file, sets)
+	_, plan, text, err := read(ctx, file, o.kept, o.given)
 	if err != nil {
 		return nil, err
 	}

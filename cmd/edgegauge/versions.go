@@ -46,9 +46,6 @@ func (v *versionFlags) flags(c *cobra.Command, base, out string, power float64, 
 	trustFlag(c, &v.trust)
 }
 
-// overrides are all of the study.
-func (v versionFlags) overrides() []string { return slices.Concat(v.kept, v.sets) }
-
 // check says what is wrong with the flags together.
 func (v versionFlags) check(conditions []advise.Condition) error {
 	detects := slices.ContainsFunc(conditions, func(k advise.Condition) bool { return k.Detect })
@@ -139,9 +136,9 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 }
 
 // putBeside makes the base version of the study's stacks known to the testbed, and
-// returns the overrides that measure it beside the new one. end removes what was made.
+// returns the overrides, after the kept ones, that measure it beside the new one. end removes what was made.
 func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end func(), err error) {
-	bed, plan, _, err := a.read(ctx, v.with, v.overrides())
+	bed, plan, _, err := a.read(ctx, v.with, v.kept, v.sets)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,7 +181,7 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 		}
 	}
 	a.made = testbed.New(o)
-	sets = append(v.overrides(), "design.precision=off")
+	sets = append(slices.Clone(v.sets), "design.precision=off")
 	return append(sets, plan.WithBase(key, names, func(n string) string { return short(n, versions) })...), end, nil
 }
 
@@ -196,14 +193,13 @@ func short(name string, versions map[string]testbed.Version) string {
 	return study.Base(name)
 }
 
-// blocks runs the study up to that many blocks, with sets: all overrides of v, and those of putBeside, which name
-// only stacks that mayRun asked about. missing is what could not be measured.
+// blocks runs the study up to that many blocks, with sets: those of v and of putBeside, which name only stacks that
+// mayRun asked about. missing is what could not be measured.
 func (a *app) blocks(
 	ctx context.Context, v versionFlags, sets []string, out string, n int,
 ) (dir string, missing, err error) {
-	given := sets[len(v.kept):]
 	sets = append(slices.Clone(sets), fmt.Sprintf("design.replications=%d", n))
-	e, err := a.open(ctx, v.with, sets, opening{out: out, trust: v.trust, given: given})
+	e, err := a.open(ctx, v.with, opening{out: out, trust: v.trust, kept: v.kept, given: sets})
 	if err != nil {
 		return "", nil, err
 	}

@@ -65,7 +65,7 @@ func Find(ctx context.Context, h Host, q Question) (*Answer, error) {
 func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	var none stat.CapacitySearch
 	q := s.asked
-	p, _, err := s.Bed.ReadAvailable(ctx, q.File, q.Text, q.Sets...)
+	p, _, err := s.Bed.ReadAvailable(ctx, q.File, q.Text, nil, q.Sets...)
 	if err != nil {
 		return none, Refused{err}
 	}

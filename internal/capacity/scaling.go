@@ -47,7 +47,7 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 	levels := q.levels()
 	sets := append(slices.Clone(q.Sets), "factors.concurrency=["+strings.Join(levels, ", ")+"]",
 		"duration="+q.Length.String(), fmt.Sprintf("design.replications=%d", q.Blocks), "design.precision=off")
-	p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, sets...)
+	p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, nil, sets...)
 	if err == nil {
 		more := warmUp(p, study.DefaultWarmUp)
 		if slices.ContainsFunc(p.Trials, func(t study.Trial) bool {
@@ -55,7 +55,7 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 		}) { // by default one request under way is on one CPU and several are not, which is no matter of their number
 			more = append(more, "placement="+study.Free)
 		}
-		p, _, err = h.Bed.ReadAvailable(ctx, q.File, q.Text, append(sets, more...)...)
+		p, _, err = h.Bed.ReadAvailable(ctx, q.File, q.Text, nil, append(sets, more...)...)
 	}
 	switch {
 	case err != nil:

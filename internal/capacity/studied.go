@@ -178,7 +178,7 @@ func (s *studied) plan(ctx context.Context, blocks [][]float64) (study.Plan, err
 
 // expand reads the study with the load and some more settings.
 func (s *studied) expand(ctx context.Context, more ...string) (study.Plan, error) {
-	p, _, err := s.Bed.ReadAvailable(ctx, s.asked.File, s.asked.Text, slices.Concat(s.asked.Sets, s.load, more)...)
+	p, _, err := s.Bed.ReadAvailable(ctx, s.asked.File, s.asked.Text, nil, slices.Concat(s.asked.Sets, s.load, more)...)
 	if err != nil {
 		err = Refused{err}
 	}

@@ -12,7 +12,7 @@ import (
 
 // ReadElsewhere is ReadAvailable for benches: stacks need not be able to run on this machine,
 // only known here.
-func (b *Testbed) ReadElsewhere(ctx context.Context, file string, text []byte, sets ...string) (
+func (b *Testbed) ReadElsewhere(ctx context.Context, file string, text []byte, kept []string, sets ...string) (
 	p study.Plan, left []string, err error,
 ) {
 	v := b.Vocabulary(ctx)
@@ -22,7 +22,7 @@ func (b *Testbed) ReadElsewhere(ctx context.Context, file string, text []byte, s
 		f.Missing = ""
 		return f, ok
 	}
-	return b.readAvailable(ctx, v, file, text, sets...)
+	return b.readAvailable(ctx, v, file, text, kept, sets)
 }
 
 // unableOf lists the treatments (study.Trial.Cell) that cannot run on this machine, each with

@@ -163,8 +163,7 @@ func (s *Station) open(ctx context.Context, o fleet.Order) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	s.Bed.Kept = len(o.Overrides)
-	p, _, err := s.Bed.ReadElsewhere(ctx, "the study", o.Study, o.Overrides...)
+	p, _, err := s.Bed.ReadElsewhere(ctx, "the study", o.Study, o.Overrides)
 	if err != nil {
 		return err
 	}

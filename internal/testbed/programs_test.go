@@ -77,7 +77,7 @@ func TestCheckFindsProgramsThatAnEmulatedDeviceLacks(t *testing.T) {
 
 func seesPrograms(t *testing.T, b *Testbed, ways []way, name, side string, built bool) {
 	t.Helper()
-	p, _, err := b.ReadElsewhere(t.Context(), "s.yaml", studyOf(ways), side+".device="+name)
+	p, _, err := b.ReadElsewhere(t.Context(), "s.yaml", studyOf(ways), nil, side+".device="+name)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

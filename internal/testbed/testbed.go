@@ -59,8 +59,6 @@ type Version struct {
 // goroutines.
 type Testbed struct {
 	Options
-	// Kept is as study.Vocabulary.Kept, of the studies that are read. Only programs that read one study at a time set it.
-	Kept int
 
 	once   sync.Once
 	stacks map[string]stack.Description

@@ -34,16 +34,18 @@ func (b *Testbed) Unavailable(ctx context.Context, p study.Plan) (sets, why []st
 }
 
 // ReadAvailable is Read without what Unavailable finds, each thing of which is in left,
-// with the reason.
-func (b *Testbed) ReadAvailable(ctx context.Context, file string, text []byte, sets ...string) (
+// with the reason. Overrides in kept, before those in sets, were kept with results or came with an order.
+func (b *Testbed) ReadAvailable(ctx context.Context, file string, text []byte, kept []string, sets ...string) (
 	p study.Plan, left []string, err error,
 ) {
-	return b.readAvailable(ctx, b.Vocabulary(ctx), file, text, sets...)
+	return b.readAvailable(ctx, b.Vocabulary(ctx), file, text, kept, sets)
 }
 
-func (b *Testbed) readAvailable(ctx context.Context, v study.Vocabulary, file string, text []byte, sets ...string) (
+func (b *Testbed) readAvailable(ctx context.Context, v study.Vocabulary, file string, text []byte,
+	kept, sets []string) (
 	p study.Plan, left []string, err error,
 ) {
+	v.Kept, sets = len(kept), slices.Concat(kept, sets)
 	if p, err = read(v, file, text, sets...); err != nil {
 		return p, nil, err
 	}
@@ -51,7 +53,7 @@ func (b *Testbed) readAvailable(ctx context.Context, v study.Vocabulary, file st
 	if more == nil {
 		return p, nil, nil
 	}
-	p, err = read(v, file, text, append(slices.Clone(sets), more...)...)
+	p, err = read(v, file, text, append(sets, more...)...)
 	return p, left, err
 }
 

@@ -20,7 +20,6 @@ func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
 		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)),
 		Devices: b.DeviceNames(), Emulated: emulated(),
 		Board:           func(name string) error { _, err := ssh.ParseTarget(name); return err },
-		Kept:            b.Kept,
 		MostConnections: drive.MostConnections, MostRate: drive.MostRate,
 		Synonyms: measure.Synonyms(), Published: paper.Tables(), StackNames: b.StackNames(),
 		Stacks: func(name string) (study.StackFacts, bool) {

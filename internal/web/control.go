@@ -263,7 +263,7 @@ func (s *Server) resuming(p place) (o Order, foreign []string, err error) {
 		return o, nil, unreadable(leadsElsewhere(name))
 	}
 	o = Order{Study: filepath.Join(p.path(), name), Out: p.path(), Sets: overrides}
-	plan, _, err := s.Bed.ReadAvailable(context.Background(), o.Study, text, overrides...)
+	plan, _, err := s.Bed.ReadAvailable(context.Background(), o.Study, text, overrides)
 	if err != nil {
 		return o, nil, unreadable(err)
 	}

@@ -47,14 +47,14 @@ func (s *Server) ask(ctx context.Context, text string, look bool) (a answer) {
 	default:
 		a.Looked = look
 	}
-	read := s.Bed.ReadAvailable
-	if !a.Looked {
-		read = func(ctx context.Context, file string, text []byte, sets ...string) (study.Plan, []string, error) {
-			p, err := s.Bed.Read(ctx, file, text, sets...)
-			return p, nil, err
-		}
+	var p study.Plan
+	var left []string
+	var err error
+	if a.Looked {
+		p, left, err = s.Bed.ReadAvailable(ctx, textName, []byte(text), nil)
+	} else {
+		p, err = s.Bed.Read(ctx, textName, []byte(text))
 	}
-	p, left, err := read(ctx, textName, []byte(text))
 	if err == nil && a.Looked {
 		if found := s.Bed.Obstacles(ctx, p); found != nil {
 			err = found
