@@ -254,6 +254,9 @@ func (a *app) scaling(ctx context.Context, w io.Writer, file string, f bearing) 
 	}
 	out := report.Scaling{Scaling: *law}
 	if err = store.Replace(filepath.Join(out.Dir, "scaling.json"), out.JSON); err == nil {
+		err = a.reportOf(out.Dir) // again: it knows by the answer what was asked
+	}
+	if err == nil {
 		if f.asJSON {
 			err = out.JSON(w)
 		} else {

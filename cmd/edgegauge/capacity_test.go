@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -121,6 +122,19 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 	again, code := o.run(t, append(args, "--out", got.Results)...)
 	if code != 0 || again != out || server.served != before {
 		t.Errorf("code %d; %d more requests\n%s", code, server.served-before, again)
+	}
+	// So is the one that the report proposes.
+	proposed := regexp.MustCompile(`edgegauge (capacity .*) --out \S+-after\n`).FindStringSubmatch(text)
+	if proposed == nil || strings.Contains(text, "edgegauge run") {
+		t.Fatalf("the report proposes no search: %s", text)
+	}
+	var asks []string
+	for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(proposed[1], -1) {
+		asks = append(asks, strings.Trim(word, "'"))
+	}
+	asks = append(asks, "-q", "--json", "--out", got.Results)
+	if again, code := o.run(t, asks...); code != 0 || again != out || server.served != before {
+		t.Errorf("%q: code %d; %d more requests\n%s", asks, code, server.served-before, again)
 	}
 	// Another question to the same results is refused.
 	if text, code := o.run(t, "-q", "capacity", "s.yaml", "--slo", "failed < 6%", "--length", "1s", "--late", "2s",
@@ -287,5 +301,9 @@ func TestScalingOfAServerWithOneWorker(t *testing.T) {
 	}
 	if text, code := o.run(t, "report", "results/latest"); code != 0 || !strings.Contains(text, "8 of 8 trials valid") {
 		t.Errorf("code %d\n%s", code, text)
+	}
+	page, err := os.ReadFile(filepath.Join(o.dir, "results/one/001/report.html"))
+	if again := "study.yaml --scale concurrency --blocks 2 --most 8 --length 300ms"; !strings.Contains(string(page), again) {
+		t.Errorf("%v: the report beside the results proposes another measurement", err)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/report"
 )
 
@@ -23,7 +25,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.Base(dir) == "latest" {
 		dir = real // what the commands say stays true when there are newer results
 	}
-	again := "edgegauge run " + r.StudyIn(dir) + onBenches(r)
+	again, search := againOf(dir, r)
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	response, isTime := r.MainResponse()
@@ -54,10 +56,47 @@ func propose(dir string, r *report.Report) []report.Step {
 	if response != "" {
 		gate = fmt.Sprintf("; --fail-if '%s > 5%%' makes it a gate", response)
 	}
-	add("after a change, measure again and compare"+gate,
-		fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
+	if search {
+		add("after a change, search again; the intervals of both searches tell", again+" --out "+after)
+	} else {
+		add("after a change, measure again and compare"+gate,
+			fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
+	}
 	add("publish data, facts, study and report", "edgegauge publish "+report.Quoted(dir))
 	return steps
+}
+
+// againOf is the command that measures again what a directory holds; search: its rates are those that a search chose.
+func againOf(dir string, r *report.Report) (command string, search bool) {
+	by := "rate"
+	n, err := capacity.ReadNote(dir)
+	if search = err == nil; !search {
+		if !exists(filepath.Join(dir, "scaling.json")) {
+			return "edgegauge run " + r.StudyIn(dir) + onBenches(r), false
+		}
+		by = "concurrency"
+	}
+	// What capacity sets itself is not to be set; that is why the length of a trial is known from the overrides.
+	command = "edgegauge capacity " + r.StudyIn(dir, "factors."+by, "duration", "design.replications", "design.precision")
+	flags := n.Flags()
+	if !search {
+		flags = []string{"--scale", byConcurrency, "--blocks", strconv.Itoa(r.Study.Design.Replications)}
+		for _, f := range r.Study.Factors {
+			if f.Name == by {
+				flags = append(flags, "--most", f.Levels[len(f.Levels)-1].Text)
+			}
+		}
+	}
+	for _, o := range slices.Backward(r.Study.Overrides) {
+		if o.Path == "duration" { // the last, which is not the user's
+			flags = append(flags, "--length", o.Value)
+			break
+		}
+	}
+	for _, word := range flags {
+		command += " " + report.Quoted(word)
+	}
+	return command, search
 }
 
 // onBenches are the words of a command that has the same benches measure again; empty: none did.

@@ -151,8 +151,12 @@ func (s *studied) settings() []string {
 
 // note says where the search stands.
 func (s *studied) note(c *Conductor) Note {
-	return Note{noteFormat, s.asked.SLO.String(), s.settings(), c.Search.First, c.Search.Most, c.Driver, s.out.Floor,
-		c.Ended()}
+	n := Note{Format: noteFormat, SLO: s.asked.SLO.String(), Settings: s.settings(), First: c.Search.First,
+		Most: c.Search.Most, Driver: c.Driver, Floor: s.out.Floor, Ended: c.Ended(), Budget: s.asked.Budget}
+	if s.asked.Period > 0 {
+		n.Period = s.asked.Period.String()
+	}
+	return n
 }
 
 // resume finds a search to go on with: in the directory that was named, or in the newest

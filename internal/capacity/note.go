@@ -31,6 +31,9 @@ type Note struct {
 	Driver   float64  `json:"driver_requests_per_s"` // that the driver itself does; 0: not measured
 	Floor    string   `json:"floor"`                 // stack that the driver was measured against
 	Ended    bool     `json:"ended"`                 // the search wants no more trials
+	// What does not tell two searches apart; notes of earlier versions have neither.
+	Budget int    `json:"budget,omitempty"` // trials, at most
+	Period string `json:"period,omitempty"` // of a device, as a Duration writes it; empty: not asked
 }
 
 // ReadNote reads the note of a results directory.
@@ -51,6 +54,24 @@ func parseNote(dir string, text []byte) (Note, error) {
 		return n, fmt.Errorf("%s: %s has rates that no search has", dir, NoteFile)
 	}
 	return n, nil
+}
+
+// Flags are those of edgegauge capacity that ask the same, but for the length of a trial and what --set changes.
+func (n Note) Flags() []string {
+	flags := []string{"--slo", n.SLO}
+	for _, s := range n.Settings {
+		name, value, _ := strings.Cut(s, " ")
+		if (name == "precision" || name == "late") && !strings.Contains(s, "=") { // else it is one of --set
+			flags = append(flags, "--"+name, strings.TrimSuffix(value, " %"))
+		}
+	}
+	if n.Period != "" {
+		flags = append(flags, "--period", n.Period)
+	}
+	if n.Budget > 0 {
+		flags = append(flags, "--budget", strconv.Itoa(n.Budget))
+	}
+	return flags
 }
 
 // write keeps the note in a results directory.

@@ -68,6 +68,25 @@ func TestNoteIsFoundAgain(t *testing.T) {
 	}
 }
 
+// The flags of a note ask what was asked, also where the note is of before a budget was kept.
+func TestNoteHasTheFlagsOfItsQuestion(t *testing.T) {
+	objective, err := slo.Parse("failed < 5%, response_time p99 < 2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := Question{SLO: objective, Sets: []string{"size=1kB", "request={path: /late x}"}, Precision: 2.5,
+		Late: 2 * time.Second, Period: time.Minute, Budget: 45}
+	n := (&studied{asked: q, out: &Answer{}}).note(&Conductor{})
+	want := "--slo|failed < 5%, response_time p99 < 2s|--precision|2.5|--late|2s|--period|1m0s|--budget|45"
+	if got := strings.Join(n.Flags(), "|"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	n.Budget, n.Period = 0, ""
+	if got := strings.Join(n.Flags(), "|"); got != strings.TrimSuffix(want, "|--period|1m0s|--budget|45") {
+		t.Errorf("a note of before has %s", got)
+	}
+}
+
 // The driver may be late by a tenth of the shortest bound, at most by 50 ms.
 func TestLateness(t *testing.T) {
 	for text, want := range map[string]time.Duration{
