@@ -12,6 +12,7 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // NoteFile is the name of a Note in a results directory.
@@ -107,12 +108,16 @@ func (n Note) asks(dir, objective string, settings []string) error {
 	return fmt.Errorf("%s holds another search: %sask the same, or name another directory", dir, says)
 }
 
-// measured are the settings that what is measured depends on: how often an invalid trial is repeated is no such.
+// measured are the settings that what is measured depends on, without passwords: how often an invalid trial is repeated
+// is no such.
 func measured(settings []string) []string {
-	return slices.DeleteFunc(slices.Clone(settings), func(s string) bool {
-		key, _, _ := strings.Cut(s, "=")
-		return strings.TrimSpace(key) == "retries"
-	})
+	var all []string
+	for _, s := range settings {
+		if key, _, _ := strings.Cut(s, "="); strings.TrimSpace(key) != "retries" {
+			all = append(all, study.Redact(s))
+		}
+	}
+	return all
 }
 
 // without are those of a that b has not, as often as a has them.
