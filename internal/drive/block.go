@@ -232,6 +232,14 @@ func (r *run) countConnect() {
 	}
 }
 
+// dialBy is until when a connection of TCP is awaited that is to be there by then.
+func (r *run) dialBy(by time.Duration) time.Duration {
+	if r.patience > 0 {
+		return min(by, r.now()+r.patience)
+	}
+	return by
+}
+
 // open makes a lane's connection, until l.by.
 func (r *run) open(l *lane) (err error) {
 	l.fresh = true
@@ -243,7 +251,7 @@ func (r *run) open(l *lane) (err error) {
 		l.pipe, err = r.d.secret.open(r, l.by)
 		return err
 	}
-	raw, err := openRaw(&r.pacer, r.d.target, l.by)
+	raw, err := openRaw(&r.pacer, r.d.target, r.dialBy(l.by))
 	if err == nil {
 		l.pipe = raw
 	}

@@ -43,7 +43,8 @@ const (
 // A server whose accept queue is full drops the first packet of a further connection, and the kernel sends it
 // again after 1 s. Programs with a queue of 5 would need many seconds for 64 connections, which they accept within
 // some milliseconds each. So an attempt that takes much longer than another one did is given up and made anew,
-// and the next is awaited twice as long. Nothing is measured yet.
+// and the next is awaited twice as long. Nothing is measured yet. A handshake of TLS, which costs both sides work, is
+// not given up.
 type dialing struct {
 	to         string
 	all        int
@@ -80,14 +81,13 @@ func (d *dialing) telling(tell func(Dialing)) (end func()) {
 
 // connect opens a lane's connection until l.by.
 func (d *dialing) connect(r *run, l *lane) error {
-	by := l.by
-	defer func() { l.by = by }()
-	repeats := r.d.overTCP && r.d.secret == nil && d.quickest > 0 // a handshake of TLS would be work for nothing
+	defer func() { r.patience = 0 }()
+	repeats := r.d.overTCP && d.quickest > 0
 	patience := max(patienceOverQuickest*d.quickest, leastPatience)
 	for {
 		began := r.now()
 		if repeats {
-			l.by = min(by, began+patience)
+			r.patience = patience
 		}
 		err := r.open(l)
 		now := r.now()
@@ -100,8 +100,10 @@ func (d *dialing) connect(r *run, l *lane) error {
 		case err != errTimeout || !repeats:
 			return err
 		}
-		d.anew.Add(1)
-		if now >= by {
+		if now < l.by || r.d.secret == nil { // else it may have been the handshake of TLS
+			d.anew.Add(1)
+		}
+		if now >= l.by {
 			return err
 		}
 		l.hangUp()

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,5 +102,41 @@ func TestDialingSays(t *testing.T) {
 		if got := d.String(); !strings.HasPrefix(got, want) || strings.Contains(got, "queue") != (d.Anew*d.Open > 0) {
 			t.Errorf("%+v: %q", d, got)
 		}
+	}
+}
+
+// Connections with TLS are made anew like plain ones, over either of the ways in which they are made.
+func TestConnectionsWithTLSAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	url := shortQueue(t, 1, 0)
+	at := strings.Trim(strings.TrimPrefix(url, "http:"), "/")
+	for full := false; !full; {
+		c, err := net.DialTimeout("tcp", at, 300*time.Millisecond)
+		if full = err != nil; !full {
+			t.Cleanup(func() { c.Close() })
+		}
+	}
+	for _, concurrency := range []int{1, 2} {
+		s := Spec{URL: "https://" + at, Concurrency: concurrency, Timeout: 2 * time.Second}
+		target, err := s.check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Driver{target: target}
+		if d.secret, err = newSecret(target); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := d.newStream(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{ctx: t.Context(), d: d, quality: &DriverStats{}}
+		end := r.watch(t.Context())
+		l, way := newLane(stream, 0), &dialing{quickest: time.Millisecond}
+		l.by = r.now() + d.Timeout
+		if err := way.connect(r, l); err != errTimeout || way.anew.Load() == 0 {
+			t.Errorf("concurrency %d: %v after %d attempts", concurrency, err, way.anew.Load())
+		}
+		end()
 	}
 }

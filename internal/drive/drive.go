@@ -214,6 +214,7 @@ type run struct {
 	quality  *DriverStats
 	late     tally.Histogram
 	last     time.Duration // end of the last exchange
+	patience time.Duration // with a connection of TCP, while connections are made before any request; 0: until the end
 	begun    uint64        // requests, of several goroutines
 	shared   bool          // several goroutines: mu guards call, record, feed, quality, late, begun
 	mu       sync.Mutex

@@ -81,7 +81,7 @@ func (s *secret) open(r *run, by time.Duration) (pipe, error) {
 	// it does not fit epoll; a thread that waits for one handshake after the
 	// other would turn concurrency into a queue. Hence goroutines, and their
 	// cost: see netPipe.
-	d := net.Dialer{Deadline: r.base.Add(by)}
+	d := net.Dialer{Deadline: r.base.Add(r.dialBy(by))}
 	conn, err := d.Dial("tcp", s.t.addr.String())
 	if err != nil {
 		return nil, plain(err)
@@ -124,7 +124,7 @@ func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
 
 // openTLS puts TLS over a raw blocking socket, all of it on this thread.
 func (s *secret) openTLS(r *run, by time.Duration) (pipe, error) {
-	raw, err := openRaw(&r.pacer, s.t, by)
+	raw, err := openRaw(&r.pacer, s.t, r.dialBy(by))
 	if err != nil {
 		return nil, err
 	}
