@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // ChoiceNotes say where the figures of a choice are not the means that were asked for, or not those of the report.
@@ -14,6 +16,7 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 		if why := l.medianWhy(o.Term); !o.Named && why != "" && c.Objectives[i].Figure == "median" {
 			out = append(out, fmt.Sprintf("%s: medians, as in the report, since %s", c.Objectives[i].Term, why))
 		}
+		out = append(out, medianNotes(c, i)...)
 	}
 	if len(c.Candidates) == 0 {
 		return out
@@ -32,6 +35,27 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 		if len(names) > 0 {
 			out = append(out, fmt.Sprintf("%s: the value is the mean%s, which a requirement is held against; the report "+
 				"shows the median%[2]s: %[3]s", k.Requirement.Text, of, list(names, mostNames)))
+		}
+	}
+	return out
+}
+
+// medianNotes say what an objective does not tell that is the median of trials.
+func medianNotes(c advise.Choice, objective int) []string {
+	var out []string
+	term := c.Objectives[objective].Term
+	if term.Figure == "median" {
+		out = append(out, fmt.Sprintf("%s: no median shows what a few slow requests take; the report compares means and "+
+			"p95, too", term))
+	}
+	if term.Figure == "mean" {
+		return out
+	}
+	for _, x := range c.Candidates {
+		f, needs := x.Objectives[objective], stat.MedianNeeds(c.Confidence)
+		if n := len(f.Values); n > 0 && n < needs && !f.Center.HasInterval() {
+			return append(out, fmt.Sprintf("%s has no interval here: the median of %s has none, that of %d has; which "+
+				"differences are within noise is judged by block all the same", term, plural.Count(n, "trial"), needs))
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -126,6 +127,38 @@ func TestFrontNamesWhoBeats(t *testing.T) {
 	for i, want := range []string{"yes", "yes", "no, 2 beats it", "perhaps", "no"} {
 		if got := c.frontWord(c.Candidates[i]); got != want {
 			t.Errorf("%s: got %q, want %q", c.Candidates[i].Name, got, want)
+		}
+	}
+}
+
+// Who chooses by medians reads how sure that is: a median of few trials has no interval, and none shows slow requests.
+func TestChooseSaysWhatMediansDoNotTell(t *testing.T) {
+	for _, tt := range []struct {
+		figure     string
+		trials     int
+		interval   bool
+		slow, none bool
+	}{
+		{"median", 5, false, true, true},
+		{"median", 6, true, true, false},
+		{"p95", 5, false, false, true},
+		{"mean", 2, true, false, false},
+	} {
+		term := advise.Term{Response: "rtt", Figure: tt.figure}
+		values := []float64{1, 2, 3, 4, 5, 6}[:tt.trials]
+		center, err := stat.Quantile(values, 0.5, 0.95)
+		if tt.figure == "mean" {
+			center, err = stat.Mean(values, 0.95)
+		}
+		if err != nil || center.HasInterval() != tt.interval {
+			t.Fatalf("%+v: %v", center, err)
+		}
+		c := advise.Choice{Confidence: 0.95, Objectives: []advise.Objective{{Term: term}}, Candidates: []advise.Candidate{{
+			Name: "a", Objectives: []advise.Estimate{{Term: term, Center: center, Values: values}}}}}
+		said := strings.Join(medianNotes(c, 0), "\n")
+		if strings.Contains(said, "no interval here: the median of 5 trials has none, that of 6 has") != tt.none ||
+			strings.Contains(said, "no median shows what a few slow requests take") != tt.slow {
+			t.Errorf("%s of %d trials: said %q", tt.figure, tt.trials, said)
 		}
 	}
 }

@@ -59,6 +59,9 @@ func Quantile(xs []float64, q, confidence float64) (Summary, error) {
 	return s, nil
 }
 
+// MedianNeeds is how many values have an interval of their median.
+func MedianNeeds(confidence float64) int { return quantileNeeds(0.5, confidence) }
+
 func quantile(xs []float64, q, confidence float64) (Summary, error) {
 	if err := usable(xs, confidence); err != nil {
 		return Summary{}, err
