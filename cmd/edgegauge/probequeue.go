@@ -22,7 +22,7 @@ func (p *probe) behind(all []figures) string {
 			waits = append(waits, x.queue.Waits())
 		}
 	}
-	text, _ := report.Behind(report.Together(waits), p.job.Rate, p.job.Concurrency, "--concurrency")
+	text, _ := report.Behind(report.Together(waits), p.job.Rate, p.job.Concurrency, p.job.Connection, "--concurrency")
 	return text
 }
 

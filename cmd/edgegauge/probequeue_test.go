@@ -64,3 +64,15 @@ func TestProbeTellsOfARateThatWasNotReached(t *testing.T) {
 		}
 	}
 }
+
+// Where requests share a connection, one of them follows another, and no connection its own last.
+func TestProbeSaysWhatFollowsInAClosedLoop(t *testing.T) {
+	const shared = "1 connection, which sends its next request when one of 4 in flight is answered"
+	for connection, want := range map[string]string{drive.Pipelined: shared, drive.Multiplexed: shared,
+		"": "4 connections, each of which sends its next request when the last"} {
+		p := probe{job: drive.Job{Spec: drive.Spec{Concurrency: 4, Connection: connection}}}
+		if got := p.loop(runsOf(0, time.Millisecond)); !strings.HasPrefix(got, "closed loop: "+want) {
+			t.Errorf("%q: %s", connection, got)
+		}
+	}
+}

@@ -94,10 +94,14 @@ func (p *probe) loop(all []figures) string {
 		return fmt.Sprintf("open loop: %g requests per second (%s), sent when due; response time counts from then",
 			p.job.Rate, p.job.Arrivals)
 	}
-	return fmt.Sprintf("closed loop: %s its next request when the last is answered; a slow "+
-		"answer delays what would have been sent meanwhile, so tails are understated (coordinated omission): --rate "+
-		"measures them", plural.Count(p.job.Concurrency, "connection")+
-		plural.Verb(p.job.Concurrency, ", which sends", ", each of which sends"))
+	sends := plural.Count(p.job.Concurrency, "connection") + plural.Verb(p.job.Concurrency, ", which sends",
+		", each of which sends") + " its next request when the last is answered"
+	if p.job.Connection == drive.Pipelined || p.job.Connection == drive.Multiplexed {
+		sends = fmt.Sprintf("1 connection, which sends its next request when one of %d in flight is answered",
+			p.job.Concurrency)
+	}
+	return fmt.Sprintf("closed loop: %s; a slow answer delays what would have been sent meanwhile, so tails are "+
+		"understated (coordinated omission): --rate measures them", sends)
 }
 
 // hints name likely causes of what the times look like.
@@ -311,9 +315,9 @@ func (t total) warnings() []string {
 			"times include that wait; use a quieter machine, or pin with --cpu", t.starved))
 	}
 	if t.late > lateFrom {
-		out = append(out, fmt.Sprintf("the driver was slow: it took up 1 %% of requests late though a connection was free, "+
-			"by at least %.2g times the median RTT; response times include that delay; use a quieter machine, pin it with "+
-			"--cpu, or lower the rate", t.late))
+		out = append(out, fmt.Sprintf("the driver was slow: it took up 1 %% of requests late though they might have been "+
+			"sent, by at least %.2g times the median RTT; response times include that delay; use a quieter machine, pin it "+
+			"with --cpu, or lower the rate", t.late))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // From when on it is told that requests at a rate did not leave when they were due.
@@ -32,8 +33,9 @@ func Together(all []measure.Waits) (w measure.Waits) {
 }
 
 // Behind says that requests at a rate did not leave when they were due, why, and what to set: setting is the name of
-// the number of connections. It is empty where they did. Missed: the rate was not reached.
-func Behind(w measure.Waits, rate float64, connections int, setting string) (text string, missed bool) {
+// concurrency, which is a number of connections, or of requests in flight where connection has them share one. It is
+// empty where they did. Missed: the rate was not reached.
+func Behind(w measure.Waits, rate float64, concurrency int, connection, setting string) (text string, missed bool) {
 	missed = w.Pace < paceFrom
 	if w.Requests == 0 || !missed && float64(w.Waited) <= waitedFrom*float64(w.Requests) {
 		return "", false
@@ -43,21 +45,26 @@ func Behind(w measure.Waits, rate float64, connections int, setting string) (tex
 		text = fmt.Sprintf("the rate was not reached: requests left at %s per second, not %g: ", significant(rate*w.Pace),
 			rate)
 	}
+	free, keeps, more := "a connection was free", "keeps a connection", "more connections"
+	busy, it := fmt.Sprintf("all %d connections in use", concurrency), "one"
+	if concurrency == 1 {
+		busy, it = "the only connection in use", "it"
+	}
+	if connection == "pipelined" || connection == "multiplexed" {
+		free, keeps, more = "it might have been in flight", "is in flight", "more in flight"
+		busy, it = plural.Count(concurrency, "request")+" in flight, the most there may be,", "one to end"
+	}
 	if missed && (w.Late > w.Wait || w.Waited == 0) {
 		late := w.Late.Seconds() / float64(w.Requests)
-		return text + fmt.Sprintf("the client was slow, and took a request up %s late (mean) though a connection was free, "+
-			"which response time includes; lower the rate, or free a CPU for the client", Format(late, "s")), missed
+		return text + fmt.Sprintf("the client was slow, and took a request up %s late (mean) though %s, which "+
+			"response time includes; lower the rate, or free a CPU for the client", Format(late, "s"), free), missed
 	}
-	busy, it := fmt.Sprintf("all %d connections", connections), "one"
-	if connections == 1 {
-		busy, it = "the only connection", "it"
-	}
-	text += fmt.Sprintf("%d of %d requests found %s in use and waited %s for %s (mean), which response time includes; "+
-		"set %s to %d or more (the rate times the %s that a request keeps a connection, p99, and one), or lower the rate",
+	text += fmt.Sprintf("%d of %d requests found %s and waited %s for %s (mean), which response time includes; set "+
+		"%s to %d or more (the rate times the %s that a request %s, p99, and one), or lower the rate",
 		w.Waited, w.Requests, busy, Format(w.Wait.Seconds()/float64(w.Waited), "s"), it, setting,
-		connectionsFor(w, rate, connections), Format(w.Use.Seconds(), "s"))
+		connectionsFor(w, rate, concurrency), Format(w.Use.Seconds(), "s"), keeps)
 	if missed {
-		text += "; if more connections change nothing, the service does not bear the rate"
+		text += "; if " + more + " change nothing, the service does not bear the rate"
 	}
 	return text, missed
 }
@@ -86,7 +93,7 @@ func (r *Report) doubtRates(noted [][]map[string]float64) {
 		if s == nil || len(all) == 0 {
 			continue
 		}
-		text, missed := Behind(Together(all), s.Rate, s.Concurrency, "concurrency")
+		text, missed := Behind(Together(all), s.Rate, s.Concurrency, s.Connection, "concurrency")
 		if text == "" {
 			continue
 		}

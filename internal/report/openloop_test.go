@@ -33,13 +33,34 @@ func TestBehindSaysWhy(t *testing.T) {
 			[]string{"left at 80.0 per second", "the client was slow, and took a request up 50.0 ms late",
 				"lower the rate, or free a CPU"}},
 	} {
-		text, missed := Behind(tt.w, 100, tt.connections, "--concurrency")
+		text, missed := Behind(tt.w, 100, tt.connections, "keep-alive", "--concurrency")
 		if missed != tt.missed || (text == "") != (tt.want == nil) {
 			t.Errorf("%s: missed %v: %s", tt.what, missed, text)
 		}
 		for _, part := range tt.want {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %s; want %q", tt.what, text, part)
+			}
+		}
+	}
+}
+
+// Requests that share a connection wait for one of them to end, and not for a connection.
+func TestBehindSaysWhatLimitsASharedConnection(t *testing.T) {
+	const ms = time.Millisecond
+	slow := measure.Waits{Requests: 400, Late: 400 * 50 * ms, Pace: 0.8, Use: ms}
+	full := measure.Waits{Requests: 400, Waited: 399, Wait: 399 * 6 * time.Second, Pace: 0.227, Use: 44 * ms}
+	for _, connection := range []string{"pipelined", "multiplexed"} {
+		late, _ := Behind(slow, 100, 4, connection, "concurrency")
+		waited, _ := Behind(full, 100, 4, connection, "concurrency")
+		for want, text := range map[string]string{
+			"found 4 requests in flight, the most there may be, and waited 6.00 s for one to end":  waited,
+			"set concurrency to 6 or more (the rate times the 44.0 ms that a request is in flight": waited,
+			"if more in flight change nothing":                waited,
+			"late (mean) though it might have been in flight": late,
+		} {
+			if !strings.Contains(text, want) || strings.Contains(text, "connection") {
+				t.Errorf("%s: %s; want %q", connection, text, want)
 			}
 		}
 	}
