@@ -101,8 +101,8 @@ func (a *app) serveBench(ctx context.Context, r workerRun, who wire.Credentials)
 	}
 	lock, err := kernel.LockFile(r.dir+".lock", 0o644)
 	if err != nil {
-		return exit{exitUnmeasured, fmt.Errorf("%s: %w; another worker uses it: stop that one, or name another with --dir",
-			r.dir, err)}
+		return exit{exitUnmeasured, fmt.Errorf("%s: %w; another worker uses it%s: stop that one, or name another with --dir",
+			r.dir, err, kernel.Holder(r.dir+".lock"))}
 	}
 	defer lock.Close()
 	bed, err := a.bed()

@@ -159,7 +159,7 @@ func (a *agent) settle(dir string) (release func(), err error) {
 	SweepAgents(filepath.Dir(dir), dir)
 	lock, err := kernel.LockFile(filepath.Join(dir, lockFile), 0o600)
 	if errors.Is(err, kernel.ErrLocked) {
-		return nil, fmt.Errorf("another agent is using %s: %w", dir, err)
+		return nil, fmt.Errorf("another agent is using %s%s: %w", dir, kernel.Holder(filepath.Join(dir, lockFile)), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s", err, workElsewhere)

@@ -257,7 +257,7 @@ func TestPortsThatAreNoMeter(t *testing.T) {
 	}
 	defer first.Close()
 	_, err = OpenEnergyMeter(t.Context(), busy, 0)
-	says("busy", err, "another program has it open")
+	says("busy", err, fmt.Sprintf("another program has it open: pid %d (", os.Getpid()))
 
 	says("permission", portError("/dev/ttyUSB0", unix.EACCES), "join the group that owns it (dialout on Debian)")
 	says("rate", (&EnergyMeter{}).setRate(t.Context(), 900), "rate 900 is not within 10 to 500")

@@ -26,7 +26,7 @@ func portError(path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: permission denied; join the group that owns it (dialout on Debian), or run as root", path)
 	case errors.Is(err, unix.EBUSY):
-		return fmt.Errorf("%s: another program has it open; close that program", path)
+		return fmt.Errorf("%s: another program has it open%s; wait for it, or close it", path, kernel.Holder(path))
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV):
 		return fmt.Errorf("%s: no such device; is the meter plugged in?", path)
 	case errors.Is(err, unix.ENOTTY):

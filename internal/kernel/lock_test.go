@@ -144,3 +144,32 @@ func TestIsOwnFolder(t *testing.T) {
 		}
 	}
 }
+
+// Who holds a lock is named, with the results that it writes: the labs of two results folders know each other so.
+func TestHolderIsNamed(t *testing.T) {
+	dir, results := t.TempDir(), t.TempDir()
+	f, err := LockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	own := fmt.Sprintf(": pid %d (", os.Getpid())
+	if got := Holder(dir); !strings.HasPrefix(got, own) || strings.Contains(got, "measures") {
+		t.Errorf("got %q, want %s", got, own)
+	}
+	ledger, err := os.Create(filepath.Join(results, resultsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ledger.Close()
+	if got := Holder(dir); !strings.HasPrefix(got, own) || !strings.HasSuffix(got, "), which measures into "+results) {
+		t.Errorf("got %q, want the results in %s", got, results)
+	}
+	f.Close()
+	if got := Holder(dir); got != "" {
+		t.Errorf("nobody holds it, but %q", got)
+	}
+	if got := Holder(filepath.Join(dir, "nothere")); got != "" {
+		t.Errorf("of no file: %q", got)
+	}
+}

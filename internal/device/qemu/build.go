@@ -60,7 +60,7 @@ func (u Builder) Once(ctx context.Context, again bool, ready, build func() error
 	}
 	lock, err := kernel.LockFolder(u.Cache)
 	if errors.Is(err, kernel.ErrLocked) {
-		u.Tell("waiting for another build in " + u.Cache)
+		u.Tell("waiting for another build in " + u.Cache + kernel.Holder(u.Cache))
 		lock, err = kernel.WaitLockFolder(ctx, u.Cache)
 	}
 	if err != nil {
