@@ -206,7 +206,7 @@ func (s *Server) suspect(r *http.Request, v url.Values) (c confirmView, err erro
 			return c, err
 		}
 		e := s.index.of([]place{p})[0]
-		if *x.to = (found{p, e, e.state(p)}); e.Fault != "" {
+		if *x.to = (found{place: p, entry: e, State: e.state(p)}); e.Fault != "" {
 			return c, fault{http.StatusUnprocessableEntity, e.Fault}
 		}
 	}

@@ -126,7 +126,7 @@ type resultView struct {
 	Whole      bool
 	Rows       int64
 	Running    bool
-	Unfinished bool
+	Resumes    bool // a page goes on with it
 	Treatments []treatmentRow
 	Last       int       // number of the last trial
 	Cut        bool      // not all trials are listed
@@ -160,7 +160,7 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 	v := resultView{Frame: s.frame(r, h.Study.Name+" "+p.shown()), ID: p.id, Shown: p.shown(), Parts: h.parts,
 		Whole: h.whole, Rows: h.rows, Treatments: rows, Cut: cut, Last: len(h.Trials), Searched: p.searched()}
 	e := s.index.of([]place{p})[0]
-	v.Running, v.Unfinished = e.running(p), e.state(p) == "unfinished"
+	v.Running, v.Resumes = e.running(p), p.resumes(e.state(p))
 	return "result", v, nil
 }
 

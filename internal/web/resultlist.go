@@ -18,6 +18,8 @@ type found struct {
 	place
 	entry
 	State string
+	// Resumes: a page goes on with it. It is known of those that a page of what runs now shows.
+	Resumes bool
 }
 
 // Path is its page, from the top.
@@ -94,7 +96,7 @@ func (s *Server) results() []found {
 	places := s.places()
 	all := make([]found, len(places))
 	for i, e := range s.index.of(places) {
-		all[i] = found{places[i], e, e.state(places[i])}
+		all[i] = found{place: places[i], entry: e, State: e.state(places[i])}
 	}
 	slices.SortStableFunc(all, func(a, b found) int {
 		return cmp.Or(b.Began.Compare(a.Began), strings.Compare(a.Shown(), b.Shown()))

@@ -7,10 +7,17 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
+// resumes says whether results in that state are some that a page goes on with.
+func (p place) resumes(state string) bool { return state == "unfinished" && resumable(p) == nil }
+
 // resumable refuses results that edgegauge run, as it is started here, would refuse.
 func resumable(p place) error {
 	if p.confirming() != nil {
 		return stoppedConfirmation(p)
+	}
+	if p.readText(searchFile, &struct{}{}) {
+		return fault{http.StatusConflict, p.shown() + " is a search for the capacity of a server, which chooses its rates. " +
+			"Resume it with edgegauge capacity, as it was begun."}
 	}
 	kept, err := p.store(false)
 	if err != nil {

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,8 +11,8 @@ import (
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 )
 
-// A page resumes nothing that edgegauge run would refuse to go on with: what was begun with benches, and a copy
-// without raw files.
+// A page resumes nothing that edgegauge run would refuse to go on with, and offers none: what was begun with benches, a
+// copy without raw files, and a search for a capacity.
 func TestAPageResumesOnlyWhatRunDoes(t *testing.T) {
 	l := underWay(t, 2)
 	l.shared(1, "rack1")
@@ -20,11 +21,24 @@ func TestAPageResumesOnlyWhatRunDoes(t *testing.T) {
 	ok(t, err)
 	ok(t, plain.Keep(filepath.Join(l.dir, "copy/001")))
 	ok(t, plain.Close())
+	search, _, err := fabricated.Create(filepath.Join(l.dir, "search/001"), fabricated.Study(2, 2, 20))
+	ok(t, err)
+	ok(t, search.Close())
+	note := []byte(`{"format": 1, "slo": "failed < 1%"}`)
+	ok(t, os.WriteFile(filepath.Join(l.dir, "search/001", searchFile), note, 0o644))
 	s, st, _ := controlled(t, l.dir)
 	v := visitor{t, s}
+	if now := v.ask("GET", "/now/", nil, nil).Body.String(); strings.Count(now, "act resume") != 1 ||
+		!strings.Contains(now, `class="act resume" href="../r/`+id(t, s, "plain/001")+`/resume/`) {
+		t.Errorf("the page of what runs now leads to %s", now)
+	}
 	for name, want := range map[string]string{"run/001": "was begun with benches", "copy/001": "a copy without raw files",
-		"plain/001": ""} {
+		"search/001": "is a search for the capacity", "plain/001": ""} {
 		to := "/r/" + id(t, s, name) + "/resume/"
+		if shown := v.ask("GET", strings.TrimSuffix(to, "resume/"), nil, nil).Body.String(); strings.Contains(shown,
+			"resume it") != (want == "") {
+			t.Errorf("%s: the page of the result says %.3000s", name, shown)
+		}
 		page := v.ask("GET", to, nil, nil)
 		sent := v.ask("POST", to, url.Values{"key": {s.keys.next()}}, nil)
 		if want == "" {

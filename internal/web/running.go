@@ -64,6 +64,7 @@ type running struct {
 	Drawn                         string // what the picture shows
 	Unknown                       string // why figures have no interval; empty: they have
 	Stopping                      bool   // it was asked to
+	Resumes                       bool   // it has ended, and a page goes on with it
 	Live                          []liveRow
 	Benches                       []benchRow
 	MoreBenches                   int
@@ -150,6 +151,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 			case f.State == "running":
 				w.places = append(w.places, f.place)
 			case len(w.resting) < 5:
+				f.Resumes = f.resumes(f.State)
 				w.resting = append(w.resting, f)
 			}
 		}
@@ -195,7 +197,9 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	}
 	for id, r := range w.known {
 		if !slices.ContainsFunc(v.Running, func(x *running) bool { return x.place.id == id }) {
-			w.ended = append(w.ended, readRunning(r.place))
+			last, e := readRunning(r.place), readEntry(r.place)
+			last.Resumes = r.place.resumes(e.state(r.place))
+			w.ended = append(w.ended, last)
 			delete(w.known, id)
 			delete(w.courses, id)
 		}
