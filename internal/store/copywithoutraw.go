@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // leftOutKey of the table meta names the folders that a copy by Keep does not hold.
@@ -47,9 +50,13 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if err := os.MkdirAll(beside, 0o755); err != nil {
 		return word(beside, err)
 	}
-	apart, err := os.MkdirTemp(beside, ".edgegauge-*"+partialSuffix)
+	sweepApart(beside)
+	apart, err := os.MkdirTemp(beside, apartPrefix+"*"+partialSuffix)
 	if err != nil {
 		return word(beside, err)
+	}
+	if lock, err := kernel.LockFolder(apart); err == nil { // else nobody can tell that it is left
+		defer lock.Close()
 	}
 	defer func() { err = errors.Join(word(dir, err), os.RemoveAll(apart)) }()
 	temp := filepath.Join(apart, "results") // with the permissions of any folder, which apart has not
@@ -74,6 +81,29 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 		return err
 	}
 	return syncDir(beside)
+}
+
+// apartPrefix begins the name of a folder in which a copy is made.
+const apartPrefix = ".edgegauge-"
+
+// sweepApart removes what copies that were killed have left in a folder. One that is being made is locked, but for its
+// first instants: none is removed in its first hour.
+func sweepApart(beside string) {
+	all, _ := os.ReadDir(beside)
+	for _, e := range all {
+		if !strings.HasPrefix(e.Name(), apartPrefix) || !strings.HasSuffix(e.Name(), partialSuffix) {
+			continue
+		}
+		left := filepath.Join(beside, e.Name())
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < time.Hour || !kernel.IsOwnFolder(left) {
+			continue
+		}
+		if lock, err := kernel.LockFolder(left); err == nil {
+			os.RemoveAll(left) // what stays is removed by the next
+			lock.Close()
+		}
+	}
 }
 
 // copyInto copies files of the directory. What leads out of it, as a link does, is not copied: a copy is given away.

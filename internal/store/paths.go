@@ -6,8 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // longestPath is what SQLite takes for a file, less the endings it adds itself
@@ -34,13 +38,14 @@ func createNew(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
 }
 
-// createPartial makes the file that is to become path, and locks it. One that a killed process left is made anew;
-// beside one that another process is writing now, it has a name of its own.
+// createPartial makes the file that is to become path, and locks it. What killed processes left is removed; beside a
+// file that another process is writing now, it has a name of its own.
 func createPartial(path string) (*os.File, error) {
 	temp := path + partialSuffix
 	if err := removeUnlocked(temp); err != nil {
 		return nil, err
 	}
+	removeLeft(path)
 	f, err := createNew(temp)
 	if err == nil && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK && isStill(f, temp) {
 		return f, nil
@@ -50,10 +55,42 @@ func createPartial(path string) (*os.File, error) {
 	} else if !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if f, err = createNew(path + "." + rand.Text() + partialSuffix); err == nil {
-		unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) // nobody else knows its name
+	for {
+		own := path + "." + rand.Text() + partialSuffix
+		f, err := createNew(own)
+		if err != nil {
+			return nil, err
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK && isStill(f, own) {
+			return f, nil
+		}
+		f.Close() // likewise
 	}
-	return f, err
+}
+
+// ownText is what createPartial puts into a name of its own: rand.Text.
+var ownText = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+// removeLeft removes the unfinished files with names of their own that were to become path, unless somebody writes them
+// now. Without locks nobody knows, and they stay.
+func removeLeft(path string) {
+	all, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range all {
+		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
+		rest, partial := strings.CutSuffix(rest, partialSuffix)
+		if !ours || !partial || !ownText.MatchString(rest) {
+			continue
+		}
+		left := filepath.Join(filepath.Dir(path), e.Name())
+		f, err := kernel.OpenRegular(left)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && isStill(f, left) {
+			os.Remove(left) // what stays is removed by the next
+		}
+		f.Close()
+	}
 }
 
 // removeUnlocked removes an unfinished file, unless somebody writes it now; of a link, the link.

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"crypto/rand"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Of two that write one file at the same time, each puts its own there whole, and nothing is left of what a killed one
@@ -55,5 +58,31 @@ func TestReplaceByTwo(t *testing.T) {
 	all.Wait()
 	if left := must[[]os.DirEntry](t)(os.ReadDir(dir)); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// What killed writers left under names of their own is removed; what somebody writes now, or another has put there, is
+// not.
+func TestReplaceSweepsWhatIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	own := func(file string) string { return path(file + "." + rand.Text() + partialSuffix) }
+	killed, alive, link := own("page.html"), own("page.html"), own("page.html")
+	others := []string{alive, own("page"), own("other.html"), path("page.html.mine.partial"), path("mine")}
+	for _, name := range append(others, killed) {
+		ok(t, os.WriteFile(name, nil, 0o644))
+	}
+	ok(t, os.Symlink("mine", link))
+	f := must[*os.File](t)(os.Open(alive))
+	defer f.Close()
+	ok(t, kernel.Lock(f))
+	ok(t, Replace(path("page.html"), func(io.Writer) error { return nil }))
+	if _, err := os.Lstat(killed); err == nil {
+		t.Error("the file of a killed writer is left")
+	}
+	for _, name := range append(others, link) {
+		if _, err := os.Lstat(name); err != nil {
+			t.Error(err)
+		}
 	}
 }
