@@ -269,8 +269,12 @@ func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error
 		if k.Benches[name] != "" {
 			return exit{exitUsage, fmt.Errorf("bench %s exists already; to give it a new key, remove it first", name)}
 		}
-		if k.Benches[name], bench.Seed, err = admit.NewKey(); err != nil || k.Coordinator != "" {
+		if k.Benches[name], bench.Seed, err = admit.NewKey(); err != nil {
 			return err
+		}
+		if k.Coordinator != "" {
+			tellOther(filepath.Join(dir, coordinatorFile), bench)
+			return nil
 		}
 		k.Coordinator, err = coordinatorKey(dir, wire.Credentials{URL: url, CA: bench.CA})
 		return err
@@ -287,8 +291,17 @@ func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error
 	return err
 }
 
-// coordinatorKey is the public key of the coordinator of a fleet that has none yet. It writes credentials, unless there
-// are some: of a fleet whose keys were lost, or that was interrupted while its first bench was added.
+// tellOther says that the coordinator reaches the hub otherwise than a bench that is added. That may be right: a hub
+// has several addresses.
+func tellOther(file string, bench wire.Credentials) {
+	if own, err := wire.ReadCredentials(file); err == nil && (own.URL != bench.URL || own.CA != bench.CA) {
+		fmt.Fprintf(os.Stderr, "%s keeps its URL %s and its authority, which are not those of this bench; if they are no "+
+			"longer right, change them there\n", file, own.URL)
+	}
+}
+
+// coordinatorKey is the public key of the coordinator of a fleet that has none yet. It writes credentials, with the key
+// of those that are there: of a fleet whose keys were lost, or that was interrupted while its first bench was added.
 func coordinatorKey(dir string, c wire.Credentials) (public string, err error) {
 	file := filepath.Join(dir, coordinatorFile)
 	switch old, err := wire.ReadCredentials(file); {
@@ -296,7 +309,10 @@ func coordinatorKey(dir string, c wire.Credentials) (public string, err error) {
 		return "", exit{exitUsage, fmt.Errorf("%w; if it is lost, remove it, and the coordinator gets a new key", err)}
 	case err == nil && old.Bench == "":
 		if public, err = admit.PublicKey(old.Seed); err == nil {
-			return public, nil
+			if c.Seed = old.Seed; c != old {
+				err = c.Write(file)
+			}
+			return public, err
 		}
 		fallthrough
 	case err == nil:
