@@ -38,6 +38,7 @@ type http3Conn struct {
 	quic      *quic.Conn
 	h3        *http3.ClientConn
 	transport *quic.Transport
+	leaving   bool // the server takes no more requests on it; guarded by Driver.sharing
 }
 
 // http3Window is so large that a response never waits for it, as HTTP/2's here.
@@ -133,6 +134,11 @@ func (w *http3Stream) converse(r *run, l *lane) error {
 	l.written = true
 	response, err := c.h3.RoundTrip(request)
 	if err != nil {
+		if shutDown(err) {
+			l.written = false
+			w.leave(c)
+			return errUnprocessed
+		}
 		return w.told(r, ctx, err)
 	}
 	l.bytes = true
@@ -163,13 +169,15 @@ func (w *http3Stream) connection(r *run, l *lane, ctx context.Context) (*http3Co
 	return w.conn, err
 }
 
-// shared is the connection of all lanes. The first lane that finds it broken
-// makes another; what was on the old one fails by itself.
+// shared is the connection of all lanes. The first lane that finds it broken, or
+// shut down, makes another; what was on the old one fails, or ends, by itself.
 func (w *http3Stream) shared(r *run, ctx context.Context) (*http3Conn, error) {
 	w.d.sharing.Lock()
 	defer w.d.sharing.Unlock()
-	if w.d.quic == nil || w.d.quic.quic.Context().Err() != nil {
-		w.d.quic.close()
+	if c := w.d.quic; c == nil || c.leaving || c.quic.Context().Err() != nil {
+		if c != nil && !c.leaving {
+			c.close()
+		}
 		r.countConnect()
 		var err error
 		if w.d.quic, err = w.dial(ctx); err != nil {
@@ -177,6 +185,26 @@ func (w *http3Stream) shared(r *run, ctx context.Context) (*http3Conn, error) {
 		}
 	}
 	return w.d.quic, nil
+}
+
+// leave has no more requests go over the connection of all lanes, which the server shuts down. Those in flight are
+// still answered (RFC 9114, section 5.2); with the last of them quic-go ends the connection.
+func (w *http3Stream) leave(c *http3Conn) {
+	w.d.sharing.Lock()
+	defer w.d.sharing.Unlock()
+	if w.d.Connection == Multiplexed && !c.leaving {
+		c.leaving = true
+		context.AfterFunc(c.quic.Context(), c.close)
+	}
+}
+
+// shutDown says whether a request was not begun, since the server is shutting the connection down (GOAWAY), or it has
+// just been closed for that. quic-go has no name for either.
+func shutDown(err error) bool {
+	why, ok := strings.CutPrefix(err.Error(), "http3: conn unusable: ")
+	var closed *http3.Error
+	return ok && (why == "connection in graceful shutdown" ||
+		errors.As(err, &closed) && !closed.Remote && closed.ErrorCode == http3.ErrCodeNoError)
 }
 
 func readUpTo(b []byte, from io.Reader, most int) ([]byte, error) {
