@@ -43,7 +43,8 @@ type mqttConn struct {
 	own      bool   // nobody else's answers come on the response topic
 	resuming bool   // the session goes on over the next connection
 	leaves   bool   // DISCONNECT after every request
-	taken    uint16 // the broker's identifier of the last answer; 0: it had none
+	taken    uint16 // the broker's identifier of the last answer; 0: it had none, or knows that it has arrived
+	here     bool   // that answer came over this connection
 	answered bool   // the answer is here, a handshake is not
 	whole    bool
 	status   int
@@ -102,7 +103,7 @@ func (w *mqttConn) hungUp() {
 
 // connected says that the next bytes go over a new connection.
 func (w *mqttConn) connected() {
-	w.greets = true
+	w.greets, w.here = true, false
 	w.s.Connected()
 }
 
@@ -154,6 +155,9 @@ func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 		if err != nil || !more {
 			return false, err
 		}
+		if w.here && !w.answered && w.s.Acknowledged() { // the request after it, and so what went out before that
+			w.taken = 0
+		}
 		if m != nil && !w.answered {
 			w.answer(m)
 		}
@@ -195,7 +199,7 @@ func (w *mqttConn) answer(m *mqtt.Message) {
 	case w.version == mqtt.V5 && !bytes.Equal(m.Correlation, w.m.Correlation):
 		return
 	}
-	w.answered, w.status, w.body, w.taken = true, 200, m.Payload, m.ID
+	w.answered, w.status, w.body, w.taken, w.here = true, 200, m.Payload, m.ID, true
 	switch {
 	case m.Failure != nil:
 		w.status, w.body = 400, m.Failure
@@ -205,7 +209,8 @@ func (w *mqttConn) answer(m *mqtt.Message) {
 }
 
 // again says whether m is the answer taken last: a broker that lost its PUBACK with a connection sends it once
-// more. Correlation data tells answers apart by itself.
+// more. One that has the PUBACK may give the next answer the same identifier. Correlation data tells answers apart by
+// itself.
 func (w *mqttConn) again(m *mqtt.Message) bool {
 	return m.Dup && m.ID != 0 && m.ID == w.taken && len(m.Correlation) == 0
 }

@@ -148,5 +148,18 @@ func TestMQTTAnswerSentAgain(t *testing.T) {
 		if !hears(answer(8, true, "two")...) || string(w.body) != "two" { // DUP alone means nothing
 			t.Errorf("%s: got %q", version, w.body)
 		}
+		// A broker that acknowledges the third request has the PUBACK before it: the next answer may have its identifier.
+		ask("third")         // 4
+		hears(0x40, 2, 0, 4) // PUBACK; the answer is lost with the connection
+		if !w.resume() {
+			t.Fatal("the session does not go on")
+		}
+		w.connected()
+		w.next()
+		hears(properties(0x20, 2, 1, 0)...)
+		ask("third")
+		if !hears(answer(8, true, "three")...) || string(w.body) != "three" {
+			t.Errorf("%s: the third answer is taken for the second: %q", version, w.body)
+		}
 	}
 }

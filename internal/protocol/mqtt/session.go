@@ -110,6 +110,9 @@ func (s *Session) Ready() bool { return s.phase == ready }
 // Settled says whether no handshake of either side is under way.
 func (s *Session) Settled() bool { return s.phase == ready && len(s.under)+len(s.held) == 0 }
 
+// Acknowledged says whether the broker has acknowledged, to the end, all that was published.
+func (s *Session) Acknowledged() bool { return s.phase == ready && len(s.under) == 0 }
+
 // Publish sends m, once the session is ready and the broker takes more. m is
 // the caller's again.
 func (s *Session) Publish(m *Message) error {
