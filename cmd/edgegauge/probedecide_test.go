@@ -20,8 +20,15 @@ func TestProbeRefusesWhatItCannotDecide(t *testing.T) {
 	}{
 		{0, time.Second, 30, "", "p99>50ms", "p99 needs at least 100 requests in a run, and --rate 30 for --duration 1s makes " +
 			"30, so it would stay undecided; write --duration 3.4s or longer"},
-		{0, time.Second, 30, drive.Random, "p99>50ms", "makes 30 on average, so it would stay undecided; write --duration 4.6s"},
+		{0, time.Second, 30, drive.Random, "p99>50ms", "makes 30 on average, so it may stay undecided; write --duration 4.6s"},
 		{0, 3400 * time.Millisecond, 30, "", "p99>50ms", ""},
+		// 100 on average are fewer in half of the runs; 4.6 s have 138.
+		{0, 3400 * time.Millisecond, 30, drive.Random, "p99>50ms", "makes 102 on average, so it may stay undecided; write " +
+			"--duration 4.6s"},
+		{0, 4600 * time.Millisecond, 30, drive.Random, "p99>50ms", ""},
+		{200, 3400 * time.Millisecond, 30, drive.Random, "p99>50ms", "write --duration 4.6s"},
+		{105, 4 * time.Second, 30, drive.Random, "p99>50ms", "makes 120 on average"},
+		{0, 100 * time.Millisecond, 30, drive.Random, "mean>50ms", ""},
 		{0, time.Second, 30, "", "mean>50ms", ""},
 		{0, time.Second, 30, "", "failures>0", ""},
 		{0, time.Second, 0, "", "p99>50ms", ""}, // a closed loop: nobody knows how many
