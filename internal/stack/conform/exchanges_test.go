@@ -205,18 +205,21 @@ func TestMessagesMayHaveToFitADatagram(t *testing.T) {
 	}
 }
 
-// Each size has its requests, and the largest fewer but with each service in the stack's first combination, and with
-// one in the first of each encoding.
+// Each size has its requests, and the largest fewer but with each service in the first combination of a stack whose
+// heap is bounded, and with one in the first of each encoding.
 func TestLargestMessagesAreFew(t *testing.T) {
 	offer := stack.Offer{Services: []string{"sort", "echo"}}
+	java := stack.Description{Call: stack.Program{Command: []string{"java", "-Xmx{heap}"}}}
 	for _, n := range messageSizes {
 		for _, tt := range []struct {
 			c       suite
 			service string
 			few     bool
 		}{
-			{suite{leading: true, first: true}, "sort", false}, {suite{first: true}, "echo", false},
-			{suite{first: true}, "sort", true}, {suite{}, "echo", true}, {suite{}, "sort", true},
+			{suite{d: java, leading: true, first: true}, "sort", false}, {suite{d: java, first: true}, "sort", true},
+			{suite{leading: true, first: true}, "sort", true}, {suite{leading: true, first: true}, "echo", false},
+			{suite{first: true}, "echo", false}, {suite{first: true}, "sort", true}, {suite{}, "echo", true},
+			{suite{}, "sort", true},
 		} {
 			want := recorded
 			if n == 65536 && tt.few {
