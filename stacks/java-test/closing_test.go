@@ -10,19 +10,31 @@ import (
 	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
-// asked runs requests of a stack's client to its own server, and returns their records.
-func asked(t *testing.T, cpu int, name string, call stack.Call, requests int) (all []measure.Exchange) {
+// A served stack is its server on a CPU, and what the server was told.
+type served struct {
+	d   stack.Description
+	cpu int
+	url string
+}
+
+// serving starts a stack's server of what a client is to call.
+func serving(t *testing.T, cpu int, name string, call stack.Call) served {
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", name))
-	server, client := program(t, cpu, d, d.Serve), program(t, cpu, d, d.Call)
-	call.Limits, call.Timeout = stack.Limits{Body: 16e6}, int64(30*time.Second)
-	ready, err := server.Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
+	ready, err := program(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
 		Security: call.Security, Transport: call.Transport, Host: "127.0.0.1", Limits: call.Limits,
 		Directory: t.TempDir(), Credentials: call.Credentials, Options: call.Options})
 	if err != nil {
 		t.Fatal(err)
 	}
-	call.URL = ready.URL
+	return served{d, cpu, ready.URL}
+}
+
+// asked runs requests of a client of the stack's own, and returns their records.
+func (s served) asked(t *testing.T, call stack.Call, requests int) (all []measure.Exchange) {
+	t.Helper()
+	client := program(t, s.cpu, s.d, s.d.Call)
+	call.URL, call.Timeout = s.url, int64(30*time.Second)
 	if _, err := client.Call(within(t), call); err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +76,12 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			cpu := ownCPU(t)
+			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "none", Transport: f.transport,
+				Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6}}
+			server := serving(t, cpu, f.name, call) // one for both: how a client connects is the client's
 			of := func(connection string) []measure.Exchange {
-				return asked(t, cpu, f.name, stack.Call{Service: "echo", Encoding: f.encoding, Security: "none",
-					Transport: f.transport, Message: stack.Message{Seed: 7, N: 40}, Connection: connection}, 300)
+				call.Connection = connection
+				return server.asked(t, call, 300)
 			}
 			each, kept := of("per-request"), of("keep-alive")
 			rest := func(x measure.Exchange) time.Duration { return x.Total - sum(x) }

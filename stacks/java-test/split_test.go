@@ -152,9 +152,9 @@ func TestPhasesAddUp(t *testing.T) {
 			cpu := ownCPU(t)
 			with := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "on"})
 			without := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "off"})
-			for range 2 {
-				with.run(t, 100, false)
-				without.run(t, 100, false)
+			for range 2 { // thousands of numbers each: what is run again and again is compiled by then
+				with.run(t, 50, false)
+				without.run(t, 50, false)
 			}
 			var ratios []float64
 			for len(ratios) < most {
