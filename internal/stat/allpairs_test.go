@@ -21,6 +21,19 @@ func TestStudentizedRangeAgainstScipy(t *testing.T) {
 	}
 }
 
+// A limit is passed as often as it says, however many treatments and blocks there are.
+func TestRangeIsPassedAsOftenAsItsLimitSays(t *testing.T) {
+	for _, k := range []int{2, 3, 4, 11, 100, 400} {
+		for _, df := range []float64{1, 2, 3, 3.7, 9, 14.618, 29, 1000} {
+			for _, p := range []float64{0.2, 0.05, 0.01, 0.0001} {
+				if got := rangeUpper(rangeRoot(p, k, df), k, df); !(math.Abs(got/p-1) < 1e-6) {
+					t.Errorf("k %d, df %g: passed in %g, want %g", k, df, got, p)
+				}
+			}
+		}
+	}
+}
+
 func TestClusterLimitsAreTheOracles(t *testing.T) {
 	for _, r := range oracle(t, "clusters.csv") {
 		if got, want := clusterLimit(r.n(t, "n")), r.f(t, "limit"); got != want {

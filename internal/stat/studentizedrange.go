@@ -114,17 +114,39 @@ func rangeCritical(confidence float64, k int, df float64) float64 {
 	if q, ok := rangeLimits.Load(key); ok {
 		return q.(float64)
 	}
-	lo, hi := 0.0, 8.0
-	for rangeUpper(hi, k, df) > 1-confidence && hi < 1e6 {
-		lo, hi = hi, 2*hi
+	q := rangeRoot(1-confidence, k, df)
+	rangeLimits.Store(key, q)
+	return q
+}
+
+// rangeRoot is the q with P(Q > q) = p, by false position (Illinois) on the logarithm of P, which is nearly straight:
+// each step is a double integral. One pair alone passes its own limit as often as p, and all together, by Bonferroni,
+// theirs of p over their number no more often than p: q lies between.
+func rangeRoot(p float64, k int, df float64) float64 {
+	above := func(q float64) float64 { return math.Log(rangeUpper(q, k, df) / p) }
+	lo := math.Sqrt2 * tCritical(1-p, df)
+	hi := math.Sqrt2 * tCritical(1-p/float64(k*(k-1)/2), df)
+	atLo, atHi := above(lo), above(hi)
+	if !(atLo > 0) || !(atHi < 0) { // as of two, where both are the same
+		return (lo + hi) / 2
 	}
-	for hi-lo > 1e-9*hi {
-		if mid := (lo + hi) / 2; rangeUpper(mid, k, df) > 1-confidence {
-			lo = mid
-		} else {
-			hi = mid
+	for kept := 0; hi-lo > 1e-9*hi; {
+		q := lo + (hi-lo)*atLo/(atLo-atHi)
+		if !(q > lo && q < hi) {
+			q = (lo + hi) / 2
+		}
+		switch at := above(q); {
+		case at > 0:
+			if lo, atLo = q, at; kept > 0 {
+				atHi /= 2 // it stayed: or it would for ever
+			}
+			kept = 1
+		default:
+			if hi, atHi = q, at; kept < 0 {
+				atLo /= 2
+			}
+			kept = -1
 		}
 	}
-	rangeLimits.Store(key, (lo+hi)/2)
 	return (lo + hi) / 2
 }
