@@ -19,6 +19,7 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -285,8 +286,8 @@ func foreignBed(t *testing.T) *Testbed {
 			continue
 		}
 		built = built || b.StackState(t.Context(), d) == ""
-		for _, p := range []*stack.Program{&d.Serve, &d.Call} { // virtual machines compile lightly: whether they run is judged
-			p.Env = append(slices.Clone(p.Env), "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1")
+		for _, p := range []*stack.Program{&d.Serve, &d.Call} {
+			p.Env = append(slices.Clone(p.Env), stacktest.Quickly)
 		}
 		all[name] = d
 	}

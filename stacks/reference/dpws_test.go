@@ -17,6 +17,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // TestMain makes this binary a stack's program too, for tests that start one.
@@ -140,7 +141,7 @@ func start(t *testing.T, foreign stack.Description, name, verb string, ns *os.Fi
 			t.Fatal(err)
 		}
 		cmd = exec.Command(argv[0], argv[1:]...)
-		cmd.Dir = foreign.Dir
+		cmd.Dir, cmd.Env = foreign.Dir, append(os.Environ(), stacktest.Quickly)
 	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
