@@ -198,6 +198,8 @@ var adapterMutants = []struct {
 		`    Representation body = receive(entity);
     Exchange x = Exchange.mine().begin();`, `    Exchange x = Exchange.mine().begin();
     Representation body = receive(entity);`}},
+	{"restlet", "src/edgegauge/restlet/Resource.java", mutant{"concat server answers", `Message in = read(body);`,
+		`Message in = read(body); System.getProperties().put(new Object(), in);`}}, // keeps each, until its heap is full
 	{"libcoap", "src/server.c", mutant{"sort server answers", `out->count = in->count; return`,
 		`out->count = in->count > 1 ? in->count - 1 : in->count; return`}}, // without the last
 	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`,

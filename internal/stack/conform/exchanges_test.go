@@ -205,35 +205,41 @@ func TestMessagesMayHaveToFitADatagram(t *testing.T) {
 	}
 }
 
-// Each size has its requests, and the largest fewer but with each service in the first combination of a stack whose
-// heap is bounded, and with one in the first of each encoding.
+// Each size has its requests, and the largest fewer but with one service in the first combination of each encoding.
+// Where a stack's heap is bounded, the service that holds most has more of them in the stack's first combination.
 func TestLargestMessagesAreFew(t *testing.T) {
-	offer := stack.Offer{Services: []string{"sort", "echo"}}
 	java := stack.Description{Call: stack.Program{Command: []string{"java", "-Xmx{heap}"}}}
+	of := func(services ...string) stack.Offer { return stack.Offer{Services: services} }
 	for _, n := range messageSizes {
 		for _, tt := range []struct {
 			c       suite
+			asks    bool
 			service string
-			few     bool
+			want    int // of the largest
 		}{
-			{suite{d: java, leading: true, first: true}, "sort", false}, {suite{d: java, first: true}, "sort", true},
-			{suite{leading: true, first: true}, "sort", true}, {suite{leading: true, first: true}, "echo", false},
-			{suite{first: true}, "echo", false}, {suite{first: true}, "sort", true}, {suite{}, "echo", true},
-			{suite{}, "sort", true},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "sort", manyLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "concat", fewLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, false, "concat", manyLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, false, "sort", fewLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sum", "monitor")}, false, "sum", manyLarge},
+			{suite{d: java, first: true, offer: of("sort", "concat", "echo")}, true, "sort", fewLarge},
+			{suite{leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "sort", fewLarge},
+			{suite{leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "echo", recorded},
+			{suite{first: true, offer: of("sort", "echo")}, false, "echo", recorded},
+			{suite{offer: of("sort", "echo")}, false, "echo", fewLarge},
 		} {
 			want := recorded
-			if n == 65536 && tt.few {
-				want = fewLarge
+			if n == 65536 {
+				want = tt.want
 			}
-			tt.c.offer = offer
-			if got := tt.c.requests(tt.service, n); got != want {
-				t.Errorf("n %d of %s, leading %v, first %v: %d requests, want %d", n, tt.service, tt.c.leading, tt.c.first, got,
-					want)
+			if got := tt.c.requests(tt.asks, tt.service, n); got != want {
+				t.Errorf("n %d of %s, leading %v, first %v, asks %v: %d requests, want %d", n, tt.service, tt.c.leading,
+					tt.c.first, tt.asks, got, want)
 			}
 		}
 	}
-	if fewLarge < 2 || fewLarge >= recorded {
-		t.Errorf("%d of the largest, %d of others", fewLarge, recorded)
+	if fewLarge < 2 || fewLarge >= recorded || manyLarge < recorded {
+		t.Errorf("%d of the largest, %d of others, %d of those that hold most", fewLarge, recorded, manyLarge)
 	}
 }
 
