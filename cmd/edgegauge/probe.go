@@ -69,7 +69,7 @@ edgegauge compare compares two outputs of --json.
 If a connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
 probe reports how many were sent again. Times and response sizes are those of answered requests.`,
 		Example: "  edgegauge probe http://127.0.0.1:8080/ --requests 10000 --concurrency 32\n  edgegauge probe " +
-			"coap://[::1]/sensor --method GET --rate 50 --duration 10s --json\n  edgegauge probe mqtt://127.0.0.1 --topic " +
+			"'coap://[::1]/sensor' --method GET --rate 50 --duration 10s --json\n  edgegauge probe mqtt://127.0.0.1 --topic " +
 			"sensor/request --response-topic 'sensor/response/{id}' --body reading.json\n  edgegauge probe " +
 			"http://127.0.0.1:8080/ --fail-if 'p99>20ms' --fail-if 'failures>0'",
 		Args: cobra.ExactArgs(1),
