@@ -45,7 +45,7 @@ var decoders = map[string]map[string]string{
 		"no: own file of credentials": "ReadCredentials",
 	},
 	"internal/instrument": {
-		"FuzzPowerProfile": "ReadPowerModel",
+		"FuzzPowerProfile": "readPowerModel",
 		"FuzzExecLines":    "execMeter.waitForHeader parseHeader parseJSON",
 		"FuzzPlug":         "plugClient.get",
 		"no: the study's":  "openExec",

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
-	"edgegauge.example/edgegauge/devices"
 	"edgegauge.example/edgegauge/internal/instrument"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/testbed"
@@ -30,10 +31,17 @@ func devicesCmd(a *app) *cobra.Command {
 		Example: "  edgegauge devices\n  edgegauge devices meter avr:/dev/ttyUSB0\n  edgegauge devices calibrate " +
 			"hwmon:ina219 --profile my-board",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listMeters(cmd.OutOrStdout(), asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
+			return listMeters(cmd.OutOrStdout(), bed.ProfileFolders(), asJSON)
+		},
 	}
 	jsonFlag(c, &asJSON)
-	c.AddCommand(devicesListCmd(a), devicesBuildCmd(a), devicesCheckCmd(a), devicesShellCmd(), meterCmd(), calibrateCmd(a))
+	c.AddCommand(devicesListCmd(a), devicesBuildCmd(a), devicesCheckCmd(a), devicesShellCmd(), meterCmd(a),
+		calibrateCmd(a))
 	return c
 }
 
@@ -52,20 +60,15 @@ type (
 	}
 )
 
-// listMeters lists the meters and the profiles of modelled power.
-func listMeters(w io.Writer, asJSON bool) error {
+// listMeters lists the meters, and the profiles of modelled power in the folders.
+func listMeters(w io.Writer, folders []fs.FS, asJSON bool) error {
 	meters, profiles := []meterRow{}, []powerRow{}
 	for _, s := range instrument.All() {
 		meters = append(meters, meterRow{s.Name, s.Example, s.Says})
 	}
-	files, err := fs.Glob(devices.Profiles, "*.yaml")
-	for _, f := range files {
-		name := strings.TrimSuffix(f, ".yaml")
-		p, err := instrument.ReadPowerModel(devices.Profiles, name)
-		if err != nil {
-			continue // a device without a power profile
-		}
-		profiles = append(profiles, powerRow{name, p.IdleW, p.BusyWPerCore, p.Fit.From})
+	all, err := instrument.PowerModels(folders...)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		profiles = append(profiles, powerRow{name, all[name].IdleW, all[name].BusyWPerCore, all[name].Fit.From})
 	}
 	if asJSON {
 		return errors.Join(err, writeJSON(w, struct {
@@ -86,7 +89,7 @@ func listMeters(w io.Writer, asJSON bool) error {
 	return errors.Join(err, t.Flush())
 }
 
-func meterCmd() *cobra.Command {
+func meterCmd(a *app) *cobra.Command {
 	var length, every time.Duration
 	var asJSON bool
 	c := &cobra.Command{
@@ -102,12 +105,16 @@ after --for, on an interrupt, or on an error: the meter is silent, gone, or in u
 			if err := instrument.Known(args[0]); err != nil {
 				return err
 			}
+			bed, err := a.bed()
+			if err != nil {
+				return err
+			}
 			if name, ok := strings.CutPrefix(args[0], "model:"); ok || args[0] == "model" {
-				if _, err := instrument.ReadPowerModel(devices.Profiles, name); err != nil {
+				if _, err := instrument.ReadPowerModel(name, bed.ProfileFolders()...); err != nil {
 					return exit{exitUsage, err}
 				}
 			}
-			m, err := instrument.Open(ctx, args[0], instrument.Options{})
+			m, err := instrument.Open(ctx, args[0], instrument.Options{Profiles: bed.ProfileFolders()})
 			if err != nil {
 				return exit{exitUnmeasured, err}
 			}

@@ -99,7 +99,7 @@ func FuzzPowerProfile(f *testing.F) {
 	f.Add([]byte("power: {cores: 1, idle_W: .nan}\n"))
 	f.Add([]byte("power: {cores: 9223372036854775807, idle_W: 9999, radio_J_per_wake: .inf}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := ReadPowerModel(fstest.MapFS{"x.yaml": {Data: text}}, "x")
+		p, err := ReadPowerModel("x", fstest.MapFS{"x.yaml": {Data: text}})
 		if err != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"edgegauge.example/edgegauge/internal/instrument/energy"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 // A PowerModel is the power of a device in a few constants. What is computed from
@@ -38,27 +40,54 @@ type PowerModel struct {
 	} `yaml:"fit"`
 }
 
-// ReadPowerModel reads NAME.yaml.
-func ReadPowerModel(profiles fs.FS, name string) (PowerModel, error) {
-	var p PowerModel
-	b, err := fs.ReadFile(profiles, name+".yaml")
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		files, _ := fs.Glob(profiles, "*.yaml")
-		return p, fmt.Errorf("unknown power profile %q; available: %s", name,
-			strings.ReplaceAll(strings.Join(files, ", "), ".yaml", ""))
-	} else if err != nil {
-		return p, err
+// PowerModels are the power profiles of the folders by name, which is the file's; a later folder hides an earlier
+// one's. Broken files are all in the error; files that have none are left alone.
+func PowerModels(folders ...fs.FS) (map[string]PowerModel, error) {
+	all, err := named.Load(readPowerModel, folders...)
+	maps.DeleteFunc(all, func(_ string, p *PowerModel) bool { return p == nil })
+	out := map[string]PowerModel{}
+	for name, p := range all {
+		out[name] = *p
 	}
+	return out, err
+}
+
+// ReadPowerModel reads the power profile in NAME.yaml of the last folder that has such a file.
+func ReadPowerModel(name string, folders ...fs.FS) (PowerModel, error) {
+	for _, folder := range slices.Backward(folders) {
+		text, err := fs.ReadFile(folder, name+".yaml")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+			continue
+		}
+		if err != nil {
+			return PowerModel{}, err
+		}
+		p, err := readPowerModel(name, text)
+		if err == nil && p == nil {
+			err = fmt.Errorf("%s.yaml has no power profile; calibrate one: edgegauge devices calibrate", name)
+		}
+		if err != nil {
+			return PowerModel{}, err
+		}
+		return *p, nil
+	}
+	all, _ := PowerModels(folders...)
+	return PowerModel{}, fmt.Errorf("unknown power profile %q; available: %s", name,
+		strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+}
+
+// readPowerModel is the profile in the text of NAME.yaml; nil: it has none.
+func readPowerModel(name string, text []byte) (*PowerModel, error) {
 	var doc struct {
 		Power *PowerModel `yaml:"power"`
 	}
-	if err := yaml.Unmarshal(b, &doc); err != nil {
-		return p, fmt.Errorf("%s.yaml: %w", name, err)
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s.yaml: %w", name, err)
 	}
 	if doc.Power == nil {
-		return p, fmt.Errorf("%s.yaml has no power profile; calibrate one: edgegauge devices calibrate", name)
+		return nil, nil
 	}
-	return *doc.Power, doc.Power.check(name)
+	return doc.Power, doc.Power.check(name)
 }
 
 func (p PowerModel) check(name string) error {
@@ -95,7 +124,7 @@ func (p PowerModel) Energy(l Load) (gross, net float64) {
 // openModel watches the whole machine's load in /proc and models its power. It
 // counts no wakes: nothing in /proc shows them.
 func openModel(ctx context.Context, arg string, o Options) (Meter, error) {
-	profile, err := ReadPowerModel(o.Profiles, arg)
+	profile, err := ReadPowerModel(arg, o.Profiles...)
 	if err != nil {
 		return nil, err
 	}

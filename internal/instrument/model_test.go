@@ -46,7 +46,7 @@ func TestProfileOfThePi(t *testing.T) {
 	}
 	t.Logf("fit: idle %.4f W, busy %.4f W, typical error %.2f %%, worst %.2f %%", fit.IdleW, fit.BusyWPerCore,
 		100*fit.Fit.Typical, 100*fit.Fit.Worst)
-	kept, err := ReadPowerModel(devices.Profiles, "raspberry-pi-1")
+	kept, err := ReadPowerModel("raspberry-pi-1", devices.Profiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestModelFollowsTheLoad(t *testing.T) {
 		}
 		root.MapFS["sys/class/net/eth0"] = &fstest.MapFile{Mode: fs.ModeDir}
 		profiles := tree("toy.yaml power: {idle_W: 2, busy_W_per_core: 0.5, cores: 2, radio_J_per_B: 1e-6}")
-		m, err := Open(context.Background(), "model:toy", Options{Root: root, Profiles: profiles})
+		m, err := Open(context.Background(), "model:toy", Options{Root: root, Profiles: []fs.FS{profiles}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,9 +188,29 @@ func TestProfilesThatAreWrong(t *testing.T) {
 		"power: [":                                         "x.yaml",
 		"power: {idle_W: 1, cores: 1, radio_J_per_B: 1e9}": "not a plausible power",
 	} {
-		if _, err := ReadPowerModel(tree("x.yaml "+content), "x"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadPowerModel("x", tree("x.yaml "+content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", content, err, want)
 		}
+	}
+}
+
+// A profile of one's own is found beside those in the binary, and hides the one of its name; only files that have
+// one are named as available.
+func TestProfilesOfTwoFolders(t *testing.T) {
+	came := tree("pi.yaml power: {idle_W: 1, cores: 1}\nten.yaml title: ten\nradio.yaml power: {idle_W: 2, cores: 1}\n")
+	own := tree("pi.yaml power: {idle_W: 3, cores: 1}\nmine.yaml power: {idle_W: 4, cores: 1}\n")
+	for name, want := range map[string]float64{"pi": 3, "radio": 2, "mine": 4} {
+		if p, err := ReadPowerModel(name, came, own); err != nil || p.IdleW != want {
+			t.Errorf("%s: got %v W, want %v: %v", name, p.IdleW, want, err)
+		}
+	}
+	if _, err := ReadPowerModel("none", came, own); err == nil ||
+		!strings.HasSuffix(err.Error(), "available: mine, pi, radio") {
+		t.Errorf("got %v", err)
+	}
+	all, err := PowerModels(came, own, tree("bad.yaml power: ["))
+	if err == nil || !strings.Contains(err.Error(), "bad.yaml") || len(all) != 3 || all["pi"].IdleW != 3 {
+		t.Errorf("got %+v, %v", all, err)
 	}
 }
 
@@ -205,7 +225,7 @@ func TestEveryProfile(t *testing.T) {
 		if !strings.Contains(string(b), "power:") {
 			continue
 		}
-		p, err := ReadPowerModel(devices.Profiles, strings.TrimSuffix(f, ".yaml"))
+		p, err := ReadPowerModel(strings.TrimSuffix(f, ".yaml"), devices.Profiles)
 		if err != nil || p.Title == "" || p.Fit.From == "" {
 			t.Errorf("%s: %v %+v", f, err, p)
 		}

@@ -41,7 +41,7 @@ func All() []Source {
 // Options say where sources look; the zero value is this machine.
 type Options struct {
 	Root     fs.FS        // "/", for /sys and /proc
-	Profiles fs.FS        // power profiles, NAME.yaml
+	Profiles []fs.FS      // power profiles, NAME.yaml: a later folder hides an earlier one's
 	HTTP     *http.Client // for plugs
 }
 
@@ -50,7 +50,7 @@ func (o Options) defaults() Options {
 		o.Root = os.DirFS("/")
 	}
 	if o.Profiles == nil {
-		o.Profiles = devices.Profiles
+		o.Profiles = []fs.FS{devices.Profiles}
 	}
 	if o.HTTP == nil {
 		o.HTTP = http.DefaultClient
@@ -99,7 +99,7 @@ func find(spec string) (Source, error) {
 	if strings.HasPrefix(name, "/dev/") && arg == "" {
 		advice = "write what is there before it, such as avr:" + name + " or ppk2:" + name
 	}
-	if _, err := ReadPowerModel(devices.Profiles, name); err == nil {
+	if _, err := ReadPowerModel(name, devices.Profiles); err == nil {
 		advice = meant.Question("model:" + name)
 	}
 	for _, s := range All() { // a chip's name stands in what reads it

@@ -99,14 +99,19 @@ type wanted struct {
 	number uint8 // of the machine among those of the plan
 }
 
-// Profiles are the device profiles of the program and of the folders of devices,
-// the later hiding the earlier. Broken ones are in the error.
+// Profiles are the device profiles of ProfileFolders. Broken ones are in the error.
 func (b *Testbed) Profiles() (map[string]device.Profile, error) {
+	return device.LoadProfiles(b.ProfileFolders()...)
+}
+
+// ProfileFolders hold device profiles, of limits and of power: the program's, then those of the folders of devices.
+// The later hide the earlier.
+func (b *Testbed) ProfileFolders() []fs.FS {
 	folders := []fs.FS{devices.Profiles}
 	for _, dir := range b.Options.Devices {
 		folders = append(folders, kernel.DirFS(dir, 1<<20))
 	}
-	return device.LoadProfiles(folders...)
+	return folders
 }
 
 func namesOf(names ...string) func(*Testbed) []string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"edgegauge.example/edgegauge/devices"
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/instrument"
 	"edgegauge.example/edgegauge/internal/lab"
@@ -99,7 +98,7 @@ func (x *assembly) openMeter(ctx context.Context, t study.Trial, key string, end
 // opened yet, and what it says is known later.
 func (x *assembly) meter(ctx context.Context, spec string, onBoard bool, name string) (instrument.Meter, error) {
 	if !onBoard || !x.onOther(name) {
-		return instrument.Open(ctx, x.plan.Study.Secret(spec), instrument.Options{Profiles: devices.Profiles})
+		return instrument.Open(ctx, x.plan.Study.Secret(spec), instrument.Options{Profiles: x.bed.ProfileFolders()})
 	}
 	away, open := x.lab.Devices[name].(device.Away)
 	if !open {
@@ -116,7 +115,7 @@ func (x *assembly) openModel(t study.Trial, key, name string) {
 	if _, open := x.lab.Profiles[name]; open {
 		return
 	}
-	p, err := instrument.ReadPowerModel(devices.Profiles, name)
+	p, err := instrument.ReadPowerModel(name, x.bed.ProfileFolders()...)
 	if err != nil {
 		x.fault(t, err.Error(), "", key)
 		return
