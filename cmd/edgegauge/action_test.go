@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -194,6 +195,48 @@ func TestActionFailsWhatIsSlower(t *testing.T) {
 	for name, out := range a.Outputs {
 		if out.Value != fmt.Sprintf("${{ steps.compare.outputs.%s }}", name) {
 			t.Errorf("output %s is %s", name, out.Value)
+		}
+	}
+}
+
+// A checkout on GitHub has one revision and no other branch: the action fetches the base version that it measures.
+func TestActionFetchesItsBase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs git")
+	}
+	a, dir := readAction(t), t.TempDir()
+	shell := func(text string) string {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), "bash", "-ec", text)
+		c.Dir = dir
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", text, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	shell("git -c init.defaultBranch=main init -q origin && cd origin && git config user.name a && " +
+		"git config user.email a@h && git commit -qm one --allow-empty && git tag one && " +
+		"git commit -qm two --allow-empty && git checkout -qb topic && git commit -qm three --allow-empty && " +
+		"git commit -qm four --allow-empty")
+	// It stands for edgegauge, and needs the revision as compare does.
+	says := kerneltest.Script(t, "while [ \"$1\" != --base ]; do shift; done\n"+
+		"echo \"base $(git rev-parse --verify \"$2^{commit}\")\"")
+	for i, tt := range []struct{ base, before, want string }{
+		{"origin/main", "", "main"}, {"main", "", "main"}, {"one", "", "one"}, {"HEAD^", "", "topic^"}, {"HEAD~3", "", "one"},
+		{"", "", "topic^"}, {"", strings.Repeat("0", 40), "topic^"}, {"", "main", "main"},
+	} {
+		clone := fmt.Sprint("clone", i)
+		shell("git clone -q --depth 1 --branch topic file://$PWD/origin " + clone)
+		inputs := map[string]string{"edgegauge": says, "base": tt.base}
+		for k, x := range a.Inputs {
+			if _, given := inputs[k]; !given {
+				inputs[k] = x.Default
+			}
+		}
+		_, _, said, failed := runner{filepath.Join(dir, clone), t.TempDir(), dir, inputs, tt.before}.run(t, a)
+		if want := "base " + shell("git -C origin rev-parse "+tt.want); failed || !strings.Contains(said, want) {
+			t.Errorf("base %q, before %q: failed %v, want %s: %s", tt.base, tt.before, failed, want, said)
 		}
 	}
 }

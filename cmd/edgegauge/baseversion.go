@@ -58,9 +58,17 @@ func openBase(ctx context.Context, name, scratch, build string, tell io.Writer) 
 		return binaryBase(ctx, name)
 	case path || unknown != nil:
 		return nil, exit{exitUsage, fmt.Errorf("--base %s is not a file, a folder or a revision of a git repository here; a "+
-			"shallow clone lacks most revisions: git fetch --depth 1 origin %[1]s, then --base FETCH_HEAD", name)}
+			"shallow clone lacks most revisions: %s", name, fetching(name))}
 	}
 	return revisionBase(ctx, name, commit, filepath.Join(scratch, "base"), build, tell)
+}
+
+// fetching is how a shallow clone gets a revision.
+func fetching(revision string) string {
+	if strings.ContainsAny(revision, "^~@") { // of what is here, which a remote does not know by that name
+		return "git fetch --unshallow, then the same command again"
+	}
+	return fmt.Sprintf("git fetch --depth 1 origin %s, then --base FETCH_HEAD", strings.TrimPrefix(revision, "origin/"))
 }
 
 // git runs git here, and returns the line it prints.

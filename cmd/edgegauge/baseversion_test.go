@@ -34,6 +34,22 @@ func TestACommitIsNoFile(t *testing.T) {
 	}
 }
 
+// The advice for a shallow clone fetches the revision: a remote knows main, but neither origin/main nor HEAD^.
+func TestAdviceToFetchABase(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, want := range map[string]string{
+		"origin/main": "git fetch --depth 1 origin main, then --base FETCH_HEAD",
+		"v1.2":        "git fetch --depth 1 origin v1.2, then --base FETCH_HEAD",
+		"HEAD^":       "git fetch --unshallow, then the same command again",
+		"main~3":      "git fetch --unshallow, then the same command again",
+	} {
+		if _, err := openBase(t.Context(), name, t.TempDir(), "", io.Discard); err == nil ||
+			!strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // A path that results name as their commit is not measured: it could be any program.
 func TestResultsNameNoProgram(t *testing.T) {
 	o := newOwn(t)
