@@ -41,7 +41,7 @@ var exitMeanings = []struct {
 	{exitDone, "done; the answer is good, or undecided unless asked otherwise"},
 	{exitWorse, "the answer is worse, or a requirement is not met; undecided with --strict"},
 	{exitUsage, "the command line or the study is wrong"},
-	{exitUnmeasured, "the lab could not measure, or results are missing, unreadable or edited"},
+	{exitUnmeasured, "the lab could not measure, or results are incomplete, unreadable or edited"},
 }
 
 // An exit is an error that decides the exit code.
