@@ -44,9 +44,9 @@ func capacityCmd(a *app) *cobra.Command {
 	var f bearing
 	c := &cobra.Command{
 		Use:   "capacity STUDY --slo CONDITIONS",
-		Short: "find how many requests, and how many devices, a server bears",
-		Long: `Capacity finds the rate at which a server just keeps to an objective: the rate at which half of the trials
-meet all conditions, with an interval. STUDY says what is asked of which server, with one treatment; its load is
+		Short: "find a server's capacity: how many requests per second, and how many devices, it can handle",
+		Long: `Capacity finds the rate at which a server just meets an objective: the rate at which half of the trials meet
+all conditions, with an interval. STUDY says which server is asked for what, and has one treatment; its load is
 replaced. Requests come at a rate, whether the server answers or not.
 
 Conditions have the form FIGURE < BOUND, with commas between them. Figures are response_time, rtt and total_time,
@@ -83,10 +83,10 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 	}
 	setFlag(c, &f.sets)
 	trustFlag(c, &f.trust)
-	c.Flags().StringVar(&f.slo, "slo", "", `what the server is to keep to, e.g. "response_time p99 < 200ms, failed < 1%"`)
+	c.Flags().StringVar(&f.slo, "slo", "", `the objective, e.g. "response_time p99 < 200ms, failed < 1%"`)
 	c.Flags().StringVar(&f.scale, "scale", byRate, "what grows: rate, or concurrency")
 	c.Flags().DurationVar(&f.length, "length", 10*time.Second, "of a trial; the answer holds for trials of this length")
-	c.Flags().DurationVar(&f.period, "period", 0, "from one request of a device to its next: the answer in devices, too")
+	c.Flags().DurationVar(&f.period, "period", 0, "time between two requests of a device: also give the answer in devices")
 	c.Flags().Float64Var(&f.precision, "precision", 2.5, "half-width of the interval to reach, in %")
 	c.Flags().IntVar(&f.budget, "budget", 60, "trials, at most; 10 or more")
 	c.Flags().DurationVar(&f.late, "late", 0, "how late the driver may send in a valid trial, p99 or the objective's "+
@@ -206,7 +206,7 @@ func searchError(err error) error {
 func unanswered(c *capacity.Answer) error {
 	switch stage := c.Step.Stage; {
 	case c.DriverBinds():
-		return exit{exitUnmeasured, fmt.Errorf("the server bears more than half of what the driver itself can do "+
+		return exit{exitUnmeasured, fmt.Errorf("the server handles more than half of what the driver itself can do "+
 			"(%.0f of %.0f requests/s): drive it from another machine, or give the driver CPUs of its own (pin)",
 			c.Most, c.Driver)}
 	case stage == stat.BelowLeast:

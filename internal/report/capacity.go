@@ -24,8 +24,8 @@ func (c *Capacity) Headline() string {
 	kept, broken := c.Rough()
 	switch {
 	case c.Step.Stage == stat.AboveMost:
-		return fmt.Sprintf("The server bears at least %s requests/s, by single trials of %s: the search went no higher.",
-			significant(kept), length)
+		return fmt.Sprintf("The server's capacity is at least %s requests/s, by single trials of %s: the search went no "+
+			"higher.", significant(kept), length)
 	case c.Step.Stage == stat.BelowLeast:
 		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.",
 			significant(c.Least), length)
@@ -42,8 +42,8 @@ func (c *Capacity) Headline() string {
 		return fmt.Sprintf("Not found within the budget of trials: of single trials of %s, some broke it from %s requests/s "+
 			"on, and some kept to it up to %s.", length, significant(broken), significant(kept))
 	}
-	return fmt.Sprintf("The server bears %s requests/s (%s to %s, %g %% interval) in trials of %s.", significant(k.Rate),
-		significant(k.Lo), significant(k.Hi), 100*c.Confidence, length)
+	return fmt.Sprintf("The server's capacity is %s requests/s (%s to %s, %g %% interval) in trials of %s.",
+		significant(k.Rate), significant(k.Lo), significant(k.Hi), 100*c.Confidence, length)
 }
 
 // devices are those that a rate is enough for.
@@ -80,10 +80,10 @@ func (c *Capacity) Says() []string {
 		out = append(out, devices)
 	}
 	if len(c.SLO) > 1 && k.Trials > 0 {
-		out = append(out, fmt.Sprintf("What binds is %s.", c.Binding().Text))
+		out = append(out, fmt.Sprintf("The condition that limits it is %s.", c.Binding().Text))
 	}
 	if c.Found() && c.Step.Stage == stat.Exhausted {
-		out = append(out, fmt.Sprintf("The budget of trials ended at ±%.1f %%; asked were ±%.1f %%.",
+		out = append(out, fmt.Sprintf("The budget of trials ended at ±%.1f %%; ±%.1f %% was asked for.",
 			100*(k.Hi-k.Lo)/2/k.Rate, 100*c.Precision))
 	}
 	if n := len(c.Trials); c.Step.Stage == stat.Exhausted && n < c.Budget {
@@ -320,7 +320,7 @@ func (c *Capacity) HTML(w io.Writer) error {
 	style, _ := Assets()
 	esc := html.EscapeString
 	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>%s: capacity</title>`+
-		`<meta name="viewport" content="width=device-width"><style>%s</style><main><h1>%s: how much the server bears</h1>`+
+		`<meta name="viewport" content="width=device-width"><style>%s</style><main><h1>%s: capacity of the server</h1>`+
 		"\n<p>%s</p>\n<p><strong>%s</strong></p>\n", esc(c.Study), style, esc(c.Study), esc(c.SLO.String()),
 		esc(c.Headline()))
 	for _, s := range c.Says() {
