@@ -119,7 +119,8 @@ func unknownStack(bed *testbed.Testbed, name string) error {
 			filepath.Base(folder), filepath.Dir(folder))
 	}
 	return fmt.Errorf("unknown stack %q; %s", name, meant.Advice(name, bed.StackNames(),
-		"to list them: edgegauge stacks list; those of a folder of yours: --stacks FOLDER"))
+		"to list them: edgegauge stacks list; those of a folder of yours: --stacks FOLDER; foreign stacks are in the "+
+			"source and in a release's archive (doc/install.md)"))
 }
 
 func isStackFolder(dir string) bool {

@@ -127,7 +127,8 @@ const manual = "doc/write-a-study.md lists them"
 var lists = map[string]string{
 	"device": "a board is written ssh://USER@HOST; to list the others: edgegauge devices list",
 	"link":   "to list them: edgegauge links",
-	"stack":  "to list them: edgegauge stacks list",
+	"stack": "to list them: edgegauge stacks list; foreign stacks are in the source and in a release's archive " +
+		"(doc/install.md)",
 }
 
 // response wants the name of a response; the words of other tools are understood, not accepted.
