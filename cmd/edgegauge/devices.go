@@ -224,13 +224,14 @@ machine predict what the board would do, with an interval, or say why they canno
 of a new run. Results are kept in results/calibrate-MACHINE.
 
 With --profile, calibrate loads from none to all of this machine's cores, in random order, while METER reads its power,
-and prints the profile that fits best, with the error of the fit. Save it as devices/NAME.yaml: the modelled power of
-this kind of device is computed from it. Run it on the device that the meter measures, with nothing else running.
+and prints the profile that fits best, with the error of the fit. Save it as devices/NAME.yaml in the folder in which
+you work, or in a folder of EDGEGAUGE_DEVICES: the meter model:NAME computes modelled power from it. Run calibrate on
+the device that the meter measures, with nothing else running.
 
 With --unloaded, --volts or --amps, calibrate adjusts the energy meter (avr:) to a better instrument and stores the
 result in the meter. First run it with --unloaded and nothing connected; then with a steady load, and --volts and
 --amps as the reference shows them.`,
-		Example: "  edgegauge devices calibrate avr:/dev/ttyUSB0 --profile my-board --out devices/my-board.yaml\n" +
+		Example: "  edgegauge devices calibrate avr:/dev/ttyUSB0 --profile 'my board' --out my-board.yaml\n" +
 			"  edgegauge devices calibrate avr:/dev/ttyUSB0 --unloaded\n  edgegauge devices calibrate avr:/dev/ttyUSB0 " +
 			"--volts 5.021 --amps 0.3504\n" +
 			"  edgegauge devices calibrate raspberry-pi-1 --against ssh://pi@board\n  edgegauge devices calibrate " +
