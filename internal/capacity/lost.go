@@ -17,10 +17,10 @@ func lost(o lab.Outcome, dir string, retries int) error {
 	}
 	var b strings.Builder
 	if dir == "" {
-		b.WriteString("what is measured before the first trial could not be measured (its logs are not kept):")
+		b.WriteString("the measurement that precedes the first trial failed (its logs are not kept):")
 	} else {
-		fmt.Fprintf(&b, "%s could not be measured, and the search does not go on without (logs are below %s):",
-			plural.Count(len(o.Missing), "trial"), dir)
+		fmt.Fprintf(&b, "%s could not be measured, and the search needs %s (logs are below %s):",
+			plural.Count(len(o.Missing), "trial"), plural.Verb(len(o.Missing), "it", "them"), dir)
 	}
 	for _, t := range o.Missing {
 		fmt.Fprintf(&b, "\n  %s (%s)", t.Reason, plural.Count(t.Attempts, "attempt"))
@@ -29,7 +29,7 @@ func lost(o lab.Outcome, dir string, retries int) error {
 		b.WriteString("\n  fix the cause and run the same command again")
 	} else {
 		fmt.Fprintf(&b, "\n  retries is %d: a trial is given up after %s; fix the cause and run the same command "+
-			"again with --set retries=%d --out %s: the search goes on where it was", retries,
+			"again with --set retries=%d --out %s: the search resumes", retries,
 			plural.Count(retries+1, "invalid attempt"), min(2*retries+1, 100), dir)
 	}
 	return errors.New(b.String())

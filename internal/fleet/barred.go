@@ -42,7 +42,7 @@ func (w *conducting) nobody() error {
 	case w.stuck.IsZero():
 		w.stuck = time.Now()
 	case time.Since(w.stuck) > most:
-		return fmt.Errorf("%w: %s; mend that, and run the same command again", ErrNobody, strings.Join(reasons, "; "))
+		return fmt.Errorf("%w: %s; fix that, and run the same command again", ErrNobody, strings.Join(reasons, "; "))
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ type Scaling struct{ capacity.Scaling }
 func (s *Scaling) Headline() string {
 	u := s.Law
 	if math.IsNaN(u.Peak) {
-		return fmt.Sprintf("No peak within reach: up to %g requests under way, the throughput is not told to fall.",
-			u.Largest)
+		return fmt.Sprintf("No peak within reach: up to %g requests under way, the trials do not show that the throughput "+
+			"falls.", u.Largest)
 	}
 	return fmt.Sprintf("The throughput is highest with %s requests under way (%s to %s, %g %% interval): %s requests/s.",
 		significant(u.Peak), significant(u.PeakLo), significant(u.PeakHi), 100*u.Confidence, significant(u.At(u.Peak)))

@@ -207,7 +207,7 @@ func (s *Station) choose(ctx context.Context, p study.Plan) (study.Plan, error) 
 	case len(unable) == n:
 		return p, fmt.Errorf("this bench can run no treatment of the study: %s", first)
 	case !p.Study.Design.Incomplete:
-		return p, fmt.Errorf("this bench cannot run %d of %d treatments: %s; mend that, or write design: {benches: "+
+		return p, fmt.Errorf("this bench cannot run %d of %d treatments: %s; fix that, or write design: {benches: "+
 			"incomplete}, and it measures the others", len(unable), n, first)
 	}
 	s.unable = unable
