@@ -54,9 +54,9 @@ stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/re
 NAME/response/{id}.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
-instant of a schedule, and response time counts from then. It leaves then if one of the --concurrency connections is
-free, and else waits for one; probe says how many waited. Take at least --rate times the response time in seconds.
-All that is due in --duration is sent, so a run takes longer where requests wait.
+instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is
+free; otherwise it waits for one, and probe says how many waited. Take at least --rate times the response time in
+seconds. All requests that are due in --duration are sent, so a run takes longer if requests wait.
 
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
 percentile, as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means,

@@ -45,13 +45,13 @@ func webCmd(a *app) *cobra.Command {
 		Use:   "web [RESULTS...]",
 		Short: "serve a page: watch a study run, look through results, compare them",
 		Long: `Web serves a page for the browser. It shows the results in the folders given (default: results), the study that
-runs now, and of each result its report, trials, requests and packets, and it judges new studies as you write them. It
+runs now, and of each result its report, trials, requests and packets, and it checks new studies as you write them. It
 listens on this machine's loopback address; elsewhere it needs a certificate (--tls-cert, --tls-key) and asks every
 browser for the token that it prints.
 
 It only reads, unless --control is given. Then the page also stops and resumes studies, and saves and starts new ones,
 which runs programs: it asks for the token on loopback, too. Results go into the first folder. A study that was started
-goes on when the page ends.`,
+continues when the page ends.`,
 		Example: "  edgegauge web\n  edgegauge web results/quickstart --listen 127.0.0.1:9000\n  " +
 			"edgegauge web --control --studies my-studies\n  " +
 			"edgegauge web export page results/latest",
