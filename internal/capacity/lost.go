@@ -17,7 +17,7 @@ func lost(o lab.Outcome, dir string, retries int) error {
 	}
 	var b strings.Builder
 	if dir == "" {
-		b.WriteString("the measurement that precedes the first trial failed (its logs are not kept):")
+		b.WriteString("the measurement before the first trial failed (its logs are not kept):")
 	} else {
 		fmt.Fprintf(&b, "%s could not be measured, and the search needs %s (logs are below %s):",
 			plural.Count(len(o.Missing), "trial"), plural.Verb(len(o.Missing), "it", "them"), dir)
