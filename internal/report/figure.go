@@ -33,7 +33,7 @@ type FigureRow struct {
 func (r *Report) Figures() []Figure {
 	var out []Figure
 	for _, p := range r.Panels() {
-		out = append(out, r.figure(p))
+		out = append(out, r.Figure(p))
 	}
 	return out
 }
@@ -78,7 +78,8 @@ func (r *Report) noFigure(treatment int, p Panel) string {
 	return "not measured here"
 }
 
-func (r *Report) figure(p Panel) Figure {
+// Figure is that of a panel.
+func (r *Report) Figure(p Panel) Figure {
 	f := Figure{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side) +
 		r.byMedian(p.Side, p.Response) + r.modelledHead(p.Side, p.Response), Unit: p.Unit}
 	for i, t := range r.Treatments {

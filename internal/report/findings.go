@@ -307,7 +307,7 @@ func (f finding) Figures() string {
 		}) {
 			continue
 		}
-		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.figure(p)
+		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.Figure(p)
 		*f.files = append(*f.files, File{name, figure.File})
 		fmt.Fprintf(&b, "%s:\n\n![%[1]s, each treatment's trials, mean and interval; squares: published](%s)\n\n",
 			markdownText(figure.Title), name)

@@ -17,7 +17,7 @@ import (
 // trial: who stops then stops too often where few trials look alike by chance. If they are all,
 // widest is empty. It reads the ledger only.
 func WideTreatments(s *store.Store) (treatments []int, widest string, err error) {
-	r, err := readFigures(s)
+	r, err := ReadFigures(s)
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,13 +45,11 @@ type wideFigure struct {
 // has one value. If twice, a figure must have it with its last trial and without.
 func (r *Report) wide(twice bool) []wideFigure {
 	var wide []wideFigure
-	two := r.Benches != nil && r.Benches.Kind == stat.RandomBenches && len(r.Benches.Names) < 3
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		of := fmt.Sprintf("%s of %s at the %s", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side)
-		if c.on != nil && (two || !c.Headline().HasInterval()) {
-			wide = append(wide, wideFigure{c.Treatment, math.Inf(1),
-				of + map[bool]string{true: " (too few benches)", false: " (no interval)"}[two]})
+		if why := r.unsure(c); why != "" {
+			wide = append(wide, wideFigure{c.Treatment, math.Inf(1), of + " (" + why + ")"})
 			continue
 		}
 		share := halfWidth(c.Headline())
@@ -62,6 +60,33 @@ func (r *Report) wide(twice bool) []wideFigure {
 	}
 	slices.SortStableFunc(wide, func(a, b wideFigure) int { return cmp.Compare(b.share, a.share) })
 	return wide
+}
+
+// unsure says what more benches or blocks may give a figure; empty: nothing that more trials do not.
+func (r *Report) unsure(c *Cell) string {
+	switch {
+	case c.on == nil:
+	case r.Benches.Kind == stat.RandomBenches && len(r.Benches.Names) < 3:
+		return "too few benches"
+	case !c.Headline().HasInterval():
+		return "no interval"
+	}
+	return ""
+}
+
+// Widest is the figure whose interval, as the report shows it, is the widest for its center, and how wide; or one that
+// more benches or blocks are needed for, and why: how wide is infinite then. nil: no figure has an interval.
+func (r *Report) Widest() (widest *Cell, share float64, why string) {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if why := r.unsure(c); why != "" {
+			return c, math.Inf(1), why
+		}
+		if x := halfWidth(c.Headline()); x > share {
+			widest, share = c, x
+		}
+	}
+	return widest, share, ""
 }
 
 // halfWidth is that of an interval over its center; 0 where there is none.

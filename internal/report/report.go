@@ -109,11 +109,12 @@ func Read(s *store.Store) (*Report, error) {
 func ReadUnverified(s *store.Store) (*Report, error) { return read(s, nil) }
 
 func read(s *store.Store, damage []string) (*Report, error) {
-	r, err := readFigures(s)
+	r, err := ReadFigures(s)
 	if err != nil {
 		return nil, err
 	}
 	r.Damage = damage
+	r.runtimes(s)
 	r.aboveFloor()
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
@@ -137,8 +138,9 @@ func read(s *store.Store, damage []string) (*Report, error) {
 	return r, nil
 }
 
-// readFigures reads the trials of each treatment, and what they come to.
-func readFigures(s *store.Store) (*Report, error) {
+// ReadFigures is ReadUnverified without comparisons and most doubts: the trials of each treatment, and what they come
+// to. It reads the ledger, the study and the facts, and no file of a trial.
+func ReadFigures(s *store.Store) (*Report, error) {
 	text, overrides, err := s.Study()
 	if err != nil {
 		return nil, err
@@ -163,7 +165,6 @@ func readFigures(s *store.Store) (*Report, error) {
 	if r.ending, err = s.Ending(); err != nil {
 		return nil, err
 	}
-	r.runtimes(s)
 	if err := r.treatments(); err != nil {
 		return nil, err
 	}

@@ -95,26 +95,6 @@ func (b *Benches) Units(kind BenchKind, ys []float64) []float64 {
 	return units
 }
 
-// BenchUnits is Units for the values of one treatment, of which each has its bench, in a study
-// that says said of its benches and has all of them in use. On one bench values are their own
-// units. Unknown says why there is no interval; empty: there is one. The mean of the units is the
-// estimate in any case.
-func BenchUnits(said string, all int, bench []string, ys []float64) (units []float64, unknown string) {
-	kind := KindOfBenches(said, all)
-	b, err := NewBenches(bench)
-	switch {
-	case err != nil && all > 1 && kind == RandomBenches:
-		return ys, "is from one bench, which is too few for benches like these"
-	case err != nil:
-		return ys, ""
-	case b.DF(kind) < 1:
-		unknown = fmt.Sprintf("has no interval: %d benches of one block each show no error", len(b.Names))
-	case kind == RandomBenches && len(b.Names) < 3:
-		unknown = "has no interval: two benches are too few for benches like these"
-	}
-	return b.Units(kind, ys), unknown
-}
-
 // weight is the variance of the mean over benches, where each block's is 1.
 func (b *Benches) weight() float64 {
 	w := 0.0

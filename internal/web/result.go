@@ -211,7 +211,11 @@ func mark(p place, t store.TrialState) trialMark {
 
 // trialSays is a trial in words.
 func trialSays(t store.TrialState) string {
-	text := "trial " + itoa(t.ID) + ": " + levelsOf(t) + ", " + string(t.State)
+	text := "trial " + itoa(t.ID)
+	if levels := levelsOf(t); levels != "" {
+		text += ": " + levels
+	}
+	text += ", " + string(t.State)
 	if t.Refused > 0 {
 		text += ", " + itoa(t.Refused) + " invalid attempts, the last: " + t.Reason
 	}

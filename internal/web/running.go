@@ -62,7 +62,8 @@ type running struct {
 	MoreRows                      int // treatments that are not listed
 	Picture                       *report.Picture
 	Drawn                         string // what the picture shows
-	Unknown                       string // why figures have no interval; empty: they have
+	Unknown                       string // a figure that takes more benches or blocks, and why; empty: none does
+	Without                       string // why there are no figures so far; empty: there are
 	Stopping                      bool   // it was asked to
 	Resumes                       bool   // it has ended, and a page goes on with it
 	Live                          []liveRow
@@ -265,7 +266,13 @@ func (r *running) read() error {
 	if slo := r.place.searches(); slo != "" {
 		r.Searches, r.Left = slo, ""
 	}
-	return r.summarize(s, trials, y)
+	if n := y.Treatments(); n > mostTreatments {
+		r.Without = fmt.Sprintf("It has %d treatments: edgegauge report %s prints the figures of the trials so far.", n,
+			r.Shown)
+	} else if err := r.summarize(s); err != nil {
+		r.Without = "The figures of the trials so far cannot be shown: " + err.Error()
+	}
+	return nil
 }
 
 // mostMarks is how many marks a strip has.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +21,6 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/report"
-	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -111,7 +110,7 @@ func TestNowShowsTheLedger(t *testing.T) {
 	ok(t, err)
 	body := shows(t, s, "/now/", "<dd>3 of 6</dd>", "<dt>invalid attempts</dt><dd>1</dd>",
 		"the rain &lt;b&gt;", "<dt>left</dt>",
-		fmt.Sprintf(">trial %d</a>, attempt 2", a.Trial), "RTT, client", "RTT at the client, so far")
+		fmt.Sprintf(">trial %d</a>, attempt 2", a.Trial), "RTT, client", "RTT, client, so far")
 	for class, want := range map[string]int{"valid": 3, "running": 1, "planned": 2} {
 		// one more of each is the legend's
 		if got := strings.Count(body, `class="mark `+class+`"`); got != want+1 {
@@ -123,35 +122,18 @@ func TestNowShowsTheLedger(t *testing.T) {
 	shows(t, s, "/now/", "No study is running", "unfinished")
 }
 
-// With a precision wanted, the time left is that of the blocks it takes, within the budget.
-func TestNowForeseesThePrecision(t *testing.T) {
-	panel := report.Panel{Side: measure.Client, Response: "rtt", Unit: "s"}
-	of := func(points ...float64) *trialsSoFar {
-		return &trialsSoFar{points: points, benches: make([]string, len(points))}
-	}
-	means := map[string]*trialsSoFar{"a": of(1, 1.1, 0.9, 1, 1, 1, 1.05, 0.95), "b": of(5, 5, 5, 5, 5, 5, 5, 5.001)}
-	// scipy.stats.t.ppf(0.975, 7) * numpy.std(a, ddof=1) / sqrt(8) = 0.049976
-	for _, tt := range []struct {
-		d    study.Design
-		left string
-		says string
-	}{
-		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8}, "about 6m28s",
-			"within 5 %, which takes some 200 blocks"},
-		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Blocks: 12}},
-			"about 28s", "20 blocks"},
-		{study.Design{Precision: 0.01, Confidence: 0.95, Replications: 8, Budget: study.Budget{Time: time.Minute}},
-			"about 1m0s", "200 blocks"},
-		{study.Design{Precision: 0.1, Confidence: 0.95, Replications: 8}, "about 4s", "within 5 %"},
-	} {
-		r := running{Total: 16, Valid: 12, Blocks: 8, Left: "about 4s", pace: time.Second}
-		for _, x := range means {
-			x.settle(tt.d, 1)
+// Two studies that run have pictures of their own: a name is read to who does not see them, and is found by its id.
+func TestNowHasEachIDOnce(t *testing.T) {
+	left, right := underWay(t, 3), underWay(t, 3)
+	left.conduct(2)
+	right.conduct(2)
+	seen := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(shows(t, served(t, Options{
+		Folders: []string{left.dir, right.dir}}), "/now/", "t-so-far-"), -1) {
+		if seen[m[1]] {
+			t.Errorf("two elements have the id %s", m[1])
 		}
-		r.expect(map[report.Panel]map[string]*trialsSoFar{panel: means}, tt.d, stat.FixedBenches)
-		if r.Left != tt.left || !strings.Contains(r.Wanted, tt.says) {
-			t.Errorf("%+v: left %s, %s", tt.d, r.Left, r.Wanted)
-		}
+		seen[m[1]] = true
 	}
 }
 
