@@ -116,6 +116,9 @@ func (k *pasts) one(p place) report.Past {
 	for i := range past.Answers {
 		past.Answers[i].Dir = past.Dir
 	}
+	if err != nil { // it may be mended while the ledger stays as it is
+		return past
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil {

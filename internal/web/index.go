@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,12 +35,18 @@ type entry struct {
 	Ended           bool // the lab found that nothing is left to measure
 	Undecided       bool // whether the precision that is asked for takes more trials
 	Fault           string
+	looked          time.Time // when it was read; zero: before this process began
 }
+
+// faultsLast is how long a fault of results is remembered: it may be mended, or the rest of them arrive, while their
+// ledger stays as it is.
+const faultsLast = 10 * time.Second
 
 // An index remembers entries by the path of the results, for as long as their ledgers
 // do not change; in a file too, where there is a folder for it.
 type index struct {
-	file    string // empty: none
+	file    string        // empty: none
+	faults  time.Duration // see faultsLast
 	mu      sync.Mutex
 	entries map[string]entry
 }
@@ -53,7 +60,7 @@ type indexText struct {
 }
 
 func newIndex(cache string) *index {
-	x := &index{entries: map[string]entry{}}
+	x := &index{faults: faultsLast, entries: map[string]entry{}}
 	if cache == "" {
 		return x
 	}
@@ -74,7 +81,7 @@ func (x *index) of(places []place) []entry {
 	x.mu.Lock()
 	for i, p := range places {
 		e, ok := x.entries[p.path()]
-		if out[i] = e; !ok || e.Key != p.key {
+		if out[i] = e; !ok || e.Key != p.key || e.Fault != "" && time.Since(e.looked) >= x.faults {
 			stale = append(stale, i)
 		}
 	}
@@ -108,20 +115,23 @@ func (x *index) keep(places []place, all []entry, fresh []int) {
 	for _, i := range fresh {
 		x.entries[places[i].path()] = all[i]
 	}
-	if x.file == "" || !slices.ContainsFunc(fresh, func(i int) bool { return !all[i].running(places[i]) }) {
+	stays := func(i int) bool { return all[i].Fault == "" && !all[i].running(places[i]) }
+	if x.file == "" || !slices.ContainsFunc(fresh, stays) {
 		return
 	}
+	kept := maps.Clone(x.entries)
+	maps.DeleteFunc(kept, func(_ string, e entry) bool { return e.Fault != "" })
 	if os.MkdirAll(filepath.Dir(x.file), 0o755) == nil {
 		// Without the file the next start is slower, and nothing else.
 		_ = store.Replace(x.file, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(indexText{indexFormat, x.entries})
+			return json.NewEncoder(w).Encode(indexText{indexFormat, kept})
 		})
 	}
 }
 
 // readEntry reads what an entry says. Results that cannot be read have a Fault.
 func readEntry(p place) entry {
-	e := entry{Key: p.key}
+	e := entry{Key: p.key, looked: time.Now()}
 	if err := e.read(p); err != nil {
 		e.Fault = err.Error()
 	}

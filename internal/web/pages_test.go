@@ -117,6 +117,48 @@ func TestIndexReadsWhatChanged(t *testing.T) {
 	}
 }
 
+// Results that are copied file by file, or mended, are read again though their ledger stays as it is, also by a later
+// server.
+func TestWhatArrivesLaterIsRead(t *testing.T) {
+	dir, cache, away := t.TempDir(), t.TempDir(), t.TempDir()
+	made := filepath.Join(dir, "run/001")
+	ok(t, fabricated.Make(made, 2, 3, 20))
+	aged(t, made)
+	const raw = "exchanges/0001-1-client.parquet"
+	move := func(from, to, name string) {
+		t.Helper()
+		ok(t, os.Rename(filepath.Join(from, name), filepath.Join(to, filepath.Base(name))))
+	}
+	impatient := func() *Server {
+		s := served(t, Options{Folders: []string{dir}, Cache: cache})
+		s.index.faults, s.reports.faults = 0, 0
+		return s
+	}
+	move(made, away, "study.yaml")
+	move(made, away, raw)
+	s := impatient()
+	p := s.places()[0]
+	shows(t, s, "/", "cannot be read: ")
+	if s.pasts.one(p).Failed == "" {
+		t.Error("without its study a result is a run of a history")
+	}
+	move(away, made, "study.yaml")
+	for _, x := range []*Server{s, served(t, Options{Folders: []string{dir}, Cache: cache})} {
+		if page := shows(t, x, "/", ">report-bench</a>"); strings.Contains(page, "cannot be read") {
+			t.Error("what arrived is not read")
+		}
+	}
+	if why := s.pasts.one(p).Failed; why != "" {
+		t.Errorf("in a history: %s", why)
+	}
+	to := "/r/" + p.id + "/"
+	shows(t, s, to, "These results have changed since the lab wrote them")
+	move(away, filepath.Join(made, "exchanges"), filepath.Base(raw))
+	if page := shows(t, s, to); strings.Contains(page, "have changed since") {
+		t.Error("a file that arrived is missed")
+	}
+}
+
 // header is what resumes results.
 func header(t *testing.T, dir string) store.Header {
 	t.Helper()

@@ -84,7 +84,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.orders.stopping = map[string]int{}
 	s.index = newIndex(o.Cache)
-	s.reports = &reports{server: s, most: mostRows}
+	s.reports = &reports{server: s, most: mostRows, faults: faultsLast}
 	s.hub = newHub(s)
 	return s, nil
 }
