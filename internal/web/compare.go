@@ -157,7 +157,9 @@ func differences(all []*held) (settings, facts [][]string, same int) {
 	for i, h := range all {
 		set[i], known[i] = settingsOf(h.Report), map[string]string{}
 		var tree any
-		if json.Unmarshal(h.RawFacts, &tree) == nil {
+		facts := json.NewDecoder(bytes.NewReader(h.RawFacts))
+		facts.UseNumber() // 16777216000 B, not 1.6777216e+10
+		if facts.Decode(&tree) == nil {
 			flatten(known[i], "", tree)
 		}
 	}
@@ -215,13 +217,15 @@ func table(all []map[string]string) (rows [][]string, same int) {
 	}
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
-		row, differs := []string{k}, false
+		row, differs := []string{clipped(k)}, false
+		first, there := all[0][k]
 		for _, m := range all {
 			value, ok := m[k]
+			differs = differs || ok != there || value != first
 			if !ok {
 				value = "not set"
 			}
-			row, differs = append(row, value), differs || len(row) > 1 && row[1] != value
+			row = append(row, clipped(value))
 		}
 		switch {
 		case !differs:

@@ -161,8 +161,15 @@ func readPast(p place) (report.Past, error) {
 	return past, nil
 }
 
-// mostName is how much of a version or a fact of a machine a history shows, in B.
+// mostName is how much of a version, a fact or a setting is shown, in B.
 const mostName = 1000
+
+func clipped(text string) string {
+	if len(text) > mostName {
+		return strings.ToValidUTF8(text[:mostName], "") + " …"
+	}
+	return text
+}
 
 // mostSeries is how many series a history's page draws.
 const mostSeries = 200

@@ -319,3 +319,24 @@ func TestCompare(t *testing.T) {
 		t.Errorf("a result that is not there: %d", w.Code)
 	}
 }
+
+// Facts that differ are shown as they are written, and no more of them than a page bears.
+func TestComparedFacts(t *testing.T) {
+	dir := t.TempDir()
+	for i, memory := range []string{"16777216000", "16777216001"} {
+		facts := fmt.Appendf(nil, `{"edgegauge": {"version": "test"}, "memory": %s, "long": "%s%d"}`, memory,
+			strings.Repeat("x", 1_000_000), i)
+		kept, plan, err := fabricated.CreateOn(filepath.Join(dir, fmt.Sprint(i)), fabricated.Study(2, 2, 20), facts)
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			ok(t, fabricated.Trial(kept, trial, 20, nil))
+		}
+		ok(t, kept.Close())
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	page := shows(t, s, "/compare/?r="+id(t, s, "0")+"&r="+id(t, s, "1"),
+		`<th scope="row">memory</th><td>16777216000</td><td>16777216001</td>`, `<th scope="row">long</th>`)
+	if len(page) > 100_000 {
+		t.Errorf("the page has %d B", len(page))
+	}
+}
