@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,10 +42,10 @@ type comparison struct {
 	Shown, Says string
 	Head        []string
 	Rows        [][]string
-	Hidden      int
+	Notes       []string // what the verdict rests on less than that of edgegauge compare
 	Differences []string
 	Lost        []string
-	Only        []string
+	Only        []string // what else to know of it
 	Warnings    []string
 	Cure        string
 	Problem     string
@@ -106,33 +107,55 @@ func (s *Server) compare(r *http.Request) (string, any, error) {
 	v.Without = "?" + other.Encode()
 	v.Settings, v.Facts, v.Same = differences(all)
 	for _, h := range all[1:] {
-		v.Against = append(v.Against, against(all[0], h, v.All))
+		v.Against = append(v.Against, s.against(all[0], h, v.All))
 	}
 	return "compare", v, nil
 }
 
 // against compares a result with the baseline, as edgegauge compare does.
-func against(base, h *held, all bool) comparison {
+func (s *Server) against(base, h *held, all bool) comparison {
 	out := comparison{Shown: h.shown()}
+	terms := report.Terms{Confidence: 0.95, Margin: 0.05}
+	for _, x := range []*held{base, h} {
+		if e := s.index.of([]place{x.place})[0]; e.running(x.place) {
+			terms.AllowLost = true
+			out.Notes = append(out.Notes, fmt.Sprintf("%s is being measured: %d of %d trials are valid so far. The others do "+
+				"not count as lost, and failed requests are not judged yet.", x.shown(), e.Valid, e.Trials))
+		}
+		if !x.whole {
+			out.Notes = append(out.Notes, fmt.Sprintf("Of %s only the ledger was read: its files were not compared with their "+
+				"checksums, as edgegauge compare does.", x.shown()))
+		}
+	}
 	if len(base.Damage)+len(h.Damage) > 0 {
 		out.Problem = "One of the two has changed since the lab wrote it; no verdict is based on such figures."
 		return out
 	}
-	c, err := report.Compare(base.Report, h.Report, report.Terms{Confidence: 0.95, Margin: 0.05})
+	c, err := report.Compare(base.Report, h.Report, terms)
 	if err != nil {
 		out.Problem = err.Error()
 		return out
 	}
 	c.All = all
-	rows, hidden := c.Rows()
-	out.Says, out.Head, out.Rows, out.Hidden = c.Says(), rows[0], rows[1:], hidden
-	out.Differences, out.Warnings, out.Cure = c.Differences, c.Warnings, c.Cure
+	rows, _ := c.Rows()
+	out.Says, out.Head, out.Rows = c.Says(), rows[0], rows[1:]
+	out.Warnings, out.Cure = c.Warnings, c.Cure
+	for _, text := range c.Differences {
+		out.Differences = append(out.Differences, clipped(text))
+	}
 	for _, l := range c.Lost {
 		out.Lost = append(out.Lost, "lost trials: "+l.String())
 	}
 	for _, f := range c.Failed {
-		if f.Verdict != stat.Contradicted {
-			out.Lost = append(out.Lost, "failures: "+f.String())
+		if text := "failures: " + f.String(); f.Verdict != stat.Contradicted {
+			out.Lost = append(out.Lost, text)
+		} else {
+			out.Only = append(out.Only, text)
+		}
+	}
+	for _, x := range c.Contrasts {
+		if all && x.Doubt != "" {
+			out.Only = append(out.Only, fmt.Sprintf("%s %s, %s: %s", x.Treatment, x.Response, x.Side, x.Doubt))
 		}
 	}
 	for _, x := range []struct {

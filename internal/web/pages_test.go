@@ -320,6 +320,31 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A verdict on results that are being measured, or of which only the ledger was read, says so, and what is still to be
+// measured is not lost.
+func TestCompareSaysWhatItRestsOn(t *testing.T) {
+	l := underWay(t, 3)
+	l.conduct(4)
+	ok(t, fabricated.Make(filepath.Join(l.dir, "done/001"), 2, 3, 20))
+	s := served(t, Options{Folders: []string{l.dir}})
+	to := "/compare/?r=" + id(t, s, "done/001") + "&r=" + id(t, s, "run/001")
+	const unread = "only the ledger was read: its files were not compared with their checksums"
+	page := shows(t, s, to, "run/001 is being measured: 4 of 6 trials are valid so far.", "figures: ")
+	if strings.Contains(page, "worse: ") || strings.Contains(page, "lost trials") || strings.Count(page, unread) != 1 {
+		t.Errorf("got %s", page)
+	}
+	ok(t, l.kept.Close())
+	page = shows(t, s, to, "worse: valid trials are missing", "lost trials: ")
+	if strings.Contains(page, "is being measured") || strings.Contains(page, unread) {
+		t.Errorf("of what was stopped: %s", page)
+	}
+	s = served(t, Options{Folders: []string{l.dir}})
+	s.reports.most = 1
+	if page := shows(t, s, to); strings.Count(page, unread) != 2 {
+		t.Errorf("of large results: %s", page)
+	}
+}
+
 // Facts that differ are shown as they are written, and no more of them than a page bears.
 func TestComparedFacts(t *testing.T) {
 	dir := t.TempDir()
