@@ -240,6 +240,20 @@ func (h History) HistoryRows(j history.Judged) [][]string {
 	return out
 }
 
+// TimesBase is a run's figure as a multiple of another's, with the 95 % interval that their trials give it (Welch on
+// logarithms). By how much runs differ beyond that, Judged.Between says.
+func TimesBase(p, base history.Point) string {
+	of := func(p history.Point) stat.Moments {
+		mean := math.Exp(p.Log)
+		return stat.Moments{N: p.Trials, Mean: mean, SD: mean * p.SE * math.Sqrt(float64(p.Trials))}
+	}
+	c, err := stat.RatioOfMoments(of(p), of(base), 0.95)
+	if err != nil {
+		return ratioText(math.Exp(p.Log - base.Log))
+	}
+	return fmt.Sprintf("%s (%s)", ratioText(c.Estimate), ratioRange(c))
+}
+
 // Heights of a history's figure, in px.
 const (
 	historyTop    = 22

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -62,7 +61,7 @@ type markRow struct {
 // A historyRow is a run of a chart.
 type historyRow struct {
 	Label, Path, Value, Interval, Marks string
-	OfBase                              string // times the baseline
+	OfBase                              string // times the baseline, with an interval
 	Base                                bool
 	Pin                                 string // the address that makes it the baseline
 }
@@ -313,8 +312,11 @@ func (v *historyView) charts(h report.History, ids map[string]found, q url.Value
 			id := ids[h.Runs[run].Dir].id
 			row := historyRow{Label: cells[0], Path: "r/" + id + "/", Value: cells[1], Interval: cells[2], Marks: cells[3],
 				Base: run == base, Pin: v.with(q, id)}
-			if baseAt >= 0 {
-				row.OfBase = fmt.Sprintf("%.3f", math.Exp(j.Points[k].Log-j.Points[baseAt].Log))
+			switch {
+			case k == baseAt:
+				row.OfBase = "1"
+			case baseAt >= 0:
+				row.OfBase = report.TimesBase(j.Points[k], j.Points[baseAt])
 			}
 			c.Rows = append(c.Rows, row)
 		}

@@ -14,6 +14,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -102,8 +103,8 @@ func TestHistoryPage(t *testing.T) {
 			strings.Count(page, `class="fig-level"`))
 	}
 	one := id(t, s, "gate/001")
-	shows(t, s, "/history/?study=gate&by=date&base="+one, "A baseline is pinned", "times the baseline", "<td>1.000</td>",
-		`class="fig-floor"`, "<b>baseline</b>")
+	shows(t, s, "/history/?study=gate&by=date&base="+one, "A baseline is pinned", "times the baseline", "<td>1</td>",
+		`class="fig-floor"`, "<b>baseline</b>", "<td>"+timesBase(t, dir, "gate/001", "gate/016")+"</td>")
 	named := shows(t, s, "/history/?study=gate&by=version", "by version", "&lt;script&gt;alert(1)")
 	if strings.Contains(named, "<script>alert") {
 		t.Error("a version of a stranger is a script of the page")
@@ -116,6 +117,24 @@ func TestHistoryPage(t *testing.T) {
 	ok(t, os.RemoveAll(filepath.Join(dir, "gate")))
 	shows(t, s, "/history/", "1 confirmed regression", `class="mark-worse"`, "confirmed worse from",
 		`href="../r/`+id(t, s, "other/confirmed")+`/">The results that say so`)
+}
+
+// timesBase is the ratio of the RTTs of one run to those of another, with its interval: Welch of their trials.
+func timesBase(t *testing.T, dir, base, run string) string {
+	t.Helper()
+	trials := func(name string) (values []float64) {
+		kept, err := store.OpenReadOnly(filepath.Join(dir, name))
+		ok(t, err)
+		defer kept.Close()
+		for row, err := range kept.Results() {
+			ok(t, err)
+			values = append(values, row.Mean)
+		}
+		return values
+	}
+	c, err := stat.RatioWelch(trials(run), trials(base), 0.95)
+	ok(t, err)
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", c.Estimate, c.Lo, c.Hi)
 }
 
 // What is still measured, or was stopped, is no run of a history: it is left out, and named.
