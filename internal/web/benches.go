@@ -105,7 +105,7 @@ func (x *agreements) of(p place, valid int) []string {
 		return a.lines
 	}
 	a = agreement{at: time.Now(), valid: valid}
-	if s, err := p.store(false); err == nil {
+	if s, err := p.store(true); err == nil {
 		defer s.Close()
 		if r, err := report.ReadUnverified(s); err == nil { // what is wrong the report's page says
 			a.lines = r.Disagreements()

@@ -127,13 +127,13 @@ func (k *pasts) one(p place) report.Past {
 	return past
 }
 
-// readPast reads a result's ledger; its raw files are read by its own page.
+// readPast reads a result's ledger, and what its programs said of themselves; its raw files are read by its own page.
 func readPast(p place) (report.Past, error) {
 	confirms, err := confirmsIn(p, report.ConfirmationFile)
 	if err != nil {
 		return report.Past{}, err
 	}
-	s, err := p.store(false)
+	s, err := p.store(true)
 	if err != nil {
 		return report.Past{}, err
 	}
@@ -152,9 +152,7 @@ func readPast(p place) (report.Past, error) {
 	}
 	for _, list := range lists { // they are a stranger's, each is shown with every run, and all are held
 		for i, text := range list {
-			if len(text) > mostName {
-				list[i] = strings.ToValidUTF8(text[:mostName], "") + " …"
-			}
+			list[i] = clipped(text)
 		}
 	}
 	return past, nil

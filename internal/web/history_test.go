@@ -137,6 +137,25 @@ func timesBase(t *testing.T, dir, base, run string) string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", c.Estimate, c.Lo, c.Hi)
 }
 
+// What a link in place of a file of a trial leads to is not shown, and such results are left out.
+func TestHistoryFollowsNoLinks(t *testing.T) {
+	dir, above := t.TempDir(), t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(above, "secret.json"),
+		[]byte(`{"Stacks": {"Server": "s"}, "Server": {"Runtime": "swordfish"}}`), 0o644))
+	for i := range 4 {
+		one := filepath.Join(dir, fmt.Sprintf("%03d", i+1))
+		gate(t, one, "stack: s", "6.1", "1", 1e-3)
+		if i == 3 {
+			ok(t, os.Symlink(filepath.Join(above, "secret.json"), filepath.Join(one, "trials/0001/ready.json")))
+		}
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	page := shows(t, s, "/history/", "gate by date: 3 runs", "ready.json is a link")
+	if strings.Contains(page, "swordfish") {
+		t.Error("it shows what a link leads to")
+	}
+}
+
 // What is still measured, or was stopped, is no run of a history: it is left out, and named.
 func TestUnfinishedRunsAreLeftOut(t *testing.T) {
 	dir := t.TempDir()
