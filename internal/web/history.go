@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -207,7 +208,9 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		}
 	}
 	all := s.pasts.of(places)
-	slices.SortFunc(all, func(a, b report.Past) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(all, func(a, b report.Past) int { // of a run and its copy the same is left out each time
+		return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Dir, b.Dir))
+	})
 	var terms []advise.Term
 	var asked []string // every link of the page has them
 	for _, name := range q["response"] {

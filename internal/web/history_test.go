@@ -137,6 +137,24 @@ func timesBase(t *testing.T, dir, base, run string) string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", c.Estimate, c.Lo, c.Hi)
 }
 
+// Of a run and its copy it is always the copy that is left out, as on the command line.
+func TestHistoryHasARunOnce(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		gate(t, filepath.Join(dir, fmt.Sprintf("%03d", i+1)), "stack: s", "6.1", "1", 1e-3)
+	}
+	for i := range 5 {
+		ok(t, os.CopyFS(filepath.Join(dir, fmt.Sprintf("copy-%d", i)), os.DirFS(filepath.Join(dir, "001"))))
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	for range 8 {
+		page := shows(t, s, "/history/", "gate by date: 3 runs", "copy-4 is the same run as "+filepath.Join(dir, "001"))
+		if strings.Contains(page, filepath.Join(dir, "001")+" is the same run") {
+			t.Error("the run is left out, and its copy is not")
+		}
+	}
+}
+
 // What a link in place of a file of a trial leads to is not shown, and such results are left out.
 func TestHistoryFollowsNoLinks(t *testing.T) {
 	dir, above := t.TempDir(), t.TempDir()
