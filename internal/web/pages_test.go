@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"mime"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -363,5 +364,15 @@ func TestComparedFacts(t *testing.T) {
 		`<th scope="row">memory</th><td>16777216000</td><td>16777216001</td>`, `<th scope="row">long</th>`)
 	if len(page) > 100_000 {
 		t.Errorf("the page has %d B", len(page))
+	}
+}
+
+// The name of a capture may be a stranger's: it stays one name.
+func TestNameOfAttachment(t *testing.T) {
+	for _, name := range []string{"0001-1-lo.pcapng", `a"; filename="b.sh`, "ü; filename*=UTF-8''b.sh", "a\r\nb"} {
+		kind, parts, err := mime.ParseMediaType(attachment(name))
+		if err != nil || kind != "attachment" || len(parts) != 1 || parts["filename"] != name {
+			t.Errorf("%q: %s, %v, %v", name, kind, parts, err)
+		}
 	}
 }

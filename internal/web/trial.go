@@ -425,6 +425,11 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// attachment has a browser keep a file under its name, which may be a stranger's.
+func attachment(name string) string {
+	return mime.FormatMediaType("attachment", map[string]string{"filename": name})
+}
+
 // send answers with a file of a trial.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, kind string, which func(*trialAt) (string, error)) {
 	t, err := s.trialOf(r)
@@ -446,7 +451,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, kind string, which
 	defer f.Close()
 	w.Header().Set("Content-Type", kind)
 	if !strings.HasPrefix(kind, "text/") {
-		w.Header().Set("Content-Disposition", `attachment; filename="`+path.Base(name)+`"`)
+		w.Header().Set("Content-Disposition", attachment(path.Base(name)))
 	}
 	_, _ = io.Copy(&unhurried{w, http.NewResponseController(w)}, f) // the browser went away
 }
