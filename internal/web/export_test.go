@@ -69,3 +69,32 @@ func wholeExport(t *testing.T, given Options, to string, trials, wantPages, want
 			wantWithout)
 	}
 }
+
+// What a stranger's program left beside its log becomes no page of an export, and leads it nowhere.
+func TestExportMakesNoPagesOfStrangers(t *testing.T) {
+	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "page")
+	wired(t, filepath.Join(dir, "wired/001"))
+	const evil = `<script>alert(1)</script><a href="../../../../../../../../x/">`
+	for _, name := range []string{"page.html", "page.svg", "page"} {
+		ok(t, os.WriteFile(filepath.Join(dir, "wired/001/trials/0001", name), []byte(evil), 0o644))
+	}
+	_, _, err := Export(Options{Folders: []string{dir}}, to, ExportTrials)
+	ok(t, err)
+	logs := 0
+	ok(t, filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), evil) {
+			t.Errorf("%s is the stranger's", path)
+		}
+		if d.Name() == "serve.log" {
+			logs++
+		}
+		return err
+	}))
+	if logs != 3 {
+		t.Errorf("%d logs are exported, want 3", logs)
+	}
+}

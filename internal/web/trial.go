@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"mime"
 	"net/http"
 	"path"
 	"path/filepath"
@@ -154,6 +155,9 @@ func (s *Server) trial(r *http.Request) (string, any, error) {
 	if v.Attempts, err = t.attempts(); err != nil {
 		return "", nil, unreadable(err)
 	}
+	if s.static {
+		v.onlyTexts()
+	}
 	if t.state.State != store.Valid {
 		return "trial", v, nil
 	}
@@ -261,6 +265,18 @@ func (t *trialAt) attempts() ([]attemptView, error) {
 		out = append(out, x)
 	}
 	return out, err
+}
+
+// onlyTexts takes the links from files that a browser may take for more than text where no server says what they are: a
+// stranger's program may have left a page with scripts beside its log.
+func (v *trialView) onlyTexts() {
+	for _, a := range v.Attempts {
+		for i := range a.Logs {
+			if !slices.Contains([]string{".log", ".json", ".txt"}, path.Ext(a.Logs[i].Name)) {
+				a.Logs[i].To = ""
+			}
+		}
+	}
 }
 
 // logFolder is where an attempt's logs are, below the results.
