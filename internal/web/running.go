@@ -138,6 +138,16 @@ func (w *watch) newest(now []*running) []found {
 	return all
 }
 
+// mostEnded of the studies that ended while somebody watched are shown, the last ones.
+const mostEnded = 5
+
+// end notes that a study has ended, maybe not for the first time. What its ledger says is under way is not any more.
+func (w *watch) end(r *running) {
+	r.Current, r.Left = nil, ""
+	w.ended = append(slices.DeleteFunc(w.ended, func(x *running) bool { return x.place.id == r.place.id }), r)
+	w.ended = slices.Clone(w.ended[max(0, len(w.ended)-mostEnded):])
+}
+
 // live says what runs now.
 func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 	if w.known == nil {
@@ -200,7 +210,7 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		if !slices.ContainsFunc(v.Running, func(x *running) bool { return x.place.id == id }) {
 			last, e := readRunning(r.place), readEntry(r.place)
 			last.Resumes = r.place.resumes(e.state(r.place))
-			w.ended = append(w.ended, last)
+			w.end(last)
 			delete(w.known, id)
 			delete(w.courses, id)
 		}

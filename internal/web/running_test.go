@@ -137,6 +137,47 @@ func TestNowHasEachIDOnce(t *testing.T) {
 	}
 }
 
+// A study that ends, is resumed and ends again is listed once, with nothing under way; of many the last are.
+func TestNowListsOnceWhatEnded(t *testing.T) {
+	l := underWay(t, 3)
+	s := served(t, Options{Folders: []string{l.dir}})
+	dir := filepath.Join(l.dir, "run/001")
+	var w watch
+	look := func() liveView {
+		w.search = time.Time{}
+		return s.live(&w, stepOf{}, false)
+	}
+	l.conduct(1)
+	_, err := l.kept.Begin(l.plan.Trials[1].ID) // the lab ends in the midst of it
+	ok(t, err)
+	if v := look(); len(v.Running) != 1 || v.Running[0].Current == nil || v.Running[0].Left == "" {
+		t.Fatalf("got %+v", v)
+	}
+	ok(t, l.kept.Close())
+	for n := range 2 {
+		v := look()
+		if len(v.Running) != 0 || len(v.Ended) != 1 {
+			t.Fatalf("%d running, %d ended", len(v.Running), len(v.Ended))
+		}
+		if x := v.Ended[0]; x.Valid != n+1 || x.Current != nil || x.Left != "" {
+			t.Errorf("%d valid, want %d; now %+v, left %q", x.Valid, n+1, x.Current, x.Left)
+		}
+		again, err := store.Open(dir, header(t, dir))
+		ok(t, err)
+		if v := look(); len(v.Running) != 1 || len(v.Ended) != 0 {
+			t.Errorf("resumed: %d running, %d ended", len(v.Running), len(v.Ended))
+		}
+		ok(t, fabricated.Trial(again, l.plan.Trials[n+1], 20, nil))
+		ok(t, again.Close())
+	}
+	for i := range 2 * mostEnded {
+		w.end(&running{place: place{id: fmt.Sprint(i)}})
+	}
+	if len(w.ended) != mostEnded || w.ended[mostEnded-1].place.id != fmt.Sprint(2*mostEnded-1) {
+		t.Errorf("%d are kept, the last is %s", len(w.ended), w.ended[len(w.ended)-1].place.id)
+	}
+}
+
 // What a lab says of itself is shown while it is new: its step, and its power in W.
 func TestNowShowsTheNotice(t *testing.T) {
 	l := underWay(t, 3)
