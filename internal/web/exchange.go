@@ -231,6 +231,16 @@ func (t *trialAt) packets(seq uint64) (rows []packetRow, says string, download *
 	if why := lab.Overlaps(setup); why != "" {
 		return nil, "The packets of this request cannot be distinguished from those of others: " + why + ".", download
 	}
+	noted, err := t.kept.Quality(t.state.ID, t.state.Attempt)
+	if err != nil {
+		return nil, err.Error(), download
+	}
+	for _, q := range noted { // such a request has packets twice, and those after it would be taken for the next one's
+		if q.Key == "repetitions" && q.Value > 0 {
+			return nil, fmt.Sprintf("The client sent %s a second time, over another connection, so packets cannot be assigned "+
+				"to requests.", plural.Count(int(q.Value), "request")), download
+		}
+	}
 	c, err := t.columns(measure.Client)
 	if err != nil {
 		return nil, err.Error(), download

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -259,6 +260,42 @@ func TestTrialAndRequest(t *testing.T) {
 	if file.Code != 200 || !strings.Contains(file.Header().Get("Content-Disposition"), "attachment") ||
 		file.Body.Len() < 1000 {
 		t.Errorf("the capture: %d, %v, %d B", file.Code, file.Header(), file.Body.Len())
+	}
+}
+
+// Where a client sent a request a second time, its packets and those of the others cannot be told apart.
+func TestRepeatedRequestsHaveNoPackets(t *testing.T) {
+	dir := t.TempDir()
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "a"), []byte("study: wired\nservice: echo\nstack: coap-json\n"+
+		"requests: 3\ndesign: {replications: 2}\npackets: keep\n"))
+	ok(t, err)
+	for i, trial := range plan.Trials {
+		a, err := kept.Begin(trial.ID)
+		ok(t, err)
+		w, err := a.Exchanges(measure.Client)
+		ok(t, err)
+		ok(t, w.Append([]measure.Exchange{{Seq: 1, Sent: 1, Done: 2}, {Seq: 2, Sent: 3, Done: 4},
+			{Seq: 3, Sent: 5, Done: 6}}))
+		ok(t, w.Close())
+		p, err := a.Packets("lo")
+		ok(t, err)
+		ok(t, capture(p, 1+3+i)) // the warm-up's, three, and one that was sent again
+		ok(t, p.Close())
+		ok(t, a.Keep("ready.json", []byte(`{"server": {"url": "coap://127.0.0.1:5683/echo"}}`)))
+		var noted []store.Quality
+		if i > 0 {
+			noted = append(noted, store.Quality{Key: "repetitions", Unit: "1", Value: float64(i)})
+		}
+		ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 3, Mean: 1e-9, Median: 1e-9,
+			Method: store.Measured}}, noted))
+	}
+	ok(t, kept.Close())
+	s := served(t, Options{Folders: []string{dir}})
+	one := "/r/" + id(t, s, "a") + "/t/"
+	shows(t, s, one+"1/x/2/", "2 packets,")
+	page := shows(t, s, one+"2/x/2/", "The client sent 1 request a second time")
+	if strings.Contains(page, "packets, ") || strings.Contains(page, "client → server") {
+		t.Error("it has packets all the same")
 	}
 }
 
