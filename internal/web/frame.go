@@ -124,6 +124,7 @@ func (s *Server) write(w http.ResponseWriter, name string, v any) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	s.ready(w) // making it may have taken long
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, text) // the browser went away
 }

@@ -44,8 +44,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		// A slow reader holds a connection for so long; streams set their own deadlines.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * time.Minute))
+		s.ready(w)
 		switch {
 		case !s.knows(r.Host):
 			http.Error(w, "unknown host name; use the address that edgegauge web printed",
@@ -57,6 +56,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			inner.ServeHTTP(w, r)
 		}
 	})
+}
+
+// ready gives a reader its time: a slow one holds a connection for so long. Streams set their own deadlines.
+func (s *Server) ready(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.patience)) // an answer into memory has none
 }
 
 // knows says whether a request's Host is a name of this server: a page of a stranger

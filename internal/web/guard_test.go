@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/report"
@@ -106,6 +107,23 @@ func TestGuard(t *testing.T) {
 		if strings.Contains(w.Body.String(), token) {
 			t.Errorf("%s: the answer has the token", tt.what)
 		}
+	}
+}
+
+// Who waited long for a page has time to take it all the same.
+func TestPageThatTookLong(t *testing.T) {
+	s := served(t, Options{Folders: []string{t.TempDir()}})
+	s.patience = 2 * time.Second
+	h := httptest.NewServer(s.guard(s.page(func(r *http.Request) (string, any, error) {
+		time.Sleep(s.patience + 200*time.Millisecond)
+		return "fault", faultView{s.frame(r, "Late"), "but there"}, nil
+	})))
+	defer h.Close()
+	a, err := http.Get(h.URL)
+	ok(t, err)
+	defer a.Body.Close()
+	if body, err := io.ReadAll(a.Body); err != nil || !strings.Contains(string(body), "but there") {
+		t.Errorf("got %.200s, %v", body, err)
 	}
 }
 

@@ -54,8 +54,9 @@ type Server struct {
 	studies string // folder for studies, absolute
 	static  bool   // pages are written to files: see Export
 	exported
-	streams chan struct{}
-	busy    chan struct{} // as many as are rendered at once
+	streams  chan struct{}
+	busy     chan struct{} // as many as are rendered at once
+	patience time.Duration // see slowReader
 }
 
 // mostStreams is how many pages may watch at once.
@@ -66,7 +67,8 @@ func New(o Options) (*Server, error) {
 	if o.Control != nil && (o.Token == "" || o.Bed == nil || len(o.Folders) == 0) {
 		return nil, errors.New("pages that start studies need a token, a testbed and a folder for results")
 	}
-	s := &Server{Options: o, streams: make(chan struct{}, mostStreams), busy: make(chan struct{}, runtime.NumCPU())}
+	s := &Server{Options: o, streams: make(chan struct{}, mostStreams), busy: make(chan struct{}, runtime.NumCPU()),
+		patience: slowReader}
 	for _, path := range o.Folders {
 		f, err := openFolder(path)
 		if err != nil {
@@ -101,8 +103,8 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// How long a browser may take to send a request's header, and all of it.
-const slowHeader, slowBody = 5 * time.Second, 10 * time.Second
+// How long a browser may take to send a request's header, and all of it; and to take an answer, from when it is ready.
+const slowHeader, slowBody, slowReader = 5 * time.Second, 10 * time.Second, 2 * time.Minute
 
 // Serve answers on a listener, with TLS where there is a certificate, until the server
 // that it gives to started is shut down.
@@ -215,6 +217,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Method == http.MethodPost {
 		title = "Not done"
 	}
+	s.ready(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(f.code)
 	if m, ok := w.(*memory); ok {
