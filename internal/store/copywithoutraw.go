@@ -77,10 +77,13 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if err := s.keepLedger(filepath.Join(temp, ledgerFile), raw); err != nil {
 		return err
 	}
+	if err := s.syncDir(temp); err != nil {
+		return err
+	}
 	if err := os.Rename(temp, dir); err != nil {
 		return err
 	}
-	return syncDir(beside)
+	return s.syncDir(beside)
 }
 
 // apartPrefix begins the name of a folder in which a copy is made.
@@ -106,18 +109,15 @@ func sweepApart(beside string) {
 	}
 }
 
-// copyInto copies files of the directory. What leads out of it, as a link does, is not copied: a copy is given away.
+// copyInto copies files of the directory, durably. What leads out of it, as a link does, is not copied: a copy is given
+// away.
 func (s *Store) copyInto(dir string, names []string) error {
 	from, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
+	folders := map[string]bool{}
 	for _, name := range names {
 		text, err := readPlain(from, name)
 		if errors.Is(err, errNotPlain) {
@@ -125,16 +125,36 @@ func (s *Store) copyInto(dir string, names []string) error {
 				"file itself there", filepath.Join(s.dir, name))
 		}
 		if err == nil {
-			err = to.MkdirAll(filepath.Dir(name), 0o755)
+			err = os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755)
 		}
 		if err == nil {
-			err = to.WriteFile(name, text, 0o644)
+			err = s.writeNew(filepath.Join(dir, name), text)
 		}
 		if err != nil {
 			return err
 		}
+		for in := filepath.Dir(name); in != "."; in = filepath.Dir(in) {
+			folders[in] = true
+		}
+	}
+	for in := range folders {
+		if err := s.syncDir(filepath.Join(dir, in)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// writeNew writes a file that was not there, durably.
+func (s *Store) writeNew(path string, text []byte) error {
+	f, err := s.create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(text); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return settled(f)
 }
 
 var errNotPlain = errors.New("no plain file")

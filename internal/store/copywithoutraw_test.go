@@ -57,6 +57,52 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// A heard file tells when it is synced.
+type heard struct {
+	diskFile
+	tell func()
+}
+
+func (h heard) Sync() error {
+	h.tell()
+	return h.diskFile.Sync()
+}
+
+// A copy is on the disk before it has its name: each file, and each folder.
+func TestKeepIsDurable(t *testing.T) {
+	s := create(t, 2)
+	for trial := range 2 {
+		ok(t, write(t, s, trial+1, 10).Commit(results, quality))
+	}
+	ok(t, os.WriteFile(filepath.Join(s.TrialDir(1, 1), readyFile), []byte("{}"), 0o644))
+	synced := map[string]bool{ledgerFile: true} // SQLite's own care
+	tell := func(path string) {
+		if _, name, ok := strings.Cut(path, partialSuffix+"/results"); ok {
+			synced[strings.TrimPrefix(name, "/")] = true
+		}
+	}
+	s.create = func(path string) (diskFile, error) {
+		f, err := createFile(path)
+		return heard{f, func() { tell(path) }}, err
+	}
+	s.syncDir = func(dir string) error {
+		tell(dir)
+		return syncDir(dir)
+	}
+	dir, n := filepath.Join(t.TempDir(), "kept"), 0
+	ok(t, s.Keep(dir, "exchanges"))
+	ok(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		n++
+		if name := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/"); !synced[name] {
+			t.Errorf("%q was not synced", name)
+		}
+		return err
+	}))
+	if n < 10 {
+		t.Errorf("the copy has %d files and folders", n)
+	}
+}
+
 // Raw files that are there are compared, in a copy too; those of an original are missed.
 func TestKeepComparesWhatIsThere(t *testing.T) {
 	s := create(t, 1)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -102,8 +103,10 @@ func (s *Store) moveFiles(attempts []delivered, dir string, counts bool) error {
 		if err := os.RemoveAll(s.path(logs)); err != nil { // what an order that was cut short had begun
 			return err
 		}
-		err := os.Rename(filepath.Join(dir, logs), s.path(logs))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		switch err := os.Rename(filepath.Join(dir, logs), s.path(logs)); {
+		case err == nil:
+			touched[logs] = true // what it names was on its way, and may not be on the disk yet
+		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		for _, f := range a.files {
@@ -117,12 +120,7 @@ func (s *Store) moveFiles(attempts []delivered, dir string, counts bool) error {
 			touched[filepath.Dir(to)] = true
 		}
 	}
-	for name := range touched {
-		if err := syncDir(s.path(name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.syncDirs(slices.Collect(maps.Keys(touched)))
 }
 
 // home is where a delivered file lies with us.

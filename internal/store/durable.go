@@ -126,7 +126,7 @@ func (s *Store) syncDirs(dirs []string) error {
 	errs := make([]error, len(dirs))
 	var all sync.WaitGroup
 	for i, dir := range dirs {
-		all.Go(func() { errs[i] = syncDir(s.path(dir)) })
+		all.Go(func() { errs[i] = s.syncDir(s.path(dir)) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

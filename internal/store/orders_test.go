@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -81,9 +82,22 @@ func TestAcceptKeepsWhatABenchMeasured(t *testing.T) {
 	if got := states(t, s); len(got) != 2 || got[AttemptID{4, 1}] != Running {
 		t.Errorf("examined only: got %v", got)
 	}
+	var mu sync.Mutex
+	synced := map[string]bool{}
+	s.syncDir = func(dir string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		synced[strings.TrimPrefix(dir, s.Dir()+"/")] = true
+		return syncDir(dir)
+	}
 	for range 2 {
 		if got := must[State](t)(s.Accept(found)); got != Valid {
 			t.Fatalf("got %s, want it kept", got)
+		}
+	}
+	for _, folder := range []string{"exchanges", "invalid", "trials", "trials/0003", "trials/0004", "trials/0004-2"} {
+		if !synced[folder] {
+			t.Errorf("what %s names may not be on the disk", folder)
 		}
 	}
 	want := map[AttemptID]State{{3, 1}: Valid, {4, 1}: Invalid, {4, 2}: Valid}

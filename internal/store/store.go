@@ -69,6 +69,7 @@ type Store struct {
 	incomplete bool     // it has a table of lacking trials
 	scratch    string   // a copy of a ledger that could not be opened in place
 	create     func(path string) (diskFile, error)
+	syncDir    func(dir string) error
 	mu         sync.Mutex
 	together   *sql.Tx // of Together; else nil
 	verified   map[string]bool
@@ -141,7 +142,7 @@ func OpenReadOnly(dir string) (*Store, error) {
 
 // open opens the ledger; it owns lock from here on.
 func open(dir string, lock *os.File) (*Store, error) {
-	s := &Store{dir: dir, lock: lock, create: createFile, verified: map[string]bool{}}
+	s := &Store{dir: dir, lock: lock, create: createFile, syncDir: syncDir, verified: map[string]bool{}}
 	if err := s.openLedger(); err != nil {
 		s.Close()
 		return nil, word(dir, err)
