@@ -263,17 +263,19 @@ func publishable(dir string) (crate.Part, error) {
 	part.Files = append(part.Files,
 		crate.File{Name: "summary.csv", Says: saysOf("summary.csv"), Write: r.CSV},
 		crate.File{Name: "report.html", Says: saysOf("report.html"), Write: func(w io.Writer) error {
-			return pageOf(whole, w)
+			return pageOf(whole, part.Folder, w)
 		}})
 	return part, nil
 }
 
-// pageOf writes the report's page of results, with its figures of single requests.
-func pageOf(dir string, w io.Writer) error {
+// pageOf writes the report's page of results, with its figures of single requests. Who reads it has them in a folder
+// of that name.
+func pageOf(dir, name string, w io.Writer) error {
 	r, err := readReport(dir, report.PageTraces)
 	if err != nil {
 		return err
 	}
+	r.Dir = name
 	return r.HTML(w)
 }
 

@@ -52,6 +52,10 @@ func TestPublish(t *testing.T) {
 			}
 		}
 		noSecret(t, dir, "sesame-4711")
+		page, err := os.ReadFile(filepath.Join(dir, "s-001/report.html"))
+		if err != nil || !bytes.Contains(page, []byte("<code>edgegauge report s-001</code>")) {
+			t.Errorf("%s: the report names another folder than the crate's, %v", tt.file, err)
+		}
 	}
 	var metadata struct {
 		Graph []map[string]any `json:"@graph"`
