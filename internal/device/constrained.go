@@ -43,7 +43,7 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 		counting = append(counting, tracker(g.dirs[0]))
 	}
 	p.usage = func() (Usage, error) {
-		u, err := usage(p.PID, counting...)
+		u, err := p.used(counting...)
 		g.throttling(&u)
 		return u, err
 	}

@@ -92,7 +92,7 @@ func (d Counting) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	p.usage = func() (Usage, error) {
-		u, err := usage(p.PID, p.group)
+		u, err := p.used(p.group)
 		if err == nil {
 			u.Instructions, err = readCount(f.Name())
 		}

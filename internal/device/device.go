@@ -46,7 +46,10 @@ type Process struct {
 	supervisor supervisor
 	group      tracker // of its processes; empty: none, or on another machine
 	exit       chan Exit
-	usage      func() (Usage, error) // of a process on another machine; nil: on this one
+	usage      func() (Usage, error) // where it is more than used with that group; nil: it is not
+
+	adopter       int           // PID of its supervisor, whose child becomes what leaves its parent; 0: on another machine
+	adoptedBefore time.Duration // CPU time of all that the supervisor had waited for before this program
 }
 
 // DeadlineReader is the process's standard output; a deadline ends a pending read.

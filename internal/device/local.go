@@ -43,7 +43,7 @@ func (l Local) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Stdin: ours.stdin, Stdout: ours.stdout, PID: pid, supervisor: s, group: s.group,
-		exit: make(chan Exit, 1)}
+		exit: make(chan Exit, 1), adopter: s.cmd.Process.Pid, adoptedBefore: s.before}
 	spares := l.Spares
 	if c.Namespace != nil {
 		spares = nil // its supervisor is in there, too
@@ -67,6 +67,8 @@ func (l Local) supervise(ctx context.Context, c Command, theirs ends) (s *localS
 			}
 		}
 		s.group = newTracker()
+		was, _ := kernel.ReadProcess(s.cmd.Process.Pid) // gone: it says nothing either
+		s.before = was.Waited
 		o := order{Argv: c.Argv, Dir: c.Dir, Env: append(l.environ(), c.Env...), CPUs: c.CPUs, Group: string(s.group)}
 		pid, err = s.begin(ctx, o, theirs)
 		if err == nil {

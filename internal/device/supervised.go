@@ -37,6 +37,7 @@ type localSupervisor struct {
 	said    *bufio.Reader // of control
 	cmd     *exec.Cmd
 	group   tracker
+	before  time.Duration // CPU time of all that it had waited for before this program
 	ended   chan struct{} // closed when the supervisor was waited for
 
 	mu     sync.Mutex

@@ -8,10 +8,10 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 )
 
-// Usage is what a process and its live descendants have used so far.
+// Usage is what a process and all that it started have used so far.
 type Usage struct {
 	CPU     time.Duration // user and system, all threads
-	PeakRSS int64         // B, the sum of each one's peak
+	PeakRSS int64         // B, the sum of each living one's peak
 	Waiting time.Duration // runnable without a CPU, live threads only
 	Stolen  time.Duration // taken from each CPU of this device by the host of its virtual machine
 	// Periods of a CPU quota that have passed, those in which it was spent, and
@@ -25,36 +25,60 @@ type Usage struct {
 	Uncounted bool
 }
 
-// Usage reads what the process uses now. Descendants that ended already count where
-// the program has a control group that counts CPU time (cgroup v2); elsewhere only as
-// far as their parent has waited for them (10 ms steps).
+// Usage reads what the program uses now. Processes of it that ended already count where
+// it has a control group that counts CPU time (cgroup v2); elsewhere only as
+// far as somebody has waited for them, the supervisor for those that left their parent (10 ms steps).
 func (p *Process) Usage() (Usage, error) {
 	if p.usage != nil {
 		return p.usage()
 	}
-	return usage(p.PID, p.group)
+	return p.used(p.group)
 }
 
-// usage reads what pid and its descendants use. The groups, which may be empty, are theirs alone, one after the other.
-func usage(pid int, groups ...tracker) (Usage, error) {
-	u := Usage{Stolen: kernel.Stolen()}
-	for _, q := range append([]int{pid}, kernel.Family(pid)...) {
+// family are the program's processes, itself first: also those that left their parent, which are then its
+// supervisor's children and no longer its own descendants.
+func (p *Process) family() []int {
+	top := p.PID
+	if p.adopter != 0 {
+		top = p.adopter
+	}
+	others := slices.DeleteFunc(kernel.Family(top), func(pid int) bool { return pid == p.PID })
+	return append([]int{p.PID}, others...)
+}
+
+// ofAdopted is the CPU time of processes that left their parent and have ended.
+func (p *Process) ofAdopted() time.Duration {
+	if p.adopter == 0 {
+		return 0
+	}
+	a, err := kernel.ReadProcess(p.adopter)
+	if err != nil {
+		return 0 // it is gone, and so is the program
+	}
+	return a.Waited - p.adoptedBefore
+}
+
+// used reads what the program's family uses. The groups, which may be empty, are its alone, one after the other.
+func (p *Process) used(groups ...tracker) (Usage, error) {
+	// Subtle: first, lest one that ends meanwhile counts twice, or the program itself, which its supervisor waits for.
+	u := Usage{Stolen: kernel.Stolen(), CPU: p.ofAdopted()}
+	for _, q := range p.family() {
 		cpu, err := kernel.CPUTime(q)
 		if err != nil {
-			if q == pid {
-				return u, fmt.Errorf("process %d: %w", pid, err)
+			if q == p.PID {
+				return u, fmt.Errorf("process %d: %w", q, err)
 			}
 			continue // ended between listing and reading
 		}
-		p, _ := kernel.ReadProcess(q) // gone by now: it has waited for nobody
+		was, _ := kernel.ReadProcess(q) // gone by now: it has waited for nobody
 		waiting, _ := kernel.Waiting(q)
 		status := kernel.ReadStatus(q)
-		u.CPU += cpu + p.Waited
+		u.CPU += cpu + was.Waited
 		u.PeakRSS += status.Bytes("VmHWM")
 		u.Waiting += waiting
 		u.Uncounted = u.Uncounted || status.WaitsForNone()
 	}
-	spent, all := countedByGroups(pid, groups...)
+	spent, all := countedByGroups(p.PID, groups...)
 	u.CPU, u.Uncounted = max(u.CPU, spent), u.Uncounted && !all // of running threads it may be a tick behind
 	return u, nil
 }
@@ -73,10 +97,10 @@ func countedByGroups(pid int, groups ...tracker) (spent time.Duration, in bool) 
 // Stopped lists the program's processes that a signal has stopped (SIGSTOP), or a debugger; none of a program on
 // another machine.
 func (p *Process) Stopped() (pids []int) {
-	if p.usage != nil {
+	if p.adopter == 0 {
 		return nil
 	}
-	for _, pid := range append([]int{p.PID}, kernel.Family(p.PID)...) {
+	for _, pid := range p.family() {
 		if q, err := kernel.ReadProcess(pid); err == nil && q.Stopped() {
 			pids = append(pids, pid)
 		}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,36 +20,73 @@ import (
 
 func BenchmarkUsage(b *testing.B) {
 	for b.Loop() {
-		if _, err := usage(os.Getpid(), ""); err != nil {
+		if _, err := (&Process{PID: os.Getpid()}).used(""); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// negligentPart names what the test binary plays: a program that waits for no child, as mod_cgid does, or its child.
+// negligentPart names what the test binary plays: a program that waits for no child, as mod_cgid does; one whose
+// child leaves it, as daemons do; or the child, which may stay.
 const negligentPart = "DEVICE_TEST_NEGLIGENT"
 
-const burnt = 100 * time.Millisecond // by the child
+const (
+	burnt = 100 * time.Millisecond // by the child
+	ticks = 80 * time.Millisecond  // of it as the kernel counts what ended: in ticks, for user and system
+	stays = " that stays"
+)
 
 func playNegligent(part string) {
-	if part == "child" {
+	kind, staying := strings.CutSuffix(part, stays)
+	again := func(kind string) *exec.Cmd {
+		child := exec.Command("/proc/self/exe")
+		child.Env = []string{negligentPart + "=" + kind}
+		if staying {
+			child.Env[0] += stays
+		}
+		return child
+	}
+	var err error
+	switch kind {
+	case "child":
 		for spent := time.Duration(0); spent < burnt; spent, _ = kernel.CPUTime(os.Getpid()) {
 		}
+		if staying {
+			os.NewFile(3, "pipe").Close()
+			time.Sleep(time.Hour)
+		}
 		os.Exit(0)
+	case "parent":
+		signal.Ignore(syscall.SIGCHLD)
+		err = again("child").Run() // until it has ended; its status is lost
+	case "between":
+		child := again("child")
+		child.ExtraFiles = []*os.File{os.NewFile(3, "pipe")}
+		if err := child.Start(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case "daemon":
+		r, w, bad := os.Pipe()
+		if err = bad; err != nil {
+			break
+		}
+		between := again("between")
+		between.ExtraFiles = []*os.File{w}
+		err = between.Run()
+		w.Close()
+		io.Copy(io.Discard, r) // until the child closes it
 	}
-	signal.Ignore(syscall.SIGCHLD)
-	child := exec.Command("/proc/self/exe")
-	child.Env = []string{negligentPart + "=child"}
-	err := child.Run() // until it has ended; its status is lost
 	fmt.Println("over:", err)
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
 }
 
-// What children used that nobody waited for is counted by the control group, and where there is none, Usage says so.
-func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
-	l := local(t)
-	p, err := l.Start(t.Context(), Command{Argv: []string{l.Exe}, Env: []string{negligentPart + "=parent"},
+// played starts a part, and waits until it has done what it does.
+func played(t *testing.T, l Local, part string) *Process {
+	t.Helper()
+	p, err := l.Start(t.Context(), Command{Argv: []string{l.Exe}, Env: []string{negligentPart + "=" + part},
 		Log: filepath.Join(t.TempDir(), "log")})
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +95,17 @@ func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
 	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	alone, err := usage(p.PID, "")
+	return p
+}
+
+// What children used that nobody waited for is counted by the control group, and where there is none, Usage says so.
+func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
+	p := played(t, local(t), "parent")
+	alone, err := p.used("")
 	if err != nil || !alone.Uncounted || alone.CPU >= burnt {
 		t.Errorf("without a group: %v of CPU time, uncounted %v, %v", alone.CPU, alone.Uncounted, err)
 	}
-	if u, err := usage(p.PID, groupLike(t, 0)); err != nil || !u.Uncounted {
+	if u, err := p.used(groupLike(t, 0)); err != nil || !u.Uncounted {
 		t.Errorf("in a group that it could not be moved to: uncounted %v, %v", u.Uncounted, err)
 	}
 	u, err := p.Usage()
@@ -76,6 +120,50 @@ func TestUsageOfChildrenThatNobodyWaitsFor(t *testing.T) {
 	}
 	if u.Uncounted || u.CPU < burnt || u.CPU > 20*burnt {
 		t.Errorf("%v of CPU time, uncounted %v: the child alone used %v", u.CPU, u.Uncounted, burnt)
+	}
+}
+
+// What left its parent, as daemons do, counts while it lives and when it has ended, also where no group counts.
+func TestUsageOfAProcessThatLeftItsParent(t *testing.T) {
+	for part, want := range map[string]int{"daemon": 1, "daemon" + stays: 2} {
+		t.Run(part, func(t *testing.T) {
+			p := played(t, local(t), part)
+			var u Usage
+			var err error
+			for end := time.Now().Add(20 * time.Second); err == nil && u.CPU < ticks && time.Now().Before(end); {
+				u, err = p.used() // its supervisor may not have waited for it yet
+				time.Sleep(time.Millisecond)
+			}
+			if err != nil || u.CPU < ticks || u.CPU > 20*burnt || u.Uncounted {
+				t.Errorf("%v of CPU time, uncounted %v, %v: the child alone used %v", u.CPU, u.Uncounted, err, burnt)
+			}
+			if got := p.family(); len(got) != want || got[0] != p.PID {
+				t.Errorf("its processes are %v, want %d and %d in all", got, p.PID, want)
+			}
+		})
+	}
+}
+
+// What a supervisor has waited for before is not its next program's.
+func TestUsageOfTheNextProgram(t *testing.T) {
+	l := local(t)
+	l.Spares = new(Spares)
+	defer l.Spares.Close()
+	first, err := l.Start(t.Context(), Command{Argv: []string{l.Exe}, Env: []string{negligentPart + "=child"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := first.Wait(); e.CPU < burnt {
+		t.Fatalf("the first ended with %+v, want %v of CPU time", e, burnt)
+	}
+	next, err := l.Start(t.Context(), Command{Argv: []string{"sleep", "1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Kill()
+	if u, err := next.used(); err != nil || u.CPU >= ticks || next.adopter != first.adopter {
+		t.Errorf("%v of CPU time, %v, below supervisor %d; the one before was below %d", u.CPU, err, next.adopter,
+			first.adopter)
 	}
 }
 
@@ -99,7 +187,8 @@ func groupLike(t *testing.T, spent time.Duration, pids ...int) tracker {
 // What a program used in one group, before it was moved to another, is of it, too: else the other would have to count
 // as much of lost children's before one of them shows.
 func TestUsageOfOneGroupAfterTheOther(t *testing.T) {
-	u, err := usage(os.Getpid(), groupLike(t, 1000*time.Hour), groupLike(t, 10*time.Hour, os.Getpid()))
+	p := &Process{PID: os.Getpid()}
+	u, err := p.used(groupLike(t, 1000*time.Hour), groupLike(t, 10*time.Hour, os.Getpid()))
 	if err != nil || u.CPU != 1010*time.Hour || u.Uncounted {
 		t.Errorf("got %v, uncounted %v, %v, want 1010 h", u.CPU, u.Uncounted, err)
 	}
@@ -121,7 +210,7 @@ func TestSamplerCountsByTheGroup(t *testing.T) {
 
 // A program whose children are waited for, or that has none, is counted.
 func TestUsageIsCounted(t *testing.T) {
-	if u, err := usage(os.Getpid(), ""); err != nil || u.Uncounted {
+	if u, err := (&Process{PID: os.Getpid()}).used(""); err != nil || u.Uncounted {
 		t.Errorf("uncounted %v, %v", u.Uncounted, err)
 	}
 }

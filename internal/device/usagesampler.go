@@ -35,8 +35,8 @@ func (u usageInstrument) Observe(ctx context.Context, emit func(measure.Sample))
 		var cpu time.Duration
 		var rss int64
 		for _, program := range u.a.programs() {
-			var spent time.Duration
-			for _, p := range append([]int{program.PID}, kernel.Family(program.PID)...) {
+			spent := program.ofAdopted()
+			for _, p := range program.family() {
 				if took, err := kernel.CPUTime(p); err == nil {
 					was, _ := kernel.ReadProcess(p)
 					spent += took + was.Waited
