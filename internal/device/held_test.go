@@ -2,7 +2,10 @@ package device
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,6 +148,77 @@ func TestHungMachineIsAsked(t *testing.T) {
 		began := time.Now()
 		if e := p.Kill(); !strings.Contains(e.Err, "did not stop a program") || time.Since(began) != patience {
 			t.Errorf("killed, it ended with %+v after %v", e, time.Since(began))
+		}
+	})
+}
+
+// A slowLine takes as long for what the lab says as a serial line does, of ten bits a byte. What is said waits in it,
+// as in a driver.
+type slowLine struct {
+	net.Conn
+	said chan []byte
+	over chan struct{}
+	once sync.Once
+}
+
+func newSlowLine(c net.Conn, baud int) *slowLine {
+	s := &slowLine{Conn: c, said: make(chan []byte, 1000), over: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case b := <-s.said:
+				time.Sleep(time.Duration(len(b)) * 10 * time.Second / time.Duration(baud))
+				c.Write(b)
+			case <-s.over:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+func (s *slowLine) Write(b []byte) (int, error) {
+	s.said <- bytes.Clone(b)
+	return len(b), nil
+}
+
+func (s *slowLine) Close() error {
+	s.once.Do(func() { close(s.over) })
+	return s.Conn.Close()
+}
+
+// A file arrives over a line of 9600 Bd, however large it is.
+func TestFileOverASlowLine(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), make([]byte, 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		lab, machine := net.Pipe()
+		go func() {
+			conn, _, err := rpc.Greet(machine, rpc.Agent, rpc.Hello{Build: "this"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			conn.Start(func(_ context.Context, op string, _ json.RawMessage, streams []*rpc.Stream) (any, error) {
+				if op != opPut {
+					return "there", nil
+				}
+				defer streams[0].Close()
+				h := sha256.New()
+				_, err := io.Copy(h, streams[0])
+				return hex.EncodeToString(h.Sum(nil)), err
+			})
+		}()
+		r, err := Connect(t.Context(), "a board", newSlowLine(lab, 9600), "this", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		began := time.Now()
+		if _, err := r.PutAll(t.Context(), dir, []string{"file"}, "x"); err != nil || time.Since(began) < 30*time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 	})
 }

@@ -99,9 +99,7 @@ func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 	it := processArgs{got.PID}
 	// What follows is not bound to ctx, which is that of the start: the program runs on.
 	s := r.conn.Open()
-	piped := make(chan struct{})
 	go func() {
-		defer close(piped)
 		if err := r.conn.Call(context.Background(), opPipe, it, nil, s); err != nil {
 			s.Close()
 		}
@@ -274,15 +272,15 @@ func (r *Remote) putFile(ctx context.Context, to File) error {
 	if err != nil {
 		return err
 	}
-	most := Silence + time.Duration(i.Size()/leastRate)*time.Second
+	most := Silence + time.Duration(i.Size()/LeastRate)*time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, most,
 		fmt.Errorf("no end within %v: %w", most, context.DeadlineExceeded))
 	defer cancel()
 	return r.Put(ctx, to.Name, to.Mode, f)
 }
 
-// leastRate is how slow a line to a device may be.
-const leastRate = 1 << 10 // B/s
+// LeastRate is how slow a line to a device may be: one of 9600 Bd carries 960 B/s, and not only what is copied.
+const LeastRate = 1 << 9 // B/s
 
 // Run runs a short command there to its end; dir may be empty.
 func (r *Remote) Run(ctx context.Context, dir string, env []string, argv ...string) (output string,

@@ -67,9 +67,6 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// leastRate is how slow a line to a board may be.
-const leastRate = 1 << 10 // B/s
-
 // A place is a folder on the board with the binary in it.
 type place struct {
 	dir  string
@@ -146,7 +143,7 @@ func (p *place) fill(ctx context.Context, c *crypto.Client, b *Board, uname, ord
 	script := fmt.Sprintf("{ %s >%s && [ $(wc -c <%s) -eq %d ] && chmod 700 %s; } || { status=$?; rm -rf %s; exit "+
 		"$status; }",
 		take, at, at, i.Size(), at, quote(p.dir))
-	taken, cancel := within(ctx, device.Silence+time.Duration(i.Size()/leastRate)*time.Second)
+	taken, cancel := within(ctx, device.Silence+time.Duration(i.Size()/device.LeastRate)*time.Second)
 	defer cancel()
 	if _, err := sh(taken, c, script, from); err != nil {
 		return fmt.Errorf("copy edgegauge (%s) there: %w; it needs %d MB: free some, or %s", file, err, i.Size()/1e6+1,
