@@ -27,6 +27,7 @@ type Line struct {
 	cmd     *exec.Cmd
 	control *net.UnixConn
 	said    bytes.Buffer
+	unheard int // words whose answers were not waited for
 }
 
 // TUN is the device that interfaces are made with.
@@ -71,6 +72,7 @@ func openWith(ctx context.Context, exe string, l Link, ends Ends, tun string) (*
 	n.cmd.Stderr, n.cmd.ExtraFiles = &n.said, []*os.File{theirs}
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal reaches the lab only
 	if err := n.cmd.Start(); err != nil {
+		n.control.Close()
 		return nil, fmt.Errorf("link %s: %w", l.Name, err)
 	}
 	theirs.Close()
@@ -105,15 +107,24 @@ func (n *Line) talk(ctx context.Context, w word, with ...*os.File) (word, []*os.
 	// Subtle: not until ctx's deadline, where ctx may not have ended yet and the process would be said to hang.
 	n.control.SetDeadline(time.Now().Add(patience))
 	defer kernel.BreakOff(ctx, n.control.SetDeadline)()
+	stale := n.unheard
 	err := say(n.control, w, with...)
-	if err == nil || errors.Is(err, unix.EPIPE) { // it may have said why it ended
+	if err == nil {
+		n.unheard++
+	}
+	for err == nil || errors.Is(err, unix.EPIPE) { // it may have said why it ended
 		var files []*os.File
-		if w, files, err = hear(n.control); err == nil {
-			if w.Error != "" {
-				return w, files, fmt.Errorf("link %s: %s", n.Link.Name, w.Error)
-			}
+		if w, files, err = hear(n.control); err != nil {
+			break
+		}
+		n.unheard--
+		switch {
+		case w.Error != "":
+			return w, files, fmt.Errorf("link %s: %s", n.Link.Name, w.Error)
+		case stale <= 0:
 			return w, files, nil
 		}
+		stale-- // it answers a word of which ctx had ended
 	}
 	if ctx.Err() != nil {
 		return w, nil, ctx.Err()

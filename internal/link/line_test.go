@@ -523,6 +523,41 @@ func TestAnEndedContextEndsNoLaterWord(t *testing.T) {
 	}
 }
 
+// An answer that comes when nobody waits for it any more is not taken for that to the next word.
+func TestAnswersBelongToTheirWords(t *testing.T) {
+	ours, theirs := packetPair(t)
+	defer ours.Close()
+	defer theirs.Close()
+	n := &Line{Link: Link{Name: "x"}, control: ours}
+	ctx, end := context.WithCancel(t.Context())
+	asked, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		for in := range int64(3) {
+			if _, _, err := hear(theirs); err != nil {
+				return
+			}
+			if in == 0 {
+				close(asked)
+				<-ended
+			}
+			say(theirs, word{Quality: &Report{Up: DirectionStats{Counts: Counts{In: in}}}})
+		}
+	}()
+	go func() {
+		<-asked
+		end()
+	}()
+	if _, err := n.Report(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	close(ended)
+	for want := range int64(2) {
+		if r, err := n.Report(t.Context()); err != nil || r.Up.In != want+1 {
+			t.Fatalf("got the report of %d packets, %v, want that of %d", r.Up.In, err, want+1)
+		}
+	}
+}
+
 // packetPair are the two ends of a socket such as that between a lab and its link's process.
 func packetPair(t *testing.T) (ours, theirs *net.UnixConn) {
 	t.Helper()
