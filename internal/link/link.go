@@ -154,7 +154,7 @@ func (s Shape) check() error {
 		return fmt.Errorf("a burst of %g packets is shorter than one packet", s.Burst)
 	case s.Burst > 1 && s.Loss == 0:
 		return errors.New("bursts of loss need a loss; set loss")
-	case s.Burst > 1 && s.Loss > s.Burst/(s.Burst+1):
+	case s.Burst > 0 && s.Loss > s.Burst/(s.Burst+1):
 		return fmt.Errorf("a loss of %g is impossible in bursts of %g packets with at least one packet between them; the "+
 			"maximum is %g", s.Loss, s.Burst, s.Burst/(s.Burst+1))
 	}

@@ -266,6 +266,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		{Link{Up: Shape{Queue: 5}}, "set a rate"},
 		{Link{Up: Shape{Burst: 3}}, "need a loss"},
 		{Link{Up: Shape{Burst: 3, Loss: 0.9}}, "maximum is 0.75"},
+		{Link{Up: Shape{Burst: 1, Loss: 0.6}}, "maximum is 0.5"},
 		{Link{Up: Shape{Burst: 0.5, Loss: 0.1}}, "shorter than one"},
 		{Link{MTU: 576}, "1280"},
 		{Link{Shaper: "tbf"}, "unknown shaper"},

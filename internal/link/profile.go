@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,8 +157,8 @@ func readRate(v string) (int64, error) {
 		}
 	}
 	x, err := strconv.ParseFloat(number, 64)
-	if err == nil && !(x >= 0 && x*unit <= mostRate) {
-		err = fmt.Errorf("no rate; write up to %dGbit", int64(mostRate/1e9))
+	if err == nil && !(x == 0 || x*unit >= 1 && x*unit <= mostRate) { // a part of a bit would be no limit
+		err = fmt.Errorf("no rate; write 1bit to %dGbit", int64(mostRate/1e9))
 	}
-	return int64(x * unit), err
+	return int64(math.Round(x * unit)), err
 }

@@ -47,6 +47,7 @@ func TestBrokenProfiles(t *testing.T) {
 		{"title: x\nboth: {delay: {value: 1ms}}", "delay names no source"},
 		{"title: x\nboth: {delay: {value: 1, source: y}}", `delay "1"`},
 		{"title: x\nup: {rate: {value: 60k, source: y}}", "such as 60kbit"},
+		{"title: x\nup: {rate: {value: 0.5bit, source: y}}", "write 1bit to"},
 		{"title: x\nup: {jitter: {value: 1ms, source: y}}", "unknown key"},
 		{"both: {}", "title is missing"},
 		{"title: x\ndown: {loss: {value: 500%, source: y}}", "not a probability"},
