@@ -190,7 +190,19 @@ func FitArrival(device, arrived []time.Duration, bias time.Duration) (Fit, error
 	}
 	f, err := line("arrival", closest(pairs))
 	f.Bias = bias
+	f.Residual = max(f.Residual, f.leap(pairs))
 	return f, err
+}
+
+// leap is what the pairs that closest left out say of the device's clock, if that is not the line: samples that were
+// lost hold it back. A message that came before the line is no late one, nor are those that stay late to the end.
+func (f Fit) leap(pairs []pair) time.Duration {
+	off := func(p pair) float64 { return p.host - f.host - f.slope*(p.device-f.ref) }
+	most := off(pairs[len(pairs)-1])
+	for _, p := range pairs {
+		most = max(most, -off(p))
+	}
+	return seconds(most)
 }
 
 // FitCorrelation fits a load that the host made to the power that the device

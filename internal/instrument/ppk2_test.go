@@ -326,6 +326,28 @@ func TestPPK2LossIsCounted(t *testing.T) {
 	}
 }
 
+// Samples that were lost early or late, in a number of which the counter shows little or nothing, are not taken for a
+// host that was busy: those behind them would be of another time.
+func TestPPK2LossBendsItsClock(t *testing.T) {
+	const n = 300_000 // 3 s
+	for _, lost := range []int{0, 64, 6400, 10_001} {
+		for _, at := range []int{n / 10, n * 3 / 10, n / 2, n * 7 / 10, n * 9 / 10} {
+			f := newFake(steady)
+			f.mangle = func(n int, x uint32) []byte {
+				if n >= at && n < at+lost {
+					return nil
+				}
+				return binary.LittleEndian.AppendUint32(nil, x)
+			}
+			fit, err := feed(f, n).fit()
+			refused, bent := err != nil || fit.Residual > 5*time.Millisecond, lost > 500
+			if refused != bent {
+				t.Errorf("%d samples lost at %d: %v, residual %v, want it refused: %v", lost, at, err, fit.Residual, bent)
+			}
+		}
+	}
+}
+
 // Bytes in any pieces make the same bins.
 func TestPPK2Pieces(t *testing.T) {
 	whole := feed(newFake(sensor), 3000)
