@@ -2,6 +2,8 @@ package instrument
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
@@ -66,6 +68,7 @@ const answerWithin = 20 * time.Second
 // Observe implements measure.Instrument.
 func (m *boardMeter) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	zero := Start(ctx)
+	m.told.Quality = MeterStats{}
 	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin) // ctx may end before it is answered
 	defer cancel()
 	a, err := m.agent(asked)
@@ -77,22 +80,29 @@ func (m *boardMeter) Observe(ctx context.Context, emit func(measure.Sample)) err
 		return err
 	}
 	var began time.Duration
+	var lost error
 	fit, asksAgain := clockFit{first, first}, true
 	err = a.Watch(ctx, m.spec, func(at time.Duration) { began = at }, func(s measure.Sample) {
 		if asksAgain { // once: samples come when the observation is over
 			asksAgain = false
 			asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 			defer cancel()
-			if last, err := askClock(asked, a); err == nil {
-				fit.last = last
-			}
+			fit.last, lost = askClock(asked, a)
+		}
+		if lost != nil {
+			return
 		}
 		s.At = fit.here(began + s.At).Sub(zero)
 		emit(s)
 	}, &m.told)
-	if m.told.Quality.Clock.Method == "" {
-		m.told.Quality.Clock.Method, m.told.Quality.Clock.Bias = "round trip", max(fit.first.off, fit.last.off)
+	if lost != nil { // how far its clock has drifted meanwhile, nobody knows
+		return errors.Join(err, fmt.Errorf("where its clock stands at the end: %w", lost))
 	}
+	clock := &m.told.Quality.Clock
+	if clock.Method == "" {
+		clock.Method = "round trip"
+	}
+	clock.Bias += max(fit.first.off, fit.last.off) // beside that of the meter's clock to the board's
 	return err
 }
 

@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,8 @@ type fastBoard struct {
 	Agent
 	on    time.Time
 	spent []time.Time // when it read
+	clock Fit         // of the meter to the board's clock, as it tells
+	leave bool        // it says where its clock stands only before it has read
 }
 
 func (b *fastBoard) now() time.Duration {
@@ -42,11 +45,14 @@ func (b *fastBoard) now() time.Duration {
 }
 
 func (b *fastBoard) Clock(context.Context) (time.Time, time.Duration, error) {
+	if b.leave && b.spent != nil {
+		return time.Time{}, 0, errors.New("it is gone")
+	}
 	return time.Now().Add(-b.now()), time.Microsecond, nil
 }
 
 func (b *fastBoard) Watch(_ context.Context, _ string, began func(time.Duration), emit func(measure.Sample),
-	_ any) error {
+	told any) error {
 	at := b.now()
 	began(at)
 	var kept []measure.Sample
@@ -58,6 +64,7 @@ func (b *fastBoard) Watch(_ context.Context, _ string, began func(time.Duration)
 	for _, s := range kept {
 		emit(s)
 	}
+	told.(*Told).Quality = MeterStats{Readings: 6, Clock: b.clock}
 	return nil
 }
 
@@ -75,6 +82,39 @@ func TestMeterOfABoardWhoseClockDrifts(t *testing.T) {
 			n++
 		})
 		if err != nil || n != 6 {
+			t.Errorf("got %d readings, %v", n, err)
+		}
+	})
+}
+
+// What is told of the clock is how far an instant of the meter may be off here, whether the meter has a clock of its
+// own or not.
+func TestMeterOfABoardSaysHowFarItsClockIsOff(t *testing.T) {
+	for _, tt := range []struct{ of, want Fit }{
+		{Fit{}, Fit{Method: "round trip", Bias: time.Microsecond}},
+		{Fit{Method: "echo", Points: 9, Residual: 40 * time.Microsecond, Bias: 5 * time.Microsecond},
+			Fit{Method: "echo", Points: 9, Residual: 40 * time.Microsecond, Bias: 6 * time.Microsecond}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &fastBoard{on: time.Now(), clock: tt.of}
+			m := &boardMeter{agent: func(context.Context) (Agent, error) { return b, nil }}
+			for range 2 { // the second is told nothing of the first
+				err := m.Observe(t.Context(), func(measure.Sample) {})
+				if got := m.Stats().Clock; err != nil || got != tt.want {
+					t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// A board of which nobody knows how far its clock has drifted has no instants.
+func TestMeterOfABoardThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &fastBoard{on: time.Now(), leave: true}
+		m := &boardMeter{agent: func(context.Context) (Agent, error) { return b, nil }}
+		n := 0
+		if err := m.Observe(t.Context(), func(measure.Sample) { n++ }); err == nil || n > 0 {
 			t.Errorf("got %d readings, %v", n, err)
 		}
 	})
