@@ -25,8 +25,11 @@ type Fit struct {
 
 // DeviceToHost maps device time since its origin to the host's clock.
 func (f Fit) DeviceToHost(device time.Duration) (host, uncertainty time.Duration) {
-	return seconds(f.host + f.slope*(device.Seconds()-f.ref)), f.Residual + f.Bias
+	return seconds(f.host + f.slope*(device.Seconds()-f.ref)), f.Uncertainty()
 }
+
+// Uncertainty is how far instants may be off the host's clock, as far as the points tell.
+func (f Fit) Uncertainty() time.Duration { return f.Residual + f.Bias }
 
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
 

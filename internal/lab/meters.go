@@ -87,6 +87,13 @@ func (s *meterSession) facts() energy.Facts {
 	return f
 }
 
+// trace is what it has read, when it has ended, and how far its clock may be off this one.
+func (s *meterSession) trace() energy.Trace {
+	f := s.meter.Facts()
+	f.Clock = s.meter.Stats().Clock.Uncertainty()
+	return energy.NewTrace(f, s.samples)
+}
+
 // learn keeps how seldom a meter renews its values, for the trials to come. Trials with meters run one after the other.
 func (l *Lab) learn(meter string, renewal time.Duration) {
 	if l.renewals == nil {
@@ -261,7 +268,7 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 	if err != nil {
 		return labFault(err)
 	}
-	trace := energy.NewTrace(s.meter.Facts(), s.samples)
+	trace := s.trace()
 	if trace.Renewal > 0 {
 		m.trial.lab.learn(s.spec, trace.Renewal)
 		m.findings.note(string(s.side)+"_meter_renewal", "s", trace.Renewal.Seconds())

@@ -17,10 +17,11 @@ import (
 type gauge struct {
 	renewal time.Duration
 	onBoard bool
+	clock   instrument.Fit
 }
 
 func (g gauge) Describe() measure.Description { return measure.Description{Name: "gauge"} }
-func (g gauge) Stats() instrument.MeterStats  { return instrument.MeterStats{} }
+func (g gauge) Stats() instrument.MeterStats  { return instrument.MeterStats{Clock: g.clock} }
 func (g gauge) Facts() energy.Facts {
 	return energy.Facts{Kind: energy.Instant, Interval: time.Second, Held: true}
 }
@@ -76,5 +77,13 @@ func TestIdleLastsForEnoughValues(t *testing.T) {
 			}
 			m.close()
 		})
+	}
+}
+
+// The error of a trial's energy knows how far the meter's clock may be off.
+func TestTraceKnowsItsClock(t *testing.T) {
+	s := meterSession{meter: gauge{clock: instrument.Fit{Residual: 3 * time.Millisecond, Bias: 40 * time.Millisecond}}}
+	if got := s.trace().Clock; got != 43*time.Millisecond {
+		t.Errorf("got %v, want 43ms", got)
 	}
 }

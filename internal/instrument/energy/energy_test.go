@@ -194,6 +194,40 @@ func TestErrorOfInstantaneousMeters(t *testing.T) {
 	}
 }
 
+// A clock that is off by more than the window is widened leaves a part of the trial outside, and the error says so.
+func TestErrorOfAClockThatIsOff(t *testing.T) {
+	const idle, step, l = 2.0, 1.0, 100 * ms
+	run := func(off, known time.Duration) (TrialEnergy, error) {
+		var s []measure.Sample
+		for at := ms; at < 500*ms; at += ms {
+			w := idle
+			if at > 300*ms && at <= 300*ms+l {
+				w += step
+			}
+			s = append(s, measure.Sample{Quantity: Power, At: at + off, Value: w})
+		}
+		tr := NewTrace(Facts{Kind: Mean, Interval: ms, Clock: known}, s)
+		still, err := tr.MeasureIdle(Window{100 * ms, 200 * ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return OfTrial(tr, Window{300 * ms, 300*ms + l}, still)
+	}
+	for _, off := range []time.Duration{-20 * ms, -6 * ms, -5 * ms, -2 * ms, 0, 2 * ms, 5 * ms, 6 * ms, 20 * ms} {
+		r, err := run(off, off.Abs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed := step*l.Seconds() - r.Net
+		if math.Abs(missed) > r.NetError+1e-12 || r.NetError > math.Abs(missed)+0.0015*step {
+			t.Errorf("%v off: it missed %.4f J and says %.4f J", off, missed, r.NetError)
+		}
+	}
+	if r, err := run(0, 104*ms); err == nil {
+		t.Errorf("a trial of 100 ms with a clock that may be 104 ms off has %+v", r)
+	}
+}
+
 // A net energy that drowns in its error is coarse on either side of zero.
 func TestDrownedEnergyIsDoubted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))

@@ -63,6 +63,8 @@ type Facts struct {
 	// trace shows it; 0: not seen, or each reading is new.
 	Held    bool
 	Renewal time.Duration
+	// Clock is how far all instants together may be off the clock of the windows.
+	Clock time.Duration
 }
 
 // A Trace is the power of one supply over time. Segments are in order and do

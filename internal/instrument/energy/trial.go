@@ -155,7 +155,11 @@ func (f Facts) stepError(noise float64, length time.Duration) float64 {
 // excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
 // gross = net + idle · length(window).
 func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
-	wide := w.Widen(t.Margin())
+	wide, missed := w.Widen(t.Margin()), t.outside()
+	if missed >= w.Length() {
+		return TrialEnergy{}, fmt.Errorf("the meter's clock may be %v off, and the trial lasts %v: its readings may be of "+
+			"another time; measure for longer", t.Clock, w.Length())
+	}
 	sum, err := t.Energy(wide)
 	if err != nil {
 		return TrialEnergy{}, fmt.Errorf("%w (the trial and %v of idle on both sides)", err, t.Margin())
@@ -164,7 +168,8 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 	r.Net = sum - idle.Power*wide.Length().Seconds()
 	r.Gross = r.Net + idle.Power*w.Length().Seconds()
 	r.MeanPower = r.Gross / w.Length().Seconds()
-	r.NetError = t.netError(idle.Noise, idle.stdErr(), math.Abs(r.MeanPower-idle.Power), wide.Length()) +
+	step := math.Abs(r.MeanPower-idle.Power) * w.Length().Seconds() / (w.Length() - missed).Seconds() // had it been missed
+	r.NetError = t.netError(idle.Noise, idle.stdErr(), step, wide.Length()) +
 		2*t.stepError(idle.Noise, w.Length())
 	r.Error = r.NetError
 	if r.Net >= -r.NetError && r.NetError > 0.02*math.Abs(r.Net) {
@@ -180,12 +185,17 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 
 // netError is twice the standard error of the excess over a widened length:
 // readings of standard deviation noise (W), an idle known to idleErr (W), and at
-// both edges a step (W) that falls somewhere between two conversions.
+// both edges a step (W) that falls somewhere between two conversions. What a clock that is further off than the
+// window was widened leaves outside comes on top.
 func (f Facts) netError(noise, idleErr, step float64, wide time.Duration) float64 {
 	sum := noise * math.Sqrt(f.Fresh().Seconds()*wide.Seconds())
 	edges := step * f.conversions().Seconds() * math.Sqrt(2.0/12)
-	return 2 * math.Hypot(math.Hypot(sum, edges), idleErr*wide.Seconds())
+	return 2*math.Hypot(math.Hypot(sum, edges), idleErr*wide.Seconds()) + step*f.outside().Seconds()
 }
+
+// outside is how much of a trial the widened window may miss at one end, of which the edge's own reading takes an
+// interval.
+func (f Facts) outside() time.Duration { return max(0, f.Clock-(widenBy-1)*f.Interval) }
 
 // conversions is the time between two looks of the meter at the power: a step may fall anywhere in it.
 func (f Facts) conversions() time.Duration {
