@@ -194,6 +194,20 @@ func TestErrorOfInstantaneousMeters(t *testing.T) {
 	}
 }
 
+// Two idles are known no better than the mean of both: a short one is not made up for by a long one.
+func TestErrorOfUnlikeIdles(t *testing.T) {
+	tr := NewTrace(Facts{Kind: Mean, Interval: ms}, samples(Power, ms, make([]float64, 300)...))
+	short, long := Idle{Power: 1, Noise: 0.1, N: 10}, Idle{Power: 1, Noise: 0.1, N: 1000}
+	r, err := OfTrial(tr, Window{100 * ms, 200 * ms}, short, long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const wide = 0.11 // s
+	sum := 0.1 * math.Sqrt(0.001*wide)
+	idle := wide * math.Sqrt(0.01/10+0.01/1000) / 2
+	near(t, "error", r.NetError, 2*math.Hypot(sum, idle), 1e-9)
+}
+
 // A clock that is off by more than the window is widened leaves a part of the trial outside, and the error says so.
 func TestErrorOfAClockThatIsOff(t *testing.T) {
 	const idle, step, l = 2.0, 1.0, 100 * ms

@@ -77,12 +77,13 @@ func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 		return r, err
 	}
 	var level Idle
+	var levelErr float64
 	for _, i := range idle {
 		level.Power += i.Power / float64(len(idle))
 		level.Noise = max(level.Noise, i.Noise)
-		level.N += i.N
+		levelErr = math.Hypot(levelErr, i.stdErr()/float64(len(idle)))
 	}
-	r, err := excess(t, w, level)
+	r, err := excess(t, w, level, levelErr)
 	if err != nil {
 		return r, err
 	}
@@ -153,8 +154,8 @@ func (f Facts) stepError(noise float64, length time.Duration) float64 {
 }
 
 // excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
-// gross = net + idle · length(window).
-func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
+// gross = net + idle · length(window). IdleErr is the standard error of the idle power, W.
+func excess(t Trace, w Window, idle Idle, idleErr float64) (TrialEnergy, error) {
 	wide, missed := w.Widen(t.Margin()), t.outside()
 	if missed >= w.Length() {
 		return TrialEnergy{}, fmt.Errorf("the meter's clock may be %v off, and the trial lasts %v: its readings may be of "+
@@ -169,7 +170,7 @@ func excess(t Trace, w Window, idle Idle) (TrialEnergy, error) {
 	r.Gross = r.Net + idle.Power*w.Length().Seconds()
 	r.MeanPower = r.Gross / w.Length().Seconds()
 	step := math.Abs(r.MeanPower-idle.Power) * w.Length().Seconds() / (w.Length() - missed).Seconds() // had it been missed
-	r.NetError = t.netError(idle.Noise, idle.stdErr(), step, wide.Length()) +
+	r.NetError = t.netError(idle.Noise, idleErr, step, wide.Length()) +
 		2*t.stepError(idle.Noise, w.Length())
 	r.Error = r.NetError
 	if r.Net >= -r.NetError && r.NetError > 0.02*math.Abs(r.Net) {
