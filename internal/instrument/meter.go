@@ -22,11 +22,12 @@ const meterSpeed = 250000 // Bd
 type EnergyMeter struct {
 	path string
 	port *os.File
+	rate float64 // frames a second; 0: the meter's own
 	dec  decoder
-	info info
 	q    MeterStats
 
 	mu    sync.Mutex
+	info  info // Facts reads it while it observes
 	marks []time.Time
 }
 
@@ -38,15 +39,15 @@ func OpenEnergyMeter(ctx context.Context, path string, rate float64) (*EnergyMet
 	if err != nil {
 		return nil, err
 	}
-	m := &EnergyMeter{path: path, port: port}
-	if err := m.greet(ctx, rate); err != nil {
+	m := &EnergyMeter{path: path, port: port, rate: rate}
+	if err := m.greet(ctx); err != nil {
 		port.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
 }
 
-func (m *EnergyMeter) greet(ctx context.Context, rate float64) error {
+func (m *EnergyMeter) greet(ctx context.Context) error {
 	// A meter that an earlier program left streaming is stopped; one that is
 	// booting hears only the later tries.
 	var err error
@@ -58,8 +59,14 @@ func (m *EnergyMeter) greet(ctx context.Context, rate float64) error {
 	if err != nil {
 		return err
 	}
-	if rate > 0 {
-		if err := m.setRate(ctx, rate); err != nil {
+	return m.ready(ctx)
+}
+
+// ready readies a meter that is stopped for streaming. It may have restarted, and then has its own rate; and its
+// supply, against which it converts, may have changed, which only its description shows.
+func (m *EnergyMeter) ready(ctx context.Context) error {
+	if m.rate > 0 {
+		if err := m.setRate(ctx, m.rate); err != nil {
 			return err
 		}
 	}
@@ -76,21 +83,27 @@ func (m *EnergyMeter) setRate(ctx context.Context, rate float64) error {
 }
 
 func (m *EnergyMeter) query(ctx context.Context) error {
-	m.info = info{}
 	if err := m.send(commandQuery, nil); err != nil {
 		return err
 	}
+	var said info
 	err := m.read(ctx, time.Second, func(f frame) bool {
 		i, ok := f.info()
-		if ok && i.bandgap > 0 { // not the one of booting
-			m.info = i
+		if ok = ok && i.bandgap > 0; ok { // not the one of booting
+			said = i
 		}
-		return ok && i.bandgap > 0
+		return ok
 	})
 	if err != nil {
 		return fmt.Errorf("the meter does not describe itself: %w", err)
 	}
-	return m.info.check()
+	if err := said.check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.info = said
+	m.mu.Unlock()
+	return nil
 }
 
 func (m *EnergyMeter) send(kind byte, payload []byte) error {
@@ -163,8 +176,12 @@ func (m *EnergyMeter) Describe() measure.Description {
 	}
 }
 
-// Facts are those of the board's firmware, as it said when the meter was opened.
-func (m *EnergyMeter) Facts() energy.Facts { return m.info.facts() }
+// Facts are those of the board's firmware, as it said last.
+func (m *EnergyMeter) Facts() energy.Facts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.info.facts()
+}
 
 // facts: two conversions of 104 µs make a pair.
 func (i info) facts() energy.Facts {
@@ -245,6 +262,9 @@ const silence = time.Second
 // stream starts the meter, reads it until ctx ends, and stops it.
 func (m *EnergyMeter) stream(ctx context.Context, zero time.Time) (*record, error) {
 	if err := m.command(ctx, commandStop, nil, time.Second); err != nil { // a restarted meter does not stream
+		return nil, err
+	}
+	if err := m.ready(ctx); err != nil {
 		return nil, err
 	}
 	before := m.dec

@@ -163,19 +163,26 @@ func marks(t *testing.T, room float64) error {
 func TestEnergyMeterRestarts(t *testing.T) {
 	var s script
 	s.at(2.5, "reset", "")
-	s.at(12, "end", "")
+	s.at(30, "end", "")
 	path, _ := s.realTime(t)
-	m := open(t, path, 0)
+	m := open(t, path, 500)
 	err := m.Observe(t.Context(), func(measure.Sample) {})
 	if err == nil || !strings.Contains(err.Error(), "restarted") {
 		t.Errorf("got %v, want: the meter restarted", err)
 	}
-	// And it can be used again.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	n := 0
-	if err := m.Observe(ctx, func(measure.Sample) { n++ }); err != nil || n == 0 {
-		t.Errorf("after the restart: %d samples, %v", n, err)
+	// And it can be used again, at its rate. On a busy machine the simulated one falls behind: then once more.
+	for try := 1; ; try++ {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		n := 0
+		err := errors.Join(m.Observe(ctx, func(measure.Sample) { n++ }), m.Stats().Err())
+		cancel()
+		if err == nil && n > 0 && m.Facts().Interval == 2*time.Millisecond {
+			return
+		}
+		if try == 4 {
+			t.Fatalf("after the restart: %d samples each %v, %v", n, m.Facts().Interval, err)
+		}
+		t.Logf("%v; once more", err)
 	}
 }
 
