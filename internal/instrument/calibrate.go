@@ -222,6 +222,9 @@ func (m *EnergyMeter) average(ctx context.Context, length time.Duration) (volts,
 	if err == nil && m.q.OverRange > 0 {
 		err = errors.New("the meter is out of its range")
 	}
+	if err == nil {
+		err = m.q.Err() // what is no mean is not to be stored
+	}
 	return volts / n, amps / n, err
 }
 

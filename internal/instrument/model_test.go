@@ -364,4 +364,15 @@ func TestAdjust(t *testing.T) {
 		!strings.Contains(err.Error(), "wiring") {
 		t.Errorf("5 V adjusted to 12: %v", err)
 	}
+	absurd, _ := m.Calibration()
+	absurd.AmpsOffset = 2000 // no reading is possible
+	if err := m.Calibrate(t.Context(), absurd); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := m.Adjust(t.Context(), Reference{Unloaded: true}, time.Second, ""); err == nil {
+		t.Errorf("adjusted without a reading: %+v", c)
+	}
+	if c, _ := m.Calibration(); c.AmpsOffset != 2000 {
+		t.Errorf("it has an offset of %g A now", c.AmpsOffset)
+	}
 }
