@@ -141,8 +141,8 @@ func openAVR(ctx context.Context, arg string, _ Options) (Meter, error) {
 	}
 	rate := 0.0
 	if set["rate"] != "" {
-		if rate, err = strconv.ParseFloat(set["rate"], 64); err != nil {
-			return nil, fmt.Errorf("invalid rate %q; write a number", set["rate"])
+		if rate, err = strconv.ParseFloat(set["rate"], 64); err != nil || !(rate > 0) { // 0 would be the meter's own
+			return nil, fmt.Errorf("invalid rate %q; write 10 to 500 frames per second", set["rate"])
 		}
 	}
 	m, err := OpenEnergyMeter(ctx, path, rate)

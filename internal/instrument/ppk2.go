@@ -51,6 +51,9 @@ func openPPK2(ctx context.Context, arg string, _ Options) (Meter, error) {
 	if err != nil || mV < 800 || mV > 5000 {
 		return nil, fmt.Errorf("mV %q is not within 800 to 5000", set["mV"])
 	}
+	if set["power"] != "" && set["power"] != "off" {
+		return nil, fmt.Errorf("unknown power %q; write power=off, or leave it out", set["power"])
+	}
 	port, err := openSerial(path, 115200) // over USB any speed does
 	if err != nil {
 		return nil, err

@@ -412,10 +412,11 @@ func TestPPK2EndToEnd(t *testing.T) {
 func TestPPK2Refusals(t *testing.T) {
 	_, path := ptyPair(t)
 	for spec, want := range map[string]string{
-		"ppk2:" + path:                          "unknown mode \"\"",
-		"ppk2:" + path + "?mode=source&mV=9000": "not within 800 to 5000",
-		"ppk2:" + path + "?mode=source&mv=3300": "unknown setting \"mv=3300\"",
-		"ppk2:" + path + "?mode=ampere&mV=5000": "is it a PPK2?",
+		"ppk2:" + path:                                   "unknown mode \"\"",
+		"ppk2:" + path + "?mode=source&mV=9000":          "not within 800 to 5000",
+		"ppk2:" + path + "?mode=source&mv=3300":          "unknown setting \"mv=3300\"",
+		"ppk2:" + path + "?mode=source&mV=3300&power=of": "unknown power \"of\"",
+		"ppk2:" + path + "?mode=ampere&mV=5000":          "is it a PPK2?",
 	} {
 		if _, err := Open(t.Context(), spec, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", spec, err, want)

@@ -177,6 +177,9 @@ func TestSensorsThatAreNotThere(t *testing.T) {
 		{"hwmon", strings.ReplaceAll(piHwmon, "1900000", "lots"), `holds "lots", not a number`},
 		{"iio", strings.ReplaceAll(boardIIO, "in_power2_scale", "in_power2_none"), "the scale of"},
 		{"rapl:0", pcRAPL, "takes no argument"},
+		{"avr:/dev/ttyUSB-none?rate=fast", "a b", `invalid rate "fast"`},
+		{"avr:/dev/ttyUSB-none?rate=-170", "a b", `invalid rate "-170"`},
+		{"avr:/dev/ttyUSB-none?rate=NaN", "a b", `invalid rate "NaN"`},
 		{"dog", "a b", `unknown instrument "dog"; available: avr, ppk2, exec, iio, hwmon, rapl, shelly, tasmota, battery, model`},
 		{"model:toaster", "a b", `unknown power profile "toaster"; available: `},
 	} {
