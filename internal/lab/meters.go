@@ -113,8 +113,12 @@ func (s *meterSession) end() error {
 	return s.failed
 }
 
-// idleReadings is how many readings the idle power is the mean of.
+// idleReadings is how many readings the idle power is the mean of at least.
 const idleReadings = 40
+
+// leastIdle is how long the idle lasts however fast the meter reads. A board that does nothing has beats of its own,
+// such as a radio's beacons each 102 ms: the readings between two of them are not its idle.
+const leastIdle = time.Second
 
 // renewals is how many times a meter that holds its values renews them meanwhile at least.
 const renewals = 12
@@ -153,7 +157,8 @@ func (m *meters) idle(ctx context.Context) error {
 	for {
 		for _, s := range m.sessions {
 			f := s.facts()
-			settle, idle = max(settle, f.Margin()), max(idle, idleReadings*f.Interval, renewals*f.Renewal)
+			settle, idle = max(settle, f.Margin()), max(idle, leastIdle, idleReadings*f.Interval,
+				renewals*f.Renewal)
 		}
 		left := settle + idle + settle - time.Since(began) // the run's window is widened into the idle
 		if left <= 0 {

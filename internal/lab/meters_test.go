@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"testing"
@@ -12,18 +13,21 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// A gauge is looked at once a second, and has a new value each time that renewal has passed. What one on a board reads
-// arrives when its observation is over.
+// A gauge is looked at once a second, or every so often, and has a new value each time that renewal has passed. What
+// one on a board reads arrives when its observation is over.
 type gauge struct {
 	renewal time.Duration
 	onBoard bool
 	clock   instrument.Fit
+	every   time.Duration // 0: 1 s
 }
+
+func (g gauge) interval() time.Duration { return cmp.Or(g.every, time.Second) }
 
 func (g gauge) Describe() measure.Description { return measure.Description{Name: "gauge"} }
 func (g gauge) Stats() instrument.MeterStats  { return instrument.MeterStats{Clock: g.clock} }
 func (g gauge) Facts() energy.Facts {
-	return energy.Facts{Kind: energy.Instant, Interval: time.Second, Held: true}
+	return energy.Facts{Kind: energy.Instant, Interval: g.interval(), Held: true}
 }
 
 func (g gauge) Observe(ctx context.Context, emit func(measure.Sample)) error {
@@ -37,7 +41,7 @@ func (g gauge) Observe(ctx context.Context, emit func(measure.Sample)) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Second):
+		case <-time.After(g.interval()):
 		}
 	}
 	return nil
@@ -53,6 +57,7 @@ func TestIdleLastsForEnoughValues(t *testing.T) {
 		want time.Duration
 	}{
 		{"each reading is new", gauge{renewal: time.Second}, 0, 40 * time.Second},
+		{"a thousand a second", gauge{renewal: time.Millisecond, every: time.Millisecond}, 0, time.Second},
 		{"one in 20 s", gauge{renewal: 20 * time.Second}, 0, 240 * time.Second},
 		{"on a board, the first trial", gauge{renewal: 20 * time.Second, onBoard: true}, 0, 40 * time.Second},
 		{"on a board, a later one", gauge{renewal: 20 * time.Second, onBoard: true}, 20 * time.Second, 240 * time.Second},
