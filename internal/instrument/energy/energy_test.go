@@ -194,6 +194,47 @@ func TestErrorOfInstantaneousMeters(t *testing.T) {
 	}
 }
 
+// Power whose beats are longer than a reading is known less well than as many independent readings would tell, and
+// the error that is stated holds it nevertheless.
+func TestErrorOfSlowBeats(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 8))
+	for _, beat := range []float64{0, 5, 20} { // readings after which 1/e of a deviation is left
+		stays := 0.0
+		if beat > 0 {
+			stays = math.Exp(-1 / beat)
+		}
+		hit := 0
+		const n = 400
+		for range n {
+			var v []float64
+			x := rng.NormFloat64()
+			for i := range 2600 {
+				x = stays*x + math.Sqrt(1-stays*stays)*rng.NormFloat64()
+				w := 2 + 0.1*x
+				if i >= 1300 && i < 2300 {
+					w++
+				}
+				v = append(v, w)
+			}
+			tr := NewTrace(Facts{Kind: Mean, Interval: ms}, samples(Power, ms, v...))
+			idle, err := tr.MeasureIdle(Window{100 * ms, 1100 * ms})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := OfTrial(tr, Window{1300 * ms, 2300 * ms}, idle)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(r.Net-1) <= r.NetError {
+				hit++
+			}
+		}
+		if share := float64(hit) / n; share < 0.85 || share > 0.99 {
+			t.Errorf("beats of %g readings: %.1f %% of the trials are within the error that is stated", beat, 100*share)
+		}
+	}
+}
+
 // Two idles are known no better than the mean of both: a short one is not made up for by a long one.
 func TestErrorOfUnlikeIdles(t *testing.T) {
 	tr := NewTrace(Facts{Kind: Mean, Interval: ms}, samples(Power, ms, make([]float64, 300)...))

@@ -231,3 +231,29 @@ func (t Trace) spread(w Window) (sd float64, n int) {
 	}
 	return math.Sqrt(m2 / float64(segments) * float64(n) / float64(n-1)), n
 }
+
+// slowness is Idle.Slow of a window whose n readings have a standard deviation of sd, by the means of ten parts of it
+// (Schmeiser 1982, batch means). It is 1 where independent readings vary as much in one of a hundred cases, or
+// where the readings are too few.
+func (t Trace) slowness(w Window, sd float64, n int) float64 {
+	const parts, fewest, byChance = 10, 4, 2.41 // readings in a part; 99 % of χ² with 9 degrees of freedom, over 9
+	if n < parts*fewest || sd == 0 {
+		return 1
+	}
+	var mean, m2 float64
+	for k := range parts {
+		part := Window{w.From + w.Length()*time.Duration(k)/parts, w.From + w.Length()*time.Duration(k+1)/parts}
+		j, err := t.Energy(part)
+		if err != nil { // a counter that was silent
+			return 1
+		}
+		power := j / part.Length().Seconds()
+		d := power - mean
+		mean += d / float64(k+1)
+		m2 += d * (power - mean)
+	}
+	if slow := m2 / (parts - 1) * float64(n) / parts / (sd * sd); slow > byChance {
+		return slow
+	}
+	return 1
+}

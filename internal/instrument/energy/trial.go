@@ -14,10 +14,16 @@ type Idle struct {
 	Power float64 // W
 	Noise float64 // W, standard deviation of one reading
 	N     int     // readings
+	// Slow is how many times larger the variance of a mean is than independent readings would make it, since the
+	// power has beats that are longer than a reading; up to 1: none are seen.
+	Slow float64
 }
 
+// slowNoise is the standard deviation of independent readings whose means vary as these do, W.
+func (i Idle) slowNoise() float64 { return i.Noise * math.Sqrt(max(1, i.Slow)) }
+
 // stdErr is the standard error of the idle power, W.
-func (i Idle) stdErr() float64 { return i.Noise / math.Sqrt(float64(max(i.N, 1))) }
+func (i Idle) stdErr() float64 { return i.slowNoise() / math.Sqrt(float64(max(i.N, 1))) }
 
 // MeasureIdle takes the idle power from a stretch without load. It needs ten readings.
 func (t Trace) MeasureIdle(w Window) (Idle, error) {
@@ -29,7 +35,7 @@ func (t Trace) MeasureIdle(w Window) (Idle, error) {
 	if n < 10 {
 		return Idle{}, fmt.Errorf("idle: %d readings in %v are too few; idle for %v or longer", n, w.Length(), 12*t.Fresh())
 	}
-	return Idle{Window: w, Power: j / w.Length().Seconds(), Noise: sd, N: n}, nil
+	return Idle{Window: w, Power: j / w.Length().Seconds(), Noise: sd, N: n, Slow: t.slowness(w, sd, n)}, nil
 }
 
 // A Method is how a trial's energy was estimated.
@@ -80,7 +86,7 @@ func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 	var levelErr float64
 	for _, i := range idle {
 		level.Power += i.Power / float64(len(idle))
-		level.Noise = max(level.Noise, i.Noise)
+		level.Noise, level.Slow = max(level.Noise, i.Noise), max(level.Slow, i.Slow)
 		levelErr = math.Hypot(levelErr, i.stdErr()/float64(len(idle)))
 	}
 	r, err := excess(t, w, level, levelErr)
@@ -170,7 +176,7 @@ func excess(t Trace, w Window, idle Idle, idleErr float64) (TrialEnergy, error) 
 	r.Gross = r.Net + idle.Power*w.Length().Seconds()
 	r.MeanPower = r.Gross / w.Length().Seconds()
 	step := math.Abs(r.MeanPower-idle.Power) * w.Length().Seconds() / (w.Length() - missed).Seconds() // had it been missed
-	r.NetError = t.netError(idle.Noise, idleErr, step, wide.Length()) +
+	r.NetError = t.netError(idle.slowNoise(), idleErr, step, wide.Length()) +
 		2*t.stepError(idle.Noise, w.Length())
 	r.Error = r.NetError
 	if r.Net >= -r.NetError && r.NetError > 0.02*math.Abs(r.Net) {
