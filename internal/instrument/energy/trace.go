@@ -17,11 +17,9 @@ var (
 	Power   = measure.Quantity{Name: "power", Unit: "W"}
 	Voltage = measure.Quantity{Name: "voltage", Unit: "V"}
 	Current = measure.Quantity{Name: "current", Unit: "A"}
-	Counter = measure.Quantity{Name: "energy", Unit: "J"}  // since the observation began
-	Marker  = measure.Quantity{Name: "marker", Unit: "1"}  // level of a marker input after an edge
-	Busy    = measure.Quantity{Name: "busy", Unit: "1"}    // cores at work, of a model
-	Bytes   = measure.Quantity{Name: "traffic", Unit: "B"} // since the reading before, of a model
-	Gap     = measure.Quantity{Name: "gap", Unit: "1"}     // an instantaneous reading is missing here
+	Counter = measure.Quantity{Name: "energy", Unit: "J"} // since the observation began
+	Marker  = measure.Quantity{Name: "marker", Unit: "1"} // level of a marker input after an edge
+	Gap     = measure.Quantity{Name: "gap", Unit: "1"}    // an instantaneous reading is missing here
 )
 
 // A Kind says what a reading of a meter stands for.
