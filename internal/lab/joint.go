@@ -255,6 +255,7 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 // compare takes what the run cost, and what the clocks say when it has ended: the instants at which
 // benches began, on our clock.
 func (j *joint) compare(ctx context.Context) error {
+	ended := time.Now()
 	if err := j.trial.readUsage(1); err != nil {
 		return err
 	}
@@ -276,7 +277,7 @@ func (j *joint) compare(ctx context.Context) error {
 	}
 	j.apart = j.farthest()
 	j.addUsage()
-	return nil
+	return j.trial.attachments.still(ctx, ended)
 }
 
 // driverBusy is driver for each bench.

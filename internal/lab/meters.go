@@ -204,13 +204,22 @@ func (m *meters) after(ctx context.Context) (findings, error) {
 	return m.findings, err
 }
 
-func (m *meters) read(ctx context.Context) error {
-	window := m.window(m.trial.course.run)
-	m.notePhases(window)
+// ranOut takes what the run cost, when the client has ended it. Not after Measure: to print the records costs the
+// programs CPU time as well, and energy, so they wait.
+func (t *trialRunner) ranOut(ctx context.Context) error {
+	ended := time.Now()
+	if err := t.readUsage(1); err != nil {
+		return err
+	}
+	return t.attachments.still(ctx, ended)
+}
+
+// still waits until the meters have read the idle behind a run that ended then, which its window is widened into.
+func (m *meters) still(ctx context.Context, ended time.Time) error {
 	for _, s := range m.sessions {
 		for {
 			f := s.facts()
-			left := f.Margin() + 4*f.Interval - time.Since(m.trial.course.run.Ended)
+			left := f.Margin() + 4*f.Interval - time.Since(ended)
 			if left <= 0 {
 				break
 			}
@@ -218,6 +227,15 @@ func (m *meters) read(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		}
+	}
+	return nil
+}
+
+func (m *meters) read(ctx context.Context) error {
+	window := m.window(m.trial.course.run)
+	m.notePhases(window)
+	if err := m.still(ctx, m.trial.course.run.Ended); err != nil {
+		return err
 	}
 	for _, s := range m.sessions {
 		if err := m.settle(s, window); err != nil {

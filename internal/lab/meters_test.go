@@ -92,3 +92,38 @@ func TestTraceKnowsItsClock(t *testing.T) {
 		t.Errorf("got %v, want 43ms", got)
 	}
 }
+
+// What the windows of the meters reach into behind the run is idle: the programs' records, which cost them energy, are
+// fetched when the meters have read that.
+func TestRecordsWaitForTheMeters(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := fakeLab(t, soundStack(), 1)
+		defer l.Store.Close()
+		one, _, _ := attachedTrial(t, l)
+		waited := 0
+		one.attachments.still = func(context.Context, time.Time) error {
+			if n, m := one.course.sides[atClient].n, one.course.sides[atServer].n; n+m > 0 {
+				t.Errorf("%d records of the client and %d of the server were fetched", n, m)
+			}
+			waited++
+			return nil
+		}
+		if err := alone(t, one, func(string) {}); err != nil || waited != 1 {
+			t.Errorf("waited %d times, %v", waited, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := &trialRunner{lab: &Lab{}}
+		r.course.zero = time.Now()
+		m := &meters{trial: r}
+		m.sessions = []*meterSession{m.observe(measure.Client, "gauge", gauge{renewal: time.Second})}
+		time.Sleep(time.Minute)
+		ended := time.Now()
+		want := m.sessions[0].facts().Margin() + 4*time.Second
+		if err := m.still(t.Context(), ended); err != nil || time.Since(ended) < want {
+			t.Errorf("waited %v, %v, want %v", time.Since(ended), err, want)
+		}
+		m.close()
+	})
+}

@@ -42,8 +42,9 @@ type trialRunner struct {
 type attachments struct {
 	devices, link, sensor, programs, joint, capture, meters attachment
 
-	idle  func(context.Context) error // between warm-up and run: the meters measure the idle power
-	model func(context.Context) error // when packets are read: energy without a meter is modelled
+	idle  func(context.Context) error            // between warm-up and run: the meters measure the idle power
+	still func(context.Context, time.Time) error // behind the run, before its records are fetched: they read on
+	model func(context.Context) error            // when packets are read: energy without a meter is modelled
 }
 
 // newTrialRunner sets up one attempt. Nothing is started.
@@ -58,7 +59,7 @@ func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
 	t.attachments = attachments{
 		devices: places, link: link, sensor: sensor, programs: t.programs, joint: t.joint,
 		capture: &capture{trial: t, places: places, link: link}, meters: meters, idle: meters.idle,
-		model: meters.model,
+		still: meters.still, model: meters.model,
 	}
 	return t
 }
@@ -300,8 +301,7 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	if err := t.readUsage(0); err != nil {
 		return err
 	}
-	// Not after Measure: printing the records costs the programs CPU time as well.
-	t.session.RunEnded = func() error { return t.readUsage(1) }
+	t.session.RunEnded = func() error { return t.ranOut(ctx) }
 	client, server := t.recorder(atClient), t.recorder(atServer)
 	stalls := watchForStalls()
 	defer func() { t.course.stall = stalls.stop() }()
