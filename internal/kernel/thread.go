@@ -129,18 +129,20 @@ func AllowedCPUs() []int {
 // CPUs only, until back is called.
 func PinProcess(cpus []int) (back func(), err error) {
 	before := AllowedCPUs()
-	if err := pinThreads(cpus); err != nil {
+	if err := PinThreads("self", cpus); err != nil {
 		return nil, err
 	}
-	return func() { _ = pinThreads(before) }, nil // they could run there before
+	return func() { _ = PinThreads("self", before) }, nil // they could run there before
 }
 
-func pinThreads(cpus []int) error {
+// PinThreads lets all threads of a process, by its name in /proc, and those it makes from now on, run on these CPUs
+// only.
+func PinThreads(process string, cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)
 	}
-	const dir = "/proc/self/task"
+	dir := "/proc/" + process + "/task"
 	// Subtle: a thread that is made meanwhile may have the CPUs of one not yet pinned.
 	for range 2 {
 		threads, err := os.ReadDir(dir)
