@@ -102,8 +102,8 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 		if anew, all := sum(trials, "reconnects"), sum(trials, "requests"); anew > mostReconnects*all {
 			r.warnCells(i, measure.Client, timed, fmt.Sprintf("%.0f of %.0f requests needed a new connection, since the server "+
-				"had closed the one that was to be kept: this treatment is not keep-alive; total and response time include "+
-				"connecting, RTT does not", anew, all))
+				"had closed the one that was to be kept, or a CoAP client left a port of which it had used half of the message "+
+				"IDs: this treatment is not keep-alive; total and response time include connecting, RTT does not", anew, all))
 		}
 		if again, all := sum(trials, "retransmissions"), sum(trials, "requests"); again > 0 {
 			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol retransmitted %.0f messages in %.0f requests: "+
