@@ -306,9 +306,9 @@ func (t total) warnings() []string {
 				t.sent+t.repetitions))
 	}
 	if float64(t.reconnects) > closedFrom*float64(t.sent) {
-		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be kept: "+
-			"response times include connecting, RTT does not; let the server keep connections, or probe with "+
-			"--connection per-request", plural.Count(t.reconnects, "request")))
+		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be kept "+
+			"(or, of CoAP, half of a port's message IDs were used): response times include connecting, RTT does not; let "+
+			"the server keep connections, or probe with --connection per-request", plural.Count(t.reconnects, "request")))
 	}
 	if t.starved > starvedFrom {
 		out = append(out, fmt.Sprintf("the driver waited for a CPU for %.2g s of each second (median of runs): "+
