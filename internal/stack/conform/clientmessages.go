@@ -136,6 +136,9 @@ func (c suite) client(held *programs, peer stack.Description, s string, n int, f
 			})
 		})
 	}
+	if s == string(service.Temperature) {
+		return // a peer lies by answering another request, and all for a temperature are the same
+	}
 	c.tap = func([]byte, *service.Message) bool { return true }
 	c.check(s, "client checks its answers", func() error { return c.disbelieves(client, peer, s) })
 }

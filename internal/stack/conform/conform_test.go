@@ -138,3 +138,25 @@ func TestClientsConnectAsTheyCan(t *testing.T) {
 		}
 	}
 }
+
+// A peer answers wrongly what it makes of another request: for a temperature there is no other.
+func TestNoClientMustDisbelieveATemperature(t *testing.T) {
+	no := errors.New("nothing is started here")
+	kit := Kit{
+		Start:     func(context.Context, stack.Description, string) (Running, error) { return nil, no },
+		StartPeer: func(stack.Description, string, Tap) (Running, error) { return nil, no },
+		Peer:      func(stack.Wish) (stack.Description, bool) { return stack.Description{Name: "peer"}, true },
+	}
+	for _, s := range []string{"temperature", "monitor"} {
+		d := stack.Description{Name: "theirs", Serves: []stack.Offer{{Services: []string{s}, Encodings: []string{"json"},
+			Security: []string{"none"}, Transports: []string{"http"}, Sides: []string{"client"},
+			Connections: []string{"keep-alive"}}}}
+		checked := false
+		Run(t.Context(), d, kit, func(check string, _ error) {
+			checked = checked || strings.HasSuffix(check, "client checks its answers")
+		})
+		if checked != (s != "temperature") {
+			t.Errorf("a client of %s: its answers are made wrong: %v", s, checked)
+		}
+	}
+}
