@@ -19,9 +19,7 @@ type programs struct {
 func newPrograms(c suite) *programs {
 	serves := server{program: program{c: c, verb: "serve"}}
 	calls := program{c: c, verb: "call"}
-	second := serves
-	second.lasts = true // it is there beside the other, and nobody asks it
-	return &programs{serves, second, calls, calls}
+	return &programs{serves, serves, calls, calls}
 }
 
 // close sees those that run end cleanly.
@@ -112,13 +110,12 @@ type server struct {
 	serves   string // the line that it was made ready with
 	security string
 	url      string
-	lasts    bool // its program goes on to serve with another security, which a trial's never does
 }
 
 // use runs do with a server of the service that has nothing to report yet.
 func (h *server) use(s stack.Serve, do func(srv *stack.Conn, url string) error) error {
 	line := fmt.Sprint(s)
-	if h.running != nil && h.security != s.Security && !h.lasts {
+	if h.running != nil && h.security != s.Security { // a trial's program never changes that
 		if err := h.close(); err != nil {
 			return err
 		}
