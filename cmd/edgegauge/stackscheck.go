@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +22,6 @@ import (
 func stacksCheckCmd(a *app) *cobra.Command {
 	var everything, trust, explain, asJSON bool
 	var only string
-	var atOnce int
 	c := &cobra.Command{
 		Use:   "check [NAME...]",
 		Short: "run the conformance tests on stacks, as the project's own test suite does",
@@ -45,9 +43,6 @@ func stacksCheckCmd(a *app) *cobra.Command {
 					fmt.Fprintf(out, "%s\n%s\n", k.Name, indented(k.Explanation))
 				}
 				return nil
-			}
-			if atOnce < 1 {
-				return exit{exitUsage, fmt.Errorf("--at-once %d is too few; write 1 or more", atOnce)}
 			}
 			bed, err := a.bed()
 			if err != nil {
@@ -93,7 +88,7 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kit.Only, kit.Parallel = only, atOnce
+			kit.Only = only
 			if explain && only != "" {
 				for _, k := range conform.Checks() {
 					if strings.Contains(k.Name, only) {
@@ -137,7 +132,6 @@ func stacksCheckCmd(a *app) *cobra.Command {
 		"explain each failed check, with --only those that it names; without a stack, all")
 	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&only, "only", "", "run only checks whose names contain this text")
-	c.Flags().IntVar(&atOnce, "at-once", min(2, runtime.NumCPU()), "combinations checked at once, with programs for each")
 	return c
 }
 
