@@ -224,7 +224,7 @@ func TestStoppedProcessesAreNamed(t *testing.T) {
 	}
 }
 
-func TestPinnedProcessStaysOnItsCPUUntilUnpinned(t *testing.T) {
+func TestPinnedProcessStaysOnItsCPU(t *testing.T) {
 	p, err := local(t).Start(t.Context(), Command{Argv: []string{"sleep", "1000"}, CPUs: []int{0}})
 	if err != nil {
 		t.Fatal(err)
@@ -233,10 +233,6 @@ func TestPinnedProcessStaysOnItsCPUUntilUnpinned(t *testing.T) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(p.PID, &set); err != nil || set.Count() != 1 || !set.IsSet(0) {
 		t.Errorf("got %v %v, want CPU 0 only", set, err)
-	}
-	p.Unpin()
-	if err := unix.SchedGetaffinity(p.PID, &set); err != nil || set.Count() != len(kernel.AllowedCPUs()) {
-		t.Errorf("unpinned: got %v %v, want %v", set, err, kernel.AllowedCPUs())
 	}
 }
 

@@ -3,7 +3,6 @@ package device
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -93,14 +92,6 @@ func countedByGroups(pid int, groups ...tracker) (spent time.Duration, in bool) 
 		}
 	}
 	return spent, in
-}
-
-// Unpin lets the program run on all CPUs that this process may use, for when nothing is measured any more: two
-// programs that shared a CPU can end at the same time. One of another machine, or of a device of its own, stays.
-func (p *Process) Unpin() {
-	if p.usage == nil {
-		_ = kernel.PinThreads(strconv.Itoa(p.PID), kernel.AllowedCPUs()) // it may have ended
-	}
 }
 
 // Stopped lists the program's processes that a signal has stopped (SIGSTOP), or a debugger; none of a program on

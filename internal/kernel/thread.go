@@ -129,20 +129,18 @@ func AllowedCPUs() []int {
 // CPUs only, until back is called.
 func PinProcess(cpus []int) (back func(), err error) {
 	before := AllowedCPUs()
-	if err := PinThreads("self", cpus); err != nil {
+	if err := pinThreads(cpus); err != nil {
 		return nil, err
 	}
-	return func() { _ = PinThreads("self", before) }, nil // they could run there before
+	return func() { _ = pinThreads(before) }, nil // they could run there before
 }
 
-// PinThreads lets all threads of a process, by its name in /proc, and those it makes from now on, run on these CPUs
-// only.
-func PinThreads(process string, cpus []int) error {
+func pinThreads(cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)
 	}
-	dir := "/proc/" + process + "/task"
+	const dir = "/proc/self/task"
 	// Subtle: a thread that is made meanwhile may have the CPUs of one not yet pinned.
 	for range 2 {
 		threads, err := os.ReadDir(dir)

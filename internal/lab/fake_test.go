@@ -52,8 +52,6 @@ type fakeStack struct {
 	exits [2]device.Exit
 	// stopped are the programs' processes that a signal has stopped.
 	stopped []int
-	// unpinned counts how often each was let go from its CPUs.
-	unpinned [2]int
 }
 
 // soundStack keeps the protocol.
@@ -181,7 +179,6 @@ func (p *fakeProcess) act(a act) bool {
 
 func (p *fakeProcess) Stopped() []int               { return p.stack.stopped }
 func (p *fakeProcess) Usage() (device.Usage, error) { return p.stack.usage(p.side) }
-func (p *fakeProcess) Unpin()                       { p.stack.unpinned[p.side]++ }
 func (p *fakeProcess) Exited() <-chan device.Exit   { return p.exited }
 
 func (p *fakeProcess) Stop(ctx context.Context, grace time.Duration) (device.Exit, bool) {

@@ -206,11 +206,6 @@ func (p *programs) explain(err error) error {
 // after ends both programs and says what they left behind. Nothing is measured any more, so the disk works meanwhile.
 func (p *programs) after(ctx context.Context) (findings, error) {
 	p.trial.attempt.Flush()
-	for _, one := range p.both() {
-		if one != nil {
-			one.process.Unpin()
-		}
-	}
 	if err := p.trial.session.End(ctx); err != nil {
 		return findings{}, p.explain(err)
 	}

@@ -471,7 +471,6 @@ func (t *trialRunner) side(side int) (end study.Side, verb string, pin []int) {
 type process interface {
 	Usage() (device.Usage, error)
 	Stopped() []int
-	Unpin()
 	Exited() <-chan device.Exit
 	Stop(ctx context.Context, grace time.Duration) (device.Exit, bool)
 	Kill() device.Exit

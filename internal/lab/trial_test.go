@@ -119,26 +119,6 @@ func TestBothProgramsBeginAtOnce(t *testing.T) {
 	})
 }
 
-// Programs stay on their CPUs until nothing is measured any more.
-func TestProgramsAreUnpinnedBehindTheRun(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	synctest.Test(t, func(t *testing.T) {
-		s := soundStack()
-		l, alive := fakeLab(t, s, 1)
-		defer l.Store.Close()
-		l.Progress = func(p Progress) {
-			if p.Step == "stop the programs" && s.unpinned != [2]int{} {
-				t.Errorf("before %s: unpinned %v", p.Step, s.unpinned)
-			}
-		}
-		o, err := l.Run(t.Context())
-		alive.Wait()
-		if err != nil || o.Valid != 1 || s.unpinned != [2]int{1, 1} {
-			t.Errorf("got %+v, %v, unpinned %v", o, err, s.unpinned)
-		}
-	})
-}
-
 // A sound trial begins its attachments, reads them, and closes them backwards;
 // what they found is kept.
 func TestTrialReadsItsAttachments(t *testing.T) {
