@@ -205,7 +205,7 @@ var adapterMutants = []struct {
 	{"libcoap", "src/server.c", mutant{"times its phases", `x.deserialization = decoded - x.begun`,
 		`x.deserialization = 0`}},
 	{"libcoap", "../c-common/message.c", mutant{"client sends messages as wide as told",
-		`width ? (size_t)width : 8 + next(&r) % 9`, `8 + next(&r) % 9`}},
+		`width ? (size_t)width : 8 + next(&r) % 9`, `8 + next(&r) % 9 + (size_t)width * 0`}},
 	{"libcoap", "../c-common/program.c", mutant{"client checks its answers",
 		`else if (*x.failure && run.failed++ == 0)`, `else if (false)`}},
 	{"libcoap", "src/client.c", mutant{"times its phases", `x->serialization = now() - x->begun;`, ``}},
