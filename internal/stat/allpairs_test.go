@@ -34,6 +34,29 @@ func TestRangeIsPassedAsOftenAsItsLimitSays(t *testing.T) {
 	}
 }
 
+// Where the integral contradicts that one pair alone passes its own limit as often as p, the limit is Bonferroni's,
+// which is never too narrow.
+func TestRangeIsBonferronisWhereTheIntegralFails(t *testing.T) {
+	failed := 0
+	for _, k := range []int{3, 10, 60} {
+		for _, df := range []float64{1, 1.5, 2, 5, 30, 1000} {
+			for _, p := range []float64{1e-5, 1e-7, 1e-9} {
+				one, all := math.Sqrt2*tCritical(1-p, df), math.Sqrt2*tCritical(1-p/float64(k*(k-1)/2), df)
+				fails := rangeUpper(one, k, df) <= p
+				if q := rangeRoot(p, k, df); !(q >= one && q <= all) || fails && q != all {
+					t.Errorf("k %d, df %g, p %g: got %g, want %g to %g", k, df, p, q, one, all)
+				}
+				if fails {
+					failed++
+				}
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("the integral does not fail anywhere here")
+	}
+}
+
 func TestClusterLimitsAreTheOracles(t *testing.T) {
 	for _, r := range oracle(t, "clusters.csv") {
 		if got, want := clusterLimit(r.n(t, "n")), r.f(t, "limit"); got != want {

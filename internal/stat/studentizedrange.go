@@ -121,14 +121,15 @@ func rangeCritical(confidence float64, k int, df float64) float64 {
 
 // rangeRoot is the q with P(Q > q) = p, by false position (Illinois) on the logarithm of P, which is nearly straight:
 // each step is a double integral. One pair alone passes its own limit as often as p, and all together, by Bonferroni,
-// theirs of p over their number no more often than p: q lies between.
+// theirs of p over their number no more often than p: q lies between. Where the integral is too coarse to say so, far
+// below the levels that are asked for, it is the latter, which is never too narrow.
 func rangeRoot(p float64, k int, df float64) float64 {
 	above := func(q float64) float64 { return math.Log(rangeUpper(q, k, df) / p) }
 	lo := math.Sqrt2 * tCritical(1-p, df)
 	hi := math.Sqrt2 * tCritical(1-p/float64(k*(k-1)/2), df)
 	atLo, atHi := above(lo), above(hi)
-	if !(atLo > 0) || !(atHi < 0) { // as of two, where both are the same
-		return (lo + hi) / 2
+	if !(atLo > 0) || !(atHi < 0) { // or of two, where both are the same
+		return hi
 	}
 	for kept := 0; hi-lo > 1e-9*hi; {
 		q := lo + (hi-lo)*atLo/(atLo-atHi)
