@@ -64,7 +64,7 @@ func Behind(w measure.Waits, rate float64, concurrency int, connection, setting 
 		w.Waited, w.Requests, busy, Format(w.Wait.Seconds()/float64(w.Waited), "s"), it, setting,
 		connectionsFor(w, rate, concurrency), Format(w.Use.Seconds(), "s"), keeps)
 	if missed {
-		text += "; if " + more + " change nothing, the service does not bear the rate"
+		text += "; if " + more + " change nothing, the service cannot keep up with the rate"
 	}
 	return text, missed
 }

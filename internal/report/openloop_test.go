@@ -23,7 +23,7 @@ func TestBehindSaysWhy(t *testing.T) {
 		{"the rate is not reached", measure.Waits{Requests: 400, Waited: 399, Wait: 399 * 6 * time.Second, Pace: 0.227,
 			Use: 44 * ms}, 1, true, []string{"left at 22.7 per second, not 100",
 			"399 of 400 requests found the only connection in use and waited 6.00 s for it", "--concurrency to 6 or more",
-			"the service does not bear the rate"}},
+			"the service cannot keep up with the rate"}},
 		{"some wait", measure.Waits{Requests: 400, Waited: 60, Wait: 60 * 20 * ms, Pace: 1, Use: 35 * ms}, 4, false,
 			[]string{"not every request left when it was due", "60 of 400 requests found all 4 connections in use and waited " +
 				"20.0 ms for one", "--concurrency to 5 or more"}},
