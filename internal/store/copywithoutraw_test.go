@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -38,6 +39,10 @@ func TestKeep(t *testing.T) {
 	}
 	if leftOut, err := kept.LeftOut(); err != nil || !slices.Contains(leftOut, "exchanges") {
 		t.Errorf("left out %v, %v", leftOut, err)
+	}
+	front := must[[]byte](t)(os.ReadFile(filepath.Join(dir, ledgerFile)))
+	if size := binary.BigEndian.Uint16(front[16:]); size != copyPage { // SQLite file format, section 1.3.2
+		t.Errorf("its ledger has pages of %d B, want %d", size, copyPage)
 	}
 	if got, was := rowsOf(t, kept), rowsOf(t, s); got != was || got == 0 {
 		t.Errorf("got %d rows of results, want %d", got, was)
