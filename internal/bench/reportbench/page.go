@@ -204,7 +204,7 @@ func pastRun(dir string, seed uint64) error {
 // resultRows time the page of the same results that the report is timed with.
 func resultRows(whole string) ([]labbench.Row, error) {
 	dir := filepath.Join(whole, "results")
-	if err := fabricated.Make(dir, treatments, replications, requests); err != nil {
+	if err := fabricated.Make(dir, treatments, replications, 20_000); err != nil {
 		return nil, err
 	}
 	var times []float64

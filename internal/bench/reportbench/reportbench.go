@@ -20,17 +20,26 @@ import (
 	"edgegauge.example/edgegauge/internal/report/chromium"
 )
 
-// Twenty treatments in 25 blocks: 10 million exchanges in 500 trials.
+// Twenty treatments in 25 blocks: 500 trials.
 const (
-	treatments, replications, requests = 20, 25, 20_000
-	rounds                             = 3
+	treatments, replications = 20, 25
+	rounds                   = 3
 )
 
 // Parts are the rows of bench that are the report's.
 func Parts() []labbench.Part {
-	return []labbench.Part{{Name: "report", Says: "the page of 10 million exchanges", Measure: rows},
-		{Name: "web", Says: "the live page; for a part only: web/disturb, web/live, web/day, web/pages", Measure: webRows,
-			Each: webParts()}}
+	return []labbench.Part{
+		{Name: "report", Says: "the pages of 10 and of 100 million exchanges; for one only: report/10M, report/100M",
+			Measure: each(reportParts()), Each: reportParts()},
+		{Name: "web", Says: "the live page; for a part only: web/disturb, web/live, web/day, web/pages",
+			Measure: each(webParts()), Each: webParts()}}
+}
+
+func reportParts() []labbench.Part {
+	return []labbench.Part{
+		{Name: "report/10M", Says: "the page of 10 million exchanges", Measure: rows(20_000, "10 million", 500)},
+		{Name: "report/100M", Says: "the page of 100 million exchanges", Measure: rows(200_000, "100 million", 100)},
+	}
 }
 
 func webParts() []labbench.Part {
@@ -42,15 +51,18 @@ func webParts() []labbench.Part {
 	}
 }
 
-func webRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
-	var all []labbench.Row
-	for _, p := range webParts() {
-		rows, err := p.Measure(ctx, b)
-		if all = append(all, rows...); err != nil {
-			return all, err
+// each measures one part after the other.
+func each(parts []labbench.Part) func(context.Context, *labbench.Bench) ([]labbench.Row, error) {
+	return func(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+		var all []labbench.Row
+		for _, p := range parts {
+			rows, err := p.Measure(ctx, b)
+			if all = append(all, rows...); err != nil {
+				return all, err
+			}
 		}
+		return all, nil
 	}
-	return all, nil
 }
 
 // A cost is what one run of the report took.
@@ -60,34 +72,37 @@ type cost struct {
 	size      int64 // B, of the page
 }
 
-func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
-	dir, err := os.MkdirTemp(b.Dir, "reportbench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	results, page := filepath.Join(dir, "results"), filepath.Join(dir, "report.html")
-	if err := fabricated.Make(results, treatments, replications, requests); err != nil {
-		return nil, err
-	}
-	var walls, cpus, peaks []float64
-	var last cost
-	for range rounds {
-		if last, err = Report(ctx, b.Exe, results, page); err != nil {
+// rows times the report of trials of that many requests each, which may take mostMB.
+func rows(requests int, all string, mostMB float64) func(context.Context, *labbench.Bench) ([]labbench.Row, error) {
+	return func(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+		dir, err := os.MkdirTemp(b.Dir, "reportbench-")
+		if err != nil {
 			return nil, err
 		}
-		walls, cpus, peaks = append(walls, last.wall.Seconds()), append(cpus, last.cpu.Seconds()),
-			append(peaks, float64(last.peakRSS)/1e6)
+		defer os.RemoveAll(dir)
+		results, page := filepath.Join(dir, "results"), filepath.Join(dir, "report.html")
+		if err := fabricated.Make(results, treatments, replications, requests); err != nil {
+			return nil, err
+		}
+		var walls, cpus, peaks []float64
+		var last cost
+		for range rounds {
+			if last, err = Report(ctx, b.Exe, results, page); err != nil {
+				return nil, err
+			}
+			walls, cpus, peaks = append(walls, last.wall.Seconds()), append(cpus, last.cpu.Seconds()),
+				append(peaks, float64(last.peakRSS)/1e6)
+		}
+		out := []labbench.Row{
+			atMost(fmt.Sprintf("s to analyse %s exchanges to the full page", all), middle(walls), 10),
+			atMost("MB peak RSS of that process", middle(peaks), mostMB),
+			atMost(fmt.Sprintf("MB of the page, %d treatments × 6 responses", treatments), float64(last.size)/1e6, 3),
+		}
+		out[0].How = fmt.Sprintf("`report --format html` in %d fresh processes, medians, files in the page cache: %d "+
+			"trials of %d exchanges, both sides' records, 11 figures with distribution and course; %.1f s of CPU time",
+			rounds, treatments*replications, requests, middle(cpus))
+		return append(out, inBrowser(ctx, page)), nil
 	}
-	out := []labbench.Row{
-		atMost("s to analyse 10 million exchanges to the full page", middle(walls), 10),
-		atMost("MB peak RSS of that process", middle(peaks), 500),
-		atMost(fmt.Sprintf("MB of the page, %d treatments × 6 responses", treatments), float64(last.size)/1e6, 3),
-	}
-	out[0].How = fmt.Sprintf("`report --format html` in %d fresh processes, medians, files in the page cache: %d "+
-		"trials of %d exchanges, both sides' records, 11 figures with distribution and course; %.1f s of CPU time",
-		rounds, treatments*replications, requests, middle(cpus))
-	return append(out, inBrowser(ctx, page)), nil
 }
 
 // Report runs `edgegauge report DIR --format html --out PAGE`.
