@@ -9,11 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -54,9 +53,7 @@ func (b *Bench) run(ctx context.Context, study string, sets ...string) (labRun, 
 	if err := cmd.Start(); err != nil {
 		return r, err
 	}
-	var peak atomic.Int64
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go watchPeak(cmd.Process.Pid, &peak, stop, stopped)
+	peak := WatchPeak(cmd.Process.Pid)
 	var said []string
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if trialLine.MatchString(lines.Text()) {
@@ -65,41 +62,38 @@ func (b *Bench) run(ctx context.Context, study string, sets ...string) (labRun, 
 		}
 		said = append(said, lines.Text())
 	}
-	close(stop)
-	<-stopped
+	r.peakRSS = peak()
 	err = cmd.Wait()
-	r.peakRSS = peak.Load()
 	if err != nil {
 		return r, fmt.Errorf("edgegauge run: %w: %s", err, strings.Join(said, "; "))
 	}
 	return r, nil
 }
 
-// watchPeak reads a process's VmHWM (proc(5)) until told to stop: it only ever
-// grows, so the last reading is the peak. A rusage would count children too.
-func watchPeak(pid int, peak *atomic.Int64, stop, stopped chan struct{}) {
-	defer close(stopped)
-	for {
-		if v := peakOf(pid); v > 0 {
-			peak.Store(v)
+// WatchPeak reads a process's VmHWM (proc(5)) until the returned function is called, which gives the last in B: it
+// only ever grows, so the last reading is the peak. Note: a rusage counts children too, and of a program that this one
+// started what this one had in memory then.
+func WatchPeak(pid int) func() int64 {
+	var peak int64
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			if v := kernel.StatusBytes(pid, "VmHWM"); v > 0 {
+				peak = v
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
-		select {
-		case <-stop:
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
+	}()
+	return func() int64 {
+		close(stop)
+		<-stopped
+		return peak
 	}
-}
-
-func peakOf(pid int) int64 {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	f := strings.Fields(rest)
-	if len(f) == 0 {
-		return 0
-	}
-	kib, _ := strconv.ParseInt(f[0], 10, 64)
-	return kib << 10
 }
 
 // rows reads the trial table of a run.

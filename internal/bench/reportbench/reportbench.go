@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
@@ -111,11 +110,16 @@ func Report(ctx context.Context, exe, results, page string) (cost, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	began := time.Now()
-	if err := cmd.Run(); err != nil {
-		return cost{}, fmt.Errorf("report: %w: %s", err, said.String())
+	if err := cmd.Start(); err != nil {
+		return cost{}, err
 	}
-	c := cost{wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
-	c.peakRSS = int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10 // KiB, getrusage(2)
+	peak := labbench.WatchPeak(cmd.Process.Pid)
+	err := cmd.Wait()
+	c := cost{wall: time.Since(began), peakRSS: peak(),
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	if err != nil {
+		return c, fmt.Errorf("report: %w: %s", err, said.String())
+	}
 	info, err := os.Stat(page)
 	if err == nil {
 		c.size = info.Size()

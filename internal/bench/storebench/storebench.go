@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -243,9 +244,5 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakRSS is in B; Linux counts it in KiB (getrusage(2)).
-func peakRSS() int64 {
-	var u unix.Rusage
-	unix.Getrusage(unix.RUSAGE_SELF, &u)
-	return int64(u.Maxrss) << 10
-}
+// peakRSS is in B. Note: a rusage's has what the program that started this one had in memory.
+func peakRSS() int64 { return kernel.StatusBytes(os.Getpid(), "VmHWM") }
