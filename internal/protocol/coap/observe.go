@@ -144,7 +144,7 @@ func (ep *endpoint) notify(o *observer) {
 
 // notification begins one in m.
 func (ep *endpoint) notification(o *observer, m *Message) {
-	m.Type, m.ID = ep.s.Notifications, ep.nextID()
+	m.Type, m.ID = ep.s.Notifications, o.peer.nextID()
 	if (o.number+1)%confirmEvery == 0 {
 		m.Type = Confirmable
 	}

@@ -169,3 +169,51 @@ func TestFresher(t *testing.T) {
 		}
 	}
 }
+
+// RFC 7252, section 4.4: towards one peer a message ID is not used again within EXCHANGE_LIFETIME, however many others
+// the server tells. With 8192 observers and one count for all, the eighth notification would have the first one's.
+func TestMessageIDsAreOfEachPeer(t *testing.T) {
+	const observers, changes = 8192, 12
+	s := &Server{Handler: (&clock{}).serve, Observable: everything, Notifications: NonConfirmable,
+		MaxObservers: observers, MaxPeers: 2 * observers}
+	d := newDesk(t, s)
+	d.ep.enlist()
+	m := Message{Type: NonConfirmable, Code: GET, Token: []byte("t")}
+	m.Add(Observe, nil)
+	m.AddString(URIPath, "clock")
+	registration := m.Append(nil)
+	told := make([]*idsOf, observers)
+	for i := range told {
+		d.peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 5683)
+		told[i] = &idsOf{}
+		told[i].Write(d.raw(registration))
+		d.ep.peers[d.peer].conn = told[i]
+	}
+	for range changes {
+		s.Changed("clock")
+	}
+	for i, p := range told {
+		if len(p.seen) != changes+1 || p.again > 0 {
+			t.Fatalf("observer %d: %d message IDs in %d messages, %d times one again", i, len(p.seen), changes+1, p.again)
+		}
+	}
+}
+
+// idsOf are the message IDs of what a peer was sent.
+type idsOf struct {
+	recorder
+	seen  map[[2]byte]bool
+	again int
+}
+
+func (p *idsOf) Write(b []byte) (int, error) {
+	id := [2]byte{b[2], b[3]}
+	if p.seen[id] {
+		p.again++
+	}
+	if p.seen == nil {
+		p.seen = map[[2]byte]bool{}
+	}
+	p.seen[id] = true
+	return len(b), nil
+}

@@ -1,6 +1,7 @@
 package coap
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -16,7 +17,8 @@ type peer struct {
 	addr netip.AddrPort
 	conn net.Conn // nil: reached through the endpoint's socket
 	at   time.Duration
-	busy int // handlers at work for it
+	busy int    // handlers at work for it
+	id   uint16 // of the message last begun with it
 
 	ids    [history]uint16 // apart from the rest, to be searched quickly
 	heard  [history]exchange
@@ -25,6 +27,19 @@ type peer struct {
 
 	transfers []*transfer
 	links[peer]
+}
+
+// newPeer makes one whose message IDs begin anywhere: those of a peer of that address, forgotten, are not to come again
+// soon (RFC 7252, section 4.4).
+func newPeer(addr netip.AddrPort, conn net.Conn) *peer {
+	return &peer{addr: addr, conn: conn, id: uint16(rand.Uint32())}
+}
+
+// nextID is a message ID for a message of the server's own. Each peer has its own: in one count for all, the IDs of a
+// peer among some thousand observers would come again within seconds.
+func (p *peer) nextID() uint16 {
+	p.id++
+	return p.id
 }
 
 // An exchange is the server's memory of one request.
@@ -43,7 +58,7 @@ func (ep *endpoint) peerOf(addr netip.AddrPort, now time.Duration) *peer {
 		if len(ep.peers) >= ep.maxPeers && !ep.forgetOldest() {
 			return nil
 		}
-		p = &peer{addr: addr}
+		p = newPeer(addr, nil)
 		ep.peers[addr] = p
 		ep.known.push(p)
 	}

@@ -136,7 +136,7 @@ func (ep *endpoint) serveConn(ctx context.Context, conn net.Conn) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	p := &peer{conn: conn}
+	p := newPeer(netip.AddrPort{}, conn)
 	defer func() {
 		ep.mu.Lock()
 		ep.forget(p)

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -91,7 +90,6 @@ type endpoint struct {
 	udp     datagrams // nil: peers have connections
 	began   time.Time
 	seed    maphash.Seed
-	mid     atomic.Uint32
 	handler Handler
 
 	ackDelay                                 time.Duration
@@ -119,15 +117,11 @@ func (s *Server) endpoint(udp datagrams) *endpoint {
 	set(&ep.maxTransfers, 256)
 	set(&ep.maxHeld, 64<<20)
 	set(&ep.maxPeers, 4096)
-	ep.mid.Store(uint32(maphash.Bytes(ep.seed, nil)))
 	return ep
 }
 
 // now is the time since the endpoint began.
 func (ep *endpoint) now() time.Duration { return time.Since(ep.began) }
-
-// nextID is a message ID for a message of the server's own.
-func (ep *endpoint) nextID() uint16 { return uint16(ep.mid.Add(1)) }
 
 // send sends a datagram to a peer. What cannot be sent counts as lost on the
 // way: the peer asks again.

@@ -3,6 +3,7 @@ package coap
 import (
 	"context"
 	"net"
+	"net/netip"
 	"time"
 )
 
@@ -22,7 +23,7 @@ func (ep *endpoint) serveStream(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	p := &peer{conn: conn}
+	p := newPeer(netip.AddrPort{}, conn)
 	defer func() {
 		ep.mu.Lock()
 		ep.forget(p)

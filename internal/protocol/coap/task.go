@@ -205,9 +205,9 @@ func (ep *endpoint) answer(t *task, code Code) {
 	case t.notify != nil:
 		ep.notification(t.notify, m)
 	case t.in.Type == NonConfirmable:
-		m.Type, m.ID = NonConfirmable, ep.nextID()
+		m.Type, m.ID = NonConfirmable, t.from.nextID()
 	case t.acked:
-		m.Type, m.ID = Confirmable, ep.nextID()
+		m.Type, m.ID = Confirmable, t.from.nextID()
 	default:
 		m.Type, m.ID = Acknowledgement, t.in.ID
 	}
