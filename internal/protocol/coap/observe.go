@@ -11,10 +11,12 @@ type observer struct {
 	token   []byte
 	path    string
 	request []byte // the registration, to be answered anew with each change
+	at      int    // in endpoint.observers; below 0: it is struck out
 	number  uint32 // of the last notification, 24 bits
 	id      uint16 // message ID of it
 	unacked bool   // it waits for its acknowledgement
-	behind  bool   // and the resource has changed meanwhile
+	telling bool   // a notification is being made
+	behind  bool   // what it was told last, or is being told, may be an earlier state
 }
 
 const (
@@ -25,58 +27,62 @@ const (
 )
 
 // register notes or strikes out the observer that a request names, and says
-// whether the answer is a notification.
+// whether the answer is a notification. Subtle: the handler has made the answer already, and
+// the resource may have changed since.
 func (ep *endpoint) register(t *task) *observer {
 	v, asked := t.in.Uint(Observe)
 	if !asked || t.in.Code != GET || t.security != nil || t.stream != nil {
 		return nil // Note: not under OSCORE and not over TCP: then it is a plain GET
 	}
-	i := slices.IndexFunc(ep.observers, func(o *observer) bool {
-		return o.peer == t.from &&
-			string(o.token) == string(t.in.Token)
-	})
+	var o *observer
+	for _, x := range t.from.observers {
+		if string(x.token) == string(t.in.Token) {
+			o = x // registered again: section 4.1
+		}
+	}
 	if v != 0 || t.resp.Code.Class() != 2 || ep.s.Observable == nil || !ep.s.Observable(t.req.Path) {
-		if i >= 0 {
-			ep.unobserve(i)
+		if o != nil {
+			ep.unobserve(o)
 		}
 		return nil
-	}
-	if i >= 0 {
-		return ep.observers[i] // registered again
-	}
-	mine := 0
-	for _, o := range ep.observers {
-		if o.peer == t.from {
-			mine++
-		}
 	}
 	most := ep.s.MaxObservers
 	set(&most, 1024)
 	most = min(most, ep.maxPeers/2) // so that observers cannot keep strangers out
-	if len(ep.observers) >= most || mine >= maxObserving {
+	if o == nil && (len(ep.observers) >= most || len(t.from.observers) >= maxObserving) {
 		return nil
 	}
-	o := &observer{peer: t.from, token: slices.Clone(t.in.Token), path: string(t.req.Path), request: t.in.Append(nil)}
-	ep.observers = append(ep.observers, o)
-	o.peer.busy++ // not forgotten as long as it observes
+	if o == nil {
+		o = &observer{peer: t.from, token: slices.Clone(t.in.Token), at: len(ep.observers)}
+		ep.observers = append(ep.observers, o)
+		o.peer.observers = append(o.peer.observers, o)
+		o.peer.busy++ // not forgotten as long as it observes
+	}
+	o.path, o.request = string(t.req.Path), t.in.Append(nil)
+	o.behind = o.behind || o.telling || t.changes != ep.changes
 	return o
 }
 
-// unobserve strikes out observer i, and what it has not acknowledged: it wants
+// unobserve strikes out an observer, and what it has not acknowledged: it wants
 // no more notifications, and must not keep its peer's place.
-func (ep *endpoint) unobserve(i int) {
-	o := ep.observers[i]
+func (ep *endpoint) unobserve(o *observer) {
 	if at := slices.IndexFunc(ep.pending, func(w *pending) bool { return w.observer == o }); at >= 0 {
 		ep.unwait(at)
 	}
 	o.peer.busy--
-	ep.observers = slices.Delete(ep.observers, i, i+1)
+	o.peer.observers = slices.DeleteFunc(o.peer.observers, func(x *observer) bool { return x == o })
+	last := len(ep.observers) - 1
+	ep.observers[last].at = o.at
+	ep.observers[o.at] = ep.observers[last]
+	ep.observers[last] = nil
+	ep.observers = ep.observers[:last]
+	o.at = -1
 }
 
 // lost strikes out an observer that is gone or wants no more.
 func (ep *endpoint) lost(o *observer) {
-	if i := slices.Index(ep.observers, o); i >= 0 {
-		ep.unobserve(i)
+	if o.at >= 0 {
+		ep.unobserve(o)
 	}
 }
 
@@ -90,6 +96,7 @@ func (s *Server) Changed(path string) {
 	s.mu.Unlock()
 	for _, ep := range all {
 		ep.mu.Lock()
+		ep.changes++
 		var told []*observer
 		for _, o := range ep.observers {
 			if o.path == path {
@@ -105,10 +112,20 @@ func (s *Server) Changed(path string) {
 	}
 }
 
-// notify sends the present state.
+// notify sends the present state. Of one observer two may not be made at once: the one with the later number could have
+// the earlier state, and the observer would keep that (RFC 7641, section 1.3).
 func (ep *endpoint) notify(o *observer) {
+	ep.mu.Lock()
+	if o.at < 0 || o.telling || o.unacked {
+		o.behind = true
+		ep.mu.Unlock()
+		return
+	}
+	o.telling = true
+	request := o.request
+	ep.mu.Unlock()
 	t := &task{from: o.peer, notify: o}
-	if t.in.Decode(o.request) != nil {
+	if t.in.Decode(request) != nil {
 		return // cannot be: it was once
 	}
 	t.in.Sift()
@@ -118,7 +135,7 @@ func (ep *endpoint) notify(o *observer) {
 	now := ep.now()
 	ep.mu.Lock()
 	defer ep.mu.Unlock()
-	if !slices.Contains(ep.observers, o) {
+	if o.telling = false; o.at < 0 {
 		return
 	}
 	if t.resp.Code == 0 {
@@ -165,9 +182,9 @@ func (ep *endpoint) number(t *task, m *Message, at int) {
 
 // rejected strikes out the observer that answered a notification with a reset.
 func (ep *endpoint) rejected(p *peer, id uint16) bool {
-	for i, o := range ep.observers {
-		if o.peer == p && o.id == id && o.number > 0 {
-			ep.unobserve(i)
+	for _, o := range p.observers {
+		if o.id == id && o.number > 0 {
+			ep.unobserve(o)
 			return true
 		}
 	}
@@ -177,7 +194,7 @@ func (ep *endpoint) rejected(p *peer, id uint16) bool {
 // late are the observers to be told what they have missed.
 func (ep *endpoint) late() (late []*observer) {
 	for _, o := range ep.observers {
-		if o.behind && !o.unacked {
+		if o.behind && !o.unacked && !o.telling {
 			o.behind = false
 			late = append(late, o)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -136,6 +137,11 @@ func TestObserversThatAreGone(t *testing.T) {
 	if n := len(d.ep.observers); n != 39 {
 		t.Errorf("%d observers after a reset", n)
 	}
+	for i, o := range d.ep.observers {
+		if o.at != i || !slices.Contains(o.peer.observers, o) {
+			t.Errorf("observer %d has place %d, and its peer %d", i, o.at, len(o.peer.observers))
+		}
+	}
 	s.Changed("clock") // nobody has acknowledged: nothing more is sent
 	if len(out.sent) != 40 {
 		t.Errorf("%d notifications sent without an acknowledgement", len(out.sent))
@@ -170,6 +176,64 @@ func TestFresher(t *testing.T) {
 	}
 }
 
+// registration is one of token t.
+func registration(path string) []byte {
+	m := Message{Type: NonConfirmable, Code: GET, Token: []byte("t")}
+	m.Add(Observe, nil)
+	m.AddString(URIPath, path)
+	return m.Append(nil)
+}
+
+// RFC 7641, section 1.3: an observer comes to know the latest state, also where it changes while the handler is at work
+// for the registration (the first call) or for a notification of an earlier change (the second).
+func TestObserversAreLeftWithTheLatestState(t *testing.T) {
+	for change := 1; change <= 2; change++ {
+		state, calls := 1, 0
+		s := &Server{Observable: everything, Notifications: NonConfirmable}
+		s.Handler = func(_ *Request, resp *Response) {
+			resp.Body = append(resp.Body, make([]byte, state)...)
+			if calls++; calls == change {
+				state++
+				s.Changed("clock")
+			}
+		}
+		d, out := newDesk(t, s), &recorder{}
+		d.ep.enlist()
+		d.raw(registration("clock"))
+		d.ep.peers[someone].conn = out
+		if change == 2 {
+			state++
+			s.Changed("clock")
+		}
+		for range 3 {
+			d.ep.tick(d.ep.now())
+		}
+		want := fmt.Sprintf("(%d)", state)
+		if n := len(out.sent); n != change || !strings.Contains(out.sent[n-1], want) {
+			t.Errorf("changed in call %d: told %q, want %d notifications and %s last", change, out.sent, change, want)
+		}
+	}
+}
+
+// RFC 7641, section 4.1: a registration with the token of an earlier one takes its place.
+func TestRegistrationsAreReplaced(t *testing.T) {
+	s := &Server{Handler: func(*Request, *Response) {}, Observable: everything, Notifications: NonConfirmable}
+	d, out := newDesk(t, s), &recorder{}
+	d.ep.enlist()
+	for id, path := range []string{"a", "b"} {
+		b := registration(path)
+		b[3] = byte(id)
+		d.raw(b)
+	}
+	d.ep.peers[someone].conn = out
+	for _, path := range []string{"a", "b"} {
+		s.Changed(path)
+		if n := len(out.sent); n != int(path[0]-'a') {
+			t.Errorf("%d notifications after %s has changed, of who observes b", n, path)
+		}
+	}
+}
+
 // RFC 7252, section 4.4: towards one peer a message ID is not used again within EXCHANGE_LIFETIME, however many others
 // the server tells. With 8192 observers and one count for all, the eighth notification would have the first one's.
 func TestMessageIDsAreOfEachPeer(t *testing.T) {
@@ -178,15 +242,11 @@ func TestMessageIDsAreOfEachPeer(t *testing.T) {
 		MaxObservers: observers, MaxPeers: 2 * observers}
 	d := newDesk(t, s)
 	d.ep.enlist()
-	m := Message{Type: NonConfirmable, Code: GET, Token: []byte("t")}
-	m.Add(Observe, nil)
-	m.AddString(URIPath, "clock")
-	registration := m.Append(nil)
 	told := make([]*idsOf, observers)
 	for i := range told {
 		d.peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 5683)
 		told[i] = &idsOf{}
-		told[i].Write(d.raw(registration))
+		told[i].Write(d.raw(registration("clock")))
 		d.ep.peers[d.peer].conn = told[i]
 	}
 	for range changes {

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"slices"
 	"time"
 )
 
@@ -26,6 +25,7 @@ type peer struct {
 	nHeard int
 
 	transfers []*transfer
+	observers []*observer
 	links[peer]
 }
 
@@ -84,7 +84,9 @@ func (ep *endpoint) forget(p *peer) {
 		ep.drop(p.transfers[0])
 	}
 	ep.cancel(p)
-	ep.observers = slices.DeleteFunc(ep.observers, func(o *observer) bool { return o.peer == p })
+	for len(p.observers) > 0 {
+		ep.unobserve(p.observers[0])
+	}
 	if p.conn == nil {
 		delete(ep.peers, p.addr)
 		ep.known.remove(p)

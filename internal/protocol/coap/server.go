@@ -104,6 +104,7 @@ type endpoint struct {
 	running   []*task
 	pending   []*pending
 	observers []*observer
+	changes   uint64 // calls of Changed
 }
 
 func (s *Server) endpoint(udp datagrams) *endpoint {

@@ -27,6 +27,7 @@ type task struct {
 	has1, has2     bool
 	upload         *transfer // holds the request's body
 
+	changes  uint64    // of endpoint.changes, when the handler began
 	observer *observer // registered by the request; its answer is the first notification
 	notify   *observer // this is a later one
 	stream   *signaler // over TCP; nil: datagrams
@@ -154,7 +155,7 @@ func (ep *endpoint) describe(t *task) {
 // run notes that a handler is at work.
 func (ep *endpoint) run(t *task, now time.Duration) {
 	ep.s.Counts.Requests.Add(1)
-	t.began, t.slot = now, len(ep.running)
+	t.began, t.slot, t.changes = now, len(ep.running), ep.changes
 	t.from.busy++
 	ep.running = append(ep.running, t)
 }
