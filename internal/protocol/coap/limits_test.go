@@ -77,3 +77,17 @@ func TestOnePeerHasItsShare(t *testing.T) {
 	}
 	d.books()
 }
+
+// A message of 16 MiB over TCP may be nothing but options: it must not cost its receiver half a gigabyte.
+func TestOptionsAreBounded(t *testing.T) {
+	for n, fits := range map[int]bool{mostOptions: true, mostOptions + 1: false, 1 << 20: false} {
+		m := Message{Code: POST, Options: make([]Option, n)}
+		var datagram, stream Message
+		err := datagram.Decode(m.Append(nil))
+		_, err2 := stream.DecodeStream(m.AppendStream(nil), 2<<20)
+		if most := max(cap(datagram.Options), cap(stream.Options)); (err == nil) != fits || (err2 == nil) != fits ||
+			most > 2*mostOptions {
+			t.Errorf("%d options: %v, over TCP %v; room for %d", n, err, err2, most)
+		}
+	}
+}

@@ -32,10 +32,14 @@ var (
 	ErrVersion     = errors.New("version is not 1")
 	ErrTokenLength = errors.New("token length is above 8, or above what the datagram holds")
 	ErrOption      = errors.New("option is longer than the datagram, numbered above 65535, or uses reserved value 15")
+	ErrOptions     = errors.New("there are more than 1024 options")
 	ErrNoPayload   = errors.New("nothing follows the payload marker")
 	ErrNotEmpty    = errors.New("empty message carries a token, options or payload")
 	ErrCode        = errors.New("code is of a reserved class, or does not fit the type")
 )
+
+// mostOptions bounds what a message of many bytes makes its receiver keep: an option takes one byte of it, and 32 here.
+const mostOptions = 1024
 
 // Clear makes m an empty message and keeps its room.
 func (m *Message) Clear() {
@@ -104,6 +108,9 @@ func (m *Message) decodeOptions(b []byte) error {
 		}
 		if number += delta; number > 0xffff {
 			return ErrOption
+		}
+		if len(m.Options) == mostOptions {
+			return ErrOptions
 		}
 		m.Options = append(m.Options, Option{OptionNumber(number), b[:length:length]})
 		b = b[length:]
