@@ -174,8 +174,10 @@ func (r *mpReader) skip(depth int) {
 	}
 	c := r.peek()
 	switch {
-	case c < 0x80 || c >= 0xe0 || c-mpUint8 < 8:
-		r.int64()
+	case c < 0x80 || c >= 0xe0:
+		r.i++
+	case c-mpUint8 < 8: // of any 64 bits: what is unknown need not be in range
+		r.take(1 + 1<<((c-mpUint8)%4))
 	case c-0x80 < 16 || c-mpMap16 < 2:
 		for n := r.length(0x80, 16, mpMap16-1, 1, ""); n > 0 && r.problem == ""; n-- {
 			r.skip(depth - 1)

@@ -152,3 +152,33 @@ func TestProtobufAbsent(t *testing.T) {
 		}
 	}
 }
+
+// What is unknown is read over, also where it is beyond what our own fields hold: these are the largest and the least
+// integers of each encoding (MessagePack: uint 64 and int 64; RFC 8949, section 3.1: major types 0 and 1; RFC 8259 has
+// none; protobuf: varints of 64 bits), and one that is cut is refused.
+func TestUnknownIntegersMayBeOfAnySize(t *testing.T) {
+	for _, x := range []struct {
+		enc    Encoding
+		before string // {"text": "a" and the key x
+		values []string
+		after  string
+	}{
+		{MsgPack, "\x82\xa4text\xa1a\xa1x", []string{"\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
+			"\xcf\x80\x00\x00\x00\x00\x00\x00\x00", "\xd3\x80\x00\x00\x00\x00\x00\x00\x00", "\xce\xff\xff\xff\xff",
+			"\xcd\xff\xff", "\xcc\xff", "\xd2\x80\x00\x00\x00", "\xd1\x80\x00", "\xd0\x80", "\xe0", "\x7f"}, ""},
+		{CBOR, "\xa2dtextaaax", []string{"\x1b\xff\xff\xff\xff\xff\xff\xff\xff", "\x3b\xff\xff\xff\xff\xff\xff\xff\xff"}, ""},
+		{JSON, `{"text":"a","x":`, []string{"18446744073709551615", "-99999999999999999999", "1e400"}, "}"},
+		{Protobuf, "\x0a\x01a\x10", []string{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}, ""},
+	} {
+		for _, v := range x.values {
+			var m service.Message
+			b := x.before + v + x.after
+			if err := Decode(x.enc, []byte(b), service.Echo, false, &m); err != nil || string(m.Text) != "a" {
+				t.Errorf("%s %q: got %q, %v", x.enc, v, m.Text, err)
+			}
+			if err := Decode(x.enc, []byte(b[:len(b)-1]), service.Echo, false, &m); err == nil {
+				t.Errorf("%s %q was taken without its end", x.enc, v)
+			}
+		}
+	}
+}
