@@ -44,6 +44,18 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
+// Base64 in XML may be broken by XML's white space (XML Schema, part 2, section 3.2.16), not by Unicode's.
+func TestBase64IsBrokenByWhiteSpace(t *testing.T) {
+	for text, want := range map[string]string{"QUJD": "ABC", " QU\tJD\r\nRA= = ": "ABCD", "\u00a0QUJD": "",
+		"QUJD \u00a0": "", "QUJD \u0085RUZH": "", "QUJD \u2003RUZH": ""} {
+		var m service.Message
+		err := Decode(XML, []byte(`<io xmlns="urn:edgegauge:services:1"><data>`+text+`</data></io>`), service.IO, false, &m)
+		if string(m.Data) != want && err == nil || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", text, m.Data, err, want)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	if e, err := Parse("cbor"); e != CBOR || err != nil {
 		t.Errorf("got %q, %v", e, err)

@@ -249,7 +249,8 @@ func (r *xmlReader) hundredths(content []byte) int64 {
 // section 3.2.16).
 func (r *xmlReader) octets(dst, content []byte) []byte {
 	if bytes.ContainsAny(content, " \t\r\n") {
-		content = bytes.Join(bytes.Fields(content), nil)
+		space := func(r rune) bool { return r < 0x80 && isSpace(byte(r)) } // Unicode has more of it than XML
+		content = bytes.Join(bytes.FieldsFunc(content, space), nil)
 	}
 	out, ok := appendBase64(dst, content)
 	if !ok {
