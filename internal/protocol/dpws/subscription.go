@@ -48,6 +48,7 @@ type subscription struct {
 	actions   []string
 	until     time.Time
 	waiting   chan []byte
+	over      bool // what waits is not sent any more
 }
 
 const (
@@ -164,11 +165,20 @@ func (s *Subscriptions) expire() {
 	}
 }
 
+// end ends a subscription. What still waits when all end is sent; who has unsubscribed, or whose time is over, hears
+// nothing more (WS-Eventing 2004, section 3.4).
 func (s *Subscriptions) end(sub *subscription) {
 	if s.all[sub.id] == sub {
 		delete(s.all, sub.id)
+		sub.over = !s.closed
 		close(sub.waiting)
 	}
+}
+
+func (s *Subscriptions) isOver(sub *subscription) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sub.over
 }
 
 // Notify sends an event to all who want its action. It waits for nobody.
@@ -192,6 +202,9 @@ func (s *Subscriptions) Notify(n *Namer, action string, body []byte) {
 // deliver sends what waits, one after the other, until the subscription ends.
 func (s *Subscriptions) deliver(sub *subscription) {
 	for b := range sub.waiting {
+		if s.isOver(sub) {
+			return
+		}
 		if err := s.post(sub.to, b); err != nil {
 			s.Counts.Failed.Add(1)
 			s.mu.Lock()

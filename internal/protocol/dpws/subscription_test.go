@@ -93,6 +93,31 @@ func TestSubscribeNotifyRenewUnsubscribe(t *testing.T) {
 	}
 }
 
+// Who has unsubscribed hears nothing more, not even what waited behind an event that it was slow to take.
+func TestNothingIsSentAfterUnsubscribe(t *testing.T) {
+	s, n := &Subscriptions{}, NewNamer()
+	at := source(t, s)
+	came, goOn := make(chan struct{}, 100), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { came <- struct{}{}; <-goOn }))
+	defer slow.Close()
+	sub, err := Subscribe(t.Context(), http.DefaultClient, at, slow.URL, []string{tick}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		s.Notify(n, tick, []byte("<a/>"))
+	}
+	<-came
+	if err := sub.Unsubscribe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	s.Close()
+	if more := len(came); more > 0 || s.Counts.Sent.Load() != 1 {
+		t.Errorf("%d events after the answer to Unsubscribe, %d sent", more, s.Counts.Sent.Load())
+	}
+}
+
 func TestSubscriptionsAreBounded(t *testing.T) {
 	s := &Subscriptions{Most: 5}
 	at := source(t, s)
