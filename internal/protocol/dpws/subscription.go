@@ -253,7 +253,14 @@ func duration(d time.Duration) string {
 
 var errDuration = errors.New("invalid duration; write PT60S")
 
-// parseDuration reads an xs:duration of days, hours, minutes and seconds.
+// The parts of an xs:duration, in seconds, before the T and behind it. How long a month is the standard leaves to its
+// date; what is granted is bounded anyway.
+var (
+	days  = map[byte]float64{'Y': 365 * 86400, 'M': 30 * 86400, 'D': 86400}
+	hours = map[byte]float64{'H': 3600, 'M': 60, 'S': 1}
+)
+
+// parseDuration reads an xs:duration: PT1H, or P0Y0M0DT1H0M0S as many libraries write it.
 func parseDuration(text string) (time.Duration, error) {
 	rest, ok := strings.CutPrefix(text, "P")
 	if !ok || rest == "" {
@@ -264,9 +271,12 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, errDuration
 	}
 	total := 0.0
-	for _, part := range []struct{ text, units string }{{date, "D"}, {clock, "HMS"}} {
+	for _, part := range []struct {
+		text, letters string
+		units         map[byte]float64
+	}{{date, "YMD", days}, {clock, "HMS", hours}} {
 		for t := part.text; t != ""; {
-			i := strings.IndexAny(t, part.units)
+			i := strings.IndexAny(t, part.letters)
 			if i <= 0 {
 				return 0, errDuration
 			}
@@ -274,7 +284,7 @@ func parseDuration(text string) (time.Duration, error) {
 			if err != nil || !(v >= 0) || v > 1e9 {
 				return 0, errDuration
 			}
-			total += v * map[byte]float64{'D': 86400, 'H': 3600, 'M': 60, 'S': 1}[t[i]]
+			total += v * part.units[t[i]]
 			t = t[i+1:]
 		}
 	}

@@ -173,6 +173,11 @@ func TestBadSubscriptionsAreRefused(t *testing.T) {
 	for _, tt := range []struct{ envelope, want string }{
 		{good(pushMode, "http://h/", "PT1M", actionFilter), "SubscribeResponse"},
 		{good(pushMode, "http://h/", "P1DT2H", actionFilter), "PT3600S"},
+		// as javax.xml.datatype.Duration writes it
+		{good(pushMode, "http://h/", "P0Y0M0DT0H2M3.000S", actionFilter), "PT123S"},
+		{good(pushMode, "http://h/", "P1Y2M", actionFilter), "PT3600S"},
+		{good(pushMode, "http://h/", "P1H", actionFilter), "wse:InvalidExpirationTime"},
+		{good(pushMode, "http://h/", "P", actionFilter), "wse:InvalidExpirationTime"},
 		{good(pushMode, "http://h/", "PT1M", ""), "wse:FilteringRequestedUnavailable"},
 		{good("urn:pull", "http://h/", "PT1M", actionFilter), "wse:DeliveryModeRequestedUnavailable"},
 		{good(pushMode, "file:///etc/passwd", "PT1M", actionFilter), "wse:InvalidMessage"},
