@@ -190,6 +190,9 @@ func (f *Fault) Status() int {
 	return http.StatusInternalServerError
 }
 
+// localName is a qualified name without its prefix, if it has one: the default namespace has none.
+func localName(qname string) string { return qname[strings.IndexByte(qname, ':')+1:] }
+
 func (f *Fault) read(r *reader) {
 	r.each(func(n xmlstream.Name) {
 		switch string(n.Local) {
@@ -197,11 +200,11 @@ func (f *Fault) read(r *reader) {
 			r.each(func(n xmlstream.Name) {
 				switch string(n.Local) {
 				case "Value":
-					_, f.Code, _ = strings.Cut(r.text(), ":")
+					f.Code = localName(r.text())
 				case "Subcode":
 					r.each(func(n xmlstream.Name) {
 						if string(n.Local) == "Value" {
-							_, f.Subcode, _ = strings.Cut(r.text(), ":")
+							f.Subcode = localName(r.text())
 						}
 					})
 				}

@@ -86,6 +86,9 @@ func TestFetchRefusesWhatIsWrong(t *testing.T) {
 		"an endless WSDL":     {only("/wsdl", strings.Repeat(" ", maxWSDL+1)), "larger than the limit"},
 		"a fault": {only("/a", string((&Fault{Code: "Sender", Subcode: "ActionNotSupported",
 			Reason: "no"}).Append(nil, NewNamer(), &Header{}))), "fault Sender ActionNotSupported: no"},
+		"a fault in the default namespace": {only("/a", `<Envelope xmlns="`+soapSpace+`"><Body><Fault><Code>`+
+			`<Value>Receiver</Value></Code><Reason><Text>busy</Text></Reason></Fault></Body></Envelope>`),
+			"fault Receiver: busy"},
 	} {
 		_, d := serveDescription(t, tt.spoil)
 		_, err := Fetch(context.Background(), http.DefaultClient, d.Target)
