@@ -40,6 +40,7 @@ type Session struct {
 	out, idle []byte
 	lastID    uint16
 	asked     uint16      // SUBSCRIBE's identifier
+	listens   bool        // the broker has taken the subscriptions of this session
 	under     []*outgoing // in the order of Publish
 	held      []*held     // QoS 2, not yet released
 	spareOut  []*outgoing

@@ -118,6 +118,28 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A session that the broker has begun may lack its subscriptions: the connection broke before they were taken.
+func TestResumeSubscribes(t *testing.T) {
+	s := script{t, NewSession(Params{Version: V311, ClientID: "c", Filters: []string{"f"}, Resume: true})}
+	for _, present := range []string{"00", "01", "01"} { // no SUBACK came, nor in the second connection
+		s.s.Connected()
+		s.s.Next()
+		if _, err := s.hears("2002 " + present + "00"); err != nil || s.s.Ready() {
+			t.Fatalf("ready without SUBACK: %v", err)
+		}
+		s.says("SUBSCRIBE", "8206 000"+string('1'+byte(s.s.asked-1))+" 0001 66 00")
+	}
+	if _, err := s.hears("9003 0003 00"); err != nil || !s.s.Ready() {
+		t.Fatalf("not ready after SUBACK: %v", err)
+	}
+	s.s.Connected()
+	s.s.Next()
+	if _, err := s.hears("2002 0100"); err != nil || !s.s.Ready() {
+		t.Errorf("not ready, though the session has its subscriptions: %v", err)
+	}
+	s.says("nothing more", "")
+}
+
 func TestSessionLimits(t *testing.T) {
 	s := script{t, NewSession(Params{Version: V5, ClientID: "c", QoS: 1, Filters: []string{"f"}})}
 	s.s.Connected()

@@ -62,12 +62,12 @@ func (s *Session) welcome(p *Packet) error {
 				return ErrSessionLost
 			}
 		}
-		s.held = s.held[:0]
-		if len(s.p.Filters) > 0 {
-			s.phase, s.asked = subscribing, s.freeID()
-			s.out = AppendSubscribe(s.out, s.p.Version, s.asked, s.p.QoS, s.p.Filters...)
-			return nil
-		}
+		s.held, s.listens = s.held[:0], false
+	}
+	if len(s.p.Filters) > 0 && !s.listens { // also where the connection broke between CONNECT and SUBACK
+		s.phase, s.asked = subscribing, s.freeID()
+		s.out = AppendSubscribe(s.out, s.p.Version, s.asked, s.p.QoS, s.p.Filters...)
+		return nil
 	}
 	s.phase = ready
 	for _, o := range s.under {
@@ -94,7 +94,7 @@ func (s *Session) subscribed(p *Packet) error {
 			return &Refusal{Suback, r}
 		}
 	}
-	s.phase = ready
+	s.phase, s.listens = ready, true
 	s.flush()
 	return nil
 }
