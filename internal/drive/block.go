@@ -56,6 +56,10 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 	}
 	r.finish(l, err)
 	if err != nil || r.d.Connection == PerRequest || l.conn != nil && !l.conn.reusable() {
+		if err == nil && l.parter != nil {
+			l.parter.goodbye()
+			r.farewell(l)
+		}
 		l.hangUp()
 		l.free = r.now() // closing is of no request, nor of the next one's response time
 	}

@@ -44,6 +44,8 @@ type (
 	opener interface{ connected() }
 	// A greeter is over with that, before the first request, only when it says so.
 	greeter interface{ greeted() bool }
+	// A parter has something to say before its connection is closed after a request, which is no part of that.
+	parter interface{ goodbye() }
 	// An ender forgets what belonged to a connection that is gone.
 	ender interface{ hungUp() }
 	// A resumer goes on with a request over another connection by its own rules;
@@ -68,6 +70,7 @@ type abilities struct {
 	timer         timer
 	opener        opener
 	greeter       greeter
+	parter        parter
 	ender         ender
 	resumer       resumer
 	idler         idler
@@ -79,6 +82,7 @@ func abilitiesOf(s stream) (a abilities) {
 	a.timer, _ = s.(timer)
 	a.opener, _ = s.(opener)
 	a.greeter, _ = s.(greeter)
+	a.parter, _ = s.(parter)
 	a.ender, _ = s.(ender)
 	a.resumer, _ = s.(resumer)
 	a.idler, _ = s.(idler)

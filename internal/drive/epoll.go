@@ -279,6 +279,10 @@ func (e *events) succeed(l *lane, now time.Duration) {
 	e.finish(l, nil)
 	// Bytes left to send: the server answered early, and half a request is on the line.
 	if e.d.Connection == PerRequest || !l.conn.reusable() || len(l.out) > 0 {
+		if l.parter != nil && len(l.out) == 0 {
+			l.parter.goodbye()
+			e.farewell(l)
+		}
 		l.hangUp()
 		l.free = e.now() // closing is of no request, nor of the next one's response time
 	}

@@ -107,6 +107,13 @@ func (w *mqttConn) connected() {
 	w.s.Connected()
 }
 
+// goodbye: the broker is told only now, since it is no part of the request.
+func (w *mqttConn) goodbye() {
+	if w.leaves {
+		w.s.Goodbye()
+	}
+}
+
 // leave notes that the session is not taken up again, and may outlive its connection at the broker.
 func (w *mqttConn) leave() {
 	if w.greets && w.t.QoS > 0 && !w.leaves {
@@ -163,9 +170,6 @@ func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 		}
 		if w.answered && w.s.Settled() {
 			w.whole = true
-			if w.leaves {
-				w.s.Goodbye()
-			}
 			return true, nil
 		}
 		if m != nil && w.answered { // what m lies in is received into again

@@ -163,3 +163,37 @@ func TestMQTTAnswerSentAgain(t *testing.T) {
 		}
 	}
 }
+
+// With a connection for each request DISCONNECT is said behind the request, as the connection is closed behind it: its
+// time is not in the total.
+func TestMQTTLeavesBehindTheRequest(t *testing.T) {
+	w := newMQTTConn(&target{Spec: Spec{Protocol: MQTT311, Connection: PerRequest, Concurrency: 1, Topic: "q",
+		ResponseTopic: "r"}})
+	hears := func(b ...byte) bool {
+		t.Helper()
+		whole, err := w.got(copy(w.space(), b), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole
+	}
+	w.connected()
+	w.next()
+	hears(0x20, 2, 0, 0)    // CONNACK
+	w.next()                // SUBSCRIBE
+	hears(0x90, 3, 0, 1, 0) // SUBACK
+	if err := w.start([]byte("q"), 0); err != nil {
+		t.Fatal(err)
+	}
+	w.next()
+	if !hears(0x30, 4, 0, 1, 'r', 'a') {
+		t.Fatal("the answer was not taken")
+	}
+	if b := w.next(); b != nil {
+		t.Errorf("said %x before the answer is decoded", b)
+	}
+	abilitiesOf(w).parter.goodbye()
+	if b := w.next(); string(b) != "\xe0\x00" {
+		t.Errorf("said %x, want DISCONNECT", b)
+	}
+}
