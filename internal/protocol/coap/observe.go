@@ -59,7 +59,7 @@ func (ep *endpoint) register(t *task) *observer {
 		o.peer.busy++ // not forgotten as long as it observes
 	}
 	o.path, o.request = string(t.req.Path), t.in.Append(nil)
-	o.behind = o.behind || o.telling || t.changes != ep.changes
+	ep.owe(o, o.behind || o.telling || t.changes != ep.changes)
 	return o
 }
 
@@ -69,6 +69,7 @@ func (ep *endpoint) unobserve(o *observer) {
 	if at := slices.IndexFunc(ep.pending, func(w *pending) bool { return w.observer == o }); at >= 0 {
 		ep.unwait(at)
 	}
+	ep.owe(o, false)
 	o.peer.busy--
 	o.peer.observers = slices.DeleteFunc(o.peer.observers, func(x *observer) bool { return x == o })
 	last := len(ep.observers) - 1
@@ -100,7 +101,7 @@ func (s *Server) Changed(path string) {
 		var told []*observer
 		for _, o := range ep.observers {
 			if o.path == path {
-				if o.behind = o.unacked; !o.behind {
+				if ep.owe(o, o.unacked); !o.behind {
 					told = append(told, o)
 				}
 			}
@@ -117,7 +118,7 @@ func (s *Server) Changed(path string) {
 func (ep *endpoint) notify(o *observer) {
 	ep.mu.Lock()
 	if o.at < 0 || o.telling || o.unacked {
-		o.behind = true
+		ep.owe(o, o.at >= 0)
 		ep.mu.Unlock()
 		return
 	}
@@ -191,11 +192,26 @@ func (ep *endpoint) rejected(p *peer, id uint16) bool {
 	return false
 }
 
-// late are the observers to be told what they have missed.
+// owe notes whether an observer is behind.
+func (ep *endpoint) owe(o *observer, behind bool) {
+	if o.behind == behind {
+		return
+	}
+	if o.behind = behind; behind {
+		ep.owed++
+	} else {
+		ep.owed--
+	}
+}
+
+// late are the observers to be told what they have missed. Mostly there is none, and then no more is looked at.
 func (ep *endpoint) late() (late []*observer) {
+	if ep.owed == 0 {
+		return nil
+	}
 	for _, o := range ep.observers {
 		if o.behind && !o.unacked && !o.telling {
-			o.behind = false
+			ep.owe(o, false)
 			late = append(late, o)
 		}
 	}

@@ -143,17 +143,17 @@ func TestObserversThatAreGone(t *testing.T) {
 		}
 	}
 	s.Changed("clock") // nobody has acknowledged: nothing more is sent
-	if len(out.sent) != 40 {
-		t.Errorf("%d notifications sent without an acknowledgement", len(out.sent))
+	if len(out.sent) != 40 || d.ep.owed != 39 {
+		t.Errorf("%d notifications sent without an acknowledgement, %d owed", len(out.sent), d.ep.owed)
 	}
 	now := d.ep.now()
 	for range 2000 {
 		now += 100 * time.Millisecond
 		d.ep.tick(now)
 	}
-	if len(out.sent) != 40+39*4 || len(d.ep.observers) != 0 || len(d.ep.pending) != 0 {
-		t.Errorf("%d datagrams sent, %d observers and %d notifications left", len(out.sent), len(d.ep.observers),
-			len(d.ep.pending))
+	if len(out.sent) != 40+39*4 || len(d.ep.observers) != 0 || len(d.ep.pending) != 0 || d.ep.owed != 0 {
+		t.Errorf("%d datagrams sent, %d observers and %d notifications left, %d owed", len(out.sent), len(d.ep.observers),
+			len(d.ep.pending), d.ep.owed)
 	}
 	for _, p := range d.ep.peers {
 		if p.busy != 0 {
@@ -212,6 +212,32 @@ func TestObserversAreLeftWithTheLatestState(t *testing.T) {
 		if n := len(out.sent); n != change || !strings.Contains(out.sent[n-1], want) {
 			t.Errorf("changed in call %d: told %q, want %d notifications and %s last", change, out.sent, change, want)
 		}
+	}
+}
+
+// An observer that says nothing is not forgotten, and not looked at with every tick: among 100,000 of them that took
+// 7 ms of each 100.
+func TestSilentObserversAreLeftAlone(t *testing.T) {
+	s := &Server{Handler: func(*Request, *Response) {}, Observable: everything, Notifications: NonConfirmable}
+	d := newDesk(t, s)
+	d.raw(registration("a"))
+	observer := d.ep.peers[someone]
+	d.peer = netip.MustParseAddrPort("192.0.2.2:5683")
+	d.ask("CON")
+	for _, tt := range []struct {
+		now, looked time.Duration
+		peers       int
+	}{{ExchangeLifetime - 1, 0, 2}, {ExchangeLifetime, ExchangeLifetime, 1},
+		{2*ExchangeLifetime - 1, ExchangeLifetime, 1}} {
+		d.ep.tick(tt.now)
+		if observer.at != tt.looked || d.ep.peers[someone] != observer || len(d.ep.peers) != tt.peers {
+			t.Fatalf("after %v: looked at after %v, %d peers; want %v and %d", tt.now, observer.at, len(d.ep.peers),
+				tt.looked, tt.peers)
+		}
+	}
+	d.ep.unobserve(d.ep.observers[0])
+	if d.ep.tick(2 * ExchangeLifetime); len(d.ep.peers) != 0 {
+		t.Error("who observes no more is not forgotten")
 	}
 }
 

@@ -88,12 +88,13 @@ func (ep *endpoint) chores(now time.Duration) []*observer {
 		ep.s.Counts.Expired.Add(1)
 		ep.drop(tr)
 	}
-	for p := ep.known.first; p != nil && now-p.at >= ExchangeLifetime; {
-		next := p.next
+	for p := ep.known.first; p != nil && now-p.at >= ExchangeLifetime; p = ep.known.first {
 		if p.busy == 0 {
 			ep.forget(p)
+			continue
 		}
-		p = next
+		p.at = now // such as an observer: looked at again when that time has passed once more
+		ep.known.touch(p)
 	}
 	return ep.late()
 }

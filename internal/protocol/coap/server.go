@@ -104,6 +104,7 @@ type endpoint struct {
 	running   []*task
 	pending   []*pending
 	observers []*observer
+	owed      int    // observers that are behind
 	changes   uint64 // calls of Changed
 }
 
