@@ -7,7 +7,7 @@ FLEETS = 200
 GO = go
 BIN = bin/edgegauge
 
-.PHONY: help build run check test brought test-go setup stacks conform fuzz chaos cross board bench firmware dist rename clean
+.PHONY: help build run check test packages oracles brought test-go setup stacks conform fuzz chaos cross board bench firmware dist rename clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,11 +22,16 @@ check: ## format, vet, staticcheck, short tests: needs Go only; run it before ea
 	@.ci/check
 
 test: ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
-	@$(MAKE) -s -j 2 brought cross # one fetches and unpacks, the other compiles
+	@$(MAKE) -s -j 3 brought oracles cross # what only tests need is fetched while stacks and programs are built
 	@.ci/test
 
-brought:
-	@$(MAKE) setup
+packages:
+	@.ci/setup packages
+
+oracles: packages
+	@.ci/setup oracles
+
+brought: packages
 	@$(MAKE) stacks firmware
 
 test-go: ## all Go tests, with what is installed here; the others say what they need
