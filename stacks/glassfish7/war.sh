@@ -27,7 +27,7 @@ axis2_war() { # STACK TAIL JARS: made before; whose generated beans, and what is
   cp "$tail" build/axis2-src/edgegauge/axis2/
   find build/axis2-src -name '*.java' >build/files-axis2
   xargs sed -i -z -E "$edits" <build/files-axis2
-  javac -g -nowarn --release $release -encoding UTF-8 -Xlint:-options -d build/axis2/WEB-INF/classes -cp "build/axis2/WEB-INF/lib/*:build/lib/*:build/classes" \
+  $javac -g -nowarn --release $release -encoding UTF-8 -Xlint:-options -d build/axis2/WEB-INF/classes -cp "build/axis2/WEB-INF/lib/*:build/lib/*:build/classes" \
     @build/files-axis2 2>build/javac-axis2.log || { cat build/javac-axis2.log >&2; exit 1; }
   jar --create --file build/wars/axis2.war --date=2000-01-01T00:00:00Z -C build/axis2 .
 }
