@@ -9,8 +9,8 @@ import (
 )
 
 // Load has read make a value of each *.yaml of the folders, from its name, without the ending, and its text. The values
-// are by name; a later folder hides an earlier one's. What cannot be read, or is wrong, is all in the error; the others
-// are loaded.
+// are by name; a later folder hides an earlier one's, also with a file that is wrong: who wrote it does not want the
+// earlier one. What cannot be read, or is wrong, is all in the error; the others are loaded.
 func Load[T any](read func(name string, text []byte) (T, error), folders ...fs.FS) (map[string]T, error) {
 	all := map[string]T{}
 	var errs []error
@@ -19,6 +19,7 @@ func Load[T any](read func(name string, text []byte) (T, error), folders ...fs.F
 		errs = append(errs, err)
 		for _, file := range files {
 			name := strings.TrimSuffix(path.Base(file), ".yaml")
+			delete(all, name)
 			text, err := fs.ReadFile(f, file)
 			if err != nil {
 				errs = append(errs, err)

@@ -10,7 +10,8 @@ import (
 )
 
 func TestLoad(t *testing.T) {
-	came := fstest.MapFS{"a.yaml": {Data: []byte("1")}, "b.yaml": {Data: []byte("2")}, "README.md": {Data: []byte("3")}}
+	came := fstest.MapFS{"a.yaml": {Data: []byte("1")}, "b.yaml": {Data: []byte("2")}, "README.md": {Data: []byte("3")},
+		"bad.yaml": {Data: []byte("5")}, "gone.yaml": {Data: []byte("6")}}
 	own := fstest.MapFS{"b.yaml": {Data: []byte("4")}, "bad.yaml": {Data: []byte("no")}, "gone.yaml": {Mode: fs.ModeDir}}
 	got, err := Load(func(name string, text []byte) (string, error) {
 		if string(text) == "no" {
