@@ -354,10 +354,18 @@ func (r ForecastRow) text(b *strings.Builder, named bool) {
 		rows = [][]string{{"least certain", "limits", "life at its limits"}}
 		for _, l := range open {
 			rows = append(rows, []string{l.Key, figureText(l.Low, l.Unit) + " to " + figureText(l.High, l.Unit),
-				LifeText(l.Lo) + " to " + LifeText(l.Hi)})
+				atLimit(l.Lo) + " to " + LifeText(l.Hi)})
 		}
 		writeColumns(b, rows)
 	}
+}
+
+// atLimit is the shorter life at a figure's limits.
+func atLimit(life float64) string {
+	if life == 0 {
+		return "none, it does not work,"
+	}
+	return LifeText(life)
 }
 
 // mostRows is how many figures a table names.

@@ -26,7 +26,8 @@ type Conditions struct {
 // A Lever is a figure that may be changed, or that is not known exactly.
 type Lever struct {
 	Figure
-	// Lo and Hi are the lives, in s, at the figure's limits, the shorter first; equal where it has none.
+	// Lo and Hi are the lives, in s, at the figure's limits, the shorter first; equal where it has none. 0: the device does
+	// not work there.
 	Lo, Hi float64
 	// Changed is the life, in s, with the figure changed by Factor; NaN: nobody changes it.
 	Factor, Changed float64
@@ -133,7 +134,7 @@ func Predict(trials []Traffic, c Conditions) (Forecast, error) {
 	f.Shelf = f.Life == v["battery.shelf_life"]
 	f.parts(v, trials, period, left)
 	f.Lo, f.Hi, f.Impossible = interval(figures, trials, c.Period, c.Confidence)
-	f.levers(figures, trials, period)
+	f.levers(figures, trials, c.Period)
 	return f, nil
 }
 
@@ -208,9 +209,9 @@ func (f Figure) drawn(u float64) float64 {
 	return f.Value + (2*u-1)*(f.High-f.Value)
 }
 
-// levers changes one figure after the other.
-func (f *Forecast) levers(figures []Figure, trials []Traffic, period float64) {
-	v := at(figures, stated)
+// levers changes one figure after the other. A device that does not work with it has no life.
+func (f *Forecast) levers(figures []Figure, trials []Traffic, each time.Duration) {
+	v, period := at(figures, stated), each.Seconds()
 	with := func(name string, x float64) float64 {
 		changed := at(figures, func(g Figure) float64 {
 			if g.Key == name {
@@ -218,7 +219,11 @@ func (f *Forecast) levers(figures []Figure, trials []Traffic, period float64) {
 			}
 			return g.Value
 		})
-		return changed.lifeOf(changed.waiting(trials, v, trials), period)
+		then := changed.waiting(trials, v, trials)
+		if changed.allPossible(then, each) != nil {
+			return 0
+		}
+		return changed.lifeOf(then, period)
 	}
 	for _, g := range figures {
 		k, _ := findKey(g.Key)

@@ -435,12 +435,22 @@ func TestDrawsThatAreImpossible(t *testing.T) {
 	if got := (Need{More: true, Bound: 1}).Verdict(f); got != stat.Undecided {
 		t.Errorf("a battery that may not work is %s", got)
 	}
+	atLimits := func(key string) (lo, hi float64) {
+		l := f.Levers[slices.IndexFunc(f.Levers, func(l Lever) bool { return l.Key == key })]
+		return l.Lo, l.Hi
+	}
+	if lo, hi := atLimits("radio.send"); lo != 0 || hi != 2*f.Life {
+		t.Errorf("at 1.5 W it does not work, at 0.5 W it lasts twice as long: got %g to %g s", lo, hi)
+	}
 	c.Set = conditions(t, c.Radio, cell, c.Period, "radio.up_rate=0.05bit..0.15bit").Set
 	if f = predict(t, c, message(1, 0)); f.Impossible != 0 {
 		t.Errorf("160 s of 1000 s: got %g", f.Impossible)
 	}
 	if f = predict(t, c, message(10, 0)); math.Abs(f.Impossible-0.3) > 0.02 || f.Lo != 0 {
 		t.Errorf("up to 1600 s of 1000 s: got %g", f.Impossible)
+	}
+	if lo, hi := atLimits("radio.up_rate"); lo != 0 || hi <= f.Life {
+		t.Errorf("at 0.05 bit/s a report takes longer than the period: got %g to %g s", lo, hi)
 	}
 }
 
