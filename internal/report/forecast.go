@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,10 +12,8 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/battery"
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
-	"edgegauge.example/edgegauge/internal/store"
 )
 
 // Joules says what the joules of results stand for in a forecast.
@@ -132,117 +129,6 @@ func (f *Forecasts) Sort() {
 	slices.SortStableFunc(f.Rows, func(a, b ForecastRow) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b.Life, a.Life))
 	})
-}
-
-// traffic is what one report is, trial by trial, and what that rests on. lacks says that connecting is left out.
-func (r *Report) traffic(treatment int, radio string, joules Joules, stated bool) (trials []battery.Traffic,
-	notes []string, lacks bool, err error) {
-	perTrial := func(response string) map[int]float64 {
-		out := map[int]float64{}
-		if c, ok := r.Cell(treatment, measure.Client, response); ok {
-			for _, p := range c.Points {
-				if !math.IsNaN(p.Mean) {
-					out[p.Trial] = p.Mean
-				}
-			}
-		}
-		return out
-	}
-	wire, out, in := perTrial("wire_bytes"), perTrial("message_size"), perTrial("response_size")
-	packets, again := perTrial("packets"), perTrial("retransmissions")
-	base, bodies := wire, len(wire) == 0
-	if bodies {
-		base = out
-		notes = append(notes, "bytes: bodies only; headers, acknowledgements and retransmissions were not measured and "+
-			"are not included (add wire_bytes, packets and retransmissions to the study's responses)")
-	}
-	if len(base) == 0 {
-		return nil, nil, false, errors.New("no bytes were measured; add wire_bytes or message_size to the study's " +
-			"responses and run it again")
-	}
-	if !bodies && len(out) == 0 {
-		in = nil // one body alone would have all of the other count as headers
-		notes = append(notes, "bytes: message_size was not measured, so half of the bytes are taken to be sent and half "+
-			"received (add message_size and response_size to the study's responses)")
-	}
-	energy, whole, note := r.joules(treatment, joules)
-	notes = append(notes, note...)
-	wait := r.waits(treatment, radio, stated, perTrial)
-	notes = append(notes, wait.notes...)
-	if lacks = wait.open != "" && !whole; lacks { // joules of the exchange have connecting in them
-		notes = append(notes, wait.open)
-	}
-	for _, id := range slices.Sorted(maps.Keys(base)) {
-		t := battery.Traffic{Up: out[id], Down: in[id], Packets: packets[id], Joules: math.NaN(), Took: math.NaN(),
-			Whole: whole}
-		if !bodies {
-			// Headers and acknowledgements go both ways alike.
-			rest := wire[id] - out[id] - in[id]
-			t.Up, t.Down = out[id]+rest/2, in[id]+rest/2
-			if rest < 0 {
-				share := out[id] / (out[id] + in[id])
-				t.Up, t.Down = wire[id]*share, wire[id]*(1-share)
-			}
-		}
-		if x, ok := wait.took[id]; ok {
-			t.Took = x
-		}
-		if j, ok := energy[id]; ok {
-			t.Joules = j
-		}
-		if whole && math.IsNaN(t.Joules) {
-			continue
-		}
-		trials = append(trials, t)
-	}
-	if !bodies {
-		text := "bytes: on the wire, as measured"
-		if len(again) > 0 {
-			text += fmt.Sprintf(", including %s retransmitted packets per request", significant(meanOf(again)))
-		}
-		notes = append(notes, text)
-	}
-	if len(trials) == 1 {
-		notes = append(notes, "one trial: the interval does not include the variation between trials")
-	}
-	return trials, notes, lacks, nil
-}
-
-// joules are those of the client for a request, trial by trial.
-func (r *Report) joules(treatment int, as Joules) (energy map[int]float64, whole bool, notes []string) {
-	response := "energy"
-	if as == OfExchange {
-		response = "energy_gross"
-	}
-	c, ok := r.Cell(treatment, measure.Client, response)
-	switch {
-	case !ok && as == OfExchange:
-		return nil, false, []string{"joules: the results have no energy_gross of the client; the radio's model is used " +
-			"instead"}
-	case !ok:
-		return nil, false, []string{"joules: the results have none; the processor's energy is device.processing (" +
-			"--set device.processing=…)"}
-	case as == NoJoules, as == "" && c.Method != store.Measured:
-		return nil, false, []string{fmt.Sprintf("joules: the client's %s ones are not used (--joules says what they "+
-			"cover)", c.Method)}
-	}
-	energy = map[int]float64{}
-	for _, p := range c.Points {
-		energy[p.Trial] = max(0, p.Mean)
-	}
-	what := "of the processor, added to the radio's"
-	if as == OfExchange {
-		what = "instead of sending, receiving and waiting"
-	}
-	return energy, as == OfExchange, []string{fmt.Sprintf("joules: %s %s at the client, %s", c.Method, response, what)}
-}
-
-func meanOf(m map[int]float64) float64 {
-	var sum float64
-	for _, trial := range slices.Sorted(maps.Keys(m)) {
-		sum += m[trial]
-	}
-	return sum / float64(len(m))
 }
 
 // LifeText is a time in the unit that people plan in.
@@ -363,7 +249,7 @@ func (r ForecastRow) text(b *strings.Builder, named bool) {
 // atLimit is the shorter life at a figure's limits.
 func atLimit(life float64) string {
 	if life == 0 {
-		return "none, it does not work,"
+		return "none (does not work)"
 	}
 	return LifeText(life)
 }
