@@ -87,8 +87,12 @@ func (f Fleet) notes() []string {
 	if f.Prices == nil {
 		return append(out, "servers and cost need prices: --prices FILE (doc/battery-life.md)")
 	}
-	return append(out, fmt.Sprintf("servers: %g cores each, of which %g %% may be busy; the limits of the cost are "+
+	out = append(out, fmt.Sprintf("servers: %g cores each, of which %g %% may be busy; the limits of the cost are "+
 		"the sums of the limits of its parts", f.Prices.ServerCores, 100*f.Prices.Utilization))
+	if free := f.Prices.Free(); len(free) > 0 {
+		out = append(out, "the cost leaves out what has no price or a price of 0: "+strings.Join(free, ", "))
+	}
+	return out
 }
 
 // amountText is a figure with the ends of its interval.

@@ -50,6 +50,20 @@ func Read(text []byte) (Prices, error) {
 	return p, nil
 }
 
+// Free are the keys of what costs nothing, be it that the file says so or that it says nothing.
+func (p Prices) Free() []string {
+	var out []string
+	for _, x := range []struct {
+		key   string
+		price float64
+	}{{"server_month", p.ServerMonth}, {"GB", p.Gigabyte}, {"device_month", p.DeviceMonth}} {
+		if x.price == 0 {
+			out = append(out, x.key)
+		}
+	}
+	return out
+}
+
 // An Amount is a figure with its interval; Lo and Hi are NaN where there is none.
 type Amount struct{ Center, Lo, Hi float64 }
 

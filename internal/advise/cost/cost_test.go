@@ -67,6 +67,17 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// What the file does not price is free, and said to be.
+func TestFree(t *testing.T) {
+	for text, want := range map[string]string{table: "", strings.Replace(table, "GB: 0.1\n", "", 1): "GB",
+		"currency: EUR\nserver_cores: 4\nutilization: 1\ndevice_month: 0\n": "server_month GB device_month"} {
+		p, err := Read([]byte(text))
+		if got := strings.Join(p.Free(), " "); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
 // What strangers write never panics, and what is read can be computed with.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(table))
