@@ -38,14 +38,17 @@ type Estimate struct {
 	units   bool    // as Series.Units
 }
 
-// A Check is a requirement's verdict for one candidate; the worse side counts
-// where both sides have the response.
+// A Check is a requirement's verdict for one candidate. Where both sides have the response, it is that of the side
+// which is the furthest from meeting it beyond doubt, and of two that are alike that of the worse one.
 type Check struct {
 	Requirement Condition
 	Verdict     stat.Verdict // confirmed: met beyond doubt
-	Figure      Estimate
-	Needed      int    // trials that would decide it; 0: cannot be said
-	Doubt       string // why nothing could be tested; empty: it was
+	Figure      Estimate     // of that side
+	Needed      int          // trials that would decide it; 0: cannot be said
+	Doubt       string       // why nothing could be tested; empty: it was
+
+	sides []Estimate   // of all sides that it is about
+	worse measure.Side // that with the worse figure
 }
 
 // A Need is a requirement on what no trial measures but a model tells, such as a
@@ -209,7 +212,10 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 	}
 	for _, r := range requirements {
 		f, err := figure(all, levels, r.Term, confidence, r.Less, meanOf)
-		k := Check{Requirement: r, Figure: f, Verdict: stat.Undecided}
+		k := Check{Requirement: r, Figure: f, Verdict: stat.Undecided, worse: f.Side}
+		if err == nil {
+			k.sides, err = figuresOf(all, levels, r.Term, confidence, meanOf)
+		}
 		if few := (lacking{}); errors.As(err, &few) {
 			k.Doubt = fmt.Sprintf("a trial has no %s of %s: %s", few.figure, few.response, few.advice())
 		} else if err != nil {
@@ -221,44 +227,66 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 }
 
 // figure finds a treatment's figure. Without a side in the term it is the worse
-// side's: the larger, where small is good. Every side that others have must be known.
+// side's: the larger, where small is good.
 func figure(all []Series, levels []string, t Term, confidence float64, small bool,
 	center func(Term, []float64, float64, bool) (stat.Summary, error)) (Estimate, error) {
-	own := slices.DeleteFunc(slices.Clone(all), func(s Series) bool {
+	sides, err := figuresOf(all, levels, t, confidence, center)
+	if err != nil {
+		nan := math.NaN()
+		out := Estimate{Term: t, Center: stat.Summary{Center: nan, Lo: nan, Hi: nan}}
+		if own := ofTreatment(all, levels, t); len(own) == 1 {
+			out.Side = own[0].Side
+		}
+		return out, err
+	}
+	out, modelled := sides[0], false
+	for i, f := range sides {
+		modelled = modelled || f.Modelled // which one is the worse rests on it
+		if i > 0 && (f.Center.Center > out.Center.Center) == small {
+			out = f
+		}
+	}
+	out.Modelled = modelled
+	return out, nil
+}
+
+// ofTreatment are the series of what a term means.
+func ofTreatment(all []Series, levels []string, t Term) []Series {
+	return slices.DeleteFunc(slices.Clone(all), func(s Series) bool {
 		return !slices.Equal(s.Levels, levels) || !t.Matches(s)
 	})
-	nan := math.NaN()
-	out, found := Estimate{Term: t, Center: stat.Summary{Center: nan, Lo: nan, Hi: nan}}, false
-	if len(own) == 1 {
-		out.Side = own[0].Side
-	}
+}
+
+// figuresOf are a treatment's figures of what a term means, one of each side. Every side that others have must be
+// known.
+func figuresOf(all []Series, levels []string, t Term, confidence float64,
+	center func(Term, []float64, float64, bool) (stat.Summary, error)) ([]Estimate, error) {
+	own := ofTreatment(all, levels, t)
 	for _, side := range sidesOf(all, t) {
 		if len(own) > 0 && !slices.Contains(sidesOf(own, t), side) { // which may be the worse one
-			return out, fmt.Errorf("it has no %s of the %s, as others have, and the worse side counts; %s.%[1]s is of all",
+			return nil, fmt.Errorf("it has no %s of the %s, as others have, and the worse side counts; %s.%[1]s is of all",
 				t.Response, side, own[0].Side)
 		}
 	}
+	var out []Estimate
 	for _, s := range own {
 		xs, err := s.values(t.Figure)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 		m, err := center(Term{Response: s.Response, Figure: t.Figure}, xs, confidence, s.Units)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
-		out.Modelled = out.Modelled || s.Modelled
-		if !found || (m.Center > out.Center.Center) == small {
-			out = Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
-				Values: xs, Modelled: s.Modelled, Failed: s.Failed, units: s.Units}
-			if s.Starved() {
-				out.waiting = s.Waiting
-			}
+		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
+			Values: xs, Modelled: s.Modelled, Failed: s.Failed, units: s.Units}
+		if s.Starved() {
+			f.waiting = s.Waiting
 		}
-		found = true
+		out = append(out, f)
 	}
-	if !found {
-		return out, fmt.Errorf("it has no valid trial with %s; edgegauge report shows why", t)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("it has no valid trial with %s; edgegauge report shows why", t)
 	}
 	return out, nil
 }
@@ -311,45 +339,71 @@ func Counting(all []Series, t Term) []measure.Side {
 	return out
 }
 
-// judgeChecks holds every figure against its bound, Holm over all of them.
+// badness orders verdicts, the best first.
+var badness = map[stat.Verdict]int{stat.Confirmed: 0, stat.Undecided: 1, stat.Contradicted: 2}
+
+// judgeChecks holds every figure against its bound, Holm over all of them. A requirement on both sides is met where
+// both meet it: the side that is better on average may be the one of which less is known.
 func judgeChecks(cs []Candidate, confidence float64) {
 	var claims []stat.Claim
 	var of []*Check
+	var figures []Estimate
 	for i := range cs {
 		for j := range cs[i].Checks {
 			k := &cs[i].Checks[j]
-			claim := stat.Claim{Bound: 0, Below: k.Requirement.Less}
-			if k.Doubt == "" {
-				bounds := slices.Repeat([]float64{k.Requirement.Bound}, len(k.Figure.Values))
-				x, err := stat.DifferencePaired(k.Figure.Values, bounds, confidence)
+			var own []stat.Claim
+			for _, f := range k.sides {
+				bounds := slices.Repeat([]float64{k.Requirement.Bound}, len(f.Values))
+				x, err := stat.DifferencePaired(f.Values, bounds, confidence)
 				if err != nil {
 					k.Doubt = err.Error()
 				}
-				claim.Contrast = x
+				own = append(own, stat.Claim{Contrast: x, Bound: 0, Below: k.Requirement.Less})
 			}
-			claims, of = append(claims, claim), append(of, k)
+			if k.Doubt != "" {
+				continue
+			}
+			k.Verdict = "" // of no side yet
+			for n, f := range k.sides {
+				claims, of, figures = append(claims, own[n]), append(of, k), append(figures, f)
+			}
 		}
 	}
 	alpha := 1 - confidence
 	for i, v := range stat.Judge(claims, alpha) {
-		k := of[i]
-		if k.Verdict = v; k.Doubt != "" {
-			k.Verdict = stat.Undecided
+		k, doubt := of[i], ""
+		if v != stat.Undecided && k.Requirement.waitingExplains(figures[i]) {
+			v = stat.Undecided
+			doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
 		}
-		if k.Verdict != stat.Undecided && k.waitingExplains() {
-			k.Verdict = stat.Undecided
-			k.Doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
+		if v == stat.Confirmed && k.Requirement.ofAnswered(figures[i]) {
+			v = stat.Undecided
+			doubt = fmt.Sprintf("%.3g %% of its requests failed: the %s is of those that were answered, and among all it is "+
+				"one that was not", 100*figures[i].Failed, figures[i].Figure)
 		}
+		if worse := badness[v] - badness[k.Verdict]; k.Verdict == "" || worse > 0 ||
+			worse == 0 && figures[i].Side == k.worse {
+			k.Verdict, k.Figure, k.Doubt = v, figures[i], doubt
+		}
+	}
+	for _, k := range of {
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
 			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
 		}
 	}
 }
 
-// waitingExplains reports whether the verdict would turn if programs had not waited for a
+// waitingExplains reports whether the verdict on a figure would turn if programs had not waited for a
 // CPU: times would have been shorter, rates higher.
-func (k Check) waitingExplains() bool {
-	return WaitingTurns(k.Figure.waiting, k.Figure.Center.Center, k.Figure.Unit, k.Requirement.Bound)
+func (c Condition) waitingExplains(f Estimate) bool {
+	return WaitingTurns(f.waiting, f.Center.Center, f.Unit, c.Bound)
+}
+
+// ofAnswered reports whether so many requests failed that the quantile of a time among all of them is one of those, for
+// which there is no time, and no bound on it is kept to.
+func (c Condition) ofAnswered(f Estimate) bool {
+	beyond, ok := map[string]float64{"median": 0.5, "p95": 0.05}[f.Figure]
+	return ok && c.Less && f.Failed > beyond && slices.Contains([]string{"rtt", "response_time", "total_time"}, f.Response)
 }
 
 // meet says of each candidate whether it meets all that is asked.
@@ -369,9 +423,8 @@ func meet(cs []Candidate) {
 // rank sorts: candidates that meet the requirements, those that may, those that do
 // not; within each by the first objective.
 func (c *Choice) rank() {
-	order := map[stat.Verdict]int{stat.Confirmed: 0, stat.Undecided: 1, stat.Contradicted: 2}
 	slices.SortStableFunc(c.Candidates, func(a, b Candidate) int {
-		if d := cmp.Compare(order[a.Meets], order[b.Meets]); d != 0 {
+		if d := cmp.Compare(badness[a.Meets], badness[b.Meets]); d != 0 {
 			return d
 		}
 		d := cmp.Compare(a.Objectives[0].Center.Center, b.Objectives[0].Center.Center)

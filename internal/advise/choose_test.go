@@ -2,6 +2,7 @@ package advise
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -150,6 +151,109 @@ func TestWorseSideCounts(t *testing.T) {
 		[]Condition{mustRequire(t, "peak_rss < 32MB")}, 0.95)
 	if err != nil || c.Candidates[0].Meets != stat.Contradicted || c.Candidates[0].Objectives[0].Center.Center != 20e6 {
 		t.Errorf("got %+v, %v", c.Candidates, err)
+	}
+}
+
+// Of a server that takes 5 % more than is allowed and scatters by 20 %, and a client that keeps to the bound by 1 % in
+// every trial, the pair does not keep to it. By the means of six trials the client is the worse side in a quarter of
+// the studies, and it alone was judged.
+func TestARequirementOnBothSidesIsMetByBoth(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	const studies = 300
+	wrong, clientWorse := 0, 0
+	for range studies {
+		steady, far := around(r, 0.0099, 0.0005, 6), around(r, 0.0105, 0.2, 6)
+		client, server := series("a", "cpu", steady...), series("a", "cpu", far...)
+		server.Side = measure.Server
+		c, err := Choose([]Series{client, server}, []Objective{{Term: mustTerm(t, "client.cpu")}},
+			[]Condition{mustRequire(t, "cpu < 10ms")}, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := c.Candidates[0].Checks[0]
+		if mean(far) < mean(steady) {
+			clientWorse++
+		}
+		if k.Verdict == stat.Confirmed {
+			wrong++
+		}
+		if k.Verdict != stat.Confirmed && k.Figure.Side != measure.Server {
+			t.Fatalf("the %s is said to keep the requirement from being met: %+v", k.Figure.Side, k)
+		}
+	}
+	t.Logf("confirmed in %d of %d; the client is the worse side in %d", wrong, studies, clientWorse)
+	if wrong > studies*5/100 || clientWorse < studies/10 {
+		t.Errorf("confirmed in %d of %d; the client is the worse side in %d", wrong, studies, clientWorse)
+	}
+}
+
+// A requirement whose bound is the truth is decided wrongly, whichever way, in at most 5 of 100 studies of four
+// treatments and two requirements; one that is kept to, or broken, by twice the scatter is decided.
+func TestRequirementsAreSeldomDecidedWrongly(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	const studies = 200
+	wrong, decided := 0, 0
+	for range studies {
+		var all []Series
+		for _, name := range []string{"a", "b", "c"} {
+			all = append(all, series(name, "rtt", around(r, 0.1, 0.1, 8)...), series(name, "message_size",
+				around(r, 100, 0.01, 8)...))
+		}
+		all = append(all, series("far", "rtt", around(r, 0.12, 0.1, 8)...), series("far", "message_size",
+			around(r, 98, 0.01, 8)...))
+		// of a logarithmic scatter the mean is larger than the median, by its variance's half
+		rtt, size := mustRequire(t, "rtt < 100ms"), mustRequire(t, "message_size < 100B")
+		rtt.Bound, size.Bound = 0.1*math.Exp(0.005), 100*math.Exp(0.5e-4)
+		c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}}, []Condition{rtt, size}, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := false
+		for _, x := range c.Candidates {
+			for i, k := range x.Checks {
+				right := []stat.Verdict{stat.Contradicted, stat.Confirmed}[i]
+				bad = bad || k.Verdict != stat.Undecided && (x.Name != "far" || k.Verdict != right)
+				if x.Name == "far" && k.Verdict == right {
+					decided++
+				}
+			}
+		}
+		if bad {
+			wrong++
+		}
+	}
+	text := fmt.Sprintf("a wrong verdict in %d of %d studies; %d of %d of what is plain are decided", wrong, studies,
+		decided, 2*studies)
+	if t.Log(text); wrong > studies*7/100 || decided < studies {
+		t.Error(text)
+	}
+}
+
+// The p95 of requests of which more than one in twenty fails is that of those that were answered: among all it is one
+// that was not. A bound that even those break is broken.
+func TestAQuantileOfAnsweredRequestsMeetsNoBound(t *testing.T) {
+	for _, tt := range []struct {
+		failed float64
+		bound  string
+		want   stat.Verdict
+	}{
+		{0.04, "rtt.p95 < 100ms", stat.Confirmed}, {0.06, "rtt.p95 < 100ms", stat.Undecided},
+		{0.06, "rtt.p95 < 10ms", stat.Contradicted}, {0.06, "rtt.median < 100ms", stat.Confirmed},
+		{0.6, "rtt.median < 100ms", stat.Undecided}, {0.6, "rtt.p95 > 10ms", stat.Confirmed},
+		{0.6, "serialization.p95 < 100ms", stat.Confirmed},
+	} {
+		all := []Series{series("a", "rtt", 0.010, 0.011, 0.0105), series("a", "serialization", 0.010, 0.011, 0.0105)}
+		for i := range all {
+			all[i].Failed = tt.failed
+		}
+		c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}}, []Condition{mustRequire(t, tt.bound)}, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := c.Candidates[0].Checks[0]; k.Verdict != tt.want || strings.Contains(k.Doubt, "failed") !=
+			(tt.want == stat.Undecided) {
+			t.Errorf("%g of the requests failed, %s: %s %q, want %s", tt.failed, tt.bound, k.Verdict, k.Doubt, tt.want)
+		}
 	}
 }
 
