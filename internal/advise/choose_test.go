@@ -257,6 +257,26 @@ func TestAQuantileOfAnsweredRequestsMeetsNoBound(t *testing.T) {
 	}
 }
 
+// What a meter read and what a model says are not compared, however far they are apart.
+func TestChooseComparesNothingMeasuredWithAModel(t *testing.T) {
+	all := []Series{series("metered", "energy", 1, 1.01, 1), series("metered too", "energy", 2, 2.01, 2),
+		series("modelled", "energy", 3, 3.01, 3)}
+	all[2].Modelled = true
+	c, err := Choose(all, []Objective{{Term: mustTerm(t, "energy")}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	too, model := c.Candidates[1], c.Candidates[2]
+	if too.Noise || too.Front || model.Name != "modelled" || !model.Noise || !math.IsNaN(model.Ratio.Estimate) ||
+		!model.Unsure {
+		t.Errorf("got %+v and %+v", too, model)
+	}
+	if next := strings.Join(c.Next(), "\n"); next != "modelled vs metered: one is measured, the other modelled; measure "+
+		"both with a meter" {
+		t.Errorf("next: %s", next)
+	}
+}
+
 // What choose ranks by is what report shows: of trial medians the median, though a trial far off makes their mean
 // larger.
 func TestChooseRanksMediansByTheirMedian(t *testing.T) {

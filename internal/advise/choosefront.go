@@ -50,7 +50,8 @@ func (c *Choice) telling(all []Series, objective int) func(i, j int) bool {
 	}
 	return func(i, j int) bool {
 		r, err := pairs.Interval(i, j)
-		if err != nil || !(r.Hi < r.Even()) && !(r.Lo > r.Even()) {
+		if err != nil || !c.Candidates[i].alikeMeasured(c.Candidates[j], objective) ||
+			!(r.Hi < r.Even()) && !(r.Lo > r.Even()) {
 			return false
 		}
 		if more := r.Lo > r.Even(); more != c.Objectives[objective].Maximize {

@@ -23,7 +23,7 @@ func (c *Choice) noise(all []Series) {
 	for i := range c.Candidates[1:] {
 		x := &c.Candidates[i+1]
 		x.Noise = true
-		if err != nil {
+		if err != nil || !x.alikeMeasured(*best, 0) {
 			continue
 		}
 		r, err := pairs.Compare(i+1, 0)
@@ -51,6 +51,12 @@ func (c *Choice) noise(all []Series) {
 			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
 		}
 	}
+}
+
+// alikeMeasured reports whether an objective of two candidates is measured in both, or modelled in both: the two are
+// never compared.
+func (x Candidate) alikeMeasured(y Candidate, objective int) bool {
+	return x.Objectives[objective].Modelled == y.Objectives[objective].Modelled
 }
 
 // RatioOfCommon is the ratio of the centers of two rows, as stat.NewAllPairs has them, in the
@@ -193,6 +199,9 @@ func (c Choice) Next() []string {
 		}
 		n := len(x.Objectives[0].Values)
 		switch {
+		case !x.alikeMeasured(c.Candidates[0], 0):
+			out = append(out, fmt.Sprintf("%s vs %s: one is measured, the other modelled; measure both with a meter", x.Name,
+				c.Candidates[0].Name))
 		case math.IsNaN(x.Ratio.Estimate):
 			out = append(out, fmt.Sprintf("%s vs %s: run at least two blocks with both", x.Name, c.Candidates[0].Name))
 		case x.waited:

@@ -119,7 +119,7 @@ func relative(all []Series) []Series {
 		}
 		r := Series{Factors: []string{"over"}, Levels: []string{s.Name() + " over " + base.Name()}, Stack: s.Stack,
 			Floor: s.Floor, Side: s.Side, Response: s.Response, Unit: "1", Modelled: s.Modelled || base.Modelled,
-			Waiting: max(s.Waiting, base.Waiting)}
+			Waiting: max(s.Waiting, base.Waiting), Longer: s.Longer + base.Longer}
 		for _, t := range s.Trials {
 			i := slices.IndexFunc(base.Trials, func(b TrialSummary) bool { return b.Block == t.Block })
 			if i >= 0 && t.Mean > 0 && base.Trials[i].Mean > 0 {

@@ -26,6 +26,19 @@ func near(v float64) []float64 {
 	return out
 }
 
+// Of trials that ended before they had a figure the ratios of the others tell nothing: those are the better ones.
+func TestRatiosOfTheBetterTrialsTellNothing(t *testing.T) {
+	old := []Series{seriesOf("a", near(1)...), seriesOf("b", near(3)...)}
+	for i, which := range []string{"the first treatment's", "the other's"} {
+		now := []Series{seriesOf("a", near(1)...), seriesOf("b", near(3)...)}
+		now[i].Longer = 2
+		r, err := Repeat(old, now, 0.95, 0.05)
+		if err != nil || r.Ratios[0].Agreement != CannotTell || r.Agreement() != CannotTell {
+			t.Errorf("%s: got %+v, %v", which, r.Ratios, err)
+		}
+	}
+}
+
 // A machine twice as slow differs in every figure and agrees in every ratio; one stack that is slower differs in both;
 // few or scattered trials tell neither, and nor do those that waited for a CPU.
 func TestRepeat(t *testing.T) {
