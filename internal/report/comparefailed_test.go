@@ -1,11 +1,14 @@
 package report
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -118,6 +121,61 @@ func TestConfirmationsCountFailedRequests(t *testing.T) {
 		rose := tt.want == history.Worse && tt.faster < 2 || strings.Contains(tt.what, "outage")
 		if told := strings.Contains(strings.Join(p.Doubts, "\n"), "failed requests: "); told != rose {
 			t.Errorf("%s: told of failed requests: %v, %q", tt.what, told, p.Doubts)
+		}
+	}
+}
+
+// A version that gives no figure of one treatment, or no valid trial, is not dismissed by what it gives of the others:
+// all trials lost are a change for the worse, where chance does not explain it.
+func TestAConfirmationLooksForWhatIsGone(t *testing.T) {
+	for _, tt := range []struct {
+		what   string
+		blocks int
+		gone   bool // else its trials are invalid
+		want   history.Verdict
+		doubt  string
+	}{
+		{"every trial of b is invalid", 12, false, history.Worse, "lost trials: b: 0 of 12 trials are valid"},
+		{"every trial of b is invalid, of few", 4, false, history.CannotTell, "the new version has no RTT of b, client"},
+		{"no trial of b has its CPU time", 12, true, history.CannotTell, "the new version has no CPU time of b, client"},
+	} {
+		w := exactly(nil)
+		w.exact = func(at map[string]string, block int) []store.Result {
+			lacks := at["stack"] == "b"
+			if lacks && !tt.gone {
+				return nil
+			}
+			var out []store.Result
+			for _, response := range []string{"rtt", "cpu"} {
+				if response == "cpu" && lacks {
+					continue
+				}
+				v := 2e-3 * wobble(block)
+				out = append(out, store.Result{Side: measure.Client, Response: response, Unit: "s", N: 100, Mean: v, SD: v / 10,
+					Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured})
+			}
+			return out
+		}
+		file := fmt.Sprintf("study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [a, a@base, b, b@base]}\n"+
+			"design: {replications: %d, seed: 1}\n", tt.blocks)
+		p := PastOf(reportOf(t, w.write(t, file)), &Confirms{Responses: []string{"rtt", "cpu"}, Detect: 0.05})
+		if got := p.Verdict(); got != tt.want || len(p.Answers) != 4 {
+			t.Errorf("%s: got %s (%s) from %d answers, want %s", tt.what, got, p.Failed, len(p.Answers), tt.want)
+		}
+		if doubts := strings.Join(p.Doubts, "\n"); !strings.Contains(doubts, tt.doubt) {
+			t.Errorf("%s: no %q in %q", tt.what, tt.doubt, doubts)
+		}
+		var text, data strings.Builder
+		if p.ConfirmationText(&text) != nil || p.ConfirmationJSON(&data) != nil {
+			t.Fatal("cannot be written")
+		}
+		for _, a := range p.Answers {
+			if math.IsNaN(a.Ratio.Estimate) {
+				continue
+			}
+			if said := fmt.Sprintf("intervals of %.4g %%", 100*a.Ratio.Confidence); !strings.Contains(text.String(), said) {
+				t.Errorf("%s: no %q in\n%s", tt.what, said, text.String())
+			}
 		}
 	}
 }

@@ -51,7 +51,8 @@ func (p *Past) answer(r *Report) {
 	failing := p.failing(r)
 	old, new = wanted(old), wanted(new)
 	level := ConfirmedAt / float64(max(1, min(len(old), len(new))))
-	c, err := advise.Compare(old, new, nil, 1-level, p.Confirms.Detect)
+	p.confidence = 1 - level
+	c, err := advise.Compare(old, new, nil, p.confidence, p.Confirms.Detect)
 	if err != nil {
 		if p.Failed = err.Error(); len(lost) > 0 {
 			p.Failed = strings.Join(p.Doubts[len(doubts):], "; ")
@@ -60,9 +61,8 @@ func (p *Past) answer(r *Report) {
 	}
 	setups := map[string]string{} // by the levels of a series
 	for i, s := range r.Series() {
-		if levels, base := versioned(s.Levels); !base {
-			setups[placeKey(levels)] = setupDigest(r.Treatments[r.Cells[i].Treatment].setup)
-		}
+		levels, _ := versioned(s.Levels)
+		setups[placeKey(levels)] = setupDigest(r.Treatments[r.Cells[i].Treatment].setup) // one for both versions
 	}
 	for _, x := range c.Contrasts {
 		verdict := history.CannotTell
@@ -93,6 +93,30 @@ func (p *Past) answer(r *Report) {
 		p.Answers = append(p.Answers, PastAnswer{setups[placeKey(x.Levels)], history.Confirmation{Treatment: x.Treatment,
 			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir,
 			Blocks: min(x.Trials[0], x.Trials[1])}})
+	}
+	p.gone(c, old, lost, setups, level)
+}
+
+// gone answers for the figures of the old version that the new one lacks, as where no request was answered, or no trial
+// is valid: nothing is dismissed there.
+func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]advise.Loss, setups map[string]string,
+	level float64) {
+	none := math.NaN()
+	for _, a := range old {
+		key := placeKey(a.Levels)
+		if slices.ContainsFunc(c.Contrasts, func(x advise.Contrast) bool {
+			return placeKey(x.Levels) == key && x.Side == a.Side && x.Response == a.Response
+		}) {
+			continue
+		}
+		verdict := history.CannotTell
+		if l, ok := lost[key]; ok {
+			verdict = withLoss(verdict, l, level)
+		}
+		p.Doubts = append(p.Doubts, fmt.Sprintf("the new version has no %s of %s, %s", words(a.Response), a.Name(), a.Side))
+		p.Answers = append(p.Answers, PastAnswer{setups[key], history.Confirmation{Treatment: a.Name(), Side: a.Side,
+			Response: a.Response, Verdict: verdict, Dir: p.Dir,
+			Ratio: stat.Comparison{Estimate: none, Lo: none, Hi: none, P: none}}})
 	}
 }
 
@@ -161,16 +185,13 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	}
 	writeColumns(&b, rows)
 	wrap(&b, fmt.Sprintf("intervals of %.4g %%, paired by block; a change of less than %g %% does not matter",
-		100*p.confidence(), 100*p.Confirms.Detect), "  ")
+		100*p.confidence, 100*p.Confirms.Detect), "  ")
 	for _, text := range p.Doubts {
 		wrap(&b, "! "+text, "  ")
 	}
 	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
-
-// confidence is that of a confirmation's intervals.
-func (p Past) confidence() float64 { return 1 - ConfirmedAt/float64(max(1, len(p.Answers))) }
 
 // ConfirmationJSON writes the same for programs.
 func (p Past) ConfirmationJSON(w io.Writer) error {
@@ -195,7 +216,7 @@ func (p Past) ConfirmationJSON(w io.Writer) error {
 		Detect     float64  `json:"detect"`
 		Figures    []answer `json:"figures"`
 		Warnings   []string `json:"warnings"`
-	}{1, string(p.Verdict()), p.Dir, p.Confirms.OldDir, p.Confirms.NewDir, p.Trials, p.Took.Seconds(), p.confidence(),
+	}{1, string(p.Verdict()), p.Dir, p.Confirms.OldDir, p.Confirms.NewDir, p.Trials, p.Took.Seconds(), p.confidence,
 		p.Confirms.Detect, []answer{}, orEmpty(p.Doubts)}
 	for _, a := range p.Answers {
 		out.Figures = append(out.Figures, answer{a.Treatment, string(a.Side), a.Response, string(a.Verdict), a.Blocks,

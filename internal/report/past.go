@@ -33,6 +33,8 @@ type Past struct {
 	Doubts   []string      // about a confirmation
 	Trials   int           // valid ones
 	Took     time.Duration // all trials
+
+	confidence float64 // of a confirmation's intervals
 }
 
 // A PastFigure is a series' point in one result.
