@@ -120,7 +120,8 @@ func (h *History) confirmations(all []Past, newest Past) []history.Confirmation 
 			continue
 		}
 		old, new := place(p.Confirms.Old), place(p.Confirms.New)
-		if old < 0 || new <= old {
+		copied := slices.ContainsFunc(h.Confirm, func(q Past) bool { return q.Began.Equal(p.Began) })
+		if old < 0 || new <= old || copied {
 			continue
 		}
 		h.Confirm = append(h.Confirm, p)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
@@ -59,6 +60,18 @@ func TestAHistoryTakesEndedStudies(t *testing.T) {
 		if got := PastOf(reportOf(t, dir), nil).Failed; got != "" {
 			t.Errorf("%s, %d measured, ended: got %q", x.design, x.measured, got)
 		}
+	}
+}
+
+// A confirmation and its copy are one.
+func TestAConfirmationCountsOnce(t *testing.T) {
+	at := func(day int) time.Time { return time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC) }
+	c := Past{Dir: "c", Began: at(3), Confirms: &Confirms{Old: at(1), New: at(2)}}
+	kept, later := c, c
+	kept.Dir, later.Dir, later.Began = "kept", "later", at(4)
+	h, err := MakeHistory([]Past{{Dir: "1", Began: at(1)}, {Dir: "2", Began: at(2)}, c, kept, later}, "", ByDate, nil)
+	if err != nil || len(h.Confirm) != 2 || h.Confirm[0].Dir != "c" || h.Confirm[1].Dir != "later" {
+		t.Errorf("got %+v, %v", h.Confirm, err)
 	}
 }
 

@@ -25,11 +25,18 @@ const leftOutKey = "left_out"
 // readyFile is what a trial's programs said when they were ready.
 const readyFile = "ready.json"
 
+// besides are the files that commands leave beside results, without a checksum: the answers of a search for a capacity
+// and of a scaling, where a search stands, and which runs a confirmation is of.
+var besides = []string{"capacity.json", "capacity.html", "capacity-search.json", "scaling.json", "confirmation.json"}
+
+// Besides are the files beside results that a copy by Keep has, too, where they are there.
+func Besides() []string { return slices.Clone(besides) }
+
 // RawFolders are the folders of raw files, which a copy by Keep may leave out.
 func RawFolders() []string { return slices.Clone(kinds) }
 
 // Keep copies results into a new directory, small enough for a repository: studies,
-// facts (those of benches, too), plan and ledger, and of each treatment's first valid trial what its
+// facts (those of benches, too), plan and ledger, Besides, and of each treatment's first valid trial what its
 // programs said of themselves. Of the raw files only those in the folders named by
 // raw are copied, and no logs; the copy says what it leaves out, and is complete
 // without it. It cannot be resumed.
@@ -200,6 +207,11 @@ func (s *Store) texts() ([]string, error) {
 	}
 	for _, r := range benches {
 		names = append(names, r.file)
+	}
+	for _, name := range besides {
+		if _, err := os.Lstat(s.path(name)); err == nil {
+			names = append(names, name)
+		}
 	}
 	trials, err := s.Trials()
 	if err != nil {

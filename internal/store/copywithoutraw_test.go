@@ -62,6 +62,32 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// What a search or a confirmation left beside its results is in the copy, which would else be of an ordinary run; a
+// link in its place is not.
+func TestKeepHasTheAnswers(t *testing.T) {
+	s := create(t, 1)
+	ok(t, write(t, s, 1, 10).Commit(results, quality))
+	for _, name := range besides {
+		ok(t, os.WriteFile(s.path(name), []byte(name), 0o644))
+	}
+	ok(t, os.WriteFile(s.path("notes.txt"), []byte("mine"), 0o644))
+	dir := filepath.Join(t.TempDir(), "kept")
+	ok(t, s.Keep(dir))
+	for _, name := range besides {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != name {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "notes.txt")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what no command wrote: %v", err)
+	}
+	ok(t, os.Remove(s.path(besides[0])))
+	ok(t, os.Symlink("/etc/hostname", s.path(besides[0])))
+	if err := s.Keep(dir + "2"); !errors.Is(err, ErrForeign) {
+		t.Errorf("a link: %v", err)
+	}
+}
+
 // A heard file tells when it is synced.
 type heard struct {
 	diskFile
