@@ -422,6 +422,22 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
+// What the device draws all the time is drawn in the pulse, too, and a setup has no lower peak than its mean.
+func TestThePulseIsOfAllThatIsOn(t *testing.T) {
+	rs, cells := load(t)
+	for sets, want := range map[string]float64{"": 15.9 / 2.8, "device.sleep=14mW": (15.9 + 14) / 2.8,
+		"radio.setup_power=28mW": 10, "device.efficiency=50%": 2 * 15.9 / 2.8} {
+		f := predict(t, conditions(t, rs["ble"], cells["CR2032"], time.Hour, strings.Fields(sets)...), message(100, 100))
+		if math.Abs(1e3*f.Peak/want-1) > 1e-9 {
+			t.Errorf("%q: got %g mA, want %g", sets, 1e3*f.Peak, want)
+		}
+	}
+	c := conditions(t, rs["ble"], cells["CR2032"], time.Hour, "device.sleep=70mW")
+	if _, err := Predict([]Traffic{message(100, 100)}, c); !errors.Is(err, ErrPulse) {
+		t.Errorf("70 mW beside the radio are more than 30 mA: %v", err)
+	}
+}
+
 // Where a figure's upper half is more than the battery gives, a part of such devices does not work.
 func TestDrawsThatAreImpossible(t *testing.T) {
 	cell := profile(t, Battery, "capacity=1Ah", "voltage=1V", "pulse=1.25A")

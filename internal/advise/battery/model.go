@@ -132,9 +132,10 @@ func (v values) listen(d float64) float64 {
 	return first*v["radio.receive"] + (d-first)*v.cycled("radio.drx_on", "radio.drx_cycle")
 }
 
-// peak is the highest current, in A.
+// peak is the highest current, in A. That of the setup is at least its mean.
 func (v values) peak() float64 {
-	return max(v["radio.send"], v["radio.receive"]) / v["battery.voltage"] / v["device.efficiency"]
+	radio := max(v["radio.send"], v["radio.receive"], v["radio.setup_power"])
+	return (radio + v["device.sleep"]) / v["battery.voltage"] / v["device.efficiency"]
 }
 
 // joules is the energy that the battery has for the device.
@@ -169,7 +170,7 @@ func (v values) life(watts float64) (seconds, left float64) {
 // possible is an error if the device cannot work so at all.
 func (v values) possible(t Traffic, period time.Duration) error {
 	if peak := v.peak(); peak > v["battery.pulse"] {
-		return fmt.Errorf("%w: the radio draws %.3g mA, and the battery gives pulses of at most %.3g mA; name another "+
+		return fmt.Errorf("%w: the device draws %.3g mA, and the battery gives pulses of at most %.3g mA; name another "+
 			"battery, or the pulse that a capacitor allows: --set battery.pulse=%.0fmA", ErrPulse, 1e3*peak,
 			1e3*v["battery.pulse"], math.Ceil(1e3*peak))
 	}
