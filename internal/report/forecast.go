@@ -44,6 +44,9 @@ type ForecastRow struct {
 	// Unconnected says that reports connect and the time of that is not known: the life is at most the forecast.
 	Unconnected bool
 	Err         error // there is none, and why
+
+	trials []battery.Traffic
+	basis  basis
 }
 
 // Forecast forecasts the battery's life with each treatment, floors aside. If some
@@ -62,6 +65,7 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 		trials, row.Notes, row.Unconnected, row.Err = r.traffic(i, c.Radio.Name, joules, stated)
 		if row.Err == nil {
 			row.Forecast, row.Err = battery.Predict(trials, c)
+			row.trials, row.basis = trials, r.basisOf(i, trials[0], over(t), row.Unconnected)
 		}
 		if row.Err == nil && !some {
 			row.Notes = append(row.Notes, "measured over a link other than "+c.Radio.Name+": retransmissions and "+
@@ -189,11 +193,16 @@ func (f Forecasts) lives(b *strings.Builder) {
 	wrap(b, f.title()+".", "  ")
 	b.WriteByte('\n')
 	rows := [][]string{{"treatment", "life", fmt.Sprintf("%.3g %% interval", 100*f.Conditions.Confidence), "mean power",
-		"peak"}}
-	for _, r := range f.Rows {
+		"peak", ""}}
+	for i, r := range f.Rows {
 		if r.Err == nil {
+			text := ""
+			if x, ok := f.toFirst(i); ok {
+				rows[0][5] = "to the first"
+				text = toFirstText(x)
+			}
 			rows = append(rows, []string{r.Name, r.life(), LifeText(r.Lo) + " to " + LifeText(r.Hi),
-				Format(r.Watts, "W"), significant(1e3*r.Peak) + " mA"})
+				Format(r.Watts, "W"), significant(1e3*r.Peak) + " mA", text})
 		}
 	}
 	if len(rows) > 1 {
@@ -321,6 +330,10 @@ func (f Forecasts) notes() []string {
 				whose[n] = append(whose[n], r.Name)
 			}
 		}
+	}
+	if unlike := f.unlike(); len(unlike) > 0 {
+		say("", list(unlike, mostConcerned)+": not set against "+f.Rows[0].Name+", since one has measured what the other "+
+			"has not (the lines below say what): their order may turn with that")
 	}
 	for _, r := range f.Rows {
 		if r.Err != nil {

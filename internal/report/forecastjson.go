@@ -41,9 +41,16 @@ type forecastOut struct {
 	Parts     []forecastPart  `json:"parts"`
 	Levers    []forecastLever `json:"figures"`
 	Rests     []string        `json:"rests_on"`
+	// ToFirst is how many times as long the battery lasts as with the first treatment; null: they are not compared.
+	ToFirst *toFirstJSON `json:"to_the_first"`
 	// LeavesOut names what is not in it, where the life is at most the forecast.
 	LeavesOut []string `json:"leaves_out,omitempty"`
 	Why       string   `json:"why_not,omitempty"` // there is no forecast
+}
+
+type toFirstJSON struct {
+	Ratio    stat.Number   `json:"ratio"`
+	Interval stat.Interval `json:"interval"`
 }
 
 // JSON writes the forecasts.
@@ -63,8 +70,12 @@ func (f Forecasts) JSON(w io.Writer) error {
 	if len(f.Rows) > 0 {
 		out.Notes = f.notes()
 	}
-	for _, r := range f.Rows {
-		out.Forecasts = append(out.Forecasts, r.json())
+	for i, r := range f.Rows {
+		x := r.json()
+		if to, ok := f.toFirst(i); ok {
+			x.ToFirst = &toFirstJSON{stat.Number(to.Estimate), stat.Interval{to.Lo, to.Hi}}
+		}
+		out.Forecasts = append(out.Forecasts, x)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

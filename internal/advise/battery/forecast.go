@@ -7,12 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
-
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Conditions are what a forecast is for.
@@ -26,8 +21,8 @@ type Conditions struct {
 // A Lever is a figure that may be changed, or that is not known exactly.
 type Lever struct {
 	Figure
-	// Lo and Hi are the lives, in s, at the figure's limits, the shorter first; equal where it has none. 0: the device does
-	// not work there.
+	// Lo and Hi are the lives, in s, at the figure's limits, the shorter first; equal where it has none. 0: the device
+	// does not work there.
 	Lo, Hi float64
 	// Changed is the life, in s, with the figure changed by Factor; NaN: nobody changes it.
 	Factor, Changed float64
@@ -133,7 +128,7 @@ func Predict(trials []Traffic, c Conditions) (Forecast, error) {
 	f.Life, left = v.life(f.Watts)
 	f.Shelf = f.Life == v["battery.shelf_life"]
 	f.parts(v, trials, period, left)
-	f.Lo, f.Hi, f.Impossible = interval(figures, trials, c.Period, c.Confidence)
+	f.Lo, f.Hi, f.Impossible = interval(figures, trials, c)
 	f.levers(figures, trials, c.Period)
 	return f, nil
 }
@@ -168,25 +163,19 @@ func (f *Forecast) parts(v values, trials []Traffic, period, left float64) {
 
 // interval draws the figures between their limits and the mean of the trials from its t distribution. It also returns
 // the share of draws with which the device does not work.
-func interval(figures []Figure, trials []Traffic, period time.Duration, confidence float64) (lo, hi,
-	impossible float64) {
+func interval(figures []Figure, trials []Traffic, c Conditions) (lo, hi, impossible float64) {
 	random := rand.New(rand.NewPCG(1, 1))
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(max(1, len(trials)-1)), Src: random}
+	t := student(len(trials), 1)
+	t.Src = random
 	lives := make([]float64, draws)
 	for i := range lives {
 		v := at(figures, func(f Figure) float64 { return f.drawn(random.Float64()) })
-		mean, err := v.power(trials, period.Seconds())
-		if err > 0 {
-			mean = max(mean+err*t.Rand(), mean/100) // a mean power is positive
-		}
-		if v.allPossible(trials, period) != nil {
+		if lives[i] = v.drawnLife(trials, c, t); lives[i] == 0 {
 			impossible += 1. / draws
-			continue
 		}
-		lives[i], _ = v.life(mean)
 	}
 	slices.Sort(lives)
-	tail := int((1 - confidence) / 2 * draws)
+	tail := int((1 - c.Confidence) / 2 * draws)
 	return lives[tail], lives[draws-1-tail], impossible
 }
 
@@ -261,41 +250,6 @@ func (v values) waiting(trials []Traffic, as values, measured []Traffic) []Traff
 		}
 	}
 	return out
-}
-
-// A Need is a bound on a battery's life.
-type Need struct {
-	Text  string
-	More  bool    // the life is to be longer than Bound, else shorter
-	Bound float64 // s
-}
-
-// ParseNeed reads a need, as "battery > 5y".
-func ParseNeed(text string) (Need, error) {
-	n := Need{Text: strings.TrimSpace(text)}
-	what, bound, more := strings.Cut(n.Text, ">")
-	if n.More = more; !more {
-		what, bound, _ = strings.Cut(n.Text, "<")
-	}
-	if strings.TrimSpace(what) != "battery" {
-		return n, fmt.Errorf("%q: a need must be about the battery's life; write, for example, 'battery > 5y'", text)
-	}
-	var err error
-	if n.Bound, err = ParseQuantity(strings.TrimPrefix(bound, "="), "s"); err != nil {
-		return n, fmt.Errorf("%q: %w", text, err)
-	}
-	return n, nil
-}
-
-// Verdict says whether a forecast meets the need: only if its whole interval does.
-func (n Need) Verdict(f Forecast) stat.Verdict {
-	switch {
-	case f.Lo > n.Bound && n.More, f.Hi < n.Bound && !n.More:
-		return stat.Confirmed
-	case f.Hi < n.Bound, f.Lo > n.Bound:
-		return stat.Contradicted
-	}
-	return stat.Undecided
 }
 
 // gain is how many times as long the life gets.

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// Lives whose intervals overlap are set against the first, with what radio and battery leave open of the ratio; not
+// where one has measured what the other has not: it would last longer for that alone.
+func TestLivesAreSetAgainstTheFirst(t *testing.T) {
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "energy": 0.01}
+	k := lasting(t, "nb-iot", "2xAA")
+	all := []string{"nb-iot", "nb-iot"}
+	f := measuredOver(all, figures, store.Measured).Forecast(k, "")
+	x, ok := f.toFirst(1)
+	if !ok || !(x.Lo <= x.Estimate && x.Estimate <= x.Hi && x.Hi < 1) ||
+		math.Abs(x.Estimate-f.Rows[1].Life/f.Rows[0].Life) > 1e-9 || !(f.Rows[1].Hi > f.Rows[0].Lo) {
+		t.Errorf("twice the bytes: got %+v of %+v and %+v", x, f.Rows[0].Forecast, f.Rows[1].Forecast)
+	}
+	said := func() (text string, ratios []bool) {
+		var b, data bytes.Buffer
+		var got struct {
+			Forecasts []struct {
+				ToFirst *struct {
+					Ratio    float64
+					Interval [2]float64
+				} `json:"to_the_first"`
+			}
+		}
+		if err := errors.Join(f.Text(&b), f.JSON(&data), json.Unmarshal(data.Bytes(), &got)); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range got.Forecasts {
+			ratios = append(ratios, x.ToFirst != nil && x.ToFirst.Ratio < 1 && x.ToFirst.Interval[1] < 1)
+		}
+		return b.String(), ratios
+	}
+	if text, ratios := said(); !strings.Contains(text, "to the first") || !slices.Equal(ratios, []bool{false, true}) {
+		t.Errorf("got %v of\n%s", ratios, text)
+	}
+	for _, lacks := range []string{"wire_bytes", "energy"} {
+		r := measuredOver(all, figures, store.Measured)
+		r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool { return c.Treatment == 1 && c.Response == lacks })
+		f = r.Forecast(k, "")
+		text, ratios := said()
+		if slices.Contains(ratios, true) || strings.Contains(text, "to the first") ||
+			!strings.Contains(strings.Join(strings.Fields(text), " "), f.Rows[1].Name+": not set against "+f.Rows[0].Name) {
+			t.Errorf("without %s: got %v of\n%s", lacks, ratios, text)
+		}
+	}
+}
