@@ -305,6 +305,12 @@ func figureText(v float64, unit string) string {
 	return Format(v, unit)
 }
 
+// FileNotes are what the files of the radio and of the battery say to whoever forecasts with them.
+func (f Forecasts) FileNotes() []string {
+	return slices.DeleteFunc([]string{f.Conditions.Radio.Says(), f.Conditions.Battery.Says()},
+		func(text string) bool { return text == "" })
+}
+
 // mostConcerned is how many treatments a note names.
 const mostConcerned = 20
 
@@ -363,6 +369,7 @@ func (f Forecasts) notes() []string {
 				"device.sleep=…")
 		}
 	}
+	out = append(out, f.FileNotes()...)
 	return append(out, fmt.Sprintf("The interval includes the variation between trials, and the limits of the "+
 		"figures in radios/%s.yaml and batteries/%s.yaml, which name their sources; many are assumed. It does not "+
 		"include what the model leaves out (doc/method.md).",

@@ -32,7 +32,16 @@ func (k Kind) folder() string {
 type Profile struct {
 	Kind        Kind
 	Name, Title string
+	Note        string   // what whoever forecasts with it should know; empty: nothing
 	Figures     []Figure // in the order of the file
+}
+
+// Says is the note with the file that it is of; empty: there is none.
+func (p Profile) Says() string {
+	if p.Note == "" {
+		return ""
+	}
+	return p.Kind.folder() + "/" + p.Name + ".yaml: " + p.Note
 }
 
 // Load reads every *.yaml of the folders into profiles by name, which is the file's;
@@ -66,10 +75,12 @@ func Read(kind Kind, name string, text []byte) (Profile, error) {
 			wrong(at, "%s is there twice; remove one", at.Value)
 		case at.Value == "title":
 			p.Title = value.Value
+		case at.Value == "note":
+			p.Note = value.Value
 		case !known:
 			names := namesOf(string(kind))
 			wrong(at, "unknown key %q; %s", at.Value, meant.Advice(at.Value, names,
-				"the keys are title, "+strings.Join(names, ", ")))
+				"the keys are title, note, "+strings.Join(names, ", ")))
 		default:
 			f, err := readFigure(k, value, wrong)
 			if err != nil {

@@ -18,7 +18,12 @@ func TestRead(t *testing.T) {
 		f.Source != "s" {
 		t.Errorf("got %+v", f)
 	}
+	if p, err = Read(Radio, "x", []byte(good+"note: of a good network\n")); err != nil ||
+		p.Says() != "radios/x.yaml: of a good network" {
+		t.Errorf("got %q, %v", p.Says(), err)
+	}
 	for _, tt := range []struct{ text, want string }{
+		{good + "note: a\nnote: b\n", "radios/x.yaml:9: note is there twice"},
 		{good + "slep: {value: 1W, source: s}\n", `radios/x.yaml:8: unknown key "slep"; did you mean sleep?`},
 		{good + "wait: {value: 1s}\n", "radios/x.yaml:8: wait: it names no source"},
 		{good + "wait: 1s\n", "radios/x.yaml:8: wait: write {value: …, source: …}"},

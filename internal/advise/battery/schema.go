@@ -9,7 +9,8 @@ import (
 // Schema is the JSON Schema (draft 2020-12) of a kind's files, for editors. Read finds
 // more: limits in the wrong order, shares above 1.
 func Schema(kind Kind) []byte {
-	properties := map[string]any{"title": map[string]any{"type": "string", "minLength": 1}}
+	properties := map[string]any{"title": map[string]any{"type": "string", "minLength": 1},
+		"note": map[string]any{"type": "string", "description": "what whoever forecasts with it should know"}}
 	required := []string{"title"}
 	for _, k := range keys {
 		name, ok := strings.CutPrefix(k.name, string(kind)+".")
