@@ -79,6 +79,15 @@ func TestCapacitySaysWhyAttemptsWereInvalid(t *testing.T) {
 	}
 }
 
+// A law that is fitted to throughputs is of whoever asks, too.
+func TestAScalingIsOfServerAndClients(t *testing.T) {
+	s := Scaling{capacity.Scaling{Trials: []stat.LoadPoint{{N: 1, Throughput: 10}}, Law: stat.USL{Gamma: 10,
+		Peak: math.NaN()}, Queue: stat.ClosedQueue{Demand: 0.1}}}
+	if text := strings.Join(s.Says(), "\n"); !strings.Contains(text, "of the server and its clients together") {
+		t.Error(text)
+	}
+}
+
 // The text says what its columns are.
 func TestCapacityExplainsItsColumns(t *testing.T) {
 	objective, err := slo.Parse("failed < 5%")

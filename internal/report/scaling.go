@@ -42,7 +42,9 @@ func (s *Scaling) Says() []string {
 	}
 	n, d := s.furthest()
 	return append(out, fmt.Sprintf("A queue at one resource (%s of it a request, %s elsewhere) differs most with %g "+
-		"under way: it predicts %+.0f %%.", Format(s.Queue.Demand, "s"), Format(s.Queue.Elsewhere, "s"), n, 100*d))
+		"under way: it predicts %+.0f %%.", Format(s.Queue.Demand, "s"), Format(s.Queue.Elsewhere, "s"), n, 100*d),
+		"All of it is of the server and its clients together: how many requests/s the clients themselves can do was not "+
+			"measured.")
 }
 
 // levels are the means, by requests under way.
