@@ -124,7 +124,7 @@ func chosen(
 	if f.across {
 		levels = []report.Level{r.Whole()}
 	}
-	out := report.Chosen{Dir: r.Dir, Warnings: append(r.Doubts(), life.FileNotes()...)}
+	out := report.Chosen{Dir: r.Dir, Warnings: append(r.Doubts(), life.Caveats()...)}
 	var lacking error
 	for _, l := range levels {
 		if len(needs) > 0 && !life.Has(l.Series) {

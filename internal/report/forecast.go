@@ -311,6 +311,27 @@ func (f Forecasts) FileNotes() []string {
 		func(text string) bool { return text == "" })
 }
 
+const drawsNothing = "apart from its radio, the device is assumed to draw nothing while it sleeps; if it does, add " +
+	"--set device.sleep=…"
+
+// drawsNothing reports whether nobody stated what the device draws without its radio.
+func (r ForecastRow) drawsNothing() bool {
+	return slices.ContainsFunc(r.Levers, func(l battery.Lever) bool { return l.Key == "device.sleep" && l.High == 0 })
+}
+
+// Caveats are why lives may be shorter than the forecast and its interval, for who looks at verdicts on them alone.
+func (f Forecasts) Caveats() []string {
+	out := f.FileNotes()
+	if slices.ContainsFunc(f.Rows, func(r ForecastRow) bool { return r.Err == nil && r.drawsNothing() }) {
+		out = append(out, drawsNothing)
+	}
+	if slices.ContainsFunc(f.Rows, func(r ForecastRow) bool { return r.Err == nil && !r.basis.wire }) {
+		out = append(out, "the battery's life is with the bytes of bodies alone: headers, acknowledgements and "+
+			"retransmissions were not measured (add wire_bytes, packets and retransmissions to the study's responses)")
+	}
+	return out
+}
+
 // mostConcerned is how many treatments a note names.
 const mostConcerned = 20
 
@@ -364,9 +385,8 @@ func (f Forecasts) notes() []string {
 		if r.Shelf {
 			say(r.Name, "the battery reaches the end of its shelf life before the device has drained it")
 		}
-		if slices.ContainsFunc(r.Levers, func(l battery.Lever) bool { return l.Key == "device.sleep" && l.High == 0 }) {
-			say("", "apart from its radio, the device is assumed to draw nothing while it sleeps; if it does, add --set "+
-				"device.sleep=…")
+		if r.drawsNothing() {
+			say("", drawsNothing)
 		}
 	}
 	out = append(out, f.FileNotes()...)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise/battery"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -54,5 +55,31 @@ func TestLivesAreSetAgainstTheFirst(t *testing.T) {
 			!strings.Contains(strings.Join(strings.Fields(text), " "), f.Rows[1].Name+": not set against "+f.Rows[0].Name) {
 			t.Errorf("without %s: got %v of\n%s", lacks, ratios, text)
 		}
+	}
+}
+
+// Who looks at a verdict on a life alone is told what would make it shorter.
+func TestCaveatsOfALife(t *testing.T) {
+	k := lasting(t, "nb-iot", "2xAA")
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200}
+	says := func() string {
+		return strings.Join(measuredOver([]string{"nb-iot"}, figures, store.Measured).Forecast(k, "").Caveats(), "\n")
+	}
+	if got := says(); !strings.Contains(got, "draw nothing") || strings.Contains(got, "bodies") ||
+		!strings.HasPrefix(got, "radios/nb-iot.yaml: ") {
+		t.Errorf("got %q", got)
+	}
+	delete(figures, "wire_bytes")
+	x, err := battery.ParseSet("device.sleep=5uW")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Set, k.Radio.Note = append(k.Set, x), ""
+	if got := says(); strings.Contains(got, "draw nothing") || !strings.HasPrefix(got, "the battery's life is with the "+
+		"bytes of bodies alone") {
+		t.Errorf("got %q", got)
+	}
+	if got := (Forecasts{}).Caveats(); len(got) > 0 {
+		t.Errorf("of nothing: %q", got)
 	}
 }
