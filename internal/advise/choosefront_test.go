@@ -3,6 +3,7 @@ package advise
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -69,6 +70,45 @@ func TestFrontOfTwoFigures(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: on the front: %s (beaten by %q), want %s", x.Name, got, x.BeatBy, want)
+		}
+	}
+}
+
+// Who is on the front by a hair, since its time is the shortest by a ten-thousandth of what trials scatter by, is
+// called beaten beyond doubt in at most 5 of 100 studies, however much smaller the messages of the others are; who is
+// slower by twice the scatter, and larger, is in nine of ten.
+func TestWhoIsOnTheFrontIsSeldomBeatenBeyondDoubt(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	for _, blocks := range []int{4, 6, 12} {
+		const studies = 150
+		wrong, found := 0, 0
+		for range studies {
+			all := []Series{series("hair", "rtt", around(r, 1-0.1e-4, 0.1, blocks)...)}
+			for _, name := range []string{"b", "c"} {
+				all = append(all, series(name, "rtt", around(r, 1, 0.1, blocks)...))
+			}
+			all = append(all, series("slow", "rtt", around(r, 1.4, 0.1, blocks)...))
+			for i, name := range []string{"hair", "b", "c", "slow"} {
+				size := []float64{100, 50, 40, 200}[i]
+				all = append(all, series(name, "message_size", around(r, size, 0.001, blocks)...))
+			}
+			c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}, {Term: mustTerm(t, "message_size")}}, nil, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range c.Candidates {
+				beaten := !x.Front && !x.Unsure
+				switch {
+				case x.Name == "hair" && beaten:
+					wrong++
+				case x.Name == "slow" && beaten:
+					found++
+				}
+			}
+		}
+		t.Logf("%d blocks: beaten by chance in %d of %d, the slow one in %d", blocks, wrong, studies, found)
+		if wrong > studies*7/100 || blocks > 4 && found < studies*85/100 {
+			t.Errorf("%d blocks: beaten by chance in %d of %d, the slow one in %d", blocks, wrong, studies, found)
 		}
 	}
 }
