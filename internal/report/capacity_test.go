@@ -86,6 +86,10 @@ func TestAScalingIsOfServerAndClients(t *testing.T) {
 	if text := strings.Join(s.Says(), "\n"); !strings.Contains(text, "of the server and its clients together") {
 		t.Error(text)
 	}
+	s.Law.Peak, s.Law.PeakLo, s.Law.PeakHi = 1, 1, 1
+	if got := s.Headline(); !strings.Contains(got, "highest with one request under way, 10.0 requests/s, and falls") {
+		t.Error(got)
+	}
 }
 
 // The text says what its columns are.

@@ -19,6 +19,10 @@ type Scaling struct{ capacity.Scaling }
 // Headline is the answer in a sentence.
 func (s *Scaling) Headline() string {
 	u := s.Law
+	if u.PeakHi == 1 {
+		return fmt.Sprintf("The throughput is highest with one request under way, %s requests/s, and falls with more.",
+			significant(u.At(1)))
+	}
 	if math.IsNaN(u.Peak) {
 		return fmt.Sprintf("No peak within reach: up to %g requests under way, the trials do not show that the throughput "+
 			"falls.", u.Largest)

@@ -26,8 +26,8 @@ type USL struct {
 	Confidence               float64
 	Largest                  float64 // N that was measured
 	// Peak is the N of the highest throughput, with an interval by the delta method on its
-	// logarithm; NaN: none is within reach, since β is not told from 0, or the law has its
-	// peak above twice the largest N measured.
+	// logarithm; 1 and no wider where the law falls from one request on; NaN: none is within
+	// reach, since β is not told from 0, or the law has its peak above twice the largest N measured.
 	Peak, PeakLo, PeakHi float64
 	// Misfit is the p-value of the law against the means of the levels, by F; NaN where no
 	// level has two trials.
@@ -80,6 +80,11 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 		math.Sqrt(noise*cov.At(2, 2))
 	u.misfit(levels, rest, relative)
 	t := tCritical(confidence, float64(u.DF))
+	falls := u.Alpha + u.Beta - 1 // above 0: the law has its peak below one request under way
+	if se := math.Sqrt(noise * (cov.At(0, 0) + 2*cov.At(0, 1) + cov.At(1, 1))); falls > t*se {
+		u.Peak, u.PeakLo, u.PeakHi = 1, 1, 1
+		return u, nil
+	}
 	if !(u.Beta-t*u.BetaSE > 0) || u.Alpha >= 1 || (1-u.Alpha)/u.Beta > 4*u.Largest*u.Largest {
 		return u, nil
 	}
@@ -87,7 +92,8 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 	// ln N = (ln(1−α) − ln β)/2
 	da, db := -1/(2*(1-u.Alpha)), -1/(2*u.Beta)
 	se := math.Sqrt(noise * (da*da*cov.At(0, 0) + 2*da*db*cov.At(0, 1) + db*db*cov.At(1, 1)))
-	u.PeakLo, u.PeakHi = u.Peak*math.Exp(-t*se), u.Peak*math.Exp(t*se)
+	u.PeakLo, u.PeakHi = max(1, u.Peak*math.Exp(-t*se)), max(1, u.Peak*math.Exp(t*se))
+	u.Peak = max(1, u.Peak)
 	return u, nil
 }
 

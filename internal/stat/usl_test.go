@@ -102,6 +102,43 @@ func TestUSLPeakIsInItsInterval(t *testing.T) {
 	}
 }
 
+// A server that answers fewer requests the more are under way has its peak at one, and not none within reach; one whose
+// peak lies at two is said to have it at one in at most 2.5 of 100.
+func TestUSLFallsFromOneRequestOn(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	const rounds = 500
+	for _, truth := range []USL{{Alpha: 1.2, Beta: 0.01, Gamma: 100}, {Alpha: 0.9, Beta: 0.3, Gamma: 100},
+		{Alpha: 0.2, Beta: 0.2, Gamma: 100}} {
+		one, held := 0, 0
+		for range rounds {
+			var trials []LoadPoint
+			for n := 1.0; n <= 64; n *= 2 {
+				for range 5 {
+					trials = append(trials, LoadPoint{n, truth.At(n) * (1 + 0.03*r.NormFloat64())})
+				}
+			}
+			u, err := FitUSL(trials, true, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.PeakHi == 1 {
+				one++
+			}
+			if u.PeakLo <= 2 && 2 <= u.PeakHi {
+				held++
+			}
+			if u.Peak < 1 || u.PeakLo < 1 {
+				t.Fatalf("a peak at %g (%g to %g)", u.Peak, u.PeakLo, u.PeakHi)
+			}
+		}
+		t.Logf("alpha %g, beta %g: at one in %d of %d, two is held by %d", truth.Alpha, truth.Beta, one, rounds, held)
+		if falls := truth.Alpha+truth.Beta > 1; falls && one < rounds*99/100 ||
+			!falls && (one > rounds*25/1000 || held < rounds*93/100) {
+			t.Errorf("alpha %g, beta %g: at one in %d of %d, two is held by %d", truth.Alpha, truth.Beta, one, rounds, held)
+		}
+	}
+}
+
 func TestUSLSaysThatTheLawDoesNotFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var trials []LoadPoint
