@@ -353,8 +353,7 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			k := &cs[i].Checks[j]
 			var own []stat.Claim
 			for _, f := range k.sides {
-				bounds := slices.Repeat([]float64{k.Requirement.Bound}, len(f.Values))
-				x, err := stat.DifferencePaired(f.Values, bounds, confidence)
+				x, err := f.over(k.Requirement.Bound, confidence)
 				if err != nil {
 					k.Doubt = err.Error()
 				}
@@ -381,6 +380,10 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			doubt = fmt.Sprintf("%.3g %% of its requests failed: the %s is of those that were answered, and among all it is "+
 				"one that was not", 100*figures[i].Failed, figures[i].Figure)
 		}
+		if v == stat.Undecided && claims[i].Contrast.Follows() {
+			doubt = "its trials follow each other, as on a machine that drifts, and tell less than so many would; measure " +
+				"again on a quieter machine"
+		}
 		if worse := badness[v] - badness[k.Verdict]; k.Verdict == "" || worse > 0 ||
 			worse == 0 && figures[i].Side == k.worse {
 			k.Verdict, k.Figure, k.Doubt = v, figures[i], doubt
@@ -391,6 +394,14 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
 		}
 	}
+}
+
+// over is a figure less a bound. Units of benches have no order.
+func (f Estimate) over(bound, confidence float64) (stat.Comparison, error) {
+	if f.units {
+		return stat.DifferencePaired(f.Values, slices.Repeat([]float64{bound}, len(f.Values)), confidence)
+	}
+	return stat.DifferenceOfRun(f.Values, bound, confidence)
 }
 
 // waitingExplains reports whether the verdict on a figure would turn if programs had not waited for a
