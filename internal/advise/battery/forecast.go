@@ -169,7 +169,7 @@ func interval(figures []Figure, trials []Traffic, c Conditions) (lo, hi, impossi
 	t.Src = random
 	lives := make([]float64, draws)
 	for i := range lives {
-		v := at(figures, func(f Figure) float64 { return f.drawn(random.Float64()) })
+		v := draw(figures, random)
 		if lives[i] = v.drawnLife(trials, c, t); lives[i] == 0 {
 			impossible += 1. / draws
 		}
@@ -187,6 +187,36 @@ func (v values) allPossible(trials []Traffic, period time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// draw draws a device, its radio and its battery. What stands for one chip, or for how far away the mast is, goes
+// together: how it does so nobody states, and drawn one by one such figures would make up for each other.
+func draw(figures []Figure, random *rand.Rand) values {
+	of := map[string]float64{}
+	v := values{}
+	for i, f := range figures { // as keys are
+		u := random.Float64()
+		switch k := keys[i]; k.with {
+		case chip:
+			u = shared(of, chip, u)
+		case mast:
+			u = shared(of, mast, u)
+		case nearer:
+			u = 1 - shared(of, mast, u)
+		}
+		v[f.Key] = f.drawn(u)
+	}
+	v["battery.joules"] = v.joules()
+	return v
+}
+
+// shared is what the first figure of a draw drew for all that go with it.
+func shared(of map[string]float64, what string, u float64) float64 {
+	if x, ok := of[what]; ok {
+		return x
+	}
+	of[what] = u
+	return u
 }
 
 // drawn is the quantile u of a figure: half of all draws lie below its value, evenly down to its lower limit, the other

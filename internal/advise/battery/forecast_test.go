@@ -166,18 +166,19 @@ func TestNBIoTBesideTheField(t *testing.T) {
 		return f.High
 	})
 	within, above, far := 0, 0, 0
-	for _, measured := range []float64{1409.9, 500.84, 10161, 3618.9, 234.07, 149.33, 375.92, 1308.5} {
-		if least <= measured && measured <= most {
+	measured := []float64{1409.9, 500.84, 10161, 3618.9, 234.07, 149.33, 375.92, 1308.5}
+	for _, m := range measured {
+		if least <= m && m <= most {
 			within++
 		}
-		if measured > microWh(stated) {
+		if m > microWh(stated) {
 			above++
 		}
-		if measured > 12*microWh(stated) {
+		if m > 12*microWh(stated) {
 			far++
 		}
-		if measured > 100*microWh(stated) {
-			t.Errorf("%g µWh are more than 100 times the file's", measured)
+		if m > 100*microWh(stated) {
+			t.Errorf("%g µWh are more than 100 times the file's", m)
 		}
 	}
 	if got := fmt.Sprintf("%.0f, %.0f to %.0f; %d, %d, %d", microWh(stated), least, most, within, above, far); got !=
@@ -186,8 +187,15 @@ func TestNBIoTBesideTheField(t *testing.T) {
 	}
 	// The interval of 95 %, of a battery without losses and of the same message.
 	f := predict(t, conditions(t, rs["nb-iot"], cells["5Wh"], time.Hour), message(64+28, 0))
-	lo, hi := 1e6*(f.Joules/f.Hi-15e-6), 1e6*(f.Joules/f.Lo-15e-6)
-	t.Logf("95 %% interval: %.0f to %.0f µWh", lo, hi)
+	lo, hi, in := 1e6*(f.Joules/f.Hi-15e-6), 1e6*(f.Joules/f.Lo-15e-6), 0
+	for _, m := range measured {
+		if lo <= m && m <= hi {
+			in++
+		}
+	}
+	if got := fmt.Sprintf("%.0f to %.0f: %d", lo, hi, in); got != "47 to 789: 4" {
+		t.Errorf("of the eight, within the interval: got %s", got)
+	}
 }
 
 // The energy of one report, by hand, in each state.

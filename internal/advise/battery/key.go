@@ -24,7 +24,15 @@ type key struct {
 	other float64
 	// change is the factor of what to change first: 0.5 halves it, 2 doubles it, 0 asks nothing.
 	change float64
+	with   string // what it is high together with in a draw, or low; empty: with nothing
 }
+
+// What figures of a radio stand for together.
+const (
+	chip   = "chip"
+	mast   = "far from the mast"
+	nearer = "near the mast" // the farther, the lower
+)
 
 // Year is a Julian year.
 const Year = 365.25 * 24 * time.Hour
@@ -32,33 +40,33 @@ const Year = 365.25 * 24 * time.Hour
 // keys are the figures of the model in the order of a table. One row, and its use in
 // model.go, is all that a new one needs.
 var keys = []key{
-	{"radio.sleep", "W", true, "power asleep: PSM, or standby with its timer", 0, 0.5},
-	{"radio.idle", "W", true, "power awake with the receiver off", 0, 0.5},
-	{"radio.receive", "W", true, "power while it receives or listens", 0, 0.5},
-	{"radio.send", "W", true, "power while it sends", 0, 0.5},
-	{"radio.setup_time", "s", false, "from waking until data may be sent: synchronize, attach or resume", 0, 0.5},
-	{"radio.setup_power", "W", false, "mean power in that time", 0, 0.5},
-	{"radio.up_rate", "bit/s", true, "rate of sending, scheduling and repetitions included", 0, 2},
-	{"radio.down_rate", "bit/s", true, "rate of receiving, scheduling and repetitions included", 0, 2},
-	{"radio.overhead", "B", false, "bytes that the radio adds to each packet", 0, 0.5},
-	{"radio.wait", "s", false, "from the last byte sent to the first of the response", 0, 0.5},
-	{"radio.monitor", "s", false, "it receives all the time this long after a byte, then in cycles", 0, 0.5},
-	{"radio.inactivity", "s", false, "from the last byte until the connection is released", 0, 0.5},
-	{"radio.drx_cycle", "s", false, "cycle of C-DRX; 0: it receives all the time until the release", 0, 2},
-	{"radio.drx_on", "s", false, "time it receives in each cycle of C-DRX", 0, 0.5},
-	{"radio.active", "s", false, "it can be paged this long after the release (T3324), then it sleeps", 0, 0.5},
-	{"radio.paging_cycle", "s", false, "between paging occasions (DRX, eDRX); 0: it receives all the time", 0, 2},
-	{"radio.paging_on", "s", false, "time it receives at each paging occasion", 0, 0.5},
-	{"battery.capacity", "Ah", true, "charge, down to the voltage at which the device stops", 0, 0},
-	{"battery.voltage", "V", true, "mean voltage over the discharge", 0, 0},
-	{"battery.self_discharge", "1", false, "share of what remains that is lost in a year", 0, 0},
-	{"battery.shelf_life", "s", false, "the longest life, whatever is left", math.Inf(1), 0},
-	{"battery.rated", "A", false, "up to this current all of the capacity is there", math.Inf(1), 0},
-	{"battery.derated", "1", false, "share of the capacity that is there if pulses are higher", 1, 0},
-	{"battery.pulse", "A", false, "the highest pulse that it can give", math.Inf(1), 0},
-	{"device.sleep", "W", false, "all the time, without the radio: processor asleep, sensors, regulator", 0, 0.5},
-	{"device.processing", "J", false, "for each report, without the radio", 0, 0.5},
-	{"device.efficiency", "1", false, "of the converter between battery and device", 1, 0},
+	{"radio.sleep", "W", true, "power asleep: PSM, or standby with its timer", 0, 0.5, chip},
+	{"radio.idle", "W", true, "power awake with the receiver off", 0, 0.5, chip},
+	{"radio.receive", "W", true, "power while it receives or listens", 0, 0.5, chip},
+	{"radio.send", "W", true, "power while it sends", 0, 0.5, chip},
+	{"radio.setup_time", "s", false, "from waking until data may be sent: synchronize, attach or resume", 0, 0.5, mast},
+	{"radio.setup_power", "W", false, "mean power in that time", 0, 0.5, chip},
+	{"radio.up_rate", "bit/s", true, "rate of sending, scheduling and repetitions included", 0, 2, nearer},
+	{"radio.down_rate", "bit/s", true, "rate of receiving, scheduling and repetitions included", 0, 2, nearer},
+	{"radio.overhead", "B", false, "bytes that the radio adds to each packet", 0, 0.5, ""},
+	{"radio.wait", "s", false, "from the last byte sent to the first of the response", 0, 0.5, mast},
+	{"radio.monitor", "s", false, "it receives all the time this long after a byte, then in cycles", 0, 0.5, ""},
+	{"radio.inactivity", "s", false, "from the last byte until the connection is released", 0, 0.5, ""},
+	{"radio.drx_cycle", "s", false, "cycle of C-DRX; 0: it receives all the time until the release", 0, 2, ""},
+	{"radio.drx_on", "s", false, "time it receives in each cycle of C-DRX", 0, 0.5, ""},
+	{"radio.active", "s", false, "it can be paged this long after the release (T3324), then it sleeps", 0, 0.5, ""},
+	{"radio.paging_cycle", "s", false, "between paging occasions (DRX, eDRX); 0: it receives all the time", 0, 2, ""},
+	{"radio.paging_on", "s", false, "time it receives at each paging occasion", 0, 0.5, ""},
+	{"battery.capacity", "Ah", true, "charge, down to the voltage at which the device stops", 0, 0, ""},
+	{"battery.voltage", "V", true, "mean voltage over the discharge", 0, 0, ""},
+	{"battery.self_discharge", "1", false, "share of what remains that is lost in a year", 0, 0, ""},
+	{"battery.shelf_life", "s", false, "the longest life, whatever is left", math.Inf(1), 0, ""},
+	{"battery.rated", "A", false, "up to this current all of the capacity is there", math.Inf(1), 0, ""},
+	{"battery.derated", "1", false, "share of the capacity that is there if pulses are higher", 1, 0, ""},
+	{"battery.pulse", "A", false, "the highest pulse that it can give", math.Inf(1), 0, ""},
+	{"device.sleep", "W", false, "all the time, without the radio: processor asleep, sensors, regulator", 0, 0.5, ""},
+	{"device.processing", "J", false, "for each report, without the radio", 0, 0.5, ""},
+	{"device.efficiency", "1", false, "of the converter between battery and device", 1, 0, ""},
 }
 
 func findKey(name string) (key, bool) {

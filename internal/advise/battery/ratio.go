@@ -33,6 +33,7 @@ func Compare(a, b []Traffic, c Conditions) (Ratio, error) {
 	one, other := student(len(a), 2), student(len(b), 3)
 	var ratios []float64
 	for range draws {
+		// One by one: what goes together, as draw has it, would cancel in a ratio more than anybody states.
 		v := at(figures, func(f Figure) float64 { return f.drawn(random.Float64()) })
 		// Of a device that works with neither there is no ratio.
 		if r := v.drawnLife(a, c, one) / v.drawnLife(b, c, other); !math.IsNaN(r) {
