@@ -289,6 +289,27 @@ func (t *candidate) link() {
 		t.complain(fmt.Sprintf("link %s has a round trip of %s, so no answer arrives within timeouts.request, %s", l.Text,
 			durationText(d), durationText(patience)), "raise timeouts: {request: …}", "link")
 	}
+	t.oneOfItsName()
+}
+
+// oneOfItsName refuses two links of one name: the lab finds a link by it, and would have both measured over the first.
+// Earlier versions did, and their results are still read.
+func (t *candidate) oneOfItsName() {
+	s, given := t.sets["link"]
+	if t.vocabulary.Stacks == nil || !given {
+		return
+	}
+	name := t.setup.Link.Text
+	first, seen := t.links[name]
+	switch {
+	case name == "none" && s.id != "none":
+		t.complain("link none is "+s.id+" here, and no link elsewhere", "give it another name", "link")
+	case !seen:
+		t.links[name] = s.Setting
+	case first.id != s.id:
+		t.complain(fmt.Sprintf("link %s is %s here, and %s %s", name, s.id, first.id, where(first.Value.Pos, s.Value.Pos)),
+			"give each a name of its own", "link")
+	}
 }
 
 // sum saturates: delays may be as long as a duration can say.

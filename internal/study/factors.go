@@ -13,8 +13,9 @@ type builder struct {
 	*reader
 	study  *Study
 	fixed  map[string]Setting
-	broken bool // a fault that would make the checks of treatments guess
-	unsure bool // a factor could not be read, so an exclusion may name it
+	links  map[string]Setting // of treatments checked so far, by the names that the lab finds them by
+	broken bool               // a fault that would make the checks of treatments guess
+	unsure bool               // a factor could not be read, so an exclusion may name it
 }
 
 // fix takes a setting at the top of the file.
