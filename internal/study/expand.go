@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // MaxTrials is the largest plan, and what a ledger holds: at a second a trial, two days.
@@ -20,8 +21,9 @@ const maxTreatments = 100_000
 
 // A treatment is one level of every factor, with all that follows from it.
 type treatment struct {
-	words []Word
-	setup *Setup
+	words     []Word
+	setup     *Setup
+	placement string // as the study gives it
 }
 
 // expand lists the wanted treatments and checks each.
@@ -108,5 +110,64 @@ func (b *builder) treatment(top Pos, cell []int) treatment {
 	if !bad {
 		t.check()
 	}
-	return treatment{words, &setup}
+	return treatment{words, &setup, t.sets["placement"].Value.Text}
+}
+
+// twins reports treatments that differ in no setting: one level says what is the default, and another nothing; or one
+// says in other words what another says. They are one, measured twice. Results that have them are still read.
+func (b *builder) twins() {
+	if b.vocabulary.Stacks == nil || len(b.errs.list) > 0 {
+		return
+	}
+	all, first, twins := b.study.treatments, map[string]int{}, map[int]int{}
+	alike := map[outline]int{}
+	for _, t := range all {
+		alike[t.setup.outline()]++
+	}
+	for i, t := range all {
+		if alike[t.setup.outline()] == 1 { // as a rule, and a key takes longer
+			continue
+		}
+		key := t.setup.key() + " " + t.placement // one that is given in vain the testbed knows
+		if one, seen := first[key]; seen {
+			twins[i] = one
+		} else {
+			first[key] = i
+		}
+	}
+	for i, t := range all {
+		if one, twin := twins[i]; twin && len(b.errs.list) < manyErrors {
+			b.twin(all[one], t, twins)
+		}
+	}
+}
+
+// twin reports a treatment that is the same as another. The levels in which they differ say which to exclude if all
+// that have these are such.
+func (b *builder) twin(other, t treatment, twins map[int]int) {
+	var pos Pos
+	var one, two, whole, clauses []string
+	differ := map[int]bool{} // factors
+	for i, w := range t.words {
+		clause := b.study.Factors[i].Name + ": " + w.Text
+		whole = append(whole, clause)
+		if w.Text != other.words[i].Text {
+			differ[i] = true
+			pos, one, two = w.Pos, append(one, other.words[i].Text), append(two, w.Text)
+			clauses = append(clauses, clause)
+		}
+	}
+	for i, x := range b.study.treatments {
+		_, twin := twins[i]
+		has := true
+		for f := range differ {
+			has = has && x.words[f].Text == t.words[f].Text
+		}
+		if has && !twin {
+			clauses = whole
+			break
+		}
+	}
+	b.fail(pos, fmt.Sprintf("%s and %s are the same treatment: no setting of theirs differs", strings.Join(one, " "),
+		strings.Join(two, " ")), "remove one, or exclude: [{"+strings.Join(clauses, ", ")+"}]")
 }

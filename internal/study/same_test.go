@@ -40,3 +40,28 @@ func TestLinksOfOneName(t *testing.T) {
 			"delay: 1ms}}]}\n", ""},
 		refusal{head + "factors: {path: [{name: a, link: none}, {name: b, link: {delay: 1ms}}]}\n", ""})
 }
+
+// Treatments of which no setting differs are one, measured twice under two names.
+func TestTreatmentsThatAreTheSame(t *testing.T) {
+	const head = "service: monitor\nstack: soap\n"
+	refuses(t, vocabulary(),
+		refusal{"service: monitor\nfactors:\n  pair:\n    - {name: one, stack: soap}\n" +
+			"    - {name: two, client.stack: soap, server.stack: soap}\n",
+			"a.yaml:6:7: one and two are the same treatment: no setting of theirs differs; remove one, or exclude: [{pair: " +
+				"two}]"},
+		refusal{"service: monitor\nfactors: {pair: [{name: one, stack: soap}, {name: two, stack: soap, encoding: xml}]}\n",
+			"one and two are the same treatment"},
+		refusal{head + "factors: {way: [{name: one, connection: keep-alive}, {name: two, ip: ipv4}], requests: [5, 6]}\n",
+			"exclude: [{way: two}]"},
+		refusal{head + "rate: 100\nrequests: 1000\nfactors: {min_duration: [1s, 2s]}\n", "1s and 2s are the same treatment"},
+		refusal{head + "rate: 100\nfactors: {min_duration: [1s, 2s], requests: [10, 1000]}\n", "1s and 2s are the same " +
+			"treatment: no setting of theirs differs; remove one, or exclude: [{min_duration: 2s, requests: 1000}]"},
+		refusal{head + "factors: {way: [{name: one, at_once: 1}, {name: two, link: none}]}\n", "the same treatment"},
+		refusal{head + "rate: 100\nrequests: 1000\nfactors: {min_duration: [1s, 20s]}\n", ""},
+		refusal{head + "factors: {way: [{name: one, link: none}, {name: two, ip: ipv4}, {name: three, ip: ipv6}]}\n" +
+			"exclude: [{way: two}]\n", ""})
+	v := vocabulary()
+	v.Stacks = streaming
+	refuses(t, v, refusal{"service: monitor\nstack: rest\ndevices: 10\nperiod: 5s\nfactors: {reconnect: [full, {jitter: " +
+		"full}]}\n", "full and full 1s×2≤2m are the same treatment"})
+}

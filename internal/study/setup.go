@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +100,29 @@ const thisMachine = "local"
 // Local reports whether both sides run on this machine itself.
 func (s *Setup) Local() bool {
 	return s.Client.Device == thisMachine && s.Server.Device == thisMachine
+}
+
+// An outline is a part of a setup, equal for equal ones.
+type outline struct {
+	service, encoding, security, transport, connection, ip, url string
+	client, server                                              Side
+	n, requests, concurrency, devices                           int
+	size                                                        int64
+	duration, least, delay                                      time.Duration
+	rate                                                        float64
+}
+
+func (s *Setup) outline() outline {
+	return outline{s.Service, s.Encoding, s.Security, s.Transport, s.Connection, s.IP, s.URL, s.Client, s.Server, s.N,
+		s.Requests, s.Concurrency, s.Population.Devices, s.Size, s.Duration, s.MinDuration, s.Link.Up.Delay, s.Rate}
+}
+
+// key is equal for setups that are the same, whatever a link is called, and whether Stack or the sides say the stack.
+func (s *Setup) key() string {
+	x := *s
+	x.Stack, x.Link.Text, x.Request = "", "", nil
+	x.AtOnce, x.DrivenFrom = max(x.AtOnce, 1), max(x.DrivenFrom, 1)
+	return fmt.Sprintf("%#v %s", x, s.Request)
 }
 
 func defaultSetup() Setup {

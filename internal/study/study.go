@@ -212,6 +212,7 @@ func (r *reader) study(s *Study, root *node) {
 		r.published(s, n)
 	}
 	p.expand(root)
+	p.twins()
 	if t := root.get("timeouts"); s.Time == Instructions && r.java() && (t == nil || t.get("ready") == nil) {
 		s.Timeouts.Ready = readyOnJVM
 	}

@@ -2,8 +2,10 @@ package testbed
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -26,6 +28,15 @@ func (x *assembly) sometimesRead() []sometimesRead {
 			return "service " + s.Service + says
 		}
 	}
+	unless := func(read bool, says string) func(*study.Setup) string {
+		return func(*study.Setup) string {
+			if read {
+				return ""
+			}
+			return says
+		}
+	}
+	metered := unless(lab.NeedsMeter(x.plan.Study), "no response is energy or power")
 	return []sometimesRead{
 		{"heap", []string{"stack", "client.stack", "server.stack", "heap"}, func(s *study.Setup) string {
 			if s.Heap == 0 {
@@ -37,7 +48,32 @@ func (x *assembly) sometimesRead() []sometimesRead {
 			func(s *study.Setup) { s.Sensor = "" }, only(service.Temperature, " reads no sensor")},
 		{"io_dir", []string{"service", "io_dir"}, func(s *study.Setup) string { return s.IODir },
 			func(s *study.Setup) { s.IODir = "" }, only(service.IO, " writes no files")},
+		x.ofMessages("letters", only(service.Concat, " sends no strings of letters")),
+		x.ofMessages("max", only(service.Sum, " sends no hundredths")),
+		{"capture", []string{"capture"}, func(s *study.Setup) string { return s.Capture },
+			func(s *study.Setup) { s.Capture = "" }, unless(lab.NeedsPackets(x.plan.Study), "no response comes from packets")},
+		{"client.meter", []string{"client.meter"}, func(s *study.Setup) string { return s.Client.Meter },
+			func(s *study.Setup) { s.Client.Meter = "" }, metered},
+		{"server.meter", []string{"server.meter"}, func(s *study.Setup) string { return s.Server.Meter },
+			func(s *study.Setup) { s.Server.Meter = "" }, metered},
 	}
+}
+
+// ofMessages is an option that the lab reads, unless a stack has one of that name, too.
+func (x *assembly) ofMessages(option string, unread func(*study.Setup) string) sometimesRead {
+	return sometimesRead{"options." + option, []string{"service", "options." + option},
+		func(s *study.Setup) string { return s.Options[option] },
+		func(s *study.Setup) {
+			s.Options = maps.Clone(s.Options)
+			delete(s.Options, option)
+		},
+		func(s *study.Setup) string {
+			if slices.Contains(x.lab.Stacks[s.Client.Stack].Options, option) ||
+				slices.Contains(x.lab.Stacks[s.Server.Stack].Options, option) {
+				return ""
+			}
+			return unread(s)
+		}}
 }
 
 // seeUnread finds treatments that differ in nothing but a setting that neither program reads: they are one, measured

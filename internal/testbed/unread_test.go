@@ -44,6 +44,17 @@ func TestSettingsThatNobodyReads(t *testing.T) {
 		{"stack: native\nservice: temperature\nfactors: {sensor: ['fixed:20', 'fixed:21']}", ""},
 		{"stack: native\nfactors: {io_dir: [/tmp, /var/tmp]}", "service monitor writes no files"},
 		{"stack: rest-json\nservice: io\nn: 100\nfactors: {io_dir: [/tmp, /var/tmp]}", ""},
+		{"stack: native\nservice: sort\nn: 3\nfactors: {options.letters: [3, 5]}", "service sort sends no strings of " +
+			"letters, so treatments that differ in it alone are equal; do not vary options.letters, or exclude: " +
+			"[{options.letters: 5}]"},
+		{"stack: rest-json\nservice: concat\nn: 3\nfactors: {options.letters: [3, 5]}", ""},
+		{"stack: rest-json\nservice: concat\nn: 3\nfactors: {options.max: [3, 5]}", "service concat sends no hundredths"},
+		{"stack: rest-json\nservice: sum\nn: 3\nfactors: {options.max: [3, 5]}", ""},
+		{"stack: native\nfactors: {capture: [on, off]}", "no response comes from packets, so treatments that differ in it " +
+			"alone are equal; do not vary capture"},
+		{"stack: native\nfactors: {client.meter: ['model:raspberry-pi-1', 'model:nrf9160-lte-m']}", "no response is energy " +
+			"or power"},
+		{"stack: native\nresponses: [energy]\nfactors: {client.meter: ['model:raspberry-pi-1', 'model:nrf9160-lte-m']}", ""},
 		{"stack: native\nsensor: fixed:20\nio_dir: /tmp\nfactors: {concurrency: [1, 2]}", ""},
 	} {
 		service := "service: monitor\n"
