@@ -191,8 +191,23 @@ func (b *builder) distinct(f Factor) bool {
 	return good
 }
 
-// mappings are settings whose value is a mapping, so that a level of theirs is no compound one.
-var mappings = []string{"link", "request", "reconnect", "outage", "mix"}
+// mappings are settings whose value may be a mapping: a level of theirs that is one is no compound one.
+var mappings = []string{"link", "request", "reconnect", "outage", "mix", "sleep"}
+
+// isCompound says that a mapping sets several settings, or names its factor's: {name: slow, link: nb-iot, requests: 5}.
+// Else it is the value of the factor's setting itself: {delay: 40ms}.
+func isCompound(factor string, n *node) bool {
+	name := n.get("name")
+	switch {
+	case !slices.Contains(mappings, factor):
+		return true
+	case factor == "sleep": // whose mappings have a mode
+		return n.get("mode") == nil
+	case factor == "mix": // whose classes have any name
+		return n.get(factor) != nil && name != nil && name.kind == scalar
+	}
+	return n.get(factor) != nil
+}
 
 // level reads one level of the factor named. Its text is its name, or its
 // value, or its settings as "axis2 encoding=xml".
@@ -202,7 +217,7 @@ func (r *reader) level(factor string, n *node) (Level, bool) {
 		r.fail(n.pos, fmt.Sprintf("a level of %q is a list", factor), "write one value, or {name: …, SETTING: value}")
 		return raw, false
 	}
-	if n.kind == scalar || slices.Contains(mappings, factor) {
+	if n.kind == scalar || !isCompound(factor, n) {
 		sets, ok := r.assign(Word{factor, n.pos}, n)
 		if !ok {
 			return raw, false

@@ -223,7 +223,9 @@ func readMix(r *reader, what string, n *node) (Setting, bool) {
 		r.fail(n.pos, fmt.Sprintf("the shares of %s add up to %.6g%%", what, sum*100), "make them 100%")
 		good = false
 	}
-	return fixed(strings.Join(text, " "), n.pos, all, func(s *Setup) *[]Class { return &s.Population.Mix }), good
+	s := fixed(strings.Join(text, " "), n.pos, all, func(s *Setup) *[]Class { return &s.Population.Mix })
+	s.id = fmt.Sprintf("%+v", all) // the text has not all that classes may differ in
+	return s, good
 }
 
 // does says what devices of a class do, as far as it is told beside their share.

@@ -65,3 +65,40 @@ func TestTreatmentsThatAreTheSame(t *testing.T) {
 	refuses(t, v, refusal{"service: monitor\nstack: rest\ndevices: 10\nperiod: 5s\nfactors: {reconnect: [full, {jitter: " +
 		"full}]}\n", "full and full 1s×2≤2m are the same treatment"})
 }
+
+// Levels whose value is a mapping may be compound, and bear names: so classes of devices may differ in what their text
+// does not say.
+func TestLevelsThatAreMappings(t *testing.T) {
+	const head = "study: a\nservice: monitor\nstack: rest\ndevices: 10\nduration: 60s\n"
+	for _, x := range []refusal{
+		{"factors: {mix: [{a: {share: 1, period: 1s}}, {a: {share: 1, period: 1s, jitter: 10%}}]}", "a name of its own"},
+		{"factors: {mix: [{name: calm, mix: {a: {share: 1, period: 1s}}}, {name: shaky, mix: {a: {share: 1, period: 1s, " +
+			"jitter: 10%}}}]}", ""},
+		{"factors: {load: [{name: calm, mix: {a: {share: 1, period: 1s}}}, {name: alive, mix: {a: {share: 1, period: 1s, " +
+			"keepalive: 5s}}}]}", ""},
+		{"factors: {load: [{name: one, mix: {a: {share: 1, period: 1s}}}, {name: two, mix: {a: {share: 100%, period: " +
+			"1000ms}}}]}", "levels one and two of factor \"load\" are the same"},
+		{"factors: {mix: [{mix: {share: 1, period: 1s}}, {mix: {share: 1, period: 2s}}]}", ""},
+		{"period: 1s\nfactors: {sleep: [off, psm, {mode: edrx, cycle: 5.12s}]}", ""},
+		{"period: 1s\nfactors: {sleep: [{name: awake, sleep: off}, {name: asleep, sleep: psm, nat: 30s}]}", ""},
+		{"period: 1s\nfactors: {sleep: [psm, {name: behind, nat: 30s}]}", ""},
+		{"period: 1s\nfactors: {sleep: [psm, {mode: edrx, cicle: 5s}]}", "did you mean cycle?"},
+		{"period: 1s\nfactors: {reconnect: [off, {name: slow, reconnect: {first: 9s}}, {jitter: none}]}", ""},
+		{"period: 1s\nfactors: {outage: [{for: 5s}, {name: long, outage: {for: 9s}, reconnect: off}]}", ""},
+		{"period: 1s\nfactors: {link: [none, {delay: 5ms}, {name: far, link: {delay: 9ms}, reconnect: none}]}", ""},
+	} {
+		text, want := x.text, x.want
+		s, err := Parse("a.yaml", []byte(head+text+"\n"), Vocabulary{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+		if want == "" && err == nil {
+			if one, two := s.treatments[0].setup, s.treatments[1].setup; one.key() == two.key() {
+				t.Errorf("%s: its treatments do not differ: %+v", text, one)
+			}
+			if err := schema(t).Validate(asJSON(t, []byte(head+text))); err != nil {
+				t.Errorf("%s: schema: %v", text, err)
+			}
+		}
+	}
+}
