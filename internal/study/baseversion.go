@@ -45,7 +45,7 @@ func (p Plan) Versioned() (key string, stacks []string, err error) {
 					return "", nil, fmt.Errorf("the study sets both %s and %s; it is unclear which of the two has another version; "+
 						"write stack alone", key, s.Key)
 				default:
-					key, stacks = s.Key, append(stacks, l.Text)
+					key, stacks = s.Key, append(stacks, s.Value.Text)
 				}
 			}
 		}
@@ -58,25 +58,37 @@ func (p Plan) Versioned() (key string, stacks []string, err error) {
 
 // WithBase are the overrides that put another version of each stack beside it, as
 // one more level of the factor key: in every block each is then measured in both.
-// other is empty for a stack that has none.
+// other is empty for a stack that has none. A level with a name of its own keeps it.
 func (p Plan) WithBase(key string, stacks []string, other func(stack string) string) []string {
-	both := func(s string) []string {
-		if b := other(s); b != "" {
-			return []string{b, s}
+	names := stacks
+	if i := slices.IndexFunc(p.Study.Factors, func(f Factor) bool { return f.Name == key }); i >= 0 {
+		names = nil
+		for _, l := range p.Study.Factors[i].Levels {
+			names = append(names, l.Text)
 		}
-		return []string{s}
 	}
 	var levels []string
-	for _, s := range stacks {
-		for _, text := range both(s) {
-			levels = append(levels, strconv.Quote(text))
+	both := map[string][]string{} // by the name of a level, those of both versions
+	add := func(level, name, stack string) {
+		text := strconv.Quote(stack)
+		if name != stack {
+			text = fmt.Sprintf("{name: %q, %q: %s}", name, key, text)
 		}
+		levels, both[level] = append(levels, text), append(both[level], name)
+	}
+	for i, s := range stacks {
+		if b := other(s); b != "" && names[i] == s {
+			add(s, b, b)
+		} else if b != "" {
+			add(names[i], Base(names[i]), b)
+		}
+		add(names[i], names[i], s)
 	}
 	sets := []string{fmt.Sprintf("factors.%s=[%s]", key, strings.Join(levels, ", "))}
 	if slices.ContainsFunc(p.Study.Factors, func(f Factor) bool { return f.Name == key }) && len(p.Study.Exclude) > 0 {
 		sets = append(sets, "exclude=["+strings.Join(p.Study.exclusionsWith(func(factor, level string) []string {
 			if factor == key {
-				return both(level)
+				return both[level]
 			}
 			return []string{level}
 		}), ", ")+"]")

@@ -18,6 +18,10 @@ func TestBeside(t *testing.T) {
 		{"service: monitor\nfactors: {stack: [a, b], connection: [keep-alive, per-request]}\nexclude: [{stack: a, " +
 			"connection: per-request}]\n",
 			`factors.stack=["a@base", "a", "b"]; exclude=[{"stack": ["a@base", "a"], "connection": ["per-request"]}]`, ""},
+		{"service: monitor\nfactors: {stack: [{name: mine, stack: a}, b], connection: [keep-alive, per-request]}\nexclude: " +
+			"[{stack: mine, connection: per-request}]\n",
+			`factors.stack=[{name: "mine@base", "stack": "a@base"}, {name: "mine", "stack": "a"}, "b"]; ` +
+				`exclude=[{"stack": ["mine@base", "mine"], "connection": ["per-request"]}]`, ""},
 		{"service: monitor\nserver: {stack: a}\nclient: {stack: b}\n", "", "sets both"},
 		{"service: monitor\nfactors: {x: [{name: p, stack: a, encoding: json}, {name: q, stack: b, encoding: xml}]}\n", "",
 			"together with other"},
