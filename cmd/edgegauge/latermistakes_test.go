@@ -94,7 +94,8 @@ var laterMistakes = []mistake{
 	{"check s.yaml", one + "tls: true\n", "s.yaml:5:1: … did you mean security?"},
 	{"check s.yaml", "study: my study\nservice: echo\nn: 5\nstack: rest-json\n",
 		"s.yaml:1:8: … use letters, digits, dots, - and _ only"},
-	{"check s.yaml", "study: s\nservice: monitor\nn: 5\nstack: rest-json\n", "s.yaml:3:4: … n changes nothing; remove it"},
+	{"check s.yaml", "study: s\nservice: temperature\nn: 5\nstack: rest-json\n",
+		"s.yaml:3:4: … n changes nothing; remove it"},
 	{"check s.yaml", "study: s\nserver: {url: 'http://127.0.0.1:8080'}\nfactors: {request: [/, /a]}\n",
 		"s.yaml:3:21: … write a mapping such as {method: POST, path: /sensor"},
 }

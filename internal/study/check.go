@@ -93,7 +93,7 @@ func (t *candidate) message() {
 	case known && facts.Sized && !given:
 		t.complain(fmt.Sprintf("service %q needs the size of its message", s.Service),
 			"write n: 100 (elements) or size: 100kB (of the canonical XML)", "service")
-	case known && !facts.Sized && given && (t.varies("n") || t.varies("size")):
+	case known && facts.fixed() && given && (t.varies("n") || t.varies("size")):
 		t.complain(fmt.Sprintf("service %q has messages of fixed size", s.Service), "do not vary n or size",
 			"service", "n", "size")
 	}
@@ -111,7 +111,7 @@ func (b *builder) sizeless() {
 	}
 	for _, t := range b.study.treatments {
 		facts, known := b.vocabulary.Services[t.setup.Service]
-		if !known || facts.Sized {
+		if !known || !facts.fixed() {
 			return
 		}
 	}

@@ -102,3 +102,15 @@ func TestLevelsThatAreMappings(t *testing.T) {
 		}
 	}
 }
+
+// A message whose size a study may give need not have one given.
+func TestServicesWhoseMessagesMayHaveASize(t *testing.T) {
+	v := vocabulary()
+	v.Services["monitor"] = ServiceFacts{Sizeable: true}
+	v.Stacks = nil
+	refuses(t, v,
+		refusal{"service: monitor\nstack: soap\n", ""},
+		refusal{"service: monitor\nstack: soap\nn: 100\n", ""},
+		refusal{"service: monitor\nstack: soap\nfactors: {size: [1kB, 2kB]}\n", ""},
+		refusal{"stack: soap\nn: 10\nfactors: {service: [monitor, sort]}\n", ""})
+}

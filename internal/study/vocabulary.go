@@ -37,8 +37,12 @@ type Vocabulary struct {
 
 // ServiceFacts is what a study must know of a service.
 type ServiceFacts struct {
-	Sized bool // its message has n elements, so a study gives n or size
+	Sized    bool // its message has n elements, so a study gives n or size
+	Sizeable bool // a study may give n or size
 }
+
+// fixed says that its messages have one size.
+func (f ServiceFacts) fixed() bool { return !f.Sized && !f.Sizeable }
 
 // StackFacts is what a study must know of a stack.
 type StackFacts struct {

@@ -31,7 +31,8 @@ func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
 		},
 	}
 	for _, n := range service.Names() {
-		v.Services[string(n)] = study.ServiceFacts{Sized: n != service.Temperature && n != service.Monitor}
+		v.Services[string(n)] = study.ServiceFacts{Sized: n != service.Temperature && n != service.Monitor,
+			Sizeable: n == service.Monitor}
 	}
 	for _, r := range measure.Responses() {
 		v.Responses = append(v.Responses, r.Name)
