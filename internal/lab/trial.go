@@ -8,14 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -377,26 +375,6 @@ func (t *trialRunner) logNames(name string) (path, told string) {
 	return filepath.Join(dir, name), filepath.Join("trials", filepath.Base(dir), name)
 }
 
-// monitorLetters is the length of monitor's message where a study gives no n.
-const monitorLetters = 16
-
-// request says which message this trial sends.
-func (t *trialRunner) request() (stack.Message, error) {
-	m := stack.Message{Seed: t.plan.MessageSeed, N: t.setup.N}
-	w, err := width(t.setup.Options)
-	if err != nil {
-		return m, err
-	}
-	m.Letters, m.Max = w.Letters, w.Max
-	if t.setup.Service == string(service.Monitor) && m.N == 0 {
-		m.N = monitorLetters
-	}
-	if t.setup.Size > 0 {
-		m.N, err = service.SizeToN(service.Name(t.setup.Service), m.Seed, int(t.setup.Size), w)
-	}
-	return m, err
-}
-
 // serve is the first line to the server, whose credentials and folder are told
 // as it finds them.
 func (t *trialRunner) serve(host string, credentials map[string]string, directory, sensor string) stack.Serve {
@@ -429,28 +407,6 @@ func (l *Lab) CallOf(p study.Trial) (stack.Call, error) {
 	}
 	call := t.call(nil)
 	return call, t.tellPopulation(&call)
-}
-
-// MessageOptions are the options that a study may give any stack: the lab itself
-// reads them.
-func MessageOptions() []string { return []string{"letters", "max"} }
-
-// width reads the two message parameters of studies that repeat published sizes.
-func width(options map[string]string) (service.Width, error) {
-	var w service.Width
-	for name, to := range map[string]any{"letters": &w.Letters, "max": &w.Max} {
-		text, ok := options[name]
-		if !ok {
-			continue
-		}
-		if _, err := fmt.Sscan(strings.TrimSpace(text), to); err != nil {
-			return w, fmt.Errorf("options.%s %q is not a whole number", name, text)
-		}
-	}
-	if err := w.Check(); err != nil {
-		return w, fmt.Errorf("options: %w", err)
-	}
-	return w, nil
 }
 
 // side is a side's end of the treatment: its device and stack, the verb of its

@@ -18,6 +18,9 @@ func (w Width) Check() error {
 	if w.Letters < 0 {
 		return fmt.Errorf("letters %d is negative; write a length, or 0 for 8 to 16 letters", w.Letters)
 	}
+	if w.Letters > mostSize {
+		return fmt.Errorf("letters %d is above 1 GiB; write a smaller one", w.Letters)
+	}
 	if w.Max > MaxHundredths {
 		return fmt.Errorf("max %d is above the largest decimal in hundredths, %d; write a smaller one", w.Max,
 			int64(MaxHundredths))

@@ -8,6 +8,9 @@ import (
 // namespace is the contract's; every canonical XML message names it once.
 const namespace = "urn:edgegauge:services:1"
 
+// mostSize is the largest message that is counted, and the longest string of one, in bytes: both overflow nothing.
+const mostSize = math.MaxInt32 / 2
+
 // SizeToN returns the smallest n for which the canonical XML request of (seed,
 // n, w) has at least size bytes. It counts, and makes no message: 10 MB take
 // about as long as drawing the numbers.
@@ -15,7 +18,7 @@ func SizeToN(name Name, seed uint64, size int, w Width) (n int, err error) {
 	if err := w.Check(); err != nil {
 		return 0, err
 	}
-	if size > math.MaxInt32/2 {
+	if size > mostSize {
 		return 0, fmt.Errorf("size %d B is above 1 GiB; write a smaller one", size)
 	}
 	r := random(seed)
