@@ -183,3 +183,14 @@ func (r *reader) fileName(what string, n *node) (string, bool) {
 	}
 	return v, ok
 }
+
+// studyName refuses the one that leads to the newest results, of whatever study. Results with it, in folders that were
+// named, are still read.
+func (r *reader) studyName(n *node) string {
+	v, ok := r.fileName("study", n)
+	if ok && v == "latest" && r.vocabulary.Stacks != nil {
+		r.fail(n.pos, `no study can be called "latest": results/latest leads to the newest run of any study`,
+			"choose another name")
+	}
+	return v
+}

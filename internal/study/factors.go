@@ -127,13 +127,17 @@ var columns = []string{"id", "block", "replication", "side", "response", "unit",
 	"ci_low", "ci_high", "sd", "median", "p95", "method", "warnings", "name",
 	"published", "times_published", "times_published_low", "times_published_high", "request_min", "request_sd"}
 
+// laterColumns are, too, since studies with factors of these names were run, whose results are still read.
+var laterColumns = []string{"benches", "intervals_for"}
+
 var factorName = newForm(`^[A-Za-z][A-Za-z0-9._-]*$`, 100)
 
 // factor reads one factor; its Name is empty where nothing can be said of it.
 func (b *builder) factor(key Word, n *node) (Factor, bool) {
 	switch {
 	case isSetting(key.Text):
-	case slices.Contains(columns, key.Text) || indexKey(topKeys, key.Text) >= 0 || !factorName.MatchString(key.Text):
+	case slices.Contains(columns, key.Text) || indexKey(topKeys, key.Text) >= 0 || !factorName.MatchString(key.Text),
+		b.vocabulary.Stacks != nil && slices.Contains(laterColumns, key.Text):
 		b.fail(key.Pos, fmt.Sprintf("%q cannot name a factor", key.Text),
 			"choose another name, of letters, digits, dots, - and _")
 		return Factor{}, false

@@ -103,6 +103,26 @@ func TestLevelsThatAreMappings(t *testing.T) {
 	}
 }
 
+// Names that results have for something else are refused.
+func TestNamesThatAreTaken(t *testing.T) {
+	v := vocabulary()
+	const rest = "service: monitor\nstack: soap\n"
+	for text, want := range map[string]string{
+		"study: latest\n" + rest: "a.yaml:1:8: no study can be called \"latest\"",
+		"study: later\n" + rest:  "",
+		"study: a\n" + rest + "factors: {benches: [{name: one, requests: 5}, {name: two, requests: 6}]}\n": "\"benches\" " +
+			"cannot name a factor",
+	} {
+		if _, err := Parse("a.yaml", []byte(text), v); want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+		if _, err := Parse("a.yaml", []byte(text), Vocabulary{}); err != nil {
+			t.Errorf("%s, of results: got %v", text, err)
+		}
+	}
+}
+
 // A message whose size a study may give need not have one given.
 func TestServicesWhoseMessagesMayHaveASize(t *testing.T) {
 	v := vocabulary()

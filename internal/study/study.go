@@ -155,7 +155,7 @@ func (r *reader) format(root *node) bool {
 // topKeys are the keys that are no settings.
 var topKeys = []key{
 	{"format", func(*reader, *Study, *node) {}}, // read first
-	{"study", func(r *reader, s *Study, n *node) { s.Name, _ = r.fileName("study", n) }},
+	{"study", func(r *reader, s *Study, n *node) { s.Name = r.studyName(n) }},
 	{"question", func(r *reader, s *Study, n *node) { s.Question, _ = r.text("question", n) }},
 	{"notes", func(r *reader, s *Study, n *node) { s.Notes, _ = r.text("notes", n) }},
 	{"factors", func(*reader, *Study, *node) {}}, // read before the settings
