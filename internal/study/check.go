@@ -280,6 +280,9 @@ func (t *candidate) atOnce() {
 	case measured(s.Client.Meter) || measured(s.Server.Meter):
 		refuse("does not go with a meter: it would read all trials together", "write a meter such as "+
 			"model:nrf9160-lte-m, or remove at_once", "client.meter", "server.meter")
+	case t.vocabulary.Stacks != nil && s.Service == "temperature" && strings.HasPrefix(s.Sensor, "serial:"):
+		refuse("does not go with a sensor at a serial line: trials would wait for each other's readings",
+			"write sensor: simulated, or remove at_once", "sensor")
 	}
 }
 

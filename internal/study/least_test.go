@@ -152,6 +152,14 @@ func TestAtOnce(t *testing.T) {
 			}
 		}
 	}
+	known := Vocabulary{Stacks: func(name string) (StackFacts, bool) { return StackFacts{Name: name}, true }}
+	const read = "study: a\nservice: temperature\nstack: rest-json\nat_once: 6\nlink: lte-m\nsensor: "
+	for sensor, refused := range map[string]bool{"'serial:/dev/ttyUSB0'": true, "simulated": false, "'w1:28-1'": false} {
+		if _, err := Parse("a.yaml", []byte(read+sensor+"\n"), known); (err != nil) != refused ||
+			refused && !strings.Contains(err.Error(), "would wait for each other's readings") {
+			t.Errorf("sensor %s: got %v, want refused %v", sensor, err, refused)
+		}
+	}
 	if _, err := Parse("a.yaml", []byte(strings.Replace(base, "6", "17", 1)+"link: lte-m\n"), Vocabulary{}); err == nil {
 		t.Error("17 at once are accepted, want 16 at most")
 	}

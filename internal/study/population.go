@@ -316,6 +316,10 @@ func (t *candidate) population() bool {
 		t.complain("devices have a link each, which the driver emulates: without netem and without bursts of losses",
 			"remove shaper or loss_burst", "devices", "link")
 		return false
+	case t.vocabulary.Stacks != nil && max(t.setup.Link.Up.Queue, t.setup.Link.Down.Queue) > 0: // earlier versions took it
+		t.complain("devices have a link each, which the driver emulates, with a queue without limit", "remove queue",
+			"devices", "link")
+		return false
 	case t.setup.IP != "ipv4":
 		t.complain("devices have addresses of 127.0.0.0/8", "write ip: ipv4", "devices", "ip")
 		return false

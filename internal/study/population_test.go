@@ -229,6 +229,14 @@ func streamsThatCannotBe(t *testing.T) {
 	}
 }
 
+// The link that each device has is without a limit of its queue: who asks for one does not get another.
+func TestLinksOfDevicesHaveNoQueue(t *testing.T) {
+	v := Vocabulary{Stacks: func(string) (StackFacts, bool) { return StackFacts{Name: "s", Populations: true}, true }}
+	refuses(t, v, refusal{"service: monitor\nstack: s\ndevices: 10\nperiod: 1s\nlink: {rate: 1Mbit, queue: 5}\n",
+		"a queue without limit; remove queue"},
+		refusal{"service: monitor\nstack: s\ndevices: 10\nperiod: 1s\nlink: {rate: 1Mbit}\n", ""})
+}
+
 // The time in which devices are switched on is a part of the trial's.
 func TestSwitchingOnTakesTime(t *testing.T) {
 	text := "study: a\nservice: monitor\ndevices: 30000\nperiod: 9m30s\nstack: "
