@@ -88,5 +88,5 @@ func (p *Population) switchingOn() time.Duration {
 	if p.Ramp == 0 {
 		return 0
 	}
-	return time.Duration(float64(p.Devices) / p.Ramp * float64(time.Second))
+	return time.Duration(min(float64(p.Devices)/p.Ramp*float64(time.Second), 1<<62))
 }

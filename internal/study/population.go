@@ -343,7 +343,7 @@ func (t *candidate) population() bool {
 		}
 	}
 	if !t.has("duration") {
-		t.setup.Duration = longest + p.switchingOn()
+		t.setup.Duration = sum(longest, p.switchingOn())
 	}
 	return true
 }
@@ -409,7 +409,7 @@ func (t *candidate) joinSlowly() {
 	if !t.has("ramp") && p.Phase == "random" {
 		p.Ramp = joinRamp
 		if !t.has("duration") {
-			s.Duration += p.switchingOn()
+			s.Duration = sum(s.Duration, p.switchingOn())
 		}
 	}
 }

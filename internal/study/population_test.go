@@ -249,6 +249,15 @@ func TestSwitchingOnTakesTime(t *testing.T) {
 	}
 }
 
+// A ramp of centuries is long, not over before it begins.
+func TestARampThatNeverEnds(t *testing.T) {
+	_, err := Parse("a.yaml", []byte("study: a\nservice: monitor\nstack: s\ndevices: 16000000\nperiod: 1s\n"+
+		"ramp: 0.000001\n"), Vocabulary{})
+	if err == nil || !strings.Contains(err.Error(), "too long for timeouts.trial") || strings.Contains(err.Error(), "-") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Devices that connect when they are switched on are switched on one after the other, unless
 // they are to report together; the trial is longer by that.
 func TestDevicesWithConnections(t *testing.T) {
