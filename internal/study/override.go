@@ -88,6 +88,9 @@ func (r *reader) put(root *node, path Word, n *node) {
 	}
 }
 
+// deep are groups whose keys may be mappings: link.up.delay, mix.sensor.period, request.headers.Accept.
+var deep = []string{"link", "mix", "request"}
+
 // putIn sets a key of a mapping that stands under a key of n, at any depth.
 func (r *reader) putIn(n *node, group, path Word, value *node) {
 	in := n.get(group.Text)
@@ -101,7 +104,7 @@ func (r *reader) putIn(n *node, group, path Word, value *node) {
 		return
 	}
 	head, tail, nested := strings.Cut(path.Text, ".")
-	if nested && group.Text == "link" {
+	if nested && slices.Contains(deep, group.Text) {
 		r.putIn(in, Word{head, path.Pos}, Word{tail, path.Pos}, value)
 		return
 	}

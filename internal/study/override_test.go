@@ -95,6 +95,8 @@ func TestOverrides(t *testing.T) {
 				return s.Treatments() == 12 && x.MinDuration == 2e9 && last.MinDuration == 2e9 &&
 					x.Requests == 70 && last.Requests == 70 && last.IP == "ipv6"
 			}},
+		{"a key in a mapping in a mapping", []string{"factors.link=[none, ethernet]", "exclude=[]", "link={name: slow, up: " +
+			"{delay: 1ms}}", "link.up.delay=7ms"}, func(_ Study, x *Setup) bool { return x.Link.Up.Delay == 7e6 }},
 		{"no exclusions", []string{"exclude=[]"}, func(s Study, _ *Setup) bool { return s.Treatments() == 9 }},
 	} {
 		s, err := Parse("test.yaml", []byte(overridden), vocabulary(), c.sets...)
@@ -112,6 +114,21 @@ func TestOverrides(t *testing.T) {
 		if !reflect.DeepEqual(got, c.sets) {
 			t.Errorf("%s: recorded %q, want %q", c.words, got, c.sets)
 		}
+	}
+}
+
+// A path leads into mappings in mappings: classes of devices, and headers.
+func TestOverridesOfWhatLiesDeeper(t *testing.T) {
+	const classes = "study: a\nservice: monitor\nstack: s\ndevices: 10\nmix: {a: {share: 1, period: 1s}}\n"
+	s, err := Parse("a.yaml", []byte(classes), Vocabulary{}, "mix.a.period=7s", "mix.a.jitter=10%")
+	if err != nil || s.treatments[0].setup.Population.Mix[0].Period != 7e9 ||
+		s.treatments[0].setup.Population.Mix[0].Jitter != 0.1 {
+		t.Errorf("classes: %v", err)
+	}
+	const asked = "study: a\nserver: {url: 'http://h/'}\nrequest: {headers: {Accept: a/b, X.y: z}}\n"
+	s, err = Parse("a.yaml", []byte(asked), Vocabulary{}, "request.headers.Accept=c/d", "request.headers.X.y=w")
+	if err != nil || !slices.Equal(s.treatments[0].setup.Request.Headers, []string{"Accept: c/d", "X.y: w"}) {
+		t.Errorf("headers: %v", err)
 	}
 }
 
