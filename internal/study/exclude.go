@@ -94,7 +94,10 @@ func (b *builder) noFactor(name Word) bool {
 func (b *builder) clause(f int, values []*node) (Clause, bool) {
 	factor, c, ok := b.study.Factors[f], Clause{Factor: f}, true
 	for _, v := range values {
-		i := b.levelIndex(factor, v)
+		if len(b.errs.list) >= manyErrors {
+			return c, false
+		}
+		i := b.levelIndex(f, v)
 		switch {
 		case i >= 0 && slices.Contains(c.Levels, i):
 			b.fail(v.pos, fmt.Sprintf("the exclusion names level %s twice", factor.Levels[i].Text), "remove one")
@@ -106,7 +109,7 @@ func (b *builder) clause(f int, values []*node) (Clause, bool) {
 			ok = false
 		default:
 			var names []string
-			for _, l := range factor.Levels {
+			for _, l := range factor.Levels[:min(len(factor.Levels), manyLevels)] {
 				names = append(names, l.Text)
 			}
 			b.fail(v.pos, fmt.Sprintf("factor %q has no such level, so the exclusion matches nothing", factor.Name),
@@ -117,19 +120,40 @@ func (b *builder) clause(f int, values []*node) (Clause, bool) {
 	return c, ok
 }
 
-// levelIndex finds a level by its text, or by a value that means the same; -1
+// manyLevels is of how many levels a mistyped one may be meant to be one.
+const manyLevels = 500
+
+// A lookup finds a factor's levels, of which there may be very many.
+type lookup struct{ text, id map[string]int }
+
+func (b *builder) lookup(f int) lookup {
+	if l, made := b.lookups[f]; made {
+		return l
+	}
+	l := lookup{map[string]int{}, map[string]int{}}
+	for i, x := range b.study.Factors[f].Levels {
+		l.text[x.Text] = i
+		if !x.bad {
+			l.id[x.id()] = i
+		}
+	}
+	b.lookups[f] = l
+	return l
+}
+
+// levelIndex finds a level of a factor by its text, or by a value that means the same; -1
 // if there is none.
-func (b *builder) levelIndex(f Factor, n *node) int {
-	for i, l := range f.Levels {
-		if n.kind == scalar && n.text == l.Text {
+func (b *builder) levelIndex(f int, n *node) int {
+	levels := b.lookup(f)
+	if i, ok := levels.text[n.text]; ok && n.kind == scalar {
+		return i
+	}
+	if want, ok := b.mute().level(b.study.Factors[f].Name, n); ok {
+		if i, ok := levels.id[want.id()]; ok {
 			return i
 		}
 	}
-	want, ok := b.mute().level(f.Name, n)
-	if !ok {
-		return -1
-	}
-	return slices.IndexFunc(f.Levels, func(l Level) bool { return !l.bad && l.id() == want.id() })
+	return -1
 }
 
 // isFixed reports whether the value is the one a --set gave to the key.

@@ -11,11 +11,12 @@ import (
 // A builder gathers what is fixed and what is varied.
 type builder struct {
 	*reader
-	study  *Study
-	fixed  map[string]Setting
-	links  map[string]Setting // of treatments checked so far, by the names that the lab finds them by
-	broken bool               // a fault that would make the checks of treatments guess
-	unsure bool               // a factor could not be read, so an exclusion may name it
+	study   *Study
+	fixed   map[string]Setting
+	links   map[string]Setting // of treatments checked so far, by the names that the lab finds them by
+	lookups map[int]lookup     // by factor
+	broken  bool               // a fault that would make the checks of treatments guess
+	unsure  bool               // a factor could not be read, so an exclusion may name it
 }
 
 // fix takes a setting at the top of the file.

@@ -43,7 +43,7 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// maxNodes bounds what aliases can blow up ("billion laughs").
+// maxNodes bounds what aliases can blow up ("billion laughs"); MostText, the text in them, each alias counted.
 const maxNodes = 100_000
 
 // parseYAML reads one YAML document. The position of what a --set says is the
@@ -127,15 +127,23 @@ type tree struct {
 	errs  *faults
 	open  map[*yaml.Node]bool // being read: an alias to one of these is a circle
 	count int
+	text  int  // B
+	full  bool // that it is too large was reported
 }
 
 // node returns nil where it has reported an error.
 func (t *tree) node(y *yaml.Node) *node {
 	pos := t.at(y.Line, y.Column)
-	if t.count++; t.count >= maxNodes {
-		if t.count == maxNodes {
-			t.errs.add(fault(pos, fmt.Sprintf("more than %d values", maxNodes), "write a smaller study, with fewer aliases (*)"))
+	t.count, t.text = t.count+1, t.text+len(y.Value)
+	if t.count >= maxNodes || t.text > MostText {
+		what := fmt.Sprintf("more than %d values", maxNodes)
+		if t.count < maxNodes {
+			what = fmt.Sprintf("more than %d MiB of text, each alias counted", MostText>>20)
 		}
+		if !t.full {
+			t.errs.add(fault(pos, what, "write a smaller study, with fewer aliases (*)"))
+		}
+		t.full = true
 		return nil
 	}
 	switch y.Kind {

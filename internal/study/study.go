@@ -183,7 +183,8 @@ var topKeys = []key{
 }
 
 func (r *reader) study(s *Study, root *node) {
-	p := builder{reader: r, study: s, fixed: map[string]Setting{}, links: map[string]Setting{}}
+	p := builder{reader: r, study: s, fixed: map[string]Setting{}, links: map[string]Setting{},
+		lookups: map[int]lookup{}}
 	for _, x := range root.pairs {
 		if isSetting(x.key.Text) {
 			p.fix(x)

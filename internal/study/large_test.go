@@ -1,0 +1,55 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What an exclusion names is found among many levels without looking at each of them, whatever words it uses.
+func TestManyExcludedLevels(t *testing.T) {
+	const n = 2000
+	var levels, others, strangers []string
+	for i := range n {
+		levels = append(levels, fmt.Sprintf("%dkB", i+1))
+		others = append(others, fmt.Sprintf("%d000B", i+2))
+		strangers = append(strangers, fmt.Sprintf("%dB", i+1))
+	}
+	text := func(excluded []string) []byte {
+		return fmt.Appendf(nil, "study: a\nservice: sort\nstack: soap\nfactors: {size: [%s]}\nexclude: [{size: [%s]}]\n",
+			strings.Join(levels, ", "), strings.Join(excluded, ", "))
+	}
+	for what, x := range map[string]struct {
+		text []byte
+		left int
+	}{"all but one": {text(others[:n-1]), 1}, "none that are there": {text(strangers[:900]), 0}} {
+		left := 0
+		allocated := testing.AllocsPerRun(1, func() {
+			s, err := Parse("a.yaml", x.text, vocabulary())
+			if left = s.Treatments(); (err == nil) != (x.left > 0) {
+				t.Errorf("%s: %.200v", what, err)
+			}
+		})
+		if left != x.left || allocated > 500*n { // to compare each with each takes several million
+			t.Errorf("%s: %d treatments are left, want %d; %.0f allocations", what, left, x.left, allocated)
+		}
+	}
+}
+
+// Aliases do not make a small file a large one.
+func TestAliasesOfLongTexts(t *testing.T) {
+	text := "study: a\nexclude: &long [" + strings.Repeat(strings.Repeat("x", 20_000)+", ", 10) + "]\nresponses: [" +
+		strings.Repeat("*long, ", 1000) + "]\n"
+	_, err := Parse("a.yaml", []byte(text), vocabulary())
+	var found Errors
+	if !errors.As(err, &found) || len(found) > 200 {
+		t.Fatalf("%d faults", len(found))
+	}
+	for _, x := range found {
+		if strings.Contains(x.What, "more than 16 MiB of text, each alias counted") {
+			return
+		}
+	}
+	t.Errorf("it is not refused for its size; the first fault is %.100v", found[0])
+}
