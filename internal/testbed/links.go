@@ -47,35 +47,73 @@ func (x *assembly) openLinks() {
 	}
 }
 
-// seeLength finds trials that cannot be over within timeouts.trial: each request of a closed loop waits for the answer
-// to the one before, and each answer for the link.
+// seeLength finds links by which no answer arrives in time, and trials that cannot be over within timeouts.trial: each
+// request of a closed loop waits for the answer to the one before, and each answer for the link.
 func (x *assembly) seeLength() {
-	limit := x.plan.Study.Timeouts.Trial
+	limit, patience, warmUp := x.plan.Study.Timeouts.Trial, x.plan.Study.Timeouts.Request, x.plan.Study.Design.WarmUp
 	for t := range x.treatments() {
 		l, ok := x.lab.Links[t.Setup.Link.Text]
-		if !ok || t.Setup.Population.Devices > 0 {
+		switch {
+		case !ok:
+			continue
+		case l.Up.Loss == 1 || l.Down.Loss == 1:
+			x.fault(t, fmt.Sprintf("link %s loses every packet", t.Setup.Link.Text), "write loss: 1% for one in a hundred",
+				"link")
+			continue
+		case roundTrip(l) >= patience:
+			x.fault(t, fmt.Sprintf("link %s has a round trip of %v or more, so no answer arrives within timeouts.request, %v",
+				t.Setup.Link.Text, roundTrip(l), patience), "raise timeouts: {request: …}", "link")
+			continue
+		case t.Setup.Population.Devices > 0:
 			continue
 		}
-		requests := t.Setup.Requests + x.plan.Study.Design.WarmUp.Requests
-		if least := leastTime(t.Setup, l, requests); least >= limit {
-			x.fault(t, fmt.Sprintf("%d requests and their warm-up take %v at least behind this link, whose round trip is "+
-				"%v or more: too long for timeouts.trial, %v", t.Setup.Requests, least.Round(time.Second), roundTrip(l), limit),
-				"lower requests, or raise timeouts: {trial: …}", "requests", "link")
+		if least := leastTime(t.Setup, l, warmUp); least >= limit {
+			what, keys := fmt.Sprintf("%d requests and their warm-up", t.Setup.Requests), []string{"requests", "link"}
+			if t.Setup.Duration > 0 {
+				what = fmt.Sprintf("a duration of %v and a warm-up of %d requests", t.Setup.Duration, warmUp.Requests)
+				keys[0] = "duration"
+			}
+			x.fault(t, fmt.Sprintf("%s take %v at least behind this link, whose round trip is %v or more: too long for "+
+				"timeouts.trial, %v", what, least.Round(time.Second), roundTrip(l), limit),
+				"lower requests or design: {warmup: …}, or raise timeouts: {trial: …}", keys...)
 		}
 	}
 }
 
-// leastTime is how long so many requests of a closed loop wait for a link, at least; 0 where others decide that.
-func leastTime(s *study.Setup, l link.Link, requests int) time.Duration {
-	if s.Rate > 0 || s.Duration > 0 || s.Options["observe"] != "" {
+// leastTime is how long a closed loop waits for a link in a trial, at least; 0 where others decide that.
+func leastTime(s *study.Setup, l link.Link, warmUp study.Span) time.Duration {
+	if s.Rate > 0 || s.Options["observe"] != "" {
 		return 0
 	}
-	turns := float64(requests) / float64(max(s.Concurrency, 1))
-	return time.Duration(min(turns*float64(roundTrip(l)), 1<<62))
+	turns := func(requests int) float64 {
+		return float64(requests) / float64(max(s.Concurrency, 1)) * float64(roundTrip(l))
+	}
+	lasts := max(turns(s.Requests), float64(s.Duration))
+	if s.MinDuration > 0 { // a quarter longer than the warm-up's pace says
+		lasts = max(1.25*lasts, float64(s.MinDuration))
+	}
+	return time.Duration(min(turns(warmUp.Requests)+float64(warmUp.Time)+lasts, 1<<62))
 }
 
 // roundTrip is that of a link's delays; most requests take longer where they vary.
 func roundTrip(l link.Link) time.Duration {
 	least := func(s link.Shape) time.Duration { return max(0, s.Delay-s.DelayStdDev) }
 	return least(l.Up) + least(l.Down)
+}
+
+// tooSlow says that a link carries the body of a request for so long that no answer arrives in time.
+func (x *assembly) tooSlow(t study.Trial, body int64) string {
+	const surely = 0.9 // of the bits that this program makes of it: another may write it a little shorter
+	l, ok := x.lab.Links[t.Setup.Link.Text]
+	patience := x.plan.Study.Timeouts.Request
+	if !ok || l.Up.Rate == 0 || body == 0 || t.Setup.Options["coding"] != "" { // by which it is smaller there
+		return ""
+	}
+	sent := surely * 8 * float64(body) / float64(l.Up.Rate) * float64(time.Second)
+	least := roundTrip(l) + time.Duration(min(sent, 1<<62))
+	if least < patience {
+		return ""
+	}
+	return fmt.Sprintf("a message of %d B and its answer take %v at least over link %s, so none arrives within "+
+		"timeouts.request, %v", body, least.Round(time.Millisecond), t.Setup.Link.Text, patience)
 }

@@ -15,21 +15,26 @@ import (
 func (x *assembly) seeMessages() {
 	const few = 20
 	seen := map[int]int{} // of treatments
-	sizes := map[sized]string{}
+	sizes := map[sized]made{}
 	for _, t := range x.plan.Trials {
 		if t.Setup.URL != "" || seen[t.Cell] == few {
 			continue
 		}
 		seen[t.Cell]++
 		if of := sizeOf(t.Setup); seen[t.Cell] == 1 {
-			what, known := sizes[of]
+			m, known := sizes[of]
 			if !known {
-				what = x.tooLarge(t, of)
-				sizes[of] = what
+				m = x.makes(t, of)
+				sizes[of] = m
 			}
-			if what != "" {
+			if m.tooLarge != "" {
 				seen[t.Cell] = few
-				x.fault(t, what, "raise limits: {body: …}, or send less", "options.letters", "size", "n")
+				x.fault(t, m.tooLarge, "raise limits: {body: …}, or send less", "options.letters", "size", "n")
+				continue
+			}
+			if slow := x.tooSlow(t, m.bytes); slow != "" {
+				seen[t.Cell] = few
+				x.fault(t, slow, "raise timeouts: {request: …}, or send less", "options.letters", "size", "n", "link")
 				continue
 			}
 		}
@@ -60,26 +65,35 @@ func sizeOf(s *study.Setup) sized {
 	return sized{s.Service, s.Encoding, s.Options["letters"], s.Options["max"], s.N, s.Size}
 }
 
+// made is a message as far as its size is known.
+type made struct {
+	bytes    int64  // of its body; 0: not known, or too many to be made
+	tooLarge string // why every server refuses it; empty: none does
+}
+
 // mostMade is how many values of a message are made, at most, to learn how large it is.
 const mostMade = 20_000_000
 
-// tooLarge says that a message is above limits.body, which every server refuses, if it surely is: at once
-// if it has more values than that has bytes, since none takes less than half of one, even compressed. The
+// makes says how large a message is, and that it is above limits.body, which every server refuses, if it surely is: at
+// once if it has more values than that has bytes, since none takes less than half of one, even compressed. The
 // size of another is that of the message itself, where this program can encode it, or what it comes to by
 // those of smaller ones.
-func (x *assembly) tooLarge(t study.Trial, of sized) string {
+func (x *assembly) makes(t study.Trial, of sized) made {
 	limit := x.plan.Study.Body
 	if of.n == 0 && of.size == 0 {
-		return ""
+		return made{}
+	}
+	large := func(format string, args ...any) made {
+		return made{tooLarge: fmt.Sprintf(format+" above limits.body, %d B", append(args, limit)...)}
 	}
 	if int64(of.n)/2 > limit {
-		return fmt.Sprintf("a message of %d elements is above limits.body, %d B", of.n, limit)
+		return large("a message of %d elements is", of.n)
 	}
 	call, err := x.lab.CallOf(t)
 	encoding, err2 := codec.Parse(of.encoding)
 	name, err3 := service.Parse(of.service)
 	if err != nil || err2 != nil || err3 != nil {
-		return "" // said elsewhere, or of a stack that has its own
+		return made{} // said elsewhere, or of a stack that has its own
 	}
 	m := call.Message
 	values := int64(m.N)
@@ -87,7 +101,7 @@ func (x *assembly) tooLarge(t study.Trial, of sized) string {
 		values *= int64(max(m.Letters, 1))
 	}
 	if values/2 > limit {
-		return fmt.Sprintf("a message of %d strings of %d letters is above limits.body, %d B", m.N, m.Letters, limit)
+		return large("a message of %d strings of %d letters is", m.N, m.Letters)
 	}
 	size := func(n, letters int) int64 {
 		var message service.Message
@@ -97,15 +111,15 @@ func (x *assembly) tooLarge(t study.Trial, of sized) string {
 	if values > mostMade {
 		const surely = 1.02 // what the drawn values leave open
 		if got := sizeBySlope(m.N, m.Letters, name == service.Concat, size); float64(got) > surely*float64(limit) {
-			return fmt.Sprintf("a message of %d elements takes about %d B in %s, above limits.body, %d B", m.N, got, encoding,
-				limit)
+			return large("a message of %d elements takes about %d B in %s,", m.N, got, encoding)
 		}
-		return ""
+		return made{}
 	}
-	if got := size(m.N, m.Letters); got > limit {
-		return fmt.Sprintf("a message of %d elements takes %d B in %s, above limits.body, %d B", m.N, got, encoding, limit)
+	got := size(m.N, m.Letters)
+	if got > limit {
+		return large("a message of %d elements takes %d B in %s,", m.N, got, encoding)
 	}
-	return ""
+	return made{bytes: got}
 }
 
 // sizeBySlope is the size of a message as those of two smaller ones tell it: they have fewer elements, or
