@@ -49,6 +49,7 @@ var decoders = map[string]map[string]string{
 		"FuzzExecLines":    "execMeter.waitForHeader parseHeader parseJSON",
 		"FuzzPlug":         "plugClient.get",
 		"no: the study's":  "openExec",
+		"no: the lab's":    "sentModel",
 	},
 	"internal/instrument/packet": {"FuzzAnalyze": "NewReader"},
 	"internal/kernel":            {"no: the kernel's": "parseSockets"},

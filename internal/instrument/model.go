@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -121,10 +122,35 @@ func (p PowerModel) Energy(l Load) (gross, net float64) {
 	return net + p.IdleW*l.Length.Seconds(), net
 }
 
+// Spec is the specification of a meter by this profile on a machine that does not have the lab's profiles, or has
+// others of their names.
+func (p PowerModel) Spec() string {
+	p.Fit = PowerModel{}.Fit
+	text, _ := json.Marshal(p) // plain fields, finite ones (check), never fail
+	return "model:" + string(text)
+}
+
+// sentModel is the profile in the argument of a Spec; nil: it is a profile's name.
+func sentModel(arg string) (*PowerModel, error) {
+	if !strings.HasPrefix(arg, "{") {
+		return nil, nil
+	}
+	p := new(PowerModel)
+	if err := json.Unmarshal([]byte(arg), p); err != nil {
+		return nil, fmt.Errorf("a power profile that was sent: %w", err)
+	}
+	return p, p.check("sent")
+}
+
 // openModel watches the whole machine's load in /proc and models its power. It
 // counts no wakes: nothing in /proc shows them.
 func openModel(ctx context.Context, arg string, o Options) (Meter, error) {
-	profile, err := ReadPowerModel(arg, o.Profiles...)
+	profile, err := sentModel(arg)
+	if err == nil && profile == nil {
+		var named PowerModel
+		named, err = ReadPowerModel(arg, o.Profiles...)
+		profile = &named
+	}
 	if err != nil {
 		return nil, err
 	}

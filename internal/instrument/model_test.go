@@ -103,6 +103,24 @@ func TestFitFindsKnownConstants(t *testing.T) {
 }
 
 func TestModelFollowsTheLoad(t *testing.T) {
+	profiles := tree("toy.yaml power: {idle_W: 2, busy_W_per_core: 0.5, cores: 2, radio_J_per_B: 1e-6}")
+	t.Run("named", func(t *testing.T) { followsTheLoad(t, "model:toy", profiles) })
+	t.Run("sent", func(t *testing.T) { // to a machine whose own of that name is another
+		p, err := ReadPowerModel("toy", profiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Fit.Typical = math.NaN() // nobody needs it there
+		followsTheLoad(t, p.Spec(), tree("toy.yaml power: {idle_W: 9, cores: 1}"))
+	})
+	for _, spec := range []string{"model:{", `model:{"IdleW":1}`, `model:{"IdleW":-1,"Cores":1}`} {
+		if _, err := Open(t.Context(), spec, Options{}); err == nil {
+			t.Errorf("%s: got no error", spec)
+		}
+	}
+}
+
+func followsTheLoad(t *testing.T, spec string, profiles fs.FS) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		// From 1 s to 2 s one core works and 1 MB goes out; guests and waiting count for nothing.
@@ -126,8 +144,7 @@ func TestModelFollowsTheLoad(t *testing.T) {
 			return nil, nil
 		}
 		root.MapFS["sys/class/net/eth0"] = &fstest.MapFile{Mode: fs.ModeDir}
-		profiles := tree("toy.yaml power: {idle_W: 2, busy_W_per_core: 0.5, cores: 2, radio_J_per_B: 1e-6}")
-		m, err := Open(context.Background(), "model:toy", Options{Root: root, Profiles: []fs.FS{profiles}})
+		m, err := Open(context.Background(), spec, Options{Root: root, Profiles: []fs.FS{profiles}})
 		if err != nil {
 			t.Fatal(err)
 		}

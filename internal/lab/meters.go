@@ -283,8 +283,11 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 	if err := s.meter.Stats().Err(); err != nil {
 		return err
 	}
-	w, err := m.trial.attempt.Samples(store.Source{Side: s.side, Instrument: s.meter.Describe().Name,
-		Method: store.Measured})
+	about, method := s.meter.Describe(), store.Measured
+	if about.Modelled { // a profile and the load, read where the meter is: device:model:NAME
+		method = store.Modelled
+	}
+	w, err := m.trial.attempt.Samples(store.Source{Side: s.side, Instrument: about.Name, Method: method})
 	if err == nil {
 		err = errors.Join(w.Append(s.samples), w.Close())
 	}
@@ -304,7 +307,7 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 	if err != nil {
 		return err
 	}
-	m.addEnergy(s.side, e.Gross, e.Net, e.MeanPower, store.Measured)
+	m.addEnergy(s.side, e.Gross, e.Net, e.MeanPower, method)
 	m.findings.note(string(s.side)+"_energy_error", "J", e.NetError)
 	m.findings.note(string(s.side)+"_idle_power", "W", e.Idle)
 	return m.keepDoubts(s, e)

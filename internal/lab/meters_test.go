@@ -11,6 +11,7 @@ import (
 	"edgegauge.example/edgegauge/internal/instrument"
 	"edgegauge.example/edgegauge/internal/instrument/energy"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A gauge is looked at once a second, or every so often, and has a new value each time that renewal has passed. What
@@ -20,12 +21,17 @@ type gauge struct {
 	onBoard bool
 	clock   instrument.Fit
 	every   time.Duration // 0: 1 s
+	models  bool          // what it says is computed
 }
 
 func (g gauge) interval() time.Duration { return cmp.Or(g.every, time.Second) }
 
-func (g gauge) Describe() measure.Description { return measure.Description{Name: "gauge"} }
-func (g gauge) Stats() instrument.MeterStats  { return instrument.MeterStats{Clock: g.clock} }
+func (g gauge) Describe() measure.Description {
+	return measure.Description{Name: "gauge", Modelled: g.models}
+}
+func (g gauge) Stats() instrument.MeterStats {
+	return instrument.MeterStats{Clock: g.clock, Readings: 1}
+}
 func (g gauge) Facts() energy.Facts {
 	return energy.Facts{Kind: energy.Instant, Interval: g.interval(), Held: true}
 }
@@ -90,6 +96,47 @@ func TestTraceKnowsItsClock(t *testing.T) {
 	s := meterSession{meter: gauge{clock: instrument.Fit{Residual: 3 * time.Millisecond, Bias: 40 * time.Millisecond}}}
 	if got := s.trace().Clock; got != 43*time.Millisecond {
 		t.Errorf("got %v, want 43ms", got)
+	}
+}
+
+// What a meter computes from a profile and the load is modelled, wherever it is computed.
+func TestWhatAMeterModelsIsNotMeasured(t *testing.T) {
+	for method, models := range map[store.Method]bool{store.Measured: false, store.Modelled: true} {
+		t.Setenv("TMPDIR", t.TempDir())
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := fakeLab(t, soundStack(), 1)
+			defer l.Store.Close()
+			attempt, err := l.Store.Begin(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newTrialRunner(l, l.Plan.Trials[0], attempt)
+			defer r.abandon()
+			m := &meters{trial: r}
+			m.sessions = []*meterSession{m.observe(measure.Client, "gauge", gauge{renewal: time.Second, models: models})}
+			if err := m.idle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.course.run.Began = time.Now()
+			time.Sleep(time.Minute)
+			r.course.run.Ended = time.Now()
+			f, err := m.after(t.Context())
+			if err != nil || len(f.results) == 0 {
+				t.Fatalf("%d figures, %v", len(f.results), err)
+			}
+			for _, x := range f.results {
+				if x.Method != method {
+					t.Errorf("%s is %s, want %s", x.Response, x.Method, method)
+				}
+			}
+			if err := attempt.Commit(f.results, f.quality); err != nil {
+				t.Fatal(err)
+			}
+			sources, err := l.Store.Sources(1)
+			if err != nil || len(sources) != 1 || sources[0].Method != method {
+				t.Errorf("readings are of %v, %v, want %s", sources, err, method)
+			}
+		})
 	}
 }
 

@@ -53,7 +53,7 @@ func (x *assembly) knowMeter(t study.Trial, key, spec string) {
 	if spec == "" {
 		return
 	}
-	if name, ok := strings.CutPrefix(spec, modelled); ok {
+	if name, ok := strings.CutPrefix(strings.TrimPrefix(spec, onDevice), modelled); ok {
 		x.openModel(t, key, name)
 		return
 	}
@@ -82,7 +82,10 @@ func (x *assembly) openMeter(ctx context.Context, t study.Trial, key string, end
 		return
 	}
 	read[spec] = end.Device
-	m, err := x.meter(ctx, local, onBoard, end.Device)
+	if name, ok := strings.CutPrefix(local, modelled); ok && !x.openModel(t, key, name) {
+		return
+	}
+	m, err := x.meter(ctx, x.forReader(local, end.Device), onBoard, end.Device)
 	if err != nil {
 		x.lack(t, fmt.Sprintf("meter %s: %v", spec, err), "", key)
 		return
@@ -92,6 +95,16 @@ func (x *assembly) openMeter(ctx context.Context, t study.Trial, key string, end
 	}
 	x.lab.Meters[spec] = m
 	x.close = append(x.close, func() error { instrument.Close(m); return nil })
+}
+
+// forReader is a meter's specification as the machine that reads it is told: one of its own does not have the power
+// profiles here, or has others of their names.
+func (x *assembly) forReader(spec, device string) string {
+	name, ok := strings.CutPrefix(spec, modelled)
+	if !ok || !x.onOther(device) {
+		return spec
+	}
+	return x.lab.Profiles[name].Spec()
 }
 
 // meter opens a meter here, or on the device that reads it; nil: that device is not
@@ -111,16 +124,18 @@ func (x *assembly) meter(ctx context.Context, spec string, onBoard bool, name st
 // onOther says whether a device is a machine of its own.
 func (x *assembly) onOther(name string) bool { return isBoard(x.bed, name) || isMachine(x.bed, name) }
 
-func (x *assembly) openModel(t study.Trial, key, name string) {
+// openModel reads a power profile, unless it is read; false: there is none, and that is noted.
+func (x *assembly) openModel(t study.Trial, key, name string) bool {
 	if _, open := x.lab.Profiles[name]; open {
-		return
+		return true
 	}
 	p, err := instrument.ReadPowerModel(name, x.bed.ProfileFolders()...)
 	if err != nil {
 		x.fault(t, err.Error(), "", key)
-		return
+		return false
 	}
 	x.lab.Profiles[name] = p
+	return true
 }
 
 // IdleMeter says that a study names a meter which it does not read, since none of its responses
