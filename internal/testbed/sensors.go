@@ -80,18 +80,19 @@ var ofShell = strings.Fields(". alias break case cd command continue do eval exe
 	"hash if local printf pwd read readonly return set shift test time times trap true type ulimit umask unset until " +
 	"wait while")
 
-// leastReady is what timeouts.ready must be at least: no program starts sooner on every machine.
+// leastReady is what timeouts.ready and timeouts.trial must be at least: no program starts sooner on every machine.
 const leastReady = 100 * time.Millisecond
 
 // seeReady finds a time limit that no program keeps to.
 func (x *assembly) seeReady() {
-	limit := x.plan.Study.Timeouts.Ready
-	if limit >= leastReady {
-		return
-	}
+	limits := x.plan.Study.Timeouts
 	for t := range x.treatments() {
-		x.fault(t, fmt.Sprintf("timeouts.ready of %v is shorter than a program takes to start", limit),
-			fmt.Sprintf("write %v or more, 30s for Java", leastReady), "timeouts.ready", "timeouts")
+		for i, limit := range []time.Duration{limits.Ready, limits.Trial} {
+			if limit < leastReady {
+				x.fault(t, fmt.Sprintf("timeouts.%s of %v is shorter than a program takes to start",
+					[]string{"ready", "trial"}[i], limit), fmt.Sprintf("write %v or more, 30s for Java", leastReady))
+			}
+		}
 		return
 	}
 }
