@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // sensed is the sensor at a trial's server, if its treatment has one. A simulated
@@ -25,8 +26,11 @@ type sensed struct {
 // constrained device's programs are: a sensor is hardware of its own.
 func (s *sensed) before(ctx context.Context) error {
 	t := s.trial
-	s.name = t.setup.Sensor
 	if !sensor.IsSimulated(t.setup.Sensor) {
+		s.name = t.setup.Sensor
+		return nil
+	}
+	if t.setup.Service != string(service.Temperature) { // nobody reads it, and the simulator would take CPU time
 		return nil
 	}
 	how, on, err := s.simulation()

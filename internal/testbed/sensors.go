@@ -10,24 +10,32 @@ import (
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/sensor"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/stacks/reference"
 )
 
-// openSensors says how each simulated sensor of the plan is run.
+// openSensors says how each simulated sensor of the plan is run. Only service temperature reads one.
 func (x *assembly) openSensors() {
 	folders := append(installed(x.bed.Exe, "firmware/temperature/build"), "firmware/temperature/build")
 	x.lab.Sensors = map[string]sensor.Simulation{}
 	for t := range x.treatments() {
 		name := t.Setup.Sensor
-		if m, _, ok := findMachine(t.Setup.Server.Device); ok && m.Kernel.Own != "" && sensor.IsSimulated(name) {
-			x.fault(t, "device "+m.Name+" cannot simulate a sensor: its kernel has no pseudo terminals",
-				"write sensor: fixed:21.5, which needs none", "sensor", "server.device", "service")
+		if name == "" || t.Setup.Service != string(service.Temperature) {
+			continue
 		}
-		x.seeSensor(t)
-		if _, done := x.lab.Sensors[name]; done || !sensor.IsSimulated(name) {
+		if !sensor.IsSimulated(name) {
+			x.seeSensor(t)
+			continue
+		}
+		if why, advice := x.notSimulated(t.Setup); why != "" {
+			x.fault(t, why, advice, "sensor", "server.device", "service")
+			continue
+		}
+		if _, done := x.lab.Sensors[name]; done {
 			continue
 		}
 		s, err := sensor.Simulate(name, x.exe, folders)
@@ -39,14 +47,36 @@ func (x *assembly) openSensors() {
 	}
 }
 
-// seeSensor finds a sensor of this machine that is not there. What it says is found by reading it.
+// notSimulated says why the sensor of a treatment cannot be simulated beside its server; empty: it can.
+func (x *assembly) notSimulated(s *study.Setup) (why, advice string) {
+	name := s.Server.Device
+	m, _, machine := findMachine(name)
+	switch _, core := device.FindCore(name); {
+	case x.plan.Study.Time == study.Instructions:
+		return "with time: instructions no sensor is simulated", "write sensor: fixed:21.5"
+	case machine && m.Kernel.Own != "":
+		return "device " + m.Name + " cannot simulate a sensor: its kernel has no pseudo terminals",
+			"write sensor: fixed:21.5, which needs none"
+	case s.Sensor == sensor.SimulatedAVR && (core || x.onOther(name)):
+		return "device " + name + " cannot run the simulator that is built on this machine", "write sensor: " +
+			sensor.SimulatedGo
+	}
+	return "", ""
+}
+
+// seeSensor finds a sensor that no stack takes, or one of this machine that is not there. What it says is found by
+// reading it.
 func (x *assembly) seeSensor(t study.Trial) {
+	if err := reference.CheckSensor(t.Setup.Sensor); err != nil {
+		x.fault(t, err.Error(), "", "sensor")
+		return
+	}
 	kind, at, _ := strings.Cut(t.Setup.Sensor, ":")
 	if kind == "w1" {
 		at = filepath.Join("/sys/bus/w1/devices", at)
 	}
 	ofFiles := slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind)
-	if t.Setup.Service != string(service.Temperature) || x.onOther(t.Setup.Server.Device) {
+	if x.onOther(t.Setup.Server.Device) {
 		return
 	}
 	if kind == "program" && !runs(at) {

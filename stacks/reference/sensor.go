@@ -51,6 +51,12 @@ func openSensor(name string) (thermometer, error) {
 	return thermometer{line.read, line.end}, nil
 }
 
+// CheckSensor says what is wrong with the name of a sensor, as far as it is known without opening it.
+func CheckSensor(name string) error {
+	_, err := openSensor(name)
+	return err
+}
+
 func fixedSensor(what string) (int64, error) {
 	v, err := strconv.ParseFloat(what, 64)
 	if err != nil || math.IsNaN(v) || math.Abs(v) > 1e6 {

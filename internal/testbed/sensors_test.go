@@ -1,0 +1,43 @@
+package testbed
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A sensor that a trial could not read is refused before the first one: one of which no stack makes a temperature, and
+// one that is to be simulated where nothing can.
+func TestSensorsThatCannotBeRead(t *testing.T) {
+	b := bed(t)
+	const counted = "time: instructions\nclient: cortex-a53\nserver: cortex-a53\nrequests: 5\n"
+	for _, x := range []struct{ study, want string }{
+		{"sensor: fixed:21.5", ""},
+		{"sensor: fixed:warm", `4:9: sensor fixed:warm: "warm" is not a temperature; write fixed:21.5`},
+		{"sensor: fixed:.nan", "is not a temperature"},
+		{"factors: {sensor: [simulated, 'w1:28-none']}", "sensor w1:28-none: stat /sys/bus/w1/devices/28-none"},
+		{"service: monitor\nsensor: fixed:warm", ""}, // it reads none
+		{counted, "with time: instructions no sensor is simulated; write sensor: fixed:21.5"},
+		{counted + "sensor: fixed:20", ""},
+		{"server: {device: 'ssh://pi@board'}\nsensor: simulated", ""},
+		{"server: {device: 'ssh://pi@board'}\nsensor: simulated:avr", "device ssh://pi@board cannot run the simulator that " +
+			"is built on this machine; write sensor: simulated:go"},
+		{"server: {device: instructions-arm64}\nsensor: simulated:avr", "device instructions-arm64 cannot run"},
+		{"server: {device: arm9-200}", "its kernel has no pseudo terminals"},
+	} {
+		text := "study: s\nstack: coap-cbor\n"
+		if !strings.Contains(x.study, "service:") {
+			text += "service: temperature\n"
+		}
+		p, err := b.Read(t.Context(), "s.yaml", []byte(text+x.study+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", x.study, err)
+			continue
+		}
+		a := b.assemble(p, b.Exe, b.Temp)
+		a.openSensors()
+		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
+		}
+	}
+}
