@@ -350,7 +350,7 @@ func Refusal(s *study.Setup, linked, packets bool) string {
 			" is another: the network to it is real; remove the link"
 	case packets && IsAway(s.Client.Device):
 		return "packets are captured at the client, and only on this machine; swap the sides, so that the server is on " +
-			s.Client.Device + ", or ask for no packets"
+			s.Client.Device + ", or write capture: off"
 	}
 	return ""
 }

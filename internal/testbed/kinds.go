@@ -192,7 +192,7 @@ func refuseBoard(s study.Study, t *study.Setup) (why, key string) {
 	if isBoard(nil, t.Server.Device) {
 		key = "server.device"
 	}
-	return lab.Refusal(t, lab.IsLinked(t), lab.NeedsPackets(s)), key
+	return lab.Refusal(t, lab.IsLinked(t), lab.NeedsPackets(s) && lab.Captured(t)), key
 }
 
 func fitnessBoard(ctx context.Context, b *Testbed, name string) ([]device.Finding, error) {

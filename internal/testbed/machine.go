@@ -115,9 +115,9 @@ func refuseMachine(s study.Study, t *study.Setup) (why, key string) {
 	case lab.IsAway(client) || lab.IsAway(server):
 		return "an emulated machine can only be reached from this machine; put the other side on this one or on another " +
 			"emulated one", "server.device"
-	case lab.NeedsPackets(s) && client == server && !lab.IsLinked(t) && s.Time != study.Instructions:
+	case lab.NeedsPackets(s) && lab.Captured(t) && client == server && !lab.IsLinked(t) && s.Time != study.Instructions:
 		return "both sides are in one emulated machine, where packets cannot be captured; add a link, which puts the " +
-			"server on its own machine", "server.device"
+			"server on its own machine, or write capture: off", "server.device"
 	}
 	return "", ""
 }
