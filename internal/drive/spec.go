@@ -131,6 +131,15 @@ func (s Spec) Address() (address string, tcp bool, err error) {
 	return net.JoinHostPort(t.name, strconv.Itoa(int(port))), t.overTCP, nil
 }
 
+// Resolve is the address to which requests would go: that of the URL's host in the wanted version of IP.
+func (s Spec) Resolve(ctx context.Context) (netip.AddrPort, error) {
+	t, err := s.check(ctx)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return t.addr, nil
+}
+
 // check is target with its host resolved.
 func (s Spec) check(ctx context.Context) (*target, error) {
 	t, port, err := s.target()

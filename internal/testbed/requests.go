@@ -27,7 +27,7 @@ const patience = 3 * time.Second
 // what stands in the way of asking it. It connects to them and asks nothing.
 func (x *assembly) openRequests(ctx context.Context) {
 	x.lab.Requests = map[*study.Setup]drive.Job{}
-	found := map[string]error{} // by address: why nothing listens there
+	found := map[string]study.Error{} // by address: that nothing listens there
 	for t := range x.treatments() {
 		if t.Setup.URL == "" {
 			continue
@@ -46,14 +46,19 @@ func (x *assembly) openRequests(ctx context.Context) {
 		if lab.IsAway(t.Setup.Client.Device) { // what a board reaches is not what is reached from here
 			continue
 		}
-		at, tcp, _ := job.Address()
-		why, asked := found[at]
+		at, _, _ := job.Address()
+		of := job.Family + " " + at
+		why, asked := found[of]
 		if !asked {
-			why = listens(ctx, at, tcp)
-			found[at] = why
+			why = answers(ctx, job, at)
+			found[of] = why
 		}
-		if why != nil {
-			x.lack(t, fmt.Sprintf("nothing listens at %s: %v", at, why), "start the service, or correct the URL", "server.url")
+		switch {
+		case why.What == "":
+		case why.Here:
+			x.lack(t, why.What, why.Advice, "server.url")
+		default:
+			x.fault(t, why.What, why.Advice, "server.url", "ip")
 		}
 	}
 	x.measuresOnlyServers()
@@ -161,17 +166,36 @@ func (x *assembly) secret(place string) (string, error) {
 	return text, nil
 }
 
-// listens says why nothing can be asked at an address, as far as that is known
-// without asking: over UDP only a host that refuses says so.
-func listens(ctx context.Context, at string, tcp bool) error {
+// answers says that nothing can be asked at the address to which a client would send, where a URL says at.
+func answers(ctx context.Context, job drive.Job, at string) study.Error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	to, err := job.Resolve(ctx)
+	if err != nil {
+		host, _, _ := net.SplitHostPort(at)
+		_, named := netip.ParseAddr(host) // an address can only be one of the other version
+		return study.Error{What: err.Error(), Here: named != nil}
+	}
+	_, tcp, _ := job.Address()
+	if err = listens(ctx, to, tcp); err == nil {
+		return study.Error{}
+	}
+	if at != to.String() {
+		at += fmt.Sprintf(" (%v)", to.Addr())
+	}
+	return study.Error{What: fmt.Sprintf("nothing listens at %s: %v", at, err), Advice: "start the service, or correct " +
+		"the URL", Here: true}
+}
+
+// listens says why nothing can be asked at an address, as far as that is known
+// without asking: over UDP only a host that refuses says so.
+func listens(ctx context.Context, at netip.AddrPort, tcp bool) error {
 	var d net.Dialer
 	network := "udp"
 	if tcp {
 		network = "tcp"
 	}
-	c, err := d.DialContext(ctx, network, at)
+	c, err := d.DialContext(ctx, network, at.String())
 	if err != nil {
 		return plain(err)
 	}
