@@ -62,6 +62,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seeIODir()
 	x.seeReady()
 	x.seePackets()
+	x.seeGiven()
 	x.openRequests(ctx)
 	x.seePlacement()
 	x.seeLostPlacements()
