@@ -17,18 +17,25 @@ import (
 	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
-// called are the records of a client that has the right answer at once.
-func called(t *testing.T, classes string, n int, options map[string]string) (all []measure.Exchange) {
+// calling starts a client that has the right answer at once.
+func calling(t *testing.T, classes string, n int, options map[string]string) (context.Context, *stack.Conn) {
 	t.Helper()
 	client := stacktest.Start(t, "", "java", "-Xshare:auto", "-cp", classes, "edgegauge.adapter.CallProbe")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	t.Cleanup(cancel)
 	_, err := client.Call(ctx, stack.Call{URL: "none", Service: "sort", Encoding: "none", Security: "none",
 		Transport: "none", Message: stack.Message{Seed: 7, N: n}, Connection: "per-request", Timeout: 1e9, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Run(ctx, stack.Run{Requests: 20, Record: true}, func(x measure.Exchange) { all = append(all, x) })
+	return ctx, client
+}
+
+// called are the records of such a client.
+func called(t *testing.T, classes string, n int, options map[string]string) (all []measure.Exchange) {
+	t.Helper()
+	ctx, client := calling(t, classes, n, options)
+	_, err := client.Run(ctx, stack.Run{Requests: 20, Record: true}, func(x measure.Exchange) { all = append(all, x) })
 	if err != nil || len(all) != 20 {
 		t.Fatalf("%d records, want 20: %v", len(all), err)
 	}
@@ -74,6 +81,45 @@ func TestTotalHasNoClosing(t *testing.T) {
 		if !strings.Contains(x.Failure, "does not close") {
 			t.Errorf("request %d: failure %q", x.Seq, x.Failure)
 		}
+	}
+}
+
+// Threads are kept between the runs, as what the framework keeps for each is: the warm-up warms the measured run.
+func TestThreadsAreKept(t *testing.T) {
+	options := map[string]string{"closing": fmt.Sprint(int64(20 * time.Millisecond))} // each of them gets a request
+	ctx, client := calling(t, compiled(t), 1, options)
+	for range 2 {
+		_, err := client.Run(ctx, stack.Run{Requests: 20, Record: true, Concurrency: 2}, func(x measure.Exchange) {
+			if x.Failure != "" {
+				t.Errorf("request %d: %s", x.Seq, x.Failure)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A thread that ends, as for want of memory, is no run of one thread less.
+func TestRunWithoutOneOfItsThreads(t *testing.T) {
+	classes := compiled(t)
+	its, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "java", "-Xshare:auto", "-cp", classes, "edgegauge.adapter.CallProbe")
+	cmd.Stdin = its
+	fmt.Fprintln(ours, `{"type":"call","protocol":1,"service":"echo","encoding":"none",`+
+		`"message":{"seed":7,"n":1},"options":{"closing":"20000000","fatal":"1"}}`)
+	fmt.Fprintln(ours, `{"type":"run","requests":20,"concurrency":2}`)
+	said, err := cmd.Output()
+	its.Close()
+	ours.Close()
+	if want := `{"type":"error","message":"java.lang.OutOfMemoryError: no heap is left"}`; err == nil ||
+		!bytes.Contains(said, []byte(want)) {
+		t.Errorf("it said %s and ended with %v, want %s", said, err, want)
 	}
 }
 

@@ -4,15 +4,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
-/** Sends requests when they are due. One thread and one caller, hence one connection, for each unit of concurrency. */
+/** Sends requests when they are due. One thread and one caller, hence one connection, for each unit of concurrency; all are kept between runs. */
 final class Driver {
   private final Stack stack;
   private final Setup setup;
   private final Message request, expected;
-  private final List<Caller> callers = new ArrayList<>(); // kept between runs: the warm-up warms them
+  private final List<Caller> callers = new ArrayList<>();
+  private final List<ExecutorService> threads = new ArrayList<>(); // of all callers but the first, whose thread is the program's
   private Map<String, Long> phases;
   private volatile boolean invoked;
   private long failed; // requests of the last run
@@ -38,20 +42,22 @@ final class Driver {
   Log run(Map<String, Object> run, AtomicLong count) throws Exception {
     int concurrency = (int) Setup.number(run, "concurrency", 1);
     if (concurrency < 1) throw new IllegalArgumentException("concurrency is at least 1");
-    while (callers.size() < concurrency) callers.add(stack.call(setup));
+    while (callers.size() < concurrency) {
+      callers.add(stack.call(setup));
+      threads.add(Executors.newSingleThreadExecutor());
+    }
     Schedule schedule = new Schedule(run);
     Log log = Boolean.TRUE.equals(run.get("record")) ? new Log(Log.CLIENT, schedule.requests()) : null;
     failed = 0;
     firstFailure = "";
-    Thread[] threads = new Thread[concurrency - 1];
+    List<Future<?>> others = new ArrayList<>();
     long start = System.nanoTime();
-    for (int i = 0; i < threads.length; i++) {
-      Caller c = callers.get(i + 1);
-      threads[i] = new Thread(() -> work(c, schedule, start, log, count), "worker " + (i + 1));
-      threads[i].start();
+    for (int i = 1; i < concurrency; i++) {
+      Caller c = callers.get(i);
+      others.add(threads.get(i - 1).submit(() -> work(c, schedule, start, log, count)));
     }
     work(callers.get(0), schedule, start, log, count);
-    for (Thread t : threads) t.join();
+    for (Future<?> f : others) f.get(); // no run without a thread that ended, as for want of memory
     return log;
   }
 
