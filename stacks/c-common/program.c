@@ -26,22 +26,35 @@ static int64_t cpu(void) {
 
 // --- records: in memory while measuring, printed after it
 
-static struct records { struct exchange *x; size_t count, room; } records;
+// What is kept of an exchange. There are many, they count in the memory that is measured, and few of them failed.
+struct kept {
+  int64_t due, sent, done, connection, serialization, processing, sensor, deserialization, total, in, out;
+  char *failure; // NULL: it did not
+};
+
+static struct kept keep(const struct exchange *x) {
+  struct kept k = {x->due, x->sent, x->done, x->connection, x->serialization, x->processing, x->sensor, x->deserialization, x->total, x->in, x->out, NULL};
+  if (*x->failure && !(k.failure = strdup(x->failure))) abort(); // a failure that looks like an answer would be a wrong figure
+  return k;
+}
+
+static struct records { struct kept *x; size_t count, room; } records;
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 
 void record_server(const struct exchange *x) {
   pthread_mutex_lock(&recording);
   if (records.count == records.room) {
     size_t room = records.room ? records.room * 2 : 4096;
-    struct exchange *more = realloc(records.x, room * sizeof *more);
+    struct kept *more = realloc(records.x, room * sizeof *more);
     if (!more) { fprintf(stderr, "no memory for %zu records\n", room); abort(); } // a missing record would be a wrong figure
     records.x = more, records.room = room;
   }
-  records.x[records.count++] = *x;
+  records.x[records.count++] = keep(x);
   pthread_mutex_unlock(&recording);
 }
 
-static void print(const struct exchange *x, size_t seq, int64_t start) {
+// Prints a record, and gives up what it has in memory of its own.
+static void print(struct kept *x, size_t seq, int64_t start) {
   char failure[400];
   bool client = start != 0;
   printf("{\"type\":\"exchange\",\"seq\":%zu", seq);
@@ -51,7 +64,7 @@ static void print(const struct exchange *x, size_t seq, int64_t start) {
   if (!client) printf(",\"processing\":%lld", (long long)x->processing);
   if (x->connection) printf(",\"connection\":%lld", (long long)x->connection);
   if (x->sensor) printf(",\"sensor\":%lld", (long long)x->sensor);
-  if (*x->failure) json_quote(failure, sizeof failure, x->failure), printf(",\"failure\":%s", failure);
+  if (x->failure) json_quote(failure, sizeof failure, x->failure), printf(",\"failure\":%s", failure), free(x->failure);
   printf("}\n");
 }
 
@@ -187,7 +200,7 @@ static struct schedule {
   double rate, due;
   bool poisson, record;
   uint64_t seed;
-  struct exchange *x; // of the recorded requests, in order of seq
+  struct kept *x;     // of the recorded requests, in order of seq
   size_t room;
   int64_t failed;     // requests that are not recorded, and why the first of them did
   char first_failure[sizeof ((struct exchange *)0)->failure];
@@ -211,7 +224,7 @@ static int64_t take(int64_t *due) {
   bool over = mine >= run.requests || *due >= run.duration || (run.interval && since >= run.duration);
   if (!over && run.record && (size_t)mine == run.room) {
     size_t room = run.room ? run.room * 2 : 4096;
-    struct exchange *more = realloc(run.x, room * sizeof *more);
+    struct kept *more = realloc(run.x, room * sizeof *more);
     if (!more) abort();
     run.x = more, run.room = room;
   }
@@ -238,7 +251,7 @@ static void *work(void *connection) {
     }
     x.due = due;
     pthread_mutex_lock(&run.one);
-    if (run.record) run.x[seq] = x;
+    if (run.record) run.x[seq] = keep(&x);
     else if (*x.failure && run.failed++ == 0) memcpy(run.first_failure, x.failure, sizeof x.failure);
     pthread_mutex_unlock(&run.one);
   }
