@@ -1,4 +1,4 @@
-// Package libcoap_test tests the C programs of this folder on ARM; on the host the conformance kit does.
+// Package libcoap_test tests the C programs of this folder on ARM, and what the conformance kit does not see of them.
 package libcoap_test
 
 import (

@@ -117,14 +117,8 @@ static bool send_request(unsigned char *b, size_t size) {
   return coap_send(client.session, p) != COAP_INVALID_MID;
 }
 
-void client_call(void *connection, const struct message *q, struct message *a, struct exchange *x) {
-  (void)connection;
+static void ask(const struct message *q, struct exchange *x) {
   size_t size;
-  static struct message none;
-  codec_free(client.answer ? client.answer : &none, client.hold);
-  client.hold = NULL;
-  client.answer = a, client.x = x;
-  if (!client.keep) disconnect();
   x->begun = now();
   unsigned char *b = codec_pack(client.setup.service, false, q, &size);
   x->serialization = now() - x->begun;
@@ -139,6 +133,19 @@ void client_call(void *connection, const struct message *q, struct message *a, s
   client.waiting = false;
   failed("no answer within the time limit");
   disconnect(); // a new one knows nothing of the old exchange
+}
+
+void client_call(void *connection, const struct message *q, struct message *a, struct exchange *x) {
+  (void)connection;
+  static struct message none; // an answer owns nothing but what holds it
+  codec_free(&none, client.hold);
+  client.hold = NULL;
+  client.answer = a, client.x = x;
+  ask(q, x);
+  if (client.keep) return;
+  int64_t began = now();
+  disconnect();
+  x->closed = now() - began;
 }
 
 void client_hang_up(void *connection) {
