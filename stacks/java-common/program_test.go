@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -120,6 +121,22 @@ func TestRunWithoutOneOfItsThreads(t *testing.T) {
 	if want := `{"type":"error","message":"java.lang.OutOfMemoryError: no heap is left"}`; err == nil ||
 		!bytes.Contains(said, []byte(want)) {
 		t.Errorf("it said %s and ended with %v, want %s", said, err, want)
+	}
+}
+
+// Connecting counts once, also in a program that has every URL open a timed connection, as the conformance kit has one
+// of jaxws-rt do both.
+func TestConnectingCountsOnce(t *testing.T) {
+	classes := compiled(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	said, err := exec.CommandContext(t.Context(), "java", "-Xshare:auto", "-cp", classes, "edgegauge.adapter.ConnectProbe",
+		"http://"+listener.Addr().String()+"/").Output()
+	if err != nil || string(said) != "once" {
+		t.Errorf("connecting counts %s: %v", said, err)
 	}
 }
 

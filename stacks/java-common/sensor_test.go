@@ -35,7 +35,8 @@ func compiled(t *testing.T) string {
 		t.Fatalf("no sources: %v", err)
 	}
 	args := append([]string{"--release", "8", "-Xlint:-options", "-d", dir,
-		"test/edgegauge/adapter/SensorProbe.java", "test/edgegauge/adapter/CallProbe.java"}, sources...)
+		"test/edgegauge/adapter/SensorProbe.java", "test/edgegauge/adapter/CallProbe.java",
+		"test/edgegauge/adapter/ConnectProbe.java"}, sources...)
 	if out, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -21,7 +21,12 @@ public final class TimedConnection extends HttpURLConnection {
   private boolean streaming, asked;
 
   public TimedConnection(URL url) throws IOException {
-    this(url, (HttpURLConnection) url.openConnection());
+    this(url, bare((HttpURLConnection) url.openConnection()));
+  }
+
+  /** Subtle: after {@link #everywhere} a URL opens a timed connection, and within another one connecting would count twice. */
+  private static HttpURLConnection bare(HttpURLConnection c) {
+    return c instanceof TimedConnection ? ((TimedConnection) c).real : c;
   }
 
   private TimedConnection(URL url, HttpURLConnection real) {
