@@ -5,6 +5,8 @@ package apache_test
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"strings"
@@ -131,6 +133,53 @@ func TestHandshakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	stacktest.Between(t, d, gsoap, credentials, "handshakes are whole")
+}
+
+// A connection that is to be kept lasts while nothing is asked for a minute, and for longer.
+func TestIdleConnectionIsKept(t *testing.T) {
+	stacktest.Built(t, ".")
+	for _, mpm := range []string{"prefork", "event"} {
+		t.Run(mpm, func(t *testing.T) {
+			t.Parallel()
+			server, in, srv := start(t, "build/gsoap-apache", "serve")
+			ready, err := srv.Serve(t.Context(), stack.Serve{Service: "echo", Encoding: "soap11", Security: "none",
+				Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6}, Directory: open(t),
+				Options: map[string]string{"mpm": mpm}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for i := range 2 {
+				const echo = `<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>` +
+					`<echo xmlns="urn:edgegauge:services:1"><text>four</text></echo></e:Body></e:Envelope>`
+				kept := false
+				request, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+					GotConn: func(c httptrace.GotConnInfo) { kept = c.Reused }}), http.MethodPost, ready.URL,
+					strings.NewReader(echo))
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("Content-Type", "text/xml")
+				answer, err := client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+				if err != nil || answer.StatusCode != 200 || kept != (i == 1) {
+					t.Errorf("request %d: %s, kept %v: %v", i+1, answer.Status, kept, err)
+				}
+				if i == 0 {
+					time.Sleep(63 * time.Second)
+				}
+			}
+			in.Close()
+			if err := server.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // A killed server takes its Apache along.

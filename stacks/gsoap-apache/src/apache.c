@@ -141,7 +141,7 @@ static bool configure(const struct apache *a, const struct setup *s, const struc
   if (event) fprintf(f, "ScriptSock %s/run/cgid\n", a->root);
   if (worker) fprintf(f, "User %s\nGroup #%d\n", worker->pw_name, (int)worker->pw_gid);
   fprintf(f, "Listen %s%s%s:%d\nServerName localhost\nErrorLog /dev/stderr\nDocumentRoot %s/htdocs\n", six ? "[" : "", s->host, six ? "]" : "", a->port, a->root);
-  fprintf(f, "KeepAlive On\nMaxKeepAliveRequests 0\nKeepAliveTimeout 60\nTimeout 60\n");
+  fprintf(f, "KeepAlive On\nMaxKeepAliveRequests 0\nKeepAliveTimeout 86400\nTimeout 60\n");
   fprintf(f, "ScriptAlias /%s %s/gsoap\n<Directory %s>\nRequire all granted\n</Directory>\nSetEnv EDGEGAUGE_RECORDS %s\nSetEnv EDGEGAUGE_SERVE ", service_name(s->service), a->root, a->root, a->records);
   serve_line(a, s, line, sizeof line);
   quoted(f, line);

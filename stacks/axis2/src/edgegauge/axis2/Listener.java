@@ -1,5 +1,6 @@
 package edgegauge.axis2;
 
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.Setup;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -13,6 +14,7 @@ import org.apache.axis2.transport.http.server.HttpConnectionManager;
 import org.apache.axis2.transport.http.server.HttpFactory;
 import org.apache.axis2.transport.http.server.IOProcessor;
 import org.apache.axis2.transport.http.server.WorkerFactory;
+import org.apache.http.params.HttpConnectionParams;
 import org.apache.http.params.HttpParams;
 
 /**
@@ -29,6 +31,7 @@ final class Listener extends DefaultConnectionListener {
     this.socket = socket;
     this.manager = manager;
     this.params = params;
+    HttpConnectionParams.setSoTimeout(params, JdkHttp.DAY * 1000); // Axis2 ends a connection on which nothing is asked for 60 s
   }
 
   @Override public void run() {

@@ -7,6 +7,7 @@ import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.californium.core.CoapServer;
 import org.eclipse.californium.core.config.CoapConfig;
 import org.eclipse.californium.core.network.CoapEndpoint;
@@ -94,6 +95,7 @@ public final class Californium extends Stack {
         .set(CoapConfig.DEDUPLICATOR, CoapConfig.DEDUPLICATOR_PEERS_MARK_AND_SWEEP)
         .set(CoapConfig.MID_TRACKER, CoapConfig.TrackerMode.NULL)
         .set(CoapConfig.TCP_NUMBER_OF_BULK_BLOCKS, 1)
+        .set(TcpConfig.TCP_CONNECTION_IDLE_TIMEOUT, 1, TimeUnit.DAYS)
         .set(TcpConfig.TCP_WORKER_THREADS, 1);
   }
 

@@ -45,6 +45,8 @@ final class Wiring {
         bind(Boolean.class).annotatedWith(Names.named(SoapConfig.VALIDATE_SOAP_MESSAGES)).toInstance(false);
         bind(Boolean.class).annotatedWith(Names.named(DpwsConfig.HTTP_GZIP_COMPRESSION)).toInstance(false);
         bind(Duration.class).annotatedWith(Names.named(DpwsConfig.HTTP_CLIENT_READ_TIMEOUT)).toInstance(Duration.ofMillis(setup.timeoutMillis()));
+        bind(Duration.class).annotatedWith(Names.named(DpwsConfig.HTTP_CLIENT_POOL_IDLE_TIMEOUT)).toInstance(Duration.ofDays(1));
+        bind(Duration.class).annotatedWith(Names.named(DpwsConfig.HTTP_SERVER_CONNECTION_TIMEOUT)).toInstance(Duration.ofDays(1));
         bind(SoapMarshalling.class).to(TimedMarshalling.class).in(Singleton.class);
         bind(JettyHttpServerRegistry.class).in(Singleton.class);
         bind(HttpServerRegistry.class).to(Registry.class).in(Singleton.class);

@@ -1,6 +1,7 @@
 package edgegauge.glassfish;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -53,6 +54,7 @@ public final class GlassFishStack extends Stack {
     properties.setPort("http-listener", port);
     properties.setProperty(NETWORK + "network-listeners.network-listener.http-listener.address", setup.host);
     properties.setProperty(NETWORK + "protocols.protocol.http-listener.http.max-connections", "-1"); // requests on one connection; else 256
+    properties.setProperty(NETWORK + "protocols.protocol.http-listener.http.timeout-seconds", "" + JdkHttp.DAY); // of a kept connection; else 30
     server = GlassFishRuntime.bootstrap().newGlassFish(properties);
     server.start();
   }

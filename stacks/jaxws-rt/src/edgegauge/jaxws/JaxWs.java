@@ -3,6 +3,7 @@ package edgegauge.jaxws;
 import com.sun.net.httpserver.HttpContext;
 import com.sun.net.httpserver.HttpServer;
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -27,6 +28,7 @@ public final class JaxWs extends Stack {
   }
 
   @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
+    JdkHttp.server();
     // What Endpoint.publish does with a URL, but for the port, which it must be told.
     HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getByName(setup.host), setup.port), 0);
     server.setExecutor(Executors.newCachedThreadPool());
@@ -48,10 +50,7 @@ public final class JaxWs extends Stack {
   }
 
   @Override public Caller call(Setup setup) throws Exception {
-    // The JDK's HttpURLConnection, on which Metro's client stands, reads these once.
-    System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
-    System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
-    System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
+    JdkHttp.client(setup.connection.equals("keep-alive")); // Metro's client stands on the JDK's HttpURLConnection
     if (setup.encoding.equals("text")) return new PlainCaller(setup);
     Clock.side = setup.hooks ? new ClientSide() : null;
     if (!timed && setup.hooks) TimedConnection.everywhere(); // Metro opens its connections itself

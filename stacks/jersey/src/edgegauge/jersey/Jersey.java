@@ -6,6 +6,7 @@ import com.sun.jersey.api.container.ContainerFactory;
 import com.sun.jersey.api.core.DefaultResourceConfig;
 import com.sun.jersey.api.json.JSONConfiguration;
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -37,10 +38,11 @@ public final class Jersey extends Stack {
       beans(config.getSingletons(), config.getFeatures(), setup, log);
       config.getSingletons().add(setup.encoding.equals("xml") ? new XmlResource(setup, services) : new JsonResource(setup, services));
     }
-    // What GrizzlyServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
+    // What GrizzlyServerFactory does, but for limits: by default Grizzly closes a connection after 256 requests, and one on which nothing is asked for 30 s.
     HttpServer server = new HttpServer();
     NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);
     listener.getKeepAlive().setMaxRequestsCount(Integer.MAX_VALUE);
+    listener.getKeepAlive().setIdleTimeoutInSeconds(JdkHttp.DAY);
     server.addListener(listener);
     server.getServerConfiguration().addHttpHandler(ContainerFactory.createContainer(HttpHandler.class, config), "/");
     server.start();
@@ -48,10 +50,7 @@ public final class Jersey extends Stack {
   }
 
   @Override public Caller call(Setup setup) throws Exception {
-    // The JDK's HttpURLConnection, on which Jersey's client stands, reads these once.
-    System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
-    System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
-    System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
+    JdkHttp.client(setup.connection.equals("keep-alive")); // Jersey's client stands on the JDK's HttpURLConnection
     ClientConfig config = new DefaultClientConfig();
     if (setup.encoding.equals("protobuf")) config.getSingletons().add(new ClientProtobuf(setup));
     else beans(config.getSingletons(), config.getFeatures(), setup, null);

@@ -1,6 +1,7 @@
 package edgegauge.jersey;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -52,10 +53,11 @@ public final class Jersey3 extends Stack {
         config.register(new CompactProvider(form)).register(new CompactResource(setup, services));
     }
     if (setup.hooks && !setup.encoding.equals("protobuf")) config.register(new BeanTiming(setup, form, log));
-    // What GrizzlyHttpServerFactory does, but for the limit: by default Grizzly closes a connection after 256 requests.
+    // What GrizzlyHttpServerFactory does, but for limits: by default Grizzly closes a connection after 256 requests, and one on which nothing is asked for 30 s.
     HttpServer server = new HttpServer();
     NetworkListener listener = new NetworkListener("grizzly", setup.host, setup.port);
     listener.getKeepAlive().setMaxRequestsCount(Integer.MAX_VALUE);
+    listener.getKeepAlive().setIdleTimeoutInSeconds(JdkHttp.DAY);
     server.addListener(listener);
     server.getServerConfiguration().addHttpHandler(ContainerFactory.createContainer(GrizzlyHttpContainer.class, config), "/");
     server.start();
@@ -63,10 +65,7 @@ public final class Jersey3 extends Stack {
   }
 
   @Override public Caller call(Setup setup) {
-    // The JDK's HttpURLConnection, on which Jersey's client stands, reads these once.
-    System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
-    System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
-    System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
+    JdkHttp.client(setup.connection.equals("keep-alive")); // Jersey's client stands on the JDK's HttpURLConnection
     return new Jersey3Caller(setup);
   }
 }

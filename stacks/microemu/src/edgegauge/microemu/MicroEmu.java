@@ -1,6 +1,7 @@
 package edgegauge.microemu;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -35,6 +36,7 @@ public final class MicroEmu extends Stack {
     System.setProperty("microedition.profiles", "MIDP-2.0");
     System.setProperty("sun.net.client.defaultConnectTimeout", "" + setup.timeoutMillis());
     System.setProperty("sun.net.client.defaultReadTimeout", "" + setup.timeoutMillis());
+    JdkHttp.client(true); // a MIDlet that wants another says so in its request
     TimedConnection.everywhere();
     boot();
     return new MidletCaller(setup);

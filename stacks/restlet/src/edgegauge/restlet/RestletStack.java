@@ -1,6 +1,7 @@
 package edgegauge.restlet;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.JdkHttp;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -30,6 +31,7 @@ public final class RestletStack extends Stack {
   }
 
   @Override public String serve(Setup setup, Services services, ServerLog log) throws Exception {
+    JdkHttp.server(); // which is behind Restlet's
     Component component = new Component();
     component.getLogService().setEnabled(false); // it would write a line for each request
     Server server = component.getServers().add(Protocol.HTTP, setup.host, setup.port);
@@ -50,10 +52,7 @@ public final class RestletStack extends Stack {
   }
 
   @Override public Caller call(Setup setup) throws Exception {
-    // The JDK's HttpURLConnection, on which Restlet's client stands, reads these once.
-    System.setProperty("http.keepAlive", Boolean.toString(setup.connection.equals("keep-alive")));
-    System.setProperty("http.maxConnections", "1000");     // idle ones kept; 5 would close those of a higher concurrency
-    System.setProperty("sun.net.http.retryPost", "false"); // a request sent twice is a failure here
+    JdkHttp.client(setup.connection.equals("keep-alive")); // Restlet's client stands on the JDK's HttpURLConnection
     if (!timed && setup.hooks) TimedConnection.everywhere(); // Restlet opens its connections itself
     timed |= setup.hooks;
     return new ResourceCaller(setup);
