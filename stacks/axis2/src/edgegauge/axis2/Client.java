@@ -94,6 +94,7 @@ final class Client implements Caller, Hooks.Side {
    */
   @Override public void finished() throws Exception {
     client.cleanupTransport();
+    TimedSocket.finish();
     if (setup.service == Service.SUM || setup.service == Service.MONITOR) bean = Beans.request(setup.service, bound);
   }
 

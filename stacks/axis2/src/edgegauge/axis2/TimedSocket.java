@@ -14,6 +14,8 @@ import java.net.SocketAddress;
  * that is its look, of up to a millisecond, whether a kept connection was closed.
  */
 final class TimedSocket extends Socket {
+  private static final ThreadLocal<TimedSocket> LATER = new ThreadLocal<>(); // a thread's own, to be closed when its request is over
+
   @Override public void connect(SocketAddress to, int timeout) throws IOException {
     long t0 = System.nanoTime();
     try {
@@ -21,6 +23,38 @@ final class TimedSocket extends Socket {
     } finally {
       Exchange.mine().connection += System.nanoTime() - t0;
     }
+  }
+
+  /** Whether the answer to this thread's request is under way. */
+  private static boolean answering() {
+    Exchange x = Exchange.mine();
+    return x.sent != 0 && x.done == 0;
+  }
+
+  /** Subtle: HttpClient closes a connection for one request alone within the read that gets the end of the answer, and so within the round trip. */
+  @Override public void close() throws IOException {
+    if (answering()) LATER.set(this);
+    else super.close();
+  }
+
+  @Override public void shutdownInput() throws IOException {
+    if (!answering()) super.shutdownInput();
+  }
+
+  @Override public void shutdownOutput() throws IOException {
+    if (!answering()) super.shutdownOutput();
+  }
+
+  private void end() throws IOException {
+    super.close();
+  }
+
+  /** Closes what this thread's request was to close: the request is over. */
+  static void finish() throws IOException {
+    TimedSocket s = LATER.get();
+    if (s == null) return;
+    LATER.remove();
+    s.end();
   }
 
   @Override public InputStream getInputStream() throws IOException {

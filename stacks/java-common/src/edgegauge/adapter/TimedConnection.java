@@ -1,8 +1,11 @@
 package edgegauge.adapter;
 
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.reflect.Method;
+import java.net.Authenticator;
 import java.net.HttpURLConnection;
 import java.net.ProtocolException;
 import java.net.Proxy;
@@ -15,9 +18,27 @@ import java.util.Map;
  * The JDK's connection, with a clock around connecting. Subtle: the JDK waits a millisecond to see whether a kept connection was closed before it streams
  * a body to it; that, or connecting, is no part of a round trip. If no streaming mode is set the JDK keeps the
  * body and sends it all when it is asked for the response; then the clock is read there.
+ *
+ * <p>A connection for one request alone is closed by {@link #finish}. Left to itself (http.keepAlive=false) the JDK closes it within the read that gets the end
+ * of the answer, so within the round trip. It is one to be kept to the JDK, made with an authenticator of its own: the JDK takes no connection out of its
+ * cache that was made with another, so no request of another thread gets it before it is closed.
  */
 public final class TimedConnection extends HttpURLConnection {
+  private static final Method SET_AUTHENTICATOR; // since Java 9
+  private static final ThreadLocal<TimedConnection> LAST = new ThreadLocal<>(); // for one request alone, and not yet closed
+
+  private static volatile boolean perRequest;
+
+  static {
+    try {
+      SET_AUTHENTICATOR = HttpURLConnection.class.getMethod("setAuthenticator", Authenticator.class);
+    } catch (NoSuchMethodException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final HttpURLConnection real;
+  private final boolean alone; // for one request
   private boolean streaming, asked;
 
   public TimedConnection(URL url) throws IOException {
@@ -32,6 +53,39 @@ public final class TimedConnection extends HttpURLConnection {
   private TimedConnection(URL url, HttpURLConnection real) {
     super(url);
     this.real = real;
+    alone = perRequest;
+    if (!alone) return;
+    try {
+      SET_AUTHENTICATOR.invoke(real, new Nobody());
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
+    LAST.set(this);
+  }
+
+  /** Knows no password. */
+  private static final class Nobody extends Authenticator {}
+
+  /** Tells the JDK and this class how clients are to connect. Without hooks nobody stands between the framework and the JDK, which then closes by itself. */
+  public static void settings(Setup setup) {
+    perRequest = setup.hooks && setup.connection.equals("per-request");
+    JdkHttp.client(perRequest || setup.connection.equals("keep-alive"));
+  }
+
+  /** Closes the connection that this thread made for its last request alone, if it did. */
+  public static void finish() {
+    TimedConnection c = LAST.get();
+    if (c == null) return;
+    LAST.remove();
+    c.real.disconnect();
+  }
+
+  /** Subtle: the JDK disconnects nothing once the stream is closed, so that waits for finish. */
+  private InputStream open(InputStream in) {
+    if (!alone || in == null) return in;
+    return new FilterInputStream(in) {
+      @Override public void close() {}
+    };
   }
 
   /** From now on every http URL opens a timed connection: for clients that let nobody put one in. Once in a program. */
@@ -173,10 +227,10 @@ public final class TimedConnection extends HttpURLConnection {
 
   @Override public InputStream getInputStream() throws IOException {
     sending();
-    return real.getInputStream();
+    return open(real.getInputStream());
   }
 
   @Override public InputStream getErrorStream() {
-    return real.getErrorStream();
+    return open(real.getErrorStream());
   }
 }

@@ -50,7 +50,7 @@ public final class JaxWs extends Stack {
   }
 
   @Override public Caller call(Setup setup) throws Exception {
-    JdkHttp.client(setup.connection.equals("keep-alive")); // Metro's client stands on the JDK's HttpURLConnection
+    TimedConnection.settings(setup); // Metro's client stands on the JDK's HttpURLConnection
     if (setup.encoding.equals("text")) return new PlainCaller(setup);
     Clock.side = setup.hooks ? new ClientSide() : null;
     if (!timed && setup.hooks) TimedConnection.everywhere(); // Metro opens its connections itself

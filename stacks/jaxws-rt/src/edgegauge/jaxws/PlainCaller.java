@@ -57,4 +57,8 @@ final class PlainCaller implements Caller {
       return b;
     }
   }
+
+  @Override public void finished() {
+    TimedConnection.finish();
+  }
 }

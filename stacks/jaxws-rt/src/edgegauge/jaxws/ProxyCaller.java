@@ -4,6 +4,7 @@ import edgegauge.adapter.Caller;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.Setup;
+import edgegauge.adapter.TimedConnection;
 import edgegauge.jaxb.*;
 import java.util.Map;
 import javax.xml.namespace.QName;
@@ -59,5 +60,9 @@ final class ProxyCaller implements Caller {
       default:
         return port.memory((Memory) bean);
     }
+  }
+
+  @Override public void finished() {
+    TimedConnection.finish();
   }
 }

@@ -11,6 +11,7 @@ import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
+import edgegauge.adapter.TimedConnection;
 import edgegauge.jaxrs.JsonResource;
 import edgegauge.jaxrs.XmlResource;
 import java.util.Map;
@@ -50,7 +51,7 @@ public final class Jersey extends Stack {
   }
 
   @Override public Caller call(Setup setup) throws Exception {
-    JdkHttp.client(setup.connection.equals("keep-alive")); // Jersey's client stands on the JDK's HttpURLConnection
+    TimedConnection.settings(setup); // Jersey's client stands on the JDK's HttpURLConnection
     ClientConfig config = new DefaultClientConfig();
     if (setup.encoding.equals("protobuf")) config.getSingletons().add(new ClientProtobuf(setup));
     else beans(config.getSingletons(), config.getFeatures(), setup, null);

@@ -48,4 +48,8 @@ final class JerseyCaller implements Caller {
       r.close();
     }
   }
+
+  @Override public void finished() {
+    TimedConnection.finish();
+  }
 }

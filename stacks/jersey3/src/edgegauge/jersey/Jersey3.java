@@ -6,6 +6,7 @@ import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
 import edgegauge.adapter.Stack;
+import edgegauge.adapter.TimedConnection;
 import edgegauge.compact.Form;
 import edgegauge.compact.Parsers;
 import edgegauge.jaxrs.JsonResource;
@@ -65,7 +66,7 @@ public final class Jersey3 extends Stack {
   }
 
   @Override public Caller call(Setup setup) {
-    JdkHttp.client(setup.connection.equals("keep-alive")); // Jersey's client stands on the JDK's HttpURLConnection
+    TimedConnection.settings(setup); // Jersey's client stands on the JDK's HttpURLConnection
     return new Jersey3Caller(setup);
   }
 }

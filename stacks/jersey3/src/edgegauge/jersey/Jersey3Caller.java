@@ -63,4 +63,8 @@ final class Jersey3Caller implements Caller {
       throw new IOException("HTTP " + r.getStatus() + " " + r.readEntity(String.class));
     }
   }
+
+  @Override public void finished() {
+    TimedConnection.finish();
+  }
 }

@@ -5,6 +5,7 @@ import edgegauge.adapter.Caller;
 import edgegauge.adapter.Exchange;
 import edgegauge.adapter.Message;
 import edgegauge.adapter.Setup;
+import edgegauge.adapter.TimedConnection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import org.restlet.Client;
@@ -70,5 +71,9 @@ final class ResourceCaller implements Caller {
     } finally {
       if (r != null && !whole) r.release();
     }
+  }
+
+  @Override public void finished() {
+    TimedConnection.finish();
   }
 }

@@ -52,7 +52,7 @@ public final class RestletStack extends Stack {
   }
 
   @Override public Caller call(Setup setup) throws Exception {
-    JdkHttp.client(setup.connection.equals("keep-alive")); // Restlet's client stands on the JDK's HttpURLConnection
+    TimedConnection.settings(setup); // Restlet's client stands on the JDK's HttpURLConnection
     if (!timed && setup.hooks) TimedConnection.everywhere(); // Restlet opens its connections itself
     timed |= setup.hooks;
     return new ResourceCaller(setup);
