@@ -410,8 +410,12 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 			do[1], c.Other, at, c.ratioOf(p), c.perStratum())
 	}
 	if !ok {
-		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), c.Other, ratioText(c.Estimate),
-			c.Best, at, ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
+		more, less := c.Other, c.Best
+		if moreIsBetter(p.Response) {
+			more, less = less, more
+		}
+		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), more, ratioText(c.Estimate), less,
+			at, ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.Best, do[0], ratioText(c.Estimate), do[1], c.Other, at,
 		ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
