@@ -35,7 +35,7 @@ type BenchPanel struct {
 	many bool // more than two benches
 }
 
-// A BenchContrast sets a treatment against the best of its group, twice.
+// A BenchContrast sets a treatment against the best of its group, twice; Like has NaN where that is not known.
 type BenchContrast struct {
 	Treatment, Best int
 	These, Like     stat.Comparison
@@ -400,7 +400,8 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 				continue
 			}
 			if k.Like, err = contrast(stat.RandomBenches); err != nil {
-				continue
+				nan := math.NaN() // of benches like these, these say too little
+				k.Like = stat.Comparison{Estimate: nan, Lo: nan, Hi: nan, P: nan}
 			}
 			x.Contrasts = append(x.Contrasts, k)
 		}

@@ -201,3 +201,20 @@ func TestWhatBenchesDidInVainIsSaid(t *testing.T) {
 		t.Errorf("with a bench of no whole block: got %s, %v", r.Benches.Kind, r.Benches.Names)
 	}
 }
+
+// A ratio near 1 has as many digits as tell it from 1, as everywhere: 1.004 (1.003 to 1.006), and not 1.00 to 1.01.
+func TestRatiosOfBenchesAreToldFromOne(t *testing.T) {
+	r := reportOf(t, fleetOf(t, "", []string{"b1", "b2", "b3"}, func(at map[string]string, block int) float64 {
+		return map[string]float64{"rest-json": 1, "soap": 1.004}[at["stack"]] * 1e-3 *
+			(1 + 3e-4*math.Sin(float64(3*block+len(at["stack"]))))
+	}))
+	tables := r.benchTables()
+	if len(tables) != 1 || len(tables[0].Rows) != 2 {
+		t.Fatalf("got %+v", tables)
+	}
+	for i, text := range tables[0].Rows[1][2:] {
+		if !strings.HasPrefix(text, "1.00") || strings.HasPrefix(text+" ", "1.00 ") || strings.HasSuffix(text, " 1.01") {
+			t.Errorf("figure %d: got %q", i, text)
+		}
+	}
+}

@@ -57,6 +57,9 @@ func (p BenchPanel) agreement(confidence float64) string {
 	m := p.Model
 	test := fmt.Sprintf("F(%g, %g) = %s, p = %.2g", m.DF1, m.DF2, significant(float64(m.F)), m.P)
 	switch {
+	case math.IsNaN(float64(m.P)):
+		return "whether benches rank treatments differently is not known: they have too few treatments in common, or too " +
+			"few blocks"
 	case !p.disagree(confidence):
 		return "no sign that benches rank treatments differently: " + test
 	case m.Driver == "" && p.many:
@@ -81,7 +84,10 @@ func (p BenchPanel) spreads() string {
 		{"error", p.Model.Error}} {
 		sd := math.Sqrt(float64(x.variance))
 		text := Format(sd, p.Unit)
-		if p.Log {
+		switch {
+		case math.IsNaN(sd):
+			text = "unknown"
+		case p.Log:
 			text = significant(100*sd) + " %"
 		}
 		parts = append(parts, x.name+" "+text)
@@ -96,7 +102,7 @@ func (r *Report) benchTables() []flatTable {
 	}
 	var out []flatTable
 	for _, p := range r.Benches.Panels {
-		head, figure := "times as much", significant
+		head, figure := "times as much", ratioText
 		if !p.Log {
 			head, figure = "more", func(v float64) string { return Format(v, p.Unit) }
 		}
@@ -104,9 +110,12 @@ func (r *Report) benchTables() []flatTable {
 			Rows:  [][]string{{"treatment", "against", head, "for these benches", "for benches like these"}},
 			Notes: []string{capital(p.spreads()) + "; " + p.agreement(r.Study.Design.Confidence)}}
 		for _, c := range p.Contrasts {
+			like := "–"
+			if !math.IsNaN(c.Like.Lo) {
+				like = figure(c.Like.Lo) + " to " + figure(c.Like.Hi)
+			}
 			t.Rows = append(t.Rows, []string{r.Treatments[c.Treatment].Name(), r.Treatments[c.Best].Name(),
-				figure(c.Like.Estimate), figure(c.These.Lo) + " to " + figure(c.These.Hi),
-				figure(c.Like.Lo) + " to " + figure(c.Like.Hi)})
+				figure(c.These.Estimate), figure(c.These.Lo) + " to " + figure(c.These.Hi), like})
 		}
 		out = append(out, t)
 	}
@@ -114,8 +123,8 @@ func (r *Report) benchTables() []flatTable {
 		t := flatTable{Title: "Benches: second half of the control's trials over the first",
 			Rows: [][]string{{"bench", "control", "times as long", "interval", "moved by more than 3 standard errors"}}}
 		for _, d := range r.Benches.Moved {
-			t.Rows = append(t.Rows, []string{d.Bench, r.Treatments[d.Treatment].Name(), significant(d.Estimate),
-				significant(d.Lo) + " to " + significant(d.Hi), map[bool]string{true: "yes", false: "no"}[d.Moved]})
+			t.Rows = append(t.Rows, []string{d.Bench, r.Treatments[d.Treatment].Name(), ratioText(d.Estimate),
+				ratioRange(d.Comparison), map[bool]string{true: "yes", false: "no"}[d.Moved]})
 		}
 		out = append(out, t)
 	}
@@ -224,7 +233,7 @@ func (r *Report) benchesJSON() *benchesJSON {
 		}
 		for _, c := range p.Contrasts {
 			x.Contrasts = append(x.Contrasts, benchContrastJSON{r.Treatments[c.Treatment].Name(),
-				r.Treatments[c.Best].Name(), stat.Number(c.Like.Estimate), stat.Interval{c.These.Lo, c.These.Hi},
+				r.Treatments[c.Best].Name(), stat.Number(c.These.Estimate), stat.Interval{c.These.Lo, c.These.Hi},
 				stat.Interval{c.Like.Lo, c.Like.Hi}})
 		}
 		out.Panels = append(out.Panels, x)

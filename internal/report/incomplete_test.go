@@ -123,3 +123,39 @@ func TestBenchesWithNothingInCommon(t *testing.T) {
 		t.Errorf("got a ratio: %+v", x)
 	}
 }
+
+// Two benches that share one treatment say how the others compare, and nothing of whether benches rank them alike.
+func TestBenchesThatShareOneTreatment(t *testing.T) {
+	of := func(block int) string { return []string{"b1", "b2"}[(block-1)%2] }
+	takes := map[string]float64{"rest-json": 1e-3, "soap": 2e-3, "californium": 4e-3}
+	w := exactly(func(at map[string]string, block int) float64 {
+		return takes[at["stack"]] * (1 + 0.01*math.Sin(float64(7*block)+1e4*takes[at["stack"]]))
+	})
+	w.bench = func(block int) store.Bench { return store.Bench{Name: of(block), Boot: "1"} }
+	w.lacks = func(at map[string]string, block int) bool {
+		return at["stack"] == "californium" && of(block) == "b1" || at["stack"] == "rest-json" && of(block) == "b2"
+	}
+	r := reportOf(t, w.write(t, "study: fleet\nservice: monitor\nrequests: 100\n"+
+		"factors: {stack: [rest-json, soap, californium]}\nresponses: [rtt]\n"+
+		"design: {replications: 12, seed: 1, benches: incomplete}\n"))
+	var text strings.Builder
+	if err := r.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(text.String()), " ")
+	for _, want := range []string{"Quickest: rest-json", "last is californium", "treatment by bench unknown",
+		"whether benches rank treatments differently is not known", "californium rest-json "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	for _, not := range []string{"Benches disagree", "NaN", "Inf", "p = 0"} {
+		if strings.Contains(said, not) {
+			t.Errorf("%q in\n%s", not, text.String())
+		}
+	}
+	var out bytes.Buffer
+	if err := r.JSON(&out); err != nil {
+		t.Error(err)
+	}
+}

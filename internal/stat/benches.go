@@ -220,7 +220,8 @@ func (b *Benches) Model(ys [][]float64, confidence float64) BenchModel {
 	}
 	for i, name := range b.Names {
 		f, d1, d2 := b.interaction(contrasts, i)
-		if p := Number(fUpper(float64(f), float64(d1), float64(d2))); m.Driver == "" || p > m.PWithout {
+		p := Number(fUpper(float64(f), float64(d1), float64(d2)))
+		if !math.IsNaN(float64(p)) && (m.Driver == "" || p > m.PWithout) { // NaN: the rest have one block each
 			m.Driver, m.PWithout = name, p
 		}
 	}

@@ -183,3 +183,13 @@ func TestBenchesRefuseWhatTheyCannotSay(t *testing.T) {
 		t.Errorf("one block on each bench has no error of its own: got %+v", m)
 	}
 }
+
+// Where one bench alone has more than one block, the others alone have no error to be judged by: it is not the one that
+// is named, and no p of them is.
+func TestTheOnlyBenchWithTwoBlocksIsNotNamed(t *testing.T) {
+	b := must[*Benches](t)(NewBenches([]string{"b1", "b1", "b1", "b1", "b1", "b2", "b3"}))
+	m := b.Model([][]float64{{1, 1.01, 0.99, 1.02, 0.98, 1, 1}, {2, 2.02, 1.99, 2.01, 2, 2, 5}}, 0.95)
+	if !(m.P < 1e-6) || m.Driver != "b3" || !(m.PWithout > 0.05) {
+		t.Errorf("b3 disagrees, but got %+v", m)
+	}
+}

@@ -29,8 +29,11 @@ func tCritical(confidence, df float64) float64 {
 	return -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 - confidence) / 2)
 }
 
-// fUpper is P(F > f) with d1 and d2 degrees of freedom.
+// fUpper is P(F > f) with d1 and d2 degrees of freedom; NaN of no F.
 func fUpper(f, d1, d2 float64) float64 {
+	if math.IsNaN(f) {
+		return f
+	}
 	if f <= 0 {
 		return 1
 	}

@@ -198,9 +198,13 @@ func (x *Incomplete) DF(kind BenchKind) int {
 }
 
 // variances are those of treatment×bench and of the error, by restricted maximum likelihood;
-// see Benches.oneWay.
+// see Benches.oneWay. That of treatment×bench is NaN where effects that add up fit any table:
+// then nothing tells it.
 func (x *Incomplete) variances() (inter, within float64) {
 	df, inside := float64(x.DF(FixedBenches)+x.DF(RandomBenches)), total(x.squares)
+	if x.DF(RandomBenches) < 1 {
+		return math.NaN(), inside / df
+	}
 	at := func(ratio float64) (loss, within float64) {
 		w := make([]float64, len(x.n))
 		for i, n := range x.n {
@@ -380,7 +384,7 @@ func (x *Incomplete) Model(confidence float64) BenchModel {
 	}
 	for i, name := range x.Names {
 		rest := x.without(i)
-		if !rest.connected() || rest.DF(RandomBenches) < 1 {
+		if !rest.connected() || rest.DF(RandomBenches) < 1 || rest.DF(FixedBenches) < 1 {
 			continue
 		}
 		f, d1, d2 := rest.interaction()
@@ -392,7 +396,7 @@ func (x *Incomplete) Model(confidence float64) BenchModel {
 }
 
 // interaction is the F of treatment×bench: what the table differs by from effects that add
-// up, against the error.
+// up, against the error; NaN where either is not known.
 func (x *Incomplete) interaction() (f, df1, df2 Number) {
 	w := x.once()
 	for i, n := range x.n {
@@ -400,6 +404,9 @@ func (x *Incomplete) interaction() (f, df1, df2 Number) {
 	}
 	between, _ := x.misfit(w)
 	d1, d2 := float64(x.DF(RandomBenches)), float64(x.DF(FixedBenches))
+	if d1 < 1 || d2 < 1 {
+		return Number(math.NaN()), Number(d1), Number(d2)
+	}
 	return Number(between / d1 / (total(x.squares) / d2)), Number(d1), Number(d2)
 }
 

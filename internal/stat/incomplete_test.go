@@ -228,3 +228,26 @@ func (x *Incomplete) fitted(own [][]float64) float64 {
 	effects := solve(exact.pull(exact.once()))
 	return effects[3] - effects[0]
 }
+
+// Two benches that share one treatment: effects that add up fit any table, so nothing is left to test whether benches
+// rank treatments differently by, or to tell that variance. By hand: the error is that of the pairs on each bench,
+// (1 + 7/3)/4; 2 over 0 is 16/3 + 2, with the variance of two differences of three blocks each. And benches of one
+// block each leave no error.
+func TestIncompleteWithoutDegreesOfFreedom(t *testing.T) {
+	n := math.NaN()
+	x := must[*Incomplete](t)(NewIncomplete([]string{"a", "a", "a", "b", "b", "b"}, [][]float64{{1, 2, 4, n, n, n},
+		{3, 3, 7, 10, 12, 11}, {n, n, n, 15, 16, 18}}))
+	m := x.Model(0.95)
+	if !math.IsNaN(float64(m.F)) || !math.IsNaN(float64(m.P)) || m.DF1 != 0 || !math.IsNaN(float64(m.Interaction)) ||
+		!within(float64(m.Error), 10./12, 1e-12) {
+		t.Errorf("got %+v", m)
+	}
+	c := must[Comparison](t)(x.Contrast(FixedBenches, 2, 0, 0.95, false))
+	if !within(c.Estimate, 22./3, 1e-12) || !within(c.se, math.Sqrt(10./9), 1e-12) || c.DF != 4 {
+		t.Errorf("got %+v", c)
+	}
+	x = must[*Incomplete](t)(NewIncomplete([]string{"a", "b", "c"}, [][]float64{{1, 2, 4}, {3, 5, n}}))
+	if m := x.Model(0.95); !math.IsNaN(float64(m.P)) || m.DF2 != 0 {
+		t.Errorf("benches of one block: got %+v", m)
+	}
+}
