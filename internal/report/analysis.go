@@ -20,7 +20,8 @@ const mostContrasts = 40
 // order of the factors.
 func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence float64) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %g %% intervals\n\n", a.Response, plural.Count(len(a.Groups), "treatment"), 100*confidence)
+	fmt.Fprintf(&b, "%s: %s, %s intervals\n\n", a.Response, plural.Count(len(a.Groups), "treatment"),
+		percentOf(confidence))
 	groups := [][]string{{strings.Join(factors, " "), "n", "mean", "interval", "sd", "median", "interval"}}
 	for _, g := range a.Groups {
 		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), plain(float64(g.Mean)),

@@ -42,8 +42,8 @@ func (c *Capacity) Headline() string {
 		return fmt.Sprintf("Not found within the budget of trials: of single trials of %s, some broke it from %s requests/s "+
 			"on, and some kept to it up to %s.", length, significant(broken), significant(kept))
 	}
-	return fmt.Sprintf("The server's capacity is %s requests/s (%s to %s, %g %% interval) in trials of %s.",
-		significant(k.Rate), significant(k.Lo), significant(k.Hi), 100*c.Confidence, length)
+	return fmt.Sprintf("The server's capacity is %s requests/s (%s to %s, %s interval) in trials of %s.",
+		significant(k.Rate), significant(k.Lo), significant(k.Hi), percentOf(c.Confidence), length)
 }
 
 // devices are those that a rate is enough for.

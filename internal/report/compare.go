@@ -168,12 +168,12 @@ func (c Compared) how() string {
 		if c.Base != "" {
 			base += " " + c.Base
 		}
-		return fmt.Sprintf("old: %s; new: as it is now; both in %s. %s, with %.0f %% intervals (paired by block, on "+
-			"logarithms), p by Holm over %s", base, c.Dir, c.figures(), 100*c.Confidence,
+		return fmt.Sprintf("old: %s; new: as it is now; both in %s. %s, with %s intervals (paired by block, on "+
+			"logarithms), p by Holm over %s", base, c.Dir, c.figures(), percentOf(c.Confidence),
 			plural.Count(len(c.Contrasts), "figure"))
 	}
-	return fmt.Sprintf("old: %s; new: %s. %s, with %.0f %% intervals (Welch on logarithms), p by Holm over %s",
-		c.Old, c.New, c.figures(), 100*c.Confidence, plural.Count(len(c.Contrasts), "figure"))
+	return fmt.Sprintf("old: %s; new: %s. %s, with %s intervals (Welch on logarithms), p by Holm over %s",
+		c.Old, c.New, c.figures(), percentOf(c.Confidence), plural.Count(len(c.Contrasts), "figure"))
 }
 
 // figures says what stands in the columns of the tables.

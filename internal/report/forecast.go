@@ -192,8 +192,7 @@ func (f Forecasts) Text(w io.Writer) error {
 func (f Forecasts) lives(b *strings.Builder) {
 	wrap(b, f.title()+".", "  ")
 	b.WriteByte('\n')
-	rows := [][]string{{"treatment", "life", fmt.Sprintf("%.3g %% interval", 100*f.Conditions.Confidence), "mean power",
-		"peak", ""}}
+	rows := [][]string{{"treatment", "life", percentOf(f.Conditions.Confidence) + " interval", "mean power", "peak", ""}}
 	for i, r := range f.Rows {
 		if r.Err == nil {
 			text := ""

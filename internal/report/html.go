@@ -44,7 +44,7 @@ var (
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"courseParts": func() int { return courseParts },
-		"percent":     func(share float64) string { return significant(share*100) + " %" },
+		"percent":     percentOf,
 	}).Parse(pageHTML + partsHTML + analysisHTML))
 })
 
@@ -203,9 +203,9 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%s, %d of %s valid, %.0f %% intervals from trials%s%s",
+	return fmt.Sprintf("%s, %d of %s valid, %s intervals from trials%s%s",
 		plural.Count(len(r.Treatments), "treatment"),
-		valid, plural.Count(wanted, "trial"), 100*r.Study.Design.Confidence, r.onBenches(), r.time())
+		valid, plural.Count(wanted, "trial"), percentOf(r.Study.Design.Confidence), r.onBenches(), r.time())
 }
 
 // time says what time is, where it is no clock's.
@@ -320,7 +320,7 @@ func (r *Report) design() [][2]string {
 		{"replications asked", fmt.Sprint(d.Replications)},
 	}
 	if d.Precision > 0 {
-		out = append(out, [2]string{"precision asked", significant(d.Precision*100) + " % of each mean"})
+		out = append(out, [2]string{"precision asked", significant(d.Precision*100) + " % of each figure"})
 	}
 	for _, s := range r.Study.Fixed {
 		out = append(out, [2]string{s.Key, s.Value.Text})

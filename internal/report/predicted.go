@@ -118,8 +118,8 @@ func (r *Report) predictedOf() []string {
 			p.By.Made.Format(time.DateOnly))] = true
 	}
 	return []string{fmt.Sprintf("PREDICTED, not measured: what %s would do. The mean of as many trials there lies "+
-		"within the interval with %.0f %% probability if only the board differs. No verdict is based on it.",
-		strings.Join(slices.Sorted(maps.Keys(seen)), " or "), 100*r.Study.Design.Confidence)}
+		"within the interval with %s probability if only the board differs. No verdict is based on it.",
+		strings.Join(slices.Sorted(maps.Keys(seen)), " or "), percentOf(r.Study.Design.Confidence))}
 }
 
 func (r *Report) predicted(b *strings.Builder) {

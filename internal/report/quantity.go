@@ -60,6 +60,9 @@ func prefixOf(v float64, unit string) prefix {
 	return prefixes[len(prefixes)-1]
 }
 
+// percentOf prints a confidence. Rounded to whole per cent, 99.5 % would be 100 %, which no interval has.
+func percentOf(confidence float64) string { return fmt.Sprintf("%.6g %%", 100*confidence) }
+
 // significant prints three significant digits without an exponent.
 func significant(v float64) string {
 	if v == 0 {

@@ -1,6 +1,9 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Digits of an interval that knows nothing would look like knowledge.
 func TestIntervalsThatKnowNothing(t *testing.T) {
@@ -14,5 +17,32 @@ func TestIntervalsThatKnowNothing(t *testing.T) {
 		if got := interval(1, 2-hi, hi); got != want {
 			t.Errorf("1 ± %g: got %q, want %q", hi-1, got, want)
 		}
+	}
+}
+
+// No interval holds with certainty, however it is rounded.
+func TestNoConfidenceIsCertainty(t *testing.T) {
+	for confidence, want := range map[float64]string{0.95: "95 %", 0.975: "97.5 %", 0.99: "99 %", 0.995: "99.5 %",
+		0.999: "99.9 %", 1 - ConfirmedAt/30: "99.9967 %"} {
+		r := fakeReport(t, 2, 1, 3)
+		r.Study.Design.Confidence = confidence
+		var text, page strings.Builder
+		if err := r.Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.HTML(&page); err != nil {
+			t.Fatal(err)
+		}
+		two, one := Compared{Confidence: confidence}, Compared{Confidence: confidence, Paired: true}
+		for _, said := range []string{text.String(), page.String(), two.how(), one.how()} {
+			if !strings.Contains(said, want+" interval") || strings.Contains(said, "100 % interval") {
+				t.Errorf("%v: want %q in %.300s", confidence, want, said)
+			}
+		}
+	}
+	p := Past{Confirms: &Confirms{Detect: 0.05}, Answers: make([]PastAnswer, 30)}
+	var b strings.Builder
+	if err := p.ConfirmationText(&b); err != nil || !strings.Contains(b.String(), "intervals of 99.9967 %") {
+		t.Errorf("%v: %s", err, b.String())
 	}
 }

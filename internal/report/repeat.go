@@ -82,9 +82,9 @@ func (c Repeated) Text(w io.Writer) error {
 	if c.Fewer != "" {
 		wrap(&b, "! "+c.Fewer, "  ")
 	}
-	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %.0f %% confidence, Welch on logarithms; Holm for "+
+	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %s confidence, Welch on logarithms; Holm for "+
 		"differences.", c.Agreement(), tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios),
-		100*c.Margin, 100*c.Confidence), "  ")
+		100*c.Margin, percentOf(c.Confidence)), "  ")
 	if text := c.held(); text != "" {
 		wrap(&b, text, "  ")
 	}
@@ -126,7 +126,7 @@ func (c Repeated) held() string {
 	if m > 0 {
 		text += fmt.Sprintf(" and %d of %d ratios", b, m)
 	}
-	text = fmt.Sprintf("%s; about %.0f %% of them should where nothing changed.", text, 100*c.Confidence)
+	text = fmt.Sprintf("%s; about %s of them should where nothing changed.", text, percentOf(c.Confidence))
 	figures, ratios := undisturbed(c.Figures), undisturbed(c.Ratios)
 	if len(figures)+len(ratios) == len(c.Figures)+len(c.Ratios) {
 		return text

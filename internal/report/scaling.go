@@ -27,8 +27,8 @@ func (s *Scaling) Headline() string {
 		return fmt.Sprintf("No peak within reach: up to %g requests under way, the trials do not show that the throughput "+
 			"falls.", u.Largest)
 	}
-	return fmt.Sprintf("The throughput is highest with %s requests under way (%s to %s, %g %% interval): %s requests/s.",
-		significant(u.Peak), significant(u.PeakLo), significant(u.PeakHi), 100*u.Confidence, significant(u.At(u.Peak)))
+	return fmt.Sprintf("The throughput is highest with %s requests under way (%s to %s, %s interval): %s requests/s.",
+		significant(u.Peak), significant(u.PeakLo), significant(u.PeakHi), percentOf(u.Confidence), significant(u.At(u.Peak)))
 }
 
 // Says are the sentences below the headline.
