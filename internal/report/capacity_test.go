@@ -122,3 +122,18 @@ func TestCapacityWithoutALine(t *testing.T) {
 		}
 	}
 }
+
+// What is said of a throughput is true where it falls from the first request under way on.
+func TestScalingThatFallsFromTheFirst(t *testing.T) {
+	one := Scaling{capacity.Scaling{Law: stat.USL{Alpha: 1.3, Gamma: 1000, Peak: 1, PeakLo: 1, PeakHi: 1, Largest: 64,
+		Confidence: 0.95}}}
+	if got := one.Headline(); got != "The throughput is highest with one request under way, 1000 requests/s, "+
+		"and falls with more." {
+		t.Errorf("got %q", got)
+	}
+	nan := math.NaN()
+	none := Scaling{capacity.Scaling{Law: stat.USL{Gamma: 1000, Peak: nan, PeakLo: nan, PeakHi: nan, Largest: 64}}}
+	if got := none.Headline(); !strings.HasPrefix(got, "No peak within reach: up to 64 requests") {
+		t.Errorf("got %q", got)
+	}
+}

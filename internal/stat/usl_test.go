@@ -182,3 +182,41 @@ func TestUSLRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server that more requests under way only slow down, as behind a lock that is handed on slowly: it is said to have
+// its highest throughput with one. One that answers a request after the other, so that more change nothing, is said so
+// as rarely as the level allows.
+func TestUSLFallsFromTheFirst(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const rounds = 1000
+	for _, x := range []struct {
+		truth       USL
+		least, most int // per cent that are said to fall
+	}{{USL{Alpha: 1.3, Beta: 0, Gamma: 1000}, 99, 100}, {USL{Alpha: 0.9, Beta: 0.4, Gamma: 1000}, 99, 100},
+		{USL{Alpha: 1, Beta: 0, Gamma: 1000}, 0, 4}, {USL{Alpha: 0.8, Beta: 0.02, Gamma: 1000}, 0, 0}} {
+		falls := 0
+		for range rounds {
+			var trials []LoadPoint
+			for n := 1.0; n <= 64; n *= 2 {
+				for range 5 {
+					trials = append(trials, LoadPoint{n, x.truth.At(n) * (1 + 0.03*r.NormFloat64())})
+				}
+			}
+			u, err := FitUSL(trials, true, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.Peak == 1 && u.PeakLo == 1 && u.PeakHi == 1 {
+				falls++
+			}
+			if u.Peak < 1 || u.PeakLo < 1 || u.PeakHi < 1 {
+				t.Fatalf("a peak below one request: %+v", u)
+			}
+		}
+		t.Logf("alpha %g beta %g: %d of %d fall from the first", x.truth.Alpha, x.truth.Beta, falls, rounds)
+		if falls < x.least*rounds/100 || falls > x.most*rounds/100 {
+			t.Errorf("alpha %g beta %g: %d of %d are said to fall from the first, want %d to %d %%", x.truth.Alpha,
+				x.truth.Beta, falls, rounds, x.least, x.most)
+		}
+	}
+}
