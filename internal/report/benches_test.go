@@ -218,3 +218,35 @@ func TestRatiosOfBenchesAreToldFromOne(t *testing.T) {
 		}
 	}
 }
+
+// Benches are said to disagree on the time that is ranked: where treatments connect for each request, that is not the
+// RTT.
+func TestBenchesDisagreeOnTheTimeThatIsRanked(t *testing.T) {
+	benches := []string{"b1", "b2", "b3"}
+	for _, connects := range []bool{true, false} {
+		w := exactly(nil)
+		w.bench = func(block int) store.Bench { return store.Bench{Name: benches[(block-1)%3], Boot: "1"} }
+		w.exact = func(at map[string]string, block int) []store.Result {
+			of := func(response string, v float64) store.Result {
+				v *= 1 + 0.01*math.Sin(float64(5*block*len(at["stack"])))
+				return store.Result{Side: measure.Client, Response: response, Unit: "s", N: 100, Mean: v, SD: v / 10, Median: v,
+					P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}
+			}
+			total := 2e-3
+			if benches[(block-1)%3] == "b3" && at["stack"] == "soap" {
+				total = 4e-3
+			}
+			return []store.Result{of("rtt", 1e-3), of("total_time", total)}
+		}
+		file := "study: fleet\nservice: monitor\nrequests: 100\nfactors: {stack: [rest-json, soap]}\n" +
+			"responses: [rtt, total_time]\ndesign: {replications: 12, seed: 1}\n"
+		if connects {
+			file += "connection: per-request\n"
+		}
+		got := strings.Join(reportOf(t, w.write(t, file)).Verdict(), "\n")
+		if strings.Contains(got, "Benches disagree, total time: b3 ranks treatments differently") != connects ||
+			strings.Contains(got, "Benches disagree, RTT") {
+			t.Errorf("connection for each request: %v: got\n%s", connects, got)
+		}
+	}
+}

@@ -32,19 +32,23 @@ func (r *Report) Disagreements() []string {
 		return nil
 	}
 	var out []string
-	for _, all := range verdictOf {
-		for _, q := range all {
-			i := slices.IndexFunc(r.Benches.Panels, func(p BenchPanel) bool {
-				return p.Side == q.side && p.Response == q.response
-			})
-			if i < 0 {
-				continue
+	for _, g := range r.groups() {
+		for _, all := range r.questions(g) {
+			for _, q := range all {
+				i := slices.IndexFunc(r.Benches.Panels, func(p BenchPanel) bool {
+					return p.Side == q.side && p.Response == q.response
+				})
+				measured := func(treatment int) bool { _, ok := r.Cell(treatment, q.side, q.response); return ok }
+				if i < 0 || !slices.ContainsFunc(g.treatments, measured) {
+					continue
+				}
+				p, confidence := r.Benches.Panels[i], r.Study.Design.Confidence
+				text := fmt.Sprintf("Benches disagree, %s: %s.", words(q.response), p.agreement(confidence))
+				if p.disagree(confidence) && !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+				break
 			}
-			if r.Benches.Panels[i].disagree(r.Study.Design.Confidence) {
-				out = append(out, fmt.Sprintf("Benches disagree, %s: %s.", words(q.response),
-					r.Benches.Panels[i].agreement(r.Study.Design.Confidence)))
-			}
-			break
 		}
 	}
 	return out
