@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -273,6 +274,11 @@ func (c Compared) conditions(b *strings.Builder) {
 	}
 }
 
+// figureName names a figure in a row: "rest rtt, client". A study of one treatment has no name for it.
+func figureName(treatment, response string, side measure.Side) string {
+	return strings.TrimSpace(treatment+" "+response) + ", " + string(side)
+}
+
 // whose names the treatment and side of a contrast; a study of one treatment has no name for it.
 func whose(c advise.Contrast) string {
 	if c.Treatment == "" {
@@ -286,11 +292,11 @@ func (c Compared) findings() []string {
 	var lines []string
 	of := map[string][]string{}
 	add := func(x advise.Contrast, line string) {
-		name := strings.TrimSpace(x.Treatment + " " + x.Response)
+		response := x.Response
 		if x.Figure != "mean" {
-			name += "." + x.Figure
+			response += "." + x.Figure
 		}
-		name += ", " + string(x.Side)
+		name := figureName(x.Treatment, response, x.Side)
 		if of[line] == nil {
 			lines = append(lines, line)
 		}
@@ -358,7 +364,7 @@ func (c Compared) Rows() (rows [][]string, hidden int) {
 			hidden++
 			continue
 		}
-		rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
+		rows = append(rows, []string{figureName(x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
 			Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.PHolm), changeWord(x, c.Margin)})
 	}
 	return rows, hidden
@@ -377,7 +383,7 @@ func (c Compared) table(b *strings.Builder) {
 	}
 	for _, x := range c.Contrasts {
 		if c.All && x.Doubt != "" {
-			wrap(b, fmt.Sprintf("! %s %s, %s: %s", x.Treatment, x.Response, x.Side, x.Doubt), "  ")
+			wrap(b, fmt.Sprintf("! %s: %s", figureName(x.Treatment, x.Response, x.Side), x.Doubt), "  ")
 		}
 	}
 }

@@ -63,3 +63,37 @@ func TestFindingsOfACompare(t *testing.T) {
 		}
 	}
 }
+
+// A study of one treatment has no name for it: sentences and names leave no gap there.
+func TestCompareOfOneTreatment(t *testing.T) {
+	k, err := advise.ParseChange("rtt > 10%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, new := runsOfProbe(0, 9.9, 10, 10.1, 10, 9.9, 10.1), runsOfProbe(0, 19.9, 20, 20.1, 20, 19.9, 20.1)
+	for _, all := range [][]advise.Series{old, new} {
+		for i := range all {
+			all[i].Factors, all[i].Levels = nil, nil
+		}
+	}
+	c := Compared{Old: "old", New: "new", Confidence: 0.95, All: true}
+	if c.Comparison, err = advise.Compare(old, new, []advise.Condition{k}, 0.95, 0.05); err != nil {
+		t.Fatal(err)
+	}
+	var text, junit strings.Builder
+	if err := c.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.JUnit(&junit); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nrtt, client ", "\nresponse_time, client ",
+		"\nedgegauge: worse: rtt > 10%: RTT at the client: 10.0 ms before, 20.0 ms now"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	if !strings.Contains(junit.String(), ` name="client"`) || strings.Contains(junit.String()+text.String(), "of  at") {
+		t.Errorf("got\n%s", junit.String())
+	}
+}

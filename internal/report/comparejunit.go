@@ -68,7 +68,7 @@ func (c Compared) JUnit(w io.Writer) error {
 	}
 	for _, o := range c.Outcomes {
 		x := o.Contrast
-		k := junitCase{Class: o.Condition.Text, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side),
+		k := junitCase{Class: o.Condition.Text, Name: caseName(x),
 			Out: sentence(x) + ": " + outcomeWord(o)}
 		switch o.Verdict {
 		case stat.Confirmed:
@@ -82,7 +82,7 @@ func (c Compared) JUnit(w io.Writer) error {
 	}
 	if len(c.Outcomes) == 0 {
 		for _, x := range c.Contrasts {
-			s.Cases = append(s.Cases, junitCase{Class: x.Response, Name: fmt.Sprintf("%s, %s", x.Treatment, x.Side),
+			s.Cases = append(s.Cases, junitCase{Class: x.Response, Name: caseName(x),
 				Out: sentence(x) + ": " + changeWord(x, c.Margin)})
 		}
 	}
@@ -106,7 +106,16 @@ func (c Compared) JUnit(w io.Writer) error {
 	return err
 }
 
+// caseName is a treatment and a side; a study of one treatment has no name for it.
+func caseName(x advise.Contrast) string {
+	return strings.TrimPrefix(fmt.Sprintf("%s, %s", x.Treatment, x.Side), ", ")
+}
+
 func sentence(x advise.Contrast) string {
-	return fmt.Sprintf("%s of %s at the %s: %s before, %s now, ratio %s (%s)", words(x.Response), x.Treatment, x.Side,
+	of := ""
+	if x.Treatment != "" {
+		of = " of " + x.Treatment
+	}
+	return fmt.Sprintf("%s%s at the %s: %s before, %s now, ratio %s (%s)", words(x.Response), of, x.Side,
 		Format(x.Old, x.Unit), Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio))
 }

@@ -87,7 +87,7 @@ func (p *Past) answer(r *Report) {
 		for _, w := range x.Ratio.Warnings {
 			if errors.Is(w, stat.ErrFollow) {
 				p.Doubts = append(p.Doubts,
-					fmt.Sprintf("%s %s, %s: %v", x.Treatment, words(x.Response), x.Side, w))
+					fmt.Sprintf("%s: %v", figureName(x.Treatment, words(x.Response), x.Side), w))
 			}
 		}
 		p.Answers = append(p.Answers, PastAnswer{setups[placeKey(x.Levels)], history.Confirmation{Treatment: x.Treatment,
@@ -180,7 +180,7 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	b.WriteByte('\n')
 	rows := [][]string{{"figure", "blocks", "new/old", "interval", "verdict"}}
 	for _, a := range p.Answers {
-		rows = append(rows, []string{fmt.Sprintf("%s %s, %s", a.Treatment, words(a.Response), a.Side), fmt.Sprint(a.Blocks),
+		rows = append(rows, []string{figureName(a.Treatment, words(a.Response), a.Side), fmt.Sprint(a.Blocks),
 			ratioText(a.Ratio.Estimate), ratioRange(a.Ratio), string(a.Verdict)})
 	}
 	writeColumns(&b, rows)

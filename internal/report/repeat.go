@@ -98,7 +98,7 @@ func (c Repeated) Text(w io.Writer) error {
 		}
 		rows := [][]string{{part.name, "kept", "again", "again/kept", "interval", "p", "answer"}}
 		for _, x := range part.all {
-			rows = append(rows, []string{fmt.Sprintf("%s %s, %s", x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
+			rows = append(rows, []string{figureName(x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
 				Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.P), string(x.Agreement)})
 		}
 		writeColumns(&b, rows)
