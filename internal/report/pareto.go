@@ -43,11 +43,8 @@ func (r *Report) paretos() []Picture {
 		for _, bytes := range []string{"wire_bytes", "message_size"} {
 			points := r.paretoPoints(g, bytes, time)
 			if len(points) > 2 {
-				title := words(time)
-				if c, _ := r.Cell(g.treatments[0], measure.Client, time); c != nil && c.ByMedian {
-					title += " (median)"
-				}
-				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, words(bytes), title, points))
+				out = append(out, paretoPicture(fmt.Sprintf("pareto-%d", i+1), g.name, r.titleIn(g, bytes), r.titleIn(g, time),
+					points))
 				break
 			}
 		}
@@ -56,6 +53,17 @@ func (r *Report) paretos() []Picture {
 		}
 	}
 	return out
+}
+
+// titleIn is a response of the client as a title, which says where a group's figures are medians.
+func (r *Report) titleIn(g group, response string) string {
+	if slices.ContainsFunc(g.treatments, func(i int) bool {
+		c, ok := r.Cell(i, measure.Client, response)
+		return ok && c.ByMedian
+	}) {
+		return words(response) + " (median)"
+	}
+	return words(response)
 }
 
 func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {

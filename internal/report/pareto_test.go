@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,5 +87,23 @@ func TestTextWarningsNameTheirFigure(t *testing.T) {
 		"one thing more (1 figure: deserialization of stack-0 encoding-0 at the client)"}
 	if got := r.warnings(); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The picture says of both axes where they are medians, whichever treatments have the figure.
+func TestParetoSaysWhichAxesAreMedians(t *testing.T) {
+	for _, x := range []struct {
+		medians []string
+		title   string
+	}{{nil, "RTT and message size; "}, {[]string{"rtt"}, "RTT (median) and message size; "},
+		{[]string{"rtt", "message_size"}, "RTT (median) and message size (median); "}} {
+		r := fakeReport(t, 5, 1, 10)
+		r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool { return c.Treatment == 0 && c.Response == "rtt" })
+		for i := range r.Cells {
+			r.Cells[i].ByMedian = slices.Contains(x.medians, r.Cells[i].Response)
+		}
+		if all := r.paretos(); len(all) != 1 || !strings.Contains(all[0].body, ">"+x.title) {
+			t.Errorf("%v: want %q in %+v", x.medians, x.title, all)
+		}
 	}
 }
