@@ -77,7 +77,7 @@ func (h *histogram) reset() {
 }
 
 // quantiles are the values at shares, which rise from 0 to 1. Within a bin
-// values are taken as evenly spread.
+// values are taken as evenly spread; the least and the largest are known.
 func (h *histogram) quantiles(shares []float64) []float64 {
 	out := make([]float64, 0, len(shares))
 	var before int64 // values in earlier bins
@@ -88,7 +88,14 @@ func (h *histogram) quantiles(shares []float64) []float64 {
 			before += h.counts[bin]
 			bin++
 		}
-		out = append(out, h.place(bin, rank-float64(before)))
+		switch {
+		case p <= 0:
+			out = append(out, float64(h.lo))
+		case p >= 1:
+			out = append(out, float64(h.hi))
+		default:
+			out = append(out, h.place(bin, rank-float64(before)))
+		}
 	}
 	return out
 }

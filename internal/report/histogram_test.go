@@ -48,6 +48,9 @@ func TestHistogramQuantiles(t *testing.T) {
 				t.Errorf("n %d, share %v: got %v, want %v to %v", n, shares[i], got, lo, hi)
 			}
 		}
+		if ends := a.quantiles([]float64{0, 1}); ends[0] != float64(values[0]) || ends[1] != float64(values[n-1]) {
+			t.Errorf("n %d: the least and the largest are %v, want %d and %d", n, ends, values[0], values[n-1])
+		}
 		if a.n != int64(n) || a.lo != values[0] || a.hi != values[n-1] {
 			t.Errorf("n %d: got %d values from %d to %d, want %d to %d", n, a.n, a.lo, a.hi, values[0], values[n-1])
 		}
