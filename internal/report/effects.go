@@ -17,6 +17,7 @@ import (
 type Effects struct {
 	Panel
 	Log      bool        // judged on logarithms: effects are ratios
+	Medians  bool        // the analysis of variance is of medians of trials, since all are shown so; else of means
 	Anova    *stat.Anova // nil: there is nothing to analyse
 	Levels   []LevelContrast
 	Warnings []string
@@ -56,8 +57,8 @@ func (r *Report) effectsOfAll() []Effects {
 }
 
 func (r *Report) effects(p Panel) (Effects, bool) {
-	e := Effects{Panel: p}
-	t, series := r.table(p)
+	e := Effects{Panel: p, Medians: r.allMedians(p)}
+	t, series := r.table(p, e.Medians)
 	if len(series) < 2 {
 		return e, false
 	}
@@ -102,8 +103,15 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 	return e, true
 }
 
-// table has the trials of a panel in the order they were run, floors aside.
-func (r *Report) table(p Panel) (stat.Table, []advise.Series) {
+// allMedians reports whether all figures of a panel, floors aside, are shown as medians.
+func (r *Report) allMedians(p Panel) bool {
+	return !slices.ContainsFunc(r.Cells, func(c Cell) bool {
+		return c.Response == p.Response && c.Side == p.Side && !c.ByMedian && !r.isFloor(r.Treatments[c.Treatment].Stack)
+	})
+}
+
+// table has the trials of a panel in the order they were run, floors aside: medians of requests, or means.
+func (r *Report) table(p Panel, medians bool) (stat.Table, []advise.Series) {
 	t := stat.Table{Response: p.Response, Factors: r.Factors}
 	var series []advise.Series
 	type placed struct {
@@ -126,7 +134,11 @@ func (r *Report) table(p Panel) (stat.Table, []advise.Series) {
 			if c.on != nil { // a unit is no trial
 				at = x.Block
 			}
-			rows = append(rows, placed{at, stat.Row{Levels: s.Levels, Block: fmt.Sprint(x.Block), Y: c.value(x)}})
+			y := x.Mean
+			if medians {
+				y = x.Median
+			}
+			rows = append(rows, placed{at, stat.Row{Levels: s.Levels, Block: fmt.Sprint(x.Block), Y: y}})
 		}
 	}
 	slices.SortFunc(rows, func(a, b placed) int { return a.at - b.at })

@@ -210,3 +210,42 @@ func TestDoubtsOfMetersStandBesideEnergy(t *testing.T) {
 		}
 	}
 }
+
+// An analysis is of one kind of figure: of means where some links are shown by medians and others by means, as the
+// ratio to a floor is that is shown otherwise.
+func TestEffectsMixNoMediansWithMeans(t *testing.T) {
+	variation := func(byMedian func(level string) bool) (Effects, float64) {
+		r := reportOf(t, simulated(t, twoFactors, twoTruths))
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if c.ByMedian = byMedian(r.Treatments[c.Treatment].Levels[1]); c.ByMedian {
+				for k := range c.Points {
+					c.Points[k].Median = c.Points[k].Mean * 0.5
+				}
+			}
+		}
+		e, _ := r.effects(Panel{measure.Client, "rtt", "s"})
+		for _, term := range e.Anova.Terms {
+			if term.Term == "ip" {
+				return e, float64(term.SS)
+			}
+		}
+		return e, math.NaN()
+	}
+	_, want := variation(func(string) bool { return false })
+	if e, got := variation(func(level string) bool { return level == "ipv4" }); got != want || e.Medians {
+		t.Errorf("one of two by medians: got %v, want %v", got, want)
+	}
+	if e, got := variation(func(string) bool { return true }); math.Abs(got/want-1) > 1e-9 || !e.Medians {
+		t.Errorf("all by medians: got %v, want %v", got, want)
+	}
+	a, b := Cell{ByMedian: true}, Cell{}
+	for block := range 5 {
+		v := 1 + 0.01*float64(block%3)
+		a.Points = append(a.Points, Point{Block: block, Mean: 2 * v * v, Median: 1 * v})
+		b.Points = append(b.Points, Point{Block: block, Mean: v, Median: v})
+	}
+	if x, err := Ratio(&a, &b, 0.95); err != nil || x.Lo < 1.9 {
+		t.Errorf("a median over a mean: got %v (%v to %v), %v", x.Estimate, x.Lo, x.Hi, err)
+	}
+}

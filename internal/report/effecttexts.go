@@ -112,7 +112,7 @@ func (r *Report) isHeadline(e Effects) bool {
 // effectsView is what the page shows of a panel.
 type effectsView struct {
 	Title, Summary, Type string
-	Log                  bool
+	Log, Medians         bool
 	Sentences, Warnings  []string
 	Rows, Levels         [][]string
 }
@@ -121,6 +121,7 @@ func (r *Report) effectsViews() []effectsView {
 	var out []effectsView
 	for _, e := range r.Effects {
 		v := effectsView{Title: words(e.Response) + " at the " + string(e.Side), Summary: e.allocation(), Log: e.Log,
+			Medians:   e.Medians,
 			Sentences: e.sentences(r.Study.Design.Confidence, nil), Warnings: e.Warnings}
 		if e.Anova != nil {
 			v.Type = e.Anova.Type

@@ -85,13 +85,17 @@ func (r *Report) aboveFloor() {
 	}
 }
 
-// Ratio is a/b with its interval, on the blocks that both have.
+// Ratio is a/b with its interval, on the blocks that both have: of medians where both are shown so, else of means.
 func Ratio(a, b *Cell, confidence float64) (stat.Comparison, error) {
 	var xs, ys []float64
+	value := (*Cell).value
+	if a.ByMedian != b.ByMedian {
+		value = func(_ *Cell, p Point) float64 { return p.Mean }
+	}
 	for _, p := range a.replicates() {
 		for _, q := range b.replicates() {
 			if p.Block == q.Block {
-				xs, ys = append(xs, a.value(p)), append(ys, b.value(q))
+				xs, ys = append(xs, value(a, p)), append(ys, value(b, q))
 			}
 		}
 	}
