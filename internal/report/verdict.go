@@ -159,6 +159,9 @@ func (r *Report) sentencesByGroup() []verdictLine {
 				}
 			}
 		}
+		if len(own) == 0 {
+			own = r.alone(g)
+		}
 		if i > 0 && len(out)+len(own) > mostSentences {
 			return append(out, verdictLine{Best: fmt.Sprintf(
 				"%d more groups (%s) have verdicts of their own: see the tables, or edgegauge choose.", len(groups)-i,
@@ -204,14 +207,42 @@ func (r *Report) sentencesOn(g group, q question) []verdictLine {
 	return out
 }
 
-// noAnswer says why nothing is the best.
-func (r *Report) noAnswer() string {
-	repeated := 0
+// repeated is how many treatments, floors aside, have two valid trials or more.
+func (r *Report) repeated() (n int) {
 	for _, t := range r.Treatments {
 		if t.Valid > 1 && !r.isFloor(t.Stack) {
-			repeated++
+			n++
 		}
 	}
+	return n
+}
+
+// alone says why one of several groups has no verdict where it was to have one, and others have trials.
+func (r *Report) alone(g group) []verdictLine {
+	planned := 0
+	var valid []string
+	for _, i := range g.treatments {
+		if r.Treatments[i].Wanted > 1 {
+			planned++
+		}
+		if r.Treatments[i].Valid > 1 {
+			valid = append(valid, r.nameIn(g, i))
+		}
+	}
+	why := "no treatment has two valid trials"
+	switch {
+	case g.name == "" || planned < 2 || len(valid) > 1 || r.repeated() < 2:
+		return nil
+	case len(valid) == 1:
+		why = fmt.Sprintf("only %s has two or more valid trials", valid[0])
+	}
+	return []verdictLine{{Best: fmt.Sprintf("No comparison, %s: %s.", g.name, why)}}
+}
+
+// noAnswer says why nothing is the best.
+func (r *Report) noAnswer() string {
+	repeated := r.repeated()
+	main, _ := r.MainResponse()
 	switch {
 	case r.Benches != nil && len(r.Benches.Names) < 2:
 		return "No comparison: fewer than two benches completed a block with a valid trial of every treatment."
@@ -219,6 +250,8 @@ func (r *Report) noAnswer() string {
 		return "No answer: no treatment has two valid trials."
 	case repeated == 1:
 		return "No comparison: only one treatment has two or more valid trials."
+	case main != "":
+		return "No comparison: of no figure have two treatments two or more valid trials that can be compared."
 	}
 	return "No verdict: no time of a whole request was measured, nor bytes, CPU or energy."
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -102,5 +103,46 @@ func TestMeansAndTypicalTrialsAreOfOneSetOfBlocks(t *testing.T) {
 	}
 	if got := (LevelChoice{Choice: chosenBy(t, r, "mean")}).answer(); !strings.Contains(got, odd) {
 		t.Errorf("choose: got %q, want %q in it", got, odd)
+	}
+}
+
+// Where one stack failed behind one link, or behind all, the answer says that nothing is compared there: it said
+// nothing of the one, and of all that no time was measured.
+func TestVerdictOfALinkThatOneStackFailedBehind(t *testing.T) {
+	const file = "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [rest, soap], ip: [ipv4, ipv6]}\n" +
+		"design: {replications: 6, seed: 1}\n"
+	const six, four = "No comparison, ip ipv6: only rest has two or more valid trials.",
+		"No comparison, ip ipv4: only rest has two or more valid trials."
+	for _, x := range []struct {
+		fails     func(stack, ip string) bool
+		want, not []string
+	}{
+		{func(stack, ip string) bool { return false }, []string{"Quickest, ip ipv4: rest", "Quickest, ip ipv6: rest"},
+			[]string{"No "}},
+		{func(stack, ip string) bool { return stack == "soap" && ip == "ipv6" }, []string{"Quickest, ip ipv4: rest", six},
+			[]string{four, "No verdict"}},
+		{func(stack, ip string) bool { return stack == "soap" }, []string{four, six}, []string{"Quickest", "No verdict"}},
+		{func(stack, ip string) bool { return stack == "soap" || ip == "ipv6" }, []string{
+			"No comparison: only one treatment has two or more valid trials."}, []string{"No verdict", "ip ipv6"}},
+		{func(stack, ip string) bool { return true }, []string{"No answer: no treatment has two valid trials."},
+			[]string{"ip ipv6", "No verdict"}},
+	} {
+		dir := exactly(func(at map[string]string, block int) float64 {
+			if x.fails(at["stack"], at["ip"]) {
+				return math.NaN()
+			}
+			return map[string]float64{"rest": 1e-3, "soap": 2e-3}[at["stack"]] * wobble(block)
+		}).write(t, file)
+		got := strings.Join(reportOf(t, dir).Verdict(), "\n")
+		for _, want := range x.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in\n%s", want, got)
+			}
+		}
+		for _, not := range x.not {
+			if strings.Contains(got, not) {
+				t.Errorf("%q in\n%s", not, got)
+			}
+		}
 	}
 }
