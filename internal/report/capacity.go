@@ -92,8 +92,7 @@ func (c *Capacity) Says() []string {
 	}
 	if c.Found() && !k.Fits() {
 		out = append(out, fmt.Sprintf("The trials do not follow a line near the knee (p = %.2g), so the interval may be too "+
-			"narrow. By count, most trials kept to it up to %s requests/s, and most broke it from %s on.", k.Bent,
-			rateOr(k.Below), rateOr(k.Above)))
+			"narrow. %s.", k.Bent, byCount(k)))
 	}
 	out = append(out, fmt.Sprintf("It holds for trials of %v with %s arrivals and at most %s under way; longer "+
 		"trials see a queue grow further.", c.Length, c.Arrival, plural.Count(c.InFlight, "request")))
@@ -124,11 +123,18 @@ func (c *Capacity) invalid() []string {
 	return out
 }
 
-func rateOr(rate float64) string {
-	if rate == 0 {
-		return "no rate"
+// byCount says up to which rate most trials kept to the objective, and from which on most broke it: 0 is none.
+func byCount(k stat.Capacity) string {
+	below, above := significant(k.Below), significant(k.Above)
+	switch {
+	case k.Below > 0 && k.Above > 0:
+		return fmt.Sprintf("By count, most trials kept to it up to %s requests/s, and most broke it from %s on", below, above)
+	case k.Below > 0:
+		return "By count, most trials kept to it up to " + below + " requests/s, and at no rate above did most break it"
+	case k.Above > 0:
+		return "By count, most trials broke it from " + above + " requests/s on, and at no rate below did most keep to it"
 	}
-	return significant(rate)
+	return "By count, at no rate below the capacity did most trials keep to it, and at none above did most break it"
 }
 
 // figure is a condition's figure in words.

@@ -137,3 +137,21 @@ func TestScalingThatFallsFromTheFirst(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Where no rate by count is known on a side, that is said, and no rate is called "no rate".
+func TestCapacityByCount(t *testing.T) {
+	for _, x := range []struct {
+		below, above float64
+		want         string
+	}{{900, 1100, "kept to it up to 900 requests/s, and most broke it from 1100 on"},
+		{900, 0, "kept to it up to 900 requests/s, and at no rate above did most break it"},
+		{0, 1100, "broke it from 1100 requests/s on, and at no rate below did most keep to it"},
+		{0, 0, "at no rate below the capacity did most trials keep to it"}} {
+		c := Capacity{capacity.Answer{Length: time.Second, Step: stat.CapacityStep{Stage: stat.Precise,
+			Capacity: stat.Capacity{Rate: 1000, Lo: 990, Hi: 1010, Bent: 1e-3, Below: x.below, Above: x.above, Trials: 20}}}}
+		if got := strings.Join(c.Says(), "\n"); !strings.Contains(got, x.want+".") && !strings.Contains(got, x.want+",") ||
+			strings.Contains(got, "no rate r") || strings.Contains(got, "no rate o") {
+			t.Errorf("%v and %v: no %q in\n%s", x.below, x.above, x.want, got)
+		}
+	}
+}
