@@ -139,6 +139,12 @@ func (f Figure) values() []float64 {
 			all = append(all, r.Lo)
 		}
 		all = append(all, r.Center, r.Hi, r.Floor, r.Published)
+		if !math.IsNaN(r.Published) {
+			all = append(all, r.PubHi)
+			if r.PubLo > 0 || f.lowest() <= 0 {
+				all = append(all, r.PubLo)
+			}
+		}
 	}
 	return all
 }

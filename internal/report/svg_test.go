@@ -115,3 +115,21 @@ func TestFiguresHaveAtMostSoManyPoints(t *testing.T) {
 		}
 	}
 }
+
+// A published interval is drawn to its ends: cut at the edge of the axis it would look as if it ended there.
+func TestAPublishedIntervalIsOnTheAxis(t *testing.T) {
+	x := row([]float64{10, 11, 12}, 11, 10, 12, math.NaN())
+	x.Published, x.PubLo, x.PubHi = 12, 9, 15
+	a := newAxis(figureWith(x).values())
+	if !a.shows(9) || !a.shows(15) {
+		t.Errorf("the axis is %+v", a)
+	}
+	x.PubLo = -3 // no time is negative: zero is as far as it goes
+	if a := newAxis(figureWith(x).values()); a.lo < 0 || !a.shows(15) {
+		t.Errorf("below zero: the axis is %+v", a)
+	}
+	none := row([]float64{10, 11, 12}, 11, 10, 12, math.NaN())
+	if got, want := newAxis(figureWith(none).values()), newAxis([]float64{10, 12}); got != want {
+		t.Errorf("nothing was published: the axis is %+v, want %+v", got, want)
+	}
+}
