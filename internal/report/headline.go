@@ -25,7 +25,7 @@ func (c *Cell) skewed(means []float64) bool {
 		return true
 	}
 	m, err := stat.Median(means, 0.95)
-	return err == nil && len(means) > 2 && apart(c.Mean.Center, m.Center)
+	return err == nil && len(means) > 2 && apart(sum64(means)/float64(len(means)), m.Center)
 }
 
 func apart(mean, median float64) bool {

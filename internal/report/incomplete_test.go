@@ -159,3 +159,25 @@ func TestBenchesThatShareOneTreatment(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Benches that differ ten times skew no trials: the mean of a treatment over all benches is far from the median of the
+// trials of those that run it, and their blocks are unequally many.
+func TestBenchesThatDifferSkewNothing(t *testing.T) {
+	slow := map[string]float64{"b1": 1, "b2": 10}
+	unequal := exactly(func(at map[string]string, block int) float64 {
+		return slow[map[bool]string{true: "b1", false: "b2"}[block > 3]] * float64(len(at["stack"])) * 1e-3 * wobble(block)
+	})
+	unequal.bench = func(block int) store.Bench {
+		return store.Bench{Name: map[bool]string{true: "b1", false: "b2"}[block > 3], Boot: "1"}
+	}
+	for name, dir := range map[string]string{"lacking": lackingFleet(t, ", benches: incomplete"),
+		"unequally many blocks": unequal.write(t, "study: fleet\nservice: monitor\nrequests: 100\n"+
+			"factors: {stack: [rest-json, soap]}\nresponses: [rtt]\ndesign: {replications: 12, seed: 1}\n")} {
+		for _, c := range reportOf(t, dir).Cells {
+			if c.Skewed || c.Clustered {
+				t.Errorf("%s: treatment %d is said to be skewed: mean %v, median %v", name, c.Treatment, c.Mean.Center,
+					c.Median.Center)
+			}
+		}
+	}
+}
