@@ -259,8 +259,9 @@ func (c *Cell) summands(values []float64) []float64 {
 	return c.on.Units(c.on.kind, ys)
 }
 
-// apartFromBenches takes out of the trials' values what their benches differ by: two
-// benches are no two clusters.
+// apartFromBenches takes out of the trials' values what their benches differ by, a factor
+// where all are positive: two benches are no two clusters, nor are the trials of a slow one
+// outliers, since they spread as much as it is slower.
 func (c *Cell) apartFromBenches(values []float64) []float64 {
 	if c.on == nil {
 		return values
@@ -272,8 +273,12 @@ func (c *Cell) apartFromBenches(values []float64) []float64 {
 	}
 	all := sum64(values) / float64(len(values))
 	out := make([]float64, len(values))
+	positive := slices.Min(values) > 0
 	for i, p := range c.Points {
-		out[i] = values[i] - sums[p.Bench]/counts[p.Bench] + all
+		own := sums[p.Bench] / counts[p.Bench]
+		if out[i] = values[i] - own + all; positive {
+			out[i] = values[i] / own * all
+		}
 	}
 	return out
 }

@@ -178,6 +178,9 @@ func TestBenchesThatDifferSkewNothing(t *testing.T) {
 				t.Errorf("%s: treatment %d is said to be skewed: mean %v, median %v", name, c.Treatment, c.Mean.Center,
 					c.Median.Center)
 			}
+			if said := strings.Join(c.Warnings, "; "); name != "lacking" && strings.Contains(said, "outliers") {
+				t.Errorf("%s: treatment %d: %s", name, c.Treatment, said)
+			}
 		}
 	}
 }
