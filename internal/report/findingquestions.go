@@ -359,8 +359,8 @@ func (q openQuestion) Figure(response, side string) (string, error) {
 				name += fmt.Sprintf("-%d", i+1)
 			}
 			*q.files = append(*q.files, File{name + ".svg", figure.File})
-			out = append(out, fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, mean and interval](%s.svg)",
-				markdownText(figure.Title), name))
+			out = append(out, fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, %s and interval](%s.svg)",
+				markdownText(figure.Title), r.centers(p), name))
 		}
 	}
 	if len(out) == 0 {

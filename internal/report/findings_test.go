@@ -342,3 +342,21 @@ func TestFindingsOfAQuestionInParts(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// A figure of a page of findings is said to show what it shows.
+func TestFiguresOfAQuestionSayWhatTheyShow(t *testing.T) {
+	for want, byMedian := range map[string]func(i int) bool{
+		"trials, mean and interval":           func(int) bool { return false },
+		"trials, median and interval":         func(int) bool { return true },
+		"trials, mean or median and interval": func(i int) bool { return i == 0 },
+	} {
+		r := fakeReport(t, 3, 1, 8)
+		for i := range r.Cells {
+			r.Cells[i].ByMedian = byMedian(r.Cells[i].Treatment)
+		}
+		q := openQuestion{Name: "q", Parts: []*Report{r}, files: new([]File)}
+		if got, err := q.Figure("rtt", "client"); err != nil || !strings.Contains(got, want) {
+			t.Errorf("want %q in %s (%v)", want, got, err)
+		}
+	}
+}

@@ -97,6 +97,20 @@ func (r *Report) HasP95(response string) bool {
 	return has
 }
 
+// centers are what a panel's figures are of trials.
+func (r *Report) centers(p Panel) string {
+	switch r.byMedian(p.Side, p.Response) {
+	case "":
+		return "mean"
+	case allMedian:
+		return "median"
+	}
+	return "mean or median"
+}
+
+// allMedian is what byMedian says where all figures are medians.
+const allMedian = " (median)"
+
 // byMedian says how a response's figures are titled that are medians, and of which
 // groups they are where not of all.
 func (r *Report) byMedian(side measure.Side, response string) string {
@@ -119,7 +133,7 @@ func (r *Report) byMedian(side measure.Side, response string) string {
 	case len(by) == 0:
 		return ""
 	case all:
-		return " (median)"
+		return allMedian
 	}
 	return " (median: " + list(by, mostNames) + ")"
 }
