@@ -173,6 +173,11 @@ func (c *Cell) summarize(confidence float64) error {
 	if err != nil {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
 	}
+	if c.on != nil && len(judged) == 1 { // it is of many trials
+		none := []error{fmt.Errorf("%w: the benches that ran it, or their blocks, are too few to show a spread, so there is "+
+			"no interval", stat.ErrTooFew)}
+		c.Mean.Warnings, c.Median.Warnings = none, none
+	}
 	if c.lacking > 0 {
 		c.Warnings = append(c.Warnings,
 			fmt.Sprintf("%d of %d valid trials have no value; the figures are of the others", c.lacking,

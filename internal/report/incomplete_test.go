@@ -184,3 +184,20 @@ func TestBenchesThatDifferSkewNothing(t *testing.T) {
 		}
 	}
 }
+
+// A treatment that one bench of several runs has many trials and no interval for benches like these: that is said, and
+// not that there is one trial.
+func TestATreatmentOfOneBench(t *testing.T) {
+	of := func(block int) string { return []string{"b1", "b2", "b3"}[(block-1)%3] }
+	w := exactly(func(at map[string]string, block int) float64 { return float64(len(at["stack"])) * 1e-3 * wobble(block) })
+	w.bench = func(block int) store.Bench { return store.Bench{Name: of(block), Boot: "1"} }
+	w.lacks = func(at map[string]string, block int) bool { return at["stack"] == "soap" && of(block) != "b1" }
+	r := reportOf(t, w.write(t, "study: fleet\nservice: monitor\nrequests: 100\n"+
+		"factors: {stack: [rest-json, soap, coap]}\nresponses: [rtt]\ndesign: {replications: 12, seed: 1, benches: incomplete}\n"))
+	c, _ := r.Cell(1, measure.Client, "rtt")
+	said := strings.Join(c.Warnings, "; ")
+	if c.Mean.HasInterval() || !strings.Contains(said, "the benches that ran it, or their blocks, are too few") ||
+		strings.Contains(said, "one trial") {
+		t.Errorf("got %+v: %s", c.Mean, said)
+	}
+}
