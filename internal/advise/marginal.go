@@ -11,10 +11,10 @@ import (
 
 // Marginal compares two levels of a factor over all else: the ratio of a to b,
 // paired by block, averaged over the treatments that differ in nothing but the
-// factor (geometric mean). Series are of one response and side.
+// factor (geometric mean); wider where blocks follow each other. Series are of one response and side.
 func Marginal(series []Series, factor, a, b string, confidence float64) (stat.Comparison, error) {
 	xs, ys := marginal(series, factor, a, b)
-	return stat.RatioPaired(xs, ys, confidence)
+	return stat.RatioOfManyBlocks(xs, ys, confidence)
 }
 
 // marginal is the geometric mean in each block that has all strata of both.
@@ -47,7 +47,7 @@ func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
 			if sums[t.Block] == nil {
 				sums[t.Block] = new([2]float64)
 			}
-			sums[t.Block][0] += math.Log(t.Mean) // NaN or -Inf where there is no ratio: RatioPaired refuses it
+			sums[t.Block][0] += math.Log(t.Mean) // NaN or -Inf where there is no ratio, which is refused then
 			sums[t.Block][1] += math.Log(y)
 			counts[t.Block]++
 		}

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -61,5 +62,47 @@ func TestStrataThatDifferByRounding(t *testing.T) {
 	strata[1].Estimate, strata[1].Lo, strata[1].Hi = 2.1, 2.1, 2.1
 	if !Differ(strata) {
 		t.Errorf("5 %% apart: got %+v", strata)
+	}
+}
+
+// Two stacks over two links, equal, of which each treatment drifts by itself: how often the ratio is said to be another
+// with each link, or one of a stratum, or of both together, not to be 1. Where nothing drifts, as rarely as before.
+func TestStrataThatFollowEachOther(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 3))
+	const studies, blocks = 1000, 24
+	for _, x := range []struct {
+		drift               float64 // correlation of a trial with the next of its treatment
+		differ, apart, both float64 // %: at most
+	}{{0, 1, 6, 6}, {0.7, 4, 15, 15}} {
+		var differ, apart, both float64
+		for range studies {
+			var all []Series
+			for _, stack := range []string{"a", "b"} {
+				for _, link := range []string{"near", "far"} {
+					s := Series{Factors: []string{"stack", "link"}, Levels: []string{stack, link}, Side: measure.Client}
+					z := r.NormFloat64()
+					for b := range blocks {
+						s.Trials = append(s.Trials, TrialSummary{Block: b + 1, Mean: math.Exp(0.03 * z)})
+						z = x.drift*z + math.Sqrt(1-x.drift*x.drift)*r.NormFloat64()
+					}
+					all = append(all, s)
+				}
+			}
+			strata := Strata(all, "stack", "a", "b", 0.95)
+			if Differ(strata) {
+				differ += 100. / studies
+			}
+			if strata[0].Lo > 1 || strata[0].Hi < 1 || strata[1].Lo > 1 || strata[1].Hi < 1 {
+				apart += 100. / studies
+			}
+			if c, err := Marginal(all, "stack", "a", "b", 0.95); err != nil || c.Lo > 1 || c.Hi < 1 {
+				both += 100. / studies
+			}
+		}
+		t.Logf("drift %g: differ %.1f %%, one is not 1 %.1f %%, of both %.1f %%", x.drift, differ, apart, both)
+		if differ > x.differ || apart > x.apart || both > x.both {
+			t.Errorf("drift %g: ratios differ in %.1f %% (%g at most), one is not 1 in %.1f %% (%g), of both in %.1f %% (%g)",
+				x.drift, differ, x.differ, apart, x.apart, both, x.both)
+		}
 	}
 }

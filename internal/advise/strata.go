@@ -22,7 +22,7 @@ type Stratum struct {
 func (s Stratum) Name() string { return strings.Join(s.Levels, " ") }
 
 // Strata compare level a of a factor with level b within each combination of the
-// other factors that has both, paired by block, Bonferroni over the strata.
+// other factors that has both, paired by block, Bonferroni over the strata; wider where blocks follow each other.
 func Strata(series []Series, factor, a, b string, confidence float64) []Stratum {
 	type both struct{ sides [2]*Series }
 	at := map[string]*both{}
@@ -47,7 +47,7 @@ func Strata(series []Series, factor, a, b string, confidence float64) []Stratum 
 			Comparison: stat.Comparison{Estimate: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}}
 		xs, ys, err := blocks(*at[key].sides[0], *at[key].sides[1], "mean")
 		if err == nil {
-			if c, err := stat.RatioPaired(xs, ys, 1-(1-confidence)/float64(len(order))); err == nil {
+			if c, err := stat.RatioOfManyBlocks(xs, ys, 1-(1-confidence)/float64(len(order))); err == nil {
 				x.Comparison = c
 			}
 		}

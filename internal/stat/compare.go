@@ -44,6 +44,15 @@ func RatioPaired(a, b []float64, confidence float64) (Comparison, error) {
 // RatioOfBlocks is RatioPaired of blocks in the order in which they were measured. Where their ratios follow each
 // other, as when each side drifts by itself, so many blocks tell less, and the interval is wider.
 func RatioOfBlocks(a, b []float64, confidence float64) (Comparison, error) {
+	return ratioInOrder(fewestInOrder, a, b, confidence)
+}
+
+// RatioOfManyBlocks is RatioOfBlocks that looks from 16 blocks on, as AllPairs does.
+func RatioOfManyBlocks(a, b []float64, confidence float64) (Comparison, error) {
+	return ratioInOrder(fewestOfRuns, a, b, confidence)
+}
+
+func ratioInOrder(fewest int, a, b []float64, confidence float64) (Comparison, error) {
 	c, err := RatioPaired(a, b, confidence)
 	if err != nil {
 		return c, err
@@ -52,7 +61,7 @@ func RatioOfBlocks(a, b []float64, confidence float64) (Comparison, error) {
 	for i := range a {
 		d[i] = math.Log(a[i]) - math.Log(b[i])
 	}
-	return c.inOrder(d), nil
+	return c.inOrderFrom(fewest, d), nil
 }
 
 // RatioWelch is the ratio of the geometric means of unpaired samples, Welch's

@@ -17,7 +17,7 @@ const (
 	eachFrom      = 1.64485362695147 // of 95 %, where two samples are looked at: one in ten pairs seems to, by chance
 )
 
-// inOrder widens a paired comparison whose differences d, in the order of time, follow each
+// inOrderFrom widens a paired comparison whose differences d, in the order of time, follow each
 // other: where their correlation from one to the next is above that of independent ones
 // (one-sided, 10 %), they are taken for an autoregression of the first order.
 //
@@ -28,12 +28,7 @@ const (
 // error is se·√(f (n−1)/(n−f)), with n/f − 1 degrees of freedom, three at least. Their variance is
 // known better than from n/f of them, as from n(1−ρ²)/(1+ρ²) (Bayley & Hammersley 1946), but ρ is
 // not. With one or two, no effect would be large enough, and chance leaves so few to one in ten of
-// 8 independent blocks.
-func (c Comparison) inOrder(d []float64) Comparison {
-	return c.inOrderFrom(fewestInOrder, d)
-}
-
-// inOrderFrom is inOrder that looks at so many differences or more only.
+// 8 independent blocks. Of fewer differences than fewest nothing is asked.
 func (c Comparison) inOrderFrom(fewest int, d []float64) Comparison {
 	if len(d) < fewest {
 		return c
