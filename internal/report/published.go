@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -24,8 +25,8 @@ func (r *Report) published() error {
 	}
 	r.Published = &card
 	if missing := p.Missing(series, m); len(missing) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d published treatments were not measured: %s", len(missing),
-			list(missing, 4)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s not measured: %s", plural.Count(len(missing), "published treatment")+
+			plural.Verb(len(missing), " was", " were"), list(missing, 4)))
 	}
 	return nil
 }

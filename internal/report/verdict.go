@@ -163,9 +163,10 @@ func (r *Report) sentencesByGroup() []verdictLine {
 			own = r.alone(g)
 		}
 		if i > 0 && len(out)+len(own) > mostSentences {
-			return append(out, verdictLine{Best: fmt.Sprintf(
-				"%d more groups (%s) have verdicts of their own: see the tables, or edgegauge choose.", len(groups)-i,
-				list(groupNames(groups[i:]), mostNames))})
+			n := len(groups) - i
+			return append(out, verdictLine{Best: fmt.Sprintf("%s (%s) %s: see the tables, or edgegauge choose.",
+				plural.Count(n, "more group"), list(groupNames(groups[i:]), mostNames),
+				plural.Verb(n, "has a verdict of its own", "have verdicts of their own"))})
 		}
 		out = append(out, own...)
 	}

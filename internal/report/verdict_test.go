@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A treatment that has no two blocks in common with the best is not compared with it: it is not
@@ -82,6 +84,27 @@ func TestTiesBehindTheFirstAreNamed(t *testing.T) {
 		if got := strings.Join(reportOfRan(t, append(others, first)...).Verdict(), " "); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}
+	}
+}
+
+// One group that is left to the tables is one group.
+func TestVerdictLeavesOneGroupToTheTables(t *testing.T) {
+	w := exactly(nil)
+	w.exact = func(at map[string]string, block int) []store.Result {
+		var all []store.Result
+		for _, response := range []string{"rtt", "message_size", "energy", "cpu"} {
+			m, _ := measure.FindResponse(response)
+			v := map[string]float64{"a": 1, "b": 2}[at["stack"]] * wobble(block)
+			all = append(all, store.Result{Side: measure.Client, Response: response, Unit: m.Unit, N: 100, Mean: v, SD: v / 10,
+				Median: v, P95: v, Min: v, Max: v, Method: store.Measured})
+		}
+		return all
+	}
+	got := strings.Join(reportOf(t, w.write(t, "study: s\nservice: monitor\nrequests: 100\n"+
+		"factors: {stack: [a, b], concurrency: [1, 2, 3]}\ndesign: {replications: 6, seed: 1}\n")).Verdict(), "\n")
+	const want = "1 more group (concurrency 3) has a verdict of its own: see the tables, or edgegauge choose."
+	if !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 8 {
+		t.Errorf("got\n%s\nwant at its end %s", got, want)
 	}
 }
 
