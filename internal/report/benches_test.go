@@ -250,3 +250,15 @@ func TestBenchesDisagreeOnTheTimeThatIsRanked(t *testing.T) {
 		}
 	}
 }
+
+// Of benches of which no difference is shown none is claimed, nor that they agree: that would take a proof.
+func TestNobodyIsSaidToAgree(t *testing.T) {
+	for _, m := range []stat.BenchModel{{F: 1, DF1: 2, DF2: 9, P: 0.4}, {F: 9, DF1: 2, DF2: 9, P: 1e-3, Driver: "b1",
+		PWithout: 0.3}, {F: 9, DF1: 2, DF2: 9, P: 1e-3, Driver: "b1", PWithout: 0.01}, {F: 9, DF1: 2, DF2: 9, P: 1e-3},
+		{F: stat.Number(math.NaN()), P: stat.Number(math.NaN())}} {
+		if got := (BenchPanel{Model: m, many: true}).agreement(0.95); strings.Contains(got, "agree") ||
+			strings.Contains(got, "NaN") {
+			t.Errorf("%+v: %q", m, got)
+		}
+	}
+}

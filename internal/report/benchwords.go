@@ -74,8 +74,8 @@ func (p BenchPanel) agreement(confidence float64) string {
 		return fmt.Sprintf("benches rank treatments differently (%s), most of all %s; the others do, too (p = %.2g without "+
 			"it)", test, m.Driver, m.PWithout)
 	}
-	return fmt.Sprintf("%s ranks treatments differently (%s); the others agree (p = %.2g without it)", m.Driver, test,
-		m.PWithout)
+	return fmt.Sprintf("%s ranks treatments differently (%s); no sign that the others do (p = %.2g without it)", m.Driver,
+		test, m.PWithout)
 }
 
 // spreads are the standard deviations of the model: of logarithms, in per cent.
