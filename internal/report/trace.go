@@ -136,18 +136,24 @@ func powerOf(readings []measure.Sample) []TracePoint {
 	return out
 }
 
-// thinned is at most traceParts points, each the mean of a stretch of readings
-// with its extremes, so that no peak is lost.
+// thinned is at most traceParts points, each the mean of a stretch of readings with its
+// extremes, so that no peak is lost. A reading counts for the time since the one before.
 func thinned(all []TracePoint) []TracePoint {
 	if len(all) <= traceParts {
 		return all
 	}
 	out := make([]TracePoint, traceParts)
+	before := all[0].At
 	for i := range out {
 		part := all[i*len(all)/traceParts : (i+1)*len(all)/traceParts]
-		p := TracePoint{At: part[len(part)-1].At, Lo: math.Inf(1), Hi: math.Inf(-1)}
+		p := TracePoint{At: part[len(part)-1].At, Mean: part[0].Mean, Lo: math.Inf(1), Hi: math.Inf(-1)}
+		sum, length := 0.0, 0.0
 		for _, q := range part {
-			p.Mean, p.Lo, p.Hi = p.Mean+q.Mean/float64(len(part)), min(p.Lo, q.Lo), max(p.Hi, q.Hi)
+			sum, length = sum+q.Mean*(q.At-before), length+q.At-before
+			p.Lo, p.Hi, before = min(p.Lo, q.Lo), max(p.Hi, q.Hi), q.At
+		}
+		if length > 0 {
+			p.Mean = sum / length
 		}
 		out[i] = p
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -72,5 +73,24 @@ func TestDrawingsSayWhatTheyShow(t *testing.T) {
 	p := Waterfall("w", "x", []Bar{{"a", 0, 4e-3, "one"}, {"b", 4e-3, 8e-3, "two"}})
 	if want := `<rect class="two" x="48.08%" width="48.08%"`; !strings.Contains(p.body, want) {
 		t.Errorf("no %s in %s", want, p.body)
+	}
+}
+
+// Readings at unequal intervals count for their times in a thinned trace, too: 1 W for 1 ms, 2 W for 9 ms, and so on.
+func TestThinnedPowerIsThatOfTheTime(t *testing.T) {
+	all := []TracePoint{{At: 0, Mean: 5, Lo: 5, Hi: 5}}
+	for i := range 1000 {
+		w, took := 1.0, 1e-3
+		if i%2 == 1 {
+			w, took = 2, 9e-3
+		}
+		all = append(all, TracePoint{all[i].At + took, w, w, w})
+	}
+	x := Trace{Points: thinned(all)}
+	if got := x.mean(0, all[1000].At); len(x.Points) != traceParts || math.Abs(got-1.9) > 1e-9 {
+		t.Errorf("got %v W in %d points, want 1.9", got, len(x.Points))
+	}
+	if x.Points[0].Hi != 5 || x.Points[100].Lo != 1 || x.Points[100].Hi != 2 {
+		t.Errorf("extremes are lost: %+v, %+v", x.Points[0], x.Points[100])
 	}
 }
