@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
@@ -176,7 +177,7 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", p.Verdict())
 	wrap(&b, fmt.Sprintf("  old: the version of %s; new: that of %s; both in %s, interleaved: %s in %s", p.Confirms.OldDir,
-		p.Confirms.NewDir, p.Dir, plural.Count(p.Trials, "trial"), Format(p.Took.Seconds(), "s")), "  ")
+		p.Confirms.NewDir, p.Dir, plural.Count(p.Trials, "trial"), tookText(p.Took)), "  ")
 	b.WriteByte('\n')
 	rows := [][]string{{"figure", "blocks", "new/old", "interval", "verdict"}}
 	for _, a := range p.Answers {
@@ -191,6 +192,14 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
+}
+
+// tookText is how long something took: 12.3 s, 40m12s.
+func tookText(d time.Duration) string {
+	if d < time.Minute {
+		return Format(d.Seconds(), "s")
+	}
+	return periodText(d.Round(time.Second))
 }
 
 // ConfirmationJSON writes the same for programs.

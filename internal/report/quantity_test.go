@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Digits of an interval that knows nothing would look like knowledge.
@@ -40,9 +41,10 @@ func TestNoConfidenceIsCertainty(t *testing.T) {
 			}
 		}
 	}
-	p := Past{Confirms: &Confirms{Detect: 0.05}, Answers: make([]PastAnswer, 30)}
+	p := Past{Confirms: &Confirms{Detect: 0.05}, Answers: make([]PastAnswer, 30), Took: 40*time.Minute + 12e9}
 	var b strings.Builder
-	if err := p.ConfirmationText(&b); err != nil || !strings.Contains(b.String(), "intervals of 99.9967 %") {
+	if err := p.ConfirmationText(&b); err != nil || !strings.Contains(b.String(), "intervals of 99.9967 %") ||
+		!strings.Contains(b.String(), "0 trials in 40m12s") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
