@@ -2,6 +2,7 @@ package report
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -279,7 +280,7 @@ func range2(s stat.Summary, unit string) string {
 	switch {
 	case !s.HasInterval():
 		return "–"
-	case s.Lo == s.Hi:
+	case s.Lo == s.Hi && !slices.ContainsFunc(s.Warnings, func(w error) bool { return errors.Is(w, stat.ErrTies) }):
 		return "no spread"
 	}
 	return Format(s.Lo, unit) + " to " + Format(s.Hi, unit)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Digits of an interval that knows nothing would look like knowledge.
@@ -46,5 +48,17 @@ func TestNoConfidenceIsCertainty(t *testing.T) {
 	if err := p.ConfirmationText(&b); err != nil || !strings.Contains(b.String(), "intervals of 99.9967 %") ||
 		!strings.Contains(b.String(), "0 trials in 40m12s") {
 		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
+// Where a clock ticks, an interval of medians may have no width though trials differ: it is not said that they do not.
+func TestTicksAreNoLackOfSpread(t *testing.T) {
+	ticks, err := stat.Median([]float64{31e-9, 31e-9, 31e-9, 31e-9, 31e-9, 31e-9, 31e-9, 31e-9, 31e-9, 32e-9}, 0.95)
+	if got := range2(ticks, "s"); err != nil || got != "31.0 ns to 31.0 ns" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	equal, err := stat.Median([]float64{31e-9, 31e-9, 31e-9, 31e-9, 31e-9, 31e-9}, 0.95)
+	if got := range2(equal, "s"); err != nil || got != "no spread" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

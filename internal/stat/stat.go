@@ -16,6 +16,7 @@ var (
 	ErrTooFew    = errors.New("too few values")
 	ErrNotFinite = errors.New("not a finite number")
 	ErrNoSpread  = errors.New("no spread") // all values equal: the resolution, not certainty
+	ErrTies      = errors.New("ties")      // so many values equal that an interval between them has no width: likewise
 	ErrSign      = errors.New("not positive")
 )
 

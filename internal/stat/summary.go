@@ -87,6 +87,10 @@ func quantile(xs []float64, q, confidence float64) (Summary, error) {
 		return s.flat(xs[0]), nil
 	}
 	s.Lo, s.Hi = selectRank(ys, lo-1), selectRank(ys, hi-1)
+	if s.Lo == s.Hi && len(xs) > 1 {
+		s.Warnings = append(s.Warnings, fmt.Errorf("%w: so many of %d values are %v that the interval has no width; it "+
+			"shows the resolution of the measurement, not certainty", ErrTies, len(xs), s.Lo))
+	}
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -184,3 +185,19 @@ func each(xs []float64, f func(float64) float64) []float64 {
 }
 
 func average(xs []float64) float64 { m, _ := moments(xs); return m }
+
+// A clock that ticks makes medians equal that are not: an interval between two of them has no width, and a warning says
+// what that is worth. It has width as soon as the order statistics differ.
+func TestMedianOfTicks(t *testing.T) {
+	for _, x := range []struct {
+		values []float64
+		warns  bool
+	}{{[]float64{31, 31, 31, 31, 31, 31, 31, 31, 31, 32}, true},
+		{[]float64{31, 31, 32, 32, 31, 32, 31, 32, 31, 32}, false}, {[]float64{31, 31, 31, 31, 31, 31}, false}} {
+		s := must[Summary](t)(Median(x.values, 0.95))
+		if got := slices.ContainsFunc(s.Warnings, func(w error) bool { return errors.Is(w, ErrTies) }); got != x.warns ||
+			got && (s.Lo != 31 || s.Hi != 31) {
+			t.Errorf("%v: got %+v", x.values, s)
+		}
+	}
+}
