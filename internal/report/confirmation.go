@@ -185,8 +185,8 @@ func (p Past) ConfirmationText(w io.Writer) error {
 			ratioText(a.Ratio.Estimate), ratioRange(a.Ratio), string(a.Verdict)})
 	}
 	writeColumns(&b, rows)
-	wrap(&b, fmt.Sprintf("intervals of %s, paired by block; a change of less than %g %% does not matter",
-		percentOf(p.confidence), 100*p.Confirms.Detect), "  ")
+	wrap(&b, fmt.Sprintf("intervals of %s, paired by block; not confirmed is what excludes a change of %g %% either way, "+
+		"at 95 %%", percentOf(p.confidence), 100*p.Confirms.Detect), "  ")
 	for _, text := range p.Doubts {
 		wrap(&b, "! "+text, "  ")
 	}

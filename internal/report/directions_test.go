@@ -81,3 +81,22 @@ func TestConfirmedFromZero(t *testing.T) {
 		}
 	}
 }
+
+// A change that is sure is confirmed, however small; what is said below the verdicts is not that it does not matter.
+func TestASmallChangeIsConfirmed(t *testing.T) {
+	const file = "study: s\nservice: monitor\nfactors: {stack: [a, a@base]}\ndesign: {replications: 12}\n"
+	r := reportOf(t, simulated(t, file, func(at map[string]string, side measure.Side, name string) (float64, float64) {
+		if name != "rtt" {
+			return math.NaN(), 0
+		}
+		return map[string]float64{"a": 1.02, "a@base": 1}[at["stack"]], 1e-3
+	}))
+	p := PastOf(r, &Confirms{Responses: []string{"rtt"}, Detect: 0.05})
+	var b strings.Builder
+	err := p.ConfirmationText(&b)
+	said := strings.Join(strings.Fields(b.String()), " ")
+	if err != nil || p.Verdict() != history.Worse || strings.Contains(said, "matter") ||
+		!strings.Contains(said, "not confirmed is what excludes a change of 5 % either way, at 95 %") {
+		t.Errorf("%v: %s\n%s", err, p.Verdict(), b.String())
+	}
+}
