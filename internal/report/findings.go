@@ -243,13 +243,13 @@ func timesAs(x, y *Cell, confidence float64) (string, error) {
 		}
 	}
 	if len(xs) == 1 && ys[0] != 0 {
-		return significant(xs[0]/ys[0]) + " times (in one block: no interval)", nil
+		return ratioText(xs[0]/ys[0]) + " times (in one block: no interval)", nil
 	}
 	c, err := stat.RatioPaired(xs, ys, confidence)
 	if err != nil {
 		return "", err
 	}
-	text := significant(c.Estimate) + " times"
+	text := ratioText(c.Estimate) + " times"
 	if c.Lo != c.Hi {
 		text += " (" + ratioRange(c) + ")"
 	}

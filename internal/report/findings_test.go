@@ -360,3 +360,16 @@ func TestFiguresOfAQuestionSayWhatTheyShow(t *testing.T) {
 		}
 	}
 }
+
+// A ratio near 1 lies within the interval beside it, as printed, too.
+func TestRatiosOfFindingsLieInTheirIntervals(t *testing.T) {
+	var a, b Cell
+	for block := range 10 {
+		v := 1 + 0.01*float64(block%4)
+		a.Points = append(a.Points, Point{Block: block, Mean: v * (1.0042 + 1e-4*float64(block%3))})
+		b.Points = append(b.Points, Point{Block: block, Mean: v})
+	}
+	if got, err := timesAs(&a, &b, 0.95); err != nil || got != "1.004 times (1.004 to 1.004)" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
