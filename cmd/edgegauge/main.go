@@ -9,7 +9,6 @@ import (
 	"math/bits"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
 	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/printable"
@@ -62,7 +62,7 @@ func main() {
 			os.Exit(hidden(os.Args[2:]))
 		}
 	}
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	ends := kernel.Ends()
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	go endAtOnce(ends)

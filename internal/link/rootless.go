@@ -52,7 +52,7 @@ func Rootless() (code int, err error) {
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
+	signal.Notify(signals, kernel.Ends()...)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return 0, kernel.NetworkDenied("create a user namespace", err)

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // heapGrowth is by how many per cent a hub's memory may grow before it is collected: it has
@@ -50,7 +52,7 @@ func Main(args []string) int {
 	}
 	defer h.Stop()
 	ends := make(chan os.Signal, 1)
-	signal.Notify(ends, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(ends, kernel.Ends()...)
 	if *child {
 		go func() {
 			io.Copy(io.Discard, os.Stdin)
