@@ -57,7 +57,7 @@ func (a *app) completes(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		a.completes(sub)
 	}
-	verb := strings.TrimPrefix(c.CommandPath(), "edgegauge ")
+	verb := verbOf(c)
 	if o, ok := offers[verb]; ok {
 		c.ValidArgsFunction = a.completion(o)
 	}

@@ -110,11 +110,6 @@ func TestVerbsHaveJSON(t *testing.T) {
 	}
 }
 
-// verbOf is the name of a command without that of the program.
-func verbOf(c *cobra.Command) string {
-	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "edgegauge"), " ")
-}
-
 // jsonPlace makes a folder with all that jsonRuns name, and returns what to put for URL.
 func jsonPlace(t *testing.T) (o own, url string) {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"math/bits"
 	"os"
 	"os/signal"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,12 +84,40 @@ const (
 // orderlyEnd is how long an orderly end may take.
 const orderlyEnd = time.Minute
 
+// onlyReads says that the command is one that reads.
+var onlyReads atomic.Bool
+
+// reads says whether a command only reads and prints, so that nothing has to end in order.
+func reads(c *cobra.Command, args []string) bool {
+	given := c.Flags().Changed
+	switch verbOf(c) {
+	case "analyze", "choose", "history", "packets":
+		return true
+	case "forecast", "report":
+		return !given("svg") && !given("out")
+	case "compare":
+		return !given("base") && !given("with") && !given("junit") && !given("markdown")
+	case "confirm":
+		return len(args) == 1
+	}
+	return false
+}
+
+// verbOf is the name of a command without that of the program.
+func verbOf(c *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "edgegauge"), " ")
+}
+
 // endAtOnce ends this process and all it started at the second signal, or when the
-// first, which asks for an orderly end, has not led to it in time.
+// first, which asks for an orderly end, has not led to it in time; at the first, if it only reads.
 func endAtOnce(ends []os.Signal) {
 	got := make(chan os.Signal, 2)
 	signal.Notify(got, ends...)
 	<-got
+	if onlyReads.Load() {
+		complain(errors.New("stopped"))
+		os.Exit(exitUnmeasured)
+	}
 	echo := sameSignal
 	if link.IsRootless() {
 		echo = sameOfTheRootless
@@ -179,7 +209,8 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			onlyReads.Store(reads(c, args))
 			return cmp.Or(strays(c), addressSpace())
 		},
 	}
