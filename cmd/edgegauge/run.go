@@ -250,9 +250,14 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 		open = bed.OpenShared
 	}
 	e, err := open(ctx, r)
-	if foreign := new(testbed.Untrusted); errors.As(err, &foreign) && asks(foreign.Runs.Error()) {
-		r.Trust = true
-		e, err = open(ctx, r)
+	if foreign := new(testbed.Untrusted); errors.As(err, &foreign) {
+		yes, stopped := asks(ctx, foreign.Runs.Error())
+		if stopped != nil {
+			return nil, stopped
+		}
+		if r.Trust = yes; yes {
+			e, err = open(ctx, r)
+		}
 	}
 	var found study.Errors
 	switch {

@@ -170,7 +170,7 @@ func stacksBuildCmd(a *app) *cobra.Command {
 				}
 				args[i] = d.Name
 			}
-			if err := a.mayRun(bed, args, trust); err != nil {
+			if err := a.mayRun(cmd.Context(), bed, args, trust); err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()

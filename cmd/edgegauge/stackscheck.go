@@ -54,7 +54,7 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
 			}
-			if err := a.mayRun(bed, args, trust); err != nil {
+			if err := a.mayRun(cmd.Context(), bed, args, trust); err != nil {
 				return err
 			}
 			if everything { // Subtle: to find out what is missing runs programs that stacks name

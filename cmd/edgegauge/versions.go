@@ -146,11 +146,11 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 		return nil, nil, rootless() // runs all of this again, before anything is made
 	}
 	key, names, err := plan.Versioned()
-	if err == nil {
-		err = a.mayRun(bed, names, v.trust)
-	}
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
+	}
+	if err := a.mayRun(ctx, bed, names, v.trust); err != nil {
+		return nil, nil, err
 	}
 	scratch, err := newScratch(a.notes())
 	if err != nil {
