@@ -31,6 +31,8 @@ var laterMistakes = []mistake{
 	{"report old --claims --anova", "", "--anova is of the report on one directory; leave it out"},
 	{"report --findings old --format html --out x", "", "--findings writes pages; leave out --format"},
 	{"run good.yaml --lease 8s", "", "--lease means nothing without --benches: add it, or leave --lease out"},
+	{"stacks build --all rest-json", "", "--all means every stack, and rest-json names some; leave one of them out"},
+	{"stacks check --all rest-json soap", "", "--all means every stack, and rest-json soap names some"},
 	// verbs and flags
 	{"link lte-m", "", `unknown command "link"; did you mean edgegauge links lte-m?`},
 	{"versions", "", "did you mean edgegauge version?"},

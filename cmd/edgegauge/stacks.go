@@ -149,6 +149,9 @@ func stacksBuildCmd(a *app) *cobra.Command {
 		Short:   "build stacks that are not up to date",
 		Example: "  edgegauge stacks build axis2 jersey\n  edgegauge stacks build --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := allAndNames(everything, args); err != nil {
+				return err
+			}
 			bed, err := a.bed()
 			if err != nil {
 				return err
@@ -195,6 +198,15 @@ func stacksBuildCmd(a *app) *cobra.Command {
 	c.Flags().BoolVar(&everything, "all", false, "every stack whose prerequisites are installed")
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// allAndNames refuses names beside --all, which would be passed over.
+func allAndNames(everything bool, names []string) error {
+	if everything && len(names) > 0 {
+		return exit{exitUsage, fmt.Errorf("--all means every stack, and %s names some; leave one of them out",
+			strings.Join(names, " "))}
+	}
+	return nil
 }
 
 // A buildRow says what came of building a stack.

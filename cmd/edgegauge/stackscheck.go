@@ -31,6 +31,9 @@ func stacksCheckCmd(a *app) *cobra.Command {
 		Example: "  edgegauge stacks check rest-json axis2\n  edgegauge stacks check --all\n" +
 			"  edgegauge stacks check --explain",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := allAndNames(everything, args); err != nil {
+				return err
+			}
 			out := cmd.OutOrStdout()
 			if asJSON {
 				out = io.Discard
