@@ -77,6 +77,10 @@ var moreMistakes = []mistake{
 	{"worker", "", "a worker needs --creds"},
 	// what a shell makes of a variable that is not set
 	{`run good.yaml --out ""`, "", "--out is empty; is a variable of the shell not set?"},
+	{`compare old old --response ""`, "", "--response is empty; is a variable of the shell not set?"},
+	{`history old --response rtt,`, "", "--response is empty; is a variable of the shell not set?"},
+	{`check good.yaml --set ""`, "", "--set is empty; is a variable of the shell not set?"},
+	{`devices calibrate cortex-a53 --against local --from ""`, "", "--from is empty; is a variable"},
 	{`check ""`, "", "argument 1 of edgegauge check is empty; is a variable of the shell not set?"},
 	{`compare old ""`, "", "argument 2 of edgegauge compare is empty"},
 	{`publish old --title ""`, "", "--title is empty"},

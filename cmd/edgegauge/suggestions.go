@@ -67,7 +67,11 @@ func emptyWords(c *cobra.Command, args []string) (err error) {
 		return fmt.Errorf("argument %d of %s is empty; is a variable of the shell not set?", i+1, c.CommandPath())
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(mayBeEmpty, f.Name) && err == nil {
+		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		if all, ok := f.Value.(pflag.SliceValue); ok {
+			empty = len(all.GetSlice()) == 0 || slices.Contains(all.GetSlice(), "")
+		}
+		if empty && !slices.Contains(mayBeEmpty, f.Name) && err == nil {
 			err = fmt.Errorf("--%s is empty; is a variable of the shell not set? It takes: %s", f.Name, f.Usage)
 		}
 	})
