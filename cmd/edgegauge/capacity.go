@@ -182,7 +182,7 @@ func (a *app) host(bed *testbed.Testbed, f bearing) capacity.Host {
 
 // runLab runs a lab and shows how far it is; the search says where results are.
 func (a *app) runLab(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) {
-	show := newProgress(os.Stderr, e.Dir)
+	show := newProgress(os.Stderr)
 	if !a.quiet {
 		e.Lab.Progress, e.Lab.WatchDevices = show.tell, show.devices
 	}

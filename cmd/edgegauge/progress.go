@@ -20,15 +20,15 @@ import (
 type progress struct {
 	out      *os.File
 	terminal bool
-	dir      string
 
 	mu    sync.Mutex // devices are told by another goroutine
 	shown bool
 	line  string // without what devices do
 }
 
-func newProgress(out *os.File, dir string) *progress {
-	return &progress{out: out, terminal: term.IsTerminal(int(out.Fd())), dir: dir}
+func newProgress(out *os.File) *progress {
+	moves := os.Getenv("TERM") != "dumb" // back to the beginning of its line
+	return &progress{out: out, terminal: moves && term.IsTerminal(int(out.Fd()))}
 }
 
 func (p *progress) tell(x lab.Progress) {
@@ -82,8 +82,8 @@ func failures(n int) string {
 func (p *progress) renew(line string) {
 	line = printable.Line(line)
 	width, _, err := term.GetSize(int(p.out.Fd()))
-	if err == nil && width > 0 && len(line) >= width { // 0: the terminal does not know
-		line = line[:max(0, width-1)]
+	if all := []rune(line); err == nil && width > 0 && len(all) >= width { // 0: the terminal does not know
+		line = string(all[:width-1])
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", line)
 	p.shown = true

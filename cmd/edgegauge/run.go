@@ -313,7 +313,7 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...fu
 		watchers = append(watchers, n.tell)
 		e.Lab.Watch, crowd = n.watch, append(crowd, n.devices)
 	}
-	show := newProgress(os.Stderr, e.Dir)
+	show := newProgress(os.Stderr)
 	if !a.quiet {
 		watchers, crowd = append(watchers, show.tell), append(crowd, show.devices)
 	}
