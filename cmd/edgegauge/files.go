@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 // openFile opens a file that a person named, for reading; kinds are endings of those that may be meant by a folder.
@@ -29,7 +30,8 @@ func openFile(name string, kinds ...string) (*os.File, error) {
 			}
 		}
 		if exists(filepath.Join(name, "ledger.sqlite")) {
-			return nil, fmt.Errorf("%s is a folder of results; name a file; edgegauge report %[1]s shows its statistics", name)
+			return nil, fmt.Errorf("%s is a folder of results; name a file; edgegauge report %s shows its statistics", name,
+				report.Quoted(name))
 		}
 		return nil, fmt.Errorf("%s is a folder; name a file", name)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 // manCmd writes the manual pages of all verbs: packages have them.
@@ -18,7 +20,8 @@ func manCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch info, err := os.Stat(args[0]); {
 			case err != nil:
-				return exit{exitUsage, fmt.Errorf("%s: no such folder; create it first: mkdir -p %[1]s", args[0])}
+				return exit{exitUsage, fmt.Errorf("%s: no such folder; create it first: mkdir -p %s", args[0],
+					report.Quoted(args[0]))}
 			case !info.IsDir():
 				return exit{exitUsage, fmt.Errorf("%s is a file; name a folder", args[0])}
 			}

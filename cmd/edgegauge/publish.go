@@ -232,7 +232,9 @@ func publishable(dir string) (crate.Part, error) {
 		return refuse(err)
 	}
 	if left {
-		return refuse(fmt.Errorf("%s: the study has not ended; finish the run first: edgegauge run STUDY --out %[1]s", dir))
+		again, _ := againOf(dir, r)
+		return refuse(fmt.Errorf("%s: the study has not ended; finish the run first: %s --out %s", dir, again,
+			report.Quoted(dir)))
 	}
 	if damage := s.Verify(); damage != nil {
 		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))

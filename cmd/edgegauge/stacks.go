@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
@@ -116,7 +117,7 @@ type offerJSON struct {
 func unknownStack(bed *testbed.Testbed, name string) error {
 	if folder, err := filepath.Abs(name); err == nil && isStackFolder(folder) { // as one who stands in it writes
 		return fmt.Errorf("%s is the folder of a stack, not its name; write: edgegauge stacks check %s --stacks %s", name,
-			filepath.Base(folder), filepath.Dir(folder))
+			report.Quoted(filepath.Base(folder)), report.Quoted(filepath.Dir(folder)))
 	}
 	return fmt.Errorf("unknown stack %q; %s", name, meant.Advice(name, bed.StackNames(),
 		"to list them: edgegauge stacks list; those of a folder of yours: --stacks FOLDER; foreign stacks are in the "+

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/stacks/skeletons"
 )
 
@@ -63,7 +64,7 @@ func stacksNewCmd(a *app) *cobra.Command {
 			}
 			check := "edgegauge stacks check " + name + " --trust"
 			if folder != "stacks" {
-				check += " --stacks " + folder
+				check += " --stacks " + report.Quoted(folder)
 			}
 			out := cmd.OutOrStdout()
 			if asJSON {

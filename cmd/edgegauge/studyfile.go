@@ -193,7 +193,7 @@ func notResults(path string) error {
 			return fmt.Errorf("%s: no such directory; did you mean %s?", path, in)
 		}
 		if filepath.Ext(path) == ".json" {
-			return fmt.Errorf("%s: no such file; edgegauge probe URL --json > %[1]s makes one", path)
+			return fmt.Errorf("%s: no such file; edgegauge probe URL --json > %s makes one", path, report.Quoted(path))
 		}
 		return fmt.Errorf("%s: no such directory; name one that edgegauge run wrote, such as results/latest", path)
 	case !info.IsDir() && exists(filepath.Join(filepath.Dir(path), "ledger.sqlite")):
@@ -207,7 +207,7 @@ func notResults(path string) error {
 			return fmt.Errorf("%s is a study, not results; did you mean %s?", path,
 				filepath.Join("results", name, fmt.Sprintf("%03d", newest)))
 		}
-		return fmt.Errorf("%s is a study, not results; measure it first: edgegauge run %[1]s", path)
+		return fmt.Errorf("%s is a study, not results; measure it first: edgegauge run %s", path, report.Quoted(path))
 	}
 	for _, inside := range []string{"latest", fmt.Sprintf("%03d", testbed.LastNumber(path))} {
 		if in := filepath.Join(path, inside); exists(filepath.Join(in, "ledger.sqlite")) {

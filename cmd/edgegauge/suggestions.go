@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/studies"
 )
 
@@ -98,12 +99,19 @@ func helpCmd() *cobra.Command {
 
 // unknownVerb is the mistake of args, the first of which is no command below c.
 func unknownVerb(c *cobra.Command, args []string) error {
+	// with all that was written behind it, as a shell reads it
+	written := func(words ...string) string {
+		for _, word := range args[1:] {
+			words = append(words, report.Quoted(word))
+		}
+		return strings.Join(words, " ")
+	}
 	var names []string
 	if verb := otherVerbs[strings.TrimPrefix(c.CommandPath()+" "+args[0], "edgegauge ")]; verb != "" {
-		names = []string{strings.Join(append([]string{"edgegauge", verb}, args[1:]...), " ")}
+		names = []string{written("edgegauge", verb)}
 	} else {
 		for _, s := range c.SuggestionsFor(args[0]) {
-			names = append(names, strings.Join(append([]string{c.CommandPath(), s}, args[1:]...), " "))
+			names = append(names, written(c.CommandPath(), s))
 		}
 	}
 	if names == nil {
@@ -116,7 +124,7 @@ func unknownVerb(c *cobra.Command, args []string) error {
 		}
 	}
 	if file := args[0]; names == nil && (isStudyName(file) || filepath.Ext(file) == ".yaml") {
-		names = []string{"edgegauge run " + file}
+		names = []string{"edgegauge run " + report.Quoted(file)}
 	}
 	advice := c.CommandPath() + " --help lists the commands"
 	if names != nil {
