@@ -72,6 +72,12 @@ func (a *app) calibrateEmulation(ctx context.Context, w, progress io.Writer, mac
 		return exit{exitUsage, fmt.Errorf("--against %s is not a board; write ssh://USER@HOST, or local for this machine",
 			c.against)}
 	}
+	if c.out == "" {
+		c.out = filepath.Join(calibrationFolder, plainName(machine+"-"+strings.TrimPrefix(c.against, ssh.Scheme))+".yaml")
+	}
+	if err := replaceable(c.out); err != nil { // before an hour of measuring
+		return exit{exitUsage, err}
+	}
 	if len(c.from) == 0 {
 		shown := w
 		if c.asJSON {
@@ -132,12 +138,24 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 	return f, left, nil
 }
 
+// replaceable says why no calibration can be written there. What is there must be one, which is kept.
+func replaceable(out string) error {
+	if dir := filepath.Dir(out); exists(dir) {
+		if err := creatable("--out", out); err != nil {
+			return err
+		}
+	} else if err := checkOut(dir); err != nil {
+		return err
+	}
+	if _, err := readCalibration(out); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w; move it away, or name another file with --out", err)
+	}
+	return nil
+}
+
 // keepCalibration writes the file, and returns what it has and where it is. An older one of that name is kept
 // beside it.
 func keepCalibration(ctx context.Context, f calibration.File, out string) (calibration.File, string, error) {
-	if out == "" {
-		out = filepath.Join(calibrationFolder, plainName(f.Device+"-"+strings.TrimPrefix(f.Reached, ssh.Scheme))+".yaml")
-	}
 	f.Name = strings.TrimSuffix(filepath.Base(out), ".yaml")
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return f, out, exit{exitUnmeasured, err}
