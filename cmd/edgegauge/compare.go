@@ -169,6 +169,8 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 	}
 	measures := f.base != "" || f.with != ""
 	switch {
+	case f.otherURL && (measures || len(args) == 1):
+		return report.Compared{}, exit{exitUsage, errors.New("--other-url is for two probes; leave it out")}
 	case measures && len(args) > 0:
 		return report.Compared{}, exit{exitUsage, fmt.Errorf("--base and --with measure both versions themselves: leave "+
 			"out %s",

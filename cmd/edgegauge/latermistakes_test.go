@@ -32,6 +32,8 @@ var laterMistakes = []mistake{
 	{"compare old old --from old", "", "--from means nothing without --with"},
 	{"compare old old --strict --allow-lost", "", "with --allow-lost, nothing is undecided: add --fail-if"},
 	{"compare old old --other-url", "", "--other-url is for probes, and old is a results directory"},
+	{"compare old --other-url", "", "--other-url is for two probes; leave it out"},
+	{"compare --base HEAD --with good.yaml --detect 5% --other-url", "", "--other-url is for two probes; leave it out"},
 	{"report old --claims --findings", "", "--claims prints verdicts and --findings writes pages; keep one"},
 	{"report old --claims --anova", "", "--anova is of the report on one directory; leave it out"},
 	{"report --findings old --format html --out x", "", "--findings writes pages; leave out --format"},
