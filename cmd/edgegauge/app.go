@@ -20,6 +20,7 @@ type app struct {
 	quiet        bool // neither progress nor notes
 	made         *testbed.Testbed
 	left         []string // out of the study that was read last, since this machine cannot do it
+	toldBeside   bool     // that other labs measure here
 }
 
 // stamp is the version of a release, which its build sets: -ldflags "-X main.stamp=1.2.3".

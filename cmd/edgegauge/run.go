@@ -272,6 +272,9 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 	case err != nil:
 		return nil, exit{exitUnmeasured, err}
 	}
+	if !o.shared {
+		a.tellBeside(e.Lab.Beside())
+	}
 	e.Lab.Wide = func() ([]int, string, error) { return report.WideTreatments(e.Lab.Store) }
 	tellSwept(a.notes(), e.Swept)
 	if e.Resumed {
@@ -281,6 +284,16 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 		fmt.Fprintf(a.notes(), "the previous run used %s; starting %s\n", strings.Join(e.Apart, " and "), e.Dir)
 	}
 	return e, nil
+}
+
+// tellBeside says, once, that other labs measure on this machine, too.
+func (a *app) tellBeside(pids []int) {
+	if len(pids) == 0 || a.toldBeside {
+		return
+	}
+	a.toldBeside = true
+	fmt.Fprintf(a.notes(), "warning: another lab (pid %d) is measuring on this machine: each makes the other slower; the "+
+		"report says during which trials\n", pids[0])
 }
 
 // badPlace says whether a named directory cannot take these results.

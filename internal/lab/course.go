@@ -19,6 +19,7 @@ var sides = [2]measure.Side{atClient: measure.Client, atServer: measure.Server}
 type course struct {
 	zero    time.Time     // from which instruments count
 	slept   time.Duration // for which the machine had been suspended by then
+	others  int           // labs that measured on this machine by then, beside this one
 	message stack.Message
 	url     string       // of the server
 	warmUp  stack.WarmUp // on the lab's clock

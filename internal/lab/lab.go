@@ -65,6 +65,8 @@ type Lab struct {
 	Requests map[*study.Setup]drive.Job
 	// why what a trial runs is not what the run began with; nil: not looked at
 	Same func(study.Trial) error
+	// Beside are the processes of other labs that measure on this machine at the moment; nil: nobody looks.
+	Beside func() []int
 	// Bench is the name of this one among those of a fleet, Address where the others reach it, and
 	// Helpers are those that drive its servers as well, where a study asks for that.
 	Bench, Address string
@@ -123,6 +125,7 @@ var ErrStopped = errors.New("stopped")
 // Run conducts every trial that is not yet valid, block by block; an invalid
 // one is run again at the end of its block, at most Study.Retries times.
 func (l *Lab) Run(ctx context.Context) (Outcome, error) {
+	defer l.measures()()
 	c := conductor{Lab: l, began: time.Now(), trials: map[int]study.Trial{}}
 	for _, t := range l.Plan.Trials {
 		c.trials[t.ID] = t

@@ -35,7 +35,8 @@ type assembly struct {
 
 func (b *Testbed) assemble(p study.Plan, exe, temp string) *assembly {
 	return &assembly{bed: b, plan: p, exe: exe, temp: temp,
-		lab: &lab.Lab{Plan: p, Exe: exe, Scratch: temp, Stacks: b.needed(p), Devices: map[string]device.Device{}}}
+		lab: &lab.Lab{Plan: p, Exe: exe, Scratch: temp, Stacks: b.needed(p), Devices: map[string]device.Device{},
+			Beside: b.Beside}}
 }
 
 // Obstacles lists everything that stands in the way of a plan on this machine, each
