@@ -26,9 +26,8 @@ type EnergyMeter struct {
 	dec  decoder
 	q    MeterStats
 
-	mu    sync.Mutex
-	info  info // Facts reads it while it observes
-	marks []time.Time
+	mu   sync.Mutex
+	info info // Facts reads it while it observes
 }
 
 // OpenEnergyMeter opens the meter and waits until it describes itself: up to
@@ -218,34 +217,17 @@ func (m *EnergyMeter) Calibrate(ctx context.Context, c Calibration) error {
 	return nil
 }
 
-// Mark says that the host changed the level of the marker line at t. With two or
-// more marks in an observation the clock is fitted by them, else by echo.
-func (m *EnergyMeter) Mark(t time.Time) {
-	m.mu.Lock()
-	m.marks = append(m.marks, t)
-	m.mu.Unlock()
-}
-
 // Observe streams until ctx ends. Samples are emitted then: only a whole record
 // fits the device's clock to the host's. A meter that falls silent, restarts or
 // is unplugged is an error.
 func (m *EnergyMeter) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	zero := start(ctx)
-	m.mu.Lock()
-	m.marks = nil
-	m.mu.Unlock()
 	r, err := m.stream(ctx, zero)
 	if r == nil {
 		return fmt.Errorf("instrument avr: %w", err)
 	}
 	m.q = r.q
-	m.mu.Lock()
-	var marks []time.Duration
-	for _, t := range m.marks {
-		marks = append(marks, t.Sub(zero))
-	}
-	m.mu.Unlock()
-	fit, fitErr := r.fit(marks)
+	fit, fitErr := FitEcho(r.echoes)
 	m.q.Clock = fit
 	if fitErr == nil {
 		r.emit(fit, emit)

@@ -104,61 +104,6 @@ func TestEnergyMeterEndToEnd(t *testing.T) {
 		q.Clock.Skew*1e6)
 }
 
-// Marks fit the clock, and those that the meter did not see are an error. On a busy machine the simulated meter is
-// opened late and falls behind: then once more, with more room around the edges.
-func TestEnergyMeterMarks(t *testing.T) {
-	err := marks(t, 1)
-	if err != nil {
-		t.Logf("%v; once more", err)
-		err = marks(t, 6)
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// marks observes edges with so many seconds of room before and behind them.
-func marks(t *testing.T, room float64) error {
-	var s script
-	s.supply(0, 5, 0.12)
-	at := []float64{room + 1, room + 1.5, room + 2, room + 2.5}
-	for i, x := range at {
-		s.at(x, "m", (i+1)%2)
-	}
-	s.at(2*room+15, "end", "")
-	path, powerUp := s.realTime(t)
-	m := open(t, path, 500)
-	zero := time.Now()
-	offset := monotonic() - powerUp
-	for _, marks := range []int{4, 3} {
-		length := time.Duration((at[3]+room)*1e9) - offset
-		if marks == 3 {
-			length = time.Second
-		}
-		ctx, cancel := context.WithTimeout(WithStart(t.Context(), zero), length)
-		m.Mark(zero)
-		go func() {
-			for began := false; !began; time.Sleep(time.Millisecond) { // an observation forgets earlier marks
-				m.mu.Lock()
-				began = len(m.marks) == 0
-				m.mu.Unlock()
-			}
-			for _, x := range at[:marks] {
-				m.Mark(zero.Add(time.Duration(x*1e9) - offset))
-			}
-		}()
-		err := m.Observe(ctx, func(measure.Sample) {})
-		cancel()
-		if marks == 4 && (err != nil || m.Stats().Clock.Method != "marker") {
-			return fmt.Errorf("with marks: %v, fit %+v", err, m.Stats().Clock)
-		}
-		if marks == 3 && (err == nil || !strings.Contains(err.Error(), "saw 0 of 3 edges")) {
-			return fmt.Errorf("marks that the meter did not see: %v", err)
-		}
-	}
-	return nil
-}
-
 // A meter that restarts sends no more data, and says that it booted.
 func TestEnergyMeterRestarts(t *testing.T) {
 	var s script

@@ -216,16 +216,19 @@ func TestMarkerStampsAreExact(t *testing.T) {
 	if _, err := replay(t, out, at, r); err != nil {
 		t.Fatal(err)
 	}
-	var got []time.Duration
-	for _, e := range r.edges {
-		got = append(got, e.at)
+	if len(r.edges) != len(want) {
+		t.Fatalf("%d edges, want %d", len(r.edges), len(want))
 	}
-	f, err := FitMarkers(got, want)
+	var pairs []pair
+	for i, e := range r.edges {
+		pairs = append(pairs, pair{e.at.Seconds(), want[i].Seconds()})
+	}
+	f, err := line("marker", pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range got {
-		host, _ := f.DeviceToHost(got[i])
+	for i, e := range r.edges {
+		host, _ := f.DeviceToHost(e.at)
 		if d := (host - want[i]).Abs(); d > 10*time.Microsecond {
 			t.Fatalf("edge %d: off by %v, want at most 10µs", i, d)
 		}
@@ -323,7 +326,7 @@ func TestClockByEcho(t *testing.T) {
 			}
 		})
 	}
-	f, err := r.fit(nil)
+	f, err := FitEcho(r.echoes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,49 +345,6 @@ func TestClockByEcho(t *testing.T) {
 	}
 	t.Logf("%d echoes used of %d: off by at most %v, residual %v, bias %v, skew %.0f ppm (truth 80)", f.Points,
 		len(r.echoes), worst, f.Residual, f.Bias, f.Skew*1e6)
-}
-
-// Two groups of 10 Hz bursts align the clocks to about a tenth of the interval.
-func TestClockByCorrelation(t *testing.T) {
-	var s script
-	s.supply(0, 5, 0.12)
-	s.send(0.1, commandStart)
-	var bursts []energy.Window
-	for _, group := range []float64{2, 30} {
-		for k := range 10 {
-			at := group + float64(k)*0.1013
-			s.supply(at, 5, 0.35)
-			s.supply(at+0.05, 5, 0.12)
-			bursts = append(bursts, energy.Window{From: time.Duration(at * 1e9), To: time.Duration((at + 0.05) * 1e9)})
-		}
-	}
-	s.at(29, "m", 1)
-	s.at(40, "m", 0)
-	s.at(41, "end", "")
-	out, at := s.virtual(t, "-noise", "5")
-	r := newRecord(simInfo)
-	if _, err := replay(t, out, at, r); err != nil {
-		t.Fatal(err)
-	}
-	var samples []measure.Sample
-	for _, p := range r.periods {
-		samples = append(samples, sample(energy.Power, p.end, p.watts))
-	}
-	trace := energy.NewTrace(simInfo.facts(), samples)
-	truth := 29*time.Second - r.edges[0].at
-	f, err := FitCorrelation(trace, bursts, truth+30*time.Millisecond, 45*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, _ := f.DeviceToHost(r.edges[0].at)
-	if off := (got - 29*time.Second).Abs(); off > trace.Interval/10 {
-		t.Errorf("off by %v, want at most %v", off, trace.Interval/10)
-	} else {
-		t.Logf("off by %v", off)
-	}
-	if _, err := FitCorrelation(trace, bursts, truth+20*time.Second, 45*time.Millisecond); err == nil {
-		t.Error("a pattern that is not there was found")
-	}
 }
 
 func TestCalibrationIsKept(t *testing.T) {

@@ -6,14 +6,12 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"edgegauge.example/edgegauge/internal/instrument/energy"
 )
 
 // A Fit maps a device's clock to the host's, for one trial. Arrival times are
 // never used as sample times: they are late by 5 to 30 ms on a busy host.
 type Fit struct {
-	Method   string        // "marker", "echo", "correlation" or "arrival"; "" without a fit
+	Method   string        // "echo" or "arrival"; "" without a fit
 	Points   int           // pairs of instants it rests on
 	Skew     float64       // how much faster the host's clock runs than the device's nominal one: 1e-6 is 1 ppm
 	Residual time.Duration // 99th percentile of what the points differ from the line
@@ -82,20 +80,6 @@ func (f *Fit) put(slope float64, pairs []pair) {
 	}
 	slices.Sort(off)
 	f.Residual = seconds(off[int(math.Ceil(0.99*float64(len(off))))-1])
-}
-
-// FitMarkers fits edges that the host made, at the given instants, to the
-// device's stamps of them. All must have been seen.
-func FitMarkers(device, host []time.Duration) (Fit, error) {
-	if len(device) != len(host) {
-		return Fit{}, fmt.Errorf("clock fit by marker: the meter saw %d of %d edges; is the marker wired to D8?",
-			len(device), len(host))
-	}
-	pairs := make([]pair, len(device))
-	for i := range pairs {
-		pairs[i] = pair{device[i].Seconds(), host[i].Seconds()}
-	}
-	return line("marker", pairs)
 }
 
 // closest leaves out pairs that a host too busy has made late, although their trip
@@ -206,66 +190,4 @@ func (f Fit) leap(pairs []pair) time.Duration {
 		most = max(most, -off(p))
 	}
 	return seconds(most)
-}
-
-// FitCorrelation fits a load that the host made to the power that the device
-// saw: bursts are the stretches of load on the host's clock, trace is the power
-// on the device's. The bursts should come in two groups, one before and one
-// after what is measured; guess is host less device time, right to within search.
-// Its error is about a tenth of the meter's interval.
-func FitCorrelation(trace energy.Trace, bursts []energy.Window, guess, search time.Duration) (Fit, error) {
-	if len(bursts) < 4 {
-		return Fit{}, fmt.Errorf("clock fit by correlation: %d of at least 4 bursts", len(bursts))
-	}
-	half := len(bursts) / 2
-	var pairs []pair
-	for _, group := range [][]energy.Window{bursts[:half], bursts[half:]} {
-		shift, err := correlate(trace, group, guess, search)
-		if err != nil {
-			return Fit{}, err
-		}
-		middle := (group[0].From + group[len(group)-1].To) / 2
-		pairs = append(pairs, pair{(middle - shift).Seconds(), middle.Seconds()})
-	}
-	f, err := line("correlation", pairs)
-	f.Residual = 0 // a line through two points has none
-	f.Bias = trace.Interval / 10
-	return f, err
-}
-
-// correlate finds the shift, host less device, at which the power inside the
-// bursts stands highest above the power around them.
-func correlate(trace energy.Trace, bursts []energy.Window, guess, search time.Duration) (time.Duration, error) {
-	span := energy.Window{From: bursts[0].From, To: bursts[len(bursts)-1].To}
-	score := func(shift time.Duration) float64 {
-		whole, err := trace.Energy(energy.Window{From: span.From - shift, To: span.To - shift})
-		if err != nil {
-			return math.Inf(-1)
-		}
-		var on float64
-		var length time.Duration
-		for _, b := range bursts {
-			j, err := trace.Energy(energy.Window{From: b.From - shift, To: b.To - shift})
-			if err != nil {
-				return math.Inf(-1)
-			}
-			on += j
-			length += b.Length()
-		}
-		return on/length.Seconds() - whole/span.Length().Seconds()
-	}
-	best, top := guess, math.Inf(-1)
-	for step := trace.Interval; step > 10*time.Microsecond; step /= 4 {
-		at := best
-		for shift := at - search; shift <= at+search; shift += step {
-			if s := score(shift); s > top {
-				best, top = shift, s
-			}
-		}
-		search = 2 * step
-	}
-	if math.IsInf(top, -1) || top <= 0 {
-		return 0, fmt.Errorf("clock fit by correlation: no load pattern in the record within %v of the estimate", search)
-	}
-	return best, nil
 }

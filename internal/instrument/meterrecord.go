@@ -142,18 +142,6 @@ func (r *record) follows(d data, at uint64) bool {
 	return true
 }
 
-// fit fits the device's clock: by marker if the host made edges, else by echo.
-func (r *record) fit(marks []time.Duration) (Fit, error) {
-	if len(marks) >= 2 {
-		device := make([]time.Duration, len(r.edges))
-		for i, e := range r.edges {
-			device[i] = e.at
-		}
-		return FitMarkers(device, marks)
-	}
-	return FitEcho(r.echoes)
-}
-
 // emit hands out the samples on the host's clock.
 func (r *record) emit(f Fit, emit func(measure.Sample)) {
 	for _, p := range r.periods {

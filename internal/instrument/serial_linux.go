@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,51 +41,3 @@ func unplugged(path string, err error) error {
 	}
 	return fmt.Errorf("%s: the port disappeared (%w): was the cable unplugged?", path, err)
 }
-
-// A MarkerPin is the RTS line of a serial adapter, wired to the meters' marker
-// inputs: the best tie between their clocks and the host's.
-type MarkerPin struct {
-	port *os.File
-	high bool
-}
-
-// OpenMarkerPin opens a serial port for its RTS line and sets it low.
-func OpenMarkerPin(path string) (*MarkerPin, error) {
-	port, err := openSerial(path, 9600)
-	if err != nil {
-		return nil, err
-	}
-	m := &MarkerPin{port: port}
-	if _, err := m.Set(false); err != nil {
-		port.Close()
-		return nil, err
-	}
-	return m, nil
-}
-
-// Set changes the line and returns the instant, the middle of the call.
-func (m *MarkerPin) Set(high bool) (time.Time, error) {
-	request := uint(unix.TIOCMBIC)
-	if high {
-		request = unix.TIOCMBIS
-	}
-	conn, err := m.port.SyscallConn()
-	if err != nil {
-		return time.Time{}, err
-	}
-	before := time.Now()
-	var failed error
-	if err := conn.Control(func(fd uintptr) {
-		failed = unix.IoctlSetPointerInt(int(fd), request,
-			unix.TIOCM_RTS)
-	}); err != nil {
-		return before, err
-	}
-	if failed != nil {
-		return before, fmt.Errorf("%s: no RTS line: %w", m.port.Name(), failed)
-	}
-	m.high = high
-	return before.Add(time.Since(before) / 2), nil
-}
-
-func (m *MarkerPin) Close() error { return m.port.Close() }

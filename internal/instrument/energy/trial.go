@@ -1,7 +1,6 @@
 package energy
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -230,60 +229,4 @@ func drift(idle []Idle, r TrialEnergy) []error {
 	return []error{doubt("idle_moved",
 		"idle power changed by %.3g W around the trial, which is %.3g J over its length, and its net energy is %.3g J; "+
 			"wait for the device to settle", by, by*r.Length().Seconds(), r.Net)}
-}
-
-// ErrTooNoisy says that no trial is long enough.
-var ErrTooNoisy = errors.New("no trial is long enough for this meter")
-
-// A Case is what a trial's length is advised from.
-type Case struct {
-	Facts                // of the meter
-	Noise  float64       // W, standard deviation of one reading, as MeasureIdle gives it
-	Idle   time.Duration // how long idle is measured
-	Step   float64       // W over idle, expected under load
-	Wanted float64       // relative error of net energy, 0.01 for 1 %
-}
-
-// relative is the error of net energy of a trial of length l, as OfTrial states it.
-func (c Case) relative(l time.Duration) float64 {
-	idleErr := c.Noise / math.Sqrt(max(1, c.Idle.Seconds()/c.Fresh().Seconds()))
-	e := c.netError(c.Noise, idleErr, c.Step, Window{0, l}.Widen(c.Margin()).Length()) + 2*c.stepError(c.Noise, l)
-	return e / (c.Step * l.Seconds())
-}
-
-// Shortest is the shortest trial whose net energy this meter knows as well as
-// wanted: one trial needs enough requests to last as long.
-func (c Case) Shortest() (time.Duration, error) {
-	const longest = 24 * time.Hour
-	if c.Step <= 0 || c.Wanted <= 0 || c.Interval <= 0 {
-		return 0, fmt.Errorf("step %g W, requested error %g, interval %v: all must be above 0", c.Step, c.Wanted, c.Interval)
-	}
-	if c.relative(longest) > c.Wanted {
-		return 0,
-			fmt.Errorf("%w: a step of %.3g W with noise of %.2g W and %v of idle leaves an error of %.2g, but %.2g is "+
-				"requested; "+
-				"idle longer, or increase the load",
-				ErrTooNoisy, c.Step, c.Noise, c.Idle, c.relative(longest), c.Wanted)
-	}
-	lo, hi := time.Duration(0), longest
-	for hi-lo > time.Microsecond {
-		if mid := lo + (hi-lo)/2; mid > 0 && c.relative(mid) <= c.Wanted {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi, nil
-}
-
-// Requests is how many requests of a given time each make a trial long enough.
-func (c Case) Requests(each time.Duration) (int, error) {
-	if each <= 0 {
-		return 0, fmt.Errorf("a request of %v takes no time", each)
-	}
-	l, err := c.Shortest()
-	if err != nil {
-		return 0, err
-	}
-	return int(math.Ceil(float64(l) / float64(each))), nil
 }
