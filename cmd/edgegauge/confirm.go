@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -238,7 +237,7 @@ func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report,
 func (f confirmFlags) judge(w io.Writer, dir string) error {
 	p, err := readPast(dir)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case noResults(dir, err):
 		return exit{exitUsage, notResults(dir)}
 	case err != nil:
 		return exit{exitUnmeasured, err}

@@ -306,6 +306,9 @@ func (c calibrating) run(ctx context.Context, w, progress io.Writer, spec string
 			errors.New("write either --profile TITLE, to fit a power profile of this machine, or --unloaded, --volts, " +
 				"--amps, to adjust the energy meter")}
 	}
+	if c.Cores < 0 || c.Rounds < 0 || c.Length < 0 {
+		return exit{exitUsage, errors.New("--cores, --rounds and --stage are not negative")}
+	}
 	if adjust && c.out != "" {
 		return exit{exitUsage, fmt.Errorf("--out %s: a meter keeps its adjustment itself; leave --out out", c.out)}
 	}

@@ -19,6 +19,8 @@ var laterMistakes = []mistake{
 		"--profile is for meters, and cortex-a53 is an emulated machine"},
 	{"devices calibrate exec:true --profile mine --out none/x.yaml", "",
 		"--out none/x.yaml: cannot create a file in none … name a folder where you may write"},
+	{"devices calibrate exec:true --profile mine --cores -2", "", "--cores, --rounds and --stage are not negative"},
+	{"devices calibrate exec:true --profile mine --rounds -1", "", "--cores, --rounds and --stage are not negative"},
 	{"devices calibrate avr:/dev/none --unloaded --out x.yaml", "", "--out x.yaml: a meter keeps its adjustment itself"},
 	{"devices calibrate cortex-a53 --against local --from old --sizes 1kB", "", "--from takes results that exist"},
 	{"devices calibrate cortex-a53 --against local --study good.yaml --sizes 1kB", "", "--study names another"},

@@ -63,6 +63,9 @@ var moreMistakes = []mistake{
 	{"packets good.yaml", "", "not a pcap or pcapng capture"},
 	{"publish old --out old", "", "old exists already; remove it"},
 	{"confirm old", "", "old is no confirmation; write edgegauge confirm OLD NEW"},
+	{"confirm good.yaml", "", "good.yaml is a study, not results"},
+	{"confirm nosuch", "", "nosuch: no such directory; name one that edgegauge run wrote"},
+	{"confirm folder", "", "folder: no results here"},
 	{"web nosuch", "", "nosuch: no such folder"},
 	{"choose good.yaml --minimize rtt", "", "good.yaml is a study, not results"},
 	// addresses

@@ -207,7 +207,7 @@ func writePictures(w io.Writer, r *report.Report, dir string) error {
 // traces 0, the raw files are only checked, not read.
 func readReport(dir string, traces int) (*report.Report, error) {
 	s, err := store.OpenReadOnly(dir)
-	if info, e := os.Stat(dir); errors.Is(err, store.ErrForeign) || err != nil && (e != nil || !info.IsDir()) {
+	if noResults(dir, err) {
 		return nil, exit{exitUsage, notResults(dir)}
 	}
 	if err != nil {
@@ -225,6 +225,12 @@ func readReport(dir string, traces int) (*report.Report, error) {
 		return nil, exit{exitUnmeasured, err}
 	}
 	return r, nil
+}
+
+// noResults says whether what was wrong with results is that there are none.
+func noResults(dir string, err error) bool {
+	info, missing := os.Stat(dir)
+	return errors.Is(err, store.ErrForeign) || err != nil && (missing != nil || !info.IsDir())
 }
 
 // soundReport is readReport for who decides by the figures: results that are
