@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -133,7 +132,7 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 		return err
 	}
 	host := a.host(bed, f)
-	host.Run = a.runLab
+	host.Run = func(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) { return a.runLab(ctx, e) }
 	answer, err := capacity.Find(ctx, host, capacity.Question{File: plan.Study.File, Text: text, Sets: f.sets, Out: f.out,
 		SLO: objective, Length: f.length, Late: f.late, Period: f.period, Precision: f.precision, Budget: f.budget})
 	if len(answer.Trials) > 0 { // once: after each block it would read all trials before again
@@ -178,17 +177,6 @@ func (a *app) host(bed *testbed.Testbed, f bearing) capacity.Host {
 		Close:    closeExperiment,
 		Resuming: func(dir string) { fmt.Fprintf(a.notes(), "resuming %s\n", dir) },
 	}
-}
-
-// runLab runs a lab and shows how far it is; the search says where results are.
-func (a *app) runLab(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) {
-	show := newProgress(os.Stderr)
-	if !a.quiet {
-		e.Lab.Progress, e.Lab.WatchDevices = show.tell, show.devices
-	}
-	outcome, err := e.Lab.Run(ctx)
-	show.end()
-	return outcome, err
 }
 
 // searchError gives an error of a search its exit code.

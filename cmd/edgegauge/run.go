@@ -315,11 +315,16 @@ func obstacles(found study.Errors) error {
 	return exit{exitUsage, found}
 }
 
-// conduct runs the lab, shows how far it is, also to the watchers, and writes the
-// report's files.
+// conduct runs the lab, and writes the report's files.
 func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...func(lab.Progress)) (
 	lab.Outcome, *report.Report, error,
 ) {
+	outcome, err := a.runLab(ctx, e, watchers...)
+	return a.finish(e, outcome, err)
+}
+
+// runLab runs the lab, and shows how far it is, also to pages and to the watchers.
+func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...func(lab.Progress)) (lab.Outcome, error) {
 	var crowd []func(population.State)
 	if n, err := newNotice(); err == nil { // without it pages show less
 		defer n.Close()
@@ -342,7 +347,7 @@ func (a *app) conduct(ctx context.Context, e *testbed.Experiment, watchers ...fu
 	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
-	return a.finish(e, outcome, err)
+	return outcome, err
 }
 
 // finish says that a run was stopped, or writes the report's files.
