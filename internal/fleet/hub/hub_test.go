@@ -426,3 +426,12 @@ func TestABucketIsMended(t *testing.T) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
+
+// Help is no mistake of the command line; a flag that there is not is one.
+func TestExitCodesOfTheCommandLine(t *testing.T) {
+	for arg, want := range map[string]int{"-h": 0, "--help": 0, "-nonsense": 2, "word": 2} {
+		if got := Main([]string{arg}); got != want {
+			t.Errorf("%s: exit code %d, want %d", arg, got, want)
+		}
+	}
+}

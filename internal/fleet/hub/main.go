@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,7 +39,10 @@ func Main(args []string) int {
 			"[-cluster HOST:PORT,HOST:PORT,HOST:PORT -route HOST:PORT -ca FILE]")
 		fmt.Fprintln(os.Stderr, err)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		return 2
 	}
 	if *cluster != "" {
