@@ -336,6 +336,7 @@ func writeFile(flag, path string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
+	writes()
 	err := os.WriteFile(path, []byte(b.String()), 0o644)
 	if p := new(fs.PathError); errors.As(err, &p) {
 		return fmt.Errorf("%s %s cannot be written: %w; name a file where you may write", flag, path, p.Err)

@@ -132,6 +132,7 @@ servers and money. --battery is then optional.`,
 			}
 			out.Each = each
 			if svg != "" {
+				writes()
 				if err := store.Replace(svg, out.Picture().File); err != nil {
 					return exit{exitUsage, fmt.Errorf("--svg: %w", err)}
 				}

@@ -84,19 +84,19 @@ const (
 // orderlyEnd is how long an orderly end may take.
 const orderlyEnd = time.Minute
 
-// onlyReads says that the command is one that reads.
+// onlyReads says that the command has only read and printed so far: nothing of it has to end in order.
 var onlyReads atomic.Bool
 
-// reads says whether a command only reads and prints, so that nothing has to end in order.
+// writes is called before a command that reads begins to write a file.
+func writes() { onlyReads.Store(false) }
+
+// reads says whether a command begins with reading, and starts nothing.
 func reads(c *cobra.Command, args []string) bool {
-	given := c.Flags().Changed
 	switch verbOf(c) {
-	case "analyze", "choose", "history", "packets":
+	case "analyze", "choose", "forecast", "history", "packets", "publish", "report":
 		return true
-	case "forecast", "report":
-		return !given("svg") && !given("out")
 	case "compare":
-		return !given("base") && !given("with") && !given("junit") && !given("markdown")
+		return !c.Flags().Changed("base") && !c.Flags().Changed("with")
 	case "confirm":
 		return len(args) == 1
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ them before you publish. doc/publish.md explains it step by step.`,
 			if p.withoutRaw {
 				pack = a.keep
 			}
-			out, err := pack(args, p, time.Now())
+			out, err := pack(cmd.Context(), args, p, time.Now())
 			switch {
 			case err != nil:
 				return err
@@ -88,7 +89,7 @@ them before you publish. doc/publish.md explains it step by step.`,
 }
 
 // publish packs the results and returns the name of the file.
-func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error) {
+func (a *app) publish(ctx context.Context, dirs []string, p publishing, now time.Time) (string, error) {
 	c := crate.Crate{Title: p.title, Description: p.description, Published: now,
 		Program: crate.Program{Name: "edgegauge", Version: version(), URL: "https://edgegauge.example/"}}
 	for _, text := range p.authors {
@@ -137,10 +138,28 @@ func (a *app) publish(dirs []string, p publishing, now time.Time) (string, error
 	if err := writable(filepath.Dir(out)); err != nil {
 		return "", exit{exitUsage, fmt.Errorf("--out %s: %w", out, err)}
 	}
-	if err := store.Replace(out, c.Write); err != nil {
+	writes()
+	err := store.Replace(out, func(w io.Writer) error { return c.Write(until{ctx, w}) })
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("stopped")
+	}
+	if err != nil {
 		return "", exit{exitUnmeasured, err}
 	}
 	return out, nil
+}
+
+// until writes until ctx ends.
+type until struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(b)
 }
 
 // lacks says what a crate is without, and how to add it.
@@ -159,7 +178,7 @@ func (p publishing) lacks() []string {
 }
 
 // keep writes a copy of results without raw files and returns its name.
-func (a *app) keep(dirs []string, p publishing, _ time.Time) (string, error) {
+func (a *app) keep(_ context.Context, dirs []string, p publishing, _ time.Time) (string, error) {
 	if len(dirs) > 1 || len(p.authors) > 0 || p.license+p.title+p.description != "" {
 		return "", exit{exitUsage, errors.New("--without-raw copies one results directory, and takes no option but --out " +
 			"and --except")}
@@ -180,6 +199,7 @@ func (a *app) keep(dirs []string, p publishing, _ time.Time) (string, error) {
 		return "", exit{exitUnmeasured, err}
 	}
 	defer s.Close()
+	writes()
 	if err := s.Keep(out, p.except...); err != nil {
 		if badPlace(err) || errors.Is(err, store.ErrExists) {
 			return "", exit{exitUsage, fmt.Errorf("--out: %w", err)}

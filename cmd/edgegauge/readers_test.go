@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A command that only reads ends at the first Ctrl-C, also where it waits for what does not come: there is nothing to
@@ -33,5 +36,25 @@ func TestReadersEndAtTheFirstSignal(t *testing.T) {
 	_ = c.Wait() // the exit code says it
 	if code := c.ProcessState.ExitCode(); code != exitUnmeasured || said.String() != "stopped\n" {
 		t.Errorf("exit code %d, %q", code, said.String())
+	}
+}
+
+// A crate that is being written is left, and nothing of it stays.
+func TestPublishStops(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	o.write(t, "s.yaml", one+"requests: 5\ndesign: {replications: 1}\n")
+	if out, code := o.run(t, "run", "s.yaml", "--quiet", "--out", "old"); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := (&app{}).publish(ctx, []string{filepath.Join(o.dir, "old")}, publishing{out: filepath.Join(o.dir, "x.zip")},
+		time.Now())
+	if err == nil || err.Error() != "stopped" || exitCode(err) != exitUnmeasured {
+		t.Errorf("got %v, exit code %d", err, exitCode(err))
+	}
+	if left, _ := filepath.Glob(filepath.Join(o.dir, "*.zip*")); left != nil {
+		t.Errorf("left behind: %v", left)
 	}
 }

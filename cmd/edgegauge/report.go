@@ -55,6 +55,7 @@ side by side, those that repeat it with what agrees.`,
 			}
 			emit := func(write func(io.Writer) error) error {
 				if out != "" {
+					writes()
 					return store.Replace(out, write)
 				}
 				return write(cmd.OutOrStdout())
@@ -138,6 +139,7 @@ func writeFindings(w io.Writer, dirs []string, out string) error {
 
 // writeFiles writes files into a folder, and lists them.
 func writeFiles(w io.Writer, files []report.File, dir string) error {
+	writes()
 	err := checkOut(dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
