@@ -75,6 +75,8 @@ var laterMistakes = []mistake{
 	{"run https://example.com/s.yaml", "", "a study is a file on this machine; download https://example.com/s.yaml first"},
 	{"report latest", "", "latest: no such directory; did you mean results/latest?"},
 	{"probe http:/127.0.0.1/", "", `"http:/127.0.0.1/" is not a URL; write http://127.0.0.1/`},
+	{"probe http://me:pw@127.0.0.1:1/", "", "which a probe does not send; write --header 'Authorization: Basic …"},
+	{"probe mqtt://me:pw@127.0.0.1:1/x", "", "which a probe does not send; leave it out"},
 	{"probe tcp://127.0.0.1:1", "", "a probe speaks a protocol, not bare tcp; write http://"},
 	{"probe http://127.0.0.1:1/ --body {}", "", "--body takes the name of a file, and {} is none; save the message in a file"},
 	{"probe http://127.0.0.1:1/ --body @hello.json", "", "--body names a file; write --body hello.json"},

@@ -173,6 +173,13 @@ func (p *probe) complete() error {
 		}
 		return fmt.Errorf("%q is not a URL; write http://%s, or another scheme", rest, strings.TrimLeft(rest, "/"))
 	}
+	if u, err := url.Parse(p.job.URL); err == nil && u.User != nil { // what stands there is not repeated
+		advice := "leave it out"
+		if strings.HasPrefix(u.Scheme, "http") {
+			advice = "write --header 'Authorization: Basic …'"
+		}
+		return fmt.Errorf("the URL contains a user or a password, which a probe does not send; %s", advice)
+	}
 	if scheme, _, _ := strings.Cut(p.job.URL, "://"); scheme == "tcp" || scheme == "udp" {
 		return fmt.Errorf("%s: a probe speaks a protocol, not bare %s; write http://, https://, coap:// or mqtt://",
 			p.job.URL, scheme)
