@@ -171,7 +171,8 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = out.err
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(exit)) {
+	var e exit
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && (!errors.As(err, &e) || e.err == context.Canceled) {
 		err = exit{exitUnmeasured, errors.New("stopped")} // and no mistake of the command line
 	}
 	if err = outputError(err); err != nil {

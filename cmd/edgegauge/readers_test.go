@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"os/exec"
@@ -56,5 +57,34 @@ func TestPublishStops(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(o.dir, "*.zip*")); left != nil {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// What is stopped says so, and not how this program's parts tell each other.
+func TestStoppedCalibration(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("calibrates for seconds")
+	}
+	o := newOwn(t)
+	o.write(t, "meter.sh", steadyMeter)
+	c := exec.CommandContext(t.Context(), o.exe, "devices", "calibrate", `exec:["sh","meter.sh"]`, "--profile", "mine")
+	c.Dir = o.dir
+	out, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); said = lines.Text() {
+		if strings.HasPrefix(lines.Text(), "round 1 of ") {
+			_ = c.Process.Signal(syscall.SIGINT) // it may have ended
+		}
+	}
+	_ = c.Wait() // the exit code says it
+	if code := c.ProcessState.ExitCode(); code != exitUnmeasured || said != "stopped" {
+		t.Errorf("exit code %d, %q", code, said)
 	}
 }
