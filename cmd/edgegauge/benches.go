@@ -257,7 +257,7 @@ func addBench(ctx context.Context, w io.Writer, dir, name, url, ca string) error
 	if err == nil && ca != "" {
 		var pem []byte
 		pem, err = kernel.ReadFile(ca, 1<<20)
-		bench.CA = string(pem)
+		bench.CA, err = string(pem), unreadable(ca, err)
 	}
 	if err != nil {
 		return exit{exitUsage, err}

@@ -102,6 +102,9 @@ after --for, on an interrupt, or on an error: the meter is silent, gone, or in u
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if length < 0 || every < 0 {
+				return exit{exitUsage, errors.New("--for and --every are not negative")}
+			}
 			if err := instrument.Known(args[0]); err != nil {
 				return err
 			}

@@ -176,7 +176,7 @@ func (f fleetFlags) fleet(period time.Duration) (*report.Fleet, error) {
 	}
 	text, err := kernel.ReadFile(f.prices, 1<<20)
 	if err != nil {
-		return nil, exit{exitUsage, fmt.Errorf("--prices: %w", err)}
+		return nil, exit{exitUsage, fmt.Errorf("--prices: %w", unreadable(f.prices, err))}
 	}
 	p, err := cost.Read(text)
 	if err != nil {

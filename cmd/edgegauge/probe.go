@@ -200,7 +200,7 @@ func (p *probe) complete() error {
 	if p.job.Concurrency < 1 {
 		return fmt.Errorf("--concurrency %d; write 1 or more", p.job.Concurrency)
 	}
-	if p.job.Rate < 0 {
+	if !(p.job.Rate >= 0) { // nor NaN
 		return fmt.Errorf("--rate %g; write requests per second, such as 100", p.job.Rate)
 	}
 	if p.runs < 1 {

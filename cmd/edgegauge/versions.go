@@ -78,6 +78,9 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		return none, exit{exitUsage, err}
 	}
 	if v.from != "" {
+		if _, _, err := a.studyFile(v.with); err != nil {
+			return none, exit{exitUsage, err}
+		}
 		return none, sizeFrom(w, v.from, conditions, f)
 	}
 	sets, end, err := a.putBeside(ctx, v)
