@@ -173,7 +173,7 @@ func TestAConfirmationLooksForWhatIsGone(t *testing.T) {
 			if math.IsNaN(a.Ratio.Estimate) {
 				continue
 			}
-			if said := fmt.Sprintf("intervals of %.4g %%", 100*a.Ratio.Confidence); !strings.Contains(text.String(), said) {
+			if said := "intervals of " + percentOf(a.Ratio.Confidence); !strings.Contains(text.String(), said) {
 				t.Errorf("%s: no %q in\n%s", tt.what, said, text.String())
 			}
 		}

@@ -43,7 +43,7 @@ func TestNoConfidenceIsCertainty(t *testing.T) {
 			}
 		}
 	}
-	p := Past{Confirms: &Confirms{Detect: 0.05}, Answers: make([]PastAnswer, 30), Took: 40*time.Minute + 12e9}
+	p := Past{Confirms: &Confirms{Detect: 0.05}, confidence: 1 - ConfirmedAt/30, Took: 40*time.Minute + 12e9}
 	var b strings.Builder
 	if err := p.ConfirmationText(&b); err != nil || !strings.Contains(b.String(), "intervals of 99.9967 %") ||
 		!strings.Contains(b.String(), "0 trials in 40m12s") {
