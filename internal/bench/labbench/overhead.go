@@ -36,7 +36,7 @@ func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
 			return rows, err
 		}
 		if len(rows) == 0 {
-			r.How = "5 runs of 7 trials, alternating with 6 bare ones: wall clock from one trial's end to the next's, ledger " +
+			r.How = "15 runs of 7 trials, alternating with 6 bare ones: wall clock from one trial's end to the next's, ledger " +
 				"and syncs included, " +
 				"minus that of the bare start and drive, on one CPU like the trial's programs; mean of the differences " +
 				"of the runs' medians, with its t interval"
@@ -47,7 +47,7 @@ func overheadRows(ctx context.Context, b *Bench) ([]Row, error) {
 }
 
 func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int, limit *bound) (Row, error) {
-	const rounds, trials = 5, 7
+	const rounds, trials = 15, 7
 	study := fmt.Sprintf("study: overhead\nservice: monitor\nstack: %s\nrequests: %d\ndesign: {replications: %d, "+
 		"warmup: %d}\n", name, requests, trials, warmup)
 	var added, bases []float64 // of each round, since both scatter
