@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Whoever is asked whether programs of others may run may answer with Ctrl-C.
@@ -24,16 +22,7 @@ func TestCtrlCIsAnAnswer(t *testing.T) {
 		"transports: [http], sides: [server, client], connections: [keep-alive]}\n")
 	o.write(t, "s.yaml", "study: s\nservice: monitor\nstack: theirs\n")
 	for _, args := range [][]string{{"run", "s.yaml"}, {"stacks", "check", "theirs"}} {
-		p, err := kernel.NewPTY(9600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
-		line, err := os.OpenFile(p.Name, os.O_RDWR|syscall.O_NOCTTY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer line.Close()
+		p, line := terminal(t)
 		c := exec.CommandContext(t.Context(), o.exe, args...)
 		c.Dir, c.Stdin, c.Stderr = o.dir, line, line
 		if err := c.Start(); err != nil {

@@ -305,18 +305,25 @@ func TestNoColorOfEveryVerb(t *testing.T) {
 	}
 }
 
-// onTerminal is what a command writes to its terminal.
-func onTerminal(t *testing.T, o own, args []string, env ...string) string {
+// terminal is a terminal whose other end the test has. Both ends are closed at the end of the test.
+func terminal(t *testing.T) (p *kernel.PTY, line *os.File) {
 	t.Helper()
 	p, err := kernel.NewPTY(9600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	line, err := os.OpenFile(p.Name, os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
+	t.Cleanup(func() { p.Close() })
+	if line, err = os.OpenFile(p.Name, os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { line.Close() })
+	return p, line
+}
+
+// onTerminal is what a command writes to its terminal.
+func onTerminal(t *testing.T, o own, args []string, env ...string) string {
+	t.Helper()
+	p, line := terminal(t)
 	c := exec.CommandContext(t.Context(), o.exe, args...)
 	c.Dir, c.Stdout, c.Stderr, c.Env = o.dir, line, line, append(os.Environ(), env...)
 	got := make(chan string)

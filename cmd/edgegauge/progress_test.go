@@ -1,30 +1,17 @@
 package main
 
 import (
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // The line of a running lab is as long as the terminal is wide, less one, and ends with a whole character. A terminal
 // that cannot go back in its line gets none that renews itself.
 func TestProgressFitsTheTerminal(t *testing.T) {
-	p, err := kernel.NewPTY(9600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	line, err := os.OpenFile(p.Name, os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer line.Close()
+	p, line := terminal(t)
 	if err := unix.IoctlSetWinsize(int(line.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 10}); err != nil {
 		t.Fatal(err)
 	}

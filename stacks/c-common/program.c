@@ -181,7 +181,9 @@ static int serve(void) {
     memset(&records, 0, sizeof records);
     pthread_mutex_unlock(&recording);
     bool discard = !strcmp(json_text(&j, "discard", "false"), "true");
-    for (size_t i = 0; !discard && i < got.count; i++) print(&got.x[i], i + 1, 0);
+    for (size_t i = 0; i < got.count; i++)
+      if (discard) free(got.x[i].failure);
+      else print(&got.x[i], i + 1, 0);
     printf("{\"type\":\"end\",\"count\":%zu}\n", got.count);
     fflush(stdout);
     free(got.x);
