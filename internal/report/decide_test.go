@@ -125,7 +125,7 @@ func TestStarvationIsInTheAnswer(t *testing.T) {
 }
 
 // Programs in a machine that counts instructions wait for each other only, however busy the machine below is: that is
-// no starvation, and it keeps nothing undecided.
+// no starvation, and it keeps nothing undecided. Another lab takes nothing from them either.
 func TestNothingStarvesInCountedTime(t *testing.T) {
 	for method, starves := range map[store.Method]bool{store.Counted: false, store.Measured: true} {
 		w := world{value: twoTruths, exact: func(at map[string]string, block int) []store.Result {
@@ -135,7 +135,8 @@ func TestNothingStarvesInCountedTime(t *testing.T) {
 			}
 			return all
 		}, quality: func(map[string]string, int) []store.Quality {
-			return []store.Quality{{Key: "span", Unit: "s", Value: 1}, {Key: "run_queue_wait_server", Unit: "s", Value: 0.8}}
+			return []store.Quality{{Key: "span", Unit: "s", Value: 1}, {Key: "run_queue_wait_server", Unit: "s", Value: 0.8},
+				{Key: "other_labs", Unit: "1", Value: 1}}
 		}}
 		r := reportOf(t, w.write(t, twoFactors))
 		if got := len(r.Starved) > 0; got != starves {
@@ -144,6 +145,9 @@ func TestNothingStarvesInCountedTime(t *testing.T) {
 		for _, c := range r.Cells {
 			if !starves && c.Waiting > 0 {
 				t.Errorf("%s: %s waits for %g s in each second", method, c.Response, c.Waiting)
+			}
+			if said := strings.Contains(strings.Join(c.Warnings, "\n"), "another lab"); said && !starves {
+				t.Errorf("%s: %s doubts a count: %q", method, c.Response, c.Warnings)
 			}
 		}
 	}

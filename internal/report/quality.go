@@ -82,7 +82,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
 		}
-		if n := holding(trials, "other_labs"); n > 0 {
+		if n := holding(trials, "other_labs"); n > 0 && !r.counts(i) {
 			for _, side := range []measure.Side{measure.Client, measure.Server} {
 				r.warnCells(i, side, waits(), fmt.Sprintf("another lab measured on this machine during %d of %d trials: times "+
 					"include what it took; measure one study after the other", n, len(trials)))
