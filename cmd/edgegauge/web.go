@@ -97,9 +97,9 @@ to others.`,
 			if trials < 0 {
 				return exit{exitUsage, fmt.Errorf("--trials %d: write how many trials of each result get a page", trials)}
 			}
-			n, without, err := web.Export(a.webOptions(args[1:]), args[0], trials)
+			n, without, err := web.Export(cmd.Context(), a.webOptions(args[1:]), args[0], trials)
 			var unreadable web.Unreadable
-			if errors.As(err, &unreadable) {
+			if errors.As(err, &unreadable) || err != nil && cmd.Context().Err() != nil {
 				return exit{exitUnmeasured, err}
 			}
 			if err != nil {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -28,15 +30,16 @@ const ExportTrials = 10_000
 
 // Export writes the pages of the folders' results into dir, which is made and must be
 // empty: the same pages, with links that hold without a server. Of each result the first trials have a
-// page, in the order of the plan. It returns how many files it wrote, and how many trials have none.
-func Export(o Options, dir string, trials int) (files, without int, err error) {
+// page, in the order of the plan. It returns how many files it wrote, and how many trials have none. When ctx ends,
+// it stops before the next page.
+func Export(ctx context.Context, o Options, dir string, trials int) (files, without int, err error) {
 	o.Token = ""
 	s, err := New(o)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer s.Close()
-	if files, err = s.export(dir, trials); err == nil {
+	if files, err = s.export(ctx, dir, trials); err == nil {
 		for _, e := range s.index.of(s.found) {
 			without += max(0, e.Trials-trials)
 		}
@@ -44,7 +47,7 @@ func Export(o Options, dir string, trials int) (files, without int, err error) {
 	return files, without, err
 }
 
-func (s *Server) export(dir string, trials int) (int, error) {
+func (s *Server) export(ctx context.Context, dir string, trials int) (int, error) {
 	s.exported = exported{found: s.places(), stores: map[string]*store.Store{}, trials: trials}
 	s.static = true
 	if len(s.found) == 0 {
@@ -65,16 +68,20 @@ func (s *Server) export(dir string, trials int) (int, error) {
 		return 0, err
 	}
 	defer root.Close()
-	return s.follow(root)
+	return s.follow(ctx, root)
 }
 
 var linkOrSource = regexp.MustCompile(`(?:href|src)="([^"#?:]+)"`)
 
 // follow writes the first page and all that pages lead to.
-func (s *Server) follow(root *os.Root) (int, error) {
+func (s *Server) follow(ctx context.Context, root *os.Root) (int, error) {
 	todo, known := []string{"index.html"}, map[string]bool{"index.html": true}
 	for done := 0; done < len(todo); done++ {
 		name := todo[done]
+		if ctx.Err() != nil {
+			return done, fmt.Errorf("stopped after %s; remove %s before you export again", plural.Count(done, "file"),
+				root.Name())
+		}
 		b, err := s.render("/" + strings.TrimSuffix(name, "index.html"))
 		if err != nil {
 			return done, fmt.Errorf("%s: %w", name, err)

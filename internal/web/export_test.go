@@ -1,12 +1,16 @@
 package web
 
 import (
+	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/report"
 )
 
 // The folder has the pages of the server, every link of it leads to a file of it, and
@@ -25,19 +29,40 @@ func TestExport(t *testing.T) {
 	if !strings.Contains(string(kept), parts) {
 		t.Error("the report is another than the server's")
 	}
-	if _, _, err := Export(Options{Folders: []string{dir}}, to, 1); err == nil ||
+	if _, _, err := Export(t.Context(), Options{Folders: []string{dir}}, to, 1); err == nil ||
 		!strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into a folder that is full: %v", err)
 	}
-	if _, _, err := Export(Options{Folders: []string{t.TempDir()}}, filepath.Join(t.TempDir(), "x"), 1); err == nil {
+	none := Options{Folders: []string{t.TempDir()}}
+	if _, _, err := Export(t.Context(), none, filepath.Join(t.TempDir(), "x"), 1); err == nil {
 		t.Error("of no results")
+	}
+}
+
+// An export that is stopped writes no further page, and says what is left of it.
+func TestExportStops(t *testing.T) {
+	dir, to := house(t), filepath.Join(t.TempDir(), "page")
+	ctx, cancel := context.WithCancel(t.Context())
+	o := Options{Folders: []string{filepath.Join(dir, "alpha")}}
+	o.Finish = func(string, *report.Report) { cancel() } // in the middle: at the page of the first report
+	_, _, err := Export(ctx, o, to, ExportTrials)
+	var wrote int
+	ok(t, filepath.WalkDir(to, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			wrote++
+		}
+		return err
+	}))
+	want := fmt.Sprintf("stopped after %d files; remove %s before you export again", wrote, to)
+	if err == nil || err.Error() != want || wrote < 2 || wrote > 10 {
+		t.Errorf("got %v after %d files, want %q", err, wrote, want)
 	}
 }
 
 // wholeExport exports, and finds that each link leads to a file.
 func wholeExport(t *testing.T, given Options, to string, trials, wantPages, wantWithout int) {
 	t.Helper()
-	n, without, err := Export(given, to, trials)
+	n, without, err := Export(t.Context(), given, to, trials)
 	ok(t, err)
 	files, pages := 0, 0
 	links := regexp.MustCompile(`(?:href|src|action)="([^"#]*)[^"]*"`)
@@ -78,7 +103,7 @@ func TestExportMakesNoPagesOfStrangers(t *testing.T) {
 	for _, name := range []string{"page.html", "page.svg", "page"} {
 		ok(t, os.WriteFile(filepath.Join(dir, "wired/001/trials/0001", name), []byte(evil), 0o644))
 	}
-	_, _, err := Export(Options{Folders: []string{dir}}, to, ExportTrials)
+	_, _, err := Export(t.Context(), Options{Folders: []string{dir}}, to, ExportTrials)
 	ok(t, err)
 	logs := 0
 	ok(t, filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {

@@ -52,8 +52,8 @@ func TestTasks(t *testing.T) {
 	b := pagetest.Start(t)
 	rooms, past, exported := house(t), t.TempDir(), filepath.Join(t.TempDir(), "page")
 	gates(t, filepath.Join(past, "gate"))
-	_, _, err := Export(Options{Folders: []string{filepath.Join(rooms, "wired"), filepath.Join(rooms, "alpha")}}, exported,
-		ExportTrials)
+	from := Options{Folders: []string{filepath.Join(rooms, "wired"), filepath.Join(rooms, "alpha")}}
+	_, _, err := Export(t.Context(), from, exported, ExportTrials)
 	ok(t, err)
 	for _, l := range everyLook {
 		w := &world{live: underWay(t, 6), past: past, exported: exported}
