@@ -100,9 +100,17 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				}
 			}
 			failed, all := 0, []checkedStack{}
+			var unbuilt []error
 			for _, d := range stacks {
 				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
-					return exit{exitUnmeasured, err}
+					if cmd.Context().Err() != nil {
+						return exit{exitUnmeasured, err}
+					}
+					fmt.Fprintf(out, "%s: not checked, since it is not built\n", d.Name)
+					unbuilt = append(unbuilt, err)
+					all = append(all, checkedStack{Name: d.Name, Checks: []stackCheck{}, NotChecked: d.Deviates,
+						Unbuilt: err.Error()})
+					continue
 				}
 				x, err := checked(cmd.Context(), out, d, kit, explain)
 				if err != nil {
@@ -120,8 +128,12 @@ func stacksCheckCmd(a *app) *cobra.Command {
 					return err
 				}
 			}
+			unmade := errors.Join(unbuilt...)
 			if failed > 0 {
-				return exit{exitWorse, fmt.Errorf("%s failed", plural.Count(failed, "check"))}
+				return exit{exitWorse, errors.Join(unmade, fmt.Errorf("%s failed", plural.Count(failed, "check")))}
+			}
+			if unmade != nil {
+				return exit{exitUnmeasured, unmade}
 			}
 			if !slices.ContainsFunc(all, func(x checkedStack) bool { return len(x.Checks) > 0 }) {
 				return exit{exitUsage, fmt.Errorf("no check contains %q; --explain lists them", only)}
@@ -172,7 +184,8 @@ type checkedStack struct {
 	Passed     int               `json:"passed"`
 	Failed     int               `json:"failed"`
 	Checks     []stackCheck      `json:"checks"`
-	NotChecked map[string]string `json:"not_checked"` // and why
+	NotChecked map[string]string `json:"not_checked"`       // and why
+	Unbuilt    string            `json:"unbuilt,omitempty"` // why it is not built, and nothing of it checked
 }
 
 type stackCheck struct {
