@@ -64,9 +64,10 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 		return nil, Refused{fmt.Errorf("%s varies more than the concurrency; choose the levels of its factors with --set",
 			q.File)}
 	}
-	under := map[int]int{} // requests, by trial
+	points := map[int]stat.LoadPoint{} // by trial
 	for _, t := range p.Trials {
-		if under[t.ID] = t.Setup.Concurrency; t.Setup.Rate > 0 {
+		points[t.ID] = stat.LoadPoint{N: float64(t.Setup.Concurrency), Block: t.Block}
+		if t.Setup.Rate > 0 {
 			return nil, Refused{fmt.Errorf("%s has a rate; with --scale concurrency the loop is closed: --set rate=0", q.File)}
 		}
 	}
@@ -84,7 +85,9 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 			return out, err
 		}
 		if row.Response == "throughput" {
-			out.Trials = append(out.Trials, stat.LoadPoint{N: float64(under[row.ID]), Throughput: row.Mean})
+			x := points[row.ID]
+			x.Throughput = row.Mean
+			out.Trials = append(out.Trials, x)
 		}
 	}
 	if out.Law, err = stat.FitUSL(out.Trials, true, p.Study.Design.Confidence); err == nil {

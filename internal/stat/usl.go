@@ -14,6 +14,7 @@ import (
 type LoadPoint struct {
 	N          float64 // requests under way, 1 or more
 	Throughput float64 // answers/s
+	Block      int     // that it ran in: what slows the machine down for a while slows down all of a block
 }
 
 // A USL is the Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007)
@@ -49,17 +50,24 @@ func (u USL) Fits() bool { return !(u.Misfit < 0.01) }
 
 // FitUSL fits the law by nonlinear least squares. Its errors are taken to be equal at
 // all N, as R's usl takes them, or relative to the level's mean: throughputs of trials scatter
-// in per cent, and with equal errors the interval of a peak then holds it too seldom. At least
-// four different N are wanted: three fit any law.
+// in per cent, and with equal errors the interval of a peak then holds it too seldom. A block that is
+// slower by some per cent at all N says nothing of α, β and the peak: it is taken out before the fit (aligned), and
+// counts in the error of γ alone. At least four different N are wanted: three fit any law.
 func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) {
 	u := USL{Confidence: confidence, Peak: math.NaN(), PeakLo: math.NaN(), PeakHi: math.NaN(), Misfit: math.NaN()}
-	levels := map[float64][]float64{}
 	for _, t := range trials {
 		if !(t.N >= 1) || !(t.Throughput > 0) || math.IsInf(t.N+t.Throughput, 0) {
 			return u, fmt.Errorf("%w: %g answers/s with %g under way", ErrNotFinite, t.Throughput, t.N)
 		}
-		levels[t.N] = append(levels[t.N], t.Throughput)
 		u.Largest = max(u.Largest, t.N)
+	}
+	trials, blocks := aligned(trials)
+	levels := map[float64][]float64{}
+	for _, t := range trials {
+		levels[t.N] = append(levels[t.N], t.Throughput)
+	}
+	if u.DF = len(trials) - 3 - (len(blocks) - 1); u.DF < 1 && len(levels) >= 4 {
+		return u, fmt.Errorf("%w: %d trials in %d blocks", ErrTooFew, len(trials), len(blocks))
 	}
 	if len(levels) < 4 {
 		return u, fmt.Errorf("%w: %d levels of concurrency; measure at least 4", ErrTooFew, len(levels))
@@ -74,11 +82,11 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 	if err != nil {
 		return u, err
 	}
-	u.DF = len(trials) - 3
-	noise := rest / float64(u.DF)
-	u.AlphaSE, u.BetaSE, u.GammaSE = math.Sqrt(noise*cov.At(0, 0)), math.Sqrt(noise*cov.At(1, 1)),
-		math.Sqrt(noise*cov.At(2, 2))
-	u.misfit(levels, rest, relative)
+	noise := rest / float64(u.DF) // relative, where the errors are
+	u.AlphaSE, u.BetaSE = math.Sqrt(noise*cov.At(0, 0)), math.Sqrt(noise*cov.At(1, 1))
+	own := noise * float64(len(blocks)) / float64(len(trials))
+	u.GammaSE = math.Hypot(math.Sqrt(noise*cov.At(2, 2)), u.Gamma*between(blocks, own))
+	u.misfit(levels, rest, len(blocks), relative)
 	t := tCritical(confidence, float64(u.DF))
 	falls := u.Alpha + u.Beta - 1 // above 0: the law has its peak below one request under way
 	if se := math.Sqrt(noise * (cov.At(0, 0) + 2*cov.At(0, 1) + cov.At(1, 1))); falls > t*se {
@@ -95,6 +103,61 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 	u.PeakLo, u.PeakHi = max(1, u.Peak*math.Exp(-t*se)), max(1, u.Peak*math.Exp(t*se))
 	u.Peak = max(1, u.Peak)
 	return u, nil
+}
+
+// aligned are trials as they would be if all blocks were alike, and the logarithms by which the blocks differ, around
+// 0. Two-way on logarithms; where trials are missing, one way after the other until nothing moves.
+func aligned(trials []LoadPoint) (out []LoadPoint, blocks []float64) {
+	level, block := map[float64]float64{}, map[int]float64{}
+	for range 1000 {
+		level = meansBy(trials, func(t LoadPoint) float64 { return t.N }, func(t LoadPoint) float64 { return block[t.Block] })
+		next := meansBy(trials, func(t LoadPoint) int { return t.Block }, func(t LoadPoint) float64 { return level[t.N] })
+		moved := 0.0
+		for b, x := range next {
+			moved = max(moved, math.Abs(x-block[b]))
+		}
+		if block = next; moved < 1e-12 {
+			break
+		}
+	}
+	for _, b := range slices.Sorted(maps.Keys(block)) {
+		blocks = append(blocks, block[b])
+	}
+	middle := meanOf(blocks)
+	for i := range blocks {
+		blocks[i] -= middle
+	}
+	for _, t := range trials {
+		t.Throughput *= math.Exp(middle - block[t.Block])
+		out = append(out, t)
+	}
+	return out, blocks
+}
+
+// meansBy are the mean logarithms of the throughputs by a key, beyond what the other key accounts for.
+func meansBy[K comparable](trials []LoadPoint, key func(LoadPoint) K, other func(LoadPoint) float64) map[K]float64 {
+	sums, n := map[K]float64{}, map[K]float64{}
+	for _, t := range trials {
+		sums[key(t)] += math.Log(t.Throughput) - other(t)
+		n[key(t)]++
+	}
+	for k := range sums {
+		sums[k] /= n[k]
+	}
+	return sums
+}
+
+// between is the standard error of the mean of blocks that differ so, beyond the variance that each has of its own
+// trials; 0 of one block.
+func between(blocks []float64, own float64) float64 {
+	if len(blocks) < 2 {
+		return 0
+	}
+	sum := 0.0
+	for _, b := range blocks {
+		sum += b * b
+	}
+	return math.Sqrt(max(0, sum/float64(len(blocks)-1)-own) / float64(len(blocks)))
 }
 
 // fit finds α, β and γ by Levenberg and Marquardt's method from the solution of the
@@ -205,7 +268,7 @@ func (u USL) normal(trials []LoadPoint) (*mat.Dense, *mat.VecDense) {
 }
 
 // misfit compares what the law leaves with what the levels' own means leave.
-func (u *USL) misfit(levels map[float64][]float64, rest float64, relative bool) {
+func (u *USL) misfit(levels map[float64][]float64, rest float64, blocks int, relative bool) {
 	pure, n := 0.0, 0
 	for _, level := range slices.Sorted(maps.Keys(levels)) { // so that the sum is the same to the last digit
 		xs := levels[level]
@@ -219,7 +282,7 @@ func (u *USL) misfit(levels map[float64][]float64, rest float64, relative bool) 
 		}
 		n += len(xs)
 	}
-	d1, d2 := len(levels)-3, n-len(levels)
+	d1, d2 := len(levels)-3, n-len(levels)-(blocks-1)
 	if d1 < 1 || d2 < 1 || pure == 0 {
 		return
 	}

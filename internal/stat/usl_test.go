@@ -4,13 +4,14 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
 func points(n, x []float64) []LoadPoint {
 	var out []LoadPoint
 	for i := range n {
-		out = append(out, LoadPoint{n[i], x[i]})
+		out = append(out, LoadPoint{N: n[i], Throughput: x[i]})
 	}
 	return out
 }
@@ -68,7 +69,7 @@ func TestUSLIsThatOfROnPublishedData(t *testing.T) {
 func simulatedLoad(r *rand.Rand, law USL, most float64) (trials []LoadPoint) {
 	for n := 1.0; n <= most; n *= 2 {
 		for range 5 {
-			trials = append(trials, LoadPoint{n, law.At(n) * (1 + 0.03*r.NormFloat64())})
+			trials = append(trials, LoadPoint{N: n, Throughput: law.At(n) * (1 + 0.03*r.NormFloat64())})
 		}
 	}
 	return trials
@@ -106,13 +107,90 @@ func TestUSLPeakIsInItsInterval(t *testing.T) {
 	}
 }
 
+// loadInBlocks are five blocks of a trial of each number of requests under way: blocks differ by spread, trials by 3 %.
+func loadInBlocks(r *rand.Rand, law USL, spread float64) (trials []LoadPoint) {
+	for b := range 5 {
+		slow := math.Exp(spread * r.NormFloat64())
+		for n := 1.0; n <= 256; n *= 2 {
+			trials = append(trials, LoadPoint{n, law.At(n) * slow * (1 + 0.03*r.NormFloat64()), b})
+		}
+	}
+	return trials
+}
+
+// Blocks between which the machine becomes slower or faster: the interval of the peak holds it as often as it says,
+// and what is said of the throughput of one request includes how far blocks differ.
+func TestUSLInBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 7))
+	const rounds = 1000
+	for _, truth := range []USL{{Alpha: 0.03, Beta: 1e-4, Gamma: 90}, {Alpha: 0.1, Beta: 2e-3, Gamma: 1000},
+		{Alpha: 0.02, Beta: 0, Gamma: 50}} {
+		for _, spread := range []float64{0, 0.02, 0.1} {
+			held, peaks, misfits := 0, 0, 0
+			var said, off float64 // variances of γ
+			for range rounds {
+				u, err := FitUSL(loadInBlocks(r, truth, spread), true, 0.95)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !math.IsNaN(u.Peak) {
+					peaks++
+				}
+				if p := math.Sqrt((1 - truth.Alpha) / truth.Beta); u.PeakLo <= p && p <= u.PeakHi {
+					held++
+				}
+				if u.Misfit < 0.05 {
+					misfits++
+				}
+				said += u.GammaSE * u.GammaSE / rounds
+				off += (u.Gamma - truth.Gamma) * (u.Gamma - truth.Gamma) / rounds
+			}
+			t.Logf("alpha %g beta %g, blocks %g: a peak in %d of %d, held by %d, %d misfits, gamma's variance %.3g of %.3g",
+				truth.Alpha, truth.Beta, spread, peaks, rounds, held, misfits, said, off)
+			if truth.Beta == 0 && peaks > rounds*4/100 || truth.Beta > 0 && (held < rounds*93/100 || held > rounds*97/100) {
+				t.Errorf("%d have a peak, %d intervals hold it", peaks, held)
+			}
+			if ratio := said / off; ratio < 0.85 || ratio > 1.2 || misfits < rounds*3/100 || misfits > rounds*7/100 {
+				t.Errorf("gamma's variance is said to be %.2f of what it is, and %d laws not to fit", ratio, misfits)
+			}
+		}
+	}
+}
+
+// What slows all of a block by one factor says nothing of the form of the law, also where a trial is missing.
+func TestUSLOfABlockThatIsSlow(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 8))
+	for _, missing := range []int{0, 1, 7} {
+		one := loadInBlocks(r, USL{Alpha: 0.03, Beta: 1e-4, Gamma: 90}, 0)[missing:]
+		other := slices.Clone(one)
+		for i := range other {
+			other[i].Throughput *= []float64{1, 1.3, 0.5, 2, 1.7}[other[i].Block]
+		}
+		a, err := FitUSL(one, true, 0.95)
+		b, err2 := FitUSL(other, true, 0.95)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		for what, x := range map[string][2]float64{"alpha": {a.Alpha, b.Alpha}, "beta": {a.Beta, b.Beta},
+			"error of beta": {a.BetaSE, b.BetaSE}, "peak": {a.Peak, b.Peak}, "lower end": {a.PeakLo, b.PeakLo},
+			"misfit": {a.Misfit, b.Misfit}} {
+			if math.IsNaN(x[0]) || math.Abs(x[0]-x[1]) > 1e-6*x[0] {
+				t.Errorf("without %d trials: %s is %g, and %g where blocks differ", missing, what, x[0], x[1])
+			}
+		}
+		if b.GammaSE < 5*a.GammaSE {
+			t.Errorf("the error of gamma is %g, and only %g where blocks differ", a.GammaSE, b.GammaSE)
+		}
+	}
+}
+
 func TestUSLSaysThatTheLawDoesNotFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var trials []LoadPoint
 	for n := 1.0; n <= 256; n *= 2 {
 		for range 5 {
 			x := 100 * min(n, 16) // straight up, then flat
-			trials = append(trials, LoadPoint{n, x * (1 + 0.02*r.NormFloat64())})
+			trials = append(trials, LoadPoint{N: n, Throughput: x * (1 + 0.02*r.NormFloat64())})
 		}
 	}
 	u, err := FitUSL(trials, true, 0.95)
@@ -143,6 +221,13 @@ func TestClosedQueueIsTheMachineRepairmans(t *testing.T) {
 
 func TestUSLRefuses(t *testing.T) {
 	if _, err := FitUSL(points([]float64{1, 2, 4}, []float64{1, 2, 3}), true, 0.95); !errors.Is(err, ErrTooFew) {
+		t.Error(err)
+	}
+	apart := points([]float64{1, 2, 4, 8}, []float64{1, 2, 3, 4}) // each in a block of its own
+	for i := range apart {
+		apart[i].Block = i
+	}
+	if _, err := FitUSL(apart, true, 0.95); !errors.Is(err, ErrTooFew) {
 		t.Error(err)
 	}
 	if _, err := FitUSL(points([]float64{1, 2, 4, 8}, []float64{1, 2, 3, 0}), true, 0.95); !errors.Is(err, ErrNotFinite) {
