@@ -72,7 +72,7 @@ func (x *assembly) seeSensor(t study.Trial) {
 		return
 	}
 	kind, at, _ := strings.Cut(t.Setup.Sensor, ":")
-	if kind == "w1" {
+	if kind == "w1" && !strings.Contains(at, "/") { // else a file, as stacks take it
 		at = filepath.Join("/sys/bus/w1/devices", at)
 	}
 	ofFiles := slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind)

@@ -2,6 +2,8 @@ package testbed
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -10,12 +12,18 @@ import (
 // one that is to be simulated where nothing can.
 func TestSensorsThatCannotBeRead(t *testing.T) {
 	b := bed(t)
+	w1 := filepath.Join(t.TempDir(), "w1_slave") // the file itself
+	if err := os.WriteFile(w1, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	const counted = "time: instructions\nclient: cortex-a53\nserver: cortex-a53\nrequests: 5\n"
 	for _, x := range []struct{ study, want string }{
 		{"sensor: fixed:21.5", ""},
 		{"sensor: fixed:warm", `4:9: sensor fixed:warm: "warm" is not a temperature; write fixed:21.5`},
 		{"sensor: fixed:.nan", "is not a temperature"},
 		{"factors: {sensor: [simulated, 'w1:28-none']}", "sensor w1:28-none: stat /sys/bus/w1/devices/28-none"},
+		{"sensor: 'w1:" + w1 + "'", ""},
+		{"sensor: 'w1:/none/w1_slave'", "sensor w1:/none/w1_slave: stat /none/w1_slave: no such file"},
 		{"service: monitor\nsensor: fixed:warm", ""}, // it reads none
 		{counted, "with time: instructions no sensor is simulated; write sensor: fixed:21.5"},
 		{counted + "sensor: fixed:20", ""},
