@@ -233,6 +233,7 @@ func ownTemp(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", dir)
+	t.Setenv("EDGEGAUGE_TOGETHER", dir)
 	t.Cleanup(func() {
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%v was left behind", left)

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if root, err := filepath.Abs("../.."); err == nil && os.Getenv("EDGEGAUGE_SOURCE") == "" {
 		os.Setenv("EDGEGAUGE_SOURCE", root)
 	}
+	if exe, err := os.Executable(); err == nil && os.Getenv("EDGEGAUGE_TOGETHER") == "" { // other tests are no other labs
+		os.Setenv("EDGEGAUGE_TOGETHER", exe)
+	}
 	testscript.Main(m, map[string]func(){"edgegauge": main, "edgegauge-hub": func() { os.Exit(hub.Main(os.Args[1:])) },
 		"edgegauge-other": func() { stamp = "another"; main() }, "tell-time": tellTime})
 }
@@ -61,6 +64,7 @@ func runScripts(t *testing.T, files ...string) {
 		Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root+"/../..")
+			e.Setenv("EDGEGAUGE_TOGETHER", e.WorkDir)
 			return os.Chmod(filepath.Dir(e.WorkDir), 0o755) // for what scripts do as another user
 		},
 		Condition: asRoot,

@@ -53,7 +53,8 @@ func TestMourner(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestMourner$")
-	cmd.Env = append(os.Environ(), "EDGEGAUGE_MOURNED="+dir, "TMPDIR="+t.TempDir()) // it cannot clean up
+	cmd.Env = append(os.Environ(), "EDGEGAUGE_MOURNED="+dir, "TMPDIR="+t.TempDir(),
+		"EDGEGAUGE_TOGETHER="+dir) // it cannot clean up
 	cmd.Run()
 	text, err := os.ReadFile(filepath.Join(dir, "pid"))
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 func begun(t *testing.T, o own, said func(*exec.Cmd) (io.ReadCloser, error), args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	c := exec.Command(o.exe, args...)
-	c.Dir, c.Env = o.dir, append(os.Environ(), "TMPDIR="+t.TempDir()) // else it tells what killed labs left
+	own := t.TempDir() // else it tells what killed labs left, and that other tests measure
+	c.Dir, c.Env = o.dir, append(os.Environ(), "TMPDIR="+own, "EDGEGAUGE_TOGETHER="+own)
 	out, err := said(c)
 	if err != nil {
 		t.Fatal(err)

@@ -320,6 +320,7 @@ func TestWrecking(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", temporary)
+	t.Setenv("EDGEGAUGE_TOGETHER", temporary)
 	o.write(t, "s.yaml", wreckStudy)
 	o.write(t, "bears.yaml", fmt.Sprintf(searchStudy, server.URL))
 	for _, dir := range []string{"kept", "other"} {

@@ -214,7 +214,8 @@ func TestBoundsHaveThePlacementOfTrials(t *testing.T) {
 	for says, want := range map[string]string{"": study.Free, "concurrency: 1\n": study.Free,
 		"concurrency: 1\nplacement: together\n": study.Together, "pin: {client: [0]}\n": ""} {
 		var p study.Plan
-		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test", Temp: t.TempDir()}),
+		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test", Temp: t.TempDir(),
+			Together: t.TempDir()}),
 			Open: func(_ context.Context, plan study.Plan, _ []byte, _ string) (*testbed.Experiment, error) {
 				p = plan
 				return nil, opened
@@ -262,7 +263,8 @@ func TestTrialsAreWarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got study.Span
-		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test", Temp: t.TempDir()}),
+		h := Host{Bed: testbed.New(testbed.Options{Exe: exe, Version: "test", Temp: t.TempDir(),
+			Together: t.TempDir()}),
 			Open: func(_ context.Context, plan study.Plan, _ []byte, _ string) (*testbed.Experiment, error) {
 				got = plan.Study.Design.WarmUp
 				return nil, opened

@@ -5,9 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // resultsFile is open in whoever measures, and lies in the folder of its results.
@@ -38,6 +41,26 @@ func Holder(path string) string {
 		}
 	}
 	return ""
+}
+
+// Sharers are the other processes that hold a shared lock of a file (LockShared), as far as this process can name them.
+func Sharers(path string) (pids []int) {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return nil
+	}
+	locks, _ := os.ReadFile("/proc/locks") // none: nobody is seen
+	for line := range strings.Lines(string(locks)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[1] != "FLOCK" || f[3] != "READ" || !strings.HasSuffix(f[5], ":"+strconv.FormatUint(st.Ino, 10)) {
+			continue
+		}
+		pid, err := strconv.Atoi(f[4])
+		if err == nil && pid > 0 && pid != os.Getpid() && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // opener is what Holder says of a process that has that very file open. Numbers of files are unique on one disk only.

@@ -49,6 +49,20 @@ func flock(f *os.File, how int) error {
 	return nil
 }
 
+// LockShared takes a lock that others may hold at the same time, and nobody holds alone meanwhile: at once, or with
+// ErrLocked. It writes nothing, and takes what may only be read. Close the file to give it back.
+func LockShared(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, unix.LOCK_SH|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // LockFolder locks a folder itself, not a file in it, at once or with ErrLocked.
 // Close the file to give it back.
 func LockFolder(dir string) (*os.File, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdLock is a process that holds the lock of a file until it is killed.
-func holdLock() {
-	f, err := LockFile(os.Getenv("KERNEL_TEST_FILE"), 0o600)
+// holdLock is a process that holds a lock until it is killed.
+func holdLock(f *os.File, err error) {
 	fmt.Println(err)
 	if err == nil {
 		time.Sleep(time.Hour)
@@ -26,11 +26,11 @@ func holdLock() {
 	os.Exit(0)
 }
 
-// The lock of a killed process is free.
-func TestLockEndsWithItsProcess(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lock")
+// holder is a child that holds a lock of a file.
+func holder(t *testing.T, how, file string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "KERNEL_TEST=hold lock", "KERNEL_TEST_FILE="+file)
+	cmd.Env = append(os.Environ(), "KERNEL_TEST="+how, "KERNEL_TEST_FILE="+file)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -38,11 +38,57 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "<nil>\n" {
 		t.Fatalf("the child says %q", line)
 	}
+	return cmd
+}
+
+// Those that share the lock of a file, or of the namespace of their processes, see each other as long as they hold
+// it: not themselves, not one that was killed, and none of another file.
+func TestSharersSeeEachOther(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{PIDNamespace, dir} {
+		one, other := holder(t, "share lock", file), holder(t, "share lock", file)
+		own, err := LockShared(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Sharers(file)
+		for _, pid := range []int{one.Process.Pid, other.Process.Pid} {
+			if !slices.Contains(got, pid) || slices.Contains(Sharers(filepath.Join(dir, "..")), pid) {
+				t.Errorf("%s: got %v, want %d, and not of another file", file, got, pid)
+			}
+		}
+		if slices.Contains(got, os.Getpid()) {
+			t.Errorf("%s: got %v, this process itself", file, got)
+		}
+		other.Process.Kill()
+		other.Wait()
+		if got := Sharers(file); slices.Contains(got, other.Process.Pid) {
+			t.Errorf("%s: got %v, though %d was killed", file, got, other.Process.Pid)
+		}
+		own.Close()
+	}
+	f, err := LockFolder(dir)
+	if !errors.Is(err, ErrLocked) {
+		t.Errorf("got %v, though others share it", err)
+	}
+	f.Close()
+	none := filepath.Join(dir, "none")
+	if _, err := LockShared(none); err == nil || Sharers(none) != nil {
+		t.Errorf("got %v, %v of no file", err, Sharers(none))
+	}
+}
+
+// The lock of a killed process is free.
+func TestLockEndsWithItsProcess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	cmd := holder(t, "hold lock", file)
 	if f, err := LockFile(file, 0o600); !errors.Is(err, ErrLocked) {
 		f.Close()
 		t.Fatalf("got %v while another process holds it", err)

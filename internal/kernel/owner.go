@@ -36,11 +36,15 @@ func OwnerGone(owner string) bool {
 	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
+// PIDNamespace is the PID namespace of this process as a file: one and the same for all processes that can name each
+// other, whoever owns them and wherever their files lie.
+const PIDNamespace = "/proc/self/ns/pid"
+
 // OwnNamespace is the number of the PID namespace of this process: PIDs, and so Owners, of
 // another mean nothing here.
 func OwnNamespace() string {
 	var st unix.Stat_t
-	if unix.Stat("/proc/self/ns/pid", &st) != nil {
+	if unix.Stat(PIDNamespace, &st) != nil {
 		return "0"
 	}
 	return strconv.FormatUint(st.Ino, 10)

@@ -17,7 +17,9 @@ func TestMain(m *testing.M) {
 	case "main thread":
 		pinFromMainThread()
 	case "hold lock":
-		holdLock()
+		holdLock(LockFile(os.Getenv("KERNEL_TEST_FILE"), 0o600))
+	case "share lock":
+		holdLock(LockShared(os.Getenv("KERNEL_TEST_FILE")))
 	}
 	os.Exit(m.Run())
 }

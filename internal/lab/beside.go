@@ -1,29 +1,21 @@
 package lab
 
-import (
-	"os"
-	"path/filepath"
-)
+import "edgegauge.example/edgegauge/internal/kernel"
 
-// MeasuresFile is in a lab's folder for temporary files as long as it measures, so that other labs on this machine see
-// it: they disturb each other.
-const MeasuresFile = "measures"
-
-// measures tells other labs that this one measures, until end is called. One that cannot be told goes on: it measures
-// no worse for that.
+// measures tells other labs that this one measures, until end is called: they disturb each other. One that cannot be
+// told goes on: it measures no worse for that.
 func (l *Lab) measures() (end func()) {
-	if l.Scratch == "" {
+	f, err := kernel.LockShared(l.Together)
+	if err != nil {
 		return func() {}
 	}
-	name := filepath.Join(l.Scratch, MeasuresFile)
-	_ = os.WriteFile(name, nil, 0o644)
-	return func() { _ = os.Remove(name) }
+	return func() { f.Close() }
 }
 
-// others is how many other labs measure on this machine at the moment.
-func (l *Lab) others() int {
-	if l.Beside == nil {
-		return 0
+// Beside are the processes of other labs that measure on this machine at the moment.
+func (l *Lab) Beside() []int {
+	if l.Together == "" {
+		return nil
 	}
-	return len(l.Beside())
+	return kernel.Sharers(l.Together)
 }

@@ -132,7 +132,7 @@ func (t *trialRunner) summarize() {
 	if !t.existing() {
 		f.note("requests_at_server", "1", float64(server.n))
 	}
-	if n := max(c.others, t.lab.others()); n > 0 {
+	if n := max(c.others, len(t.lab.Beside())); n > 0 {
 		f.note("other_labs", "1", float64(n))
 	}
 	f.note("span", "s", time.Duration(client.last).Seconds())

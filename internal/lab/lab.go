@@ -65,8 +65,9 @@ type Lab struct {
 	Requests map[*study.Setup]drive.Job
 	// why what a trial runs is not what the run began with; nil: not looked at
 	Same func(study.Trial) error
-	// Beside are the processes of other labs that measure on this machine at the moment; nil: nobody looks.
-	Beside func() []int
+	// Together is a file of which each lab on this machine holds a shared lock while it measures, so that they know of
+	// each other; empty: they do not.
+	Together string
 	// Bench is the name of this one among those of a fleet, Address where the others reach it, and
 	// Helpers are those that drive its servers as well, where a study asks for that.
 	Bench, Address string

@@ -48,7 +48,7 @@ type attachments struct {
 // newTrialRunner sets up one attempt. Nothing is started.
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
 	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now(), slept: l.suspended(),
-		others: l.others()}}
+		others: len(l.Beside())}}
 	places := &placement{trial: t}
 	link := &linked{trial: t, places: places}
 	sensor := &sensed{trial: t, places: places}

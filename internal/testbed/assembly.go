@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -36,7 +37,7 @@ type assembly struct {
 func (b *Testbed) assemble(p study.Plan, exe, temp string) *assembly {
 	return &assembly{bed: b, plan: p, exe: exe, temp: temp,
 		lab: &lab.Lab{Plan: p, Exe: exe, Scratch: temp, Stacks: b.needed(p), Devices: map[string]device.Device{},
-			Beside: b.Beside}}
+			Together: cmp.Or(b.Together, kernel.PIDNamespace)}}
 }
 
 // Obstacles lists everything that stands in the way of a plan on this machine, each

@@ -82,7 +82,7 @@ func bed(t *testing.T, stacks ...string) *Testbed {
 	if err := os.Chmod(temp, 0o755); err != nil { // for servers that work as another user, as below /tmp
 		t.Fatal(err)
 	}
-	o := Options{Exe: exe, Version: "test", Temp: temp, Cache: t.TempDir()}
+	o := Options{Exe: exe, Version: "test", Temp: temp, Together: temp, Cache: t.TempDir()}
 	for _, dir := range stacks {
 		o.Stacks = append(o.Stacks, Folder{Path: dir, Trusted: true})
 	}

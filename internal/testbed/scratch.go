@@ -1,15 +1,12 @@
 package testbed
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/lab"
 )
 
 // scratchPrefix begins the name of each lab's folder for temporary files; its
@@ -49,25 +46,6 @@ func NewScratch(base string) (*Scratch, error) {
 func (s *Scratch) Close() error {
 	defer s.lock.Close()
 	return os.RemoveAll(s.Dir)
-}
-
-// Beside are the processes of other labs that measure on this machine at the moment, as far as their temporary files
-// are where those of this testbed are.
-func (b *Testbed) Beside() []int {
-	var out []int
-	all, _ := filepath.Glob(filepath.Join(cmp.Or(b.Temp, os.TempDir()), scratchPrefix+"*"))
-	for _, dir := range all {
-		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), scratchPrefix), "-")
-		number, _, _ := strings.Cut(owner, ".")
-		pid, err := strconv.Atoi(number)
-		if err != nil || pid == os.Getpid() || kernel.OwnerGone(owner) {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(dir, lab.MeasuresFile)); err == nil {
-			out = append(out, pid)
-		}
-	}
-	return out
 }
 
 // sweepScratch removes this user's folders of labs that are gone. Two signs are

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/lab"
 )
 
 // Folders of labs that are gone are removed, and none else.
@@ -60,45 +59,5 @@ func TestScratchOfDeadLabsIsSwept(t *testing.T) {
 	}
 	if _, err := os.Stat(one.Dir); err == nil {
 		t.Errorf("%s is still there", one.Dir)
-	}
-}
-
-// Labs that measure beside this one are those whose process lives and says that it measures.
-func TestLabsThatMeasureBesideThisOne(t *testing.T) {
-	base := t.TempDir()
-	other := exec.Command("sleep", "600")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer other.Wait()
-	defer other.Process.Kill()
-	dead := exec.Command("true")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
-	p, err := kernel.ReadProcess(other.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	owner := fmt.Sprintf("%d.%d", other.Process.Pid, p.Began)
-	b := New(Options{Temp: base})
-	for _, x := range []struct {
-		owner    string
-		measures bool
-		want     []int
-	}{{kernel.Owner(), true, nil}, {fmt.Sprintf("%d.77", dead.Process.Pid), true, nil}, {"nobody", true, nil},
-		{owner, false, nil}, {owner, true, []int{other.Process.Pid}}} {
-		dir := filepath.Join(base, scratchPrefix+x.owner+"-123")
-		if err := os.MkdirAll(dir, 0o711); err != nil {
-			t.Fatal(err)
-		}
-		if x.measures {
-			if err := os.WriteFile(filepath.Join(dir, lab.MeasuresFile), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := b.Beside(); !slices.Equal(got, x.want) {
-			t.Errorf("%s, measures %v: got %v, want %v", x.owner, x.measures, got, x.want)
-		}
 	}
 }

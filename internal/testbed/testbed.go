@@ -34,6 +34,8 @@ type Options struct {
 	// machines; empty: where the binary lies, if that is in it.
 	Source string
 	Temp   string // folder for temporary files; empty: the system's
+	// Together is by which labs know of each other (lab.Lab.Together); empty: the processes that this one can name.
+	Together string
 	// Versions are other versions of stacks, by names of their own.
 	Versions []Version
 	// Rootless says that the caller runs this program again in a user namespace of
@@ -83,7 +85,7 @@ func Local(version string, stacks ...string) (Options, error) {
 		return Options{}, err
 	}
 	o := Options{Exe: exe, Source: os.Getenv("EDGEGAUGE_SOURCE"), Version: version, Devices: []string{"devices"},
-		Links: []string{"links"}}
+		Links: []string{"links"}, Together: os.Getenv("EDGEGAUGE_TOGETHER")}
 	for _, dir := range installed(exe, "stacks") {
 		o.Stacks = append(o.Stacks, Folder{Path: dir, Trusted: true})
 	}
