@@ -17,6 +17,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -94,7 +95,12 @@ func (x *assembly) job(s *study.Setup) (drive.Job, error) {
 	var err error
 	if q.BodyFile != "" {
 		if job.Body, err = kernel.ReadFile(x.beside(q.BodyFile), drive.MostBody); err != nil {
-			return job, fmt.Errorf("request body_file: %w", err)
+			err = fmt.Errorf("request body_file: %w", err)
+			if x.isKept() {
+				err = fmt.Errorf("%w; results do not keep it: run this where the file lies, or name it with "+
+					"--set request.body_file=PATH", err)
+			}
+			return job, err
 		}
 	}
 	if job.Method == "" {
@@ -128,13 +134,21 @@ func withPath(url, path string) string {
 	return scheme + "://" + rest + path
 }
 
-// beside is a path as the study means it: from its own folder.
+// beside is a path as the study means it: from its own folder. Results keep a study without what lies beside it: of one
+// that is read there, it is a path from the working directory, unless there is such a file.
 func (x *assembly) beside(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(filepath.Dir(x.plan.Study.File), path)
+	beside := filepath.Join(filepath.Dir(x.plan.Study.File), path)
+	if _, err := os.Lstat(beside); err != nil && x.isKept() {
+		return path
+	}
+	return beside
 }
+
+// isKept says whether the study is read from the results of an earlier run.
+func (x *assembly) isKept() bool { return store.Missing(filepath.Dir(x.plan.Study.File)) == nil }
 
 // reveal puts a secret in the place of the env:NAME or file:PATH that a value ends in.
 func (x *assembly) reveal(value string) (string, error) {

@@ -1,8 +1,11 @@
 package testbed
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -48,5 +51,50 @@ func TestServicesAreLookedForWhereTheyAreAsked(t *testing.T) {
 			len(found) > 0 && found.Here() != x.machine {
 			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
 		}
+	}
+}
+
+// Results keep a study but no file beside it. Where the study is read from them, a body is looked for beside it and
+// then where the user works; a file from there did not come with the study, and is sent on trust.
+func TestBodiesOfAStudyThatIsKept(t *testing.T) {
+	b := bed(t)
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("kept/ledger.sqlite", "")
+	write("plain/s.yaml", "")
+	const text = "study: s\nserver: {url: 'http://127.0.0.1:1/'}\nrequest: {body_file: body.json}\n"
+	sends := func(file string) (body, trust string, err error) {
+		t.Helper()
+		p, err := b.Read(t.Context(), file, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := b.assemble(p, b.Exe, b.Temp)
+		for tr := range x.treatments() {
+			job, err := x.job(tr.Setup)
+			return string(job.Body), fmt.Sprint(b.Foreign(p)), err
+		}
+		return
+	}
+	const kept = "kept/study.yaml"
+	if _, _, err := sends(kept); !strings.Contains(fmt.Sprint(err), "--set request.body_file=PATH") {
+		t.Errorf("there is none, and results do not keep it: %v", err)
+	}
+	write("body.json", "here")
+	body, trust, err := sends(kept)
+	if body != "here" || !strings.Contains(trust, "sends the file body.json") || err != nil {
+		t.Errorf("got %q, %q, %v, want that which is here, on trust", body, trust, err)
+	}
+	if _, _, err := sends("plain/s.yaml"); err == nil || strings.Contains(err.Error(), "--set") {
+		t.Errorf("a study of its own takes none from here: %v", err)
+	}
+	write("kept/body.json", "beside")
+	if body, trust, err := sends(kept); body != "beside" || strings.Contains(trust, "body.json") || err != nil {
+		t.Errorf("got %q, %q, %v, want that beside the study", body, trust, err)
 	}
 }
