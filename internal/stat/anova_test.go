@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -100,46 +99,6 @@ func TestRandomBlocksAgreeWithProjections(t *testing.T) {
 	for _, r := range oracle(t, "blocksd.csv") {
 		a := must[Anova](t)(AnalyzeVariance(tables[r["design"]], AnovaOptions{}))
 		check(t, r["design"], "sd of blocks", float64(a.BlockSD), r.f(t, "sd"))
-	}
-}
-
-func TestTwoLevelDesignsAgreeWithStatsmodels(t *testing.T) {
-	tables := designs(t, "twolevel_designs.csv")
-	for _, r := range oracle(t, "twolevel.csv") {
-		a := must[TwoLevel](t)(AnalyzeTwoLevel(tables[r["design"]], 0.9))
-		words := r["design"] + ", " + r["term"]
-		if r["term"] == "error" {
-			check(t, words, "ss", a.ErrorSS, r.f(t, "effect"))
-			check(t, words, "variation", a.ErrorPart, r.f(t, "variation"))
-			continue
-		}
-		i := slices.IndexFunc(a.Effects, func(e SignEffect) bool { return e.Term == r["term"] })
-		if i < 0 {
-			t.Fatalf("%s: no such effect", words)
-		}
-		e := a.Effects[i]
-		for figure, got := range map[string]float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi, "p": e.P,
-			"variation": e.Variation} {
-			check(t, words, figure, got, r.f(t, figure))
-		}
-	}
-}
-
-// Jain 1991, section 17.3: memory and cache, one replication. The book's own
-// figures: mean 40, effects 20, 10 and 5; 76, 19 and 5 %.
-func TestTwoLevelDesignOfJain(t *testing.T) {
-	tab := Table{Factors: []string{"memory", "cache"}, Rows: []Row{
-		{[]string{"4", "1"}, "", 15}, {[]string{"16", "1"}, "", 45}, {[]string{"4", "2"}, "", 25},
-		{[]string{"16", "2"}, "", 75}}}
-	a := must[TwoLevel](t)(AnalyzeTwoLevel(tab, 0.95))
-	want := map[string][2]float64{"": {40, 0}, "memory": {20, 76}, "cache": {10, 19}, "memory:cache": {5, 5}}
-	for _, e := range a.Effects {
-		if !near(e.Effect, want[e.Term][0]) || e.Term != "" && math.Round(100*e.Variation) != want[e.Term][1] {
-			t.Errorf("%q: got %v with %v of the variation, want %v", e.Term, e.Effect, e.Variation, want[e.Term])
-		}
-	}
-	if len(a.Warnings) != 1 || !errors.Is(a.Warnings[0], ErrTooFew) {
-		t.Errorf("one replication: warnings %v", a.Warnings)
 	}
 }
 

@@ -29,10 +29,6 @@ func TestChecksAgreeWithScipy(t *testing.T) {
 				tab.Rows = append(tab.Rows, Row{Block: string(rune('A' + i/5))})
 			}
 			got, err = trendWithin(a, tab)
-		case "stationary":
-			var c Comparison
-			c, err = Stationary(a, 0.95)
-			got = Test{Statistic: c.center / c.se, P: c.P}
 		}
 		words := r["check"] + ", " + r["words"]
 		if err != nil {
@@ -86,12 +82,6 @@ func TestChecksRefuse(t *testing.T) {
 		if got, err := c.do(); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %+v, %v; want %v", c.words, got, err, c.want)
 		}
-	}
-	if c, err := Stationary(make([]int64, 29), 0.95); !errors.Is(err, ErrTooFew) {
-		t.Errorf("stationary of 29: got %+v, %v", c, err)
-	}
-	if c, err := Stationary([]float64{31: nan}, 0.95); !errors.Is(err, ErrNotFinite) {
-		t.Errorf("stationary with NaN: got %+v, %v", c, err)
 	}
 	if _, _, err := Thirds([]int64{1, 2}); !errors.Is(err, ErrTooFew) {
 		t.Errorf("thirds of two: %v", err)

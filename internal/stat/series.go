@@ -21,42 +21,6 @@ func Thirds[T Value](xs []T) (first, last float64, err error) {
 	return first, last, nil
 }
 
-// batches per third: few and long, so that neighbouring requests, which
-// resemble each other, fall into one batch.
-const batches = 5
-
-// Stationary compares the last third of one trial's series with the first:
-// ratio of means if all batches are positive, else difference. It compares
-// batch means (5 a third, Welch), because requests that follow each other are
-// alike and a test of single requests would find a difference in any trial.
-// Batches shorter than the time such likeness lasts raise false alarms:
-// doc/method.md has the figures.
-func Stationary[T Value](xs []T, confidence float64) (Comparison, error) {
-	if len(xs) < 6*batches {
-		return Comparison{}, fmt.Errorf("%w: %d values are too few to show whether a trial is stationary; %d suffice",
-			ErrTooFew,
-			len(xs), 6*batches)
-	}
-	length := len(xs) / 3 / batches
-	means := func(xs []T) []float64 {
-		out := make([]float64, batches)
-		for i := range out {
-			out[i], _, _ = center(xs[i*length : (i+1)*length])
-		}
-		return out
-	}
-	first, last := means(xs), means(xs[len(xs)-batches*length:])
-	for _, m := range append(append([]float64(nil), first...), last...) {
-		if !isFinite(m) {
-			return Comparison{}, whichNotFinite(xs)
-		}
-		if m <= 0 {
-			return DifferenceWelch(last, first, confidence)
-		}
-	}
-	return RatioWelch(last, first, confidence)
-}
-
 // OrderEffects tests, from a table with blocks whose rows stand in the order
 // they were run, whether a trial's place in its block matters, and whether the
 // treatment run before it does (the first of a block has none). Both are F

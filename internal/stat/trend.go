@@ -7,6 +7,16 @@ import (
 	"slices"
 )
 
+// A Test is the outcome of a test that has no interval.
+type Test struct {
+	Name      string
+	Statistic float64
+	P         float64 // of a statistic this far out under no effect
+	Exact     bool    // P is from the permutation distribution, ties included
+	Method    string  // which distribution, and when it is used
+	Warnings  []error
+}
+
 // A kendall is the score of a series: pairs that rise less pairs that fall.
 type kendall struct{ score, pairs, tied, variance float64 }
 
@@ -131,4 +141,35 @@ func trendWithin(residuals []float64, t Table) (Test, error) {
 	// Small blocks make a score that goes in coarse steps of 2.
 	got.P = min(1, 2*normalUpper(max(0, math.Abs(sum.score)-1)/math.Sqrt(sum.variance)))
 	return got, nil
+}
+
+// doubledRanks returns twice the midrank of each value, which is whole, and
+// the sizes of the groups of equal values, ascending by value.
+func doubledRanks(xs []float64) (ranks, ties []int) {
+	order := make([]int, len(xs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		if xs[i] < xs[j] {
+			return -1
+		}
+		if xs[i] > xs[j] {
+			return 1
+		}
+		return 0
+	})
+	ranks = make([]int, len(xs))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && xs[order[j]] == xs[order[i]] {
+			j++
+		}
+		for _, at := range order[i:j] {
+			ranks[at] = i + 1 + j
+		}
+		ties = append(ties, j-i)
+		i = j
+	}
+	return ranks, ties
 }
