@@ -41,6 +41,7 @@ func openTasmota(ctx context.Context, arg string, o Options) (Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.basic = true // it asks for a password by an answer of its own
 	if _, err := p.readTasmota(ctx); err != nil {
 		return nil, err
 	}
@@ -57,6 +58,9 @@ type plugClient struct {
 	http  *http.Client
 	base  string        // address without a slash at its end, and without the login
 	login *url.Userinfo // nil: none
+	// How the plug wants to see the password: it said so, or is known to. Neither: it was not asked yet.
+	basic  bool
+	digest *digest
 }
 
 // PasswordOf finds where the address of a plug says that its password is to be
@@ -150,25 +154,52 @@ func loginFrom(u *url.URL) (*url.Userinfo, error) {
 	return url.UserPassword(user, password), nil
 }
 
+// ask sends a request, and where it is refused once more, with what the plug asks for.
+func (p *plugClient) ask(ctx context.Context, address string) (*http.Response, error) {
+	res, err := p.send(ctx, address)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || p.login == nil {
+		return res, err
+	}
+	if d := digestOf(res.Header.Values("WWW-Authenticate")); d != nil { // anew: a nonce is good for some time, or once
+		p.digest, p.basic = d, false
+	} else if !p.basic {
+		p.digest, p.basic = nil, true
+	} else {
+		return res, nil
+	}
+	res.Body.Close()
+	return p.send(ctx, address)
+}
+
+func (p *plugClient) send(ctx context.Context, address string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case p.login == nil:
+	case p.digest != nil:
+		req.Header.Set("Authorization", p.digest.answer(p.login, req.URL.RequestURI()))
+	case p.basic:
+		password, _ := p.login.Password()
+		req.SetBasicAuth(p.login.Username(), password)
+	}
+	return p.http.Do(req)
+}
+
 // get asks for a small JSON document.
 func (p *plugClient) get(ctx context.Context, address string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	if p.login != nil {
-		password, _ := p.login.Password()
-		req.SetBasicAuth(p.login.Username(), password)
-	}
-	res, err := p.http.Do(req)
+	res, err := p.ask(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	switch {
+	case res.StatusCode == http.StatusUnauthorized && p.login != nil:
+		return fatal{fmt.Errorf("%s does not take this password, or this user name", address)}
 	case res.StatusCode == http.StatusUnauthorized:
 		return fatal{fmt.Errorf("%s requires a password; add ?password=env:VARIABLE to the plug's address (doc/energy.md)",
 			address)}
