@@ -178,7 +178,7 @@ func (p publishing) lacks() []string {
 }
 
 // keep writes a copy of results without raw files and returns its name.
-func (a *app) keep(_ context.Context, dirs []string, p publishing, _ time.Time) (string, error) {
+func (a *app) keep(ctx context.Context, dirs []string, p publishing, _ time.Time) (string, error) {
 	if len(dirs) > 1 || len(p.authors) > 0 || p.license+p.title+p.description != "" {
 		return "", exit{exitUsage, errors.New("--without-raw copies one results directory, and takes no option but --out " +
 			"and --except")}
@@ -200,7 +200,10 @@ func (a *app) keep(_ context.Context, dirs []string, p publishing, _ time.Time) 
 	}
 	defer s.Close()
 	writes()
-	if err := s.Keep(out, p.except...); err != nil {
+	if err := s.Keep(ctx, out, p.except...); err != nil {
+		if ctx.Err() != nil {
+			return "", exit{exitUnmeasured, errors.New("stopped")}
+		}
 		if badPlace(err) || errors.Is(err, store.ErrExists) {
 			return "", exit{exitUsage, fmt.Errorf("--out: %w", err)}
 		}

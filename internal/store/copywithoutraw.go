@@ -39,8 +39,8 @@ func RawFolders() []string { return slices.Clone(kinds) }
 // facts (those of benches, too), plan and ledger, Besides, and of each treatment's first valid trial what its
 // programs said of themselves. Of the raw files only those in the folders named by
 // raw are copied, and no logs; the copy says what it leaves out, and is complete
-// without it. It cannot be resumed.
-func (s *Store) Keep(dir string, raw ...string) (err error) {
+// without it. It cannot be resumed. When ctx ends, nothing is left of it.
+func (s *Store) Keep(ctx context.Context, dir string, raw ...string) (err error) {
 	dir = filepath.Clean(dir) // of "kept/" the folder beside is wanted, not one inside
 	if err := checkPlace(dir); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Store) Keep(dir string, raw ...string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.copyInto(temp, append(names, rows...)); err != nil {
+	if err := s.copyInto(ctx, temp, append(names, rows...)); err != nil {
 		return err
 	}
 	if err := s.keepLedger(filepath.Join(temp, ledgerFile), raw); err != nil {
@@ -118,7 +118,7 @@ func sweepApart(beside string) {
 
 // copyInto copies files of the directory, durably. What leads out of it, as a link does, is not copied: a copy is given
 // away.
-func (s *Store) copyInto(dir string, names []string) error {
+func (s *Store) copyInto(ctx context.Context, dir string, names []string) error {
 	from, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return err
@@ -126,6 +126,9 @@ func (s *Store) copyInto(dir string, names []string) error {
 	defer from.Close()
 	folders := map[string]bool{}
 	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		text, err := readPlain(from, name)
 		if errors.Is(err, errNotPlain) {
 			return fail(ErrForeign, "%s: a link, a pipe or similar, which may lead out of these results; remove it, or put the "+

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
@@ -20,7 +21,7 @@ func TestKeep(t *testing.T) {
 	ready := filepath.Join(s.TrialDir(1, 1), readyFile)
 	ok(t, os.WriteFile(ready, []byte("{}"), 0o644))
 	dir := filepath.Join(t.TempDir(), "below", "kept")
-	ok(t, s.Keep(dir))
+	ok(t, s.Keep(t.Context(), dir))
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -50,7 +51,7 @@ func TestKeep(t *testing.T) {
 	if leftOut, err := s.LeftOut(); err != nil || leftOut != nil {
 		t.Errorf("the original leaves out %v, %v", leftOut, err)
 	}
-	if err := s.Keep(dir); !errors.Is(err, ErrExists) {
+	if err := s.Keep(t.Context(), dir); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v, want ErrExists", err)
 	}
 	if _, err := Open(dir, header(4)); !errors.Is(err, ErrChanged) {
@@ -72,7 +73,7 @@ func TestKeepHasTheAnswers(t *testing.T) {
 	}
 	ok(t, os.WriteFile(s.path("notes.txt"), []byte("mine"), 0o644))
 	dir := filepath.Join(t.TempDir(), "kept")
-	ok(t, s.Keep(dir))
+	ok(t, s.Keep(t.Context(), dir))
 	for _, name := range besides {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != name {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -83,7 +84,7 @@ func TestKeepHasTheAnswers(t *testing.T) {
 	}
 	ok(t, os.Remove(s.path(besides[0])))
 	ok(t, os.Symlink("/etc/hostname", s.path(besides[0])))
-	if err := s.Keep(dir + "2"); !errors.Is(err, ErrForeign) {
+	if err := s.Keep(t.Context(), dir+"2"); !errors.Is(err, ErrForeign) {
 		t.Errorf("a link: %v", err)
 	}
 }
@@ -121,7 +122,7 @@ func TestKeepIsDurable(t *testing.T) {
 		return syncDir(dir)
 	}
 	dir, n := filepath.Join(t.TempDir(), "kept"), 0
-	ok(t, s.Keep(dir, "exchanges"))
+	ok(t, s.Keep(t.Context(), dir, "exchanges"))
 	ok(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		n++
 		if name := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/"); !synced[name] {
@@ -139,7 +140,7 @@ func TestKeepComparesWhatIsThere(t *testing.T) {
 	s := create(t, 1)
 	ok(t, write(t, s, 1, 10).Commit(results, quality))
 	dir := filepath.Join(t.TempDir(), "kept")
-	ok(t, s.Keep(dir))
+	ok(t, s.Keep(t.Context(), dir))
 	kept := must[*Store](t)(OpenReadOnly(dir))
 	defer kept.Close()
 	raw, err := filepath.Glob(s.path("exchanges/*"))
@@ -167,7 +168,7 @@ func TestKeepWithRequests(t *testing.T) {
 		ok(t, write(t, s, trial+1, 10).Commit(results, quality))
 	}
 	dir := filepath.Join(t.TempDir(), "kept")
-	ok(t, s.Keep(dir, "exchanges"))
+	ok(t, s.Keep(t.Context(), dir, "exchanges"))
 	kept := must[*Store](t)(OpenReadOnly(dir))
 	defer kept.Close()
 	if leftOut, err := kept.LeftOut(); err != nil || slices.Contains(leftOut, "exchanges") ||
@@ -194,7 +195,7 @@ func TestKeepWithRequests(t *testing.T) {
 	if found := kept.Verify(); len(found) != 1 || !errors.Is(found[0], ErrMissing) {
 		t.Errorf("a missing file of requests: got %v", found)
 	}
-	if err := s.Keep(filepath.Join(t.TempDir(), "kept"), "trials"); err == nil {
+	if err := s.Keep(t.Context(), filepath.Join(t.TempDir(), "kept"), "trials"); err == nil {
 		t.Error("logs were taken for raw files")
 	}
 }
@@ -205,7 +206,7 @@ func TestKeepCopiesNothingFromElsewhere(t *testing.T) {
 	ok(t, write(t, s, 1, 10).Commit(results, quality))
 	must[sql.Result](t)(s.db.Exec("UPDATE files SET path = 'exchanges/../../' || path WHERE kind = 'exchanges'"))
 	dir := filepath.Join(t.TempDir(), "kept")
-	if err := s.Keep(dir, "exchanges"); !errors.Is(err, ErrCorrupt) {
+	if err := s.Keep(t.Context(), dir, "exchanges"); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("got %v, want ErrCorrupt", err)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -223,7 +224,7 @@ func TestKeepStaysInItsDirectory(t *testing.T) {
 			"facts, facts_sha256 FROM runs", name))
 		above := t.TempDir()
 		dir := filepath.Join(above, "below", "kept")
-		if err := s.Keep(dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "run 2") {
+		if err := s.Keep(t.Context(), dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "run 2") {
 			t.Errorf("%q: got %v, want ErrCorrupt", name, err)
 		}
 		if found := errors.Join(s.Verify()...); !errors.Is(found, ErrCorrupt) {
@@ -247,7 +248,7 @@ func TestKeepFollowsNoLinks(t *testing.T) {
 		ok(t, os.Rename(s.path(name), elsewhere))
 		ok(t, os.Symlink(elsewhere, s.path(name)))
 		dir := filepath.Join(t.TempDir(), "kept")
-		if err := s.Keep(dir, "exchanges"); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), name) {
+		if err := s.Keep(t.Context(), dir, "exchanges"); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want ErrForeign", name, err)
 		}
 		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -264,4 +265,25 @@ func rowsOf(t *testing.T, s *Store) int {
 		n++
 	}
 	return n
+}
+
+// A copy that is stopped in the middle leaves nothing.
+func TestKeepStops(t *testing.T) {
+	s := create(t, 1)
+	ok(t, write(t, s, 1, 10).Commit(results, quality))
+	ctx, cancel := context.WithCancel(t.Context())
+	wrote := 0
+	s.create = func(path string) (diskFile, error) {
+		if wrote++; wrote == 2 {
+			cancel()
+		}
+		return createFile(path)
+	}
+	above := t.TempDir()
+	if err := s.Keep(ctx, filepath.Join(above, "kept"), "exchanges"); !errors.Is(err, context.Canceled) || wrote != 2 {
+		t.Errorf("got %v after %d files, want that it is stopped after two", err, wrote)
+	}
+	if left := must[[]os.DirEntry](t)(os.ReadDir(above)); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }

@@ -17,7 +17,7 @@ func TestKeepBesideOthers(t *testing.T) {
 	mine := filepath.Join(above, "kept"+partialSuffix, "mine")
 	ok(t, os.Mkdir(filepath.Dir(mine), 0o755))
 	ok(t, os.WriteFile(mine, nil, 0o644))
-	ok(t, s.Keep(filepath.Join(above, "kept")+"/"))
+	ok(t, s.Keep(t.Context(), filepath.Join(above, "kept")+"/"))
 	if _, err := os.Stat(mine); err != nil {
 		t.Error(err)
 	}
@@ -54,5 +54,5 @@ func TestKeepSweepsWhatIsLeft(t *testing.T) {
 			}
 		}()
 	}
-	ok(t, s.Keep(filepath.Join(above, "kept")))
+	ok(t, s.Keep(t.Context(), filepath.Join(above, "kept")))
 }

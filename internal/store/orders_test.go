@@ -197,7 +197,7 @@ func TestOrdersAreDrawnOnce(t *testing.T) {
 	}
 	read := must[*Store](t)(OpenReadOnly(dir))
 	defer read.Close()
-	ok(t, read.Keep(dir+"-copy"))
+	ok(t, read.Keep(t.Context(), dir+"-copy"))
 	if _, err := os.Stat(filepath.Join(dir+"-copy", trialsDir, trialName(1, second.Attempt), readyFile)); err != nil {
 		t.Errorf("a copy lacks what the programs of the valid attempt said: %v", err)
 	}

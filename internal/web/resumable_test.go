@@ -19,7 +19,7 @@ func TestAPageResumesOnlyWhatRunDoes(t *testing.T) {
 	ok(t, l.kept.Close())
 	plain, _, err := fabricated.Create(filepath.Join(l.dir, "plain/001"), fabricated.Study(2, 2, 20))
 	ok(t, err)
-	ok(t, plain.Keep(filepath.Join(l.dir, "copy/001")))
+	ok(t, plain.Keep(t.Context(), filepath.Join(l.dir, "copy/001")))
 	ok(t, plain.Close())
 	search, _, err := fabricated.Create(filepath.Join(l.dir, "search/001"), fabricated.Study(2, 2, 20))
 	ok(t, err)
