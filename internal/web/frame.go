@@ -117,13 +117,8 @@ type faultView struct {
 	Text string
 }
 
-// write renders a page whole before it is sent: what fails half-way is no page.
-func (s *Server) write(w http.ResponseWriter, name string, v any) {
-	text, err := rendered(name, v)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+// write sends a page that was rendered whole: what fails half-way is no page.
+func (s *Server) write(w http.ResponseWriter, text string) {
 	s.ready(w) // making it may have taken long
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, text) // the browser went away

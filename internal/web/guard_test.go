@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -340,4 +341,38 @@ func FuzzAddress(f *testing.F) {
 			t.Errorf("%q: %d: %.300s", to, w.Code, w.Body)
 		}
 	})
+}
+
+// A stuckReader takes nothing of an answer until it is let.
+type stuckReader struct {
+	http.ResponseWriter
+	reads chan struct{}
+}
+
+func (w stuckReader) Write(b []byte) (int, error) {
+	<-w.reads
+	return len(b), nil
+}
+
+// Readers that have stopped to read their page, more of them than there are CPUs, keep nobody waiting.
+func TestSlowReadersKeepNobodyWaiting(t *testing.T) {
+	s := served(t, Options{Folders: []string{t.TempDir()}})
+	reads, made := make(chan struct{}), make(chan struct{}, cap(s.busy)+1)
+	page := s.page(func(r *http.Request) (string, any, error) {
+		made <- struct{}{}
+		return "fault", faultView{s.frame(r, "x"), "x"}, nil
+	})
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer close(reads)
+	for range cap(s.busy) + 1 {
+		all.Go(func() {
+			page(stuckReader{httptest.NewRecorder(), reads}, httptest.NewRequest(http.MethodGet, "/", nil))
+		})
+		select {
+		case <-made:
+		case <-time.After(time.Minute):
+			t.Fatal("a page is not made, since others are not read")
+		}
+	}
 }

@@ -56,11 +56,12 @@ type Server struct {
 	exported
 	streams  chan struct{}
 	busy     chan struct{} // as many as are rendered at once
+	readers  chan struct{} // of pages
 	patience time.Duration // see slowReader
 }
 
-// mostStreams is how many pages may watch at once.
-const mostStreams = 64
+// How many pages may watch at once, and how many may be read.
+const mostStreams, mostReaders = 64, 64
 
 // New opens the folders. Close releases them.
 func New(o Options) (*Server, error) {
@@ -68,7 +69,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("pages that start studies need a token, a testbed and a folder for results")
 	}
 	s := &Server{Options: o, streams: make(chan struct{}, mostStreams), busy: make(chan struct{}, runtime.NumCPU()),
-		patience: slowReader}
+		readers: make(chan struct{}, mostReaders), patience: slowReader}
 	for _, path := range o.Folders {
 		f, err := openFolder(path)
 		if err != nil {
@@ -188,23 +189,42 @@ func notFound(format string, args ...any) error {
 // unreadable is a fault of the results: a page cannot be made of them.
 func unreadable(err error) error { return fault{http.StatusUnprocessableEntity, err.Error()} }
 
-// page renders what a function returns, or says why there is nothing. At most as many
-// as there are CPUs are made at once.
+// page answers with what a function returns, or says why there is nothing. A reader holds a page for as long as it
+// takes to read it: so many at once.
 func (s *Server) page(view func(*http.Request) (string, any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
-		case s.busy <- struct{}{}:
-			defer func() { <-s.busy }()
+		case s.readers <- struct{}{}:
+			defer func() { <-s.readers }()
 		case <-r.Context().Done():
 			return
 		}
-		name, v, err := view(r)
-		if err != nil {
+		if text, err := s.made(r, view); err != nil {
 			s.refuse(w, r, err)
-			return
+		} else {
+			s.write(w, text)
 		}
-		s.write(w, name, v)
 	}
+}
+
+// made renders a page. At most as many as there are CPUs are made at once; those that read them slowly keep no others
+// waiting.
+func (s *Server) made(r *http.Request, view func(*http.Request) (string, any, error)) (string, error) {
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-r.Context().Done():
+		return "", r.Context().Err()
+	}
+	name, v, err := view(r)
+	if err != nil {
+		return "", err
+	}
+	text, err := rendered(name, v)
+	if err != nil {
+		err = fault{http.StatusInternalServerError, err.Error()}
+	}
+	return text, err
 }
 
 // refuse says why there is no page.
