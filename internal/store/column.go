@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"io"
 	"slices"
 
@@ -11,10 +12,10 @@ import (
 
 // Columns reads single columns of one side's exchanges, without making rows.
 type Columns struct {
-	f        *rawFile
-	side     measure.Side
-	answered []bool // by row: no failure and, at the client, a response
-	n        int    // rows answered
+	f    *rawFile
+	side measure.Side
+	lost []byte // by row; 0: answered, which is no failure and, at the client, a response
+	n    int    // rows answered
 }
 
 // Columns opens one side's exchanges of a trial's valid attempt. Close it.
@@ -33,26 +34,26 @@ func (s *Store) Columns(trial int, side measure.Side) (*Columns, error) {
 
 func newColumns(f *rawFile, side measure.Side) (*Columns, error) {
 	c := &Columns{f: f, side: side}
-	failed, err := f.present("failure")
-	if err != nil {
+	if err := f.levels("failure", func(levels []byte) { c.lost = append(c.lost, levels...) }); err != nil {
 		return nil, err
 	}
-	done := failed
 	if side == measure.Client {
-		if done, err = f.present("done_ns"); err != nil {
+		row := 0
+		err := f.levels("done_ns", func(levels []byte) {
+			if bytes.IndexByte(levels, 0) >= 0 {
+				for i, level := range levels {
+					if level == 0 {
+						c.lost[row+i] = 1
+					}
+				}
+			}
+			row += len(levels)
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
-	if len(done) != len(failed) {
-		return nil, f.unreadable(io.ErrUnexpectedEOF)
-	}
-	c.answered = failed
-	for i := range failed {
-		c.answered[i] = !failed[i] && (side != measure.Client || done[i])
-		if c.answered[i] {
-			c.n++
-		}
-	}
+	c.n = bytes.Count(c.lost, []byte{0})
 	return c, nil
 }
 
@@ -60,7 +61,7 @@ func newColumns(f *rawFile, side measure.Side) (*Columns, error) {
 func (c *Columns) Close() error { return c.f.Close() }
 
 // Rows is the number of exchanges recorded.
-func (c *Columns) Rows() int { return len(c.answered) }
+func (c *Columns) Rows() int { return len(c.lost) }
 
 // Answered is how many of them got a right response; the others failed.
 func (c *Columns) Answered() int { return c.n }
@@ -94,38 +95,22 @@ func (c *Columns) Read(dst []int64, name string) ([]int64, error) {
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, c.n)[:start+c.n]
-	clear(dst[start:])
 	for i, column := range columns {
 		if _, there := c.f.Schema().Lookup(column); rare && !there {
 			return dst[:start], fail(ErrNoData, "%s: older than the column %q", c.f.name, column)
 		}
-		if err := c.add(dst[start:], column, 1-2*int64(i)); err != nil {
+		if err := c.take(dst[start:], column, i > 0); err != nil {
 			return dst[:start], err
 		}
 	}
 	return dst, nil
 }
 
-// add adds a column's values, times sign, to those of the answered rows.
-func (c *Columns) add(to []int64, column string, sign int64) error {
-	n, err := c.each(column, func(at int, values []int64) {
-		to := to[at : at+len(values)]
-		for i, v := range values {
-			to[i] += sign * v
-		}
-	})
-	if err == nil && n == 0 && c.n > 0 {
-		err = fail(ErrNoData, "%s: the %s does not record %q", c.f.name, c.side, column)
-	}
-	return err
-}
-
-// each calls f with the values of the answered rows, numbered from 0, and
-// returns how many there were; rows where the column is null are passed over.
-func (c *Columns) each(column string, f func(at int, values []int64)) (n int, err error) {
-	row, answered := 0, 0
-	all := c.n == len(c.answered)
-	err = c.f.pages(column, func(p parquet.Page) {
+// take sets to to a column's values in the answered rows, or subtracts them; those that are null are 0.
+func (c *Columns) take(to []int64, column string, subtract bool) error {
+	row, answered, n := 0, 0, 0
+	all := c.n == len(c.lost)
+	err := c.f.pages(column, func(p parquet.Page) {
 		data, levels := p.Data(), p.DefinitionLevels()
 		values := data.Int64()
 		rows := len(levels)
@@ -133,44 +118,60 @@ func (c *Columns) each(column string, f func(at int, values []int64)) (n int, er
 			rows = len(values)
 		}
 		if all && rows == len(values) { // as nearly always: no row failed, and none is null
-			f(answered, values)
+			if to := to[row : row+rows]; subtract {
+				for i, v := range values {
+					to[i] -= v
+				}
+			} else {
+				copy(to, values)
+			}
 			n, answered, row = n+rows, answered+rows, row+rows
 			return
 		}
 		k := 0
-		for i := range rows {
+		for i, lost := range c.lost[row : row+rows] {
+			var v int64
 			there := len(levels) == 0 || levels[i] > 0
-			if c.answered[row] {
-				if there {
-					f(answered, values[k:k+1])
-					n++
-				}
-				answered++
-			}
 			if there {
+				v = values[k]
 				k++
 			}
-			row++
+			if lost != 0 {
+				continue
+			}
+			if subtract {
+				to[answered] -= v
+			} else {
+				to[answered] = v
+			}
+			if answered++; there {
+				n++
+			}
 		}
+		row += rows
 	})
-	if err == nil && row != len(c.answered) {
-		err = c.f.unreadable(io.ErrUnexpectedEOF)
+	switch {
+	case err != nil:
+		return err
+	case row != len(c.lost):
+		return c.f.unreadable(io.ErrUnexpectedEOF)
+	case n == 0 && c.n > 0:
+		return fail(ErrNoData, "%s: the %s does not record %q", c.f.name, c.side, column)
 	}
-	return n, err
+	return nil
 }
 
-// present tells for each row whether an optional column has a value there.
-func (f *rawFile) present(column string) ([]bool, error) {
-	var all []bool
+// levels calls see with the levels of an optional column, page by page: by row, 0 if it has no value there.
+func (f *rawFile) levels(column string, see func([]byte)) error {
+	rows := int64(0)
 	err := f.pages(column, func(p parquet.Page) {
-		for _, level := range p.DefinitionLevels() {
-			all = append(all, level > 0)
-		}
+		see(p.DefinitionLevels())
+		rows += int64(len(p.DefinitionLevels()))
 	})
-	if err == nil && int64(len(all)) != f.NumRows() {
+	if err == nil && rows != f.NumRows() {
 		err = f.unreadable(io.ErrUnexpectedEOF)
 	}
-	return all, err
+	return err
 }
 
 // pages calls see with each page of a column. A page is only good meanwhile.
