@@ -40,18 +40,24 @@ func binFrom(bin int) int64 {
 }
 
 func (h *histogram) add(values []int64) {
-	for _, v := range values {
-		b := binOf(v)
-		if b >= len(h.counts) {
-			h.counts = append(h.counts, make([]int64, b+1-len(h.counts))...)
-		}
-		h.counts[b]++
-		if h.n == 0 {
-			h.lo, h.hi = v, v
-		}
-		h.lo, h.hi = min(h.lo, v), max(h.hi, v)
-		h.n++
+	if len(values) == 0 {
+		return
 	}
+	lo, hi := values[0], values[0]
+	for _, v := range values {
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	if b := binOf(hi); b >= len(h.counts) {
+		h.counts = append(h.counts, make([]int64, b+1-len(h.counts))...)
+	}
+	counts := h.counts
+	for _, v := range values {
+		counts[binOf(v)]++
+	}
+	if h.n == 0 {
+		h.lo, h.hi = lo, hi
+	}
+	h.lo, h.hi, h.n = min(h.lo, lo), max(h.hi, hi), h.n+int64(len(values))
 }
 
 func (h *histogram) merge(o *histogram) {
