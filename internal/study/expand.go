@@ -22,6 +22,7 @@ const maxTreatments = 100_000
 // A treatment is one level of every factor, with all that follows from it.
 type treatment struct {
 	words     []Word
+	levels    []int // of each factor, the word's
 	setup     *Setup
 	placement string // as the study gives it
 }
@@ -110,7 +111,7 @@ func (b *builder) treatment(top Pos, cell []int) treatment {
 	if !bad {
 		t.check()
 	}
-	return treatment{words, &setup, t.sets["placement"].Value.Text}
+	return treatment{words, slices.Clone(cell), &setup, t.sets["placement"].Value.Text}
 }
 
 // twins reports treatments that differ in no setting: one level says what is the default, and another nothing; or one

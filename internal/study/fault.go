@@ -59,14 +59,10 @@ func (p Plan) given(t Trial) map[string]placed {
 	for _, s := range p.Study.Fixed {
 		sets[s.Key] = placed{s, -1, ""}
 	}
-	for i, f := range p.Study.Factors {
-		for _, l := range f.Levels {
-			if l.Word != t.Treatment[i] {
-				continue
-			}
-			for _, s := range l.Sets {
-				sets[s.Key] = placed{s, i, l.Text}
-			}
+	for i, level := range p.Study.treatments[t.Cell].levels {
+		l := p.Study.Factors[i].Levels[level]
+		for _, s := range l.Sets {
+			sets[s.Key] = placed{s, i, l.Text}
 		}
 	}
 	return sets

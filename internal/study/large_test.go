@@ -3,8 +3,12 @@ package study
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // What an exclusion names is found among many levels without looking at each of them, whatever words it uses.
@@ -52,4 +56,37 @@ func TestAliasesOfLongTexts(t *testing.T) {
 		}
 	}
 	t.Errorf("it is not refused for its size; the first fault is %.100v", found[0])
+}
+
+// Where a study gives a trial's setting is found without looking at every level: check asks for each treatment.
+func TestPlaceAmongManyLevels(t *testing.T) {
+	asked := func(levels int) time.Duration {
+		var list []string
+		for i := range levels {
+			list = append(list, strconv.Itoa(i+1))
+		}
+		s, err := Parse("a.yaml", fmt.Appendf(nil, "study: a\nservice: monitor\nstack: soap\nfactors: {requests: [%s]}\n"+
+			"design: {replications: 1}\n", strings.Join(list, ", ")), vocabulary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Expand(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := kernel.OwnCPUTime()
+		for i := range 2000 {
+			trial := p.Trials[i%levels]
+			if at, ok := p.Place(trial, "requests"); !ok || at != trial.Treatment[0].Pos {
+				t.Fatalf("%v, %t", at, ok)
+			}
+			if _, ok := p.Place(trial, "server.url"); ok {
+				t.Fatal("a setting that the study does not give has a place")
+			}
+		}
+		return kernel.OwnCPUTime() - began
+	}
+	if few, many := asked(10), asked(20_000); many > 30*few+100*time.Millisecond {
+		t.Errorf("%v among 20,000 levels, %v among 10", many, few)
+	}
 }

@@ -24,8 +24,9 @@ func (x *assembly) seeDescriptors() {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return
 	}
+	free := freeFiles()
 	for t := range x.treatments() {
-		if what, advice := tooManyFiles(t.Setup, int(min(limit.Max, 1<<30)), freeFiles()); what != "" {
+		if what, advice := tooManyFiles(t.Setup, int(min(limit.Max, 1<<30)), free); what != "" {
 			x.lack(t, what, advice, "devices")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/service"
@@ -185,11 +186,16 @@ func goVersion() string {
 	return "unknown"
 }
 
-func find(name string) (kind, bool) {
+// known are the kinds by their names, with and without the prefix: whoever checks a plan asks for each treatment.
+var known = sync.OnceValue(func() map[string]kind {
+	all := map[string]kind{}
 	for _, k := range kinds() {
-		if Prefix+k.name == name || k.name == name {
-			return k, true
-		}
+		all[k.name], all[Prefix+k.name] = k, k
 	}
-	return kind{}, false
+	return all
+})
+
+func find(name string) (kind, bool) {
+	k, ok := known()[name]
+	return k, ok
 }
