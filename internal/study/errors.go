@@ -42,14 +42,22 @@ func fault(pos Pos, what, advice string) Error { return Error{Pos: pos, What: wh
 
 func (e *Error) Error() string { return e.text() }
 
+// MostShown is how many faults are shown to a person: more would help nobody.
+const MostShown = 200
+
 // Errors are all the faults of a study, in the order of their positions, those
 // of the command line last.
 type Errors []*Error
 
+// Error has a line for each, but of very many the first ones only, and how many more there are.
 func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, x := range e {
+	first := e[:min(len(e), MostShown)]
+	lines := make([]string, len(first))
+	for i, x := range first {
 		lines[i] = x.Error()
+	}
+	if more := len(e) - len(first); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -94,7 +94,7 @@ func (b *builder) noFactor(name Word) bool {
 func (b *builder) clause(f int, values []*node) (Clause, bool) {
 	factor, c, ok := b.study.Factors[f], Clause{Factor: f}, true
 	for _, v := range values {
-		if len(b.errs.list) >= manyErrors {
+		if len(b.errs.list) >= MostShown {
 			return c, false
 		}
 		i := b.levelIndex(f, v)

@@ -13,9 +13,6 @@ const MaxTrials = 200_000
 // MostText is the size in bytes of a study file.
 const MostText = 16 << 20
 
-// manyErrors is where the check of more treatments would not help anybody.
-const manyErrors = 200
-
 // maxTreatments is the most that a study may want.
 const maxTreatments = 100_000
 
@@ -43,7 +40,7 @@ func (b *builder) expand(root *node) {
 				"use fewer factors or levels, or exclude more")
 			return
 		}
-		if !b.broken && len(b.errs.list) < manyErrors {
+		if !b.broken && len(b.errs.list) < MostShown {
 			b.study.treatments = append(b.study.treatments, b.treatment(root.pos, cell))
 		}
 	}
@@ -137,7 +134,7 @@ func (b *builder) twins() {
 		}
 	}
 	for i, t := range all {
-		if one, twin := twins[i]; twin && len(b.errs.list) < manyErrors {
+		if one, twin := twins[i]; twin && len(b.errs.list) < MostShown {
 			b.twin(all[one], t, twins)
 		}
 	}

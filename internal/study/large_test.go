@@ -90,3 +90,23 @@ func TestPlaceAmongManyLevels(t *testing.T) {
 		t.Errorf("%v among 20,000 levels, %v among 10", many, few)
 	}
 }
+
+// Of very many faults the first are shown, and how many there are besides; the list has all.
+func TestManyFaultsAreCounted(t *testing.T) {
+	text := "study: a\nservice: monitor\nstack: soap\n"
+	for i := range 1000 {
+		text += fmt.Sprintf("unknown%d: 1\n", i)
+	}
+	_, err := Parse("a.yaml", []byte(text), vocabulary())
+	var found Errors
+	if !errors.As(err, &found) || len(found) != 1000 {
+		t.Fatalf("%d faults, want 1000", len(found))
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if n := len(lines); n != MostShown+1 || lines[n-1] != "and 800 more" || lines[n-2] != found[MostShown-1].Error() {
+		t.Errorf("%d lines, the last %q", n, lines[n-1])
+	}
+	if shown := found[:MostShown].Error(); strings.Count(shown, "\n") != MostShown-1 || strings.Contains(shown, " more") {
+		t.Errorf("of %d faults %d lines are shown", MostShown, strings.Count(shown, "\n")+1)
+	}
+}

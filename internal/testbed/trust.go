@@ -17,9 +17,13 @@ import (
 // the installation and which the user did not name.
 type Untrusted struct{ Runs study.Errors }
 
-// Error lists the programs.
+// Error lists the programs, all of them: they are to be reviewed.
 func (u *Untrusted) Error() string {
-	return u.Runs.Error() + "\nthese did not come with edgegauge; review them, then run with --trust"
+	var runs strings.Builder
+	for _, x := range u.Runs {
+		runs.WriteString(x.Error() + "\n")
+	}
+	return runs.String() + "these did not come with edgegauge; review them, then run with --trust"
 }
 
 // Unwrap is the list.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // What a plan runs and sends needs no consent where the user of this very command line gave the override that names
@@ -82,5 +84,16 @@ func TestOnlyWhatTheUserGaveIsTrusted(t *testing.T) {
 			err != nil && !strings.Contains(err.Error(), "start its worker with --trust") {
 			t.Errorf("%s: a bench says to a coordinator elsewhere %v", c.what, err)
 		}
+	}
+}
+
+// Of what is to be reviewed nothing is left out, however much it is.
+func TestAllThatIsForeignIsListed(t *testing.T) {
+	u := &Untrusted{}
+	for i := range 2 * study.MostShown {
+		u.Runs = append(u.Runs, &study.Error{Pos: study.Pos{File: "s.yaml", Line: i + 1, Col: 1}, What: "sensor runs it"})
+	}
+	if n := strings.Count(u.Error(), "sensor runs it\n"); n != 2*study.MostShown {
+		t.Errorf("%d of %d are listed", n, 2*study.MostShown)
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A study like a result's is the one that was measured, with what --set changed; where the text cannot say that, the
@@ -93,5 +95,21 @@ func TestSavingTakesNobodysFile(t *testing.T) {
 	}
 	if all, err := os.ReadDir(mine); err != nil || len(all) != len(others)+1 {
 		t.Errorf("%d files are there, %v", len(all), err)
+	}
+}
+
+// A page shows the first of very many faults, and says how many there are besides.
+func TestManyFaultsAreCounted(t *testing.T) {
+	s, _, _ := controlled(t, t.TempDir())
+	v := visitor{t, s}
+	text := strings.Builder{}
+	text.WriteString(tea)
+	for i := range study.MostShown + 7 {
+		fmt.Fprintf(&text, "unknown%d: 1\n", i)
+	}
+	body := v.ask("POST", "/new/", url.Values{"key": {v.key("/new/")}, "do": {"look"}, "text": {text.String()}},
+		nil).Body.String()
+	if n := strings.Count(body, `unknown key`); n != study.MostShown || !strings.Contains(body, "<li>and 7 more</li>") {
+		t.Errorf("%d faults are shown; what else there is: %t", n, strings.Contains(body, "more</li>"))
 	}
 }

@@ -19,6 +19,7 @@ type answer struct {
 	Looked     bool // at this machine, too
 	Why        string
 	Faults     []faultRow
+	More       int // faults
 	Ready      bool
 	Treatments int
 	Trials     int
@@ -62,7 +63,9 @@ func (s *Server) ask(ctx context.Context, text string, look bool) (a answer) {
 	}
 	var all study.Errors
 	if errors.As(err, &all) {
-		for _, e := range all {
+		first := all[:min(len(all), study.MostShown)]
+		a.More = len(all) - len(first)
+		for _, e := range first {
 			a.Faults = append(a.Faults, faultOf(*e))
 		}
 		return a
