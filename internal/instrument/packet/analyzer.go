@@ -128,7 +128,7 @@ func (a *Analyzer) Add(p Packet) {
 		return
 	}
 	if a.o.Sizes {
-		a.c.sizes = append(a.c.sizes, sized{p.At, p.Length})
+		a.c.sizes = append(a.c.sizes, sized{p.At, p.Length, v == decoded && s.bare()})
 	}
 	switch {
 	case v != decoded:

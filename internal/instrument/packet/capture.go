@@ -29,6 +29,7 @@ type Capture struct {
 type sized struct {
 	at    time.Duration
 	bytes int
+	bare  bool // of TCP, and acknowledges at most
 }
 
 // A Span is what was on the wire for a while, both ways.
@@ -38,13 +39,20 @@ type Span struct {
 	Refusal         string // why the counts cannot be trusted
 }
 
-// Between is what was on the wire from began to ended, where Options.Sizes kept it.
+// Between is what was on the wire from began to ended, where Options.Sizes kept it: from the first packet that
+// carries something to the last. Acknowledgements before it are of what came before, and those behind it ride on
+// what comes next.
 func (c Capture) Between(began, ended time.Time) (out Span) {
 	from, to := time.Duration(began.UnixNano()), time.Duration(ended.UnixNano())
+	var since Span // the last packet that carries something
 	for _, p := range c.sizes {
-		if p.at >= from && p.at <= to {
-			out.Packets++
-			out.Bytes += int64(p.bytes)
+		if p.at < from || p.at > to || p.bare && since.Packets == 0 {
+			continue
+		}
+		since.Packets++
+		since.Bytes += int64(p.bytes)
+		if !p.bare {
+			out = since
 		}
 	}
 	if c.Fragments+c.Cut+c.Malformed > 0 {
@@ -106,9 +114,10 @@ type Call struct {
 	session           *Traffic // of DTLS: all of its session, handshake and end included
 	lastACK, lastData time.Duration
 	acked, answered   bool
-	closing           bool  // of a request: the connection began to close
-	closesAt          int64 // of a request: its answer ends here, with a FIN; 0: not so
-	alert             bool  // of a request: it looks like TLS's closing alert
+	tail              Traffic // of a connection's last request: bare segments behind the last data, both ways
+	closing           bool    // of a request: the connection began to close
+	closesAt          int64   // of a request: its answer ends here, with a FIN; 0: not so
+	alert             bool    // of a request: it looks like TLS's closing alert
 }
 
 // Packets counts both directions.

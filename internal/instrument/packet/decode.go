@@ -50,6 +50,11 @@ type segment struct {
 	stamped  bool
 }
 
+// bare says whether a segment acknowledges at most: a pure ACK, or a keep-alive probe without a byte.
+func (s *segment) bare() bool {
+	return s.proto == protoTCP && s.payload == 0 && s.flags&(synFlag|finFlag|rstFlag) == 0
+}
+
 // decode reads a frame's headers into s. It never panics and keeps no state.
 func decode(p *Packet, s *segment) verdict {
 	*s = segment{frame: p.Length}

@@ -49,6 +49,12 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	t.Packets++
 	t.Bytes += int64(s.frame)
 	t.Payload += fresh
+	if !s.bare() {
+		r.tail = Traffic{}
+	} else {
+		r.tail.Packets++
+		r.tail.Bytes += int64(s.frame)
+	}
 	if again {
 		r.Retransmissions++
 	}
@@ -112,6 +118,7 @@ func (c *conn) endRequest(last bool) {
 		return
 	}
 	if !last { // the next request follows it, whatever its segment acknowledged
+		r.tail = Traffic{}
 		for _, d := range c.unacked {
 			c.received(d)
 		}

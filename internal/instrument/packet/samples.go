@@ -132,12 +132,14 @@ func (c Capture) OnWire(s Selection) (sum int64) {
 	return sum
 }
 
-// onWire is what a call had on the wire, both ways.
+// onWire is what a call had on the wire, both ways. The acknowledgement of the last answer on a connection is no part
+// of it: that of any other rides on the next request, and whether this one is sent bare depends on how soon the lab
+// ends the client.
 func (s Selection) onWire(c *Call) Traffic {
 	if s.Whole && c.session != nil {
 		return *c.session
 	}
-	return Traffic{Packets: c.Packets(), Bytes: c.WireBytes()}
+	return Traffic{Packets: c.Packets() - c.tail.Packets, Bytes: c.WireBytes() - c.tail.Bytes}
 }
 
 // An emitter turns calls into samples.

@@ -87,18 +87,66 @@ func TestOtherPacketsAreNotOfTheRun(t *testing.T) {
 	hangUp(c, v)
 	var want int64
 	for i, p := range s.pkts {
-		if i != 3 { // the report
+		if i != 3 && i != len(s.pkts)-1 { // the report, and the last acknowledgement
 			want += int64(p.Length)
 		}
 	}
 	got := s.analyze(Options{Ports: []uint16{80}, Sizes: true})
 	span := got.Between(time.Unix(0, 0), time.Unix(0, int64(s.at)))
-	if got.Other != 1 || span.Bytes != want || span.Packets != int64(len(s.pkts)-1) || span.Refusal != "" {
-		t.Errorf("got %+v with %d others, want %d B in %d packets", span, got.Other, want, len(s.pkts)-1)
+	if got.Other != 1 || span.Bytes != want || span.Packets != int64(len(s.pkts)-2) || span.Refusal != "" {
+		t.Errorf("got %+v with %d others, want %d B in %d packets", span, got.Other, want, len(s.pkts)-2)
 	}
 	got.Malformed = 1
 	if span := got.Between(time.Unix(0, 0), time.Unix(0, int64(s.at))); span.Refusal == "" {
 		t.Error("a malformed packet is no refusal")
+	}
+}
+
+// What acknowledges the last answer is sent bare if the client lives on, and else rides on its FIN: it is in no
+// figure, as the acknowledgements of the other answers ride on the requests behind them.
+func TestLastAcknowledgementIsOfNoRequest(t *testing.T) {
+	for name, lives := range map[string]bool{"ends at once": false, "lives on": true} {
+		s := newScript(t)
+		c, v := s.open(cliAddr, srvAddr)
+		call(c, v) // of the warm-up, acknowledged in the run
+		began := s.at
+		c.segment(ackFlag, c.seq, nil)
+		first := len(s.pkts)
+		for range 2 {
+			c.send(ackFlag, "request")
+			v.send(ackFlag, "")
+			v.send(ackFlag, "response")
+		}
+		last := len(s.pkts)
+		if lives {
+			c.send(ackFlag, "")
+			v.segment(ackFlag, v.seq-1, nil) // a keep-alive probe
+			c.send(ackFlag, "")
+		}
+		ended := s.at
+		hangUp(c, v)
+		var want int64
+		for _, p := range s.pkts[first:last] {
+			want += int64(p.Length)
+		}
+		got := s.analyze(Options{Ports: []uint16{80}, Sizes: true})
+		if span := got.Between(time.Unix(0, int64(began)), time.Unix(0, int64(ended))); span.Packets != 6 ||
+			span.Bytes != want {
+			t.Errorf("%s: got %+v of the run, want %d B in 6 packets", name, span, want)
+		}
+		sel := Selection{Unit: PerRequest, Skip: 1, Count: 2, Quantities: quantities(WireBytes, Packets)}
+		samples, err := got.Samples(sel)
+		if err != nil || len(samples) != 4 {
+			t.Fatalf("%s: got %v, %v", name, samples, err)
+		}
+		for _, x := range samples {
+			if each := map[string]float64{"wire_bytes": float64(want) / 2, "packets": 3}[x.Quantity.Name]; x.Value != each {
+				t.Errorf("%s: got %v %s of request %d, want %v", name, x.Value, x.Quantity.Name, x.Seq, each)
+			}
+		}
+		if n := got.OnWire(sel); n != want {
+			t.Errorf("%s: got %d B on the wire, want %d", name, n, want)
+		}
 	}
 }
 
