@@ -48,6 +48,10 @@ func (r *Report) waits(treatment int, radio string, stated bool, perTrial func(s
 		text := "the connection was kept open, so no handshake is included"
 		if s.Population.Devices == 0 {
 			text += ", nor what keeps it open from one report to the next, such as MQTT's pings"
+			if s.Rate == 0 {
+				text += ", nor the acknowledgement of an answer (52 B over TCP): here the next request carried it, and a rate " +
+					"with time between requests counts it"
+			}
 		}
 		w.say(text + ". For a device that connects for each report, measure connection: per-request")
 	}

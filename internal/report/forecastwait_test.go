@@ -99,6 +99,21 @@ func TestForecastCountsConnecting(t *testing.T) {
 	}
 }
 
+// In a closed loop the next request carries the acknowledgement of an answer; with time between them it is sent, and
+// counted.
+func TestForecastNamesTheAcknowledgementLeftOut(t *testing.T) {
+	for rate, want := range map[float64]bool{0: true, 0.5: false} {
+		r := measuring(reporters, "lte-m", "rtt", "connection")
+		for _, x := range r.Treatments {
+			x.setup.Rate = rate
+		}
+		said := strings.Join(r.Forecast(lasting(t, "lte-m", "2xAA"), "").notes(), "\n")
+		if strings.Contains(said, "nor the acknowledgement of an answer") != want || !strings.Contains(said, "kept open") {
+			t.Errorf("rate %v: %s", rate, said)
+		}
+	}
+}
+
 // order are the treatments of forecasts, as they are ranked.
 func order(f Forecasts) string {
 	var names []string
