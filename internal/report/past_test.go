@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,35 @@ func TestProposedSettingsAreQuoted(t *testing.T) {
 	const want = `edgegauge run a/study.yaml --set 'factors.options.x=[1, '\''; touch ran; '\'']' --out both && `
 	if got := Interleave(of("1"), of("'; touch ran; '")); !strings.Contains(got, want) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A service that was there before the lab has no revision to check out, and a part of a setting is not said again.
+func TestProposedCommandsFitWhatDiffers(t *testing.T) {
+	of := func(url, path string, set ...study.Override) *Report {
+		return &Report{Dir: "a", Treatments: []Treatment{{setup: &study.Setup{URL: url}}}, Study: study.Study{Overrides: set,
+			Fixed: []study.Setting{{Key: "request", Value: study.Word{Text: path}}}}}
+	}
+	set := study.Override{Path: "request.path", Value: "/new"}
+	for _, x := range []struct {
+		old, new    *Report
+		want        string
+		differences []string
+	}{
+		{of("", "/"), of("", "/"), "edgegauge compare --base REVISION --with a/study.yaml", nil},
+		{of("http://x/", "/"), of("http://x/", "/"),
+			"edgegauge run a/study.yaml --set 'factors.server.url=[OLD-URL, NEW-URL]'", nil},
+		{of("http://x/", "/"), of("http://x/", "/new", set), "the set-ups differ; run both again",
+			[]string{"request: / before, /new now"}},
+		{of("http://x/", "/new"), of("http://x/", "/new", set), "the set-ups differ; run both again",
+			[]string{"request.path: not set before, /new now"}},
+	} {
+		if got := Interleave(x.old, x.new); !strings.HasPrefix(got, x.want) && !strings.Contains(got, ": "+x.want) {
+			t.Errorf("got %s, want %s", got, x.want)
+		}
+		if got := SetupDifferences(x.old, x.new); !slices.Equal(got, x.differences) {
+			t.Errorf("got %q, want %q", got, x.differences)
+		}
 	}
 }
 

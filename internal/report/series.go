@@ -142,13 +142,16 @@ func Interleave(old, new *Report) string {
 					Quoted(fmt.Sprintf("factors.%s=[%s, %s]", key, v[0], v[1])))
 			}
 		}
+	case len(keys) == 0 && new.asksServices():
+		return fmt.Sprintf("start both versions, each at a URL of its own, and measure both in one study, in randomized "+
+			"blocks: edgegauge run %s --set 'factors.server.url=[OLD-URL, NEW-URL]' --out both && edgegauge report both; with "+
+			"one version at a time, run both again on a quieter machine", new.StudyIn(new.Dir, "server.url"))
 	case len(keys) == 0:
 		return fmt.Sprintf("measure both versions in one study, in randomized blocks: edgegauge compare --base REVISION "+
 			"--with %s --detect 5%%; with one build only, run both again on a quieter machine", new.StudyIn(new.Dir))
 	}
-	return fmt.Sprintf("the set-ups differ in more than one thing; run both again, one right after the other, on a "+
-		"quieter machine: edgegauge run %s --out old-again && edgegauge run %s --out new-again && edgegauge compare "+
-		"old-again new-again",
+	return fmt.Sprintf("the set-ups differ; run both again, one right after the other, on a quieter machine: "+
+		"edgegauge run %s --out old-again && edgegauge run %s --out new-again && edgegauge compare old-again new-again",
 		old.StudyIn(old.Dir), new.StudyIn(new.Dir))
 }
 
@@ -273,6 +276,11 @@ func changed(old, new *Report) map[string][2]string {
 		}
 	}
 	maps.DeleteFunc(keys, func(_ string, v [2]string) bool { return v[0] == v[1] })
+	maps.DeleteFunc(keys, func(k string, v [2]string) bool { // part of a setting whose difference is said as a whole
+		whole, _, part := strings.Cut(k, ".")
+		_, said := keys[whole]
+		return part && said && (v[0] == "" || v[1] == "")
+	})
 	return keys
 }
 

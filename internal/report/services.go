@@ -4,10 +4,18 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/study"
 )
+
+// asksServices reports whether the lab started no server of any treatment.
+func (r *Report) asksServices() bool {
+	return len(r.Treatments) > 0 && !slices.ContainsFunc(r.Treatments, func(t Treatment) bool {
+		return t.setup == nil || t.setup.URL == ""
+	})
+}
 
 // sayServices says what cannot be known where the server was there before the lab.
 func (r *Report) sayServices() {
