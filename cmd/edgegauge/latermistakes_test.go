@@ -103,6 +103,9 @@ var laterMistakes = []mistake{
 	{"check s.yaml", strings.Replace(one, "rest-json", "coap", 1), "s.yaml:4:8: … did you mean reference/coap-cbor"},
 	{"check s.yaml", strings.Replace(one, "rest-json", "rest-json,soap", 1),
 		"s.yaml:4:8: … did you mean reference/rest-json or reference/soap?"},
+	{"check s.yaml", "study: s\nservice: monitor\nstack: mqtt\nlink: lte-m\nrequests: 3\nresponses: [wire_bytes, " +
+		"handshake_bytes]\n", "s.yaml:3:8: packets cannot give handshake_bytes for reference/mqtt: … leave_out: " +
+		"[handshake_bytes]"},
 	{"check s.yaml", one + "pin: 0\n", "s.yaml:5:6: pin is a single value; write a mapping such as {client: …}"},
 	{"check s.yaml", one + "rate: fast\n", "s.yaml:5:7: … write requests per second, such as 100"},
 	{"check s.yaml", one + "arrival: poisson\n", "s.yaml:5:10: arrival needs a rate"},

@@ -152,14 +152,25 @@ func overUDP(s *study.Setup) bool {
 // whole run, shared equally by its requests. Behind a link the client's packets are alone.
 func InTotal(s *study.Setup, of study.Study) bool {
 	for _, q := range packetQuantities(of, s) {
-		switch {
-		case q == packet.WireBytes, q == packet.Packets:
-		case q == packet.Retransmissions && s.Transport != "http3": // QUIC encrypts its packet numbers
-		default:
+		if !SumGives(s, q.Name) {
 			return false
 		}
 	}
 	return IsLinked(s) && Overlaps(s) != ""
+}
+
+// SumGives says whether packets of a whole run give a response of such a treatment.
+func SumGives(s *study.Setup, response string) bool {
+	if !IsLinked(s) || Overlaps(s) == "" {
+		return false
+	}
+	switch response {
+	case packet.WireBytes.Name, packet.Packets.Name:
+		return true
+	case packet.Retransmissions.Name:
+		return s.Transport != "http3" // QUIC encrypts its packet numbers
+	}
+	return false
 }
 
 // addTotal gives what was on the wire of a request: that of the run over its requests.

@@ -262,7 +262,8 @@ func (x *assembly) seePackets() {
 		}
 		var lacking, reasons []string
 		for _, r := range asked {
-			if why := lab.Lacks(t.Setup, r); why != "" && !t.Setup.LeavesOut(string(measure.Client), r) {
+			why := lab.Lacks(t.Setup, r)
+			if why != "" && !lab.SumGives(t.Setup, r) && !t.Setup.LeavesOut(string(measure.Client), r) {
 				lacking = append(lacking, r)
 				if !slices.Contains(reasons, why) {
 					reasons = append(reasons, why)
@@ -272,8 +273,9 @@ func (x *assembly) seePackets() {
 		if len(lacking) > 0 {
 			x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
 				cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")),
-				"drop these responses, or write packets: keep and read the captures with edgegauge packets", "stack",
-				"server.stack", "transport", "connection", "security")
+				fmt.Sprintf("drop these responses, or give this level leave_out: [%s], or write packets: keep and read the "+
+					"captures with edgegauge packets", strings.Join(lacking, ", ")),
+				"stack", "server.stack", "transport", "connection", "security")
 		}
 	}
 }
