@@ -45,10 +45,13 @@ func (f Fixed) Encode(_ uint64, buf []byte) ([]byte, error) { return append(buf,
 
 // Decode refuses a status that is not of class 2.
 func (f Fixed) Decode(_ uint64, status int, _ []byte) error {
-	if status/100 != 2 {
-		return fmt.Errorf("status %d", status)
+	switch {
+	case status/100 == 2:
+		return nil
+	case status/100 == 3 && status != 304:
+		return fmt.Errorf("status %d: redirects are not followed; ask the URL that it leads to, or expect %[1]d", status)
 	}
-	return nil
+	return fmt.Errorf("status %d", status)
 }
 
 // expecting is Fixed that also judges what a response says. Its errors repeat

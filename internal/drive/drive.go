@@ -109,6 +109,14 @@ func connectAdvice(scheme string, err error, way *dialing) string {
 	if errors.As(err, &record) {
 		return "; what listens there speaks no TLS: write " + strings.TrimSuffix(scheme, "s") + "://"
 	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return "; name who vouches for it (probe --ca FILE, request: {ca: FILE}), or take any certificate (probe " +
+			"--insecure, request: {insecure: on})"
+	}
+	if strings.Contains(err.Error(), "tls: ") {
+		return "; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"
+	}
 	if state := way.state(); state.Open > 0 {
 		return "; " + state.String()
 	}

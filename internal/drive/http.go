@@ -120,6 +120,9 @@ func checkHead(s Spec) error {
 			return errors.New("header " + strconv.Quote(line) + " has a line break; write one header per line")
 		}
 	}
+	if strings.ContainsAny(s.Method, " \t\"(),/:;<=>?@[\\]{}") {
+		return errors.New(strconv.Quote(s.Method) + " is not a method; write one such as GET or POST")
+	}
 	for _, line := range s.Header {
 		name, _, ok := strings.Cut(line, ":")
 		if !ok || name == "" || strings.ContainsAny(name, " \t") {

@@ -230,6 +230,15 @@ func (w *http2Conn) space() []byte {
 	return w.in[w.n:]
 }
 
+// frameFault says what is wrong with a frame that is too long: HTTP/1 is one of 4.7 MB.
+func frameFault(h []byte, size int) error {
+	if bytes.HasPrefix(h, []byte("HTTP/1.")) {
+		return errors.New("the server answers in HTTP/1: it takes no HTTP/2 without TLS; ask it by HTTP/1.1, or at an " +
+			"https URL")
+	}
+	return fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, http2Frame)
+}
+
 func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	at := 0
@@ -238,7 +247,7 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		var err error
 		if size > http2Frame {
-			err = fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, http2Frame)
+			err = frameFault(h, size)
 		} else if w.n-at < http2HeaderBytes+size {
 			break
 		} else {

@@ -260,7 +260,7 @@ func (m *multiplexer) take() {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		if size > http2Frame {
-			m.fail(fmt.Errorf("HTTP/2: a frame of %d bytes exceeds the limit of %d", size, http2Frame))
+			m.fail(fmt.Errorf("HTTP/2: %w", frameFault(h, size)))
 			return
 		}
 		if w.n-at < http2HeaderBytes+size {
