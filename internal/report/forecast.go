@@ -140,12 +140,12 @@ func LifeText(s float64) string {
 	for _, u := range []struct {
 		unit string
 		s    float64
-	}{{" years", battery.Year.Seconds()}, {" days", 86400}, {" h", 3600}} {
-		if s >= u.s || u.s == 3600 {
+	}{{" years", battery.Year.Seconds()}, {" days", 86400}, {" h", 3600}, {" min", 60}} {
+		if s >= u.s {
 			return significant(s/u.s) + u.unit
 		}
 	}
-	return ""
+	return significant(s) + " s"
 }
 
 // life is the forecast life, in words.

@@ -222,9 +222,13 @@ func TestLifeText(t *testing.T) {
 	for _, tt := range []struct {
 		s    float64
 		want string
-	}{{5 * battery.Year.Seconds(), "5.00 years"}, {100 * 86400, "100 days"}, {7200, "2.00 h"}, {60, "0.0167 h"}} {
+	}{{5 * battery.Year.Seconds(), "5.00 years"}, {100 * 86400, "100 days"}, {7200, "2.00 h"}, {1800, "30.0 min"},
+		{60, "1.00 min"}, {0, "0 s"}} {
 		if got := LifeText(tt.s); got != tt.want {
 			t.Errorf("%g s: got %s, want %s", tt.s, got, tt.want)
+		}
+		if got := figureText(tt.s, "s"); tt.s > 0 && got != tt.want {
+			t.Errorf("a figure of %g s: got %s, want %s", tt.s, got, tt.want)
 		}
 	}
 	for d, want := range map[time.Duration]string{time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m",
