@@ -70,6 +70,14 @@ func Names(word string, known []string) []string {
 		}
 	}
 	if near != "" {
+		if distance(strings.ToLower(word), near[strings.LastIndex(near, "/")+1:]) >= short {
+			for _, k := range known { // mqtt is what begins mqtt-json, rest-json only looks like it
+				if name := k[strings.LastIndex(k, "/")+1:]; len(name) >= short &&
+					strings.HasPrefix(strings.ToLower(word), name+"-") {
+					return []string{k}
+				}
+			}
+		}
 		return []string{near}
 	}
 	if len(word) < short {

@@ -16,6 +16,8 @@ func TestAdvice(t *testing.T) {
 		{"COAP-CBOR", stacks, "did you mean reference/coap-cbor?"},
 		{"json", stacks, "did you mean reference/mqtt-json or reference/rest-json?"},
 		{"mqtt5-cbor", stacks, "did you mean reference/mqtt5?"},
+		{"mqtt-json", []string{"reference/rest-json", "reference/mqtt"}, "did you mean reference/mqtt?"},
+		{"mqtt-jsn", []string{"mqtt-json", "mqtt"}, "did you mean mqtt-json?"},
 		{"output", []string{"out", "set"}, "did you mean out?"},
 		{"nbiot", []string{"lte-m", "nb-iot"}, "did you mean nb-iot?"},
 		{"2xAAA", []string{"2xAA", "CR2032", "D"}, "did you mean 2xAA?"},
