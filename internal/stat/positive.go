@@ -47,7 +47,7 @@ func (s Summary) positive(logarithm bool) Summary {
 		s.Lo, s.Method = 0, "mean of trial means, t interval from 0"
 	}
 	s.Warnings = append(s.Warnings,
-		fmt.Errorf("trials spread as widely as their mean is large: the interval says little more than the order of "+
-			"magnitude; run more trials, and look at them"))
+		fmt.Errorf("trials spread as widely as their mean is large: the interval of the mean says little more than the "+
+			"order of magnitude; run more trials, and look at them"))
 	return s
 }
