@@ -24,6 +24,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/stacks/reference"
 )
 
@@ -189,6 +190,9 @@ func exitCode(err error) int {
 	var e exit
 	if errors.As(err, &e) {
 		return e.code
+	}
+	if errors.Is(err, store.ErrDiskFull) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return exitUnmeasured // the same command works where there is space
 	}
 	return exitUsage
 }
