@@ -120,6 +120,16 @@ func (l *linked) namespace(side int) *os.File {
 	return nil
 }
 
+// environment is what programs behind the link are told besides. What a program hands the kernel as many datagrams at
+// once (udp(7), UDP_SEGMENT), netem delays and loses as one packet. LinkSetGSOMaxSegs keeps only TCP from that; of what
+// does it, quic-go can be told.
+func (l *linked) environment() []string {
+	if l.line == nil || l.line.Link.Shaper != link.Netem {
+		return nil
+	}
+	return []string{"QUIC_GO_DISABLE_GSO=true"}
+}
+
 // network is the interface to the side that has one; nil: none has.
 func (l *linked) network() *device.Network {
 	if n := l.places.at[atServer].network; n != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,7 +93,7 @@ func (p *programs) start(ctx context.Context, side int) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.CPUs = pin
+	c.CPUs, c.Env = pin, slices.Concat(c.Env, p.link.environment())
 	if on.network == nil { // a link leads to a machine's interface, not to its programs
 		c.Namespace = p.link.namespace(side)
 	}
