@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Limits are what a constrained device may use. Zero means no limit.
@@ -76,7 +78,7 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 		dir := filepath.Join(base, name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			g.remove()
-			return nil, fmt.Errorf("create a control group: %w; %s", err, advice(two))
+			return nil, fmt.Errorf("create a control group: %w; %s", err, advice(two, err))
 		}
 		g.dirs = append(g.dirs, dir)
 	}
@@ -87,9 +89,16 @@ func newGroup(root string, own []byte, l Limits) (*group, error) {
 	return g, nil
 }
 
-func advice(two bool) string {
-	if two {
-		return "run as root, or with: systemd-run --user --scope -p Delegate=yes edgegauge …"
+// delegated is how an ordinary user has groups, where systemd passes the controllers on to users.
+const delegated = "systemd-run --user --scope -p Delegate=yes edgegauge …"
+
+// advice is what to do where the kernel refused a group.
+func advice(two bool, err error) string {
+	switch {
+	case errors.Is(err, unix.EROFS):
+		return "control groups can only be read here; a container must be started with: --privileged"
+	case two:
+		return "run as root, or with: " + delegated
 	}
 	return "run as root: cgroup v1 does not let ordinary users create groups"
 }
@@ -114,9 +123,13 @@ func findBases(root string, own []byte, l Limits) (bases []string, two bool, err
 	if l.Memory > 0 {
 		wanted = append(wanted, "memory")
 	}
-	if path, ok := at[""]; ok {
+	mine, inTwo := at[""]
+	if filepath.Base(mine) == labGroup { // moved by an earlier trial: it has what that one wanted
+		mine = filepath.Dir(mine)
+	}
+	if inTwo {
 		for _, mount := range []string{root, filepath.Join(root, "unified")} {
-			base := filepath.Join(mount, path)
+			base := filepath.Join(mount, mine)
 			if has(base, "cgroup.controllers", wanted) {
 				base, err := delegate(base, wanted)
 				return []string{base}, true, err
@@ -127,14 +140,42 @@ func findBases(root string, own []byte, l Limits) (bases []string, two bool, err
 		path, ok := at[c]
 		base := filepath.Join(root, c, path)
 		if _, err := os.Stat(base); !ok || err != nil {
-			return nil, false,
-				fmt.Errorf("no control group has the controller %s: neither %s nor cgroup v2; the kernel needs "+
-					"CONFIG_CFS_BANDWIDTH and CONFIG_MEMCG, and in a user session: systemd-run --user --scope -p Delegate=yes "+
-					"edgegauge …", c, base)
+			if inTwo && exists(filepath.Join(root, "cgroup.controllers")) {
+				return nil, true, lacking(root, mine, wanted)
+			}
+			return nil, false, fmt.Errorf("no control group has the controller %s: neither %s nor cgroup v2; the kernel needs "+
+				"CONFIG_CFS_BANDWIDTH and CONFIG_MEMCG", c, base)
 		}
 		bases = append(bases, base)
 	}
 	return bases, false, nil
+}
+
+// lacking says which controllers a group of cgroup v2 does not have, and what gives them to it.
+func lacking(root, own string, wanted []string) error {
+	base := filepath.Join(root, own)
+	var nowhere, kept []string
+	for _, c := range wanted {
+		switch one := []string{c}; {
+		case !has(root, "cgroup.controllers", one):
+			nowhere = append(nowhere, c)
+		case !has(base, "cgroup.controllers", one):
+			kept = append(kept, c)
+		}
+	}
+	switch and := strings.Join(kept, " and "); {
+	case len(nowhere) > 0:
+		return fmt.Errorf("%s has no %s: the kernel needs CONFIG_CFS_BANDWIDTH and CONFIG_MEMCG, and a Raspberry Pi needs "+
+			"cgroup_enable=memory behind the other words of /boot/firmware/cmdline.txt, and a reboot",
+			filepath.Join(root, "cgroup.controllers"), strings.Join(nowhere, " and "))
+	case strings.Contains(own, "/user@"): // the user's own systemd has no more than it was given (before 252: no cpu)
+		return fmt.Errorf("%s has no %s: systemd does not pass it on to users; run as root, or once, as root, write the "+
+			"lines [Service] and Delegate=cpu memory pids into /etc/systemd/system/user@.service.d/delegate.conf, "+
+			"run systemctl daemon-reload, and log in anew", base, and)
+	default:
+		return fmt.Errorf("%s has no %s: start edgegauge in a group that has, with: %s, or as root with: %s", base, and,
+			delegated, strings.Replace(delegated, "--user ", "", 1))
+	}
 }
 
 func has(dir, file string, wanted []string) bool {
@@ -199,7 +240,7 @@ func (g *group) limit() error {
 		case strings.HasPrefix(s.file, "cpu.") && refused && !exists(filepath.Join(g.dirOf(s.file), s.file)):
 			return fmt.Errorf("limit the control group: %w; the kernel needs CONFIG_CFS_BANDWIDTH", err)
 		default:
-			return fmt.Errorf("limit the control group: %w; %s", err, advice(g.two))
+			return fmt.Errorf("limit the control group: %w; %s", err, advice(g.two, err))
 		}
 	}
 	return nil

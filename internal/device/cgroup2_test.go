@@ -29,8 +29,8 @@ func playCgroup2(part string) {
 	switch part {
 	case "all":
 		err = inGuestCgroup2()
-	case "limits":
-		err = errors.Join(quotaKept(), memoryKept(), noneLeft())
+	case "limits": // memory first: the group that the lab was moved to has no more than that
+		err = errors.Join(memoryKept(), quotaKept(), noneLeft())
 	case "burn":
 		//lint:ignore SA5002 to use all of a CPU is what it is for
 		for {

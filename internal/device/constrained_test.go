@@ -3,12 +3,16 @@ package device
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 )
@@ -209,10 +213,21 @@ func TestDelegationMovesTheLab(t *testing.T) {
 	if got := text(t, base, labGroup, "cgroup.procs"); got != "12" { // a plain file keeps the last; a real one takes both
 		t.Errorf("got %q", got)
 	}
-	os.WriteFile(filepath.Join(base, "cgroup.subtree_control"), []byte("cpu memory\n"), 0o644)
-	got, err := delegate(filepath.Join(base, labGroup), []string{"cpu"})
-	if err != nil || got != base {
-		t.Errorf("got %s, %v, want %s", got, err, base)
+	os.WriteFile(filepath.Join(base, "cgroup.controllers"), []byte("cpu memory pids\n"), 0o644)
+	os.WriteFile(filepath.Join(base, "cgroup.subtree_control"), []byte("cpu\n"), 0o644)
+	// what the group above passes on
+	os.WriteFile(filepath.Join(base, labGroup, "cgroup.controllers"), []byte("cpu\n"), 0o644)
+	for _, tt := range []struct {
+		l     Limits
+		given string
+	}{{Limits{CPU: 0.1}, "cpu\n"}, {Limits{Memory: 1 << 20}, "+memory"}} {
+		got, two, err := findBases(root, []byte("0::/s/"+labGroup+"\n"), tt.l)
+		if err != nil || !two || len(got) != 1 || got[0] != base {
+			t.Errorf("%+v: got %s, %v, want %s", tt.l, got, err, base)
+		}
+		if given := text(t, base, "cgroup.subtree_control"); given != tt.given {
+			t.Errorf("%+v: subtree_control got %q, want %q", tt.l, given, tt.given)
+		}
 	}
 }
 
@@ -262,11 +277,34 @@ func TestGroupInVersion1(t *testing.T) {
 	}
 }
 
+// What is missing is named, and nothing else, with what helps there: on a Raspberry Pi, which boots without the
+// controller of memory; in a session; and where the user's own systemd has no more than that gives it.
 func TestNoGroupSaysWhatToDo(t *testing.T) {
-	root := tree(t, map[string]string{"u/cgroup.controllers": "pids\n"})
-	_, err := newGroup(root, []byte("0::/u\n"), Limits{CPU: 0.1})
-	if err == nil || !strings.Contains(err.Error(), "systemd-run --user --scope -p Delegate=yes") {
-		t.Errorf("got %v", err)
+	const manager = "user.slice/user-7.slice/user@7.service/app.slice/run-1.scope"
+	for _, tt := range []struct {
+		root, own, group string
+		want, not        string
+	}{
+		{"cpu memory pids", "s/session-1.scope", "pids", "has no cpu and memory: .*with: systemd-run --user --scope -p " +
+			"Delegate=yes edgegauge …, or as root with: systemd-run --scope -p", "cmdline"},
+		{"cpu memory pids", "s/session-1.scope", "memory pids", "has no cpu: .*with: systemd-run --user", "no.* memory: "},
+		{"cpu pids", "s/session-1.scope", "cpu pids", "cgroup.controllers has no memory: .*cgroup_enable=memory",
+			"systemd-run"},
+		{"cpu memory pids", manager, "memory pids", `has no cpu: .*Delegate=cpu memory pids`, "systemd-run"},
+	} {
+		root := tree(t, map[string]string{"cgroup.controllers": tt.root + "\n",
+			tt.own + "/cgroup.controllers": tt.group + "\n"})
+		_, err := newGroup(root, []byte("0::/"+tt.own+"\n"), Limits{CPU: 0.1, Memory: 64 << 20})
+		if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) ||
+			regexp.MustCompile(tt.not).MatchString(err.Error()) {
+			t.Errorf("a group with %s of %s: got %v, want %s", tt.group, tt.root, err, tt.want)
+		}
+	}
+	for _, two := range []bool{true, false} { // as in a container
+		got := advice(two, &fs.PathError{Op: "mkdir", Path: "/sys/fs/cgroup/x", Err: unix.EROFS})
+		if !strings.Contains(got, "--privileged") || strings.Contains(got, "root") {
+			t.Errorf("where nothing can be written: got %s", got)
+		}
 	}
 }
 

@@ -21,9 +21,6 @@ const labGroup = groupPrefix + "lab"
 // children have any may hold no processes itself (cgroups(7), "no internal
 // processes"; the root may), so the lab and what runs beside it move to a child.
 func delegate(base string, wanted []string) (string, error) {
-	if filepath.Base(base) == labGroup { // moved by an earlier trial
-		base = filepath.Dir(base)
-	}
 	if has(base, "cgroup.subtree_control", wanted) {
 		return base, nil
 	}
@@ -38,7 +35,7 @@ func delegate(base string, wanted []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("enable the controllers %[2]s for control groups below %[1]s: %[3]w; %[4]s", base,
 			strings.Join(wanted, ", "),
-			err, advice(true))
+			err, advice(true, err))
 	}
 	return base, nil
 }
