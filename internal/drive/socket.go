@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 const (
@@ -36,7 +38,7 @@ func resolve(ctx context.Context, host string, port uint16, family string) (neti
 	if host == "" {
 		return netip.AddrPort{}, errNoHost
 	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip"+family, host)
+	addrs, err := kernel.LookUp(ctx, "ip"+family, host)
 	var unknown *net.DNSError
 	if errors.As(err, &unknown) && unknown.IsNotFound {
 		return netip.AddrPort{}, fmt.Errorf("no host is called %s; check the name, or write an address", host)

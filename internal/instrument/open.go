@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/devices"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -53,7 +56,10 @@ func (o Options) defaults() Options {
 		o.Profiles = []fs.FS{devices.Profiles}
 	}
 	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		d := &kernel.Dialer{Dialer: net.Dialer{Timeout: 30 * time.Second}}
+		t.DialContext = d.DialContext
+		o.HTTP = &http.Client{Transport: t}
 	}
 	return o
 }

@@ -17,6 +17,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -382,8 +383,7 @@ func towards(ctx context.Context, to string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "udp", at) // sends nothing
+	c, err := kernel.Dial(ctx, "udp", at) // sends nothing
 	if err != nil {
 		return "", err
 	}

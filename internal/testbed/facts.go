@@ -120,7 +120,7 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 	if f.Sensors, err = factsOfSensors(x.lab.Sensors); err != nil {
 		return f, err
 	}
-	if f.Services, err = x.factsOfServices(); err != nil {
+	if f.Services, err = x.factsOfServices(ctx); err != nil {
 		return f, err
 	}
 	for name, d := range x.lab.Devices {

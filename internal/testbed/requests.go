@@ -324,7 +324,7 @@ type serviceFacts struct {
 }
 
 // factsOfServices are those of each URL.
-func (x *assembly) factsOfServices() (map[string]serviceFacts, error) {
+func (x *assembly) factsOfServices(ctx context.Context) (map[string]serviceFacts, error) {
 	out := map[string]serviceFacts{}
 	for t := range x.treatments() {
 		s := t.Setup
@@ -333,8 +333,9 @@ func (x *assembly) factsOfServices() (map[string]serviceFacts, error) {
 		}
 		f := out[s.URL]
 		if at, _, err := (drive.Spec{URL: s.URL}).Address(); err == nil && f.Address == "" {
-			if a, err := net.ResolveTCPAddr("tcp", at); err == nil {
-				f.Address = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), uint16(a.Port)).String()
+			host, port, _ := net.SplitHostPort(at)
+			if a, err := kernel.LookUp(ctx, "ip", host); err == nil {
+				f.Address = net.JoinHostPort(a[0].Unmap().String(), port)
 			}
 		}
 		if file := s.Request.BodyFile; file != "" {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	crypto "golang.org/x/crypto/ssh"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A connection is an SSH client, through jump hosts or not.
@@ -73,7 +75,7 @@ func (h host) connect(ctx context.Context, through *crypto.Client) (*crypto.Clie
 	var raw net.Conn
 	var err error
 	if through == nil {
-		raw, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		raw, err = kernel.Dial(ctx, "tcp", address)
 	} else {
 		raw, err = through.DialContext(ctx, "tcp", address)
 	}

@@ -97,7 +97,7 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 	if name == "" {
 		name, inbox = "coordinator", admit.CoordinatorInbox
 	}
-	dialer := &net.Dialer{Timeout: connectWithin, Control: shortQueue}
+	dialer := &kernel.Dialer{Dialer: net.Dialer{Timeout: connectWithin, Control: shortQueue}}
 	options := []nats.Option{nats.SetCustomDialer(dialer), nats.Name(name), nats.Nkey(public, pair.Sign),
 		nats.CustomInboxPrefix(inbox), nats.Timeout(connectWithin), nats.MaxReconnects(-1),
 		nats.ReconnectWait(500 * time.Millisecond),

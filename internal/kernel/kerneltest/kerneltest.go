@@ -2,6 +2,7 @@
 package kerneltest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -25,4 +26,15 @@ func Script(t testing.TB, text string) string {
 	file := filepath.Join(t.TempDir(), "exe")
 	WriteProgram(t, file, "#!/bin/sh\n"+text+"\n")
 	return file
+}
+
+// Knows makes getent(1) know one host until the test ends, as where the C library asks multicast DNS. Answers are
+// branches of a case of the shell, one for each of getent's databases. Of hosts below .invalid no DNS knows (RFC 6761,
+// section 6.4).
+func Knows(t *testing.T, host, answers string) {
+	t.Helper()
+	dir := t.TempDir()
+	WriteProgram(t, filepath.Join(dir, "getent"),
+		fmt.Sprintf("#!/bin/sh\n[ $# = 2 ] && [ \"$2\" = %s ] || exit 2\ncase $1 in %s\nesac\n", host, answers))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
