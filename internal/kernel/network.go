@@ -50,8 +50,8 @@ func NetworkDenied(what string, err error) error {
 			"(Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; Docker: --privileged; doc/links.md), "+
 			"or drop the link from the study", what, err)
 	case errors.Is(err, unix.ENOSPC):
-		return fmt.Errorf("%s: %w; the limit of namespaces may be reached: raise user.max_net_namespaces with sysctl", what,
-			err)
+		return fmt.Errorf("%s: %w; no more namespaces are allowed: raise user.max_user_namespaces (some systems have 0) and "+
+			"user.max_net_namespaces with sysctl", what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if tun := os.Getenv("LINK_TEST_LAB"); tun != "" {
 		playLab(tun)
 	}
+	if os.Getenv("LINK_TEST_NO_MORE") != "" {
+		noMore()
+	}
 	os.Exit(m.Run())
 }
 
