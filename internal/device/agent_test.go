@@ -574,6 +574,21 @@ func TestStoppedAgentIsSwept(t *testing.T) {
 	gone(t, p.PID)
 }
 
+// A device keeps no log, though it cannot be fetched, or nobody wants it.
+func TestNoLogStays(t *testing.T) {
+	b := startBoard(t, 0)
+	for _, log := range []string{"", filepath.Join(t.TempDir(), "no", "such", "folder", "log")} {
+		p, err := b.Start(t.Context(), Command{Argv: []string{"sh", "-c", "echo much >&2"}, Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Wait()
+		if left, _ := filepath.Glob(filepath.Join(b.dir, "log-*")); len(left) > 0 {
+			t.Errorf("log %q: the device has %v", log, left)
+		}
+	}
+}
+
 // All samples are kept as they were, in no more than the 8 MB that the agent may take.
 func TestSampleLog(t *testing.T) {
 	var before, after runtime.MemStats

@@ -119,9 +119,7 @@ func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 			e = Exit{Code: -1, Err: err.Error()}
 		}
 		close(ended)
-		if c.Log != "" {
-			r.fetchLog(got.Log, c.Log)
-		}
+		r.fetchLog(got.Log, c.Log)
 		p.exit <- e // last: who knows of the end may read the log
 		close(p.exit)
 	}()
@@ -163,8 +161,14 @@ func (k *remoteSupervisor) kill() {
 	k.r.call(ctx, opKill, k.p, nil)
 }
 
-// fetchLog appends a log on the device to one here, or the reason why not.
+// fetchLog appends a log on the device to one here, or the reason why not. The device keeps none: its folder may be in
+// its memory.
 func (r *Remote) fetchLog(there, here string) {
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		r.Remove(ctx, there)
+	}()
 	f, err := os.OpenFile(here, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return
@@ -174,9 +178,7 @@ func (r *Remote) fetchLog(there, here string) {
 	defer cancel()
 	if err := r.Get(ctx, there, f); err != nil {
 		fmt.Fprintf(f, "edgegauge: the rest of this log could not be fetched from the device: %v\n", err)
-		return
 	}
-	r.Remove(ctx, there)
 }
 
 // Get copies a file of the agent's folder.
