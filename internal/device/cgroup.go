@@ -43,6 +43,14 @@ func (l Limits) check() error {
 	return nil
 }
 
+// memory is the limit as a profile has it.
+func (l Limits) memory() string {
+	if l.Memory%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", l.Memory>>20)
+	}
+	return fmt.Sprintf("%d KiB", l.Memory>>10)
+}
+
 // A group is a control group of one process and its descendants, in each
 // hierarchy that its limits need (cgroups(7)).
 type group struct {

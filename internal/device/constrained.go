@@ -51,7 +51,7 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 	go func(exit <-chan Exit) {
 		e := <-exit
 		if e.Signal != "" && g.killedForMemory() {
-			e.Signal += fmt.Sprintf(": it exceeded the device's memory limit of %d MiB", d.Limits.Memory>>20)
+			e.Signal += ": it exceeded the device's memory limit of " + d.Limits.memory()
 		}
 		for _, dir := range g.dirs { // what a killed supervisor left
 			tracker(dir).killAll()
@@ -78,7 +78,7 @@ func (d Constrained) Facts(ctx context.Context) (Facts, error) {
 		} else {
 			f.SwapB = 0
 		}
-		f.Model += fmt.Sprintf(", limited to %d MiB", d.Limits.Memory>>20)
+		f.Model += ", limited to " + d.Limits.memory()
 	}
 	if d.Limits.CPU > 0 {
 		quota, period := d.Limits.quota()

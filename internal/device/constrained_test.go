@@ -115,6 +115,12 @@ func TestConstrainedFactsNameTheBursts(t *testing.T) {
 	if err != nil || f.MemoryB != 64<<20 || f.SwapB != 0 || !strings.Contains(f.Model, "10 % of a CPU") {
 		t.Errorf("got %+v, %v", f, err)
 	}
+	for memory, want := range map[int64]string{64 << 20: "limited to 64 MiB", 1536 << 10: "limited to 1536 KiB"} {
+		f, err := Constrained{Local: local(t), Limits: Limits{Memory: memory}}.Facts(t.Context())
+		if err != nil || !strings.HasSuffix(f.Model, want) {
+			t.Errorf("%d B: got %q, %v, want %s", memory, f.Model, err, want)
+		}
+	}
 	if d := strings.Join(f.Doubts, "\n"); !strings.Contains(d, "1ms in each 10ms") ||
 		!strings.Contains(d, "waits up to 9ms") {
 		t.Errorf("got doubts %q", d)
