@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -30,6 +31,7 @@ type programs struct {
 	served         stack.Ready
 	dir            string // scratch folder of both on this machine
 	ioDir          string // the server's, below the study's io_dir; empty: dir
+	ioLock         *os.File
 	logs           *logWatch
 }
 
@@ -47,6 +49,10 @@ type program struct {
 // StackVerb is the hidden verb of the binary that runs a stack inside it.
 const StackVerb = stack.ProgramVerb
 
+// ioPrefix begins the name of a trial's folder below io_dir. One of a lab that was killed is removed before the next
+// trial that has one there.
+const ioPrefix = "edgegauge-trial-"
+
 // grace is how long a program may take to end by itself.
 const grace = 5 * time.Second
 
@@ -61,7 +67,8 @@ func (p *programs) before(ctx context.Context) error {
 		return labFault(err)
 	}
 	if t.setup.IODir != "" {
-		if p.ioDir, err = os.MkdirTemp(t.setup.IODir, "edgegauge-trial-"); err != nil {
+		kernel.SweepFolders(t.setup.IODir, ioPrefix)
+		if p.ioDir, p.ioLock, err = kernel.NewFolder(t.setup.IODir, ioPrefix); err != nil {
 			return labFault(fmt.Errorf("io_dir: %w", err))
 		}
 	}
@@ -239,6 +246,9 @@ func (p *programs) close() {
 		if dir != "" {
 			os.RemoveAll(dir)
 		}
+	}
+	if p.ioLock != nil {
+		p.ioLock.Close()
 	}
 }
 

@@ -3,8 +3,6 @@ package testbed
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 )
@@ -28,13 +26,10 @@ func NewScratch(base string) (*Scratch, error) {
 	if base == "" {
 		base = os.TempDir()
 	}
-	s := &Scratch{Swept: sweepScratch(base)}
+	s := &Scratch{Swept: kernel.SweepFolders(base, scratchPrefix)}
 	var err error
-	if s.Dir, err = os.MkdirTemp(base, scratchPrefix+kernel.Owner()+"-"); err == nil {
+	if s.Dir, s.lock, err = kernel.NewFolder(base, scratchPrefix); err == nil {
 		err = os.Chmod(s.Dir, 0o711) // a stack's program may change its user: Apache does
-	}
-	if err == nil {
-		s.lock, err = kernel.LockFolder(s.Dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("temporary files: %w; free space there, or set TMPDIR to another folder", err)
@@ -46,26 +41,4 @@ func NewScratch(base string) (*Scratch, error) {
 func (s *Scratch) Close() error {
 	defer s.lock.Close()
 	return os.RemoveAll(s.Dir)
-}
-
-// sweepScratch removes this user's folders of labs that are gone. Two signs are
-// needed: no process here has that number and beginning, and nobody holds the lock,
-// since in another container there may be one that is not seen here.
-func sweepScratch(base string) (swept []string) {
-	all, _ := filepath.Glob(filepath.Join(base, scratchPrefix+"*"))
-	for _, dir := range all {
-		owner, _, ok := strings.Cut(strings.TrimPrefix(filepath.Base(dir), scratchPrefix), "-")
-		if !ok || !kernel.OwnerGone(owner) || !kernel.IsOwnFolder(dir) {
-			continue
-		}
-		lock, err := kernel.LockFolder(dir)
-		if err != nil {
-			continue
-		}
-		if os.RemoveAll(dir) == nil {
-			swept = append(swept, dir)
-		}
-		lock.Close()
-	}
-	return swept
 }
