@@ -48,7 +48,7 @@ func openSerial(path string, set func(fd int) error) (*os.File, error) {
 // setLine makes a line raw and sets its speed (ioctl_tty(2), TCSETS2: any speed,
 // not only those with names).
 func setLine(fd int, speed uint32) error {
-	t, err := unix.IoctlGetTermios(fd, unix.TCGETS2)
+	t, err := unix.IoctlGetTermios(fd, getLine)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func setLine(fd int, speed uint32) error {
 	t.Cflag = unix.CS8 | unix.CREAD | unix.CLOCAL | unix.BOTHER // no HUPCL: closing must not reset a board
 	t.Ispeed, t.Ospeed = speed, speed
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
-	return unix.IoctlSetTermios(fd, unix.TCSETS2, t)
+	return unix.IoctlSetTermios(fd, putLine, t)
 }
 
 // MakeRaw keeps a terminal from changing bytes (termios(3), cfmakeraw) and leaves
